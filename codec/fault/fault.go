@@ -1,0 +1,252 @@
+// Package fault is the one kind of error Genway shows to callers. Whoever first
+// understands a failure makes an Error of it; every layer above passes it on
+// untouched, gRPC carries it as an ErrorDetail, and each protocol's codec renders
+// its kind once, in one table.
+//
+// It must not import net/http, grpc or any package of ours but the contract.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// Kind is why a call failed, as far as a caller may act on it.
+type Kind = genwayv1.ErrorKind
+
+// The kinds, under shorter names.
+const (
+	InvalidRequest       = genwayv1.ErrorKind_ERROR_KIND_INVALID_REQUEST
+	Unauthenticated      = genwayv1.ErrorKind_ERROR_KIND_UNAUTHENTICATED
+	PermissionDenied     = genwayv1.ErrorKind_ERROR_KIND_PERMISSION_DENIED
+	NotFound             = genwayv1.ErrorKind_ERROR_KIND_NOT_FOUND
+	MethodNotAllowed     = genwayv1.ErrorKind_ERROR_KIND_METHOD_NOT_ALLOWED
+	Conflict             = genwayv1.ErrorKind_ERROR_KIND_CONFLICT
+	TooLarge             = genwayv1.ErrorKind_ERROR_KIND_TOO_LARGE
+	Unprocessable        = genwayv1.ErrorKind_ERROR_KIND_UNPROCESSABLE
+	UpgradeRequired      = genwayv1.ErrorKind_ERROR_KIND_UPGRADE_REQUIRED
+	RateLimited          = genwayv1.ErrorKind_ERROR_KIND_RATE_LIMITED
+	QuotaExhausted       = genwayv1.ErrorKind_ERROR_KIND_QUOTA_EXHAUSTED
+	Internal             = genwayv1.ErrorKind_ERROR_KIND_INTERNAL
+	BadUpstream          = genwayv1.ErrorKind_ERROR_KIND_BAD_UPSTREAM
+	Unavailable          = genwayv1.ErrorKind_ERROR_KIND_UNAVAILABLE
+	Timeout              = genwayv1.ErrorKind_ERROR_KIND_TIMEOUT
+	Overloaded           = genwayv1.ErrorKind_ERROR_KIND_OVERLOADED
+	Cancelled            = genwayv1.ErrorKind_ERROR_KIND_CANCELLED
+	UnsupportedMediaType = genwayv1.ErrorKind_ERROR_KIND_UNSUPPORTED_MEDIA_TYPE
+)
+
+// Stable reasons. A reason is more precise than the kind and never changes its
+// meaning; clients and dashboards may match on it.
+const (
+	ReasonMalformedJSON   = "MALFORMED_JSON"
+	ReasonInvalidMember   = "INVALID_MEMBER"
+	ReasonMissingMember   = "MISSING_MEMBER"
+	ReasonUnsupported     = "UNSUPPORTED_BY_TARGET"
+	ReasonMissingKey      = "MISSING_KEY"
+	ReasonInvalidKey      = "INVALID_KEY"
+	ReasonWrongGroup      = "WRONG_GROUP"
+	ReasonMissingVersion  = "MISSING_VERSION"
+	ReasonInvalidVersion  = "INVALID_VERSION"
+	ReasonModelNotFound   = "MODEL_NOT_FOUND"
+	ReasonPathNotFound    = "PATH_NOT_FOUND"
+	ReasonMethod          = "METHOD_NOT_ALLOWED"
+	ReasonBodyTooLarge    = "BODY_TOO_LARGE"
+	ReasonUpgradeRequired = "UPGRADE_REQUIRED"
+	ReasonCoreUnreachable = "CORE_UNREACHABLE"
+	ReasonStreamCut       = "STREAM_CUT"
+	ReasonMalformedAnswer = "MALFORMED_ANSWER"
+	ReasonPanic           = "PANIC"
+)
+
+// Error is a failure a caller may be told of. Message, Param and Reason are
+// public; Cause is not, and never leaves the process.
+type Error struct {
+	Kind    Kind
+	Reason  string
+	Message string
+	// Param is the request member at fault: "messages[0].content".
+	Param string
+	// Status is the HTTP status to answer with; 0 derives it from Kind.
+	Status int
+	// RetryAfter is how long to wait before the next try; 0 says nothing.
+	RetryAfter time.Duration
+	RequestID  string
+	// UpstreamRequestID is the upstream's own identifier of the failed call.
+	UpstreamRequestID string
+	// NativeType and NativeCode are the upstream's own words.
+	NativeType, NativeCode string
+	// Wire is the upstream's own error body, for callers of the same protocol.
+	Wire  *genwayv1.WireMessage
+	Cause error
+}
+
+// New makes an Error.
+func New(kind Kind, reason, format string, args ...any) *Error {
+	return &Error{Kind: kind, Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// Invalid is a request member that cannot be taken.
+func Invalid(param, format string, args ...any) *Error {
+	return &Error{Kind: InvalidRequest, Reason: ReasonInvalidMember, Param: param, Message: fmt.Sprintf(format, args...)}
+}
+
+// Missing is a required request member that is not there.
+func Missing(param string) *Error {
+	return &Error{Kind: InvalidRequest, Reason: ReasonMissingMember, Param: param, Message: "missing required member: " + param}
+}
+
+// Unsupported is a request member that the target of a translation cannot carry
+// and that bears on the answer.
+func Unsupported(param, format string, args ...any) *Error {
+	return &Error{Kind: InvalidRequest, Reason: ReasonUnsupported, Param: param, Message: fmt.Sprintf(format, args...)}
+}
+
+// Wrap is New with the internal cause kept for the log.
+func Wrap(cause error, kind Kind, reason, format string, args ...any) *Error {
+	e := New(kind, reason, format, args...)
+	e.Cause = cause
+	return e
+}
+
+// Error gives the whole text, cause included: for logs, never for callers.
+func (e *Error) Error() string {
+	s := e.Message
+	if e.Param != "" {
+		s = e.Param + ": " + s
+	}
+	if e.Cause != nil {
+		s += ": " + e.Cause.Error()
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Cause }
+
+// From gives the Error in err's chain, or an internal one that withholds err's
+// text from callers. From(nil) is nil.
+func From(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return &Error{Kind: Internal, Reason: "INTERNAL", Message: InternalMessage, Cause: err}
+}
+
+// InternalMessage is all a caller learns of a fault of ours.
+const InternalMessage = "internal error; quote the request id when reporting it"
+
+// statuses is the one table from kinds to HTTP statuses.
+var statuses = map[Kind]int{
+	InvalidRequest:       400,
+	Unauthenticated:      401,
+	PermissionDenied:     403,
+	NotFound:             404,
+	MethodNotAllowed:     405,
+	Conflict:             409,
+	TooLarge:             413,
+	UnsupportedMediaType: 415,
+	Unprocessable:        422,
+	UpgradeRequired:      426,
+	RateLimited:          429,
+	QuotaExhausted:       429,
+	Cancelled:            499,
+	Internal:             500,
+	BadUpstream:          502,
+	Unavailable:          503,
+	Overloaded:           503,
+	Timeout:              504,
+}
+
+// HTTPStatus is the status to answer with, before a protocol's own exceptions.
+func (e *Error) HTTPStatus() int {
+	if e.Status != 0 {
+		return e.Status
+	}
+	if s, ok := statuses[e.Kind]; ok {
+		return s
+	}
+	return 500
+}
+
+// KindOf derives a kind from an upstream's HTTP status.
+func KindOf(status int) Kind {
+	switch status {
+	case 400:
+		return InvalidRequest
+	case 401:
+		return Unauthenticated
+	case 403:
+		return PermissionDenied
+	case 404:
+		return NotFound
+	case 405:
+		return MethodNotAllowed
+	case 408, 504:
+		return Timeout
+	case 409:
+		return Conflict
+	case 413:
+		return TooLarge
+	case 415:
+		return UnsupportedMediaType
+	case 422:
+		return Unprocessable
+	case 429:
+		return RateLimited
+	case 499:
+		return Cancelled
+	case 503:
+		return Unavailable
+	case 529:
+		return Overloaded
+	}
+	if status >= 400 && status < 500 {
+		return InvalidRequest
+	}
+	return BadUpstream
+}
+
+// Detail is the error as it crosses gRPC.
+func (e *Error) Detail() *genwayv1.ErrorDetail {
+	d := &genwayv1.ErrorDetail{
+		Kind:              e.Kind,
+		Reason:            e.Reason,
+		Message:           e.Message,
+		HttpStatus:        int32(e.Status),
+		Param:             e.Param,
+		RequestId:         e.RequestID,
+		UpstreamRequestId: e.UpstreamRequestID,
+		NativeType:        e.NativeType,
+		NativeCode:        e.NativeCode,
+		Wire:              e.Wire,
+	}
+	if e.RetryAfter > 0 {
+		d.RetryAfter = durationpb.New(e.RetryAfter)
+	}
+	return d
+}
+
+// FromDetail is the error as it came over gRPC.
+func FromDetail(d *genwayv1.ErrorDetail) *Error {
+	return &Error{
+		Kind:              d.GetKind(),
+		Reason:            d.GetReason(),
+		Message:           d.GetMessage(),
+		Status:            int(d.GetHttpStatus()),
+		Param:             d.GetParam(),
+		RetryAfter:        d.GetRetryAfter().AsDuration(),
+		RequestID:         d.GetRequestId(),
+		UpstreamRequestID: d.GetUpstreamRequestId(),
+		NativeType:        d.GetNativeType(),
+		NativeCode:        d.GetNativeCode(),
+		Wire:              d.GetWire(),
+	}
+}

@@ -1,0 +1,87 @@
+package member
+
+import (
+	"bytes"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Natives turns the members a wire struct has no field for (collected by a
+// `json:",embed"` field of type jsontext.Value) into native fields, in their
+// order. binding says whether a member bears on the answer; nil says none does.
+// Members that are null say nothing and are left out.
+func Natives(protocol genwayv1.Protocol, extra jsontext.Value, binding func(name string) bool) []*genwayv1.NativeField {
+	if len(extra) == 0 {
+		return nil
+	}
+	var fields []*genwayv1.NativeField
+	d := jsontext.NewDecoder(bytes.NewReader(extra), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
+		return nil
+	}
+	for d.PeekKind() == '"' {
+		tok, err := d.ReadToken()
+		if err != nil {
+			return fields
+		}
+		name := tok.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return fields
+		}
+		if value.Kind() == 'n' {
+			continue
+		}
+		fields = append(fields, &genwayv1.NativeField{
+			Protocol: protocol,
+			Name:     name,
+			Json:     bytes.Clone(value),
+			Binding:  binding != nil && binding(name),
+		})
+	}
+	return fields
+}
+
+// Extra gives the native fields of the protocol as the value of a
+// `json:",embed"` field. Fields of another protocol are refused when binding and
+// named in losses otherwise; path is that of the object they belong to.
+func Extra(protocol genwayv1.Protocol, fields []*genwayv1.NativeField, path string, losses *codec.Losses) (jsontext.Value, error) {
+	var out []byte
+	for _, f := range fields {
+		if f.Protocol != protocol {
+			member := Join(path, f.Name)
+			if f.Binding {
+				return nil, fault.Unsupported(member, "%s cannot be carried to the upstream this model is routed to", member)
+			}
+			losses.Add(member, "the target protocol has no place for it")
+			continue
+		}
+		if out == nil {
+			out = append(out, '{')
+		} else {
+			out = append(out, ',')
+		}
+		quoted, err := jsontext.AppendQuote(out, f.Name)
+		if err != nil {
+			return nil, fault.Wrap(err, fault.Internal, "ENCODE", "%s", fault.InternalMessage)
+		}
+		out = append(append(quoted, ':'), f.Json...)
+	}
+	if out != nil {
+		out = append(out, '}')
+	}
+	return out, nil
+}
+
+// Native finds the value of a native field of the protocol; nil when absent.
+func Native(protocol genwayv1.Protocol, fields []*genwayv1.NativeField, name string) jsontext.Value {
+	for _, f := range fields {
+		if f.Protocol == protocol && f.Name == name {
+			return f.Json
+		}
+	}
+	return nil
+}
