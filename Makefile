@@ -1,0 +1,132 @@
+# Every target needs Go alone: buf, the protoc plugins, golangci-lint and
+# govulncheck are Go tools pinned under tools/, each in a module of its own
+# because their dependencies do not resolve together. The first use of one
+# compiles it (buf and golangci-lint take a minute or two); Go's cache keeps it.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+GO ?= go
+# The packages that fuzz, bench and cover look at.
+PKGS ?= ./...
+# How long each fuzz target runs.
+FUZZTIME ?= 30s
+# Requests of real clients, for `make captures`.
+CAPTURES ?= ../shared/captures
+# A program that plays recorded exchanges, and the recordings, for `make replay`.
+REPLAY ?= ../shared/replay
+CORPUS ?= ../shared/corpus/dev.jsonl.gz
+# The gateway under `make replay`, and where the recordings' upstream listens.
+GATEWAY ?= http://127.0.0.1:8080
+UPSTREAM ?= 127.0.0.1:9901
+
+BUF := $(GO) tool -modfile=tools/buf/go.mod buf
+LINT := tool -modfile=$(CURDIR)/tools/lint/go.mod golangci-lint
+VULN := tool -modfile=$(CURDIR)/tools/vuln/go.mod govulncheck
+# The contract as it was last promised: what `breaking` compares with.
+BASELINE := proto/baseline.binpb
+
+# The race detector needs a C compiler. Go turns cgo off where it finds none.
+CGO = $(shell $(GO) env CGO_ENABLED)
+RACE = $(if $(filter 1,$(CGO)),-race)
+define RACE_NOTICE
+if [ -z "$(RACE)" ]; then \
+	echo "WARNING: no C compiler (gcc or clang), so the tests run WITHOUT the race detector." >&2; \
+fi
+endef
+
+.PHONY: help
+help: ## List the targets
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+## The contract
+
+.PHONY: gen
+gen: ## Write gen/ from proto/
+	$(BUF) generate
+
+.PHONY: gen-check
+gen-check: ## Fail when gen/ is not what `make gen` writes
+	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
+	$(BUF) generate --output "$$tmp"; \
+	diff -ru gen "$$tmp/gen" || { echo "gen/ is stale: run make gen and commit it" >&2; exit 1; }
+
+.PHONY: proto-lint
+proto-lint: ## Lint the .proto files
+	$(BUF) lint
+	$(BUF) format --diff --exit-code --path proto/genway
+
+.PHONY: breaking
+breaking: ## Fail when the contract breaks with its baseline
+	$(BUF) breaking --against $(BASELINE)
+
+.PHONY: breaking-baseline
+breaking-baseline: ## Promise the contract as it is now (at a release)
+	$(BUF) build --exclude-source-info --output $(BASELINE)
+
+## The tests
+
+.PHONY: test
+test: proto-lint gen-check breaking ## Run all tests under the race detector
+	@$(RACE_NOTICE)
+	$(GO) test $(RACE) -timeout=15m ./...
+	$(GO) test -C conformance $(RACE) -count=1 -timeout=15m ./...
+	@$(RACE_NOTICE)
+
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for FUZZTIME
+	GO=$(GO) FUZZTIME=$(FUZZTIME) scripts/fuzz $(PKGS)
+
+.PHONY: bench
+bench: ## Run the benchmarks of PKGS
+	$(GO) test -run='^$$' -bench=. -benchmem $(PKGS)
+
+.PHONY: cover
+cover: ## Write cover.html: what the tests reach
+	$(GO) test -coverprofile=cover.out -coverpkg=./codec/...,./core/...,./gateway/...,./cmd/... $(PKGS)
+	$(GO) tool cover -html=cover.out -o cover.html
+	$(GO) tool cover -func=cover.out | tail -n 1
+
+.PHONY: captures
+captures: ## Replay requests of real clients (CAPTURES=DIR)
+	@if [ ! -d "$(CAPTURES)" ]; then \
+		echo "SKIPPED: no captures at $(CAPTURES); name their folder with CAPTURES=DIR" >&2; exit 0; \
+	fi; \
+	GENWAY_CAPTURES=$(abspath $(CAPTURES)) \
+		$(GO) test -C conformance -count=1 -tags=captures -run='^TestCaptures$$' -v ./... \
+		| tee /dev/stderr | grep "^--- PASS: TestCaptures" >/dev/null \
+		|| { echo "captures: TestCaptures did not pass" >&2; exit 1; }
+
+.PHONY: replay
+replay: ## Play recorded exchanges through a running gateway (GATEWAY=URL)
+	@if [ ! -d "$(REPLAY)" ] || [ ! -f "$(CORPUS)" ]; then \
+		echo "SKIPPED: no replay program at $(REPLAY) or no corpus at $(CORPUS); name them with REPLAY=DIR CORPUS=FILE" >&2; exit 0; \
+	fi; \
+	$(GO) run -C $(REPLAY) . -corpus $(abspath $(CORPUS)) -gateway $(GATEWAY) -listen $(UPSTREAM)
+
+## The rest
+
+.PHONY: lint
+lint: proto-lint ## Lint everything: vet, golangci-lint, buf
+	$(GO) vet ./...
+	$(GO) vet -C conformance ./...
+	$(GO) $(LINT) run
+	cd conformance && $(GO) $(LINT) run
+
+.PHONY: fmt
+fmt: ## Format Go and .proto files
+	$(GO) $(LINT) fmt
+	cd conformance && $(GO) $(LINT) fmt
+	$(BUF) format -w --path proto/genway
+
+.PHONY: vuln
+vuln: ## Look for known vulnerabilities (asks the Go vulnerability database)
+	$(GO) $(VULN) ./...
+
+.PHONY: build
+build: ## Build the commands into bin/, stripped
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o bin/ ./cmd/...
+
+.PHONY: clean
+clean: ## Remove what the other targets write
+	rm -rf bin cover.out cover.html
