@@ -1,0 +1,133 @@
+package architecture_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// rule forbids a group of packages to depend on others. Patterns are import
+// paths, relative to the module when they start with "./"; "/..." at the end
+// covers the packages below as well.
+type rule struct {
+	name string
+	// from are the packages the rule binds.
+	from []string
+	// never are the packages that may not be reached from them.
+	never []string
+	// ours, unless nil, are the only packages of this module that may be reached.
+	ours []string
+	// opaque are packages whose own dependencies do not count.
+	opaque []string
+}
+
+var rules = []rule{
+	{
+		name: "generated code depends on nothing of ours",
+		from: []string{"./gen/..."},
+		ours: []string{"./gen/..."},
+	},
+	{
+		// Generated code names grpc and, for the gateway, net/http.
+		name:   "codecs are pure: the contract in, bytes out",
+		from:   []string{"./codec/..."},
+		ours:   []string{"./codec/...", "./gen/..."},
+		never:  []string{"net/http/...", "google.golang.org/grpc/...", "github.com/grpc-ecosystem/..."},
+		opaque: []string{"./gen/..."},
+	},
+	{
+		name:  "the edge does not know the core",
+		from:  []string{"./gateway/..."},
+		never: []string{"./core/...", "./cmd/..."},
+	},
+	{
+		name:  "the core does not know the edge",
+		from:  []string{"./core/..."},
+		never: []string{"./gateway/...", "./cmd/..."},
+	},
+	{
+		name:  "the edge's binary links no core and no store",
+		from:  []string{"./cmd/genway-edge/..."},
+		never: []string{"./core/...", "modernc.org/sqlite/...", "database/sql"},
+	},
+	{
+		name:  "the core's binary links no edge",
+		from:  []string{"./cmd/genway-core/..."},
+		never: []string{"./gateway/..."},
+	},
+}
+
+func TestImports(t *testing.T) {
+	module := load(t)
+	for _, rule := range rules {
+		t.Run(rule.name, func(t *testing.T) {
+			for _, pkg := range module.own {
+				if !module.matches(rule.from, pkg.ImportPath) {
+					continue
+				}
+				for _, chain := range module.broken(rule, pkg) {
+					t.Errorf("%s", strings.Join(chain, "\n\timports "))
+				}
+			}
+		})
+	}
+}
+
+// Each package says what it is for where it is opened first.
+func TestDocComments(t *testing.T) {
+	module := load(t)
+	for _, pkg := range module.own {
+		if pkg.Doc == "" && !module.matches([]string{"./gen/..."}, pkg.ImportPath) {
+			t.Errorf("%s has no doc comment", pkg.ImportPath)
+		}
+	}
+}
+
+// The rules find what they are for: each is run against a module that breaks it.
+func TestRulesCatch(t *testing.T) {
+	tests := map[string][]string{
+		"generated code depends on nothing of ours":    {"./gen/genway/v1", "./codec"},
+		"codecs are pure: the contract in, bytes out":  {"./codec/chat", "example.org/wrapper", "net/http"},
+		"the edge does not know the core":              {"./gateway", "./internal/bridge", "./core"},
+		"the core does not know the edge":              {"./core/route", "./gateway"},
+		"the edge's binary links no core and no store": {"./cmd/genway-edge", "example.org/store", "database/sql"},
+		"the core's binary links no edge":              {"./cmd/genway-core", "./gateway"},
+	}
+	for _, rule := range rules {
+		t.Run(rule.name, func(t *testing.T) {
+			want := slices.Clone(tests[rule.name])
+			m := module{path: "example.org/m", packages: map[string]pkg{}}
+			for i, path := range want {
+				want[i] = m.absolute(path)
+			}
+			for i, path := range want {
+				m.packages[path] = pkg{ImportPath: path, Imports: want[i+1 : min(i+2, len(want))]}
+			}
+			got := m.broken(rule, m.packages[want[0]])
+			if len(got) != 1 || !slices.Equal(got[0], want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// What a pattern covers stops at a path element: gen is not generate.
+func TestMatches(t *testing.T) {
+	m := module{path: "example.org/m"}
+	tests := []struct {
+		pattern, path string
+		want          bool
+	}{
+		{"./gen/...", "example.org/m/gen", true},
+		{"./gen/...", "example.org/m/gen/genway/v1", true},
+		{"./gen/...", "example.org/m/generate", false},
+		{"net/http/...", "net/http/httptest", true},
+		{"net/http/...", "net/httputil", false},
+		{"database/sql", "database/sql/driver", false},
+	}
+	for _, test := range tests {
+		if got := m.matches([]string{test.pattern}, test.path); got != test.want {
+			t.Errorf("%s covers %s: %t, want %t", test.pattern, test.path, got, test.want)
+		}
+	}
+}
