@@ -31,10 +31,11 @@ type module struct {
 	packages map[string]pkg
 }
 
-// load asks the go command about the module this test lies in.
+// load asks the go command about the module this test lies in. A package that
+// does not load (-e) is its own build's to report, and does not hide the others.
 func load(t *testing.T) module {
 	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-C", "../..", "-deps",
+	list := exec.CommandContext(t.Context(), "go", "list", "-C", "../..", "-e", "-deps",
 		"-json=ImportPath,Doc,Imports,Standard,Module", "./...")
 	list.Env = append(os.Environ(), "GOWORK=off")
 	var stderr bytes.Buffer
