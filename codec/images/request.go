@@ -1,0 +1,102 @@
+package images
+
+import (
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// wireRequest is the request body.
+type wireRequest struct {
+	Model             string         `json:"model"`
+	Prompt            string         `json:"prompt"`
+	Size              string         `json:"size,omitzero"`
+	N                 *int32         `json:"n,omitzero"`
+	Quality           string         `json:"quality,omitzero"`
+	OutputFormat      string         `json:"output_format,omitzero"`
+	Background        string         `json:"background,omitzero"`
+	OutputCompression *int32         `json:"output_compression,omitzero"`
+	Moderation        string         `json:"moderation,omitzero"`
+	Style             string         `json:"style,omitzero"`
+	User              string         `json:"user,omitzero"`
+	ResponseFormat    string         `json:"response_format,omitzero"`
+	Stream            bool           `json:"stream,omitzero"`
+	Extra             jsontext.Value `json:",embed"`
+}
+
+// binding names the members without a canonical field that change what is drawn.
+func binding(name string) bool {
+	switch name {
+	case "frame_count", "frame_duration_ms", "svg", "complexity":
+		return true
+	}
+	return false
+}
+
+// DecodeRequest reads a request body. It does not set Wire. Errors are
+// *fault.Error values that name the member.
+func (Codec) DecodeRequest(body []byte) (*genwayv1.GenerateImageRequest, error) {
+	var w wireRequest
+	if err := member.Decode(body, &w); err != nil {
+		return nil, err
+	}
+	switch {
+	case w.Model == "":
+		return nil, fault.Missing("model")
+	case w.Prompt == "":
+		return nil, fault.Missing("prompt")
+	case w.Stream:
+		return nil, fault.Invalid("stream", "stream: images are answered whole; leave stream out")
+	case w.N != nil && *w.N < 1:
+		return nil, fault.Invalid("n", "n: expected at least 1, got %d", *w.N)
+	}
+	return &genwayv1.GenerateImageRequest{
+		Model:             w.Model,
+		Prompt:            w.Prompt,
+		Size:              w.Size,
+		Count:             w.N,
+		Quality:           w.Quality,
+		OutputFormat:      w.OutputFormat,
+		Background:        w.Background,
+		OutputCompression: w.OutputCompression,
+		Moderation:        w.Moderation,
+		Style:             w.Style,
+		User:              w.User,
+		ResponseFormat:    w.ResponseFormat,
+		NativeFields:      member.Natives(protocol, w.Extra, binding),
+	}, nil
+}
+
+// EncodeRequest writes a request body for an upstream. Images to start from have
+// no place in it and are refused.
+func (Codec) EncodeRequest(req *genwayv1.GenerateImageRequest, losses *codec.Losses) ([]byte, error) {
+	if len(req.GetImages()) > 0 {
+		return nil, fault.Unsupported("images", "images: this operation draws from a prompt alone")
+	}
+	extra, err := member.Extra(protocol, req.GetNativeFields(), "", losses)
+	if err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(wireRequest{
+		Model:             req.GetModel(),
+		Prompt:            req.GetPrompt(),
+		Size:              req.GetSize(),
+		N:                 req.Count,
+		Quality:           req.GetQuality(),
+		OutputFormat:      req.GetOutputFormat(),
+		Background:        req.GetBackground(),
+		OutputCompression: req.OutputCompression,
+		Moderation:        req.GetModeration(),
+		Style:             req.GetStyle(),
+		User:              req.GetUser(),
+		ResponseFormat:    req.GetResponseFormat(),
+		Extra:             extra,
+	}, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "ENCODE", "%s", fault.InternalMessage)
+	}
+	return member.Merge(body, req.GetExtraJson(), "extra_json")
+}

@@ -1,0 +1,191 @@
+package images
+
+import (
+	"encoding/base64"
+	"time"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// wireResponse is the answer's body.
+type wireResponse struct {
+	Created      int64          `json:"created"`
+	Background   string         `json:"background,omitzero"`
+	Data         []wireImage    `json:"data"`
+	OutputFormat string         `json:"output_format,omitzero"`
+	Quality      string         `json:"quality,omitzero"`
+	Size         string         `json:"size,omitzero"`
+	Usage        *wireUsage     `json:"usage,omitzero"`
+	Extra        jsontext.Value `json:",embed"`
+}
+
+type wireImage struct {
+	B64JSON       wireBytes      `json:"b64_json,omitzero"`
+	URL           string         `json:"url,omitzero"`
+	GenerationID  string         `json:"generation_id,omitzero"`
+	Model         string         `json:"model,omitzero"`
+	Size          string         `json:"size,omitzero"`
+	RevisedPrompt string         `json:"revised_prompt,omitzero"`
+	Extra         jsontext.Value `json:",embed"`
+}
+
+type wireUsage struct {
+	InputTokens         int64          `json:"input_tokens"`
+	OutputTokens        int64          `json:"output_tokens"`
+	TotalTokens         int64          `json:"total_tokens"`
+	InputTokensDetails  *wireDetails   `json:"input_tokens_details,omitzero"`
+	OutputTokensDetails *wireDetails   `json:"output_tokens_details,omitzero"`
+	Extra               jsontext.Value `json:",embed"`
+}
+
+type wireDetails struct {
+	ImageTokens *int64 `json:"image_tokens,omitzero"`
+	TextTokens  *int64 `json:"text_tokens,omitzero"`
+}
+
+// wireBytes is an image as base64 text, decoded straight from the body and
+// encoded straight into it: images are large.
+type wireBytes []byte
+
+func (b *wireBytes) UnmarshalJSON(raw []byte) error {
+	text, err := jsontext.AppendUnquote(nil, raw)
+	if err != nil {
+		return fault.Invalid("", "expected a base64 string")
+	}
+	*b = make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	n, err := base64.StdEncoding.Decode(*b, text)
+	*b = (*b)[:n]
+	return err
+}
+
+func (b wireBytes) MarshalJSON() ([]byte, error) {
+	out := make([]byte, 0, base64.StdEncoding.EncodedLen(len(b))+2)
+	out = append(out, '"')
+	out = base64.StdEncoding.AppendEncode(out, b)
+	return append(out, '"'), nil
+}
+
+// DecodeResponse reads the body of a successful answer.
+func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateImageResponse, error) {
+	var w wireResponse
+	if err := member.DecodeAnswer(body, &w); err != nil {
+		return nil, err
+	}
+	resp := &genwayv1.GenerateImageResponse{
+		CreateTime:   timestamppb.New(time.Unix(w.Created, 0)),
+		Background:   w.Background,
+		OutputFormat: w.OutputFormat,
+		Quality:      w.Quality,
+		Size:         w.Size,
+		Usage:        w.Usage.canonical(),
+		NativeFields: member.Natives(protocol, w.Extra, nil),
+	}
+	for _, i := range w.Data {
+		image := &genwayv1.GeneratedImage{
+			GenerationId:  i.GenerationID,
+			Model:         i.Model,
+			Size:          i.Size,
+			RevisedPrompt: i.RevisedPrompt,
+			NativeFields:  member.Natives(protocol, i.Extra, nil),
+		}
+		switch {
+		case len(i.B64JSON) > 0:
+			image.Source = &genwayv1.GeneratedImage_Data{Data: i.B64JSON}
+		case i.URL != "":
+			image.Source = &genwayv1.GeneratedImage_Url{Url: i.URL}
+		}
+		resp.Images = append(resp.Images, image)
+	}
+	return resp, nil
+}
+
+// EncodeResponse writes the body of a successful answer.
+func (Codec) EncodeResponse(resp *genwayv1.GenerateImageResponse, losses *codec.Losses) ([]byte, error) {
+	extra, err := member.Extra(protocol, resp.GetNativeFields(), "", losses)
+	if err != nil {
+		return nil, err
+	}
+	w := wireResponse{
+		Created:      resp.GetCreateTime().GetSeconds(),
+		Background:   resp.GetBackground(),
+		Data:         make([]wireImage, 0, len(resp.GetImages())),
+		OutputFormat: resp.GetOutputFormat(),
+		Quality:      resp.GetQuality(),
+		Size:         resp.GetSize(),
+		Extra:        extra,
+	}
+	if w.Usage, err = encodeUsage(resp.GetUsage(), losses); err != nil {
+		return nil, err
+	}
+	for n, i := range resp.GetImages() {
+		extra, err := member.Extra(protocol, i.GetNativeFields(), member.Index("data", n), losses)
+		if err != nil {
+			return nil, err
+		}
+		w.Data = append(w.Data, wireImage{
+			B64JSON:       i.GetData(),
+			URL:           i.GetUrl(),
+			GenerationID:  i.GetGenerationId(),
+			Model:         i.GetModel(),
+			Size:          i.GetSize(),
+			RevisedPrompt: i.GetRevisedPrompt(),
+			Extra:         extra,
+		})
+	}
+	body, err := json.Marshal(w, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "ENCODE", "%s", fault.InternalMessage)
+	}
+	return body, nil
+}
+
+func (w *wireUsage) canonical() *genwayv1.Usage {
+	if w == nil {
+		return nil
+	}
+	u := &genwayv1.Usage{
+		InputTokens:  w.InputTokens,
+		OutputTokens: w.OutputTokens,
+		TotalTokens:  w.TotalTokens,
+		NativeFields: member.Natives(protocol, w.Extra, nil),
+	}
+	if d := w.InputTokensDetails; d != nil {
+		u.InputImageTokens, u.InputTextTokens = d.ImageTokens, d.TextTokens
+	}
+	if d := w.OutputTokensDetails; d != nil {
+		u.OutputImageTokens, u.OutputTextTokens = d.ImageTokens, d.TextTokens
+	}
+	return u
+}
+
+func encodeUsage(u *genwayv1.Usage, losses *codec.Losses) (*wireUsage, error) {
+	if u == nil {
+		return nil, nil
+	}
+	extra, err := member.Extra(protocol, u.GetNativeFields(), "usage", losses)
+	if err != nil {
+		return nil, err
+	}
+	return &wireUsage{
+		InputTokens:         u.GetInputTokens(),
+		OutputTokens:        u.GetOutputTokens(),
+		TotalTokens:         u.GetTotalTokens(),
+		InputTokensDetails:  details(u.InputImageTokens, u.InputTextTokens),
+		OutputTokensDetails: details(u.OutputImageTokens, u.OutputTextTokens),
+		Extra:               extra,
+	}, nil
+}
+
+// details is left out where the upstream gave none, and never half there.
+func details(image, text *int64) *wireDetails {
+	if image == nil && text == nil {
+		return nil
+	}
+	return &wireDetails{ImageTokens: image, TextTokens: text}
+}

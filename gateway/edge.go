@@ -1,0 +1,115 @@
+package gateway
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/chat"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/generatecontent"
+	"github.com/genway/genway/codec/messages"
+	"github.com/genway/genway/codec/responses"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// Edge is the HTTP side of Genway: an http.Handler.
+type Edge struct {
+	config    Config
+	client    genwayv1.GenerationClient
+	health    grpc_health_v1.HealthClient
+	endpoints map[genwayv1.Protocol]*endpoint
+}
+
+// New builds an edge in front of config.Core.
+func New(config Config) (*Edge, error) {
+	if err := config.setDefaults(); err != nil {
+		return nil, err
+	}
+	e := &Edge{
+		config:    config,
+		client:    &client{GenerationClient: genwayv1.NewGenerationClient(config.Core), heartbeat: config.Heartbeat},
+		health:    grpc_health_v1.NewHealthClient(config.Core),
+		endpoints: map[genwayv1.Protocol]*endpoint{},
+	}
+	for _, p := range []struct {
+		protocol genwayv1.Protocol
+		name     string
+		text     codec.Codec
+	}{
+		{genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "chat_completions", chat.Codec{}},
+		{genwayv1.Protocol_PROTOCOL_RESPONSES, "responses", responses.Codec{}},
+		{genwayv1.Protocol_PROTOCOL_MESSAGES, "messages", messages.Codec{}},
+		{genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, "generate_content", generatecontent.Codec{}},
+		{genwayv1.Protocol_PROTOCOL_IMAGES, "images", chat.Codec{}},
+	} {
+		endpoint, err := newEndpoint(e, p.protocol, p.name, p.text)
+		if err != nil {
+			return nil, err
+		}
+		e.endpoints[p.protocol] = endpoint
+	}
+	return e, nil
+}
+
+// ServeHTTP answers one request, in the protocol of its path or key.
+func (e *Edge) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	path, found := e.match(r)
+	x := &exchange{endpoint: e.endpoints[path.protocol], id: e.config.NewRequestID(), start: time.Now()}
+	x.w = newAnswerWriter(rw, x.id, e.config.WriteTimeout)
+	defer e.finish(x, r)
+	defer x.recoverPanic(e.config.Logger)
+	r = withExchange(r, x)
+	switch {
+	case !found:
+		x.fail(notFound(r.URL.Path))
+	case path.handle != nil && path.allows(r.Method):
+		path.handle(e, x.w, r)
+	case isUpgrade(r) && path.protocol == genwayv1.Protocol_PROTOCOL_RESPONSES:
+		x.fail(fault.New(fault.UpgradeRequired, fault.ReasonUpgradeRequired, "this server does not speak WebSocket; send the request as POST"))
+	case !path.allows(r.Method):
+		x.w.Header().Set("Allow", path.allow())
+		x.fail(fault.New(fault.MethodNotAllowed, fault.ReasonMethod, "%s is not allowed on %s; allowed: %s", clip(r.Method, 16), path.name, path.allow()))
+	default:
+		x.endpoint.serve(path.kind, x.w, r)
+	}
+}
+
+// recoverPanic turns a panic into an internal error of the caller's protocol.
+func (x *exchange) recoverPanic(log *slog.Logger) {
+	p := recover()
+	if p == nil {
+		return
+	}
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	log.Error("panic at the edge", "request_id", x.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+	x.failAnywhere(fault.Wrap(fmt.Errorf("panic: %v", p), fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage))
+}
+
+// finish writes the request's line to the log.
+func (e *Edge) finish(x *exchange, r *http.Request) {
+	attrs := []slog.Attr{
+		slog.String("request_id", x.id),
+		slog.String("protocol", x.endpoint.name),
+		slog.String("method", clip(r.Method, 16)),
+		slog.String("path", clip(r.URL.Path, 200)),
+		slog.Int("status", x.w.status),
+		slog.Int64("bytes", x.w.bytes),
+		slog.Duration("duration", time.Since(x.start)),
+	}
+	level := slog.LevelInfo
+	if x.fault != nil {
+		attrs = append(attrs, slog.String("reason", x.fault.Reason), slog.String("kind", x.fault.Kind.String()))
+		if x.fault.Cause != nil && x.fault.HTTPStatus() >= 500 {
+			level = slog.LevelError
+			attrs = append(attrs, slog.String("cause", x.fault.Cause.Error()))
+		}
+	}
+	e.config.Logger.LogAttrs(r.Context(), level, "request", attrs...)
+}

@@ -1,0 +1,125 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// fail answers with the failure alone, in the caller's protocol. The status line
+// must not have been sent.
+func (x *exchange) fail(err error) {
+	if x.w.status != 0 || x.w.finished {
+		return
+	}
+	f := *faultOf(err)
+	f.RequestID = x.id
+	x.fault = &f
+	code, body := x.endpoint.encodeError(&f)
+	h := x.w.Header()
+	for _, name := range []string{"Content-Length", "Content-Encoding", "Trailer", "Transfer-Encoding", "X-Genway-Lost"} {
+		h.Del(name)
+	}
+	h.Set("Content-Type", "application/json")
+	if f.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.FormatInt(int64(math.Ceil(f.RetryAfter.Seconds())), 10))
+		h.Set("Retry-After-Ms", strconv.FormatInt(f.RetryAfter.Milliseconds(), 10))
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	x.w.WriteHeader(code)
+	_, _ = x.w.Write(body)
+	x.w.finished = true
+}
+
+// failAnywhere tells of the failure in band when the status line is gone.
+func (x *exchange) failAnywhere(err error) {
+	switch {
+	case x.w.status == 0:
+		x.fail(err)
+	case x.stream != nil && !x.w.finished:
+		f := *faultOf(err)
+		f.RequestID = x.id
+		x.fault = &f
+		_, _ = x.w.Write(x.stream.fail(&f))
+		x.w.hold = nil
+		_ = x.w.FlushError()
+		x.w.finished = true
+	}
+}
+
+func (e *endpoint) encodeError(f *fault.Error) (int, []byte) {
+	if e.protocol == genwayv1.Protocol_PROTOCOL_IMAGES {
+		return e.marshaler.images.EncodeError(f)
+	}
+	return e.marshaler.text.EncodeError(f)
+}
+
+func handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, _ http.ResponseWriter, _ *http.Request, err error) {
+	exchangeOf(ctx).fail(err)
+}
+
+// handleStreamError has the context that the marshaler lacks, so it writes the
+// protocol's own error event itself; what the runtime adds is nothing.
+func handleStreamError(ctx context.Context, err error) *status.Status {
+	exchangeOf(ctx).failAnywhere(err)
+	return status.New(codes.Unknown, "")
+}
+
+// handleRoutingError sees only paths that the edge matched and the contract does
+// not bind: a fault of ours, or a model name the pattern cannot hold.
+func handleRoutingError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, _ http.ResponseWriter, r *http.Request, _ int) {
+	exchangeOf(ctx).fail(notFound(r.URL.Path))
+}
+
+// faultOf gives the fault that an error of the core's client amounts to. A status
+// without our detail comes from the transport: its text stays inside.
+func faultOf(err error) *fault.Error {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return f
+	}
+	st, ok := status.FromError(err)
+	if !ok {
+		return fault.From(err)
+	}
+	for _, d := range st.Details() {
+		if detail, ok := d.(*genwayv1.ErrorDetail); ok {
+			return fault.FromDetail(detail)
+		}
+	}
+	switch st.Code() {
+	case codes.Unavailable:
+		f = fault.Wrap(err, fault.Unavailable, fault.ReasonCoreUnreachable, "the service is temporarily unavailable; try again")
+		f.RetryAfter = time.Second
+		return f
+	case codes.DeadlineExceeded:
+		return fault.Wrap(err, fault.Timeout, "DEADLINE", "the answer did not come in time")
+	case codes.Canceled:
+		return fault.Wrap(err, fault.Cancelled, "CANCELLED", "the request was cancelled")
+	case codes.ResourceExhausted:
+		return fault.Wrap(err, fault.TooLarge, fault.ReasonBodyTooLarge, "the request or its answer is too large")
+	case codes.InvalidArgument:
+		// The runtime's own: a query or path parameter of the wrong type. Its
+		// text names the parameter and nothing of ours.
+		return fault.Wrap(err, fault.InvalidRequest, fault.ReasonInvalidMember, "a path or query parameter has the wrong type: %s", clip(strings.TrimSpace(lastClause(st.Message())), 160))
+	}
+	return fault.Wrap(err, fault.Internal, "INTERNAL", "%s", fault.InternalMessage)
+}
+
+// lastClause cuts Go's chain of causes down to the first, which names the
+// parameter.
+func lastClause(text string) string {
+	head, _, _ := strings.Cut(text, ", error: ")
+	head, _, _ = strings.Cut(head, ": strconv.")
+	return head
+}

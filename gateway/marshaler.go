@@ -1,0 +1,166 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// marshaler translates between one protocol's JSON and the canonical messages,
+// as the runtime's only marshaler on the protocol's ServeMux.
+type marshaler struct {
+	text   codec.Codec
+	images images.Codec
+}
+
+var (
+	_ runtime.Marshaler         = (*marshaler)(nil)
+	_ runtime.Delimited         = (*marshaler)(nil)
+	_ runtime.StreamContentType = (*marshaler)(nil)
+)
+
+// bind is the hook that has the context: it ties the answer to its exchange.
+func bind(ctx context.Context, message proto.Message) (any, error) {
+	return bound{x: exchangeOf(ctx), message: message}, nil
+}
+
+func (m *marshaler) ContentType(any) string { return "application/json" }
+
+// StreamContentType is that of the exchange's framing.
+func (m *marshaler) StreamContentType(v any) string {
+	if b, ok := v.(bound); ok {
+		return b.x.stream.contentType()
+	}
+	return "text/event-stream"
+}
+
+// Delimiter is empty: frames carry their own.
+func (m *marshaler) Delimiter() []byte { return nil }
+
+// Marshal gives the body of an answer, or the bytes of one step of a stream.
+func (m *marshaler) Marshal(v any) ([]byte, error) {
+	switch v := v.(type) {
+	case bound:
+		return m.encode(v.x, v.message)
+	case map[string]any: // a stream message in the runtime's envelope
+		b, ok := v["result"].(bound)
+		if !ok {
+			return nil, fmt.Errorf("gateway: unexpected stream message %T", v["result"])
+		}
+		event, ok := b.message.(*genwayv1.StreamGenerateTextResponse)
+		if !ok {
+			return nil, fmt.Errorf("gateway: unexpected stream message %T", b.message)
+		}
+		return b.x.stream.encode(event)
+	case map[string]proto.Message: // a stream's error: streamFault has written it
+		return nil, nil
+	}
+	return nil, fmt.Errorf("gateway: unexpected answer %T", v)
+}
+
+func (m *marshaler) encode(x *exchange, message proto.Message) ([]byte, error) {
+	body, err := m.encodeMessage(x, message)
+	if err == nil {
+		x.w.tellLosses(x.losses.List())
+	}
+	return body, err
+}
+
+func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, error) {
+	switch message := message.(type) {
+	case *genwayv1.GenerateTextResponse:
+		x.addLosses(message.GetLosses())
+		if wire := message.GetWire(); wire.GetProtocol() == m.text.Protocol() {
+			return wire.GetJson(), nil
+		}
+		return m.text.EncodeResponse(message, codec.Answer{Request: x.request, Losses: &x.losses})
+	case *genwayv1.GenerateImageResponse:
+		x.addLosses(message.GetLosses())
+		if wire := message.GetWire(); wire.GetProtocol() == genwayv1.Protocol_PROTOCOL_IMAGES {
+			return wire.GetJson(), nil
+		}
+		return m.images.EncodeResponse(message, &x.losses)
+	case *genwayv1.CountTokensResponse:
+		x.addLosses(message.GetLosses())
+		if wire := message.GetWire(); wire.GetProtocol() == m.text.Protocol() {
+			return wire.GetJson(), nil
+		}
+		if counter, ok := m.text.(codec.TokenCounter); ok {
+			return counter.EncodeCountResponse(message)
+		}
+	case *genwayv1.ListModelsResponse:
+		if lister, ok := m.text.(codec.ModelLister); ok {
+			return lister.EncodeModels(message)
+		}
+	case *genwayv1.GetModelResponse:
+		if lister, ok := m.text.(codec.ModelLister); ok {
+			return lister.EncodeModel(message.GetModel())
+		}
+	}
+	return nil, fmt.Errorf("gateway: no codec for %T", message)
+}
+
+func (x *exchange) addLosses(losses []*genwayv1.Loss) {
+	for _, l := range losses {
+		x.losses.Add(l.GetMember(), l.GetReason())
+	}
+}
+
+// NewDecoder hands over the message that the endpoint has decoded: whether a
+// caller wants a stream stands in the body, so the body is read before the path
+// is matched.
+func (m *marshaler) NewDecoder(r io.Reader) runtime.Decoder {
+	return runtime.DecoderFunc(func(v any) error {
+		body, ok := r.(*decodedBody)
+		if !ok {
+			return fmt.Errorf("gateway: body of type %T has not been decoded", r)
+		}
+		message, ok := v.(proto.Message)
+		if !ok || message.ProtoReflect().Descriptor() != body.message.ProtoReflect().Descriptor() {
+			return fmt.Errorf("gateway: a %T was decoded where a %T is wanted", body.message, v)
+		}
+		share(message, body.message)
+		return nil
+	})
+}
+
+// share sets dst's fields to src's without copying what they hold.
+func share(dst, src proto.Message) {
+	to := dst.ProtoReflect()
+	src.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		to.Set(field, value)
+		return true
+	})
+}
+
+// Unmarshal and NewEncoder complete the interface; the generated code calls
+// neither.
+func (m *marshaler) Unmarshal([]byte, any) error {
+	return fault.New(fault.Internal, "UNMARSHAL", "%s", fault.InternalMessage)
+}
+
+func (m *marshaler) NewEncoder(w io.Writer) runtime.Encoder {
+	return runtime.EncoderFunc(func(v any) error {
+		data, err := m.Marshal(v)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(data)
+		return err
+	})
+}
+
+// decodedBody stands in for a request body once it is decoded. It reads as
+// empty.
+type decodedBody struct{ message proto.Message }
+
+func (*decodedBody) Read([]byte) (int, error) { return 0, io.EOF }
+func (*decodedBody) Close() error             { return nil }

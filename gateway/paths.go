@@ -1,0 +1,128 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// path is one public path: whose it is, and what it takes.
+type path struct {
+	name     string
+	protocol genwayv1.Protocol
+	methods  []string
+	kind     bodyKind
+	// handle serves paths that are no business of the core.
+	handle func(*Edge, *answerWriter, *http.Request)
+}
+
+func (p path) allows(method string) bool { return slices.Contains(p.methods, method) }
+func (p path) allow() string             { return strings.Join(p.methods, ", ") }
+
+var post = []string{http.MethodPost}
+var get = []string{http.MethodGet}
+
+// paths are the public paths without a model in them. Streams have none: the
+// edge adds the verb :stream itself.
+var paths = map[string]path{
+	"/v1/chat/completions":       {protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, methods: post, kind: textBody},
+	"/v1/responses":              {protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, methods: post, kind: textBody},
+	"/v1/responses/input_tokens": {protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, methods: post, kind: countBody},
+	"/v1/messages":               {protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, methods: post, kind: textBody},
+	"/v1/messages/count_tokens":  {protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, methods: post, kind: countBody},
+	"/v1/images/generations":     {protocol: genwayv1.Protocol_PROTOCOL_IMAGES, methods: post, kind: imageBody},
+	"/v1beta/models":             {protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, methods: get, kind: listQuery},
+	"/healthz":                   {methods: []string{http.MethodGet, http.MethodHead}, handle: healthz},
+	"/":                          {methods: []string{http.MethodGet, http.MethodHead}, handle: root},
+}
+
+// modelVerbs are the operations on a model of the generateContent protocol.
+var modelVerbs = map[string]bodyKind{
+	"generateContent":       textBody,
+	"streamGenerateContent": textBody,
+	"countTokens":           countBody,
+}
+
+// match finds the path of a request. When there is none, the protocol is still
+// the likeliest, for the error's shape.
+func (e *Edge) match(r *http.Request) (path, bool) {
+	name := r.URL.Path
+	if p, ok := paths[name]; ok {
+		p.name = name
+		if p.protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
+			p.protocol = e.protocolOf(r)
+		}
+		return p, true
+	}
+	if name == "/v1/models" {
+		return path{name: name, protocol: e.protocolOf(r), methods: get, kind: listQuery}, true
+	}
+	model, ok := strings.CutPrefix(name, "/v1/models/")
+	beta := false
+	if !ok {
+		model, beta = strings.CutPrefix(name, "/v1beta/models/")
+	}
+	if (!ok && !beta) || model == "" {
+		return path{name: name, protocol: e.guess(r)}, false
+	}
+	if i := strings.LastIndexByte(model, ':'); i > 0 {
+		if kind, ok := modelVerbs[model[i+1:]]; ok {
+			return path{name: name, protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, methods: post, kind: kind}, true
+		}
+	}
+	if beta {
+		return path{name: name, protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, methods: get}, true
+	}
+	return path{name: name, protocol: e.protocolOf(r), methods: get}, true
+}
+
+func (e *Edge) guess(r *http.Request) genwayv1.Protocol {
+	switch name := r.URL.Path; {
+	case strings.HasPrefix(name, "/v1beta"):
+		return genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
+	case strings.HasPrefix(name, "/v1/messages"):
+		return genwayv1.Protocol_PROTOCOL_MESSAGES
+	}
+	return e.protocolOf(r)
+}
+
+func notFound(name string) error {
+	hint := ""
+	for _, doubled := range []string{"/v1/v1", "/v1beta/v1beta", "/v1/v1beta", "/v1beta/v1"} {
+		if strings.HasPrefix(name, doubled) {
+			hint = "; the base URL of this client must end before " + doubled[:strings.LastIndexByte(doubled, '/')]
+		}
+	}
+	return fault.New(fault.NotFound, fault.ReasonPathNotFound, "unknown path %s%s", clip(name, 200), hint)
+}
+
+func isUpgrade(r *http.Request) bool {
+	return strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
+}
+
+// root answers the probe some clients send before their first call.
+func root(_ *Edge, w *answerWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write([]byte(`{"service":"genway","status":"ok"}` + "\n"))
+}
+
+// healthz says whether the core is there and serving.
+func healthz(e *Edge, w *answerWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
+	defer cancel()
+	answer, err := e.health.Check(ctx, &grpc_health_v1.HealthCheckRequest{})
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	if err != nil || answer.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write([]byte(`{"status":"core unavailable"}` + "\n"))
+		return
+	}
+	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n"))
+}

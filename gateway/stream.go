@@ -1,0 +1,137 @@
+package gateway
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// streamState frames the events of one stream for its caller: server-sent events,
+// or for generateContent without alt=sse one JSON array.
+type streamState struct {
+	x       *exchange
+	encoder codec.StreamEncoder
+	array   bool
+	opened  bool
+	// ready reports whether another event waits already.
+	ready func() bool
+	// readers are the goroutines that read the core's stream.
+	readers sync.WaitGroup
+	buf     bytes.Buffer
+}
+
+func newStreamState(x *exchange, r *http.Request) *streamState {
+	s := &streamState{
+		x:       x,
+		encoder: x.endpoint.marshaler.text.NewStreamEncoder(codec.Answer{Request: x.request, Losses: &x.losses}),
+		array:   strings.HasSuffix(r.URL.Path, ":streamGenerateContent") && r.URL.Query().Get("alt") != "sse",
+	}
+	x.w.hold = func() bool { return s.ready != nil && s.ready() }
+	return s
+}
+
+func (s *streamState) contentType() string {
+	h := s.x.w.Header()
+	h.Set("Cache-Control", "no-cache")
+	// nginx and its kin buffer answers unless told not to.
+	h.Set("X-Accel-Buffering", "no")
+	if s.array {
+		return "application/json"
+	}
+	return "text/event-stream; charset=utf-8"
+}
+
+// encode gives the bytes of one event. They are valid until the next call.
+func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte, error) {
+	s.buf.Reset()
+	switch p := event.GetPayload().(type) {
+	case *genwayv1.StreamGenerateTextResponse_Wire:
+		s.frame(codec.Frame{Event: p.Wire.GetEvent(), Data: p.Wire.GetData()})
+		return s.buf.Bytes(), nil
+	case *genwayv1.StreamGenerateTextResponse_Started:
+		s.x.addLosses(p.Started.GetLosses())
+		s.x.w.tellLosses(s.x.losses.List())
+	}
+	frames, err := s.encoder.Encode(event)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range frames {
+		s.frame(f)
+	}
+	switch event.GetPayload().(type) {
+	case *genwayv1.StreamGenerateTextResponse_Ping:
+		if len(frames) == 0 {
+			s.buf.WriteString(s.heartbeat())
+		}
+	case *genwayv1.StreamGenerateTextResponse_Completed:
+		s.close()
+	}
+	return s.buf.Bytes(), nil
+}
+
+// heartbeat is what keeps the connection open where the protocol has no ping of
+// its own. The official SDKs of generateContent fail on comments; a bare newline
+// passes there, in both of its framings.
+func (s *streamState) heartbeat() string {
+	if s.x.endpoint.protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
+		return "\n"
+	}
+	return ": ping\n\n"
+}
+
+// fail gives the bytes that end the stream with a failure.
+func (s *streamState) fail(f *fault.Error) []byte {
+	s.buf.Reset()
+	for _, frame := range s.encoder.Fail(f) {
+		s.frame(frame)
+	}
+	s.close()
+	return s.buf.Bytes()
+}
+
+// close ends the framing.
+func (s *streamState) close() {
+	if !s.array {
+		return
+	}
+	if !s.opened {
+		s.buf.WriteString("[")
+	}
+	s.buf.WriteString("]\n")
+}
+
+func (s *streamState) frame(f codec.Frame) {
+	if s.array {
+		if s.opened {
+			s.buf.WriteString(",\n")
+		} else {
+			s.buf.WriteString("[")
+			s.opened = true
+		}
+		s.buf.Write(f.Data)
+		return
+	}
+	if f.Event != "" {
+		s.buf.WriteString("event: ")
+		s.buf.WriteString(f.Event)
+		s.buf.WriteByte('\n')
+	}
+	rest := f.Data
+	for {
+		line, more, found := bytes.Cut(rest, []byte("\n"))
+		s.buf.WriteString("data: ")
+		s.buf.Write(line)
+		s.buf.WriteByte('\n')
+		if !found {
+			break
+		}
+		rest = more
+	}
+	s.buf.WriteByte('\n')
+}

@@ -1,0 +1,93 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// answerWriter is the ResponseWriter of one exchange. It names the request in
+// every answer, moves the write deadline on with every write, and lets a stream
+// decide when to flush.
+type answerWriter struct {
+	http.ResponseWriter
+	control *http.ResponseController
+	timeout time.Duration
+	status  int
+	bytes   int64
+	// finished drops whatever the runtime still writes after a failure has been
+	// told in full.
+	finished bool
+	// hold, if set, says that more is ready to be written, so that a flush can
+	// wait for it.
+	hold func() bool
+}
+
+func newAnswerWriter(w http.ResponseWriter, id string, timeout time.Duration) *answerWriter {
+	// The names under which the vendors' SDKs look for it.
+	w.Header().Set("X-Request-Id", id)
+	w.Header().Set("Request-Id", id)
+	w.Header().Set("X-Genway-Request-Id", id)
+	return &answerWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: timeout}
+}
+
+func (w *answerWriter) WriteHeader(status int) {
+	if w.finished || w.status != 0 {
+		return
+	}
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *answerWriter) Write(b []byte) (int, error) {
+	if w.finished || len(b) == 0 {
+		return len(b), nil
+	}
+	w.WriteHeader(http.StatusOK)
+	// A server without deadlines (a test's recorder) says so by an error.
+	_ = w.control.SetWriteDeadline(time.Now().Add(w.timeout))
+	n, err := w.ResponseWriter.Write(b)
+	w.bytes += int64(n)
+	return n, err
+}
+
+// FlushError flushes unless more is about to be written.
+func (w *answerWriter) FlushError() error {
+	if w.finished || (w.hold != nil && w.hold()) {
+		return nil
+	}
+	return w.control.Flush()
+}
+
+// readDeadline gives the caller until then to send more; 0 is no deadline.
+func (w *answerWriter) readDeadline(timeout time.Duration) {
+	var at time.Time
+	if timeout > 0 {
+		at = time.Now().Add(timeout)
+	}
+	_ = w.control.SetReadDeadline(at)
+}
+
+// tellLosses names what could not be carried, while headers can still be sent.
+func (w *answerWriter) tellLosses(losses []*genwayv1.Loss) {
+	if len(losses) == 0 || w.status != 0 {
+		return
+	}
+	names := make([]string, len(losses))
+	for i, l := range losses {
+		names[i] = headerSafe(l.GetMember())
+	}
+	w.Header().Set("X-Genway-Lost", strings.Join(names, ", "))
+}
+
+// headerSafe keeps a member's path on one header line.
+func headerSafe(member string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 0x20 || r > 0x7e || r == ',' {
+			return '?'
+		}
+		return r
+	}, clip(member, 120))
+}
