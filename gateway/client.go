@@ -124,4 +124,3 @@ func cutIfEOF(err error) error {
 	}
 	return err
 }
-

@@ -107,6 +107,9 @@ func (e *endpoint) serve(kind bodyKind, w *answerWriter, r *http.Request) {
 		x.stream = newStreamState(x, r)
 	}
 	e.mux.ServeHTTP(w, r)
+	if x.stream != nil {
+		x.stream.readers.Wait()
+	}
 }
 
 // bodyKind says what a path takes.

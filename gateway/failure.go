@@ -65,13 +65,13 @@ func (e *endpoint) encodeError(f *fault.Error) (int, []byte) {
 }
 
 func handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, _ http.ResponseWriter, _ *http.Request, err error) {
-	exchangeOf(ctx).fail(err)
+	exchangeOf(ctx).fail(shutdownOr(ctx, err))
 }
 
 // handleStreamError has the context that the marshaler lacks, so it writes the
 // protocol's own error event itself; what the runtime adds is nothing.
 func handleStreamError(ctx context.Context, err error) *status.Status {
-	exchangeOf(ctx).failAnywhere(err)
+	exchangeOf(ctx).failAnywhere(shutdownOr(ctx, err))
 	return status.New(codes.Unknown, "")
 }
 

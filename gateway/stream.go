@@ -18,6 +18,9 @@ type streamState struct {
 	encoder codec.StreamEncoder
 	array   bool
 	opened  bool
+	// wired says that the upstream's own frames are passed on, its terminal ones
+	// among them.
+	wired bool
 	// ready reports whether another event waits already.
 	ready func() bool
 	// readers are the goroutines that read the core's stream.
@@ -51,8 +54,14 @@ func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte
 	s.buf.Reset()
 	switch p := event.GetPayload().(type) {
 	case *genwayv1.StreamGenerateTextResponse_Wire:
+		s.wired = true
 		s.frame(codec.Frame{Event: p.Wire.GetEvent(), Data: p.Wire.GetData()})
 		return s.buf.Bytes(), nil
+	case *genwayv1.StreamGenerateTextResponse_Completed:
+		if s.wired {
+			s.close()
+			return s.buf.Bytes(), nil
+		}
 	case *genwayv1.StreamGenerateTextResponse_Started:
 		s.x.addLosses(p.Started.GetLosses())
 		s.x.w.tellLosses(s.x.losses.List())

@@ -153,3 +153,15 @@ func TestDataURL(t *testing.T) {
 		}
 	}
 }
+
+func TestMerge(t *testing.T) {
+	out, err := member.Merge([]byte(`{"a":1,"b":2}`), `{"b":{"c":1.50},"d":null}`, "extra_json")
+	if err != nil || string(out) != `{"a":1,"b":{"c":1.50},"d":null}` {
+		t.Errorf("got %s, %v", out, err)
+	}
+	for _, bad := range []string{"x", "[]", `{"a":1`, `{"a":1} {}`} {
+		if _, err := member.Merge([]byte(`{}`), bad, "extra_json"); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+}

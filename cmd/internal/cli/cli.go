@@ -1,0 +1,106 @@
+// Package cli is what the three commands have in common: parsing, exit codes, the
+// log and the end on a signal.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes: 1 when the command failed, 2 when it was called wrongly.
+const (
+	exitFailure = 1
+	exitUsage   = 2
+)
+
+// Main parses the arguments into grammar, a pointer to a struct with kong's tags,
+// and runs the chosen command's Run method with a context that ends on SIGINT or
+// SIGTERM. It gives the process's exit code.
+func Main(name, description string, grammar any) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return run(ctx, os.Args[1:], os.Stdout, os.Stderr, name, description, grammar)
+}
+
+func run(ctx context.Context, args []string, stdout, stderr io.Writer, name, description string, grammar any) int {
+	exit := -1
+	parser, err := kong.New(grammar,
+		kong.Name(name),
+		kong.Description(description),
+		kong.UsageOnError(),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(code int) { exit = code }),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.BindTo(stdout, (*io.Writer)(nil)),
+		kong.Vars{"version": Version()},
+	)
+	if err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", name, err)
+		return exitFailure
+	}
+	command, err := parser.Parse(args)
+	if exit >= 0 { // --help or --version
+		return exit
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "%s: %v (see %s --help)\n", name, err, name)
+		return exitUsage
+	}
+	if err := command.Run(); err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintf(stderr, "%s: %v\n", name, err)
+		var usage UsageError
+		if errors.As(err, &usage) {
+			return exitUsage
+		}
+		return exitFailure
+	}
+	return 0
+}
+
+// UsageError is a call that can never work as it is.
+type UsageError struct{ Err error }
+
+func (e UsageError) Error() string { return e.Err.Error() }
+func (e UsageError) Unwrap() error { return e.Err }
+
+// Log says how a server logs.
+type Log struct {
+	Level  slog.Level `name:"log-level" env:"GENWAY_LOG_LEVEL" default:"info" help:"Least level that is logged: debug, info, warn or error."`
+	Format string     `name:"log-format" env:"GENWAY_LOG_FORMAT" enum:"text,json" default:"text" help:"Format of the log on standard error: text or json."`
+}
+
+// Logger gives the log, on standard error.
+func (l Log) Logger() *slog.Logger {
+	options := &slog.HandlerOptions{Level: l.Level}
+	if l.Format == "json" {
+		return slog.New(slog.NewJSONHandler(os.Stderr, options))
+	}
+	return slog.New(slog.NewTextHandler(os.Stderr, options))
+}
+
+// Version is the module's version, with the commit it was built from.
+func Version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	version := info.Main.Version
+	if version == "" {
+		version = "(devel)"
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
+			version += " " + s.Value[:12]
+		}
+	}
+	return version
+}

@@ -1,0 +1,195 @@
+package remote
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// errIdle is why a call is given up that makes no progress.
+var errIdle = errors.New("remote: the upstream makes no progress")
+
+// answer is an upstream's answer with a 2xx status. Its body ends the call when
+// closed.
+type answer struct {
+	body   io.ReadCloser
+	header http.Header
+}
+
+// call posts body and gives the answer when its status is 2xx (case K12), else
+// its fault. The context of the call ends when the answer's body is closed.
+func (u *Upstream) call(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) (*answer, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(u.config.FirstByte, func() { cancel(errIdle) })
+	give := func(err error) (*answer, error) {
+		timer.Stop()
+		err = u.interrupted(ctx, err)
+		cancel(nil)
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.url(op, model), bytes.NewReader(body))
+	if err != nil {
+		return give(err)
+	}
+	u.setHeaders(req.Header, wire)
+	resp, err := u.config.HTTP.RoundTrip(req)
+	if err != nil {
+		return give(err)
+	}
+	timer.Reset(u.config.Idle)
+	resp.Body = &watchedBody{ReadCloser: resp.Body, timer: timer, idle: u.config.Idle, cancel: cancel}
+	if resp.Header.Get("Content-Encoding") == "gzip" {
+		plain, err := gzip.NewReader(resp.Body)
+		if err != nil {
+			_ = resp.Body.Close()
+			return give(fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read"))
+		}
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{plain, resp.Body}
+	}
+	if resp.StatusCode/100 != 2 {
+		defer resp.Body.Close()
+		return nil, u.refused(ctx, resp, wire)
+	}
+	return &answer{body: resp.Body, header: resp.Header}, nil
+}
+
+// refused gives the fault of an answer that is not 2xx.
+func (u *Upstream) refused(ctx context.Context, resp *http.Response, wire *genwayv1.WireMessage) error {
+	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil && ctx.Err() != nil {
+		return u.interrupted(ctx, err)
+	}
+	var f *fault.Error
+	if u.codec != nil {
+		f = u.codec.DecodeError(resp.StatusCode, body)
+	} else {
+		f = images.Codec{}.DecodeError(resp.StatusCode, body)
+	}
+	f.Status = callerStatus(resp.StatusCode)
+	f.RetryAfter = retryAfter(resp.Header)
+	f.UpstreamRequestID = requestID(resp.Header)
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
+		// Our credentials, not the caller's: nothing the caller can mend.
+		own := fault.Wrap(f, fault.BadUpstream, "UPSTREAM_CREDENTIALS", "the upstream refused the gateway's credentials")
+		own.UpstreamRequestID = f.UpstreamRequestID
+		return own
+	case !u.speaks(wire):
+		f.Wire = nil
+	}
+	return f
+}
+
+// callerStatus keeps an upstream's status where it means the same to the caller.
+func callerStatus(status int) int {
+	if status < 400 {
+		return http.StatusBadGateway
+	}
+	return status
+}
+
+func (u *Upstream) speaks(wire *genwayv1.WireMessage) bool {
+	return wire.GetProtocol() == u.config.Protocol
+}
+
+// interrupted gives the fault of an error of the transport: why the call's own
+// context ended, else that the upstream is not reachable.
+func (u *Upstream) interrupted(ctx context.Context, err error) error {
+	var f *fault.Error
+	switch cause := context.Cause(ctx); {
+	case errors.As(err, &f):
+		return f
+	case errors.Is(cause, errIdle):
+		return fault.Wrap(cause, fault.Timeout, upstream.ReasonDeadline, "the upstream did not answer in time")
+	case cause != nil:
+		return upstream.Interrupted(ctx)
+	}
+	f = fault.Wrap(err, fault.Unavailable, "UPSTREAM_UNREACHABLE", "the upstream could not be reached")
+	return f
+}
+
+func (u *Upstream) setHeaders(h http.Header, wire *genwayv1.WireMessage) {
+	h.Set("Content-Type", "application/json")
+	h.Set("User-Agent", "genway")
+	if key := u.config.APIKey; key != "" {
+		switch u.config.Protocol {
+		case genwayv1.Protocol_PROTOCOL_MESSAGES:
+			h.Set("X-Api-Key", key)
+		case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
+			h.Set("X-Goog-Api-Key", key)
+		default:
+			h.Set("Authorization", "Bearer "+key)
+		}
+	}
+	if u.config.Protocol == genwayv1.Protocol_PROTOCOL_MESSAGES {
+		h.Set("Anthropic-Version", "2023-06-01")
+	}
+	if u.speaks(wire) {
+		for name, value := range wire.GetHeaders() {
+			h.Set(name, value)
+		}
+	}
+	for name, value := range u.config.Headers {
+		h.Set(name, value)
+	}
+}
+
+// retryAfter reads how long to wait: milliseconds first, then seconds or a date.
+func retryAfter(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return time.Duration(ms * float64(time.Millisecond))
+	}
+	value := h.Get("Retry-After")
+	if s, err := strconv.ParseFloat(value, 64); err == nil && s > 0 {
+		return time.Duration(s * float64(time.Second))
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return max(0, time.Until(at))
+	}
+	return 0
+}
+
+func requestID(h http.Header) string {
+	for _, name := range []string{"X-Request-Id", "Request-Id"} {
+		if id := h.Get(name); id != "" && len(id) <= 128 {
+			return id
+		}
+	}
+	return ""
+}
+
+// watchedBody gives the upstream more time with every byte it sends, and ends the
+// call when closed.
+type watchedBody struct {
+	io.ReadCloser
+	timer  *time.Timer
+	idle   time.Duration
+	cancel context.CancelCauseFunc
+}
+
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.timer.Reset(b.idle)
+	}
+	return n, err
+}
+
+func (b *watchedBody) Close() error {
+	b.timer.Stop()
+	b.cancel(nil)
+	return b.ReadCloser.Close()
+}

@@ -1,0 +1,159 @@
+package remote
+
+import (
+	"context"
+	"io"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// GenerateText makes one unary call.
+func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	body, losses, err := u.textBody(req, false)
+	if err != nil {
+		return nil, err
+	}
+	raw, err := u.unary(ctx, generate, req.GetModel(), body, req.GetWire())
+	if err != nil {
+		return nil, err
+	}
+	resp, err := u.codec.DecodeResponse(raw)
+	if u.speaks(req.GetWire()) {
+		if resp == nil {
+			// The caller may understand an answer that the canonical model does not,
+			// as long as it is JSON at all.
+			if !jsontext.Value(raw).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) {
+				return nil, err
+			}
+			resp = &genwayv1.GenerateTextResponse{}
+		}
+		resp.Wire = &genwayv1.WireMessage{Protocol: u.config.Protocol, Json: raw}
+		return resp, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	resp.Losses = append(losses, resp.Losses...)
+	return resp, nil
+}
+
+// CountTokens asks an upstream whose protocol counts.
+func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
+	counter, ok := u.codec.(codec.TokenCounter)
+	if !ok {
+		return nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not count tokens")
+	}
+	var losses codec.Losses
+	body, err := req.GetWire().GetJson(), error(nil)
+	if u.speaks(req.GetWire()) {
+		body, err = u.patchModel(body, req.GetRequest().GetModel())
+	} else {
+		body, err = counter.EncodeCountRequest(req, &losses)
+	}
+	if err != nil {
+		return nil, err
+	}
+	raw, err := u.unary(ctx, count, req.GetRequest().GetModel(), body, req.GetWire())
+	if err != nil {
+		return nil, err
+	}
+	resp, err := counter.DecodeCountResponse(raw)
+	if err != nil {
+		return nil, err
+	}
+	resp.Losses = losses.List()
+	if u.speaks(req.GetWire()) {
+		resp.Wire = &genwayv1.WireMessage{Protocol: u.config.Protocol, Json: raw}
+	}
+	return resp, nil
+}
+
+// GenerateImage makes one call for all images.
+func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+	if u.config.Protocol != genwayv1.Protocol_PROTOCOL_IMAGES {
+		return nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not draw images")
+	}
+	var losses codec.Losses
+	body, err := req.GetWire().GetJson(), error(nil)
+	if u.speaks(req.GetWire()) {
+		body, err = u.patchModel(body, req.GetModel())
+	} else {
+		body, err = images.Codec{}.EncodeRequest(req, &losses)
+	}
+	if err != nil {
+		return nil, err
+	}
+	raw, err := u.unary(ctx, draw, req.GetModel(), body, req.GetWire())
+	if err != nil {
+		return nil, err
+	}
+	resp, err := images.Codec{}.DecodeResponse(raw)
+	if err != nil {
+		return nil, err
+	}
+	resp.Losses = losses.List()
+	if u.speaks(req.GetWire()) {
+		// The images travel once, in the body the caller gets.
+		for _, image := range resp.GetImages() {
+			image.Source = nil
+		}
+		resp.Wire = &genwayv1.WireMessage{Protocol: u.config.Protocol, Json: raw}
+	}
+	return resp, nil
+}
+
+// textBody gives the body of a text call: the caller's own, with the members that
+// are the gateway's patched, or the canonical encoding.
+func (u *Upstream) textBody(req *genwayv1.GenerateTextRequest, streamed bool) ([]byte, []*genwayv1.Loss, error) {
+	if u.codec == nil {
+		return nil, nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not generate text")
+	}
+	if u.speaks(req.GetWire()) {
+		body, err := u.patchModel(req.GetWire().GetJson(), req.GetModel())
+		if err == nil && streamed && u.config.Protocol == genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS {
+			body, err = askForUsage(body)
+		}
+		return body, nil, err
+	}
+	var losses codec.Losses
+	body, err := u.codec.EncodeRequest(&codec.Request{GenerateTextRequest: req, Stream: streamed, IncludeUsage: streamed}, &losses)
+	return body, losses.List(), err
+}
+
+// patchModel sets the model, unless the body says the same or the protocol has it
+// in the path.
+func (u *Upstream) patchModel(body []byte, model string) ([]byte, error) {
+	if u.config.Protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
+		return body, nil
+	}
+	name, err := jsontext.AppendQuote(nil, model)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, "ENCODE", "%s", fault.InternalMessage)
+	}
+	return member.Patch(body, member.Member{Name: "model", Value: name})
+}
+
+// unary calls and reads the whole answer.
+func (u *Upstream) unary(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) ([]byte, error) {
+	a, err := u.call(ctx, op, model, body, wire)
+	if err != nil {
+		return nil, err
+	}
+	defer a.body.Close()
+	raw, err := io.ReadAll(io.LimitReader(a.body, u.config.MaxAnswerBytes+1))
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, u.interrupted(ctx, err)
+		}
+		return nil, fault.Wrap(err, fault.BadUpstream, fault.ReasonStreamCut, "the upstream's answer was cut off")
+	}
+	if int64(len(raw)) > u.config.MaxAnswerBytes {
+		return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer is too large")
+	}
+	return raw, nil
+}

@@ -1,0 +1,156 @@
+// Package remote is the upstream adapter for services that speak one of the five
+// JSON protocols over HTTP: a codec, an address and credentials, no more.
+//
+// To a caller of the same protocol the bytes pass through: the upstream gets the
+// caller's body with only the members the gateway owns patched, the caller gets
+// the upstream's answer. To all others everything goes through the canonical
+// messages.
+//
+// It must not import the gateway.
+package remote
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/chat"
+	"github.com/genway/genway/codec/generatecontent"
+	"github.com/genway/genway/codec/messages"
+	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// Config says where an upstream is and what it speaks.
+type Config struct {
+	// Protocol is what it speaks. Required.
+	Protocol genwayv1.Protocol
+	// BaseURL follows the convention of the protocol's own clients, with or
+	// without the version segment: https://host, https://host/v1. Required.
+	BaseURL string
+	// APIKey goes where the protocol puts it; empty sends none.
+	APIKey string
+	// Headers are sent with every call.
+	Headers map[string]string
+	// Models is the listing; an adapter does not ask its upstream.
+	Models []*genwayv1.Model
+	// HTTP makes the calls. Default: NewTransport with its defaults.
+	HTTP http.RoundTripper
+	// FirstByte is how long the headers of an answer may take. Default 10 min:
+	// unary answers come after all thinking.
+	FirstByte time.Duration
+	// Idle is how long an answer may make no progress once it has begun. Default
+	// 5 min.
+	Idle time.Duration
+	// MaxAnswerBytes bounds a unary answer and one event of a stream. Default
+	// 256 MiB.
+	MaxAnswerBytes int64
+}
+
+// Upstream is an adapter.
+type Upstream struct {
+	config Config
+	base   *url.URL
+	codec  codec.Codec // nil for images
+}
+
+var _ upstream.Upstream = (*Upstream)(nil)
+
+// New makes an adapter. Nothing is sent before the first call.
+func New(config Config) (*Upstream, error) {
+	base, err := url.Parse(config.BaseURL)
+	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
+		return nil, fmt.Errorf("remote: base URL %q: expected http(s)://host[/path]", config.BaseURL)
+	}
+	u := &Upstream{config: config, base: base}
+	switch config.Protocol {
+	case genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS:
+		u.codec = chat.Codec{}
+	case genwayv1.Protocol_PROTOCOL_RESPONSES:
+		u.codec = responses.Codec{}
+	case genwayv1.Protocol_PROTOCOL_MESSAGES:
+		u.codec = messages.Codec{}
+	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
+		u.codec = generatecontent.Codec{}
+	case genwayv1.Protocol_PROTOCOL_IMAGES:
+	default:
+		return nil, errors.New("remote: no protocol")
+	}
+	if u.config.HTTP == nil {
+		u.config.HTTP = NewTransport()
+	}
+	if u.config.FirstByte == 0 {
+		u.config.FirstByte = 10 * time.Minute
+	}
+	if u.config.Idle == 0 {
+		u.config.Idle = 5 * time.Minute
+	}
+	if u.config.MaxAnswerBytes == 0 {
+		u.config.MaxAnswerBytes = 256 << 20
+	}
+	return u, nil
+}
+
+// Models gives the configured listing.
+func (u *Upstream) Models() []*genwayv1.Model { return u.config.Models }
+
+// operation is what is asked of the upstream.
+type operation int
+
+const (
+	generate operation = iota
+	stream
+	count
+	draw
+)
+
+// url gives the address of an operation on a model.
+func (u *Upstream) url(op operation, model string) string {
+	version, path, query := "v1", "", ""
+	switch u.config.Protocol {
+	case genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS:
+		path = "chat/completions"
+	case genwayv1.Protocol_PROTOCOL_RESPONSES:
+		path = "responses"
+		if op == count {
+			path = "responses/input_tokens"
+		}
+	case genwayv1.Protocol_PROTOCOL_MESSAGES:
+		path = "messages"
+		if op == count {
+			path = "messages/count_tokens"
+		}
+	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
+		version = "v1beta"
+		path = "models/" + url.PathEscape(strings.TrimPrefix(model, "models/")) + ":" + map[operation]string{
+			generate: "generateContent", stream: "streamGenerateContent", count: "countTokens"}[op]
+		if op == stream {
+			query = "alt=sse"
+		}
+	default:
+		path = "images/generations"
+	}
+	address := *u.base
+	address.RawQuery = query
+	base := strings.TrimRight(address.Path, "/")
+	if !hasVersion(base) {
+		base += "/" + version
+	}
+	address.Path = base + "/" + path
+	if unescaped, err := url.PathUnescape(address.Path); err == nil && unescaped != address.Path {
+		address.RawPath, address.Path = address.Path, unescaped
+	}
+	return address.String()
+}
+
+// hasVersion reports whether a base path ends in a version segment (v1, v1beta,
+// v4), so that none is added.
+func hasVersion(base string) bool {
+	last := base[strings.LastIndexByte(base, '/')+1:]
+	return len(last) >= 2 && last[0] == 'v' && last[1] >= '0' && last[1] <= '9'
+}

@@ -1,0 +1,88 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+)
+
+// ServerConfig bounds an HTTP server. The zero value has the defaults.
+type ServerConfig struct {
+	// Grace is how long requests in flight may go on after the end was asked for;
+	// then they are told of a failure and cut. Default 20 s.
+	Grace time.Duration
+	// HeaderTimeout is how long a caller may take to send its headers. Default 10 s.
+	HeaderTimeout time.Duration
+	// IdleTimeout is how long a connection may wait for its next request. Default
+	// 2 min.
+	IdleTimeout time.Duration
+	// MaxHeaderBytes bounds the headers. Default 64 KiB.
+	MaxHeaderBytes int
+	Logger         *slog.Logger
+}
+
+// errShutdown is why a request ends when the grace is over.
+var errShutdown = errors.New("gateway: shutting down")
+
+// Serve answers requests on the listener until ctx ends, then finishes those in
+// flight. HTTP/1.1 and cleartext HTTP/2 are spoken. It gives nil after a clean
+// end.
+func Serve(ctx context.Context, listener net.Listener, handler http.Handler, config ServerConfig) error {
+	requests, cut := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cut(nil)
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: orDefault(config.HeaderTimeout, 10*time.Second),
+		IdleTimeout:       orDefault(config.IdleTimeout, 2*time.Minute),
+		MaxHeaderBytes:    orDefault(config.MaxHeaderBytes, 64<<10),
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		Protocols:         new(http.Protocols),
+	}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
+	if config.Logger != nil {
+		server.ErrorLog = slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug)
+	}
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	grace := orDefault(config.Grace, 20*time.Second)
+	// The last moments are for telling those who are cut.
+	timer := time.AfterFunc(grace, func() { cut(errShutdown) })
+	defer timer.Stop()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+2*time.Second)
+	defer cancel()
+	err := server.Shutdown(last)
+	if err != nil {
+		err = server.Close()
+	}
+	<-failed
+	return err
+}
+
+func orDefault[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// shutdownOr tells a caller that is cut by the end of the process so.
+func shutdownOr(ctx context.Context, err error) error {
+	if !errors.Is(context.Cause(ctx), errShutdown) {
+		return err
+	}
+	f := fault.Wrap(err, fault.Unavailable, "SHUTTING_DOWN", "the server is shutting down; try again")
+	f.RetryAfter = time.Second
+	return f
+}
