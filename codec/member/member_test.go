@@ -165,3 +165,20 @@ func TestMerge(t *testing.T) {
 		}
 	}
 }
+
+func TestMarksAreNeitherWrittenNorLost(t *testing.T) {
+	chat := genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS
+	fields := []*genwayv1.NativeField{member.Mark(chat, "a")}
+	if !member.Marked(chat, fields, "a") || member.Marked(chat, fields, "b") || member.Marked(genwayv1.Protocol_PROTOCOL_RESPONSES, fields, "a") {
+		t.Error("the mark was not found, or another was")
+	}
+	var losses codec.Losses
+	for _, p := range []genwayv1.Protocol{chat, genwayv1.Protocol_PROTOCOL_RESPONSES} {
+		if extra, err := member.Extra(p, fields, "", &losses); err != nil || extra != nil {
+			t.Errorf("%v: extra %s, %v", p, extra, err)
+		}
+	}
+	if l := losses.List(); len(l) > 0 {
+		t.Errorf("losses %v", l)
+	}
+}

@@ -47,10 +47,14 @@ func Natives(protocol genwayv1.Protocol, extra jsontext.Value, binding func(name
 
 // Extra gives the native fields of the protocol as the value of a
 // `json:",embed"` field. Fields of another protocol are refused when binding and
-// named in losses otherwise; path is that of the object they belong to.
+// named in losses otherwise; path is that of the object they belong to. Marks are
+// passed over.
 func Extra(protocol genwayv1.Protocol, fields []*genwayv1.NativeField, path string, losses *codec.Losses) (jsontext.Value, error) {
 	var out []byte
 	for _, f := range fields {
+		if IsMark(f) {
+			continue
+		}
 		if f.Protocol != protocol {
 			member := Join(path, f.Name)
 			if f.Binding {
