@@ -1,0 +1,57 @@
+// Package upstream says what the core needs of whoever answers a request: a
+// vendor's service behind an adapter, another Generation server, or the embedded
+// sandbox. Adapters live in packages below this one.
+//
+// It must not import net/http, grpc or any package of ours but the contract and
+// the faults.
+package upstream
+
+import (
+	"context"
+	"errors"
+
+	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// Upstream answers requests. Its methods are safe for concurrent use and do not
+// change or keep the request. Their errors are *fault.Error values, whose Param
+// is a path in the canonical message (messages[0].parts[1].image).
+//
+// When ctx ends, a call gives up within 100 ms and returns what Interrupted
+// makes of it.
+type Upstream interface {
+	// GenerateText gives one complete answer. Id and create_time may be empty; the
+	// caller then sets them.
+	GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error)
+	// StreamGenerateText gives the same answer as events, in the order stream.proto
+	// states. It calls send from one goroutine, which is not in use any more when it
+	// returns. An error of send ends the call and is returned as it is. Returning nil
+	// without having sent TextCompleted is a cut stream, and a fault of the upstream.
+	StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send Send) error
+	// GenerateImage gives all images of the request, each whole.
+	GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error)
+	// CountTokens says what usage.input_tokens of the request would be.
+	CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error)
+	// Models lists what requests may name, in any order.
+	Models() []*genwayv1.Model
+}
+
+// Send passes one event to the caller. The event is the receiver's to keep.
+type Send func(*genwayv1.StreamGenerateTextResponse) error
+
+// Interrupted is the fault of a call whose context ended: Timeout for a deadline,
+// Cancelled for anything else.
+func Interrupted(ctx context.Context) *fault.Error {
+	cause := context.Cause(ctx)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fault.Wrap(cause, fault.Timeout, ReasonDeadline, "the answer was not ready in time")
+	}
+	return fault.Wrap(cause, fault.Cancelled, ReasonCancelled, "the call was cancelled")
+}
+
+// Reasons of Interrupted.
+const (
+	ReasonDeadline  = "DEADLINE_EXCEEDED"
+	ReasonCancelled = "CANCELLED"
+)

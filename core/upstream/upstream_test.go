@@ -1,0 +1,33 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+)
+
+func TestInterrupted(t *testing.T) {
+	cancelled, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("the client is gone")
+	cancel(gone)
+	late, stop := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer stop()
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		kind fault.Kind
+		is   error
+	}{
+		"cancelled": {cancelled, fault.Cancelled, gone},
+		"deadline":  {late, fault.Timeout, context.DeadlineExceeded},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Interrupted(c.ctx)
+			if got.Kind != c.kind || !errors.Is(got, c.is) {
+				t.Errorf("%v of kind %v, want %v because of %v", got, got.Kind, c.kind, c.is)
+			}
+		})
+	}
+}
