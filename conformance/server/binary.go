@@ -1,0 +1,107 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// buildTimeout bounds a build without any cache, on a slow machine.
+const buildTimeout = 10 * time.Minute
+
+// Binary builds one of the commands (genway, genway-core, genway-edge), once per
+// test process, and gives the file's path. Under the race detector the command has
+// it too: a race makes the command exit with a code other than 0.
+func Binary(name string) (string, error) { return binaries.build(name) }
+
+// Output runs a command to its end and gives its standard output. An exit code other
+// than 0 is an error that carries the standard error.
+func Output(name string, args ...string) (string, error) {
+	path, err := Binary(name)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		return "", fmt.Errorf("%s %v: %w\n%s", name, args, err, stderr.Bytes())
+	}
+	return stdout.String(), nil
+}
+
+var binaries builds
+
+type builds struct {
+	mu  sync.Mutex
+	dir string
+}
+
+func (b *builds) build(name string) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.dir == "" {
+		dir, err := os.MkdirTemp("", "genway-bin-")
+		if err != nil {
+			return "", err
+		}
+		b.dir = dir
+	}
+	path := filepath.Join(b.dir, name)
+	if _, err := os.Stat(path); err == nil {
+		return path, nil
+	}
+	root, err := repository()
+	if err != nil {
+		return "", err
+	}
+	args := []string{"build", "-o", path}
+	if race {
+		args = append(args, "-race")
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/"+name)...)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build ./cmd/%s: %w\n%s", name, err, out)
+	}
+	return path, nil
+}
+
+func (b *builds) remove() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	dir := b.dir
+	b.dir = ""
+	if dir == "" {
+		return nil
+	}
+	return os.RemoveAll(dir)
+}
+
+// repository is the root of the repository: the nearest directory above the test's
+// own that holds the commands.
+func repository() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "cmd", "genway")); err == nil {
+			return dir, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", fmt.Errorf("no directory above %s holds cmd/genway", dir)
+		}
+		dir = parent
+	}
+}

@@ -1,0 +1,38 @@
+package server
+
+import (
+	"fmt"
+	"os"
+	"testing"
+)
+
+// Main is a package's TestMain: it starts one server for all tests of the package,
+// hands it over in shared, runs them, stops it and exits. A server that does not end
+// cleanly fails the package. With a nil shared it starts nothing; the package still
+// needs it, since Main removes the built programs.
+func Main(m *testing.M, shared **Server) {
+	code := run(m, shared)
+	if err := binaries.remove(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M, shared **Server) int {
+	if shared == nil {
+		return m.Run()
+	}
+	s, err := Launch(Options{})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "start the server:", err)
+		return 1
+	}
+	*shared = s
+	code := m.Run()
+	if err := s.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "stop the server:", err)
+		return 1
+	}
+	return code
+}

@@ -1,0 +1,183 @@
+// Package server runs the gateway's real programs for the conformance tests: it
+// builds the commands once per test process, starts them on free ports with a data
+// directory of their own, makes one key a group, and ends them as an operator does.
+//
+// A test package shares one server:
+//
+//	var gateway *server.Server
+//
+//	func TestMain(m *testing.M) { server.Main(m, &gateway) }
+//
+// It must not import the gateway's own packages: the tests know what is promised on
+// the wire and nothing else.
+package server
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// Groups are the key groups. A server has one key of each.
+func Groups() []string {
+	return []string{"chat", "messages", "generatecontent", "internal"}
+}
+
+// Options say how a server is started. The zero value is `genway serve` with an
+// empty data directory.
+type Options struct {
+	// Args are further flags of `genway serve`, or of genway-core with TwoProcess.
+	Args []string
+	// EdgeArgs are further flags of genway-edge. They need TwoProcess.
+	EdgeArgs []string
+	// TwoProcess runs genway-core and genway-edge, joined by a unix socket.
+	TwoProcess bool
+	// Data is an existing data directory, which Stop leaves alone. Empty is a new
+	// one, which Stop removes.
+	Data string
+}
+
+// Server is a running gateway.
+type Server struct {
+	// HTTP is host:port of the JSON side.
+	HTTP string
+	// GRPC is the gRPC side as a grpc-go target: host:port, or unix:PATH with
+	// TwoProcess.
+	GRPC string
+	// Keys is one key by group.
+	Keys map[string]string
+	// Data is the data directory.
+	Data string
+	// Core and Edge are the processes; the same one without TwoProcess.
+	Core, Edge *Process
+
+	owned []string // directories to remove
+}
+
+// URL is the base address of the JSON side: http://host:port, without a slash.
+func (s *Server) URL() string { return "http://" + s.HTTP }
+
+// Launch starts a server and returns once it listens on both sides. The caller
+// stops it.
+func Launch(o Options) (*Server, error) {
+	s := &Server{Data: o.Data, Keys: map[string]string{}}
+	err := s.launch(o)
+	if err != nil {
+		return nil, errors.Join(err, s.Stop())
+	}
+	return s, nil
+}
+
+// Start launches a server for one test, which fails when the server does not start
+// or does not end cleanly.
+func Start(tb testing.TB, o Options) *Server {
+	tb.Helper()
+	s, err := Launch(o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			tb.Error(err)
+		}
+	})
+	return s
+}
+
+func (s *Server) launch(o Options) error {
+	if s.Data == "" {
+		data, err := s.directory("genway-data-")
+		if err != nil {
+			return err
+		}
+		s.Data = data
+	}
+	for _, group := range Groups() {
+		key, err := CreateKey(s.Data, group, "conformance")
+		if err != nil {
+			return err
+		}
+		s.Keys[group] = key
+	}
+	if o.TwoProcess {
+		return s.launchTwo(o)
+	}
+	args := []string{"serve", "--data", s.Data, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--log-format", "json"}
+	process, err := StartProcess("genway", append(args, o.Args...)...)
+	if err != nil {
+		return err
+	}
+	s.Core, s.Edge = process, process
+	up, err := process.Await("genway is up")
+	if err != nil {
+		return err
+	}
+	s.HTTP, s.GRPC = up["http"], up["grpc"]
+	return nil
+}
+
+func (s *Server) launchTwo(o Options) error {
+	// A directory of its own keeps the path below the 108 bytes a socket's may have.
+	sockets, err := s.directory("genway-")
+	if err != nil {
+		return err
+	}
+	s.GRPC = "unix:" + filepath.Join(sockets, "core")
+	s.Core, err = StartProcess("genway-core", append([]string{"--data", s.Data, "--grpc", s.GRPC, "--log-format", "json"}, o.Args...)...)
+	if err != nil {
+		return err
+	}
+	if _, err := s.Core.Await("core is up"); err != nil {
+		return err
+	}
+	s.Edge, err = StartProcess("genway-edge", append([]string{"--core", s.GRPC, "--http", "127.0.0.1:0", "--log-format", "json"}, o.EdgeArgs...)...)
+	if err != nil {
+		return err
+	}
+	up, err := s.Edge.Await("edge is up")
+	s.HTTP = up["http"]
+	return err
+}
+
+// Stop ends the processes, the edge first, and removes what Launch made. The error
+// tells of a process that did not end with exit code 0 and carries its log. A second
+// call does nothing.
+func (s *Server) Stop() error {
+	var errs []error
+	for _, p := range []*Process{s.Edge, s.Core} {
+		if p != nil {
+			errs = append(errs, p.Stop())
+		}
+	}
+	s.Edge, s.Core = nil, nil
+	for _, dir := range s.owned {
+		errs = append(errs, os.RemoveAll(dir))
+	}
+	s.owned = nil
+	return errors.Join(errs...)
+}
+
+func (s *Server) directory(pattern string) (string, error) {
+	dir, err := os.MkdirTemp("", pattern)
+	if err == nil {
+		s.owned = append(s.owned, dir)
+	}
+	return dir, err
+}
+
+// CreateKey makes a key in a data directory by the administrator's command and
+// returns it. The directory is made when it does not exist.
+func CreateKey(data, group, name string) (string, error) {
+	out, err := Output("genway", "keys", "create", "--data", data, "--group", group, "--name", name)
+	if err != nil {
+		return "", err
+	}
+	key := strings.TrimSpace(out)
+	if key == "" || strings.ContainsAny(key, " \n") {
+		return "", fmt.Errorf("genway keys create printed %q, not just a key", out)
+	}
+	return key, nil
+}
