@@ -11,7 +11,6 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // marshaler translates between one protocol's JSON and the canonical messages,
@@ -127,17 +126,8 @@ func (m *marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 		if !ok || message.ProtoReflect().Descriptor() != body.message.ProtoReflect().Descriptor() {
 			return fmt.Errorf("gateway: a %T was decoded where a %T is wanted", body.message, v)
 		}
-		share(message, body.message)
+		codec.Share(message, body.message)
 		return nil
-	})
-}
-
-// share sets dst's fields to src's without copying what they hold.
-func share(dst, src proto.Message) {
-	to := dst.ProtoReflect()
-	src.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
-		to.Set(field, value)
-		return true
 	})
 }
 

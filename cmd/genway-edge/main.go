@@ -19,7 +19,7 @@ import (
 )
 
 type command struct {
-	edgeproc.Flags
+	edgeproc.EdgeFlags
 	cli.Log
 	Core       string           `env:"GENWAY_CORE" default:"127.0.0.1:9090" placeholder:"TARGET" help:"The core: HOST:PORT, unix:PATH or another gRPC target."`
 	SecretFile string           `name:"edge-secret-file" env:"GENWAY_EDGE_SECRET_FILE" type:"existingfile" placeholder:"FILE" help:"File with the secret shared with the core. Needed unless the core is on a unix socket or asks for a certificate."`
@@ -45,13 +45,13 @@ func (c *command) Run(ctx context.Context) error {
 		return cli.UsageError{Err: err}
 	}
 	defer conn.Close()
-	listener, err := c.Listen(ctx)
+	listener, err := c.ListenHTTP(ctx)
 	if err != nil {
 		return err
 	}
 	log := c.Logger()
 	log.Info("edge is up", "http", listener.Addr().String(), "core", c.Core)
-	return c.Flags.Run(ctx, listener, conn, c.Grace, log)
+	return c.Serve(ctx, listener, conn, c.Grace, log)
 }
 
 func (c *command) core() (gateway.CoreConfig, error) {

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Flags are the edge's flags.
-type Flags struct {
+// EdgeFlags are the edge's flags.
+type EdgeFlags struct {
 	HTTP         string        `name:"http" env:"GENWAY_HTTP" default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the JSON side: HOST:PORT or unix:PATH."`
 	MaxBody      int64         `name:"max-body-bytes" env:"GENWAY_MAX_BODY_BYTES" default:"67108864" help:"Largest request body, after decompression."`
 	Heartbeat    time.Duration `env:"GENWAY_HEARTBEAT" default:"10s" help:"Silence after which a stream says that it is alive; negative is never."`
@@ -25,14 +25,14 @@ type Flags struct {
 	VersionHeader            []string `env:"GENWAY_VERSION_HEADERS" default:"anthropic-version,vendorb-version" placeholder:"NAME" help:"Headers with the version of the messages protocol."`
 }
 
-// Listen opens the edge's listener.
-func (f Flags) Listen(ctx context.Context) (net.Listener, error) {
+// ListenHTTP opens the edge's listener.
+func (f EdgeFlags) ListenHTTP(ctx context.Context) (net.Listener, error) {
 	return cli.Listen(ctx, "--http", f.HTTP)
 }
 
-// Run serves the edge on the listener, in front of core, until ctx ends and the
+// Serve serves the edge on the listener, in front of core, until ctx ends and the
 // requests in flight are done or the grace is over.
-func (f Flags) Run(ctx context.Context, listener net.Listener, core grpc.ClientConnInterface, grace time.Duration, log *slog.Logger) error {
+func (f EdgeFlags) Serve(ctx context.Context, listener net.Listener, core grpc.ClientConnInterface, grace time.Duration, log *slog.Logger) error {
 	edge, err := gateway.New(gateway.Config{
 		Core: core,
 		Headers: gateway.Headers{

@@ -1,0 +1,20 @@
+// Command genway is the whole gateway in one process, and the administrator's
+// commands.
+package main
+
+import (
+	"os"
+
+	"github.com/alecthomas/kong"
+	"github.com/genway/genway/cmd/internal/cli"
+)
+
+type command struct {
+	Serve   serveCommand     `cmd:"" help:"Serve the JSON protocols and gRPC from one process."`
+	Keys    keysCommand      `cmd:"" help:"Make, list and revoke keys. Takes effect within 2 seconds, in running servers too."`
+	Version kong.VersionFlag `help:"Print the version."`
+}
+
+func main() {
+	os.Exit(cli.Main("genway", "A gateway for text and image generation: five JSON protocols and gRPC in, any upstream out.", &command{}))
+}

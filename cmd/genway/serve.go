@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+
+	"github.com/genway/genway/cmd/internal/cli"
+	"github.com/genway/genway/cmd/internal/coreproc"
+	"github.com/genway/genway/cmd/internal/edgeproc"
+	"golang.org/x/sync/errgroup"
+)
+
+type serveCommand struct {
+	coreproc.CoreFlags
+	edgeproc.EdgeFlags
+	cli.Log
+}
+
+// Run serves until ctx ends. The edge ends first, so that its last requests still
+// have a core.
+func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
+	log := c.Logger()
+	grpcListener, err := c.ListenGRPC(ctx)
+	if err != nil {
+		return err
+	}
+	httpListener, err := c.ListenHTTP(ctx)
+	if err != nil {
+		return errors.Join(err, grpcListener.Close())
+	}
+	core, err := c.Open(ctx, log)
+	if err != nil {
+		return errors.Join(err, grpcListener.Close(), httpListener.Close())
+	}
+	if err := c.greet(ctx, stdout, core, httpListener.Addr(), grpcListener.Addr()); err != nil {
+		return errors.Join(err, grpcListener.Close(), httpListener.Close(), core.Close())
+	}
+	log.Info("genway is up", "http", httpListener.Addr().String(), "grpc", grpcListener.Addr().String())
+	var group errgroup.Group
+	coreCtx, stopCore := context.WithCancel(context.WithoutCancel(ctx))
+	edgeCtx, stopEdge := context.WithCancel(ctx)
+	group.Go(func() error {
+		defer stopCore()
+		return c.EdgeFlags.Serve(edgeCtx, httpListener, core.Channel(), c.Grace, log)
+	})
+	group.Go(func() error {
+		defer stopEdge()
+		return core.Serve(coreCtx, grpcListener)
+	})
+	return errors.Join(group.Wait(), core.Close())
+}
+
+// greet prints the first keys, or where keys are managed.
+func (c *serveCommand) greet(ctx context.Context, stdout io.Writer, core *coreproc.Core, http, grpc net.Addr) error {
+	minted, first, err := core.Keys.MintDefaults(ctx)
+	if err != nil {
+		return err
+	}
+	data := welcomeData{HTTP: "http://" + http.String(), GRPC: grpc.String(), Text: c.TextModel, Image: c.ImageModel}
+	if c.Dir != "" {
+		data.DataFlag = " --data " + c.Dir
+	}
+	if first {
+		return printWelcome(stdout, data, minted)
+	}
+	return printWelcomeBack(stdout, data)
+}

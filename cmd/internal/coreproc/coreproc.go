@@ -1,0 +1,106 @@
+package coreproc
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/fullstorydev/grpchan/inprocgrpc"
+	"github.com/genway/genway/cmd/internal/cli"
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/core"
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/sandbox"
+	"github.com/genway/genway/core/store"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// CoreFlags are the core's flags.
+type CoreFlags struct {
+	Data
+	GRPC       string        `name:"grpc" env:"GENWAY_GRPC" default:"127.0.0.1:9090" placeholder:"ADDR" help:"Address of the gRPC side: HOST:PORT or unix:PATH."`
+	Grace      time.Duration `env:"GENWAY_GRACE" default:"20s" help:"How long requests in flight may go on after the end was asked for."`
+	TextModel  string        `env:"GENWAY_SANDBOX_TEXT_MODEL" default:"sandbox-text" help:"Name of the sandbox's text model."`
+	ImageModel string        `env:"GENWAY_SANDBOX_IMAGE_MODEL" default:"sandbox-image" help:"Name of the sandbox's image model."`
+	TrustFlags
+}
+
+// ListenGRPC opens the core's listener.
+func (f CoreFlags) ListenGRPC(ctx context.Context) (net.Listener, error) {
+	return cli.Listen(ctx, "--grpc", f.GRPC)
+}
+
+// Core is a core that is ready to serve.
+type Core struct {
+	Keys    *keys.Service
+	store   *store.SQLite
+	service *core.Service
+	server  *core.Server
+	log     *slog.Logger
+}
+
+// Open makes a core: its store, its keys, its upstream and its server.
+func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
+	trust, tlsConfig, err := f.trust()
+	if err != nil {
+		return nil, err
+	}
+	embedded, err := sandbox.New(sandbox.Config{TextModel: f.TextModel, ImageModel: f.ImageModel})
+	if err != nil {
+		return nil, err
+	}
+	service, err := core.New(core.Config{Upstream: embedded})
+	if err != nil {
+		return nil, err
+	}
+	db, keyService, err := f.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: keyService, Trust: trust}, Logger: log}
+	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: tlsConfig, Grace: f.Grace})
+	return &Core{Keys: keyService, store: db, service: service, server: server, log: log}, nil
+}
+
+// Serve answers gRPC calls on the listener until ctx ends.
+func (c *Core) Serve(ctx context.Context, listener net.Listener) error {
+	return c.server.Serve(ctx, listener)
+}
+
+// Close closes the store.
+func (c *Core) Close() error { return c.store.Close() }
+
+// Channel gives an edge in the same process its way to the core: calls without a
+// network, through the same interceptors. Messages are handed over, not copied.
+func (c *Core) Channel() grpc.ClientConnInterface {
+	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys, Trust: auth.TrustAll}, Logger: c.log}
+	channel := new(inprocgrpc.Channel).
+		WithCloner(handover{}).
+		WithServerUnaryInterceptor(interceptors.Unary).
+		WithServerStreamInterceptor(interceptors.Stream)
+	genwayv1.RegisterGenerationServer(channel, c.service)
+	grpc_health_v1.RegisterHealthServer(channel, c.server.Health())
+	return channel
+}
+
+// handover passes messages by reference: whoever sends one does not touch it
+// again.
+type handover struct{}
+
+func (handover) Clone(in any) (any, error) { return in, nil }
+
+func (handover) Copy(out, in any) error {
+	to, ok := out.(proto.Message)
+	from, same := in.(proto.Message)
+	if !ok || !same {
+		return errors.New("coreproc: not a protobuf message")
+	}
+	codec.Share(to, from)
+	return nil
+}

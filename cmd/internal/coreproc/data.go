@@ -1,0 +1,44 @@
+// Package coreproc runs the core: its flags, its store and its listener. The edge
+// must not import it.
+package coreproc
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/store"
+)
+
+// Data is the flag for where data is kept.
+type Data struct {
+	Dir string `name:"data" placeholder:"DIR" help:"Directory of the data: keys, hashed. Default: $$GENWAY_DATA, else the user's data directory."`
+}
+
+// open opens the store and the keys in it.
+func (d Data) open(ctx context.Context) (*store.SQLite, *keys.Service, error) {
+	dir, err := store.DataDir(d.Dir, os.Getenv)
+	if err != nil {
+		return nil, nil, err
+	}
+	db, err := store.Open(ctx, store.Config{Path: filepath.Join(dir, store.FileName)})
+	if err != nil {
+		return nil, nil, err
+	}
+	service, err := keys.New(keys.Config{Store: db.Keys()})
+	if err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return db, service, nil
+}
+
+// WithKeys runs do on the keys of the data directory.
+func (d Data) WithKeys(ctx context.Context, do func(*keys.Service) error) error {
+	db, service, err := d.open(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(service), db.Close())
+}

@@ -1,0 +1,119 @@
+// Package auth says who makes a call and whether that key may make it. The
+// caller's key comes as authorization metadata. Which JSON protocol a call came in
+// by is believed only from an edge that has proved to be one; everything else is a
+// direct caller.
+//
+// It must not import the gateway, nor reach a store but through Keys.
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/keys"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc/metadata"
+)
+
+// Keys says whose a key is. *keys.Service is one.
+type Keys interface {
+	// Authenticate gives the principal of a live key. The error is
+	// keys.ErrWrongKey for every key that is not one, and anything else when
+	// that could not be found out.
+	Authenticate(ctx context.Context, raw string) (keys.Principal, error)
+}
+
+// Caller is who makes a call, and by which way.
+type Caller struct {
+	keys.Principal
+	// Protocol is the JSON protocol the call came in by; unspecified for a direct
+	// gRPC call.
+	Protocol genwayv1.Protocol
+	// Edge reports that an edge we trust made the call for the caller.
+	Edge bool
+}
+
+// ProtocolKey is the metadata by which an edge names the caller's protocol.
+const ProtocolKey = "genway-protocol"
+
+// protocols are the names of protocols in metadata, with the group they belong to.
+var protocols = map[string]struct {
+	protocol genwayv1.Protocol
+	group    keys.Group
+}{
+	"chat_completions": {genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, keys.GroupChat},
+	"responses":        {genwayv1.Protocol_PROTOCOL_RESPONSES, keys.GroupChat},
+	"images":           {genwayv1.Protocol_PROTOCOL_IMAGES, keys.GroupChat},
+	"messages":         {genwayv1.Protocol_PROTOCOL_MESSAGES, keys.GroupMessages},
+	"generate_content": {genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, keys.GroupGenerateContent},
+}
+
+// Authenticator identifies callers.
+type Authenticator struct {
+	Keys  Keys
+	Trust Trust
+}
+
+// Authenticate gives the caller of the call that ctx belongs to. Errors are
+// *fault.Error values: a key that is unknown, revoked or expired gets one and the
+// same answer; a good key of another group is told which group it is.
+func (a Authenticator) Authenticate(ctx context.Context) (Caller, error) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	raw := bearer(md.Get("authorization"))
+	if raw == "" {
+		return Caller{}, fault.New(fault.Unauthenticated, fault.ReasonMissingKey, "no API key was sent; put it into the authorization metadata, as Bearer")
+	}
+	principal, err := a.Keys.Authenticate(ctx, raw)
+	switch {
+	case errors.Is(err, keys.ErrWrongKey):
+		return Caller{}, fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "invalid API key")
+	case err != nil:
+		return Caller{}, fault.Wrap(err, fault.Unavailable, "KEYS_UNAVAILABLE", "keys cannot be checked at the moment; try again")
+	}
+	caller := Caller{Principal: principal}
+	needed, way := keys.GroupInternal, "direct gRPC calls"
+	if name := last(md.Get(ProtocolKey)); name != "" && a.Trust != nil && a.Trust(ctx, md) {
+		p, ok := protocols[name]
+		if !ok {
+			return Caller{}, fault.Wrap(fmt.Errorf("edge names protocol %q", name), fault.Internal, "UNKNOWN_PROTOCOL", "%s", fault.InternalMessage)
+		}
+		caller.Protocol, caller.Edge = p.protocol, true
+		needed, way = p.group, "this protocol"
+	}
+	if principal.Group != needed {
+		return Caller{}, fault.New(fault.PermissionDenied, fault.ReasonWrongGroup,
+			"this key is of the group %s; %s need a key of the group %s", principal.Group, way, needed)
+	}
+	return caller, nil
+}
+
+func bearer(values []string) string {
+	scheme, key, ok := strings.Cut(last(values), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(key)
+}
+
+func last(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[len(values)-1]
+}
+
+type callerKey struct{}
+
+// WithCaller gives a context that carries the caller.
+func WithCaller(ctx context.Context, caller Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, caller)
+}
+
+// CallerOf gives the caller a context carries; the zero Caller if none.
+func CallerOf(ctx context.Context) Caller {
+	caller, _ := ctx.Value(callerKey{}).(Caller)
+	return caller
+}

@@ -1,0 +1,123 @@
+package core
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/auth"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+)
+
+// Interceptors wrap every call of the service, whichever way it comes in: they
+// name it, log it, turn faults into statuses, survive panics and authenticate.
+type Interceptors struct {
+	Authenticator auth.Authenticator
+	// Logger gets one line a call. Default: slog.Default().
+	Logger *slog.Logger
+}
+
+// RequestIDKey is the metadata with a call's identifier, both ways.
+const RequestIDKey = "x-request-id"
+
+// Unary is the interceptor of unary calls.
+func (i Interceptors) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+	ctx, call := i.begin(ctx, info.FullMethod)
+	_ = grpc.SetHeader(ctx, metadata.Pairs(RequestIDKey, call.id))
+	err = i.guard(ctx, call, func(ctx context.Context) error {
+		var err error
+		resp, err = handler(ctx, req)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// Stream is the interceptor of streams.
+func (i Interceptors) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	ctx, call := i.begin(stream.Context(), info.FullMethod)
+	_ = stream.SetHeader(metadata.Pairs(RequestIDKey, call.id))
+	return i.guard(ctx, call, func(ctx context.Context) error {
+		return handler(srv, &serverStream{ServerStream: stream, ctx: ctx})
+	})
+}
+
+// serverStream is a stream with a context of ours.
+type serverStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+func (s *serverStream) Context() context.Context { return s.ctx }
+
+func (i Interceptors) begin(ctx context.Context, method string) (context.Context, *outcome) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	id := ""
+	if shown := md.Get(RequestIDKey); len(shown) > 0 && sane(shown[0]) {
+		id = shown[0]
+	} else {
+		id = "req_" + strings.ToLower(rand.Text())
+	}
+	call := newOutcome(id, method)
+	return withOutcome(ctx, call), call
+}
+
+// sane reports whether an identifier of the caller's may stand in logs and
+// answers.
+func sane(id string) bool {
+	if id == "" || len(id) > 128 {
+		return false
+	}
+	for _, c := range []byte(id) {
+		switch {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '_', c == '-', c == '.':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// guard runs a call and makes a status of whatever comes of it.
+func (i Interceptors) guard(ctx context.Context, call *outcome, run func(context.Context) error) error {
+	log := i.Logger
+	if log == nil {
+		log = slog.Default()
+	}
+	err := func() (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				log.Error("panic in the core", "request_id", call.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				err = fault.Wrap(fmt.Errorf("panic: %v", p), fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage)
+			}
+		}()
+		if open(call.method) {
+			return run(ctx)
+		}
+		caller, err := i.Authenticator.Authenticate(ctx)
+		if err != nil {
+			return err
+		}
+		call.caller = caller
+		return run(auth.WithCaller(ctx, caller))
+	}()
+	if !open(call.method) {
+		call.log(ctx, log, err)
+	}
+	if err == nil || foreign(err) {
+		return err
+	}
+	return statusError(err, call.id)
+}
+
+// open reports whether a method needs no key: health and reflection.
+func open(method string) bool {
+	return strings.HasPrefix(method, "/grpc.health.v1.") || strings.HasPrefix(method, "/grpc.reflection.")
+}

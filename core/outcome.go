@@ -1,0 +1,88 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/auth"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc/status"
+)
+
+// outcome is what is told of a call in its one line of the log. It never holds a
+// prompt, an answer or a key.
+type outcome struct {
+	id     string
+	method string
+	start  time.Time
+	caller auth.Caller
+	model  string
+	usage  *genwayv1.Usage
+}
+
+func newOutcome(id, method string) *outcome {
+	return &outcome{id: id, method: method, start: time.Now()}
+}
+
+type outcomeKey struct{}
+
+func withOutcome(ctx context.Context, o *outcome) context.Context {
+	return context.WithValue(ctx, outcomeKey{}, o)
+}
+
+// outcomeOf gives the outcome of the call a context belongs to; never nil.
+func outcomeOf(ctx context.Context) *outcome {
+	if o, ok := ctx.Value(outcomeKey{}).(*outcome); ok {
+		return o
+	}
+	return &outcome{}
+}
+
+// answered notes the model that answered and what it cost, as far as known.
+func (o *outcome) answered(model string, usage *genwayv1.Usage) {
+	if model != "" {
+		o.model = model
+	}
+	if usage != nil {
+		o.usage = usage
+	}
+}
+
+func (o *outcome) log(ctx context.Context, log *slog.Logger, err error) {
+	level, attrs := slog.LevelInfo, []slog.Attr{
+		slog.String("request_id", o.id),
+		slog.String("method", path.Base(o.method)),
+		slog.String("protocol", o.caller.Protocol.String()),
+		slog.String("key", o.caller.KeyID),
+		slog.String("model", o.model),
+		slog.Duration("duration", time.Since(o.start)),
+		slog.Int64("input_tokens", o.usage.GetInputTokens()),
+		slog.Int64("output_tokens", o.usage.GetOutputTokens()),
+	}
+	if err != nil {
+		f := fault.From(err)
+		attrs = append(attrs, slog.String("kind", f.Kind.String()), slog.String("reason", f.Reason))
+		if f.HTTPStatus() >= 500 {
+			level = slog.LevelWarn
+			if f.Cause != nil {
+				attrs = append(attrs, slog.String("cause", f.Cause.Error()))
+			}
+		}
+	}
+	log.LogAttrs(ctx, level, "call", attrs...)
+}
+
+// foreign reports whether an error is a gRPC status already: the transport's own,
+// when sending to a caller who is gone.
+func foreign(err error) bool {
+	var f *fault.Error
+	if errors.As(err, &f) {
+		return false
+	}
+	_, ok := status.FromError(err)
+	return ok
+}

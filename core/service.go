@@ -1,0 +1,198 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// Config is what a Service is made of. Only Upstream must be set.
+type Config struct {
+	// Upstream answers the requests.
+	Upstream upstream.Upstream
+	// Clock is time.Now unless set.
+	Clock func() time.Time
+	// NewID makes an identifier that begins with prefix. Default: 26 random
+	// characters behind it.
+	NewID func(prefix string) string
+}
+
+// Service is the Generation service.
+type Service struct {
+	genwayv1.UnimplementedGenerationServer
+	config Config
+}
+
+var _ genwayv1.GenerationServer = (*Service)(nil)
+
+// New makes the service.
+func New(config Config) (*Service, error) {
+	if config.Upstream == nil {
+		return nil, errors.New("core: no upstream")
+	}
+	if config.Clock == nil {
+		config.Clock = time.Now
+	}
+	if config.NewID == nil {
+		config.NewID = func(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
+	}
+	return &Service{config: config}, nil
+}
+
+// GenerateText gives one complete answer.
+func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	req.Wire = trusted(ctx, req.GetWire())
+	if err := checkText(req); err != nil {
+		return nil, err
+	}
+	resp, err := s.config.Upstream.GenerateText(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.Id == "" {
+		resp.Id = s.config.NewID("gen_")
+	}
+	if resp.CreateTime == nil {
+		resp.CreateTime = timestamppb.New(s.config.Clock())
+	}
+	resp.Model = cmp.Or(resp.Model, req.GetModel())
+	outcomeOf(ctx).answered(resp.GetModel(), resp.GetUsage())
+	return resp, nil
+}
+
+// StreamGenerateText gives the answer as events, and an error when the upstream
+// ends without the completed one.
+func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
+	ctx := stream.Context()
+	req.Wire = trusted(ctx, req.GetWire())
+	if err := checkText(req); err != nil {
+		return err
+	}
+	completed := false
+	err := s.config.Upstream.StreamGenerateText(ctx, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+		switch p := ev.GetPayload().(type) {
+		case *genwayv1.StreamGenerateTextResponse_Started:
+			s.name(p.Started, req.GetModel())
+			outcomeOf(ctx).answered(p.Started.GetModel(), p.Started.GetUsage())
+		case *genwayv1.StreamGenerateTextResponse_Completed:
+			if completed {
+				return nil
+			}
+			completed = true
+			outcomeOf(ctx).answered("", p.Completed.GetUsage())
+		}
+		return stream.Send(ev)
+	})
+	if err == nil && !completed {
+		return fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
+	}
+	return err
+}
+
+func (s *Service) name(started *genwayv1.TextStarted, model string) {
+	if started.Id == "" {
+		started.Id = s.config.NewID("gen_")
+	}
+	if started.CreateTime == nil {
+		started.CreateTime = timestamppb.New(s.config.Clock())
+	}
+	started.Model = cmp.Or(started.Model, model)
+}
+
+// GenerateImage gives images of a prompt.
+func (s *Service) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+	req.Wire = trusted(ctx, req.GetWire())
+	if err := checkImage(req); err != nil {
+		return nil, err
+	}
+	resp, err := s.config.Upstream.GenerateImage(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.CreateTime == nil {
+		resp.CreateTime = timestamppb.New(s.config.Clock())
+	}
+	outcomeOf(ctx).answered(req.GetModel(), resp.GetUsage())
+	return resp, nil
+}
+
+// CountTokens says what a request would put in.
+func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
+	req.Wire = trusted(ctx, req.GetWire())
+	if req.GetRequest().GetModel() == "" {
+		return nil, fault.Missing("model")
+	}
+	if err := checkMessages(req.GetRequest().GetMessages()); err != nil {
+		return nil, err
+	}
+	return s.config.Upstream.CountTokens(ctx, req)
+}
+
+// defaultPage is how many models a page has unless asked otherwise.
+const defaultPage = 1000
+
+// ListModels lists the models by name, a page at a time.
+func (s *Service) ListModels(_ context.Context, req *genwayv1.ListModelsRequest) (*genwayv1.ListModelsResponse, error) {
+	if req.GetPageSize() < 0 {
+		return nil, fault.Invalid("page_size", "page_size: expected at least 0, got %d", req.GetPageSize())
+	}
+	models := s.models()
+	if token := req.GetPageToken(); token != "" {
+		start, _ := slices.BinarySearchFunc(models, token, func(m *genwayv1.Model, name string) int {
+			if m.GetName() <= name {
+				return -1
+			}
+			return 1
+		})
+		models = models[start:]
+	}
+	resp := &genwayv1.ListModelsResponse{Models: models}
+	if size := int(cmp.Or(req.GetPageSize(), defaultPage)); len(models) > size {
+		resp.Models = models[:size]
+		resp.NextPageToken = models[size-1].GetName()
+	}
+	return resp, nil
+}
+
+// GetModel describes one model.
+func (s *Service) GetModel(_ context.Context, req *genwayv1.GetModelRequest) (*genwayv1.GetModelResponse, error) {
+	for _, m := range s.models() {
+		if m.GetName() == req.GetName() {
+			return &genwayv1.GetModelResponse{Model: m}, nil
+		}
+	}
+	e := fault.New(fault.NotFound, fault.ReasonModelNotFound, "The model `%s` does not exist or you do not have access to it.", req.GetName())
+	e.Param = "model"
+	return nil, e
+}
+
+func (s *Service) models() []*genwayv1.Model {
+	var models []*genwayv1.Model
+	for _, m := range s.config.Upstream.Models() {
+		models = append(models, proto.CloneOf(m))
+	}
+	slices.SortFunc(models, func(a, b *genwayv1.Model) int { return strings.Compare(a.GetName(), b.GetName()) })
+	return models
+}
+
+// trusted gives a caller's own body, if an edge vouches that it is one of the
+// protocol the call came in by.
+func trusted(ctx context.Context, wire *genwayv1.WireMessage) *genwayv1.WireMessage {
+	caller := auth.CallerOf(ctx)
+	if !caller.Edge || wire.GetProtocol() != caller.Protocol {
+		return nil
+	}
+	return wire
+}

@@ -1,0 +1,62 @@
+package core
+
+import (
+	"github.com/genway/genway/codec/fault"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// statusCodes is the one table from kinds to gRPC codes.
+var statusCodes = map[fault.Kind]codes.Code{
+	fault.InvalidRequest:       codes.InvalidArgument,
+	fault.Unauthenticated:      codes.Unauthenticated,
+	fault.PermissionDenied:     codes.PermissionDenied,
+	fault.NotFound:             codes.NotFound,
+	fault.MethodNotAllowed:     codes.Unimplemented,
+	fault.Conflict:             codes.Aborted,
+	fault.TooLarge:             codes.InvalidArgument,
+	fault.UnsupportedMediaType: codes.InvalidArgument,
+	fault.Unprocessable:        codes.FailedPrecondition,
+	fault.UpgradeRequired:      codes.FailedPrecondition,
+	fault.RateLimited:          codes.ResourceExhausted,
+	fault.QuotaExhausted:       codes.ResourceExhausted,
+	fault.Internal:             codes.Internal,
+	fault.BadUpstream:          codes.Unavailable,
+	fault.Unavailable:          codes.Unavailable,
+	fault.Overloaded:           codes.Unavailable,
+	fault.Timeout:              codes.DeadlineExceeded,
+	fault.Cancelled:            codes.Canceled,
+}
+
+// maxWireError bounds the upstream's own error body in a status: it travels in
+// trailers, which are bounded too.
+const maxWireError = 64 << 10
+
+// statusError gives the gRPC status of a failure: the public message, an
+// ErrorDetail, and how long to wait where that is known.
+func statusError(err error, requestID string) error {
+	if err == nil {
+		return nil
+	}
+	f := *fault.From(err)
+	f.RequestID = requestID
+	if len(f.Wire.GetJson()) > maxWireError {
+		f.Wire = nil
+	}
+	code, ok := statusCodes[f.Kind]
+	if !ok {
+		code = codes.Internal
+	}
+	details := []protoadapt.MessageV1{protoadapt.MessageV1Of(f.Detail())}
+	if f.RetryAfter > 0 {
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(f.RetryAfter)})
+	}
+	st := status.New(code, f.Message)
+	if detailed, err := st.WithDetails(details...); err == nil {
+		st = detailed
+	}
+	return st.Err()
+}
