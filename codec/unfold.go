@@ -152,7 +152,11 @@ func (u unfolding) text(t *genwayv1.Text) []*genwayv1.StreamGenerateTextResponse
 func (u unfolding) thinking(t *genwayv1.Thinking) []*genwayv1.StreamGenerateTextResponse {
 	var events []*genwayv1.StreamGenerateTextResponse
 	for i, summary := range t.Summary {
-		for _, piece := range u.split(summary) {
+		pieces := u.split(summary)
+		if summary == "" {
+			pieces = []string{""} // an empty summary is one, too
+		}
+		for _, piece := range pieces {
 			events = append(events, u.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Summary{
 				Summary: &genwayv1.SummaryDelta{Index: int32(i), Text: piece}}}))
 		}

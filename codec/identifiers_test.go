@@ -1,0 +1,85 @@
+package codec_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/codec"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/proto"
+	"pgregory.net/rapid"
+)
+
+// Case T18: any identifier survives a protocol with a narrow alphabet.
+func TestToolIDsAreBijective(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		id := rapid.StringMatching(`(gwid_)?[ -~é]{1,20}`).Draw(t, "id")
+		spelled := codec.EncodeToolID(id)
+		if strings.ContainsFunc(spelled, func(r rune) bool {
+			return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-", r)
+		}) {
+			t.Fatalf("%q is spelled %q", id, spelled)
+		}
+		if got := codec.DecodeToolID(spelled); got != id {
+			t.Fatalf("%q came back as %q", id, got)
+		}
+	})
+}
+
+func TestSyntheticToolID(t *testing.T) {
+	a, b := codec.SyntheticToolID("r", 0, 1), codec.SyntheticToolID("r", 0, 2)
+	if a == b || !codec.IsSyntheticToolID(a) || codec.EncodeToolID(a) != a {
+		t.Errorf("%s, %s", a, b)
+	}
+	if codec.IsSyntheticToolID("call_abc") {
+		t.Error("a foreign identifier is taken for ours")
+	}
+}
+
+// Case R1: a seal comes back byte for byte, whichever protocol carried it.
+func TestSealsSurvive(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		origin := genwayv1.Protocol(rapid.IntRange(1, 4).Draw(t, "origin"))
+		// No vendor's value looks like a seal of ours.
+		native := func(v []byte) bool { return codec.ParseSeal(string(v), origin).Origin == origin }
+		want := &genwayv1.Seal{
+			Origin: origin,
+			Value:  rapid.SliceOfN(rapid.ByteRange(0x20, 0x7e), 1, 40).Filter(native).Draw(t, "value"),
+		}
+		carrier := genwayv1.Protocol(rapid.IntRange(1, 4).Draw(t, "carrier"))
+		spelled := codec.SealText(want, carrier, rapid.Bool().Draw(t, "standard"))
+		if carrier == want.Origin && spelled != string(want.Value) {
+			t.Fatalf("its own protocol sees %q", spelled)
+		}
+		if got := codec.ParseSeal(spelled, carrier); !proto.Equal(got, want) {
+			t.Fatalf("%v came back as %v", want, got)
+		}
+	})
+}
+
+func TestEffortAndBudget(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		in     *genwayv1.ThinkingConfig
+		effort string
+		budget int32
+		known  [2]bool
+	}{
+		{"nothing", nil, "", 0, [2]bool{false, false}},
+		{"effort", &genwayv1.ThinkingConfig{Effort: "medium"}, "medium", 8192, [2]bool{true, true}},
+		{"a word of the vendor's", &genwayv1.ThinkingConfig{Effort: "ultra"}, "ultra", 0, [2]bool{true, false}},
+		{"budget", &genwayv1.ThinkingConfig{BudgetTokens: proto.Int32(10000)}, "medium", 10000, [2]bool{true, true}},
+		{"small budget", &genwayv1.ThinkingConfig{BudgetTokens: proto.Int32(1)}, "minimal", 1, [2]bool{true, true}},
+		{"no budget", &genwayv1.ThinkingConfig{BudgetTokens: proto.Int32(0)}, "none", 0, [2]bool{true, true}},
+		{"the model decides", &genwayv1.ThinkingConfig{BudgetTokens: proto.Int32(-1)}, "", -1, [2]bool{false, true}},
+		{"disabled", &genwayv1.ThinkingConfig{Mode: genwayv1.ThinkingConfig_MODE_DISABLED}, "none", 0, [2]bool{true, true}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			effort, ok1 := codec.Effort(c.in)
+			budget, ok2 := codec.Budget(c.in)
+			if effort != c.effort || budget != c.budget || [2]bool{ok1, ok2} != c.known {
+				t.Errorf("got %q %v, %d %v", effort, ok1, budget, ok2)
+			}
+		})
+	}
+}
