@@ -1,0 +1,39 @@
+package keys
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Group is a set of protocols. A key serves the protocols of one group.
+type Group string
+
+// The groups. Their values are stored and typed by operators: they never change.
+const (
+	// GroupChat is chat completions, responses and images.
+	GroupChat Group = "chat"
+	// GroupMessages is messages.
+	GroupMessages Group = "messages"
+	// GroupGenerateContent is generateContent.
+	GroupGenerateContent Group = "generatecontent"
+	// GroupInternal is direct gRPC.
+	GroupInternal Group = "internal"
+)
+
+// Groups returns every group, in the order in which they are listed to people.
+func Groups() []Group {
+	return []Group{GroupChat, GroupMessages, GroupGenerateContent, GroupInternal}
+}
+
+// ParseGroup returns the group of that exact name. The error lists the valid ones.
+func ParseGroup(name string) (Group, error) {
+	groups := Groups()
+	names := make([]string, len(groups))
+	for i, group := range groups {
+		if string(group) == name {
+			return group, nil
+		}
+		names[i] = string(group)
+	}
+	return "", fmt.Errorf("unknown group %q: want one of %s", name, strings.Join(names, ", "))
+}

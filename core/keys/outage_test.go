@@ -1,0 +1,143 @@
+package keys_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/genway/genway/core/keys"
+)
+
+func TestOutage(t *testing.T) {
+	m := &memory{}
+	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	var logs bytes.Buffer
+	s, err := keys.New(keys.Config{
+		Store: m, Clock: func() time.Time { return now },
+		Logger: slog.New(slog.NewTextHandler(&logs, nil)),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, _ := create(t, s, keys.CreateParams{Group: keys.GroupChat})
+	reason := errors.New("disk on fire")
+	expect := func(when, raw string, want error) {
+		t.Helper()
+		_, err := s.Authenticate(t.Context(), raw)
+		if !errors.Is(err, want) || errors.Is(err, keys.ErrUnavailable) && (errors.Is(err, keys.ErrWrongKey) || !errors.Is(err, reason)) {
+			t.Errorf("%s: got %v, want %v", when, err, want)
+		}
+	}
+
+	m.during(func(context.Context) error { return reason })
+	expect("down from the start", raw, keys.ErrUnavailable)
+	expect("again", raw, keys.ErrUnavailable)
+	if asked := m.asked(); asked != 1 {
+		t.Errorf("asked %d times at once", asked)
+	}
+	m.during(nil)
+	now = now.Add(time.Second)
+	expect("up", raw, nil)
+	expect("up", unknown(t), keys.ErrWrongKey)
+
+	m.during(func(context.Context) error { return reason })
+	now = now.Add(time.Second)
+	expect("a known key when down", raw, nil)
+	expect("an unknown key when down", unknown(t), keys.ErrUnavailable)
+	expect("a typo when down", "gwk_", keys.ErrWrongKey)
+	now = now.Add(58 * time.Second)
+	expect("a known key after 59 s", raw, nil)
+	now = now.Add(time.Second)
+	expect("a known key after 60 s", raw, keys.ErrUnavailable)
+	now = now.Add(time.Hour)
+	expect("a known key after an hour", raw, keys.ErrUnavailable)
+
+	m.during(nil)
+	now = now.Add(time.Second)
+	expect("up again", raw, nil)
+
+	lines := strings.Split(strings.TrimSpace(logs.String()), "\n")
+	if len(lines) != 4 {
+		t.Errorf("want a line for each change of the two, got:\n%s", &logs)
+	}
+	if strings.Contains(logs.String(), raw[4:12]) {
+		t.Errorf("the log has a key:\n%s", &logs)
+	}
+}
+
+// A caller who leaves gets ErrUnavailable, and those who wait with him an answer.
+func TestCallerLeaves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, m, _ := fixture(t)
+		raw, _ := create(t, s, keys.CreateParams{Group: keys.GroupChat})
+		gate := make(chan struct{})
+		m.during(func(ctx context.Context) error {
+			select {
+			case <-gate:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+		ctx, leave := context.WithCancel(t.Context())
+		var wait sync.WaitGroup
+		errs := make([]error, 2)
+		for i := range errs {
+			wait.Go(func() { _, errs[i] = s.Authenticate(ctx, raw) })
+		}
+		synctest.Wait() // one asks, one waits for its turn
+		leave()
+		synctest.Wait()
+		close(gate)
+		wait.Wait()
+		asker, waiter := errs[0], errs[1]
+		if asker != nil {
+			asker, waiter = waiter, asker
+		}
+		if asker != nil || !errors.Is(waiter, keys.ErrUnavailable) || !errors.Is(waiter, context.Canceled) {
+			t.Errorf("got %v and %v", asker, waiter)
+		}
+	})
+}
+
+// A store that hangs costs one caller the timeout; the rest are served meanwhile.
+func TestHangingStore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &memory{}
+		s, err := keys.New(keys.Config{Store: m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, _ := create(t, s, keys.CreateParams{Group: keys.GroupChat})
+		took := func() time.Duration {
+			t.Helper()
+			began := time.Now()
+			if _, err := s.Authenticate(t.Context(), raw); err != nil {
+				t.Errorf("a known key: %v", err)
+			}
+			return time.Since(began)
+		}
+		took()
+		m.during(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
+		time.Sleep(time.Second) //nolint:forbidigo // the bubble's time
+		if got := took(); got != time.Second {
+			t.Errorf("the first caller waited %s, want the timeout", got)
+		}
+		time.Sleep(time.Second) //nolint:forbidigo // the bubble's time
+		var wait sync.WaitGroup
+		wait.Go(func() { took() }) // asks again
+		synctest.Wait()
+		for range 10 {
+			if got := took(); got != 0 {
+				t.Errorf("another caller waited %s", got)
+			}
+		}
+		wait.Wait()
+	})
+}

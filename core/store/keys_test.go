@@ -1,0 +1,200 @@
+package store_test
+
+import (
+	"bytes"
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/store"
+)
+
+func service(t testing.TB, path string, clock func() time.Time) *keys.Service {
+	t.Helper()
+	s, err := keys.New(keys.Config{Store: opened(t, path).Keys(), Clock: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Neither the file nor what SQLite keeps beside it has a key or its random part.
+func TestOnlyHashesAreStored(t *testing.T) {
+	path := filepath.Join(t.TempDir(), store.FileName)
+	s := open(t, path)
+	service, err := keys.New(keys.Config{Store: s.Keys()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	minted, first, err := service.MintDefaults(t.Context())
+	if err != nil || !first {
+		t.Fatal(first, err)
+	}
+	raws := slices.Collect(maps.Values(minted))
+	created, key, err := service.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat, Name: "canary"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raws = append(raws, created)
+	if _, err := service.Authenticate(t.Context(), created); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := service.Revoke(t.Context(), key.ID); err != nil {
+		t.Fatal(err)
+	}
+	grep := func(when string) {
+		t.Helper()
+		files, err := filepath.Glob(path + "*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, file := range files {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || bytes.Contains(content, []byte(key.ID))
+			for _, raw := range raws {
+				if bytes.Contains(content, []byte(raw[len(keys.Prefix):len(keys.Prefix)+8])) {
+					t.Errorf("%s: %s has a key", when, filepath.Base(file))
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: no file among %v has the key's id, so this proves nothing", when, files)
+		}
+	}
+	grep("in use") // what was written is in the log
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	grep("closed") // and now in the file
+}
+
+// Two handles on one file, as the server and the administrator's command have them:
+// what one does takes effect in the other, by the other's clock, within 2 seconds.
+func TestChangesOfAnotherProcess(t *testing.T) {
+	path := filepath.Join(t.TempDir(), store.FileName)
+	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	server := service(t, path, func() time.Time { return now })
+	command := service(t, path, time.Now)
+
+	raw, key, err := command.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat, Name: "laptop"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := keys.Principal{KeyID: key.ID, Group: keys.GroupChat, Name: "laptop"}
+	for range 2 {
+		got, err := server.Authenticate(t.Context(), raw)
+		if err != nil || got != want {
+			t.Fatalf("a new key: got %+v, %v", got, err)
+		}
+	}
+	// The server has a full view now; a key made after it works at once as well.
+	second, _, err := command.Create(t.Context(), keys.CreateParams{Group: keys.GroupMessages})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Authenticate(t.Context(), second); err != nil {
+		t.Errorf("a second key: %v", err)
+	}
+
+	if _, err := command.Revoke(t.Context(), "laptop"); err != nil {
+		t.Fatal(err)
+	}
+	now = now.Add(time.Second)
+	if _, err := server.Authenticate(t.Context(), raw); !errors.Is(err, keys.ErrWrongKey) {
+		t.Errorf("a second after its revocation: got %v", err)
+	}
+	if _, err := server.Authenticate(t.Context(), second); err != nil {
+		t.Errorf("the other key: %v", err)
+	}
+}
+
+// The same by the real clock, with a caller that never lets go.
+func TestRevocationTakesEffect(t *testing.T) {
+	path := filepath.Join(t.TempDir(), store.FileName)
+	server, command := service(t, path, nil), service(t, path, nil)
+	raw, key, err := command.Create(t.Context(), keys.CreateParams{Group: keys.GroupInternal})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := server.Authenticate(t.Context(), raw); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := command.Revoke(t.Context(), key.ID); err != nil {
+		t.Fatal(err)
+	}
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for deadline := time.After(2 * time.Second); ; {
+		_, err := server.Authenticate(t.Context(), raw)
+		if errors.Is(err, keys.ErrWrongKey) {
+			return
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			t.Fatal("still accepted 2 seconds after its revocation")
+		}
+	}
+}
+
+// A store that has gone away makes nobody's key wrong.
+func TestClosedStoreIsUnavailable(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), store.FileName))
+	now := time.Now()
+	service, err := keys.New(keys.Config{Store: s.Keys(), Clock: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, _, err := service.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	unseen, _, err := service.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := service.Authenticate(t.Context(), known); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, raw := range []string{known, unseen} {
+		now = now.Add(time.Second)
+		if _, err := service.Authenticate(t.Context(), raw); err != nil {
+			t.Errorf("a live key during the outage: %v", err)
+		}
+	}
+	now = now.Add(time.Minute)
+	if _, err := service.Authenticate(t.Context(), known); !errors.Is(err, keys.ErrUnavailable) || errors.Is(err, keys.ErrWrongKey) {
+		t.Errorf("after the staleness: got %v, want ErrUnavailable", err)
+	}
+}
+
+// What a request with an unknown key costs: one question to the file.
+func BenchmarkUnknownKey(b *testing.B) {
+	s := service(b, filepath.Join(b.TempDir(), store.FileName), nil)
+	other := service(b, filepath.Join(b.TempDir(), store.FileName), nil)
+	raw, _, err := other.Create(b.Context(), keys.CreateParams{Group: keys.GroupChat})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.Authenticate(b.Context(), raw); !errors.Is(err, keys.ErrWrongKey) {
+			b.Fatal(err)
+		}
+	}
+}

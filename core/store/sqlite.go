@@ -1,0 +1,185 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"modernc.org/sqlite" // also the driver "sqlite", SQLite in Go
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+const (
+	// busyTimeout is how long a writer waits for another one.
+	busyTimeout = 5 * time.Second
+	// maxConns bounds the connections, each of which has its own page cache. Readers
+	// share the file with one writer; more would only queue.
+	maxConns = 4
+)
+
+// Config says which database to open.
+type Config struct {
+	// Path is the database's file. It and its directory are created where they are
+	// missing, for their owner alone (0600 and 0700).
+	Path string
+}
+
+// SQLite is a Store in one file, which any number of processes of one machine may
+// have open.
+//
+// The journal is a write-ahead log, so that readers and the writer do not wait for
+// each other, and synchronous is FULL: a commit is on the disk when it returns. In
+// NORMAL a power cut could undo the last commits, and with them a revocation that
+// was reported as done; keys change too seldom for the difference to matter.
+type SQLite struct {
+	db *sql.DB
+}
+
+// Open opens the database and brings its schema up to date; processes that open it
+// at once take turns. Errors are one line and name the file or the directory.
+func Open(ctx context.Context, cfg Config) (*SQLite, error) {
+	if cfg.Path == "" {
+		return nil, errors.New("open store: no path")
+	}
+	path, err := filepath.Abs(cfg.Path)
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", cfg.Path, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("open store: create directory %s: %w", filepath.Dir(path), reason(err))
+	}
+	store := &SQLite{}
+	err = exclusively(ctx, path, func() (err error) {
+		store.db, err = openSQLite(ctx, path)
+		return err
+	})
+	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqlite3.SQLITE_CANTOPEN {
+		return nil, fmt.Errorf("open store %s: %w: does it belong to another user?", path, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", path, err)
+	}
+	return store, nil
+}
+
+// Close closes the database and folds the write-ahead log into its file, if nobody
+// else has it open.
+func (s *SQLite) Close() error {
+	if err := s.db.Close(); err != nil {
+		return fmt.Errorf("close store: %w", err)
+	}
+	return nil
+}
+
+func openSQLite(ctx context.Context, path string) (*sql.DB, error) {
+	if err := private(path); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", dsn(path, url.Values{
+		"_journal_mode": {"WAL"},
+		"_synchronous":  {"FULL"},
+		"_foreign_keys": {"1"},
+		// A transaction that begins to write as it begins cannot be refused in its
+		// midst because another one wrote first.
+		"_txlock": {"immediate"},
+	}))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(maxConns)
+	db.SetMaxIdleConns(maxConns)
+	if err := migrate(ctx, db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// exclusively runs do while no other process runs it for the same path: two that
+// migrated at once would both run the same migrations, and switching a new file to
+// the write-ahead log does not wait for others as statements do.
+//
+// The lock is an exclusive transaction on an empty database beside the file: one
+// kind of lock on every system SQLite knows, which waits with a limit and which a
+// dying process cannot leave behind.
+func exclusively(ctx context.Context, path string, do func() error) error {
+	lock := path + ".lock"
+	if err := private(lock); err != nil {
+		return err
+	}
+	db, err := sql.Open("sqlite", dsn(lock, url.Values{"_txlock": {"exclusive"}}))
+	if err != nil {
+		return err
+	}
+	defer db.Close() //nolint:errcheck // it wrote nothing
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("lock %s: %w", lock, err)
+	}
+	defer tx.Rollback() //nolint:errcheck // it wrote nothing
+	return do()
+}
+
+// creating is held while a file descriptor of ours is open. Closing one drops all
+// locks that the process has on the file, SQLite's among them (fcntl(2), "Advisory
+// record locking"): that must have happened before another goroutine opens it.
+var creating sync.Mutex
+
+// private creates an empty file for its owner alone, or takes others' rights to it
+// away. SQLite gives the files it makes beside a database the same rights.
+func private(path string) error {
+	creating.Lock()
+	defer creating.Unlock()
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // the operator says where
+	if err == nil {
+		return file.Close()
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("directory %s is not writable: %w", filepath.Dir(path), reason(err))
+	}
+	// By its path, since a file that exists may be locked.
+	info, err := os.Stat(path)
+	if err != nil {
+		return reason(err)
+	}
+	if !info.Mode().IsRegular() {
+		return errors.New("not a regular file")
+	}
+	if info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return fmt.Errorf("restrict it to its owner: %w", reason(err))
+	}
+	return nil
+}
+
+// dsn is the driver's name for the database at path, which is absolute.
+func dsn(path string, params url.Values) string {
+	params.Set("_busy_timeout", strconv.FormatInt(busyTimeout.Milliseconds(), 10))
+	params.Set("_dqs", "0")      // "x" is a column, never by mistake a text
+	params.Set("_error_rc", "1") // an error says what happened to it, not to another
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // file:///C:/…
+	}
+	uri := url.URL{Scheme: "file", Path: slashed, RawQuery: params.Encode()}
+	return uri.String()
+}
+
+// reason strips the operation and the path from the file system's errors where they
+// are named already.
+func reason(err error) error {
+	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
+		return pathError.Err
+	}
+	return err
+}
