@@ -1,0 +1,135 @@
+package sandbox
+
+import (
+	"strings"
+
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// conversation is a request's messages, sorted by what they are to the answer.
+type conversation struct {
+	// system are the texts of system and developer messages.
+	system []*genwayv1.Message
+	// earlier is what was said up to and including the last answer.
+	earlier []*genwayv1.Message
+	// turn is what is to be answered: all that came after it.
+	turn []*genwayv1.Message
+	// prefill is the beginning of the answer, where the last message is the
+	// assistant's.
+	prefill string
+	// prompts are the turn's texts, context blocks left aside.
+	prompts []text
+	// contexts are those blocks: texts that are wholly inside one tag, as agents
+	// add them ("<system-reminder>…</system-reminder>").
+	contexts []string
+	// results are the turn's tool results.
+	results []*genwayv1.ToolResult
+	// calls are the tool calls of earlier turns by identifier.
+	calls map[string]*genwayv1.ToolCall
+}
+
+// text is one text of the turn.
+type text struct {
+	string
+	// afterResult says that a tool result came before it in the turn.
+	afterResult bool
+}
+
+func read(messages []*genwayv1.Message) *conversation {
+	c := &conversation{calls: map[string]*genwayv1.ToolCall{}}
+	var said []*genwayv1.Message
+	for _, m := range messages {
+		switch m.GetRole() {
+		case genwayv1.Role_ROLE_SYSTEM, genwayv1.Role_ROLE_DEVELOPER:
+			c.system = append(c.system, m)
+		default:
+			said = append(said, m)
+		}
+	}
+	if n := len(said); n > 0 && said[n-1].GetRole() == genwayv1.Role_ROLE_ASSISTANT {
+		if begun := textOf(said[n-1].GetParts()); begun != "" {
+			c.prefill, said = begun, said[:n-1]
+		}
+	}
+	from := len(said)
+	for from > 0 && said[from-1].GetRole() != genwayv1.Role_ROLE_ASSISTANT {
+		from--
+	}
+	c.earlier, c.turn = said[:from], said[from:]
+	for _, m := range c.earlier {
+		for _, p := range m.GetParts() {
+			if call := p.GetToolCall(); call != nil {
+				c.calls[call.GetId()] = call
+			}
+		}
+	}
+	for _, m := range c.turn {
+		c.readTurn(m)
+	}
+	if n := len(c.contexts); n > 0 && len(c.prompts) == 0 && len(c.results) == 0 {
+		c.prompts, c.contexts = []text{{c.contexts[n-1], false}}, c.contexts[:n-1]
+	}
+	return c
+}
+
+func (c *conversation) readTurn(m *genwayv1.Message) {
+	for _, p := range m.GetParts() {
+		if r := p.GetToolResult(); r != nil {
+			c.results = append(c.results, r)
+		}
+		t := p.GetText().GetText()
+		switch {
+		case strings.TrimSpace(t) == "":
+		case isContext(t):
+			c.contexts = append(c.contexts, t)
+		default:
+			c.prompts = append(c.prompts, text{t, len(c.results) > 0})
+		}
+	}
+}
+
+// prompt is all the turn asks in words.
+func (c *conversation) prompt() string {
+	var texts []string
+	for _, t := range c.prompts {
+		texts = append(texts, t.string)
+	}
+	return strings.Join(texts, "\n")
+}
+
+// toolName names the tool a result belongs to.
+func (c *conversation) toolName(r *genwayv1.ToolResult) string {
+	if r.GetName() != "" {
+		return r.GetName()
+	}
+	if call, ok := c.calls[r.GetToolCallId()]; ok {
+		return call.GetName()
+	}
+	return r.GetToolCallId()
+}
+
+// isContext reports whether a text is one element, by the looks of its first and
+// last tag: "<environment>…</environment>".
+func isContext(t string) bool {
+	t = strings.TrimSpace(t)
+	rest, ok := strings.CutPrefix(t, "<")
+	if !ok {
+		return false
+	}
+	end := strings.IndexAny(rest, " >\n")
+	if end <= 0 || rest[0] == '/' {
+		return false
+	}
+	return strings.HasSuffix(rest, "</"+rest[:end]+">") && strings.Contains(rest, ">")
+}
+
+// textOf joins the texts and refusals among parts.
+func textOf(parts []*genwayv1.Part) string {
+	var texts []string
+	for _, p := range parts {
+		if t := p.GetText().GetText() + p.GetRefusal().GetText(); t != "" {
+			texts = append(texts, t)
+		}
+	}
+	return strings.Join(texts, "\n")
+}

@@ -1,0 +1,94 @@
+package sandbox
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// model is what a name stands for.
+type model struct {
+	image  bool
+	demand demand
+	// amount is the number or duration in the name, where the demand takes one.
+	amount amount
+}
+
+// The sandbox has no context window; these are what it states where a protocol asks.
+const (
+	inputTokenLimit  = 1 << 20
+	outputTokenLimit = 1 << 17
+)
+
+// lookup finds a model by its own name, aliases left aside.
+func (s *Sandbox) lookup(name string) (model, bool) {
+	switch name {
+	case s.config.TextModel:
+		return model{}, true
+	case s.config.ImageModel:
+		return model{image: true}, true
+	}
+	rest, ok := strings.CutPrefix(name, s.config.DemandPrefix)
+	if !ok {
+		return model{}, false
+	}
+	for _, d := range demands() {
+		if a, ok := d.matches(rest); ok {
+			return model{demand: d, amount: a}, true
+		}
+	}
+	return model{}, false
+}
+
+// find gives the model of a request. Behaviour on demand serves text and images
+// alike, as far as it applies to both.
+func (s *Sandbox) find(name string, image bool) (model, error) {
+	m, ok := s.lookup(name)
+	if own, alias := s.config.Aliases[name]; !ok && alias {
+		m, ok = s.lookup(own)
+	}
+	if !ok {
+		err := fault.New(fault.NotFound, fault.ReasonModelNotFound,
+			"The model `%s` does not exist or you do not have access to it.", clip(name, 200))
+		err.Param = "model"
+		return model{}, err
+	}
+	if m.image != image && m.demand.name == "" {
+		does := map[bool]string{false: "text", true: "images"}
+		return model{}, fault.Invalid("model", "the model `%s` produces %s, not %s", clip(name, 200), does[m.image], does[image])
+	}
+	return m, nil
+}
+
+// Models lists the two models and the aliases. What behaves on demand is not listed:
+// nobody should pick it from a menu.
+func (s *Sandbox) Models() []*genwayv1.Model {
+	targets := maps.Clone(s.config.Aliases)
+	if targets == nil {
+		targets = map[string]string{}
+	}
+	targets[s.config.TextModel], targets[s.config.ImageModel] = s.config.TextModel, s.config.ImageModel
+	var list []*genwayv1.Model
+	for _, name := range slices.Sorted(maps.Keys(targets)) {
+		m, _ := s.lookup(targets[name])
+		entry := &genwayv1.Model{
+			Name: name, DisplayName: name, OwnedBy: "genway",
+			CreateTime:      timestamppb.New(s.started),
+			InputTokenLimit: new(int64(inputTokenLimit)),
+			GeneratesText:   !m.image,
+			GeneratesImages: m.image,
+			Description:     "Embedded test upstream that answers by fixed rules; not a language model.",
+		}
+		if m.image {
+			entry.Description = "Embedded test upstream that draws by formulas; not an image model."
+		} else {
+			entry.OutputTokenLimit = new(int64(outputTokenLimit))
+		}
+		list = append(list, entry)
+	}
+	return list
+}
