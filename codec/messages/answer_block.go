@@ -1,0 +1,129 @@
+package messages
+
+import (
+	"strings"
+
+	"github.com/genway/genway/codec"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// Why parts of an answer are lost.
+const (
+	unshown    = "answers of the messages protocol hold text, thinking and tool calls only"
+	oneSeal    = "thinking has one seal in the messages protocol"
+	unciteable = "the messages protocol cannot express this citation"
+)
+
+func foreignOpaque(o *genwayv1.OpaquePart) string {
+	return "content of another vendor (type " + o.GetType() + ") cannot be shown in the messages protocol"
+}
+
+// answerPart is a part of an answer, its canonical path, and the wire identifier
+// of its tool call.
+type answerPart struct {
+	*genwayv1.Part
+	path   string
+	callID string
+}
+
+// answerBlock writes a part of an answer as an element: one block, none for what
+// says nothing or what the protocol cannot show, or two where a thought signature
+// of another vendor travels beside the part.
+func (w *writer) answerBlock(p answerPart, losses *codec.Losses) {
+	empty := p.GetText() != nil && p.GetText().Text == "" && len(p.GetText().Citations) == 0 ||
+		p.GetRefusal() != nil && p.GetRefusal().Text == ""
+	if p.ThoughtSignature != nil {
+		place := carrierNext
+		if empty {
+			place = carrierOwn
+		}
+		w.redacted(carrierData(p.ThoughtSignature, place))
+	}
+	if empty {
+		return
+	}
+	switch k := p.GetKind().(type) {
+	case *genwayv1.Part_Opaque:
+		if k.Opaque.GetProtocol() == protocol {
+			w.value(k.Opaque.Json, p.path)
+			return
+		}
+		losses.Add(p.path+".opaque", foreignOpaque(k.Opaque))
+	case *genwayv1.Part_Thinking:
+		w.answerThinking(p, k.Thinking, losses)
+	case *genwayv1.Part_ToolCall:
+		w.begin()
+		w.callOpening(p)
+		if cut := w.input(k.ToolCall, p.path); cut != "" {
+			w.str("partial_json", cut)
+		}
+		w.natives(p.NativeFields, p.path, losses)
+		w.end()
+	case *genwayv1.Part_Text, *genwayv1.Part_Refusal:
+		w.begin()
+		w.str("type", "text")
+		w.str("text", p.GetText().GetText()+p.GetRefusal().GetText())
+		w.citations(p.GetText().GetCitations(), p.path+".text", losses)
+		w.natives(p.NativeFields, p.path, losses)
+		w.end()
+	default:
+		losses.Add(p.path, unshown)
+	}
+}
+
+// callOpening writes the members of a tool_use block that are known when it opens.
+func (w *writer) callOpening(p answerPart) {
+	w.str("type", "tool_use")
+	w.str("id", p.callID)
+	w.str("name", p.GetToolCall().GetName())
+	if native(p.NativeFields, "caller") == nil {
+		w.object("caller")
+		w.str("type", "direct")
+		w.end()
+	}
+}
+
+// answerThinking writes a thinking or a redacted_thinking block. A signature is
+// never made up: without one the member is left out (case R4).
+func (w *writer) answerThinking(p answerPart, t *genwayv1.Thinking, losses *codec.Losses) {
+	shown, seal := thinkingText(t), t.GetSignature()
+	if seal == nil {
+		seal = t.GetEncryptedContent()
+	} else if t.GetEncryptedContent() != nil {
+		losses.Add(p.path+".thinking.encrypted_content", oneSeal)
+	}
+	switch {
+	case shown == "" && seal == nil:
+	case shown == "" && t.GetSignature() == nil:
+		w.begin()
+		w.str("type", "redacted_thinking")
+		w.str("data", codec.SealText(seal, protocol, false))
+		w.natives(p.NativeFields, p.path, losses)
+		w.end()
+	default:
+		w.begin()
+		w.str("type", "thinking")
+		w.str("thinking", shown)
+		w.optStr("signature", codec.SealText(seal, protocol, false))
+		w.natives(p.NativeFields, p.path, losses)
+		w.end()
+	}
+}
+
+// thinkingText is the reasoning, or its summaries where that is all there is.
+func thinkingText(t *genwayv1.Thinking) string {
+	if t.GetText() != "" {
+		return t.GetText()
+	}
+	return strings.Join(t.GetSummary(), summaryBreak)
+}
+
+// summaryBreak stands between the summaries of one thinking block.
+const summaryBreak = "\n\n"
+
+func (w *writer) redacted(data string) {
+	w.begin()
+	w.str("type", "redacted_thinking")
+	w.str("data", data)
+	w.end()
+}

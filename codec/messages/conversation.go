@@ -1,0 +1,137 @@
+package messages
+
+import (
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// turn is one message of the body: a canonical one, or several of them where this
+// protocol wants one.
+type turn struct {
+	role  string
+	parts []placedPart
+	// source is the message of a turn that is that message alone.
+	source *genwayv1.Message
+	path   string
+}
+
+// placedPart is a part, its path in the canonical message, and the identifier of
+// its tool call.
+type placedPart struct {
+	*genwayv1.Part
+	path   string
+	callID string
+}
+
+// conversation writes system and messages. System text goes to the system member
+// wherever it was said (case F13), but for turns that came as turns of this
+// protocol's own system role, which only its newest models take.
+func (w *writer) conversation(r *genwayv1.GenerateTextRequest, losses *codec.Losses) {
+	var system []placedPart
+	var turns []turn
+	var ids callIDs
+	for i, m := range r.GetMessages() {
+		path := member.Index("messages", i)
+		if m.GetName() != "" {
+			losses.Add(path+".name", "participants have no names in the messages protocol")
+		}
+		parts := ids.place(m, i, path)
+		switch m.GetRole() {
+		case genwayv1.Role_ROLE_SYSTEM, genwayv1.Role_ROLE_DEVELOPER:
+			if m.GetNativeRole() == "system" {
+				turns = append(turns, turn{role: "system", parts: parts, source: m, path: path})
+				continue
+			}
+			if len(turns) > 0 {
+				losses.Add(path+".role", "system text stands ahead of all turns in the messages protocol")
+			}
+			system = append(system, parts...)
+		case genwayv1.Role_ROLE_ASSISTANT:
+			turns = append(turns, turn{role: "assistant", parts: parts, source: m, path: path})
+		case genwayv1.Role_ROLE_TOOL:
+			turns = joinResults(turns, parts, path, true)
+		case genwayv1.Role_ROLE_USER:
+			turns = joinResults(turns, parts, path, false)
+			if last := &turns[len(turns)-1]; last.path == path {
+				last.source = m
+			}
+		default:
+			w.fail(fault.Unsupported(path+".role", "%s.role is not known to the messages protocol", path))
+		}
+	}
+	w.system(system, losses)
+	w.list("messages")
+	for _, t := range turns {
+		w.turn(t, losses)
+	}
+	w.endList()
+}
+
+// joinResults adds a turn of the user. Results of tools follow the calls in one
+// turn, ahead of all else (case T17), so that a turn of results takes in the turns
+// of the user around it.
+func joinResults(turns []turn, parts []placedPart, path string, results bool) []turn {
+	last := len(turns) - 1
+	if last < 0 || turns[last].role != "user" || turns[last].source != nil && !results {
+		t := turn{role: "user", parts: parts, path: path}
+		return append(turns, t)
+	}
+	joined := append(turns[last].parts, parts...)
+	ordered := make([]placedPart, 0, len(joined))
+	for _, first := range []bool{true, false} {
+		for _, p := range joined {
+			if (p.GetToolResult() != nil) == first {
+				ordered = append(ordered, p)
+			}
+		}
+	}
+	turns[last].parts, turns[last].source = ordered, nil
+	return turns
+}
+
+// system writes the system member: a string for one plain text.
+func (w *writer) system(parts []placedPart, losses *codec.Losses) {
+	parts = sendable(parts, losses)
+	if len(parts) == 0 {
+		return
+	}
+	w.key("system")
+	w.content(parts, losses)
+}
+
+func (w *writer) turn(t turn, losses *codec.Losses) {
+	parts := sendable(t.parts, losses)
+	if len(parts) == 0 && (t.source == nil || len(t.source.NativeFields) == 0) {
+		return // an empty turn is refused (case F12) and says nothing
+	}
+	w.begin()
+	w.str("role", t.role)
+	if len(parts) > 0 {
+		w.key("content")
+		w.content(parts, losses)
+	}
+	if t.source != nil {
+		w.natives(t.source.NativeFields, t.path, losses)
+	}
+	w.end()
+}
+
+// content writes the string form of one plain text, else an array of blocks.
+func (w *writer) content(parts []placedPart, losses *codec.Losses) {
+	if len(parts) == 1 && plainText(parts[0].Part) {
+		w.comma()
+		w.quote(parts[0].GetText().GetText())
+		return
+	}
+	w.beginList()
+	for _, p := range parts {
+		w.block(p, losses)
+	}
+	w.endList()
+}
+
+func plainText(p *genwayv1.Part) bool {
+	return p.GetText() != nil && len(p.GetText().Citations) == 0 && p.CacheControl == nil && len(p.NativeFields) == 0
+}

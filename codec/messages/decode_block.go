@@ -1,0 +1,175 @@
+package messages
+
+import (
+	"bytes"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// decodeContent gives the parts of a string or an array of blocks. An empty
+// string has none.
+func decodeContent(c content, path string) ([]*genwayv1.Part, error) {
+	if c.text != nil {
+		if *c.text == "" {
+			return nil, nil
+		}
+		return []*genwayv1.Part{textPart(*c.text)}, nil
+	}
+	return decodeBlocks(c.blocks, path)
+}
+
+func textPart(text string) *genwayv1.Part {
+	return &genwayv1.Part{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: text}}}
+}
+
+func decodeBlocks(blocks []jsontext.Value, path string) ([]*genwayv1.Part, error) {
+	var parts partList
+	for i, raw := range blocks {
+		at := member.Index(path, i)
+		if raw.Kind() != '{' {
+			return nil, fault.Invalid(at, "%s: expected object", at)
+		}
+		kind := memberText(raw, "type")
+		if seal, place := carried(kind, raw); seal != nil {
+			parts.carry(seal, place)
+			continue
+		}
+		p, err := decodeBlock(kind, raw, at)
+		if err != nil {
+			return nil, err
+		}
+		parts.add(p)
+	}
+	return parts.close(), nil
+}
+
+// decodeBlock gives the part of a block of one kind. Kinds without a canonical
+// part, known to the vendor or not, are opaque.
+func decodeBlock(kind string, raw jsontext.Value, path string) (*genwayv1.Part, error) {
+	switch kind {
+	case "text":
+		return decodeText(raw, path)
+	case "image", "document":
+		return decodeMedia(raw, path)
+	case "thinking":
+		return decodeThinking(raw, path)
+	case "redacted_thinking":
+		return decodeRedacted(raw, path)
+	case "tool_use":
+		return decodeToolUse(raw, path)
+	case "tool_result":
+		return decodeToolResult(raw, path)
+	case "":
+		return nil, fault.Missing(path + ".type")
+	default:
+		return opaque(kind, raw), nil
+	}
+}
+
+func opaque(kind string, raw jsontext.Value) *genwayv1.Part {
+	return &genwayv1.Part{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{
+		Protocol: protocol, Type: kind, Json: bytes.Clone(raw)}}}
+}
+
+func decodeText(raw jsontext.Value, path string) (*genwayv1.Part, error) {
+	var b textBlock
+	if err := decodeAt(raw, &b, path); err != nil {
+		return nil, err
+	}
+	p := textPart(b.Text)
+	for i, c := range b.Citations {
+		cited, err := decodeCitation(c, member.Index(path+".citations", i))
+		if err != nil {
+			return nil, err
+		}
+		p.GetText().Citations = append(p.GetText().Citations, cited)
+	}
+	p.CacheControl, p.NativeFields = b.CacheControl.canonical(), natives(b.Extra)
+	return p, nil
+}
+
+func decodeThinking(raw jsontext.Value, path string) (*genwayv1.Part, error) {
+	var b thinkingBlock
+	if err := decodeAt(raw, &b, path); err != nil {
+		return nil, err
+	}
+	seal := codec.ParseSeal(b.Signature, protocol)
+	t := &genwayv1.Thinking{Text: b.Thinking, Signature: seal}
+	if seal.GetOrigin() == genwayv1.Protocol_PROTOCOL_RESPONSES {
+		// That protocol seals reasoning as encrypted content beside a summary.
+		t = &genwayv1.Thinking{Summary: []string{b.Thinking}, EncryptedContent: seal}
+	}
+	return &genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: t}, NativeFields: natives(b.Extra)}, nil
+}
+
+func decodeRedacted(raw jsontext.Value, path string) (*genwayv1.Part, error) {
+	var b redactedBlock
+	if err := decodeAt(raw, &b, path); err != nil {
+		return nil, err
+	}
+	if b.Data == "" {
+		return nil, fault.Missing(path + ".data")
+	}
+	return &genwayv1.Part{NativeFields: natives(b.Extra), Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{
+		EncryptedContent: codec.ParseSeal(b.Data, protocol)}}}, nil
+}
+
+func decodeToolUse(raw jsontext.Value, path string) (*genwayv1.Part, error) {
+	var b toolUseBlock
+	if err := decodeAt(raw, &b, path); err != nil {
+		return nil, err
+	}
+	switch {
+	case b.ID == "":
+		return nil, fault.Missing(path + ".id")
+	case b.Name == "":
+		return nil, fault.Missing(path + ".name")
+	}
+	call := &genwayv1.ToolCall{Id: codec.DecodeToolID(b.ID), Name: b.Name, ArgumentsJson: "{}"}
+	switch b.Input.Kind() {
+	case '{':
+		call.ArgumentsJson = string(b.Input)
+	case 0, 'n':
+	default:
+		return nil, fault.Invalid(path+".input", "%s.input: expected object", path)
+	}
+	if b.PartialJSON != "" {
+		call.ArgumentsJson = b.PartialJSON
+	}
+	p := &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: call}, CacheControl: b.CacheControl.canonical()}
+	p.NativeFields = append(callerField(b.Caller), natives(b.Extra)...)
+	return p, nil
+}
+
+// callerField keeps who called a tool unless it was the model itself, which is the
+// default.
+func callerField(raw jsontext.Value) []*genwayv1.NativeField {
+	if raw.Kind() != '{' || memberText(raw, "type") == "direct" {
+		return nil
+	}
+	return []*genwayv1.NativeField{whole("caller", raw)}
+}
+
+func decodeToolResult(raw jsontext.Value, path string) (*genwayv1.Part, error) {
+	var b toolResultBlock
+	if err := decodeAt(raw, &b, path); err != nil {
+		return nil, err
+	}
+	if b.ToolUseID == "" {
+		return nil, fault.Missing(path + ".tool_use_id")
+	}
+	parts, err := decodeContent(b.Content, path+".content")
+	if err != nil {
+		return nil, err
+	}
+	return &genwayv1.Part{
+		Kind: &genwayv1.Part_ToolResult{ToolResult: &genwayv1.ToolResult{
+			ToolCallId: codec.DecodeToolID(b.ToolUseID), Parts: parts, IsError: b.IsError}},
+		CacheControl: b.CacheControl.canonical(),
+		NativeFields: natives(b.Extra),
+	}, nil
+}

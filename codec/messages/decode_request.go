@@ -1,0 +1,134 @@
+package messages
+
+import (
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// DecodeRequest reads a body of /v1/messages. model, messages and max_tokens are
+// required.
+func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
+	var w wireRequest
+	if err := member.Decode(body, &w); err != nil {
+		return nil, err
+	}
+	req, err := w.canonical()
+	if err != nil {
+		return nil, err
+	}
+	if w.MaxTokens == nil {
+		return nil, fault.Missing("max_tokens")
+	}
+	if *w.MaxTokens < 1 {
+		return nil, fault.Invalid("max_tokens", "max_tokens: expected at least 1")
+	}
+	return &codec.Request{GenerateTextRequest: req, Stream: w.Stream}, nil
+}
+
+// canonical translates all that generation and counting share.
+func (w *wireRequest) canonical() (*genwayv1.GenerateTextRequest, error) {
+	if w.Model == "" {
+		return nil, fault.Missing("model")
+	}
+	if w.Messages == nil {
+		return nil, fault.Missing("messages")
+	}
+	if len(w.Messages) == 0 {
+		return nil, fault.Invalid("messages", "messages: expected at least one message")
+	}
+	req := &genwayv1.GenerateTextRequest{
+		Model:           w.Model,
+		MaxOutputTokens: w.MaxTokens,
+		StopSequences:   w.StopSequences,
+		ServiceTier:     w.ServiceTier,
+		CacheControl:    w.CacheControl.canonical(),
+		NativeFields:    member.Natives(protocol, w.Extra, bindingMember),
+	}
+	if w.Temperature != nil || w.TopP != nil || w.TopK != nil {
+		req.Sampling = &genwayv1.Sampling{Temperature: w.Temperature, TopP: w.TopP, TopK: w.TopK}
+	}
+	if w.Metadata != nil {
+		req.User = w.Metadata.UserID
+		req.NativeFields = append(req.NativeFields, nested("metadata", w.Metadata.Extra)...)
+	}
+	if thread := threadField(w.Thread); thread != nil {
+		req.NativeFields = append(req.NativeFields, thread)
+	}
+	for _, step := range []func(*genwayv1.GenerateTextRequest) error{w.messages, w.tools, w.thinking} {
+		if err := step(req); err != nil {
+			return nil, err
+		}
+	}
+	return req, nil
+}
+
+// bindingMember says which members without a canonical field bear on the answer:
+// what the conversation continues from or runs in, which tools it has, and where
+// it may be computed.
+func bindingMember(name string) bool {
+	switch name {
+	case "container", "mcp_servers", "inference_geo":
+		return true
+	}
+	return false
+}
+
+// threadField keeps the thread member. One that continues a thread has only the
+// newest turn in messages: it binds, since the rest is known to nobody but the
+// vendor. One that creates a thread has the whole conversation, so that the answer
+// is right without it; what continues it later is refused then (see threadError).
+func threadField(raw jsontext.Value) *genwayv1.NativeField {
+	if kind := raw.Kind(); kind == 'n' || kind == 0 {
+		return nil
+	}
+	field := whole("thread", raw)
+	field.Binding = memberText(raw, "type") != "create"
+	return field
+}
+
+func (w *wireRequest) messages(req *genwayv1.GenerateTextRequest) error {
+	if w.System.given() {
+		m := &genwayv1.Message{Role: genwayv1.Role_ROLE_SYSTEM}
+		var err error
+		if m.Parts, err = decodeContent(w.System, "system"); err != nil {
+			return err
+		}
+		if len(m.Parts) > 0 {
+			req.Messages = append(req.Messages, m)
+		}
+	}
+	for i := range w.Messages {
+		m, err := w.Messages[i].canonical(member.Index("messages", i))
+		if err != nil {
+			return err
+		}
+		req.Messages = append(req.Messages, m)
+	}
+	return nil
+}
+
+func (m *wireMessage) canonical(path string) (*genwayv1.Message, error) {
+	out := &genwayv1.Message{NativeFields: natives(m.Extra)}
+	switch m.Role {
+	case "user":
+		out.Role = genwayv1.Role_ROLE_USER
+	case "assistant":
+		out.Role = genwayv1.Role_ROLE_ASSISTANT
+	case "system":
+		// The native role tells a turn of its own from the system member.
+		out.Role, out.NativeRole = genwayv1.Role_ROLE_SYSTEM, "system"
+	case "":
+		return nil, fault.Missing(path + ".role")
+	default:
+		return nil, fault.Invalid(path+".role", "%s.role: expected user, assistant or system", path)
+	}
+	if !m.Content.given() && out.Role != genwayv1.Role_ROLE_SYSTEM {
+		return nil, fault.Missing(path + ".content")
+	}
+	var err error
+	out.Parts, err = decodeContent(m.Content, path+".content")
+	return out, err
+}

@@ -1,0 +1,70 @@
+package messages
+
+import (
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// DecodeResponse reads a Message. A body that is an error gives that error.
+func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error) {
+	var w wireResponse
+	if err := member.DecodeAnswer(body, &w); err != nil {
+		return nil, err
+	}
+	if w.Type == "error" || w.Error.Kind() == '{' {
+		return nil, c.DecodeError(0, body)
+	}
+	if w.Type != "message" && w.Content == nil {
+		return nil, malformed(nil)
+	}
+	resp := w.canonical()
+	candidate := &genwayv1.Candidate{
+		StopReason: decodeStop(w.StopReason), NativeStopReason: w.StopReason, StopSequence: w.StopSequence,
+	}
+	candidate.StopMessage, candidate.NativeFields = stopDetails(w.StopDetails)
+	var err error
+	if candidate.Parts, err = decodeBlocks(w.Content, "content"); err != nil {
+		return nil, malformed(err)
+	}
+	resp.Candidates = []*genwayv1.Candidate{candidate}
+	return resp, nil
+}
+
+// canonical gives what message_start and a whole answer share.
+func (w *wireResponse) canonical() *genwayv1.GenerateTextResponse {
+	resp := &genwayv1.GenerateTextResponse{
+		Id: w.ID, Model: w.Model, Usage: w.Usage.canonical(), NativeFields: natives(w.Extra),
+	}
+	if w.Usage != nil {
+		resp.ServiceTier = w.Usage.ServiceTier
+	}
+	if edits := appliedEdits(w.ContextManagement); edits != nil {
+		resp.NativeFields = append(resp.NativeFields, edits)
+	}
+	return resp
+}
+
+// appliedEdits keeps context_management unless it says that nothing was done.
+func appliedEdits(raw jsontext.Value) *genwayv1.NativeField {
+	if raw.Kind() != '{' {
+		return nil
+	}
+	fields := natives(raw)
+	if len(fields) == 0 || len(fields) == 1 && fields[0].Name == "applied_edits" && emptyList(fields[0].Json) {
+		return nil
+	}
+	return whole("context_management", raw)
+}
+
+func emptyList(raw jsontext.Value) bool {
+	compact := append(jsontext.Value{}, raw...)
+	return compact.Compact() == nil && string(compact) == "[]"
+}
+
+// malformed is an answer of the upstream that cannot be read; cause says why, to
+// the log alone.
+func malformed(cause error) *fault.Error {
+	return fault.Wrap(cause, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
+}

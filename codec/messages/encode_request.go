@@ -1,0 +1,167 @@
+package messages
+
+import (
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// EncodeRequest writes a body of /v1/messages. Errors and losses name members of
+// the canonical message.
+func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, error) {
+	r := req.GenerateTextRequest
+	w := writer{buf: make([]byte, 0, sizeHint(r.GetMessages()))}
+	limit := int64(DefaultMaxTokens)
+	if r.MaxOutputTokens != nil {
+		limit = *r.MaxOutputTokens
+	} else {
+		losses.Add("max_output_tokens", "the messages protocol requires a limit, so 32000 was set")
+	}
+	w.begin()
+	w.str("model", r.GetModel())
+	w.int("max_tokens", limit)
+	w.conversation(r, losses)
+	if req.Stream {
+		w.bool("stream", true)
+	}
+	w.sampling(r, losses)
+	w.tools(r, losses)
+	w.thinking(r.GetThinking(), limit, losses)
+	w.outputConfig(r, losses)
+	w.delivery(r, losses)
+	w.natives(r.GetNativeFields(), "", losses, "metadata", "output_config")
+	w.end()
+	refuse(&w, r, losses)
+	if w.err != nil {
+		return nil, w.err
+	}
+	return patched(w.buf, r.GetExtraJson())
+}
+
+func (w *writer) sampling(r *genwayv1.GenerateTextRequest, losses *codec.Losses) {
+	s := r.GetSampling()
+	if len(r.GetStopSequences()) > 0 {
+		w.list("stop_sequences")
+		for _, stop := range r.StopSequences {
+			w.comma()
+			w.quote(stop)
+		}
+		w.endList()
+	}
+	if s != nil && s.Temperature != nil {
+		temperature := *s.Temperature
+		if temperature > 1 {
+			losses.Add("sampling.temperature", "temperatures end at 1 in the messages protocol")
+			temperature = 1
+		}
+		w.float("temperature", temperature, "sampling.temperature")
+	}
+	if s != nil && s.TopP != nil {
+		w.float("top_p", *s.TopP, "sampling.top_p")
+	}
+	if s != nil && s.TopK != nil {
+		w.int("top_k", int64(*s.TopK))
+	}
+}
+
+// delivery writes what is about the call rather than the answer.
+func (w *writer) delivery(r *genwayv1.GenerateTextRequest, losses *codec.Losses) {
+	if r.GetUser() != "" || native(r.GetNativeFields(), "metadata") != nil {
+		w.object("metadata")
+		w.optStr("user_id", r.GetUser())
+		w.merge(r.GetNativeFields(), "metadata", "")
+		w.end()
+	}
+	switch tier := r.GetServiceTier(); tier {
+	case "default":
+		w.str("service_tier", "standard_only")
+	case "flex", "scale", "priority":
+		losses.Add("service_tier", "the messages protocol has no such tier to ask for")
+	default:
+		w.optStr("service_tier", tier)
+	}
+	w.cacheControl(r.GetCacheControl(), "", losses)
+}
+
+// refuse fails on what bears on the answer and this protocol does not have, and
+// tells of what is harmless (case F7).
+func refuse(w *writer, r *genwayv1.GenerateTextRequest, losses *codec.Losses) {
+	s := r.GetSampling()
+	for _, c := range []struct {
+		member string
+		set    bool
+	}{
+		{"sampling.candidate_count", s.GetCandidateCount() > 1},
+		{"sampling.logprobs", s.GetLogprobs()},
+		{"modalities", wantsMoreThanText(r.GetModalities())},
+	} {
+		if c.set {
+			w.fail(fault.Unsupported(c.member, "%s cannot be asked for in the messages protocol", c.member))
+		}
+	}
+	for _, c := range []struct {
+		member string
+		set    bool
+	}{
+		{"sampling.seed", s != nil && s.Seed != nil},
+		{"sampling.frequency_penalty", s.GetFrequencyPenalty() != 0},
+		{"sampling.presence_penalty", s.GetPresencePenalty() != 0},
+		{"metadata", len(r.GetMetadata()) > 0},
+		{"verbosity", r.GetVerbosity() != ""},
+		{"audio_output", r.GetAudioOutput() != nil},
+		{"store", r.GetStore()},
+		{"prompt_cache_key", r.GetPromptCacheKey() != ""},
+		{"safety_identifier", r.GetSafetyIdentifier() != ""},
+	} {
+		if c.set {
+			losses.Add(c.member, "the messages protocol has no place for it")
+		}
+	}
+}
+
+func wantsMoreThanText(modalities []string) bool {
+	for _, m := range modalities {
+		if m != "text" {
+			return true
+		}
+	}
+	return false
+}
+
+// patched merges the members of an extra_json object into the top level of body.
+func patched(body []byte, extra string) ([]byte, error) {
+	if extra == "" {
+		return body, nil
+	}
+	value := jsontext.Value(extra)
+	if value.Kind() != '{' || !value.IsValid() {
+		return nil, fault.Invalid("extra_json", "extra_json: expected the text of a JSON object")
+	}
+	var members []member.Member
+	for _, f := range natives(value) {
+		members = append(members, member.Member{Name: f.Name, Value: f.Json})
+	}
+	return member.Patch(body, members...)
+}
+
+// sizeHint is about how long a body will be: a buffer that never grows saves
+// copying media.
+func sizeHint(messages []*genwayv1.Message) int {
+	size := 1024
+	for _, m := range messages {
+		size += partsHint(m.GetParts())
+	}
+	return size
+}
+
+func partsHint(parts []*genwayv1.Part) int {
+	size := 0
+	for _, p := range parts {
+		data := len(p.GetImage().GetData()) + len(p.GetFile().GetData())
+		size += 128 + data/3*4 + len(p.GetText().GetText())*9/8 + len(p.GetOpaque().GetJson()) +
+			len(p.GetToolCall().GetArgumentsJson()) + partsHint(p.GetToolResult().GetParts())
+	}
+	return size
+}

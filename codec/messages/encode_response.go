@@ -1,0 +1,121 @@
+package messages
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// EncodeResponse writes a Message with every member of the vendor's types. Of
+// several candidates the first is told: the protocol has one answer.
+func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer) ([]byte, error) {
+	var parts []*genwayv1.Part
+	candidate := &genwayv1.Candidate{}
+	if len(resp.GetCandidates()) > 0 {
+		candidate = resp.Candidates[0]
+		parts = candidate.GetParts()
+	}
+	if len(resp.GetCandidates()) > 1 {
+		to.Losses.Add("candidates", "the messages protocol has one answer")
+	}
+	w := writer{buf: make([]byte, 0, 1024+partsHint(parts))}
+	w.begin()
+	w.opening(resp)
+	w.list("content")
+	how := ending{reason: candidate.GetStopReason(), native: candidate.GetNativeStopReason()}
+	for i, p := range parts {
+		a := answerPart{Part: p, path: member.Index("candidates[0].parts", i), callID: callID(p, resp.GetId(), i)}
+		w.answerBlock(a, to.Losses)
+		how.calls = how.calls || p.GetToolCall() != nil
+		how.refusals = how.refusals || p.GetRefusal() != nil
+	}
+	w.endList()
+	stop := blocked(resp.GetPromptFeedback(), how, candidate.GetStopMessage())
+	w.str("stop_reason", stop.word)
+	w.strOrNull("stop_sequence", candidate.StopSequence)
+	w.stopDetails(stop.word, stop.message, candidate.GetNativeFields())
+	if native(resp.GetNativeFields(), "context_management") == nil {
+		w.noEdits()
+	}
+	w.usage(resp.GetUsage(), resp.GetServiceTier())
+	w.nullUnless(resp.GetNativeFields(), "container", "diagnostics")
+	w.natives(resp.GetNativeFields(), "", to.Losses)
+	w.end()
+	tellLost(candidate.GetNativeFields(), "candidates[0]", to.Losses)
+	return w.buf, w.err
+}
+
+// opening writes the members an answer and message_start begin with.
+func (w *writer) opening(resp *genwayv1.GenerateTextResponse) {
+	w.str("id", messageID(resp))
+	w.str("type", "message")
+	w.str("role", "assistant")
+	w.str("model", resp.GetModel())
+}
+
+// messageID is the answer's own identifier; one derived from what is known of the
+// answer when its upstream gave none.
+func messageID(resp *genwayv1.GenerateTextResponse) string {
+	if resp.GetId() != "" {
+		return resp.GetId()
+	}
+	h := fnv.New64a()
+	h.Write(strconv.AppendInt([]byte(resp.GetModel()), resp.GetCreateTime().AsTime().UnixNano(), 10))
+	return fmt.Sprintf("msg_%016x", h.Sum64())
+}
+
+func (w *writer) noEdits() {
+	w.object("context_management")
+	w.list("applied_edits")
+	w.endList()
+	w.end()
+}
+
+// nullUnless writes the vendor's required but nullable members that are not set.
+func (w *writer) nullUnless(fields []*genwayv1.NativeField, names ...string) {
+	for _, name := range names {
+		if native(fields, name) == nil {
+			w.null(name)
+		}
+	}
+}
+
+// tellLost names the native fields of other protocols in losses.
+func tellLost(fields []*genwayv1.NativeField, path string, losses *codec.Losses) {
+	for _, f := range fields {
+		if f.Protocol != protocol {
+			losses.Add(member.Join(path, f.Name), "the messages protocol has no place for it")
+		}
+	}
+}
+
+// stop is how an answer ends on the wire.
+type stop struct{ word, message string }
+
+// blocked is the ending of an answer, which is a refusal when the prompt itself
+// was blocked and nothing was answered.
+func blocked(feedback *genwayv1.PromptFeedback, how ending, message string) stop {
+	if feedback == nil || how.reason != genwayv1.StopReason_STOP_REASON_UNSPECIFIED {
+		return stop{how.word(), message}
+	}
+	if feedback.GetMessage() != "" {
+		return stop{"refusal", feedback.GetMessage()}
+	}
+	return stop{"refusal", feedback.GetBlockReason()}
+}
+
+// callID is the identifier of a tool call, made up when the upstream gave none.
+func callID(p *genwayv1.Part, response string, index int) string {
+	switch call := p.GetToolCall(); {
+	case call == nil:
+		return ""
+	case call.GetId() == "":
+		return codec.SyntheticToolID(response, 0, int32(index))
+	default:
+		return codec.EncodeToolID(call.GetId())
+	}
+}

@@ -1,0 +1,136 @@
+package messages
+
+import (
+	"bytes"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// reasonUpstream is the reason of an error an upstream answered with.
+const reasonUpstream = "UPSTREAM_ERROR"
+
+// errorTypes is the one table of errors: a kind, the status this protocol answers
+// with where that is not the kind's own, and the vendor's type (ErrorType,
+// ErrorObjectUnion and its documented errors). A type means the first kind with it.
+var errorTypes = []struct {
+	kind   fault.Kind
+	status int
+	word   string
+}{
+	{fault.InvalidRequest, 0, "invalid_request_error"},
+	{fault.Unauthenticated, 0, "authentication_error"},
+	{fault.QuotaExhausted, 0, "billing_error"},
+	{fault.PermissionDenied, 0, "permission_error"},
+	{fault.NotFound, 0, "not_found_error"},
+	{fault.MethodNotAllowed, 0, "invalid_request_error"},
+	{fault.Conflict, 0, "conflict_error"},
+	{fault.TooLarge, 0, "request_too_large"},
+	{fault.UnsupportedMediaType, 0, "invalid_request_error"},
+	{fault.Unprocessable, 0, "invalid_request_error"},
+	{fault.UpgradeRequired, 0, "invalid_request_error"},
+	{fault.RateLimited, 0, "rate_limit_error"},
+	{fault.BadUpstream, 0, "api_error"},
+	{fault.Internal, 0, "api_error"},
+	{fault.Unavailable, 0, "api_error"},
+	{fault.Cancelled, 0, "api_error"},
+	{fault.Timeout, 0, "timeout_error"},
+	{fault.Overloaded, 529, "overloaded_error"},
+}
+
+// wireError is ErrorResponse.
+type wireError struct {
+	Type  string `json:"type"`
+	Error struct {
+		Type    string `json:"type"`
+		Message string `json:"message"`
+		// Details are of any shape; those of threads have an error_code.
+		Details jsontext.Value `json:"details"`
+	} `json:"error"`
+	RequestID string `json:"request_id"`
+}
+
+// DecodeError reads an ErrorResponse. status is 0 for an error told within a
+// stream or a body, which only its type says the kind of.
+func (Codec) DecodeError(status int, body []byte) *fault.Error {
+	e := &fault.Error{Kind: fault.BadUpstream, Reason: reasonUpstream, Message: "the upstream failed without saying why"}
+	if status != 0 {
+		e.Kind = fault.KindOf(status)
+	}
+	var w wireError
+	if member.Decode(body, &w) != nil {
+		return e
+	}
+	if w.Error.Message != "" {
+		e.Message = w.Error.Message
+		if w.Type == "error" {
+			e.Wire = &genwayv1.WireMessage{Protocol: protocol, Json: bytes.Clone(body)}
+		}
+	}
+	e.NativeType, e.NativeCode = w.Error.Type, memberText(w.Error.Details, "error_code")
+	e.UpstreamRequestID = w.RequestID
+	for _, t := range errorTypes {
+		// api_error says no more than a status does.
+		if t.word == e.NativeType && (status == 0 || t.word != "api_error" && !sameType(e.Kind, t.word)) {
+			e.Kind = t.kind
+			break
+		}
+	}
+	return e
+}
+
+// sameType reports whether the kind is told by the type: then the status, being
+// more precise, decides.
+func sameType(kind fault.Kind, word string) bool {
+	_, have := errorType(kind)
+	return have == word
+}
+
+// errorType is the table's row of a kind, api_error for one it lacks.
+func errorType(kind fault.Kind) (status int, word string) {
+	for _, t := range errorTypes {
+		if t.kind == kind {
+			return t.status, t.word
+		}
+	}
+	return 0, "api_error"
+}
+
+// EncodeError renders an ErrorResponse. What an upstream of this protocol said
+// itself is given as it is.
+func (Codec) EncodeError(err *fault.Error) (status int, body []byte) {
+	err = threadError(err)
+	own, _ := errorType(err.Kind)
+	if status = err.HTTPStatus(); err.Status == 0 && own != 0 {
+		status = own
+	}
+	if err.Wire.GetProtocol() == protocol {
+		return status, err.Wire.Json
+	}
+	w := writer{}
+	w.errorBody(err)
+	return status, w.buf
+}
+
+func (w *writer) errorBody(err *fault.Error) {
+	_, word := errorType(err.Kind)
+	w.begin()
+	w.str("type", "error")
+	w.object("error")
+	w.str("type", word)
+	w.str("message", err.Message)
+	if err.NativeCode != "" && codeOfOurs(err) {
+		w.object("details")
+		w.str("error_code", err.NativeCode)
+		w.end()
+	}
+	w.end()
+	if err.RequestID == "" {
+		w.null("request_id")
+	} else {
+		w.str("request_id", err.RequestID)
+	}
+	w.end()
+}

@@ -1,0 +1,157 @@
+package messages
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The types a document may have (Base64PDFSource, PlainTextSource).
+const (
+	pdf   = "application/pdf"
+	plain = "text/plain"
+)
+
+// decodeMedia reads an image or a document. A source of a type without a
+// canonical form (content blocks, what this version does not know) makes the whole
+// block opaque.
+func decodeMedia(raw jsontext.Value, path string) (*genwayv1.Part, error) {
+	var b mediaBlock
+	if err := decodeAt(raw, &b, path); err != nil {
+		return nil, err
+	}
+	if b.Source == nil {
+		return nil, fault.Missing(path + ".source")
+	}
+	m := &genwayv1.Media{MediaType: b.Source.MediaType}
+	at := path + ".source"
+	switch b.Source.Type {
+	case "base64":
+		data, err := member.DecodeBase64(b.Source.Data)
+		if err != nil {
+			return nil, fault.Invalid(at+".data", "%s.data is not valid base64", at)
+		}
+		m.Source = &genwayv1.Media_Data{Data: data}
+	case "text":
+		m.Source = &genwayv1.Media_Data{Data: []byte(b.Source.Data)}
+	case "url":
+		if b.Source.URL == "" {
+			return nil, fault.Missing(at + ".url")
+		}
+		m.Source = &genwayv1.Media_Url{Url: b.Source.URL}
+		if b.Type == "document" && m.MediaType == "" {
+			m.MediaType = pdf // URLPDFSource
+		}
+	case "file":
+		if b.Source.FileID == "" {
+			return nil, fault.Missing(at + ".file_id")
+		}
+		m.Source = &genwayv1.Media_FileId{FileId: b.Source.FileID}
+	case "":
+		return nil, fault.Missing(at + ".type")
+	default:
+		return opaque(b.Type, raw), nil
+	}
+	p := &genwayv1.Part{CacheControl: b.CacheControl.canonical(), NativeFields: natives(b.Extra)}
+	if b.Type == "document" {
+		m.Filename = b.Title
+		p.Kind = &genwayv1.Part_File{File: m}
+	} else {
+		p.Kind = &genwayv1.Part_Image{Image: m}
+		if b.Title != "" {
+			p.NativeFields = append(p.NativeFields, word("title", b.Title))
+		}
+	}
+	p.NativeFields = append(p.NativeFields, nested("source", b.Source.Extra)...)
+	return p, nil
+}
+
+// media writes an image or a document block into the open object.
+func (w *writer) media(p *genwayv1.Part, path string, losses *codec.Losses) {
+	m, image := p.GetImage(), true
+	if m == nil {
+		m = p.GetFile()
+		image = strings.HasPrefix(m.GetMediaType(), "image/")
+	}
+	if image {
+		w.str("type", "image")
+		path += ".image"
+	} else {
+		w.str("type", "document")
+		path += ".file"
+	}
+	w.object("source")
+	w.source(m, image, path, losses)
+	w.merge(p.NativeFields, "source", path)
+	w.end()
+	switch {
+	case !image:
+		w.optStr("title", m.GetFilename())
+	case m.GetFilename() != "":
+		losses.Add(path+".filename", "images have no name in the messages protocol")
+	}
+	if m.GetDetail() != "" {
+		losses.Add(path+".detail", "the messages protocol has no image detail")
+	}
+}
+
+func (w *writer) source(m *genwayv1.Media, image bool, path string, losses *codec.Losses) {
+	switch s := m.GetSource().(type) {
+	case *genwayv1.Media_Url:
+		w.str("type", "url")
+		w.str("url", s.Url)
+	case *genwayv1.Media_FileId:
+		w.str("type", "file")
+		w.str("file_id", s.FileId)
+	case *genwayv1.Media_Data:
+		mediaType := m.MediaType
+		switch {
+		case image:
+			if mediaType == "" {
+				mediaType = sniffImage(s.Data)
+			}
+			if mediaType == "" {
+				w.fail(fault.Invalid(path+".media_type", "%s.media_type is missing, and the data is of no image type the messages protocol takes", path))
+			}
+		case mediaType == "" && bytes.HasPrefix(s.Data, []byte("%PDF-")):
+			mediaType = pdf
+		case mediaType != pdf && utf8.Valid(s.Data):
+			if mediaType != "" && mediaType != plain {
+				losses.Add(path+".media_type", "text documents are text/plain in the messages protocol")
+			}
+			w.str("type", "text")
+			w.str("media_type", plain)
+			w.str("data", string(s.Data))
+			return
+		case mediaType != pdf:
+			w.fail(fault.Unsupported(path, "%s: the messages protocol takes PDF and plain text documents only", path))
+		}
+		w.str("type", "base64")
+		w.str("media_type", mediaType)
+		w.base64("data", s.Data)
+	default:
+		w.fail(fault.Missing(path))
+	}
+}
+
+// sniffImage tells the image types of Base64ImageSourceMediaType by their first
+// bytes, for senders that did not say.
+func sniffImage(data []byte) string {
+	switch {
+	case bytes.HasPrefix(data, []byte("\x89PNG\r\n\x1a\n")):
+		return "image/png"
+	case bytes.HasPrefix(data, []byte("\xff\xd8\xff")):
+		return "image/jpeg"
+	case bytes.HasPrefix(data, []byte("GIF8")):
+		return "image/gif"
+	case len(data) >= 12 && string(data[:4]) == "RIFF" && string(data[8:12]) == "WEBP":
+		return "image/webp"
+	}
+	return ""
+}

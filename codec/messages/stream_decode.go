@@ -1,0 +1,159 @@
+package messages
+
+import (
+	"bytes"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+type events = []*genwayv1.StreamGenerateTextResponse
+
+// streamDecoder reads the events of one answer.
+type streamDecoder struct {
+	started, stopped, done bool
+	usage                  wireUsage
+	// told are the native fields of the started event.
+	told []*genwayv1.NativeField
+	end  *genwayv1.TextCompleted
+	open *openBlock
+	// later are events of blocks that were opened while another was still open:
+	// the vendor may interleave blocks, canonical parts do not.
+	later []*streamEvent
+	// next is the index of the next part, pending the seal that belongs to it.
+	next    int32
+	pending *genwayv1.Seal
+}
+
+// NewStreamDecoder reads one stream of /v1/messages.
+func (Codec) NewStreamDecoder() codec.StreamDecoder {
+	return &streamDecoder{end: &genwayv1.TextCompleted{}}
+}
+
+// Decode reads one frame. Events of unknown types say nothing.
+func (d *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextResponse, error) {
+	data := bytes.TrimSpace(f.Data)
+	if d.done || len(data) == 0 || string(data) == "[DONE]" {
+		return nil, nil
+	}
+	var e streamEvent
+	if err := member.Decode(data, &e); err != nil {
+		d.done = true
+		return nil, malformed(err)
+	}
+	if e.Type == "" {
+		e.Type = f.Event
+	}
+	out, err := d.event(&e, data)
+	if err != nil {
+		d.done = true
+	}
+	return out, err
+}
+
+func (d *streamDecoder) event(e *streamEvent, data []byte) (events, error) {
+	switch e.Type {
+	case "ping":
+		return events{codec.Event(&genwayv1.Ping{})}, nil
+	case "error":
+		return nil, Codec{}.DecodeError(0, data)
+	case "message_start":
+		return d.start(e)
+	case "content_block_start", "content_block_delta", "content_block_stop":
+		if !d.started {
+			return nil, disorder("a block before message_start")
+		}
+		return d.block(e)
+	case "message_delta":
+		return nil, d.messageDelta(e)
+	case "message_stop":
+		return d.complete()
+	}
+	return nil, nil
+}
+
+// Close ends the stream: one without message_stop is whole if its stop reason was
+// told, and cut otherwise (case S5).
+func (d *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) {
+	switch {
+	case d.done:
+		return nil, nil
+	case d.stopped:
+		return d.complete()
+	}
+	d.done = true
+	return nil, fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its answer was complete")
+}
+
+func (d *streamDecoder) start(e *streamEvent) (events, error) {
+	if d.started {
+		return nil, nil
+	}
+	var m wireResponse
+	if err := member.DecodeAnswer(e.Message, &m); err != nil {
+		return nil, err
+	}
+	d.started = true
+	d.usage.merge(m.Usage)
+	resp := m.canonical()
+	d.told = resp.NativeFields
+	return events{codec.Event(&genwayv1.TextStarted{
+		Id: resp.Id, Model: resp.Model, Usage: resp.Usage, ServiceTier: resp.ServiceTier, NativeFields: resp.NativeFields,
+	})}, nil
+}
+
+// messageDelta takes over how the answer ended. Repeats replace (case T11).
+func (d *streamDecoder) messageDelta(e *streamEvent) error {
+	if !d.started {
+		return disorder("message_delta before message_start")
+	}
+	d.usage.merge(e.Usage)
+	if e.Delta.StopReason == "" && d.stopped {
+		return nil
+	}
+	c := &genwayv1.CandidateEnd{
+		StopReason: decodeStop(e.Delta.StopReason), NativeStopReason: e.Delta.StopReason, StopSequence: e.Delta.StopSequence,
+	}
+	c.StopMessage, c.NativeFields = stopDetails(e.Delta.StopDetails)
+	d.stopped = e.Delta.StopReason != ""
+	d.end.Candidates = []*genwayv1.CandidateEnd{c}
+	fields := append(natives(e.Delta.Extra), natives(e.Extra)...)
+	if edits := appliedEdits(e.ContextManagement); edits != nil {
+		fields = append(fields, edits)
+	}
+	d.end.NativeFields = nil
+	for _, f := range fields {
+		if !bytes.Equal(native(d.told, f.Name), f.Json) {
+			d.end.NativeFields = append(d.end.NativeFields, f)
+		}
+	}
+	return nil
+}
+
+// complete ends the answer. Usage is final only now (case U3).
+func (d *streamDecoder) complete() (events, error) {
+	if !d.started {
+		return nil, disorder("message_stop before message_start")
+	}
+	var out events
+	for d.open != nil {
+		closed, err := d.block(&streamEvent{Type: "content_block_stop", Index: d.open.index})
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, closed...)
+	}
+	out = append(out, d.flush()...)
+	d.done = true
+	if d.end.Candidates == nil {
+		d.end.Candidates = []*genwayv1.CandidateEnd{{}}
+	}
+	d.end.Usage, d.end.ServiceTier = d.usage.canonical(), d.usage.ServiceTier
+	return append(out, codec.Event(d.end)), nil
+}
+
+func disorder(what string) *fault.Error {
+	return fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's stream is out of order: %s", what)
+}

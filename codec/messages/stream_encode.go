@@ -1,0 +1,179 @@
+package messages
+
+import (
+	"bytes"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// streamEncoder writes one answer as events.
+type streamEncoder struct {
+	w      writer
+	frames []codec.Frame
+	losses *codec.Losses
+	// passed says that the upstream's own events went out in place of ours.
+	passed bool
+	id     string
+	tier   string
+	told   []*genwayv1.NativeField
+	// index is that of the next block, open the block of the open part.
+	index int64
+	open  *outBlock
+	how   ending
+}
+
+// NewStreamEncoder writes one stream of /v1/messages.
+func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
+	return &streamEncoder{losses: to.Losses}
+}
+
+// Encode gives the frames of one event; each is named after its type.
+func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, error) {
+	e.w.buf, e.frames = e.w.buf[:0], e.frames[:0]
+	var err error
+	switch p := ev.GetPayload().(type) {
+	case *genwayv1.StreamGenerateTextResponse_Wire:
+		e.pass(p.Wire)
+	case *genwayv1.StreamGenerateTextResponse_Ping:
+		e.begin("ping")
+		e.send()
+	case *genwayv1.StreamGenerateTextResponse_Started:
+		e.start(p.Started)
+	case *genwayv1.StreamGenerateTextResponse_PartStarted:
+		err = e.partStarted(p.PartStarted)
+	case *genwayv1.StreamGenerateTextResponse_PartDelta:
+		err = e.partDelta(p.PartDelta)
+	case *genwayv1.StreamGenerateTextResponse_PartCompleted:
+		err = e.partCompleted(p.PartCompleted)
+	case *genwayv1.StreamGenerateTextResponse_Completed:
+		if !e.passed {
+			e.complete(p.Completed)
+		}
+	}
+	if err == nil {
+		err = e.w.err
+	}
+	if err != nil {
+		return nil, err
+	}
+	return e.frames, nil
+}
+
+// Fail gives the protocol's error event.
+func (e *streamEncoder) Fail(err *fault.Error) []codec.Frame {
+	_, body := Codec{}.EncodeError(err)
+	return []codec.Frame{{Event: "error", Data: oneLine(body)}}
+}
+
+// begin opens the data of an event; send closes it and makes it a frame.
+func (e *streamEncoder) begin(event string) {
+	e.frames = append(e.frames, codec.Frame{Event: event})
+	e.w.start = len(e.w.buf)
+	e.w.begin()
+	e.w.str("type", event)
+}
+
+func (e *streamEncoder) send() {
+	e.w.end()
+	e.frames[len(e.frames)-1].Data = oneLine(e.w.buf[e.w.start:])
+}
+
+// oneLine takes the line breaks out of JSON that came with them: they would end
+// the data of an event.
+func oneLine(data []byte) []byte {
+	if bytes.IndexByte(data, '\n') < 0 && bytes.IndexByte(data, '\r') < 0 {
+		return data
+	}
+	compact := append(jsontext.Value{}, data...)
+	if compact.Compact(jsontext.AllowInvalidUTF8(true)) != nil {
+		return data
+	}
+	return compact
+}
+
+func (e *streamEncoder) pass(f *genwayv1.WireFrame) {
+	if f.GetProtocol() == protocol {
+		e.passed = true
+		e.frames = append(e.frames, codec.Frame{Event: f.GetEvent(), Data: f.GetData()})
+	}
+}
+
+// start writes message_start: the message without content, and what is known of
+// its usage (case U6).
+func (e *streamEncoder) start(s *genwayv1.TextStarted) {
+	resp := &genwayv1.GenerateTextResponse{Id: s.Id, Model: s.Model, CreateTime: s.CreateTime}
+	e.id, e.tier, e.told = s.Id, s.ServiceTier, s.NativeFields
+	e.begin("message_start")
+	e.w.object("message")
+	e.w.opening(resp)
+	e.w.list("content")
+	e.w.endList()
+	for _, name := range []string{"stop_reason", "stop_sequence", "stop_details"} {
+		e.w.null(name)
+	}
+	e.w.usage(s.Usage, s.ServiceTier)
+	e.w.nullUnless(s.NativeFields, "context_management", "container", "diagnostics")
+	e.w.natives(s.NativeFields, "", e.losses)
+	e.w.end()
+	e.send()
+}
+
+// complete writes how the answer ended and the whole of its usage, which
+// message_start could not know (case U4).
+func (e *streamEncoder) complete(c *genwayv1.TextCompleted) {
+	last := &genwayv1.CandidateEnd{}
+	for _, end := range c.GetCandidates() {
+		if end.GetIndex() == 0 {
+			last = end
+		}
+	}
+	e.how.reason, e.how.native = last.GetStopReason(), last.GetNativeStopReason()
+	how := blocked(c.GetPromptFeedback(), e.how, last.GetStopMessage())
+	fields := merged(e.told, c.GetNativeFields())
+	e.begin("message_delta")
+	e.w.object("delta")
+	e.w.str("stop_reason", how.word)
+	e.w.strOrNull("stop_sequence", last.StopSequence)
+	e.w.stopDetails(how.word, how.message, last.GetNativeFields())
+	if container := native(fields, "container"); container != nil {
+		e.w.raw("container", container, "native_fields")
+	}
+	e.w.end()
+	tier := c.GetServiceTier()
+	if tier == "" {
+		tier = e.tier
+	}
+	e.w.usage(c.GetUsage(), tier)
+	if edits := native(fields, "context_management"); edits != nil {
+		e.w.raw("context_management", edits, "native_fields")
+	} else {
+		e.w.noEdits()
+	}
+	e.w.natives(c.GetNativeFields(), "", e.losses, "container", "context_management")
+	e.send()
+	tellLost(last.GetNativeFields(), "candidates[0]", e.losses)
+	e.begin("message_stop")
+	e.send()
+}
+
+// merged are the fields of the start and the end, of which the later wins.
+func merged(start, end []*genwayv1.NativeField) []*genwayv1.NativeField {
+	return append(append([]*genwayv1.NativeField{}, end...), start...)
+}
+
+// skips reports whether a part is of another candidate than the first, which this
+// protocol cannot tell.
+func (e *streamEncoder) skips(candidate int32) bool {
+	if candidate != 0 {
+		e.losses.Add("candidates", "the messages protocol has one answer")
+	}
+	return candidate != 0
+}
+
+func (e *streamEncoder) path(index int32) string {
+	return member.Index("candidates[0].parts", int(index))
+}

@@ -1,0 +1,168 @@
+package messages
+
+import (
+	"strings"
+
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// outBlock is the block of the part that is being encoded.
+type outBlock struct {
+	answerPart
+	// opened says that content_block_start was sent, argued that a piece of
+	// arguments was, shown that a summary was.
+	opened, argued, shown bool
+	// redacted says that thinking ended with nothing to show of it.
+	redacted bool
+	summary  int32
+	// input gathers the free-form input of a custom tool's call.
+	input *strings.Builder
+	// Seals wait for the end of the block (case R3). late is a thought signature
+	// that was not known at its start.
+	signature, encrypted, late *genwayv1.Seal
+}
+
+func (e *streamEncoder) partStarted(s *genwayv1.PartStarted) error {
+	if e.skips(s.Candidate) {
+		return nil
+	}
+	if e.open != nil {
+		return disorder("a part starts within another")
+	}
+	p := s.GetPart()
+	e.open = &outBlock{answerPart: answerPart{Part: p, path: e.path(s.Index), callID: callID(p, e.id, int(s.Index))}}
+	switch k := p.GetKind().(type) {
+	case *genwayv1.Part_Text:
+		e.text(k.Text.GetText())
+		for _, c := range k.Text.GetCitations() {
+			e.citation(c)
+		}
+	case *genwayv1.Part_Refusal:
+		e.how.refusals = true
+		e.text(k.Refusal.GetText())
+	case *genwayv1.Part_Thinking:
+		e.reasoning(k.Thinking.GetText())
+		for i, summary := range k.Thinking.GetSummary() {
+			e.summary(int32(i), summary)
+		}
+		e.open.signature, e.open.encrypted = k.Thinking.GetSignature(), k.Thinking.GetEncryptedContent()
+	case *genwayv1.Part_ToolCall:
+		e.how.calls = true
+		e.openBlock()
+		if k.ToolCall.Input != nil {
+			e.input(k.ToolCall.GetInput())
+		}
+		e.arguments(k.ToolCall.GetArgumentsJson())
+	case *genwayv1.Part_Opaque:
+		if k.Opaque.GetProtocol() == protocol {
+			e.openBlock()
+			return nil
+		}
+		e.losses.Add(e.open.path+".opaque", foreignOpaque(k.Opaque))
+	default:
+		e.losses.Add(e.open.path, unshown)
+	}
+	return nil
+}
+
+func (e *streamEncoder) partDelta(d *genwayv1.PartDelta) error {
+	if d.Candidate != 0 {
+		return nil
+	}
+	b := e.open
+	if b == nil {
+		return disorder("a delta belongs to no open part")
+	}
+	switch v := d.GetDelta().(type) {
+	case *genwayv1.PartDelta_Text:
+		e.text(v.Text)
+	case *genwayv1.PartDelta_Refusal:
+		e.text(v.Refusal)
+	case *genwayv1.PartDelta_Citation:
+		e.citation(v.Citation)
+	case *genwayv1.PartDelta_Thinking:
+		e.reasoning(v.Thinking)
+	case *genwayv1.PartDelta_Summary:
+		e.summary(v.Summary.GetIndex(), v.Summary.GetText())
+	case *genwayv1.PartDelta_Signature:
+		b.signature = v.Signature
+	case *genwayv1.PartDelta_EncryptedContent:
+		b.encrypted = v.EncryptedContent
+	case *genwayv1.PartDelta_ArgumentsJson:
+		e.arguments(v.ArgumentsJson)
+	case *genwayv1.PartDelta_Input:
+		e.input(v.Input)
+	case *genwayv1.PartDelta_ThoughtSignature:
+		b.late = v.ThoughtSignature
+	}
+	return nil
+}
+
+func (e *streamEncoder) partCompleted(c *genwayv1.PartCompleted) error {
+	if c.Candidate != 0 {
+		return nil
+	}
+	b := e.open
+	if b == nil {
+		return disorder("a part ends that is not open")
+	}
+	switch {
+	case b.input != nil:
+		e.arguments(customInput(b.input.String()))
+	case b.GetToolCall() != nil && !b.argued:
+		e.arguments("{}") // case T10
+	case b.GetThinking() != nil:
+		e.sealThinking()
+	}
+	place, seal := carrierPrev, b.late
+	if b.opened {
+		e.closeBlock()
+	} else {
+		place = carrierOwn
+		if seal == nil {
+			seal = b.ThoughtSignature
+		}
+	}
+	e.open = nil
+	if seal != nil {
+		e.carry(seal, place)
+	}
+	return nil
+}
+
+func (e *streamEncoder) text(text string) {
+	if text != "" {
+		e.delta("text_delta", "text", text)
+	}
+}
+
+func (e *streamEncoder) reasoning(text string) {
+	if text != "" {
+		e.delta("thinking_delta", "thinking", text)
+	}
+}
+
+// summary shows summaries as the reasoning where that is all there is, as
+// thinkingText does.
+func (e *streamEncoder) summary(index int32, text string) {
+	b := e.open
+	if b.shown && b.summary != index {
+		text = summaryBreak + text
+	}
+	b.shown, b.summary = true, index
+	e.reasoning(text)
+}
+
+func (e *streamEncoder) arguments(piece string) {
+	if piece != "" {
+		e.open.argued = true
+		e.delta("input_json_delta", "partial_json", piece)
+	}
+}
+
+func (e *streamEncoder) input(piece string) {
+	if e.open.input == nil {
+		e.open.input = &strings.Builder{}
+	}
+	e.open.input.WriteString(piece)
+}

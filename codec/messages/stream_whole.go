@@ -1,0 +1,104 @@
+package messages
+
+import (
+	"strings"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Blocks without a canonical part of their own (server tools, compactions, what
+// is not known yet) become one opaque part when they close. Their deltas are
+// written into the block's JSON, as the vendor's SDK accumulates them: pieces of
+// known deltas are joined, members of others are set.
+func (b *openBlock) gather(delta *streamDelta) {
+	for _, piece := range []struct{ name, text string }{
+		{"text", delta.Text}, {"thinking", delta.Thinking}, {"signature", delta.Signature}, {"input", delta.PartialJSON},
+	} {
+		if piece.text == "" {
+			continue
+		}
+		if b.pieces == nil {
+			b.pieces = map[string]*strings.Builder{}
+		}
+		if b.pieces[piece.name] == nil {
+			b.pieces[piece.name] = &strings.Builder{}
+		}
+		b.pieces[piece.name].WriteString(piece.text)
+	}
+	for _, f := range natives(delta.Extra) {
+		b.set = append(b.set, member.Member{Name: f.Name, Value: f.Json})
+	}
+}
+
+// whole is the block's JSON with its deltas. An input that was cut short stays as
+// text, in partial_json.
+func (b *openBlock) whole() (jsontext.Value, error) {
+	raw := []byte(b.raw)
+	var err error
+	for _, m := range b.set {
+		if raw, err = member.Patch(raw, m); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range []string{"text", "thinking", "signature", "input"} {
+		piece := b.pieces[name]
+		if piece == nil {
+			continue
+		}
+		m := member.Member{Name: name, Value: word(name, piece.String()).Json}
+		if name == "input" && jsontext.Value(piece.String()).IsValid() {
+			m.Value = jsontext.Value(piece.String())
+		} else if name == "input" {
+			m.Name = "partial_json"
+		}
+		if raw, err = member.Patch(raw, m); err != nil {
+			return nil, err
+		}
+	}
+	return raw, nil
+}
+
+// closeWhole gives the events of a block that streams as a whole.
+func (d *streamDecoder) closeWhole() (events, error) {
+	b := d.open
+	d.open = nil
+	raw, err := b.whole()
+	if err != nil {
+		return nil, malformed(err)
+	}
+	if seal, place := carried(b.kind, raw); seal != nil {
+		out := d.flush()
+		if place == carrierNext {
+			d.pending = seal
+			return out, nil
+		}
+		return append(out, d.whole(sealedText(seal))...), nil
+	}
+	part, err := decodeBlock(b.kind, raw, "content_block")
+	if err != nil {
+		return nil, malformed(err)
+	}
+	part.ThoughtSignature, d.pending = d.pending, nil
+	return d.whole(part), nil
+}
+
+// flush gives the events of a seal whose part never came.
+func (d *streamDecoder) flush() events {
+	if d.pending == nil {
+		return nil
+	}
+	part := sealedText(d.pending)
+	d.pending = nil
+	return d.whole(part)
+}
+
+func (d *streamDecoder) whole(part *genwayv1.Part) events {
+	d.next++
+	return events{
+		codec.Event(&genwayv1.PartStarted{Index: d.next - 1, Part: part}),
+		codec.Event(&genwayv1.PartCompleted{Index: d.next - 1}),
+	}
+}

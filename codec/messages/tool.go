@@ -1,0 +1,173 @@
+package messages
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// noParameters is the schema of a tool that takes none: the vendor requires one.
+const noParameters = `{"type":"object","properties":{}}`
+
+func (w *wireRequest) tools(req *genwayv1.GenerateTextRequest) error {
+	for i, raw := range w.Tools {
+		path := member.Index("tools", i)
+		if raw.Kind() != '{' {
+			return fault.Invalid(path, "%s: expected object", path)
+		}
+		if kind := memberText(raw, "type"); kind != "" && kind != "custom" {
+			req.Tools = append(req.Tools, &genwayv1.Tool{Kind: &genwayv1.Tool_Hosted{
+				Hosted: &genwayv1.HostedTool{Protocol: protocol, Type: kind, Json: bytes.Clone(raw)}}})
+			continue
+		}
+		var t wireTool
+		if err := decodeAt(raw, &t, path); err != nil {
+			return err
+		}
+		switch {
+		case t.Name == "":
+			return fault.Missing(path + ".name")
+		case t.InputSchema.Kind() == 0 || t.InputSchema.Kind() == 'n':
+			return fault.Missing(path + ".input_schema")
+		case t.InputSchema.Kind() != '{':
+			return fault.Invalid(path+".input_schema", "%s.input_schema: expected object", path)
+		}
+		req.Tools = append(req.Tools, &genwayv1.Tool{
+			Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{
+				Name: t.Name, Description: t.Description, ParametersJson: string(t.InputSchema), Strict: t.Strict}},
+			CacheControl: t.CacheControl.canonical(),
+			NativeFields: natives(t.Extra),
+		})
+	}
+	choice, err := w.toolChoice()
+	req.ToolChoice = choice
+	return err
+}
+
+func (w *wireRequest) toolChoice() (*genwayv1.ToolChoice, error) {
+	if kind := w.ToolChoice.Kind(); kind == 0 || kind == 'n' {
+		return nil, nil
+	}
+	var c toolChoice
+	if err := decodeAt(w.ToolChoice, &c, "tool_choice"); err != nil {
+		return nil, err
+	}
+	out := &genwayv1.ToolChoice{}
+	if c.DisableParallelToolUse != nil {
+		parallel := !*c.DisableParallelToolUse
+		out.Parallel = &parallel
+	}
+	switch c.Type {
+	case "auto":
+		out.Mode = genwayv1.ToolChoice_MODE_AUTO
+	case "any":
+		out.Mode = genwayv1.ToolChoice_MODE_REQUIRED
+	case "none":
+		out.Mode = genwayv1.ToolChoice_MODE_NONE
+	case "tool":
+		if c.Name == "" {
+			return nil, fault.Missing("tool_choice.name")
+		}
+		out.Mode, out.Names = genwayv1.ToolChoice_MODE_REQUIRED, []string{c.Name}
+	case "":
+		return nil, fault.Missing("tool_choice.type")
+	default:
+		out.Native = whole("tool_choice", w.ToolChoice)
+		return out, nil
+	}
+	if len(natives(c.Extra)) > 0 {
+		out.Native = whole("tool_choice", w.ToolChoice)
+	}
+	return out, nil
+}
+
+// tools writes tools and tool_choice. A choice among several of the tools, which
+// this protocol does not have, is made by leaving the others out.
+func (w *writer) tools(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
+	var only []string
+	if c := req.GetToolChoice(); c.GetAllowedList() || len(c.GetNames()) > 1 {
+		only = c.Names
+	}
+	open := false
+	for i, t := range req.GetTools() {
+		path := member.Index("tools", i)
+		if f := t.GetFunction(); only != nil && !slices.Contains(only, f.GetName()) {
+			continue
+		}
+		if !open {
+			w.list("tools")
+			open = true
+		}
+		w.tool(t, path, losses)
+	}
+	if open {
+		w.endList()
+	}
+	w.toolChoice(req.GetToolChoice(), open)
+}
+
+func (w *writer) tool(t *genwayv1.Tool, path string, losses *codec.Losses) {
+	switch k := t.GetKind().(type) {
+	case *genwayv1.Tool_Function:
+		w.begin()
+		w.str("name", k.Function.GetName())
+		w.optStr("description", k.Function.GetDescription())
+		schema := k.Function.GetParametersJson()
+		if schema == "" {
+			schema = noParameters
+		}
+		w.raw("input_schema", []byte(schema), path+".function.parameters_json")
+		if k.Function.Strict != nil {
+			w.bool("strict", *k.Function.Strict)
+		}
+		w.cacheControl(t.CacheControl, path, losses)
+		w.natives(t.NativeFields, path, losses)
+		w.end()
+	case *genwayv1.Tool_Hosted:
+		if k.Hosted.GetProtocol() != protocol {
+			w.fail(fault.Unsupported(path+".hosted", "%s is a tool of another vendor (%s)", path, k.Hosted.GetType()))
+			return
+		}
+		w.value(k.Hosted.Json, path+".hosted")
+	default:
+		w.fail(fault.Unsupported(path, "%s is a tool with free-form input, which the messages protocol does not have", path))
+	}
+}
+
+func (w *writer) toolChoice(c *genwayv1.ToolChoice, tools bool) {
+	const path = "tool_choice"
+	mode, name := "", ""
+	switch {
+	case c == nil:
+		return
+	case c.Native.GetProtocol() == protocol:
+		w.raw(path, c.Native.Json, path)
+		return
+	case c.Native != nil || c.NativeMode != "":
+		w.fail(fault.Unsupported(path, "the messages protocol cannot express this tool choice"))
+		return
+	case c.Mode == genwayv1.ToolChoice_MODE_NONE:
+		mode = "none"
+	case c.Mode == genwayv1.ToolChoice_MODE_REQUIRED && len(c.Names) == 1:
+		mode, name = "tool", c.Names[0]
+	case c.Mode == genwayv1.ToolChoice_MODE_REQUIRED:
+		mode = "any"
+	case c.Mode == genwayv1.ToolChoice_MODE_AUTO:
+		mode = "auto"
+	case tools && c.Parallel != nil && !*c.Parallel:
+		mode = "auto" // the only way to say that calls come one at a time
+	default:
+		return
+	}
+	w.object(path)
+	w.str("type", mode)
+	w.optStr("name", name)
+	if c.Parallel != nil && mode != "none" {
+		w.bool("disable_parallel_tool_use", !*c.Parallel)
+	}
+	w.end()
+}

@@ -1,0 +1,95 @@
+package messages
+
+import (
+	"bytes"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// content is a string or an array of blocks; blocks wait undecoded, since only
+// their type says what they are.
+type content struct {
+	text   *string
+	blocks []jsontext.Value
+}
+
+func (c *content) given() bool { return c != nil && (c.text != nil || c.blocks != nil) }
+
+// UnmarshalJSONFrom reads either form.
+func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	switch d.PeekKind() {
+	case '"':
+		return json.UnmarshalDecode(d, &c.text)
+	case '[':
+		if _, err := d.ReadToken(); err != nil {
+			return err
+		}
+		c.blocks = []jsontext.Value{}
+		for d.PeekKind() != ']' {
+			v, err := d.ReadValue()
+			if err != nil {
+				return err
+			}
+			c.blocks = append(c.blocks, bytes.Clone(v))
+		}
+		_, err := d.ReadToken()
+		return err
+	case '{', '0', 't', 'f':
+		if err := d.SkipValue(); err != nil {
+			return err
+		}
+		return fault.Invalid("", "content is a string or an array of blocks")
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// decodeAt reads the value at path of a request into v, a pointer to a struct.
+func decodeAt(raw jsontext.Value, v any, path string) error {
+	if raw.Kind() != '{' {
+		return fault.Invalid(path, "%s: expected object", path)
+	}
+	err := member.Decode(raw, v)
+	if err == nil {
+		return nil
+	}
+	f := *fault.From(err)
+	rest, named := bytes.CutPrefix([]byte(f.Message), []byte(f.Param+": "))
+	f.Param = member.Join(path, f.Param)
+	if named {
+		f.Message = f.Param + ": " + string(rest)
+	}
+	return &f
+}
+
+// memberText is the string member of an object; "" when there is none.
+func memberText(raw jsontext.Value, name string) string {
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw), member.Options())
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
+		return ""
+	}
+	for d.PeekKind() == '"' {
+		tok, err := d.ReadToken()
+		if err != nil {
+			return ""
+		}
+		if tok.String() != name {
+			if d.SkipValue() != nil {
+				return ""
+			}
+			continue
+		}
+		if d.PeekKind() != '"' {
+			return ""
+		}
+		tok, err = d.ReadToken()
+		if err != nil {
+			return ""
+		}
+		return tok.String()
+	}
+	return ""
+}
