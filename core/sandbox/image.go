@@ -1,22 +1,185 @@
 package sandbox
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/sandbox/drawing"
+	"github.com/genway/genway/core/tokens"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-const sketchQuality = "low"
+// mostImages is the largest n of the vendor.
+const mostImages = 10
 
-func sketch(string, uint64) (*genwayv1.Part, error) {
-	return nil, fault.Unsupported("modalities", "the sandbox gives no images beside text")
+// commission is what a request for images amounts to.
+type commission struct {
+	spec        drawing.Spec
+	format      drawing.Format
+	compression int
+	count       int
 }
 
-// GenerateImage refuses until the drawing package is there.
-func (s *Sandbox) GenerateImage(_ context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
-	if _, err := s.find(req.GetModel(), true); err != nil {
+// GenerateImage draws the prompt, each image a little different. Size, quality,
+// format and background of the answer are those of the images, after sizes were
+// snapped (see drawing.Snap) and auto was resolved. It takes
+//
+//	n                   1 to 10
+//	quality             low, medium, high, auto, standard (medium), hd (high)
+//	background          opaque, transparent (not with jpeg), auto (opaque)
+//	output_format       png, jpeg, webp
+//	output_compression  0 to 100
+//	response_format     b64_json
+//
+// and refuses all else, input images included. An image costs tokens.Drawing of its
+// size and quality, the prompt its tokens.
+func (s *Sandbox) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+	m, err := s.find(req.GetModel(), true)
+	if err != nil {
 		return nil, err
 	}
-	return nil, fault.New(fault.Unavailable, reasonDemanded, "the sandbox does not draw yet")
+	if err := m.before(ctx); err != nil {
+		return nil, err
+	}
+	if m.demand.fault != nil {
+		return nil, m.demand.fault()
+	}
+	c, err := accept(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := wait(ctx, m.amount.wait); err != nil {
+		return nil, err
+	}
+	size := fmt.Sprintf("%dx%d", c.spec.Width, c.spec.Height)
+	resp := &genwayv1.GenerateImageResponse{
+		CreateTime: timestamppb.New(s.config.Clock()),
+		Background: c.spec.Background, OutputFormat: string(c.format), Quality: c.spec.Quality, Size: size,
+		Losses: imageLosses(req),
+	}
+	for i := range c.count {
+		if err := wait(ctx, 0); err != nil {
+			return nil, err
+		}
+		c.spec.Seed = uint64(i)
+		data, err := c.draw()
+		if err != nil {
+			return nil, err
+		}
+		resp.Images = append(resp.Images, &genwayv1.GeneratedImage{
+			Source:       &genwayv1.GeneratedImage_Data{Data: data},
+			GenerationId: s.config.NewID("ig_"),
+			Model:        req.GetModel(),
+			Size:         size,
+		})
+	}
+	resp.Usage = c.usage()
+	return resp, nil
+}
+
+func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
+	c := &commission{count: 1, compression: 100}
+	c.spec = drawing.Spec{Prompt: req.GetPrompt(), Quality: "medium", Background: "opaque"}
+	var err error
+	switch {
+	case req.GetPrompt() == "":
+		return nil, fault.Missing("prompt")
+	case req.Count != nil && (req.GetCount() < 1 || req.GetCount() > mostImages):
+		return nil, fault.Invalid("n", "must be between 1 and %d, not %d", mostImages, req.GetCount())
+	case len(req.GetImages()) > 0:
+		return nil, fault.Unsupported("images", "the sandbox draws from a prompt alone")
+	case req.GetResponseFormat() != "" && req.GetResponseFormat() != "b64_json":
+		return nil, fault.Unsupported("response_format", "the sandbox gives b64_json, not %s", clip(req.GetResponseFormat(), 40))
+	case req.OutputCompression != nil && (req.GetOutputCompression() < 0 || req.GetOutputCompression() > 100):
+		return nil, fault.Invalid("output_compression", "must be between 0 and 100, not %d", req.GetOutputCompression())
+	}
+	if c.spec.Width, c.spec.Height, err = drawing.Snap(req.GetSize()); err != nil {
+		return nil, fault.Invalid("size", "%v", err)
+	}
+	if c.format, err = drawing.ParseFormat(req.GetOutputFormat()); err != nil {
+		return nil, fault.Invalid("output_format", "%v", err)
+	}
+	switch q := req.GetQuality(); q {
+	case "", "auto", "standard":
+	case "hd":
+		c.spec.Quality = "high"
+	case "low", "medium", "high":
+		c.spec.Quality = q
+	default:
+		return nil, fault.Invalid("quality", "quality %.40q is not accepted: use low, medium, high or auto", q)
+	}
+	switch b := req.GetBackground(); b {
+	case "", "auto", "opaque":
+	case "transparent":
+		c.spec.Background = b
+		if c.format == drawing.JPEG {
+			return nil, fault.Invalid("background", "%v", drawing.ErrTransparentJPEG)
+		}
+	default:
+		return nil, fault.Invalid("background", "background %.40q is not accepted: use opaque, transparent or auto", b)
+	}
+	if req.Count != nil {
+		c.count = int(req.GetCount())
+	}
+	if req.OutputCompression != nil {
+		// The encoders take 0 for their default.
+		c.compression = max(1, int(req.GetOutputCompression()))
+	}
+	return c, nil
+}
+
+func (c *commission) draw() ([]byte, error) {
+	img, err := drawing.Draw(c.spec)
+	var file bytes.Buffer
+	if err == nil {
+		err = drawing.Encode(&file, img, c.format, c.compression)
+	}
+	if err != nil {
+		return nil, fault.Wrap(errors.Join(errors.New("draw an accepted image"), err), fault.Internal, "DRAWING", "%s", fault.InternalMessage)
+	}
+	return file.Bytes(), nil
+}
+
+func (c *commission) usage() *genwayv1.Usage {
+	in := int64(tokens.Count(c.spec.Prompt))
+	out := int64(c.count * tokens.Drawing(c.spec.Width, c.spec.Height, c.spec.Quality))
+	return &genwayv1.Usage{
+		InputTokens: in, OutputTokens: out, TotalTokens: in + out,
+		InputTextTokens: &in, InputImageTokens: new(int64(0)),
+		OutputTextTokens: new(int64(0)), OutputImageTokens: &out,
+	}
+}
+
+func imageLosses(req *genwayv1.GenerateImageRequest) []*genwayv1.Loss {
+	var list []*genwayv1.Loss
+	if req.GetStyle() != "" {
+		list = append(list, &genwayv1.Loss{Member: "style", Reason: "the sandbox has one style"})
+	}
+	for _, n := range req.GetNativeFields() {
+		if n.GetBinding() {
+			list = append(list, &genwayv1.Loss{Member: n.GetName(), Reason: "the sandbox has nothing that could act on it"})
+		}
+	}
+	return list
+}
+
+// A sketch is the drawing that accompanies a text.
+const (
+	sketchEdge    = 256
+	sketchQuality = "low"
+)
+
+func sketch(prompt string, seed uint64) (*genwayv1.Part, error) {
+	c := &commission{format: drawing.PNG, compression: 100, spec: drawing.Spec{
+		Prompt: prompt, Seed: seed, Width: sketchEdge, Height: sketchEdge, Quality: sketchQuality}}
+	data, err := c.draw()
+	if err != nil {
+		return nil, err
+	}
+	return &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{
+		MediaType: c.format.MediaType(), Source: &genwayv1.Media_Data{Data: data}}}}, nil
 }
