@@ -1,0 +1,254 @@
+package generatecontent
+
+import (
+	"bytes"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// reader turns wire parts into canonical ones.
+type reader struct {
+	// answer relaxes what an upstream may leave out.
+	answer bool
+}
+
+// vendorParts are the data members only the vendor can act on: a part with one is
+// opaque.
+var vendorParts = map[string]bool{
+	"executableCode": true, "codeExecutionResult": true, "toolCall": true, "toolResponse": true,
+}
+
+// partNotes are the members that say something about a part without being its
+// data (SDK type Part). Any other member beside no known data is data of a kind
+// this version does not know.
+var partNotes = map[string]bool{
+	"videoMetadata": true, "mediaResolution": true, "mediaProcessing": true,
+	"partMetadata": true, "speechMetadata": true, "audioTranscription": true,
+}
+
+const dataMembers = "text, inlineData, fileData, functionCall, functionResponse"
+
+// message reads a turn. Text parts that say nothing are left out unless nothing
+// else is said.
+func (r reader) message(c *content, role genwayv1.Role, path string) (*genwayv1.Message, error) {
+	parts, err := r.parts(c.Parts, member.Join(path, "parts"))
+	if err != nil {
+		return nil, err
+	}
+	m := &genwayv1.Message{Role: role, Parts: joinSealed(sayings(parts))}
+	m.NativeFields, err = natives(c.Extra, path, nil)
+	return m, err
+}
+
+func (r reader) parts(wire []part, path string) ([]*genwayv1.Part, error) {
+	parts := make([]*genwayv1.Part, 0, len(wire))
+	for i := range wire {
+		p, err := r.part(&wire[i], member.Index(path, i))
+		if err != nil {
+			return nil, err
+		}
+		if p != nil {
+			parts = append(parts, p)
+		}
+	}
+	return parts, nil
+}
+
+// part reads one part; nil for one that says nothing (answers only).
+func (r reader) part(w *part, path string) (*genwayv1.Part, error) {
+	count := 0
+	for _, given := range []bool{w.Text != nil, w.InlineData != nil, w.FileData != nil, w.FunctionCall != nil, w.FunctionResponse != nil} {
+		if given {
+			count++
+		}
+	}
+	kind := vendorKind(w.Extra, count == 0)
+	if kind != "" {
+		if count > 0 {
+			return nil, fault.Invalid(path, "%s has %s beside one of %s", path, kind, dataMembers)
+		}
+		return opaquePart(w, kind)
+	}
+	if count > 1 {
+		return nil, fault.Invalid(path, "%s has more than one of %s", path, dataMembers)
+	}
+	p := &genwayv1.Part{ThoughtSignature: codec.ParseSeal(w.ThoughtSignature, protocol)}
+	fields, err := natives(w.Extra, path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if count == 0 {
+		// The Go SDK leaves out an empty text: what is left of a part that carries
+		// a signature is the signature alone (case R2).
+		if w.ThoughtSignature == "" && !w.Thought {
+			if r.answer && len(fields) == 0 {
+				return nil, nil
+			}
+			return nil, fault.Invalid(path, "%s has none of %s", path, dataMembers)
+		}
+		w.Text = new(string)
+	}
+	if w.Thought && w.Text == nil {
+		fields = append(fields, native("thought", jsontext.Value("true")))
+	}
+	switch {
+	case w.Text != nil:
+		textPart(w, p)
+	case w.InlineData != nil:
+		err = r.inlineData(w, p, path)
+	case w.FileData != nil:
+		err = r.fileData(w, p, path)
+	case w.FunctionCall != nil:
+		err = r.functionCall(w.FunctionCall, p, path+".functionCall")
+	case w.FunctionResponse != nil:
+		err = r.functionResponse(w.FunctionResponse, p, path+".functionResponse")
+	}
+	if present(w.AudioTranscription) && !transcript(w.AudioTranscription, p) {
+		fields = append(fields, native("audioTranscription", w.AudioTranscription))
+	}
+	p.NativeFields = append(fields, p.NativeFields...)
+	return p, err
+}
+
+// vendorKind names the data member only the vendor can act on; "" when there is
+// none. With alone set a member nobody knows is one.
+func vendorKind(extra jsontext.Value, alone bool) string {
+	if len(extra) == 0 {
+		return ""
+	}
+	unknown := ""
+	for _, f := range member.Natives(protocol, extra, nil) {
+		if vendorParts[f.Name] {
+			return f.Name
+		}
+		if unknown == "" && alone && !partNotes[f.Name] {
+			unknown = f.Name
+		}
+	}
+	return unknown
+}
+
+// opaquePart keeps the whole part. It is put together again from its members, so
+// that they may have changed places, but each is as it was.
+func opaquePart(w *part, kind string) (*genwayv1.Part, error) {
+	whole, err := json.Marshal(w, encodeOptions)
+	if err != nil {
+		return nil, fault.Wrap(err, fault.InvalidRequest, fault.ReasonInvalidMember, "a part of unknown kind could not be read")
+	}
+	return &genwayv1.Part{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{Protocol: protocol, Type: kind, Json: whole}}}, nil
+}
+
+// textPart reads text, a thought, or encrypted reasoning of another protocol's
+// upstream, which travels as the signature of an empty text (see thinkingParts).
+func textPart(w *part, p *genwayv1.Part) {
+	seal := p.ThoughtSignature
+	switch {
+	case w.Thought:
+		p.Kind = &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: *w.Text, Signature: seal}}
+	case *w.Text == "" && encrypts(seal.GetOrigin()):
+		p.Kind = &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{EncryptedContent: seal}}
+	default:
+		p.Kind = &genwayv1.Part_Text{Text: &genwayv1.Text{Text: *w.Text}}
+		return
+	}
+	p.ThoughtSignature = nil
+}
+
+// encrypts names the protocols whose reasoning may come encrypted.
+func encrypts(origin genwayv1.Protocol) bool {
+	return origin == genwayv1.Protocol_PROTOCOL_MESSAGES || origin == genwayv1.Protocol_PROTOCOL_RESPONSES
+}
+
+func (r reader) functionCall(w *functionCall, p *genwayv1.Part, path string) error {
+	if w.Name == "" && !r.answer {
+		return fault.Missing(path + ".name")
+	}
+	call := &genwayv1.ToolCall{Id: w.ID, Name: w.Name, ArgumentsJson: "{}"}
+	switch {
+	case w.ArgsText != nil:
+		call.ArgumentsJson = *w.ArgsText
+	case present(w.Args):
+		if w.Args.Kind() != '{' {
+			return fault.Invalid(path+".args", "%s.args is not an object", path)
+		}
+		call.ArgumentsJson = rawText(w.Args)
+	}
+	p.Kind = &genwayv1.Part_ToolCall{ToolCall: call}
+	var err error
+	p.NativeFields, err = nested("functionCall.", w.Extra, path, nil)
+	return err
+}
+
+// joinSealed joins thoughts that one seal of another protocol vouches for. A
+// stream spells a signed thought as pieces of text and at last the signature, and
+// callers send back what they saw; its maker wants the text in one piece.
+func joinSealed(parts []*genwayv1.Part) []*genwayv1.Part {
+	out := parts[:0]
+	for _, p := range parts {
+		t := p.GetThinking()
+		for foreign(t.GetSignature()) && len(out) > 0 {
+			before := out[len(out)-1]
+			earlier := before.GetThinking()
+			if earlier == nil || earlier.Signature != nil || earlier.EncryptedContent != nil || len(before.NativeFields) > 0 {
+				break
+			}
+			t.Text = earlier.Text + t.Text
+			out = out[:len(out)-1]
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func foreign(s *genwayv1.Seal) bool { return s != nil && s.Origin != protocol }
+
+// sayings leaves out parts that say nothing, but for the first when none says
+// anything.
+func sayings(parts []*genwayv1.Part) []*genwayv1.Part {
+	out := make([]*genwayv1.Part, 0, len(parts))
+	for _, p := range parts {
+		if says(p) {
+			out = append(out, p)
+		}
+	}
+	if len(out) == 0 {
+		return parts[:min(1, len(parts))]
+	}
+	return out
+}
+
+// says reports whether a part is more than empty text or an empty thought.
+func says(p *genwayv1.Part) bool {
+	if p.ThoughtSignature != nil || len(p.NativeFields) > 0 {
+		return true
+	}
+	switch k := p.Kind.(type) {
+	case *genwayv1.Part_Text:
+		return k.Text.GetText() != ""
+	case *genwayv1.Part_Thinking:
+		t := k.Thinking
+		return t.GetText() != "" || len(t.GetSummary()) > 0 || t.GetSignature() != nil || t.GetEncryptedContent() != nil
+	case *genwayv1.Part_Refusal:
+		return k.Refusal.GetText() != ""
+	}
+	return p.Kind != nil
+}
+
+// transcript reads the words of spoken output; false when more is said of them
+// than a canonical part can hold.
+func transcript(raw jsontext.Value, p *genwayv1.Part) bool {
+	var t struct {
+		Text  string         `json:"text"`
+		Extra jsontext.Value `json:",embed"`
+	}
+	if p.GetAudio() == nil || json.Unmarshal(bytes.Clone(raw), &t, member.Options()) != nil || len(t.Extra) > 0 || t.Text == "" {
+		return false
+	}
+	p.GetAudio().Transcript = t.Text
+	return true
+}

@@ -1,0 +1,111 @@
+package generatecontent
+
+import (
+	"strings"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// bindingMembers bear on the answer: continued or cached conversations, and
+// screening.
+var bindingMembers = map[string]bool{"cachedContent": true, "continuationToken": true, "modelArmorConfig": true}
+
+// DecodeRequest reads a request body. The model stays empty: it is in the path. A
+// model member of the body is taken and not kept.
+func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
+	var w request
+	if err := member.Decode(camelCase(body), &w); err != nil {
+		return nil, err
+	}
+	req, err := w.canonical("")
+	if err != nil {
+		return nil, err
+	}
+	return &codec.Request{GenerateTextRequest: req}, nil
+}
+
+// canonical gives the request as the contract has it; base is the path of the
+// object in the body.
+func (w *request) canonical(base string) (*genwayv1.GenerateTextRequest, error) {
+	req := &genwayv1.GenerateTextRequest{ServiceTier: w.ServiceTier, Store: w.Store}
+	var err error
+	if req.NativeFields, err = natives(w.Extra, base, bindingMembers); err != nil {
+		return nil, err
+	}
+	if err := w.messages(req, base); err != nil {
+		return nil, err
+	}
+	if req.Tools, err = decodeTools(w.Tools, member.Join(base, "tools")); err != nil {
+		return nil, err
+	}
+	if w.ToolConfig != nil {
+		if err := w.ToolConfig.decode(req, member.Join(base, "toolConfig")); err != nil {
+			return nil, err
+		}
+	}
+	if w.GenerationConfig != nil {
+		if err := w.GenerationConfig.decode(req, member.Join(base, "generationConfig")); err != nil {
+			return nil, err
+		}
+	}
+	return req, nil
+}
+
+// messages reads the system instruction, as the first message, and the turns.
+func (w *request) messages(req *genwayv1.GenerateTextRequest, base string) error {
+	if w.SystemInstruction != nil {
+		path := member.Join(base, "systemInstruction")
+		// Its role says nothing: clients write user, system or none.
+		m, err := reader{}.message(w.SystemInstruction, genwayv1.Role_ROLE_SYSTEM, path)
+		if err != nil {
+			return err
+		}
+		if speaks(m) {
+			req.Messages = append(req.Messages, m)
+		}
+	}
+	system := len(req.Messages)
+	for i := range w.Contents {
+		c := &w.Contents[i]
+		path := member.Index(member.Join(base, "contents"), i)
+		role, err := decodeRole(c.Role, path)
+		if err != nil {
+			return err
+		}
+		if len(c.Parts) == 0 {
+			return fault.Missing(path + ".parts")
+		}
+		m, err := reader{}.message(c, role, path)
+		if err != nil {
+			return err
+		}
+		if role == genwayv1.Role_ROLE_ASSISTANT && !speaks(m) {
+			continue // a model's turn that says nothing
+		}
+		req.Messages = append(req.Messages, m)
+	}
+	if len(req.Messages) == system {
+		return fault.Missing(member.Join(base, "contents"))
+	}
+	return nil
+}
+
+// speaks reports whether a message has more than empty text.
+func speaks(m *genwayv1.Message) bool {
+	return len(m.NativeFields) > 0 || len(m.Parts) > 0 && says(m.Parts[0])
+}
+
+// decodeRole reads the role of a turn. function is an earlier word for the user's
+// turn of results.
+func decodeRole(role, path string) (genwayv1.Role, error) {
+	switch strings.ToLower(role) {
+	case "", "user", "function":
+		return genwayv1.Role_ROLE_USER, nil
+	case "model":
+		return genwayv1.Role_ROLE_ASSISTANT, nil
+	}
+	return 0, fault.Invalid(path+".role", "%s.role must be user or model", path)
+}

@@ -1,0 +1,165 @@
+package generatecontent
+
+import (
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// DecodeResponse reads the body of a successful unary answer. A body that is an
+// error after all gives that error.
+func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error) {
+	var w response
+	if err := member.DecodeAnswer(body, &w); err != nil {
+		return nil, err
+	}
+	if present(w.Error) {
+		return nil, c.DecodeError(0, body)
+	}
+	resp, err := w.canonical()
+	if err != nil {
+		return nil, badAnswer(err)
+	}
+	return resp, nil
+}
+
+// badAnswer is a fault of the upstream, whatever was wrong with its answer.
+func badAnswer(err error) *fault.Error {
+	return fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
+}
+
+func (w *response) canonical() (*genwayv1.GenerateTextResponse, error) {
+	resp := &genwayv1.GenerateTextResponse{Id: w.ResponseID, Model: w.ModelVersion}
+	var err error
+	if resp.NativeFields, err = natives(w.Extra, "", nil); err != nil {
+		return nil, err
+	}
+	var left *genwayv1.NativeField
+	if resp.CreateTime, left = decodeTime(w.CreateTime); left != nil {
+		resp.NativeFields = append(resp.NativeFields, left)
+	}
+	if resp.PromptFeedback, left, err = w.PromptFeedback.canonical(); err != nil {
+		return nil, err
+	}
+	if left != nil {
+		resp.NativeFields = append(resp.NativeFields, left)
+	}
+	if w.UsageMetadata != nil {
+		resp.ServiceTier = w.UsageMetadata.ServiceTier
+		if resp.Usage, err = w.UsageMetadata.canonical(); err != nil {
+			return nil, err
+		}
+	}
+	for i := range w.Candidates {
+		c, err := w.Candidates[i].canonical(member.Index("candidates", i))
+		if err != nil {
+			return nil, err
+		}
+		resp.Candidates = append(resp.Candidates, c)
+	}
+	return resp, nil
+}
+
+// decodeTime reads createTime; one that is no time stays a native field.
+func decodeTime(text string) (*timestamppb.Timestamp, *genwayv1.NativeField) {
+	if text == "" {
+		return nil, nil
+	}
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		if stamp := timestamppb.New(t); stamp.IsValid() {
+			return stamp, nil
+		}
+	}
+	quoted, err := jsontext.AppendQuote(nil, text)
+	if err != nil {
+		return nil, nil
+	}
+	return nil, native("createTime", quoted)
+}
+
+// canonical reads why a prompt was blocked. Feedback that blocked nothing stays a
+// native field.
+func (w *promptFeedback) canonical() (*genwayv1.PromptFeedback, *genwayv1.NativeField, error) {
+	if w == nil {
+		return nil, nil, nil
+	}
+	if w.BlockReason == "" {
+		whole, err := marshal(w, fault.Internal)
+		return nil, native("promptFeedback", whole), err
+	}
+	f := &genwayv1.PromptFeedback{BlockReason: w.BlockReason, Message: w.BlockReasonMessage}
+	var err error
+	f.NativeFields, err = natives(w.Extra, "promptFeedback", nil)
+	return f, nil, err
+}
+
+func (w *candidate) canonical(path string) (*genwayv1.Candidate, error) {
+	index := integer(w.Index)
+	number, err := int32Of(&index, path+".index")
+	if err != nil {
+		return nil, err
+	}
+	c := &genwayv1.Candidate{Index: *number, NativeStopReason: w.FinishReason, StopMessage: w.FinishMessage}
+	if c.NativeFields, err = w.natives(path); err != nil {
+		return nil, err
+	}
+	if w.Content != nil {
+		parts, err := reader{answer: true}.parts(w.Content.Parts, path+".content.parts")
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range parts {
+			if says(p) {
+				c.Parts = append(c.Parts, p)
+			}
+		}
+	}
+	var only *genwayv1.Text
+	texts, called := 0, false
+	for _, p := range c.Parts {
+		if t := p.GetText(); t != nil {
+			only = t
+			texts++
+		}
+		called = called || p.GetToolCall() != nil
+	}
+	c.StopReason = stopReason(w.FinishReason, called)
+	if texts == 1 {
+		only.Citations = citations(c.NativeFields, only.Text)
+	}
+	fields := w.logprobs(only, texts == 1)
+	c.NativeFields = append(c.NativeFields, fields...)
+	return c, nil
+}
+
+// natives are those of a candidate and of its content, whose role is model.
+func (w *candidate) natives(path string) ([]*genwayv1.NativeField, error) {
+	fields, err := natives(w.Extra, path, nil)
+	if err != nil || w.Content == nil {
+		return fields, err
+	}
+	inner, err := nested("content.", w.Content.Extra, path+".content", nil)
+	return append(fields, inner...), err
+}
+
+// logprobs gives the tokens to the text they are of, if there is one; else, and
+// when they say more than the contract can hold, they stay a native field.
+func (w *candidate) logprobs(text *genwayv1.Text, alone bool) []*genwayv1.NativeField {
+	if !present(w.LogprobsResult) {
+		return nil
+	}
+	tokens, extra, ok := decodeLogprobs(w.LogprobsResult)
+	if !ok || !alone {
+		return []*genwayv1.NativeField{native("logprobsResult", w.LogprobsResult)}
+	}
+	fields, err := nested("logprobsResult.", extra, "logprobsResult", nil)
+	if err != nil {
+		return []*genwayv1.NativeField{native("logprobsResult", w.LogprobsResult)}
+	}
+	text.Logprobs = append(text.Logprobs, tokens...)
+	return fields
+}

@@ -1,0 +1,60 @@
+// Package generatecontent is the codec of the generateContent protocol: contents
+// in, candidates out, the model in the URL path. The authority for its members is
+// the vendor's Go SDK (google.golang.org/genai, types.go); the API reads
+// protobuf's JSON mapping, so that requests may also spell members in snake_case
+// and give one object where a list is declared.
+//
+// Natives are nested by name: a native field of a request called
+// generationConfig.imageConfig is the member imageConfig of generationConfig.
+// Likewise toolConfig.*, toolConfig.functionCallingConfig.*, functionCall.*,
+// functionResponse.*, inlineData.* and fileData.* of a part, content.* and
+// logprobsResult.* of a candidate.
+//
+// Like every codec it must not import net/http, grpc or any package of ours but
+// the contract, codec, codec/fault and codec/member.
+package generatecontent
+
+import (
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Codec is the codec; its zero value is ready for use.
+type Codec struct{}
+
+// New gives the codec.
+func New() Codec { return Codec{} }
+
+var (
+	_ codec.Codec        = Codec{}
+	_ codec.TokenCounter = Codec{}
+	_ codec.ModelLister  = Codec{}
+)
+
+const protocol = genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
+
+// Protocol names the protocol.
+func (Codec) Protocol() genwayv1.Protocol { return protocol }
+
+// encodeOptions keep the spelling of strings in schemas, arguments and opaque
+// parts; only white space between tokens is lost.
+var encodeOptions = json.JoinOptions(
+	jsontext.AllowInvalidUTF8(true),
+	jsontext.PreserveRawStrings(true),
+)
+
+// marshal encodes a body. What can go wrong is JSON text inside the canonical
+// message, which its sender vouched for.
+func marshal(v any, kind fault.Kind) ([]byte, error) {
+	out, err := json.Marshal(v, encodeOptions)
+	if err == nil {
+		return out, nil
+	}
+	if kind == fault.InvalidRequest {
+		return nil, fault.Wrap(err, kind, fault.ReasonInvalidMember, "the request has JSON text that cannot be written into a body")
+	}
+	return nil, fault.Wrap(err, fault.Internal, "ENCODE", "%s", fault.InternalMessage)
+}

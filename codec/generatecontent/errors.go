@@ -1,0 +1,201 @@
+package generatecontent
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// errorBody is the body of a failed call (SDK type APIError): google.rpc.Status
+// in JSON, with the HTTP status as its code.
+type errorBody struct {
+	Error rpcStatus `json:"error"`
+}
+
+type rpcStatus struct {
+	Code    int              `json:"code"`
+	Message string           `json:"message"`
+	Status  string           `json:"status"`
+	Details []jsontext.Value `json:"details,omitempty"`
+}
+
+// errorDetail is any of the details of google.rpc that are read here.
+type errorDetail struct {
+	Type string `json:"@type"`
+	// ErrorInfo
+	Reason string `json:"reason,omitzero"`
+	Domain string `json:"domain,omitzero"`
+	// RequestInfo
+	RequestID string `json:"requestId,omitzero"`
+	// RetryInfo, in seconds: 3s, 0.5s.
+	RetryDelay string `json:"retryDelay,omitzero"`
+	// BadRequest
+	FieldViolations []fieldViolation `json:"fieldViolations,omitempty"`
+}
+
+type fieldViolation struct {
+	Field       string `json:"field,omitzero"`
+	Description string `json:"description,omitzero"`
+}
+
+const detailPrefix = "type.googleapis.com/google.rpc."
+
+// The vendor's answer to a wrong key, and whose words its reasons and ours are.
+const (
+	invalidKey   = "API_KEY_INVALID"
+	vendorDomain = "googleapis.com"
+	ourDomain    = "genway"
+)
+
+// statusWords is the one table from kinds to the vendor's status words
+// (google.rpc.Code).
+var statusWords = map[fault.Kind]string{
+	fault.InvalidRequest:       "INVALID_ARGUMENT",
+	fault.Unauthenticated:      "UNAUTHENTICATED",
+	fault.PermissionDenied:     "PERMISSION_DENIED",
+	fault.NotFound:             "NOT_FOUND",
+	fault.MethodNotAllowed:     "UNIMPLEMENTED",
+	fault.Conflict:             "ABORTED",
+	fault.TooLarge:             "INVALID_ARGUMENT",
+	fault.UnsupportedMediaType: "INVALID_ARGUMENT",
+	fault.Unprocessable:        "INVALID_ARGUMENT",
+	fault.UpgradeRequired:      "FAILED_PRECONDITION",
+	fault.RateLimited:          "RESOURCE_EXHAUSTED",
+	fault.QuotaExhausted:       "RESOURCE_EXHAUSTED",
+	fault.Cancelled:            "CANCELLED",
+	fault.Internal:             "INTERNAL",
+	fault.BadUpstream:          "UNAVAILABLE",
+	fault.Unavailable:          "UNAVAILABLE",
+	fault.Overloaded:           "UNAVAILABLE",
+	fault.Timeout:              "DEADLINE_EXCEEDED",
+}
+
+// EncodeError renders err. The vendor answers a wrong key with 400 and a missing
+// one with 403.
+func (Codec) EncodeError(err *fault.Error) (int, []byte) {
+	if err.Wire.GetProtocol() == protocol && len(err.Wire.GetJson()) > 0 {
+		return err.HTTPStatus(), err.Wire.GetJson()
+	}
+	status, word := err.HTTPStatus(), statusWords[err.Kind]
+	info := errorDetail{Type: detailPrefix + "ErrorInfo", Reason: err.Reason, Domain: ourDomain}
+	switch {
+	case word == "":
+		word = "INTERNAL"
+	case err.Kind == fault.Unauthenticated && err.Reason == fault.ReasonInvalidKey:
+		status, word, info.Reason, info.Domain = 400, "INVALID_ARGUMENT", invalidKey, vendorDomain
+	case err.Kind == fault.Unauthenticated && err.Reason == fault.ReasonMissingKey:
+		status, word = 403, "PERMISSION_DENIED"
+	}
+	body := errorBody{rpcStatus{Code: status, Message: err.Message, Status: word}}
+	if info.Reason != "" {
+		body.Error.detail(info)
+	}
+	if err.Param != "" {
+		body.Error.detail(errorDetail{Type: detailPrefix + "BadRequest",
+			FieldViolations: []fieldViolation{{Field: err.Param, Description: err.Message}}})
+	}
+	if err.RetryAfter > 0 {
+		delay := strconv.FormatFloat(err.RetryAfter.Seconds(), 'f', -1, 64) + "s"
+		body.Error.detail(errorDetail{Type: detailPrefix + "RetryInfo", RetryDelay: delay})
+	}
+	if err.RequestID != "" {
+		body.Error.detail(errorDetail{Type: detailPrefix + "RequestInfo", RequestID: err.RequestID})
+	}
+	out, failed := json.Marshal(&body, encodeOptions)
+	if failed != nil {
+		return 500, []byte(`{"error":{"code":500,"message":"internal error","status":"INTERNAL"}}`)
+	}
+	return status, out
+}
+
+func (s *rpcStatus) detail(d errorDetail) {
+	if raw, err := json.Marshal(&d, encodeOptions); err == nil {
+		s.Details = append(s.Details, raw)
+	}
+}
+
+// DecodeError reads the body of a failed call. The streaming path without alt=sse
+// puts it into a list. A status of 0 stands for a failure within a 200: the code
+// in the body counts then.
+func (Codec) DecodeError(status int, body []byte) *fault.Error {
+	raw := jsontext.Value(bytes.TrimSpace(body))
+	if raw.Kind() == '[' {
+		var bodies []jsontext.Value
+		if json.Unmarshal(raw, &bodies, member.Options()) == nil && len(bodies) == 1 {
+			raw = bodies[0]
+		}
+	}
+	var b errorBody
+	if json.Unmarshal(raw, &b, member.Options()) != nil || b.Error.Code == 0 && b.Error.Message == "" && b.Error.Status == "" {
+		e := fault.New(fault.KindOf(status), "", "the upstream answered with status %d", status)
+		if status == 0 {
+			e = fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream answered with an error that could not be read")
+		}
+		return e
+	}
+	if status == 0 {
+		status = b.Error.Code
+	}
+	e := fault.New(kindOf(status, b.Error.Status), "", "%s", b.Error.Message)
+	e.NativeType = b.Error.Status
+	e.Wire = &genwayv1.WireMessage{Protocol: protocol, Json: bytes.Clone(raw)}
+	for _, d := range b.Error.Details {
+		readDetail(e, d)
+	}
+	if e.Message == "" {
+		e.Message = "the upstream answered with " + strings.TrimSpace(strconv.Itoa(status)+" "+b.Error.Status)
+	}
+	return e
+}
+
+// readDetail takes what one detail says; those of other types say nothing here.
+func readDetail(e *fault.Error, raw jsontext.Value) {
+	var d errorDetail
+	if json.Unmarshal(raw, &d, member.Options()) != nil {
+		return
+	}
+	switch strings.TrimPrefix(d.Type, detailPrefix) {
+	case "ErrorInfo":
+		e.NativeCode = d.Reason
+		if d.Domain == ourDomain {
+			e.Reason = d.Reason
+		}
+		if d.Reason == invalidKey {
+			e.Kind, e.Reason = fault.Unauthenticated, fault.ReasonInvalidKey
+		}
+	case "RequestInfo":
+		e.UpstreamRequestID = d.RequestID
+	case "RetryInfo":
+		if delay, err := time.ParseDuration(d.RetryDelay); err == nil && delay > 0 {
+			e.RetryAfter = delay
+		}
+	case "BadRequest":
+		if len(d.FieldViolations) > 0 && e.Param == "" {
+			e.Param = d.FieldViolations[0].Field
+		}
+	}
+}
+
+// kindOf derives the kind from the status, or from the word where the status says
+// nothing (an error within a stream).
+func kindOf(status int, word string) fault.Kind {
+	if status >= 400 {
+		return fault.KindOf(status)
+	}
+	for _, kind := range []fault.Kind{
+		fault.InvalidRequest, fault.Unauthenticated, fault.PermissionDenied, fault.NotFound,
+		fault.RateLimited, fault.Unavailable, fault.Timeout, fault.Cancelled,
+	} {
+		if statusWords[kind] == word {
+			return kind
+		}
+	}
+	return fault.BadUpstream
+}

@@ -1,0 +1,96 @@
+package generatecontent
+
+import (
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// logprobsResult tells how likely the tokens of a candidate were (SDK type
+// LogprobsResult).
+type logprobsResult struct {
+	ChosenCandidates []logprob      `json:"chosenCandidates,omitempty"`
+	TopCandidates    []topLogprobs  `json:"topCandidates,omitempty"`
+	Extra            jsontext.Value `json:",embed"`
+}
+
+type topLogprobs struct {
+	Candidates []logprob      `json:"candidates,omitempty"`
+	Extra      jsontext.Value `json:",embed"`
+}
+
+type logprob struct {
+	Token          string         `json:"token"`
+	TokenID        *integer       `json:"tokenId,omitzero"`
+	LogProbability float64        `json:"logProbability"`
+	Extra          jsontext.Value `json:",embed"`
+}
+
+// decodeLogprobs reads a result; ok is false when it says more than the contract
+// can hold of the tokens. What it says of the whole is in extra.
+func decodeLogprobs(raw jsontext.Value) (tokens []*genwayv1.TokenLogprob, extra jsontext.Value, ok bool) {
+	var w logprobsResult
+	if json.Unmarshal(raw, &w, member.Options()) != nil || len(w.ChosenCandidates) == 0 {
+		return nil, nil, false
+	}
+	if len(w.TopCandidates) != 0 && len(w.TopCandidates) != len(w.ChosenCandidates) {
+		return nil, nil, false
+	}
+	for i := range w.ChosenCandidates {
+		token := w.ChosenCandidates[i].canonical()
+		if token == nil {
+			return nil, nil, false
+		}
+		if len(w.TopCandidates) > 0 {
+			if len(w.TopCandidates[i].Extra) > 0 {
+				return nil, nil, false
+			}
+			for j := range w.TopCandidates[i].Candidates {
+				top := w.TopCandidates[i].Candidates[j].canonical()
+				if top == nil {
+					return nil, nil, false
+				}
+				token.Top = append(token.Top, top)
+			}
+		}
+		tokens = append(tokens, token)
+	}
+	return tokens, w.Extra, true
+}
+
+// canonical gives the token, or nil when more is said of it or its number is out
+// of range.
+func (w *logprob) canonical() *genwayv1.TokenLogprob {
+	id, err := int32Of(w.TokenID, "")
+	if err != nil || len(w.Extra) > 0 {
+		return nil
+	}
+	return &genwayv1.TokenLogprob{Token: w.Token, Logprob: w.LogProbability, TokenId: id}
+}
+
+// encodeLogprobs writes a result; nil when there is nothing in it.
+func encodeLogprobs(tokens []*genwayv1.TokenLogprob, extra jsontext.Value) (jsontext.Value, error) {
+	if len(tokens) == 0 && len(extra) == 0 {
+		return nil, nil
+	}
+	w := logprobsResult{Extra: extra}
+	tops := false
+	for _, t := range tokens {
+		w.ChosenCandidates = append(w.ChosenCandidates, wireLogprob(t))
+		top := topLogprobs{}
+		for _, other := range t.Top {
+			tops = true
+			top.Candidates = append(top.Candidates, wireLogprob(other))
+		}
+		w.TopCandidates = append(w.TopCandidates, top)
+	}
+	if !tops {
+		w.TopCandidates = nil
+	}
+	return json.Marshal(&w, encodeOptions)
+}
+
+func wireLogprob(t *genwayv1.TokenLogprob) logprob {
+	return logprob{Token: t.Token, TokenID: integerOf(t.TokenId), LogProbability: t.Logprob}
+}

@@ -1,0 +1,235 @@
+package generatecontent
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// jsonSchema converts a schema of the vendor's OpenAPI 3.0 dialect (SDK type
+// Schema) to JSON Schema: types in lower case, nullable as one more type, counts
+// given as strings as numbers, example as examples, format enum dropped. Members
+// keep their order, and those that are JSON Schema already (the vendor takes
+// some) stay as they are.
+func jsonSchema(raw jsontext.Value, param string) (string, error) {
+	var c schemaConverter
+	if err := c.schema(raw); err != nil {
+		return "", fault.Invalid(param, "%s is not a schema: %v", param, err)
+	}
+	return rawText(c.out), nil
+}
+
+type schemaConverter struct{ out []byte }
+
+type schemaError string
+
+func (e schemaError) Error() string { return string(e) }
+
+// schemaMember is one member of a schema.
+type schemaMember struct {
+	name  string
+	value jsontext.Value
+}
+
+// schemaAliases are the snake_case spellings of the members of a schema.
+var schemaAliases = aliasTable("anyOf", "maxItems", "maxLength", "maxProperties", "minItems", "minLength",
+	"minProperties", "propertyOrdering")
+
+func (c *schemaConverter) schema(raw jsontext.Value) error {
+	if raw.Kind() == 't' || raw.Kind() == 'f' {
+		c.out = append(c.out, raw...) // JSON Schema's true and false
+		return nil
+	}
+	members, err := objectMembers(raw)
+	if err != nil {
+		return err
+	}
+	nullable, typed, kind := false, false, ""
+	kept := members[:0]
+	for _, m := range members {
+		if to, ok := schemaAliases[m.name]; ok {
+			m.name = to
+		}
+		switch {
+		case m.value.Kind() == 'n' && m.name != "default" && m.name != "example":
+			continue
+		case m.name == "nullable":
+			nullable = m.value.Kind() == 't'
+			continue
+		case m.name == "format" && string(m.value) == `"enum"`:
+			continue
+		case m.name == "type" && m.value.Kind() == '"':
+			if kind = lower(m.value); kind == "type_unspecified" {
+				continue
+			}
+			typed = true
+		}
+		kept = append(kept, m)
+	}
+	c.out = append(c.out, '{')
+	for i, m := range kept {
+		if i > 0 {
+			c.out = append(c.out, ',')
+		}
+		if m.name == "example" {
+			c.out = append(append(append(c.out, `"examples":[`...), m.value...), ']')
+			continue
+		}
+		if c.out, err = jsontext.AppendQuote(c.out, m.name); err != nil {
+			return err
+		}
+		c.out = append(c.out, ':')
+		if err := c.member(m, kind, nullable, typed); err != nil {
+			return err
+		}
+	}
+	c.out = append(c.out, '}')
+	return nil
+}
+
+// member writes the value of one member.
+func (c *schemaConverter) member(m schemaMember, kind string, nullable, typed bool) error {
+	switch m.name {
+	case "type":
+		return c.types(m.value, nullable)
+	case "enum":
+		return c.elements(m.value, func(v jsontext.Value) error {
+			c.out = append(c.out, enumValue(v, kind)...)
+			return nil
+		}, nullable, "null")
+	case "anyOf", "oneOf":
+		return c.elements(m.value, c.schema, nullable && !typed, `{"type":"null"}`)
+	case "allOf", "prefixItems":
+		return c.elements(m.value, c.schema, false, "")
+	case "items", "not":
+		return c.schema(m.value)
+	case "additionalProperties":
+		return c.schema(m.value)
+	case "properties", "$defs", "defs", "definitions", "patternProperties":
+		return c.properties(m.value)
+	case "maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties", "maximum", "minimum":
+		c.out = append(c.out, number(m.value)...)
+		return nil
+	}
+	c.out = append(c.out, m.value...)
+	return nil
+}
+
+func (c *schemaConverter) types(v jsontext.Value, nullable bool) error {
+	if v.Kind() == '[' {
+		return c.elements(v, func(t jsontext.Value) error {
+			c.out = append(c.out, strings.ToLower(string(t))...)
+			return nil
+		}, false, "")
+	}
+	if v.Kind() != '"' {
+		return schemaError("type must be a string")
+	}
+	if kind := strings.ToLower(string(v)); nullable && kind != `"null"` {
+		c.out = append(append(append(c.out, '['), kind...), `,"null"]`...)
+	} else {
+		c.out = append(c.out, kind...)
+	}
+	return nil
+}
+
+// elements writes a list, each element by write, and one more when more is set.
+func (c *schemaConverter) elements(v jsontext.Value, write func(jsontext.Value) error, more bool, last string) error {
+	d := jsontext.NewDecoder(bytes.NewReader(v), member.Options())
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '[' {
+		return schemaError("a list is expected")
+	}
+	c.out = append(c.out, '[')
+	first, had := true, false
+	for d.PeekKind() != ']' {
+		element, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		if !first {
+			c.out = append(c.out, ',')
+		}
+		first = false
+		had = had || string(element) == last
+		if err := write(element.Clone()); err != nil {
+			return err
+		}
+	}
+	if more && !had {
+		if !first {
+			c.out = append(c.out, ',')
+		}
+		c.out = append(c.out, last...)
+	}
+	c.out = append(c.out, ']')
+	return nil
+}
+
+// properties writes an object whose values are schemas and whose names are the
+// caller's.
+func (c *schemaConverter) properties(v jsontext.Value) error {
+	members, err := objectMembers(v)
+	if err != nil {
+		return err
+	}
+	c.out = append(c.out, '{')
+	for i, m := range members {
+		if i > 0 {
+			c.out = append(c.out, ',')
+		}
+		if c.out, err = jsontext.AppendQuote(c.out, m.name); err != nil {
+			return err
+		}
+		c.out = append(c.out, ':')
+		if err := c.schema(m.value); err != nil {
+			return err
+		}
+	}
+	c.out = append(c.out, '}')
+	return nil
+}
+
+func objectMembers(v jsontext.Value) ([]schemaMember, error) {
+	d := jsontext.NewDecoder(bytes.NewReader(v), member.Options())
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
+		return nil, schemaError("an object is expected")
+	}
+	var members []schemaMember
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		text := name.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, schemaMember{text, value.Clone()})
+	}
+	return members, nil
+}
+
+func lower(v jsontext.Value) string { return strings.ToLower(strings.Trim(string(v), `"`)) }
+
+// enumValue gives the number in place of its text for enums of numbers: the
+// dialect knows only enums of strings.
+func enumValue(v jsontext.Value, kind string) jsontext.Value {
+	if kind == "integer" || kind == "number" {
+		return number(v)
+	}
+	return v
+}
+
+// number takes the quotes off a number.
+func number(v jsontext.Value) jsontext.Value {
+	text := strings.Trim(string(v), `"`)
+	if _, err := strconv.ParseFloat(text, 64); err == nil && jsontext.Value(text).IsValid() {
+		return jsontext.Value(text)
+	}
+	return v
+}

@@ -1,0 +1,167 @@
+package generatecontent
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+type event = genwayv1.StreamGenerateTextResponse
+
+// NewStreamDecoder reads a stream of whole responses, each with a further piece of
+// the answer (streamGenerateContent?alt=sse). The completed event comes with
+// Close, for usage may follow the frame that ends a candidate (case U3).
+func (c Codec) NewStreamDecoder() codec.StreamDecoder {
+	return &streamDecoder{candidates: map[int32]*candidateStream{}}
+}
+
+type streamDecoder struct {
+	started, over bool
+	usage         *usage
+	feedback      *genwayv1.PromptFeedback
+	fields        []*genwayv1.NativeField
+	candidates    map[int32]*candidateStream
+	order         []int32
+}
+
+func (d *streamDecoder) Decode(f codec.Frame) ([]*event, error) {
+	if d.over || len(bytes.TrimSpace(f.Data)) == 0 {
+		return nil, nil
+	}
+	events, err := d.decode(f.Data)
+	d.over = err != nil
+	return events, err
+}
+
+func (d *streamDecoder) decode(data []byte) ([]*event, error) {
+	var w response
+	if err := member.DecodeAnswer(data, &w); err != nil {
+		return nil, err
+	}
+	if present(w.Error) {
+		return nil, Codec{}.DecodeError(0, data)
+	}
+	fields, err := natives(w.Extra, "", nil)
+	if err != nil {
+		return nil, badAnswer(err)
+	}
+	if err := d.frame(&w, fields); err != nil {
+		return nil, badAnswer(err)
+	}
+	var events []*event
+	if !d.started {
+		start, err := d.start(&w)
+		if err != nil {
+			return nil, badAnswer(err)
+		}
+		events = append(events, start)
+	}
+	for i := range w.Candidates {
+		wc := &w.Candidates[i]
+		path := member.Index("candidates", i)
+		index, err := int32Of(&wc.Index, path+".index")
+		if err != nil {
+			return events, badAnswer(err)
+		}
+		more, err := d.candidate(*index).frame(wc, path)
+		events = append(events, more...)
+		if err != nil {
+			return events, badAnswer(err)
+		}
+	}
+	return events, nil
+}
+
+// frame takes what a frame says of the whole answer.
+func (d *streamDecoder) frame(w *response, fields []*genwayv1.NativeField) error {
+	feedback, left, err := w.PromptFeedback.canonical()
+	if err != nil {
+		return err
+	}
+	if feedback != nil {
+		d.feedback = feedback
+	}
+	if left != nil {
+		fields = append(fields, left)
+	}
+	d.fields = merge(d.fields, fields)
+	if w.UsageMetadata == nil {
+		return nil
+	}
+	if d.usage == nil {
+		d.usage = &usage{}
+	}
+	d.usage.add(w.UsageMetadata)
+	return nil
+}
+
+// start gives the started event, with what the first frame knows of the input.
+func (d *streamDecoder) start(w *response) (*event, error) {
+	d.started = true
+	s := &genwayv1.TextStarted{Id: w.ResponseID, Model: w.ModelVersion}
+	var left *genwayv1.NativeField
+	if s.CreateTime, left = decodeTime(w.CreateTime); left != nil {
+		s.NativeFields = append(s.NativeFields, left)
+	}
+	if w.UsageMetadata != nil {
+		s.ServiceTier = w.UsageMetadata.ServiceTier
+		known, err := w.UsageMetadata.canonical()
+		if err != nil {
+			return nil, err
+		}
+		s.Usage = &genwayv1.Usage{
+			InputTokens:          known.InputTokens,
+			CacheReadInputTokens: known.CacheReadInputTokens,
+			InputTextTokens:      known.InputTextTokens,
+			InputImageTokens:     known.InputImageTokens,
+			InputAudioTokens:     known.InputAudioTokens,
+		}
+	}
+	return codec.Event(s), nil
+}
+
+func (d *streamDecoder) candidate(index int32) *candidateStream {
+	c, ok := d.candidates[index]
+	if !ok {
+		c = &candidateStream{index: index}
+		d.candidates[index] = c
+		at, _ := slices.BinarySearch(d.order, index)
+		d.order = slices.Insert(d.order, at, index)
+	}
+	return c
+}
+
+// Close ends the stream. A candidate without a finishReason, and an answer without
+// candidates whose prompt was not blocked, were cut (case S5).
+func (d *streamDecoder) Close() ([]*event, error) {
+	if d.over {
+		return nil, nil
+	}
+	d.over = true
+	cut := len(d.order) == 0 && d.feedback == nil
+	for _, c := range d.candidates {
+		cut = cut || c.reason == "" && d.feedback == nil
+	}
+	if !d.started || cut {
+		return nil, fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before the answer did")
+	}
+	end := &genwayv1.TextCompleted{PromptFeedback: d.feedback, NativeFields: d.fields}
+	if d.usage != nil {
+		end.ServiceTier = d.usage.ServiceTier
+		var err error
+		if end.Usage, err = d.usage.canonical(); err != nil {
+			return nil, badAnswer(err)
+		}
+	}
+	var events []*event
+	for _, index := range d.order {
+		more, ended := d.candidates[index].end()
+		events = append(events, more...)
+		end.Candidates = append(end.Candidates, ended)
+	}
+	return append(events, codec.Event(end)), nil
+}

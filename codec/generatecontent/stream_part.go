@@ -1,0 +1,198 @@
+package generatecontent
+
+import (
+	"strings"
+
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/proto"
+)
+
+// candidateWriter writes the parts of one candidate of a stream.
+type candidateWriter struct {
+	writer
+	index int32
+	// open is the part being streamed, its growing members beside it.
+	open    *genwayv1.Part
+	at      int32
+	streams bool
+	text    strings.Builder
+	data    []byte
+	// place is where the last piece of a thought belongs; thought says that there
+	// was one.
+	place     int32
+	thought   bool
+	grounding groundingBuilder
+	// tokens are log probabilities that came without text.
+	tokens []*genwayv1.TokenLogprob
+}
+
+// start opens a part. Text and thoughts stream unless the part has members of its
+// own: then, as with every other part, they go out whole.
+func (c *candidateWriter) start(s *genwayv1.PartStarted) ([]candidate, error) {
+	c.open, c.at, c.data, c.thought = proto.CloneOf(s.Part), s.Index, nil, false
+	if c.open == nil {
+		c.open = &genwayv1.Part{}
+	}
+	c.text.Reset()
+	c.streams = false
+	var first string
+	switch k := c.open.Kind.(type) {
+	case *genwayv1.Part_Text:
+		first, c.streams = k.Text.GetText(), true
+	case *genwayv1.Part_Refusal:
+		first, c.streams = k.Refusal.GetText(), true
+	case *genwayv1.Part_Thinking:
+		first, c.streams = thinkingText(k.Thinking), true
+		k.Thinking.Summary = nil
+	case *genwayv1.Part_ToolCall:
+		c.text.WriteString(k.ToolCall.GetArgumentsJson() + k.ToolCall.GetInput())
+	}
+	c.streams = c.streams && len(c.open.NativeFields) == 0
+	c.data = media(c.open).GetData()
+	if first == "" {
+		return nil, nil
+	}
+	return c.piece(first, c.open.GetText().GetLogprobs())
+}
+
+func media(p *genwayv1.Part) *genwayv1.Media {
+	for _, m := range []*genwayv1.Media{p.GetImage(), p.GetAudio(), p.GetFile(), p.GetVideo()} {
+		if m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// delta adds to the open part, and writes what streams.
+func (c *candidateWriter) delta(d *genwayv1.PartDelta) ([]candidate, error) {
+	if c.open == nil {
+		return nil, nil
+	}
+	switch v := d.Delta.(type) {
+	case *genwayv1.PartDelta_Text:
+		return c.piece(v.Text, d.Logprobs)
+	case *genwayv1.PartDelta_Refusal:
+		return c.piece(v.Refusal, d.Logprobs)
+	case *genwayv1.PartDelta_Thinking:
+		return c.thinkingPiece(v.Thinking, 0)
+	case *genwayv1.PartDelta_Summary:
+		return c.thinkingPiece(v.Summary.GetText(), v.Summary.GetIndex()+1)
+	case *genwayv1.PartDelta_ArgumentsJson:
+		c.text.WriteString(v.ArgumentsJson)
+	case *genwayv1.PartDelta_Input:
+		c.text.WriteString(v.Input)
+		if call := c.open.GetToolCall(); call != nil && call.Input == nil {
+			call.Input = new(string)
+		}
+	case *genwayv1.PartDelta_Citation:
+		if t := c.open.GetText(); t != nil {
+			t.Citations = append(t.Citations, v.Citation)
+		}
+	case *genwayv1.PartDelta_Data:
+		c.data = append(c.data, v.Data...)
+	case *genwayv1.PartDelta_Transcript:
+		if m := media(c.open); m != nil {
+			m.Transcript += v.Transcript
+		}
+	case *genwayv1.PartDelta_Signature:
+		if t := c.open.GetThinking(); t != nil {
+			t.Signature = v.Signature
+		}
+	case *genwayv1.PartDelta_EncryptedContent:
+		if t := c.open.GetThinking(); t != nil {
+			t.EncryptedContent = v.EncryptedContent
+		}
+	case *genwayv1.PartDelta_ThoughtSignature:
+		c.open.ThoughtSignature = v.ThoughtSignature
+	case *genwayv1.PartDelta_Native:
+		c.open.NativeFields = append(c.open.NativeFields, v.Native)
+	case nil:
+		return c.piece("", d.Logprobs)
+	}
+	return nil, nil
+}
+
+// thinkingPiece writes a piece of a thought. Summaries, their places counted from
+// 1, and the thought itself, in place 0, stand in one text, apart from each other.
+func (c *candidateWriter) thinkingPiece(text string, place int32) ([]candidate, error) {
+	if c.open.GetThinking() == nil || text == "" {
+		return nil, nil
+	}
+	if c.thought && place != c.place {
+		text = summaryBreak + text
+	}
+	c.place = place
+	return c.piece(text, nil)
+}
+
+// piece writes a piece of text or thought, or keeps it for a part that goes out
+// whole.
+func (c *candidateWriter) piece(text string, tokens []*genwayv1.TokenLogprob) ([]candidate, error) {
+	c.text.WriteString(text)
+	c.thought = true
+	if !c.streams {
+		c.tokens = append(c.tokens, tokens...)
+		return nil, nil
+	}
+	if text == "" && len(tokens) == 0 {
+		return nil, nil
+	}
+	logprobs, err := encodeLogprobs(tokens, nil)
+	if err != nil {
+		return nil, err
+	}
+	_, thinking := c.open.Kind.(*genwayv1.Part_Thinking)
+	return []candidate{c.frame(logprobs, part{Text: &text, Thought: thinking})}, nil
+}
+
+func (c *candidateWriter) frame(logprobs jsontext.Value, parts ...part) candidate {
+	return candidate{Index: integer(c.index), Content: &content{Role: "model", Parts: parts}, LogprobsResult: logprobs}
+}
+
+// complete writes what is left of the open part: all of it, or for text that went
+// out in pieces the signature, as that of an empty text behind it, which is how
+// the vendor does it (case R2).
+func (c *candidateWriter) complete() ([]candidate, error) {
+	p := c.open
+	if p == nil {
+		return nil, nil
+	}
+	c.open = nil
+	text := c.text.String()
+	switch k := p.Kind.(type) {
+	case *genwayv1.Part_Text:
+		c.grounding.add(text, int(c.at), k.Text.Citations)
+		k.Text = &genwayv1.Text{Text: c.rest(text)}
+	case *genwayv1.Part_Refusal:
+		k.Refusal = &genwayv1.Refusal{Text: c.rest(text)}
+	case *genwayv1.Part_Thinking:
+		k.Thinking.Text = c.rest(text)
+	case *genwayv1.Part_ToolCall:
+		if k.ToolCall.Input != nil {
+			k.ToolCall.Input = &text
+		} else {
+			k.ToolCall.ArgumentsJson = text
+		}
+	}
+	if m := media(p); m != nil && len(c.data) > 0 {
+		m.Source = &genwayv1.Media_Data{Data: c.data}
+	}
+	parts, err := c.part(nil, p, "candidates")
+	if err == errLeftOut {
+		err = nil
+	}
+	if err != nil || len(parts) == 0 {
+		return nil, err
+	}
+	return []candidate{c.frame(nil, parts...)}, nil
+}
+
+// rest is what of the text has not been written yet.
+func (c *candidateWriter) rest(text string) string {
+	if c.streams {
+		return ""
+	}
+	return text
+}

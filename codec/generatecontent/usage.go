@@ -1,0 +1,180 @@
+package generatecontent
+
+import (
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// The names of the details by modality.
+const (
+	promptDetails    = "promptTokensDetails"
+	candidateDetails = "candidatesTokensDetails"
+)
+
+// canonical gives the counts as the contract has them: output with thoughts. A
+// breakdown with modalities the contract does not know also stays a native field,
+// which is then the one that is written back.
+func (w *usage) canonical() (*genwayv1.Usage, error) {
+	u := &genwayv1.Usage{
+		InputTokens:          int64(w.PromptTokenCount),
+		OutputTokens:         int64(w.CandidatesTokenCount),
+		TotalTokens:          int64(w.TotalTokenCount),
+		CacheReadInputTokens: int64Of(w.CachedContentTokenCount),
+		ThinkingTokens:       int64Of(w.ThoughtsTokenCount),
+		ToolUseInputTokens:   int64Of(w.ToolUsePromptTokenCount),
+	}
+	u.OutputTokens += u.GetThinkingTokens()
+	if u.TotalTokens == 0 {
+		u.TotalTokens = u.InputTokens + u.OutputTokens + u.GetToolUseInputTokens()
+	}
+	var err error
+	if u.NativeFields, err = natives(w.Extra, "usageMetadata", nil); err != nil {
+		return nil, err
+	}
+	if !shares(w.PromptTokensDetails, &u.InputTextTokens, &u.InputImageTokens, &u.InputAudioTokens) {
+		u.NativeFields = append(u.NativeFields, native(promptDetails, w.PromptTokensDetails))
+	}
+	if !shares(w.CandidatesTokensDetails, &u.OutputTextTokens, &u.OutputImageTokens, &u.OutputAudioTokens) {
+		u.NativeFields = append(u.NativeFields, native(candidateDetails, w.CandidatesTokensDetails))
+	}
+	return u, nil
+}
+
+// encodeUsage writes the counts; nil when there are none.
+func encodeUsage(u *genwayv1.Usage, tier string, losses *codec.Losses) (*usage, error) {
+	if u == nil {
+		return nil, nil
+	}
+	w := &usage{
+		PromptTokenCount:        integer(u.InputTokens),
+		CandidatesTokenCount:    integer(max(0, u.OutputTokens-u.GetThinkingTokens())),
+		TotalTokenCount:         integer(u.TotalTokens),
+		CachedContentTokenCount: integerOf(u.CacheReadInputTokens),
+		ThoughtsTokenCount:      integerOf(u.ThinkingTokens),
+		ToolUsePromptTokenCount: integerOf(u.ToolUseInputTokens),
+		ServiceTier:             callerTier(tier),
+	}
+	if w.TotalTokenCount == 0 {
+		w.TotalTokenCount = integer(u.InputTokens + u.OutputTokens + u.GetToolUseInputTokens())
+	}
+	var err error
+	if w.Extra, err = member.Extra(protocol, u.NativeFields, "usage", losses); err != nil {
+		return nil, err
+	}
+	if member.Native(protocol, u.NativeFields, promptDetails) == nil {
+		w.PromptTokensDetails = breakdown(u.InputTextTokens, u.InputImageTokens, u.InputAudioTokens)
+	}
+	if member.Native(protocol, u.NativeFields, candidateDetails) == nil {
+		w.CandidatesTokensDetails = breakdown(u.OutputTextTokens, u.OutputImageTokens, u.OutputAudioTokens)
+	}
+	for _, lost := range []struct {
+		name  string
+		count *int64
+	}{
+		{"usage.cache_write_input_tokens", u.CacheWriteInputTokens},
+		{"usage.accepted_prediction_tokens", u.AcceptedPredictionTokens},
+		{"usage.rejected_prediction_tokens", u.RejectedPredictionTokens},
+	} {
+		if lost.count != nil && *lost.count != 0 {
+			losses.Add(lost.name, "the target protocol does not count these apart")
+		}
+	}
+	return w, nil
+}
+
+// shares reads a breakdown by modality (SDK type ModalityTokenCount); false when
+// it says more than the three counts.
+func shares(raw jsontext.Value, text, image, audio **int64) bool {
+	if !present(raw) {
+		return true
+	}
+	var details []modalityTokens
+	if json.Unmarshal(raw, &details, member.Options()) != nil {
+		return false
+	}
+	whole := len(details) > 0
+	for i := range details {
+		d := &details[i]
+		count := int64(d.TokenCount)
+		var into **int64
+		switch d.Modality {
+		case "TEXT":
+			into = text
+		case "IMAGE":
+			into = image
+		case "AUDIO":
+			into = audio
+		}
+		if into == nil || *into != nil || len(d.Extra) > 0 {
+			whole = false
+			continue
+		}
+		*into = &count
+	}
+	return whole
+}
+
+// breakdown writes the three counts; nil when none is known.
+func breakdown(text, image, audio *int64) jsontext.Value {
+	var details []modalityTokens
+	for _, d := range []struct {
+		modality string
+		count    *int64
+	}{{"TEXT", text}, {"IMAGE", image}, {"AUDIO", audio}} {
+		if d.count != nil {
+			details = append(details, modalityTokens{Modality: d.modality, TokenCount: integer(*d.count)})
+		}
+	}
+	if details == nil {
+		return nil
+	}
+	out, err := json.Marshal(details)
+	if err != nil {
+		return nil
+	}
+	return out
+}
+
+// add merges the counts of a later frame: what it reports stands, what it leaves
+// out or gives as zero does not undo what was known (case U5).
+func (w *usage) add(later *usage) {
+	for _, c := range []struct{ have, more *integer }{
+		{&w.PromptTokenCount, &later.PromptTokenCount},
+		{&w.CandidatesTokenCount, &later.CandidatesTokenCount},
+		{&w.TotalTokenCount, &later.TotalTokenCount},
+	} {
+		if *c.more != 0 {
+			*c.have = *c.more
+		}
+	}
+	for _, c := range []struct {
+		have **integer
+		more *integer
+	}{
+		{&w.CachedContentTokenCount, later.CachedContentTokenCount},
+		{&w.ThoughtsTokenCount, later.ThoughtsTokenCount},
+		{&w.ToolUsePromptTokenCount, later.ToolUsePromptTokenCount},
+	} {
+		if c.more != nil && (*c.have == nil || *c.more != 0) {
+			*c.have = c.more
+		}
+	}
+	for _, c := range []struct {
+		have *jsontext.Value
+		more jsontext.Value
+	}{
+		{&w.PromptTokensDetails, later.PromptTokensDetails},
+		{&w.CandidatesTokensDetails, later.CandidatesTokensDetails},
+		{&w.Extra, later.Extra},
+	} {
+		if present(c.more) && !isEmpty(c.more) {
+			*c.have = c.more
+		}
+	}
+	if later.ServiceTier != "" {
+		w.ServiceTier = later.ServiceTier
+	}
+}

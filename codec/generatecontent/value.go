@@ -1,0 +1,125 @@
+package generatecontent
+
+import (
+	"encoding/base64"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// list is a repeated member. The vendor's JSON mapping takes one element in place
+// of a list, and its documentation uses that ("parts": {"text": "..."}).
+type list[T any] []T
+
+func (l *list[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	switch d.PeekKind() {
+	case '[', 'n':
+		return json.UnmarshalDecode(d, (*[]T)(l))
+	}
+	var one T
+	if err := json.UnmarshalDecode(d, &one); err != nil {
+		return err
+	}
+	*l = list[T]{one}
+	return nil
+}
+
+// integer is a whole number, which the vendor's JSON mapping also takes as a
+// string and with a fraction of zero.
+type integer int64
+
+func (n *integer) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	value, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	text := strings.Trim(string(value), `"`)
+	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
+		*n = integer(i)
+		return nil
+	}
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return &json.SemanticError{JSONKind: value.Kind(), JSONValue: value.Clone(), GoType: reflect.TypeFor[integer]()}
+	}
+	*n = integer(f)
+	return nil
+}
+
+// int64Of gives the number as the contract has it.
+func int64Of(n *integer) *int64 {
+	if n == nil {
+		return nil
+	}
+	i := int64(*n)
+	return &i
+}
+
+// int32Of is int64Of for members of 32 bits.
+func int32Of(n *integer, param string) (*int32, error) {
+	if n == nil {
+		return nil, nil
+	}
+	if int64(*n) != int64(int32(*n)) {
+		return nil, fault.Invalid(param, "%s is out of range", param)
+	}
+	i := int32(*n)
+	return &i, nil
+}
+
+func integerOf[T int32 | int64](n *T) *integer {
+	if n == nil {
+		return nil
+	}
+	i := integer(*n)
+	return &i
+}
+
+// base64Bytes are bytes as base64 text in either alphabet: the vendor takes both,
+// and its Python SDK sends the URL-safe one. nil is an absent member.
+type base64Bytes []byte
+
+func (b *base64Bytes) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	value, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	if value.Kind() == 'n' {
+		return nil
+	}
+	if value.Kind() != '"' {
+		return &json.SemanticError{JSONKind: value.Kind(), GoType: reflect.TypeFor[string]()}
+	}
+	raw := []byte(value[1 : len(value)-1])
+	data := make([]byte, base64.StdEncoding.DecodedLen(len(raw)))
+	if n, err := base64.StdEncoding.Decode(data, raw); err == nil {
+		*b = data[:n]
+		return nil
+	}
+	if raw, err = jsontext.AppendUnquote(nil, value); err == nil {
+		if data, err = member.DecodeBase64(string(raw)); err == nil {
+			*b = append(base64Bytes{}, data...)
+			return nil
+		}
+	}
+	return fault.Invalid("", "not valid base64")
+}
+
+// present reports whether a raw member was given a value.
+func present(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' }
+
+// rawText is the text of a raw value for a string field of the contract, which
+// must be UTF-8.
+func rawText(v jsontext.Value) string { return strings.ToValidUTF8(string(v), "\uFFFD") }
+
+// isObject reports whether text is one JSON object that can stand in a body.
+func isObject(text string) bool {
+	v := jsontext.Value(text)
+	return v.Kind() == '{' && v.IsValid(encodeOptions)
+}
