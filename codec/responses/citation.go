@@ -1,0 +1,82 @@
+package responses
+
+import (
+	"unicode/utf8"
+
+	"github.com/genway/genway/codec"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const (
+	typeURLCitation  = "url_citation"
+	typeFileCitation = "file_citation"
+)
+
+// decodeAnnotation reads an annotation of a text. What the canonical citation
+// does not cover is kept whole beside it.
+func decodeAnnotation(raw jsontext.Value, path string) (*genwayv1.Citation, error) {
+	var w wireAnnotation
+	if err := decodeAt(raw, path, &w); err != nil {
+		return nil, err
+	}
+	c := &genwayv1.Citation{
+		Title: w.Title, Url: w.URL, StartIndex: w.StartIndex, EndIndex: w.EndIndex,
+		FileId: w.FileID, Filename: w.Filename, DocumentIndex: w.Index,
+	}
+	var covered bool
+	switch w.Type {
+	case typeURLCitation:
+		covered = w.URL != "" && w.StartIndex != nil && w.EndIndex != nil && w.FileID == "" && w.Filename == "" && w.Index == nil
+	case typeFileCitation:
+		covered = w.FileID != "" && w.Index != nil && w.URL == "" && w.StartIndex == nil && w.EndIndex == nil && w.Title == ""
+	}
+	if !covered || len(w.Extra) > 0 {
+		c.Native = native("annotations", raw)
+	}
+	return c, nil
+}
+
+// encodeAnnotation writes a citation of text and reports whether this protocol
+// could hold it. A citation without bounds supports the whole text.
+func encodeAnnotation(w *writer, c *genwayv1.Citation, text string) bool {
+	switch {
+	case c.GetNative().GetProtocol() == protocol && c.Native.Json != nil:
+		w.value(c.Native.Json)
+	case c.GetUrl() != "":
+		start, end := int64(c.GetStartIndex()), int64(c.GetEndIndex())
+		if c.EndIndex == nil {
+			end = int64(utf8.RuneCountInString(text))
+		}
+		w.begin('{')
+		w.str("type", typeURLCitation)
+		w.int("start_index", start)
+		w.int("end_index", end)
+		w.str("url", c.Url)
+		w.str("title", c.Title)
+		w.end('}')
+	case c.GetFileId() != "":
+		w.begin('{')
+		w.str("type", typeFileCitation)
+		w.str("file_id", c.FileId)
+		w.str("filename", c.Filename)
+		w.int("index", int64(c.GetDocumentIndex()))
+		w.end('}')
+	default:
+		return false
+	}
+	return true
+}
+
+// encodeAnnotations writes the annotations member of a text; it is never absent
+// (SDK: ResponseOutputText).
+func encodeAnnotations(w *writer, t *genwayv1.Text, path string, losses *codec.Losses) {
+	w.key("annotations")
+	w.begin('[')
+	for _, c := range t.GetCitations() {
+		if !encodeAnnotation(w, c, t.Text) {
+			losses.Add(path+".text.citations", "the target protocol cites URLs and files only")
+		}
+	}
+	w.end(']')
+}

@@ -1,0 +1,210 @@
+package responses
+
+import (
+	"strings"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// roles are the roles a message may have (SDK: EasyInputMessageRole).
+var roles = map[string]genwayv1.Role{
+	"user":      genwayv1.Role_ROLE_USER,
+	"assistant": genwayv1.Role_ROLE_ASSISTANT,
+	"system":    genwayv1.Role_ROLE_SYSTEM,
+	"developer": genwayv1.Role_ROLE_DEVELOPER,
+}
+
+// ofMessage prefixes the members of an assistant's message item, to tell them
+// from those of its first content part, which carries them.
+const ofMessage = "message."
+
+// decodeItem reads one item of input or output.
+func decodeItem(raw jsontext.Value, path string) (item, error) {
+	kind, err := typeOf(raw, path)
+	if err != nil {
+		return item{}, err
+	}
+	switch kind {
+	case typeMessage:
+		return decodeMessage(raw, path)
+	case "":
+		var w wireMessage
+		if err := decodeAt(raw, path, &w); err != nil {
+			return item{}, err
+		}
+		if w.Role == "" && w.ID != "" && w.Content.kind == 0 {
+			return opaqueItem(raw, typeReference), nil
+		}
+		return w.item(raw, path)
+	case typeReasoning:
+		return decodeReasoning(raw, path)
+	case typeFunctionCall, typeCustomCall:
+		return decodeCall(raw, path)
+	case typeFunctionOutput, typeCustomOutput:
+		return decodeOutput(raw, path)
+	case typeImageCall:
+		return decodeImageCall(raw, path)
+	}
+	return opaqueItem(raw, kind), nil
+}
+
+// opaqueItem keeps an item whole. Answers to hosted tools stand in a tool turn,
+// all else in the assistant's: in both, an opaque part without an id is an item.
+func opaqueItem(raw jsontext.Value, kind string) item {
+	role := genwayv1.Role_ROLE_ASSISTANT
+	if strings.HasSuffix(kind, "_output") || strings.HasSuffix(kind, "_response") {
+		role = genwayv1.Role_ROLE_TOOL
+	}
+	return item{role: role, parts: []*genwayv1.Part{opaquePart("", kind, raw)}}
+}
+
+func opaquePart(id, kind string, raw jsontext.Value) *genwayv1.Part {
+	return &genwayv1.Part{Id: id, Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{
+		Protocol: protocol, Type: kind, Json: raw}}}
+}
+
+func decodeMessage(raw jsontext.Value, path string) (item, error) {
+	var w wireMessage
+	if err := decodeAt(raw, path, &w); err != nil {
+		return item{}, err
+	}
+	return w.item(raw, path)
+}
+
+func (w *wireMessage) item(raw jsontext.Value, path string) (item, error) {
+	role, ok := roles[w.Role]
+	switch {
+	case w.Role == "":
+		return item{}, fault.Missing(member.Join(path, "role"))
+	case !ok:
+		return item{}, fault.Invalid(member.Join(path, "role"), "%s.role: must be user, assistant, system or developer", path)
+	case w.Content.kind == 0:
+		return item{}, fault.Missing(member.Join(path, "content"))
+	}
+	it := item{role: role}
+	assistant := role == genwayv1.Role_ROLE_ASSISTANT
+	decode := decodeContent
+	if assistant {
+		decode = decodeSaid
+		it.bare = w.ID == ""
+	}
+	if w.Content.kind == '"' {
+		it.parts = []*genwayv1.Part{textPart(w.ID, w.Content.text)}
+	}
+	for i, content := range w.Content.list {
+		part, err := decode(content, member.Index(member.Join(path, "content"), i), w.ID)
+		if err != nil {
+			return item{}, err
+		}
+		if assistant && w.ID == "" && part.GetOpaque() != nil {
+			return opaqueItem(raw, typeMessage), nil
+		}
+		it.parts = append(it.parts, part)
+	}
+	natives := member.Natives(protocol, w.Extra, nil)
+	if w.Status != "" && !(assistant && w.Status == statusCompleted) {
+		natives = append(natives, nativeText("status", w.Status))
+	}
+	if !assistant {
+		it.natives = natives
+		return it, nil
+	}
+	for _, f := range natives {
+		f.Name = ofMessage + f.Name
+	}
+	if len(it.parts) > 0 {
+		it.parts[0].NativeFields = append(natives, it.parts[0].NativeFields...)
+	}
+	return it, nil
+}
+
+// decodeCall reads a call of a function or a custom tool. Arguments that are
+// missing or empty are {} (case T10).
+func decodeCall(raw jsontext.Value, path string) (item, error) {
+	var w wireCall
+	if err := decodeAt(raw, path, &w); err != nil {
+		return item{}, err
+	}
+	if w.CallID == "" {
+		return item{}, fault.Missing(member.Join(path, "call_id"))
+	}
+	if w.Name == "" {
+		return item{}, fault.Missing(member.Join(path, "name"))
+	}
+	call := &genwayv1.ToolCall{Id: w.CallID, Name: w.Name}
+	if w.Type == typeCustomCall {
+		call.Input = &w.Input
+	} else if call.ArgumentsJson = w.Arguments; w.Arguments == "" {
+		call.ArgumentsJson = "{}"
+	}
+	return assistantItem(w.ID, w.Status, w.Extra, &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: call}}), nil
+}
+
+// assistantItem finishes the only part of an item that is not a message.
+func assistantItem(id, status string, extra jsontext.Value, part *genwayv1.Part) item {
+	part.Id = id
+	part.NativeFields = append(part.NativeFields, member.Natives(protocol, extra, nil)...)
+	if status != "" && status != statusCompleted {
+		part.NativeFields = append(part.NativeFields, nativeText("status", status))
+	}
+	return item{role: genwayv1.Role_ROLE_ASSISTANT, parts: []*genwayv1.Part{part}}
+}
+
+// decodeOutput reads the result of a tool. A result is linked by the call's id,
+// or by the tool's name alone.
+func decodeOutput(raw jsontext.Value, path string) (item, error) {
+	var w wireOutput
+	if err := decodeAt(raw, path, &w); err != nil {
+		return item{}, err
+	}
+	if w.CallID == "" && (w.Name == "" || w.Type == typeCustomOutput) {
+		return item{}, fault.Missing(member.Join(path, "call_id"))
+	}
+	if w.Output.kind == 0 {
+		return item{}, fault.Missing(member.Join(path, "output"))
+	}
+	result := &genwayv1.ToolResult{ToolCallId: w.CallID, Custom: w.Type == typeCustomOutput}
+	if w.Output.text != "" {
+		result.Parts = []*genwayv1.Part{textPart("", w.Output.text)}
+	}
+	for i, content := range w.Output.list {
+		part, err := decodeContent(content, member.Index(member.Join(path, "output"), i), "")
+		if err != nil {
+			return item{}, err
+		}
+		result.Parts = append(result.Parts, part)
+	}
+	it := assistantItem(w.ID, w.Status, w.Extra, &genwayv1.Part{Kind: &genwayv1.Part_ToolResult{ToolResult: result}})
+	it.role = genwayv1.Role_ROLE_TOOL
+	switch {
+	case w.CallID == "":
+		result.Name = w.Name
+	case w.Name != "":
+		it.parts[0].NativeFields = append(it.parts[0].NativeFields, nativeText("name", w.Name))
+	}
+	return it, nil
+}
+
+// decodeImageCall reads an image the vendor's tool has drawn; without its bytes
+// the item is opaque. The vendor's default format is png.
+func decodeImageCall(raw jsontext.Value, path string) (item, error) {
+	var w wireImageCall
+	if err := decodeAt(raw, path, &w); err != nil {
+		return item{}, err
+	}
+	if w.Result == "" {
+		return opaqueItem(raw, typeImageCall), nil
+	}
+	format := w.OutputFormat
+	if format == "" {
+		format = "png"
+	}
+	media, err := member.MediaFromBase64("image/"+format, w.Result, member.Join(path, "result"))
+	if err != nil {
+		return item{}, err
+	}
+	return assistantItem(w.ID, w.Status, w.Extra, &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: media}}), nil
+}

@@ -1,0 +1,144 @@
+package responses
+
+import (
+	"bytes"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// binding names the members without a canonical field that bear on the answer:
+// they bring conversation from elsewhere or change how the answer is given.
+var binding = map[string]bool{
+	"previous_response_id": true,
+	"conversation":         true,
+	"prompt":               true,
+	"background":           true,
+}
+
+// conversational members replace the input.
+var conversational = []string{"previous_response_id", "conversation", "prompt"}
+
+// DecodeRequest reads the body of POST /v1/responses.
+func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
+	var w wireRequest
+	if err := member.Decode(body, &w); err != nil {
+		return nil, err
+	}
+	req := &genwayv1.GenerateTextRequest{
+		Model:            w.Model,
+		MaxOutputTokens:  w.MaxOutputTokens,
+		ServiceTier:      w.ServiceTier,
+		User:             w.User,
+		Metadata:         w.Metadata,
+		Verbosity:        w.Text.Verbosity,
+		Store:            w.Store,
+		PromptCacheKey:   w.PromptCacheKey,
+		SafetyIdentifier: w.SafetyIdentifier,
+		Thinking:         w.Reasoning.canonical(),
+		Sampling:         w.sampling(),
+		NativeFields:     w.natives(),
+	}
+	if err := w.check(req.NativeFields); err != nil {
+		return nil, err
+	}
+	var err error
+	if req.Messages, err = w.messages(); err != nil {
+		return nil, err
+	}
+	if req.Tools, err = decodeTools(w.Tools); err != nil {
+		return nil, err
+	}
+	if req.ToolChoice, err = decodeToolChoice(w.ToolChoice, w.ParallelToolCalls); err != nil {
+		return nil, err
+	}
+	var extra []*genwayv1.NativeField
+	if req.ResponseFormat, extra, err = decodeFormat(w.Text.Format); err != nil {
+		return nil, err
+	}
+	req.NativeFields = append(req.NativeFields, extra...)
+	return &codec.Request{GenerateTextRequest: req, Stream: w.Stream}, nil
+}
+
+// check holds what every vendor refuses.
+func (w *wireRequest) check(natives []*genwayv1.NativeField) error {
+	switch {
+	case w.Model == "":
+		return fault.Missing("model")
+	case w.Input.kind == 0 || w.Input.kind == '[' && len(w.Input.list) == 0:
+		for _, name := range conversational {
+			if member.Native(protocol, natives, name) != nil {
+				return nil
+			}
+		}
+		return fault.Missing("input")
+	case w.MaxOutputTokens != nil && *w.MaxOutputTokens < 1:
+		return fault.Invalid("max_output_tokens", "max_output_tokens: must be at least 1")
+	case w.Temperature != nil && (*w.Temperature < 0 || *w.Temperature > 2):
+		return fault.Invalid("temperature", "temperature: must be between 0 and 2")
+	case w.TopP != nil && (*w.TopP < 0 || *w.TopP > 1):
+		return fault.Invalid("top_p", "top_p: must be between 0 and 1")
+	case w.TopLogprobs != nil && (*w.TopLogprobs < 0 || *w.TopLogprobs > 20):
+		return fault.Invalid("top_logprobs", "top_logprobs: must be between 0 and 20")
+	}
+	return nil
+}
+
+func (w *wireRequest) messages() ([]*genwayv1.Message, error) {
+	var t turns
+	if w.Instructions != "" {
+		t.add(item{role: genwayv1.Role_ROLE_SYSTEM, parts: []*genwayv1.Part{textPart("", w.Instructions)}})
+	}
+	if w.Input.kind == '"' {
+		t.add(item{role: genwayv1.Role_ROLE_USER, parts: []*genwayv1.Part{textPart("", w.Input.text)}})
+		return t.messages, nil
+	}
+	for i, raw := range w.Input.list {
+		it, err := decodeItem(raw, member.Index("input", i))
+		if err != nil {
+			return nil, err
+		}
+		t.add(it)
+	}
+	return t.messages, nil
+}
+
+func (w *wireRequest) sampling() *genwayv1.Sampling {
+	s := &genwayv1.Sampling{Temperature: w.Temperature, TopP: w.TopP, TopLogprobs: w.TopLogprobs}
+	for _, name := range w.Include {
+		if name == includeLogprobs {
+			yes := true
+			s.Logprobs = &yes
+		}
+	}
+	if s.Temperature == nil && s.TopP == nil && s.TopLogprobs == nil && s.Logprobs == nil {
+		return nil
+	}
+	return s
+}
+
+// includeLogprobs is the include value that stands for sampling.logprobs.
+const includeLogprobs = "message.output_text.logprobs"
+
+func (w *wireRequest) natives() []*genwayv1.NativeField {
+	fields := member.Natives(protocol, w.Extra, func(name string) bool { return binding[name] })
+	for _, f := range fields {
+		if f.Name == "background" && bytes.Equal(f.Json, []byte("false")) {
+			f.Binding = false
+		}
+	}
+	var include writer
+	include.begin('[')
+	for _, name := range w.Include {
+		if name != includeLogprobs {
+			include.text(name)
+		}
+	}
+	include.end(']')
+	if len(include.buf) > len("[]") {
+		fields = append(fields, native("include", include.buf))
+	}
+	return append(fields, prefixed("text.", w.Text.Extra)...)
+}

@@ -1,0 +1,124 @@
+package responses
+
+import (
+	"errors"
+	"math"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// DecodeResponse reads the body of a unary answer. A response that failed is a
+// *fault.Error, whatever the HTTP status said.
+func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error) {
+	var w wireResponse
+	if err := member.DecodeAnswer(body, &w); err != nil {
+		return nil, err
+	}
+	if w.failed() {
+		return nil, failure(w.Error, body)
+	}
+	resp := w.head()
+	candidate := &genwayv1.Candidate{}
+	for i, raw := range w.Output {
+		it, err := decodeItem(raw, member.Index("output", i))
+		if err != nil {
+			return nil, badAnswer(err)
+		}
+		candidate.Parts = appendAnswer(candidate.Parts, it)
+	}
+	resp.Candidates = []*genwayv1.Candidate{candidate}
+	candidate.StopReason, candidate.NativeStopReason = decodeStop(w.Status, w.reason(), called(candidate.Parts))
+	return resp, nil
+}
+
+// badAnswer turns the fault of a decoder of requests into one of the upstream.
+func badAnswer(err error) error {
+	var f *fault.Error
+	if errors.As(err, &f) && f.Kind == fault.BadUpstream {
+		return f
+	}
+	return fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
+}
+
+func (w *wireResponse) failed() bool {
+	return w.Status == statusFailed || len(w.Error) > 0 && w.Error.Kind() == '{'
+}
+
+func (w *wireResponse) reason() string {
+	if w.IncompleteDetails == nil {
+		return ""
+	}
+	return w.IncompleteDetails.Reason
+}
+
+// head is the answer but for its candidate.
+func (w *wireResponse) head() *genwayv1.GenerateTextResponse {
+	return &genwayv1.GenerateTextResponse{
+		Id: w.ID, Model: w.Model, CreateTime: w.created(), ServiceTier: w.ServiceTier,
+		Usage: w.Usage.canonical(), NativeFields: w.natives(),
+	}
+}
+
+func (w *wireResponse) natives() []*genwayv1.NativeField {
+	var out []*genwayv1.NativeField
+	for _, f := range member.Natives(protocol, w.Extra, nil) {
+		if !echoes[f.Name] {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// created drops fractions of a second, which no client reads.
+func (w *wireResponse) created() *timestamppb.Timestamp {
+	if w.CreatedAt <= 0 || w.CreatedAt > math.MaxInt32*100 {
+		return nil
+	}
+	return &timestamppb.Timestamp{Seconds: int64(w.CreatedAt)}
+}
+
+// appendAnswer adds an item of the output. In an answer the status of an item
+// says no more than that of the whole, and a part without content says nothing.
+func appendAnswer(parts []*genwayv1.Part, it item) []*genwayv1.Part {
+	if it.thought != nil {
+		if len(parts) > 0 {
+			parts[len(parts)-1].ThoughtSignature = it.thought
+		}
+		return parts
+	}
+	for _, p := range it.parts {
+		p.NativeFields = withoutStatus(p.NativeFields)
+		if !blank(p) {
+			parts = append(parts, p)
+		}
+	}
+	return parts
+}
+
+func withoutStatus(fields []*genwayv1.NativeField) []*genwayv1.NativeField {
+	fields, _ = without(fields, "status")
+	fields, _ = without(fields, ofMessage+"status")
+	return fields
+}
+
+// blank reports whether a part of an answer says nothing (case T2). Text that
+// only carries a signature says something (case R2), and so does reasoning that
+// the upstream keeps under its id.
+func blank(p *genwayv1.Part) bool {
+	if p.ThoughtSignature != nil {
+		return false
+	}
+	switch k := p.Kind.(type) {
+	case *genwayv1.Part_Text:
+		return k.Text.GetText() == "" && len(k.Text.Citations) == 0 && len(k.Text.Logprobs) == 0
+	case *genwayv1.Part_Refusal:
+		return k.Refusal.GetText() == ""
+	case *genwayv1.Part_Thinking:
+		t := k.Thinking
+		return p.Id == "" && t.GetText() == "" && len(t.Summary) == 0 && t.Signature == nil && t.EncryptedContent == nil
+	}
+	return p.Kind == nil
+}

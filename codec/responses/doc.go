@@ -1,0 +1,30 @@
+// Package responses is the codec of the responses protocol: POST /v1/responses,
+// its server-sent events, and POST /v1/responses/input_tokens. Its authority is
+// the responses package of the vendor's Go SDK (openai-go v3).
+//
+// A conversation is a list of items here: messages, reasoning, tool calls and
+// their outputs each stand alone, and neighbouring items of the assistant make
+// one canonical message whose parts keep the items' ids. Items only the vendor
+// can act on are opaque parts.
+//
+// It must not import net/http, grpc, an SDK or any package of ours but the
+// contract and the packages of codec.
+package responses
+
+import (
+	"github.com/genway/genway/codec"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// Codec translates the responses protocol. The zero Codec is ready for use.
+type Codec struct{}
+
+var (
+	_ codec.Codec        = Codec{}
+	_ codec.TokenCounter = Codec{}
+)
+
+const protocol = genwayv1.Protocol_PROTOCOL_RESPONSES
+
+// Protocol is PROTOCOL_RESPONSES.
+func (Codec) Protocol() genwayv1.Protocol { return protocol }

@@ -1,0 +1,206 @@
+package responses
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// content writes a part of what is put in.
+func (e *inputEncoder) content(part *genwayv1.Part, path string) error {
+	natives, ofAudio := split(part.NativeFields, "input_audio.")
+	extra, err := member.Extra(protocol, natives, path, e.losses)
+	if err != nil {
+		return err
+	}
+	w := e.w
+	switch k := part.Kind.(type) {
+	case *genwayv1.Part_Text:
+		w.begin('{')
+		w.str("type", typeInputText)
+		w.str("text", k.Text.GetText())
+	case *genwayv1.Part_Image:
+		w.begin('{')
+		encodeImage(w, k.Image)
+	case *genwayv1.Part_File:
+		w.begin('{')
+		encodeFile(w, k.File)
+	case *genwayv1.Part_Audio:
+		format, err := audioFormat(k.Audio, path+".audio")
+		if err != nil {
+			return err
+		}
+		inner, err := member.Extra(protocol, ofAudio, path, e.losses)
+		if err != nil {
+			return err
+		}
+		w.begin('{')
+		w.str("type", typeInputAudio)
+		w.key("input_audio")
+		w.begin('{')
+		w.base64("data", k.Audio.GetData())
+		w.str("format", format)
+		w.members(inner)
+		w.end('}')
+	case *genwayv1.Part_Opaque:
+		if k.Opaque.Protocol != protocol {
+			return unknownPart(path, k.Opaque.Type)
+		}
+		w.value(k.Opaque.Json)
+		return nil
+	default:
+		return unsupportedPart(path, part)
+	}
+	encodeBreakpoint(w, part.CacheControl, path, e.losses)
+	w.members(extra)
+	w.end('}')
+	return nil
+}
+
+func encodeImage(w *writer, m *genwayv1.Media) {
+	w.str("type", typeInputImage)
+	if id := m.GetFileId(); id != "" {
+		w.str("file_id", id)
+	} else {
+		w.mediaURL("image_url", m)
+	}
+	w.strOpt("detail", m.Detail)
+}
+
+// encodeFile names bytes that have no name, as the vendor demands.
+func encodeFile(w *writer, m *genwayv1.Media) {
+	w.str("type", typeInputFile)
+	filename := m.Filename
+	switch m.GetSource().(type) {
+	case *genwayv1.Media_FileId:
+		w.str("file_id", m.GetFileId())
+	case *genwayv1.Media_Url:
+		w.str("file_url", m.GetUrl())
+	default:
+		if filename == "" {
+			filename = "document" + fileSuffixes[m.MediaType]
+		}
+		w.mediaURL("file_data", m)
+	}
+	w.strOpt("filename", filename)
+	w.strOpt("detail", m.Detail)
+}
+
+var fileSuffixes = map[string]string{
+	"application/pdf":  ".pdf",
+	"text/plain":       ".txt",
+	"text/markdown":    ".md",
+	"text/html":        ".html",
+	"text/csv":         ".csv",
+	"application/json": ".json",
+}
+
+// audioFormat is the inverse of wirePart.audio.
+func audioFormat(m *genwayv1.Media, path string) (string, error) {
+	if _, ok := m.GetSource().(*genwayv1.Media_Data); !ok {
+		return "", fault.Unsupported(path, "%s: the upstream this model is routed to takes audio by its bytes only", path)
+	}
+	switch m.MediaType {
+	case "audio/wav", "audio/x-wav", "audio/wave":
+		return "wav", nil
+	case "audio/mpeg", "audio/mp3":
+		return "mp3", nil
+	}
+	format, ok := strings.CutPrefix(m.MediaType, "audio/")
+	if !ok || format == "" {
+		return "", fault.Unsupported(path, "%s: the upstream this model is routed to takes audio of a known format only", path)
+	}
+	return format, nil
+}
+
+// encodeBreakpoint writes a cache mark of this protocol. A mark of another is a
+// loss: only newer models take marks, and the vendor caches by itself.
+func encodeBreakpoint(w *writer, c *genwayv1.CacheControl, path string, losses *codec.Losses) {
+	if c == nil {
+		return
+	}
+	extra := extras(c.NativeFields, path+".cache_control", nil)
+	if extra == nil {
+		losses.Add(path+".cache_control", "the target protocol caches by itself")
+		return
+	}
+	w.key("prompt_cache_breakpoint")
+	w.begin('{')
+	if c.TtlSeconds > 0 {
+		w.str("ttl", ttlText(int64(c.TtlSeconds)))
+	}
+	w.members(extra)
+	w.end('}')
+}
+
+func ttlText(seconds int64) string {
+	switch {
+	case seconds%3600 == 0:
+		return strconv.FormatInt(seconds/3600, 10) + "h"
+	case seconds%60 == 0:
+		return strconv.FormatInt(seconds/60, 10) + "m"
+	}
+	return strconv.FormatInt(seconds, 10) + "s"
+}
+
+// result writes a tool's output: as a string where it is no more than text.
+func (e *inputEncoder) result(r *genwayv1.ToolResult, part *genwayv1.Part, path, id string, extra []byte) error {
+	if r.IsError {
+		e.losses.Add(path+".tool_result.is_error", noPlace)
+	}
+	w := e.w
+	w.begin('{')
+	callID := e.calls.result(r)
+	encodeOutputHead(w, r, id, callID)
+	if callID == "" {
+		w.strOpt("name", r.Name)
+	}
+	if err := e.output(r, path+".tool_result"); err != nil {
+		return err
+	}
+	encodeBreakpoint(w, part.CacheControl, path, e.losses)
+	w.members(extra)
+	w.end('}')
+	return nil
+}
+
+func encodeOutputHead(w *writer, r *genwayv1.ToolResult, id, callID string) {
+	w.strOpt("id", id)
+	if r.Custom {
+		w.str("type", typeCustomOutput)
+	} else {
+		w.str("type", typeFunctionOutput)
+	}
+	w.strOpt("call_id", callID)
+}
+
+func (e *inputEncoder) output(r *genwayv1.ToolResult, path string) error {
+	w := e.w
+	text, plain := plainText(r.Parts)
+	switch {
+	case len(r.Parts) == 0:
+		w.str("output", r.GetResultJson())
+		return nil
+	case plain && text != "" && r.ResultJson == nil:
+		w.str("output", text)
+		return nil
+	}
+	w.key("output")
+	w.begin('[')
+	if r.ResultJson != nil {
+		if err := e.content(textPart("", r.GetResultJson()), path); err != nil {
+			return err
+		}
+	}
+	for i, p := range r.Parts {
+		if err := e.content(p, member.Index(path+".parts", i)); err != nil {
+			return err
+		}
+	}
+	w.end(']')
+	return nil
+}

@@ -1,0 +1,167 @@
+package responses
+
+import (
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// inputEncoder writes the messages of a request as input items.
+type inputEncoder struct {
+	w      *writer
+	losses *codec.Losses
+	calls  callIDs
+}
+
+// roleWords is the inverse of roles; results in a tool turn are items, and what
+// else stands there speaks for the user.
+var roleWords = map[genwayv1.Role]string{
+	genwayv1.Role_ROLE_USER:      "user",
+	genwayv1.Role_ROLE_TOOL:      "user",
+	genwayv1.Role_ROLE_SYSTEM:    "system",
+	genwayv1.Role_ROLE_DEVELOPER: "developer",
+	genwayv1.Role_ROLE_ASSISTANT: "assistant",
+}
+
+func (e *inputEncoder) message(index int, m *genwayv1.Message) error {
+	path := member.Index("messages", index)
+	if _, ok := roleWords[m.Role]; !ok {
+		return fault.Unsupported(path+".role", "%s.role: the upstream this model is routed to does not know this role", path)
+	}
+	if m.Name != "" {
+		e.losses.Add(path+".name", noPlace)
+	}
+	if m.Role == genwayv1.Role_ROLE_ASSISTANT {
+		if _, err := member.Extra(protocol, foreign(m.NativeFields), path, e.losses); err != nil {
+			return err
+		}
+		return e.assistant(index, m.Parts)
+	}
+	return e.given(index, m)
+}
+
+// foreign gives the fields of other protocols.
+func foreign(fields []*genwayv1.NativeField) []*genwayv1.NativeField {
+	var out []*genwayv1.NativeField
+	for _, f := range fields {
+		if f.Protocol != protocol {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// given writes a turn that is not the assistant's: each tool result is an item,
+// what stands between them a message.
+func (e *inputEncoder) given(index int, m *genwayv1.Message) error {
+	path := member.Index("messages", index)
+	start, wrote := 0, false
+	flush := func(end int) error {
+		if start == end && (wrote || end > 0 || m.Role == genwayv1.Role_ROLE_TOOL) {
+			return nil
+		}
+		wrote = true
+		return e.givenMessage(path, m, start, end)
+	}
+	for i, part := range m.Parts {
+		alone := part.GetToolResult() != nil || part.GetOpaque() != nil && m.Role == genwayv1.Role_ROLE_TOOL
+		if !alone {
+			continue
+		}
+		if err := flush(i); err != nil {
+			return err
+		}
+		start, wrote = i+1, true
+		if err := e.alone(index, i, part); err != nil {
+			return err
+		}
+	}
+	return flush(len(m.Parts))
+}
+
+func (e *inputEncoder) givenMessage(path string, m *genwayv1.Message, start, end int) error {
+	extra, err := member.Extra(protocol, m.NativeFields, path, e.losses)
+	if err != nil {
+		return err
+	}
+	e.w.begin('{')
+	e.w.str("type", typeMessage)
+	if start < end && !isSynthetic(m.Parts[start].Id) {
+		e.w.strOpt("id", m.Parts[start].Id)
+	}
+	e.w.str("role", roleWords[m.Role])
+	if text, ok := plainText(m.Parts[start:end]); ok {
+		e.w.str("content", text)
+	} else {
+		e.w.key("content")
+		e.w.begin('[')
+		for i := start; i < end; i++ {
+			if err := e.content(m.Parts[i], member.Index(member.Join(path, "parts"), i)); err != nil {
+				return err
+			}
+		}
+		e.w.end(']')
+	}
+	e.w.members(extra)
+	e.w.end('}')
+	return nil
+}
+
+// alone writes a part that is an item by itself.
+func (e *inputEncoder) alone(index, i int, part *genwayv1.Part) error {
+	path := member.Index(member.Index("messages", index)+".parts", i)
+	extra, err := member.Extra(protocol, part.NativeFields, path, e.losses)
+	if err != nil {
+		return err
+	}
+	id := part.Id
+	if isSynthetic(id) {
+		id = ""
+	}
+	switch k := part.Kind.(type) {
+	case *genwayv1.Part_ToolResult:
+		return e.result(k.ToolResult, part, path, id, extra)
+	case *genwayv1.Part_ToolCall:
+		callID := e.calls.call(index, i, k.ToolCall)
+		e.w.begin('{')
+		encodeCall(e.w, k.ToolCall, id, callID, "")
+	case *genwayv1.Part_Image:
+		data, ok := k.Image.GetSource().(*genwayv1.Media_Data)
+		if !ok {
+			return fault.Unsupported(path+".image", "%s.image: the upstream this model is routed to takes drawn images by their bytes only", path)
+		}
+		e.w.begin('{')
+		encodeImageCall(e.w, k.Image, data.Data, id, statusCompleted)
+	case *genwayv1.Part_Opaque:
+		if k.Opaque.Protocol != protocol {
+			return unknownPart(path, k.Opaque.Type)
+		}
+		e.w.value(k.Opaque.Json)
+		return nil
+	default:
+		return unsupportedPart(path, part)
+	}
+	e.w.members(extra)
+	e.w.end('}')
+	return nil
+}
+
+func unknownPart(path, kind string) error {
+	return fault.Unsupported(path+".opaque", "%s: the upstream this model is routed to does not know content of type %q", path, kind)
+}
+
+func unsupportedPart(path string, part *genwayv1.Part) error {
+	name := kindName(part)
+	path = member.Join(path, name)
+	return fault.Unsupported(path, "%s: the upstream this model is routed to does not take %s here", path, name)
+}
+
+// kindName is the canonical name of a part's kind.
+func kindName(part *genwayv1.Part) string {
+	m := part.ProtoReflect()
+	if f := m.WhichOneof(m.Descriptor().Oneofs().ByName("kind")); f != nil {
+		return string(f.Name())
+	}
+	return "kind"
+}

@@ -1,0 +1,231 @@
+package responses
+
+import (
+	"sort"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// EncodeRequest writes the body of POST /v1/responses for an upstream.
+func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, error) {
+	if err := refuse(req.GenerateTextRequest); err != nil {
+		return nil, err
+	}
+	lose(req.GenerateTextRequest, losses)
+	var w writer
+	w.begin('{')
+	w.str("model", req.Model)
+	if err := encodeConversation(&w, req.GenerateTextRequest, losses); err != nil {
+		return nil, err
+	}
+	w.intOpt("max_output_tokens", req.MaxOutputTokens)
+	if s := req.Sampling; s != nil {
+		w.floatOpt("temperature", s.Temperature)
+		w.floatOpt("top_p", s.TopP)
+		if s.TopLogprobs != nil {
+			w.int("top_logprobs", int64(s.GetTopLogprobs()))
+		}
+	}
+	natives, err := encodeSettings(&w, req.GenerateTextRequest, losses)
+	if err != nil {
+		return nil, err
+	}
+	w.strOpt("service_tier", req.ServiceTier)
+	w.strOpt("user", req.User)
+	w.strOpt("safety_identifier", req.SafetyIdentifier)
+	w.strOpt("prompt_cache_key", req.PromptCacheKey)
+	w.boolOpt("store", req.Store)
+	encodeMetadata(&w, req.Metadata)
+	if natives, err = encodeInclude(&w, natives, req.Sampling.GetLogprobs()); err != nil {
+		return nil, err
+	}
+	if req.Stream {
+		w.bool("stream", true)
+	}
+	extra, err := member.Extra(protocol, natives, "", losses)
+	if err != nil {
+		return nil, err
+	}
+	w.members(extra)
+	w.end('}')
+	return patched(w.buf, req.ExtraJson)
+}
+
+// encodeSettings writes tools, their choice, text and reasoning, and gives the
+// native fields that are left for the top level.
+func encodeSettings(w *writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) ([]*genwayv1.NativeField, error) {
+	if err := encodeTools(w, req.Tools, losses); err != nil {
+		return nil, err
+	}
+	if err := encodeToolChoice(w, req, losses); err != nil {
+		return nil, err
+	}
+	natives, ofText := split(req.NativeFields, "text.")
+	if err := encodeText(w, req, ofText, losses); err != nil {
+		return nil, err
+	}
+	return natives, encodeReasoning(w, req.Thinking, losses)
+}
+
+// refuse names what bears on the answer and has no place in this protocol.
+func refuse(req *genwayv1.GenerateTextRequest) error {
+	const cannot = "%s: the upstream this model is routed to cannot do this"
+	param := ""
+	switch {
+	case len(req.StopSequences) > 0:
+		param = "stop_sequences"
+	case req.Sampling.GetCandidateCount() > 1:
+		param = "sampling.candidate_count"
+	}
+	for _, m := range req.Modalities {
+		if m != "text" {
+			param = "modalities"
+		}
+	}
+	if param != "" {
+		return fault.Unsupported(param, cannot, param)
+	}
+	return nil
+}
+
+// lose names what only tunes the answer and has no place in this protocol.
+func lose(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
+	s := req.Sampling
+	for _, knob := range []struct {
+		member string
+		set    bool
+	}{
+		{"sampling.top_k", s != nil && s.TopK != nil},
+		{"sampling.seed", s != nil && s.Seed != nil},
+		{"sampling.frequency_penalty", s != nil && s.FrequencyPenalty != nil},
+		{"sampling.presence_penalty", s != nil && s.PresencePenalty != nil},
+		{"audio_output", req.AudioOutput != nil},
+		{"cache_control", req.CacheControl != nil},
+	} {
+		if knob.set {
+			losses.Add(knob.member, noPlace)
+		}
+	}
+}
+
+const noPlace = "the target protocol has no place for it"
+
+// encodeConversation writes the input; the system text that leads the
+// conversation is the instructions.
+func encodeConversation(w *writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
+	e := inputEncoder{w: w, losses: losses}
+	first := 0
+	if len(req.Messages) > 0 {
+		if text, ok := instructions(req.Messages[0]); ok {
+			w.str("instructions", text)
+			first = 1
+		}
+	}
+	rest := req.Messages[first:]
+	if len(rest) == 0 && bringsConversation(req) {
+		return nil
+	}
+	w.key("input")
+	if len(rest) == 1 && rest[0].Role == genwayv1.Role_ROLE_USER && rest[0].Name == "" && len(rest[0].NativeFields) == 0 {
+		if text, ok := plainText(rest[0].Parts); ok && rest[0].Parts[0].Id == "" {
+			w.text(text)
+			return nil
+		}
+	}
+	w.begin('[')
+	for i, m := range rest {
+		if err := e.message(first+i, m); err != nil {
+			return err
+		}
+	}
+	w.end(']')
+	return nil
+}
+
+func bringsConversation(req *genwayv1.GenerateTextRequest) bool {
+	for _, name := range conversational {
+		if member.Native(protocol, req.NativeFields, name) != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// instructions gives the text of a system message that is nothing but text.
+func instructions(m *genwayv1.Message) (string, bool) {
+	if m.Role != genwayv1.Role_ROLE_SYSTEM || m.Name != "" || len(m.NativeFields) > 0 {
+		return "", false
+	}
+	text, ok := plainText(m.Parts)
+	return text, ok && text != "" && m.Parts[0].Id == ""
+}
+
+// plainText gives the text of content that is one text without any more to it.
+func plainText(parts []*genwayv1.Part) (string, bool) {
+	if len(parts) != 1 {
+		return "", false
+	}
+	p := parts[0]
+	t := p.GetText()
+	if t == nil || len(t.Citations) > 0 || len(t.Logprobs) > 0 || p.CacheControl != nil || p.ThoughtSignature != nil || len(p.NativeFields) > 0 {
+		return "", false
+	}
+	return t.Text, true
+}
+
+func encodeMetadata(w *writer, metadata map[string]string) {
+	if len(metadata) == 0 {
+		return
+	}
+	names := make([]string, 0, len(metadata))
+	for name := range metadata {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	w.key("metadata")
+	w.begin('{')
+	for _, name := range names {
+		w.text(name)
+		w.buf = append(w.buf, ':')
+		w.text(metadata[name])
+	}
+	w.end('}')
+}
+
+// encodeInclude joins what the caller included with the log probabilities.
+func encodeInclude(w *writer, natives []*genwayv1.NativeField, logprobs bool) ([]*genwayv1.NativeField, error) {
+	rest, include := without(natives, "include")
+	if include == nil && !logprobs {
+		return rest, nil
+	}
+	w.key("include")
+	if include == nil {
+		w.begin('[')
+	} else {
+		if k := jsontext.Value(include.Json).Kind(); k != '[' {
+			return nil, fault.Invalid("include", "include: expected an array")
+		}
+		w.buf = append(w.buf, include.Json[:len(include.Json)-1]...)
+	}
+	if logprobs {
+		w.text(includeLogprobs)
+	}
+	w.end(']')
+	return rest, nil
+}
+
+// patched merges the caller's own members into the top level.
+func patched(body []byte, extra string) ([]byte, error) {
+	if extra == "" {
+		return body, nil
+	}
+	members, err := topLevel(extra)
+	if err != nil {
+		return nil, fault.Invalid("extra_json", "extra_json: expected a JSON object")
+	}
+	return member.Patch(body, members...)
+}

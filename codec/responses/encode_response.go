@@ -1,0 +1,114 @@
+package responses
+
+import (
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// EncodeResponse writes the body of a unary answer.
+func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer) ([]byte, error) {
+	out := output{response: responseID(resp.Id), losses: to.Losses}
+	end := ending{status: statusCompleted}
+	for i, c := range resp.Candidates {
+		if i > 0 {
+			to.Losses.Add(member.Index("candidates", i), "the target protocol has one answer")
+			continue
+		}
+		for at, part := range c.Parts {
+			if err := out.add(part, at); err != nil {
+				return nil, err
+			}
+		}
+		end = encodeStop(c.StopReason, c.NativeStopReason, refused(c.Parts))
+		loseEnd(c.StopSequence != nil, c.StopMessage, c.NativeFields, to.Losses)
+	}
+	if err := out.flush(itemStatus(end)); err != nil {
+		return nil, err
+	}
+	if resp.PromptFeedback != nil {
+		end = ending{statusIncomplete, reasonContentFilter}
+	}
+	var w writer
+	h := head{
+		id: responseID(resp.Id), model: resp.Model, created: resp.CreateTime.GetSeconds(),
+		tier: resp.ServiceTier, echo: echo(to.Request), natives: resp.NativeFields,
+	}
+	h.encode(&w, end, out.w.buf, resp.Usage, to.Losses)
+	if resp.SystemFingerprint != "" {
+		to.Losses.Add("system_fingerprint", noPlace)
+	}
+	return w.buf, nil
+}
+
+// loseEnd names what of a candidate's end has no place here.
+func loseEnd(sequence bool, message string, natives []*genwayv1.NativeField, losses *codec.Losses) {
+	if sequence {
+		losses.Add("candidates[0].stop_sequence", noPlace)
+	}
+	if message != "" {
+		losses.Add("candidates[0].stop_message", noPlace)
+	}
+	for _, f := range natives {
+		losses.Add("candidates[0]."+f.Name, noPlace)
+	}
+}
+
+// itemStatus is the status of the last item of an answer with this ending.
+func itemStatus(end ending) string {
+	if end.status == statusCompleted {
+		return statusCompleted
+	}
+	return statusIncomplete
+}
+
+func responseID(id string) string {
+	if id == "" {
+		return syntheticID(prefixResponse, "", 0)
+	}
+	return id
+}
+
+// output gathers the items of a unary answer.
+type output struct {
+	w        writer
+	response string
+	losses   *codec.Losses
+	open     *outputItem
+	count    int
+}
+
+func (o *output) add(part *genwayv1.Part, at int) error {
+	p := answerable(part, at, o.losses)
+	if p == nil {
+		return nil
+	}
+	if t := p.GetText(); t != nil && t.Text == "" && p.ThoughtSignature != nil {
+		return o.start(carrier(p), at)
+	}
+	if o.open != nil && joins(o.open.parts[len(o.open.parts)-1], p) {
+		o.open.parts, o.open.at = append(o.open.parts, p), append(o.open.at, at)
+	} else if err := o.start(p, at); err != nil {
+		return err
+	}
+	if p.ThoughtSignature != nil {
+		return o.start(carrier(p), at)
+	}
+	return nil
+}
+
+func (o *output) start(p *genwayv1.Part, at int) error {
+	err := o.flush(statusCompleted)
+	o.open = &outputItem{parts: []*genwayv1.Part{p}, at: []int{at}, index: o.count, response: o.response, losses: o.losses}
+	o.count++
+	return err
+}
+
+func (o *output) flush(status string) error {
+	if o.open == nil {
+		return nil
+	}
+	err := o.open.encode(&o.w, status)
+	o.open = nil
+	return err
+}

@@ -1,0 +1,161 @@
+package responses
+
+import (
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// said reports whether a part is content of an assistant's message item.
+func said(p *genwayv1.Part) bool {
+	return p.GetText() != nil || p.GetRefusal() != nil || p.GetOpaque() != nil && p.Id != ""
+}
+
+// joins reports whether next is in the same message item as the part before it.
+func joins(prev, next *genwayv1.Part) bool {
+	if !said(prev) || !said(next) || prev.Id != next.Id || prev.ThoughtSignature != nil {
+		return false
+	}
+	_, own := split(next.NativeFields, ofMessage)
+	return own == nil
+}
+
+// assistant writes the assistant's turn as items again. Thinking goes back only
+// to who can read it: sealed by an upstream of this protocol, or kept by it under
+// the item's id (case R7).
+func (e *inputEncoder) assistant(index int, parts []*genwayv1.Part) error {
+	base := member.Index("messages", index) + ".parts"
+	for i := 0; i < len(parts); {
+		part, path := parts[i], member.Index(base, i)
+		if part.ThoughtSignature != nil {
+			e.losses.Add(path+".thought_signature", "made by another upstream")
+			if t := part.GetText(); t != nil && t.Text == "" {
+				i++
+				continue
+			}
+		}
+		switch {
+		case said(part):
+			next := i + 1
+			for next < len(parts) && joins(parts[next-1], parts[next]) {
+				next++
+			}
+			if err := e.saidMessage(base, parts, i, next); err != nil {
+				return err
+			}
+			i = next
+			continue
+		case part.GetThinking() != nil:
+			if err := e.thinking(part, path); err != nil {
+				return err
+			}
+		default:
+			if err := e.alone(index, i, part); err != nil {
+				return err
+			}
+		}
+		i++
+	}
+	return nil
+}
+
+func (e *inputEncoder) saidMessage(base string, parts []*genwayv1.Part, start, end int) error {
+	first := parts[start]
+	inner, outer := split(first.NativeFields, ofMessage)
+	outer, status := without(outer, "status")
+	extra, err := member.Extra(protocol, outer, member.Index(base, start), e.losses)
+	if err != nil {
+		return err
+	}
+	id := first.Id
+	if isSynthetic(id) {
+		id = ""
+	}
+	w := e.w
+	w.begin('{')
+	w.strOpt("id", id)
+	w.str("type", typeMessage)
+	w.str("role", "assistant")
+	switch {
+	case status != nil:
+		w.rawBytes("status", status.Json)
+	case id != "":
+		w.str("status", statusCompleted)
+	}
+	bare := &genwayv1.Part{Kind: first.Kind, CacheControl: first.CacheControl, NativeFields: inner}
+	if text, ok := plainText([]*genwayv1.Part{bare}); ok && end == start+1 && id == "" {
+		w.str("content", text)
+	} else {
+		w.key("content")
+		w.begin('[')
+		for i := start; i < end; i++ {
+			if err := e.saidContent(parts[i], member.Index(base, i)); err != nil {
+				return err
+			}
+		}
+		w.end(']')
+	}
+	w.members(extra)
+	w.end('}')
+	return nil
+}
+
+func (e *inputEncoder) saidContent(part *genwayv1.Part, path string) error {
+	if o := part.GetOpaque(); o != nil && o.Protocol != protocol {
+		return unknownPart(path, o.Type)
+	}
+	if _, err := member.Extra(protocol, foreign(part.NativeFields), path, e.losses); err != nil {
+		return err
+	}
+	encodeSaid(e.w, part, path, e.losses, false)
+	return nil
+}
+
+// encodeSaid writes a part of the assistant's message. In answers the log
+// probabilities of a text are never absent.
+func encodeSaid(w *writer, part *genwayv1.Part, path string, losses *codec.Losses, answer bool) {
+	natives, _ := split(part.NativeFields, ofMessage)
+	switch k := part.Kind.(type) {
+	case *genwayv1.Part_Opaque:
+		w.value(k.Opaque.Json)
+		return
+	case *genwayv1.Part_Refusal:
+		w.begin('{')
+		w.str("type", typeRefusal)
+		w.str("refusal", k.Refusal.Text)
+		if len(k.Refusal.Logprobs) > 0 {
+			losses.Add(path+".refusal.logprobs", noPlace)
+		}
+	case *genwayv1.Part_Text:
+		w.begin('{')
+		w.str("type", typeOutputText)
+		encodeAnnotations(w, k.Text, path, losses)
+		if answer || len(k.Text.Logprobs) > 0 {
+			encodeLogprobs(w, "logprobs", k.Text.Logprobs)
+		}
+		w.str("text", k.Text.Text)
+	}
+	encodeBreakpoint(w, part.CacheControl, path, losses)
+	w.members(extras(natives, path, losses))
+	w.end('}')
+}
+
+func (e *inputEncoder) thinking(part *genwayv1.Part, path string) error {
+	t := part.GetThinking()
+	own := t.EncryptedContent.GetOrigin() == protocol
+	sealed := t.EncryptedContent != nil || t.Signature != nil
+	id := part.Id
+	if isSynthetic(id) {
+		id = ""
+	}
+	if !own && (sealed || id == "") {
+		e.losses.Add(path+".thinking", "only reasoning this upstream has sealed or kept can be given back to it")
+		return nil
+	}
+	if _, err := member.Extra(protocol, foreign(part.NativeFields), path, e.losses); err != nil {
+		return err
+	}
+	kept := &genwayv1.Thinking{Text: t.Text, Summary: t.Summary, EncryptedContent: t.EncryptedContent}
+	encodeReasoningItem(e.w, kept, id, part.NativeFields, path, e.losses)
+	return nil
+}

@@ -1,0 +1,124 @@
+package responses
+
+import (
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// formatKinds are the types of text.format (SDK: ResponseFormatTextConfigUnion).
+var formatKinds = map[string]genwayv1.ResponseFormat_Kind{
+	"text":        genwayv1.ResponseFormat_KIND_TEXT,
+	"json_object": genwayv1.ResponseFormat_KIND_JSON_OBJECT,
+	"json_schema": genwayv1.ResponseFormat_KIND_JSON_SCHEMA,
+}
+
+const formatPath = "text.format"
+
+// decodeFormat reads text.format, and its unknown members for the request.
+func decodeFormat(raw jsontext.Value) (*genwayv1.ResponseFormat, []*genwayv1.NativeField, error) {
+	if k := raw.Kind(); k == 0 || k == 'n' {
+		return nil, nil, nil
+	}
+	kind, err := typeOf(raw, formatPath)
+	if err != nil {
+		return nil, nil, err
+	}
+	if kind == "" {
+		return nil, nil, fault.Missing(formatPath + ".type")
+	}
+	if _, ok := formatKinds[kind]; !ok {
+		return &genwayv1.ResponseFormat{Native: &genwayv1.NativeField{
+			Protocol: protocol, Name: formatPath, Json: raw, Binding: true}}, nil, nil
+	}
+	var w wireFormat
+	if err := decodeAt(raw, formatPath, &w); err != nil {
+		return nil, nil, err
+	}
+	f := &genwayv1.ResponseFormat{Kind: formatKinds[kind], Name: w.Name, Description: w.Description, Strict: w.Strict}
+	if f.SchemaJson, err = object(w.Schema, formatPath+".schema"); err != nil {
+		return nil, nil, err
+	}
+	if f.Kind == genwayv1.ResponseFormat_KIND_JSON_SCHEMA {
+		switch {
+		case f.Name == "":
+			return nil, nil, fault.Missing(formatPath + ".name")
+		case f.SchemaJson == "":
+			return nil, nil, fault.Missing(formatPath + ".schema")
+		}
+	}
+	return f, prefixed(formatPath+".", w.Extra), nil
+}
+
+// encodeText writes the text member of a request: format and verbosity.
+func encodeText(w *writer, req *genwayv1.GenerateTextRequest, natives []*genwayv1.NativeField, losses *codec.Losses) error {
+	ofText, ofFormat := split(natives, formatPath+".")
+	extra, err := member.Extra(protocol, ofText, "text", losses)
+	if err != nil {
+		return err
+	}
+	if req.GetResponseFormat() == nil && req.GetVerbosity() == "" && extra == nil {
+		return nil
+	}
+	w.key("text")
+	w.begin('{')
+	if req.ResponseFormat != nil {
+		if err := encodeFormat(w, req.ResponseFormat, ofFormat); err != nil {
+			return err
+		}
+	}
+	w.strOpt("verbosity", req.Verbosity)
+	w.members(extra)
+	w.end('}')
+	return nil
+}
+
+func encodeFormat(w *writer, f *genwayv1.ResponseFormat, natives []*genwayv1.NativeField) error {
+	if f.Native != nil {
+		if f.Native.Protocol != protocol {
+			return fault.Unsupported("response_format", "response_format: the upstream this model is routed to has no such format")
+		}
+		w.rawBytes("format", f.Native.Json)
+		return nil
+	}
+	extra, err := member.Extra(protocol, natives, "response_format", nil)
+	if err != nil {
+		return err
+	}
+	w.key("format")
+	w.begin('{')
+	switch {
+	case f.Kind == genwayv1.ResponseFormat_KIND_TEXT:
+		w.str("type", "text")
+	case f.Kind == genwayv1.ResponseFormat_KIND_JSON_OBJECT, f.Kind == genwayv1.ResponseFormat_KIND_JSON_SCHEMA && f.SchemaJson == "":
+		w.str("type", "json_object")
+	case f.Kind == genwayv1.ResponseFormat_KIND_JSON_SCHEMA:
+		if err := encodeSchemaFormat(w, f); err != nil {
+			return err
+		}
+	default:
+		return fault.Unsupported("response_format", "response_format: the upstream this model is routed to has no such format")
+	}
+	w.members(extra)
+	w.end('}')
+	return nil
+}
+
+// encodeSchemaFormat names the schema, as the vendor demands, where the caller's
+// protocol has no names.
+func encodeSchemaFormat(w *writer, f *genwayv1.ResponseFormat) error {
+	name := f.Name
+	if name == "" {
+		name = "response"
+	}
+	w.str("type", "json_schema")
+	w.str("name", name)
+	w.strOpt("description", f.Description)
+	if err := encodeSchema(w, "schema", f.SchemaJson, "response_format.schema_json"); err != nil {
+		return err
+	}
+	w.boolOpt("strict", f.Strict)
+	return nil
+}

@@ -1,0 +1,36 @@
+package responses
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+)
+
+// The vendor's prefixes of identifiers.
+const (
+	prefixResponse  = "resp_"
+	prefixMessage   = "msg_"
+	prefixReasoning = "rs_"
+	prefixFunction  = "fc_"
+	prefixCustom    = "ctc_"
+	prefixImage     = "ig_"
+	prefixOutput    = "fco_"
+)
+
+// syntheticMark follows the prefix of an identifier of ours.
+const syntheticMark = "gw"
+
+// syntheticID names an item that has no identifier: the same for the same answer
+// and place, streamed or not.
+func syntheticID(prefix, responseID string, index int) string {
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%s/%d", responseID, index)
+	return fmt.Sprintf("%s%s%016x", prefix, syntheticMark, h.Sum64())
+}
+
+// isSynthetic reports whether an identifier is one of ours, which no upstream
+// has ever seen.
+func isSynthetic(id string) bool {
+	_, rest, ok := strings.Cut(id, "_"+syntheticMark)
+	return ok && len(rest) == 16 && strings.Trim(rest, "0123456789abcdef") == ""
+}

@@ -1,0 +1,174 @@
+package responses
+
+import (
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// outputItem is one item of an answer's output: the parts of a message, or one
+// part of another kind.
+type outputItem struct {
+	parts []*genwayv1.Part
+	// at are the parts' places in the candidate.
+	at []int
+	// index is the place in the output.
+	index    int
+	response string
+	losses   *codec.Losses
+}
+
+func partPath(at int) string { return member.Index("candidates[0].parts", at) }
+
+// id is the item's own, else one that follows from its place.
+func (it *outputItem) id() string {
+	p := it.parts[0]
+	if p.Id != "" {
+		return p.Id
+	}
+	prefix := prefixMessage
+	switch k := p.Kind.(type) {
+	case *genwayv1.Part_Thinking:
+		prefix = prefixReasoning
+	case *genwayv1.Part_ToolCall:
+		if prefix = prefixFunction; k.ToolCall.Input != nil {
+			prefix = prefixCustom
+		}
+	case *genwayv1.Part_Image:
+		prefix = prefixImage
+	case *genwayv1.Part_ToolResult:
+		prefix = prefixOutput
+	}
+	return syntheticID(prefix, it.response, it.index)
+}
+
+// callID is the identifier of the item's call, which clients demand.
+func (it *outputItem) callID() string {
+	if id := it.parts[0].GetToolCall().GetId(); id != "" {
+		return id
+	}
+	return codec.SyntheticToolID(it.response, 0, int32(it.at[0]))
+}
+
+// encode writes the item whole.
+func (it *outputItem) encode(w *writer, status string) error {
+	part, path := it.parts[0], partPath(it.at[0])
+	switch k := part.Kind.(type) {
+	case *genwayv1.Part_Thinking:
+		encodeReasoningItem(w, k.Thinking, it.id(), part.NativeFields, path, it.losses)
+		return nil
+	case *genwayv1.Part_ToolCall:
+		w.begin('{')
+		encodeCall(w, k.ToolCall, it.id(), it.callID(), status)
+	case *genwayv1.Part_Image:
+		w.begin('{')
+		encodeImageCall(w, k.Image, k.Image.GetData(), it.id(), statusCompleted)
+	case *genwayv1.Part_ToolResult:
+		e := inputEncoder{w: w, losses: it.losses}
+		return e.result(k.ToolResult, part, path, it.id(), extras(part.NativeFields, path, it.losses))
+	case *genwayv1.Part_Opaque:
+		if !said(part) {
+			w.value(k.Opaque.Json)
+			return nil
+		}
+		it.message(w, status)
+		return nil
+	default:
+		it.message(w, status)
+		return nil
+	}
+	w.members(extras(part.NativeFields, path, it.losses))
+	w.end('}')
+	return nil
+}
+
+func (it *outputItem) message(w *writer, status string) {
+	_, outer := split(it.parts[0].NativeFields, ofMessage)
+	w.begin('{')
+	w.str("id", it.id())
+	w.str("type", typeMessage)
+	w.str("status", status)
+	w.key("content")
+	w.begin('[')
+	if status != statusInProgress {
+		for i, p := range it.parts {
+			encodeSaid(w, p, partPath(it.at[i]), it.losses, true)
+		}
+	}
+	w.end(']')
+	w.str("role", "assistant")
+	w.members(extras(outer, "", it.losses))
+	w.end('}')
+}
+
+// open writes the item as it is when its stream begins.
+func (it *outputItem) open(w *writer) error {
+	part := it.parts[0]
+	empty := &genwayv1.Part{Id: part.Id, NativeFields: part.NativeFields}
+	switch k := part.Kind.(type) {
+	case *genwayv1.Part_Thinking:
+		empty.Kind = &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{EncryptedContent: k.Thinking.EncryptedContent}}
+	case *genwayv1.Part_ToolCall:
+		w.begin('{')
+		w.str("id", it.id())
+		if k.ToolCall.Input != nil {
+			w.str("type", typeCustomCall)
+			w.str("status", statusInProgress)
+			w.str("input", "")
+		} else {
+			w.str("type", typeFunctionCall)
+			w.str("status", statusInProgress)
+			w.str("arguments", "")
+		}
+		w.str("call_id", it.callID())
+		w.str("name", k.ToolCall.Name)
+		w.members(extras(part.NativeFields, partPath(it.at[0]), nil))
+		w.end('}')
+		return nil
+	default:
+		empty.Kind = part.Kind
+	}
+	opened := &outputItem{parts: []*genwayv1.Part{empty}, at: it.at[:1], index: it.index, response: it.response}
+	return opened.encode(w, statusInProgress)
+}
+
+// carrier is the item that brings the thought signature of a part back.
+func carrier(p *genwayv1.Part) *genwayv1.Part {
+	word := sealedThought
+	if t := p.GetText(); t != nil && t.Text == "" {
+		word = sealedAlone
+	}
+	return &genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{
+		EncryptedContent: &genwayv1.Seal{Value: []byte(word + codec.SealText(p.ThoughtSignature, protocol, false))},
+	}}}
+}
+
+// answerable gives a part as this protocol's answers can hold it; nil when they
+// cannot, or when there is nothing to hold.
+func answerable(p *genwayv1.Part, at int, losses *codec.Losses) *genwayv1.Part {
+	if blank(p) {
+		return nil
+	}
+	path := partPath(at)
+	switch k := p.Kind.(type) {
+	case *genwayv1.Part_Audio:
+		losses.Add(path+".audio", noPlace)
+		if k.Audio.GetTranscript() == "" {
+			return nil
+		}
+		return textPart(p.Id, k.Audio.Transcript)
+	case *genwayv1.Part_Image:
+		if k.Image.GetData() != nil {
+			return p
+		}
+	case *genwayv1.Part_Opaque:
+		if k.Opaque.Protocol == protocol {
+			return p
+		}
+	case *genwayv1.Part_File, *genwayv1.Part_Video:
+	default:
+		return p
+	}
+	losses.Add(member.Join(path, kindName(p)), noPlace)
+	return nil
+}

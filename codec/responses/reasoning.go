@@ -1,0 +1,153 @@
+package responses
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// decodeReasoning reads a reasoning item. Its texts are one canonical text; when
+// there are several, a native field keeps their bounds.
+func decodeReasoning(raw jsontext.Value, path string) (item, error) {
+	var w wireReasoningItem
+	if err := decodeAt(raw, path, &w); err != nil {
+		return item{}, err
+	}
+	sealed := parseSealed(w.EncryptedContent)
+	if sealed.thought != nil {
+		if sealed.alone {
+			part := textPart("", "")
+			part.ThoughtSignature = sealed.thought
+			return item{role: genwayv1.Role_ROLE_ASSISTANT, parts: []*genwayv1.Part{part}}, nil
+		}
+		return item{role: genwayv1.Role_ROLE_ASSISTANT, thought: sealed.thought}, nil
+	}
+	thinking := &genwayv1.Thinking{Signature: sealed.signature, EncryptedContent: sealed.encrypted}
+	for _, s := range w.Summary {
+		thinking.Summary = append(thinking.Summary, s.Text)
+	}
+	for i, content := range w.Content {
+		var line wireLine
+		if err := decodeAt(content, member.Index(member.Join(path, "content"), i), &line); err != nil {
+			return item{}, err
+		}
+		thinking.Text += line.Text
+	}
+	it := assistantItem(w.ID, w.Status, w.Extra, &genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: thinking}})
+	if len(w.Content) > 1 {
+		it.parts[0].NativeFields = append(it.parts[0].NativeFields, nativeContent(w.Content))
+	}
+	return it, nil
+}
+
+func nativeContent(content []jsontext.Value) *genwayv1.NativeField {
+	return native("content", append(append([]byte{'['}, bytes.Join(asBytes(content), []byte{','})...), ']'))
+}
+
+func asBytes(values []jsontext.Value) [][]byte {
+	out := make([][]byte, len(values))
+	for i, v := range values {
+		out[i] = v
+	}
+	return out
+}
+
+// encrypted_content is the one place of this protocol for a value that must come
+// back. Values of other protocols that have a place of their own there are told
+// apart by a word ahead of their seal; this protocol's own has none.
+const (
+	// sealedSignature: the signature of the thinking in the same item; what
+	// follows a blank is its encrypted content.
+	sealedSignature = "signature."
+	// sealedThought: the thought signature of the item before. An item of its own
+	// carries it, since clients give back of a call what they know and no more.
+	sealedThought = "thought."
+	// sealedAlone: the thought signature of a part that has no text (case R2).
+	sealedAlone = "thought-alone."
+)
+
+type sealed struct {
+	signature, encrypted, thought *genwayv1.Seal
+	alone                         bool
+}
+
+func parseSealed(text string) sealed {
+	if rest, ok := strings.CutPrefix(text, sealedSignature); ok {
+		first, second, _ := strings.Cut(rest, " ")
+		if s := foreignSeal(first); s != nil {
+			return sealed{signature: s, encrypted: codec.ParseSeal(second, protocol)}
+		}
+	}
+	for _, word := range []string{sealedThought, sealedAlone} {
+		if rest, ok := strings.CutPrefix(text, word); ok {
+			if s := foreignSeal(rest); s != nil {
+				return sealed{thought: s, alone: word == sealedAlone}
+			}
+		}
+	}
+	return sealed{encrypted: codec.ParseSeal(text, protocol)}
+}
+
+func foreignSeal(text string) *genwayv1.Seal {
+	if s := codec.ParseSeal(text, protocol); s.GetOrigin() != protocol {
+		return s
+	}
+	return nil
+}
+
+// sealedText spells the seals of a thinking part; the inverse of parseSealed.
+func sealedText(t *genwayv1.Thinking) string {
+	encrypted := codec.SealText(t.EncryptedContent, protocol, false)
+	if t.Signature == nil {
+		return encrypted
+	}
+	text := sealedSignature + codec.SealText(t.Signature, protocol, false)
+	if encrypted != "" {
+		text += " " + encrypted
+	}
+	return text
+}
+
+// canonical gives nil for a configuration that says nothing.
+func (r *wireReasoning) canonical() *genwayv1.ThinkingConfig {
+	c := &genwayv1.ThinkingConfig{Effort: r.Effort, Summary: r.Summary, NativeFields: member.Natives(protocol, r.Extra, nil)}
+	if c.Effort == "" && c.Summary == "" && len(c.NativeFields) == 0 {
+		return nil
+	}
+	return c
+}
+
+// encodeReasoning writes the request's reasoning. A budget becomes the effort
+// that stands for it; thoughts that shall be shown are shown as a summary, which
+// is all the vendor shows.
+func encodeReasoning(w *writer, t *genwayv1.ThinkingConfig, losses *codec.Losses) error {
+	if t == nil {
+		return nil
+	}
+	effort, _ := codec.Effort(t)
+	if t.BudgetTokens != nil {
+		losses.Add("thinking.budget_tokens", "the target protocol has efforts instead of budgets")
+	}
+	summary := t.Summary
+	if summary == "" && t.GetIncludeThoughts() {
+		summary = "auto"
+	}
+	extra, err := member.Extra(protocol, t.NativeFields, "thinking", losses)
+	if err != nil {
+		return err
+	}
+	if effort == "" && summary == "" && extra == nil {
+		return nil
+	}
+	w.key("reasoning")
+	w.begin('{')
+	w.strOpt("effort", effort)
+	w.strOpt("summary", summary)
+	w.members(extra)
+	w.end('}')
+	return nil
+}

@@ -1,0 +1,182 @@
+package responses
+
+import (
+	"bytes"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// NewStreamDecoder reads the events of one upstream stream.
+func (Codec) NewStreamDecoder() codec.StreamDecoder { return &streamDecoder{} }
+
+// streamDecoder gives the canonical events of a stream. The vendor's items come
+// one after the other; events of an item that begins before the last has ended
+// wait for their turn, as canonical parts do not overlap.
+type streamDecoder struct {
+	started, done, called bool
+	// item is the one that is open, waiting what came for later ones.
+	item     *streamedItem
+	waiting  []*wireEvent
+	finished map[int]bool
+	// part is open; its item may be over, but a thought signature may yet follow.
+	part *streamedPart
+	// parts is how many were begun.
+	parts  int32
+	events []*genwayv1.StreamGenerateTextResponse
+}
+
+// Decode gives the events of one frame.
+func (d *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextResponse, error) {
+	data := bytes.TrimSpace(f.Data)
+	if d.done || len(data) == 0 || string(data) == "[DONE]" {
+		return nil, nil
+	}
+	d.events = nil
+	ev := &wireEvent{}
+	if err := member.DecodeAnswer(data, ev); err != nil {
+		d.done = true
+		return nil, err
+	}
+	if ev.Type == "" {
+		ev.Type = f.Event
+	}
+	err := d.event(ev, data)
+	if err != nil {
+		d.done = true
+	}
+	return d.events, err
+}
+
+// Close gives a fault unless the stream had its terminal event.
+func (d *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) {
+	if d.done {
+		return nil, nil
+	}
+	d.done = true
+	return nil, fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its answer was complete")
+}
+
+func (d *streamDecoder) event(ev *wireEvent, data []byte) error {
+	switch ev.Type {
+	case eventCreated, eventQueued, eventInProgress:
+		var w wireResponse
+		if err := d.response(ev, &w); err != nil {
+			return err
+		}
+		d.start(&w)
+		return nil
+	case eventCompleted, eventIncomplete:
+		return d.complete(ev, data)
+	case eventFailed:
+		var w wireResponse
+		if err := d.response(ev, &w); err != nil {
+			return err
+		}
+		return failure(w.Error, data)
+	case eventError:
+		if ev.Error.Kind() == '{' {
+			return failure(ev.Error, data)
+		}
+		return failure(data, data)
+	case eventItemAdded, eventItemDone, eventPartDone, eventTextDelta, eventAnnotation, eventRefusalDelta,
+		eventSummaryDelta, eventThinkingDelta, eventArgsDelta, eventInputDelta:
+		return d.ofItem(ev)
+	}
+	return nil
+}
+
+func (d *streamDecoder) response(ev *wireEvent, w *wireResponse) error {
+	if ev.Response.Kind() != '{' {
+		return fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
+	}
+	return member.DecodeAnswer(ev.Response, w)
+}
+
+// start opens the stream. Native fields wait for the end, where they are final.
+func (d *streamDecoder) start(w *wireResponse) {
+	if d.started {
+		return
+	}
+	d.started = true
+	d.emit(&genwayv1.TextStarted{Id: w.ID, Model: w.Model, CreateTime: w.created(), ServiceTier: w.ServiceTier})
+}
+
+// ofItem handles an event of an item, or puts it off until the open one is over.
+func (d *streamDecoder) ofItem(ev *wireEvent) error {
+	d.start(&wireResponse{})
+	switch {
+	case d.finished[ev.OutputIndex]:
+		return nil
+	case d.item != nil && d.item.index != ev.OutputIndex:
+		d.waiting = append(d.waiting, ev)
+		return nil
+	}
+	if err := d.itemEvent(ev); err != nil {
+		return badAnswer(err)
+	}
+	if d.item != nil || len(d.waiting) == 0 {
+		return nil
+	}
+	waiting := d.waiting
+	d.waiting = nil
+	for _, ev := range waiting {
+		if err := d.ofItem(ev); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// complete ends the stream. What the upstream has not told by events of its own
+// is in the response that comes with the end.
+func (d *streamDecoder) complete(ev *wireEvent, data []byte) error {
+	var w wireResponse
+	if err := d.response(ev, &w); err != nil {
+		return err
+	}
+	if w.failed() {
+		return failure(w.Error, data)
+	}
+	d.start(&w)
+	for d.item != nil {
+		index := d.item.index
+		end := &wireEvent{Type: eventItemDone, OutputIndex: index}
+		if index >= 0 && index < len(w.Output) {
+			end.Item = w.Output[index]
+		}
+		if err := d.ofItem(end); err != nil {
+			return err
+		}
+	}
+	for i, raw := range w.Output {
+		if err := d.ofItem(&wireEvent{Type: eventItemDone, OutputIndex: i, Item: raw}); err != nil {
+			return err
+		}
+	}
+	d.closePart()
+	status := w.Status
+	if status == "" && ev.Type == eventIncomplete {
+		status = statusIncomplete
+	}
+	end := &genwayv1.CandidateEnd{}
+	end.StopReason, end.NativeStopReason = decodeStop(status, w.reason(), d.called)
+	d.emit(&genwayv1.TextCompleted{
+		Candidates: []*genwayv1.CandidateEnd{end}, Usage: w.Usage.canonical(),
+		ServiceTier: w.ServiceTier, NativeFields: w.natives(),
+	})
+	d.done = true
+	return nil
+}
+
+func unquote(raw jsontext.Value) string {
+	var s string
+	if raw.Kind() != '"' || json.Unmarshal(raw, &s, member.Options()) != nil {
+		return ""
+	}
+	return s
+}

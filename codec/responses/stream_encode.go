@@ -1,0 +1,241 @@
+package responses
+
+import (
+	"strconv"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json"
+	"google.golang.org/protobuf/proto"
+)
+
+// NewStreamEncoder writes the events of one stream to a caller.
+func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
+	return &streamEncoder{losses: to.Losses, head: head{echo: echo(to.Request)}}
+}
+
+// streamEncoder writes a stream in the vendor's order. An item ends when the next
+// begins or the stream ends: only then is it known whether more content follows
+// and whether the answer was cut.
+type streamEncoder struct {
+	losses *codec.Losses
+	head   head
+	usage  *genwayv1.Usage
+	w      writer
+	frames []codec.Frame
+	// from is where the frame that is being written begins.
+	from    int
+	seq     int64
+	started bool
+	// wired is set when upstream events were passed through, the last included.
+	wired, done bool
+	folder      codec.Folder
+	item        *outputItem
+	count       int
+	// items are the finished ones, as they stand in the output.
+	items   writer
+	part    *openPart
+	refused bool
+}
+
+// Encode gives the frames of one event.
+func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, error) {
+	e.w.buf, e.frames = e.w.buf[:0], e.frames[:0]
+	if e.done {
+		return nil, nil
+	}
+	var err error
+	switch p := ev.GetPayload().(type) {
+	case *genwayv1.StreamGenerateTextResponse_Started:
+		e.start(p.Started)
+	case *genwayv1.StreamGenerateTextResponse_PartStarted:
+		if e.first(p.PartStarted.Candidate) {
+			err = e.partStarted(p.PartStarted)
+		}
+	case *genwayv1.StreamGenerateTextResponse_PartDelta:
+		if e.first(p.PartDelta.Candidate) {
+			err = e.partDelta(ev)
+		}
+	case *genwayv1.StreamGenerateTextResponse_PartCompleted:
+		if e.first(p.PartCompleted.Candidate) {
+			err = e.partCompleted(ev)
+		}
+	case *genwayv1.StreamGenerateTextResponse_Completed:
+		err = e.complete(p.Completed)
+	case *genwayv1.StreamGenerateTextResponse_Wire:
+		e.pass(p.Wire)
+	}
+	return e.frames, err
+}
+
+// pass gives an upstream event as it is. The first one tells which response it
+// is, should the stream fail.
+func (e *streamEncoder) pass(f *genwayv1.WireFrame) {
+	var ev wireEvent
+	var w wireResponse
+	if !e.started && json.Unmarshal(f.Data, &ev, member.Options()) == nil && json.Unmarshal(ev.Response, &w, member.Options()) == nil {
+		e.head.model, e.head.created, e.head.tier = w.Model, w.created().GetSeconds(), w.ServiceTier
+	}
+	if !e.started {
+		e.head.id = responseID(w.ID)
+	}
+	e.wired, e.started = true, true
+	e.seq++
+	e.frames = append(e.frames, codec.Frame{Event: f.Event, Data: f.Data})
+}
+
+// first reports whether the candidate is the one this protocol has.
+func (e *streamEncoder) first(candidate int32) bool {
+	if candidate == 0 {
+		return true
+	}
+	e.losses.Add(member.Index("candidates", int(candidate)), "the target protocol has one answer")
+	return false
+}
+
+// begin starts a frame; its members follow, and send ends it.
+func (e *streamEncoder) begin(event string) {
+	e.from = len(e.w.buf)
+	e.w.buf = append(e.w.buf, `{"type":"`...)
+	e.w.buf = append(e.w.buf, event...)
+	e.w.buf = append(e.w.buf, `","sequence_number":`...)
+	e.w.buf = strconv.AppendInt(e.w.buf, e.seq, 10)
+	e.seq++
+}
+
+func (e *streamEncoder) send(event string) {
+	e.w.end('}')
+	e.frames = append(e.frames, codec.Frame{Event: event, Data: e.w.buf[e.from:len(e.w.buf):len(e.w.buf)]})
+}
+
+func (e *streamEncoder) start(s *genwayv1.TextStarted) {
+	if e.started {
+		return
+	}
+	e.started = true
+	e.head.id, e.head.model, e.head.created = responseID(s.Id), s.Model, s.CreateTime.GetSeconds()
+	e.head.tier, e.head.natives = s.ServiceTier, s.NativeFields
+	e.usage = s.Usage
+	if s.SystemFingerprint != "" {
+		e.losses.Add("system_fingerprint", noPlace)
+	}
+	e.whole(eventCreated, ending{status: statusInProgress}, nil, nil)
+	e.whole(eventInProgress, ending{status: statusInProgress}, nil, nil)
+}
+
+// whole writes an event with the response as it is.
+func (e *streamEncoder) whole(event string, end ending, usage *genwayv1.Usage, losses *codec.Losses) {
+	e.begin(event)
+	e.w.key("response")
+	e.head.encode(&e.w, end, e.items.buf, usage, losses)
+	e.send(event)
+}
+
+// complete ends the stream. What the whole response says is what the unary body
+// would.
+func (e *streamEncoder) complete(c *genwayv1.TextCompleted) error {
+	e.done = true
+	if e.wired {
+		return nil
+	}
+	e.start(&genwayv1.TextStarted{})
+	end := ending{status: statusCompleted}
+	for _, candidate := range c.Candidates {
+		if e.first(candidate.Index) {
+			end = encodeStop(candidate.StopReason, candidate.NativeStopReason, e.refused)
+			loseEnd(candidate.StopSequence != nil, candidate.StopMessage, candidate.NativeFields, e.losses)
+		}
+	}
+	if err := e.closeItem(itemStatus(end)); err != nil {
+		return err
+	}
+	if c.PromptFeedback != nil {
+		end = ending{statusIncomplete, reasonContentFilter}
+	}
+	if c.ServiceTier != "" {
+		e.head.tier = c.ServiceTier
+	}
+	e.head.natives = append(e.head.natives, c.NativeFields...)
+	if c.Usage != nil {
+		e.usage = c.Usage
+	}
+	event := eventIncomplete
+	if end.status == statusCompleted {
+		event = eventCompleted
+	}
+	e.whole(event, end, e.usage, e.losses)
+	return nil
+}
+
+// Fail gives the vendor's event of a failed response (case S4); the upstream's
+// own event of this protocol is passed on, but for its number.
+func (e *streamEncoder) Fail(err *fault.Error) []codec.Frame {
+	e.w.buf, e.frames = e.w.buf[:0], e.frames[:0]
+	if e.done {
+		return nil
+	}
+	e.done = true
+	if event, data := e.passed(err); data != nil {
+		e.frames = append(e.frames, codec.Frame{Event: event, Data: data})
+		return e.frames
+	}
+	e.start(&genwayv1.TextStarted{})
+	e.head.failed = failedError(err)
+	e.whole(eventFailed, ending{status: statusFailed}, nil, nil)
+	return e.frames
+}
+
+// passed gives the upstream's own failing event, to a caller who has already
+// seen events.
+func (e *streamEncoder) passed(err *fault.Error) (string, []byte) {
+	if err.Wire.GetProtocol() != protocol || !e.started {
+		return "", nil
+	}
+	event, ok := failingEvent(err.Wire.Json)
+	if !ok {
+		return "", nil
+	}
+	data, patchErr := member.Patch(err.Wire.Json, member.Member{
+		Name: "sequence_number", Value: strconv.AppendInt(nil, e.seq, 10)})
+	if patchErr != nil {
+		return "", nil
+	}
+	return event, data
+}
+
+// partStarted opens a part, and the item it is in unless that is open already.
+func (e *streamEncoder) partStarted(p *genwayv1.PartStarted) error {
+	e.start(&genwayv1.TextStarted{})
+	part := p.GetPart()
+	if part == nil {
+		part = &genwayv1.Part{}
+	}
+	started := &genwayv1.PartStarted{Index: p.Index, Part: proto.CloneOf(part)}
+	if err := e.folder.Add(codec.Event(started)); err != nil {
+		return err
+	}
+	e.part = &openPart{part: part, at: int(p.Index)}
+	return e.opening()
+}
+
+func (e *streamEncoder) partDelta(ev *genwayv1.StreamGenerateTextResponse) error {
+	if err := e.folder.Add(ev); err != nil {
+		return err
+	}
+	return e.piece(ev.GetPartDelta())
+}
+
+// partCompleted closes a part with all that was gathered of it.
+func (e *streamEncoder) partCompleted(ev *genwayv1.StreamGenerateTextResponse) error {
+	if err := e.folder.Add(ev); err != nil {
+		return err
+	}
+	parts := e.folder.Response().Candidates[0].Parts
+	whole := parts[len(parts)-1]
+	open := e.part
+	e.part = nil
+	e.refused = e.refused || whole.GetRefusal() != nil
+	return e.closing(open, whole)
+}

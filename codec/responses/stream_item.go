@@ -1,0 +1,290 @@
+package responses
+
+import (
+	"strings"
+
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// streamedItem is the item whose events come in.
+type streamedItem struct {
+	index int
+	kind  string
+	id    string
+	// natives of a message wait for its first part; known are those it began with.
+	natives, known []*genwayv1.NativeField
+	// content is the place in the message of the part that is open, or was last.
+	content int
+	// open says that the decoder's part is of this item and not finished.
+	open bool
+	// over counts the content parts that are finished.
+	over int
+	// thought is set when the item only carries a signature.
+	thought bool
+}
+
+// itemEvent handles an event of the item that is open, or opens it.
+func (d *streamDecoder) itemEvent(ev *wireEvent) error {
+	if d.item == nil {
+		if err := d.openItem(ev); err != nil {
+			return err
+		}
+	}
+	it := d.item
+	switch ev.Type {
+	case eventItemDone:
+		return d.closeItem(ev)
+	case eventPartDone:
+		return d.contentDone(ev)
+	case eventTextDelta:
+		text := unquote(ev.Delta)
+		if it.kind == typeMessage && (text != "" || len(ev.Logprobs) > 0) {
+			d.content(ev.ContentIndex, &genwayv1.Part{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{}}})
+			d.textDelta(text, logprobs(ev.Logprobs))
+		}
+	case eventRefusalDelta:
+		if text := unquote(ev.Delta); it.kind == typeMessage && text != "" {
+			d.content(ev.ContentIndex, &genwayv1.Part{Kind: &genwayv1.Part_Refusal{Refusal: &genwayv1.Refusal{}}})
+			d.refusalDelta(text)
+		}
+	case eventAnnotation:
+		if it.kind != typeMessage {
+			return nil
+		}
+		citation, err := decodeAnnotation(ev.Annotation, "annotation")
+		if err != nil {
+			return err
+		}
+		d.content(ev.ContentIndex, &genwayv1.Part{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{}}})
+		if d.part.part.GetText() != nil {
+			d.citationDelta(citation)
+		}
+	default:
+		d.pieceOfItem(ev)
+	}
+	return nil
+}
+
+// pieceOfItem handles the deltas of items that are one part.
+func (d *streamDecoder) pieceOfItem(ev *wireEvent) {
+	text := unquote(ev.Delta)
+	if text == "" || d.item.thought {
+		return
+	}
+	switch ev.Type {
+	case eventSummaryDelta:
+		if d.thinking() && ev.SummaryIndex >= 0 && ev.SummaryIndex < maxSummaries {
+			d.summaryDelta(ev.SummaryIndex, text)
+		}
+	case eventThinkingDelta:
+		if d.thinking() {
+			d.thinkingDelta(text)
+		}
+	case eventArgsDelta:
+		if d.item.kind == typeFunctionCall {
+			d.argumentsDelta(text)
+		}
+	case eventInputDelta:
+		if d.item.kind == typeCustomCall {
+			d.inputDelta(text)
+		}
+	}
+}
+
+// maxSummaries bounds what one event can make us tell.
+const maxSummaries = 1 << 12
+
+// implied are the items whose opening event an upstream has left out.
+var implied = map[string]string{
+	eventTextDelta: typeMessage, eventAnnotation: typeMessage, eventRefusalDelta: typeMessage, eventPartDone: typeMessage,
+	eventSummaryDelta: typeReasoning, eventThinkingDelta: typeReasoning,
+}
+
+func (d *streamDecoder) openItem(ev *wireEvent) error {
+	it := &streamedItem{index: ev.OutputIndex, id: ev.ItemID, kind: implied[ev.Type], content: -1}
+	d.item = it
+	if ev.Item == nil {
+		return nil
+	}
+	var err error
+	if it.kind, err = typeOf(ev.Item, "item"); err != nil {
+		return err
+	}
+	switch it.kind {
+	case typeMessage:
+		var w wireMessage
+		if err := decodeAt(ev.Item, "item", &w); err != nil {
+			return err
+		}
+		it.id = w.ID
+		it.natives = prefixed(ofMessage, w.Extra)
+		it.known = it.natives
+	case typeReasoning:
+		var w wireReasoningItem
+		if err := decodeAt(ev.Item, "item", &w); err != nil {
+			return err
+		}
+		it.id = w.ID
+		if it.thought = parseSealed(w.EncryptedContent).thought != nil; !it.thought {
+			it.natives = member.Natives(protocol, w.Extra, nil)
+			if it.id != "" {
+				d.thinking()
+			}
+		}
+	case typeFunctionCall, typeCustomCall:
+		var w wireCall
+		if err := decodeAt(ev.Item, "item", &w); err != nil {
+			return err
+		}
+		call := &genwayv1.ToolCall{Id: w.CallID, Name: w.Name}
+		if it.kind == typeCustomCall {
+			call.Input = new(string)
+		}
+		d.begin(&genwayv1.Part{Id: w.ID, NativeFields: member.Natives(protocol, w.Extra, nil), Kind: &genwayv1.Part_ToolCall{ToolCall: call}})
+		it.open = true
+	}
+	return nil
+}
+
+// thinking opens the part of a reasoning item, if it is one.
+func (d *streamDecoder) thinking() bool {
+	it := d.item
+	if it.kind != typeReasoning {
+		return false
+	}
+	if !it.open {
+		d.begin(&genwayv1.Part{Id: it.id, NativeFields: it.natives, Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{}}})
+		it.open = true
+	}
+	return true
+}
+
+// content opens a part of a message at its place, unless it is open.
+func (d *streamDecoder) content(index int, part *genwayv1.Part) {
+	it := d.item
+	if it.open && it.content == index {
+		return
+	}
+	if it.open {
+		it.over = it.content + 1
+	}
+	part.Id = it.id
+	for _, f := range it.natives {
+		if !has(part.NativeFields, f.Name) {
+			part.NativeFields = append(part.NativeFields, f)
+		}
+	}
+	it.natives = nil
+	d.begin(part)
+	it.open, it.content = true, index
+}
+
+// contentDone finishes a part of a message.
+func (d *streamDecoder) contentDone(ev *wireEvent) error {
+	it := d.item
+	if it.kind != typeMessage || ev.ContentIndex < it.over {
+		return nil
+	}
+	whole, err := decodeSaid(ev.Part, "part", it.id)
+	if err != nil {
+		return err
+	}
+	d.wholeContent(ev.ContentIndex, whole)
+	return nil
+}
+
+func (d *streamDecoder) wholeContent(index int, whole *genwayv1.Part) {
+	it := d.item
+	switch {
+	case it.open && it.content == index:
+		d.rest(whole)
+		it.open = false
+	case blank(whole):
+	case whole.GetText() != nil:
+		d.content(index, &genwayv1.Part{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{}}})
+		d.rest(whole)
+	case whole.GetRefusal() != nil:
+		d.content(index, &genwayv1.Part{Kind: &genwayv1.Part_Refusal{Refusal: &genwayv1.Refusal{}}})
+		d.rest(whole)
+	default:
+		d.content(index, whole)
+	}
+	it.open = false
+	it.over = index + 1
+}
+
+// closeItem ends an item with what its last event tells of it as a whole.
+func (d *streamDecoder) closeItem(ev *wireEvent) error {
+	it := d.item
+	d.item = nil
+	if d.finished == nil {
+		d.finished = map[int]bool{}
+	}
+	d.finished[it.index] = true
+	if ev.Item == nil {
+		return nil
+	}
+	whole, err := decodeItem(ev.Item, "item")
+	if err != nil {
+		return err
+	}
+	for _, p := range whole.parts {
+		p.NativeFields = withoutStatus(p.NativeFields)
+	}
+	d.item = it
+	d.wholeItem(it, whole)
+	d.item = nil
+	return nil
+}
+
+func (d *streamDecoder) wholeItem(it *streamedItem, whole item) {
+	switch {
+	case whole.thought != nil:
+		if d.part != nil {
+			d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ThoughtSignature{ThoughtSignature: whole.thought}})
+		}
+	case it.kind == typeMessage || it.kind == "" && len(whole.parts) > 0 && said(whole.parts[0]):
+		for i, p := range whole.parts {
+			if i == 0 && (it.over > 0 || it.open) {
+				d.late(it, p)
+			}
+			if i >= it.over {
+				d.wholeContent(i, p)
+			}
+		}
+	default:
+		for _, p := range whole.parts {
+			if it.open {
+				d.rest(p)
+			} else if !blank(p) {
+				d.wholePart(p)
+			}
+		}
+	}
+}
+
+// late tells the members of a message that were not there when it began.
+func (d *streamDecoder) late(it *streamedItem, first *genwayv1.Part) {
+	for _, f := range first.NativeFields {
+		if strings.HasPrefix(f.Name, ofMessage) && !has(it.known, f.Name) {
+			d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Native{Native: f}})
+		}
+	}
+}
+
+// wholePart tells a part that did not stream.
+func (d *streamDecoder) wholePart(p *genwayv1.Part) {
+	opening := &genwayv1.Part{Id: p.Id, NativeFields: p.NativeFields, Kind: p.Kind}
+	switch {
+	case p.GetThinking() != nil:
+		opening.Kind = &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{}}
+	case p.GetText() != nil:
+		opening.Kind = &genwayv1.Part_Text{Text: &genwayv1.Text{}}
+	}
+	d.begin(opening)
+	d.rest(p)
+	if p.ThoughtSignature != nil {
+		d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ThoughtSignature{ThoughtSignature: p.ThoughtSignature}})
+	}
+}

@@ -1,0 +1,264 @@
+package responses
+
+import (
+	"strings"
+
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// openPart is the canonical part a caller is being told of.
+type openPart struct {
+	part *genwayv1.Part
+	at   int
+	// begun is set once its first event is out; fresh when that opened the item.
+	begun, fresh bool
+	// content is the place in the item.
+	content int
+	// told is set once a piece is out.
+	told bool
+	// summary gathers the one that is open, the last of summaries begun.
+	summary     strings.Builder
+	summaryOpen bool
+	summaries   int
+	// thinking is set once the text of reasoning is open.
+	thinking bool
+}
+
+// opening tells what is known when a part begins. Text waits for its first piece
+// (case T2), whole parts for their end.
+func (e *streamEncoder) opening() error {
+	part := e.part.part
+	switch k := part.Kind.(type) {
+	case *genwayv1.Part_Text:
+		return e.piece(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Text{Text: k.Text.GetText()}, Logprobs: k.Text.GetLogprobs()})
+	case *genwayv1.Part_Refusal:
+		return e.piece(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Refusal{Refusal: k.Refusal.GetText()}})
+	case *genwayv1.Part_Thinking:
+		if part.Id != "" {
+			if err := e.beginItem(part); err != nil {
+				return err
+			}
+		}
+		for i, s := range k.Thinking.GetSummary() {
+			delta := &genwayv1.SummaryDelta{Index: int32(i), Text: s}
+			if err := e.piece(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Summary{Summary: delta}}); err != nil {
+				return err
+			}
+		}
+		return e.piece(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Thinking{Thinking: k.Thinking.GetText()}})
+	case *genwayv1.Part_ToolCall:
+		if err := e.beginItem(part); err != nil {
+			return err
+		}
+		if k.ToolCall.GetInput() != "" {
+			return e.piece(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Input{Input: k.ToolCall.GetInput()}})
+		}
+		return e.piece(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ArgumentsJson{ArgumentsJson: k.ToolCall.GetArgumentsJson()}})
+	}
+	return nil
+}
+
+// beginItem ends the item before and opens one for the part.
+func (e *streamEncoder) beginItem(part *genwayv1.Part) error {
+	if e.part.begun {
+		return nil
+	}
+	e.part.begun, e.part.fresh = true, true
+	return e.newItem(part, e.part.at)
+}
+
+func (e *streamEncoder) newItem(part *genwayv1.Part, at int) error {
+	if err := e.closeItem(statusCompleted); err != nil {
+		return err
+	}
+	e.item = &outputItem{parts: []*genwayv1.Part{part}, at: []int{at}, index: e.count, response: e.head.id, losses: e.losses}
+	e.count++
+	e.begin(eventItemAdded)
+	e.w.int("output_index", int64(e.item.index))
+	e.w.key("item")
+	if err := e.item.open(&e.w); err != nil {
+		return err
+	}
+	e.send(eventItemAdded)
+	return nil
+}
+
+// closeItem ends the item that is open and keeps it for the output.
+func (e *streamEncoder) closeItem(status string) error {
+	if e.item == nil {
+		return nil
+	}
+	from := len(e.items.buf)
+	if err := e.item.encode(&e.items, status); err != nil {
+		return err
+	}
+	if from > 0 {
+		from++ // the comma
+	}
+	e.begin(eventItemDone)
+	e.w.int("output_index", int64(e.item.index))
+	e.w.rawBytes("item", e.items.buf[from:])
+	e.send(eventItemDone)
+	e.item = nil
+	return nil
+}
+
+// beginSaid opens a content part of a message, in the open message if it joins.
+func (e *streamEncoder) beginSaid() error {
+	if e.part.begun {
+		return nil
+	}
+	part := e.part.part
+	if e.item != nil && joins(e.item.parts[len(e.item.parts)-1], part) {
+		e.part.begun, e.part.content = true, len(e.item.parts)
+	} else if err := e.beginItem(part); err != nil {
+		return err
+	}
+	if o := part.GetOpaque(); o != nil {
+		e.contentPart(eventPartAdded, o.Json)
+		return nil
+	}
+	empty := `{"type":"output_text","annotations":[],"logprobs":[],"text":""}`
+	if part.GetRefusal() != nil {
+		empty = `{"type":"refusal","refusal":""}`
+	}
+	e.contentPart(eventPartAdded, []byte(empty))
+	return nil
+}
+
+func (e *streamEncoder) contentPart(event string, json []byte) {
+	e.beginAt(event)
+	e.w.rawBytes("part", json)
+	e.send(event)
+}
+
+// beginItemEvent starts a frame about the open item.
+func (e *streamEncoder) beginItemEvent(event string) {
+	e.begin(event)
+	e.w.str("item_id", e.item.id())
+	e.w.int("output_index", int64(e.item.index))
+}
+
+// beginAt starts a frame about the open content part.
+func (e *streamEncoder) beginAt(event string) {
+	e.beginItemEvent(event)
+	e.w.int("content_index", int64(e.part.content))
+}
+
+// piece tells a delta. Pieces that are empty are not told.
+func (e *streamEncoder) piece(d *genwayv1.PartDelta) error {
+	switch v := d.GetDelta().(type) {
+	case *genwayv1.PartDelta_Text:
+		return e.textPiece(v.Text, d.Logprobs)
+	case nil:
+		return e.textPiece("", d.Logprobs)
+	case *genwayv1.PartDelta_Refusal:
+		if v.Refusal == "" {
+			return nil
+		}
+		if err := e.beginSaid(); err != nil {
+			return err
+		}
+		e.beginAt(eventRefusalDelta)
+		e.w.str("delta", v.Refusal)
+		e.send(eventRefusalDelta)
+	case *genwayv1.PartDelta_Thinking:
+		return e.thinkingPiece(v.Thinking)
+	case *genwayv1.PartDelta_Summary:
+		return e.summaryPiece(int(v.Summary.GetIndex()), v.Summary.GetText())
+	case *genwayv1.PartDelta_ArgumentsJson:
+		e.callPiece(eventArgsDelta, v.ArgumentsJson)
+	case *genwayv1.PartDelta_Input:
+		e.callPiece(eventInputDelta, v.Input)
+	}
+	return nil
+}
+
+func (e *streamEncoder) textPiece(text string, logprobs []*genwayv1.TokenLogprob) error {
+	if text == "" && len(logprobs) == 0 || e.part.part.GetText() == nil {
+		return nil
+	}
+	if err := e.beginSaid(); err != nil {
+		return err
+	}
+	e.beginAt(eventTextDelta)
+	e.w.str("delta", text)
+	encodeLogprobs(&e.w, "logprobs", logprobs)
+	e.send(eventTextDelta)
+	return nil
+}
+
+func (e *streamEncoder) callPiece(event, text string) {
+	if text == "" {
+		return
+	}
+	e.part.told = true
+	e.beginItemEvent(event)
+	e.w.str("delta", text)
+	e.send(event)
+}
+
+func (e *streamEncoder) thinkingPiece(text string) error {
+	if text == "" {
+		return nil
+	}
+	if err := e.beginItem(e.part.part); err != nil {
+		return err
+	}
+	e.closeSummary()
+	if !e.part.thinking {
+		e.part.thinking = true
+		e.contentPart(eventPartAdded, []byte(`{"type":"reasoning_text","text":""}`))
+	}
+	e.beginAt(eventThinkingDelta)
+	e.w.str("delta", text)
+	e.send(eventThinkingDelta)
+	return nil
+}
+
+// summaryPiece tells a piece of a summary, which opens it and closes the last.
+func (e *streamEncoder) summaryPiece(index int, text string) error {
+	if err := e.beginItem(e.part.part); err != nil {
+		return err
+	}
+	if index >= e.part.summaries {
+		e.closeSummary()
+		e.part.summaries = index + 1
+		e.part.summaryOpen = true
+		e.beginSummary(eventSummaryAdded, index)
+		e.w.raw("part", `{"type":"summary_text","text":""}`)
+		e.send(eventSummaryAdded)
+	}
+	if text == "" {
+		return nil
+	}
+	if index == e.part.summaries-1 {
+		e.part.summary.WriteString(text)
+	}
+	e.beginSummary(eventSummaryDelta, index)
+	e.w.str("delta", text)
+	e.send(eventSummaryDelta)
+	return nil
+}
+
+func (e *streamEncoder) beginSummary(event string, index int) {
+	e.beginItemEvent(event)
+	e.w.int("summary_index", int64(index))
+}
+
+func (e *streamEncoder) closeSummary() {
+	p := e.part
+	if !p.summaryOpen {
+		return
+	}
+	p.summaryOpen = false
+	text := p.summary.String()
+	p.summary.Reset()
+	e.beginSummary(eventSummaryText, p.summaries-1)
+	e.w.str("text", text)
+	e.send(eventSummaryText)
+	e.beginSummary(eventSummaryDone, p.summaries-1)
+	e.w.key("part")
+	encodeLine(&e.w, typeSummaryText, text)
+	e.send(eventSummaryDone)
+}

@@ -1,0 +1,164 @@
+package responses
+
+import (
+	"github.com/genway/genway/codec"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// streamedPart is a canonical part that is open, and what of it has been told.
+type streamedPart struct {
+	index                int32
+	part                 *genwayv1.Part
+	text, logprobs       bool
+	citations, summaries int
+}
+
+func (d *streamDecoder) emit(payload proto.Message) {
+	d.events = append(d.events, codec.Event(payload))
+}
+
+// begin opens a part, whose kind is told by part, and closes the one before.
+func (d *streamDecoder) begin(part *genwayv1.Part) *streamedPart {
+	d.closePart()
+	p := &streamedPart{index: d.parts, part: part}
+	d.parts++
+	d.part = p
+	d.called = d.called || part.GetToolCall() != nil
+	d.emit(&genwayv1.PartStarted{Index: p.index, Part: part})
+	return p
+}
+
+func (d *streamDecoder) closePart() {
+	if d.part != nil {
+		d.emit(&genwayv1.PartCompleted{Index: d.part.index})
+		d.part = nil
+	}
+}
+
+func (d *streamDecoder) delta(delta *genwayv1.PartDelta) {
+	delta.Index = d.part.index
+	d.emit(delta)
+}
+
+func (d *streamDecoder) textDelta(text string, logprobs []*genwayv1.TokenLogprob) {
+	d.part.text = d.part.text || text != ""
+	d.part.logprobs = d.part.logprobs || len(logprobs) > 0
+	d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Text{Text: text}, Logprobs: logprobs})
+}
+
+func (d *streamDecoder) refusalDelta(text string) {
+	d.part.text = true
+	d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Refusal{Refusal: text}})
+}
+
+func (d *streamDecoder) citationDelta(c *genwayv1.Citation) {
+	d.part.citations++
+	d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Citation{Citation: c}})
+}
+
+func (d *streamDecoder) thinkingDelta(text string) {
+	d.part.text = true
+	d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Thinking{Thinking: text}})
+}
+
+// summaryDelta adds to a summary; those before it that had no text are told too,
+// as summaries count up from 0.
+func (d *streamDecoder) summaryDelta(index int, text string) {
+	for d.part.summaries < index {
+		d.summaryDelta(d.part.summaries, "")
+	}
+	if index == d.part.summaries {
+		d.part.summaries++
+	}
+	d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Summary{
+		Summary: &genwayv1.SummaryDelta{Index: int32(index), Text: text}}})
+}
+
+func (d *streamDecoder) argumentsDelta(text string) {
+	d.part.text = true
+	d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ArgumentsJson{ArgumentsJson: text}})
+}
+
+func (d *streamDecoder) inputDelta(text string) {
+	d.part.text = true
+	d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Input{Input: text}})
+}
+
+// rest tells what of the whole part has not been told piece by piece.
+func (d *streamDecoder) rest(whole *genwayv1.Part) {
+	told := d.part
+	switch k := whole.Kind.(type) {
+	case *genwayv1.Part_Text:
+		if told.part.GetText() == nil {
+			return
+		}
+		text, logprobs := k.Text.GetText(), k.Text.GetLogprobs()
+		if told.text {
+			text = ""
+		}
+		if told.logprobs {
+			logprobs = nil
+		}
+		if text != "" || len(logprobs) > 0 {
+			d.textDelta(text, logprobs)
+		}
+		for _, c := range k.Text.Citations[min(told.citations, len(k.Text.Citations)):] {
+			d.citationDelta(c)
+		}
+	case *genwayv1.Part_Refusal:
+		if told.part.GetRefusal() != nil && !told.text && k.Refusal.GetText() != "" {
+			d.refusalDelta(k.Refusal.Text)
+		}
+	case *genwayv1.Part_Thinking:
+		d.restOfThinking(k.Thinking)
+	case *genwayv1.Part_ToolCall:
+		d.restOfCall(k.ToolCall)
+	}
+	for _, f := range whole.NativeFields {
+		if !has(told.part.NativeFields, f.Name) {
+			d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Native{Native: f}})
+		}
+	}
+}
+
+func (d *streamDecoder) restOfThinking(t *genwayv1.Thinking) {
+	told := d.part
+	if told.part.GetThinking() == nil {
+		return
+	}
+	for i := told.summaries; i < len(t.Summary); i++ {
+		d.summaryDelta(i, t.Summary[i])
+	}
+	if !told.text && t.Text != "" {
+		d.thinkingDelta(t.Text)
+	}
+	if t.Signature != nil {
+		d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Signature{Signature: t.Signature}})
+	}
+	if t.EncryptedContent != nil {
+		d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_EncryptedContent{EncryptedContent: t.EncryptedContent}})
+	}
+}
+
+func (d *streamDecoder) restOfCall(call *genwayv1.ToolCall) {
+	told := d.part
+	switch {
+	case told.part.GetToolCall() == nil || told.text:
+	case call.Input != nil:
+		if *call.Input != "" {
+			d.inputDelta(*call.Input)
+		}
+	default:
+		d.argumentsDelta(arguments(call))
+	}
+}
+
+func has(fields []*genwayv1.NativeField, name string) bool {
+	for _, f := range fields {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
+}

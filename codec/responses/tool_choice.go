@@ -1,0 +1,157 @@
+package responses
+
+import (
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+const typeAllowedTools = "allowed_tools"
+
+// choiceModes are the string forms of tool_choice (SDK: ToolChoiceOptions); any
+// other word is passed on as it is (case F18).
+var choiceModes = map[string]genwayv1.ToolChoice_Mode{
+	"auto":     genwayv1.ToolChoice_MODE_AUTO,
+	"none":     genwayv1.ToolChoice_MODE_NONE,
+	"required": genwayv1.ToolChoice_MODE_REQUIRED,
+}
+
+func decodeToolChoice(raw jsontext.Value, parallel *bool) (*genwayv1.ToolChoice, error) {
+	choice := &genwayv1.ToolChoice{Parallel: parallel}
+	switch raw.Kind() {
+	case 0, 'n':
+		if parallel == nil {
+			return nil, nil
+		}
+	case '"':
+		var word string
+		if err := json.Unmarshal(raw, &word, member.Options()); err != nil {
+			return nil, malformed("tool_choice", err)
+		}
+		decodeMode(choice, word)
+	case '{':
+		var w wireToolChoice
+		if err := decodeAt(raw, "tool_choice", &w); err != nil {
+			return nil, err
+		}
+		if !w.canonical(choice) {
+			choice.Native = &genwayv1.NativeField{Protocol: protocol, Name: "tool_choice", Json: raw, Binding: true}
+		}
+	default:
+		return nil, fault.Invalid("tool_choice", "tool_choice: expected a string or an object")
+	}
+	return choice, nil
+}
+
+func decodeMode(choice *genwayv1.ToolChoice, word string) {
+	mode, ok := choiceModes[word]
+	if !ok {
+		choice.NativeMode = word
+	}
+	choice.Mode = mode
+}
+
+// canonical reports whether a canonical choice says all of it: a named function
+// or custom tool, or a list of such.
+func (w *wireToolChoice) canonical(choice *genwayv1.ToolChoice) bool {
+	if len(w.Extra) > 0 {
+		return false
+	}
+	switch w.Type {
+	case typeFunction, typeCustom:
+		if w.Name == "" {
+			return false
+		}
+		choice.Mode, choice.Names = genwayv1.ToolChoice_MODE_REQUIRED, []string{w.Name}
+		return true
+	case typeAllowedTools:
+		var names []string
+		for _, raw := range w.Tools {
+			var tool wireToolChoice
+			if json.Unmarshal(raw, &tool, member.Options()) != nil || tool.Type != typeFunction && tool.Type != typeCustom ||
+				tool.Name == "" || len(tool.Extra) > 0 {
+				return false
+			}
+			names = append(names, tool.Name)
+		}
+		if len(names) == 0 {
+			return false
+		}
+		decodeMode(choice, w.Mode)
+		choice.Names, choice.AllowedList = names, true
+		return true
+	}
+	return false
+}
+
+// encodeToolChoice writes tool_choice and parallel_tool_calls of a request.
+func encodeToolChoice(w *writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
+	choice := req.GetToolChoice()
+	w.boolOpt("parallel_tool_calls", parallel(choice))
+	if n := choice.GetNative(); n != nil {
+		if n.Protocol != protocol {
+			return fault.Unsupported("tool_choice", "tool_choice: the upstream this model is routed to has no such choice")
+		}
+		w.rawBytes("tool_choice", n.Json)
+		return nil
+	}
+	mode := modeWord(choice)
+	switch {
+	case len(choice.GetNames()) == 0:
+		w.strOpt("tool_choice", mode)
+		return nil
+	case len(choice.Names) == 1 && !choice.AllowedList && choice.Mode == genwayv1.ToolChoice_MODE_REQUIRED:
+		w.key("tool_choice")
+		encodeNamed(w, req.Tools, choice.Names[0])
+		return nil
+	}
+	w.key("tool_choice")
+	w.begin('{')
+	w.str("type", typeAllowedTools)
+	w.str("mode", mode)
+	w.key("tools")
+	w.begin('[')
+	for _, name := range choice.Names {
+		encodeNamed(w, req.Tools, name)
+	}
+	w.end(']')
+	w.end('}')
+	return nil
+}
+
+// parallel guards against typed nils.
+func parallel(choice *genwayv1.ToolChoice) *bool {
+	if choice == nil {
+		return nil
+	}
+	return choice.Parallel
+}
+
+func modeWord(choice *genwayv1.ToolChoice) string {
+	for word, mode := range choiceModes {
+		if mode == choice.GetMode() {
+			return word
+		}
+	}
+	if choice.GetNativeMode() == "" && len(choice.GetNames()) > 0 {
+		return "auto"
+	}
+	return choice.GetNativeMode()
+}
+
+// encodeNamed writes a reference to a tool, whose kind its definition tells.
+func encodeNamed(w *writer, tools []*genwayv1.Tool, name string) {
+	kind := typeFunction
+	for _, t := range tools {
+		if t.GetCustom().GetName() == name {
+			kind = typeCustom
+		}
+	}
+	w.begin('{')
+	w.str("type", kind)
+	w.str("name", name)
+	w.end('}')
+}

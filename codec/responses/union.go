@@ -1,0 +1,135 @@
+package responses
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// textOrList is a member that is a string or an array.
+type textOrList struct {
+	kind jsontext.Kind // 0 when absent or null
+	text string
+	list []jsontext.Value
+}
+
+func (t *textOrList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	*t = textOrList{}
+	switch d.PeekKind() {
+	case 'n':
+		return d.SkipValue()
+	case '"':
+		token, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		t.kind, t.text = '"', token.String()
+		return nil
+	case '[':
+		t.kind = '['
+		if _, err := d.ReadToken(); err != nil {
+			return err
+		}
+		for d.PeekKind() != ']' {
+			value, err := d.ReadValue()
+			if err != nil {
+				return err
+			}
+			t.list = append(t.list, value.Clone())
+		}
+		_, err := d.ReadToken()
+		return err
+	}
+	if err := d.SkipValue(); err != nil {
+		return err
+	}
+	return fault.Invalid("", "expected a string or an array")
+}
+
+// decodeAt decodes an object that stands at path into v, a pointer to a struct.
+// Its errors name the path from the top of the body.
+func decodeAt(raw jsontext.Value, path string, v any) error {
+	if raw.Kind() != '{' {
+		return fault.Invalid(path, "%s: expected an object", path)
+	}
+	err := member.Decode(raw, v)
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return err
+	}
+	moved := *f
+	moved.Param = member.Join(path, f.Param)
+	moved.Message = moved.Param + ": " + strings.TrimPrefix(f.Message, f.Param+": ")
+	return &moved
+}
+
+// typeOf reads the type member of an object; "" when there is none.
+func typeOf(raw jsontext.Value, path string) (string, error) {
+	if raw.Kind() != '{' {
+		return "", fault.Invalid(path, "%s: expected an object", path)
+	}
+	d := jsontext.NewDecoder(bytes.NewBuffer(raw), member.Options())
+	if _, err := d.ReadToken(); err != nil {
+		return "", malformed(path, err)
+	}
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return "", malformed(path, err)
+		}
+		if name.String() != "type" {
+			if err := d.SkipValue(); err != nil {
+				return "", malformed(path, err)
+			}
+			continue
+		}
+		switch d.PeekKind() {
+		case '"':
+			value, err := d.ReadToken()
+			if err != nil {
+				return "", malformed(path, err)
+			}
+			return value.String(), nil
+		case 'n':
+			return "", nil
+		}
+		path = member.Join(path, "type")
+		return "", fault.Invalid(path, "%s: expected a string", path)
+	}
+	return "", nil
+}
+
+func malformed(path string, err error) error {
+	return fault.Wrap(err, fault.InvalidRequest, fault.ReasonMalformedJSON, "%s: malformed JSON", path)
+}
+
+// topLevel gives the members of an object, in order.
+func topLevel(object string) ([]member.Member, error) {
+	d := jsontext.NewDecoder(bytes.NewBufferString(object), member.Options())
+	if d.PeekKind() != '{' {
+		return nil, errors.New("not an object")
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	var members []member.Member
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		m := member.Member{Name: name.String()}
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		m.Value = value.Clone()
+		members = append(members, m)
+	}
+	_, err := d.ReadToken()
+	return members, err
+}

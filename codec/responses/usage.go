@@ -1,0 +1,108 @@
+package responses
+
+import (
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// wireUsage is ResponseUsage. As in the canonical usage, the input includes what
+// was cached and the output the reasoning.
+type wireUsage struct {
+	InputTokens         int64             `json:"input_tokens"`
+	InputTokensDetails  wireInputDetails  `json:"input_tokens_details"`
+	OutputTokens        int64             `json:"output_tokens"`
+	OutputTokensDetails wireOutputDetails `json:"output_tokens_details"`
+	TotalTokens         int64             `json:"total_tokens"`
+	Extra               jsontext.Value    `json:",embed"`
+}
+
+type wireInputDetails struct {
+	CachedTokens     *int64         `json:"cached_tokens"`
+	CacheWriteTokens *int64         `json:"cache_write_tokens"`
+	Extra            jsontext.Value `json:",embed"`
+}
+
+type wireOutputDetails struct {
+	ReasoningTokens *int64         `json:"reasoning_tokens"`
+	Extra           jsontext.Value `json:",embed"`
+}
+
+const (
+	ofInputDetails  = "input_tokens_details."
+	ofOutputDetails = "output_tokens_details."
+)
+
+func (u *wireUsage) canonical() *genwayv1.Usage {
+	if u == nil {
+		return nil
+	}
+	out := &genwayv1.Usage{
+		InputTokens: u.InputTokens, OutputTokens: u.OutputTokens, TotalTokens: u.TotalTokens,
+		CacheReadInputTokens:  u.InputTokensDetails.CachedTokens,
+		CacheWriteInputTokens: u.InputTokensDetails.CacheWriteTokens,
+		ThinkingTokens:        u.OutputTokensDetails.ReasoningTokens,
+		NativeFields:          member.Natives(protocol, u.Extra, nil),
+	}
+	out.NativeFields = append(out.NativeFields, prefixed(ofInputDetails, u.InputTokensDetails.Extra)...)
+	out.NativeFields = append(out.NativeFields, prefixed(ofOutputDetails, u.OutputTokensDetails.Extra)...)
+	return out
+}
+
+// encodeUsage writes the usage member. The vendor's types require both details
+// objects, with zeros for what was not reported.
+func encodeUsage(w *writer, u *genwayv1.Usage, losses *codec.Losses) {
+	if u == nil {
+		w.raw("usage", "null")
+		return
+	}
+	natives, ofInput := split(u.NativeFields, ofInputDetails)
+	natives, ofOutput := split(natives, ofOutputDetails)
+	total := u.TotalTokens
+	if total == 0 {
+		total = u.InputTokens + u.OutputTokens
+	}
+	w.key("usage")
+	w.begin('{')
+	w.int("input_tokens", u.InputTokens)
+	w.key("input_tokens_details")
+	w.begin('{')
+	w.int("cached_tokens", u.GetCacheReadInputTokens())
+	w.int("cache_write_tokens", u.GetCacheWriteInputTokens())
+	w.members(extras(ofInput, "usage", losses))
+	w.end('}')
+	w.int("output_tokens", u.OutputTokens)
+	w.key("output_tokens_details")
+	w.begin('{')
+	w.int("reasoning_tokens", u.GetThinkingTokens())
+	w.members(extras(ofOutput, "usage", losses))
+	w.end('}')
+	w.int("total_tokens", total)
+	w.members(extras(natives, "usage", losses))
+	w.end('}')
+	loseUsage(u, losses)
+}
+
+// loseUsage names counts that are not zero and have no place here. What counts
+// text alone is told by the totals.
+func loseUsage(u *genwayv1.Usage, losses *codec.Losses) {
+	for _, count := range []struct {
+		member string
+		n      int64
+	}{
+		{"cache_write_5m_input_tokens", u.GetCacheWrite_5MInputTokens()},
+		{"cache_write_1h_input_tokens", u.GetCacheWrite_1HInputTokens()},
+		{"input_image_tokens", u.GetInputImageTokens()},
+		{"input_audio_tokens", u.GetInputAudioTokens()},
+		{"output_image_tokens", u.GetOutputImageTokens()},
+		{"output_audio_tokens", u.GetOutputAudioTokens()},
+		{"tool_use_input_tokens", u.GetToolUseInputTokens()},
+		{"accepted_prediction_tokens", u.GetAcceptedPredictionTokens()},
+		{"rejected_prediction_tokens", u.GetRejectedPredictionTokens()},
+	} {
+		if count.n != 0 {
+			losses.Add("usage."+count.member, noPlace)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package responses
+
+import "github.com/go-json-experiment/json/jsontext"
+
+// wireRequest is the body of POST /v1/responses (SDK: ResponseNewParams). Its
+// input is required unless another member brings the conversation.
+type wireRequest struct {
+	Model             string            `json:"model"`
+	Input             textOrList        `json:"input"`
+	Instructions      string            `json:"instructions"`
+	MaxOutputTokens   *int64            `json:"max_output_tokens"`
+	Temperature       *float64          `json:"temperature"`
+	TopP              *float64          `json:"top_p"`
+	TopLogprobs       *int32            `json:"top_logprobs"`
+	ParallelToolCalls *bool             `json:"parallel_tool_calls"`
+	Tools             []jsontext.Value  `json:"tools"`
+	ToolChoice        jsontext.Value    `json:"tool_choice"`
+	Text              wireText          `json:"text"`
+	Reasoning         wireReasoning     `json:"reasoning"`
+	Include           []string          `json:"include"`
+	Store             *bool             `json:"store"`
+	Metadata          map[string]string `json:"metadata"`
+	User              string            `json:"user"`
+	SafetyIdentifier  string            `json:"safety_identifier"`
+	PromptCacheKey    string            `json:"prompt_cache_key"`
+	ServiceTier       string            `json:"service_tier"`
+	Stream            bool              `json:"stream"`
+	Extra             jsontext.Value    `json:",embed"`
+}
+
+// wireText is ResponseTextConfig.
+type wireText struct {
+	Format    jsontext.Value `json:"format"`
+	Verbosity string         `json:"verbosity"`
+	Extra     jsontext.Value `json:",embed"`
+}
+
+// wireFormat is ResponseFormatTextConfigUnion.
+type wireFormat struct {
+	Type        string         `json:"type"`
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Schema      jsontext.Value `json:"schema"`
+	Strict      *bool          `json:"strict"`
+	Extra       jsontext.Value `json:",embed"`
+}
+
+// wireReasoning is shared.Reasoning.
+type wireReasoning struct {
+	Effort  string         `json:"effort"`
+	Summary string         `json:"summary"`
+	Extra   jsontext.Value `json:",embed"`
+}
+
+// wireTool is FunctionToolParam or CustomToolParam.
+type wireTool struct {
+	Type        string         `json:"type"`
+	Name        string         `json:"name"`
+	Description string         `json:"description"`
+	Parameters  jsontext.Value `json:"parameters"`
+	Strict      *bool          `json:"strict"`
+	Format      jsontext.Value `json:"format"`
+	Extra       jsontext.Value `json:",embed"`
+}
+
+// wireToolChoice is any object form of tool_choice.
+type wireToolChoice struct {
+	Type  string           `json:"type"`
+	Name  string           `json:"name"`
+	Mode  string           `json:"mode"`
+	Tools []jsontext.Value `json:"tools"`
+	Extra jsontext.Value   `json:",embed"`
+}
