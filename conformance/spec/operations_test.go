@@ -1,0 +1,219 @@
+package spec_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/conformance/check"
+	"github.com/genway/genway/conformance/picture"
+)
+
+// rowsOf are the specification's tables of answers.
+func rowsOf(operation string) []row {
+	return map[string][]row{
+		"chat completion": {
+			{"id", "string", nil},
+			{"object", "string", "chat.completion"},
+			{"created", "integer", nil},
+			{"model", "string", "sandbox-text"},
+			{"choices", "array", nil},
+			{"choices[0].index", "integer", 0},
+			{"choices[0].message.role", "string", "assistant"},
+			{"choices[0].message.content", "string", nil},
+			{"choices[0].finish_reason", "string", "stop"},
+			{"usage.prompt_tokens", "integer", nil},
+			{"usage.completion_tokens", "integer", nil},
+			{"usage.total_tokens", "integer", nil},
+			{"service_tier", "string", "default"},
+		},
+		"response creation": {
+			{"id", "string", nil},
+			{"object", "string", "response"},
+			{"created_at", "integer", nil},
+			{"model", "string", "sandbox-text"},
+			{"status", "string", "completed"},
+			{"output", "array", nil},
+			{"output[0].type", "string", "message"},
+			{"output[0].id", "string", nil},
+			{"output[0].role", "string", "assistant"},
+			{"output[0].status", "string", "completed"},
+			{"output[0].content[0].type", "string", "output_text"},
+			{"output[0].content[0].text", "string", nil},
+			{"output[0].content[0].annotations", "array", nil},
+			{"usage.input_tokens", "integer", nil},
+			{"usage.output_tokens", "integer", nil},
+			{"usage.total_tokens", "integer", nil},
+			{"service_tier", "string", "default"},
+		},
+		"image generation": {
+			{"created", "integer", nil},
+			{"background", "string", "opaque"},
+			{"data", "array", nil},
+			{"data[0].b64_json", "string", nil},
+			{"data[0].generation_id", "string", nil},
+			{"data[0].model", "string", "sandbox-image"},
+			{"data[0].size", "string", nil},
+			{"output_format", "string", "png"},
+			{"quality", "string", "low"},
+			{"size", "string", nil},
+			{"usage.input_tokens", "integer", nil},
+			{"usage.output_tokens", "integer", nil},
+			{"usage.total_tokens", "integer", nil},
+			{"usage.input_tokens_details.image_tokens", "integer", nil},
+			{"usage.input_tokens_details.text_tokens", "integer", nil},
+			{"usage.output_tokens_details.image_tokens", "integer", nil},
+			{"usage.output_tokens_details.text_tokens", "integer", nil},
+		},
+		"message creation": {
+			{"id", "string", nil},
+			{"type", "string", "message"},
+			{"role", "string", "assistant"},
+			{"model", "string", "sandbox-text"},
+			{"content", "array", nil},
+			{"content[0].type", "string", "text"},
+			{"content[0].text", "string", nil},
+			{"content[0].citations", "array", nil},
+			{"stop_reason", "string", "end_turn"},
+			{"stop_sequence", "null", nil},
+			{"stop_details", "null", nil},
+			{"context_management.applied_edits", "array", nil},
+			{"usage.input_tokens", "integer", nil},
+			{"usage.cache_creation_input_tokens", "integer", nil},
+			{"usage.cache_read_input_tokens", "integer", nil},
+			{"usage.output_tokens", "integer", nil},
+			{"usage.cache_creation.ephemeral_5m_input_tokens", "integer", nil},
+			{"usage.cache_creation.ephemeral_1h_input_tokens", "integer", nil},
+			{"usage.output_tokens_details.thinking_tokens", "integer", nil},
+			{"usage.service_tier", "string", "standard"},
+			{"usage.inference_geo", "string", nil},
+		},
+		"content generation": {
+			{"candidates", "array", nil},
+			{"candidates[0].content.role", "string", "model"},
+			{"candidates[0].content.parts[0].text", "string", nil},
+			{"candidates[0].content.parts[0].thoughtSignature", "string", nil},
+			{"candidates[0].finishReason", "string", "STOP"},
+			{"usageMetadata.promptTokenCount", "integer", nil},
+			{"usageMetadata.candidatesTokenCount", "integer", nil},
+			{"usageMetadata.totalTokenCount", "integer", nil},
+			{"modelVersion", "string", "sandbox-text"},
+			{"responseId", "string", nil},
+		},
+	}[operation]
+}
+
+// replyOf is where an operation's reply text stands.
+func replyOf(operation string) string {
+	return map[string]string{
+		"chat completion":    "choices[0].message.content",
+		"response creation":  "output[0].content[0].text",
+		"message creation":   "content[0].text",
+		"content generation": "candidates[0].content.parts[0].text",
+	}[operation]
+}
+
+// TestEveryRow sends the specification's request fields and demands all its answer
+// fields.
+func TestEveryRow(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, op operation) {
+		a := send(t, "POST", op.path, op.headers(), op.body())
+		check.Equal(t, "status", a.status, 200)
+		check.Equal(t, "content type", mediaType(a), "application/json")
+		holds(t, a, rowsOf(op.name))
+		if path := replyOf(op.name); path != "" {
+			check.Contains(t, text(t, a, path), "Say hello.")
+		}
+	})
+}
+
+// TestSums: totals are what their parts add up to.
+func TestSums(t *testing.T) {
+	t.Parallel()
+	sums := map[string][3]string{
+		"chat completion":    {"usage.prompt_tokens", "usage.completion_tokens", "usage.total_tokens"},
+		"response creation":  {"usage.input_tokens", "usage.output_tokens", "usage.total_tokens"},
+		"image generation":   {"usage.input_tokens", "usage.output_tokens", "usage.total_tokens"},
+		"content generation": {"usageMetadata.promptTokenCount", "usageMetadata.candidatesTokenCount", "usageMetadata.totalTokenCount"},
+	}
+	each(t, func(t *testing.T, op operation) {
+		a := send(t, "POST", op.path, op.headers(), op.body())
+		sum, ok := sums[op.name]
+		if !ok {
+			check.True(t, integer(t, a, "usage.input_tokens") > 0 && integer(t, a, "usage.output_tokens") > 0, "no usage: %s", clip(a.raw))
+			return
+		}
+		in, out := integer(t, a, sum[0]), integer(t, a, sum[1])
+		check.True(t, in > 0 && out > 0, "no usage: %s", clip(a.raw))
+		check.Equal(t, "total", integer(t, a, sum[2]), in+out)
+	})
+}
+
+// TestIDs differ from call to call.
+func TestIDs(t *testing.T) {
+	t.Parallel()
+	ids := map[string]string{
+		"chat completion": "id", "response creation": "id", "message creation": "id",
+		"image generation": "data[0].generation_id", "content generation": "responseId",
+	}
+	each(t, func(t *testing.T, op operation) {
+		first, second := send(t, "POST", op.path, op.headers(), op.body()), send(t, "POST", op.path, op.headers(), op.body())
+		check.True(t, text(t, first, ids[op.name]) != text(t, second, ids[op.name]), "two calls have one id")
+	})
+}
+
+// TestImageSizes: the returned size is authoritative, and it is the pixels' one.
+func TestImageSizes(t *testing.T) {
+	t.Parallel()
+	op := operations()[2]
+	for _, size := range []string{"256x256", "512x256", "300x200", "100x1000", "1x1", "333x777"} {
+		body := op.body()
+		body["size"], body["n"] = size, 2
+		a := send(t, "POST", op.path, op.headers(), body)
+		if a.status != 200 {
+			t.Fatalf("%s: %s", size, clip(a.raw))
+		}
+		for _, item := range []string{"data[0]", "data[1]"} {
+			pixels := picture.Size(picture.Decode(t, "png", text(t, a, item+".b64_json")))
+			check.Equal(t, "size of the item", text(t, a, item+".size"), pixels)
+			check.Equal(t, "size", text(t, a, "size"), pixels)
+		}
+	}
+	// Only the required fields.
+	a := send(t, "POST", op.path, op.headers(), object{"model": "sandbox-image", "prompt": "A red fox"})
+	check.Equal(t, "size of the pixels", picture.Size(picture.Decode(t, "png", text(t, a, "data[0].b64_json"))), text(t, a, "size"))
+	// Some clients name the only form there is.
+	a = send(t, "POST", op.path, op.headers(), object{"model": "sandbox-image", "prompt": "A red fox", "response_format": "b64_json"})
+	check.Equal(t, "status", a.status, 200)
+}
+
+// TestContentsWithoutRole: a role is optional in contents.
+func TestContentsWithoutRole(t *testing.T) {
+	t.Parallel()
+	op := operations()[4]
+	a := send(t, "POST", op.path, op.headers(), object{"contents": []object{{"parts": []object{{"text": "No role."}}}}})
+	check.Contains(t, text(t, a, replyOf(op.name)), "No role.")
+}
+
+// TestUnknownExtraMembers: what nobody knows is no failure.
+func TestUnknownExtraMembers(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, op operation) {
+		body := op.body()
+		body["x_unknown"] = object{"deep": []any{1, "two", nil}}
+		if messages, ok := body["messages"].([]object); ok {
+			messages[0]["x_unknown"] = true
+		}
+		if contents, ok := body["contents"].([]object); ok {
+			contents[0]["xUnknown"] = true
+		}
+		a := send(t, "POST", op.path+"?x_unknown=1", op.headers().with("X-Unknown", "1"), body)
+		check.Equal(t, "status", a.status, 200)
+		holds(t, a, rowsOf(op.name))
+	})
+}
+
+func mediaType(a answer) string {
+	kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
+	return kind
+}

@@ -1,0 +1,190 @@
+package spec_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/conformance/check"
+)
+
+// frame is one event of a server-sent stream.
+type frame struct {
+	event string
+	data  any
+	raw   string
+}
+
+// frames splits a stream. A line that is neither event nor data nor a comment fails
+// the test, and so does data that is no JSON but for the chat protocol's [DONE].
+func frames(t *testing.T, a answer) (list []frame, comments int) {
+	t.Helper()
+	check.Equal(t, "status", a.status, 200)
+	check.Equal(t, "content type", mediaType(a), "text/event-stream")
+	for _, block := range strings.Split(a.raw, "\n\n") {
+		f := frame{}
+		for _, line := range strings.Split(strings.TrimSpace(block), "\n") {
+			switch {
+			case strings.HasPrefix(line, "event: "):
+				f.event = line[len("event: "):]
+			case strings.HasPrefix(line, "data: "):
+				f.raw += line[len("data: "):]
+			case strings.HasPrefix(line, ":"):
+				comments++
+			case line != "":
+				t.Errorf("a line of a stream is %q", line)
+			}
+		}
+		if f.raw == "" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(f.raw), &f.data); err != nil && f.raw != "[DONE]" {
+			t.Errorf("data is %q: %v", f.raw, err)
+		}
+		list = append(list, f)
+	}
+	if len(list) < 2 {
+		t.Fatalf("not a stream: %q", clip(a.raw))
+	}
+	return list, comments
+}
+
+func TestChatStream(t *testing.T) {
+	t.Parallel()
+	op := operations()[0]
+	body := op.body()
+	body["stream"], body["stream_options"] = true, object{"include_usage": true}
+	// SDKs ask for streams with Accept: application/json.
+	list, _ := frames(t, send(t, "POST", op.path, op.headers().with("Accept", "application/json"), body))
+	check.Equal(t, "last data", list[len(list)-1].raw, "[DONE]")
+	role, _ := lookup(list[0].data, "choices[0].delta.role")
+	check.Equal(t, "role of the first chunk", role, any("assistant"))
+	usage, _ := lookup(list[len(list)-2].data, "usage.total_tokens")
+	check.True(t, usage != nil, "no usage before the end: %s", list[len(list)-2].raw)
+	choices, _ := lookup(list[len(list)-2].data, "choices")
+	check.True(t, choices != nil && len(choices.([]any)) == 0, "choices beside the usage: %v", choices)
+	finish, _ := lookup(list[len(list)-3].data, "choices[0].finish_reason")
+	check.Equal(t, "last finish_reason", finish, any("stop"))
+	for _, f := range list {
+		check.Equal(t, "event name", f.event, "")
+	}
+}
+
+func TestMessagesStream(t *testing.T) {
+	t.Parallel()
+	op := operations()[3]
+	body := op.body()
+	body["stream"] = true
+	list, _ := frames(t, send(t, "POST", op.path, op.headers(), body))
+	var order []string
+	for _, f := range list {
+		kind, _ := lookup(f.data, "type")
+		check.Equal(t, "type of the data", kind, any(f.event))
+		if f.event != "ping" && (len(order) == 0 || order[len(order)-1] != f.event) {
+			order = append(order, f.event)
+		}
+	}
+	check.True(t, slices.Equal(order, []string{
+		"message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop",
+	}), "events are %v", order)
+	input, _ := lookup(list[0].data, "message.usage.input_tokens")
+	check.True(t, input != nil, "no input_tokens at the start: %s", list[0].raw)
+}
+
+func TestResponsesStream(t *testing.T) {
+	t.Parallel()
+	op := operations()[1]
+	body := op.body()
+	body["stream"] = true
+	list, _ := frames(t, send(t, "POST", op.path, op.headers().with("Accept", "text/event-stream"), body))
+	for _, f := range list {
+		kind, _ := lookup(f.data, "type")
+		check.Equal(t, "type of the data", kind, any(f.event))
+	}
+	check.Equal(t, "first event", list[0].event, "response.created")
+	check.Equal(t, "last event", list[len(list)-1].event, "response.completed")
+	status, _ := lookup(list[len(list)-1].data, "response.status")
+	check.Equal(t, "status", status, any("completed"))
+}
+
+// TestGenerateContentStream: frames of data alone, without comments, which the
+// vendor's SDKs do not take; without alt=sse one JSON array.
+func TestGenerateContentStream(t *testing.T) {
+	t.Parallel()
+	op := operations()[4]
+	for _, prefix := range []string{"/v1beta", "/v1"} {
+		path := prefix + "/models/sandbox-text:streamGenerateContent"
+		list, comments := frames(t, send(t, "POST", path+"?alt=sse", op.headers(), op.body()))
+		check.Equal(t, "comments", comments, 0)
+		streamed := ""
+		for _, f := range list {
+			check.Equal(t, "event name", f.event, "")
+			piece, _ := lookup(f.data, "candidates[0].content.parts[0].text")
+			if s, ok := piece.(string); ok {
+				streamed += s
+			}
+		}
+		last := list[len(list)-1]
+		finish, _ := lookup(last.data, "candidates[0].finishReason")
+		check.Equal(t, "finishReason of the last frame", finish, any("STOP"))
+		usage, _ := lookup(last.data, "usageMetadata.totalTokenCount")
+		check.True(t, usage != nil, "no usage in the last frame: %s", last.raw)
+
+		array := send(t, "POST", path, op.headers(), op.body())
+		check.Equal(t, "content type", mediaType(array), "application/json")
+		whole, ok := array.body.([]any)
+		if !ok || len(whole) == 0 {
+			t.Fatalf("no array: %s", clip(array.raw))
+		}
+		joined := ""
+		for _, element := range whole {
+			piece, _ := lookup(element, "candidates[0].content.parts[0].text")
+			if s, ok := piece.(string); ok {
+				joined += s
+			}
+		}
+		check.Equal(t, "text of the array", joined, streamed)
+	}
+}
+
+// TestStreamFalse is a plain answer.
+func TestStreamFalse(t *testing.T) {
+	t.Parallel()
+	for _, op := range operations()[:4] {
+		body := op.body()
+		body["stream"] = false
+		a := send(t, "POST", op.path, op.headers(), body)
+		check.Equal(t, "status", a.status, 200)
+		holds(t, a, rowsOf(op.name))
+	}
+}
+
+// TestBrokenStreams end in the protocol's error and without its end of success.
+func TestBrokenStreams(t *testing.T) {
+	t.Parallel()
+	success := map[string]string{
+		"chat completion": `"finish_reason":"stop"`, "response creation": "response.completed",
+		"message creation": "message_stop", "content generation": `"finishReason"`,
+	}
+	failure := map[string]string{
+		"chat completion": `{"error":`, "response creation": "response.failed", "message creation": "event: error", "content generation": `"error":`,
+	}
+	each(t, func(t *testing.T, op operation) {
+		if success[op.name] == "" {
+			return
+		}
+		for _, model := range []string{"sandbox-cut", "sandbox-mid-error"} {
+			body, path := op.body(), op.path
+			if op.name == "content generation" {
+				path = "/v1beta/models/" + model + ":streamGenerateContent?alt=sse"
+			} else {
+				body["model"], body["stream"] = model, true
+			}
+			a := send(t, "POST", path, op.headers(), body)
+			frames(t, a)
+			check.Contains(t, a.raw, failure[op.name])
+			check.True(t, !strings.Contains(a.raw, success[op.name]), "%s looks complete:\n%s", model, clip(a.raw))
+		}
+	})
+}
