@@ -3,7 +3,6 @@ package sandbox
 import (
 	"strings"
 
-	"github.com/genway/genway/core/sandbox/schema"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -43,10 +42,13 @@ func (s *Sandbox) answer(req *genwayv1.GenerateTextRequest, m model) (*genwayv1.
 		Id:         s.config.NewID(idPrefix(req)),
 		Model:      req.GetModel(),
 		CreateTime: timestamppb.New(s.config.Clock()),
-		Losses:     losses(req),
+		Losses:     losses(req, forgotten(asked, req)),
 	}
 	if req.GetWire().GetProtocol() == genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS {
 		a.resp.SystemFingerprint = "fp_sandbox"
+	}
+	if forgotten(asked, req) {
+		a.lines = []string{"Previous response: not remembered"}
 	}
 	a.report(sealed)
 	for i := range max(1, int(req.GetSampling().GetCandidateCount())) {
@@ -69,7 +71,7 @@ func (a *answer) report(sealed seals) {
 	r.past(a.conversation)
 	r.settings(a.req)
 	find(a.req).report(&r, sealed)
-	a.lines = r.lines
+	a.lines = append(a.lines, r.lines...)
 }
 
 // openings are the wordings a seed, or the place of a candidate, chooses from.
@@ -115,7 +117,7 @@ func (a *answer) candidate(i int) (*genwayv1.Candidate, error) {
 // say adds what the candidate says: words, structured output, speech, a drawing.
 func (a *answer) say(c *genwayv1.Candidate, r *report, seed uint64, andCalls bool) error {
 	if !andCalls {
-		text, ok, err := structured(a.req, schema.FromPrompt(a.conversation.prompt()), seed, r.lines)
+		text, ok, err := structured(a.req, hints(a.conversation.prompt()), seed, r.lines)
 		if err != nil {
 			return err
 		}

@@ -32,6 +32,14 @@ func TestStructured(t *testing.T) {
 	}
 }
 
+func TestNamesAreHints(t *testing.T) {
+	schema := `{"type":"object","properties":{"name":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}}},"required":["name","tags"]}`
+	got := said(generate(t, ask("Describe Paris.", format(&genwayv1.ResponseFormat{Kind: genwayv1.ResponseFormat_KIND_JSON_SCHEMA, SchemaJson: schema}))))
+	if want := `{"name":"Paris","tags":["sample tags"]}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func format(f *genwayv1.ResponseFormat) func(*genwayv1.GenerateTextRequest) {
 	return func(r *genwayv1.GenerateTextRequest) { r.ResponseFormat = f }
 }
@@ -232,23 +240,26 @@ func TestMemory(t *testing.T) {
 	if err != nil || !strings.Contains(said(third), "Earlier turns: 4") {
 		t.Errorf("%q, %v", said(third), err)
 	}
-	_, err = s.GenerateText(t.Context(), ask("hi", responses, after("resp_unknown")))
-	refused(t, err, fault.InvalidRequest, "previous_response_id")
-
+	forgets := func(id string) {
+		t.Helper()
+		resp, err := s.GenerateText(t.Context(), ask("hi", responses, after(id)))
+		if err != nil || !strings.Contains(said(resp), "\nPrevious response: not remembered\n") ||
+			len(resp.Losses) != 1 || resp.Losses[0].Member != "previous_response_id" {
+			t.Errorf("%s: %v, %v", id, resp, err)
+		}
+	}
+	forgets("resp_unknown")
 	private, err := s.GenerateText(t.Context(), ask("hi", responses, func(r *genwayv1.GenerateTextRequest) { r.Store = new(false) }))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.GenerateText(t.Context(), ask("hi", responses, after(private.Id)))
-	refused(t, err, fault.InvalidRequest, "previous_response_id")
-
+	forgets(private.Id)
 	for range mostRemembered {
 		if _, err := s.GenerateText(t.Context(), ask("hi", responses)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, err = s.GenerateText(t.Context(), ask("hi", responses, after(first.Id)))
-	refused(t, err, fault.InvalidRequest, "previous_response_id")
+	forgets(first.Id)
 	if len(s.memory.said) != mostRemembered || len(s.memory.ids) != mostRemembered {
 		t.Errorf("%d conversations of %d ids", len(s.memory.said), len(s.memory.ids))
 	}

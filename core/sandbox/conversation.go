@@ -19,8 +19,8 @@ type conversation struct {
 	prefill string
 	// prompts are the turn's texts, context blocks left aside.
 	prompts []text
-	// contexts are those blocks: texts that are wholly inside one tag, as agents
-	// add them ("<system-reminder>…</system-reminder>").
+	// contexts are those blocks: texts inside a tag, as agents add them (see
+	// isContext).
 	contexts []string
 	// results are the turn's tool results.
 	results []*genwayv1.ToolResult
@@ -31,8 +31,19 @@ type conversation struct {
 // text is one text of the turn.
 type text struct {
 	string
+	// message is the place of its message in the turn.
+	message int
 	// afterResult says that a tool result came before it in the turn.
 	afterResult bool
+}
+
+// joined are texts as one.
+func joined(texts []text) string {
+	var lines []string
+	for _, t := range texts {
+		lines = append(lines, t.string)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func read(messages []*genwayv1.Message) *conversation {
@@ -63,16 +74,16 @@ func read(messages []*genwayv1.Message) *conversation {
 			}
 		}
 	}
-	for _, m := range c.turn {
-		c.readTurn(m)
+	for i, m := range c.turn {
+		c.readTurn(i, m)
 	}
 	if n := len(c.contexts); n > 0 && len(c.prompts) == 0 && len(c.results) == 0 {
-		c.prompts, c.contexts = []text{{c.contexts[n-1], false}}, c.contexts[:n-1]
+		c.prompts, c.contexts = []text{{string: c.contexts[n-1]}}, c.contexts[:n-1]
 	}
 	return c
 }
 
-func (c *conversation) readTurn(m *genwayv1.Message) {
+func (c *conversation) readTurn(i int, m *genwayv1.Message) {
 	for _, p := range m.GetParts() {
 		if r := p.GetToolResult(); r != nil {
 			c.results = append(c.results, r)
@@ -83,19 +94,13 @@ func (c *conversation) readTurn(m *genwayv1.Message) {
 		case isContext(t):
 			c.contexts = append(c.contexts, t)
 		default:
-			c.prompts = append(c.prompts, text{t, len(c.results) > 0})
+			c.prompts = append(c.prompts, text{t, i, len(c.results) > 0})
 		}
 	}
 }
 
 // prompt is all the turn asks in words.
-func (c *conversation) prompt() string {
-	var texts []string
-	for _, t := range c.prompts {
-		texts = append(texts, t.string)
-	}
-	return strings.Join(texts, "\n")
-}
+func (c *conversation) prompt() string { return joined(c.prompts) }
 
 // toolName names the tool a result belongs to.
 func (c *conversation) toolName(r *genwayv1.ToolResult) string {
@@ -108,19 +113,18 @@ func (c *conversation) toolName(r *genwayv1.ToolResult) string {
 	return r.GetToolCallId()
 }
 
-// isContext reports whether a text is one element, by the looks of its first and
-// last tag: "<environment>…</environment>".
+// isContext reports whether a text is one element by the looks of its first and last
+// tag (<environment>…</environment>), or begins with a tag no markup has
+// (<system-reminder>, <user_info>).
 func isContext(t string) bool {
 	t = strings.TrimSpace(t)
 	rest, ok := strings.CutPrefix(t, "<")
-	if !ok {
-		return false
-	}
 	end := strings.IndexAny(rest, " >\n")
-	if end <= 0 || rest[0] == '/' {
+	if !ok || end <= 0 || rest[0] == '/' || rest[0] == '!' || rest[0] == '?' {
 		return false
 	}
-	return strings.HasSuffix(rest, "</"+rest[:end]+">") && strings.Contains(rest, ">")
+	name := rest[:end]
+	return strings.ContainsAny(name, "-_") || strings.HasSuffix(rest, "</"+name+">")
 }
 
 // textOf joins the texts and refusals among parts.

@@ -84,14 +84,14 @@ func (a *answer) outputDetails(u *genwayv1.Usage) {
 			}
 		}
 	}
-	if audio+image == 0 {
-		return
+	shows := breakdown(a.req)
+	if audio+image > 0 && shows.all {
+		u.OutputTextTokens = new(u.OutputTokens - audio - image)
 	}
-	u.OutputTextTokens = new(u.OutputTokens - audio - image)
-	if audio > 0 {
+	if audio > 0 && shows.audio {
 		u.OutputAudioTokens = &audio
 	}
-	if image > 0 {
+	if image > 0 && shows.all {
 		u.OutputImageTokens = &image
 	}
 }

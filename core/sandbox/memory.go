@@ -64,38 +64,51 @@ func (m *memory) keep(req *genwayv1.GenerateTextRequest, resp *genwayv1.Generate
 	m.ids = append(m.ids, resp.GetId())
 }
 
-// recall gives the request with the conversation it goes on from. A request that
-// refers to none is given as it is; one that refers to an unknown one is refused in
-// the words of the protocol.
+// recall gives the request with the conversation it goes on from, or as it is where
+// it refers to none. An answer that is not remembered is no error, since nothing here
+// is kept for long; the reply and the losses then say so (see forgotten).
 func (m *memory) recall(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, error) {
 	for _, n := range req.GetNativeFields() {
-		var id string
-		switch {
-		case n.GetName() == "thread" && n.GetProtocol() == genwayv1.Protocol_PROTOCOL_MESSAGES:
+		if n.GetName() == "thread" && n.GetProtocol() == genwayv1.Protocol_PROTOCOL_MESSAGES {
 			if err := refuseThread(n.GetJson()); err != nil {
 				return nil, err
 			}
-			continue
-		case n.GetName() != previousResponse || json.Unmarshal(n.GetJson(), &id) != nil || id == "":
-			continue
 		}
-		m.mu.Lock()
-		said, ok := m.said[id]
-		m.mu.Unlock()
-		if !ok {
-			err := fault.Invalid(previousResponse, "Previous response with id '%s' not found.", clip(id, 100))
-			err.NativeCode = "previous_response_not_found"
-			return nil, err
-		}
-		full := &genwayv1.GenerateTextRequest{}
-		req.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-			full.ProtoReflect().Set(f, v)
-			return true
-		})
-		full.Messages = append(append([]*genwayv1.Message{}, said...), req.GetMessages()...)
-		return full, nil
 	}
-	return req, nil
+	said, ok := m.find(previous(req))
+	if !ok {
+		return req, nil
+	}
+	full := &genwayv1.GenerateTextRequest{}
+	req.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		full.ProtoReflect().Set(f, v)
+		return true
+	})
+	full.Messages = append(append([]*genwayv1.Message{}, said...), req.GetMessages()...)
+	return full, nil
+}
+
+func (m *memory) find(id string) ([]*genwayv1.Message, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	said, ok := m.said[id]
+	return said, ok
+}
+
+// previous is the identifier of the answer a request goes on from; empty for none.
+func previous(req *genwayv1.GenerateTextRequest) string {
+	for _, n := range req.GetNativeFields() {
+		var id string
+		if n.GetName() == previousResponse && json.Unmarshal(n.GetJson(), &id) == nil {
+			return id
+		}
+	}
+	return ""
+}
+
+// forgotten reports whether the request goes on from what is not remembered.
+func forgotten(asked, recalled *genwayv1.GenerateTextRequest) bool {
+	return asked == recalled && previous(asked) != ""
 }
 
 // refuseThread refuses to go on with a thread, which the messages protocol's own

@@ -79,8 +79,11 @@ func (f *findings) report(r *report, s seals) {
 }
 
 // losses names what bears on the answer but needs a service behind it.
-func losses(req *genwayv1.GenerateTextRequest) []*genwayv1.Loss {
+func losses(req *genwayv1.GenerateTextRequest, forgot bool) []*genwayv1.Loss {
 	var list []*genwayv1.Loss
+	if forgot {
+		list = append(list, &genwayv1.Loss{Member: previousResponse, Reason: "the sandbox does not remember that response"})
+	}
 	for _, n := range req.GetNativeFields() {
 		if n.GetBinding() && n.GetName() != previousResponse {
 			list = append(list, &genwayv1.Loss{Member: n.GetName(), Reason: "the sandbox has nothing that could act on it"})

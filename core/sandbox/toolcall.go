@@ -16,8 +16,9 @@ import (
 //
 //  1. "Call the tool NAME with {JSON}." gives exactly that call, each such sentence
 //     its own, in order. It counts only after the turn's tool results, if there are any.
-//  2. Tools whose names stand in the prompt (see mentioned), in the order of the prompt.
-//  3. The tool the question fits best (see fit), unless the turn has tool results.
+//  2. Tools whose names stand in the turn's last message (see mentioned), in the order
+//     of the message.
+//  3. The tool the turn's last text fits best (see fit), unless there are tool results.
 //  4. The first tool, where the tool choice demands a call.
 //
 // Only tools the tool choice allows are called, none where it is none, one where it
@@ -32,27 +33,26 @@ func plan(req *genwayv1.GenerateTextRequest, c *conversation, seed uint64) ([]*g
 		return nil, err
 	}
 	choice := req.GetToolChoice()
-	prompt := c.prompt()
 	fresh := c.freshPrompt()
 	demanded := choice.GetMode() == genwayv1.ToolChoice_MODE_REQUIRED
 
 	var calls []*genwayv1.ToolCall
-	for _, d := range directives(fresh) {
+	for _, d := range directives(joined(fresh)) {
 		if t := named(tools, d.name); t != nil {
 			calls = append(calls, exact(t, d.argument))
 		}
 	}
 	if calls == nil {
-		chosen := mentionedTools(tools, fresh)
-		if chosen == nil && (len(c.results) == 0 || demanded) {
-			chosen = fitting(tools, prompt)
+		chosen := mentionedTools(tools, joined(ofLastMessage(fresh)))
+		if n := len(c.prompts); chosen == nil && n > 0 && (len(c.results) == 0 || demanded) {
+			chosen = fitting(tools, c.prompts[n-1].string)
 		}
 		if chosen == nil && demanded {
 			chosen = tools[:1]
 		}
-		hints := schema.FromPrompt(prompt)
+		options := schema.Options{Seed: seed, Hints: hints(c.prompt())}
 		for _, t := range chosen {
-			call, err := filled(req, t, schema.Options{Seed: seed, Hints: hints})
+			call, err := filled(req, t, options)
 			if err != nil {
 				return nil, err
 			}
@@ -66,17 +66,25 @@ func plan(req *genwayv1.GenerateTextRequest, c *conversation, seed uint64) ([]*g
 }
 
 // freshPrompt is what the turn asks after its tool results.
-func (c *conversation) freshPrompt() string {
-	if len(c.results) == 0 {
-		return c.prompt()
-	}
-	fresh := &conversation{}
+func (c *conversation) freshPrompt() []text {
+	var fresh []text
 	for _, t := range c.prompts {
-		if t.afterResult {
-			fresh.prompts = append(fresh.prompts, t)
+		if t.afterResult || len(c.results) == 0 {
+			fresh = append(fresh, t)
 		}
 	}
-	return fresh.prompt()
+	return fresh
+}
+
+// ofLastMessage are those texts that stand in the same message as the last one.
+// Agents put what their user did not write into messages before it.
+func ofLastMessage(texts []text) []text {
+	for i := len(texts) - 1; i > 0; i-- {
+		if texts[i-1].message != texts[i].message {
+			return texts[i:]
+		}
+	}
+	return texts
 }
 
 // callable are the tools an answer may call.
@@ -168,9 +176,6 @@ func exact(t *genwayv1.Tool, argument string) *genwayv1.ToolCall {
 func filled(req *genwayv1.GenerateTextRequest, t *genwayv1.Tool, o schema.Options) (*genwayv1.ToolCall, error) {
 	if t.GetCustom() != nil {
 		input := o.Hints.Prompt
-		if len(o.Hints.Quoted) > 0 {
-			input = o.Hints.Quoted[0]
-		}
 		return &genwayv1.ToolCall{Name: toolName(t), Input: &input}, nil
 	}
 	parameters := t.GetFunction().GetParametersJson()

@@ -126,17 +126,34 @@ func (s *Sandbox) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequ
 	return &genwayv1.CountTokensResponse{InputTokens: in.total(), Usage: usage}, nil
 }
 
-// details fills what a vendor would break down: modalities once there are several,
-// and a cache that was marked, though the sandbox has none.
+// details fills what the caller's protocol breaks down: modalities once there are
+// several, and a cache that was marked, though the sandbox has none.
 func (in input) details(u *genwayv1.Usage, req *genwayv1.GenerateTextRequest) {
-	if in.image+in.audio > 0 {
+	shows := breakdown(req)
+	if in.image+in.audio > 0 && shows.all {
 		u.InputTextTokens, u.InputImageTokens = new(int64(in.text)), new(int64(in.image))
-		if in.audio > 0 {
-			u.InputAudioTokens = new(int64(in.audio))
-		}
+	}
+	if in.audio > 0 && shows.audio {
+		u.InputAudioTokens = new(int64(in.audio))
 	}
 	if find(req).marks > 0 {
 		u.CacheReadInputTokens, u.CacheWriteInputTokens = new(int64(0)), new(int64(0))
 		u.CacheWrite_5MInputTokens, u.CacheWrite_1HInputTokens = new(int64(0)), new(int64(0))
+	}
+}
+
+// modalities say which of them a usage report tells apart.
+type modalities struct{ audio, all bool }
+
+// breakdown is what a protocol has members for: generateContent all of them, chat
+// completions audio, the others none. A direct caller gets all.
+func breakdown(req *genwayv1.GenerateTextRequest) modalities {
+	switch req.GetWire().GetProtocol() {
+	case genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS:
+		return modalities{audio: true}
+	case genwayv1.Protocol_PROTOCOL_RESPONSES, genwayv1.Protocol_PROTOCOL_MESSAGES:
+		return modalities{}
+	default:
+		return modalities{audio: true, all: true}
 	}
 }
