@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -209,7 +210,11 @@ func TestInputCounts(t *testing.T) {
 }
 
 func TestMemory(t *testing.T) {
-	s := newSandbox(t)
+	var n int
+	s, err := New(Config{NewID: func(prefix string) string { n++; return fmt.Sprintf("%s%024x", prefix, n) }})
+	if err != nil {
+		t.Fatal(err)
+	}
 	responses := wire(genwayv1.Protocol_PROTOCOL_RESPONSES)
 	after := func(id string) func(*genwayv1.GenerateTextRequest) {
 		return func(r *genwayv1.GenerateTextRequest) {
@@ -248,7 +253,12 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s: %v, %v", id, resp, err)
 		}
 	}
-	forgets("resp_unknown")
+	forgets("resp_d0214094d6a255c0d15c4953")
+	_, err = s.GenerateText(t.Context(), ask("hi", responses, after("resp_unknown")))
+	refused(t, err, fault.InvalidRequest, "previous_response_id")
+	if f := fault.From(err); f.NativeCode != "previous_response_not_found" {
+		t.Errorf("code %q", f.NativeCode)
+	}
 	private, err := s.GenerateText(t.Context(), ask("hi", responses, func(r *genwayv1.GenerateTextRequest) { r.Store = new(false) }))
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"regexp"
 	"sync"
 
 	"github.com/genway/genway/codec/fault"
@@ -65,8 +66,10 @@ func (m *memory) keep(req *genwayv1.GenerateTextRequest, resp *genwayv1.Generate
 }
 
 // recall gives the request with the conversation it goes on from, or as it is where
-// it refers to none. An answer that is not remembered is no error, since nothing here
-// is kept for long; the reply and the losses then say so (see forgotten).
+// it refers to none. An answer that may have been forgotten, by the form of its
+// identifier, is no error, since nothing here is kept for long: the reply and the losses
+// then say so (see forgotten). An identifier no answer ever had is refused in the
+// protocol's own words.
 func (m *memory) recall(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, error) {
 	for _, n := range req.GetNativeFields() {
 		if n.GetName() == "thread" && n.GetProtocol() == genwayv1.Protocol_PROTOCOL_MESSAGES {
@@ -75,8 +78,16 @@ func (m *memory) recall(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTe
 			}
 		}
 	}
-	said, ok := m.find(previous(req))
-	if !ok {
+	id := previous(req)
+	said, ok := m.find(id)
+	switch {
+	case id == "":
+		return req, nil
+	case !ok && !answerID.MatchString(id):
+		err := fault.Invalid(previousResponse, "Previous response with id '%s' not found.", clip(id, 100))
+		err.NativeCode = "previous_response_not_found"
+		return nil, err
+	case !ok:
 		return req, nil
 	}
 	full := &genwayv1.GenerateTextRequest{}
@@ -94,6 +105,9 @@ func (m *memory) find(id string) ([]*genwayv1.Message, bool) {
 	said, ok := m.said[id]
 	return said, ok
 }
+
+// answerID is the form of the identifiers of answers, the vendor's included.
+var answerID = regexp.MustCompile(`^resp_[0-9A-Za-z]{16,}$`)
 
 // previous is the identifier of the answer a request goes on from; empty for none.
 func previous(req *genwayv1.GenerateTextRequest) string {
