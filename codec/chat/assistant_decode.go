@@ -1,0 +1,167 @@
+package chat
+
+import (
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// functionCallName marks a call in the deprecated function_call, and a choice of
+// functions by the deprecated member of that name.
+const functionCallName = "function_call"
+
+// toolCallsName marks an opaque part as an element of tool_calls.
+const toolCallsName = "tool_calls"
+
+// assistant reads what the model said, in a request or an answer: thinking,
+// content, refusal, images, audio, calls, in this order. The members of one
+// message have none, and this is the order in which models produce them. Empty
+// texts are not content (F12) unless a signature rests on them (R2).
+func (d decoder) assistant(m *message, path string) ([]*genwayv1.Part, []*genwayv1.NativeField, error) {
+	parts, fields := d.thinking(m)
+	said, err := d.content(m.Content, member.Join(path, "content"))
+	if err != nil {
+		return nil, nil, err
+	}
+	var lastText *genwayv1.Part
+	for _, p := range said {
+		if emptyText(p) {
+			continue
+		}
+		if p.GetText() != nil {
+			lastText = p
+		}
+		parts = append(parts, p)
+	}
+	seal, content := decodeExtraContent(m.ExtraContent, "")
+	citations := d.citations(m.Annotations)
+	if (seal != nil || len(citations) > 0) && lastText == nil {
+		lastText = textPart("")
+		parts = append(parts, lastText)
+	}
+	if seal != nil {
+		lastText.ThoughtSignature = seal
+	}
+	if len(citations) > 0 {
+		lastText.GetText().Citations = citations
+	}
+	refusal, err := m.Refusal.str(member.Join(path, "refusal"))
+	if err != nil {
+		return nil, nil, err
+	}
+	if refusal != "" {
+		parts = append(parts, refusalPart(refusal))
+	}
+	images, err := d.parts(m.Images, member.Join(path, "images"))
+	if err != nil {
+		return nil, nil, err
+	}
+	parts = append(parts, images...)
+	if m.Audio != nil && m.Audio.said() {
+		p, err := m.Audio.decode(member.Join(path, "audio"))
+		if err != nil {
+			return nil, nil, err
+		}
+		parts = append(parts, p)
+	}
+	for i := range m.ToolCalls {
+		p, err := d.toolCall(&m.ToolCalls[i], member.Index(member.Join(path, toolCallsName), i))
+		if err != nil {
+			return nil, nil, err
+		}
+		parts = append(parts, p)
+	}
+	if m.FunctionCall != nil && m.FunctionCall.Name != "" {
+		parts = append(parts, m.FunctionCall.part(functionCallName))
+	}
+	fields = append(fields, content...)
+	return parts, append(fields, natives(m.Extra)...), nil
+}
+
+// emptyText reports whether the part is a text that says nothing in any way.
+func emptyText(p *genwayv1.Part) bool {
+	t := p.GetText()
+	return t != nil && t.Text == "" && p.ThoughtSignature == nil && p.CacheControl == nil && len(p.NativeFields) == 0
+}
+
+// said tells audio from the empty object that some gateways write for null.
+func (a *audio) said() bool { return a.ID != "" || a.Data != "" || a.Transcript != "" }
+
+// decode reads audio: whole in an answer, by its id alone in a request. When it
+// expires has no canonical field.
+func (a *audio) decode(path string) (*genwayv1.Part, error) {
+	m := &genwayv1.Media{Transcript: a.Transcript}
+	if a.Data != "" {
+		data, err := member.DecodeBase64(a.Data)
+		if err != nil {
+			return nil, fault.Invalid(path+".data", "%s.data is not valid base64", path)
+		}
+		m.Source = &genwayv1.Media_Data{Data: data}
+	}
+	return &genwayv1.Part{Id: a.ID, Kind: &genwayv1.Part_Audio{Audio: m}, NativeFields: a.natives()}, nil
+}
+
+func (a *audio) natives() []*genwayv1.NativeField {
+	var fields []*genwayv1.NativeField
+	if given(a.ExpiresAt) {
+		fields = append(fields, native("expires_at", a.ExpiresAt))
+	}
+	return append(fields, natives(a.Extra)...)
+}
+
+// toolCall reads a call. A call of an unknown type is kept whole.
+func (d decoder) toolCall(c *toolCall, path string) (*genwayv1.Part, error) {
+	kind := c.kind()
+	var p *genwayv1.Part
+	switch {
+	case kind == "function" && c.Function != nil:
+		p = c.Function.part("")
+	case kind == "custom" && c.Custom != nil:
+		p = c.Custom.part()
+	case kind == "function" || kind == "custom":
+		return nil, fault.Missing(path + "." + kind)
+	default:
+		p = opaquePart(kind, c.verbatim.of(d.body))
+		p.NativeFields = []*genwayv1.NativeField{mark(toolCallsName)}
+		return p, nil
+	}
+	p.GetToolCall().Id = c.ID
+	seal, content := decodeExtraContent(c.ExtraContent, "")
+	p.ThoughtSignature = seal
+	p.NativeFields = append(p.NativeFields, content...)
+	p.NativeFields = append(p.NativeFields, natives(c.Extra)...)
+	return p, nil
+}
+
+// kind is the call's type; engines that leave it out mean a function.
+func (c *toolCall) kind() string {
+	if c.Type == "" && c.Custom != nil && c.Function == nil {
+		return "custom"
+	}
+	if c.Type == "" {
+		return "function"
+	}
+	return c.Type
+}
+
+// part is the call with its arguments; none are the empty object (T10).
+func (f *functionCall) part(marks string) *genwayv1.Part {
+	arguments := f.Arguments.spelled()
+	if arguments == "" {
+		arguments = "{}"
+	}
+	p := &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Name: f.Name, ArgumentsJson: arguments}}}
+	if marks != "" {
+		p.NativeFields = append(p.NativeFields, mark(marks))
+	}
+	p.NativeFields = append(p.NativeFields, nested("function.", f.Extra)...)
+	return p
+}
+
+func (c *customCall) part() *genwayv1.Part {
+	input := c.Input.spelled()
+	return &genwayv1.Part{
+		Kind:         &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Name: c.Name, Input: &input}},
+		NativeFields: nested("custom.", c.Extra),
+	}
+}

@@ -1,0 +1,290 @@
+package chat
+
+import (
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// spoken is a turn of the model being written.
+type spoken struct {
+	*encoder
+	message
+	parts   []part // of the content, in their order
+	texts   []*genwayv1.Text
+	refusal []string
+	path    string
+	index   int32 // of the candidate
+}
+
+// assistant writes what the model said: the inverse of decoder.assistant. The
+// members of a message have no order, so that text behind a call moves ahead of
+// it, and is noted.
+func (e *encoder) assistant(list []*genwayv1.Part, fields []*genwayv1.NativeField, path string) (message, error) {
+	return e.candidate(list, fields, path, 0)
+}
+
+func (e *encoder) candidate(list []*genwayv1.Part, fields []*genwayv1.NativeField, path string, index int32) (message, error) {
+	s := &spoken{encoder: e, path: path, index: index}
+	if err := s.reasoning(list); err != nil {
+		return message{}, err
+	}
+	last := lastText(list)
+	signature := ""
+	for i, p := range list {
+		at := member.Index(path+".parts", i)
+		switch k := p.Kind.(type) {
+		case *genwayv1.Part_Thinking:
+			continue
+		case *genwayv1.Part_ToolCall:
+			s.call(p, int32(i))
+			continue
+		case *genwayv1.Part_Image:
+			if err := s.image(p, at); err != nil {
+				return message{}, err
+			}
+			continue
+		case *genwayv1.Part_Audio:
+			if s.audio(p, k.Audio, at) {
+				continue
+			}
+		case *genwayv1.Part_Opaque:
+			if s.opaque(p, k.Opaque) {
+				continue
+			}
+		case *genwayv1.Part_Text:
+			if p == last {
+				signature = e.seal(p.ThoughtSignature)
+				p = unsigned(p)
+			}
+			s.cite(k.Text, at)
+			if emptyText(p) {
+				continue
+			}
+		}
+		if err := s.content(p, at); err != nil {
+			return message{}, err
+		}
+	}
+	s.ExtraContent = encodeExtraContent(signature, fields, "extra_content")
+	s.finish()
+	return s.message, nil
+}
+
+func lastText(list []*genwayv1.Part) *genwayv1.Part {
+	for i := len(list) - 1; i >= 0; i-- {
+		if list[i].GetText() != nil {
+			return list[i]
+		}
+	}
+	return nil
+}
+
+// unsigned is the part without its signature, which stands in the message.
+func unsigned(p *genwayv1.Part) *genwayv1.Part {
+	if p.ThoughtSignature == nil {
+		return p
+	}
+	return &genwayv1.Part{Id: p.Id, Kind: p.Kind, CacheControl: p.CacheControl, NativeFields: p.NativeFields}
+}
+
+// content adds a part to the content. An answer's content is one string, so that
+// its parts are joined; what cannot be is noted.
+func (s *spoken) content(p *genwayv1.Part, path string) error {
+	out, err := s.part(p, path)
+	if err != nil {
+		if s.answer {
+			s.losses.Add(path, "an answer of chat completions has no place for this kind of content")
+			return nil
+		}
+		return err
+	}
+	if len(s.ToolCalls) > 0 && !s.answer {
+		s.losses.Add(s.path+".parts", "text behind a tool call moves ahead of it")
+	}
+	if s.answer && out.Type == "refusal" {
+		s.refusal = append(s.refusal, *out.Refusal)
+		return nil
+	}
+	if s.answer && out.Type == "text" && len(out.ExtraContent) > 0 {
+		s.losses.Add(path+".thought_signature", "a message of chat completions has one signature of its text")
+	}
+	s.parts = append(s.parts, out)
+	return nil
+}
+
+// cite writes the citations of a text, whose ranges count from the beginning of
+// the message here.
+func (s *spoken) cite(t *genwayv1.Text, path string) {
+	if len(t.Citations) > 0 {
+		var offset int32
+		for _, before := range s.texts {
+			offset += characters(before.Text)
+		}
+		length := characters(t.Text)
+		for i, c := range t.Citations {
+			if a, ok := s.annotation(c, offset, length, member.Index(path+".text.citations", i)); ok {
+				s.Annotations = append(s.Annotations, a)
+			}
+		}
+	}
+	s.texts = append(s.texts, t)
+}
+
+// image adds an image the model made, in OpenRouter's member for it.
+func (s *spoken) image(p *genwayv1.Part, path string) error {
+	out, err := s.part(p, path)
+	if err != nil {
+		if s.answer {
+			s.losses.Add(path, "the image has neither data nor an address")
+			return nil
+		}
+		return err
+	}
+	s.Images = append(s.Images, out)
+	return nil
+}
+
+// audio writes speech of the model; the vendor takes it back by its id alone.
+// It reports whether the part is done.
+func (s *spoken) audio(p *genwayv1.Part, m *genwayv1.Media, path string) bool {
+	if !s.answer {
+		if p.Id != "" {
+			s.Audio = &audio{ID: p.Id}
+		}
+		return p.Id != ""
+	}
+	if s.Audio != nil {
+		s.losses.Add(path, "a message of chat completions has one audio")
+		return true
+	}
+	s.Audio = s.audioOf(p, m)
+	if _, ok := m.GetSource().(*genwayv1.Media_Data); ok {
+		s.Audio.Data = base64Of(m)
+	} else {
+		s.losses.Add(path, "an answer of chat completions has its audio within it")
+	}
+	return true
+}
+
+// audioOf is the audio without its data. The SDK demands an id and an expiry.
+func (e *encoder) audioOf(p *genwayv1.Part, m *genwayv1.Media) *audio {
+	a := &audio{ID: p.Id, Transcript: m.GetTranscript(), ExpiresAt: member.Native(protocol, p.NativeFields, "expires_at")}
+	if a.ID == "" {
+		a.ID = "audio_" + e.id
+	}
+	if a.ExpiresAt == nil {
+		a.ExpiresAt = []byte("0")
+	}
+	if out, err := extra(p.NativeFields, "", nil, "expires_at"); err == nil {
+		a.Extra = out
+	}
+	return a
+}
+
+// opaque writes an element of another list of the message than its content. It
+// reports whether the part was one.
+func (s *spoken) opaque(p *genwayv1.Part, o *genwayv1.OpaquePart) bool {
+	if o.Protocol != protocol {
+		return false
+	}
+	switch {
+	case marked(p.NativeFields, toolCallsName):
+		s.ToolCalls = append(s.ToolCalls, toolCall{verbatim: verbatim{raw: o.Json}})
+		return true
+	case marked(p.NativeFields, detailsName):
+		return true // with the thinking
+	}
+	return false
+}
+
+// call writes a tool call. place is that of the part, from which an id is made
+// where there is none.
+func (s *spoken) call(p *genwayv1.Part, place int32) {
+	c := p.GetToolCall()
+	if c.Input == nil && (s.deprecated || marked(p.NativeFields, functionCallName)) {
+		if s.FunctionCall != nil {
+			s.losses.Add(member.Index(s.path+".parts", int(place)), "the deprecated function_call holds one call")
+			return
+		}
+		s.FunctionCall = functionCallOf(p)
+		return
+	}
+	out := toolCall{ID: c.Id, Type: "function", ExtraContent: encodeExtraContent(s.seal(p.ThoughtSignature), p.NativeFields, "extra_content")}
+	if out.ID == "" {
+		out.ID = codec.SyntheticToolID(s.id, s.index, place)
+	}
+	if c.Input != nil {
+		out.Type = "custom"
+		out.Custom = &customCall{Name: c.Name, Input: textOf(*c.Input), Extra: inner(p.NativeFields, "custom.")}
+	} else {
+		out.Function = functionCallOf(p)
+	}
+	var err error
+	if out.Extra, err = extra(p.NativeFields, member.Index(s.path+".parts", int(place)), s.losses, "function.", "custom.", "extra_content"); err != nil {
+		s.losses.Add(member.Index(s.path+".parts", int(place)), "a member of the call has no place in chat completions")
+	}
+	s.ToolCalls = append(s.ToolCalls, out)
+}
+
+// functionCallOf writes the name and arguments; none are the empty object (T10).
+func functionCallOf(p *genwayv1.Part) *functionCall {
+	c := p.GetToolCall()
+	arguments := c.ArgumentsJson
+	if arguments == "" {
+		arguments = "{}"
+	}
+	return &functionCall{Name: c.Name, Arguments: textOf(arguments), Extra: inner(p.NativeFields, "function.")}
+}
+
+// finish puts the content together.
+func (s *spoken) finish() {
+	if s.answer {
+		s.Content = joined(s.parts)
+		s.Refusal = text{is: isNull}
+		if len(s.refusal) > 0 {
+			s.Refusal = textOf(concat(s.refusal))
+		}
+		if s.Annotations == nil {
+			s.Annotations = []annotation{}
+		}
+		return
+	}
+	// A refusal at the end stands in the member of its own, where every engine
+	// looks for it.
+	if n := len(s.parts); n > 0 && s.parts[n-1].Refusal != nil && (n == 1 || s.parts[n-2].Refusal == nil) && len(s.parts[n-1].Extra) == 0 {
+		s.Refusal = textOf(*s.parts[n-1].Refusal)
+		s.parts = s.parts[:n-1]
+	}
+	s.Content = contentOf(s.parts)
+	if len(s.parts) == 0 && s.Refusal.IsZero() && s.ToolCalls == nil && s.FunctionCall == nil && s.Audio == nil {
+		s.Content = content{is: isText}
+	}
+}
+
+// joined is the content of an answer: its texts as one string, or an array when
+// there are parts of a kind only this protocol knows.
+func joined(parts []part) content {
+	if len(parts) == 0 {
+		return content{is: isNull}
+	}
+	texts := make([]string, 0, len(parts))
+	for i := range parts {
+		if parts[i].Type != "text" {
+			return content{is: isParts, parts: parts}
+		}
+		texts = append(texts, *parts[i].Text)
+	}
+	return content{is: isText, s: concat(texts)}
+}
+
+func concat(list []string) string {
+	if len(list) == 1 {
+		return list[0]
+	}
+	var all []byte
+	for _, s := range list {
+		all = append(all, s...)
+	}
+	return string(all)
+}

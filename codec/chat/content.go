@@ -1,0 +1,197 @@
+package chat
+
+import (
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// decoder reads a body; parts of unknown kinds are taken from it verbatim.
+type decoder struct{ body []byte }
+
+func textPart(s string) *genwayv1.Part {
+	return &genwayv1.Part{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: s}}}
+}
+
+func refusalPart(s string) *genwayv1.Part {
+	return &genwayv1.Part{Kind: &genwayv1.Part_Refusal{Refusal: &genwayv1.Refusal{Text: s}}}
+}
+
+func opaquePart(kind string, raw jsontext.Value) *genwayv1.Part {
+	return &genwayv1.Part{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{Protocol: protocol, Type: kind, Json: raw}}}
+}
+
+// content reads a string or an array of parts.
+func (d decoder) content(c content, path string) ([]*genwayv1.Part, error) {
+	if c.is == isText {
+		return []*genwayv1.Part{textPart(c.s)}, nil
+	}
+	return d.parts(c.parts, path)
+}
+
+func (d decoder) parts(list []part, path string) ([]*genwayv1.Part, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	out := make([]*genwayv1.Part, len(list))
+	for i := range list {
+		p, err := d.part(&list[i], member.Index(path, i))
+		if err != nil {
+			return nil, err
+		}
+		out[i] = p
+	}
+	return out, nil
+}
+
+// part reads one content part. A part of an unknown type is kept whole.
+func (d decoder) part(p *part, path string) (*genwayv1.Part, error) {
+	out := &genwayv1.Part{CacheControl: decodeCacheControl(p.CacheControl, p.PromptCacheBreakpoint)}
+	var inside []*genwayv1.NativeField
+	var media *genwayv1.Media
+	var err error
+	switch p.Type {
+	case "":
+		return nil, fault.Missing(path + ".type")
+	case "text":
+		if p.Text == nil {
+			return nil, fault.Missing(path + ".text")
+		}
+		out.Kind = &genwayv1.Part_Text{Text: &genwayv1.Text{Text: *p.Text}}
+	case "refusal":
+		if p.Refusal == nil {
+			return nil, fault.Missing(path + ".refusal")
+		}
+		out.Kind = &genwayv1.Part_Refusal{Refusal: &genwayv1.Refusal{Text: *p.Refusal}}
+	case "image_url":
+		if media, inside, err = decodeLink(p.ImageURL, path, p.Type); err == nil {
+			out.Kind = &genwayv1.Part_Image{Image: media}
+		}
+	case "video_url":
+		if media, inside, err = decodeLink(p.VideoURL, path, p.Type); err == nil {
+			out.Kind = &genwayv1.Part_Video{Video: media}
+		}
+	case "audio_url":
+		if media, inside, err = decodeLink(p.AudioURL, path, p.Type); err == nil {
+			out.Kind = &genwayv1.Part_Audio{Audio: media}
+			out.NativeFields = append(out.NativeFields, mark("audio_url"))
+		}
+	case "input_audio":
+		if p.InputAudio == nil {
+			return nil, fault.Missing(path + ".input_audio")
+		}
+		if media, err = decodeInputAudio(p.InputAudio, path+".input_audio"); err == nil {
+			out.Kind = &genwayv1.Part_Audio{Audio: media}
+			inside = nested("input_audio.", p.InputAudio.Extra)
+		}
+	case "file":
+		if p.File == nil {
+			return nil, fault.Missing(path + ".file")
+		}
+		if media, err = decodeFile(p.File, path+".file"); err == nil {
+			out.Kind = &genwayv1.Part_File{File: media}
+			inside = nested("file.", p.File.Extra)
+		}
+	default:
+		return opaquePart(p.Type, p.verbatim.of(d.body)), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	seal, content := decodeExtraContent(p.ExtraContent, "")
+	out.ThoughtSignature = seal
+	out.NativeFields = append(out.NativeFields, inside...)
+	out.NativeFields = append(out.NativeFields, content...)
+	out.NativeFields = append(out.NativeFields, natives(p.Extra)...)
+	return out, nil
+}
+
+func decodeLink(l *link, path, name string) (*genwayv1.Media, []*genwayv1.NativeField, error) {
+	if l == nil {
+		return nil, nil, fault.Missing(path + "." + name)
+	}
+	m, err := member.MediaFromURL(l.URL, path+"."+name+".url")
+	if err != nil {
+		return nil, nil, err
+	}
+	m.Detail = l.Detail
+	return m, nested(name+".", l.Extra), nil
+}
+
+// part writes a part as an element of a content array. Tool calls, tool results
+// and thinking are not content here and must have been taken out.
+func (e *encoder) part(p *genwayv1.Part, path string) (part, error) {
+	var out part
+	switch k := p.Kind.(type) {
+	case *genwayv1.Part_Text:
+		out.Type, out.Text = "text", &k.Text.Text
+	case *genwayv1.Part_Refusal:
+		out.Type, out.Refusal = "refusal", &k.Refusal.Text
+	case *genwayv1.Part_Image:
+		out.Type, out.ImageURL = "image_url", e.link(k.Image, p, "image_url.")
+	case *genwayv1.Part_Video:
+		out.Type, out.VideoURL = "video_url", e.link(k.Video, p, "video_url.")
+	case *genwayv1.Part_Audio:
+		_, isData := k.Audio.GetSource().(*genwayv1.Media_Data)
+		if isData && !marked(p.NativeFields, "audio_url") {
+			out.Type = "input_audio"
+			out.InputAudio = &inputAudio{Data: base64Of(k.Audio), Format: audioFormat(k.Audio.MediaType), Extra: inner(p.NativeFields, "input_audio.")}
+		} else {
+			out.Type, out.AudioURL = "audio_url", e.link(k.Audio, p, "audio_url.")
+		}
+	case *genwayv1.Part_File:
+		out.Type, out.File = "file", encodeFile(k.File)
+		out.File.Extra = inner(p.NativeFields, "file.")
+	case *genwayv1.Part_Opaque:
+		if k.Opaque.Protocol == protocol {
+			return part{verbatim: verbatim{raw: k.Opaque.Json}}, nil
+		}
+		return part{}, fault.Unsupported(path, "%s: content of type %q cannot be carried to the upstream this model is routed to", path, k.Opaque.Type)
+	default:
+		return part{}, fault.Unsupported(path, "%s: this kind of content has no place in this role", path)
+	}
+	if l := out.linked(); l != nil && l.URL == "" {
+		return part{}, fault.Unsupported(path, "%s: chat completions takes media by its data or URL, not by a file id", path)
+	}
+	if f := out.File; f != nil && f.FileID == "" && f.FileData == "" {
+		return part{}, fault.Invalid(path, "%s: the file has neither data nor an id", path)
+	}
+	var err error
+	if out.CacheControl, out.PromptCacheBreakpoint, err = e.cacheControl(p.CacheControl, path); err != nil {
+		return part{}, err
+	}
+	out.ExtraContent = encodeExtraContent(e.seal(p.ThoughtSignature), p.NativeFields, "extra_content")
+	out.Extra, err = extra(p.NativeFields, path, e.losses, "image_url.", "video_url.", "audio_url.", "input_audio.", "file.", "extra_content")
+	return out, err
+}
+
+func (p *part) linked() *link {
+	for _, l := range []*link{p.ImageURL, p.VideoURL, p.AudioURL} {
+		if l != nil {
+			return l
+		}
+	}
+	return nil
+}
+
+func (e *encoder) link(m *genwayv1.Media, p *genwayv1.Part, prefix string) *link {
+	return &link{URL: member.DataURL(m), Detail: m.Detail, Extra: inner(p.NativeFields, prefix)}
+}
+
+// plainText reports whether nothing but its text would be written of a part.
+func (p *part) plainText() bool {
+	return p.Type == "text" && p.Text != nil && p.CacheControl == nil && p.PromptCacheBreakpoint == nil &&
+		len(p.ExtraContent) == 0 && len(p.Extra) == 0
+}
+
+// contentOf writes a single plain text as a string, anything else as an array.
+func contentOf(parts []part) content {
+	switch {
+	case len(parts) == 0:
+		return content{is: isNull}
+	case len(parts) == 1 && parts[0].plainText():
+		return content{is: isText, s: *parts[0].Text}
+	}
+	return content{is: isParts, parts: parts}
+}

@@ -1,0 +1,100 @@
+package chat
+
+import (
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+const messagePrefix = "message."
+
+// DecodeResponse implements codec.Codec. Unknown members of a choice become
+// native fields of the candidate, those of its message under message.<name>.
+func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error) {
+	var a answer
+	if err := member.DecodeAnswer(body, &a); err != nil {
+		return nil, err
+	}
+	if given(a.Error) {
+		return nil, decodeError(0, body)
+	}
+	if a.Choices == nil {
+		return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer has no choices")
+	}
+	resp := &genwayv1.GenerateTextResponse{
+		Id:                a.ID,
+		Model:             a.Model,
+		CreateTime:        a.Created.time(),
+		Usage:             a.Usage.decode(),
+		ServiceTier:       a.ServiceTier,
+		SystemFingerprint: a.SystemFingerprint,
+		NativeFields:      natives(a.Extra),
+	}
+	d := decoder{body: body}
+	for i := range a.Choices {
+		c, err := d.choice(&a.Choices[i], int32(i))
+		if err != nil {
+			return nil, fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
+		}
+		resp.Candidates = append(resp.Candidates, c)
+	}
+	return resp, nil
+}
+
+// time is nil for a time that was not given.
+func (s seconds) time() *timestamppb.Timestamp {
+	if s == 0 {
+		return nil
+	}
+	return &timestamppb.Timestamp{Seconds: int64(s)}
+}
+
+func (d decoder) choice(c *choice, place int32) (*genwayv1.Candidate, error) {
+	out := &genwayv1.Candidate{Index: place}
+	if c.Index != nil {
+		out.Index = *c.Index
+	}
+	var inMessage []*genwayv1.NativeField
+	if m := c.Message; m != nil {
+		var err error
+		if out.Parts, inMessage, err = d.assistant(m, "choices.message"); err != nil {
+			return nil, err
+		}
+		for _, f := range inMessage {
+			f.Name = messagePrefix + f.Name
+		}
+	}
+	if c.Logprobs != nil {
+		attachLogprobs(out.Parts, decodeLogprobs(c.Logprobs.Content), decodeLogprobs(c.Logprobs.Refusal))
+	}
+	word, err := c.FinishReason.str("finish_reason")
+	if err != nil {
+		return nil, err
+	}
+	end := decodeFinish(word, c.StopReason, c.NativeFinishReason, hasCalls(out.Parts))
+	out.StopReason, out.NativeStopReason, out.StopSequence = end.reason, end.native, end.sequence
+	out.NativeFields = append(end.fields, natives(c.Extra)...)
+	out.NativeFields = append(out.NativeFields, c.Logprobs.natives()...)
+	out.NativeFields = append(out.NativeFields, inMessage...)
+	return out, nil
+}
+
+func (l *logprobs) natives() []*genwayv1.NativeField {
+	if l == nil {
+		return nil
+	}
+	return nested("logprobs.", l.Extra)
+}
+
+// attachLogprobs gives the tokens to the first text and the first refusal.
+func attachLogprobs(parts []*genwayv1.Part, text, refusal []*genwayv1.TokenLogprob) {
+	for _, p := range parts {
+		if t := p.GetText(); t != nil && text != nil {
+			t.Logprobs, text = text, nil
+		}
+		if r := p.GetRefusal(); r != nil && refusal != nil {
+			r.Logprobs, refusal = refusal, nil
+		}
+	}
+}

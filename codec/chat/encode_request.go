@@ -1,0 +1,172 @@
+package chat
+
+import (
+	"errors"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json"
+)
+
+// encoder writes requests for upstreams and, with answer set, answers for
+// callers. They differ in what becomes of foreign signatures: an upstream cannot
+// use them, a caller has to bring them back.
+type encoder struct {
+	losses *codec.Losses
+	answer bool
+	// deprecated says that the caller knows function_call and not tool_calls.
+	deprecated bool
+	// id is that of the answer, from which identifiers it lacks are derived.
+	id string
+}
+
+// EncodeRequest implements codec.Codec. The limit on tokens is written as
+// max_tokens, which every engine knows, unless the request came with
+// max_completion_tokens or asks for thinking (reasoning models of the vendor
+// refuse max_tokens).
+func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, error) {
+	e := &encoder{losses: losses}
+	r, err := e.request(req)
+	if err != nil {
+		return nil, err
+	}
+	body, err := marshal(r)
+	if err != nil {
+		return nil, unwritable(err)
+	}
+	return member.Merge(body, req.ExtraJson, "extra_json")
+}
+
+// unwritable is a message with JSON in it that is none, or with a member twice.
+func unwritable(err error) error {
+	e := fault.Wrap(err, fault.InvalidRequest, fault.ReasonInvalidMember, "the request cannot be written as JSON")
+	var semantic *json.SemanticError
+	if errors.As(err, &semantic) {
+		e.Param = member.Path(string(semantic.JSONPointer))
+	}
+	return e
+}
+
+func (e *encoder) request(req *codec.Request) (*request, error) {
+	r := &request{
+		Model:            req.Model,
+		Stop:             req.StopSequences,
+		ReasoningEffort:  e.effort(req.Thinking),
+		Verbosity:        req.Verbosity,
+		Modalities:       req.Modalities,
+		ServiceTier:      serviceTier(req.ServiceTier),
+		Store:            req.Store,
+		Metadata:         req.Metadata,
+		User:             req.User,
+		SafetyIdentifier: req.SafetyIdentifier,
+		PromptCacheKey:   req.PromptCacheKey,
+	}
+	var err error
+	if r.Messages, err = e.messages(req.Messages); err != nil {
+		return nil, err
+	}
+	if err = e.tools(r, req.Tools); err != nil {
+		return nil, err
+	}
+	if err = e.toolChoice(r, req.GenerateTextRequest); err != nil {
+		return nil, err
+	}
+	if err = e.responseFormat(r, req.GenerateTextRequest); err != nil {
+		return nil, err
+	}
+	if err = e.audioOutput(r, req.AudioOutput); err != nil {
+		return nil, err
+	}
+	e.sampling(r, req.Sampling)
+	switch {
+	case marked(req.NativeFields, maxCompletionTokensName),
+		req.Thinking != nil && !marked(req.NativeFields, maxTokensName):
+		r.MaxCompletionTokens = req.MaxOutputTokens
+	default:
+		r.MaxTokens = req.MaxOutputTokens
+	}
+	if req.CacheControl != nil {
+		e.losses.Add("cache_control", "chat completions has no common form for cache breakpoints")
+	}
+	if req.Stream {
+		r.Stream = &req.Stream
+	}
+	if options := inner(req.NativeFields, "stream_options."); req.IncludeUsage || options != nil {
+		r.StreamOptions = &streamOptions{IncludeUsage: req.IncludeUsage, Extra: options}
+	}
+	r.Extra, err = extra(req.NativeFields, "", e.losses, "stream_options.", "response_format.")
+	return r, err
+}
+
+func (e *encoder) sampling(r *request, s *genwayv1.Sampling) {
+	if s == nil {
+		return
+	}
+	r.Temperature, r.TopP, r.Seed = s.Temperature, s.TopP, s.Seed
+	r.FrequencyPenalty, r.PresencePenalty = s.FrequencyPenalty, s.PresencePenalty
+	r.N, r.Logprobs, r.TopLogprobs = s.CandidateCount, s.Logprobs, s.TopLogprobs
+	if s.TopK != nil {
+		e.losses.Add("sampling.top_k", "chat completions has no such member")
+	}
+}
+
+// effort gives the word for a thinking configuration. A budget becomes the word
+// for about as much.
+func (e *encoder) effort(t *genwayv1.ThinkingConfig) string {
+	if t == nil {
+		return ""
+	}
+	word, ok := codec.Effort(t)
+	if t.Effort == "" && t.GetBudgetTokens() > 0 {
+		e.losses.Add("thinking.budget_tokens", "chat completions has an effort in its place")
+	}
+	if !ok && t.Mode == genwayv1.ThinkingConfig_MODE_ENABLED {
+		e.losses.Add("thinking.mode", "chat completions can ask for an effort only")
+	}
+	if t.IncludeThoughts != nil && !*t.IncludeThoughts {
+		e.losses.Add("thinking.include_thoughts", "chat completions cannot ask for thoughts to be left out")
+	}
+	if t.Summary != "" {
+		e.losses.Add("thinking.summary", "chat completions cannot ask for a summary")
+	}
+	// Fields of this protocol have no place here, so Extra can only note others.
+	if _, err := extra(t.NativeFields, "thinking", e.losses); err != nil {
+		e.losses.Add("thinking", "a member of it has no place in chat completions")
+	}
+	return word
+}
+
+// serviceTier translates the one word of the messages protocol that has a
+// counterpart of another name.
+func serviceTier(tier string) string {
+	if tier == "standard_only" {
+		return "default"
+	}
+	return tier
+}
+
+func (e *encoder) audioOutput(r *request, a *genwayv1.AudioOutput) (err error) {
+	if a == nil {
+		return nil
+	}
+	out := &audioOutput{Format: a.Format}
+	if a.Voice != "" {
+		out.Voice = textOf(a.Voice)
+	} else if raw := member.Native(protocol, a.NativeFields, "voice"); len(raw) > 0 {
+		out.Voice = text{is: isOther, raw: raw}
+	}
+	out.Extra, err = extra(a.NativeFields, "audio_output", e.losses, "voice")
+	r.Audio = out
+	return err
+}
+
+// seal spells a seal for whoever is written to; "" for an upstream that did not
+// make it (R7).
+func (e *encoder) seal(s *genwayv1.Seal) string {
+	if s == nil || !e.answer && s.Origin != protocol {
+		return ""
+	}
+	return codec.SealText(s, protocol, false)
+}

@@ -1,0 +1,132 @@
+package chat
+
+import (
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+const finishReasonName = "finish_reason"
+
+// finishReasons are the words of finish_reason: the vendor's five, then those of
+// engines (OpenRouter, Mistral, TGI, vLLM, DeepSeek, Z.ai).
+var finishReasons = map[string]genwayv1.StopReason{
+	"stop":           genwayv1.StopReason_STOP_REASON_END_TURN,
+	"length":         genwayv1.StopReason_STOP_REASON_MAX_TOKENS,
+	"tool_calls":     genwayv1.StopReason_STOP_REASON_TOOL_CALL,
+	"function_call":  genwayv1.StopReason_STOP_REASON_TOOL_CALL,
+	"content_filter": genwayv1.StopReason_STOP_REASON_CONTENT_FILTER,
+
+	"error":                        genwayv1.StopReason_STOP_REASON_ERROR,
+	"abort":                        genwayv1.StopReason_STOP_REASON_ERROR,
+	"network_error":                genwayv1.StopReason_STOP_REASON_ERROR,
+	"insufficient_system_resource": genwayv1.StopReason_STOP_REASON_ERROR,
+	"model_length":                 genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW,
+	"eos_token":                    genwayv1.StopReason_STOP_REASON_END_TURN,
+	"stop_sequence":                genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE,
+	"sensitive":                    genwayv1.StopReason_STOP_REASON_CONTENT_FILTER,
+}
+
+// stopWords are the vendor's words for the reasons. What has no word of its own
+// gets the one that leads a client to do the right thing; the rest of the truth
+// is in native_finish_reason.
+var stopWords = map[genwayv1.StopReason]string{
+	genwayv1.StopReason_STOP_REASON_UNSPECIFIED:    "stop",
+	genwayv1.StopReason_STOP_REASON_END_TURN:       "stop",
+	genwayv1.StopReason_STOP_REASON_MAX_TOKENS:     "length",
+	genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE:  "stop",
+	genwayv1.StopReason_STOP_REASON_TOOL_CALL:      "tool_calls",
+	genwayv1.StopReason_STOP_REASON_CONTENT_FILTER: "content_filter",
+	genwayv1.StopReason_STOP_REASON_REFUSAL:        "content_filter",
+	genwayv1.StopReason_STOP_REASON_PAUSE:          "stop",
+	// OpenRouter's word; "stop" would make a failure look like an answer.
+	genwayv1.StopReason_STOP_REASON_ERROR:          "error",
+	genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW: "length",
+	genwayv1.StopReason_STOP_REASON_OTHER:          "stop",
+}
+
+// ending is how a choice ended, read from its members.
+type ending struct {
+	reason   genwayv1.StopReason
+	native   string
+	sequence *string
+	fields   []*genwayv1.NativeField
+}
+
+// decodeFinish reads how a choice ended. An answer with calls that ended
+// regularly ended with the calls: the vendor itself says stop for a call that was
+// demanded by name. An engine that leaves the word out of a whole answer means
+// that it is whole. A word that is not known is kept and marked as of this
+// protocol.
+func decodeFinish(word string, stop, nativeWord text, calls bool) ending {
+	end := ending{native: word}
+	var known bool
+	if end.reason, known = finishReasons[word]; !known && word != "" {
+		end.reason = genwayv1.StopReason_STOP_REASON_OTHER
+		end.fields = append(end.fields, mark(finishReasonName))
+	}
+	switch {
+	case calls && (end.reason == genwayv1.StopReason_STOP_REASON_END_TURN || word == ""):
+		end.reason = genwayv1.StopReason_STOP_REASON_TOOL_CALL
+	case word == "":
+		end.reason = genwayv1.StopReason_STOP_REASON_END_TURN
+	}
+	switch stop.is {
+	case isText:
+		end.sequence = &stop.s
+		if end.reason == genwayv1.StopReason_STOP_REASON_END_TURN {
+			end.reason = genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE
+		}
+	case isOther:
+		end.fields = append(end.fields, native("stop_reason", stop.raw))
+	}
+	if nativeWord.is == isText || nativeWord.is == isOther {
+		if raw, err := marshal(nativeWord); err == nil {
+			end.fields = append(end.fields, native("native_finish_reason", raw))
+		}
+	}
+	return end
+}
+
+// finishWord gives the finish_reason of a candidate and, where that does not say
+// it all, the vendor's own word beside it.
+func finishWord(reason genwayv1.StopReason, nativeWord string, fields []*genwayv1.NativeField, calls, deprecated bool) (word, beside string) {
+	if marked(fields, finishReasonName) {
+		return nativeWord, ""
+	}
+	word = stopWords[reason]
+	if word == "" {
+		word = "stop"
+	}
+	regular := reason == genwayv1.StopReason_STOP_REASON_END_TURN || reason == genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE ||
+		reason == genwayv1.StopReason_STOP_REASON_UNSPECIFIED
+	if calls && regular {
+		word = "tool_calls"
+	}
+	if word == "tool_calls" && (deprecated || nativeWord == functionCallName) {
+		word = functionCallName
+	}
+	switch reason {
+	case genwayv1.StopReason_STOP_REASON_ERROR:
+		if _, own := finishReasons[nativeWord]; own && finishReasons[nativeWord] == reason {
+			return nativeWord, ""
+		}
+	case genwayv1.StopReason_STOP_REASON_OTHER, genwayv1.StopReason_STOP_REASON_PAUSE,
+		genwayv1.StopReason_STOP_REASON_REFUSAL, genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW:
+	default:
+		return word, ""
+	}
+	if nativeWord == word || member.Native(protocol, fields, "native_finish_reason") != nil {
+		return word, ""
+	}
+	return word, nativeWord
+}
+
+// hasCalls reports whether the parts have a tool call.
+func hasCalls(parts []*genwayv1.Part) bool {
+	for _, p := range parts {
+		if p.GetToolCall() != nil || p.GetOpaque() != nil && marked(p.NativeFields, toolCallsName) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,129 @@
+package chat
+
+import (
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// turns gathers the messages of a request. Tool results must follow the calls
+// they answer directly, so that what users say between them waits until the last
+// result (T17).
+type turns struct {
+	*encoder
+	list []message
+	// waiting are parts for a message of the user behind the results.
+	waiting []part
+	// results says that the last message is a result.
+	results bool
+}
+
+// messages writes the conversation. Results stand in messages of their own here,
+// whether they came in a turn of the tool or of the user.
+func (e *encoder) messages(list []*genwayv1.Message) ([]message, error) {
+	t := &turns{encoder: e, list: make([]message, 0, len(list))}
+	for i, m := range list {
+		if err := t.message(m, member.Index("messages", i)); err != nil {
+			return nil, err
+		}
+	}
+	t.release()
+	return t.list, nil
+}
+
+func (t *turns) message(m *genwayv1.Message, path string) error {
+	switch m.Role {
+	case genwayv1.Role_ROLE_SYSTEM:
+		return t.plain("system", m, path)
+	case genwayv1.Role_ROLE_DEVELOPER:
+		return t.plain("developer", m, path)
+	case genwayv1.Role_ROLE_USER, genwayv1.Role_ROLE_TOOL:
+		return t.user(m, path)
+	case genwayv1.Role_ROLE_ASSISTANT:
+		t.release()
+		out, err := t.assistant(m.Parts, m.NativeFields, path)
+		if err != nil {
+			return err
+		}
+		out.Role, out.Name = "assistant", m.Name
+		out.Extra, err = extra(m.NativeFields, path, t.losses, "extra_content")
+		t.list = append(t.list, out)
+		return err
+	}
+	return fault.Unsupported(path+".role", "%s.role: %q has no place in chat completions", path, m.NativeRole)
+}
+
+// release writes what waited for the last result.
+func (t *turns) release() {
+	if len(t.waiting) > 0 {
+		t.list = append(t.list, message{Role: "user", Content: contentOf(t.waiting)})
+	}
+	t.waiting, t.results = nil, false
+}
+
+func (t *turns) plain(role string, m *genwayv1.Message, path string) error {
+	t.release()
+	parts := make([]part, 0, len(m.Parts))
+	for i, p := range m.Parts {
+		out, err := t.part(p, member.Index(path+".parts", i))
+		if err != nil {
+			return err
+		}
+		parts = append(parts, out)
+	}
+	return t.add(role, m, parts, path)
+}
+
+func (t *turns) add(role string, m *genwayv1.Message, parts []part, path string) (err error) {
+	out := message{Role: role, Name: m.Name, Content: contentOf(parts)}
+	if len(parts) == 0 {
+		out.Content = content{is: isText}
+	}
+	out.Extra, err = extra(m.NativeFields, path, t.losses)
+	t.list = append(t.list, out)
+	return err
+}
+
+// user writes a turn of the user or of tools: first the results in it, then the
+// rest.
+func (t *turns) user(m *genwayv1.Message, path string) error {
+	var parts []part
+	results := 0
+	for i, p := range m.Parts {
+		at := member.Index(path+".parts", i)
+		result := p.GetToolResult()
+		if result == nil {
+			out, err := t.part(p, at)
+			if err != nil {
+				return err
+			}
+			parts = append(parts, out)
+			continue
+		}
+		out, err := t.result(p, m, at)
+		if err != nil {
+			return err
+		}
+		if results == 0 {
+			if out.Extra, err = extra(m.NativeFields, path, t.losses, functionRole); err != nil {
+				return err
+			}
+		}
+		results++
+		t.list = append(t.list, out)
+		t.results = true
+	}
+	switch {
+	case results == 0 && !t.results:
+		return t.add("user", m, parts, path)
+	case results > 0:
+		if m.Name != "" {
+			t.losses.Add(path+".name", "messages of tools have no participant in chat completions")
+		}
+		t.waiting = append(t.waiting, parts...)
+	default:
+		t.release()
+		return t.add("user", m, parts, path)
+	}
+	return nil
+}

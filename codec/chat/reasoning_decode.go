@@ -1,0 +1,231 @@
+package chat
+
+import (
+	"strings"
+
+	"github.com/genway/genway/codec"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+const (
+	detailText      = "reasoning.text"
+	detailSummary   = "reasoning.summary"
+	detailEncrypted = "reasoning.encrypted"
+
+	// reasoningName marks thinking that came as reasoning instead of
+	// reasoning_content.
+	reasoningName = "reasoning"
+	detailsName   = "reasoning_details"
+
+	// paragraph separates the summaries and the text of one thinking part where
+	// they are shown as one text.
+	paragraph = "\n\n"
+)
+
+// thinking reads the reasoning of a message. The details say what is signed and
+// how it is divided; the plain text repeats them for show, and is all there is
+// where there are no details. Text that no detail repeats is unsigned thinking.
+func (d decoder) thinking(m *message) ([]*genwayv1.Part, []*genwayv1.NativeField) {
+	shown, fields := shownReasoning(m)
+	var parts []*genwayv1.Part
+	var last *group
+	for i := range m.ReasoningDetails {
+		entry := &m.ReasoningDetails[i]
+		if !entry.known() {
+			parts, last = append(parts, d.opaqueDetail(entry)), nil
+			continue
+		}
+		if last == nil || !last.takes(entry) {
+			last = newGroup(entry)
+			parts = append(parts, last.part)
+		}
+		last.add(entry)
+	}
+	parts = interleave(parts, shown, len(m.ReasoningDetails) > 0 && m.ReasoningDetails[0].Index != nil && *m.ReasoningDetails[0].Index > 0)
+	if m.ReasoningContent.s == "" && shown != "" {
+		for _, p := range parts {
+			if t := p.GetThinking(); t != nil && shownOf(t) != "" {
+				p.NativeFields = append([]*genwayv1.NativeField{mark(reasoningName)}, p.NativeFields...)
+				break
+			}
+		}
+	}
+	return parts, fields
+}
+
+// shownReasoning is the plain text, by whichever name. What else the members
+// hold stays as native fields.
+func shownReasoning(m *message) (string, []*genwayv1.NativeField) {
+	var fields []*genwayv1.NativeField
+	if m.ReasoningContent.is == isOther {
+		fields = append(fields, native("reasoning_content", m.ReasoningContent.raw))
+	}
+	if m.Reasoning.is == isOther {
+		fields = append(fields, native(reasoningName, m.Reasoning.raw))
+	}
+	shown := m.ReasoningContent.s
+	switch m.Reasoning.s {
+	case "", shown:
+	default:
+		if shown == "" {
+			return m.Reasoning.s, fields
+		}
+		raw, err := marshal(m.Reasoning)
+		if err == nil {
+			fields = append(fields, native(reasoningName, raw))
+		}
+	}
+	return shown, fields
+}
+
+func (d decoder) opaqueDetail(entry *detail) *genwayv1.Part {
+	p := opaquePart(entry.Type, entry.verbatim.of(d.body))
+	p.NativeFields = []*genwayv1.NativeField{mark(detailsName)}
+	return p
+}
+
+func (r *detail) known() bool {
+	return r.Type == detailText || r.Type == detailSummary || r.Type == detailEncrypted
+}
+
+// shownOf is how a thinking part is shown as plain text.
+func shownOf(t *genwayv1.Thinking) string {
+	if len(t.GetSummary()) == 0 {
+		return t.GetText()
+	}
+	pieces := make([]string, 0, len(t.Summary)+1)
+	for _, s := range append(append(pieces, t.Summary...), t.Text) {
+		if s != "" {
+			pieces = append(pieces, s)
+		}
+	}
+	return strings.Join(pieces, paragraph)
+}
+
+// interleave puts the pieces of shown that no part repeats where they stand
+// between the parts. later says that the details begin with a part that is not
+// the first.
+func interleave(parts []*genwayv1.Part, shown string, later bool) []*genwayv1.Part {
+	if shown == "" {
+		return parts
+	}
+	out := make([]*genwayv1.Part, 0, len(parts)+1)
+	rest := shown
+	var first *genwayv1.Thinking
+	told := false
+	for _, p := range parts {
+		t := p.GetThinking()
+		if first == nil {
+			first = t
+		}
+		if text := shownOf(t); text != "" {
+			told = true
+			if before, after, ok := strings.Cut(rest, text); ok {
+				out = appendUnsigned(out, before)
+				rest = after
+			}
+		}
+		out = append(out, p)
+	}
+	switch {
+	case told || first == nil:
+	case later:
+		return append(appendUnsigned(nil, shown), out...)
+	default:
+		// The details only seal what the plain text says.
+		first.Text = shown
+		return out
+	}
+	return appendUnsigned(out, rest)
+}
+
+func appendUnsigned(parts []*genwayv1.Part, text string) []*genwayv1.Part {
+	if text == "" || len(parts) > 0 && strings.TrimSpace(text) == "" {
+		return parts
+	}
+	return append(parts, thinkingPart(&genwayv1.Thinking{Text: text}))
+}
+
+func thinkingPart(t *genwayv1.Thinking) *genwayv1.Part {
+	return &genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: t}}
+}
+
+// group gathers the details of one thinking part: those with one index, or where
+// there is none, one id.
+type group struct {
+	part     *genwayv1.Part
+	thinking *genwayv1.Thinking
+	index    *int32
+	id       string
+	summary  int32
+	written  bool
+}
+
+func newGroup(first *detail) *group {
+	g := &group{thinking: &genwayv1.Thinking{}, index: first.Index, id: first.ID}
+	g.part = thinkingPart(g.thinking)
+	return g
+}
+
+// takes reports whether the entry goes on with the group. What is sealed is
+// whole: text after a signature and a second encrypted value begin anew.
+func (g *group) takes(entry *detail) bool {
+	switch {
+	case g.index != nil && entry.Index != nil:
+		if *g.index != *entry.Index {
+			return false
+		}
+	case g.index != nil || entry.Index != nil || g.id == "" || g.id != entry.ID:
+		return false
+	}
+	if g.thinking.EncryptedContent != nil {
+		return false
+	}
+	return g.thinking.Signature == nil || entry.Text == nil || *entry.Text == ""
+}
+
+func (g *group) add(entry *detail) {
+	t := g.thinking
+	if entry.Summary != nil {
+		if len(t.Summary) == 0 || g.summary != entry.SummaryIndex {
+			t.Summary = append(t.Summary, "")
+		}
+		g.summary = entry.SummaryIndex
+		t.Summary[len(t.Summary)-1] += *entry.Summary
+	}
+	if entry.Text != nil {
+		t.Text += *entry.Text
+	}
+	if seal := codec.ParseSeal(entry.Signature, protocol); seal != nil {
+		t.Signature = seal
+	}
+	if entry.Data != nil {
+		t.EncryptedContent = codec.ParseSeal(*entry.Data, protocol)
+	}
+	if seal := codec.ParseSeal(entry.ThoughtSignature, protocol); seal != nil {
+		g.part.ThoughtSignature = seal
+	}
+	if g.part.Id == "" {
+		g.part.Id, g.id = entry.ID, entry.ID
+	}
+	g.part.NativeFields = addNatives(g.part.NativeFields, natives(entry.Extra))
+}
+
+// addNatives adds the fields whose names are not there yet.
+func addNatives(have, more []*genwayv1.NativeField) []*genwayv1.NativeField {
+	for _, f := range more {
+		if !hasName(have, f.Name) {
+			have = append(have, f)
+		}
+	}
+	return have
+}
+
+func hasName(fields []*genwayv1.NativeField, name string) bool {
+	for _, f := range fields {
+		if f.Name == name {
+			return true
+		}
+	}
+	return false
+}

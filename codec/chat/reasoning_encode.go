@@ -1,0 +1,92 @@
+package chat
+
+import (
+	"strings"
+
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// reasoning writes the thinking parts: their text as one string for show, and as
+// details what more there is to them (signatures, summaries, ids), so that it
+// comes back. Unsigned thinking is the plain string alone, which every engine
+// knows (R5, R8).
+func (s *spoken) reasoning(list []*genwayv1.Part) error {
+	var shown strings.Builder
+	name := ""
+	var index int32
+	for i, p := range list {
+		if o := p.GetOpaque(); o.GetProtocol() == protocol && marked(p.NativeFields, detailsName) {
+			s.ReasoningDetails = append(s.ReasoningDetails, detail{verbatim: verbatim{raw: o.Json}})
+			continue
+		}
+		t := p.GetThinking()
+		if t == nil {
+			continue
+		}
+		text := shownOf(t)
+		shown.WriteString(text)
+		if marked(p.NativeFields, reasoningName) {
+			name = reasoningName
+		}
+		if e := t.EncryptedContent; e != nil && s.seal(e) == "" {
+			s.losses.Add(member.Index(s.path+".parts", i)+".thinking.encrypted_content", "only the upstream that made it can read it")
+		}
+		if _, err := extra(p.NativeFields, member.Index(s.path+".parts", i), s.losses); err != nil {
+			return err
+		}
+		details := s.details(p, index)
+		if details == nil && text != "" && thinkingParts(list) > 1 {
+			// Else its text would flow together with that of another.
+			details = []detail{{Type: detailText, Text: &t.Text, Index: pointer(index)}}
+		}
+		s.ReasoningDetails = append(s.ReasoningDetails, details...)
+		index++
+	}
+	switch {
+	case shown.Len() == 0:
+	case name == reasoningName:
+		s.Reasoning = textOf(shown.String())
+	default:
+		s.ReasoningContent = textOf(shown.String())
+	}
+	return nil
+}
+
+func thinkingParts(list []*genwayv1.Part) (n int) {
+	for _, p := range list {
+		if p.GetThinking() != nil {
+			n++
+		}
+	}
+	return n
+}
+
+func pointer[T any](v T) *T { return &v }
+
+// details gives the entries of one thinking part; none when its text is all.
+func (e *encoder) details(p *genwayv1.Part, index int32) []detail {
+	t := p.GetThinking()
+	signature, encrypted, thought := e.seal(t.Signature), e.seal(t.EncryptedContent), e.seal(p.ThoughtSignature)
+	foreign := t.Signature != nil && signature == "" || t.EncryptedContent != nil && encrypted == ""
+	sealed := signature != "" || encrypted != "" || thought != ""
+	if !sealed && (foreign || len(t.Summary) == 0 && p.Id == "" && !hasNatives(p.NativeFields)) {
+		return nil
+	}
+	var out []detail
+	for i := range t.Summary {
+		out = append(out, detail{Type: detailSummary, Summary: &t.Summary[i], SummaryIndex: int32(i)})
+	}
+	if t.Text != "" || signature != "" || len(out) == 0 && encrypted == "" {
+		out = append(out, detail{Type: detailText, Text: &t.Text, Signature: signature})
+	}
+	if encrypted != "" {
+		out = append(out, detail{Type: detailEncrypted, Data: &encrypted})
+	}
+	members := inner(p.NativeFields, "")
+	for i := range out {
+		out[i].ID, out[i].Index, out[i].Extra = p.Id, &index, members
+	}
+	out[0].ThoughtSignature = thought
+	return out
+}

@@ -1,0 +1,128 @@
+package chat
+
+import (
+	"bytes"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// streamDecoder reads chunks. Usage and how the choices ended are told when the
+// upstream has said all: with [DONE], or at the end of its bytes when every
+// choice has its finish_reason (U3, S3, S5).
+type streamDecoder struct {
+	choices []*listener
+	events  []*genwayv1.StreamGenerateTextResponse
+	usage   *genwayv1.Usage
+	fields  []*genwayv1.NativeField
+	tier    string
+	started bool
+	done    bool
+}
+
+// NewStreamDecoder implements codec.Codec.
+func (Codec) NewStreamDecoder() codec.StreamDecoder { return &streamDecoder{} }
+
+// Decode implements codec.StreamDecoder.
+func (s *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextResponse, error) {
+	data := bytes.TrimSpace(f.Data)
+	if s.done || len(data) == 0 {
+		return nil, nil
+	}
+	s.events = nil
+	if bytes.Equal(data, doneData) {
+		return s.end()
+	}
+	if f.Event == "error" {
+		return nil, s.fail(decodeError(0, data))
+	}
+	var a answer
+	if err := member.DecodeAnswer(data, &a); err != nil {
+		return nil, s.fail(err)
+	}
+	if given(a.Error) {
+		return nil, s.fail(decodeError(0, data))
+	}
+	s.start(&a)
+	s.usage = mergeUsage(s.usage, a.Usage.decode())
+	s.fields = replaceNatives(s.fields, natives(a.Extra))
+	if a.ServiceTier != "" {
+		s.tier = a.ServiceTier
+	}
+	d := decoder{body: data}
+	for i := range a.Choices {
+		c := &a.Choices[i]
+		if err := s.choice(c, int32(i)).hear(d, c); err != nil {
+			return s.events, s.fail(fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read"))
+		}
+	}
+	return s.events, nil
+}
+
+// Close implements codec.StreamDecoder.
+func (s *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) {
+	if s.done {
+		return nil, nil
+	}
+	s.events = nil
+	whole := len(s.choices) > 0
+	for _, l := range s.choices {
+		whole = whole && l.finished
+	}
+	if !whole {
+		return nil, s.fail(fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before the answer was complete"))
+	}
+	return s.end()
+}
+
+func (s *streamDecoder) fail(err error) error {
+	s.done = true
+	return err
+}
+
+// start opens the stream with the first chunk that belongs to the answer: Azure
+// sends one of its own ahead of it, without an id.
+func (s *streamDecoder) start(a *answer) {
+	if s.started || a.ID == "" && len(a.Choices) == 0 {
+		return
+	}
+	s.started = true
+	s.emit(codec.Event(&genwayv1.TextStarted{
+		Id: a.ID, Model: a.Model, CreateTime: a.Created.time(),
+		ServiceTier: a.ServiceTier, SystemFingerprint: a.SystemFingerprint,
+	}))
+}
+
+func (s *streamDecoder) emit(ev *genwayv1.StreamGenerateTextResponse) {
+	s.events = append(s.events, ev)
+}
+
+func (s *streamDecoder) choice(c *choice, place int32) *listener {
+	if c.Index != nil {
+		place = *c.Index
+	}
+	for _, l := range s.choices {
+		if l.index == place {
+			return l
+		}
+	}
+	l := &listener{queue: queue{stream: s, index: place}}
+	s.choices = append(s.choices, l)
+	return l
+}
+
+// end closes every part and the stream.
+func (s *streamDecoder) end() ([]*genwayv1.StreamGenerateTextResponse, error) {
+	if !s.started {
+		return nil, s.fail(fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended without an answer"))
+	}
+	s.done = true
+	completed := &genwayv1.TextCompleted{Usage: s.usage, ServiceTier: s.tier, NativeFields: s.fields}
+	for _, l := range s.choices {
+		completed.Candidates = append(completed.Candidates, l.end())
+	}
+	s.emit(codec.Event(completed))
+	return s.events, nil
+}

@@ -1,0 +1,185 @@
+package chat
+
+import (
+	"bytes"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// streamEncoder writes chunks: first the role, then the deltas, one chunk with
+// the finish_reason for each choice, the usage if it was asked for, and [DONE].
+type streamEncoder struct {
+	*encoder
+	chunks
+	to       codec.Answer
+	speeches map[int32]*speech
+	order    []*speech
+	started  bool
+	done     bool
+	// passing says that upstream frames go through, and ended that [DONE] did.
+	passing, ended bool
+}
+
+// NewStreamEncoder implements codec.Codec.
+func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
+	return &streamEncoder{to: to, speeches: map[int32]*speech{}}
+}
+
+var doneData = []byte("[DONE]")
+
+// Encode implements codec.StreamEncoder. Nothing follows the completed event
+// (T11).
+func (s *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, error) {
+	s.reset()
+	if s.done {
+		return nil, nil
+	}
+	var err error
+	switch p := ev.GetPayload().(type) {
+	case *genwayv1.StreamGenerateTextResponse_Started:
+		err = s.start(p.Started)
+	case *genwayv1.StreamGenerateTextResponse_PartStarted:
+		err = s.speech(p.PartStarted.Candidate).open(p.PartStarted)
+	case *genwayv1.StreamGenerateTextResponse_PartDelta:
+		err = s.speech(p.PartDelta.Candidate).add(p.PartDelta)
+	case *genwayv1.StreamGenerateTextResponse_PartCompleted:
+		err = s.speech(p.PartCompleted.Candidate).close()
+	case *genwayv1.StreamGenerateTextResponse_Completed:
+		err = s.complete(p.Completed)
+	case *genwayv1.StreamGenerateTextResponse_Wire:
+		s.pass(p.Wire)
+	}
+	return s.frames, err
+}
+
+// Fail implements codec.StreamEncoder. The vendor's own streams end so: an error
+// in place of a chunk, and [DONE] (S4).
+func (s *streamEncoder) Fail(err *fault.Error) []codec.Frame {
+	s.reset()
+	if s.done {
+		return nil
+	}
+	s.done = true
+	s.raw(encodeError(err))
+	s.raw(doneData)
+	return s.frames
+}
+
+func (s *streamEncoder) start(t *genwayv1.TextStarted) error {
+	if s.started {
+		return nil
+	}
+	s.started = true
+	s.encoder = newAnswerEncoder(t.Id, t.Model, t.CreateTime.GetSeconds(), s.to)
+	s.envelope = answer{
+		ID: s.id, Object: "chat.completion.chunk", Created: seconds(t.CreateTime.GetSeconds()),
+		Model: t.Model, ServiceTier: t.ServiceTier, SystemFingerprint: t.SystemFingerprint,
+	}
+	if s.envelope.ServiceTier == "" {
+		s.envelope.ServiceTier = defaultTier
+	}
+	s.nullUsage = s.to.Request != nil && s.to.Request.IncludeUsage
+	if err := s.compose(); err != nil {
+		return err
+	}
+	var err error
+	if s.members, err = extra(t.NativeFields, "", s.losses); err != nil {
+		return err
+	}
+	s.speech(0)
+	return nil
+}
+
+// speech finds the choice, and opens it with its role.
+func (s *streamEncoder) speech(index int32) *speech {
+	if sp, ok := s.speeches[index]; ok {
+		return sp
+	}
+	if s.encoder == nil {
+		s.encoder = newAnswerEncoder("", "", 0, s.to)
+	}
+	sp := &speech{streamEncoder: s, index: index}
+	s.speeches[index] = sp
+	s.order = append(s.order, sp)
+	sp.err = sp.write(&message{Role: "assistant", Content: content{is: isText}}, nil)
+	return sp
+}
+
+func (s *streamEncoder) complete(t *genwayv1.TextCompleted) error {
+	s.done = true
+	if s.passing {
+		if !s.ended {
+			s.raw(doneData)
+		}
+		return nil
+	}
+	if t.ServiceTier != "" && t.ServiceTier != s.envelope.ServiceTier {
+		s.envelope.ServiceTier = t.ServiceTier
+		if err := s.compose(); err != nil {
+			return err
+		}
+	}
+	if t.PromptFeedback != nil {
+		s.speech(0).promptFeedback(t.PromptFeedback)
+	}
+	ends := s.ends(t)
+	for i, end := range ends {
+		sp := s.speech(end.Index)
+		if i == len(ends)-1 {
+			var err error
+			if s.members, err = extra(t.NativeFields, "", s.losses); err != nil {
+				return err
+			}
+		}
+		if err := sp.finish(end); err != nil {
+			return err
+		}
+	}
+	if s.nullUsage && t.Usage != nil {
+		u, err := s.usage(t.Usage)
+		if err != nil {
+			return err
+		}
+		last := s.envelope
+		last.Choices, last.Usage = []choice{}, u
+		if err := s.whole(last); err != nil {
+			return err
+		}
+	}
+	s.raw(doneData)
+	return nil
+}
+
+// ends gives an end for every choice that was opened (T5). A blocked prompt has
+// one choice, which a filter ended.
+func (s *streamEncoder) ends(t *genwayv1.TextCompleted) []*genwayv1.CandidateEnd {
+	ends := t.Candidates
+	if len(ends) == 0 && t.PromptFeedback != nil {
+		return []*genwayv1.CandidateEnd{{StopReason: genwayv1.StopReason_STOP_REASON_CONTENT_FILTER}}
+	}
+	for _, sp := range s.order {
+		found := false
+		for _, e := range t.Candidates {
+			found = found || e.Index == sp.index
+		}
+		if !found && (sp.place > 0 || len(t.Candidates) == 0) {
+			ends = append(ends, &genwayv1.CandidateEnd{Index: sp.index})
+		}
+	}
+	return ends
+}
+
+// pass writes an upstream's frame as it is, but for the usage that the gateway
+// asked for and the caller did not (U1).
+func (s *streamEncoder) pass(f *genwayv1.WireFrame) {
+	s.passing = true
+	data := bytes.TrimSpace(f.GetData())
+	if bytes.Equal(data, doneData) {
+		s.ended = true
+	} else if (s.to.Request == nil || !s.to.Request.IncludeUsage) && onlyUsage(data) {
+		return
+	}
+	s.frames = append(s.frames, codec.Frame{Event: f.GetEvent(), Data: f.GetData()})
+}

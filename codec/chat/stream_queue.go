@@ -1,0 +1,170 @@
+package chat
+
+import (
+	"strings"
+
+	"github.com/genway/genway/codec"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// kind is what a part of a stream is, as far as deltas are told apart by it.
+type kind uint8
+
+const (
+	kindText kind = iota
+	kindRefusal
+	kindThinking
+	kindAudio
+	kindCall
+	kindWhole // a part that does not stream
+)
+
+// stretch is a part of a choice while it streams. Canonical parts do not overlap,
+// but calls may come interleaved: the first stretch of the queue is the open
+// part, the deltas of those behind it wait.
+type stretch struct {
+	kind    kind
+	opening *genwayv1.Part
+	waiting []*genwayv1.PartDelta
+	open    bool
+	// ready says that the opening is known: a call waits for its name.
+	ready bool
+	// key is the index of a call, and said what there is of its arguments, or of
+	// the text of thinking.
+	key  int32
+	said strings.Builder
+	// group tells the details of one thinking part from those of the next.
+	group *group
+	// names are the unknown members that have been passed on.
+	names map[string]bool
+}
+
+// queue orders the parts of one choice.
+type queue struct {
+	stream *streamDecoder
+	index  int32
+	next   int32
+	list   []*stretch
+	closed []*stretch
+}
+
+// last is the stretch of the kind that goes on; nil when a part of another kind
+// came behind it.
+func (q *queue) last(k kind) *stretch {
+	if n := len(q.list); n > 0 && q.list[n-1].kind == k {
+		return q.list[n-1]
+	}
+	return nil
+}
+
+func (q *queue) push(k kind, opening *genwayv1.Part, ready bool) *stretch {
+	st := &stretch{kind: k, opening: opening, ready: ready}
+	q.list = append(q.list, st)
+	return st
+}
+
+// add gives a delta to a stretch, which passes it on when it is the open part.
+func (q *queue) add(st *stretch, d *genwayv1.PartDelta) {
+	if !st.open {
+		st.waiting = append(st.waiting, d)
+		return
+	}
+	d.Candidate, d.Index = q.index, q.next
+	q.stream.emit(codec.Event(d))
+}
+
+// note passes on unknown members: in the opening while that waits, then as
+// deltas, each name once.
+func (q *queue) note(st *stretch, fields []*genwayv1.NativeField) {
+	for _, f := range fields {
+		if st.names[f.Name] {
+			continue
+		}
+		if st.names == nil {
+			st.names = map[string]bool{}
+		}
+		st.names[f.Name] = true
+		if st.open {
+			q.add(st, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Native{Native: f}})
+		} else {
+			st.opening.NativeFields = append(st.opening.NativeFields, f)
+		}
+	}
+}
+
+// advance opens the first stretch when it is ready and closes it when another
+// waits behind it and it has all it will get.
+func (q *queue) advance() {
+	for len(q.list) > 0 {
+		head := q.list[0]
+		if head.ready {
+			q.start(head)
+		}
+		if len(q.list) == 1 || !head.closable() {
+			return
+		}
+		q.close()
+	}
+}
+
+func (q *queue) start(st *stretch) {
+	if st.open {
+		return
+	}
+	st.open = true
+	q.stream.emit(codec.Event(&genwayv1.PartStarted{Candidate: q.index, Index: q.next, Part: st.opening}))
+	for _, d := range st.waiting {
+		q.add(st, d)
+	}
+	st.waiting = nil
+}
+
+// close closes the first stretch.
+func (q *queue) close() {
+	head := q.list[0]
+	q.start(head)
+	if head.kind == kindCall && head.opening.GetToolCall().Input == nil && head.said.Len() == 0 {
+		q.add(head, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ArgumentsJson{ArgumentsJson: "{}"}}) // T10
+	}
+	q.stream.emit(codec.Event(&genwayv1.PartCompleted{Candidate: q.index, Index: q.next}))
+	q.next++
+	q.list = q.list[1:]
+	q.closed = append(q.closed, head)
+}
+
+// closable reports whether the stretch has all it will get, given that another
+// has begun. Only a call can go on behind another; one whose arguments are whole
+// does not.
+func (st *stretch) closable() bool {
+	return st.kind != kindCall || st.ready && st.opening.GetToolCall().Input == nil && wholeJSON(st.said.String())
+}
+
+// wholeJSON reports whether the text is an object that has its end.
+func wholeJSON(s string) bool {
+	s = strings.TrimRight(s, " \t\r\n")
+	return strings.HasSuffix(s, "}") && jsontext.Value(s).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+}
+
+// call finds the stretch of a call. Engines that number every call 0, or not at
+// all, tell them apart by id.
+func (q *queue) call(c *toolCall) *stretch {
+	var byKey *stretch
+	for _, list := range [][]*stretch{q.closed, q.list} {
+		for _, st := range list {
+			if st.kind != kindCall || st.opening.GetToolCall() == nil {
+				continue
+			}
+			if c.Index == nil && c.ID == "" || c.Index != nil && st.key == *c.Index || c.Index == nil && st.opening.GetToolCall().Id == c.ID {
+				byKey = st
+			}
+		}
+	}
+	if byKey == nil {
+		return nil
+	}
+	if id := byKey.opening.GetToolCall().Id; c.ID != "" && id != "" && id != c.ID {
+		return nil
+	}
+	return byKey
+}

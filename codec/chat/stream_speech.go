@@ -1,0 +1,334 @@
+package chat
+
+import (
+	"encoding/base64"
+	"strconv"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// speech writes one choice of a stream.
+type speech struct {
+	*streamEncoder
+	err   error // of the chunk with the role
+	index int32
+	place int32 // of the next part
+	// current is the open part, as far as it is known.
+	current *genwayv1.Part
+	calls   int32
+	written bool // something of the open call's arguments
+	skipped bool // the open call has no place
+	spoken  int32
+	// told counts the characters of the text before the open part.
+	told, telling int32
+	signed        bool
+	called        bool // in the deprecated function_call
+	thought       thought
+}
+
+// write adds a chunk with a delta.
+func (s *speech) write(m *message, l *logprobs) error {
+	return s.chunk(choice{Index: &s.index, Delta: m, Logprobs: l})
+}
+
+func (s *speech) path() string {
+	return member.Index(member.Index("candidates", int(s.index))+".parts", int(s.place))
+}
+
+func (s *speech) open(ev *genwayv1.PartStarted) error {
+	if s.err != nil {
+		return s.err
+	}
+	s.current, s.place = ev.GetPart(), ev.Index
+	p := s.current
+	s.thought.apart(s, p)
+	switch k := p.GetKind().(type) {
+	case *genwayv1.Part_Text:
+		s.told += s.telling
+		s.telling = 0
+		if err := s.say(k.Text.Text, k.Text.Logprobs); err != nil {
+			return err
+		}
+		for _, c := range k.Text.Citations {
+			if err := s.cite(c); err != nil {
+				return err
+			}
+		}
+		return s.sign(p.ThoughtSignature)
+	case *genwayv1.Part_Refusal:
+		return s.refuse(k.Refusal.Text, k.Refusal.Logprobs)
+	case *genwayv1.Part_Thinking:
+		return s.thought.open(s, p)
+	case *genwayv1.Part_ToolCall:
+		return s.call(k.ToolCall)
+	case *genwayv1.Part_Audio:
+		return s.voice(p, k.Audio)
+	case *genwayv1.Part_Opaque:
+		return s.opaque(p, k.Opaque)
+	case *genwayv1.Part_Image:
+		// Written when it is whole.
+		s.current = &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{
+			MediaType: k.Image.MediaType, Source: k.Image.Source, Detail: k.Image.Detail}},
+			ThoughtSignature: p.ThoughtSignature, NativeFields: p.NativeFields}
+		return nil
+	}
+	s.losses.Add(s.path(), "an answer of chat completions has no place for this kind of content")
+	return nil
+}
+
+func (s *speech) add(d *genwayv1.PartDelta) error {
+	if s.current == nil || s.skipped {
+		return s.err
+	}
+	switch v := d.GetDelta().(type) {
+	case *genwayv1.PartDelta_Text:
+		return s.say(v.Text, d.Logprobs)
+	case nil:
+		return s.say("", d.Logprobs)
+	case *genwayv1.PartDelta_Refusal:
+		return s.refuse(v.Refusal, d.Logprobs)
+	case *genwayv1.PartDelta_ArgumentsJson:
+		s.written = s.written || v.ArgumentsJson != ""
+		s.argue(v.ArgumentsJson)
+	case *genwayv1.PartDelta_Input:
+		if v.Input != "" {
+			i := s.calls - 1
+			return s.write(&message{ToolCalls: []toolCall{{Index: &i, Custom: &customCall{Input: textOf(v.Input)}}}}, nil)
+		}
+	case *genwayv1.PartDelta_Citation:
+		return s.cite(v.Citation)
+	case *genwayv1.PartDelta_Data:
+		return s.sound(v.Data, "")
+	case *genwayv1.PartDelta_Transcript:
+		return s.sound(nil, v.Transcript)
+	case *genwayv1.PartDelta_ThoughtSignature:
+		return s.sign(v.ThoughtSignature)
+	case *genwayv1.PartDelta_Native:
+		return s.note(v.Native)
+	default:
+		return s.thought.add(s, d)
+	}
+	return nil
+}
+
+func (s *speech) close() error {
+	p := s.current
+	if p == nil {
+		return nil
+	}
+	skipped := s.skipped
+	s.current, s.skipped = nil, false
+	s.place++
+	switch k := p.Kind.(type) {
+	case *genwayv1.Part_Thinking:
+		return s.thought.close(s)
+	case *genwayv1.Part_ToolCall:
+		if k.ToolCall.Input == nil && !s.written && !skipped {
+			s.argue("{}") // T10
+		}
+	case *genwayv1.Part_Image:
+		out, err := s.part(p, s.path())
+		if err != nil {
+			s.losses.Add(s.path(), "the image has neither data nor an address")
+			return nil
+		}
+		return s.write(&message{Images: []part{out}}, nil)
+	}
+	return nil
+}
+
+// say adds text. The log probabilities of tokens without text of their own still
+// need a chunk.
+func (s *speech) say(text string, tokens []*genwayv1.TokenLogprob) error {
+	s.telling += characters(text)
+	switch l := newLogprobs(tokens, nil); {
+	case l != nil:
+		return s.write(&message{Content: content{is: isText, s: text}}, l)
+	case text == "":
+		return nil
+	}
+	if s.members != nil {
+		return s.write(&message{Content: content{is: isText, s: text}}, nil)
+	}
+	s.textChunk(s.index, `{"content":`, text, `}`)
+	return nil
+}
+
+func (s *speech) refuse(text string, tokens []*genwayv1.TokenLogprob) error {
+	l := newLogprobs(nil, tokens)
+	if text == "" && l == nil {
+		return nil
+	}
+	return s.write(&message{Refusal: textOf(text)}, l)
+}
+
+func (s *speech) cite(c *genwayv1.Citation) error {
+	a, ok := s.annotation(c, s.told, s.telling, s.path()+".text.citations")
+	if !ok {
+		return nil
+	}
+	return s.write(&message{Annotations: []annotation{a}}, nil)
+}
+
+// call opens a tool call: id and name once, in the first piece (T8).
+func (s *speech) call(c *genwayv1.ToolCall) error {
+	p := s.current
+	s.written = c.ArgumentsJson != ""
+	f := &functionCall{Name: c.Name, Arguments: textOf(c.ArgumentsJson), Extra: inner(p.NativeFields, "function.")}
+	if c.Input == nil && (s.deprecated || marked(p.NativeFields, functionCallName)) {
+		if s.skipped = s.called; s.skipped {
+			s.losses.Add(s.path(), "the deprecated function_call holds one call")
+			return nil
+		}
+		s.called = true
+		return s.write(&message{FunctionCall: f}, nil)
+	}
+	i := s.calls
+	s.calls++
+	out := toolCall{Index: &i, ID: c.Id, Type: "function", ExtraContent: encodeExtraContent(s.seal(p.ThoughtSignature), p.NativeFields, "extra_content")}
+	if out.ID == "" {
+		out.ID = codec.SyntheticToolID(s.id, s.index, s.place)
+	}
+	if c.Input != nil {
+		out.Type, out.Custom = "custom", &customCall{Name: c.Name, Input: textOf(*c.Input), Extra: inner(p.NativeFields, "custom.")}
+	} else {
+		out.Function = f
+	}
+	var err error
+	if out.Extra, err = extra(p.NativeFields, s.path(), s.losses, "function.", "custom.", "extra_content"); err != nil {
+		return err
+	}
+	return s.write(&message{ToolCalls: []toolCall{out}}, nil)
+}
+
+// argue adds arguments to the open call.
+func (s *speech) argue(piece string) {
+	switch {
+	case piece == "":
+	case s.called && s.calls == 0:
+		s.textChunk(s.index, `{"function_call":{"arguments":`, piece, `}}`)
+	default:
+		s.textChunk(s.index, `{"tool_calls":[{"index":`+strconv.Itoa(int(s.calls)-1)+`,"function":{"arguments":`, piece, `}}]}`)
+	}
+}
+
+// sign writes a thought signature where it belongs to.
+func (s *speech) sign(seal *genwayv1.Seal) error {
+	if seal == nil {
+		return nil
+	}
+	switch s.current.GetKind().(type) {
+	case *genwayv1.Part_Text:
+		if s.signed {
+			s.losses.Add(s.path()+".thought_signature", "a message of chat completions has one signature of its text")
+		}
+		s.signed = true
+		return s.write(&message{ExtraContent: encodeExtraContent(s.seal(seal), nil, "")}, nil)
+	case *genwayv1.Part_ToolCall:
+		if s.called && s.calls == 0 {
+			s.losses.Add(s.path()+".thought_signature", "the deprecated function_call has no signature")
+			return nil
+		}
+		i := s.calls - 1
+		return s.write(&message{ToolCalls: []toolCall{{Index: &i, ExtraContent: encodeExtraContent(s.seal(seal), nil, "")}}}, nil)
+	case *genwayv1.Part_Thinking, *genwayv1.Part_Image:
+		if s.current.GetThinking() != nil {
+			s.thought.part.ThoughtSignature = seal
+		} else {
+			s.current.ThoughtSignature = seal
+		}
+		return nil
+	}
+	s.losses.Add(s.path()+".thought_signature", "chat completions has no place for a signature here")
+	return nil
+}
+
+// voice opens audio.
+func (s *speech) voice(p *genwayv1.Part, m *genwayv1.Media) error {
+	if s.spoken++; s.spoken > 1 {
+		s.losses.Add(s.path(), "a message of chat completions has one audio")
+		s.skipped = true
+		return nil
+	}
+	a := s.audioOf(p, m)
+	if member.Native(protocol, p.NativeFields, "expires_at") == nil {
+		a.ExpiresAt = nil // comes as a delta, if at all
+	}
+	if data := m.GetData(); len(data) > 0 {
+		a.Data = base64.StdEncoding.EncodeToString(data)
+	}
+	return s.write(&message{Audio: a}, nil)
+}
+
+// sound adds bytes or words to the open audio or image.
+func (s *speech) sound(data []byte, words string) error {
+	if image := s.current.GetImage(); image != nil {
+		image.Source = &genwayv1.Media_Data{Data: append(image.GetData(), data...)}
+		return nil
+	}
+	if s.current.GetAudio() == nil {
+		return nil
+	}
+	return s.write(&message{Audio: &audio{Data: base64.StdEncoding.EncodeToString(data), Transcript: words}}, nil)
+}
+
+// note writes an unknown member that comes while a part is open.
+func (s *speech) note(f *genwayv1.NativeField) error {
+	switch {
+	case s.current.GetThinking() != nil:
+		s.thought.part.NativeFields = append(s.thought.part.NativeFields, f)
+	case f.Protocol != protocol:
+		s.losses.Add(member.Join(s.path(), f.Name), "the target protocol has no place for it")
+	case s.current.GetAudio() != nil && f.Name == "expires_at":
+		return s.write(&message{Audio: &audio{ExpiresAt: f.Json}}, nil)
+	case s.current.GetToolCall() != nil && s.calls > 0:
+		i := s.calls - 1
+		return s.write(&message{ToolCalls: []toolCall{{Index: &i, Extra: inner([]*genwayv1.NativeField{f}, "")}}}, nil)
+	}
+	return nil
+}
+
+// opaque writes a part only this protocol knows into the list it came from.
+func (s *speech) opaque(p *genwayv1.Part, o *genwayv1.OpaquePart) error {
+	whole := verbatim{raw: o.Json}
+	switch {
+	case o.Protocol != protocol:
+		s.losses.Add(s.path(), "an answer of chat completions has no place for this kind of content")
+		return nil
+	case marked(p.NativeFields, toolCallsName):
+		raw, err := member.Patch(o.Json, member.Member{Name: "index", Value: strconv.AppendInt(nil, int64(s.calls), 10)})
+		if err != nil {
+			return err
+		}
+		s.calls++
+		return s.write(&message{ToolCalls: []toolCall{{verbatim: verbatim{raw: raw}}}}, nil)
+	case marked(p.NativeFields, detailsName):
+		return s.write(&message{ReasoningDetails: []detail{{verbatim: whole}}}, nil)
+	}
+	return s.write(&message{Content: content{is: isParts, parts: []part{{verbatim: whole}}}}, nil)
+}
+
+// finish ends the choice: exactly one chunk with a finish_reason, its delta empty
+// but for unknown members (T4, T7).
+func (s *speech) finish(end *genwayv1.CandidateEnd) error {
+	inMessage := messageNatives(end.NativeFields)
+	delta := &message{
+		Extra:        inner(inMessage, "", "extra_content"),
+		ExtraContent: encodeExtraContent("", inMessage, "extra_content"),
+	}
+	out := choice{Index: &s.index, Delta: delta}
+	if l := inner(end.NativeFields, "logprobs."); l != nil {
+		out.Logprobs = &logprobs{Extra: l}
+	}
+	out.finish(s.encoder, end.StopReason, end.NativeStopReason, end.StopSequence, end.NativeFields, s.calls > 0 || s.called)
+	if end.StopMessage != "" {
+		s.losses.Add(member.Index("candidates", int(s.index))+".stop_message", "chat completions does not explain a stop")
+	}
+	var err error
+	if out.Extra, err = extra(end.NativeFields, member.Index("candidates", int(s.index)), s.losses, choiceMembers...); err != nil {
+		return err
+	}
+	return s.chunk(out)
+}

@@ -1,0 +1,136 @@
+package chat
+
+import (
+	"strconv"
+
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// cachedNames are the members in which some engines count cached tokens instead
+// of prompt_tokens_details: Moonshot, DeepSeek, Mistral.
+var cachedNames = []string{"cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens"}
+
+// decode reads usage. Both totals of the vendor include what the canonical ones
+// do: cached tokens and thinking.
+func (u *usage) decode() *genwayv1.Usage {
+	if u == nil {
+		return nil
+	}
+	out := &genwayv1.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, TotalTokens: u.TotalTokens}
+	if out.TotalTokens == 0 {
+		out.TotalTokens = out.InputTokens + out.OutputTokens
+	}
+	out.NativeFields = natives(u.Extra)
+	if d := u.PromptTokensDetails; d != nil {
+		out.CacheReadInputTokens, out.CacheWriteInputTokens = d.CachedTokens, d.CacheWriteTokens
+		out.InputTextTokens, out.InputImageTokens, out.InputAudioTokens = d.TextTokens, d.ImageTokens, d.AudioTokens
+		out.NativeFields = append(out.NativeFields, nested("prompt_tokens_details.", d.Extra)...)
+	}
+	if d := u.CompletionTokensDetails; d != nil {
+		out.ThinkingTokens = d.ReasoningTokens
+		out.OutputTextTokens, out.OutputImageTokens, out.OutputAudioTokens = d.TextTokens, d.ImageTokens, d.AudioTokens
+		out.AcceptedPredictionTokens, out.RejectedPredictionTokens = d.AcceptedPredictionTokens, d.RejectedPredictionTokens
+		out.NativeFields = append(out.NativeFields, nested("completion_tokens_details.", d.Extra)...)
+	}
+	for _, name := range cachedNames {
+		if out.CacheReadInputTokens != nil {
+			break
+		}
+		if n, err := strconv.ParseInt(string(member.Native(protocol, out.NativeFields, name)), 10, 64); err == nil {
+			out.CacheReadInputTokens = &n
+		}
+	}
+	return out
+}
+
+// usage writes usage; details that were not reported stay absent (F5).
+func (e *encoder) usage(u *genwayv1.Usage) (*usage, error) {
+	if u == nil {
+		return nil, nil
+	}
+	out := &usage{PromptTokens: u.InputTokens, CompletionTokens: u.OutputTokens, TotalTokens: u.TotalTokens}
+	if out.TotalTokens == 0 {
+		out.TotalTokens = out.PromptTokens + out.CompletionTokens
+	}
+	input := promptDetails{
+		CachedTokens: u.CacheReadInputTokens, CacheWriteTokens: u.CacheWriteInputTokens,
+		TextTokens: u.InputTextTokens, ImageTokens: u.InputImageTokens, AudioTokens: u.InputAudioTokens,
+		Extra: inner(u.NativeFields, "prompt_tokens_details."),
+	}
+	if input.CachedTokens != nil || input.CacheWriteTokens != nil || input.TextTokens != nil || input.ImageTokens != nil ||
+		input.AudioTokens != nil || input.Extra != nil {
+		out.PromptTokensDetails = &input
+	}
+	output := completionDetails{
+		ReasoningTokens: u.ThinkingTokens,
+		TextTokens:      u.OutputTextTokens, ImageTokens: u.OutputImageTokens, AudioTokens: u.OutputAudioTokens,
+		AcceptedPredictionTokens: u.AcceptedPredictionTokens, RejectedPredictionTokens: u.RejectedPredictionTokens,
+		Extra: inner(u.NativeFields, "completion_tokens_details."),
+	}
+	if output.ReasoningTokens != nil || output.TextTokens != nil || output.ImageTokens != nil || output.AudioTokens != nil ||
+		output.AcceptedPredictionTokens != nil || output.RejectedPredictionTokens != nil || output.Extra != nil {
+		out.CompletionTokensDetails = &output
+	}
+	if u.ToolUseInputTokens != nil {
+		e.losses.Add("usage.tool_use_input_tokens", "chat completions does not count them apart")
+	}
+	var err error
+	out.Extra, err = extra(u.NativeFields, "usage", e.losses, "prompt_tokens_details.", "completion_tokens_details.")
+	return out, err
+}
+
+// mergeUsage adds what a later report knows, field by field: a number that is
+// there and not zero wins, nothing is summed up (U5).
+func mergeUsage(have, later *genwayv1.Usage) *genwayv1.Usage {
+	if have == nil || later == nil {
+		if later != nil {
+			return later
+		}
+		return have
+	}
+	for _, f := range []struct {
+		to   *int64
+		from int64
+	}{
+		{&have.InputTokens, later.InputTokens}, {&have.OutputTokens, later.OutputTokens}, {&have.TotalTokens, later.TotalTokens},
+	} {
+		if f.from != 0 {
+			*f.to = f.from
+		}
+	}
+	for _, f := range []struct {
+		to   **int64
+		from *int64
+	}{
+		{&have.CacheReadInputTokens, later.CacheReadInputTokens}, {&have.CacheWriteInputTokens, later.CacheWriteInputTokens},
+		{&have.ThinkingTokens, later.ThinkingTokens},
+		{&have.InputTextTokens, later.InputTextTokens}, {&have.InputImageTokens, later.InputImageTokens}, {&have.InputAudioTokens, later.InputAudioTokens},
+		{&have.OutputTextTokens, later.OutputTextTokens}, {&have.OutputImageTokens, later.OutputImageTokens}, {&have.OutputAudioTokens, later.OutputAudioTokens},
+		{&have.AcceptedPredictionTokens, later.AcceptedPredictionTokens}, {&have.RejectedPredictionTokens, later.RejectedPredictionTokens},
+	} {
+		if f.from != nil && (*f.to == nil || *f.from != 0) {
+			*f.to = f.from
+		}
+	}
+	have.NativeFields = replaceNatives(have.NativeFields, later.NativeFields)
+	return have
+}
+
+// replaceNatives gives the fields with those of later in the place of their
+// namesakes.
+func replaceNatives(have, later []*genwayv1.NativeField) []*genwayv1.NativeField {
+	for _, f := range later {
+		found := false
+		for i, h := range have {
+			if h.Name == f.Name {
+				have[i], found = f, true
+				break
+			}
+		}
+		if !found {
+			have = append(have, f)
+		}
+	}
+	return have
+}

@@ -1,0 +1,220 @@
+package chat
+
+import (
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// message is a message of a request, of an answer, or the delta of a chunk:
+// ChatCompletionMessageParamUnion, ChatCompletionMessage and
+// ChatCompletionChunkChoiceDelta of the SDK.
+type message struct {
+	Role    string  `json:"role,omitzero"`
+	Name    string  `json:"name,omitzero"`
+	Content content `json:"content,omitzero"`
+	// The same text under the name of DeepSeek and vLLM, and of OpenRouter and
+	// Groq.
+	ReasoningContent text     `json:"reasoning_content,omitzero"`
+	Reasoning        text     `json:"reasoning,omitzero"`
+	ReasoningDetails []detail `json:"reasoning_details,omitzero"`
+	Refusal          text     `json:"refusal,omitzero"`
+	// Written in every answer, which is why an empty list is not left out.
+	Annotations  []annotation   `json:"annotations,omitzero"`
+	Images       []part         `json:"images,omitzero"`
+	Audio        *audio         `json:"audio,omitzero"`
+	ToolCalls    []toolCall     `json:"tool_calls,omitzero"`
+	FunctionCall *functionCall  `json:"function_call,omitzero"`
+	ToolCallID   string         `json:"tool_call_id,omitzero"`
+	ExtraContent jsontext.Value `json:"extra_content,omitzero"`
+	Extra        jsontext.Value `json:",embed"`
+}
+
+// part is an element of an array content: ChatCompletionContentPartUnionParam,
+// and the links to video and audio that vLLM takes.
+type part struct {
+	Type                  string         `json:"type"`
+	Text                  *string        `json:"text,omitzero"`
+	Refusal               *string        `json:"refusal,omitzero"`
+	ImageURL              *link          `json:"image_url,omitzero"`
+	VideoURL              *link          `json:"video_url,omitzero"`
+	AudioURL              *link          `json:"audio_url,omitzero"`
+	InputAudio            *inputAudio    `json:"input_audio,omitzero"`
+	File                  *file          `json:"file,omitzero"`
+	CacheControl          *cacheControl  `json:"cache_control,omitzero"`
+	PromptCacheBreakpoint *cacheControl  `json:"prompt_cache_breakpoint,omitzero"`
+	ExtraContent          jsontext.Value `json:"extra_content,omitzero"`
+	Extra                 jsontext.Value `json:",embed"`
+	verbatim              verbatim
+}
+
+type link struct {
+	URL    string         `json:"url"`
+	Detail string         `json:"detail,omitzero"`
+	Extra  jsontext.Value `json:",embed"`
+}
+
+type inputAudio struct {
+	Data   string         `json:"data"`
+	Format string         `json:"format,omitzero"`
+	Extra  jsontext.Value `json:",embed"`
+}
+
+type file struct {
+	FileData string         `json:"file_data,omitzero"`
+	FileID   string         `json:"file_id,omitzero"`
+	Filename string         `json:"filename,omitzero"`
+	Extra    jsontext.Value `json:",embed"`
+}
+
+// cacheControl is cache_control as OpenRouter takes it and
+// prompt_cache_breakpoint as OpenAI does; they differ in the constant member.
+type cacheControl struct {
+	Type  string         `json:"type,omitzero"`
+	Mode  string         `json:"mode,omitzero"`
+	TTL   string         `json:"ttl,omitzero"`
+	Extra jsontext.Value `json:",embed"`
+}
+
+type audio struct {
+	ID         string         `json:"id,omitzero"`
+	Data       string         `json:"data,omitzero"`
+	ExpiresAt  jsontext.Value `json:"expires_at,omitzero"`
+	Transcript string         `json:"transcript,omitzero"`
+	Extra      jsontext.Value `json:",embed"`
+}
+
+type toolCall struct {
+	Index        *int32         `json:"index,omitzero"`
+	ID           string         `json:"id,omitzero"`
+	Type         string         `json:"type,omitzero"`
+	Function     *functionCall  `json:"function,omitzero"`
+	Custom       *customCall    `json:"custom,omitzero"`
+	ExtraContent jsontext.Value `json:"extra_content,omitzero"`
+	Extra        jsontext.Value `json:",embed"`
+	verbatim     verbatim
+}
+
+type functionCall struct {
+	Name      string         `json:"name,omitzero"`
+	Arguments text           `json:"arguments,omitzero"`
+	Extra     jsontext.Value `json:",embed"`
+}
+
+type customCall struct {
+	Name  string         `json:"name,omitzero"`
+	Input text           `json:"input,omitzero"`
+	Extra jsontext.Value `json:",embed"`
+}
+
+// detail is an element of OpenRouter's reasoning_details. Entries with the same
+// index are of one thinking part. summary_index and thought_signature are ours:
+// the first tells several summaries of one part apart, the second is the part's
+// thought signature.
+type detail struct {
+	Type             string         `json:"type"`
+	ID               string         `json:"id,omitzero"`
+	Index            *int32         `json:"index,omitzero"`
+	Summary          *string        `json:"summary,omitzero"`
+	SummaryIndex     int32          `json:"summary_index,omitzero"`
+	Text             *string        `json:"text,omitzero"`
+	Data             *string        `json:"data,omitzero"`
+	Signature        string         `json:"signature,omitzero"`
+	ThoughtSignature string         `json:"thought_signature,omitzero"`
+	Extra            jsontext.Value `json:",embed"`
+	verbatim         verbatim
+}
+
+type annotation struct {
+	Type        string         `json:"type"`
+	URLCitation *urlCitation   `json:"url_citation,omitzero"`
+	Extra       jsontext.Value `json:",embed"`
+	verbatim    verbatim
+}
+
+type urlCitation struct {
+	EndIndex   *int32         `json:"end_index,omitzero"`
+	StartIndex *int32         `json:"start_index,omitzero"`
+	Title      string         `json:"title"`
+	URL        string         `json:"url"`
+	Content    string         `json:"content,omitzero"`
+	Extra      jsontext.Value `json:",embed"`
+}
+
+// verbatim keeps hold of an object whose kind may turn out to be unknown: where
+// it stood in the body when decoding, its bytes when encoding.
+type verbatim struct {
+	start, end int64
+	raw        jsontext.Value
+}
+
+// of gives the bytes of the object in the body it was decoded from.
+func (v verbatim) of(body []byte) jsontext.Value {
+	for v.start < v.end && body[v.start] != '{' {
+		v.start++ // the colon or comma ahead of the value, and white space
+	}
+	return jsontext.Value(body[v.start:v.end]).Clone()
+}
+
+func (p *part) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	type plain part
+	return p.verbatim.scan(d, (*plain)(p))
+}
+
+func (p *part) MarshalJSONTo(e *jsontext.Encoder) error {
+	type plain part
+	return p.verbatim.write(e, (*plain)(p))
+}
+
+func (c *toolCall) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	type plain toolCall
+	return c.verbatim.scan(d, (*plain)(c))
+}
+
+func (c *toolCall) MarshalJSONTo(e *jsontext.Encoder) error {
+	type plain toolCall
+	return c.verbatim.write(e, (*plain)(c))
+}
+
+func (r *detail) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	type plain detail
+	return r.verbatim.scan(d, (*plain)(r))
+}
+
+func (r *detail) MarshalJSONTo(e *jsontext.Encoder) error {
+	type plain detail
+	return r.verbatim.write(e, (*plain)(r))
+}
+
+func (a *annotation) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	type plain annotation
+	return a.verbatim.scan(d, (*plain)(a))
+}
+
+func (a *annotation) MarshalJSONTo(e *jsontext.Encoder) error {
+	type plain annotation
+	return a.verbatim.write(e, (*plain)(a))
+}
+
+// scan decodes into plain, the same value without its methods.
+func (v *verbatim) scan(d *jsontext.Decoder, plain any) error {
+	start := d.InputOffset()
+	err := json.UnmarshalDecode(d, plain)
+	v.start, v.end = start, d.InputOffset()
+	return err
+}
+
+func (v *verbatim) write(e *jsontext.Encoder, plain any) error {
+	if v.raw != nil {
+		return e.WriteValue(v.raw)
+	}
+	return json.MarshalEncode(e, plain)
+}
+
+// UnmarshalJSONFrom takes the bare URL that some engines allow, too.
+func (l *link) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() == '"' {
+		return json.UnmarshalDecode(d, &l.URL)
+	}
+	type plain link
+	return json.UnmarshalDecode(d, (*plain)(l))
+}
