@@ -44,7 +44,7 @@ func TestFortyCallsAtOnce(t *testing.T) {
 		op := all[i%len(all)]
 		check.True(t, errs[i] == nil, "%s: %v", op.name, errs[i])
 		check.Equal(t, op.name, a.status, 200)
-		holds(t, a, rowsOf(op.name))
+		holds(t, a, tableOf(op.name))
 		if path := replyOf(op.name); path != "" {
 			reply := text(t, a, path)
 			check.Contains(t, reply, fmt.Sprintf("This is call %d.", i))

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/conformance/server"
+	"github.com/genway/genway/conformance/wire"
 )
 
 var gateway *server.Server
@@ -89,10 +90,8 @@ func try(ctx context.Context, method, path string, h headers, body any) (answer,
 		return answer{}, err
 	}
 	a := answer{status: resp.StatusCode, header: resp.Header, raw: string(raw)}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	if dec.Decode(&a.body) != nil {
-		a.body = nil
+	if doc, err := wire.Decode(a.raw); err == nil {
+		a.body = doc
 	}
 	return a, nil
 }

@@ -6,99 +6,100 @@ import (
 
 	"github.com/genway/genway/conformance/check"
 	"github.com/genway/genway/conformance/picture"
+	"github.com/genway/genway/conformance/wire"
 )
 
-// rowsOf are the specification's tables of answers.
-func rowsOf(operation string) []row {
-	return map[string][]row{
-		"chat completion": {
-			{"id", "string", nil},
-			{"object", "string", "chat.completion"},
-			{"created", "integer", nil},
-			{"model", "string", "sandbox-text"},
-			{"choices", "array", nil},
-			{"choices[0].index", "integer", 0},
-			{"choices[0].message.role", "string", "assistant"},
-			{"choices[0].message.content", "string", nil},
-			{"choices[0].finish_reason", "string", "stop"},
-			{"usage.prompt_tokens", "integer", nil},
-			{"usage.completion_tokens", "integer", nil},
-			{"usage.total_tokens", "integer", nil},
-			{"service_tier", "string", "default"},
-		},
-		"response creation": {
-			{"id", "string", nil},
-			{"object", "string", "response"},
-			{"created_at", "integer", nil},
-			{"model", "string", "sandbox-text"},
-			{"status", "string", "completed"},
-			{"output", "array", nil},
-			{"output[0].type", "string", "message"},
-			{"output[0].id", "string", nil},
-			{"output[0].role", "string", "assistant"},
-			{"output[0].status", "string", "completed"},
-			{"output[0].content[0].type", "string", "output_text"},
-			{"output[0].content[0].text", "string", nil},
-			{"output[0].content[0].annotations", "array", nil},
-			{"usage.input_tokens", "integer", nil},
-			{"usage.output_tokens", "integer", nil},
-			{"usage.total_tokens", "integer", nil},
-			{"service_tier", "string", "default"},
-		},
-		"image generation": {
-			{"created", "integer", nil},
-			{"background", "string", "opaque"},
-			{"data", "array", nil},
-			{"data[0].b64_json", "string", nil},
-			{"data[0].generation_id", "string", nil},
-			{"data[0].model", "string", "sandbox-image"},
-			{"data[0].size", "string", nil},
-			{"output_format", "string", "png"},
-			{"quality", "string", "low"},
-			{"size", "string", nil},
-			{"usage.input_tokens", "integer", nil},
-			{"usage.output_tokens", "integer", nil},
-			{"usage.total_tokens", "integer", nil},
-			{"usage.input_tokens_details.image_tokens", "integer", nil},
-			{"usage.input_tokens_details.text_tokens", "integer", nil},
-			{"usage.output_tokens_details.image_tokens", "integer", nil},
-			{"usage.output_tokens_details.text_tokens", "integer", nil},
-		},
-		"message creation": {
-			{"id", "string", nil},
-			{"type", "string", "message"},
-			{"role", "string", "assistant"},
-			{"model", "string", "sandbox-text"},
-			{"content", "array", nil},
-			{"content[0].type", "string", "text"},
-			{"content[0].text", "string", nil},
-			{"content[0].citations", "array", nil},
-			{"stop_reason", "string", "end_turn"},
-			{"stop_sequence", "null", nil},
-			{"stop_details", "null", nil},
-			{"context_management.applied_edits", "array", nil},
-			{"usage.input_tokens", "integer", nil},
-			{"usage.cache_creation_input_tokens", "integer", nil},
-			{"usage.cache_read_input_tokens", "integer", nil},
-			{"usage.output_tokens", "integer", nil},
-			{"usage.cache_creation.ephemeral_5m_input_tokens", "integer", nil},
-			{"usage.cache_creation.ephemeral_1h_input_tokens", "integer", nil},
-			{"usage.output_tokens_details.thinking_tokens", "integer", nil},
-			{"usage.service_tier", "string", "standard"},
-			{"usage.inference_geo", "string", nil},
-		},
-		"content generation": {
-			{"candidates", "array", nil},
-			{"candidates[0].content.role", "string", "model"},
-			{"candidates[0].content.parts[0].text", "string", nil},
-			{"candidates[0].content.parts[0].thoughtSignature", "string", nil},
-			{"candidates[0].finishReason", "string", "STOP"},
-			{"usageMetadata.promptTokenCount", "integer", nil},
-			{"usageMetadata.candidatesTokenCount", "integer", nil},
-			{"usageMetadata.totalTokenCount", "integer", nil},
-			{"modelVersion", "string", "sandbox-text"},
-			{"responseId", "string", nil},
-		},
+// tableOf are the specification's tables of answers.
+func tableOf(operation string) string {
+	return map[string]string{
+		"chat completion": `
+			id                                               string
+			object                                           string       chat.completion
+			created                                          integer
+			model                                            string       sandbox-text
+			choices                                          array
+			choices[0].index                                 integer      0
+			choices[0].message.role                          string       assistant
+			choices[0].message.content                       string
+			choices[0].finish_reason                         string       stop
+			usage.prompt_tokens                              integer
+			usage.completion_tokens                          integer
+			usage.total_tokens                               integer
+			service_tier                                     string       default
+			`,
+		"response creation": `
+			id                                               string
+			object                                           string       response
+			created_at                                       integer
+			model                                            string       sandbox-text
+			status                                           string       completed
+			output                                           array
+			output[0].type                                   string       message
+			output[0].id                                     string
+			output[0].role                                   string       assistant
+			output[0].status                                 string       completed
+			output[0].content[0].type                        string       output_text
+			output[0].content[0].text                        string
+			output[0].content[0].annotations                 array
+			usage.input_tokens                               integer
+			usage.output_tokens                              integer
+			usage.total_tokens                               integer
+			service_tier                                     string       default
+			`,
+		"image generation": `
+			created                                          integer
+			background                                       string       opaque
+			data                                             array
+			data[0].b64_json                                 string
+			data[0].generation_id                            string
+			data[0].model                                    string       sandbox-image
+			data[0].size                                     string
+			output_format                                    string       png
+			quality                                          string       low
+			size                                             string
+			usage.input_tokens                               integer
+			usage.output_tokens                              integer
+			usage.total_tokens                               integer
+			usage.input_tokens_details.image_tokens          integer
+			usage.input_tokens_details.text_tokens           integer
+			usage.output_tokens_details.image_tokens         integer
+			usage.output_tokens_details.text_tokens          integer
+			`,
+		"message creation": `
+			id                                               string
+			type                                             string       message
+			role                                             string       assistant
+			model                                            string       sandbox-text
+			content                                          array
+			content[0].type                                  string       text
+			content[0].text                                  string
+			content[0].citations                             array
+			stop_reason                                      string       end_turn
+			stop_sequence                                    null
+			stop_details                                     null
+			context_management.applied_edits                 array
+			usage.input_tokens                               integer
+			usage.cache_creation_input_tokens                integer
+			usage.cache_read_input_tokens                    integer
+			usage.output_tokens                              integer
+			usage.cache_creation.ephemeral_5m_input_tokens   integer
+			usage.cache_creation.ephemeral_1h_input_tokens   integer
+			usage.output_tokens_details.thinking_tokens      integer
+			usage.service_tier                               string       standard
+			usage.inference_geo                              string
+			`,
+		"content generation": `
+			candidates                                       array
+			candidates[0].content.role                       string       model
+			candidates[0].content.parts[0].text              string
+			candidates[0].content.parts[0].thoughtSignature  string
+			candidates[0].finishReason                       string       STOP
+			usageMetadata.promptTokenCount                   integer
+			usageMetadata.candidatesTokenCount               integer
+			usageMetadata.totalTokenCount                    integer
+			modelVersion                                     string       sandbox-text
+			responseId                                       string
+			`,
 	}[operation]
 }
 
@@ -120,7 +121,7 @@ func TestEveryRow(t *testing.T) {
 		a := send(t, "POST", op.path, op.headers(), op.body())
 		check.Equal(t, "status", a.status, 200)
 		check.Equal(t, "content type", mediaType(a), "application/json")
-		holds(t, a, rowsOf(op.name))
+		holds(t, a, tableOf(op.name))
 		if path := replyOf(op.name); path != "" {
 			check.Contains(t, text(t, a, path), "Say hello.")
 		}
@@ -140,11 +141,11 @@ func TestSums(t *testing.T) {
 		a := send(t, "POST", op.path, op.headers(), op.body())
 		sum, ok := sums[op.name]
 		if !ok {
-			check.True(t, integer(t, a, "usage.input_tokens") > 0 && integer(t, a, "usage.output_tokens") > 0, "no usage: %s", clip(a.raw))
+			check.True(t, integer(t, a, "usage.input_tokens") > 0 && integer(t, a, "usage.output_tokens") > 0, "no usage: %s", wire.Clip(a.raw))
 			return
 		}
 		in, out := integer(t, a, sum[0]), integer(t, a, sum[1])
-		check.True(t, in > 0 && out > 0, "no usage: %s", clip(a.raw))
+		check.True(t, in > 0 && out > 0, "no usage: %s", wire.Clip(a.raw))
 		check.Equal(t, "total", integer(t, a, sum[2]), in+out)
 	})
 }
@@ -171,7 +172,7 @@ func TestImageSizes(t *testing.T) {
 		body["size"], body["n"] = size, 2
 		a := send(t, "POST", op.path, op.headers(), body)
 		if a.status != 200 {
-			t.Fatalf("%s: %s", size, clip(a.raw))
+			t.Fatalf("%s: %s", size, wire.Clip(a.raw))
 		}
 		for _, item := range []string{"data[0]", "data[1]"} {
 			pixels := picture.Size(picture.Decode(t, "png", text(t, a, item+".b64_json")))
@@ -209,7 +210,7 @@ func TestUnknownExtraMembers(t *testing.T) {
 		}
 		a := send(t, "POST", op.path+"?x_unknown=1", op.headers().with("X-Unknown", "1"), body)
 		check.Equal(t, "status", a.status, 200)
-		holds(t, a, rowsOf(op.name))
+		holds(t, a, tableOf(op.name))
 	})
 }
 

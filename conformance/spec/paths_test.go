@@ -100,30 +100,44 @@ func TestRequestIDs(t *testing.T) {
 // TestModelLists: one path, three shapes, by the header the key comes in.
 func TestModelLists(t *testing.T) {
 	t.Parallel()
-	chat := []row{{"object", "string", "list"}, {"data", "array", nil}}
-	messages := []row{
-		{"data", "array", nil}, {"has_more", "boolean", false},
-		{"first_id", "string", nil}, {"last_id", "string", nil},
-	}
-	gemini := []row{{"models", "array", nil}}
-	chatModel := []row{
-		{"id", "string", "sandbox-text"}, {"object", "string", "model"},
-		{"created", "integer", nil}, {"owned_by", "string", "genway"},
-	}
-	messagesModel := []row{
-		{"type", "string", "model"}, {"id", "string", "sandbox-text"},
-		{"display_name", "string", nil}, {"created_at", "string", nil},
-	}
-	geminiModel := []row{
-		{"name", "string", "models/sandbox-text"}, {"displayName", "string", nil},
-		{"supportedGenerationMethods", "array", nil}, {"inputTokenLimit", "integer", nil}, {"outputTokenLimit", "integer", nil},
-	}
+	const (
+		chat = `
+			object                      string   list
+			data                        array
+		`
+		messages = `
+			data                        array
+			has_more                    boolean  false
+			first_id                    string
+			last_id                     string
+		`
+		gemini    = `models                      array`
+		chatModel = `
+			id                          string   sandbox-text
+			object                      string   model
+			created                     integer
+			owned_by                    string   genway
+		`
+		messagesModel = `
+			type                        string   model
+			id                          string   sandbox-text
+			display_name                string
+			created_at                  string
+		`
+		geminiModel = `
+			name                        string   models/sandbox-text
+			displayName                 string
+			supportedGenerationMethods  array
+			inputTokenLimit             integer
+			outputTokenLimit            integer
+		`
+	)
 	google := headers{"X-Goog-Api-Key": gateway.Keys["generatecontent"]}
 	newest := headers{"Authorization": "Bearer " + gateway.Keys["messages"], "Anthropic-Version": "2026-10-21"}
 	for name, c := range map[string]struct {
 		path        string
 		headers     headers
-		list, model []row
+		list, model string
 	}{
 		"bearer":             {"/v1/models", chatHeaders(), chat, chatModel},
 		"x-api-key":          {"/v1/models", messagesHeaders(), messages, messagesModel},

@@ -1,51 +1,22 @@
 package spec_test
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/genway/genway/conformance/check"
+	"github.com/genway/genway/conformance/wire"
 )
 
-// frame is one event of a server-sent stream.
-type frame struct {
-	event string
-	data  any
-	raw   string
-}
-
-// frames splits a stream. A line that is neither event nor data nor a comment fails
-// the test, and so does data that is no JSON but for the chat protocol's [DONE].
-func frames(t *testing.T, a answer) (list []frame, comments int) {
+// frames splits a stream that succeeded.
+func frames(t *testing.T, a answer) (list []wire.Frame, comments int) {
 	t.Helper()
 	check.Equal(t, "status", a.status, 200)
 	check.Equal(t, "content type", mediaType(a), "text/event-stream")
-	for _, block := range strings.Split(a.raw, "\n\n") {
-		f := frame{}
-		for _, line := range strings.Split(strings.TrimSpace(block), "\n") {
-			switch {
-			case strings.HasPrefix(line, "event: "):
-				f.event = line[len("event: "):]
-			case strings.HasPrefix(line, "data: "):
-				f.raw += line[len("data: "):]
-			case strings.HasPrefix(line, ":"):
-				comments++
-			case line != "":
-				t.Errorf("a line of a stream is %q", line)
-			}
-		}
-		if f.raw == "" {
-			continue
-		}
-		if err := json.Unmarshal([]byte(f.raw), &f.data); err != nil && f.raw != "[DONE]" {
-			t.Errorf("data is %q: %v", f.raw, err)
-		}
-		list = append(list, f)
-	}
-	if len(list) < 2 {
-		t.Fatalf("not a stream: %q", clip(a.raw))
+	list, comments, err := wire.Frames(a.raw)
+	if err != nil || len(list) < 2 {
+		t.Fatalf("not a stream (%v): %q", err, wire.Clip(a.raw))
 	}
 	return list, comments
 }
@@ -57,17 +28,17 @@ func TestChatStream(t *testing.T) {
 	body["stream"], body["stream_options"] = true, object{"include_usage": true}
 	// SDKs ask for streams with Accept: application/json.
 	list, _ := frames(t, send(t, "POST", op.path, op.headers().with("Accept", "application/json"), body))
-	check.Equal(t, "last data", list[len(list)-1].raw, "[DONE]")
-	role, _ := lookup(list[0].data, "choices[0].delta.role")
+	check.Equal(t, "last data", list[len(list)-1].Raw, wire.Done)
+	role, _ := wire.Lookup(list[0].Data, "choices[0].delta.role")
 	check.Equal(t, "role of the first chunk", role, any("assistant"))
-	usage, _ := lookup(list[len(list)-2].data, "usage.total_tokens")
-	check.True(t, usage != nil, "no usage before the end: %s", list[len(list)-2].raw)
-	choices, _ := lookup(list[len(list)-2].data, "choices")
+	usage, _ := wire.Lookup(list[len(list)-2].Data, "usage.total_tokens")
+	check.True(t, usage != nil, "no usage before the end: %s", list[len(list)-2].Raw)
+	choices, _ := wire.Lookup(list[len(list)-2].Data, "choices")
 	check.True(t, choices != nil && len(choices.([]any)) == 0, "choices beside the usage: %v", choices)
-	finish, _ := lookup(list[len(list)-3].data, "choices[0].finish_reason")
+	finish, _ := wire.Lookup(list[len(list)-3].Data, "choices[0].finish_reason")
 	check.Equal(t, "last finish_reason", finish, any("stop"))
 	for _, f := range list {
-		check.Equal(t, "event name", f.event, "")
+		check.Equal(t, "event name", f.Event, "")
 	}
 }
 
@@ -79,17 +50,17 @@ func TestMessagesStream(t *testing.T) {
 	list, _ := frames(t, send(t, "POST", op.path, op.headers(), body))
 	var order []string
 	for _, f := range list {
-		kind, _ := lookup(f.data, "type")
-		check.Equal(t, "type of the data", kind, any(f.event))
-		if f.event != "ping" && (len(order) == 0 || order[len(order)-1] != f.event) {
-			order = append(order, f.event)
+		kind, _ := wire.Lookup(f.Data, "type")
+		check.Equal(t, "type of the data", kind, any(f.Event))
+		if f.Event != "ping" && (len(order) == 0 || order[len(order)-1] != f.Event) {
+			order = append(order, f.Event)
 		}
 	}
 	check.True(t, slices.Equal(order, []string{
 		"message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop",
 	}), "events are %v", order)
-	input, _ := lookup(list[0].data, "message.usage.input_tokens")
-	check.True(t, input != nil, "no input_tokens at the start: %s", list[0].raw)
+	input, _ := wire.Lookup(list[0].Data, "message.usage.input_tokens")
+	check.True(t, input != nil, "no input_tokens at the start: %s", list[0].Raw)
 }
 
 func TestResponsesStream(t *testing.T) {
@@ -99,12 +70,12 @@ func TestResponsesStream(t *testing.T) {
 	body["stream"] = true
 	list, _ := frames(t, send(t, "POST", op.path, op.headers().with("Accept", "text/event-stream"), body))
 	for _, f := range list {
-		kind, _ := lookup(f.data, "type")
-		check.Equal(t, "type of the data", kind, any(f.event))
+		kind, _ := wire.Lookup(f.Data, "type")
+		check.Equal(t, "type of the data", kind, any(f.Event))
 	}
-	check.Equal(t, "first event", list[0].event, "response.created")
-	check.Equal(t, "last event", list[len(list)-1].event, "response.completed")
-	status, _ := lookup(list[len(list)-1].data, "response.status")
+	check.Equal(t, "first event", list[0].Event, "response.created")
+	check.Equal(t, "last event", list[len(list)-1].Event, "response.completed")
+	status, _ := wire.Lookup(list[len(list)-1].Data, "response.status")
 	check.Equal(t, "status", status, any("completed"))
 }
 
@@ -119,27 +90,27 @@ func TestGenerateContentStream(t *testing.T) {
 		check.Equal(t, "comments", comments, 0)
 		streamed := ""
 		for _, f := range list {
-			check.Equal(t, "event name", f.event, "")
-			piece, _ := lookup(f.data, "candidates[0].content.parts[0].text")
+			check.Equal(t, "event name", f.Event, "")
+			piece, _ := wire.Lookup(f.Data, "candidates[0].content.parts[0].text")
 			if s, ok := piece.(string); ok {
 				streamed += s
 			}
 		}
 		last := list[len(list)-1]
-		finish, _ := lookup(last.data, "candidates[0].finishReason")
+		finish, _ := wire.Lookup(last.Data, "candidates[0].finishReason")
 		check.Equal(t, "finishReason of the last frame", finish, any("STOP"))
-		usage, _ := lookup(last.data, "usageMetadata.totalTokenCount")
-		check.True(t, usage != nil, "no usage in the last frame: %s", last.raw)
+		usage, _ := wire.Lookup(last.Data, "usageMetadata.totalTokenCount")
+		check.True(t, usage != nil, "no usage in the last frame: %s", last.Raw)
 
 		array := send(t, "POST", path, op.headers(), op.body())
 		check.Equal(t, "content type", mediaType(array), "application/json")
 		whole, ok := array.body.([]any)
 		if !ok || len(whole) == 0 {
-			t.Fatalf("no array: %s", clip(array.raw))
+			t.Fatalf("no array: %s", wire.Clip(array.raw))
 		}
 		joined := ""
 		for _, element := range whole {
-			piece, _ := lookup(element, "candidates[0].content.parts[0].text")
+			piece, _ := wire.Lookup(element, "candidates[0].content.parts[0].text")
 			if s, ok := piece.(string); ok {
 				joined += s
 			}
@@ -156,7 +127,7 @@ func TestStreamFalse(t *testing.T) {
 		body["stream"] = false
 		a := send(t, "POST", op.path, op.headers(), body)
 		check.Equal(t, "status", a.status, 200)
-		holds(t, a, rowsOf(op.name))
+		holds(t, a, tableOf(op.name))
 	}
 }
 
@@ -184,7 +155,7 @@ func TestBrokenStreams(t *testing.T) {
 			a := send(t, "POST", path, op.headers(), body)
 			frames(t, a)
 			check.Contains(t, a.raw, failure[op.name])
-			check.True(t, !strings.Contains(a.raw, success[op.name]), "%s looks complete:\n%s", model, clip(a.raw))
+			check.True(t, !strings.Contains(a.raw, success[op.name]), "%s looks complete:\n%s", model, wire.Clip(a.raw))
 		}
 	})
 }
