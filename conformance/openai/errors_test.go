@@ -85,7 +85,7 @@ func TestErrorsOfTheUpstream(t *testing.T) {
 	for name, call := range operations() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			limited := refused(t, call(t, "sandbox-rate-limit"), 429, "rate_limit_error", "rate_limit_exceeded")
+			limited := refused(t, call(t, "sandbox-rate-limit"), 429, "requests", "rate_limit_exceeded")
 			check.Equal(t, "Retry-After", limited.Response.Header.Get("Retry-After"), "2")
 			refused(t, call(t, "sandbox-quota"), 429, "insufficient_quota", "insufficient_quota")
 			refused(t, call(t, "sandbox-error"), 500, "server_error", "")
