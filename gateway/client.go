@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 )
 
 // client is the core's client as the runtime sees it. It makes streams safe to
@@ -30,7 +31,7 @@ func (c *client) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTe
 	if err != nil {
 		return nil, cutIfEOF(err)
 	}
-	s := &eventStream{ServerStreamingClient: inner, events: make(chan received, readAhead), heartbeat: c.heartbeat}
+	s := &eventStream{ServerStreamingClient: inner, events: make(chan received, readAhead), done: ctx.Done(), heartbeat: c.heartbeat}
 	s.completed = first.GetCompleted() != nil
 	s.events <- received{event: first}
 	x := exchangeOf(ctx)
@@ -55,6 +56,7 @@ type received struct {
 type eventStream struct {
 	grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse]
 	events    chan received
+	done      <-chan struct{} // the request is over
 	heartbeat time.Duration
 	timer     *time.Timer
 	completed bool
@@ -100,19 +102,22 @@ func (s *eventStream) next() (received, bool) {
 		return r, true
 	default:
 	}
-	if s.heartbeat < 0 {
-		return <-s.events, true
+	var silence <-chan time.Time
+	if s.heartbeat > 0 {
+		if s.timer == nil {
+			s.timer = time.NewTimer(s.heartbeat)
+		} else {
+			s.timer.Reset(s.heartbeat)
+		}
+		defer s.timer.Stop()
+		silence = s.timer.C
 	}
-	if s.timer == nil {
-		s.timer = time.NewTimer(s.heartbeat)
-	} else {
-		s.timer.Reset(s.heartbeat)
-	}
-	defer s.timer.Stop()
 	select {
 	case r := <-s.events:
 		return r, true
-	case <-s.timer.C:
+	case <-s.done:
+		return received{err: status.FromContextError(context.Canceled).Err()}, true
+	case <-silence:
 		return received{}, false
 	}
 }

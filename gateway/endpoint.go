@@ -83,7 +83,8 @@ func (e *endpoint) serve(kind bodyKind, w *answerWriter, r *http.Request) {
 			return
 		}
 	}
-	if kind != noBody {
+	dropControls(r.Header)
+	if kind.hasBody() {
 		body, err := e.edge.readBody(w, r)
 		if err != nil {
 			x.fail(err)
@@ -122,6 +123,18 @@ const (
 	countBody
 	imageBody
 )
+
+func (k bodyKind) hasBody() bool { return k >= textBody }
+
+// dropControls deletes the headers by which the runtime would let a caller steer
+// the call to the core.
+func dropControls(h http.Header) {
+	for name := range h {
+		if strings.HasPrefix(name, "Grpc-") || name == "X-Http-Method-Override" {
+			h.Del(name)
+		}
+	}
+}
 
 func (e *endpoint) decode(x *exchange, kind bodyKind, body []byte, r *http.Request) (proto.Message, error) {
 	wire := &genwayv1.WireMessage{Protocol: e.protocol, Json: body, Headers: e.edge.betaHeaders(r.Header)}

@@ -72,7 +72,11 @@ func (e *Edge) match(r *http.Request) (path, bool) {
 		return path{name: name, protocol: e.guess(r)}, false
 	}
 	if i := strings.LastIndexByte(model, ':'); i > 0 {
-		if kind, ok := modelVerbs[model[i+1:]]; ok {
+		kind, ok := modelVerbs[model[i+1:]]
+		if !ok && r.Method == http.MethodPost {
+			return path{name: name, protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT}, false
+		}
+		if ok {
 			return path{name: name, protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, methods: post, kind: kind}, true
 		}
 	}

@@ -53,9 +53,10 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// FlushError flushes unless more is about to be written.
+// FlushError flushes unless more is about to be written. Before the first byte it
+// does nothing: a status line that has not been sent can still be an error's.
 func (w *answerWriter) FlushError() error {
-	if w.finished || (w.hold != nil && w.hold()) {
+	if w.finished || w.status == 0 || (w.hold != nil && w.hold()) {
 		return nil
 	}
 	return w.control.Flush()
