@@ -83,7 +83,7 @@ func (a *answer) candidate(i int) (*genwayv1.Candidate, error) {
 	r.turn(a.conversation, openings[seed%uint64(len(openings))])
 	r.lines = append(r.lines, a.lines...)
 	if n := a.req.GetSampling().GetCandidateCount(); n > 1 && i > 0 {
-		r.add("Candidate %d of %d.", i+1, n)
+		r.addf("Candidate %d of %d.", i+1, n)
 	}
 	calls, err := plan(a.req, a.conversation, seed)
 	if err != nil {
@@ -117,7 +117,7 @@ func (a *answer) candidate(i int) (*genwayv1.Candidate, error) {
 // say adds what the candidate says: words, structured output, speech, a drawing.
 func (a *answer) say(c *genwayv1.Candidate, r *report, seed uint64, andCalls bool) error {
 	if !andCalls {
-		text, ok, err := structured(a.req, hints(a.conversation.prompt()), seed, r.lines)
+		text, ok, err := structured(a.req, a.conversation.prompt(), seed, r.lines)
 		if err != nil {
 			return err
 		}

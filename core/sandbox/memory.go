@@ -131,16 +131,17 @@ func refuseThread(raw []byte) error {
 	var thread struct {
 		Type string `json:"type"`
 	}
-	if json.Unmarshal(raw, &thread) != nil || thread.Type != "continue" {
+	err := json.Unmarshal(raw, &thread)
+	if err == nil && thread.Type != "continue" {
 		return nil
 	}
 	const message = "Thread not found."
-	err := fault.New(fault.NotFound, "THREAD_NOT_FOUND", message)
-	err.Param = "thread"
-	err.Wire = &genwayv1.WireMessage{
+	refusal := fault.Wrap(err, fault.NotFound, "THREAD_NOT_FOUND", message)
+	refusal.Param = "thread"
+	refusal.Wire = &genwayv1.WireMessage{
 		Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES,
 		Json: []byte(`{"type":"error","error":{"type":"not_found_error","message":"` + message +
 			`","details":{"error_code":"thread_not_found"}}}`),
 	}
-	return err
+	return refusal
 }

@@ -59,14 +59,14 @@ func (f *findings) mark(c *genwayv1.CacheControl) {
 
 func (f *findings) report(r *report, s seals) {
 	if f.marks > 0 {
-		r.add("Cache marks: %d", f.marks)
+		r.addf("Cache marks: %d", f.marks)
 	}
 	var o options
 	if s.own > 0 {
-		o.add("%d of the sandbox accepted", s.own)
+		o.addf("%d of the sandbox accepted", s.own)
 	}
 	if s.foreign > 0 {
-		o.add("%d foreign", s.foreign)
+		o.addf("%d foreign", s.foreign)
 	}
 	o.line(r, "Signatures")
 	if n := len(f.natives); n > 0 {
@@ -74,7 +74,7 @@ func (f *findings) report(r *report, s seals) {
 		if n > mostNatives {
 			list += fmt.Sprintf(", … (%d)", n)
 		}
-		r.add("Also given: %s", list)
+		r.addf("Also given: %s", list)
 	}
 }
 

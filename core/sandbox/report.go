@@ -32,7 +32,7 @@ import (
 // Stop sequences are counted, not repeated, since the report itself would be cut.
 type report struct{ lines []string }
 
-func (r *report) add(format string, args ...any) {
+func (r *report) addf(format string, args ...any) {
 	r.lines = append(r.lines, fmt.Sprintf(format, args...))
 }
 
@@ -44,20 +44,20 @@ func (r *report) turn(c *conversation, opening string) {
 		r.result(c.toolName(result), result)
 	}
 	if prompt := c.prompt(); prompt != "" {
-		r.add("%s: %s", opening, quote(prompt, longestPrompt))
+		r.addf("%s: %s", opening, quote(prompt, longestPrompt))
 	}
 	if len(r.lines) == 0 {
-		r.add("%s nothing in words.", opening)
+		r.addf("%s nothing in words.", opening)
 	}
 	if c.prefill != "" {
-		r.add("Answer begun: %s", excerpt(c.prefill))
+		r.addf("Answer begun: %s", excerpt(c.prefill))
 	}
 	for _, m := range c.turn {
 		for _, p := range m.GetParts() {
 			switch p.GetKind().(type) {
 			case *genwayv1.Part_Text, *genwayv1.Part_ToolResult:
 			default:
-				r.add("%s", describe(p))
+				r.addf("%s", describe(p))
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func (r *report) result(name string, result *genwayv1.ToolResult) {
 	if given == nil {
 		given = []string{"nothing"}
 	}
-	r.add("The tool %s %s: %s", clip(name, 200), verb, strings.Join(given, " | "))
+	r.addf("The tool %s %s: %s", clip(name, 200), verb, strings.Join(given, " | "))
 }
 
 // past tells what was said before the turn.
@@ -92,21 +92,21 @@ func (r *report) past(c *conversation) {
 		for _, b := range c.contexts {
 			blocks = append(blocks, excerpt(b))
 		}
-		r.add("Context: %s: %s", count(len(blocks), "block"), strings.Join(blocks, " | "))
+		r.addf("Context: %s: %s", count(len(blocks), "block"), strings.Join(blocks, " | "))
 	}
 	for _, m := range c.system {
-		r.add("%s: %s", speaker(m), summary(m))
+		r.addf("%s: %s", speaker(m), summary(m))
 	}
 	if len(c.earlier) == 0 {
 		return
 	}
-	r.add("Earlier turns: %d", len(c.earlier))
+	r.addf("Earlier turns: %d", len(c.earlier))
 	from := max(0, len(c.earlier)-mostTurns)
 	if from > 0 {
-		r.add("- … %s", count(from, "turn"))
+		r.addf("- … %s", count(from, "turn"))
 	}
 	for _, m := range c.earlier[from:] {
-		r.add("- %s: %s", speaker(m), summary(m))
+		r.addf("- %s: %s", speaker(m), summary(m))
 	}
 }
 

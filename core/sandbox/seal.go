@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -75,7 +76,7 @@ func (s *seals) one(seal *genwayv1.Seal, param string) error {
 	}
 	raw, err := base64.StdEncoding.DecodeString(value)
 	body := len(sealMark) + digestSize
-	if err != nil || len(raw) != body+checkSize || string(raw[body:]) != string(checksum(raw[:body])) {
+	if err != nil || len(raw) != body+checkSize || !bytes.Equal(raw[body:], checksum(raw[:body])) {
 		return fault.Invalid(param, "the signature is damaged: give it back exactly as it was received")
 	}
 	s.own++

@@ -36,10 +36,10 @@ func (r *report) settings(req *genwayv1.GenerateTextRequest) {
 	}
 	setting(o, "max_output_tokens", req.MaxOutputTokens)
 	if n := len(req.GetStopSequences()); n > 0 {
-		o.add("stop_sequences %d (%s)", n, count(len([]rune(strings.Join(req.GetStopSequences(), ""))), "character"))
+		o.addf("stop_sequences %d (%s)", n, count(len([]rune(strings.Join(req.GetStopSequences(), ""))), "character"))
 	}
 	if f := req.GetResponseFormat(); f.GetKind() != genwayv1.ResponseFormat_KIND_UNSPECIFIED && f.GetKind() != genwayv1.ResponseFormat_KIND_TEXT {
-		o.add("response_format %s %s", enumWord(f.GetKind().String(), "KIND_"), f.GetName())
+		o.addf("response_format %s %s", enumWord(f.GetKind().String(), "KIND_"), f.GetName())
 	}
 	o.word("verbosity", req.GetVerbosity(), "")
 	o.word("modalities", strings.Join(req.GetModalities(), "+"), "text")
@@ -54,7 +54,7 @@ func (r *report) settings(req *genwayv1.GenerateTextRequest) {
 
 	m := &options{}
 	for _, key := range slices.Sorted(maps.Keys(req.GetMetadata())) {
-		m.add("%s=%s", clip(key, 64), clip(req.GetMetadata()[key], longestExcerpt))
+		m.addf("%s=%s", clip(key, 64), clip(req.GetMetadata()[key], longestExcerpt))
 	}
 	m.line(r, "Metadata")
 }
@@ -64,11 +64,11 @@ func (r *report) tools(req *genwayv1.GenerateTextRequest) {
 	for _, t := range req.GetTools() {
 		switch k := t.GetKind().(type) {
 		case *genwayv1.Tool_Function:
-			o.add("%s", clip(k.Function.GetName(), 200))
+			o.addf("%s", clip(k.Function.GetName(), 200))
 		case *genwayv1.Tool_Custom:
-			o.add("%s (custom)", clip(k.Custom.GetName(), 200))
+			o.addf("%s (custom)", clip(k.Custom.GetName(), 200))
 		case *genwayv1.Tool_Hosted:
-			o.add("%s (hosted, not called)", clip(k.Hosted.GetType(), 200))
+			o.addf("%s (hosted, not called)", clip(k.Hosted.GetType(), 200))
 		}
 	}
 	o.line(r, "Tools offered")
@@ -80,7 +80,7 @@ func (r *report) tools(req *genwayv1.GenerateTextRequest) {
 	c.word("", enumWord(choice.GetMode().String(), "MODE_"), "unspecified")
 	c.word("", choice.GetNativeMode(), "")
 	for _, n := range choice.GetNames() {
-		c.add("%s", clip(n, 200))
+		c.addf("%s", clip(n, 200))
 	}
 	setting(c, "parallel", choice.Parallel)
 	c.line(r, "Tool choice")
@@ -89,14 +89,14 @@ func (r *report) tools(req *genwayv1.GenerateTextRequest) {
 // options is a line of settings in the making.
 type options struct{ list []string }
 
-func (o *options) add(format string, args ...any) {
+func (o *options) addf(format string, args ...any) {
 	o.list = append(o.list, strings.TrimSpace(fmt.Sprintf(format, args...)))
 }
 
 // word adds a setting, unless it has the value that says nothing.
 func (o *options) word(name, value, nothing string) {
 	if value != nothing && value != "" {
-		o.add("%s %s", name, clip(value, longestExcerpt))
+		o.addf("%s %s", name, clip(value, longestExcerpt))
 	}
 }
 
@@ -108,12 +108,12 @@ func enumWord(name, prefix string) string {
 // setting adds a setting that is present.
 func setting[T bool | int32 | int64 | float64](o *options, name string, value *T) {
 	if value != nil {
-		o.add("%s %v", name, *value)
+		o.addf("%s %v", name, *value)
 	}
 }
 
 func (o *options) line(r *report, label string) {
 	if len(o.list) > 0 {
-		r.add("%s: %s", label, strings.Join(o.list, ", "))
+		r.addf("%s: %s", label, strings.Join(o.list, ", "))
 	}
 }

@@ -18,7 +18,7 @@ import (
 //	KIND_ENUM         one of the values as plain text, the one the prompt names if any
 //
 // ok is false for plain text.
-func structured(req *genwayv1.GenerateTextRequest, offered schema.Hints, seed uint64, lines []string) (answer string, ok bool, err error) {
+func structured(req *genwayv1.GenerateTextRequest, prompt string, seed uint64, lines []string) (answer string, ok bool, err error) {
 	format := req.GetResponseFormat()
 	if format.GetNative() != nil {
 		return "", false, fault.Unsupported("response_format", "the sandbox cannot write in the format %s", clip(format.GetNative().GetName(), 60))
@@ -39,7 +39,7 @@ func structured(req *genwayv1.GenerateTextRequest, offered schema.Hints, seed ui
 	if format.GetSchemaJson() == "" {
 		return "", false, fault.Missing("response_format.schema_json")
 	}
-	instance, err := schema.Options{Seed: seed, Hints: offered}.Instance([]byte(format.GetSchemaJson()))
+	instance, err := schema.Options{Seed: seed, Hints: hints(prompt)}.Instance([]byte(format.GetSchemaJson()))
 	if err != nil {
 		return "", false, fault.Invalid("response_format.schema_json", "nothing satisfies the schema: %s", clip(err.Error(), 400))
 	}

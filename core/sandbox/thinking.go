@@ -71,7 +71,7 @@ const maxThoughts = 1 << 10
 // thoughts stands where a model's reasoning would stand, and says that it is none.
 func thoughts(c *conversation, calls []*genwayv1.ToolCall) string {
 	prompt := strings.Join(strings.Fields(c.prompt()), " ")
-	text := fmt.Sprintf("This stands in place of a model's reasoning. The turn has %s", count(len(c.prompts), "text"))
+	text := "This stands in place of a model's reasoning. The turn has " + count(len(c.prompts), "text")
 	if n := len(c.results); n > 0 {
 		text += " and " + count(n, "tool result")
 	}

@@ -50,7 +50,10 @@ func plan(req *genwayv1.GenerateTextRequest, c *conversation, seed uint64) ([]*g
 		if chosen == nil && demanded {
 			chosen = tools[:1]
 		}
-		options := schema.Options{Seed: seed, Hints: hints(c.prompt())}
+		options := schema.Options{Seed: seed}
+		if len(chosen) > 0 {
+			options.Hints = hints(c.prompt())
+		}
 		for _, t := range chosen {
 			call, err := filled(req, t, options)
 			if err != nil {

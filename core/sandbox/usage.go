@@ -22,7 +22,7 @@ import (
 //	other   1 for each 1,024 bytes
 type input struct{ text, image, audio int }
 
-func (in input) total() int64 { return int64(in.text + in.image + in.audio) }
+func (in *input) total() int64 { return int64(in.text + in.image + in.audio) }
 
 const (
 	audioPerSecond = 32
@@ -30,8 +30,8 @@ const (
 	bytesPerToken  = 1024
 )
 
-func countInput(req *genwayv1.GenerateTextRequest) input {
-	var in input
+func countInput(req *genwayv1.GenerateTextRequest) *input {
+	in := &input{}
 	for _, m := range req.GetMessages() {
 		in.words(m.GetName())
 		in.parts(m.GetParts())
@@ -128,7 +128,7 @@ func (s *Sandbox) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequ
 
 // details fills what the caller's protocol breaks down: modalities once there are
 // several, and a cache that was marked, though the sandbox has none.
-func (in input) details(u *genwayv1.Usage, req *genwayv1.GenerateTextRequest) {
+func (in *input) details(u *genwayv1.Usage, req *genwayv1.GenerateTextRequest) {
 	shows := breakdown(req)
 	if in.image+in.audio > 0 && shows.all {
 		u.InputTextTokens, u.InputImageTokens = new(int64(in.text)), new(int64(in.image))

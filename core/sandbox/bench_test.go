@@ -1,0 +1,34 @@
+package sandbox
+
+import (
+	"strings"
+	"testing"
+
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+func BenchmarkGenerateText(b *testing.B) {
+	s, err := New(Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, prompt := range map[string]string{"hello": "Say hello.", "100KB": strings.Repeat("The quick brown fox. ", 5000)} {
+		req := ask(prompt)
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.GenerateText(b.Context(), req); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(name+"/stream", func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := s.StreamGenerateText(b.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil }); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
