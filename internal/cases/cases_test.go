@@ -1,0 +1,27 @@
+package cases_test
+
+import (
+	"slices"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// Case is one named case.
+type Case struct {
+	ID string
+	// Proves is the promise in one line.
+	Proves string
+	Run    func(*testing.T)
+}
+
+func TestCases(t *testing.T) {
+	for _, c := range slices.Concat(toolCallCases(), reasoningCases()) {
+		t.Run(c.ID, func(t *testing.T) {
+			t.Attr("proves", c.Proves)
+			c.Run(t)
+		})
+	}
+}

@@ -1,0 +1,101 @@
+package fake
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// Upstream gives its scripted answers in order, one a request. A request without
+// an answer left fails the test and gets a 500.
+type Upstream struct {
+	// URL is its address, without a path.
+	URL string
+
+	t        testing.TB
+	mu       sync.Mutex
+	script   []Answer
+	requests []Request
+	closing  chan struct{}
+}
+
+// Request is what the upstream was asked.
+type Request struct {
+	Method string
+	// Path is the escaped path, with the query if there is one.
+	Path   string
+	Header http.Header
+	Body   []byte
+	// Gone is closed when the answer has been given or the caller has left.
+	Gone <-chan struct{}
+}
+
+// New starts an upstream that stops with the test.
+func New(t testing.TB) *Upstream {
+	t.Helper()
+	u := &Upstream{t: t, closing: make(chan struct{})}
+	server := httptest.NewServer(http.HandlerFunc(u.serve))
+	u.URL = server.URL
+	t.Cleanup(func() {
+		close(u.closing)
+		server.Close()
+	})
+	return u
+}
+
+// Answer adds answers to the script.
+func (u *Upstream) Answer(answers ...Answer) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.script = append(u.script, answers...)
+}
+
+// Requests gives the requests so far, oldest first.
+func (u *Upstream) Requests() []Request {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Clone(u.requests)
+}
+
+// Last gives the latest request; the test fails if there was none.
+func (u *Upstream) Last(t testing.TB) Request {
+	t.Helper()
+	all := u.Requests()
+	if len(all) == 0 {
+		t.Fatal("the upstream was not asked")
+	}
+	return all[len(all)-1]
+}
+
+func (u *Upstream) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	gone := make(chan struct{})
+	defer close(gone)
+	answer, ok := u.take(Request{Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header.Clone(), Body: bytes.Clone(body), Gone: gone})
+	if !ok {
+		u.t.Errorf("unexpected request to the upstream: %s %s", r.Method, r.URL.Path)
+		http.Error(w, `{"error":{"message":"nothing is scripted"}}`, http.StatusInternalServerError)
+		return
+	}
+	answer.write(w, r, u.closing)
+}
+
+// take notes the request and gives its answer.
+func (u *Upstream) take(r Request) (Answer, bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.requests = append(u.requests, r)
+	if len(u.script) == 0 {
+		return Answer{}, false
+	}
+	next := u.script[0]
+	u.script = u.script[1:]
+	return next, true
+}

@@ -1,0 +1,127 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/fullstorydev/grpchan/inprocgrpc"
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/core"
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/upstream/remote"
+	"github.com/genway/genway/gateway"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/cases/fake"
+	"google.golang.org/protobuf/proto"
+)
+
+// Config changes a gateway from its defaults. The zero value is good.
+type Config struct {
+	// Heartbeat is the edge's; 0 is none at all.
+	Heartbeat time.Duration
+	// MaxBodyBytes is the edge's; 0 is its default.
+	MaxBodyBytes int64
+	// Remote changes the adapters' configuration before they are made.
+	Remote func(*remote.Config)
+	// Wrap replaces what the core sees of the upstreams.
+	Wrap func(upstream.Upstream) upstream.Upstream
+}
+
+// Gate is a running gateway with a fake upstream of each protocol.
+type Gate struct {
+	Chat, Responses, Messages, GenerateContent, Images *fake.Upstream
+	// URL is the edge's address, without a path.
+	URL string
+
+	t   testing.TB
+	log lockedBuffer
+}
+
+// New starts a gateway that stops with the test.
+func New(t testing.TB, config Config) *Gate {
+	t.Helper()
+	g := &Gate{t: t, Chat: fake.New(t), Responses: fake.New(t), Messages: fake.New(t), GenerateContent: fake.New(t), Images: fake.New(t)}
+	routes := byPrefix{}
+	for _, p := range append(Texts(), Images) {
+		adapter := remote.Config{Protocol: wireNames[p], BaseURL: g.Upstream(p).URL, APIKey: "upstream-key-of-" + string(p)}
+		if config.Remote != nil {
+			config.Remote(&adapter)
+		}
+		u, transport := newAdapter(t, adapter)
+		t.Cleanup(transport.CloseIdleConnections)
+		routes[string(p)] = u
+	}
+	var behind upstream.Upstream = routes
+	if config.Wrap != nil {
+		behind = config.Wrap(behind)
+	}
+	service, err := core.New(core.Config{Upstream: behind})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := slog.New(slog.NewTextHandler(&g.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	heartbeat := config.Heartbeat
+	if heartbeat == 0 {
+		heartbeat = -1
+	}
+	edge, err := gateway.New(gateway.Config{Core: channel(service, log), Heartbeat: heartbeat, MaxBodyBytes: config.MaxBodyBytes, Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(edge)
+	t.Cleanup(server.Close)
+	g.URL = server.URL
+	return g
+}
+
+// Upstream gives the fake upstream of a protocol.
+func (g *Gate) Upstream(p Protocol) *fake.Upstream {
+	return map[Protocol]*fake.Upstream{Chat: g.Chat, Responses: g.Responses, Messages: g.Messages, GenerateContent: g.GenerateContent, Images: g.Images}[p]
+}
+
+// Log gives what edge and core have logged so far.
+func (g *Gate) Log() string { return g.log.String() }
+
+// channel joins edge and core in one process, as the command genway does.
+func channel(service genwayv1.GenerationServer, log *slog.Logger) *inprocgrpc.Channel {
+	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: groupKeys{}, Trust: auth.TrustAll}, Logger: log}
+	channel := new(inprocgrpc.Channel).
+		WithCloner(handover{}).
+		WithServerUnaryInterceptor(interceptors.Unary).
+		WithServerStreamInterceptor(interceptors.Stream)
+	genwayv1.RegisterGenerationServer(channel, service)
+	return channel
+}
+
+// groupKeys knows one key a group, each named like its group.
+type groupKeys struct{}
+
+func (groupKeys) Authenticate(_ context.Context, raw string) (keys.Principal, error) {
+	group, err := keys.ParseGroup(raw)
+	if err != nil {
+		return keys.Principal{}, keys.ErrWrongKey
+	}
+	return keys.Principal{KeyID: "key_" + raw, Group: group}, nil
+}
+
+// handover passes messages by reference, as the command genway does, so that the
+// race detector sees what it would see there.
+type handover struct{}
+
+func (handover) Clone(in any) (any, error) { return in, nil }
+
+func (handover) Copy(out, in any) error {
+	to, ok := out.(proto.Message)
+	from, same := in.(proto.Message)
+	if !ok || !same {
+		return errors.New("gate: not a protobuf message")
+	}
+	codec.Share(to, from)
+	return nil
+}

@@ -1,0 +1,3 @@
+package cases_test
+
+func reasoningCases() []Case { return nil }
