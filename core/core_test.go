@@ -65,7 +65,7 @@ func (s *scripted) GenerateImage(context.Context, *genwayv1.GenerateImageRequest
 }
 
 func (s *scripted) CountTokens(_ context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
-	if req.GetWire() != nil {
+	if req.GetWire() != nil || req.GetRequest().GetWire() != nil {
 		return nil, fault.New(fault.Internal, "WIRE", "a smuggled body arrived")
 	}
 	return &genwayv1.CountTokensResponse{InputTokens: 5}, nil
@@ -212,6 +212,7 @@ func TestWireIsBelievedFromEdgesOnly(t *testing.T) {
 		})
 	}
 	count := &genwayv1.CountTokensRequest{Request: request(), Wire: &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES}}
+	count.Request.Wire = count.Wire
 	if _, err := f.client.CountTokens(as(t, "authorization", "Bearer internal"), count); err != nil {
 		t.Error(err)
 	}

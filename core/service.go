@@ -137,6 +137,8 @@ func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequ
 	if err := checkMessages(req.GetRequest().GetMessages()); err != nil {
 		return nil, err
 	}
+	// The wire message of a count is its own, never one of the request inside.
+	req.Request.Wire = nil
 	return s.config.Upstream.CountTokens(ctx, req)
 }
 

@@ -153,7 +153,7 @@ func (a *answer) finish() {
 	if a.thinking > 0 {
 		u.ThinkingTokens = &a.thinking
 	}
-	in.details(u, a.req)
+	in.details(u, a.req, protocol)
 	a.outputDetails(u)
 	a.resp.Usage = u
 }

@@ -84,7 +84,7 @@ func (a *answer) outputDetails(u *genwayv1.Usage) {
 			}
 		}
 	}
-	shows := breakdown(a.req)
+	shows := breakdown(a.req.GetWire().GetProtocol())
 	if audio+image > 0 && shows.all {
 		u.OutputTextTokens = new(u.OutputTokens - audio - image)
 	}

@@ -122,14 +122,14 @@ func (s *Sandbox) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequ
 	}
 	in := countInput(full)
 	usage := &genwayv1.Usage{InputTokens: in.total(), TotalTokens: in.total()}
-	in.details(usage, full)
+	in.details(usage, full, req.GetWire().GetProtocol())
 	return &genwayv1.CountTokensResponse{InputTokens: in.total(), Usage: usage}, nil
 }
 
 // details fills what the caller's protocol breaks down: modalities once there are
 // several, and a cache that was marked, though the sandbox has none.
-func (in *input) details(u *genwayv1.Usage, req *genwayv1.GenerateTextRequest) {
-	shows := breakdown(req)
+func (in *input) details(u *genwayv1.Usage, req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) {
+	shows := breakdown(protocol)
 	if in.image+in.audio > 0 && shows.all {
 		u.InputTextTokens, u.InputImageTokens = new(int64(in.text)), new(int64(in.image))
 	}
@@ -147,8 +147,8 @@ type modalities struct{ audio, all bool }
 
 // breakdown is what a protocol has members for: generateContent all of them, chat
 // completions audio, the others none. A direct caller gets all.
-func breakdown(req *genwayv1.GenerateTextRequest) modalities {
-	switch req.GetWire().GetProtocol() {
+func breakdown(protocol genwayv1.Protocol) modalities {
+	switch protocol {
 	case genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS:
 		return modalities{audio: true}
 	case genwayv1.Protocol_PROTOCOL_RESPONSES, genwayv1.Protocol_PROTOCOL_MESSAGES:
