@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/genway/genway/core/tokens"
@@ -78,7 +77,7 @@ func thoughts(c *conversation, calls []*genwayv1.ToolCall) string {
 	if prompt != "" {
 		text += ": " + quote(prompt, 80)
 	}
-	text += fmt.Sprintf(". There are %s before it. ", count(len(c.earlier), "turn"))
+	text += ". Before it came " + count(len(c.earlier), "turn") + ". "
 	if len(calls) == 0 {
 		return text + "The answer needs no tool."
 	}
