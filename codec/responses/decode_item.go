@@ -105,7 +105,7 @@ func (w *wireMessage) item(raw jsontext.Value, path string) (item, error) {
 		it.parts = append(it.parts, part)
 	}
 	natives := member.Natives(protocol, w.Extra, nil)
-	if w.Status != "" && !(assistant && w.Status == statusCompleted) {
+	if w.Status != "" && w.Status != statusCompleted {
 		natives = append(natives, nativeText("status", w.Status))
 	}
 	if !assistant {

@@ -56,28 +56,28 @@ func foreign(fields []*genwayv1.NativeField) []*genwayv1.NativeField {
 // what stands between them a message.
 func (e *inputEncoder) given(index int, m *genwayv1.Message) error {
 	path := member.Index("messages", index)
-	start, wrote := 0, false
-	flush := func(end int) error {
-		if start == end && (wrote || end > 0 || m.Role == genwayv1.Role_ROLE_TOOL) {
-			return nil
-		}
-		wrote = true
-		return e.givenMessage(path, m, start, end)
+	if len(m.Parts) == 0 && m.Role != genwayv1.Role_ROLE_TOOL {
+		return e.givenMessage(path, m, 0, 0)
 	}
+	start := 0
 	for i, part := range m.Parts {
-		alone := part.GetToolResult() != nil || part.GetOpaque() != nil && m.Role == genwayv1.Role_ROLE_TOOL
-		if !alone {
+		if part.GetToolResult() == nil && (part.GetOpaque() == nil || m.Role != genwayv1.Role_ROLE_TOOL) {
 			continue
 		}
-		if err := flush(i); err != nil {
-			return err
+		if start < i {
+			if err := e.givenMessage(path, m, start, i); err != nil {
+				return err
+			}
 		}
-		start, wrote = i+1, true
+		start = i + 1
 		if err := e.alone(index, i, part); err != nil {
 			return err
 		}
 	}
-	return flush(len(m.Parts))
+	if start < len(m.Parts) {
+		return e.givenMessage(path, m, start, len(m.Parts))
+	}
+	return nil
 }
 
 func (e *inputEncoder) givenMessage(path string, m *genwayv1.Message, start, end int) error {

@@ -16,10 +16,10 @@ type words struct{ kind, code string }
 // table renders each kind once. The types and codes are those the vendor answers
 // with; code "" is null.
 var table = map[fault.Kind]words{
-	fault.InvalidRequest:       {"invalid_request_error", "invalid_value"},
+	fault.InvalidRequest:       {"invalid_request_error", ""},
 	fault.Unauthenticated:      {"invalid_request_error", "invalid_api_key"},
 	fault.PermissionDenied:     {"invalid_request_error", "insufficient_permissions"},
-	fault.NotFound:             {"invalid_request_error", "not_found"},
+	fault.NotFound:             {"invalid_request_error", ""},
 	fault.MethodNotAllowed:     {"invalid_request_error", "method_not_supported"},
 	fault.Conflict:             {"invalid_request_error", "conflict"},
 	fault.TooLarge:             {"invalid_request_error", "request_too_large"},
@@ -29,8 +29,8 @@ var table = map[fault.Kind]words{
 	fault.RateLimited:          {"requests", "rate_limit_exceeded"},
 	fault.QuotaExhausted:       {"insufficient_quota", "insufficient_quota"},
 	fault.Cancelled:            {"invalid_request_error", "request_cancelled"},
-	fault.Internal:             {"server_error", "server_error"},
-	fault.BadUpstream:          {"server_error", "server_error"},
+	fault.Internal:             {"server_error", ""},
+	fault.BadUpstream:          {"server_error", "bad_gateway"},
 	fault.Unavailable:          {"server_error", "service_unavailable"},
 	fault.Overloaded:           {"server_error", "server_is_overloaded"},
 	fault.Timeout:              {"server_error", "timeout"},
@@ -38,25 +38,46 @@ var table = map[fault.Kind]words{
 
 // codes are more precise than the kind.
 var codes = map[string]string{
-	fault.ReasonMalformedJSON: "",
 	fault.ReasonMissingMember: "missing_required_parameter",
+	fault.ReasonInvalidMember: "invalid_value",
 	fault.ReasonUnsupported:   "unsupported_parameter",
 	fault.ReasonMissingKey:    "",
 	fault.ReasonModelNotFound: "model_not_found",
 	fault.ReasonPathNotFound:  "unknown_url",
 }
 
-// kinds refines a kind by the code of an upstream's error.
+// kinds tells a kind by the code of an upstream's error: those of error bodies,
+// and those of a response that failed (SDK: ResponseErrorCode), which but for
+// three blame the request.
 var kinds = map[string]fault.Kind{
-	"insufficient_quota":   fault.QuotaExhausted,
-	"rate_limit_exceeded":  fault.RateLimited,
-	"model_not_found":      fault.NotFound,
-	"invalid_api_key":      fault.Unauthenticated,
-	"server_is_overloaded": fault.Overloaded,
-	"slow_down":            fault.Overloaded,
-	"invalid_prompt":       fault.InvalidRequest,
-	"server_error":         fault.BadUpstream,
-	"vector_store_timeout": fault.Timeout,
+	"insufficient_quota":             fault.QuotaExhausted,
+	"rate_limit_exceeded":            fault.RateLimited,
+	"model_not_found":                fault.NotFound,
+	"invalid_api_key":                fault.Unauthenticated,
+	"server_is_overloaded":           fault.Overloaded,
+	"server_overloaded":              fault.Overloaded,
+	"slow_down":                      fault.Overloaded,
+	"server_error":                   fault.BadUpstream,
+	"vector_store_timeout":           fault.Timeout,
+	"context_length_exceeded":        fault.InvalidRequest,
+	"invalid_prompt":                 fault.InvalidRequest,
+	"data_residency_mismatch":        fault.InvalidRequest,
+	"bio_policy":                     fault.InvalidRequest,
+	"misalignment_policy_violation":  fault.InvalidRequest,
+	"invalid_image":                  fault.InvalidRequest,
+	"invalid_image_format":           fault.InvalidRequest,
+	"invalid_base64_image":           fault.InvalidRequest,
+	"invalid_image_url":              fault.InvalidRequest,
+	"image_too_large":                fault.InvalidRequest,
+	"image_too_small":                fault.InvalidRequest,
+	"image_parse_error":              fault.InvalidRequest,
+	"image_content_policy_violation": fault.InvalidRequest,
+	"invalid_image_mode":             fault.InvalidRequest,
+	"image_file_too_large":           fault.InvalidRequest,
+	"unsupported_image_media_type":   fault.InvalidRequest,
+	"empty_image_file":               fault.InvalidRequest,
+	"failed_to_download_image":       fault.InvalidRequest,
+	"image_file_not_found":           fault.InvalidRequest,
 }
 
 func wordsOf(err *fault.Error) words {
@@ -129,18 +150,22 @@ func parseError(raw jsontext.Value) (*wireError, bool) {
 	return nil, false
 }
 
+// fill tells what the error says. Its words refine the status, but do not make a
+// failure of the upstream one of the caller, nor the other way round.
 func (e *wireError) fill(err *fault.Error) {
 	if e.Message != "" {
 		err.Message = e.Message
 	}
 	err.Param, err.NativeType, err.NativeCode = e.Param, e.Type, e.code()
-	if kind, ok := kinds[err.NativeCode]; ok {
+	kind, known := kinds[err.NativeCode]
+	if err.NativeType == "insufficient_quota" {
+		kind, known = fault.QuotaExhausted, true
+	}
+	refined := fault.Error{Kind: kind}
+	if known && (err.Status == 0 || err.Status/100 == refined.HTTPStatus()/100) {
 		err.Kind = kind
 	}
-	if err.NativeType == "insufficient_quota" {
-		err.Kind = fault.QuotaExhausted
-	}
-	if err.NativeCode == "model_not_found" {
+	if err.Kind == fault.NotFound && err.NativeCode == "model_not_found" {
 		err.Reason = fault.ReasonModelNotFound
 	}
 }
@@ -197,100 +222,4 @@ func encodeError(w *writer, err *fault.Error) {
 	w.strNull("param", err.Param)
 	w.strNull("code", words.code)
 	w.end('}')
-}
-
-// failure is the fault of a response that failed or of an error event; body is
-// kept whole.
-func failure(raw jsontext.Value, body []byte) *fault.Error {
-	err := fault.New(fault.BadUpstream, "UPSTREAM_ERROR", "the upstream failed to generate an answer")
-	err.Wire = &genwayv1.WireMessage{Protocol: protocol, Json: bytes.Clone(body)}
-	if e, ok := parseError(raw); ok {
-		e.fill(err)
-	}
-	return err
-}
-
-// failedIn finds the error in the body of a failed response or in a stream's
-// event; ok is false when the body is neither.
-func failedIn(body []byte) (raw jsontext.Value, ok bool) {
-	var w struct {
-		Object   string         `json:"object"`
-		Type     string         `json:"type"`
-		Error    jsontext.Value `json:"error"`
-		Response struct {
-			Error jsontext.Value `json:"error"`
-		} `json:"response"`
-	}
-	if json.Unmarshal(body, &w, member.Options()) != nil {
-		return nil, false
-	}
-	switch {
-	case w.Type == eventFailed:
-		return w.Response.Error, true
-	case w.Type == eventError && w.Error.Kind() != '{':
-		return body, true
-	case w.Type == eventError, w.Object == "response":
-		return w.Error, true
-	}
-	return nil, false
-}
-
-// failingEvent names the event of a stream that an error came in.
-func failingEvent(body []byte) (string, bool) {
-	var w struct {
-		Type string `json:"type"`
-	}
-	if json.Unmarshal(body, &w, member.Options()) != nil {
-		return "", false
-	}
-	return w.Type, w.Type == eventFailed || w.Type == eventError
-}
-
-// streamCodes are the vendor's codes of a response that failed (SDK:
-// ResponseErrorCode), where they are not those of an error body.
-var streamCodes = map[fault.Kind]string{
-	fault.InvalidRequest: "invalid_prompt",
-	fault.Unprocessable:  "invalid_prompt",
-	fault.BadUpstream:    "server_error",
-	fault.Internal:       "server_error",
-	fault.Timeout:        "server_error",
-	fault.Unavailable:    "server_error",
-}
-
-// failedError is the error member of a response that failed.
-func failedError(err *fault.Error) []byte {
-	code, ok := streamCodes[err.Kind]
-	if !ok {
-		code = wordsOf(err).code
-	}
-	if code == "" {
-		code = "server_error"
-	}
-	var w writer
-	w.begin('{')
-	w.str("code", code)
-	w.str("message", err.Message)
-	w.end('}')
-	return w.buf
-}
-
-// ErrorUsage gives the usage that a response reported although it failed (case
-// U7), nil when the error has none.
-func (Codec) ErrorUsage(err *fault.Error) *genwayv1.Usage {
-	if err == nil || err.Wire.GetProtocol() != protocol {
-		return nil
-	}
-	var w struct {
-		Usage    *wireUsage `json:"usage"`
-		Response struct {
-			Usage *wireUsage `json:"usage"`
-		} `json:"response"`
-	}
-	if json.Unmarshal(err.Wire.GetJson(), &w, member.Options()) != nil {
-		return nil
-	}
-	if w.Response.Usage != nil {
-		return w.Response.Usage.canonical()
-	}
-	return w.Usage.canonical()
 }

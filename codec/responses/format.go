@@ -52,9 +52,10 @@ func decodeFormat(raw jsontext.Value) (*genwayv1.ResponseFormat, []*genwayv1.Nat
 	return f, prefixed(formatPath+".", w.Extra), nil
 }
 
-// encodeText writes the text member of a request: format and verbosity.
+// encodeText writes the text member of a request: format and verbosity. natives
+// are those of that member.
 func encodeText(w *writer, req *genwayv1.GenerateTextRequest, natives []*genwayv1.NativeField, losses *codec.Losses) error {
-	ofText, ofFormat := split(natives, formatPath+".")
+	ofText, ofFormat := split(natives, "format.")
 	extra, err := member.Extra(protocol, ofText, "text", losses)
 	if err != nil {
 		return err

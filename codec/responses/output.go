@@ -125,6 +125,13 @@ func (it *outputItem) open(w *writer) error {
 		w.members(extras(part.NativeFields, partPath(it.at[0]), nil))
 		w.end('}')
 		return nil
+	case *genwayv1.Part_Image:
+		w.begin('{')
+		w.str("id", it.id())
+		w.str("type", typeImageCall)
+		w.str("status", statusInProgress)
+		w.end('}')
+		return nil
 	default:
 		empty.Kind = part.Kind
 	}

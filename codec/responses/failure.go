@@ -1,0 +1,107 @@
+package responses
+
+import (
+	"bytes"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// failure is the fault of a response that failed or of an error event; body is
+// kept whole.
+func failure(raw jsontext.Value, body []byte) *fault.Error {
+	err := fault.New(fault.BadUpstream, "UPSTREAM_ERROR", "the upstream failed to generate an answer")
+	err.Wire = &genwayv1.WireMessage{Protocol: protocol, Json: bytes.Clone(body)}
+	if e, ok := parseError(raw); ok {
+		e.fill(err)
+	}
+	return err
+}
+
+// failedIn finds the error in the body of a failed response or in a stream's
+// event; ok is false when the body is neither.
+func failedIn(body []byte) (raw jsontext.Value, ok bool) {
+	var w struct {
+		Object   string         `json:"object"`
+		Type     string         `json:"type"`
+		Error    jsontext.Value `json:"error"`
+		Response struct {
+			Error jsontext.Value `json:"error"`
+		} `json:"response"`
+	}
+	if json.Unmarshal(body, &w, member.Options()) != nil {
+		return nil, false
+	}
+	switch {
+	case w.Type == eventFailed:
+		return w.Response.Error, true
+	case w.Type == eventError && w.Error.Kind() != '{':
+		return body, true
+	case w.Type == eventError, w.Object == "response":
+		return w.Error, true
+	}
+	return nil, false
+}
+
+// failingEvent names the event of a stream that an error came in.
+func failingEvent(body []byte) (string, bool) {
+	var w struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(body, &w, member.Options()) != nil {
+		return "", false
+	}
+	return w.Type, w.Type == eventFailed || w.Type == eventError
+}
+
+// streamCodes are the vendor's codes of a response that failed (SDK:
+// ResponseErrorCode), where they are not those of an error body.
+var streamCodes = map[fault.Kind]string{
+	fault.InvalidRequest: "invalid_prompt",
+	fault.Unprocessable:  "invalid_prompt",
+	fault.BadUpstream:    "server_error",
+	fault.Internal:       "server_error",
+	fault.Timeout:        "server_error",
+	fault.Unavailable:    "server_error",
+}
+
+// failedError is the error member of a response that failed.
+func failedError(err *fault.Error) []byte {
+	code, ok := streamCodes[err.Kind]
+	if !ok {
+		code = wordsOf(err).code
+	}
+	if code == "" {
+		code = "server_error"
+	}
+	var w writer
+	w.begin('{')
+	w.str("code", code)
+	w.str("message", err.Message)
+	w.end('}')
+	return w.buf
+}
+
+// ErrorUsage gives the usage that a response reported although it failed (case
+// U7), nil when the error has none.
+func (Codec) ErrorUsage(err *fault.Error) *genwayv1.Usage {
+	if err == nil || err.Wire.GetProtocol() != protocol {
+		return nil
+	}
+	var w struct {
+		Usage    *wireUsage `json:"usage"`
+		Response struct {
+			Usage *wireUsage `json:"usage"`
+		} `json:"response"`
+	}
+	if json.Unmarshal(err.Wire.GetJson(), &w, member.Options()) != nil {
+		return nil
+	}
+	if w.Response.Usage != nil {
+		return w.Response.Usage.canonical()
+	}
+	return w.Usage.canonical()
+}
