@@ -128,7 +128,9 @@ func (w *candidate) canonical(path string) (*genwayv1.Candidate, error) {
 		called = called || p.GetToolCall() != nil
 	}
 	c.StopReason = stopReason(w.FinishReason, called)
-	if texts == 1 {
+	if texts == 1 && c.Parts[len(c.Parts)-1].GetText() == only {
+		// Not of a text with parts behind it: a stream has closed it by the time it
+		// knows, and must fold to the same.
 		only.Citations = citations(c.NativeFields, only.Text)
 	}
 	fields := w.logprobs(only, texts == 1)
@@ -153,13 +155,15 @@ func (w *candidate) logprobs(text *genwayv1.Text, alone bool) []*genwayv1.Native
 		return nil
 	}
 	tokens, extra, ok := decodeLogprobs(w.LogprobsResult)
-	if !ok || !alone {
+	if !ok || !alone && len(tokens) > 0 {
 		return []*genwayv1.NativeField{native("logprobsResult", w.LogprobsResult)}
 	}
 	fields, err := nested("logprobsResult.", extra, "logprobsResult", nil)
 	if err != nil {
 		return []*genwayv1.NativeField{native("logprobsResult", w.LogprobsResult)}
 	}
-	text.Logprobs = append(text.Logprobs, tokens...)
+	if alone {
+		text.Logprobs = append(text.Logprobs, tokens...)
+	}
 	return fields
 }

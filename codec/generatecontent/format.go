@@ -35,12 +35,13 @@ func (w *generationConfig) decodeFormat(req *genwayv1.GenerateTextRequest, path 
 		}
 	case enumType:
 		f.Kind = genwayv1.ResponseFormat_KIND_ENUM
-	case plainType:
-		if schema != "" {
-			return fault.Invalid(path+".responseMimeType", "%s.responseMimeType must be %s for an answer with a schema", path, jsonType)
-		}
-		f.Kind = genwayv1.ResponseFormat_KIND_TEXT
 	default:
+		if schema != "" {
+			return fault.Invalid(path+".responseMimeType", "%s.responseMimeType must be %s or %s for an answer with a schema", path, jsonType, enumType)
+		}
+		if f.Kind = genwayv1.ResponseFormat_KIND_TEXT; w.ResponseMIMEType == plainType {
+			break
+		}
 		word, err := jsontext.AppendQuote(nil, w.ResponseMIMEType)
 		if err != nil {
 			return fault.Invalid(path+".responseMimeType", "%s.responseMimeType is not text", path)
@@ -48,10 +49,7 @@ func (w *generationConfig) decodeFormat(req *genwayv1.GenerateTextRequest, path 
 		field := native("generationConfig.responseMimeType", word)
 		field.Binding = true
 		req.NativeFields = append(req.NativeFields, field)
-		if schema == "" {
-			return nil
-		}
-		f.Kind = genwayv1.ResponseFormat_KIND_JSON_SCHEMA
+		return nil
 	}
 	req.ResponseFormat = f
 	return nil
@@ -80,9 +78,11 @@ func (w *generationConfig) encodeFormat(f *genwayv1.ResponseFormat, losses *code
 	if f.Native != nil {
 		return fault.Unsupported("response_format", "response_format: the target protocol has no such format")
 	}
-	schema := jsontext.Value(f.SchemaJson)
-	if f.SchemaJson != "" && !schema.IsValid(encodeOptions) {
-		return fault.Invalid("response_format.schema_json", "response_format.schema_json is not JSON")
+	var schema jsontext.Value
+	if f.SchemaJson != "" {
+		if schema = jsontext.Value(f.SchemaJson); !schema.IsValid(encodeOptions) {
+			return fault.Invalid("response_format.schema_json", "response_format.schema_json is not JSON")
+		}
 	}
 	switch f.Kind {
 	case genwayv1.ResponseFormat_KIND_JSON_SCHEMA:

@@ -31,7 +31,7 @@ type logprob struct {
 // can hold of the tokens. What it says of the whole is in extra.
 func decodeLogprobs(raw jsontext.Value) (tokens []*genwayv1.TokenLogprob, extra jsontext.Value, ok bool) {
 	var w logprobsResult
-	if json.Unmarshal(raw, &w, member.Options()) != nil || len(w.ChosenCandidates) == 0 {
+	if json.Unmarshal(raw, &w, member.Options()) != nil || len(w.ChosenCandidates) == 0 && len(w.Extra) == 0 {
 		return nil, nil, false
 	}
 	if len(w.TopCandidates) != 0 && len(w.TopCandidates) != len(w.ChosenCandidates) {

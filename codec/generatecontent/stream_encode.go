@@ -106,7 +106,7 @@ func (s *streamEncoder) completed(end *genwayv1.TextCompleted) ([]codec.Frame, e
 	}
 	for i, e := range end.Candidates {
 		c := s.candidate(e.Index)
-		wc, err := encodeEnd(e, []part{{Text: new(string)}}, &c.grounding, c.tokens, member.Index("candidates", i), s.losses)
+		wc, err := encodeEnd(e, []part{{Text: new(string)}}, &c.grounding, nil, member.Index("candidates", i), s.losses)
 		if err != nil {
 			return nil, err
 		}

@@ -23,7 +23,7 @@ type candidateWriter struct {
 	place     int32
 	thought   bool
 	grounding groundingBuilder
-	// tokens are log probabilities that came without text.
+	// tokens are those of a text that goes out whole.
 	tokens []*genwayv1.TokenLogprob
 }
 
@@ -35,7 +35,7 @@ func (c *candidateWriter) start(s *genwayv1.PartStarted) ([]candidate, error) {
 		c.open = &genwayv1.Part{}
 	}
 	c.text.Reset()
-	c.streams = false
+	c.streams, c.tokens = false, nil
 	var first string
 	switch k := c.open.Kind.(type) {
 	case *genwayv1.Part_Text:
@@ -186,7 +186,8 @@ func (c *candidateWriter) complete() ([]candidate, error) {
 	if err != nil || len(parts) == 0 {
 		return nil, err
 	}
-	return []candidate{c.frame(nil, parts...)}, nil
+	logprobs, err := encodeLogprobs(c.tokens, nil)
+	return []candidate{c.frame(logprobs, parts...)}, err
 }
 
 // rest is what of the text has not been written yet.
