@@ -36,10 +36,11 @@ var violations = map[string][]string{
 // wrongTypes are JSON values of the wrong type for a member that wants a string, a
 // number, an array and an object in turn.
 var wrongTypes = map[string][]string{
-	"string": {"1", "true", "[]", `["a"]`, "{}", `{"a":1}`, "1.5"},
-	"array":  {"1", "true", "{}", `{"a":1}`, "-1", `"text"`},
-	"number": {`"1"`, "true", "[]", "{}", `"a"`, "1e400"},
-	"object": {"1", "true", `"a"`, "[1]"},
+	"string":  {"1", "true", "[]", `["a"]`, "{}", `{"a":1}`, "1.5"},
+	"array":   {"1", "true", "{}", `{"a":1}`, "-1", `"text"`},
+	"number":  {`"1"`, "true", "[]", "{}", `"a"`, "1e400"},
+	"object":  {"1", "true", `"a"`, "[1]"},
+	"boolean": {"1", "[]", "{}", `"maybe"`, `[true]`},
 }
 
 // operation is one of the five paths, with a body of it that is right.
@@ -95,9 +96,9 @@ func operations() []operation {
 			body: `{"contents":[{"parts":[{"text":%s}]}]}`,
 			members: map[string][]string{
 				"string": {`{"contents":[{"role":%s,"parts":[{"text":"a"}]}]}`, `{"contents":[{"parts":[{"text":%s}]}]}`},
-				"array":  {`{"contents":[{"parts":[{"text":"a"}]}],"tools":%s}`},
-				"number": {`{"contents":[{"parts":[{"text":"a"}]}],"generationConfig":{"maxOutputTokens":%s}}`},
-				"object": {`{"contents":[{"parts":[{"text":"a"}]}],"generationConfig":%s}`},
+				// The vendor takes an object for a list of one, and numbers as strings.
+				"boolean": {`{"contents":[{"parts":[{"text":"a"}]}],"generationConfig":{"thinkingConfig":{"includeThoughts":%s}}}`},
+				"object":  {`{"contents":[{"parts":[{"text":"a"}]}],"generationConfig":%s}`},
 			},
 			required: []string{`{}`, `{"contents":[]}`, `{"contents":null}`},
 		},
