@@ -1,0 +1,80 @@
+// Package turn reads an answer as the strictest client of its protocol would: it
+// folds the events of a stream, or takes a body apart, into what the model said,
+// and fails the test at anything some client cannot read: events out of order,
+// overlapping blocks, a second finish, a gap in an index. It shares no code with
+// the codecs, which is what makes it a witness.
+//
+// It must not import anything of ours but the harness beside it.
+package turn
+
+import (
+	"testing"
+
+	"github.com/genway/genway/internal/cases/gate"
+)
+
+// Turn is what a model said.
+type Turn struct {
+	Text string
+	// Thinking is the reasoning, summaries included.
+	Thinking string
+	// Signatures are all signature-like members in order: signatures, encrypted
+	// reasoning, redacted data, thought signatures.
+	Signatures []string
+	Calls      []Call
+	// Finish is the protocol's own word: finish_reason, stop_reason, finishReason;
+	// for responses the status, or the reason of an incomplete one.
+	Finish string
+}
+
+// Call is a tool call. Arguments is the JSON text as it came.
+type Call struct{ ID, Name, Arguments string }
+
+// Read reads an answer, streamed or not.
+func Read(t testing.TB, p gate.Protocol, a gate.Answer, streamed bool) Turn {
+	t.Helper()
+	if a.Status != 200 {
+		t.Fatalf("%s: status %d: %s", p, a.Status, a.Body)
+	}
+	r := &reader{t: t}
+	switch {
+	case p == gate.Chat && streamed:
+		r.chatStream(a.Frames())
+	case p == gate.Chat:
+		r.chat(a.JSON())
+	case p == gate.Messages && streamed:
+		r.messagesStream(a.Frames())
+	case p == gate.Messages:
+		r.messages(a.JSON())
+	case p == gate.Responses && streamed:
+		r.responsesStream(a.Frames())
+	case p == gate.Responses:
+		r.responses(a.JSON())
+	case streamed:
+		r.generateContentStream(a.Frames())
+	default:
+		r.generateContent(a.JSON())
+	}
+	if t.Failed() {
+		t.Logf("%s, streamed %t:\n%s", p, streamed, a.Body)
+	}
+	return r.turn
+}
+
+type reader struct {
+	t    testing.TB
+	turn Turn
+}
+
+func (r *reader) signature(s string) {
+	if s != "" {
+		r.turn.Signatures = append(r.turn.Signatures, s)
+	}
+}
+
+func (r *reader) want(ok bool, format string, args ...any) {
+	r.t.Helper()
+	if !ok {
+		r.t.Errorf(format, args...)
+	}
+}
