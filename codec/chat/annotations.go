@@ -29,6 +29,30 @@ func (d decoder) citations(list []annotation) []*genwayv1.Citation {
 	return out
 }
 
+// distribute gives each citation to the text it is of. Their ranges count from
+// the beginning of the message; canonical ones from that of their text.
+func distribute(citations []*genwayv1.Citation, texts []*genwayv1.Text) {
+	for _, c := range citations {
+		var offset int32
+		to := texts[len(texts)-1]
+		for _, t := range texts {
+			length := characters(t.Text)
+			if c.StartIndex != nil && *c.StartIndex < offset+length || t == to {
+				to = t
+				break
+			}
+			offset += length
+		}
+		if c.StartIndex != nil && offset > 0 {
+			c.StartIndex = pointer(*c.StartIndex - offset)
+			if c.EndIndex != nil {
+				c.EndIndex = pointer(*c.EndIndex - offset)
+			}
+		}
+		to.Citations = append(to.Citations, c)
+	}
+}
+
 // annotation writes a citation of a text that begins at offset characters into
 // the message and is length long. The SDK demands a range: a citation without
 // one is of the whole text. ok is false for what is not of the web.

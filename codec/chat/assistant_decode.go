@@ -24,12 +24,13 @@ func (d decoder) assistant(m *message, path string) ([]*genwayv1.Part, []*genway
 		return nil, nil, err
 	}
 	var lastText *genwayv1.Part
+	var texts []*genwayv1.Text
 	for _, p := range said {
 		if emptyText(p) {
 			continue
 		}
-		if p.GetText() != nil {
-			lastText = p
+		if t := p.GetText(); t != nil {
+			lastText, texts = p, append(texts, t)
 		}
 		parts = append(parts, p)
 	}
@@ -37,14 +38,13 @@ func (d decoder) assistant(m *message, path string) ([]*genwayv1.Part, []*genway
 	citations := d.citations(m.Annotations)
 	if (seal != nil || len(citations) > 0) && lastText == nil {
 		lastText = textPart("")
+		texts = append(texts, lastText.GetText())
 		parts = append(parts, lastText)
 	}
 	if seal != nil {
 		lastText.ThoughtSignature = seal
 	}
-	if len(citations) > 0 {
-		lastText.GetText().Citations = citations
-	}
+	distribute(citations, texts)
 	refusal, err := m.Refusal.str(member.Join(path, "refusal"))
 	if err != nil {
 		return nil, nil, err

@@ -32,7 +32,7 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	body, err := marshal(r)
+	body, err := r.marshal()
 	if err != nil {
 		return nil, unwritable(err)
 	}

@@ -54,8 +54,9 @@ func (e *encoder) responseFormat(r *request, req *genwayv1.GenerateTextRequest) 
 		if f.Native.Protocol != protocol {
 			return fault.Unsupported(responseFormatName, "this response format cannot be carried to the upstream this model is routed to")
 		}
-		r.ResponseFormat = &responseFormat{verbatim: verbatim{raw: f.Native.Json}}
-		return nil
+		raw, err := jsonText(string(f.Native.Json), responseFormatName+".native.json")
+		r.ResponseFormat = &responseFormat{verbatim: verbatim{raw: raw}}
+		return err
 	}
 	out := &responseFormat{Extra: inner(req.NativeFields, "response_format.", "response_format.json_schema.")}
 	switch f.Kind {

@@ -1,10 +1,6 @@
 package chat
 
 import (
-	"encoding/base64"
-	"strconv"
-
-	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -172,48 +168,6 @@ func (s *speech) cite(c *genwayv1.Citation) error {
 	return s.write(&message{Annotations: []annotation{a}}, nil)
 }
 
-// call opens a tool call: id and name once, in the first piece (T8).
-func (s *speech) call(c *genwayv1.ToolCall) error {
-	p := s.current
-	s.written = c.ArgumentsJson != ""
-	f := &functionCall{Name: c.Name, Arguments: textOf(c.ArgumentsJson), Extra: inner(p.NativeFields, "function.")}
-	if c.Input == nil && (s.deprecated || marked(p.NativeFields, functionCallName)) {
-		if s.skipped = s.called; s.skipped {
-			s.losses.Add(s.path(), "the deprecated function_call holds one call")
-			return nil
-		}
-		s.called = true
-		return s.write(&message{FunctionCall: f}, nil)
-	}
-	i := s.calls
-	s.calls++
-	out := toolCall{Index: &i, ID: c.Id, Type: "function", ExtraContent: encodeExtraContent(s.seal(p.ThoughtSignature), p.NativeFields, "extra_content")}
-	if out.ID == "" {
-		out.ID = codec.SyntheticToolID(s.id, s.index, s.place)
-	}
-	if c.Input != nil {
-		out.Type, out.Custom = "custom", &customCall{Name: c.Name, Input: textOf(*c.Input), Extra: inner(p.NativeFields, "custom.")}
-	} else {
-		out.Function = f
-	}
-	var err error
-	if out.Extra, err = extra(p.NativeFields, s.path(), s.losses, "function.", "custom.", "extra_content"); err != nil {
-		return err
-	}
-	return s.write(&message{ToolCalls: []toolCall{out}}, nil)
-}
-
-// argue adds arguments to the open call.
-func (s *speech) argue(piece string) {
-	switch {
-	case piece == "":
-	case s.called && s.calls == 0:
-		s.textChunk(s.index, `{"function_call":{"arguments":`, piece, `}}`)
-	default:
-		s.textChunk(s.index, `{"tool_calls":[{"index":`+strconv.Itoa(int(s.calls)-1)+`,"function":{"arguments":`, piece, `}}]}`)
-	}
-}
-
 // sign writes a thought signature where it belongs to.
 func (s *speech) sign(seal *genwayv1.Seal) error {
 	if seal == nil {
@@ -245,35 +199,6 @@ func (s *speech) sign(seal *genwayv1.Seal) error {
 	return nil
 }
 
-// voice opens audio.
-func (s *speech) voice(p *genwayv1.Part, m *genwayv1.Media) error {
-	if s.spoken++; s.spoken > 1 {
-		s.losses.Add(s.path(), "a message of chat completions has one audio")
-		s.skipped = true
-		return nil
-	}
-	a := s.audioOf(p, m)
-	if member.Native(protocol, p.NativeFields, "expires_at") == nil {
-		a.ExpiresAt = nil // comes as a delta, if at all
-	}
-	if data := m.GetData(); len(data) > 0 {
-		a.Data = base64.StdEncoding.EncodeToString(data)
-	}
-	return s.write(&message{Audio: a}, nil)
-}
-
-// sound adds bytes or words to the open audio or image.
-func (s *speech) sound(data []byte, words string) error {
-	if image := s.current.GetImage(); image != nil {
-		image.Source = &genwayv1.Media_Data{Data: append(image.GetData(), data...)}
-		return nil
-	}
-	if s.current.GetAudio() == nil {
-		return nil
-	}
-	return s.write(&message{Audio: &audio{Data: base64.StdEncoding.EncodeToString(data), Transcript: words}}, nil)
-}
-
 // note writes an unknown member that comes while a part is open.
 func (s *speech) note(f *genwayv1.NativeField) error {
 	switch {
@@ -288,26 +213,6 @@ func (s *speech) note(f *genwayv1.NativeField) error {
 		return s.write(&message{ToolCalls: []toolCall{{Index: &i, Extra: inner([]*genwayv1.NativeField{f}, "")}}}, nil)
 	}
 	return nil
-}
-
-// opaque writes a part only this protocol knows into the list it came from.
-func (s *speech) opaque(p *genwayv1.Part, o *genwayv1.OpaquePart) error {
-	whole := verbatim{raw: o.Json}
-	switch {
-	case o.Protocol != protocol:
-		s.losses.Add(s.path(), "an answer of chat completions has no place for this kind of content")
-		return nil
-	case marked(p.NativeFields, toolCallsName):
-		raw, err := member.Patch(o.Json, member.Member{Name: "index", Value: strconv.AppendInt(nil, int64(s.calls), 10)})
-		if err != nil {
-			return err
-		}
-		s.calls++
-		return s.write(&message{ToolCalls: []toolCall{{verbatim: verbatim{raw: raw}}}}, nil)
-	case marked(p.NativeFields, detailsName):
-		return s.write(&message{ReasoningDetails: []detail{{verbatim: whole}}}, nil)
-	}
-	return s.write(&message{Content: content{is: isParts, parts: []part{{verbatim: whole}}}}, nil)
 }
 
 // finish ends the choice: exactly one chunk with a finish_reason, its delta empty

@@ -106,7 +106,8 @@ func (e *encoder) tool(t *genwayv1.Tool, path string) (out tool, err error) {
 		if k.Hosted.Protocol != protocol {
 			return tool{}, fault.Unsupported(path, "%s: a tool of type %q cannot be carried to the upstream this model is routed to", path, k.Hosted.Type)
 		}
-		return tool{verbatim: verbatim{raw: k.Hosted.Json}}, nil
+		raw, err := jsonText(string(k.Hosted.Json), path+".hosted.json")
+		return tool{verbatim: verbatim{raw: raw}}, err
 	default:
 		return tool{}, fault.Invalid(path, "%s has no kind", path)
 	}

@@ -6,15 +6,16 @@ import (
 )
 
 // request is the body of a chat completion: ChatCompletionNewParams of the SDK.
+// What holds a schema comes ahead of all that may hold raw JSON (see hole).
 type request struct {
 	Model               string            `json:"model"`
+	Tools               toolList          `json:"tools,omitzero"`
+	Functions           functionList      `json:"functions,omitzero"`
+	ResponseFormat      *responseFormat   `json:"response_format,omitzero"`
 	Messages            []message         `json:"messages"`
-	Tools               []tool            `json:"tools,omitzero"`
 	ToolChoice          jsontext.Value    `json:"tool_choice,omitzero"`
 	ParallelToolCalls   *bool             `json:"parallel_tool_calls,omitzero"`
-	Functions           []function        `json:"functions,omitzero"`
 	FunctionCall        jsontext.Value    `json:"function_call,omitzero"`
-	ResponseFormat      *responseFormat   `json:"response_format,omitzero"`
 	Temperature         *float64          `json:"temperature,omitzero"`
 	TopP                *float64          `json:"top_p,omitzero"`
 	Seed                *int64            `json:"seed,omitzero"`
@@ -123,19 +124,9 @@ func (t *tool) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return t.verbatim.scan(d, (*plain)(t))
 }
 
-func (t *tool) MarshalJSONTo(e *jsontext.Encoder) error {
-	type plain tool
-	return t.verbatim.write(e, (*plain)(t))
-}
-
 func (f *responseFormat) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	type plain responseFormat
 	return f.verbatim.scan(d, (*plain)(f))
-}
-
-func (f *responseFormat) MarshalJSONTo(e *jsontext.Encoder) error {
-	type plain responseFormat
-	return f.verbatim.write(e, (*plain)(f))
 }
 
 // marshal spells a body: members in the order of the structs, raw strings and

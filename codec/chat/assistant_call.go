@@ -1,0 +1,46 @@
+package chat
+
+import (
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// call writes a tool call. place is that of the part, from which an id is made
+// where there is none.
+func (s *spoken) call(p *genwayv1.Part, place int32) {
+	c := p.GetToolCall()
+	if c.Input == nil && (s.deprecated || marked(p.NativeFields, functionCallName)) {
+		if s.FunctionCall != nil {
+			s.losses.Add(member.Index(s.path+".parts", int(place)), "the deprecated function_call holds one call")
+			return
+		}
+		s.FunctionCall = functionCallOf(p)
+		return
+	}
+	out := toolCall{ID: c.Id, Type: "function", ExtraContent: encodeExtraContent(s.seal(p.ThoughtSignature), p.NativeFields, "extra_content")}
+	if out.ID == "" {
+		out.ID = codec.SyntheticToolID(s.id, s.index, place)
+	}
+	if c.Input != nil {
+		out.Type = "custom"
+		out.Custom = &customCall{Name: c.Name, Input: textOf(*c.Input), Extra: inner(p.NativeFields, "custom.")}
+	} else {
+		out.Function = functionCallOf(p)
+	}
+	var err error
+	if out.Extra, err = extra(p.NativeFields, member.Index(s.path+".parts", int(place)), s.losses, "function.", "custom.", "extra_content"); err != nil {
+		s.losses.Add(member.Index(s.path+".parts", int(place)), "a member of the call has no place in chat completions")
+	}
+	s.ToolCalls = append(s.ToolCalls, out)
+}
+
+// functionCallOf writes the name and arguments; none are the empty object (T10).
+func functionCallOf(p *genwayv1.Part) *functionCall {
+	c := p.GetToolCall()
+	arguments := c.ArgumentsJson
+	if arguments == "" {
+		arguments = "{}"
+	}
+	return &functionCall{Name: c.Name, Arguments: textOf(arguments), Extra: inner(p.NativeFields, "function.")}
+}

@@ -1,0 +1,73 @@
+package chat
+
+import (
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// image adds an image the model made, in OpenRouter's member for it.
+func (s *spoken) image(p *genwayv1.Part, path string) error {
+	out, err := s.part(p, path)
+	if err != nil {
+		if s.answer {
+			s.losses.Add(path, "the image has neither data nor an address")
+			return nil
+		}
+		return err
+	}
+	s.Images = append(s.Images, out)
+	return nil
+}
+
+// audio writes speech of the model; the vendor takes it back by its id alone.
+// It reports whether the part is done.
+func (s *spoken) audio(p *genwayv1.Part, m *genwayv1.Media, path string) bool {
+	if !s.answer {
+		if p.Id != "" {
+			s.Audio = &audio{ID: p.Id}
+		}
+		return p.Id != ""
+	}
+	if s.Audio != nil {
+		s.losses.Add(path, "a message of chat completions has one audio")
+		return true
+	}
+	s.Audio = s.audioOf(p, m)
+	if _, ok := m.GetSource().(*genwayv1.Media_Data); ok {
+		s.Audio.Data = base64Of(m)
+	} else {
+		s.losses.Add(path, "an answer of chat completions has its audio within it")
+	}
+	return true
+}
+
+// audioOf is the audio without its data. The SDK demands an id and an expiry.
+func (e *encoder) audioOf(p *genwayv1.Part, m *genwayv1.Media) *audio {
+	a := &audio{ID: p.Id, Transcript: m.GetTranscript(), ExpiresAt: member.Native(protocol, p.NativeFields, "expires_at")}
+	if a.ID == "" {
+		a.ID = "audio_" + e.id
+	}
+	if a.ExpiresAt == nil {
+		a.ExpiresAt = []byte("0")
+	}
+	if out, err := extra(p.NativeFields, "", nil, "expires_at"); err == nil {
+		a.Extra = out
+	}
+	return a
+}
+
+// opaque writes an element of another list of the message than its content. It
+// reports whether the part was one.
+func (s *spoken) opaque(p *genwayv1.Part, o *genwayv1.OpaquePart) bool {
+	if o.Protocol != protocol {
+		return false
+	}
+	switch {
+	case marked(p.NativeFields, toolCallsName):
+		s.ToolCalls = append(s.ToolCalls, toolCall{verbatim: verbatim{raw: o.Json}})
+		return true
+	case marked(p.NativeFields, detailsName):
+		return true // with the thinking
+	}
+	return false
+}
