@@ -19,7 +19,7 @@ func refused(t *testing.T, err error, status int, kind string) *anthropic.Error 
 	}
 	check.Equal(t, "status", failure.StatusCode, status)
 	check.Equal(t, "type", string(failure.Type()), kind)
-	check.True(t, failure.RequestID != "", "no request id")
+	check.Truef(t, failure.RequestID != "", "no request id")
 	var body struct {
 		Type      string
 		Error     struct{ Message string }
@@ -30,7 +30,7 @@ func refused(t *testing.T, err error, status int, kind string) *anthropic.Error 
 	}
 	check.Equal(t, "body's type", body.Type, "error")
 	check.Equal(t, "body's request id", body.RequestID, failure.RequestID)
-	check.True(t, body.Error.Message != "", "no message: %s", failure.RawJSON())
+	check.Truef(t, body.Error.Message != "", "no message: %s", failure.RawJSON())
 	return failure
 }
 
@@ -103,12 +103,12 @@ func TestModels(t *testing.T) {
 		model := list.Current()
 		names[model.ID] = true
 		check.Equal(t, "type", string(model.Type), "model")
-		check.True(t, model.DisplayName != "" && !model.CreatedAt.IsZero(), "not complete: %s", model.RawJSON())
+		check.Truef(t, model.DisplayName != "" && !model.CreatedAt.IsZero(), "not complete: %s", model.RawJSON())
 	}
 	if err := list.Err(); err != nil {
 		t.Fatal(err)
 	}
-	check.True(t, names[textModel] && names["sandbox-image"], "the list lacks a model: %v", names)
+	check.Truef(t, names[textModel] && names["sandbox-image"], "the list lacks a model: %v", names)
 	model, err := c.Models.Get(t.Context(), textModel, anthropic.ModelGetParams{})
 	if err != nil {
 		t.Fatal(err)

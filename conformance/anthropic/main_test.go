@@ -5,6 +5,7 @@ package anthropic_test
 
 import (
 	"encoding/base64"
+	"strings"
 	"testing"
 
 	"github.com/anthropics/anthropic-sdk-go"
@@ -51,14 +52,14 @@ func create(t *testing.T, params anthropic.MessageNewParams) *anthropic.Message 
 // text is the answer's text; there must be some.
 func text(t *testing.T, answer *anthropic.Message) string {
 	t.Helper()
-	all := ""
+	var all strings.Builder
 	for _, block := range answer.Content {
 		if block.Type == "text" {
-			all += block.Text
+			all.WriteString(block.Text)
 		}
 	}
-	check.True(t, all != "", "no text: %s", answer.RawJSON())
-	return all
+	check.Truef(t, all.Len() > 0, "no text: %s", answer.RawJSON())
+	return all.String()
 }
 
 func encoded(data []byte) string { return base64.StdEncoding.EncodeToString(data) }

@@ -88,7 +88,7 @@ func TestStreamFails(t *testing.T) {
 	params := message(user("Say hello."))
 	params.Model = "sandbox-overload"
 	stream := c.Messages.NewStreaming(t.Context(), params)
-	check.True(t, !stream.Next(), "a refused stream has an event")
+	check.Truef(t, !stream.Next(), "a refused stream has an event")
 	refused(t, stream.Err(), 529, "overloaded_error")
 
 	for _, model := range []string{"sandbox-cut", "sandbox-mid-error"} {
@@ -98,8 +98,8 @@ func TestStreamFails(t *testing.T) {
 		for stream.Next() {
 			stopped = stopped || stream.Current().Type == "message_stop"
 		}
-		check.True(t, stream.Err() != nil, "%s: the stream ends without an error", model)
-		check.True(t, !stopped, "%s: the broken stream is complete", model)
+		check.Truef(t, stream.Err() != nil, "%s: the stream ends without an error", model)
+		check.Truef(t, !stopped, "%s: the broken stream is complete", model)
 	}
 }
 
@@ -119,6 +119,6 @@ func TestAbort(t *testing.T) {
 	for stream.Next() {
 		continue
 	}
-	check.True(t, errors.Is(stream.Err(), context.Canceled), "error is %v", stream.Err())
+	check.Truef(t, errors.Is(stream.Err(), context.Canceled), "error is %v", stream.Err())
 	check.Contains(t, text(t, create(t, message(user("Still there?")))), "Still there?")
 }

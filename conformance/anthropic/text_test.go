@@ -19,10 +19,10 @@ func TestText(t *testing.T) {
 	check.Equal(t, "model", answer.Model, textModel)
 	check.Equal(t, "stop_reason", answer.StopReason, anthropic.StopReasonEndTurn)
 	check.Equal(t, "stop_sequence", answer.JSON.StopSequence.Raw(), "null")
-	check.True(t, answer.ID != "", "no id: %s", answer.RawJSON())
+	check.Truef(t, answer.ID != "", "no id: %s", answer.RawJSON())
 	u := answer.Usage
-	check.True(t, u.InputTokens > 0 && u.OutputTokens > 0, "no usage: %s", u.RawJSON())
-	check.True(t, u.JSON.CacheReadInputTokens.Valid() && u.JSON.CacheCreationInputTokens.Valid() && u.JSON.ServiceTier.Valid(),
+	check.Truef(t, u.InputTokens > 0 && u.OutputTokens > 0, "no usage: %s", u.RawJSON())
+	check.Truef(t, u.JSON.CacheReadInputTokens.Valid() && u.JSON.CacheCreationInputTokens.Valid() && u.JSON.ServiceTier.Valid(),
 		"usage is not complete: %s", u.RawJSON())
 }
 
@@ -44,7 +44,7 @@ func TestMultiTurn(t *testing.T) {
 	params.Messages = append(params.Messages, first.ToParam(), user("What is my name?"))
 	second := create(t, params)
 	check.Contains(t, text(t, second), "What is my name?", "My name is Ada.", "- assistant:")
-	check.True(t, second.Usage.InputTokens > first.Usage.InputTokens, "two turns cost no more than one")
+	check.Truef(t, second.Usage.InputTokens > first.Usage.InputTokens, "two turns cost no more than one")
 }
 
 // TestPrefill: an answer that is begun is gone on with.
@@ -81,7 +81,7 @@ func TestLimits(t *testing.T) {
 	stopped := create(t, params)
 	check.Equal(t, "stop_reason", stopped.StopReason, anthropic.StopReasonStopSequence)
 	check.Equal(t, "stop_sequence", stopped.StopSequence, "MARK")
-	check.True(t, !strings.Contains(text(t, stopped), "MARK"), "the stop sequence is in the text")
+	check.Truef(t, !strings.Contains(text(t, stopped), "MARK"), "the stop sequence is in the text")
 }
 
 func TestVision(t *testing.T) {
@@ -117,7 +117,7 @@ func TestStructuredOutput(t *testing.T) {
 	if err := json.Unmarshal([]byte(text(t, create(t, params))), &person); err != nil {
 		t.Fatal(err)
 	}
-	check.True(t, person.Name != "" && person.Age > 0, "not an instance of the schema: %+v", person)
+	check.Truef(t, person.Name != "" && person.Age > 0, "not an instance of the schema: %+v", person)
 }
 
 // TestThinking: a signed block comes first and is accepted back; redacted thinking
@@ -130,9 +130,9 @@ func TestThinking(t *testing.T) {
 	if len(answer.Content) != 2 || answer.Content[0].Type != "thinking" {
 		t.Fatalf("not a thinking block, then text: %s", answer.RawJSON())
 	}
-	check.True(t, answer.Content[0].Thinking != "" && answer.Content[0].Signature != "", "thinking is not signed: %s", answer.RawJSON())
+	check.Truef(t, answer.Content[0].Thinking != "" && answer.Content[0].Signature != "", "thinking is not signed: %s", answer.RawJSON())
 	check.Contains(t, text(t, answer), "Think about it.", "budget 1024")
-	check.True(t, answer.Usage.OutputTokensDetails.ThinkingTokens > 0, "no thinking tokens: %s", answer.Usage.RawJSON())
+	check.Truef(t, answer.Usage.OutputTokensDetails.ThinkingTokens > 0, "no thinking tokens: %s", answer.Usage.RawJSON())
 
 	params.Messages = append(params.Messages, answer.ToParam(), user("And now?"))
 	check.Contains(t, text(t, create(t, params)), "And now?", "1 of the sandbox accepted")
@@ -140,7 +140,7 @@ func TestThinking(t *testing.T) {
 	params.Model = "sandbox-redacted"
 	redacted := create(t, params)
 	check.Equal(t, "type", redacted.Content[0].Type, "redacted_thinking")
-	check.True(t, redacted.Content[0].Data != "", "no data: %s", redacted.RawJSON())
+	check.Truef(t, redacted.Content[0].Data != "", "no data: %s", redacted.RawJSON())
 	params.Model = textModel
 	params.Messages = append(params.Messages, redacted.ToParam(), user("And then?"))
 	check.Contains(t, text(t, create(t, params)), "And then?")
@@ -156,7 +156,7 @@ func TestOtherEnds(t *testing.T) {
 	check.Equal(t, "stop_reason", paused.StopReason, anthropic.StopReasonPauseTurn)
 	params.Model = textModel
 	params.Messages = append(params.Messages, paused.ToParam())
-	check.True(t, len(create(t, params).Content) > 0, "a paused turn does not go on")
+	check.Truef(t, len(create(t, params).Content) > 0, "a paused turn does not go on")
 	params = message(user("Say hello."))
 	params.Model = "sandbox-citations"
 	cited := create(t, params).Content[0]

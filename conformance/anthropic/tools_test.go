@@ -36,7 +36,7 @@ func called(t *testing.T, answer *anthropic.Message, count int) []anthropic.Tool
 	for _, block := range answer.Content {
 		if block.Type == "tool_use" {
 			calls = append(calls, block.AsToolUse())
-			check.True(t, block.ID != "", "a call without id: %s", block.RawJSON())
+			check.Truef(t, block.ID != "", "a call without id: %s", block.RawJSON())
 		}
 	}
 	if len(calls) != count {
@@ -56,7 +56,7 @@ func TestToolLoop(t *testing.T) {
 	if err := json.Unmarshal(call.Input, &input); err != nil {
 		t.Fatal(err)
 	}
-	check.True(t, input.City != "" && (input.Unit == "celsius" || input.Unit == "fahrenheit"), "input does not satisfy the schema: %s", call.Input)
+	check.Truef(t, input.City != "" && (input.Unit == "celsius" || input.Unit == "fahrenheit"), "input does not satisfy the schema: %s", call.Input)
 
 	params.Messages = append(params.Messages, first.ToParam(),
 		anthropic.NewUserMessage(anthropic.NewToolResultBlock(call.ID, "18 degrees and sunny", false)))

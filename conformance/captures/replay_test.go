@@ -148,7 +148,7 @@ func failed(t *testing.T, c capture, a answer) {
 			error.code     string|null`
 	}
 	satisfies(t, document(t, a), a.raw, table)
-	check.True(t, a.header.Get("X-Request-Id") != "" && a.header.Get("Request-Id") != "", "no request id")
+	check.Truef(t, a.header.Get("X-Request-ID") != "" && a.header.Get("Request-Id") != "", "no request id")
 }
 
 // whole demands an answer that is no stream.

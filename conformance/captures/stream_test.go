@@ -60,7 +60,7 @@ func chatStream(t *testing.T, frames []wire.Frame) {
 		if wire.Text(f.Data, "choices[0].delta.tool_calls[0].id") != "" {
 			index, _ := wire.Lookup(f.Data, "choices[0].delta.tool_calls[0].index")
 			check.Equal(t, "index of the call", fmt.Sprint(index), fmt.Sprint(calls))
-			check.True(t, wire.Text(f.Data, "choices[0].delta.tool_calls[0].function.name") != "", "a call without name: %s", f.Raw)
+			check.Truef(t, wire.Text(f.Data, "choices[0].delta.tool_calls[0].function.name") != "", "a call without name: %s", f.Raw)
 			calls++
 		}
 	}
@@ -71,7 +71,7 @@ func responsesStream(t *testing.T, frames []wire.Frame) {
 	t.Helper()
 	check.Equal(t, "first event", frames[0].Event, "response.created")
 	last := frames[len(frames)-1]
-	check.True(t, last.Event == "response.completed" || last.Event == "response.incomplete", "last event is %s", last.Event)
+	check.Truef(t, last.Event == "response.completed" || last.Event == "response.incomplete", "last event is %s", last.Event)
 	satisfies(t, last.Data, last.Raw, "response.id string\n response.output array\n response.usage.total_tokens integer")
 	open := 0
 	for i, f := range frames {
@@ -101,14 +101,14 @@ func messagesStream(t *testing.T, frames []wire.Frame) {
 		index, _ := wire.Lookup(f.Data, "index")
 		switch f.Event {
 		case "content_block_start":
-			check.True(t, !open, "a block begins within a block")
+			check.Truef(t, !open, "a block begins within a block")
 			check.Equal(t, "index", index, any(json.Number(fmt.Sprint(begun))))
 			begun, open = begun+1, true
 		case "content_block_delta", "content_block_stop":
-			check.True(t, open, "%s outside a block", f.Event)
+			check.Truef(t, open, "%s outside a block", f.Event)
 			check.Equal(t, "index", index, any(json.Number(fmt.Sprint(begun-1))))
 			open = f.Event == "content_block_delta"
 		}
 	}
-	check.True(t, !open, "a block never ends")
+	check.Truef(t, !open, "a block never ends")
 }

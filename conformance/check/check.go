@@ -24,21 +24,10 @@ func Equal[T comparable](tb testing.TB, what string, got, want T) {
 	}
 }
 
-// True fails the test when a condition does not hold, and goes on.
-func True(tb testing.TB, holds bool, format string, args ...any) {
+// Truef fails the test when a condition does not hold, and goes on.
+func Truef(tb testing.TB, holds bool, format string, args ...any) {
 	tb.Helper()
 	if !holds {
 		tb.Errorf(format, args...)
-	}
-}
-
-// Must gives a call's result, or ends the test with its error.
-func Must[T any](tb testing.TB) func(T, error) T {
-	return func(value T, err error) T {
-		tb.Helper()
-		if err != nil {
-			tb.Fatal(err)
-		}
-		return value
 	}
 }

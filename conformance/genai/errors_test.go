@@ -18,7 +18,7 @@ func refused(t *testing.T, err error, code int, status string) genai.APIError {
 	}
 	check.Equal(t, "code", failure.Code, code)
 	check.Equal(t, "status", failure.Status, status)
-	check.True(t, failure.Message != "", "no message: %v", failure)
+	check.Truef(t, failure.Message != "", "no message: %v", failure)
 	return failure
 }
 
@@ -37,12 +37,12 @@ func TestErrors(t *testing.T) {
 	for _, detail := range wrong.Details {
 		invalid = invalid || detail["reason"] == "API_KEY_INVALID"
 	}
-	check.True(t, invalid, "details are %v", wrong.Details)
+	check.Truef(t, invalid, "details are %v", wrong.Details)
 	other := refused(t, failing(t, gateway.Keys["messages"], textModel, none), 403, "PERMISSION_DENIED")
-	check.True(t, strings.Contains(other.Message, "messages"), "message is %q", other.Message)
+	check.Truef(t, strings.Contains(other.Message, "messages"), "message is %q", other.Message)
 	refused(t, failing(t, "", "no-such-model", none), 404, "NOT_FOUND")
 	wrongType := refused(t, failing(t, "", textModel, genai.HTTPOptions{ExtraBody: map[string]any{"contents": "Hello."}}), 400, "INVALID_ARGUMENT")
-	check.True(t, strings.Contains(wrongType.Message, "contents"), "message is %q", wrongType.Message)
+	check.Truef(t, strings.Contains(wrongType.Message, "contents"), "message is %q", wrongType.Message)
 	refused(t, failing(t, "", textModel, genai.HTTPOptions{ExtraBody: map[string]any{"contents": []any{}}}), 400, "INVALID_ARGUMENT")
 }
 
@@ -76,14 +76,14 @@ func TestVersions(t *testing.T) {
 				t.Fatal(err)
 			}
 			check.Contains(t, answer.Text(), "Say hello.")
-			text := ""
+			var text strings.Builder
 			for answer, err := range models.GenerateContentStream(t.Context(), textModel, genai.Text("Say hello."), nil) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				text += answer.Text()
+				text.WriteString(answer.Text())
 			}
-			check.Equal(t, "text", text, answer.Text())
+			check.Equal(t, "text", text.String(), answer.Text())
 			count, err := models.CountTokens(t.Context(), textModel, genai.Text("Say hello."), nil)
 			if err != nil {
 				t.Fatal(err)
@@ -112,13 +112,13 @@ func listed(t *testing.T, models *genai.Models) {
 	if err != nil && !errors.Is(err, genai.ErrPageDone) {
 		t.Fatal(err)
 	}
-	check.True(t, names["models/"+textModel] && names["models/sandbox-image"], "the list lacks a model: %v", names)
+	check.Truef(t, names["models/"+textModel] && names["models/sandbox-image"], "the list lacks a model: %v", names)
 	model, err := models.Get(t.Context(), textModel, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	check.Equal(t, "name", model.Name, "models/"+textModel)
-	check.True(t, len(model.SupportedActions) > 0 && model.InputTokenLimit > 0, "not complete: %+v", model)
+	check.Truef(t, len(model.SupportedActions) > 0 && model.InputTokenLimit > 0, "not complete: %+v", model)
 	_, err = models.Get(t.Context(), "no-such-model", nil)
 	refused(t, err, 404, "NOT_FOUND")
 }

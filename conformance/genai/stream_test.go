@@ -127,7 +127,7 @@ func TestStreamFails(t *testing.T) {
 	t.Parallel()
 	models := client(t, "", genai.HTTPOptions{}).Models
 	for answer, err := range models.GenerateContentStream(t.Context(), "sandbox-rate-limit", genai.Text("Say hello."), nil) {
-		check.True(t, answer == nil, "a refused stream has a frame")
+		check.Truef(t, answer == nil, "a refused stream has a frame")
 		refused(t, err, 429, "RESOURCE_EXHAUSTED")
 	}
 	for _, model := range []string{"sandbox-cut", "sandbox-mid-error"} {
@@ -138,10 +138,10 @@ func TestStreamFails(t *testing.T) {
 				break
 			}
 			for _, candidate := range answer.Candidates {
-				check.True(t, candidate.FinishReason == "", "%s: the broken stream is finished", model)
+				check.Truef(t, candidate.FinishReason == "", "%s: the broken stream is finished", model)
 			}
 		}
-		check.True(t, last != nil, "%s: the stream ends without an error", model)
+		check.Truef(t, last != nil, "%s: the stream ends without an error", model)
 	}
 }
 
@@ -161,6 +161,6 @@ func TestAbort(t *testing.T) {
 		frames++
 		cancel()
 	}
-	check.True(t, frames > 0 && last != nil, "after %d frames the error is %v", frames, last)
+	check.Truef(t, frames > 0 && last != nil, "after %d frames the error is %v", frames, last)
 	check.Contains(t, generate(t, genai.Text("Still there?"), nil).Text(), "Still there?")
 }

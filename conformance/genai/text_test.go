@@ -16,14 +16,14 @@ func TestText(t *testing.T) {
 	candidate := only(t, answer)
 	check.Contains(t, answer.Text(), "Say hello.")
 	check.Equal(t, "finishReason", candidate.FinishReason, genai.FinishReasonStop)
-	check.True(t, len(candidate.Content.Parts[0].ThoughtSignature) > 0, "no thoughtSignature")
+	check.Truef(t, len(candidate.Content.Parts[0].ThoughtSignature) > 0, "no thoughtSignature")
 	check.Equal(t, "modelVersion", answer.ModelVersion, textModel)
-	check.True(t, answer.ResponseID != "", "no responseId")
+	check.Truef(t, answer.ResponseID != "", "no responseId")
 	u := answer.UsageMetadata
 	if u == nil {
 		t.Fatal("no usageMetadata")
 	}
-	check.True(t, u.PromptTokenCount > 0 && u.CandidatesTokenCount > 0, "usage is %+v", u)
+	check.Truef(t, u.PromptTokenCount > 0 && u.CandidatesTokenCount > 0, "usage is %+v", u)
 	check.Equal(t, "totalTokenCount", u.TotalTokenCount, u.PromptTokenCount+u.CandidatesTokenCount+u.ThoughtsTokenCount)
 }
 
@@ -56,14 +56,14 @@ func TestChat(t *testing.T) {
 	if _, err := chat.SendMessage(t.Context(), genai.Part{Text: "I like maps."}); err != nil {
 		t.Fatal(err)
 	}
-	streamed := ""
+	var streamed strings.Builder
 	for answer, err := range chat.SendMessageStream(t.Context(), genai.Part{Text: "What do I like?"}) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		streamed += answer.Text()
+		streamed.WriteString(answer.Text())
 	}
-	check.Contains(t, streamed, "What do I like?", "Call me Ada.", "Hello Ada.", "I like maps.", "Signatures: 1 of the sandbox accepted")
+	check.Contains(t, streamed.String(), "What do I like?", "Call me Ada.", "Hello Ada.", "I like maps.", "Signatures: 1 of the sandbox accepted")
 	answer, err := chat.SendMessage(t.Context(), genai.Part{Text: "Are you sure?"})
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestLimits(t *testing.T) {
 	check.Equal(t, "candidatesTokenCount", cut.UsageMetadata.CandidatesTokenCount, 5)
 	stopped := generate(t, genai.Text("one MARK two"), &genai.GenerateContentConfig{StopSequences: []string{"MARK"}})
 	check.Equal(t, "finishReason", only(t, stopped).FinishReason, genai.FinishReasonStop)
-	check.True(t, strings.Contains(stopped.Text(), "one ") && !strings.Contains(stopped.Text(), "MARK"), "text is %q", stopped.Text())
+	check.Truef(t, strings.Contains(stopped.Text(), "one ") && !strings.Contains(stopped.Text(), "MARK"), "text is %q", stopped.Text())
 }
 
 func TestVision(t *testing.T) {
@@ -119,7 +119,7 @@ func TestVision(t *testing.T) {
 	for _, d := range answer.UsageMetadata.PromptTokensDetails {
 		details[d.Modality] = d.TokenCount
 	}
-	check.True(t, details[genai.MediaModalityImage] > 0 && details[genai.MediaModalityText] > 0, "prompt details are %v", details)
+	check.Truef(t, details[genai.MediaModalityImage] > 0 && details[genai.MediaModalityText] > 0, "prompt details are %v", details)
 }
 
 func TestStructuredOutput(t *testing.T) {
@@ -127,7 +127,7 @@ func TestStructuredOutput(t *testing.T) {
 	for name, config := range map[string]*genai.GenerateContentConfig{
 		"responseSchema": {ResponseSchema: &genai.Schema{
 			Type:       genai.TypeObject,
-			Properties: map[string]*genai.Schema{"name": {Type: genai.TypeString, MinLength: genai.Ptr[int64](1)}, "age": {Type: genai.TypeInteger, Minimum: genai.Ptr(1.0)}},
+			Properties: map[string]*genai.Schema{"name": {Type: genai.TypeString, MinLength: genai.Ptr[int64](1)}, "age": {Type: genai.TypeInteger, Minimum: new(1.0)}},
 			Required:   []string{"name", "age"},
 		}},
 		"responseJsonSchema": {ResponseJsonSchema: map[string]any{
@@ -146,11 +146,11 @@ func TestStructuredOutput(t *testing.T) {
 			if err := json.Unmarshal([]byte(generate(t, genai.Text("Describe a person."), config).Text()), &person); err != nil {
 				t.Fatal(err)
 			}
-			check.True(t, person.Name != "" && person.Age > 0, "not an instance of the schema: %+v", person)
+			check.Truef(t, person.Name != "" && person.Age > 0, "not an instance of the schema: %+v", person)
 		})
 	}
 	plain := generate(t, genai.Text("Describe a person."), &genai.GenerateContentConfig{ResponseMIMEType: "application/json"})
-	check.True(t, json.Valid([]byte(plain.Text())), "not JSON: %s", plain.Text())
+	check.Truef(t, json.Valid([]byte(plain.Text())), "not JSON: %s", plain.Text())
 	enum := generate(t, genai.Text("Which one? The green one."), &genai.GenerateContentConfig{
 		ResponseMIMEType: "text/x.enum",
 		ResponseSchema:   &genai.Schema{Type: genai.TypeString, Enum: []string{"red", "green", "blue"}},
@@ -165,27 +165,27 @@ func TestThinking(t *testing.T) {
 	shown := generate(t, genai.Text("Think about it."), &genai.GenerateContentConfig{
 		ThinkingConfig: &genai.ThinkingConfig{IncludeThoughts: true, ThinkingBudget: genai.Ptr[int32](1024)},
 	})
-	thoughts := ""
+	var thoughts strings.Builder
 	for _, part := range only(t, shown).Content.Parts {
 		if part.Thought {
-			thoughts += part.Text
+			thoughts.WriteString(part.Text)
 		}
 	}
-	check.True(t, thoughts != "", "no thoughts are shown")
-	check.True(t, shown.UsageMetadata.ThoughtsTokenCount > 0, "usage is %+v", shown.UsageMetadata)
+	check.Truef(t, thoughts.Len() > 0, "no thoughts are shown")
+	check.Truef(t, shown.UsageMetadata.ThoughtsTokenCount > 0, "usage is %+v", shown.UsageMetadata)
 	check.Contains(t, shown.Text(), "Think about it.", "budget 1024")
 
 	none := generate(t, genai.Text("Think about it."), &genai.GenerateContentConfig{
 		ThinkingConfig: &genai.ThinkingConfig{ThinkingBudget: genai.Ptr[int32](0)},
 	})
 	for _, part := range only(t, none).Content.Parts {
-		check.True(t, !part.Thought, "a thought without budget")
+		check.Truef(t, !part.Thought, "a thought without budget")
 	}
 	check.Equal(t, "thoughtsTokenCount", none.UsageMetadata.ThoughtsTokenCount, 0)
 	level := generate(t, genai.Text("Think about it."), &genai.GenerateContentConfig{
 		ThinkingConfig: &genai.ThinkingConfig{ThinkingLevel: genai.ThinkingLevelHigh},
 	})
-	check.True(t, level.UsageMetadata.ThoughtsTokenCount > 0, "usage is %+v", level.UsageMetadata)
+	check.Truef(t, level.UsageMetadata.ThoughtsTokenCount > 0, "usage is %+v", level.UsageMetadata)
 }
 
 func TestLogprobs(t *testing.T) {
@@ -206,11 +206,11 @@ func TestLogprobs(t *testing.T) {
 func TestOtherEnds(t *testing.T) {
 	t.Parallel()
 	blocked := modelled(t, "sandbox-blocked", genai.Text("Say hello."))
-	check.True(t, len(blocked.Candidates) == 0 && blocked.PromptFeedback != nil && blocked.PromptFeedback.BlockReason != "",
+	check.Truef(t, len(blocked.Candidates) == 0 && blocked.PromptFeedback != nil && blocked.PromptFeedback.BlockReason != "",
 		"not blocked: %+v", blocked)
 	check.Equal(t, "finishReason", only(t, modelled(t, "sandbox-filter", genai.Text("Say hello."))).FinishReason, genai.FinishReasonSafety)
 	cited := only(t, modelled(t, "sandbox-citations", genai.Text("Say hello.")))
-	check.True(t, cited.CitationMetadata != nil && len(cited.CitationMetadata.Citations) > 0 && cited.CitationMetadata.Citations[0].URI == "https://example.com/sandbox" ||
+	check.Truef(t, cited.CitationMetadata != nil && len(cited.CitationMetadata.Citations) > 0 && cited.CitationMetadata.Citations[0].URI == "https://example.com/sandbox" ||
 		cited.GroundingMetadata != nil && len(cited.GroundingMetadata.GroundingChunks) > 0 && cited.GroundingMetadata.GroundingChunks[0].Web.URI == "https://example.com/sandbox",
 		"no citation: %+v", cited)
 }

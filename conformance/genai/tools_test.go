@@ -53,7 +53,7 @@ func TestToolLoop(t *testing.T) {
 	check.Equal(t, "tool", call.Name, "get_weather")
 	unit, _ := call.Args["unit"].(string)
 	city, _ := call.Args["city"].(string)
-	check.True(t, city != "" && (unit == "celsius" || unit == "fahrenheit"), "args do not satisfy the schema: %v", call.Args)
+	check.Truef(t, city != "" && (unit == "celsius" || unit == "fahrenheit"), "args do not satisfy the schema: %v", call.Args)
 
 	result := genai.NewPartFromFunctionResponse(call.Name, map[string]any{"degrees": 18, "sky": "sunny"})
 	result.FunctionResponse.ID = call.ID
@@ -69,7 +69,7 @@ func TestToolByJSONSchema(t *testing.T) {
 	call := called(t, answer, 1)[0]
 	check.Equal(t, "tool", call.Name, "find_train")
 	seats, ok := call.Args["seats"].(float64)
-	check.True(t, ok && seats >= 1 && seats == float64(int(seats)), "args do not satisfy the schema: %v", call.Args)
+	check.Truef(t, ok && seats >= 1 && seats == float64(int(seats)), "args do not satisfy the schema: %v", call.Args)
 }
 
 // TestParallelTools: two calls, whose results come back in the other order, one of

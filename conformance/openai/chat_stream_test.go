@@ -109,7 +109,7 @@ func TestChatStreamUsage(t *testing.T) {
 		}
 		check.Equal(t, "number of usages", usages, 1)
 		check.Equal(t, "choices beside the usage", len(last.Choices), 0)
-		check.True(t, last.Usage.TotalTokens > 0, "the last chunk is not the usage: %s", last.RawJSON())
+		check.Truef(t, last.Usage.TotalTokens > 0, "the last chunk is not the usage: %s", last.RawJSON())
 	}
 }
 
@@ -121,7 +121,7 @@ func TestChatStreamFails(t *testing.T) {
 	params := chat(openai.UserMessage("Say hello."))
 	params.Model = "sandbox-rate-limit"
 	stream := c.Chat.Completions.NewStreaming(t.Context(), params)
-	check.True(t, !stream.Next(), "a refused stream has a chunk")
+	check.Truef(t, !stream.Next(), "a refused stream has a chunk")
 	var failure *openai.Error
 	if !errors.As(stream.Err(), &failure) {
 		t.Fatalf("error is %v", stream.Err())
@@ -137,8 +137,8 @@ func TestChatStreamFails(t *testing.T) {
 				finished = finished || choice.FinishReason != ""
 			}
 		}
-		check.True(t, stream.Err() != nil, "%s: the stream ends without an error", model)
-		check.True(t, !finished, "%s: the broken stream has a finish reason", model)
+		check.Truef(t, stream.Err() != nil, "%s: the stream ends without an error", model)
+		check.Truef(t, !finished, "%s: the broken stream has a finish reason", model)
 	}
 }
 
@@ -158,6 +158,6 @@ func TestChatAbort(t *testing.T) {
 	for stream.Next() {
 		continue
 	}
-	check.True(t, errors.Is(stream.Err(), context.Canceled), "error is %v", stream.Err())
+	check.Truef(t, errors.Is(stream.Err(), context.Canceled), "error is %v", stream.Err())
 	check.Contains(t, complete(t, chat(openai.UserMessage("Still there?"))).Choices[0].Message.Content, "Still there?")
 }

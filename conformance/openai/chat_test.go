@@ -37,9 +37,9 @@ func TestChatText(t *testing.T) {
 	check.Equal(t, "role", string(choice.Message.Role), "assistant")
 	check.Equal(t, "object", string(answer.Object), "chat.completion")
 	check.Equal(t, "model", answer.Model, textModel)
-	check.True(t, answer.ID != "" && answer.Created > 0, "id and created are absent: %s", answer.RawJSON())
+	check.Truef(t, answer.ID != "" && answer.Created > 0, "id and created are absent: %s", answer.RawJSON())
 	u := answer.Usage
-	check.True(t, u.PromptTokens > 0 && u.CompletionTokens > 0, "no usage: %s", answer.RawJSON())
+	check.Truef(t, u.PromptTokens > 0 && u.CompletionTokens > 0, "no usage: %s", answer.RawJSON())
 	check.Equal(t, "total_tokens", u.TotalTokens, u.PromptTokens+u.CompletionTokens)
 }
 
@@ -64,7 +64,7 @@ func TestChatMultiTurn(t *testing.T) {
 	params.Messages = append(params.Messages, first.Choices[0].Message.ToParam(), openai.UserMessage("What is my name?"))
 	second := complete(t, params)
 	check.Contains(t, second.Choices[0].Message.Content, "What is my name?", "My name is Ada.", "- assistant:")
-	check.True(t, second.Usage.PromptTokens > first.Usage.PromptTokens, "two turns cost no more than one")
+	check.Truef(t, second.Usage.PromptTokens > first.Usage.PromptTokens, "two turns cost no more than one")
 }
 
 // TestChatEveryKnob sends each setting the SDK has for text and looks for it in the
@@ -123,7 +123,7 @@ func TestChatLimits(t *testing.T) {
 	stopped := complete(t, params)
 	check.Equal(t, "finish_reason", stopped.Choices[0].FinishReason, "stop")
 	check.Contains(t, stopped.Choices[0].Message.Content, "one ")
-	check.True(t, !strings.Contains(stopped.Choices[0].Message.Content, "MARK"), "the stop sequence is in the text")
+	check.Truef(t, !strings.Contains(stopped.Choices[0].Message.Content, "MARK"), "the stop sequence is in the text")
 }
 
 func TestChatLogprobs(t *testing.T) {
@@ -136,7 +136,7 @@ func TestChatLogprobs(t *testing.T) {
 	for _, token := range choice.Logprobs.Content {
 		text.WriteString(token.Token)
 		check.Equal(t, "number of alternatives", len(token.TopLogprobs), 2)
-		check.True(t, token.Logprob <= 0, "log probability %v", token.Logprob)
+		check.Truef(t, token.Logprob <= 0, "log probability %v", token.Logprob)
 	}
 	check.Equal(t, "text of the tokens", text.String(), choice.Message.Content)
 }
@@ -168,7 +168,7 @@ func TestChatStructuredOutput(t *testing.T) {
 	if err := json.Unmarshal([]byte(complete(t, params).Choices[0].Message.Content), &p); err != nil {
 		t.Fatal(err)
 	}
-	check.True(t, p.Name != "" && p.Age > 0 && len(p.Likes) == 2, "not an instance of the schema: %+v", p)
+	check.Truef(t, p.Name != "" && p.Age > 0 && len(p.Likes) == 2, "not an instance of the schema: %+v", p)
 
 	params.ResponseFormat = openai.ChatCompletionNewParamsResponseFormatUnion{OfJSONObject: &shared.ResponseFormatJSONObjectParam{}}
 	var object map[string]any
@@ -184,19 +184,19 @@ func TestChatThinking(t *testing.T) {
 	answer := complete(t, params)
 	message := answer.Choices[0].Message
 	check.Contains(t, message.Content, "Think about it.", "effort high")
-	check.True(t, answer.Usage.CompletionTokensDetails.ReasoningTokens > 0, "no reasoning tokens: %s", answer.RawJSON())
+	check.Truef(t, answer.Usage.CompletionTokensDetails.ReasoningTokens > 0, "no reasoning tokens: %s", answer.RawJSON())
 	var reasoning string
 	if err := json.Unmarshal([]byte(message.JSON.ExtraFields["reasoning_content"].Raw()), &reasoning); err != nil {
 		t.Fatalf("reasoning_content: %v in %s", err, message.RawJSON())
 	}
-	check.True(t, reasoning != "" && !strings.Contains(message.Content, reasoning), "thinking is not apart from the answer")
+	check.Truef(t, reasoning != "" && !strings.Contains(message.Content, reasoning), "thinking is not apart from the answer")
 }
 
 func TestChatRefusalFilterAndCitations(t *testing.T) {
 	t.Parallel()
 	params := chat(openai.UserMessage("Say hello to the filter."))
 	params.Model = "sandbox-refusal"
-	check.True(t, complete(t, params).Choices[0].Message.Refusal != "", "no refusal")
+	check.Truef(t, complete(t, params).Choices[0].Message.Refusal != "", "no refusal")
 	params.Model = "sandbox-filter"
 	check.Equal(t, "finish_reason", complete(t, params).Choices[0].FinishReason, "content_filter")
 	params.Model = "sandbox-citations"

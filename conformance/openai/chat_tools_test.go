@@ -28,7 +28,7 @@ func called(t *testing.T, answer *openai.ChatCompletion, count int) []openai.Cha
 		t.Fatalf("not %d calls: %s", count, choice.Message.RawJSON())
 	}
 	for _, call := range choice.Message.ToolCalls {
-		check.True(t, call.ID != "", "a call without id: %s", call.RawJSON())
+		check.Truef(t, call.ID != "", "a call without id: %s", call.RawJSON())
 		check.Equal(t, "type", call.Type, "function")
 	}
 	return choice.Message.ToolCalls
@@ -45,7 +45,7 @@ func TestChatToolLoop(t *testing.T) {
 	if err := json.Unmarshal([]byte(call.Function.Arguments), &arguments); err != nil {
 		t.Fatal(err)
 	}
-	check.True(t, arguments.City != "" && (arguments.Unit == "celsius" || arguments.Unit == "fahrenheit"),
+	check.Truef(t, arguments.City != "" && (arguments.Unit == "celsius" || arguments.Unit == "fahrenheit"),
 		"arguments do not satisfy the schema: %s", call.Function.Arguments)
 
 	params.Messages = append(params.Messages, first.Choices[0].Message.ToParam(), openai.ToolMessage("18 degrees and sunny", call.ID))
@@ -63,7 +63,7 @@ func TestChatParallelTools(t *testing.T) {
 	check.Equal(t, "arguments", calls[0].Function.Arguments, `{"city":"Oslo","unit":"celsius"}`)
 	check.Equal(t, "tool", calls[1].Function.Name, "get_time")
 	check.Equal(t, "arguments", calls[1].Function.Arguments, `{"zone":"UTC"}`)
-	check.True(t, calls[0].ID != calls[1].ID, "two calls have one id")
+	check.Truef(t, calls[0].ID != calls[1].ID, "two calls have one id")
 
 	// The results come in the other order: they are told apart by their ids.
 	both := append([]openai.ChatCompletionMessageParamUnion{}, params.Messages...)

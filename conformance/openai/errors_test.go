@@ -24,9 +24,9 @@ func refused(t *testing.T, err error, status int, kind, code string) *openai.Err
 	if code != "" {
 		check.Equal(t, "code", failure.Code, code)
 	}
-	check.True(t, failure.Message != "", "no message: %s", failure.RawJSON())
-	check.True(t, failure.JSON.Param.Raw() != "" && failure.JSON.Code.Raw() != "", "param and code are not there, not even null: %s", failure.RawJSON())
-	check.True(t, failure.Response.Header.Get("X-Request-Id") != "", "no request id")
+	check.Truef(t, failure.Message != "", "no message: %s", failure.RawJSON())
+	check.Truef(t, failure.JSON.Param.Raw() != "" && failure.JSON.Code.Raw() != "", "param and code are not there, not even null: %s", failure.RawJSON())
+	check.Truef(t, failure.Response.Header.Get("X-Request-ID") != "", "no request id")
 	return failure
 }
 

@@ -17,9 +17,9 @@ func draw(t *testing.T, params openai.ImageGenerateParams) *openai.ImagesRespons
 	if err != nil {
 		t.Fatal(err)
 	}
-	check.True(t, answer.Created > 0, "created is absent")
+	check.Truef(t, answer.Created > 0, "created is absent")
 	u := answer.Usage
-	check.True(t, u.InputTokens > 0 && u.OutputTokens > 0, "no usage: %+v", u)
+	check.Truef(t, u.InputTokens > 0 && u.OutputTokens > 0, "no usage: %+v", u)
 	check.Equal(t, "total_tokens", u.TotalTokens, u.InputTokens+u.OutputTokens)
 	check.Equal(t, "input details", u.InputTokensDetails.TextTokens+u.InputTokensDetails.ImageTokens, u.InputTokens)
 	return answer
@@ -75,14 +75,14 @@ func TestImagesTransparent(t *testing.T) {
 	answer := draw(t, openai.ImageGenerateParams{Prompt: "A red fox", Size: "256x256", Background: "transparent", OutputFormat: "png"})
 	check.Equal(t, "background", string(answer.Background), "transparent")
 	img := picture.Decode(t, "png", answer.Data[0].B64JSON)
-	clear := false
-	for x := img.Bounds().Min.X; x < img.Bounds().Max.X && !clear; x++ {
-		for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y && !clear; y++ {
+	seeThrough := false
+	for x := img.Bounds().Min.X; x < img.Bounds().Max.X && !seeThrough; x++ {
+		for y := img.Bounds().Min.Y; y < img.Bounds().Max.Y && !seeThrough; y++ {
 			_, _, _, alpha := img.At(x, y).RGBA()
-			clear = alpha < 0xffff
+			seeThrough = alpha < 0xffff
 		}
 	}
-	check.True(t, clear, "no pixel of a transparent image is transparent")
+	check.Truef(t, seeThrough, "no pixel of a transparent image is transparent")
 }
 
 // TestImagesDeterminism: the same prompt is the same drawing, another one another.
@@ -92,8 +92,8 @@ func TestImagesDeterminism(t *testing.T) {
 		return draw(t, openai.ImageGenerateParams{Prompt: prompt, Size: "256x256"}).Data[0].B64JSON
 	}
 	fox := drawing("A red fox")
-	check.True(t, fox == drawing("A red fox"), "one prompt gave two drawings")
-	check.True(t, fox != drawing("A blue whale"), "two prompts gave one drawing")
+	check.Truef(t, fox == drawing("A red fox"), "one prompt gave two drawings")
+	check.Truef(t, fox != drawing("A blue whale"), "two prompts gave one drawing")
 }
 
 func TestImagesRefused(t *testing.T) {

@@ -17,12 +17,12 @@ func TestModels(t *testing.T) {
 		names[model.ID] = true
 		check.Equal(t, "object", string(model.Object), "model")
 		check.Equal(t, "owned_by", model.OwnedBy, "genway")
-		check.True(t, model.Created > 0, "created is absent: %s", model.RawJSON())
+		check.Truef(t, model.Created > 0, "created is absent: %s", model.RawJSON())
 	}
 	if err := list.Err(); err != nil {
 		t.Fatal(err)
 	}
-	check.True(t, names[textModel] && names[imageModel], "the list lacks a model: %v", names)
+	check.Truef(t, names[textModel] && names[imageModel], "the list lacks a model: %v", names)
 
 	model, err := c.Models.Get(t.Context(), textModel)
 	if err != nil {
@@ -40,5 +40,5 @@ func TestRequestID(t *testing.T) {
 	for range 2 {
 		seen[header(t, chat(openai.UserMessage("Say hello.")), "x-request-id")] = true
 	}
-	check.True(t, !seen[""] && len(seen) == 2, "request ids are %v", seen)
+	check.Truef(t, !seen[""] && len(seen) == 2, "request ids are %v", seen)
 }

@@ -132,7 +132,7 @@ func TestResponsesStreamFails(t *testing.T) {
 	params := asked("Say hello.")
 	params.Model = "sandbox-overload"
 	stream := c.Responses.NewStreaming(t.Context(), params)
-	check.True(t, !stream.Next(), "a refused stream has an event")
+	check.Truef(t, !stream.Next(), "a refused stream has an event")
 	var failure *openai.Error
 	if !errors.As(stream.Err(), &failure) {
 		t.Fatalf("error is %v", stream.Err())
@@ -148,8 +148,8 @@ func TestResponsesStreamFails(t *testing.T) {
 			failed = failed || event.Type == "response.failed" && event.Response.Error.Message != ""
 			completed = completed || event.Type == "response.completed"
 		}
-		check.True(t, failed || stream.Err() != nil, "%s: the stream ends without an error", model)
-		check.True(t, !completed, "%s: the broken stream is completed", model)
+		check.Truef(t, failed || stream.Err() != nil, "%s: the stream ends without an error", model)
+		check.Truef(t, !completed, "%s: the broken stream is completed", model)
 	}
 }
 
@@ -168,6 +168,6 @@ func TestResponsesAbort(t *testing.T) {
 	for stream.Next() {
 		continue
 	}
-	check.True(t, errors.Is(stream.Err(), context.Canceled), "error is %v", stream.Err())
+	check.Truef(t, errors.Is(stream.Err(), context.Canceled), "error is %v", stream.Err())
 	check.Contains(t, respond(t, asked("Still there?")).OutputText(), "Still there?")
 }

@@ -47,18 +47,18 @@ func TestResponsesText(t *testing.T) {
 	check.Equal(t, "status", answer.Status, responses.ResponseStatusCompleted)
 	check.Equal(t, "object", string(answer.Object), "response")
 	check.Equal(t, "model", answer.Model, textModel)
-	check.True(t, answer.ID != "" && answer.CreatedAt > 0, "id and created_at are absent: %s", answer.RawJSON())
+	check.Truef(t, answer.ID != "" && answer.CreatedAt > 0, "id and created_at are absent: %s", answer.RawJSON())
 	if len(answer.Output) != 1 || len(answer.Output[0].Content) != 1 {
 		t.Fatalf("not one message with one text: %s", answer.RawJSON())
 	}
 	item := answer.Output[0]
 	check.Equal(t, "type", item.Type, "message")
 	check.Equal(t, "status", item.Status, "completed")
-	check.True(t, item.ID != "", "the message has no id")
+	check.Truef(t, item.ID != "", "the message has no id")
 	// Other SDKs fail without them, even when empty.
-	check.True(t, item.Content[0].JSON.Annotations.Valid(), "no annotations: %s", item.RawJSON())
+	check.Truef(t, item.Content[0].JSON.Annotations.Valid(), "no annotations: %s", item.RawJSON())
 	u := answer.Usage
-	check.True(t, u.InputTokens > 0 && u.OutputTokens > 0, "no usage: %s", answer.RawJSON())
+	check.Truef(t, u.InputTokens > 0 && u.OutputTokens > 0, "no usage: %s", answer.RawJSON())
 	check.Equal(t, "total_tokens", u.TotalTokens, u.InputTokens+u.OutputTokens)
 }
 
@@ -154,7 +154,7 @@ func TestResponsesStructuredOutput(t *testing.T) {
 	if err := json.Unmarshal([]byte(respond(t, params).OutputText()), &p); err != nil {
 		t.Fatal(err)
 	}
-	check.True(t, p.Name != "" && p.Age > 0 && len(p.Likes) == 2, "not an instance of the schema: %+v", p)
+	check.Truef(t, p.Name != "" && p.Age > 0 && len(p.Likes) == 2, "not an instance of the schema: %+v", p)
 }
 
 // TestResponsesThinking: a summary and encrypted reasoning come when asked for, and
@@ -166,12 +166,12 @@ func TestResponsesThinking(t *testing.T) {
 	params.Include = []responses.ResponseIncludable{responses.ResponseIncludableReasoningEncryptedContent}
 	answer := respond(t, params)
 	check.Contains(t, answer.OutputText(), "Think about it.", "effort high", "summary detailed")
-	check.True(t, answer.Usage.OutputTokensDetails.ReasoningTokens > 0, "no reasoning tokens: %s", answer.RawJSON())
+	check.Truef(t, answer.Usage.OutputTokensDetails.ReasoningTokens > 0, "no reasoning tokens: %s", answer.RawJSON())
 	if len(answer.Output) != 2 || answer.Output[0].Type != "reasoning" || len(answer.Output[0].Summary) == 0 {
 		t.Fatalf("not a reasoning item with a summary, then a message: %s", answer.RawJSON())
 	}
 	reasoning := answer.Output[0].AsReasoning()
-	check.True(t, reasoning.ID != "" && reasoning.Summary[0].Text != "" && reasoning.EncryptedContent != "",
+	check.Truef(t, reasoning.ID != "" && reasoning.Summary[0].Text != "" && reasoning.EncryptedContent != "",
 		"reasoning is not complete: %s", reasoning.RawJSON())
 
 	back, message := reasoning.ToParam(), answer.Output[1].AsMessage().ToParam()
@@ -191,7 +191,7 @@ func TestResponsesRefusalAndCitations(t *testing.T) {
 		t.Fatalf("not one message: %s", refused.RawJSON())
 	}
 	check.Equal(t, "type", refused.Output[0].Content[0].Type, "refusal")
-	check.True(t, refused.Output[0].Content[0].Refusal != "", "no refusal")
+	check.Truef(t, refused.Output[0].Content[0].Refusal != "", "no refusal")
 
 	params.Model = "sandbox-filter"
 	filtered := respond(t, params)

@@ -36,7 +36,7 @@ func functionCalls(t *testing.T, answer *responses.Response, count int) []respon
 		t.Fatalf("not %d calls: %s", count, answer.RawJSON())
 	}
 	for _, call := range calls {
-		check.True(t, call.ID != "" && call.CallID != "", "a call without ids: %s", call.RawJSON())
+		check.Truef(t, call.ID != "" && call.CallID != "", "a call without ids: %s", call.RawJSON())
 	}
 	return calls
 }
@@ -58,7 +58,7 @@ func TestResponsesToolLoop(t *testing.T) {
 	if err := json.Unmarshal([]byte(call.Arguments), &arguments); err != nil {
 		t.Fatal(err)
 	}
-	check.True(t, arguments.City != "" && (arguments.Unit == "celsius" || arguments.Unit == "fahrenheit"),
+	check.Truef(t, arguments.City != "" && (arguments.Unit == "celsius" || arguments.Unit == "fahrenheit"),
 		"arguments do not satisfy the schema: %s", call.Arguments)
 
 	back := call.ToParam()
@@ -96,7 +96,7 @@ func TestResponsesParallelTools(t *testing.T) {
 	calls := functionCalls(t, first, 2)
 	check.Equal(t, "arguments", calls[0].Arguments, `{"city":"Oslo","unit":"celsius"}`)
 	check.Equal(t, "arguments", calls[1].Arguments, `{"zone":"UTC"}`)
-	check.True(t, calls[0].CallID != calls[1].CallID, "two calls have one id")
+	check.Truef(t, calls[0].CallID != calls[1].CallID, "two calls have one id")
 
 	// By the earlier response's id, only the results are sent.
 	results := conversation(output(calls[1], "noon"), output(calls[0], "4 degrees"))

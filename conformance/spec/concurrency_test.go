@@ -42,7 +42,7 @@ func TestFortyCallsAtOnce(t *testing.T) {
 	images := map[string]bool{}
 	for i, a := range answers {
 		op := all[i%len(all)]
-		check.True(t, errs[i] == nil, "%s: %v", op.name, errs[i])
+		check.Truef(t, errs[i] == nil, "%s: %v", op.name, errs[i])
 		check.Equal(t, op.name, a.status, 200)
 		holds(t, a, tableOf(op.name))
 		if path := replyOf(op.name); path != "" {

@@ -12,9 +12,9 @@ import (
 // native demands the protocol's own error body and a request id.
 func native(t *testing.T, operation string, a answer) {
 	t.Helper()
-	check.True(t, a.status >= 400, "status is %d", a.status)
+	check.Truef(t, a.status >= 400, "status is %d", a.status)
 	check.Equal(t, "content type", mediaType(a), "application/json")
-	check.True(t, a.header.Get("X-Request-Id") != "" && a.header.Get("Request-Id") != "", "no request id: %v", a.header)
+	check.Truef(t, a.header.Get("X-Request-ID") != "" && a.header.Get("Request-Id") != "", "no request id: %v", a.header)
 	switch operation {
 	case "message creation":
 		holds(t, a, `
@@ -36,7 +36,7 @@ func native(t *testing.T, operation string, a answer) {
 		`)
 	}
 	message, _ := wire.Lookup(a.body, "error.message")
-	check.True(t, message != "", "no message: %s", a.raw)
+	check.Truef(t, message != "", "no message: %s", a.raw)
 }
 
 // TestMissingMembers: each required member's absence is a 400 that names it.

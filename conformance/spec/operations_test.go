@@ -141,11 +141,11 @@ func TestSums(t *testing.T) {
 		a := send(t, "POST", op.path, op.headers(), op.body())
 		sum, ok := sums[op.name]
 		if !ok {
-			check.True(t, integer(t, a, "usage.input_tokens") > 0 && integer(t, a, "usage.output_tokens") > 0, "no usage: %s", wire.Clip(a.raw))
+			check.Truef(t, integer(t, a, "usage.input_tokens") > 0 && integer(t, a, "usage.output_tokens") > 0, "no usage: %s", wire.Clip(a.raw))
 			return
 		}
 		in, out := integer(t, a, sum[0]), integer(t, a, sum[1])
-		check.True(t, in > 0 && out > 0, "no usage: %s", wire.Clip(a.raw))
+		check.Truef(t, in > 0 && out > 0, "no usage: %s", wire.Clip(a.raw))
 		check.Equal(t, "total", integer(t, a, sum[2]), in+out)
 	})
 }
@@ -159,7 +159,7 @@ func TestIDs(t *testing.T) {
 	}
 	each(t, func(t *testing.T, op operation) {
 		first, second := send(t, "POST", op.path, op.headers(), op.body()), send(t, "POST", op.path, op.headers(), op.body())
-		check.True(t, text(t, first, ids[op.name]) != text(t, second, ids[op.name]), "two calls have one id")
+		check.Truef(t, text(t, first, ids[op.name]) != text(t, second, ids[op.name]), "two calls have one id")
 	})
 }
 

@@ -91,7 +91,7 @@ func TestRequestIDs(t *testing.T) {
 	each(t, func(t *testing.T, op operation) {
 		first, second := send(t, "POST", op.path, op.headers(), op.body()), send(t, "POST", op.path, op.headers(), op.body())
 		for _, name := range []string{"X-Request-Id", "Request-Id"} {
-			check.True(t, first.header.Get(name) != "" && first.header.Get(name) != second.header.Get(name),
+			check.Truef(t, first.header.Get(name) != "" && first.header.Get(name) != second.header.Get(name),
 				"%s is %q, then %q", name, first.header.Get(name), second.header.Get(name))
 		}
 	})

@@ -32,9 +32,9 @@ func TestChatStream(t *testing.T) {
 	role, _ := wire.Lookup(list[0].Data, "choices[0].delta.role")
 	check.Equal(t, "role of the first chunk", role, any("assistant"))
 	usage, _ := wire.Lookup(list[len(list)-2].Data, "usage.total_tokens")
-	check.True(t, usage != nil, "no usage before the end: %s", list[len(list)-2].Raw)
+	check.Truef(t, usage != nil, "no usage before the end: %s", list[len(list)-2].Raw)
 	choices, _ := wire.Lookup(list[len(list)-2].Data, "choices")
-	check.True(t, choices != nil && len(choices.([]any)) == 0, "choices beside the usage: %v", choices)
+	check.Truef(t, choices != nil && len(choices.([]any)) == 0, "choices beside the usage: %v", choices)
 	finish, _ := wire.Lookup(list[len(list)-3].Data, "choices[0].finish_reason")
 	check.Equal(t, "last finish_reason", finish, any("stop"))
 	for _, f := range list {
@@ -56,11 +56,11 @@ func TestMessagesStream(t *testing.T) {
 			order = append(order, f.Event)
 		}
 	}
-	check.True(t, slices.Equal(order, []string{
+	check.Truef(t, slices.Equal(order, []string{
 		"message_start", "content_block_start", "content_block_delta", "content_block_stop", "message_delta", "message_stop",
 	}), "events are %v", order)
 	input, _ := wire.Lookup(list[0].Data, "message.usage.input_tokens")
-	check.True(t, input != nil, "no input_tokens at the start: %s", list[0].Raw)
+	check.Truef(t, input != nil, "no input_tokens at the start: %s", list[0].Raw)
 }
 
 func TestResponsesStream(t *testing.T) {
@@ -88,19 +88,16 @@ func TestGenerateContentStream(t *testing.T) {
 		path := prefix + "/models/sandbox-text:streamGenerateContent"
 		list, comments := frames(t, send(t, "POST", path+"?alt=sse", op.headers(), op.body()))
 		check.Equal(t, "comments", comments, 0)
-		streamed := ""
+		var streamed strings.Builder
 		for _, f := range list {
 			check.Equal(t, "event name", f.Event, "")
-			piece, _ := wire.Lookup(f.Data, "candidates[0].content.parts[0].text")
-			if s, ok := piece.(string); ok {
-				streamed += s
-			}
+			streamed.WriteString(wire.Text(f.Data, "candidates[0].content.parts[0].text"))
 		}
 		last := list[len(list)-1]
 		finish, _ := wire.Lookup(last.Data, "candidates[0].finishReason")
 		check.Equal(t, "finishReason of the last frame", finish, any("STOP"))
 		usage, _ := wire.Lookup(last.Data, "usageMetadata.totalTokenCount")
-		check.True(t, usage != nil, "no usage in the last frame: %s", last.Raw)
+		check.Truef(t, usage != nil, "no usage in the last frame: %s", last.Raw)
 
 		array := send(t, "POST", path, op.headers(), op.body())
 		check.Equal(t, "content type", mediaType(array), "application/json")
@@ -108,14 +105,11 @@ func TestGenerateContentStream(t *testing.T) {
 		if !ok || len(whole) == 0 {
 			t.Fatalf("no array: %s", wire.Clip(array.raw))
 		}
-		joined := ""
+		var joined strings.Builder
 		for _, element := range whole {
-			piece, _ := wire.Lookup(element, "candidates[0].content.parts[0].text")
-			if s, ok := piece.(string); ok {
-				joined += s
-			}
+			joined.WriteString(wire.Text(element, "candidates[0].content.parts[0].text"))
 		}
-		check.Equal(t, "text of the array", joined, streamed)
+		check.Equal(t, "text of the array", joined.String(), streamed.String())
 	}
 }
 
@@ -155,7 +149,7 @@ func TestBrokenStreams(t *testing.T) {
 			a := send(t, "POST", path, op.headers(), body)
 			frames(t, a)
 			check.Contains(t, a.raw, failure[op.name])
-			check.True(t, !strings.Contains(a.raw, success[op.name]), "%s looks complete:\n%s", model, wire.Clip(a.raw))
+			check.Truef(t, !strings.Contains(a.raw, success[op.name]), "%s looks complete:\n%s", model, wire.Clip(a.raw))
 		}
 	})
 }
