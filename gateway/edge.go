@@ -61,7 +61,7 @@ func (e *Edge) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	path, found := e.match(r)
 	x := &exchange{endpoint: e.endpoints[path.protocol], id: e.config.NewRequestID(), start: time.Now()}
 	x.w = newAnswerWriter(rw, x.id, e.config.WriteTimeout)
-	defer e.finish(x, r)
+	defer e.finish(x, r, r.URL.Path)
 	defer x.recoverPanic(e.config.Logger)
 	r = withExchange(r, x)
 	switch {
@@ -92,13 +92,13 @@ func (x *exchange) recoverPanic(log *slog.Logger) {
 	x.failAnywhere(fault.Wrap(fmt.Errorf("panic: %v", p), fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage))
 }
 
-// finish writes the request's line to the log.
-func (e *Edge) finish(x *exchange, r *http.Request) {
+// finish writes the request's line to the log. The path is that of the caller.
+func (e *Edge) finish(x *exchange, r *http.Request, path string) {
 	attrs := []slog.Attr{
 		slog.String("request_id", x.id),
 		slog.String("protocol", x.endpoint.name),
 		slog.String("method", clip(r.Method, 16)),
-		slog.String("path", clip(r.URL.Path, 200)),
+		slog.String("path", clip(path, 200)),
 		slog.Int("status", x.w.status),
 		slog.Int64("bytes", x.w.bytes),
 		slog.Duration("duration", time.Since(x.start)),
