@@ -18,8 +18,7 @@ import (
 type list[T any] []T
 
 func (l *list[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	switch d.PeekKind() {
-	case '[', 'n':
+	if kind := d.PeekKind(); kind != '{' && kind != '"' {
 		return json.UnmarshalDecode(d, (*[]T)(l))
 	}
 	var one T
