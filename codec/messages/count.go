@@ -71,7 +71,7 @@ func (Codec) DecodeCountResponse(body []byte) (*genwayv1.CountTokensResponse, er
 
 // EncodeCountResponse writes a count.
 func (Codec) EncodeCountResponse(resp *genwayv1.CountTokensResponse) ([]byte, error) {
-	var w writer
+	w := writer{answer: true}
 	w.begin()
 	w.int("input_tokens", resp.GetInputTokens())
 	w.natives(resp.GetUsage().GetNativeFields(), "usage", nil)

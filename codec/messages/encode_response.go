@@ -22,7 +22,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	if len(resp.GetCandidates()) > 1 {
 		to.Losses.Add("candidates", "the messages protocol has one answer")
 	}
-	w := writer{buf: make([]byte, 0, 1024+partsHint(parts))}
+	w := writer{answer: true, buf: make([]byte, 0, 1024+partsHint(parts))}
 	w.begin()
 	w.opening(resp)
 	w.list("content")

@@ -14,7 +14,8 @@ const reasonUpstream = "UPSTREAM_ERROR"
 
 // errorTypes is the one table of errors: a kind, the status this protocol answers
 // with where that is not the kind's own, and the vendor's type (ErrorType,
-// ErrorObjectUnion and its documented errors). A type means the first kind with it.
+// ErrorObjectUnion and its documented errors). A kind is written as its first row, a
+// type means that of its first.
 var errorTypes = []struct {
 	kind   fault.Kind
 	status int
@@ -22,7 +23,6 @@ var errorTypes = []struct {
 }{
 	{fault.InvalidRequest, 0, "invalid_request_error"},
 	{fault.Unauthenticated, 0, "authentication_error"},
-	{fault.QuotaExhausted, 0, "billing_error"},
 	{fault.PermissionDenied, 0, "permission_error"},
 	{fault.NotFound, 0, "not_found_error"},
 	{fault.MethodNotAllowed, 0, "invalid_request_error"},
@@ -32,6 +32,8 @@ var errorTypes = []struct {
 	{fault.Unprocessable, 0, "invalid_request_error"},
 	{fault.UpgradeRequired, 0, "invalid_request_error"},
 	{fault.RateLimited, 0, "rate_limit_error"},
+	{fault.QuotaExhausted, 0, "rate_limit_error"},
+	{fault.QuotaExhausted, 0, "billing_error"},
 	{fault.BadUpstream, 0, "api_error"},
 	{fault.Internal, 0, "api_error"},
 	{fault.Unavailable, 0, "api_error"},

@@ -37,11 +37,14 @@ func whole(name string, value jsontext.Value) *genwayv1.NativeField {
 
 // natives writes the native fields of this protocol into the open object, but
 // for those that merge writes. Those of another protocol are refused when binding,
-// else named in losses.
+// else named in losses. A member twice is refused in requests, where it could
+// smuggle in another model; in answers, which a stream tells piece by piece, the
+// last word counts.
 func (w *writer) natives(fields []*genwayv1.NativeField, path string, losses *codec.Losses, merged ...string) {
-	for _, f := range fields {
+	for i, f := range fields {
 		at := member.Join(path, f.Name)
 		switch {
+		case w.answer && (w.has(f.Name) || native(fields[i+1:], f.Name) != nil):
 		case f.Protocol != protocol && f.Binding:
 			w.fail(fault.Unsupported(at, "%s cannot be carried to the messages protocol", at))
 		case f.Protocol != protocol:

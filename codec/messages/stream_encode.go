@@ -28,7 +28,7 @@ type streamEncoder struct {
 
 // NewStreamEncoder writes one stream of /v1/messages.
 func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
-	return &streamEncoder{losses: to.Losses}
+	return &streamEncoder{losses: to.Losses, w: writer{answer: true}}
 }
 
 // Encode gives the frames of one event; each is named after its type.
@@ -160,7 +160,8 @@ func (e *streamEncoder) complete(c *genwayv1.TextCompleted) {
 	e.send()
 }
 
-// merged are the fields of the start and the end, of which the later wins.
+// merged are the fields of the start and the end, the end's first, where native
+// finds them.
 func merged(start, end []*genwayv1.NativeField) []*genwayv1.NativeField {
 	return append(append([]*genwayv1.NativeField{}, end...), start...)
 }

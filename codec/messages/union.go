@@ -41,7 +41,8 @@ func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		if err := d.SkipValue(); err != nil {
 			return err
 		}
-		return fault.Invalid("", "content is a string or an array of blocks")
+		path := member.Path(string(d.StackPointer()))
+		return fault.Invalid(path, "%s: expected string or array of blocks", path)
 	}
 	_, err := d.ReadToken()
 	return err

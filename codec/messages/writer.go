@@ -19,7 +19,9 @@ type writer struct {
 	// names are the members of the open objects, of which each begins at a mark.
 	names []string
 	marks []int
-	err   error
+	// answer says that an answer is written, not a request.
+	answer bool
+	err    error
 }
 
 func (w *writer) fail(err error) {
