@@ -158,12 +158,15 @@ func (c capture) body() ([]byte, error) {
 	if len(c.Body) == 0 || string(c.Body) == "null" {
 		return nil, nil
 	}
+	// A body that is no object, and a model that is no name, are sent as they are.
 	var members map[string]json.RawMessage
-	if json.Unmarshal(c.Body, &members) != nil {
+	if !bytes.HasPrefix(c.Body, []byte("{")) {
 		return c.Body, nil
 	}
-	var model string
-	if json.Unmarshal(members["model"], &model) != nil || isUnknown(model) {
+	if err := json.Unmarshal(c.Body, &members); err != nil {
+		return nil, err
+	}
+	if raw := members["model"]; !bytes.HasPrefix(raw, []byte(`"`)) || isUnknown(string(raw[1:])) {
 		return c.Body, nil
 	}
 	members["model"] = json.RawMessage(`"sandbox-text"`)

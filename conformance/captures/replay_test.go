@@ -24,6 +24,7 @@ func TestMain(m *testing.M) { server.Main(m, &gateway) }
 // form; where it answered with a failure, it is the protocol's error with that
 // status.
 func TestCaptures(t *testing.T) {
+	t.Parallel()
 	folder := os.Getenv("GENWAY_CAPTURES")
 	if folder == "" {
 		t.Fatal("GENWAY_CAPTURES names no folder")

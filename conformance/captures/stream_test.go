@@ -5,6 +5,7 @@ package captures
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -59,7 +60,7 @@ func chatStream(t *testing.T, frames []wire.Frame) {
 		// Each call begins with its id and name, and calls are counted from 0.
 		if wire.Text(f.Data, "choices[0].delta.tool_calls[0].id") != "" {
 			index, _ := wire.Lookup(f.Data, "choices[0].delta.tool_calls[0].index")
-			check.Equal(t, "index of the call", fmt.Sprint(index), fmt.Sprint(calls))
+			check.Equal(t, "index of the call", fmt.Sprint(index), strconv.Itoa(calls))
 			check.Truef(t, wire.Text(f.Data, "choices[0].delta.tool_calls[0].function.name") != "", "a call without name: %s", f.Raw)
 			calls++
 		}
@@ -77,7 +78,7 @@ func responsesStream(t *testing.T, frames []wire.Frame) {
 	for i, f := range frames {
 		check.Equal(t, "type of the data", wire.Text(f.Data, "type"), f.Event)
 		number, _ := wire.Lookup(f.Data, "sequence_number")
-		check.Equal(t, "sequence_number", fmt.Sprint(number), fmt.Sprint(i))
+		check.Equal(t, "sequence_number", fmt.Sprint(number), strconv.Itoa(i))
 		switch f.Event {
 		case "response.output_item.added":
 			open++
@@ -102,11 +103,11 @@ func messagesStream(t *testing.T, frames []wire.Frame) {
 		switch f.Event {
 		case "content_block_start":
 			check.Truef(t, !open, "a block begins within a block")
-			check.Equal(t, "index", index, any(json.Number(fmt.Sprint(begun))))
+			check.Equal(t, "index", index, any(json.Number(strconv.Itoa(begun))))
 			begun, open = begun+1, true
 		case "content_block_delta", "content_block_stop":
 			check.Truef(t, open, "%s outside a block", f.Event)
-			check.Equal(t, "index", index, any(json.Number(fmt.Sprint(begun-1))))
+			check.Equal(t, "index", index, any(json.Number(strconv.Itoa(begun-1))))
 			open = f.Event == "content_block_delta"
 		}
 	}
