@@ -7,12 +7,11 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"google.golang.org/protobuf/proto"
 )
 
 // TestToolChoice: T13, T15 and F18 in the direction of the upstream.
 func TestToolChoice(t *testing.T) {
-	strict := &genwayv1.Tool{Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{Name: "f", Strict: proto.Bool(true)}}}
+	strict := &genwayv1.Tool{Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{Name: "f", Strict: new(true)}}}
 	for _, c2 := range []struct {
 		name   string
 		choice *genwayv1.ToolChoice

@@ -98,8 +98,7 @@ func (w *promptFeedback) canonical() (*genwayv1.PromptFeedback, *genwayv1.Native
 }
 
 func (w *candidate) canonical(path string) (*genwayv1.Candidate, error) {
-	index := integer(w.Index)
-	number, err := int32Of(&index, path+".index")
+	number, err := int32Of(&w.Index, path+".index")
 	if err != nil {
 		return nil, err
 	}

@@ -107,6 +107,7 @@ func (e *writer) messages(messages []*genwayv1.Message, w *request) error {
 		case genwayv1.Role_ROLE_TOOL:
 			results.add(e, m, c.Parts)
 			continue
+		default:
 		}
 		if len(c.Parts) == 0 && len(c.Extra) == 0 {
 			continue

@@ -1,6 +1,8 @@
 package generatecontent
 
 import (
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/genway/genway/codec"
@@ -76,7 +78,7 @@ func encodeCandidate(c *genwayv1.Candidate, path string, losses *codec.Losses) (
 		var err error
 		grounding.add(p.GetText().GetText(), len(parts), p.GetText().GetCitations())
 		tokens = append(append(tokens, p.GetText().GetLogprobs()...), p.GetRefusal().GetLogprobs()...)
-		if parts, err = e.part(parts, p, member.Index(path+".parts", i)); err != nil && err != errLeftOut {
+		if parts, err = e.part(parts, p, member.Index(path+".parts", i)); err != nil && !errors.Is(err, errLeftOut) {
 			return nil, err
 		}
 	}
@@ -87,7 +89,7 @@ func encodeCandidate(c *genwayv1.Candidate, path string, losses *codec.Losses) (
 func encodeEnd(end *genwayv1.CandidateEnd, parts []part, grounding *groundingBuilder, tokens []*genwayv1.TokenLogprob, path string, losses *codec.Losses) (*candidate, error) {
 	fields := end.NativeFields
 	if f := grounding.field(fields); f != nil {
-		fields = append(fields[:len(fields):len(fields)], f)
+		fields = append(slices.Clip(fields), f)
 	}
 	lists := split(fields, "content.", "logprobsResult.")
 	w := &candidate{

@@ -93,6 +93,7 @@ func (w *generationConfig) encodeFormat(f *genwayv1.ResponseFormat, losses *code
 		w.ResponseMIMEType, w.ResponseSchema = enumType, schema
 	case genwayv1.ResponseFormat_KIND_TEXT:
 		w.ResponseMIMEType = plainType
+	default:
 	}
 	if f.Name != "" {
 		losses.Add("response_format.name", "the target protocol does not name schemas")

@@ -85,8 +85,7 @@ func FuzzDecodeResponse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		resp, err := c.DecodeResponse(compact(body))
 		if err != nil {
-			var e *fault.Error
-			if !errors.As(err, &e) {
+			if _, ok := errors.AsType[*fault.Error](err); !ok {
 				t.Fatal(err)
 			}
 			return

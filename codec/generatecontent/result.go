@@ -1,6 +1,7 @@
 package generatecontent
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/genway/genway/codec"
@@ -100,7 +101,7 @@ func (e *writer) functionResponse(r *genwayv1.ToolResult, path string, fields []
 			continue
 		}
 		var err error
-		if w.Parts, err = e.part(w.Parts, p, member.Index(path+".parts", i)); err != nil && err != errLeftOut {
+		if w.Parts, err = e.part(w.Parts, p, member.Index(path+".parts", i)); err != nil && !errors.Is(err, errLeftOut) {
 			return nil, err
 		}
 	}

@@ -2,6 +2,7 @@ package generatecontent
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -86,7 +87,7 @@ func (s *streamEncoder) frames(candidates []candidate, err error) ([]codec.Frame
 // vendor's have: some clients want parts in every frame.
 func (s *streamEncoder) completed(end *genwayv1.TextCompleted) ([]codec.Frame, error) {
 	w := s.response()
-	fields := append(s.fields[:len(s.fields):len(s.fields)], end.NativeFields...)
+	fields := slices.Concat(s.fields, end.NativeFields)
 	tier := s.tier
 	if end.ServiceTier != "" {
 		tier = end.ServiceTier

@@ -1,6 +1,7 @@
 package generatecontent
 
 import (
+	"errors"
 	"strings"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -180,7 +181,7 @@ func (c *candidateWriter) complete() ([]candidate, error) {
 		m.Source = &genwayv1.Media_Data{Data: c.data}
 	}
 	parts, err := c.part(nil, p, "candidates")
-	if err == errLeftOut {
+	if errors.Is(err, errLeftOut) {
 		err = nil
 	}
 	if err != nil || len(parts) == 0 {

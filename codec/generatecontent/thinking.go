@@ -38,7 +38,7 @@ func encodeThinking(req *genwayv1.GenerateTextRequest, losses *codec.Losses) (*t
 		if t.Effort != "" {
 			losses.Add("thinking.effort", "the target protocol takes a budget or an effort, not both")
 		}
-	case t.Effort != "" && t.Effort != "none" && !(known && strings.Contains(req.Model, "gemini-2")):
+	case t.Effort != "" && t.Effort != "none" && (!known || !strings.Contains(req.Model, "gemini-2")):
 		w.ThinkingLevel = level(t.Effort, losses)
 	case known:
 		w.ThinkingBudget = integerOf(&budget)

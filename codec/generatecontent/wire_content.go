@@ -30,21 +30,21 @@ type part struct {
 }
 
 // MarshalJSONTo writes an opaque part as it is.
-func (p part) MarshalJSONTo(e *jsontext.Encoder) error {
-	if p.raw != nil {
-		return e.WriteValue(p.raw)
+func (w *part) MarshalJSONTo(e *jsontext.Encoder) error {
+	if w.raw != nil {
+		return e.WriteValue(w.raw)
 	}
 	type members part
-	return json.MarshalEncode(e, (*members)(&p))
+	return json.MarshalEncode(e, (*members)(w))
 }
 
 // MarshalJSONTo writes a hosted tool as it is.
-func (t tool) MarshalJSONTo(e *jsontext.Encoder) error {
-	if t.raw != nil {
-		return e.WriteValue(t.raw)
+func (w *tool) MarshalJSONTo(e *jsontext.Encoder) error {
+	if w.raw != nil {
+		return e.WriteValue(w.raw)
 	}
 	type members tool
-	return json.MarshalEncode(e, (*members)(&t))
+	return json.MarshalEncode(e, (*members)(w))
 }
 
 type blob struct {
