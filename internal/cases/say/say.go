@@ -74,15 +74,20 @@ func (t Turn) Answer(p gate.Protocol, streamed bool) fake.Answer {
 	if streamed {
 		return fake.Stream(fake.Events(t.Events(p)...)...)
 	}
+	return fake.JSON(t.Body(p))
+}
+
+// Body is the turn's unary body.
+func (t Turn) Body(p gate.Protocol) string {
 	switch p {
 	case gate.Responses:
-		return fake.JSON(t.responses())
+		return t.responses()
 	case gate.Messages:
-		return fake.JSON(t.messages())
+		return t.messages()
 	case gate.GenerateContent:
-		return fake.JSON(t.generateContent())
+		return t.generateContent()
 	}
-	return fake.JSON(t.chat())
+	return t.chat()
 }
 
 // Events are the data of the turn's stream.

@@ -20,6 +20,7 @@ func (r *reader) chat(v probe.Value) {
 		r.signature(c.At("extra_content.google.thought_signature").Text())
 	}
 	r.turn.Finish = v.At("choices[0].finish_reason").Text()
+	r.turn.Echo = string(m.Raw)
 }
 
 // chatThought reads what other gateways have made usual: reasoning_content,
@@ -53,6 +54,7 @@ func (r *reader) chatStream(frames []gate.Frame) {
 		}
 	}
 	r.want(r.turn.Finish != "", "no finish_reason (T5)")
+	r.turn.Echo = r.chatEcho()
 }
 
 func (r *reader) chatChunk(i int, choice probe.Value) {
@@ -66,6 +68,12 @@ func (r *reader) chatChunk(i int, choice probe.Value) {
 	}
 	r.turn.Text += choice.At("delta.content").Text()
 	r.chatThought(choice.At("delta"))
+	if extra := choice.At("delta.extra_content"); extra.Exists() {
+		r.message["extra_content"] = extra.Raw
+	}
+	for _, d := range choice.At("delta.reasoning_details").List() {
+		r.details = append(r.details, d.Raw)
+	}
 	for _, c := range choice.At("delta.tool_calls").List() {
 		n := int(c.At("index").Int())
 		switch {
@@ -75,12 +83,37 @@ func (r *reader) chatChunk(i int, choice probe.Value) {
 			r.want(c.At("id").Text() != "" && c.At("function.name").Text() != "", "chunk %d: a call begins without id or name: %s", i, c.Raw)
 			c.At("type").Is(r.t, `"function"`)
 			r.turn.Calls = append(r.turn.Calls, Call{ID: c.At("id").Text(), Name: c.At("function.name").Text()})
+			r.kept = append(r.kept, object{"id": c.At("id").Text(), "type": "function"})
 		default:
 			r.want(!c.At("id").Exists() && !c.At("function.name").Exists(), "chunk %d repeats id or name (T8): %s", i, c.Raw)
 			r.want(c.At("function.arguments").Text() != "" || c.At("extra_content").Exists(), "chunk %d: an empty piece of a call: %s", i, c.Raw)
 		}
 		r.turn.Calls[n].Arguments += c.At("function.arguments").Text()
+		if extra := c.At("extra_content"); extra.Exists() {
+			r.kept[n]["extra_content"] = extra.Raw
+		}
 		r.signature(c.At("extra_content.google.thought_signature").Text())
 	}
 	r.turn.Finish = choice.At("finish_reason").Text()
+}
+
+// chatEcho is the message that a client gathers from the chunks: texts joined,
+// lists concatenated, members it does not know as they last came.
+func (r *reader) chatEcho() string {
+	m := r.message
+	m["role"], m["content"] = "assistant", r.turn.Text
+	if r.turn.Text == "" {
+		m["content"] = nil
+	}
+	if r.turn.Thinking != "" {
+		m["reasoning_content"] = r.turn.Thinking
+	}
+	if len(r.details) > 0 {
+		m["reasoning_details"] = r.details
+	}
+	for i, c := range r.turn.Calls {
+		r.kept[i]["function"] = object{"name": c.Name, "arguments": c.Arguments}
+		m["tool_calls"] = r.kept
+	}
+	return text(m)
 }

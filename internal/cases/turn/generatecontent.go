@@ -12,6 +12,7 @@ func (r *reader) generateContent(v probe.Value) {
 	c := v.At("candidates[0]")
 	c.At("content.role").Is(r.t, `"model"`)
 	for _, p := range c.At("content.parts").List() {
+		r.parts = append(r.parts, p.Raw)
 		call := p.At("functionCall")
 		switch {
 		case call.Exists():
@@ -28,6 +29,7 @@ func (r *reader) generateContent(v probe.Value) {
 		r.signature(p.At("thoughtSignature").Text())
 	}
 	r.turn.Finish = c.At("finishReason").Text()
+	r.turn.Echo = text(object{"role": "model", "parts": r.parts})
 }
 
 func (r *reader) generateContentStream(frames []gate.Frame) {

@@ -1,6 +1,8 @@
 package turn
 
 import (
+	"encoding/json"
+
 	"github.com/genway/genway/internal/cases/gate"
 	"github.com/genway/genway/internal/cases/probe"
 )
@@ -25,6 +27,7 @@ func (r *reader) messages(v probe.Value) {
 		}
 	}
 	r.turn.Finish = v.At("stop_reason").Text()
+	r.turn.Echo = text(object{"role": "assistant", "content": v.At("content").Raw})
 }
 
 // block reads what a block begins with, streamed or not.
@@ -58,14 +61,31 @@ func (r *reader) messagesStream(frames []gate.Frame) {
 		s.event(f.Event, v)
 	}
 	r.want(s.open < 0 && r.turn.Finish != "", "the last block is open, or no stop_reason")
+	r.turn.Echo = text(object{"role": "assistant", "content": s.kept})
 }
 
 type messagesState struct {
 	*reader
 	next, open int
 	kind       string
-	text       int
-	signed     bool
+	// text, thinking and input are what the open block has got so far.
+	text, thinking, input string
+	signed                bool
+}
+
+// gathered closes the block as a client does: pieces joined, input parsed.
+func (s *messagesState) gathered() {
+	b := s.kept[s.open]
+	switch s.kind {
+	case "text":
+		b["text"] = s.text
+	case "thinking":
+		b["thinking"] = s.thinking
+	case "tool_use":
+		if json.Valid([]byte(s.input)) {
+			b["input"] = json.RawMessage(s.input)
+		}
+	}
 }
 
 func (s *messagesState) event(name string, v probe.Value) {
@@ -77,9 +97,13 @@ func (s *messagesState) event(name string, v probe.Value) {
 		s.want(v.At("message.usage.input_tokens").Exists() && v.At("message.usage.output_tokens").Exists(), "message_start without usage (U6)")
 	case "content_block_start":
 		s.want(s.open < 0 && int(v.At("index").Int()) == s.next, "block %s starts while %d is open, want %d (T9)", v.At("index").Raw, s.open, s.next)
-		s.open, s.kind, s.text, s.signed = s.next, v.At("content_block.type").Text(), 0, false
+		s.open, s.kind, s.text, s.thinking, s.input, s.signed = s.next, v.At("content_block.type").Text(), "", "", "", false
 		s.next++
 		s.block(v.At("content_block"))
+		s.kept = append(s.kept, object{})
+		for name, value := range v.At("content_block").Members() {
+			s.kept[s.open][name] = value
+		}
 		if s.kind == "tool_use" {
 			v.At("content_block.input").Is(s.t, "{}")
 		}
@@ -88,7 +112,8 @@ func (s *messagesState) event(name string, v probe.Value) {
 		s.delta(d)
 	case "content_block_stop":
 		s.want(int(v.At("index").Int()) == s.open, "stop of %s while %d is open (T9)", v.At("index").Raw, s.open)
-		s.want(s.kind != "text" || s.text > 0, "an empty text block (T2)")
+		s.want(s.kind != "text" || s.text != "", "an empty text block (T2)")
+		s.gathered()
 		s.open = -1
 	case "message_delta":
 		s.want(s.open < 0 && s.turn.Finish == "", "message_delta in a block, or a second one (T11)")
@@ -105,17 +130,20 @@ func (s *messagesState) delta(d probe.Value) {
 	switch d.At("type").Text() {
 	case "text_delta":
 		s.want(s.kind == "text", "text in a block of %s", s.kind)
-		s.text += len(d.At("text").Text())
+		s.text += d.At("text").Text()
 		s.turn.Text += d.At("text").Text()
 	case "thinking_delta":
 		s.want(s.kind == "thinking" && !s.signed, "thinking in a block of %s, after the signature %t (R3)", s.kind, s.signed)
+		s.thinking += d.At("thinking").Text()
 		s.turn.Thinking += d.At("thinking").Text()
 	case "signature_delta":
 		s.want(s.kind == "thinking" && !s.signed && d.At("signature").Text() != "", "signature in a block of %s: %s (R3, R4)", s.kind, d.Raw)
 		s.signed = true
 		s.signature(d.At("signature").Text())
+		s.kept[s.open]["signature"] = d.At("signature").Text()
 	case "input_json_delta":
 		s.want(s.kind == "tool_use", "input in a block of %s", s.kind)
+		s.input += d.At("partial_json").Text()
 		if n := len(s.turn.Calls); n > 0 {
 			s.turn.Calls[n-1].Arguments += d.At("partial_json").Text()
 		}

@@ -11,7 +11,9 @@ func (r *reader) responses(v probe.Value) {
 	r.t.Helper()
 	v.At("object").Is(r.t, `"response"`)
 	r.want(v.At("created_at").Exists() && v.At("error").Exists() && v.At("incomplete_details").Exists(), "created_at, error and incomplete_details are required (F6)")
+	var echo []string
 	for _, item := range v.At("output").List() {
+		echo = append(echo, string(item.Raw))
 		r.want(item.At("id").Text() != "", "an item without id: %s", item.Raw)
 		switch item.At("type").Text() {
 		case "message":
@@ -32,6 +34,7 @@ func (r *reader) responses(v probe.Value) {
 			r.t.Errorf("unexpected item %s", item.Raw)
 		}
 	}
+	r.turn.Echo = strings.Join(echo, ",")
 	r.turn.Finish = v.At("status").Text()
 	if reason := v.At("incomplete_details.reason").Text(); reason != "" {
 		r.turn.Finish = reason

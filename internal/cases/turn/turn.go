@@ -8,6 +8,7 @@
 package turn
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/genway/genway/internal/cases/gate"
@@ -22,6 +23,9 @@ type Turn struct {
 	// reasoning, redacted data, thought signatures.
 	Signatures []string
 	Calls      []Call
+	// Echo is the turn as its client sends it back in the next request: the
+	// assistant's message, content or, comma-separated, items.
+	Echo string
 	// Finish is the protocol's own word: finish_reason, stop_reason, finishReason;
 	// for responses the status, or the reason of an incomplete one.
 	Finish string
@@ -36,7 +40,7 @@ func Read(t testing.TB, p gate.Protocol, a gate.Answer, streamed bool) Turn {
 	if a.Status != 200 {
 		t.Fatalf("%s: status %d: %s", p, a.Status, a.Body)
 	}
-	r := &reader{t: t}
+	r := &reader{t: t, message: object{}}
 	switch {
 	case p == gate.Chat && streamed:
 		r.chatStream(a.Frames())
@@ -64,6 +68,23 @@ func Read(t testing.TB, p gate.Protocol, a gate.Answer, streamed bool) Turn {
 type reader struct {
 	t    testing.TB
 	turn Turn
+	// kept are the blocks, parts or members that a client gathers from a stream.
+	kept []object
+	// message and details are those of a chat message's own.
+	message object
+	details []json.RawMessage
+	// parts are the parts of generateContent.
+	parts []json.RawMessage
+}
+
+type object = map[string]any
+
+func text(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // values that came out of JSON
+	}
+	return string(raw)
 }
 
 func (r *reader) signature(s string) {

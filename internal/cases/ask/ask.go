@@ -1,0 +1,143 @@
+// Package ask writes requests as a client of each protocol would: turns of the
+// user, results of tools, definitions of tools. A body has neither "model" nor
+// "stream": gate adds them. Answers of the model are given back as turn.Turn.Echo
+// has them.
+//
+// It must not import anything of ours but the harness beside it.
+package ask
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/genway/genway/internal/cases/gate"
+)
+
+// Body is a request with the given turns. Members are further members of the
+// body: `"temperature":1`.
+func Body(p gate.Protocol, members []string, turns ...string) string {
+	list := "[" + strings.Join(turns, ",") + "]"
+	switch p {
+	case gate.Responses:
+		members = append([]string{`"input":` + list}, members...)
+	case gate.Messages:
+		members = append([]string{`"max_tokens":4096`, `"messages":` + list}, members...)
+	case gate.GenerateContent:
+		members = append([]string{`"contents":` + list}, members...)
+	default:
+		members = append([]string{`"messages":` + list}, members...)
+	}
+	return "{" + strings.Join(members, ",") + "}"
+}
+
+// User is a turn of the user.
+func User(p gate.Protocol, text string) string {
+	text = strconv.Quote(text)
+	if p == gate.GenerateContent {
+		return `{"role":"user","parts":[{"text":` + text + `}]}`
+	}
+	return `{"role":"user","content":` + text + `}`
+}
+
+// Call is a turn of the model with tool calls, each id, name and arguments (a JSON
+// object).
+func Call(p gate.Protocol, calls ...[3]string) string {
+	var list []string
+	for _, c := range calls {
+		id, name, arguments := strconv.Quote(c[0]), strconv.Quote(c[1]), c[2]
+		switch p {
+		case gate.Responses:
+			list = append(list, `{"type":"function_call","call_id":`+id+`,"name":`+name+`,"arguments":`+strconv.Quote(arguments)+`}`)
+		case gate.Messages:
+			list = append(list, `{"type":"tool_use","id":`+id+`,"name":`+name+`,"input":`+arguments+`}`)
+		case gate.GenerateContent:
+			list = append(list, `{"functionCall":{"id":`+id+`,"name":`+name+`,"args":`+arguments+`}}`)
+		default:
+			list = append(list, `{"id":`+id+`,"type":"function","function":{"name":`+name+`,"arguments":`+strconv.Quote(arguments)+`}}`)
+		}
+	}
+	all := strings.Join(list, ",")
+	switch p {
+	case gate.Responses:
+		return all
+	case gate.Messages:
+		return `{"role":"assistant","content":[` + all + `]}`
+	case gate.GenerateContent:
+		return `{"role":"model","parts":[` + all + `]}`
+	}
+	return `{"role":"assistant","content":null,"tool_calls":[` + all + `]}`
+}
+
+// Result is a turn with the result of one tool call.
+func Result(p gate.Protocol, id, name, text string) string {
+	switch p {
+	case gate.Responses:
+		return fmt.Sprintf(`{"type":"function_call_output","call_id":%q,"output":%q}`, id, text)
+	case gate.Messages:
+		return fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%q}]}`, id, text)
+	case gate.GenerateContent:
+		return fmt.Sprintf(`{"role":"user","parts":[{"functionResponse":{"id":%q,"name":%q,"response":{"output":%q}}}]}`, id, name, text)
+	}
+	return fmt.Sprintf(`{"role":"tool","tool_call_id":%q,"content":%q}`, id, text)
+}
+
+// Tool is a tool definition.
+type Tool struct{ Name, Description, Schema string }
+
+// Tools is the body's member with the definitions. Strict adds strict: true, where
+// the protocol has it.
+func Tools(p gate.Protocol, strict bool, tools ...Tool) string {
+	mark := ""
+	if strict {
+		mark = `,"strict":true`
+	}
+	var list []string
+	for _, t := range tools {
+		head := fmt.Sprintf(`"name":%q,"description":%q`, t.Name, t.Description)
+		switch p {
+		case gate.Responses:
+			list = append(list, `{"type":"function",`+head+`,"parameters":`+t.Schema+mark+`}`)
+		case gate.Messages:
+			list = append(list, `{`+head+`,"input_schema":`+t.Schema+mark+`}`)
+		case gate.GenerateContent:
+			list = append(list, `{`+head+`,"parametersJsonSchema":`+t.Schema+`}`)
+		default:
+			list = append(list, `{"type":"function","function":{`+head+`,"parameters":`+t.Schema+mark+`}}`)
+		}
+	}
+	all := strings.Join(list, ",")
+	if p == gate.GenerateContent {
+		return `"tools":[{"functionDeclarations":[` + all + `]}]`
+	}
+	return `"tools":[` + all + `]`
+}
+
+// Choice is the body's member with a tool choice: auto, none, any, or the name of
+// a tool.
+func Choice(p gate.Protocol, choice string) string {
+	named := choice != "auto" && choice != "none" && choice != "any"
+	word := map[gate.Protocol]map[string]string{
+		gate.Chat:            {"any": "required"},
+		gate.Responses:       {"any": "required"},
+		gate.GenerateContent: {"any": "ANY", "auto": "AUTO", "none": "NONE"},
+	}[p][choice]
+	if word == "" {
+		word = choice
+	}
+	switch {
+	case p == gate.GenerateContent && named:
+		return fmt.Sprintf(`"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":[%q]}}`, choice)
+	case p == gate.GenerateContent:
+		return fmt.Sprintf(`"toolConfig":{"functionCallingConfig":{"mode":%q}}`, word)
+	case p == gate.Messages && named:
+		return fmt.Sprintf(`"tool_choice":{"type":"tool","name":%q}`, choice)
+	case p == gate.Messages:
+		return fmt.Sprintf(`"tool_choice":{"type":%q}`, word)
+	case p == gate.Responses && named:
+		return fmt.Sprintf(`"tool_choice":{"type":"function","name":%q}`, choice)
+	case named:
+		return fmt.Sprintf(`"tool_choice":{"type":"function","function":{"name":%q}}`, choice)
+	}
+	return fmt.Sprintf(`"tool_choice":%q`, word)
+}

@@ -1,0 +1,73 @@
+package cases_test
+
+import (
+	"testing"
+
+	"github.com/genway/genway/internal/cases/gate"
+	"github.com/genway/genway/internal/cases/say"
+	"github.com/genway/genway/internal/cases/turn"
+)
+
+// way is one way through the gateway: who asks, who answers, and how.
+type way struct {
+	*gate.Gate
+	caller, upstream gate.Protocol
+	streamed         bool
+}
+
+// everyWay runs a test for each caller over each upstream, streamed and not.
+func everyWay(t *testing.T, callers, upstreams []gate.Protocol, run func(*testing.T, way)) {
+	for _, caller := range callers {
+		for _, upstream := range upstreams {
+			for name, streamed := range map[string]bool{"unary": false, "streamed": true} {
+				t.Run(string(caller)+" over "+string(upstream)+" "+name, func(t *testing.T) {
+					run(t, way{Gate: gate.New(t, gate.Config{}), caller: caller, upstream: upstream, streamed: streamed})
+				})
+			}
+		}
+	}
+}
+
+// others are the text protocols but the given ones.
+func others(but ...gate.Protocol) []gate.Protocol {
+	var list []gate.Protocol
+	for _, p := range gate.Texts() {
+		found := false
+		for _, b := range but {
+			found = found || p == b
+		}
+		if !found {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+func only(p ...gate.Protocol) []gate.Protocol { return p }
+
+func (w way) model() string { return string(w.upstream) + "/m" }
+
+// ask sends a body on the way.
+func (w way) ask(body string) gate.Answer {
+	if w.streamed {
+		return w.Stream(w.caller, w.model(), body)
+	}
+	return w.Post(w.caller, w.model(), body)
+}
+
+// hear has the upstream say a turn and gives what the caller makes of it.
+func (w way) hear(t *testing.T, said say.Turn) turn.Turn {
+	t.Helper()
+	w.Upstream(w.upstream).Answer(said.Answer(w.upstream, w.streamed))
+	return turn.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
+}
+
+// sees has the caller send a body, and gives the body the upstream got.
+func (w way) sees(t *testing.T, body string) probeValue {
+	t.Helper()
+	w.Upstream(w.upstream).Answer(say.Text("fine").Answer(w.upstream, w.streamed))
+	if a := w.ask(body); a.Status != 200 {
+		t.Fatalf("status %d: %s", a.Status, a.Body)
+	}
+	return parse(t, w.Upstream(w.upstream).Last(t).Body)
+}
