@@ -2,6 +2,7 @@ package messages
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -49,7 +50,7 @@ func (w *writer) natives(fields []*genwayv1.NativeField, path string, losses *co
 			w.fail(fault.Unsupported(at, "%s cannot be carried to the messages protocol", at))
 		case f.Protocol != protocol:
 			losses.Add(at, "the messages protocol has no place for it")
-		case contains(merged, f.Name):
+		case slices.Contains(merged, f.Name):
 		case w.has(f.Name):
 			w.fail(fault.Invalid(at, "%s has a field of its own", at))
 		default:
@@ -64,13 +65,4 @@ func (w *writer) merge(fields []*genwayv1.NativeField, name, path string) {
 	if kept := native(fields, name); kept.Kind() == '{' {
 		w.natives(natives(kept), member.Join(path, name), nil)
 	}
-}
-
-func contains(names []string, name string) bool {
-	for _, n := range names {
-		if n == name {
-			return true
-		}
-	}
-	return false
 }

@@ -87,6 +87,10 @@ func (d *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) 
 	return nil, fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its answer was complete")
 }
 
+// Finished reports that the stop reason was told, so that only message_stop can
+// follow (case S3).
+func (d *streamDecoder) Finished() bool { return d.stopped }
+
 func (d *streamDecoder) start(e *streamEvent) (events, error) {
 	if d.started {
 		return nil, nil

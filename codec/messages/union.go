@@ -66,8 +66,12 @@ func decodeAt(raw jsontext.Value, v any, path string) error {
 	return &f
 }
 
-// memberText is the string member of an object; "" when there is none.
+// memberText is a string member of an object that is valid JSON; "" when there is
+// none.
 func memberText(raw jsontext.Value, name string) string {
+	if text, ok := leadingText(raw, name); ok {
+		return text
+	}
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw), member.Options())
 	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
 		return ""
@@ -93,4 +97,26 @@ func memberText(raw jsontext.Value, name string) string {
 		return tok.String()
 	}
 	return ""
+}
+
+// leadingText finds the member where most senders put the type of a block: first,
+// and without escapes.
+func leadingText(raw jsontext.Value, name string) (string, bool) {
+	rest, ok := bytes.CutPrefix(raw, []byte(`{"`))
+	if !ok || !bytes.HasPrefix(rest, []byte(name)) {
+		return "", false
+	}
+	rest, ok = bytes.CutPrefix(rest[len(name):], []byte(`":`))
+	if !ok {
+		return "", false
+	}
+	rest, ok = bytes.CutPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(`"`))
+	if !ok {
+		return "", false
+	}
+	end := bytes.IndexByte(rest, '"')
+	if end < 0 || bytes.IndexByte(rest[:end], '\\') >= 0 {
+		return "", false
+	}
+	return string(rest[:end]), true
 }
