@@ -35,10 +35,26 @@ func (x *exchange) fail(err error) {
 		h.Set("Retry-After", strconv.FormatInt(int64(math.Ceil(f.RetryAfter.Seconds())), 10))
 		h.Set("Retry-After-Ms", strconv.FormatInt(f.RetryAfter.Milliseconds(), 10))
 	}
+	if permanent(code, f.Kind) {
+		h.Set("X-Should-Retry", "false")
+	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	x.w.WriteHeader(code)
 	_, _ = x.w.Write(body)
 	x.w.finished = true
+}
+
+// permanent reports whether the same request would fail again, which the SDKs of
+// two vendors are told by a header; some clients retry a wrong key for minutes
+// without it.
+func permanent(status int, kind fault.Kind) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusConflict:
+		return false
+	case http.StatusTooManyRequests:
+		return kind == fault.QuotaExhausted
+	}
+	return status < 500
 }
 
 // failAnywhere tells of the failure in band when the status line is gone.

@@ -297,6 +297,9 @@ func TestFailuresAreNative(t *testing.T) {
 				}
 				r := e.do(t, http.MethodPost, path, h, body)
 				native(t, p.name, r, want)
+				if permanent := want < 500 && want != http.StatusTooManyRequests; permanent != (r.header.Get("X-Should-Retry") == "false") {
+					t.Errorf("%s: %d has %v", p.name, want, r.header)
+				}
 				if c.name == "rate limit" && (r.header.Get("Retry-After") != "2" || r.header.Get("Retry-After-Ms") != "1500") {
 					t.Errorf("%s: %v", p.name, r.header)
 				}

@@ -74,18 +74,18 @@ func (a Authenticator) Authenticate(ctx context.Context) (Caller, error) {
 		return Caller{}, fault.Wrap(err, fault.Unavailable, "KEYS_UNAVAILABLE", "keys cannot be checked at the moment; try again")
 	}
 	caller := Caller{Principal: principal}
-	needed, way := keys.GroupInternal, "direct gRPC calls"
+	needed, way := keys.GroupInternal, "direct gRPC calls need"
 	if name := last(md.Get(ProtocolKey)); name != "" && a.Trust != nil && a.Trust(ctx, md) {
 		p, ok := protocols[name]
 		if !ok {
 			return Caller{}, fault.Wrap(fmt.Errorf("edge names protocol %q", name), fault.Internal, "UNKNOWN_PROTOCOL", "%s", fault.InternalMessage)
 		}
 		caller.Protocol, caller.Edge = p.protocol, true
-		needed, way = p.group, "this protocol"
+		needed, way = p.group, "this protocol needs"
 	}
 	if principal.Group != needed {
 		return Caller{}, fault.New(fault.PermissionDenied, fault.ReasonWrongGroup,
-			"this key is of the group %s; %s need a key of the group %s", principal.Group, way, needed)
+			"this key is of the group %s; %s a key of the group %s", principal.Group, way, needed)
 	}
 	return caller, nil
 }
