@@ -121,8 +121,8 @@ func (s *spoken) cite(t *genwayv1.Text, path string) {
 			offset += characters(before.Text)
 		}
 		length := characters(t.Text)
-		for i, c := range t.Citations {
-			if a, ok := s.annotation(c, offset, length, member.Index(path+".text.citations", i)); ok {
+		for _, c := range t.Citations {
+			if a, ok := s.annotation(c, offset, length, path+".text.citations"); ok {
 				s.Annotations = append(s.Annotations, a)
 			}
 		}

@@ -13,19 +13,19 @@ import (
 // knows (R5, R8).
 func (s *spoken) reasoning(list []*genwayv1.Part) error {
 	var shown strings.Builder
+	var entries [][]detail // by thinking part
+	var texts []*genwayv1.Thinking
 	name := ""
-	var index int32
 	for i, p := range list {
 		if o := p.GetOpaque(); o.GetProtocol() == protocol && marked(p.NativeFields, detailsName) {
-			s.ReasoningDetails = append(s.ReasoningDetails, detail{verbatim: verbatim{raw: o.Json}})
+			entries, texts = append(entries, []detail{{verbatim: verbatim{raw: o.Json}}}), append(texts, nil)
 			continue
 		}
 		t := p.GetThinking()
 		if t == nil {
 			continue
 		}
-		text := shownOf(t)
-		shown.WriteString(text)
+		shown.WriteString(shownOf(t))
 		if marked(p.NativeFields, reasoningName) {
 			name = reasoningName
 		}
@@ -35,14 +35,9 @@ func (s *spoken) reasoning(list []*genwayv1.Part) error {
 		if _, err := extra(p.NativeFields, member.Index(s.path+".parts", i), s.losses); err != nil {
 			return err
 		}
-		details := s.details(p, index)
-		if details == nil && text != "" && thinkingParts(list) > 1 {
-			// Else its text would flow together with that of another.
-			details = []detail{{Type: detailText, Text: &t.Text, Index: pointer(index)}}
-		}
-		s.ReasoningDetails = append(s.ReasoningDetails, details...)
-		index++
+		entries, texts = append(entries, s.details(p, int32(len(entries)))), append(texts, t)
 	}
+	s.ReasoningDetails = apart(entries, texts, s.answer)
 	switch {
 	case shown.Len() == 0:
 	case name == reasoningName:
@@ -53,13 +48,25 @@ func (s *spoken) reasoning(list []*genwayv1.Part) error {
 	return nil
 }
 
-func thinkingParts(list []*genwayv1.Part) (n int) {
-	for _, p := range list {
-		if p.GetThinking() != nil {
-			n++
-		}
+// apart joins the details of several thinking parts. A text without any gets an
+// entry when there are others, with whose text its own would flow together.
+// Upstreams get that only where there are details anyway.
+func apart(entries [][]detail, texts []*genwayv1.Thinking, always bool) []detail {
+	var out []detail
+	for _, list := range entries {
+		out = append(out, list...)
 	}
-	return n
+	if len(entries) < 2 || len(out) == 0 && !always {
+		return out
+	}
+	out = nil
+	for i, list := range entries {
+		if list == nil && texts[i].Text != "" {
+			list = []detail{{Type: detailText, Text: &texts[i].Text, Index: pointer(int32(i))}}
+		}
+		out = append(out, list...)
+	}
+	return out
 }
 
 func pointer[T any](v T) *T { return &v }

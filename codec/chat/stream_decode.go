@@ -67,14 +67,20 @@ func (s *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) 
 		return nil, nil
 	}
 	s.events = nil
+	if !s.Finished() {
+		return nil, s.fail(fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before the answer was complete"))
+	}
+	return s.end()
+}
+
+// Finished reports that every choice has its finish_reason, so that only usage can
+// follow: some upstreams leave [DONE] out and the connection open (S3).
+func (s *streamDecoder) Finished() bool {
 	whole := len(s.choices) > 0
 	for _, l := range s.choices {
 		whole = whole && l.finished
 	}
-	if !whole {
-		return nil, s.fail(fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before the answer was complete"))
-	}
-	return s.end()
+	return whole
 }
 
 func (s *streamDecoder) fail(err error) error {
