@@ -1,6 +1,7 @@
 package messages_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/genway/genway/codec"
@@ -19,7 +20,9 @@ func TestGoldenRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		codectest.RoundTripRequest(t, c, req)
+		if !strings.HasSuffix(t.Name(), "/carriers") { // seals of other vendors go to no upstream of this one
+			codectest.RoundTripRequest(t, c, req)
+		}
 		return map[string]string{"canonical.json": canonical(t, req), "out.json": encodedRequest(t, req, nil)}
 	})
 }

@@ -89,6 +89,19 @@ func TestStreamsThatAreTolerated(t *testing.T) {
 	}
 }
 
+// Once the stop reason is told a stream may be ended for the upstream (case S3).
+func TestFinished(t *testing.T) {
+	decoder := c.NewStreamDecoder()
+	for i, f := range frames(frameStart, frameText, frameDelta, frameClose, frameEnd) {
+		if _, err := decoder.Decode(f); err != nil {
+			t.Fatal(err)
+		}
+		if got := decoder.(interface{ Finished() bool }).Finished(); got != (i == 4) {
+			t.Errorf("finished is %v after %s", got, f.Data)
+		}
+	}
+}
+
 func TestStreamEncoderOrder(t *testing.T) {
 	start := codec.Event(&genwayv1.PartStarted{Part: text("")})
 	for name, events := range map[string][]*genwayv1.StreamGenerateTextResponse{
