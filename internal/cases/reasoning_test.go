@@ -1,3 +1,292 @@
 package cases_test
 
-func reasoningCases() []Case { return nil }
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/internal/cases/ask"
+	"github.com/genway/genway/internal/cases/fake"
+	"github.com/genway/genway/internal/cases/gate"
+	"github.com/genway/genway/internal/cases/say"
+	"github.com/genway/genway/internal/cases/turn"
+)
+
+func reasoningCases() []Case {
+	return []Case{
+		{"R1", "a thought signature survives the client's round trip, byte for byte", thoughtSignatures},
+		{"R2", "an empty text with a signature is content", emptySignedText},
+		{"R3", "a signature comes as signature_delta, after the thinking and before the block's end", signatureDelta},
+		{"R4", "no signature is ever invented", noInventedSignature},
+		{"R5", "reasoning_content becomes thinking for every caller", reasoningContent},
+		{"R6", "redacted and encrypted reasoning is kept and goes back to who made it", redactedReasoning},
+		{"R7", "foreign and unsigned reasoning is kept from upstreams that verify it, and goes to others", foreignReasoning},
+		{"R8", "reasoning is given back on every turn, to every family of upstreams", reasoningReplay},
+		{"R9", "efforts pass through as words; a downgrade is told", effortWords},
+	}
+}
+
+// Signatures are standard base64, as the vendors' are; thoughts are prose.
+const (
+	signature = "Q2lRQmNzaWduYXR1cmU+Pz8vLysr/w=="
+	thought   = "First I think, then I answer."
+)
+
+// again has the caller send the turn back with more behind it, and gives what the
+// upstream sees of the conversation.
+func (w way) again(t *testing.T, said turn.Turn, more ...string) probeValue {
+	t.Helper()
+	turns := append([]string{ask.User(w.caller, "hi"), said.Echo}, more...)
+	return w.sees(t, ask.Body(w.caller, []string{ask.Tools(w.caller, false, weather)}, turns...))
+}
+
+// result is the result of the turn's first call.
+func (w way) result(t *testing.T, said turn.Turn) string {
+	t.Helper()
+	if len(said.Calls) == 0 {
+		t.Fatalf("no calls in %s", said.Echo)
+	}
+	return ask.Result(w.caller, said.Calls[0].ID, said.Calls[0].Name, "sun")
+}
+
+// count demands how often a text stands in what was seen.
+func count(t *testing.T, seen probeValue, text string, want int) {
+	t.Helper()
+	if n := strings.Count(string(seen.Raw), text); n != want {
+		t.Errorf("%s stands %d times, want %d, in %s", text, n, want, seen.Raw)
+	}
+}
+
+func thoughtSignatures(t *testing.T) {
+	said := say.Turn{Parts: []say.Part{
+		{Call: &say.Call{Name: "weather", Arguments: paris, Signature: signature}},
+		{Call: &say.Call{Name: "time", Arguments: `{}`}},
+	}}
+	everyWay(t, gate.Texts(), only(gate.GenerateContent), func(t *testing.T, w way) {
+		heard := w.hear(t, said)
+		calls(t, heard, turn.Call{Name: "weather", Arguments: paris}, turn.Call{Name: "time", Arguments: `{}`})
+		if w.caller == gate.Chat {
+			at := parse(t, []byte(heard.Echo)).At("tool_calls[0].extra_content.google.thought_signature")
+			if at.Text() == "" {
+				t.Errorf("not in the vendor's own place: %s", heard.Echo)
+			}
+			parse(t, []byte(heard.Echo)).At("tool_calls[1].extra_content").Absent(t)
+		}
+		seen := w.again(t, heard, w.result(t, heard))
+		seen.At("contents[1].parts[0].thoughtSignature").Is(t, strconv.Quote(signature))
+		seen.At("contents[1].parts[0].functionCall.args").Is(t, paris)
+		seen.At("contents[1].parts[1].thoughtSignature").Absent(t)
+		count(t, seen, signature, 1)
+	})
+	everyWay(t, gate.Texts(), only(gate.GenerateContent), func(t *testing.T, w way) {
+		w.GenerateContent.Answer(w.altered(say.Text("hello"), `"text":"hello"`, `"text":"hello","thoughtSignature":"`+signature+`"`, `"text":"llo"`, `"text":"llo","thoughtSignature":"`+signature+`"`))
+		heard := turn.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
+		if heard.Text != "hello" {
+			t.Errorf("text %q", heard.Text)
+		}
+		count(t, w.again(t, heard, ask.User(w.caller, "and?")), `"thoughtSignature":"`+signature+`"`, 1)
+	})
+}
+
+// emptySignedText: the newest models end a stream with such a part.
+func emptySignedText(t *testing.T) {
+	everyWay(t, gate.Texts(), only(gate.GenerateContent), func(t *testing.T, w way) {
+		w.GenerateContent.Answer(say.Text("hello").Then(say.Turn{Parts: []say.Part{{Redacted: signature}}}).Answer(w.upstream, w.streamed))
+		heard := turn.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
+		if heard.Text != "hello" || len(heard.Signatures) != 1 {
+			t.Errorf("text %q, signatures %q", heard.Text, heard.Signatures)
+		}
+		count(t, w.again(t, heard, ask.User(w.caller, "and?")), `"thoughtSignature":"`+signature+`"`, 1)
+	})
+}
+
+// signed is a turn of signed thinking as the upstream's protocol has it.
+func (w way) signed() fake.Answer {
+	said := say.Think(thought, signature).Then(say.Text("hello"))
+	if w.upstream != gate.Chat {
+		return said.Answer(w.upstream, w.streamed)
+	}
+	both := func(text, seal string) string {
+		return `"reasoning_content":"` + text + `","reasoning_details":[{"type":"reasoning.text","text":"` + text + `"` + seal + `,"format":"anthropic-claude-v1","index":0}]`
+	}
+	begun, rest := thought[:len(thought)/2], thought[len(thought)/2:]
+	sealed := `,"signature":"` + signature + `"`
+	return w.altered(said, `"reasoning_content":"`+thought+`"`, both(thought, sealed),
+		`"reasoning_content":"`+begun+`"`, both(begun, ""), `"reasoning_content":"`+rest+`"`, both(rest, sealed))
+}
+
+func signatureDelta(t *testing.T) {
+	for _, p := range gate.Texts() {
+		t.Run("over "+string(p), func(t *testing.T) {
+			w := way{Gate: gate.New(t, gate.Config{}), caller: gate.Messages, upstream: p, streamed: true}
+			w.Upstream(p).Answer(w.signed())
+			a := w.ask(w.caller.Hello())
+			heard := turn.Read(t, w.caller, a, true)
+			if heard.Thinking == "" || len(heard.Signatures) != 1 {
+				t.Fatalf("thinking %q, signatures %q:\n%s", heard.Thinking, heard.Signatures, a.Body)
+			}
+			var order []string
+			for _, f := range a.Frames() {
+				v := f.JSON()
+				if string(v.At("index").Raw) == "0" {
+					order = append(order, strings.TrimPrefix(f.Event, "content_block_")+v.At("delta.type").Text())
+				}
+			}
+			last := strings.Join(order[max(0, len(order)-3):], " ")
+			if order[0] != "start" || last != "deltathinking_delta deltasignature_delta stop" {
+				t.Errorf("the block is %v", order)
+			}
+		})
+	}
+}
+
+func noInventedSignature(t *testing.T) {
+	everyWay(t, gate.Texts(), only(gate.Chat, gate.GenerateContent), func(t *testing.T, w way) {
+		w.Upstream(w.upstream).Answer(say.Think(thought, "").Then(say.Text("hello")).Answer(w.upstream, w.streamed))
+		a := w.ask(w.caller.Hello())
+		heard := turn.Read(t, w.caller, a, w.streamed)
+		if heard.Thinking != thought || len(heard.Signatures) != 0 {
+			t.Errorf("thinking %q, signatures %q", heard.Thinking, heard.Signatures)
+		}
+		for _, name := range []string{`"signature"`, `"signature_delta"`, `"encrypted_content"`, `"thoughtSignature"`, `"thought_signature"`, `"reasoning_details"`} {
+			if strings.Contains(string(a.Body), name) && !strings.Contains(string(a.Body), name+":null") {
+				t.Errorf("%s out of nothing: %s", name, a.Body)
+			}
+		}
+	})
+}
+
+func reasoningContent(t *testing.T) {
+	for _, name := range []string{"reasoning_content", "reasoning"} {
+		everyWay(t, others(gate.Chat), only(gate.Chat), func(t *testing.T, w way) {
+			w.Chat.Answer(w.altered(say.Think(thought, "").Then(say.Text("hello")), `"reasoning_content"`, strconv.Quote(name)))
+			a := w.ask(w.caller.Hello())
+			heard := turn.Read(t, w.caller, a, w.streamed)
+			if heard.Thinking != thought || heard.Text != "hello" {
+				t.Errorf("thinking %q, text %q", heard.Thinking, heard.Text)
+			}
+			first := map[gate.Protocol]string{gate.Messages: `"type":"thinking"`, gate.Responses: `"type":"reasoning"`, gate.GenerateContent: `"thought":true`}[w.caller]
+			if place := strings.Index(string(a.Body), first); place < 0 || place > strings.Index(string(a.Body), "hello") && !w.streamed {
+				t.Errorf("no %s ahead of the text in %s", first, a.Body)
+			}
+		})
+	}
+}
+
+func redactedReasoning(t *testing.T) {
+	const data = "EmwKAhgBIgzOpaque+data/for=the=vendor=="
+	said := say.Turn{Parts: []say.Part{{Redacted: data}}}.Then(say.Tool("call_1", "weather", paris))
+	want := map[gate.Protocol]string{
+		gate.Messages:  fmt.Sprintf(`{"type":"redacted_thinking","data":%q}`, data),
+		gate.Responses: fmt.Sprintf(`"encrypted_content":%q`, data),
+		gate.Chat:      fmt.Sprintf(`"data":%q`, data),
+	}
+	everyWay(t, gate.Texts(), others(gate.GenerateContent), func(t *testing.T, w way) {
+		heard := w.hear(t, said)
+		if len(heard.Signatures) != 1 {
+			t.Errorf("signatures %q", heard.Signatures)
+		}
+		seen := w.again(t, heard, w.result(t, heard))
+		count(t, seen, data, 1)
+		if w.upstream == gate.Messages {
+			seen.At("messages[1].content[0]").Is(t, want[gate.Messages])
+			return
+		}
+		count(t, seen, want[w.upstream], 1)
+	})
+}
+
+func foreignReasoning(t *testing.T) {
+	// What one upstream has thought goes to another with the next turn.
+	everyWay(t, gate.Texts(), gate.Texts(), func(t *testing.T, w way) {
+		for _, next := range others(w.upstream) {
+			w.Upstream(w.upstream).Answer(w.signed())
+			heard := turn.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
+			then := w
+			then.upstream = next
+			seen := then.again(t, heard, ask.User(w.caller, "and?"))
+			count(t, seen, signature, 0)
+			count(t, seen, "genway.", 0)
+			count(t, seen, "Z2Vud2F5", 0) // the same in base64
+			count(t, seen, "hello", 1)
+			if next == gate.Messages || next == gate.Responses {
+				count(t, seen, `"type":"thinking"`, 0)
+				count(t, seen, `"type":"reasoning"`, 0)
+				count(t, seen, "First I think", 0)
+			}
+		}
+	})
+	// Unsigned reasoning: kept for those that do not verify.
+	everyWay(t, gate.Texts(), gate.Texts(), func(t *testing.T, w way) {
+		from := w
+		from.upstream = gate.Chat
+		heard := from.hear(t, say.Think(thought, "").Then(say.Text("hello")))
+		seen := w.again(t, heard, ask.User(w.caller, "and?"))
+		switch w.upstream {
+		case gate.Chat:
+			seen.At("messages[1].reasoning_content").Is(t, strconv.Quote(thought))
+		case gate.Messages, gate.Responses:
+			if w.caller != gate.Responses {
+				count(t, seen, thought, 0)
+			}
+		}
+		count(t, seen, "hello", 1)
+	})
+}
+
+func reasoningReplay(t *testing.T) {
+	everyWay(t, gate.Texts(), gate.Texts(), func(t *testing.T, w way) {
+		w.Upstream(w.upstream).Answer(w.signed())
+		heard := turn.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
+		if heard.Thinking != thought || heard.Text != "hello" || len(heard.Signatures) == 0 {
+			t.Fatalf("heard %+v", heard)
+		}
+		seen := w.again(t, heard, ask.User(w.caller, "and?"))
+		quoted, sealed := strconv.Quote(thought), strconv.Quote(signature)
+		switch w.upstream {
+		case gate.Chat:
+			seen.At("messages[1].reasoning_content").Is(t, quoted)
+			seen.At("messages[1].reasoning_details[0].signature").Is(t, sealed)
+			seen.At("messages[1].content").Is(t, `"hello"`)
+		case gate.Responses:
+			seen.At("input[1].type").Is(t, `"reasoning"`)
+			seen.At("input[1].summary[0].text").Is(t, quoted)
+			seen.At("input[1].encrypted_content").Is(t, sealed)
+		case gate.Messages:
+			seen.At("messages[1].content[0]").Is(t, `{"type":"thinking","thinking":`+quoted+`,"signature":`+sealed+`}`)
+			seen.At("messages[1].content[1].text").Is(t, `"hello"`)
+		case gate.GenerateContent:
+			seen.At("contents[1].parts[0].text").Is(t, quoted)
+			seen.At("contents[1].parts[0].thought").Is(t, "true")
+			seen.At("contents[1].parts[0].thoughtSignature").Is(t, sealed)
+		}
+		count(t, seen, signature, 1)
+	})
+}
+
+func effortWords(t *testing.T) {
+	where := map[gate.Protocol]string{gate.Chat: "reasoning_effort", gate.Responses: "reasoning.effort", gate.Messages: "output_config.effort", gate.GenerateContent: "generationConfig.thinkingConfig.thinkingLevel"}
+	body := map[gate.Protocol]string{gate.Chat: `"reasoning_effort":%q`, gate.Responses: `"reasoning":{"effort":%q}`, gate.Messages: `"output_config":{"effort":%q}`, gate.GenerateContent: `"generationConfig":{"thinkingConfig":{"thinkingLevel":%q}}`}
+	for _, effort := range []string{"xhigh", "max", "word_of_tomorrow"} {
+		everyWay(t, gate.Texts(), gate.Texts(), func(t *testing.T, w way) {
+			spelled := func(p gate.Protocol) string {
+				if p == gate.GenerateContent {
+					return strings.ToUpper(effort)
+				}
+				return effort
+			}
+			w.Upstream(w.upstream).Answer(say.Text("fine").Answer(w.upstream, w.streamed))
+			a := w.ask(ask.Body(w.caller, []string{fmt.Sprintf(body[w.caller], spelled(w.caller))}, ask.User(w.caller, "hi")))
+			if a.Status != 200 {
+				t.Fatalf("status %d: %s", a.Status, a.Body)
+			}
+			got := parse(t, w.Upstream(w.upstream).Last(t).Body).At(where[w.upstream])
+			lost := a.Header.Get("X-Genway-Lost")
+			if got.Text() == spelled(w.upstream) && !strings.Contains(lost, "thinking") || got.Text() == "HIGH" && w.upstream == gate.GenerateContent && strings.Contains(lost, "thinking.effort") {
+				return
+			}
+			t.Errorf("effort %s, lost %q, want %s", got.Raw, lost, spelled(w.upstream))
+		})
+	}
+}

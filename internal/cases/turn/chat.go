@@ -41,9 +41,6 @@ func (r *reader) chatStream(frames []gate.Frame) {
 	}
 	id := frames[0].JSON().At("id").Text()
 	for i, f := range frames[:len(frames)-1] {
-		if f.Comment != "" {
-			continue
-		}
 		v := f.JSON()
 		v.At("object").Is(r.t, `"chat.completion.chunk"`)
 		r.want(f.Event == "" && v.At("id").Text() == id && id != "", "chunk %d: event %q, id %s after %s", i, f.Event, v.At("id").Raw, id)

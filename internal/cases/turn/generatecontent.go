@@ -36,9 +36,6 @@ func (r *reader) generateContentStream(frames []gate.Frame) {
 	r.t.Helper()
 	id := ""
 	for i, f := range frames {
-		if f.Comment == "\n" {
-			continue
-		}
 		v := f.JSON()
 		r.want(f.Event == "" && f.Comment == "", "chunk %d has an event or a comment", i)
 		r.want(r.turn.Finish == "", "chunk %d comes after the finish (T4)", i)

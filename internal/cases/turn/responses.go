@@ -50,9 +50,6 @@ func (r *reader) responsesStream(frames []gate.Frame) {
 	open := map[string]bool{}
 	last := frames[len(frames)-1]
 	for i, f := range frames {
-		if f.Comment != "" {
-			continue
-		}
 		v := f.JSON()
 		v.At("type").Is(r.t, `"`+f.Event+`"`)
 		r.want(int(v.At("sequence_number").Int()) == i, "event %d has sequence_number %s", i, v.At("sequence_number").Raw)
