@@ -18,9 +18,6 @@ type streamState struct {
 	encoder codec.StreamEncoder
 	array   bool
 	opened  bool
-	// wired says that the upstream's own frames are passed on, its terminal ones
-	// among them.
-	wired bool
 	// ready reports whether another event waits already.
 	ready func() bool
 	// readers are the goroutines that read the core's stream.
@@ -52,18 +49,8 @@ func (s *streamState) contentType() string {
 // encode gives the bytes of one event. They are valid until the next call.
 func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte, error) {
 	s.buf.Reset()
-	switch p := event.GetPayload().(type) {
-	case *genwayv1.StreamGenerateTextResponse_Wire:
-		s.wired = true
-		s.frame(codec.Frame{Event: p.Wire.GetEvent(), Data: p.Wire.GetData()})
-		return s.buf.Bytes(), nil
-	case *genwayv1.StreamGenerateTextResponse_Completed:
-		if s.wired {
-			s.close()
-			return s.buf.Bytes(), nil
-		}
-	case *genwayv1.StreamGenerateTextResponse_Started:
-		s.x.addLosses(p.Started.GetLosses())
+	if started := event.GetStarted(); started != nil {
+		s.x.addLosses(started.GetLosses())
 		s.x.w.tellLosses(s.x.losses.List())
 	}
 	frames, err := s.encoder.Encode(event)

@@ -135,6 +135,16 @@ func (d *streamDecoder) candidate(index int32) *candidateStream {
 	return c
 }
 
+// Finished reports that every candidate has its finishReason, or that the prompt
+// was blocked, so that only usage can follow (case S3).
+func (d *streamDecoder) Finished() bool {
+	cut := len(d.order) == 0 && d.feedback == nil
+	for _, c := range d.candidates {
+		cut = cut || c.reason == "" && d.feedback == nil
+	}
+	return d.started && !cut
+}
+
 // Close ends the stream. A candidate without a finishReason, and an answer without
 // candidates whose prompt was not blocked, were cut (case S5).
 func (d *streamDecoder) Close() ([]*event, error) {
@@ -142,11 +152,7 @@ func (d *streamDecoder) Close() ([]*event, error) {
 		return nil, nil
 	}
 	d.over = true
-	cut := len(d.order) == 0 && d.feedback == nil
-	for _, c := range d.candidates {
-		cut = cut || c.reason == "" && d.feedback == nil
-	}
-	if !d.started || cut {
+	if !d.Finished() {
 		return nil, fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before the answer did")
 	}
 	end := &genwayv1.TextCompleted{PromptFeedback: d.feedback, NativeFields: d.fields}

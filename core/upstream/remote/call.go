@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
@@ -16,14 +17,21 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// errIdle is why a call is given up that makes no progress.
-var errIdle = errors.New("remote: the upstream makes no progress")
+// Why a call is ended from this side.
+var (
+	errIdle    = errors.New("remote: the upstream makes no progress")
+	errLingers = errors.New("remote: the upstream keeps the stream open after its end")
+)
 
 // answer is an upstream's answer with a 2xx status. Its body ends the call when
 // closed.
 type answer struct {
-	body   io.ReadCloser
-	header http.Header
+	body io.ReadCloser
+	// end ends the call for a reason, cause tells for which it has ended.
+	end   context.CancelCauseFunc
+	cause func() error
+	// broken gives the fault of an error in reading the body.
+	broken func(error) error
 }
 
 // call posts body and gives the answer when its status is 2xx (case K12), else
@@ -48,7 +56,7 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 	}
 	timer.Reset(u.config.Idle)
 	resp.Body = &watchedBody{ReadCloser: resp.Body, timer: timer, idle: u.config.Idle, cancel: cancel}
-	if resp.Header.Get("Content-Encoding") == "gzip" {
+	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
 		plain, err := gzip.NewReader(resp.Body)
 		if err != nil {
 			_ = resp.Body.Close()
@@ -63,7 +71,20 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 		defer resp.Body.Close()
 		return nil, u.refused(ctx, resp, wire)
 	}
-	return &answer{body: resp.Body, header: resp.Header}, nil
+	return &answer{
+		body:   resp.Body,
+		end:    cancel,
+		cause:  func() error { return context.Cause(ctx) },
+		broken: func(err error) error { return u.broken(ctx, err) },
+	}, nil
+}
+
+// broken gives the fault of an answer whose body could not be read to its end.
+func (u *Upstream) broken(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return u.interrupted(ctx, err)
+	}
+	return fault.Wrap(err, fault.BadUpstream, fault.ReasonStreamCut, "the upstream's answer was cut off before its end")
 }
 
 // refused gives the fault of an answer that is not 2xx.
@@ -117,8 +138,7 @@ func (u *Upstream) interrupted(ctx context.Context, err error) error {
 	case cause != nil:
 		return upstream.Interrupted(ctx)
 	}
-	f = fault.Wrap(err, fault.Unavailable, "UPSTREAM_UNREACHABLE", "the upstream could not be reached")
-	return f
+	return fault.Wrap(err, fault.Unavailable, "UPSTREAM_UNREACHABLE", "the upstream could not be reached")
 }
 
 func (u *Upstream) setHeaders(h http.Header, wire *genwayv1.WireMessage) {

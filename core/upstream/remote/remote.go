@@ -41,12 +41,19 @@ type Config struct {
 	Models []*genwayv1.Model
 	// HTTP makes the calls. Default: NewTransport with its defaults.
 	HTTP http.RoundTripper
-	// FirstByte is how long the headers of an answer may take. Default 10 min:
-	// unary answers come after all thinking.
+	// FirstByte is how long the headers of an answer may take, and how long a
+	// stream may go on with heartbeats alone. Default 10 min: unary answers come
+	// after all thinking.
 	FirstByte time.Duration
 	// Idle is how long an answer may make no progress once it has begun. Default
 	// 5 min.
 	Idle time.Duration
+	// Hold is how long a stream is kept from the caller while it has no content
+	// yet, so that a failure until then is a plain error. Default 15 s.
+	Hold time.Duration
+	// Grace is how long an upstream may keep a stream open after the answer has
+	// ended: for usage that comes late, or for nothing. Default 5 s.
+	Grace time.Duration
 	// MaxAnswerBytes bounds a unary answer and one event of a stream. Default
 	// 256 MiB.
 	MaxAnswerBytes int64
@@ -89,6 +96,12 @@ func New(config Config) (*Upstream, error) {
 	}
 	if u.config.Idle == 0 {
 		u.config.Idle = 5 * time.Minute
+	}
+	if u.config.Hold == 0 {
+		u.config.Hold = 15 * time.Second
+	}
+	if u.config.Grace == 0 {
+		u.config.Grace = 5 * time.Second
 	}
 	if u.config.MaxAnswerBytes == 0 {
 		u.config.MaxAnswerBytes = 256 << 20

@@ -2,77 +2,125 @@ package remote
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
+	"time"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tmaxmax/go-sse"
 )
 
-// StreamGenerateText makes one streamed call.
+// StreamGenerateText makes one streamed call. Until the answer has content, or
+// Config.Hold is over, nothing is sent.
 func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
 	body, losses, err := u.textBody(req, true)
 	if err != nil {
 		return err
 	}
+	o := newOpening(send, u.config.Hold)
+	defer o.close()
 	a, err := u.call(ctx, stream, req.GetModel(), body, req.GetWire())
 	if err != nil {
 		return err
 	}
 	defer a.body.Close()
-	s := &relay{decoder: u.codec.NewStreamDecoder(), send: send, losses: losses, protocol: u.config.Protocol}
+	s := &relay{decoder: u.codec.NewStreamDecoder(), opening: o, losses: losses, protocol: u.config.Protocol}
 	s.wired = u.speaks(req.GetWire())
+	silent := time.AfterFunc(u.config.FirstByte, func() { a.end(errIdle) })
+	defer silent.Stop()
+	lingers := time.AfterFunc(u.config.Grace, func() { a.end(errLingers) })
+	lingers.Stop()
+	defer lingers.Stop()
+	finished := false
 	for event, err := range sse.Read(a.body, &sse.ReadConfig{MaxEventSize: int(u.config.MaxAnswerBytes)}) {
-		if err != nil {
-			if ctx.Err() != nil {
-				return u.interrupted(ctx, err)
-			}
-			return fault.Wrap(err, fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream was cut off")
+		switch {
+		case errors.Is(err, sse.ErrUnexpectedEOF), err != nil && (s.completed || errors.Is(a.cause(), errLingers)):
+			return s.end()
+		case err != nil:
+			return a.broken(err)
 		}
 		if err := s.frame(codec.Frame{Event: event.Type, Data: []byte(event.Data)}); err != nil {
 			return err
 		}
-	}
-	if ctx.Err() != nil {
-		return u.interrupted(ctx, ctx.Err())
+		silent.Reset(u.config.FirstByte)
+		if was := finished; s.finished() != was {
+			finished = !was
+			lingers.Stop()
+			if finished {
+				lingers.Reset(u.config.Grace)
+			}
+		}
 	}
 	return s.end()
 }
+
+// finisher is a stream decoder that knows that the answer has ended before the
+// protocol's terminal event: nothing but usage can follow.
+type finisher interface{ Finished() bool }
 
 // relay passes an upstream's stream on: as canonical events, or to a caller of
 // the same protocol as the frames themselves.
 type relay struct {
 	decoder  codec.StreamDecoder
-	send     upstream.Send
+	opening  *opening
 	protocol genwayv1.Protocol
 	losses   []*genwayv1.Loss
 	wired    bool
+	// completed says that the answer has been told to its end.
+	completed bool
+	// failed is why a stream that is passed through can no longer be followed.
+	failed error
+}
+
+// unread reports whether an error is of a frame that could not be read, and not
+// the upstream's own.
+func unread(err error) bool {
+	return err != nil && fault.From(err).Reason == fault.ReasonMalformedAnswer
+}
+
+// finished reports whether the answer is whole, whatever the upstream still sends.
+func (s *relay) finished() bool {
+	if f, ok := s.decoder.(finisher); ok && f.Finished() {
+		return true
+	}
+	return s.completed
 }
 
 func (s *relay) frame(f codec.Frame) error {
+	if len(f.Data) == 0 {
+		// An id or a retry alone is no event (WHATWG HTML, 9.2.6).
+		return nil
+	}
 	events, err := s.decoder.Decode(f)
+	if s.wired && unread(err) && jsontext.Value(f.Data).IsValid(member.Options()) {
+		// The caller may understand what the canonical model does not. Whether the
+		// stream was whole is not known any more, so it ends with the fault.
+		s.failed, err = s.own(err), nil
+	}
 	if s.wired && err == nil {
 		// The frame goes before the completed event that it may amount to.
-		if err := s.send(codec.Event(&genwayv1.WireFrame{Protocol: s.protocol, Event: f.Event, Data: f.Data})); err != nil {
+		frame := codec.Event(&genwayv1.WireFrame{Protocol: s.protocol, Event: f.Event, Data: f.Data})
+		if err := s.opening.pass(frame, contentful(events)); err != nil {
 			return err
 		}
 	}
-	if sendErr := s.pass(events); sendErr != nil {
-		return sendErr
-	}
-	return s.own(err)
+	return s.pass(events, err)
 }
 
+// end closes the decoder, unless the answer is complete already.
 func (s *relay) end() error {
-	events, err := s.decoder.Close()
-	if sendErr := s.pass(events); sendErr != nil {
-		return sendErr
+	if s.failed != nil {
+		return s.failed
 	}
-	return s.own(err)
+	if s.completed {
+		return nil
+	}
+	return s.pass(s.decoder.Close())
 }
 
 // own keeps an upstream's error body for callers of its protocol only.
@@ -87,19 +135,21 @@ func (s *relay) own(err error) error {
 	return f
 }
 
-func (s *relay) pass(events []*genwayv1.StreamGenerateTextResponse) error {
+// pass sends the decoder's events on, then gives its error.
+func (s *relay) pass(events []*genwayv1.StreamGenerateTextResponse, err error) error {
 	for _, ev := range events {
 		if started := ev.GetStarted(); started != nil {
 			started.Losses = append(s.losses, started.Losses...)
 		}
+		s.completed = s.completed || ev.GetCompleted() != nil
 		if s.wired && ev.GetCompleted() == nil {
 			continue
 		}
-		if err := s.send(ev); err != nil {
+		if err := s.opening.pass(ev, contentful(events)); err != nil {
 			return err
 		}
 	}
-	return nil
+	return s.own(err)
 }
 
 // askForUsage sets stream_options.include_usage, which metering needs, and keeps
@@ -108,7 +158,7 @@ func askForUsage(body []byte) ([]byte, error) {
 	var asked struct {
 		StreamOptions jsontext.Value `json:"stream_options"`
 	}
-	if err := json.Unmarshal(body, &asked); err != nil {
+	if err := json.Unmarshal(body, &asked, member.Options()); err != nil {
 		return nil, fault.Invalid("stream_options", "stream_options: expected an object")
 	}
 	options := asked.StreamOptions
