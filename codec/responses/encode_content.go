@@ -148,14 +148,14 @@ func ttlText(seconds int64) string {
 }
 
 // result writes a tool's output: as a string where it is no more than text.
-func (e *inputEncoder) result(r *genwayv1.ToolResult, part *genwayv1.Part, path, id string, extra []byte) error {
+func (e *inputEncoder) result(r *genwayv1.ToolResult, part *genwayv1.Part, path, id, status string, extra []byte) error {
 	if r.IsError {
 		e.losses.Add(path+".tool_result.is_error", noPlace)
 	}
 	w := e.w
 	w.begin('{')
 	callID := e.calls.result(r)
-	encodeOutputHead(w, r, id, callID)
+	encodeOutputHead(w, r, id, callID, status)
 	if callID == "" {
 		w.strOpt("name", r.Name)
 	}
@@ -168,7 +168,7 @@ func (e *inputEncoder) result(r *genwayv1.ToolResult, part *genwayv1.Part, path,
 	return nil
 }
 
-func encodeOutputHead(w *writer, r *genwayv1.ToolResult, id, callID string) {
+func encodeOutputHead(w *writer, r *genwayv1.ToolResult, id, callID, status string) {
 	w.strOpt("id", id)
 	if r.Custom {
 		w.str("type", typeCustomOutput)
@@ -176,6 +176,7 @@ func encodeOutputHead(w *writer, r *genwayv1.ToolResult, id, callID string) {
 		w.str("type", typeFunctionOutput)
 	}
 	w.strOpt("call_id", callID)
+	w.strOpt("status", status)
 }
 
 func (e *inputEncoder) output(r *genwayv1.ToolResult, path string) error {

@@ -1,6 +1,8 @@
 package responses
 
 import (
+	"cmp"
+
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
@@ -111,7 +113,8 @@ func (e *inputEncoder) givenMessage(path string, m *genwayv1.Message, start, end
 // alone writes a part that is an item by itself.
 func (e *inputEncoder) alone(index, i int, part *genwayv1.Part) error {
 	path := member.Index(member.Index("messages", index)+".parts", i)
-	extra, err := member.Extra(protocol, part.NativeFields, path, e.losses)
+	natives, status := without(part.NativeFields, "status")
+	extra, err := member.Extra(protocol, natives, path, e.losses)
 	if err != nil {
 		return err
 	}
@@ -121,18 +124,18 @@ func (e *inputEncoder) alone(index, i int, part *genwayv1.Part) error {
 	}
 	switch k := part.Kind.(type) {
 	case *genwayv1.Part_ToolResult:
-		return e.result(k.ToolResult, part, path, id, extra)
+		return e.result(k.ToolResult, part, path, id, textIn(status), extra)
 	case *genwayv1.Part_ToolCall:
 		callID := e.calls.call(index, i, k.ToolCall)
 		e.w.begin('{')
-		encodeCall(e.w, k.ToolCall, id, callID, "")
+		encodeCall(e.w, k.ToolCall, id, callID, textIn(status))
 	case *genwayv1.Part_Image:
 		data, ok := k.Image.GetSource().(*genwayv1.Media_Data)
 		if !ok {
 			return fault.Unsupported(path+".image", "%s.image: the upstream this model is routed to takes drawn images by their bytes only", path)
 		}
 		e.w.begin('{')
-		encodeImageCall(e.w, k.Image, data.Data, id, statusCompleted)
+		encodeImageCall(e.w, k.Image, data.Data, id, cmp.Or(textIn(status), statusCompleted))
 	case *genwayv1.Part_Opaque:
 		if k.Opaque.Protocol != protocol {
 			return unknownPart(path, k.Opaque.Type)

@@ -20,6 +20,9 @@ func nativeText(name, text string) *genwayv1.NativeField {
 	return native(name, w.buf)
 }
 
+// textIn reads a field whose value is a string.
+func textIn(f *genwayv1.NativeField) string { return unquote(f.GetJson()) }
+
 // prefixed gives the unknown members of an object that has no canonical message
 // of its own: they belong to the message around it, under their path from there.
 func prefixed(prefix string, extra jsontext.Value) []*genwayv1.NativeField {

@@ -65,7 +65,7 @@ func (it *outputItem) encode(w *writer, status string) error {
 		encodeImageCall(w, k.Image, k.Image.GetData(), it.id(), statusCompleted)
 	case *genwayv1.Part_ToolResult:
 		e := inputEncoder{w: w, losses: it.losses}
-		return e.result(k.ToolResult, part, path, it.id(), extras(part.NativeFields, path, it.losses))
+		return e.result(k.ToolResult, part, path, it.id(), status, extras(part.NativeFields, path, it.losses))
 	case *genwayv1.Part_Opaque:
 		if !said(part) {
 			w.value(k.Opaque.Json)

@@ -75,7 +75,10 @@ func (d *streamDecoder) wholeItem(it *streamedItem, whole item) {
 			if i == 0 && (it.over > 0 || it.open) {
 				d.late(it, p)
 			}
-			if i >= it.over {
+			switch {
+			case !said(p):
+				d.wholePart(p)
+			case i >= it.over:
 				d.wholeContent(i, p)
 			}
 		}

@@ -1,6 +1,8 @@
 package responses
 
 import (
+	"strings"
+
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
@@ -75,7 +77,8 @@ func object(raw jsontext.Value, path string) (string, error) {
 	case 0, 'n':
 		return "", nil
 	case '{':
-		return string(raw), nil
+		// Bytes that are not UTF-8 have no place in a string of the contract.
+		return strings.ToValidUTF8(string(raw), "\uFFFD"), nil
 	}
 	return "", fault.Invalid(path, "%s: expected an object", path)
 }
@@ -148,7 +151,7 @@ func encodeSchema(w *writer, name, text, path string) error {
 		w.raw(name, "null")
 		return nil
 	}
-	if !jsontext.Value(text).IsValid() {
+	if !jsontext.Value(text).IsValid(member.Options()) {
 		return fault.Invalid(path, "%s: not valid JSON", path)
 	}
 	w.raw(name, text)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
@@ -71,6 +72,12 @@ func decodeAt(raw jsontext.Value, path string, v any) error {
 func typeOf(raw jsontext.Value, path string) (string, error) {
 	if raw.Kind() != '{' {
 		return "", fault.Invalid(path, "%s: expected an object", path)
+	}
+	// Most clients put it first.
+	if rest, ok := bytes.CutPrefix(raw, []byte(`{"type":"`)); ok {
+		if word, _, ok := bytes.Cut(rest, []byte{'"'}); ok && bytes.IndexByte(word, '\\') < 0 && utf8.Valid(word) {
+			return string(word), nil
+		}
 	}
 	d := jsontext.NewDecoder(bytes.NewBuffer(raw), member.Options())
 	if _, err := d.ReadToken(); err != nil {
