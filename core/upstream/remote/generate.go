@@ -50,7 +50,7 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 	}
 	var losses codec.Losses
 	body, err := req.GetWire().GetJson(), error(nil)
-	if u.speaks(req.GetWire()) {
+	if u.ownBody(req.GetWire(), req.GetRequest().GetMessages()) {
 		body, err = u.patchModel(body, req.GetRequest().GetModel())
 	} else {
 		body, err = counter.EncodeCountRequest(req, &losses)
@@ -113,7 +113,7 @@ func (u *Upstream) textBody(req *genwayv1.GenerateTextRequest, streamed bool) ([
 	if u.codec == nil {
 		return nil, nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not generate text")
 	}
-	if u.speaks(req.GetWire()) {
+	if u.ownBody(req.GetWire(), req.GetMessages()) {
 		body, err := u.patchModel(req.GetWire().GetJson(), req.GetModel())
 		if err == nil && streamed && u.config.Protocol == genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS {
 			body, err = askForUsage(body)
@@ -121,7 +121,10 @@ func (u *Upstream) textBody(req *genwayv1.GenerateTextRequest, streamed bool) ([
 		return body, nil, err
 	}
 	var losses codec.Losses
-	body, err := u.codec.EncodeRequest(&codec.Request{GenerateTextRequest: req, Stream: streamed, IncludeUsage: streamed}, &losses)
+	encoded := new(genwayv1.GenerateTextRequest)
+	codec.Share(encoded, req)
+	encoded.Messages = gatherResults(req.GetMessages())
+	body, err := u.codec.EncodeRequest(&codec.Request{GenerateTextRequest: encoded, Stream: streamed, IncludeUsage: streamed}, &losses)
 	return body, losses.List(), err
 }
 
@@ -147,10 +150,7 @@ func (u *Upstream) unary(ctx context.Context, op operation, model string, body [
 	defer a.body.Close()
 	raw, err := io.ReadAll(io.LimitReader(a.body, u.config.MaxAnswerBytes+1))
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, u.interrupted(ctx, err)
-		}
-		return nil, fault.Wrap(err, fault.BadUpstream, fault.ReasonStreamCut, "the upstream's answer was cut off")
+		return nil, a.broken(err)
 	}
 	if int64(len(raw)) > u.config.MaxAnswerBytes {
 		return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer is too large")
