@@ -130,6 +130,7 @@ func (it *outputItem) open(w *writer) error {
 		w.str("id", it.id())
 		w.str("type", typeImageCall)
 		w.str("status", statusInProgress)
+		w.raw("result", "null")
 		w.end('}')
 		return nil
 	default:
