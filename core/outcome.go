@@ -53,6 +53,10 @@ func (o *outcome) answered(model string, usage *genwayv1.Usage) {
 }
 
 func (o *outcome) log(ctx context.Context, log *slog.Logger, err error) {
+	f := fault.From(err)
+	if f != nil && f.Usage != nil {
+		o.usage = f.Usage
+	}
 	level, attrs := slog.LevelInfo, []slog.Attr{
 		slog.String("request_id", o.id),
 		slog.String("method", path.Base(o.method)),
@@ -62,9 +66,10 @@ func (o *outcome) log(ctx context.Context, log *slog.Logger, err error) {
 		slog.Duration("duration", time.Since(o.start)),
 		slog.Int64("input_tokens", o.usage.GetInputTokens()),
 		slog.Int64("output_tokens", o.usage.GetOutputTokens()),
+		slog.Int64("cache_read_tokens", o.usage.GetCacheReadInputTokens()),
+		slog.Int64("thinking_tokens", o.usage.GetThinkingTokens()),
 	}
-	if err != nil {
-		f := fault.From(err)
+	if f != nil {
 		attrs = append(attrs, slog.String("kind", f.Kind.String()), slog.String("reason", f.Reason))
 		if f.HTTPStatus() >= 500 {
 			level = slog.LevelWarn

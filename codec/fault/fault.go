@@ -81,7 +81,10 @@ type Error struct {
 	// NativeType and NativeCode are the upstream's own words.
 	NativeType, NativeCode string
 	// Wire is the upstream's own error body, for callers of the same protocol.
-	Wire  *genwayv1.WireMessage
+	Wire *genwayv1.WireMessage
+	// Usage is what the failed call cost, where the upstream said so (case U7). It
+	// is for the core's books and does not cross gRPC.
+	Usage *genwayv1.Usage
 	Cause error
 }
 

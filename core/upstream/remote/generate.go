@@ -30,16 +30,29 @@ func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextR
 			if !jsontext.Value(raw).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) {
 				return nil, err
 			}
-			resp = &genwayv1.GenerateTextResponse{}
+			resp = &genwayv1.GenerateTextResponse{Usage: u.cost(fault.From(err))}
 		}
 		resp.Wire = &genwayv1.WireMessage{Protocol: u.config.Protocol, Json: raw}
 		return resp, nil
 	}
 	if err != nil {
-		return nil, err
+		f := fault.From(err)
+		f.Usage, f.Wire = u.cost(f), nil
+		return nil, f
 	}
 	resp.Losses = append(losses, resp.Losses...)
 	return resp, nil
+}
+
+// cost gives the usage of an answer that failed, where the protocol reports it
+// with the failure (case U7).
+func (u *Upstream) cost(f *fault.Error) *genwayv1.Usage {
+	if c, ok := u.codec.(interface {
+		ErrorUsage(*fault.Error) *genwayv1.Usage
+	}); ok {
+		return c.ErrorUsage(f)
+	}
+	return nil
 }
 
 // CountTokens asks an upstream whose protocol counts.

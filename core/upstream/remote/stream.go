@@ -29,7 +29,7 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 		return err
 	}
 	defer a.body.Close()
-	s := &relay{decoder: u.codec.NewStreamDecoder(), opening: o, losses: losses, protocol: u.config.Protocol}
+	s := &relay{decoder: u.codec.NewStreamDecoder(), opening: o, losses: losses, protocol: u.config.Protocol, cost: u.cost}
 	s.wired = u.speaks(req.GetWire())
 	silent := time.AfterFunc(u.config.FirstByte, func() { a.end(errIdle) })
 	defer silent.Stop()
@@ -71,6 +71,8 @@ type relay struct {
 	protocol genwayv1.Protocol
 	losses   []*genwayv1.Loss
 	wired    bool
+	// cost gives the usage that a fault of the upstream reports.
+	cost func(*fault.Error) *genwayv1.Usage
 	// completed says that the answer has been told to its end.
 	completed bool
 	// failed is why a stream that is passed through can no longer be followed.
@@ -123,12 +125,14 @@ func (s *relay) end() error {
 	return s.pass(s.decoder.Close())
 }
 
-// own keeps an upstream's error body for callers of its protocol only.
+// own keeps an upstream's error body for callers of its protocol only, and notes
+// what the failed answer cost.
 func (s *relay) own(err error) error {
 	if err == nil {
 		return nil
 	}
 	f := fault.From(err)
+	f.Usage = s.cost(f)
 	if !s.wired {
 		f.Wire = nil
 	}
