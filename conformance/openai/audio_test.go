@@ -48,7 +48,7 @@ func TestChatAudio(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	check.Truef(t, bytes.HasPrefix(sound, []byte("RIFF")), "no WAV: %s", spoken.RawJSON())
+	check.Truef(t, bytes.HasPrefix(sound, []byte("RIFF")), "%d bytes are no WAV", len(sound))
 	check.Contains(t, spoken.Audio.Transcript, "Say hello.")
-	check.Truef(t, spoken.Audio.ID != "" && spoken.Audio.ExpiresAt > 0, "not complete: %+v", spoken.Audio)
+	check.Truef(t, spoken.Audio.ID != "" && spoken.Audio.ExpiresAt > 0, "id is %q, expires_at %d", spoken.Audio.ID, spoken.Audio.ExpiresAt)
 }
