@@ -1,0 +1,112 @@
+package coreproc
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/genway/genway/core/config"
+	"github.com/genway/genway/core/route"
+	"github.com/genway/genway/core/sandbox"
+	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/upstream/generation"
+	"github.com/genway/genway/core/upstream/remote"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// protocols are the words of the configuration.
+var protocols = map[string]genwayv1.Protocol{
+	"chat":            genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS,
+	"responses":       genwayv1.Protocol_PROTOCOL_RESPONSES,
+	"messages":        genwayv1.Protocol_PROTOCOL_MESSAGES,
+	"generatecontent": genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
+	"images":          genwayv1.Protocol_PROTOCOL_IMAGES,
+	"grpc":            genwayv1.Protocol_PROTOCOL_UNSPECIFIED,
+}
+
+// Upstreams are the upstreams of one configuration, and the routes to them.
+type Upstreams struct {
+	Routes  []route.Route
+	closers []io.Closer
+}
+
+// Close ends the connections that upstreams keep.
+func (u *Upstreams) Close() error {
+	var errs []error
+	for _, c := range u.closers {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// Build makes the upstreams of a configuration. Without routes, the sandbox answers
+// everything.
+func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
+	built := &Upstreams{}
+	made := map[string]route.Target{config.Sandbox: {Name: config.Sandbox, Upstream: embedded}}
+	for name, u := range c.Upstreams {
+		target := route.Target{Name: name, Upstream: embedded, Protocol: protocols[u.Kind]}
+		if u.Kind != config.Sandbox {
+			made, err := built.upstream(u)
+			if err != nil {
+				return nil, errors.Join(fmt.Errorf("upstream %s: %w", name, err), built.Close())
+			}
+			target.Upstream = made
+		}
+		made[name] = target
+	}
+	if len(c.Routes) == 0 {
+		built.Routes = []route.Route{{Model: "*", Targets: []route.Target{made[config.Sandbox]}}}
+	}
+	for _, r := range c.Routes {
+		one := route.Route{Model: r.Model, Strict: r.Strict, Targets: targets(r.Targets, made), Fallback: targets(r.Fallback, made)}
+		for _, p := range r.Protocols {
+			one.Protocols = append(one.Protocols, protocols[p])
+		}
+		built.Routes = append(built.Routes, one)
+	}
+	return built, nil
+}
+
+func targets(list []config.Target, made map[string]route.Target) []route.Target {
+	var all []route.Target
+	for _, t := range list {
+		target := made[t.Upstream]
+		target.Model, target.Weight = t.Model, t.Weight
+		all = append(all, target)
+	}
+	return all
+}
+
+func (u *Upstreams) upstream(c config.Upstream) (upstream.Upstream, error) {
+	if c.Kind == "generation" {
+		made, err := generation.New(generation.Config{Target: c.Target, APIKey: c.APIKey, TLS: c.TLS})
+		if err == nil {
+			u.closers = append(u.closers, made)
+		}
+		return made, err
+	}
+	transport := remote.NewTransport()
+	u.closers = append(u.closers, idleCloser{transport})
+	return remote.New(remote.Config{
+		Protocol:  protocols[c.Kind],
+		BaseURL:   c.BaseURL,
+		APIKey:    c.APIKey,
+		Headers:   c.Headers,
+		HTTP:      transport,
+		FirstByte: time.Duration(c.FirstByte),
+		Idle:      time.Duration(c.Idle),
+	})
+}
+
+// idleCloser closes a transport's idle connections; those in use end with their
+// calls.
+type idleCloser struct {
+	transport interface{ CloseIdleConnections() }
+}
+
+func (c idleCloser) Close() error {
+	c.transport.CloseIdleConnections()
+	return nil
+}

@@ -1,0 +1,83 @@
+// Package config is what an operator writes: which upstreams there are and which
+// models go to which of them. It is one YAML file, read strictly; without one, the
+// sandbox alone answers.
+//
+// The structs are the file's schema: their tags name the keys, their comments say
+// what they mean. The package must not import the packages it configures.
+package config
+
+import "time"
+
+// Config is the whole file.
+type Config struct {
+	// Upstreams are the services that answer, by a name of the operator's.
+	Upstreams map[string]Upstream `yaml:"upstreams,omitempty" json:"upstreams,omitempty" jsonschema_description:"The services that answer, by a name of your own. The name sandbox is the built-in one."`
+	// Routes say which models go where; the first that matches wins. Without any,
+	// the sandbox answers.
+	Routes []Route `yaml:"routes,omitempty" json:"routes,omitempty" jsonschema_description:"Which models go where. The first route that matches wins."`
+}
+
+// Kinds are what an upstream may speak.
+var Kinds = []string{"chat", "responses", "messages", "generatecontent", "images", "generation", "sandbox"}
+
+// Upstream is a service that answers.
+type Upstream struct {
+	// Kind is the protocol it speaks, one of Kinds.
+	Kind string `yaml:"kind" json:"kind" jsonschema:"enum=chat,enum=responses,enum=messages,enum=generatecontent,enum=images,enum=generation,enum=sandbox" jsonschema_description:"The protocol it speaks."`
+	// BaseURL is where, by the convention of the protocol's own clients; the version
+	// segment may be there or not. Not for generation and sandbox.
+	BaseURL string `yaml:"base_url,omitempty" json:"base_url,omitempty" jsonschema_description:"Where it is, with or without the version segment: https://host/v1."`
+	// Target is the gRPC target of a Generation server, for kind generation.
+	Target string `yaml:"target,omitempty" json:"target,omitempty" jsonschema_description:"The gRPC target of another Generation server, for kind generation: dns:///host:9090."`
+	// TLS encrypts the gRPC hop, for kind generation.
+	TLS bool `yaml:"tls,omitempty" json:"tls,omitempty" jsonschema_description:"Encrypt the gRPC hop, for kind generation."`
+	// APIKey goes where the protocol puts it.
+	APIKey string `yaml:"api_key,omitempty" json:"api_key,omitempty" jsonschema_description:"The credential, best as ${NAME} from the environment."`
+	// APIKeyFile is a file with the key, in place of APIKey.
+	APIKeyFile string `yaml:"api_key_file,omitempty" json:"api_key_file,omitempty" jsonschema_description:"A file with the credential."`
+	// Headers are sent with every call.
+	Headers map[string]string `yaml:"headers,omitempty" json:"headers,omitempty" jsonschema_description:"Headers sent with every call."`
+	// FirstByte is how long the headers of an answer may take. Default 10m.
+	FirstByte Duration `yaml:"first_byte,omitempty" json:"first_byte,omitempty" jsonschema:"type=string" jsonschema_description:"How long an answer may take to begin; default 10m."`
+	// Idle is how long an answer may make no progress. Default 5m.
+	Idle Duration `yaml:"idle,omitempty" json:"idle,omitempty" jsonschema:"type=string" jsonschema_description:"How long an answer may make no progress; default 5m."`
+}
+
+// Route sends models to targets.
+type Route struct {
+	// Model is a name or a glob: * is any run of characters.
+	Model string `yaml:"model" json:"model" jsonschema_description:"A model's name, or a glob: gpt-*, *."`
+	// Protocols limits the route to callers of these; empty is all, direct gRPC
+	// callers included.
+	Protocols []string `yaml:"protocols,omitempty" json:"protocols,omitempty" jsonschema:"enum=chat,enum=responses,enum=messages,enum=generatecontent,enum=images,enum=grpc" jsonschema_description:"Only for callers of these protocols; without it, for all."`
+	// Targets share the load by weight. Among targets of several kinds those that
+	// speak the caller's protocol come first, since they lose nothing.
+	Targets []Target `yaml:"targets" json:"targets" jsonschema:"minItems=1" jsonschema_description:"Where the requests go, by weight. Targets that speak the caller's protocol come first."`
+	// Fallback are tried in order when the targets fail in a way another try may
+	// mend, as long as nothing of the answer has reached the caller.
+	Fallback []Target `yaml:"fallback,omitempty" json:"fallback,omitempty" jsonschema_description:"Tried in order when the targets fail before anything of the answer was sent."`
+	// Strict refuses what the target cannot carry instead of naming it in the losses.
+	Strict bool `yaml:"strict,omitempty" json:"strict,omitempty" jsonschema_description:"Refuse requests of which something would be lost."`
+}
+
+// Target is an upstream and the model to ask it for.
+type Target struct {
+	Upstream string `yaml:"upstream" json:"upstream" jsonschema_description:"The name of an upstream, or sandbox."`
+	// Model is the upstream's name for the model; empty is the caller's.
+	Model string `yaml:"model,omitempty" json:"model,omitempty" jsonschema_description:"The upstream's name for the model; without it, the caller's."`
+	// Weight is the target's share of the load; 0 is 1.
+	Weight int `yaml:"weight,omitempty" json:"weight,omitempty" jsonschema:"minimum=0" jsonschema_description:"Share of the load; default 1."`
+}
+
+// Duration is a time.Duration spelled as in Go: 1m30s.
+type Duration time.Duration
+
+// UnmarshalText reads a duration.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	*d = Duration(v)
+	return err
+}
+
+// MarshalText writes it.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }

@@ -1,0 +1,133 @@
+package route
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+)
+
+// GenerateText asks the targets of the model's route in turn.
+func (r *Router) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (resp *genwayv1.GenerateTextResponse, err error) {
+	err = r.attempts(ctx, req.GetWire().GetProtocol(), req.GetModel(), never, func(a attempt) error {
+		resp, err = a.Upstream.GenerateText(ctx, textFor(req, a.Target))
+		if err == nil && a.route.Strict {
+			return lossless(resp.GetLosses())
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// StreamGenerateText does so until an answer has begun.
+func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+	begun := false
+	return r.attempts(ctx, req.GetWire().GetProtocol(), req.GetModel(), func() bool { return begun }, func(a attempt) error {
+		return a.Upstream.StreamGenerateText(ctx, textFor(req, a.Target), func(ev *genwayv1.StreamGenerateTextResponse) error {
+			if started := ev.GetStarted(); started != nil && a.route.Strict && !begun {
+				if err := lossless(started.GetLosses()); err != nil {
+					return err
+				}
+			}
+			if !begun {
+				begun = true
+				a.tell(ctx)
+			}
+			return send(ev)
+		})
+	})
+}
+
+// GenerateImage asks the targets in turn.
+func (r *Router) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (resp *genwayv1.GenerateImageResponse, err error) {
+	err = r.attempts(ctx, req.GetWire().GetProtocol(), req.GetModel(), never, func(a attempt) error {
+		resp, err = a.Upstream.GenerateImage(ctx, imageFor(req, a.Target))
+		if err == nil && a.route.Strict {
+			return lossless(resp.GetLosses())
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+// CountTokens asks the targets in turn.
+func (r *Router) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (resp *genwayv1.CountTokensResponse, err error) {
+	err = r.attempts(ctx, req.GetWire().GetProtocol(), req.GetRequest().GetModel(), never, func(a attempt) error {
+		asked := &genwayv1.CountTokensRequest{Request: textFor(req.GetRequest(), a.Target), Wire: wireFor(req.GetWire(), a.Target)}
+		resp, err = a.Upstream.CountTokens(ctx, asked)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+func never() bool { return false }
+
+// textFor gives the request as the target gets it: under its own name for the model,
+// and with the caller's own body only if it speaks the caller's protocol. All else is
+// shared, since upstreams do not change requests.
+func textFor(req *genwayv1.GenerateTextRequest, t Target) *genwayv1.GenerateTextRequest {
+	asked := &genwayv1.GenerateTextRequest{}
+	codec.Share(asked, req)
+	asked.Model = cmp.Or(t.Model, req.GetModel())
+	asked.Wire = wireFor(req.GetWire(), t)
+	return asked
+}
+
+func imageFor(req *genwayv1.GenerateImageRequest, t Target) *genwayv1.GenerateImageRequest {
+	asked := &genwayv1.GenerateImageRequest{}
+	codec.Share(asked, req)
+	asked.Model = cmp.Or(t.Model, req.GetModel())
+	asked.Wire = wireFor(req.GetWire(), t)
+	return asked
+}
+
+// wireFor keeps the caller's body for an upstream of its protocol, and for the
+// sandbox, which looks at the protocol alone.
+func wireFor(wire *genwayv1.WireMessage, t Target) *genwayv1.WireMessage {
+	if t.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED || t.Protocol == wire.GetProtocol() {
+		return wire
+	}
+	return nil
+}
+
+// lossless refuses an answer that lost something, for routes that are strict.
+func lossless(losses []*genwayv1.Loss) error {
+	if len(losses) == 0 {
+		return nil
+	}
+	first := losses[0]
+	return fault.Unsupported(first.GetMember(), "%s cannot be carried to the upstream of this model: %s", first.GetMember(), first.GetReason())
+}
+
+// tell names the upstream that serves the caller, and how many were tried, in the
+// answer's headers.
+func (a attempt) tell(ctx context.Context) {
+	// It fails where the headers have been sent, and outside of a server: nobody is
+	// left to be told.
+	_ = grpc.SetHeader(ctx, metadata.Pairs("x-genway-upstream", a.Name, "x-genway-attempts", strconv.Itoa(a.number)))
+}
+
+// String spells a target for people.
+func (t Target) String() string {
+	kind := "canonical"
+	if t.Protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
+		kind = t.Protocol.String()
+	}
+	return fmt.Sprintf("%s (%s, model %s, weight %d)", t.Name, kind, cmp.Or(t.Model, "as asked"), cmp.Or(t.Weight, 1))
+}

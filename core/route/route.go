@@ -1,0 +1,226 @@
+// Package route sends each request to an upstream: it finds the route of the model,
+// orders its targets, and goes on to the next when one fails in a way another may
+// mend, as long as nothing of the answer has reached the caller.
+//
+// A Router is an upstream.Upstream itself, so the service above knows nothing of
+// routes. It must not import the gateway or any adapter.
+package route
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// Route sends models to targets.
+type Route struct {
+	// Model is a name or a glob: * is any run of characters.
+	Model string
+	// Protocols limits the route to callers of these; empty is all. Direct callers
+	// are PROTOCOL_UNSPECIFIED.
+	Protocols []genwayv1.Protocol
+	// Targets share the load by weight; those of the caller's protocol come first.
+	Targets []Target
+	// Fallback are tried in order after the targets.
+	Fallback []Target
+	// Strict refuses what a target would lose.
+	Strict bool
+}
+
+// Target is an upstream and the model to ask it for.
+type Target struct {
+	// Name is the upstream's, for logs and headers.
+	Name     string
+	Upstream upstream.Upstream
+	// Protocol is what the upstream speaks; unspecified for one that takes the
+	// canonical messages.
+	Protocol genwayv1.Protocol
+	// Model is the upstream's name for the model; empty is the caller's.
+	Model string
+	// Weight is the share of the load; 0 is 1.
+	Weight int
+}
+
+// Router is a table of routes that can be swapped while requests run; each request
+// keeps the table it began with.
+type Router struct {
+	table atomic.Pointer[table]
+}
+
+type table struct {
+	routes   []Route
+	patterns []*regexp.Regexp
+}
+
+var _ upstream.Upstream = (*Router)(nil)
+
+// New makes a router. The first route that matches a request wins.
+func New(routes []Route) *Router {
+	r := &Router{}
+	r.Swap(routes)
+	return r
+}
+
+// Swap replaces the routes, for requests that begin from now on.
+func (r *Router) Swap(routes []Route) {
+	t := &table{routes: routes}
+	for _, route := range routes {
+		t.patterns = append(t.patterns, pattern(route.Model))
+	}
+	r.table.Store(t)
+}
+
+// pattern gives a glob as a regular expression: * crosses slashes too, which model
+// names have.
+func pattern(glob string) *regexp.Regexp {
+	pieces := strings.Split(glob, "*")
+	for i, p := range pieces {
+		pieces[i] = regexp.QuoteMeta(p)
+	}
+	return regexp.MustCompile("^" + strings.Join(pieces, ".*") + "$")
+}
+
+// find gives the route of a request, and its place in the table; nil for none.
+func (t *table) find(protocol genwayv1.Protocol, model string) (*Route, int) {
+	for i := range t.routes {
+		r := &t.routes[i]
+		if t.patterns[i].MatchString(model) && (len(r.Protocols) == 0 || slices.Contains(r.Protocols, protocol)) {
+			return r, i
+		}
+	}
+	return nil, -1
+}
+
+// order gives the targets in the order they are tried: those that speak the
+// caller's protocol ahead of the others, each group drawn by weight, then the
+// fallback.
+func (r *Route) order(protocol genwayv1.Protocol) []Target {
+	var same, other []Target
+	for _, t := range r.Targets {
+		if protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED && t.Protocol == protocol {
+			same = append(same, t)
+		} else {
+			other = append(other, t)
+		}
+	}
+	return slices.Concat(draw(same), draw(other), r.Fallback)
+}
+
+// draw orders targets at random, each place by the weights of those left.
+func draw(targets []Target) []Target {
+	left := slices.Clone(targets)
+	for i := range left {
+		total := 0
+		for _, t := range left[i:] {
+			total += cmp.Or(t.Weight, 1)
+		}
+		at := rand.IntN(total)
+		for j := i; j < len(left); j++ {
+			if at -= cmp.Or(left[j].Weight, 1); at < 0 {
+				left[i], left[j] = left[j], left[i]
+				break
+			}
+		}
+	}
+	return left
+}
+
+func unknown(model string) error {
+	e := fault.New(fault.NotFound, fault.ReasonModelNotFound, "The model `%s` does not exist or you do not have access to it.", model)
+	e.Param = "model"
+	return e
+}
+
+// Explanation is which target would serve a request, and why.
+type Explanation struct {
+	// Route is the number of the route in the file, from 0; -1 when none matches.
+	Route int
+	Model string
+	// Targets in the order they would be tried; among equals it is drawn by weight.
+	Targets []Target
+}
+
+// Explain says what would become of a request.
+func (r *Router) Explain(protocol genwayv1.Protocol, model string) Explanation {
+	route, i := r.table.Load().find(protocol, model)
+	if route == nil {
+		return Explanation{Route: -1}
+	}
+	return Explanation{Route: i, Model: route.Model, Targets: route.order(protocol)}
+}
+
+// Models lists what the upstreams of the routes list, and the names of routes that
+// are no globs.
+func (r *Router) Models() []*genwayv1.Model {
+	seen := map[string]bool{}
+	var list []*genwayv1.Model
+	add := func(m *genwayv1.Model) {
+		if !seen[m.GetName()] {
+			seen[m.GetName()] = true
+			list = append(list, m)
+		}
+	}
+	t := r.table.Load()
+	for _, route := range t.routes {
+		if !strings.Contains(route.Model, "*") {
+			m := &genwayv1.Model{Name: route.Model, DisplayName: route.Model, OwnedBy: route.Targets[0].Name}
+			m.GeneratesImages = route.Targets[0].Protocol == genwayv1.Protocol_PROTOCOL_IMAGES
+			m.GeneratesText = !m.GeneratesImages
+			add(m)
+		}
+	}
+	for _, route := range t.routes {
+		for _, target := range slices.Concat(route.Targets, route.Fallback) {
+			for _, m := range target.Upstream.Models() {
+				if found, _ := t.find(genwayv1.Protocol_PROTOCOL_UNSPECIFIED, m.GetName()); found != nil {
+					add(m)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// attempts runs try on the targets of a request until one answers, fails for good,
+// or committed says that the caller has seen something. It tells the caller who
+// served it, unless try has: a stream must before its first event.
+func (r *Router) attempts(ctx context.Context, protocol genwayv1.Protocol, model string, committed func() bool, try func(attempt) error) error {
+	route, _ := r.table.Load().find(protocol, model)
+	if route == nil {
+		return unknown(model)
+	}
+	var err error
+	for n, target := range route.order(protocol) {
+		a := attempt{Target: target, route: route, number: n + 1}
+		if err = try(a); err == nil || committed() || ctx.Err() != nil || !mendable(err) {
+			a.tell(ctx)
+			return err
+		}
+	}
+	return err
+}
+
+// attempt is one try of a request at a target.
+type attempt struct {
+	Target
+	route  *Route
+	number int
+}
+
+// mendable reports whether another upstream might answer where one failed: nothing
+// the request itself is to blame for.
+func mendable(err error) bool {
+	switch fault.From(err).Kind {
+	case fault.RateLimited, fault.QuotaExhausted, fault.Overloaded, fault.Unavailable, fault.BadUpstream, fault.Timeout:
+		return true
+	}
+	return false
+}

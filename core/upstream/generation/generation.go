@@ -1,0 +1,155 @@
+// Package generation is the upstream adapter for another server of the Generation
+// contract: another Genway, or a provider written in any language.
+//
+// It must not import the gateway.
+package generation
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// Config says where the server is.
+type Config struct {
+	// Target is a gRPC target. Required.
+	Target string
+	// APIKey is a key of the group internal there; empty sends none.
+	APIKey string
+	// TLS encrypts the hop.
+	TLS bool
+	// Models is the listing; an adapter does not ask its upstream.
+	Models []*genwayv1.Model
+}
+
+// Upstream is an adapter.
+type Upstream struct {
+	config Config
+	conn   *grpc.ClientConn
+	client genwayv1.GenerationClient
+}
+
+var _ upstream.Upstream = (*Upstream)(nil)
+
+// maxMessage bounds a message: images are large.
+const maxMessage = 128 << 20
+
+// New makes an adapter. The connection is made when it is first needed.
+func New(config Config) (*Upstream, error) {
+	transport := insecure.NewCredentials()
+	if config.TLS {
+		transport = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
+	}
+	conn, err := grpc.NewClient(config.Target, grpc.WithTransportCredentials(transport),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
+	if err != nil {
+		return nil, fmt.Errorf("generation: target %q: %w", config.Target, err)
+	}
+	return &Upstream{config: config, conn: conn, client: genwayv1.NewGenerationClient(conn)}, nil
+}
+
+// Close ends the connection, and with it the calls in flight.
+func (u *Upstream) Close() error { return u.conn.Close() }
+
+// Models gives the configured listing.
+func (u *Upstream) Models() []*genwayv1.Model { return u.config.Models }
+
+// outgoing gives the context of a call: our key there, nothing of the caller's.
+func (u *Upstream) outgoing(ctx context.Context) context.Context {
+	md := metadata.MD{}
+	if u.config.APIKey != "" {
+		md.Set("authorization", "Bearer "+u.config.APIKey)
+	}
+	return metadata.NewOutgoingContext(ctx, md)
+}
+
+// GenerateText makes one unary call.
+func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	resp, err := u.client.GenerateText(u.outgoing(ctx), req)
+	return resp, faultOf(ctx, err)
+}
+
+// StreamGenerateText makes one streamed call.
+func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := u.client.StreamGenerateText(u.outgoing(ctx), req)
+	if err != nil {
+		return faultOf(ctx, err)
+	}
+	completed := false
+	for {
+		ev, err := stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF) && completed:
+			return nil
+		case errors.Is(err, io.EOF):
+			return fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
+		case err != nil:
+			return faultOf(ctx, err)
+		}
+		completed = completed || ev.GetCompleted() != nil
+		if err := send(ev); err != nil {
+			return err
+		}
+	}
+}
+
+// GenerateImage makes one call for all images.
+func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+	resp, err := u.client.GenerateImage(u.outgoing(ctx), req)
+	return resp, faultOf(ctx, err)
+}
+
+// CountTokens makes one call.
+func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
+	resp, err := u.client.CountTokens(u.outgoing(ctx), req)
+	return resp, faultOf(ctx, err)
+}
+
+// faultOf gives the fault of a status: the one in its details, if it is not of our
+// credentials, else by its code, without its text.
+func faultOf(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return upstream.Interrupted(ctx)
+	}
+	st := status.Convert(err)
+	if st.Code() == codes.Unauthenticated || st.Code() == codes.PermissionDenied {
+		return fault.Wrap(err, fault.BadUpstream, "UPSTREAM_CREDENTIALS", "the upstream refused the gateway's credentials")
+	}
+	for _, d := range st.Details() {
+		if detail, ok := d.(*genwayv1.ErrorDetail); ok {
+			f := fault.FromDetail(detail)
+			f.UpstreamRequestID, f.RequestID = f.RequestID, ""
+			return f
+		}
+	}
+	switch st.Code() {
+	case codes.InvalidArgument, codes.FailedPrecondition, codes.OutOfRange:
+		return fault.Wrap(err, fault.InvalidRequest, "UPSTREAM_REFUSED", "the upstream refused the request")
+	case codes.NotFound:
+		return fault.Wrap(err, fault.NotFound, fault.ReasonModelNotFound, "the upstream does not know this model")
+	case codes.ResourceExhausted:
+		return fault.Wrap(err, fault.RateLimited, "UPSTREAM_BUSY", "the upstream is at its limit; try again")
+	case codes.DeadlineExceeded:
+		return fault.Wrap(err, fault.Timeout, upstream.ReasonDeadline, "the upstream did not answer in time")
+	case codes.Unavailable:
+		return fault.Wrap(err, fault.Unavailable, "UPSTREAM_UNREACHABLE", "the upstream could not be reached")
+	}
+	return fault.Wrap(err, fault.BadUpstream, "UPSTREAM_FAILED", "the upstream failed")
+}

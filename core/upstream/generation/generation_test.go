@@ -1,0 +1,130 @@
+package generation_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/upstream/generation"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// provider is another server of the contract.
+type provider struct {
+	genwayv1.UnimplementedGenerationServer
+	err error
+	cut bool
+	md  metadata.MD
+}
+
+func (p *provider) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	p.md, _ = metadata.FromIncomingContext(ctx)
+	return &genwayv1.GenerateTextResponse{Id: "x", Model: req.GetModel()}, p.err
+}
+
+func (p *provider) StreamGenerateText(_ *genwayv1.GenerateTextRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
+	if err := stream.Send(codec.Event(&genwayv1.TextStarted{Id: "x"})); err != nil || p.cut || p.err != nil {
+		return p.err
+	}
+	return stream.Send(codec.Event(&genwayv1.TextCompleted{}))
+}
+
+func dial(t *testing.T, p *provider) *generation.Upstream {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	genwayv1.RegisterGenerationServer(server, p)
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(listener) }()
+	u, err := generation.New(generation.Config{Target: listener.Addr().String(), APIKey: "ours"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = u.Close()
+		server.Stop()
+		<-done
+	})
+	return u
+}
+
+func TestCalls(t *testing.T) {
+	p := &provider{}
+	u := dial(t, p)
+	ctx := metadata.NewOutgoingContext(t.Context(), metadata.Pairs("authorization", "Bearer callers"))
+	resp, err := u.GenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m"})
+	if err != nil || resp.GetModel() != "m" {
+		t.Errorf("%v, %v", resp, err)
+	}
+	if got := p.md.Get("authorization"); len(got) != 1 || got[0] != "Bearer ours" {
+		t.Errorf("the provider sees %v", got)
+	}
+	events := 0
+	count := func(*genwayv1.StreamGenerateTextResponse) error { events++; return nil }
+	if err := u.StreamGenerateText(t.Context(), &genwayv1.GenerateTextRequest{}, count); err != nil || events != 2 {
+		t.Errorf("%d events, %v", events, err)
+	}
+}
+
+func TestFailures(t *testing.T) {
+	limited, err := status.New(codes.ResourceExhausted, "x").WithDetails(fault.New(fault.QuotaExhausted, "SPENT", "spent").Detail())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		err    error
+		kind   fault.Kind
+		reason string
+	}{
+		"a fault of the contract": {limited.Err(), fault.QuotaExhausted, "SPENT"},
+		"a status alone":          {status.Error(codes.InvalidArgument, "secret"), fault.InvalidRequest, "UPSTREAM_REFUSED"},
+		"our credentials":         {status.Error(codes.Unauthenticated, "secret"), fault.BadUpstream, "UPSTREAM_CREDENTIALS"},
+		"unknown model":           {status.Error(codes.NotFound, "secret"), fault.NotFound, fault.ReasonModelNotFound},
+		"busy":                    {status.Error(codes.ResourceExhausted, "secret"), fault.RateLimited, "UPSTREAM_BUSY"},
+		"too slow":                {status.Error(codes.DeadlineExceeded, "secret"), fault.Timeout, "DEADLINE_EXCEEDED"},
+		"down":                    {status.Error(codes.Unavailable, "secret"), fault.Unavailable, "UPSTREAM_UNREACHABLE"},
+		"anything else":           {errors.New("secret"), fault.BadUpstream, "UPSTREAM_FAILED"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := dial(t, &provider{err: c.err})
+			_, unary := u.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{})
+			streamed := u.StreamGenerateText(t.Context(), &genwayv1.GenerateTextRequest{}, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+			for _, err := range []error{unary, streamed} {
+				f := fault.From(err)
+				if f.Kind != c.kind || f.Reason != c.reason || f.Message == "secret" {
+					t.Errorf("%+v", f)
+				}
+			}
+		})
+	}
+}
+
+func TestCutStream(t *testing.T) {
+	u := dial(t, &provider{cut: true})
+	err := u.StreamGenerateText(t.Context(), &genwayv1.GenerateTextRequest{}, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+	if fault.From(err).Reason != fault.ReasonStreamCut {
+		t.Error(err)
+	}
+}
+
+func TestGoneCaller(t *testing.T) {
+	u := dial(t, &provider{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := u.GenerateText(ctx, &genwayv1.GenerateTextRequest{}); fault.From(err).Kind != fault.Cancelled {
+		t.Error(err)
+	}
+}
