@@ -147,6 +147,11 @@ func opaquePart(w *part, kind string) (*genwayv1.Part, error) {
 // upstream, which travels as the signature of an empty text (see thinkingParts).
 func textPart(w *part, p *genwayv1.Part) {
 	seal := p.ThoughtSignature
+	if hidden := hiddenSeal(w.ThoughtSignature); hidden != nil && *w.Text == "" {
+		w.Thought, p.ThoughtSignature = false, nil
+		p.Kind = &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{EncryptedContent: hidden}}
+		return
+	}
 	switch {
 	case w.Thought:
 		p.Kind = &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: *w.Text, Signature: seal}}
@@ -157,11 +162,6 @@ func textPart(w *part, p *genwayv1.Part) {
 		return
 	}
 	p.ThoughtSignature = nil
-}
-
-// encrypts names the protocols whose reasoning may come encrypted.
-func encrypts(origin genwayv1.Protocol) bool {
-	return origin == genwayv1.Protocol_PROTOCOL_MESSAGES || origin == genwayv1.Protocol_PROTOCOL_RESPONSES
 }
 
 func (r reader) functionCall(w *functionCall, p *genwayv1.Part, path string) error {

@@ -149,7 +149,7 @@ func (e *writer) thinking(out []part, w part, p *genwayv1.Part, path string) []p
 		w.Text, w.Thought, w.ThoughtSignature = &text, true, sealed
 		out = append(out, w)
 	}
-	if hidden := e.seal(t.GetEncryptedContent(), path+".encrypted_content"); hidden != "" {
+	if hidden := e.hidden(t.GetEncryptedContent(), path+".encrypted_content"); hidden != "" {
 		out = append(out, part{Text: new(string), ThoughtSignature: hidden})
 	}
 	return out

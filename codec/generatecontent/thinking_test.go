@@ -41,16 +41,31 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// TestSealsComeBack: thinking of a messages upstream survives the caller's round
-// trip, streamed or not (cases R1, R6).
+// TestSealsComeBack: thinking of other upstreams survives the caller's round trip,
+// streamed or not (cases R1, R6, R8).
 func TestSealsComeBack(t *testing.T) {
-	messages := genwayv1.Protocol_PROTOCOL_MESSAGES
-	resp := &genwayv1.GenerateTextResponse{Candidates: []*genwayv1.Candidate{{Parts: []*genwayv1.Part{
-		{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: "Let me see.", Signature: &genwayv1.Seal{Origin: messages, Value: []byte("s+/=")}}}},
-		{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{EncryptedContent: &genwayv1.Seal{Origin: messages, Value: []byte("e")}}}},
-		textPart("Yes."),
-	}, StopReason: genwayv1.StopReason_STOP_REASON_END_TURN, NativeStopReason: "STOP"}}}
-	want := resp.Candidates[0].Parts
+	sealed := func(origin genwayv1.Protocol) *genwayv1.Seal {
+		return &genwayv1.Seal{Origin: origin, Value: []byte("s+/=")}
+	}
+	messages, responses, chat := genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_RESPONSES, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS
+	for name, thoughts := range map[string][]*genwayv1.Thinking{
+		"signed, then redacted": {{Text: "Let me see.", Signature: sealed(messages)}, {EncryptedContent: sealed(messages)}},
+		"summary":               {{Summary: []string{"Let me see."}, EncryptedContent: sealed(responses)}},
+		"no summary":            {{EncryptedContent: sealed(responses)}, {EncryptedContent: sealed(responses)}},
+		"chat, encrypted":       {{Text: "Let me see.", EncryptedContent: sealed(chat)}, {EncryptedContent: sealed(chat)}},
+		"chat, signed":          {{Text: "Let me see.", Signature: sealed(chat)}},
+	} {
+		t.Run(name, func(t *testing.T) { comesBack(t, thoughts) })
+	}
+}
+
+func comesBack(t *testing.T, thoughts []*genwayv1.Thinking) {
+	var want []*genwayv1.Part
+	for _, thought := range thoughts {
+		want = append(want, &genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: thought}})
+	}
+	resp := &genwayv1.GenerateTextResponse{Candidates: []*genwayv1.Candidate{{Parts: append(want, textPart("Yes.")),
+		StopReason: genwayv1.StopReason_STOP_REASON_END_TURN, NativeStopReason: "STOP"}}}
 	for name, split := range map[string]codec.Splitter{"whole": nil, "pieces": halves} {
 		t.Run(name, func(t *testing.T) {
 			var parts []string
@@ -72,8 +87,10 @@ func TestSealsComeBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := req.Messages[0].Parts
-			if !proto.Equal(got[0], want[0]) || !proto.Equal(got[1], want[1]) {
-				t.Errorf("%v", got)
+			for i := range want {
+				if !proto.Equal(got[i], want[i]) {
+					t.Errorf("%d: %v, want %v", i, got[i], want[i])
+				}
 			}
 		})
 	}

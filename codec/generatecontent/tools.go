@@ -77,11 +77,11 @@ func encodeTools(tools []*genwayv1.Tool, losses *codec.Losses) (list[tool], erro
 			last.FunctionDeclarations = append(last.FunctionDeclarations, *w)
 		case *genwayv1.Tool_Hosted:
 			if k.Hosted.GetProtocol() != protocol {
-				return nil, fault.Unsupported(path+".hosted.type", "%s: the target protocol has no tool of the type %s", path, k.Hosted.GetType())
+				return nil, fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tool of the type %q", path, k.Hosted.GetType())
 			}
 			out = append(out, tool{raw: k.Hosted.GetJson()})
 		case *genwayv1.Tool_Custom:
-			return nil, fault.Unsupported(path+".custom", "%s: the target protocol has no tools with free-form input", path)
+			return nil, fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tools with free-form input", path)
 		default:
 			return nil, fault.Invalid(path, "%s has no kind", path)
 		}
