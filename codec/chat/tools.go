@@ -104,7 +104,7 @@ func (e *encoder) tool(t *genwayv1.Tool, path string) (out tool, err error) {
 		out = tool{Type: "custom", Custom: c}
 	case *genwayv1.Tool_Hosted:
 		if k.Hosted.Protocol != protocol {
-			return tool{}, fault.Unsupported(path, "%s: a tool of type %q cannot be carried to the upstream this model is routed to", path, k.Hosted.Type)
+			return tool{}, fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tool of the type %q", path, k.Hosted.Type)
 		}
 		raw, err := jsonText(string(k.Hosted.Json), path+".hosted.json")
 		return tool{verbatim: verbatim{raw: raw}}, err

@@ -100,10 +100,10 @@ func TestEncodeRequestRefuses(t *testing.T) {
 		{"messages[0].parts[0].file", part(&genwayv1.Part{Kind: &genwayv1.Part_File{File: &genwayv1.Media{MediaType: "application/zip", Source: &genwayv1.Media_Data{Data: []byte("PK\xff")}}}})},
 		{"messages[0].parts[0].tool_result.tool_call_id", part(&genwayv1.Part{Kind: &genwayv1.Part_ToolResult{ToolResult: &genwayv1.ToolResult{Name: "f"}}})},
 		{"messages[0].role", func(r *genwayv1.GenerateTextRequest) { r.Messages[0].Role = 0 }},
-		{"tools[0].hosted", func(r *genwayv1.GenerateTextRequest) {
+		{"tools[0].type", func(r *genwayv1.GenerateTextRequest) {
 			r.Tools = []*genwayv1.Tool{{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES}}}}
 		}},
-		{"tools[0]", func(r *genwayv1.GenerateTextRequest) {
+		{"tools[0].type", func(r *genwayv1.GenerateTextRequest) {
 			r.Tools = []*genwayv1.Tool{{Kind: &genwayv1.Tool_Custom{Custom: &genwayv1.CustomTool{Name: "f"}}}}
 		}},
 		{"tools[0].function.parameters_json", func(r *genwayv1.GenerateTextRequest) {

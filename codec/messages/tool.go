@@ -129,12 +129,12 @@ func (w *writer) tool(t *genwayv1.Tool, path string, losses *codec.Losses) {
 		w.end()
 	case *genwayv1.Tool_Hosted:
 		if k.Hosted.GetProtocol() != protocol {
-			w.fail(fault.Unsupported(path+".hosted", "%s is a tool of another vendor (%s)", path, k.Hosted.GetType()))
+			w.fail(fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tool of the type %q", path, k.Hosted.GetType()))
 			return
 		}
 		w.value(k.Hosted.Json, path+".hosted")
 	default:
-		w.fail(fault.Unsupported(path, "%s is a tool with free-form input, which the messages protocol does not have", path))
+		w.fail(fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tools with free-form input", path))
 	}
 }
 

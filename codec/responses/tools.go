@@ -104,7 +104,7 @@ func encodeTool(w *writer, tool *genwayv1.Tool, path string, losses *codec.Losse
 	}
 	if hosted := tool.GetHosted(); hosted != nil {
 		if hosted.Protocol != protocol {
-			return fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tool %q", path, hosted.Type)
+			return fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tool of the type %q", path, hosted.Type)
 		}
 		w.value(hosted.Json)
 		return nil
