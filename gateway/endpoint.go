@@ -163,7 +163,11 @@ func (e *endpoint) decode(x *exchange, kind bodyKind, body []byte, r *http.Reque
 		if err != nil {
 			return nil, err
 		}
-		req.Wire = wire
-		return req, nil
+		if x.streamedImages = req.Stream; !req.Stream {
+			// The upstream's own body would ask it for events, which the core's call
+			// has no place for.
+			req.Wire = wire
+		}
+		return req.GenerateImageRequest, nil
 	}
 }

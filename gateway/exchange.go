@@ -23,7 +23,9 @@ type exchange struct {
 	message proto.Message
 	// request is the same for text, with what the body says of delivery.
 	request *codec.Request
-	losses  codec.Losses
+	// streamedImages says that images are wanted as events.
+	streamedImages bool
+	losses         codec.Losses
 
 	// fault is the failure the caller was told of.
 	fault  *fault.Error

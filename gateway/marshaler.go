@@ -86,6 +86,9 @@ func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, e
 		if wire := message.GetWire(); wire.GetProtocol() == genwayv1.Protocol_PROTOCOL_IMAGES {
 			return wire.GetJson(), nil
 		}
+		if x.streamedImages {
+			return m.streamImages(x, message)
+		}
 		return m.images.EncodeResponse(message, &x.losses)
 	case *genwayv1.CountTokensResponse:
 		x.addLosses(message.GetLosses())
@@ -105,6 +108,20 @@ func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, e
 		}
 	}
 	return nil, fmt.Errorf("gateway: no codec for %T", message)
+}
+
+// streamImages frames images that are ready as the events their caller asked for.
+func (m *marshaler) streamImages(x *exchange, message *genwayv1.GenerateImageResponse) ([]byte, error) {
+	frames, err := m.images.EncodeStream(message, &x.losses)
+	if err != nil {
+		return nil, err
+	}
+	s := &streamState{x: x}
+	x.w.Header().Set("Content-Type", s.contentType())
+	for _, f := range frames {
+		s.frame(f)
+	}
+	return s.buf.Bytes(), nil
 }
 
 func (x *exchange) addLosses(losses []*genwayv1.Loss) {

@@ -86,7 +86,7 @@ func (Codec) EncodeError(err *fault.Error) (int, []byte) {
 	status, word := err.HTTPStatus(), statusWords[err.Kind]
 	info := errorDetail{Type: detailPrefix + "ErrorInfo", Reason: err.Reason, Domain: ourDomain}
 	switch {
-	case word == "":
+	case word == "" || status == 500:
 		word = "INTERNAL"
 	case err.Kind == fault.Unauthenticated && err.Reason == fault.ReasonInvalidKey:
 		status, word, info.Reason, info.Domain = 400, "INVALID_ARGUMENT", invalidKey, vendorDomain

@@ -17,6 +17,7 @@ func TestEncodeError(t *testing.T) {
 	}{
 		{"invalid", fault.Error{Kind: fault.InvalidRequest, Message: "no", Param: "contents", Reason: "X", RequestID: "r"}, 400,
 			`{"error":{"code":400,"message":"no","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"X","domain":"genway"},{"@type":"type.googleapis.com/google.rpc.BadRequest","fieldViolations":[{"field":"contents","description":"no"}]},{"@type":"type.googleapis.com/google.rpc.RequestInfo","requestId":"r"}]}}`},
+		{"the upstream's own 500", fault.Error{Kind: fault.BadUpstream, Status: 500, Message: "no"}, 500, `{"error":{"code":500,"message":"no","status":"INTERNAL"}}`},
 		{"wrong key", fault.Error{Kind: fault.Unauthenticated, Reason: fault.ReasonInvalidKey, Message: "no"}, 400,
 			`{"error":{"code":400,"message":"no","status":"INVALID_ARGUMENT","details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"API_KEY_INVALID","domain":"googleapis.com"}]}}`},
 		{"no key", fault.Error{Kind: fault.Unauthenticated, Reason: fault.ReasonMissingKey}, 403,

@@ -28,11 +28,11 @@ func TestGolden(t *testing.T) {
 				out["error"] = err.Error()
 				return out
 			}
-			encoded, err := c.EncodeRequest(req, nil)
+			encoded, err := c.EncodeRequest(req.GenerateImageRequest, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			out["request.canonical.json"] = canonical(t, req)
+			out["request.canonical.json"] = canonical(t, req.GenerateImageRequest)
 			out["request.out.json"] = codectest.Indent(t, encoded)
 		}
 		if body, ok := in["response.json"]; ok {
@@ -91,7 +91,7 @@ func TestRoundTrips(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := c.DecodeRequest(body); err != nil || !proto.Equal(got, req) {
+		if got, err := c.DecodeRequest(body); err != nil || !proto.Equal(got.GenerateImageRequest, req) {
 			t.Fatalf("%v\nwant %v\ngot  %v\n%s", err, req, got, body)
 		}
 
@@ -126,7 +126,7 @@ func TestRefusals(t *testing.T) {
 		`{"prompt":"a"}`:                               "model",
 		`{"model":"m"}`:                                "prompt",
 		`{"model":"m","prompt":null}`:                  "prompt",
-		`{"model":"m","prompt":"a","stream":true}`:     "stream",
+		`{"model":"m","prompt":"a","stream":"yes"}`:    "stream",
 		`{"model":"m","prompt":"a","n":0}`:             "n",
 		`{"model":"m","prompt":"a","n":"2"}`:           "n",
 		`{"model":"m","prompt":"a","size":1024}`:       "size",
@@ -158,6 +158,30 @@ func TestForeignMembers(t *testing.T) {
 	}
 	if _, err := (images.Codec{}).EncodeRequest(&genwayv1.GenerateImageRequest{Images: []*genwayv1.Media{{}}}, nil); !errors.As(err, &f) || f.Param != "images" {
 		t.Errorf("%v", err)
+	}
+}
+
+// A streamed answer is one event an image, with every member the SDK requires.
+func TestStream(t *testing.T) {
+	req, err := images.Codec{}.DecodeRequest([]byte(`{"model":"m","prompt":"a","stream":true,"partial_images":2}`))
+	if err != nil || !req.Stream {
+		t.Fatalf("%v, %v", req, err)
+	}
+	resp := &genwayv1.GenerateImageResponse{
+		CreateTime: &timestamppb.Timestamp{Seconds: 7}, Background: "opaque", OutputFormat: "png", Quality: "low",
+		Images: []*genwayv1.GeneratedImage{{Source: &genwayv1.GeneratedImage_Data{Data: []byte{1, 2, 3}}, Size: "1x1"}, {Size: "2x2"}},
+		Usage:  &genwayv1.Usage{InputTokens: 1, OutputTokens: 2, TotalTokens: 3, InputTextTokens: proto.Int64(1)},
+	}
+	frames, err := images.Codec{}.EncodeStream(resp, nil)
+	if err != nil || len(frames) != 2 {
+		t.Fatalf("%v, %v", frames, err)
+	}
+	const first = `{"type":"image_generation.completed","b64_json":"AQID","background":"opaque","created_at":7,"output_format":"png","quality":"low","size":"1x1","usage":{"input_tokens":0,"output_tokens":0,"total_tokens":0,"input_tokens_details":{"image_tokens":0,"text_tokens":0}}}`
+	if string(frames[0].Data) != first || frames[0].Event != "image_generation.completed" {
+		t.Errorf("%s", frames[0].Data)
+	}
+	if !strings.Contains(string(frames[1].Data), `"usage":{"input_tokens":1,"output_tokens":2,"total_tokens":3,"input_tokens_details":{"text_tokens":1}}`) {
+		t.Errorf("%s", frames[1].Data)
 	}
 }
 
@@ -193,11 +217,11 @@ func FuzzDecodeRequest(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := images.Codec{}.EncodeRequest(req, nil)
+		again, err := images.Codec{}.EncodeRequest(req.GenerateImageRequest, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := (images.Codec{}).DecodeRequest(again); err != nil || !proto.Equal(got, req) {
+		if got, err := (images.Codec{}).DecodeRequest(again); err != nil || !proto.Equal(got.GenerateImageRequest, req.GenerateImageRequest) {
 			t.Fatalf("%v\n%s\n%s", err, body, again)
 		}
 	})
@@ -242,7 +266,7 @@ func BenchmarkRequest(b *testing.B) {
 	b.Run("encode/2KB", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := (images.Codec{}).EncodeRequest(req, nil); err != nil {
+			if _, err := (images.Codec{}).EncodeRequest(req.GenerateImageRequest, nil); err != nil {
 				b.Fatal(err)
 			}
 		}

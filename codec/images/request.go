@@ -36,9 +36,16 @@ func binding(name string) bool {
 	return false
 }
 
+// Request is a decoded request: the canonical message, and whether the caller asked
+// for events.
+type Request struct {
+	*genwayv1.GenerateImageRequest
+	Stream bool
+}
+
 // DecodeRequest reads a request body. It does not set Wire. Errors are
 // *fault.Error values that name the member.
-func (Codec) DecodeRequest(body []byte) (*genwayv1.GenerateImageRequest, error) {
+func (Codec) DecodeRequest(body []byte) (*Request, error) {
 	var w wireRequest
 	if err := member.Decode(body, &w); err != nil {
 		return nil, err
@@ -48,12 +55,10 @@ func (Codec) DecodeRequest(body []byte) (*genwayv1.GenerateImageRequest, error) 
 		return nil, fault.Missing("model")
 	case w.Prompt == "":
 		return nil, fault.Missing("prompt")
-	case w.Stream:
-		return nil, fault.Invalid("stream", "stream: images are answered whole; leave stream out")
 	case w.N != nil && *w.N < 1:
 		return nil, fault.Invalid("n", "n: expected at least 1, got %d", *w.N)
 	}
-	return &genwayv1.GenerateImageRequest{
+	return &Request{Stream: w.Stream, GenerateImageRequest: &genwayv1.GenerateImageRequest{
 		Model:             w.Model,
 		Prompt:            w.Prompt,
 		Size:              w.Size,
@@ -67,7 +72,7 @@ func (Codec) DecodeRequest(body []byte) (*genwayv1.GenerateImageRequest, error) 
 		User:              w.User,
 		ResponseFormat:    w.ResponseFormat,
 		NativeFields:      member.Natives(protocol, w.Extra, binding),
-	}, nil
+	}}, nil
 }
 
 // EncodeRequest writes a request body for an upstream. Images to start from have

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"bytes"
+	"regexp"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
@@ -88,8 +89,17 @@ func wordsOf(err *fault.Error) words {
 	if code, ok := codes[err.Reason]; ok {
 		w.code = code
 	}
+	if err.Status == 500 {
+		w.code = "" // the vendor says no more of its own failures
+	}
+	if vendorCode.MatchString(err.NativeCode) {
+		w.code = err.NativeCode
+	}
 	return w
 }
+
+// vendorCode is how this vendor spells codes; other vendors' are in capitals.
+var vendorCode = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 
 // wireError is the error member of an error body, of a failed response, and an
 // error event by itself. The vendor's codes are strings, those of others numbers.

@@ -18,6 +18,9 @@ func TestErrorsAreTheVendors(t *testing.T) {
 		body   string
 	}{
 		{"missing", fault.Missing("model"), 400, `{"error":{"message":"missing required member: model","type":"invalid_request_error","param":"model","code":"missing_required_parameter"}}`},
+		{"a code of the vendor's", &fault.Error{Kind: fault.InvalidRequest, Reason: fault.ReasonInvalidMember, NativeCode: "previous_response_not_found", Message: "no"}, 400, `{"error":{"message":"no","type":"invalid_request_error","param":null,"code":"previous_response_not_found"}}`},
+		{"a code of another's", &fault.Error{Kind: fault.RateLimited, NativeCode: "RATE_LIMITED", Message: "no"}, 429, `{"error":{"message":"no","type":"requests","param":null,"code":"rate_limit_exceeded"}}`},
+		{"the vendor's own 500", &fault.Error{Kind: fault.BadUpstream, Status: 500, Message: "no"}, 500, `{"error":{"message":"no","type":"server_error","param":null,"code":null}}`},
 		{"malformed", fault.New(fault.InvalidRequest, fault.ReasonMalformedJSON, "bad"), 400, `{"error":{"message":"bad","type":"invalid_request_error","param":null,"code":null}}`},
 		{"unsupported", fault.Unsupported("stop", "no"), 400, `{"error":{"message":"no","type":"invalid_request_error","param":"stop","code":"unsupported_parameter"}}`},
 		{"key", fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "no"), 401, `{"error":{"message":"no","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`},
