@@ -87,6 +87,11 @@ cover: ## Write cover.html: what the tests reach
 	$(GO) tool cover -html=cover.out -o cover.html
 	$(GO) tool cover -func=cover.out | tail -n 1
 
+.PHONY: cases
+cases: ## Run the named cases and write docs/cases.md
+	@$(RACE_NOTICE)
+	$(GO) test $(RACE) -count=1 -json -run='^TestCases$$' ./internal/cases/... | $(GO) run ./internal/cases/report -o docs/cases.md
+
 .PHONY: captures
 captures: ## Replay requests of real clients (CAPTURES=DIR)
 	@if [ ! -d "$(CAPTURES)" ]; then \

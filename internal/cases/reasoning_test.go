@@ -247,7 +247,7 @@ func reasoningReplay(t *testing.T) {
 		switch w.upstream {
 		case gate.Chat:
 			seen.At("messages[1].reasoning_content").Is(t, quoted)
-			seen.At("messages[1].reasoning_details[0].signature").Is(t, sealed)
+			seen.At("messages[1].reasoning_details[-1].signature").Is(t, sealed)
 			seen.At("messages[1].content").Is(t, `"hello"`)
 		case gate.Responses:
 			seen.At("input[1].type").Is(t, `"reasoning"`)

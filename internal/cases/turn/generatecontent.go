@@ -12,7 +12,7 @@ func (r *reader) generateContent(v probe.Value) {
 	c := v.At("candidates[0]")
 	c.At("content.role").Is(r.t, `"model"`)
 	for _, p := range c.At("content.parts").List() {
-		r.parts = append(r.parts, p.Raw)
+		r.keep(p)
 		call := p.At("functionCall")
 		switch {
 		case call.Exists():
@@ -29,7 +29,40 @@ func (r *reader) generateContent(v probe.Value) {
 		r.signature(p.At("thoughtSignature").Text())
 	}
 	r.turn.Finish = c.At("finishReason").Text()
-	r.turn.Echo = text(object{"role": "model", "parts": r.parts})
+	r.turn.Echo = r.contentEcho()
+}
+
+// keep adds a part to what the client sends back. Plain pieces of text, and of
+// thoughts, become one, as the vendor's own agent does it.
+func (r *reader) keep(p probe.Value) {
+	members := p.Members()
+	plain := len(members) == 1 && p.At("text").Exists() || len(members) == 2 && p.At("text").Exists() && p.At("thought").Exists()
+	if n := len(r.kept); plain && n > 0 && r.plain && r.kept[n-1]["thought"] == string(p.At("thought").Raw) {
+		r.kept[n-1]["text"] = r.kept[n-1]["text"].(string) + p.At("text").Text()
+		return
+	}
+	r.plain = plain
+	if !plain {
+		r.kept = append(r.kept, object{"": p.Raw})
+		return
+	}
+	r.kept = append(r.kept, object{"text": p.At("text").Text(), "thought": string(p.At("thought").Raw)})
+}
+
+// contentEcho is the content of the parts that were kept.
+func (r *reader) contentEcho() string {
+	parts := []any{}
+	for _, k := range r.kept {
+		switch {
+		case k[""] != nil:
+			parts = append(parts, k[""])
+		case k["thought"] == "true":
+			parts = append(parts, object{"text": k["text"], "thought": true})
+		case k["text"] != "":
+			parts = append(parts, object{"text": k["text"]})
+		}
+	}
+	return text(object{"role": "model", "parts": parts})
 }
 
 func (r *reader) generateContentStream(frames []gate.Frame) {

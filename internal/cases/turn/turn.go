@@ -89,8 +89,8 @@ type reader struct {
 	// message and details are those of a chat message's own.
 	message object
 	details []json.RawMessage
-	// parts are the parts of generateContent.
-	parts []json.RawMessage
+	// plain says that the last of kept is a piece of text that may go on.
+	plain bool
 }
 
 type object = map[string]any
