@@ -14,6 +14,9 @@ func (d decoder) citations(list []annotation) []*genwayv1.Citation {
 	var out []*genwayv1.Citation
 	for i := range list {
 		a := &list[i]
+		if a.Type == "" && a.URLCitation == nil {
+			continue
+		}
 		c := &genwayv1.Citation{}
 		whole := a.Type != urlCitationType || a.URLCitation == nil || len(a.Extra) > 0
 		if u := a.URLCitation; u != nil {

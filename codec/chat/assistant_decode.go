@@ -26,7 +26,7 @@ func (d decoder) assistant(m *message, path string) ([]*genwayv1.Part, []*genway
 	var lastText *genwayv1.Part
 	var texts []*genwayv1.Text
 	for _, p := range said {
-		if emptyText(p) {
+		if empty(p) {
 			continue
 		}
 		if t := p.GetText(); t != nil {
@@ -78,10 +78,22 @@ func (d decoder) assistant(m *message, path string) ([]*genwayv1.Part, []*genway
 	return parts, append(fields, natives(m.Extra)...), nil
 }
 
-// emptyText reports whether the part is a text that says nothing in any way.
-func emptyText(p *genwayv1.Part) bool {
-	t := p.GetText()
-	return t != nil && t.Text == "" && p.ThoughtSignature == nil && p.CacheControl == nil && len(p.NativeFields) == 0
+// empty reports whether the part is a text or a refusal that says nothing in any
+// way.
+func empty(p *genwayv1.Part) bool {
+	switch k := p.Kind.(type) {
+	case *genwayv1.Part_Text:
+		if k.Text.Text != "" {
+			return false
+		}
+	case *genwayv1.Part_Refusal:
+		if k.Refusal.Text != "" {
+			return false
+		}
+	default:
+		return false
+	}
+	return p.ThoughtSignature == nil && p.CacheControl == nil && len(p.NativeFields) == 0
 }
 
 // said tells audio from the empty object that some gateways write for null.

@@ -57,9 +57,9 @@ func (e *encoder) candidate(list []*genwayv1.Part, fields []*genwayv1.NativeFiel
 				p = unsigned(p)
 			}
 			s.cite(k.Text, at)
-			if emptyText(p) {
-				continue
-			}
+		}
+		if empty(p) {
+			continue
 		}
 		if err := s.content(p, at); err != nil {
 			return message{}, err

@@ -86,7 +86,7 @@ func (e *encoder) choice(c *genwayv1.Candidate, path string) (choice, error) {
 		return choice{}, err
 	}
 	m.Role = "assistant"
-	m.Extra = inner(inMessage, "", "extra_content")
+	m.Extra = inner(inMessage, "", m.reserved()...)
 	out := choice{Index: &c.Index, Message: &m, Logprobs: logprobsOf(c.Parts)}
 	if out.Logprobs != nil {
 		out.Logprobs.Extra = inner(c.NativeFields, "logprobs.")

@@ -46,7 +46,7 @@ func (t *turns) message(m *genwayv1.Message, path string) error {
 			return err
 		}
 		out.Role, out.Name = "assistant", m.Name
-		out.Extra, err = extra(m.NativeFields, path, t.losses, "extra_content")
+		out.Extra, err = extra(m.NativeFields, path, t.losses, out.reserved()...)
 		t.list = append(t.list, out)
 		return err
 	}

@@ -108,6 +108,19 @@ func inner(fields []*genwayv1.NativeField, prefix string, except ...string) json
 	return value
 }
 
+// reserved names the members of a message that native fields of odd types may
+// bear, too: where the string is written, they are left out.
+func (m *message) reserved() []string {
+	names := []string{"extra_content"}
+	if !m.ReasoningContent.IsZero() {
+		names = append(names, "reasoning_content")
+	}
+	if !m.Reasoning.IsZero() {
+		names = append(names, reasoningName)
+	}
+	return names
+}
+
 func excepted(name string, except []string) bool {
 	for _, e := range except {
 		if name == e || e[len(e)-1] == '.' && strings.HasPrefix(name, e) {

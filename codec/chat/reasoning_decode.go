@@ -31,6 +31,9 @@ func (d decoder) thinking(m *message) ([]*genwayv1.Part, []*genwayv1.NativeField
 	var last *group
 	for i := range m.ReasoningDetails {
 		entry := &m.ReasoningDetails[i]
+		if entry.empty() {
+			continue
+		}
 		if !entry.known() {
 			parts, last = append(parts, d.opaqueDetail(entry)), nil
 			continue
@@ -86,6 +89,15 @@ func (d decoder) opaqueDetail(entry *detail) *genwayv1.Part {
 
 func (r *detail) known() bool {
 	return r.Type == detailText || r.Type == detailSummary || r.Type == detailEncrypted
+}
+
+// empty reports whether the entry is null or says nothing.
+func (r *detail) empty() bool {
+	if !r.known() {
+		return r.Type == ""
+	}
+	said := func(s *string) bool { return s != nil && *s != "" }
+	return !said(r.Text) && !said(r.Summary) && !said(r.Data) && r.Signature == "" && r.ThoughtSignature == "" && r.ID == "" && len(natives(r.Extra)) == 0
 }
 
 // shownOf is how a thinking part is shown as plain text.

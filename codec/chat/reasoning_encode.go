@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/genway/genway/codec/member"
@@ -35,7 +36,7 @@ func (s *spoken) reasoning(list []*genwayv1.Part) error {
 		if _, err := extra(p.NativeFields, member.Index(s.path+".parts", i), s.losses); err != nil {
 			return err
 		}
-		entries, texts = append(entries, s.details(p, int32(len(entries)))), append(texts, t)
+		entries, texts = append(entries, s.details(p)), append(texts, t)
 	}
 	s.ReasoningDetails = apart(entries, texts, s.answer)
 	switch {
@@ -48,22 +49,24 @@ func (s *spoken) reasoning(list []*genwayv1.Part) error {
 	return nil
 }
 
-// apart joins the details of several thinking parts. A text without any gets an
-// entry when there are others, with whose text its own would flow together.
-// Upstreams get that only where there are details anyway.
+// apart joins the details of several thinking parts, and counts them. A text
+// without any gets an entry when there are others, with whose text its own would
+// flow together. Upstreams get that only where there are details anyway.
 func apart(entries [][]detail, texts []*genwayv1.Thinking, always bool) []detail {
+	bare := len(entries) > 1 && (always || slices.ContainsFunc(entries, func(l []detail) bool { return l != nil }))
 	var out []detail
-	for _, list := range entries {
-		out = append(out, list...)
-	}
-	if len(entries) < 2 || len(out) == 0 && !always {
-		return out
-	}
-	out = nil
+	var index int32
 	for i, list := range entries {
-		if list == nil && texts[i].Text != "" {
-			list = []detail{{Type: detailText, Text: &texts[i].Text, Index: pointer(int32(i))}}
+		if text := shownOf(texts[i]); list == nil && bare && text != "" {
+			list = []detail{{Type: detailText, Text: &text}}
 		}
+		if list == nil {
+			continue
+		}
+		for j := range list {
+			list[j].Index = pointer(index)
+		}
+		index++
 		out = append(out, list...)
 	}
 	return out
@@ -71,8 +74,9 @@ func apart(entries [][]detail, texts []*genwayv1.Thinking, always bool) []detail
 
 func pointer[T any](v T) *T { return &v }
 
-// details gives the entries of one thinking part; none when its text is all.
-func (e *encoder) details(p *genwayv1.Part, index int32) []detail {
+// details gives the entries of one thinking part, not yet counted; none when its
+// text is all.
+func (e *encoder) details(p *genwayv1.Part) []detail {
 	t := p.GetThinking()
 	signature, encrypted, thought := e.seal(t.Signature), e.seal(t.EncryptedContent), e.seal(p.ThoughtSignature)
 	foreign := t.Signature != nil && signature == "" || t.EncryptedContent != nil && encrypted == ""
@@ -92,7 +96,7 @@ func (e *encoder) details(p *genwayv1.Part, index int32) []detail {
 	}
 	members := inner(p.NativeFields, "")
 	for i := range out {
-		out[i].ID, out[i].Index, out[i].Extra = p.Id, &index, members
+		out[i].ID, out[i].Extra = p.Id, members
 	}
 	out[0].ThoughtSignature = thought
 	return out

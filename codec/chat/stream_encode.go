@@ -85,11 +85,8 @@ func (s *streamEncoder) start(t *genwayv1.TextStarted) error {
 		return err
 	}
 	var err error
-	if s.members, err = extra(t.NativeFields, "", s.losses); err != nil {
-		return err
-	}
-	s.speech(0)
-	return nil
+	s.members, err = extra(t.NativeFields, "", s.losses)
+	return err
 }
 
 // speech finds the choice, and opens it with its role.
@@ -164,9 +161,12 @@ func (s *streamEncoder) ends(t *genwayv1.TextCompleted) []*genwayv1.CandidateEnd
 		for _, e := range t.Candidates {
 			found = found || e.Index == sp.index
 		}
-		if !found && (sp.place > 0 || len(t.Candidates) == 0) {
+		if !found {
 			ends = append(ends, &genwayv1.CandidateEnd{Index: sp.index})
 		}
+	}
+	if len(ends) == 0 {
+		ends = []*genwayv1.CandidateEnd{{}}
 	}
 	return ends
 }

@@ -49,19 +49,22 @@ func (l *listener) call(d decoder, c *toolCall) {
 	}
 }
 
-// function reads a piece of the deprecated function_call.
+// functionKey is the key of the deprecated function_call, which has no index.
+const functionKey = -1
+
+// function reads a piece of it.
 func (l *listener) function(f *functionCall) {
 	if f == nil || f.Name == "" && f.Arguments.spelled() == "" {
 		return
 	}
 	st := l.last(kindCall)
-	if st == nil {
+	if st == nil || st.key != functionKey {
 		l.calls = true
 		st = l.push(kindCall, &genwayv1.Part{
 			Kind:         &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{}},
 			NativeFields: []*genwayv1.NativeField{mark(functionCallName)},
 		}, false)
-		st.key = -1
+		st.key = functionKey
 	}
 	l.piece(st, f.Name, f.Arguments.spelled(), nested("function.", f.Extra))
 }

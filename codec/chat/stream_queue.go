@@ -152,7 +152,7 @@ func (q *queue) call(c *toolCall) *stretch {
 	var byKey *stretch
 	for _, list := range [][]*stretch{q.closed, q.list} {
 		for _, st := range list {
-			if st.kind != kindCall || st.opening.GetToolCall() == nil {
+			if st.kind != kindCall || st.key == functionKey {
 				continue
 			}
 			if c.Index == nil && c.ID == "" || c.Index != nil && st.key == *c.Index || c.Index == nil && st.opening.GetToolCall().Id == c.ID {

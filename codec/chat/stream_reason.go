@@ -54,6 +54,9 @@ func (l *listener) thinkText(st *stretch, text string) {
 // the open part has said already seals that part; else it goes on with its
 // group or begins a new part.
 func (l *listener) detail(d decoder, entry *detail, name, shown string) {
+	if entry.empty() {
+		return
+	}
 	if !entry.known() {
 		l.push(kindWhole, d.opaqueDetail(entry), true)
 		return

@@ -20,8 +20,10 @@ type speech struct {
 	// told counts the characters of the text before the open part.
 	told, telling int32
 	signed        bool
-	called        bool // in the deprecated function_call
-	thought       thought
+	// called says that there was a deprecated function_call, and calling that it is
+	// the open part.
+	called, calling bool
+	thought         thought
 }
 
 // write adds a chunk with a delta.
@@ -181,7 +183,7 @@ func (s *speech) sign(seal *genwayv1.Seal) error {
 		s.signed = true
 		return s.write(&message{ExtraContent: encodeExtraContent(s.seal(seal), nil, "")}, nil)
 	case *genwayv1.Part_ToolCall:
-		if s.called && s.calls == 0 {
+		if s.calling {
 			s.losses.Add(s.path()+".thought_signature", "the deprecated function_call has no signature")
 			return nil
 		}
@@ -208,7 +210,7 @@ func (s *speech) note(f *genwayv1.NativeField) error {
 		s.losses.Add(member.Join(s.path(), f.Name), "the target protocol has no place for it")
 	case s.current.GetAudio() != nil && f.Name == "expires_at":
 		return s.write(&message{Audio: &audio{ExpiresAt: f.Json}}, nil)
-	case s.current.GetToolCall() != nil && s.calls > 0:
+	case s.current.GetToolCall() != nil && !s.calling:
 		i := s.calls - 1
 		return s.write(&message{ToolCalls: []toolCall{{Index: &i, Extra: inner([]*genwayv1.NativeField{f}, "")}}}, nil)
 	}

@@ -12,7 +12,8 @@ func (s *speech) call(c *genwayv1.ToolCall) error {
 	p := s.current
 	s.written = c.ArgumentsJson != ""
 	f := &functionCall{Name: c.Name, Arguments: textOf(c.ArgumentsJson), Extra: inner(p.NativeFields, "function.")}
-	if c.Input == nil && (s.deprecated || marked(p.NativeFields, functionCallName)) {
+	s.calling = c.Input == nil && (s.deprecated || marked(p.NativeFields, functionCallName))
+	if s.calling {
 		if s.skipped = s.called; s.skipped {
 			s.losses.Add(s.path(), "the deprecated function_call holds one call")
 			return nil
@@ -42,7 +43,7 @@ func (s *speech) call(c *genwayv1.ToolCall) error {
 func (s *speech) argue(piece string) {
 	switch {
 	case piece == "":
-	case s.called && s.calls == 0:
+	case s.calling:
 		s.textChunk(s.index, `{"function_call":{"arguments":`, piece, `}}`)
 	default:
 		s.textChunk(s.index, `{"tool_calls":[{"index":`+strconv.Itoa(int(s.calls)-1)+`,"function":{"arguments":`, piece, `}}]}`)

@@ -16,8 +16,11 @@ type thought struct {
 	name  string
 	text  strings.Builder
 	shown bool
-	// live says that the text goes into details, too.
-	live bool
+	// live says that the text goes into details, too, and gap that what is shown
+	// next is a paragraph of its own.
+	live, gap bool
+	// told says that an entry went out with all that is known of the part.
+	told bool
 	// bare is the thinking part that ended just now without details.
 	bare *detail
 }
@@ -45,7 +48,7 @@ func (t *thought) open(s *speech, p *genwayv1.Part) error {
 		Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Signature: p.GetThinking().Signature, EncryptedContent: p.GetThinking().EncryptedContent}}}
 	t.text.Reset()
 	// What a caller must know from the first piece on goes with the details.
-	t.shown, t.live = false, p.Id != "" || hasNatives(p.NativeFields)
+	t.shown, t.gap, t.told, t.live = false, false, false, p.Id != "" || hasNatives(p.NativeFields)
 	for i, summary := range p.GetThinking().Summary {
 		if err := t.sum(s, int32(i), summary); err != nil {
 			return err
@@ -75,15 +78,12 @@ func (t *thought) think(s *speech, piece string) error {
 	if piece == "" {
 		return nil
 	}
-	before := ""
-	if t.live && t.shown && t.text.Len() == 0 {
-		before = paragraph
-	}
+	t.gap = t.gap || t.live && t.shown && t.text.Len() == 0
 	t.text.WriteString(piece)
-	defer func() { t.shown = true }()
 	if t.live {
-		return t.both(s, before+piece, detail{Type: detailText, Text: &piece})
+		return t.both(s, piece, detail{Type: detailText, Text: &piece})
 	}
+	t.shown = true
 	if s.members == nil {
 		s.textChunk(s.index, `{"`+t.member()+`":`, piece, `}`)
 		return nil
@@ -92,17 +92,13 @@ func (t *thought) think(s *speech, piece string) error {
 }
 
 func (t *thought) sum(s *speech, index int32, piece string) error {
-	summary := t.part.GetThinking()
-	before := ""
-	if int(index) >= len(summary.Summary) {
-		summary.Summary = append(summary.Summary, "")
-		if t.shown {
-			before = paragraph
-		}
+	k := t.part.GetThinking()
+	if int(index) >= len(k.Summary) {
+		k.Summary = append(k.Summary, "")
+		t.gap = t.shown
 	}
 	t.live = true
-	defer func() { t.shown = t.shown || piece != "" }()
-	return t.both(s, before+piece, detail{Type: detailSummary, Summary: &piece, SummaryIndex: index})
+	return t.both(s, piece, detail{Type: detailSummary, Summary: &piece, SummaryIndex: index})
 }
 
 func (t *thought) member() string {
@@ -120,13 +116,21 @@ func (t *thought) plain(piece string) *message {
 }
 
 // both writes a piece for show and as a detail.
-func (t *thought) both(s *speech, shown string, entry detail) error {
+func (t *thought) both(s *speech, piece string, entry detail) error {
 	index := t.index
 	entry.Index, entry.ID = &index, t.part.Id
-	if !t.shown {
+	if !t.told {
 		entry.Extra = inner(t.part.NativeFields, "")
 	}
-	m := t.plain(shown)
+	t.told = true
+	m := &message{}
+	if piece != "" {
+		if t.gap {
+			piece = paragraph + piece
+		}
+		m = t.plain(piece)
+		t.shown, t.gap = true, false
+	}
 	m.ReasoningDetails = []detail{entry}
 	return s.write(m, nil)
 }
@@ -137,7 +141,7 @@ func (t *thought) close(s *speech) error {
 	index, text := t.index, t.text.String()
 	t.part = nil
 	t.index++
-	if t.live && t.shown {
+	if t.told {
 		// The text and the summaries went out with entries of their own.
 		k.Summary, p.NativeFields = nil, nil
 		if k.Signature == nil && k.EncryptedContent == nil && p.ThoughtSignature == nil {
@@ -146,7 +150,10 @@ func (t *thought) close(s *speech) error {
 	} else {
 		k.Text = text
 	}
-	out := s.details(p, index)
+	out := s.details(p)
+	for i := range out {
+		out[i].Index = &index
+	}
 	if len(out) > 0 {
 		return s.write(&message{ReasoningDetails: out}, nil)
 	}

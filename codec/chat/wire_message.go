@@ -147,10 +147,14 @@ type verbatim struct {
 	raw        jsontext.Value
 }
 
-// of gives the bytes of the object in the body it was decoded from.
+// of gives the bytes of the object in the body it was decoded from; none when
+// null stands in its place.
 func (v verbatim) of(body []byte) jsontext.Value {
 	for v.start < v.end && body[v.start] != '{' {
 		v.start++ // the colon or comma ahead of the value, and white space
+	}
+	if v.start == v.end {
+		return nil
 	}
 	return jsontext.Value(body[v.start:v.end]).Clone()
 }
