@@ -50,9 +50,9 @@ type Route struct {
 	// Protocols limits the route to callers of these; empty is all, direct gRPC
 	// callers included.
 	Protocols []string `yaml:"protocols,omitempty" json:"protocols,omitempty" jsonschema:"enum=chat,enum=responses,enum=messages,enum=generatecontent,enum=images,enum=grpc" jsonschema_description:"Only for callers of these protocols; without it, for all."`
-	// Targets share the load by weight. Among targets of several kinds those that
-	// speak the caller's protocol come first, since they lose nothing.
-	Targets []Target `yaml:"targets" json:"targets" jsonschema:"minItems=1" jsonschema_description:"Where the requests go, by weight. Targets that speak the caller's protocol come first."`
+	// Targets share the load by weight. Where some speak the caller's protocol, they
+	// alone do, since they lose nothing.
+	Targets []Target `yaml:"targets" json:"targets" jsonschema:"minItems=1" jsonschema_description:"Where the requests go, by weight. Where some speak the caller's protocol, only to those."`
 	// Fallback are tried in order when the targets fail in a way another try may
 	// mend, as long as nothing of the answer has reached the caller.
 	Fallback []Target `yaml:"fallback,omitempty" json:"fallback,omitempty" jsonschema_description:"Tried in order when the targets fail before anything of the answer was sent."`

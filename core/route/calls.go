@@ -16,7 +16,7 @@ import (
 
 // GenerateText asks the targets of the model's route in turn.
 func (r *Router) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (resp *genwayv1.GenerateTextResponse, err error) {
-	err = r.attempts(ctx, req.GetWire().GetProtocol(), req.GetModel(), never, func(a attempt) error {
+	err = r.attempts(ctx, text(req), never, func(a attempt) error {
 		resp, err = a.Upstream.GenerateText(ctx, textFor(req, a.Target))
 		if err == nil && a.route.Strict {
 			return lossless(resp.GetLosses())
@@ -32,7 +32,7 @@ func (r *Router) GenerateText(ctx context.Context, req *genwayv1.GenerateTextReq
 // StreamGenerateText does so until an answer has begun.
 func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
 	begun := false
-	return r.attempts(ctx, req.GetWire().GetProtocol(), req.GetModel(), func() bool { return begun }, func(a attempt) error {
+	return r.attempts(ctx, text(req), func() bool { return begun }, func(a attempt) error {
 		return a.Upstream.StreamGenerateText(ctx, textFor(req, a.Target), func(ev *genwayv1.StreamGenerateTextResponse) error {
 			if started := ev.GetStarted(); started != nil && a.route.Strict && !begun {
 				if err := lossless(started.GetLosses()); err != nil {
@@ -50,7 +50,7 @@ func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateT
 
 // GenerateImage asks the targets in turn.
 func (r *Router) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (resp *genwayv1.GenerateImageResponse, err error) {
-	err = r.attempts(ctx, req.GetWire().GetProtocol(), req.GetModel(), never, func(a attempt) error {
+	err = r.attempts(ctx, request{req.GetWire().GetProtocol(), req.GetModel(), true}, never, func(a attempt) error {
 		resp, err = a.Upstream.GenerateImage(ctx, imageFor(req, a.Target))
 		if err == nil && a.route.Strict {
 			return lossless(resp.GetLosses())
@@ -65,7 +65,7 @@ func (r *Router) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageR
 
 // CountTokens asks the targets in turn.
 func (r *Router) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (resp *genwayv1.CountTokensResponse, err error) {
-	err = r.attempts(ctx, req.GetWire().GetProtocol(), req.GetRequest().GetModel(), never, func(a attempt) error {
+	err = r.attempts(ctx, request{req.GetWire().GetProtocol(), req.GetRequest().GetModel(), false}, never, func(a attempt) error {
 		asked := &genwayv1.CountTokensRequest{Request: textFor(req.GetRequest(), a.Target), Wire: wireFor(req.GetWire(), a.Target)}
 		resp, err = a.Upstream.CountTokens(ctx, asked)
 		return err
@@ -74,6 +74,10 @@ func (r *Router) CountTokens(ctx context.Context, req *genwayv1.CountTokensReque
 		return nil, err
 	}
 	return resp, nil
+}
+
+func text(req *genwayv1.GenerateTextRequest) request {
+	return request{req.GetWire().GetProtocol(), req.GetModel(), false}
 }
 
 func never() bool { return false }

@@ -27,7 +27,8 @@ type Route struct {
 	// Protocols limits the route to callers of these; empty is all. Direct callers
 	// are PROTOCOL_UNSPECIFIED.
 	Protocols []genwayv1.Protocol
-	// Targets share the load by weight; those of the caller's protocol come first.
+	// Targets share the load by weight; where some speak the caller's protocol, they
+	// alone do.
 	Targets []Target
 	// Fallback are tried in order after the targets.
 	Fallback []Target
@@ -99,19 +100,37 @@ func (t *table) find(protocol genwayv1.Protocol, model string) (*Route, int) {
 	return nil, -1
 }
 
-// order gives the targets in the order they are tried: those that speak the
-// caller's protocol ahead of the others, each group drawn by weight, then the
-// fallback.
-func (r *Route) order(protocol genwayv1.Protocol) []Target {
-	var same, other []Target
+// order gives the targets that can serve a request, in the order they are tried:
+// those that speak the caller's protocol, or where there is none all others, drawn by
+// weight; then the fallback. A route of one upstream for each protocol is thus a
+// pass-through: none is a stand-in for another unless the operator says so.
+func (r *Route) order(protocol genwayv1.Protocol, images bool) []Target {
+	var same, other, fallback []Target
+	for _, t := range r.Fallback {
+		if t.serves(images) {
+			fallback = append(fallback, t)
+		}
+	}
 	for _, t := range r.Targets {
+		if !t.serves(images) {
+			continue
+		}
 		if protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED && t.Protocol == protocol {
 			same = append(same, t)
 		} else {
 			other = append(other, t)
 		}
 	}
-	return slices.Concat(draw(same), draw(other), r.Fallback)
+	if len(same) == 0 {
+		same = other
+	}
+	return append(draw(same), fallback...)
+}
+
+// serves reports whether the target is for images, or for text: the protocols of
+// vendors are for one of them.
+func (t Target) serves(images bool) bool {
+	return t.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED || images == (t.Protocol == genwayv1.Protocol_PROTOCOL_IMAGES)
 }
 
 // draw orders targets at random, each place by the weights of those left.
@@ -154,7 +173,7 @@ func (r *Router) Explain(protocol genwayv1.Protocol, model string) Explanation {
 	if route == nil {
 		return Explanation{Route: -1}
 	}
-	return Explanation{Route: i, Model: route.Model, Targets: route.order(protocol)}
+	return Explanation{Route: i, Model: route.Model, Targets: route.order(protocol, protocol == genwayv1.Protocol_PROTOCOL_IMAGES)}
 }
 
 // Models lists what the upstreams of the routes list, and the names of routes that
@@ -192,13 +211,17 @@ func (r *Router) Models() []*genwayv1.Model {
 // attempts runs try on the targets of a request until one answers, fails for good,
 // or committed says that the caller has seen something. It tells the caller who
 // served it, unless try has: a stream must before its first event.
-func (r *Router) attempts(ctx context.Context, protocol genwayv1.Protocol, model string, committed func() bool, try func(attempt) error) error {
-	route, _ := r.table.Load().find(protocol, model)
+func (r *Router) attempts(ctx context.Context, q request, committed func() bool, try func(attempt) error) error {
+	route, _ := r.table.Load().find(q.protocol, q.model)
 	if route == nil {
-		return unknown(model)
+		return unknown(q.model)
+	}
+	targets := route.order(q.protocol, q.images)
+	if len(targets) == 0 {
+		return unable(q)
 	}
 	var err error
-	for n, target := range route.order(protocol) {
+	for n, target := range targets {
 		a := attempt{Target: target, route: route, number: n + 1}
 		if err = try(a); err == nil || committed() || ctx.Err() != nil || !mendable(err) {
 			a.tell(ctx)
@@ -206,6 +229,21 @@ func (r *Router) attempts(ctx context.Context, protocol genwayv1.Protocol, model
 		}
 	}
 	return err
+}
+
+// request is what a route is chosen by.
+type request struct {
+	protocol genwayv1.Protocol
+	model    string
+	images   bool
+}
+
+// unable is the fault of a model whose route has no target of the right sort.
+func unable(q request) error {
+	what := map[bool]string{true: "draw images", false: "generate text"}[q.images]
+	e := fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the model `%s` does not %s", q.model, what)
+	e.Param = "model"
+	return e
 }
 
 // attempt is one try of a request at a target.

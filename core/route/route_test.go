@@ -112,8 +112,21 @@ func TestOwnProtocolComesFirst(t *testing.T) {
 			t.Fatal("its own body was taken from it")
 		}
 	}
+	if got, err := ask(r, 0, "m"); got == "" || err != nil {
+		t.Errorf("a direct caller went to %q, %v", got, err)
+	}
 	b.err = fault.New(fault.Unavailable, "X", "down")
-	if got, err := ask(r, messages, "m"); got != "a" || err != nil || a.seen.GetWire() != nil {
+	a.calls = 0
+	if _, err := ask(r, messages, "m"); fault.From(err) != b.err.(*fault.Error) || a.calls != 0 {
+		t.Errorf("a stood in for it: %v", err)
+	}
+}
+
+// A fallback of another protocol gets the canonical messages, not the caller's body.
+func TestForeignFallback(t *testing.T) {
+	a, b := &stub{name: "a"}, &stub{name: "b", err: fault.New(fault.Unavailable, "X", "down")}
+	r := route.New([]route.Route{{Model: "*", Targets: []route.Target{target(b, messages)}, Fallback: []route.Target{target(a, chat)}}})
+	if got, err := ask(r, messages, "m"); got != "a" || err != nil || a.seen.GetWire() != nil || b.seen.GetWire() == nil {
 		t.Errorf("went to %s with %v, %v", got, a.seen.GetWire(), err)
 	}
 }
@@ -222,6 +235,25 @@ func TestModelsAndExplain(t *testing.T) {
 	}
 	if e := r.Explain(chat, "nothing"); e.Route != -1 {
 		t.Errorf("%+v", e)
+	}
+}
+
+// One route may hold upstreams of every kind: text never goes to one of images, nor
+// images to one of text.
+func TestKindsAreToldApart(t *testing.T) {
+	words, pictures := &stub{name: "words"}, &stub{name: "pictures"}
+	r := route.New([]route.Route{{Model: "*", Targets: []route.Target{target(words, chat), target(pictures, genwayv1.Protocol_PROTOCOL_IMAGES)}}})
+	for range 10 {
+		if got, err := ask(r, messages, "m"); got != "words" || err != nil {
+			t.Fatalf("text went to %s, %v", got, err)
+		}
+		if resp, err := r.GenerateImage(t.Context(), &genwayv1.GenerateImageRequest{Model: "m"}); resp.GetSize() != "pictures" || err != nil {
+			t.Fatalf("images went to %v, %v", resp, err)
+		}
+	}
+	only := route.New([]route.Route{{Model: "*", Targets: []route.Target{target(pictures, genwayv1.Protocol_PROTOCOL_IMAGES)}}})
+	if _, err := ask(only, chat, "m"); fault.From(err).Param != "model" {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/genway/genway/core/sandbox"
 	"github.com/genway/genway/core/store"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/proto"
@@ -26,6 +27,7 @@ type CoreFlags struct {
 	Data
 	GRPC       string        `name:"grpc" env:"GENWAY_GRPC" default:"127.0.0.1:9090" placeholder:"ADDR" help:"Address of the gRPC side: HOST:PORT or unix:PATH."`
 	Grace      time.Duration `env:"GENWAY_GRACE" default:"20s" help:"How long requests in flight may go on after the end was asked for."`
+	Config     string        `env:"GENWAY_CONFIG" placeholder:"FILE" help:"Upstreams and routes, read again on SIGHUP and on change. Without it the sandbox answers everything."`
 	TextModel  string        `env:"GENWAY_SANDBOX_TEXT_MODEL" default:"sandbox-text" help:"Name of the sandbox's text model."`
 	ImageModel string        `env:"GENWAY_SANDBOX_IMAGE_MODEL" default:"sandbox-image" help:"Name of the sandbox's image model."`
 	TrustFlags
@@ -39,6 +41,7 @@ func (f CoreFlags) ListenGRPC(ctx context.Context) (net.Listener, error) {
 // Core is a core that is ready to serve.
 type Core struct {
 	Keys    *keys.Service
+	routing *Routing
 	store   *store.SQLite
 	service *core.Service
 	server  *core.Server
@@ -55,26 +58,34 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	service, err := core.New(core.Config{Upstream: embedded})
+	routing, err := NewRouting(f.Config, embedded, log)
 	if err != nil {
 		return nil, err
+	}
+	service, err := core.New(core.Config{Upstream: routing.Router})
+	if err != nil {
+		return nil, errors.Join(err, routing.Close())
 	}
 	db, keyService, err := f.open(ctx)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, routing.Close())
 	}
 	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: keyService, Trust: trust}, Logger: log}
 	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: tlsConfig, Grace: f.Grace})
-	return &Core{Keys: keyService, store: db, service: service, server: server, log: log}, nil
+	return &Core{Keys: keyService, routing: routing, store: db, service: service, server: server, log: log}, nil
 }
 
-// Serve answers gRPC calls on the listener until ctx ends.
+// Serve answers gRPC calls on the listener, and follows the configuration file,
+// until ctx ends.
 func (c *Core) Serve(ctx context.Context, listener net.Listener) error {
-	return c.server.Serve(ctx, listener)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return c.routing.Watch(ctx) })
+	group.Go(func() error { return c.server.Serve(ctx, listener) })
+	return group.Wait()
 }
 
-// Close closes the store.
-func (c *Core) Close() error { return c.store.Close() }
+// Close closes the upstreams and the store.
+func (c *Core) Close() error { return errors.Join(c.routing.Close(), c.store.Close()) }
 
 // Channel gives an edge in the same process its way to the core: calls without a
 // network, through the same interceptors. Messages are handed over, not copied.

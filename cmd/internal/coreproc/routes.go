@@ -15,8 +15,8 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// protocols are the words of the configuration.
-var protocols = map[string]genwayv1.Protocol{
+// Protocols are the configuration's words for protocols.
+var Protocols = map[string]genwayv1.Protocol{
 	"chat":            genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS,
 	"responses":       genwayv1.Protocol_PROTOCOL_RESPONSES,
 	"messages":        genwayv1.Protocol_PROTOCOL_MESSAGES,
@@ -46,7 +46,7 @@ func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
 	built := &Upstreams{}
 	made := map[string]route.Target{config.Sandbox: {Name: config.Sandbox, Upstream: embedded}}
 	for name, u := range c.Upstreams {
-		target := route.Target{Name: name, Upstream: embedded, Protocol: protocols[u.Kind]}
+		target := route.Target{Name: name, Upstream: embedded, Protocol: Protocols[u.Kind]}
 		if u.Kind != config.Sandbox {
 			made, err := built.upstream(u)
 			if err != nil {
@@ -62,7 +62,7 @@ func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
 	for _, r := range c.Routes {
 		one := route.Route{Model: r.Model, Strict: r.Strict, Targets: targets(r.Targets, made), Fallback: targets(r.Fallback, made)}
 		for _, p := range r.Protocols {
-			one.Protocols = append(one.Protocols, protocols[p])
+			one.Protocols = append(one.Protocols, Protocols[p])
 		}
 		built.Routes = append(built.Routes, one)
 	}
@@ -90,7 +90,7 @@ func (u *Upstreams) upstream(c config.Upstream) (upstream.Upstream, error) {
 	transport := remote.NewTransport()
 	u.closers = append(u.closers, idleCloser{transport})
 	return remote.New(remote.Config{
-		Protocol:  protocols[c.Kind],
+		Protocol:  Protocols[c.Kind],
 		BaseURL:   c.BaseURL,
 		APIKey:    c.APIKey,
 		Headers:   c.Headers,
