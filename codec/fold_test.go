@@ -42,7 +42,7 @@ func part(t *rapid.T) *genwayv1.Part {
 	case 2:
 		p.Kind = &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: text(t, "call"), Name: "f", ArgumentsJson: text(t, "arguments")}}
 	case 3:
-		p.Kind = &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Name: "g", Input: proto.String(text(t, "input"))}}
+		p.Kind = &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Name: "g", Input: new(text(t, "input"))}}
 	case 4:
 		p.Kind = &genwayv1.Part_Refusal{Refusal: &genwayv1.Refusal{Text: text(t, "refusal")}}
 	case 5:

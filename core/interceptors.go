@@ -52,14 +52,14 @@ func (i Interceptors) Stream(srv any, stream grpc.ServerStream, info *grpc.Strea
 // serverStream is a stream with a context of ours.
 type serverStream struct {
 	grpc.ServerStream
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // grpc.ServerStream hands its context out by a method.
 }
 
 func (s *serverStream) Context() context.Context { return s.ctx }
 
 func (i Interceptors) begin(ctx context.Context, method string) (context.Context, *outcome) {
 	md, _ := metadata.FromIncomingContext(ctx)
-	id := ""
+	var id string
 	if shown := md.Get(RequestIDKey); len(shown) > 0 && sane(shown[0]) {
 		id = shown[0]
 	} else {

@@ -84,8 +84,7 @@ func (o *outcome) log(ctx context.Context, log *slog.Logger, err error) {
 // foreign reports whether an error is a gRPC status already: the transport's own,
 // when sending to a caller who is gone.
 func foreign(err error) bool {
-	var f *fault.Error
-	if errors.As(err, &f) {
+	if _, ok := errors.AsType[*fault.Error](err); ok {
 		return false
 	}
 	_, ok := status.FromError(err)

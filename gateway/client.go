@@ -36,11 +36,9 @@ func (c *client) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTe
 	s.events <- received{event: first}
 	x := exchangeOf(ctx)
 	x.stream.ready = func() bool { return len(s.events) > 0 }
-	x.stream.readers.Add(1)
-	go func() {
-		defer x.stream.readers.Done()
+	x.stream.readers.Go(func() {
 		s.read(ctx)
-	}()
+	})
 	return s, nil
 }
 

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -85,7 +86,7 @@ func (x *exchange) recoverPanic(log *slog.Logger) {
 	if p == nil {
 		return
 	}
-	if p == http.ErrAbortHandler {
+	if errors.Is(http.ErrAbortHandler, p) {
 		panic(p)
 	}
 	log.Error("panic at the edge", "request_id", x.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))

@@ -113,7 +113,7 @@ func faultOf(err error) *fault.Error {
 			return fault.FromDetail(detail)
 		}
 	}
-	switch st.Code() {
+	switch st.Code() { //nolint:exhaustive // all others are a fault of ours
 	case codes.Unavailable:
 		f = fault.Wrap(err, fault.Unavailable, fault.ReasonCoreUnreachable, "the service is temporarily unavailable; try again")
 		f.RetryAfter = time.Second

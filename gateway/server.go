@@ -65,7 +65,10 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 	if err != nil {
 		err = server.Close()
 	}
-	<-failed
+	// Serve has nothing more to say than that it was closed.
+	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
 	return err
 }
 

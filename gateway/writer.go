@@ -27,7 +27,7 @@ type answerWriter struct {
 
 func newAnswerWriter(w http.ResponseWriter, id string, timeout time.Duration) *answerWriter {
 	// The names under which the vendors' SDKs look for it.
-	w.Header().Set("X-Request-Id", id)
+	w.Header().Set("X-Request-ID", id)
 	w.Header().Set("Request-Id", id)
 	w.Header().Set("X-Genway-Request-Id", id)
 	return &answerWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: timeout}

@@ -44,14 +44,13 @@ func (c *command) Run(ctx context.Context) error {
 	if err != nil {
 		return cli.UsageError{Err: err}
 	}
-	defer conn.Close()
 	listener, err := c.ListenHTTP(ctx)
 	if err != nil {
-		return err
+		return errors.Join(err, conn.Close())
 	}
 	log := c.Logger()
 	log.Info("edge is up", "http", listener.Addr().String(), "core", c.Core)
-	return c.Serve(ctx, listener, conn, c.Grace, log)
+	return errors.Join(c.Serve(ctx, listener, conn, c.Grace, log), conn.Close())
 }
 
 func (c *command) core() (gateway.CoreConfig, error) {

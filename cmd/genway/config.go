@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -60,12 +61,12 @@ type explainRoute struct {
 }
 
 // Run explains one request.
-func (c *explainRoute) Run(_ context.Context, stdout io.Writer) error {
+func (c *explainRoute) Run(_ context.Context, stdout io.Writer) (err error) {
 	routing, err := load(c.Config)
 	if err != nil {
 		return err
 	}
-	defer routing.Close()
+	defer func() { err = errors.Join(err, routing.Close()) }()
 	e := routing.Router.Explain(coreproc.Protocols[c.Protocol], c.Model)
 	if e.Route < 0 {
 		return fmt.Errorf("no route matches model %s of %s callers", c.Model, c.Protocol)

@@ -43,7 +43,7 @@ func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
 	edgeCtx, stopEdge := context.WithCancel(ctx)
 	group.Go(func() error {
 		defer stopCore()
-		return c.EdgeFlags.Serve(edgeCtx, httpListener, core.Channel(), c.Grace, log)
+		return c.Serve(edgeCtx, httpListener, core.Channel(), c.Grace, log)
 	})
 	group.Go(func() error {
 		defer stopEdge()

@@ -138,9 +138,9 @@ func Frames(frames []codec.Frame) string {
 // ParseFrames reads what Frames wrote.
 func ParseFrames(text string) []codec.Frame {
 	var frames []codec.Frame
-	for _, block := range bytes.Split([]byte(text), []byte("\n\n")) {
+	for block := range bytes.SplitSeq([]byte(text), []byte("\n\n")) {
 		var f codec.Frame
-		for _, line := range bytes.Split(block, []byte("\n")) {
+		for line := range bytes.SplitSeq(block, []byte("\n")) {
 			if v, ok := bytes.CutPrefix(line, []byte("event: ")); ok {
 				f.Event = string(v)
 			} else if v, ok := bytes.CutPrefix(line, []byte("data: ")); ok {

@@ -54,11 +54,11 @@ func withTools(r *genwayv1.GenerateTextRequest) *genwayv1.GenerateTextRequest {
 // requests are the table's left half: what is asked.
 func requests() map[string]*genwayv1.GenerateTextRequest {
 	schema := request(turn(user, text("Give me JSON.")))
-	schema.ResponseFormat = &genwayv1.ResponseFormat{Kind: genwayv1.ResponseFormat_KIND_JSON_SCHEMA, Name: "answer", SchemaJson: weather, Strict: proto.Bool(true)}
+	schema.ResponseFormat = &genwayv1.ResponseFormat{Kind: genwayv1.ResponseFormat_KIND_JSON_SCHEMA, Name: "answer", SchemaJson: weather, Strict: new(true)}
 	stop := request(turn(user, text("Count.")))
 	stop.StopSequences = []string{"3", "four"}
 	knobs := request(turn(user, text("Vary.")))
-	knobs.Sampling = &genwayv1.Sampling{Temperature: proto.Float64(0.5), TopP: proto.Float64(0.9)}
+	knobs.Sampling = &genwayv1.Sampling{Temperature: new(0.5), TopP: new(0.9)}
 	forced := withTools(request(turn(user, text("Rain?"))))
 	forced.ToolChoice = &genwayv1.ToolChoice{Mode: genwayv1.ToolChoice_MODE_REQUIRED, Names: []string{"weather"}}
 	anyTool := withTools(request(turn(user, text("Rain?"))))

@@ -17,8 +17,7 @@ func meaning(r *codec.Request) string {
 	var system []string
 	last := ""
 	for _, m := range r.GetMessages() {
-		switch m.GetRole() {
-		case genwayv1.Role_ROLE_SYSTEM, genwayv1.Role_ROLE_DEVELOPER:
+		if m.GetRole() == genwayv1.Role_ROLE_SYSTEM || m.GetRole() == genwayv1.Role_ROLE_DEVELOPER {
 			for _, p := range m.GetParts() {
 				system = append(system, p.GetText().GetText())
 			}

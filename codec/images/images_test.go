@@ -1,6 +1,7 @@
 package images_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -64,7 +65,7 @@ func count(t *rapid.T, label string) *int64 {
 	if !rapid.Bool().Draw(t, label) {
 		return nil
 	}
-	return proto.Int64(rapid.Int64Range(0, 1000).Draw(t, label+" value"))
+	return new(rapid.Int64Range(0, 1000).Draw(t, label+" value"))
 }
 
 func natives(t *rapid.T) []*genwayv1.NativeField {
@@ -84,8 +85,8 @@ func TestRoundTrips(t *testing.T) {
 			Style: word(t, "style"), User: word(t, "user"), ResponseFormat: word(t, "response format"), NativeFields: natives(t),
 		}
 		if rapid.Bool().Draw(t, "n") {
-			req.Count = proto.Int32(rapid.Int32Range(1, 10).Draw(t, "count"))
-			req.OutputCompression = proto.Int32(rapid.Int32Range(0, 100).Draw(t, "compression"))
+			req.Count = new(rapid.Int32Range(1, 10).Draw(t, "count"))
+			req.OutputCompression = new(rapid.Int32Range(0, 100).Draw(t, "compression"))
 		}
 		body, err := c.EncodeRequest(req, nil)
 		if err != nil {
@@ -191,7 +192,7 @@ func TestErrors(t *testing.T) {
 	if f.Kind != fault.InvalidRequest || f.NativeCode != "moderation_blocked" || f.Message != "no" {
 		t.Errorf("%+v", f)
 	}
-	if status, body := (images.Codec{}).EncodeError(f); status != 400 || string(body) != string(native) {
+	if status, body := (images.Codec{}).EncodeError(f); status != 400 || !bytes.Equal(body, native) {
 		t.Errorf("%d %s", status, body)
 	}
 	if status, body := (images.Codec{}).EncodeError(fault.Missing("prompt")); status != 400 || !strings.Contains(string(body), `"param":"prompt"`) {

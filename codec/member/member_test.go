@@ -3,6 +3,7 @@ package member_test
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/genway/genway/codec"
@@ -107,13 +108,15 @@ func TestPatchKeepsAllElse(t *testing.T) {
 		names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b", "c", "model", "stream"}), 0, 5, rapid.ID).Draw(t, "names")
 		in := map[string]int{}
 		text := "{"
+		var textSb110 strings.Builder
 		for i, n := range names {
 			if i > 0 {
-				text += rapid.SampledFrom([]string{",", " , ", ",\n"}).Draw(t, "comma")
+				textSb110.WriteString(rapid.SampledFrom([]string{",", " , ", ",\n"}).Draw(t, "comma"))
 			}
 			in[n] = i
-			text += `"` + n + `": ` + string(rune('0'+i))
+			textSb110.WriteString(`"` + n + `": ` + string(rune('0'+i)))
 		}
+		text += textSb110.String()
 		text += "}"
 		out, err := member.Patch([]byte(text), member.Member{Name: "model", Value: jsontext.Value("9")}, member.Member{Name: "stream"})
 		if err != nil {

@@ -32,7 +32,7 @@ func (e *Error) Error() string {
 // a name that is not set is an error, $$ is a dollar sign. Unknown keys, wrong types
 // and references to nothing are *Error values.
 func Load(file string, getenv func(string) (string, bool)) (*Config, error) {
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(file) //nolint:gosec // the operator names the file
 	if err != nil {
 		return nil, fmt.Errorf("config: %w", err)
 	}
@@ -74,8 +74,7 @@ func Parse(file string, text []byte, getenv func(string) (string, bool)) (*Confi
 // nobody knows the one that was meant.
 func positioned(file string, err error) error {
 	e := &Error{File: file, Text: err.Error()}
-	var syntax yaml.Error
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[yaml.Error](err); ok {
 		e.Text = syntax.GetMessage()
 		if t := syntax.GetToken(); t != nil {
 			e.Line, e.Column = t.Position.Line, t.Position.Column
@@ -113,9 +112,9 @@ func keysOf(t reflect.Type, seen map[reflect.Type]bool) []string {
 	}
 	seen[t] = true
 	var keys []string
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ",")
-		keys = append(append(keys, name), keysOf(t.Field(i).Type, seen)...)
+	for field := range t.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+		keys = append(append(keys, name), keysOf(field.Type, seen)...)
 	}
 	return keys
 }

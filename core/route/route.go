@@ -141,7 +141,7 @@ func draw(targets []Target) []Target {
 		for _, t := range left[i:] {
 			total += cmp.Or(t.Weight, 1)
 		}
-		at := rand.IntN(total)
+		at := rand.IntN(total) //nolint:gosec // a share of the load, no secret
 		for j := i; j < len(left); j++ {
 			if at -= cmp.Or(left[j].Weight, 1); at < 0 {
 				left[i], left[j] = left[j], left[i]
@@ -256,9 +256,7 @@ type attempt struct {
 // mendable reports whether another upstream might answer where one failed: nothing
 // the request itself is to blame for.
 func mendable(err error) bool {
-	switch fault.From(err).Kind {
-	case fault.RateLimited, fault.QuotaExhausted, fault.Overloaded, fault.Unavailable, fault.BadUpstream, fault.Timeout:
-		return true
-	}
-	return false
+	return slices.Contains(mendableKinds, fault.From(err).Kind)
 }
+
+var mendableKinds = []fault.Kind{fault.RateLimited, fault.QuotaExhausted, fault.Overloaded, fault.Unavailable, fault.BadUpstream, fault.Timeout}

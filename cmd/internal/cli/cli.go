@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -57,8 +58,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, name, des
 	}
 	if err := command.Run(); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(stderr, "%s: %v\n", name, err)
-		var usage UsageError
-		if errors.As(err, &usage) {
+		if _, ok := errors.AsType[UsageError](err); ok {
 			return exitUsage
 		}
 		return exitFailure
@@ -97,10 +97,12 @@ func Version() string {
 	if version == "" {
 		version = "(devel)"
 	}
+	var versionSb100 strings.Builder
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			version += " " + s.Value[:12]
+			versionSb100.WriteString(" " + s.Value[:12])
 		}
 	}
+	version += versionSb100.String()
 	return version
 }

@@ -98,7 +98,7 @@ func (r *Routing) Close() error {
 
 // Watch reloads on SIGHUP and whenever the file changes, until ctx ends. What comes
 // of it is logged.
-func (r *Routing) Watch(ctx context.Context) error {
+func (r *Routing) Watch(ctx context.Context) (err error) {
 	if r.file == "" {
 		<-ctx.Done()
 		return nil
@@ -111,7 +111,7 @@ func (r *Routing) Watch(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("watch %s: %w", r.file, err)
 	}
-	defer watcher.Close()
+	defer func() { err = errors.Join(err, watcher.Close()) }()
 	if err := watcher.Add(filepath.Dir(r.file)); err != nil {
 		return fmt.Errorf("watch %s: %w", r.file, err)
 	}

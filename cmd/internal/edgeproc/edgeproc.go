@@ -33,7 +33,7 @@ func (f EdgeFlags) ListenHTTP(ctx context.Context) (net.Listener, error) {
 // Serve serves the edge on the listener, in front of core, until ctx ends and the
 // requests in flight are done or the grace is over.
 func (f EdgeFlags) Serve(ctx context.Context, listener net.Listener, core grpc.ClientConnInterface, grace time.Duration, log *slog.Logger) error {
-	edge, err := gateway.New(gateway.Config{
+	edge, err := gateway.New(gateway.Config{ //nolint:contextcheck // the registration outlives ctx, as the connection does
 		Core: core,
 		Headers: gateway.Headers{
 			MessagesKey:        f.MessagesKeyHeader,

@@ -139,7 +139,7 @@ func faultOf(ctx context.Context, err error) error {
 			return f
 		}
 	}
-	switch st.Code() {
+	switch st.Code() { //nolint:exhaustive // all others mean that it failed
 	case codes.InvalidArgument, codes.FailedPrecondition, codes.OutOfRange:
 		return fault.Wrap(err, fault.InvalidRequest, "UPSTREAM_REFUSED", "the upstream refused the request")
 	case codes.NotFound:
