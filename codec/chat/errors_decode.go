@@ -52,8 +52,10 @@ func decodeError(status int, body []byte) *fault.Error {
 	e := &fault.Error{Reason: reasonUpstream}
 	var inside int
 	if raw := jsontext.Value(body); raw.IsValid(jsontext.AllowInvalidUTF8(true)) {
-		e.Wire = &genwayv1.WireMessage{Protocol: protocol, Json: raw.Clone()}
 		inside = readError(e, raw)
+		if ownShape(raw) {
+			e.Wire = &genwayv1.WireMessage{Protocol: protocol, Json: raw.Clone()}
+		}
 	}
 	if status == 0 {
 		status = inside
@@ -69,6 +71,18 @@ func decodeError(status int, body []byte) *fault.Error {
 		}
 	}
 	return e
+}
+
+// ownShape reports whether a body is an error that this protocol's clients can
+// read, and not merely one that could be made sense of (case F1).
+func ownShape(raw jsontext.Value) bool {
+	var body struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	err := json.Unmarshal(raw, &body, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
+	return err == nil && body.Error.Message != ""
 }
 
 // kindOf refines a status by the error's own words. They do not make a failure of

@@ -15,11 +15,12 @@ type streamEncoder struct {
 	w      writer
 	frames []codec.Frame
 	losses *codec.Losses
-	// passed says that the upstream's own events went out in place of ours.
-	passed bool
-	id     string
-	tier   string
-	told   []*genwayv1.NativeField
+	// passed says that the upstream's own events went out in place of ours, stopped
+	// that its message_stop was among them.
+	passed, stopped bool
+	id              string
+	tier            string
+	told            []*genwayv1.NativeField
 	// index is that of the next block, open the block of the open part.
 	index int64
 	open  *outBlock
@@ -52,6 +53,10 @@ func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec
 	case *genwayv1.StreamGenerateTextResponse_Completed:
 		if !e.passed {
 			e.complete(p.Completed)
+		} else if !e.stopped {
+			// Clients wait for it; some upstreams leave it out (case S3).
+			e.begin("message_stop")
+			e.send()
 		}
 	}
 	if err == nil {
@@ -97,7 +102,7 @@ func oneLine(data []byte) []byte {
 
 func (e *streamEncoder) pass(f *genwayv1.WireFrame) {
 	if f.GetProtocol() == protocol {
-		e.passed = true
+		e.passed, e.stopped = true, f.GetEvent() == "message_stop"
 		e.frames = append(e.frames, codec.Frame{Event: f.GetEvent(), Data: f.GetData()})
 	}
 }

@@ -130,22 +130,28 @@ func (Codec) DecodeError(status int, body []byte) *fault.Error {
 	if !jsontext.Value(body).IsValid(member.Options()) {
 		return err
 	}
-	err.Wire = &genwayv1.WireMessage{Protocol: protocol, Json: bytes.Clone(body)}
-	if w, ok := errorIn(body); ok {
-		w.fill(err)
+	raw, w, ok := errorIn(body)
+	if !ok {
+		return err
+	}
+	w.fill(err)
+	if raw.Kind() == '{' && w.Message != "" {
+		// Only what this protocol's clients can read is passed on (case F1).
+		err.Wire = &genwayv1.WireMessage{Protocol: protocol, Json: bytes.Clone(body)}
 	}
 	return err
 }
 
 // errorIn finds the error in an error body.
-func errorIn(body []byte) (*wireError, bool) {
+func errorIn(body []byte) (raw jsontext.Value, e *wireError, ok bool) {
 	var w struct {
 		Error jsontext.Value `json:"error"`
 	}
 	if json.Unmarshal(body, &w, member.Options()) != nil {
-		return nil, false
+		return nil, nil, false
 	}
-	return parseError(w.Error)
+	e, ok = parseError(w.Error)
+	return w.Error, e, ok
 }
 
 // parseError takes an error as an object, or as its message alone.
@@ -211,7 +217,7 @@ func errorBody(err *fault.Error) []byte {
 	w.begin('{')
 	w.key("error")
 	w.begin('{')
-	w.str("message", e.Message)
+	w.str("message", err.Message)
 	kind := e.Type
 	if kind == "" || kind == "error" {
 		kind = wordsOf(err).kind
