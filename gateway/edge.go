@@ -86,7 +86,7 @@ func (x *exchange) recoverPanic(log *slog.Logger) {
 	if p == nil {
 		return
 	}
-	if errors.Is(http.ErrAbortHandler, p) {
+	if err, ok := p.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(p)
 	}
 	log.Error("panic at the edge", "request_id", x.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
