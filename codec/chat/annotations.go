@@ -47,9 +47,9 @@ func distribute(citations []*genwayv1.Citation, texts []*genwayv1.Text) {
 			offset += length
 		}
 		if c.StartIndex != nil && offset > 0 {
-			c.StartIndex = pointer(*c.StartIndex - offset)
+			c.StartIndex = new(*c.StartIndex - offset)
 			if c.EndIndex != nil {
-				c.EndIndex = pointer(*c.EndIndex - offset)
+				c.EndIndex = new(*c.EndIndex - offset)
 			}
 		}
 		to.Citations = append(to.Citations, c)

@@ -18,7 +18,7 @@ func (s *spoken) call(p *genwayv1.Part, place int32) {
 		s.FunctionCall = functionCallOf(p)
 		return
 	}
-	out := toolCall{ID: c.Id, Type: "function", ExtraContent: encodeExtraContent(s.seal(p.ThoughtSignature), p.NativeFields, "extra_content")}
+	out := toolCall{ID: c.Id, Type: "function", ExtraContent: encodeExtraContent(s.seal(p.ThoughtSignature), p.NativeFields)}
 	if out.ID == "" {
 		out.ID = codec.SyntheticToolID(s.id, s.index, place)
 	}

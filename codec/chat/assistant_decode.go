@@ -34,7 +34,7 @@ func (d decoder) assistant(m *message, path string) ([]*genwayv1.Part, []*genway
 		}
 		parts = append(parts, p)
 	}
-	seal, content := decodeExtraContent(m.ExtraContent, "")
+	seal, content := decodeExtraContent(m.ExtraContent)
 	citations := d.citations(m.Annotations)
 	if (seal != nil || len(citations) > 0) && lastText == nil {
 		lastText = textPart("")
@@ -138,7 +138,7 @@ func (d decoder) toolCall(c *toolCall, path string) (*genwayv1.Part, error) {
 		return p, nil
 	}
 	p.GetToolCall().Id = c.ID
-	seal, content := decodeExtraContent(c.ExtraContent, "")
+	seal, content := decodeExtraContent(c.ExtraContent)
 	p.ThoughtSignature = seal
 	p.NativeFields = append(p.NativeFields, content...)
 	p.NativeFields = append(p.NativeFields, natives(c.Extra)...)

@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"slices"
+
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -65,15 +67,15 @@ func (e *encoder) candidate(list []*genwayv1.Part, fields []*genwayv1.NativeFiel
 			return message{}, err
 		}
 	}
-	s.ExtraContent = encodeExtraContent(signature, fields, "extra_content")
+	s.ExtraContent = encodeExtraContent(signature, fields)
 	s.finish()
 	return s.message, nil
 }
 
 func lastText(list []*genwayv1.Part) *genwayv1.Part {
-	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].GetText() != nil {
-			return list[i]
+	for _, p := range slices.Backward(list) {
+		if p.GetText() != nil {
+			return p
 		}
 	}
 	return nil

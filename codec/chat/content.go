@@ -99,7 +99,7 @@ func (d decoder) part(p *part, path string) (*genwayv1.Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	seal, content := decodeExtraContent(p.ExtraContent, "")
+	seal, content := decodeExtraContent(p.ExtraContent)
 	out.ThoughtSignature = seal
 	out.NativeFields = append(out.NativeFields, inside...)
 	out.NativeFields = append(out.NativeFields, content...)
@@ -161,7 +161,7 @@ func (e *encoder) part(p *genwayv1.Part, path string) (part, error) {
 	if out.CacheControl, out.PromptCacheBreakpoint, err = e.cacheControl(p.CacheControl, path); err != nil {
 		return part{}, err
 	}
-	out.ExtraContent = encodeExtraContent(e.seal(p.ThoughtSignature), p.NativeFields, "extra_content")
+	out.ExtraContent = encodeExtraContent(e.seal(p.ThoughtSignature), p.NativeFields)
 	out.Extra, err = extra(p.NativeFields, path, e.losses, "image_url.", "video_url.", "audio_url.", "input_audio.", "file.", "extra_content")
 	return out, err
 }

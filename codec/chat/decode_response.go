@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"slices"
+
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -74,9 +76,7 @@ func (d decoder) choice(c *choice, place int32) (*genwayv1.Candidate, error) {
 	}
 	end := decodeFinish(word, c.StopReason, c.NativeFinishReason, hasCalls(out.Parts))
 	out.StopReason, out.NativeStopReason, out.StopSequence = end.reason, end.native, end.sequence
-	out.NativeFields = append(end.fields, natives(c.Extra)...)
-	out.NativeFields = append(out.NativeFields, c.Logprobs.natives()...)
-	out.NativeFields = append(out.NativeFields, inMessage...)
+	out.NativeFields = slices.Concat(end.fields, natives(c.Extra), c.Logprobs.natives(), inMessage)
 	return out, nil
 }
 

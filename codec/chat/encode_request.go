@@ -42,8 +42,7 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 // unwritable is a message with JSON in it that is none, or with a member twice.
 func unwritable(err error) error {
 	e := fault.Wrap(err, fault.InvalidRequest, fault.ReasonInvalidMember, "the request cannot be written as JSON")
-	var semantic *json.SemanticError
-	if errors.As(err, &semantic) {
+	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
 		e.Param = member.Path(string(semantic.JSONPointer))
 	}
 	return e
@@ -67,16 +66,16 @@ func (e *encoder) request(req *codec.Request) (*request, error) {
 	if r.Messages, err = e.messages(req.Messages); err != nil {
 		return nil, err
 	}
-	if err = e.tools(r, req.Tools); err != nil {
+	if err := e.tools(r, req.Tools); err != nil {
 		return nil, err
 	}
-	if err = e.toolChoice(r, req.GenerateTextRequest); err != nil {
+	if err := e.toolChoice(r, req.GenerateTextRequest); err != nil {
 		return nil, err
 	}
-	if err = e.responseFormat(r, req.GenerateTextRequest); err != nil {
+	if err := e.responseFormat(r, req.GenerateTextRequest); err != nil {
 		return nil, err
 	}
-	if err = e.audioOutput(r, req.AudioOutput); err != nil {
+	if err := e.audioOutput(r, req.AudioOutput); err != nil {
 		return nil, err
 	}
 	e.sampling(r, req.Sampling)

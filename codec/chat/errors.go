@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"github.com/genway/genway/codec/fault"
-
 	"github.com/go-json-experiment/json/jsontext"
 )
 

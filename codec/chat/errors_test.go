@@ -3,7 +3,6 @@ package chat_test
 import (
 	"errors"
 	"strings"
-	"strings"
 	"testing"
 
 	"github.com/genway/genway/codec/fault"

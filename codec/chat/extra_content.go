@@ -20,14 +20,14 @@ type googleContent struct {
 }
 
 // decodeExtraContent takes the signature out of an extra_content member. What
-// else is in it stays, as a native field of that name under prefix.
-func decodeExtraContent(raw jsontext.Value, prefix string) (*genwayv1.Seal, []*genwayv1.NativeField) {
+// else is in it stays, as a native field of that name.
+func decodeExtraContent(raw jsontext.Value) (*genwayv1.Seal, []*genwayv1.NativeField) {
 	if !given(raw) {
 		return nil, nil
 	}
 	var c extraContent
 	if err := json.Unmarshal(raw, &c); err != nil || c.Google == nil || c.Google.ThoughtSignature == "" {
-		return nil, []*genwayv1.NativeField{native(prefix+"extra_content", raw)}
+		return nil, []*genwayv1.NativeField{native("extra_content", raw)}
 	}
 	seal := codec.ParseSeal(c.Google.ThoughtSignature, protocol)
 	c.Google.ThoughtSignature = ""
@@ -41,14 +41,14 @@ func decodeExtraContent(raw jsontext.Value, prefix string) (*genwayv1.Seal, []*g
 	if err != nil {
 		return seal, nil
 	}
-	return seal, []*genwayv1.NativeField{native(prefix+"extra_content", rest)}
+	return seal, []*genwayv1.NativeField{native("extra_content", rest)}
 }
 
-// encodeExtraContent is the inverse; name is that of the native field.
-func encodeExtraContent(signature string, fields []*genwayv1.NativeField, name string) jsontext.Value {
+// encodeExtraContent is the inverse.
+func encodeExtraContent(signature string, fields []*genwayv1.NativeField) jsontext.Value {
 	var rest jsontext.Value
 	for _, f := range fields {
-		if f.Protocol == protocol && f.Name == name {
+		if f.Protocol == protocol && f.Name == "extra_content" {
 			rest = f.Json
 		}
 	}

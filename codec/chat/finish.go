@@ -78,6 +78,7 @@ func decodeFinish(word string, stop, nativeWord text, calls bool) ending {
 		}
 	case isOther:
 		end.fields = append(end.fields, native("stop_reason", stop.raw))
+	case absent, isNull, isParts:
 	}
 	if nativeWord.is == isText || nativeWord.is == isOther {
 		if raw, err := marshal(nativeWord); err == nil {

@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -53,7 +54,7 @@ func FuzzDecodeRequest(f *testing.F) {
 			t.Fatalf("%v\n%s\n%s", err, body, once)
 		}
 		twice, err := c.EncodeRequest(again, nil)
-		if err != nil || string(once) != string(twice) {
+		if err != nil || !bytes.Equal(once, twice) {
 			t.Fatalf("%v\n%s\n%s\n%s", err, body, once, twice)
 		}
 	})
@@ -80,7 +81,7 @@ func FuzzDecodeResponse(f *testing.F) {
 			t.Fatalf("%v\n%s\n%s", err, body, once)
 		}
 		twice, err := c.EncodeResponse(again, codec.Answer{})
-		if err != nil || string(once) != string(twice) {
+		if err != nil || !bytes.Equal(once, twice) {
 			t.Fatalf("%v\n%s\n%s\n%s", err, body, once, twice)
 		}
 	})

@@ -5,7 +5,6 @@ import (
 
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"google.golang.org/protobuf/proto"
 	"pgregory.net/rapid"
 )
 
@@ -61,7 +60,7 @@ func drawEnd(t *rapid.T, out *genwayv1.Candidate, calls bool) {
 	case end.native == "odd":
 		out.NativeFields = append(out.NativeFields, member.Mark(own, "finish_reason"))
 	case end.reason == genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE:
-		out.StopSequence = proto.String(words.Draw(t, "sequence"))
+		out.StopSequence = new(words.Draw(t, "sequence"))
 	}
 	out.NativeFields = append(out.NativeFields, drawNatives(t, "native_finish_reason", "content_filter_results", "message.executed_tools")...)
 }

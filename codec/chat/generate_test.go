@@ -8,7 +8,6 @@ import (
 	"github.com/genway/genway/codec/chat"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
 )
@@ -22,7 +21,7 @@ var c = chat.New()
 
 var (
 	words   = rapid.StringMatching(`[a-z]{1,8}`)
-	texts   = rapid.SampledFrom([]string{"x", "Grüße\n\"quoted\"\\", "\u2028 <&> \U0001F600", "  ", "line\r\nline\t\x00", `"parameters":"\u0067enway"`})
+	texts   = rapid.SampledFrom([]string{"x", "Grüße\n\"quoted\"\\", "\u2028 <&> \U0001F600", "  ", "line\r\nmore\t\x00", `"parameters":"\u0067enway"`})
 	schemas = rapid.SampledFrom([]string{`{"type":"object"}`, `{"type": "object", "required":["b","a"],"properties":{"b":{"maximum":1.50},"a":{"const":"\u00e9\/"}}}`})
 	objects = rapid.SampledFrom([]string{`{}`, `{"a":1.0,"b":[1e3,null]}`, `{"ключ":"\u00e9\/"}`, `7`, `"s"`})
 	tokens  = rapid.Int64Range(0, 1<<40)
@@ -177,7 +176,7 @@ func drawCall(t *rapid.T, i int, custom bool) *genwayv1.Part {
 	call := &genwayv1.ToolCall{Id: fmt.Sprintf("call_%d%s", i, words.Draw(t, "call id")), Name: words.Draw(t, "function")}
 	p := &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: call}, ThoughtSignature: drawSeal(t)}
 	if custom {
-		call.Name, call.Input = "shell", proto.String(texts.Draw(t, "input"))
+		call.Name, call.Input = "shell", new(texts.Draw(t, "input"))
 		p.NativeFields = drawNatives(t, "custom.note", "extra")
 		return p
 	}
@@ -189,7 +188,7 @@ func drawCall(t *rapid.T, i int, custom bool) *genwayv1.Part {
 func drawCitation(t *rapid.T) *genwayv1.Citation {
 	cite := &genwayv1.Citation{
 		Title: words.Draw(t, "title"), Url: "https://c.example/" + words.Draw(t, "url"), CitedText: maybe(t, "cited", words),
-		StartIndex: proto.Int32(0), EndIndex: proto.Int32(1),
+		StartIndex: new(int32(0)), EndIndex: new(int32(1)),
 	}
 	if rapid.IntRange(0, 3).Draw(t, "unknown annotation") == 0 {
 		cite = &genwayv1.Citation{Native: &genwayv1.NativeField{Protocol: own, Name: "file", Json: []byte(`{"type":"file","file":{"hash":"x"}}`)}}

@@ -49,6 +49,7 @@ func (t *turns) message(m *genwayv1.Message, path string) error {
 		out.Extra, err = extra(m.NativeFields, path, t.losses, out.reserved()...)
 		t.list = append(t.list, out)
 		return err
+	case genwayv1.Role_ROLE_UNSPECIFIED:
 	}
 	return fault.Unsupported(path+".role", "%s.role: %q has no place in chat completions", path, m.NativeRole)
 }

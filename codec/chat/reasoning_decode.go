@@ -170,7 +170,6 @@ type group struct {
 	index    *int32
 	id       string
 	summary  int32
-	written  bool
 }
 
 func newGroup(first *detail) *group {

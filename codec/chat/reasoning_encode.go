@@ -64,15 +64,13 @@ func apart(entries [][]detail, texts []*genwayv1.Thinking, always bool) []detail
 			continue
 		}
 		for j := range list {
-			list[j].Index = pointer(index)
+			list[j].Index = new(index)
 		}
 		index++
 		out = append(out, list...)
 	}
 	return out
 }
-
-func pointer[T any](v T) *T { return &v }
 
 // details gives the entries of one thinking part, not yet counted; none when its
 // text is all.

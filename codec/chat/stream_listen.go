@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"slices"
+
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -154,7 +156,7 @@ func (l *listener) flushCitations(st *stretch) {
 // sign reads the message's thought signature. It belongs to the text; without one
 // it is a part of its own (R2).
 func (l *listener) sign(m *message) {
-	seal, rest := decodeExtraContent(m.ExtraContent, "")
+	seal, rest := decodeExtraContent(m.ExtraContent)
 	l.inMessage = replaceNatives(l.inMessage, rest)
 	if seal == nil {
 		return
@@ -203,9 +205,8 @@ func (l *listener) end() *genwayv1.CandidateEnd {
 	for _, f := range l.inMessage {
 		f.Name = messagePrefix + f.Name
 	}
-	fields := append(e.fields, l.fields...)
 	return &genwayv1.CandidateEnd{
 		Index: l.index, StopReason: e.reason, NativeStopReason: e.native, StopSequence: e.sequence,
-		NativeFields: append(fields, l.inMessage...),
+		NativeFields: slices.Concat(e.fields, l.fields, l.inMessage),
 	}
 }

@@ -38,7 +38,7 @@ func (l *listener) call(d decoder, c *toolCall) {
 		name, piece = c.Custom.Name, c.Custom.Input.spelled()
 		fields = nested("custom.", c.Custom.Extra)
 	}
-	seal, rest := decodeExtraContent(c.ExtraContent, "")
+	seal, rest := decodeExtraContent(c.ExtraContent)
 	fields = append(append(fields, rest...), natives(c.Extra)...)
 	if st.opening.GetToolCall().Id == "" && !st.open {
 		st.opening.GetToolCall().Id = c.ID

@@ -127,12 +127,10 @@ func (s *speech) close() error {
 			s.argue("{}") // T10
 		}
 	case *genwayv1.Part_Image:
-		out, err := s.part(p, s.path())
-		if err != nil {
-			s.losses.Add(s.path(), "the image has neither data nor an address")
-			return nil
+		if out, err := s.part(p, s.path()); err == nil {
+			return s.write(&message{Images: []part{out}}, nil)
 		}
-		return s.write(&message{Images: []part{out}}, nil)
+		s.losses.Add(s.path(), "the image has neither data nor an address")
 	}
 	return nil
 }
@@ -181,14 +179,14 @@ func (s *speech) sign(seal *genwayv1.Seal) error {
 			s.losses.Add(s.path()+".thought_signature", "a message of chat completions has one signature of its text")
 		}
 		s.signed = true
-		return s.write(&message{ExtraContent: encodeExtraContent(s.seal(seal), nil, "")}, nil)
+		return s.write(&message{ExtraContent: encodeExtraContent(s.seal(seal), nil)}, nil)
 	case *genwayv1.Part_ToolCall:
 		if s.calling {
 			s.losses.Add(s.path()+".thought_signature", "the deprecated function_call has no signature")
 			return nil
 		}
 		i := s.calls - 1
-		return s.write(&message{ToolCalls: []toolCall{{Index: &i, ExtraContent: encodeExtraContent(s.seal(seal), nil, "")}}}, nil)
+		return s.write(&message{ToolCalls: []toolCall{{Index: &i, ExtraContent: encodeExtraContent(s.seal(seal), nil)}}}, nil)
 	case *genwayv1.Part_Thinking, *genwayv1.Part_Image:
 		if s.current.GetThinking() != nil {
 			s.thought.part.ThoughtSignature = seal
@@ -223,7 +221,7 @@ func (s *speech) finish(end *genwayv1.CandidateEnd) error {
 	inMessage := messageNatives(end.NativeFields)
 	delta := &message{
 		Extra:        inner(inMessage, "", "extra_content"),
-		ExtraContent: encodeExtraContent("", inMessage, "extra_content"),
+		ExtraContent: encodeExtraContent("", inMessage),
 	}
 	out := choice{Index: &s.index, Delta: delta}
 	if l := inner(end.NativeFields, "logprobs."); l != nil {

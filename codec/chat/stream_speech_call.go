@@ -23,7 +23,7 @@ func (s *speech) call(c *genwayv1.ToolCall) error {
 	}
 	i := s.calls
 	s.calls++
-	out := toolCall{Index: &i, ID: c.Id, Type: "function", ExtraContent: encodeExtraContent(s.seal(p.ThoughtSignature), p.NativeFields, "extra_content")}
+	out := toolCall{Index: &i, ID: c.Id, Type: "function", ExtraContent: encodeExtraContent(s.seal(p.ThoughtSignature), p.NativeFields)}
 	if out.ID == "" {
 		out.ID = codec.SyntheticToolID(s.id, s.index, s.place)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/genway/genway/codec"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"google.golang.org/protobuf/proto"
 )
 
 // TestToolChoices encodes choices as other protocols give them.
@@ -20,7 +19,7 @@ func TestToolChoices(t *testing.T) {
 		want   string
 	}{
 		"none given":       {nil, ``},
-		"only parallel":    {&genwayv1.ToolChoice{Parallel: proto.Bool(false)}, ``},
+		"only parallel":    {&genwayv1.ToolChoice{Parallel: new(false)}, ``},
 		"auto":             {&genwayv1.ToolChoice{Mode: genwayv1.ToolChoice_MODE_AUTO}, `"auto"`},
 		"T13 any":          {&genwayv1.ToolChoice{Mode: genwayv1.ToolChoice_MODE_REQUIRED}, `"required"`},
 		"a function":       {&genwayv1.ToolChoice{Mode: genwayv1.ToolChoice_MODE_REQUIRED, Names: []string{"f"}}, `{"type":"function","function":{"name":"f"}}`},

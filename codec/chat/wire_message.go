@@ -142,7 +142,7 @@ type urlCitation struct {
 
 // verbatim keeps hold of an object whose kind may turn out to be unknown: where
 // it stood in the body when decoding, its bytes when encoding.
-type verbatim struct {
+type verbatim struct { //nolint:recvcheck // decoding sets the value, all else takes a copy of it
 	start, end int64
 	raw        jsontext.Value
 }

@@ -22,7 +22,7 @@ const (
 
 // text is a member that should be a string. Engines also write null and, for
 // arguments, the object itself.
-type text struct {
+type text struct { //nolint:recvcheck // decoding sets the value, all else takes a copy of it
 	is  presence
 	s   string
 	raw jsontext.Value
@@ -48,10 +48,10 @@ func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 }
 
 func (t text) MarshalJSONTo(e *jsontext.Encoder) error {
-	switch t.is {
-	case isText:
+	if t.is == isText {
 		return e.WriteToken(jsontext.String(t.s))
-	case isOther:
+	}
+	if t.is == isOther {
 		return e.WriteValue(t.raw)
 	}
 	return e.WriteToken(jsontext.Null)
@@ -74,7 +74,7 @@ func (t text) spelled() string {
 }
 
 // content is a string, an array of parts, or null.
-type content struct {
+type content struct { //nolint:recvcheck // decoding sets the value, all else takes a copy of it
 	is    presence
 	s     string
 	parts []part
@@ -99,10 +99,10 @@ func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 }
 
 func (c content) MarshalJSONTo(e *jsontext.Encoder) error {
-	switch c.is {
-	case isText:
+	if c.is == isText {
 		return e.WriteToken(jsontext.String(c.s))
-	case isParts:
+	}
+	if c.is == isParts {
 		return json.MarshalEncode(e, c.parts)
 	}
 	return e.WriteToken(jsontext.Null)
@@ -126,7 +126,7 @@ func (s *stopList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 }
 
 // seconds is a Unix time. Some engines give it a fraction.
-type seconds int64
+type seconds int64 //nolint:recvcheck // decoding sets the value, all else takes a copy of it
 
 func (s *seconds) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if d.PeekKind() != '0' {
@@ -148,7 +148,7 @@ func (s *seconds) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 }
 
 // octets is the UTF-8 of a token as an array of integers.
-type octets []byte
+type octets []byte //nolint:recvcheck // decoding sets the value, all else takes a copy of it
 
 func (o *octets) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	var list []uint8Number
