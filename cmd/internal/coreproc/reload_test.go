@@ -1,0 +1,161 @@
+package coreproc
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/core/sandbox"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// engine is a chat upstream that answers with its name.
+func engine(t *testing.T, name string) *httptest.Server {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		fmt.Fprintf(w, `{"id":"x","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":%q},"finish_reason":"stop"}]}`, name)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func write(t *testing.T, file, base string) {
+	t.Helper()
+	text := fmt.Sprintf("upstreams:\n  a: {kind: chat, base_url: %q}\nroutes:\n  - {model: \"*\", targets: [{upstream: a}]}\n", base)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func routing(t *testing.T, file string, log *slog.Logger) *Routing {
+	t.Helper()
+	embedded, err := sandbox.New(sandbox.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := NewRouting(file, embedded, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func ask(ctx context.Context, r *Routing) (string, error) {
+	resp, err := r.Router.GenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m", Messages: []*genwayv1.Message{{
+		Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "a"}}}}}}})
+	if err != nil {
+		return "", err
+	}
+	return resp.GetCandidates()[0].GetParts()[0].GetText().GetText(), nil
+}
+
+// A good file replaces the old one, a bad one changes nothing, and no request fails
+// on the way.
+func TestReloadUnderLoad(t *testing.T) {
+	one, two := engine(t, "one"), engine(t, "two")
+	file := filepath.Join(t.TempDir(), "genway.yaml")
+	write(t, file, one.URL)
+	r := routing(t, file, slog.New(slog.DiscardHandler))
+	ctx, stop := context.WithCancel(t.Context())
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			for ctx.Err() == nil {
+				if got, err := ask(t.Context(), r); err != nil || (got != "one" && got != "two") {
+					t.Errorf("%q, %v", got, err)
+				}
+			}
+		})
+	}
+	for i := range 100 {
+		write(t, file, []string{one.URL, two.URL}[i%2])
+		if err := r.Reload(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	group.Wait()
+	if got, err := ask(t.Context(), r); got != "two" || err != nil {
+		t.Errorf("after the last: %q, %v", got, err)
+	}
+	if err := os.WriteFile(file, []byte("routes: 7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Reload(); err == nil || !strings.Contains(err.Error(), file+":1:") {
+		t.Errorf("a bad file: %v", err)
+	}
+	if got, err := ask(t.Context(), r); got != "two" || err != nil {
+		t.Errorf("after a bad file: %q, %v", got, err)
+	}
+}
+
+// A change of the file is seen without being asked.
+func TestWatch(t *testing.T) {
+	one, two := engine(t, "one"), engine(t, "two")
+	file := filepath.Join(t.TempDir(), "genway.yaml")
+	write(t, file, one.URL)
+	reloaded := make(chan struct{}, 16)
+	log := slog.New(slog.NewTextHandler(writerFunc(func(line string) {
+		if strings.Contains(line, "configuration reloaded") {
+			reloaded <- struct{}{}
+		}
+	}), nil))
+	r := routing(t, file, log)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Watch(ctx) }()
+	// Until the watch has begun a change may go unseen, so it is made again.
+	again := time.NewTicker(200 * time.Millisecond)
+	defer again.Stop()
+	deadline := time.After(20 * time.Second)
+	for seen := false; !seen; {
+		select {
+		case <-again.C:
+			write(t, file, two.URL)
+		case <-reloaded:
+			seen = true
+		case <-deadline:
+			t.Fatal("the change was not seen")
+		}
+	}
+	if got, err := ask(t.Context(), r); got != "two" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+type writerFunc func(line string)
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	f(string(p))
+	return len(p), nil
+}
+
+// Without a file the sandbox answers everything.
+func TestNoFile(t *testing.T) {
+	r := routing(t, "", slog.New(slog.DiscardHandler))
+	if e := r.Router.Explain(genwayv1.Protocol_PROTOCOL_MESSAGES, "anything"); e.Route != 0 || e.Targets[0].Name != "sandbox" {
+		t.Errorf("%+v", e)
+	}
+}

@@ -1,0 +1,33 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/core/config"
+)
+
+// Every configuration the documents show is a good one.
+func TestDocumentedConfigurations(t *testing.T) {
+	anything := func(string) (string, bool) { return "x", true }
+	for _, name := range []string{"README.md", "docs/configuration.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := 0
+		for i, piece := range strings.Split(string(text), "\n```") {
+			if block, ok := strings.CutPrefix(piece, "yaml\n"); ok && i%2 == 1 {
+				shown++
+				if _, err := config.Parse(name, []byte(block), anything); err != nil {
+					t.Errorf("%v\n%s", err, block)
+				}
+			}
+		}
+		if shown == 0 {
+			t.Errorf("%s shows none", name)
+		}
+	}
+}
