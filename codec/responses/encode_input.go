@@ -89,7 +89,7 @@ func (e *inputEncoder) givenMessage(path string, m *genwayv1.Message, start, end
 	}
 	e.w.begin('{')
 	e.w.str("type", typeMessage)
-	if start < end && !isSynthetic(m.Parts[start].Id) {
+	if start < end && !IsSyntheticID(m.Parts[start].Id) {
 		e.w.strOpt("id", m.Parts[start].Id)
 	}
 	e.w.str("role", roleWords[m.Role])
@@ -119,7 +119,7 @@ func (e *inputEncoder) alone(index, i int, part *genwayv1.Part) error {
 		return err
 	}
 	id := part.Id
-	if isSynthetic(id) {
+	if IsSyntheticID(id) {
 		id = ""
 	}
 	switch k := part.Kind.(type) {

@@ -68,7 +68,7 @@ func (e *inputEncoder) saidMessage(base string, parts []*genwayv1.Part, start, e
 		return err
 	}
 	id := first.Id
-	if isSynthetic(id) {
+	if IsSyntheticID(id) {
 		id = ""
 	}
 	w := e.w
@@ -145,7 +145,7 @@ func (e *inputEncoder) thinking(part *genwayv1.Part, path string) error {
 	own := t.EncryptedContent.GetOrigin() == protocol
 	sealed := t.EncryptedContent != nil || t.Signature != nil
 	id := part.Id
-	if isSynthetic(id) {
+	if IsSyntheticID(id) {
 		id = ""
 	}
 	if !own && (sealed || id == "") {

@@ -28,9 +28,9 @@ func syntheticID(prefix, responseID string, index int) string {
 	return fmt.Sprintf("%s%s%016x", prefix, syntheticMark, h.Sum64())
 }
 
-// isSynthetic reports whether an identifier is one of ours, which no upstream
-// has ever seen.
-func isSynthetic(id string) bool {
+// IsSyntheticID reports whether the identifier of an item is one of ours, which
+// no upstream has ever seen.
+func IsSyntheticID(id string) bool {
 	_, rest, ok := strings.Cut(id, "_"+syntheticMark)
 	return ok && len(rest) == 16 && strings.Trim(rest, "0123456789abcdef") == ""
 }

@@ -62,11 +62,12 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 		return nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not count tokens")
 	}
 	var losses codec.Losses
-	body, err := req.GetWire().GetJson(), error(nil)
+	var err error
+	body := req.GetWire().GetJson()
 	if u.ownBody(req.GetWire(), req.GetRequest().GetMessages()) {
 		body, err = u.patchModel(body, req.GetRequest().GetModel())
 	} else {
-		body, err = counter.EncodeCountRequest(req, &losses)
+		body, err = counter.EncodeCountRequest(&genwayv1.CountTokensRequest{Request: encodable(req.GetRequest())}, &losses)
 	}
 	if err != nil {
 		return nil, err
@@ -92,7 +93,8 @@ func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImag
 		return nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not draw images")
 	}
 	var losses codec.Losses
-	body, err := req.GetWire().GetJson(), error(nil)
+	var err error
+	body := req.GetWire().GetJson()
 	if u.speaks(req.GetWire()) {
 		body, err = u.patchModel(body, req.GetModel())
 	} else {
@@ -134,11 +136,16 @@ func (u *Upstream) textBody(req *genwayv1.GenerateTextRequest, streamed bool) ([
 		return body, nil, err
 	}
 	var losses codec.Losses
-	encoded := new(genwayv1.GenerateTextRequest)
-	codec.Share(encoded, req)
-	encoded.Messages = gatherResults(req.GetMessages())
-	body, err := u.codec.EncodeRequest(&codec.Request{GenerateTextRequest: encoded, Stream: streamed, IncludeUsage: streamed}, &losses)
+	body, err := u.codec.EncodeRequest(&codec.Request{GenerateTextRequest: encodable(req), Stream: streamed, IncludeUsage: streamed}, &losses)
 	return body, losses.List(), err
+}
+
+// encodable is the request as vendors take it.
+func encodable(req *genwayv1.GenerateTextRequest) *genwayv1.GenerateTextRequest {
+	out := new(genwayv1.GenerateTextRequest)
+	codec.Share(out, req)
+	out.Messages = gatherResults(req.GetMessages())
+	return out
 }
 
 // patchModel sets the model, unless the body says the same or the protocol has it

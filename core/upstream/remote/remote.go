@@ -124,7 +124,8 @@ const (
 
 // url gives the address of an operation on a model.
 func (u *Upstream) url(op operation, model string) string {
-	version, path, query := "v1", "", ""
+	version, query := "v1", ""
+	var path string
 	switch u.config.Protocol {
 	case genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS:
 		path = "chat/completions"
