@@ -45,7 +45,7 @@ func noArguments(t *testing.T) {
 func repeatedFinish(t *testing.T) {
 	said := say.Tool("call_1", "weather", paris)
 	repeats := map[gate.Protocol]func([]string) []string{
-		gate.Chat: func(e []string) []string { // finish, finish, usage, [DONE]
+		gate.Chat: func(e []string) []string { // the finish chunk twice
 			n := len(e) - 3
 			return append(append(append([]string{}, e[:n+1]...), e[n]), e[n+1:]...)
 		},

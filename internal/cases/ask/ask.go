@@ -65,8 +65,9 @@ func Call(p gate.Protocol, calls ...[3]string) string {
 		return `{"role":"assistant","content":[` + all + `]}`
 	case gate.GenerateContent:
 		return `{"role":"model","parts":[` + all + `]}`
+	default:
+		return `{"role":"assistant","content":null,"tool_calls":[` + all + `]}`
 	}
-	return `{"role":"assistant","content":null,"tool_calls":[` + all + `]}`
 }
 
 // Result is a turn with the result of one tool call.
@@ -78,8 +79,9 @@ func Result(p gate.Protocol, id, name, text string) string {
 		return fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":%q,"content":%q}]}`, id, text)
 	case gate.GenerateContent:
 		return fmt.Sprintf(`{"role":"user","parts":[{"functionResponse":{"id":%q,"name":%q,"response":{"output":%q}}}]}`, id, name, text)
+	default:
+		return fmt.Sprintf(`{"role":"tool","tool_call_id":%q,"content":%q}`, id, text)
 	}
-	return fmt.Sprintf(`{"role":"tool","tool_call_id":%q,"content":%q}`, id, text)
 }
 
 // Tool is a tool definition.

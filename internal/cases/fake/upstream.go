@@ -16,7 +16,7 @@ type Upstream struct {
 	// URL is its address, without a path.
 	URL string
 
-	t        testing.TB
+	t        *testing.T
 	mu       sync.Mutex
 	script   []Answer
 	requests []Request
@@ -35,7 +35,7 @@ type Request struct {
 }
 
 // New starts an upstream that stops with the test.
-func New(t testing.TB) *Upstream {
+func New(t *testing.T) *Upstream {
 	t.Helper()
 	u := &Upstream{t: t, closing: make(chan struct{})}
 	server := httptest.NewServer(http.HandlerFunc(u.serve))
@@ -62,7 +62,7 @@ func (u *Upstream) Requests() []Request {
 }
 
 // Last gives the latest request; the test fails if there was none.
-func (u *Upstream) Last(t testing.TB) Request {
+func (u *Upstream) Last(t *testing.T) Request {
 	t.Helper()
 	all := u.Requests()
 	if len(all) == 0 {

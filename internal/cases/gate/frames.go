@@ -19,7 +19,7 @@ type Frame struct {
 	Data  string
 	// Comment is the text of a comment; "\n" for a bare newline.
 	Comment string
-	t       testing.TB
+	t       *testing.T
 }
 
 // JSON reads the frame's data; the test fails if it is not JSON.
@@ -32,11 +32,12 @@ func (f Frame) JSON() probe.Value {
 type Reader struct {
 	Status int
 	Header http.Header
-	t      testing.TB
+	t      *testing.T
 	lines  *bufio.Reader
 }
 
-func newReader(t testing.TB, resp *http.Response) *Reader {
+func newReader(t *testing.T, resp *http.Response) *Reader {
+	t.Helper()
 	return &Reader{Status: resp.StatusCode, Header: resp.Header, t: t, lines: bufio.NewReader(resp.Body)}
 }
 
@@ -76,7 +77,7 @@ func (r *Reader) Next() (Frame, bool) {
 	}
 }
 
-func parseFrames(t testing.TB, body []byte) []Frame {
+func parseFrames(t *testing.T, body []byte) []Frame {
 	t.Helper()
 	r := &Reader{t: t, lines: bufio.NewReader(bytes.NewReader(body))}
 	var frames []Frame

@@ -39,12 +39,12 @@ type Gate struct {
 	// URL is the edge's address, without a path.
 	URL string
 
-	t   testing.TB
+	t   *testing.T
 	log lockedBuffer
 }
 
 // New starts a gateway that stops with the test.
-func New(t testing.TB, config Config) *Gate {
+func New(t *testing.T, config Config) *Gate {
 	t.Helper()
 	g := &Gate{t: t, Chat: fake.New(t), Responses: fake.New(t), Messages: fake.New(t), GenerateContent: fake.New(t), Images: fake.New(t)}
 	routes := byPrefix{}

@@ -43,8 +43,9 @@ func (p Protocol) Hello() string {
 		return `{"contents":[{"role":"user","parts":[{"text":"hi"}]}]}`
 	case Images:
 		return `{"prompt":"hi"}`
+	default:
+		return `{"messages":[{"role":"user","content":"hi"}]}`
 	}
-	return `{"messages":[{"role":"user","content":"hi"}]}`
 }
 
 // path gives where a caller of the protocol posts to.
@@ -61,8 +62,9 @@ func (p Protocol) path(model string, stream bool) string {
 		return "/v1beta/models/" + model + ":generateContent"
 	case Images:
 		return "/v1/images/generations"
+	default:
+		return "/v1/chat/completions"
 	}
-	return "/v1/chat/completions"
 }
 
 // body adds the members by which the protocol names the model and asks for a

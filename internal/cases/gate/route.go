@@ -76,7 +76,7 @@ func (b byPrefix) Models() []*genwayv1.Model {
 	return models
 }
 
-func newAdapter(t testing.TB, config remote.Config) (*remote.Upstream, *http.Transport) {
+func newAdapter(t *testing.T, config remote.Config) (*remote.Upstream, *http.Transport) {
 	t.Helper()
 	transport := remote.NewTransport()
 	config.HTTP = transport

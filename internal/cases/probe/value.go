@@ -23,7 +23,7 @@ type Value struct {
 }
 
 // Parse reads a document; the test fails if it is not JSON.
-func Parse(t testing.TB, document []byte) Value {
+func Parse(t *testing.T, document []byte) Value {
 	t.Helper()
 	if !json.Valid(document) {
 		t.Fatalf("not JSON: %s", document)
@@ -35,7 +35,7 @@ func Parse(t testing.TB, document []byte) Value {
 // is the last element. What is not there is an absent Value.
 func (v Value) At(path string) Value {
 	out := Value{Raw: v.Raw, path: strings.TrimPrefix(v.path+"."+path, "."), root: v.root}
-	for _, step := range strings.Split(strings.ReplaceAll(path, "[", ".["), ".") {
+	for step := range strings.SplitSeq(strings.ReplaceAll(path, "[", ".["), ".") {
 		if step == "" {
 			continue
 		}
@@ -100,7 +100,7 @@ func (v Value) Int() int64 {
 
 // Is demands that the value means the same as the JSON text: members in any
 // order, numbers by value.
-func (v Value) Is(t testing.TB, want string) {
+func (v Value) Is(t *testing.T, want string) {
 	t.Helper()
 	var a, b any
 	if err := json.Unmarshal([]byte(want), &b); err != nil {
@@ -112,7 +112,7 @@ func (v Value) Is(t testing.TB, want string) {
 }
 
 // Absent demands that the member is not there at all, not even as null.
-func (v Value) Absent(t testing.TB) {
+func (v Value) Absent(t *testing.T) {
 	t.Helper()
 	if v.Exists() {
 		t.Errorf("%s is %s, want it absent\nin %s", v.path, v.shown(), v.root)

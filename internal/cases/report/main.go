@@ -9,6 +9,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -42,7 +43,7 @@ func run(events io.Reader, out string, stdout, stderr io.Writer) error {
 	fmt.Fprint(stderr, results.failures())
 	switch failed := results.failed(); {
 	case len(results.cases) == 0:
-		return fmt.Errorf("no case ran")
+		return errors.New("no case ran")
 	case failed > 0 || results.broken:
 		return fmt.Errorf("%d of %d cases failed", failed, len(results.cases))
 	}

@@ -45,7 +45,7 @@ type Part struct {
 // Call is a tool call. Signature is generateContent's, on the part of the call.
 type Call struct{ ID, Name, Arguments, Signature string }
 
-// Text, Tool and Think make turns of one part; Then joins turns.
+// Text is a turn of one text.
 func Text(text string) Turn { return Turn{Parts: []Part{{Text: text}}} }
 
 // Tool is a turn of one call.
@@ -86,8 +86,9 @@ func (t Turn) Body(p gate.Protocol) string {
 		return t.messages()
 	case gate.GenerateContent:
 		return t.generateContent()
+	default:
+		return t.chat()
 	}
-	return t.chat()
 }
 
 // Events are the data of the turn's stream.
@@ -99,8 +100,9 @@ func (t Turn) Events(p gate.Protocol) []string {
 		return t.messagesEvents()
 	case gate.GenerateContent:
 		return t.generateContentEvents()
+	default:
+		return t.chatEvents()
 	}
-	return t.chatEvents()
 }
 
 func (t Turn) calls() bool {

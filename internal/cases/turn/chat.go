@@ -8,10 +8,10 @@ import (
 func (r *reader) chat(v probe.Value) {
 	r.t.Helper()
 	v.At("object").Is(r.t, `"chat.completion"`)
-	r.want(len(v.At("choices").List()) == 1, "%d choices", len(v.At("choices").List()))
+	r.wantf(len(v.At("choices").List()) == 1, "%d choices", len(v.At("choices").List()))
 	m := v.At("choices[0].message")
 	m.At("role").Is(r.t, `"assistant"`)
-	r.want(m.At("content").Exists() && m.At("refusal").Exists(), "content and refusal are required")
+	r.wantf(m.At("content").Exists() && m.At("refusal").Exists(), "content and refusal are required")
 	r.turn.Text = m.At("content").Text()
 	r.chatThought(m)
 	for _, c := range m.At("tool_calls").List() {
@@ -43,23 +43,23 @@ func (r *reader) chatStream(frames []gate.Frame) {
 	for i, f := range frames[:len(frames)-1] {
 		v := f.JSON()
 		v.At("object").Is(r.t, `"chat.completion.chunk"`)
-		r.want(f.Event == "" && v.At("id").Text() == id && id != "", "chunk %d: event %q, id %s after %s", i, f.Event, v.At("id").Raw, id)
+		r.wantf(f.Event == "" && v.At("id").Text() == id && id != "", "chunk %d: event %q, id %s after %s", i, f.Event, v.At("id").Raw, id)
 		choices := v.At("choices").List()
-		r.want(v.At("choices").Exists() && string(v.At("choices").Raw) != "null" && len(choices) <= 1, "chunk %d: choices %s", i, v.At("choices").Raw)
+		r.wantf(v.At("choices").Exists() && string(v.At("choices").Raw) != "null" && len(choices) <= 1, "chunk %d: choices %s", i, v.At("choices").Raw)
 		if len(choices) == 1 {
 			r.chatChunk(i, choices[0])
 		}
 	}
-	r.want(r.turn.Finish != "", "no finish_reason (T5)")
+	r.wantf(r.turn.Finish != "", "no finish_reason (T5)")
 	r.turn.Echo = r.chatEcho()
 }
 
 func (r *reader) chatChunk(i int, choice probe.Value) {
 	r.t.Helper()
 	choice.At("index").Is(r.t, "0")
-	r.want(choice.At("delta").Members() != nil, "chunk %d has no delta object (T7)", i)
-	r.want(r.turn.Finish == "", "chunk %d comes after the finish (T4)", i)
-	r.want(choice.At("finish_reason").Exists(), "chunk %d: finish_reason is required", i)
+	r.wantf(choice.At("delta").Members() != nil, "chunk %d has no delta object (T7)", i)
+	r.wantf(r.turn.Finish == "", "chunk %d comes after the finish (T4)", i)
+	r.wantf(choice.At("finish_reason").Exists(), "chunk %d: finish_reason is required", i)
 	if i == 0 {
 		choice.At("delta.role").Is(r.t, `"assistant"`)
 	}
@@ -77,13 +77,13 @@ func (r *reader) chatChunk(i int, choice probe.Value) {
 		case !c.At("index").Exists() || n > len(r.turn.Calls) || n < len(r.turn.Calls)-1:
 			r.t.Fatalf("chunk %d: tool call index %s after %d calls (T8)", i, c.At("index").Raw, len(r.turn.Calls))
 		case n == len(r.turn.Calls):
-			r.want(c.At("id").Text() != "" && c.At("function.name").Text() != "", "chunk %d: a call begins without id or name: %s", i, c.Raw)
+			r.wantf(c.At("id").Text() != "" && c.At("function.name").Text() != "", "chunk %d: a call begins without id or name: %s", i, c.Raw)
 			c.At("type").Is(r.t, `"function"`)
 			r.turn.Calls = append(r.turn.Calls, Call{ID: c.At("id").Text(), Name: c.At("function.name").Text()})
 			r.kept = append(r.kept, object{"id": c.At("id").Text(), "type": "function"})
 		default:
-			r.want(!c.At("id").Exists() && !c.At("function.name").Exists(), "chunk %d repeats id or name (T8): %s", i, c.Raw)
-			r.want(c.At("function.arguments").Text() != "" || c.At("extra_content").Exists(), "chunk %d: an empty piece of a call: %s", i, c.Raw)
+			r.wantf(!c.At("id").Exists() && !c.At("function.name").Exists(), "chunk %d repeats id or name (T8): %s", i, c.Raw)
+			r.wantf(c.At("function.arguments").Text() != "" || c.At("extra_content").Exists(), "chunk %d: an empty piece of a call: %s", i, c.Raw)
 		}
 		r.turn.Calls[n].Arguments += c.At("function.arguments").Text()
 		if extra := c.At("extra_content"); extra.Exists() {

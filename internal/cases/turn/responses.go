@@ -10,11 +10,11 @@ import (
 func (r *reader) responses(v probe.Value) {
 	r.t.Helper()
 	v.At("object").Is(r.t, `"response"`)
-	r.want(v.At("created_at").Exists() && v.At("error").Exists() && v.At("incomplete_details").Exists(), "created_at, error and incomplete_details are required (F6)")
+	r.wantf(v.At("created_at").Exists() && v.At("error").Exists() && v.At("incomplete_details").Exists(), "created_at, error and incomplete_details are required (F6)")
 	var echo []string
 	for _, item := range v.At("output").List() {
 		echo = append(echo, string(item.Raw))
-		r.want(item.At("id").Text() != "", "an item without id: %s", item.Raw)
+		r.wantf(item.At("id").Text() != "", "an item without id: %s", item.Raw)
 		switch item.At("type").Text() {
 		case "message":
 			for _, c := range item.At("content").List() {
@@ -28,7 +28,7 @@ func (r *reader) responses(v probe.Value) {
 			for _, c := range append(item.At("summary").List(), item.At("content").List()...) {
 				r.turn.Thinking += c.At("text").Text()
 			}
-			r.want(item.At("summary").Exists(), "a reasoning item without summary: %s", item.Raw)
+			r.wantf(item.At("summary").Exists(), "a reasoning item without summary: %s", item.Raw)
 			r.signature(item.At("encrypted_content").Text())
 		default:
 			r.t.Errorf("unexpected item %s", item.Raw)
@@ -52,30 +52,30 @@ func (r *reader) responsesStream(frames []gate.Frame) {
 	for i, f := range frames {
 		v := f.JSON()
 		v.At("type").Is(r.t, `"`+f.Event+`"`)
-		r.want(int(v.At("sequence_number").Int()) == i, "event %d has sequence_number %s", i, v.At("sequence_number").Raw)
-		r.want((i == 0) == (f.Event == "response.created") && (i == 1) == (f.Event == "response.in_progress"), "event %d is %s", i, f.Event)
+		r.wantf(int(v.At("sequence_number").Int()) == i, "event %d has sequence_number %s", i, v.At("sequence_number").Raw)
+		r.wantf((i == 0) == (f.Event == "response.created") && (i == 1) == (f.Event == "response.in_progress"), "event %d is %s", i, f.Event)
 		item := v.At("item_id").Text()
 		place := strings.Join([]string{item, string(v.At("content_index").Raw), string(v.At("summary_index").Raw)}, "/")
 		switch name := strings.TrimPrefix(f.Event, "response."); name {
 		case "output_item.added":
 			id := v.At("item.id").Text()
-			r.want(id != "" && int(v.At("output_index").Int()) == len(items) && len(open) == 0, "item %s is added at %s while %v are open", id, v.At("output_index").Raw, open)
+			r.wantf(id != "" && int(v.At("output_index").Int()) == len(items) && len(open) == 0, "item %s is added at %s while %v are open", id, v.At("output_index").Raw, open)
 			items[v.At("output_index").Int()], open[id] = id, true
 		case "output_item.done":
 			id := v.At("item.id").Text()
-			r.want(open[id], "item %s is done and was not open (T11)", id)
+			r.wantf(open[id], "item %s is done and was not open (T11)", id)
 			delete(open, id)
 			last.JSON().At("response.output["+string(v.At("output_index").Raw)+"]").Is(r.t, string(v.At("item").Raw))
 		case "output_text.delta", "function_call_arguments.delta", "reasoning_summary_text.delta", "reasoning_text.delta":
-			r.want(open[item], "%s for %s, which is not open", name, item)
+			r.wantf(open[item], "%s for %s, which is not open", name, item)
 			pieces[place] += v.At("delta").Text()
 		case "output_text.done", "reasoning_summary_text.done", "reasoning_text.done":
-			r.want(v.At("text").Text() == pieces[place], "pieces %q, done %s", pieces[place], v.At("text").Raw)
+			r.wantf(v.At("text").Text() == pieces[place], "pieces %q, done %s", pieces[place], v.At("text").Raw)
 		case "function_call_arguments.done":
-			r.want(v.At("arguments").Text() == pieces[place], "pieces %q, done %s", pieces[place], v.At("arguments").Raw)
+			r.wantf(v.At("arguments").Text() == pieces[place], "pieces %q, done %s", pieces[place], v.At("arguments").Raw)
 		}
 	}
-	r.want(last.Event == "response.completed" || last.Event == "response.incomplete", "ends with %s", last.Event)
+	r.wantf(last.Event == "response.completed" || last.Event == "response.incomplete", "ends with %s", last.Event)
 	r.responses(last.JSON().At("response"))
-	r.want(len(last.JSON().At("response.output").List()) == len(items) && len(open) == 0, "%d items came, open are %v", len(items), open)
+	r.wantf(len(last.JSON().At("response.output").List()) == len(items) && len(open) == 0, "%d items came, open are %v", len(items), open)
 }

@@ -35,7 +35,7 @@ type Turn struct {
 type Call struct{ ID, Name, Arguments string }
 
 // Read reads an answer, streamed or not.
-func Read(t testing.TB, p gate.Protocol, a gate.Answer, streamed bool) Turn {
+func Read(t *testing.T, p gate.Protocol, a gate.Answer, streamed bool) Turn {
 	t.Helper()
 	if a.Status != 200 {
 		t.Fatalf("%s: status %d: %s", p, a.Status, a.Body)
@@ -82,15 +82,15 @@ func events(frames []gate.Frame, p gate.Protocol) []gate.Frame {
 }
 
 type reader struct {
-	t    testing.TB
+	t    *testing.T
 	turn Turn
-	// kept are the blocks, parts or members that a client gathers from a stream.
-	kept []object
+	// kept are the blocks or calls that a client gathers from a stream, parts those
+	// of generateContent.
+	kept  []object
+	parts []sentPart
 	// message and details are those of a chat message's own.
 	message object
 	details []json.RawMessage
-	// plain says that the last of kept is a piece of text that may go on.
-	plain bool
 }
 
 type object = map[string]any
@@ -109,7 +109,7 @@ func (r *reader) signature(s string) {
 	}
 }
 
-func (r *reader) want(ok bool, format string, args ...any) {
+func (r *reader) wantf(ok bool, format string, args ...any) {
 	r.t.Helper()
 	if !ok {
 		r.t.Errorf(format, args...)
