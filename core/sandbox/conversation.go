@@ -19,8 +19,8 @@ type conversation struct {
 	prefill string
 	// prompts are the turn's texts, context blocks left aside.
 	prompts []text
-	// contexts are those blocks: texts inside a tag, as agents add them (see
-	// isContext).
+	// contexts are those blocks: texts inside a tag or between fences, as agents
+	// add them (see isContext and fence).
 	contexts []string
 	// results are the turn's tool results.
 	results []*genwayv1.ToolResult
@@ -77,21 +77,22 @@ func read(messages []*genwayv1.Message) *conversation {
 	for i, m := range c.turn {
 		c.readTurn(i, m)
 	}
-	if n := len(c.contexts); n > 0 && len(c.prompts) == 0 && len(c.results) == 0 {
+	if n := len(c.contexts); n > 0 && len(c.prompts) == 0 && len(c.results) == 0 && !isFence(c.contexts[n-1]) {
 		c.prompts, c.contexts = []text{{string: c.contexts[n-1]}}, c.contexts[:n-1]
 	}
 	return c
 }
 
 func (c *conversation) readTurn(i int, m *genwayv1.Message) {
-	for _, p := range m.GetParts() {
+	first, last := fenced(m.GetParts())
+	for at, p := range m.GetParts() {
 		if r := p.GetToolResult(); r != nil {
 			c.results = append(c.results, r)
 		}
 		t := p.GetText().GetText()
 		switch {
 		case strings.TrimSpace(t) == "":
-		case isContext(t):
+		case isContext(t) || first <= at && at <= last:
 			c.contexts = append(c.contexts, t)
 		default:
 			c.prompts = append(c.prompts, text{t, i, len(c.results) > 0})
@@ -125,6 +126,28 @@ func isContext(t string) bool {
 	}
 	name := rest[:end]
 	return strings.ContainsAny(name, "-_") || strings.HasSuffix(rest, "</"+name+">")
+}
+
+// fenced gives the places of the first and the last fence among parts, between which
+// agents put what a prompt refers to; none is in reverse order.
+func fenced(parts []*genwayv1.Part) (first, last int) {
+	first, last = len(parts), -1
+	for i, p := range parts {
+		if isFence(p.GetText().GetText()) {
+			first, last = min(first, i), i
+		}
+	}
+	return first, last
+}
+
+// isFence reports whether a text is one line of the form
+//
+//	--- End of content ---
+func isFence(t string) bool {
+	t = strings.TrimSpace(t)
+	const mark = "---"
+	return len(t) > 2*len(mark) && strings.HasPrefix(t, mark) && strings.HasSuffix(t, mark) &&
+		!strings.Contains(t, "\n") && strings.Trim(t, "- ") != ""
 }
 
 // textOf joins the texts and refusals among parts.

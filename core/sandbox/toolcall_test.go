@@ -202,6 +202,34 @@ func TestAgentsToolsAreLeftAlone(t *testing.T) {
 	}
 }
 
+// TestFencesAreContext has the lines an agent puts around the files a prompt refers to.
+func TestFencesAreContext(t *testing.T) {
+	read := function("read_file", "Reads the content of a file.", `{"type":"object"}`)
+	turn := &genwayv1.Message{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{
+		textPart("Describe @a.png and @b.txt"), textPart("\n--- Content from referenced files ---"), image(onePixel),
+		textPart("Use read_file on b.txt."), textPart("\n--- End of content ---"),
+	}}
+	resp := generate(t, conversed([]*genwayv1.Message{turn}, offer(read)))
+	if got := calls(resp); got != "" {
+		t.Errorf("called %s", got)
+	}
+	want := `You said: "Describe @a.png and @b.txt"
+image: image/png, 33 bytes, 1x1 pixels
+Context: 3 blocks: "--- Content from referenced files ---" | "Use read_file on b.txt." | "--- End of content ---"
+Tools offered: read_file`
+	if got := said(resp); got != want {
+		t.Errorf("got:\n%s\nwant:\n%s", got, want)
+	}
+	for text, want := range map[string]bool{
+		"--- a ---": true, " ---a--- \n": true, "---": false, "------": false, "--- ---": false,
+		"---\ntitle: a\n---": false, "--- a": false, "a ---": false,
+	} {
+		if got := isFence(text); got != want {
+			t.Errorf("isFence(%q) is %v", text, got)
+		}
+	}
+}
+
 func TestManyDirectivesAreBounded(t *testing.T) {
 	prompt := strings.Repeat(`Call the tool read with {"filePath":"a"}. `, 3*mostDirectives)
 	if n := len(directives(prompt)); n != mostDirectives {
