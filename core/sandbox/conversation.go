@@ -14,8 +14,10 @@ type conversation struct {
 	earlier []*genwayv1.Message
 	// turn is what is to be answered: all that came after it.
 	turn []*genwayv1.Message
-	// prefill is the beginning of the answer, where the last message is the
-	// assistant's.
+	// resumed says that the last message is the assistant's, so that the answer goes
+	// on from it.
+	resumed bool
+	// prefill is the text of that message.
 	prefill string
 	// prompts are the turn's texts, context blocks left aside.
 	prompts []text
@@ -58,6 +60,7 @@ func read(messages []*genwayv1.Message) *conversation {
 		}
 	}
 	if n := len(said); n > 0 && said[n-1].GetRole() == genwayv1.Role_ROLE_ASSISTANT {
+		c.resumed = true
 		if begun := textOf(said[n-1].GetParts()); begun != "" {
 			c.prefill, said = begun, said[:n-1]
 		}

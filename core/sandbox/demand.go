@@ -134,6 +134,6 @@ func demands() []demand {
 		{name: "blocked", does: "the prompt is blocked; there is no candidate", shape: (*answer).block},
 		{name: "redacted", does: "redacted thinking before the answer", shape: (*answer).redact},
 		{name: "citations", does: "the text cites a page and a file", shape: (*answer).cite},
-		{name: "pause", does: "a turn the vendor paused, to be sent back and continued", shape: (*answer).pause},
+		{name: "pause", does: "a turn the vendor paused; it ends once it is sent back", shape: (*answer).pause},
 	}
 }

@@ -268,6 +268,28 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+// TestPausedTurnGoesOn has the vendor's loop: send the paused turn back until the turn
+// has ended.
+func TestPausedTurnGoesOn(t *testing.T) {
+	first := generate(t, ask("Say hello.", called("sandbox-pause"))).Candidates[0]
+	if first.StopReason != genwayv1.StopReason_STOP_REASON_PAUSE {
+		t.Fatalf("%v", first)
+	}
+	search := &genwayv1.Part{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{Type: "server_tool_use"}}}
+	for name, paused := range map[string][]*genwayv1.Part{"text": first.Parts, "a search of the vendor's": {search}} {
+		t.Run(name, func(t *testing.T) {
+			messages := []*genwayv1.Message{say(genwayv1.Role_ROLE_USER, "Say hello."), {Role: genwayv1.Role_ROLE_ASSISTANT, Parts: paused}}
+			if got := generate(t, conversed(messages, called("sandbox-pause"))).Candidates[0].StopReason; got != genwayv1.StopReason_STOP_REASON_END_TURN {
+				t.Errorf("stop reason %v", got)
+			}
+			messages = append(messages, say(genwayv1.Role_ROLE_USER, "And again."))
+			if got := generate(t, conversed(messages, called("sandbox-pause"))).Candidates[0].StopReason; got != genwayv1.StopReason_STOP_REASON_PAUSE {
+				t.Errorf("stop reason of the next turn %v", got)
+			}
+		})
+	}
+}
+
 func TestStop(t *testing.T) {
 	for name, c := range map[string]struct {
 		stops []string

@@ -60,7 +60,12 @@ func (a *answer) redact() {
 	}
 }
 
+// pause ends the turn as one to be sent back; one that was sent back has its end, as
+// callers wait for it.
 func (a *answer) pause() {
+	if a.conversation.resumed {
+		return
+	}
 	for _, c := range a.resp.Candidates {
 		c.StopReason, c.StopSequence = genwayv1.StopReason_STOP_REASON_PAUSE, nil
 	}
