@@ -41,6 +41,15 @@ type Upstream struct {
 	FirstByte Duration `yaml:"first_byte,omitempty" json:"first_byte,omitempty" jsonschema:"type=string" jsonschema_description:"How long an answer may take to begin; default 10m."`
 	// Idle is how long an answer may make no progress. Default 5m.
 	Idle Duration `yaml:"idle,omitempty" json:"idle,omitempty" jsonschema:"type=string" jsonschema_description:"How long an answer may make no progress; default 5m."`
+	// MaxConcurrent bounds the calls at once; 0 is no bound.
+	MaxConcurrent int `yaml:"max_concurrent,omitempty" json:"max_concurrent,omitempty" jsonschema:"minimum=0" jsonschema_description:"Most calls at once; without it, no bound."`
+	// Retries is how often a call that failed before its answer began is made again;
+	// -1 is never. Default 1.
+	Retries int `yaml:"retries,omitempty" json:"retries,omitempty" jsonschema:"minimum=-1" jsonschema_description:"How often a call that failed before its answer began is made again; default 1, -1 is never."`
+	// BreakAfter is the failures in a row after which the upstream is left alone for
+	// BreakFor; -1 is never. Defaults 5 and 10s.
+	BreakAfter int      `yaml:"break_after,omitempty" json:"break_after,omitempty" jsonschema:"minimum=-1" jsonschema_description:"Failures in a row after which the upstream is left alone; default 5, -1 is never."`
+	BreakFor   Duration `yaml:"break_for,omitempty" json:"break_for,omitempty" jsonschema:"type=string" jsonschema_description:"How long it is left alone; default 10s."`
 }
 
 // Route sends models to targets.

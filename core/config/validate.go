@@ -54,6 +54,8 @@ func (u Upstream) validate(at string) error {
 		return wrong(at, "kind is missing; one of %s", strings.Join(Kinds, ", "))
 	case !slices.Contains(Kinds, u.Kind):
 		return wrong(at+".kind", "%q is no kind; one of %s", u.Kind, strings.Join(Kinds, ", "))
+	case u.MaxConcurrent < 0:
+		return wrong(at+".max_concurrent", "expected at least 0, got %d", u.MaxConcurrent)
 	case u.Kind == "generation" && u.Target == "":
 		return wrong(at, "target is missing: the gRPC target of a Generation server, as in dns:///host:9090")
 	case u.Kind == "generation" || u.Kind == Sandbox:

@@ -48,6 +48,8 @@ type Target struct {
 	Model string
 	// Weight is the share of the load; 0 is 1.
 	Weight int
+	// Guard holds the upstream to its limits; nil sets none.
+	Guard *Guard
 }
 
 // Router is a table of routes that can be swapped while requests run; each request
@@ -223,7 +225,8 @@ func (r *Router) attempts(ctx context.Context, q request, committed func() bool,
 	var err error
 	for n, target := range targets {
 		a := attempt{Target: target, route: route, number: n + 1}
-		if err = try(a); err == nil || committed() || ctx.Err() != nil || !mendable(err) {
+		err = a.Guard.run(ctx, committed, func() error { return try(a) })
+		if err == nil || committed() || ctx.Err() != nil || !mendable(err) {
 			a.tell(ctx)
 			return err
 		}

@@ -53,6 +53,9 @@ func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
 				return nil, errors.Join(fmt.Errorf("upstream %s: %w", name, err), built.Close())
 			}
 			target.Upstream = made
+			target.Guard = route.NewGuard(route.Limits{
+				MaxConcurrent: u.MaxConcurrent, Retries: u.Retries, BreakAfter: u.BreakAfter, BreakFor: time.Duration(u.BreakFor),
+			})
 		}
 		made[name] = target
 	}

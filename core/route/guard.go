@@ -1,0 +1,169 @@
+package route
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"github.com/failsafe-go/failsafe-go/circuitbreaker"
+	"github.com/genway/genway/codec/fault"
+)
+
+// Limits are what protects an upstream, and the callers from it. The zero value has
+// the defaults.
+type Limits struct {
+	// MaxConcurrent bounds the calls at once; 0 is no bound.
+	MaxConcurrent int
+	// Retries is how often a call that failed before its answer began is made again
+	// at the same upstream; negative is never. Default 1.
+	Retries int
+	// BreakAfter is the failures in a row after which the upstream is left alone for
+	// BreakFor; negative is never. Defaults 5 and 10 s.
+	BreakAfter int
+	BreakFor   time.Duration
+	// Backoff is the middle of the random wait ahead of a retry. Default 200 ms.
+	Backoff time.Duration
+}
+
+// Guard holds an upstream to its limits. Targets of one upstream share one.
+type Guard struct {
+	limits  Limits
+	breaker circuitbreaker.CircuitBreaker[any] // nil: never breaks
+	slots   chan struct{}                      // nil: no bound
+
+	mu     sync.Mutex
+	budget float64
+}
+
+// Each call earns a part of a retry, up to a few in stock: when all fail, retries add
+// a tenth to the load and no more.
+const (
+	retriesEarned = 0.1
+	retriesKept   = 10
+)
+
+// NewGuard makes a guard.
+func NewGuard(limits Limits) *Guard {
+	if limits.Retries == 0 {
+		limits.Retries = 1
+	}
+	if limits.BreakAfter == 0 {
+		limits.BreakAfter = 5
+	}
+	if limits.BreakFor == 0 {
+		limits.BreakFor = 10 * time.Second
+	}
+	if limits.Backoff == 0 {
+		limits.Backoff = 200 * time.Millisecond
+	}
+	g := &Guard{limits: limits, budget: retriesKept}
+	if limits.BreakAfter > 0 {
+		g.breaker = circuitbreaker.NewBuilder[any]().
+			WithFailureThreshold(uint(limits.BreakAfter)).
+			WithDelay(limits.BreakFor).
+			Build()
+	}
+	if limits.MaxConcurrent > 0 {
+		g.slots = make(chan struct{}, limits.MaxConcurrent)
+	}
+	return g
+}
+
+// run makes a call, and makes it again while that may help: the call failed for
+// reasons of the upstream's, committed says that nothing of the answer has gone out,
+// and the budget lasts. A nil Guard makes it once.
+func (g *Guard) run(ctx context.Context, committed func() bool, call func() error) error {
+	if g == nil {
+		return call()
+	}
+	g.earn()
+	for retry := 0; ; retry++ {
+		err := g.once(ctx, call)
+		if err == nil || committed() || retry >= g.limits.Retries || !retryable(err) || !g.spend() || !g.wait(ctx) {
+			return err
+		}
+	}
+}
+
+// once makes a call within the limits and books how it went.
+func (g *Guard) once(ctx context.Context, call func() error) error {
+	if g.slots != nil {
+		select {
+		case g.slots <- struct{}{}:
+			defer func() { <-g.slots }()
+		default:
+			return busy("UPSTREAM_BUSY", "as many requests as the upstream may have are under way; try again", time.Second)
+		}
+	}
+	if g.breaker != nil && !g.breaker.TryAcquirePermit() {
+		return busy("UPSTREAM_BROKEN", "the upstream failed repeatedly and is left alone for a while", max(time.Second, g.breaker.RemainingDelay()))
+	}
+	err := call()
+	if g.breaker != nil {
+		if blames(ctx, err) {
+			g.breaker.RecordFailure()
+		} else {
+			g.breaker.RecordSuccess()
+		}
+	}
+	return err
+}
+
+func busy(reason, text string, wait time.Duration) error {
+	e := fault.New(fault.Overloaded, reason, "%s", text)
+	e.RetryAfter = wait
+	return e
+}
+
+// blames reports whether a failure is the upstream's: what the request is to blame
+// for, and callers who went away, never count against it.
+func blames(ctx context.Context, err error) bool {
+	if err == nil || ctx.Err() != nil {
+		return false
+	}
+	switch fault.From(err).Kind { //nolint:exhaustive // all others are not its fault
+	case fault.BadUpstream, fault.Unavailable, fault.Overloaded, fault.Timeout:
+		return true
+	}
+	return false
+}
+
+// retryable reports whether the same upstream may answer at once where it failed. One
+// that says how long to wait, or took all the time there was, will not.
+func retryable(err error) bool {
+	f := fault.From(err)
+	switch f.Kind { //nolint:exhaustive // all others would fail again
+	case fault.BadUpstream, fault.Unavailable, fault.Overloaded:
+		return f.RetryAfter == 0
+	}
+	return false
+}
+
+func (g *Guard) earn() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.budget = min(retriesKept, g.budget+retriesEarned)
+}
+
+func (g *Guard) spend() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.budget < 1 {
+		return false
+	}
+	g.budget--
+	return true
+}
+
+// wait lets a random while pass; false when the caller is gone by then.
+func (g *Guard) wait(ctx context.Context) bool {
+	timer := time.NewTimer(g.limits.Backoff/2 + rand.N(g.limits.Backoff)) //nolint:gosec // a wait, no secret
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

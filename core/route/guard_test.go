@@ -1,0 +1,141 @@
+package route_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/route"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// flaky fails its first calls, and waits in each until released.
+type flaky struct {
+	stub
+	failures int
+	kind     fault.Kind
+	hold     chan struct{}
+}
+
+func (f *flaky) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	if f.hold != nil {
+		<-f.hold
+	}
+	resp, err := f.stub.GenerateText(ctx, req)
+	if f.calls <= f.failures {
+		return nil, fault.New(f.kind, "X", "no")
+	}
+	return resp, err
+}
+
+func (f *flaky) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+	return f.stub.StreamGenerateText(ctx, req, send)
+}
+
+func guarded(f *flaky, limits route.Limits) *route.Router {
+	t := route.Target{Name: "f", Upstream: f, Guard: route.NewGuard(limits)}
+	return route.New([]route.Route{{Model: "*", Targets: []route.Target{t}}})
+}
+
+func TestRetries(t *testing.T) {
+	for _, c := range []struct {
+		kind    fault.Kind
+		retries int
+		calls   int
+	}{
+		{fault.Unavailable, 0, 2}, {fault.BadUpstream, 3, 2}, {fault.Overloaded, 1, 2},
+		{fault.Unavailable, -1, 1}, {fault.InvalidRequest, 3, 1}, {fault.RateLimited, 3, 1}, {fault.Timeout, 3, 1}, {fault.Cancelled, 3, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &flaky{failures: 1, kind: c.kind}
+			_, err := ask(guarded(f, route.Limits{Retries: c.retries}), 0, "m")
+			if f.calls != c.calls || (c.calls == 2) != (err == nil) {
+				t.Errorf("%v, %d retries: %d calls, %v", c.kind, c.retries, f.calls, err)
+			}
+		})
+	}
+}
+
+// When everything fails, retries add a tenth to the load, not another of it.
+func TestRetryBudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &flaky{failures: 1 << 30, kind: fault.Unavailable}
+		r := guarded(f, route.Limits{BreakAfter: -1})
+		for range 1000 {
+			if _, err := ask(r, 0, "m"); err == nil {
+				t.Fatal("it answers")
+			}
+		}
+		if f.calls < 1100 || f.calls > 1111 {
+			t.Errorf("1000 requests made %d calls", f.calls)
+		}
+	})
+}
+
+func TestBreaker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &flaky{failures: 3, kind: fault.BadUpstream}
+		r := guarded(f, route.Limits{Retries: -1, BreakAfter: 3, BreakFor: time.Minute})
+		for range 3 {
+			if _, err := ask(r, 0, "m"); fault.From(err).Kind != fault.BadUpstream {
+				t.Fatal(err)
+			}
+		}
+		_, err := ask(r, 0, "m")
+		if got := fault.From(err); got.Reason != "UPSTREAM_BROKEN" || got.RetryAfter <= 0 || f.calls != 3 {
+			t.Errorf("%+v after %d calls", got, f.calls)
+		}
+		time.Sleep(time.Minute) // of the bubble's clock
+		if _, err := ask(r, 0, "m"); err != nil {
+			t.Errorf("it is not tried again: %v", err)
+		}
+	})
+}
+
+// What the request is to blame for, and callers who went away, break nothing.
+func TestBreakerIsFair(t *testing.T) {
+	for _, kind := range []fault.Kind{fault.InvalidRequest, fault.NotFound, fault.RateLimited, fault.Cancelled} {
+		f := &flaky{failures: 1 << 30, kind: kind}
+		r := guarded(f, route.Limits{BreakAfter: 2})
+		for range 10 {
+			if _, err := ask(r, 0, "m"); fault.From(err).Kind != kind {
+				t.Fatalf("%v: %v", kind, err)
+			}
+		}
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	f := &flaky{failures: 1 << 30, kind: fault.BadUpstream}
+	r := guarded(f, route.Limits{BreakAfter: 2, Retries: -1})
+	for range 10 {
+		if _, err := r.GenerateText(gone, &genwayv1.GenerateTextRequest{Model: "m"}); fault.From(err).Reason == "UPSTREAM_BROKEN" {
+			t.Fatal("a gone caller counted")
+		}
+	}
+}
+
+func TestConcurrencyCap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &flaky{hold: make(chan struct{})}
+		r := guarded(f, route.Limits{MaxConcurrent: 1})
+		first := make(chan error, 1)
+		go func() {
+			_, err := ask(r, 0, "m")
+			first <- err
+		}()
+		synctest.Wait()
+		if _, err := ask(r, 0, "m"); fault.From(err).Reason != "UPSTREAM_BUSY" {
+			t.Errorf("the second call: %v", err)
+		}
+		close(f.hold)
+		if err := <-first; err != nil {
+			t.Errorf("the first call: %v", err)
+		}
+		if _, err := ask(r, 0, "m"); err != nil {
+			t.Errorf("after it: %v", err)
+		}
+	})
+}
