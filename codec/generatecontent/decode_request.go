@@ -90,6 +90,7 @@ func (w *request) messages(req *genwayv1.GenerateTextRequest, base string) error
 	if len(req.Messages) == system {
 		return fault.Missing(member.Join(base, "contents"))
 	}
+	req.Messages = joinFragments(req.Messages)
 	return nil
 }
 

@@ -19,7 +19,11 @@ func drawRequest(t *rapid.T) *genwayv1.GenerateTextRequest {
 		req.Messages = append(req.Messages, &genwayv1.Message{Role: genwayv1.Role_ROLE_SYSTEM, Parts: []*genwayv1.Part{textPart(words(t, "system text"))}})
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "turns") {
-		req.Messages = append(req.Messages, drawTurn(t))
+		m := drawTurn(t)
+		if n := len(req.Messages); n > 0 && bareTurn(m) && bareTurn(req.Messages[n-1]) {
+			m.NativeFields = []*genwayv1.NativeField{{Protocol: own, Name: "xNew", Json: []byte("1")}} // else they were one turn
+		}
+		req.Messages = append(req.Messages, m)
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "tools") {
 		req.Tools = append(req.Tools, drawTool(t))
@@ -71,6 +75,10 @@ func drawTurn(t *rapid.T) *genwayv1.Message {
 		m.Parts = append(m.Parts, rapid.SampledFrom(kinds).Draw(t, "part kind")(t))
 	}
 	return m
+}
+
+func bareTurn(m *genwayv1.Message) bool {
+	return m.Role == genwayv1.Role_ROLE_ASSISTANT && len(m.NativeFields) == 0
 }
 
 func drawTool(t *rapid.T) *genwayv1.Tool {
