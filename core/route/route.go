@@ -223,14 +223,15 @@ func (r *Router) attempts(ctx context.Context, q request, committed func() bool,
 		return unable(q)
 	}
 	var err error
+	var a attempt
 	for n, target := range targets {
-		a := attempt{Target: target, route: route, number: n + 1}
+		a = attempt{Target: target, route: route, number: n + 1}
 		err = a.Guard.run(ctx, committed, func() error { return try(a) })
 		if err == nil || committed() || ctx.Err() != nil || !mendable(err) {
-			a.tell(ctx)
-			return err
+			break
 		}
 	}
+	a.tell(ctx)
 	return err
 }
 
