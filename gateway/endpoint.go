@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -86,12 +87,11 @@ func (e *endpoint) serve(kind bodyKind, w *answerWriter, r *http.Request) {
 	dropControls(r.Header)
 	if kind.hasBody() {
 		body, err := e.edge.readBody(w, r)
-		if err != nil {
-			x.fail(err)
-			return
+		if err == nil {
+			x.message, err = e.decode(x, kind, body, r)
 		}
-		if x.message, err = e.decode(x, kind, body, r); err != nil {
-			x.fail(err)
+		if err != nil {
+			x.fail(e.keyFirst(r, err))
 			return
 		}
 		r.Body = &decodedBody{x.message}
@@ -112,6 +112,26 @@ func (e *endpoint) serve(kind bodyKind, w *answerWriter, r *http.Request) {
 		x.stream.readers.Wait()
 	}
 }
+
+// keyFirst gives what is wrong with the caller's key, if anything is, in place of
+// what is wrong with its body: keys are the core's to know, and a body that cannot be
+// decoded never gets there. The call it makes is the cheapest that needs a key.
+func (e *endpoint) keyFirst(r *http.Request, err error) error {
+	ctx, cancel := context.WithTimeout(r.Context(), keyCheckTimeout)
+	defer cancel()
+	md := metadata.Join(annotate(ctx, r), metadata.Pairs("authorization", r.Header.Get("Authorization")))
+	_, refused := e.edge.client.ListModels(metadata.NewOutgoingContext(ctx, md), &genwayv1.ListModelsRequest{PageSize: 1})
+	if refused == nil {
+		return err
+	}
+	if kind := faultOf(refused).Kind; kind == fault.Unauthenticated || kind == fault.PermissionDenied {
+		return refused
+	}
+	return err
+}
+
+// keyCheckTimeout bounds the question whether a key is good.
+const keyCheckTimeout = 5 * time.Second
 
 // bodyKind says what a path takes.
 type bodyKind int

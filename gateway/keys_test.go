@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/gateway"
 )
 
@@ -125,4 +126,21 @@ func TestModelLists(t *testing.T) {
 		}
 	}
 	native(t, "chat", e.do(t, http.MethodGet, "/v1/models?limit=x", right("chat"), ""), http.StatusBadRequest)
+}
+
+// A caller without a good key learns that, not what is wrong with its body.
+func TestKeysComeBeforeBodies(t *testing.T) {
+	e := serve(t, nil)
+	e.core.fail = detailed(fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "invalid API key"))
+	for _, p := range protocols {
+		r := e.do(t, http.MethodPost, p.path, right(p.name), "{")
+		native(t, p.name, r, map[bool]int{true: 400, false: 401}[p.name == "generatecontent"])
+		if !strings.Contains(r.body, "invalid API key") {
+			t.Errorf("%s: %s", p.name, r.body)
+		}
+	}
+	e.core.fail = detailed(fault.New(fault.Overloaded, "X", "busy"))
+	for _, p := range protocols {
+		native(t, p.name, e.do(t, http.MethodPost, p.path, right(p.name), "{"), http.StatusBadRequest)
+	}
 }
