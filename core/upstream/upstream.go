@@ -25,8 +25,8 @@ type Upstream interface {
 	// caller then sets them.
 	GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error)
 	// StreamGenerateText gives the same answer as events, in the order stream.proto
-	// states. It calls send from one goroutine, which is not in use any more when it
-	// returns. An error of send ends the call and is returned as it is. Returning nil
+	// states. It calls send from one goroutine at a time, and from none any more when
+	// it has returned. An error of send ends the call and is returned as it is. Returning nil
 	// without having sent TextCompleted is a cut stream, and a fault of the upstream.
 	StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send Send) error
 	// GenerateImage gives all images of the request, each whole.
