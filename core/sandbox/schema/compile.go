@@ -18,12 +18,13 @@ func (d *document) compile(v *value, where string) (*node, error) {
 		n.never = v.text == "false"
 	case kindObject:
 		r := &reader{doc: d, node: n}
-		for _, m := range v.members {
+		full := d.withDescribed(v, where)
+		for _, m := range full.members {
 			if err := r.keyword(m.name, m.value); err != nil {
 				return nil, err
 			}
 		}
-		r.finish(v)
+		r.finish(full)
 	default:
 		return nil, fmt.Errorf("%s: a schema is an object or a boolean", where)
 	}

@@ -16,6 +16,9 @@ type document struct {
 	checks  int               // left for valid
 	depth   int               // of valid
 
+	literal   bool // leave descriptions alone (see withDescribed)
+	described bool // a description gave a keyword
+
 	anything, name *node // schemas for what no schema of the document describes
 }
 

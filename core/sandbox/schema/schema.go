@@ -9,6 +9,8 @@
 // package's own checker, so whatever is returned is valid; what cannot be satisfied, or
 // not within the bounds of limits.go, is an error that names the place in the schema.
 //
+// Keywords that an SDK has moved into a description count as well (see described.go).
+//
 // Formats are annotations, as 2020-12 has it: generated text follows them wherever
 // the length allows. Only references inside the document are followed.
 //
@@ -52,7 +54,17 @@ func (o Options) Instance(schema []byte) ([]byte, error) {
 		return nil, fmt.Errorf("read the schema: %w", err)
 	}
 	doc := newDocument(root)
-	n, err := doc.compile(root, "#")
+	out, err := o.instance(doc)
+	if err != nil && doc.described {
+		doc = newDocument(root)
+		doc.literal = true
+		out, err = o.instance(doc)
+	}
+	return out, err
+}
+
+func (o Options) instance(doc *document) ([]byte, error) {
+	n, err := doc.compile(doc.root, "#")
 	if err != nil {
 		return nil, err
 	}

@@ -194,6 +194,7 @@ func TestBounded(t *testing.T) {
 		"enum":     `{"enum":[` + list + `],"not":{"enum":[` + list + `]}}`,
 		"required": `{"required":[` + list + `]}`,
 		"allOf":    `{"allOf":[` + strings.Repeat(`{"minLength":1},`, 50_000) + `{}]}`,
+		"prose":    `{"description":"{` + strings.Repeat(`const: ['a', `, 50_000) + strings.Repeat(`default: a, `, 50_000) + `x}"}`,
 		"sums":     `{"enum":[` + strings.Repeat("1.5,", 50_000) + `"a"],"type":"string"}`,
 	} {
 		start := time.Now()
@@ -212,6 +213,7 @@ func FuzzInstance(f *testing.F) {
 	f.Add([]byte(`{"type":"object","properties":{"a":{"type":"string","pattern":"^a+$"}},"required":["a"]}`), "")
 	f.Add([]byte(`{"oneOf":[{"type":"number","multipleOf":0.1},{"enum":[1,null]}],"if":{"const":1},"then":false}`), "in Paris")
 	f.Add([]byte(`{"type":"ARRAY","items":{"$ref":"#"},"contains":{"format":"date"},"uniqueItems":true}`), `"x": 1`)
+	f.Add([]byte(`{"type":"string","description":"A.\n\n{enum: ['a', None], const: a, minLength: 1}"}`), "")
 	f.Fuzz(func(t *testing.T, schema []byte, prompt string) {
 		got, err := Options{Seed: 1, Hints: FromPrompt(prompt)}.Instance(schema)
 		if err != nil {
