@@ -164,6 +164,15 @@ func TestSpeech(t *testing.T) {
 	if info.Type != "audio/wav" || info.SampleRate != toneRate || info.Duration == 0 || !strings.HasPrefix(audio.GetTranscript(), `You said: "Say hello."`) {
 		t.Errorf("%v: %q", info, audio.GetTranscript())
 	}
+	if n := resp.Candidates[0].Parts[0].NativeFields; n != nil {
+		t.Errorf("native fields %v for a caller of no protocol", n)
+	}
+	// The clients of chat completions keep audio by its id until it expires.
+	req := spoken("wav")
+	wire(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS)(req)
+	if n := generate(t, req).Candidates[0].Parts[0].NativeFields; len(n) != 1 || n[0].Name != "expires_at" || string(n[0].Json) != fmt.Sprint(epoch.Unix()+3600) {
+		t.Errorf("native fields %v", n)
+	}
 	u := resp.Usage
 	if u.GetOutputAudioTokens() == 0 || u.GetOutputAudioTokens()+u.GetOutputTextTokens() != u.OutputTokens {
 		t.Errorf("usage %v", u)

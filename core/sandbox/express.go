@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/tokens"
@@ -67,8 +68,17 @@ func (a *answer) speak(text string) *genwayv1.Part {
 	if a.req.GetAudioOutput().GetFormat() == formatPCM {
 		m.MediaType, m.Source = "audio/pcm", &genwayv1.Media_Data{Data: pcm}
 	}
-	return &genwayv1.Part{Kind: &genwayv1.Part_Audio{Audio: m}}
+	p := &genwayv1.Part{Kind: &genwayv1.Part_Audio{Audio: m}}
+	if chat := genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS; a.req.GetWire().GetProtocol() == chat {
+		// That protocol says until when its audio can be referred to.
+		until := strconv.FormatInt(a.resp.GetCreateTime().GetSeconds()+audioSeconds, 10)
+		p.NativeFields = []*genwayv1.NativeField{{Protocol: chat, Name: "expires_at", Json: []byte(until)}}
+	}
+	return p
 }
+
+// audioSeconds is how long the audio of an answer is said to be kept.
+const audioSeconds = 3600
 
 // outputDetails breaks the output down once it is not text alone. Thinking counts as
 // text.
