@@ -2,7 +2,6 @@ package cases_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -214,7 +213,7 @@ func openChoices(t *testing.T) {
 				w.Upstream(upstream).Answer(say.Text("fine").Answer(upstream, streamed))
 				a := w.ask(body)
 				switch asked := w.Upstream(upstream).Requests(); {
-				case len(asked) == 1 && strings.Contains(strings.ToLower(fmt.Sprintf("%s", asked[0].Body)), `"validated"`):
+				case len(asked) == 1 && strings.Contains(strings.ToLower(string(asked[0].Body)), `"validated"`):
 				case a.Status == 400 && len(asked) == 0 && strings.Contains(errorMessage(gate.Chat, a), "tool_choice"):
 				default:
 					t.Errorf("over %s, foreign %t: %d %s", upstream, foreign, a.Status, a.Body)

@@ -3,6 +3,7 @@ package cases_test
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -127,8 +128,8 @@ func loggedUsage(t *testing.T) {
 		case gate.Chat:
 			bill.At("completion_tokens").Is(t, "20")
 		case gate.GenerateContent:
-			bill.At("candidatesTokenCount").Is(t, fmt.Sprint(20-thinking[w.upstream]))
-		default:
+			bill.At("candidatesTokenCount").Is(t, strconv.Itoa(20-thinking[w.upstream]))
+		case gate.Responses, gate.Messages, gate.Images:
 			bill.At("output_tokens").Is(t, "20")
 		}
 		w.logs(t, 100, 20, 60, thinking[w.upstream])
@@ -140,6 +141,7 @@ func thoughtUsage(t *testing.T) {
 		everyWay(t, others(gate.GenerateContent), only(gate.GenerateContent), func(t *testing.T, w way) {
 			tokens, details := "completion_tokens", "completion_tokens_details.reasoning_tokens"
 			switch w.caller {
+			case gate.Chat, gate.GenerateContent, gate.Images:
 			case gate.Responses:
 				tokens, details = "output_tokens", "output_tokens_details.reasoning_tokens"
 			case gate.Messages:

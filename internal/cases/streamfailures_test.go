@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -64,8 +65,8 @@ func cutAnswers(t *testing.T) {
 		whole := say.Text("fine").Body(w.upstream)
 		half := fake.Answer{Header: map[string]string{"Content-Type": "application/json"}, Steps: []fake.Step{fake.Bytes(whole[:len(whole)/2])}}
 		cut, reset := half, half
-		cut.Steps = append(half.Steps[:1:1], fake.Cut())
-		reset.Steps = append(half.Steps[:1:1], fake.Reset())
+		cut.Steps = slices.Concat(half.Steps, []fake.Step{fake.Cut()})
+		reset.Steps = slices.Concat(half.Steps, []fake.Step{fake.Reset()})
 		for _, answer := range []fake.Answer{half, cut, reset} {
 			u.Answer(answer)
 			native(t, w.caller, w.ask(w.caller.Hello()), http.StatusBadGateway)
@@ -210,8 +211,8 @@ func malformedAnswers(t *testing.T) {
 				}
 			}
 		}
-		if log := w.Log(); strings.Contains(log, "panic") {
-			t.Errorf("panic: %.2000s", log[strings.Index(log, "panic"):])
+		if _, stack, found := strings.Cut(w.Log(), "panic"); found {
+			t.Errorf("panic%.2000s", stack)
 		}
 		w.hear(t, say.Text("fine"))
 	})

@@ -141,8 +141,7 @@ func lingering(t *testing.T) {
 		w.Gate = gate.New(t, gate.Config{Remote: func(c *remote.Config) { c.Grace = 10 * time.Millisecond }})
 		whole := say.Text("fine").Events(w.upstream)
 		tails := map[string][]string{"lingers": whole}
-		switch w.upstream {
-		case gate.Chat, gate.Messages:
+		if w.upstream == gate.Chat || w.upstream == gate.Messages {
 			tails["lingers without terminator"] = whole[:len(whole)-1]
 		}
 		for name, events := range tails {

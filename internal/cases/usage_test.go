@@ -1,7 +1,7 @@
 package cases_test
 
 import (
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -87,7 +87,7 @@ func holds(t *testing.T, p gate.Protocol, bill probe.Value, written int) {
 		gate.GenerateContent: {"promptTokenCount": 100, "cachedContentTokenCount": 60, "candidatesTokenCount": 7, "totalTokenCount": 107},
 	}[p]
 	for member, n := range want {
-		bill.At(member).Is(t, fmt.Sprint(n))
+		bill.At(member).Is(t, strconv.Itoa(n))
 	}
 }
 
