@@ -90,7 +90,7 @@ cover: ## Write cover.html: what the tests reach
 .PHONY: cases
 cases: ## Run the named cases and write docs/cases.md
 	@$(RACE_NOTICE)
-	$(GO) test $(RACE) -count=1 -json -run='^TestCases$$' ./internal/cases/... | $(GO) run ./internal/cases/report -o docs/cases.md
+	$(GO) test $(RACE) -count=1 -timeout=5m -json -run='^TestCases$$' ./internal/cases/... | $(GO) run ./internal/cases/report -o docs/cases.md
 
 .PHONY: captures
 captures: ## Replay requests of real clients (CAPTURES=DIR)

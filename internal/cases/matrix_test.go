@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/internal/cases/gate"
+	"github.com/genway/genway/internal/cases/probe"
 	"github.com/genway/genway/internal/cases/say"
 	"github.com/genway/genway/internal/cases/turn"
 )
@@ -70,4 +71,12 @@ func (w way) sees(t *testing.T, body string) probeValue {
 		t.Fatalf("status %d: %s", a.Status, a.Body)
 	}
 	return parse(t, w.Upstream(w.upstream).Last(t).Body)
+}
+
+// probeValue saves the files of cases an import.
+type probeValue = probe.Value
+
+func parse(t *testing.T, document []byte) probe.Value {
+	t.Helper()
+	return probe.Parse(t, document)
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/genway/genway/internal/cases/fake"
 	"github.com/genway/genway/internal/cases/gate"
-	"github.com/genway/genway/internal/cases/probe"
 	"github.com/genway/genway/internal/cases/say"
 	"github.com/genway/genway/internal/cases/turn"
 )
@@ -260,11 +259,4 @@ func blocksDoNotOverlap(t *testing.T) {
 		calls(t, turn.Read(t, gate.Messages, g.Stream(gate.Messages, string(p)+"/m", gate.Messages.Hello()), true),
 			turn.Call{ID: "call_a", Name: "weather", Arguments: paris}, turn.Call{ID: "call_b", Name: "time", Arguments: `{"zone":"CET"}`})
 	}
-}
-
-type probeValue = probe.Value
-
-func parse(t *testing.T, document []byte) probe.Value {
-	t.Helper()
-	return probe.Parse(t, document)
 }
