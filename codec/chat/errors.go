@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"regexp"
 	"strconv"
 
 	"github.com/genway/genway/codec/fault"
@@ -52,6 +53,10 @@ var reasonCodes = map[string]string{
 	fault.ReasonPathNotFound:  "unknown_url",
 }
 
+// vendorCode is how this vendor spells codes; other vendors' are in capitals, or
+// numbers.
+var vendorCode = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
+
 // EncodeError implements codec.Codec.
 func (Codec) EncodeError(err *fault.Error) (int, []byte) {
 	return err.HTTPStatus(), encodeError(err)
@@ -72,6 +77,12 @@ func encodeError(err *fault.Error) []byte {
 	}
 	if err.Reason == fault.ReasonMissingKey {
 		code = "" // the vendor has none for a key that is not there
+	}
+	if err.Status == 500 {
+		code = "" // the vendor says no more of its own failures
+	}
+	if vendorCode.MatchString(err.NativeCode) {
+		code = err.NativeCode
 	}
 	if code != "" {
 		out.Error.Code = jsontext.Value(strconv.Quote(code))

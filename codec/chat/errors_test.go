@@ -17,6 +17,10 @@ func TestErrorsInTheVendorsWords(t *testing.T) {
 	}{
 		{fault.Missing("messages"), 400, `{"error":{"message":"missing required member: messages","type":"invalid_request_error","param":"messages","code":"missing_required_parameter"}}`},
 		{fault.Invalid("n", "bad"), 400, `{"error":{"message":"bad","type":"invalid_request_error","param":"n","code":"invalid_value"}}`},
+		{&fault.Error{Kind: fault.InvalidRequest, Reason: fault.ReasonInvalidMember, NativeCode: "invalid_image_url", Message: "x"}, 400, `{"error":{"message":"x","type":"invalid_request_error","param":null,"code":"invalid_image_url"}}`},
+		{&fault.Error{Kind: fault.RateLimited, NativeCode: "RATE_LIMITED", Message: "x"}, 429, `{"error":{"message":"x","type":"requests","param":null,"code":"rate_limit_exceeded"}}`},
+		{&fault.Error{Kind: fault.RateLimited, NativeCode: "429", Message: "x"}, 429, `{"error":{"message":"x","type":"requests","param":null,"code":"rate_limit_exceeded"}}`},
+		{&fault.Error{Kind: fault.BadUpstream, Status: 500, Message: "x"}, 500, `{"error":{"message":"x","type":"server_error","param":null,"code":null}}`},
 		{fault.New(fault.InvalidRequest, fault.ReasonMalformedJSON, "x"), 400, `{"error":{"message":"x","type":"invalid_request_error","param":null,"code":null}}`},
 		{fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "x"), 401, `{"error":{"message":"x","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`},
 		{fault.New(fault.Unauthenticated, fault.ReasonMissingKey, "x"), 401, `{"error":{"message":"x","type":"invalid_request_error","param":null,"code":null}}`},
