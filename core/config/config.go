@@ -41,6 +41,8 @@ type Upstream struct {
 	FirstByte Duration `yaml:"first_byte,omitempty" json:"first_byte,omitempty" jsonschema:"type=string" jsonschema_description:"How long an answer may take to begin; default 10m."`
 	// Idle is how long an answer may make no progress. Default 5m.
 	Idle Duration `yaml:"idle,omitempty" json:"idle,omitempty" jsonschema:"type=string" jsonschema_description:"How long an answer may make no progress; default 5m."`
+	// Models are the names the upstream is listed with; it is not asked.
+	Models []string `yaml:"models,omitempty" json:"models,omitempty" jsonschema_description:"Names to list at /v1/models as far as a route leads to them."`
 	// MaxConcurrent bounds the calls at once; 0 is no bound.
 	MaxConcurrent int `yaml:"max_concurrent,omitempty" json:"max_concurrent,omitempty" jsonschema:"minimum=0" jsonschema_description:"Most calls at once; without it, no bound."`
 	// Retries is how often a call that failed before its answer began is made again;
@@ -65,6 +67,10 @@ type Route struct {
 	// Fallback are tried in order when the targets fail in a way another try may
 	// mend, as long as nothing of the answer has reached the caller.
 	Fallback []Target `yaml:"fallback,omitempty" json:"fallback,omitempty" jsonschema_description:"Tried in order when the targets fail before anything of the answer was sent."`
+	// DropTools are types of hosted tools (web_search) that are left out, and named in
+	// the losses, for a target that does not speak the caller's protocol; without it
+	// such a request is refused, since a tool may be what the answer depends on.
+	DropTools []string `yaml:"drop_tools,omitempty" json:"drop_tools,omitempty" jsonschema_description:"Types of hosted tools, as web_search, to leave out for targets that have no such tool, instead of refusing the request."`
 	// Strict refuses what the target cannot carry instead of naming it in the losses.
 	Strict bool `yaml:"strict,omitempty" json:"strict,omitempty" jsonschema_description:"Refuse requests of which something would be lost."`
 }

@@ -17,11 +17,12 @@ import (
 // GenerateText asks the targets of the model's route in turn.
 func (r *Router) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (resp *genwayv1.GenerateTextResponse, err error) {
 	err = r.attempts(ctx, text(req), never, func(a attempt) error {
-		resp, err = a.Upstream.GenerateText(ctx, textFor(req, a.Target))
-		if err == nil && a.route.Strict {
-			return lossless(resp.GetLosses())
+		asked, losses := a.text(req)
+		if resp, err = a.Upstream.GenerateText(ctx, asked); err != nil {
+			return err
 		}
-		return err
+		resp.Losses = append(losses, resp.GetLosses()...)
+		return a.lossless(resp.GetLosses())
 	})
 	if err != nil {
 		return nil, err
@@ -33,9 +34,11 @@ func (r *Router) GenerateText(ctx context.Context, req *genwayv1.GenerateTextReq
 func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
 	begun := false
 	return r.attempts(ctx, text(req), func() bool { return begun }, func(a attempt) error {
-		return a.Upstream.StreamGenerateText(ctx, textFor(req, a.Target), func(ev *genwayv1.StreamGenerateTextResponse) error {
-			if started := ev.GetStarted(); started != nil && a.route.Strict && !begun {
-				if err := lossless(started.GetLosses()); err != nil {
+		asked, losses := a.text(req)
+		return a.Upstream.StreamGenerateText(ctx, asked, func(ev *genwayv1.StreamGenerateTextResponse) error {
+			if started := ev.GetStarted(); started != nil && !begun {
+				started.Losses = append(losses, started.GetLosses()...)
+				if err := a.lossless(started.GetLosses()); err != nil {
 					return err
 				}
 			}
@@ -51,11 +54,10 @@ func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateT
 // GenerateImage asks the targets in turn.
 func (r *Router) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (resp *genwayv1.GenerateImageResponse, err error) {
 	err = r.attempts(ctx, request{req.GetWire().GetProtocol(), req.GetModel(), true}, never, func(a attempt) error {
-		resp, err = a.Upstream.GenerateImage(ctx, imageFor(req, a.Target))
-		if err == nil && a.route.Strict {
-			return lossless(resp.GetLosses())
+		if resp, err = a.Upstream.GenerateImage(ctx, imageFor(req, a.Target)); err != nil {
+			return err
 		}
-		return err
+		return a.lossless(resp.GetLosses())
 	})
 	if err != nil {
 		return nil, err
@@ -66,9 +68,12 @@ func (r *Router) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageR
 // CountTokens asks the targets in turn.
 func (r *Router) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (resp *genwayv1.CountTokensResponse, err error) {
 	err = r.attempts(ctx, request{req.GetWire().GetProtocol(), req.GetRequest().GetModel(), false}, never, func(a attempt) error {
-		asked := &genwayv1.CountTokensRequest{Request: textFor(req.GetRequest(), a.Target), Wire: wireFor(req.GetWire(), a.Target)}
-		resp, err = a.Upstream.CountTokens(ctx, asked)
-		return err
+		asked, losses := a.text(req.GetRequest())
+		if resp, err = a.Upstream.CountTokens(ctx, &genwayv1.CountTokensRequest{Request: asked, Wire: wireFor(req.GetWire(), a.Target)}); err != nil {
+			return err
+		}
+		resp.Losses = append(losses, resp.GetLosses()...)
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -82,15 +87,17 @@ func text(req *genwayv1.GenerateTextRequest) request {
 
 func never() bool { return false }
 
-// textFor gives the request as the target gets it: under its own name for the model,
-// and with the caller's own body only if it speaks the caller's protocol. All else is
-// shared, since upstreams do not change requests.
-func textFor(req *genwayv1.GenerateTextRequest, t Target) *genwayv1.GenerateTextRequest {
-	asked := &genwayv1.GenerateTextRequest{}
+// text gives the request as the target gets it: under its own name for the model,
+// with the caller's own body only if it speaks the caller's protocol, and without
+// what the route leaves out. All else is shared, since upstreams do not change
+// requests.
+func (a attempt) text(req *genwayv1.GenerateTextRequest) (asked *genwayv1.GenerateTextRequest, losses []*genwayv1.Loss) {
+	asked = &genwayv1.GenerateTextRequest{}
 	codec.Share(asked, req)
-	asked.Model = cmp.Or(t.Model, req.GetModel())
-	asked.Wire = wireFor(req.GetWire(), t)
-	return asked
+	asked.Model = cmp.Or(a.Model, req.GetModel())
+	asked.Wire = wireFor(req.GetWire(), a.Target)
+	asked.Tools, losses = a.withoutTools(req.GetTools())
+	return asked, losses
 }
 
 func imageFor(req *genwayv1.GenerateImageRequest, t Target) *genwayv1.GenerateImageRequest {
@@ -110,9 +117,9 @@ func wireFor(wire *genwayv1.WireMessage, t Target) *genwayv1.WireMessage {
 	return nil
 }
 
-// lossless refuses an answer that lost something, for routes that are strict.
-func lossless(losses []*genwayv1.Loss) error {
-	if len(losses) == 0 {
+// lossless refuses an answer that lost something, if the route is strict.
+func (a attempt) lossless(losses []*genwayv1.Loss) error {
+	if len(losses) == 0 || !a.route.Strict {
 		return nil
 	}
 	first := losses[0]

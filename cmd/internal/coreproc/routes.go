@@ -63,7 +63,7 @@ func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
 		built.Routes = []route.Route{{Model: "*", Targets: []route.Target{made[config.Sandbox]}}}
 	}
 	for _, r := range c.Routes {
-		one := route.Route{Model: r.Model, Strict: r.Strict, Targets: targets(r.Targets, made), Fallback: targets(r.Fallback, made)}
+		one := route.Route{Model: r.Model, Strict: r.Strict, DropTools: r.DropTools, Targets: targets(r.Targets, made), Fallback: targets(r.Fallback, made)}
 		for _, p := range r.Protocols {
 			one.Protocols = append(one.Protocols, Protocols[p])
 		}
@@ -84,7 +84,7 @@ func targets(list []config.Target, made map[string]route.Target) []route.Target 
 
 func (u *Upstreams) upstream(c config.Upstream) (upstream.Upstream, error) {
 	if c.Kind == "generation" {
-		made, err := generation.New(generation.Config{Target: c.Target, APIKey: c.APIKey, TLS: c.TLS})
+		made, err := generation.New(generation.Config{Target: c.Target, APIKey: c.APIKey, TLS: c.TLS, Models: models(c)})
 		if err == nil {
 			u.closers = append(u.closers, made)
 		}
@@ -97,10 +97,21 @@ func (u *Upstreams) upstream(c config.Upstream) (upstream.Upstream, error) {
 		BaseURL:   c.BaseURL,
 		APIKey:    c.APIKey,
 		Headers:   c.Headers,
+		Models:    models(c),
 		HTTP:      transport,
 		FirstByte: time.Duration(c.FirstByte),
 		Idle:      time.Duration(c.Idle),
 	})
+}
+
+// models are those an upstream is listed with.
+func models(c config.Upstream) []*genwayv1.Model {
+	images := c.Kind == "images"
+	var list []*genwayv1.Model
+	for _, name := range c.Models {
+		list = append(list, &genwayv1.Model{Name: name, DisplayName: name, OwnedBy: c.Kind, GeneratesImages: images, GeneratesText: !images})
+	}
+	return list
 }
 
 // idleCloser closes a transport's idle connections; those in use end with their
