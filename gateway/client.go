@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
@@ -31,7 +32,11 @@ func (c *client) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTe
 	if err != nil {
 		return nil, cutIfEOF(err)
 	}
-	s := &eventStream{ServerStreamingClient: inner, events: make(chan received, readAhead), done: ctx.Done(), heartbeat: c.heartbeat}
+	header, err := inner.Header()
+	if err != nil {
+		return nil, err
+	}
+	s := &eventStream{ServerStreamingClient: inner, header: header, events: make(chan received, readAhead), done: ctx.Done(), heartbeat: c.heartbeat}
 	s.completed = first.GetCompleted() != nil
 	s.events <- received{event: first}
 	x := exchangeOf(ctx)
@@ -53,12 +58,17 @@ type received struct {
 
 type eventStream struct {
 	grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse]
+	header    metadata.MD
 	events    chan received
 	done      <-chan struct{} // the request is over
 	heartbeat time.Duration
 	timer     *time.Timer
 	completed bool
 }
+
+// Header gives the header that came with the first message. A stream within the
+// process would answer only when no Recv is under way: with the second message.
+func (s *eventStream) Header() (metadata.MD, error) { return s.header, nil }
 
 // read moves events from the core to the channel until the stream or the request
 // ends.
