@@ -29,6 +29,9 @@ type opening struct {
 // newOpening begins to hold, for at most the given time.
 func newOpening(send upstream.Send, most time.Duration) *opening {
 	o := &opening{send: send}
+	// The timer may run out before it is known here.
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.timer = time.AfterFunc(most, o.expire)
 	return o
 }
@@ -74,6 +77,13 @@ func (o *opening) expire() {
 		o.held = append(o.held, codec.Event(&genwayv1.Ping{}))
 	}
 	o.release()
+}
+
+// isOpen reports whether the caller has been told anything.
+func (o *opening) isOpen() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.open
 }
 
 // close drops what is still held. Nothing is sent after it returns.
