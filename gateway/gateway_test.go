@@ -37,6 +37,7 @@ type core struct {
 	md     metadata.MD
 	seen   *genwayv1.GenerateTextRequest
 	fail   error
+	answer *genwayv1.GenerateTextResponse
 	stream func(context.Context, func(*genwayv1.StreamGenerateTextResponse) error) error
 }
 
@@ -71,6 +72,9 @@ func (c *core) GenerateText(ctx context.Context, req *genwayv1.GenerateTextReque
 	}
 	if req.GetModel() == "panic" {
 		panic("secret text")
+	}
+	if c.answer != nil {
+		return c.answer, nil
 	}
 	return answer(), nil
 }

@@ -78,6 +78,9 @@ func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, e
 	case *genwayv1.GenerateTextResponse:
 		x.addLosses(message.GetLosses())
 		if wire := message.GetWire(); wire.GetProtocol() == m.text.Protocol() {
+			if mediaType := wire.GetHeaders()["content-type"]; mediaType != "" {
+				x.w.Header().Set("Content-Type", mediaType)
+			}
 			return wire.GetJson(), nil
 		}
 		return m.text.EncodeResponse(message, codec.Answer{Request: x.request, Losses: &x.losses})

@@ -18,6 +18,8 @@ type streamState struct {
 	encoder codec.StreamEncoder
 	array   bool
 	opened  bool
+	// passed is the last object that an upstream's own frames held.
+	passed []byte
 	// ready reports whether another event waits already.
 	ready func() bool
 	// readers are the goroutines that read the core's stream.
@@ -60,6 +62,9 @@ func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte
 	for _, f := range frames {
 		s.frame(f)
 	}
+	if data := bytes.TrimSpace(event.GetWire().GetData()); len(data) > 0 && data[0] == '{' {
+		s.passed = data
+	}
 	switch event.GetPayload().(type) {
 	case *genwayv1.StreamGenerateTextResponse_Ping:
 		if len(frames) == 0 {
@@ -81,11 +86,14 @@ func (s *streamState) heartbeat() string {
 	return ": ping\n\n"
 }
 
-// fail gives the bytes that end the stream with a failure.
+// fail gives the bytes that end the stream with a failure. What the upstream has
+// told of it in the caller's protocol is not told again.
 func (s *streamState) fail(f *fault.Error) []byte {
 	s.buf.Reset()
-	for _, frame := range s.encoder.Fail(f) {
-		s.frame(frame)
+	if len(s.passed) == 0 || !bytes.Equal(s.passed, f.Wire.GetJson()) {
+		for _, frame := range s.encoder.Fail(f) {
+			s.frame(frame)
+		}
 	}
 	s.close()
 	return s.buf.Bytes()

@@ -35,10 +35,11 @@ func unfinished(p gate.Protocol) []fake.Step {
 	return fake.Events(events[:len(events)-drop]...)
 }
 
-// sorry is how each vendor reports a failure in the middle of a stream.
+// sorry is how each vendor reports a failure in the middle of a stream that has
+// begun.
 var sorry = map[gate.Protocol]string{
 	gate.Chat:            `{"error":{"message":"too many cooks","type":"server_error","param":null,"code":null}}`,
-	gate.Responses:       `{"type":"error","sequence_number":9,"code":"server_error","message":"too many cooks","param":null}`,
+	gate.Responses:       `{"type":"error","sequence_number":5,"code":"server_error","message":"too many cooks","param":null}`,
 	gate.Messages:        `{"type":"error","error":{"type":"overloaded_error","message":"too many cooks"}}`,
 	gate.GenerateContent: `{"error":{"code":503,"message":"too many cooks","status":"UNAVAILABLE"}}`,
 }

@@ -23,8 +23,11 @@ func endings(p gate.Protocol) map[string][]fake.Step {
 		"reset": {fake.Reset()},
 		"ended": {},
 	}
+	if p == gate.Chat {
+		ways["told"] = fake.Events(sorry[p], "[DONE]")
+	}
 	if p == gate.Responses {
-		ways["failed"] = fake.Events(`{"type":"response.failed","sequence_number":9,"response":{"id":"resp_1","object":"response","created_at":7,"status":"failed","error":{"code":"server_error","message":"too many cooks"},"model":"m","output":[]}}`)
+		ways["failed"] = fake.Events(`{"type":"response.failed","sequence_number":5,"response":{"id":"resp_1","object":"response","created_at":7,"status":"failed","error":{"code":"server_error","message":"too many cooks"},"model":"m","output":[]}}`)
 	}
 	return ways
 }

@@ -26,7 +26,8 @@ var (
 // answer is an upstream's answer with a 2xx status. Its body ends the call when
 // closed.
 type answer struct {
-	body io.ReadCloser
+	header http.Header
+	body   io.ReadCloser
 	// end ends the call for a reason, cause tells for which it has ended.
 	end   context.CancelCauseFunc
 	cause func() error
@@ -72,6 +73,7 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 		return nil, u.refused(ctx, resp, wire)
 	}
 	return &answer{
+		header: resp.Header,
 		body:   resp.Body,
 		end:    cancel,
 		cause:  func() error { return context.Cause(ctx) },

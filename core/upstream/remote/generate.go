@@ -1,8 +1,11 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"mime"
+	"net/http"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -18,22 +21,13 @@ func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextR
 	if err != nil {
 		return nil, err
 	}
-	raw, err := u.unary(ctx, generate, req.GetModel(), body, req.GetWire())
+	raw, header, err := u.unary(ctx, generate, req.GetModel(), body, req.GetWire())
 	if err != nil {
 		return nil, err
 	}
 	resp, err := u.codec.DecodeResponse(raw)
 	if u.speaks(req.GetWire()) {
-		if resp == nil {
-			// The caller may understand an answer that the canonical model does not,
-			// as long as it is JSON at all.
-			if !jsontext.Value(raw).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) {
-				return nil, err
-			}
-			resp = &genwayv1.GenerateTextResponse{Usage: u.cost(fault.From(err))}
-		}
-		resp.Wire = &genwayv1.WireMessage{Protocol: u.config.Protocol, Json: raw}
-		return resp, nil
+		return u.native(raw, header, resp, err)
 	}
 	if err != nil {
 		f := fault.From(err)
@@ -42,6 +36,34 @@ func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextR
 	}
 	resp.Losses = append(losses, resp.Losses...)
 	return resp, nil
+}
+
+// native is the answer for a caller of the upstream's protocol: its body as it is.
+// The caller may understand what the canonical model does not, as long as it is
+// JSON at all or says itself that it is something else.
+func (u *Upstream) native(raw []byte, header http.Header, resp *genwayv1.GenerateTextResponse, err error) (*genwayv1.GenerateTextResponse, error) {
+	wire := &genwayv1.WireMessage{Protocol: u.config.Protocol, Json: raw}
+	if resp == nil {
+		resp = &genwayv1.GenerateTextResponse{Usage: u.cost(fault.From(err))}
+		if !jsontext.Value(raw).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) {
+			mediaType, ok := textType(header)
+			if !ok || len(bytes.TrimSpace(raw)) == 0 {
+				return nil, err
+			}
+			wire.Headers = map[string]string{"content-type": mediaType}
+		}
+	}
+	resp.Wire = wire
+	return resp, nil
+}
+
+// textType gives the content type of an answer that says to be text. One that only
+// Go's servers gave it, for want of a type of its own (http.DetectContentType),
+// says nothing.
+func textType(h http.Header) (string, bool) {
+	value := h.Get("Content-Type")
+	name, _, err := mime.ParseMediaType(value)
+	return value, err == nil && value != "text/plain; charset=utf-8" && (name == "text/plain" || name == "text/event-stream")
 }
 
 // cost gives the usage of an answer that failed, where the protocol reports it
@@ -72,7 +94,7 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 	if err != nil {
 		return nil, err
 	}
-	raw, err := u.unary(ctx, count, req.GetRequest().GetModel(), body, req.GetWire())
+	raw, _, err := u.unary(ctx, count, req.GetRequest().GetModel(), body, req.GetWire())
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +125,7 @@ func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImag
 	if err != nil {
 		return nil, err
 	}
-	raw, err := u.unary(ctx, draw, req.GetModel(), body, req.GetWire())
+	raw, _, err := u.unary(ctx, draw, req.GetModel(), body, req.GetWire())
 	if err != nil {
 		return nil, err
 	}
@@ -161,19 +183,19 @@ func (u *Upstream) patchModel(body []byte, model string) ([]byte, error) {
 	return member.Patch(body, member.Member{Name: "model", Value: name})
 }
 
-// unary calls and reads the whole answer.
-func (u *Upstream) unary(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) ([]byte, error) {
+// unary calls and reads the whole answer. The header is the answer's.
+func (u *Upstream) unary(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) ([]byte, http.Header, error) {
 	a, err := u.call(ctx, op, model, body, wire)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer a.body.Close()
 	raw, err := io.ReadAll(io.LimitReader(a.body, u.config.MaxAnswerBytes+1))
 	if err != nil {
-		return nil, a.broken(err)
+		return nil, nil, a.broken(err)
 	}
 	if int64(len(raw)) > u.config.MaxAnswerBytes {
-		return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer is too large")
+		return nil, nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer is too large")
 	}
-	return raw, nil
+	return raw, a.header, nil
 }

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -39,7 +40,7 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 	finished := false
 	for event, err := range sse.Read(a.body, &sse.ReadConfig{MaxEventSize: int(u.config.MaxAnswerBytes)}) {
 		switch {
-		case errors.Is(err, sse.ErrUnexpectedEOF), err != nil && (s.completed || errors.Is(a.cause(), errLingers)):
+		case errors.Is(err, sse.ErrUnexpectedEOF), err != nil && (s.completed || s.failed != nil || errors.Is(a.cause(), errLingers)):
 			return s.end()
 		case err != nil:
 			return a.broken(err)
@@ -75,8 +76,10 @@ type relay struct {
 	cost func(*fault.Error) *genwayv1.Usage
 	// completed says that the answer has been told to its end.
 	completed bool
-	// failed is why a stream that is passed through can no longer be followed.
+	// failed is why a stream that is passed through can no longer be followed, and
+	// told that the upstream has said so itself.
 	failed error
+	told   bool
 }
 
 // unread reports whether an error is of a frame that could not be read, and not
@@ -85,12 +88,17 @@ func unread(err error) bool {
 	return err != nil && fault.From(err).Reason == fault.ReasonMalformedAnswer
 }
 
-// finished reports whether the answer is whole, whatever the upstream still sends.
+// says reports whether a frame is itself the failure that was read from it.
+func says(f codec.Frame, err error) bool {
+	return bytes.Equal(fault.From(err).Wire.GetJson(), bytes.TrimSpace(f.Data))
+}
+
+// finished reports whether the answer has ended, whatever the upstream still sends.
 func (s *relay) finished() bool {
 	if f, ok := s.decoder.(finisher); ok && f.Finished() {
 		return true
 	}
-	return s.completed
+	return s.completed || s.told
 }
 
 func (s *relay) frame(f codec.Frame) error {
@@ -102,6 +110,11 @@ func (s *relay) frame(f codec.Frame) error {
 	if s.wired && unread(err) && jsontext.Value(f.Data).IsValid(member.Options()) {
 		// The caller may understand what the canonical model does not. Whether the
 		// stream was whole is not known any more, so it ends with the fault.
+		s.failed, err = s.own(err), nil
+	} else if s.wired && err != nil && s.opening.isOpen() && says(f, err) {
+		// The caller, who has seen the beginning, hears of the failure as the
+		// upstream put it, and of what the upstream says after that.
+		s.told = true
 		s.failed, err = s.own(err), nil
 	}
 	if s.wired && err == nil {

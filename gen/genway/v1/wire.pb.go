@@ -87,6 +87,9 @@ func (Protocol) EnumDescriptor() ([]byte, []int) {
 // an upstream of the same protocol instead of encoding the canonical fields,
 // and may answer in kind. A component that changes a canonical field must clear
 // it. Direct gRPC callers leave it unset; the core ignores it from them.
+//
+// On an answer it is for callers of the protocol. An upstream's answer that says
+// to be text and is no JSON is carried too: headers then have its content-type.
 type WireMessage struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Protocol Protocol               `protobuf:"varint,1,opt,name=protocol,proto3,enum=genway.v1.Protocol" json:"protocol,omitempty"`
