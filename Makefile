@@ -13,12 +13,10 @@ PKGS ?= ./...
 FUZZTIME ?= 30s
 # Requests of real clients, for `make captures`.
 CAPTURES ?= ../shared/captures
-# A program that plays recorded exchanges, and the recordings, for `make replay`.
+# A program that plays recorded exchanges, for `make replay`, and the recordings, for
+# `make crossing` too.
 REPLAY ?= ../shared/replay
 CORPUS ?= ../shared/corpus/dev.jsonl.gz
-# The gateway under `make replay`, and where the recordings' upstream listens.
-GATEWAY ?= http://127.0.0.1:8080
-UPSTREAM ?= 127.0.0.1:9901
 
 BUF := $(GO) tool -modfile=tools/buf/go.mod buf
 LINT := tool -modfile=$(CURDIR)/tools/lint/go.mod golangci-lint
@@ -103,11 +101,11 @@ captures: ## Replay requests of real clients (CAPTURES=DIR)
 		|| { echo "captures: TestCaptures did not pass" >&2; exit 1; }
 
 .PHONY: replay
-replay: ## Play recorded exchanges through a running gateway (GATEWAY=URL)
+replay: ## Play recorded exchanges through a gateway (REPLAY=DIR CORPUS=FILE)
 	@if [ ! -d "$(REPLAY)" ] || [ ! -f "$(CORPUS)" ]; then \
 		echo "SKIPPED: no replay program at $(REPLAY) or no corpus at $(CORPUS); name them with REPLAY=DIR CORPUS=FILE" >&2; exit 0; \
 	fi; \
-	$(GO) run -C $(REPLAY) . -corpus $(abspath $(CORPUS)) -gateway $(GATEWAY) -listen $(UPSTREAM)
+	GO=$(GO) REPLAY=$(REPLAY) CORPUS=$(CORPUS) scripts/replay
 
 ## The rest
 
