@@ -4,15 +4,22 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
 )
 
 // MaxMessageBytes is the largest gRPC message between edge and core: gRPC's own
 // default of 4 MiB is too small for images.
 const MaxMessageBytes = 128 << 20
+
+// longestWait is how long the edge waits between attempts to reach a core that is
+// away; gRPC's own patience grows to two minutes, in which a core is back in vain.
+const longestWait = 2 * time.Second
 
 // CoreConfig says where the core is and how the edge proves to be one.
 type CoreConfig struct {
@@ -28,9 +35,17 @@ type CoreConfig struct {
 // Dial connects to a core. The connection is made when it is first needed, and
 // made again when it is lost.
 func Dial(config CoreConfig) (*grpc.ClientConn, error) {
+	conn, err := grpc.NewClient(config.Target, config.options()...)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: core target %q: %w", config.Target, err)
+	}
+	return conn, nil
+}
+
+func (c CoreConfig) options() []grpc.DialOption {
 	transport := insecure.NewCredentials()
-	if config.TLS != nil {
-		transport = credentials.NewTLS(config.TLS)
+	if c.TLS != nil {
+		transport = credentials.NewTLS(c.TLS)
 	}
 	options := []grpc.DialOption{
 		grpc.WithTransportCredentials(transport),
@@ -38,15 +53,17 @@ func Dial(config CoreConfig) (*grpc.ClientConn, error) {
 		grpc.WithInitialWindowSize(1 << 20),
 		grpc.WithInitialConnWindowSize(4 << 20),
 		grpc.WithUserAgent("genway-edge"),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: longestWait},
+			MinConnectTimeout: 5 * time.Second,
+		}),
+		// A host that is gone without a word is noticed, and its calls fail.
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 	}
-	if config.Secret != "" {
-		options = append(options, grpc.WithPerRPCCredentials(edgeSecret(config.Secret)))
+	if c.Secret != "" {
+		options = append(options, grpc.WithPerRPCCredentials(edgeSecret(c.Secret)))
 	}
-	conn, err := grpc.NewClient(config.Target, options...)
-	if err != nil {
-		return nil, fmt.Errorf("gateway: core target %q: %w", config.Target, err)
-	}
-	return conn, nil
+	return options
 }
 
 // edgeSecret puts the shared secret on every call. It goes over cleartext too:
