@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -53,6 +54,9 @@ var modelVerbs = map[string]bodyKind{
 // the likeliest, for the error's shape.
 func (e *Edge) match(r *http.Request) (path, bool) {
 	name := r.URL.Path
+	if !utf8.ValidString(name) { // the contract's strings cannot hold it
+		return path{name: name, protocol: e.guess(r)}, false
+	}
 	if p, ok := paths[name]; ok {
 		p.name = name
 		if p.protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
@@ -68,7 +72,7 @@ func (e *Edge) match(r *http.Request) (path, bool) {
 	if !ok {
 		model, beta = strings.CutPrefix(name, "/v1beta/models/")
 	}
-	if (!ok && !beta) || model == "" {
+	if (!ok && !beta) || model == "" || model[0] == ':' {
 		return path{name: name, protocol: e.guess(r)}, false
 	}
 	if i := strings.LastIndexByte(model, ':'); i > 0 {
@@ -103,7 +107,7 @@ func notFound(name string) error {
 			hint = "; the base URL of this client must end before " + doubled[:strings.LastIndexByte(doubled, '/')]
 		}
 	}
-	return fault.New(fault.NotFound, fault.ReasonPathNotFound, "unknown path %s%s", clip(name, 200), hint)
+	return fault.New(fault.NotFound, fault.ReasonPathNotFound, "unknown path %s%s", clip(strings.ToValidUTF8(name, "\uFFFD"), 200), hint)
 }
 
 func isUpgrade(r *http.Request) bool {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	"github.com/genway/genway/codec/fault"
 )
@@ -28,9 +29,13 @@ func checkVersion(h http.Header, names []string) error {
 	return nil
 }
 
+// clip shortens a text to that many bytes, and cuts no character in two.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
 	}
 	return s[:most] + "…"
 }
