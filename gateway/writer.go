@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -71,16 +72,29 @@ func (w *answerWriter) readDeadline(timeout time.Duration) {
 	_ = w.control.SetReadDeadline(at)
 }
 
-// tellLosses names what could not be carried, while headers can still be sent.
+// maxLost bounds the list of losses in bytes: proxies take 4 KiB of headers and some
+// clients (Node's fetch) 16 KiB, and lose the whole answer over one byte more.
+const maxLost = 2 << 10
+
+// tellLosses names what could not be carried, while headers can still be sent. Of a
+// list too long for a header it names the first, and says how many more there are.
 func (w *answerWriter) tellLosses(losses []*genwayv1.Loss) {
 	if len(losses) == 0 || w.status != 0 {
 		return
 	}
-	names := make([]string, len(losses))
+	var list strings.Builder
 	for i, l := range losses {
-		names[i] = headerSafe(l.GetMember())
+		name := headerSafe(l.GetMember())
+		if list.Len()+len(name) > maxLost {
+			fmt.Fprintf(&list, ", and %d more", len(losses)-i)
+			break
+		}
+		if i > 0 {
+			list.WriteString(", ")
+		}
+		list.WriteString(name)
 	}
-	w.Header().Set("X-Genway-Lost", strings.Join(names, ", "))
+	w.Header().Set("X-Genway-Lost", list.String())
 }
 
 // headerSafe keeps a member's path on one header line.
