@@ -93,7 +93,7 @@ func (s *eventStream) Recv() (*genwayv1.StreamGenerateTextResponse, error) {
 		return codec.Event(&genwayv1.Ping{}), nil
 	}
 	if r.err != nil {
-		if errors.Is(r.err, io.EOF) && s.completed {
+		if s.completed { // the caller has the end already; nothing may follow it
 			return nil, io.EOF
 		}
 		return nil, cutIfEOF(r.err)
@@ -111,7 +111,7 @@ func (s *eventStream) next() (received, bool) {
 	default:
 	}
 	var silence <-chan time.Time
-	if s.heartbeat > 0 {
+	if s.heartbeat > 0 && !s.completed {
 		if s.timer == nil {
 			s.timer = time.NewTimer(s.heartbeat)
 		} else {
