@@ -72,10 +72,13 @@ func printable(key string) bool {
 }
 
 func dropQueryKey(r *http.Request) {
-	if !strings.Contains(r.URL.RawQuery, "key") {
+	if r.URL.RawQuery == "" {
 		return
 	}
 	q := r.URL.Query()
+	if !q.Has("key") {
+		return
+	}
 	q.Del("key")
 	r.URL.RawQuery = q.Encode()
 	r.RequestURI = (&url.URL{Path: r.URL.Path, RawQuery: r.URL.RawQuery}).String()
