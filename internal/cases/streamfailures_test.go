@@ -3,7 +3,6 @@ package cases_test
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -222,13 +221,12 @@ func malformedAnswers(t *testing.T) {
 }
 
 func unreachable(t *testing.T) {
-	closed := httptest.NewServer(http.NotFoundHandler())
-	closed.Close()
+	const nobody = "http://127.0.0.1:1" // a port no listener of a test is given
 	everyWay(t, gate.Texts(), gate.Texts(), func(t *testing.T, w way) {
 		u := w.Upstream(w.upstream)
 		u.Answer(fake.Stream(fake.Reset()))
 		native(t, w.caller, w.ask(w.caller.Hello()), http.StatusBadGateway)
-		w.Gate = gate.New(t, gate.Config{Remote: func(c *remote.Config) { c.BaseURL = closed.URL }})
+		w.Gate = gate.New(t, gate.Config{Remote: func(c *remote.Config) { c.BaseURL = nobody }})
 		a := w.ask(w.caller.Hello())
 		message := native(t, w.caller, a, http.StatusServiceUnavailable)
 		if strings.Contains(message, "127.0.0.1") || strings.Contains(message, "refused") {
