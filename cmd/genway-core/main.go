@@ -34,5 +34,6 @@ func (c *command) Run(ctx context.Context) error {
 		return errors.Join(err, listener.Close())
 	}
 	log.Info("core is up", "grpc", listener.Addr().String())
+	defer cli.TellEnd(ctx, log, c.Grace)()
 	return errors.Join(core.Serve(ctx, listener), core.Close())
 }

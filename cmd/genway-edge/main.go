@@ -50,6 +50,7 @@ func (c *command) Run(ctx context.Context) error {
 	}
 	log := c.Logger()
 	log.Info("edge is up", "http", listener.Addr().String(), "core", c.Core)
+	defer cli.TellEnd(ctx, log, c.Grace)()
 	return errors.Join(c.Serve(ctx, listener, conn, c.Grace, log), conn.Close())
 }
 

@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
@@ -25,10 +26,11 @@ const (
 
 // Main parses the arguments into grammar, a pointer to a struct with kong's tags,
 // and runs the chosen command's Run method with a context that ends on SIGINT or
-// SIGTERM. It gives the process's exit code.
+// SIGTERM; a second one ends the process at once. It gives the process's exit code.
 func Main(name, description string, grammar any) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	context.AfterFunc(ctx, stop)
 	return run(ctx, os.Args[1:], os.Stdout, os.Stderr, name, description, grammar)
 }
 
@@ -37,7 +39,6 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, name, des
 	parser, err := kong.New(grammar,
 		kong.Name(name),
 		kong.Description(description),
-		kong.UsageOnError(),
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(code int) { exit = code }),
 		kong.BindTo(ctx, (*context.Context)(nil)),
@@ -56,7 +57,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer, name, des
 		fmt.Fprintf(stderr, "%s: %v (see %s --help)\n", name, err, name)
 		return exitUsage
 	}
-	if err := command.Run(); err != nil && !errors.Is(err, context.Canceled) {
+	if err := command.Run(); err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			err = errors.New("interrupted")
+		}
 		fmt.Fprintf(stderr, "%s: %v\n", name, err)
 		if _, ok := errors.AsType[UsageError](err); ok {
 			return exitUsage
@@ -87,6 +91,14 @@ func (l Log) Logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, options))
 }
 
+// TellEnd logs that the end was asked for, so that whoever waits for it knows why.
+// The result undoes the wish to be told.
+func TellEnd(ctx context.Context, log *slog.Logger, grace time.Duration) func() bool {
+	return context.AfterFunc(ctx, func() {
+		log.Info("ending; requests in flight may go on for the grace, a second signal ends them at once", "grace", grace)
+	})
+}
+
 // Version is the module's version, with the commit it was built from.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
@@ -97,12 +109,10 @@ func Version() string {
 	if version == "" {
 		version = "(devel)"
 	}
-	var versionSb100 strings.Builder
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 {
-			versionSb100.WriteString(" " + s.Value[:12])
+		if s.Key == "vcs.revision" && len(s.Value) >= 12 && !strings.Contains(version, s.Value[:12]) {
+			version += " " + s.Value[:12]
 		}
 	}
-	version += versionSb100.String()
 	return version
 }

@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+type grammar struct {
+	Ends   ends   `cmd:"" help:"Succeeds."`
+	Fails  fails  `cmd:"" help:"Fails."`
+	Misuse misuse `cmd:"" help:"Was called wrongly."`
+	Waits  waits  `cmd:"" help:"Waits for the end of its context."`
+}
+
+type (
+	ends   struct{}
+	fails  struct{}
+	misuse struct{}
+	waits  struct{}
+)
+
+func (ends) Run() error   { return nil }
+func (fails) Run() error  { return errors.New("no luck") }
+func (misuse) Run() error { return UsageError{errors.New("not so")} }
+func (waits) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return fmt.Errorf("wait: %w", ctx.Err())
+}
+
+// Exit codes tell what became of a command, and one line says it. A command that was
+// interrupted has not done what it was to do.
+func TestExitCodes(t *testing.T) {
+	for _, c := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"ends", 0, ""},
+		{"fails", 1, "test: no luck\n"},
+		{"misuse", 2, "test: not so\n"},
+		{"waits", 1, "test: interrupted\n"},
+		{"end", 2, "test: unexpected argument end, did you mean \"ends\"? (see test --help)\n"},
+		{"--version", 0, ""},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		var stdout, stderr strings.Builder
+		type versioned struct {
+			grammar
+			Version kong.VersionFlag `help:"Print the version."`
+		}
+		if code := run(ctx, []string{c.args}, &stdout, &stderr, "test", "A test.", &versioned{}); code != c.code || stderr.String() != c.says {
+			t.Errorf("%s: exit %d, %s", c.args, code, stderr.String())
+		}
+	}
+}
