@@ -18,8 +18,8 @@ type serveCommand struct {
 	cli.Log
 }
 
-// Run serves until ctx ends. The edge ends first, so that its last requests still
-// have a core.
+// Run serves until ctx ends. Both sides end together; the last requests of the edge
+// still have the core, which they reach without its listener.
 func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
 	log := c.Logger()
 	grpcListener, err := c.ListenGRPC(ctx)
@@ -38,16 +38,17 @@ func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
 		return errors.Join(err, grpcListener.Close(), httpListener.Close(), core.Close())
 	}
 	log.Info("genway is up", "http", httpListener.Addr().String(), "grpc", grpcListener.Addr().String())
+	defer cli.TellEnd(ctx, log, c.Grace)()
 	var group errgroup.Group
-	coreCtx, stopCore := context.WithCancel(context.WithoutCancel(ctx))
-	edgeCtx, stopEdge := context.WithCancel(ctx)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	group.Go(func() error {
-		defer stopCore()
-		return c.Serve(edgeCtx, httpListener, core.Channel(), c.Grace, log)
+		defer stop()
+		return c.Serve(ctx, httpListener, core.Channel(), c.Grace, log)
 	})
 	group.Go(func() error {
-		defer stopEdge()
-		return core.Serve(coreCtx, grpcListener)
+		defer stop()
+		return core.Serve(ctx, grpcListener)
 	})
 	return errors.Join(group.Wait(), core.Close())
 }

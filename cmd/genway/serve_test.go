@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/cmd/internal/cli"
+	"github.com/genway/genway/cmd/internal/coreproc"
+	"github.com/genway/genway/cmd/internal/edgeproc"
+	"github.com/genway/genway/core/keys"
+)
+
+// When the end is asked for, both sides close their doors at once: a request that
+// goes on over JSON keeps the gRPC side from nothing, and is still answered.
+func TestBothSidesEndTogether(t *testing.T) {
+	dir := t.TempDir()
+	var key string
+	if err := (coreproc.Data{Dir: dir}).WithKeys(t.Context(), func(service *keys.Service) (err error) {
+		key, _, err = service.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c := serveCommand{
+		CoreFlags: coreproc.CoreFlags{Data: coreproc.Data{Dir: dir}, GRPC: free(t), Grace: 20 * time.Second, TextModel: "sandbox-text", ImageModel: "sandbox-image"},
+		EdgeFlags: edgeproc.EdgeFlags{HTTP: free(t), WriteTimeout: time.Minute},
+		Log:       cli.Log{Format: "text"},
+	}
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	up, printed := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx, printed) }()
+	if _, err := up.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, up) }()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+c.HTTP+"/v1/chat/completions",
+		strings.NewReader(`{"model":"sandbox-drip-50ms","stream":true,"messages":[{"role":"user","content":"one two three"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	end()
+	whole := make(chan string)
+	go func() {
+		answer, _ := io.ReadAll(resp.Body)
+		whole <- string(answer)
+	}()
+	for open := true; open; {
+		select {
+		case <-whole:
+			t.Fatal("the gRPC side is open until the last JSON answer is out")
+		default:
+			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", c.GRPC)
+			if open = err == nil; open {
+				_ = conn.Close()
+			}
+		}
+	}
+	if answer := <-whole; !strings.Contains(answer, `"finish_reason":"stop"`) {
+		t.Errorf("cut: %s", answer)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// free gives an address nobody listens on.
+func free(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
