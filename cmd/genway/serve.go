@@ -59,9 +59,10 @@ func (c *serveCommand) greet(ctx context.Context, stdout io.Writer, core *corepr
 	if err != nil {
 		return err
 	}
-	data := welcomeData{HTTP: "http://" + http.String(), GRPC: grpc.String(), Text: c.TextModel, Image: c.ImageModel}
+	data := welcomeData{Text: c.TextModel, Image: c.ImageModel}
+	data.reach(http, grpc, c.Cert != "")
 	if c.Dir != "" {
-		data.DataFlag = " --data " + c.Dir
+		data.DataFlag = " --data " + quoted(c.Dir)
 	}
 	if first {
 		return printWelcome(stdout, data, minted)

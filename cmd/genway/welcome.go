@@ -2,7 +2,11 @@ package main
 
 import (
 	"io"
+	"net"
+	"strconv"
+	"strings"
 	"text/template"
+	"unicode"
 
 	"github.com/genway/genway/core/keys"
 )
@@ -17,22 +21,22 @@ var welcome = template.Must(template.New("welcome").Parse(`Genway is up. These a
 
 Try them:
 
-curl {{.HTTP}}/v1/chat/completions -H 'Authorization: Bearer {{.Chat}}' -H 'Content-Type: application/json' \
+{{.Curl}} {{.HTTP}}/v1/chat/completions -H 'Authorization: Bearer {{.Chat}}' -H 'Content-Type: application/json' \
   -d '{"model":"{{.Text}}","messages":[{"role":"user","content":"Say hello."}]}'
 
-curl {{.HTTP}}/v1/responses -H 'Authorization: Bearer {{.Chat}}' -H 'Content-Type: application/json' \
+{{.Curl}} {{.HTTP}}/v1/responses -H 'Authorization: Bearer {{.Chat}}' -H 'Content-Type: application/json' \
   -d '{"model":"{{.Text}}","input":"Say hello."}'
 
-curl {{.HTTP}}/v1/messages -H 'x-api-key: {{.Messages}}' -H 'anthropic-version: 2023-06-01' -H 'Content-Type: application/json' \
+{{.Curl}} {{.HTTP}}/v1/messages -H 'x-api-key: {{.Messages}}' -H 'anthropic-version: 2023-06-01' -H 'Content-Type: application/json' \
   -d '{"model":"{{.Text}}","max_tokens":256,"messages":[{"role":"user","content":"Say hello."}]}'
 
-curl {{.HTTP}}/v1beta/models/{{.Text}}:generateContent -H 'x-goog-api-key: {{.GenerateContent}}' -H 'Content-Type: application/json' \
+{{.Curl}} {{.HTTP}}/v1beta/models/{{.Text}}:generateContent -H 'x-goog-api-key: {{.GenerateContent}}' -H 'Content-Type: application/json' \
   -d '{"contents":[{"parts":[{"text":"Say hello."}]}]}'
 
-curl {{.HTTP}}/v1/images/generations -H 'Authorization: Bearer {{.Chat}}' -H 'Content-Type: application/json' \
+{{.Curl}} {{.HTTP}}/v1/images/generations -H 'Authorization: Bearer {{.Chat}}' -H 'Content-Type: application/json' \
   -d '{"model":"{{.Image}}","prompt":"A red square","size":"256x256"}'
 
-grpcurl -plaintext -H 'authorization: Bearer {{.Internal}}' \
+{{.GRPCurl}} -H 'authorization: Bearer {{.Internal}}' \
   -d '{"model":"{{.Text}}","messages":[{"role":"ROLE_USER","parts":[{"text":{"text":"Say hello."}}]}]}' \
   {{.GRPC}} genway.v1.Generation/GenerateText
 
@@ -40,15 +44,53 @@ More keys: genway keys create --group GROUP{{.DataFlag}}
 `))
 
 // welcomeBack is what later starts print.
-var welcomeBack = template.Must(template.New("back").Parse(`Genway is up: JSON on {{.HTTP}}, gRPC on {{.GRPC}}.
+var welcomeBack = template.Must(template.New("back").Parse(`Genway is up: JSON on {{.JSON}}, gRPC on {{.GRPC}}.
 Keys are managed with: genway keys list{{.DataFlag}}, genway keys create --group GROUP{{.DataFlag}}, genway keys revoke KEY{{.DataFlag}}
 `))
 
 type welcomeData struct {
-	HTTP, GRPC                                string
+	// Curl and GRPCurl are the commands with what they need to get there.
+	Curl, GRPCurl string
+	// HTTP is the base URL, JSON the same for people.
+	HTTP, JSON, GRPC                          string
 	Text, Image                               string
 	DataFlag                                  string
 	Chat, Messages, GenerateContent, Internal string
+}
+
+// reach fills in how the two sides are reached from this machine.
+func (d *welcomeData) reach(http, grpc net.Addr, tls bool) {
+	d.Curl, d.HTTP = "curl", "http://"+local(http)
+	d.JSON = d.HTTP
+	if http.Network() == "unix" {
+		d.Curl, d.HTTP, d.JSON = "curl --unix-socket "+quoted(http.String()), "http://localhost", "unix:"+http.String()
+	}
+	d.GRPCurl, d.GRPC = "grpcurl", local(grpc)
+	if !tls {
+		d.GRPCurl += " -plaintext"
+	}
+	if grpc.Network() == "unix" {
+		d.GRPCurl, d.GRPC = d.GRPCurl+" -unix", quoted(grpc.String())
+	}
+}
+
+// local gives an address to dial for one to listen on, which may be that of every
+// interface.
+func local(address net.Addr) string {
+	if tcp, ok := address.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return address.String()
+}
+
+// quoted gives a word as a shell takes it for one.
+func quoted(word string) string {
+	if word != "" && !strings.ContainsFunc(word, func(c rune) bool {
+		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("/._-+:@%,=", c)
+	}) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
 func printWelcome(w io.Writer, data welcomeData, minted map[keys.Group]string) error {
