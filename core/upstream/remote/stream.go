@@ -42,6 +42,10 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 		switch {
 		case errors.Is(err, sse.ErrUnexpectedEOF), err != nil && (s.completed || s.failed != nil || errors.Is(a.cause(), errLingers)):
 			return s.end()
+		case err != nil && finished && ctx.Err() == nil && req.GetSampling().GetCandidateCount() <= 1:
+			// What broke off after the answer's end is no part of it. Of several
+			// candidates one more might have come.
+			return s.end()
 		case err != nil:
 			return a.broken(err)
 		}
