@@ -90,6 +90,10 @@ cases: ## Run the named cases and write docs/cases.md
 	@$(RACE_NOTICE)
 	$(GO) test $(RACE) -count=1 -timeout=5m -json -run='^TestCases$$' ./internal/cases/... | $(GO) run ./internal/cases/report -o docs/cases.md
 
+.PHONY: faults
+faults: ## Run the fault table and write docs/faults.md
+	$(GO) test -count=1 -run='^TestFaults$$' ./internal/faults -update
+
 .PHONY: captures
 captures: ## Replay requests of real clients (CAPTURES=DIR)
 	@if [ ! -d "$(CAPTURES)" ]; then \
