@@ -43,6 +43,9 @@ func (l *listener) call(d decoder, c *toolCall) {
 	if st.opening.GetToolCall().Id == "" && !st.open {
 		st.opening.GetToolCall().Id = c.ID
 	}
+	if seal != nil && !st.open {
+		st.opening.ThoughtSignature, seal = seal, nil
+	}
 	l.piece(st, name, piece, fields)
 	if seal != nil && !slices.Contains(l.closed, st) {
 		l.add(st, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ThoughtSignature{ThoughtSignature: seal}})

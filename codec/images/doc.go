@@ -9,8 +9,8 @@
 package images
 
 import (
-	"github.com/genway/genway/codec/chat"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -19,22 +19,16 @@ const protocol = genwayv1.Protocol_PROTOCOL_IMAGES
 // Codec translates image generation. Its methods are safe for concurrent use.
 type Codec struct{}
 
-// The operation fails as all of its vendor's do, so its errors are those of chat
-// completions.
-
-// EncodeError renders err as the protocol's error body.
+// EncodeError renders err as the protocol's error body, the same as that of the
+// vendor's other operations.
 func (Codec) EncodeError(err *fault.Error) (status int, body []byte) {
 	if err.Wire.GetProtocol() == protocol {
 		return err.HTTPStatus(), err.Wire.GetJson()
 	}
-	return chat.Codec{}.EncodeError(err)
+	return err.HTTPStatus(), openai.Encode(err)
 }
 
 // DecodeError reads the body of an answer that is not 2xx.
 func (Codec) DecodeError(status int, body []byte) *fault.Error {
-	err := chat.Codec{}.DecodeError(status, body)
-	if err.Wire != nil {
-		err.Wire.Protocol = protocol
-	}
-	return err
+	return openai.Decode(status, body, protocol)
 }

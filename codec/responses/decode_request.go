@@ -1,6 +1,8 @@
 package responses
 
 import (
+	"slices"
+
 	"bytes"
 
 	"github.com/genway/genway/codec"
@@ -48,6 +50,9 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 	if req.Messages, err = w.messages(); err != nil {
 		return nil, err
 	}
+	if says := len(req.Messages); (says == 0 || says == 1 && w.Instructions != "") && !goesOn(req.NativeFields) {
+		return nil, fault.Missing("input") // items that say nothing are none
+	}
 	if req.Tools, err = decodeTools(w.Tools); err != nil {
 		return nil, err
 	}
@@ -67,12 +72,7 @@ func (w *wireRequest) check(natives []*genwayv1.NativeField) error {
 	switch {
 	case w.Model == "":
 		return fault.Missing("model")
-	case w.Input.kind == 0 || w.Input.kind == '[' && len(w.Input.list) == 0:
-		for _, name := range conversational {
-			if member.Native(protocol, natives, name) != nil {
-				return nil
-			}
-		}
+	case (w.Input.kind == 0 || w.Input.kind == '[' && len(w.Input.list) == 0) && !goesOn(natives):
 		return fault.Missing("input")
 	case w.MaxOutputTokens != nil && *w.MaxOutputTokens < 1:
 		return fault.Invalid("max_output_tokens", "max_output_tokens: must be at least 1")
@@ -84,6 +84,11 @@ func (w *wireRequest) check(natives []*genwayv1.NativeField) error {
 		return fault.Invalid("top_logprobs", "top_logprobs: must be between 0 and 20")
 	}
 	return nil
+}
+
+// goesOn reports whether the request continues a conversation the upstream keeps.
+func goesOn(natives []*genwayv1.NativeField) bool {
+	return slices.ContainsFunc(conversational, func(name string) bool { return member.Native(protocol, natives, name) != nil })
 }
 
 func (w *wireRequest) messages() ([]*genwayv1.Message, error) {

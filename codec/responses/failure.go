@@ -5,6 +5,7 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -15,9 +16,7 @@ import (
 func failure(raw jsontext.Value, body []byte) *fault.Error {
 	err := fault.New(fault.BadUpstream, "UPSTREAM_ERROR", "the upstream failed to generate an answer")
 	err.Wire = &genwayv1.WireMessage{Protocol: protocol, Json: bytes.Clone(body)}
-	if e, ok := parseError(raw); ok {
-		e.fill(err)
-	}
+	openai.Fill(err, raw)
 	return err
 }
 
@@ -72,7 +71,7 @@ var streamCodes = map[fault.Kind]string{
 func failedError(err *fault.Error) []byte {
 	code, ok := streamCodes[err.Kind]
 	if !ok {
-		code = wordsOf(err).code
+		_, code = wordsOf(err)
 	}
 	if code == "" {
 		code = "server_error"

@@ -37,6 +37,9 @@ func decodeReasoning(raw jsontext.Value, path string) (item, error) {
 		}
 		thinking.Text += line.Text
 	}
+	if w.ID == "" && sealed.signature == nil && sealed.encrypted == nil && len(w.Summary) == 0 && thinking.Text == "" {
+		return item{role: genwayv1.Role_ROLE_ASSISTANT}, nil // says nothing, and cannot be sent again
+	}
 	it := assistantItem(w.ID, w.Status, w.Extra, &genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: thinking}})
 	if len(w.Content) > 1 {
 		it.parts[0].NativeFields = append(it.parts[0].NativeFields, nativeContent(w.Content))
