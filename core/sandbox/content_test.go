@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -170,7 +171,7 @@ func TestSpeech(t *testing.T) {
 	// The clients of chat completions keep audio by its id until it expires.
 	req := spoken("wav")
 	wire(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS)(req)
-	if n := generate(t, req).Candidates[0].Parts[0].NativeFields; len(n) != 1 || n[0].Name != "expires_at" || string(n[0].Json) != fmt.Sprint(epoch.Unix()+3600) {
+	if n := generate(t, req).Candidates[0].Parts[0].NativeFields; len(n) != 1 || n[0].Name != "expires_at" || string(n[0].Json) != strconv.FormatInt(epoch.Unix()+3600, 10) {
 		t.Errorf("native fields %v", n)
 	}
 	u := resp.Usage

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -33,7 +34,7 @@ func (d *document) withDescribed(v *value, where string) *value {
 	if d.literal || description == nil || description.kind != kindString {
 		return v
 	}
-	full := &value{kind: v.kind, members: v.members[:len(v.members):len(v.members)]}
+	full := &value{kind: v.kind, members: slices.Clip(v.members)}
 	for _, m := range described(description.text) {
 		if describable[m.name] && full.get(m.name) == nil && d.readable(m, where) {
 			full.members = append(full.members, m)
