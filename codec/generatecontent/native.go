@@ -39,7 +39,7 @@ func split(fields []*genwayv1.NativeField, prefixes ...string) [][]*genwayv1.Nat
 next:
 	for _, f := range fields {
 		for i, prefix := range prefixes {
-			if name, ok := strings.CutPrefix(f.Name, prefix); ok && f.Protocol == protocol && name != "" {
+			if name, ok := strings.CutPrefix(f.Name, prefix); ok && f.Protocol == protocol {
 				lists[i] = append(lists[i], &genwayv1.NativeField{Protocol: f.Protocol, Name: name, Json: f.Json, Binding: f.Binding})
 				continue next
 			}
