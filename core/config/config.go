@@ -6,7 +6,13 @@
 // what they mean. The package must not import the packages it configures.
 package config
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+)
 
 // Config is the whole file.
 type Config struct {
@@ -87,11 +93,18 @@ type Target struct {
 // Duration is a time.Duration spelled as in Go: 1m30s.
 type Duration time.Duration
 
-// UnmarshalText reads a duration.
-func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
+// UnmarshalYAML reads a duration. The error says where.
+func (d *Duration) UnmarshalYAML(node ast.Node) error {
+	text := node.GetToken().Value
+	if s, ok := node.(*ast.StringNode); ok {
+		text = s.Value // with its variables expanded
+	}
+	v, err := time.ParseDuration(text)
+	if err != nil {
+		return &yaml.SyntaxError{Token: node.GetToken(), Message: fmt.Sprintf("%q is no duration; write 90s, 5m or 1h30m", text)}
+	}
 	*d = Duration(v)
-	return err
+	return nil
 }
 
 // MarshalText writes it.

@@ -20,6 +20,7 @@ upstreams:
     base_url: http://127.0.0.1:11434
     headers: {x-team: "a$$b"}
     first_byte: 30s
+    idle: "${TIME}"
   other: {kind: generation, target: "dns:///core.example:9090"}
 routes:
   - model: "gpt-*"
@@ -34,7 +35,7 @@ routes:
 `
 
 func getenv(name string) (string, bool) {
-	v, ok := map[string]string{"KEY": "secret"}[name]
+	v, ok := map[string]string{"KEY": "secret", "TIME": "7s"}[name]
 	return v, ok
 }
 
@@ -46,7 +47,7 @@ func TestParse(t *testing.T) {
 	if u := c.Upstreams["openai"]; u.APIKey != "secret" || u.Kind != "responses" {
 		t.Errorf("%+v", u)
 	}
-	if u := c.Upstreams["local"]; u.Headers["x-team"] != "a$b" || time.Duration(u.FirstByte) != 30*time.Second {
+	if u := c.Upstreams["local"]; u.Headers["x-team"] != "a$b" || time.Duration(u.FirstByte) != 30*time.Second || time.Duration(u.Idle) != 7*time.Second {
 		t.Errorf("%+v", u)
 	}
 	if r := c.Routes[0]; len(r.Targets) != 2 || r.Targets[0].Weight != 3 || r.Fallback[0].Upstream != "other" || !c.Routes[1].Strict {
@@ -80,7 +81,17 @@ func TestErrorsSayWhereAndWhat(t *testing.T) {
 		{"no model", "routes:\n  - {targets: [{upstream: sandbox}]}\n", "model is missing"},
 		{"protocol", "routes:\n  - {model: a, protocols: [gemini], targets: [{upstream: sandbox}]}\n", `"gemini" is no protocol`},
 		{"weight", "routes:\n  - {model: a, targets: [{upstream: sandbox, weight: -1}]}\n", "expected at least 0"},
-		{"duration", "upstreams:\n  a: {kind: chat, base_url: http://x, idle: soon}\n", "f.yaml"},
+		{"duration", "upstreams:\n  a: {kind: chat, base_url: http://x, idle: soon}\n", `f.yaml:2:45: "soon" is no duration; write 90s`},
+		{"duration without a unit", "upstreams:\n  a: {kind: chat, base_url: http://x, idle: 5}\n", `f.yaml:2:45: "5" is no duration`},
+		{"number", "upstreams:\n  a: {kind: chat, base_url: http://x, retries: many}\n", "f.yaml:2:48: expected int, got string"},
+		{"time below 0", "upstreams:\n  a: {kind: chat, base_url: http://x, idle: -5s}\n", "f.yaml:2:45: upstreams.a.idle: expected a time above 0"},
+		{"retries below -1", "upstreams:\n  a: {kind: chat, base_url: http://x, retries: -2}\n", "upstreams.a.retries: expected at least -1, got -2"},
+		{"ignored by gRPC", "upstreams:\n  a: {kind: generation, target: x, idle: 5s}\n", "upstreams.a.idle: an upstream of kind generation has none"},
+		{"ignored by HTTP", "upstreams:\n  a: {kind: chat, base_url: http://x, tls: true}\n", "upstreams.a.tls: an upstream of kind chat has none"},
+		{"ignored by the sandbox", "upstreams:\n  a: {kind: sandbox, api_key: k}\n", "upstreams.a.api_key: an upstream of kind sandbox has none"},
+		{"header's name", "upstreams:\n  a: {kind: chat, base_url: http://x, headers: {a b: c}}\n", `"a b" cannot be sent as a header`},
+		{"header's value", "upstreams:\n  a: {kind: chat, base_url: http://x, headers: {a: \"b\\nc\"}}\n", `"a" cannot be sent as a header`},
+		{"dotted name", "upstreams:\n  a.b: {kind: chat, base_url: ftp://x}\n", "f.yaml:2:31: upstreams.'a.b'.base_url:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := config.Parse("f.yaml", []byte(c.text), getenv)

@@ -80,6 +80,9 @@ func positioned(file string, err error) error {
 			e.Line, e.Column = t.Position.Line, t.Position.Column
 		}
 	}
+	if m := wrongType.FindStringSubmatch(e.Text); m != nil {
+		e.Text = fmt.Sprintf("expected %s, got %s", m[2], m[1])
+	}
 	if m := unknownKey.FindStringSubmatch(e.Text); m != nil {
 		e.Text = fmt.Sprintf("unknown key %q", m[1])
 		if near := nearest(m[1]); near != "" {
@@ -89,7 +92,10 @@ func positioned(file string, err error) error {
 	return e
 }
 
-var unknownKey = regexp.MustCompile(`unknown field "([^"]+)"`)
+var (
+	unknownKey = regexp.MustCompile(`unknown field "([^"]+)"`)
+	wrongType  = regexp.MustCompile(`cannot unmarshal (\w+) into Go .* of type (\w+)$`)
+)
 
 // nearest gives the key of the schema that is spelled most like the given one;
 // empty when none is close.

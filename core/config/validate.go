@@ -28,6 +28,14 @@ func wrong(path, format string, args ...any) error {
 	return &problem{path: path, text: fmt.Sprintf(format, args...)}
 }
 
+// quoted gives a name as a step of a YAML path.
+func quoted(name string) string {
+	if strings.ContainsAny(name, ".[]*$ ") {
+		return "'" + name + "'"
+	}
+	return name
+}
+
 // Validate demands that the parts fit together. The error names the place.
 func (c *Config) Validate() error {
 	names := make([]string, 0, len(c.Upstreams))
@@ -36,7 +44,7 @@ func (c *Config) Validate() error {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if err := c.Upstreams[name].validate("$.upstreams." + name); err != nil {
+		if err := c.Upstreams[name].validate("$.upstreams." + quoted(name)); err != nil {
 			return err
 		}
 	}
@@ -54,18 +62,15 @@ func (u Upstream) validate(at string) error {
 		return wrong(at, "kind is missing; one of %s", strings.Join(Kinds, ", "))
 	case !slices.Contains(Kinds, u.Kind):
 		return wrong(at+".kind", "%q is no kind; one of %s", u.Kind, strings.Join(Kinds, ", "))
-	case u.MaxConcurrent < 0:
-		return wrong(at+".max_concurrent", "expected at least 0, got %d", u.MaxConcurrent)
 	case u.Kind == "generation" && u.Target == "":
 		return wrong(at, "target is missing: the gRPC target of a Generation server, as in dns:///host:9090")
-	case u.Kind == "generation" || u.Kind == Sandbox:
-		if u.BaseURL != "" {
-			return wrong(at+".base_url", "an upstream of kind %s has none", u.Kind)
-		}
-		return nil
-	case u.Target != "":
+	case u.Kind != "generation" && u.Target != "":
 		return wrong(at+".target", "only kind generation has a target; this is base_url's place")
-	case u.BaseURL == "":
+	}
+	if err := u.checkSettings(at); err != nil || u.Kind == "generation" || u.Kind == Sandbox {
+		return err
+	}
+	if u.BaseURL == "" {
 		return wrong(at, "base_url is missing")
 	}
 	base, err := url.Parse(u.BaseURL)
