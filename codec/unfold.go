@@ -111,6 +111,7 @@ func (u unfolding) part(p *genwayv1.Part) []*genwayv1.StreamGenerateTextResponse
 			}
 		}
 		opening.Kind = &genwayv1.Part_ToolCall{ToolCall: call}
+		opening.ThoughtSignature = p.ThoughtSignature
 	default:
 		opening = proto.CloneOf(p)
 		opening.ThoughtSignature = nil
@@ -118,7 +119,7 @@ func (u unfolding) part(p *genwayv1.Part) []*genwayv1.StreamGenerateTextResponse
 	events := append([]*genwayv1.StreamGenerateTextResponse{
 		Event(&genwayv1.PartStarted{Candidate: u.candidate, Index: u.index, Part: opening}),
 	}, deltas...)
-	if p.ThoughtSignature != nil {
+	if p.ThoughtSignature != nil && opening.ThoughtSignature == nil {
 		events = append(events, u.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ThoughtSignature{ThoughtSignature: p.ThoughtSignature}}))
 	}
 	return append(events, Event(&genwayv1.PartCompleted{Candidate: u.candidate, Index: u.index}))

@@ -98,7 +98,7 @@ func (c *candidateStream) part(events []*event, p *genwayv1.Part) []*event {
 		c.called = true
 		events = append(events, c.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ArgumentsJson{ArgumentsJson: p.GetToolCall().ArgumentsJson}}))
 	}
-	if p.ThoughtSignature != nil {
+	if p.ThoughtSignature != nil && p.GetToolCall() == nil {
 		c.open.signed = true
 		events = append(events, c.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ThoughtSignature{ThoughtSignature: p.ThoughtSignature}}))
 	}
@@ -119,7 +119,8 @@ func opening(p *genwayv1.Part) *genwayv1.Part {
 	case *genwayv1.Part_ToolCall:
 		call := proto.CloneOf(k.ToolCall)
 		call.ArgumentsJson = ""
-		o.Kind = &genwayv1.Part_ToolCall{ToolCall: call}
+		// Encoders that write a call's signature ahead of it need it now.
+		o.Kind, o.ThoughtSignature = &genwayv1.Part_ToolCall{ToolCall: call}, p.ThoughtSignature
 	default:
 		o.Kind = p.Kind
 	}

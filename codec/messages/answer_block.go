@@ -28,16 +28,16 @@ type answerPart struct {
 
 // answerBlock writes a part of an answer as an element: one block, none for what
 // says nothing or what the protocol cannot show, or two where a thought signature
-// of another vendor travels beside the part.
+// of another vendor travels ahead of a call.
 func (w *writer) answerBlock(p answerPart, losses *codec.Losses) {
 	empty := p.GetText() != nil && p.GetText().Text == "" && len(p.GetText().Citations) == 0 ||
 		p.GetRefusal() != nil && p.GetRefusal().Text == ""
-	if p.ThoughtSignature != nil {
-		place := carrierNext
-		if empty {
-			place = carrierOwn
-		}
-		w.redacted(carrierData(p.ThoughtSignature, place))
+	switch {
+	case p.ThoughtSignature == nil:
+	case p.GetToolCall() != nil:
+		w.redacted(carrierData(p.ThoughtSignature, carrierNext))
+	default:
+		losses.Add(p.path+".thought_signature", unsigned)
 	}
 	if empty {
 		return

@@ -8,17 +8,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A thought signature of another protocol belongs to a text or a tool call, where
-// this protocol has no place that every client sends back. Its blocks of redacted
-// thinking are sent back by all of them, unread, so one beside the part carries the
-// seal (case R1). The suffix says which part it belongs to: the next one, the one
-// before (a stream learns of the seal only after the block), or an empty text of
-// its own (case R2). Carriers never reach an upstream of this protocol.
+// A thought signature of another protocol belongs to a tool call, where this
+// protocol has no place that every client sends back. Its blocks of redacted
+// thinking are sent back by all of them, unread, so one beside the call carries the
+// seal (case R1). The suffix says which part it belongs to: the next one, or the
+// one before (for a stream that learns of the seal only after the block). Carriers
+// never reach an upstream of this protocol.
+//
+// Signatures of texts have no carrier: a stream learns of them behind the text, and
+// agents print the last block of an answer as its result, an empty one for a
+// carrier. Their vendor demands back those of calls only, so they are told lost.
 const (
 	carrierNext = ".next"
 	carrierPrev = ".prev"
-	carrierOwn  = ".part"
 )
+
+const unsigned = "the messages protocol has no place for a signature of a text"
 
 // carrierData is the data of the redacted_thinking block that carries a seal.
 func carrierData(seal *genwayv1.Seal, place string) string {
@@ -32,7 +37,7 @@ func carried(kind string, block jsontext.Value) (seal *genwayv1.Seal, place stri
 		return nil, ""
 	}
 	data := memberText(block, "data")
-	for _, place := range []string{carrierNext, carrierPrev, carrierOwn} {
+	for _, place := range []string{carrierNext, carrierPrev} {
 		text, ok := strings.CutSuffix(data, place)
 		if !ok {
 			continue

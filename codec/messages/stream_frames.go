@@ -13,7 +13,7 @@ func (e *streamEncoder) openBlock() {
 		return
 	}
 	b.opened = true
-	if b.ThoughtSignature != nil {
+	if b.ThoughtSignature != nil && b.GetToolCall() != nil {
 		e.carry(b.ThoughtSignature, carrierNext)
 	}
 	e.beginBlock()

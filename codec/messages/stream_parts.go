@@ -114,18 +114,17 @@ func (e *streamEncoder) partCompleted(c *genwayv1.PartCompleted) error {
 	case b.GetThinking() != nil:
 		e.sealThinking()
 	}
-	place, seal := carrierPrev, b.late
 	if b.opened {
 		e.closeBlock()
-	} else {
-		place = carrierOwn
-		if seal == nil {
-			seal = b.ThoughtSignature
-		}
 	}
 	e.open = nil
-	if seal != nil {
-		e.carry(seal, place)
+	switch {
+	case b.GetToolCall() == nil:
+		if b.late != nil || b.ThoughtSignature != nil {
+			e.losses.Add(b.path+".thought_signature", unsigned)
+		}
+	case b.late != nil:
+		e.carry(b.late, carrierPrev)
 	}
 	return nil
 }
