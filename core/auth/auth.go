@@ -75,7 +75,12 @@ func (a Authenticator) Authenticate(ctx context.Context) (Caller, error) {
 	}
 	caller := Caller{Principal: principal}
 	needed, way := keys.GroupInternal, "direct gRPC calls need"
-	if name := last(md.Get(ProtocolKey)); name != "" && a.Trust != nil && a.Trust(ctx, md) {
+	switch name := last(md.Get(ProtocolKey)); {
+	case name == "": // a direct caller
+	case a.Trust == nil || !a.Trust(ctx, md):
+		// Most likely an edge with a wrong secret: whoever sets it up must see why.
+		way = "the edge did not prove to be one, and " + way
+	default:
 		p, ok := protocols[name]
 		if !ok {
 			return Caller{}, fault.Wrap(fmt.Errorf("edge names protocol %q", name), fault.Internal, "UNKNOWN_PROTOCOL", "%s", fault.InternalMessage)
