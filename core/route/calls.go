@@ -43,7 +43,9 @@ func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateT
 				}
 			}
 			if !begun {
-				begun = true
+				// A heartbeat is nothing of the answer: another target may still give
+				// one. The headers go out with it, and name the one asked by then.
+				begun = ev.GetPing() == nil
 				a.tell(ctx)
 			}
 			return send(ev)
