@@ -87,7 +87,7 @@ func (g *Guard) run(ctx context.Context, committed func() bool, call func() erro
 }
 
 // once makes a call within the limits and books how it went.
-func (g *Guard) once(ctx context.Context, call func() error) error {
+func (g *Guard) once(ctx context.Context, call func() error) (err error) {
 	if g.slots != nil {
 		select {
 		case g.slots <- struct{}{}:
@@ -99,14 +99,21 @@ func (g *Guard) once(ctx context.Context, call func() error) error {
 	if g.breaker != nil && !g.breaker.TryAcquirePermit() {
 		return busy("UPSTREAM_BROKEN", "the upstream failed repeatedly and is left alone for a while", max(time.Second, g.breaker.RemainingDelay()))
 	}
-	err := call()
-	if g.breaker != nil {
-		if blames(ctx, err) {
+	if g.breaker == nil {
+		return call()
+	}
+	// A call that panics is booked as well: what it was permitted would be missing for
+	// ever, and the upstream never tried again.
+	returned := false
+	defer func() {
+		if !returned || blames(ctx, err) {
 			g.breaker.RecordFailure()
 		} else {
 			g.breaker.RecordSuccess()
 		}
-	}
+	}()
+	err = call()
+	returned = true
 	return err
 }
 

@@ -18,11 +18,15 @@ type flaky struct {
 	failures int
 	kind     fault.Kind
 	hold     chan struct{}
+	panics   bool
 }
 
 func (f *flaky) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
 	if f.hold != nil {
 		<-f.hold
+	}
+	if f.panics {
+		panic("no")
 	}
 	resp, err := f.stub.GenerateText(ctx, req)
 	if f.calls <= f.failures {
@@ -136,6 +140,28 @@ func TestConcurrencyCap(t *testing.T) {
 		}
 		if _, err := ask(r, 0, "m"); err != nil {
 			t.Errorf("after it: %v", err)
+		}
+	})
+}
+
+// An upstream whose trial call panics is tried again later, as after any failure.
+func TestPanicsDoNotKeepTheBreakerOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &flaky{failures: 1, kind: fault.Unavailable}
+		r := guarded(f, route.Limits{Retries: -1, BreakAfter: 1, BreakFor: time.Second})
+		if _, err := ask(r, 0, "m"); err == nil {
+			t.Fatal("the first call did not fail")
+		}
+		time.Sleep(2 * time.Second)
+		f.panics = true
+		func() {
+			defer func() { _ = recover() }()
+			_, _ = ask(r, 0, "m")
+		}()
+		f.panics = false
+		time.Sleep(2 * time.Second)
+		if _, err := ask(r, 0, "m"); err != nil {
+			t.Errorf("the upstream is left alone for good: %v", err)
 		}
 	})
 }
