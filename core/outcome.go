@@ -9,6 +9,7 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc/status"
 )
@@ -22,6 +23,9 @@ type outcome struct {
 	caller auth.Caller
 	model  string
 	usage  *genwayv1.Usage
+	images int
+	first  time.Duration // from start to a stream's first event; 0 for none
+	served upstream.Note
 }
 
 func newOutcome(id, method string) *outcome {
@@ -39,7 +43,7 @@ func outcomeOf(ctx context.Context) *outcome {
 	if o, ok := ctx.Value(outcomeKey{}).(*outcome); ok {
 		return o
 	}
-	return &outcome{}
+	return newOutcome("", "")
 }
 
 // answered notes the model that answered and what it cost, as far as known.
@@ -49,6 +53,13 @@ func (o *outcome) answered(model string, usage *genwayv1.Usage) {
 	}
 	if usage != nil {
 		o.usage = usage
+	}
+}
+
+// begun notes that a stream's first event is about to be sent.
+func (o *outcome) begun() {
+	if o.first == 0 {
+		o.first = time.Since(o.start)
 	}
 }
 
@@ -63,6 +74,8 @@ func (o *outcome) log(ctx context.Context, log *slog.Logger, err error) {
 		slog.String("protocol", o.caller.Protocol.String()),
 		slog.String("key", o.caller.KeyID),
 		slog.String("model", o.model),
+		slog.String("upstream", o.served.Name),
+		slog.Int64("attempts", o.served.Calls),
 		slog.Duration("duration", time.Since(o.start)),
 		slog.Int64("input_tokens", o.usage.GetInputTokens()),
 		slog.Int64("output_tokens", o.usage.GetOutputTokens()),

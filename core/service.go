@@ -11,6 +11,7 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
@@ -22,6 +23,8 @@ import (
 type Config struct {
 	// Upstream answers the requests.
 	Upstream upstream.Upstream
+	// Ledger accounts for them; nil does not.
+	Ledger *ledger.Recorder
 	// Clock is time.Now unless set.
 	Clock func() time.Time
 	// NewID makes an identifier that begins with prefix. Default: 26 random
@@ -52,11 +55,22 @@ func New(config Config) (*Service, error) {
 }
 
 // GenerateText gives one complete answer.
-func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (resp *genwayv1.GenerateTextResponse, err error) {
 	req.Wire = trusted(ctx, req.GetWire())
 	if err := checkText(req); err != nil {
 		return nil, err
 	}
+	err = s.account(ctx, "GenerateText", req.GetModel(), func(ctx context.Context) error {
+		resp, err = s.generateText(ctx, req)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (s *Service) generateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
 	resp, err := s.config.Upstream.GenerateText(ctx, req)
 	if err != nil {
 		return nil, err
@@ -80,18 +94,26 @@ func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream g
 	if err := checkText(req); err != nil {
 		return err
 	}
+	return s.account(ctx, "StreamGenerateText", req.GetModel(), func(ctx context.Context) error {
+		return s.streamText(ctx, req, stream)
+	})
+}
+
+func (s *Service) streamText(ctx context.Context, req *genwayv1.GenerateTextRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
 	completed := false
+	call := outcomeOf(ctx)
 	err := s.config.Upstream.StreamGenerateText(ctx, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
 		switch p := ev.GetPayload().(type) {
 		case *genwayv1.StreamGenerateTextResponse_Started:
 			s.name(p.Started, req.GetModel())
-			outcomeOf(ctx).answered(p.Started.GetModel(), p.Started.GetUsage())
+			call.begun()
+			call.answered(p.Started.GetModel(), p.Started.GetUsage())
 		case *genwayv1.StreamGenerateTextResponse_Completed:
 			if completed {
 				return nil
 			}
 			completed = true
-			outcomeOf(ctx).answered("", p.Completed.GetUsage())
+			call.answered("", p.Completed.GetUsage())
 		}
 		return stream.Send(ev)
 	})
@@ -112,11 +134,22 @@ func (s *Service) name(started *genwayv1.TextStarted, model string) {
 }
 
 // GenerateImage gives images of a prompt.
-func (s *Service) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+func (s *Service) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (resp *genwayv1.GenerateImageResponse, err error) {
 	req.Wire = trusted(ctx, req.GetWire())
 	if err := checkImage(req); err != nil {
 		return nil, err
 	}
+	err = s.account(ctx, "GenerateImage", req.GetModel(), func(ctx context.Context) error {
+		resp, err = s.generateImage(ctx, req)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (s *Service) generateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
 	resp, err := s.config.Upstream.GenerateImage(ctx, req)
 	if err != nil {
 		return nil, err
@@ -124,12 +157,14 @@ func (s *Service) GenerateImage(ctx context.Context, req *genwayv1.GenerateImage
 	if resp.CreateTime == nil {
 		resp.CreateTime = timestamppb.New(s.config.Clock())
 	}
-	outcomeOf(ctx).answered(req.GetModel(), resp.GetUsage())
+	call := outcomeOf(ctx)
+	call.answered(req.GetModel(), resp.GetUsage())
+	call.images = len(resp.GetImages())
 	return resp, nil
 }
 
 // CountTokens says what a request would put in.
-func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
+func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (resp *genwayv1.CountTokensResponse, err error) {
 	req.Wire = trusted(ctx, req.GetWire())
 	if req.GetRequest().GetModel() == "" {
 		return nil, fault.Missing("model")
@@ -139,7 +174,14 @@ func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequ
 	}
 	// The wire message of a count is its own, never one of the request inside.
 	req.Request.Wire = nil
-	return s.config.Upstream.CountTokens(ctx, req)
+	err = s.account(ctx, "CountTokens", req.GetRequest().GetModel(), func(ctx context.Context) error {
+		resp, err = s.config.Upstream.CountTokens(ctx, req)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
 }
 
 // defaultPage is how many models a page has unless asked otherwise.

@@ -12,6 +12,7 @@ import (
 type command struct {
 	Serve   serveCommand     `cmd:"" help:"Serve the JSON protocols and gRPC from one process."`
 	Keys    keysCommand      `cmd:"" help:"Make, list and revoke keys. Takes effect within 2 seconds, in running servers too."`
+	Usage   usageCommand     `cmd:"" help:"Report what requests used, from the ledger."`
 	Config  configCommand    `cmd:"" help:"Check a configuration file, or print the schema of one."`
 	Routes  routesCommand    `cmd:"" help:"Say which target would serve a model."`
 	Version kong.VersionFlag `help:"Print the version."`

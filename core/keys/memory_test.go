@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/genway/genway/core/keys"
-	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/core/store/storetest"
 )
 
@@ -168,7 +167,7 @@ func (m *memory) Close() error {
 func TestMemory(t *testing.T) {
 	storetest.Run(t, func(*testing.T) storetest.Database {
 		m := &memory{}
-		return func(*testing.T) store.Store {
+		return func(*testing.T) storetest.Keys {
 			m.closed = false // opened again; the suite does so from one goroutine
 			return m
 		}

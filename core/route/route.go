@@ -227,9 +227,14 @@ func (r *Router) attempts(ctx context.Context, q request, committed func() bool,
 	}
 	var err error
 	var a attempt
+	note := upstream.NoteOf(ctx)
 	for n, target := range targets {
 		a = attempt{Target: target, route: route, number: n + 1}
-		err = a.Guard.run(ctx, committed, func() error { return try(a) })
+		note.Route, note.Name = route.Model, target.Name
+		err = a.Guard.run(ctx, committed, func() error {
+			note.Calls++
+			return try(a)
+		})
 		if err == nil || committed() || ctx.Err() != nil || !mendable(err) {
 			break
 		}

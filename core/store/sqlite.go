@@ -31,6 +31,9 @@ type Config struct {
 	// Path is the database's file. It and its directory are created where they are
 	// missing, for their owner alone (0600 and 0700).
 	Path string
+	// RelaxLedger has the ledger's commits not wait for the disk: a power cut may undo
+	// the last of them, the end of a process cannot. Other records are not relaxed.
+	RelaxLedger bool
 }
 
 // SQLite is a Store in one file, which any number of processes of one machine may
@@ -41,7 +44,8 @@ type Config struct {
 // NORMAL a power cut could undo the last commits, and with them a revocation that
 // was reported as done; keys change too seldom for the difference to matter.
 type SQLite struct {
-	db *sql.DB
+	db     *sql.DB
+	writer *sql.DB // of the ledger alone, so that its stream of commits has a connection
 }
 
 // Open opens the database and brings its schema up to date; processes that open it
@@ -62,6 +66,11 @@ func Open(ctx context.Context, cfg Config) (*SQLite, error) {
 		store.db, err = openSQLite(ctx, path)
 		return err
 	})
+	if err == nil {
+		if store.writer, err = openWriter(path, cfg.RelaxLedger); err != nil {
+			err = errors.Join(err, store.db.Close())
+		}
+	}
 	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqlite3.SQLITE_CANTOPEN {
 		return nil, fmt.Errorf("open store %s: %w: does it belong to another user?", path, err)
 	}
@@ -74,7 +83,7 @@ func Open(ctx context.Context, cfg Config) (*SQLite, error) {
 // Close closes the database and folds the write-ahead log into its file, if nobody
 // else has it open.
 func (s *SQLite) Close() error {
-	if err := s.db.Close(); err != nil {
+	if err := errors.Join(s.writer.Close(), s.db.Close()); err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}
 	return nil
@@ -84,14 +93,7 @@ func openSQLite(ctx context.Context, path string) (*sql.DB, error) {
 	if err := private(path); err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", dsn(path, url.Values{
-		"_journal_mode": {"WAL"},
-		"_synchronous":  {"FULL"},
-		"_foreign_keys": {"1"},
-		// A transaction that begins to write as it begins cannot be refused in its
-		// midst because another one wrote first.
-		"_txlock": {"immediate"},
-	}))
+	db, err := sql.Open("sqlite", dsn(path, params("FULL")))
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +103,32 @@ func openSQLite(ctx context.Context, path string) (*sql.DB, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return db, nil
+}
+
+// openWriter gives the one connection that writes the ledger; it is made when it is
+// used first.
+func openWriter(path string, relaxed bool) (*sql.DB, error) {
+	synchronous := "FULL"
+	if relaxed {
+		synchronous = "NORMAL"
+	}
+	db, err := sql.Open("sqlite", dsn(path, params(synchronous)))
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return db, nil
+}
+
+func params(synchronous string) url.Values {
+	return url.Values{
+		"_journal_mode": {"WAL"},
+		"_synchronous":  {synchronous},
+		"_foreign_keys": {"1"},
+		// A transaction that begins to write as it begins cannot be refused in its
+		// midst because another one wrote first.
+		"_txlock": {"immediate"},
+	}
 }
 
 // exclusively runs do while no other process runs it for the same path: two that

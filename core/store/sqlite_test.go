@@ -15,8 +15,25 @@ import (
 func TestSQLite(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Database {
 		path := filepath.Join(t.TempDir(), store.FileName)
-		return func(t *testing.T) store.Store { return open(t, path) }
+		return func(t *testing.T) storetest.Keys { return open(t, path) }
 	})
+}
+
+func TestSQLiteLedger(t *testing.T) {
+	for name, relaxed := range map[string]bool{"full": false, "relaxed": true} {
+		t.Run(name, func(t *testing.T) {
+			storetest.RunLedger(t, func(t *testing.T) storetest.LedgerDatabase {
+				config := store.Config{Path: filepath.Join(t.TempDir(), store.FileName), RelaxLedger: relaxed}
+				return func(t *testing.T) store.Store {
+					s, err := store.Open(t.Context(), config)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return s
+				}
+			})
+		})
+	}
 }
 
 // open opens a database that its caller closes.

@@ -10,12 +10,17 @@
 // nothing: what a record means is its owner's business.
 package store
 
-import "github.com/genway/genway/core/keys"
+import (
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/ledger"
+)
 
 // A Store is an open database. It is safe for concurrent use.
 type Store interface {
 	// Keys keeps the callers' keys.
 	Keys() keys.Store
+	// Ledger keeps the entries of requests.
+	Ledger() ledger.Store
 	// Close ends what is running and closes the database. Every use after it fails.
 	Close() error
 }

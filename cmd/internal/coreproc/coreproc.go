@@ -13,6 +13,7 @@ import (
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/sandbox"
 	"github.com/genway/genway/core/store"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -30,8 +31,18 @@ type CoreFlags struct {
 	Config     string        `env:"GENWAY_CONFIG" placeholder:"FILE" help:"Upstreams and routes, read again on SIGHUP and on change. Without it the sandbox answers everything."`
 	TextModel  string        `env:"GENWAY_SANDBOX_TEXT_MODEL" default:"sandbox-text" help:"Name of the sandbox's text model."`
 	ImageModel string        `env:"GENWAY_SANDBOX_IMAGE_MODEL" default:"sandbox-image" help:"Name of the sandbox's image model."`
+	LedgerSync LedgerSync    `env:"GENWAY_LEDGER_SYNC" enum:"off,batch,each" default:"batch" help:"How durable the ledger is: off (a power cut may undo its last rows), batch (rows are on the disk within a moment) or each (before a request goes on, and before its answer is over)."`
 	TrustFlags
 }
+
+// LedgerSync is how durable the ledger is. Empty is batch.
+type LedgerSync string
+
+// The ledger's durabilities; docs/ledger.md says what each costs.
+const (
+	LedgerOff  LedgerSync = "off"
+	LedgerEach LedgerSync = "each"
+)
 
 // ListenGRPC opens the core's listener.
 func (f CoreFlags) ListenGRPC(ctx context.Context) (net.Listener, error) {
@@ -42,6 +53,7 @@ func (f CoreFlags) ListenGRPC(ctx context.Context) (net.Listener, error) {
 type Core struct {
 	Keys    *keys.Service
 	routing *Routing
+	ledger  *ledger.Recorder
 	store   *store.SQLite
 	service *core.Service
 	server  *core.Server
@@ -62,17 +74,21 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	service, err := core.New(core.Config{Upstream: routing.Router})
+	db, keyService, err := f.open(ctx, f.LedgerSync == LedgerOff)
 	if err != nil {
 		return nil, errors.Join(err, routing.Close())
 	}
-	db, keyService, err := f.open(ctx)
+	recorder, err := ledger.Start(ctx, ledger.Config{Store: db.Ledger(), Wait: f.LedgerSync == LedgerEach, Logger: log})
 	if err != nil {
-		return nil, errors.Join(err, routing.Close())
+		return nil, errors.Join(err, routing.Close(), db.Close())
+	}
+	service, err := core.New(core.Config{Upstream: routing.Router, Ledger: recorder})
+	if err != nil {
+		return nil, errors.Join(err, routing.Close(), recorder.Close(), db.Close())
 	}
 	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: keyService, Trust: trust}, Logger: log}
 	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: tlsConfig, Grace: f.Grace})
-	return &Core{Keys: keyService, routing: routing, store: db, service: service, server: server, log: log}, nil
+	return &Core{Keys: keyService, routing: routing, ledger: recorder, store: db, service: service, server: server, log: log}, nil
 }
 
 // Serve answers gRPC calls on the listener, and follows the configuration file,
@@ -84,8 +100,10 @@ func (c *Core) Serve(ctx context.Context, listener net.Listener) error {
 	return group.Wait()
 }
 
-// Close closes the upstreams and the store.
-func (c *Core) Close() error { return errors.Join(c.routing.Close(), c.store.Close()) }
+// Close closes the upstreams, the ledger and the store.
+func (c *Core) Close() error {
+	return errors.Join(c.routing.Close(), c.ledger.Close(), c.store.Close())
+}
 
 // Channel gives an edge in the same process its way to the core: calls without a
 // network, through the same interceptors. Messages are handed over, not copied.

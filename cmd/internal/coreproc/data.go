@@ -9,21 +9,22 @@ import (
 	"path/filepath"
 
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
 )
 
 // Data is the flag for where data is kept.
 type Data struct {
-	Dir string `name:"data" placeholder:"DIR" help:"Directory of the data: keys, hashed. Default: $$GENWAY_DATA, else the user's data directory."`
+	Dir string `name:"data" placeholder:"DIR" help:"Directory of the data: keys, hashed, and the ledger. Default: $$GENWAY_DATA, else the user's data directory."`
 }
 
-// open opens the store and the keys in it.
-func (d Data) open(ctx context.Context) (*store.SQLite, *keys.Service, error) {
+// open opens the store and the keys in it; relaxed is store.Config.RelaxLedger.
+func (d Data) open(ctx context.Context, relaxed bool) (*store.SQLite, *keys.Service, error) {
 	dir, err := store.DataDir(d.Dir, os.Getenv)
 	if err != nil {
 		return nil, nil, err
 	}
-	db, err := store.Open(ctx, store.Config{Path: filepath.Join(dir, store.FileName)})
+	db, err := store.Open(ctx, store.Config{Path: filepath.Join(dir, store.FileName), RelaxLedger: relaxed})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -36,9 +37,18 @@ func (d Data) open(ctx context.Context) (*store.SQLite, *keys.Service, error) {
 
 // WithKeys runs do on the keys of the data directory.
 func (d Data) WithKeys(ctx context.Context, do func(*keys.Service) error) error {
-	db, service, err := d.open(ctx)
+	db, service, err := d.open(ctx, false)
 	if err != nil {
 		return err
 	}
 	return errors.Join(do(service), db.Close())
+}
+
+// WithLedger runs do on the ledger of the data directory.
+func (d Data) WithLedger(ctx context.Context, do func(ledger.Store) error) error {
+	db, _, err := d.open(ctx, false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(db.Ledger()), db.Close())
 }

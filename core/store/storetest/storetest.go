@@ -12,14 +12,19 @@ import (
 	"time"
 
 	"github.com/genway/genway/core/keys"
-	"github.com/genway/genway/core/store"
 )
+
+// Keys is a handle on a database that keeps keys; every store.Store is one.
+type Keys interface {
+	Keys() keys.Store
+	Close() error
+}
 
 // A Database opens one more handle on one and the same database. The suite closes
 // the handles.
-type Database func(t *testing.T) store.Store
+type Database func(t *testing.T) Keys
 
-// Run runs the suite. fresh makes an empty database, which may live as long as its t.
+// Run runs the suite of keys. fresh makes an empty database, which may live as long as its t.
 func Run(t *testing.T, fresh func(t *testing.T) Database) {
 	t.Helper()
 	tests := []struct {

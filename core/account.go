@@ -1,0 +1,100 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// account runs an accepted request between the opening of its ledger entry and its
+// settlement, which happens once however do ends: by a panic too. Nothing is done for
+// a request that cannot be recorded.
+func (s *Service) account(ctx context.Context, method, model string, do func(context.Context) error) (err error) {
+	call, ok := ctx.Value(outcomeKey{}).(*outcome)
+	if !ok {
+		call = newOutcome("", method)
+		ctx = withOutcome(ctx, call)
+	}
+	caller := auth.CallerOf(ctx)
+	record, err := s.config.Ledger.Open(ctx, ledger.Request{
+		ID: call.id, KeyID: caller.KeyID, Protocol: protocolName(caller.Protocol), Method: method, Model: model, Start: call.start,
+	})
+	switch {
+	case errors.Is(err, ledger.ErrBusy):
+		f := fault.Wrap(err, fault.Unavailable, ledger.ReasonRefused, "the request cannot be recorded at the moment; try again")
+		f.RetryAfter = time.Second
+		return f
+	case err != nil:
+		return upstream.Interrupted(ctx)
+	}
+	// What stays if do does not return.
+	err = fault.New(fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage)
+	defer func() { record.Settle(call.result(ctx, err)) }()
+	err = do(upstream.WithNote(ctx, &call.served))
+	return err
+}
+
+// result is the outcome as the ledger keeps it.
+func (o *outcome) result(ctx context.Context, err error) ledger.Result {
+	r := ledger.Result{
+		Outcome: ledger.OK, Route: o.served.Route, Upstream: o.served.Name, Attempts: o.served.Calls, Model: o.model,
+		Duration: time.Since(o.start), FirstEvent: o.first,
+	}
+	if err != nil {
+		f := fault.From(err)
+		r.Outcome, r.Kind, r.Reason = ledger.Failed, kindName(f.Kind), f.Reason
+		if f.Usage != nil {
+			o.usage = f.Usage
+		}
+		if f.Kind == fault.Cancelled || gone(ctx, err) {
+			r.Outcome, r.Kind, r.Reason = ledger.Cancelled, kindName(fault.Cancelled), upstream.ReasonCancelled
+		}
+	}
+	r.Usage = usageOf(o.usage)
+	r.Usage.Images = int64(o.images)
+	return r
+}
+
+// gone reports whether a call failed because its caller is no longer there: the
+// context says so, or the transport when it is sent to.
+func gone(ctx context.Context, err error) bool {
+	return errors.Is(ctx.Err(), context.Canceled) || foreign(err) && status.Code(err) == codes.Canceled
+}
+
+// usageOf gives the contract's figures as the ledger keeps them.
+func usageOf(u *genwayv1.Usage) ledger.Usage {
+	return ledger.Usage{
+		Input:        u.GetInputTokens(),
+		Output:       u.GetOutputTokens(),
+		CacheRead:    u.GetCacheReadInputTokens(),
+		CacheWrite:   u.GetCacheWriteInputTokens(),
+		CacheWrite1h: u.GetCacheWrite_1HInputTokens(),
+		InputImage:   u.GetInputImageTokens(),
+		InputAudio:   u.GetInputAudioTokens(),
+		Thinking:     u.GetThinkingTokens(),
+		OutputImage:  u.GetOutputImageTokens(),
+		OutputAudio:  u.GetOutputAudioTokens(),
+	}
+}
+
+// kindName is a kind as the ledger spells it.
+func kindName(k fault.Kind) string {
+	return strings.ToLower(strings.TrimPrefix(k.String(), "ERROR_KIND_"))
+}
+
+// protocolName is a protocol as the ledger spells it, and edges do.
+func protocolName(p genwayv1.Protocol) string {
+	if p == genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
+		return "grpc"
+	}
+	return strings.ToLower(strings.TrimPrefix(p.String(), "PROTOCOL_"))
+}

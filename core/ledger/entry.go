@@ -1,0 +1,100 @@
+package ledger
+
+import (
+	"time"
+	"unicode/utf8"
+)
+
+// Outcome is what became of a request.
+type Outcome string
+
+// The outcomes. All but Open are terminal.
+const (
+	// Open is a request in flight.
+	Open Outcome = "open"
+	// OK is a complete answer.
+	OK Outcome = "ok"
+	// Failed is an error answer, or a stream that ended with one; Kind and Reason of
+	// the Result say which.
+	Failed Outcome = "failed"
+	// Cancelled is a caller who was gone before the answer was complete.
+	Cancelled Outcome = "cancelled"
+	// Interrupted is a request whose process ended before it did.
+	Interrupted Outcome = "interrupted"
+)
+
+// Request is what is known of a request on admission.
+type Request struct {
+	// ID is the identifier the caller sees. Callers may choose it, so it need not be
+	// unique.
+	ID string
+	// KeyID is the caller's key's identifier, never the key.
+	KeyID string
+	// Protocol is chat_completions, responses, messages, generate_content, images, or
+	// grpc for a direct caller.
+	Protocol string
+	// Method is the RPC: GenerateText.
+	Method string
+	// Model is the model that was asked for, at most 256 bytes of its name.
+	Model string
+	// Start is when the request came in, to the microsecond.
+	Start time.Time
+}
+
+// Result is what is known of a request at its end.
+type Result struct {
+	// Outcome is a terminal one.
+	Outcome Outcome
+	// Kind and Reason are the fault's, of failed and cancelled requests. Kind is the
+	// contract's ErrorKind in lower case, without its prefix: rate_limited.
+	Kind, Reason string
+	// Route is the pattern of the route taken, Upstream the name of the upstream that
+	// served the request or failed last.
+	Route, Upstream string
+	// Attempts is how often an upstream was called, retries included.
+	Attempts int64
+	// Model is the model that answered, by the upstream's word.
+	Model string
+	Usage Usage
+	// Duration is from Start to the end; 0 where the process ended first.
+	Duration time.Duration
+	// FirstEvent is from Start to a stream's first event; 0 for none.
+	FirstEvent time.Duration
+}
+
+// Usage is what a request used, in tokens by class, and in images. The figures are
+// the upstream's.
+type Usage struct {
+	// Input includes what was read from or written to a cache, Output includes
+	// thinking.
+	Input, Output int64
+	// Parts of Input. CacheWrite is of every lifetime; CacheWrite1h is the part of it
+	// that is kept an hour.
+	CacheRead, CacheWrite, CacheWrite1h, InputImage, InputAudio int64
+	// Parts of Output.
+	Thinking, OutputImage, OutputAudio int64
+	// Images is how many images were made by an image request.
+	Images int64
+}
+
+// Entry is one request in the ledger.
+type Entry struct {
+	// Number tells the requests of one process apart.
+	Number int64
+	Request
+	Result
+}
+
+// maxText bounds a text that a caller or an upstream chose, in bytes.
+const maxText = 256
+
+// clip cuts a text to maxText bytes of whole, valid characters.
+func clip(s string) string {
+	if len(s) > maxText {
+		s = s[:maxText]
+		for s != "" && !utf8.ValidString(s) {
+			s = s[:len(s)-1]
+		}
+	}
+	return s
+}

@@ -1,0 +1,266 @@
+package ledger
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// Config is what a Recorder is made of. Only Store must be set.
+type Config struct {
+	Store Store
+	// Wait has Open and Settle return only when what they tell is written: no request
+	// goes to an upstream, and no answer is over, that a killed process could lose.
+	Wait bool
+	// Window is how long entries gather before they are written together. Default
+	// 20 ms; 0 with Wait.
+	Window time.Duration
+	// Batch is how many entries are written at once without waiting for the window's
+	// end. Default 256.
+	Batch int
+	// Queue is how many entries may wait to be written before new requests do.
+	// Default 16,384. Requests that were admitted are always taken.
+	Queue int
+	// Patience is how long a request waits: for a place in the queue, before it is
+	// refused, and with Wait for its entry to be written. Default 2 s.
+	Patience time.Duration
+	// Logger gets a line when the store fails, one when it is back, and one when
+	// entries of dead processes were closed. Default: none.
+	Logger *slog.Logger
+	// Clock is time.Now unless set.
+	Clock func() time.Time
+}
+
+const (
+	defaultWindow   = 20 * time.Millisecond
+	defaultBatch    = 256
+	defaultQueue    = 16_384
+	defaultPatience = 2 * time.Second
+	// A process that is killed is known to be dead after deadAfter and its entries are
+	// closed up to beatEvery later: within the 10 s that are promised.
+	beatEvery = 2 * time.Second
+	deadAfter = 6 * time.Second
+	// endWithin bounds the last writes, of Close.
+	endWithin = 5 * time.Second
+)
+
+// ErrBusy is a request that cannot be recorded: the store is stuck and the queue full.
+var ErrBusy = errors.New("ledger: too many entries wait to be written")
+
+// Recorder records requests. One goroutine of its own does all writing. Its methods
+// are safe for concurrent use.
+type Recorder struct {
+	config  Config
+	process int64
+
+	mu      sync.Mutex
+	number  int64
+	pending *batch        // what gathers; never nil
+	space   chan struct{} // closed when the queue has room again; nil while it has
+	closed  bool
+
+	wake, full, closing chan struct{}
+	kill                context.CancelFunc
+	ended               chan struct{}
+	err                 error // of the end; valid once ended is closed
+}
+
+// batch is entries that are written together.
+type batch struct {
+	entries []*Entry
+	written chan struct{} // closed once they are, or are lost
+}
+
+func newBatch() *batch { return &batch{written: make(chan struct{})} }
+
+// Start registers this process with the store and begins to record. The caller closes
+// the Recorder before the store.
+func Start(ctx context.Context, config Config) (*Recorder, error) {
+	if config.Store == nil {
+		return nil, errors.New("ledger: no store")
+	}
+	if config.Window == 0 && !config.Wait {
+		config.Window = defaultWindow
+	}
+	config.Batch = cmp.Or(config.Batch, defaultBatch)
+	config.Queue = cmp.Or(config.Queue, defaultQueue)
+	config.Patience = cmp.Or(config.Patience, defaultPatience)
+	config.Logger = cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
+	if config.Clock == nil {
+		config.Clock = time.Now
+	}
+	process, err := config.Store.Begin(ctx, config.Clock())
+	if err != nil {
+		return nil, fmt.Errorf("start the ledger: %w", err)
+	}
+	// The last entries are written after ctx has ended: Close says when.
+	running, kill := context.WithCancel(context.WithoutCancel(ctx))
+	r := &Recorder{
+		config: config, process: process, pending: newBatch(),
+		wake: make(chan struct{}, 1), full: make(chan struct{}, 1), closing: make(chan struct{}),
+		kill: kill, ended: make(chan struct{}),
+	}
+	go r.run(running)
+	return r, nil
+}
+
+// Record is an entry that is open.
+type Record struct {
+	recorder *Recorder
+	entry    Entry
+	opening  *batch // the batch the opening is in
+	at       int    // and its place there
+	settled  bool
+}
+
+// Open opens a request's entry. While the queue is full it waits up to the patience
+// and then fails with ErrBusy; it fails with ctx's error when that ends first. A nil
+// Recorder records nothing.
+func (r *Recorder) Open(ctx context.Context, request Request) (*Record, error) {
+	if r == nil {
+		return nil, nil
+	}
+	request.ID, request.Model = clip(request.ID), clip(request.Model)
+	record := &Record{recorder: r, entry: Entry{Request: request, Result: Result{Outcome: Open}}}
+	timer := time.NewTimer(r.config.Patience)
+	defer timer.Stop()
+	for {
+		space, err := r.open(record)
+		if err != nil {
+			return nil, err
+		}
+		if space == nil {
+			break
+		}
+		select {
+		case <-space:
+		case <-timer.C:
+			return nil, ErrBusy
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	if !r.config.Wait {
+		return record, nil
+	}
+	select {
+	case <-record.opening.written:
+		return record, nil
+	case <-timer.C:
+		record.settle(Result{Outcome: Failed, Kind: "unavailable", Reason: ReasonRefused})
+		return nil, ErrBusy
+	case <-ctx.Done():
+		record.settle(Result{Outcome: Cancelled, Kind: "cancelled", Reason: "CANCELLED"})
+		return nil, ctx.Err()
+	}
+}
+
+// ReasonRefused is the reason of requests that were refused because their entry could
+// not be written in time.
+const ReasonRefused = "LEDGER_UNAVAILABLE"
+
+// open queues an opening, or gives what to wait for.
+func (r *Recorder) open(record *Record) (space <-chan struct{}, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil, ErrBusy
+	}
+	if len(r.pending.entries) >= r.config.Queue {
+		if r.space == nil {
+			r.space = make(chan struct{})
+		}
+		return r.space, nil
+	}
+	r.number++
+	record.entry.Number = r.number
+	record.opening, record.at = r.pending, len(r.pending.entries)
+	opened := record.entry
+	r.queue(&opened)
+	return nil, nil
+}
+
+// queue adds an entry to the batch; the caller holds mu.
+func (r *Recorder) queue(e *Entry) {
+	r.pending.entries = append(r.pending.entries, e)
+	signal := r.full
+	switch len(r.pending.entries) {
+	case 1:
+		signal = r.wake
+	case r.config.Batch:
+	default:
+		return
+	}
+	select {
+	case signal <- struct{}{}:
+	default:
+	}
+}
+
+// Settle closes the entry. The first call counts; later ones, and those on a nil
+// Record, do nothing. With Config.Wait it returns when the entry is written, or after
+// the patience, which the log then tells.
+func (e *Record) Settle(result Result) {
+	if e == nil {
+		return
+	}
+	in := e.settle(result)
+	if in == nil || !e.recorder.config.Wait {
+		return
+	}
+	timer := time.NewTimer(e.recorder.config.Patience)
+	defer timer.Stop()
+	select {
+	case <-in.written:
+	case <-timer.C:
+		e.recorder.config.Logger.Error("a request is over before its ledger entry is written", "request_id", e.entry.ID)
+	}
+}
+
+// settle queues the closed entry and gives its batch; nil when it was settled or the
+// recorder is closed, whose end has closed the entry.
+func (e *Record) settle(result Result) *batch {
+	r := e.recorder
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e.settled || r.closed {
+		return nil
+	}
+	e.settled = true
+	for _, text := range []*string{&result.Reason, &result.Model, &result.Upstream, &result.Route} {
+		*text = clip(*text)
+	}
+	closed := &Entry{Number: e.entry.Number, Request: e.entry.Request, Result: result}
+	if e.opening == r.pending {
+		// A short request is one write.
+		r.pending.entries[e.at] = closed
+	} else {
+		r.queue(closed)
+	}
+	return r.pending
+}
+
+// Close writes what is queued, closes the entries that are still open as interrupted
+// and ends the goroutine. It takes 5 s at most; the error then says how many entries
+// were lost.
+func (r *Recorder) Close() error {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	first := !r.closed
+	r.closed = true
+	r.mu.Unlock()
+	if first {
+		close(r.closing)
+		timer := time.AfterFunc(endWithin, r.kill)
+		defer timer.Stop()
+	}
+	<-r.ended
+	r.kill()
+	return r.err
+}

@@ -1,0 +1,372 @@
+package ledger_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/genway/genway/core/ledger"
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var errDisk = errors.New("disk on fire")
+
+// memory is a Store that keeps to the interface's rules for one process, counts, and
+// fails on demand.
+type memory struct {
+	mu     sync.Mutex
+	rows   map[int64]ledger.Entry
+	closed map[int64]int // how often an entry went from open to a terminal outcome
+	writes int
+	beats  int
+	fail   func(write int) (before, after bool) // whether a write fails, and whether it has happened
+	hold   chan struct{}                        // writes wait for it
+}
+
+func newMemory() *memory { return &memory{rows: map[int64]ledger.Entry{}, closed: map[int64]int{}} }
+
+func (m *memory) Begin(context.Context, time.Time) (int64, error) { return 7, nil }
+
+func (m *memory) Write(ctx context.Context, process int64, entries []*ledger.Entry) error {
+	if m.hold != nil {
+		select {
+		case <-m.hold:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.writes++
+	before, after := false, false
+	if m.fail != nil {
+		before, after = m.fail(m.writes)
+	}
+	if before {
+		return errDisk
+	}
+	for _, e := range entries {
+		old, ok := m.rows[e.Number]
+		switch {
+		case !ok, old.Outcome == ledger.Open && e.Outcome != ledger.Open:
+			m.rows[e.Number] = *e
+			if e.Outcome != ledger.Open {
+				m.closed[e.Number]++
+			}
+		case old.Outcome != ledger.Open && e.Outcome != ledger.Open && old != *e:
+			m.closed[e.Number]++ // another end than it had
+		}
+	}
+	if after {
+		return errDisk
+	}
+	return nil
+}
+
+func (m *memory) Beat(context.Context, int64, time.Time, time.Time) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.beats++
+	return 0, nil
+}
+
+func (m *memory) End(ctx context.Context, _ int64) (n int64, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for number, e := range m.rows {
+		if e.Outcome == ledger.Open {
+			e.Outcome = ledger.Interrupted
+			m.rows[number] = e
+			m.closed[number]++
+			n++
+		}
+	}
+	return n, ctx.Err()
+}
+
+func (m *memory) Entries(context.Context, time.Time) iter.Seq2[*ledger.Entry, error] { return nil }
+
+func (m *memory) Report(context.Context, ledger.Query) ([]ledger.Row, error) { return nil, nil }
+
+func (m *memory) outcomes() map[string]ledger.Outcome {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	got := map[string]ledger.Outcome{}
+	for _, e := range m.rows {
+		got[e.ID] = e.Outcome
+	}
+	return got
+}
+
+func start(t testing.TB, config ledger.Config) *ledger.Recorder {
+	t.Helper()
+	r, err := ledger.Start(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func shut(t testing.TB, r *ledger.Recorder) {
+	t.Helper()
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func open(t testing.TB, r *ledger.Recorder, id string) *ledger.Record {
+	t.Helper()
+	record, err := r.Open(t.Context(), ledger.Request{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return record
+}
+
+// Whatever callers, the disk and the end do in whichever order, each entry that was
+// opened is closed exactly once, by the first settlement or by the end.
+func TestEveryEntryIsClosedOnce(t *testing.T) {
+	outcomes := []ledger.Outcome{ledger.OK, ledger.Failed, ledger.Cancelled}
+	rapid.Check(t, func(rt *rapid.T) {
+		store := newMemory()
+		failures := rapid.SliceOfN(rapid.IntRange(0, 5), 8, 8).Draw(rt, "failures")
+		store.fail = func(write int) (bool, bool) {
+			f := failures[write%len(failures)]
+			return f == 1 && write < 16, f == 2 && write < 16
+		}
+		wait := rapid.Bool().Draw(rt, "wait")
+		count := rapid.IntRange(1, 40).Draw(rt, "requests")
+		// By request: which outcome, or none; settled how often; after how long.
+		ends := rapid.SliceOfN(rapid.IntRange(0, 3), count, count).Draw(rt, "ends")
+		times := rapid.SliceOfN(rapid.IntRange(1, 2), count, count).Draw(rt, "times")
+		delays := rapid.SliceOfN(rapid.IntRange(0, 60), count, count).Draw(rt, "delays")
+		early := rapid.IntRange(0, 100).Draw(rt, "close")
+		synctest.Test(t, func(t *testing.T) {
+			r := start(t, ledger.Config{Store: store, Wait: wait, Batch: 4, Patience: time.Hour})
+			var mu sync.Mutex
+			opened := map[string]ledger.Outcome{}
+			var requests sync.WaitGroup
+			for n := range count {
+				requests.Go(func() {
+					<-time.After(time.Duration(delays[n]) * time.Millisecond)
+					id := fmt.Sprint(n)
+					record, err := r.Open(t.Context(), ledger.Request{ID: id})
+					if err != nil {
+						return
+					}
+					end := ledger.Open
+					if ends[n] > 0 {
+						end = outcomes[ends[n]-1]
+					}
+					mu.Lock()
+					opened[id] = end
+					mu.Unlock()
+					<-time.After(time.Duration(delays[count-1-n]) * time.Millisecond)
+					for range times[n] {
+						if end != ledger.Open {
+							requests.Go(func() { record.Settle(ledger.Result{Outcome: end}) })
+						}
+					}
+				})
+			}
+			// A late end sees all settlements; an early one interrupts some.
+			if early > 60 {
+				requests.Wait()
+			} else {
+				<-time.After(time.Duration(early) * time.Millisecond)
+			}
+			shut(t, r)
+			requests.Wait()
+			got := store.outcomes()
+			for id, want := range opened {
+				if want == ledger.Open {
+					want = ledger.Interrupted
+				}
+				if got[id] != want && (early > 60 || got[id] != ledger.Interrupted) {
+					t.Errorf("request %s: %q, want %q", id, got[id], want)
+				}
+			}
+			if len(got) != len(opened) {
+				t.Errorf("%d rows of %d requests", len(got), len(opened))
+			}
+			for number, times := range store.closed {
+				if times != 1 {
+					t.Errorf("entry %d was closed %d times", number, times)
+				}
+			}
+		})
+	})
+}
+
+// Entries of a window are one write, a request within it one row of that.
+func TestBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemory()
+		r := start(t, ledger.Config{Store: store})
+		for n := range 100 {
+			open(t, r, fmt.Sprint(n)).Settle(ledger.Result{Outcome: ledger.OK})
+		}
+		time.Sleep(19 * time.Millisecond) // of the bubble's clock
+		synctest.Wait()
+		if store.writes != 0 {
+			t.Errorf("%d writes before the window's end", store.writes)
+		}
+		time.Sleep(2 * time.Millisecond)
+		synctest.Wait()
+		if store.writes != 1 || len(store.rows) != 100 {
+			t.Errorf("%d writes of %d rows", store.writes, len(store.rows))
+		}
+		for n := range 256 {
+			open(t, r, fmt.Sprint("more ", n))
+		}
+		synctest.Wait()
+		if store.writes != 2 || len(store.rows) != 356 {
+			t.Errorf("a full batch waits: %d writes of %d rows", store.writes, len(store.rows))
+		}
+		time.Sleep(10 * time.Second)
+		if store.beats != 5 {
+			t.Errorf("%d beats in 10 s", store.beats)
+		}
+		shut(t, r)
+	})
+}
+
+// With Wait, Open and Settle return when the entry is written.
+func TestWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemory()
+		r := start(t, ledger.Config{Store: store, Wait: true})
+		record := open(t, r, "a")
+		if got := store.outcomes()["a"]; got != ledger.Open {
+			t.Errorf("after Open: %q", got)
+		}
+		record.Settle(ledger.Result{Outcome: ledger.OK})
+		if got := store.outcomes()["a"]; got != ledger.OK {
+			t.Errorf("after Settle: %q", got)
+		}
+		shut(t, r)
+	})
+}
+
+// A disk that is stuck makes new requests wait and then refuses them; those that were
+// admitted are recorded when it is back.
+func TestStuck(t *testing.T) {
+	for _, waits := range []bool{false, true} {
+		t.Run(fmt.Sprint("wait ", waits), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store := newMemory()
+				store.hold = make(chan struct{})
+				r := start(t, ledger.Config{Store: store, Queue: 10, Wait: waits})
+				var admitted []*ledger.Record
+				began := time.Now()
+				for len(admitted) < 100 {
+					record, err := r.Open(t.Context(), ledger.Request{ID: fmt.Sprint(len(admitted))})
+					if err != nil {
+						if !errors.Is(err, ledger.ErrBusy) || time.Since(began) < 2*time.Second {
+							t.Errorf("after %v: %v", time.Since(began), err)
+						}
+						break
+					}
+					admitted = append(admitted, record)
+					synctest.Wait()
+					began = time.Now()
+				}
+				if n := len(admitted); n >= 100 || waits && n != 0 {
+					t.Errorf("%d requests were admitted", n)
+				}
+				gone, cancel := context.WithCancel(t.Context())
+				cancel()
+				if _, err := r.Open(gone, ledger.Request{ID: "gone"}); !errors.Is(err, context.Canceled) {
+					t.Errorf("a caller who is gone: %v", err)
+				}
+				for _, record := range admitted {
+					record.Settle(ledger.Result{Outcome: ledger.OK})
+				}
+				close(store.hold)
+				open(t, r, "after").Settle(ledger.Result{Outcome: ledger.OK})
+				shut(t, r)
+				got := store.outcomes()
+				for n := range admitted {
+					if got[fmt.Sprint(n)] != ledger.OK {
+						t.Errorf("request %d: %q", n, got[fmt.Sprint(n)])
+					}
+				}
+				for id, outcome := range got {
+					if outcome == ledger.Interrupted {
+						t.Errorf("request %s was left open", id)
+					}
+				}
+				if got["after"] != ledger.OK {
+					t.Errorf("after it: %q", got["after"])
+				}
+			})
+		})
+	}
+}
+
+// What cannot be written by the end is lost with a number, in the error and the log;
+// the end is bounded.
+func TestLostIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemory()
+		store.fail = func(int) (bool, bool) { return true, false }
+		var log bytes.Buffer
+		r := start(t, ledger.Config{Store: store, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		for n := range 3 {
+			open(t, r, fmt.Sprint(n))
+		}
+		began := time.Now()
+		err := r.Close()
+		if err == nil || !strings.Contains(err.Error(), "3 entries are lost") || !errors.Is(err, errDisk) {
+			t.Errorf("%v", err)
+		}
+		if took := time.Since(began); took > 6*time.Second {
+			t.Errorf("it took %v", took)
+		}
+		if !strings.Contains(log.String(), "entries are lost") || !strings.Contains(log.String(), "entries=3") {
+			t.Errorf("the log says\n%s", &log)
+		}
+		if _, err := r.Open(t.Context(), ledger.Request{}); !errors.Is(err, ledger.ErrBusy) {
+			t.Errorf("after the end: %v", err)
+		}
+	})
+}
+
+// Words of callers and upstreams are bounded.
+func TestTextsAreClipped(t *testing.T) {
+	store := newMemory()
+	r := start(t, ledger.Config{Store: store})
+	long := strings.Repeat("a", 255) + "é"
+	record, err := r.Open(t.Context(), ledger.Request{ID: "a", Model: long})
+	if err != nil {
+		t.Fatal(err)
+	}
+	record.Settle(ledger.Result{Outcome: ledger.OK, Model: long, Reason: long})
+	shut(t, r)
+	for _, e := range store.rows {
+		if want := long[:255]; e.Request.Model != want || e.Result.Model != want || e.Reason != want {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
+// A core without a ledger records nothing.
+func TestNone(t *testing.T) {
+	var r *ledger.Recorder
+	open(t, r, "a").Settle(ledger.Result{Outcome: ledger.OK})
+	shut(t, r)
+	if _, err := ledger.Start(t.Context(), ledger.Config{}); err == nil {
+		t.Error("a recorder without a store")
+	}
+}

@@ -1,0 +1,141 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+const (
+	// writeWithin bounds one write: far above what one takes on a disk that works.
+	writeWithin = 30 * time.Second
+	// retryAfter is the wait between tries of a write that failed.
+	retryAfter = 250 * time.Millisecond
+)
+
+// run writes batches until the end.
+func (r *Recorder) run(ctx context.Context) {
+	defer close(r.ended)
+	beat := time.NewTicker(beatEvery)
+	defer beat.Stop()
+	for {
+		select {
+		case <-r.wake:
+			r.gather()
+			// What is lost is told by the end, where alone it can happen.
+			r.err = errors.Join(r.err, r.flush(ctx))
+		case <-beat.C:
+			r.beat(ctx)
+		case <-r.closing:
+			r.err = errors.Join(r.err, r.flush(ctx), r.end(ctx))
+			return
+		}
+	}
+}
+
+// gather lets the window pass, unless the batch is full or the end near.
+func (r *Recorder) gather() {
+	if r.config.Window == 0 {
+		return
+	}
+	timer := time.NewTimer(r.config.Window)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-r.full:
+	case <-r.closing:
+	}
+}
+
+// take gives what has gathered and begins another batch.
+func (r *Recorder) take() *batch {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	taken := r.pending
+	r.pending = newBatch()
+	if r.space != nil {
+		close(r.space)
+		r.space = nil
+	}
+	for _, signal := range []chan struct{}{r.wake, r.full} {
+		select {
+		case <-signal:
+		default:
+		}
+	}
+	return taken
+}
+
+// flush writes what has gathered, however long it takes: a store that fails is tried
+// again until ctx ends. The error is of entries that are lost then.
+func (r *Recorder) flush(ctx context.Context) error {
+	b := r.take()
+	defer close(b.written)
+	if len(b.entries) == 0 {
+		return nil
+	}
+	var failing time.Time
+	for {
+		err := r.write(ctx, b)
+		if err == nil {
+			if !failing.IsZero() {
+				r.config.Logger.Info("the ledger is written again", "entries", len(b.entries), "after", r.config.Clock().Sub(failing).String())
+			}
+			return nil
+		}
+		if failing.IsZero() {
+			failing = r.config.Clock()
+			r.config.Logger.Error("the ledger cannot be written; entries wait", "entries", len(b.entries), "error", err)
+		}
+		if !wait(ctx, retryAfter) {
+			err = fmt.Errorf("ledger: %d entries are lost: %w", len(b.entries), err)
+			r.config.Logger.Error("the ledger's last entries are lost", "entries", len(b.entries), "error", err)
+			return err
+		}
+	}
+}
+
+func (r *Recorder) write(ctx context.Context, b *batch) error {
+	ctx, cancel := context.WithTimeout(ctx, writeWithin)
+	defer cancel()
+	return r.config.Store.Write(ctx, r.process, b.entries)
+}
+
+// beat says that this process lives and closes what dead ones left open.
+func (r *Recorder) beat(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, writeWithin)
+	defer cancel()
+	now := r.config.Clock()
+	n, err := r.config.Store.Beat(ctx, r.process, now, now.Add(-deadAfter))
+	switch {
+	case err != nil:
+		r.config.Logger.Warn("the ledger cannot be looked after", "error", err)
+	case n > 0:
+		r.config.Logger.Info("requests of an ended process are interrupted", "entries", n)
+	}
+}
+
+// end closes what is open.
+func (r *Recorder) end(ctx context.Context) error {
+	n, err := r.config.Store.End(ctx, r.process)
+	if err != nil {
+		return fmt.Errorf("ledger: close the open entries: %w", err)
+	}
+	if n > 0 {
+		r.config.Logger.Warn("requests are interrupted by the end", "entries", n)
+	}
+	return nil
+}
+
+// wait lets a while pass; false when ctx ends first.
+func wait(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,263 @@
+//nolint:thelper // these are the tests, not their helpers
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/store"
+)
+
+// A LedgerDatabase opens one more handle on one and the same database. The suite
+// closes the handles.
+type LedgerDatabase func(t *testing.T) store.Store
+
+// RunLedger runs the suite of the ledger. fresh makes an empty database, which may live
+// as long as its t.
+func RunLedger(t *testing.T, fresh func(t *testing.T) LedgerDatabase) {
+	t.Helper()
+	tests := []struct {
+		name string
+		test func(*testing.T, LedgerDatabase)
+	}{
+		{"an entry is as it was written", testEntries},
+		{"an open entry is closed once", testCloseOnce},
+		{"writing again changes nothing", testWriteAgain},
+		{"entries of dead processes are interrupted, and of no others", testBeat},
+		{"whoever ran the request knows better than interrupted", testRevived},
+		{"an end interrupts what is open", testEnd},
+		{"reports sum up by each dimension", testReport},
+		{"many processes write at once", testWriteConcurrently},
+		{"an ended context and a closed store are errors", testLedgerErrors},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			test.test(t, fresh(t))
+		})
+	}
+}
+
+func openLedger(t *testing.T, database LedgerDatabase) ledger.Store {
+	t.Helper()
+	s := database(t)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s.Ledger()
+}
+
+func begin(t *testing.T, s ledger.Store, now time.Time) int64 {
+	t.Helper()
+	process, err := s.Begin(t.Context(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return process
+}
+
+// entry is the n-th entry of the suite: closed as ok, with a number of its own in each
+// figure.
+func entry(n int64) *ledger.Entry {
+	at := func(i int64) int64 { return 1000*n + i }
+	return &ledger.Entry{
+		Number: n,
+		Request: ledger.Request{
+			ID: fmt.Sprint("req_", n), KeyID: fmt.Sprint("key_", n%2), Protocol: "chat_completions", Method: "GenerateText",
+			Model: `Ünïcode 鍵 "quoted" 'single' %s; -- ?`, Start: epoch().Add(time.Duration(n) * time.Second),
+		},
+		Result: ledger.Result{
+			Outcome: ledger.OK, Kind: "k", Reason: "R", Route: "claude-*", Upstream: "claude", Attempts: at(1), Model: "served",
+			Usage: ledger.Usage{
+				Input: at(2), Output: at(3), CacheRead: at(4), CacheWrite: at(5), CacheWrite1h: at(6), InputImage: at(7),
+				InputAudio: at(8), Thinking: at(9), OutputImage: at(10), OutputAudio: at(11), Images: at(12),
+			},
+			Duration: time.Duration(at(13)) * time.Microsecond, FirstEvent: time.Duration(at(14)) * time.Microsecond,
+		},
+	}
+}
+
+// opening is the n-th entry as it is opened.
+func opening(n int64) *ledger.Entry {
+	return &ledger.Entry{Number: n, Request: entry(n).Request, Result: ledger.Result{Outcome: ledger.Open}}
+}
+
+func interrupted(n int64) *ledger.Entry {
+	e := opening(n)
+	e.Outcome = ledger.Interrupted
+	return e
+}
+
+func write(t *testing.T, s ledger.Store, process int64, entries ...*ledger.Entry) {
+	t.Helper()
+	if err := s.Write(t.Context(), process, entries); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantEntries(t *testing.T, s ledger.Store, want ...*ledger.Entry) {
+	t.Helper()
+	var got []*ledger.Entry
+	for e, err := range s.Entries(t.Context(), time.Time{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, e)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+}
+
+func testEntries(t *testing.T, database LedgerDatabase) {
+	s, other := openLedger(t, database), openLedger(t, database)
+	process := begin(t, s, epoch())
+	write(t, s, process, entry(1), opening(2), entry(3))
+	wantEntries(t, other, entry(1), opening(2), entry(3))
+	var late []int64
+	for e, err := range s.Entries(t.Context(), entry(2).Start) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		late = append(late, e.Number)
+		break // walking may end early
+	}
+	if diff := cmp.Diff([]int64{2}, late); diff != "" {
+		t.Errorf("since the second (-want +got):\n%s", diff)
+	}
+}
+
+func testCloseOnce(t *testing.T, database LedgerDatabase) {
+	s := openLedger(t, database)
+	process := begin(t, s, epoch())
+	write(t, s, process, opening(1), opening(2))
+	write(t, s, process, entry(1))
+	failed := entry(1)
+	failed.Outcome, failed.Usage = ledger.Failed, ledger.Usage{}
+	write(t, s, process, failed, opening(1))
+	wantEntries(t, s, entry(1), opening(2))
+	write(t, s, process, opening(3), entry(3))
+	wantEntries(t, s, entry(1), opening(2), entry(3))
+}
+
+func testWriteAgain(t *testing.T, database LedgerDatabase) {
+	s := openLedger(t, database)
+	process := begin(t, s, epoch())
+	for range 3 {
+		write(t, s, process, opening(1), entry(1), opening(2))
+	}
+	wantEntries(t, s, entry(1), opening(2))
+}
+
+func testBeat(t *testing.T, database LedgerDatabase) {
+	s := openLedger(t, database)
+	dead, alive, asking := begin(t, s, epoch()), begin(t, s, epoch()), begin(t, s, epoch())
+	for _, process := range []int64{dead, alive, asking} {
+		write(t, s, process, opening(1), entry(2))
+	}
+	at := func(seconds int) time.Time { return epoch().Add(time.Duration(seconds) * time.Second) }
+	beat := func(process int64, now, dead time.Time, want int64) {
+		t.Helper()
+		if n, err := s.Beat(t.Context(), process, now, dead); err != nil || n != want {
+			t.Errorf("%d interrupted, %v, want %d", n, err, want)
+		}
+	}
+	beat(asking, at(1), at(0), 0)
+	beat(alive, at(5), at(0), 0)
+	beat(asking, at(9), at(3), 1)
+	beat(asking, at(9), at(3), 0)
+	// Its own silence is no proof of a process's death.
+	beat(alive, at(99), at(8), 0)
+	wantEntries(t, s, interrupted(1), entry(2), opening(1), entry(2), opening(1), entry(2))
+}
+
+func testRevived(t *testing.T, database LedgerDatabase) {
+	s := openLedger(t, database)
+	frozen, other := begin(t, s, epoch()), begin(t, s, epoch())
+	write(t, s, frozen, opening(1))
+	if n, err := s.Beat(t.Context(), other, epoch().Add(time.Minute), epoch().Add(time.Second)); err != nil || n != 1 {
+		t.Fatal(n, err)
+	}
+	write(t, s, frozen, opening(1))
+	wantEntries(t, s, interrupted(1))
+	write(t, s, frozen, entry(1))
+	wantEntries(t, s, entry(1))
+}
+
+func testEnd(t *testing.T, database LedgerDatabase) {
+	s := openLedger(t, database)
+	ending, other := begin(t, s, epoch()), begin(t, s, epoch())
+	write(t, s, ending, opening(1), entry(2), opening(3))
+	write(t, s, other, opening(1))
+	for _, want := range []int64{2, 0} {
+		if n, err := s.End(t.Context(), ending); err != nil || n != want {
+			t.Errorf("%d interrupted, %v, want %d", n, err, want)
+		}
+	}
+	wantEntries(t, s, interrupted(1), entry(2), interrupted(3), opening(1))
+}
+
+func testWriteConcurrently(t *testing.T, database LedgerDatabase) {
+	const each = 20
+	var wait sync.WaitGroup
+	for range 3 {
+		s := openLedger(t, database)
+		process := begin(t, s, epoch())
+		wait.Go(func() {
+			for n := range int64(each) {
+				if err := s.Write(t.Context(), process, []*ledger.Entry{opening(n)}); err != nil {
+					t.Error(err)
+				}
+				if err := s.Write(t.Context(), process, []*ledger.Entry{entry(n)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wait.Wait()
+	rows, err := openLedger(t, database).Report(t.Context(), ledger.Query{By: ledger.ByProtocol})
+	if err != nil || len(rows) != 1 || rows[0].Requests != 3*each || rows[0].OK != 3*each {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+func testLedgerErrors(t *testing.T, database LedgerDatabase) {
+	handle := database(t)
+	s := handle.Ledger()
+	process := begin(t, s, epoch())
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	fails := func(ctx context.Context, when string) {
+		t.Helper()
+		_, beginErr := s.Begin(ctx, epoch())
+		_, beatErr := s.Beat(ctx, process, epoch(), epoch())
+		_, endErr := s.End(ctx, process)
+		_, reportErr := s.Report(ctx, ledger.Query{By: ledger.ByDay})
+		var entriesErr error
+		for _, err := range s.Entries(ctx, time.Time{}) {
+			entriesErr = err
+		}
+		for name, err := range map[string]error{
+			"Begin": beginErr, "Beat": beatErr, "End": endErr, "Report": reportErr, "Entries": entriesErr,
+			"Write": s.Write(ctx, process, []*ledger.Entry{entry(1)}),
+		} {
+			if err == nil {
+				t.Errorf("%s, %s: no error", when, name)
+			}
+		}
+	}
+	fails(ended, "ended")
+	wantEntries(t, s)
+	if err := handle.Close(); err != nil {
+		t.Fatal(err)
+	}
+	fails(t.Context(), "closed")
+}

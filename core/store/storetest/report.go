@@ -1,0 +1,97 @@
+//nolint:thelper // these are the tests, not their helpers
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/genway/genway/core/ledger"
+)
+
+func testReport(t *testing.T, database LedgerDatabase) {
+	s := openLedger(t, database)
+	process := begin(t, s, epoch())
+	outcomes := []ledger.Outcome{ledger.OK, ledger.Failed, ledger.Cancelled, ledger.OK}
+	var entries []*ledger.Entry
+	for n, outcome := range outcomes {
+		e := entry(int64(n))
+		e.Outcome = outcome
+		e.Protocol = []string{"messages", "grpc"}[n/3]
+		e.Request.Model = []string{"b", "a"}[n%2]
+		e.Upstream = []string{"", "x"}[min(n, 1)]
+		entries = append(entries, e)
+	}
+	write(t, s, process, entries...)
+	write(t, s, process, opening(4), opening(5))
+	if _, err := s.End(t.Context(), process); err != nil {
+		t.Fatal(err)
+	}
+	write(t, s, process, opening(6))
+
+	all, err := s.Report(t.Context(), ledger.Query{By: ledger.ByProtocol})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Figures are 1000n+i for the n-th entry and the i-th figure.
+	sum := func(i int64, of ...int64) (total int64) {
+		for _, n := range of {
+			total += 1000*n + i
+		}
+		return total
+	}
+	usage := func(of ...int64) ledger.Usage {
+		return ledger.Usage{
+			Input: sum(2, of...), Output: sum(3, of...), CacheRead: sum(4, of...), CacheWrite: sum(5, of...), CacheWrite1h: sum(6, of...),
+			InputImage: sum(7, of...), InputAudio: sum(8, of...), Thinking: sum(9, of...), OutputImage: sum(10, of...),
+			OutputAudio: sum(11, of...), Images: sum(12, of...),
+		}
+	}
+	want := []ledger.Row{
+		{Value: "chat_completions", Requests: 3, Interrupted: 2, Open: 1},
+		{Value: "grpc", Requests: 1, OK: 1, Usage: usage(3)},
+		{Value: "messages", Requests: 3, OK: 1, Failed: 1, Cancelled: 1, Usage: usage(0, 1, 2)},
+	}
+	if diff := cmp.Diff(want, all); diff != "" {
+		t.Errorf("by protocol (-want +got):\n%s", diff)
+	}
+
+	for by, want := range map[ledger.Dimension][]string{
+		ledger.ByKey:      {"key_0", "key_1"},
+		ledger.ByModel:    {"a", "b", opening(4).Request.Model},
+		ledger.ByDay:      {"2026-02-28", "2026-03-01"},
+		ledger.ByUpstream: {"", "x"},
+	} {
+		rows, err := s.Report(t.Context(), ledger.Query{By: by})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		var requests int64
+		for _, r := range rows {
+			got = append(got, r.Value)
+			requests += r.Requests
+		}
+		if diff := cmp.Diff(want, got); diff != "" || requests != 7 {
+			t.Errorf("by %s: %d requests (-want +got):\n%s", by, requests, diff)
+		}
+	}
+
+	since := func(at time.Time) (requests int64) {
+		rows, err := s.Report(t.Context(), ledger.Query{By: ledger.ByKey, Since: at})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range rows {
+			requests += r.Requests
+		}
+		return requests
+	}
+	if exactly, after := since(entry(5).Start), since(entry(6).Start.Add(time.Microsecond)); exactly != 2 || after != 0 {
+		t.Errorf("since the fifth: %d, after all: %d", exactly, after)
+	}
+	if _, err := s.Report(t.Context(), ledger.Query{By: "colour"}); err == nil {
+		t.Error("a report by what does not exist")
+	}
+}

@@ -1,0 +1,31 @@
+package upstream
+
+import "context"
+
+// Note is who served a call, as whoever chose the upstreams tells whoever accounts for
+// the call. It is written by the call's own goroutines, one at a time, and read when
+// the call has returned.
+type Note struct {
+	// Route is the pattern of the route taken.
+	Route string
+	// Name is the upstream that served the call, or failed last.
+	Name string
+	// Calls is how often an upstream was called, retries included.
+	Calls int64
+}
+
+type noteKey struct{}
+
+// WithNote gives a context whose calls leave their note in n.
+func WithNote(ctx context.Context, n *Note) context.Context {
+	return context.WithValue(ctx, noteKey{}, n)
+}
+
+// NoteOf gives the note of the call a context belongs to, never nil: where nobody asked
+// for one it is a note nobody reads.
+func NoteOf(ctx context.Context) *Note {
+	if n, ok := ctx.Value(noteKey{}).(*Note); ok {
+		return n
+	}
+	return &Note{}
+}
