@@ -60,8 +60,8 @@ func Draw(spec Spec) (*image.NRGBA, error) {
 	h.Write([]byte(prompt))
 	p := &painter{
 		canvas: newCanvas(spec.Width, spec.Height),
-		look:   rand.New(rand.NewPCG(h.Sum64(), 0)),
-		place:  rand.New(rand.NewPCG(h.Sum64(), spec.Seed+1)),
+		look:   rand.New(rand.NewPCG(h.Sum64(), 0)),           //nolint:gosec // equal prompts give equal drawings
+		place:  rand.New(rand.NewPCG(h.Sum64(), spec.Seed+1)), //nolint:gosec // likewise
 		detail: detail,
 		theme:  read(prompt),
 	}

@@ -158,10 +158,10 @@ func TestDrawRefuses(t *testing.T) {
 
 func TestEncode(t *testing.T) {
 	opaque := draw(t, Spec{Prompt: "a purple star at the beach", Width: 176, Height: 96})
-	clear := draw(t, Spec{Prompt: "a purple star at the beach", Width: 176, Height: 96, Background: "transparent"})
+	glass := draw(t, Spec{Prompt: "a purple star at the beach", Width: 176, Height: 96, Background: "transparent"})
 	decoders := map[Format]func(io.Reader) (image.Image, error){PNG: png.Decode, JPEG: jpeg.Decode, WebP: webp.Decode}
 	for format, decode := range decoders {
-		for _, img := range []*image.NRGBA{opaque, clear} {
+		for _, img := range []*image.NRGBA{opaque, glass} {
 			for _, compression := range []int{0, 1, 49, 80, 100} {
 				name := fmt.Sprintf("%s, opaque %v, compression %d", format, img.Opaque(), compression)
 				var b bytes.Buffer

@@ -4,7 +4,7 @@ import "math"
 
 // sea draws water to the horizon with the path of light on it, two far islands and,
 // from medium quality on, a sailing boat.
-func (p *painter) sea(lightX, lightY float64) {
+func (p *painter) sea(lightX float64) {
 	width, height := float64(p.w), float64(p.h)
 	horizon := height * 0.60
 	island := p.line(hills, horizon+p.unit*0.02, p.unit*0.05)

@@ -15,13 +15,13 @@ func (p *painter) scene() {
 		p.planets()
 		return
 	}
-	x, y := p.light(p.view)
+	x := p.light(p.view)
 	if !p.palette.dark && p.detail > 0 && p.view != dunes {
 		p.clouds(float64(horizon))
 	}
 	switch p.view {
 	case sea:
-		p.sea(x, y)
+		p.sea(x)
 	case city:
 		p.city()
 	default:
@@ -32,10 +32,11 @@ func (p *painter) scene() {
 	}
 }
 
-// light draws the sun or the moon with its glow, and returns where it stands.
-func (p *painter) light(v view) (x, y float64) {
+// light draws the sun or the moon with its glow, and returns how far to the right it
+// stands.
+func (p *painter) light(v view) (x float64) {
 	x = float64(p.w) * p.between(0.22, 0.78)
-	y = float64(p.h) * p.between(0.20, 0.36)
+	y := float64(p.h) * p.between(0.20, 0.36)
 	radius := p.unit * p.between(0.065, 0.10)
 	if v == sea {
 		y, radius = float64(p.h)*p.between(0.30, 0.42), radius*1.25
@@ -53,7 +54,7 @@ func (p *painter) light(v view) (x, y float64) {
 			p.fill(circle.path(x+far*sin, y+far*cos, size), flat(p.palette.light.shade(-0.08), 255))
 		}
 	}
-	return x, y
+	return x
 }
 
 func (p *painter) stars() {

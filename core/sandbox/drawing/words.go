@@ -1,6 +1,7 @@
 package drawing
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -35,8 +36,9 @@ const (
 	forest
 	city
 	space
-	lastView = space
 )
+
+const lastView = space
 
 var colourWords = map[string]colour{
 	"red": {220, 38, 38}, "crimson": {190, 18, 60}, "scarlet": {225, 40, 20}, "maroon": {128, 20, 30}, "ruby": {200, 20, 70},
@@ -100,12 +102,9 @@ func read(prompt string) theme {
 	var next *colour
 	count, total := 1, 0
 	see := func(c colour) {
-		for _, known := range t.colours {
-			if known == c {
-				return
-			}
+		if !slices.Contains(t.colours, c) {
+			t.colours = append(t.colours, c)
 		}
-		t.colours = append(t.colours, c)
 	}
 	words := strings.FieldsFunc(strings.ToLower(prompt), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for _, word := range words {

@@ -1,6 +1,9 @@
 package media
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // pages estimates the pages of a PDF by counting the objects of type Page that are
 // written in plain (ISO 32000-1, 7.7.3.3). Where there are none, since object streams
@@ -57,5 +60,5 @@ const pdfSpace = "\x00\t\n\f\r "
 
 // regular reports whether c continues a PDF name (ISO 32000-1, 7.2.2).
 func regular(c byte) bool {
-	return !bytes.ContainsRune([]byte(pdfSpace+"()<>[]{}/%"), rune(c))
+	return !strings.ContainsRune(pdfSpace+"()<>[]{}/%", rune(c))
 }

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -18,7 +19,7 @@ func formatted(format string, n, length int) (string, bool) {
 	// pad fills a part of the string that may be of any length.
 	pad := func(head, tail string) string {
 		if n > 0 {
-			head += fmt.Sprint(n)
+			head += strconv.Itoa(n)
 		}
 		return head + strings.Repeat("x", max(0, min(length, longestText)-len(head)-len(tail))) + tail
 	}

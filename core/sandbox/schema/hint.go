@@ -39,7 +39,7 @@ const (
 
 var (
 	quotedForm = regexp.MustCompile("\"([^\"\n]{1,400})\"|“([^”\n]{1,400})”|«([^»\n]{1,400})»|`([^`\n]{1,400})`|(?:^|[\\s(])'([^'\n]{1,400})'")
-	fieldForm  = regexp.MustCompile(`(?m)(?:^|[\s,;({])"?([\pL_][\pL\pN_-]{0,40})"?\s*[:=]\s*("[^"\n]{0,400}"|[^\s,;)}\n][^,;)}\n]{0,400})`)
+	fieldForm  = regexp.MustCompile(`(?m)(?:^|[\s,;({])"?([\pL_][\pL\pN_-]{0,40})"?\s*[:=]\s*("[^"\n]{0,400}"|[^\s,;)}][^,;)}\n]{0,400})`)
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,9})?$`)
 	// phraseForm is a preposition and capitalised words, joined by a particle or, for a
 	// region ("San Francisco, CA"), a comma.
@@ -71,7 +71,7 @@ func FromPrompt(prompt string) Hints {
 		text = strings.TrimSuffix(strings.TrimSuffix(text, "'s"), "’s")
 		h.Phrases = append(h.Phrases, Phrase{Before: strings.ToLower(match[1]), Text: text})
 	}
-	for _, word := range strings.Fields(h.Prompt) {
+	for word := range strings.FieldsSeq(h.Prompt) {
 		word = strings.TrimFunc(word, func(r rune) bool { return unicode.IsPunct(r) && !strings.ContainsRune("-/%+", r) })
 		if word == "" || len(h.Words) == 16*mostHints {
 			continue

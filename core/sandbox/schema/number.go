@@ -66,7 +66,8 @@ func (g *goal) number(whole bool, wish int64) (*value, error) {
 	first, last := firstMultiple(g.lower, step), lastMultiple(g.upper, step)
 	k := big.NewInt(wish)
 	one := big.NewInt(1)
-	if first != nil && last != nil {
+	switch {
+	case first != nil && last != nil:
 		span := new(big.Int).Sub(last, first)
 		if span.Sign() < 0 {
 			return nil, errors.New("no number is within minimum and maximum and a multiple of multipleOf")
@@ -76,9 +77,9 @@ func (g *goal) number(whole bool, wish int64) (*value, error) {
 			k.Sub(k, one)
 			k.Mod(k, span.Add(span, one)).Add(k, first)
 		}
-	} else if first != nil && k.Cmp(first) < 0 {
+	case first != nil && k.Cmp(first) < 0:
 		k.Add(k, first).Sub(k, one)
-	} else if last != nil && k.Cmp(last) > 0 {
+	case last != nil && k.Cmp(last) > 0:
 		k.Sub(last, k).Add(k, one)
 	}
 	return numberValue(new(big.Rat).Mul(new(big.Rat).SetInt(k), step)), nil

@@ -103,7 +103,7 @@ func (w *patternWriter) write(re *syntax.Regexp) {
 	if w.work++; w.full() {
 		return
 	}
-	switch re.Op {
+	switch re.Op { //nolint:exhaustive // anchors and the empty match write nothing
 	case syntax.OpLiteral:
 		for _, r := range re.Rune {
 			w.out.WriteRune(r)

@@ -170,14 +170,11 @@ func TestUnsatisfiable(t *testing.T) {
 
 // TestBounded gives schemas whose instances or search could grow without end.
 func TestBounded(t *testing.T) {
-	wide := `{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{`
+	var members []string
 	for i := range 60 {
-		if i > 0 {
-			wide += ","
-		}
-		wide += `"p` + string(rune('a'+i%26)) + strings.Repeat("x", i) + `":{"$ref":"#/$defs/n"}`
+		members = append(members, `"p`+string(rune('a'+i%26))+strings.Repeat("x", i)+`":{"$ref":"#/$defs/n"}`)
 	}
-	wide += `}}}}`
+	wide := `{"$ref":"#/$defs/n","$defs":{"n":{"type":"object","properties":{` + strings.Join(members, ",") + `}}}}`
 	deep := strings.Repeat(`{"anyOf":[{"oneOf":[`, 20) + `{"type":"integer"},{"type":"number"}` + strings.Repeat(`]},false]}`, 20)
 	choices := `{"allOf":[` + strings.Repeat(`{"anyOf":[{"type":"string"},{"minLength":2},{"maxLength":1}]},`, 30) + `{"type":"string","minLength":5,"maxLength":4}]}`
 	big := `{"type":"array","minItems":4096,"items":{"type":"array","minItems":4096}}`
