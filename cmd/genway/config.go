@@ -71,6 +71,9 @@ func (c *explainRoute) Run(_ context.Context, stdout io.Writer) (err error) {
 	if e.Route < 0 {
 		return fmt.Errorf("no route matches model %s of %s callers", c.Model, c.Protocol)
 	}
+	if len(e.Targets) == 0 {
+		return fmt.Errorf("route %d, model %s: it has no target for %s callers of that model", e.Route, e.Model, c.Protocol)
+	}
 	fmt.Fprintf(stdout, "route %d, model %s\n", e.Route, e.Model)
 	for i, t := range e.Targets {
 		fmt.Fprintf(stdout, "  %d. %s\n", i+1, t)

@@ -19,7 +19,7 @@ type keysCommand struct {
 
 type createKey struct {
 	coreproc.Data
-	Group string        `required:"" enum:"chat,messages,generatecontent,internal" help:"What the key is for: chat (chat completions, responses, images), messages, generatecontent or internal (direct gRPC)."`
+	Group string        `required:"" enum:"chat,messages,generatecontent,internal" placeholder:"GROUP" help:"What the key is for: chat (chat completions, responses, images), messages, generatecontent or internal (direct gRPC)."`
 	Name  string        `help:"A name to tell it by."`
 	TTL   time.Duration `name:"ttl" help:"How long it is good for; without it, until it is revoked."`
 }
