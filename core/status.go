@@ -1,6 +1,8 @@
 package core
 
 import (
+	"strings"
+
 	"github.com/genway/genway/codec/fault"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
@@ -43,6 +45,10 @@ func statusError(err error, requestID string) error {
 	}
 	f := *fault.From(err)
 	f.RequestID = requestID
+	// One wrong byte of an upstream's, and the whole detail could not be sent.
+	for _, text := range []*string{&f.Message, &f.Param, &f.NativeType, &f.NativeCode, &f.UpstreamRequestID} {
+		*text = strings.ToValidUTF8(*text, "\uFFFD")
+	}
 	if len(f.Wire.GetJson()) > maxWireError {
 		f.Wire = nil
 	}
