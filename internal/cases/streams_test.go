@@ -25,13 +25,13 @@ func streamCases() []Case {
 		{"S3", "an upstream that ends without its terminator, or lingers after it, ends; one that hangs is given up", lingering},
 		{"S4", "a failure after content is told in band and never looks like success", failures},
 		{"S5", "the end of the bytes is not the end of the answer: cut streams and bodies are errors", cutAnswers},
-		{"S6", "a failure before the first content is a plain error, whatever the upstream has said before (there is no fallback yet)", earlyFailures},
-		{"S7", "after content nothing is tried again: one upstream call, one message_start, no text twice (there is no retry yet)", noSecondTry},
+		{"S6", "a failure before the first content is a plain error, whatever the upstream has said before (its fallback: TestFallback in internal/faults)", earlyFailures},
+		{"S7", "after content nothing is tried again: one upstream call, one message_start, no text twice (with a fallback at hand: TestNoFallbackAfterContent in internal/faults)", noSecondTry},
 		{"S8", "a refused stream is a complete JSON error, never events", refusedStreams},
 		{"S9", "headers fit the body that is sent; gzip is taken, up to a limit", encodings},
 		{"S10", "callers who leave in the middle end their upstream calls, without a race", departures},
 		{"S11", "no answer of an upstream, however malformed, brings the gateway down", malformedAnswers},
-		{"S12", "connecting and the first byte belong to the attempt: their failure is a plain error (there is no retry yet)", unreachable},
+		{"S12", "connecting and the first byte belong to the attempt: their failure is a plain error (retried: TestFaults, TestFallback in internal/faults)", unreachable},
 	}
 }
 
