@@ -2,6 +2,7 @@ package responses
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -99,13 +100,11 @@ func decodePart(raw jsontext.Value, path string, known ...string) (string, *wire
 	if kind == "" {
 		return "", nil, fault.Missing(member.Join(path, "type"))
 	}
-	for _, k := range known {
-		if k == kind {
-			w := new(wirePart)
-			return kind, w, decodeAt(raw, path, w)
-		}
+	if !slices.Contains(known, kind) {
+		return kind, nil, nil
 	}
-	return kind, nil, nil
+	w := new(wirePart)
+	return kind, w, decodeAt(raw, path, w)
 }
 
 func (w *wirePart) image(path string) (*genwayv1.Media, error) {

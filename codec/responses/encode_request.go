@@ -61,7 +61,7 @@ func encodeSettings(w *writer, req *genwayv1.GenerateTextRequest, losses *codec.
 	if err := encodeTools(w, req.Tools, losses); err != nil {
 		return nil, err
 	}
-	if err := encodeToolChoice(w, req, losses); err != nil {
+	if err := encodeToolChoice(w, req); err != nil {
 		return nil, err
 	}
 	natives, ofText := split(req.NativeFields, "text.")

@@ -140,7 +140,7 @@ func echoTools(w *writer, r *genwayv1.GenerateTextRequest) {
 	if parallel(r.ToolChoice) == nil {
 		own.bool("parallel_tool_calls", true)
 	}
-	err := encodeToolChoice(&own, r, nil)
+	err := encodeToolChoice(&own, r)
 	if err == nil && modeWord(r.ToolChoice) == "" && r.GetToolChoice().GetNative() == nil {
 		own.str("tool_choice", "auto")
 	}

@@ -2,6 +2,7 @@ package responses_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/genway/genway/codec"
@@ -153,13 +154,7 @@ func TestToolChoices(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := req.ToolChoice
-			names, rest := "", got.NativeMode
-			for i, n := range got.Names {
-				if i > 0 {
-					names += ","
-				}
-				names += n
-			}
+			names, rest := strings.Join(got.Names, ","), got.NativeMode
 			if got.AllowedList {
 				rest = "list"
 			}

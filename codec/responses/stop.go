@@ -53,7 +53,7 @@ type ending struct {
 // encodeStop is the inverse of decodeStop. A reason this protocol does not know
 // is told in the vendor's own words, and is never a content filter (case T6).
 func encodeStop(reason genwayv1.StopReason, native string, refused bool) ending {
-	switch reason {
+	switch reason { //nolint:exhaustive // all others are complete
 	case genwayv1.StopReason_STOP_REASON_MAX_TOKENS, genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW:
 		return ending{statusIncomplete, reasonMaxTokens}
 	case genwayv1.StopReason_STOP_REASON_CONTENT_FILTER:

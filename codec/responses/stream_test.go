@@ -1,6 +1,7 @@
 package responses_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -169,7 +170,7 @@ func TestWireEventsPassThrough(t *testing.T) {
 	e := c.NewStreamEncoder(codec.Answer{})
 	for _, f := range frames(created, ended) {
 		got, err := e.Encode(codec.Event(&genwayv1.WireFrame{Protocol: protocol, Event: "x", Data: f.Data}))
-		if err != nil || len(got) != 1 || got[0].Event != "x" || string(got[0].Data) != string(f.Data) {
+		if err != nil || len(got) != 1 || got[0].Event != "x" || !bytes.Equal(got[0].Data, f.Data) {
 			t.Errorf("%s, %v", got, err)
 		}
 	}

@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -88,7 +87,7 @@ func (w *wireToolChoice) canonical(choice *genwayv1.ToolChoice) bool {
 }
 
 // encodeToolChoice writes tool_choice and parallel_tool_calls of a request.
-func encodeToolChoice(w *writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
+func encodeToolChoice(w *writer, req *genwayv1.GenerateTextRequest) error {
 	choice := req.GetToolChoice()
 	w.boolOpt("parallel_tool_calls", parallel(choice))
 	if n := choice.GetNative(); n != nil {
