@@ -22,10 +22,19 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 	}
 	resp := w.head()
 	candidate := &genwayv1.Candidate{}
+	var thought *genwayv1.Seal
 	for i, raw := range w.Output {
 		it, err := decodeItem(raw, member.Index("output", i))
 		if err != nil {
 			return nil, badAnswer(err)
+		}
+		if thought != nil && len(it.parts) > 0 {
+			it.parts[0].ThoughtSignature = thought
+		}
+		thought = nil
+		if it.thought != nil && !it.late {
+			thought = it.thought
+			continue
 		}
 		candidate.Parts = appendAnswer(candidate.Parts, it)
 	}

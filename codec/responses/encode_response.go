@@ -83,18 +83,16 @@ func (o *output) add(part *genwayv1.Part, at int) error {
 	if p == nil {
 		return nil
 	}
-	if t := p.GetText(); t != nil && t.Text == "" && p.ThoughtSignature != nil {
-		return o.start(carrier(p), at)
+	if p.ThoughtSignature != nil {
+		if err := o.start(carrier(sealedThought, p.ThoughtSignature), at); err != nil {
+			return err
+		}
 	}
 	if o.open != nil && joins(o.open.parts[len(o.open.parts)-1], p) {
 		o.open.parts, o.open.at = append(o.open.parts, p), append(o.open.at, at)
-	} else if err := o.start(p, at); err != nil {
-		return err
+		return nil
 	}
-	if p.ThoughtSignature != nil {
-		return o.start(carrier(p), at)
-	}
-	return nil
+	return o.start(p, at)
 }
 
 func (o *output) start(p *genwayv1.Part, at int) error {

@@ -137,9 +137,6 @@ func said(t *rapid.T, id string, answer bool) []*genwayv1.Part {
 		}
 		parts = append(parts, p)
 	}
-	if answer && rapid.IntRange(0, 3).Draw(t, "thought") == 0 {
-		parts[len(parts)-1].ThoughtSignature = foreign(t)
-	}
 	return parts
 }
 
@@ -357,10 +354,10 @@ func answer(t *rapid.T) *genwayv1.GenerateTextResponse {
 			CacheWriteInputTokens: n(), ThinkingTokens: n(), NativeFields: append(append(natives(t, ""), natives(t, "input_tokens_details.")...), natives(t, "output_tokens_details.")...)}
 	}
 	c := &genwayv1.Candidate{Parts: turn(t, true)}
-	if rapid.IntRange(0, 5).Draw(t, "alone") == 0 {
-		p := textOf("", "")
-		p.ThoughtSignature = foreign(t)
-		c.Parts = append(c.Parts, p)
+	for _, p := range c.Parts {
+		if p.GetToolCall() != nil && rapid.IntRange(0, 3).Draw(t, "thought") == 0 {
+			p.ThoughtSignature = foreign(t)
+		}
 	}
 	switch draw(t, "stop", 0, 0, 1, 2, 3, 4) {
 	case 0:

@@ -1,6 +1,7 @@
 package responses_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,11 +24,12 @@ func fromText(t *testing.T, text string, m proto.Message) {
 }
 
 func lossText(losses *codec.Losses) string {
-	var b strings.Builder
+	var lines []string
 	for _, l := range losses.List() {
-		b.WriteString(l.Member + ": " + l.Reason + "\n")
+		lines = append(lines, l.Member+": "+l.Reason+"\n")
 	}
-	return b.String()
+	slices.Sort(lines) // a stream learns of some in another order
+	return strings.Join(lines, "")
 }
 
 func failText(err error) string {

@@ -141,20 +141,27 @@ func (it *outputItem) open(w *writer) error {
 }
 
 // carrier is the item that brings the thought signature of a part back.
-func carrier(p *genwayv1.Part) *genwayv1.Part {
-	word := sealedThought
-	if t := p.GetText(); t != nil && t.Text == "" {
-		word = sealedAlone
-	}
+func carrier(word string, seal *genwayv1.Seal) *genwayv1.Part {
 	return &genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{
-		EncryptedContent: &genwayv1.Seal{Value: []byte(word + codec.SealText(p.ThoughtSignature, protocol, false))},
+		EncryptedContent: &genwayv1.Seal{Value: []byte(word + codec.SealText(seal, protocol, false))},
 	}}}
+}
+
+const unsignable = "a text's signature has no place in the target protocol"
+
+// unsigned is a part of a message without the signature that cannot be told.
+func unsigned(p *genwayv1.Part, at int, losses *codec.Losses) *genwayv1.Part {
+	if p.ThoughtSignature == nil || !said(p) {
+		return p
+	}
+	losses.Add(partPath(at)+".thought_signature", unsignable)
+	return &genwayv1.Part{Id: p.Id, Kind: p.Kind, CacheControl: p.CacheControl, NativeFields: p.NativeFields}
 }
 
 // answerable gives a part as this protocol's answers can hold it; nil when they
 // cannot, or when there is nothing to hold.
 func answerable(p *genwayv1.Part, at int, losses *codec.Losses) *genwayv1.Part {
-	if blank(p) {
+	if p = unsigned(p, at, losses); blank(p) {
 		return nil
 	}
 	path := partPath(at)

@@ -19,12 +19,7 @@ func decodeReasoning(raw jsontext.Value, path string) (item, error) {
 	}
 	sealed := parseSealed(w.EncryptedContent)
 	if sealed.thought != nil {
-		if sealed.alone {
-			part := textPart("", "")
-			part.ThoughtSignature = sealed.thought
-			return item{role: genwayv1.Role_ROLE_ASSISTANT, parts: []*genwayv1.Part{part}}, nil
-		}
-		return item{role: genwayv1.Role_ROLE_ASSISTANT, thought: sealed.thought}, nil
+		return item{role: genwayv1.Role_ROLE_ASSISTANT, thought: sealed.thought, late: sealed.late}, nil
 	}
 	thinking := &genwayv1.Thinking{Signature: sealed.signature, EncryptedContent: sealed.encrypted}
 	for _, s := range w.Summary {
@@ -66,16 +61,19 @@ const (
 	// sealedSignature: the signature of the thinking in the same item; what
 	// follows a blank is its encrypted content.
 	sealedSignature = "signature."
-	// sealedThought: the thought signature of the item before. An item of its own
-	// carries it, since clients give back of a call what they know and no more.
+	// sealedThought: the thought signature of the item behind. An item of its own
+	// carries it, since clients give back of a call what they know and no more. It
+	// stands ahead because some take the last item of an answer for its message;
+	// a text's signature, which a stream learns of too late for that and which its
+	// vendor does not demand back, is told lost.
 	sealedThought = "thought."
-	// sealedAlone: the thought signature of a part that has no text (case R2).
-	sealedAlone = "thought-alone."
+	// sealedLate: that of the item before, for a stream that learns of it late.
+	sealedLate = "thought-late."
 )
 
 type sealed struct {
 	signature, encrypted, thought *genwayv1.Seal
-	alone                         bool
+	late                          bool
 }
 
 func parseSealed(text string) sealed {
@@ -85,10 +83,10 @@ func parseSealed(text string) sealed {
 			return sealed{signature: s, encrypted: codec.ParseSeal(second, protocol)}
 		}
 	}
-	for _, word := range []string{sealedThought, sealedAlone} {
+	for _, word := range []string{sealedThought, sealedLate} {
 		if rest, ok := strings.CutPrefix(text, word); ok {
 			if s := foreignSeal(rest); s != nil {
-				return sealed{thought: s, alone: word == sealedAlone}
+				return sealed{thought: s, late: word == sealedLate}
 			}
 		}
 	}

@@ -8,9 +8,6 @@ func (e *streamEncoder) closing(open *openPart, whole *genwayv1.Part) error {
 	if part == nil {
 		return nil
 	}
-	if t := part.GetText(); t != nil && t.Text == "" && part.ThoughtSignature != nil && !open.begun {
-		return e.newItem(carrier(part), open.at)
-	}
 	e.part = open
 	err := e.closePart(part)
 	e.part = nil
@@ -22,8 +19,8 @@ func (e *streamEncoder) closing(open *openPart, whole *genwayv1.Part) error {
 	} else {
 		e.item.parts, e.item.at = append(e.item.parts, part), append(e.item.at, open.at)
 	}
-	if part.ThoughtSignature != nil {
-		return e.newItem(carrier(part), open.at)
+	if part.ThoughtSignature != nil && !open.signed {
+		return e.newItem(carrier(sealedLate, part.ThoughtSignature), open.at)
 	}
 	return nil
 }

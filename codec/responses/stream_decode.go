@@ -23,6 +23,8 @@ type streamDecoder struct {
 	item     *streamedItem
 	waiting  []*wireEvent
 	finished map[int]bool
+	// thought is the signature of the next part.
+	thought *genwayv1.Seal
 	// part is open; its item may be over, but a thought signature may yet follow.
 	part *streamedPart
 	// parts is how many were begun.

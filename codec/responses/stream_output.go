@@ -12,6 +12,8 @@ type openPart struct {
 	at   int
 	// begun is set once its first event is out; fresh when that opened the item.
 	begun, fresh bool
+	// signed is set once its signature is out.
+	signed bool
 	// content is the place in the item.
 	content int
 	// told is set once a piece is out.
@@ -64,6 +66,12 @@ func (e *streamEncoder) beginItem(part *genwayv1.Part) error {
 		return nil
 	}
 	e.part.begun, e.part.fresh = true, true
+	if part.ThoughtSignature != nil && !said(part) {
+		e.part.signed = true
+		if err := e.newItem(carrier(sealedThought, part.ThoughtSignature), e.part.at); err != nil {
+			return err
+		}
+	}
 	return e.newItem(part, e.part.at)
 }
 

@@ -19,14 +19,16 @@ func (d *streamDecoder) emit(payload proto.Message) {
 }
 
 // begin opens a part, whose kind is told by part, and closes the one before.
-func (d *streamDecoder) begin(part *genwayv1.Part) *streamedPart {
+func (d *streamDecoder) begin(part *genwayv1.Part) {
 	d.closePart()
+	if d.thought != nil {
+		part.ThoughtSignature, d.thought = d.thought, nil
+	}
 	p := &streamedPart{index: d.parts, part: part}
 	d.parts++
 	d.part = p
 	d.called = d.called || part.GetToolCall() != nil
 	d.emit(&genwayv1.PartStarted{Index: p.index, Part: part})
-	return p
 }
 
 func (d *streamDecoder) closePart() {

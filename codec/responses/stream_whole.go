@@ -67,7 +67,10 @@ func (d *streamDecoder) closeItem(ev *wireEvent) error {
 func (d *streamDecoder) wholeItem(it *streamedItem, whole item) {
 	switch {
 	case whole.thought != nil:
-		if d.part != nil {
+		switch {
+		case !whole.late:
+			d.thought = whole.thought
+		case d.part != nil:
 			d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ThoughtSignature{ThoughtSignature: whole.thought}})
 		}
 	case it.kind == typeMessage || it.kind == "" && len(whole.parts) > 0 && said(whole.parts[0]):

@@ -10,8 +10,10 @@ type item struct {
 	// bare is an assistant message without an id: nothing but the message around
 	// it tells it from its like.
 	bare bool
-	// thought is a signature that belongs to the part before (see seal.go).
+	// thought is a signature that belongs to the part behind, or when it is late to
+	// the one before (see reasoning.go).
 	thought *genwayv1.Seal
+	late    bool
 }
 
 // turns gathers items to messages: neighbouring items of the assistant are one
@@ -19,22 +21,29 @@ type item struct {
 type turns struct {
 	messages []*genwayv1.Message
 	bare     bool
+	// thought is the signature of the next item.
+	thought *genwayv1.Seal
 }
 
 func (t *turns) add(it item) {
 	last := t.last()
 	if it.thought != nil {
-		if n := len(last.GetParts()); n > 0 && last.Role == genwayv1.Role_ROLE_ASSISTANT {
+		if n := len(last.GetParts()); !it.late {
+			t.thought = it.thought
+		} else if n > 0 && last.Role == genwayv1.Role_ROLE_ASSISTANT {
 			last.Parts[n-1].ThoughtSignature = it.thought
 		}
 		return
 	}
-	switch it.role {
-	case genwayv1.Role_ROLE_ASSISTANT, genwayv1.Role_ROLE_TOOL:
+	if it.role == genwayv1.Role_ROLE_ASSISTANT && len(it.parts) > 0 && t.thought != nil {
+		it.parts[0].ThoughtSignature = t.thought
+	}
+	t.thought = nil
+	if it.role == genwayv1.Role_ROLE_ASSISTANT || it.role == genwayv1.Role_ROLE_TOOL {
 		if len(it.parts) == 0 {
 			return
 		}
-		if last.GetRole() == it.role && !(t.bare && it.bare) {
+		if last.GetRole() == it.role && (!t.bare || !it.bare) {
 			last.Parts = append(last.Parts, it.parts...)
 			t.bare = it.bare
 			return
