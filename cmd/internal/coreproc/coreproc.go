@@ -7,20 +7,15 @@ import (
 	"net"
 	"time"
 
-	"github.com/fullstorydev/grpchan/inprocgrpc"
 	"github.com/genway/genway/cmd/internal/cli"
-	"github.com/genway/genway/codec"
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/sandbox"
 	"github.com/genway/genway/core/store"
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/protobuf/proto"
 )
 
 // CoreFlags are the core's flags.
@@ -105,31 +100,8 @@ func (c *Core) Close() error {
 	return errors.Join(c.routing.Close(), c.ledger.Close(), c.store.Close())
 }
 
-// Channel gives an edge in the same process its way to the core: calls without a
-// network, through the same interceptors. Messages are handed over, not copied.
+// Channel gives an edge in the same process its way to the core, which trusts it.
 func (c *Core) Channel() grpc.ClientConnInterface {
 	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys, Trust: auth.TrustAll}, Logger: c.log}
-	channel := new(inprocgrpc.Channel).
-		WithCloner(handover{}).
-		WithServerUnaryInterceptor(interceptors.Unary).
-		WithServerStreamInterceptor(interceptors.Stream)
-	genwayv1.RegisterGenerationServer(channel, c.service)
-	grpc_health_v1.RegisterHealthServer(channel, c.server.Health())
-	return channel
-}
-
-// handover passes messages by reference: whoever sends one does not touch it
-// again.
-type handover struct{}
-
-func (handover) Clone(in any) (any, error) { return in, nil }
-
-func (handover) Copy(out, in any) error {
-	to, ok := out.(proto.Message)
-	from, same := in.(proto.Message)
-	if !ok || !same {
-		return errors.New("coreproc: not a protobuf message")
-	}
-	codec.Share(to, from)
-	return nil
+	return core.Channel(c.service, interceptors, c.server.Health())
 }

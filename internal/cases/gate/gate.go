@@ -2,23 +2,20 @@ package gate
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net/http/httptest"
 	"testing"
 	"time"
 
-	"github.com/fullstorydev/grpchan/inprocgrpc"
-	"github.com/genway/genway/codec"
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/core/upstream/remote"
 	"github.com/genway/genway/gateway"
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/cases/fake"
-	"google.golang.org/protobuf/proto"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health"
 )
 
 // Config changes a gateway from its defaults. The zero value is good.
@@ -89,14 +86,9 @@ func (g *Gate) Upstream(p Protocol) *fake.Upstream {
 func (g *Gate) Log() string { return g.log.String() }
 
 // channel joins edge and core in one process, as the command genway does.
-func channel(service genwayv1.GenerationServer, log *slog.Logger) *inprocgrpc.Channel {
+func channel(service *core.Service, log *slog.Logger) grpc.ClientConnInterface {
 	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: groupKeys{}, Trust: auth.TrustAll}, Logger: log}
-	channel := new(inprocgrpc.Channel).
-		WithCloner(handover{}).
-		WithServerUnaryInterceptor(interceptors.Unary).
-		WithServerStreamInterceptor(interceptors.Stream)
-	genwayv1.RegisterGenerationServer(channel, service)
-	return channel
+	return core.Channel(service, interceptors, health.NewServer())
 }
 
 // groupKeys knows one key a group, each named like its group.
@@ -108,20 +100,4 @@ func (groupKeys) Authenticate(_ context.Context, raw string) (keys.Principal, er
 		return keys.Principal{}, keys.ErrWrongKey
 	}
 	return keys.Principal{KeyID: "key_" + raw, Group: group}, nil
-}
-
-// handover passes messages by reference, as the command genway does, so that the
-// race detector sees what it would see there.
-type handover struct{}
-
-func (handover) Clone(in any) (any, error) { return in, nil }
-
-func (handover) Copy(out, in any) error {
-	to, ok := out.(proto.Message)
-	from, same := in.(proto.Message)
-	if !ok || !same {
-		return errors.New("gate: not a protobuf message")
-	}
-	codec.Share(to, from)
-	return nil
 }
