@@ -63,7 +63,7 @@ func (e *encoder) request(req *codec.Request) (*request, error) {
 		PromptCacheKey:   req.PromptCacheKey,
 	}
 	var err error
-	if r.Messages, err = e.messages(req.Messages); err != nil {
+	if r.Messages, err = e.messages(identified(req.Messages)); err != nil {
 		return nil, err
 	}
 	if err := e.tools(r, req.Tools); err != nil {
