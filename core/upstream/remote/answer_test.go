@@ -101,7 +101,7 @@ func TestRefusals(t *testing.T) {
 		{500, nil, fault.BadUpstream, 500, 0},
 		{503, nil, fault.Unavailable, 503, 0},
 		{504, nil, fault.Timeout, 504, 0},
-		{529, nil, fault.Overloaded, 529, 0},
+		{529, nil, fault.Overloaded, 503, 0},
 	} {
 		u := chat(t, answered(c.status, strings.NewReader(body), append(c.headers, "X-Request-Id", "up_1")...))
 		_, err := u.GenerateText(t.Context(), hello())
@@ -115,6 +115,27 @@ func TestRefusals(t *testing.T) {
 		}
 		if own := c.status == 401 || c.status == 403; own == (f.Message == "m") {
 			t.Errorf("%d: message %q", c.status, f.Message)
+		}
+	}
+}
+
+// What other protocols say by a message alone.
+func TestForeignWords(t *testing.T) {
+	for _, c := range []struct {
+		status  int
+		message string
+		kind    fault.Kind
+		reason  string
+	}{
+		{404, "models/m is not found for API version v1beta", fault.NotFound, fault.ReasonModelNotFound},
+		{404, "no such file", fault.NotFound, ""},
+		{503, "The model is overloaded. Please try again later.", fault.Overloaded, ""},
+		{503, "down for repair", fault.Unavailable, ""},
+	} {
+		u := chat(t, answered(c.status, strings.NewReader(`{"error":{"message":"`+c.message+`","type":"t"}}`)))
+		_, err := u.GenerateText(t.Context(), hello())
+		if f := fault.From(err); f == nil || f.Kind != c.kind || (f.Reason == fault.ReasonModelNotFound) != (c.reason != "") {
+			t.Errorf("%d %s: %+v", c.status, c.message, f)
 		}
 	}
 }

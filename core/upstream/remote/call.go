@@ -112,8 +112,22 @@ func (u *Upstream) refused(ctx context.Context, resp *http.Response, wire *genwa
 		return own
 	case !u.speaks(wire):
 		f.Wire = nil
+		translate(f)
 	}
 	return f
+}
+
+// translate makes what another protocol says of models and of overload that of ours:
+// the vendors tell an unknown model by the message of a 404, overload by a 529 or by
+// that of a 503, and a caller's protocol has its own words and status for both.
+func translate(f *fault.Error) {
+	said := strings.ToLower(f.Message)
+	switch {
+	case f.Kind == fault.NotFound && strings.Contains(said, "model"):
+		f.Reason = fault.ReasonModelNotFound
+	case f.Kind == fault.Overloaded || f.Kind == fault.Unavailable && strings.Contains(said, "overloaded"):
+		f.Kind, f.Status = fault.Overloaded, 0
+	}
 }
 
 // callerStatus keeps an upstream's status where it means the same to the caller.
