@@ -23,7 +23,7 @@ func identified(list []*genwayv1.Message) []*genwayv1.Message {
 			continue
 		}
 		for j, p := range m.GetParts() {
-			id := ""
+			var id string
 			switch call, result := p.GetToolCall(), p.GetToolResult(); {
 			case call != nil && call.Id == "" && !marked(p.NativeFields, functionCallName):
 				id = codec.SyntheticToolID("", int32(i), int32(j))
