@@ -113,8 +113,15 @@ type StreamEncoder interface {
 	Fail(err *fault.Error) []Frame
 }
 
-// Losses collects what a translation could not carry. A nil *Losses drops it.
-type Losses struct{ list []*genwayv1.Loss }
+// Losses collects what a translation could not carry: the first 500 members by
+// name, and that there are more. A nil *Losses drops it.
+type Losses struct {
+	list []*genwayv1.Loss
+	seen map[string]bool
+}
+
+// maxLosses bounds how many losses are told one by one.
+const maxLosses = 500
 
 // Add notes the loss of a member. The reason is one short sentence without the
 // member's value.
@@ -122,10 +129,15 @@ func (l *Losses) Add(member, reason string) {
 	if l == nil {
 		return
 	}
-	for _, have := range l.list {
-		if have.Member == member {
-			return
-		}
+	if l.seen[member] || len(l.list) > maxLosses {
+		return
+	}
+	if l.seen == nil {
+		l.seen = map[string]bool{}
+	}
+	l.seen[member] = true
+	if len(l.list) == maxLosses {
+		member, reason = "...", "more members were lost than are told one by one"
 	}
 	l.list = append(l.list, &genwayv1.Loss{Member: member, Reason: reason})
 }

@@ -18,8 +18,7 @@ import (
 type Config struct {
 	// Upstreams are the services that answer, by a name of the operator's.
 	Upstreams map[string]Upstream `yaml:"upstreams,omitempty" json:"upstreams,omitempty" jsonschema_description:"The services that answer, by a name of your own. The name sandbox is the built-in one."`
-	// Routes say which models go where; the first that matches wins. Without any,
-	// the sandbox answers.
+	// Routes say which models go where; the first that matches wins. Required.
 	Routes []Route `yaml:"routes,omitempty" json:"routes,omitempty" jsonschema_description:"Which models go where. The first route that matches wins."`
 }
 

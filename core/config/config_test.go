@@ -56,9 +56,9 @@ func TestParse(t *testing.T) {
 }
 
 func TestEmptyFile(t *testing.T) {
-	for _, text := range []string{"", "# nothing\n", "{}"} {
-		if c, err := config.Parse("f", []byte(text), getenv); err != nil || len(c.Routes) != 0 {
-			t.Errorf("%q: %v, %v", text, c, err)
+	for _, text := range []string{"", "# nothing\n", "{}", "upstreams:\n  a: {kind: chat, base_url: http://x}\n"} {
+		if _, err := config.Parse("f", []byte(text), getenv); err == nil || !strings.Contains(err.Error(), "no routes") {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }
@@ -110,7 +110,7 @@ func TestSecretFiles(t *testing.T) {
 	if err := os.WriteFile(file, []byte("from a file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	text := "upstreams:\n  a: {kind: chat, base_url: http://x, api_key_file: \"" + file + "\"}\n"
+	text := "upstreams:\n  a: {kind: chat, base_url: http://x, api_key_file: \"" + file + "\"}\nroutes:\n  - {model: m, targets: [{upstream: a}]}\n"
 	c, err := config.Parse("f", []byte(text), getenv)
 	if err != nil || c.Upstreams["a"].APIKey != "from a file" {
 		t.Errorf("%v, %v", c, err)

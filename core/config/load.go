@@ -39,6 +39,9 @@ func Load(file string, getenv func(string) (string, bool)) (*Config, error) {
 	return Parse(file, text, getenv)
 }
 
+// noRoutes is what a file lacks that was emptied, or is still being written.
+const noRoutes = "there are no routes in it, so nothing would be served; leave the file out to be served by the sandbox"
+
 // Parse is Load of a text; file names it in errors.
 func Parse(file string, text []byte, getenv func(string) (string, bool)) (*Config, error) {
 	tree, err := parser.ParseBytes(text, 0)
@@ -47,7 +50,7 @@ func Parse(file string, text []byte, getenv func(string) (string, bool)) (*Confi
 	}
 	config := &Config{}
 	if len(tree.Docs) == 0 || tree.Docs[0].Body == nil {
-		return config, nil
+		return nil, &Error{File: file, Text: noRoutes}
 	}
 	if len(tree.Docs) > 1 {
 		return nil, &Error{File: file, Text: "several documents in one file"}
@@ -66,6 +69,9 @@ func Parse(file string, text []byte, getenv func(string) (string, bool)) (*Confi
 	}
 	if err := config.Validate(); err != nil {
 		return nil, located(file, body, err)
+	}
+	if len(config.Routes) == 0 {
+		return nil, &Error{File: file, Text: noRoutes}
 	}
 	return config, nil
 }

@@ -201,16 +201,31 @@ func (r *Router) Models() []*genwayv1.Model {
 			add(m)
 		}
 	}
-	for _, route := range t.routes {
+	for i, route := range t.routes {
 		for _, target := range slices.Concat(route.Targets, route.Fallback) {
 			for _, m := range target.Upstream.Models() {
-				if found, _ := t.find(genwayv1.Protocol_PROTOCOL_UNSPECIFIED, m.GetName()); found != nil {
+				if t.leads(i, m.GetName()) {
 					add(m)
 				}
 			}
 		}
 	}
 	return list
+}
+
+// leads reports whether some caller's requests for the model come to the route.
+func (t *table) leads(route int, model string) bool {
+	protocols := t.routes[route].Protocols
+	if len(protocols) == 0 {
+		protocols = []genwayv1.Protocol{
+			genwayv1.Protocol_PROTOCOL_UNSPECIFIED, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, genwayv1.Protocol_PROTOCOL_RESPONSES,
+			genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, genwayv1.Protocol_PROTOCOL_IMAGES,
+		}
+	}
+	return slices.ContainsFunc(protocols, func(p genwayv1.Protocol) bool {
+		_, found := t.find(p, model)
+		return found == route
+	})
 }
 
 // attempts runs try on the targets of a request until one answers, fails for good,
