@@ -109,6 +109,12 @@ func (m *memory) outcomes() map[string]ledger.Outcome {
 	return got
 }
 
+func (m *memory) counts() (writes, rows, beats int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.writes, len(m.rows), m.beats
+}
+
 func start(t testing.TB, config ledger.Config) *ledger.Recorder {
 	t.Helper()
 	r, err := ledger.Start(t.Context(), config)
@@ -219,24 +225,25 @@ func TestBatches(t *testing.T) {
 		}
 		time.Sleep(19 * time.Millisecond) // of the bubble's clock
 		synctest.Wait()
-		if store.writes != 0 {
-			t.Errorf("%d writes before the window's end", store.writes)
+		if writes, _, _ := store.counts(); writes != 0 {
+			t.Errorf("%d writes before the window's end", writes)
 		}
 		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()
-		if store.writes != 1 || len(store.rows) != 100 {
-			t.Errorf("%d writes of %d rows", store.writes, len(store.rows))
+		if writes, rows, _ := store.counts(); writes != 1 || rows != 100 {
+			t.Errorf("%d writes of %d rows", writes, rows)
 		}
 		for n := range 256 {
 			open(t, r, fmt.Sprint("more ", n))
 		}
 		synctest.Wait()
-		if store.writes != 2 || len(store.rows) != 356 {
-			t.Errorf("a full batch waits: %d writes of %d rows", store.writes, len(store.rows))
+		if writes, rows, _ := store.counts(); writes != 2 || rows != 356 {
+			t.Errorf("a full batch waits: %d writes of %d rows", writes, rows)
 		}
 		time.Sleep(10 * time.Second)
-		if store.beats != 5 {
-			t.Errorf("%d beats in 10 s", store.beats)
+		synctest.Wait()
+		if _, _, beats := store.counts(); beats != 5 {
+			t.Errorf("%d beats in 10 s", beats)
 		}
 		shut(t, r)
 	})
