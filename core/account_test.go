@@ -84,8 +84,8 @@ func (e *ending) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateT
 // sink is a caller's stream.
 type sink struct {
 	grpc.ServerStream
-	ctx context.Context //nolint:containedctx // as grpc.ServerStream demands
-	err error           // of each send
+	ctx context.Context
+	err error // of each send
 }
 
 func (s *sink) Context() context.Context     { return s.ctx }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -166,7 +167,7 @@ func TestEveryEntryIsClosedOnce(t *testing.T) {
 			for n := range count {
 				requests.Go(func() {
 					<-time.After(time.Duration(delays[n]) * time.Millisecond)
-					id := fmt.Sprint(n)
+					id := strconv.Itoa(n)
 					record, err := r.Open(t.Context(), ledger.Request{ID: id})
 					if err != nil {
 						return
@@ -221,14 +222,14 @@ func TestBatches(t *testing.T) {
 		store := newMemory()
 		r := start(t, ledger.Config{Store: store})
 		for n := range 100 {
-			open(t, r, fmt.Sprint(n)).Settle(ledger.Result{Outcome: ledger.OK})
+			open(t, r, strconv.Itoa(n)).Settle(ledger.Result{Outcome: ledger.OK})
 		}
-		time.Sleep(19 * time.Millisecond) // of the bubble's clock
+		<-time.After(19 * time.Millisecond) // of the bubble's clock
 		synctest.Wait()
 		if writes, _, _ := store.counts(); writes != 0 {
 			t.Errorf("%d writes before the window's end", writes)
 		}
-		time.Sleep(2 * time.Millisecond)
+		<-time.After(2 * time.Millisecond)
 		synctest.Wait()
 		if writes, rows, _ := store.counts(); writes != 1 || rows != 100 {
 			t.Errorf("%d writes of %d rows", writes, rows)
@@ -240,7 +241,7 @@ func TestBatches(t *testing.T) {
 		if writes, rows, _ := store.counts(); writes != 2 || rows != 356 {
 			t.Errorf("a full batch waits: %d writes of %d rows", writes, rows)
 		}
-		time.Sleep(10 * time.Second)
+		<-time.After(10 * time.Second)
 		synctest.Wait()
 		if _, _, beats := store.counts(); beats != 5 {
 			t.Errorf("%d beats in 10 s", beats)
@@ -278,7 +279,7 @@ func TestStuck(t *testing.T) {
 				var admitted []*ledger.Record
 				began := time.Now()
 				for len(admitted) < 100 {
-					record, err := r.Open(t.Context(), ledger.Request{ID: fmt.Sprint(len(admitted))})
+					record, err := r.Open(t.Context(), ledger.Request{ID: strconv.Itoa(len(admitted))})
 					if err != nil {
 						if !errors.Is(err, ledger.ErrBusy) || time.Since(began) < 2*time.Second {
 							t.Errorf("after %v: %v", time.Since(began), err)
@@ -305,8 +306,8 @@ func TestStuck(t *testing.T) {
 				shut(t, r)
 				got := store.outcomes()
 				for n := range admitted {
-					if got[fmt.Sprint(n)] != ledger.OK {
-						t.Errorf("request %d: %q", n, got[fmt.Sprint(n)])
+					if got[strconv.Itoa(n)] != ledger.OK {
+						t.Errorf("request %d: %q", n, got[strconv.Itoa(n)])
 					}
 				}
 				for id, outcome := range got {
@@ -331,7 +332,7 @@ func TestLostIsTold(t *testing.T) {
 		var log bytes.Buffer
 		r := start(t, ledger.Config{Store: store, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		for n := range 3 {
-			open(t, r, fmt.Sprint(n))
+			open(t, r, strconv.Itoa(n))
 		}
 		began := time.Now()
 		err := r.Close()

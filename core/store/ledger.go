@@ -77,7 +77,7 @@ func (s sqliteLedger) Write(ctx context.Context, process int64, entries []*ledge
 	if err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
-	defer upsert.Close()
+	defer upsert.Close() //nolint:errcheck // the transaction ends it
 	for _, e := range entries {
 		if _, err := upsert.ExecContext(ctx, entryValues(process, e)...); err != nil {
 			return fmt.Errorf("write entry %d: %w", e.Number, err)
@@ -103,7 +103,7 @@ func (s sqliteLedger) End(ctx context.Context, process int64) (int64, error) {
 }
 
 func (s sqliteLedger) interrupt(ctx context.Context, processes string, args ...any) (interrupted int64, err error) {
-	result, err := s.writer.ExecContext(ctx, `UPDATE ledger SET outcome = 'interrupted' WHERE outcome = 'open' AND process `+processes, args...)
+	result, err := s.writer.ExecContext(ctx, `UPDATE ledger SET outcome = 'interrupted' WHERE outcome = 'open' AND process `+processes, args...) //nolint:gosec // constants of the callers above //nolint:gosec // of two conditions written here
 	if err == nil {
 		interrupted, err = result.RowsAffected()
 	}
@@ -116,7 +116,7 @@ func (s sqliteLedger) interrupt(ctx context.Context, processes string, args ...a
 // Entries walks over the entries.
 func (s sqliteLedger) Entries(ctx context.Context, since time.Time) iter.Seq2[*ledger.Entry, error] {
 	return func(yield func(*ledger.Entry, error) bool) {
-		rows, err := s.db.QueryContext(ctx, `SELECT `+strings.Join(ledgerColumns, ", ")+` FROM ledger WHERE start_time >= ? ORDER BY process, number`, sinceMicros(since))
+		rows, err := s.db.QueryContext(ctx, `SELECT `+strings.Join(ledgerColumns, ", ")+` FROM ledger WHERE start_time >= ? ORDER BY process, number`, sinceMicros(since)) //nolint:gosec // constants //nolint:gosec // columns named here
 		if err != nil {
 			yield(nil, fmt.Errorf("select entries: %w", err))
 			return
