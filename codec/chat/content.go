@@ -71,6 +71,7 @@ func (d decoder) part(p *part, path string) (*genwayv1.Part, error) {
 	case "video_url":
 		if media, inside, err = decodeLink(p.VideoURL, path, p.Type); err == nil {
 			out.Kind = &genwayv1.Part_Video{Video: media}
+			out.NativeFields = append(out.NativeFields, mark("video_url"))
 		}
 	case "audio_url":
 		if media, inside, err = decodeLink(p.AudioURL, path, p.Type); err == nil {
@@ -83,6 +84,9 @@ func (d decoder) part(p *part, path string) (*genwayv1.Part, error) {
 		}
 		if media, err = decodeInputAudio(p.InputAudio, path+".input_audio"); err == nil {
 			out.Kind = &genwayv1.Part_Audio{Audio: media}
+			if media.GetUrl() != "" {
+				out.NativeFields = append(out.NativeFields, mark("audio_url"))
+			}
 			inside = nested("input_audio.", p.InputAudio.Extra)
 		}
 	case "file":
@@ -131,14 +135,22 @@ func (e *encoder) part(p *genwayv1.Part, path string) (part, error) {
 	case *genwayv1.Part_Image:
 		out.Type, out.ImageURL = "image_url", e.link(k.Image, p, "image_url.")
 	case *genwayv1.Part_Video:
+		// The vendor takes none (ChatCompletionContentPartUnionParam); of the engines
+		// that do, the caller knows.
+		if !marked(p.NativeFields, "video_url") {
+			return part{}, fault.Unsupported(path+".video", "%s.video: the upstream this model is routed to takes no video", path)
+		}
 		out.Type, out.VideoURL = "video_url", e.link(k.Video, p, "video_url.")
 	case *genwayv1.Part_Audio:
 		_, isData := k.Audio.GetSource().(*genwayv1.Media_Data)
-		if isData && !marked(p.NativeFields, "audio_url") {
+		switch {
+		case marked(p.NativeFields, "audio_url"):
+			out.Type, out.AudioURL = "audio_url", e.link(k.Audio, p, "audio_url.")
+		case isData:
 			out.Type = "input_audio"
 			out.InputAudio = &inputAudio{Data: base64Of(k.Audio), Format: audioFormat(k.Audio.MediaType), Extra: inner(p.NativeFields, "input_audio.")}
-		} else {
-			out.Type, out.AudioURL = "audio_url", e.link(k.Audio, p, "audio_url.")
+		default:
+			return part{}, fault.Unsupported(path+".audio", "%s.audio: the upstream this model is routed to takes audio by its bytes only", path)
 		}
 	case *genwayv1.Part_File:
 		out.Type, out.File = "file", encodeFile(k.File)

@@ -125,11 +125,11 @@ func drawResult(t *rapid.T, call *genwayv1.ToolCall) *genwayv1.Message {
 		p.CacheControl = drawCache(t)
 		r.Parts = append(r.Parts, p)
 	}
-	return &genwayv1.Message{
-		Role:         genwayv1.Role_ROLE_TOOL,
-		Parts:        []*genwayv1.Part{{Kind: &genwayv1.Part_ToolResult{ToolResult: r}}},
-		NativeFields: drawNatives(t, "status"),
+	p := &genwayv1.Part{Kind: &genwayv1.Part_ToolResult{ToolResult: r}}
+	if r.Name != "" {
+		p.NativeFields = []*genwayv1.NativeField{member.Mark(own, "name")}
 	}
+	return &genwayv1.Message{Role: genwayv1.Role_ROLE_TOOL, Parts: []*genwayv1.Part{p}, NativeFields: drawNatives(t, "status")}
 }
 
 func drawTurns(t *rapid.T) []*genwayv1.Message {

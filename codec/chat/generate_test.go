@@ -118,7 +118,7 @@ func drawUserPart(t *rapid.T) *genwayv1.Part {
 		}
 		p = &genwayv1.Part{Kind: &genwayv1.Part_File{File: m}, NativeFields: drawNatives(t, "file.pages")}
 	case 3:
-		p = &genwayv1.Part{Kind: &genwayv1.Part_Video{Video: drawMedia(t, "video/mp4", true)}}
+		p = &genwayv1.Part{Kind: &genwayv1.Part_Video{Video: drawMedia(t, "video/mp4", true)}, NativeFields: []*genwayv1.NativeField{member.Mark(own, "video_url")}}
 	case 4:
 		kind := "document_" + words.Draw(t, "opaque type")
 		return &genwayv1.Part{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{Protocol: own, Type: kind,

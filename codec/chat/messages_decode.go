@@ -10,6 +10,10 @@ import (
 // functionRole marks a result that came in the deprecated role of that name.
 const functionRole = "function"
 
+// nameName marks a result that names its function, in the member that only the
+// deprecated role has.
+const nameName = "name"
+
 var roles = map[string]genwayv1.Role{
 	"system":    genwayv1.Role_ROLE_SYSTEM,
 	"developer": genwayv1.Role_ROLE_DEVELOPER,
@@ -64,7 +68,12 @@ func (c *conversation) message(m *message, path string) (*genwayv1.Message, erro
 	if m.Role == functionRole {
 		out.NativeFields = append([]*genwayv1.NativeField{mark(functionRole)}, out.NativeFields...)
 	}
-	out.Parts = []*genwayv1.Part{{Kind: &genwayv1.Part_ToolResult{ToolResult: result}}}
+	p := &genwayv1.Part{Kind: &genwayv1.Part_ToolResult{ToolResult: result}}
+	if m.Role != functionRole && m.Name != "" {
+		// Many clients send it; the vendor does not know it.
+		p.NativeFields = []*genwayv1.NativeField{mark(nameName)}
+	}
+	out.Parts = []*genwayv1.Part{p}
 	return out, nil
 }
 

@@ -16,12 +16,14 @@ type turns struct {
 	waiting []part
 	// results says that the last message is a result.
 	results bool
+	// called are the functions' names by the calls' ids.
+	called map[string]string
 }
 
 // messages writes the conversation. Results stand in messages of their own here,
 // whether they came in a turn of the tool or of the user.
 func (e *encoder) messages(list []*genwayv1.Message) ([]message, error) {
-	t := &turns{encoder: e, list: make([]message, 0, len(list))}
+	t := &turns{encoder: e, list: make([]message, 0, len(list)), called: map[string]string{}}
 	for i, m := range list {
 		if err := t.message(m, member.Index("messages", i)); err != nil {
 			return nil, err
@@ -44,6 +46,11 @@ func (t *turns) message(m *genwayv1.Message, path string) error {
 		out, err := t.assistant(m.Parts, m.NativeFields, path)
 		if err != nil {
 			return err
+		}
+		for _, p := range m.Parts {
+			if call := p.GetToolCall(); call != nil {
+				t.called[call.Id] = call.Name
+			}
 		}
 		out.Role, out.Name = "assistant", m.Name
 		out.Extra, err = extra(m.NativeFields, path, t.losses, out.reserved()...)

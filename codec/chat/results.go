@@ -13,11 +13,17 @@ import (
 // the results, and the result's text says so.
 func (t *turns) result(p *genwayv1.Part, m *genwayv1.Message, path string) (message, error) {
 	r := p.GetToolResult()
-	out := message{Role: "tool", Name: r.Name, ToolCallID: r.ToolCallId}
+	out := message{Role: "tool", ToolCallID: r.ToolCallId}
 	if marked(m.NativeFields, functionRole) {
-		out.Role, out.ToolCallID = functionRole, ""
+		out.Role, out.Name, out.ToolCallID = functionRole, r.Name, ""
 	} else if r.ToolCallId == "" {
 		return message{}, fault.Invalid(path+".tool_result.tool_call_id", "%s.tool_result.tool_call_id is empty; chat completions links results by it", path)
+	}
+	if marked(p.NativeFields, nameName) {
+		out.Name = r.Name
+	} else if r.Name != "" && out.Name == "" && t.called[r.ToolCallId] != r.Name {
+		// The call says the same.
+		t.losses.Add(path+".tool_result.name", "chat completions names the function in its call only")
 	}
 	if r.IsError {
 		t.losses.Add(path+".tool_result.is_error", "chat completions has no flag for failed calls; the text is kept")
