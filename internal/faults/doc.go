@@ -1,7 +1,7 @@
 // Package faults holds the fault table: what becomes of an answer when its
 // upstream fails in each of the known ways, at each moment of the answer, in each
 // protocol, unary and streamed. The outcomes are written down beside the tests
-// (outcomes_test.go), and none is a false success. `make faults` runs all cells and
+// (table_test.go), and none is a false success. `make faults` runs all cells and
 // writes docs/faults.md.
 //
 // Beside it stand the tests of what a failure must not cost: fallback over real

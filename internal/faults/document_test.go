@@ -23,7 +23,7 @@ func document(t *testing.T) {
 	file := filepath.Join("..", "..", "docs", "faults.md")
 	want := page()
 	if *update && !t.Failed() {
-		if err := os.WriteFile(file, want, 0o644); err != nil { //nolint:gosec // documentation
+		if err := os.WriteFile(file, want, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -2,6 +2,7 @@ package faults_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -104,10 +105,11 @@ func judgeBody(p gate.Protocol, raw string) (outcome, error) {
 // terminator, or ends with an error and nowhere looks whole.
 func judgeStream(p gate.Protocol, over bool, raw string) (outcome, error) {
 	if !strings.HasSuffix(raw, "\n\n") {
-		return outcome{}, fmt.Errorf("the last event is cut")
+		return outcome{}, errors.New("the last event is cut")
 	}
 	var events []body
-	text, ended, last := "", "", ""
+	var text strings.Builder
+	ended, last := "", ""
 	for block := range strings.SplitSeq(raw, "\n\n") {
 		_, data, found := strings.Cut("\n"+block, "\ndata: ")
 		if !found {
@@ -123,22 +125,22 @@ func judgeStream(p gate.Protocol, over bool, raw string) (outcome, error) {
 		}
 		events = append(events, b)
 		piece, end := b.says(p)
-		text += piece
+		text.WriteString(piece)
 		if end != "" {
 			ended = end
 		}
 	}
 	if len(events) == 0 {
-		return outcome{}, fmt.Errorf("a stream of nothing")
+		return outcome{}, errors.New("a stream of nothing")
 	}
 	final := events[len(events)-1]
 	if p == gate.Chat && last != "[DONE]" {
-		return outcome{}, fmt.Errorf("no [DONE]")
+		return outcome{}, errors.New("no [DONE]")
 	}
 	if fault := final.fault(p); fault != nil {
 		got, err := failure(p, body{Type: final.Type, Error: fault}, 0)
-		if err == nil && (ended != "" && !over || !strings.HasPrefix(said, text)) {
-			err = fmt.Errorf("failed, and looks like success (ended %q, text %q)", ended, text)
+		if err == nil && (ended != "" && !over || !strings.HasPrefix(said, text.String())) {
+			err = fmt.Errorf("failed, and looks like success (ended %q, text %q)", ended, text.String())
 		}
 		got.inBand = true
 		return got, err
@@ -150,18 +152,18 @@ func judgeStream(p gate.Protocol, over bool, raw string) (outcome, error) {
 	for _, e := range events {
 		whole = whole && e.fault(p) == nil
 	}
-	if !whole || text != said {
-		return outcome{}, fmt.Errorf("a stream that is neither whole nor failed (text %q, ended %q)", text, ended)
+	if !whole || text.String() != said {
+		return outcome{}, fmt.Errorf("a stream that is neither whole nor failed (text %q, ended %q)", text.String(), ended)
 	}
 	return outcome{complete: true}, nil
 }
 
-// says gives the text of an event, and what it says of the answer's end.
+// says gives the text of an event, which has at most one piece here, and what it says of the answer's end.
 func (b body) says(p gate.Protocol) (text, ended string) {
 	switch p {
 	case gate.Chat:
 		for _, c := range b.Choices {
-			text, ended = text+c.Delta.Content, ended+c.FinishReason
+			text, ended = c.Delta.Content, c.FinishReason
 		}
 	case gate.Responses:
 		if b.Type == "response.output_text.delta" {
@@ -183,84 +185,10 @@ func (b body) says(p gate.Protocol) (text, ended string) {
 	default:
 		for _, c := range b.Candidates {
 			for _, part := range c.Content.Parts {
-				text += part.Text
+				text = part.Text
 			}
-			ended += c.FinishReason
+			ended = c.FinishReason
 		}
 	}
 	return text, ended
-}
-
-// fault gives the error that an event tells of, if any.
-func (b body) fault(p gate.Protocol) *told {
-	if p == gate.Responses {
-		if b.Type == "response.failed" && b.Response != nil && b.Response.Status == "failed" {
-			return b.Response.Error
-		}
-		return nil
-	}
-	return b.Error
-}
-
-// messages are the texts of failures; each belongs to one reason.
-var messages = []struct {
-	part string
-	why  why
-}{
-	{"could not be reached", unreachable},
-	{"did not answer in time", timeout},
-	{"cut off before its end", cut},
-	{"stream ended", cut},
-	{"could not be read", malformed},
-	{"has no ", malformed},
-}
-
-// words are each protocol's own for a failure: OpenAI's code, Anthropic's type,
-// Google's status. Events of responses have codes of their own.
-var words = map[gate.Protocol]map[why]string{
-	gate.Chat:            {unreachable: "service_unavailable", timeout: "timeout", cut: "bad_gateway", malformed: "bad_gateway"},
-	gate.Responses:       {unreachable: "service_unavailable", timeout: "timeout", cut: "bad_gateway", malformed: "bad_gateway"},
-	gate.Images:          {unreachable: "service_unavailable", timeout: "timeout", cut: "bad_gateway", malformed: "bad_gateway"},
-	gate.Messages:        {unreachable: "api_error", timeout: "timeout_error", cut: "api_error", malformed: "api_error"},
-	gate.GenerateContent: {unreachable: "UNAVAILABLE", timeout: "DEADLINE_EXCEEDED", cut: "UNAVAILABLE", malformed: "UNAVAILABLE"},
-}
-
-// failure reads an error in the protocol's own shape; status 0 is that of an event.
-func failure(p gate.Protocol, b body, status int) (outcome, error) {
-	if b.Error == nil {
-		return outcome{}, fmt.Errorf("no error member")
-	}
-	var got outcome
-	for _, m := range messages {
-		if got.why == "" && strings.Contains(b.Error.Message, m.part) {
-			got.why = m.why
-		}
-	}
-	var code string
-	_ = json.Unmarshal(b.Error.Code, &code) // Google's is a number
-	word := map[gate.Protocol]string{gate.Messages: b.Error.Type, gate.GenerateContent: b.Error.Status}[p]
-	if word == "" {
-		word = code
-	}
-	event := status == 0
-	if event {
-		status = statuses[got.why]
-	}
-	switch want := words[p][got.why]; {
-	case got.why == "" || status != statuses[got.why]:
-		return got, fmt.Errorf("status %d, message %q", status, b.Error.Message)
-	case event && p == gate.Responses:
-		if code != "server_error" {
-			return got, fmt.Errorf("code %q in an event of responses", code)
-		}
-	case word != want:
-		return got, fmt.Errorf("%q where the protocol says %q", word, want)
-	case p == gate.Messages && b.Type != "error":
-		return got, fmt.Errorf("type %q", b.Type)
-	case p == gate.GenerateContent && string(b.Error.Code) != fmt.Sprint(status):
-		return got, fmt.Errorf("code %s, want %d", b.Error.Code, status)
-	case (p == gate.Chat || p == gate.Images) && b.Error.Type != "server_error":
-		return got, fmt.Errorf("type %q", b.Error.Type)
-	}
-	return got, nil
 }

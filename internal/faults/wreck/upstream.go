@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"net"
 	"net/http/httptest"
@@ -25,6 +26,7 @@ type Upstream struct {
 	moment   Moment
 	answer   Answer
 	listener net.Listener
+	held     net.Conn
 	secure   *tls.Config
 	calls    atomic.Int64
 	serving  sync.WaitGroup
@@ -38,10 +40,17 @@ func New(f Fault, m Moment, a Answer) (*Upstream, error) {
 		return nil, err
 	}
 	u := &Upstream{URL: "http://" + listener.Addr().String(), fault: f, moment: m, answer: a, listener: listener, closing: make(chan struct{})}
-	switch f {
-	case Refuse:
-		return u, listener.Close()
-	case TLSFailure:
+	if f == Refuse {
+		// The near end of a connection keeps its port, on which nobody listens, from
+		// becoming somebody else's.
+		u.held, err = new(net.Dialer).DialContext(context.Background(), "tcp", listener.Addr().String())
+		if err != nil {
+			return nil, errors.Join(err, listener.Close())
+		}
+		u.URL = "http://" + u.held.LocalAddr().String()
+		return u, nil
+	}
+	if f == TLSFailure {
 		u.URL = "https://" + listener.Addr().String()
 		u.secure = certified().server
 	}
@@ -53,6 +62,9 @@ func New(f Fault, m Moment, a Answer) (*Upstream, error) {
 func (u *Upstream) Close() {
 	close(u.closing)
 	_ = u.listener.Close()
+	if u.held != nil {
+		_ = u.held.Close()
+	}
 	u.serving.Wait()
 }
 
@@ -76,7 +88,7 @@ func (u *Upstream) ClientTLS() *tls.Config {
 	if u.fault != TLSFailure || u.moment == BeforeHeaders {
 		return nil
 	}
-	return certified().client
+	return certified().client.Clone() // transports write to theirs
 }
 
 func (u *Upstream) accept() {
@@ -86,7 +98,7 @@ func (u *Upstream) accept() {
 			return
 		}
 		u.serving.Go(func() {
-			defer conn.Close()
+			defer func() { _ = conn.Close() }()
 			done := make(chan struct{})
 			defer close(done)
 			u.serving.Go(func() {
