@@ -71,7 +71,7 @@ func TestCases(t *testing.T) {
 		at := 0
 		for i := range 3 {
 			for _, event := range []string{"content_block_start", "content_block_delta", "content_block_stop"} {
-				next := strings.Index(got[at:], fmt.Sprintf(`"type":"%s","index":%d`, event, i))
+				next := strings.Index(got[at:], fmt.Sprintf(`"type":%q,"index":%d`, event, i))
 				if next < 0 {
 					t.Fatalf("no %s of block %d in order in %s", event, i, got)
 				}

@@ -1,6 +1,8 @@
 package messages
 
 import (
+	"slices"
+
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
@@ -78,7 +80,7 @@ func joinResults(turns []turn, parts []placedPart, path string, results bool) []
 		t := turn{role: "user", parts: parts, path: path}
 		return append(turns, t)
 	}
-	joined := append(turns[last].parts, parts...)
+	joined := slices.Concat(turns[last].parts, parts)
 	ordered := make([]placedPart, 0, len(joined))
 	for _, first := range []bool{true, false} {
 		for _, p := range joined {

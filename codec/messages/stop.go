@@ -54,7 +54,7 @@ func (e ending) word() string {
 	if e.native != "" && decodeStop(e.native) == e.reason && e.reason != genwayv1.StopReason_STOP_REASON_OTHER {
 		return e.native
 	}
-	switch e.reason {
+	switch e.reason { //nolint:exhaustive // all others are in the table
 	case genwayv1.StopReason_STOP_REASON_END_TURN, genwayv1.StopReason_STOP_REASON_UNSPECIFIED:
 		switch {
 		case e.calls:

@@ -100,9 +100,11 @@ func (d *streamDecoder) openPart(part *genwayv1.Part) events {
 		return out
 	case *genwayv1.Part_Thinking:
 		text := k.Thinking.Text
+		var textSb103 strings.Builder
 		for _, summary := range k.Thinking.Summary {
-			text += summary
+			textSb103.WriteString(summary)
 		}
+		text += textSb103.String()
 		for _, seal := range []*genwayv1.Seal{k.Thinking.Signature, k.Thinking.EncryptedContent} {
 			b.signature.WriteString(codec.SealText(seal, protocol, false))
 		}

@@ -123,15 +123,15 @@ func TestThinkingOfOtherProtocols(t *testing.T) {
 		{"R9 the least is told", &genwayv1.ThinkingConfig{Effort: "minimal"}, 100, `,"output_config":{"effort":"low"}`, 1},
 		{"no effort", &genwayv1.ThinkingConfig{Effort: "none"}, 100, `,"thinking":{"type":"disabled"}`, 0},
 		{"a summary", &genwayv1.ThinkingConfig{Effort: "high", Summary: "auto"}, 100, `,"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"high"}`, 0},
-		{"a budget", &genwayv1.ThinkingConfig{BudgetTokens: proto.Int32(4096), IncludeThoughts: proto.Bool(false)}, 8192, `,"thinking":{"type":"enabled","budget_tokens":4096,"display":"omitted"}`, 0},
+		{"a budget", &genwayv1.ThinkingConfig{BudgetTokens: proto.Int32(4096), IncludeThoughts: new(false)}, 8192, `,"thinking":{"type":"enabled","budget_tokens":4096,"display":"omitted"}`, 0},
 		{"a budget too small", &genwayv1.ThinkingConfig{BudgetTokens: proto.Int32(1)}, 8192, `,"thinking":{"type":"enabled","budget_tokens":1024}`, 1},
 		{"a budget too large", &genwayv1.ThinkingConfig{BudgetTokens: proto.Int32(9000)}, 8192, `,"thinking":{"type":"enabled","budget_tokens":8191}`, 1},
 		{"no room", &genwayv1.ThinkingConfig{BudgetTokens: proto.Int32(9000)}, 1024, `,"thinking":{"type":"disabled"}`, 1},
 		{"a budget of nothing", &genwayv1.ThinkingConfig{BudgetTokens: proto.Int32(0)}, 100, `,"thinking":{"type":"disabled"}`, 0},
 		{"the model decides", &genwayv1.ThinkingConfig{BudgetTokens: proto.Int32(-1)}, 100, `,"thinking":{"type":"adaptive"}`, 0},
 		{"on, without a budget", &genwayv1.ThinkingConfig{Mode: genwayv1.ThinkingConfig_MODE_ENABLED}, 100, `,"thinking":{"type":"adaptive"}`, 0},
-		{"thoughts are wanted", &genwayv1.ThinkingConfig{IncludeThoughts: proto.Bool(true)}, 100, `,"thinking":{"type":"adaptive","display":"summarized"}`, 0},
-		{"thoughts are not wanted", &genwayv1.ThinkingConfig{IncludeThoughts: proto.Bool(false)}, 100, ``, 0},
+		{"thoughts are wanted", &genwayv1.ThinkingConfig{IncludeThoughts: new(true)}, 100, `,"thinking":{"type":"adaptive","display":"summarized"}`, 0},
+		{"thoughts are not wanted", &genwayv1.ThinkingConfig{IncludeThoughts: new(false)}, 100, ``, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var losses codec.Losses

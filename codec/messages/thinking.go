@@ -107,7 +107,7 @@ func (w *writer) thinking(t *genwayv1.ThinkingConfig, limit int64, losses *codec
 // ownThinking is the type and the budget of a configuration in this protocol's
 // own terms, as they are; "" for another.
 func ownThinking(t *genwayv1.ThinkingConfig) (kind string, budget *int32) {
-	switch t.GetMode() {
+	switch t.GetMode() { //nolint:exhaustive // unspecified is no mode
 	case genwayv1.ThinkingConfig_MODE_ENABLED:
 		if t.BudgetTokens != nil {
 			return "enabled", t.BudgetTokens

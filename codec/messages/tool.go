@@ -140,7 +140,7 @@ func (w *writer) tool(t *genwayv1.Tool, path string, losses *codec.Losses) {
 
 func (w *writer) toolChoice(c *genwayv1.ToolChoice, tools bool) {
 	const path = "tool_choice"
-	mode, name := "", ""
+	var mode, name string
 	switch {
 	case c == nil:
 		return

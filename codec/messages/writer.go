@@ -3,6 +3,7 @@ package messages
 import (
 	"encoding/base64"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/genway/genway/codec/fault"
@@ -81,12 +82,7 @@ func (w *writer) keyOf(name string) {
 
 // has reports whether the open object has the member already.
 func (w *writer) has(name string) bool {
-	for _, have := range w.names[w.marks[len(w.marks)-1]:] {
-		if have == name {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(w.names[w.marks[len(w.marks)-1]:], name)
 }
 
 // quote appends a string; what is not UTF-8 in it becomes U+FFFD.
