@@ -58,6 +58,7 @@ func decodeContent(raw jsontext.Value, path, id string) (*genwayv1.Part, error) 
 			return nil, err
 		}
 		part.Kind = &genwayv1.Part_Audio{Audio: media}
+		part.NativeFields = append(part.NativeFields, member.Mark(protocol, typeInputAudio))
 		part.NativeFields = append(part.NativeFields, prefixed("input_audio.", w.InputAudio.Extra)...)
 	default:
 		part.Kind = &genwayv1.Part_Text{Text: &genwayv1.Text{Text: w.Text}}
@@ -114,12 +115,21 @@ func (w *wirePart) image(path string) (*genwayv1.Media, error) {
 		if err != nil {
 			return nil, err
 		}
-		media.Detail = w.Detail
+		media.Detail = w.detail()
 		return media, nil
 	case w.FileID != "":
-		return &genwayv1.Media{Detail: w.Detail, Source: &genwayv1.Media_FileId{FileId: w.FileID}}, nil
+		return &genwayv1.Media{Detail: w.detail(), Source: &genwayv1.Media_FileId{FileId: w.FileID}}, nil
 	}
 	return nil, fault.Missing(member.Join(path, "image_url"))
+}
+
+// detail is how closely an image is looked at. The protocol's default is as good as
+// none: other protocols have it as well, or no such member.
+func (w *wirePart) detail() string {
+	if w.Detail == defaultDetail {
+		return ""
+	}
+	return w.Detail
 }
 
 // file takes file_data as a data: URL, as the vendor asks, or as bare base64.
@@ -147,6 +157,10 @@ func (w *wirePart) file(path string) (*genwayv1.Media, error) {
 	media.Filename, media.Detail = w.Filename, w.Detail
 	return media, nil
 }
+
+// defaultDetail is what the vendor's type of an input image demands when nothing is
+// said (ResponseInputImageParam).
+const defaultDetail = "auto"
 
 // audioTypes pairs the vendor's formats with their MIME types; any other format
 // is the subtype.

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,11 @@ func (e *inputEncoder) content(part *genwayv1.Part, path string) error {
 		w.begin('{')
 		encodeFile(w, k.File)
 	case *genwayv1.Part_Audio:
+		// The vendor takes none (ResponseInputContentUnionParam); of the engines that
+		// do, the caller knows.
+		if !member.Marked(protocol, part.NativeFields, typeInputAudio) {
+			return unsupportedPart(path, part)
+		}
 		format, err := audioFormat(k.Audio, path+".audio")
 		if err != nil {
 			return err
@@ -68,7 +74,7 @@ func encodeImage(w *writer, m *genwayv1.Media) {
 	} else {
 		w.mediaURL("image_url", m)
 	}
-	w.strOpt("detail", m.Detail)
+	w.str("detail", cmp.Or(m.Detail, defaultDetail))
 }
 
 // encodeFile names bytes that have no name, as the vendor demands.

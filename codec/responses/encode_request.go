@@ -115,12 +115,12 @@ func lose(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
 const noPlace = "the target protocol has no place for it"
 
 // encodeConversation writes the input; the system text that leads the
-// conversation is the instructions.
+// conversation is the instructions, unless there is nothing else to put in.
 func encodeConversation(w *writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
 	e := inputEncoder{w: w, losses: losses}
 	first := 0
 	if len(req.Messages) > 0 {
-		if text, ok := instructions(req.Messages[0]); ok {
+		if text, ok := instructions(req.Messages[0]); ok && (len(req.Messages) > 1 || bringsConversation(req)) {
 			w.str("instructions", text)
 			first = 1
 		}

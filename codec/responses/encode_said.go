@@ -1,6 +1,8 @@
 package responses
 
 import (
+	"strings"
+
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -40,6 +42,9 @@ func (e *inputEncoder) assistant(index int, parts []*genwayv1.Part) error {
 			for next < len(parts) && joins(parts[next-1], parts[next]) {
 				next++
 			}
+			if e.plain(parts[i:next]) {
+				next = i + 1
+			}
 			if err := e.saidMessage(base, parts, i, next); err != nil {
 				return err
 			}
@@ -59,9 +64,36 @@ func (e *inputEncoder) assistant(index int, parts []*genwayv1.Part) error {
 	return nil
 }
 
+// plain reports whether all parts are texts that a message of its own can say as a
+// string. The vendor's type of a message with a list has an id, which other
+// protocols do not have (ResponseOutputMessageParam).
+func (e *inputEncoder) plain(parts []*genwayv1.Part) bool {
+	for _, p := range parts {
+		if _, ok := bareText(p); !ok || p.Id != "" && !IsSyntheticID(p.Id) {
+			return false
+		}
+	}
+	return true
+}
+
+// bareText gives the text of a part that has nothing else that this protocol could
+// hold.
+func bareText(p *genwayv1.Part) (string, bool) {
+	bare := &genwayv1.Part{Kind: p.Kind}
+	for _, f := range p.NativeFields {
+		if f.Protocol == protocol && !strings.HasPrefix(f.Name, ofMessage) {
+			bare.NativeFields = append(bare.NativeFields, f)
+		}
+	}
+	if c := p.CacheControl; c != nil && extras(c.NativeFields, "", nil) != nil {
+		bare.CacheControl = c
+	}
+	return plainText([]*genwayv1.Part{bare})
+}
+
 func (e *inputEncoder) saidMessage(base string, parts []*genwayv1.Part, start, end int) error {
 	first := parts[start]
-	inner, outer := split(first.NativeFields, ofMessage)
+	_, outer := split(first.NativeFields, ofMessage)
 	outer, status := without(outer, "status")
 	extra, err := member.Extra(protocol, outer, member.Index(base, start), e.losses)
 	if err != nil {
@@ -82,8 +114,12 @@ func (e *inputEncoder) saidMessage(base string, parts []*genwayv1.Part, start, e
 	case id != "":
 		w.str("status", statusCompleted)
 	}
-	bare := &genwayv1.Part{Kind: first.Kind, CacheControl: first.CacheControl, NativeFields: inner}
-	if text, ok := plainText([]*genwayv1.Part{bare}); ok && end == start+1 && id == "" {
+	if text, ok := bareText(first); ok && end == start+1 && id == "" {
+		path := member.Index(base, start)
+		if _, err := member.Extra(protocol, foreign(first.NativeFields), path, e.losses); err != nil {
+			return err
+		}
+		encodeBreakpoint(w, first.CacheControl, path, e.losses)
 		w.str("content", text)
 	} else {
 		w.key("content")

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
@@ -68,13 +69,14 @@ func content(t *rapid.T, id string) *genwayv1.Part {
 	case 2:
 		p.Kind = &genwayv1.Part_Image{Image: &genwayv1.Media{Source: &genwayv1.Media_Url{Url: "https://a.example/x.png"}}}
 	case 3:
-		p.Kind = &genwayv1.Part_Image{Image: &genwayv1.Media{Source: &genwayv1.Media_FileId{FileId: "file_1"}, Detail: "auto"}}
+		p.Kind = &genwayv1.Part_Image{Image: &genwayv1.Media{Source: &genwayv1.Media_FileId{FileId: "file_1"}, Detail: "high"}}
 	case 4:
 		p.Kind = &genwayv1.Part_File{File: &genwayv1.Media{MediaType: "application/pdf", Filename: "a.pdf", Source: data}}
 	case 5:
 		p.Kind = &genwayv1.Part_File{File: &genwayv1.Media{Source: &genwayv1.Media_FileId{FileId: "file_2"}}}
 	case 6:
 		p.Kind = &genwayv1.Part_Audio{Audio: &genwayv1.Media{MediaType: draw(t, "audio", "audio/wav", "audio/mpeg", "audio/flac"), Source: data}}
+		p.NativeFields = append(p.NativeFields, member.Mark(protocol, "input_audio"))
 	case 7:
 		return opaque(id, "input_video", `{"type":"input_video", "url":"x"}`)
 	}
