@@ -65,10 +65,14 @@ func (w *writer) conversation(r *genwayv1.GenerateTextRequest, losses *codec.Los
 	}
 	w.system(system, losses)
 	w.list("messages")
+	said := false
 	for _, t := range turns {
-		w.turn(t, losses)
+		said = w.turn(t, losses) || said
 	}
 	w.endList()
+	if !said {
+		w.fail(fault.Unsupported("messages", "messages: the messages protocol demands one that is not system text"))
+	}
 }
 
 // joinResults adds a turn of the user. Results of tools follow the calls in one
@@ -103,10 +107,11 @@ func (w *writer) system(parts []placedPart, losses *codec.Losses) {
 	w.content(parts, losses)
 }
 
-func (w *writer) turn(t turn, losses *codec.Losses) {
+// turn writes a turn, and reports whether there was anything to write.
+func (w *writer) turn(t turn, losses *codec.Losses) bool {
 	parts := sendable(t.parts, losses)
 	if len(parts) == 0 && (t.source == nil || len(t.source.NativeFields) == 0) {
-		return // an empty turn is refused (case F12) and says nothing
+		return false // an empty turn is refused (case F12) and says nothing
 	}
 	w.begin()
 	w.str("role", t.role)
@@ -118,6 +123,7 @@ func (w *writer) turn(t turn, losses *codec.Losses) {
 		w.natives(t.source.NativeFields, t.path, losses)
 	}
 	w.end()
+	return true
 }
 
 // content writes the string form of one plain text, else an array of blocks.

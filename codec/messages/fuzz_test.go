@@ -47,7 +47,7 @@ func FuzzDecodeRequest(f *testing.F) {
 			return
 		}
 		once, err := c.EncodeRequest(req, nil)
-		if err != nil || bytes.Contains(once, []byte(`"messages":[]`)) {
+		if err != nil {
 			return
 		}
 		req, err = c.DecodeRequest(once)

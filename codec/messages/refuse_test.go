@@ -91,6 +91,8 @@ func TestEncodeRequestRefuses(t *testing.T) {
 		param string
 		set   func(*genwayv1.GenerateTextRequest)
 	}{
+		{"messages", func(r *genwayv1.GenerateTextRequest) { r.Messages[0].Role = genwayv1.Role_ROLE_SYSTEM }},
+		{"messages", part(&genwayv1.Part{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{}}})},
 		{"messages[0].parts[0]", part(&genwayv1.Part{Kind: &genwayv1.Part_Audio{Audio: &genwayv1.Media{}}})},
 		{"messages[0].parts[0]", part(&genwayv1.Part{Kind: &genwayv1.Part_Video{Video: &genwayv1.Media{}}})},
 		{"messages[0].parts[0].opaque", part(&genwayv1.Part{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Type: "t"}}})},

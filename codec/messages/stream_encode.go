@@ -146,6 +146,8 @@ func (e *streamEncoder) complete(c *genwayv1.TextCompleted) {
 	e.w.stopDetails(how.word, how.message, last.GetNativeFields())
 	if container := native(fields, "container"); container != nil {
 		e.w.raw("container", container, "native_fields")
+	} else {
+		e.w.null("container")
 	}
 	e.w.end()
 	tier := c.GetServiceTier()
