@@ -370,6 +370,25 @@ func TestModelsComeInPages(t *testing.T) {
 	}
 }
 
+// A server that is asked to end before it has begun ends cleanly.
+func TestEndAheadOfTheStart(t *testing.T) {
+	service, err := core.New(core.Config{Upstream: &scripted{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	for range 50 {
+		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := core.NewServer(service, core.Interceptors{}, core.ServerConfig{}).Serve(ended, listener); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestHealthAndReflectionNeedNoKey(t *testing.T) {
 	f := serve(t)
 	answer, err := grpc_health_v1.NewHealthClient(f.conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "genway.v1.Generation"})

@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"time"
 
@@ -87,5 +88,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	timer := time.AfterFunc(s.grace, s.grpc.Stop)
 	defer timer.Stop()
 	s.grpc.GracefulStop()
-	return <-failed
+	// An end that comes ahead of the start is a clean one, too.
+	if err := <-failed; !errors.Is(err, grpc.ErrServerStopped) {
+		return err
+	}
+	return nil
 }
