@@ -169,3 +169,16 @@ func (e *encoder) seal(s *genwayv1.Seal) string {
 	}
 	return codec.SealText(s, protocol, false)
 }
+
+// tellSeals names the seals of a part that its upstream does not get.
+func (e *encoder) tellSeals(p *genwayv1.Part, path string) {
+	t := p.GetThinking()
+	for _, s := range []struct {
+		*genwayv1.Seal
+		member string
+	}{{p.ThoughtSignature, ".thought_signature"}, {t.GetSignature(), ".thinking.signature"}, {t.GetEncryptedContent(), ".thinking.encrypted_content"}} {
+		if s.Seal != nil && e.seal(s.Seal) == "" {
+			e.losses.Add(path+s.member, "only the upstream that made it can read it")
+		}
+	}
+}

@@ -34,6 +34,9 @@ func (e *encoder) messages(list []*genwayv1.Message) ([]message, error) {
 }
 
 func (t *turns) message(m *genwayv1.Message, path string) error {
+	for i, p := range m.Parts {
+		t.tellSeals(p, member.Index(path+".parts", i))
+	}
 	switch m.Role {
 	case genwayv1.Role_ROLE_SYSTEM:
 		return t.plain("system", m, path)

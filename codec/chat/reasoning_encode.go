@@ -30,9 +30,6 @@ func (s *spoken) reasoning(list []*genwayv1.Part) error {
 		if marked(p.NativeFields, reasoningName) {
 			name = reasoningName
 		}
-		if e := t.EncryptedContent; e != nil && s.seal(e) == "" {
-			s.losses.Add(member.Index(s.path+".parts", i)+".thinking.encrypted_content", "only the upstream that made it can read it")
-		}
 		if _, err := extra(p.NativeFields, member.Index(s.path+".parts", i), s.losses); err != nil {
 			return err
 		}
