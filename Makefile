@@ -111,14 +111,23 @@ replay: ## Play recorded exchanges through a gateway (REPLAY=DIR CORPUS=FILE)
 	fi; \
 	GO=$(GO) REPLAY=$(REPLAY) CORPUS=$(CORPUS) scripts/replay
 
+.PHONY: crossing
+crossing: ## Carry recorded exchanges across protocols, judged by SDKs (CORPUS=FILE)
+	@if [ ! -f "$(CORPUS)" ]; then \
+		echo "SKIPPED: no corpus at $(CORPUS); name it with CORPUS=FILE" >&2; exit 0; \
+	fi; \
+	$(GO) test -C tools/crossing . && $(GO) run -C tools/crossing . -corpus $(abspath $(CORPUS))
+
 ## The rest
 
 .PHONY: lint
 lint: proto-lint ## Lint everything: vet, golangci-lint, buf
 	$(GO) vet ./...
 	$(GO) vet -C conformance ./...
+	$(GO) vet -C tools/crossing ./...
 	$(GO) $(LINT) run
 	cd conformance && $(GO) $(LINT) run
+	cd tools/crossing && $(GO) $(LINT) run
 
 .PHONY: fmt
 fmt: ## Format Go and .proto files

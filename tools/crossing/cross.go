@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// cross carries one exchange between its protocol and another: the request there,
+// and the answer, which an upstream of the exchange's protocol gave, to callers of
+// the other.
+func cross(r *report, x exchange, other string) {
+	here, there := protocols[x.Protocol], protocols[other]
+	asked := request(r.row("request", x.Protocol, other), x, here, there)
+	switch {
+	case x.ResponseSSE != "":
+		stream(r.row("stream", x.Protocol, other), x, here, there, asked)
+	case x.Status/100 == 2:
+		answer(r.row("answer", x.Protocol, other), x, here, there, asked)
+	default:
+		failure(r.row("error", x.Protocol, other), x, here, there)
+	}
+}
+
+// request crosses the request, and gives it as a caller of the other protocol
+// would have said it.
+func request(r *row, x exchange, here, there protocol) *codec.Request {
+	plain := &codec.Request{GenerateTextRequest: &genwayv1.GenerateTextRequest{Model: "m"}, Stream: x.Stream, IncludeUsage: true}
+	asked, err := here.codec.DecodeRequest(x.Request)
+	if err != nil {
+		r.refused(x, err)
+		return plain
+	}
+	if asked.Model == "" {
+		asked.Model = x.model()
+	}
+	asked.Stream, asked.IncludeUsage = x.Stream, x.Stream
+	var losses codec.Losses
+	body, err := there.codec.EncodeRequest(clone(asked), &losses)
+	if err != nil {
+		r.refused(x, err)
+		return plain
+	}
+	r.translated(x, losses.List(), judge(there.request, body, false), body)
+	if again, err := there.codec.DecodeRequest(body); err == nil {
+		plain.GenerateTextRequest = again.GenerateTextRequest
+	} else {
+		r.misfits(x, []misfit{{"$", "is not read again: " + err.Error(), false}}, body)
+	}
+	return plain
+}
+
+func clone(r *codec.Request) *codec.Request {
+	c := *r
+	c.GenerateTextRequest = proto.CloneOf(r.GenerateTextRequest)
+	return &c
+}
+
+// answer crosses a whole answer.
+func answer(r *row, x exchange, here, there protocol, asked *codec.Request) {
+	resp, err := here.codec.DecodeResponse(x.Response)
+	if err != nil {
+		r.refused(x, err)
+		return
+	}
+	var losses codec.Losses
+	body, err := there.codec.EncodeResponse(resp, codec.Answer{Request: asked, Losses: &losses})
+	if err != nil {
+		r.misfits(x, []misfit{{"$", err.Error(), false}}, x.Response)
+		return
+	}
+	r.translated(x, losses.List(), judge(there.answer, body, true), body)
+}
+
+// stream crosses a streamed answer.
+func stream(r *row, x exchange, here, there protocol, asked *codec.Request) {
+	frames := x.frames()
+	var losses codec.Losses
+	decoder := here.codec.NewStreamDecoder()
+	encoder := there.codec.NewStreamEncoder(codec.Answer{Request: asked, Losses: &losses})
+	var all []misfit
+	var told bytes.Buffer
+	pass := func(out []codec.Frame) {
+		for _, f := range out {
+			fmt.Fprintf(&told, "%s\n", f.Data)
+			if string(f.Data) != "[DONE]" {
+				all = append(all, judge(there.event, f.Data, true)...)
+			}
+		}
+	}
+	end := func(events []*genwayv1.StreamGenerateTextResponse, failed error) error {
+		for _, ev := range events {
+			out, err := encoder.Encode(ev)
+			if err != nil {
+				all = append(all, misfit{"$", err.Error(), false})
+			}
+			pass(out)
+		}
+		return failed
+	}
+	var err error
+	for _, f := range frames {
+		if err = end(decoder.Decode(f)); err != nil {
+			break
+		}
+	}
+	if err == nil {
+		err = end(decoder.Close())
+	}
+	if err != nil {
+		r.refused(x, err)
+		r.misfits(x, all, told.Bytes())
+		return
+	}
+	r.translated(x, losses.List(), all, told.Bytes())
+}
+
+// failure crosses an answer that is an error.
+func failure(r *row, x exchange, here, there protocol) {
+	f := here.codec.DecodeError(x.Status, x.Response)
+	f.RequestID = "req_1"
+	_, body := there.codec.EncodeError(f)
+	r.translated(x, nil, judge(there.error, body, true), body)
+}
+
+// judge compares a body with an SDK's type, and has the SDK read it.
+func judge(t reflect.Type, body []byte, answer bool) []misfit {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return []misfit{{"$", err.Error(), false}}
+	}
+	if err := json.Unmarshal(body, reflect.New(t).Interface()); err != nil {
+		return []misfit{{"$", "the SDK cannot read it: " + err.Error(), false}}
+	}
+	return fit(t, v, "$", answer)
+}
+
+// nameOf gives the name of what a refusal is about, or "" when it has none.
+func nameOf(err error) string {
+	var f *fault.Error
+	if !errors.As(err, &f) {
+		return ""
+	}
+	switch {
+	case f.Wire != nil:
+		return "(the upstream's own error)"
+	case f.Kind == fault.InvalidRequest:
+		return f.Param
+	case f.Kind == fault.BadUpstream:
+		return "(" + f.Reason + ")"
+	}
+	return ""
+}

@@ -1,0 +1,19 @@
+// Command crossing carries recorded exchanges across protocols and judges the result
+// by the vendors' own SDKs. It reads a corpus of gzipped JSON lines (id, protocol,
+// path, status, stream, request, response or response_sse).
+//
+// Each request of a protocol is decoded and encoded for every other protocol. The
+// body must fit the request type of that protocol's SDK: no unknown and no missing
+// members. Else the request must be refused, and the refusal name a member. Each
+// answer, whole, streamed or an error, is decoded and encoded for the callers of every
+// other protocol, and must have all members the SDK's types demand.
+//
+// The report counts for each pair what was translated, what was refused or lost by
+// which member, what departs from the SDKs on purpose (intended.go), and what does not
+// fit. The exit status is 1 when anything does not fit, or fails without a name.
+//
+// It is a module of its own: the gateway's knows no SDK, and the conformance tests,
+// which do, know no codec.
+//
+//	crossing -corpus FILE [-id ID] [-from PROTOCOL] [-to PROTOCOL]
+package main
