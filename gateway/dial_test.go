@@ -24,7 +24,7 @@ func TestTheCoreIsLookedForAtAnyTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		conn.Connect()
-		time.Sleep(5 * time.Minute) // of the bubble's own clock
+		time.Sleep(5 * time.Minute) //nolint:forbidigo // the bubble's own clock
 		if err := conn.Close(); err != nil {
 			t.Fatal(err)
 		}

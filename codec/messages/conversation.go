@@ -115,9 +115,12 @@ func (w *writer) turn(t turn, losses *codec.Losses) bool {
 	}
 	w.begin()
 	w.str("role", t.role)
-	if len(parts) > 0 {
+	switch {
+	case len(parts) > 0:
 		w.key("content")
 		w.content(parts, losses)
+	case member.Native(protocol, t.source.GetNativeFields(), "content") == nil:
+		w.str("content", "") // a turn is one only with content, be it empty
 	}
 	if t.source != nil {
 		w.natives(t.source.NativeFields, t.path, losses)

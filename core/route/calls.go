@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/genway/genway/codec"
@@ -21,7 +22,7 @@ func (r *Router) GenerateText(ctx context.Context, req *genwayv1.GenerateTextReq
 		if resp, err = a.Upstream.GenerateText(ctx, asked); err != nil {
 			return err
 		}
-		resp.Losses = append(losses, resp.GetLosses()...)
+		resp.Losses = slices.Concat(losses, resp.GetLosses())
 		return a.lossless(resp.GetLosses())
 	})
 	if err != nil {
@@ -37,7 +38,7 @@ func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateT
 		asked, losses := a.text(req)
 		return a.Upstream.StreamGenerateText(ctx, asked, func(ev *genwayv1.StreamGenerateTextResponse) error {
 			if started := ev.GetStarted(); started != nil && !begun {
-				started.Losses = append(losses, started.GetLosses()...)
+				started.Losses = slices.Concat(losses, started.GetLosses())
 				if err := a.lossless(started.GetLosses()); err != nil {
 					return err
 				}
@@ -74,7 +75,7 @@ func (r *Router) CountTokens(ctx context.Context, req *genwayv1.CountTokensReque
 		if resp, err = a.Upstream.CountTokens(ctx, &genwayv1.CountTokensRequest{Request: asked, Wire: wireFor(req.GetWire(), a.Target)}); err != nil {
 			return err
 		}
-		resp.Losses = append(losses, resp.GetLosses()...)
+		resp.Losses = slices.Concat(losses, resp.GetLosses())
 		return nil
 	})
 	if err != nil {

@@ -92,7 +92,7 @@ func TestBreaker(t *testing.T) {
 		if got := fault.From(err); got.Reason != "UPSTREAM_BROKEN" || got.RetryAfter <= 0 || f.calls != 3 {
 			t.Errorf("%+v after %d calls", got, f.calls)
 		}
-		time.Sleep(time.Minute) // of the bubble's clock
+		time.Sleep(time.Minute) //nolint:forbidigo // the bubble's own clock
 		if _, err := ask(r, 0, "m"); err != nil {
 			t.Errorf("it is not tried again: %v", err)
 		}
@@ -152,14 +152,14 @@ func TestPanicsDoNotKeepTheBreakerOpen(t *testing.T) {
 		if _, err := ask(r, 0, "m"); err == nil {
 			t.Fatal("the first call did not fail")
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Second) //nolint:forbidigo // the bubble's own clock
 		f.panics = true
 		func() {
 			defer func() { _ = recover() }()
 			_, _ = ask(r, 0, "m")
 		}()
 		f.panics = false
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Second) //nolint:forbidigo // the bubble's own clock
 		if _, err := ask(r, 0, "m"); err != nil {
 			t.Errorf("the upstream is left alone for good: %v", err)
 		}
