@@ -1,0 +1,22 @@
+package limit
+
+// Limits are what a key, an owner or a model is held to. The zero value bounds nothing.
+type Limits struct {
+	// RequestsPerMinute is how many requests may begin in any minute, spread or at
+	// once; 0 is no bound.
+	RequestsPerMinute int64 `json:"requests_per_minute,omitempty"`
+	// TokensPerMinute bounds the tokens, in and out together; 0 is no bound.
+	TokensPerMinute int64 `json:"tokens_per_minute,omitempty"`
+	// Concurrent is how many requests may run at once; 0 is no bound.
+	Concurrent int64 `json:"concurrent,omitempty"`
+	// Budgets bound what is spent, at most one for each period.
+	Budgets []Budget `json:"budgets,omitempty"`
+}
+
+// Budget is money that may be spent within each period of time.
+type Budget struct {
+	// Amount is in nano-dollars: 1e9 is a dollar. Above 0.
+	Amount int64 `json:"amount"`
+	// Period is what the budget is for, and begins anew with.
+	Period Period `json:"period"`
+}

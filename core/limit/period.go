@@ -1,0 +1,34 @@
+package limit
+
+import "time"
+
+// Period is a stretch of time of UTC's calendar.
+type Period string
+
+// The periods.
+const (
+	Day   Period = "day"
+	Month Period = "month"
+)
+
+// Periods are all there are.
+var Periods = []Period{Day, Month}
+
+// Start is when the period that holds t began.
+func (p Period) Start(t time.Time) time.Time {
+	t = t.UTC()
+	day := t.Day()
+	if p == Month {
+		day = 1
+	}
+	return time.Date(t.Year(), t.Month(), day, 0, 0, 0, 0, time.UTC)
+}
+
+// End is the first moment after the period that holds t.
+func (p Period) End(t time.Time) time.Time {
+	start := p.Start(t)
+	if p == Month {
+		return start.AddDate(0, 1, 0)
+	}
+	return start.AddDate(0, 0, 1)
+}
