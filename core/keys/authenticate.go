@@ -176,7 +176,10 @@ func (s *Service) load(ctx context.Context, last *view) (view, error) {
 	}
 	next := view{version: version, entries: make(map[[sha256.Size]byte]entry, len(live))}
 	for _, c := range live {
-		e := entry{principal: Principal{KeyID: c.Key.ID, Group: c.Key.Group, Name: c.Key.Name}}
+		policy := c.Key.Policy
+		e := entry{principal: Principal{
+			KeyID: c.Key.ID, Group: c.Key.Group, Name: c.Key.Name, Owner: c.Key.Owner, Policy: &policy,
+		}}
 		if c.Key.ExpireTime != nil {
 			e.expire = *c.Key.ExpireTime
 		}

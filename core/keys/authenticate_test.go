@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/genway/genway/core/keys"
 )
 
@@ -25,10 +27,11 @@ func unknown(t testing.TB) string {
 func TestAuthenticate(t *testing.T) {
 	s, _, _ := fixture(t)
 	raw, key := create(t, s, keys.CreateParams{Group: keys.GroupChat, Name: "ci"})
-	want := keys.Principal{KeyID: key.ID, Group: keys.GroupChat, Name: "ci"}
+	want := keys.Principal{KeyID: key.ID, Group: keys.GroupChat, Name: "ci", Policy: &keys.Policy{}}
 	for range 2 {
-		if got, err := s.Authenticate(t.Context(), raw); err != nil || got != want {
-			t.Errorf("got %+v, %v", got, err)
+		got, err := s.Authenticate(t.Context(), raw)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("(-want +got): %v\n%s", err, diff)
 		}
 	}
 }

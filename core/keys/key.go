@@ -9,6 +9,7 @@
 package keys
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -39,6 +40,13 @@ type Key struct {
 	// Name is the operator's word for the key, by checkName's rules. It may be
 	// empty, and two keys may share one.
 	Name string
+	// Owner is who the key was given to: a person, a team, a customer; by
+	// checkName's rules, and possibly empty. Limits and reports go by it.
+	Owner string
+	// Labels are the operator's own words for the key.
+	Labels map[string]string
+	// Policy is what the key may do.
+	Policy Policy
 	// CreateTime is when the key was made.
 	CreateTime time.Time
 	// ExpireTime is the first moment at which the key is refused; nil is never.
@@ -47,7 +55,18 @@ type Key struct {
 	RevokeTime *time.Time
 }
 
-// A Principal is an authenticated caller.
+// A Secret is one way to show a key: what is kept of it. A key has one, and a second
+// for a while after its rotation.
+type Secret struct {
+	// Hash is the SHA-256 of the raw key, and all that is kept of it.
+	Hash [sha256.Size]byte
+	// CreateTime is when it was made.
+	CreateTime time.Time
+	// ExpireTime is the first moment at which it is refused; nil is never.
+	ExpireTime *time.Time
+}
+
+// A Principal is an authenticated caller. It is cheap to copy.
 type Principal struct {
 	// KeyID is the id of the key that was shown.
 	KeyID string
@@ -55,6 +74,10 @@ type Principal struct {
 	Group Group
 	// Name is the key's name, possibly empty.
 	Name string
+	// Owner is the key's owner, possibly empty.
+	Owner string
+	// Policy is the key's: shared and never written to; Authenticate never gives nil.
+	Policy *Policy
 }
 
 // newID makes an id from random.

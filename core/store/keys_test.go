@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/store"
 )
@@ -89,11 +91,11 @@ func TestChangesOfAnotherProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := keys.Principal{KeyID: key.ID, Group: keys.GroupChat, Name: "laptop"}
+	want := keys.Principal{KeyID: key.ID, Group: keys.GroupChat, Name: "laptop", Policy: &keys.Policy{}}
 	for range 2 {
 		got, err := server.Authenticate(t.Context(), raw)
-		if err != nil || got != want {
-			t.Fatalf("a new key: got %+v, %v", got, err)
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Fatalf("a new key (-want +got): %v\n%s", err, diff)
 		}
 	}
 	// The server has a full view now; a key made after it works at once as well.
