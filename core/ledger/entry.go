@@ -30,6 +30,8 @@ type Request struct {
 	ID string
 	// KeyID is the caller's key's identifier, never the key.
 	KeyID string
+	// Owner is the key's owner, by the operator's word; empty where none is named.
+	Owner string
 	// Protocol is chat_completions, responses, messages, generate_content, images, or
 	// grpc for a direct caller.
 	Protocol string
@@ -56,6 +58,10 @@ type Result struct {
 	// Model is the model that answered, by the upstream's word.
 	Model string
 	Usage Usage
+	// Cost is what the usage costs, in nano-dollars, and Price the ID of the price it was
+	// reckoned by (core/price). Without a Price the cost is 0 and unknown.
+	Cost  int64
+	Price string
 	// Duration is from Start to the end; 0 where the process ended first.
 	Duration time.Duration
 	// FirstEvent is from Start to a stream's first event; 0 for none.

@@ -100,6 +100,8 @@ func (m *memory) Entries(context.Context, time.Time) iter.Seq2[*ledger.Entry, er
 
 func (m *memory) Report(context.Context, ledger.Query) ([]ledger.Row, error) { return nil, nil }
 
+func (m *memory) Spent(context.Context, time.Time) ([]ledger.Spend, error) { return nil, nil }
+
 func (m *memory) outcomes() map[string]ledger.Outcome {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -28,6 +28,15 @@ type Store interface {
 	Entries(ctx context.Context, since time.Time) iter.Seq2[*Entry, error]
 	// Report sums the entries up, a row for each value of the dimension, in order.
 	Report(ctx context.Context, query Query) ([]Row, error)
+	// Spent sums up what terminal entries that began at since or later cost, by key and
+	// owner, in that order. Whose cost is 0 may be left out.
+	Spent(ctx context.Context, since time.Time) ([]Spend, error)
+}
+
+// Spend is what the requests of a key cost while it had that owner, in nano-dollars.
+type Spend struct {
+	KeyID, Owner string
+	Cost         int64
 }
 
 // Dimension is what a report has a row for each of.
