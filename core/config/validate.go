@@ -1,16 +1,14 @@
 package config
 
 import (
-	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"path"
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
-	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
+	"github.com/genway/genway/core/config/strict"
 )
 
 // Sandbox is the name of the upstream that is always there.
@@ -19,22 +17,8 @@ const Sandbox = "sandbox"
 // Protocols are the callers a route may be limited to.
 var Protocols = []string{"chat", "responses", "messages", "generatecontent", "images", "grpc"}
 
-// problem is what is wrong at a place: a YAML path ($.routes[0].model).
-type problem struct{ path, text string }
-
-func (p *problem) Error() string { return strings.TrimPrefix(p.path, "$.") + ": " + p.text }
-
-func wrong(path, format string, args ...any) error {
-	return &problem{path: path, text: fmt.Sprintf(format, args...)}
-}
-
-// quoted gives a name as a step of a YAML path.
-func quoted(name string) string {
-	if strings.ContainsAny(name, ".[]*$ ") {
-		return "'" + name + "'"
-	}
-	return name
-}
+// What is wrong is told with its place.
+var wrong, quoted = strict.Wrong, strict.Quoted
 
 // Validate demands that the parts fit together. The error names the place.
 func (c *Config) Validate() error {
@@ -113,32 +97,10 @@ func (c *Config) checkTarget(at string, t Target) error {
 		return wrong(at, "upstream is missing")
 	}
 	if _, ok := c.Upstreams[t.Upstream]; !ok && t.Upstream != Sandbox {
-		hint := ""
-		for name := range c.Upstreams {
-			if levenshtein.ComputeDistance(name, t.Upstream) < 3 {
-				hint = fmt.Sprintf("; did you mean %q?", name)
-			}
-		}
-		return wrong(at+".upstream", "there is no upstream %q%s", t.Upstream, hint)
+		return wrong(at+".upstream", "there is no upstream %q%s", t.Upstream, strict.Meant(t.Upstream, slices.Sorted(maps.Keys(c.Upstreams))))
 	}
 	if t.Weight < 0 {
 		return wrong(at+".weight", "expected at least 0, got %d", t.Weight)
 	}
 	return nil
-}
-
-// located gives a problem's place in the file.
-func located(file string, body ast.Node, err error) error {
-	var p *problem
-	if !errors.As(err, &p) {
-		return err
-	}
-	e := &Error{File: file, Text: p.Error()}
-	if where, err := yaml.PathString(p.path); err == nil {
-		if node, err := where.FilterNode(body); err == nil && node != nil {
-			at := node.GetToken().Position
-			e.Line, e.Column = at.Line, at.Column
-		}
-	}
-	return e
 }

@@ -1,0 +1,116 @@
+// Package strict reads the YAML files that operators write, and says where and how one
+// is wrong: file:line:column, and for a key that nobody knows the one that was meant.
+// JSON is YAML too.
+//
+// The package must not know what is in the files, nor import anything of the core.
+package strict
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// Error is what is wrong with a file, and where. Line is 0 where no place is known.
+type Error struct {
+	File         string
+	Line, Column int
+	Text         string
+}
+
+func (e *Error) Error() string {
+	if e.Line == 0 {
+		return fmt.Sprintf("%s: %s", e.File, e.Text)
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Text)
+}
+
+// Parse reads a text of one document; file names it in errors, which are *Error values.
+// The body of an empty one is nil.
+func Parse(file string, text []byte) (body ast.Node, err error) {
+	tree, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return nil, positioned(file, err, nil)
+	}
+	if len(tree.Docs) > 1 {
+		return nil, &Error{File: file, Text: "several documents in one file"}
+	}
+	if len(tree.Docs) == 0 || tree.Docs[0].Body == nil {
+		return nil, nil
+	}
+	return tree.Docs[0].Body, nil
+}
+
+// Decode fills into, a pointer to a struct with yaml tags. A key it has no field for is
+// an error, as is a value of another type.
+func Decode(file string, body ast.Node, into any) error {
+	if err := yaml.NodeToValue(body, into, yaml.Strict()); err != nil {
+		return positioned(file, err, reflect.TypeOf(into))
+	}
+	return nil
+}
+
+// positioned gives a parser's or decoder's error with its place, and for a key that
+// nobody knows the one of the schema that was meant.
+func positioned(file string, err error, schema reflect.Type) error {
+	e := &Error{File: file, Text: err.Error()}
+	if syntax, ok := errors.AsType[yaml.Error](err); ok {
+		e.Text = syntax.GetMessage()
+		if t := syntax.GetToken(); t != nil {
+			e.Line, e.Column = t.Position.Line, t.Position.Column
+		}
+	}
+	if m := wrongType.FindStringSubmatch(e.Text); m != nil {
+		e.Text = fmt.Sprintf("expected %s, got %s", m[2], m[1])
+	}
+	if m := unknownKey.FindStringSubmatch(e.Text); m != nil {
+		e.Text = fmt.Sprintf("unknown key %q", m[1])
+		if schema != nil {
+			e.Text += Meant(m[1], keysOf(schema, map[reflect.Type]bool{}))
+		}
+	}
+	return e
+}
+
+var (
+	unknownKey = regexp.MustCompile(`unknown field "([^"]+)"`)
+	wrongType  = regexp.MustCompile(`cannot unmarshal (\w+) into Go .* of type (\w+)$`)
+)
+
+// Meant asks whether the known word that is spelled most like the given one was meant:
+// `; did you mean "model"?`. It is empty when none is close.
+func Meant(word string, known []string) string {
+	best, distance := "", len(word)/2+1
+	for _, k := range known {
+		if d := levenshtein.ComputeDistance(word, k); d < distance {
+			best, distance = k, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", best)
+}
+
+func keysOf(t reflect.Type, seen map[reflect.Type]bool) []string {
+	for t.Kind() == reflect.Map || t.Kind() == reflect.Slice || t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || seen[t] {
+		return nil
+	}
+	seen[t] = true
+	var keys []string
+	for field := range t.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+		keys = append(append(keys, name), keysOf(field.Type, seen)...)
+	}
+	return keys
+}
