@@ -118,6 +118,13 @@ crossing: ## Carry recorded exchanges across protocols, judged by SDKs (CORPUS=F
 	fi; \
 	$(GO) test -C tools/crossing . && $(GO) run -C tools/crossing . -corpus $(abspath $(CORPUS))
 
+.PHONY: engine
+engine: ## Put a real engine, llama-server, behind the gateway
+	@if ! command=$$(scripts/engine); then \
+		echo "SKIPPED: no llama-server to be had; nothing was tested against a real engine" >&2; exit 0; \
+	fi; \
+	ENGINE="$$command" $(GO) test -C conformance -count=1 -tags=engine ./engine/...
+
 ## The rest
 
 .PHONY: lint
