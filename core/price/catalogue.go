@@ -1,13 +1,194 @@
 package price
 
-import "time"
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/genway/genway/core/config/strict"
+)
 
 // Catalogue is the prices of one file. It does not change, is safe for concurrent use,
 // and a nil one finds nothing.
-type Catalogue struct{}
+type Catalogue struct {
+	names map[scope]history // of rows whose model is a name
+	globs map[string][]glob // of the others by upstream, the most particular first
+	ids   map[string]Price
+}
+
+// scope is what the rows of a history have in common.
+type scope struct{ upstream, model string }
+
+// history is the rows of a scope, the latest first.
+type history []dated
+
+type dated struct {
+	from  time.Time
+	price Price
+}
+
+type glob struct {
+	pattern string
+	history history
+}
+
+// New makes a catalogue of rows that Parse would take. Rows of the same upstream, model
+// and day are an error with the place of the second, $.prices[1].
+func New(rows []Row) (*Catalogue, error) {
+	c := &Catalogue{names: map[scope]history{}, globs: map[string][]glob{}, ids: map[string]Price{}}
+	for i, row := range rows {
+		p := row.price()
+		key := scope{row.Upstream, row.Model}
+		if slices.ContainsFunc(c.names[key], func(d dated) bool { return d.from.Equal(row.From.Time) }) {
+			return nil, strict.Wrong(fmt.Sprintf("$.prices[%d]", i), "%s has a price from that day already", row.name())
+		}
+		c.names[key] = append(c.names[key], dated{row.From.Time, p})
+		c.ids[p.ID] = p
+	}
+	for key, h := range c.names {
+		slices.SortFunc(h, func(a, b dated) int { return b.from.Compare(a.from) })
+		if strings.Contains(key.model, "*") {
+			c.globs[key.upstream] = append(c.globs[key.upstream], glob{key.model, h})
+			delete(c.names, key)
+		}
+	}
+	for _, list := range c.globs {
+		slices.SortFunc(list, func(a, b glob) int {
+			return cmp.Or(cmp.Compare(literal(b.pattern), literal(a.pattern)), strings.Compare(a.pattern, b.pattern))
+		})
+	}
+	return c, nil
+}
+
+// literal is how many characters of a glob are no star.
+func literal(pattern string) int { return len(pattern) - strings.Count(pattern, "*") }
 
 // Find gives the price of a model at an upstream at a time; an empty upstream finds only
 // rows that are for any.
 func (c *Catalogue) Find(upstream, model string, at time.Time) (Price, bool) {
+	return c.FindFirst(upstream, []string{model}, at)
+}
+
+// FindFirst is Find of a model that has several names: the one the upstream gives it in
+// its answer, the one it was asked for. Rows of the upstream go before rows of any;
+// within these names before globs, and globs with more characters before others; within
+// these the names in their order. Of the rows of a model the latest counts that is not
+// after at.
+func (c *Catalogue) FindFirst(upstream string, models []string, at time.Time) (Price, bool) {
+	if c == nil {
+		return Price{}, false
+	}
+	scopes := []string{upstream, ""}
+	if upstream == "" {
+		scopes = scopes[1:]
+	}
+	for _, u := range scopes {
+		for _, model := range models {
+			if p, ok := c.names[scope{u, model}].at(at); ok && model != "" {
+				return p, true
+			}
+		}
+		for _, g := range c.globs[u] {
+			for _, model := range models {
+				if model != "" && matches(g.pattern, model) {
+					if p, ok := g.history.at(at); ok {
+						return p, true
+					}
+				}
+			}
+		}
+	}
 	return Price{}, false
+}
+
+// ByID gives the price with an ID, as the ledger keeps it.
+func (c *Catalogue) ByID(id string) (Price, bool) {
+	if c == nil {
+		return Price{}, false
+	}
+	if p, ok := c.ids[id]; ok {
+		return p, true
+	}
+	// The ID of a variant is its row's, and the variant.
+	for start := 0; ; {
+		slash := strings.IndexByte(id[start:], '/')
+		if slash < 0 {
+			return Price{}, false
+		}
+		start += slash
+		if p, ok := c.ids[id[:start]]; ok {
+			for _, v := range p.Variants {
+				if v.id(p.ID) == id {
+					p.ID, p.Image = id, v.Image
+					return p, true
+				}
+			}
+		}
+		start++
+	}
+}
+
+// Len is how many rows there are.
+func (c *Catalogue) Len() int { return len(c.ids) }
+
+func (h history) at(t time.Time) (Price, bool) {
+	for _, d := range h {
+		if !d.from.After(t) {
+			return d.price, true
+		}
+	}
+	return Price{}, false
+}
+
+// matches reports whether a glob, * being any run of characters, is a text's.
+func matches(pattern, text string) bool {
+	pieces := strings.Split(pattern, "*")
+	last := len(pieces) - 1
+	rest, ok := strings.CutPrefix(text, pieces[0])
+	if !ok || last == 0 {
+		return ok && rest == ""
+	}
+	for _, piece := range pieces[1:last] {
+		_, after, found := strings.Cut(rest, piece)
+		if !found {
+			return false
+		}
+		rest = after
+	}
+	return strings.HasSuffix(rest, pieces[last])
+}
+
+// name is what a row is for: upstream:model@day.
+func (r Row) name() string {
+	name := r.Model
+	if r.Upstream != "" {
+		name = r.Upstream + ":" + name
+	}
+	if !r.From.IsZero() {
+		name += "@" + r.From.String()
+	}
+	return name
+}
+
+// price makes the row's price. Its ID is what the row is for and a digest of what it
+// says, so that an edited row has another.
+func (r Row) price() Price {
+	digest := sha256.Sum256([]byte(r.String()))
+	p := Price{ID: r.name() + "#" + hex.EncodeToString(digest[:4]), Rates: r.rates()}
+	if r.Image != nil {
+		p.Image = int64(*r.Image)
+	}
+	below := r.Classes
+	for _, t := range r.Tiers {
+		below = t.over(below)
+		p.Tiers = append(p.Tiers, Tier{Above: t.Above, Rates: below.rates()})
+	}
+	for _, i := range r.Images {
+		p.Variants = append(p.Variants, Variant{Size: i.Size, Quality: i.Quality, Image: int64(*i.Price)})
+	}
+	return p
 }

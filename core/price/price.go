@@ -110,11 +110,14 @@ func (p Price) ForImage(size, quality string) Price {
 	best, id := -1, p.ID
 	for _, v := range p.Variants {
 		if fits, says := v.fits(size, quality); fits && says > best {
-			best, p.Image, p.ID = says, v.Image, id+"/"+v.Size+"/"+v.Quality
+			best, p.Image, p.ID = says, v.Image, v.id(id)
 		}
 	}
 	return p
 }
+
+// id is the variant's ID in the row of an ID.
+func (v Variant) id(row string) string { return row + "/" + v.Size + "/" + v.Quality }
 
 func (v Variant) fits(size, quality string) (fits bool, says int) {
 	if v.Size != "" {

@@ -1,0 +1,25 @@
+package price
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// Book is the catalogue that is valid now: it may be replaced while it is read. The zero
+// Book has none.
+type Book struct {
+	current atomic.Pointer[Catalogue]
+}
+
+// Swap puts a catalogue in place of the one there is; nil takes it away.
+func (b *Book) Swap(c *Catalogue) { b.current.Store(c) }
+
+// Find is Catalogue.Find of the current one.
+func (b *Book) Find(upstream, model string, at time.Time) (Price, bool) {
+	return b.current.Load().Find(upstream, model, at)
+}
+
+// FindFirst is Catalogue.FindFirst of the current one.
+func (b *Book) FindFirst(upstream string, models []string, at time.Time) (Price, bool) {
+	return b.current.Load().FindFirst(upstream, models, at)
+}
