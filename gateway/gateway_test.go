@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fullstorydev/grpchan/inprocgrpc"
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/gateway"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/inproc"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -146,7 +146,7 @@ func (s *syncBuffer) String() string {
 func serve(t *testing.T, change func(*gateway.Config)) *edge {
 	t.Helper()
 	e := &edge{core: &core{}, log: &syncBuffer{}}
-	channel := new(inprocgrpc.Channel)
+	channel := new(inproc.Channel)
 	genwayv1.RegisterGenerationServer(channel, e.core)
 	grpc_health_v1.RegisterHealthServer(channel, health.NewServer())
 	config := gateway.Config{Core: channel, Logger: slog.New(slog.NewTextHandler(e.log, nil)), NewRequestID: func() string { return "req_test" }}

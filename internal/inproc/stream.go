@@ -1,0 +1,148 @@
+package inproc
+
+import (
+	"context"
+	"io"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// ahead is how many messages may wait for the client before the server waits.
+const ahead = 16
+
+// NewStream makes a call whose answer is a stream. The handler runs on a goroutine of
+// its own from the client's only message on; it ends with the call, or when ctx does.
+func (c *Channel) NewStream(ctx context.Context, _ *grpc.StreamDesc, name string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	m := c.methods[name]
+	if m.stream == nil {
+		return nil, unimplemented(name)
+	}
+	call := newCall(ctx, name)
+	call.sent = make(chan struct{})
+	return &clientStream{channel: c, method: m, call: call, client: ctx, messages: make(chan any, ahead)}, nil
+}
+
+// clientStream is the client's side of a stream.
+type clientStream struct {
+	channel  *Channel
+	method   method
+	call     *call
+	client   context.Context //nolint:containedctx // grpc.ClientStream hands it out.
+	messages chan any
+	err      error // why it ended; set before messages is closed
+	begun    bool
+}
+
+func (s *clientStream) Context() context.Context { return s.client }
+func (s *clientStream) CloseSend() error         { return nil }
+
+// Header waits for the header, or the end of the stream.
+func (s *clientStream) Header() (metadata.MD, error) {
+	select {
+	case <-s.call.sent:
+	case <-s.client.Done():
+		return nil, status.FromContextError(s.client.Err()).Err()
+	}
+	s.call.mu.Lock()
+	defer s.call.mu.Unlock()
+	return s.call.header, nil
+}
+
+// Trailer gives the trailer of a stream that has ended.
+func (s *clientStream) Trailer() metadata.MD {
+	s.call.mu.Lock()
+	defer s.call.mu.Unlock()
+	return s.call.trailer
+}
+
+// SendMsg sends the request and starts the handler.
+func (s *clientStream) SendMsg(request any) error {
+	if s.begun {
+		return status.Error(codes.Internal, "inproc: a second message on a stream of the server")
+	}
+	s.begun = true
+	go s.serve(request)
+	return nil
+}
+
+func (s *clientStream) serve(request any) {
+	server := &serverStream{call: s.call, request: request, messages: s.messages}
+	var err error
+	if s.channel.Stream == nil {
+		err = s.method.stream.Handler(s.method.service, server)
+	} else {
+		info := &grpc.StreamServerInfo{FullMethod: s.call.name, IsServerStream: true}
+		err = s.channel.Stream(s.method.service, server, info, s.method.stream.Handler)
+	}
+	if s.err = io.EOF; err != nil {
+		s.err = statusOf(err)
+	}
+	s.call.mu.Lock()
+	s.call.closeHeader()
+	s.call.mu.Unlock()
+	s.call.cancel()
+	close(s.messages)
+}
+
+// RecvMsg takes the next message.
+func (s *clientStream) RecvMsg(into any) error {
+	message, err := s.Next()
+	if err != nil {
+		return err
+	}
+	return hand(into, message)
+}
+
+// Next is RecvMsg without a message to fill: it gives the one that was sent.
+func (s *clientStream) Next() (any, error) {
+	select {
+	case message, ok := <-s.messages:
+		if ok {
+			return message, nil
+		}
+		if s.client.Err() != nil && s.err != io.EOF { //nolint:errorlint // it is our own value
+			return nil, status.FromContextError(s.client.Err()).Err()
+		}
+		return nil, s.err
+	case <-s.client.Done():
+		return nil, status.FromContextError(s.client.Err()).Err()
+	}
+}
+
+// serverStream is the handler's side of a stream.
+type serverStream struct {
+	*call
+	request  any
+	messages chan<- any
+}
+
+func (s *serverStream) Context() context.Context { return s.ctx }
+
+// SetTrailer adds to the trailer.
+func (s *serverStream) SetTrailer(md metadata.MD) { _ = s.call.SetTrailer(md) }
+
+// RecvMsg gives the request, once.
+func (s *serverStream) RecvMsg(into any) error {
+	if s.request == nil {
+		return io.EOF
+	}
+	err := hand(into, s.request)
+	s.request = nil
+	return err
+}
+
+// SendMsg sends a message, and the header ahead of the first.
+func (s *serverStream) SendMsg(message any) error {
+	s.mu.Lock()
+	s.closeHeader()
+	s.mu.Unlock()
+	select {
+	case s.messages <- message:
+		return nil
+	case <-s.ctx.Done():
+		return status.FromContextError(s.ctx.Err()).Err()
+	}
+}
