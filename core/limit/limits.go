@@ -2,10 +2,12 @@ package limit
 
 // Limits are what a key, an owner or a model is held to. The zero value bounds nothing.
 type Limits struct {
-	// RequestsPerMinute is how many requests may begin in any minute, spread or at
-	// once; 0 is no bound.
+	// RequestsPerMinute is how many requests may begin at once, and how many more in
+	// each minute from then on, evenly: after the n-th at once, one each 60/n seconds. 0
+	// is no bound.
 	RequestsPerMinute int64 `json:"requests_per_minute,omitempty"`
-	// TokensPerMinute bounds the tokens, in and out together; 0 is no bound.
+	// TokensPerMinute bounds the tokens in the same way, in and out together; 0 is no
+	// bound.
 	TokensPerMinute int64 `json:"tokens_per_minute,omitempty"`
 	// Concurrent is how many requests may run at once; 0 is no bound.
 	Concurrent int64 `json:"concurrent,omitempty"`

@@ -14,7 +14,7 @@ func TestParseBudget(t *testing.T) {
 		"1/day":             {Amount: limit.Dollar, Period: limit.Day},
 		"12.50/month":       {Amount: 12_500_000_000, Period: limit.Month},
 		"0.000000001/month": {Amount: 1, Period: limit.Month},
-		"1000000000/day":    {Amount: 1_000_000_000 * limit.Dollar, Period: limit.Day},
+		"9000000/day":       {Amount: 9_000_000 * limit.Dollar, Period: limit.Day},
 	} {
 		if got, err := limit.ParseBudget(text); err != nil || got != want {
 			t.Errorf("%s: %v, %v", text, got, err)
@@ -32,7 +32,7 @@ func TestParseBudget(t *testing.T) {
 		"1.0000000001/day":         "is no amount",
 		"0/day":                    "above 0",
 		"0.00/day":                 "above 0",
-		"1000000001/day":           "more than a budget can be",
+		"9000001/day":              "more than a budget can be",
 		"99999999999999999999/day": "more than a budget can be",
 	} {
 		if got, err := limit.ParseBudget(text); err == nil || !strings.Contains(err.Error(), says) {
@@ -45,7 +45,7 @@ func TestParseBudget(t *testing.T) {
 func TestBudgetRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := limit.Budget{
-			Amount: rapid.Int64Range(1, 1_000_000_000*limit.Dollar).Draw(t, "amount"),
+			Amount: rapid.Int64Range(1, 9_000_000*limit.Dollar).Draw(t, "amount"),
 			Period: rapid.SampledFrom(limit.Periods).Draw(t, "period"),
 		}
 		if got, err := limit.ParseBudget(want.String()); err != nil || got != want {

@@ -9,8 +9,9 @@ import (
 // Dollar is a dollar in the unit of all money here, the nano-dollar.
 const Dollar = 1_000_000_000
 
-// maxDollars keeps sums of amounts within an int64.
-const maxDollars = 1_000_000_000
+// maxDollars keeps every amount exact in all stores: one of them calculates in
+// floating point, which holds integers up to 2^53.
+const maxDollars = 9_000_000
 
 // ParseMoney reads dollars: digits, and up to nine more behind a point: "12.50". The
 // result is in nano-dollars.

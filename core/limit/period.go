@@ -32,3 +32,19 @@ func (p Period) End(t time.Time) time.Time {
 	}
 	return start.AddDate(0, 0, 1)
 }
+
+// Calendar knows which day and month it is, without asking the calendar each time. They
+// never run backwards, as the wall clock may. It is for one goroutine at a time.
+type Calendar struct {
+	starts [2]int64
+	next   int64
+}
+
+// Starts are the beginnings of the day and the month of now, in seconds since 1970.
+func (c *Calendar) Starts(now time.Time) [2]int64 {
+	if now.Unix() >= c.next {
+		c.starts = [2]int64{dayBudget: Day.Start(now).Unix(), monthBudget: Month.Start(now).Unix()}
+		c.next = Day.End(now).Unix()
+	}
+	return c.starts
+}

@@ -9,6 +9,10 @@ import (
 // Most is the largest figure of a limit a minute, and of requests at once.
 const Most = 1_000_000_000
 
+// mostTokens is the largest number of tokens taken at once, so that the arithmetic
+// stays exact in all stores; what a request says beyond is cut.
+const mostTokens = 100_000_000
+
 // Validate refuses figures below 0 or above Most, and budgets of no amount, of an
 // unknown period or of one period twice.
 func (l Limits) Validate() error {

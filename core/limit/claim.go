@@ -1,0 +1,168 @@
+package limit
+
+import "time"
+
+// Scope is whose a limit is.
+type Scope uint8
+
+// The scopes.
+const (
+	Key Scope = iota
+	Owner
+	Model
+)
+
+// String is the scope as metrics and shared stores spell it.
+func (s Scope) String() string { return [...]string{"key", "owner", "model"}[s] }
+
+// Bounds are Limits with the budgets by period, so that they need no memory of their
+// own.
+type Bounds struct {
+	// Requests and Tokens are a minute; Concurrent is at once. 0 is no bound.
+	Requests, Tokens, Concurrent int64
+	// Budgets are in nano-dollars: of the day, of the month. 0 is no bound.
+	Budgets [2]int64
+}
+
+// dayBudget and monthBudget are the places of the periods in Budgets.
+const (
+	dayBudget = iota
+	monthBudget
+)
+
+// bounds gives limits as bounds.
+func (l Limits) bounds() Bounds {
+	b := Bounds{Requests: l.RequestsPerMinute, Tokens: l.TokensPerMinute, Concurrent: l.Concurrent}
+	for _, budget := range l.Budgets {
+		b.Budgets[budget.Period.place()] = budget.Amount
+	}
+	return b
+}
+
+func (p Period) place() int {
+	if p == Month {
+		return monthBudget
+	}
+	return dayBudget
+}
+
+// or fills bounds that are not set from others.
+func (b Bounds) or(others Bounds) Bounds {
+	fill(&b.Requests, others.Requests)
+	fill(&b.Tokens, others.Tokens)
+	fill(&b.Concurrent, others.Concurrent)
+	for i := range b.Budgets {
+		fill(&b.Budgets[i], others.Budgets[i])
+	}
+	return b
+}
+
+func fill(v *int64, otherwise int64) {
+	if *v == 0 {
+		*v = otherwise
+	}
+}
+
+// Budgeted reports whether money is bounded.
+func (b Bounds) Budgeted() bool { return b.Budgets != [2]int64{} }
+
+// Subject is whom a request is counted against.
+type Subject struct {
+	Scope Scope
+	// ID is the key's identifier, the owner's name or the pattern of the models.
+	ID string
+	Bounds
+}
+
+// Amount is what a request takes: tokens, in and out together, and nano-dollars.
+type Amount struct{ Tokens, Cost int64 }
+
+// Claim is what one request asks of the limits, and what it holds of them once it is
+// admitted. It belongs to the store until it is settled.
+type Claim struct {
+	// Subjects are at most one of each scope; none means no limits.
+	Subjects []Subject
+	Amount
+
+	// What follows is the store's.
+
+	// ID tells claims apart that several processes make.
+	ID string
+	// Holds are what is held of the subjects' tokens a minute.
+	Holds [maxSubjects]Hold
+	// Starts are the beginnings of the day and the month that pay, in seconds since
+	// 1970.
+	Starts [2]int64
+
+	subjects [maxSubjects]Subject
+}
+
+// Hold is the tokens that were taken of a meter. The last of them, which stand where the
+// mark is, may be returned.
+type Hold struct {
+	Tokens, Last int64
+	Mark
+}
+
+// plus is a hold of more, just taken.
+func (h Hold) plus(charge int64, m Meter) Hold {
+	return Hold{Tokens: h.Tokens + charge, Last: charge, Mark: m.mark()}
+}
+
+const maxSubjects = 3
+
+// Figures are where a caller stands with a limit a minute.
+type Figures struct {
+	// Limit is 0 where there is none.
+	Limit, Remaining int64
+	// Reset is how long it takes until the limit is unused again.
+	Reset time.Duration
+}
+
+// Standing is where a caller stands: with each limit a minute, that of the subject with
+// the least left.
+type Standing struct{ Requests, Tokens Figures }
+
+// note takes the figures of one more subject.
+func (f *Figures) note(m Meter, rate, now int64) {
+	left := m.Left(rate, now)
+	if f.Limit == 0 || left < f.Remaining {
+		*f = Figures{Limit: rate, Remaining: left, Reset: time.Duration(max(m.Free-now, 0)) * time.Microsecond}
+	}
+}
+
+// Metric is what a limit counts.
+type Metric string
+
+// The metrics.
+const (
+	Requests   Metric = "requests"
+	Tokens     Metric = "tokens"
+	Concurrent Metric = "concurrent"
+	Money      Metric = "budget"
+)
+
+// Refusal is the error of a request that a limit does not admit. Of several, it is the
+// one that lasts longest.
+type Refusal struct {
+	Scope  Scope
+	Metric Metric
+	// Limit is the limit's figure; of money, in nano-dollars.
+	Limit int64
+	// Period and End are those of a budget.
+	Period Period
+	End    time.Time
+	// Held reports that the budget is not spent: requests under way hold what the
+	// refused one would need.
+	Held bool
+	// Asked is what the request would have taken.
+	Asked int64
+	// After is how long to wait before another try.
+	After time.Duration
+	// Standing is where the caller stands all the same.
+	Standing Standing
+}
+
+func (r *Refusal) Error() string {
+	return "limit: the " + r.Scope.String() + "'s limit of " + string(r.Metric) + " is reached"
+}
