@@ -95,6 +95,7 @@ type Claim struct {
 	Starts [2]int64
 
 	subjects [maxSubjects]Subject
+	accounts [maxSubjects]*account
 }
 
 // Hold is the tokens that were taken of a meter. The last of them, which stand where the
@@ -144,7 +145,7 @@ const (
 
 // Refusal is the error of a request that a limit does not admit. Of several, it is the
 // one that lasts longest.
-type Refusal struct {
+type Refusal struct { //nolint:errname // it is what the limits answer, as Standing is
 	Scope  Scope
 	Metric Metric
 	// Limit is the limit's figure; of money, in nano-dollars.

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -57,13 +58,12 @@ func (m *Memory) Reserve(_ context.Context, claim *Claim) (Standing, error) {
 	wall, now := m.now()
 	claim.Starts = m.calendar.Starts(wall)
 	m.sweep(now, claim.Starts)
-	var accounts [maxSubjects]*account
 	var standing Standing
 	var worst *Refusal
 	for i := range claim.Subjects {
 		s := &claim.Subjects[i]
 		a := m.account(s.Scope, s.ID)
-		accounts[i] = a
+		claim.accounts[i] = a
 		for p := range a.spending {
 			a.spending[p].enter(claim.Starts[p])
 		}
@@ -72,7 +72,7 @@ func (m *Memory) Reserve(_ context.Context, claim *Claim) (Standing, error) {
 		}
 	}
 	for i := range claim.Subjects {
-		a, s := accounts[i], &claim.Subjects[i]
+		a, s := claim.accounts[i], &claim.Subjects[i]
 		if worst == nil {
 			claim.Holds[i] = a.take(s, claim, now)
 		}
@@ -185,11 +185,10 @@ func (m *Memory) Extend(claim *Claim, more Amount) {
 	defer m.mu.Unlock()
 	_, now := m.now()
 	for i := range claim.Subjects {
-		s := &claim.Subjects[i]
-		a := m.account(s.Scope, s.ID)
+		a, s := claim.accounts[i], &claim.Subjects[i]
 		if s.Tokens > 0 {
 			charge := min(more.Tokens, mostTokens)
-			a.tokens = a.tokens.after(charge, s.Tokens, now)
+			a.tokens = a.tokens.after(charge, cmp.Or(a.tokens.Rate, s.Tokens), now)
 			claim.Holds[i] = claim.Holds[i].plus(charge, a.tokens)
 		}
 		for p := range a.spending {
@@ -208,8 +207,7 @@ func (m *Memory) Settle(claim *Claim, actual Amount) {
 	defer m.mu.Unlock()
 	_, now := m.now()
 	for i := range claim.Subjects {
-		s := &claim.Subjects[i]
-		a := m.account(s.Scope, s.ID)
+		a, s := claim.accounts[i], &claim.Subjects[i]
 		a.running--
 		if s.Tokens > 0 {
 			a.tokens = a.tokens.settle(claim.Holds[i], min(actual.Tokens, mostTokens), s.Tokens, now)

@@ -1,5 +1,10 @@
 package limit
 
+import (
+	"cmp"
+	"math"
+)
+
 // minute is the time of every rate, in microseconds: the finest time all stores have.
 const minute = 60_000_000
 
@@ -11,15 +16,17 @@ const minute = 60_000_000
 //
 // Times are microseconds since 1970. The zero value is an unused rate.
 type Meter struct {
-	// Free is that moment, and Part what it lacks, in 1/rate of a microsecond: rates
+	// Free is that moment, and Part what it lacks, in 1/Rate of a microsecond: rates
 	// that do not divide a minute are exact too.
 	Free, Part int64
 	// Returned is how far Free was ever moved back by what was returned.
 	Returned int64
+	// Rate is what the rate was when something was last taken.
+	Rate int64
 }
 
 // Mark is where a taking stands in a meter.
-type Mark struct{ Free, Returned int64 }
+type Mark struct{ Free, Part, Returned int64 }
 
 // span is how long n of a rate take: whole microseconds, and parts of 1/rate.
 func span(n, rate int64) (whole, part int64) {
@@ -27,14 +34,26 @@ func span(n, rate int64) (whole, part int64) {
 	return whole + part/rate, part % rate
 }
 
-// after is the meter once n more are taken.
-func (m Meter) after(n, rate, now int64) Meter {
+// at is the meter as it stands at a time and under a rate. Where the rate has changed,
+// as many are used as before.
+func (m Meter) at(now, rate int64) Meter {
 	if m.Free < now {
 		m.Free, m.Part = now, 0
 	}
-	if m.Part >= rate { // of a rate that was higher
-		m.Part = 0
+	if m.Rate != rate {
+		used := m.Free - now
+		// What is used, in 1/minute of one; beyond what an int64 holds is years of debt.
+		parts := min(used, (math.MaxInt64-m.Part)/max(m.Rate, 1))*m.Rate + m.Part
+		m.Free, m.Part = now+parts/rate, parts%rate
+		m.Returned += max(used-parts/rate, 0)
+		m.Rate = rate
 	}
+	return m
+}
+
+// after is the meter once n more are taken.
+func (m Meter) after(n, rate, now int64) Meter {
+	m = m.at(now, rate)
 	whole, part := span(n, rate)
 	m.Free, m.Part = m.Free+whole, m.Part+part
 	if m.Part >= rate {
@@ -53,36 +72,43 @@ func (m Meter) wait(now int64) int64 {
 }
 
 // mark is where the last taking stands.
-func (m Meter) mark() Mark { return Mark{Free: m.Free, Returned: m.Returned} }
+func (m Meter) mark() Mark { return Mark{Free: m.Free, Part: m.Part, Returned: m.Returned} }
 
 // back returns n of a taking, as far as they are not over: what stood before now has
 // passed, and is not had twice. Others that were returned since may have moved the
 // taking itself forward, at most by all of them.
-func (m Meter) back(n, rate int64, at Mark, now int64) Meter {
-	whole, _ := span(n, rate)
+func (m Meter) back(n int64, at Mark, now int64) Meter {
 	moved := m.Returned - at.Returned
-	if moved < 0 { // a meter that was forgotten in between
+	if m.Rate == 0 || moved < 0 { // it was forgotten in between
 		return m
 	}
-	whole = max(min(whole, at.Free-moved-now), 0)
-	m.Free, m.Returned = m.Free-whole, m.Returned+whole
+	whole, part := span(n, m.Rate)
+	room := max(at.Free-moved-now, 0)
+	if whole > room || whole == room && part > at.Part {
+		whole, part = room, 0
+	}
+	m.Free, m.Part, m.Returned = m.Free-whole, m.Part-part, m.Returned+whole
+	if m.Part < 0 {
+		m.Free, m.Part = m.Free-1, m.Part+m.Rate
+	}
+	if part > 0 {
+		m.Returned++
+	}
 	return m
 }
 
-// settle is the meter once a request took actual of it, and not what it holds.
+// settle is the meter once a request took actual of it, and not what it holds. The rate
+// is the one the request was admitted under, of which a later one may have taken the place.
 func (m Meter) settle(hold Hold, actual, rate, now int64) Meter {
 	if actual < hold.Tokens {
-		return m.back(min(hold.Tokens-actual, hold.Last), rate, hold.Mark, now)
+		return m.back(min(hold.Tokens-actual, hold.Last), hold.Mark, now)
 	}
-	return m.after(actual-hold.Tokens, rate, now)
+	return m.after(actual-hold.Tokens, cmp.Or(m.Rate, rate), now)
 }
 
 // Left is how many may be taken now.
 func (m Meter) Left(rate, now int64) int64 {
-	free, part := m.Free, m.Part
-	if free < now {
-		free, part = now, 0
-	}
+	m = m.at(now, rate)
 	// At most a minute by Most, which an int64 holds.
-	return max(((now+minute-free)*rate-part)/minute, 0)
+	return max(((now+minute-m.Free)*rate-m.Part)/minute, 0)
 }

@@ -1,0 +1,106 @@
+package limit
+
+import (
+	"context"
+	"sync/atomic"
+)
+
+// A Store knows what is used of limits. Its methods are safe for concurrent use, those
+// on one claim one after the other.
+type Store interface {
+	// Reserve takes what the claim asks of all its subjects, or nothing: then the error
+	// is a *Refusal, or wraps ErrGone.
+	Reserve(ctx context.Context, claim *Claim) (Standing, error)
+	// Extend takes more for a claim that was reserved; nothing refuses it.
+	Extend(claim *Claim, more Amount)
+	// Settle puts what a request took in place of what it claimed, once. It does not
+	// wait for others.
+	Settle(claim *Claim, actual Amount)
+	// Close ends the store, once all claims are settled.
+	Close() error
+}
+
+// A Limiter admits requests by rules that may change while it runs. Its methods are safe
+// for concurrent use; a nil Limiter admits everything.
+type Limiter struct {
+	store Store
+	rules atomic.Pointer[rules]
+}
+
+// New makes a limiter. The caller closes the store.
+func New(store Store, rules Rules) *Limiter {
+	l := &Limiter{store: store}
+	l.Swap(rules)
+	return l
+}
+
+// Swap replaces the rules for requests that begin from now on. What is used stays.
+func (l *Limiter) Swap(rules Rules) { l.rules.Store(rules.compile()) }
+
+// A Reservation is one request's part of the limits. Its methods are for one goroutine
+// at a time, but for Settle; those of a nil Reservation do nothing.
+type Reservation struct {
+	store Store
+	claim Claim
+	state atomic.Int32
+}
+
+// The states of a reservation.
+const (
+	prepared = iota
+	reserved
+	settled
+)
+
+// Prepare finds out which limits a request is held to.
+func (l *Limiter) Prepare(who Who) *Reservation {
+	if l == nil {
+		return nil
+	}
+	r := &Reservation{store: l.store}
+	l.rules.Load().subjects(&r.claim, who)
+	return r
+}
+
+// Budgeted reports whether money bounds the request.
+func (r *Reservation) Budgeted() bool {
+	if r == nil {
+		return false
+	}
+	for i := range r.claim.Subjects {
+		if r.claim.Subjects[i].Budgeted() {
+			return true
+		}
+	}
+	return false
+}
+
+// Reserve takes what the request may need, from all limits or from none. Where a limit
+// does not admit it, the error is a *Refusal; where nobody can tell, it wraps ErrGone.
+func (r *Reservation) Reserve(ctx context.Context, most Amount) (Standing, error) {
+	if r == nil || len(r.claim.Subjects) == 0 {
+		return Standing{}, nil
+	}
+	r.claim.Amount = most
+	standing, err := r.store.Reserve(ctx, &r.claim)
+	if err == nil {
+		r.state.Store(reserved)
+	}
+	return standing, err
+}
+
+// Extend takes more for a request that turns out to need it. It is admitted already, so
+// this counts against those that follow.
+func (r *Reservation) Extend(more Amount) {
+	if r != nil && r.state.Load() == reserved {
+		r.store.Extend(&r.claim, more)
+	}
+}
+
+// Settle puts what the request took in place of what it had reserved. The first call
+// counts; later ones do nothing.
+func (r *Reservation) Settle(actual Amount) {
+	if r != nil && r.state.CompareAndSwap(reserved, settled) {
+		r.store.Settle(&r.claim, actual)
+	}
+}
