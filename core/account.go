@@ -39,7 +39,11 @@ func (s *Service) account(ctx context.Context, method, model string, do func(con
 	// What stays if do does not return.
 	err = fault.New(fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage)
 	defer func() { record.Settle(call.result(ctx, err)) }()
-	err = do(upstream.WithNote(ctx, &call.served))
+	ctx = upstream.WithNote(ctx, &call.served)
+	if caller.Policy != nil && caller.Policy.Strict {
+		ctx = upstream.WithStrict(ctx)
+	}
+	err = do(ctx)
 	return err
 }
 

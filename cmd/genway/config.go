@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -48,35 +46,4 @@ func (printsSchema) Run(stdout io.Writer) error {
 		_, err = fmt.Fprintf(stdout, "%s\n", schema)
 	}
 	return err
-}
-
-type routesCommand struct {
-	Explain explainRoute `cmd:"" help:"Say which targets a model would be tried at, in order, and by which route."`
-}
-
-type explainRoute struct {
-	Config   string `env:"GENWAY_CONFIG" placeholder:"FILE" help:"The configuration file."`
-	Protocol string `enum:"chat,responses,messages,generatecontent,images,grpc" default:"chat" help:"Protocol of the caller: chat, responses, messages, generatecontent, images or grpc."`
-	Model    string `arg:"" help:"The model, as the caller names it."`
-}
-
-// Run explains one request.
-func (c *explainRoute) Run(_ context.Context, stdout io.Writer) (err error) {
-	routing, err := load(c.Config)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, routing.Close()) }()
-	e := routing.Router.Explain(coreproc.Protocols[c.Protocol], c.Model)
-	if e.Route < 0 {
-		return fmt.Errorf("no route matches model %s of %s callers", c.Model, c.Protocol)
-	}
-	if len(e.Targets) == 0 {
-		return fmt.Errorf("route %d, model %s: it has no target for %s callers of that model", e.Route, e.Model, c.Protocol)
-	}
-	fmt.Fprintf(stdout, "route %d, model %s\n", e.Route, e.Model)
-	for i, t := range e.Targets {
-		fmt.Fprintf(stdout, "  %d. %s\n", i+1, t)
-	}
-	return nil
 }

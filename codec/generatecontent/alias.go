@@ -142,3 +142,11 @@ func skipSpace(body []byte, i int) int {
 	}
 	return i
 }
+
+// Spelled gives the spelling of a member that the codec reads and writes.
+func (Codec) Spelled(name string) string {
+	if known, ok := aliases[name]; ok {
+		return known
+	}
+	return name
+}

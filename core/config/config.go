@@ -87,6 +87,8 @@ type Target struct {
 	Model string `yaml:"model,omitempty" json:"model,omitempty" jsonschema_description:"The upstream's name for the model; without it, the caller's."`
 	// Weight is the target's share of the load; 0 is 1.
 	Weight int `yaml:"weight,omitempty" json:"weight,omitempty" jsonschema:"minimum=0" jsonschema_description:"Share of the load; default 1."`
+	// Overrides change the parameters of requests.
+	Overrides `yaml:",inline"`
 }
 
 // Duration is a time.Duration spelled as in Go: 1m30s.

@@ -115,17 +115,43 @@ func TestSecretFiles(t *testing.T) {
 	if err != nil || c.Upstreams["a"].APIKey != "from a file" {
 		t.Errorf("%v, %v", c, err)
 	}
-	if _, err := config.Parse("f", []byte(strings.Replace(text, file, file+"x", 1)), getenv); err == nil {
-		t.Error("a file that is not there was taken")
+	empty := file + "-empty"
+	if err := os.WriteFile(empty, []byte(" \n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if _, err := config.Parse("f", []byte(strings.Replace(text, "api_key_file", "api_key: k, api_key_file", 1)), getenv); err == nil {
-		t.Error("two keys were taken")
+	for bad, says := range map[string]string{
+		strings.Replace(text, file, file+"x", 1):                             "f:2:53: upstreams.a.api_key_file: open " + file + "x",
+		strings.Replace(text, file, empty, 1):                                "f:2:53: upstreams.a.api_key_file: " + empty + " is empty",
+		strings.Replace(text, "api_key_file", "api_key: k, api_key_file", 1): "f:2:65: upstreams.a.api_key_file: api_key and api_key_file exclude each other",
+	} {
+		if _, err := config.Parse("f", []byte(bad), getenv); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %s", err, says)
+		}
 	}
 }
 
 // The schema that editors use takes what the parser takes, and refuses what it
 // refuses by name.
 func TestSchema(t *testing.T) {
+	schema := compiled(t)
+	for text, good := range map[string]bool{
+		`{"upstreams":{"a":{"kind":"chat","base_url":"http://x","idle":"5m"}},"routes":[{"model":"*","targets":[{"upstream":"a"}]}]}`: true,
+		`{"upstreams":{"a":{"kind":"chatt"}}}`:         false,
+		`{"upstreams":{"a":{"kind":"chat","nope":1}}}`: false,
+		`{"routes":[{"model":"*"}]}`:                   false,
+	} {
+		var v any
+		if err := json.Unmarshal([]byte(text), &v); err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); (err == nil) != good {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func compiled(t *testing.T) *jsonschema.Schema {
+	t.Helper()
 	raw, err := config.Schema()
 	if err != nil {
 		t.Fatal(err)
@@ -142,18 +168,5 @@ func TestSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for text, good := range map[string]bool{
-		`{"upstreams":{"a":{"kind":"chat","base_url":"http://x","idle":"5m"}},"routes":[{"model":"*","targets":[{"upstream":"a"}]}]}`: true,
-		`{"upstreams":{"a":{"kind":"chatt"}}}`:         false,
-		`{"upstreams":{"a":{"kind":"chat","nope":1}}}`: false,
-		`{"routes":[{"model":"*"}]}`:                   false,
-	} {
-		var v any
-		if err := json.Unmarshal([]byte(text), &v); err != nil {
-			t.Fatal(err)
-		}
-		if err := schema.Validate(v); (err == nil) != good {
-			t.Errorf("%s: %v", text, err)
-		}
-	}
+	return schema
 }

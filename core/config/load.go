@@ -2,8 +2,10 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/genway/genway/core/config/strict"
@@ -45,10 +47,10 @@ func Parse(file string, text []byte, getenv func(string) (string, bool)) (*Confi
 	if err := strict.Decode(file, body, config); err != nil {
 		return nil, err
 	}
-	if err := readSecrets(config); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
 	if err := config.Validate(); err != nil {
+		return nil, strict.Locate(file, body, err)
+	}
+	if err := readSecrets(config); err != nil {
 		return nil, strict.Locate(file, body, err)
 	}
 	if len(config.Routes) == 0 {
@@ -88,19 +90,18 @@ func (x *expander) Visit(node ast.Node) ast.Visitor {
 
 // readSecrets reads the files that keys are kept in.
 func readSecrets(config *Config) error {
-	for name, u := range config.Upstreams {
+	for _, name := range slices.Sorted(maps.Keys(config.Upstreams)) {
+		u := config.Upstreams[name]
 		if u.APIKeyFile == "" {
 			continue
 		}
-		if u.APIKey != "" {
-			return fmt.Errorf("upstreams.%s: api_key and api_key_file exclude each other", name)
-		}
+		at := "$.upstreams." + quoted(name) + ".api_key_file"
 		secret, err := os.ReadFile(u.APIKeyFile)
 		if err != nil {
-			return fmt.Errorf("upstreams.%s.api_key_file: %w", name, err)
+			return wrong(at, "%v", err)
 		}
 		if u.APIKey = strings.TrimSpace(string(secret)); u.APIKey == "" {
-			return fmt.Errorf("upstreams.%s.api_key_file: %s is empty", name, u.APIKeyFile)
+			return wrong(at, "%s is empty", u.APIKeyFile)
 		}
 		config.Upstreams[name] = u
 	}

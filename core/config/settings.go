@@ -16,7 +16,7 @@ func (u Upstream) checkSettings(at string) error {
 	}{
 		{"base_url", u.BaseURL != "", remote},
 		{"tls", u.TLS, u.Kind == "generation"},
-		{"api_key", u.APIKey != "" && u.APIKeyFile == "", u.Kind != Sandbox},
+		{"api_key", u.APIKey != "", u.Kind != Sandbox},
 		{"api_key_file", u.APIKeyFile != "", u.Kind != Sandbox},
 		{"headers", len(u.Headers) > 0, remote},
 		{"first_byte", u.FirstByte != 0, remote},
@@ -25,6 +25,9 @@ func (u Upstream) checkSettings(at string) error {
 		if s.given && !s.ok {
 			return wrong(at+"."+s.key, "an upstream of kind %s has none", u.Kind)
 		}
+	}
+	if u.APIKey != "" && u.APIKeyFile != "" {
+		return wrong(at+".api_key_file", "api_key and api_key_file exclude each other")
 	}
 	for _, s := range []struct {
 		key           string

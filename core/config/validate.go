@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -96,11 +97,12 @@ func (c *Config) checkTarget(at string, t Target) error {
 	if t.Upstream == "" {
 		return wrong(at, "upstream is missing")
 	}
-	if _, ok := c.Upstreams[t.Upstream]; !ok && t.Upstream != Sandbox {
+	u, ok := c.Upstreams[t.Upstream]
+	if !ok && t.Upstream != Sandbox {
 		return wrong(at+".upstream", "there is no upstream %q%s", t.Upstream, strict.Meant(t.Upstream, slices.Sorted(maps.Keys(c.Upstreams))))
 	}
 	if t.Weight < 0 {
 		return wrong(at+".weight", "expected at least 0, got %d", t.Weight)
 	}
-	return nil
+	return t.check(at, cmp.Or(u.Kind, Sandbox))
 }

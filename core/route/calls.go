@@ -3,12 +3,10 @@ package route
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 
 	"github.com/genway/genway/codec"
-	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
@@ -17,13 +15,16 @@ import (
 
 // GenerateText asks the targets of the model's route in turn.
 func (r *Router) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (resp *genwayv1.GenerateTextResponse, err error) {
-	err = r.attempts(ctx, text(req), never, func(a attempt) error {
-		asked, losses := a.text(req)
+	err = r.attempts(ctx, text(req), never, func(ctx context.Context, a attempt) error {
+		asked, losses, err := a.text(ctx, req)
+		if err != nil {
+			return err
+		}
 		if resp, err = a.Upstream.GenerateText(ctx, asked); err != nil {
 			return err
 		}
 		resp.Losses = slices.Concat(losses, resp.GetLosses())
-		return a.lossless(resp.GetLosses())
+		return upstream.Lossless(ctx, resp.GetLosses())
 	})
 	if err != nil {
 		return nil, err
@@ -34,12 +35,15 @@ func (r *Router) GenerateText(ctx context.Context, req *genwayv1.GenerateTextReq
 // StreamGenerateText does so until an answer has begun.
 func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
 	begun := false
-	return r.attempts(ctx, text(req), func() bool { return begun }, func(a attempt) error {
-		asked, losses := a.text(req)
+	return r.attempts(ctx, text(req), func() bool { return begun }, func(ctx context.Context, a attempt) error {
+		asked, losses, err := a.text(ctx, req)
+		if err != nil {
+			return err
+		}
 		return a.Upstream.StreamGenerateText(ctx, asked, func(ev *genwayv1.StreamGenerateTextResponse) error {
 			if started := ev.GetStarted(); started != nil && !begun {
 				started.Losses = slices.Concat(losses, started.GetLosses())
-				if err := a.lossless(started.GetLosses()); err != nil {
+				if err := upstream.Lossless(ctx, started.GetLosses()); err != nil {
 					return err
 				}
 			}
@@ -56,11 +60,16 @@ func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateT
 
 // GenerateImage asks the targets in turn.
 func (r *Router) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (resp *genwayv1.GenerateImageResponse, err error) {
-	err = r.attempts(ctx, request{req.GetWire().GetProtocol(), req.GetModel(), true}, never, func(a attempt) error {
-		if resp, err = a.Upstream.GenerateImage(ctx, imageFor(req, a.Target)); err != nil {
+	err = r.attempts(ctx, request{req.GetWire().GetProtocol(), req.GetModel(), true}, never, func(ctx context.Context, a attempt) error {
+		asked, losses, err := a.image(ctx, req)
+		if err != nil {
 			return err
 		}
-		return a.lossless(resp.GetLosses())
+		if resp, err = a.Upstream.GenerateImage(ctx, asked); err != nil {
+			return err
+		}
+		resp.Losses = slices.Concat(losses, resp.GetLosses())
+		return upstream.Lossless(ctx, resp.GetLosses())
 	})
 	if err != nil {
 		return nil, err
@@ -70,8 +79,8 @@ func (r *Router) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageR
 
 // CountTokens asks the targets in turn.
 func (r *Router) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (resp *genwayv1.CountTokensResponse, err error) {
-	err = r.attempts(ctx, request{req.GetWire().GetProtocol(), req.GetRequest().GetModel(), false}, never, func(a attempt) error {
-		asked, losses := a.text(req.GetRequest())
+	err = r.attempts(ctx, request{req.GetWire().GetProtocol(), req.GetRequest().GetModel(), false}, never, func(ctx context.Context, a attempt) error {
+		asked, losses := a.targeted(req.GetRequest())
 		if resp, err = a.Upstream.CountTokens(ctx, &genwayv1.CountTokensRequest{Request: asked, Wire: wireFor(req.GetWire(), a.Target)}); err != nil {
 			return err
 		}
@@ -90,11 +99,11 @@ func text(req *genwayv1.GenerateTextRequest) request {
 
 func never() bool { return false }
 
-// text gives the request as the target gets it: under its own name for the model,
+// targeted gives the request as the target gets it: under its own name for the model,
 // with the caller's own body only if it speaks the caller's protocol, and without
 // what the route leaves out. All else is shared, since upstreams do not change
 // requests.
-func (a attempt) text(req *genwayv1.GenerateTextRequest) (asked *genwayv1.GenerateTextRequest, losses []*genwayv1.Loss) {
+func (a attempt) targeted(req *genwayv1.GenerateTextRequest) (asked *genwayv1.GenerateTextRequest, losses []*genwayv1.Loss) {
 	asked = &genwayv1.GenerateTextRequest{}
 	codec.Share(asked, req)
 	asked.Model = cmp.Or(a.Model, req.GetModel())
@@ -103,12 +112,29 @@ func (a attempt) text(req *genwayv1.GenerateTextRequest) (asked *genwayv1.Genera
 	return asked, losses
 }
 
-func imageFor(req *genwayv1.GenerateImageRequest, t Target) *genwayv1.GenerateImageRequest {
+// text is targeted with the target's overrides. A strict request that would lose
+// something is refused.
+func (a attempt) text(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, []*genwayv1.Loss, error) {
+	asked, losses := a.targeted(req)
+	asked, more, err := a.Overrides.Text(asked)
+	if err != nil {
+		return nil, nil, err
+	}
+	losses = append(losses, more...)
+	return asked, losses, upstream.Lossless(ctx, losses)
+}
+
+// image does so for images.
+func (a attempt) image(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageRequest, []*genwayv1.Loss, error) {
 	asked := &genwayv1.GenerateImageRequest{}
 	codec.Share(asked, req)
-	asked.Model = cmp.Or(t.Model, req.GetModel())
-	asked.Wire = wireFor(req.GetWire(), t)
-	return asked
+	asked.Model = cmp.Or(a.Model, req.GetModel())
+	asked.Wire = wireFor(req.GetWire(), a.Target)
+	asked, losses, err := a.Overrides.Image(asked)
+	if err != nil {
+		return nil, nil, err
+	}
+	return asked, losses, upstream.Lossless(ctx, losses)
 }
 
 // wireFor keeps the caller's body for an upstream of its protocol, and for the
@@ -120,28 +146,10 @@ func wireFor(wire *genwayv1.WireMessage, t Target) *genwayv1.WireMessage {
 	return nil
 }
 
-// lossless refuses an answer that lost something, if the route is strict.
-func (a attempt) lossless(losses []*genwayv1.Loss) error {
-	if len(losses) == 0 || !a.route.Strict {
-		return nil
-	}
-	first := losses[0]
-	return fault.Unsupported(first.GetMember(), "%s cannot be carried to the upstream of this model: %s", first.GetMember(), first.GetReason())
-}
-
 // tell names the upstream that serves the caller, and how many were tried, in the
 // answer's headers.
 func (a attempt) tell(ctx context.Context) {
 	// It fails where the headers have been sent, and outside of a server: nobody is
 	// left to be told.
 	_ = grpc.SetHeader(ctx, metadata.Pairs("x-genway-upstream", a.Name, "x-genway-attempts", strconv.Itoa(a.number)))
-}
-
-// String spells a target for people.
-func (t Target) String() string {
-	kind := "canonical"
-	if t.Protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
-		kind = t.Protocol.String()
-	}
-	return fmt.Sprintf("%s (%s, model %s, weight %d)", t.Name, kind, cmp.Or(t.Model, "as asked"), cmp.Or(t.Weight, 1))
 }

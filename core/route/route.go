@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/override"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -51,6 +52,8 @@ type Target struct {
 	Model string
 	// Weight is the share of the load; 0 is 1.
 	Weight int
+	// Overrides change the parameters of requests; nil changes none.
+	Overrides *override.Overrides
 	// Guard holds the upstream to its limits; nil sets none.
 	Guard *Guard
 }
@@ -105,31 +108,39 @@ func (t *table) find(protocol genwayv1.Protocol, model string) (*Route, int) {
 	return nil, -1
 }
 
-// order gives the targets that can serve a request, in the order they are tried:
-// those that speak the caller's protocol, or where there is none all others, drawn by
-// weight; then the fallback. A route of one upstream for each protocol is thus a
-// pass-through: none is a stand-in for another unless the operator says so.
+// order gives the targets that can serve a request, in the order they are tried: the
+// first, drawn by weight; then the fallback.
 func (r *Route) order(protocol genwayv1.Protocol, images bool) []Target {
-	var same, other, fallback []Target
-	for _, t := range r.Fallback {
-		if t.serves(images) {
-			fallback = append(fallback, t)
-		}
-	}
-	for _, t := range r.Targets {
-		if !t.serves(images) {
-			continue
-		}
+	return append(draw(r.first(protocol, images)), serving(r.Fallback, images)...)
+}
+
+// first gives the targets that share a request's load: those that speak the caller's
+// protocol, or where there is none all others. A route of one upstream for each
+// protocol is thus a pass-through: none is a stand-in for another unless the operator
+// says so.
+func (r *Route) first(protocol genwayv1.Protocol, images bool) []Target {
+	able := serving(r.Targets, images)
+	var same []Target
+	for _, t := range able {
 		if protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED && t.Protocol == protocol {
 			same = append(same, t)
-		} else {
-			other = append(other, t)
 		}
 	}
 	if len(same) == 0 {
-		same = other
+		return able
 	}
-	return append(draw(same), fallback...)
+	return same
+}
+
+// serving gives the targets that serve images, or text.
+func serving(targets []Target, images bool) []Target {
+	var able []Target
+	for _, t := range targets {
+		if t.serves(images) {
+			able = append(able, t)
+		}
+	}
+	return able
 }
 
 // serves reports whether the target is for images, or for text: the protocols of
@@ -161,24 +172,6 @@ func unknown(model string) error {
 	e := fault.New(fault.NotFound, fault.ReasonModelNotFound, "The model `%s` does not exist or you do not have access to it.", model)
 	e.Param = "model"
 	return e
-}
-
-// Explanation is which target would serve a request, and why.
-type Explanation struct {
-	// Route is the number of the route in the file, from 0; -1 when none matches.
-	Route int
-	Model string
-	// Targets in the order they would be tried; among equals it is drawn by weight.
-	Targets []Target
-}
-
-// Explain says what would become of a request.
-func (r *Router) Explain(protocol genwayv1.Protocol, model string) Explanation {
-	route, i := r.table.Load().find(protocol, model)
-	if route == nil {
-		return Explanation{Route: -1}
-	}
-	return Explanation{Route: i, Model: route.Model, Targets: route.order(protocol, protocol == genwayv1.Protocol_PROTOCOL_IMAGES)}
 }
 
 // Models lists what the upstreams of the routes list, and the names of routes that
@@ -231,7 +224,7 @@ func (t *table) leads(route int, model string) bool {
 // attempts runs try on the targets of a request until one answers, fails for good,
 // or committed says that the caller has seen something. It tells the caller who
 // served it, unless try has: a stream must before its first event.
-func (r *Router) attempts(ctx context.Context, q request, committed func() bool, try func(attempt) error) error {
+func (r *Router) attempts(ctx context.Context, q request, committed func() bool, try func(context.Context, attempt) error) error {
 	route, _ := r.table.Load().find(q.protocol, q.model)
 	if route == nil {
 		return unknown(q.model)
@@ -239,6 +232,9 @@ func (r *Router) attempts(ctx context.Context, q request, committed func() bool,
 	targets := route.order(q.protocol, q.images)
 	if len(targets) == 0 {
 		return unable(q)
+	}
+	if route.Strict {
+		ctx = upstream.WithStrict(ctx)
 	}
 	var err error
 	var a attempt
@@ -248,7 +244,7 @@ func (r *Router) attempts(ctx context.Context, q request, committed func() bool,
 		note.Route, note.Name = route.Model, target.Name
 		err = a.Guard.run(ctx, committed, func() error {
 			note.Calls++
-			return try(a)
+			return try(ctx, a)
 		})
 		if err == nil || committed() || ctx.Err() != nil || !mendable(err) {
 			break

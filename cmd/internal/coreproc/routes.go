@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/core/config"
+	"github.com/genway/genway/core/override"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/sandbox"
 	"github.com/genway/genway/core/upstream"
@@ -62,24 +63,42 @@ func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
 	if len(c.Routes) == 0 {
 		built.Routes = []route.Route{{Model: "*", Targets: []route.Target{made[config.Sandbox]}}}
 	}
-	for _, r := range c.Routes {
-		one := route.Route{Model: r.Model, Strict: r.Strict, DropTools: r.DropTools, Targets: targets(r.Targets, made), Fallback: targets(r.Fallback, made)}
+	for i, r := range c.Routes {
+		one := route.Route{Model: r.Model, Strict: r.Strict, DropTools: r.DropTools}
 		for _, p := range r.Protocols {
 			one.Protocols = append(one.Protocols, Protocols[p])
+		}
+		var err, fallen error
+		one.Targets, err = targets(r.Targets, made)
+		one.Fallback, fallen = targets(r.Fallback, made)
+		if err := errors.Join(err, fallen); err != nil {
+			return nil, errors.Join(fmt.Errorf("routes[%d]: %w", i, err), built.Close())
 		}
 		built.Routes = append(built.Routes, one)
 	}
 	return built, nil
 }
 
-func targets(list []config.Target, made map[string]route.Target) []route.Target {
+func targets(list []config.Target, made map[string]route.Target) ([]route.Target, error) {
 	var all []route.Target
 	for _, t := range list {
 		target := made[t.Upstream]
 		target.Model, target.Weight = t.Model, t.Weight
+		var err error
+		if target.Overrides, err = overrides(t.Overrides); err != nil {
+			return nil, fmt.Errorf("upstream %s: %w", t.Upstream, err)
+		}
 		all = append(all, target)
 	}
-	return all
+	return all, nil
+}
+
+func overrides(o config.Overrides) (*override.Overrides, error) {
+	rules := override.Rules{Drop: o.Drop, Set: o.Set.Values(), Default: o.Default.Values(), Bound: map[string]override.Range{}}
+	for name, b := range o.Bound.Values() {
+		rules.Bound[name] = override.Range{Min: b.Min, Max: b.Max}
+	}
+	return override.New(rules)
 }
 
 func (u *Upstreams) upstream(c config.Upstream) (upstream.Upstream, error) {

@@ -54,6 +54,9 @@ func Decode(file string, body ast.Node, into any) error {
 	if err := yaml.NodeToValue(body, into, yaml.Strict()); err != nil {
 		return positioned(file, err, reflect.TypeOf(into))
 	}
+	if err := checkWhole(body, reflect.TypeOf(into)); err != nil {
+		return positioned(file, err, nil)
+	}
 	return nil
 }
 
@@ -110,7 +113,10 @@ func keysOf(t reflect.Type, seen map[reflect.Type]bool) []string {
 	var keys []string
 	for field := range t.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
-		keys = append(append(keys, name), keysOf(field.Type, seen)...)
+		if name != "" {
+			keys = append(keys, name)
+		}
+		keys = append(keys, keysOf(field.Type, seen)...)
 	}
 	return keys
 }

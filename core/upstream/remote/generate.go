@@ -11,13 +11,14 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // GenerateText makes one unary call.
 func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	body, losses, err := u.textBody(req, false)
+	body, losses, err := u.textBody(ctx, req, false)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +121,9 @@ func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImag
 	if u.speaks(req.GetWire()) {
 		body, err = u.patchModel(body, req.GetModel())
 	} else {
-		body, err = images.Codec{}.EncodeRequest(req, &losses)
+		if body, err = (images.Codec{}).EncodeRequest(req, &losses); err == nil {
+			err = upstream.Lossless(ctx, losses.List())
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -146,7 +149,7 @@ func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImag
 
 // textBody gives the body of a text call: the caller's own, with the members that
 // are the gateway's patched, or the canonical encoding.
-func (u *Upstream) textBody(req *genwayv1.GenerateTextRequest, streamed bool) ([]byte, []*genwayv1.Loss, error) {
+func (u *Upstream) textBody(ctx context.Context, req *genwayv1.GenerateTextRequest, streamed bool) ([]byte, []*genwayv1.Loss, error) {
 	if u.codec == nil {
 		return nil, nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not generate text")
 	}
@@ -159,6 +162,9 @@ func (u *Upstream) textBody(req *genwayv1.GenerateTextRequest, streamed bool) ([
 	}
 	var losses codec.Losses
 	body, err := u.codec.EncodeRequest(&codec.Request{GenerateTextRequest: encodable(req), Stream: streamed, IncludeUsage: streamed}, &losses)
+	if err == nil {
+		err = upstream.Lossless(ctx, losses.List())
+	}
 	return body, losses.List(), err
 }
 

@@ -19,7 +19,7 @@ import (
 // StreamGenerateText makes one streamed call. Until the answer has content, or
 // Config.Hold is over, nothing is sent.
 func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	body, losses, err := u.textBody(req, true)
+	body, losses, err := u.textBody(ctx, req, true)
 	if err != nil {
 		return err
 	}

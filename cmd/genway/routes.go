@@ -1,0 +1,78 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/genway/genway/cmd/internal/coreproc"
+	"github.com/genway/genway/core/route"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+type routesCommand struct {
+	Explain explainRoute `cmd:"" help:"Say which targets a model would be tried at, in order, by which route, and what would be changed on the way."`
+}
+
+type explainRoute struct {
+	Config   string `env:"GENWAY_CONFIG" placeholder:"FILE" help:"The configuration file."`
+	Protocol string `enum:"chat,responses,messages,generatecontent,images,grpc" default:"chat" help:"Protocol of the caller: chat, responses, messages, generatecontent, images or grpc."`
+	Model    string `arg:"" help:"The model, as the caller names it."`
+}
+
+// Run explains one request.
+func (c *explainRoute) Run(_ context.Context, stdout io.Writer) (err error) {
+	routing, err := load(c.Config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, routing.Close()) }()
+	protocol := coreproc.Protocols[c.Protocol]
+	e := routing.Router.Explain(protocol, c.Model)
+	if e.Route < 0 {
+		return fmt.Errorf("no route matches model %s of %s callers", c.Model, c.Protocol)
+	}
+	if len(e.Targets)+len(e.Fallback) == 0 {
+		return fmt.Errorf("routes[%d], model %s: it has no target for %s callers of that model", e.Route, e.Model, c.Protocol)
+	}
+	fmt.Fprintf(stdout, "routes[%d], model %s\n", e.Route, e.Model)
+	if len(e.Targets) > 1 {
+		fmt.Fprintln(stdout, "targets, the first drawn by weight:")
+	} else {
+		fmt.Fprintln(stdout, "targets:")
+	}
+	for i, t := range e.Targets {
+		fmt.Fprintf(stdout, "  %d. %s, weight %d\n", i+1, described(t, protocol), cmp.Or(t.Weight, 1))
+		printOverrides(stdout, t)
+	}
+	if len(e.Fallback) > 0 {
+		fmt.Fprintln(stdout, "fallback, in this order:")
+	}
+	for i, t := range e.Fallback {
+		fmt.Fprintf(stdout, "  %d. %s\n", len(e.Targets)+i+1, described(t, protocol))
+		printOverrides(stdout, t)
+	}
+	return nil
+}
+
+func printOverrides(stdout io.Writer, t route.Target) {
+	if does := t.Overrides.String(); does != "" {
+		fmt.Fprintf(stdout, "     %s\n", does)
+	}
+}
+
+// described says what a target is to a caller.
+func described(t route.Target, caller genwayv1.Protocol) string {
+	speaks, how := "takes every protocol's requests", ""
+	for word, p := range coreproc.Protocols {
+		if p == t.Protocol && p != genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
+			speaks, how = "speaks "+word, ", translated"
+			if p == caller {
+				how = ", passed through"
+			}
+		}
+	}
+	return fmt.Sprintf("%s: %s%s, model %s", t.Name, speaks, how, cmp.Or(t.Model, "as asked"))
+}

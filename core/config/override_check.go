@@ -1,0 +1,164 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/genway/genway/core/config/strict"
+)
+
+// lacking are the parameters that upstreams of a kind cannot be sent.
+var lacking = map[string][]string{
+	"chat":            {"top_k", "budget_tokens"},
+	"responses":       {"top_k", "seed", "frequency_penalty", "presence_penalty", "candidate_count", "stop_sequences", "budget_tokens"},
+	"messages":        {"seed", "frequency_penalty", "presence_penalty", "candidate_count", "verbosity", "store", "prompt_cache_key", "safety_identifier"},
+	"generatecontent": {"verbosity", "prompt_cache_key", "safety_identifier", "user"},
+}
+
+// ofImages are the parameters of image requests; user is one of text requests, too.
+var ofImages = []string{"size", "count", "quality", "output_format", "background", "output_compression", "moderation", "style", "response_format"}
+
+// takes reports whether upstreams of a kind can be sent a parameter.
+func takes(kind, name string) bool {
+	switch images := slices.Contains(ofImages, name); kind {
+	case "images":
+		return images || name == "user"
+	case "generation", Sandbox:
+		return true
+	default:
+		return !images && !slices.Contains(lacking[kind], name)
+	}
+}
+
+// check demands that the overrides are of parameters that upstreams of the kind have,
+// do not contradict each other, and give values that can be.
+func (o Overrides) check(at, kind string) error {
+	done := map[string]string{}
+	claim := func(verb, name, at string) error {
+		if first, twice := done[name]; twice {
+			return wrong(at, "%s is in %s already; one of them would do nothing", name, first)
+		}
+		done[name] = verb
+		return nil
+	}
+	for i, name := range o.Drop {
+		at := fmt.Sprintf("%s.drop[%d]", at, i)
+		if known := append(parameterNames(), Droppable...); !slices.Contains(known, name) {
+			return wrong(at, "there is no parameter %q%s", name, strict.Meant(name, known))
+		}
+		if err := claim("drop", name, at); err != nil {
+			return err
+		}
+	}
+	for _, given := range []struct {
+		verb   string
+		values *Parameters
+	}{{"set", o.Set}, {"default", o.Default}} {
+		err := checkEach(given.values, func(name string, v reflect.Value, field reflect.StructField) error {
+			at := at + "." + given.verb + "." + name
+			if !takes(kind, name) {
+				return wrong(at, "an upstream of kind %s has no parameter %s", kind, name)
+			}
+			if err := claim(given.verb, name, at); err != nil {
+				return err
+			}
+			return checkValue(at, reflect.Indirect(v), field)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return checkEach(o.Bound, func(name string, v reflect.Value, _ reflect.StructField) error {
+		at := at + ".bound." + name
+		if !takes(kind, name) {
+			return wrong(at, "an upstream of kind %s has no parameter %s", kind, name)
+		}
+		return v.Interface().(*Bound).check(at, name) //nolint:forcetypeassert // all fields are
+	})
+}
+
+// checkEach is eachGiven until the first error.
+func checkEach(s any, do func(name string, v reflect.Value, field reflect.StructField) error) (err error) {
+	eachGiven(s, func(name string, v reflect.Value, field reflect.StructField) {
+		if err == nil {
+			err = do(name, v, field)
+		}
+	})
+	return err
+}
+
+func (b *Bound) check(at, name string) error {
+	if b.Min == nil && b.Max == nil {
+		return wrong(at, "expected a number, the most, or {min: N, max: N}")
+	}
+	field, _ := parameterField(name)
+	for _, side := range []*float64{b.Min, b.Max} {
+		if side == nil {
+			continue
+		}
+		if field.Type.Elem().Kind() == reflect.Int64 && *side != math.Trunc(*side) {
+			return wrong(at, "expected a whole number, got %v", *side)
+		}
+		if err := checkValue(at, reflect.ValueOf(*side), field); err != nil {
+			return err
+		}
+	}
+	if b.Min != nil && b.Max != nil && *b.Min > *b.Max {
+		return wrong(at, "min %v is above max %v", *b.Min, *b.Max)
+	}
+	return nil
+}
+
+// checkValue holds a value to the range its field's schema states; texts are not
+// empty, which would be the same as none.
+func checkValue(at string, v reflect.Value, field reflect.StructField) error {
+	var number float64
+	switch v.Kind() {
+	case reflect.Float64:
+		number = v.Float()
+	case reflect.Int64:
+		number = float64(v.Int())
+	case reflect.String, reflect.Slice:
+		if v.Len() == 0 {
+			return wrong(at, "is empty; drop leaves a parameter out")
+		}
+		return nil
+	default:
+		return nil
+	}
+	for rule := range strings.SplitSeq(field.Tag.Get("jsonschema"), ",") {
+		side, text, _ := strings.Cut(rule, "=")
+		limit, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			continue
+		}
+		if side == "minimum" && !(number >= limit) { // NaN is neither
+			return wrong(at, "expected at least %v, got %v", limit, number)
+		}
+		if side == "maximum" && !(number <= limit) {
+			return wrong(at, "expected at most %v, got %v", limit, number)
+		}
+	}
+	return nil
+}
+
+func parameterField(name string) (reflect.StructField, bool) {
+	for field := range reflect.TypeFor[Parameters]().Fields() {
+		if yamlName(field) == name {
+			return field, true
+		}
+	}
+	return reflect.StructField{}, false
+}
+
+func parameterNames() []string {
+	var names []string
+	for field := range reflect.TypeFor[Parameters]().Fields() {
+		names = append(names, yamlName(field))
+	}
+	return names
+}

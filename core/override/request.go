@@ -1,0 +1,149 @@
+package override
+
+import (
+	"slices"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/chat"
+	"github.com/genway/genway/codec/generatecontent"
+	"github.com/genway/genway/codec/images"
+	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/messages"
+	"github.com/genway/genway/codec/responses"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Text gives the request with the rules applied, and what the caller loses by them.
+// req is not changed; the result shares what the rules do not touch.
+func (o *Overrides) Text(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, []*genwayv1.Loss, error) {
+	if o == nil || len(o.text) == 0 {
+		return req, nil, nil
+	}
+	out := &genwayv1.GenerateTextRequest{}
+	codec.Share(out, req)
+	out.Sampling, out.Thinking = proto.CloneOf(req.GetSampling()), proto.CloneOf(req.GetThinking())
+	losses := applied(o.text, out.ProtoReflect())
+	for _, r := range o.text {
+		if r.verb == drop && len(r.path) > 0 {
+			out.NativeFields, losses = withoutNative(out.NativeFields, r.path, losses)
+		}
+	}
+	if len(req.GetWire().GetJson()) == 0 {
+		return out, losses, nil
+	}
+	c, ok := codecs[req.GetWire().GetProtocol()]
+	if !ok {
+		out.Wire = nil
+		return out, losses, nil
+	}
+	var known, found codec.Losses
+	before, err := c.EncodeRequest(bare(req, o.text), &known)
+	if err != nil {
+		return nil, nil, err
+	}
+	after, err := c.EncodeRequest(bare(out, o.text), &found)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, l := range found.List() {
+		if !slices.ContainsFunc(append(known.List(), losses...), func(k *genwayv1.Loss) bool { return k.GetMember() == l.GetMember() }) {
+			losses = append(losses, l)
+		}
+	}
+	out.Wire, err = follow(req.GetWire(), before, after, c)
+	return out, losses, err
+}
+
+// Image does so for images.
+func (o *Overrides) Image(req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageRequest, []*genwayv1.Loss, error) {
+	if o == nil || len(o.image) == 0 {
+		return req, nil, nil
+	}
+	out := &genwayv1.GenerateImageRequest{}
+	codec.Share(out, req)
+	losses := applied(o.image, out.ProtoReflect())
+	if len(req.GetWire().GetJson()) == 0 {
+		return out, losses, nil
+	}
+	before, err := images.Codec{}.EncodeRequest(bareImage(req), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	after, err := images.Codec{}.EncodeRequest(bareImage(out), nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	out.Wire, err = follow(req.GetWire(), before, after, images.Codec{})
+	return out, losses, err
+}
+
+func applied(rules []rule, m protoreflect.Message) (losses []*genwayv1.Loss) {
+	for _, r := range rules {
+		if reason := r.apply(m); reason != "" {
+			losses = append(losses, &genwayv1.Loss{Member: r.path.String(), Reason: reason})
+		}
+	}
+	return losses
+}
+
+// codecs spell the requests of callers who bring a body.
+var codecs = map[genwayv1.Protocol]codec.Codec{
+	genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS: chat.Codec{},
+	genwayv1.Protocol_PROTOCOL_RESPONSES:        responses.Codec{},
+	genwayv1.Protocol_PROTOCOL_MESSAGES:         messages.Codec{},
+	genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT: generatecontent.Codec{},
+}
+
+// follow makes the change between two encodings on the caller's body.
+func follow(wire *genwayv1.WireMessage, before, after []byte, c any) (*genwayv1.WireMessage, error) {
+	var spelled func(string) string
+	if s, ok := c.(interface{ Spelled(name string) string }); ok {
+		spelled = s.Spelled
+	}
+	body, err := member.Follow(wire.GetJson(), before, after, spelled)
+	if err != nil {
+		return nil, err
+	}
+	return &genwayv1.WireMessage{Protocol: wire.GetProtocol(), Json: body, Headers: wire.GetHeaders()}, nil
+}
+
+// bare is a request with its parameters alone, as its codec takes one: what the
+// difference of two encodings is to be found in.
+func bare(req *genwayv1.GenerateTextRequest, rules []rule) *codec.Request {
+	out := &genwayv1.GenerateTextRequest{}
+	codec.Share(out, req)
+	out.Messages = []*genwayv1.Message{{
+		Role:  genwayv1.Role_ROLE_USER,
+		Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "-"}}}},
+	}}
+	out.Tools, out.ToolChoice, out.ExtraJson, out.Wire = nil, nil, "", nil
+	out.NativeFields = nil
+	for _, f := range req.GetNativeFields() {
+		named := slices.ContainsFunc(rules, func(r rule) bool { return string(r.path.field().Name()) == f.GetName() })
+		if named || member.IsMark(f) {
+			out.NativeFields = append(out.NativeFields, f)
+		}
+	}
+	return &codec.Request{GenerateTextRequest: out}
+}
+
+func bareImage(req *genwayv1.GenerateImageRequest) *genwayv1.GenerateImageRequest {
+	out := &genwayv1.GenerateImageRequest{}
+	codec.Share(out, req)
+	out.Prompt, out.Images, out.ExtraJson, out.NativeFields, out.Wire = "-", nil, "", nil, nil
+	return out
+}
+
+// withoutNative leaves out a member of the caller's that has a dropped parameter's
+// name and no field in the contract: top_k of a chat completion, say.
+func withoutNative(fields []*genwayv1.NativeField, p path, losses []*genwayv1.Loss) ([]*genwayv1.NativeField, []*genwayv1.Loss) {
+	name := string(p.field().Name())
+	at := slices.IndexFunc(fields, func(f *genwayv1.NativeField) bool { return f.GetName() == name && !member.IsMark(f) })
+	if at < 0 {
+		return fields, losses
+	}
+	losses = append(losses, &genwayv1.Loss{Member: name, Reason: "the target's configuration leaves it out"})
+	return slices.Delete(slices.Clone(fields), at, at+1), losses
+}

@@ -1,0 +1,79 @@
+package route_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/override"
+	"github.com/genway/genway/core/route"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+func overrides(t *testing.T, rules override.Rules) *override.Overrides {
+	t.Helper()
+	o, err := override.New(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func warm() *genwayv1.GenerateTextRequest {
+	temperature := 1.0
+	return &genwayv1.GenerateTextRequest{
+		Model: "m", Sampling: &genwayv1.Sampling{Temperature: &temperature},
+		Wire: &genwayv1.WireMessage{Protocol: chat, Json: []byte(`{"model":"m","temperature":1.0,"messages":[]}`)},
+	}
+}
+
+// Each target has its own overrides: what one leaves out, the next still gets.
+func TestOverridesOfTargets(t *testing.T) {
+	first := &stub{name: "first", err: fault.New(fault.Unavailable, "X", "down")}
+	second := &stub{name: "second"}
+	r := route.New([]route.Route{{
+		Model:    "*",
+		Targets:  []route.Target{{Name: "first", Upstream: first, Protocol: chat, Overrides: overrides(t, override.Rules{Drop: []string{"temperature"}})}},
+		Fallback: []route.Target{{Name: "second", Upstream: second, Protocol: chat}},
+	}})
+	req := warm()
+	resp, err := r.GenerateText(t.Context(), req)
+	if err != nil || len(resp.GetLosses()) != 0 {
+		t.Fatalf("%v, %v", resp, err)
+	}
+	if got := string(first.seen.GetWire().GetJson()); got != `{"model":"m","messages":[]}` || first.seen.GetSampling() != nil {
+		t.Errorf("first got %s, %v", got, first.seen)
+	}
+	if got := second.seen; !bytes.Equal(got.GetWire().GetJson(), req.GetWire().GetJson()) || got.GetSampling().GetTemperature() != 1 {
+		t.Errorf("second got %v", got)
+	}
+}
+
+// What an override takes from the caller is a loss, which a strict call is refused
+// for before any upstream is asked.
+func TestOverridesAreTold(t *testing.T) {
+	only := &stub{name: "only"}
+	routes := []route.Route{{Model: "*", Targets: []route.Target{
+		{Name: "only", Upstream: only, Protocol: chat, Overrides: overrides(t, override.Rules{Set: map[string]any{"temperature": 0.5}})},
+	}}}
+	r := route.New(routes)
+	resp, err := r.GenerateText(t.Context(), warm())
+	if err != nil || len(resp.GetLosses()) != 1 || resp.GetLosses()[0].GetMember() != "sampling.temperature" {
+		t.Fatalf("%v, %v", resp, err)
+	}
+	calls := only.calls
+	_, err = r.GenerateText(upstream.WithStrict(t.Context()), warm())
+	if f := fault.From(err); f.Kind != fault.InvalidRequest || f.Param != "sampling.temperature" || only.calls != calls {
+		t.Errorf("a strict caller: %v, %d calls more", err, only.calls-calls)
+	}
+	routes[0].Strict = true
+	r.Swap(routes)
+	_, err = r.GenerateText(t.Context(), warm())
+	if f := fault.From(err); f.Kind != fault.InvalidRequest || only.calls != calls {
+		t.Errorf("a strict route: %v, %d calls more", err, only.calls-calls)
+	}
+	if _, err := r.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m"}); err != nil {
+		t.Errorf("nothing was lost: %v", err)
+	}
+}

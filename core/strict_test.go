@@ -1,0 +1,36 @@
+package core_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/genway/genway/core"
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// told is an upstream that answers whether the call is strict.
+type told struct{ scripted }
+
+func (*told) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	if upstream.Strict(ctx) {
+		return &genwayv1.GenerateTextResponse{Id: "strict"}, nil
+	}
+	return &genwayv1.GenerateTextResponse{Id: "lenient"}, nil
+}
+
+// A key that is strict makes its calls so.
+func TestStrictKeys(t *testing.T) {
+	service, err := core.New(core.Config{Upstream: &told{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, policy := range map[string]*keys.Policy{"strict": {Strict: true}, "lenient": {}} {
+		ctx := auth.WithCaller(t.Context(), auth.Caller{Principal: keys.Principal{KeyID: "k", Policy: policy}})
+		if resp, err := service.GenerateText(ctx, request()); err != nil || resp.GetId() != want {
+			t.Errorf("%s: %v, %v", want, resp, err)
+		}
+	}
+}
