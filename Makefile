@@ -1,7 +1,8 @@
-# Every target needs Go alone: buf, the protoc plugins, golangci-lint and
-# govulncheck are Go tools pinned under tools/, each in a module of its own
-# because their dependencies do not resolve together. The first use of one
-# compiles it (buf and golangci-lint take a minute or two); Go's cache keeps it.
+# Every target needs Go alone, but test, which installs two servers (test-deps).
+# buf, the protoc plugins, golangci-lint and govulncheck are Go tools pinned under
+# tools/, each in a module of its own because their dependencies do not resolve
+# together. The first use of one compiles it (buf and golangci-lint take a minute or
+# two); Go's cache keeps it.
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -64,8 +65,12 @@ breaking-baseline: ## Promise the contract as it is now (at a release)
 
 ## The tests
 
+.PHONY: test-deps
+test-deps: ## Install the servers that the tests run, where they are missing
+	@scripts/test-deps
+
 .PHONY: test
-test: proto-lint gen-check breaking ## Run all tests under the race detector
+test: test-deps proto-lint gen-check breaking ## Run all tests under the race detector
 	@$(RACE_NOTICE)
 	$(GO) test $(RACE) -timeout=15m ./...
 	$(GO) test -C conformance $(RACE) -count=1 -timeout=15m ./...

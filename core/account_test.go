@@ -136,7 +136,7 @@ func TestEveryRequestIsOneRow(t *testing.T) {
 		runs++
 		models := rapid.SliceOfN(rapid.SampledFrom(names), 1, 30).Draw(t, "models")
 		streams := rapid.SliceOfN(rapid.Bool(), len(models), len(models)).Draw(t, "streams")
-		db, err := store.Open(context.Background(), store.Config{Path: filepath.Join(dir, "ledger"), RelaxLedger: true})
+		db, err := store.Open(context.Background(), store.Config{Location: filepath.Join(dir, "ledger"), RelaxLedger: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 // The report in each format; models are words of callers and cannot draw tables.
 func TestUsage(t *testing.T) {
 	dir := t.TempDir()
-	db, err := store.Open(t.Context(), store.Config{Path: filepath.Join(dir, store.FileName)})
+	db, err := store.Open(t.Context(), store.Config{Location: filepath.Join(dir, store.FileName)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,75 +4,58 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
-	"errors"
 	"fmt"
 	"time"
-
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/genway/genway/core/keys"
 )
 
-// sqliteKeys is keys.Store over migrations/00001_keys.sql.
-type sqliteKeys struct {
-	db *sql.DB
+// keyStore is keys.Store over migrations/00001_keys.sql.
+type keyStore struct {
+	db database
 }
 
-var _ keys.Store = sqliteKeys{}
+var _ keys.Store = keyStore{}
 
 // Keys keeps the callers' keys.
-func (s *SQLite) Keys() keys.Store {
-	return sqliteKeys{db: s.db}
+func (s *Store) Keys() keys.Store {
+	return keyStore{db: s.db}
 }
 
 // Create adds a key.
-func (s sqliteKeys) Create(ctx context.Context, key keys.Key, hash [sha256.Size]byte) error {
-	return insertKey(ctx, s.db, key, hash)
+func (s keyStore) Create(ctx context.Context, key keys.Key, hash [sha256.Size]byte) error {
+	return s.db.change(ctx, func(tx transaction) error { return insertKey(ctx, tx, key, hash) })
 }
 
 // CreateFirst adds the credentials if there has never been a key. Keys are revoked
-// and not deleted, so that an empty table says so, and the transaction holds the
-// write lock from its beginning.
-func (s sqliteKeys) CreateFirst(ctx context.Context, credentials []keys.Credential) (bool, error) {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
-		return false, fmt.Errorf("begin: %w", err)
-	}
-	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing, before it the error is known
-	var some bool
-	if err := tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM keys)`).Scan(&some); err != nil {
-		return false, fmt.Errorf("look for keys: %w", err)
-	}
-	if some {
-		return false, nil
-	}
-	for _, c := range credentials {
-		if err := insertKey(ctx, tx, c.Key, c.Hash); err != nil {
-			return false, err
+// and not deleted, so that an empty table says so, and nobody changes it meanwhile.
+func (s keyStore) CreateFirst(ctx context.Context, credentials []keys.Credential) (first bool, err error) {
+	err = s.db.change(ctx, func(tx transaction) error {
+		var some bool
+		if err := tx.row(ctx, `SELECT EXISTS (SELECT 1 FROM keys)`).Scan(&some); err != nil {
+			return fmt.Errorf("look for keys: %w", err)
 		}
-	}
-	if err := tx.Commit(); err != nil {
-		return false, fmt.Errorf("commit: %w", err)
-	}
-	return true, nil
+		first = !some
+		if some {
+			return nil
+		}
+		for _, c := range credentials {
+			if err := insertKey(ctx, tx, c.Key, c.Hash); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return first && err == nil, err
 }
 
-// execer is a database or a transaction.
-type execer interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
-
-func insertKey(ctx context.Context, to execer, key keys.Key, hash [sha256.Size]byte) error {
-	_, err := to.ExecContext(ctx,
+func insertKey(ctx context.Context, tx transaction, key keys.Key, hash [sha256.Size]byte) error {
+	_, err := tx.exec(ctx,
 		`INSERT INTO keys (id, hash, group_name, name, create_time, expire_time, revoke_time) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		key.ID, hash[:], string(key.Group), key.Name,
 		key.CreateTime.UnixMicro(), micros(key.ExpireTime), micros(key.RevokeTime))
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
-		switch e.Code() {
-		case sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_UNIQUE:
-			return keys.ErrExists
-		}
+	if tx.taken(err) {
+		return keys.ErrExists
 	}
 	if err != nil {
 		return fmt.Errorf("insert key %s: %w", key.ID, err)
@@ -81,7 +64,7 @@ func insertKey(ctx context.Context, to execer, key keys.Key, hash [sha256.Size]b
 }
 
 // List returns every key, the oldest first.
-func (s sqliteKeys) List(ctx context.Context) ([]keys.Key, error) {
+func (s keyStore) List(ctx context.Context) ([]keys.Key, error) {
 	credentials, err := s.query(ctx, selectKeys+` ORDER BY create_time, id`)
 	if err != nil {
 		return nil, err
@@ -94,15 +77,15 @@ func (s sqliteKeys) List(ctx context.Context) ([]keys.Key, error) {
 }
 
 // Live returns what is not revoked.
-func (s sqliteKeys) Live(ctx context.Context) ([]keys.Credential, error) {
+func (s keyStore) Live(ctx context.Context) ([]keys.Credential, error) {
 	return s.query(ctx, selectKeys+` WHERE revoke_time IS NULL`)
 }
 
 const selectKeys = `SELECT id, hash, group_name, name, create_time, expire_time, revoke_time FROM keys`
 
 // query scans what a query that begins with selectKeys finds.
-func (s sqliteKeys) query(ctx context.Context, query string) ([]keys.Credential, error) {
-	rows, err := s.db.QueryContext(ctx, query)
+func (s keyStore) query(ctx context.Context, query string) ([]keys.Credential, error) {
+	rows, err := s.db.query(ctx, query)
 	if err != nil {
 		return nil, fmt.Errorf("select keys: %w", err)
 	}
@@ -130,32 +113,29 @@ func (s sqliteKeys) query(ctx context.Context, query string) ([]keys.Credential,
 }
 
 // Revoke marks a key as revoked unless it is.
-func (s sqliteKeys) Revoke(ctx context.Context, id string, at time.Time) error {
-	result, err := s.db.ExecContext(ctx,
-		`UPDATE keys SET revoke_time = ? WHERE id = ? AND revoke_time IS NULL`, at.UnixMicro(), id)
-	if err != nil {
-		return fmt.Errorf("update key %s: %w", id, err)
-	}
-	changed, err := result.RowsAffected()
-	if err != nil {
-		return fmt.Errorf("update key %s: %w", id, err)
-	}
-	if changed == 1 {
+func (s keyStore) Revoke(ctx context.Context, id string, at time.Time) error {
+	return s.db.change(ctx, func(tx transaction) error {
+		changed, err := tx.exec(ctx, `UPDATE keys SET revoke_time = ? WHERE id = ? AND revoke_time IS NULL`, at.UnixMicro(), id)
+		if err != nil {
+			return fmt.Errorf("update key %s: %w", id, err)
+		}
+		if changed == 1 {
+			return nil
+		}
+		var exists bool
+		if err := tx.row(ctx, `SELECT EXISTS (SELECT 1 FROM keys WHERE id = ?)`, id).Scan(&exists); err != nil {
+			return fmt.Errorf("look for key %s: %w", id, err)
+		}
+		if !exists {
+			return keys.ErrNotFound
+		}
 		return nil
-	}
-	var exists bool
-	if err := s.db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM keys WHERE id = ?)`, id).Scan(&exists); err != nil {
-		return fmt.Errorf("look for key %s: %w", id, err)
-	}
-	if !exists {
-		return keys.ErrNotFound
-	}
-	return nil
+	})
 }
 
 // Version counts the changes of the keys.
-func (s sqliteKeys) Version(ctx context.Context) (version int64, err error) {
-	if err := s.db.QueryRowContext(ctx, `SELECT version FROM keys_version`).Scan(&version); err != nil {
+func (s keyStore) Version(ctx context.Context) (version int64, err error) {
+	if err := s.db.row(ctx, `SELECT version FROM keys_version`).Scan(&version); err != nil {
 		return 0, fmt.Errorf("select the keys' version: %w", err)
 	}
 	return version, nil

@@ -1,3 +1,5 @@
+//go:build unix
+
 package store_test
 
 import (
@@ -16,9 +18,9 @@ import (
 	"github.com/genway/genway/core/store"
 )
 
-func service(t testing.TB, path string, clock func() time.Time) *keys.Service {
+func service(t testing.TB, location string, clock func() time.Time) *keys.Service {
 	t.Helper()
-	s, err := keys.New(keys.Config{Store: opened(t, path).Keys(), Clock: clock})
+	s, err := keys.New(keys.Config{Store: opened(t, location).Keys(), Clock: clock})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,121 +84,128 @@ func TestOnlyHashesAreStored(t *testing.T) {
 // Two handles on one file, as the server and the administrator's command have them:
 // what one does takes effect in the other, by the other's clock, within 2 seconds.
 func TestChangesOfAnotherProcess(t *testing.T) {
-	path := filepath.Join(t.TempDir(), store.FileName)
-	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	server := service(t, path, func() time.Time { return now })
-	command := service(t, path, time.Now)
+	onEach(t, func(t *testing.T, location string) {
+		now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+		server := service(t, location, func() time.Time { return now })
+		command := service(t, location, time.Now)
 
-	raw, key, err := command.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat, Name: "laptop"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := keys.Principal{KeyID: key.ID, Group: keys.GroupChat, Name: "laptop", Policy: &keys.Policy{}}
-	for range 2 {
-		got, err := server.Authenticate(t.Context(), raw)
-		if diff := cmp.Diff(want, got); diff != "" || err != nil {
-			t.Fatalf("a new key (-want +got): %v\n%s", err, diff)
+		raw, key, err := command.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat, Name: "laptop"})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	// The server has a full view now; a key made after it works at once as well.
-	second, _, err := command.Create(t.Context(), keys.CreateParams{Group: keys.GroupMessages})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := server.Authenticate(t.Context(), second); err != nil {
-		t.Errorf("a second key: %v", err)
-	}
+		want := keys.Principal{KeyID: key.ID, Group: keys.GroupChat, Name: "laptop", Policy: &keys.Policy{}}
+		for range 2 {
+			got, err := server.Authenticate(t.Context(), raw)
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Fatalf("a new key (-want +got): %v\n%s", err, diff)
+			}
+		}
+		// The server has a full view now; a key made after it works at once as well.
+		second, _, err := command.Create(t.Context(), keys.CreateParams{Group: keys.GroupMessages})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := server.Authenticate(t.Context(), second); err != nil {
+			t.Errorf("a second key: %v", err)
+		}
 
-	if _, err := command.Revoke(t.Context(), "laptop"); err != nil {
-		t.Fatal(err)
-	}
-	now = now.Add(time.Second)
-	if _, err := server.Authenticate(t.Context(), raw); !errors.Is(err, keys.ErrWrongKey) {
-		t.Errorf("a second after its revocation: got %v", err)
-	}
-	if _, err := server.Authenticate(t.Context(), second); err != nil {
-		t.Errorf("the other key: %v", err)
-	}
+		if _, err := command.Revoke(t.Context(), "laptop"); err != nil {
+			t.Fatal(err)
+		}
+		now = now.Add(time.Second)
+		if _, err := server.Authenticate(t.Context(), raw); !errors.Is(err, keys.ErrWrongKey) {
+			t.Errorf("a second after its revocation: got %v", err)
+		}
+		if _, err := server.Authenticate(t.Context(), second); err != nil {
+			t.Errorf("the other key: %v", err)
+		}
+	})
 }
 
 // The same by the real clock, with a caller that never lets go.
 func TestRevocationTakesEffect(t *testing.T) {
-	path := filepath.Join(t.TempDir(), store.FileName)
-	server, command := service(t, path, nil), service(t, path, nil)
-	raw, key, err := command.Create(t.Context(), keys.CreateParams{Group: keys.GroupInternal})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := server.Authenticate(t.Context(), raw); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := command.Revoke(t.Context(), key.ID); err != nil {
-		t.Fatal(err)
-	}
-	ticker := time.NewTicker(10 * time.Millisecond)
-	defer ticker.Stop()
-	for deadline := time.After(2 * time.Second); ; {
-		_, err := server.Authenticate(t.Context(), raw)
-		if errors.Is(err, keys.ErrWrongKey) {
-			return
-		}
+	onEach(t, func(t *testing.T, location string) {
+		server, command := service(t, location, nil), service(t, location, nil)
+		raw, key, err := command.Create(t.Context(), keys.CreateParams{Group: keys.GroupInternal})
 		if err != nil {
 			t.Fatal(err)
 		}
-		select {
-		case <-ticker.C:
-		case <-deadline:
-			t.Fatal("still accepted 2 seconds after its revocation")
+		if _, err := server.Authenticate(t.Context(), raw); err != nil {
+			t.Fatal(err)
 		}
-	}
+		if _, err := command.Revoke(t.Context(), key.ID); err != nil {
+			t.Fatal(err)
+		}
+		ticker := time.NewTicker(10 * time.Millisecond)
+		defer ticker.Stop()
+		for deadline := time.After(2 * time.Second); ; {
+			_, err := server.Authenticate(t.Context(), raw)
+			if errors.Is(err, keys.ErrWrongKey) {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case <-ticker.C:
+			case <-deadline:
+				t.Fatal("still accepted 2 seconds after its revocation")
+			}
+		}
+	})
 }
 
 // A store that has gone away makes nobody's key wrong.
 func TestClosedStoreIsUnavailable(t *testing.T) {
-	s := open(t, filepath.Join(t.TempDir(), store.FileName))
-	now := time.Now()
-	service, err := keys.New(keys.Config{Store: s.Keys(), Clock: func() time.Time { return now }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	known, _, err := service.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat})
-	if err != nil {
-		t.Fatal(err)
-	}
-	unseen, _, err := service.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := service.Authenticate(t.Context(), known); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	for _, raw := range []string{known, unseen} {
-		now = now.Add(time.Second)
-		if _, err := service.Authenticate(t.Context(), raw); err != nil {
-			t.Errorf("a live key during the outage: %v", err)
+	onEach(t, func(t *testing.T, location string) {
+		s := open(t, location)
+		now := time.Now()
+		service, err := keys.New(keys.Config{Store: s.Keys(), Clock: func() time.Time { return now }})
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	now = now.Add(time.Minute)
-	if _, err := service.Authenticate(t.Context(), known); !errors.Is(err, keys.ErrUnavailable) || errors.Is(err, keys.ErrWrongKey) {
-		t.Errorf("after the staleness: got %v, want ErrUnavailable", err)
-	}
+		known, _, err := service.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat})
+		if err != nil {
+			t.Fatal(err)
+		}
+		unseen, _, err := service.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := service.Authenticate(t.Context(), known); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for _, raw := range []string{known, unseen} {
+			now = now.Add(time.Second)
+			if _, err := service.Authenticate(t.Context(), raw); err != nil {
+				t.Errorf("a live key during the outage: %v", err)
+			}
+		}
+		now = now.Add(time.Minute)
+		if _, err := service.Authenticate(t.Context(), known); !errors.Is(err, keys.ErrUnavailable) || errors.Is(err, keys.ErrWrongKey) {
+			t.Errorf("after the staleness: got %v, want ErrUnavailable", err)
+		}
+	})
 }
 
 // What a request with an unknown key costs: one question to the file.
 func BenchmarkUnknownKey(b *testing.B) {
-	s := service(b, filepath.Join(b.TempDir(), store.FileName), nil)
-	other := service(b, filepath.Join(b.TempDir(), store.FileName), nil)
-	raw, _, err := other.Create(b.Context(), keys.CreateParams{Group: keys.GroupChat})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := s.Authenticate(b.Context(), raw); !errors.Is(err, keys.ErrWrongKey) {
-			b.Fatal(err)
-		}
+	for kind, fresh := range kinds {
+		b.Run(kind, func(b *testing.B) {
+			s, other := service(b, fresh(b), nil), service(b, newFile(b), nil)
+			raw, _, err := other.Create(b.Context(), keys.CreateParams{Group: keys.GroupChat})
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.Authenticate(b.Context(), raw); !errors.Is(err, keys.ErrWrongKey) {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

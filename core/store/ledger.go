@@ -11,102 +11,43 @@ import (
 	"github.com/genway/genway/core/ledger"
 )
 
-// sqliteLedger is ledger.Store over migrations/00002_ledger.sql.
-type sqliteLedger struct {
-	db     *sql.DB // for reading
-	writer *sql.DB // one connection, with the ledger's own durability
+// ledgerStore is ledger.Store over migrations/00002_ledger.sql.
+type ledgerStore struct {
+	db     database // for reading
+	writer database // one connection, with the ledger's own durability
 }
 
-var _ ledger.Store = sqliteLedger{}
+var _ ledger.Store = ledgerStore{}
 
 // Ledger keeps the entries of requests.
-func (s *SQLite) Ledger() ledger.Store {
-	return sqliteLedger{db: s.db, writer: s.writer}
+func (s *Store) Ledger() ledger.Store {
+	return ledgerStore{db: s.db, writer: s.writer}
 }
 
 // Begin makes the number of a process.
-func (s sqliteLedger) Begin(ctx context.Context, now time.Time) (process int64, err error) {
-	result, err := s.writer.ExecContext(ctx, `INSERT INTO ledger_processes (start_time, seen_time) VALUES (?, ?)`, now.UnixMicro(), now.UnixMicro())
-	if err == nil {
-		process, err = result.LastInsertId()
-	}
+func (s ledgerStore) Begin(ctx context.Context, now time.Time) (process int64, err error) {
+	err = s.writer.row(ctx, `INSERT INTO ledger_processes (start_time, seen_time) VALUES (?, ?) RETURNING id`, now.UnixMicro(), now.UnixMicro()).Scan(&process)
 	if err != nil {
 		return 0, fmt.Errorf("insert process: %w", err)
 	}
 	return process, nil
 }
 
-// ledgerColumns are an entry's columns, in the order of values and scan.
-var ledgerColumns = []string{
-	"number", "request_id", "key_id", "protocol", "method", "model", "start_time",
-	"outcome", "kind", "reason", "route", "upstream", "attempts", "served_model",
-	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens",
-	"input_image_tokens", "input_audio_tokens", "thinking_tokens", "output_image_tokens", "output_audio_tokens", "images",
-	"duration", "first_event",
-}
-
-// upsertEntry adds an entry or closes it, whose start never changes.
-var upsertEntry = func() string {
-	var set []string
-	for _, c := range ledgerColumns[7:] {
-		set = append(set, c+" = excluded."+c)
-	}
-	return `INSERT INTO ledger (process, ` + strings.Join(ledgerColumns, ", ") + `) VALUES (?` + strings.Repeat(", ?", len(ledgerColumns)) + `)
-		ON CONFLICT (process, number) DO UPDATE SET ` + strings.Join(set, ", ") + `
-		WHERE ledger.outcome IN ('open', 'interrupted') AND excluded.outcome <> 'open'`
-}()
-
-func entryValues(process int64, e *ledger.Entry) []any {
-	return []any{
-		process, e.Number, e.ID, e.KeyID, e.Protocol, e.Method, e.Request.Model, e.Start.UnixMicro(),
-		string(e.Outcome), e.Kind, e.Reason, e.Route, e.Upstream, e.Attempts, e.Result.Model,
-		e.Usage.Input, e.Usage.Output, e.Usage.CacheRead, e.Usage.CacheWrite, e.Usage.CacheWrite1h,
-		e.Usage.InputImage, e.Usage.InputAudio, e.Usage.Thinking, e.Usage.OutputImage, e.Usage.OutputAudio, e.Usage.Images,
-		e.Duration.Microseconds(), e.FirstEvent.Microseconds(),
-	}
-}
-
-// Write adds and closes entries in one transaction.
-func (s sqliteLedger) Write(ctx context.Context, process int64, entries []*ledger.Entry) error {
-	tx, err := s.writer.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing, before it the error is known
-	upsert, err := tx.PrepareContext(ctx, upsertEntry)
-	if err != nil {
-		return fmt.Errorf("prepare: %w", err)
-	}
-	defer upsert.Close() //nolint:errcheck // the transaction ends it
-	for _, e := range entries {
-		if _, err := upsert.ExecContext(ctx, entryValues(process, e)...); err != nil {
-			return fmt.Errorf("write entry %d: %w", e.Number, err)
-		}
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
-	return nil
-}
-
 // Beat says that a process lives and interrupts the entries of those that do not.
-func (s sqliteLedger) Beat(ctx context.Context, process int64, now, dead time.Time) (int64, error) {
-	if _, err := s.writer.ExecContext(ctx, `UPDATE ledger_processes SET seen_time = ? WHERE id = ?`, now.UnixMicro(), process); err != nil {
+func (s ledgerStore) Beat(ctx context.Context, process int64, now, dead time.Time) (int64, error) {
+	if _, err := s.writer.exec(ctx, `UPDATE ledger_processes SET seen_time = ? WHERE id = ?`, now.UnixMicro(), process); err != nil {
 		return 0, fmt.Errorf("update process: %w", err)
 	}
 	return s.interrupt(ctx, `IN (SELECT id FROM ledger_processes WHERE id <> ? AND seen_time < ?)`, process, dead.UnixMicro())
 }
 
 // End interrupts the entries of one process.
-func (s sqliteLedger) End(ctx context.Context, process int64) (int64, error) {
+func (s ledgerStore) End(ctx context.Context, process int64) (int64, error) {
 	return s.interrupt(ctx, `= ?`, process)
 }
 
-func (s sqliteLedger) interrupt(ctx context.Context, processes string, args ...any) (interrupted int64, err error) {
-	result, err := s.writer.ExecContext(ctx, `UPDATE ledger SET outcome = 'interrupted' WHERE outcome = 'open' AND process `+processes, args...) //nolint:gosec // constants of the callers above //nolint:gosec // of two conditions written here
-	if err == nil {
-		interrupted, err = result.RowsAffected()
-	}
+func (s ledgerStore) interrupt(ctx context.Context, processes string, args ...any) (int64, error) {
+	interrupted, err := s.writer.exec(ctx, `UPDATE ledger SET outcome = 'interrupted' WHERE outcome = 'open' AND process `+processes, args...)
 	if err != nil {
 		return 0, fmt.Errorf("interrupt entries: %w", err)
 	}
@@ -114,9 +55,9 @@ func (s sqliteLedger) interrupt(ctx context.Context, processes string, args ...a
 }
 
 // Entries walks over the entries.
-func (s sqliteLedger) Entries(ctx context.Context, since time.Time) iter.Seq2[*ledger.Entry, error] {
+func (s ledgerStore) Entries(ctx context.Context, since time.Time) iter.Seq2[*ledger.Entry, error] {
 	return func(yield func(*ledger.Entry, error) bool) {
-		rows, err := s.db.QueryContext(ctx, `SELECT `+strings.Join(ledgerColumns, ", ")+` FROM ledger WHERE start_time >= ? ORDER BY process, number`, sinceMicros(since)) //nolint:gosec // constants //nolint:gosec // columns named here
+		rows, err := s.db.query(ctx, `SELECT `+strings.Join(ledgerColumns, ", ")+` FROM ledger WHERE start_time >= ? ORDER BY process, number`, sinceMicros(since))
 		if err != nil {
 			yield(nil, fmt.Errorf("select entries: %w", err))
 			return

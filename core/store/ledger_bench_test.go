@@ -3,7 +3,6 @@
 package store_test
 
 import (
-	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -15,44 +14,46 @@ import (
 // BenchmarkLedger opens and settles entries from many goroutines, in each durability.
 // cpu-ns/op is what a request costs the process, the writer's part included.
 func BenchmarkLedger(b *testing.B) {
-	for _, mode := range []struct {
-		name          string
-		relaxed, wait bool
-	}{{"off", true, false}, {"batch", false, false}, {"each", false, true}} {
-		b.Run(mode.name, func(b *testing.B) {
-			s, err := store.Open(b.Context(), store.Config{Path: filepath.Join(b.TempDir(), store.FileName), RelaxLedger: mode.relaxed})
-			if err != nil {
-				b.Fatal(err)
-			}
-			r, err := ledger.Start(b.Context(), ledger.Config{Store: s.Ledger(), Wait: mode.wait, Patience: time.Minute})
-			if err != nil {
-				b.Fatal(err)
-			}
-			b.ReportAllocs()
-			b.SetParallelism(32)
-			before := cpu(b)
-			b.ResetTimer()
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					record, err := r.Open(b.Context(), ledger.Request{ID: "req_abcdefghijklmnopqrstuvwxyz", KeyID: "key_abcdefghijkl",
-						Protocol: "chat_completions", Method: "GenerateText", Model: "sandbox-text", Start: time.Now()})
-					if err != nil {
-						b.Error(err)
-						return
+	for kind, fresh := range kinds {
+		for _, mode := range []struct {
+			name          string
+			relaxed, wait bool
+		}{{"off", true, false}, {"batch", false, false}, {"each", false, true}} {
+			b.Run(kind+"/"+mode.name, func(b *testing.B) {
+				s, err := store.Open(b.Context(), store.Config{Location: fresh(b), RelaxLedger: mode.relaxed})
+				if err != nil {
+					b.Fatal(err)
+				}
+				r, err := ledger.Start(b.Context(), ledger.Config{Store: s.Ledger(), Wait: mode.wait, Patience: time.Minute})
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportAllocs()
+				b.SetParallelism(32)
+				before := cpu(b)
+				b.ResetTimer()
+				b.RunParallel(func(pb *testing.PB) {
+					for pb.Next() {
+						record, err := r.Open(b.Context(), ledger.Request{ID: "req_abcdefghijklmnopqrstuvwxyz", KeyID: "key_abcdefghijkl",
+							Protocol: "chat_completions", Method: "GenerateText", Model: "sandbox-text", Start: time.Now()})
+						if err != nil {
+							b.Error(err)
+							return
+						}
+						record.Settle(ledger.Result{Outcome: ledger.OK, Route: "*", Upstream: "sandbox", Attempts: 1, Model: "sandbox-text",
+							Usage: ledger.Usage{Input: 1000, Output: 100}, Duration: time.Second})
 					}
-					record.Settle(ledger.Result{Outcome: ledger.OK, Route: "*", Upstream: "sandbox", Attempts: 1, Model: "sandbox-text",
-						Usage: ledger.Usage{Input: 1000, Output: 100}, Duration: time.Second})
+				})
+				if err := r.Close(); err != nil {
+					b.Error(err)
+				}
+				b.StopTimer()
+				b.ReportMetric(float64(cpu(b)-before)/float64(b.N), "cpu-ns/op")
+				if err := s.Close(); err != nil {
+					b.Error(err)
 				}
 			})
-			if err := r.Close(); err != nil {
-				b.Error(err)
-			}
-			b.StopTimer()
-			b.ReportMetric(float64(cpu(b)-before)/float64(b.N), "cpu-ns/op")
-			if err := s.Close(); err != nil {
-				b.Error(err)
-			}
-		})
+		}
 	}
 }
 

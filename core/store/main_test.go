@@ -1,3 +1,5 @@
+//go:build unix
+
 package store_test
 
 import (
@@ -5,12 +7,14 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/genway/genway/internal/servertest"
 )
 
 // The test binary is also the other processes of TestManyProcesses.
 func TestMain(m *testing.M) {
-	if path := os.Getenv(childVariable); path != "" {
-		os.Exit(child(path))
+	if location := os.Getenv(childVariable); location != "" {
+		os.Exit(child(location))
 	}
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(servertest.Main{M: m})
 }

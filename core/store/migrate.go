@@ -7,6 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"path"
+	"strings"
+	"text/template"
 
 	"github.com/pressly/goose/v3"
 )
@@ -17,26 +20,67 @@ var migrations embed.FS
 // migrate brings the schema up to what this program knows, each migration in its
 // transaction. One process at a time may call it: goose reads what is pending before
 // it begins to write. A database of a newer program is refused, since this one cannot
-// know what it would break.
-func migrate(ctx context.Context, db *sql.DB) error {
-	files, err := fs.Sub(migrations, "migrations")
+// know what it would break. Nothing is written where nothing is pending, so that a
+// user of PostgreSQL who may not change the schema will do for it.
+func migrate(ctx context.Context, db database) error {
+	known, err := inDialect(db.dialect)
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db, files,
+	provider, err := goose.NewProvider(db.goose, db.pool, nil, goose.WithGoMigrations(known...),
 		goose.WithDisableGlobalRegistry(true), goose.WithSlog(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return fmt.Errorf("read the migrations: %w", err)
 	}
-	have, known, err := provider.GetVersions(ctx)
+	have, want, err := provider.GetVersions(ctx)
 	if err != nil {
 		return fmt.Errorf("read the schema's version: %w", err)
 	}
-	if have > known {
-		return fmt.Errorf("its schema is version %d and this program knows %d: it was written by a newer genway", have, known)
+	if have > want {
+		return fmt.Errorf("its schema is version %d and this program knows %d: it was written by a newer genway", have, want)
 	}
 	if _, err := provider.Up(ctx); err != nil {
 		return fmt.Errorf("migrate its schema: %w", err)
 	}
 	return nil
+}
+
+// inDialect are the files' migrations in a dialect. A file's number is its version.
+func inDialect(d *dialect) ([]*goose.Migration, error) {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	all := make([]*goose.Migration, 0, len(files))
+	for _, file := range files {
+		version, err := goose.NumericComponent(file)
+		if err != nil {
+			return nil, err
+		}
+		statements, err := render(d, file)
+		if err != nil {
+			return nil, err
+		}
+		run := func(ctx context.Context, tx *sql.Tx) error {
+			if _, err := tx.ExecContext(ctx, statements); err != nil {
+				return fmt.Errorf("%s: %w", path.Base(file), err)
+			}
+			return nil
+		}
+		all = append(all, goose.NewGoMigration(version, &goose.GoFunc{RunTx: run}, nil))
+	}
+	return all, nil
+}
+
+// render writes a migration in a dialect.
+func render(d *dialect, file string) (string, error) {
+	text, err := template.New(path.Base(file)).Funcs(d.words).ParseFS(migrations, file)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	if err := text.Execute(&b, nil); err != nil {
+		return "", err
+	}
+	return b.String(), nil
 }

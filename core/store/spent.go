@@ -8,6 +8,6 @@ import (
 )
 
 // Spent gives nothing: the schema keeps no costs, so all are 0.
-func (s sqliteLedger) Spent(ctx context.Context, _ time.Time) ([]ledger.Spend, error) {
+func (s ledgerStore) Spent(ctx context.Context, _ time.Time) ([]ledger.Spend, error) {
 	return nil, ctx.Err()
 }

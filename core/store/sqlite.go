@@ -21,54 +21,35 @@ import (
 const (
 	// busyTimeout is how long a writer waits for another one.
 	busyTimeout = 5 * time.Second
-	// maxConns bounds the connections, each of which has its own page cache. Readers
-	// share the file with one writer; more would only queue.
+	// maxConns bounds the connections of a store, beside the ledger's one. Of a file,
+	// each has its own page cache, and readers share it with one writer; more would only
+	// queue.
 	maxConns = 4
 )
 
-// Config says which database to open.
-type Config struct {
-	// Path is the database's file. It and its directory are created where they are
-	// missing, for their owner alone (0600 and 0700).
-	Path string
-	// RelaxLedger has the ledger's commits not wait for the disk: a power cut may undo
-	// the last of them, the end of a process cannot. Other records are not relaxed.
-	RelaxLedger bool
-}
-
-// SQLite is a Store in one file, which any number of processes of one machine may
+// openFile opens an SQLite database, which any number of processes of one machine may
 // have open.
 //
 // The journal is a write-ahead log, so that readers and the writer do not wait for
 // each other, and synchronous is FULL: a commit is on the disk when it returns. In
 // NORMAL a power cut could undo the last commits, and with them a revocation that
 // was reported as done; keys change too seldom for the difference to matter.
-type SQLite struct {
-	db     *sql.DB
-	writer *sql.DB // of the ledger alone, so that its stream of commits has a connection
-}
-
-// Open opens the database and brings its schema up to date; processes that open it
-// at once take turns. Errors are one line and name the file or the directory.
-func Open(ctx context.Context, cfg Config) (*SQLite, error) {
-	if cfg.Path == "" {
-		return nil, errors.New("open store: no path")
-	}
-	path, err := filepath.Abs(cfg.Path)
+func openFile(ctx context.Context, cfg Config) (*Store, error) {
+	path, err := filepath.Abs(cfg.Location)
 	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", cfg.Path, err)
+		return nil, fmt.Errorf("open store %s: %w", cfg.Location, err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open store: create directory %s: %w", filepath.Dir(path), reason(err))
 	}
-	store := &SQLite{}
+	store := &Store{}
 	err = exclusively(ctx, path, func() (err error) {
 		store.db, err = openSQLite(ctx, path)
 		return err
 	})
 	if err == nil {
 		if store.writer, err = openWriter(path, cfg.RelaxLedger); err != nil {
-			err = errors.Join(err, store.db.Close())
+			err = errors.Join(err, store.db.pool.Close())
 		}
 	}
 	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqlite3.SQLITE_CANTOPEN {
@@ -80,44 +61,36 @@ func Open(ctx context.Context, cfg Config) (*SQLite, error) {
 	return store, nil
 }
 
-// Close closes the database and folds the write-ahead log into its file, if nobody
-// else has it open.
-func (s *SQLite) Close() error {
-	if err := errors.Join(s.writer.Close(), s.db.Close()); err != nil {
-		return fmt.Errorf("close store: %w", err)
-	}
-	return nil
-}
-
-func openSQLite(ctx context.Context, path string) (*sql.DB, error) {
+func openSQLite(ctx context.Context, path string) (database, error) {
 	if err := private(path); err != nil {
-		return nil, err
+		return database{}, err
 	}
-	db, err := sql.Open("sqlite", dsn(path, params("FULL")))
+	pool, err := sql.Open("sqlite", dsn(path, params("FULL")))
 	if err != nil {
-		return nil, err
+		return database{}, err
 	}
-	db.SetMaxOpenConns(maxConns)
-	db.SetMaxIdleConns(maxConns)
+	pool.SetMaxOpenConns(maxConns)
+	pool.SetMaxIdleConns(maxConns)
+	db := database{pool: pool, dialect: &sqliteDialect}
 	if err := migrate(ctx, db); err != nil {
-		return nil, errors.Join(err, db.Close())
+		return database{}, errors.Join(err, pool.Close())
 	}
 	return db, nil
 }
 
 // openWriter gives the one connection that writes the ledger; it is made when it is
 // used first.
-func openWriter(path string, relaxed bool) (*sql.DB, error) {
+func openWriter(path string, relaxed bool) (database, error) {
 	synchronous := "FULL"
 	if relaxed {
 		synchronous = "NORMAL"
 	}
-	db, err := sql.Open("sqlite", dsn(path, params(synchronous)))
+	pool, err := sql.Open("sqlite", dsn(path, params(synchronous)))
 	if err != nil {
-		return nil, err
+		return database{}, err
 	}
-	db.SetMaxOpenConns(1)
-	return db, nil
+	pool.SetMaxOpenConns(1)
+	return database{pool: pool, dialect: &sqliteDialect}, nil
 }
 
 func params(synchronous string) url.Values {

@@ -1,7 +1,8 @@
+//go:build unix
+
 package store_test
 
 import (
-	"database/sql"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -9,54 +10,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/core/store"
-	"github.com/genway/genway/core/store/storetest"
 )
-
-func TestSQLite(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) storetest.Database {
-		path := filepath.Join(t.TempDir(), store.FileName)
-		return func(t *testing.T) storetest.Keys { return open(t, path) }
-	})
-}
-
-func TestSQLiteLedger(t *testing.T) {
-	for name, relaxed := range map[string]bool{"full": false, "relaxed": true} {
-		t.Run(name, func(t *testing.T) {
-			storetest.RunLedger(t, func(t *testing.T) storetest.LedgerDatabase {
-				config := store.Config{Path: filepath.Join(t.TempDir(), store.FileName), RelaxLedger: relaxed}
-				return func(t *testing.T) store.Store {
-					s, err := store.Open(t.Context(), config)
-					if err != nil {
-						t.Fatal(err)
-					}
-					return s
-				}
-			})
-		})
-	}
-}
-
-// open opens a database that its caller closes.
-func open(t testing.TB, path string) *store.SQLite {
-	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// opened is open, closed at the test's end.
-func opened(t testing.TB, path string) *store.SQLite {
-	t.Helper()
-	s := open(t, path)
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	return s
-}
 
 // The characters that mean something in the driver's names mean nothing in a path.
 func TestOpenPaths(t *testing.T) {
@@ -72,9 +26,6 @@ func TestOpenPaths(t *testing.T) {
 }
 
 func TestOpenKeepsOthersOut(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		return // rights are inherited there, from the user's own directory
-	}
 	dir := filepath.Join(t.TempDir(), "share", "genway")
 	path := filepath.Join(dir, store.FileName)
 	check := func() {
@@ -136,7 +87,7 @@ func TestOpenErrors(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			s, err := store.Open(t.Context(), store.Config{Path: test.path})
+			s, err := store.Open(t.Context(), store.Config{Location: test.path})
 			if err == nil {
 				s.Close()
 				t.Fatal("it opened")
@@ -145,75 +96,5 @@ func TestOpenErrors(t *testing.T) {
 				t.Errorf("got %q, want one line with %q", err, test.want)
 			}
 		})
-	}
-}
-
-// A database of a newer program is left alone.
-func TestOpenNewerSchema(t *testing.T) {
-	path := filepath.Join(t.TempDir(), store.FileName)
-	if err := open(t, path).Close(); err != nil {
-		t.Fatal(err)
-	}
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.ExecContext(t.Context(), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, 1)`); err != nil {
-		t.Fatal(err)
-	}
-	s, err := store.Open(t.Context(), store.Config{Path: path})
-	if err == nil {
-		s.Close()
-		t.Fatal("it opened")
-	}
-	if want := "version 9999 "; !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "newer genway") {
-		t.Errorf("got %q, want %q in it", err, want)
-	}
-}
-
-// What a table's triggers promise holds for changes by hand as well.
-func TestVersionSeesChangesByHand(t *testing.T) {
-	path := filepath.Join(t.TempDir(), store.FileName)
-	s := opened(t, path)
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	last := int64(-1)
-	for _, statement := range []string{
-		`INSERT INTO keys VALUES ('key_hand', zeroblob(32), 'chat', '', 0, NULL, NULL)`,
-		`UPDATE keys SET name = 'hand'`,
-		`DELETE FROM keys`,
-	} {
-		if _, err := db.ExecContext(t.Context(), statement); err != nil {
-			t.Fatal(err)
-		}
-		version, err := s.Keys().Version(t.Context())
-		if err != nil || version == last {
-			t.Errorf("after %s: version %d as before, %v", statement, version, err)
-		}
-		last = version
-	}
-}
-
-func BenchmarkOpen(b *testing.B) {
-	path := filepath.Join(b.TempDir(), store.FileName)
-	opened(b, path)
-	for b.Loop() {
-		if err := open(b, path).Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-func BenchmarkVersion(b *testing.B) {
-	s := opened(b, filepath.Join(b.TempDir(), store.FileName))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := s.Keys().Version(b.Context()); err != nil {
-			b.Fatal(err)
-		}
 	}
 }

@@ -1,28 +1,73 @@
 // Package store keeps what Genway must not forget, in a database that is opened
-// with one call and brings its own schema: SQLite, in one file of the data
-// directory.
+// with one call and brings its own schema: SQLite, in one file of the data directory,
+// or PostgreSQL, for several cores.
 //
 // Each kind of record has its interface in the package whose noun it is
-// (core/keys.Store); a driver implements them all and is held to them by package
-// storetest. The migrations are embedded and run as the database is opened.
+// (core/keys.Store). Both databases have one schema and one implementation of each
+// interface; what they do not have in common is in a dialect. Package storetest holds
+// both to the interfaces. The migrations are embedded and run as the database is
+// opened.
 //
 // The package must not import codec, gateway, grpc or net/http, and decides
 // nothing: what a record means is its owner's business.
 package store
 
 import (
-	"github.com/genway/genway/core/keys"
-	"github.com/genway/genway/core/ledger"
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
 )
 
-// A Store is an open database. It is safe for concurrent use.
-type Store interface {
-	// Keys keeps the callers' keys.
-	Keys() keys.Store
-	// Ledger keeps the entries of requests.
-	Ledger() ledger.Store
-	// Close ends what is running and closes the database. Every use after it fails.
-	Close() error
+// Config says which database to open.
+type Config struct {
+	// Location is a file's path, for SQLite, or the URL of a PostgreSQL database:
+	// postgres://USER:PASSWORD@HOST:PORT/DATABASE. The file and its directory are
+	// created where they are missing, for their owner alone (0600 and 0700). The
+	// URL's parameters are libpq's; environment variables as PGPASSWORD and a
+	// password file fill in what it leaves out.
+	Location string
+	// RelaxLedger has the ledger's commits not wait for the disk: a power cut, or the
+	// end of PostgreSQL's server, may undo the last of them; the end of this process
+	// cannot. Other records are not relaxed.
+	RelaxLedger bool
 }
 
-var _ Store = (*SQLite)(nil)
+// Store is an open database. It is safe for concurrent use.
+type Store struct {
+	db     database
+	writer database // of the ledger alone, so that its stream of commits has a connection
+}
+
+// Open opens the database and brings its schema up to date; processes that open it
+// at once take turns. Errors are one line and name the file, the directory or the
+// server, never a password.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	switch kind := scheme.FindString(cfg.Location); {
+	case cfg.Location == "":
+		return nil, errors.New("open store: no path")
+	case IsPostgres(cfg.Location):
+		return openPostgres(ctx, cfg)
+	case kind != "":
+		return nil, fmt.Errorf("open store: %s is no kind of store: give a file's path, or postgres://USER:PASSWORD@HOST:PORT/DATABASE", kind)
+	}
+	return openFile(ctx, cfg)
+}
+
+// scheme is how a URL begins. A drive of Windows has one slash or none.
+var scheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://`)
+
+// IsPostgres reports whether a Config.Location is a PostgreSQL URL.
+func IsPostgres(location string) bool {
+	return strings.HasPrefix(location, "postgres://") || strings.HasPrefix(location, "postgresql://")
+}
+
+// Close ends what is running and closes the database. Every use after it fails. The
+// last to close a file folds the write-ahead log into it.
+func (s *Store) Close() error {
+	if err := errors.Join(s.writer.pool.Close(), s.db.pool.Close()); err != nil {
+		return fmt.Errorf("close store: %w", err)
+	}
+	return nil
+}

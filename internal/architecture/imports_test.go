@@ -55,6 +55,11 @@ var rules = []rule{
 		from:  []string{"./cmd/genway-core/..."},
 		never: []string{"./gateway/..."},
 	},
+	{
+		name:  "no binary links the servers of tests",
+		from:  []string{"./cmd/..."},
+		never: []string{"./internal/servertest/..."},
+	},
 }
 
 func TestImports(t *testing.T) {
@@ -92,6 +97,7 @@ func TestRulesCatch(t *testing.T) {
 		"the core does not know the edge":              {"./core/route", "./gateway"},
 		"the edge's binary links no core and no store": {"./cmd/genway-edge", "example.org/store", "database/sql"},
 		"the core's binary links no edge":              {"./cmd/genway-core", "./gateway"},
+		"no binary links the servers of tests":         {"./cmd/genway", "./core/store", "./internal/servertest"},
 	}
 	for _, rule := range rules {
 		t.Run(rule.name, func(t *testing.T) {

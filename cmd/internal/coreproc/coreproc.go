@@ -49,7 +49,7 @@ type Core struct {
 	Keys    *keys.Service
 	routing *Routing
 	ledger  *ledger.Recorder
-	store   *store.SQLite
+	store   *store.Store
 	service *core.Service
 	server  *core.Server
 	log     *slog.Logger

@@ -19,12 +19,12 @@ type Data struct {
 }
 
 // open opens the store and the keys in it; relaxed is store.Config.RelaxLedger.
-func (d Data) open(ctx context.Context, relaxed bool) (*store.SQLite, *keys.Service, error) {
+func (d Data) open(ctx context.Context, relaxed bool) (*store.Store, *keys.Service, error) {
 	dir, err := store.DataDir(d.Dir, os.Getenv)
 	if err != nil {
 		return nil, nil, err
 	}
-	db, err := store.Open(ctx, store.Config{Path: filepath.Join(dir, store.FileName), RelaxLedger: relaxed})
+	db, err := store.Open(ctx, store.Config{Location: filepath.Join(dir, store.FileName), RelaxLedger: relaxed})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -1,46 +1,45 @@
 -- The ledger: one row for each accepted request. No prompt, answer or key is in it.
 
--- +goose Up
 -- Processes that write, and when each last said that it is alive.
 CREATE TABLE ledger_processes (
-    id         INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
-    start_time INTEGER NOT NULL,
-    seen_time  INTEGER NOT NULL
-) STRICT;
+    id         {{identity}},
+    start_time {{integer}} NOT NULL,
+    seen_time  {{integer}} NOT NULL
+) {{strict}};
 
 CREATE TABLE ledger (
-    process             INTEGER NOT NULL REFERENCES ledger_processes (id),
-    number              INTEGER NOT NULL,
-    request_id          TEXT    NOT NULL,
-    key_id              TEXT    NOT NULL,
-    protocol            TEXT    NOT NULL,
-    method              TEXT    NOT NULL,
-    model               TEXT    NOT NULL,
+    process             {{integer}} NOT NULL REFERENCES ledger_processes (id),
+    number              {{integer}} NOT NULL,
+    request_id          {{text}} NOT NULL,
+    key_id              {{text}} NOT NULL,
+    protocol            {{text}} NOT NULL,
+    method              {{text}} NOT NULL,
+    model               {{text}} NOT NULL,
     -- Times are microseconds since 1970 in UTC, durations microseconds.
-    start_time          INTEGER NOT NULL,
-    outcome             TEXT    NOT NULL CHECK (outcome IN ('open', 'ok', 'failed', 'cancelled', 'interrupted')),
-    kind                TEXT    NOT NULL,
-    reason              TEXT    NOT NULL,
-    route               TEXT    NOT NULL,
-    upstream            TEXT    NOT NULL,
-    attempts            INTEGER NOT NULL,
-    served_model        TEXT    NOT NULL,
-    input_tokens        INTEGER NOT NULL,
-    output_tokens       INTEGER NOT NULL,
-    cache_read_tokens   INTEGER NOT NULL,
-    cache_write_tokens  INTEGER NOT NULL,
+    start_time          {{integer}} NOT NULL,
+    outcome             {{text}} NOT NULL CHECK (outcome IN ('open', 'ok', 'failed', 'cancelled', 'interrupted')),
+    kind                {{text}} NOT NULL,
+    reason              {{text}} NOT NULL,
+    route               {{text}} NOT NULL,
+    upstream            {{text}} NOT NULL,
+    attempts            {{integer}} NOT NULL,
+    served_model        {{text}} NOT NULL,
+    input_tokens        {{integer}} NOT NULL,
+    output_tokens       {{integer}} NOT NULL,
+    cache_read_tokens   {{integer}} NOT NULL,
+    cache_write_tokens  {{integer}} NOT NULL,
     -- Part of cache_write_tokens.
-    cache_write_1h_tokens INTEGER NOT NULL,
-    input_image_tokens  INTEGER NOT NULL,
-    input_audio_tokens  INTEGER NOT NULL,
-    thinking_tokens     INTEGER NOT NULL,
-    output_image_tokens INTEGER NOT NULL,
-    output_audio_tokens INTEGER NOT NULL,
-    images              INTEGER NOT NULL,
-    duration            INTEGER NOT NULL,
-    first_event         INTEGER NOT NULL,
+    cache_write_1h_tokens {{integer}} NOT NULL,
+    input_image_tokens  {{integer}} NOT NULL,
+    input_audio_tokens  {{integer}} NOT NULL,
+    thinking_tokens     {{integer}} NOT NULL,
+    output_image_tokens {{integer}} NOT NULL,
+    output_audio_tokens {{integer}} NOT NULL,
+    images              {{integer}} NOT NULL,
+    duration            {{integer}} NOT NULL,
+    first_event         {{integer}} NOT NULL,
     PRIMARY KEY (process, number)
-) STRICT, WITHOUT ROWID;
+) {{clustered}};
 
 CREATE INDEX ledger_start_time ON ledger (start_time);
 

@@ -16,7 +16,7 @@ import (
 
 // A LedgerDatabase opens one more handle on one and the same database. The suite
 // closes the handles.
-type LedgerDatabase func(t *testing.T) store.Store
+type LedgerDatabase func(t *testing.T) *store.Store
 
 // RunLedger runs the suite of the ledger. fresh makes an empty database, which may live
 // as long as its t.
@@ -27,6 +27,7 @@ func RunLedger(t *testing.T, fresh func(t *testing.T) LedgerDatabase) {
 		test func(*testing.T, LedgerDatabase)
 	}{
 		{"an entry is as it was written", testEntries},
+		{"a text that is none is written all the same", testTexts},
 		{"an open entry is closed once", testCloseOnce},
 		{"writing again changes nothing", testWriteAgain},
 		{"entries of dead processes are interrupted, and of no others", testBeat},
@@ -133,6 +134,26 @@ func testEntries(t *testing.T, database LedgerDatabase) {
 	if diff := cmp.Diff([]int64{2}, late); diff != "" {
 		t.Errorf("since the second (-want +got):\n%s", diff)
 	}
+}
+
+// Callers and upstreams choose texts, and none may keep an entry from being written.
+func testTexts(t *testing.T, database LedgerDatabase) {
+	s := openLedger(t, database)
+	process := begin(t, s, epoch())
+	bad, want := entry(1), entry(1)
+	for _, field := range []func(*ledger.Entry) *string{
+		func(e *ledger.Entry) *string { return &e.ID },
+		func(e *ledger.Entry) *string { return &e.Request.Model },
+		func(e *ledger.Entry) *string { return &e.Reason },
+		func(e *ledger.Entry) *string { return &e.Upstream },
+		func(e *ledger.Entry) *string { return &e.Result.Model },
+	} {
+		*field(bad), *field(want) = "a\x00b\xffc", "a\uFFFDb\uFFFDc"
+	}
+	write(t, s, process, bad, entry(2))
+	wantEntries(t, s, want, entry(2))
+	write(t, s, process)
+	wantEntries(t, s, want, entry(2))
 }
 
 func testCloseOnce(t *testing.T, database LedgerDatabase) {

@@ -1,8 +1,8 @@
-// Package storetest is what every driver of core/store must pass. A driver's test
+// Package storetest is what every kind of database of core/store must pass. A test
 // calls Run with a way to make empty databases; the suite opens each as often as it
 // needs, the way several processes do.
 //
-// It speaks to a database through its interfaces alone and must not import a driver.
+// It speaks to a database through its interfaces alone and must not know its kind.
 package storetest
 
 import (

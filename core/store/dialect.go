@@ -1,0 +1,114 @@
+package store
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"text/template"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// dialect is what the databases do not have in common. Statements are written once, in
+// the SQL that both know, with ? for each argument; a migration's types are words of
+// the dialect.
+type dialect struct {
+	goose goose.Dialect
+	// words are what a migration may say beside plain SQL: see migrations/README.md.
+	words template.FuncMap
+	// bind writes a statement's placeholders as the database wants them.
+	bind func(statement string) string
+	// lock is run first in a transaction that changes what it has read; empty where
+	// transactions are alone as they begin.
+	lock string
+	// arrays says that a statement may take a column of values as one argument.
+	arrays bool
+	// taken says that an error is of a key that exists already.
+	taken func(error) bool
+	// retry says that an error is of transactions that were in each other's way, and
+	// that doing it again is right.
+	retry func(error) bool
+}
+
+// A transaction that begins to write as it begins cannot be refused in its midst because
+// another one wrote first: see params.
+var sqliteDialect = dialect{
+	goose: goose.DialectSQLite3,
+	words: template.FuncMap{
+		"integer":   func() string { return "INTEGER" },
+		"text":      func() string { return "TEXT" },
+		"bytes":     func() string { return "BLOB" },
+		"identity":  func() string { return "INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT" },
+		"strict":    func() string { return "STRICT" },
+		"clustered": func() string { return "STRICT, WITHOUT ROWID" },
+		"onchange": func(table, statement string) string {
+			var triggers []string
+			for _, event := range []struct{ name, of string }{{"inserted", "INSERT"}, {"updated", "UPDATE"}, {"deleted", "DELETE"}} {
+				triggers = append(triggers, "CREATE TRIGGER "+table+"_"+event.name+" AFTER "+event.of+" ON "+table+" BEGIN\n    "+statement+";\nEND;")
+			}
+			return strings.Join(triggers, "\n\n")
+		},
+	},
+	bind: func(statement string) string { return statement },
+	taken: func(err error) bool {
+		e, ok := errors.AsType[*sqlite.Error](err)
+		return ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE)
+	},
+	retry: func(error) bool { return false },
+}
+
+var postgresDialect = dialect{
+	goose: goose.DialectPostgres,
+	words: template.FuncMap{
+		"integer": func() string { return "BIGINT" },
+		// Bytes alone order texts, as in SQLite: a locale's order is another on each
+		// system, and an index in it breaks when the system's library is updated.
+		"text":      func() string { return `TEXT COLLATE "C"` },
+		"bytes":     func() string { return "BYTEA" },
+		"identity":  func() string { return "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY" },
+		"strict":    func() string { return "" },
+		"clustered": func() string { return "" },
+		"onchange": func(table, statement string) string {
+			return "CREATE FUNCTION " + table + "_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN\n    " + statement + ";\n    RETURN NULL;\nEND $$;\n\n" +
+				"CREATE TRIGGER " + table + "_changed AFTER INSERT OR UPDATE OR DELETE ON " + table + " FOR EACH ROW EXECUTE FUNCTION " + table + "_changed();"
+		},
+	},
+	bind: numbered,
+	// Readers go on; who changes waits.
+	lock:   `LOCK TABLE keys_version IN EXCLUSIVE MODE`,
+	arrays: true,
+	taken:  func(err error) bool { return sqlState(err) == "23505" },
+	retry: func(err error) bool {
+		switch sqlState(err) {
+		case "40001", "40P01": // serialization_failure, deadlock_detected
+			return true
+		}
+		return false
+	},
+}
+
+// sqlState is the code of an error that the PostgreSQL server has told, else empty.
+func sqlState(err error) string {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code
+	}
+	return ""
+}
+
+// numbered writes each ? as $1, $2 and so on. No statement has one in a text.
+func numbered(statement string) string {
+	var b strings.Builder
+	b.Grow(len(statement) + 16)
+	for n := 1; ; n++ {
+		before, after, found := strings.Cut(statement, "?")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		b.WriteString("$" + strconv.Itoa(n))
+		statement = after
+	}
+}

@@ -1,0 +1,191 @@
+//go:build unix
+
+package store_test
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/store"
+)
+
+// raw opens a database behind the store's back.
+func raw(t testing.TB, location string) *sql.DB {
+	t.Helper()
+	driver := "sqlite"
+	if store.IsPostgres(location) {
+		driver = "pgx"
+	}
+	db, err := sql.Open(driver, location)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func run(t testing.TB, db *sql.DB, statements ...string) {
+	t.Helper()
+	for _, statement := range statements {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// A database of a newer program is left alone.
+func TestOpenNewerSchema(t *testing.T) {
+	onEach(t, func(t *testing.T, location string) {
+		if err := open(t, location).Close(); err != nil {
+			t.Fatal(err)
+		}
+		run(t, raw(t, location), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`)
+		s, err := store.Open(t.Context(), store.Config{Location: location})
+		if err == nil {
+			s.Close()
+			t.Fatal("it opened")
+		}
+		if want := "version 9999 "; !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "newer genway") {
+			t.Errorf("got %q, want %q in it", err, want)
+		}
+	})
+}
+
+// What a table's triggers promise holds for changes by hand as well.
+func TestVersionSeesChangesByHand(t *testing.T) {
+	onEach(t, func(t *testing.T, location string) {
+		s := opened(t, location)
+		create(t, s)
+		db := raw(t, location)
+		last := int64(0)
+		for _, statement := range []string{`SELECT 1`, `UPDATE keys SET name = 'hand'`, `DELETE FROM keys`} {
+			run(t, db, statement)
+			version, err := s.Keys().Version(t.Context())
+			if err != nil || version == last {
+				t.Errorf("after %s: version %d as before, %v", statement, version, err)
+			}
+			last = version
+		}
+	})
+}
+
+func create(t testing.TB, s *store.Store) {
+	t.Helper()
+	service, err := keys.New(keys.Config{Store: s.Keys()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := service.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testdata/schema.sql is the schema of the files that the first two migrations made
+// before there was PostgreSQL: it is still what they make, and such a file is opened and
+// goes on.
+func TestFilesOfOldSchema(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "schema.sql"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), store.FileName)
+	old := raw(t, path)
+	run(t, old, string(text),
+		`INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1), (1, 1), (2, 1)`,
+		`INSERT INTO keys_version VALUES (1, 7)`,
+		`INSERT INTO keys (id, hash, group_name, name, create_time) VALUES ('key_old', zeroblob(32), 'chat', 'old', 5)`)
+	s := opened(t, path)
+	list, err := s.Keys().List(t.Context())
+	if err != nil || len(list) != 1 || list[0].ID != "key_old" || list[0].Name != "old" {
+		t.Errorf("got %+v, %v", list, err)
+	}
+	create(t, s)
+
+	fresh := newFile(t)
+	opened(t, fresh)
+	want, got := schema(t, old), schema(t, raw(t, fresh))
+	if len(want) < 10 {
+		t.Errorf("the old file has only %v", want)
+	}
+	for name, statement := range want {
+		if got[name] != statement {
+			t.Errorf("%s is\n%s\nand was\n%s", name, got[name], statement)
+		}
+	}
+}
+
+// schema are the statements that made a file's tables, indexes and triggers, by name,
+// without what is white space to SQL.
+func schema(t testing.TB, db *sql.DB) map[string]string {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), `SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	statements := map[string]string{}
+	for rows.Next() {
+		var name, statement string
+		if err := rows.Scan(&name, &statement); err != nil {
+			t.Fatal(err)
+		}
+		statements[name] = strings.Join(strings.Fields(statement), " ")
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return statements
+}
+
+// Texts are ordered by their bytes on every system.
+func TestPostgresCollation(t *testing.T) {
+	location := kinds["PostgreSQL"](t)
+	opened(t, location)
+	var texts, others int
+	if err := raw(t, location).QueryRowContext(t.Context(), `SELECT count(*), count(*) FILTER (WHERE collation_name IS DISTINCT FROM 'C')
+		FROM information_schema.columns WHERE table_schema = 'public' AND data_type = 'text'`).Scan(&texts, &others); err != nil {
+		t.Fatal(err)
+	}
+	if texts == 0 || others != 0 {
+		t.Errorf("%d of %d columns are not in the collation C", others, texts)
+	}
+}
+
+// A user who may read and write but not change the schema does for a core, once another
+// has migrated.
+func TestPostgresOpenWithoutRightToMigrate(t *testing.T) {
+	location := kinds["PostgreSQL"](t)
+	admin := raw(t, location)
+	run(t, admin, `DROP ROLE IF EXISTS worker`, `CREATE ROLE worker LOGIN PASSWORD 'canary-of-the-worker'`)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		defer cancel()
+		if _, err := admin.ExecContext(ctx, `DROP OWNED BY worker; DROP ROLE worker`); err != nil {
+			t.Error(err)
+		}
+	})
+	as := asUser(t, location, "worker", "canary-of-the-worker")
+	_, err := store.Open(t.Context(), store.Config{Location: as})
+	if err == nil || !strings.Contains(err.Error(), "permission denied for schema public") || strings.Contains(err.Error(), "\n") {
+		t.Errorf("before the migration: %v", err)
+	}
+	opened(t, location)
+	run(t, admin, `GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO worker`)
+	s := opened(t, as)
+	create(t, s)
+	process, err := s.Ledger().Begin(t.Context(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Ledger().Beat(t.Context(), process, time.Now(), time.Now()); err != nil {
+		t.Error(err)
+	}
+}

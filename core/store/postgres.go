@@ -1,0 +1,151 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+const (
+	// connectTimeout bounds making a connection, unless the URL has connect_timeout.
+	connectTimeout = 5 * time.Second
+	// A connection is made anew after maxLifetime, so that a server's successor is
+	// found, and closed when it is not used for maxIdle.
+	maxLifetime = 30 * time.Minute
+	maxIdle     = 5 * time.Minute
+	// migrationLock is the key of the advisory lock of those who migrate: "genway" in
+	// ASCII.
+	migrationLock = 0x67656e776179
+)
+
+// settings are what the server is told of a connection, unless the URL says otherwise:
+// statements and transactions of a core that is cut off end by themselves, and with
+// them their locks.
+var settings = map[string]string{
+	"application_name":                    "genway",
+	"statement_timeout":                   "60s",
+	"lock_timeout":                        "5s",
+	"idle_in_transaction_session_timeout": "60s",
+}
+
+// openPostgres opens a PostgreSQL database. A connection that broke is made anew by
+// its next use.
+func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
+	config, err := pgx.ParseConfig(cfg.Location)
+	if err != nil {
+		return nil, fmt.Errorf("open store: %w", badURL(cfg.Location, err))
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectTimeout
+	}
+	if err := migratePostgres(ctx, config.Copy()); err != nil {
+		return nil, fmt.Errorf("open store %s: %w", address(config), postgresReason(config, err))
+	}
+	for name, value := range settings {
+		if _, ok := config.RuntimeParams[name]; !ok {
+			config.RuntimeParams[name] = value
+		}
+	}
+	store := &Store{db: connections(config, maxConns)}
+	if cfg.RelaxLedger {
+		config = config.Copy()
+		config.RuntimeParams["synchronous_commit"] = "off"
+	}
+	store.writer = connections(config, 1)
+	return store, nil
+}
+
+// connections gives a pool, whose connections are made when they are used first.
+func connections(config *pgx.ConnConfig, most int) database {
+	pool := stdlib.OpenDB(*config)
+	pool.SetMaxOpenConns(most)
+	pool.SetMaxIdleConns(most)
+	pool.SetConnMaxLifetime(maxLifetime)
+	pool.SetConnMaxIdleTime(maxIdle)
+	return database{pool: pool, dialect: &postgresDialect}
+}
+
+// migratePostgres migrates while no other process does. The lock is a transaction's, of
+// a connection beside the one that migrates: a dying process cannot leave it behind.
+// Nothing is bounded but by ctx, since a migration may have much to do.
+func migratePostgres(ctx context.Context, config *pgx.ConnConfig) error {
+	config.RuntimeParams["application_name"] = "genway migrate"
+	for _, unbounded := range []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"} {
+		config.RuntimeParams[unbounded] = "0"
+	}
+	db := connections(config, 2)
+	defer db.pool.Close() //nolint:errcheck // what it wrote is committed
+	tx, err := db.pool.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // it wrote nothing
+	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
+		return fmt.Errorf("wait for others that migrate: %w", err)
+	}
+	return migrate(ctx, db)
+}
+
+// address is where a database is, without the password.
+func address(config *pgx.ConnConfig) string {
+	at := url.URL{Scheme: "postgres", User: url.User(config.User), Path: "/" + config.Database}
+	if strings.HasPrefix(config.Host, "/") { // the directory of a unix socket
+		at.RawQuery = url.Values{"host": {config.Host}}.Encode()
+	} else {
+		at.Host = net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
+	}
+	return at.String()
+}
+
+// badURL says what is wrong with a URL without repeating any of it, since a password
+// may be anywhere in one that is malformed. What pgx says of it is told where the URL
+// itself is sound and its password not among the words.
+func badURL(location string, err error) error {
+	parsed, parseErr := url.Parse(location)
+	if parseErr != nil {
+		return errors.New("the PostgreSQL URL is malformed; it is postgres://USER:PASSWORD@HOST:PORT/DATABASE, and characters of the password other than letters, digits and -._~ are written %XX")
+	}
+	if e, ok := errors.AsType[*pgconn.ParseConfigError](err); ok && e.Unwrap() != nil {
+		err = e.Unwrap()
+	}
+	password, _ := parsed.User.Password()
+	text := err.Error()
+	for _, secret := range []string{password, parsed.Query().Get("password"), parsed.Query().Get("sslpassword")} {
+		if secret != "" && strings.Contains(text, secret) {
+			text = "a parameter is not valid"
+		}
+	}
+	return fmt.Errorf("the PostgreSQL URL is not valid: %s", oneLine(text))
+}
+
+// postgresReason is what an operator wants to know of an error: the server's words, or
+// those of the network, in one line.
+func postgresReason(config *pgx.ConnConfig, err error) error {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return fmt.Errorf("%s (SQLSTATE %s)", oneLine(e.Message), e.Code)
+	}
+	if e, ok := errors.AsType[*net.OpError](err); ok {
+		return errors.New(oneLine(e.Error()))
+	}
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok && errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("no answer within %s", config.ConnectTimeout)
+	}
+	text := oneLine(err.Error())
+	if config.Password != "" {
+		text = strings.ReplaceAll(text, config.Password, "[REDACTED]")
+	}
+	return errors.New(text)
+}
+
+func oneLine(text string) string {
+	return strings.Join(strings.Fields(text), " ")
+}

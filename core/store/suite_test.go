@@ -1,0 +1,111 @@
+//go:build unix
+
+package store_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/genway/genway/core/store"
+	"github.com/genway/genway/core/store/storetest"
+	"github.com/genway/genway/internal/servertest"
+)
+
+// kinds make a place for a new database.
+var kinds = map[string]func(testing.TB) (location string){
+	"SQLite":     newFile,
+	"PostgreSQL": servertest.PostgresDatabase,
+}
+
+func newFile(t testing.TB) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "data", store.FileName)
+}
+
+// onEach runs a test on each kind of database.
+func onEach(t *testing.T, test func(t *testing.T, location string)) {
+	t.Helper()
+	for kind, fresh := range kinds {
+		t.Run(kind, func(t *testing.T) { test(t, fresh(t)) })
+	}
+}
+
+func TestKeys(t *testing.T) {
+	for kind, fresh := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			storetest.Run(t, func(t *testing.T) storetest.Database {
+				location := fresh(t)
+				return func(t *testing.T) storetest.Keys { return open(t, location) }
+			})
+		})
+	}
+}
+
+func TestLedger(t *testing.T) {
+	for kind, fresh := range kinds {
+		for name, relaxed := range map[string]bool{"full": false, "relaxed": true} {
+			t.Run(kind+"/"+name, func(t *testing.T) {
+				storetest.RunLedger(t, func(t *testing.T) storetest.LedgerDatabase {
+					config := store.Config{Location: fresh(t), RelaxLedger: relaxed}
+					return func(t *testing.T) *store.Store {
+						s, err := store.Open(t.Context(), config)
+						if err != nil {
+							t.Fatal(err)
+						}
+						return s
+					}
+				})
+			})
+		}
+	}
+}
+
+// open opens a database that its caller closes.
+func open(t testing.TB, location string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Config{Location: location})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// opened is open, closed at the test's end.
+func opened(t testing.TB, location string) *store.Store {
+	t.Helper()
+	s := open(t, location)
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return s
+}
+
+func BenchmarkOpen(b *testing.B) {
+	for kind, fresh := range kinds {
+		b.Run(kind, func(b *testing.B) {
+			location := fresh(b)
+			opened(b, location)
+			for b.Loop() {
+				if err := open(b, location).Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkVersion(b *testing.B) {
+	for kind, fresh := range kinds {
+		b.Run(kind, func(b *testing.B) {
+			s := opened(b, fresh(b))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := s.Keys().Version(b.Context()); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
