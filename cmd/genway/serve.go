@@ -21,7 +21,9 @@ type serveCommand struct {
 // Run serves until ctx ends. Both sides end together; the last requests of the edge
 // still have the core, which they reach without its listener.
 func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
-	log := c.Logger()
+	log, written := c.Logger()
+	defer written()
+	cli.TuneMemory()
 	grpcListener, err := c.ListenGRPC(ctx)
 	if err != nil {
 		return err
