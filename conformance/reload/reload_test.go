@@ -71,7 +71,7 @@ routes:
 // ask makes one request and gives what the upstream was sent.
 func ask(s *server.Server, stream bool) (string, error) {
 	body := fmt.Sprintf(`{"model":"asked","stream":%t,"messages":[{"role":"user","content":"Who are you?"}]}`, stream)
-	req, err := http.NewRequest(http.MethodPost, s.URL()+"/v1/chat/completions", strings.NewReader(body)) //nolint:noctx // our own server, which answers at once
+	req, err := http.NewRequest(http.MethodPost, s.URL()+"/v1/chat/completions", strings.NewReader(body))
 	if err != nil {
 		return "", err
 	}

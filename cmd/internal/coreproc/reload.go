@@ -115,12 +115,11 @@ func (r *Routing) Watch(ctx context.Context) (err error) {
 	var seen <-chan fsnotify.Event
 	var failed <-chan error
 	var look <-chan time.Time
-	switch watcher, err := r.watch(filepath.Dir(r.file)); {
-	case err == nil:
+	if watcher, refused := r.watch(filepath.Dir(r.file)); refused == nil {
 		defer func() { err = errors.Join(err, watcher.Close()) }()
 		seen, failed = watcher.Events, watcher.Errors
-	default:
-		r.log.Warn("the system does not tell of changes of the configuration; looking every second", "error", err)
+	} else {
+		r.log.Warn("the system does not tell of changes of the configuration; looking every second", "error", refused)
 		ticker := time.NewTicker(pollEvery)
 		defer ticker.Stop()
 		look = ticker.C
