@@ -33,12 +33,16 @@ func FreeFormArguments(input string) string {
 	return `{"` + freeFormArgument + `":` + string(quoted) + `}`
 }
 
-// freeFormInput is the text that arguments stand for; what is no such object is the
-// text itself.
+// freeFormInput is the text that arguments stand for. Models also write the text as a
+// JSON string alone; what is neither is the text itself.
 func freeFormInput(arguments string) string {
 	var object map[string]jsontext.Value
 	var input string
-	if json.Unmarshal([]byte(arguments), &object) != nil || json.Unmarshal(object[freeFormArgument], &input) != nil {
+	value := jsontext.Value(arguments)
+	if json.Unmarshal(value, &object) == nil && object != nil {
+		value = object[freeFormArgument]
+	}
+	if value.Kind() != '"' || json.Unmarshal(value, &input) != nil {
 		return arguments
 	}
 	return input

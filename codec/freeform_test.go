@@ -25,7 +25,7 @@ func TestFreeFormCallsAreRestored(t *testing.T) {
 		input := rapid.String().Draw(t, "input")
 		arguments := codec.FreeFormArguments(input)
 		if rapid.IntRange(0, 3).Draw(t, "form") == 0 {
-			arguments = rapid.SampledFrom([]string{`{"in`, `{"other":1}`, `"x"`, `null`, `{"input":1}`}).Draw(t, "arguments")
+			arguments = rapid.SampledFrom([]string{`{"in`, `{"other":1}`, `null`, `"cut`, `{"input":1}`}).Draw(t, "arguments")
 			input = arguments
 		}
 		unary := called("run", arguments)
@@ -49,6 +49,11 @@ func TestFreeFormCallsAreRestored(t *testing.T) {
 			t.Fatalf("streamed, %q became %v", arguments, call)
 		}
 	})
+	alone := called("run", `"ls\n"`)
+	codec.NewFreeForm(customTool("run")).Response(alone)
+	if call := alone.Candidates[0].Parts[0].GetToolCall(); call.GetInput() != "ls\n" {
+		t.Errorf("a string alone became %v", call)
+	}
 	other := called("look", `{"input":"x"}`)
 	codec.NewFreeForm(customTool("run")).Response(other)
 	codec.NewFreeForm(nil).Response(other)
