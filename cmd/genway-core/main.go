@@ -24,9 +24,7 @@ func main() {
 
 // Run serves until ctx ends.
 func (c *command) Run(ctx context.Context) error {
-	log, written := c.Logger()
-	defer written()
-	cli.TuneMemory()
+	log := c.Logger()
 	listener, err := c.ListenGRPC(ctx)
 	if err != nil {
 		return err

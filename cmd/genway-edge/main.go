@@ -48,9 +48,7 @@ func (c *command) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	log, written := c.Logger()
-	defer written()
-	cli.TuneMemory()
+	log := c.Logger()
 	log.Info("edge is up", "http", listener.Addr().String(), "core", c.Core)
 	defer cli.TellEnd(ctx, log, c.Grace)()
 	return errors.Join(c.Serve(ctx, listener, conn, c.Grace, log), conn.Close())

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/cmd/internal/coreproc"
@@ -22,9 +21,7 @@ type serveCommand struct {
 // Run serves until ctx ends. Both sides end together; the last requests of the edge
 // still have the core, which they reach without its listener.
 func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
-	log, written := c.Logger()
-	defer written()
-	cli.TuneMemory()
+	log := c.Logger()
 	grpcListener, err := c.ListenGRPC(ctx)
 	if err != nil {
 		return err
@@ -64,9 +61,8 @@ func (c *serveCommand) greet(ctx context.Context, stdout io.Writer, core *corepr
 	}
 	data := welcomeData{Text: c.TextModel, Image: c.ImageModel}
 	data.reach(http, grpc, c.Cert != "")
-	data.DataFlag, err = dataFlag(c.Data, os.Getenv)
-	if err != nil {
-		return err
+	if c.Dir != "" {
+		data.DataFlag = " --data " + quoted(c.Dir)
 	}
 	if first {
 		return printWelcome(stdout, data, minted)
