@@ -24,7 +24,9 @@ func main() {
 
 // Run serves until ctx ends.
 func (c *command) Run(ctx context.Context) error {
-	log := c.Logger()
+	log, written := c.Logger()
+	defer written()
+	cli.TuneMemory()
 	listener, err := c.ListenGRPC(ctx)
 	if err != nil {
 		return err

@@ -48,7 +48,9 @@ func (c *command) Run(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	log := c.Logger()
+	log, written := c.Logger()
+	defer written()
+	cli.TuneMemory()
 	log.Info("edge is up", "http", listener.Addr().String(), "core", c.Core)
 	defer cli.TellEnd(ctx, log, c.Grace)()
 	return errors.Join(c.Serve(ctx, listener, conn, c.Grace, log), conn.Close())

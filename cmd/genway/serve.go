@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/cmd/internal/coreproc"
@@ -21,7 +22,9 @@ type serveCommand struct {
 // Run serves until ctx ends. Both sides end together; the last requests of the edge
 // still have the core, which they reach without its listener.
 func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
-	log := c.Logger()
+	log, written := c.Logger()
+	defer written()
+	cli.TuneMemory()
 	grpcListener, err := c.ListenGRPC(ctx)
 	if err != nil {
 		return err
@@ -61,8 +64,9 @@ func (c *serveCommand) greet(ctx context.Context, stdout io.Writer, core *corepr
 	}
 	data := welcomeData{Text: c.TextModel, Image: c.ImageModel}
 	data.reach(http, grpc, c.Cert != "")
-	if c.Dir != "" {
-		data.DataFlag = " --data " + quoted(c.Dir)
+	data.DataFlag, err = dataFlag(c.Data, os.Getenv)
+	if err != nil {
+		return err
 	}
 	if first {
 		return printWelcome(stdout, data, minted)

@@ -111,7 +111,7 @@ func await(url string, ended <-chan struct{}) error {
 			return errors.New("llama-server is not ready after a minute")
 		case <-tick.C:
 		}
-		answer, err := http.Get(url) //nolint:noctx // our own engine; the loop has an end
+		answer, err := http.Get(url)
 		if err != nil {
 			continue
 		}

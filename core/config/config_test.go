@@ -86,7 +86,7 @@ func TestErrorsSayWhereAndWhat(t *testing.T) {
 		{"number", "upstreams:\n  a: {kind: chat, base_url: http://x, retries: many}\n", "f.yaml:2:48: expected int, got string"},
 		{"time below 0", "upstreams:\n  a: {kind: chat, base_url: http://x, idle: -5s}\n", "f.yaml:2:45: upstreams.a.idle: expected a time above 0"},
 		{"retries below -1", "upstreams:\n  a: {kind: chat, base_url: http://x, retries: -2}\n", "upstreams.a.retries: expected at least -1, got -2"},
-		{"ignored by gRPC", "upstreams:\n  a: {kind: generation, target: x, idle: 5s}\n", "upstreams.a.idle: an upstream of kind generation has none"},
+		{"ignored by gRPC", "upstreams:\n  a: {kind: generation, target: x, headers: {a: b}}\n", "upstreams.a.headers: an upstream of kind generation has none"},
 		{"ignored by HTTP", "upstreams:\n  a: {kind: chat, base_url: http://x, tls: true}\n", "upstreams.a.tls: an upstream of kind chat has none"},
 		{"ignored by the sandbox", "upstreams:\n  a: {kind: sandbox, api_key: k}\n", "upstreams.a.api_key: an upstream of kind sandbox has none"},
 		{"header's name", "upstreams:\n  a: {kind: chat, base_url: http://x, headers: {a b: c}}\n", `"a b" cannot be sent as a header`},

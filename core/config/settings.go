@@ -19,8 +19,8 @@ func (u Upstream) checkSettings(at string) error {
 		{"api_key", u.APIKey != "", u.Kind != Sandbox},
 		{"api_key_file", u.APIKeyFile != "", u.Kind != Sandbox},
 		{"headers", len(u.Headers) > 0, remote},
-		{"first_byte", u.FirstByte != 0, remote},
-		{"idle", u.Idle != 0, remote},
+		{"first_byte", u.FirstByte != 0, u.Kind != Sandbox},
+		{"idle", u.Idle != 0, u.Kind != Sandbox},
 	} {
 		if s.given && !s.ok {
 			return wrong(at+"."+s.key, "an upstream of kind %s has none", u.Kind)

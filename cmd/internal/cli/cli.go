@@ -82,13 +82,17 @@ type Log struct {
 	Format string     `name:"log-format" env:"GENWAY_LOG_FORMAT" enum:"text,json" default:"text" help:"Format of the log on standard error: text or json."`
 }
 
-// Logger gives the log, on standard error.
-func (l Log) Logger() *slog.Logger {
-	options := &slog.HandlerOptions{Level: l.Level}
+// Logger gives the log, on standard error, and what must be called at the end so that
+// its last lines are written.
+func (l Log) Logger() (*slog.Logger, func()) { return l.logger(os.Stderr) }
+
+func (l Log) logger(out io.Writer) (*slog.Logger, func()) {
+	options, lines := &slog.HandlerOptions{Level: l.Level}, newLines(out)
+	var handler slog.Handler = slog.NewTextHandler(lines, options)
 	if l.Format == "json" {
-		return slog.New(slog.NewJSONHandler(os.Stderr, options))
+		handler = slog.NewJSONHandler(lines, options)
 	}
-	return slog.New(slog.NewTextHandler(os.Stderr, options))
+	return slog.New(prompt{handler, lines}), lines.flush
 }
 
 // TellEnd logs that the end was asked for, so that whoever waits for it knows why.

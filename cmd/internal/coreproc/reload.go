@@ -29,8 +29,11 @@ type Routing struct {
 	file     string
 	embedded *sandbox.Sandbox
 	log      *slog.Logger
+	watch    func(directory string) (*fsnotify.Watcher, error)
+	hangup   chan os.Signal // SIGHUP; taken from the start, since it ends a process otherwise
 
 	mu      sync.Mutex
+	read    string // the stamp of the file that was read last, good or bad
 	current io.Closer
 	retired map[io.Closer]*time.Timer
 }
@@ -38,18 +41,24 @@ type Routing struct {
 // NewRouting loads the file and builds its upstreams; without a file the sandbox
 // answers everything.
 func NewRouting(file string, embedded *sandbox.Sandbox, log *slog.Logger) (*Routing, error) {
-	r := &Routing{file: file, embedded: embedded, log: log, retired: map[io.Closer]*time.Timer{}}
+	r := &Routing{
+		file: file, embedded: embedded, log: log,
+		watch: watch, hangup: make(chan os.Signal, 1), retired: map[io.Closer]*time.Timer{},
+	}
 	built, err := r.build()
 	if err != nil {
 		return nil, err
 	}
 	r.Router, r.current = route.New(built.Routes), built
+	signal.Notify(r.hangup, syscall.SIGHUP)
 	return r, nil
 }
 
 func (r *Routing) build() (*Upstreams, error) {
 	c := &config.Config{}
 	if r.file != "" {
+		// Taken first: what changes while it is read is read again.
+		r.read = r.stamp()
 		var err error
 		if c, err = config.Load(r.file, os.LookupEnv); err != nil {
 			return nil, err
@@ -61,12 +70,12 @@ func (r *Routing) build() (*Upstreams, error) {
 // Reload builds the file anew and swaps it in; a bad file changes nothing. Requests
 // that have begun end with what they began with.
 func (r *Routing) Reload() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	built, err := r.build()
 	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	r.Router.Swap(built.Routes)
 	old := r.current
 	r.current = built
@@ -85,6 +94,7 @@ func (r *Routing) retire(old io.Closer) {
 
 // Close closes all upstreams, the replaced ones too.
 func (r *Routing) Close() error {
+	signal.Stop(r.hangup)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	errs := []error{r.current.Close()}
@@ -100,42 +110,72 @@ func (r *Routing) Close() error {
 // of it is logged.
 func (r *Routing) Watch(ctx context.Context) (err error) {
 	if r.file == "" {
-		<-ctx.Done()
-		return nil
+		return r.idle(ctx)
 	}
-	hangup := make(chan os.Signal, 1)
-	signal.Notify(hangup, syscall.SIGHUP)
-	defer signal.Stop(hangup)
-	// Editors and orchestrators replace files, so the directory is watched.
-	watcher, err := fsnotify.NewWatcher()
-	if err != nil {
-		return fmt.Errorf("watch %s: %w", r.file, err)
+	var seen <-chan fsnotify.Event
+	var failed <-chan error
+	var look <-chan time.Time
+	if watcher, refused := r.watch(filepath.Dir(r.file)); refused == nil {
+		defer func() { err = errors.Join(err, watcher.Close()) }()
+		seen, failed = watcher.Events, watcher.Errors
+	} else {
+		r.log.Warn("the system does not tell of changes of the configuration; looking every second", "error", refused)
+		ticker := time.NewTicker(pollEvery)
+		defer ticker.Stop()
+		look = ticker.C
 	}
-	defer func() { err = errors.Join(err, watcher.Close()) }()
-	if err := watcher.Add(filepath.Dir(r.file)); err != nil {
-		return fmt.Errorf("watch %s: %w", r.file, err)
-	}
+	// The file may have changed since it was read.
 	settled := time.NewTimer(0)
-	<-settled.C
-	before := r.stamp()
+	defer settled.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-hangup:
-			before = r.stamp()
+		case <-r.hangup:
 			r.reload()
-		case <-watcher.Events:
-			settled.Reset(100 * time.Millisecond)
-		case err := <-watcher.Errors:
+		case <-seen:
+			settled.Reset(settle)
+		case err := <-failed:
 			r.log.Warn("watching the configuration", "error", err)
+		case <-look:
+			r.reloadIfChanged()
 		case <-settled.C:
-			if now := r.stamp(); now != before {
-				before = now
-				r.reload()
-			}
+			r.reloadIfChanged()
 		}
 	}
+}
+
+// idle has nothing to reload, and says so to whoever asks.
+func (r *Routing) idle(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.hangup:
+			r.log.Warn("SIGHUP: there is no configuration file to read again")
+		}
+	}
+}
+
+const (
+	// settle is how long the file must be left alone before it is read: editors write
+	// it in several steps.
+	settle = 100 * time.Millisecond
+	// pollEvery is how often the file is looked at where the system does not tell.
+	pollEvery = time.Second
+)
+
+// watch watches a directory: editors and orchestrators replace files, and a watch of
+// the file itself would go with the old one.
+func watch(directory string) (*fsnotify.Watcher, error) {
+	watcher, err := fsnotify.NewWatcher()
+	if err != nil {
+		return nil, err
+	}
+	if err := watcher.Add(directory); err != nil {
+		return nil, errors.Join(err, watcher.Close())
+	}
+	return watcher, nil
 }
 
 // stamp tells one state of the file from another.
@@ -145,6 +185,15 @@ func (r *Routing) stamp() string {
 		return ""
 	}
 	return fmt.Sprint(info.ModTime().UnixNano(), info.Size())
+}
+
+func (r *Routing) reloadIfChanged() {
+	r.mu.Lock()
+	changed := r.stamp() != r.read
+	r.mu.Unlock()
+	if changed {
+		r.reload()
+	}
 }
 
 func (r *Routing) reload() {

@@ -2,6 +2,7 @@ package coreproc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fsnotify/fsnotify"
 	"github.com/genway/genway/core/sandbox"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"go.uber.org/goleak"
@@ -107,41 +109,45 @@ func TestReloadUnderLoad(t *testing.T) {
 	}
 }
 
-// A change of the file is seen without being asked.
+// A change of the file is seen without being asked, with the system's help or
+// without it.
 func TestWatch(t *testing.T) {
-	one, two := engine(t, "one"), engine(t, "two")
-	file := filepath.Join(t.TempDir(), "genway.yaml")
-	write(t, file, one.URL)
-	reloaded := make(chan struct{}, 16)
-	log := slog.New(slog.NewTextHandler(writerFunc(func(line string) {
-		if strings.Contains(line, "configuration reloaded") {
-			reloaded <- struct{}{}
-		}
-	}), nil))
-	r := routing(t, file, log)
-	ctx, stop := context.WithCancel(t.Context())
-	done := make(chan error, 1)
-	go func() { done <- r.Watch(ctx) }()
-	// Until the watch has begun a change may go unseen, so it is made again.
-	again := time.NewTicker(200 * time.Millisecond)
-	defer again.Stop()
-	deadline := time.After(20 * time.Second)
-	for seen := false; !seen; {
-		select {
-		case <-again.C:
-			write(t, file, two.URL)
-		case <-reloaded:
-			seen = true
-		case <-deadline:
-			t.Fatal("the change was not seen")
-		}
-	}
-	if got, err := ask(t.Context(), r); got != "two" || err != nil {
-		t.Errorf("%q, %v", got, err)
-	}
-	stop()
-	if err := <-done; err != nil {
-		t.Error(err)
+	for name, watching := range map[string]func(string) (*fsnotify.Watcher, error){
+		"told by the system": watch,
+		"not told":           func(string) (*fsnotify.Watcher, error) { return nil, errors.New("no watches left") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			one, two, three := engine(t, "one"), engine(t, "two"), engine(t, "three")
+			file := filepath.Join(t.TempDir(), "genway.yaml")
+			write(t, file, one.URL)
+			reloaded := make(chan struct{}, 16)
+			log := slog.New(slog.NewTextHandler(writerFunc(func(line string) {
+				if strings.Contains(line, "configuration reloaded") {
+					reloaded <- struct{}{}
+				}
+			}), nil))
+			r := routing(t, file, log)
+			r.watch = watching
+			write(t, file, two.URL+"/") // ahead of the watch
+			ctx, stop := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			go func() { done <- r.Watch(ctx) }()
+			for _, next := range []string{"two", "three"} {
+				select {
+				case <-reloaded:
+				case <-time.After(20 * time.Second):
+					t.Fatal("the change was not seen")
+				}
+				if got, err := ask(t.Context(), r); got != next || err != nil {
+					t.Errorf("%q, %v", got, err)
+				}
+				write(t, file, three.URL)
+			}
+			stop()
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 

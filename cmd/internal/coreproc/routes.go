@@ -103,7 +103,10 @@ func overrides(o config.Overrides) (*override.Overrides, error) {
 
 func (u *Upstreams) upstream(c config.Upstream) (upstream.Upstream, error) {
 	if c.Kind == "generation" {
-		made, err := generation.New(generation.Config{Target: c.Target, APIKey: c.APIKey, TLS: c.TLS, Models: models(c)})
+		made, err := generation.New(generation.Config{
+			Target: c.Target, APIKey: c.APIKey, TLS: c.TLS, Models: models(c),
+			FirstByte: time.Duration(c.FirstByte), Idle: time.Duration(c.Idle),
+		})
 		if err == nil {
 			u.closers = append(u.closers, made)
 		}

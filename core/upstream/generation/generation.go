@@ -5,11 +5,13 @@
 package generation
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/upstream"
@@ -18,6 +20,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
@@ -30,6 +33,9 @@ type Config struct {
 	APIKey string
 	// TLS encrypts the hop.
 	TLS bool
+	// FirstByte is how long an answer may take to begin, Idle how long a stream may
+	// make no progress. Defaults 10 minutes and 5 minutes.
+	FirstByte, Idle time.Duration
 	// Models is the listing; an adapter does not ask its upstream.
 	Models []*genwayv1.Model
 }
@@ -37,8 +43,8 @@ type Config struct {
 // Upstream is an adapter.
 type Upstream struct {
 	config Config
-	conn   *grpc.ClientConn
 	client genwayv1.GenerationClient
+	calls  inFlight
 }
 
 var _ upstream.Upstream = (*Upstream)(nil)
@@ -46,22 +52,30 @@ var _ upstream.Upstream = (*Upstream)(nil)
 // maxMessage bounds a message: images are large.
 const maxMessage = 128 << 20
 
+// alive finds out that a connection is dead which nobody has closed. More frequent
+// pings offend servers with gRPC's own defaults, which allow one in five minutes
+// (grpc/proposal A8).
+var alive = keepalive.ClientParameters{Time: 5*time.Minute + 10*time.Second, Timeout: 20 * time.Second}
+
 // New makes an adapter. The connection is made when it is first needed.
 func New(config Config) (*Upstream, error) {
 	transport := insecure.NewCredentials()
 	if config.TLS {
 		transport = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
 	}
-	conn, err := grpc.NewClient(config.Target, grpc.WithTransportCredentials(transport),
+	config.FirstByte = cmp.Or(config.FirstByte, defaultFirstByte)
+	config.Idle = cmp.Or(config.Idle, defaultIdle)
+	conn, err := grpc.NewClient(config.Target, grpc.WithTransportCredentials(transport), grpc.WithKeepaliveParams(alive),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
 	if err != nil {
 		return nil, fmt.Errorf("generation: target %q: %w", config.Target, err)
 	}
-	return &Upstream{config: config, conn: conn, client: genwayv1.NewGenerationClient(conn)}, nil
+	return &Upstream{config: config, client: genwayv1.NewGenerationClient(conn), calls: inFlight{close: conn.Close}}, nil
 }
 
-// Close ends the connection, and with it the calls in flight.
-func (u *Upstream) Close() error { return u.conn.Close() }
+// Close ends the connection as soon as no call is in flight. It does not wait for
+// that.
+func (u *Upstream) Close() error { return u.calls.shut() }
 
 // Models gives the configured listing.
 func (u *Upstream) Models() []*genwayv1.Model { return u.config.Models }
@@ -77,14 +91,15 @@ func (u *Upstream) outgoing(ctx context.Context) context.Context {
 
 // GenerateText makes one unary call.
 func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	resp, err := u.client.GenerateText(u.outgoing(ctx), req)
-	return resp, faultOf(ctx, err)
+	return unary(ctx, u, req, u.client.GenerateText)
 }
 
 // StreamGenerateText makes one streamed call.
 func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	u.calls.begin()
+	defer u.calls.end()
+	ctx, progress, done := u.patient(ctx)
+	defer done()
 	stream, err := u.client.StreamGenerateText(u.outgoing(ctx), req)
 	if err != nil {
 		return faultOf(ctx, err)
@@ -100,6 +115,7 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 		case err != nil:
 			return faultOf(ctx, err)
 		}
+		progress()
 		completed = completed || ev.GetCompleted() != nil
 		if err := send(ev); err != nil {
 			return err
@@ -109,14 +125,22 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 
 // GenerateImage makes one call for all images.
 func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
-	resp, err := u.client.GenerateImage(u.outgoing(ctx), req)
-	return resp, faultOf(ctx, err)
+	return unary(ctx, u, req, u.client.GenerateImage)
 }
 
 // CountTokens makes one call.
 func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
-	resp, err := u.client.CountTokens(u.outgoing(ctx), req)
-	return resp, faultOf(ctx, err)
+	return unary(ctx, u, req, u.client.CountTokens)
+}
+
+// unary makes a call whose answer is one message: it has begun when it is there.
+func unary[Q, A any](ctx context.Context, u *Upstream, req Q, call func(context.Context, Q, ...grpc.CallOption) (A, error)) (A, error) {
+	u.calls.begin()
+	defer u.calls.end()
+	ctx, _, done := u.patient(ctx)
+	defer done()
+	answer, err := call(u.outgoing(ctx), req)
+	return answer, faultOf(ctx, err)
 }
 
 // faultOf gives the fault of a status: the one in its details, if it is not of our
@@ -124,6 +148,9 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 func faultOf(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
+	}
+	if errors.Is(context.Cause(ctx), errIdle) {
+		return fault.Wrap(errIdle, fault.Timeout, upstream.ReasonDeadline, "the upstream did not answer in time")
 	}
 	if ctx.Err() != nil {
 		return upstream.Interrupted(ctx)

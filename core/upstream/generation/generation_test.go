@@ -41,6 +41,12 @@ func (p *provider) StreamGenerateText(_ *genwayv1.GenerateTextRequest, stream gr
 
 func dial(t *testing.T, p *provider) *generation.Upstream {
 	t.Helper()
+	return dialWith(t, p, generation.Config{APIKey: "ours"})
+}
+
+// dialWith serves p and gives an adapter for it; config has all but the target.
+func dialWith(t *testing.T, p genwayv1.GenerationServer, config generation.Config) *generation.Upstream {
+	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +55,8 @@ func dial(t *testing.T, p *provider) *generation.Upstream {
 	genwayv1.RegisterGenerationServer(server, p)
 	done := make(chan error, 1)
 	go func() { done <- server.Serve(listener) }()
-	u, err := generation.New(generation.Config{Target: listener.Addr().String(), APIKey: "ours"})
+	config.Target = listener.Addr().String()
+	u, err := generation.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}

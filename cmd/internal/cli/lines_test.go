@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// safeBuffer may be read while it is written.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+// Lines of a moment are written together, in order; a warning writes all at once; what
+// is left is written by the end.
+func TestLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out safeBuffer
+		log, end := Log{}.logger(&out)
+		written := func() int { return strings.Count(out.String(), "\n") }
+		log.Info("one")
+		log.Info("two")
+		if written() != 0 {
+			t.Errorf("written at once: %q", out.String())
+		}
+		time.Sleep(flushEvery)
+		synctest.Wait()
+		if written() != 2 || !strings.Contains(out.String(), "msg=one\n") {
+			t.Errorf("after a while: %q", out.String())
+		}
+		log.Info("three")
+		log.With("a", 1).WithGroup("g").Warn("four")
+		if written() != 4 {
+			t.Errorf("with a warning: %q", out.String())
+		}
+		log.Info("five")
+		end()
+		if written() != 5 {
+			t.Errorf("at the end: %q", out.String())
+		}
+		if got := out.String(); strings.Index(got, "three") > strings.Index(got, "four") {
+			t.Errorf("out of order: %q", got)
+		}
+	})
+}
+
+// A burst does not gather without bound.
+func TestLinesOfABurst(t *testing.T) {
+	var out safeBuffer
+	w := newLines(&out)
+	for range 2 * flushAt / 100 {
+		if _, err := w.Write(bytes.Repeat([]byte("x"), 100)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(out.String()); n < flushAt {
+		t.Errorf("%d bytes written", n)
+	}
+	w.flush()
+	w.timer.Stop()
+}
+
+// Both formats are what slog makes of them.
+func TestLogFormats(t *testing.T) {
+	for format, want := range map[string]string{"text": "level=WARN msg=hello", "json": `"level":"WARN","msg":"hello"`} {
+		var out bytes.Buffer
+		log, end := Log{Format: format, Level: slog.LevelInfo}.logger(&out)
+		log.Debug("unseen")
+		log.Warn("hello")
+		end()
+		if got := out.String(); !strings.Contains(got, want) || strings.Contains(got, "unseen") {
+			t.Errorf("%s: %s", format, got)
+		}
+	}
+}
