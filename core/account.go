@@ -55,12 +55,12 @@ func (o *outcome) result(ctx context.Context, err error) ledger.Result {
 	}
 	if err != nil {
 		f := fault.From(err)
-		r.Outcome, r.Kind, r.Reason = ledger.Failed, kindName(f.Kind), f.Reason
+		r.Outcome, r.Kind, r.Reason = ledger.Failed, fault.Name(f.Kind), f.Reason
 		if f.Usage != nil {
 			o.usage = f.Usage
 		}
 		if f.Kind == fault.Cancelled || gone(ctx, err) {
-			r.Outcome, r.Kind, r.Reason = ledger.Cancelled, kindName(fault.Cancelled), upstream.ReasonCancelled
+			r.Outcome, r.Kind, r.Reason = ledger.Cancelled, fault.Name(fault.Cancelled), upstream.ReasonCancelled
 		}
 	}
 	r.Usage = usageOf(o.usage)
@@ -88,11 +88,6 @@ func usageOf(u *genwayv1.Usage) ledger.Usage {
 		OutputImage:  u.GetOutputImageTokens(),
 		OutputAudio:  u.GetOutputAudioTokens(),
 	}
-}
-
-// kindName is a kind as the ledger spells it.
-func kindName(k fault.Kind) string {
-	return strings.ToLower(strings.TrimPrefix(k.String(), "ERROR_KIND_"))
 }
 
 // protocolName is a protocol as the ledger spells it, and edges do.
