@@ -38,7 +38,11 @@ func (s *Service) account(ctx context.Context, method, model string, do func(con
 	}
 	// What stays if do does not return.
 	err = fault.New(fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage)
-	defer func() { record.Settle(call.result(ctx, err)) }()
+	defer func() {
+		result := call.result(ctx, err)
+		s.charge(call, model, &result)
+		record.Settle(result)
+	}()
 	ctx = upstream.WithNote(ctx, &call.served)
 	if caller.Policy != nil && caller.Policy.Strict {
 		ctx = upstream.WithStrict(ctx)
@@ -64,7 +68,7 @@ func (o *outcome) result(ctx context.Context, err error) ledger.Result {
 		}
 	}
 	r.Usage = usageOf(o.usage)
-	r.Usage.Images = int64(o.images)
+	r.Usage.Images = int64(o.drawn.images)
 	return r
 }
 

@@ -25,7 +25,7 @@ type outcome struct {
 	asked  string // the model
 	model  string // the one that answered
 	usage  *genwayv1.Usage
-	images int
+	drawn  drawn
 	first  time.Duration // from start to a stream's first event; 0 for none
 	served upstream.Note
 }

@@ -25,6 +25,8 @@ type Config struct {
 	Upstream upstream.Upstream
 	// Ledger accounts for them; nil does not.
 	Ledger *ledger.Recorder
+	// Prices say what requests cost; without them the ledger has no costs.
+	Prices Pricer
 	// Clock is time.Now unless set.
 	Clock func() time.Time
 	// NewID makes an identifier that begins with prefix. Default: 26 random
@@ -162,7 +164,7 @@ func (s *Service) generateImage(ctx context.Context, req *genwayv1.GenerateImage
 	}
 	call := outcomeOf(ctx)
 	call.answered(req.GetModel(), resp.GetUsage())
-	call.images = len(resp.GetImages())
+	call.drawn = drawnBy(req, resp)
 	return resp, nil
 }
 

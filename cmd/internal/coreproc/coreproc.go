@@ -76,7 +76,7 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), db.Close())
 	}
-	service, err := core.New(core.Config{Upstream: routing.Router, Ledger: recorder})
+	service, err := core.New(core.Config{Upstream: routing.Router, Ledger: recorder, Prices: routing.Prices})
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), recorder.Close(), db.Close())
 	}
