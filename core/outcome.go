@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -22,10 +21,9 @@ type outcome struct {
 	method string
 	start  time.Time
 	caller auth.Caller
-	asked  string // the model
-	model  string // the one that answered
+	model  string
 	usage  *genwayv1.Usage
-	drawn  drawn
+	images int
 	first  time.Duration // from start to a stream's first event; 0 for none
 	served upstream.Note
 }
@@ -73,9 +71,9 @@ func (o *outcome) log(ctx context.Context, log *slog.Logger, err error) {
 	level, attrs := slog.LevelInfo, []slog.Attr{
 		slog.String("request_id", o.id),
 		slog.String("method", path.Base(o.method)),
-		slog.String("protocol", protocolName(o.caller.Protocol)),
+		slog.String("protocol", o.caller.Protocol.String()),
 		slog.String("key", o.caller.KeyID),
-		slog.String("model", cmp.Or(o.model, o.asked)),
+		slog.String("model", o.model),
 		slog.String("upstream", o.served.Name),
 		slog.Int64("attempts", o.served.Calls),
 		slog.Duration("duration", time.Since(o.start)),
@@ -85,7 +83,7 @@ func (o *outcome) log(ctx context.Context, log *slog.Logger, err error) {
 		slog.Int64("thinking_tokens", o.usage.GetThinkingTokens()),
 	}
 	if f != nil {
-		attrs = append(attrs, slog.String("kind", fault.Name(f.Kind)), slog.String("reason", f.Reason))
+		attrs = append(attrs, slog.String("kind", f.Kind.String()), slog.String("reason", f.Reason))
 		if f.HTTPStatus() >= 500 {
 			level = slog.LevelWarn
 			if f.Cause != nil {

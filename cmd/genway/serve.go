@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"os"
 
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/cmd/internal/coreproc"
@@ -64,9 +63,8 @@ func (c *serveCommand) greet(ctx context.Context, stdout io.Writer, core *corepr
 	}
 	data := welcomeData{Text: c.TextModel, Image: c.ImageModel}
 	data.reach(http, grpc, c.Cert != "")
-	data.DataFlag, err = dataFlag(c.Data, os.Getenv)
-	if err != nil {
-		return err
+	if c.Dir != "" {
+		data.DataFlag = " --data " + quoted(c.Dir)
 	}
 	if first {
 		return printWelcome(stdout, data, minted)

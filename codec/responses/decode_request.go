@@ -47,19 +47,16 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 		return nil, err
 	}
 	var err error
-	var lifted []*genwayv1.Tool
-	if req.Messages, lifted, err = w.messages(); err != nil {
+	if req.Messages, err = w.messages(); err != nil {
 		return nil, err
 	}
 	if says := len(req.Messages); (says == 0 || says == 1 && w.Instructions != "") && !goesOn(req.NativeFields) {
 		return nil, fault.Missing("input") // items that say nothing are none
 	}
-	if req.Tools, err = decodeTools(w.Tools, "tools"); err != nil {
+	if req.Tools, err = decodeTools(w.Tools); err != nil {
 		return nil, err
 	}
-	req.Tools = lift(req.Tools, lifted)
-	distinguish(req.Tools, req.Messages)
-	if req.ToolChoice, err = decodeToolChoice(w.ToolChoice, w.ParallelToolCalls, req.Tools); err != nil {
+	if req.ToolChoice, err = decodeToolChoice(w.ToolChoice, w.ParallelToolCalls); err != nil {
 		return nil, err
 	}
 	var extra []*genwayv1.NativeField
@@ -94,26 +91,23 @@ func goesOn(natives []*genwayv1.NativeField) bool {
 	return slices.ContainsFunc(conversational, func(name string) bool { return member.Native(protocol, natives, name) != nil })
 }
 
-// messages gives the conversation and the tools that items of it bring.
-func (w *wireRequest) messages() ([]*genwayv1.Message, []*genwayv1.Tool, error) {
+func (w *wireRequest) messages() ([]*genwayv1.Message, error) {
 	var t turns
-	var tools []*genwayv1.Tool
 	if w.Instructions != "" {
 		t.add(item{role: genwayv1.Role_ROLE_SYSTEM, parts: []*genwayv1.Part{textPart("", w.Instructions)}})
 	}
 	if w.Input.kind == '"' {
 		t.add(item{role: genwayv1.Role_ROLE_USER, parts: []*genwayv1.Part{textPart("", w.Input.text)}})
-		return t.messages, nil, nil
+		return t.messages, nil
 	}
 	for i, raw := range w.Input.list {
 		it, err := decodeItem(raw, member.Index("input", i))
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		t.add(it)
-		tools = append(tools, it.tools...)
 	}
-	return t.messages, tools, nil
+	return t.messages, nil
 }
 
 func (w *wireRequest) sampling() *genwayv1.Sampling {

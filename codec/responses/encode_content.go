@@ -163,9 +163,7 @@ func (e *inputEncoder) result(r *genwayv1.ToolResult, part *genwayv1.Part, path,
 	callID := e.calls.result(r)
 	encodeOutputHead(w, r, id, callID, status)
 	if callID == "" {
-		at := spaces(nil).place(part.NativeFields, r.Name)
-		w.strOpt("namespace", at.space)
-		w.strOpt("name", at.name)
+		w.strOpt("name", r.Name)
 	}
 	if err := e.output(r, path+".tool_result"); err != nil {
 		return err

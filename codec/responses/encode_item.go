@@ -9,13 +9,9 @@ import (
 
 // Here are the items that are written the same in requests and in answers.
 
-// encodeReasoningItem writes a reasoning item whole; summary says that its text is
-// told as a summary.
-func encodeReasoningItem(w *writer, t *genwayv1.Thinking, summary bool, id string, natives []*genwayv1.NativeField, path string, losses *codec.Losses) {
+// encodeReasoningItem writes a reasoning item whole.
+func encodeReasoningItem(w *writer, t *genwayv1.Thinking, id string, natives []*genwayv1.NativeField, path string, losses *codec.Losses) {
 	natives, content := without(natives, "content")
-	if summary {
-		t = asSummary(t)
-	}
 	w.begin('{')
 	w.strOpt("id", id)
 	w.str("type", typeReasoning)
@@ -34,7 +30,7 @@ func encodeReasoningItem(w *writer, t *genwayv1.Thinking, summary bool, id strin
 		encodeLine(w, typeReasoningText, t.Text)
 		w.end(']')
 	}
-	w.strOpt("encrypted_content", sealedText(t, summary))
+	w.strOpt("encrypted_content", sealedText(t))
 	w.members(extras(natives, path, losses))
 	w.end('}')
 }
@@ -53,7 +49,7 @@ func encodeLine(w *writer, kind, text string) {
 
 // encodeCall writes the members of a tool call after the opening brace. A call
 // of a function without arguments has {} (case T10).
-func encodeCall(w *writer, call *genwayv1.ToolCall, at spaced, id, callID, status string) {
+func encodeCall(w *writer, call *genwayv1.ToolCall, id, callID, status string) {
 	w.strOpt("id", id)
 	if call.Input != nil {
 		w.str("type", typeCustomCall)
@@ -65,8 +61,7 @@ func encodeCall(w *writer, call *genwayv1.ToolCall, at spaced, id, callID, statu
 		w.str("arguments", arguments(call))
 	}
 	w.str("call_id", callID)
-	w.strOpt("namespace", at.space)
-	w.str("name", at.name)
+	w.str("name", call.Name)
 }
 
 func arguments(call *genwayv1.ToolCall) string {

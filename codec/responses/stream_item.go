@@ -135,12 +135,11 @@ func (d *streamDecoder) openItem(ev *wireEvent) error {
 		if err := decodeAt(ev.Item, "item", &w); err != nil {
 			return err
 		}
-		part := w.part()
+		call := &genwayv1.ToolCall{Id: w.CallID, Name: w.Name}
 		if it.kind == typeCustomCall {
-			part.GetToolCall().Input = new(string)
+			call.Input = new(string)
 		}
-		part.Id, part.NativeFields = w.ID, append(part.NativeFields, member.Natives(protocol, w.Extra, nil)...)
-		d.begin(part)
+		d.begin(&genwayv1.Part{Id: w.ID, NativeFields: member.Natives(protocol, w.Extra, nil), Kind: &genwayv1.Part_ToolCall{ToolCall: call}})
 		it.open = true
 	}
 	return nil

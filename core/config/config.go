@@ -16,15 +16,10 @@ import (
 
 // Config is the whole file.
 type Config struct {
-	// Store is where keys and the ledger are kept: a PostgreSQL URL or the path of an
-	// SQLite file; empty is genway.db in the data directory. Read at the start alone.
-	Store string `yaml:"store,omitempty" json:"store,omitempty" jsonschema_description:"Where keys and the ledger are kept: postgres://USER:PASSWORD@HOST:PORT/DATABASE, best as ${NAME} from the environment, or the path of an SQLite file. Default: genway.db in the data directory. Read at the start alone."`
 	// Upstreams are the services that answer, by a name of the operator's.
 	Upstreams map[string]Upstream `yaml:"upstreams,omitempty" json:"upstreams,omitempty" jsonschema_description:"The services that answer, by a name of your own. The name sandbox is the built-in one."`
 	// Routes say which models go where; the first that matches wins. Required.
 	Routes []Route `yaml:"routes,omitempty" json:"routes,omitempty" jsonschema_description:"Which models go where. The first route that matches wins."`
-	// Prices is a file of package core/price: what requests cost.
-	Prices string `yaml:"prices,omitempty" json:"prices,omitempty" jsonschema_description:"A file with prices, as docs/prices.md has it. It is read again with this one, and on change."`
 }
 
 // Kinds are what an upstream may speak.
@@ -45,12 +40,26 @@ type Upstream struct {
 	APIKey string `yaml:"api_key,omitempty" json:"api_key,omitempty" jsonschema_description:"The credential, best as ${NAME} from the environment."`
 	// APIKeyFile is a file with the key, in place of APIKey.
 	APIKeyFile string `yaml:"api_key_file,omitempty" json:"api_key_file,omitempty" jsonschema_description:"A file with the credential."`
+	// Proxy is the address of an HTTP(S) or SOCKS proxy; none is no proxy, whatever the
+	// environment says.
+	Proxy string `yaml:"proxy,omitempty" json:"proxy,omitempty" jsonschema_description:"A proxy: http://, https:// or socks5://host:port; none is none. Without it, the environment's."`
+	// CAFile has the certificates to trust in place of the system's.
+	CAFile string `yaml:"ca_file,omitempty" json:"ca_file,omitempty" jsonschema_description:"A PEM file with the certificate authorities to trust in place of the system's."`
+	// CertFile and KeyFile are what the upstream knows us by, where it asks.
+	CertFile string `yaml:"cert_file,omitempty" json:"cert_file,omitempty" jsonschema_description:"A PEM file with the client certificate to show the upstream."`
+	KeyFile  string `yaml:"key_file,omitempty" json:"key_file,omitempty" jsonschema_description:"A PEM file with that certificate's key."`
 	// Headers are sent with every call.
 	Headers map[string]string `yaml:"headers,omitempty" json:"headers,omitempty" jsonschema_description:"Headers sent with every call."`
 	// FirstByte is how long the headers of an answer may take. Default 10m.
 	FirstByte Duration `yaml:"first_byte,omitempty" json:"first_byte,omitempty" jsonschema:"type=string" jsonschema_description:"How long an answer may take to begin; default 10m."`
 	// Idle is how long an answer may make no progress. Default 5m.
 	Idle Duration `yaml:"idle,omitempty" json:"idle,omitempty" jsonschema:"type=string" jsonschema_description:"How long an answer may make no progress; default 5m."`
+	// Deadline is how long one call may take in all. Default 1h.
+	Deadline Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" jsonschema:"type=string" jsonschema_description:"How long one call may take in all, whatever its progress; default 1h."`
+	// OnCancel is what becomes of a call whose caller leaves: cancel, or drain, which
+	// reads the answer on for at most DrainFor. Defaults cancel and 30s.
+	OnCancel string   `yaml:"on_cancel,omitempty" json:"on_cancel,omitempty" jsonschema:"enum=cancel,enum=drain" jsonschema_description:"What becomes of a call whose caller leaves: cancel (default), or drain to account for what the upstream says it cost."`
+	DrainFor Duration `yaml:"drain_for,omitempty" json:"drain_for,omitempty" jsonschema:"type=string" jsonschema_description:"How long an answer is read on for a caller who left; default 30s."`
 	// Models are the names the upstream is listed with; it is not asked.
 	Models []string `yaml:"models,omitempty" json:"models,omitempty" jsonschema_description:"Names to list at /v1/models as far as a route leads to them."`
 	// MaxConcurrent bounds the calls at once; 0 is no bound.
@@ -77,6 +86,9 @@ type Route struct {
 	// Fallback are tried in order when the targets fail in a way another try may
 	// mend, as long as nothing of the answer has reached the caller.
 	Fallback []Target `yaml:"fallback,omitempty" json:"fallback,omitempty" jsonschema_description:"Tried in order when the targets fail before anything of the answer was sent."`
+	// Deadline is how long a request may take in all, retries and fallback included;
+	// without it, no bound but those of the upstreams.
+	Deadline Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" jsonschema:"type=string" jsonschema_description:"How long a request may take in all, retries and fallback included."`
 	// DropTools are types of hosted tools (web_search) that are left out, and named in
 	// the losses, for a target that does not speak the caller's protocol; without it
 	// such a request is refused, since a tool may be what the answer depends on.

@@ -20,6 +20,10 @@ upstreams:
     base_url: http://127.0.0.1:11434
     headers: {x-team: "a$$b"}
     first_byte: 30s
+    deadline: 20m
+    proxy: none
+    on_cancel: drain
+    drain_for: 10s
     idle: "${TIME}"
   other: {kind: generation, target: "dns:///core.example:9090"}
 routes:
@@ -32,6 +36,7 @@ routes:
   - model: "*"
     targets: [{upstream: sandbox}]
     strict: true
+    deadline: 90s
 `
 
 func getenv(name string) (string, bool) {
@@ -49,6 +54,12 @@ func TestParse(t *testing.T) {
 	}
 	if u := c.Upstreams["local"]; u.Headers["x-team"] != "a$b" || time.Duration(u.FirstByte) != 30*time.Second || time.Duration(u.Idle) != 7*time.Second {
 		t.Errorf("%+v", u)
+	}
+	if u := c.Upstreams["local"]; u.Proxy != config.NoProxy || time.Duration(u.Deadline) != 20*time.Minute || u.OnCancel != config.Drain || time.Duration(u.DrainFor) != 10*time.Second {
+		t.Errorf("%+v", u)
+	}
+	if d := time.Duration(c.Routes[1].Deadline); d != 90*time.Second {
+		t.Errorf("deadline %v", d)
 	}
 	if r := c.Routes[0]; len(r.Targets) != 2 || r.Targets[0].Weight != 3 || r.Fallback[0].Upstream != "other" || !c.Routes[1].Strict {
 		t.Errorf("%+v", c.Routes)
@@ -89,6 +100,19 @@ func TestErrorsSayWhereAndWhat(t *testing.T) {
 		{"ignored by gRPC", "upstreams:\n  a: {kind: generation, target: x, headers: {a: b}}\n", "upstreams.a.headers: an upstream of kind generation has none"},
 		{"ignored by HTTP", "upstreams:\n  a: {kind: chat, base_url: http://x, tls: true}\n", "upstreams.a.tls: an upstream of kind chat has none"},
 		{"ignored by the sandbox", "upstreams:\n  a: {kind: sandbox, api_key: k}\n", "upstreams.a.api_key: an upstream of kind sandbox has none"},
+		{"retries of the sandbox", "upstreams:\n  a: {kind: sandbox, retries: 2}\n", "upstreams.a.retries: an upstream of kind sandbox has none"},
+		{"proxy", "upstreams:\n  a: {kind: chat, base_url: http://x, proxy: \"me:secret@host\"}\n", "f.yaml:2:46: upstreams.a.proxy: expected none, or http://, https://, socks5://, socks5h://host:port"},
+		{"proxy of gRPC", "upstreams:\n  a: {kind: generation, target: x, proxy: http://y}\n", "upstreams.a.proxy: an upstream of kind generation has none"},
+		{"authorities without TLS", "upstreams:\n  a: {kind: chat, base_url: http://x, ca_file: f}\n", "upstreams.a.ca_file: it takes effect with a base_url of https:// only"},
+		{"authorities without TLS, gRPC", "upstreams:\n  a: {kind: generation, target: x, ca_file: f}\n", "upstreams.a.ca_file: it takes effect with tls: true only"},
+		{"authorities that are not there", "upstreams:\n  a: {kind: chat, base_url: https://x, ca_file: /nowhere}\n", "f.yaml:2:49: upstreams.a.ca_file: open /nowhere"},
+		{"half a certificate", "upstreams:\n  a: {kind: chat, base_url: https://x, cert_file: f}\n", "upstreams.a.cert_file: key_file is missing"},
+		{"the other half", "upstreams:\n  a: {kind: chat, base_url: https://x, key_file: f}\n", "upstreams.a.key_file: cert_file is missing"},
+		{"certificate that is not there", "upstreams:\n  a: {kind: chat, base_url: https://x, cert_file: /nowhere, key_file: f}\n", "f.yaml:2:51: upstreams.a.cert_file: open /nowhere"},
+		{"deadline", "upstreams:\n  a: {kind: chat, base_url: http://x, deadline: -1s}\n", "upstreams.a.deadline: expected a time above 0"},
+		{"deadline of a route", "routes:\n  - {model: a, deadline: -1s, targets: [{upstream: sandbox}]}\n", "f.yaml:2:26: routes[0].deadline: expected a time above 0"},
+		{"policy", "upstreams:\n  a: {kind: chat, base_url: http://x, on_cancel: drian}\n", `f.yaml:2:50: upstreams.a.on_cancel: "drian" is no policy; one of cancel, drain; did you mean "drain"?`},
+		{"time without its policy", "upstreams:\n  a: {kind: chat, base_url: http://x, drain_for: 5s}\n", "upstreams.a.drain_for: it takes effect with on_cancel: drain only"},
 		{"header's name", "upstreams:\n  a: {kind: chat, base_url: http://x, headers: {a b: c}}\n", `"a b" cannot be sent as a header`},
 		{"header's value", "upstreams:\n  a: {kind: chat, base_url: http://x, headers: {a: \"b\\nc\"}}\n", `"a" cannot be sent as a header`},
 		{"dotted name", "upstreams:\n  a.b: {kind: chat, base_url: ftp://x}\n", "f.yaml:2:31: upstreams.'a.b'.base_url:"},

@@ -4,7 +4,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/genway/genway/core/config/strict"
 )
+
+// Drain is the policy of reading an answer on whose caller left.
+const Drain = "drain"
 
 // checkSettings demands that each setting is one the kind has, and within its
 // bounds: what would be ignored is not what its writer wants.
@@ -18,9 +23,20 @@ func (u Upstream) checkSettings(at string) error {
 		{"tls", u.TLS, u.Kind == "generation"},
 		{"api_key", u.APIKey != "", u.Kind != Sandbox},
 		{"api_key_file", u.APIKeyFile != "", u.Kind != Sandbox},
+		{"proxy", u.Proxy != "", remote},
+		{"ca_file", u.CAFile != "", u.Kind != Sandbox},
+		{"cert_file", u.CertFile != "", u.Kind != Sandbox},
+		{"key_file", u.KeyFile != "", u.Kind != Sandbox},
 		{"headers", len(u.Headers) > 0, remote},
 		{"first_byte", u.FirstByte != 0, u.Kind != Sandbox},
 		{"idle", u.Idle != 0, u.Kind != Sandbox},
+		{"deadline", u.Deadline != 0, u.Kind != Sandbox},
+		{"on_cancel", u.OnCancel != "", u.Kind != Sandbox},
+		{"drain_for", u.DrainFor != 0, u.Kind != Sandbox},
+		{"max_concurrent", u.MaxConcurrent != 0, u.Kind != Sandbox},
+		{"retries", u.Retries != 0, u.Kind != Sandbox},
+		{"break_after", u.BreakAfter != 0, u.Kind != Sandbox},
+		{"break_for", u.BreakFor != 0, u.Kind != Sandbox},
 	} {
 		if s.given && !s.ok {
 			return wrong(at+"."+s.key, "an upstream of kind %s has none", u.Kind)
@@ -43,11 +59,20 @@ func (u Upstream) checkSettings(at string) error {
 		key   string
 		given Duration
 	}{
-		{"first_byte", u.FirstByte}, {"idle", u.Idle}, {"break_for", u.BreakFor},
+		{"first_byte", u.FirstByte}, {"idle", u.Idle}, {"deadline", u.Deadline}, {"drain_for", u.DrainFor}, {"break_for", u.BreakFor},
 	} {
 		if s.given < 0 {
 			return wrong(at+"."+s.key, "expected a time above 0")
 		}
+	}
+	if u.OnCancel != "" && u.OnCancel != "cancel" && u.OnCancel != Drain {
+		return wrong(at+".on_cancel", "%q is no policy; one of cancel, drain%s", u.OnCancel, strict.Meant(u.OnCancel, []string{"cancel", Drain}))
+	}
+	if u.DrainFor != 0 && u.OnCancel != Drain {
+		return wrong(at+".drain_for", "it takes effect with on_cancel: drain only")
+	}
+	if err := u.checkTransport(at); err != nil {
+		return err
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.Headers)) {
 		if strings.Trim(strings.ToLower(name), tokenCharacters) != "" || name == "" || strings.ContainsAny(u.Headers[name], "\r\n\x00") {

@@ -23,9 +23,6 @@ var wrong, quoted = strict.Wrong, strict.Quoted
 
 // Validate demands that the parts fit together. The error names the place.
 func (c *Config) Validate() error {
-	if err := checkStore(c.Store); err != nil {
-		return err
-	}
 	names := make([]string, 0, len(c.Upstreams))
 	for name := range c.Upstreams {
 		names = append(names, name)
@@ -49,7 +46,7 @@ func (u Upstream) validate(at string) error {
 	case u.Kind == "":
 		return wrong(at, "kind is missing; one of %s", strings.Join(Kinds, ", "))
 	case !slices.Contains(Kinds, u.Kind):
-		return wrong(at+".kind", "%q is no kind; one of %s", u.Kind, strings.Join(Kinds, ", "))
+		return wrong(at+".kind", "%q is no kind; one of %s%s", u.Kind, strings.Join(Kinds, ", "), strict.Meant(u.Kind, Kinds))
 	case u.Kind == "generation" && u.Target == "":
 		return wrong(at, "target is missing: the gRPC target of a Generation server, as in dns:///host:9090")
 	case u.Kind != "generation" && u.Target != "":
@@ -77,11 +74,14 @@ func (c *Config) checkRoute(at string, r Route) error {
 	}
 	for i, p := range r.Protocols {
 		if !slices.Contains(Protocols, p) {
-			return wrong(fmt.Sprintf("%s.protocols[%d]", at, i), "%q is no protocol; one of %s", p, strings.Join(Protocols, ", "))
+			return wrong(fmt.Sprintf("%s.protocols[%d]", at, i), "%q is no protocol; one of %s%s", p, strings.Join(Protocols, ", "), strict.Meant(p, Protocols))
 		}
 	}
 	if len(r.Targets) == 0 {
 		return wrong(at, "targets are missing")
+	}
+	if r.Deadline < 0 {
+		return wrong(at+".deadline", "expected a time above 0")
 	}
 	for _, list := range []struct {
 		name    string

@@ -8,19 +8,19 @@ import (
 )
 
 // A Policy is what a key may do. The zero value may do everything its group may.
-// A nil *Policy is a zero one. Stores keep it as JSON with the names below.
+// A nil *Policy is a zero one.
 type Policy struct {
 	// Models are the models the key may name, as callers name them: names, or globs
 	// in which each * stands for any run of characters. Empty is all.
-	Models []string `json:"models,omitzero"`
+	Models []string
 	// Addresses are where callers may call from: masked, and never IPv4-mapped.
 	// Empty is anywhere.
-	Addresses []netip.Prefix `json:"addresses,omitzero"`
+	Addresses []netip.Prefix
 	// Limits bound the rate and the spending.
-	Limits limit.Limits `json:"limits,omitzero"`
+	Limits limit.Limits
 	// Strict has a request refused that would lose a member on its way to the
 	// upstream's protocol, instead of the loss being named in the answer.
-	Strict bool `json:"strict,omitzero"`
+	Strict bool
 }
 
 // AllowsModel reports whether the key may name that model.

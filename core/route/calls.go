@@ -53,7 +53,7 @@ func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateT
 				begun = ev.GetPing() == nil
 				a.tell(ctx)
 			}
-			return send(ev)
+			return a.drain.sent(send(ev), ev.GetCompleted() != nil)
 		})
 	})
 }

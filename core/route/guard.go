@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/upstream"
 )
 
 // Limits are what protects an upstream, and the callers from it. The zero value has
@@ -22,15 +22,24 @@ type Limits struct {
 	// BreakFor; negative is never. Defaults 5 and 10 s.
 	BreakAfter int
 	BreakFor   time.Duration
+	// Deadline is how long one call may take in all; 0 is DefaultDeadline.
+	Deadline time.Duration
+	// DrainFor is how long a call goes on whose caller left, to be settled on what the
+	// upstream says it cost; 0 ends it at once.
+	DrainFor time.Duration
 	// Backoff is the middle of the random wait ahead of a retry. Default 200 ms.
 	Backoff time.Duration
 }
 
+// DefaultDeadline is how long one call may take in all: longer than any answer, and
+// shorter than for ever, which one of a byte now and then would take.
+const DefaultDeadline = time.Hour
+
 // Guard holds an upstream to its limits. Targets of one upstream share one.
 type Guard struct {
 	limits  Limits
-	breaker circuitbreaker.CircuitBreaker[any] // nil: never breaks
-	slots   chan struct{}                      // nil: no bound
+	breaker *breaker      // nil: never breaks
+	slots   chan struct{} // nil: no bound
 
 	mu     sync.Mutex
 	budget float64
@@ -57,12 +66,12 @@ func NewGuard(limits Limits) *Guard {
 	if limits.Backoff == 0 {
 		limits.Backoff = 200 * time.Millisecond
 	}
+	if limits.Deadline == 0 {
+		limits.Deadline = DefaultDeadline
+	}
 	g := &Guard{limits: limits, budget: retriesKept}
 	if limits.BreakAfter > 0 {
-		g.breaker = circuitbreaker.NewBuilder[any]().
-			WithFailureThreshold(uint(limits.BreakAfter)).
-			WithDelay(limits.BreakFor).
-			Build()
+		g.breaker = &breaker{after: limits.BreakAfter, rest: limits.BreakFor}
 	}
 	if limits.MaxConcurrent > 0 {
 		g.slots = make(chan struct{}, limits.MaxConcurrent)
@@ -70,16 +79,20 @@ func NewGuard(limits Limits) *Guard {
 	return g
 }
 
+// call is one call of an upstream. Its context may outlive the caller's: the drain
+// then says so.
+type call func(context.Context, *drain) error
+
 // run makes a call, and makes it again while that may help: the call failed for
 // reasons of the upstream's, committed says that nothing of the answer has gone out,
 // and the budget lasts. A nil Guard makes it once.
-func (g *Guard) run(ctx context.Context, committed func() bool, call func() error) error {
+func (g *Guard) run(ctx context.Context, going *drains, committed func() bool, do call) error {
 	if g == nil {
-		return call()
+		return do(ctx, nil)
 	}
 	g.earn()
 	for retry := 0; ; retry++ {
-		err := g.once(ctx, call)
+		err := g.once(ctx, going, do)
 		if err == nil || committed() || retry >= g.limits.Retries || !retryable(err) || !g.spend() || !g.wait(ctx) {
 			return err
 		}
@@ -87,7 +100,7 @@ func (g *Guard) run(ctx context.Context, committed func() bool, call func() erro
 }
 
 // once makes a call within the limits and books how it went.
-func (g *Guard) once(ctx context.Context, call func() error) (err error) {
+func (g *Guard) once(ctx context.Context, going *drains, do call) (err error) {
 	if g.slots != nil {
 		select {
 		case g.slots <- struct{}{}:
@@ -96,25 +109,34 @@ func (g *Guard) once(ctx context.Context, call func() error) (err error) {
 			return busy("UPSTREAM_BUSY", "as many requests as the upstream may have are under way; try again", time.Second)
 		}
 	}
-	if g.breaker != nil && !g.breaker.TryAcquirePermit() {
-		return busy("UPSTREAM_BROKEN", "the upstream failed repeatedly and is left alone for a while", max(time.Second, g.breaker.RemainingDelay()))
+	permit, wait, ok := g.breaker.enter()
+	if !ok {
+		return busy("UPSTREAM_BROKEN", "the upstream failed repeatedly and is left alone for a while", max(time.Second, wait))
 	}
-	if g.breaker == nil {
-		return call()
-	}
-	// A call that panics is booked as well: what it was permitted would be missing for
-	// ever, and the upstream never tried again.
-	returned := false
-	defer func() {
-		if !returned || blames(ctx, err) {
-			g.breaker.RecordFailure()
-		} else {
-			g.breaker.RecordSuccess()
-		}
-	}()
-	err = call()
-	returned = true
+	// A call that panics is booked as well: the upstream would never be tried again.
+	said := fails
+	defer func() { permit.done(said) }()
+	err = g.within(ctx, going, do)
+	said = judged(ctx, err)
 	return err
+}
+
+// within makes a call within its time.
+func (g *Guard) within(ctx context.Context, going *drains, do call) (err error) {
+	if g.limits.DrainFor <= 0 {
+		inner, stop := bounded(ctx, g.limits.Deadline)
+		defer stop()
+		return do(inner, nil)
+	}
+	if ctx.Err() != nil {
+		// Nothing is begun for a caller who is gone already.
+		return upstream.Interrupted(ctx)
+	}
+	inner, d := going.newDrain(ctx, g.limits.DrainFor)
+	defer func() { err = d.end(ctx, err) }()
+	inner, stop := bounded(inner, g.limits.Deadline)
+	defer stop()
+	return do(inner, d)
 }
 
 func busy(reason, text string, wait time.Duration) error {
@@ -123,17 +145,22 @@ func busy(reason, text string, wait time.Duration) error {
 	return e
 }
 
-// blames reports whether a failure is the upstream's: what the request is to blame
-// for, and callers who went away, never count against it.
-func blames(ctx context.Context, err error) bool {
-	if err == nil || ctx.Err() != nil {
-		return false
+// judged is what a call says about its upstream: what the request is to blame for
+// never counts against it, and a call whose caller went away says nothing.
+func judged(ctx context.Context, err error) verdict {
+	switch {
+	case err == nil:
+		return works
+	case ctx.Err() != nil:
+		return nothing
 	}
 	switch fault.From(err).Kind { //nolint:exhaustive // all others are not its fault
 	case fault.BadUpstream, fault.Unavailable, fault.Overloaded, fault.Timeout:
-		return true
+		return fails
+	case fault.Cancelled:
+		return nothing
 	}
-	return false
+	return works
 }
 
 // retryable reports whether the same upstream may answer at once where it failed. One

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/override"
@@ -38,6 +39,9 @@ type Route struct {
 	DropTools []string
 	// Strict refuses what a target would lose.
 	Strict bool
+	// Deadline is how long a request may take in all, retries and fallback included; 0
+	// is no bound of the route's.
+	Deadline time.Duration
 }
 
 // Target is an upstream and the model to ask it for.
@@ -61,7 +65,8 @@ type Target struct {
 // Router is a table of routes that can be swapped while requests run; each request
 // keeps the table it began with.
 type Router struct {
-	table atomic.Pointer[table]
+	table  atomic.Pointer[table]
+	drains drains
 }
 
 type table struct {
@@ -85,6 +90,12 @@ func (r *Router) Swap(routes []Route) {
 		t.patterns = append(t.patterns, pattern(route.Model))
 	}
 	r.table.Store(t)
+}
+
+// Close ends the calls that go on without their callers, and waits for them.
+func (r *Router) Close() error {
+	r.drains.close()
+	return nil
 }
 
 // pattern gives a glob as a regular expression: * crosses slashes too, which model
@@ -236,14 +247,19 @@ func (r *Router) attempts(ctx context.Context, q request, committed func() bool,
 	if route.Strict {
 		ctx = upstream.WithStrict(ctx)
 	}
+	ctx, unshave := shaved(ctx)
+	defer unshave()
+	ctx, stop := bounded(ctx, route.Deadline)
+	defer stop()
 	var err error
 	var a attempt
 	note := upstream.NoteOf(ctx)
 	for n, target := range targets {
 		a = attempt{Target: target, route: route, number: n + 1}
-		note.Route, note.Name, note.Model = route.Model, target.Name, cmp.Or(target.Model, q.model)
-		err = a.Guard.run(ctx, committed, func() error {
+		note.Route, note.Name = route.Model, target.Name
+		err = a.Guard.run(ctx, &r.drains, committed, func(ctx context.Context, d *drain) error {
 			note.Calls++
+			a.drain = d
 			return try(ctx, a)
 		})
 		if err == nil || committed() || ctx.Err() != nil || !mendable(err) {
@@ -274,6 +290,8 @@ type attempt struct {
 	Target
 	route  *Route
 	number int
+	// drain is set for a call that may outlive its caller.
+	drain *drain
 }
 
 // mendable reports whether another upstream might answer where one failed: nothing

@@ -10,10 +10,11 @@ type Note struct {
 	Route string
 	// Name is the upstream that served the call, or failed last.
 	Name string
-	// Model is what it was asked for.
-	Model string
 	// Calls is how often an upstream was called, retries included.
 	Calls int64
+	// Gone says that the caller had left by the time the answer was there: it was read
+	// for what it cost.
+	Gone bool
 }
 
 type noteKey struct{}

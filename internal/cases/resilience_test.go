@@ -20,7 +20,10 @@ import (
 
 func resilienceCases() []Case {
 	return []Case{
-		{"K6", "a caller who leaves ends the upstream's call, before the answer and in the middle, streamed or not, and nothing is tried again (cancelling is the one policy; there is no draining yet)", leavers},
+		{"K6", "a caller who leaves ends the upstream's call, before the answer and in the middle, streamed or not, and nothing is tried again; or, by the operator's choice, the answer is read to its end and settled on the upstream's figures", func(t *testing.T) {
+			t.Run("cancel", leavers)
+			t.Run("drain", drains)
+		}},
 		{"K7", "what belongs to an attempt ends with it: after a fallback keys, headers, models, usage and content are those of the upstream that answered", attempts},
 		{"K12", "any 2xx is success", successes},
 	}

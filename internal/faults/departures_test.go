@@ -48,7 +48,7 @@ func TestClientsGoneUnderLoad(t *testing.T) {
 	open := newOpenEnded(t)
 	table := &routes{}
 	g := gate.New(t, gate.Config{Wrap: func(upstream.Upstream) upstream.Upstream { return table }})
-	transport := remote.NewTransport()
+	transport := remote.NewTransport(remote.Way{})
 	t.Cleanup(transport.CloseIdleConnections)
 	for _, p := range gate.Texts() {
 		adapter, err := remote.New(remote.Config{Protocol: protocols[p], BaseURL: open.server.URL + "/" + string(p) + "/v1", HTTP: transport})

@@ -45,10 +45,10 @@ func newRelief(t *testing.T, f wreck.Fault, m wreck.Moment, first, second gate.P
 		}
 		return route.Target{Name: string(p), Upstream: adapter, Protocol: config.Protocol, Model: "m"}
 	}
-	broken := remote.NewTransport()
+	broken := remote.NewTransport(remote.Way{})
 	broken.DialContext, broken.TLSClientConfig = u.Dial, u.ClientTLS()
 	table := &routes{}
-	table.add("m", target(first, u.URL, broken), target(second, well.URL, remote.NewTransport()))
+	table.add("m", target(first, u.URL, broken), target(second, well.URL, remote.NewTransport(remote.Way{})))
 	g := gate.New(t, gate.Config{Wrap: func(upstream.Upstream) upstream.Upstream { return table }})
 	return relief{g, u, well}
 }

@@ -126,7 +126,7 @@ func (c cell) run(table *routes, model, url string, client *http.Client) error {
 		return err
 	}
 	defer u.Close()
-	transport := remote.NewTransport()
+	transport := remote.NewTransport(remote.Way{})
 	transport.DialContext = u.Dial
 	transport.TLSClientConfig = u.ClientTLS()
 	defer transport.CloseIdleConnections()

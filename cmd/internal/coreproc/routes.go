@@ -1,9 +1,11 @@
 package coreproc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"time"
 
 	"github.com/genway/genway/core/config"
@@ -56,6 +58,7 @@ func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
 			target.Upstream = made
 			target.Guard = route.NewGuard(route.Limits{
 				MaxConcurrent: u.MaxConcurrent, Retries: u.Retries, BreakAfter: u.BreakAfter, BreakFor: time.Duration(u.BreakFor),
+				Deadline: time.Duration(u.Deadline), DrainFor: drainFor(u),
 			})
 		}
 		made[name] = target
@@ -64,7 +67,7 @@ func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
 		built.Routes = []route.Route{{Model: "*", Targets: []route.Target{made[config.Sandbox]}}}
 	}
 	for i, r := range c.Routes {
-		one := route.Route{Model: r.Model, Strict: r.Strict, DropTools: r.DropTools}
+		one := route.Route{Model: r.Model, Strict: r.Strict, DropTools: r.DropTools, Deadline: time.Duration(r.Deadline)}
 		for _, p := range r.Protocols {
 			one.Protocols = append(one.Protocols, Protocols[p])
 		}
@@ -102,9 +105,16 @@ func overrides(o config.Overrides) (*override.Overrides, error) {
 }
 
 func (u *Upstreams) upstream(c config.Upstream) (upstream.Upstream, error) {
+	encryption, err := c.TLSConfig()
+	if err != nil {
+		return nil, err
+	}
 	if c.Kind == "generation" {
+		if !c.TLS {
+			encryption = nil
+		}
 		made, err := generation.New(generation.Config{
-			Target: c.Target, APIKey: c.APIKey, TLS: c.TLS, Models: models(c),
+			Target: c.Target, APIKey: c.APIKey, TLS: encryption, Models: models(c),
 			FirstByte: time.Duration(c.FirstByte), Idle: time.Duration(c.Idle),
 		})
 		if err == nil {
@@ -112,7 +122,17 @@ func (u *Upstreams) upstream(c config.Upstream) (upstream.Upstream, error) {
 		}
 		return made, err
 	}
-	transport := remote.NewTransport()
+	way := remote.Way{TLS: encryption}
+	switch c.Proxy {
+	case "":
+	case config.NoProxy:
+		way.Direct = true
+	default:
+		if way.Proxy, err = url.Parse(c.Proxy); err != nil {
+			return nil, err
+		}
+	}
+	transport := remote.NewTransport(way)
 	u.closers = append(u.closers, idleCloser{transport})
 	return remote.New(remote.Config{
 		Protocol:  Protocols[c.Kind],
@@ -124,6 +144,14 @@ func (u *Upstreams) upstream(c config.Upstream) (upstream.Upstream, error) {
 		FirstByte: time.Duration(c.FirstByte),
 		Idle:      time.Duration(c.Idle),
 	})
+}
+
+// drainFor is how long calls are read on whose callers left; 0 is not at all.
+func drainFor(u config.Upstream) time.Duration {
+	if u.OnCancel != config.Drain {
+		return 0
+	}
+	return cmp.Or(time.Duration(u.DrainFor), 30*time.Second)
 }
 
 // models are those an upstream is listed with.

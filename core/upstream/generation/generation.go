@@ -31,8 +31,8 @@ type Config struct {
 	Target string
 	// APIKey is a key of the group internal there; empty sends none.
 	APIKey string
-	// TLS encrypts the hop.
-	TLS bool
+	// TLS encrypts the hop; nil does not.
+	TLS *tls.Config
 	// FirstByte is how long an answer may take to begin, Idle how long a stream may
 	// make no progress. Defaults 10 minutes and 5 minutes.
 	FirstByte, Idle time.Duration
@@ -60,8 +60,8 @@ var alive = keepalive.ClientParameters{Time: 5*time.Minute + 10*time.Second, Tim
 // New makes an adapter. The connection is made when it is first needed.
 func New(config Config) (*Upstream, error) {
 	transport := insecure.NewCredentials()
-	if config.TLS {
-		transport = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
+	if config.TLS != nil {
+		transport = credentials.NewTLS(config.TLS)
 	}
 	config.FirstByte = cmp.Or(config.FirstByte, defaultFirstByte)
 	config.Idle = cmp.Or(config.Idle, defaultIdle)

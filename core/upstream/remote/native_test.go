@@ -25,7 +25,7 @@ func native(t *testing.T, protocol genwayv1.Protocol, mediaType, answer string) 
 		_, _ = io.WriteString(w, answer)
 	}))
 	t.Cleanup(server.Close)
-	transport := remote.NewTransport()
+	transport := remote.NewTransport(remote.Way{})
 	t.Cleanup(transport.CloseIdleConnections)
 	u, err := remote.New(remote.Config{Protocol: protocol, BaseURL: server.URL, HTTP: transport, Grace: time.Minute})
 	if err != nil {

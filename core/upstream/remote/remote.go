@@ -89,7 +89,7 @@ func New(config Config) (*Upstream, error) {
 		return nil, errors.New("remote: no protocol")
 	}
 	if u.config.HTTP == nil {
-		u.config.HTTP = NewTransport()
+		u.config.HTTP = NewTransport(Way{})
 	}
 	if u.config.FirstByte == 0 {
 		u.config.FirstByte = 10 * time.Minute

@@ -34,7 +34,7 @@ func serve(t *testing.T, protocol genwayv1.Protocol, base, answer string) (*remo
 		_, _ = io.WriteString(w, answer)
 	}))
 	t.Cleanup(server.Close)
-	transport := remote.NewTransport()
+	transport := remote.NewTransport(remote.Way{})
 	t.Cleanup(transport.CloseIdleConnections)
 	u, err := remote.New(remote.Config{Protocol: protocol, BaseURL: server.URL + base, APIKey: "k", Headers: map[string]string{"X-Own": "1"}, HTTP: transport})
 	if err != nil {

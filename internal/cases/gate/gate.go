@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/core/upstream/remote"
 	"github.com/genway/genway/gateway"
@@ -28,6 +29,8 @@ type Config struct {
 	Remote func(*remote.Config)
 	// Wrap replaces what the core sees of the upstreams.
 	Wrap func(upstream.Upstream) upstream.Upstream
+	// Ledger accounts for the calls; nil does not.
+	Ledger *ledger.Recorder
 }
 
 // Gate is a running gateway with a fake upstream of each protocol.
@@ -58,7 +61,7 @@ func New(t *testing.T, config Config) *Gate {
 	if config.Wrap != nil {
 		behind = config.Wrap(behind)
 	}
-	service, err := core.New(core.Config{Upstream: behind})
+	service, err := core.New(core.Config{Upstream: behind, Ledger: config.Ledger})
 	if err != nil {
 		t.Fatal(err)
 	}

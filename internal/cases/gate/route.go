@@ -78,7 +78,7 @@ func (b byPrefix) Models() []*genwayv1.Model {
 
 func newAdapter(t *testing.T, config remote.Config) (*remote.Upstream, *http.Transport) {
 	t.Helper()
-	transport := remote.NewTransport()
+	transport := remote.NewTransport(remote.Way{})
 	config.HTTP = transport
 	u, err := remote.New(config)
 	if err != nil {

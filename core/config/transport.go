@@ -1,0 +1,78 @@
+package config
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+)
+
+// NoProxy is the proxy that is none.
+const NoProxy = "none"
+
+var proxySchemes = []string{"http", "https", "socks5", "socks5h"}
+
+// checkTransport demands that the way to the upstream is one.
+func (u Upstream) checkTransport(at string) error {
+	if u.Proxy != "" && u.Proxy != NoProxy {
+		proxy, err := url.Parse(u.Proxy)
+		if err != nil || proxy.Host == "" || !slices.Contains(proxySchemes, proxy.Scheme) {
+			// The address may hold a password, so it is not repeated.
+			return wrong(at+".proxy", "expected none, or %s://host:port", strings.Join(proxySchemes, "://, "))
+		}
+	}
+	encrypted := u.TLS || strings.HasPrefix(strings.ToLower(u.BaseURL), "https:")
+	for _, s := range []struct{ key, file, needs, other string }{
+		{"ca_file", u.CAFile, "", ""}, {"cert_file", u.CertFile, "key_file", u.KeyFile}, {"key_file", u.KeyFile, "cert_file", u.CertFile},
+	} {
+		switch {
+		case s.file == "":
+			continue
+		case !encrypted && u.Kind == "generation":
+			return wrong(at+"."+s.key, "it takes effect with tls: true only")
+		case !encrypted:
+			return wrong(at+"."+s.key, "it takes effect with a base_url of https:// only")
+		case s.needs != "" && s.other == "":
+			return wrong(at+"."+s.key, "%s is missing", s.needs)
+		}
+	}
+	if _, err := u.TLSConfig(); err != nil {
+		key := "ca_file"
+		if e := (*certificateError)(nil); errors.As(err, &e) {
+			key = "cert_file"
+		}
+		return wrong(at+"."+key, "%v", err)
+	}
+	return nil
+}
+
+// certificateError is of the client certificate.
+type certificateError struct{ error }
+
+// TLSConfig gives how connections to the upstream are encrypted, as far as the file
+// says; the files it names are read.
+func (u Upstream) TLSConfig() (*tls.Config, error) {
+	config := &tls.Config{MinVersion: tls.VersionTLS12}
+	if u.CAFile != "" {
+		pem, err := os.ReadFile(u.CAFile)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // it names the file
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s: no certificate in it", u.CAFile)
+		}
+	}
+	if u.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(u.CertFile, u.KeyFile)
+		if err != nil {
+			return nil, &certificateError{err}
+		}
+		config.Certificates = []tls.Certificate{pair}
+	}
+	return config, nil
+}

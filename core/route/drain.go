@@ -1,0 +1,159 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/upstream"
+)
+
+// Why a call is ended that goes on without its caller.
+var (
+	errDrained = errors.New("route: the time to read an answer on is over")
+	errClosing = errors.New("route: the router is closing")
+)
+
+// drains are the calls of a router that go on without their callers.
+type drains struct {
+	mu      sync.Mutex
+	closed  bool
+	running map[*drain]struct{}
+	wait    sync.WaitGroup
+}
+
+func (s *drains) begin(d *drain) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		d.cancel(errClosing)
+		return
+	}
+	if s.running == nil {
+		s.running = map[*drain]struct{}{}
+	}
+	s.running[d] = struct{}{}
+	s.wait.Add(1)
+}
+
+func (s *drains) end(d *drain) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.running[d]; ok {
+		delete(s.running, d)
+		s.wait.Done()
+	}
+}
+
+// close ends them all, and waits for them.
+func (s *drains) close() {
+	s.mu.Lock()
+	s.closed = true
+	for d := range s.running {
+		d.cancel(errClosing)
+	}
+	s.mu.Unlock()
+	s.wait.Wait()
+}
+
+// drain is a call that goes on when its caller leaves, for at most a while: the answer
+// is read to its end, for what the upstream says that it cost (case K6). The call
+// stays with its goroutine, which returns that much later. A nil drain is a call that
+// ends with its caller.
+type drain struct {
+	owner  *drains
+	most   time.Duration
+	caller context.Context //nolint:containedctx // that of the call this is a part of
+	cancel context.CancelCauseFunc
+	unhook func() bool
+
+	mu sync.Mutex
+	// left says that the caller is gone, delivered that the answer had been told to its
+	// end by then.
+	left, delivered, over bool
+	timer                 *time.Timer
+}
+
+// newDrain gives a call's context in place of the caller's: it has its values and its
+// deadline, and outlives it by most when the caller leaves. A deadline that passes is
+// no leaving. end must be called when the call is over.
+func (s *drains) newDrain(caller context.Context, most time.Duration) (context.Context, *drain) {
+	ctx := context.WithoutCancel(caller)
+	release := func() {}
+	if deadline, ok := caller.Deadline(); ok {
+		ctx, release = context.WithDeadline(ctx, deadline)
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	d := &drain{owner: s, most: most, caller: caller}
+	d.cancel = func(cause error) {
+		cancel(cause)
+		release()
+	}
+	d.unhook = context.AfterFunc(caller, func() {
+		if errors.Is(caller.Err(), context.Canceled) {
+			d.leave()
+		}
+	})
+	return ctx, d
+}
+
+// leave begins the time that the call goes on alone.
+func (d *drain) leave() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.left || d.over {
+		return
+	}
+	d.left = true
+	d.timer = time.AfterFunc(d.most, func() { d.cancel(errDrained) })
+	d.owner.begin(d)
+}
+
+// sent takes what came of sending an event to the caller. When the transport says that
+// nobody is there, the call goes on. last says that the answer ends with the event.
+func (d *drain) sent(err error, last bool) error {
+	if d == nil {
+		return err
+	}
+	if err == nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.delivered = d.delivered || last && !d.left && d.caller.Err() == nil
+		return nil
+	}
+	if _, ours := errors.AsType[*fault.Error](err); ours {
+		return err
+	}
+	d.leave()
+	return nil
+}
+
+// end gives what comes of the call, which is over: err, unless it went on without its
+// caller.
+func (d *drain) end(ctx context.Context, err error) error {
+	if d == nil {
+		return err
+	}
+	d.unhook()
+	d.mu.Lock()
+	d.over = true
+	gone := !d.delivered && (d.left || errors.Is(d.caller.Err(), context.Canceled))
+	if d.timer != nil {
+		d.timer.Stop()
+	}
+	d.mu.Unlock()
+	d.cancel(nil)
+	d.owner.end(d)
+	if !gone {
+		return err
+	}
+	upstream.NoteOf(ctx).Gone = true
+	if err == nil {
+		return nil
+	}
+	f := upstream.Interrupted(ctx)
+	f.Usage = fault.From(err).Usage
+	return f
+}
