@@ -8,10 +8,13 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 GO ?= go
-# The packages that fuzz, bench and cover look at.
+# The packages that fuzz, microbench and cover look at.
 PKGS ?= ./...
 # How long each fuzz target runs.
 FUZZTIME ?= 30s
+# `quick` makes `make bench` short; BENCHFLAGS are more flags (bin/bench run -h).
+BENCH ?=
+BENCHFLAGS ?=
 # Requests of real clients, for `make captures`.
 CAPTURES ?= ../shared/captures
 # A program that plays recorded exchanges, for `make replay`, and the recordings, for
@@ -74,6 +77,7 @@ test: test-deps proto-lint gen-check breaking ## Run all tests under the race de
 	@$(RACE_NOTICE)
 	$(GO) test $(RACE) -timeout=15m ./...
 	$(GO) test -C conformance $(RACE) -count=1 -timeout=15m ./...
+	$(GO) test -C bench $(RACE) -timeout=5m ./...
 	@$(RACE_NOTICE)
 
 .PHONY: fuzz
@@ -81,7 +85,17 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	GO=$(GO) FUZZTIME=$(FUZZTIME) scripts/fuzz $(PKGS)
 
 .PHONY: bench
-bench: ## Run the benchmarks of PKGS
+bench: build ## Measure the gateway beside nginx (BENCH=quick: in three minutes)
+	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	bin/bench run -programs bin -results bin/bench.jsonl $(if $(filter quick,$(BENCH)),-quick) $(BENCHFLAGS)
+
+.PHONY: bench-soak
+bench-soak: build ## Hold 2,000 streams open for five minutes, on each form of the gateway
+	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	bin/bench soak -programs bin -results bin/bench-soak.jsonl $(BENCHFLAGS)
+
+.PHONY: microbench
+microbench: ## Run the benchmarks of PKGS
 	$(GO) test -run='^$$' -bench=. -benchmem $(PKGS)
 
 .PHONY: cover
@@ -136,15 +150,18 @@ engine: ## Put a real engine, llama-server, behind the gateway
 lint: proto-lint ## Lint everything: vet, golangci-lint, buf
 	$(GO) vet ./...
 	$(GO) vet -C conformance ./...
+	$(GO) vet -C bench ./...
 	$(GO) vet -C tools/crossing ./...
 	$(GO) $(LINT) run
 	cd conformance && $(GO) $(LINT) run
+	cd bench && $(GO) $(LINT) run
 	cd tools/crossing && $(GO) $(LINT) run
 
 .PHONY: fmt
 fmt: ## Format Go and .proto files
 	$(GO) $(LINT) fmt
 	cd conformance && $(GO) $(LINT) fmt
+	cd bench && $(GO) $(LINT) fmt
 	$(BUF) format -w --path proto/genway
 
 .PHONY: vuln

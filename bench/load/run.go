@@ -1,0 +1,146 @@
+package load
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Client keeps connections to one address between runs.
+type Client struct {
+	connections []*connection
+}
+
+// NewClient gives a client of so many connections to a HOST:PORT, none open yet. An
+// exchange takes at most the timeout.
+func NewClient(address string, connections int, timeout time.Duration) *Client {
+	c := &Client{}
+	for range connections {
+		c.connections = append(c.connections, newConnection(address, timeout))
+	}
+	return c
+}
+
+// Close closes the connections.
+func (c *Client) Close() {
+	for _, conn := range c.connections {
+		conn.close()
+	}
+}
+
+// Run is how long and how fast requests are sent.
+type Run struct {
+	// Duration is for how long requests are begun. Those under way are waited for.
+	Duration time.Duration
+	// Requests, unless 0, is how many requests a closed loop begins at most.
+	Requests int64
+	// Rate, unless 0, makes an open loop of so many requests a second.
+	Rate float64
+	// Ramp spreads the first requests of a closed loop's connections over a time.
+	Ramp time.Duration
+}
+
+// tally is what one connection has seen.
+type tally struct {
+	latency, first, lag []time.Duration
+	within              int
+	events, bytes       int64
+	errors              map[string]int
+}
+
+// Once sends a job's request over the first connection, and says what is wrong with
+// the answer.
+func (c *Client) Once(ctx context.Context, job *Job) error {
+	_, err := c.connections[0].exchange(ctx, job)
+	return err
+}
+
+// Do runs, and returns when the last answer is there. An end of ctx ends it early.
+func (c *Client) Do(ctx context.Context, job *Job, run Run) Result {
+	start := time.Now()
+	stop := start.Add(run.Duration)
+	var due <-chan time.Time
+	var pacing sync.WaitGroup
+	if run.Rate > 0 {
+		schedule := make(chan time.Time, 1<<16)
+		due = schedule
+		pacing.Go(func() { pace(ctx, schedule, start, stop, run.Rate) })
+	}
+	tallies := make([]tally, len(c.connections))
+	var sent atomic.Int64
+	var running sync.WaitGroup
+	for i, conn := range c.connections {
+		t := &tallies[i]
+		t.errors = map[string]int{}
+		running.Go(func() {
+			if due != nil {
+				conn.open(ctx, job, due, t, stop)
+				return
+			}
+			begin := start.Add(run.Ramp * time.Duration(i) / time.Duration(len(c.connections)))
+			if !sleep(ctx, time.Until(begin)) {
+				return
+			}
+			more := func() bool {
+				return ctx.Err() == nil && time.Now().Before(stop) && (run.Requests == 0 || sent.Add(1) <= run.Requests)
+			}
+			conn.closed(ctx, job, more, t, stop)
+		})
+	}
+	running.Wait()
+	pacing.Wait()
+	return summarize(tallies, min(time.Since(start), run.Duration), time.Since(start))
+}
+
+// closed sends the next request when the last one is answered.
+func (c *connection) closed(ctx context.Context, job *Job, more func() bool, t *tally, stop time.Time) {
+	for more() {
+		begin := time.Now()
+		s, err := c.exchange(ctx, job)
+		t.add(s, err, begin, stop)
+		if err != nil && !sleep(ctx, 10*time.Millisecond) { // a target that is down is not hammered
+			return
+		}
+	}
+}
+
+// open sends a request as soon as one is due and this connection is free.
+func (c *connection) open(ctx context.Context, job *Job, due <-chan time.Time, t *tally, stop time.Time) {
+	for at := range due {
+		t.lag = append(t.lag, time.Since(at))
+		s, err := c.exchange(ctx, job)
+		t.add(s, err, at, stop)
+	}
+}
+
+func (t *tally) add(s sample, err error, begin, stop time.Time) {
+	if err != nil {
+		t.errors[err.Error()]++
+		return
+	}
+	t.latency = append(t.latency, s.end.Sub(begin))
+	if s.events > 0 {
+		t.first = append(t.first, s.first.Sub(begin))
+	}
+	if s.end.Before(stop) {
+		t.within++
+	}
+	t.events += int64(s.events)
+	t.bytes += int64(s.bytes)
+}
+
+// sleep waits, and reports whether ctx still goes on.
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,145 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/genway/genway/bench/load"
+	"github.com/genway/genway/bench/workload"
+)
+
+// MemoryConfig says how much memory is asked for.
+type MemoryConfig struct {
+	// Streams is how many are open at once.
+	Streams int
+	// Pictures is how many images of 20 MB are answered with. 0 is none, which saves
+	// the wait.
+	Pictures int64
+	// Collect is how long a target is left alone after them. Go's runtime collects at
+	// least every two minutes and gives back what is free meanwhile.
+	Collect time.Duration
+}
+
+// Memory asks targets for what takes memory, each time with a target newly started.
+func (b *Bench) Memory(ctx context.Context, config MemoryConfig) error {
+	rows := []workload.Workload{imagesAtOnce(), workload.Open("open-streams", "streams open at once", config.Streams, 5*time.Second)}
+	for _, w := range rows {
+		if err := b.control(ctx, w.Upstream); err != nil {
+			return err
+		}
+		for _, s := range b.gateways() {
+			if err := b.restart(ctx, s); err != nil {
+				return err
+			}
+			r, err := b.memory(ctx, s, w)
+			if err != nil {
+				return err
+			}
+			if err := b.record(r); err != nil {
+				return err
+			}
+		}
+	}
+	if config.Pictures == 0 {
+		return nil
+	}
+	return b.pictures(ctx, workload.Pictures(config.Pictures), config.Collect)
+}
+
+// gateways are the targets whose memory is asked after, and nginx beside them.
+func (b *Bench) gateways() (gateways []*subject) {
+	for _, s := range b.subjects {
+		if s.Gateway {
+			gateways = append(gateways, s)
+		}
+	}
+	return gateways
+}
+
+// imagesAtOnce is eight images of 1.5 MB at a time, for a while.
+func imagesAtOnce() workload.Workload {
+	for _, w := range workload.Main() {
+		if w.Name == "image-out" {
+			w.Requests, w.Duration = 400, time.Minute
+			return w
+		}
+	}
+	panic("bench: no workload image-out")
+}
+
+// memory puts a target at rest through a workload, without requests ahead of it.
+func (b *Bench) memory(ctx context.Context, s *subject, w workload.Workload) (Record, error) {
+	client, job := b.client(s, w)
+	defer client.Close()
+	r, err := b.measured(ctx, s, func() load.Result { return client.Do(ctx, job, b.pace(w)) })
+	if err == nil && r.Load.Failed() > 0 {
+		err = fmt.Errorf("%v", r.Load.Errors)
+	}
+	if err != nil {
+		return r, fmt.Errorf("%s, %s: %w", s.Name, w.Name, err)
+	}
+	r.Kind, r.Workload = KindMemory, w.Name
+	b.logf("memory %-13s %-13s idle %5.1f MB  peak %6.1f MB  after %6.1f MB", w.Name, s.Name, megabytes(r.IdleRSS), megabytes(r.PeakRSS), megabytes(r.AfterRSS))
+	return r, nil
+}
+
+// pictures sends large images through all gateways, and looks at their memory when
+// they have been left alone for a time.
+func (b *Bench) pictures(ctx context.Context, w workload.Workload, collect time.Duration) error {
+	if err := b.control(ctx, w.Upstream); err != nil {
+		return err
+	}
+	gateways := b.gateways()
+	records := make([]Record, len(gateways))
+	for i, s := range gateways {
+		if err := b.restart(ctx, s); err != nil {
+			return err
+		}
+		var err error
+		if records[i], err = b.memory(ctx, s, w); err != nil {
+			return err
+		}
+	}
+	b.logf("memory %s: waiting %v for a collection", w.Name, collect)
+	if err := rest(ctx, collect); err != nil {
+		return err
+	}
+	for i, s := range gateways {
+		records[i].AfterRSS = s.group.RSS()
+		b.logf("memory %-13s %-13s after a collection %.1f MB", w.Name, s.Name, megabytes(records[i].AfterRSS))
+		if err := b.record(records[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func megabytes(bytes int64) float64 { return float64(bytes) / (1 << 20) }
+
+// Soak holds so many streams open for a time, on each gateway in turn. Streams that
+// lose an event are errors of the record.
+func (b *Bench) Soak(ctx context.Context, streams int, last time.Duration) error {
+	w := workload.Open("soak", "streams for a long time", streams, last)
+	if err := b.control(ctx, w.Upstream); err != nil {
+		return err
+	}
+	for _, s := range b.gateways() {
+		if err := b.restart(ctx, s); err != nil {
+			return err
+		}
+		client, job := b.client(s, w)
+		r, err := b.measured(ctx, s, func() load.Result { return client.Do(ctx, job, b.pace(w)) })
+		client.Close()
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
+		r.Kind, r.Workload = KindSoak, w.Name
+		b.logf("soak %-13s %d streams whole, %d events, errors %v, %.2f of a core, peak %.1f MB", s.Name, r.Load.Requests, r.Load.Events, r.Load.Errors, r.CPU/r.Load.Wall, megabytes(r.PeakRSS))
+		if err := b.record(r); err != nil {
+			return err
+		}
+		b.stop(s)
+	}
+	return nil
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/genway/genway/bench/measure"
+	"github.com/genway/genway/bench/process"
+	"github.com/genway/genway/bench/report"
+	"github.com/genway/genway/bench/target"
+	"github.com/genway/genway/bench/workload"
+)
+
+// options are the flags of commands that measure.
+type options struct {
+	programs, results, targets, only string
+	duration, warm                   time.Duration
+	others                           float64
+	tries, rounds, starts            int
+	memory                           measure.MemoryConfig
+	quick                            bool
+}
+
+func (o *options) register(flags *flag.FlagSet) {
+	flags.StringVar(&o.programs, "programs", "bin", "directory with genway, genway-core and genway-edge, stripped")
+	flags.StringVar(&o.results, "results", "", "file that results are written to, a line of JSON each; none when empty")
+	flags.StringVar(&o.targets, "targets", "", "targets, separated by commas; all when empty")
+	flags.DurationVar(&o.duration, "duration", 500*time.Millisecond, "length of a run")
+	flags.DurationVar(&o.warm, "warm", 200*time.Millisecond, "requests ahead of a run that do not count")
+	flags.Float64Var(&o.others, "others", 0.2, "cores that others may use during a run before it is made again")
+	flags.IntVar(&o.tries, "tries", 3, "how often a disturbed run is made in all")
+}
+
+// open gives a bench and what closes it.
+func (o *options) open(ctx context.Context, stderr io.Writer) (*measure.Bench, func() error, error) {
+	names := strings.FieldsFunc(o.targets, func(r rune) bool { return r == ',' })
+	targets := target.All()
+	if len(names) > 0 {
+		var err error
+		if targets, err = target.Named(names); err != nil {
+			return nil, nil, err
+		}
+	}
+	cores, err := process.Cores()
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(cores) < 2 {
+		return nil, nil, errors.New("two cores are needed: one for the target, one for upstream and generator")
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, nil, err
+	}
+	programs, err := filepath.Abs(o.programs)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := os.MkdirTemp("", "genway-bench-")
+	if err != nil {
+		return nil, nil, err
+	}
+	results, err := o.resultsFile()
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	b, err := measure.New(ctx, measure.Config{
+		Targets: targets, Dir: dir, Programs: programs, Self: self,
+		LoadCore: cores[0], TargetCore: cores[len(cores)-1],
+		Duration: o.duration, Warm: o.warm, MaxOthers: o.others, Tries: o.tries,
+		Results: results, Log: stderr,
+	})
+	if err != nil {
+		return nil, nil, errors.Join(err, results.Close(), os.RemoveAll(dir))
+	}
+	return b, func() error {
+		b.Close()
+		return errors.Join(results.Close(), os.RemoveAll(dir))
+	}, nil
+}
+
+// resultsFile is where results go; read again at the end for the tables.
+func (o *options) resultsFile() (*os.File, error) {
+	if o.results == "" {
+		file, err := os.CreateTemp("", "genway-bench-*.jsonl")
+		if err != nil {
+			return nil, err
+		}
+		o.results = file.Name()
+		return file, nil
+	}
+	return os.Create(o.results)
+}
+
+func runAll(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var o options
+	flags := newFlags("run", stderr)
+	o.register(flags)
+	flags.IntVar(&o.rounds, "rounds", 6, "turns of each target; two in three of them through all pairs of protocols")
+	flags.IntVar(&o.starts, "starts", 7, "how often each target is started")
+	flags.StringVar(&o.only, "only", "", "workloads, separated by commas, and pairs, memory; all when empty")
+	flags.IntVar(&o.memory.Streams, "streams", 1000, "streams open at once, for their memory")
+	flags.Int64Var(&o.memory.Pictures, "pictures", 200, "images of 20 MB")
+	flags.DurationVar(&o.memory.Collect, "collect", 130*time.Second, "rest after them")
+	flags.BoolVar(&o.quick, "quick", false, "two turns, two starts, no images of 20 MB: figures to look at, not to quote")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if o.quick {
+		o.rounds, o.starts, o.tries, o.memory.Pictures = 2, 2, 1, 0
+		o.duration, o.warm = 300*time.Millisecond, 100*time.Millisecond
+	}
+	begin := time.Now()
+	b, done, err := o.open(ctx, stderr)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(o.measure(ctx, b), done()); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "%s, %d cores; %d rounds of %v; took %v\n", runtime.Version(), runtime.NumCPU(), o.rounds, o.duration, time.Since(begin).Round(time.Second))
+	return printReport(stdout, o.results)
+}
+
+// measure runs what was chosen.
+func (o *options) measure(ctx context.Context, b *measure.Bench) error {
+	chosen := func(name string) bool {
+		return o.only == "" || strings.Contains(","+o.only+",", ","+name+",")
+	}
+	var workloads []workload.Workload
+	for _, w := range workload.Main() {
+		if chosen(w.Name) {
+			workloads = append(workloads, w)
+		}
+	}
+	if err := b.Startup(ctx, o.starts); err != nil {
+		return err
+	}
+	if err := b.Rounds(ctx, report.GroupMain, workloads, o.rounds, false); err != nil {
+		return err
+	}
+	if chosen("pairs") {
+		if err := b.Rounds(ctx, report.GroupPairs, workload.Pairs(), max(1, o.rounds*2/3), true); err != nil {
+			return err
+		}
+	}
+	if chosen("memory") {
+		return b.Memory(ctx, o.memory)
+	}
+	return nil
+}
+
+func runSoak(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var o options
+	flags := newFlags("soak", stderr)
+	o.register(flags)
+	streams := flags.Int("streams", 2000, "streams at once")
+	last := flags.Duration("last", 5*time.Minute, "how long each lasts, with ten events a second")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	b, done, err := o.open(ctx, stderr)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(b.Soak(ctx, *streams, *last), done()); err != nil {
+		return err
+	}
+	return printReport(stdout, o.results)
+}
+
+func runReport(_ context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := newFlags("report FILE", stderr)
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() != 1 {
+		return errors.New("report: name one file of results")
+	}
+	return printReport(stdout, flags.Arg(0))
+}
+
+func printReport(stdout io.Writer, path string) error {
+	results, err := os.ReadFile(path) //nolint:gosec // The user names it.
+	if err != nil {
+		return err
+	}
+	var records []measure.Record
+	for decoder := json.NewDecoder(bytes.NewReader(results)); decoder.More(); {
+		var r measure.Record
+		if err := decoder.Decode(&r); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		records = append(records, r)
+	}
+	report.Markdown(stdout, records)
+	return nil
+}

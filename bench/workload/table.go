@@ -1,0 +1,99 @@
+package workload
+
+import (
+	"time"
+
+	"github.com/genway/genway/bench/upstream"
+)
+
+// answering gives the upstream's defaults, changed.
+func answering(change func(*upstream.Settings)) upstream.Settings {
+	s := upstream.Defaults()
+	change(&s)
+	return s
+}
+
+// Chat1K is the workload that others are compared with.
+func Chat1K() Workload {
+	return Workload{
+		Name: "chat", Title: "chat, 1 KB, 32 connections", Unit: ByRequest,
+		Upstream: upstream.Defaults(), Caller: Chat, Size: 1000, Connections: 32,
+	}
+}
+
+// Main are the workloads that every target is put through.
+func Main() []Workload {
+	const kilobyte = 1000
+	return []Workload{
+		Chat1K(),
+		{
+			Name: "stream", Title: "chat stream, 200 events, 16 connections", Unit: ByEvent,
+			Upstream: upstream.Defaults(), Caller: Chat, Size: kilobyte, Stream: true, Connections: 16,
+		},
+		{
+			Name: "paced", Title: "paced streams, 200 events, 10 ms apart, 50 connections", Unit: ByStream,
+			Upstream: answering(func(s *upstream.Settings) { s.Gap = 10 * time.Millisecond }),
+			Caller:   Chat, Size: kilobyte, Stream: true, Connections: 50, Requests: 50, Duration: 10 * time.Second,
+		},
+		{
+			Name: "prompt200k", Title: "200 KB prompt, 8 connections", Unit: ByRequest,
+			Upstream: upstream.Defaults(), Caller: Chat, Size: 200 * kilobyte, Connections: 8,
+		},
+		{
+			Name: "prompt1m", Title: "1 MB prompt, 8 connections", Unit: ByRequest,
+			Upstream: upstream.Defaults(), Caller: Chat, Size: 1000 * kilobyte, Connections: 8,
+		},
+		{
+			Name: "image-in", Title: "1 MB image in the request, 8 connections", Unit: ByRequest,
+			Upstream: upstream.Defaults(), Caller: Chat, Size: 1000 * kilobyte, Picture: true, Connections: 8,
+		},
+		{
+			Name: "image-out", Title: "1.5 MB image in the answer, 8 connections", Unit: ByRequest,
+			Upstream: upstream.Defaults(), Caller: Images, Connections: 8, MinBytes: 1_500_000,
+		},
+		{
+			Name: "open500", Title: "open loop, 500 requests a second, 64 connections", Unit: ByLatency,
+			Upstream: upstream.Defaults(), Caller: Chat, Size: kilobyte, Connections: 64, Rate: 500, Duration: 2 * time.Second,
+		},
+	}
+}
+
+// Pairs are chat within each protocol and between all of them, in the order of the
+// callers. The first is Chat1K.
+func Pairs() []Workload {
+	pairs := []Workload{Chat1K()}
+	for _, caller := range Texts() {
+		for _, served := range Texts() {
+			if caller == Chat && served == Chat {
+				continue
+			}
+			w := Chat1K()
+			w.Name = string(caller) + ">" + string(served)
+			w.Title = string(caller) + " → " + string(served)
+			w.Caller, w.Served = caller, served
+			pairs = append(pairs, w)
+		}
+	}
+	return pairs
+}
+
+// Open is so many streams at once that last for a time, an event each 100 ms.
+func Open(name, title string, streams int, last time.Duration) Workload {
+	const gap = 100 * time.Millisecond
+	return Workload{
+		Name: name, Title: title, Unit: ByStream,
+		Upstream: answering(func(s *upstream.Settings) { s.Gap, s.Pieces = gap, int(last/gap) }),
+		Caller:   Chat, Size: 1000, Stream: true, Connections: streams, Requests: int64(streams),
+		Duration: last, Ramp: time.Duration(streams) * time.Millisecond,
+	}
+}
+
+// Pictures is answers with an image of 20 MB each, through 8 connections.
+func Pictures(requests int64) Workload {
+	const size = 20_000_000
+	return Workload{
+		Name: "pictures", Title: "images of 20 MB, 8 connections", Unit: ByRequest,
+		Upstream: answering(func(s *upstream.Settings) { s.Image = size }),
+		Caller:   Images, Connections: 8, MinBytes: size, Requests: requests, Duration: 5 * time.Minute,
+	}
+}
