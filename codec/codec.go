@@ -36,6 +36,14 @@ type Answer struct {
 	Losses *Losses
 }
 
+// Tools are those of the request that is answered.
+func (a Answer) Tools() []*genwayv1.Tool {
+	if a.Request == nil {
+		return nil
+	}
+	return a.Request.GetTools()
+}
+
 // Codec translates one text protocol. Its methods are safe for concurrent use.
 //
 // Errors of DecodeRequest and EncodeRequest are *fault.Error values of kind

@@ -38,7 +38,11 @@ func (s *Service) account(ctx context.Context, method, model string, do func(con
 	}
 	// What stays if do does not return.
 	err = fault.New(fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage)
-	defer func() { record.Settle(call.result(ctx, err)) }()
+	defer func() {
+		result := call.result(ctx, err)
+		s.charge(call, model, &result)
+		record.Settle(result)
+	}()
 	ctx = upstream.WithNote(ctx, &call.served)
 	if caller.Policy != nil && caller.Policy.Strict {
 		ctx = upstream.WithStrict(ctx)
@@ -57,16 +61,16 @@ func (o *outcome) result(ctx context.Context, err error) ledger.Result {
 	}
 	if err != nil {
 		f := fault.From(err)
-		r.Outcome, r.Kind, r.Reason = ledger.Failed, kindName(f.Kind), f.Reason
+		r.Outcome, r.Kind, r.Reason = ledger.Failed, fault.Name(f.Kind), f.Reason
 		if f.Usage != nil {
 			o.usage = f.Usage
 		}
 		if f.Kind == fault.Cancelled || gone(ctx, err) {
-			r.Outcome, r.Kind, r.Reason = ledger.Cancelled, kindName(fault.Cancelled), upstream.ReasonCancelled
+			r.Outcome, r.Kind, r.Reason = ledger.Cancelled, fault.Name(fault.Cancelled), upstream.ReasonCancelled
 		}
 	}
 	r.Usage = usageOf(o.usage)
-	r.Usage.Images = int64(o.images)
+	r.Usage.Images = int64(o.drawn.images)
 	return r
 }
 
@@ -90,11 +94,6 @@ func usageOf(u *genwayv1.Usage) ledger.Usage {
 		OutputImage:  u.GetOutputImageTokens(),
 		OutputAudio:  u.GetOutputAudioTokens(),
 	}
-}
-
-// kindName is a kind as the ledger spells it.
-func kindName(k fault.Kind) string {
-	return strings.ToLower(strings.TrimPrefix(k.String(), "ERROR_KIND_"))
 }
 
 // protocolName is a protocol as the ledger spells it, and edges do.

@@ -19,6 +19,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
@@ -406,5 +407,24 @@ func TestHealthAndReflectionNeedNoKey(t *testing.T) {
 	services, err := stream.Recv()
 	if err != nil || !strings.Contains(services.String(), "genway.v1.Generation") {
 		t.Errorf("%v, %v", services, err)
+	}
+}
+
+// The log of a refused call says whose it was and what it asked for, in the words of
+// the ledger and the edges.
+func TestRefusedCallsAreLogged(t *testing.T) {
+	f := serve(t)
+	_, err := f.client.GenerateText(as(t, "authorization", "Bearer chat"), request())
+	if status.Code(err) != codes.PermissionDenied {
+		t.Fatal(err)
+	}
+	_, err = f.client.GenerateText(as(t, "authorization", "Bearer internal"), &genwayv1.GenerateTextRequest{Model: "asked"})
+	if status.Code(err) != codes.InvalidArgument {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"key=key_chat", "kind=permission_denied", "model=asked", "protocol=grpc"} {
+		if !strings.Contains(f.log.String(), want) {
+			t.Errorf("the log lacks %s:\n%s", want, f.log.String())
+		}
 	}
 }

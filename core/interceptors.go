@@ -102,10 +102,10 @@ func (i Interceptors) guard(ctx context.Context, call *outcome, run func(context
 			return run(ctx)
 		}
 		caller, err := i.Authenticator.Authenticate(ctx)
+		call.caller = caller
 		if err != nil {
 			return err
 		}
-		call.caller = caller
 		return run(auth.WithCaller(ctx, caller))
 	}()
 	if !open(call.method) {

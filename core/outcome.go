@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -21,9 +22,10 @@ type outcome struct {
 	method string
 	start  time.Time
 	caller auth.Caller
-	model  string
+	asked  string // the model
+	model  string // the one that answered
 	usage  *genwayv1.Usage
-	images int
+	drawn  drawn
 	first  time.Duration // from start to a stream's first event; 0 for none
 	served upstream.Note
 }
@@ -71,9 +73,9 @@ func (o *outcome) log(ctx context.Context, log *slog.Logger, err error) {
 	level, attrs := slog.LevelInfo, []slog.Attr{
 		slog.String("request_id", o.id),
 		slog.String("method", path.Base(o.method)),
-		slog.String("protocol", o.caller.Protocol.String()),
+		slog.String("protocol", protocolName(o.caller.Protocol)),
 		slog.String("key", o.caller.KeyID),
-		slog.String("model", o.model),
+		slog.String("model", cmp.Or(o.model, o.asked)),
 		slog.String("upstream", o.served.Name),
 		slog.Int64("attempts", o.served.Calls),
 		slog.Duration("duration", time.Since(o.start)),
@@ -83,7 +85,7 @@ func (o *outcome) log(ctx context.Context, log *slog.Logger, err error) {
 		slog.Int64("thinking_tokens", o.usage.GetThinkingTokens()),
 	}
 	if f != nil {
-		attrs = append(attrs, slog.String("kind", f.Kind.String()), slog.String("reason", f.Reason))
+		attrs = append(attrs, slog.String("kind", fault.Name(f.Kind)), slog.String("reason", f.Reason))
 		if f.HTTPStatus() >= 500 {
 			level = slog.LevelWarn
 			if f.Cause != nil {

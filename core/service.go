@@ -25,6 +25,8 @@ type Config struct {
 	Upstream upstream.Upstream
 	// Ledger accounts for them; nil does not.
 	Ledger *ledger.Recorder
+	// Prices say what requests cost; without them the ledger has no costs.
+	Prices Pricer
 	// Clock is time.Now unless set.
 	Clock func() time.Time
 	// NewID makes an identifier that begins with prefix. Default: 26 random
@@ -56,6 +58,7 @@ func New(config Config) (*Service, error) {
 
 // GenerateText gives one complete answer.
 func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (resp *genwayv1.GenerateTextResponse, err error) {
+	outcomeOf(ctx).asked = req.GetModel()
 	req.Wire = trusted(ctx, req.GetWire())
 	if err := checkText(req); err != nil {
 		return nil, err
@@ -90,6 +93,7 @@ func (s *Service) generateText(ctx context.Context, req *genwayv1.GenerateTextRe
 // ends without the completed one.
 func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
 	ctx := stream.Context()
+	outcomeOf(ctx).asked = req.GetModel()
 	req.Wire = trusted(ctx, req.GetWire())
 	if err := checkText(req); err != nil {
 		return err
@@ -135,6 +139,7 @@ func (s *Service) name(started *genwayv1.TextStarted, model string) {
 
 // GenerateImage gives images of a prompt.
 func (s *Service) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (resp *genwayv1.GenerateImageResponse, err error) {
+	outcomeOf(ctx).asked = req.GetModel()
 	req.Wire = trusted(ctx, req.GetWire())
 	if err := checkImage(req); err != nil {
 		return nil, err
@@ -159,12 +164,13 @@ func (s *Service) generateImage(ctx context.Context, req *genwayv1.GenerateImage
 	}
 	call := outcomeOf(ctx)
 	call.answered(req.GetModel(), resp.GetUsage())
-	call.images = len(resp.GetImages())
+	call.drawn = drawnBy(req, resp)
 	return resp, nil
 }
 
 // CountTokens says what a request would put in.
 func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (resp *genwayv1.CountTokensResponse, err error) {
+	outcomeOf(ctx).asked = req.GetRequest().GetModel()
 	req.Wire = trusted(ctx, req.GetWire())
 	if req.GetRequest().GetModel() == "" {
 		return nil, fault.Missing("model")

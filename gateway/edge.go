@@ -106,7 +106,7 @@ func (e *Edge) finish(x *exchange, r *http.Request, path string) {
 	}
 	level := slog.LevelInfo
 	if x.fault != nil {
-		attrs = append(attrs, slog.String("reason", x.fault.Reason), slog.String("kind", x.fault.Kind.String()))
+		attrs = append(attrs, slog.String("reason", x.fault.Reason), slog.String("kind", fault.Name(x.fault.Kind)))
 		if x.fault.Cause != nil && x.fault.HTTPStatus() >= 500 {
 			level = slog.LevelError
 			attrs = append(attrs, slog.String("cause", x.fault.Cause.Error()))

@@ -27,7 +27,7 @@ type createKey struct {
 // Run prints the raw key and nothing else on standard output.
 func (c *createKey) Run(ctx context.Context, stdout io.Writer) error {
 	return c.WithKeys(ctx, func(service *keys.Service) error {
-		params := keys.CreateParams{Group: keys.Group(c.Group), Name: c.Name}
+		params := keys.CreateParams{Group: keys.Group(c.Group), Settings: keys.Settings{Name: c.Name}}
 		if c.TTL != 0 {
 			at := time.Now().Add(c.TTL)
 			params.ExpireTime = &at

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/cmd/internal/coreproc"
@@ -63,8 +64,9 @@ func (c *serveCommand) greet(ctx context.Context, stdout io.Writer, core *corepr
 	}
 	data := welcomeData{Text: c.TextModel, Image: c.ImageModel}
 	data.reach(http, grpc, c.Cert != "")
-	if c.Dir != "" {
-		data.DataFlag = " --data " + quoted(c.Dir)
+	data.DataFlag, err = dataFlag(c.Data, os.Getenv)
+	if err != nil {
+		return err
 	}
 	if first {
 		return printWelcome(stdout, data, minted)

@@ -3,12 +3,16 @@ package main
 import (
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"text/template"
 	"unicode"
 
+	"github.com/genway/genway/cmd/internal/coreproc"
+	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/store"
 )
 
 // welcome is what the first start prints: the keys, this once, and lines to paste.
@@ -81,6 +85,29 @@ func local(address net.Addr) string {
 		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
 	}
 	return address.String()
+}
+
+// dataFlag is what other commands need to find the same data, beside the environment.
+// It has no URL, which may have a password.
+func dataFlag(d coreproc.Data, getenv func(string) string) (string, error) {
+	switch {
+	case d.Store != "" && d.Store == getenv("GENWAY_STORE"):
+		return "", nil
+	case store.IsPostgres(d.Store):
+		return " --store URL", nil
+	case d.Store != "":
+		return " --store " + quoted(d.Store), nil
+	}
+	if d.Config != "" && d.Config != getenv("GENWAY_CONFIG") {
+		location, err := config.LoadStore(d.Config, os.LookupEnv)
+		if location != "" || err != nil {
+			return " --config " + quoted(d.Config), err
+		}
+	}
+	if d.Dir != "" {
+		return " --data " + quoted(d.Dir), nil
+	}
+	return "", nil
 }
 
 // quoted gives a word as a shell takes it for one.

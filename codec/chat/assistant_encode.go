@@ -50,7 +50,7 @@ func (e *encoder) candidate(list []*genwayv1.Part, fields []*genwayv1.NativeFiel
 				continue
 			}
 		case *genwayv1.Part_Opaque:
-			if s.opaque(p, k.Opaque) {
+			if member.Lifted(p) || s.opaque(p, k.Opaque) {
 				continue
 			}
 		case *genwayv1.Part_Text:

@@ -25,6 +25,9 @@ type turns struct {
 func (e *encoder) messages(list []*genwayv1.Message) ([]message, error) {
 	t := &turns{encoder: e, list: make([]message, 0, len(list)), called: map[string]string{}}
 	for i, m := range list {
+		if member.AllLifted(m) {
+			continue
+		}
 		if err := t.message(m, member.Index("messages", i)); err != nil {
 			return nil, err
 		}

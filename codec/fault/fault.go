@@ -9,6 +9,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -17,6 +18,9 @@ import (
 
 // Kind is why a call failed, as far as a caller may act on it.
 type Kind = genwayv1.ErrorKind
+
+// Name is a kind as logs and ledgers spell it: rate_limited.
+func Name(k Kind) string { return strings.ToLower(strings.TrimPrefix(k.String(), "ERROR_KIND_")) }
 
 // The kinds, under shorter names.
 const (

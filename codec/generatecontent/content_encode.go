@@ -106,6 +106,9 @@ func (e *writer) part(out []part, p *genwayv1.Part, path string) ([]part, error)
 	case *genwayv1.Part_ToolResult:
 		w.FunctionResponse, err = e.functionResponse(k.ToolResult, path+".tool_result", lists[resultNatives])
 	case *genwayv1.Part_Opaque:
+		if member.Lifted(p) {
+			return out, nil
+		}
 		if k.Opaque.GetProtocol() != protocol {
 			return out, e.refuse(path+".opaque", "content of the kind "+k.Opaque.GetType()+" has no form in the target protocol")
 		}
@@ -192,11 +195,7 @@ func (e *writer) functionCall(call *genwayv1.ToolCall, path string, fields []*ge
 	}
 	switch text := call.GetArgumentsJson(); {
 	case call.Input != nil:
-		input, err := jsontext.AppendQuote(nil, strings.ToValidUTF8(call.GetInput(), "\uFFFD"))
-		if err != nil {
-			return nil, fault.Wrap(err, fault.Internal, "ENCODE", "%s", fault.InternalMessage)
-		}
-		w.Args = jsontext.Value(`{"input":` + string(input) + `}`)
+		w.Args = jsontext.Value(codec.FreeFormArguments(call.GetInput()))
 	case isObject(text):
 		w.Args = jsontext.Value(text)
 	case text == "":

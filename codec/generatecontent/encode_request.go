@@ -86,6 +86,9 @@ func (e *writer) messages(messages []*genwayv1.Message, w *request) error {
 	var results resultTurn
 	system := &content{}
 	for i, m := range messages {
+		if member.AllLifted(m) {
+			continue
+		}
 		path := member.Index("messages", i)
 		if m.Role != genwayv1.Role_ROLE_TOOL {
 			w.Contents = results.flush(w.Contents)

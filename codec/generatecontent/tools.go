@@ -70,23 +70,37 @@ func encodeTools(tools []*genwayv1.Tool, losses *codec.Losses) (list[tool], erro
 			if err != nil {
 				return nil, err
 			}
-			if last := len(out) - 1; last < 0 || out[last].raw != nil {
-				out = append(out, tool{})
-			}
-			last := &out[len(out)-1]
-			last.FunctionDeclarations = append(last.FunctionDeclarations, *w)
+			out = declare(out, *w)
 		case *genwayv1.Tool_Hosted:
 			if k.Hosted.GetProtocol() != protocol {
 				return nil, fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tool of the type %q", path, k.Hosted.GetType())
 			}
 			out = append(out, tool{raw: k.Hosted.GetJson()})
 		case *genwayv1.Tool_Custom:
-			return nil, fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tools with free-form input", path)
+			if k.Custom.GetFormatJson() != "" {
+				losses.Add(path+".custom.format_json", "the target protocol enforces no format of a tool's input")
+			}
+			f := &genwayv1.FunctionTool{Name: k.Custom.GetName(), Description: k.Custom.GetDescription(), ParametersJson: codec.FreeFormSchema(k.Custom)}
+			w, err := encodeFunction(f, t.NativeFields, path, losses)
+			if err != nil {
+				return nil, err
+			}
+			out = declare(out, *w)
 		default:
 			return nil, fault.Invalid(path, "%s has no kind", path)
 		}
 	}
 	return out, nil
+}
+
+// declare adds a function to the object of those before it.
+func declare(out []tool, f functionDeclaration) []tool {
+	if last := len(out) - 1; last < 0 || out[last].raw != nil {
+		out = append(out, tool{})
+	}
+	last := &out[len(out)-1]
+	last.FunctionDeclarations = append(last.FunctionDeclarations, f)
+	return out
 }
 
 func encodeFunction(f *genwayv1.FunctionTool, fields []*genwayv1.NativeField, path string, losses *codec.Losses) (*functionDeclaration, error) {

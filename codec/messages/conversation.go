@@ -35,6 +35,9 @@ func (w *writer) conversation(r *genwayv1.GenerateTextRequest, losses *codec.Los
 	var turns []turn
 	var ids callIDs
 	for i, m := range r.GetMessages() {
+		if member.AllLifted(m) {
+			continue
+		}
 		path := member.Index("messages", i)
 		if m.GetName() != "" {
 			losses.Add(path+".name", "participants have no names in the messages protocol")

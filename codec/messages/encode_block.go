@@ -17,6 +17,8 @@ func sendable(parts []placedPart, losses *codec.Losses) []placedPart {
 			losses.Add(p.path+".thought_signature", "the signature was made by another vendor")
 		}
 		switch {
+		case member.Lifted(p.Part):
+			continue
 		case p.GetText() != nil && p.GetText().GetText() == "":
 			continue
 		case p.GetRefusal() != nil && p.GetRefusal().GetText() == "":
@@ -104,7 +106,7 @@ func (w *writer) input(call *genwayv1.ToolCall, path string) (cut string) {
 	switch {
 	case call.Input != nil:
 		w.comma()
-		w.buf = append(w.buf, customInput(*call.Input)...)
+		w.buf = append(w.buf, codec.FreeFormArguments(*call.Input)...)
 	case arguments == "":
 		w.value([]byte("{}"), path)
 	case jsontext.Value(arguments).Kind() != '{' || !jsontext.Value(arguments).IsValid(jsontext.AllowInvalidUTF8(true)):
@@ -115,15 +117,6 @@ func (w *writer) input(call *genwayv1.ToolCall, path string) (cut string) {
 		w.buf = append(w.buf, arguments...)
 	}
 	return ""
-}
-
-// customInput is the input object of a call with free-form input.
-func customInput(text string) string {
-	w := writer{}
-	w.begin()
-	w.str("input", text)
-	w.end()
-	return string(w.buf)
 }
 
 func (w *writer) toolResult(r *genwayv1.ToolResult, id, path string, losses *codec.Losses) {

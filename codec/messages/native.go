@@ -46,6 +46,7 @@ func (w *writer) natives(fields []*genwayv1.NativeField, path string, losses *co
 		at := member.Join(path, f.Name)
 		switch {
 		case w.answer && (w.has(f.Name) || native(fields[i+1:], f.Name) != nil):
+		case f.Protocol != protocol && member.IsMark(f):
 		case f.Protocol != protocol && f.Binding:
 			w.fail(fault.Unsupported(at, "%s cannot be carried to the messages protocol", at))
 		case f.Protocol != protocol:

@@ -105,8 +105,8 @@ func TestEncodeRequestRefuses(t *testing.T) {
 		{"tools[0].type", func(r *genwayv1.GenerateTextRequest) {
 			r.Tools = []*genwayv1.Tool{{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES}}}}
 		}},
-		{"tools[0].type", func(r *genwayv1.GenerateTextRequest) {
-			r.Tools = []*genwayv1.Tool{{Kind: &genwayv1.Tool_Custom{Custom: &genwayv1.CustomTool{Name: "f"}}}}
+		{"tools[0]", func(r *genwayv1.GenerateTextRequest) {
+			r.Tools = []*genwayv1.Tool{{}}
 		}},
 		{"tools[0].function.parameters_json", func(r *genwayv1.GenerateTextRequest) {
 			r.Tools = []*genwayv1.Tool{{Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{Name: "f", ParametersJson: `{}},{`}}}}

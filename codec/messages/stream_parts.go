@@ -3,6 +3,7 @@ package messages
 import (
 	"strings"
 
+	"github.com/genway/genway/codec"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -108,7 +109,7 @@ func (e *streamEncoder) partCompleted(c *genwayv1.PartCompleted) error {
 	}
 	switch {
 	case b.input != nil:
-		e.arguments(customInput(b.input.String()))
+		e.arguments(codec.FreeFormArguments(b.input.String()))
 	case b.GetToolCall() != nil && !b.argued:
 		e.arguments("{}") // case T10
 	case b.GetThinking() != nil:

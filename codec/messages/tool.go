@@ -133,8 +133,19 @@ func (w *writer) tool(t *genwayv1.Tool, path string, losses *codec.Losses) {
 			return
 		}
 		w.value(k.Hosted.Json, path+".hosted")
+	case *genwayv1.Tool_Custom:
+		if k.Custom.GetFormatJson() != "" {
+			losses.Add(path+".custom.format_json", "the messages protocol enforces no format of a tool's input")
+		}
+		w.begin()
+		w.str("name", k.Custom.GetName())
+		w.optStr("description", k.Custom.GetDescription())
+		w.raw("input_schema", []byte(codec.FreeFormSchema(k.Custom)), path)
+		w.cacheControl(t.CacheControl, path, losses)
+		w.natives(t.NativeFields, path, losses)
+		w.end()
 	default:
-		w.fail(fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tools with free-form input", path))
+		w.fail(fault.Invalid(path, "%s has no kind", path))
 	}
 }
 

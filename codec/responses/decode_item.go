@@ -47,6 +47,8 @@ func decodeItem(raw jsontext.Value, path string) (item, error) {
 		return decodeOutput(raw, path)
 	case typeImageCall:
 		return decodeImageCall(raw, path)
+	case typeAdditionalTools:
+		return decodeAdditionalTools(raw, path)
 	}
 	return opaqueItem(raw, kind), nil
 }
@@ -134,13 +136,24 @@ func decodeCall(raw jsontext.Value, path string) (item, error) {
 	if w.Name == "" {
 		return item{}, fault.Missing(member.Join(path, "name"))
 	}
-	call := &genwayv1.ToolCall{Id: w.CallID, Name: w.Name}
-	if w.Type == typeCustomCall {
+	part := w.part()
+	if call := part.GetToolCall(); w.Type == typeCustomCall {
 		call.Input = &w.Input
 	} else if call.ArgumentsJson = w.Arguments; w.Arguments == "" {
 		call.ArgumentsJson = "{}"
 	}
-	return assistantItem(w.ID, w.Status, w.Extra, &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: call}}), nil
+	return assistantItem(w.ID, w.Status, w.Extra, part), nil
+}
+
+// part is the call without its arguments.
+func (w *wireCall) part() *genwayv1.Part {
+	call := &genwayv1.ToolCall{Id: w.CallID, Name: w.Name}
+	part := &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: call}}
+	if w.Namespace != "" {
+		s := spaced{w.Namespace, w.Name}
+		call.Name, part.NativeFields = s.flat(), s.marks()
+	}
+	return part
 }
 
 // assistantItem finishes the only part of an item that is not a message.
@@ -180,10 +193,18 @@ func decodeOutput(raw jsontext.Value, path string) (item, error) {
 	it := assistantItem(w.ID, w.Status, w.Extra, &genwayv1.Part{Kind: &genwayv1.Part_ToolResult{ToolResult: result}})
 	it.role = genwayv1.Role_ROLE_TOOL
 	switch {
+	case w.CallID == "" && w.Namespace != "":
+		s := spaced{w.Namespace, w.Name}
+		result.Name, it.parts[0].NativeFields = s.flat(), append(it.parts[0].NativeFields, s.marks()...)
 	case w.CallID == "":
 		result.Name = w.Name
-	case w.Name != "":
-		it.parts[0].NativeFields = append(it.parts[0].NativeFields, nativeText("name", w.Name))
+	default:
+		if w.Name != "" {
+			it.parts[0].NativeFields = append(it.parts[0].NativeFields, nativeText("name", w.Name))
+		}
+		if w.Namespace != "" {
+			it.parts[0].NativeFields = append(it.parts[0].NativeFields, nativeText("namespace", w.Namespace))
+		}
 	}
 	return it, nil
 }

@@ -47,16 +47,19 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 		return nil, err
 	}
 	var err error
-	if req.Messages, err = w.messages(); err != nil {
+	var lifted []*genwayv1.Tool
+	if req.Messages, lifted, err = w.messages(); err != nil {
 		return nil, err
 	}
 	if says := len(req.Messages); (says == 0 || says == 1 && w.Instructions != "") && !goesOn(req.NativeFields) {
 		return nil, fault.Missing("input") // items that say nothing are none
 	}
-	if req.Tools, err = decodeTools(w.Tools); err != nil {
+	if req.Tools, err = decodeTools(w.Tools, "tools"); err != nil {
 		return nil, err
 	}
-	if req.ToolChoice, err = decodeToolChoice(w.ToolChoice, w.ParallelToolCalls); err != nil {
+	req.Tools = lift(req.Tools, lifted)
+	distinguish(req.Tools, req.Messages)
+	if req.ToolChoice, err = decodeToolChoice(w.ToolChoice, w.ParallelToolCalls, req.Tools); err != nil {
 		return nil, err
 	}
 	var extra []*genwayv1.NativeField
@@ -91,23 +94,26 @@ func goesOn(natives []*genwayv1.NativeField) bool {
 	return slices.ContainsFunc(conversational, func(name string) bool { return member.Native(protocol, natives, name) != nil })
 }
 
-func (w *wireRequest) messages() ([]*genwayv1.Message, error) {
+// messages gives the conversation and the tools that items of it bring.
+func (w *wireRequest) messages() ([]*genwayv1.Message, []*genwayv1.Tool, error) {
 	var t turns
+	var tools []*genwayv1.Tool
 	if w.Instructions != "" {
 		t.add(item{role: genwayv1.Role_ROLE_SYSTEM, parts: []*genwayv1.Part{textPart("", w.Instructions)}})
 	}
 	if w.Input.kind == '"' {
 		t.add(item{role: genwayv1.Role_ROLE_USER, parts: []*genwayv1.Part{textPart("", w.Input.text)}})
-		return t.messages, nil
+		return t.messages, nil, nil
 	}
 	for i, raw := range w.Input.list {
 		it, err := decodeItem(raw, member.Index("input", i))
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		t.add(it)
+		tools = append(tools, it.tools...)
 	}
-	return t.messages, nil
+	return t.messages, tools, nil
 }
 
 func (w *wireRequest) sampling() *genwayv1.Sampling {

@@ -163,7 +163,9 @@ func (e *inputEncoder) result(r *genwayv1.ToolResult, part *genwayv1.Part, path,
 	callID := e.calls.result(r)
 	encodeOutputHead(w, r, id, callID, status)
 	if callID == "" {
-		w.strOpt("name", r.Name)
+		at := spaces(nil).place(part.NativeFields, r.Name)
+		w.strOpt("namespace", at.space)
+		w.strOpt("name", at.name)
 	}
 	if err := e.output(r, path+".tool_result"); err != nil {
 		return err

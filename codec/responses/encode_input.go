@@ -128,7 +128,7 @@ func (e *inputEncoder) alone(index, i int, part *genwayv1.Part) error {
 	case *genwayv1.Part_ToolCall:
 		callID := e.calls.call(index, i, k.ToolCall)
 		e.w.begin('{')
-		encodeCall(e.w, k.ToolCall, id, callID, textIn(status))
+		encodeCall(e.w, k.ToolCall, spaces(nil).place(part.NativeFields, k.ToolCall.Name), id, callID, textIn(status))
 	case *genwayv1.Part_Image:
 		data, ok := k.Image.GetSource().(*genwayv1.Media_Data)
 		if !ok {

@@ -9,9 +9,13 @@ import (
 
 // Here are the items that are written the same in requests and in answers.
 
-// encodeReasoningItem writes a reasoning item whole.
-func encodeReasoningItem(w *writer, t *genwayv1.Thinking, id string, natives []*genwayv1.NativeField, path string, losses *codec.Losses) {
+// encodeReasoningItem writes a reasoning item whole; summary says that its text is
+// told as a summary.
+func encodeReasoningItem(w *writer, t *genwayv1.Thinking, summary bool, id string, natives []*genwayv1.NativeField, path string, losses *codec.Losses) {
 	natives, content := without(natives, "content")
+	if summary {
+		t = asSummary(t)
+	}
 	w.begin('{')
 	w.strOpt("id", id)
 	w.str("type", typeReasoning)
@@ -30,7 +34,7 @@ func encodeReasoningItem(w *writer, t *genwayv1.Thinking, id string, natives []*
 		encodeLine(w, typeReasoningText, t.Text)
 		w.end(']')
 	}
-	w.strOpt("encrypted_content", sealedText(t))
+	w.strOpt("encrypted_content", sealedText(t, summary))
 	w.members(extras(natives, path, losses))
 	w.end('}')
 }
@@ -49,7 +53,7 @@ func encodeLine(w *writer, kind, text string) {
 
 // encodeCall writes the members of a tool call after the opening brace. A call
 // of a function without arguments has {} (case T10).
-func encodeCall(w *writer, call *genwayv1.ToolCall, id, callID, status string) {
+func encodeCall(w *writer, call *genwayv1.ToolCall, at spaced, id, callID, status string) {
 	w.strOpt("id", id)
 	if call.Input != nil {
 		w.str("type", typeCustomCall)
@@ -61,7 +65,8 @@ func encodeCall(w *writer, call *genwayv1.ToolCall, id, callID, status string) {
 		w.str("arguments", arguments(call))
 	}
 	w.str("call_id", callID)
-	w.str("name", call.Name)
+	w.strOpt("namespace", at.space)
+	w.str("name", at.name)
 }
 
 func arguments(call *genwayv1.ToolCall) string {

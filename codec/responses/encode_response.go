@@ -8,7 +8,7 @@ import (
 
 // EncodeResponse writes the body of a unary answer.
 func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer) ([]byte, error) {
-	out := output{response: responseID(resp.Id), losses: to.Losses}
+	out := output{response: responseID(resp.Id), losses: to.Losses, spaces: spacesOf(to.Tools()), summarizes: summarizes(to)}
 	end := ending{status: statusCompleted}
 	for i, c := range resp.Candidates {
 		if i > 0 {
@@ -74,8 +74,11 @@ type output struct {
 	w        writer
 	response string
 	losses   *codec.Losses
-	open     *outputItem
-	count    int
+	spaces   spaces
+	// summarizes says that the caller asked for a summary of the reasoning.
+	summarizes bool
+	open       *outputItem
+	count      int
 }
 
 func (o *output) add(part *genwayv1.Part, at int) error {
@@ -97,7 +100,10 @@ func (o *output) add(part *genwayv1.Part, at int) error {
 
 func (o *output) start(p *genwayv1.Part, at int) error {
 	err := o.flush(statusCompleted)
-	o.open = &outputItem{parts: []*genwayv1.Part{p}, at: []int{at}, index: o.count, response: o.response, losses: o.losses}
+	o.open = &outputItem{parts: []*genwayv1.Part{p}, at: []int{at}, index: o.count, response: o.response, losses: o.losses, spaces: o.spaces}
+	if t := p.GetThinking(); o.summarizes && thoughtElsewhere(p) && t.Text != "" && len(t.Summary) == 0 {
+		o.open.summary = true
+	}
 	o.count++
 	return err
 }

@@ -192,6 +192,6 @@ func (e *inputEncoder) thinking(part *genwayv1.Part, path string) error {
 		return err
 	}
 	kept := &genwayv1.Thinking{Text: t.Text, Summary: t.Summary, EncryptedContent: t.EncryptedContent}
-	encodeReasoningItem(e.w, kept, id, part.NativeFields, path, e.losses)
+	encodeReasoningItem(e.w, kept, false, id, part.NativeFields, path, e.losses)
 	return nil
 }

@@ -167,7 +167,7 @@ func thinking(t *rapid.T, answer bool) *genwayv1.Part {
 			k.EncryptedContent = foreign(t)
 		}
 	}
-	return &genwayv1.Part{Id: ids.Draw(t, "id"), NativeFields: natives(t, ""), Kind: &genwayv1.Part_Thinking{Thinking: k}}
+	return &genwayv1.Part{Id: "rs_" + ids.Draw(t, "id"), NativeFields: natives(t, ""), Kind: &genwayv1.Part_Thinking{Thinking: k}}
 }
 
 func call(t *rapid.T, callID string) *genwayv1.Part {
@@ -178,7 +178,11 @@ func call(t *rapid.T, callID string) *genwayv1.Part {
 	} else {
 		c.ArgumentsJson = draw(t, "arguments", `{}`, `{"q": 1.0, "a":"\u00e9"}`, `{"cut`)
 	}
-	return &genwayv1.Part{Id: ids.Draw(t, "id"), NativeFields: natives(t, ""), Kind: &genwayv1.Part_ToolCall{ToolCall: c}}
+	var fields []*genwayv1.NativeField
+	if rapid.Bool().Draw(t, "namespace") {
+		c.Name, fields = "crm__"+c.Name, space("crm", c.Name)
+	}
+	return &genwayv1.Part{Id: ids.Draw(t, "id"), NativeFields: append(fields, natives(t, "")...), Kind: &genwayv1.Part_ToolCall{ToolCall: c}}
 }
 
 func drawn(t *rapid.T) *genwayv1.Part {
@@ -270,12 +274,28 @@ func tools(t *rapid.T) []*genwayv1.Tool {
 			tool.NativeFields = natives(t, "")
 			tool.Kind = &genwayv1.Tool_Custom{Custom: &genwayv1.CustomTool{Name: fmt.Sprintf("c%d", i), FormatJson: draw(t, "format", "", `{"type":"grammar", "syntax":"lark"}`)}}
 		case 2:
-			tool.Kind = &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: protocol, Type: "namespace",
-				Json: []byte(`{"type":"namespace", "name":"n","tools":[{"type":"function"}]}`)}}
+			tool.Kind = &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: protocol, Type: "multi_agent_v1",
+				Json: []byte(`{"type":"multi_agent_v1", "name":"n","tools":[{"type":"function"}]}`)}}
 		}
 		out = append(out, tool)
 	}
+	if rapid.Bool().Draw(t, "namespace") {
+		strict := false
+		for i, name := range []string{"a", "b"} {
+			tool := &genwayv1.Tool{NativeFields: append(natives(t, ""), space("crm", name)...),
+				Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{Name: "crm__" + name, Strict: &strict}}}
+			if i == 0 {
+				tool.NativeFields = append(tool.NativeFields, natives(t, "namespace.")...)
+			}
+			out = append(out, tool)
+		}
+	}
 	return out
+}
+
+// space are the marks of a tool in a namespace, or of its call.
+func space(namespace, name string) []*genwayv1.NativeField {
+	return []*genwayv1.NativeField{member.Mark(protocol, "namespace="+namespace), member.Mark(protocol, "name="+name)}
 }
 
 func choice(t *rapid.T) *genwayv1.ToolChoice {
@@ -315,6 +335,18 @@ func format(t *rapid.T) *genwayv1.ResponseFormat {
 	return nil
 }
 
+// additional is the item that brings tools, and its tools.
+func additional() (*genwayv1.Part, []*genwayv1.Tool) {
+	item := opaque("", "additional_tools", `{"type":"additional_tools", "role":"developer","tools":[{"type":"namespace","name":"late","description":"d","tools":[{"type":"custom","name":"x"}]},{"type":"web_search"}]}`)
+	item.NativeFields = []*genwayv1.NativeField{member.Mark(protocol, "lifted")}
+	brought := member.Mark(protocol, "additional_tools")
+	custom := &genwayv1.Tool{NativeFields: append(space("late", "x"), &genwayv1.NativeField{Protocol: protocol, Name: "namespace.description", Json: []byte(`"d"`)}, brought),
+		Kind: &genwayv1.Tool_Custom{Custom: &genwayv1.CustomTool{Name: "late__x"}}}
+	search := &genwayv1.Tool{NativeFields: []*genwayv1.NativeField{brought},
+		Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: protocol, Type: "web_search", Json: []byte(`{"type":"web_search"}`)}}}
+	return item, []*genwayv1.Tool{custom, search}
+}
+
 func request(t *rapid.T) *codec.Request {
 	unit := func() float64 { return rapid.Float64Range(0, 1).Draw(t, "number") }
 	req := &genwayv1.GenerateTextRequest{
@@ -323,6 +355,15 @@ func request(t *rapid.T) *codec.Request {
 		ServiceTier:     draw(t, "tier", "", "flex"), User: draw(t, "user", "", "u"), Verbosity: draw(t, "verbosity", "", "low"),
 		Store: maybe(t, "store", func() bool { return false }), PromptCacheKey: draw(t, "key", "", "k"), SafetyIdentifier: draw(t, "safety", "", "s"),
 		NativeFields: natives(t, ""),
+	}
+	if rapid.Bool().Draw(t, "additional") {
+		item, brought := additional()
+		req.Tools = append(req.Tools, brought...)
+		if last := req.Messages[len(req.Messages)-1]; last.Role == genwayv1.Role_ROLE_ASSISTANT {
+			last.Parts = append(last.Parts, item)
+		} else {
+			req.Messages = append(req.Messages, &genwayv1.Message{Role: genwayv1.Role_ROLE_ASSISTANT, Parts: []*genwayv1.Part{item}})
+		}
 	}
 	if rapid.Bool().Draw(t, "metadata") {
 		req.Metadata = map[string]string{"b": text(t), "a": "", text(t): "x"}

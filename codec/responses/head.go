@@ -1,6 +1,8 @@
 package responses
 
 import (
+	"slices"
+
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -145,12 +147,12 @@ func echoTools(w *writer, r *genwayv1.GenerateTextRequest) {
 		own.str("tool_choice", "auto")
 	}
 	if err == nil {
-		err = encodeTools(&own, r.Tools, nil)
+		err = encodeTools(&own, r, nil)
 	}
 	if err != nil {
 		own.buf = append(own.buf[:0], `{"parallel_tool_calls":true,"tool_choice":"auto"`...)
 	}
-	if err != nil || len(r.Tools) == 0 {
+	if err != nil || !slices.ContainsFunc(r.Tools, offered(r)) {
 		own.raw("tools", "[]")
 	}
 	own.end('}')

@@ -16,6 +16,9 @@ type outputItem struct {
 	index    int
 	response string
 	losses   *codec.Losses
+	spaces   spaces
+	// summary says that the text of the thinking is told as a summary.
+	summary bool
 }
 
 func partPath(at int) string { return member.Index("candidates[0].parts", at) }
@@ -55,11 +58,11 @@ func (it *outputItem) encode(w *writer, status string) error {
 	part, path := it.parts[0], partPath(it.at[0])
 	switch k := part.Kind.(type) {
 	case *genwayv1.Part_Thinking:
-		encodeReasoningItem(w, k.Thinking, it.id(), part.NativeFields, path, it.losses)
+		encodeReasoningItem(w, k.Thinking, it.summary, it.id(), part.NativeFields, path, it.losses)
 		return nil
 	case *genwayv1.Part_ToolCall:
 		w.begin('{')
-		encodeCall(w, k.ToolCall, it.id(), it.callID(), status)
+		encodeCall(w, k.ToolCall, it.spaces.place(part.NativeFields, k.ToolCall.Name), it.id(), it.callID(), status)
 	case *genwayv1.Part_Image:
 		w.begin('{')
 		encodeImageCall(w, k.Image, k.Image.GetData(), it.id(), statusCompleted)
@@ -121,7 +124,9 @@ func (it *outputItem) open(w *writer) error {
 			w.str("arguments", "")
 		}
 		w.str("call_id", it.callID())
-		w.str("name", k.ToolCall.Name)
+		at := it.spaces.place(part.NativeFields, k.ToolCall.Name)
+		w.strOpt("namespace", at.space)
+		w.str("name", at.name)
 		w.members(extras(part.NativeFields, partPath(it.at[0]), nil))
 		w.end('}')
 		return nil

@@ -32,6 +32,9 @@ func decodeReasoning(raw jsontext.Value, path string) (item, error) {
 		}
 		thinking.Text += line.Text
 	}
+	if sealed.summary && thinking.Text == "" && len(thinking.Summary) > 0 {
+		thinking.Text, thinking.Summary = thinking.Summary[0], thinking.Summary[1:]
+	}
 	if w.ID == "" && sealed.signature == nil && sealed.encrypted == nil && len(w.Summary) == 0 && thinking.Text == "" {
 		return item{role: genwayv1.Role_ROLE_ASSISTANT}, nil // says nothing, and cannot be sent again
 	}
@@ -61,6 +64,8 @@ const (
 	// sealedSignature: the signature of the thinking in the same item; what
 	// follows a blank is its encrypted content.
 	sealedSignature = "signature."
+	// sealedSummary: likewise, where the thinking is told as the item's summary.
+	sealedSummary = "signature-summary."
 	// sealedThought: the thought signature of the item behind. An item of its own
 	// carries it, since clients give back of a call what they know and no more. It
 	// stands ahead because some take the last item of an answer for its message;
@@ -74,13 +79,17 @@ const (
 type sealed struct {
 	signature, encrypted, thought *genwayv1.Seal
 	late                          bool
+	// summary says that the first summary is the text that was signed.
+	summary bool
 }
 
 func parseSealed(text string) sealed {
-	if rest, ok := strings.CutPrefix(text, sealedSignature); ok {
-		first, second, _ := strings.Cut(rest, " ")
-		if s := foreignSeal(first); s != nil {
-			return sealed{signature: s, encrypted: codec.ParseSeal(second, protocol)}
+	for _, word := range []string{sealedSignature, sealedSummary} {
+		if rest, ok := strings.CutPrefix(text, word); ok {
+			first, second, _ := strings.Cut(rest, " ")
+			if s := foreignSeal(first); s != nil {
+				return sealed{signature: s, encrypted: codec.ParseSeal(second, protocol), summary: word == sealedSummary}
+			}
 		}
 	}
 	for _, word := range []string{sealedThought, sealedLate} {
@@ -100,13 +109,18 @@ func foreignSeal(text string) *genwayv1.Seal {
 	return nil
 }
 
-// sealedText spells the seals of a thinking part; the inverse of parseSealed.
-func sealedText(t *genwayv1.Thinking) string {
+// sealedText spells the seals of a thinking part, whose text is told as a summary or
+// not; the inverse of parseSealed.
+func sealedText(t *genwayv1.Thinking, summary bool) string {
 	encrypted := codec.SealText(t.EncryptedContent, protocol, false)
 	if t.Signature == nil {
 		return encrypted
 	}
-	text := sealedSignature + codec.SealText(t.Signature, protocol, false)
+	word := sealedSignature
+	if summary {
+		word = sealedSummary
+	}
+	text := word + codec.SealText(t.Signature, protocol, false)
 	if encrypted != "" {
 		text += " " + encrypted
 	}

@@ -15,7 +15,7 @@ func (e *streamEncoder) closing(open *openPart, whole *genwayv1.Part) error {
 		return err
 	}
 	if open.fresh {
-		e.item.parts[0] = part
+		e.item.parts[0], e.item.summary = part, open.asSummary
 	} else {
 		e.item.parts, e.item.at = append(e.item.parts, part), append(e.item.at, open.at)
 	}

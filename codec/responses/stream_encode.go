@@ -13,7 +13,7 @@ import (
 
 // NewStreamEncoder writes the events of one stream to a caller.
 func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
-	return &streamEncoder{losses: to.Losses, head: head{echo: echo(to.Request)}}
+	return &streamEncoder{losses: to.Losses, head: head{echo: echo(to.Request)}, spaces: spacesOf(to.Tools()), summarizes: summarizes(to)}
 }
 
 // streamEncoder writes a stream in the vendor's order. An item ends when the next
@@ -21,10 +21,13 @@ func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
 // and whether the answer was cut.
 type streamEncoder struct {
 	losses *codec.Losses
-	head   head
-	usage  *genwayv1.Usage
-	w      writer
-	frames []codec.Frame
+	spaces spaces
+	// summarizes says that the caller asked for a summary of the reasoning.
+	summarizes bool
+	head       head
+	usage      *genwayv1.Usage
+	w          writer
+	frames     []codec.Frame
 	// from is where the frame that is being written begins.
 	from    int
 	seq     int64

@@ -135,11 +135,12 @@ func (d *streamDecoder) openItem(ev *wireEvent) error {
 		if err := decodeAt(ev.Item, "item", &w); err != nil {
 			return err
 		}
-		call := &genwayv1.ToolCall{Id: w.CallID, Name: w.Name}
+		part := w.part()
 		if it.kind == typeCustomCall {
-			call.Input = new(string)
+			part.GetToolCall().Input = new(string)
 		}
-		d.begin(&genwayv1.Part{Id: w.ID, NativeFields: member.Natives(protocol, w.Extra, nil), Kind: &genwayv1.Part_ToolCall{ToolCall: call}})
+		part.Id, part.NativeFields = w.ID, append(part.NativeFields, member.Natives(protocol, w.Extra, nil)...)
+		d.begin(part)
 		it.open = true
 	}
 	return nil

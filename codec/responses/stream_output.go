@@ -22,6 +22,8 @@ type openPart struct {
 	summary     strings.Builder
 	summaryOpen bool
 	summaries   int
+	// asSummary is set once the text of reasoning is told as its first summary.
+	asSummary bool
 	// thinking is set once the text of reasoning is open.
 	thinking bool
 }
@@ -79,7 +81,7 @@ func (e *streamEncoder) newItem(part *genwayv1.Part, at int) error {
 	if err := e.closeItem(statusCompleted); err != nil {
 		return err
 	}
-	e.item = &outputItem{parts: []*genwayv1.Part{part}, at: []int{at}, index: e.count, response: e.head.id, losses: e.losses}
+	e.item = &outputItem{parts: []*genwayv1.Part{part}, at: []int{at}, index: e.count, response: e.head.id, losses: e.losses, spaces: e.spaces}
 	e.count++
 	e.begin(eventItemAdded)
 	e.w.int("output_index", int64(e.item.index))
@@ -173,7 +175,11 @@ func (e *streamEncoder) piece(d *genwayv1.PartDelta) error {
 	case *genwayv1.PartDelta_Thinking:
 		return e.thinkingPiece(v.Thinking)
 	case *genwayv1.PartDelta_Summary:
-		return e.summaryPiece(int(v.Summary.GetIndex()), v.Summary.GetText())
+		index := int(v.Summary.GetIndex())
+		if e.part.asSummary {
+			index++
+		}
+		return e.summaryPiece(index, v.Summary.GetText())
 	case *genwayv1.PartDelta_ArgumentsJson:
 		e.callPiece(eventArgsDelta, v.ArgumentsJson)
 	case *genwayv1.PartDelta_Input:
@@ -209,6 +215,12 @@ func (e *streamEncoder) callPiece(event, text string) {
 func (e *streamEncoder) thinkingPiece(text string) error {
 	if text == "" {
 		return nil
+	}
+	if e.summarizes && e.part.summaries == 0 && thoughtElsewhere(e.part.part) {
+		e.part.asSummary = true
+	}
+	if e.part.asSummary {
+		return e.summaryPiece(0, text)
 	}
 	if err := e.beginItem(e.part.part); err != nil {
 		return err

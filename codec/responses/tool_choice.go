@@ -18,7 +18,7 @@ var choiceModes = map[string]genwayv1.ToolChoice_Mode{
 	"required": genwayv1.ToolChoice_MODE_REQUIRED,
 }
 
-func decodeToolChoice(raw jsontext.Value, parallel *bool) (*genwayv1.ToolChoice, error) {
+func decodeToolChoice(raw jsontext.Value, parallel *bool, tools []*genwayv1.Tool) (*genwayv1.ToolChoice, error) {
 	choice := &genwayv1.ToolChoice{Parallel: parallel}
 	switch raw.Kind() {
 	case 0, 'n':
@@ -36,7 +36,7 @@ func decodeToolChoice(raw jsontext.Value, parallel *bool) (*genwayv1.ToolChoice,
 		if err := decodeAt(raw, "tool_choice", &w); err != nil {
 			return nil, err
 		}
-		if !w.canonical(choice) {
+		if !w.canonical(choice, tools) {
 			choice.Native = &genwayv1.NativeField{Protocol: protocol, Name: "tool_choice", Json: raw, Binding: true}
 		}
 	default:
@@ -55,7 +55,7 @@ func decodeMode(choice *genwayv1.ToolChoice, word string) {
 
 // canonical reports whether a canonical choice says all of it: a named function
 // or custom tool, or a list of such.
-func (w *wireToolChoice) canonical(choice *genwayv1.ToolChoice) bool {
+func (w *wireToolChoice) canonical(choice *genwayv1.ToolChoice, tools []*genwayv1.Tool) bool {
 	if len(w.Extra) > 0 {
 		return false
 	}
@@ -64,7 +64,7 @@ func (w *wireToolChoice) canonical(choice *genwayv1.ToolChoice) bool {
 		if w.Name == "" {
 			return false
 		}
-		choice.Mode, choice.Names = genwayv1.ToolChoice_MODE_REQUIRED, []string{w.Name}
+		choice.Mode, choice.Names = genwayv1.ToolChoice_MODE_REQUIRED, []string{w.chosen(tools)}
 		return true
 	case typeAllowedTools:
 		var names []string
@@ -74,7 +74,7 @@ func (w *wireToolChoice) canonical(choice *genwayv1.ToolChoice) bool {
 				tool.Name == "" || len(tool.Extra) > 0 {
 				return false
 			}
-			names = append(names, tool.Name)
+			names = append(names, tool.chosen(tools))
 		}
 		if len(names) == 0 {
 			return false
@@ -84,6 +84,22 @@ func (w *wireToolChoice) canonical(choice *genwayv1.ToolChoice) bool {
 		return true
 	}
 	return false
+}
+
+// chosen is the canonical name of the tool that is meant. One in a namespace may be
+// meant without it.
+func (w *wireToolChoice) chosen(tools []*genwayv1.Tool) string {
+	name := w.Name
+	for _, t := range tools {
+		at := spacedIn(t.NativeFields)
+		switch {
+		case w.Namespace == "" && toolName(t) == w.Name:
+			return w.Name
+		case at.space != "" && at.name == w.Name && (w.Namespace == "" || at.space == w.Namespace):
+			name = toolName(t)
+		}
+	}
+	return name
 }
 
 // encodeToolChoice writes tool_choice and parallel_tool_calls of a request.
@@ -143,14 +159,21 @@ func modeWord(choice *genwayv1.ToolChoice) string {
 
 // encodeNamed writes a reference to a tool, whose kind its definition tells.
 func encodeNamed(w *writer, tools []*genwayv1.Tool, name string) {
-	kind := typeFunction
+	kind, at := typeFunction, spaced{name: name}
 	for _, t := range tools {
-		if t.GetCustom().GetName() == name {
+		if toolName(t) != name {
+			continue
+		}
+		if t.GetCustom() != nil {
 			kind = typeCustom
+		}
+		if s := spacedIn(t.NativeFields); s.space != "" {
+			at = s
 		}
 	}
 	w.begin('{')
 	w.str("type", kind)
-	w.str("name", name)
+	w.strOpt("namespace", at.space)
+	w.str("name", at.name)
 	w.end('}')
 }

@@ -3,7 +3,6 @@ package responses
 import (
 	"strings"
 
-	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -17,10 +16,23 @@ const (
 
 // decodeTools reads tool definitions. All but functions and custom tools are the
 // vendor's, or of a kind that is new.
-func decodeTools(raws []jsontext.Value) ([]*genwayv1.Tool, error) {
+func decodeTools(raws []jsontext.Value, path string) ([]*genwayv1.Tool, error) {
 	var tools []*genwayv1.Tool
 	for i, raw := range raws {
-		tool, err := decodeTool(raw, member.Index("tools", i))
+		at := member.Index(path, i)
+		kind, err := typeOf(raw, at)
+		if err != nil {
+			return nil, err
+		}
+		if kind == typeNamespace {
+			nested, err := decodeNamespace(raw, at)
+			if err != nil {
+				return nil, err
+			}
+			tools = append(tools, nested...)
+			continue
+		}
+		tool, err := decodeTool(raw, kind, at)
 		if err != nil {
 			return nil, err
 		}
@@ -29,18 +41,52 @@ func decodeTools(raws []jsontext.Value) ([]*genwayv1.Tool, error) {
 	return tools, nil
 }
 
-func decodeTool(raw jsontext.Value, path string) (*genwayv1.Tool, error) {
-	kind, err := typeOf(raw, path)
-	if err != nil {
+// decodeNamespace gives the tools of a namespace under their canonical names; one
+// without tools offers nothing that could be called, and is kept whole.
+func decodeNamespace(raw jsontext.Value, path string) ([]*genwayv1.Tool, error) {
+	var w wireNamespace
+	if err := decodeAt(raw, path, &w); err != nil {
 		return nil, err
 	}
+	if w.Name == "" {
+		return nil, fault.Missing(member.Join(path, "name"))
+	}
+	var tools []*genwayv1.Tool
+	for i, nested := range w.Tools {
+		at := member.Index(member.Join(path, "tools"), i)
+		kind, err := typeOf(nested, at)
+		if err != nil {
+			return nil, err
+		}
+		tool, err := decodeTool(nested, kind, at)
+		if err != nil {
+			return nil, err
+		}
+		s := spaced{w.Name, toolName(tool)}
+		if s.name != "" {
+			rename(tool, s.flat())
+		}
+		tool.NativeFields = append(tool.NativeFields, s.marks()...)
+		tools = append(tools, tool)
+	}
+	if tools == nil {
+		return []*genwayv1.Tool{hosted(raw, typeNamespace)}, nil
+	}
+	tools[0].NativeFields = append(tools[0].NativeFields, prefixed(ofSpace, w.Extra)...)
+	return tools, nil
+}
+
+func hosted(raw jsontext.Value, kind string) *genwayv1.Tool {
+	return &genwayv1.Tool{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: protocol, Type: kind, Json: raw}}}
+}
+
+func decodeTool(raw jsontext.Value, kind, path string) (_ *genwayv1.Tool, err error) {
 	switch kind {
 	case "":
 		return nil, fault.Missing(member.Join(path, "type"))
 	case typeFunction, typeCustom:
 	default:
-		return &genwayv1.Tool{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{
-			Protocol: protocol, Type: kind, Json: raw}}}, nil
+		return hosted(raw, kind), nil
 	}
 	var w wireTool
 	if err := decodeAt(raw, path, &w); err != nil {
@@ -81,68 +127,6 @@ func object(raw jsontext.Value, path string) (string, error) {
 		return strings.ToValidUTF8(string(raw), "\uFFFD"), nil
 	}
 	return "", fault.Invalid(path, "%s: expected an object", path)
-}
-
-func encodeTools(w *writer, tools []*genwayv1.Tool, losses *codec.Losses) error {
-	if len(tools) == 0 {
-		return nil
-	}
-	w.key("tools")
-	w.begin('[')
-	for i, tool := range tools {
-		if err := encodeTool(w, tool, member.Index("tools", i), losses); err != nil {
-			return err
-		}
-	}
-	w.end(']')
-	return nil
-}
-
-func encodeTool(w *writer, tool *genwayv1.Tool, path string, losses *codec.Losses) error {
-	if tool.CacheControl != nil {
-		losses.Add(path+".cache_control", "the target protocol marks no tools")
-	}
-	if hosted := tool.GetHosted(); hosted != nil {
-		if hosted.Protocol != protocol {
-			return fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tool of the type %q", path, hosted.Type)
-		}
-		w.value(hosted.Json)
-		return nil
-	}
-	natives, lax := without(tool.NativeFields, "strict")
-	extra, err := member.Extra(protocol, natives, path, losses)
-	if err != nil {
-		return err
-	}
-	w.begin('{')
-	switch {
-	case tool.GetFunction() != nil:
-		f := tool.GetFunction()
-		w.str("type", typeFunction)
-		w.str("name", f.Name)
-		w.strOpt("description", f.Description)
-		if err := encodeSchema(w, "parameters", f.ParametersJson, path+".function.parameters_json"); err != nil {
-			return err
-		}
-		if f.Strict != nil || lax == nil {
-			w.bool("strict", f.GetStrict())
-		}
-	case tool.GetCustom() != nil:
-		c := tool.GetCustom()
-		w.str("type", typeCustom)
-		w.str("name", c.Name)
-		w.strOpt("description", c.Description)
-		if c.FormatJson != "" {
-			if err := encodeSchema(w, "format", c.FormatJson, path+".custom.format_json"); err != nil {
-				return err
-			}
-		}
-	default:
-		return fault.Invalid(path, "%s: a tool without a kind", path)
-	}
-	w.members(extra)
-	w.end('}')
-	return nil
 }
 
 // encodeSchema writes JSON text verbatim; none is null, which the vendor asks for.

@@ -14,6 +14,8 @@ type item struct {
 	// the one before (see reasoning.go).
 	thought *genwayv1.Seal
 	late    bool
+	// tools are those the item brings.
+	tools []*genwayv1.Tool
 }
 
 // turns gathers items to messages: neighbouring items of the assistant are one

@@ -48,6 +48,7 @@ type wireCall struct {
 	ID        string         `json:"id"`
 	Status    string         `json:"status"`
 	CallID    string         `json:"call_id"`
+	Namespace string         `json:"namespace"`
 	Name      string         `json:"name"`
 	Arguments string         `json:"arguments"`
 	Input     string         `json:"input"`
@@ -57,13 +58,14 @@ type wireCall struct {
 // wireOutput is ResponseInputItemFunctionCallOutputParam or
 // ResponseCustomToolCallOutputParam.
 type wireOutput struct {
-	Type   string         `json:"type"`
-	ID     string         `json:"id"`
-	Status string         `json:"status"`
-	CallID string         `json:"call_id"`
-	Name   string         `json:"name"`
-	Output textOrList     `json:"output"`
-	Extra  jsontext.Value `json:",embed"`
+	Type      string         `json:"type"`
+	ID        string         `json:"id"`
+	Status    string         `json:"status"`
+	CallID    string         `json:"call_id"`
+	Namespace string         `json:"namespace"`
+	Name      string         `json:"name"`
+	Output    textOrList     `json:"output"`
+	Extra     jsontext.Value `json:",embed"`
 }
 
 // wireImageCall is ResponseOutputItemImageGenerationCall.

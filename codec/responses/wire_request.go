@@ -63,11 +63,20 @@ type wireTool struct {
 	Extra       jsontext.Value `json:",embed"`
 }
 
-// wireToolChoice is any object form of tool_choice.
-type wireToolChoice struct {
+// wireNamespace is NamespaceToolParam.
+type wireNamespace struct {
 	Type  string           `json:"type"`
 	Name  string           `json:"name"`
-	Mode  string           `json:"mode"`
 	Tools []jsontext.Value `json:"tools"`
 	Extra jsontext.Value   `json:",embed"`
+}
+
+// wireToolChoice is any object form of tool_choice.
+type wireToolChoice struct {
+	Type      string           `json:"type"`
+	Namespace string           `json:"namespace"`
+	Name      string           `json:"name"`
+	Mode      string           `json:"mode"`
+	Tools     []jsontext.Value `json:"tools"`
+	Extra     jsontext.Value   `json:",embed"`
 }

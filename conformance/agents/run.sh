@@ -8,6 +8,8 @@
 #          one to keep the installation for the next run.
 # UPSTREAM chat, responses, messages or generatecontent: the agents then talk to a
 #          second gateway that reaches the sandbox by that protocol.
+# MODEL    the model the agents ask for, default sandbox-text; all gpt-* are the sandbox's
+#          too, since Codex offers its tools in other ways to models it knows.
 # PORT     first of the four ports used, default 28700.
 set -euo pipefail
 
@@ -16,6 +18,7 @@ work=${WORK:-$(mktemp -d)}
 port=${PORT:-28700}
 agents=("$@")
 [ ${#agents[@]} -gt 0 ] || agents=(claude codex gemini opencode pi)
+model=${MODEL:-sandbox-text}
 secret="marmalade-4711"
 
 package() {
@@ -145,7 +148,12 @@ EOF
 reading() {
   case $1 in
     claude) echo "Call the tool Read with {\"file_path\":\"$work/files/$2\"}." ;;
-    codex) [ "$2" = pic.png ] && echo "Call the tool view_image with {\"path\":\"$work/files/$2\"}." ||
+    codex) case $model in
+      # These run a program that calls the tools.
+      gpt-5.6* | gpt-6*) [ "$2" = pic.png ] && echo "Call the tool functions__exec with \"image(await tools.view_image({path: '$work/files/$2'}))\"." ||
+        echo "Call the tool functions__exec with \"text((await tools.exec_command({cmd: 'cat $2'})).output)\"."; return ;;
+      esac
+      [ "$2" = pic.png ] && echo "Call the tool view_image with {\"path\":\"$work/files/$2\"}." ||
       echo "Call the tool exec_command with {\"cmd\":\"cat $2\"}." ;;
     gemini) echo "Call the tool read_file with {\"file_path\":\"$2\"}." ;;
     opencode) echo "Call the tool read with {\"filePath\":\"$work/files/$2\"}." ;;
@@ -173,7 +181,14 @@ base64 -d >"$work/files/pic.png" <<'EOF'
 iVBORw0KGgoAAAANSUhEUgAAABgAAAAYCAIAAABvFaqvAAAAH0lEQVR4nGM4ISdHFcQwatCoQaMGjRo0atCoQQNvEADGtUkfvb3KfwAAAABJRU5ErkJggg==
 EOF
 
-serve 0
+cat >"$work/sandbox.yaml" <<EOF
+routes:
+  - model: "sandbox-*"
+    targets: [{upstream: sandbox}]
+  - model: "gpt-*"
+    targets: [{upstream: sandbox, model: sandbox-text}]
+EOF
+serve 0 --config "$work/sandbox.yaml"
 base=http://127.0.0.1:$port
 if [ -n "${UPSTREAM:-}" ]; then
   group=$UPSTREAM
@@ -184,6 +199,7 @@ upstreams:
 routes:
   - model: "*"
     targets: [{upstream: sandboxed}]
+    drop_tools: [web_search, tool_search]
 EOF
   serve 2 --config "$work/routes.yaml"
   base=http://127.0.0.1:$((port + 2))
@@ -203,17 +219,17 @@ for agent in "${agents[@]}"; do
     [ "$group" != responses ] || group=chat
     good=$(key "$group")
     line="$(package "$agent") $protocol:"
-    expect text 'You said: .{0,2}My name is Ada' "$agent" "$protocol" "$good" sandbox-text 'My name is Ada.'
+    expect text 'You said: .{0,2}My name is Ada' "$agent" "$protocol" "$good" "$model" 'My name is Ada.'
     # Some agents print what their tools give: only what follows the sandbox's report
     # of the result has been to the gateway and back.
-    expect tool "(?s)returned: .*$secret" "$agent" "$protocol" "$good" sandbox-text "$(reading "$agent" secret.txt)"
-    expect tool-image '24x24 pixels' "$agent" "$protocol" "$good" sandbox-text "$(reading "$agent" pic.png)"
+    expect tool "(?s)returned: .*$secret" "$agent" "$protocol" "$good" "$model" "$(reading "$agent" secret.txt)"
+    expect tool-image '24x24 pixels' "$agent" "$protocol" "$good" "$model" "$(reading "$agent" pic.png)"
     case $agent in
       claude) ;;
-      gemini) expect image '24x24 pixels' "$agent" "$protocol" "$good" sandbox-text 'Look at @pic.png' ;;
-      *) expect image '24x24 pixels' "$agent" "$protocol" "$good" sandbox-text 'Look at it.' "$work/files/pic.png" ;;
+      gemini) expect image '24x24 pixels' "$agent" "$protocol" "$good" "$model" 'Look at @pic.png' ;;
+      *) expect image '24x24 pixels' "$agent" "$protocol" "$good" "$model" 'Look at it.' "$work/files/pic.png" ;;
     esac
-    expect wrong-key 'invalid.*key' "$agent" "$protocol" gwk_wrong sandbox-text 'hi'
+    expect wrong-key 'invalid.*key' "$agent" "$protocol" gwk_wrong "$model" 'hi'
     expect unknown-model 'no-such' "$agent" "$protocol" "$good" no-such 'hi'
     echo "$line"
   done

@@ -59,7 +59,8 @@ type Authenticator struct {
 
 // Authenticate gives the caller of the call that ctx belongs to. Errors are
 // *fault.Error values: a key that is unknown, revoked or expired gets one and the
-// same answer; a good key of another group is told which group it is.
+// same answer; a good key of another group is told which group it is, and its caller is
+// given with the error, for the log.
 func (a Authenticator) Authenticate(ctx context.Context) (Caller, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	raw := bearer(md.Get("authorization"))
@@ -89,7 +90,7 @@ func (a Authenticator) Authenticate(ctx context.Context) (Caller, error) {
 		needed, way = p.group, "this protocol needs"
 	}
 	if principal.Group != needed {
-		return Caller{}, fault.New(fault.PermissionDenied, fault.ReasonWrongGroup,
+		return caller, fault.New(fault.PermissionDenied, fault.ReasonWrongGroup,
 			"this key is of the group %s; %s a key of the group %s", principal.Group, way, needed)
 	}
 	return caller, nil

@@ -16,10 +16,15 @@ import (
 
 // Config is the whole file.
 type Config struct {
+	// Store is where keys and the ledger are kept: a PostgreSQL URL or the path of an
+	// SQLite file; empty is genway.db in the data directory. Read at the start alone.
+	Store string `yaml:"store,omitempty" json:"store,omitempty" jsonschema_description:"Where keys and the ledger are kept: postgres://USER:PASSWORD@HOST:PORT/DATABASE, best as ${NAME} from the environment, or the path of an SQLite file. Default: genway.db in the data directory. Read at the start alone."`
 	// Upstreams are the services that answer, by a name of the operator's.
 	Upstreams map[string]Upstream `yaml:"upstreams,omitempty" json:"upstreams,omitempty" jsonschema_description:"The services that answer, by a name of your own. The name sandbox is the built-in one."`
 	// Routes say which models go where; the first that matches wins. Required.
 	Routes []Route `yaml:"routes,omitempty" json:"routes,omitempty" jsonschema_description:"Which models go where. The first route that matches wins."`
+	// Prices is a file of package core/price: what requests cost.
+	Prices string `yaml:"prices,omitempty" json:"prices,omitempty" jsonschema_description:"A file with prices, as docs/prices.md has it. It is read again with this one, and on change."`
 }
 
 // Kinds are what an upstream may speak.

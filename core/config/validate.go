@@ -23,6 +23,9 @@ var wrong, quoted = strict.Wrong, strict.Quoted
 
 // Validate demands that the parts fit together. The error names the place.
 func (c *Config) Validate() error {
+	if err := checkStore(c.Store); err != nil {
+		return err
+	}
 	names := make([]string, 0, len(c.Upstreams))
 	for name := range c.Upstreams {
 		names = append(names, name)

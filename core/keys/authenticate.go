@@ -175,27 +175,36 @@ func (s *Service) load(ctx context.Context, last *view) (view, error) {
 		return view{}, fmt.Errorf("read the keys: %w", err)
 	}
 	next := view{version: version, entries: make(map[[sha256.Size]byte]entry, len(live))}
-	for _, c := range live {
-		policy := c.Key.Policy
-		e := entry{principal: Principal{
-			KeyID: c.Key.ID, Group: c.Key.Group, Name: c.Key.Name, Owner: c.Key.Owner, Policy: &policy,
-		}}
-		if c.Key.ExpireTime != nil {
-			e.expire = *c.Key.ExpireTime
+	for _, key := range live {
+		policy := key.Policy
+		principal := Principal{KeyID: key.ID, Group: key.Group, Name: key.Name, Owner: key.Owner, Policy: &policy}
+		for _, secret := range key.Secrets {
+			next.entries[secret.Hash] = entry{principal: principal, expire: earlier(key.ExpireTime, secret.ExpireTime)}
 		}
-		next.entries[c.Hash] = e
 	}
 	return next, nil
 }
 
-// forget takes a revoked key out of the view without asking the store, which may
-// have failed since. No check can bring it back: one that began before the
-// revocation has ended when the turn is ours.
-func (s *Service) forget(id string) {
+// earlier is the first of two ends; zero where there is none.
+func earlier(a, b *time.Time) time.Time {
+	switch {
+	case a == nil && b == nil:
+		return time.Time{}
+	case a == nil || b != nil && b.Before(*a):
+		return *b
+	}
+	return *a
+}
+
+// outdate has the next call ask the store, and takes out of the view what is gone for
+// good, without asking: the store may have failed since. No check can bring that
+// back: one that began before the change has ended when the turn is ours.
+func (s *Service) outdate(gone func(hash [sha256.Size]byte, e entry) bool) {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
 	next := *s.view.Load()
 	next.entries = maps.Clone(next.entries)
-	maps.DeleteFunc(next.entries, func(_ [sha256.Size]byte, e entry) bool { return e.principal.KeyID == id })
+	maps.DeleteFunc(next.entries, gone)
+	next.due = time.Time{}
 	s.view.Store(&next)
 }

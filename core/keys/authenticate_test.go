@@ -26,7 +26,7 @@ func unknown(t testing.TB) string {
 
 func TestAuthenticate(t *testing.T) {
 	s, _, _ := fixture(t)
-	raw, key := create(t, s, keys.CreateParams{Group: keys.GroupChat, Name: "ci"})
+	raw, key := create(t, s, keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{Name: "ci"}})
 	want := keys.Principal{KeyID: key.ID, Group: keys.GroupChat, Name: "ci", Policy: &keys.Policy{}}
 	for range 2 {
 		got, err := s.Authenticate(t.Context(), raw)
@@ -40,7 +40,7 @@ func TestAuthenticate(t *testing.T) {
 func TestWrongKeysAreAlike(t *testing.T) {
 	s, _, c := fixture(t)
 	soon := c.now.Add(time.Minute)
-	expired, _ := create(t, s, keys.CreateParams{Group: keys.GroupChat, ExpireTime: &soon})
+	expired, _ := create(t, s, keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{ExpireTime: &soon}})
 	revoked, key := create(t, s, keys.CreateParams{Group: keys.GroupChat})
 	for _, raw := range []string{expired, revoked} {
 		if _, err := s.Authenticate(t.Context(), raw); err != nil {
@@ -66,7 +66,7 @@ func TestWrongKeysAreAlike(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	s, _, c := fixture(t)
 	end := c.now.Truncate(time.Microsecond).Add(100 * time.Millisecond)
-	raw, _ := create(t, s, keys.CreateParams{Group: keys.GroupChat, ExpireTime: &end})
+	raw, _ := create(t, s, keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{ExpireTime: &end}})
 	c.now = end.Add(-time.Nanosecond)
 	if _, err := s.Authenticate(t.Context(), raw); err != nil {
 		t.Errorf("before its end: %v", err)
@@ -236,7 +236,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 	}
 	var raw string
 	for range 1000 {
-		raw, _ = create(b, s, keys.CreateParams{Group: keys.GroupChat, Name: "bench"})
+		raw, _ = create(b, s, keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{Name: "bench"}})
 	}
 	b.Run("known", func(b *testing.B) {
 		b.ReportAllocs()

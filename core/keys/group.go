@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// A Group is a set of protocols. A key serves the protocols of one group.
+// A Group is a set of protocols. A key serves the protocols of one group, and the
+// group admin none.
 type Group string
 
 // The groups. Their values are stored and typed by operators: they never change.
@@ -18,11 +19,14 @@ const (
 	GroupGenerateContent Group = "generatecontent"
 	// GroupInternal is direct gRPC.
 	GroupInternal Group = "internal"
+	// GroupAdmin is the Admin service, and nothing that generates. No such key is
+	// made but by an operator's command.
+	GroupAdmin Group = "admin"
 )
 
 // Groups returns every group, in the order in which they are listed to people.
 func Groups() []Group {
-	return []Group{GroupChat, GroupMessages, GroupGenerateContent, GroupInternal}
+	return []Group{GroupChat, GroupMessages, GroupGenerateContent, GroupInternal, GroupAdmin}
 }
 
 // ParseGroup returns the group of that exact name. The error lists the valid ones.

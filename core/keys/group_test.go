@@ -15,7 +15,7 @@ func TestParseGroup(t *testing.T) {
 	}
 	for _, name := range []string{"", "Chat", " chat", "responses", "images", "generateContent"} {
 		_, err := keys.ParseGroup(name)
-		if err == nil || !strings.HasSuffix(err.Error(), "want one of chat, messages, generatecontent, internal") {
+		if err == nil || !strings.HasSuffix(err.Error(), "want one of chat, messages, generatecontent, internal, admin") {
 			t.Errorf("%q: got %v", name, err)
 		}
 	}

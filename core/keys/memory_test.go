@@ -3,23 +3,24 @@ package keys_test
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
+	"iter"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/store/storetest"
 )
 
 // memory is a store whose answers a test can watch, hold up and make fail.
 type memory struct {
-	mu          sync.Mutex
-	credentials []keys.Credential
-	version     int64
-	closed      bool
+	mu      sync.Mutex
+	keys    []keys.Key
+	entries []*audit.Entry
+	version int64
+	closed  bool
 
 	// versions counts the calls of Version; before runs within each.
 	versions int
@@ -41,85 +42,113 @@ func (m *memory) enter(ctx context.Context) (leave func(), err error) {
 	return m.mu.Unlock, nil
 }
 
-func (m *memory) Create(ctx context.Context, key keys.Key, hash [sha256.Size]byte) error {
+func (m *memory) Create(ctx context.Context, list []keys.Key, changes []audit.Change) error {
 	leave, err := m.enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return m.add(keys.Credential{Key: key, Hash: hash})
+	return m.add(list, changes)
 }
 
-func (m *memory) add(c keys.Credential) error {
-	if slices.ContainsFunc(m.credentials, func(o keys.Credential) bool { return o.Key.ID == c.Key.ID || o.Hash == c.Hash }) {
-		return keys.ErrExists
+func (m *memory) add(list []keys.Key, changes []audit.Change) error {
+	next := slices.Clone(m.keys)
+	for _, key := range list {
+		if slices.ContainsFunc(next, func(o keys.Key) bool { return o.ID == key.ID || share(o.Secrets, key.Secrets) }) {
+			return keys.ErrExists
+		}
+		next = append(next, key.Clone())
 	}
-	m.credentials = append(m.credentials, c)
-	m.version++
+	m.keys = next
+	m.changed(changes)
 	return nil
 }
 
-func (m *memory) CreateFirst(ctx context.Context, credentials []keys.Credential) (bool, error) {
+// share reports whether two keys have a secret in common.
+func share(a, b []keys.Secret) bool {
+	return slices.ContainsFunc(a, func(x keys.Secret) bool {
+		return slices.ContainsFunc(b, func(y keys.Secret) bool { return x.Hash == y.Hash })
+	})
+}
+
+func (m *memory) changed(changes []audit.Change) {
+	m.version++
+	for _, change := range changes {
+		var last *audit.Entry
+		if len(m.entries) > 0 {
+			last = m.entries[len(m.entries)-1]
+		}
+		m.entries = append(m.entries, audit.Append(last, change))
+	}
+}
+
+func (m *memory) CreateFirst(ctx context.Context, list []keys.Key, changes []audit.Change) (bool, error) {
 	leave, err := m.enter(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer leave()
-	if len(m.credentials) > 0 {
+	if len(m.keys) > 0 {
 		return false, nil
 	}
-	for _, c := range credentials {
-		if err := m.add(c); err != nil {
-			m.credentials = nil
-			return false, err
+	err = m.add(list, changes)
+	return err == nil, err
+}
+
+func (m *memory) Update(ctx context.Context, id string, change func(*keys.Key) ([]audit.Change, error)) error {
+	leave, err := m.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	i := slices.IndexFunc(m.keys, func(key keys.Key) bool { return key.ID == id })
+	if i < 0 {
+		return keys.ErrNotFound
+	}
+	key := m.keys[i].Clone()
+	changes, err := change(&key)
+	if err != nil || len(changes) == 0 {
+		return err
+	}
+	for o, other := range m.keys {
+		if o != i && share(other.Secrets, key.Secrets) {
+			return keys.ErrExists
 		}
 	}
-	return true, nil
+	key.ID, key.Group, key.CreateTime = m.keys[i].ID, m.keys[i].Group, m.keys[i].CreateTime
+	m.keys[i] = key.Clone()
+	m.changed(changes)
+	return nil
 }
 
 func (m *memory) List(ctx context.Context) ([]keys.Key, error) {
+	return m.where(ctx, func(keys.Key) bool { return true })
+}
+
+func (m *memory) Find(ctx context.Context, ref string) ([]keys.Key, error) {
+	return m.where(ctx, func(key keys.Key) bool { return key.ID == ref || key.Name == ref })
+}
+
+func (m *memory) Live(ctx context.Context) ([]keys.Key, error) {
+	return m.where(ctx, func(key keys.Key) bool { return key.RevokeTime == nil })
+}
+
+func (m *memory) where(ctx context.Context, match func(keys.Key) bool) ([]keys.Key, error) {
 	leave, err := m.enter(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer leave()
 	var list []keys.Key
-	for _, c := range m.credentials {
-		list = append(list, c.Key)
+	for _, key := range m.keys {
+		if match(key) {
+			list = append(list, key.Clone())
+		}
 	}
 	slices.SortFunc(list, func(a, b keys.Key) int {
 		return cmp.Or(a.CreateTime.Compare(b.CreateTime), cmp.Compare(a.ID, b.ID))
 	})
 	return list, nil
-}
-
-func (m *memory) Live(ctx context.Context) ([]keys.Credential, error) {
-	leave, err := m.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	return slices.DeleteFunc(slices.Clone(m.credentials), func(c keys.Credential) bool { return c.Key.RevokeTime != nil }), nil
-}
-
-func (m *memory) Revoke(ctx context.Context, id string, at time.Time) error {
-	leave, err := m.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	for i := range m.credentials {
-		key := &m.credentials[i].Key
-		if key.ID != id {
-			continue
-		}
-		if key.RevokeTime == nil {
-			key.RevokeTime = &at
-			m.version++
-		}
-		return nil
-	}
-	return keys.ErrNotFound
 }
 
 func (m *memory) Version(ctx context.Context) (int64, error) {
@@ -155,6 +184,25 @@ func (m *memory) during(before func(context.Context) error) {
 }
 
 func (m *memory) Keys() keys.Store { return m }
+
+func (m *memory) Audit() audit.Store { return m }
+
+func (m *memory) Entries(ctx context.Context, query audit.Query) iter.Seq2[*audit.Entry, error] {
+	return func(yield func(*audit.Entry, error) bool) {
+		leave, err := m.enter(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		entries := slices.Clone(m.entries)
+		leave()
+		for _, e := range entries {
+			if query.Matches(e) && !yield(e, nil) {
+				return
+			}
+		}
+	}
+}
 
 func (m *memory) Close() error {
 	m.mu.Lock()

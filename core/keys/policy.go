@@ -8,19 +8,19 @@ import (
 )
 
 // A Policy is what a key may do. The zero value may do everything its group may.
-// A nil *Policy is a zero one.
+// A nil *Policy is a zero one. Stores keep it as JSON with the names below.
 type Policy struct {
 	// Models are the models the key may name, as callers name them: names, or globs
 	// in which each * stands for any run of characters. Empty is all.
-	Models []string
+	Models []string `json:"models,omitzero"`
 	// Addresses are where callers may call from: masked, and never IPv4-mapped.
 	// Empty is anywhere.
-	Addresses []netip.Prefix
+	Addresses []netip.Prefix `json:"addresses,omitzero"`
 	// Limits bound the rate and the spending.
-	Limits limit.Limits
+	Limits limit.Limits `json:"limits,omitzero"`
 	// Strict has a request refused that would lose a member on its way to the
 	// upstream's protocol, instead of the loss being named in the answer.
-	Strict bool
+	Strict bool `json:"strict,omitzero"`
 }
 
 // AllowsModel reports whether the key may name that model.

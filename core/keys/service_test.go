@@ -30,6 +30,15 @@ func fixture(t testing.TB) (*keys.Service, *memory, *clock) {
 	return s, m, c
 }
 
+// told is what the audit tells: who did what, and its detail.
+func told(m *memory) []string {
+	var lines []string
+	for _, e := range m.entries {
+		lines = append(lines, strings.TrimSpace(strings.Join([]string{e.Actor, e.Action, e.Detail}, " ")))
+	}
+	return lines
+}
+
 func create(t testing.TB, s *keys.Service, params keys.CreateParams) (string, keys.Key) {
 	t.Helper()
 	raw, key, err := s.Create(t.Context(), params)
@@ -57,7 +66,7 @@ func TestNewRefuses(t *testing.T) {
 func TestCreate(t *testing.T) {
 	s, m, c := fixture(t)
 	expire := c.now.Add(time.Hour)
-	raw, key := create(t, s, keys.CreateParams{Group: keys.GroupMessages, Name: "ci", ExpireTime: &expire})
+	raw, key := create(t, s, keys.CreateParams{Group: keys.GroupMessages, Settings: keys.Settings{Name: "ci", ExpireTime: &expire}})
 	if err := keys.Valid(raw); err != nil {
 		t.Errorf("%q: %v", raw, err)
 	}
@@ -65,53 +74,20 @@ func TestCreate(t *testing.T) {
 		t.Errorf("id %q", key.ID)
 	}
 	wantExpire := time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
+	now := time.Date(2026, 3, 1, 11, 0, 0, 123456000, time.UTC)
 	want := keys.Key{
-		ID: key.ID, Group: keys.GroupMessages, Name: "ci",
-		CreateTime: time.Date(2026, 3, 1, 11, 0, 0, 123456000, time.UTC), ExpireTime: &wantExpire,
+		ID: key.ID, Group: keys.GroupMessages, Settings: keys.Settings{Name: "ci", ExpireTime: &wantExpire},
+		CreateTime: now, Secrets: []keys.Secret{{Hash: keys.Hash(raw), CreateTime: now}},
 	}
 	if diff := cmp.Diff(want, key); diff != "" {
 		t.Errorf("key (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]keys.Credential{{Key: want, Hash: keys.Hash(raw)}}, m.credentials); diff != "" {
+	if diff := cmp.Diff([]keys.Key{want}, m.keys); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
 	list, err := s.List(t.Context())
 	if diff := cmp.Diff([]keys.Key{want}, list); diff != "" || err != nil {
 		t.Errorf("list (-want +got): %v\n%s", err, diff)
-	}
-}
-
-func TestCreateRefuses(t *testing.T) {
-	s, m, c := fixture(t)
-	pasted, _ := create(t, s, keys.CreateParams{Group: keys.GroupChat})
-	now := c.now
-	for name, params := range map[string]keys.CreateParams{
-		"no group":      {},
-		"unknown group": {Group: "responses"},
-		"key as name":   {Group: keys.GroupChat, Name: pasted},
-		"id as name":    {Group: keys.GroupChat, Name: "key_0"},
-		"long name":     {Group: keys.GroupChat, Name: strings.Repeat("n", 101)},
-		"two lines":     {Group: keys.GroupChat, Name: "one\ntwo"},
-		"terminal name": {Group: keys.GroupChat, Name: "\x1b[2J"},
-		"not utf-8":     {Group: keys.GroupChat, Name: "\xff"},
-		"spaces around": {Group: keys.GroupChat, Name: " n"},
-		"expired":       {Group: keys.GroupChat, ExpireTime: &now},
-	} {
-		t.Run(name, func(t *testing.T) {
-			raw, key, err := s.Create(t.Context(), params)
-			if err == nil || raw != "" || key.ID != "" {
-				t.Errorf("got %q, %v, %v", raw, key, err)
-			}
-			if err != nil && strings.Contains(err.Error(), pasted[4:]) {
-				t.Errorf("%q shows the key", err)
-			}
-		})
-	}
-	if len(m.credentials) != 1 {
-		t.Errorf("stored %d keys", len(m.credentials)-1)
-	}
-	for _, name := range []string{"", "n", strings.Repeat("n", 100), "Zoë's laptop", "鍵"} {
-		create(t, s, keys.CreateParams{Group: keys.GroupChat, Name: name})
 	}
 }
 
@@ -130,68 +106,10 @@ func TestCreateFails(t *testing.T) {
 	}
 }
 
-func TestRevoke(t *testing.T) {
-	s, m, c := fixture(t)
-	_, byID := create(t, s, keys.CreateParams{Group: keys.GroupChat, Name: "one"})
-	_, byName := create(t, s, keys.CreateParams{Group: keys.GroupChat, Name: "two"})
-	_, twin := create(t, s, keys.CreateParams{Group: keys.GroupChat, Name: "twin"})
-	_, other := create(t, s, keys.CreateParams{Group: keys.GroupMessages, Name: "twin"})
-	pasted, unnamed := create(t, s, keys.CreateParams{Group: keys.GroupChat})
-
-	steps := []struct {
-		name, ref string
-		want      string
-		err       error
-	}{
-		{"by id", byID.ID, byID.ID, nil},
-		{"by name", "two", byName.ID, nil},
-		{"again by id", byID.ID, byID.ID, nil},
-		{"again by name", "two", "", keys.ErrNotFound},
-		{"ambiguous", "twin", "", keys.ErrAmbiguous},
-		{"one of them by id", twin.ID, twin.ID, nil},
-		{"the one left by name", "twin", other.ID, nil},
-		{"unknown", "three", "", keys.ErrNotFound},
-		{"nothing", "", "", keys.ErrNotFound},
-		{"unnamed", unnamed.ID, unnamed.ID, nil},
-	}
-	for _, step := range steps {
-		c.advance(time.Minute)
-		got, err := s.Revoke(t.Context(), step.ref)
-		if got.ID != step.want || !errors.Is(err, step.err) {
-			t.Errorf("%s: got %q, %v", step.name, got.ID, err)
-		}
-		if err == nil && got.RevokeTime == nil {
-			t.Errorf("%s: no time", step.name)
-		}
-		if errors.Is(err, keys.ErrAmbiguous) && (!strings.Contains(err.Error(), twin.ID) || !strings.Contains(err.Error(), other.ID)) {
-			t.Errorf("%s: %q does not name the ids", step.name, err)
-		}
-	}
-	for _, credential := range m.credentials {
-		if credential.Key.RevokeTime == nil {
-			t.Errorf("%s is not revoked", credential.Key.Name)
-		}
-	}
-	first := m.credentials[0].Key
-	if age := first.RevokeTime.Sub(first.CreateTime); age != time.Minute {
-		t.Errorf("revoked after %s: the second time counted", age)
-	}
-	if _, err := s.Revoke(t.Context(), pasted); err == nil || strings.Contains(err.Error(), pasted[4:10]) {
-		t.Errorf("a pasted key: %v", err)
-	}
-	m.closed = true
-	if _, err := s.Revoke(t.Context(), byID.ID); !errors.Is(err, errClosed) {
-		t.Errorf("without a store: %v", err)
-	}
-	if _, err := s.List(t.Context()); !errors.Is(err, errClosed) {
-		t.Errorf("without a store: %v", err)
-	}
-}
-
 func TestMintDefaults(t *testing.T) {
 	s, m, _ := fixture(t)
 	minted, first, err := s.MintDefaults(t.Context())
-	if err != nil || !first || len(minted) != len(keys.Groups()) {
+	if err != nil || !first || len(minted) != 4 {
 		t.Fatalf("got %v, %t, %v", minted, first, err)
 	}
 	for group, raw := range minted {
@@ -199,6 +117,19 @@ func TestMintDefaults(t *testing.T) {
 		if err != nil || got.Group != group || got.Name != "default-"+string(group) {
 			t.Errorf("%s: got %+v, %v", group, got, err)
 		}
+	}
+	for _, key := range m.keys {
+		if key.Group == keys.GroupAdmin {
+			t.Errorf("%s is of the group admin", key.ID)
+		}
+	}
+	if diff := cmp.Diff([]string{
+		`genway key.create {"group":"chat","name":"default-chat"}`,
+		`genway key.create {"group":"messages","name":"default-messages"}`,
+		`genway key.create {"group":"generatecontent","name":"default-generatecontent"}`,
+		`genway key.create {"group":"internal","name":"default-internal"}`,
+	}, told(m)); diff != "" {
+		t.Errorf("audit (-want +got):\n%s", diff)
 	}
 	if minted, first, err := s.MintDefaults(t.Context()); err != nil || first || minted != nil {
 		t.Errorf("a second start: got %v, %t, %v", minted, first, err)

@@ -2,9 +2,9 @@ package keys
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"time"
+
+	"github.com/genway/genway/core/audit"
 )
 
 // What a Store's methods answer besides their own failures.
@@ -15,30 +15,34 @@ var (
 	ErrExists = errors.New("key exists already")
 )
 
-// A Credential is a key and the hash of a secret that opens it. Several may belong
-// to one key.
-type Credential struct {
-	Key  Key
-	Hash [sha256.Size]byte
-}
-
-// A Store keeps keys and the hashes of their secrets, never a secret. Each method
-// is atomic, durable when it returns, and safe for concurrent use by any number of
-// goroutines and processes. Package core/store/storetest tests all of this.
+// A Store keeps keys and the hashes of their secrets, never a secret, and the record
+// of what was changed. Each method is atomic, durable when it returns, and safe for
+// concurrent use by any number of goroutines and processes: what it changes and the
+// entries that tell of it are written in one transaction. Package
+// core/store/storetest tests all of this.
+//
+// A key that is given or returned shares nothing with the store's.
 type Store interface {
-	// Create adds a key. ErrExists when its id or hash is taken.
-	Create(ctx context.Context, key Key, hash [sha256.Size]byte) error
-	// CreateFirst adds all of credentials if the store has never had a key, and
-	// reports whether it did. Of any number of callers at once one gets true.
-	CreateFirst(ctx context.Context, credentials []Credential) (bool, error)
-	// List returns every key, revoked and expired ones too, the oldest first.
+	// Create adds all of keys and appends changes, or does nothing. ErrExists when
+	// an id or a hash is taken.
+	Create(ctx context.Context, keys []Key, changes []audit.Change) error
+	// CreateFirst is Create if the store has never had a key, and reports whether
+	// it did. Of any number of callers at once one gets true.
+	CreateFirst(ctx context.Context, keys []Key, changes []audit.Change) (bool, error)
+	// Update has change alter the key of that id, writes all of it but its id,
+	// group and time of creation, and appends what change gives. No other change of
+	// the key comes in between. Nothing is written where change gives no entries,
+	// or an error, which is returned as it is. change may run more than once, and
+	// must not use the store. ErrNotFound when no key has the id.
+	Update(ctx context.Context, id string, change func(*Key) ([]audit.Change, error)) error
+	// Find returns the key of that id and the keys of that name, in List's order.
+	Find(ctx context.Context, ref string) ([]Key, error)
+	// List returns every key, revoked and expired ones too, the oldest first; of
+	// the same age, by id.
 	List(ctx context.Context) ([]Key, error)
-	// Live returns what is not revoked, in any order. Expired keys are among it:
-	// whose clock counts is not the store's to say.
-	Live(ctx context.Context) ([]Credential, error)
-	// Revoke marks a key as revoked for good; a second time changes nothing, not
-	// even the time. ErrNotFound when no key has the id.
-	Revoke(ctx context.Context, id string, at time.Time) error
+	// Live returns what is not revoked, in any order. Expired keys and secrets are
+	// among it: whose clock counts is not the store's to say.
+	Live(ctx context.Context) ([]Key, error)
 	// Version is a number that differs from all earlier ones as soon as anything
 	// that List or Live returns has changed, by whichever process. It stands still
 	// while nothing changes and is cheap to ask. It is never negative.

@@ -256,7 +256,7 @@ func (r *Router) attempts(ctx context.Context, q request, committed func() bool,
 	note := upstream.NoteOf(ctx)
 	for n, target := range targets {
 		a = attempt{Target: target, route: route, number: n + 1}
-		note.Route, note.Name = route.Model, target.Name
+		note.Route, note.Name, note.Model = route.Model, target.Name, cmp.Or(target.Model, q.model)
 		err = a.Guard.run(ctx, &r.drains, committed, func(ctx context.Context, d *drain) error {
 			note.Calls++
 			a.drain = d

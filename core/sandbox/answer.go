@@ -28,6 +28,7 @@ func (s *Sandbox) answer(req *genwayv1.GenerateTextRequest, m model) (*genwayv1.
 	if err := checkOutput(req); err != nil {
 		return nil, err
 	}
+	req = withoutLifted(req)
 	asked := req
 	req, err := s.memory.recall(req)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // memory keeps the last conversations of the responses protocol, in which a client
@@ -90,11 +89,7 @@ func (m *memory) recall(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTe
 	case !ok:
 		return req, nil
 	}
-	full := &genwayv1.GenerateTextRequest{}
-	req.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
-		full.ProtoReflect().Set(f, v)
-		return true
-	})
+	full := shallow(req, &genwayv1.GenerateTextRequest{})
 	full.Messages = append(append([]*genwayv1.Message{}, said...), req.GetMessages()...)
 	return full, nil
 }

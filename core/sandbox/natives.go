@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -47,6 +48,9 @@ func (f *findings) parts(where string, parts []*genwayv1.Part) {
 
 func (f *findings) fields(where string, fields []*genwayv1.NativeField) {
 	for _, n := range fields {
+		if member.IsMark(n) {
+			continue // the canonical fields say it
+		}
 		f.natives = append(f.natives, where+clip(n.GetName(), 60))
 	}
 }

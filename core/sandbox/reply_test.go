@@ -49,7 +49,7 @@ func TestReplyShowsAll(t *testing.T) {
 			{Kind: &genwayv1.Part_File{File: &genwayv1.Media{Source: &genwayv1.Media_FileId{FileId: "file-7"}, Filename: "a.pdf"}}},
 			{Kind: &genwayv1.Part_File{File: &genwayv1.Media{MediaType: "text/csv", Source: &genwayv1.Media_Data{Data: []byte("a,b\n1,2\n")}}}},
 			{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{Type: "hologram", Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES}}},
-		}, NativeFields: []*genwayv1.NativeField{{Name: "mood"}}},
+		}, NativeFields: []*genwayv1.NativeField{{Name: "mood", Json: []byte("1")}}},
 	}, func(r *genwayv1.GenerateTextRequest) {
 		r.Tools = []*genwayv1.Tool{
 			function("lookup", "Looks things up.", ""),
@@ -61,7 +61,7 @@ func TestReplyShowsAll(t *testing.T) {
 		r.StopSequences = []string{"ZZZ"}
 		r.MaxOutputTokens = new(int64(5000))
 		r.Metadata = map[string]string{"trace": "7", "a": "b"}
-		r.NativeFields = []*genwayv1.NativeField{{Name: "logit_bias", Binding: true}}
+		r.NativeFields = []*genwayv1.NativeField{{Name: "logit_bias", Json: []byte("{}"), Binding: true}}
 		r.User = "Ada-1"
 		r.Thinking = &genwayv1.ThinkingConfig{Effort: "none"}
 	})

@@ -116,7 +116,7 @@ func (s *Sandbox) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequ
 	if err := m.before(ctx); err != nil {
 		return nil, err
 	}
-	full, err := s.memory.recall(req.GetRequest())
+	full, err := s.memory.recall(withoutLifted(req.GetRequest()))
 	if err != nil {
 		return nil, err
 	}

@@ -74,6 +74,10 @@ type transaction struct {
 	*dialect
 }
 
+func (t transaction) query(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
+	return t.tx.QueryContext(ctx, t.bind(statement), args...)
+}
+
 func (t transaction) row(ctx context.Context, statement string, args ...any) *sql.Row {
 	return t.tx.QueryRowContext(ctx, t.bind(statement), args...)
 }

@@ -51,6 +51,13 @@ var sqliteDialect = dialect{
 			}
 			return strings.Join(triggers, "\n\n")
 		},
+		"appendonly": func(table string) string {
+			var triggers []string
+			for _, event := range []struct{ name, of string }{{"kept", "DELETE"}, {"unchanged", "UPDATE"}} {
+				triggers = append(triggers, "CREATE TRIGGER "+table+"_"+event.name+" BEFORE "+event.of+" ON "+table+" BEGIN\n    SELECT RAISE(ABORT, '"+table+" is append-only');\nEND;")
+			}
+			return strings.Join(triggers, "\n\n")
+		},
 	},
 	bind: func(statement string) string { return statement },
 	taken: func(err error) bool {
@@ -74,6 +81,10 @@ var postgresDialect = dialect{
 		"onchange": func(table, statement string) string {
 			return "CREATE FUNCTION " + table + "_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN\n    " + statement + ";\n    RETURN NULL;\nEND $$;\n\n" +
 				"CREATE TRIGGER " + table + "_changed AFTER INSERT OR UPDATE OR DELETE ON " + table + " FOR EACH ROW EXECUTE FUNCTION " + table + "_changed();"
+		},
+		"appendonly": func(table string) string {
+			return "CREATE FUNCTION " + table + "_kept() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN\n    RAISE EXCEPTION '" + table + " is append-only';\nEND $$;\n\n" +
+				"CREATE TRIGGER " + table + "_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON " + table + " FOR EACH STATEMENT EXECUTE FUNCTION " + table + "_kept();"
 		},
 	},
 	bind: numbered,

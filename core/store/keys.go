@@ -2,15 +2,15 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"fmt"
 	"time"
 
+	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/keys"
 )
 
-// keyStore is keys.Store over migrations/00001_keys.sql.
+// keyStore is keys.Store over migrations/00001_keys.sql and 00003_policies.sql.
 type keyStore struct {
 	db database
 }
@@ -22,14 +22,14 @@ func (s *Store) Keys() keys.Store {
 	return keyStore{db: s.db}
 }
 
-// Create adds a key.
-func (s keyStore) Create(ctx context.Context, key keys.Key, hash [sha256.Size]byte) error {
-	return s.db.change(ctx, func(tx transaction) error { return insertKey(ctx, tx, key, hash) })
+// Create adds the keys.
+func (s keyStore) Create(ctx context.Context, list []keys.Key, changes []audit.Change) error {
+	return s.db.change(ctx, func(tx transaction) error { return insertKeys(ctx, tx, list, changes) })
 }
 
-// CreateFirst adds the credentials if there has never been a key. Keys are revoked
-// and not deleted, so that an empty table says so, and nobody changes it meanwhile.
-func (s keyStore) CreateFirst(ctx context.Context, credentials []keys.Credential) (first bool, err error) {
+// CreateFirst adds the keys if there has never been one. Keys are revoked and not
+// deleted, so that an empty table says so, and nobody changes it meanwhile.
+func (s keyStore) CreateFirst(ctx context.Context, list []keys.Key, changes []audit.Change) (first bool, err error) {
 	err = s.db.change(ctx, func(tx transaction) error {
 		var some bool
 		if err := tx.row(ctx, `SELECT EXISTS (SELECT 1 FROM keys)`).Scan(&some); err != nil {
@@ -39,98 +39,55 @@ func (s keyStore) CreateFirst(ctx context.Context, credentials []keys.Credential
 		if some {
 			return nil
 		}
-		for _, c := range credentials {
-			if err := insertKey(ctx, tx, c.Key, c.Hash); err != nil {
-				return err
-			}
-		}
-		return nil
+		return insertKeys(ctx, tx, list, changes)
 	})
 	return first && err == nil, err
 }
 
-func insertKey(ctx context.Context, tx transaction, key keys.Key, hash [sha256.Size]byte) error {
-	_, err := tx.exec(ctx,
-		`INSERT INTO keys (id, hash, group_name, name, create_time, expire_time, revoke_time) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		key.ID, hash[:], string(key.Group), key.Name,
-		key.CreateTime.UnixMicro(), micros(key.ExpireTime), micros(key.RevokeTime))
-	if tx.taken(err) {
-		return keys.ErrExists
+func insertKeys(ctx context.Context, tx transaction, list []keys.Key, changes []audit.Change) error {
+	for _, key := range list {
+		if err := insertKey(ctx, tx, key); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return fmt.Errorf("insert key %s: %w", key.ID, err)
-	}
-	return nil
+	return record(ctx, tx, changes)
+}
+
+// Update changes a key as change says. The transaction is alone from its beginning,
+// so that what change was given is still true when it is written.
+func (s keyStore) Update(ctx context.Context, id string, change func(*keys.Key) ([]audit.Change, error)) error {
+	return s.db.change(ctx, func(tx transaction) error {
+		found, err := selectKeys(ctx, tx, `WHERE id = ?`, id)
+		if err != nil {
+			return err
+		}
+		if len(found) == 0 {
+			return keys.ErrNotFound
+		}
+		changes, err := change(&found[0])
+		if err != nil || len(changes) == 0 {
+			return err
+		}
+		if err := updateKey(ctx, tx, id, found[0]); err != nil {
+			return err
+		}
+		return record(ctx, tx, changes)
+	})
+}
+
+// Find returns the key of that id and those of that name.
+func (s keyStore) Find(ctx context.Context, ref string) ([]keys.Key, error) {
+	return selectKeys(ctx, s.db, `WHERE id = ? OR name = ? ORDER BY create_time, id`, ref, ref)
 }
 
 // List returns every key, the oldest first.
 func (s keyStore) List(ctx context.Context) ([]keys.Key, error) {
-	credentials, err := s.query(ctx, selectKeys+` ORDER BY create_time, id`)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]keys.Key, len(credentials))
-	for i, c := range credentials {
-		list[i] = c.Key
-	}
-	return list, nil
+	return selectKeys(ctx, s.db, `ORDER BY create_time, id`)
 }
 
 // Live returns what is not revoked.
-func (s keyStore) Live(ctx context.Context) ([]keys.Credential, error) {
-	return s.query(ctx, selectKeys+` WHERE revoke_time IS NULL`)
-}
-
-const selectKeys = `SELECT id, hash, group_name, name, create_time, expire_time, revoke_time FROM keys`
-
-// query scans what a query that begins with selectKeys finds.
-func (s keyStore) query(ctx context.Context, query string) ([]keys.Credential, error) {
-	rows, err := s.db.query(ctx, query)
-	if err != nil {
-		return nil, fmt.Errorf("select keys: %w", err)
-	}
-	defer rows.Close()
-	var credentials []keys.Credential
-	for rows.Next() {
-		var (
-			c              keys.Credential
-			hash           sql.RawBytes
-			create         int64
-			expire, revoke sql.Null[int64]
-		)
-		if err := rows.Scan(&c.Key.ID, &hash, &c.Key.Group, &c.Key.Name, &create, &expire, &revoke); err != nil {
-			return nil, fmt.Errorf("scan key: %w", err)
-		}
-		copy(c.Hash[:], hash)
-		c.Key.CreateTime = time.UnixMicro(create).UTC()
-		c.Key.ExpireTime, c.Key.RevokeTime = moment(expire), moment(revoke)
-		credentials = append(credentials, c)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("select keys: %w", err)
-	}
-	return credentials, nil
-}
-
-// Revoke marks a key as revoked unless it is.
-func (s keyStore) Revoke(ctx context.Context, id string, at time.Time) error {
-	return s.db.change(ctx, func(tx transaction) error {
-		changed, err := tx.exec(ctx, `UPDATE keys SET revoke_time = ? WHERE id = ? AND revoke_time IS NULL`, at.UnixMicro(), id)
-		if err != nil {
-			return fmt.Errorf("update key %s: %w", id, err)
-		}
-		if changed == 1 {
-			return nil
-		}
-		var exists bool
-		if err := tx.row(ctx, `SELECT EXISTS (SELECT 1 FROM keys WHERE id = ?)`, id).Scan(&exists); err != nil {
-			return fmt.Errorf("look for key %s: %w", id, err)
-		}
-		if !exists {
-			return keys.ErrNotFound
-		}
-		return nil
-	})
+func (s keyStore) Live(ctx context.Context) ([]keys.Key, error) {
+	return selectKeys(ctx, s.db, `WHERE revoke_time IS NULL`)
 }
 
 // Version counts the changes of the keys.

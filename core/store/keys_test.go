@@ -40,7 +40,7 @@ func TestOnlyHashesAreStored(t *testing.T) {
 		t.Fatal(first, err)
 	}
 	raws := slices.Collect(maps.Values(minted))
-	created, key, err := service.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat, Name: "canary"})
+	created, key, err := service.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{Name: "canary"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestChangesOfAnotherProcess(t *testing.T) {
 		server := service(t, location, func() time.Time { return now })
 		command := service(t, location, time.Now)
 
-		raw, key, err := command.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat, Name: "laptop"})
+		raw, key, err := command.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{Name: "laptop"}})
 		if err != nil {
 			t.Fatal(err)
 		}

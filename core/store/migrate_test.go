@@ -104,7 +104,7 @@ func TestFilesOfOldSchema(t *testing.T) {
 		`INSERT INTO keys (id, hash, group_name, name, create_time) VALUES ('key_old', zeroblob(32), 'chat', 'old', 5)`)
 	s := opened(t, path)
 	list, err := s.Keys().List(t.Context())
-	if err != nil || len(list) != 1 || list[0].ID != "key_old" || list[0].Name != "old" {
+	if err != nil || len(list) != 1 || list[0].ID != "key_old" || list[0].Name != "old" || !list[0].Secrets[0].CreateTime.Equal(list[0].CreateTime) {
 		t.Errorf("got %+v, %v", list, err)
 	}
 	create(t, s)

@@ -10,6 +10,8 @@ type Note struct {
 	Route string
 	// Name is the upstream that served the call, or failed last.
 	Name string
+	// Model is what it was asked for.
+	Model string
 	// Calls is how often an upstream was called, retries included.
 	Calls int64
 	// Gone says that the caller had left by the time the answer was there: it was read

@@ -23,7 +23,6 @@ type CoreFlags struct {
 	Data
 	GRPC       string        `name:"grpc" env:"GENWAY_GRPC" default:"127.0.0.1:9090" placeholder:"ADDR" help:"Address of the gRPC side: HOST:PORT or unix:PATH."`
 	Grace      time.Duration `env:"GENWAY_GRACE" default:"20s" help:"How long requests in flight may go on after the end was asked for."`
-	Config     string        `env:"GENWAY_CONFIG" placeholder:"FILE" help:"Upstreams and routes, read again on SIGHUP and on change. Without it the sandbox answers everything."`
 	TextModel  string        `env:"GENWAY_SANDBOX_TEXT_MODEL" default:"sandbox-text" help:"Name of the sandbox's text model."`
 	ImageModel string        `env:"GENWAY_SANDBOX_IMAGE_MODEL" default:"sandbox-image" help:"Name of the sandbox's image model."`
 	LedgerSync LedgerSync    `env:"GENWAY_LEDGER_SYNC" enum:"off,batch,each" default:"batch" help:"How durable the ledger is: off (a power cut may undo its last rows), batch (rows are on the disk within a moment) or each (before a request goes on, and before its answer is over)."`
@@ -77,7 +76,7 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), db.Close())
 	}
-	service, err := core.New(core.Config{Upstream: routing.Router, Ledger: recorder})
+	service, err := core.New(core.Config{Upstream: routing.Router, Ledger: recorder, Prices: routing.Prices})
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), recorder.Close(), db.Close())
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/genway/genway/core/config"
+	"github.com/genway/genway/core/price"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/sandbox"
 )
@@ -26,6 +27,7 @@ const retireAfter = 10 * time.Minute
 // Routing is the router of a configuration file, kept up to date with it.
 type Routing struct {
 	Router   *route.Router
+	Prices   *price.Book
 	file     string
 	embedded *sandbox.Sandbox
 	log      *slog.Logger
@@ -33,7 +35,8 @@ type Routing struct {
 	hangup   chan os.Signal // SIGHUP; taken from the start, since it ends a process otherwise
 
 	mu      sync.Mutex
-	read    string // the stamp of the file that was read last, good or bad
+	prices  string // the file of prices that is valid; empty without one
+	read    string // the stamp of the files that were read last, good or bad
 	current io.Closer
 	retired map[io.Closer]*time.Timer
 }
@@ -42,29 +45,39 @@ type Routing struct {
 // answers everything.
 func NewRouting(file string, embedded *sandbox.Sandbox, log *slog.Logger) (*Routing, error) {
 	r := &Routing{
-		file: file, embedded: embedded, log: log,
+		Prices: &price.Book{}, file: file, embedded: embedded, log: log,
 		watch: watch, hangup: make(chan os.Signal, 1), retired: map[io.Closer]*time.Timer{},
 	}
-	built, err := r.build()
+	built, prices, err := r.build()
 	if err != nil {
 		return nil, err
 	}
 	r.Router, r.current = route.New(built.Routes), built
+	r.Prices.Swap(prices)
 	signal.Notify(r.hangup, syscall.SIGHUP)
 	return r, nil
 }
 
-func (r *Routing) build() (*Upstreams, error) {
+func (r *Routing) build() (built *Upstreams, prices *price.Catalogue, err error) {
 	c := &config.Config{}
 	if r.file != "" {
-		// Taken first: what changes while it is read is read again.
-		r.read = r.stamp()
-		var err error
-		if c, err = config.Load(r.file, os.LookupEnv); err != nil {
-			return nil, err
+		// Stamps are taken first: what changes while it is read is read again.
+		read := stamp(r.file)
+		if c, err = config.Load(r.file, os.LookupEnv); err == nil {
+			r.prices = c.Prices
+		}
+		r.read = read + stamp(r.prices)
+		if err != nil {
+			return nil, nil, err
 		}
 	}
-	return Build(c, r.embedded)
+	if c.Prices != "" {
+		if prices, err = price.Load(c.Prices); err != nil {
+			return nil, nil, err
+		}
+	}
+	built, err = Build(c, r.embedded)
+	return built, prices, err
 }
 
 // Reload builds the file anew and swaps it in; a bad file changes nothing. Requests
@@ -72,11 +85,12 @@ func (r *Routing) build() (*Upstreams, error) {
 func (r *Routing) Reload() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	built, err := r.build()
+	built, prices, err := r.build()
 	if err != nil {
 		return err
 	}
 	r.Router.Swap(built.Routes)
+	r.Prices.Swap(prices)
 	old := r.current
 	r.current = built
 	r.retired[old] = time.AfterFunc(retireAfter, func() { r.retire(old) })
@@ -106,24 +120,22 @@ func (r *Routing) Close() error {
 	return errors.Join(errs...)
 }
 
-// Watch reloads on SIGHUP and whenever the file changes, until ctx ends. What comes
-// of it is logged.
+// Watch reloads on SIGHUP and whenever the file or its prices change, until ctx ends.
+// What comes of it is logged.
 func (r *Routing) Watch(ctx context.Context) (err error) {
 	if r.file == "" {
 		return r.idle(ctx)
 	}
 	var seen <-chan fsnotify.Event
 	var failed <-chan error
-	var look <-chan time.Time
 	if watcher, refused := r.watch(filepath.Dir(r.file)); refused == nil {
 		defer func() { err = errors.Join(err, watcher.Close()) }()
 		seen, failed = watcher.Events, watcher.Errors
 	} else {
 		r.log.Warn("the system does not tell of changes of the configuration; looking every second", "error", refused)
-		ticker := time.NewTicker(pollEvery)
-		defer ticker.Stop()
-		look = ticker.C
 	}
+	look := time.NewTicker(pollEvery)
+	defer look.Stop()
 	// The file may have changed since it was read.
 	settled := time.NewTimer(0)
 	defer settled.Stop()
@@ -137,7 +149,7 @@ func (r *Routing) Watch(ctx context.Context) (err error) {
 			settled.Reset(settle)
 		case err := <-failed:
 			r.log.Warn("watching the configuration", "error", err)
-		case <-look:
+		case <-look.C:
 			r.reloadIfChanged()
 		case <-settled.C:
 			r.reloadIfChanged()
@@ -161,7 +173,8 @@ const (
 	// settle is how long the file must be left alone before it is read: editors write
 	// it in several steps.
 	settle = 100 * time.Millisecond
-	// pollEvery is how often the file is looked at where the system does not tell.
+	// pollEvery is how often the files are looked at where the system does not tell, as
+	// it does not of the prices: they may be anywhere.
 	pollEvery = time.Second
 )
 
@@ -178,18 +191,18 @@ func watch(directory string) (*fsnotify.Watcher, error) {
 	return watcher, nil
 }
 
-// stamp tells one state of the file from another.
-func (r *Routing) stamp() string {
-	info, err := os.Stat(r.file)
+// stamp tells one state of a file from another.
+func stamp(file string) string {
+	info, err := os.Stat(file)
 	if err != nil {
-		return ""
+		return file + ";"
 	}
-	return fmt.Sprint(info.ModTime().UnixNano(), info.Size())
+	return fmt.Sprint(file, info.ModTime().UnixNano(), info.Size(), ";")
 }
 
 func (r *Routing) reloadIfChanged() {
 	r.mu.Lock()
-	changed := r.stamp() != r.read
+	changed := stamp(r.file)+stamp(r.prices) != r.read
 	r.mu.Unlock()
 	if changed {
 		r.reload()

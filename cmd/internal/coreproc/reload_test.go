@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/sandbox"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"go.uber.org/goleak"
@@ -148,6 +149,94 @@ func TestWatch(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// pricedAt writes a configuration whose prices file says what a model costs.
+func pricedAt(t *testing.T, file, base, prices string, dollars int) {
+	t.Helper()
+	write(t, file, base)
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(prices, fmt.Appendf(nil, "prices: [{model: m, input: %d, output: 0}]\n", dollars), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, fmt.Appendf(text, "prices: %q\n", prices), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func cost(r *Routing) int64 {
+	p, _ := r.Prices.Find("a", "m", time.Now())
+	return p.Cost(ledger.Usage{Input: 1_000_000})
+}
+
+// Prices come and go with the configuration; bad ones change nothing.
+func TestPrices(t *testing.T) {
+	one := engine(t, "one")
+	file, prices := filepath.Join(t.TempDir(), "genway.yaml"), filepath.Join(t.TempDir(), "prices.yaml")
+	pricedAt(t, file, one.URL, prices, 3)
+	r := routing(t, file, slog.New(slog.DiscardHandler))
+	if got := cost(r); got != 3e9 {
+		t.Errorf("at the start: %d", got)
+	}
+	pricedAt(t, file, one.URL, prices, 4)
+	if err := r.Reload(); err != nil || cost(r) != 4e9 {
+		t.Errorf("reloaded: %d, %v", cost(r), err)
+	}
+	if err := os.WriteFile(prices, []byte("prices: [{model: m}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Reload(); err == nil || !strings.Contains(err.Error(), prices+":1:10") || cost(r) != 4e9 {
+		t.Errorf("bad prices: %d, %v", cost(r), err)
+	}
+	if _, err := NewRouting(file, nil, nil); err == nil {
+		t.Error("bad prices were taken at the start")
+	}
+	write(t, file, one.URL)
+	if err := r.Reload(); err != nil || cost(r) != 0 {
+		t.Errorf("without prices: %d, %v", cost(r), err)
+	}
+}
+
+// A change of the prices is seen without being asked, and a bad one is told once.
+func TestWatchPrices(t *testing.T) {
+	one := engine(t, "one")
+	file, prices := filepath.Join(t.TempDir(), "genway.yaml"), filepath.Join(t.TempDir(), "prices.yaml")
+	pricedAt(t, file, one.URL, prices, 1)
+	lines := make(chan string, 16)
+	r := routing(t, file, slog.New(slog.NewTextHandler(writerFunc(func(line string) { lines <- line }), nil)))
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Watch(ctx) }()
+	for _, step := range []struct {
+		text, says string
+		cost       int64
+	}{
+		{"prices: [{model: m, input: 22, output: 0}]\n", "configuration reloaded", 22e9},
+		{"prices: [{model: m, input: 22}]\n", "output is missing", 22e9},
+		{"prices: [{model: m, input: 333, output: 0}]\n", "configuration reloaded", 333e9},
+	} {
+		if err := os.WriteFile(prices+".new", []byte(step.text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(prices+".new", prices); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case line := <-lines:
+			if !strings.Contains(line, step.says) || cost(r) != step.cost {
+				t.Errorf("%d after %s", cost(r), line)
+			}
+		case <-time.After(20 * time.Second):
+			t.Fatal("the change was not seen")
+		}
+	}
+	stop()
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }
 

@@ -3,74 +3,119 @@ package storetest
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"net/netip"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/limit"
 )
 
-func testCreate(t *testing.T, database Database) {
-	expire, revoke := epoch().Add(time.Hour), epoch().Add(time.Minute)
-	tests := map[string]func(*keys.Key){
-		"plain":     func(*keys.Key) {},
-		"no name":   func(k *keys.Key) { k.Name = "" },
-		"any name":  func(k *keys.Key) { k.Name = `Ünïcode 鍵 🔑 "quoted" 'single' %s; -- ?` },
-		"expiring":  func(k *keys.Key) { k.ExpireTime = &expire },
-		"revoked":   func(k *keys.Key) { k.RevokeTime = &revoke },
-		"all times": func(k *keys.Key) { k.ExpireTime, k.RevokeTime = &expire, &revoke },
-		"foreign":   func(k *keys.Key) { k.Group = "a group of a later release" },
+// full gives a key each member of which is set.
+func full(n int) keys.Key {
+	k := key(n)
+	expire, revoke, end := epoch().Add(time.Hour), epoch().Add(time.Minute), epoch().Add(time.Second)
+	k.Settings = keys.Settings{
+		Name: `Ünïcode 鍵 🔑 "quoted" 'single' %s; -- ?`, Owner: `Ünïcode "team"`,
+		Labels: map[string]string{"env": "prod", "a.b/c": `{"x":'y'}`, "empty": ""}, ExpireTime: &expire,
+		Policy: keys.Policy{
+			Models:    []string{"gpt-*", "Ünïcode"},
+			Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::1/128")},
+			Limits: limit.Limits{
+				RequestsPerMinute: 1, TokensPerMinute: 1_000_000_000, Concurrent: 3,
+				Budgets: []limit.Budget{{Amount: 1, Period: limit.Day}, {Amount: 1e18, Period: limit.Month}},
+			},
+			Strict: true,
+		},
 	}
+	k.RevokeTime = &revoke
+	k.Secrets = append(k.Secrets, keys.Secret{Hash: sha256.Sum256([]byte(k.ID + "old")), CreateTime: epoch().Add(-time.Hour), ExpireTime: &end})
+	return k
+}
+
+// shapes are what keys look like.
+func shapes() map[string]func(*keys.Key) {
+	whole := full(0)
+	return map[string]func(*keys.Key){
+		"plain":       func(*keys.Key) {},
+		"no name":     func(k *keys.Key) { k.Name = "" },
+		"name":        func(k *keys.Key) { k.Name = whole.Name },
+		"owner":       func(k *keys.Key) { k.Owner = whole.Owner },
+		"labels":      func(k *keys.Key) { k.Labels = whole.Labels },
+		"models":      func(k *keys.Key) { k.Policy.Models = whole.Policy.Models },
+		"addresses":   func(k *keys.Key) { k.Policy.Addresses = whole.Policy.Addresses },
+		"limits":      func(k *keys.Key) { k.Policy.Limits = whole.Policy.Limits },
+		"strict":      func(k *keys.Key) { k.Policy.Strict = true },
+		"expiring":    func(k *keys.Key) { k.ExpireTime = whole.ExpireTime },
+		"revoked":     func(k *keys.Key) { k.RevokeTime = whole.RevokeTime },
+		"all times":   func(k *keys.Key) { k.ExpireTime, k.RevokeTime = whole.ExpireTime, whole.RevokeTime },
+		"two secrets": func(k *keys.Key) { k.Secrets = append(k.Secrets, full(int(k.Secrets[0].Hash[0]) + 100).Secrets[1]) },
+	}
+}
+
+func testCreate(t *testing.T, database Database) {
 	s := open(t, database)
 	var want []keys.Key
-	n := 0
-	for name, change := range tests {
-		c := credential(n)
-		n++
-		change(&c.Key)
-		create(t, s, c)
-		want = append(want, c.Key)
-		hash, isLive := live(t, s)[c.Key.ID]
-		if isLive != (c.Key.RevokeTime == nil) {
+	add := func(name string, k keys.Key) {
+		t.Helper()
+		create(t, s, k)
+		want = append(want, k)
+		got, isLive := live(t, s)[k.ID]
+		if isLive != (k.RevokeTime == nil) {
 			t.Errorf("%s: live is %t", name, isLive)
 		}
-		if isLive && hash != c.Hash {
-			t.Errorf("%s: got hash %x, want %x", name, hash, c.Hash)
+		if diff := cmp.Diff(k, got, prefixes()); isLive && diff != "" {
+			t.Errorf("%s: live (-want +got):\n%s", name, diff)
 		}
 	}
-	if diff := cmp.Diff(want, list(t, s)); diff != "" {
+	for name, change := range shapes() {
+		k := key(len(want))
+		change(&k)
+		add(name, k)
+	}
+	add("full", full(len(want)))
+	foreign := key(len(want))
+	foreign.Group = "a group of a later release"
+	add("foreign", foreign)
+	if diff := cmp.Diff(want, list(t, s), prefixes()); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
-	}
-	credentials, err := s.Live(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range credentials {
-		for _, k := range want {
-			if k.ID != c.Key.ID {
-				continue
-			}
-			if diff := cmp.Diff(k, c.Key); diff != "" {
-				t.Errorf("live (-want +got):\n%s", diff)
-			}
-		}
 	}
 }
 
 func testCreateExisting(t *testing.T, database Database) {
 	s := open(t, database)
-	create(t, s, credential(0))
-	sameID, sameHash := credential(1), credential(1)
-	sameID.Key.ID = credential(0).Key.ID
-	sameHash.Hash = credential(0).Hash
-	for name, c := range map[string]keys.Credential{"id": sameID, "hash": sameHash, "both": credential(0)} {
-		if err := s.Create(t.Context(), c.Key, c.Hash); !errors.Is(err, keys.ErrExists) {
+	create(t, s, key(0), full(5))
+	sameID, sameHash, sameOld := key(1), key(1), key(1)
+	sameID.ID = key(0).ID
+	sameHash.Secrets = key(0).Secrets
+	sameOld.Secrets[0].Hash = full(5).Secrets[1].Hash
+	for name, k := range map[string]keys.Key{"id": sameID, "hash": sameHash, "older hash": sameOld, "both": key(0)} {
+		if err := s.Create(t.Context(), []keys.Key{k}, nil); !errors.Is(err, keys.ErrExists) {
 			t.Errorf("same %s: got %v, want ErrExists", name, err)
 		}
 	}
-	if diff := cmp.Diff([]keys.Key{credential(0).Key}, list(t, s)); diff != "" {
+	if diff := cmp.Diff([]keys.Key{key(0), full(5)}, list(t, s), prefixes()); diff != "" {
+		t.Errorf("list (-want +got):\n%s", diff)
+	}
+}
+
+func testCreateAllOrNone(t *testing.T, database Database) {
+	s := open(t, database)
+	if err := s.Create(t.Context(), []keys.Key{key(0), key(1), key(0)}, nil); !errors.Is(err, keys.ErrExists) {
+		t.Errorf("got %v, want ErrExists", err)
+	}
+	if got := list(t, s); len(got) != 0 {
+		t.Errorf("it created %v", got)
+	}
+	if err := s.Create(t.Context(), []keys.Key{key(0), key(1)}, nil); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff([]keys.Key{key(0), key(1)}, list(t, s)); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
 	}
 }
@@ -80,51 +125,123 @@ func testListOrder(t *testing.T, database Database) {
 	if got := list(t, s); len(got) != 0 {
 		t.Errorf("an empty store lists %v", got)
 	}
-	create(t, s, credential(2), credential(0), credential(1))
-	want := []keys.Key{credential(0).Key, credential(1).Key, credential(2).Key}
-	if diff := cmp.Diff(want, list(t, s)); diff != "" {
+	twin := key(1)
+	twin.CreateTime = key(0).CreateTime
+	create(t, s, key(2), twin, key(0))
+	if diff := cmp.Diff([]keys.Key{key(0), twin, key(2)}, list(t, s)); diff != "" {
+		t.Errorf("list (-want +got):\n%s", diff)
+	}
+}
+
+func testFind(t *testing.T, database Database) {
+	s := open(t, database)
+	twin, unnamed := key(2), key(3)
+	twin.Name, unnamed.Name = key(1).Name, ""
+	create(t, s, key(0), key(1), twin, unnamed)
+	for ref, want := range map[string][]keys.Key{
+		key(0).ID:                  {key(0)},
+		key(0).Name:                {key(0)},
+		key(1).Name:                {key(1), twin},
+		"":                         {unnamed},
+		"NAME 0":                   nil,
+		"name%":                    nil,
+		"key_000000000009":         nil,
+		"' OR 1 = 1 --":            nil,
+		"key_00000000000" + "\x00": nil,
+	} {
+		got, err := s.Find(t.Context(), ref)
+		if diff := cmp.Diff(want, got); diff != "" || (err != nil && len(want) > 0) {
+			t.Errorf("%q (-want +got): %v\n%s", ref, err, diff)
+		}
+	}
+}
+
+func testUpdate(t *testing.T, database Database) {
+	s := open(t, database)
+	create(t, s, key(0), key(1))
+	n := 0
+	for name, change := range shapes() {
+		n++
+		want := key(0)
+		change(&want)
+		want.Secrets[0].Hash = sha256.Sum256([]byte(name))
+		err := update(t.Context(), s, key(0).ID, func(k *keys.Key) {
+			if k.ID != key(0).ID || len(k.Secrets) == 0 {
+				t.Errorf("%s: got %+v to change", name, k)
+			}
+			*k = want.Clone()
+			k.ID, k.Group, k.CreateTime = "another", "another", epoch().Add(time.Hour)
+		})
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff([]keys.Key{want, key(1)}, list(t, s), prefixes()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func testUpdateNothing(t *testing.T, database Database) {
+	s := open(t, database)
+	create(t, s, key(0))
+	before := version(t, s)
+	refused := errors.New("refused")
+	for _, want := range []error{nil, refused} {
+		err := s.Update(t.Context(), key(0).ID, func(k *keys.Key) ([]audit.Change, error) {
+			k.Owner = "changed"
+			if want != nil {
+				return []audit.Change{told("key.update", k.ID)}, want
+			}
+			return nil, nil
+		})
+		if !errors.Is(err, want) {
+			t.Errorf("got %v, want %v", err, want)
+		}
+		if diff := cmp.Diff([]keys.Key{key(0)}, list(t, s)); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", want, diff)
+		}
+	}
+	if after := version(t, s); after != before {
+		t.Errorf("version went from %d to %d", before, after)
+	}
+}
+
+func testUpdateExisting(t *testing.T, database Database) {
+	s := open(t, database)
+	create(t, s, key(0), key(1))
+	err := update(t.Context(), s, key(0).ID, func(k *keys.Key) { k.Secrets = key(1).Secrets })
+	if !errors.Is(err, keys.ErrExists) {
+		t.Errorf("got %v, want ErrExists", err)
+	}
+	if diff := cmp.Diff([]keys.Key{key(0), key(1)}, list(t, s)); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
 	}
 }
 
 func testRevoke(t *testing.T, database Database) {
 	s := open(t, database)
-	create(t, s, credential(0), credential(1))
-	at := epoch().Add(time.Hour)
-	if err := s.Revoke(t.Context(), credential(0).Key.ID, at); err != nil {
+	create(t, s, key(0), key(1))
+	if err := revoke(t.Context(), s, key(0).ID); err != nil {
 		t.Fatal(err)
 	}
-	revoked := credential(0).Key
+	at := epoch()
+	revoked := key(0)
 	revoked.RevokeTime = &at
-	if diff := cmp.Diff([]keys.Key{revoked, credential(1).Key}, list(t, s)); diff != "" {
+	if diff := cmp.Diff([]keys.Key{revoked, key(1)}, list(t, s)); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
 	}
 	got := live(t, s)
-	if _, ok := got[credential(1).Key.ID]; len(got) != 1 || !ok {
+	if _, ok := got[key(1).ID]; len(got) != 1 || !ok {
 		t.Errorf("live is %v, want the other key alone", got)
 	}
 }
 
-func testRevokeTwice(t *testing.T, database Database) {
+func testUpdateUnknown(t *testing.T, database Database) {
 	s := open(t, database)
-	create(t, s, credential(0))
-	first := epoch().Add(time.Hour)
-	for _, at := range []time.Time{first, first.Add(time.Hour)} {
-		if err := s.Revoke(t.Context(), credential(0).Key.ID, at); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := list(t, s)[0].RevokeTime; got == nil || !got.Equal(first) {
-		t.Errorf("revoked at %v, want %v", got, first)
-	}
-}
-
-func testRevokeUnknown(t *testing.T, database Database) {
-	s := open(t, database)
-	create(t, s, credential(0))
-	for _, id := range []string{"", credential(1).Key.ID, credential(0).Key.Name} {
-		if err := s.Revoke(t.Context(), id, epoch()); !errors.Is(err, keys.ErrNotFound) {
-			t.Errorf("revoke %q: got %v, want ErrNotFound", id, err)
+	create(t, s, key(0))
+	for _, id := range []string{"", key(1).ID, key(0).Name} {
+		if err := revoke(t.Context(), s, id); !errors.Is(err, keys.ErrNotFound) {
+			t.Errorf("update %q: got %v, want ErrNotFound", id, err)
 		}
 	}
 }
@@ -140,12 +257,23 @@ func testVersion(t *testing.T, database Database) {
 		do      func() error
 		changes bool
 	}{
-		{"create", func() error { return s.Create(t.Context(), credential(0).Key, credential(0).Hash) }, true},
+		{"create", func() error { return s.Create(t.Context(), []keys.Key{key(0)}, nil) }, true},
 		{"list", func() error { _, err := s.List(t.Context()); return err }, false},
 		{"live", func() error { _, err := s.Live(t.Context()); return err }, false},
-		{"create another", func() error { return s.Create(t.Context(), credential(1).Key, credential(1).Hash) }, true},
-		{"revoke", func() error { return s.Revoke(t.Context(), credential(0).Key.ID, epoch()) }, true},
-		{"not first", func() error { _, err := s.CreateFirst(t.Context(), []keys.Credential{credential(2)}); return err }, false},
+		{"find", func() error { _, err := s.Find(t.Context(), key(0).ID); return err }, false},
+		{"create another", func() error { return s.Create(t.Context(), []keys.Key{key(1)}, nil) }, true},
+		{"settings", func() error { return update(t.Context(), s, key(0).ID, func(k *keys.Key) { k.Owner = "o" }) }, true},
+		{"secrets", func() error {
+			return update(t.Context(), s, key(0).ID, func(k *keys.Key) { k.Secrets[0].Hash[0]++ })
+		}, true},
+		{"a second secret", func() error {
+			return update(t.Context(), s, key(0).ID, func(k *keys.Key) { k.Secrets = full(0).Secrets })
+		}, true},
+		{"one secret", func() error {
+			return update(t.Context(), s, key(0).ID, func(k *keys.Key) { k.Secrets = k.Secrets[:1] })
+		}, true},
+		{"revoke", func() error { return revoke(t.Context(), s, key(0).ID) }, true},
+		{"not first", func() error { _, err := s.CreateFirst(t.Context(), []keys.Key{key(2)}, nil); return err }, false},
 	}
 	for _, step := range steps {
 		before := version(t, s)
@@ -177,12 +305,12 @@ func testTwoHandles(t *testing.T, database Database) {
 		}
 		versions = append(versions, v)
 	}
-	create(t, one, credential(0))
+	create(t, one, key(0))
 	moved("create")
-	if got := live(t, other); got[credential(0).Key.ID] != credential(0).Hash {
-		t.Errorf("the other handle has %v", got)
+	if diff := cmp.Diff(key(0), live(t, other)[key(0).ID]); diff != "" {
+		t.Errorf("the other handle (-want +got):\n%s", diff)
 	}
-	if err := one.Revoke(t.Context(), credential(0).Key.ID, epoch()); err != nil {
+	if err := revoke(t.Context(), one, key(0).ID); err != nil {
 		t.Fatal(err)
 	}
 	moved("revoke")
@@ -193,17 +321,23 @@ func testTwoHandles(t *testing.T, database Database) {
 
 func testReopen(t *testing.T, database Database) {
 	s := database(t)
-	create(t, s.Keys(), credential(0))
-	before := version(t, s.Keys())
+	create(t, s.Keys(), full(0))
+	before, head := version(t, s.Keys()), verified(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	again := open(t, database)
-	if diff := cmp.Diff([]keys.Key{credential(0).Key}, list(t, again)); diff != "" {
+	again := database(t)
+	if diff := cmp.Diff([]keys.Key{full(0)}, list(t, again.Keys()), prefixes()); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
 	}
-	if after := version(t, again); after != before {
+	if after := version(t, again.Keys()); after != before {
 		t.Errorf("version went from %d to %d", before, after)
+	}
+	if after := verified(t, again); after != head {
+		t.Errorf("the audit went from %+v to %+v", head, after)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -211,29 +345,36 @@ func testErrors(t *testing.T, database Database) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	s := database(t)
-	t.Run("ended context", func(t *testing.T) { allFail(ended, t, s.Keys()) })
+	t.Run("ended context", func(t *testing.T) { allFail(ended, t, s) })
 	if got := list(t, s.Keys()); len(got) != 0 {
 		t.Errorf("it still created %v", got)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("closed store", func(t *testing.T) { allFail(t.Context(), t, s.Keys()) })
+	t.Run("closed store", func(t *testing.T) { allFail(t.Context(), t, s) })
 }
 
 // allFail demands that each method fails and says so in another way than by the
 // sentinels, which are answers.
-func allFail(ctx context.Context, t *testing.T, s keys.Store) {
+func allFail(ctx context.Context, t *testing.T, handle Keys) {
 	t.Helper()
-	c := credential(0)
+	s := handle.Keys()
 	errs := map[string]error{
-		"create": s.Create(ctx, c.Key, c.Hash),
-		"revoke": s.Revoke(ctx, c.Key.ID, epoch()),
+		"create": s.Create(ctx, []keys.Key{key(0)}, nil),
+		"update": revoke(ctx, s, key(0).ID),
 	}
-	_, errs["create first"] = s.CreateFirst(ctx, []keys.Credential{c})
+	_, errs["create first"] = s.CreateFirst(ctx, []keys.Key{key(0)}, nil)
+	_, errs["find"] = s.Find(ctx, key(0).ID)
 	_, errs["list"] = s.List(ctx)
 	_, errs["live"] = s.Live(ctx)
 	_, errs["version"] = s.Version(ctx)
+	for _, err := range handle.Audit().Entries(ctx, audit.Query{}) {
+		errs["audit"] = err
+	}
+	if _, ok := errs["audit"]; !ok {
+		t.Error("audit: no error")
+	}
 	for name, err := range errs {
 		if err == nil || errors.Is(err, keys.ErrNotFound) || errors.Is(err, keys.ErrExists) {
 			t.Errorf("%s: got %v", name, err)

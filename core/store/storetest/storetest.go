@@ -6,17 +6,24 @@
 package storetest
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
+	"net/netip"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/keys"
 )
 
-// Keys is a handle on a database that keeps keys; every store.Store is one.
+// Keys is a handle on a database that keeps keys and the record of their changes;
+// a *store.Store is one.
 type Keys interface {
 	Keys() keys.Store
+	Audit() audit.Store
 	Close() error
 }
 
@@ -33,16 +40,25 @@ func Run(t *testing.T, fresh func(t *testing.T) Database) {
 	}{
 		{"a created key is listed and live as it was given", testCreate},
 		{"an id or a hash that is taken is refused", testCreateExisting},
+		{"several keys are made all or none", testCreateAllOrNone},
 		{"keys are listed by age", testListOrder},
+		{"a key is found by id and by name", testFind},
+		{"a changed key is as it was changed, but for what never changes", testUpdate},
+		{"a change that fails or records nothing changes nothing", testUpdateNothing},
+		{"a change cannot take another key's secret", testUpdateExisting},
 		{"a revoked key is listed and not live", testRevoke},
-		{"the first time of a revocation stays", testRevokeTwice},
-		{"an unknown key cannot be revoked", testRevokeUnknown},
+		{"an unknown key cannot be changed", testUpdateUnknown},
+		{"changes of one key come one after the other", testUpdateConcurrently},
 		{"the version moves with every change and only then", testVersion},
 		{"another handle sees each change at once", testTwoHandles},
 		{"the first keys are made once", testCreateFirst},
 		{"the first keys are made all or none", testCreateFirstAllOrNone},
 		{"the first keys are made once by many at once", testCreateFirstConcurrently},
 		{"many create at once", testCreateConcurrently},
+		{"the audit tells each change, chained", testAudit},
+		{"the audit is queried", testAuditQuery},
+		{"a change that fails is not recorded", testAuditOfFailures},
+		{"many record at once, in one chain", testAuditConcurrently},
 		{"everything outlives its handle", testReopen},
 		{"an ended context and a closed store are errors", testErrors},
 	}
@@ -71,27 +87,54 @@ func epoch() time.Time {
 	return time.Date(2026, 2, 28, 23, 59, 59, 123456000, time.UTC)
 }
 
-// credential is the n-th key of the suite, made n seconds after epoch.
-func credential(n int) keys.Credential {
+// key is the n-th key of the suite, made n seconds after epoch.
+func key(n int) keys.Key {
 	id := fmt.Sprintf("key_%012d", n)
-	return keys.Credential{
-		Key: keys.Key{
-			ID:         id,
-			Group:      keys.Groups()[n%len(keys.Groups())],
-			Name:       fmt.Sprintf("name %d", n),
-			CreateTime: epoch().Add(time.Duration(n) * time.Second),
-		},
-		Hash: sha256.Sum256([]byte(id)),
+	created := epoch().Add(time.Duration(n) * time.Second)
+	return keys.Key{
+		ID:         id,
+		Group:      keys.Groups()[n%len(keys.Groups())],
+		Settings:   keys.Settings{Name: fmt.Sprintf("name %d", n)},
+		CreateTime: created,
+		Secrets:    []keys.Secret{{Hash: sha256.Sum256([]byte(id)), CreateTime: created}},
 	}
 }
 
-func create(t *testing.T, s keys.Store, credentials ...keys.Credential) {
+// told is what the suite records of a change of that key.
+func told(action, id string) audit.Change {
+	return audit.Change{
+		Time: epoch(), Actor: `user:Ünïcode "quoted" 'single' %s; -- ?`, Action: action, Subject: id, Detail: `{"a":"b"}`,
+	}
+}
+
+func create(t *testing.T, s keys.Store, list ...keys.Key) {
 	t.Helper()
-	for _, c := range credentials {
-		if err := s.Create(t.Context(), c.Key, c.Hash); err != nil {
-			t.Fatalf("create %s: %v", c.Key.ID, err)
+	for _, k := range list {
+		if err := s.Create(t.Context(), []keys.Key{k}, []audit.Change{told("key.create", k.ID)}); err != nil {
+			t.Fatalf("create %s: %v", k.ID, err)
 		}
 	}
+}
+
+// update is Store.Update with one entry.
+func update(ctx context.Context, s keys.Store, id string, change func(*keys.Key)) error {
+	return s.Update(ctx, id, func(k *keys.Key) ([]audit.Change, error) {
+		change(k)
+		return []audit.Change{told("key.update", id)}, nil
+	})
+}
+
+// revoke revokes a key at epoch.
+func revoke(ctx context.Context, s keys.Store, id string) error {
+	return update(ctx, s, id, func(k *keys.Key) {
+		at := epoch()
+		k.RevokeTime = &at
+	})
+}
+
+// prefixes compares addresses.
+func prefixes() cmp.Option {
+	return cmp.Comparer(func(a, b netip.Prefix) bool { return a == b })
 }
 
 func list(t *testing.T, s keys.Store) []keys.Key {
@@ -103,17 +146,17 @@ func list(t *testing.T, s keys.Store) []keys.Key {
 	return all
 }
 
-func live(t *testing.T, s keys.Store) map[string][sha256.Size]byte {
+func live(t *testing.T, s keys.Store) map[string]keys.Key {
 	t.Helper()
-	credentials, err := s.Live(t.Context())
+	all, err := s.Live(t.Context())
 	if err != nil {
 		t.Fatalf("live: %v", err)
 	}
-	hashes := make(map[string][sha256.Size]byte, len(credentials))
-	for _, c := range credentials {
-		hashes[c.Key.ID] = c.Hash
+	byID := make(map[string]keys.Key, len(all))
+	for _, k := range all {
+		byID[k.ID] = k
 	}
-	return hashes
+	return byID
 }
 
 func version(t *testing.T, s keys.Store) int64 {

@@ -35,6 +35,7 @@ func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextR
 		f.Usage, f.Wire = u.cost(f), nil
 		return nil, f
 	}
+	codec.NewFreeForm(req.GetTools()).Response(resp)
 	resp.Losses = append(losses, resp.Losses...)
 	return resp, nil
 }

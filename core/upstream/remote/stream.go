@@ -31,7 +31,9 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 	}
 	defer a.body.Close()
 	s := &relay{decoder: u.codec.NewStreamDecoder(), opening: o, losses: losses, protocol: u.config.Protocol, cost: u.cost}
-	s.wired = u.speaks(req.GetWire())
+	if s.wired = u.speaks(req.GetWire()); !s.wired {
+		s.custom = codec.NewFreeForm(req.GetTools())
+	}
 	silent := time.AfterFunc(u.config.FirstByte, func() { a.end(errIdle) })
 	defer silent.Stop()
 	lingers := time.AfterFunc(u.config.Grace, func() { a.end(errLingers) })
@@ -72,6 +74,7 @@ type finisher interface{ Finished() bool }
 // the same protocol as the frames themselves.
 type relay struct {
 	decoder  codec.StreamDecoder
+	custom   *codec.FreeForm
 	opening  *opening
 	protocol genwayv1.Protocol
 	losses   []*genwayv1.Loss
@@ -158,6 +161,7 @@ func (s *relay) own(err error) error {
 
 // pass sends the decoder's events on, then gives its error.
 func (s *relay) pass(events []*genwayv1.StreamGenerateTextResponse, err error) error {
+	events = s.custom.Events(events)
 	for _, ev := range events {
 		if started := ev.GetStarted(); started != nil {
 			started.Losses = append(s.losses, started.Losses...)

@@ -1,0 +1,104 @@
+package responses
+
+import (
+	"slices"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// encodeTools writes the tools but for those that items of the conversation bring.
+func encodeTools(w *writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
+	own := offered(req)
+	if !slices.ContainsFunc(req.Tools, own) {
+		return nil
+	}
+	w.key("tools")
+	w.begin('[')
+	// Neighbours of one namespace stand in one entry, which ends where another one's
+	// members begin.
+	open := ""
+	for i, tool := range req.Tools {
+		if !own(tool) {
+			continue
+		}
+		at := spacedIn(tool.NativeFields)
+		natives, members := split(tool.NativeFields, ofSpace)
+		if open != "" && (at.space != open || members != nil) {
+			w.end(']')
+			w.end('}')
+			open = ""
+		}
+		if at.space != open {
+			open = at.space
+			w.begin('{')
+			w.str("type", typeNamespace)
+			w.str("name", at.space)
+			w.members(extras(members, "", losses))
+			w.key("tools")
+			w.begin('[')
+		}
+		if err := encodeTool(w, tool, natives, at.name, member.Index("tools", i), losses); err != nil {
+			return err
+		}
+	}
+	if open != "" {
+		w.end(']')
+		w.end('}')
+	}
+	w.end(']')
+	return nil
+}
+
+// encodeTool writes a tool, under the name it has in its namespace if it is in one.
+func encodeTool(w *writer, tool *genwayv1.Tool, natives []*genwayv1.NativeField, name, path string, losses *codec.Losses) error {
+	if tool.CacheControl != nil {
+		losses.Add(path+".cache_control", "the target protocol marks no tools")
+	}
+	if hosted := tool.GetHosted(); hosted != nil {
+		if hosted.Protocol != protocol {
+			return fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tool of the type %q", path, hosted.Type)
+		}
+		w.value(hosted.Json)
+		return nil
+	}
+	if name == "" {
+		name = toolName(tool)
+	}
+	natives, lax := without(natives, "strict")
+	extra, err := member.Extra(protocol, natives, path, losses)
+	if err != nil {
+		return err
+	}
+	w.begin('{')
+	switch {
+	case tool.GetFunction() != nil:
+		f := tool.GetFunction()
+		w.str("type", typeFunction)
+		w.str("name", name)
+		w.strOpt("description", f.Description)
+		if err := encodeSchema(w, "parameters", f.ParametersJson, path+".function.parameters_json"); err != nil {
+			return err
+		}
+		if f.Strict != nil || lax == nil {
+			w.bool("strict", f.GetStrict())
+		}
+	case tool.GetCustom() != nil:
+		c := tool.GetCustom()
+		w.str("type", typeCustom)
+		w.str("name", name)
+		w.strOpt("description", c.Description)
+		if c.FormatJson != "" {
+			if err := encodeSchema(w, "format", c.FormatJson, path+".custom.format_json"); err != nil {
+				return err
+			}
+		}
+	default:
+		return fault.Invalid(path, "%s: a tool without a kind", path)
+	}
+	w.members(extra)
+	w.end('}')
+	return nil
+}

@@ -1,0 +1,29 @@
+package audit
+
+import (
+	"context"
+	"iter"
+)
+
+// A Query says which entries to read. The zero value is all.
+type Query struct {
+	// After leaves out the entries up to that number.
+	After int64
+	// Subject, unless empty, leaves out those of others.
+	Subject string
+}
+
+// Matches reports whether the query asks for that entry.
+func (q Query) Matches(e *Entry) bool {
+	return e.Number > q.After && (q.Subject == "" || e.Subject == q.Subject)
+}
+
+// A Store keeps the record. It has no way to append: whoever's change is recorded
+// does so in the change's transaction. Entries are never changed nor deleted, and
+// the database refuses to.
+type Store interface {
+	// Entries gives what the query asks for by ascending number, as it is stored. An
+	// error ends the sequence. It may be left early, and entries that are appended
+	// meanwhile may be among it.
+	Entries(ctx context.Context, query Query) iter.Seq2[*Entry, error]
+}

@@ -1,0 +1,52 @@
+package core
+
+import (
+	"time"
+
+	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/price"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// Pricer finds what a model costs, as *price.Book does: the first of its names that has
+// a price at the upstream and the time.
+type Pricer interface {
+	FindFirst(upstream string, models []string, at time.Time) (price.Price, bool)
+}
+
+// charge gives a result what it costs, by the price that was valid when the request came
+// in. The model is looked for by the name the upstream answered with, then by the one it
+// was asked for, then by the caller's: the first says which of several it was that
+// worked.
+func (s *Service) charge(call *outcome, asked string, r *ledger.Result) {
+	if s.config.Prices == nil || call.served.Name == "" {
+		return
+	}
+	p, ok := s.config.Prices.FindFirst(call.served.Name, []string{r.Model, call.served.Model, asked}, call.start)
+	if !ok {
+		return
+	}
+	p = p.ForImage(call.drawn.size, call.drawn.quality)
+	r.Cost, r.Price = p.Cost(r.Usage), p.ID
+}
+
+// drawn is what an image request gave, and what its images cost by.
+type drawn struct {
+	images        int
+	size, quality string
+}
+
+// drawnBy gives the figures of an answer; what it does not say is as it was asked for.
+func drawnBy(req *genwayv1.GenerateImageRequest, resp *genwayv1.GenerateImageResponse) drawn {
+	d := drawn{images: len(resp.GetImages()), size: req.GetSize(), quality: req.GetQuality()}
+	if d.images > 0 && resp.GetImages()[0].GetSize() != "" {
+		d.size = resp.GetImages()[0].GetSize()
+	}
+	if resp.GetSize() != "" {
+		d.size = resp.GetSize()
+	}
+	if resp.GetQuality() != "" {
+		d.quality = resp.GetQuality()
+	}
+	return d
+}

@@ -1,0 +1,265 @@
+package core_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core"
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/price"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+const prices = `
+prices:
+  - {model: small, input: 0.15, output: 0.60, cache_read: 0.075}
+  - {model: large, input: 3, output: 15, cache_read: 0.3, cache_write: 3.75, cache_write_1h: 6, thinking: 20, tiers: [{above: 500, input: 6, output: 22.5}]}
+  - {model: large, upstream: discount, input: 2.999999999, output: 0.000000001}
+  - {model: old, input: 1, output: 1}
+  - {model: old, from: 2100-01-01, input: 9, output: 9}
+  - {model: draw, image: 0.04, images: [{size: 1024x1792, price: 0.08}, {quality: hd, price: 0.12}]}
+`
+
+// tallying is an upstream that counts by itself what it gives, in the price of each
+// class times a million.
+type tallying struct {
+	scripted
+	mu     sync.Mutex
+	tokens map[string][2]int64
+	nanos  map[string]int64
+}
+
+// serves decides where a request goes and what it uses, and tallies that.
+func (u *tallying) serves(ctx context.Context, model string) (*genwayv1.Usage, error) {
+	note := upstream.NoteOf(ctx)
+	note.Route, note.Calls = "*", 1
+	note.Name = []string{"main", "discount"}[rand.IntN(2)]
+	note.Model = map[string]string{"alias": "small"}[model]
+	in, out := rand.Int64N(1000), rand.Int64N(100)
+	read, thinking := rand.Int64N(in+1), rand.Int64N(out+1)
+	write := rand.Int64N(in - read + 1)
+	hour := rand.Int64N(write + 1)
+	usage := &genwayv1.Usage{InputTokens: in, OutputTokens: out, CacheReadInputTokens: new(read), CacheWriteInputTokens: new(write),
+		CacheWrite_1HInputTokens: new(hour), ThinkingTokens: new(thinking)}
+	fails := rand.IntN(10) == 0
+	if fails && rand.IntN(2) == 0 {
+		return nil, fault.New(fault.Overloaded, "BUSY", "busy")
+	}
+	var millionths int64 // of nano-dollars
+	switch {
+	case model == "small" || model == "alias":
+		millionths = (in-read)*150e6 + read*75e6 + out*600e6
+	case model == "large" && note.Name == "discount":
+		millionths = in*2_999_999_999 + out
+	case model == "large" && in > 500:
+		millionths = (in-read-write)*6e9 + read*3e8 + (write-hour)*375e7 + hour*6e9 + (out-thinking)*225e8 + thinking*20e9
+	case model == "large":
+		millionths = (in-read-write)*3e9 + read*3e8 + (write-hour)*375e7 + hour*6e9 + (out-thinking)*15e9 + thinking*20e9
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	sum := u.tokens[model]
+	u.tokens[model] = [2]int64{sum[0] + in, sum[1] + out}
+	u.nanos[model] += (millionths + 500_000) / 1_000_000
+	if fails {
+		f := fault.New(fault.BadUpstream, "HALF", "half an answer")
+		f.Usage = usage
+		return nil, f
+	}
+	return usage, nil
+}
+
+func (u *tallying) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	usage, err := u.serves(ctx, req.GetModel())
+	if err != nil {
+		return nil, err
+	}
+	return &genwayv1.GenerateTextResponse{Usage: usage}, nil
+}
+
+func (u *tallying) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+	if err := send(&genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_Started{Started: &genwayv1.TextStarted{}}}); err != nil {
+		return err
+	}
+	usage, err := u.serves(ctx, req.GetModel())
+	if err != nil {
+		return err
+	}
+	return send(&genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_Completed{Completed: &genwayv1.TextCompleted{Usage: usage}}})
+}
+
+// keeping is a ledger's store that keeps the entries as they were written last.
+type keeping struct {
+	ledger.Store
+	entries map[int64]ledger.Entry
+}
+
+func (k *keeping) Begin(context.Context, time.Time) (int64, error) {
+	k.entries = map[int64]ledger.Entry{}
+	return 1, nil
+}
+
+func (k *keeping) Write(_ context.Context, _ int64, entries []*ledger.Entry) error {
+	for _, e := range entries {
+		k.entries[e.Number] = *e
+	}
+	return nil
+}
+
+func (k *keeping) Beat(context.Context, int64, time.Time, time.Time) (int64, error) { return 0, nil }
+
+func (k *keeping) End(context.Context, int64) (int64, error) { return 0, nil }
+
+// digest is of an ID of the catalogue.
+var digest = regexp.MustCompile("#[0-9a-f]{8}")
+
+// What the ledger has for each model is what the upstream has tallied, to the token and
+// the nano-dollar: unary and streamed, failed and whole, from many callers at once.
+func TestLedgerEqualsTheUpstreamsTally(t *testing.T) {
+	const requests = 2000
+	catalogue, err := price.Parse("prices.yaml", []byte(prices))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := &keeping{}
+	recorder, err := ledger.Start(t.Context(), ledger.Config{Store: kept})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := &tallying{tokens: map[string][2]int64{}, nanos: map[string]int64{}}
+	service, err := core.New(core.Config{Upstream: served, Ledger: recorder, Prices: catalogue})
+	if err != nil {
+		t.Fatal(err)
+	}
+	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: fixedKeys{}}, Logger: slog.New(slog.DiscardHandler)}
+	models := []string{"small", "large", "alias", "unknown"}
+	var wait sync.WaitGroup
+	for worker := range 8 {
+		wait.Go(func() {
+			for n := range requests / 8 {
+				call(interceptors, service, fmt.Sprint(worker, "-", n), models[n%len(models)], n%3 == 0)
+			}
+		})
+	}
+	wait.Wait()
+	if err := recorder.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	tokens, nanos := map[string][2]int64{}, map[string]int64{}
+	for _, e := range kept.entries {
+		rows++
+		model := e.Request.Model
+		sum := tokens[model]
+		tokens[model] = [2]int64{sum[0] + e.Usage.Input, sum[1] + e.Usage.Output}
+		nanos[model] += e.Cost
+		if (e.Price == "") != (model == "unknown") {
+			t.Errorf("%s has the price %q", model, e.Price)
+		}
+	}
+	if rows != requests {
+		t.Errorf("%d rows of %d requests", rows, requests)
+	}
+	for _, model := range models {
+		if tokens[model] != served.tokens[model] || nanos[model] != served.nanos[model] || model != "unknown" && nanos[model] == 0 {
+			t.Errorf("%s: the ledger has %v tokens and %d nano-dollars, the upstream %v and %d", model, tokens[model], nanos[model], served.tokens[model], served.nanos[model])
+		}
+	}
+}
+
+// priced is an upstream that answers as the test says.
+type priced struct {
+	scripted
+	note  upstream.Note
+	text  *genwayv1.GenerateTextResponse
+	image *genwayv1.GenerateImageResponse
+}
+
+func (u *priced) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	*upstream.NoteOf(ctx) = u.note
+	return u.text, nil
+}
+
+func (u *priced) GenerateImage(ctx context.Context, _ *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+	*upstream.NoteOf(ctx) = u.note
+	return u.image, nil
+}
+
+// A request is charged by the name that says most of what served it, and an image by
+// what was drawn rather than by what was asked for.
+func TestCharge(t *testing.T) {
+	catalogue, err := price.Parse("prices.yaml", []byte(prices))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := func(model string) *genwayv1.GenerateTextResponse {
+		return &genwayv1.GenerateTextResponse{Model: model, Usage: &genwayv1.Usage{InputTokens: 100}}
+	}
+	drew := func(size, quality string, each ...string) *genwayv1.GenerateImageResponse {
+		r := &genwayv1.GenerateImageResponse{Size: size, Quality: quality, Images: []*genwayv1.GeneratedImage{{}, {}}}
+		for i, size := range each {
+			r.Images[i].Size = size
+		}
+		return r
+	}
+	main := upstream.Note{Name: "main", Model: "small"}
+	for _, c := range []struct {
+		name  string
+		model string
+		note  upstream.Note
+		text  *genwayv1.GenerateTextResponse
+		image *genwayv1.GenerateImageResponse
+		cost  int64
+		id    string
+	}{
+		{"the answer's name", "fast", main, text("large"), nil, 100 * 3000, "large"},
+		{"the upstream's name", "fast", main, text("small-2026"), nil, 100 * 150, "small"},
+		{"the caller's name", "large", upstream.Note{Name: "main", Model: "x"}, text("y"), nil, 100 * 3000, "large"},
+		{"the upstream's own price", "large", upstream.Note{Name: "discount"}, text("large"), nil, 300_000, "discount:large"},
+		{"the price of the day", "old", main, text("old"), nil, 100 * 1000, "old"},
+		{"no price", "x", upstream.Note{Name: "main"}, text("y"), nil, 0, ""},
+		{"no upstream", "large", upstream.Note{}, text("large"), nil, 0, ""},
+		{"images", "draw", main, nil, drew("", ""), 2 * 120_000_000, "draw//hd"},
+		{"of a size", "draw", main, nil, drew("1024x1792", "low"), 2 * 80_000_000, "draw/1024x1792/"},
+		{"each of a size", "draw", main, nil, drew("", "low", "1024x1792"), 2 * 80_000_000, "draw/1024x1792/"},
+		{"of another size", "draw", main, nil, drew("512x512", "low"), 2 * 40_000_000, "draw"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			kept := &keeping{}
+			recorder, err := ledger.Start(t.Context(), ledger.Config{Store: kept})
+			if err != nil {
+				t.Fatal(err)
+			}
+			service, err := core.New(core.Config{Upstream: &priced{note: c.note, text: c.text, image: c.image}, Ledger: recorder, Prices: catalogue})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c.text != nil {
+				req := request()
+				req.Model = c.model
+				_, err = service.GenerateText(t.Context(), req)
+			} else {
+				_, err = service.GenerateImage(t.Context(), &genwayv1.GenerateImageRequest{Model: c.model, Prompt: "p", Quality: "hd", Size: "auto"})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := recorder.Close(); err != nil {
+				t.Fatal(err)
+			}
+			got := kept.entries[1]
+			if got.Cost != c.cost || digest.ReplaceAllString(got.Price, "") != c.id {
+				t.Errorf("%d by %s, want %d by %s", got.Cost, got.Price, c.cost, c.id)
+			}
+		})
+	}
+}

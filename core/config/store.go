@@ -1,0 +1,55 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/genway/genway/core/config/strict"
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+)
+
+// LoadStore reads the file's store alone, for commands that need nothing else of it:
+// the rest is not checked, and its environment variables need not be set. Empty where
+// the file has none.
+func LoadStore(file string, getenv func(string) (string, bool)) (string, error) {
+	text, err := os.ReadFile(file) //nolint:gosec // the operator names the file
+	if err != nil {
+		return "", fmt.Errorf("config: %w", err)
+	}
+	body, err := strict.Parse(file, text)
+	if err != nil || body == nil {
+		return "", err
+	}
+	at, err := yaml.PathString("$.store")
+	if err != nil {
+		return "", err
+	}
+	node, err := at.FilterNode(body)
+	if err != nil || node == nil {
+		return "", nil //nolint:nilerr // what is no mapping, or has no such key, has no store
+	}
+	expansion := &expander{file: file, getenv: getenv}
+	ast.Walk(expansion, node)
+	if expansion.err != nil {
+		return "", expansion.err
+	}
+	var location string
+	if err := strict.Decode(file, node, &location); err != nil {
+		return "", err
+	}
+	if err := checkStore(location); err != nil {
+		return "", strict.Locate(file, body, err)
+	}
+	return location, nil
+}
+
+// checkStore does not repeat the value, which may have a password.
+func checkStore(location string) error {
+	kind, _, isURL := strings.Cut(location, "://")
+	if isURL && kind != "postgres" && kind != "postgresql" {
+		return wrong("$.store", "expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the path of a file")
+	}
+	return nil
+}

@@ -1,0 +1,195 @@
+package keys
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/genway/genway/core/audit"
+)
+
+var (
+	// ErrAmbiguous is a name that several live keys share.
+	ErrAmbiguous = errors.New("several keys have that name")
+	// ErrRevoked is a change of a key that is revoked: it stays as it is.
+	ErrRevoked = errors.New("the key is revoked")
+	// ErrExpired is a rotation of a key that has expired: its new secret would be
+	// refused.
+	ErrExpired = errors.New("the key has expired")
+)
+
+// MaxGrace is how long a secret can stay good behind its successor.
+const MaxGrace = 90 * 24 * time.Hour
+
+// List returns every key, revoked and expired ones too, the oldest first.
+func (s *Service) List(ctx context.Context) ([]Key, error) {
+	list, err := s.store.List(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list keys: %w", err)
+	}
+	return list, nil
+}
+
+// Get returns a key. ref is its id, or its name if only one key that is not revoked
+// has it. ErrNotFound or ErrAmbiguous otherwise, here and in all methods that take a
+// ref.
+func (s *Service) Get(ctx context.Context, ref string) (Key, error) {
+	key, err := s.find(ctx, ref)
+	if err != nil {
+		return Key{}, fmt.Errorf("find key %s: %w", quote(ref), err)
+	}
+	return key, nil
+}
+
+// Update has change alter the settings of a key and returns the key as it then is.
+// An *InvalidError says what is wrong with them, and an error of change's is passed
+// on; ErrRevoked when the key is revoked. A change that changes nothing is none.
+//
+// When Update returns, the next call on this Service goes by the new settings;
+// others on the same store do within 2 seconds.
+func (s *Service) Update(ctx context.Context, ref string, change func(*Settings) error) (Key, error) {
+	key, err := s.find(ctx, ref)
+	if err != nil {
+		return Key{}, fmt.Errorf("update key %s: %w", quote(ref), err)
+	}
+	now := stored(s.clock())
+	err = s.store.Update(ctx, key.ID, func(k *Key) ([]audit.Change, error) {
+		if k.RevokeTime != nil {
+			return nil, ErrRevoked
+		}
+		before := k.Clone()
+		if err := change(&k.Settings); err != nil {
+			return nil, err
+		}
+		k.Settings = k.normal()
+		key = k.Clone()
+		if err := revalidate(before, *k, now); err != nil {
+			return nil, err
+		}
+		entry, some, err := updated(ctx, before, *k, now)
+		if err != nil || !some {
+			return nil, err
+		}
+		return []audit.Change{entry}, nil
+	})
+	if err != nil {
+		return Key{}, fmt.Errorf("update key %s: %w", key.ID, err)
+	}
+	s.outdate(func([sha256.Size]byte, entry) bool { return false })
+	return key, nil
+}
+
+// revalidate checks changed settings. A key that has expired may keep its end.
+func revalidate(before, after Key, now time.Time) error {
+	var v violations
+	if err := after.Validate(after.Group); err != nil {
+		if invalid, ok := errors.AsType[*InvalidError](err); ok {
+			v = invalid.Fields
+		}
+	}
+	if before.ExpireTime == nil || after.ExpireTime == nil || !after.ExpireTime.Equal(*before.ExpireTime) {
+		checkExpiry(&v, after.ExpireTime, now)
+	}
+	return v.err()
+}
+
+// Rotate gives a key a new secret and returns it raw, this once. The one before
+// stays good for the grace, of which zero ends it at once; one that was still good
+// from a rotation before that ends now, so that at most two are. ErrRevoked or
+// ErrExpired when the key is.
+func (s *Service) Rotate(ctx context.Context, ref string, grace time.Duration) (Created, error) {
+	if grace < 0 || grace > MaxGrace {
+		return Created{}, fmt.Errorf("rotate key: %w", &InvalidError{Fields: []FieldError{
+			{Field: "grace", Reason: fmt.Sprintf("expected 0 to %s, got %s", MaxGrace, grace)},
+		}})
+	}
+	key, err := s.find(ctx, ref)
+	if err != nil {
+		return Created{}, fmt.Errorf("rotate key %s: %w", quote(ref), err)
+	}
+	raw, err := Generate(s.random)
+	if err != nil {
+		return Created{}, fmt.Errorf("rotate key %s: %w", key.ID, err)
+	}
+	now := stored(s.clock())
+	err = s.store.Update(ctx, key.ID, func(k *Key) ([]audit.Change, error) {
+		switch {
+		case k.RevokeTime != nil:
+			return nil, ErrRevoked
+		case k.Expired(now):
+			return nil, ErrExpired
+		}
+		end := stored(now.Add(grace))
+		next := []Secret{{Hash: Hash(raw), CreateTime: now}}
+		if grace > 0 {
+			next = append(next, Secret{Hash: k.Secrets[0].Hash, CreateTime: k.Secrets[0].CreateTime, ExpireTime: &end})
+		}
+		k.Secrets = next
+		key = k.Clone()
+		return []audit.Change{rotated(ctx, *k, now, end)}, nil
+	})
+	if err != nil {
+		return Created{}, fmt.Errorf("rotate key %s: %w", key.ID, err)
+	}
+	s.outdate(func(hash [sha256.Size]byte, e entry) bool {
+		return e.principal.KeyID == key.ID && !slices.ContainsFunc(key.Secrets, func(secret Secret) bool { return secret.Hash == hash })
+	})
+	return Created{Raw: raw, Key: key}, nil
+}
+
+// Revoke ends a key for good, with all its secrets, and returns it. A key that is
+// revoked already, by its id, stays as it is and is no error. When Revoke returns,
+// this Service refuses the key; others on the same store do within 2 seconds.
+func (s *Service) Revoke(ctx context.Context, ref string) (Key, error) {
+	key, err := s.find(ctx, ref)
+	if err != nil {
+		return Key{}, fmt.Errorf("revoke key %s: %w", quote(ref), err)
+	}
+	now := stored(s.clock())
+	err = s.store.Update(ctx, key.ID, func(k *Key) ([]audit.Change, error) {
+		defer func() { key = k.Clone() }()
+		if k.RevokeTime != nil {
+			return nil, nil
+		}
+		k.RevokeTime = &now
+		return []audit.Change{{Time: now, Actor: audit.ActorOf(ctx), Action: ActionRevoke, Subject: k.ID}}, nil
+	})
+	if err != nil {
+		return Key{}, fmt.Errorf("revoke key %s: %w", key.ID, err)
+	}
+	s.outdate(func(_ [sha256.Size]byte, e entry) bool { return e.principal.KeyID == key.ID })
+	return key, nil
+}
+
+// find returns the key with that id, or the only live one of that name.
+func (s *Service) find(ctx context.Context, ref string) (Key, error) {
+	if strings.Contains(ref, Prefix) {
+		return Key{}, errors.New("that is a key; name it by its id or name, and take it out of your shell's history")
+	}
+	list, err := s.store.Find(ctx, ref)
+	if err != nil {
+		return Key{}, err
+	}
+	var named []Key
+	var ids []string
+	for _, key := range list {
+		if key.ID == ref {
+			return key, nil
+		}
+		if ref != "" && key.RevokeTime == nil {
+			named, ids = append(named, key), append(ids, key.ID)
+		}
+	}
+	switch len(named) {
+	case 0:
+		return Key{}, ErrNotFound
+	case 1:
+		return named[0], nil
+	default:
+		return Key{}, fmt.Errorf("%w: %s", ErrAmbiguous, strings.Join(ids, ", "))
+	}
+}

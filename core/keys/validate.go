@@ -1,0 +1,184 @@
+package keys
+
+import (
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/genway/genway/core/limit"
+)
+
+// What settings may be. Texts are printable UTF-8 of one line without spaces around
+// it, lengths are in bytes. None can hold what keys begin with, since settings are
+// printed and a key that is pasted in the wrong place must not be.
+const (
+	maxTextLength  = 100 // of names and owners
+	maxLabels      = 32
+	maxLabelLength = 63 // of a label's name: letters, digits and . _ - / in it
+	maxValueLength = 255
+	maxModels      = 256
+	maxModelLength = 255
+	maxAddresses   = 256
+)
+
+// Validate reports all that is wrong with the settings of a key of that group, as an
+// *InvalidError. That an expiry has passed is for Create and Update to find.
+func (s Settings) Validate(group Group) error {
+	var v violations
+	checkText(&v, "name", s.Name, maxTextLength)
+	// `revoke` and its like take either.
+	if strings.HasPrefix(s.Name, idPrefix) {
+		v.addf("name", "it cannot begin with %s: key ids do", idPrefix)
+	}
+	checkText(&v, "owner", s.Owner, maxTextLength)
+	checkLabels(&v, s.Labels)
+	s.Policy.check(&v)
+	if group == GroupAdmin {
+		s.Policy.checkAdmin(&v)
+	}
+	return v.err()
+}
+
+func (p *Policy) check(v *violations) {
+	if len(p.Models) > maxModels {
+		v.addf("models", "at most %d, not %d", maxModels, len(p.Models))
+	}
+	for i, model := range p.Models {
+		field := fmt.Sprintf("models[%d]", i)
+		if model == "" {
+			v.addf(field, "it is empty")
+		}
+		checkText(v, field, model, maxModelLength)
+	}
+	if len(p.Addresses) > maxAddresses {
+		v.addf("addresses", "at most %d, not %d", maxAddresses, len(p.Addresses))
+	}
+	for i, prefix := range p.Addresses {
+		if !prefix.IsValid() || prefix != prefix.Masked() || prefix.Addr().Is4In6() {
+			v.addf(fmt.Sprintf("addresses[%d]", i), "%q is no address in its plain form", prefix)
+		}
+	}
+	for _, figure := range []struct {
+		name  string
+		value int64
+	}{
+		{"requests_per_minute", p.Limits.RequestsPerMinute},
+		{"tokens_per_minute", p.Limits.TokensPerMinute},
+		{"concurrent", p.Limits.Concurrent},
+	} {
+		if figure.value < 0 || figure.value > limit.Most {
+			v.addf("limits."+figure.name, "expected 0 to %d, got %d", limit.Most, figure.value)
+		}
+	}
+	if err := (limit.Limits{Budgets: p.Limits.Budgets}).Validate(); err != nil {
+		v.addf("limits.budgets", "%v", err)
+	}
+}
+
+// checkAdmin refuses what could never matter, since an operator who sets it believes
+// that it does.
+func (p *Policy) checkAdmin(v *violations) {
+	const reason = "a key of the group admin cannot generate, so it has none"
+	if len(p.Models) > 0 {
+		v.addf("models", reason)
+	}
+	if l := p.Limits; l.RequestsPerMinute != 0 || l.TokensPerMinute != 0 || l.Concurrent != 0 || len(l.Budgets) > 0 {
+		v.addf("limits", reason)
+	}
+	if p.Strict {
+		v.addf("strict", reason)
+	}
+}
+
+func checkLabels(v *violations, labels map[string]string) {
+	if len(labels) > maxLabels {
+		v.addf("labels", "at most %d, not %d", maxLabels, len(labels))
+	}
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		if !labelName(name) {
+			v.addf("labels", "%s is no name of a label: want 1 to %d letters, digits and . _ - / behind a letter or digit", quote(name), maxLabelLength)
+			continue
+		}
+		checkText(v, "labels."+name, labels[name], maxValueLength)
+	}
+}
+
+func labelName(name string) bool {
+	for i, r := range name {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+		case i > 0 && strings.ContainsRune("._-/", r):
+		default:
+			return false
+		}
+	}
+	return name != "" && len(name) <= maxLabelLength && !strings.Contains(name, Prefix)
+}
+
+// checkText holds a text to one printable line of at most limit bytes.
+func checkText(v *violations, field, text string, limit int) {
+	switch {
+	case strings.Contains(text, Prefix):
+		v.addf(field, "it cannot contain %s: keys do", Prefix)
+		return
+	case len(text) > limit:
+		v.addf(field, "at most %d bytes, not %d", limit, len(text))
+		return
+	case !utf8.ValidString(text):
+		v.addf(field, "it is not UTF-8")
+		return
+	case strings.TrimSpace(text) != text:
+		v.addf(field, "it has spaces around it")
+		return
+	}
+	for _, r := range text {
+		if !unicode.IsPrint(r) {
+			v.addf(field, "%+q is not printable", r)
+			return
+		}
+	}
+}
+
+// checkExpiry refuses an end that has passed.
+func checkExpiry(v *violations, expire *time.Time, now time.Time) {
+	if expire != nil && !expire.After(now) {
+		v.addf("expire_time", "%s is in the past", expire.Format(time.RFC3339))
+	}
+}
+
+// ParseAddress reads an address a key may be used from: an IP address or a CIDR
+// block without bits behind its length. IPv4 in its IPv6 form becomes IPv4.
+func ParseAddress(text string) (netip.Prefix, error) {
+	addr, err := netip.ParseAddr(text)
+	if err == nil {
+		if addr.Zone() != "" {
+			return netip.Prefix{}, fmt.Errorf("%s: an address has no zone here", quote(text))
+		}
+		return netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen()), nil
+	}
+	prefix, err := netip.ParsePrefix(text)
+	switch {
+	case err != nil:
+		return netip.Prefix{}, fmt.Errorf("%s is no address; write one as 192.0.2.7 or 2001:db8::1, or a block as 10.0.0.0/8", quote(text))
+	case prefix != prefix.Masked():
+		return netip.Prefix{}, fmt.Errorf("%s has bits behind its length; is %s meant, or the one address %s?", quote(text), prefix.Masked(), prefix.Addr())
+	case !prefix.Addr().Is4In6():
+		return prefix, nil
+	case prefix.Bits() < 96:
+		return netip.Prefix{}, fmt.Errorf("%s is neither a block of IPv4 nor of IPv6", quote(text))
+	}
+	return netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-96), nil
+}
+
+// quote shows a text of the operator's in an error, unless a key may be in it.
+func quote(text string) string {
+	if strings.Contains(text, Prefix) {
+		return Redact(Prefix)
+	}
+	return fmt.Sprintf("%.80q", text)
+}
