@@ -14,10 +14,11 @@ import (
 // nor names of people and places, by their capital. A tool fits when one of them is in
 // its name, or when at least half of them are in the first sentence of its
 // description: "What's the weather like in San Francisco?" leaves "weather", which
-// is both in get_weather and in "Get the current weather". Long prompts fit nothing:
-// some of their words fit everything.
+// is both in get_weather and in "Get the current weather". Of two tools with as many of
+// them the one that says less besides fits better. Long prompts fit nothing: some of
+// their words fit everything; nor do long sentences of a description.
 func fit(question string, t *genwayv1.Tool) int {
-	const longest, inName = 400, 100
+	const longest, inName, inDescription = 400, 100_000, 1000
 	if utf8.RuneCountInString(question) > longest {
 		return 0
 	}
@@ -36,17 +37,37 @@ func fit(question string, t *genwayv1.Tool) int {
 		}
 	}
 	if 2*described >= len(words) {
-		score += described
+		score += inDescription*described - len(description)
 	}
 	return score
 }
 
 func toolWords(t *genwayv1.Tool) (name, description map[string]bool) {
-	text := t.GetFunction().GetDescription() + t.GetCustom().GetDescription()
-	if i := strings.IndexAny(text, ".\n"); i >= 0 {
-		text = text[:i]
+	sentence := firstSentence(t.GetFunction().GetDescription() + t.GetCustom().GetDescription())
+	return contentWords(spaced(toolName(t))), contentWords(strings.ToLower(sentence))
+}
+
+// mostOfDescription is how many characters of a description are looked at.
+const mostOfDescription = 2000
+
+// firstSentence is what a description begins with, up to a full stop or the end of the
+// line; blank lines and headings do not count. One longer than an excerpt is none, as
+// it has words of everything.
+func firstSentence(description string) string {
+	for line := range strings.Lines(head(description, mostOfDescription)) {
+		line = strings.TrimSpace(line)
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if i := strings.IndexByte(line, '.'); i >= 0 {
+			line = line[:i]
+		}
+		if utf8.RuneCountInString(line) > longestExcerpt {
+			return ""
+		}
+		return line
 	}
-	return contentWords(spaced(toolName(t))), contentWords(strings.ToLower(head(text, longestExcerpt)))
+	return ""
 }
 
 // spaced writes a name in words: getWeather and get_weather are "get weather".

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/sandbox/schema"
@@ -38,7 +39,7 @@ func plan(req *genwayv1.GenerateTextRequest, c *conversation, seed uint64) ([]*g
 
 	var calls []*genwayv1.ToolCall
 	for _, d := range directives(joined(fresh)) {
-		if t := named(tools, d.name); t != nil {
+		if t := meant(tools, d.name); t != nil {
 			calls = append(calls, exact(t, d.argument))
 		}
 	}
@@ -134,6 +135,24 @@ func named(tools []*genwayv1.Tool, name string) *genwayv1.Tool {
 		}
 	}
 	return nil
+}
+
+// meant finds a tool by its name, else by the end of it behind that of a namespace
+// (exec for functions__exec), if no other's ends so.
+func meant(tools []*genwayv1.Tool, name string) *genwayv1.Tool {
+	if t := named(tools, name); t != nil {
+		return t
+	}
+	var found *genwayv1.Tool
+	for _, t := range tools {
+		if strings.HasSuffix(toolName(t), "__"+name) {
+			if found != nil {
+				return nil
+			}
+			found = t
+		}
+	}
+	return found
 }
 
 func mentionedTools(tools []*genwayv1.Tool, prompt string) []*genwayv1.Tool {

@@ -202,6 +202,46 @@ func TestAgentsToolsAreLeftAlone(t *testing.T) {
 	}
 }
 
+// What a tool's description goes on about for pages decides nothing, wherever in it the
+// first sentence is, and however long that is.
+func TestLongDescriptionsDoNotAttractCalls(t *testing.T) {
+	const object = `{"type":"object"}`
+	pages := strings.Repeat(" It also knows rivers, invoices, planets and recipes", 200)
+	runner := function("runner", "Runs programs"+pages+".", object)
+	guide := function("guide", "\n# Rivers\n\nShows the way home.\n"+pages, object)
+	rivers := function("hydrology", "\n# Tool\nThe lengths of rivers."+pages, object)
+	broad := function("atlas", "The lengths of rivers, roads, borders, coasts, bridges and walls", object)
+	for name, tt := range map[string]struct {
+		tools []*genwayv1.Tool
+		want  string
+	}{
+		"one long sentence":        {[]*genwayv1.Tool{runner}, ""},
+		"a heading is no sentence": {[]*genwayv1.Tool{guide}, ""},
+		"behind a heading":         {[]*genwayv1.Tool{runner, guide, rivers}, "hydrology{}"},
+		"the one that says less":   {[]*genwayv1.Tool{broad, rivers}, "hydrology{}"},
+		"and in the other order":   {[]*genwayv1.Tool{rivers, broad}, "hydrology{}"},
+	} {
+		if got := calls(generate(t, ask("How many rivers have great lengths?", offer(tt.tools...)))); got != tt.want {
+			t.Errorf("%s: called %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// A tool of a namespace may be called by its own name, unless that is another's too.
+func TestToolsOfNamespacesAreCalledByTheirOwnNames(t *testing.T) {
+	const object = `{"type":"object"}`
+	one, other := function("crm__find", "", object), function("erp__find", "", object)
+	for want, tools := range map[string][]*genwayv1.Tool{
+		`crm__find{"a":1}`: {one, function("findings", "", object)},
+		"":                 {one, other},
+		`find{"a":1}`:      {one, function("find", "", object)},
+	} {
+		if got := calls(generate(t, ask(`Call the tool find with {"a":1}.`, offer(tools...)))); got != want {
+			t.Errorf("called %q, want %q", got, want)
+		}
+	}
+}
+
 // TestFencesAreContext has the lines an agent puts around the files a prompt refers to.
 func TestFencesAreContext(t *testing.T) {
 	read := function("read_file", "Reads the content of a file.", `{"type":"object"}`)
