@@ -2,37 +2,79 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"text/tabwriter"
+	"os/user"
+	"strconv"
 	"time"
 
+	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/cmd/internal/coreproc"
+	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/keys"
 )
 
 type keysCommand struct {
-	Create createKey `cmd:"" help:"Make a key and print it, alone. It is shown this once."`
-	List   listKeys  `cmd:"" help:"List all keys, without their secrets."`
-	Revoke revokeKey `cmd:"" help:"Revoke a key for good."`
+	Create createKey  `cmd:"" help:"Make a key and print it, alone. It is shown this once."`
+	List   listKeys   `cmd:"" help:"List all keys, without their secrets."`
+	Show   showKey    `cmd:"" help:"Show all that is known of a key; its secrets are not."`
+	Update updateKey  `cmd:"" help:"Change the settings of a key that are given."`
+	Rotate rotateKey  `cmd:"" help:"Give a key a new secret and print it, alone; the one before stays good for the grace."`
+	Revoke revokeKey  `cmd:"" help:"Revoke a key for good, with all its secrets."`
+	Import importKeys `cmd:"" help:"Make many keys from a CSV file, all or none, and print them as CSV."`
+}
+
+// keyring is where keys are kept. *keys.Service is one, on the store.
+type keyring interface {
+	Create(ctx context.Context, params keys.CreateParams) (raw string, key keys.Key, err error)
+	Import(ctx context.Context, params []keys.CreateParams, dry bool) ([]keys.Created, error)
+	List(ctx context.Context) ([]keys.Key, error)
+	Get(ctx context.Context, ref string) (keys.Key, error)
+	Update(ctx context.Context, ref string, change func(*keys.Settings) error) (keys.Key, error)
+	Rotate(ctx context.Context, ref string, grace time.Duration) (keys.Created, error)
+	Revoke(ctx context.Context, ref string) (keys.Key, error)
+}
+
+// storeFlags say where keys are kept.
+type storeFlags struct {
+	coreproc.Data
+}
+
+// with runs do on the keys, in the name of the operating system's user.
+func (f storeFlags) with(ctx context.Context, do func(context.Context, keyring) error) error {
+	return f.WithKeys(ctx, func(service *keys.Service) error { return do(audit.WithActor(ctx, actor()), service) })
+}
+
+// actor is who the audit says has made a change at the command line.
+func actor() string {
+	u, err := user.Current()
+	if err != nil {
+		return "user:unknown"
+	}
+	name := strconv.Quote(u.Username) // a name of a directory's may have anything in it
+	return "user:" + name[1:len(name)-1]
+}
+
+// keyArgument is the argument that names a key.
+type keyArgument struct {
+	Key string `arg:"" help:"The key's id, or its name if only one live key has it. Never the key itself."`
 }
 
 type createKey struct {
-	coreproc.Data
-	Group string        `required:"" enum:"chat,messages,generatecontent,internal" placeholder:"GROUP" help:"What the key is for: chat (chat completions, responses, images), messages, generatecontent or internal (direct gRPC)."`
-	Name  string        `help:"A name to tell it by."`
-	TTL   time.Duration `name:"ttl" help:"How long it is good for; without it, until it is revoked."`
+	storeFlags
+	Group string `required:"" enum:"chat,messages,generatecontent,internal,admin" placeholder:"GROUP" help:"What the key is for: chat (chat completions, responses, images), messages, generatecontent, internal (direct gRPC) or admin (the Admin service, and nothing that generates)."`
+	settingFlags
 }
 
 // Run prints the raw key and nothing else on standard output.
 func (c *createKey) Run(ctx context.Context, stdout io.Writer) error {
-	return c.WithKeys(ctx, func(service *keys.Service) error {
-		params := keys.CreateParams{Group: keys.Group(c.Group), Settings: keys.Settings{Name: c.Name}}
-		if c.TTL != 0 {
-			at := time.Now().Add(c.TTL)
-			params.ExpireTime = &at
-		}
-		raw, _, err := service.Create(ctx, params)
+	params := keys.CreateParams{Group: keys.Group(c.Group)}
+	if err := c.apply(&params.Settings, time.Now()); err != nil {
+		return err
+	}
+	return c.with(ctx, func(ctx context.Context, ring keyring) error {
+		raw, _, err := ring.Create(ctx, params)
 		if err != nil {
 			return err
 		}
@@ -42,53 +84,98 @@ func (c *createKey) Run(ctx context.Context, stdout io.Writer) error {
 }
 
 type listKeys struct {
-	coreproc.Data
+	storeFlags
+	Owner  *string `placeholder:"NAME" help:"Only keys of that owner."`
+	Format string  `enum:"table,json" default:"table" help:"table or json."`
 }
 
-// Run prints a table.
+// Run prints a table, or a JSON array.
 func (c *listKeys) Run(ctx context.Context, stdout io.Writer) error {
-	return c.WithKeys(ctx, func(service *keys.Service) error {
-		list, err := service.List(ctx)
+	return c.with(ctx, func(ctx context.Context, ring keyring) error {
+		all, err := ring.List(ctx)
 		if err != nil {
 			return err
 		}
-		table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(table, "ID\tGROUP\tNAME\tCREATED\tSTATE")
-		for _, key := range list {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", key.ID, key.Group, dash(key.Name), key.CreateTime.Format(time.RFC3339), state(key, time.Now()))
+		var list []keys.Key
+		for _, key := range all {
+			if c.Owner == nil || key.Owner == *c.Owner {
+				list = append(list, key)
+			}
 		}
-		return table.Flush()
+		if c.Format == "json" {
+			return keysJSON(stdout, list, time.Now())
+		}
+		return keysTable(stdout, list, time.Now())
 	})
 }
 
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+type showKey struct {
+	storeFlags
+	keyArgument
+	Format string `enum:"table,json" default:"table" help:"table or json."`
 }
 
-func state(key keys.Key, now time.Time) string {
-	switch {
-	case key.RevokeTime != nil:
-		return "revoked " + key.RevokeTime.Format(time.RFC3339)
-	case key.ExpireTime != nil && !now.Before(*key.ExpireTime):
-		return "expired " + key.ExpireTime.Format(time.RFC3339)
-	case key.ExpireTime != nil:
-		return "live until " + key.ExpireTime.Format(time.RFC3339)
+// Run prints a line for each member, or a JSON object.
+func (c *showKey) Run(ctx context.Context, stdout io.Writer) error {
+	return c.with(ctx, func(ctx context.Context, ring keyring) error {
+		key, err := ring.Get(ctx, c.Key)
+		if err != nil {
+			return err
+		}
+		if c.Format == "json" {
+			return keyJSON(stdout, key, time.Now())
+		}
+		return keyLines(stdout, key, time.Now())
+	})
+}
+
+type updateKey struct {
+	storeFlags
+	keyArgument
+	settingFlags
+}
+
+// Run changes the settings and prints them as they are now.
+func (c *updateKey) Run(ctx context.Context, stdout io.Writer) error {
+	if c.settingFlags == (settingFlags{}) {
+		return cli.UsageError{Err: errors.New("nothing to change: give the settings as flags")}
 	}
-	return "live"
+	return c.with(ctx, func(ctx context.Context, ring keyring) error {
+		key, err := ring.Update(ctx, c.Key, func(s *keys.Settings) error { return c.apply(s, time.Now()) })
+		if err != nil {
+			return err
+		}
+		return keyLines(stdout, key, time.Now())
+	})
+}
+
+type rotateKey struct {
+	storeFlags
+	keyArgument
+	Grace time.Duration `default:"24h" placeholder:"D" help:"How long the secret before stays good, up to 2160h; 0s ends it at once."`
+}
+
+// Run prints the new raw key and nothing else on standard output.
+func (c *rotateKey) Run(ctx context.Context, stdout io.Writer) error {
+	return c.with(ctx, func(ctx context.Context, ring keyring) error {
+		made, err := ring.Rotate(ctx, c.Key, c.Grace)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(stdout, made.Raw)
+		return err
+	})
 }
 
 type revokeKey struct {
-	coreproc.Data
-	Key string `arg:"" help:"The key's id, or its name if only one live key has it. Never the key itself."`
+	storeFlags
+	keyArgument
 }
 
 // Run revokes and says what was revoked.
 func (c *revokeKey) Run(ctx context.Context, stdout io.Writer) error {
-	return c.WithKeys(ctx, func(service *keys.Service) error {
-		key, err := service.Revoke(ctx, c.Key)
+	return c.with(ctx, func(ctx context.Context, ring keyring) error {
+		key, err := ring.Revoke(ctx, c.Key)
 		if err != nil {
 			return err
 		}

@@ -11,7 +11,8 @@ import (
 
 type command struct {
 	Serve   serveCommand     `cmd:"" help:"Serve the JSON protocols and gRPC from one process."`
-	Keys    keysCommand      `cmd:"" help:"Make, list and revoke keys. Takes effect within 2 seconds, in running servers too."`
+	Keys    keysCommand      `cmd:"" help:"Make, list, change, rotate and revoke keys. Takes effect within 2 seconds, in running servers too."`
+	Audit   auditCommand     `cmd:"" help:"List and verify the record of what was changed."`
 	Usage   usageCommand     `cmd:"" help:"Report what requests used, from the ledger."`
 	Config  configCommand    `cmd:"" help:"Check a configuration file, or print the schema of one."`
 	Routes  routesCommand    `cmd:"" help:"Say which target would serve a model."`

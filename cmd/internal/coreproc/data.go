@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
@@ -64,6 +65,15 @@ func (d Data) WithKeys(ctx context.Context, do func(*keys.Service) error) error 
 		return err
 	}
 	return errors.Join(do(service), db.Close())
+}
+
+// WithAudit runs do on the record of changes of the store.
+func (d Data) WithAudit(ctx context.Context, do func(audit.Store) error) error {
+	db, _, err := d.open(ctx, false)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(db.Audit()), db.Close())
 }
 
 // WithLedger runs do on the ledger of the store.

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/genway/genway/cmd/internal/cli"
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/limit"
+)
+
+// setting is one member of a key's settings as a text: of a flag, or of a column of
+// an import, which are named alike. An empty text is the member's absence.
+type setting struct {
+	name string
+	set  func(*keys.Settings, string) error
+}
+
+// settings are all of them, in the order in which they are told to people.
+var settings = []setting{
+	{"name", func(s *keys.Settings, text string) error { s.Name = text; return nil }},
+	{"owner", func(s *keys.Settings, text string) error { s.Owner = text; return nil }},
+	{"labels", setLabels},
+	{"expire_time", setExpireTime},
+	{"models", func(s *keys.Settings, text string) error { s.Policy.Models = list(text); return nil }},
+	{"addresses", setAddresses},
+	{"requests_per_minute", func(s *keys.Settings, text string) error { return setFigure(&s.Policy.Limits.RequestsPerMinute, text) }},
+	{"tokens_per_minute", func(s *keys.Settings, text string) error { return setFigure(&s.Policy.Limits.TokensPerMinute, text) }},
+	{"concurrent", func(s *keys.Settings, text string) error { return setFigure(&s.Policy.Limits.Concurrent, text) }},
+	{"budget_day", func(s *keys.Settings, text string) error { return setBudget(&s.Policy.Limits, limit.Day, text) }},
+	{"budget_month", func(s *keys.Settings, text string) error { return setBudget(&s.Policy.Limits, limit.Month, text) }},
+	{"strict", setStrict},
+}
+
+// settingOf gives the setting that a member at fault belongs to, as package keys
+// names members; empty for another.
+func settingOf(field string) string {
+	name := strings.TrimPrefix(field, "limits.")
+	name, _, _ = strings.Cut(name, "[")
+	name, _, _ = strings.Cut(name, ".")
+	if slices.ContainsFunc(settings, func(s setting) bool { return s.name == name }) {
+		return name
+	}
+	return ""
+}
+
+// list splits at commas; one within a member is written \,.
+func list(text string) []string {
+	if text == "" {
+		return nil
+	}
+	members := kong.SplitEscaped(text, ',')
+	for i := range members {
+		members[i] = strings.TrimSpace(members[i])
+	}
+	return members
+}
+
+func setLabels(s *keys.Settings, text string) error {
+	s.Labels = nil
+	for _, label := range list(text) {
+		name, value, ok := strings.Cut(label, "=")
+		if !ok {
+			return fmt.Errorf("expected NAME=VALUE between commas, got %s", shown(label))
+		}
+		if _, twice := s.Labels[name]; twice {
+			return fmt.Errorf("%s stands there twice", shown(name))
+		}
+		if s.Labels == nil {
+			s.Labels = map[string]string{}
+		}
+		s.Labels[name] = value
+	}
+	return nil
+}
+
+func setExpireTime(s *keys.Settings, text string) error {
+	s.ExpireTime = nil
+	if text == "" || text == "never" {
+		return nil
+	}
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			s.ExpireTime = &at
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is no time; write it as 2027-01-31T12:00:00Z, or 2027-01-31 for the beginning of that day of UTC, or never", shown(text))
+}
+
+func setAddresses(s *keys.Settings, text string) error {
+	s.Policy.Addresses = nil
+	for _, address := range list(text) {
+		prefix, err := keys.ParseAddress(address)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(s.Policy.Addresses, prefix) {
+			s.Policy.Addresses = append(s.Policy.Addresses, prefix)
+		}
+	}
+	return nil
+}
+
+func setFigure(figure *int64, text string) (err error) {
+	*figure = 0
+	if text == "" {
+		return nil
+	}
+	if *figure, err = strconv.ParseInt(text, 10, 64); err != nil {
+		return fmt.Errorf("%s is no number; 0 is no bound", shown(text))
+	}
+	return nil
+}
+
+func setBudget(limits *limit.Limits, period limit.Period, text string) error {
+	limits.Budgets = slices.DeleteFunc(limits.Budgets, func(b limit.Budget) bool { return b.Period == period })
+	if text == "" || text == "none" {
+		return nil
+	}
+	amount, err := limit.ParseMoney(text)
+	if err != nil {
+		return err
+	}
+	if amount == 0 {
+		return errors.New("a budget is above 0; write none for no budget")
+	}
+	limits.Budgets = append(limits.Budgets, limit.Budget{Amount: amount, Period: period})
+	slices.SortFunc(limits.Budgets, func(a, b limit.Budget) int { return cmp.Compare(a.Period, b.Period) })
+	return nil
+}
+
+func setStrict(s *keys.Settings, text string) error {
+	switch strings.ToLower(text) {
+	case "", "false", "no", "0":
+		s.Policy.Strict = false
+	case "true", "yes", "1":
+		s.Policy.Strict = true
+	default:
+		return fmt.Errorf("%s is neither true nor false", shown(text))
+	}
+	return nil
+}
+
+// shown quotes a text of the operator's in an error, unless a key may be in it.
+func shown(text string) string {
+	if strings.Contains(text, keys.Prefix) {
+		return "[REDACTED]"
+	}
+	return fmt.Sprintf("%.80q", text)
+}
+
+// settingFlags are the settings as flags. One that is not given changes nothing, one
+// that is given empty empties its member.
+type settingFlags struct {
+	Name              *string        `placeholder:"NAME" help:"A name to tell the key by."`
+	Owner             *string        `placeholder:"NAME" help:"Whom it was given to: a person, a team, a customer. Limits and reports go by owners."`
+	Labels            *string        `placeholder:"NAME=VALUE,…" help:"Your own words for it: team=search,env=prod. Replaces all labels."`
+	ExpireTime        *string        `xor:"end" placeholder:"TIME" help:"When it ends by itself: 2027-01-31T12:00:00Z, 2027-01-31 (UTC) or never."`
+	TTL               *time.Duration `name:"ttl" xor:"end" placeholder:"D" help:"How long it is good for from now on: 720h."`
+	Models            *string        `placeholder:"MODEL,…" help:"The models it may name; * in one stands for anything: gpt-*,claude-*. Empty is all."`
+	Addresses         *string        `placeholder:"ADDR,…" help:"Where it may be used from: IP addresses and CIDR blocks. Empty is anywhere."`
+	RequestsPerMinute *string        `placeholder:"N" help:"Requests a minute; 0 is no bound."`
+	TokensPerMinute   *string        `placeholder:"N" help:"Tokens a minute, in and out together; 0 is no bound."`
+	Concurrent        *string        `placeholder:"N" help:"Requests at once; 0 is no bound."`
+	BudgetDay         *string        `placeholder:"DOLLARS" help:"What it may spend in a day of UTC: 12.50; none is no budget."`
+	BudgetMonth       *string        `placeholder:"DOLLARS" help:"What it may spend in a month of UTC; none is no budget."`
+	Strict            *bool          `negatable:"" help:"Refuse requests that would lose a member on their way to another protocol."`
+}
+
+// apply sets what flags were given, as of now.
+func (f *settingFlags) apply(to *keys.Settings, now time.Time) error {
+	given := map[string]*string{
+		"name": f.Name, "owner": f.Owner, "labels": f.Labels, "expire_time": f.ExpireTime, "models": f.Models,
+		"addresses": f.Addresses, "requests_per_minute": f.RequestsPerMinute, "tokens_per_minute": f.TokensPerMinute,
+		"concurrent": f.Concurrent, "budget_day": f.BudgetDay, "budget_month": f.BudgetMonth,
+	}
+	for _, s := range settings {
+		text := given[s.name]
+		if text == nil {
+			continue
+		}
+		if err := s.set(to, *text); err != nil {
+			return cli.UsageError{Err: fmt.Errorf("--%s: %w", strings.ReplaceAll(s.name, "_", "-"), err)}
+		}
+	}
+	if f.TTL != nil {
+		to.ExpireTime = nil
+		if *f.TTL != 0 {
+			at := now.Add(*f.TTL)
+			to.ExpireTime = &at
+		}
+	}
+	if f.Strict != nil {
+		to.Policy.Strict = *f.Strict
+	}
+	return nil
+}
+
+// summary tells what a key may do in a few words; a dash where it may do everything.
+func summary(p keys.Policy) string {
+	var words []string
+	if len(p.Models) > 0 {
+		words = append(words, "models "+strings.Join(p.Models, ","))
+	}
+	if len(p.Addresses) > 0 {
+		words = append(words, "from "+strings.Join(addresses(p), ","))
+	}
+	for _, figure := range []struct {
+		value int64
+		unit  string
+	}{
+		{p.Limits.RequestsPerMinute, "requests/min"}, {p.Limits.TokensPerMinute, "tokens/min"}, {p.Limits.Concurrent, "at once"},
+	} {
+		if figure.value != 0 {
+			words = append(words, fmt.Sprint(figure.value, " ", figure.unit))
+		}
+	}
+	for _, budget := range p.Limits.Budgets {
+		words = append(words, "$"+budget.String())
+	}
+	if p.Strict {
+		words = append(words, "strict")
+	}
+	return dash(strings.Join(words, "; "))
+}
+
+// addresses writes single addresses without their length.
+func addresses(p keys.Policy) []string {
+	texts := make([]string, len(p.Addresses))
+	for i, prefix := range p.Addresses {
+		texts[i] = addressText(prefix)
+	}
+	return texts
+}
+
+func addressText(prefix netip.Prefix) string {
+	if prefix.IsSingleIP() {
+		return prefix.Addr().String()
+	}
+	return prefix.String()
+}
+
+// labelsText writes labels as the flag takes them.
+func labelsText(labels map[string]string) string {
+	texts := make([]string, 0, len(labels))
+	for _, name := range slices.Sorted(maps.Keys(labels)) {
+		texts = append(texts, name+"="+strings.ReplaceAll(labels[name], ",", `\,`))
+	}
+	return strings.Join(texts, ",")
+}

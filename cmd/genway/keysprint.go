@@ -1,0 +1,158 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/limit"
+)
+
+func keysTable(stdout io.Writer, list []keys.Key, now time.Time) error {
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tGROUP\tNAME\tOWNER\tCREATED\tSTATE\tMAY")
+	for _, key := range list {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", key.ID, key.Group, dash(key.Name), dash(key.Owner),
+			key.CreateTime.Format(time.RFC3339), state(key, now), summary(key.Policy))
+	}
+	return table.Flush()
+}
+
+func keyLines(stdout io.Writer, key keys.Key, now time.Time) error {
+	limits := key.Policy.Limits
+	budget := func(period limit.Period) string {
+		for _, b := range limits.Budgets {
+			if b.Period == period {
+				return "$" + limit.FormatMoney(b.Amount)
+			}
+		}
+		return "-"
+	}
+	figure := func(n int64) string {
+		if n == 0 {
+			return "-"
+		}
+		return strconv.FormatInt(n, 10)
+	}
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	for _, line := range [][2]string{
+		{"id", key.ID},
+		{"group", string(key.Group)},
+		{"name", dash(key.Name)},
+		{"owner", dash(key.Owner)},
+		{"labels", dash(labelsText(key.Labels))},
+		{"state", state(key, now)},
+		{"created", key.CreateTime.Format(time.RFC3339)},
+		{"secrets", secretsText(key, now)},
+		{"models", dash(strings.Join(key.Policy.Models, ","))},
+		{"addresses", dash(strings.Join(addresses(key.Policy), ","))},
+		{"requests a minute", figure(limits.RequestsPerMinute)},
+		{"tokens a minute", figure(limits.TokensPerMinute)},
+		{"requests at once", figure(limits.Concurrent)},
+		{"budget a day", budget(limit.Day)},
+		{"budget a month", budget(limit.Month)},
+		{"strict", strconv.FormatBool(key.Policy.Strict)},
+	} {
+		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
+	}
+	return table.Flush()
+}
+
+// secretsText tells since when the key's secrets are good, and until when.
+func secretsText(key keys.Key, now time.Time) string {
+	texts := make([]string, len(key.Secrets))
+	for i, secret := range key.Secrets {
+		texts[i] = "made " + secret.CreateTime.Format(time.RFC3339)
+		switch end := secret.ExpireTime; {
+		case end == nil:
+		case now.Before(*end):
+			texts[i] += ", good until " + end.Format(time.RFC3339)
+		default:
+			texts[i] += ", ended " + end.Format(time.RFC3339)
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func state(key keys.Key, now time.Time) string {
+	switch {
+	case key.RevokeTime != nil:
+		return "revoked " + key.RevokeTime.Format(time.RFC3339)
+	case key.Expired(now):
+		return "expired " + key.ExpireTime.Format(time.RFC3339)
+	case key.ExpireTime != nil:
+		return "live until " + key.ExpireTime.Format(time.RFC3339)
+	}
+	return "live"
+}
+
+// keyObject is a key in JSON: what is absent is empty or never.
+type keyObject struct {
+	ID         string            `json:"id"`
+	Group      keys.Group        `json:"group"`
+	Name       string            `json:"name"`
+	Owner      string            `json:"owner"`
+	Labels     map[string]string `json:"labels"`
+	State      string            `json:"state"`
+	CreateTime time.Time         `json:"create_time"`
+	ExpireTime *time.Time        `json:"expire_time,omitzero"`
+	RevokeTime *time.Time        `json:"revoke_time,omitzero"`
+	Models     []string          `json:"models"`
+	Addresses  []string          `json:"addresses"`
+	Limits     limit.Limits      `json:"limits"`
+	Strict     bool              `json:"strict"`
+	Secrets    []secretObject    `json:"secrets"`
+}
+
+type secretObject struct {
+	CreateTime time.Time  `json:"create_time"`
+	ExpireTime *time.Time `json:"expire_time,omitzero"`
+}
+
+func objectOf(key keys.Key, now time.Time) keyObject {
+	word, _, _ := strings.Cut(state(key, now), " ")
+	o := keyObject{
+		ID: key.ID, Group: key.Group, Name: key.Name, Owner: key.Owner, Labels: key.Labels, State: word,
+		CreateTime: key.CreateTime, ExpireTime: key.ExpireTime, RevokeTime: key.RevokeTime,
+		Models: key.Policy.Models, Addresses: addresses(key.Policy), Limits: key.Policy.Limits, Strict: key.Policy.Strict,
+	}
+	for _, secret := range key.Secrets {
+		o.Secrets = append(o.Secrets, secretObject{CreateTime: secret.CreateTime, ExpireTime: secret.ExpireTime})
+	}
+	return o
+}
+
+func keysJSON(stdout io.Writer, list []keys.Key, now time.Time) error {
+	objects := make([]keyObject, len(list))
+	for i, key := range list {
+		objects[i] = objectOf(key, now)
+	}
+	return printJSON(stdout, objects)
+}
+
+func keyJSON(stdout io.Writer, key keys.Key, now time.Time) error {
+	return printJSON(stdout, objectOf(key, now))
+}
+
+// printJSON prints a value over several lines.
+func printJSON(stdout io.Writer, value any) error {
+	if err := json.MarshalWrite(stdout, value, jsontext.WithIndent("  "), json.Deterministic(true)); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(stdout)
+	return err
+}
