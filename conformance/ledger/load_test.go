@@ -32,7 +32,7 @@ type row struct {
 // usage gives the report by model, and the sum of it.
 func usage(t *testing.T, data string) (byModel map[string]row, total row) {
 	t.Helper()
-	out, err := server.Output("genway", "usage", "--data", data, "--by", "model", "--format", "json")
+	out, err := server.Output("genway", append([]string{"usage", "--by", "model", "--format", "json"}, server.At(data)...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ const buildTimeout = 10 * time.Minute
 // Binary builds one of the commands (genway, genway-core, genway-edge), once per
 // test process, and gives the file's path. Under the race detector the command has
 // it too: a race makes the command exit with a code other than 0.
-func Binary(name string) (string, error) { return binaries.build(name) }
+func Binary(name string) (string, error) { return binaries.build("./cmd/" + name) }
 
 // Output runs a command to its end and gives its standard output. An exit code other
 // than 0 is an error that carries the standard error.
@@ -44,7 +44,7 @@ type builds struct {
 	dir string
 }
 
-func (b *builds) build(name string) (string, error) {
+func (b *builds) build(pkg string) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.dir == "" {
@@ -54,7 +54,7 @@ func (b *builds) build(name string) (string, error) {
 		}
 		b.dir = dir
 	}
-	path := filepath.Join(b.dir, name)
+	path := filepath.Join(b.dir, filepath.Base(pkg))
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
@@ -68,10 +68,10 @@ func (b *builds) build(name string) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/"+name)...)
+	cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build ./cmd/%s: %w\n%s", name, err, out)
+		return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
 	}
 	return path, nil
 }

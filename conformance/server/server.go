@@ -17,6 +17,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -35,8 +36,8 @@ type Options struct {
 	EdgeArgs []string
 	// TwoProcess runs genway-core and genway-edge, joined by a unix socket.
 	TwoProcess bool
-	// Data is an existing data directory, which Stop leaves alone. Empty is a new
-	// one, which Stop removes.
+	// Data is an existing data directory, or the URL of a PostgreSQL database, which
+	// Stop leaves alone. Empty is a new directory, which Stop removes.
 	Data string
 }
 
@@ -49,7 +50,7 @@ type Server struct {
 	GRPC string
 	// Keys is one key by group.
 	Keys map[string]string
-	// Data is the data directory.
+	// Data is the data directory, or the URL of the database.
 	Data string
 	// Core and Edge are the processes; the same one without TwoProcess.
 	Core, Edge *Process
@@ -105,7 +106,8 @@ func (s *Server) launch(o Options) error {
 	if o.TwoProcess {
 		return s.launchTwo(o)
 	}
-	args := []string{"serve", "--data", s.Data, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--log-format", "json"}
+	args := append([]string{"serve"}, At(s.Data)...)
+	args = append(args, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--log-format", "json")
 	process, err := StartProcess("genway", append(args, o.Args...)...)
 	if err != nil {
 		return err
@@ -126,7 +128,7 @@ func (s *Server) launchTwo(o Options) error {
 		return err
 	}
 	s.GRPC = "unix:" + filepath.Join(sockets, "core")
-	s.Core, err = StartProcess("genway-core", append([]string{"--data", s.Data, "--grpc", s.GRPC, "--log-format", "json"}, o.Args...)...)
+	s.Core, err = StartProcess("genway-core", slices.Concat(At(s.Data), []string{"--grpc", s.GRPC, "--log-format", "json"}, o.Args)...)
 	if err != nil {
 		return err
 	}
@@ -168,10 +170,18 @@ func (s *Server) directory(pattern string) (string, error) {
 	return dir, err
 }
 
-// CreateKey makes a key in a data directory by the administrator's command and
-// returns it. The directory is made when it does not exist.
+// At are the flags that say where data is kept: a directory, or a PostgreSQL database.
+func At(data string) []string {
+	if strings.HasPrefix(data, "postgres://") {
+		return []string{"--store", data}
+	}
+	return []string{"--data", data}
+}
+
+// CreateKey makes a key in a data directory, or a database, by the administrator's
+// command and returns it. The directory is made when it does not exist.
 func CreateKey(data, group, name string) (string, error) {
-	out, err := Output("genway", "keys", "create", "--data", data, "--group", group, "--name", name)
+	out, err := Output("genway", append([]string{"keys", "create", "--group", group, "--name", name}, At(data)...)...)
 	if err != nil {
 		return "", err
 	}

@@ -13,9 +13,13 @@ type Main struct{ M *testing.M }
 
 // Run runs the tests and gives their exit code.
 func (m Main) Run() int {
-	defer shared.stop()
+	defer Stop()
 	return m.M.Run()
 }
+
+// Stop ends the servers that the tests have shared, for a TestMain that has another
+// runner.
+func Stop() { shared.stop() }
 
 // shared are the servers that the tests of this process have in common.
 var shared sharing
@@ -30,10 +34,10 @@ func (s *sharing) stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.postgres != nil {
-		s.postgres.end()
+		s.postgres.End()
 	}
 	if s.redis != nil {
-		s.redis.end()
+		s.redis.End()
 	}
 	s.postgres, s.redis = nil, nil
 }

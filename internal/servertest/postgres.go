@@ -28,10 +28,12 @@ type Postgres struct {
 	made     atomic.Int64 // databases
 }
 
-// The server's superuser, who needs the password.
 const (
+	// The server's superuser, who needs the password.
 	postgresUser     = "genway"
-	PostgresPassword = "canary-of-the-database"
+	postgresPassword = "canary-of-the-database"
+	// execWithin bounds a statement.
+	execWithin = 30 * time.Second
 )
 
 // PostgresDatabase makes an empty database on the server that the package's tests
@@ -46,7 +48,7 @@ func sharedPostgres(tb testing.TB) *Postgres {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.postgres == nil {
-		p, err := newPostgres()
+		p, err := StartPostgres()
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -59,15 +61,16 @@ func sharedPostgres(tb testing.TB) *Postgres {
 // ends it.
 func NewPostgres(tb testing.TB) *Postgres {
 	tb.Helper()
-	p, err := newPostgres()
+	p, err := StartPostgres()
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(p.end)
+	tb.Cleanup(p.End)
 	return p
 }
 
-func newPostgres() (*Postgres, error) {
+// StartPostgres starts a server. The caller ends it.
+func StartPostgres() (*Postgres, error) {
 	bin, err := postgresPrograms()
 	if err != nil {
 		return nil, err
@@ -77,7 +80,11 @@ func newPostgres() (*Postgres, error) {
 		return nil, err
 	}
 	p := &Postgres{bin: bin, dir: dir, as: as}
-	if err := errors.Join(p.initialize(), p.start()); err != nil {
+	err = p.initialize()
+	if err == nil {
+		err = p.Start()
+	}
+	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return p, nil
@@ -113,7 +120,7 @@ func (p *Postgres) data() string { return filepath.Join(p.dir, "data") }
 // forgets everything in a power cut.
 func (p *Postgres) initialize() error {
 	password := filepath.Join(p.dir, "password")
-	if err := os.WriteFile(password, []byte(PostgresPassword), 0o644); err != nil { //nolint:gosec // another user reads it
+	if err := os.WriteFile(password, []byte(postgresPassword), 0o644); err != nil { //nolint:gosec // another user reads it
 		return err
 	}
 	if err := command(p.dir, p.as, filepath.Join(p.bin, "initdb"), "--pgdata="+p.data(), "--username="+postgresUser,
@@ -123,7 +130,8 @@ func (p *Postgres) initialize() error {
 	return nil
 }
 
-func (p *Postgres) start() error {
+// Start starts the server, again after Kill.
+func (p *Postgres) Start() error {
 	args := []string{"-D", p.data(), "-k", p.dir}
 	for _, setting := range []string{
 		"listen_addresses=", "max_connections=300", "shared_buffers=32MB",
@@ -138,19 +146,12 @@ func (p *Postgres) start() error {
 	return err
 }
 
-// Start starts the server again after Kill.
-func (p *Postgres) Start(tb testing.TB) {
-	tb.Helper()
-	if err := p.start(); err != nil {
-		tb.Fatal(err)
-	}
-}
-
 // Kill ends the server at once, as `pg_ctl stop -m immediate` does: its connections
 // break, and it recovers as it starts again.
 func (p *Postgres) Kill() { p.process.signal(syscall.SIGQUIT) }
 
-func (p *Postgres) end() {
+// End ends the server for good.
+func (p *Postgres) End() {
 	p.Kill()
 	_ = os.RemoveAll(p.dir) // what is left is the system's to sweep
 }
@@ -158,45 +159,39 @@ func (p *Postgres) end() {
 // Database makes an empty database and gives its URL. The test's end drops it.
 func (p *Postgres) Database(tb testing.TB) string {
 	tb.Helper()
-	name := fmt.Sprintf("test%d", p.made.Add(1))
-	p.Exec(tb, "CREATE DATABASE "+name)
+	name, err := p.Create(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
 	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), startWithin)
-		defer cancel()
-		_ = p.exec(ctx, "postgres", "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") // one that was killed drops nothing
+		_ = p.exec(context.WithoutCancel(tb.Context()), "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)") // a killed server drops none
 	})
 	return p.URL(name)
+}
+
+// Create makes an empty database and gives its name.
+func (p *Postgres) Create(ctx context.Context) (name string, err error) {
+	name = fmt.Sprintf("test%d", p.made.Add(1))
+	return name, p.exec(ctx, "CREATE DATABASE "+name)
 }
 
 // URL is that of a database of the server, with the password.
 func (p *Postgres) URL(database string) string {
 	u := url.URL{
-		Scheme: "postgres", User: url.UserPassword(postgresUser, PostgresPassword), Path: "/" + database,
+		Scheme: "postgres", User: url.UserPassword(postgresUser, postgresPassword), Path: "/" + database,
 		RawQuery: url.Values{"host": {p.dir}}.Encode(),
 	}
 	return u.String()
 }
 
-// Exec runs statements in the server's administrative database.
-func (p *Postgres) Exec(tb testing.TB, statements string) {
-	tb.Helper()
-	if err := p.exec(tb.Context(), "postgres", statements); err != nil {
-		tb.Fatal(err)
-	}
-}
-
-func (p *Postgres) exec(ctx context.Context, database, statements string) error {
-	return PostgresExec(ctx, p.URL(database), statements)
-}
-
-// PostgresExec runs statements in the database of a URL.
-func PostgresExec(ctx context.Context, location, statements string) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+// exec runs a statement in the server's administrative database.
+func (p *Postgres) exec(ctx context.Context, statement string) error {
+	ctx, cancel := context.WithTimeout(ctx, execWithin)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, location)
+	conn, err := pgx.Connect(ctx, p.URL("postgres"))
 	if err != nil {
 		return err
 	}
-	_, err = conn.Exec(ctx, statements)
+	_, err = conn.Exec(ctx, statement)
 	return errors.Join(err, conn.Close(ctx))
 }

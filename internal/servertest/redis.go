@@ -42,7 +42,7 @@ func NewRedis(tb testing.TB) *Redis {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	tb.Cleanup(r.end)
+	tb.Cleanup(r.End)
 	return r
 }
 
@@ -56,7 +56,7 @@ func newRedis() (*Redis, error) {
 		return nil, err
 	}
 	r := &Redis{program: program, dir: dir, as: as}
-	if err := r.start(); err != nil {
+	if err := r.Start(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return r, nil
@@ -71,8 +71,8 @@ func redisProgram() (string, error) {
 	return "", errors.New("neither Redis' server nor Valkey's is installed: run `make test-deps`")
 }
 
-// start runs a server that keeps nothing when it ends.
-func (r *Redis) start() error {
+// Start starts the server, again after Kill: it keeps nothing.
+func (r *Redis) Start() error {
 	process, err := start(r.dir, r.as, "eady to accept connections", r.program,
 		"--port", "0", "--unixsocket", r.Socket(), "--unixsocketperm", "777", "--dir", r.dir, "--save", "", "--appendonly", "no")
 	if err == nil {
@@ -87,18 +87,11 @@ func (r *Redis) Socket() string { return filepath.Join(r.dir, "s") }
 // URL is the server's, as clients take it: unix:///PATH.
 func (r *Redis) URL() string { return "unix://" + r.Socket() }
 
-// Start starts the server again after Kill, empty.
-func (r *Redis) Start(tb testing.TB) {
-	tb.Helper()
-	if err := r.start(); err != nil {
-		tb.Fatal(err)
-	}
-}
-
 // Kill ends the server at once; its connections break.
 func (r *Redis) Kill() { r.process.signal(syscall.SIGKILL) }
 
-func (r *Redis) end() {
+// End ends the server for good.
+func (r *Redis) End() {
 	r.Kill()
 	_ = os.RemoveAll(r.dir) // what is left is the system's to sweep
 }
