@@ -47,7 +47,8 @@ type Headers struct {
 	// anthropic-version, vendorb-version.
 	Version []string
 	// Beta are protocol headers that travel with the body to an upstream of the
-	// same protocol. Default anthropic-beta, openai-beta.
+	// same protocol, which takes those of its vendor. Default anthropic-beta,
+	// anthropic-version, openai-beta.
 	Beta []string
 }
 
@@ -58,7 +59,7 @@ func (c *Config) setDefaults() error {
 	defaultTo(&c.Headers.MessagesKey, "x-api-key")
 	defaultTo(&c.Headers.GenerateContentKey, "x-goog-api-key", "x-vendorc-api-key")
 	defaultTo(&c.Headers.Version, "anthropic-version", "vendorb-version")
-	defaultTo(&c.Headers.Beta, "anthropic-beta", "openai-beta")
+	defaultTo(&c.Headers.Beta, "anthropic-beta", "anthropic-version", "openai-beta")
 	if c.MaxBodyBytes == 0 {
 		c.MaxBodyBytes = 64 << 20
 	}

@@ -146,10 +146,18 @@ func wireFor(wire *genwayv1.WireMessage, t Target) *genwayv1.WireMessage {
 	return nil
 }
 
+// AnswerPrefix is that of the metadata with upstream.Note.Headers. An edge knows the
+// same.
+const AnswerPrefix = "genway-answer-"
+
 // tell names the upstream that serves the caller, and how many were tried, in the
 // answer's headers.
 func (a attempt) tell(ctx context.Context) {
 	// It fails where the headers have been sent, and outside of a server: nobody is
 	// left to be told.
-	_ = grpc.SetHeader(ctx, metadata.Pairs("x-genway-upstream", a.Name, "x-genway-attempts", strconv.Itoa(a.number)))
+	md := metadata.Pairs("x-genway-upstream", a.Name, "x-genway-attempts", strconv.Itoa(a.number))
+	for name, value := range upstream.NoteOf(ctx).Headers {
+		md.Set(AnswerPrefix+name, value)
+	}
+	_ = grpc.SetHeader(ctx, md)
 }

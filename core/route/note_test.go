@@ -1,6 +1,7 @@
 package route_test
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/genway/genway/codec/fault"
@@ -23,7 +24,7 @@ func TestNote(t *testing.T) {
 		"plain": {Route: "plain", Name: "good", Model: "plain", Calls: 1},
 	} {
 		var got upstream.Note
-		if _, err := r.GenerateText(upstream.WithNote(t.Context(), &got), &genwayv1.GenerateTextRequest{Model: model}); err != nil || got != want {
+		if _, err := r.GenerateText(upstream.WithNote(t.Context(), &got), &genwayv1.GenerateTextRequest{Model: model}); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v, want %+v", model, got, err, want)
 		}
 	}

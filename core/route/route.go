@@ -259,6 +259,7 @@ func (r *Router) attempts(ctx context.Context, q request, committed func() bool,
 		note.Route, note.Name, note.Model = route.Model, target.Name, cmp.Or(target.Model, q.model)
 		err = a.Guard.run(ctx, &r.drains, committed, func(ctx context.Context, d *drain) error {
 			note.Calls++
+			note.Headers = nil
 			a.drain = d
 			return try(ctx, a)
 		})

@@ -17,6 +17,10 @@ type Note struct {
 	// Gone says that the caller had left by the time the answer was there: it was read
 	// for what it cost.
 	Gone bool
+	// Headers are those of the last attempt's answer that are the caller's to read, by
+	// names in lower case: what the vendor of the caller's protocol says of its limits,
+	// say. Nil when there are none.
+	Headers map[string]string
 }
 
 type noteKey struct{}

@@ -56,6 +56,7 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 		return give(err)
 	}
 	timer.Reset(u.config.Idle)
+	u.note(ctx, resp.Header, wire)
 	resp.Body = &watchedBody{ReadCloser: resp.Body, timer: timer, idle: u.config.Idle, cancel: cancel}
 	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
 		plain, err := gzip.NewReader(resp.Body)
@@ -155,32 +156,6 @@ func (u *Upstream) interrupted(ctx context.Context, err error) error {
 		return upstream.Interrupted(ctx)
 	}
 	return fault.Wrap(err, fault.Unavailable, "UPSTREAM_UNREACHABLE", "the upstream could not be reached")
-}
-
-func (u *Upstream) setHeaders(h http.Header, wire *genwayv1.WireMessage) {
-	h.Set("Content-Type", "application/json")
-	h.Set("User-Agent", "genway")
-	if key := u.config.APIKey; key != "" {
-		switch u.config.Protocol {
-		case genwayv1.Protocol_PROTOCOL_MESSAGES:
-			h.Set("X-Api-Key", key)
-		case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
-			h.Set("X-Goog-Api-Key", key)
-		default:
-			h.Set("Authorization", "Bearer "+key)
-		}
-	}
-	if u.config.Protocol == genwayv1.Protocol_PROTOCOL_MESSAGES {
-		h.Set("Anthropic-Version", "2023-06-01")
-	}
-	if u.speaks(wire) {
-		for name, value := range wire.GetHeaders() {
-			h.Set(name, value)
-		}
-	}
-	for name, value := range u.config.Headers {
-		h.Set(name, value)
-	}
 }
 
 // retryAfter reads how long to wait: milliseconds first, then seconds or a date.
