@@ -26,7 +26,7 @@ func (s *Service) account(ctx context.Context, method, model string, do func(con
 	}
 	caller := auth.CallerOf(ctx)
 	record, err := s.config.Ledger.Open(ctx, ledger.Request{
-		ID: call.id, KeyID: caller.KeyID, Protocol: protocolName(caller.Protocol), Method: method, Model: model, Start: call.start,
+		ID: call.id, KeyID: caller.KeyID, Owner: caller.Owner, Protocol: protocolName(caller.Protocol), Method: method, Model: model, Start: call.start,
 	})
 	switch {
 	case errors.Is(err, ledger.ErrBusy):

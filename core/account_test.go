@@ -175,7 +175,7 @@ func TestEveryRequestIsOneRow(t *testing.T) {
 			if e.Outcome != end.Outcome || e.Kind != end.Kind || e.Reason != end.Reason || e.Usage != end.Usage {
 				t.Errorf("%s of %s: %+v, want %+v", e.ID, e.Request.Model, e.Result, end)
 			}
-			if e.KeyID != "key_internal" || e.Protocol != "grpc" || e.Upstream != "u" && e.Request.Model != "send-gone" || (e.FirstEvent > 0) != (e.Method == "StreamGenerateText") {
+			if e.KeyID != "key_internal" || e.Owner != "team" || e.Protocol != "grpc" || e.Upstream != "u" && e.Request.Model != "send-gone" || (e.FirstEvent > 0) != (e.Method == "StreamGenerateText") {
 				t.Errorf("%+v", e)
 			}
 		}

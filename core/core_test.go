@@ -41,7 +41,7 @@ func (fixedKeys) Authenticate(_ context.Context, raw string) (keys.Principal, er
 	if err != nil {
 		return keys.Principal{}, keys.ErrWrongKey
 	}
-	return keys.Principal{KeyID: "key_" + raw, Group: group}, nil
+	return keys.Principal{KeyID: "key_" + raw, Owner: "team", Group: group}, nil
 }
 
 // scripted is an upstream that does what the test says.

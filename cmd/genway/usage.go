@@ -5,27 +5,30 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
-	"time"
 
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/limit"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 type usageCommand struct {
 	coreproc.Data
-	By     string        `enum:"key,model,day,protocol,upstream" default:"day" help:"What to have a row for each of: key, model (as asked for), day (of UTC), protocol or upstream."`
-	Since  time.Duration `placeholder:"D" help:"How far back to look: 24h. Without it, at everything."`
-	Format string        `enum:"table,csv,json" default:"table" help:"table, csv or json."`
+	By     []string `enum:"key,owner,model,day,protocol,upstream,served_model" default:"day" placeholder:"BY,…" help:"What to have a row for each of, or for each combination of: key, owner, model (as asked for), day (of UTC), protocol, upstream or served_model."`
+	Since  moment   `placeholder:"TIME" help:"Only requests that began then or later: 36h or 30d ago, 2026-01-31, 2026-01-31T12:00:00Z. Without it, all."`
+	Until  moment   `placeholder:"TIME" help:"Only requests that began before."`
+	Format string   `enum:"table,csv,json" default:"table" help:"table, csv or json."`
 }
 
 // Run prints the report. Only the table leaves columns out.
 func (c *usageCommand) Run(ctx context.Context, stdout io.Writer) error {
-	query := ledger.Query{By: ledger.Dimension(c.By)}
-	if c.Since != 0 {
-		query.Since = time.Now().Add(-c.Since)
+	query := ledger.Query{Since: c.Since.Time, Until: c.Until.Time}
+	for _, by := range c.By {
+		query.By = append(query.By, ledger.Dimension(by))
 	}
 	return c.WithLedger(ctx, func(store ledger.Store) error {
 		report, err := store.Report(ctx, query)
@@ -46,76 +49,109 @@ func (c *usageCommand) Run(ctx context.Context, stdout io.Writer) error {
 type usageColumn struct {
 	name  string // in CSV and JSON
 	title string // in the table; empty leaves it out
+	money bool   // in nano-dollars, and printed as dollars
 	of    func(ledger.Row) int64
 }
 
-var usageColumns = []usageColumn{
-	{"requests", "REQUESTS", func(r ledger.Row) int64 { return r.Requests }},
-	{"ok", "OK", func(r ledger.Row) int64 { return r.OK }},
-	{"failed", "FAILED", func(r ledger.Row) int64 { return r.Failed }},
-	{"cancelled", "CANCELLED", func(r ledger.Row) int64 { return r.Cancelled }},
-	{"interrupted", "INTERRUPTED", func(r ledger.Row) int64 { return r.Interrupted }},
-	{"open", "OPEN", func(r ledger.Row) int64 { return r.Open }},
-	{"input_tokens", "INPUT", func(r ledger.Row) int64 { return r.Input }},
-	{"output_tokens", "OUTPUT", func(r ledger.Row) int64 { return r.Output }},
-	{"cache_read_tokens", "CACHE READ", func(r ledger.Row) int64 { return r.CacheRead }},
-	{"cache_write_tokens", "CACHE WRITE", func(r ledger.Row) int64 { return r.CacheWrite }},
-	{"cache_write_1h_tokens", "", func(r ledger.Row) int64 { return r.CacheWrite1h }},
-	{"thinking_tokens", "THINKING", func(r ledger.Row) int64 { return r.Thinking }},
-	{"input_image_tokens", "", func(r ledger.Row) int64 { return r.InputImage }},
-	{"input_audio_tokens", "", func(r ledger.Row) int64 { return r.InputAudio }},
-	{"output_image_tokens", "", func(r ledger.Row) int64 { return r.OutputImage }},
-	{"output_audio_tokens", "", func(r ledger.Row) int64 { return r.OutputAudio }},
-	{"images", "IMAGES", func(r ledger.Row) int64 { return r.Images }},
+// text is the figure as it is printed; dollars to the last nano-dollar.
+func (c usageColumn) text(r ledger.Row) string {
+	if c.money {
+		return limit.FormatMoney(c.of(r))
+	}
+	return strconv.FormatInt(c.of(r), 10)
 }
 
-func usageTable(stdout io.Writer, by string, report []ledger.Row) error {
+var usageColumns = []usageColumn{
+	{"requests", "REQUESTS", false, func(r ledger.Row) int64 { return r.Requests }},
+	{"ok", "OK", false, func(r ledger.Row) int64 { return r.OK }},
+	{"failed", "FAILED", false, func(r ledger.Row) int64 { return r.Failed }},
+	{"cancelled", "CANCELLED", false, func(r ledger.Row) int64 { return r.Cancelled }},
+	{"interrupted", "INTERRUPTED", false, func(r ledger.Row) int64 { return r.Interrupted }},
+	{"open", "OPEN", false, func(r ledger.Row) int64 { return r.Open }},
+	{"input_tokens", "INPUT", false, func(r ledger.Row) int64 { return r.Input }},
+	{"output_tokens", "OUTPUT", false, func(r ledger.Row) int64 { return r.Output }},
+	{"cache_read_tokens", "CACHE READ", false, func(r ledger.Row) int64 { return r.CacheRead }},
+	{"cache_write_tokens", "CACHE WRITE", false, func(r ledger.Row) int64 { return r.CacheWrite }},
+	{"cache_write_1h_tokens", "", false, func(r ledger.Row) int64 { return r.CacheWrite1h }},
+	{"thinking_tokens", "THINKING", false, func(r ledger.Row) int64 { return r.Thinking }},
+	{"input_image_tokens", "", false, func(r ledger.Row) int64 { return r.InputImage }},
+	{"input_audio_tokens", "", false, func(r ledger.Row) int64 { return r.InputAudio }},
+	{"output_image_tokens", "", false, func(r ledger.Row) int64 { return r.OutputImage }},
+	{"output_audio_tokens", "", false, func(r ledger.Row) int64 { return r.OutputAudio }},
+	{"images", "IMAGES", false, func(r ledger.Row) int64 { return r.Images }},
+	{"cost", "COST", true, func(r ledger.Row) int64 { return r.Cost }},
+	{"unpriced", "UNPRICED", false, func(r ledger.Row) int64 { return r.Unpriced }},
+}
+
+// usageTable has a last line with the sums of the others, and says which requests used
+// what has no price where there are any.
+func usageTable(stdout io.Writer, by []string, report []ledger.Row) error {
+	var total ledger.Row
+	for _, row := range report {
+		total.Add(row)
+	}
+	columns := slices.DeleteFunc(slices.Clone(usageColumns), func(c usageColumn) bool {
+		return c.title == "" || c.name == "unpriced" && total.Unpriced == 0
+	})
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprint(table, map[string]string{"key": "KEY", "model": "MODEL", "day": "DAY", "protocol": "PROTOCOL", "upstream": "UPSTREAM"}[by])
-	for _, column := range usageColumns {
-		if column.title != "" {
-			fmt.Fprint(table, "\t", column.title)
-		}
+	fmt.Fprint(table, strings.ToUpper(strings.ReplaceAll(strings.Join(by, "\t"), "_", " ")))
+	for _, column := range columns {
+		fmt.Fprint(table, "\t", column.title)
 	}
 	fmt.Fprintln(table)
+	if len(report) > 1 {
+		total.Values = slices.Repeat([]string{""}, len(by))
+		total.Values[0] = "total"
+		report = append(slices.Clone(report), total)
+	}
 	for _, row := range report {
-		value := strconv.Quote(row.Value) // models are words of callers
-		fmt.Fprint(table, dash(value[1:len(value)-1]))
-		for _, column := range usageColumns {
-			if column.title != "" {
-				fmt.Fprint(table, "\t", column.of(row))
-			}
+		var values []string
+		for _, v := range row.Values {
+			quoted := strconv.Quote(v) // models are words of callers
+			values = append(values, dash(quoted[1:len(quoted)-1]))
+		}
+		fmt.Fprint(table, strings.Join(values, "\t"))
+		for _, column := range columns {
+			fmt.Fprint(table, "\t", column.text(row))
 		}
 		fmt.Fprintln(table)
 	}
 	return table.Flush()
 }
 
-func usageCSV(stdout io.Writer, by string, report []ledger.Row) error {
+func usageCSV(stdout io.Writer, by []string, report []ledger.Row) error {
 	out := csv.NewWriter(stdout)
-	header := []string{by}
+	header := slices.Clone(by)
 	for _, column := range usageColumns {
 		header = append(header, column.name)
 	}
 	lines := [][]string{header}
 	for _, row := range report {
-		line := []string{row.Value}
+		line := slices.Clone(row.Values)
 		for _, column := range usageColumns {
-			line = append(line, strconv.FormatInt(column.of(row), 10))
+			line = append(line, column.text(row))
 		}
 		lines = append(lines, line)
 	}
 	return out.WriteAll(lines)
 }
 
-// usageJSON prints an array of objects.
-func usageJSON(stdout io.Writer, by string, report []ledger.Row) error {
+// usageJSON prints an array of objects. Money is a text, since a number of JSON is often
+// read as floating point.
+func usageJSON(stdout io.Writer, by []string, report []ledger.Row) error {
 	out := jsontext.NewEncoder(stdout, jsontext.AllowInvalidUTF8(true))
 	tokens := []jsontext.Token{jsontext.BeginArray}
 	for _, row := range report {
-		tokens = append(tokens, jsontext.BeginObject, jsontext.String(by), jsontext.String(row.Value))
+		tokens = append(tokens, jsontext.BeginObject)
+		for i, v := range row.Values {
+			tokens = append(tokens, jsontext.String(by[i]), jsontext.String(v))
+		}
 		for _, column := range usageColumns {
-			tokens = append(tokens, jsontext.String(column.name), jsontext.Int(column.of(row)))
+			value := jsontext.String(column.text(row))
+			if !column.money {
+				value = jsontext.Int(column.of(row))
+			}
+			tokens = append(tokens, jsontext.String(column.name), value)
 		}
 		tokens = append(tokens, jsontext.EndObject)
 	}

@@ -23,9 +23,11 @@ func TestUsage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	now := time.Now()
 	entries := []*ledger.Entry{
-		{Number: 1, Request: ledger.Request{Model: "m\n", Start: time.Now()}, Result: ledger.Result{Outcome: ledger.OK, Usage: ledger.Usage{Input: 7, Output: 3, CacheWrite1h: 2}}},
-		{Number: 2, Request: ledger.Request{Model: "old", Start: time.Now().Add(-time.Hour)}, Result: ledger.Result{Outcome: ledger.Failed}},
+		{Number: 1, Request: ledger.Request{Model: "m\n", Owner: "a", Start: now}, Result: ledger.Result{Outcome: ledger.OK, Usage: ledger.Usage{Input: 7, Output: 3, CacheWrite1h: 2}, Cost: 1_234_500_000, Price: "m"}},
+		{Number: 2, Request: ledger.Request{Model: "old", Start: now.Add(-time.Hour)}, Result: ledger.Result{Outcome: ledger.Failed}},
+		{Number: 3, Request: ledger.Request{Model: "old", Start: now.Add(-time.Hour)}, Result: ledger.Result{Outcome: ledger.OK, Usage: ledger.Usage{Output: 5}}},
 	}
 	if err := db.Ledger().Write(t.Context(), process, entries); err != nil {
 		t.Fatal(err)
@@ -33,28 +35,39 @@ func TestUsage(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
+	minute := moment{now.Add(-time.Minute)}
 	for _, c := range []struct {
-		format string
-		since  time.Duration
-		want   string
+		name, format string
+		by           []string
+		since, until moment
+		want         string
 	}{
-		{"table", 0, `
-MODEL  REQUESTS  OK  FAILED  CANCELLED  INTERRUPTED  OPEN  INPUT  OUTPUT  CACHE READ  CACHE WRITE  THINKING  IMAGES
-m\n    1         1   0       0          0            0     7      3       0           0            0         0
-old    1         0   1       0          0            0     0      0       0           0            0         0
+		{"table", "table", []string{"model"}, moment{}, moment{}, `
+MODEL  REQUESTS  OK  FAILED  CANCELLED  INTERRUPTED  OPEN  INPUT  OUTPUT  CACHE READ  CACHE WRITE  THINKING  IMAGES  COST    UNPRICED
+m\n    1         1   0       0          0            0     7      3       0           0            0         0       1.2345  0
+old    2         1   1       0          0            0     0      5       0           0            0         0       0.00    1
+total  3         2   1       0          0            0     7      8       0           0            0         0       1.2345  1
 `},
-		{"csv", time.Minute, `
-model,requests,ok,failed,cancelled,interrupted,open,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cache_write_1h_tokens,thinking_tokens,input_image_tokens,input_audio_tokens,output_image_tokens,output_audio_tokens,images
+		{"by two, all priced", "table", []string{"model", "owner"}, minute, moment{}, `
+MODEL  OWNER  REQUESTS  OK  FAILED  CANCELLED  INTERRUPTED  OPEN  INPUT  OUTPUT  CACHE READ  CACHE WRITE  THINKING  IMAGES  COST
+m\n    a      1         1   0       0          0            0     7      3       0           0            0         0       1.2345
+`},
+		{"until", "csv", []string{"owner", "served_model"}, moment{}, minute, `
+owner,served_model,requests,ok,failed,cancelled,interrupted,open,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cache_write_1h_tokens,thinking_tokens,input_image_tokens,input_audio_tokens,output_image_tokens,output_audio_tokens,images,cost,unpriced
+,,2,1,1,0,0,0,0,5,0,0,0,0,0,0,0,0,0,0.00,1
+`},
+		{"csv", "csv", []string{"model"}, minute, moment{}, `
+model,requests,ok,failed,cancelled,interrupted,open,input_tokens,output_tokens,cache_read_tokens,cache_write_tokens,cache_write_1h_tokens,thinking_tokens,input_image_tokens,input_audio_tokens,output_image_tokens,output_audio_tokens,images,cost,unpriced
 "m
-",1,1,0,0,0,0,7,3,0,0,2,0,0,0,0,0,0
+",1,1,0,0,0,0,7,3,0,0,2,0,0,0,0,0,0,1.2345,0
 `},
-		{"json", time.Minute, `
-[{"model":"m\n","requests":1,"ok":1,"failed":0,"cancelled":0,"interrupted":0,"open":0,"input_tokens":7,"output_tokens":3,"cache_read_tokens":0,"cache_write_tokens":0,"cache_write_1h_tokens":2,"thinking_tokens":0,"input_image_tokens":0,"input_audio_tokens":0,"output_image_tokens":0,"output_audio_tokens":0,"images":0}]
+		{"json", "json", []string{"model"}, minute, moment{}, `
+[{"model":"m\n","requests":1,"ok":1,"failed":0,"cancelled":0,"interrupted":0,"open":0,"input_tokens":7,"output_tokens":3,"cache_read_tokens":0,"cache_write_tokens":0,"cache_write_1h_tokens":2,"thinking_tokens":0,"input_image_tokens":0,"input_audio_tokens":0,"output_image_tokens":0,"output_audio_tokens":0,"images":0,"cost":"1.2345","unpriced":0}]
 `},
 	} {
-		t.Run(c.format, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			var out strings.Builder
-			command := usageCommand{Data: coreproc.Data{Dir: dir}, By: "model", Since: c.since, Format: c.format}
+			command := usageCommand{Data: coreproc.Data{Dir: dir}, By: c.by, Since: c.since, Until: c.until, Format: c.format}
 			if err := command.Run(context.Background(), &out); err != nil {
 				t.Fatal(err)
 			}
@@ -62,5 +75,25 @@ model,requests,ok,failed,cancelled,interrupted,open,input_tokens,output_tokens,c
 				t.Errorf("got\n%swant\n%s", got, want)
 			}
 		})
+	}
+}
+
+func TestMoment(t *testing.T) {
+	now := time.Now()
+	for text, want := range map[string]time.Time{
+		"36h":                  now.Add(-36 * time.Hour),
+		"30d":                  now.AddDate(0, 0, -30),
+		"2026-01-31":           time.Date(2026, 1, 31, 0, 0, 0, 0, time.UTC),
+		"2026-01-31T12:00:00Z": time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC),
+	} {
+		var m moment
+		if err := m.UnmarshalText([]byte(text)); err != nil || m.Sub(want).Abs() > time.Minute {
+			t.Errorf("%s: %v, %v", text, m, err)
+		}
+	}
+	for _, text := range []string{"", "soon", "-1h", "-3d", "2026-13-01", "d"} {
+		if err := new(moment).UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is a time", text)
+		}
 	}
 }

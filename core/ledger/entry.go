@@ -83,6 +83,21 @@ type Usage struct {
 	Images int64
 }
 
+// Add adds another usage's figures.
+func (u *Usage) Add(other Usage) {
+	u.Input += other.Input
+	u.Output += other.Output
+	u.CacheRead += other.CacheRead
+	u.CacheWrite += other.CacheWrite
+	u.CacheWrite1h += other.CacheWrite1h
+	u.InputImage += other.InputImage
+	u.InputAudio += other.InputAudio
+	u.Thinking += other.Thinking
+	u.OutputImage += other.OutputImage
+	u.OutputAudio += other.OutputAudio
+	u.Images += other.Images
+}
+
 // Entry is one request in the ledger.
 type Entry struct {
 	// Number tells the requests of one process apart.

@@ -231,7 +231,7 @@ func (e *Record) settle(result Result) *batch {
 		return nil
 	}
 	e.settled = true
-	for _, text := range []*string{&result.Reason, &result.Model, &result.Upstream, &result.Route} {
+	for _, text := range []*string{&result.Reason, &result.Model, &result.Upstream, &result.Route, &result.Price} {
 		*text = clip(*text)
 	}
 	closed := &Entry{Number: e.entry.Number, Request: e.entry.Request, Result: result}

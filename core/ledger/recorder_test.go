@@ -100,6 +100,10 @@ func (m *memory) Entries(context.Context, time.Time) iter.Seq2[*ledger.Entry, er
 
 func (m *memory) Report(context.Context, ledger.Query) ([]ledger.Row, error) { return nil, nil }
 
+func (m *memory) Left(context.Context, time.Time) (int64, error) { return 0, nil }
+
+func (m *memory) Prune(context.Context, time.Time, int64) (int64, error) { return 0, nil }
+
 func (m *memory) Spent(context.Context, time.Time) ([]ledger.Spend, error) { return nil, nil }
 
 func (m *memory) outcomes() map[string]ledger.Outcome {

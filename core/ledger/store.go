@@ -26,11 +26,22 @@ type Store interface {
 	// Entries walks over all entries that began at since or later, by process and
 	// number. After an error there are no more.
 	Entries(ctx context.Context, since time.Time) iter.Seq2[*Entry, error]
-	// Report sums the entries up, a row for each value of the dimension, in order.
+	// Left counts the open entries of processes that have not said that they are alive
+	// since dead.
+	Left(ctx context.Context, dead time.Time) (entries int64, err error)
+	// Report sums the entries up, with what was pruned: a row for each combination of
+	// the dimensions' values, in their order. Without dimensions it is one row, or none
+	// where there are no entries.
 	Report(ctx context.Context, query Query) ([]Row, error)
 	// Spent sums up what terminal entries that began at since or later cost, by key and
 	// owner, in that order. Whose cost is 0 may be left out.
 	Spent(ctx context.Context, since time.Time) ([]Spend, error)
+	// Prune removes terminal entries that began before the day before is in, the oldest
+	// first, and keeps their sums by day, key, owner, protocol, model, upstream and served
+	// model. It removes count of them at once, and those that began with the last of
+	// these, so that it keeps writers waiting for a moment only. It reports how many; 0 when none
+	// are left.
+	Prune(ctx context.Context, before time.Time, count int64) (pruned int64, err error)
 }
 
 // Spend is what the requests of a key cost while it had that owner, in nano-dollars.
@@ -43,27 +54,54 @@ type Spend struct {
 type Dimension string
 
 // The dimensions. Days are those of UTC in which requests began; models are those
-// asked for.
+// asked for, served models those that answered.
 const (
 	ByKey      Dimension = "key"
+	ByOwner    Dimension = "owner"
 	ByModel    Dimension = "model"
 	ByDay      Dimension = "day"
 	ByProtocol Dimension = "protocol"
 	ByUpstream Dimension = "upstream"
+	ByServed   Dimension = "served_model"
 )
+
+// Dimensions are all there are.
+var Dimensions = []Dimension{ByKey, ByOwner, ByModel, ByDay, ByProtocol, ByUpstream, ByServed}
 
 // Query says what a report is about.
 type Query struct {
-	By Dimension
-	// Since is the earliest start of a request; the zero time is the ledger's.
-	Since time.Time
+	// By is what to have rows for, each at most once.
+	By []Dimension
+	// Since is the earliest start of a request, Until what all began before; the zero
+	// times bound nothing. Of what was pruned whole days are known: a day counts if its
+	// beginning is in between.
+	Since, Until time.Time
+	// Pruned leaves out the entries: the report is of what was pruned alone.
+	Pruned bool
 }
 
 // Row is one line of a report: how many requests, by outcome, and what they used.
 type Row struct {
-	// Value is the key's id, the model, the day (2006-01-02), the protocol or the
-	// upstream; empty for requests that have none.
-	Value                                              string
+	// Values are those of the query's dimensions: the key's id, the owner, the model, the
+	// day (2006-01-02), the protocol, the upstream; empty for requests that have none.
+	Values                                             []string
 	Requests, OK, Failed, Cancelled, Interrupted, Open int64
 	Usage
+	// Cost is in nano-dollars.
+	Cost int64
+	// Unpriced is how many requests used something that had no price.
+	Unpriced int64
+}
+
+// Add adds another row's figures.
+func (r *Row) Add(other Row) {
+	r.Requests += other.Requests
+	r.OK += other.OK
+	r.Failed += other.Failed
+	r.Cancelled += other.Cancelled
+	r.Interrupted += other.Interrupted
+	r.Open += other.Open
+	r.Usage.Add(other.Usage)
+	r.Cost += other.Cost
+	r.Unpriced += other.Unpriced
 }

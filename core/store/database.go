@@ -58,6 +58,22 @@ func (d database) change(ctx context.Context, do func(transaction) error) error 
 	})
 }
 
+// alone runs do in a transaction that sees one state of the database: where another one
+// has changed since what do changes, it is run again. do must have no other effects.
+func (d database) alone(ctx context.Context, do func(transaction) error) error {
+	return d.again(ctx, func() error {
+		tx, err := d.pool.BeginTx(ctx, &sql.TxOptions{Isolation: d.isolation})
+		if err != nil {
+			return fmt.Errorf("begin: %w", err)
+		}
+		defer tx.Rollback() //nolint:errcheck // after Commit it does nothing, before it the error is known
+		if err := do(transaction{tx: tx, dialect: d.dialect}); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
+}
+
 // again runs do until others are not in its way, tries times at most.
 func (d database) again(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"errors"
 	"strconv"
 	"strings"
@@ -24,6 +25,9 @@ type dialect struct {
 	// lock is run first in a transaction that changes what it has read; empty where
 	// transactions are alone as they begin.
 	lock string
+	// isolation has a transaction see one state of the database, and fail where another
+	// one changes what it does.
+	isolation sql.IsolationLevel
 	// arrays says that a statement may take a column of values as one argument.
 	arrays bool
 	// taken says that an error is of a key that exists already.
@@ -89,9 +93,10 @@ var postgresDialect = dialect{
 	},
 	bind: numbered,
 	// Readers go on; who changes waits.
-	lock:   `LOCK TABLE keys_version IN EXCLUSIVE MODE`,
-	arrays: true,
-	taken:  func(err error) bool { return sqlState(err) == "23505" },
+	lock:      `LOCK TABLE keys_version IN EXCLUSIVE MODE`,
+	isolation: sql.LevelRepeatableRead,
+	arrays:    true,
+	taken:     func(err error) bool { return sqlState(err) == "23505" },
 	retry: func(err error) bool {
 		switch sqlState(err) {
 		case "40001", "40P01": // serialization_failure, deadlock_detected

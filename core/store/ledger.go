@@ -11,7 +11,8 @@ import (
 	"github.com/genway/genway/core/ledger"
 )
 
-// ledgerStore is ledger.Store over migrations/00002_ledger.sql.
+// ledgerStore is ledger.Store over migrations/00002_ledger.sql and
+// 00005_costs.sql.
 type ledgerStore struct {
 	db     database // for reading
 	writer database // one connection, with the ledger's own durability
@@ -82,14 +83,23 @@ func (s ledgerStore) Entries(ctx context.Context, since time.Time) iter.Seq2[*le
 func scanEntry(rows *sql.Rows) (*ledger.Entry, error) {
 	e := &ledger.Entry{}
 	var start, duration, firstEvent int64
-	err := rows.Scan(&e.Number, &e.ID, &e.KeyID, &e.Protocol, &e.Method, &e.Request.Model, &start,
+	err := rows.Scan(&e.Number, &e.ID, &e.KeyID, &e.Owner, &e.Protocol, &e.Method, &e.Request.Model, &start,
 		&e.Outcome, &e.Kind, &e.Reason, &e.Route, &e.Upstream, &e.Attempts, &e.Result.Model,
 		&e.Usage.Input, &e.Usage.Output, &e.Usage.CacheRead, &e.Usage.CacheWrite, &e.Usage.CacheWrite1h,
 		&e.Usage.InputImage, &e.Usage.InputAudio, &e.Usage.Thinking, &e.Usage.OutputImage, &e.Usage.OutputAudio, &e.Usage.Images,
-		&duration, &firstEvent)
+		&e.Cost, &e.Price, &duration, &firstEvent)
 	e.Start = time.UnixMicro(start).UTC()
 	e.Duration, e.FirstEvent = time.Duration(duration)*time.Microsecond, time.Duration(firstEvent)*time.Microsecond
 	return e, err
+}
+
+// Left counts the entries that dead processes left open.
+func (s ledgerStore) Left(ctx context.Context, dead time.Time) (entries int64, err error) {
+	err = s.db.row(ctx, `SELECT count(*) FROM ledger WHERE outcome = 'open' AND process IN (SELECT id FROM ledger_processes WHERE seen_time < ?)`, dead.UnixMicro()).Scan(&entries)
+	if err != nil {
+		return 0, fmt.Errorf("count open entries: %w", err)
+	}
+	return entries, nil
 }
 
 // sinceMicros is a time a row may be compared with; the zero time is before all.

@@ -34,14 +34,14 @@ func BenchmarkLedger(b *testing.B) {
 				b.ResetTimer()
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {
-						record, err := r.Open(b.Context(), ledger.Request{ID: "req_abcdefghijklmnopqrstuvwxyz", KeyID: "key_abcdefghijkl",
+						record, err := r.Open(b.Context(), ledger.Request{ID: "req_abcdefghijklmnopqrstuvwxyz", KeyID: "key_abcdefghijkl", Owner: "team-a",
 							Protocol: "chat_completions", Method: "GenerateText", Model: "sandbox-text", Start: time.Now()})
 						if err != nil {
 							b.Error(err)
 							return
 						}
 						record.Settle(ledger.Result{Outcome: ledger.OK, Route: "*", Upstream: "sandbox", Attempts: 1, Model: "sandbox-text",
-							Usage: ledger.Usage{Input: 1000, Output: 100}, Duration: time.Second})
+							Usage: ledger.Usage{Input: 1000, Output: 100}, Cost: 450_000, Price: "gpt-4o@2026-01-01#01234567", Duration: time.Second})
 					}
 				})
 				if err := r.Close(); err != nil {

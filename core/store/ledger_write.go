@@ -13,19 +13,22 @@ import (
 
 // ledgerColumns are an entry's columns, in the order of values and scan.
 var ledgerColumns = []string{
-	"number", "request_id", "key_id", "protocol", "method", "model", "start_time",
+	"number", "request_id", "key_id", "owner", "protocol", "method", "model", "start_time",
 	"outcome", "kind", "reason", "route", "upstream", "attempts", "served_model",
 	"input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens", "cache_write_1h_tokens",
 	"input_image_tokens", "input_audio_tokens", "thinking_tokens", "output_image_tokens", "output_audio_tokens", "images",
-	"duration", "first_event",
+	"cost", "price", "duration", "first_event",
 }
 
-// Entries are added, or closed: their start never changes.
+// openingColumns is how many of them are known as a request begins; they never change.
+const openingColumns = 8
+
+// Entries are added, or closed.
 var (
 	insertEntry = `INSERT INTO ledger (process, ` + strings.Join(ledgerColumns, ", ") + `) `
 	closeEntry  = func() string {
 		var set []string
-		for _, c := range ledgerColumns[7:] {
+		for _, c := range ledgerColumns[openingColumns:] {
 			set = append(set, c+" = excluded."+c)
 		}
 		return ` ON CONFLICT (process, number) DO UPDATE SET ` + strings.Join(set, ", ") + `
@@ -37,11 +40,11 @@ var (
 // entryValues are an entry's values: int64s and strings.
 func entryValues(e *ledger.Entry) []any {
 	return []any{
-		e.Number, text(e.ID), text(e.KeyID), text(e.Protocol), text(e.Method), text(e.Request.Model), e.Start.UnixMicro(),
+		e.Number, text(e.ID), text(e.KeyID), text(e.Owner), text(e.Protocol), text(e.Method), text(e.Request.Model), e.Start.UnixMicro(),
 		string(e.Outcome), text(e.Kind), text(e.Reason), text(e.Route), text(e.Upstream), e.Attempts, text(e.Result.Model),
 		e.Usage.Input, e.Usage.Output, e.Usage.CacheRead, e.Usage.CacheWrite, e.Usage.CacheWrite1h,
 		e.Usage.InputImage, e.Usage.InputAudio, e.Usage.Thinking, e.Usage.OutputImage, e.Usage.OutputAudio, e.Usage.Images,
-		e.Duration.Microseconds(), e.FirstEvent.Microseconds(),
+		e.Cost, text(e.Price), e.Duration.Microseconds(), e.FirstEvent.Microseconds(),
 	}
 }
 

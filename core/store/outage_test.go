@@ -50,7 +50,7 @@ func TestLedgerOutlivesPostgres(t *testing.T) {
 	p.Kill()
 	close(goOn)
 	wait.Wait()
-	if _, err := s.Ledger().Report(t.Context(), ledger.Query{By: ledger.ByKey}); err == nil || strings.Contains(err.Error(), "canary") {
+	if _, err := s.Ledger().Report(t.Context(), ledger.Query{By: []ledger.Dimension{ledger.ByKey}}); err == nil || strings.Contains(err.Error(), "canary") {
 		t.Errorf("a report without a server: %v", err)
 	}
 	if err := p.Start(); err != nil {
@@ -59,7 +59,7 @@ func TestLedgerOutlivesPostgres(t *testing.T) {
 	if err := r.Close(); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := s.Ledger().Report(t.Context(), ledger.Query{By: ledger.ByKey})
+	rows, err := s.Ledger().Report(t.Context(), ledger.Query{By: []ledger.Dimension{ledger.ByKey}})
 	if err != nil || len(rows) != 1 || rows[0].Requests != callers*each || rows[0].OK != callers*each || rows[0].Input != 3*callers*each {
 		t.Errorf("%+v, %v", rows, err)
 	}

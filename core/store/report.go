@@ -3,46 +3,84 @@ package store
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/genway/genway/core/ledger"
 )
 
-// dimensions are the expressions of what a report can have a row for each of.
-var dimensions = map[ledger.Dimension]string{
-	ledger.ByKey:      "key_id",
-	ledger.ByModel:    "model",
-	ledger.ByDay:      "start_time / 86400000000", // days since 1970; see day
-	ledger.ByProtocol: "protocol",
-	ledger.ByUpstream: "upstream",
+// dimensions are the columns of what a report can have rows for: in ledger, where the
+// day is reckoned, and in ledger_days.
+var dimensions = map[ledger.Dimension]struct{ entry, pruned string }{
+	ledger.ByKey:      {"key_id", "key_id"},
+	ledger.ByOwner:    {"owner", "owner"},
+	ledger.ByModel:    {"model", "model"},
+	ledger.ByDay:      {"start_time / 86400000000", "day"}, // days since 1970; see day
+	ledger.ByProtocol: {"protocol", "protocol"},
+	ledger.ByUpstream: {"upstream", "upstream"},
+	ledger.ByServed:   {"served_model", "served_model"},
 }
 
-// Report sums the entries up.
-func (s ledgerStore) Report(ctx context.Context, query ledger.Query) ([]ledger.Row, error) {
-	by, ok := dimensions[query.By]
-	if !ok {
-		return nil, fmt.Errorf("report: no dimension %q", query.By)
+// sums are the figures of a report, in the order of sumsOf: how they are had from
+// entries, and their columns in ledger_days. Open entries are never pruned.
+var sums = []struct{ column, ofEntries string }{
+	{"requests", "count(*)"},
+	{"ok", "count(*) FILTER (WHERE outcome = 'ok')"},
+	{"failed", "count(*) FILTER (WHERE outcome = 'failed')"},
+	{"cancelled", "count(*) FILTER (WHERE outcome = 'cancelled')"},
+	{"interrupted", "count(*) FILTER (WHERE outcome = 'interrupted')"},
+	{"input_tokens", "CAST(sum(input_tokens) AS BIGINT)"},
+	{"output_tokens", "CAST(sum(output_tokens) AS BIGINT)"},
+	{"cache_read_tokens", "CAST(sum(cache_read_tokens) AS BIGINT)"},
+	{"cache_write_tokens", "CAST(sum(cache_write_tokens) AS BIGINT)"},
+	{"cache_write_1h_tokens", "CAST(sum(cache_write_1h_tokens) AS BIGINT)"},
+	{"input_image_tokens", "CAST(sum(input_image_tokens) AS BIGINT)"},
+	{"input_audio_tokens", "CAST(sum(input_audio_tokens) AS BIGINT)"},
+	{"thinking_tokens", "CAST(sum(thinking_tokens) AS BIGINT)"},
+	{"output_image_tokens", "CAST(sum(output_image_tokens) AS BIGINT)"},
+	{"output_audio_tokens", "CAST(sum(output_audio_tokens) AS BIGINT)"},
+	{"images", "CAST(sum(images) AS BIGINT)"},
+	{"cost", "CAST(sum(cost) AS BIGINT)"},
+	{"unpriced", "count(*) FILTER (WHERE price = '' AND input_tokens + output_tokens + images > 0)"},
+}
+
+// sumsOf are the figures of a row, in the order of sums.
+func sumsOf(r *ledger.Row) []any {
+	return []any{
+		&r.Requests, &r.OK, &r.Failed, &r.Cancelled, &r.Interrupted,
+		&r.Input, &r.Output, &r.CacheRead, &r.CacheWrite, &r.CacheWrite1h,
+		&r.InputImage, &r.InputAudio, &r.Thinking, &r.OutputImage, &r.OutputAudio, &r.Images,
+		&r.Cost, &r.Unpriced,
 	}
-	rows, err := s.db.query(ctx, `SELECT `+by+`, count(*),
-			count(*) FILTER (WHERE outcome = 'ok'), count(*) FILTER (WHERE outcome = 'failed'), count(*) FILTER (WHERE outcome = 'cancelled'), count(*) FILTER (WHERE outcome = 'interrupted'), count(*) FILTER (WHERE outcome = 'open'),
-			CAST(sum(input_tokens) AS BIGINT), CAST(sum(output_tokens) AS BIGINT), CAST(sum(cache_read_tokens) AS BIGINT), CAST(sum(cache_write_tokens) AS BIGINT), CAST(sum(cache_write_1h_tokens) AS BIGINT),
-			CAST(sum(input_image_tokens) AS BIGINT), CAST(sum(input_audio_tokens) AS BIGINT), CAST(sum(thinking_tokens) AS BIGINT), CAST(sum(output_image_tokens) AS BIGINT), CAST(sum(output_audio_tokens) AS BIGINT), CAST(sum(images) AS BIGINT)
-		FROM ledger WHERE start_time >= ? GROUP BY 1 ORDER BY 1`, sinceMicros(query.Since))
+}
+
+// Report sums the entries up, and what was pruned.
+func (s ledgerStore) Report(ctx context.Context, query ledger.Query) ([]ledger.Row, error) {
+	statement, args, err := reportStatement(query)
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	rows, err := s.db.query(ctx, statement, args...)
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
 	defer rows.Close()
+	byDay := slices.Index(query.By, ledger.ByDay)
 	var report []ledger.Row
 	for rows.Next() {
-		var r ledger.Row
-		if err := rows.Scan(&r.Value, &r.Requests, &r.OK, &r.Failed, &r.Cancelled, &r.Interrupted, &r.Open,
-			&r.Input, &r.Output, &r.CacheRead, &r.CacheWrite, &r.CacheWrite1h,
-			&r.InputImage, &r.InputAudio, &r.Thinking, &r.OutputImage, &r.OutputAudio, &r.Images); err != nil {
+		r := ledger.Row{Values: make([]string, len(query.By))}
+		figures := append(sumsOf(&r), &r.Open)
+		for i := range r.Values {
+			figures = append(figures, &r.Values[i])
+		}
+		if err := rows.Scan(figures...); err != nil {
 			return nil, fmt.Errorf("report: %w", err)
 		}
-		if query.By == ledger.ByDay {
-			if r.Value, err = day(r.Value); err != nil {
+		if byDay >= 0 {
+			if r.Values[byDay], err = day(r.Values[byDay]); err != nil {
 				return nil, fmt.Errorf("report: %w", err)
 			}
 		}
@@ -54,6 +92,47 @@ func (s ledgerStore) Report(ctx context.Context, query ledger.Query) ([]ledger.R
 	return report, nil
 }
 
+// reportStatement adds up the sums of the entries and those of ledger_days, where the
+// query wants both.
+func reportStatement(query ledger.Query) (statement string, args []any, err error) {
+	var entry, pruned, group []string
+	for i, d := range query.By {
+		column, ok := dimensions[d]
+		if !ok || slices.Contains(query.By[:i], d) {
+			return "", nil, fmt.Errorf("no dimension %q, or twice", d)
+		}
+		name := " AS d" + strconv.Itoa(i)
+		entry, pruned, group = append(entry, column.entry+name), append(pruned, column.pruned+name), append(group, "d"+strconv.Itoa(i))
+	}
+	var total []string
+	for _, s := range sums {
+		entry, pruned = append(entry, s.ofEntries+" AS "+s.column), append(pruned, "CAST(sum("+s.column+") AS BIGINT) AS "+s.column)
+		total = append(total, "CAST(sum("+s.column+") AS BIGINT)")
+	}
+	entry, pruned = append(entry, "count(*) FILTER (WHERE outcome = 'open') AS opened"), append(pruned, "0 AS opened")
+	total = append(append(total, "CAST(sum(opened) AS BIGINT)"), group...)
+	by := ""
+	if len(group) > 0 {
+		by = " GROUP BY " + strings.Join(group, ", ")
+	}
+	since, until := sinceMicros(query.Since), int64(math.MaxInt64)
+	if !query.Until.IsZero() {
+		until = query.Until.UnixMicro()
+	}
+	from := "SELECT " + strings.Join(pruned, ", ") + " FROM ledger_days WHERE day >= ? AND day < ?" + by
+	args = []any{daysUp(since), daysUp(until)}
+	if !query.Pruned {
+		from += " UNION ALL SELECT " + strings.Join(entry, ", ") + " FROM ledger WHERE start_time >= ? AND start_time < ?" + by
+		args = append(args, since, until)
+	}
+	// A sum of nothing is no row.
+	statement = "SELECT " + strings.Join(total, ", ") + " FROM (" + from + ") AS parts WHERE requests > 0" + by + " HAVING count(*) > 0"
+	if by != "" {
+		statement += " ORDER BY " + strings.Join(group, ", ")
+	}
+	return statement, args, nil
+}
+
 // day writes a number of days since 1970 as a date.
 func day(number string) (string, error) {
 	n, err := strconv.ParseInt(number, 10, 64)
@@ -63,4 +142,41 @@ func day(number string) (string, error) {
 	return time.Unix(n*secondsOfDay, 0).UTC().Format(time.DateOnly), nil
 }
 
-const secondsOfDay = 24 * 60 * 60
+const (
+	secondsOfDay = 24 * 60 * 60
+	microsOfDay  = secondsOfDay * 1_000_000
+)
+
+// daysUp is the first day that begins at a time of a row or later.
+func daysUp(micros int64) int64 {
+	days := micros / microsOfDay
+	if micros%microsOfDay > 0 {
+		days++
+	}
+	return days
+}
+
+// Spent sums up what was spent, by key and owner.
+func (s ledgerStore) Spent(ctx context.Context, since time.Time) ([]ledger.Spend, error) {
+	start := sinceMicros(since)
+	rows, err := s.db.query(ctx, `SELECT key_id, owner, CAST(sum(cost) AS BIGINT) FROM (
+			SELECT key_id, owner, cost FROM ledger_days WHERE day >= ? AND cost > 0
+			UNION ALL SELECT key_id, owner, cost FROM ledger WHERE start_time >= ? AND outcome <> 'open' AND cost > 0
+		) AS parts GROUP BY key_id, owner ORDER BY key_id, owner`, daysUp(start), start)
+	if err != nil {
+		return nil, fmt.Errorf("sum costs: %w", err)
+	}
+	defer rows.Close()
+	var spent []ledger.Spend
+	for rows.Next() {
+		var spend ledger.Spend
+		if err := rows.Scan(&spend.KeyID, &spend.Owner, &spend.Cost); err != nil {
+			return nil, fmt.Errorf("sum costs: %w", err)
+		}
+		spent = append(spent, spend)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("sum costs: %w", err)
+	}
+	return spent, nil
+}

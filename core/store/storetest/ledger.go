@@ -34,6 +34,11 @@ func RunLedger(t *testing.T, fresh func(t *testing.T) LedgerDatabase) {
 		{"whoever ran the request knows better than interrupted", testRevived},
 		{"an end interrupts what is open", testEnd},
 		{"reports sum up by each dimension", testReport},
+		{"reports sum up by several dimensions, between two times", testReportSeveral},
+		{"what was spent is summed up by key and owner", testSpent},
+		{"what is pruned stays in the sums", testPrune},
+		{"pruning and closing at once lose nothing", testPruneConcurrently},
+		{"what dead processes left open is counted", testLeft},
 		{"many processes write at once", testWriteConcurrently},
 		{"an ended context and a closed store are errors", testLedgerErrors},
 	}
@@ -72,7 +77,7 @@ func entry(n int64) *ledger.Entry {
 	return &ledger.Entry{
 		Number: n,
 		Request: ledger.Request{
-			ID: fmt.Sprint("req_", n), KeyID: fmt.Sprint("key_", n%2), Protocol: "chat_completions", Method: "GenerateText",
+			ID: fmt.Sprint("req_", n), KeyID: fmt.Sprint("key_", n%2), Owner: "team 鍵", Protocol: "chat_completions", Method: "GenerateText",
 			Model: `Ünïcode 鍵 "quoted" 'single' %s; -- ?`, Start: epoch().Add(time.Duration(n) * time.Second),
 		},
 		Result: ledger.Result{
@@ -81,6 +86,7 @@ func entry(n int64) *ledger.Entry {
 				Input: at(2), Output: at(3), CacheRead: at(4), CacheWrite: at(5), CacheWrite1h: at(6), InputImage: at(7),
 				InputAudio: at(8), Thinking: at(9), OutputImage: at(10), OutputAudio: at(11), Images: at(12),
 			},
+			Cost: at(15), Price: "openai:gpt-x@2026-01-01#01234567",
 			Duration: time.Duration(at(13)) * time.Microsecond, FirstEvent: time.Duration(at(14)) * time.Microsecond,
 		},
 	}
@@ -244,7 +250,7 @@ func testWriteConcurrently(t *testing.T, database LedgerDatabase) {
 		})
 	}
 	wait.Wait()
-	rows, err := openLedger(t, database).Report(t.Context(), ledger.Query{By: ledger.ByProtocol})
+	rows, err := openLedger(t, database).Report(t.Context(), ledger.Query{By: []ledger.Dimension{ledger.ByProtocol}})
 	if err != nil || len(rows) != 1 || rows[0].Requests != 3*each || rows[0].OK != 3*each {
 		t.Errorf("%+v, %v", rows, err)
 	}
@@ -261,13 +267,16 @@ func testLedgerErrors(t *testing.T, database LedgerDatabase) {
 		_, beginErr := s.Begin(ctx, epoch())
 		_, beatErr := s.Beat(ctx, process, epoch(), epoch())
 		_, endErr := s.End(ctx, process)
-		_, reportErr := s.Report(ctx, ledger.Query{By: ledger.ByDay})
+		_, leftErr := s.Left(ctx, epoch())
+		_, pruneErr := s.Prune(ctx, epoch(), 1)
+		_, spentErr := s.Spent(ctx, epoch())
+		_, reportErr := s.Report(ctx, ledger.Query{By: []ledger.Dimension{ledger.ByDay}})
 		var entriesErr error
 		for _, err := range s.Entries(ctx, time.Time{}) {
 			entriesErr = err
 		}
 		for name, err := range map[string]error{
-			"Begin": beginErr, "Beat": beatErr, "End": endErr, "Report": reportErr, "Entries": entriesErr,
+			"Begin": beginErr, "Beat": beatErr, "End": endErr, "Left": leftErr, "Prune": pruneErr, "Spent": spentErr, "Report": reportErr, "Entries": entriesErr,
 			"Write": s.Write(ctx, process, []*ledger.Entry{entry(1)}),
 		} {
 			if err == nil {

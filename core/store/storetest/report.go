@@ -30,7 +30,7 @@ func testReport(t *testing.T, database LedgerDatabase) {
 	}
 	write(t, s, process, opening(6))
 
-	all, err := s.Report(t.Context(), ledger.Query{By: ledger.ByProtocol})
+	all, err := s.Report(t.Context(), ledger.Query{By: []ledger.Dimension{ledger.ByProtocol}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +49,9 @@ func testReport(t *testing.T, database LedgerDatabase) {
 		}
 	}
 	want := []ledger.Row{
-		{Value: "chat_completions", Requests: 3, Interrupted: 2, Open: 1},
-		{Value: "grpc", Requests: 1, OK: 1, Usage: usage(3)},
-		{Value: "messages", Requests: 3, OK: 1, Failed: 1, Cancelled: 1, Usage: usage(0, 1, 2)},
+		{Values: []string{"chat_completions"}, Requests: 3, Interrupted: 2, Open: 1},
+		{Values: []string{"grpc"}, Requests: 1, OK: 1, Usage: usage(3), Cost: sum(15, 3)},
+		{Values: []string{"messages"}, Requests: 3, OK: 1, Failed: 1, Cancelled: 1, Usage: usage(0, 1, 2), Cost: sum(15, 0, 1, 2)},
 	}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("by protocol (-want +got):\n%s", diff)
@@ -62,15 +62,17 @@ func testReport(t *testing.T, database LedgerDatabase) {
 		ledger.ByModel:    {"a", "b", opening(4).Request.Model},
 		ledger.ByDay:      {"2026-02-28", "2026-03-01"},
 		ledger.ByUpstream: {"", "x"},
+		ledger.ByOwner:    {"team 鍵"},
+		ledger.ByServed:   {"", "served"},
 	} {
-		rows, err := s.Report(t.Context(), ledger.Query{By: by})
+		rows, err := s.Report(t.Context(), ledger.Query{By: []ledger.Dimension{by}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var got []string
 		var requests int64
 		for _, r := range rows {
-			got = append(got, r.Value)
+			got = append(got, r.Values...)
 			requests += r.Requests
 		}
 		if diff := cmp.Diff(want, got); diff != "" || requests != 7 {
@@ -79,7 +81,7 @@ func testReport(t *testing.T, database LedgerDatabase) {
 	}
 
 	since := func(at time.Time) (requests int64) {
-		rows, err := s.Report(t.Context(), ledger.Query{By: ledger.ByKey, Since: at})
+		rows, err := s.Report(t.Context(), ledger.Query{By: []ledger.Dimension{ledger.ByKey}, Since: at})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +93,7 @@ func testReport(t *testing.T, database LedgerDatabase) {
 	if exactly, after := since(entry(5).Start), since(entry(6).Start.Add(time.Microsecond)); exactly != 2 || after != 0 {
 		t.Errorf("since the fifth: %d, after all: %d", exactly, after)
 	}
-	if _, err := s.Report(t.Context(), ledger.Query{By: "colour"}); err == nil {
+	if _, err := s.Report(t.Context(), ledger.Query{By: []ledger.Dimension{"colour"}}); err == nil {
 		t.Error("a report by what does not exist")
 	}
 }

@@ -1,0 +1,50 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// prunedBy are the columns that ledger_days has a row for each combination of.
+var prunedBy = []string{"day", "key_id", "owner", "protocol", "model", "upstream", "served_model"}
+
+// sumPruned adds the entries up to a time to the sums.
+var sumPruned = func() string {
+	by := "start_time / 86400000000, " + strings.Join(prunedBy[1:], ", ")
+	columns, values, add := slices.Clone(prunedBy), []string{by}, []string(nil)
+	for _, s := range sums {
+		columns, values = append(columns, s.column), append(values, s.ofEntries)
+		add = append(add, s.column+" = ledger_days."+s.column+" + excluded."+s.column)
+	}
+	return `INSERT INTO ledger_days (` + strings.Join(columns, ", ") + `) SELECT ` + strings.Join(values, ", ") + ` FROM ledger WHERE start_time <= ? AND outcome <> 'open' GROUP BY ` + by + `
+		ON CONFLICT (` + strings.Join(prunedBy, ", ") + `) DO UPDATE SET ` + strings.Join(add, ", ")
+}()
+
+// Prune sums entries up and removes them, both or neither. What is summed up is what is
+// removed: others that change an entry in between are in the way of it, and it begins
+// again.
+func (s ledgerStore) Prune(ctx context.Context, before time.Time, count int64) (pruned int64, err error) {
+	day := before.UnixMicro() / microsOfDay * microsOfDay
+	err = s.db.alone(ctx, func(tx transaction) error {
+		pruned = 0
+		last := day - 1
+		err := tx.row(ctx, `SELECT start_time FROM ledger WHERE start_time < ? AND outcome <> 'open' ORDER BY start_time LIMIT 1 OFFSET ?`, day, max(count, 1)-1).Scan(&last)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if _, err := tx.exec(ctx, sumPruned, last); err != nil {
+			return err
+		}
+		pruned, err = tx.exec(ctx, `DELETE FROM ledger WHERE start_time <= ? AND outcome <> 'open'`, last)
+		return err
+	})
+	if err != nil {
+		return 0, fmt.Errorf("prune entries: %w", err)
+	}
+	return pruned, nil
+}
