@@ -73,6 +73,17 @@ type Codec interface {
 	EncodeError(err *fault.Error) (status int, body []byte)
 }
 
+// HeadDecoder is a codec that can read what stands beside the weight of a body: for
+// bodies that pass through as they are, of which only the settings and the usage are of
+// interest. Its answers are those of the Decode methods without messages and tools, or
+// candidates. All of the body is checked to be JSON without duplicate names, but of
+// what is left out nothing else is. False says that the body must be decoded whole: it
+// may be wrong, or only uncommon.
+type HeadDecoder interface {
+	DecodeRequestHead(body []byte) (*Request, bool)
+	DecodeResponseHead(body []byte) (*genwayv1.GenerateTextResponse, bool)
+}
+
 // TokenCounter is a codec whose protocol can count tokens.
 type TokenCounter interface {
 	DecodeCountRequest(body []byte) (*genwayv1.CountTokensRequest, error)

@@ -1,0 +1,10 @@
+package generatecontent_test
+
+import (
+	"testing"
+
+	"github.com/genway/genway/codec/codectest"
+	"github.com/genway/genway/codec/generatecontent"
+)
+
+func TestHeads(t *testing.T) { codectest.Heads(t, generatecontent.Codec{}) }
