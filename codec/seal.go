@@ -1,6 +1,7 @@
 package codec
 
 import (
+	"bytes"
 	"encoding/base64"
 	"strings"
 
@@ -62,6 +63,12 @@ func ParseSeal(text string, protocol genwayv1.Protocol) *genwayv1.Seal {
 // base64SealPrefix is how base64 of sealPrefix begins, up to the last whole
 // group of three bytes.
 var base64SealPrefix = base64.StdEncoding.EncodeToString([]byte(sealPrefix[:6]))
+
+// MaySeal reports whether a body may hold seals that have a prefix. One that does not
+// has none.
+func MaySeal(body []byte) bool {
+	return bytes.Contains(body, []byte(sealPrefix)) || bytes.Contains(body, []byte(base64SealPrefix))
+}
 
 func foreignSeal(text string) *genwayv1.Seal {
 	rest, ok := strings.CutPrefix(text, sealPrefix)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/unread"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -12,6 +13,9 @@ import (
 func checkText(req *genwayv1.GenerateTextRequest) error {
 	if req.GetModel() == "" {
 		return fault.Missing("model")
+	}
+	if unread.Is(req) {
+		return nil
 	}
 	return checkMessages(req.GetMessages())
 }

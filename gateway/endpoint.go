@@ -160,12 +160,15 @@ func (e *endpoint) decode(x *exchange, kind bodyKind, body []byte, r *http.Reque
 	wire := &genwayv1.WireMessage{Protocol: e.protocol, Json: body, Headers: e.edge.betaHeaders(r.Header)}
 	switch kind {
 	case textBody:
-		req, err := e.marshaler.text.DecodeRequest(body)
-		if err != nil {
-			return nil, err
+		req, unread := e.marshaler.head(body)
+		if !unread {
+			var err error
+			if req, err = e.marshaler.text.DecodeRequest(body); err != nil {
+				return nil, err
+			}
 		}
 		req.Wire = wire
-		x.request = req
+		x.request, x.unread = req, unread
 		return req.GenerateTextRequest, nil
 	case countBody:
 		counter, ok := e.marshaler.text.(codec.TokenCounter)

@@ -23,6 +23,8 @@ type exchange struct {
 	message proto.Message
 	// request is the same for text, with what the body says of delivery.
 	request *codec.Request
+	// unread says that of the request only the head has been read.
+	unread bool
 	// streamedImages says that images are wanted as events.
 	streamedImages bool
 	losses         codec.Losses
@@ -30,6 +32,20 @@ type exchange struct {
 	// fault is the failure the caller was told of.
 	fault  *fault.Error
 	stream *streamState
+}
+
+// whole is the request with its conversation, for answers that repeat parts of it.
+func (x *exchange) whole() *codec.Request {
+	if !x.unread {
+		return x.request
+	}
+	x.unread = false
+	// A body that cannot be decoded has no answer that would have to be encoded.
+	if req, err := x.endpoint.marshaler.text.DecodeRequest(x.request.GetWire().GetJson()); err == nil {
+		req.Model, req.Wire = x.request.GetModel(), x.request.GetWire()
+		x.request = req
+	}
+	return x.request
 }
 
 type exchangeKey struct{}

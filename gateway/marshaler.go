@@ -83,7 +83,7 @@ func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, e
 			}
 			return wire.GetJson(), nil
 		}
-		return m.text.EncodeResponse(message, codec.Answer{Request: x.request, Losses: &x.losses})
+		return m.text.EncodeResponse(message, codec.Answer{Request: x.whole(), Losses: &x.losses})
 	case *genwayv1.GenerateImageResponse:
 		x.addLosses(message.GetLosses())
 		if wire := message.GetWire(); wire.GetProtocol() == genwayv1.Protocol_PROTOCOL_IMAGES {
@@ -111,6 +111,17 @@ func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, e
 		}
 	}
 	return nil, fmt.Errorf("gateway: no codec for %T", message)
+}
+
+// head reads the settings of a text request, whose conversation is for the core to
+// read, or for the upstream alone. False is a body that must be read here: most
+// likely there is something wrong with it.
+func (m *marshaler) head(body []byte) (*codec.Request, bool) {
+	heads, ok := m.text.(codec.HeadDecoder)
+	if !ok {
+		return nil, false
+	}
+	return heads.DecodeRequestHead(body)
 }
 
 // streamImages frames images that are ready as the events their caller asked for.

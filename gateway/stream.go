@@ -29,9 +29,8 @@ type streamState struct {
 
 func newStreamState(x *exchange, r *http.Request) *streamState {
 	s := &streamState{
-		x:       x,
-		encoder: x.endpoint.marshaler.text.NewStreamEncoder(codec.Answer{Request: x.request, Losses: &x.losses}),
-		array:   strings.HasSuffix(r.URL.Path, ":streamGenerateContent") && r.URL.Query().Get("alt") != "sse",
+		x:     x,
+		array: strings.HasSuffix(r.URL.Path, ":streamGenerateContent") && r.URL.Query().Get("alt") != "sse",
 	}
 	x.w.hold = func() bool { return s.ready != nil && s.ready() }
 	return s
@@ -55,7 +54,7 @@ func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte
 		s.x.addLosses(started.GetLosses())
 		s.x.w.tellLosses(s.x.losses.List())
 	}
-	frames, err := s.encoder.Encode(event)
+	frames, err := s.encoderFor(event).Encode(event)
 	if err != nil {
 		return nil, err
 	}
@@ -76,6 +75,19 @@ func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte
 	return s.buf.Bytes(), nil
 }
 
+// encoderFor gives the stream's encoder, which is made with the first event: an
+// upstream's own frames need nothing of the request.
+func (s *streamState) encoderFor(event *genwayv1.StreamGenerateTextResponse) codec.StreamEncoder {
+	if s.encoder == nil {
+		answer := codec.Answer{Request: s.x.request, Losses: &s.x.losses}
+		if event.GetWire() == nil {
+			answer.Request = s.x.whole()
+		}
+		s.encoder = s.x.endpoint.marshaler.text.NewStreamEncoder(answer)
+	}
+	return s.encoder
+}
+
 // heartbeat is what keeps the connection open where the protocol has no ping of
 // its own. The official SDKs of generateContent fail on comments; a bare newline
 // passes there, in both of its framings.
@@ -91,7 +103,7 @@ func (s *streamState) heartbeat() string {
 func (s *streamState) fail(f *fault.Error) []byte {
 	s.buf.Reset()
 	if len(s.passed) == 0 || !bytes.Equal(s.passed, f.Wire.GetJson()) {
-		for _, frame := range s.encoder.Fail(f) {
+		for _, frame := range s.encoderFor(nil).Fail(f) {
 			s.frame(frame)
 		}
 	}

@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"bytes"
+
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -15,7 +17,8 @@ var (
 // DecodeRequestHead implements codec.HeadDecoder.
 func (c Codec) DecodeRequestHead(body []byte) (*codec.Request, bool) {
 	head, ok := member.Head(body, heavyRequest)
-	if !ok {
+	// Results without an identifier are refused, whoever they are for (case T19).
+	if !ok || bytes.Contains(body, []byte(`"tool"`)) {
 		return nil, false
 	}
 	req, err := c.DecodeRequest(head)

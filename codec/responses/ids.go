@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"bytes"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -34,3 +35,6 @@ func IsSyntheticID(id string) bool {
 	_, rest, ok := strings.Cut(id, "_"+syntheticMark)
 	return ok && len(rest) == 16 && strings.Trim(rest, "0123456789abcdef") == ""
 }
+
+// MayBeSynthetic reports whether a body may hold such an identifier.
+func MayBeSynthetic(body []byte) bool { return bytes.Contains(body, []byte("_"+syntheticMark)) }

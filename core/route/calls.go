@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/core/unread"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
@@ -115,6 +116,12 @@ func (a attempt) targeted(req *genwayv1.GenerateTextRequest) (asked *genwayv1.Ge
 // text is targeted with the target's overrides. A strict request that would lose
 // something is refused.
 func (a attempt) text(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, []*genwayv1.Loss, error) {
+	if !a.passes(req) {
+		var err error
+		if req, err = unread.Read(req); err != nil {
+			return nil, nil, err
+		}
+	}
 	asked, losses := a.targeted(req)
 	asked, more, err := a.Overrides.Text(asked)
 	if err != nil {
@@ -122,6 +129,12 @@ func (a attempt) text(ctx context.Context, req *genwayv1.GenerateTextRequest) (*
 	}
 	losses = append(losses, more...)
 	return asked, losses, upstream.Lossless(ctx, losses)
+}
+
+// passes reports whether the target gets the caller's own body, so that nobody here
+// need read its conversation.
+func (a attempt) passes(req *genwayv1.GenerateTextRequest) bool {
+	return a.Protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED && a.Protocol == req.GetWire().GetProtocol() && len(a.route.DropTools) == 0
 }
 
 // image does so for images.

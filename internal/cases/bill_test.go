@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/genway/genway/core/unread"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/cases/fake"
@@ -125,9 +126,23 @@ func (l *ledger) usage() *genwayv1.Usage {
 	return l.last
 }
 
-func (l *ledger) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	if l.foreign {
+// seen is the request as the upstream sees it: read, and without the caller's own body,
+// if that is to look foreign.
+func (l *ledger) seen(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, error) {
+	if !l.foreign {
+		return req, nil
+	}
+	req, err := unread.Read(req)
+	if err == nil {
 		req.Wire = nil
+	}
+	return req, err
+}
+
+func (l *ledger) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	req, err := l.seen(req)
+	if err != nil {
+		return nil, err
 	}
 	resp, err := l.Upstream.GenerateText(ctx, req)
 	l.note(resp.GetUsage())
@@ -135,8 +150,9 @@ func (l *ledger) GenerateText(ctx context.Context, req *genwayv1.GenerateTextReq
 }
 
 func (l *ledger) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	if l.foreign {
-		req.Wire = nil
+	req, err := l.seen(req)
+	if err != nil {
+		return err
 	}
 	return l.Upstream.StreamGenerateText(ctx, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
 		if end := ev.GetCompleted(); end != nil {

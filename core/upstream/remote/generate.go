@@ -11,6 +11,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/core/unread"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -26,10 +27,14 @@ func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextR
 	if err != nil {
 		return nil, err
 	}
-	resp, err := u.codec.DecodeResponse(raw)
 	if u.speaks(req.GetWire()) {
+		resp, ok := u.head(raw)
+		if !ok {
+			resp, err = u.codec.DecodeResponse(raw)
+		}
 		return u.native(raw, header, resp, err)
 	}
+	resp, err := u.codec.DecodeResponse(raw)
 	if err != nil {
 		f := fault.From(err)
 		f.Usage, f.Wire = u.cost(f), nil
@@ -38,6 +43,16 @@ func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextR
 	codec.NewFreeForm(req.GetTools()).Response(resp)
 	resp.Losses = append(losses, resp.Losses...)
 	return resp, nil
+}
+
+// head reads what an answer says of itself beside its candidates, which its caller
+// reads.
+func (u *Upstream) head(raw []byte) (*genwayv1.GenerateTextResponse, bool) {
+	heads, ok := u.codec.(codec.HeadDecoder)
+	if !ok {
+		return nil, false
+	}
+	return heads.DecodeResponseHead(raw)
 }
 
 // native is the answer for a caller of the upstream's protocol: its body as it is.
@@ -133,18 +148,26 @@ func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImag
 	if err != nil {
 		return nil, err
 	}
+	if u.speaks(req.GetWire()) {
+		// The images travel once, in the body the caller gets.
+		resp, ok := images.Codec{}.DecodeResponseHead(raw)
+		if !ok {
+			if resp, err = (images.Codec{}).DecodeResponse(raw); err != nil {
+				return nil, err
+			}
+			for _, image := range resp.GetImages() {
+				image.Source = nil
+			}
+		}
+		resp.Losses = losses.List()
+		resp.Wire = &genwayv1.WireMessage{Protocol: u.config.Protocol, Json: raw}
+		return resp, nil
+	}
 	resp, err := images.Codec{}.DecodeResponse(raw)
 	if err != nil {
 		return nil, err
 	}
 	resp.Losses = losses.List()
-	if u.speaks(req.GetWire()) {
-		// The images travel once, in the body the caller gets.
-		for _, image := range resp.GetImages() {
-			image.Source = nil
-		}
-		resp.Wire = &genwayv1.WireMessage{Protocol: u.config.Protocol, Json: raw}
-	}
 	return resp, nil
 }
 
@@ -154,7 +177,15 @@ func (u *Upstream) textBody(ctx context.Context, req *genwayv1.GenerateTextReque
 	if u.codec == nil {
 		return nil, nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not generate text")
 	}
-	if u.ownBody(req.GetWire(), req.GetMessages()) {
+	own := u.passes(req)
+	if !own {
+		var err error
+		if req, err = unread.Read(req); err != nil {
+			return nil, nil, err
+		}
+		own = u.ownBody(req.GetWire(), req.GetMessages())
+	}
+	if own {
 		body, err := u.patchModel(req.GetWire().GetJson(), req.GetModel())
 		if err == nil && streamed && u.config.Protocol == genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS {
 			body, err = askForUsage(body)

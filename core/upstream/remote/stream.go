@@ -89,9 +89,9 @@ type relay struct {
 	told   bool
 }
 
-// unread reports whether an error is of a frame that could not be read, and not
+// unreadable reports whether an error is of a frame that could not be read, and not
 // the upstream's own.
-func unread(err error) bool {
+func unreadable(err error) bool {
 	return err != nil && fault.From(err).Reason == fault.ReasonMalformedAnswer
 }
 
@@ -114,7 +114,7 @@ func (s *relay) frame(f codec.Frame) error {
 		return nil
 	}
 	events, err := s.decoder.Decode(f)
-	if s.wired && unread(err) && jsontext.Value(f.Data).IsValid(member.Options()) {
+	if s.wired && unreadable(err) && jsontext.Value(f.Data).IsValid(member.Options()) {
 		// The caller may understand what the canonical model does not. Whether the
 		// stream was whole is not known any more, so it ends with the fault.
 		s.failed, err = s.own(err), nil
