@@ -94,6 +94,21 @@ bench-soak: build ## Hold 2,000 streams open for five minutes, on each form of t
 	$(GO) build -C bench -o $(CURDIR)/bin/bench .
 	bin/bench soak -programs bin -results bin/bench-soak.jsonl $(BENCHFLAGS)
 
+.PHONY: bench-profile
+bench-profile: ## Say where the gateway's time goes
+	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	bin/bench profile $(BENCHFLAGS)
+
+.PHONY: allocs
+allocs: ## Fail when the hot stages allocate more than their baseline
+	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	bin/bench allocs
+
+.PHONY: allocs-baseline
+allocs-baseline: ## Write the baseline of what the hot stages allocate
+	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	bin/bench allocs -update
+
 .PHONY: microbench
 microbench: ## Run the benchmarks of PKGS
 	$(GO) test -run='^$$' -bench=. -benchmem $(PKGS)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/genway/genway/bench/load"
@@ -30,12 +32,18 @@ func runLoad(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	w := workload.Workload{
-		Caller: workload.Protocol(*protocol), Served: workload.Protocol(*served), Size: *size, Stream: *stream,
-		Upstream: upstream.Settings{Pieces: *pieces}, MinBytes: *minimum,
-	}
-	if *connections < 1 || w.Job(*address, *key) == nil {
+	if *connections < 1 {
 		return errors.New("load: at least one connection is needed")
+	}
+	asked, on := workload.Protocol(*protocol), workload.Protocol(*served)
+	for _, p := range []workload.Protocol{asked, on} {
+		if p != "" && p != workload.Images && !slices.Contains(workload.Texts(), p) {
+			return fmt.Errorf("load: no such protocol: %s", p)
+		}
+	}
+	w := workload.Workload{
+		Caller: asked, Served: on, Size: *size, Stream: *stream,
+		Upstream: upstream.Settings{Pieces: *pieces}, MinBytes: *minimum,
 	}
 	client := load.NewClient(*address, *connections, *timeout)
 	defer client.Close()

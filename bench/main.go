@@ -34,6 +34,8 @@ var commands = map[string]func(ctx context.Context, args []string, stdout, stder
 	"run":                  runAll,
 	"soak":                 runSoak,
 	"report":               runReport,
+	"allocs":               runAllocs,
+	"profile":              runProfile,
 	"load":                 runLoad,
 	target.UpstreamCommand: runUpstream,
 	target.ProxyCommand:    runProxy,
@@ -43,6 +45,8 @@ const usage = `bench measures what a gateway costs.
 
   bench run        start all targets in turn, measure them, print the tables
   bench soak       hold many streams open on Genway for minutes
+  bench profile    say where Genway's time goes
+  bench allocs     compare what Genway's stages allocate with the baseline
   bench report     print the tables of results written earlier
   bench load       send load to an address
   bench upstream   be the upstream

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,10 @@ type options struct {
 	tries, rounds, starts            int
 	memory                           measure.MemoryConfig
 	quick                            bool
+
+	// What is chosen by only.
+	workloads         []workload.Workload
+	pairs, withMemory bool
 }
 
 func (o *options) register(flags *flag.FlagSet) {
@@ -120,6 +125,9 @@ func runAll(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 		o.rounds, o.starts, o.tries, o.memory.Pictures = 2, 2, 1, 0
 		o.duration, o.warm = 300*time.Millisecond, 100*time.Millisecond
 	}
+	if err := o.choose(); err != nil {
+		return err
+	}
 	begin := time.Now()
 	b, done, err := o.open(ctx, stderr)
 	if err != nil {
@@ -132,29 +140,42 @@ func runAll(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	return printReport(stdout, o.results)
 }
 
-// measure runs what was chosen.
-func (o *options) measure(ctx context.Context, b *measure.Bench) error {
+// choose finds the workloads that were asked for.
+func (o *options) choose() error {
+	names := strings.FieldsFunc(o.only, func(r rune) bool { return r == ',' })
 	chosen := func(name string) bool {
-		return o.only == "" || strings.Contains(","+o.only+",", ","+name+",")
+		i := slices.Index(names, name)
+		if i >= 0 {
+			names = slices.Delete(names, i, i+1)
+		}
+		return o.only == "" || i >= 0
 	}
-	var workloads []workload.Workload
 	for _, w := range workload.Main() {
 		if chosen(w.Name) {
-			workloads = append(workloads, w)
+			o.workloads = append(o.workloads, w)
 		}
 	}
+	o.pairs, o.withMemory = chosen("pairs"), chosen("memory")
+	if len(names) > 0 {
+		return fmt.Errorf("no such workload: %s", strings.Join(names, ", "))
+	}
+	return nil
+}
+
+// measure runs what was chosen.
+func (o *options) measure(ctx context.Context, b *measure.Bench) error {
 	if err := b.Startup(ctx, o.starts); err != nil {
 		return err
 	}
-	if err := b.Rounds(ctx, report.GroupMain, workloads, o.rounds, false); err != nil {
+	if err := b.Rounds(ctx, report.GroupMain, o.workloads, o.rounds, false); err != nil {
 		return err
 	}
-	if chosen("pairs") {
+	if o.pairs {
 		if err := b.Rounds(ctx, report.GroupPairs, workload.Pairs(), max(1, o.rounds*2/3), true); err != nil {
 			return err
 		}
 	}
-	if chosen("memory") {
+	if o.withMemory {
 		return b.Memory(ctx, o.memory)
 	}
 	return nil

@@ -25,6 +25,13 @@ func (g Group) Stop(grace time.Duration) {
 	}
 }
 
+// Signal sends a signal to all. One that has ended takes none.
+func (g Group) Signal(signal unix.Signal) {
+	for _, p := range g {
+		_ = unix.Kill(p.cmd.Process.Pid, signal)
+	}
+}
+
 // Err says how one of the group ended; nil while all run.
 func (g Group) Err() error {
 	for _, p := range g {

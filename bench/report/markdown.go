@@ -88,11 +88,17 @@ func multiples(out io.Writer, main runs) {
 		}
 		rows = append(rows, row)
 	}
+	if len(rows) == 0 {
+		return
+	}
 	table(out, "Cost in multiples of nginx", head, rows)
 }
 
 // growth is how the cost grows with the size of what is sent.
 func growth(out io.Writer, main runs) {
+	if len(main.of("", "prompt200k", "")) == 0 {
+		return
+	}
 	targets := main.targets()
 	var rows [][]string
 	for _, pair := range []struct{ title, large, small string }{

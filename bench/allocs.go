@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+
+	"github.com/genway/genway/bench/allocs"
+)
+
+// runAllocs compares what the hot stages allocate with the baseline, or writes it.
+func runAllocs(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := newFlags("allocs", stderr)
+	source := flags.String("source", ".", "directory of Genway's repository")
+	path := flags.String("baseline", "bench/allocs/baseline.txt", "file with the baseline")
+	update := flags.Bool("update", false, "write the baseline instead")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	baseline := allocs.Figures{}
+	if !*update {
+		text, err := os.ReadFile(*path)
+		if err != nil {
+			return err
+		}
+		if baseline, err = allocs.ReadBaseline(text); err != nil {
+			return err
+		}
+	}
+	all := allocs.Figures{}
+	var findings []allocs.Finding
+	for _, suite := range allocs.Suites() {
+		figures, err := suite.Run(ctx, *source)
+		if err != nil {
+			return err
+		}
+		maps.Copy(all, figures)
+		findings = append(findings, allocs.Compare(figures, baseline, suite.Tolerance)...)
+	}
+	if *update {
+		return os.WriteFile(*path, all.Format(), 0o644) //nolint:gosec // A file of the repository.
+	}
+	worse := 0
+	for _, f := range append(findings, allocs.Missing(all, baseline)...) {
+		fmt.Fprintf(stdout, "%s: %s\n", f.Name, f.What)
+		if !f.Better {
+			worse++
+		}
+	}
+	fmt.Fprintf(stdout, "allocations of %d benchmarks compared with %s\n", len(all), *path)
+	if worse > 0 {
+		return errors.New("allocations grew; if that is meant, run make allocs-baseline and commit it")
+	}
+	return nil
+}
