@@ -18,8 +18,8 @@ type streamState struct {
 	encoder codec.StreamEncoder
 	array   bool
 	opened  bool
-	// passed is the last object that an upstream's own frames held.
-	passed []byte
+	// passed is the last of an upstream's own frames that held an object.
+	passed codec.Frame
 	// ready reports whether another event waits already.
 	ready func() bool
 	// readers are the goroutines that read the core's stream.
@@ -62,7 +62,7 @@ func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte
 		s.frame(f)
 	}
 	if data := bytes.TrimSpace(event.GetWire().GetData()); len(data) > 0 && data[0] == '{' {
-		s.passed = data
+		s.passed = codec.Frame{Event: event.GetWire().GetEvent(), Data: data}
 	}
 	switch event.GetPayload().(type) {
 	case *genwayv1.StreamGenerateTextResponse_Ping:
@@ -102,13 +102,27 @@ func (s *streamState) heartbeat() string {
 // told of it in the caller's protocol is not told again.
 func (s *streamState) fail(f *fault.Error) []byte {
 	s.buf.Reset()
-	if len(s.passed) == 0 || !bytes.Equal(s.passed, f.Wire.GetJson()) {
+	if !s.told(f) {
 		for _, frame := range s.encoderFor(nil).Fail(f) {
 			s.frame(frame)
 		}
 	}
 	s.close()
 	return s.buf.Bytes()
+}
+
+// told reports whether the last frame that was passed on is the failure itself. One too
+// long to travel with its failure is read again to find that out.
+func (s *streamState) told(f *fault.Error) bool {
+	if len(s.passed.Data) == 0 {
+		return false
+	}
+	if own := f.Wire.GetJson(); len(own) > 0 {
+		return bytes.Equal(s.passed.Data, own)
+	}
+	_, err := s.x.endpoint.marshaler.text.NewStreamDecoder().Decode(s.passed)
+	said := fault.From(err)
+	return err != nil && said.Kind == f.Kind && said.Reason != fault.ReasonMalformedAnswer
 }
 
 // close ends the framing.
