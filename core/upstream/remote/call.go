@@ -51,7 +51,7 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 		return give(err)
 	}
 	u.setHeaders(req.Header, wire)
-	resp, err := u.config.HTTP.RoundTrip(req)
+	resp, err := u.roundTrip(req)
 	if err != nil {
 		return give(err)
 	}

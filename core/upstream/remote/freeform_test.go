@@ -56,7 +56,7 @@ data: {"type":"message_stop"}
 
 	u, _ = serve(t, genwayv1.Protocol_PROTOCOL_MESSAGES, "", stream)
 	var fold codec.Folder
-	if err := u.StreamGenerateText(t.Context(), req, func(ev *genwayv1.StreamGenerateTextResponse) error { return fold.Add(ev) }); err != nil {
+	if err := u.StreamGenerateText(t.Context(), req, fold.Add); err != nil {
 		t.Fatal(err)
 	}
 	check(fold.Response())
