@@ -53,6 +53,9 @@ func Parse(name string, text []byte) (*Catalogue, error) {
 // maxName bounds the names in a row, in bytes, so that the ledger keeps an ID whole.
 const maxName = 100
 
+// Validate demands what Parse does of a row.
+func (r Row) Validate() error { return r.validate("the row") }
+
 // validate demands that a row says what its requests cost, and no more than it can mean.
 func (r Row) validate(at string) error {
 	switch {

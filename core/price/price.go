@@ -192,3 +192,20 @@ func plus(a, b int64) int64 {
 	}
 	return a + b
 }
+
+// NamedRate is the price of one class.
+type NamedRate struct {
+	// Name is the class's key in a file: cache_read.
+	Name string
+	// Nanos are nano-dollars per million tokens.
+	Nanos int64
+}
+
+// Named gives the classes in the order of a file.
+func (r Rates) Named() []NamedRate {
+	return []NamedRate{
+		{"input", r.Input}, {"output", r.Output}, {"cache_read", r.CacheRead}, {"cache_write", r.CacheWrite},
+		{"cache_write_1h", r.CacheWrite1h}, {"thinking", r.Thinking}, {"input_image", r.InputImage},
+		{"input_audio", r.InputAudio}, {"output_image", r.OutputImage}, {"output_audio", r.OutputAudio},
+	}
+}
