@@ -185,53 +185,6 @@ func unknown(model string) error {
 	return e
 }
 
-// Models lists what the upstreams of the routes list, and the names of routes that
-// are no globs.
-func (r *Router) Models() []*genwayv1.Model {
-	seen := map[string]bool{}
-	var list []*genwayv1.Model
-	add := func(m *genwayv1.Model) {
-		if !seen[m.GetName()] {
-			seen[m.GetName()] = true
-			list = append(list, m)
-		}
-	}
-	t := r.table.Load()
-	for _, route := range t.routes {
-		if !strings.Contains(route.Model, "*") {
-			m := &genwayv1.Model{Name: route.Model, DisplayName: route.Model, OwnedBy: route.Targets[0].Name}
-			m.GeneratesImages = route.Targets[0].Protocol == genwayv1.Protocol_PROTOCOL_IMAGES
-			m.GeneratesText = !m.GeneratesImages
-			add(m)
-		}
-	}
-	for i, route := range t.routes {
-		for _, target := range slices.Concat(route.Targets, route.Fallback) {
-			for _, m := range target.Upstream.Models() {
-				if t.leads(i, m.GetName()) {
-					add(m)
-				}
-			}
-		}
-	}
-	return list
-}
-
-// leads reports whether some caller's requests for the model come to the route.
-func (t *table) leads(route int, model string) bool {
-	protocols := t.routes[route].Protocols
-	if len(protocols) == 0 {
-		protocols = []genwayv1.Protocol{
-			genwayv1.Protocol_PROTOCOL_UNSPECIFIED, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, genwayv1.Protocol_PROTOCOL_RESPONSES,
-			genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, genwayv1.Protocol_PROTOCOL_IMAGES,
-		}
-	}
-	return slices.ContainsFunc(protocols, func(p genwayv1.Protocol) bool {
-		_, found := t.find(p, model)
-		return found == route
-	})
-}
-
 // attempts runs try on the targets of a request until one answers, fails for good,
 // or committed says that the caller has seen something. It tells the caller who
 // served it, unless try has: a stream must before its first event.

@@ -235,6 +235,9 @@ func TestModelsAndExplain(t *testing.T) {
 	if strings.Join(names, " ") != "alias x b-model" { // a-model leads nowhere
 		t.Errorf("lists %v", names)
 	}
+	if m := r.Models()[1]; m.GetOwnedBy() != "b" || !m.GetGeneratesText() || m.GetGeneratesImages() || m.GetDisplayName() != "x" {
+		t.Errorf("%v", m)
+	}
 	if e := r.Explain(chat, "alias"); e.Route != 0 || len(e.Targets) != 1 || e.Targets[0].Model != "real" {
 		t.Errorf("%+v", e)
 	}
