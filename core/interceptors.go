@@ -101,7 +101,7 @@ func (i Interceptors) guard(ctx context.Context, call *outcome, run func(context
 		if open(call.method) {
 			return run(ctx)
 		}
-		caller, err := i.Authenticator.Authenticate(ctx)
+		caller, err := i.Authenticator.Authenticate(ctx, call.method)
 		call.caller = caller
 		if err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"net"
 	"time"
 
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -24,6 +25,8 @@ type ServerConfig struct {
 	MaxMessageBytes int
 	// MaxStreams bounds the calls at once on one connection. Default 10,000.
 	MaxStreams uint32
+	// Admin, if set, is served as well.
+	Admin adminv1.AdminServer
 	// Grace is how long calls in flight may go on after the end was asked for.
 	// Default 20 s.
 	Grace time.Duration
@@ -64,6 +67,10 @@ func NewServer(service *Service, interceptors Interceptors, config ServerConfig)
 	}
 	s := &Server{grpc: grpc.NewServer(options...), health: health.NewServer(), grace: config.Grace}
 	genwayv1.RegisterGenerationServer(s.grpc, service)
+	if config.Admin != nil {
+		adminv1.RegisterAdminServer(s.grpc, config.Admin)
+		s.health.SetServingStatus(adminv1.Admin_ServiceDesc.ServiceName, grpc_health_v1.HealthCheckResponse_SERVING)
+	}
 	grpc_health_v1.RegisterHealthServer(s.grpc, s.health)
 	reflection.Register(s.grpc)
 	s.health.SetServingStatus(genwayv1.Generation_ServiceDesc.ServiceName, grpc_health_v1.HealthCheckResponse_SERVING)

@@ -60,6 +60,15 @@ func statusError(err error, requestID string) error {
 	if f.RetryAfter > 0 {
 		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(f.RetryAfter)})
 	}
+	if len(f.Fields) > 0 {
+		request := &errdetails.BadRequest{}
+		for _, field := range f.Fields {
+			request.FieldViolations = append(request.FieldViolations, &errdetails.BadRequest_FieldViolation{
+				Field: strings.ToValidUTF8(field.Param, "\uFFFD"), Description: strings.ToValidUTF8(field.Message, "\uFFFD"),
+			})
+		}
+		details = append(details, request)
+	}
 	st := status.New(code, f.Message)
 	if detailed, err := st.WithDetails(details...); err == nil {
 		st = detailed

@@ -75,6 +75,9 @@ type Error struct {
 	Message string
 	// Param is the request member at fault: "messages[0].content".
 	Param string
+	// Fields are all members at fault, where there may be several. They cross gRPC as
+	// google.rpc.BadRequest.
+	Fields []Field
 	// Status is the HTTP status to answer with; 0 derives it from Kind.
 	Status int
 	// RetryAfter is how long to wait before the next try; 0 says nothing.
@@ -91,6 +94,9 @@ type Error struct {
 	Usage *genwayv1.Usage
 	Cause error
 }
+
+// Field is a request member at fault, and what is wrong with it.
+type Field struct{ Param, Message string }
 
 // New makes an Error.
 func New(kind Kind, reason, format string, args ...any) *Error {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
 )
 
 func TestInternalTextsStayInside(t *testing.T) {
@@ -35,8 +37,8 @@ func TestDetailRoundTrip(t *testing.T) {
 	want := fault.Error{Kind: fault.RateLimited, Reason: "R", Message: "m", Param: "p", Status: 429, RetryAfter: 2 * time.Second,
 		RequestID: "req", UpstreamRequestID: "up", NativeType: "t", NativeCode: "c", Wire: &genwayv1.WireMessage{Json: []byte("{}")}}
 	got := fault.FromDetail(want.Detail())
-	if *got != want {
-		t.Errorf("want %+v\ngot  %+v", want, *got)
+	if diff := cmp.Diff(&want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 

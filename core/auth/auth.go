@@ -57,11 +57,17 @@ type Authenticator struct {
 	Trust Trust
 }
 
-// Authenticate gives the caller of the call that ctx belongs to. Errors are
-// *fault.Error values: a key that is unknown, revoked or expired gets one and the
+// adminMethods begin the methods of the Admin service.
+const adminMethods = "/genway.admin.v1."
+
+// Authenticate gives the caller of the call of that method that ctx belongs to. Errors
+// are *fault.Error values: a key that is unknown, revoked or expired gets one and the
 // same answer; a good key of another group is told which group it is, and its caller is
 // given with the error, for the log.
-func (a Authenticator) Authenticate(ctx context.Context) (Caller, error) {
+//
+// The Admin service takes keys of the group admin alone, whatever an edge says, and
+// nothing else takes those (case K11).
+func (a Authenticator) Authenticate(ctx context.Context, method string) (Caller, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	raw := bearer(md.Get("authorization"))
 	if raw == "" {
@@ -77,6 +83,8 @@ func (a Authenticator) Authenticate(ctx context.Context) (Caller, error) {
 	caller := Caller{Principal: principal}
 	needed, way := keys.GroupInternal, "direct gRPC calls need"
 	switch name := last(md.Get(ProtocolKey)); {
+	case strings.HasPrefix(method, adminMethods):
+		needed, way = keys.GroupAdmin, "the Admin service needs"
 	case name == "": // a direct caller
 	case a.Trust == nil || !a.Trust(ctx, md):
 		// Most likely an edge with a wrong secret: whoever sets it up must see why.

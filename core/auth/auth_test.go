@@ -33,7 +33,7 @@ func TestAnEdgeWithoutProofIsTold(t *testing.T) {
 		{"direct", nil, false, false},
 	} {
 		ctx := metadata.NewIncomingContext(t.Context(), metadata.Pairs(append(c.md, "authorization", "Bearer k")...))
-		caller, err := a.Authenticate(ctx)
+		caller, err := a.Authenticate(ctx, "/genway.v1.Generation/GenerateText")
 		if caller.Edge != c.edge || (err == nil) != c.edge {
 			t.Errorf("%s: %+v, %v", c.name, caller, err)
 		}

@@ -39,5 +39,5 @@ func ParseGroup(name string) (Group, error) {
 		}
 		names[i] = string(group)
 	}
-	return "", fmt.Errorf("unknown group %q: want one of %s", name, strings.Join(names, ", "))
+	return "", fmt.Errorf("unknown group %s: want one of %s", quote(name), strings.Join(names, ", "))
 }

@@ -15,6 +15,8 @@ import (
 var (
 	// ErrAmbiguous is a name that several live keys share.
 	ErrAmbiguous = errors.New("several keys have that name")
+	// ErrRaw is a key in the place of its id or name.
+	ErrRaw = errors.New("that is a key; name it by its id or name, and take it out of your shell's history")
 	// ErrRevoked is a change of a key that is revoked: it stays as it is.
 	ErrRevoked = errors.New("the key is revoked")
 	// ErrExpired is a rotation of a key that has expired: its new secret would be
@@ -168,7 +170,7 @@ func (s *Service) Revoke(ctx context.Context, ref string) (Key, error) {
 // find returns the key with that id, or the only live one of that name.
 func (s *Service) find(ctx context.Context, ref string) (Key, error) {
 	if strings.Contains(ref, Prefix) {
-		return Key{}, errors.New("that is a key; name it by its id or name, and take it out of your shell's history")
+		return Key{}, ErrRaw
 	}
 	list, err := s.store.Find(ctx, ref)
 	if err != nil {

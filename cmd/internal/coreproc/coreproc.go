@@ -9,6 +9,7 @@ import (
 
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/core"
+	"github.com/genway/genway/core/admin"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
@@ -80,8 +81,12 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), recorder.Close(), db.Close())
 	}
+	administration, err := admin.New(admin.Config{Keys: keyService, Audit: db.Audit(), Usage: db.Ledger()})
+	if err != nil {
+		return nil, errors.Join(err, routing.Close(), recorder.Close(), db.Close())
+	}
 	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: keyService, Trust: trust}, Logger: log}
-	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: tlsConfig, Grace: f.Grace})
+	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: tlsConfig, Grace: f.Grace, Admin: administration})
 	return &Core{Keys: keyService, routing: routing, ledger: recorder, store: db, service: service, server: server, log: log}, nil
 }
 

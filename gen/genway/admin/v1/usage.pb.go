@@ -22,23 +22,26 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Dimension is what a report has a row for each of.
+// Dimension is what a report has rows for.
 type Dimension int32
 
 const (
-	// As DIMENSION_DAY.
 	Dimension_DIMENSION_UNSPECIFIED Dimension = 0
-	// By the id of the key.
+	// The id of the key.
 	Dimension_DIMENSION_KEY Dimension = 1
-	// By the model as callers named it.
+	// The model as callers named it.
 	Dimension_DIMENSION_MODEL Dimension = 2
-	// By the day of UTC in which requests began: 2026-03-01.
+	// The day of UTC in which requests began: 2026-03-01.
 	Dimension_DIMENSION_DAY Dimension = 3
-	// By protocol: chat_completions, responses, images, messages, generate_content, or
+	// The protocol: chat_completions, responses, images, messages, generate_content, or
 	// grpc for direct calls.
 	Dimension_DIMENSION_PROTOCOL Dimension = 4
-	// By the upstream that answered.
+	// The upstream that answered.
 	Dimension_DIMENSION_UPSTREAM Dimension = 5
+	// The key's owner when the request began.
+	Dimension_DIMENSION_OWNER Dimension = 6
+	// The model that answered.
+	Dimension_DIMENSION_SERVED_MODEL Dimension = 7
 )
 
 // Enum value maps for Dimension.
@@ -50,14 +53,18 @@ var (
 		3: "DIMENSION_DAY",
 		4: "DIMENSION_PROTOCOL",
 		5: "DIMENSION_UPSTREAM",
+		6: "DIMENSION_OWNER",
+		7: "DIMENSION_SERVED_MODEL",
 	}
 	Dimension_value = map[string]int32{
-		"DIMENSION_UNSPECIFIED": 0,
-		"DIMENSION_KEY":         1,
-		"DIMENSION_MODEL":       2,
-		"DIMENSION_DAY":         3,
-		"DIMENSION_PROTOCOL":    4,
-		"DIMENSION_UPSTREAM":    5,
+		"DIMENSION_UNSPECIFIED":  0,
+		"DIMENSION_KEY":          1,
+		"DIMENSION_MODEL":        2,
+		"DIMENSION_DAY":          3,
+		"DIMENSION_PROTOCOL":     4,
+		"DIMENSION_UPSTREAM":     5,
+		"DIMENSION_OWNER":        6,
+		"DIMENSION_SERVED_MODEL": 7,
 	}
 )
 
@@ -91,9 +98,13 @@ func (Dimension) EnumDescriptor() ([]byte, []int) {
 // GetUsageRequest asks for a report.
 type GetUsageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	By    Dimension              `protobuf:"varint,1,opt,name=by,proto3,enum=genway.admin.v1.Dimension" json:"by,omitempty"`
+	// What to have rows for, each at most once: a row for each combination. Empty is by
+	// day.
+	By []Dimension `protobuf:"varint,1,rep,packed,name=by,proto3,enum=genway.admin.v1.Dimension" json:"by,omitempty"`
 	// Only requests that began at that moment or later; absent is all.
-	Since         *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
+	Since *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
+	// Only requests that began before that moment; absent is all.
+	Until         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -128,11 +139,11 @@ func (*GetUsageRequest) Descriptor() ([]byte, []int) {
 	return file_genway_admin_v1_usage_proto_rawDescGZIP(), []int{0}
 }
 
-func (x *GetUsageRequest) GetBy() Dimension {
+func (x *GetUsageRequest) GetBy() []Dimension {
 	if x != nil {
 		return x.By
 	}
-	return Dimension_DIMENSION_UNSPECIFIED
+	return nil
 }
 
 func (x *GetUsageRequest) GetSince() *timestamppb.Timestamp {
@@ -142,7 +153,14 @@ func (x *GetUsageRequest) GetSince() *timestamppb.Timestamp {
 	return nil
 }
 
-// GetUsageResponse is the report, by ascending value.
+func (x *GetUsageRequest) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
+// GetUsageResponse is the report, by ascending values.
 type GetUsageResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Rows          []*UsageRow            `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
@@ -191,9 +209,10 @@ func (x *GetUsageResponse) GetRows() []*UsageRow {
 // became of them.
 type UsageRow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the row is of; empty for what has none, as requests that no upstream saw.
-	Value    string `protobuf:"bytes,1,opt,name=value,proto3" json:"value,omitempty"`
-	Requests int64  `protobuf:"varint,2,opt,name=requests,proto3" json:"requests,omitempty"`
+	// What the row is of, one for each dimension asked for; empty for what has none, as
+	// the upstream of requests that no upstream saw.
+	Values   []string `protobuf:"bytes,1,rep,name=values,proto3" json:"values,omitempty"`
+	Requests int64    `protobuf:"varint,2,opt,name=requests,proto3" json:"requests,omitempty"`
 	// Of those, by how they ended. Open ones still run.
 	Ok          int64 `protobuf:"varint,3,opt,name=ok,proto3" json:"ok,omitempty"`
 	Failed      int64 `protobuf:"varint,4,opt,name=failed,proto3" json:"failed,omitempty"`
@@ -214,8 +233,12 @@ type UsageRow struct {
 	OutputImageTokens   int64 `protobuf:"varint,16,opt,name=output_image_tokens,json=outputImageTokens,proto3" json:"output_image_tokens,omitempty"`
 	OutputAudioTokens   int64 `protobuf:"varint,17,opt,name=output_audio_tokens,json=outputAudioTokens,proto3" json:"output_audio_tokens,omitempty"`
 	Images              int64 `protobuf:"varint,18,opt,name=images,proto3" json:"images,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// What they cost, in nano-dollars: 1,000,000,000 is a dollar.
+	CostNanoDollars int64 `protobuf:"varint,19,opt,name=cost_nano_dollars,json=costNanoDollars,proto3" json:"cost_nano_dollars,omitempty"`
+	// How many of them used something that had no price.
+	Unpriced      int64 `protobuf:"varint,20,opt,name=unpriced,proto3" json:"unpriced,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *UsageRow) Reset() {
@@ -248,11 +271,11 @@ func (*UsageRow) Descriptor() ([]byte, []int) {
 	return file_genway_admin_v1_usage_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *UsageRow) GetValue() string {
+func (x *UsageRow) GetValues() []string {
 	if x != nil {
-		return x.Value
+		return x.Values
 	}
-	return ""
+	return nil
 }
 
 func (x *UsageRow) GetRequests() int64 {
@@ -374,18 +397,33 @@ func (x *UsageRow) GetImages() int64 {
 	return 0
 }
 
+func (x *UsageRow) GetCostNanoDollars() int64 {
+	if x != nil {
+		return x.CostNanoDollars
+	}
+	return 0
+}
+
+func (x *UsageRow) GetUnpriced() int64 {
+	if x != nil {
+		return x.Unpriced
+	}
+	return 0
+}
+
 var File_genway_admin_v1_usage_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_usage_proto_rawDesc = "" +
 	"\n" +
-	"\x1bgenway/admin/v1/usage.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"o\n" +
+	"\x1bgenway/admin/v1/usage.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa1\x01\n" +
 	"\x0fGetUsageRequest\x12*\n" +
-	"\x02by\x18\x01 \x01(\x0e2\x1a.genway.admin.v1.DimensionR\x02by\x120\n" +
-	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\"A\n" +
+	"\x02by\x18\x01 \x03(\x0e2\x1a.genway.admin.v1.DimensionR\x02by\x120\n" +
+	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
+	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"A\n" +
 	"\x10GetUsageResponse\x12-\n" +
-	"\x04rows\x18\x01 \x03(\v2\x19.genway.admin.v1.UsageRowR\x04rows\"\x8a\x05\n" +
-	"\bUsageRow\x12\x14\n" +
-	"\x05value\x18\x01 \x01(\tR\x05value\x12\x1a\n" +
+	"\x04rows\x18\x01 \x03(\v2\x19.genway.admin.v1.UsageRowR\x04rows\"\xd4\x05\n" +
+	"\bUsageRow\x12\x16\n" +
+	"\x06values\x18\x01 \x03(\tR\x06values\x12\x1a\n" +
 	"\brequests\x18\x02 \x01(\x03R\brequests\x12\x0e\n" +
 	"\x02ok\x18\x03 \x01(\x03R\x02ok\x12\x16\n" +
 	"\x06failed\x18\x04 \x01(\x03R\x06failed\x12\x1c\n" +
@@ -403,14 +441,18 @@ const file_genway_admin_v1_usage_proto_rawDesc = "" +
 	"\x12input_audio_tokens\x18\x0f \x01(\x03R\x10inputAudioTokens\x12.\n" +
 	"\x13output_image_tokens\x18\x10 \x01(\x03R\x11outputImageTokens\x12.\n" +
 	"\x13output_audio_tokens\x18\x11 \x01(\x03R\x11outputAudioTokens\x12\x16\n" +
-	"\x06images\x18\x12 \x01(\x03R\x06images*\x91\x01\n" +
+	"\x06images\x18\x12 \x01(\x03R\x06images\x12*\n" +
+	"\x11cost_nano_dollars\x18\x13 \x01(\x03R\x0fcostNanoDollars\x12\x1a\n" +
+	"\bunpriced\x18\x14 \x01(\x03R\bunpriced*\xc2\x01\n" +
 	"\tDimension\x12\x19\n" +
 	"\x15DIMENSION_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rDIMENSION_KEY\x10\x01\x12\x13\n" +
 	"\x0fDIMENSION_MODEL\x10\x02\x12\x11\n" +
 	"\rDIMENSION_DAY\x10\x03\x12\x16\n" +
 	"\x12DIMENSION_PROTOCOL\x10\x04\x12\x16\n" +
-	"\x12DIMENSION_UPSTREAM\x10\x05B\xb5\x01\n" +
+	"\x12DIMENSION_UPSTREAM\x10\x05\x12\x13\n" +
+	"\x0fDIMENSION_OWNER\x10\x06\x12\x1a\n" +
+	"\x16DIMENSION_SERVED_MODEL\x10\aB\xb5\x01\n" +
 	"\x13com.genway.admin.v1B\n" +
 	"UsageProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
 
@@ -438,12 +480,13 @@ var file_genway_admin_v1_usage_proto_goTypes = []any{
 var file_genway_admin_v1_usage_proto_depIdxs = []int32{
 	0, // 0: genway.admin.v1.GetUsageRequest.by:type_name -> genway.admin.v1.Dimension
 	4, // 1: genway.admin.v1.GetUsageRequest.since:type_name -> google.protobuf.Timestamp
-	3, // 2: genway.admin.v1.GetUsageResponse.rows:type_name -> genway.admin.v1.UsageRow
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	4, // 2: genway.admin.v1.GetUsageRequest.until:type_name -> google.protobuf.Timestamp
+	3, // 3: genway.admin.v1.GetUsageResponse.rows:type_name -> genway.admin.v1.UsageRow
+	4, // [4:4] is the sub-list for method output_type
+	4, // [4:4] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_usage_proto_init() }

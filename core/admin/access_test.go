@@ -1,0 +1,245 @@
+package admin_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/reflection/grpc_reflection_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/admin"
+	"github.com/genway/genway/core/keys"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// Case K11: only a key of the group admin administrates, it does nothing else, and
+// there is none until an operator makes one.
+func TestAccess(t *testing.T) {
+	f := serve(t)
+	generation := genwayv1.NewGenerationClient(f.conn)
+	raws := map[keys.Group]string{keys.GroupAdmin: f.root}
+	for _, group := range keys.Groups() {
+		if group == keys.GroupAdmin {
+			continue
+		}
+		raw, _, err := f.keys.Create(t.Context(), keys.CreateParams{Group: group})
+		if err != nil {
+			t.Fatal(err)
+		}
+		raws[group] = raw
+	}
+	calls := map[string]struct {
+		by   keys.Group
+		more []string
+		call func(context.Context) error
+	}{
+		"the Admin service": {keys.GroupAdmin, nil, func(ctx context.Context) error {
+			_, err := f.ListKeys(ctx, &adminv1.ListKeysRequest{})
+			return err
+		}},
+		"the Admin service, through an edge": {keys.GroupAdmin, []string{"genway-protocol", "chat_completions", "genway-edge-secret", secret}, func(ctx context.Context) error {
+			_, err := f.ListKeys(ctx, &adminv1.ListKeysRequest{})
+			return err
+		}},
+		"direct generation": {keys.GroupInternal, nil, func(ctx context.Context) error {
+			_, err := generation.ListModels(ctx, &genwayv1.ListModelsRequest{})
+			return err
+		}},
+		"generation through an edge": {keys.GroupChat, []string{"genway-protocol", "chat_completions", "genway-edge-secret", secret}, func(ctx context.Context) error {
+			_, err := generation.ListModels(ctx, &genwayv1.ListModelsRequest{})
+			return err
+		}},
+	}
+	for name, c := range calls {
+		for group, raw := range raws {
+			err := c.call(showing(t, raw, c.more...))
+			if group == c.by {
+				if err != nil {
+					t.Errorf("%s by %s: %v", name, group, err)
+				}
+				continue
+			}
+			if status.Code(err) != codes.PermissionDenied || detail(t, err).GetReason() != fault.ReasonWrongGroup {
+				t.Errorf("%s by %s: %v", name, group, err)
+			}
+		}
+		if err := c.call(showing(t, "gwk_nobody", c.more...)); status.Code(err) != codes.Unauthenticated {
+			t.Errorf("%s by nobody: %v", name, err)
+		}
+		if err := c.call(t.Context()); status.Code(err) != codes.Unauthenticated {
+			t.Errorf("%s without a key: %v", name, err)
+		}
+	}
+}
+
+func detail(t *testing.T, err error) *genwayv1.ErrorDetail {
+	t.Helper()
+	for _, d := range status.Convert(err).Details() {
+		if d, ok := d.(*genwayv1.ErrorDetail); ok {
+			return d
+		}
+	}
+	return nil
+}
+
+func fields(err error) []string {
+	var fields []string
+	for _, d := range status.Convert(err).Details() {
+		if d, ok := d.(*errdetails.BadRequest); ok {
+			for _, violation := range d.GetFieldViolations() {
+				fields = append(fields, violation.GetField())
+			}
+		}
+	}
+	return fields
+}
+
+// Each refusal has its code, its reason, and the members at fault.
+func TestErrors(t *testing.T) {
+	f := serve(t)
+	ctx := showing(t, f.root)
+	newKey := func(name string) string {
+		key, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, Settings: &adminv1.KeySettings{Name: name}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return key.GetKey().GetId()
+	}
+	newKey("twin")
+	newKey("twin")
+	revoked := newKey("")
+	if _, err := f.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Key: revoked}); err != nil {
+		t.Fatal(err)
+	}
+	owner := &fieldmaskpb.FieldMask{Paths: []string{"owner"}}
+	chat := adminv1.Group_GROUP_CHAT
+	create := func(s *adminv1.KeySettings) error {
+		_, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: chat, Settings: s})
+		return err
+	}
+	last := func(_ any, err error) error { return err }
+	for _, c := range []struct {
+		name   string
+		err    error
+		code   codes.Code
+		reason string
+		fields []string
+	}{
+		{"no group", last(f.CreateKey(ctx, &adminv1.CreateKeyRequest{})), codes.InvalidArgument, fault.ReasonMissingMember, []string{"group"}},
+		{"unknown group", last(f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: 77})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"group"}},
+		{"several members", create(&adminv1.KeySettings{Name: "key_1", Owner: " ", Models: []string{"a", ""}, Limits: &adminv1.Limits{Concurrent: -1}}),
+			codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.name", "settings.owner", "settings.models[1]", "settings.limits.concurrent"}},
+		{"address", create(&adminv1.KeySettings{Addresses: []string{"10.0.0.1/8"}}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.addresses[0]"}},
+		{"no time", create(&adminv1.KeySettings{ExpireTime: &timestamppb.Timestamp{Nanos: -1}}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.expire_time"}},
+		{"past", create(&adminv1.KeySettings{ExpireTime: timestamppb.New(time.Unix(1, 0))}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.expire_time"}},
+		{"budget's period", create(&adminv1.KeySettings{Limits: &adminv1.Limits{Budgets: []*adminv1.Budget{{NanoDollars: 1}}}}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.limits.budgets[0].period"}},
+		{"import", last(f.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: []*adminv1.CreateKeyRequest{{Group: chat}, {Group: chat, Settings: &adminv1.KeySettings{Owner: " "}}}})),
+			codes.InvalidArgument, fault.ReasonInvalidMember, []string{"keys[1].settings.owner"}},
+		{"import of no group", last(f.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: []*adminv1.CreateKeyRequest{{Group: chat}, {}}})),
+			codes.InvalidArgument, fault.ReasonMissingMember, []string{"keys[1].group"}},
+		{"import of too many", last(f.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: slices.Repeat([]*adminv1.CreateKeyRequest{{Group: chat}}, 1001)})),
+			codes.InvalidArgument, fault.ReasonInvalidMember, []string{"keys"}},
+		{"no key", last(f.GetKey(ctx, &adminv1.GetKeyRequest{})), codes.InvalidArgument, fault.ReasonMissingMember, []string{"key"}},
+		{"unknown key", last(f.GetKey(ctx, &adminv1.GetKeyRequest{Key: "nobody"})), codes.NotFound, admin.ReasonKeyNotFound, nil},
+		{"ambiguous", last(f.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Key: "twin"})), codes.InvalidArgument, admin.ReasonKeyAmbiguous, nil},
+		{"a key itself", last(f.GetKey(ctx, &adminv1.GetKeyRequest{Key: f.root})), codes.InvalidArgument, fault.ReasonInvalidMember, nil},
+		{"no mask", last(f.UpdateKey(ctx, &adminv1.UpdateKeyRequest{Key: revoked})), codes.InvalidArgument, fault.ReasonMissingMember, []string{"update_mask"}},
+		{"unknown path", last(f.UpdateKey(ctx, &adminv1.UpdateKeyRequest{Key: revoked, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"name", "group"}}})),
+			codes.InvalidArgument, fault.ReasonInvalidMember, []string{"update_mask.paths[1]"}},
+		{"update of a revoked key", last(f.UpdateKey(ctx, &adminv1.UpdateKeyRequest{Key: revoked, UpdateMask: owner})), codes.FailedPrecondition, admin.ReasonKeyRevoked, nil},
+		{"rotation of a revoked key", last(f.RotateKey(ctx, &adminv1.RotateKeyRequest{Key: revoked})), codes.FailedPrecondition, admin.ReasonKeyRevoked, nil},
+		{"long grace", last(f.RotateKey(ctx, &adminv1.RotateKeyRequest{Key: f.rootID, Grace: durationpb.New(keys.MaxGrace + 1)})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"grace"}},
+		{"no duration", last(f.RotateKey(ctx, &adminv1.RotateKeyRequest{Key: f.rootID, Grace: &durationpb.Duration{Seconds: 1, Nanos: -1}})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"grace"}},
+		{"page size", last(f.ListKeys(ctx, &adminv1.ListKeysRequest{PageSize: 1001})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"page_size"}},
+		{"page token", last(f.ListKeys(ctx, &adminv1.ListKeysRequest{PageToken: "nobody"})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"page_token"}},
+		{"list by group", last(f.ListKeys(ctx, &adminv1.ListKeysRequest{Group: 77})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"group"}},
+		{"audit's page size", last(f.ListAuditEntries(ctx, &adminv1.ListAuditEntriesRequest{PageSize: -1})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"page_size"}},
+		{"audit's page token", last(f.ListAuditEntries(ctx, &adminv1.ListAuditEntriesRequest{PageToken: "x"})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"page_token"}},
+		{"known hash", last(f.VerifyAudit(ctx, &adminv1.VerifyAuditRequest{KnownHash: []byte("x")})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"known_hash"}},
+		{"dimension", last(f.GetUsage(ctx, &adminv1.GetUsageRequest{By: []adminv1.Dimension{77}})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"by[0]"}},
+		{"since", last(f.GetUsage(ctx, &adminv1.GetUsageRequest{Since: &timestamppb.Timestamp{Nanos: -1}})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"since"}},
+	} {
+		d := detail(t, c.err)
+		if status.Code(c.err) != c.code || d.GetReason() != c.reason || d.GetRequestId() == "" {
+			t.Errorf("%s: %v, %v", c.name, c.err, d)
+		}
+		if got := fields(c.err); !slices.Equal(got, c.fields) {
+			t.Errorf("%s: fields %v, want %v", c.name, got, c.fields)
+		}
+	}
+	if err := f.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, err := range map[string]error{
+		"keys": last(f.ListKeys(ctx, &adminv1.ListKeysRequest{})), "audit": last(f.ListAuditEntries(ctx, &adminv1.ListAuditEntriesRequest{})),
+		"verify": last(f.VerifyAudit(ctx, &adminv1.VerifyAuditRequest{})), "usage": last(f.GetUsage(ctx, &adminv1.GetUsageRequest{})),
+	} {
+		if status.Code(err) != codes.Unavailable || detail(t, err).GetReason() != admin.ReasonStore {
+			t.Errorf("%s without a store: %v", name, err)
+		}
+	}
+}
+
+// What finds services finds this one.
+func TestIsListed(t *testing.T) {
+	f := serve(t)
+	health, err := grpc_health_v1.NewHealthClient(f.conn).Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: "genway.admin.v1.Admin"})
+	if err != nil || health.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
+		t.Errorf("health: %v, %v", health, err)
+	}
+	stream, err := grpc_reflection_v1.NewServerReflectionClient(f.conn).ServerReflectionInfo(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := stream.Send(&grpc_reflection_v1.ServerReflectionRequest{MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{}}); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := stream.Recv()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(resp.GetListServicesResponse().GetService(), func(s *grpc_reflection_v1.ServiceResponse) bool {
+		return s.GetName() == "genway.admin.v1.Admin"
+	}) {
+		t.Errorf("reflection lists %v", resp.GetListServicesResponse())
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+}
+
+// Calls have a request id, as all have.
+func TestRequestID(t *testing.T) {
+	f := serve(t)
+	var header metadata.MD
+	ctx := metadata.AppendToOutgoingContext(showing(t, f.root), "x-request-id", "mine")
+	if _, err := f.ListKeys(ctx, &adminv1.ListKeysRequest{}, grpc.Header(&header)); err != nil {
+		t.Fatal(err)
+	}
+	if got := header.Get("x-request-id"); !slices.Equal(got, []string{"mine"}) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	if _, err := admin.New(admin.Config{}); err == nil {
+		t.Error("no error")
+	}
+}

@@ -1,0 +1,148 @@
+package admin
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/limit"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// groups are the contract's groups.
+var groups = map[adminv1.Group]keys.Group{
+	adminv1.Group_GROUP_CHAT:             keys.GroupChat,
+	adminv1.Group_GROUP_MESSAGES:         keys.GroupMessages,
+	adminv1.Group_GROUP_GENERATE_CONTENT: keys.GroupGenerateContent,
+	adminv1.Group_GROUP_INTERNAL:         keys.GroupInternal,
+	adminv1.Group_GROUP_ADMIN:            keys.GroupAdmin,
+}
+
+// periods are the contract's periods.
+var periods = map[adminv1.Period]limit.Period{
+	adminv1.Period_PERIOD_DAY:   limit.Day,
+	adminv1.Period_PERIOD_MONTH: limit.Month,
+}
+
+// inverse gives the key of a value in a table of one to one.
+func inverse[K, V comparable](table map[K]V, value V) K {
+	for k, v := range table {
+		if v == value {
+			return k
+		}
+	}
+	var none K
+	return none
+}
+
+// group gives a request's group.
+func group(g adminv1.Group, param string) (keys.Group, error) {
+	if g == adminv1.Group_GROUP_UNSPECIFIED {
+		return "", invalid(fault.Missing(param))
+	}
+	known, ok := groups[g]
+	if !ok {
+		return "", invalid(fault.Invalid(param, "%s: unknown group %d", param, g))
+	}
+	return known, nil
+}
+
+// invalid names the member at fault in the BadRequest too.
+func invalid(f *fault.Error) *fault.Error {
+	f.Fields = []fault.Field{{Param: f.Param, Message: f.Message}}
+	return f
+}
+
+// settings gives a request's settings, which stand at param. What package keys checks
+// is left to it.
+func settings(from *adminv1.KeySettings, param string) (keys.Settings, error) {
+	s := keys.Settings{
+		Name: from.GetName(), Owner: from.GetOwner(), Labels: from.GetLabels(),
+		Policy: keys.Policy{Models: from.GetModels(), Strict: from.GetStrict()},
+	}
+	if from.GetExpireTime() != nil {
+		if err := from.ExpireTime.CheckValid(); err != nil {
+			return s, invalid(fault.Invalid(param+".expire_time", "%s.expire_time: it is no time", param))
+		}
+		at := from.ExpireTime.AsTime()
+		s.ExpireTime = &at
+	}
+	for i, text := range from.GetAddresses() {
+		prefix, err := keys.ParseAddress(text)
+		if err != nil {
+			path := fmt.Sprintf("%s.addresses[%d]", param, i)
+			return s, invalid(fault.Invalid(path, "%s: %v", path, err))
+		}
+		s.Policy.Addresses = append(s.Policy.Addresses, prefix)
+	}
+	s.Policy.Limits = limit.Limits{
+		RequestsPerMinute: from.GetLimits().GetRequestsPerMinute(),
+		TokensPerMinute:   from.GetLimits().GetTokensPerMinute(),
+		Concurrent:        from.GetLimits().GetConcurrent(),
+	}
+	for i, b := range from.GetLimits().GetBudgets() {
+		period, ok := periods[b.GetPeriod()]
+		if !ok {
+			path := fmt.Sprintf("%s.limits.budgets[%d].period", param, i)
+			return s, invalid(fault.Invalid(path, "%s: expected PERIOD_DAY or PERIOD_MONTH", path))
+		}
+		s.Policy.Limits.Budgets = append(s.Policy.Limits.Budgets, limit.Budget{Amount: b.GetNanoDollars(), Period: period})
+	}
+	return s, nil
+}
+
+// keyMessage gives a key as the contract tells it.
+func keyMessage(key keys.Key, now time.Time) *adminv1.Key {
+	m := &adminv1.Key{
+		Id:         key.ID,
+		Group:      inverse(groups, key.Group),
+		Settings:   settingsMessage(key.Settings),
+		CreateTime: timestamppb.New(key.CreateTime),
+		RevokeTime: timestamp(key.RevokeTime),
+		State:      adminv1.KeyState_KEY_STATE_LIVE,
+	}
+	for _, secret := range key.Secrets {
+		m.Secrets = append(m.Secrets, &adminv1.Secret{CreateTime: timestamppb.New(secret.CreateTime), ExpireTime: timestamp(secret.ExpireTime)})
+	}
+	switch {
+	case key.RevokeTime != nil:
+		m.State = adminv1.KeyState_KEY_STATE_REVOKED
+	case key.Expired(now):
+		m.State = adminv1.KeyState_KEY_STATE_EXPIRED
+	}
+	return m
+}
+
+func settingsMessage(s keys.Settings) *adminv1.KeySettings {
+	m := &adminv1.KeySettings{
+		Name: s.Name, Owner: s.Owner, Labels: s.Labels, ExpireTime: timestamp(s.ExpireTime),
+		Models: s.Policy.Models, Addresses: texts(s.Policy.Addresses), Strict: s.Policy.Strict,
+		Limits: &adminv1.Limits{
+			RequestsPerMinute: s.Policy.Limits.RequestsPerMinute,
+			TokensPerMinute:   s.Policy.Limits.TokensPerMinute,
+			Concurrent:        s.Policy.Limits.Concurrent,
+		},
+	}
+	for _, b := range s.Policy.Limits.Budgets {
+		m.Limits.Budgets = append(m.Limits.Budgets, &adminv1.Budget{NanoDollars: b.Amount, Period: inverse(periods, b.Period)})
+	}
+	return m
+}
+
+func texts(prefixes []netip.Prefix) []string {
+	var list []string
+	for _, prefix := range prefixes {
+		list = append(list, prefix.String())
+	}
+	return list
+}
+
+func timestamp(t *time.Time) *timestamppb.Timestamp {
+	if t == nil {
+		return nil
+	}
+	return timestamppb.New(*t)
+}

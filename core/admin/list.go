@@ -1,0 +1,114 @@
+package admin
+
+import (
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/audit"
+	"github.com/genway/genway/core/keys"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+const (
+	defaultPage = 100
+	maxPage     = 1000
+)
+
+// pageSize gives how much a page has.
+func pageSize(asked int32) (int, error) {
+	switch {
+	case asked < 0 || asked > maxPage:
+		return 0, invalid(fault.Invalid("page_size", "page_size: expected 0 to %d, got %d", maxPage, asked))
+	case asked == 0:
+		return defaultPage, nil
+	}
+	return int(asked), nil
+}
+
+func badToken() error {
+	return invalid(fault.Invalid("page_token", "page_token: it is none that an answer had"))
+}
+
+// ListKeys lists keys. A page ends with the id of its last key: keys are never
+// deleted, and new ones come at the end.
+func (s *Service) ListKeys(ctx context.Context, req *adminv1.ListKeysRequest) (*adminv1.ListKeysResponse, error) {
+	size, err := pageSize(req.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	only, err := listed(req)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.config.Keys.List(ctx)
+	if err != nil {
+		return nil, failure(ctx, err, inSettings)
+	}
+	if token := req.GetPageToken(); token != "" {
+		i := slices.IndexFunc(all, func(key keys.Key) bool { return key.ID == token })
+		if i < 0 {
+			return nil, badToken()
+		}
+		all = all[i+1:]
+	}
+	resp := &adminv1.ListKeysResponse{}
+	now := s.config.Clock()
+	for _, key := range all {
+		if !only(key) || req.GetLive() && (key.RevokeTime != nil || key.Expired(now)) {
+			continue
+		}
+		if len(resp.Keys) == size {
+			resp.NextPageToken = resp.Keys[size-1].GetId()
+			break
+		}
+		resp.Keys = append(resp.Keys, s.message(key))
+	}
+	return resp, nil
+}
+
+// listed gives whether a request's filters ask for a key.
+func listed(req *adminv1.ListKeysRequest) (func(keys.Key) bool, error) {
+	var of keys.Group
+	if req.GetGroup() != adminv1.Group_GROUP_UNSPECIFIED {
+		var err error
+		if of, err = group(req.GetGroup(), "group"); err != nil {
+			return nil, err
+		}
+	}
+	return func(key keys.Key) bool {
+		return (of == "" || key.Group == of) && (req.GetOwner() == "" || key.Owner == req.GetOwner())
+	}, nil
+}
+
+// ListAuditEntries lists what was changed. A page ends with the number of its last
+// entry.
+func (s *Service) ListAuditEntries(ctx context.Context, req *adminv1.ListAuditEntriesRequest) (*adminv1.ListAuditEntriesResponse, error) {
+	size, err := pageSize(req.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	query := audit.Query{Subject: req.GetSubject()}
+	if token := req.GetPageToken(); token != "" {
+		if query.After, err = strconv.ParseInt(token, 10, 64); err != nil || query.After < 1 {
+			return nil, badToken()
+		}
+	}
+	resp := &adminv1.ListAuditEntriesResponse{}
+	for e, err := range s.config.Audit.Entries(ctx, query) {
+		if err != nil {
+			return nil, unavailable(ctx, err)
+		}
+		if len(resp.Entries) == size {
+			resp.NextPageToken = strconv.FormatInt(resp.Entries[size-1].GetNumber(), 10)
+			break
+		}
+		resp.Entries = append(resp.Entries, &adminv1.AuditEntry{
+			Number: e.Number, Time: timestamppb.New(e.Time), Actor: e.Actor, Action: e.Action, Subject: e.Subject,
+			DetailJson: e.Detail, PreviousHash: e.Previous[:], Hash: e.Hash[:],
+		})
+	}
+	return resp, nil
+}

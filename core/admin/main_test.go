@@ -1,0 +1,119 @@
+package admin_test
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/genway/genway/core"
+	"github.com/genway/genway/core/admin"
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/sandbox"
+	"github.com/genway/genway/core/store"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fixture is a core that serves over TCP, on an SQLite file.
+type fixture struct {
+	adminv1.AdminClient
+	keys  *keys.Service
+	store *store.Store
+	conn  *grpc.ClientConn
+	// root is an admin key's raw form, and rootID its id.
+	root, rootID string
+	log          *lines
+}
+
+// lines is a log.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+const secret = "an edge's secret, long enough"
+
+func serve(t *testing.T) *fixture {
+	t.Helper()
+	f := &fixture{log: &lines{}}
+	var err error
+	if f.store, err = store.Open(t.Context(), store.Config{Location: filepath.Join(t.TempDir(), store.FileName)}); err != nil {
+		t.Fatal(err)
+	}
+	if f.keys, err = keys.New(keys.Config{Store: f.store.Keys()}); err != nil {
+		t.Fatal(err)
+	}
+	upstream, err := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := core.New(core.Config{Upstream: upstream})
+	if err != nil {
+		t.Fatal(err)
+	}
+	administration, err := admin.New(admin.Config{Keys: f.keys, Audit: f.store.Audit(), Usage: f.store.Ledger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := core.NewServer(service, core.Interceptors{
+		Authenticator: auth.Authenticator{Keys: f.keys, Trust: auth.TrustSecret(secret)},
+		Logger:        slog.New(slog.NewTextHandler(f.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}, core.ServerConfig{Grace: time.Second, Admin: administration})
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(ctx, listener) }()
+	if f.conn, err = grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = f.conn.Close()
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("serve: %v", err)
+		}
+		if err := f.store.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	f.AdminClient = adminv1.NewAdminClient(f.conn)
+	raw, key, err := f.keys.Create(t.Context(), keys.CreateParams{Group: keys.GroupAdmin, Settings: keys.Settings{Name: "root"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.root, f.rootID = raw, key.ID
+	return f
+}
+
+// showing gives a context that shows a key.
+func showing(t *testing.T, raw string, more ...string) context.Context {
+	t.Helper()
+	return metadata.AppendToOutgoingContext(t.Context(), append(more, "authorization", "Bearer "+raw)...)
+}

@@ -1,0 +1,51 @@
+package admin
+
+import (
+	"fmt"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/keys"
+)
+
+// paths are what an update's mask can name, with what each takes over.
+var paths = map[string]func(to *keys.Settings, from keys.Settings){
+	"*":           func(to *keys.Settings, from keys.Settings) { *to = from },
+	"name":        func(to *keys.Settings, from keys.Settings) { to.Name = from.Name },
+	"owner":       func(to *keys.Settings, from keys.Settings) { to.Owner = from.Owner },
+	"labels":      func(to *keys.Settings, from keys.Settings) { to.Labels = from.Labels },
+	"expire_time": func(to *keys.Settings, from keys.Settings) { to.ExpireTime = from.ExpireTime },
+	"models":      func(to *keys.Settings, from keys.Settings) { to.Policy.Models = from.Policy.Models },
+	"addresses":   func(to *keys.Settings, from keys.Settings) { to.Policy.Addresses = from.Policy.Addresses },
+	"strict":      func(to *keys.Settings, from keys.Settings) { to.Policy.Strict = from.Policy.Strict },
+	"limits":      func(to *keys.Settings, from keys.Settings) { to.Policy.Limits = from.Policy.Limits },
+	"limits.requests_per_minute": func(to *keys.Settings, from keys.Settings) {
+		to.Policy.Limits.RequestsPerMinute = from.Policy.Limits.RequestsPerMinute
+	},
+	"limits.tokens_per_minute": func(to *keys.Settings, from keys.Settings) {
+		to.Policy.Limits.TokensPerMinute = from.Policy.Limits.TokensPerMinute
+	},
+	"limits.concurrent": func(to *keys.Settings, from keys.Settings) {
+		to.Policy.Limits.Concurrent = from.Policy.Limits.Concurrent
+	},
+	"limits.budgets": func(to *keys.Settings, from keys.Settings) {
+		to.Policy.Limits.Budgets = from.Policy.Limits.Budgets
+	},
+}
+
+// masked gives what takes over all that a mask names.
+func masked(mask []string) (func(to *keys.Settings, from keys.Settings), error) {
+	if len(mask) == 0 {
+		return nil, invalid(fault.Missing("update_mask"))
+	}
+	for i, path := range mask {
+		if paths[path] == nil {
+			at := fmt.Sprintf("update_mask.paths[%d]", i)
+			return nil, invalid(fault.Invalid(at, "%s: it names no member of the settings", at))
+		}
+	}
+	return func(to *keys.Settings, from keys.Settings) {
+		for _, path := range mask {
+			paths[path](to, from)
+		}
+	}, nil
+}

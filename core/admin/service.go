@@ -1,0 +1,60 @@
+// Package admin is the Admin service: what the administrator's commands do, for
+// programs. It turns the contract's messages into calls of core/keys, core/audit and
+// core/ledger, and back; it decides nothing itself.
+//
+// Who may call is decided before it, by core/auth. It must not import core, the
+// gateway or a store.
+package admin
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/genway/genway/core/audit"
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/ledger"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+)
+
+// Config is what a Service is made of. All but Clock must be set.
+type Config struct {
+	// Keys makes and changes keys.
+	Keys *keys.Service
+	// Audit is the record of that.
+	Audit audit.Store
+	// Usage reports what requests used. A ledger.Store does.
+	Usage Reporter
+	// Clock is time.Now unless set.
+	Clock func() time.Time
+}
+
+// Reporter sums the ledger up.
+type Reporter interface {
+	Report(ctx context.Context, query ledger.Query) ([]ledger.Row, error)
+}
+
+// Service is the Admin service. Its errors are *fault.Error values.
+type Service struct {
+	adminv1.UnimplementedAdminServer
+	config Config
+}
+
+var _ adminv1.AdminServer = (*Service)(nil)
+
+// New makes the service.
+func New(config Config) (*Service, error) {
+	if config.Keys == nil || config.Audit == nil || config.Usage == nil {
+		return nil, errors.New("admin: keys, audit and usage are all needed")
+	}
+	if config.Clock == nil {
+		config.Clock = time.Now
+	}
+	return &Service{config: config}, nil
+}
+
+// acting gives a context in which changes are made by the caller's key.
+func acting(ctx context.Context) context.Context {
+	return audit.WithActor(ctx, "key:"+auth.CallerOf(ctx).KeyID)
+}
