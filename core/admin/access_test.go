@@ -171,6 +171,7 @@ func TestErrors(t *testing.T) {
 		{"audit's page token", last(f.ListAuditEntries(ctx, &adminv1.ListAuditEntriesRequest{PageToken: "x"})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"page_token"}},
 		{"known hash", last(f.VerifyAudit(ctx, &adminv1.VerifyAuditRequest{KnownHash: []byte("x")})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"known_hash"}},
 		{"dimension", last(f.GetUsage(ctx, &adminv1.GetUsageRequest{By: []adminv1.Dimension{77}})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"by[0]"}},
+		{"dimension twice", last(f.GetUsage(ctx, &adminv1.GetUsageRequest{By: []adminv1.Dimension{1, 1}})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"by[1]"}},
 		{"since", last(f.GetUsage(ctx, &adminv1.GetUsageRequest{Since: &timestamppb.Timestamp{Nanos: -1}})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"since"}},
 	} {
 		d := detail(t, c.err)

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/ledger"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
@@ -268,12 +269,52 @@ func TestAudit(t *testing.T) {
 
 func TestGetUsage(t *testing.T) {
 	f := serve(t)
+	start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	process, err := f.store.Ledger().Begin(t.Context(), start)
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry := func(n int64, key, model string, at time.Time, r ledger.Result) *ledger.Entry {
+		return &ledger.Entry{Number: n, Request: ledger.Request{ID: fmt.Sprint(n), KeyID: key, Owner: "ada", Model: model, Start: at}, Result: r}
+	}
+	usage := ledger.Usage{
+		Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CacheWrite1h: 5, InputImage: 6, InputAudio: 7, Thinking: 8, OutputImage: 9, OutputAudio: 10, Images: 11,
+	}
+	if err := f.store.Ledger().Write(t.Context(), process, []*ledger.Entry{
+		entry(1, "key_1", "m", start, ledger.Result{Outcome: ledger.OK, Usage: usage, Cost: 12, Price: "p"}),
+		entry(2, "key_2", "m", start, ledger.Result{Outcome: ledger.Failed}),
+		entry(3, "key_1", "m", start.Add(24*time.Hour), ledger.Result{Outcome: ledger.Cancelled}),
+	}); err != nil {
+		t.Fatal(err)
+	}
 	ctx := showing(t, f.root)
-	for _, req := range []*adminv1.GetUsageRequest{
-		{}, {By: []adminv1.Dimension{adminv1.Dimension_DIMENSION_KEY}, Since: timestamppb.Now()},
+	got, err := f.GetUsage(ctx, &adminv1.GetUsageRequest{
+		By: []adminv1.Dimension{adminv1.Dimension_DIMENSION_KEY, adminv1.Dimension_DIMENSION_OWNER}, Until: timestamppb.New(start.Add(time.Hour)),
+	})
+	want := &adminv1.GetUsageResponse{Rows: []*adminv1.UsageRow{
+		{
+			Values: []string{"key_1", "ada"}, Requests: 1, Ok: 1, InputTokens: 1, OutputTokens: 2, CacheReadTokens: 3, CacheWriteTokens: 4, CacheWrite_1HTokens: 5,
+			InputImageTokens: 6, InputAudioTokens: 7, ThinkingTokens: 8, OutputImageTokens: 9, OutputAudioTokens: 10, Images: 11, CostNanoDollars: 12,
+		},
+		{Values: []string{"key_2", "ada"}, Requests: 1, Failed: 1},
+	}}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
+		t.Errorf("(-want +got): %v\n%s", err, diff)
+	}
+	for name, c := range map[string]struct {
+		req  *adminv1.GetUsageRequest
+		want []string
+	}{
+		"by day unless it is said": {&adminv1.GetUsageRequest{}, []string{"2026-03-01", "2026-03-02"}},
+		"since":                    {&adminv1.GetUsageRequest{Since: timestamppb.New(start.Add(time.Hour))}, []string{"2026-03-02"}},
 	} {
-		if resp, err := f.GetUsage(ctx, req); err != nil || len(resp.GetRows()) != 0 {
-			t.Errorf("%v: %v, %v", req, resp, err)
+		resp, err := f.GetUsage(ctx, c.req)
+		var days []string
+		for _, row := range resp.GetRows() {
+			days = append(days, row.GetValues()...)
+		}
+		if err != nil || !slices.Equal(days, c.want) {
+			t.Errorf("%s: got %v, %v", name, days, err)
 		}
 	}
 }

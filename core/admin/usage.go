@@ -3,40 +3,55 @@ package admin
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/ledger"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // dimensions are the contract's dimensions.
 var dimensions = map[adminv1.Dimension]ledger.Dimension{
-	adminv1.Dimension_DIMENSION_KEY:      ledger.ByKey,
-	adminv1.Dimension_DIMENSION_MODEL:    ledger.ByModel,
-	adminv1.Dimension_DIMENSION_DAY:      ledger.ByDay,
-	adminv1.Dimension_DIMENSION_PROTOCOL: ledger.ByProtocol,
-	adminv1.Dimension_DIMENSION_UPSTREAM: ledger.ByUpstream,
+	adminv1.Dimension_DIMENSION_KEY:          ledger.ByKey,
+	adminv1.Dimension_DIMENSION_MODEL:        ledger.ByModel,
+	adminv1.Dimension_DIMENSION_DAY:          ledger.ByDay,
+	adminv1.Dimension_DIMENSION_PROTOCOL:     ledger.ByProtocol,
+	adminv1.Dimension_DIMENSION_UPSTREAM:     ledger.ByUpstream,
+	adminv1.Dimension_DIMENSION_OWNER:        ledger.ByOwner,
+	adminv1.Dimension_DIMENSION_SERVED_MODEL: ledger.ByServed,
 }
 
 // GetUsage reports what requests used.
 func (s *Service) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (*adminv1.GetUsageResponse, error) {
-	query := ledger.Query{By: ledger.ByDay}
+	query := ledger.Query{By: []ledger.Dimension{ledger.ByDay}}
+	if len(req.GetBy()) > 0 {
+		query.By = nil
+	}
 	for i, d := range req.GetBy() {
 		at := fmt.Sprintf("by[%d]", i)
 		by, ok := dimensions[d]
-		if !ok {
+		switch {
+		case !ok:
 			return nil, invalid(fault.Invalid(at, "%s: unknown dimension %d", at, d))
+		case slices.Contains(query.By, by):
+			return nil, invalid(fault.Invalid(at, "%s: it stands there twice", at))
 		}
-		if i > 0 {
-			return nil, invalid(fault.Invalid(at, "%s: one dimension at a time", at))
-		}
-		query.By = by
+		query.By = append(query.By, by)
 	}
-	if req.GetSince() != nil {
-		if err := req.Since.CheckValid(); err != nil {
-			return nil, invalid(fault.Invalid("since", "since: it is no time"))
+	for _, bound := range []struct {
+		name string
+		from *timestamppb.Timestamp
+		to   *time.Time
+	}{{"since", req.GetSince(), &query.Since}, {"until", req.GetUntil(), &query.Until}} {
+		if bound.from == nil {
+			continue
 		}
-		query.Since = req.Since.AsTime()
+		if err := bound.from.CheckValid(); err != nil {
+			return nil, invalid(fault.Invalid(bound.name, "%s: it is no time", bound.name))
+		}
+		*bound.to = bound.from.AsTime()
 	}
 	rows, err := s.config.Usage.Report(ctx, query)
 	if err != nil {
@@ -45,12 +60,13 @@ func (s *Service) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (*
 	resp := &adminv1.GetUsageResponse{}
 	for _, r := range rows {
 		resp.Rows = append(resp.Rows, &adminv1.UsageRow{
-			Values: []string{r.Value}, Requests: r.Requests, Ok: r.OK, Failed: r.Failed, Cancelled: r.Cancelled,
+			Values: r.Values, Requests: r.Requests, Ok: r.OK, Failed: r.Failed, Cancelled: r.Cancelled,
 			Interrupted: r.Interrupted, Open: r.Open,
 			InputTokens: r.Input, OutputTokens: r.Output, CacheReadTokens: r.CacheRead, CacheWriteTokens: r.CacheWrite,
 			CacheWrite_1HTokens: r.CacheWrite1h, ThinkingTokens: r.Thinking,
 			InputImageTokens: r.InputImage, InputAudioTokens: r.InputAudio,
 			OutputImageTokens: r.OutputImage, OutputAudioTokens: r.OutputAudio, Images: r.Images,
+			CostNanoDollars: r.Cost, Unpriced: r.Unpriced,
 		})
 	}
 	return resp, nil

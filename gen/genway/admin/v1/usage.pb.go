@@ -103,7 +103,9 @@ type GetUsageRequest struct {
 	By []Dimension `protobuf:"varint,1,rep,packed,name=by,proto3,enum=genway.admin.v1.Dimension" json:"by,omitempty"`
 	// Only requests that began at that moment or later; absent is all.
 	Since *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
-	// Only requests that began before that moment; absent is all.
+	// Only requests that began before that moment; absent is all. Of requests that were
+	// pruned from the ledger whole days are known: a day counts if its beginning is in
+	// between.
 	Until         *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
