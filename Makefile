@@ -15,6 +15,9 @@ FUZZTIME ?= 30s
 # `quick` makes `make bench` short; BENCHFLAGS are more flags (bin/bench run -h).
 BENCH ?=
 BENCHFLAGS ?=
+# How much `make chaos` does.
+REQUESTS ?= 100000
+ROUNDS ?= 50
 # Requests of real clients, for `make captures`.
 CAPTURES ?= ../shared/captures
 # A program that plays recorded exchanges, for `make replay`, and the recordings, for
@@ -123,6 +126,11 @@ cover: ## Write cover.html: what the tests reach
 cases: ## Run the named cases and write docs/cases.md
 	@$(RACE_NOTICE)
 	$(GO) test $(RACE) -count=1 -timeout=5m -json -run='^TestCases$$' ./internal/cases/... | $(GO) run ./internal/cases/report -o docs/cases.md
+
+.PHONY: chaos
+chaos: test-deps ## Hold the ledger to its promise: REQUESTS with faults, ROUNDS of kill -9
+	GENWAY_CHAOS_REQUESTS=$(REQUESTS) GENWAY_CHAOS_ROUNDS=$(ROUNDS) \
+		$(GO) test -C conformance -count=1 -timeout=90m -v ./chaos
 
 .PHONY: faults
 faults: ## Run the fault table and write docs/faults.md

@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -71,8 +70,6 @@ func within(t *testing.T, limit time.Duration, data string, good func(row) bool)
 // call is one request.
 type call struct {
 	path, key, body string
-	// leave has the caller go when the first event has come.
-	leave bool
 }
 
 // answer is what became of a call.
@@ -101,10 +98,6 @@ func do(ctx context.Context, s *server.Server, c call) (answer, error) {
 	}
 	defer resp.Body.Close()
 	got := answer{status: resp.StatusCode}
-	if c.leave {
-		_, err := bufio.NewReader(resp.Body).ReadString('\n')
-		return got, err
-	}
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		return got, err

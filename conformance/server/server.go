@@ -15,6 +15,7 @@ package server
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -39,6 +40,8 @@ type Options struct {
 	// Data is an existing data directory, or the URL of a PostgreSQL database, which
 	// Stop leaves alone. Empty is a new directory, which Stop removes.
 	Data string
+	// Keys are keys of that data, one by group. Without them new ones are made.
+	Keys map[string]string
 }
 
 // Server is a running gateway.
@@ -96,7 +99,11 @@ func (s *Server) launch(o Options) error {
 		}
 		s.Data = data
 	}
+	maps.Copy(s.Keys, o.Keys)
 	for _, group := range Groups() {
+		if s.Keys[group] != "" {
+			continue
+		}
 		key, err := CreateKey(s.Data, group, "conformance")
 		if err != nil {
 			return err
@@ -179,9 +186,10 @@ func At(data string) []string {
 }
 
 // CreateKey makes a key in a data directory, or a database, by the administrator's
-// command and returns it. The directory is made when it does not exist.
-func CreateKey(data, group, name string) (string, error) {
-	out, err := Output("genway", append([]string{"keys", "create", "--group", group, "--name", name}, At(data)...)...)
+// command, with further flags of it, and returns the key. The directory is made when it
+// does not exist.
+func CreateKey(data, group, name string, flags ...string) (string, error) {
+	out, err := Output("genway", slices.Concat([]string{"keys", "create", "--group", group, "--name", name}, At(data), flags)...)
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,125 @@
+package vendors
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// ServeHTTP answers one request. What a test did not mean to send gets 404.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.Watch(r)
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the gateway broke off
+	}
+	var asked struct {
+		Model  string `json:"model"`
+		Stream bool   `json:"stream"`
+	}
+	if err := json.Unmarshal(body, &asked); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var protocol string
+	switch path := strings.TrimPrefix(r.URL.Path, "/v1"); path {
+	case "/chat/completions":
+		protocol = "chat"
+	case "/responses":
+		protocol = "responses"
+	case "/messages":
+		protocol = "messages"
+	default:
+		model, method, _ := strings.Cut(strings.TrimPrefix(path, "beta/models/"), ":")
+		asked.Model, asked.Stream = model, method == "streamGenerateContent"
+		protocol = "generatecontent"
+	}
+	do, _, _ := strings.Cut(asked.Model, "-")
+	n := Number(asked.Model)
+	if n < 0 {
+		http.Error(w, `{"error":{"message":"no such model"}}`, http.StatusNotFound)
+		return
+	}
+	pieces := unary(protocol, n)
+	if asked.Stream {
+		pieces = stream(protocol, n)
+		w.Header().Set("Content-Type", "text/event-stream")
+	} else {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	s.act(do, n, pieces, w, r)
+}
+
+// act does what is asked with an answer, which is given in two pieces at least.
+func (s *Server) act(do string, n int, pieces []string, w http.ResponseWriter, r *http.Request) {
+	calls, middle := s.called(n), len(pieces)/2
+	if do == Once && calls == 1 {
+		do = Broken
+	}
+	switch do {
+	case Busy:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = io.WriteString(w, refusal)
+		return
+	case Broken:
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = io.WriteString(w, refusal)
+		return
+	case Garbage:
+		_, _ = io.WriteString(w, "<html>It works!</html>")
+		return
+	case Created:
+		w.WriteHeader(http.StatusCreated)
+	case LeaveFirst:
+		s.leave(n, r)
+	}
+	for i, piece := range pieces {
+		if i == middle {
+			switch do {
+			case Cut:
+				panic(http.ErrAbortHandler)
+			case LeaveMiddle:
+				s.leave(n, r)
+			case Hold:
+				select {
+				case <-s.held:
+				case <-r.Context().Done():
+				}
+			}
+		}
+		if _, err := io.WriteString(w, piece); err != nil {
+			return
+		}
+		if err := http.NewResponseController(w).Flush(); err != nil {
+			return
+		}
+	}
+	s.finished(n)
+}
+
+// leave has the caller leave. Where the gateway is to leave as well, it waits for that.
+func (s *Server) leave(n int, r *http.Request) {
+	s.Leave(n)
+	if r.Header.Get(OnCancel) != "cancel" {
+		return
+	}
+	timer := time.NewTimer(leaveWithin)
+	defer timer.Stop()
+	select {
+	case <-r.Context().Done():
+	case <-timer.C:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.stayed = append(s.stayed, n)
+	}
+}
+
+// leaveWithin is far above the time a gateway needs to leave after its caller.
+const leaveWithin = 30 * time.Second
+
+// refusal is an error body that each protocol takes.
+const refusal = `{"type":"error","error":{"type":"api_error","code":500,"status":"INTERNAL","message":"not today"}}`

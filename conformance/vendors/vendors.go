@@ -1,0 +1,137 @@
+// Package vendors is a fake of the vendors' services: one HTTP server that speaks chat,
+// responses, messages and generateContent, unary and streamed, does to each request what
+// the name of its model says, and keeps count of what it told.
+//
+// A model's name is Model's: what to do, words of the test's own, and a number. Tokens
+// are a function of the number (Tokens), so that no two answers are easily confused.
+//
+// It must not import the gateway's own packages.
+package vendors
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// What a model's name may ask for.
+const (
+	// Answer is a whole answer.
+	Answer = "answer"
+	// Busy is a refusal with 429 that names no time.
+	Busy = "busy"
+	// Broken is a refusal with 500.
+	Broken = "broken"
+	// Once is Broken the first time, then Answer.
+	Once = "once"
+	// Cut breaks the connection in the middle of the answer.
+	Cut = "cut"
+	// Garbage is a 200 that is no JSON, nor a stream.
+	Garbage = "garbage"
+	// Created is a whole answer with the status 201.
+	Created = "created"
+	// LeaveFirst calls Server.Leave before the answer, which then goes on, if anyone is
+	// there.
+	LeaveFirst = "leavefirst"
+	// LeaveMiddle does so in the middle of the answer.
+	LeaveMiddle = "leavemiddle"
+	// Hold begins the answer and does not go on before Server.Release.
+	Hold = "hold"
+)
+
+// Told is what the server told in answer to the requests of one number.
+type Told struct {
+	// Calls is how many requests there were, retries included.
+	Calls int
+	// Whole says that the last answer was told to its end, with all its usage.
+	Whole bool
+}
+
+// Server is the vendors' services.
+type Server struct {
+	// URL is the base of all of them, without a version.
+	URL string
+	// Leave is told that the caller of a number is to leave. Default: nobody leaves.
+	Leave func(n int)
+	// Watch sees each request, but for its body, which it may not read.
+	Watch func(*http.Request)
+
+	held chan struct{}
+	open sync.Once
+
+	mu     sync.Mutex
+	told   map[int]Told
+	stayed []int
+}
+
+// OnCancel is the header by which the gateway's configuration says what it does when a
+// caller leaves: cancel, or drain.
+const OnCancel = "X-On-Cancel"
+
+// Start starts the services. The test's end stops them.
+func Start(tb testing.TB) *Server {
+	tb.Helper()
+	s := &Server{held: make(chan struct{}), told: map[int]Told{}, Leave: func(int) {}, Watch: func(*http.Request) {}}
+	listening := httptest.NewServer(s)
+	s.URL = listening.URL
+	tb.Cleanup(func() {
+		s.Release()
+		listening.Close()
+	})
+	return s
+}
+
+// Release lets the answers go on that Hold holds, for good.
+func (s *Server) Release() { s.open.Do(func() { close(s.held) }) }
+
+// Told gives what was told to requests of a number.
+func (s *Server) Told(n int) Told {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.told[n]
+}
+
+// Stayed are the numbers of requests that the gateway did not break off within 30 s of
+// their callers' leaving, though its configuration says so.
+func (s *Server) Stayed() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.stayed)
+}
+
+func (s *Server) called(n int) (calls int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told[n] = Told{Calls: s.told[n].Calls + 1}
+	return s.told[n].Calls
+}
+
+func (s *Server) finished(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.told[n] = Told{Calls: s.told[n].Calls, Whole: true}
+}
+
+// Tokens are what a whole answer to the request of a number costs.
+func Tokens(n int) (input, output int64) { return int64(10 + n%97), int64(1 + n%53) }
+
+// Model is the name of a model that has the server do something. The words between are
+// for the gateway's routes.
+func Model(do, words string, n int) string { return fmt.Sprintf("%s-%s-%d", do, words, n) }
+
+// Number is that of a model's name; -1 for another name.
+func Number(model string) int {
+	n, err := strconv.Atoi(model[strings.LastIndexByte(model, '-')+1:])
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// Protocols are those the server speaks, by the gateway's names for them.
+func Protocols() []string { return []string{"chat", "responses", "messages", "generatecontent"} }
