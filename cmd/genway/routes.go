@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/core/route"
@@ -38,6 +39,15 @@ func (c *explainRoute) Run(_ context.Context, stdout io.Writer) (err error) {
 		return fmt.Errorf("routes[%d], model %s: it has no target for %s callers of that model", e.Route, e.Model, c.Protocol)
 	}
 	fmt.Fprintf(stdout, "routes[%d], model %s\n", e.Route, e.Model)
+	if e.Strict {
+		fmt.Fprintln(stdout, "strict: requests that would lose something are refused")
+	}
+	if e.Deadline > 0 {
+		fmt.Fprintf(stdout, "deadline: %v in all\n", e.Deadline)
+	}
+	if len(e.DropTools) > 0 {
+		fmt.Fprintf(stdout, "tools left out where there are none of their kind: %s\n", strings.Join(e.DropTools, ", "))
+	}
 	if len(e.Targets) > 1 {
 		fmt.Fprintln(stdout, "targets, the first drawn by weight:")
 	} else {

@@ -1,6 +1,8 @@
 package route
 
 import (
+	"time"
+
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -10,6 +12,10 @@ type Explanation struct {
 	Route int
 	// Model is the route's pattern.
 	Model string
+	// Strict, Deadline and DropTools are the route's.
+	Strict    bool
+	Deadline  time.Duration
+	DropTools []string
 	// Targets are those among which one is drawn by weight; the others follow when it
 	// fails.
 	Targets []Target
@@ -24,5 +30,8 @@ func (r *Router) Explain(protocol genwayv1.Protocol, model string) Explanation {
 		return Explanation{Route: -1}
 	}
 	images := protocol == genwayv1.Protocol_PROTOCOL_IMAGES
-	return Explanation{Route: i, Model: route.Model, Targets: route.first(protocol, images), Fallback: serving(route.Fallback, images)}
+	return Explanation{
+		Route: i, Model: route.Model, Strict: route.Strict, Deadline: route.Deadline, DropTools: route.DropTools,
+		Targets: route.first(protocol, images), Fallback: serving(route.Fallback, images),
+	}
 }

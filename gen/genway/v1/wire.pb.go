@@ -86,7 +86,8 @@ func (Protocol) EnumDescriptor() ([]byte, []int) {
 // On a request it says "I speak this protocol": the core may send the body to
 // an upstream of the same protocol instead of encoding the canonical fields,
 // and may answer in kind. A component that changes a canonical field must clear
-// it. Direct gRPC callers leave it unset; the core ignores it from them.
+// it, or make the same change in the body. Direct gRPC callers leave it unset;
+// the core ignores it from them.
 //
 // On an answer it is for callers of the protocol. An upstream's answer that says
 // to be text and is no JSON is carried too: headers then have its content-type.
