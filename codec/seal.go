@@ -67,7 +67,7 @@ var base64SealPrefix = base64.StdEncoding.EncodeToString([]byte(sealPrefix[:6]))
 // MaySeal reports whether a body may hold seals that have a prefix. One that does not
 // has none.
 func MaySeal(body []byte) bool {
-	return bytes.Contains(body, []byte(sealPrefix)) || bytes.Contains(body, []byte(base64SealPrefix))
+	return bytes.Contains(body, []byte(`"`+sealPrefix)) || bytes.Contains(body, []byte(`"`+base64SealPrefix))
 }
 
 func foreignSeal(text string) *genwayv1.Seal {

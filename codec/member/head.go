@@ -50,26 +50,3 @@ func holds(value []byte) bool {
 	i := space(value, 1)
 	return value[0] == '[' && value[i] != ']' || value[0] == '"' && len(value) > 2
 }
-
-// Elements gives the number of elements of the array that the top-level member name
-// of body is; 0 when it is none.
-func Elements(body []byte, name string) int {
-	start, n := space(body, 0), 0
-	if start >= len(body) || body[start] != '{' {
-		return 0
-	}
-	scanObject(body, start, 0, func(at, value span) {
-		if string(body[at.from:at.to]) != name || body[value.from] != '[' {
-			return
-		}
-		i := space(body, value.from+1)
-		for i < value.to && body[i] != ']' {
-			i, _ = scanValue(body, i, 1)
-			n++
-			if i = space(body, i); body[i] == ',' {
-				i = space(body, i+1)
-			}
-		}
-	})
-	return n
-}

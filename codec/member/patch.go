@@ -15,8 +15,14 @@ type Member struct {
 
 // Patch gives body, a JSON object, with the given top-level members set. Members
 // that exist are replaced in their place, others are appended; every other byte
-// is copied. The values are not checked.
+// is copied. The values are not checked. What the caller does not know to be JSON is to
+// be scanned or decoded first. The result may be body itself.
 func Patch(body []byte, members ...Member) ([]byte, error) {
+	if len(members) == 1 {
+		if out, ok := set(body, members[0]); ok {
+			return out, nil
+		}
+	}
 	d := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowInvalidUTF8(true))
 	tok, err := d.ReadToken()
 	if err != nil || tok.Kind() != '{' {

@@ -28,11 +28,26 @@ var (
 type answer struct {
 	header http.Header
 	body   io.ReadCloser
+	// size is how long the body says to be; -1 when it does not, or is compressed.
+	size int64
 	// end ends the call for a reason, cause tells for which it has ended.
 	end   context.CancelCauseFunc
 	cause func() error
 	// broken gives the fault of an error in reading the body.
 	broken func(error) error
+}
+
+// trusted is how much room is made for an answer on an upstream's word.
+const trusted = 32 << 20
+
+// read gives up to most bytes of the body.
+func (a *answer) read(most int64) ([]byte, error) {
+	var buf bytes.Buffer
+	if a.size > 0 {
+		buf.Grow(int(min(a.size, most, trusted)) + bytes.MinRead)
+	}
+	_, err := buf.ReadFrom(io.LimitReader(a.body, most))
+	return buf.Bytes(), err
 }
 
 // call posts body and gives the answer when its status is 2xx (case K12), else
@@ -64,6 +79,7 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 			_ = resp.Body.Close()
 			return give(fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read"))
 		}
+		resp.ContentLength = -1
 		resp.Body = struct {
 			io.Reader
 			io.Closer
@@ -76,6 +92,7 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 	return &answer{
 		header: resp.Header,
 		body:   resp.Body,
+		size:   resp.ContentLength,
 		end:    cancel,
 		cause:  func() error { return context.Cause(ctx) },
 		broken: func(err error) error { return u.broken(ctx, err) },

@@ -3,7 +3,6 @@ package remote
 import (
 	"bytes"
 	"context"
-	"io"
 	"mime"
 	"net/http"
 
@@ -228,7 +227,7 @@ func (u *Upstream) unary(ctx context.Context, op operation, model string, body [
 		return nil, nil, err
 	}
 	defer a.body.Close()
-	raw, err := io.ReadAll(io.LimitReader(a.body, u.config.MaxAnswerBytes+1))
+	raw, err := a.read(u.config.MaxAnswerBytes + 1)
 	if err != nil {
 		return nil, nil, a.broken(err)
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tmaxmax/go-sse"
 )
@@ -180,13 +179,7 @@ func (s *relay) pass(events []*genwayv1.StreamGenerateTextResponse, err error) e
 // askForUsage sets stream_options.include_usage, which metering needs, and keeps
 // the other options.
 func askForUsage(body []byte) ([]byte, error) {
-	var asked struct {
-		StreamOptions jsontext.Value `json:"stream_options"`
-	}
-	if err := json.Unmarshal(body, &asked, member.Options()); err != nil {
-		return nil, fault.Invalid("stream_options", "stream_options: expected an object")
-	}
-	options := asked.StreamOptions
+	options := jsontext.Value(member.Value(body, "stream_options"))
 	if len(options) == 0 || options.Kind() != '{' {
 		options = jsontext.Value(`{}`)
 	}

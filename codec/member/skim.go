@@ -1,0 +1,183 @@
+package member
+
+import (
+	"bytes"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// skim tells visit of each top-level member of body, an object that is known to be
+// JSON: it passes over the values without a look into them, many times faster than a
+// decoder. False says that it is no such object, or has names with escapes, and that
+// what visit was told is worth nothing.
+func skim(body []byte, visit func(name, value span)) (closing int, ok bool) {
+	i := space(body, 0)
+	if i >= len(body) || body[i] != '{' {
+		return 0, false
+	}
+	i = space(body, i+1)
+	if i < len(body) && body[i] == '}' {
+		return i, space(body, i+1) == len(body)
+	}
+	for i < len(body) && body[i] == '"' {
+		end := skipString(body, i)
+		name := span{i + 1, end - 1}
+		i = space(body, max(end, 0))
+		if end < 0 || i >= len(body) || body[i] != ':' || bytes.IndexByte(body[name.from:name.to], '\\') >= 0 {
+			return 0, false
+		}
+		value := span{from: space(body, i+1)}
+		if value.to = skipValue(body, value.from); value.to <= value.from {
+			return 0, false
+		}
+		visit(name, value)
+		i = space(body, value.to)
+		if i >= len(body) {
+			return 0, false
+		}
+		if body[i] == '}' {
+			return i, space(body, i+1) == len(body)
+		}
+		if body[i] != ',' {
+			return 0, false
+		}
+		i = space(body, i+1)
+	}
+	return 0, false
+}
+
+// skipValue gives the end of a value that is known to be JSON; -1 when it has none.
+func skipValue(b []byte, i int) int {
+	depth := 0
+	for i < len(b) {
+		switch b[i] {
+		case '"':
+			if i = skipString(b, i); i < 0 {
+				return -1
+			}
+			if depth == 0 {
+				return i
+			}
+			continue
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth < 0 {
+				return i
+			}
+			if depth == 0 {
+				return i + 1
+			}
+		case ',', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return i
+			}
+		}
+		i++
+	}
+	return -1
+}
+
+// skipString gives the end of the string whose quote is at i; -1 when it has none.
+func skipString(b []byte, i int) int {
+	i++
+	for start := i; ; i++ {
+		n := bytes.IndexByte(b[i:], '"')
+		if n < 0 {
+			return -1
+		}
+		i += n
+		slash := i
+		for slash > start && b[slash-1] == '\\' {
+			slash--
+		}
+		if (i-slash)%2 == 0 {
+			return i + 1
+		}
+	}
+}
+
+// Value gives the value of a top-level member of body, an object that is known to be
+// JSON; nil when there is none.
+func Value(body []byte, name string) []byte {
+	var found []byte
+	_, ok := skim(body, func(at, value span) {
+		if string(body[at.from:at.to]) == name {
+			found = body[value.from:value.to]
+		}
+	})
+	if !ok {
+		return decodedValue(body, name)
+	}
+	return found
+}
+
+// decodedValue is Value for objects whose names have escapes.
+func decodedValue(body []byte, name string) []byte {
+	d := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowInvalidUTF8(true))
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
+		return nil
+	}
+	for d.PeekKind() == '"' {
+		tok, err := d.ReadToken()
+		if err != nil {
+			return nil
+		}
+		found := tok.String() == name
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil
+		}
+		if found {
+			return bytes.Clone(value)
+		}
+	}
+	return nil
+}
+
+// Elements gives the number of elements of the array that a top-level member of body
+// is, which is known to be JSON; 0 when it is none.
+func Elements(body []byte, name string) int {
+	list, n := Value(body, name), 0
+	if len(list) == 0 || list[0] != '[' {
+		return 0
+	}
+	for i := space(list, 1); i < len(list) && list[i] != ']'; {
+		end := skipValue(list, i)
+		if end <= i {
+			return 0
+		}
+		n++
+		if i = space(list, end); i < len(list) && list[i] == ',' {
+			i = space(list, i+1)
+		}
+	}
+	return n
+}
+
+// set gives body with one member set, if skim can tell where it stands; the body itself
+// when it says the same.
+func set(body []byte, m Member) ([]byte, bool) {
+	var old span
+	count := 0
+	closing, ok := skim(body, func(name, value span) {
+		count++
+		if string(body[name.from:name.to]) == m.Name {
+			old = value
+		}
+	})
+	switch {
+	case !ok || m.Value == nil || count == 0:
+		return nil, false
+	case old.to == 0:
+		out := make([]byte, 0, len(body)+len(m.Name)+len(m.Value)+8)
+		out = append(append(append(out, body[:closing]...), ',', '"'), m.Name...)
+		out = append(append(append(out, '"', ':'), m.Value...), body[closing:]...)
+		return out, true
+	case bytes.Equal(body[old.from:old.to], m.Value):
+		return body, true
+	}
+	out := make([]byte, 0, len(body)-(old.to-old.from)+len(m.Value))
+	out = append(append(out, body[:old.from]...), m.Value...)
+	return append(out, body[old.to:]...), true
+}
