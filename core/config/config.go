@@ -23,6 +23,8 @@ type Config struct {
 	Upstreams map[string]Upstream `yaml:"upstreams,omitempty" json:"upstreams,omitempty" jsonschema_description:"The services that answer, by a name of your own. The name sandbox is the built-in one."`
 	// Routes say which models go where; the first that matches wins. Required.
 	Routes []Route `yaml:"routes,omitempty" json:"routes,omitempty" jsonschema_description:"Which models go where. The first route that matches wins."`
+	// Ledger is how long the ledger keeps what.
+	Ledger Ledger `yaml:"ledger,omitempty" json:"ledger,omitzero" jsonschema_description:"How long the ledger keeps what."`
 	// Prices is a file of package core/price: what requests cost.
 	Prices string `yaml:"prices,omitempty" json:"prices,omitempty" jsonschema_description:"A file with prices, as docs/prices.md has it. It is read again with this one, and on change."`
 }

@@ -115,6 +115,7 @@ func TestErrorsSayWhereAndWhat(t *testing.T) {
 		{"time without its policy", "upstreams:\n  a: {kind: chat, base_url: http://x, drain_for: 5s}\n", "upstreams.a.drain_for: it takes effect with on_cancel: drain only"},
 		{"header's name", "upstreams:\n  a: {kind: chat, base_url: http://x, headers: {a b: c}}\n", `"a b" cannot be sent as a header`},
 		{"header's value", "upstreams:\n  a: {kind: chat, base_url: http://x, headers: {a: \"b\\nc\"}}\n", `"a" cannot be sent as a header`},
+		{"retention", "ledger: {retain_days: 1}\nroutes:\n  - {model: a, targets: [{upstream: sandbox}]}\n", "f.yaml:1:23: ledger.retain_days: expected at least 2, or 0 to keep everything, got 1"},
 		{"dotted name", "upstreams:\n  a.b: {kind: chat, base_url: ftp://x}\n", "f.yaml:2:31: upstreams.'a.b'.base_url:"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -36,6 +36,9 @@ func (c *Config) Validate() error {
 			return err
 		}
 	}
+	if err := c.Ledger.validate("$.ledger"); err != nil {
+		return err
+	}
 	for i, r := range c.Routes {
 		if err := c.checkRoute(fmt.Sprintf("$.routes[%d]", i), r); err != nil {
 			return err

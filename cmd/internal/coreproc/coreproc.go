@@ -90,11 +90,15 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 	return &Core{Keys: keyService, routing: routing, ledger: recorder, store: db, service: service, server: server, log: log}, nil
 }
 
-// Serve answers gRPC calls on the listener, and follows the configuration file,
-// until ctx ends.
+// Serve answers gRPC calls on the listener, follows the configuration file and prunes the
+// ledger as it says, until ctx ends.
 func (c *Core) Serve(ctx context.Context, listener net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.routing.Watch(ctx) })
+	group.Go(func() error {
+		ledger.Retain(ctx, c.store.Ledger(), c.routing.retainDays, c.log)
+		return nil
+	})
 	group.Go(func() error { return c.server.Serve(ctx, listener) })
 	return group.Wait()
 }

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -32,6 +33,7 @@ type Routing struct {
 	embedded *sandbox.Sandbox
 	log      *slog.Logger
 	watch    func(directory string) (*fsnotify.Watcher, error)
+	retain   atomic.Int64   // days the ledger keeps its rows
 	hangup   chan os.Signal // SIGHUP; taken from the start, since it ends a process otherwise
 
 	mu      sync.Mutex
@@ -54,6 +56,7 @@ func NewRouting(file string, embedded *sandbox.Sandbox, log *slog.Logger) (*Rout
 	}
 	r.Router, r.current = route.New(built.Routes), built
 	r.Prices.Swap(prices)
+	r.retain.Store(int64(built.retainDays))
 	signal.Notify(r.hangup, syscall.SIGHUP)
 	return r, nil
 }
@@ -80,6 +83,9 @@ func (r *Routing) build() (built *Upstreams, prices *price.Catalogue, err error)
 	return built, prices, err
 }
 
+// retainDays is how many days the ledger keeps its rows; 0 is for good.
+func (r *Routing) retainDays() int { return int(r.retain.Load()) }
+
 // Reload builds the file anew and swaps it in; a bad file changes nothing. Requests
 // that have begun end with what they began with.
 func (r *Routing) Reload() error {
@@ -91,6 +97,7 @@ func (r *Routing) Reload() error {
 	}
 	r.Router.Swap(built.Routes)
 	r.Prices.Swap(prices)
+	r.retain.Store(int64(built.retainDays))
 	old := r.current
 	r.current = built
 	r.retired[old] = time.AfterFunc(retireAfter, func() { r.retire(old) })

@@ -30,8 +30,9 @@ var Protocols = map[string]genwayv1.Protocol{
 
 // Upstreams are the upstreams of one configuration, and the routes to them.
 type Upstreams struct {
-	Routes  []route.Route
-	closers []io.Closer
+	Routes     []route.Route
+	retainDays int
+	closers    []io.Closer
 }
 
 // Close ends the connections that upstreams keep.
@@ -46,7 +47,7 @@ func (u *Upstreams) Close() error {
 // Build makes the upstreams of a configuration. Without routes, the sandbox answers
 // everything.
 func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
-	built := &Upstreams{}
+	built := &Upstreams{retainDays: c.Ledger.RetainDays}
 	made := map[string]route.Target{config.Sandbox: {Name: config.Sandbox, Upstream: embedded}}
 	for name, u := range c.Upstreams {
 		target := route.Target{Name: name, Upstream: embedded, Protocol: Protocols[u.Kind]}

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/genway/genway/cmd/internal/cli"
+	"github.com/genway/genway/cmd/internal/coreproc"
+	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/ledger/reconcile"
+	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/core/price"
+)
+
+type ledgerCommand struct {
+	Check     checkLedger     `cmd:"" help:"Hold the ledger against itself: nothing left open, sums that add up, costs that follow from the prices. Exits with 1 if anything is wrong."`
+	Reconcile reconcileLedger `cmd:"" help:"Compare the ledger with what callers or an upstream recorded. Exits with 1 if they differ."`
+	Prune     pruneLedger     `cmd:"" help:"Remove the rows of old requests; their sums by day stay."`
+}
+
+type checkLedger struct {
+	coreproc.Data
+	Prices string `env:"GENWAY_PRICES" placeholder:"FILE" help:"File of prices to reckon the costs by once more."`
+}
+
+// errWrong is told where what is wrong has been printed.
+var errWrong = errors.New("the ledger does not add up")
+
+// Run prints what was looked at, and then what is wrong.
+func (c *checkLedger) Run(ctx context.Context, stdout io.Writer) error {
+	var prices reconcile.Prices
+	if c.Prices != "" {
+		catalogue, err := price.Load(c.Prices)
+		if err != nil {
+			return err
+		}
+		prices = catalogue
+	}
+	return c.WithLedger(ctx, func(store ledger.Store) error {
+		checked, err := reconcile.Check(ctx, store, prices, time.Now())
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(stdout, "%d requests, %d more in sums by day\n", checked.Entries, checked.Pruned)
+		if prices != nil {
+			fmt.Fprintf(stdout, "%d costs reckoned again; %d have a price that is not in %s\n", checked.Recomputed, checked.Unknown, c.Prices)
+		}
+		if checked.Left > 0 {
+			fmt.Fprintf(stdout, "%d requests of ended processes are still open\n", checked.Left)
+		}
+		for _, line := range append(checked.Wrong, checked.Sums...) {
+			fmt.Fprintln(stdout, plainLine(line))
+		}
+		if !checked.Good() {
+			return errWrong
+		}
+		_, err = fmt.Fprintln(stdout, "all is well")
+		return err
+	})
+}
+
+// plainLine keeps words of callers from drawing on a terminal.
+func plainLine(s string) string {
+	quoted := strconv.Quote(s)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], `\"`, `"`)
+}
+
+type reconcileLedger struct {
+	coreproc.Data
+	Column   []string `sep:"none" placeholder:"OURS=THEIRS" help:"The file's name for one of our columns, or a sum of several: input_tokens=uncached+cached."`
+	Since    moment   `placeholder:"TIME" help:"Only requests that began then or later, as with usage."`
+	Until    moment   `placeholder:"TIME" help:"Only requests that began before."`
+	Upstream string   `placeholder:"NAME" help:"Only requests that this upstream served."`
+	Used     bool     `help:"Only requests that used something: no errors, no counts of tokens."`
+	Limit    int      `default:"20" placeholder:"N" help:"How many differences of each sort to print."`
+	Answers  string   `arg:"" help:"NDJSON, an object a line, or CSV with a header line; - is standard input. Columns: request_id, or any of key, owner, model, day, protocol, upstream, served_model; and figures as those of usage."`
+}
+
+var errDiffer = errors.New("the ledger and the answers differ")
+
+// Run prints how many match and what does not.
+func (c *reconcileLedger) Run(ctx context.Context, stdout io.Writer) error {
+	columns := reconcile.Columns{}
+	for _, column := range c.Column {
+		if err := columns.ParseColumn(column); err != nil {
+			return cli.UsageError{Err: fmt.Errorf("--column %w", err)}
+		}
+	}
+	answers, err := c.read(columns)
+	if err != nil {
+		return err
+	}
+	scope := reconcile.Scope{Since: c.Since.Time, Until: c.Until.Time, Upstream: c.Upstream, Used: c.Used}
+	return c.WithLedger(ctx, func(store ledger.Store) error {
+		result, err := reconcile.Compare(ctx, store, answers, scope)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(stdout, "compared %s by %s: %d match\n", strings.Join(answers.Figures, ", "), strings.Join(answers.By, ", "), result.Matched)
+		c.missing(stdout, "missing in the ledger", result.MissingInLedger)
+		c.missing(stdout, "missing in the answers", result.MissingInAnswers)
+		if err := c.differing(stdout, answers.By, result.Differing); err != nil {
+			return err
+		}
+		if !result.Equal() {
+			return errDiffer
+		}
+		return nil
+	})
+}
+
+func (c *reconcileLedger) read(columns reconcile.Columns) (*reconcile.Answers, error) {
+	if c.Answers == "-" {
+		return reconcile.Read("standard input", os.Stdin, columns)
+	}
+	file, err := os.Open(c.Answers)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // it is only read
+	return reconcile.Read(c.Answers, file, columns)
+}
+
+func (c *reconcileLedger) missing(stdout io.Writer, title string, rows []ledger.Row) {
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(stdout, "%s: %d\n", title, len(rows))
+	for i, r := range rows {
+		if i == c.Limit {
+			fmt.Fprintln(stdout, "  …")
+			break
+		}
+		fmt.Fprintf(stdout, "  %s\n", plainLine(strings.Join(r.Values, " ")))
+	}
+}
+
+func (c *reconcileLedger) differing(stdout io.Writer, by []string, rows []reconcile.Difference) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	fmt.Fprintf(stdout, "differing figures: %d\n", len(rows))
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(table, "  %s\tFIGURE\tLEDGER\tANSWERS\n", strings.ToUpper(strings.Join(by, " ")))
+	for i, d := range rows {
+		if i == c.Limit {
+			fmt.Fprintln(table, "  …")
+			break
+		}
+		show := func(n int64) string { return strconv.FormatInt(n, 10) }
+		if d.Figure == "cost" {
+			show = limit.FormatMoney
+		}
+		fmt.Fprintf(table, "  %s\t%s\t%s\t%s\n", plainLine(strings.Join(d.Values, " ")), d.Figure, show(d.Ledger), show(d.Answers))
+	}
+	return table.Flush()
+}
+
+type pruneLedger struct {
+	coreproc.Data
+	Before moment `required:"" placeholder:"TIME" help:"Remove the rows of days that ended before: 2026-01-31, or 400d ago."`
+}
+
+// Run prunes in batches, so that servers on the same data go on.
+func (c *pruneLedger) Run(ctx context.Context, stdout io.Writer) error {
+	if time.Since(c.Before.Time) < 24*time.Hour {
+		return cli.UsageError{Err: errors.New("--before: the rows of the last day stay, since requests may still run; give a time of at least a day ago")}
+	}
+	return c.WithLedger(ctx, func(store ledger.Store) error {
+		n, err := ledger.PruneAll(ctx, store, c.Before.Time)
+		fmt.Fprintf(stdout, "removed the rows of %d requests; their sums by day stay\n", n)
+		return err
+	})
+}

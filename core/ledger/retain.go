@@ -1,0 +1,50 @@
+package ledger
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+const (
+	// pruneEvery is how often Retain looks for what is old.
+	pruneEvery = time.Hour
+	// PruneCount is how many entries are pruned at once: milliseconds of writing.
+	PruneCount = 1000
+	// pruneRest is the pause between two of these, for others to write.
+	pruneRest = 50 * time.Millisecond
+)
+
+// Retain prunes the entries of days that ended more than so many days ago, now and every
+// hour until ctx ends. days is asked each time; what is not above 0 keeps everything.
+func Retain(ctx context.Context, store Store, days func() int, logger *slog.Logger) {
+	for {
+		if n := days(); n > 0 {
+			pruned, err := PruneAll(ctx, store, time.Now().UTC().AddDate(0, 0, -n))
+			switch {
+			case err != nil && ctx.Err() == nil:
+				logger.Warn("the ledger cannot be pruned", "error", err)
+			case pruned > 0:
+				logger.Info("old entries of the ledger were pruned", "entries", pruned, "days", n)
+			}
+		}
+		if !wait(ctx, pruneEvery) {
+			return
+		}
+	}
+}
+
+// PruneAll prunes until nothing is left to prune, with pauses. It reports how many
+// entries, also with an error.
+func PruneAll(ctx context.Context, store Store, before time.Time) (pruned int64, err error) {
+	for {
+		n, err := store.Prune(ctx, before, PruneCount)
+		pruned += n
+		if err != nil || n == 0 {
+			return pruned, err
+		}
+		if !wait(ctx, pruneRest) {
+			return pruned, ctx.Err()
+		}
+	}
+}
