@@ -33,7 +33,7 @@ func New(config Config) (*Edge, error) {
 	}
 	e := &Edge{
 		config:    config,
-		client:    &client{GenerationClient: genwayv1.NewGenerationClient(config.Core), heartbeat: config.Heartbeat},
+		client:    &client{GenerationClient: listener{genwayv1.NewGenerationClient(config.Core)}, heartbeat: config.Heartbeat},
 		health:    grpc_health_v1.NewHealthClient(config.Core),
 		endpoints: map[genwayv1.Protocol]*endpoint{},
 	}

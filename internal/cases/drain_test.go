@@ -35,14 +35,10 @@ func drains(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	names := map[gate.Protocol]genwayv1.Protocol{
-		gate.Chat: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, gate.Responses: genwayv1.Protocol_PROTOCOL_RESPONSES,
-		gate.Messages: genwayv1.Protocol_PROTOCOL_MESSAGES, gate.GenerateContent: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
-	}
 	left := make(chan struct{})
 	g := gate.New(t, gate.Config{Ledger: recorder, Wrap: func(all upstream.Upstream) upstream.Upstream {
 		var routes []route.Route
-		for p, protocol := range names {
+		for p, protocol := range protocols {
 			routes = append(routes, route.Route{Model: string(p), Targets: []route.Target{{
 				Name: string(p), Upstream: all, Protocol: protocol, Model: string(p) + "/m",
 				Guard: route.NewGuard(route.Limits{DrainFor: time.Minute}),

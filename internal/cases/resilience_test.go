@@ -11,7 +11,6 @@ import (
 
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/cases/fake"
 	"github.com/genway/genway/internal/cases/gate"
 	"github.com/genway/genway/internal/cases/say"
@@ -33,10 +32,6 @@ func resilienceCases() []Case {
 // then to the second.
 func routed(t *testing.T, first, second gate.Protocol) *gate.Gate {
 	t.Helper()
-	protocols := map[gate.Protocol]genwayv1.Protocol{
-		gate.Chat: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, gate.Responses: genwayv1.Protocol_PROTOCOL_RESPONSES,
-		gate.Messages: genwayv1.Protocol_PROTOCOL_MESSAGES, gate.GenerateContent: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
-	}
 	return gate.New(t, gate.Config{Wrap: func(all upstream.Upstream) upstream.Upstream {
 		target := func(p gate.Protocol) route.Target {
 			return route.Target{Name: string(p), Upstream: all, Protocol: protocols[p], Model: string(p) + "/m-of-" + string(p),

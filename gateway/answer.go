@@ -1,0 +1,95 @@
+package gateway
+
+import (
+	"context"
+	"strings"
+
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+)
+
+// answerPrefix is that of the metadata with headers of an upstream's answer which are
+// the caller's to read.
+const answerPrefix = "genway-answer-"
+
+// answerHeaders are those that are passed on; a name that ends in a dash stands for all
+// that begin so. The core sends a caller only those of its own protocol.
+var answerHeaders = []string{"x-genway-upstream-request-id", "x-ratelimit-", "anthropic-ratelimit-", "openai-processing-ms", "openai-version"}
+
+// listener is the core's client, whose answers' headers it tells the caller, of
+// failures too.
+type listener struct{ genwayv1.GenerationClient }
+
+// GenerateText makes the call and tells.
+func (l listener) GenerateText(ctx context.Context, in *genwayv1.GenerateTextRequest, opts ...grpc.CallOption) (*genwayv1.GenerateTextResponse, error) {
+	return heard(ctx, in, l.GenerationClient.GenerateText, opts)
+}
+
+// GenerateImage makes the call and tells.
+func (l listener) GenerateImage(ctx context.Context, in *genwayv1.GenerateImageRequest, opts ...grpc.CallOption) (*genwayv1.GenerateImageResponse, error) {
+	return heard(ctx, in, l.GenerationClient.GenerateImage, opts)
+}
+
+// CountTokens makes the call and tells.
+func (l listener) CountTokens(ctx context.Context, in *genwayv1.CountTokensRequest, opts ...grpc.CallOption) (*genwayv1.CountTokensResponse, error) {
+	return heard(ctx, in, l.GenerationClient.CountTokens, opts)
+}
+
+func heard[Q, A any](ctx context.Context, in Q, call func(context.Context, Q, ...grpc.CallOption) (A, error), opts []grpc.CallOption) (A, error) {
+	var header metadata.MD
+	answer, err := call(ctx, in, append(opts, grpc.Header(&header))...)
+	exchangeOf(ctx).tellAnswer(header)
+	return answer, err
+}
+
+// StreamGenerateText makes the call, and tells when its first message is there, or the
+// failure in its place.
+func (l listener) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTextRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse], error) {
+	stream, err := l.GenerationClient.StreamGenerateText(ctx, in, opts...)
+	if err != nil {
+		return nil, err
+	}
+	return &heardStream{ServerStreamingClient: stream, x: exchangeOf(ctx)}, nil
+}
+
+type heardStream struct {
+	grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse]
+	x    *exchange
+	told bool
+}
+
+func (s *heardStream) Recv() (*genwayv1.StreamGenerateTextResponse, error) {
+	event, err := s.ServerStreamingClient.Recv()
+	if !s.told {
+		s.told = true
+		if header, failed := s.Header(); failed == nil {
+			s.x.tellAnswer(header)
+		}
+	}
+	return event, err
+}
+
+// tellAnswer passes on what an upstream's headers say, while headers can still be sent.
+// What is set already is Genway's own word on the same, and holds.
+func (x *exchange) tellAnswer(md metadata.MD) {
+	if x.w.status != 0 {
+		return
+	}
+	h := x.w.Header()
+	for key, values := range md {
+		name, ok := strings.CutPrefix(key, answerPrefix)
+		if ok && len(values) > 0 && isAnswerHeader(name) && h.Get(name) == "" {
+			h.Set(name, values[0])
+		}
+	}
+}
+
+func isAnswerHeader(name string) bool {
+	for _, known := range answerHeaders {
+		if name == known || strings.HasSuffix(known, "-") && strings.HasPrefix(name, known) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,68 @@
+package cases_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/genway/genway/core/route"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/cases/fake"
+	"github.com/genway/genway/internal/cases/gate"
+	"github.com/genway/genway/internal/cases/say"
+)
+
+// protocols are those of the text gates, in the contract's words.
+var protocols = map[gate.Protocol]genwayv1.Protocol{
+	gate.Chat: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, gate.Responses: genwayv1.Protocol_PROTOCOL_RESPONSES,
+	gate.Messages: genwayv1.Protocol_PROTOCOL_MESSAGES, gate.GenerateContent: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
+}
+
+// What a vendor's answer says in its headers reaches the programs of its callers: of
+// limits to those of its protocol, its name for the call to all. Whose account it is
+// reaches nobody.
+func TestHeadersOfAnswers(t *testing.T) {
+	vendors := map[string]string{
+		"X-Ratelimit-Remaining-Tokens": "3", "Anthropic-Ratelimit-Requests-Remaining": "7", "Openai-Version": "2020-10-01",
+		"Request-Id": "req_theirs", "Openai-Organization": "ours", "Anthropic-Organization-Id": "ours", "Set-Cookie": "a=b",
+	}
+	own := map[gate.Protocol]map[string]string{
+		gate.Chat:      {"X-Ratelimit-Remaining-Tokens": "3", "Openai-Version": "2020-10-01"},
+		gate.Responses: {"X-Ratelimit-Remaining-Tokens": "3", "Openai-Version": "2020-10-01"},
+		gate.Messages:  {"Anthropic-Ratelimit-Requests-Remaining": "7"},
+	}
+	everyWay(t, gate.Texts(), gate.Texts(), func(t *testing.T, w way) {
+		w.Gate = gate.New(t, gate.Config{Wrap: func(all upstream.Upstream) upstream.Upstream {
+			target := route.Target{Name: "u", Upstream: all, Protocol: protocols[w.upstream]}
+			return route.New([]route.Route{{Model: "*", Targets: []route.Target{target}}})
+		}})
+		refusal := fake.Refusal(http.StatusTooManyRequests, refusals[w.upstream])
+		for name, answer := range map[string]fake.Answer{"answer": say.Text("fine").Answer(w.upstream, w.streamed), "refusal": refusal} {
+			header := map[string]string{}
+			for k, v := range answer.Header {
+				header[k] = v
+			}
+			for k, v := range vendors {
+				header[k] = v
+			}
+			answer.Header = header
+			w.Upstream(w.upstream).Answer(answer)
+			a := w.ask(w.caller.Hello())
+			want := map[string]string{}
+			if w.caller == w.upstream {
+				want = own[w.caller]
+			}
+			for k := range vendors {
+				if got := a.Header.Get(k); k != "Request-Id" && got != want[k] {
+					t.Errorf("%s: %s: %q, want %q", name, k, got, want[k])
+				}
+			}
+			if got := a.Header.Get("X-Genway-Upstream-Request-Id"); got != "req_theirs" {
+				t.Errorf("%s: their name for it is %q", name, got)
+			}
+			if id := a.Header.Get("Request-Id"); id == "req_theirs" || id != a.Header.Get("X-Genway-Request-Id") {
+				t.Errorf("%s: our name for it is %q", name, id)
+			}
+		}
+	})
+}
