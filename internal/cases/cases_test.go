@@ -7,7 +7,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(runner(m)) }
 
 // Case is one named case.
 type Case struct {
@@ -18,7 +18,7 @@ type Case struct {
 }
 
 func TestCases(t *testing.T) {
-	for _, c := range slices.Concat(toolCallCases(), toolRequestCases(), reasoningCases(), usageCases(), streamCases(), errorCases(), resilienceCases()) {
+	for _, c := range slices.Concat(toolCallCases(), toolRequestCases(), reasoningCases(), usageCases(), streamCases(), errorCases(), resilienceCases(), keyCases()) {
 		t.Run(c.ID, func(t *testing.T) {
 			t.Attr("proves", c.Proves)
 			c.Run(t)

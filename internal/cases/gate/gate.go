@@ -29,6 +29,8 @@ type Config struct {
 	Remote func(*remote.Config)
 	// Wrap replaces what the core sees of the upstreams.
 	Wrap func(upstream.Upstream) upstream.Upstream
+	// Keys know the callers. Default: one key a group, each named like its group.
+	Keys auth.Keys
 	// Ledger accounts for the calls; nil does not.
 	Ledger *ledger.Recorder
 }
@@ -70,7 +72,11 @@ func New(t *testing.T, config Config) *Gate {
 	if heartbeat == 0 {
 		heartbeat = -1
 	}
-	edge, err := gateway.New(gateway.Config{Core: channel(service, log), Heartbeat: heartbeat, MaxBodyBytes: config.MaxBodyBytes, Logger: log})
+	callers := config.Keys
+	if callers == nil {
+		callers = groupKeys{}
+	}
+	edge, err := gateway.New(gateway.Config{Core: channel(service, callers, log), Heartbeat: heartbeat, MaxBodyBytes: config.MaxBodyBytes, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +95,8 @@ func (g *Gate) Upstream(p Protocol) *fake.Upstream {
 func (g *Gate) Log() string { return g.log.String() }
 
 // channel joins edge and core in one process, as the command genway does.
-func channel(service *core.Service, log *slog.Logger) grpc.ClientConnInterface {
-	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: groupKeys{}, Trust: auth.TrustAll}, Logger: log}
+func channel(service *core.Service, callers auth.Keys, log *slog.Logger) grpc.ClientConnInterface {
+	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: callers, Trust: auth.TrustAll}, Logger: log}
 	return core.Channel(service, interceptors, health.NewServer())
 }
 
