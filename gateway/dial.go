@@ -54,7 +54,8 @@ func (c CoreConfig) options() []grpc.DialOption {
 		grpc.WithInitialConnWindowSize(4 << 20),
 		grpc.WithUserAgent("genway-edge"),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: longestWait},
+			// A core that starts beside its edge is found as soon as it listens.
+			Backoff:           backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: longestWait},
 			MinConnectTimeout: 5 * time.Second,
 		}),
 		// A host that is gone without a word is noticed, and its calls fail.

@@ -34,6 +34,9 @@ func TestTheCoreIsLookedForAtAnyTime(t *testing.T) {
 				t.Fatalf("attempt %d of %d came after %v", i, len(attempts), wait)
 			}
 		}
+		if soon := attempts[0].Add(150 * time.Millisecond); len(attempts) < 5 || attempts[4].After(soon) {
+			t.Errorf("fewer than five of %d attempts within 150 ms", len(attempts))
+		}
 		if len(attempts) < 100 {
 			t.Errorf("%d attempts in five minutes", len(attempts))
 		}

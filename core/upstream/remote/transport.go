@@ -40,8 +40,8 @@ func NewTransport(way Way) *http.Transport {
 		DisableCompression: true,
 		// Each stream that is open has both. Larger ones save no CPU that can be measured:
 		// bodies larger than a buffer pass it by.
-		ReadBufferSize:     8 << 10,
-		WriteBufferSize:    4 << 10,
+		ReadBufferSize:  8 << 10,
+		WriteBufferSize: 4 << 10,
 	}
 	switch {
 	case way.Direct:
