@@ -8,49 +8,81 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
-// account runs an accepted request between the opening of its ledger entry and its
-// settlement, which happens once however do ends: by a panic too. Nothing is done for
-// a request that cannot be recorded.
-func (s *Service) account(ctx context.Context, method, model string, do func(context.Context) error) (err error) {
-	call, ok := ctx.Value(outcomeKey{}).(*outcome)
-	if !ok {
-		call = newOutcome("", method)
-		ctx = withOutcome(ctx, call)
-	}
+// account runs a request from its admission to its settlement, which happens once
+// however do ends: by a panic too. What is not admitted leaves nothing; nothing is done
+// for a request that cannot be recorded.
+func (s *Service) account(ctx context.Context, a ask, do func(context.Context) error) (err error) {
+	ctx, call := s.outcome(ctx, a.method)
 	caller := auth.CallerOf(ctx)
+	held, err := s.admit(ctx, call, a)
+	if err != nil {
+		return err
+	}
 	record, err := s.config.Ledger.Open(ctx, ledger.Request{
-		ID: call.id, KeyID: caller.KeyID, Owner: caller.Owner, Protocol: protocolName(caller.Protocol), Method: method, Model: model, Start: call.start,
+		ID: call.id, KeyID: caller.KeyID, Owner: caller.Owner, Protocol: protocolName(caller.Protocol), Method: a.method, Model: a.model, Start: call.start,
 	})
-	switch {
-	case errors.Is(err, ledger.ErrBusy):
-		f := fault.Wrap(err, fault.Unavailable, ledger.ReasonRefused, "the request cannot be recorded at the moment; try again")
-		f.RetryAfter = time.Second
-		return f
-	case err != nil:
-		return upstream.Interrupted(ctx)
+	if err != nil {
+		held.Settle(limit.Amount{})
+		return unrecorded(ctx, err)
 	}
 	// What stays if do does not return.
 	err = fault.New(fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage)
 	defer func() {
 		result := call.result(ctx, err)
-		s.charge(call, model, &result)
+		s.charge(call, a.model, &result)
+		// The limits first: so they never know less than the ledger.
+		held.settle(s, result)
 		record.Settle(result)
 	}()
 	ctx = upstream.WithNote(ctx, &call.served)
 	if caller.Policy != nil && caller.Policy.Strict {
 		ctx = upstream.WithStrict(ctx)
 	}
+	call.held = held
 	if err = do(ctx); err == nil && call.served.Gone {
 		err = upstream.Interrupted(ctx)
 	}
 	return err
+}
+
+// visit runs a call that neither generates nor counts: it is admitted as any other, but
+// is no entry of the ledger.
+func (s *Service) visit(ctx context.Context, method string, do func(*keys.Policy) error) error {
+	ctx, call := s.outcome(ctx, method)
+	held, err := s.admit(ctx, call, ask{method: method})
+	if err != nil {
+		return err
+	}
+	defer held.Settle(limit.Amount{})
+	return do(auth.CallerOf(ctx).Policy)
+}
+
+// outcome gives the outcome of a call, which calls that came past the interceptors lack.
+func (s *Service) outcome(ctx context.Context, method string) (context.Context, *outcome) {
+	if call, ok := ctx.Value(outcomeKey{}).(*outcome); ok {
+		return ctx, call
+	}
+	call := newOutcome("", method)
+	return withOutcome(ctx, call), call
+}
+
+// unrecorded is what a caller is told whose request the ledger does not take.
+func unrecorded(ctx context.Context, err error) error {
+	if !errors.Is(err, ledger.ErrBusy) {
+		return upstream.Interrupted(ctx)
+	}
+	f := fault.Wrap(err, fault.Unavailable, ledger.ReasonRefused, "the request cannot be recorded at the moment; try again")
+	f.RetryAfter = time.Second
+	return f
 }
 
 // result is the outcome as the ledger keeps it.

@@ -28,6 +28,7 @@ type outcome struct {
 	drawn  drawn
 	first  time.Duration // from start to a stream's first event; 0 for none
 	served upstream.Note
+	held   *admission // nil until it is admitted
 }
 
 func newOutcome(id, method string) *outcome {

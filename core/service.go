@@ -11,7 +11,9 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
@@ -27,6 +29,8 @@ type Config struct {
 	Ledger *ledger.Recorder
 	// Prices say what requests cost; without them the ledger has no costs.
 	Prices Pricer
+	// Limiter holds callers to their limits; nil does not.
+	Limiter *limit.Limiter
 	// Clock is time.Now unless set.
 	Clock func() time.Time
 	// NewID makes an identifier that begins with prefix. Default: 26 random
@@ -63,7 +67,7 @@ func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 	if err := checkText(req); err != nil {
 		return nil, err
 	}
-	err = s.account(ctx, "GenerateText", req.GetModel(), func(ctx context.Context) error {
+	err = s.account(ctx, ask{"GenerateText", req.GetModel(), req}, func(ctx context.Context) error {
 		resp, err = s.generateText(ctx, req)
 		return err
 	})
@@ -98,7 +102,7 @@ func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream g
 	if err := checkText(req); err != nil {
 		return err
 	}
-	return s.account(ctx, "StreamGenerateText", req.GetModel(), func(ctx context.Context) error {
+	return s.account(ctx, ask{"StreamGenerateText", req.GetModel(), req}, func(ctx context.Context) error {
 		return s.streamText(ctx, req, stream)
 	})
 }
@@ -119,6 +123,7 @@ func (s *Service) streamText(ctx context.Context, req *genwayv1.GenerateTextRequ
 			completed = true
 			call.answered("", p.Completed.GetUsage())
 		}
+		call.held.flowed(ev)
 		return stream.Send(ev)
 	})
 	if err == nil && !completed {
@@ -144,7 +149,7 @@ func (s *Service) GenerateImage(ctx context.Context, req *genwayv1.GenerateImage
 	if err := checkImage(req); err != nil {
 		return nil, err
 	}
-	err = s.account(ctx, "GenerateImage", req.GetModel(), func(ctx context.Context) error {
+	err = s.account(ctx, ask{"GenerateImage", req.GetModel(), req}, func(ctx context.Context) error {
 		resp, err = s.generateImage(ctx, req)
 		return err
 	})
@@ -180,7 +185,7 @@ func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequ
 	}
 	// The wire message of a count is its own, never one of the request inside.
 	req.Request.Wire = nil
-	err = s.account(ctx, "CountTokens", req.GetRequest().GetModel(), func(ctx context.Context) error {
+	err = s.account(ctx, ask{"CountTokens", req.GetRequest().GetModel(), req}, func(ctx context.Context) error {
 		resp, err = s.config.Upstream.CountTokens(ctx, req)
 		return err
 	})
@@ -193,12 +198,19 @@ func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequ
 // defaultPage is how many models a page has unless asked otherwise.
 const defaultPage = 1000
 
-// ListModels lists the models by name, a page at a time.
-func (s *Service) ListModels(_ context.Context, req *genwayv1.ListModelsRequest) (*genwayv1.ListModelsResponse, error) {
+// ListModels lists the models that the caller's key may use by name, a page at a time.
+func (s *Service) ListModels(ctx context.Context, req *genwayv1.ListModelsRequest) (resp *genwayv1.ListModelsResponse, err error) {
 	if req.GetPageSize() < 0 {
 		return nil, fault.Invalid("page_size", "page_size: expected at least 0, got %d", req.GetPageSize())
 	}
-	models := s.models()
+	err = s.visit(ctx, "ListModels", func(policy *keys.Policy) error {
+		resp = page(s.models(policy), req)
+		return nil
+	})
+	return resp, err
+}
+
+func page(models []*genwayv1.Model, req *genwayv1.ListModelsRequest) *genwayv1.ListModelsResponse {
 	if token := req.GetPageToken(); token != "" {
 		start, _ := slices.BinarySearchFunc(models, token, func(m *genwayv1.Model, name string) int {
 			if m.GetName() <= name {
@@ -213,25 +225,32 @@ func (s *Service) ListModels(_ context.Context, req *genwayv1.ListModelsRequest)
 		resp.Models = models[:size]
 		resp.NextPageToken = models[size-1].GetName()
 	}
-	return resp, nil
+	return resp
 }
 
 // GetModel describes one model.
-func (s *Service) GetModel(_ context.Context, req *genwayv1.GetModelRequest) (*genwayv1.GetModelResponse, error) {
-	for _, m := range s.models() {
-		if m.GetName() == req.GetName() {
-			return &genwayv1.GetModelResponse{Model: m}, nil
+func (s *Service) GetModel(ctx context.Context, req *genwayv1.GetModelRequest) (resp *genwayv1.GetModelResponse, err error) {
+	err = s.visit(ctx, "GetModel", func(policy *keys.Policy) error {
+		for _, m := range s.models(policy) {
+			if m.GetName() == req.GetName() {
+				resp = &genwayv1.GetModelResponse{Model: m}
+				return nil
+			}
 		}
-	}
-	e := fault.New(fault.NotFound, fault.ReasonModelNotFound, "The model `%s` does not exist or you do not have access to it.", req.GetName())
-	e.Param = "model"
-	return nil, e
+		e := fault.New(fault.NotFound, fault.ReasonModelNotFound, "The model `%s` does not exist or you do not have access to it.", req.GetName())
+		e.Param = "model"
+		return e
+	})
+	return resp, err
 }
 
-func (s *Service) models() []*genwayv1.Model {
+// models are those a key may use, by name.
+func (s *Service) models(policy *keys.Policy) []*genwayv1.Model {
 	var models []*genwayv1.Model
 	for _, m := range s.config.Upstream.Models() {
-		models = append(models, proto.CloneOf(m))
+		if policy.AllowsModel(m.GetName()) {
+			models = append(models, proto.CloneOf(m))
+		}
 	}
 	slices.SortFunc(models, func(a, b *genwayv1.Model) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return models

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"time"
 
@@ -26,6 +27,9 @@ type Config struct {
 	// Heartbeat is how long a stream may be silent before the edge says that it
 	// is alive. Default 10 s; negative turns heartbeats off.
 	Heartbeat time.Duration
+	// TrustedProxies are the addresses of proxies in front of the edge, whose word in
+	// X-Forwarded-For on where a request comes from is taken. Default: none.
+	TrustedProxies []netip.Prefix
 	// NewRequestID makes request identifiers. Default: req_ and 26 random
 	// characters.
 	NewRequestID func() string

@@ -55,9 +55,10 @@ func newEndpoint(edge *Edge, protocol genwayv1.Protocol, name string, text codec
 // answerHeader, every other one costs on the hop and none may be smuggled.
 func noHeader(string) (string, bool) { return "", false }
 
-// answerHeader lets through what the core says of an answer.
+// answerHeader lets through what the core says of an answer as it is; tellRates words
+// what each protocol has its own headers for.
 func answerHeader(name string) (string, bool) {
-	if strings.HasPrefix(name, "x-genway-") || strings.HasPrefix(name, "x-ratelimit-") || strings.HasPrefix(name, "anthropic-ratelimit-") {
+	if strings.HasPrefix(name, "x-genway-") {
 		return name, true
 	}
 	return "", false
@@ -65,9 +66,9 @@ func answerHeader(name string) (string, bool) {
 
 // annotate gives the metadata of a call besides the caller's key, which the
 // runtime copies from the Authorization header.
-func annotate(ctx context.Context, _ *http.Request) metadata.MD {
+func annotate(ctx context.Context, r *http.Request) metadata.MD {
 	x := exchangeOf(ctx)
-	return metadata.Pairs("genway-protocol", x.endpoint.name, "x-request-id", x.id)
+	return metadata.Pairs("genway-protocol", x.endpoint.name, "x-request-id", x.id, addressKey, x.endpoint.edge.clientAddress(r))
 }
 
 // serve runs one request through the endpoint: key, version, body, then the

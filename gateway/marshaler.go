@@ -28,7 +28,11 @@ var (
 
 // bind is the hook that has the context: it ties the answer to its exchange.
 func bind(ctx context.Context, message proto.Message) (any, error) {
-	return bound{x: exchangeOf(ctx), message: message}, nil
+	x := exchangeOf(ctx)
+	if x.stream == nil { // a stream's client has told them
+		x.tellRatesOf(ctx)
+	}
+	return bound{x: x, message: message}, nil
 }
 
 func (m *marshaler) ContentType(any) string { return "application/json" }

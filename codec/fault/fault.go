@@ -82,7 +82,10 @@ type Error struct {
 	Status int
 	// RetryAfter is how long to wait before the next try; 0 says nothing.
 	RetryAfter time.Duration
-	RequestID  string
+	// Quota is the limit that was reached, of RateLimited and QuotaExhausted ones; nil
+	// where it is not the gateway's.
+	Quota     *genwayv1.Quota
+	RequestID string
 	// UpstreamRequestID is the upstream's own identifier of the failed call.
 	UpstreamRequestID string
 	// NativeType and NativeCode are the upstream's own words.
@@ -239,6 +242,7 @@ func (e *Error) Detail() *genwayv1.ErrorDetail {
 		NativeType:        e.NativeType,
 		NativeCode:        e.NativeCode,
 		Wire:              e.Wire,
+		Quota:             e.Quota,
 	}
 	if e.RetryAfter > 0 {
 		d.RetryAfter = durationpb.New(e.RetryAfter)
@@ -260,5 +264,6 @@ func FromDetail(d *genwayv1.ErrorDetail) *Error {
 		NativeType:        d.GetNativeType(),
 		NativeCode:        d.GetNativeCode(),
 		Wire:              d.GetWire(),
+		Quota:             d.GetQuota(),
 	}
 }

@@ -38,6 +38,18 @@ type errorDetail struct {
 	RetryDelay string `json:"retryDelay,omitzero"`
 	// BadRequest
 	FieldViolations []fieldViolation `json:"fieldViolations,omitempty"`
+	// QuotaFailure
+	Violations []quotaViolation `json:"violations,omitempty"`
+}
+
+// quotaViolation is a violation of google.rpc.QuotaFailure. 64-bit integers are text in
+// its JSON.
+type quotaViolation struct {
+	Subject     string `json:"subject,omitzero"`
+	Description string `json:"description,omitzero"`
+	QuotaMetric string `json:"quotaMetric,omitzero"`
+	QuotaID     string `json:"quotaId,omitzero"`
+	QuotaValue  string `json:"quotaValue,omitzero"`
 }
 
 type fieldViolation struct {
@@ -100,6 +112,11 @@ func (Codec) EncodeError(err *fault.Error) (int, []byte) {
 	if err.Param != "" {
 		body.Error.detail(errorDetail{Type: detailPrefix + "BadRequest",
 			FieldViolations: []fieldViolation{{Field: err.Param, Description: err.Message}}})
+	}
+	if q := err.Quota; q != nil {
+		body.Error.detail(errorDetail{Type: detailPrefix + "QuotaFailure", Violations: []quotaViolation{{
+			Subject: q.GetScope(), Description: err.Message, QuotaMetric: q.GetMetric(), QuotaID: err.Reason, QuotaValue: strconv.FormatInt(q.GetLimit(), 10),
+		}}})
 	}
 	if err.RetryAfter > 0 {
 		delay := strconv.FormatFloat(err.RetryAfter.Seconds(), 'f', -1, 64) + "s"

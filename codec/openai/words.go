@@ -61,6 +61,9 @@ func Words(err *fault.Error) (kind, code string) {
 	if code, ok := reasonCodes[err.Reason]; ok {
 		w.code = code
 	}
+	if err.Kind == fault.RateLimited && err.Quota.GetMetric() == "tokens" {
+		w.kind = "tokens" // as the vendor names which of its limits it was
+	}
 	if err.Status == 500 {
 		w.code = "" // the vendor says no more of its own failures
 	}

@@ -3,7 +3,8 @@
 // sandbox alone answers.
 //
 // The structs are the file's schema: their tags name the keys, their comments say
-// what they mean. The package must not import the packages it configures.
+// what they mean. The package must not import the packages it configures, but for
+// core/limit, whose words for money and periods are everybody's.
 package config
 
 import (
@@ -27,6 +28,8 @@ type Config struct {
 	Ledger Ledger `yaml:"ledger,omitempty" json:"ledger,omitzero" jsonschema_description:"How long the ledger keeps what."`
 	// Prices is a file of package core/price: what requests cost.
 	Prices string `yaml:"prices,omitempty" json:"prices,omitempty" jsonschema_description:"A file with prices, as docs/prices.md has it. It is read again with this one, and on change."`
+	// Limits hold keys, owners and models to what they were given.
+	Limits *Limits `yaml:"limits,omitempty" json:"limits,omitempty" jsonschema_description:"What keys, owners and models are held to."`
 }
 
 // Kinds are what an upstream may speak.

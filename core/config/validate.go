@@ -44,7 +44,7 @@ func (c *Config) Validate() error {
 			return err
 		}
 	}
-	return nil
+	return c.Limits.validate("$.limits")
 }
 
 func (u Upstream) validate(at string) error {

@@ -93,6 +93,9 @@ type Claim struct {
 	// Starts are the beginnings of the day and the month that pay, in seconds since
 	// 1970.
 	Starts [2]int64
+	// Alone reports that this process admitted the request by its own count, since the
+	// store that it shares with others did not answer.
+	Alone bool
 
 	subjects [maxSubjects]Subject
 	accounts [maxSubjects]*account
@@ -104,6 +107,13 @@ type Hold struct {
 	Tokens, Last int64
 	Mark
 }
+
+// Held is a hold of n, the last that was taken of the meter.
+func Held(n int64, m Meter) Hold { return Hold{}.plus(n, m) }
+
+// Metered is tokens as meters count them: so many at once that the arithmetic stays exact
+// in all stores.
+func Metered(tokens int64) int64 { return min(tokens, mostTokens) }
 
 // plus is a hold of more, just taken.
 func (h Hold) plus(charge int64, m Meter) Hold {

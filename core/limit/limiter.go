@@ -41,6 +41,7 @@ func (l *Limiter) Swap(rules Rules) { l.rules.Store(rules.compile()) }
 // at a time, but for Settle; those of a nil Reservation do nothing.
 type Reservation struct {
 	store Store
+	rules *rules
 	claim Claim
 	state atomic.Int32
 }
@@ -57,10 +58,13 @@ func (l *Limiter) Prepare(who Who) *Reservation {
 	if l == nil {
 		return nil
 	}
-	r := &Reservation{store: l.store}
-	l.rules.Load().subjects(&r.claim, who)
+	r := &Reservation{store: l.store, rules: l.rules.Load()}
+	r.rules.subjects(&r.claim, who)
 	return r
 }
+
+// Rules are those the request is held to. They are not to be changed.
+func (r *Reservation) Rules() *Rules { return &r.rules.Rules }
 
 // Budgeted reports whether money bounds the request.
 func (r *Reservation) Budgeted() bool {

@@ -51,8 +51,8 @@ func (m Meter) at(now, rate int64) Meter {
 	return m
 }
 
-// after is the meter once n more are taken.
-func (m Meter) after(n, rate, now int64) Meter {
+// After is the meter once n more are taken.
+func (m Meter) After(n, rate, now int64) Meter {
 	m = m.at(now, rate)
 	whole, part := span(n, rate)
 	m.Free, m.Part = m.Free+whole, m.Part+part
@@ -62,8 +62,8 @@ func (m Meter) after(n, rate, now int64) Meter {
 	return m
 }
 
-// wait is how long it is until the meter may be as it is, rounded up; 0 is now.
-func (m Meter) wait(now int64) int64 {
+// Wait is how long it is until the meter may be as it is, rounded up; 0 is now.
+func (m Meter) Wait(now int64) int64 {
 	over := m.Free - now - minute
 	if m.Part > 0 {
 		over++
@@ -74,10 +74,10 @@ func (m Meter) wait(now int64) int64 {
 // mark is where the last taking stands.
 func (m Meter) mark() Mark { return Mark{Free: m.Free, Part: m.Part, Returned: m.Returned} }
 
-// back returns n of a taking, as far as they are not over: what stood before now has
+// Back returns n of a taking, as far as they are not over: what stood before now has
 // passed, and is not had twice. Others that were returned since may have moved the
 // taking itself forward, at most by all of them.
-func (m Meter) back(n int64, at Mark, now int64) Meter {
+func (m Meter) Back(n int64, at Mark, now int64) Meter {
 	moved := m.Returned - at.Returned
 	if m.Rate == 0 || moved < 0 { // it was forgotten in between
 		return m
@@ -101,9 +101,9 @@ func (m Meter) back(n int64, at Mark, now int64) Meter {
 // is the one the request was admitted under, of which a later one may have taken the place.
 func (m Meter) settle(hold Hold, actual, rate, now int64) Meter {
 	if actual < hold.Tokens {
-		return m.back(min(hold.Tokens-actual, hold.Last), hold.Mark, now)
+		return m.Back(min(hold.Tokens-actual, hold.Last), hold.Mark, now)
 	}
-	return m.after(actual-hold.Tokens, cmp.Or(m.Rate, rate), now)
+	return m.After(actual-hold.Tokens, cmp.Or(m.Rate, rate), now)
 }
 
 // Left is how many may be taken now.

@@ -10,6 +10,11 @@ type Rules struct {
 	// Models bound all requests for the models that a rule matches together. The first
 	// that matches counts.
 	Models []Rule
+	// OutputTokens are reserved for a request that sets no maximum of its own.
+	OutputTokens int64
+	// AllowUnpriced admits requests of budgeted keys and owners for models without a
+	// price. They count for nothing then.
+	AllowUnpriced bool
 }
 
 // Rule is limits for names.
@@ -21,6 +26,8 @@ type Rule struct {
 
 // rules are Rules, ready for use.
 type rules struct {
+	Rules
+
 	keys           Bounds
 	owners, models []rule
 }
@@ -31,7 +38,7 @@ type rule struct {
 }
 
 func (r Rules) compile() *rules {
-	return &rules{keys: r.Keys.bounds(), owners: compile(r.Owners), models: compile(r.Models)}
+	return &rules{Rules: r, keys: r.Keys.bounds(), owners: compile(r.Owners), models: compile(r.Models)}
 }
 
 func compile(list []Rule) []rule {

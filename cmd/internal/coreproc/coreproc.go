@@ -48,6 +48,7 @@ func (f CoreFlags) ListenGRPC(ctx context.Context) (net.Listener, error) {
 type Core struct {
 	Keys    *keys.Service
 	routing *Routing
+	limits  *Limits
 	ledger  *ledger.Recorder
 	store   *store.Store
 	service *core.Service
@@ -77,17 +78,22 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), db.Close())
 	}
-	service, err := core.New(core.Config{Upstream: routing.Router, Ledger: recorder, Prices: routing.Prices})
+	limits, err := openLimits(ctx, routing.section, db.Ledger(), nil, log)
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), recorder.Close(), db.Close())
+	}
+	routing.follow(limits)
+	service, err := core.New(core.Config{Upstream: routing.Router, Ledger: recorder, Prices: routing.Prices, Limiter: limits.Limiter})
+	if err != nil {
+		return nil, errors.Join(err, routing.Close(), limits.Close(), recorder.Close(), db.Close())
 	}
 	administration, err := admin.New(admin.Config{Keys: keyService, Audit: db.Audit(), Usage: db.Ledger()})
 	if err != nil {
-		return nil, errors.Join(err, routing.Close(), recorder.Close(), db.Close())
+		return nil, errors.Join(err, routing.Close(), limits.Close(), recorder.Close(), db.Close())
 	}
 	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: keyService, Trust: trust}, Logger: log}
 	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: tlsConfig, Grace: f.Grace, Admin: administration})
-	return &Core{Keys: keyService, routing: routing, ledger: recorder, store: db, service: service, server: server, log: log}, nil
+	return &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, service: service, server: server, log: log}, nil
 }
 
 // Serve answers gRPC calls on the listener, follows the configuration file and prunes the
@@ -103,9 +109,9 @@ func (c *Core) Serve(ctx context.Context, listener net.Listener) error {
 	return group.Wait()
 }
 
-// Close closes the upstreams, the ledger and the store.
+// Close closes the upstreams, the limits, the ledger and the store.
 func (c *Core) Close() error {
-	return errors.Join(c.routing.Close(), c.ledger.Close(), c.store.Close())
+	return errors.Join(c.routing.Close(), c.limits.Close(), c.ledger.Close(), c.store.Close())
 }
 
 // Channel gives an edge in the same process its way to the core, which trusts it.

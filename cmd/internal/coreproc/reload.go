@@ -37,8 +37,10 @@ type Routing struct {
 	hangup   chan os.Signal // SIGHUP; taken from the start, since it ends a process otherwise
 
 	mu      sync.Mutex
-	prices  string // the file of prices that is valid; empty without one
-	read    string // the stamp of the files that were read last, good or bad
+	prices  string        // the file of prices that is valid; empty without one
+	read    string        // the stamp of the files that were read last, good or bad
+	limits  *Limits       // nil until the core has one
+	section config.Limits // of the file that was read last
 	current io.Closer
 	retired map[io.Closer]*time.Timer
 }
@@ -79,12 +81,24 @@ func (r *Routing) build() (built *Upstreams, prices *price.Catalogue, err error)
 			return nil, nil, err
 		}
 	}
+	r.section = c.EffectiveLimits()
+	if err := r.limits.check(r.section); err != nil {
+		return nil, nil, err
+	}
 	built, err = Build(c, r.embedded)
 	return built, prices, err
 }
 
 // retainDays is how many days the ledger keeps its rows; 0 is for good.
 func (r *Routing) retainDays() int { return int(r.retain.Load()) }
+
+// follow gives the file's limits to the core's limiter, now and whenever they change.
+func (r *Routing) follow(limits *Limits) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.limits = limits
+	r.limits.swap(r.section)
+}
 
 // Reload builds the file anew and swaps it in; a bad file changes nothing. Requests
 // that have begun end with what they began with.
@@ -98,6 +112,7 @@ func (r *Routing) Reload() error {
 	r.Router.Swap(built.Routes)
 	r.Prices.Swap(prices)
 	r.retain.Store(int64(built.retainDays))
+	r.limits.swap(r.section)
 	old := r.current
 	r.current = built
 	r.retired[old] = time.AfterFunc(retireAfter, func() { r.retire(old) })

@@ -6,6 +6,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"net/netip"
 	"time"
 
 	"github.com/genway/genway/cmd/internal/cli"
@@ -19,6 +20,8 @@ type EdgeFlags struct {
 	MaxBody      int64         `name:"max-body-bytes" env:"GENWAY_MAX_BODY_BYTES" default:"67108864" help:"Largest request body, after decompression."`
 	Heartbeat    time.Duration `env:"GENWAY_HEARTBEAT" default:"10s" help:"Silence after which a stream says that it is alive; negative is never."`
 	WriteTimeout time.Duration `env:"GENWAY_WRITE_TIMEOUT" default:"60s" help:"How long a caller may take to accept the next piece of an answer."`
+
+	TrustedProxy []netip.Prefix `name:"trusted-proxy" env:"GENWAY_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For says where a request comes from; for keys that are good from some addresses only."`
 
 	MessagesKeyHeader        []string `env:"GENWAY_MESSAGES_KEY_HEADERS" default:"x-api-key" placeholder:"NAME" help:"Headers with the key of the messages protocol."`
 	GenerateContentKeyHeader []string `name:"generatecontent-key-header" env:"GENWAY_GENERATECONTENT_KEY_HEADERS" default:"x-goog-api-key,x-vendorc-api-key" placeholder:"NAME" help:"Headers with the key of the generateContent protocol."`
@@ -40,10 +43,11 @@ func (f EdgeFlags) Serve(ctx context.Context, listener net.Listener, core grpc.C
 			GenerateContentKey: f.GenerateContentKeyHeader,
 			Version:            f.VersionHeader,
 		},
-		MaxBodyBytes: f.MaxBody,
-		Heartbeat:    f.Heartbeat,
-		WriteTimeout: f.WriteTimeout,
-		Logger:       log,
+		MaxBodyBytes:   f.MaxBody,
+		TrustedProxies: f.TrustedProxy,
+		Heartbeat:      f.Heartbeat,
+		WriteTimeout:   f.WriteTimeout,
+		Logger:         log,
 	})
 	if err != nil {
 		return err

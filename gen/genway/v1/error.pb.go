@@ -10,6 +10,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -161,8 +162,10 @@ type ErrorDetail struct {
 	// The upstream's own error body, for callers of the same protocol.
 	Wire *WireMessage `protobuf:"bytes,9,opt,name=wire,proto3" json:"wire,omitempty"`
 	// The upstream's own words for the type and code of the error.
-	NativeType    string `protobuf:"bytes,10,opt,name=native_type,json=nativeType,proto3" json:"native_type,omitempty"`
-	NativeCode    string `protobuf:"bytes,11,opt,name=native_code,json=nativeCode,proto3" json:"native_code,omitempty"`
+	NativeType string `protobuf:"bytes,10,opt,name=native_type,json=nativeType,proto3" json:"native_type,omitempty"`
+	NativeCode string `protobuf:"bytes,11,opt,name=native_code,json=nativeCode,proto3" json:"native_code,omitempty"`
+	// The limit that did not admit the call, of RATE_LIMITED and QUOTA_EXHAUSTED.
+	Quota         *Quota `protobuf:"bytes,12,opt,name=quota,proto3" json:"quota,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -274,11 +277,101 @@ func (x *ErrorDetail) GetNativeCode() string {
 	return ""
 }
 
+func (x *ErrorDetail) GetQuota() *Quota {
+	if x != nil {
+		return x.Quota
+	}
+	return nil
+}
+
+// Quota is a limit of the gateway's that a call ran into.
+type Quota struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose limit it is: key, owner or model.
+	Scope string `protobuf:"bytes,1,opt,name=scope,proto3" json:"scope,omitempty"`
+	// What it counts: requests or tokens (a minute), concurrent (requests at once) or
+	// budget (money).
+	Metric string `protobuf:"bytes,2,opt,name=metric,proto3" json:"metric,omitempty"`
+	// How much there is; of a budget, in nano-dollars.
+	Limit int64 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	// What a budget is for: day or month, of UTC. Else empty.
+	Period string `protobuf:"bytes,4,opt,name=period,proto3" json:"period,omitempty"`
+	// When a budget begins anew.
+	ResetTime     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=reset_time,json=resetTime,proto3" json:"reset_time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Quota) Reset() {
+	*x = Quota{}
+	mi := &file_genway_v1_error_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Quota) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Quota) ProtoMessage() {}
+
+func (x *Quota) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_v1_error_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Quota.ProtoReflect.Descriptor instead.
+func (*Quota) Descriptor() ([]byte, []int) {
+	return file_genway_v1_error_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Quota) GetScope() string {
+	if x != nil {
+		return x.Scope
+	}
+	return ""
+}
+
+func (x *Quota) GetMetric() string {
+	if x != nil {
+		return x.Metric
+	}
+	return ""
+}
+
+func (x *Quota) GetLimit() int64 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *Quota) GetPeriod() string {
+	if x != nil {
+		return x.Period
+	}
+	return ""
+}
+
+func (x *Quota) GetResetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ResetTime
+	}
+	return nil
+}
+
 var File_genway_v1_error_proto protoreflect.FileDescriptor
 
 const file_genway_v1_error_proto_rawDesc = "" +
 	"\n" +
-	"\x15genway/v1/error.proto\x12\tgenway.v1\x1a\x14genway/v1/wire.proto\x1a\x1egoogle/protobuf/duration.proto\"\x99\x03\n" +
+	"\x15genway/v1/error.proto\x12\tgenway.v1\x1a\x14genway/v1/wire.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc1\x03\n" +
 	"\vErrorDetail\x12(\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x14.genway.v1.ErrorKindR\x04kind\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
@@ -296,7 +389,15 @@ const file_genway_v1_error_proto_rawDesc = "" +
 	" \x01(\tR\n" +
 	"nativeType\x12\x1f\n" +
 	"\vnative_code\x18\v \x01(\tR\n" +
-	"nativeCode*\xbb\x04\n" +
+	"nativeCode\x12&\n" +
+	"\x05quota\x18\f \x01(\v2\x10.genway.v1.QuotaR\x05quota\"\x9e\x01\n" +
+	"\x05Quota\x12\x14\n" +
+	"\x05scope\x18\x01 \x01(\tR\x05scope\x12\x16\n" +
+	"\x06metric\x18\x02 \x01(\tR\x06metric\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\x03R\x05limit\x12\x16\n" +
+	"\x06period\x18\x04 \x01(\tR\x06period\x129\n" +
+	"\n" +
+	"reset_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tresetTime*\xbb\x04\n" +
 	"\tErrorKind\x12\x1a\n" +
 	"\x16ERROR_KIND_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aERROR_KIND_INVALID_REQUEST\x10\x01\x12\x1e\n" +
@@ -335,22 +436,26 @@ func file_genway_v1_error_proto_rawDescGZIP() []byte {
 }
 
 var file_genway_v1_error_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_genway_v1_error_proto_msgTypes = make([]protoimpl.MessageInfo, 1)
+var file_genway_v1_error_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_genway_v1_error_proto_goTypes = []any{
-	(ErrorKind)(0),              // 0: genway.v1.ErrorKind
-	(*ErrorDetail)(nil),         // 1: genway.v1.ErrorDetail
-	(*durationpb.Duration)(nil), // 2: google.protobuf.Duration
-	(*WireMessage)(nil),         // 3: genway.v1.WireMessage
+	(ErrorKind)(0),                // 0: genway.v1.ErrorKind
+	(*ErrorDetail)(nil),           // 1: genway.v1.ErrorDetail
+	(*Quota)(nil),                 // 2: genway.v1.Quota
+	(*durationpb.Duration)(nil),   // 3: google.protobuf.Duration
+	(*WireMessage)(nil),           // 4: genway.v1.WireMessage
+	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
 }
 var file_genway_v1_error_proto_depIdxs = []int32{
 	0, // 0: genway.v1.ErrorDetail.kind:type_name -> genway.v1.ErrorKind
-	2, // 1: genway.v1.ErrorDetail.retry_after:type_name -> google.protobuf.Duration
-	3, // 2: genway.v1.ErrorDetail.wire:type_name -> genway.v1.WireMessage
-	3, // [3:3] is the sub-list for method output_type
-	3, // [3:3] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	3, // 1: genway.v1.ErrorDetail.retry_after:type_name -> google.protobuf.Duration
+	4, // 2: genway.v1.ErrorDetail.wire:type_name -> genway.v1.WireMessage
+	2, // 3: genway.v1.ErrorDetail.quota:type_name -> genway.v1.Quota
+	5, // 4: genway.v1.Quota.reset_time:type_name -> google.protobuf.Timestamp
+	5, // [5:5] is the sub-list for method output_type
+	5, // [5:5] is the sub-list for method input_type
+	5, // [5:5] is the sub-list for extension type_name
+	5, // [5:5] is the sub-list for extension extendee
+	0, // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_genway_v1_error_proto_init() }
@@ -365,7 +470,7 @@ func file_genway_v1_error_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_v1_error_proto_rawDesc), len(file_genway_v1_error_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   1,
+			NumMessages:   2,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,162 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/limit"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// ask is what a call asks for: its RPC, its model, empty for calls that name none, and
+// the request that generates or counts; nil for calls that do neither.
+type ask struct {
+	method, model string
+	req           proto.Message
+}
+
+// admission is what an admitted call holds.
+type admission struct {
+	*limit.Reservation
+	estimate
+
+	call     *outcome
+	model    string
+	protocol genwayv1.Protocol
+	service  *Service
+	// reserved is the output that is reserved, flow the bytes of it that were seen.
+	reserved int64
+	flow     int
+}
+
+// admit is the one place where calls are admitted, of every RPC: what the key may do,
+// then all limits at once. The caller settles what it gives. Errors are *fault.Error
+// values.
+func (s *Service) admit(ctx context.Context, call *outcome, a ask) (*admission, error) {
+	caller := auth.CallerOf(ctx)
+	if err := permit(ctx, caller, a.model); err != nil {
+		return nil, err
+	}
+	who := limit.Who{KeyID: caller.KeyID, Owner: caller.Owner, Model: a.model}
+	if caller.Policy != nil {
+		who.Limits = caller.Policy.Limits
+	}
+	admitted := &admission{Reservation: s.config.Limiter.Prepare(who), call: call, model: a.model, protocol: caller.Protocol, service: s}
+	if admitted.Reservation == nil {
+		return admitted, nil
+	}
+	rules := admitted.Rules()
+	admitted.estimate = estimateOf(a.req, rules.OutputTokens)
+	admitted.reserved = admitted.output
+	most := limit.Amount{Tokens: admitted.input + admitted.output}
+	if admitted.Budgeted() && most.Tokens > 0 {
+		cost, priced := admitted.most(admitted.estimate)
+		if !priced && !rules.AllowUnpriced {
+			return nil, fault.New(fault.PermissionDenied, ReasonModelUnpriced, "this key has a budget, and the model %q has no price that could be counted against it", a.model)
+		}
+		most.Cost = cost
+	}
+	standing, err := admitted.Reserve(ctx, most)
+	tellStanding(ctx, standing)
+	if refused, ok := errors.AsType[*limit.Refusal](err); ok {
+		return nil, refusal(refused)
+	}
+	if err != nil {
+		f := fault.Wrap(err, fault.Unavailable, ReasonLimitsUnavailable, "limits cannot be checked at the moment; try again")
+		f.RetryAfter = time.Second
+		return nil, f
+	}
+	return admitted, nil
+}
+
+// permit holds a caller to what its key may do.
+func permit(ctx context.Context, caller auth.Caller, model string) error {
+	policy := caller.Policy
+	if policy == nil {
+		return nil
+	}
+	if len(policy.Addresses) > 0 && !policy.AllowsAddress(auth.AddressOf(ctx, caller)) {
+		return fault.New(fault.PermissionDenied, ReasonAddressNotAllowed, "this key may not be used from this address")
+	}
+	if model != "" && !policy.AllowsModel(model) {
+		e := fault.New(fault.PermissionDenied, ReasonModelNotAllowed, "this key may not use the model %q", model)
+		e.Param = "model"
+		return e
+	}
+	return nil
+}
+
+// Planner is an upstream that asks others, and knows which.
+type Planner interface {
+	// Candidates calls yield with each upstream that may be asked for a model, and what
+	// the model is called there.
+	Candidates(protocol genwayv1.Protocol, model string, images bool, yield func(upstream, model string))
+}
+
+// most is an upper bound of what something costs at any upstream that may be asked; it is
+// not known if one of them has no price.
+func (a *admission) most(e estimate) (cost int64, priced bool) {
+	prices := a.service.config.Prices
+	if prices == nil {
+		return 0, false
+	}
+	priced = true
+	try := func(upstream, asked string) {
+		p, ok := prices.FindFirst(upstream, []string{asked, a.model}, a.call.start)
+		priced = priced && ok
+		cost = max(cost, p.Most(e.input, e.output)+p.MostImages(e.images))
+	}
+	if planner, ok := a.service.config.Upstream.(Planner); ok {
+		planner.Candidates(a.protocol, a.model, e.images > 0, try)
+	} else {
+		try("", a.model)
+	}
+	return cost, priced
+}
+
+// flowed notes output on its way to the caller. What exceeds the reservation is reserved
+// too, as much again each time, so that others see it before the end.
+func (a *admission) flowed(ev *genwayv1.StreamGenerateTextResponse) {
+	if a == nil || a.Reservation == nil {
+		return
+	}
+	a.flow += flowOf(ev)
+	if seen := int64(a.flow / bytesPerToken); seen > a.reserved {
+		more := max(a.reserved, leastMore)
+		cost := int64(0)
+		if a.Budgeted() {
+			cost, _ = a.most(estimate{output: more})
+		}
+		a.Extend(limit.Amount{Tokens: more, Cost: cost})
+		a.reserved += more
+	}
+}
+
+// leastMore is the least that a reservation is extended by, in tokens.
+const leastMore = 256
+
+// settle settles by the ledger's figures. Of an answer that was cut before the upstream
+// told what it took, what was seen of it counts: who goes away early would pay nothing
+// otherwise.
+func (a *admission) settle(s *Service, r ledger.Result) {
+	if a.Reservation == nil {
+		return
+	}
+	if r.Outcome != ledger.OK && a.flow > 0 {
+		seen := ledger.Result{Model: r.Model, Usage: r.Usage}
+		seen.Usage.Output = max(r.Usage.Output, int64(a.flow/bytesPerToken))
+		if r.Usage.Input == 0 {
+			seen.Usage.Input = a.input
+		}
+		if seen.Usage != r.Usage {
+			s.charge(a.call, a.model, &seen)
+			r = seen
+		}
+	}
+	a.Settle(limit.Amount{Tokens: r.Usage.Input + r.Usage.Output, Cost: r.Cost})
+}

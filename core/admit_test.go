@@ -1,0 +1,391 @@
+package core_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core"
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/core/price"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+)
+
+// limited is one key of a policy, before an upstream that answers each model in its way.
+type limited struct {
+	policy  keys.Policy
+	memory  *limit.Memory
+	limiter *limit.Limiter
+	client  genwayv1.GenerationClient
+	calls   atomic.Int64
+	// hold, unless nil, is what requests wait for at the upstream.
+	hold chan struct{}
+}
+
+func (l *limited) Authenticate(context.Context, string) (keys.Principal, error) {
+	return keys.Principal{KeyID: "key_a", Owner: "team", Group: keys.GroupInternal, Policy: &l.policy}, nil
+}
+
+// pricedModels are the prices of models.
+type pricedModels map[string]price.Price
+
+func (p pricedModels) FindFirst(_ string, models []string, _ time.Time) (price.Price, bool) {
+	for _, m := range models {
+		if found, ok := p[m]; ok {
+			return found, true
+		}
+	}
+	return price.Price{}, false
+}
+
+// perToken is a nano-dollar a token, of any class, in and out.
+var perToken = price.Price{ID: "p", Rates: price.Rates{Input: 1e6, Output: 1e6, OutputImage: 1e6}, Image: 1000}
+
+func (l *limited) answer(ctx context.Context) (*genwayv1.Usage, error) {
+	l.calls.Add(1)
+	upstream.NoteOf(ctx).Name = "u"
+	if l.hold != nil {
+		select {
+		case <-l.hold:
+		case <-ctx.Done():
+			return nil, upstream.Interrupted(ctx)
+		}
+	}
+	return &genwayv1.Usage{InputTokens: 10, OutputTokens: 20}, nil
+}
+
+func (l *limited) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	usage, err := l.answer(ctx)
+	return &genwayv1.GenerateTextResponse{Usage: usage}, err
+}
+
+func (l *limited) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+	usage, err := l.answer(ctx)
+	if err != nil {
+		return err
+	}
+	events := []proto.Message{&genwayv1.TextStarted{}}
+	if strings.HasPrefix(req.GetModel(), "cut") {
+		events = append(events, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Text{Text: strings.Repeat("a", 3000)}})
+	} else {
+		events = append(events, &genwayv1.TextCompleted{Usage: usage})
+	}
+	for _, ev := range events {
+		if err := send(codec.Event(ev)); err != nil {
+			return err
+		}
+	}
+	if req.GetModel() == "cut-held" {
+		<-ctx.Done()
+		return upstream.Interrupted(ctx)
+	}
+	return nil
+}
+
+func (l *limited) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+	if _, err := l.answer(ctx); err != nil {
+		return nil, err
+	}
+	return &genwayv1.GenerateImageResponse{Images: make([]*genwayv1.GeneratedImage, max(req.GetCount(), 1))}, nil
+}
+
+func (l *limited) CountTokens(ctx context.Context, _ *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
+	_, err := l.answer(ctx)
+	return &genwayv1.CountTokensResponse{InputTokens: 5}, err
+}
+
+func (l *limited) Models() []*genwayv1.Model { return []*genwayv1.Model{{Name: "m"}, {Name: "n"}} }
+
+// serveLimited serves one key over gRPC.
+func serveLimited(t *testing.T, policy keys.Policy, rules limit.Rules) *limited {
+	t.Helper()
+	l := &limited{policy: policy, memory: limit.NewMemory(nil)}
+	l.limiter = limit.New(l.memory, rules)
+	prices := pricedModels{"m": perToken, "cut": perToken, "cut-held": perToken}
+	service, err := core.New(core.Config{Upstream: l, Limiter: l.limiter, Prices: prices})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := core.NewServer(service, core.Interceptors{
+		Authenticator: auth.Authenticator{Keys: l}, Logger: slog.New(slog.DiscardHandler),
+	}, core.ServerConfig{Grace: time.Second})
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(ctx, listener) }()
+	conn, err := grpc.NewClient(listener.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.client = genwayv1.NewGenerationClient(conn)
+	t.Cleanup(func() {
+		_ = conn.Close()
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return l
+}
+
+func asKey(t *testing.T) context.Context {
+	return metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer k")
+}
+
+// tokens is a request for n tokens at most, of model m, that puts none in.
+func tokens(n int64) *genwayv1.GenerateTextRequest {
+	req := request()
+	req.MaxOutputTokens = new(n)
+	return req
+}
+
+// rpcs are all calls that are admitted.
+func (l *limited) rpcs() map[string]func(context.Context, ...grpc.CallOption) error {
+	return map[string]func(context.Context, ...grpc.CallOption) error{
+		"GenerateText": func(ctx context.Context, o ...grpc.CallOption) error {
+			_, err := l.client.GenerateText(ctx, tokens(20), o...)
+			return err
+		},
+		"StreamGenerateText": func(ctx context.Context, o ...grpc.CallOption) error {
+			stream, err := l.client.StreamGenerateText(ctx, tokens(20), o...)
+			for err == nil {
+				_, err = stream.Recv()
+			}
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		},
+		"GenerateImage": func(ctx context.Context, o ...grpc.CallOption) error {
+			_, err := l.client.GenerateImage(ctx, &genwayv1.GenerateImageRequest{Model: "m", Prompt: "p"}, o...)
+			return err
+		},
+		"CountTokens": func(ctx context.Context, o ...grpc.CallOption) error {
+			_, err := l.client.CountTokens(ctx, &genwayv1.CountTokensRequest{Request: request()}, o...)
+			return err
+		},
+		"ListModels": func(ctx context.Context, o ...grpc.CallOption) error {
+			_, err := l.client.ListModels(ctx, &genwayv1.ListModelsRequest{}, o...)
+			return err
+		},
+		"GetModel": func(ctx context.Context, o ...grpc.CallOption) error {
+			_, err := l.client.GetModel(ctx, &genwayv1.GetModelRequest{Name: "m"}, o...)
+			return err
+		},
+	}
+}
+
+// Case K5: every RPC of the service is admitted at one place, those without a model too.
+func TestK5EveryRPCIsAdmitted(t *testing.T) {
+	methods := 0
+	for name, call := range (&limited{}).rpcs() {
+		_ = call
+		methods++
+		t.Run(name, func(t *testing.T) {
+			l := serveLimited(t, keys.Policy{Limits: limit.Limits{RequestsPerMinute: 2}}, limit.Rules{})
+			call := l.rpcs()[name]
+			for range 2 {
+				if err := call(asKey(t)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			before := l.calls.Load()
+			var header metadata.MD
+			d := detail(t, call(asKey(t), grpc.Header(&header)))
+			if d.GetReason() != core.ReasonRequests || d.GetKind() != fault.RateLimited || l.calls.Load() != before {
+				t.Errorf("%v, and %d more calls of the upstream", d, l.calls.Load()-before)
+			}
+			if wait := d.GetRetryAfter().AsDuration(); wait <= 0 || wait > 30*time.Second || !strings.Contains(d.GetMessage(), "this key: 2 requests a minute. Please try again in ") {
+				t.Errorf("%v: %s", wait, d.GetMessage())
+			}
+			if q := d.GetQuota(); q.GetScope() != "key" || q.GetMetric() != "requests" || q.GetLimit() != 2 {
+				t.Errorf("%v", q)
+			}
+			if got := header.Get(core.RateRequestsKey); len(got) != 1 || !strings.HasPrefix(got[0], "2 0 ") {
+				t.Errorf("header %v", header)
+			}
+		})
+		t.Run(name+" from elsewhere", func(t *testing.T) {
+			l := serveLimited(t, keys.Policy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}, limit.Rules{})
+			if d := detail(t, l.rpcs()[name](asKey(t))); d.GetReason() != core.ReasonAddressNotAllowed || l.calls.Load() != 0 {
+				t.Errorf("%v", d)
+			}
+		})
+	}
+	if want := len(genwayv1.Generation_ServiceDesc.Methods) + len(genwayv1.Generation_ServiceDesc.Streams); methods != want {
+		t.Errorf("%d RPCs are tested, the service has %d", methods, want)
+	}
+}
+
+// Case K3: 1,000 parallel requests against a budget for k: exactly k are admitted, over
+// gRPC, and what they did not use is there for others.
+func TestK3ParallelRequestsAgainstABudget(t *testing.T) {
+	const k = 37
+	// A request reserves its input and 1,000 tokens of output at a nano-dollar each.
+	probe := serveLimited(t, keys.Policy{Limits: limit.Limits{Budgets: []limit.Budget{{Amount: 1, Period: limit.Day}}}}, limit.Rules{})
+	_, err := probe.client.GenerateText(asKey(t), tokens(1000))
+	d := detail(t, err)
+	if d.GetReason() != core.ReasonBudget || d.GetKind() != fault.QuotaExhausted || !strings.Contains(d.GetMessage(), "budget of this key, 0.000000001 dollars a day") {
+		t.Fatalf("%v", d)
+	}
+	reset := d.GetQuota().GetResetTime().AsTime()
+	if !reset.Equal(limit.Day.End(time.Now())) || !strings.Contains(d.GetMessage(), reset.Format(time.RFC3339)) {
+		t.Errorf("%v, %s", reset, d.GetMessage())
+	}
+	const input = 5 // as estimated
+	l := serveLimited(t, keys.Policy{Limits: limit.Limits{Budgets: []limit.Budget{{Amount: k * (1000 + input), Period: limit.Day}}}}, limit.Rules{})
+	l.hold = make(chan struct{})
+	var admitted, refused atomic.Int64
+	var group sync.WaitGroup
+	for range 1000 {
+		group.Go(func() {
+			_, err := l.client.GenerateText(asKey(t), tokens(1000))
+			if err == nil {
+				admitted.Add(1)
+				return
+			}
+			if d := detail(t, err); d.GetReason() != core.ReasonBudgetHeld || d.GetKind() != fault.RateLimited {
+				t.Errorf("%v", d)
+			}
+			if refused.Add(1) == 1000-k {
+				close(l.hold)
+			}
+		})
+	}
+	group.Wait()
+	if admitted.Load() != k || refused.Load() != 1000-k || l.calls.Load() != k {
+		t.Fatalf("%d admitted, %d refused, %d calls", admitted.Load(), refused.Load(), l.calls.Load())
+	}
+	// Each used 30; the rest can be had to the last nano-dollar, and no more.
+	left := int64(k*(1000+input) - k*30)
+	if _, err := l.client.GenerateText(asKey(t), tokens(left-input+1)); detail(t, err).GetReason() != core.ReasonBudget {
+		t.Error(err)
+	}
+	if _, err := l.client.GenerateText(asKey(t), tokens(left-input)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Whatever becomes of a request, what it held is free again, and what was seen of an
+// answer that was cut is paid.
+func TestEveryEndSettles(t *testing.T) {
+	const budget = 10_000
+	for name, c := range map[string]struct {
+		model string
+		gone  bool
+		least int64 // what it costs
+		most  int64
+	}{
+		"whole":           {"m", false, 30, 30},
+		"cut":             {"cut", false, 1000, 1010},
+		"gone midway":     {"cut-held", true, 1000, 1010},
+		"beyond estimate": {"cut", false, 1000, 1010},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := serveLimited(t, keys.Policy{Limits: limit.Limits{Concurrent: 1, Budgets: []limit.Budget{{Amount: budget, Period: limit.Month}}}}, limit.Rules{})
+			req := tokens(2000)
+			if name == "beyond estimate" {
+				req = tokens(10)
+			}
+			req.Model = c.model
+			ctx, cancel := context.WithCancel(asKey(t))
+			defer cancel()
+			stream, err := l.client.StreamGenerateText(ctx, req)
+			for events := 0; err == nil; events++ {
+				if c.gone && events == 2 {
+					cancel()
+				}
+				_, err = stream.Recv()
+			}
+			// Over once another is admitted at all: one at a time may run.
+			tick := time.NewTicker(time.Millisecond)
+			defer tick.Stop()
+			free := func(n int64) bool {
+				for range tick.C {
+					_, err := l.client.GenerateText(asKey(t), tokens(n))
+					if err == nil {
+						return true
+					}
+					if reason := detail(t, err).GetReason(); reason != core.ReasonConcurrent {
+						return false
+					}
+				}
+				return false
+			}
+			if free(budget - c.least - 5 + 1) {
+				t.Errorf("it cost less than %d", c.least)
+			}
+			if !free(budget - c.most - 5) {
+				t.Errorf("it cost more than %d, or holds something still", c.most)
+			}
+		})
+	}
+}
+
+// A key may use its models only, and sees no others.
+func TestModelsOfAKey(t *testing.T) {
+	l := serveLimited(t, keys.Policy{Models: []string{"n*"}}, limit.Rules{})
+	if d := detail(t, l.rpcs()["GenerateText"](asKey(t))); d.GetReason() != core.ReasonModelNotAllowed || d.GetParam() != "model" || d.GetKind() != fault.PermissionDenied {
+		t.Errorf("%v", d)
+	}
+	list, err := l.client.ListModels(asKey(t), &genwayv1.ListModelsRequest{})
+	if err != nil || len(list.GetModels()) != 1 || list.GetModels()[0].GetName() != "n" {
+		t.Errorf("%v, %v", list, err)
+	}
+	if d := detail(t, l.rpcs()["GetModel"](asKey(t))); d.GetReason() != fault.ReasonModelNotFound {
+		t.Errorf("%v", d)
+	}
+}
+
+// A budget that counts nothing would be a false promise: what has no price is refused,
+// unless the operator lets it pass.
+func TestUnpricedModels(t *testing.T) {
+	policy := keys.Policy{Limits: limit.Limits{Budgets: []limit.Budget{{Amount: 100, Period: limit.Day}}}}
+	unpriced := tokens(1000)
+	unpriced.Model = "unpriced"
+	l := serveLimited(t, policy, limit.Rules{})
+	if _, err := l.client.GenerateText(asKey(t), unpriced); detail(t, err).GetReason() != core.ReasonModelUnpriced {
+		t.Error(err)
+	}
+	l.limiter.Swap(limit.Rules{AllowUnpriced: true})
+	if _, err := l.client.GenerateText(asKey(t), unpriced); err != nil {
+		t.Error(err)
+	}
+}
+
+// The limits of owners and of models are named as such.
+func TestWhoseLimit(t *testing.T) {
+	for whose, rules := range map[string]limit.Rules{
+		"the owner of this key": {Owners: []limit.Rule{{Pattern: "te*", Limits: limit.Limits{TokensPerMinute: 50}}}},
+		"this model":            {Models: []limit.Rule{{Pattern: "m", Limits: limit.Limits{TokensPerMinute: 50}}}},
+	} {
+		l := serveLimited(t, keys.Policy{}, rules)
+		if _, err := l.client.GenerateText(asKey(t), tokens(40)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := l.client.GenerateText(asKey(t), tokens(40))
+		if d := detail(t, err); d.GetReason() != core.ReasonTokens || !strings.Contains(d.GetMessage(), whose+": 50 tokens a minute") {
+			t.Errorf("%v", d)
+		}
+	}
+}

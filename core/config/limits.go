@@ -1,0 +1,233 @@
+package config
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/genway/genway/core/limit"
+)
+
+// Limits hold keys, their owners and models to what they were given. docs/limits.md says
+// what each figure means.
+type Limits struct {
+	// Store is where uses are counted: empty in memory, for a core that is alone, else
+	// the URL of a Redis or Valkey that the cores share.
+	Store string `yaml:"store,omitempty" json:"store,omitempty" jsonschema_description:"The Redis or Valkey that several cores count in: redis://host:6379/0, rediss:// with TLS, unix:///path. Without it each core counts by itself."`
+	// Prefix begins the names of all keys in the store. Default genway.
+	Prefix string `yaml:"prefix,omitempty" json:"prefix,omitempty" jsonschema_description:"What the names of all keys in the store begin with; default genway."`
+	// Timeout bounds a question to the store. Default 100ms.
+	Timeout Duration `yaml:"timeout,omitempty" json:"timeout,omitempty" jsonschema:"type=string" jsonschema_description:"How long the store may take to answer; default 100ms."`
+	// WhenGone is what becomes of requests while the store does not answer: local or
+	// closed. Default local.
+	WhenGone string `yaml:"when_gone,omitempty" json:"when_gone,omitempty" jsonschema:"enum=local,enum=closed" jsonschema_description:"While the store does not answer: local admits a share by each core's own count, closed refuses; default local."`
+	// LocalShare is the share of each limit that a core admits by itself then. Default 0.5.
+	LocalShare float64 `yaml:"local_share,omitempty" json:"local_share,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"The share of each limit that a core admits by itself then; default 0.5."`
+	// OutputTokens are reserved for requests that set no maximum. Default 1024.
+	OutputTokens int64 `yaml:"output_tokens,omitempty" json:"output_tokens,omitempty" jsonschema:"minimum=0" jsonschema_description:"Output tokens to reserve for a request that sets no maximum of its own; default 1024."`
+	// Unpriced is what becomes of requests under a budget for models without a price:
+	// refuse or allow. Default refuse.
+	Unpriced string `yaml:"unpriced,omitempty" json:"unpriced,omitempty" jsonschema:"enum=refuse,enum=allow" jsonschema_description:"Requests under a budget for models that have no price: refuse, the default, or allow, uncounted."`
+	// Keys bound each key, where it has no limit of its own.
+	Keys *Allowance `yaml:"keys,omitempty" json:"keys,omitempty" jsonschema_description:"For each key by itself, as far as it has no limits of its own."`
+	// Owners bound the keys of an owner together; the first that matches counts.
+	Owners []OwnerLimits `yaml:"owners,omitempty" json:"owners,omitempty" jsonschema_description:"For all keys of an owner together. The first that matches counts."`
+	// Models bound the requests for all models they match; the first counts.
+	Models []ModelLimits `yaml:"models,omitempty" json:"models,omitempty" jsonschema_description:"For all requests for the models that match, together. The first that matches counts."`
+}
+
+// Rates bound requests and tokens.
+type Rates struct {
+	RequestsPerMinute int64 `yaml:"requests_per_minute,omitempty" json:"requests_per_minute,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests a minute; without it, no bound."`
+	TokensPerMinute   int64 `yaml:"tokens_per_minute,omitempty" json:"tokens_per_minute,omitempty" jsonschema:"minimum=0" jsonschema_description:"Tokens a minute, in and out together; without it, no bound."`
+	Concurrent        int64 `yaml:"concurrent,omitempty" json:"concurrent,omitempty" jsonschema:"minimum=0" jsonschema_description:"Requests at once; without it, no bound."`
+}
+
+// Allowance is rates, and money.
+type Allowance struct {
+	Rates `yaml:",inline"`
+	// Budgets are dollars a day or a month: 12.50/month.
+	Budgets []string `yaml:"budgets,omitempty" json:"budgets,omitempty" jsonschema_description:"Dollars a day or a month of UTC: 5/day, 12.50/month."`
+}
+
+// OwnerLimits are those of owners.
+type OwnerLimits struct {
+	// Owner is a name or a glob; each owner it matches is bounded by itself.
+	Owner     string `yaml:"owner" json:"owner" jsonschema_description:"An owner's name, or a glob: each owner it matches has the limits for itself."`
+	Allowance `yaml:",inline"`
+}
+
+// ModelLimits are those of models.
+type ModelLimits struct {
+	// Model is a name or a glob; all models it matches share the limits.
+	Model string `yaml:"model" json:"model" jsonschema_description:"A model's name as callers write it, or a glob: all models it matches share the limits."`
+	Rates `yaml:",inline"`
+}
+
+// Defaults of Limits.
+const (
+	limitTimeout = 100 * time.Millisecond
+	limitShare   = 0.5
+	limitOutput  = 1024
+	limitPrefix  = "genway"
+)
+
+func (l *Limits) setDefaults() {
+	if l.Timeout == 0 {
+		l.Timeout = Duration(limitTimeout)
+	}
+	if l.LocalShare == 0 {
+		l.LocalShare = limitShare
+	}
+	if l.OutputTokens == 0 {
+		l.OutputTokens = limitOutput
+	}
+	if l.Prefix == "" {
+		l.Prefix = limitPrefix
+	}
+	if l.WhenGone == "" {
+		l.WhenGone = "local"
+	}
+}
+
+// EffectiveLimits are the limits with their defaults; those of a file that says nothing
+// of limits bound nothing.
+func (c *Config) EffectiveLimits() Limits {
+	var l Limits
+	if c.Limits != nil {
+		l = *c.Limits
+	}
+	l.setDefaults()
+	return l
+}
+
+// Rules gives limits as the limiter takes them. They have been validated.
+func (l *Limits) Rules() limit.Rules {
+	rules := limit.Rules{OutputTokens: l.OutputTokens, AllowUnpriced: l.Unpriced == "allow"}
+	if l.Keys != nil {
+		rules.Keys = l.Keys.limits()
+	}
+	for _, o := range l.Owners {
+		rules.Owners = append(rules.Owners, limit.Rule{Pattern: o.Owner, Limits: o.limits()})
+	}
+	for _, m := range l.Models {
+		rules.Models = append(rules.Models, limit.Rule{Pattern: m.Model, Limits: m.limits()})
+	}
+	return rules
+}
+
+func (r Rates) limits() limit.Limits {
+	return limit.Limits{RequestsPerMinute: r.RequestsPerMinute, TokensPerMinute: r.TokensPerMinute, Concurrent: r.Concurrent}
+}
+
+func (a Allowance) limits() limit.Limits {
+	l := a.Rates.limits()
+	for _, text := range a.Budgets {
+		if b, err := limit.ParseBudget(text); err == nil { // as validate has seen
+			l.Budgets = append(l.Budgets, b)
+		}
+	}
+	return l
+}
+
+func (l *Limits) validate(at string) error {
+	if l == nil {
+		return nil
+	}
+	if err := l.validateStore(at); err != nil {
+		return err
+	}
+	switch {
+	case l.OutputTokens < 0:
+		return wrong(at+".output_tokens", "expected at least 0, got %d", l.OutputTokens)
+	case l.Unpriced != "" && l.Unpriced != "refuse" && l.Unpriced != "allow":
+		return wrong(at+".unpriced", "%q is neither refuse nor allow", l.Unpriced)
+	}
+	if l.Keys != nil {
+		if err := l.Keys.validate(at + ".keys"); err != nil {
+			return err
+		}
+	}
+	for i, o := range l.Owners {
+		where := fmt.Sprintf("%s.owners[%d]", at, i)
+		if o.Owner == "" {
+			return wrong(where, `owner is missing: a name or a glob, "*" for each`)
+		}
+		if err := o.validate(where); err != nil {
+			return err
+		}
+	}
+	for i, m := range l.Models {
+		where := fmt.Sprintf("%s.models[%d]", at, i)
+		if m.Model == "" {
+			return wrong(where, `model is missing: a name or a glob, "*" for all`)
+		}
+		if err := m.validate(where); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// validateStore checks what is said of the store that cores share.
+func (l *Limits) validateStore(at string) error {
+	shared := l.Store != ""
+	for _, s := range []struct {
+		key   string
+		given bool
+	}{{"prefix", l.Prefix != ""}, {"timeout", l.Timeout != 0}, {"when_gone", l.WhenGone != ""}, {"local_share", l.LocalShare != 0}} {
+		if s.given && !shared {
+			return wrong(at+"."+s.key, "it is for a store that cores share, and there is none; name it as store")
+		}
+	}
+	if shared {
+		u, err := url.Parse(l.Store)
+		if err != nil || !slices.Contains([]string{"redis", "rediss", "unix"}, u.Scheme) || u.Host == "" && u.Path == "" {
+			// The text may hold a password.
+			return wrong(at+".store", "no URL of a Redis; write redis://host:6379/0, rediss://… or unix:///path")
+		}
+	}
+	switch {
+	case l.Timeout < 0:
+		return wrong(at+".timeout", "expected a time above 0")
+	case l.WhenGone != "" && l.WhenGone != "local" && l.WhenGone != "closed":
+		return wrong(at+".when_gone", "%q is neither local nor closed", l.WhenGone)
+	case l.LocalShare < 0 || l.LocalShare > 1:
+		return wrong(at+".local_share", "expected 0 to 1, got %v", l.LocalShare)
+	}
+	return nil
+}
+
+func (r Rates) validate(at string) error {
+	for _, f := range []struct {
+		key   string
+		value int64
+	}{
+		{"requests_per_minute", r.RequestsPerMinute}, {"tokens_per_minute", r.TokensPerMinute}, {"concurrent", r.Concurrent},
+	} {
+		if f.value < 0 || f.value > limit.Most {
+			return wrong(at+"."+f.key, "expected 0 to %d, got %d", limit.Most, f.value)
+		}
+	}
+	return nil
+}
+
+func (a Allowance) validate(at string) error {
+	if err := a.Rates.validate(at); err != nil {
+		return err
+	}
+	seen := map[limit.Period]bool{}
+	for i, text := range a.Budgets {
+		where := fmt.Sprintf("%s.budgets[%d]", at, i)
+		b, err := limit.ParseBudget(text)
+		if err != nil {
+			return wrong(where, "%s", err)
+		}
+		if seen[b.Period] {
+			return wrong(where, "there is a budget for the %s already", b.Period)
+		}
+		seen[b.Period] = true
+	}
+	return nil
+}

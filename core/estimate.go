@@ -1,0 +1,96 @@
+package core
+
+import (
+	"google.golang.org/protobuf/proto"
+
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// Estimates are what is reserved of limits before an upstream has told what a request
+// takes. They cost a walk over the request's parts, not over their bytes.
+const (
+	// bytesPerToken leans to too many tokens: English has four or five bytes a token,
+	// code and JSON three, and most other scripts three.
+	bytesPerToken = 3
+	// mediaTokens is an image or any other attachment: what vendors count for a picture
+	// of a megapixel.
+	mediaTokens = 1500
+	// drawnTokens is an image that is made: the most that vendors count for one of a
+	// megapixel in high quality.
+	drawnTokens = 6500
+	// frameTokens and frameBytes are of an upstream's own events, which are mostly
+	// names: a token each, and more in those that are longer.
+	frameTokens, frameBytes = 1, 256
+)
+
+// estimate is what a request may take. A figure of 0 takes nothing.
+type estimate struct{ input, output, images int64 }
+
+// estimateOf guesses what a request takes; outputTokens stands for a maximum that the
+// request does not set. Counting tokens takes none.
+func estimateOf(req proto.Message, outputTokens int64) estimate {
+	switch req := req.(type) {
+	case *genwayv1.GenerateTextRequest:
+		if req.MaxOutputTokens != nil {
+			outputTokens = max(req.GetMaxOutputTokens(), 0)
+		}
+		return estimate{input: inputOf(req), output: outputTokens * max(int64(req.GetSampling().GetCandidateCount()), 1)}
+	case *genwayv1.GenerateImageRequest:
+		n := max(int64(req.GetCount()), 1)
+		return estimate{
+			input:  int64(len(req.GetPrompt()))/bytesPerToken + 1 + int64(len(req.GetImages()))*mediaTokens,
+			output: n * drawnTokens, images: n,
+		}
+	}
+	return estimate{}
+}
+
+// inputOf guesses the tokens of a text request's input.
+func inputOf(req *genwayv1.GenerateTextRequest) int64 {
+	size, media := len(req.GetResponseFormat().GetSchemaJson()), 0
+	for _, m := range req.GetMessages() {
+		size += partsOf(m.GetParts(), &media) + 4*bytesPerToken
+	}
+	for _, t := range req.GetTools() {
+		size += len(t.GetFunction().GetName()) + len(t.GetFunction().GetDescription()) + len(t.GetFunction().GetParametersJson()) +
+			len(t.GetCustom().GetDescription()) + len(t.GetCustom().GetFormatJson()) + len(t.GetHosted().GetJson())
+	}
+	return int64(size)/bytesPerToken + int64(media)*mediaTokens + 1
+}
+
+// partsOf gives the bytes of parts that are text, and counts those that are not.
+func partsOf(parts []*genwayv1.Part, media *int) int {
+	size := 0
+	for _, p := range parts {
+		switch k := p.GetKind().(type) {
+		case *genwayv1.Part_Text:
+			size += len(k.Text.GetText())
+		case *genwayv1.Part_Thinking:
+			size += len(k.Thinking.GetText())
+		case *genwayv1.Part_ToolCall:
+			size += len(k.ToolCall.GetName()) + len(k.ToolCall.GetArgumentsJson()) + len(k.ToolCall.GetInput())
+		case *genwayv1.Part_ToolResult:
+			size += len(k.ToolResult.GetResultJson()) + partsOf(k.ToolResult.GetParts(), media)
+		case *genwayv1.Part_Refusal:
+			size += len(k.Refusal.GetText())
+		case *genwayv1.Part_Opaque:
+			size += len(k.Opaque.GetJson())
+		default: // an image, audio, a video, a file
+			*media++
+		}
+	}
+	return size
+}
+
+// flowOf guesses the tokens of output in one event of a stream, in bytes: bytesPerToken
+// of them are a token.
+func flowOf(ev *genwayv1.StreamGenerateTextResponse) int {
+	switch p := ev.GetPayload().(type) {
+	case *genwayv1.StreamGenerateTextResponse_PartDelta:
+		d := p.PartDelta
+		return len(d.GetText()) + len(d.GetThinking()) + len(d.GetSummary().GetText()) + len(d.GetArgumentsJson()) + len(d.GetInput()) + len(d.GetRefusal()) + len(d.GetTranscript())
+	case *genwayv1.StreamGenerateTextResponse_Wire:
+		return frameTokens*bytesPerToken + max(len(p.Wire.GetData())-frameBytes, 0)
+	}
+	return 0
+}

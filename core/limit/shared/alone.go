@@ -1,0 +1,72 @@
+package shared
+
+import (
+	"context"
+	"math"
+
+	"github.com/genway/genway/core/limit"
+)
+
+// lost notes that the server does not answer. The log and the hook are told once.
+func (s *Store) lost(err error) {
+	if !s.gone.CompareAndSwap(false, true) {
+		return
+	}
+	policy := "closed: requests with limits are refused"
+	if s.policy.Load().Local {
+		policy = "local: each core admits its share by its own count"
+	}
+	s.config.Logger.Error("the shared store of limits does not answer", "policy", policy, "error", err)
+	s.tell(true)
+	s.queue.signal()
+}
+
+// found notes that it answers again.
+func (s *Store) found() {
+	if s.gone.CompareAndSwap(true, false) {
+		s.config.Logger.Info("the shared store of limits answers again")
+		s.tell(false)
+	}
+}
+
+func (s *Store) tell(gone bool) {
+	if s.config.OnGone != nil {
+		s.config.OnGone(gone)
+	}
+}
+
+// alone admits by this core's own count, if the policy lets it.
+func (s *Store) alone(ctx context.Context, claim *limit.Claim) (limit.Standing, error) {
+	policy := s.policy.Load()
+	if !policy.Local {
+		return limit.Standing{}, limit.ErrGone
+	}
+	claim.Alone = true
+	full := claim.Subjects
+	own := make([]limit.Subject, len(full))
+	for i := range full {
+		own[i] = full[i]
+		own[i].Bounds = s.share(&full[i], policy.Share, claim)
+	}
+	claim.Subjects = own
+	return s.local.Reserve(ctx, claim)
+}
+
+// share is this core's share of a subject's bounds. Of a budget it is the share of what
+// was left when the server was heard of last.
+func (s *Store) share(b *limit.Subject, share float64, claim *limit.Claim) limit.Bounds {
+	part := func(n int64) int64 {
+		if n == 0 {
+			return 0
+		}
+		return max(int64(math.Floor(float64(n)*share)), 1)
+	}
+	bounds := limit.Bounds{Requests: part(b.Requests), Tokens: part(b.Tokens), Concurrent: part(b.Concurrent)}
+	for p, most := range b.Budgets {
+		if most > 0 {
+			known := s.known.get(budget{b.Scope, b.ID, p, claim.Starts[p]})
+			bounds.Budgets[p] = max(min(known, most)+int64(float64(max(most-known, 0))*share), 1)
+		}
+	}
+	return bounds
+}

@@ -1,0 +1,204 @@
+package shared
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/genway/genway/core/limit"
+)
+
+// keys names what is kept. All names have one hash tag, so that a script's keys are on
+// one node of a cluster: it takes all limits of a request in one step.
+type keys struct{ prefix string }
+
+func (k keys) of(kind string, s *limit.Subject) string {
+	return "{" + k.prefix + "}:" + kind + ":" + s.Scope.String() + ":" + s.ID
+}
+
+func (k keys) requests(s *limit.Subject) string { return k.of("requests", s) }
+func (k keys) tokens(s *limit.Subject) string   { return k.of("tokens", s) }
+func (k keys) running(s *limit.Subject) string  { return k.of("running", s) }
+
+// told is the number of the last thing a core has told the server.
+func (k keys) told(process string) string { return "{" + k.prefix + "}:told:" + process }
+
+// money is what is spent and held of a budget, and the claims that hold it.
+func (k keys) money(s *limit.Subject, place int, start int64) (hash, leases string) {
+	period := limit.Periods[place]
+	day := time.Unix(start, 0).UTC().Format(time.DateOnly)
+	hash = k.of(string(period)+":"+day, s)
+	return hash, hash + ":held"
+}
+
+// keepFor is how long figures of a period are kept after its end, for requests that
+// began in it.
+const keepFor = 24 * time.Hour
+
+// ttl is how long the figures of a period are kept, in milliseconds.
+func ttl(place int, start int64, now time.Time) int64 {
+	return limit.Periods[place].End(time.Unix(start, 0)).Add(keepFor).Sub(now).Milliseconds()
+}
+
+// call is the keys and arguments of a script.
+type call struct {
+	keys []string
+	args []any
+}
+
+func (c *call) key(names ...string) { c.keys = append(c.keys, names...) }
+func (c *call) arg(values ...any)   { c.args = append(c.args, values...) }
+
+// bounded reports whether there is anything to ask the server for.
+func bounded(claim *limit.Claim) bool {
+	for i := range claim.Subjects {
+		if claim.Subjects[i].Bounds != (limit.Bounds{}) {
+			return true
+		}
+	}
+	return false
+}
+
+// reserving are the checks of a claim, in the order in which read finds their answers.
+func (k keys) reserving(claim *limit.Claim, lease time.Duration, now time.Time) *call {
+	c := &call{args: []any{claim.ID, lease.Microseconds()}}
+	for i := range claim.Subjects {
+		s := &claim.Subjects[i]
+		if s.Requests > 0 {
+			c.key(k.requests(s))
+			c.arg("rate", s.Requests, 1)
+		}
+		if s.Tokens > 0 {
+			c.key(k.tokens(s))
+			c.arg("rate", s.Tokens, s.Charge(claim.Tokens))
+		}
+		if s.Concurrent > 0 {
+			c.key(k.running(s))
+			c.arg("many", s.Concurrent)
+		}
+		for p, most := range s.Budgets {
+			if most > 0 {
+				c.key(k.money(s, p, claim.Starts[p]))
+				c.arg("money", most, claim.Cost, ttl(p, claim.Starts[p], now))
+			}
+		}
+	}
+	return c
+}
+
+// answer is what the reserving script gives: a word, the server's time and the states.
+type answer struct {
+	word   string
+	now    int64
+	states [3]limit.State
+}
+
+// read takes the script's answer apart.
+func read(raw any, claim *limit.Claim) (*answer, error) {
+	list, ok := raw.([]any)
+	if !ok || len(list) < 2 {
+		return nil, fmt.Errorf("limit: the shared store answers with %T", raw)
+	}
+	a := &answer{}
+	if a.word, ok = list[0].(string); !ok {
+		return nil, fmt.Errorf("limit: the shared store answers with a %T", list[0])
+	}
+	figures := make([]int64, 0, len(list)-1)
+	for _, v := range list[1:] {
+		n, ok := v.(int64)
+		if !ok {
+			return nil, fmt.Errorf("limit: the shared store answers with a %T", v)
+		}
+		figures = append(figures, n)
+	}
+	a.now = figures[0]
+	figures = figures[1:]
+	next := func(into ...*int64) {
+		for _, v := range into {
+			if len(figures) > 0 {
+				*v, figures = figures[0], figures[1:]
+			}
+		}
+	}
+	for i := range claim.Subjects {
+		s, state := &claim.Subjects[i], &a.states[i]
+		for _, rate := range []struct {
+			limit int64
+			meter *limit.Meter
+		}{{s.Requests, &state.Requests}, {s.Tokens, &state.Tokens}} {
+			if m := rate.meter; rate.limit > 0 {
+				next(&m.Free, &m.Part, &m.Returned, &m.Rate)
+			}
+		}
+		if s.Concurrent > 0 {
+			next(&state.Running)
+		}
+		for p, most := range s.Budgets {
+			if most > 0 {
+				next(&state.Money[p].Spent, &state.Money[p].Held)
+			}
+		}
+	}
+	return a, nil
+}
+
+// settling puts what a request took in place of its claim. What was claimed of this core
+// alone has no tokens and no place there: only what was spent counts.
+func (k keys) settling(claim *limit.Claim, actual limit.Amount) *call {
+	c := &call{}
+	for i := range claim.Subjects {
+		s, h := &claim.Subjects[i], &claim.Holds[i]
+		if s.Tokens > 0 && !claim.Alone {
+			c.key(k.tokens(s))
+			c.arg("tokens", h.Tokens, h.Last, h.Free, h.Part, h.Returned, limit.Metered(actual.Tokens), s.Tokens)
+		}
+		if s.Concurrent > 0 {
+			c.key(k.running(s))
+			c.arg("many")
+		}
+		for p, most := range s.Budgets {
+			if most > 0 {
+				c.key(k.money(s, p, claim.Starts[p]))
+				c.arg("money", strconv.FormatInt(actual.Cost, 10))
+			}
+		}
+	}
+	return c
+}
+
+// extending takes more for a claim.
+func (k keys) extending(claim *limit.Claim, more limit.Amount) *call {
+	c := &call{}
+	for i := range claim.Subjects {
+		s := &claim.Subjects[i]
+		if s.Tokens > 0 && more.Tokens > 0 {
+			c.key(k.tokens(s))
+			c.arg("more-tokens", limit.Metered(more.Tokens), s.Tokens)
+		}
+		for p, most := range s.Budgets {
+			if hash, _ := k.money(s, p, claim.Starts[p]); most > 0 && more.Cost > 0 {
+				c.key(hash)
+				c.arg("more-money", strconv.FormatInt(more.Cost, 10))
+			}
+		}
+	}
+	return c
+}
+
+// leased are the names under which a claim is held.
+func (k keys) leased(claim *limit.Claim) []string {
+	var names []string
+	for i := range claim.Subjects {
+		s := &claim.Subjects[i]
+		if s.Concurrent > 0 {
+			names = append(names, k.running(s))
+		}
+		for p, most := range s.Budgets {
+			if most > 0 && claim.Cost > 0 {
+				_, leases := k.money(s, p, claim.Starts[p])
+				names = append(names, leases)
+			}
+		}
+	}
+	return names
+}

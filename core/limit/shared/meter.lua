@@ -1,0 +1,69 @@
+-- What a rate uses, as limit.Meter has it: f is the moment at which it would be unused,
+-- in microseconds, p what that lacks in 1/r of one, b how far it was moved back, r the
+-- rate. All figures are integers below 2^53, which Lua's numbers hold.
+local MINUTE = 60000000
+
+local function divide(x, y)
+  local q = math.floor(x / y)
+  local r = x - q * y
+  if r < 0 then return q - 1, r + y end
+  if r >= y then return q + 1, r - y end
+  return q, r
+end
+
+local function load_meter(key)
+  local v = redis.call('HMGET', key, 'f', 'p', 'b', 'r')
+  return {f = tonumber(v[1] or 0), p = tonumber(v[2] or 0), b = tonumber(v[3] or 0), r = tonumber(v[4] or 0)}
+end
+
+local function text(n) return string.format('%.0f', n) end
+
+local function save_meter(key, m, now)
+  redis.call('HSET', key, 'f', text(m.f), 'p', text(m.p), 'b', text(m.b), 'r', text(m.r))
+  redis.call('PEXPIRE', key, text(math.max(math.floor((m.f - now) / 1000), 0) + 60000))
+end
+
+local function at(m, now, rate)
+  local n = {f = m.f, p = m.p, b = m.b, r = m.r}
+  if n.f < now then n.f = now; n.p = 0 end
+  if n.r ~= rate then
+    local used = n.f - now
+    local whole, part = divide(used * n.r + n.p, rate)
+    n.b = n.b + math.max(used - whole, 0)
+    n.f = now + whole; n.p = part; n.r = rate
+  end
+  return n
+end
+
+local function after(m, n, rate, now)
+  local u = at(m, now, rate)
+  local count, rest = divide(n, rate)
+  local whole, part = divide(rest * MINUTE, rate)
+  u.f = u.f + count * MINUTE + whole
+  u.p = u.p + part
+  if u.p >= rate then u.f = u.f + 1; u.p = u.p - rate end
+  return u
+end
+
+local function wait(m, now)
+  local over = m.f - now - MINUTE
+  if m.p > 0 then over = over + 1 end
+  return math.max(over, 0)
+end
+
+local function back(m, n, f, p, b, now)
+  local moved = m.b - b
+  if m.r == 0 or moved < 0 then return m end
+  local count, rest = divide(n, m.r)
+  local whole, part = divide(rest * MINUTE, m.r)
+  whole = whole + count * MINUTE
+  local room = math.max(f - moved - now, 0)
+  if whole > room or whole == room and part > p then whole = room; part = 0 end
+  local u = {f = m.f - whole, p = m.p - part, b = m.b + whole, r = m.r}
+  if u.p < 0 then u.f = u.f - 1; u.p = u.p + u.r end
+  if part > 0 then u.b = u.b + 1 end
+  return u
+end
+
+local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]

@@ -1,0 +1,221 @@
+package shared
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/genway/genway/core/limit"
+)
+
+// settlement is what the server is still to be told of a claim. Each has a number, and
+// they are told in order: of what was told twice, since an answer was lost, the server
+// knows the first.
+type settlement struct {
+	number int64
+	id     string
+	call   *call
+	cost   int64
+}
+
+const (
+	// atOnce is how many settlements go in one round trip.
+	atOnce = 128
+	// mostWaiting bounds what waits while the server does not answer. Beyond, what
+	// costs nothing is dropped: leases return it.
+	mostWaiting = 100_000
+	// probeEvery is how often the server is asked whether it is back.
+	probeEvery = 250 * time.Millisecond
+	// endWithin bounds the last settlements, of Close.
+	endWithin = 2 * time.Second
+	// renewAtOnce is how many leases are renewed by one script.
+	renewAtOnce = 500
+)
+
+// queue is settlements in their order.
+type queue struct {
+	mu      sync.Mutex
+	waiting []*settlement
+	number  int64
+	dropped int
+	wake    chan struct{}
+}
+
+func (q *queue) add(s *settlement) {
+	if len(s.call.keys) == 0 {
+		return
+	}
+	q.mu.Lock()
+	if len(q.waiting) >= mostWaiting {
+		if s.cost > 0 {
+			q.dropped++
+		}
+	} else {
+		q.number++
+		s.number = q.number
+		q.waiting = append(q.waiting, s)
+	}
+	q.mu.Unlock()
+	q.signal()
+}
+
+func (q *queue) signal() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}
+
+// first gives the settlements that are next, without taking them.
+func (q *queue) first() []*settlement {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.waiting[:min(len(q.waiting), atOnce)]
+}
+
+// drop takes the first n.
+func (q *queue) drop(n int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	clear(q.waiting[:n])
+	q.waiting = q.waiting[n:]
+	if len(q.waiting) == 0 {
+		q.waiting = nil
+	}
+}
+
+// lostError says what the server was never told of.
+func (q *queue) lostError() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	lost := q.dropped
+	for _, s := range q.waiting {
+		if s.cost > 0 {
+			lost++
+		}
+	}
+	if lost == 0 {
+		return nil
+	}
+	return fmt.Errorf("limit: the shared store was not told what %d requests spent; the ledger knows", lost)
+}
+
+// run settles and renews until Close.
+func (s *Store) run(ctx context.Context) {
+	defer close(s.ended)
+	renew, probe := time.NewTicker(s.config.Lease/3), time.NewTicker(probeEvery)
+	defer renew.Stop()
+	defer probe.Stop()
+	for {
+		select {
+		case <-s.queue.wake:
+			if !s.gone.Load() {
+				s.flush(ctx)
+			}
+		case <-renew.C:
+			if !s.gone.Load() {
+				s.renew(ctx)
+			}
+		case <-probe.C:
+			if s.gone.Load() && s.flush(ctx) {
+				s.found()
+			}
+		case <-s.closing:
+			ctx, cancel := context.WithTimeout(ctx, endWithin)
+			s.flush(ctx)
+			cancel()
+			return
+		}
+	}
+}
+
+// flush settles all that waits, or reports that the server does not answer. With nothing
+// to settle it asks whether it would.
+func (s *Store) flush(ctx context.Context) bool {
+	for {
+		batch := s.queue.first()
+		if err := s.send(ctx, batch); err != nil {
+			s.lost(err)
+			return false
+		}
+		s.queue.drop(len(batch))
+		if len(batch) < atOnce {
+			return true
+		}
+	}
+}
+
+// send sends settlements in one round trip.
+func (s *Store) send(ctx context.Context, batch []*settlement) error {
+	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
+	defer cancel()
+	err := s.pipeline(ctx, batch)
+	if err == nil || !strings.HasPrefix(err.Error(), "NOSCRIPT") {
+		return err
+	}
+	// A server that has started anew knows no script; none of the batch was run.
+	if err := tellScript.Load(ctx, s.client).Err(); err != nil {
+		return err
+	}
+	return s.pipeline(ctx, batch)
+}
+
+func (s *Store) pipeline(ctx context.Context, batch []*settlement) error {
+	if len(batch) == 0 {
+		return s.client.Ping(ctx).Err()
+	}
+	pipe := s.client.Pipeline()
+	told := s.keys.told(s.process)
+	for _, one := range batch {
+		tellScript.EvalSha(ctx, pipe, append([]string{told}, one.call.keys...), append([]any{one.number, one.id}, one.call.args...)...)
+	}
+	_, err := pipe.Exec(ctx)
+	return err
+}
+
+// running is the claims whose leases are renewed.
+type running struct {
+	mu     sync.Mutex
+	claims map[string][]string // the names they are held under, by their ids
+}
+
+func (r *running) add(claim *limit.Claim, k keys) {
+	names := k.leased(claim)
+	if len(names) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.claims[claim.ID] = names
+}
+
+func (r *running) remove(claim *limit.Claim) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.claims, claim.ID)
+}
+
+// renew renews all leases.
+func (s *Store) renew(ctx context.Context) {
+	s.running.mu.Lock()
+	c := &call{}
+	for id, names := range s.running.claims {
+		for _, name := range names {
+			c.key(name)
+			c.arg(id)
+		}
+	}
+	s.running.mu.Unlock()
+	for from := 0; from < len(c.keys); from += renewAtOnce {
+		to := min(from+renewAtOnce, len(c.keys))
+		within, cancel := context.WithTimeout(ctx, s.config.Timeout)
+		err := renewScript.Run(within, s.client, c.keys[from:to], append([]any{s.config.Lease.Microseconds()}, c.args[from:to]...)...).Err()
+		cancel()
+		if err != nil {
+			s.lost(err)
+			return
+		}
+	}
+}

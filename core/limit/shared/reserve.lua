@@ -1,0 +1,82 @@
+-- Takes a claim from all its limits, or from none.
+--
+-- ARGV: the claim's id, its lease in microseconds, then the checks, whose keys stand in
+-- KEYS in their order:
+--   rate  LIMIT N           a meter
+--   many  LIMIT             the claims that run, by the end of their leases
+--   money LIMIT COST TTL    what is spent and held, and the claims that hold it
+-- The answer is a word (ok, no, or seed where nobody has said what is spent), the time,
+-- and the state behind each check: f p b r of a meter (as it is then), how many run, what is
+-- spent and held (as it was; -1 is spent where nobody has said).
+local id, lease = ARGV[1], tonumber(ARGV[2])
+local takings, state, word = {}, {}, 'ok'
+local k, a = 1, 3
+
+-- prune gives back what claims hold whose core has not renewed them.
+local function prune(hash, leases)
+  for _, dead in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', text(now), 'LIMIT', 0, 100)) do
+    local held = redis.call('HGET', hash, dead)
+    if held then
+      redis.call('HINCRBY', hash, 'held', '-' .. held)
+      redis.call('HDEL', hash, dead)
+    end
+    redis.call('ZREM', leases, dead)
+  end
+end
+
+while a <= #ARGV do
+  local kind = ARGV[a]
+  if kind == 'rate' then
+    local key, rate, n = KEYS[k], tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2])
+    local before = load_meter(key)
+    local taken = after(before, n, rate, now)
+    if wait(taken, now) > 0 and word == 'ok' then word = 'no' end
+    table.insert(state, {before, taken})
+    table.insert(takings, function() save_meter(key, taken, now) end)
+    k = k + 1; a = a + 3
+  elseif kind == 'many' then
+    local key, limit = KEYS[k], tonumber(ARGV[a + 1])
+    redis.call('ZREMRANGEBYSCORE', key, '-inf', text(now))
+    local running = redis.call('ZCARD', key)
+    if running >= limit and word == 'ok' then word = 'no' end
+    table.insert(state, {running})
+    table.insert(takings, function()
+      redis.call('ZADD', key, text(now + lease), id)
+      redis.call('PEXPIRE', key, text(lease / 500))
+    end)
+    k = k + 1; a = a + 2
+  else
+    local hash, leases, limit, cost, ttl = KEYS[k], KEYS[k + 1], tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), ARGV[a + 3]
+    prune(hash, leases)
+    local v = redis.call('HMGET', hash, 'spent', 'held')
+    local spent, held = tonumber(v[1] or 0), tonumber(v[2] or 0)
+    if not v[1] then word = 'seed'; spent = -1 end
+    if cost > 0 and spent + held + cost > limit and word == 'ok' then word = 'no' end
+    table.insert(state, {spent, held})
+    if cost > 0 then
+      table.insert(takings, function()
+        redis.call('HINCRBY', hash, 'held', text(cost))
+        redis.call('HSET', hash, id, text(cost))
+        redis.call('ZADD', leases, text(now + lease), id)
+        redis.call('PEXPIRE', hash, ttl)
+        redis.call('PEXPIRE', leases, ttl)
+      end)
+    end
+    k = k + 2; a = a + 4
+  end
+end
+
+local out = {word, now}
+for _, s in ipairs(state) do
+  local m = s[1]
+  if type(m) == 'table' then
+    if word == 'ok' then m = s[2] end
+    table.insert(out, m.f); table.insert(out, m.p); table.insert(out, m.b); table.insert(out, m.r)
+  else
+    for _, n in ipairs(s) do table.insert(out, n) end
+  end
+end
+if word == 'ok' then
+  for _, take in ipairs(takings) do take() end
+end
+return out

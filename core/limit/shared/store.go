@@ -1,0 +1,231 @@
+package shared
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/genway/genway/core/limit"
+	"github.com/redis/go-redis/v9"
+)
+
+// Config is what a Store is made of. Only URL must be set.
+type Config struct {
+	// URL is the server's: redis://HOST:PORT/DB, rediss://, unix://PATH.
+	URL string
+	// Prefix begins all names. Default genway.
+	Prefix string
+	// Timeout bounds each question. Default 100 ms.
+	Timeout time.Duration
+	// Lease is how long what a core holds stays held after it was heard of last. Default
+	// 30 s; it is renewed three times as often.
+	Lease time.Duration
+	// Policy says what becomes of requests while the server does not answer. Default
+	// Closed.
+	Policy Policy
+	// Spent tells what was spent, from a ledger; nil is nothing.
+	Spent limit.Spent
+	// OnGone is told when the server stops answering and when it answers again; nil is not.
+	OnGone func(gone bool)
+	// Logger gets one line at each of these. Default: none.
+	Logger *slog.Logger
+	// Clock is time.Now unless set. It tells days and months.
+	Clock func() time.Time
+}
+
+// Policy is what becomes of requests while the server does not answer.
+type Policy struct {
+	// Local admits by this core's own count, up to Share of every limit: 0 to 1. A
+	// limit of at least one request a minute, or at once, stays.
+	Local bool
+	Share float64
+}
+
+const (
+	defaultTimeout = 100 * time.Millisecond
+	defaultLease   = 30 * time.Second
+)
+
+// Store is a limit.Store. One goroutine of its own settles and renews.
+type Store struct {
+	config   Config
+	keys     keys
+	client   *redis.Client
+	local    *limit.Memory
+	known    *known
+	process  string
+	claims   atomic.Int64
+	gone     atomic.Bool
+	policy   atomic.Pointer[Policy]
+	calendar struct {
+		sync.Mutex
+		limit.Calendar
+	}
+	seeds   [2]seeds
+	running running
+	queue   queue
+	closing chan struct{}
+	ended   chan struct{}
+}
+
+var _ limit.Store = (*Store)(nil)
+
+// Start makes a store. The server need not answer yet: then the policy holds at once.
+func Start(ctx context.Context, config Config) (*Store, error) {
+	options, err := redis.ParseURL(config.URL)
+	if err != nil {
+		return nil, fmt.Errorf("limit: the URL of the shared store: %w", withoutURL(err))
+	}
+	config.Timeout = cmp.Or(config.Timeout, defaultTimeout)
+	config.Lease = cmp.Or(config.Lease, defaultLease)
+	config.Logger = cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
+	if config.Clock == nil {
+		config.Clock = time.Now
+	}
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = config.Timeout, config.Timeout, config.Timeout, config.Timeout
+	// A claim that may have been taken is not taken again; settlements are retried here.
+	options.MaxRetries, options.DialerRetries = -1, 1
+	options.ContextTimeoutEnabled = true
+	options.DisableIdentity = true
+	s := &Store{
+		config: config, keys: keys{cmp.Or(config.Prefix, "genway")}, client: redis.NewClient(options),
+		local: limit.NewMemory(config.Clock), process: strings.ToLower(rand.Text()[:12]),
+		running: running{claims: map[string][]string{}},
+		queue:   queue{wake: make(chan struct{}, 1)}, closing: make(chan struct{}), ended: make(chan struct{}),
+	}
+	s.known = newKnown(s.local)
+	s.policy.Store(&config.Policy)
+	if err := s.begin(ctx); err != nil {
+		return nil, errors.Join(err, s.client.Close())
+	}
+	go s.run(context.WithoutCancel(ctx))
+	return s, nil
+}
+
+// withoutURL gives an error of a URL without the URL, which may hold a password.
+func withoutURL(err error) error {
+	if inner := errors.Unwrap(err); inner != nil {
+		return inner
+	}
+	return errors.New("it cannot be read; write redis://host:6379/0")
+}
+
+// SetPolicy replaces the policy.
+func (s *Store) SetPolicy(p Policy) { s.policy.Store(&p) }
+
+// Gone reports whether the server does not answer.
+func (s *Store) Gone() bool { return s.gone.Load() }
+
+// Reserve takes the claim, or gives a *limit.Refusal. While the server does not answer,
+// the policy decides; the error then wraps limit.ErrGone.
+func (s *Store) Reserve(ctx context.Context, claim *limit.Claim) (limit.Standing, error) {
+	if !bounded(claim) {
+		claim.Subjects = nil
+		return limit.Standing{}, nil
+	}
+	wall := s.config.Clock()
+	s.calendar.Lock()
+	claim.Starts = s.calendar.Starts(wall)
+	s.calendar.Unlock()
+	claim.ID = s.process + "-" + strconv.FormatInt(s.claims.Add(1), 36)
+	if s.gone.Load() {
+		return s.alone(ctx, claim)
+	}
+	answer, err := s.ask(ctx, claim, wall)
+	if err != nil {
+		if !errors.Is(err, errLedger) {
+			s.lost(err)
+		}
+		// It may have been taken all the same.
+		s.queue.add(&settlement{id: claim.ID, call: s.keys.settling(claim, limit.Amount{})})
+		claim.ID += "a"
+		return s.alone(ctx, claim)
+	}
+	states := make([]*limit.State, len(claim.Subjects))
+	for i := range states {
+		states[i] = &answer.states[i]
+	}
+	if answer.word == "no" {
+		if refusal := claim.Refused(states, wall, answer.now); refusal != nil {
+			return refusal.Standing, refusal
+		}
+		return limit.Standing{}, &limit.Refusal{Scope: claim.Subjects[0].Scope, Metric: limit.Concurrent, After: time.Second}
+	}
+	for i := range claim.Subjects {
+		b := &claim.Subjects[i]
+		if b.Tokens > 0 {
+			claim.Holds[i] = limit.Held(b.Charge(claim.Tokens), states[i].Tokens)
+		}
+		s.learn(b, states[i], claim)
+	}
+	s.running.add(claim, s.keys)
+	return claim.Standing(states, answer.now), nil
+}
+
+// ask runs the reserving script, and says first what was spent where nobody has.
+func (s *Store) ask(ctx context.Context, claim *limit.Claim, wall time.Time) (*answer, error) {
+	// Who goes away while the server is asked would leave a claim behind.
+	ctx = context.WithoutCancel(ctx)
+	c := s.keys.reserving(claim, s.config.Lease, wall)
+	for seeded := false; ; seeded = true {
+		within, cancel := context.WithTimeout(ctx, s.config.Timeout)
+		raw, err := reserveScript.Run(within, s.client, c.keys, c.args...).Result()
+		cancel()
+		if err != nil {
+			return nil, err
+		}
+		a, err := read(raw, claim)
+		if err != nil || a.word != "seed" {
+			return a, err
+		}
+		if seeded {
+			return nil, errors.New("limit: the shared store forgets what it is told")
+		}
+		if err := s.seed(ctx, claim, a.states[:], wall); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Extend takes more for a claim that runs.
+func (s *Store) Extend(claim *limit.Claim, more limit.Amount) {
+	if claim.Alone {
+		s.local.Extend(claim, more)
+		return
+	}
+	for i := range claim.Subjects {
+		// Where the new part stands nobody tells, so that none of it can be returned.
+		claim.Holds[i].Tokens += limit.Metered(more.Tokens)
+		claim.Holds[i].Last = 0
+	}
+	claim.Cost += more.Cost
+	s.queue.add(&settlement{id: claim.ID, call: s.keys.extending(claim, more)})
+}
+
+// Settle puts what a request took in place of what it claimed, as soon as the server
+// answers.
+func (s *Store) Settle(claim *limit.Claim, actual limit.Amount) {
+	if len(claim.Subjects) == 0 {
+		return
+	}
+	s.running.remove(claim)
+	if claim.Alone {
+		s.local.Settle(claim, actual)
+	}
+	s.queue.add(&settlement{id: claim.ID, cost: actual.Cost, call: s.keys.settling(claim, actual)})
+}
+
+// Close settles what is left, for two seconds at most, and ends the connections.
+func (s *Store) Close() error {
+	close(s.closing)
+	<-s.ended
+	return errors.Join(s.queue.lostError(), s.client.Close())
+}

@@ -1,0 +1,440 @@
+//go:build unix
+
+package shared_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/core/limit/shared"
+	"github.com/genway/genway/internal/servertest"
+	"github.com/redis/go-redis/v9"
+)
+
+// patience is for machines that are busy: what is tested is not how fast a server is.
+const patience = 10 * time.Second
+
+// store is one core's, under names of the test's own.
+func store(t *testing.T, server *servertest.Redis, change func(*shared.Config)) *shared.Store {
+	t.Helper()
+	c := shared.Config{URL: server.URL(), Prefix: t.Name(), Timeout: patience}
+	if change != nil {
+		change(&c)
+	}
+	s, err := shared.Start(context.WithoutCancel(t.Context()), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func closed(t *testing.T, s *shared.Store) {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func client(t *testing.T, server *servertest.Redis) *redis.Client {
+	t.Helper()
+	options, err := redis.ParseURL(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := redis.NewClient(options)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func who(l limit.Limits) limit.Who {
+	return limit.Who{KeyID: "key_a", Owner: "team", Model: "m", Limits: l}
+}
+
+func budget(amount int64) limit.Limits {
+	return limit.Limits{Budgets: []limit.Budget{{Amount: amount, Period: limit.Month}}}
+}
+
+// ask reserves, and gives the reservation or the refusal.
+func ask(t *testing.T, l *limit.Limiter, w limit.Who, most limit.Amount) (*limit.Reservation, *limit.Refusal) {
+	t.Helper()
+	r := l.Prepare(w)
+	_, err := r.Reserve(t.Context(), most)
+	if err == nil {
+		return r, nil
+	}
+	refusal, ok := errors.AsType[*limit.Refusal](err)
+	if !ok {
+		t.Fatal(err)
+	}
+	return nil, refusal
+}
+
+// Two cores with 1,000 requests at once against a budget for k admit exactly k, and what
+// is settled counts for both.
+func TestTwoCoresAgainstABudget(t *testing.T) {
+	const k, cost = 137, 1_000_003
+	server := servertest.SharedRedis(t)
+	var cores [2]*limit.Limiter
+	for i := range cores {
+		s := store(t, server, nil)
+		t.Cleanup(func() { closed(t, s) })
+		cores[i] = limit.New(s, limit.Rules{})
+	}
+	var admitted, refused atomic.Int64
+	reservations := make(chan *limit.Reservation, 1000)
+	var group sync.WaitGroup
+	for i := range 1000 {
+		group.Go(func() {
+			r := cores[i%2].Prepare(who(budget(k * cost)))
+			_, err := r.Reserve(context.Background(), limit.Amount{Cost: cost})
+			if err == nil {
+				admitted.Add(1)
+				reservations <- r
+				return
+			}
+			if refusal, ok := errors.AsType[*limit.Refusal](err); !ok || refusal.Metric != limit.Money || !refusal.Held {
+				t.Errorf("%v", err)
+			}
+			refused.Add(1)
+		})
+	}
+	group.Wait()
+	close(reservations)
+	if admitted.Load() != k || refused.Load() != 1000-k {
+		t.Fatalf("%d admitted, %d refused, want %d", admitted.Load(), refused.Load(), k)
+	}
+	for r := range reservations {
+		r.Settle(limit.Amount{Cost: cost / 2})
+	}
+	// Half is left once the settlements have arrived.
+	for _, core := range cores {
+		waitFor(t, func() bool {
+			r := core.Prepare(who(budget(k * cost)))
+			_, err := r.Reserve(t.Context(), limit.Amount{Cost: k * (cost - cost/2)})
+			r.Settle(limit.Amount{})
+			return err == nil
+		})
+	}
+	waitFor(t, func() bool {
+		r, refusal := ask(t, cores[0], who(budget(k*cost)), limit.Amount{Cost: k*(cost-cost/2) + 1})
+		r.Settle(limit.Amount{})
+		return refusal != nil && !refusal.Held
+	})
+}
+
+// waitFor waits until something holds that others bring about.
+func waitFor(t *testing.T, holds func() bool) {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(30 * time.Second)
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("it does not come about")
+		}
+	}
+}
+
+// Every limit is held across cores, and says what memory's would.
+func TestEveryLimitAcrossCores(t *testing.T) {
+	server := servertest.SharedRedis(t)
+	for _, c := range []struct {
+		name   string
+		limits limit.Limits
+		most   limit.Amount
+		admits int
+		metric limit.Metric
+	}{
+		{"requests", limit.Limits{RequestsPerMinute: 7}, limit.Amount{}, 7, limit.Requests},
+		{"tokens", limit.Limits{TokensPerMinute: 100}, limit.Amount{Tokens: 30}, 3, limit.Tokens},
+		{"concurrent", limit.Limits{Concurrent: 4}, limit.Amount{}, 4, limit.Concurrent},
+		{"budget", budget(50), limit.Amount{Cost: 11}, 4, limit.Money},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a, b := store(t, server, nil), store(t, server, nil)
+			defer closed(t, a)
+			defer closed(t, b)
+			cores := []*limit.Limiter{limit.New(a, limit.Rules{}), limit.New(b, limit.Rules{})}
+			admitted := 0
+			for i := range 2 * c.admits {
+				r, refusal := ask(t, cores[i%2], who(c.limits), c.most)
+				if refusal == nil {
+					admitted++
+					_ = r
+					continue
+				}
+				if refusal.Metric != c.metric || refusal.Scope != limit.Key || refusal.After <= 0 || refusal.After > time.Minute {
+					t.Errorf("%+v", refusal)
+				}
+			}
+			if admitted != c.admits {
+				t.Errorf("%d admitted, want %d", admitted, c.admits)
+			}
+		})
+	}
+}
+
+// A refusal by one limit takes nothing of the others.
+func TestAllOrNothing(t *testing.T) {
+	s := store(t, servertest.SharedRedis(t), nil)
+	defer closed(t, s)
+	l := limit.New(s, limit.Rules{Models: []limit.Rule{{Pattern: "*", Limits: limit.Limits{Concurrent: 1}}}})
+	w := who(limit.Limits{RequestsPerMinute: 3, TokensPerMinute: 100, Budgets: []limit.Budget{{Amount: 10, Period: limit.Day}}})
+	first, refusal := ask(t, l, w, limit.Amount{Tokens: 50, Cost: 5})
+	if refusal != nil {
+		t.Fatalf("%+v", refusal)
+	}
+	for range 10 {
+		if _, refusal := ask(t, l, w, limit.Amount{Tokens: 50, Cost: 5}); refusal == nil || refusal.Metric != limit.Concurrent || refusal.Scope != limit.Model {
+			t.Fatalf("%+v", refusal)
+		}
+	}
+	first.Settle(limit.Amount{Tokens: 50, Cost: 5})
+	waitFor(t, func() bool {
+		_, refusal := ask(t, l, w, limit.Amount{Tokens: 50, Cost: 5})
+		if refusal != nil && refusal.Metric != limit.Concurrent {
+			t.Fatalf("%+v", refusal)
+		}
+		return refusal == nil
+	})
+}
+
+// What a core that died held comes back when its leases end; what a living one holds
+// does not.
+func TestLeases(t *testing.T) {
+	server := servertest.SharedRedis(t)
+	lease := func(d time.Duration) func(*shared.Config) { return func(c *shared.Config) { c.Lease = d } }
+	dead, living := store(t, server, lease(300*time.Millisecond)), store(t, server, lease(300*time.Millisecond))
+	defer closed(t, living)
+	w := who(limit.Limits{Concurrent: 3, Budgets: []limit.Budget{{Amount: 30, Period: limit.Day}}})
+	held := limit.New(living, limit.Rules{})
+	if _, refusal := ask(t, held, w, limit.Amount{Cost: 10}); refusal != nil {
+		t.Fatalf("%+v", refusal)
+	}
+	for range 2 {
+		if _, refusal := ask(t, limit.New(dead, limit.Rules{}), w, limit.Amount{Cost: 10}); refusal != nil {
+			t.Fatalf("%+v", refusal)
+		}
+	}
+	if _, refusal := ask(t, held, w, limit.Amount{Cost: 10}); refusal == nil {
+		t.Fatal("a fourth is admitted")
+	}
+	closed(t, dead) // without settling, as a kill would
+	waitFor(t, func() bool {
+		_, refusal := ask(t, held, w, limit.Amount{Cost: 20})
+		return refusal == nil
+	})
+	if _, refusal := ask(t, held, w, limit.Amount{Cost: 1}); refusal == nil || !refusal.Held {
+		t.Errorf("the living core's lease ended: %+v", refusal)
+	}
+}
+
+// What was spent before is known from the ledger: on a server that knows nothing, and
+// where a core that was killed had not told it.
+func TestSeeds(t *testing.T) {
+	server := servertest.SharedRedis(t)
+	var ledger atomic.Int64
+	ledger.Store(70)
+	spent := func(c *shared.Config) {
+		c.Spent = func(context.Context, time.Time) ([]limit.Spend, error) {
+			return []limit.Spend{{KeyID: "key_a", Owner: "team", Cost: ledger.Load()}, {KeyID: "key_b", Cost: 1}}, nil
+		}
+	}
+	s := store(t, server, spent)
+	l := limit.New(s, limit.Rules{})
+	if _, refusal := ask(t, l, who(budget(100)), limit.Amount{Cost: 31}); refusal == nil || refusal.Held {
+		t.Errorf("%+v", refusal)
+	}
+	r, refusal := ask(t, l, who(budget(100)), limit.Amount{Cost: 30})
+	if refusal != nil {
+		t.Errorf("%+v", refusal)
+	}
+	r.Settle(limit.Amount{Cost: 10})
+	closed(t, s)
+	// 80 are known; the ledger says less to one core and more to another.
+	for _, c := range []struct{ ledger, left int64 }{{75, 20}, {95, 5}} {
+		ledger.Store(c.ledger)
+		s := store(t, server, spent)
+		l := limit.New(s, limit.Rules{})
+		if _, refusal := ask(t, l, who(budget(100)), limit.Amount{Cost: c.left + 1}); refusal == nil {
+			t.Errorf("with %d in the ledger, more than %d is admitted", c.ledger, c.left)
+		}
+		r, refusal := ask(t, l, who(budget(100)), limit.Amount{Cost: c.left})
+		if refusal != nil {
+			t.Errorf("with %d in the ledger: %+v", c.ledger, refusal)
+		}
+		r.Settle(limit.Amount{})
+		closed(t, s)
+	}
+}
+
+// The server is killed under load. With policy local each core goes on with its share,
+// with closed all are refused; both say so once, and once more when it is back; and what
+// was spent meanwhile is told to it then.
+func TestServerGone(t *testing.T) {
+	for _, policy := range []shared.Policy{{Local: true, Share: 0.5}, {}} {
+		t.Run(map[bool]string{true: "local", false: "closed"}[policy.Local], func(t *testing.T) {
+			server := servertest.NewRedis(t)
+			var log syncBuffer
+			var changes atomic.Int64
+			var ledger atomic.Int64
+			s := store(t, server, func(c *shared.Config) {
+				c.Policy, c.Logger, c.Timeout = policy, slog.New(slog.NewTextHandler(&log, nil)), time.Second
+				c.OnGone = func(bool) { changes.Add(1) }
+				c.Spent = func(context.Context, time.Time) ([]limit.Spend, error) {
+					return []limit.Spend{{KeyID: "key_a", Owner: "team", Cost: ledger.Load()}}, nil
+				}
+			})
+			l := limit.New(s, limit.Rules{})
+			w := who(limit.Limits{RequestsPerMinute: 1000, Budgets: []limit.Budget{{Amount: 1000, Period: limit.Month}}})
+			// Load, of which each request costs 1.
+			ctx, stop := context.WithCancel(t.Context())
+			var load sync.WaitGroup
+			var admitted, alone, refused, unavailable atomic.Int64
+			for range 8 {
+				load.Go(func() {
+					for ctx.Err() == nil {
+						r := l.Prepare(w)
+						_, err := r.Reserve(context.Background(), limit.Amount{Cost: 1})
+						switch {
+						case err == nil:
+							admitted.Add(1)
+							if s.Gone() {
+								alone.Add(1)
+							}
+							r.Settle(limit.Amount{Cost: 1})
+							ledger.Add(1)
+						case errors.Is(err, limit.ErrGone):
+							unavailable.Add(1)
+						default:
+							refused.Add(1)
+						}
+					}
+				})
+			}
+			waitFor(t, func() bool { return admitted.Load() >= 100 })
+			server.Kill()
+			waitFor(t, s.Gone)
+			if policy.Local {
+				waitFor(t, func() bool { return alone.Load() > 0 && refused.Load() > 0 })
+			} else {
+				waitFor(t, func() bool { return unavailable.Load() > 100 })
+			}
+			stop()
+			load.Wait()
+			if !policy.Local && alone.Load() > 8 { // those between the kill and its notice
+				t.Errorf("%d admitted while closed", alone.Load())
+			}
+			if got := admitted.Load(); got > 1000 {
+				t.Errorf("%d admitted of 1000", got)
+			}
+			if err := server.Start(); err != nil {
+				t.Fatal(err)
+			}
+			waitFor(t, func() bool { return !s.Gone() })
+			spent := ledger.Load()
+			waitFor(t, func() bool {
+				_, refusal := ask(t, l, who(budget(1000)), limit.Amount{Cost: 1000 - spent + 1})
+				return refusal != nil
+			})
+			r, refusal := ask(t, l, who(budget(1000)), limit.Amount{Cost: 1000 - spent})
+			if refusal != nil {
+				t.Errorf("after %d were spent: %+v", spent, refusal)
+			}
+			r.Settle(limit.Amount{})
+			closed(t, s)
+			text := log.String()
+			if strings.Count(text, "does not answer") != 1 || strings.Count(text, "answers again") != 1 || changes.Load() != 2 {
+				t.Errorf("%d changes, log:\n%s", changes.Load(), text)
+			}
+		})
+	}
+}
+
+type syncBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *syncBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *syncBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// A server that is not there is no reason not to start, and its password is not told.
+func TestStartWithoutServer(t *testing.T) {
+	var log syncBuffer
+	s, err := shared.Start(t.Context(), shared.Config{URL: "unix://:hunter2@/nowhere/at/all", Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := limit.New(s, limit.Rules{}).Prepare(who(budget(1))).Reserve(t.Context(), limit.Amount{Cost: 1}); !errors.Is(err, limit.ErrGone) {
+		t.Error(err)
+	}
+	// What has no limits needs no server.
+	if _, err := limit.New(s, limit.Rules{}).Prepare(who(limit.Limits{})).Reserve(t.Context(), limit.Amount{Cost: 1}); err != nil {
+		t.Error(err)
+	}
+	closed(t, s)
+	if !strings.Contains(log.String(), "does not answer") || strings.Contains(log.String(), "hunter2") {
+		t.Errorf("log: %s", &log)
+	}
+	for _, url := range []string{"http://:hunter2@x", "redis://:hunter2@x:port", "redis://:hunter2@x/db", "redis://:hunter2@%zz"} {
+		if _, err := shared.Start(t.Context(), shared.Config{URL: url}); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+// Nothing stays on the server for good.
+func TestEverythingExpires(t *testing.T) {
+	server := servertest.NewRedis(t)
+	s := store(t, server, nil)
+	l := limit.New(s, limit.Rules{})
+	w := who(limit.Limits{RequestsPerMinute: 9, TokensPerMinute: 90, Concurrent: 5,
+		Budgets: []limit.Budget{{Amount: 100, Period: limit.Day}, {Amount: 100, Period: limit.Month}}})
+	for i := range 4 {
+		r, refusal := ask(t, l, w, limit.Amount{Tokens: 9, Cost: int64(i)})
+		if refusal != nil {
+			t.Fatalf("%+v", refusal)
+		}
+		if i%2 == 0 {
+			r.Extend(limit.Amount{Tokens: 5, Cost: 5})
+		}
+		if i > 1 {
+			r.Settle(limit.Amount{Tokens: 2, Cost: 2})
+		}
+	}
+	closed(t, s)
+	c := client(t, server)
+	names, err := c.Keys(t.Context(), "*").Result()
+	if err != nil || len(names) != 8 {
+		t.Errorf("%d names: %q, %v", len(names), names, err)
+	}
+	for _, name := range names {
+		left, err := c.PTTL(t.Context(), name).Result()
+		if err != nil || left <= 0 || left > 33*24*time.Hour {
+			t.Errorf("%s lives for %v, %v", name, left, err)
+		}
+		if !strings.HasPrefix(name, "{"+t.Name()+"}:") {
+			t.Errorf("%s has no hash tag", name)
+		}
+	}
+}

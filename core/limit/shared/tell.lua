@@ -1,0 +1,59 @@
+-- Tells what a claim took in the end, or what more it takes while it runs. Each of a
+-- core's tellings has a number; one that comes again does nothing.
+--
+-- KEYS: the number of the core's last telling, then those of ARGV's entries.
+-- ARGV: the number of this one, the claim's id, then the entries. At the end:
+--   tokens N LAST F P B ACTUAL RATE   a meter, the claim's hold of it and what it used
+--   many                              the claims that run
+--   money COST                        what is spent and held, and the claims that hold it
+-- and while it runs, which nothing refuses:
+--   more-tokens N RATE                a meter
+--   more-money COST                   what is spent and held
+local number, id = ARGV[1], ARGV[2]
+if tonumber(redis.call('GET', KEYS[1]) or 0) >= tonumber(number) then return 0 end
+redis.call('SET', KEYS[1], number, 'PX', 86400000)
+local k, a = 2, 3
+while a <= #ARGV do
+  local kind = ARGV[a]
+  if kind == 'tokens' then
+    local key, v = KEYS[k], {}
+    for i = 1, 7 do v[i] = tonumber(ARGV[a + i]) end
+    local n, last, actual, rate = v[1], v[2], v[6], v[7]
+    local m = load_meter(key)
+    if actual < n then
+      m = back(m, math.min(n - actual, last), v[3], v[4], v[5], now)
+    else
+      if m.r > 0 then rate = m.r end
+      m = after(m, actual - n, rate, now)
+    end
+    if m.r > 0 then save_meter(key, m, now) end
+    k = k + 1; a = a + 8
+  elseif kind == 'more-tokens' then
+    local key, m, rate = KEYS[k], load_meter(KEYS[k]), tonumber(ARGV[a + 2])
+    if m.r > 0 then rate = m.r end
+    save_meter(key, after(m, tonumber(ARGV[a + 1]), rate, now), now)
+    k = k + 1; a = a + 3
+  elseif kind == 'many' then
+    redis.call('ZREM', KEYS[k], id)
+    k = k + 1; a = a + 1
+  elseif kind == 'money' then
+    local hash, leases, cost = KEYS[k], KEYS[k + 1], ARGV[a + 1]
+    local held = redis.call('HGET', hash, id)
+    if held then
+      redis.call('HINCRBY', hash, 'held', '-' .. held)
+      redis.call('HDEL', hash, id)
+      redis.call('ZREM', leases, id)
+    end
+    -- Where nothing is known of the period, the ledger will say what was spent in it.
+    if redis.call('HEXISTS', hash, 'spent') == 1 then redis.call('HINCRBY', hash, 'spent', cost) end
+    k = k + 2; a = a + 2
+  else
+    local hash, more = KEYS[k], ARGV[a + 1]
+    if redis.call('HEXISTS', hash, id) == 1 then
+      redis.call('HINCRBY', hash, id, more)
+      redis.call('HINCRBY', hash, 'held', more)
+    end
+    k = k + 1; a = a + 2
+  end
+end
+return 1

@@ -1,0 +1,114 @@
+package limit
+
+import "time"
+
+// State is what one subject uses.
+type State struct {
+	Requests, Tokens Meter
+	// Running are the requests under way.
+	Running int64
+	// Money is that of the day and of the month.
+	Money [2]Spending
+}
+
+// Spending is the money of one period, in nano-dollars: what is spent, and what requests
+// under way hold.
+type Spending struct{ Spent, Held int64 }
+
+// Charge is how many tokens a claim takes of a subject at once. One that asks for more
+// than a minute's worth takes all of it, since it would never be admitted otherwise;
+// what it uses beyond is settled as debt.
+func (s *Subject) Charge(tokens int64) int64 {
+	return min(tokens, s.Tokens, mostTokens)
+}
+
+// Standing is where the claim's caller stands. The states are those of its subjects, in
+// their order; now is in microseconds.
+func (c *Claim) Standing(states []*State, now int64) Standing {
+	var standing Standing
+	for i := range c.Subjects {
+		s := &c.Subjects[i]
+		if s.Requests > 0 {
+			standing.Requests.note(states[i].Requests, s.Requests, now)
+		}
+		if s.Tokens > 0 {
+			standing.Tokens.note(states[i].Tokens, s.Tokens, now)
+		}
+	}
+	return standing
+}
+
+// Refused gives the refusal of a claim that lasts longest, of those of its subjects'
+// states; nil for none.
+func (c *Claim) Refused(states []*State, wall time.Time, now int64) *Refusal {
+	var worst *Refusal
+	for i := range c.Subjects {
+		if r := states[i].refuse(&c.Subjects[i], c, wall, now); r != nil && (worst == nil || r.After > worst.After) {
+			worst = r
+		}
+	}
+	if worst != nil {
+		worst.Standing = c.Standing(states, now)
+	}
+	return worst
+}
+
+// refuse gives the refusal of one subject that lasts longest; nil for none.
+func (a *State) refuse(s *Subject, claim *Claim, wall time.Time, now int64) *Refusal {
+	var worst *Refusal
+	keep := func(r Refusal) {
+		if worst == nil || r.After > worst.After {
+			r.Scope = s.Scope
+			worst = &r
+		}
+	}
+	if s.Concurrent > 0 && a.Running >= s.Concurrent {
+		keep(Refusal{Metric: Concurrent, Limit: s.Concurrent, Asked: 1, After: heldFor})
+	}
+	if s.Requests > 0 {
+		if wait := a.Requests.After(1, s.Requests, now).Wait(now); wait > 0 {
+			keep(Refusal{Metric: Requests, Limit: s.Requests, Asked: 1, After: time.Duration(wait) * time.Microsecond})
+		}
+	}
+	if s.Tokens > 0 {
+		if wait := a.Tokens.After(s.Charge(claim.Tokens), s.Tokens, now).Wait(now); wait > 0 {
+			keep(Refusal{Metric: Tokens, Limit: s.Tokens, Asked: claim.Tokens, After: time.Duration(wait) * time.Microsecond})
+		}
+	}
+	for p, most := range s.Budgets {
+		if money := a.Money[p]; most > 0 && claim.Cost > 0 && money.Spent+money.Held+claim.Cost > most {
+			keep(overBudget(claim, p, most, money, wall))
+		}
+	}
+	return worst
+}
+
+// heldFor is the wait for what requests under way hold: nobody knows when they end.
+const heldFor = time.Second
+
+// overBudget is the refusal of a claim that does not fit in a budget.
+func overBudget(claim *Claim, place int, most int64, money Spending, now time.Time) Refusal {
+	period := Periods[place]
+	r := Refusal{Metric: Money, Limit: most, Period: period, End: period.End(time.Unix(claim.Starts[place], 0)), Asked: claim.Cost, After: heldFor}
+	if r.Held = money.Spent+claim.Cost <= most; !r.Held {
+		r.After = max(r.End.Sub(now), heldFor)
+	}
+	return r
+}
+
+// take takes a claim that was not refused.
+func (a *State) take(s *Subject, claim *Claim, now int64) Hold {
+	a.Running++
+	if s.Requests > 0 {
+		a.Requests = a.Requests.After(1, s.Requests, now)
+	}
+	for p := range a.Money {
+		a.Money[p].Held += claim.Cost
+	}
+	if s.Tokens == 0 {
+		return Hold{}
+	}
+	charge := s.Charge(claim.Tokens)
+	a.Tokens = a.Tokens.After(charge, s.Tokens, now)
+	return Hold{}.plus(charge, a.Tokens)
+}

@@ -1,0 +1,100 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/limit"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// Reasons of requests that are not admitted.
+const (
+	ReasonModelNotAllowed   = "MODEL_NOT_ALLOWED"
+	ReasonAddressNotAllowed = "ADDRESS_NOT_ALLOWED"
+	ReasonModelUnpriced     = "MODEL_UNPRICED"
+	ReasonRequests          = "REQUESTS_PER_MINUTE"
+	ReasonTokens            = "TOKENS_PER_MINUTE" //nolint:gosec // a word of ours, not a secret
+	ReasonConcurrent        = "CONCURRENT_REQUESTS"
+	ReasonBudget            = "BUDGET_EXHAUSTED"
+	ReasonBudgetHeld        = "BUDGET_HELD"
+	ReasonLimitsUnavailable = "LIMITS_UNAVAILABLE"
+)
+
+// subjects are the words for whose a limit is.
+var subjects = map[limit.Scope]string{limit.Key: "this key", limit.Owner: "the owner of this key", limit.Model: "this model"}
+
+// refusal is what a caller is told of a limit that does not admit it. "Please try again
+// in 1.2s" is what some clients read the wait from.
+func refusal(r *limit.Refusal) *fault.Error {
+	whose := subjects[r.Scope]
+	f := &fault.Error{Kind: fault.RateLimited, RetryAfter: r.After, Quota: &genwayv1.Quota{Scope: r.Scope.String(), Metric: string(r.Metric), Limit: r.Limit, Period: string(r.Period)}}
+	again := fmt.Sprintf("Please try again in %s.", waitText(r.After))
+	switch r.Metric {
+	case limit.Requests:
+		f.Reason = ReasonRequests
+		f.Message = fmt.Sprintf("Rate limit reached for %s: %d requests a minute. %s", whose, r.Limit, again)
+	case limit.Tokens:
+		f.Reason = ReasonTokens
+		f.Message = fmt.Sprintf("Rate limit reached for %s: %d tokens a minute, and this request may take %d. %s", whose, r.Limit, r.Asked, again)
+	case limit.Concurrent:
+		f.Reason = ReasonConcurrent
+		f.Message = fmt.Sprintf("Rate limit reached for %s: %d requests at once. %s", whose, r.Limit, again)
+	case limit.Money:
+		f.Quota.ResetTime = timestamppb.New(r.End)
+		f.Reason = ReasonBudget
+		f.Message = fmt.Sprintf("The budget of %s, %s dollars a %s, has not enough left for this request, which may cost up to %s. It begins anew at %s.",
+			whose, limit.FormatMoney(r.Limit), r.Period, limit.FormatMoney(r.Asked), r.End.UTC().Format(time.RFC3339))
+		if f.Kind = fault.QuotaExhausted; r.Held {
+			f.Kind, f.Reason = fault.RateLimited, ReasonBudgetHeld
+			f.Message = fmt.Sprintf("What is left of the budget of %s, %s dollars a %s, is held by requests under way; this one may cost up to %s. %s",
+				whose, limit.FormatMoney(r.Limit), r.Period, limit.FormatMoney(r.Asked), again)
+		}
+	}
+	return f
+}
+
+// waitText spells a wait in seconds, or in milliseconds below one: 1.234s, 20ms.
+func waitText(d time.Duration) string {
+	if d < time.Second {
+		return strconv.FormatInt(max(d.Milliseconds(), 1), 10) + "ms"
+	}
+	return strconv.FormatFloat(d.Round(time.Millisecond).Seconds(), 'f', -1, 64) + "s"
+}
+
+// The metadata that say where a caller stands with its limits a minute: the limit, what
+// remains of it, and the milliseconds until it is unused again, with spaces between.
+const (
+	RateRequestsKey = "genway-rate-requests"
+	RateTokensKey   = "genway-rate-tokens" //nolint:gosec // the name of the metadata, not a secret
+)
+
+// tellStanding puts where a caller stands in the answer's headers.
+func tellStanding(ctx context.Context, s limit.Standing) {
+	var md metadata.MD
+	for _, f := range []struct {
+		name string
+		limit.Figures
+	}{{RateRequestsKey, s.Requests}, {RateTokensKey, s.Tokens}} {
+		if f.Limit == 0 {
+			continue
+		}
+		b := strconv.AppendInt(make([]byte, 0, 32), f.Limit, 10)
+		b = strconv.AppendInt(append(b, ' '), f.Remaining, 10)
+		b = strconv.AppendInt(append(b, ' '), int64((f.Reset+time.Millisecond-1)/time.Millisecond), 10)
+		if md == nil {
+			md = make(metadata.MD, 2)
+		}
+		md[f.name] = []string{string(b)}
+	}
+	if md != nil {
+		// It fails outside of a server, where nobody is to be told.
+		_ = grpc.SetHeader(ctx, md)
+	}
+}
