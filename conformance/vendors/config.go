@@ -8,7 +8,8 @@ import (
 // Upstreams is the part of a gateway's configuration that leads to the server. The words
 // of a model's name say which way: drain or cancel for what becomes of requests whose
 // callers leave, and own or a protocol for the upstream's: answer-drain-chat-17. Own is
-// the caller's, and any for a direct one.
+// the caller's, and any for a direct one. A model that says fallback goes to chat first, then
+// to messages.
 func (s *Server) Upstreams(apiKey string) string {
 	var upstreams, routes strings.Builder
 	for _, policy := range []string{"drain", "cancel"} {
@@ -22,6 +23,7 @@ func (s *Server) Upstreams(apiKey string) string {
 		}
 		fmt.Fprintf(&routes, "  - {model: \"*-%s-own-*\", targets: [%s]}\n", policy, strings.Join(all, ", "))
 	}
+	routes.WriteString("  - {model: \"*-fallback-*\", targets: [{upstream: drain-chat}], fallback: [{upstream: drain-messages}]}\n")
 	return "upstreams:\n" + upstreams.String() + "routes:\n" + routes.String()
 }
 

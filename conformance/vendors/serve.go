@@ -42,6 +42,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `{"error":{"message":"no such model"}}`, http.StatusNotFound)
 		return
 	}
+	if do == BrokenChat && protocol == "chat" {
+		do = Broken
+	}
 	pieces := unary(protocol, n)
 	if asked.Stream {
 		pieces = stream(protocol, n)
@@ -60,14 +63,14 @@ func (s *Server) act(do string, n int, pieces []string, w http.ResponseWriter, r
 	}
 	switch do {
 	case Busy:
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusTooManyRequests)
-		_, _ = io.WriteString(w, refusal)
+		refuse(w, http.StatusTooManyRequests, "not today")
 		return
 	case Broken:
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusInternalServerError)
-		_, _ = io.WriteString(w, refusal)
+		refuse(w, http.StatusInternalServerError, "not today")
+		return
+	case Echo, Echo400:
+		refuse(w, map[string]int{Echo: http.StatusUnauthorized, Echo400: http.StatusBadRequest}[do],
+			"wrong key: "+r.Header.Get("Authorization")+r.Header.Get("X-Api-Key")+r.Header.Get("X-Goog-Api-Key"))
 		return
 	case Garbage:
 		_, _ = io.WriteString(w, "<html>It works!</html>")
@@ -90,6 +93,9 @@ func (s *Server) act(do string, n int, pieces []string, w http.ResponseWriter, r
 				case <-r.Context().Done():
 				}
 			}
+		}
+		if r.Context().Err() != nil {
+			return // nobody is there, which a write might not tell
 		}
 		if _, err := io.WriteString(w, piece); err != nil {
 			return
@@ -121,5 +127,9 @@ func (s *Server) leave(n int, r *http.Request) {
 // leaveWithin is far above the time a gateway needs to leave after its caller.
 const leaveWithin = 30 * time.Second
 
-// refusal is an error body that each protocol takes.
-const refusal = `{"type":"error","error":{"type":"api_error","code":500,"status":"INTERNAL","message":"not today"}}`
+// refuse answers with an error body that each protocol takes.
+func refuse(w http.ResponseWriter, status int, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, `{"type":"error","error":{"type":"api_error","code":500,"status":"INTERNAL","message":"`+message+`"}}`)
+}

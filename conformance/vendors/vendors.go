@@ -33,6 +33,11 @@ const (
 	Cut = "cut"
 	// Garbage is a 200 that is no JSON, nor a stream.
 	Garbage = "garbage"
+	// Echo is a refusal with 401 that repeats the key it got, Echo400 one with 400.
+	Echo    = "echo"
+	Echo400 = "echo400"
+	// BrokenChat is Broken where chat is spoken, else Answer.
+	BrokenChat = "brokenchat"
 	// Created is a whole answer with the status 201.
 	Created = "created"
 	// LeaveFirst calls Server.Leave before the answer, which then goes on, if anyone is

@@ -113,6 +113,7 @@ func (u *Upstream) refused(ctx context.Context, resp *http.Response, wire *genwa
 	if err != nil && ctx.Err() != nil {
 		return u.interrupted(ctx, err)
 	}
+	body = u.redact(body)
 	var f *fault.Error
 	if u.codec != nil {
 		f = u.codec.DecodeError(resp.StatusCode, body)

@@ -1,8 +1,9 @@
 // Report makes docs/cases.md of a run of the cases: it reads what
 //
 //	go test -json -run '^TestCases$' ./internal/cases/...
+//	go test -C conformance -json -run '^TestCases$' ./cases
 //
-// writes, and ends with status 1 when a case failed or none ran. What failed
+// write, one after the other, and ends with status 1 when a case failed or none ran. What failed
 // goes to standard error, in the words of the tests.
 //
 // It must not import anything of ours.

@@ -54,3 +54,17 @@ func TestReportOfLeak(t *testing.T) {
 		t.Errorf("%v: %s", err, said.String())
 	}
 }
+
+// A case with tests in two packages passes when both do.
+func TestReportOfTwo(t *testing.T) {
+	for verdict, want := range map[string]string{"pass": "| T2 | two; also | pass |", "fail": "| T2 | two; also | fail |"} {
+		second := `{"Action":"attr","Test":"TestCases/T2","Key":"proves","Value":"also"}
+{"Action":"` + verdict + `","Test":"TestCases/T2"}
+`
+		var table, said strings.Builder
+		err := run(strings.NewReader(strings.ReplaceAll(ran, "VERDICT", "pass")+second), "", &table, &said)
+		if (err == nil) != (verdict == "pass") || !strings.Contains(table.String(), want) {
+			t.Errorf("%s: %v\n%s", verdict, err, table.String())
+		}
+	}
+}

@@ -29,10 +29,11 @@ type results struct {
 	rest   strings.Builder
 }
 
+// result is that of a case. One that has tests in several packages passes when all do.
 type result struct {
-	proves string
-	passed bool
-	output strings.Builder
+	proves         []string
+	passed, failed bool
+	output         strings.Builder
 }
 
 // caseName is the name of a case's test, and what is below it.
@@ -73,20 +74,22 @@ func (r *results) add(e event) {
 	switch e.Action {
 	case "attr":
 		if e.Key == "proves" {
-			c.proves = e.Value
+			c.proves = append(c.proves, e.Value)
 		}
 	case "output":
 		c.output.WriteString(e.Output)
 	case "pass", "fail":
 		if name[2] == "" {
-			c.passed = e.Action == "pass"
+			c.passed, c.failed = c.passed || e.Action == "pass", c.failed || e.Action == "fail"
 		}
 	}
 }
 
+func (c *result) ok() bool { return c.passed && !c.failed }
+
 func (r *results) failed() (n int) {
 	for _, c := range r.cases {
-		if !c.passed {
+		if !c.ok() {
 			n++
 		}
 	}
@@ -108,8 +111,10 @@ func (r *results) table() []byte {
 	b.WriteString(`# The cases
 
 What has gone wrong in gateways like this one, and what Genway promises instead.
-Each case is a subtest ` + "`TestCases/ID`" + ` in internal/cases, which drives the edge and
-the core against a fake upstream over HTTP and looks at the bytes on both sides.
+Each case is a subtest ` + "`TestCases/ID`" + `: in internal/cases, which drives the edge and
+the core against a fake upstream over HTTP and looks at the bytes on both sides, and for
+keys, limits and the ledger (K) in conformance/cases, which has the real programs on SQLite
+and on PostgreSQL.
 
 ` + "`make cases`" + ` runs them and writes this table; do not edit it.
 
@@ -119,10 +124,10 @@ the core against a fake upstream over HTTP and looks at the bytes on both sides.
 	for _, id := range r.ids() {
 		c := r.cases[id]
 		verdict := "fail"
-		if c.passed {
+		if c.ok() {
 			verdict = "pass"
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", id, strings.ReplaceAll(c.proves, "|", `\|`), verdict)
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", id, strings.ReplaceAll(strings.Join(c.proves, "; "), "|", `\|`), verdict)
 	}
 	fmt.Fprintf(&b, "\n%d cases, %d passed.\n", len(r.cases), len(r.cases)-r.failed())
 	return b.Bytes()
@@ -132,7 +137,7 @@ the core against a fake upstream over HTTP and looks at the bytes on both sides.
 func (r *results) failures() string {
 	var b strings.Builder
 	for _, id := range r.ids() {
-		if c := r.cases[id]; !c.passed {
+		if c := r.cases[id]; !c.ok() {
 			b.WriteString(c.output.String())
 		}
 	}

@@ -1,0 +1,143 @@
+package cases
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/conformance/caller"
+	"github.com/genway/genway/conformance/rows"
+	"github.com/genway/genway/conformance/server"
+	"github.com/genway/genway/conformance/vendors"
+)
+
+func TestMain(m *testing.M) { server.Main(m, nil) }
+
+// Case is one named case.
+type Case struct {
+	ID string
+	// Proves is the promise in one line.
+	Proves string
+	Run    func(*testing.T, stores)
+}
+
+func TestCases(t *testing.T) {
+	postgres := server.StartPostgres(t)
+	each := stores{
+		"SQLite":     func(t *testing.T) string { t.Helper(); return t.TempDir() },
+		"PostgreSQL": func(t *testing.T) string { t.Helper(); return postgres.Database(t) },
+	}
+	for _, c := range []Case{
+		{"K1", "no key of a caller, of an upstream or of a database is in a log, an error, a header or a row, be it sent in a header or as ?key=, good or wrong; no prompt and no answer is in a log or a row", noSecretLeaks},
+		{"K2", "whoever looks at rows, the audit, reports or refusals sees a key's id, never the key nor its hash", noRawKeys},
+		{"K6", "the ledger of a caller who left has what the upstream told until then, or by the operator's choice all of its answer", leaversPay},
+		{"K7", "a request that fell back is one row, with the upstream, the tokens and the price of the one that answered", fallbackPays},
+		{"K9", "a configuration that is read half written changes nothing; size limits are explicit and told", halfConfigurations},
+		{"K10", "a key has two live secrets while it is rotated, and one after the grace", rotation},
+		{"K11", "there is no default credential: a fresh installation is closed to everyone without a key of its own", noDefaults},
+		{"K12", "an upstream's 201 is success, for the ledger too", createdPays},
+	} {
+		t.Run(c.ID, func(t *testing.T) {
+			t.Attr("proves", c.Proves)
+			c.Run(t, each)
+		})
+	}
+}
+
+// stores make data for a server, on each kind of store.
+type stores map[string]func(*testing.T) string
+
+// each runs a test on each kind.
+func (s stores) each(t *testing.T, test func(t *testing.T, data string)) {
+	t.Helper()
+	for _, kind := range []string{"SQLite", "PostgreSQL"} {
+		t.Run(kind, func(t *testing.T) { test(t, s[kind](t)) })
+	}
+}
+
+// rig is a gateway before fake vendors.
+type rig struct {
+	*server.Server
+	vendors *vendors.Server
+	client  *caller.Client
+	db      *rows.Database
+	file    string // the configuration's
+}
+
+// start starts a rig on data; more is put at the end of its configuration.
+func start(t *testing.T, options server.Options, more string) *rig {
+	t.Helper()
+	r := &rig{vendors: vendors.Start(t)}
+	dir := t.TempDir()
+	prices := filepath.Join(dir, "prices.yaml")
+	r.file = filepath.Join(dir, "genway.yaml")
+	write(t, prices, vendors.Prices)
+	write(t, r.file, r.vendors.Upstreams(upstreamKey)+"prices: "+prices+"\n"+more)
+	options.Args = append([]string{"--config", r.file}, options.Args...)
+	r.Server = server.Start(t, options)
+	c, err := caller.New(r.URL(), r.GRPC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	r.client, r.db = c, rows.Open(t, r.Data)
+	return r
+}
+
+// upstreamKey is what the gateway shows the vendors.
+const upstreamKey = "canary-key-of-the-upstream"
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// call makes a call and gives what was seen.
+func (r *rig) call(t *testing.T, call caller.Call) caller.Seen {
+	t.Helper()
+	if call.Key == "" {
+		call.Key = r.Keys[caller.Group(call.Protocol)]
+	}
+	seen, err := r.client.Do(t.Context(), call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seen
+}
+
+// row waits for the terminal row of the request of a number, and demands that it is one.
+func (r *rig) row(t *testing.T, n int) rows.Row {
+	t.Helper()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(20 * time.Second); ; <-tick.C {
+		var found []rows.Row
+		for _, row := range r.db.Ledger(t) {
+			if vendors.Number(row.Model) == n {
+				found = append(found, row)
+			}
+		}
+		if len(found) == 1 && found[0].Outcome != "open" {
+			return found[0]
+		}
+		if len(found) > 1 || time.Now().After(deadline) {
+			t.Fatalf("request %d has the rows %+v", n, found)
+		}
+	}
+}
+
+// genway runs the administrator's command on data.
+func genway(t *testing.T, data string, args ...string) string {
+	t.Helper()
+	out, err := server.Output("genway", append(args, server.At(data)...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// protocols are all ways to ask for text.
+func protocols() []string { return append(caller.Text(), "grpc") }

@@ -1,0 +1,40 @@
+package remote
+
+import (
+	"bytes"
+	"strings"
+)
+
+const (
+	// redacted stands where a credential of ours was.
+	redacted = "[REDACTED]"
+	// leastSecret is the least length of what is taken for one: anything shorter is also
+	// part of harmless words.
+	leastSecret = 8
+)
+
+// redact takes our own credentials out of what an upstream says of a call that it
+// refuses: some repeat them, and the caller and the log get to see what is said (K1).
+func (u *Upstream) redact(body []byte) []byte {
+	for _, secret := range u.secrets() {
+		if len(secret) >= leastSecret {
+			body = bytes.ReplaceAll(body, []byte(secret), []byte(redacted))
+		}
+	}
+	return body
+}
+
+// secrets are the key, and what the operator's headers for credentials hold.
+func (u *Upstream) secrets() []string {
+	secrets := []string{u.config.APIKey}
+	for name, value := range u.config.Headers {
+		name = strings.ToLower(name)
+		for _, word := range []string{"auth", "cookie", "key", "secret", "token"} {
+			if strings.Contains(name, word) {
+				secrets = append(secrets, strings.TrimPrefix(value, "Bearer "))
+				break
+			}
+		}
+	}
+	return secrets
+}
