@@ -58,7 +58,8 @@ func (s ledgerStore) interrupt(ctx context.Context, processes string, args ...an
 // Entries walks over the entries.
 func (s ledgerStore) Entries(ctx context.Context, since time.Time) iter.Seq2[*ledger.Entry, error] {
 	return func(yield func(*ledger.Entry, error) bool) {
-		rows, err := s.db.query(ctx, `SELECT `+strings.Join(ledgerColumns, ", ")+` FROM ledger WHERE start_time >= ? ORDER BY process, number`, sinceMicros(since))
+		where, args := during(since, time.Time{})
+		rows, err := s.db.query(ctx, `SELECT `+strings.Join(ledgerColumns, ", ")+` FROM ledger`+where+` ORDER BY process, number`, args...)
 		if err != nil {
 			yield(nil, fmt.Errorf("select entries: %w", err))
 			return
@@ -108,4 +109,23 @@ func sinceMicros(t time.Time) int64 {
 		return 0
 	}
 	return t.UnixMicro()
+}
+
+// during is the condition on the entries that began at since or later, before until. A
+// zero time is no bound, and for all entries there is no condition: SQLite would look
+// each up by the index of the times.
+func during(since, until time.Time) (where string, args []any) {
+	var conditions []string
+	for _, bound := range []struct {
+		condition string
+		time      time.Time
+	}{{"start_time >= ?", since}, {"start_time < ?", until}} {
+		if !bound.time.IsZero() {
+			conditions, args = append(conditions, bound.condition), append(args, bound.time.UnixMicro())
+		}
+	}
+	if len(conditions) == 0 {
+		return "", nil
+	}
+	return " WHERE " + strings.Join(conditions, " AND "), args
 }

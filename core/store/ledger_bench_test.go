@@ -9,12 +9,16 @@ import (
 
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
+	"github.com/genway/genway/internal/servertest"
 )
 
 // BenchmarkLedger opens and settles entries from many goroutines, in each durability.
 // cpu-ns/op is what a request costs the process, the writer's part included.
 func BenchmarkLedger(b *testing.B) {
-	for kind, fresh := range kinds {
+	for kind, fresh := range map[string]func(testing.TB) string{
+		"SQLite":     newFile,
+		"PostgreSQL": servertest.NewPostgres(b, "fsync=on", "full_page_writes=on").Database,
+	} {
 		for _, mode := range []struct {
 			name          string
 			relaxed, wait bool

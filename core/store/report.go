@@ -122,8 +122,9 @@ func reportStatement(query ledger.Query) (statement string, args []any, err erro
 	from := "SELECT " + strings.Join(pruned, ", ") + " FROM ledger_days WHERE day >= ? AND day < ?" + by
 	args = []any{daysUp(since), daysUp(until)}
 	if !query.Pruned {
-		from += " UNION ALL SELECT " + strings.Join(entry, ", ") + " FROM ledger WHERE start_time >= ? AND start_time < ?" + by
-		args = append(args, since, until)
+		where, times := during(query.Since, query.Until)
+		from += " UNION ALL SELECT " + strings.Join(entry, ", ") + " FROM ledger" + where + by
+		args = append(args, times...)
 	}
 	// A sum of nothing is no row.
 	statement = "SELECT " + strings.Join(total, ", ") + " FROM (" + from + ") AS parts WHERE requests > 0" + by + " HAVING count(*) > 0"

@@ -24,6 +24,7 @@ import (
 type Postgres struct {
 	bin, dir string
 	as       *syscall.Credential
+	settings []string
 	process  *process
 	made     atomic.Int64 // databases
 }
@@ -58,10 +59,11 @@ func sharedPostgres(tb testing.TB) *Postgres {
 }
 
 // NewPostgres starts a server for this test alone, which may kill it. The test's end
-// ends it.
-func NewPostgres(tb testing.TB) *Postgres {
+// ends it. Settings are beside those of a server that forgets everything in a power cut:
+// "fsync=on".
+func NewPostgres(tb testing.TB, settings ...string) *Postgres {
 	tb.Helper()
-	p, err := StartPostgres()
+	p, err := StartPostgres(settings...)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -69,8 +71,8 @@ func NewPostgres(tb testing.TB) *Postgres {
 	return p
 }
 
-// StartPostgres starts a server. The caller ends it.
-func StartPostgres() (*Postgres, error) {
+// StartPostgres is NewPostgres for a caller who ends the server.
+func StartPostgres(settings ...string) (*Postgres, error) {
 	bin, err := postgresPrograms()
 	if err != nil {
 		return nil, err
@@ -79,7 +81,7 @@ func StartPostgres() (*Postgres, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Postgres{bin: bin, dir: dir, as: as}
+	p := &Postgres{bin: bin, dir: dir, as: as, settings: settings}
 	err = p.initialize()
 	if err == nil {
 		err = p.Start()
@@ -133,10 +135,11 @@ func (p *Postgres) initialize() error {
 // Start starts the server, again after Kill.
 func (p *Postgres) Start() error {
 	args := []string{"-D", p.data(), "-k", p.dir}
-	for _, setting := range []string{
+	defaults := []string{
 		"listen_addresses=", "max_connections=300", "shared_buffers=32MB",
 		"fsync=off", "full_page_writes=off", "log_min_messages=warning", "log_min_error_statement=panic",
-	} {
+	}
+	for _, setting := range slices.Concat(defaults, p.settings) {
 		args = append(args, "-c", setting)
 	}
 	process, err := start(p.dir, p.as, "database system is ready to accept connections", filepath.Join(p.bin, "postgres"), args...)
