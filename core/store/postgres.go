@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -95,13 +96,25 @@ func migratePostgres(ctx context.Context, config *pgx.ConnConfig) error {
 	return migrate(ctx, db)
 }
 
-// address is where a database is, without the password.
+// address is where a database is, without the password: a URL of all its hosts.
 func address(config *pgx.ConnConfig) string {
-	at := url.URL{Scheme: "postgres", User: url.User(config.User), Path: "/" + config.Database}
-	if strings.HasPrefix(config.Host, "/") { // the directory of a unix socket
-		at.RawQuery = url.Values{"host": {config.Host}}.Encode()
-	} else {
-		at.Host = net.JoinHostPort(config.Host, strconv.Itoa(int(config.Port)))
+	var hosts, sockets []string
+	add := func(host string, port uint16) {
+		to, at := &hosts, net.JoinHostPort(host, strconv.Itoa(int(port)))
+		if strings.HasPrefix(host, "/") { // the directory of a unix socket
+			to, at = &sockets, host
+		}
+		if !slices.Contains(*to, at) { // a host is tried with TLS and without
+			*to = append(*to, at)
+		}
+	}
+	add(config.Host, config.Port)
+	for _, other := range config.Fallbacks {
+		add(other.Host, other.Port)
+	}
+	at := url.URL{Scheme: "postgres", User: url.User(config.User), Host: strings.Join(hosts, ","), Path: "/" + config.Database}
+	if len(sockets) > 0 {
+		at.RawQuery = "host=" + strings.Join(sockets, ",")
 	}
 	return at.String()
 }
