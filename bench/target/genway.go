@@ -12,7 +12,8 @@ import (
 )
 
 // genwayConfig has the upstream in each protocol: bench-model is answered in the
-// caller's own, bench-on-PROTOCOL always in that one.
+// caller's own, bench-on-PROTOCOL always in that one. Prices and all kinds of limits are
+// on, too wide to refuse anything.
 const genwayConfig = `upstreams:
   chat:            {kind: chat, base_url: "http://%[1]s/v1", api_key: sk-bench}
   responses:       {kind: responses, base_url: "http://%[1]s/v1", api_key: sk-bench}
@@ -26,6 +27,16 @@ routes:
   - {model: bench-on-responses, targets: [{upstream: responses, model: bench-model}]}
   - {model: bench-on-messages, targets: [{upstream: messages, model: bench-model}]}
   - {model: bench-on-generatecontent, targets: [{upstream: generatecontent, model: bench-model}]}
+prices: %[2]s
+limits:
+  keys: {requests_per_minute: 1000000000, tokens_per_minute: 1000000000, concurrent: 100000, budgets: [1000000/day, 9000000/month]}
+  models:
+    - {model: "bench-*", requests_per_minute: 1000000000, concurrent: 100000}
+`
+
+// genwayPrices make requests count against the budgets, by little.
+const genwayPrices = `prices:
+  - {model: "bench-*", input: 0.0001, output: 0.0002, cache_read: 0.00001}
 `
 
 // genway is what both forms have: a data directory with keys, and a configuration.
@@ -51,7 +62,11 @@ func newGenway(ctx context.Context, site Site) (g genway, err error) {
 		}
 		g.keys[group] = strings.TrimSpace(string(key))
 	}
-	return g, os.WriteFile(g.config, fmt.Appendf(nil, genwayConfig, site.Upstream), 0o600)
+	prices := filepath.Join(site.Dir, "prices.yaml")
+	if err := os.WriteFile(prices, []byte(genwayPrices), 0o600); err != nil {
+		return g, err
+	}
+	return g, os.WriteFile(g.config, fmt.Appendf(nil, genwayConfig, site.Upstream, prices), 0o600)
 }
 
 func (g genway) program(name string) string { return filepath.Join(g.site.Programs, name) }
