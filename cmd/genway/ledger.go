@@ -48,7 +48,7 @@ func (c *checkLedger) Run(ctx context.Context, stdout io.Writer) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(stdout, "%d requests, %d more in sums by day\n", checked.Entries, checked.Pruned)
+		fmt.Fprintf(stdout, "%d requests that began before %s, %d more in sums by day\n", checked.Entries, checked.Until.UTC().Format(time.RFC3339), checked.Pruned)
 		if prices != nil {
 			fmt.Fprintf(stdout, "%d costs reckoned again; %d have a price that is not in %s\n", checked.Recomputed, checked.Unknown, c.Prices)
 		}

@@ -18,6 +18,8 @@ type Prices interface {
 
 // Checked is what Check has found.
 type Checked struct {
+	// Until is what the requests began before that were looked at.
+	Until           time.Time
 	Entries, Pruned int64
 	// Recomputed is how many costs were reckoned again; Unknown how many have a price
 	// that the catalogue no longer has.
@@ -34,7 +36,7 @@ const (
 	// A process that has not said that it lives for so long is dead, and others had time
 	// to close what it left open.
 	deadFor = time.Minute
-	// What is younger than that may change while it is looked at.
+	// What is older than that is hardly ever in flight.
 	young = 10 * time.Minute
 	// tries is how often the sums are taken, as requests end in between.
 	tries = 5
@@ -52,15 +54,17 @@ func (c *Checked) wrongf(e *ledger.Entry, format string, args ...any) {
 // Check holds a ledger against itself: no request of a dead process is open, each entry
 // makes sense, sums by any dimension are those of the entries and of what was pruned,
 // and costs are what their prices make of the usage. Without prices the last is left
-// out. A ledger that is written meanwhile is checked to ten minutes before now.
+// out. If requests end meanwhile, it looks again, at those that began ten minutes before
+// now.
 func Check(ctx context.Context, store ledger.Store, prices Prices, now time.Time) (*Checked, error) {
+	until := now
 	for range tries {
-		query := ledger.Query{Until: now.Add(-young)}
+		query := ledger.Query{Until: until}
 		before, err := total(ctx, store, query)
 		if err != nil {
 			return nil, err
 		}
-		c := &Checked{}
+		c := &Checked{Until: until}
 		if c.Left, err = store.Left(ctx, now.Add(-deadFor)); err != nil {
 			return nil, err
 		}
@@ -74,6 +78,7 @@ func Check(ctx context.Context, store ledger.Store, prices Prices, now time.Time
 		if same(before, after) {
 			return c, nil
 		}
+		until = now.Add(-young)
 	}
 	return nil, errors.New("the ledger changes while it is looked at; try again when there is less to do")
 }
