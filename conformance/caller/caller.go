@@ -9,6 +9,7 @@ package caller
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -29,6 +30,8 @@ type Call struct {
 	KeyInURL bool
 	// Prompt is what is asked. Default: Say hello.
 	Prompt string
+	// MaxTokens bounds the answer; 0 does not, but for messages, which needs a bound: 64.
+	MaxTokens int
 	// Broken makes a body that is no JSON.
 	Broken bool
 }
@@ -130,17 +133,25 @@ func body(call Call) string {
 	if prompt == "" {
 		prompt = "Say hello."
 	}
+	bound := func(name string) string {
+		if call.MaxTokens == 0 {
+			return ""
+		}
+		return fmt.Sprintf(`%q:%d,`, name, call.MaxTokens)
+	}
 	head := fmt.Sprintf(`{"model":%q,"stream":%t,`, call.Model, call.Stream)
 	turn := fmt.Sprintf(`[{"role":"user","content":%q}]}`, prompt)
 	switch call.Protocol {
 	case "responses":
-		return head + `"input":` + turn
+		return head + bound("max_output_tokens") + `"input":` + turn
 	case "messages":
-		return head + `"max_tokens":64,"messages":` + turn
+		call.MaxTokens = cmp.Or(call.MaxTokens, 64)
+		return head + bound("max_tokens") + `"messages":` + turn
 	case "generatecontent":
-		return fmt.Sprintf(`{"contents":[{"role":"user","parts":[{"text":%q}]}]}`, prompt)
+		config := strings.TrimSuffix(bound("maxOutputTokens"), ",")
+		return fmt.Sprintf(`{"generationConfig":{`+config+`},"contents":[{"role":"user","parts":[{"text":%q}]}]}`, prompt)
 	}
-	return head + `"messages":` + turn
+	return head + bound("max_completion_tokens") + `"messages":` + turn
 }
 
 func setHeaders(h http.Header, call Call) {

@@ -1,6 +1,7 @@
 package caller
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func (d *direct) request(call Call) (protoreflect.MethodDescriptor, *dynamicpb.M
 		prompt = "Say hello."
 	}
 	message := dynamicpb.NewMessage(method.Input())
-	text := fmt.Sprintf(`{"model":%q,"messages":[{"role":"ROLE_USER","parts":[{"text":{"text":%q}}]}]}`, call.Model, prompt)
+	text := fmt.Sprintf(`{"model":%q,"maxOutputTokens":%d,"messages":[{"role":"ROLE_USER","parts":[{"text":{"text":%q}}]}]}`, call.Model, cmp.Or(call.MaxTokens, 1024), prompt)
 	if call.Broken {
 		text = `{}`
 	}

@@ -30,6 +30,9 @@ func TestCases(t *testing.T) {
 	}
 	for _, c := range []Case{
 		{"K1", "no key of a caller, of an upstream or of a database is in a log, an error, a header or a row, be it sent in a header or as ?key=, good or wrong; no prompt and no answer is in a log or a row", noSecretLeaks},
+		{"K3", "of 1,000 requests at once a budget admits exactly those it covers, then more as far as the rest of it goes, and the ledger's costs are what is spent", exactBudgets},
+		{"K4", "cores that share a Redis share budgets and limits: two admit what one would", sharedBudgets},
+		{"K5", "every way to an upstream has the one admission: all paths and RPCs, unary, streamed, images and counts, and no model is no way round", onePoint},
 		{"K6", "the ledger of a caller who left has what the upstream told until then, or by the operator's choice all of its answer", leaversPay},
 		{"K7", "a request that fell back is one row, with the upstream, the tokens and the price of the one that answered", fallbackPays},
 		{"K9", "a configuration that is read half written changes nothing; size limits are explicit and told", halfConfigurations},

@@ -88,10 +88,7 @@ func (s *Server) act(do string, n int, pieces []string, w http.ResponseWriter, r
 			case LeaveMiddle:
 				s.leave(n, r)
 			case Hold:
-				select {
-				case <-s.held:
-				case <-r.Context().Done():
-				}
+				s.hold(r.Context())
 			}
 		}
 		if r.Context().Err() != nil {

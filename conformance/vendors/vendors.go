@@ -9,6 +9,7 @@
 package vendors
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -66,10 +67,8 @@ type Server struct {
 	// Watch sees each request, but for its body, which it may not read.
 	Watch func(*http.Request)
 
-	held chan struct{}
-	open sync.Once
-
 	mu     sync.Mutex
+	held   chan struct{} // closed and replaced by Release
 	told   map[int]Told
 	stayed []int
 }
@@ -91,8 +90,24 @@ func Start(tb testing.TB) *Server {
 	return s
 }
 
-// Release lets the answers go on that Hold holds, for good.
-func (s *Server) Release() { s.open.Do(func() { close(s.held) }) }
+// Release lets the answers go on that Hold holds.
+func (s *Server) Release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	close(s.held)
+	s.held = make(chan struct{})
+}
+
+// hold waits for Release, or for the caller to leave.
+func (s *Server) hold(ctx context.Context) {
+	s.mu.Lock()
+	held := s.held
+	s.mu.Unlock()
+	select {
+	case <-held:
+	case <-ctx.Done():
+	}
+}
 
 // Told gives what was told to requests of a number.
 func (s *Server) Told(n int) Told {
@@ -140,3 +155,10 @@ func Number(model string) int {
 
 // Protocols are those the server speaks, by the gateway's names for them.
 func Protocols() []string { return []string{"chat", "responses", "messages", "generatecontent"} }
+
+// Forget forgets what was told.
+func (s *Server) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.told)
+}

@@ -25,7 +25,7 @@ func SharedRedis(tb testing.TB) *Redis {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.redis == nil {
-		r, err := newRedis()
+		r, err := StartRedis()
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func SharedRedis(tb testing.TB) *Redis {
 // it.
 func NewRedis(tb testing.TB) *Redis {
 	tb.Helper()
-	r, err := newRedis()
+	r, err := StartRedis()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -46,7 +46,8 @@ func NewRedis(tb testing.TB) *Redis {
 	return r
 }
 
-func newRedis() (*Redis, error) {
+// StartRedis starts a server. The caller ends it.
+func StartRedis() (*Redis, error) {
 	program, err := redisProgram()
 	if err != nil {
 		return nil, err
