@@ -34,6 +34,25 @@ func (b *books) note(o outcome) {
 	b.seen[o.n] = o
 }
 
+func (b *books) get(n int) (outcome, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o, ok := b.seen[n]
+	return o, ok
+}
+
+// accepted is how many requests must have a row.
+func (b *books) accepted() (n int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, o := range b.seen {
+		if !o.refused && !o.lost {
+			n++
+		}
+	}
+	return n
+}
+
 // summary is what the rows come to.
 type summary struct {
 	Rows          int

@@ -1,10 +1,18 @@
 package chaos
 
 import (
+	"fmt"
+	"net/http"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
+	"github.com/genway/genway/conformance/caller"
+	"github.com/genway/genway/conformance/rows"
 	"github.com/genway/genway/conformance/server"
+	"github.com/genway/genway/conformance/vendors"
 )
 
 // atOnce is how many requests a limited key may have under way.
@@ -16,7 +24,7 @@ func limitedKeys(t *testing.T, data string) map[string]string {
 	t.Helper()
 	keys := map[string]string{}
 	for _, group := range server.Groups() {
-		key, err := server.CreateKey(data, group, "limited", "--owner", "chaos", "--concurrent", strconv.Itoa(atOnce),
+		key, err := server.CreateKey(data, group, "limited-"+group, "--owner", "chaos", "--concurrent", strconv.Itoa(atOnce),
 			"--requests-per-minute", "100000000", "--tokens-per-minute", "1000000000", "--budget-day", "1000000", "--budget-month", "1000000")
 		if err != nil {
 			t.Fatal(err)
@@ -24,4 +32,128 @@ func limitedKeys(t *testing.T, data string) map[string]string {
 		keys[group] = key
 	}
 	return keys
+}
+
+// rest looks whether anything is still held of keys' limits after a load.
+type rest struct {
+	t     *testing.T
+	data  string
+	c     *caller.Client
+	v     *vendors.Server
+	keys  map[string]string
+	books *books
+	next  int // the number of the next request
+}
+
+// run makes a request, which the vendors may hold, and notes it.
+func (r *rest) run(n int, protocol, do string, maxTokens int) caller.Seen {
+	call := caller.Call{Protocol: protocol, Model: vendors.Model(do, "cancel-own", n), Key: r.keys[caller.Group(protocol)], MaxTokens: maxTokens}
+	seen, err := r.c.Do(r.t.Context(), call)
+	if err != nil {
+		r.t.Error(err)
+	}
+	r.books.note(outcome{request: request{n: n, call: call, do: do, refused: limited(seen)}, whole: seen.Whole})
+	return seen
+}
+
+// limited says that a request was refused by a limit.
+func limited(seen caller.Seen) bool {
+	return seen.Status == http.StatusTooManyRequests || strings.Contains(seen.Body, "ResourceExhausted")
+}
+
+// fill has the vendors hold as many requests of a protocol as are admitted, and tries one
+// more than fit. It gives how many were admitted.
+func (r *rest) fill(protocol string, fit, maxTokens int) (admitted int) {
+	r.t.Helper()
+	var wait sync.WaitGroup
+	refused := make(chan bool, fit+1)
+	first := r.next
+	r.next += fit + 1
+	for i := range fit + 1 {
+		wait.Go(func() {
+			if seen := r.run(first+i, protocol, vendors.Hold, maxTokens); limited(seen) {
+				refused <- true
+			} else if !seen.Whole {
+				r.t.Errorf("%s: %d %s", protocol, seen.Status, seen.Body)
+			}
+		})
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
+		admitted = 0
+		for i := range fit + 1 {
+			admitted += r.v.Told(first + i).Calls
+		}
+		if admitted+len(refused) > fit {
+			break
+		}
+		if time.Now().After(deadline) {
+			r.t.Errorf("%s: %d requests are held and %d refused", protocol, admitted, len(refused))
+			break
+		}
+	}
+	r.v.Release()
+	wait.Wait()
+	return admitted
+}
+
+// check demands that each key runs as many requests at once as its limit says, and that
+// its budget has as much left as the ledger says: a reservation that was not settled
+// would show in either.
+func (r *rest) check(db *rows.Database) {
+	r.t.Helper()
+	for _, protocol := range []string{"chat", "messages", "generatecontent", "grpc"} {
+		if got := r.fill(protocol, atOnce, 0); got != atOnce {
+			r.t.Errorf("%s: the key admits %d requests at once, want %d", protocol, got, atOnce)
+		}
+	}
+	spent := r.spent(db)
+	for _, protocol := range []string{"chat", "messages", "generatecontent", "grpc"} {
+		group := caller.Group(protocol)
+		// Room for one request of 1,000 tokens, which reserves 15 million and little more.
+		limit := spent[group] + 22_000_000
+		if _, err := server.Output("genway", append([]string{"keys", "update", "limited-" + group, "--budget-day", fmt.Sprintf("%d.%09d", limit/1e9, limit%1e9)}, server.At(r.data)...)...); err != nil {
+			r.t.Fatal(err)
+		}
+		// One that asks for too much is refused once the core knows, and costs nothing.
+		for known := false; !known; {
+			known = limited(r.run(r.next, protocol, vendors.Broken, 100_000))
+			r.next++
+		}
+		if got := r.fill(protocol, 1, 1000); got != 1 {
+			r.t.Errorf("%s: of a budget with room for 1 request %d are admitted", protocol, got)
+		}
+	}
+}
+
+// spent is what the ledger says that each group's key has spent, once all rows are there.
+func (r *rest) spent(db *rows.Database) map[string]int64 {
+	r.t.Helper()
+	known := map[string]string{} // the group by the key's id
+	spent := map[string]int64{}
+	for _, row := range r.settled(db) {
+		if o, ok := r.books.get(vendors.Number(row.Model)); ok {
+			known[row.KeyID] = caller.Group(o.call.Protocol)
+		}
+		spent[known[row.KeyID]] += row.Cost
+	}
+	return spent
+}
+
+// settled waits for the rows of all accepted requests.
+func (r *rest) settled(db *rows.Database) []rows.Row {
+	r.t.Helper()
+	want := r.books.accepted()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(20 * time.Second); ; <-tick.C {
+		all := atRest(r.t, db, 20*time.Second)
+		if len(all) >= want {
+			return all
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%d requests were accepted, the ledger has %d", want, len(all))
+		}
+	}
 }
