@@ -42,6 +42,7 @@ func (s *Service) account(ctx context.Context, a ask, do func(context.Context) e
 		// The limits first: so they never know less than the ledger.
 		held.settle(s, result)
 		record.Settle(result)
+		s.config.Metrics.Settled(protocolName(caller.Protocol), result)
 	}()
 	ctx = upstream.WithNote(ctx, &call.served)
 	if caller.Policy != nil && caller.Policy.Strict {

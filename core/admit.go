@@ -64,6 +64,7 @@ func (s *Service) admit(ctx context.Context, call *outcome, a ask) (*admission, 
 	standing, err := admitted.Reserve(ctx, most)
 	tellStanding(ctx, standing)
 	if refused, ok := errors.AsType[*limit.Refusal](err); ok {
+		s.config.Metrics.Refused(refused.Scope.String(), string(refused.Metric))
 		return nil, refusal(refused)
 	}
 	if err != nil {

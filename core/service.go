@@ -14,6 +14,7 @@ import (
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/core/metrics"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
@@ -31,6 +32,8 @@ type Config struct {
 	Prices Pricer
 	// Limiter holds callers to their limits; nil does not.
 	Limiter *limit.Limiter
+	// Metrics count requests; nil does not.
+	Metrics *metrics.Metrics
 	// Clock is time.Now unless set.
 	Clock func() time.Time
 	// NewID makes an identifier that begins with prefix. Default: 26 random

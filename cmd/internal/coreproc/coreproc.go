@@ -13,6 +13,7 @@ import (
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/metrics"
 	"github.com/genway/genway/core/sandbox"
 	"github.com/genway/genway/core/store"
 	"golang.org/x/sync/errgroup"
@@ -26,6 +27,7 @@ type CoreFlags struct {
 	Grace      time.Duration `env:"GENWAY_GRACE" default:"20s" help:"How long requests in flight may go on after the end was asked for."`
 	TextModel  string        `env:"GENWAY_SANDBOX_TEXT_MODEL" default:"sandbox-text" help:"Name of the sandbox's text model."`
 	ImageModel string        `env:"GENWAY_SANDBOX_IMAGE_MODEL" default:"sandbox-image" help:"Name of the sandbox's image model."`
+	Metrics    string        `name:"metrics-listen" env:"GENWAY_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the core's metrics, in Prometheus' format at /metrics: HOST:PORT or unix:PATH. Without it there are none."`
 	LedgerSync LedgerSync    `env:"GENWAY_LEDGER_SYNC" enum:"off,batch,each" default:"batch" help:"How durable the ledger is: off (a power cut may undo its last rows), batch (rows are on the disk within a moment) or each (before a request goes on, and before its answer is over)."`
 	TrustFlags
 }
@@ -53,6 +55,8 @@ type Core struct {
 	store   *store.Store
 	service *core.Service
 	server  *core.Server
+	counts  *metrics.Metrics
+	metrics net.Listener // nil for none
 	log     *slog.Logger
 }
 
@@ -78,12 +82,13 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), db.Close())
 	}
-	limits, err := openLimits(ctx, routing.section, db.Ledger(), nil, log)
+	counts := metrics.New()
+	limits, err := openLimits(ctx, routing.section, db.Ledger(), counts.Gone, log)
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), recorder.Close(), db.Close())
 	}
 	routing.follow(limits)
-	service, err := core.New(core.Config{Upstream: routing.Router, Ledger: recorder, Prices: routing.Prices, Limiter: limits.Limiter})
+	service, err := core.New(core.Config{Upstream: routing.Router, Ledger: recorder, Prices: routing.Prices, Limiter: limits.Limiter, Metrics: counts})
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), limits.Close(), recorder.Close(), db.Close())
 	}
@@ -93,7 +98,13 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 	}
 	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: keyService, Trust: trust}, Logger: log}
 	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: tlsConfig, Grace: f.Grace, Admin: administration})
-	return &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, service: service, server: server, log: log}, nil
+	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, service: service, server: server, log: log, counts: counts}
+	if f.Metrics != "" {
+		if c.metrics, err = cli.Listen(ctx, "--metrics-listen", f.Metrics); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, nil
 }
 
 // Serve answers gRPC calls on the listener, follows the configuration file and prunes the
@@ -106,12 +117,21 @@ func (c *Core) Serve(ctx context.Context, listener net.Listener) error {
 		return nil
 	})
 	group.Go(func() error { return c.server.Serve(ctx, listener) })
+	if c.metrics != nil {
+		group.Go(func() error { return c.counts.Serve(ctx, c.metrics) })
+	}
 	return group.Wait()
 }
 
 // Close closes the upstreams, the limits, the ledger and the store.
 func (c *Core) Close() error {
-	return errors.Join(c.routing.Close(), c.limits.Close(), c.ledger.Close(), c.store.Close())
+	errs := []error{c.routing.Close(), c.limits.Close(), c.ledger.Close(), c.store.Close()}
+	if c.metrics != nil {
+		if err := c.metrics.Close(); !errors.Is(err, net.ErrClosed) { // as it is once it has served
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // Channel gives an edge in the same process its way to the core, which trusts it.
