@@ -149,6 +149,10 @@ func finish(sources []*source, report *Report) ([]price.Row, error) {
 	var last *source
 	for _, s := range sources {
 		s.row.Tiers = slices.DeleteFunc(s.row.Tiers, func(t price.TierRow) bool { return t.Classes == price.Classes{} })
+		if s.row.Output == nil && s.row.OutputImage != nil {
+			// A model that answers with images alone.
+			s.row.Output = s.row.OutputImage
+		}
 		if s.row.Image != nil || len(s.row.Images) > 0 {
 			s.row.Input, s.row.Output = orFree(s.row.Input, s.row.Output), orFree(s.row.Output, s.row.Input)
 		}
