@@ -1,0 +1,68 @@
+//go:build unix
+
+package store_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/internal/servertest"
+)
+
+// A batch that the server ends because it and another transaction wait for each other is
+// written again, and the caller does not learn of it. The other transaction can only go
+// on when the batch, which has its second row, was ended.
+func TestPostgresDeadlockIsTriedAgain(t *testing.T) {
+	location := servertest.PostgresDatabase(t)
+	// Whoever looks for deadlocks is their victim: the other one does not look.
+	s := opened(t, location+"&deadlock_timeout=3s&lock_timeout=60s")
+	process, err := s.Ledger().Begin(t.Context(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	entries := func(outcome ledger.Outcome) (all []*ledger.Entry) {
+		for n := range int64(2) {
+			all = append(all, &ledger.Entry{Number: n, Result: ledger.Result{Outcome: outcome}})
+		}
+		return all
+	}
+	if err := s.Ledger().Write(t.Context(), process, entries(ledger.Open)); err != nil {
+		t.Fatal(err)
+	}
+	db := raw(t, location)
+	other, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Rollback() //nolint:errcheck // after Commit it does nothing
+	do := func(statement string) {
+		t.Helper()
+		if _, err := other.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	do(`SET LOCAL deadlock_timeout = '1h'`)
+	do(`UPDATE ledger SET model = 'other' WHERE number = 1`)
+	written := make(chan error, 1)
+	go func() { written <- s.Ledger().Write(t.Context(), process, entries(ledger.OK)) }()
+	for waiting := false; !waiting; {
+		err := db.QueryRowContext(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
+			WHERE NOT granted AND datname = current_database() AND application_name = 'genway')`).Scan(&waiting)
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(`UPDATE ledger SET model = 'other' WHERE number = 0`)
+	if err := other.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+	for e, err := range s.Ledger().Entries(t.Context(), time.Time{}) {
+		if err != nil || e.Outcome != ledger.OK || e.Request.Model != "other" {
+			t.Errorf("%+v, %v", e, err)
+		}
+	}
+}
