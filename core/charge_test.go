@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"path/filepath"
 	"regexp"
 	"sync"
 	"testing"
@@ -14,7 +15,9 @@ import (
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/ledger/reconcile"
 	"github.com/genway/genway/core/price"
+	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -130,8 +133,12 @@ func TestLedgerEqualsTheUpstreamsTally(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := &keeping{}
-	recorder, err := ledger.Start(t.Context(), ledger.Config{Store: kept})
+	db, err := store.Open(t.Context(), store.Config{Location: filepath.Join(t.TempDir(), "ledger"), RelaxLedger: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	recorder, err := ledger.Start(t.Context(), ledger.Config{Store: db.Ledger()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +163,10 @@ func TestLedgerEqualsTheUpstreamsTally(t *testing.T) {
 	}
 	rows := 0
 	tokens, nanos := map[string][2]int64{}, map[string]int64{}
-	for _, e := range kept.entries {
+	for e, err := range db.Ledger().Entries(t.Context(), time.Time{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
 		rows++
 		model := e.Request.Model
 		sum := tokens[model]
@@ -168,6 +178,19 @@ func TestLedgerEqualsTheUpstreamsTally(t *testing.T) {
 	}
 	if rows != requests {
 		t.Errorf("%d rows of %d requests", rows, requests)
+	}
+	report, err := db.Ledger().Report(t.Context(), ledger.Query{By: []ledger.Dimension{ledger.ByModel}})
+	if err != nil || len(report) != len(models) {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	for _, r := range report {
+		if model := r.Values[0]; tokens[model] != [2]int64{r.Input, r.Output} || nanos[model] != r.Cost {
+			t.Errorf("the report says %+v", r)
+		}
+	}
+	checked, err := reconcile.Check(t.Context(), db.Ledger(), catalogue, time.Now())
+	if err != nil || !checked.Good() || checked.Entries != requests || checked.Unknown != 0 {
+		t.Errorf("the ledger's check says %+v, %v", checked, err)
 	}
 	for _, model := range models {
 		if tokens[model] != served.tokens[model] || nanos[model] != served.nanos[model] || model != "unknown" && nanos[model] == 0 {

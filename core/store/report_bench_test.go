@@ -55,7 +55,7 @@ func BenchmarkReport(b *testing.B) {
 			}
 		})
 		b.Run(kind+"/prune a thousand", func(b *testing.B) {
-			for n := 0; n < b.N; n++ {
+			for range b.N {
 				if _, err := s.Prune(b.Context(), time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), ledger.PruneCount); err != nil {
 					b.Fatal(err)
 				}

@@ -46,6 +46,21 @@ var rules = []rule{
 		never: []string{"./gateway/...", "./cmd/..."},
 	},
 	{
+		name: "prices know the words of the ledger alone",
+		from: []string{"./core/price/..."},
+		ours: []string{"./core/price/...", "./core/ledger", "./core/config/strict"},
+	},
+	{
+		name: "the ledger knows no store and nobody whose requests it has",
+		from: []string{"./core/ledger/..."},
+		ours: []string{"./core/ledger/...", "./core/price", "./core/config/strict"},
+	},
+	{
+		name: "reading YAML strictly knows nothing of what is read",
+		from: []string{"./core/config/strict"},
+		ours: []string{"./core/config/strict"},
+	},
+	{
 		name:  "the edge's binary links no core and no store",
 		from:  []string{"./cmd/genway-edge/..."},
 		never: []string{"./core/...", "modernc.org/sqlite/...", "database/sql"},
@@ -91,13 +106,16 @@ func TestDocComments(t *testing.T) {
 // The rules find what they are for: each is run against a module that breaks it.
 func TestRulesCatch(t *testing.T) {
 	tests := map[string][]string{
-		"generated code depends on nothing of ours":    {"./gen/genway/v1", "./codec"},
-		"codecs are pure: the contract in, bytes out":  {"./codec/chat", "example.org/wrapper", "net/http"},
-		"the edge does not know the core":              {"./gateway", "./internal/bridge", "./core"},
-		"the core does not know the edge":              {"./core/route", "./gateway"},
-		"the edge's binary links no core and no store": {"./cmd/genway-edge", "example.org/store", "database/sql"},
-		"the core's binary links no edge":              {"./cmd/genway-core", "./gateway"},
-		"no binary links the servers of tests":         {"./cmd/genway", "./core/store", "./internal/servertest"},
+		"generated code depends on nothing of ours":                  {"./gen/genway/v1", "./codec"},
+		"codecs are pure: the contract in, bytes out":                {"./codec/chat", "example.org/wrapper", "net/http"},
+		"the edge does not know the core":                            {"./gateway", "./internal/bridge", "./core"},
+		"the core does not know the edge":                            {"./core/route", "./gateway"},
+		"prices know the words of the ledger alone":                  {"./core/price", "./core/ledger", "./core/store"},
+		"the ledger knows no store and nobody whose requests it has": {"./core/ledger/reconcile", "./core/price", "./core/keys"},
+		"reading YAML strictly knows nothing of what is read":        {"./core/config/strict", "./core/config"},
+		"the edge's binary links no core and no store":               {"./cmd/genway-edge", "example.org/store", "database/sql"},
+		"the core's binary links no edge":                            {"./cmd/genway-core", "./gateway"},
+		"no binary links the servers of tests":                       {"./cmd/genway", "./core/store", "./internal/servertest"},
 	}
 	for _, rule := range rules {
 		t.Run(rule.name, func(t *testing.T) {
