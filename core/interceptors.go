@@ -106,6 +106,11 @@ func (i Interceptors) guard(ctx context.Context, call *outcome, run func(context
 		if err != nil {
 			return err
 		}
+		if auth.Administrates(call.method) { // calls of Generation are held to it as they are admitted
+			if err := permit(ctx, caller, ""); err != nil {
+				return err
+			}
+		}
 		return run(auth.WithCaller(ctx, caller))
 	}()
 	if !open(call.method) {

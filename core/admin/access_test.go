@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/netip"
 	"slices"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/admin"
 	"github.com/genway/genway/core/keys"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
@@ -82,6 +84,37 @@ func TestAccess(t *testing.T) {
 		}
 		if err := c.call(t.Context()); status.Code(err) != codes.Unauthenticated {
 			t.Errorf("%s without a key: %v", name, err)
+		}
+	}
+}
+
+// An admin key is good from its addresses alone: those of connections, whatever a caller
+// or an edge says.
+func TestAddresses(t *testing.T) {
+	f := serve(t)
+	said := []string{"genway-client", "10.0.0.1", "x-forwarded-for", "10.0.0.1"}
+	for _, c := range []struct {
+		name, block string
+		more        []string
+		want        codes.Code
+	}{
+		{"here", "127.0.0.0/8", nil, codes.OK},
+		{"elsewhere", "10.0.0.0/8", nil, codes.PermissionDenied},
+		{"elsewhere, by its own word", "10.0.0.0/8", said, codes.PermissionDenied},
+		{"elsewhere, by an edge's word", "10.0.0.0/8", append(said, "genway-protocol", "chat_completions", "genway-edge-secret", secret), codes.PermissionDenied},
+	} {
+		raw, _, err := f.keys.Create(t.Context(), keys.CreateParams{Group: keys.GroupAdmin, Settings: keys.Settings{
+			Policy: keys.Policy{Addresses: []netip.Prefix{netip.MustParsePrefix(c.block)}},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = f.ListKeys(showing(t, raw, c.more...), &adminv1.ListKeysRequest{})
+		if status.Code(err) != c.want {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if err != nil && detail(t, err).GetReason() != core.ReasonAddressNotAllowed {
+			t.Errorf("%s: %v", c.name, detail(t, err))
 		}
 	}
 }

@@ -57,8 +57,8 @@ type Authenticator struct {
 	Trust Trust
 }
 
-// adminMethods begin the methods of the Admin service.
-const adminMethods = "/genway.admin.v1."
+// Administrates reports whether a method is one of the Admin service.
+func Administrates(method string) bool { return strings.HasPrefix(method, "/genway.admin.v1.") }
 
 // Authenticate gives the caller of the call of that method that ctx belongs to. Errors
 // are *fault.Error values: a key that is unknown, revoked or expired gets one and the
@@ -83,7 +83,7 @@ func (a Authenticator) Authenticate(ctx context.Context, method string) (Caller,
 	caller := Caller{Principal: principal}
 	needed, way := keys.GroupInternal, "direct gRPC calls need"
 	switch name := last(md.Get(ProtocolKey)); {
-	case strings.HasPrefix(method, adminMethods):
+	case Administrates(method):
 		needed, way = keys.GroupAdmin, "the Admin service needs"
 	case name == "": // a direct caller
 	case a.Trust == nil || !a.Trust(ctx, md):
