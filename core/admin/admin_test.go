@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -275,7 +276,7 @@ func TestGetUsage(t *testing.T) {
 		t.Fatal(err)
 	}
 	entry := func(n int64, key, model string, at time.Time, r ledger.Result) *ledger.Entry {
-		return &ledger.Entry{Number: n, Request: ledger.Request{ID: fmt.Sprint(n), KeyID: key, Owner: "ada", Model: model, Start: at}, Result: r}
+		return &ledger.Entry{Number: n, Request: ledger.Request{ID: strconv.FormatInt(n, 10), KeyID: key, Owner: "ada", Model: model, Start: at}, Result: r}
 	}
 	usage := ledger.Usage{
 		Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CacheWrite1h: 5, InputImage: 6, InputAudio: 7, Thinking: 8, OutputImage: 9, OutputAudio: 10, Images: 11,
