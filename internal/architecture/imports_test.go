@@ -75,6 +75,23 @@ var rules = []rule{
 		from:  []string{"./cmd/..."},
 		never: []string{"./internal/servertest/..."},
 	},
+	{
+		name:  "keys are the domain alone",
+		from:  []string{"./core/keys/..."},
+		ours:  []string{"./core/keys/...", "./core/audit", "./core/limit"},
+		never: []string{"database/sql", "net/http/...", "google.golang.org/grpc/..."},
+	},
+	{
+		name:  "the audit is the domain alone",
+		from:  []string{"./core/audit/..."},
+		ours:  []string{"./core/audit/..."},
+		never: []string{"database/sql", "net/http/...", "google.golang.org/grpc/..."},
+	},
+	{
+		name:  "the Admin service reaches stores through their interfaces",
+		from:  []string{"./core/admin/..."},
+		never: []string{"./core/store/...", "database/sql"},
+	},
 }
 
 func TestImports(t *testing.T) {
@@ -115,6 +132,9 @@ func TestRulesCatch(t *testing.T) {
 		"reading YAML strictly knows nothing of what is read":        {"./core/config/strict", "./core/config"},
 		"the edge's binary links no core and no store":               {"./cmd/genway-edge", "example.org/store", "database/sql"},
 		"the core's binary links no edge":                            {"./cmd/genway-core", "./gateway"},
+		"keys are the domain alone":                                  {"./core/keys", "./core/limit", "database/sql"},
+		"the audit is the domain alone":                              {"./core/audit", "./core/keys"},
+		"the Admin service reaches stores through their interfaces":  {"./core/admin", "./core/keys", "./core/store"},
 		"no binary links the servers of tests":                       {"./cmd/genway", "./core/store", "./internal/servertest"},
 	}
 	for _, rule := range rules {
