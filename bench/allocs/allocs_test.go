@@ -65,10 +65,14 @@ func TestCompare(t *testing.T) {
 		"unknown":         {Figures{"a": {100, 1000}, "b": {1, 1}, "z": {0, 0}}, []string{"is not in the baseline"}, 0},
 		"one is not run":  {Figures{"a": {100, 1000}}, []string{"did not run"}, 0},
 		"small by one":    {Figures{"a": {101, 1000}, "z": {0, 0}}, nil, 0},
+		"one more of few": {Figures{"a": {100, 1000}, "few": {11, 100}, "z": {0, 0}}, []string{"11 allocations, the baseline has 10"}, 0},
 		"both at a time":  {Figures{"a": {200, 2000}, "z": {0, 0}}, []string{"200 allocations", "2000 bytes"}, 0},
 		"nothing was run": {Figures{}, []string{"did not run", "did not run"}, 0},
 	} {
 		base := Figures{"a": {100, 1000}, "z": {0, 0}}
+		if _, few := c.got["few"]; few {
+			base["few"] = Figure{10, 100}
+		}
 		better := 0
 		var worse []string
 		for _, f := range append(Compare(c.got, base, 0.02), Missing(c.got, base)...) {
