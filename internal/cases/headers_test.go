@@ -1,6 +1,7 @@
 package cases_test
 
 import (
+	"maps"
 	"net/http"
 	"testing"
 
@@ -38,13 +39,8 @@ func TestHeadersOfAnswers(t *testing.T) {
 		}})
 		refusal := fake.Refusal(http.StatusTooManyRequests, refusals[w.upstream])
 		for name, answer := range map[string]fake.Answer{"answer": say.Text("fine").Answer(w.upstream, w.streamed), "refusal": refusal} {
-			header := map[string]string{}
-			for k, v := range answer.Header {
-				header[k] = v
-			}
-			for k, v := range vendors {
-				header[k] = v
-			}
+			header := maps.Clone(vendors)
+			maps.Copy(header, answer.Header)
 			answer.Header = header
 			w.Upstream(w.upstream).Answer(answer)
 			a := w.ask(w.caller.Hello())
