@@ -90,3 +90,20 @@ func spell(t *rapid.T, o map[string]any) []byte {
 	}
 	return text
 }
+
+// Whatever the three are, following ends with an error or with an object.
+func FuzzFollow(f *testing.F) {
+	f.Add([]byte(`{"a":1}`), []byte(`{"a":1}`), []byte(`{"a":{"b":2}}`))
+	f.Add([]byte(` { "a" : {} , "b" : [1] } `), []byte(`{"b":[]}`), []byte(`{}`))
+	f.Fuzz(func(t *testing.T, body, before, after []byte) {
+		for _, object := range [][]byte{body, before, after} {
+			if !jsontext.Value(object).IsValid(member.Options()) {
+				return
+			}
+		}
+		out, err := member.Follow(body, before, after, nil)
+		if err == nil && !jsontext.Value(out).IsValid(member.Options()) {
+			t.Errorf("%q, from %q to %q: %q", body, before, after, out)
+		}
+	})
+}
