@@ -18,6 +18,7 @@ BENCHFLAGS ?=
 # How much `make chaos` does.
 REQUESTS ?= 100000
 ROUNDS ?= 50
+IMAGES ?= 200
 # Requests of real clients, for `make captures`.
 CAPTURES ?= ../shared/captures
 # A program that plays recorded exchanges, for `make replay`, and the recordings, for
@@ -130,9 +131,10 @@ cases: test-deps ## Run the named cases and write docs/cases.md
 		| $(GO) run ./internal/cases/report -o docs/cases.md
 
 .PHONY: chaos
-chaos: test-deps ## Hold the ledger to its promise: REQUESTS with faults, ROUNDS of kill -9
+chaos: test-deps ## Hold the gateway to its promises under faults (REQUESTS, ROUNDS of kill -9, IMAGES)
 	GENWAY_CHAOS_REQUESTS=$(REQUESTS) GENWAY_CHAOS_ROUNDS=$(ROUNDS) \
 		$(GO) test -C conformance -count=1 -timeout=90m -v ./chaos
+	GENWAY_CASES_IMAGES=$(IMAGES) $(GO) test -C conformance -count=1 -timeout=30m -v -run='^TestCases$$/^K8$$' ./cases
 
 .PHONY: faults
 faults: ## Run the fault table and write docs/faults.md

@@ -9,7 +9,7 @@ import (
 // of a model's name say which way: drain or cancel for what becomes of requests whose
 // callers leave, and own or a protocol for the upstream's: answer-drain-chat-17. Own is
 // the caller's, and any for a direct one. A model that says fallback goes to chat first, then
-// to messages.
+// to messages; one that says image is drawn.
 func (s *Server) Upstreams(apiKey string) string {
 	var upstreams, routes strings.Builder
 	for _, policy := range []string{"drain", "cancel"} {
@@ -24,6 +24,8 @@ func (s *Server) Upstreams(apiKey string) string {
 		fmt.Fprintf(&routes, "  - {model: \"*-%s-own-*\", targets: [%s]}\n", policy, strings.Join(all, ", "))
 	}
 	routes.WriteString("  - {model: \"*-fallback-*\", targets: [{upstream: drain-chat}], fallback: [{upstream: drain-messages}]}\n")
+	fmt.Fprintf(&upstreams, "  images: {kind: images, base_url: %q, api_key: %q}\n", s.URL, apiKey)
+	routes.WriteString("  - {model: \"*-image-*\", targets: [{upstream: images}]}\n")
 	return "upstreams:\n" + upstreams.String() + "routes:\n" + routes.String()
 }
 

@@ -31,6 +31,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		protocol = "responses"
 	case "/messages":
 		protocol = "messages"
+	case "/images/generations":
+		draw(w)
+		return
 	default:
 		model, method, _ := strings.Cut(strings.TrimPrefix(path, "beta/models/"), ":")
 		asked.Model, asked.Stream = model, method == "streamGenerateContent"
@@ -130,3 +133,19 @@ func refuse(w http.ResponseWriter, status int, message string) {
 	w.WriteHeader(status)
 	_, _ = io.WriteString(w, `{"type":"error","error":{"type":"api_error","code":500,"status":"INTERNAL","message":"`+message+`"}}`)
 }
+
+// ImageBytes is how large an image is that is drawn, without its encoding.
+const ImageBytes = 20_000_000
+
+// draw answers with one image, of nothing.
+func draw(w http.ResponseWriter) {
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"created":7,"data":[{"b64_json":"`)
+	for range ImageBytes * 4 / 3 / len(nothing) {
+		_, _ = io.WriteString(w, nothing)
+	}
+	_, _ = io.WriteString(w, `"}],"usage":{"input_tokens":5,"output_tokens":7,"total_tokens":12}}`)
+}
+
+// nothing is the encoding of zeros.
+var nothing = strings.Repeat("A", 4096)
