@@ -60,7 +60,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // act does what is asked with an answer, which is given in two pieces at least.
 func (s *Server) act(do string, n int, pieces []string, w http.ResponseWriter, r *http.Request) {
-	calls, middle := s.called(n), len(pieces)/2
+	calls, held := s.called(n)
+	middle := len(pieces) / 2
 	if do == Once && calls == 1 {
 		do = Broken
 	}
@@ -91,7 +92,10 @@ func (s *Server) act(do string, n int, pieces []string, w http.ResponseWriter, r
 			case LeaveMiddle:
 				s.leave(n, r)
 			case Hold:
-				s.hold(r.Context())
+				select {
+				case <-held:
+				case <-r.Context().Done():
+				}
 			}
 		}
 		if r.Context().Err() != nil {

@@ -9,7 +9,6 @@
 package vendors
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -98,17 +97,6 @@ func (s *Server) Release() {
 	s.held = make(chan struct{})
 }
 
-// hold waits for Release, or for the caller to leave.
-func (s *Server) hold(ctx context.Context) {
-	s.mu.Lock()
-	held := s.held
-	s.mu.Unlock()
-	select {
-	case <-held:
-	case <-ctx.Done():
-	}
-}
-
 // Told gives what was told to requests of a number.
 func (s *Server) Told(n int) Told {
 	s.mu.Lock()
@@ -124,11 +112,12 @@ func (s *Server) Stayed() []int {
 	return slices.Clone(s.stayed)
 }
 
-func (s *Server) called(n int) (calls int) {
+// called counts a call, and gives what it may wait for: a Release that comes after.
+func (s *Server) called(n int) (calls int, held <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.told[n] = Told{Calls: s.told[n].Calls + 1}
-	return s.told[n].Calls
+	return s.told[n].Calls, s.held
 }
 
 func (s *Server) finished(n int) {
