@@ -132,6 +132,10 @@ type StreamEncoder interface {
 	Fail(err *fault.Error) []Frame
 }
 
+// RunPasser is a StreamEncoder that numbers its events, and is told of those that pass
+// it by.
+type RunPasser interface{ PassRun(events int) }
+
 // Losses collects what a translation could not carry: the first 500 members by
 // name, and that there are more. A nil *Losses drops it.
 type Losses struct {

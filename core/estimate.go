@@ -1,9 +1,10 @@
 package core
 
 import (
-	"google.golang.org/protobuf/proto"
-
+	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/core/unread"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // Estimates are what is reserved of limits before an upstream has told what a request
@@ -47,6 +48,10 @@ func estimateOf(req proto.Message, outputTokens int64) estimate {
 
 // inputOf guesses the tokens of a text request's input.
 func inputOf(req *genwayv1.GenerateTextRequest) int64 {
+	if unread.Is(req) {
+		text, attachments := member.Weigh(req.GetWire().GetJson())
+		return int64(text)/bytesPerToken + int64(attachments)*mediaTokens + 1
+	}
 	size, media := len(req.GetResponseFormat().GetSchemaJson()), 0
 	for _, m := range req.GetMessages() {
 		size += partsOf(m.GetParts(), &media) + 4*bytesPerToken
@@ -90,6 +95,9 @@ func flowOf(ev *genwayv1.StreamGenerateTextResponse) int {
 		d := p.PartDelta
 		return len(d.GetText()) + len(d.GetThinking()) + len(d.GetSummary().GetText()) + len(d.GetArgumentsJson()) + len(d.GetInput()) + len(d.GetRefusal()) + len(d.GetTranscript())
 	case *genwayv1.StreamGenerateTextResponse_Wire:
+		if events := int(p.Wire.GetRunEvents()); events > 0 {
+			return events*frameTokens*bytesPerToken + max(len(p.Wire.GetRun())-events*frameBytes, 0)
+		}
 		return frameTokens*bytesPerToken + max(len(p.Wire.GetData())-frameBytes, 0)
 	}
 	return 0

@@ -158,7 +158,11 @@ func dropControls(h http.Header) {
 }
 
 func (e *endpoint) decode(x *exchange, kind bodyKind, body []byte, r *http.Request) (proto.Message, error) {
-	wire := &genwayv1.WireMessage{Protocol: e.protocol, Json: body, Headers: e.edge.betaHeaders(r.Header)}
+	wire := &genwayv1.WireMessage{
+		Protocol: e.protocol, Json: body, Headers: e.edge.betaHeaders(r.Header),
+		// The array that generateContent streams as by default is of single events.
+		TakesRuns: e.protocol != genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
+	}
 	switch kind {
 	case textBody:
 		req, unread := e.marshaler.head(body)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -54,6 +55,9 @@ func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte
 		s.x.addLosses(started.GetLosses())
 		s.x.w.tellLosses(s.x.losses.List())
 	}
+	if run := event.GetWire().GetRun(); len(run) > 0 {
+		return s.pass(event.GetWire())
+	}
 	frames, err := s.encoderFor(event).Encode(event)
 	if err != nil {
 		return nil, err
@@ -73,6 +77,18 @@ func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte
 		s.close()
 	}
 	return s.buf.Bytes(), nil
+}
+
+// pass gives a run of an upstream's events, which stands as it goes to the caller.
+func (s *streamState) pass(f *genwayv1.WireFrame) ([]byte, error) {
+	if f.GetProtocol() != s.x.endpoint.protocol || s.array {
+		return nil, fmt.Errorf("gateway: a run of %v events that nobody asked for", f.GetProtocol())
+	}
+	if passer, ok := s.encoder.(codec.RunPasser); ok {
+		passer.PassRun(int(f.GetRunEvents()))
+	}
+	s.passed = codec.Frame{}
+	return f.GetRun(), nil
 }
 
 // encoderFor gives the stream's encoder, which is made with the first event: an

@@ -40,7 +40,7 @@ func TestElements(t *testing.T) {
 
 func TestValue(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"a":1,"b":{"a":2}}`: "1", ` { "b" : [ {"a":2} ] , "a" : "x\\\"" } `: `"x\\\""`, `{"b":"a","c":{"a":1}}`: "", `{}`: "", ``: "", `[1]`: "",
+		`{"a":1,"b":{"a":2}}`: "1", `{ "b" : [ {"a":2} ] , "a" : "x\\\"" }`: `"x\\\""`, `{"b":"a","c":{"a":1}}`: "", `{}`: "", ``: "", `[1]`: "",
 		`{"\u0061":7}`: "7", `{"\u0062":7,"a":null}`: "null",
 	} {
 		if got := string(Value([]byte(body), "a")); got != want {
@@ -60,7 +60,7 @@ func TestSet(t *testing.T) {
 			if i > 0 {
 				body += "," + gap.Draw(t, "gap")
 			}
-			body += `"` + name + `"` + gap.Draw(t, "gap") + ":" + gap.Draw(t, "gap") + value.Draw(t, "value") + gap.Draw(t, "gap")
+			body += `"` + name + `"` + gap.Draw(t, "gap") + ":" + gap.Draw(t, "gap") + value.Draw(t, "value") + gap.Draw(t, "gap") //nolint:perfsprint // a handful
 		}
 		body += "}" + gap.Draw(t, "gap")
 		m := Member{Name: rapid.SampledFrom([]string{"a", "b", "z"}).Draw(t, "name"), Value: jsontext.Value(value.Draw(t, "new"))}

@@ -145,7 +145,7 @@ func (s *names) add(b []byte, name span) bool {
 		return true
 	}
 	for _, other := range s.few[:s.n] {
-		if string(b[other.from:other.to]) == string(text) {
+		if bytes.Equal(b[other.from:other.to], text) {
 			return false
 		}
 	}
@@ -174,6 +174,10 @@ func special(w uint64) uint64 {
 	quote, backslash := w^(ones*'"'), w^(ones*'\\')
 	return ((w - ones*0x20) | (quote - ones) | (backslash - ones)) &^ w & highs
 }
+
+// String gives the end of the string whose quote is at i; false when it is not there in
+// full, or the scanner does not take it.
+func String(b []byte, i int) (end int, ok bool) { return scanString(b, i) }
 
 // scanString gives the end of the string whose quote is at i.
 func scanString(b []byte, i int) (int, bool) {
@@ -233,7 +237,7 @@ func escape(b []byte) int {
 			return 0
 		}
 		for _, c := range b[2:6] {
-			if !(c-'0' <= 9 || c|0x20-'a' <= 5) {
+			if c-'0' > 9 && c|0x20-'a' > 5 {
 				return 0
 			}
 		}

@@ -89,6 +89,9 @@ func (e *streamEncoder) pass(f *genwayv1.WireFrame) {
 	e.frames = append(e.frames, codec.Frame{Event: f.Event, Data: f.Data})
 }
 
+// PassRun counts events that pass the encoder by, behind one that did not.
+func (e *streamEncoder) PassRun(events int) { e.seq += int64(events) }
+
 // first reports whether the candidate is the one this protocol has.
 func (e *streamEncoder) first(candidate int32) bool {
 	if candidate == 0 {

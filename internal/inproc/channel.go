@@ -66,7 +66,7 @@ func (c *Channel) Invoke(ctx context.Context, name string, args, reply any, opts
 	}
 	call := newCall(ctx, name)
 	defer call.cancel()
-	resp, err := m.unary.Handler(m.service, call.ctx, func(in any) error { return hand(in, args) }, c.Unary)
+	resp, err := m.unary.Handler(m.service, call.ctx, func(in any) error { return hand(in, args) }, c.Unary) //nolint:contextcheck // made of ctx
 	call.tell(opts)
 	switch {
 	case err != nil && ctx.Err() != nil:
@@ -138,7 +138,7 @@ func newCall(ctx context.Context, name string) *call {
 }
 
 // isolated passes a client's cancellation and deadline on, and none of its values.
-type isolated struct{ context.Context }
+type isolated struct{ context.Context } //nolint:containedctx // it is one
 
 func (isolated) Value(any) any { return nil }
 

@@ -40,7 +40,7 @@ func TestLines(t *testing.T) {
 		if written() != 0 {
 			t.Errorf("written at once: %q", out.String())
 		}
-		time.Sleep(flushEvery)
+		time.Sleep(flushEvery) //nolint:forbidigo // of the bubble's clock
 		synctest.Wait()
 		if written() != 2 || !strings.Contains(out.String(), "msg=one\n") {
 			t.Errorf("after a while: %q", out.String())

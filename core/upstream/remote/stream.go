@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/genway/genway/codec"
@@ -12,7 +13,6 @@ import (
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/tmaxmax/go-sse"
 )
 
 // StreamGenerateText makes one streamed call. Until the answer has content, or
@@ -33,24 +33,36 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 	if s.wired = u.speaks(req.GetWire()); !s.wired {
 		s.custom = codec.NewFreeForm(req.GetTools())
 	}
+	s.runs = s.wired && req.GetWire().GetTakesRuns()
 	silent := time.AfterFunc(u.config.FirstByte, func() { a.end(errIdle) })
 	defer silent.Stop()
 	lingers := time.AfterFunc(u.config.Grace, func() { a.end(errLingers) })
 	lingers.Stop()
 	defer lingers.Stop()
-	finished := false
-	for event, err := range sse.Read(a.body, &sse.ReadConfig{MaxEventSize: int(u.config.MaxAnswerBytes)}) {
+	in := newEvents(a.body, int(u.config.MaxAnswerBytes))
+	for finished, ended := false, false; ; {
+		f, raw, ok := s.next(in, ended)
 		switch {
-		case errors.Is(err, sse.ErrUnexpectedEOF), err != nil && (s.completed || s.failed != nil || errors.Is(a.cause(), errLingers)):
+		case ok:
+		case ended:
 			return s.end()
-		case err != nil && finished && ctx.Err() == nil && req.GetSampling().GetCandidateCount() <= 1:
-			// What broke off after the answer's end is no part of it. Of several
-			// candidates one more might have come.
-			return s.end()
-		case err != nil:
-			return a.broken(err)
+		default:
+			err := in.fill()
+			switch {
+			case errors.Is(err, io.EOF):
+				ended = true
+			case err != nil && (s.completed || s.failed != nil || errors.Is(a.cause(), errLingers)):
+				return s.end()
+			case err != nil && finished && ctx.Err() == nil && req.GetSampling().GetCandidateCount() <= 1:
+				// What broke off after the answer's end is no part of it. Of several
+				// candidates one more might have come.
+				return s.end()
+			case err != nil:
+				return a.broken(err)
+			}
+			continue
 		}
-		if err := s.frame(codec.Frame{Event: event.Type, Data: []byte(event.Data)}); err != nil {
+		if err := s.frame(f, raw); err != nil {
 			return err
 		}
 		silent.Reset(u.config.FirstByte)
@@ -62,7 +74,6 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 			}
 		}
 	}
-	return s.end()
 }
 
 // finisher is a stream decoder that knows that the answer has ended before the
@@ -78,6 +89,10 @@ type relay struct {
 	protocol genwayv1.Protocol
 	losses   []*genwayv1.Loss
 	wired    bool
+	// runs says that the caller takes several events at once, and pattern is which.
+	runs    bool
+	pattern pattern
+	count   int // of the events of a run that is to be passed on
 	// cost gives the usage that a fault of the upstream reports.
 	cost func(*fault.Error) *genwayv1.Usage
 	// completed says that the answer has been told to its end.
@@ -107,12 +122,38 @@ func (s *relay) finished() bool {
 	return s.completed || s.told
 }
 
-func (s *relay) frame(f codec.Frame) error {
+// next takes the next event, or a run of those that need not be decoded: then the frame
+// has no data, and raw is the run.
+func (s *relay) next(in *events, ended bool) (f codec.Frame, raw []byte, ok bool) {
+	if s.runs {
+		if n, count := s.pattern.run(in.buf); n > 0 {
+			raw = in.buf[:n]
+			in.skip(n)
+			s.count = count
+			return codec.Frame{}, raw, true
+		}
+	}
+	return in.next(ended)
+}
+
+// frame passes one event on, or the run that raw is.
+func (s *relay) frame(f codec.Frame, raw []byte) error {
+	if count := s.count; count > 0 {
+		s.count = 0
+		run := &genwayv1.WireFrame{Protocol: s.protocol, Run: bytes.Clone(raw), RunEvents: int32(count)}
+		return s.opening.pass(codec.Event(run), true)
+	}
 	if len(f.Data) == 0 {
 		// An id or a retry alone is no event (WHATWG HTML, 9.2.6).
 		return nil
 	}
 	events, err := s.decoder.Decode(f)
+	if s.runs {
+		if err != nil {
+			events = nil
+		}
+		s.pattern.learn(raw, events)
+	}
 	if s.wired && unreadable(err) && jsontext.Value(f.Data).IsValid(member.Options()) {
 		// The caller may understand what the canonical model does not. Whether the
 		// stream was whole is not known any more, so it ends with the fault.

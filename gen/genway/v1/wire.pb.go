@@ -97,7 +97,9 @@ type WireMessage struct {
 	Json     []byte                 `protobuf:"bytes,2,opt,name=json,proto3" json:"json,omitempty"`
 	// Protocol headers that belong to the body and that the edge lets through,
 	// names in lower case (anthropic-beta, openai-beta).
-	Headers       map[string]string `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	Headers map[string]string `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	// On a request: its sender takes several events of a stream in one WireFrame.
+	TakesRuns     bool `protobuf:"varint,4,opt,name=takes_runs,json=takesRuns,proto3" json:"takes_runs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -153,14 +155,27 @@ func (x *WireMessage) GetHeaders() map[string]string {
 	return nil
 }
 
-// WireFrame is one server-sent event of an upstream stream, verbatim.
+func (x *WireMessage) GetTakesRuns() bool {
+	if x != nil {
+		return x.TakesRuns
+	}
+	return false
+}
+
+// WireFrame is one server-sent event of an upstream stream, verbatim, or a run of them.
 type WireFrame struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Protocol Protocol               `protobuf:"varint,1,opt,name=protocol,proto3,enum=genway.v1.Protocol" json:"protocol,omitempty"`
 	// The SSE event name; empty when the protocol has none.
 	Event string `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
 	// The SSE data.
-	Data          []byte `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
+	Data []byte `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
+	// Several events in a row as they stood on the wire, each with its lines and the
+	// blank line that ends it, in place of event and data. All are deltas of the text
+	// whose delta was the event before. Only for callers who take them.
+	Run []byte `protobuf:"bytes,4,opt,name=run,proto3" json:"run,omitempty"`
+	// How many events run has.
+	RunEvents     int32 `protobuf:"varint,5,opt,name=run_events,json=runEvents,proto3" json:"run_events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -214,6 +229,20 @@ func (x *WireFrame) GetData() []byte {
 		return x.Data
 	}
 	return nil
+}
+
+func (x *WireFrame) GetRun() []byte {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+func (x *WireFrame) GetRunEvents() int32 {
+	if x != nil {
+		return x.RunEvents
+	}
+	return 0
 }
 
 // NativeField is a member of a protocol's JSON object that the canonical
@@ -406,18 +435,23 @@ var File_genway_v1_wire_proto protoreflect.FileDescriptor
 
 const file_genway_v1_wire_proto_rawDesc = "" +
 	"\n" +
-	"\x14genway/v1/wire.proto\x12\tgenway.v1\"\xcd\x01\n" +
+	"\x14genway/v1/wire.proto\x12\tgenway.v1\"\xec\x01\n" +
 	"\vWireMessage\x12/\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolR\bprotocol\x12\x12\n" +
 	"\x04json\x18\x02 \x01(\fR\x04json\x12=\n" +
-	"\aheaders\x18\x03 \x03(\v2#.genway.v1.WireMessage.HeadersEntryR\aheaders\x1a:\n" +
+	"\aheaders\x18\x03 \x03(\v2#.genway.v1.WireMessage.HeadersEntryR\aheaders\x12\x1d\n" +
+	"\n" +
+	"takes_runs\x18\x04 \x01(\bR\ttakesRuns\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"f\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x97\x01\n" +
 	"\tWireFrame\x12/\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolR\bprotocol\x12\x14\n" +
 	"\x05event\x18\x02 \x01(\tR\x05event\x12\x12\n" +
-	"\x04data\x18\x03 \x01(\fR\x04data\"\x80\x01\n" +
+	"\x04data\x18\x03 \x01(\fR\x04data\x12\x10\n" +
+	"\x03run\x18\x04 \x01(\fR\x03run\x12\x1d\n" +
+	"\n" +
+	"run_events\x18\x05 \x01(\x05R\trunEvents\"\x80\x01\n" +
 	"\vNativeField\x12/\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolR\bprotocol\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +

@@ -1,0 +1,141 @@
+package remote
+
+import (
+	"bytes"
+
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// pattern is an event that adds to a text, as an upstream writes it: literal bytes, and
+// between them the few values that change from one such event to the next. Models give
+// hundreds of them in a row. What matches the pattern of an event that was decoded
+// means the same but for the text, and need not be decoded to be passed on.
+type pattern struct {
+	literals [][]byte
+	texts    []bool // of the values between the literals: strings, else numbers
+}
+
+// varying are the members whose values change from event to event: texts by their names
+// in the protocols, the padding and the number of an event.
+var varying = [][]byte{
+	[]byte(`"content":`), []byte(`"text":`), []byte(`"delta":`), []byte(`"thinking":`), []byte(`"reasoning_content":`),
+	[]byte(`"obfuscation":`), []byte(`"sequence_number":`),
+}
+
+// learn makes the pattern of an event that stands in raw and was decoded to events. It
+// makes none unless they are one addition to a text, which stands in raw letter by
+// letter and once.
+func (p *pattern) learn(raw []byte, events []*genwayv1.StreamGenerateTextResponse) {
+	p.literals, p.texts = p.literals[:0], p.texts[:0]
+	text := addition(events)
+	if text == "" || !plain(raw) {
+		return
+	}
+	said := 0
+	for from, at := 0, nextVarying(raw, 0); ; at = nextVarying(raw, at) {
+		if at < 0 {
+			p.literals = append(p.literals, bytes.Clone(raw[from:]))
+			break
+		}
+		end, isText, ok := variable(raw, at)
+		if !ok {
+			continue // an object or null: it stays as it is
+		}
+		p.literals, p.texts = append(p.literals, bytes.Clone(raw[from:at])), append(p.texts, isText)
+		if isText && string(raw[at+1:end-1]) == text {
+			said++
+		}
+		from, at = end, end
+	}
+	if said != 1 {
+		p.literals = p.literals[:0]
+	}
+}
+
+// match gives the length of the event that b begins with, if it is one of the pattern
+// and there in full; else 0.
+func (p *pattern) match(b []byte) int {
+	i := 0
+	for k, literal := range p.literals {
+		if !bytes.HasPrefix(b[i:], literal) {
+			return 0
+		}
+		if i += len(literal); k == len(p.texts) {
+			break
+		}
+		end, isText, ok := variable(b, i)
+		if !ok || isText != p.texts[k] {
+			return 0
+		}
+		i = end
+	}
+	return i
+}
+
+// run gives the length and the number of the events of the pattern that b begins with.
+func (p *pattern) run(b []byte) (length, events int) {
+	for {
+		n := p.match(b[length:])
+		if n == 0 {
+			return length, events
+		}
+		length += n
+		events++
+	}
+}
+
+// addition is the text that events add, if that is all they do.
+func addition(events []*genwayv1.StreamGenerateTextResponse) string {
+	if len(events) != 1 {
+		return ""
+	}
+	delta := events[0].GetPartDelta()
+	if text := delta.GetText(); text != "" {
+		return text
+	}
+	return delta.GetThinking()
+}
+
+// plain reports whether an event is written as the edge would write it.
+func plain(raw []byte) bool {
+	if named, ok := bytes.CutPrefix(raw, []byte("event: ")); ok {
+		_, raw, _ = bytes.Cut(named, []byte("\n"))
+	}
+	data, ok := bytes.CutPrefix(raw, []byte("data: "))
+	data, ended := bytes.CutSuffix(data, []byte("\n\n"))
+	return ok && ended && !bytes.ContainsAny(data, "\r\n")
+}
+
+// nextVarying gives where the value of the next varying member begins, from i on; -1
+// for none.
+func nextVarying(b []byte, i int) int {
+	first := -1
+	for _, name := range varying {
+		at := bytes.Index(b[i:], name)
+		if at < 0 {
+			continue
+		}
+		at += i + len(name)
+		for at < len(b) && b[at] == ' ' {
+			at++
+		}
+		if first < 0 || at < first {
+			first = at
+		}
+	}
+	return first
+}
+
+// variable gives the end of the string or the whole number that begins at i.
+func variable(b []byte, i int) (end int, isText, ok bool) {
+	if i < len(b) && b[i] == '"' {
+		end, ok = member.String(b, i)
+		return end, true, ok
+	}
+	end = i
+	for end < len(b) && b[end] >= '0' && b[end] <= '9' {
+		end++
+	}
+	return end, false, end > i
+}
