@@ -116,7 +116,7 @@ func runAll(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	flags.StringVar(&o.only, "only", "", "workloads, separated by commas, and pairs, memory; all when empty")
 	flags.IntVar(&o.memory.Streams, "streams", 1000, "streams open at once, for their memory")
 	flags.Int64Var(&o.memory.Pictures, "pictures", 200, "images of 20 MB")
-	flags.DurationVar(&o.memory.Collect, "collect", 130*time.Second, "rest after them")
+	flags.DurationVar(&o.memory.Collect, "collect", 15*time.Second, "small requests after them, which make the runtime collect, and as long a rest")
 	flags.BoolVar(&o.quick, "quick", false, "two turns, two starts, no images of 20 MB: figures to look at, not to quote")
 	if err := flags.Parse(args); err != nil {
 		return err

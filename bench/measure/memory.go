@@ -13,11 +13,11 @@ import (
 type MemoryConfig struct {
 	// Streams is how many are open at once.
 	Streams int
-	// Pictures is how many images of 20 MB are answered with. 0 is none, which saves
-	// the wait.
+	// Pictures is how many images of 20 MB are answered with. 0 is none.
 	Pictures int64
-	// Collect is how long a target is left alone after them. Go's runtime collects at
-	// least every two minutes and gives back what is free meanwhile.
+	// Collect is for how long chat requests of 1 KB follow them. Their garbage makes
+	// the runtime collect, as any traffic does; then it has as long again to give back
+	// what is free.
 	Collect time.Duration
 }
 
@@ -84,33 +84,35 @@ func (b *Bench) memory(ctx context.Context, s *subject, w workload.Workload) (Re
 	return r, nil
 }
 
-// pictures sends large images through all gateways, and looks at their memory when
-// they have been left alone for a time.
+// pictures sends large images through each gateway, then small requests, and looks at
+// its memory when it has come to rest.
 func (b *Bench) pictures(ctx context.Context, w workload.Workload, collect time.Duration) error {
-	if err := b.control(ctx, w.Upstream); err != nil {
-		return err
-	}
-	gateways := b.gateways()
-	records := make([]Record, len(gateways))
-	for i, s := range gateways {
+	for _, s := range b.gateways() {
+		if err := b.control(ctx, w.Upstream); err != nil {
+			return err
+		}
 		if err := b.restart(ctx, s); err != nil {
 			return err
 		}
-		var err error
-		if records[i], err = b.memory(ctx, s, w); err != nil {
+		r, err := b.memory(ctx, s, w)
+		if err != nil {
 			return err
 		}
-	}
-	b.logf("memory %s: waiting %v for a collection", w.Name, collect)
-	if err := rest(ctx, collect); err != nil {
-		return err
-	}
-	for i, s := range gateways {
-		records[i].AfterRSS = s.group.RSS()
-		b.logf("memory %-13s %-13s after a collection %.1f MB", w.Name, s.Name, megabytes(records[i].AfterRSS))
-		if err := b.record(records[i]); err != nil {
+		client, job := b.client(s, workload.Chat1K())
+		result := client.Do(ctx, job, load.Run{Duration: collect})
+		client.Close()
+		if result.Failed() > 0 {
+			return fmt.Errorf("%s, after images: %v", s.Name, result.Errors)
+		}
+		if err := rest(ctx, collect); err != nil {
 			return err
 		}
+		r.AfterRSS = s.group.RSS()
+		b.logf("memory %-13s %-13s after %d small requests %.1f MB", w.Name, s.Name, result.Requests, megabytes(r.AfterRSS))
+		if err := b.record(r); err != nil {
+			return err
+		}
+		b.stop(s)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func memories(out io.Writer, memory runs) {
 	var rows [][]string
 	for _, t := range memory.targets() {
 		for _, w := range []struct{ name, title string }{
-			{"image-out", "1.5 MB images, 8 at once"}, {"open-streams", "streams open at once"}, {"pictures", "20 MB images, 8 at once"},
+			{"image-out", "1.5 MB images, 8 at once"}, {"open-streams", "streams open at once"}, {"pictures", "20 MB images, 8 at once, then small requests"},
 		} {
 			own := memory.of("", w.name, t.Name)
 			if len(own) == 0 {
