@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,16 +16,27 @@ import (
 // pruning is a store with so many entries left to prune.
 type pruning struct {
 	ledger.Store
+	mu     sync.Mutex
+	days   int
 	left   int64
 	before []time.Time
 	err    error
 }
 
 func (p *pruning) Prune(_ context.Context, before time.Time, count int64) (int64, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	n := min(p.left, count)
 	p.left -= n
 	p.before = append(p.before, before)
 	return n, p.err
+}
+
+// set changes the store, or looks at it.
+func (p *pruning) set(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
 }
 
 // What is too old goes in batches, every hour, by the setting of the moment; a failure is
@@ -33,18 +45,20 @@ func TestRetain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &pruning{left: 2500}
 		var log bytes.Buffer
-		days := 0
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			ledger.Retain(ctx, store, func() int { return days }, slog.New(slog.NewTextHandler(&log, nil)))
+			ledger.Retain(ctx, store, func() (days int) {
+				store.set(func() { days = store.days })
+				return days
+			}, slog.New(slog.NewTextHandler(&log, nil)))
 		}()
 		synctest.Wait()
 		if len(store.before) != 0 {
 			t.Error("it prunes without being asked")
 		}
-		days = 30
+		store.set(func() { store.days = 30 })
 		<-time.After(time.Hour + time.Minute)
 		synctest.Wait()
 		if want := time.Now().AddDate(0, 0, -30); len(store.before) != 4 || store.left != 0 || want.Sub(store.before[0]) > time.Hour {
@@ -53,10 +67,10 @@ func TestRetain(t *testing.T) {
 		if !strings.Contains(log.String(), "entries=2500 days=30") {
 			t.Errorf("the log says %s", &log)
 		}
-		store.err = errDisk
+		store.set(func() { store.err = errDisk })
 		<-time.After(time.Hour)
 		synctest.Wait()
-		store.err, store.left = nil, 1
+		store.set(func() { store.err, store.left = nil, 1 })
 		<-time.After(time.Hour)
 		synctest.Wait()
 		if !strings.Contains(log.String(), "cannot be pruned") || store.left != 0 {
