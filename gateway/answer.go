@@ -36,6 +36,16 @@ func (l listener) CountTokens(ctx context.Context, in *genwayv1.CountTokensReque
 	return heard(ctx, in, l.GenerationClient.CountTokens, opts)
 }
 
+// ListModels makes the call and tells.
+func (l listener) ListModels(ctx context.Context, in *genwayv1.ListModelsRequest, opts ...grpc.CallOption) (*genwayv1.ListModelsResponse, error) {
+	return heard(ctx, in, l.GenerationClient.ListModels, opts)
+}
+
+// GetModel makes the call and tells.
+func (l listener) GetModel(ctx context.Context, in *genwayv1.GetModelRequest, opts ...grpc.CallOption) (*genwayv1.GetModelResponse, error) {
+	return heard(ctx, in, l.GenerationClient.GetModel, opts)
+}
+
 func heard[Q, A any](ctx context.Context, in Q, call func(context.Context, Q, ...grpc.CallOption) (A, error), opts []grpc.CallOption) (A, error) {
 	var header metadata.MD
 	answer, err := call(ctx, in, append(opts, grpc.Header(&header))...)
@@ -70,12 +80,14 @@ func (s *heardStream) Recv() (*genwayv1.StreamGenerateTextResponse, error) {
 	return event, err
 }
 
-// tellAnswer passes on what an upstream's headers say, while headers can still be sent.
+// tellAnswer says where the caller stands with its limits, and passes on what an
+// upstream's headers say, while headers can still be sent.
 // What is set already is Genway's own word on the same, and holds.
 func (x *exchange) tellAnswer(md metadata.MD) {
 	if x.w.status != 0 {
 		return
 	}
+	x.tellRates(md)
 	h := x.w.Header()
 	for key, values := range md {
 		name, ok := strings.CutPrefix(key, answerPrefix)

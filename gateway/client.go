@@ -28,21 +28,18 @@ func (c *client) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTe
 	if err != nil {
 		return nil, err
 	}
-	x := exchangeOf(ctx)
-	first, failed := inner.Recv()
+	first, err := inner.Recv()
+	if err != nil {
+		return nil, cutIfEOF(err)
+	}
 	header, err := inner.Header()
-	if err == nil {
-		x.tellRates(header)
-	}
-	if failed != nil {
-		return nil, cutIfEOF(failed)
-	}
 	if err != nil {
 		return nil, err
 	}
 	s := &eventStream{ServerStreamingClient: inner, header: header, events: make(chan received, readAhead), done: ctx.Done(), heartbeat: c.heartbeat}
 	s.completed = first.GetCompleted() != nil
 	s.events <- received{event: first}
+	x := exchangeOf(ctx)
 	x.stream.ready = func() bool { return len(s.events) > 0 }
 	x.stream.readers.Go(func() {
 		s.read(ctx)

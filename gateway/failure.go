@@ -81,9 +81,7 @@ func (e *endpoint) encodeError(f *fault.Error) (int, []byte) {
 }
 
 func handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, _ http.ResponseWriter, _ *http.Request, err error) {
-	x := exchangeOf(ctx)
-	x.tellRatesOf(ctx)
-	x.fail(shutdownOr(ctx, err))
+	exchangeOf(ctx).fail(shutdownOr(ctx, err))
 }
 
 // handleStreamError has the context that the marshaler lacks, so it writes the

@@ -35,6 +35,7 @@ type core struct {
 	genwayv1.UnimplementedGenerationServer
 	mu     sync.Mutex
 	md     metadata.MD
+	header metadata.MD // of every answer
 	seen   *genwayv1.GenerateTextRequest
 	fail   error
 	answer *genwayv1.GenerateTextResponse
@@ -45,6 +46,11 @@ func (c *core) note(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.md, _ = metadata.FromIncomingContext(ctx)
+	if c.header != nil {
+		if err := grpc.SetHeader(ctx, c.header); err != nil {
+			return err
+		}
+	}
 	return c.fail
 }
 

@@ -28,11 +28,7 @@ var (
 
 // bind is the hook that has the context: it ties the answer to its exchange.
 func bind(ctx context.Context, message proto.Message) (any, error) {
-	x := exchangeOf(ctx)
-	if x.stream == nil { // a stream's client has told them
-		x.tellRatesOf(ctx)
-	}
-	return bound{x: x, message: message}, nil
+	return bound{x: exchangeOf(ctx), message: message}, nil
 }
 
 func (m *marshaler) ContentType(any) string { return "application/json" }

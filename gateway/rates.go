@@ -1,13 +1,11 @@
 package gateway
 
 import (
-	"context"
 	"strconv"
 	"strings"
 	"time"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc/metadata"
 )
 
@@ -18,19 +16,9 @@ const (
 	rateTokensKey   = "genway-rate-tokens" //nolint:gosec // the name of the metadata, not a secret
 )
 
-// tellRatesOf is tellRates of the call that a context of the runtime's belongs to.
-func (x *exchange) tellRatesOf(ctx context.Context) {
-	if md, ok := runtime.ServerMetadataFromContext(ctx); ok {
-		x.tellRates(md.HeaderMD)
-	}
-}
-
 // tellRates names the caller's standing in the headers that the vendor of its protocol
-// has for it, while headers can still be sent. generateContent has none.
+// has for it. generateContent has none.
 func (x *exchange) tellRates(md metadata.MD) {
-	if x.w.status != 0 {
-		return
-	}
 	x.tellRate("requests", md.Get(rateRequestsKey))
 	x.tellRate("tokens", md.Get(rateTokensKey))
 }

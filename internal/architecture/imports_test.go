@@ -61,6 +61,13 @@ var rules = []rule{
 		ours: []string{"./core/config/strict"},
 	},
 	{
+		// Keys are made of them.
+		name:  "limits are figures: what is shared between cores is below them",
+		from:  []string{"./core/limit"},
+		ours:  []string{"./core/limit"},
+		never: []string{"github.com/redis/...", "google.golang.org/...", "net/http/..."},
+	},
+	{
 		name:  "the edge's binary links no core and no store",
 		from:  []string{"./cmd/genway-edge/..."},
 		never: []string{"./core/...", "modernc.org/sqlite/...", "database/sql"},
@@ -123,19 +130,20 @@ func TestDocComments(t *testing.T) {
 // The rules find what they are for: each is run against a module that breaks it.
 func TestRulesCatch(t *testing.T) {
 	tests := map[string][]string{
-		"generated code depends on nothing of ours":                  {"./gen/genway/v1", "./codec"},
-		"codecs are pure: the contract in, bytes out":                {"./codec/chat", "example.org/wrapper", "net/http"},
-		"the edge does not know the core":                            {"./gateway", "./internal/bridge", "./core"},
-		"the core does not know the edge":                            {"./core/route", "./gateway"},
-		"prices know the words of the ledger alone":                  {"./core/price", "./core/ledger", "./core/store"},
-		"the ledger knows no store and nobody whose requests it has": {"./core/ledger/reconcile", "./core/price", "./core/keys"},
-		"reading YAML strictly knows nothing of what is read":        {"./core/config/strict", "./core/config"},
-		"the edge's binary links no core and no store":               {"./cmd/genway-edge", "example.org/store", "database/sql"},
-		"the core's binary links no edge":                            {"./cmd/genway-core", "./gateway"},
-		"keys are the domain alone":                                  {"./core/keys", "./core/limit", "database/sql"},
-		"the audit is the domain alone":                              {"./core/audit", "./core/keys"},
-		"the Admin service reaches stores through their interfaces":  {"./core/admin", "./core/keys", "./core/store"},
-		"no binary links the servers of tests":                       {"./cmd/genway", "./core/store", "./internal/servertest"},
+		"generated code depends on nothing of ours":                      {"./gen/genway/v1", "./codec"},
+		"codecs are pure: the contract in, bytes out":                    {"./codec/chat", "example.org/wrapper", "net/http"},
+		"the edge does not know the core":                                {"./gateway", "./internal/bridge", "./core"},
+		"the core does not know the edge":                                {"./core/route", "./gateway"},
+		"prices know the words of the ledger alone":                      {"./core/price", "./core/ledger", "./core/store"},
+		"the ledger knows no store and nobody whose requests it has":     {"./core/ledger/reconcile", "./core/price", "./core/keys"},
+		"reading YAML strictly knows nothing of what is read":            {"./core/config/strict", "./core/config"},
+		"limits are figures: what is shared between cores is below them": {"./core/limit", "./core/limit/shared"},
+		"the edge's binary links no core and no store":                   {"./cmd/genway-edge", "example.org/store", "database/sql"},
+		"the core's binary links no edge":                                {"./cmd/genway-core", "./gateway"},
+		"keys are the domain alone":                                      {"./core/keys", "./core/limit", "database/sql"},
+		"the audit is the domain alone":                                  {"./core/audit", "./core/keys"},
+		"the Admin service reaches stores through their interfaces":      {"./core/admin", "./core/keys", "./core/store"},
+		"no binary links the servers of tests":                           {"./cmd/genway", "./core/store", "./internal/servertest"},
 	}
 	for _, rule := range rules {
 		t.Run(rule.name, func(t *testing.T) {

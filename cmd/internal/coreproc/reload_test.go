@@ -19,10 +19,7 @@ import (
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/sandbox"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // engine is a chat upstream that answers with its name.
 func engine(t *testing.T, name string) *httptest.Server {
