@@ -1,9 +1,11 @@
 package cases
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -21,6 +23,7 @@ const (
 	canaryPrompt = "canary-words-of-a-prompt"
 	canaryAnswer = "Answer number" // as the vendors begin theirs
 	canaryEdge   = "canary-secret-of-the-edge"
+	canaryRedis  = "canary-password-of-redis"
 	// canaryDatabase is the password of the tests' PostgreSQL.
 	canaryDatabase = "canary-of-the-database"
 )
@@ -53,43 +56,88 @@ func pieces(secret string) []string {
 // noSecretLeaks starts the programs at debug level with canaries in each place that has a
 // secret, sends good and wrong keys in every way through everything that can go wrong, and
 // looks for the canaries in all that comes out.
-func noSecretLeaks(t *testing.T, on stores) {
-	on.each(t, func(t *testing.T, data string) {
-		secret := filepath.Join(t.TempDir(), "secret")
-		write(t, secret, canaryEdge)
-		debug := []string{"--log-level", "debug"}
-		options := server.Options{Data: data, Args: append([]string{"--edge-secret-file", secret}, debug...)}
-		if strings.HasPrefix(data, "postgres:") {
-			options.TwoProcess, options.EdgeArgs = true, append([]string{"--edge-secret-file", secret, "--max-body-bytes", "1000000"}, debug...)
-		} else {
-			options.Args = append(options.Args, "--max-body-bytes", "1000000")
-		}
-		r := start(t, options, "")
-		found := &leaks{texts: map[string]*strings.Builder{}, secrets: map[string]string{
-			"upstream's key": upstreamKey, "edge's secret": canaryEdge, "database's password": canaryDatabase,
-			"wrong key": "gwk_canaryThatNobodyHasEverMade0123456789",
-		}}
-		for group, key := range r.Keys {
-			found.secrets["key of "+group] = key
-		}
-		admin, err := server.CreateKey(data, "admin", "administrator")
-		if err != nil {
-			t.Fatal(err)
-		}
-		found.secrets["key of admin"] = admin
-		found.secrets["rotated key"] = strings.TrimSpace(genway(t, data, "keys", "rotate", "administrator"))
-		r.vendors.Watch = func(req *http.Request) {
-			header := req.Header.Clone()
-			for _, place := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key"} {
-				header.Set(place, strings.ReplaceAll(header.Get(place), upstreamKey, "")) // where it belongs
-			}
-			found.add("the upstream's requests", fmt.Sprint(req.URL, header))
-		}
-		sendCanaries(t, r, found)
-		sendNonsense(t, r, found)
-		found.outputs(t, r)
-		found.search(t)
+func noSecretLeaks(t *testing.T, _ stores) {
+	t.Run("one process on SQLite", func(t *testing.T) {
+		canaries(t, server.Options{Data: t.TempDir()}, func() {})
 	})
+	t.Run("two processes on PostgreSQL", func(t *testing.T) {
+		postgres := server.StartPostgres(t)
+		canaries(t, server.Options{Data: postgres.Database(t), TwoProcess: true}, func() {
+			postgres.Kill(t)
+			postgres.Start(t)
+		})
+	})
+}
+
+// canaries does so with a gateway; restart ends its database in the middle.
+func canaries(t *testing.T, options server.Options, restart func()) {
+	t.Helper()
+	// A directory of its own keeps the path below the 108 bytes a socket's may have.
+	dir, err := os.MkdirTemp("", "genway-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	secret, socket := filepath.Join(dir, "secret"), filepath.Join(dir, "metrics")
+	write(t, secret, canaryEdge)
+	edge := []string{"--log-level", "debug", "--edge-secret-file", secret, "--max-body-bytes", "1000000"}
+	if options.TwoProcess {
+		options.EdgeArgs, options.Args = edge, edge[:4]
+	} else {
+		options.Args = edge
+	}
+	options.Args = append(slices.Clone(options.Args), "--metrics-listen", "unix:"+socket)
+	// Nobody listens there: what the program says of that has no password in it.
+	r := start(t, options, "limits: {store: \"redis://genway:"+canaryRedis+"@127.0.0.1:1/0\", keys: {requests_per_minute: 1000000000}}\n")
+	found := &leaks{texts: map[string]*strings.Builder{}, secrets: map[string]string{
+		"upstream's key": upstreamKey, "edge's secret": canaryEdge, "database's password": canaryDatabase, "Redis' password": canaryRedis,
+		"wrong key": "gwk_canaryThatNobodyHasEverMade0123456789",
+	}}
+	for group, key := range r.Keys {
+		found.secrets["key of "+group] = key
+	}
+	admin, err := server.CreateKey(options.Data, "admin", "administrator")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found.secrets["key of admin"] = admin
+	found.secrets["rotated key"] = strings.TrimSpace(genway(t, options.Data, "keys", "rotate", "administrator"))
+	r.vendors.Watch = func(req *http.Request) {
+		header := req.Header.Clone()
+		for _, place := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key"} {
+			header.Set(place, strings.ReplaceAll(header.Get(place), upstreamKey, "")) // where it belongs
+		}
+		found.add("the upstream's requests", fmt.Sprint(req.URL, header))
+	}
+	sendCanaries(t, r, found)
+	restart()
+	sendNonsense(t, r, found)
+	found.add("metrics", scrape(t, socket))
+	found.outputs(t, r)
+	found.search(t)
+}
+
+// scrape gives the core's metrics.
+func scrape(t *testing.T, socket string) string {
+	t.Helper()
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", socket)
+	}}
+	defer transport.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://core/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := transport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || !strings.Contains(string(text), "genway_requests_total{") {
+		t.Errorf("no metrics: %v\n%s", err, text)
+	}
+	return string(text)
 }
 
 // sendCanaries has everything happen that can to requests of all protocols.
