@@ -25,7 +25,7 @@ type keysCommand struct {
 	Import importKeys `cmd:"" help:"Make many keys from a CSV file, all or none, and print them as CSV."`
 }
 
-// keyring is where keys are kept. *keys.Service is one, on the store.
+// keyring is where keys are kept: *keys.Service on a store, admin.Client elsewhere.
 type keyring interface {
 	Create(ctx context.Context, params keys.CreateParams) (raw string, key keys.Key, err error)
 	Import(ctx context.Context, params []keys.CreateParams, dry bool) ([]keys.Created, error)
@@ -39,10 +39,15 @@ type keyring interface {
 // storeFlags say where keys are kept.
 type storeFlags struct {
 	coreproc.Data
+	serverFlags
 }
 
-// with runs do on the keys, in the name of the operating system's user.
+// with runs do on the keys: on a store in the name of the operating system's user, on a
+// server in that of its admin key.
 func (f storeFlags) with(ctx context.Context, do func(context.Context, keyring) error) error {
+	if f.Server != "" {
+		return f.ask(ctx, do)
+	}
 	return f.WithKeys(ctx, func(service *keys.Service) error { return do(audit.WithActor(ctx, actor()), service) })
 }
 

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+
+	"github.com/genway/genway/cmd/internal/cli"
+	"github.com/genway/genway/core/admin"
+	"github.com/genway/genway/core/keys"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// serverFlags say which core's Admin service to ask, in place of a store.
+type serverFlags struct {
+	Server        string `env:"GENWAY_ADMIN_SERVER" placeholder:"ADDR" help:"Ask the Admin service of a running core, at HOST:PORT or unix:PATH, instead of the store. Encrypted, but on this machine."`
+	ServerKeyFile string `env:"GENWAY_ADMIN_KEY_FILE" type:"existingfile" placeholder:"FILE" help:"File with the key of the group admin to show to --server."`
+	ServerCA      string `name:"server-ca" env:"GENWAY_ADMIN_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates of the authority of --server's certificate, instead of the system's."`
+}
+
+// ask runs do on the keys of the server.
+func (f serverFlags) ask(ctx context.Context, do func(context.Context, keyring) error) error {
+	if f.ServerKeyFile == "" {
+		return cli.UsageError{Err: errors.New("--server needs --server-key-file")}
+	}
+	text, err := os.ReadFile(f.ServerKeyFile)
+	if err != nil {
+		return fmt.Errorf("--server-key-file: %w", err)
+	}
+	raw := strings.TrimSpace(string(text))
+	if err := keys.Valid(raw); err != nil {
+		return fmt.Errorf("--server-key-file %s: %w", f.ServerKeyFile, err)
+	}
+	transport, err := f.transport()
+	if err != nil {
+		return err
+	}
+	conn, err := grpc.NewClient(f.Server, grpc.WithTransportCredentials(transport), grpc.WithPerRPCCredentials(adminKey(raw)), grpc.WithUserAgent("genway"))
+	if err != nil {
+		return fmt.Errorf("--server: %w", err)
+	}
+	return errors.Join(do(ctx, admin.Client{Admin: adminv1.NewAdminClient(conn)}), conn.Close())
+}
+
+// transport encrypts, unless the server is on this machine and no authority is given.
+func (f serverFlags) transport() (credentials.TransportCredentials, error) {
+	if f.ServerCA == "" && onThisMachine(f.Server) {
+		return insecure.NewCredentials(), nil
+	}
+	config := &tls.Config{MinVersion: tls.VersionTLS13}
+	if f.ServerCA != "" {
+		pem, err := os.ReadFile(f.ServerCA)
+		if err != nil {
+			return nil, fmt.Errorf("--server-ca: %w", err)
+		}
+		config.RootCAs = x509.NewCertPool()
+		if !config.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("--server-ca %s: no certificate in it", f.ServerCA)
+		}
+	}
+	return credentials.NewTLS(config), nil
+}
+
+// onThisMachine reports whether nothing of a connection leaves this machine.
+func onThisMachine(server string) bool {
+	if strings.HasPrefix(server, "unix:") {
+		return true
+	}
+	host, _, err := net.SplitHostPort(server)
+	if err != nil {
+		return false
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.IsLoopback()
+}
+
+// adminKey shows a key with each call.
+type adminKey string
+
+func (k adminKey) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + string(k)}, nil
+}
+
+// RequireTransportSecurity leaves that to transport.
+func (adminKey) RequireTransportSecurity() bool { return false }
