@@ -77,7 +77,7 @@ test-deps: ## Install the servers that the tests run, where they are missing
 	@scripts/test-deps
 
 .PHONY: test
-test: test-deps proto-lint gen-check breaking ## Run all tests under the race detector
+test: test-deps proto-lint gen-check breaking allocs ## Run all tests under the race detector
 	@$(RACE_NOTICE)
 	$(GO) test $(RACE) -timeout=15m ./...
 	$(GO) test -C conformance $(RACE) -count=1 -timeout=15m ./...
