@@ -7,8 +7,28 @@ import (
 	"time"
 
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/internal/servertest"
 )
+
+// Who did not get the write lock in time tries again; what is wrong for good is not
+// tried again.
+func TestSQLiteBusyIsTriedAgain(t *testing.T) {
+	path := newFile(t)
+	opened(t, path)
+	writer, waiter := raw(t, "file:"+path+"?_txlock=immediate"), raw(t, "file:"+path+"?_txlock=immediate")
+	tx, err := writer.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tx.Rollback()
+	if _, err := waiter.BeginTx(t.Context(), nil); err == nil || !store.TriesAgain(err) {
+		t.Errorf("%v is not tried again", err)
+	}
+	if _, err := waiter.ExecContext(t.Context(), `SELECT nonsense`); err == nil || store.TriesAgain(err) {
+		t.Errorf("%v is tried again", err)
+	}
+}
 
 // A batch that the server ends because it and another transaction wait for each other is
 // written again, and the caller does not learn of it. The other transaction can only go
@@ -35,7 +55,7 @@ func TestPostgresDeadlockIsTriedAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer other.Rollback() //nolint:errcheck // after Commit it does nothing
+	defer other.Rollback()
 	do := func(statement string) {
 		t.Helper()
 		if _, err := other.ExecContext(t.Context(), statement); err != nil {

@@ -4,10 +4,16 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"math/rand/v2"
+	"time"
 )
 
-// tries is how often a transaction is made that others are in the way of.
-const tries = 5
+const (
+	// tries is how often a transaction is made that others are in the way of.
+	tries = 8
+	// firstMoment is half of what may pass before the second try; it doubles with each.
+	firstMoment = time.Millisecond
+)
 
 // database is a pool of connections and what to know to talk to it.
 type database struct {
@@ -74,11 +80,19 @@ func (d database) alone(ctx context.Context, do func(transaction) error) error {
 	})
 }
 
-// again runs do until others are not in its way, tries times at most.
+// again runs do until others are not in its way, tries times at most, after a moment
+// that grows and that no two choose alike.
 func (d database) again(ctx context.Context, do func() error) error {
 	for try := 1; ; try++ {
 		err := do()
-		if err == nil || try == tries || !d.retry(err) || ctx.Err() != nil {
+		if err == nil || try == tries || !d.retry(err) {
+			return err
+		}
+		moment := time.NewTimer(rand.N(firstMoment << try))
+		select {
+		case <-moment.C:
+		case <-ctx.Done():
+			moment.Stop()
 			return err
 		}
 	}

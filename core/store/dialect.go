@@ -68,7 +68,12 @@ var sqliteDialect = dialect{
 		e, ok := errors.AsType[*sqlite.Error](err)
 		return ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE)
 	},
-	retry: func(error) bool { return false },
+	// Those who wait for the write lock look for it now and then, so that one may find it
+	// taken each time until its patience ends.
+	retry: func(err error) bool {
+		e, ok := errors.AsType[*sqlite.Error](err)
+		return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
+	},
 }
 
 var postgresDialect = dialect{

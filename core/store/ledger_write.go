@@ -62,7 +62,7 @@ func (s ledgerStore) Write(ctx context.Context, process int64, entries []*ledger
 	if s.writer.arrays {
 		return s.writeArrays(ctx, process, entries)
 	}
-	return s.writeEach(ctx, process, entries)
+	return s.writer.again(ctx, func() error { return s.writeEach(ctx, process, entries) })
 }
 
 // writeEach runs a statement for each entry: to a database in the process, the
