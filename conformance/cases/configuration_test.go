@@ -14,8 +14,8 @@ import (
 	"github.com/genway/genway/conformance/vendors"
 )
 
-// halfConfigurations writes the configuration a piece at a time and has it read at each,
-// under load; then it sends bodies around the limit of their size.
+// halfConfigurations has the configuration read cut off at each of its braces, under load;
+// then it sends bodies around the limit of their size.
 func halfConfigurations(t *testing.T, on stores) {
 	on.each(t, func(t *testing.T, data string) {
 		r := start(t, server.Options{Data: data, Args: []string{"--max-body-bytes", "100000"}}, "")
@@ -31,16 +31,22 @@ func halfConfigurations(t *testing.T, on stores) {
 				for !stop.Load() {
 					n := int(served.Add(1))
 					seen, err := r.client.Do(t.Context(), caller.Call{Protocol: "messages", Stream: n%2 == 0, Model: vendors.Model(vendors.Answer, "drain-chat", n), Key: r.Keys["messages"]})
-					if err != nil || !seen.Whole {
-						t.Errorf("%+v, %v", seen, err)
+					if err != nil || !seen.Whole || r.vendors.Told(n).Calls == 0 {
+						t.Errorf("%+v, %v; did the upstream answer?", seen, err)
 						return
 					}
 				}
 			})
 		}
-		for i := range 20 {
-			// Cut anywhere in its last line: what is left of it is a good file at some of these.
-			write(t, r.file, string(text[:len(text)*i/20]))
+		for i, c := range string(text) {
+			if c != '{' {
+				continue
+			}
+			// Cut where no end of a file can be: another place may make a smaller, good one.
+			write(t, r.file+".half", string(text[:i+1]))
+			if err := os.Rename(r.file+".half", r.file); err != nil {
+				t.Fatal(err)
+			}
 			if err := r.Core.Signal(syscall.SIGHUP); err != nil {
 				t.Fatal(err)
 			}

@@ -36,7 +36,7 @@ func TestCases(t *testing.T) {
 		{"K6", "the ledger of a caller who left has what the upstream told until then, or by the operator's choice all of its answer", leaversPay},
 		{"K7", "a request that fell back is one row, with the upstream, the tokens and the price of the one that answered", fallbackPays},
 		{"K8", "images of 20 MB, sent and drawn one after the other, leave the programs' memory as it was", flatMemory},
-		{"K9", "a configuration that is read half written changes nothing; size limits are explicit and told", halfConfigurations},
+		{"K9", "a configuration that was cut off in writing changes nothing; size limits are explicit and told", halfConfigurations},
 		{"K11", "there is no default credential: the programs, freshly installed, are closed to whoever has no key made there", noDefaults},
 		{"K12", "an upstream's 201 is success, for the ledger too", createdPays},
 	} {
