@@ -51,8 +51,12 @@ func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateT
 			if !begun {
 				// A heartbeat is nothing of the answer: another target may still give
 				// one. The headers go out with it, and name the one asked by then.
-				begun = ev.GetPing() == nil
-				a.tell(ctx)
+				// The upstream's own may be written at this very moment.
+				var answered map[string]string
+				if begun = ev.GetPing() == nil; begun {
+					answered = upstream.NoteOf(ctx).Headers
+				}
+				a.tell(ctx, answered)
 			}
 			return a.drain.sent(send(ev), ev.GetCompleted() != nil)
 		})
@@ -164,12 +168,12 @@ func wireFor(wire *genwayv1.WireMessage, t Target) *genwayv1.WireMessage {
 const AnswerPrefix = "genway-answer-"
 
 // tell names the upstream that serves the caller, and how many were tried, in the
-// answer's headers.
-func (a attempt) tell(ctx context.Context) {
+// answer's headers, and what the upstream answered in its own.
+func (a attempt) tell(ctx context.Context, answered map[string]string) {
 	// It fails where the headers have been sent, and outside of a server: nobody is
 	// left to be told.
 	md := metadata.Pairs("x-genway-upstream", a.Name, "x-genway-attempts", strconv.Itoa(a.number))
-	for name, value := range upstream.NoteOf(ctx).Headers {
+	for name, value := range answered {
 		md.Set(AnswerPrefix+name, value)
 	}
 	_ = grpc.SetHeader(ctx, md)

@@ -220,7 +220,7 @@ func (r *Router) attempts(ctx context.Context, q request, committed func() bool,
 			break
 		}
 	}
-	a.tell(ctx)
+	a.tell(ctx, note.Headers)
 	return err
 }
 
