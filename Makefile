@@ -76,13 +76,14 @@ breaking-baseline: ## Promise the contract as it is now (at a release)
 test-deps: ## Install the servers that the tests run, where they are missing
 	@scripts/test-deps
 
+# Bounds of memory, and of time after a kill, are of the programs as they are run:
+# conformance/cases and chaos go without the race detector.
 .PHONY: test
 test: test-deps proto-lint gen-check breaking allocs ## Run all tests under the race detector
 	@$(RACE_NOTICE)
 	$(GO) test $(RACE) -timeout=15m ./...
 	$(GO) test -C conformance $(RACE) -count=1 -timeout=15m \
 		$$($(GO) list -C conformance ./... | grep -v -e '/cases$$' -e '/chaos$$')
-	# Bounds of memory and of time after a kill are of the programs as they are run.
 	$(GO) test -C conformance -count=1 -timeout=15m ./cases ./chaos
 	$(GO) test -C bench $(RACE) -timeout=5m ./...
 	@$(RACE_NOTICE)
