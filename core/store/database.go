@@ -88,7 +88,7 @@ func (d database) again(ctx context.Context, do func() error) error {
 		if err == nil || try == tries || !d.retry(err) {
 			return err
 		}
-		moment := time.NewTimer(rand.N(firstMoment << try))
+		moment := time.NewTimer(rand.N(firstMoment << try)) //nolint:gosec // a wait, no secret
 		select {
 		case <-moment.C:
 		case <-ctx.Done():
