@@ -74,6 +74,7 @@ func native(group string, status int, body []byte) string {
 // Every malformed body gets a native 4xx on every path: never a 5xx, never a hang,
 // never a success.
 func TestMalformedBodies(t *testing.T) {
+	t.Parallel()
 	client := &http.Client{Timeout: 20 * time.Second}
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {

@@ -106,15 +106,15 @@ func TestStreamGenerateText(t *testing.T) {
 	if handler.Status.Code() != codes.OK || len(messages) < 4 {
 		t.Fatalf("%v %v", handler.Status, messages)
 	}
-	text := ""
+	var text strings.Builder
 	for _, m := range messages {
 		var event struct{ PartDelta struct{ Text string } }
 		if err := json.Unmarshal([]byte(m), &event); err != nil {
 			t.Fatal(err)
 		}
-		text += event.PartDelta.Text
+		text.WriteString(event.PartDelta.Text)
 	}
-	quoted, err := json.Marshal(text)
+	quoted, err := json.Marshal(text.String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -180,6 +180,7 @@ var imports = map[string]string{
 }
 
 func TestGoSnippets(t *testing.T) {
+	t.Parallel()
 	snippets := blocks(t, "go")
 	if len(snippets) != len(imports) {
 		t.Fatalf("%d snippets", len(snippets))
