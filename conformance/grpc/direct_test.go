@@ -119,7 +119,7 @@ func TestStreamGenerateText(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(messages[0], "started") || !strings.Contains(messages[len(messages)-1], "completed") || !strings.Contains(unary[0], string(quoted)) {
-		t.Errorf("streamed %s\nunary %s", text, unary[0])
+		t.Errorf("streamed %s\nunary %s", text.String(), unary[0])
 	}
 }
 
