@@ -40,7 +40,7 @@ func (s *Service) account(ctx context.Context, a ask, do func(context.Context) e
 		result := call.result(ctx, err)
 		s.charge(call, a.model, &result)
 		// The limits first: so they never know less than the ledger.
-		held.settle(s, result)
+		held.settle(result)
 		record.Settle(result)
 		s.config.Metrics.Settled(protocolName(caller.Protocol), result)
 	}()

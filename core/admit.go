@@ -144,7 +144,7 @@ const leastMore = 256
 // settle settles by the ledger's figures. Of an answer that was cut before the upstream
 // told what it took, what was seen of it counts: who goes away early would pay nothing
 // otherwise.
-func (a *admission) settle(s *Service, r ledger.Result) {
+func (a *admission) settle(r ledger.Result) {
 	if a.Reservation == nil {
 		return
 	}
@@ -155,7 +155,7 @@ func (a *admission) settle(s *Service, r ledger.Result) {
 			seen.Usage.Input = a.input
 		}
 		if seen.Usage != r.Usage {
-			s.charge(a.call, a.model, &seen)
+			a.service.charge(a.call, a.model, &seen)
 			r = seen
 		}
 	}

@@ -80,8 +80,12 @@ func (s *heardStream) Recv() (*genwayv1.StreamGenerateTextResponse, error) {
 	return event, err
 }
 
-// tellAnswer says where the caller stands with its limits, and passes on what an
-// upstream's headers say, while headers can still be sent.
+// ownPrefix is that of what the core says of an answer: who served it, say.
+const ownPrefix = "x-genway-"
+
+// tellAnswer says where the caller stands with its limits, and passes on what the core
+// says of the answer and what an upstream's headers say, while headers can still be sent.
+// The runtime would do so for answers alone, and not for failures.
 // What is set already is Genway's own word on the same, and holds.
 func (x *exchange) tellAnswer(md metadata.MD) {
 	if x.w.status != 0 {
@@ -91,7 +95,12 @@ func (x *exchange) tellAnswer(md metadata.MD) {
 	h := x.w.Header()
 	for key, values := range md {
 		name, ok := strings.CutPrefix(key, answerPrefix)
-		if ok && len(values) > 0 && isAnswerHeader(name) && h.Get(name) == "" {
+		if !ok {
+			name, ok = key, strings.HasPrefix(key, ownPrefix)
+		} else {
+			ok = isAnswerHeader(name)
+		}
+		if ok && len(values) > 0 && h.Get(name) == "" {
 			h.Set(name, values[0])
 		}
 	}

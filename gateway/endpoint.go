@@ -37,7 +37,7 @@ func newEndpoint(edge *Edge, protocol genwayv1.Protocol, name string, text codec
 		runtime.WithStreamErrorHandler(handleStreamError),
 		runtime.WithRoutingErrorHandler(handleRoutingError),
 		runtime.WithIncomingHeaderMatcher(noHeader),
-		runtime.WithOutgoingHeaderMatcher(answerHeader),
+		runtime.WithOutgoingHeaderMatcher(noHeader),
 		runtime.WithOutgoingTrailerMatcher(noHeader),
 		runtime.WithMetadata(annotate),
 		runtime.WithDisablePathLengthFallback(),
@@ -52,17 +52,8 @@ func newEndpoint(edge *Edge, protocol genwayv1.Protocol, name string, text codec
 }
 
 // noHeader lets no header through: each that is used is named in annotate or
-// answerHeader, every other one costs on the hop and none may be smuggled.
+// tellAnswer, every other one costs on the hop and none may be smuggled.
 func noHeader(string) (string, bool) { return "", false }
-
-// answerHeader lets through what the core says of an answer as it is; tellRates words
-// what each protocol has its own headers for.
-func answerHeader(name string) (string, bool) {
-	if strings.HasPrefix(name, "x-genway-") {
-		return name, true
-	}
-	return "", false
-}
 
 // annotate gives the metadata of a call besides the caller's key, which the
 // runtime copies from the Authorization header.
