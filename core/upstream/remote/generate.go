@@ -31,11 +31,11 @@ func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextR
 		if !ok {
 			resp, err = u.codec.DecodeResponse(raw)
 		}
-		return u.native(raw, header, resp, err)
+		return u.native(raw, header, resp, u.redactFault(err))
 	}
 	resp, err := u.codec.DecodeResponse(raw)
 	if err != nil {
-		f := fault.From(err)
+		f := fault.From(u.redactFault(err))
 		f.Usage, f.Wire = u.cost(f), nil
 		return nil, f
 	}
@@ -60,6 +60,8 @@ func (u *Upstream) head(raw []byte) (*genwayv1.GenerateTextResponse, bool) {
 func (u *Upstream) native(raw []byte, header http.Header, resp *genwayv1.GenerateTextResponse, err error) (*genwayv1.GenerateTextResponse, error) {
 	wire := &genwayv1.WireMessage{Protocol: u.config.Protocol, Json: raw}
 	if resp == nil {
+		raw = u.redact(raw)
+		wire.Json = raw
 		resp = &genwayv1.GenerateTextResponse{Usage: u.cost(fault.From(err))}
 		if !jsontext.Value(raw).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) {
 			mediaType, ok := textType(header)

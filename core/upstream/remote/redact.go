@@ -3,6 +3,8 @@ package remote
 import (
 	"bytes"
 	"strings"
+
+	"github.com/genway/genway/codec/fault"
 )
 
 const (
@@ -22,6 +24,20 @@ func (u *Upstream) redact(body []byte) []byte {
 		}
 	}
 	return body
+}
+
+// redactFault does so with a failure that an upstream tells as an answer: with status
+// 200, or in the middle of a stream.
+func (u *Upstream) redactFault(err error) error {
+	if err == nil {
+		return nil
+	}
+	f := fault.From(err)
+	f.Message = string(u.redact([]byte(f.Message)))
+	if f.Wire != nil {
+		f.Wire.Json = u.redact(f.Wire.Json)
+	}
+	return f
 }
 
 // secrets are the key, and what the operator's headers for credentials hold.

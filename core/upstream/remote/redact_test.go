@@ -45,3 +45,49 @@ func TestCredentialsAreRedacted(t *testing.T) {
 		}
 	}
 }
+
+// So does one that tells the error as an answer: with status 200, or as an event of a
+// stream that had begun.
+func TestCredentialsInAnswersAreRedacted(t *testing.T) {
+	const key = "sk-of-the-gateway-0123"
+	const failure = `{"error":{"message":"no: ` + key + `","type":"t"}}`
+	for _, wired := range []bool{true, false} {
+		for name, answer := range map[string]string{
+			"an answer":       failure,
+			"the first event": "data: " + failure + "\n\n",
+			"a later event":   `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"hi"},"finish_reason":null}]}` + "\n\ndata: " + failure + "\n\n",
+		} {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) }))
+			t.Cleanup(server.Close)
+			transport := remote.NewTransport(remote.Way{})
+			t.Cleanup(transport.CloseIdleConnections)
+			u, err := remote.New(remote.Config{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, BaseURL: server.URL, APIKey: key, HTTP: transport})
+			if err != nil {
+				t.Fatal(err)
+			}
+			req := &genwayv1.GenerateTextRequest{Model: "m", Messages: []*genwayv1.Message{user("hi")}}
+			if wired {
+				req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`)}
+			}
+			var said strings.Builder
+			if name == "an answer" {
+				resp, unaryErr := u.GenerateText(t.Context(), req)
+				said.Write(resp.GetWire().GetJson())
+				err = unaryErr
+			} else {
+				err = u.StreamGenerateText(t.Context(), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+					said.Write(ev.GetWire().GetData())
+					said.Write(ev.GetWire().GetRun())
+					return nil
+				})
+			}
+			if err != nil {
+				f := fault.From(err)
+				said.WriteString(f.Message + string(f.Wire.GetJson()) + f.Error())
+			}
+			if strings.Contains(said.String(), key) || !strings.Contains(said.String(), "no: [REDACTED]") {
+				t.Errorf("%s, wired %v: %s", name, wired, said.String())
+			}
+		}
+	}
+}

@@ -29,7 +29,7 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 		return err
 	}
 	defer a.body.Close()
-	s := &relay{decoder: u.codec.NewStreamDecoder(), opening: o, losses: losses, protocol: u.config.Protocol, cost: u.cost}
+	s := &relay{decoder: u.codec.NewStreamDecoder(), opening: o, losses: losses, protocol: u.config.Protocol, upstream: u}
 	if s.wired = u.speaks(req.GetWire()); !s.wired {
 		s.custom = codec.NewFreeForm(req.GetTools())
 	}
@@ -90,11 +90,10 @@ type relay struct {
 	losses   []*genwayv1.Loss
 	wired    bool
 	// runs says that the caller takes several events at once, and pattern is which.
-	runs    bool
-	pattern pattern
-	count   int // of the events of a run that is to be passed on
-	// cost gives the usage that a fault of the upstream reports.
-	cost func(*fault.Error) *genwayv1.Usage
+	runs     bool
+	pattern  pattern
+	count    int // of the events of a run that is to be passed on
+	upstream *Upstream
 	// completed says that the answer has been told to its end.
 	completed bool
 	// failed is why a stream that is passed through can no longer be followed, and
@@ -148,6 +147,9 @@ func (s *relay) frame(f codec.Frame, raw []byte) error {
 		return nil
 	}
 	events, err := s.decoder.Decode(f)
+	if err != nil {
+		f.Data, err = s.upstream.redact(f.Data), s.upstream.redactFault(err)
+	}
 	if s.runs {
 		if err != nil {
 			events = nil
@@ -182,7 +184,8 @@ func (s *relay) end() error {
 	if s.completed {
 		return nil
 	}
-	return s.pass(s.decoder.Close())
+	events, err := s.decoder.Close()
+	return s.pass(events, s.upstream.redactFault(err))
 }
 
 // own keeps an upstream's error body for callers of its protocol only, and notes
@@ -192,7 +195,7 @@ func (s *relay) own(err error) error {
 		return nil
 	}
 	f := fault.From(err)
-	f.Usage = s.cost(f)
+	f.Usage = s.upstream.cost(f)
 	if !s.wired {
 		f.Wire = nil
 	}
