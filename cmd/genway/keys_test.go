@@ -177,6 +177,7 @@ func TestKeysCommandsRefuse(t *testing.T) {
 		{"keys create --group=chat --requests-per-minute=-1", "limits.requests_per_minute: expected 0 to"},
 		{"keys create --group=chat --budget-day=0", "--budget-day: a budget is above 0; write none"},
 		{"keys create --group=chat --budget-day=1,50", `--budget-day: "1,50" is no amount`},
+		{"keys create --group=chat --budget-day=gwk_1", `--budget-day: [REDACTED] is no amount`},
 		{"keys create --group=chat --models=a,,b", "models[1]: it is empty"},
 		{"keys create --group=admin --models=a", "models: a key of the group admin cannot generate"},
 		{"keys update ci", "nothing to change"},

@@ -127,6 +127,9 @@ func setBudget(limits *limit.Limits, period limit.Period, text string) error {
 		return nil
 	}
 	amount, err := limit.ParseMoney(text)
+	if strings.Contains(text, keys.Prefix) {
+		return fmt.Errorf("%s is no amount; write dollars, as in 12.50", shown(text))
+	}
 	if err != nil {
 		return err
 	}

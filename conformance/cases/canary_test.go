@@ -109,6 +109,7 @@ func canaries(t *testing.T, options server.Options, restart func()) {
 		}
 		found.add("the upstream's requests", fmt.Sprint(req.URL, header))
 	}
+	administer(t, r, found, admin)
 	sendCanaries(t, r, found)
 	restart()
 	sendNonsense(t, r, found)
@@ -144,7 +145,7 @@ func scrape(t *testing.T, socket string) string {
 func sendCanaries(t *testing.T, r *rig, found *leaks) {
 	t.Helper()
 	n := 0
-	for _, do := range []string{vendors.Answer, vendors.Busy, vendors.Broken, vendors.Cut, vendors.Garbage, vendors.Echo, vendors.Echo400, "missing"} {
+	for _, do := range []string{vendors.Answer, vendors.Busy, vendors.Broken, vendors.Cut, vendors.Garbage, vendors.Echo, vendors.Echo400, vendors.EchoLate, "missing"} {
 		for _, protocol := range protocols() {
 			for _, stream := range []bool{false, true} {
 				for _, key := range slices.Sorted(maps.Keys(found.secrets)) {

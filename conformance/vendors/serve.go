@@ -73,9 +73,13 @@ func (s *Server) act(do string, n int, pieces []string, w http.ResponseWriter, r
 		refuse(w, http.StatusInternalServerError, "not today")
 		return
 	case Echo, Echo400:
-		refuse(w, map[string]int{Echo: http.StatusUnauthorized, Echo400: http.StatusBadRequest}[do],
-			"wrong key: "+r.Header.Get("Authorization")+r.Header.Get("X-Api-Key")+r.Header.Get("X-Goog-Api-Key"))
+		refuse(w, map[string]int{Echo: http.StatusUnauthorized, Echo400: http.StatusBadRequest}[do], wrongKey(r))
 		return
+	case EchoLate:
+		if w.Header().Get("Content-Type") == "application/json" {
+			refuse(w, http.StatusOK, wrongKey(r))
+			return
+		}
 	case Garbage:
 		_, _ = io.WriteString(w, "<html>It works!</html>")
 		return
@@ -89,6 +93,9 @@ func (s *Server) act(do string, n int, pieces []string, w http.ResponseWriter, r
 			switch do {
 			case Cut:
 				panic(http.ErrAbortHandler)
+			case EchoLate:
+				_, _ = io.WriteString(w, "event: error\ndata: "+failure(wrongKey(r))+"\n\n")
+				return
 			case LeaveMiddle:
 				s.leave(n, r)
 			case Hold:
@@ -135,7 +142,16 @@ const leaveWithin = 30 * time.Second
 func refuse(w http.ResponseWriter, status int, message string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = io.WriteString(w, `{"type":"error","error":{"type":"api_error","code":500,"status":"INTERNAL","message":"`+message+`"}}`)
+	_, _ = io.WriteString(w, failure(message))
+}
+
+func failure(message string) string {
+	return `{"type":"error","error":{"type":"api_error","code":500,"status":"INTERNAL","message":"` + message + `"}}`
+}
+
+// wrongKey says of the key that came that it is wrong.
+func wrongKey(r *http.Request) string {
+	return "wrong key: " + r.Header.Get("Authorization") + r.Header.Get("X-Api-Key") + r.Header.Get("X-Goog-Api-Key")
 }
 
 // ImageBytes is how large an image is that is drawn, without its encoding.

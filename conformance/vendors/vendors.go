@@ -36,6 +36,9 @@ const (
 	// Echo is a refusal with 401 that repeats the key it got, Echo400 one with 400.
 	Echo    = "echo"
 	Echo400 = "echo400"
+	// EchoLate repeats it in an answer that begins with 200: in place of a whole one, or
+	// as an event in the middle of a stream.
+	EchoLate = "echolate"
 	// BrokenChat is Broken where chat is spoken, else Answer.
 	BrokenChat = "brokenchat"
 	// Created is a whole answer with the status 201.
