@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"net/http"
+	"slices"
 	"strings"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -48,19 +50,21 @@ func (l listener) GetModel(ctx context.Context, in *genwayv1.GetModelRequest, op
 
 func heard[Q, A any](ctx context.Context, in Q, call func(context.Context, Q, ...grpc.CallOption) (A, error), opts []grpc.CallOption) (A, error) {
 	var header metadata.MD
-	answer, err := call(ctx, in, append(opts, grpc.Header(&header))...)
-	exchangeOf(ctx).tellAnswer(header)
+	x := exchangeOf(ctx)
+	answer, err := call(x.outgoing(ctx), in, append(opts, grpc.Header(&header))...)
+	x.tellAnswer(header)
 	return answer, err
 }
 
 // StreamGenerateText makes the call, and tells when its first message is there, or the
 // failure in its place.
 func (l listener) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTextRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse], error) {
-	stream, err := l.GenerationClient.StreamGenerateText(ctx, in, opts...)
+	x := exchangeOf(ctx)
+	stream, err := l.GenerationClient.StreamGenerateText(x.outgoing(ctx), in, opts...)
 	if err != nil {
 		return nil, err
 	}
-	return &heardStream{ServerStreamingClient: stream, x: exchangeOf(ctx)}, nil
+	return &heardStream{ServerStreamingClient: stream, x: x}, nil
 }
 
 type heardStream struct {
@@ -100,11 +104,35 @@ func (x *exchange) tellAnswer(md metadata.MD) {
 		} else {
 			ok = isAnswerHeader(name)
 		}
-		if ok && len(values) > 0 && h.Get(name) == "" {
-			h.Set(name, values[0])
+		if !ok || len(values) == 0 {
+			continue
+		}
+		if name = headerName(name); len(h[name]) == 0 {
+			h[name] = values[:1:1]
 		}
 	}
 }
+
+// headerName gives a name as http.Header has it. To make that of a name in lower case
+// costs more than all else that is done with the header.
+func headerName(name string) string {
+	if known, ok := headerNames[name]; ok {
+		return known
+	}
+	return http.CanonicalHeaderKey(name)
+}
+
+// headerNames are those that are usually told.
+var headerNames = func() map[string]string {
+	names := map[string]string{}
+	for _, name := range slices.Concat(
+		[]string{"X-Genway-Upstream", "X-Genway-Attempts", "X-Genway-Upstream-Request-Id", "Openai-Processing-Ms", "Openai-Version"},
+		openaiRequests[:], openaiTokens[:], anthropicRequests[:], anthropicTokens[:],
+	) {
+		names[strings.ToLower(name)] = name
+	}
+	return names
+}()
 
 func isAnswerHeader(name string) bool {
 	for _, known := range answerHeaders {

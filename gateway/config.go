@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"strings"
 	"time"
@@ -54,6 +55,18 @@ type Headers struct {
 	// same protocol, which takes those of its vendor. Default anthropic-beta,
 	// anthropic-version, openai-beta.
 	Beta []string
+}
+
+// canonical gives the names as http.Header has them.
+func (h Headers) canonical() Headers {
+	for _, names := range []*[]string{&h.MessagesKey, &h.GenerateContentKey, &h.Version, &h.Beta} {
+		own := make([]string, len(*names))
+		for i, name := range *names {
+			own[i] = http.CanonicalHeaderKey(name)
+		}
+		*names = own
+	}
+	return h
 }
 
 func (c *Config) setDefaults() error {

@@ -21,6 +21,7 @@ import (
 // Edge is the HTTP side of Genway: an http.Handler.
 type Edge struct {
 	config    Config
+	headers   Headers // of config, in their canonical form
 	client    genwayv1.GenerationClient
 	health    grpc_health_v1.HealthClient
 	endpoints map[genwayv1.Protocol]*endpoint
@@ -33,6 +34,7 @@ func New(config Config) (*Edge, error) {
 	}
 	e := &Edge{
 		config:    config,
+		headers:   config.Headers.canonical(),
 		client:    &client{GenerationClient: listener{genwayv1.NewGenerationClient(config.Core)}, heartbeat: config.Heartbeat},
 		health:    grpc_health_v1.NewHealthClient(config.Core),
 		endpoints: map[genwayv1.Protocol]*endpoint{},
@@ -76,7 +78,7 @@ func (e *Edge) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 		x.w.Header().Set("Allow", path.allow())
 		x.fail(fault.New(fault.MethodNotAllowed, fault.ReasonMethod, "%s is not allowed on %s; allowed: %s", clip(r.Method, 16), path.name, path.allow()))
 	default:
-		x.endpoint.serve(path.kind, x.w, r)
+		x.endpoint.serve(path, x, r)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/genway/genway/codec/images"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -23,6 +22,7 @@ type endpoint struct {
 	name      string
 	marshaler *marshaler
 	mux       *runtime.ServeMux
+	bindings  bindings
 	edge      *Edge
 }
 
@@ -39,7 +39,7 @@ func newEndpoint(edge *Edge, protocol genwayv1.Protocol, name string, text codec
 		runtime.WithIncomingHeaderMatcher(noHeader),
 		runtime.WithOutgoingHeaderMatcher(noHeader),
 		runtime.WithOutgoingTrailerMatcher(noHeader),
-		runtime.WithMetadata(annotate),
+		runtime.WithMiddlewares(revealed),
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 		runtime.WithDisableChunkedEncoding(),
@@ -48,39 +48,33 @@ func newEndpoint(edge *Edge, protocol genwayv1.Protocol, name string, text codec
 	if err := genwayv1.RegisterGenerationHandlerClient(context.Background(), e.mux, edge.client); err != nil {
 		return nil, fmt.Errorf("gateway: register %s: %w", name, err)
 	}
+	e.bindings = bindingsOf(e.mux)
 	return e, nil
 }
 
-// noHeader lets no header through: each that is used is named in annotate or
+// noHeader lets no header through: each that is used is named in outgoing or
 // tellAnswer, every other one costs on the hop and none may be smuggled.
 func noHeader(string) (string, bool) { return "", false }
 
-// annotate gives the metadata of a call besides the caller's key, which the
-// runtime copies from the Authorization header.
-func annotate(ctx context.Context, r *http.Request) metadata.MD {
-	x := exchangeOf(ctx)
-	return metadata.Pairs("genway-protocol", x.endpoint.name, "x-request-id", x.id, addressKey, x.endpoint.edge.clientAddress(r))
-}
-
 // serve runs one request through the endpoint: key, version, body, then the
 // runtime.
-func (e *endpoint) serve(kind bodyKind, w *answerWriter, r *http.Request) {
-	x := exchangeOf(r.Context())
-	if err := e.edge.moveKey(e.protocol, r); err != nil {
+func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
+	var err error
+	if x.authorization, err = e.edge.takeKey(e.protocol, r); err != nil {
 		x.fail(err)
 		return
 	}
 	if e.protocol == genwayv1.Protocol_PROTOCOL_MESSAGES {
-		if err := checkVersion(r.Header, e.edge.config.Headers.Version); err != nil {
+		if err := e.edge.checkVersion(r.Header); err != nil {
 			x.fail(err)
 			return
 		}
 	}
-	dropControls(r.Header)
-	if kind.hasBody() {
-		body, err := e.edge.readBody(w, r)
+	x.client = e.edge.clientAddress(r)
+	if p.kind.hasBody() {
+		body, err := e.edge.readBody(x.w, r)
 		if err == nil {
-			x.message, err = e.decode(x, kind, body, r)
+			x.message, err = e.decode(x, p.kind, body, r)
 		}
 		if err != nil {
 			x.fail(e.keyFirst(r, err))
@@ -89,17 +83,24 @@ func (e *endpoint) serve(kind bodyKind, w *answerWriter, r *http.Request) {
 		r.Body = &decodedBody{x.message}
 		r.ContentLength = -1
 	}
-	if kind == listQuery {
+	// The runtime needs none of what it would make metadata of, nor what a caller
+	// could steer the call to the core by.
+	r.Header, r.Host, r.RemoteAddr = nil, "", ""
+	if p.kind == listQuery {
 		listPage(r)
 	}
 	if x.request != nil && x.request.Stream {
-		r.URL.Path += ":stream"
+		r.URL.Path += streamVerb
 		r.URL.RawPath = ""
 	}
-	if strings.HasSuffix(r.URL.Path, ":stream") || strings.HasSuffix(r.URL.Path, ":streamGenerateContent") {
+	if strings.HasSuffix(r.URL.Path, streamVerb) || strings.HasSuffix(r.URL.Path, ":streamGenerateContent") {
 		x.stream = newStreamState(x, r)
 	}
-	e.mux.ServeHTTP(w, r)
+	if handler, params := e.bindings.find(p, r); handler != nil {
+		handler(x.w, r, params)
+	} else {
+		e.mux.ServeHTTP(x.w, r)
+	}
 	if x.stream != nil {
 		x.stream.readers.Wait()
 	}
@@ -111,8 +112,7 @@ func (e *endpoint) serve(kind bodyKind, w *answerWriter, r *http.Request) {
 func (e *endpoint) keyFirst(r *http.Request, err error) error {
 	ctx, cancel := context.WithTimeout(r.Context(), keyCheckTimeout)
 	defer cancel()
-	md := metadata.Join(annotate(ctx, r), metadata.Pairs("authorization", r.Header.Get("Authorization")))
-	_, refused := e.edge.client.ListModels(metadata.NewOutgoingContext(ctx, md), &genwayv1.ListModelsRequest{PageSize: 1})
+	_, refused := e.edge.client.ListModels(ctx, &genwayv1.ListModelsRequest{PageSize: 1})
 	if refused == nil {
 		return err
 	}
@@ -137,16 +137,6 @@ const (
 )
 
 func (k bodyKind) hasBody() bool { return k >= textBody }
-
-// dropControls deletes the headers by which the runtime would let a caller steer
-// the call to the core.
-func dropControls(h http.Header) {
-	for name := range h {
-		if strings.HasPrefix(name, "Grpc-") || name == "X-Http-Method-Override" {
-			h.Del(name)
-		}
-	}
-}
 
 func (e *endpoint) decode(x *exchange, kind bodyKind, body []byte, r *http.Request) (proto.Message, error) {
 	wire := &genwayv1.WireMessage{

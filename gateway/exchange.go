@@ -7,6 +7,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -18,6 +19,10 @@ type exchange struct {
 	id       string
 	start    time.Time
 	w        *answerWriter
+	// authorization is the caller's key, as the core wants to see it, and client the
+	// caller's address.
+	authorization string
+	client        string
 
 	// message is the decoded request body, handed over by the marshaler.
 	message proto.Message
@@ -46,6 +51,14 @@ func (x *exchange) whole() *codec.Request {
 		x.request = req
 	}
 	return x.request
+}
+
+// outgoing gives a context whose calls tell the core whose request this is.
+func (x *exchange) outgoing(ctx context.Context) context.Context {
+	values := [...]string{x.authorization, x.endpoint.name, x.id, x.client}
+	return metadata.NewOutgoingContext(ctx, metadata.MD{
+		"authorization": values[0:1:1], "genway-protocol": values[1:2:2], "x-request-id": values[2:3:3], addressKey: values[3:4:4],
+	})
 }
 
 type exchangeKey struct{}

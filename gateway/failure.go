@@ -93,7 +93,10 @@ func handleStreamError(ctx context.Context, err error) *status.Status {
 
 // handleRoutingError sees only paths that the edge matched and the contract does
 // not bind: a fault of ours, or a model name the pattern cannot hold.
-func handleRoutingError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, _ http.ResponseWriter, r *http.Request, _ int) {
+func handleRoutingError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, _ int) {
+	if _, seeking := w.(*seeker); seeking {
+		return
+	}
 	exchangeOf(ctx).fail(notFound(r.URL.Path))
 }
 

@@ -9,53 +9,60 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// moveKey takes the caller's key from where its protocol puts it, sets it as
-// Authorization: Bearer, which is where the core looks, and deletes every other
-// carrier: no key is in an URL or a foreign header after this (case K1).
-func (e *Edge) moveKey(protocol genwayv1.Protocol, r *http.Request) error {
-	h := e.config.Headers
-	bearer, isBearer := bearerKey(r.Header.Get("Authorization"))
-	var key, place string
+// takeKey takes the caller's key from where its protocol puts it, and spells it as the
+// core wants to see it: Bearer and the key. No key is in the URL after this (case K1), and
+// no header of the caller's gets past the endpoint.
+func (e *Edge) takeKey(protocol genwayv1.Protocol, r *http.Request) (string, error) {
+	var key string
 	switch protocol {
 	case genwayv1.Protocol_PROTOCOL_MESSAGES:
-		key, place = firstHeader(r.Header, h.MessagesKey), "the "+h.MessagesKey[0]+" header"
-		if key == "" && isBearer {
-			key = bearer
+		if key = firstHeader(r.Header, e.headers.MessagesKey); key == "" {
+			key = bearerKey(r.Header)
 		}
 	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
-		key, place = firstHeader(r.Header, h.GenerateContentKey), "the "+h.GenerateContentKey[0]+" header or the query parameter key"
-		if key == "" {
+		if key = firstHeader(r.Header, e.headers.GenerateContentKey); key == "" && r.URL.RawQuery != "" {
 			key = r.URL.Query().Get("key")
 		}
 	default:
-		key, place = bearer, "the Authorization header, as Bearer"
-	}
-	for _, name := range append(append([]string{"Authorization"}, h.MessagesKey...), h.GenerateContentKey...) {
-		r.Header.Del(name)
+		key = bearerKey(r.Header)
 	}
 	dropQueryKey(r)
 	if key == "" {
-		return fault.New(fault.Unauthenticated, fault.ReasonMissingKey, "no API key was sent; put it into %s", place)
+		return "", fault.New(fault.Unauthenticated, fault.ReasonMissingKey, "no API key was sent; put it into %s", e.keyPlace(protocol))
 	}
 	if !printable(key) {
-		return fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "invalid API key")
+		return "", fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "invalid API key")
 	}
-	r.Header.Set("Authorization", "Bearer "+key)
-	return nil
+	return "Bearer " + key, nil
 }
 
-func bearerKey(header string) (string, bool) {
-	scheme, key, ok := strings.Cut(header, " ")
+// keyPlace is where a protocol has its key.
+func (e *Edge) keyPlace(protocol genwayv1.Protocol) string {
+	switch protocol {
+	case genwayv1.Protocol_PROTOCOL_MESSAGES:
+		return "the " + e.config.Headers.MessagesKey[0] + " header"
+	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
+		return "the " + e.config.Headers.GenerateContentKey[0] + " header or the query parameter key"
+	default:
+		return "the Authorization header, as Bearer"
+	}
+}
+
+func bearerKey(h http.Header) string {
+	scheme, key, ok := strings.Cut(h.Get("Authorization"), " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return "", false
+		return ""
 	}
-	return strings.TrimSpace(key), true
+	return strings.TrimSpace(key)
 }
 
+// firstHeader gives the first of the headers that has a value. The names are canonical.
 func firstHeader(h http.Header, names []string) string {
 	for _, name := range names {
-		if v := strings.TrimSpace(h.Get(name)); v != "" {
-			return v
+		if values := h[name]; len(values) > 0 {
+			if v := strings.TrimSpace(values[0]); v != "" {
+				return v
+			}
 		}
 	}
 	return ""
@@ -87,11 +94,10 @@ func dropQueryKey(r *http.Request) {
 // protocolOf tells which of the protocols that share a path a caller speaks, by
 // the header its key comes in; else the chat protocol's.
 func (e *Edge) protocolOf(r *http.Request) genwayv1.Protocol {
-	h := e.config.Headers
 	switch {
-	case firstHeader(r.Header, h.GenerateContentKey) != "" || r.URL.Query().Has("key"):
+	case firstHeader(r.Header, e.headers.GenerateContentKey) != "" || r.URL.Query().Has("key"):
 		return genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
-	case firstHeader(r.Header, h.Version) != "" || firstHeader(r.Header, h.MessagesKey) != "":
+	case firstHeader(r.Header, e.headers.Version) != "" || firstHeader(r.Header, e.headers.MessagesKey) != "":
 		return genwayv1.Protocol_PROTOCOL_MESSAGES
 	}
 	return genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS
@@ -100,8 +106,8 @@ func (e *Edge) protocolOf(r *http.Request) genwayv1.Protocol {
 // betaHeaders gives the allow-listed protocol headers of a request.
 func (e *Edge) betaHeaders(h http.Header) map[string]string {
 	var found map[string]string
-	for _, name := range e.config.Headers.Beta {
-		if values := h.Values(name); len(values) > 0 {
+	for _, name := range e.headers.Beta {
+		if values := h[name]; len(values) > 0 {
 			if found == nil {
 				found = map[string]string{}
 			}

@@ -19,8 +19,21 @@ type path struct {
 	protocol genwayv1.Protocol
 	methods  []string
 	kind     bodyKind
+	// model is the one named by a path with a verb.
+	model string
 	// handle serves paths that are no business of the core.
 	handle func(*Edge, *answerWriter, *http.Request)
+}
+
+// prefix is what stands ahead of the model, or the whole path where there is none.
+func (p path) prefix() string {
+	switch {
+	case p.model == "":
+		return p.name
+	case strings.HasPrefix(p.name, betaModelsPrefix):
+		return betaModelsPrefix
+	}
+	return modelsPrefix
 }
 
 func (p path) allows(method string) bool { return slices.Contains(p.methods, method) }
@@ -42,6 +55,12 @@ var paths = map[string]path{
 	"/healthz":                   {methods: []string{http.MethodGet, http.MethodHead}, handle: healthz},
 	"/":                          {methods: []string{http.MethodGet, http.MethodHead}, handle: root},
 }
+
+// Ahead of the models' names stands one of these.
+const (
+	modelsPrefix     = "/v1/models/"
+	betaModelsPrefix = "/v1beta/models/"
+)
 
 // modelVerbs are the operations on a model of the generateContent protocol.
 var modelVerbs = map[string]bodyKind{
@@ -67,10 +86,10 @@ func (e *Edge) match(r *http.Request) (path, bool) {
 	if name == "/v1/models" {
 		return path{name: name, protocol: e.protocolOf(r), methods: get, kind: listQuery}, true
 	}
-	model, ok := strings.CutPrefix(name, "/v1/models/")
+	model, ok := strings.CutPrefix(name, modelsPrefix)
 	beta := false
 	if !ok {
-		model, beta = strings.CutPrefix(name, "/v1beta/models/")
+		model, beta = strings.CutPrefix(name, betaModelsPrefix)
 	}
 	if (!ok && !beta) || model == "" || model[0] == ':' {
 		return path{name: name, protocol: e.guess(r)}, false
@@ -81,7 +100,7 @@ func (e *Edge) match(r *http.Request) (path, bool) {
 			return path{name: name, protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT}, false
 		}
 		if ok {
-			return path{name: name, protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, methods: post, kind: kind}, true
+			return path{name: name, protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, methods: post, kind: kind, model: model[:i]}, true
 		}
 	}
 	if beta {

@@ -16,14 +16,30 @@ const (
 	rateTokensKey   = "genway-rate-tokens" //nolint:gosec // the name of the metadata, not a secret
 )
 
+// rateNames are the headers of one limit: itself, what remains of it, and its reset.
+type rateNames [3]string
+
+var (
+	openaiRequests    = rateNames{"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"}
+	openaiTokens      = rateNames{"X-Ratelimit-Limit-Tokens", "X-Ratelimit-Remaining-Tokens", "X-Ratelimit-Reset-Tokens"}
+	anthropicRequests = rateNames{"Anthropic-Ratelimit-Requests-Limit", "Anthropic-Ratelimit-Requests-Remaining", "Anthropic-Ratelimit-Requests-Reset"}
+	anthropicTokens   = rateNames{"Anthropic-Ratelimit-Tokens-Limit", "Anthropic-Ratelimit-Tokens-Remaining", "Anthropic-Ratelimit-Tokens-Reset"}
+)
+
 // tellRates names the caller's standing in the headers that the vendor of its protocol
 // has for it. generateContent has none.
 func (x *exchange) tellRates(md metadata.MD) {
-	x.tellRate("requests", md.Get(rateRequestsKey))
-	x.tellRate("tokens", md.Get(rateTokensKey))
+	switch x.endpoint.protocol { //nolint:exhaustive // the protocol that has no such headers
+	case genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, genwayv1.Protocol_PROTOCOL_RESPONSES, genwayv1.Protocol_PROTOCOL_IMAGES:
+		x.tellRate(&openaiRequests, md[rateRequestsKey], lasting)
+		x.tellRate(&openaiTokens, md[rateTokensKey], lasting)
+	case genwayv1.Protocol_PROTOCOL_MESSAGES:
+		x.tellRate(&anthropicRequests, md[rateRequestsKey], ending)
+		x.tellRate(&anthropicTokens, md[rateTokensKey], ending)
+	}
 }
 
-func (x *exchange) tellRate(what string, values []string) {
+func (x *exchange) tellRate(names *rateNames, values []string, spell func(time.Duration) string) {
 	if len(values) == 0 {
 		return
 	}
@@ -33,17 +49,16 @@ func (x *exchange) tellRate(what string, values []string) {
 	if err != nil {
 		return
 	}
+	told := [...]string{limit, remaining, spell(time.Duration(ms) * time.Millisecond)}
 	h := x.w.Header()
-	switch x.endpoint.protocol { //nolint:exhaustive // the protocol that has no such headers
-	case genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, genwayv1.Protocol_PROTOCOL_RESPONSES, genwayv1.Protocol_PROTOCOL_IMAGES:
-		h.Set("X-Ratelimit-Limit-"+what, limit)
-		h.Set("X-Ratelimit-Remaining-"+what, remaining)
-		h.Set("X-Ratelimit-Reset-"+what, (time.Duration(ms) * time.Millisecond).String())
-	case genwayv1.Protocol_PROTOCOL_MESSAGES:
-		h.Set("Anthropic-Ratelimit-"+what+"-Limit", limit)
-		h.Set("Anthropic-Ratelimit-"+what+"-Remaining", remaining)
-		// In whole seconds, and never early.
-		at := time.Now().Add(time.Duration(ms)*time.Millisecond + time.Second - 1)
-		h.Set("Anthropic-Ratelimit-"+what+"-Reset", at.UTC().Format(time.RFC3339))
+	for i, name := range names {
+		h[name] = told[i : i+1 : i+1]
 	}
+}
+
+func lasting(d time.Duration) string { return d.String() }
+
+// ending is when it will be, in whole seconds and never early.
+func ending(d time.Duration) string {
+	return time.Now().Add(d + time.Second - 1).UTC().Format(time.RFC3339)
 }

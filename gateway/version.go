@@ -14,17 +14,17 @@ import (
 const oldestVersion = "2023-06-01"
 
 // checkVersion demands the version header of the messages protocol.
-func checkVersion(h http.Header, names []string) error {
-	version := firstHeader(h, names)
+func (e *Edge) checkVersion(h http.Header) error {
+	version, name := firstHeader(h, e.headers.Version), e.config.Headers.Version[0]
 	if version == "" {
-		e := fault.New(fault.InvalidRequest, fault.ReasonMissingVersion, "%s: header is required", names[0])
-		e.Param = names[0]
-		return e
+		f := fault.New(fault.InvalidRequest, fault.ReasonMissingVersion, "%s: header is required", name)
+		f.Param = name
+		return f
 	}
 	if _, err := time.Parse(time.DateOnly, version); err != nil || version < oldestVersion {
-		e := fault.New(fault.InvalidRequest, fault.ReasonInvalidVersion, "%s: %q is not a version this server speaks; send %s or a later date", names[0], clip(version, 32), oldestVersion)
-		e.Param = names[0]
-		return e
+		f := fault.New(fault.InvalidRequest, fault.ReasonInvalidVersion, "%s: %q is not a version this server speaks; send %s or a later date", name, clip(version, 32), oldestVersion)
+		f.Param = name
+		return f
 	}
 	return nil
 }

@@ -28,9 +28,8 @@ type answerWriter struct {
 
 func newAnswerWriter(w http.ResponseWriter, id string, timeout time.Duration) *answerWriter {
 	// The names under which the vendors' SDKs look for it.
-	w.Header().Set("X-Request-ID", id)
-	w.Header().Set("Request-Id", id)
-	w.Header().Set("X-Genway-Request-Id", id)
+	h, named := w.Header(), []string{id}
+	h["X-Request-Id"], h["Request-Id"], h["X-Genway-Request-Id"] = named, named, named
 	return &answerWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: timeout}
 }
 

@@ -60,14 +60,14 @@ func (c *call) SetTrailer(md metadata.MD) error {
 	return nil
 }
 
-// added gives to with the values of more behind its own. Neither shares a map with
-// the caller.
+// added gives to with the values of more behind its own. Neither shares a map or a list
+// with the caller. Keys are in lower case: a connection takes no others.
 func added(to, more metadata.MD) metadata.MD {
 	if to == nil {
 		to = make(metadata.MD, len(more))
 	}
 	for k, v := range more {
-		to.Append(k, v...)
+		to[k] = append(to[k], v...)
 	}
 	return to
 }
