@@ -131,8 +131,15 @@ func usageOf(u *genwayv1.Usage) ledger.Usage {
 
 // protocolName is a protocol as the ledger spells it, and edges do.
 func protocolName(p genwayv1.Protocol) string {
-	if p == genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
-		return "grpc"
-	}
-	return strings.ToLower(strings.TrimPrefix(p.String(), "PROTOCOL_"))
+	return protocolNames[p]
 }
+
+// protocolNames are ready, since each call needs one several times.
+var protocolNames = func() map[genwayv1.Protocol]string {
+	names := map[genwayv1.Protocol]string{}
+	for p, name := range genwayv1.Protocol_name {
+		names[genwayv1.Protocol(p)] = strings.ToLower(strings.TrimPrefix(name, "PROTOCOL_"))
+	}
+	names[genwayv1.Protocol_PROTOCOL_UNSPECIFIED] = "grpc"
+	return names
+}()

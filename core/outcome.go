@@ -71,7 +71,18 @@ func (o *outcome) log(ctx context.Context, log *slog.Logger, err error) {
 	if f != nil && f.Usage != nil {
 		o.usage = f.Usage
 	}
-	level, attrs := slog.LevelInfo, []slog.Attr{
+	level, grave := slog.LevelInfo, f != nil && f.HTTPStatus() >= 500
+	if grave {
+		level = slog.LevelWarn
+	}
+	handler := log.Handler()
+	if !handler.Enabled(ctx, level) {
+		return
+	}
+	// Made by hand: a Logger would look for the line of the program first.
+	now := time.Now()
+	line := slog.NewRecord(now, level, "call", 0)
+	line.AddAttrs(
 		slog.String("request_id", o.id),
 		slog.String("method", path.Base(o.method)),
 		slog.String("protocol", protocolName(o.caller.Protocol)),
@@ -79,22 +90,19 @@ func (o *outcome) log(ctx context.Context, log *slog.Logger, err error) {
 		slog.String("model", cmp.Or(o.model, o.asked)),
 		slog.String("upstream", o.served.Name),
 		slog.Int64("attempts", o.served.Calls),
-		slog.Duration("duration", time.Since(o.start)),
+		slog.Duration("duration", now.Sub(o.start)),
 		slog.Int64("input_tokens", o.usage.GetInputTokens()),
 		slog.Int64("output_tokens", o.usage.GetOutputTokens()),
 		slog.Int64("cache_read_tokens", o.usage.GetCacheReadInputTokens()),
 		slog.Int64("thinking_tokens", o.usage.GetThinkingTokens()),
-	}
+	)
 	if f != nil {
-		attrs = append(attrs, slog.String("kind", fault.Name(f.Kind)), slog.String("reason", f.Reason))
-		if f.HTTPStatus() >= 500 {
-			level = slog.LevelWarn
-			if f.Cause != nil {
-				attrs = append(attrs, slog.String("cause", f.Cause.Error()))
-			}
-		}
+		line.AddAttrs(slog.String("kind", fault.Name(f.Kind)), slog.String("reason", f.Reason))
 	}
-	log.LogAttrs(ctx, level, "call", attrs...)
+	if grave && f.Cause != nil {
+		line.AddAttrs(slog.String("cause", f.Cause.Error()))
+	}
+	_ = handler.Handle(ctx, line)
 }
 
 // foreign reports whether an error is a gRPC status already: the transport's own,

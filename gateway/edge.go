@@ -97,22 +97,31 @@ func (x *exchange) recoverPanic(log *slog.Logger) {
 
 // finish writes the request's line to the log. The path is that of the caller.
 func (e *Edge) finish(x *exchange, r *http.Request, path string) {
-	attrs := []slog.Attr{
+	level, grave := slog.LevelInfo, x.fault != nil && x.fault.Cause != nil && x.fault.HTTPStatus() >= 500
+	if grave {
+		level = slog.LevelError
+	}
+	ctx, log := r.Context(), e.config.Logger.Handler()
+	if !log.Enabled(ctx, level) {
+		return
+	}
+	// Made by hand: a Logger would look for the line of the program first.
+	now := time.Now()
+	line := slog.NewRecord(now, level, "request", 0)
+	line.AddAttrs(
 		slog.String("request_id", x.id),
 		slog.String("protocol", x.endpoint.name),
 		slog.String("method", clip(r.Method, 16)),
 		slog.String("path", clip(path, 200)),
 		slog.Int("status", x.w.status),
 		slog.Int64("bytes", x.w.bytes),
-		slog.Duration("duration", time.Since(x.start)),
-	}
-	level := slog.LevelInfo
+		slog.Duration("duration", now.Sub(x.start)),
+	)
 	if x.fault != nil {
-		attrs = append(attrs, slog.String("reason", x.fault.Reason), slog.String("kind", fault.Name(x.fault.Kind)))
-		if x.fault.Cause != nil && x.fault.HTTPStatus() >= 500 {
-			level = slog.LevelError
-			attrs = append(attrs, slog.String("cause", x.fault.Cause.Error()))
-		}
+		line.AddAttrs(slog.String("reason", x.fault.Reason), slog.String("kind", fault.Name(x.fault.Kind)))
 	}
-	e.config.Logger.LogAttrs(r.Context(), level, "request", attrs...)
+	if grave {
+		line.AddAttrs(slog.String("cause", x.fault.Cause.Error()))
+	}
+	_ = log.Handle(ctx, line)
 }

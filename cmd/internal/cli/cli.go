@@ -92,7 +92,7 @@ func (l Log) logger(out io.Writer) (*slog.Logger, func()) {
 	if l.Format == "json" {
 		handler = slog.NewJSONHandler(lines, options)
 	}
-	return slog.New(prompt{handler, lines}), lines.flush
+	return slog.New(prompt{swift{handler, lines, l.Format == "json"}, lines}), lines.flush
 }
 
 // TellEnd logs that the end was asked for, so that whoever waits for it knows why.

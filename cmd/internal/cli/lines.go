@@ -22,6 +22,7 @@ type lines struct {
 
 	mu    sync.Mutex // of what gathers
 	buf   []byte
+	stamp stamp
 	timer *time.Timer
 	armed bool
 
@@ -39,10 +40,19 @@ func newLines(out io.Writer) *lines {
 // Write takes lines to be written soon. It waits only while the log cannot be written
 // and much has gathered.
 func (w *lines) Write(b []byte) (int, error) {
+	w.add(func(w *lines) bool {
+		w.buf = append(w.buf, b...)
+		return true
+	})
+	return len(b), nil
+}
+
+// add has more appended to what gathers, and says whether anything was.
+func (w *lines) add(more func(*lines) bool) bool {
 	w.mu.Lock()
-	w.buf = append(w.buf, b...)
+	added := more(w)
 	full := len(w.buf) >= flushAt
-	if !w.armed {
+	if added && !w.armed {
 		w.armed = true
 		w.timer.Reset(flushEvery)
 	}
@@ -50,7 +60,7 @@ func (w *lines) Write(b []byte) (int, error) {
 	if full {
 		w.flush()
 	}
-	return len(b), nil
+	return added
 }
 
 // flush writes what has gathered.
