@@ -111,9 +111,8 @@ func Start(ctx context.Context, config Config) (*Recorder, error) {
 // Record is an entry that is open.
 type Record struct {
 	recorder *Recorder
-	entry    Entry
-	opening  *batch // the batch the opening is in
-	at       int    // and its place there
+	entry    *Entry // as it is opened
+	opening  *batch // the batch it is in
 	settled  bool
 }
 
@@ -125,23 +124,26 @@ func (r *Recorder) Open(ctx context.Context, request Request) (*Record, error) {
 		return nil, nil
 	}
 	request.ID, request.Model = clip(request.ID), clip(request.Model)
-	record := &Record{recorder: r, entry: Entry{Request: request, Result: Result{Outcome: Open}}}
+	record := &Record{recorder: r, entry: &Entry{Request: request, Result: Result{Outcome: Open}}}
+	space, err := r.open(record)
+	if err != nil {
+		return nil, err
+	}
+	if space == nil && !r.config.Wait {
+		return record, nil // as most, without a timer
+	}
 	timer := time.NewTimer(r.config.Patience)
 	defer timer.Stop()
-	for {
-		space, err := r.open(record)
-		if err != nil {
-			return nil, err
-		}
-		if space == nil {
-			break
-		}
+	for space != nil {
 		select {
 		case <-space:
 		case <-timer.C:
 			return nil, ErrBusy
 		case <-ctx.Done():
 			return nil, ctx.Err()
+		}
+		if space, err = r.open(record); err != nil {
+			return nil, err
 		}
 	}
 	if !r.config.Wait {
@@ -178,9 +180,8 @@ func (r *Recorder) open(record *Record) (space <-chan struct{}, err error) {
 	}
 	r.number++
 	record.entry.Number = r.number
-	record.opening, record.at = r.pending, len(r.pending.entries)
-	opened := record.entry
-	r.queue(&opened)
+	record.opening = r.pending
+	r.queue(record.entry)
 	return nil, nil
 }
 
@@ -234,12 +235,11 @@ func (e *Record) settle(result Result) *batch {
 	for _, text := range []*string{&result.Reason, &result.Model, &result.Upstream, &result.Route, &result.Price} {
 		*text = clip(*text)
 	}
-	closed := &Entry{Number: e.entry.Number, Request: e.entry.Request, Result: result}
 	if e.opening == r.pending {
 		// A short request is one write.
-		r.pending.entries[e.at] = closed
+		e.entry.Result = result
 	} else {
-		r.queue(closed)
+		r.queue(&Entry{Number: e.entry.Number, Request: e.entry.Request, Result: result})
 	}
 	return r.pending
 }

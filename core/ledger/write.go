@@ -71,7 +71,10 @@ func (r *Recorder) take() *batch {
 // again until ctx ends. The error is of entries that are lost then.
 func (r *Recorder) flush(ctx context.Context) error {
 	b := r.take()
-	defer close(b.written)
+	defer func() {
+		b.entries = nil // requests that are open hold the batch
+		close(b.written)
+	}()
 	if len(b.entries) == 0 {
 		return nil
 	}

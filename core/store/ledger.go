@@ -14,15 +14,16 @@ import (
 // ledgerStore is ledger.Store over migrations/00002_ledger.sql and
 // 00005_costs.sql.
 type ledgerStore struct {
-	db     database // for reading
-	writer database // one connection, with the ledger's own durability
+	db     database   // for reading
+	writer database   // one connection, with the ledger's own durability
+	rows   *rowWriter // of the writer, for SQLite
 }
 
 var _ ledger.Store = ledgerStore{}
 
 // Ledger keeps the entries of requests.
 func (s *Store) Ledger() ledger.Store {
-	return ledgerStore{db: s.db, writer: s.writer}
+	return ledgerStore{db: s.db, writer: s.writer, rows: s.rows}
 }
 
 // Begin makes the number of a process.
@@ -59,7 +60,7 @@ func (s ledgerStore) interrupt(ctx context.Context, processes string, args ...an
 func (s ledgerStore) Entries(ctx context.Context, since time.Time) iter.Seq2[*ledger.Entry, error] {
 	return func(yield func(*ledger.Entry, error) bool) {
 		where, args := during(since, time.Time{})
-		rows, err := s.db.query(ctx, `SELECT `+strings.Join(ledgerColumns, ", ")+` FROM ledger`+where+` ORDER BY process, number`, args...)
+		rows, err := s.db.query(ctx, `SELECT `+columnNames+` FROM ledger`+where+` ORDER BY process, number`, args...)
 		if err != nil {
 			yield(nil, fmt.Errorf("select entries: %w", err))
 			return

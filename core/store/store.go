@@ -38,6 +38,7 @@ type Config struct {
 type Store struct {
 	db     database
 	writer database // of the ledger alone, so that its stream of commits has a connection
+	rows   *rowWriter
 }
 
 // Open opens the database and brings its schema up to date; processes that open it

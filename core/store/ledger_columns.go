@@ -1,0 +1,97 @@
+package store
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/genway/genway/core/ledger"
+)
+
+// column is one of an entry's: an integer or a text.
+type column struct {
+	name    string
+	integer func(*ledger.Entry) int64
+	text    func(*ledger.Entry) string
+}
+
+// ledgerColumns are an entry's, in the order of scanEntry.
+var ledgerColumns = []column{
+	{"number", func(e *ledger.Entry) int64 { return e.Number }, nil},
+	{"request_id", nil, func(e *ledger.Entry) string { return e.ID }},
+	{"key_id", nil, func(e *ledger.Entry) string { return e.KeyID }},
+	{"owner", nil, func(e *ledger.Entry) string { return e.Owner }},
+	{"protocol", nil, func(e *ledger.Entry) string { return e.Protocol }},
+	{"method", nil, func(e *ledger.Entry) string { return e.Method }},
+	{"model", nil, func(e *ledger.Entry) string { return e.Request.Model }},
+	{"start_time", func(e *ledger.Entry) int64 { return e.Start.UnixMicro() }, nil},
+	{"outcome", nil, func(e *ledger.Entry) string { return string(e.Outcome) }},
+	{"kind", nil, func(e *ledger.Entry) string { return e.Kind }},
+	{"reason", nil, func(e *ledger.Entry) string { return e.Reason }},
+	{"route", nil, func(e *ledger.Entry) string { return e.Route }},
+	{"upstream", nil, func(e *ledger.Entry) string { return e.Upstream }},
+	{"attempts", func(e *ledger.Entry) int64 { return e.Attempts }, nil},
+	{"served_model", nil, func(e *ledger.Entry) string { return e.Result.Model }},
+	{"input_tokens", func(e *ledger.Entry) int64 { return e.Usage.Input }, nil},
+	{"output_tokens", func(e *ledger.Entry) int64 { return e.Usage.Output }, nil},
+	{"cache_read_tokens", func(e *ledger.Entry) int64 { return e.Usage.CacheRead }, nil},
+	{"cache_write_tokens", func(e *ledger.Entry) int64 { return e.Usage.CacheWrite }, nil},
+	{"cache_write_1h_tokens", func(e *ledger.Entry) int64 { return e.Usage.CacheWrite1h }, nil},
+	{"input_image_tokens", func(e *ledger.Entry) int64 { return e.Usage.InputImage }, nil},
+	{"input_audio_tokens", func(e *ledger.Entry) int64 { return e.Usage.InputAudio }, nil},
+	{"thinking_tokens", func(e *ledger.Entry) int64 { return e.Usage.Thinking }, nil},
+	{"output_image_tokens", func(e *ledger.Entry) int64 { return e.Usage.OutputImage }, nil},
+	{"output_audio_tokens", func(e *ledger.Entry) int64 { return e.Usage.OutputAudio }, nil},
+	{"images", func(e *ledger.Entry) int64 { return e.Usage.Images }, nil},
+	{"cost", func(e *ledger.Entry) int64 { return e.Cost }, nil},
+	{"price", nil, func(e *ledger.Entry) string { return e.Price }},
+	{"duration", func(e *ledger.Entry) int64 { return e.Duration.Microseconds() }, nil},
+	{"first_event", func(e *ledger.Entry) int64 { return e.FirstEvent.Microseconds() }, nil},
+}
+
+// openingColumns is how many of them are known as a request begins; they never change.
+const openingColumns = 8
+
+// columnNames are their names, as statements list them.
+var columnNames = func() string {
+	var names []string
+	for _, c := range ledgerColumns {
+		names = append(names, c.name)
+	}
+	return strings.Join(names, ", ")
+}()
+
+// closeEntry follows the values of an insertion: what is open is closed, and what is
+// closed stays as it is.
+var closeEntry = func() string {
+	var set []string
+	for _, c := range ledgerColumns[openingColumns:] {
+		set = append(set, c.name+" = excluded."+c.name)
+	}
+	return ` ON CONFLICT (process, number) DO UPDATE SET ` + strings.Join(set, ", ") + `
+		WHERE ledger.outcome IN ('open', 'interrupted') AND excluded.outcome <> 'open'`
+}()
+
+// value is what the column has of an entry: an int64 or a string.
+func (c column) value(e *ledger.Entry) any {
+	if c.text != nil {
+		return text(c.text(e))
+	}
+	return c.integer(e)
+}
+
+// same reports whether two entries have the same value.
+func (c column) same(a, b *ledger.Entry) bool {
+	if c.text != nil {
+		return c.text(a) == c.text(b)
+	}
+	return c.integer(a) == c.integer(b)
+}
+
+// text is s as every database keeps it: PostgreSQL refuses a zero byte and what is not
+// UTF-8, and one such text would keep its whole batch from being written.
+func text(s string) string {
+	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
+		return s
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+}

@@ -1,0 +1,180 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"math/bits"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/genway/genway/core/ledger"
+)
+
+// A rowWriter writes entries to SQLite, several with a statement. In the process, what an
+// entry costs is its statement and each of its values, so a value that all entries of a
+// statement have, as zeros of what they did not use, is given once.
+type rowWriter struct {
+	pool *sql.DB
+
+	mu       sync.Mutex
+	prepared map[shape]*sql.Stmt
+}
+
+func newRowWriter(pool *sql.DB) *rowWriter {
+	return &rowWriter{pool: pool, prepared: map[shape]*sql.Stmt{}}
+}
+
+// shape is what the text of a statement depends on.
+type shape struct {
+	rows int
+	// shared has a bit for each column whose value is given once.
+	shared uint64
+}
+
+// shapeRows are how many entries a statement may have: small ones for the rest.
+var shapeRows = []int{16, 4, 1}
+
+// maxPrepared bounds the statements that are kept. Once there are as many, one that shares
+// less serves.
+const maxPrepared = 96
+
+// step is a statement to run.
+type step struct {
+	statement *sql.Stmt
+	args      []any
+}
+
+// write writes entries in one transaction. All that waits is its beginning: a statement
+// that holds the lock only computes, and need not be watched over for the end of ctx.
+func (w *rowWriter) write(ctx context.Context, process int64, entries []*ledger.Entry) error {
+	steps, err := w.plan(ctx, process, entries)
+	if err != nil {
+		return err
+	}
+	tx, err := w.pool.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing, before it the error is known
+	running := context.WithoutCancel(ctx)
+	for _, s := range steps {
+		statement := tx.StmtContext(running, s.statement) //nolint:sqlclosecheck // the transaction ends it
+		if _, err := statement.ExecContext(running, s.args...); err != nil {
+			return fmt.Errorf("write entries: %w", err)
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// plan gives the statements that write entries. Openings come before the rest, with which
+// they share little; the outcome is that of the order they are in.
+func (w *rowWriter) plan(ctx context.Context, process int64, entries []*ledger.Entry) ([]step, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var open, closed []*ledger.Entry
+	for _, e := range entries {
+		if e.Outcome == ledger.Open {
+			open = append(open, e)
+		} else {
+			closed = append(closed, e)
+		}
+	}
+	var steps []step
+	for _, rest := range [][]*ledger.Entry{open, closed} {
+		for _, n := range shapeRows {
+			for ; len(rest) >= n; rest = rest[n:] {
+				s, statement, err := w.statement(ctx, sharing(rest[:n]))
+				if err != nil {
+					return nil, fmt.Errorf("prepare: %w", err)
+				}
+				steps = append(steps, step{statement, s.args(process, rest[:n])})
+			}
+		}
+	}
+	return steps, nil
+}
+
+// sharing is the shape that shares most. One entry shares nothing, so that there is one
+// such statement.
+func sharing(entries []*ledger.Entry) shape {
+	s := shape{rows: len(entries)}
+	if len(entries) == 1 {
+		return s
+	}
+columns:
+	for n, c := range ledgerColumns {
+		for _, e := range entries[1:] {
+			if !c.same(entries[0], e) {
+				continue columns
+			}
+		}
+		s.shared |= 1 << n
+	}
+	return s
+}
+
+// statement is a shape's or, where enough are kept, that of the one among them that shares
+// most of what it does. The caller holds mu, and no transaction, whose connection is the
+// only one.
+func (w *rowWriter) statement(ctx context.Context, s shape) (shape, *sql.Stmt, error) {
+	if prepared, ok := w.prepared[s]; ok {
+		return s, prepared, nil
+	}
+	if len(w.prepared) >= maxPrepared {
+		best := shape{rows: s.rows}
+		for other := range w.prepared {
+			if other.rows == s.rows && other.shared&^s.shared == 0 && bits.OnesCount64(other.shared) > bits.OnesCount64(best.shared) {
+				best = other
+			}
+		}
+		if s = best; w.prepared[s] != nil {
+			return s, w.prepared[s], nil
+		}
+	}
+	prepared, err := w.pool.PrepareContext(ctx, s.upsert())
+	if err == nil {
+		w.prepared[s] = prepared
+	}
+	return s, prepared, err
+}
+
+// upsert is the statement of a shape: the process is the first value, those shared follow,
+// then those of each entry.
+func (s shape) upsert() string {
+	names, row, own := []string{"process"}, []string{"?1"}, []string(nil)
+	for n, c := range ledgerColumns {
+		if s.shared&(1<<n) != 0 {
+			names, row = append(names, c.name), append(row, "?"+strconv.Itoa(len(row)+1))
+		} else {
+			own = append(own, c.name)
+		}
+	}
+	for range own {
+		row = append(row, "?") // the next after the last
+	}
+	values := "(" + strings.Join(row, ", ") + ")"
+	return `INSERT INTO ledger (` + strings.Join(append(names, own...), ", ") + `) VALUES ` + values + strings.Repeat(", "+values, s.rows-1) + closeEntry
+}
+
+func (s shape) args(process int64, entries []*ledger.Entry) []any {
+	args := make([]any, 0, 1+len(ledgerColumns)*len(entries))
+	args = append(args, process)
+	for n, c := range ledgerColumns {
+		if s.shared&(1<<n) != 0 {
+			args = append(args, c.value(entries[0]))
+		}
+	}
+	for _, e := range entries {
+		for n, c := range ledgerColumns {
+			if s.shared&(1<<n) == 0 {
+				args = append(args, c.value(e))
+			}
+		}
+	}
+	return args
+}
