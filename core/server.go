@@ -9,6 +9,7 @@ import (
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/hop"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/health"
@@ -42,7 +43,7 @@ type Server struct {
 // NewServer makes a server of the service.
 func NewServer(service *Service, interceptors Interceptors, config ServerConfig) *Server {
 	if config.MaxMessageBytes == 0 {
-		config.MaxMessageBytes = 128 << 20
+		config.MaxMessageBytes = hop.MaxMessageBytes
 	}
 	if config.MaxStreams == 0 {
 		config.MaxStreams = 10_000
@@ -50,18 +51,14 @@ func NewServer(service *Service, interceptors Interceptors, config ServerConfig)
 	if config.Grace == 0 {
 		config.Grace = 20 * time.Second
 	}
-	options := []grpc.ServerOption{
+	options := append(hop.ServerOptions(config.MaxMessageBytes),
 		grpc.UnaryInterceptor(interceptors.Unary),
 		grpc.StreamInterceptor(interceptors.Stream),
-		grpc.MaxRecvMsgSize(config.MaxMessageBytes),
-		grpc.MaxSendMsgSize(config.MaxMessageBytes),
 		grpc.MaxConcurrentStreams(config.MaxStreams),
-		grpc.InitialWindowSize(1 << 20),
-		grpc.InitialConnWindowSize(4 << 20),
 		grpc.ConnectionTimeout(10 * time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
-	}
+	)
 	if config.TLS != nil {
 		options = append(options, grpc.Creds(credentials.NewTLS(config.TLS)))
 	}

@@ -6,16 +6,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/genway/genway/internal/hop"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 )
-
-// MaxMessageBytes is the largest gRPC message between edge and core: gRPC's own
-// default of 4 MiB is too small for images.
-const MaxMessageBytes = 128 << 20
 
 // longestWait is how long the edge waits between attempts to reach a core that is
 // away; gRPC's own patience grows to two minutes, in which a core is back in vain.
@@ -47,11 +44,8 @@ func (c CoreConfig) options() []grpc.DialOption {
 	if c.TLS != nil {
 		transport = credentials.NewTLS(c.TLS)
 	}
-	options := []grpc.DialOption{
+	options := append(hop.DialOptions(),
 		grpc.WithTransportCredentials(transport),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(MaxMessageBytes), grpc.MaxCallSendMsgSize(MaxMessageBytes)),
-		grpc.WithInitialWindowSize(1 << 20),
-		grpc.WithInitialConnWindowSize(4 << 20),
 		grpc.WithUserAgent("genway-edge"),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			// A core that starts beside its edge is found as soon as it listens.
@@ -60,7 +54,7 @@ func (c CoreConfig) options() []grpc.DialOption {
 		}),
 		// A host that is gone without a word is noticed, and its calls fail.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
-	}
+	)
 	if c.Secret != "" {
 		options = append(options, grpc.WithPerRPCCredentials(edgeSecret(c.Secret)))
 	}

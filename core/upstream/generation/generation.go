@@ -16,6 +16,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/hop"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -49,9 +50,6 @@ type Upstream struct {
 
 var _ upstream.Upstream = (*Upstream)(nil)
 
-// maxMessage bounds a message: images are large.
-const maxMessage = 128 << 20
-
 // alive finds out that a connection is dead which nobody has closed. More frequent
 // pings offend servers with gRPC's own defaults, which allow one in five minutes
 // (grpc/proposal A8).
@@ -65,8 +63,8 @@ func New(config Config) (*Upstream, error) {
 	}
 	config.FirstByte = cmp.Or(config.FirstByte, defaultFirstByte)
 	config.Idle = cmp.Or(config.Idle, defaultIdle)
-	conn, err := grpc.NewClient(config.Target, grpc.WithTransportCredentials(transport), grpc.WithKeepaliveParams(alive),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
+	conn, err := grpc.NewClient(config.Target, append(hop.DialOptions(),
+		grpc.WithTransportCredentials(transport), grpc.WithKeepaliveParams(alive))...)
 	if err != nil {
 		return nil, fmt.Errorf("generation: target %q: %w", config.Target, err)
 	}
