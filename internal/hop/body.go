@@ -1,6 +1,8 @@
 package hop
 
 import (
+	"slices"
+
 	"github.com/genway/genway/codec"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -95,7 +97,7 @@ func find(data []byte, number protowire.Number) (field, bool) {
 				return field{}, false
 			}
 			value, _ := protowire.ConsumeBytes(data[at+tag:])
-			found = field{value: value[:len(value):len(value)], from: at, to: end}
+			found = field{value: slices.Clip(value), from: at, to: end}
 		}
 		at = end
 	}
