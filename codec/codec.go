@@ -25,6 +25,8 @@ type Request struct {
 	// IncludeUsage asks for the usage chunk of a chat completions stream
 	// (stream_options.include_usage).
 	IncludeUsage bool
+	// Survey tells of the body that a head was read of.
+	Survey *genwayv1.WireSurvey
 }
 
 // Answer says what an encoded answer belongs to.
@@ -82,6 +84,8 @@ type Codec interface {
 type HeadDecoder interface {
 	DecodeRequestHead(body []byte) (*Request, bool)
 	DecodeResponseHead(body []byte) (*genwayv1.GenerateTextResponse, bool)
+	// SurveyRequest gives the survey of a body whose head was read by somebody else.
+	SurveyRequest(body []byte) *genwayv1.WireSurvey
 }
 
 // TokenCounter is a codec whose protocol can count tokens.

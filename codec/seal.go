@@ -1,7 +1,6 @@
 package codec
 
 import (
-	"bytes"
 	"encoding/base64"
 	"strings"
 
@@ -64,10 +63,15 @@ func ParseSeal(text string, protocol genwayv1.Protocol) *genwayv1.Seal {
 // group of three bytes.
 var base64SealPrefix = base64.StdEncoding.EncodeToString([]byte(sealPrefix[:6]))
 
-// MaySeal reports whether a body may hold seals that have a prefix. One that does not
-// has none.
-func MaySeal(body []byte) bool {
-	return bytes.Contains(body, []byte(`"`+sealPrefix)) || bytes.Contains(body, []byte(`"`+base64SealPrefix))
+// MaySeal reports whether a string may be a seal that has a prefix, by how it begins.
+// One that does not is none.
+func MaySeal(text []byte) bool {
+	const first = len(sealPrefix)
+	if len(text) <= first {
+		return false
+	}
+	begins := string(text[:first])
+	return begins == sealPrefix || begins == base64SealPrefix[:first]
 }
 
 func foreignSeal(text string) *genwayv1.Seal {

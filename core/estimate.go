@@ -1,7 +1,6 @@
 package core
 
 import (
-	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/core/unread"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
@@ -49,8 +48,8 @@ func estimateOf(req proto.Message, outputTokens int64) estimate {
 // inputOf guesses the tokens of a text request's input.
 func inputOf(req *genwayv1.GenerateTextRequest) int64 {
 	if unread.Is(req) {
-		text, attachments := member.Weigh(req.GetWire().GetJson())
-		return int64(text)/bytesPerToken + int64(attachments)*mediaTokens + 1
+		survey := unread.Survey(req.GetWire())
+		return survey.GetTextBytes()/bytesPerToken + survey.GetAttachments()*mediaTokens + 1
 	}
 	size, media := len(req.GetResponseFormat().GetSchemaJson()), 0
 	for _, m := range req.GetMessages() {

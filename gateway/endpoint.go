@@ -153,6 +153,7 @@ func (e *endpoint) decode(x *exchange, kind bodyKind, body []byte, r *http.Reque
 				return nil, err
 			}
 		}
+		wire.Survey = req.Survey
 		req.Wire = wire
 		x.request, x.unread = req, unread
 		return req.GenerateTextRequest, nil

@@ -65,6 +65,13 @@ func BenchmarkEncodeRequest(b *testing.B) {
 	})
 }
 
+func BenchmarkHead(b *testing.B) {
+	codectest.BenchHeads(b, c,
+		`{"model":"gpt-x","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"%s"}],"max_tokens":512,"temperature":0.7,"stream":true,"stream_options":{"include_usage":true}}`,
+		`{"id":"chatcmpl-1","object":"chat.completion","created":1700000000,"model":"gpt-x","choices":[{"index":0,"message":{"role":"assistant","content":"%s","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],`+
+			`"usage":{"prompt_tokens":10,"completion_tokens":20,"total_tokens":30,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}},"service_tier":"default","system_fingerprint":"fp_1"}`)
+}
+
 // answers are answers of the same sizes; the picture is one the model made.
 func answers() map[string]*genwayv1.GenerateTextResponse {
 	image := answerOf(text("here"), &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{

@@ -24,6 +24,26 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
+	req := r.open()
+	d := decoder{body: body}
+	talk := conversation{decoder: d}
+	req.Messages = make([]*genwayv1.Message, len(r.Messages))
+	for i := range r.Messages {
+		m, err := talk.message(&r.Messages[i], member.Index("messages", i))
+		if err != nil {
+			return nil, err
+		}
+		req.Messages[i] = m
+	}
+	var err error
+	if req.Tools, err = d.tools(r.Tools, r.Functions); err != nil {
+		return nil, err
+	}
+	return r.finish(d, req)
+}
+
+// open is a request with the settings that are as they are written.
+func (r *request) open() *genwayv1.GenerateTextRequest {
 	req := &genwayv1.GenerateTextRequest{
 		Model:            r.Model,
 		StopSequences:    r.Stop,
@@ -42,20 +62,11 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 	if r.ReasoningEffort != "" {
 		req.Thinking = &genwayv1.ThinkingConfig{Effort: r.ReasoningEffort}
 	}
-	d := decoder{body: body}
-	talk := conversation{decoder: d}
-	req.Messages = make([]*genwayv1.Message, len(r.Messages))
-	for i := range r.Messages {
-		m, err := talk.message(&r.Messages[i], member.Index("messages", i))
-		if err != nil {
-			return nil, err
-		}
-		req.Messages[i] = m
-	}
-	var err error
-	if req.Tools, err = d.tools(r.Tools, r.Functions); err != nil {
-		return nil, err
-	}
+	return req
+}
+
+// finish reads what is not as it is written.
+func (r *request) finish(d decoder, req *genwayv1.GenerateTextRequest) (*codec.Request, error) {
 	r.maxTokens(req)
 	if err := r.choice(req); err != nil {
 		return nil, err

@@ -24,15 +24,7 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 	if a.Choices == nil {
 		return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer has no choices")
 	}
-	resp := &genwayv1.GenerateTextResponse{
-		Id:                a.ID,
-		Model:             a.Model,
-		CreateTime:        a.Created.time(),
-		Usage:             a.Usage.decode(),
-		ServiceTier:       a.ServiceTier,
-		SystemFingerprint: a.SystemFingerprint,
-		NativeFields:      natives(a.Extra),
-	}
+	resp := a.settings()
 	d := decoder{body: body}
 	for i := range a.Choices {
 		c, err := d.choice(&a.Choices[i], int32(i))
@@ -42,6 +34,19 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 		resp.Candidates = append(resp.Candidates, c)
 	}
 	return resp, nil
+}
+
+// settings are what an answer says beside its choices.
+func (a *answer) settings() *genwayv1.GenerateTextResponse {
+	return &genwayv1.GenerateTextResponse{
+		Id:                a.ID,
+		Model:             a.Model,
+		CreateTime:        a.Created.time(),
+		Usage:             a.Usage.decode(),
+		ServiceTier:       a.ServiceTier,
+		SystemFingerprint: a.SystemFingerprint,
+		NativeFields:      natives(a.Extra),
+	}
 }
 
 // time is nil for a time that was not given.

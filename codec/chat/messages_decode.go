@@ -7,6 +7,9 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
+// roleTool is that of results.
+const roleTool = "tool"
+
 // functionRole marks a result that came in the deprecated role of that name.
 const functionRole = "function"
 
@@ -19,7 +22,7 @@ var roles = map[string]genwayv1.Role{
 	"developer": genwayv1.Role_ROLE_DEVELOPER,
 	"user":      genwayv1.Role_ROLE_USER,
 	"assistant": genwayv1.Role_ROLE_ASSISTANT,
-	"tool":      genwayv1.Role_ROLE_TOOL,
+	roleTool:    genwayv1.Role_ROLE_TOOL,
 	"function":  genwayv1.Role_ROLE_TOOL,
 }
 

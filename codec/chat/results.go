@@ -13,7 +13,7 @@ import (
 // the results, and the result's text says so.
 func (t *turns) result(p *genwayv1.Part, m *genwayv1.Message, path string) (message, error) {
 	r := p.GetToolResult()
-	out := message{Role: "tool", ToolCallID: r.ToolCallId}
+	out := message{Role: roleTool, ToolCallID: r.ToolCallId}
 	if marked(m.NativeFields, functionRole) {
 		out.Role, out.Name, out.ToolCallID = functionRole, r.Name, ""
 	} else if r.ToolCallId == "" {

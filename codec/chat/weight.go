@@ -1,8 +1,6 @@
 package chat
 
 import (
-	"bytes"
-
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -14,24 +12,54 @@ var (
 	heavyResponse = []member.StandIn{{Name: "choices", Value: "[]"}}
 )
 
+// look knows seals, and results, which are refused without an identifier, whoever they
+// are for (case T19).
+func look(value []byte) member.Signs {
+	switch {
+	case string(value) == roleTool:
+		return member.Result
+	case codec.MaySeal(value):
+		return member.Foreign
+	}
+	return 0
+}
+
+// SurveyRequest implements codec.HeadDecoder.
+func (Codec) SurveyRequest(body []byte) *genwayv1.WireSurvey { return member.SurveyOf(body, look) }
+
 // DecodeRequestHead implements codec.HeadDecoder.
 func (c Codec) DecodeRequestHead(body []byte) (*codec.Request, bool) {
-	head, ok := member.Head(body, heavyRequest)
-	// Results without an identifier are refused, whoever they are for (case T19).
-	if !ok || bytes.Contains(body, []byte(`"tool"`)) {
+	var o member.Outline
+	if !o.Read(body, look) || o.Signs&member.Result != 0 {
 		return nil, false
 	}
-	req, err := c.DecodeRequest(head)
-	if err != nil {
-		return nil, false
+	req, ok := requestHead(&o)
+	if !ok {
+		head, ok := o.Head(heavyRequest)
+		if !ok {
+			return nil, false
+		}
+		var err error
+		if req, err = c.DecodeRequest(head); err != nil {
+			return nil, false
+		}
+		req.Messages, req.Tools = nil, nil
 	}
-	req.Messages, req.Tools = nil, nil
+	req.Survey = o.Wire()
 	return req, true
 }
 
 // DecodeResponseHead implements codec.HeadDecoder.
 func (c Codec) DecodeResponseHead(body []byte) (*genwayv1.GenerateTextResponse, bool) {
-	head, ok := member.Head(body, heavyResponse)
+	var o member.Outline
+	if !o.Read(body, nil) {
+		return nil, false
+	}
+	var a answer
+	if o.Settings(heavyResponse, a.take) {
+		return a.settings(), true
+	}
+	head, ok := o.Head(heavyResponse)
 	if !ok {
 		return nil, false
 	}

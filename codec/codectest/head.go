@@ -3,6 +3,9 @@ package codectest
 import (
 	"bytes"
 	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/genway/genway/codec"
@@ -32,28 +35,17 @@ func Heads(t *testing.T, c codec.Codec) {
 			t.Fatal(err)
 		}
 		for _, section := range archive.Files {
-			if req, err := c.DecodeRequest(section.Data); err == nil {
+			label := file + ", " + section.Name
+			if _, err := c.DecodeRequest(section.Data); err == nil {
 				requests++
-				req.Messages, req.Tools = nil, nil
-				if head, ok := heads.DecodeRequestHead(section.Data); ok {
-					withHead++
-					if diff := cmp.Diff(req, head, protocmp.Transform()); diff != "" {
-						t.Errorf("%s, %s: the head of the request differs (-whole +head):\n%s", file, section.Name, diff)
-					}
-				}
 			}
-			if resp, err := c.DecodeResponse(section.Data); err == nil {
-				resp.Candidates = nil
-				if head, ok := heads.DecodeResponseHead(section.Data); ok {
-					if diff := cmp.Diff(resp, head, protocmp.Transform()); diff != "" {
-						t.Errorf("%s, %s: the head of the answer differs (-whole +head):\n%s", file, section.Name, diff)
-					}
-				}
+			if sameHeads(t, label, c, section.Data) {
+				withHead++
 			}
 			body := bytes.TrimSpace(section.Data)
 			for cut := range body {
 				if _, ok := heads.DecodeRequestHead(body[:cut]); ok {
-					t.Fatalf("%s, %s: the first %d bytes have a head", file, section.Name, cut)
+					t.Fatalf("%s: the first %d bytes have a head", label, cut)
 				}
 			}
 		}
@@ -61,4 +53,81 @@ func Heads(t *testing.T, c codec.Codec) {
 	if withHead < requests/2 {
 		t.Errorf("of %d requests only %d have a head", requests, withHead)
 	}
+}
+
+// values are what a member may be, of its own type and of any other.
+var values = []string{
+	`null`, `true`, `false`, `0`, `1`, `-1`, `2`, `0.5`, `1e2`, `-0`, `2147483648`, `9223372036854775808`, `1e999`,
+	`""`, `"x"`, `"auto"`, `"high"`, `"a\nb\u00e9"`, `"\ud800"`, `"\ud83d\ude00"`,
+	`[]`, `["a"]`, `["a","b\""]`, `["a",1]`, `[null]`, `[{}]`, `{}`, `{"a":1}`, `{"a":"b"}`, `{"a":null}`, `{"type":"x"}`, `{"type":"auto"}`,
+	`{"\u0061":1}`, `{ "a" : [ 1 , "2" ] }`,
+}
+
+// HeadMembers holds what codec.HeadDecoder promises for each member of an object, given
+// by the struct it is decoded to, with each sort of value; frame is a body with %s for
+// the member. Nothing may have a head that the decoder refuses but for what is left out.
+func HeadMembers(t *testing.T, c codec.Codec, frame string, object any, leftOut ...string) {
+	t.Helper()
+	of := reflect.TypeOf(object)
+	names := []string{"unknown", "model\\u0020"}
+	for field := range of.Fields() {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" && !slices.Contains(leftOut, name) {
+			names = append(names, name)
+		}
+	}
+	with := 0
+	for _, name := range names {
+		for _, value := range values {
+			body := strings.Replace(frame, "%s", `"`+name+`":`+value, 1)
+			if sameHeads(t, body, c, []byte(body)) {
+				with++
+			}
+			if _, ok := c.(codec.HeadDecoder).DecodeRequestHead([]byte(body)); ok {
+				if _, err := c.DecodeRequest([]byte(body)); err != nil {
+					t.Errorf("%s: has a head, and is refused: %v", body, err)
+				}
+			}
+			if _, ok := c.(codec.HeadDecoder).DecodeResponseHead([]byte(body)); ok {
+				if _, err := c.DecodeResponse([]byte(body)); err != nil {
+					t.Errorf("%s: has a head, and cannot be read: %v", body, err)
+				}
+			}
+		}
+	}
+	if with == 0 {
+		t.Errorf("none of %s has a head", frame)
+	}
+}
+
+// sameHeads compares the heads of a body, as a request and as an answer, with the whole,
+// and reports whether it has one.
+func sameHeads(t *testing.T, label string, c codec.Codec, body []byte) bool {
+	t.Helper()
+	heads, _ := c.(codec.HeadDecoder)
+	asRequest, isRequest := heads.DecodeRequestHead(body)
+	if isRequest {
+		whole, err := c.DecodeRequest(body)
+		if err != nil {
+			return false // for what the head leaves out
+		}
+		whole.Messages, whole.Tools = nil, nil
+		if diff := cmp.Diff(whole.GenerateTextRequest, asRequest.GenerateTextRequest, protocmp.Transform()); diff != "" {
+			t.Errorf("%s: the head of the request differs (-whole +head):\n%s", label, diff)
+		}
+		if whole.Stream != asRequest.Stream || whole.IncludeUsage != asRequest.IncludeUsage || asRequest.Survey == nil {
+			t.Errorf("%s: the head is of %+v", label, asRequest)
+		}
+	}
+	asAnswer, isAnswer := heads.DecodeResponseHead(body)
+	if isAnswer {
+		whole, err := c.DecodeResponse(body)
+		if err != nil {
+			return false
+		}
+		whole.Candidates = nil
+		if diff := cmp.Diff(whole, asAnswer, protocmp.Transform()); diff != "" {
+			t.Errorf("%s: the head of the answer differs (-whole +head):\n%s", label, diff)
+		}
+	}
+	return isRequest || isAnswer
 }

@@ -13,9 +13,24 @@ var (
 	heavyResponse = []member.StandIn{{Name: "candidates", Value: "[]"}}
 )
 
+// look knows seals.
+func look(value []byte) member.Signs {
+	if codec.MaySeal(value) {
+		return member.Foreign
+	}
+	return 0
+}
+
+// SurveyRequest implements codec.HeadDecoder.
+func (Codec) SurveyRequest(body []byte) *genwayv1.WireSurvey { return member.SurveyOf(body, look) }
+
 // DecodeRequestHead implements codec.HeadDecoder.
 func (c Codec) DecodeRequestHead(body []byte) (*codec.Request, bool) {
-	head, ok := member.Head(body, heavyRequest)
+	var o member.Outline
+	if !o.Read(body, look) {
+		return nil, false
+	}
+	head, ok := o.Head(heavyRequest)
 	if !ok {
 		return nil, false
 	}
@@ -24,12 +39,17 @@ func (c Codec) DecodeRequestHead(body []byte) (*codec.Request, bool) {
 		return nil, false
 	}
 	req.Messages, req.Tools = nil, nil
+	req.Survey = o.Wire()
 	return req, true
 }
 
 // DecodeResponseHead implements codec.HeadDecoder.
 func (c Codec) DecodeResponseHead(body []byte) (*genwayv1.GenerateTextResponse, bool) {
-	head, ok := member.Head(body, heavyResponse)
+	var o member.Outline
+	if !o.Read(body, nil) {
+		return nil, false
+	}
+	head, ok := o.Head(heavyResponse)
 	if !ok {
 		return nil, false
 	}

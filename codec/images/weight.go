@@ -11,7 +11,11 @@ var heavyResponse = []member.StandIn{{Name: "data", Value: "[]"}}
 // DecodeResponseHead reads an answer without its images, of which it gives the number.
 // All of it is checked to be JSON. False says that it must be decoded whole.
 func (c Codec) DecodeResponseHead(body []byte) (*genwayv1.GenerateImageResponse, bool) {
-	head, ok := member.Head(body, heavyResponse)
+	var o member.Outline
+	if !o.Read(body, nil) {
+		return nil, false
+	}
+	head, ok := o.Head(heavyResponse)
 	if !ok {
 		return nil, false
 	}
@@ -19,7 +23,7 @@ func (c Codec) DecodeResponseHead(body []byte) (*genwayv1.GenerateImageResponse,
 	if err != nil {
 		return nil, false
 	}
-	resp.Images = make([]*genwayv1.GeneratedImage, member.Elements(body, "data"))
+	resp.Images = make([]*genwayv1.GeneratedImage, o.Elements("data"))
 	for i := range resp.Images {
 		resp.Images[i] = &genwayv1.GeneratedImage{}
 	}

@@ -11,7 +11,8 @@ import (
 
 // valid is what the scanner takes, as a whole.
 func valid(body []byte) bool {
-	end, ok := scanValue(body, space(body, 0), 0)
+	s := scanner{b: body}
+	end, ok := s.value(space(body, 0), 0)
 	return ok && space(body, end) == len(body)
 }
 

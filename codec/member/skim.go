@@ -8,9 +8,10 @@ import (
 
 // skim tells visit of each top-level member of body, an object that is known to be
 // JSON: it passes over the values without a look into them, many times faster than a
-// decoder. False says that it is no such object, or has names with escapes, and that
-// what visit was told is worth nothing.
-func skim(body []byte, visit func(name, value span)) (closing int, ok bool) {
+// decoder. A visit that says true is the last. False says that body is no such object,
+// or has names with escapes, and that what visit was told is worth nothing. closing is
+// where the object ends, if that has been seen.
+func skim(body []byte, visit func(name, value span) bool) (closing int, ok bool) {
 	i := space(body, 0)
 	if i >= len(body) || body[i] != '{' {
 		return 0, false
@@ -30,7 +31,9 @@ func skim(body []byte, visit func(name, value span)) (closing int, ok bool) {
 		if value.to = skipValue(body, value.from); value.to <= value.from {
 			return 0, false
 		}
-		visit(name, value)
+		if visit(name, value) {
+			return 0, true
+		}
 		i = space(body, value.to)
 		if i >= len(body) {
 			return 0, false
@@ -101,10 +104,11 @@ func skipString(b []byte, i int) int {
 // JSON; nil when there is none.
 func Value(body []byte, name string) []byte {
 	var found []byte
-	_, ok := skim(body, func(at, value span) {
+	_, ok := skim(body, func(at, value span) bool {
 		if string(body[at.from:at.to]) == name {
 			found = body[value.from:value.to]
 		}
+		return found != nil
 	})
 	if !ok {
 		return decodedValue(body, name)
@@ -135,36 +139,17 @@ func decodedValue(body []byte, name string) []byte {
 	return nil
 }
 
-// Elements gives the number of elements of the array that a top-level member of body
-// is, which is known to be JSON; 0 when it is none.
-func Elements(body []byte, name string) int {
-	list, n := Value(body, name), 0
-	if len(list) == 0 || list[0] != '[' {
-		return 0
-	}
-	for i := space(list, 1); i < len(list) && list[i] != ']'; {
-		end := skipValue(list, i)
-		if end <= i {
-			return 0
-		}
-		n++
-		if i = space(list, end); i < len(list) && list[i] == ',' {
-			i = space(list, i+1)
-		}
-	}
-	return n
-}
-
 // set gives body with one member set, if skim can tell where it stands; the body itself
 // when it says the same.
 func set(body []byte, m Member) ([]byte, bool) {
 	var old span
 	count := 0
-	closing, ok := skim(body, func(name, value span) {
+	closing, ok := skim(body, func(name, value span) bool {
 		count++
 		if string(body[name.from:name.to]) == m.Name {
 			old = value
 		}
+		return old.to > 0
 	})
 	switch {
 	case !ok || m.Value == nil || count == 0:

@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"bytes"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -36,5 +35,9 @@ func IsSyntheticID(id string) bool {
 	return ok && len(rest) == 16 && strings.Trim(rest, "0123456789abcdef") == ""
 }
 
-// MayBeSynthetic reports whether a body may hold such an identifier.
-func MayBeSynthetic(body []byte) bool { return bytes.Contains(body, []byte("_"+syntheticMark)) }
+// mayBeSynthetic reports whether a string may be such an identifier, by where it would
+// have the mark.
+func mayBeSynthetic(text []byte) bool {
+	mark := len(text) - 16 - len("_"+syntheticMark)
+	return mark >= 0 && string(text[mark:len(text)-16]) == "_"+syntheticMark
+}

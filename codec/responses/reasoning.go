@@ -83,6 +83,17 @@ type sealed struct {
 	summary bool
 }
 
+// mayBeSealed reports whether a string may be what parseSealed finds a seal of another
+// protocol in.
+func mayBeSealed(text []byte) bool {
+	for _, word := range []string{"", sealedSignature, sealedSummary, sealedThought, sealedLate} {
+		if len(text) > len(word) && string(text[:len(word)]) == word && codec.MaySeal(text[len(word):]) {
+			return true
+		}
+	}
+	return false
+}
+
 func parseSealed(text string) sealed {
 	for _, word := range []string{sealedSignature, sealedSummary} {
 		if rest, ok := strings.CutPrefix(text, word); ok {

@@ -14,11 +14,29 @@ var (
 	heavyResponse = []member.StandIn{{Name: "output", Value: "[]"}, {Name: "tools"}, {Name: "instructions"}}
 )
 
+// look knows seals, identifiers of ours, and results, which are refused without an
+// identifier, whoever they are for (case T19).
+func look(value []byte) member.Signs {
+	switch {
+	case bytes.HasSuffix(value, []byte("_output")):
+		return member.Result
+	case mayBeSealed(value), mayBeSynthetic(value):
+		return member.Foreign
+	}
+	return 0
+}
+
+// SurveyRequest implements codec.HeadDecoder.
+func (Codec) SurveyRequest(body []byte) *genwayv1.WireSurvey { return member.SurveyOf(body, look) }
+
 // DecodeRequestHead implements codec.HeadDecoder.
 func (c Codec) DecodeRequestHead(body []byte) (*codec.Request, bool) {
-	head, ok := member.Head(body, heavyRequest)
-	// Results without an identifier are refused, whoever they are for (case T19).
-	if !ok || bytes.Contains(body, []byte(`_output"`)) {
+	var o member.Outline
+	if !o.Read(body, look) || o.Signs&member.Result != 0 {
+		return nil, false
+	}
+	head, ok := o.Head(heavyRequest)
+	if !ok {
 		return nil, false
 	}
 	req, err := c.DecodeRequest(head)
@@ -26,12 +44,17 @@ func (c Codec) DecodeRequestHead(body []byte) (*codec.Request, bool) {
 		return nil, false
 	}
 	req.Messages, req.Tools = nil, nil
+	req.Survey = o.Wire()
 	return req, true
 }
 
 // DecodeResponseHead implements codec.HeadDecoder.
 func (c Codec) DecodeResponseHead(body []byte) (*genwayv1.GenerateTextResponse, bool) {
-	head, ok := member.Head(body, heavyResponse)
+	var o member.Outline
+	if !o.Read(body, nil) {
+		return nil, false
+	}
+	head, ok := o.Head(heavyResponse)
 	if !ok {
 		return nil, false
 	}

@@ -56,3 +56,15 @@ func Read(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, err
 	whole.Model, whole.Wire = req.GetModel(), req.GetWire()
 	return whole.GenerateTextRequest, nil
 }
+
+// Survey gives what the edge saw in the body of a request; where it did not say, what
+// there is to be seen.
+func Survey(wire *genwayv1.WireMessage) *genwayv1.WireSurvey {
+	if survey := wire.GetSurvey(); survey != nil {
+		return survey
+	}
+	if heads, ok := Codec(wire.GetProtocol()).(codec.HeadDecoder); ok {
+		return heads.SurveyRequest(wire.GetJson())
+	}
+	return &genwayv1.WireSurvey{TextBytes: int64(len(wire.GetJson())), Foreign: true}
+}

@@ -1,10 +1,8 @@
 package remote
 
 import (
-	"bytes"
 	"slices"
 
-	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/responses"
 	"github.com/genway/genway/core/unread"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -35,33 +33,7 @@ func (u *Upstream) ownBody(wire *genwayv1.WireMessage, messages []*genwayv1.Mess
 // passes is ownBody for a body that nobody has read: one in which nothing of another
 // upstream's can be. What looks as if it could is read.
 func (u *Upstream) passes(req *genwayv1.GenerateTextRequest) bool {
-	wire := req.GetWire()
-	if !unread.Is(req) || !u.speaks(wire) || codec.MaySeal(wire.GetJson()) {
-		return false
-	}
-	switch u.config.Protocol { //nolint:exhaustive // the others look at seals alone
-	case genwayv1.Protocol_PROTOCOL_MESSAGES:
-		return !saysThinking(wire.GetJson())
-	case genwayv1.Protocol_PROTOCOL_RESPONSES:
-		return !responses.MayBeSynthetic(wire.GetJson())
-	}
-	return true
-}
-
-// saysThinking reports whether "thinking" is the value of a member: the type of a
-// block. As a name it is a setting.
-func saysThinking(json []byte) bool {
-	word := []byte(`"thinking"`)
-	for {
-		at := bytes.Index(json, word)
-		if at < 0 {
-			return false
-		}
-		if before := bytes.TrimRight(json[:at], " \t\r\n"); bytes.HasSuffix(before, []byte(":")) {
-			return true
-		}
-		json = json[at+len(word):]
-	}
+	return unread.Is(req) && u.speaks(req.GetWire()) && !unread.Survey(req.GetWire()).GetForeign()
 }
 
 func (u *Upstream) foreign(s *genwayv1.Seal) bool {

@@ -99,7 +99,11 @@ type WireMessage struct {
 	// names in lower case (anthropic-beta, openai-beta).
 	Headers map[string]string `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// On a request: its sender takes several events of a stream in one WireFrame.
-	TakesRuns     bool `protobuf:"varint,4,opt,name=takes_runs,json=takesRuns,proto3" json:"takes_runs,omitempty"`
+	TakesRuns bool `protobuf:"varint,4,opt,name=takes_runs,json=takesRuns,proto3" json:"takes_runs,omitempty"`
+	// On a request whose conversation is in json alone: what its sender saw in there
+	// while it checked that it is JSON. Absent when nobody has looked, or when json was
+	// changed since then: whoever needs it looks then.
+	Survey        *WireSurvey `protobuf:"bytes,5,opt,name=survey,proto3" json:"survey,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -162,6 +166,78 @@ func (x *WireMessage) GetTakesRuns() bool {
 	return false
 }
 
+func (x *WireMessage) GetSurvey() *WireSurvey {
+	if x != nil {
+		return x.Survey
+	}
+	return nil
+}
+
+// WireSurvey is what a body tells of itself in passing.
+type WireSurvey struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Bytes of text in its values, and the number of attachments in base64, which are
+	// none: for estimates of tokens.
+	TextBytes   int64 `protobuf:"varint,1,opt,name=text_bytes,json=textBytes,proto3" json:"text_bytes,omitempty"`
+	Attachments int64 `protobuf:"varint,2,opt,name=attachments,proto3" json:"attachments,omitempty"`
+	// It may hold what another upstream has said, and must be decoded before an upstream
+	// of its protocol gets it.
+	Foreign       bool `protobuf:"varint,3,opt,name=foreign,proto3" json:"foreign,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WireSurvey) Reset() {
+	*x = WireSurvey{}
+	mi := &file_genway_v1_wire_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WireSurvey) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WireSurvey) ProtoMessage() {}
+
+func (x *WireSurvey) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_v1_wire_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WireSurvey.ProtoReflect.Descriptor instead.
+func (*WireSurvey) Descriptor() ([]byte, []int) {
+	return file_genway_v1_wire_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *WireSurvey) GetTextBytes() int64 {
+	if x != nil {
+		return x.TextBytes
+	}
+	return 0
+}
+
+func (x *WireSurvey) GetAttachments() int64 {
+	if x != nil {
+		return x.Attachments
+	}
+	return 0
+}
+
+func (x *WireSurvey) GetForeign() bool {
+	if x != nil {
+		return x.Foreign
+	}
+	return false
+}
+
 // WireFrame is one server-sent event of an upstream stream, verbatim, or a run of them.
 type WireFrame struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
@@ -182,7 +258,7 @@ type WireFrame struct {
 
 func (x *WireFrame) Reset() {
 	*x = WireFrame{}
-	mi := &file_genway_v1_wire_proto_msgTypes[1]
+	mi := &file_genway_v1_wire_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -194,7 +270,7 @@ func (x *WireFrame) String() string {
 func (*WireFrame) ProtoMessage() {}
 
 func (x *WireFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_wire_proto_msgTypes[1]
+	mi := &file_genway_v1_wire_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -207,7 +283,7 @@ func (x *WireFrame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WireFrame.ProtoReflect.Descriptor instead.
 func (*WireFrame) Descriptor() ([]byte, []int) {
-	return file_genway_v1_wire_proto_rawDescGZIP(), []int{1}
+	return file_genway_v1_wire_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *WireFrame) GetProtocol() Protocol {
@@ -265,7 +341,7 @@ type NativeField struct {
 
 func (x *NativeField) Reset() {
 	*x = NativeField{}
-	mi := &file_genway_v1_wire_proto_msgTypes[2]
+	mi := &file_genway_v1_wire_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -277,7 +353,7 @@ func (x *NativeField) String() string {
 func (*NativeField) ProtoMessage() {}
 
 func (x *NativeField) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_wire_proto_msgTypes[2]
+	mi := &file_genway_v1_wire_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -290,7 +366,7 @@ func (x *NativeField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NativeField.ProtoReflect.Descriptor instead.
 func (*NativeField) Descriptor() ([]byte, []int) {
-	return file_genway_v1_wire_proto_rawDescGZIP(), []int{2}
+	return file_genway_v1_wire_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *NativeField) GetProtocol() Protocol {
@@ -334,7 +410,7 @@ type Loss struct {
 
 func (x *Loss) Reset() {
 	*x = Loss{}
-	mi := &file_genway_v1_wire_proto_msgTypes[3]
+	mi := &file_genway_v1_wire_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -346,7 +422,7 @@ func (x *Loss) String() string {
 func (*Loss) ProtoMessage() {}
 
 func (x *Loss) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_wire_proto_msgTypes[3]
+	mi := &file_genway_v1_wire_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -359,7 +435,7 @@ func (x *Loss) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loss.ProtoReflect.Descriptor instead.
 func (*Loss) Descriptor() ([]byte, []int) {
-	return file_genway_v1_wire_proto_rawDescGZIP(), []int{3}
+	return file_genway_v1_wire_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Loss) GetMember() string {
@@ -389,7 +465,7 @@ type Seal struct {
 
 func (x *Seal) Reset() {
 	*x = Seal{}
-	mi := &file_genway_v1_wire_proto_msgTypes[4]
+	mi := &file_genway_v1_wire_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -401,7 +477,7 @@ func (x *Seal) String() string {
 func (*Seal) ProtoMessage() {}
 
 func (x *Seal) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_wire_proto_msgTypes[4]
+	mi := &file_genway_v1_wire_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -414,7 +490,7 @@ func (x *Seal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Seal.ProtoReflect.Descriptor instead.
 func (*Seal) Descriptor() ([]byte, []int) {
-	return file_genway_v1_wire_proto_rawDescGZIP(), []int{4}
+	return file_genway_v1_wire_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Seal) GetOrigin() Protocol {
@@ -435,16 +511,23 @@ var File_genway_v1_wire_proto protoreflect.FileDescriptor
 
 const file_genway_v1_wire_proto_rawDesc = "" +
 	"\n" +
-	"\x14genway/v1/wire.proto\x12\tgenway.v1\"\xec\x01\n" +
+	"\x14genway/v1/wire.proto\x12\tgenway.v1\"\x9b\x02\n" +
 	"\vWireMessage\x12/\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolR\bprotocol\x12\x12\n" +
 	"\x04json\x18\x02 \x01(\fR\x04json\x12=\n" +
 	"\aheaders\x18\x03 \x03(\v2#.genway.v1.WireMessage.HeadersEntryR\aheaders\x12\x1d\n" +
 	"\n" +
-	"takes_runs\x18\x04 \x01(\bR\ttakesRuns\x1a:\n" +
+	"takes_runs\x18\x04 \x01(\bR\ttakesRuns\x12-\n" +
+	"\x06survey\x18\x05 \x01(\v2\x15.genway.v1.WireSurveyR\x06survey\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x97\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"g\n" +
+	"\n" +
+	"WireSurvey\x12\x1d\n" +
+	"\n" +
+	"text_bytes\x18\x01 \x01(\x03R\ttextBytes\x12 \n" +
+	"\vattachments\x18\x02 \x01(\x03R\vattachments\x12\x18\n" +
+	"\aforeign\x18\x03 \x01(\bR\aforeign\"\x97\x01\n" +
 	"\tWireFrame\x12/\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolR\bprotocol\x12\x14\n" +
 	"\x05event\x18\x02 \x01(\tR\x05event\x12\x12\n" +
@@ -486,27 +569,29 @@ func file_genway_v1_wire_proto_rawDescGZIP() []byte {
 }
 
 var file_genway_v1_wire_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_genway_v1_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
+var file_genway_v1_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
 var file_genway_v1_wire_proto_goTypes = []any{
 	(Protocol)(0),       // 0: genway.v1.Protocol
 	(*WireMessage)(nil), // 1: genway.v1.WireMessage
-	(*WireFrame)(nil),   // 2: genway.v1.WireFrame
-	(*NativeField)(nil), // 3: genway.v1.NativeField
-	(*Loss)(nil),        // 4: genway.v1.Loss
-	(*Seal)(nil),        // 5: genway.v1.Seal
-	nil,                 // 6: genway.v1.WireMessage.HeadersEntry
+	(*WireSurvey)(nil),  // 2: genway.v1.WireSurvey
+	(*WireFrame)(nil),   // 3: genway.v1.WireFrame
+	(*NativeField)(nil), // 4: genway.v1.NativeField
+	(*Loss)(nil),        // 5: genway.v1.Loss
+	(*Seal)(nil),        // 6: genway.v1.Seal
+	nil,                 // 7: genway.v1.WireMessage.HeadersEntry
 }
 var file_genway_v1_wire_proto_depIdxs = []int32{
 	0, // 0: genway.v1.WireMessage.protocol:type_name -> genway.v1.Protocol
-	6, // 1: genway.v1.WireMessage.headers:type_name -> genway.v1.WireMessage.HeadersEntry
-	0, // 2: genway.v1.WireFrame.protocol:type_name -> genway.v1.Protocol
-	0, // 3: genway.v1.NativeField.protocol:type_name -> genway.v1.Protocol
-	0, // 4: genway.v1.Seal.origin:type_name -> genway.v1.Protocol
-	5, // [5:5] is the sub-list for method output_type
-	5, // [5:5] is the sub-list for method input_type
-	5, // [5:5] is the sub-list for extension type_name
-	5, // [5:5] is the sub-list for extension extendee
-	0, // [0:5] is the sub-list for field type_name
+	7, // 1: genway.v1.WireMessage.headers:type_name -> genway.v1.WireMessage.HeadersEntry
+	2, // 2: genway.v1.WireMessage.survey:type_name -> genway.v1.WireSurvey
+	0, // 3: genway.v1.WireFrame.protocol:type_name -> genway.v1.Protocol
+	0, // 4: genway.v1.NativeField.protocol:type_name -> genway.v1.Protocol
+	0, // 5: genway.v1.Seal.origin:type_name -> genway.v1.Protocol
+	6, // [6:6] is the sub-list for method output_type
+	6, // [6:6] is the sub-list for method input_type
+	6, // [6:6] is the sub-list for extension type_name
+	6, // [6:6] is the sub-list for extension extendee
+	0, // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_genway_v1_wire_proto_init() }
@@ -520,7 +605,7 @@ func file_genway_v1_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_v1_wire_proto_rawDesc), len(file_genway_v1_wire_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   6,
+			NumMessages:   7,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,150 @@
+package member
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Raw is the text of a value that a walk has taken, for those who read a few members of
+// known types many thousand times a second: its methods need no reflection. What they
+// set is what the decoder would set; false says that the value is not of the type, or
+// that only the decoder can tell. A null sets nothing.
+type Raw []byte
+
+// IsNull reports whether the value is null.
+func (r Raw) IsNull() bool { return string(r) == "null" }
+
+// Text reads a string.
+func (r Raw) Text(to *string) bool {
+	if r.IsNull() {
+		return true
+	}
+	if len(r) < 2 || r[0] != '"' {
+		return false
+	}
+	text := r[1 : len(r)-1]
+	if bytes.IndexByte(text, '\\') >= 0 {
+		return r.escaped(to)
+	}
+	*to = string(text)
+	return true
+}
+
+func (r Raw) escaped(to *string) bool {
+	var room [256]byte
+	text, err := jsontext.AppendUnquote(room[:0], r)
+	*to = string(text)
+	return err == nil
+}
+
+// Bool reads true or false.
+func (r Raw) Bool(to *bool) bool {
+	switch string(r) {
+	case "true":
+		*to = true
+	case "null":
+	default:
+		*to = false
+		return string(r) == "false"
+	}
+	return true
+}
+
+// Int reads a whole number of so many bits.
+func (r Raw) Int(bits int) (int64, bool) {
+	n, err := strconv.ParseInt(string(r), 10, bits)
+	return n, err == nil
+}
+
+// Float reads a number.
+func (r Raw) Float() (float64, bool) {
+	n, err := strconv.ParseFloat(string(r), 64)
+	return n, err == nil
+}
+
+// Count reads a whole number.
+func (r Raw) Count(to *int64) bool {
+	if r.IsNull() {
+		return true
+	}
+	n, ok := r.Int(64)
+	*to = n
+	return ok
+}
+
+// Value is the text as a value of its own.
+func (r Raw) Value() jsontext.Value { return bytes.Clone(jsontext.Value(r)) }
+
+// Decode reads a value of any type the decoder knows.
+func (r Raw) Decode(to any) bool { return json.Unmarshal(r, to, decodeOptions) == nil }
+
+// Extra adds a member that nobody knows to those of its object.
+func (r Raw) Extra(to *jsontext.Value, name []byte) bool {
+	out := *to
+	if len(out) == 0 {
+		out = append(make(jsontext.Value, 0, len(name)+len(r)+8), "{}"...)
+	}
+	out = out[:len(out)-1]
+	if len(out) > 1 {
+		out = append(out, ',')
+	}
+	out = append(append(append(out, '"'), name...), '"', ':')
+	*to = append(append(out, r...), '}')
+	return true
+}
+
+// Bools, Int32s, Int64s and Floats read values that may be absent.
+
+// Bools reads true or false.
+func (r Raw) Bools(to **bool) bool {
+	if r.IsNull() {
+		return true
+	}
+	*to = new(bool)
+	return r.Bool(*to)
+}
+
+// Int32s reads a whole number.
+func (r Raw) Int32s(to **int32) bool {
+	if r.IsNull() {
+		return true
+	}
+	n, ok := r.Int(32)
+	small := int32(n)
+	*to = &small
+	return ok
+}
+
+// Int64s reads a whole number.
+func (r Raw) Int64s(to **int64) bool {
+	if r.IsNull() {
+		return true
+	}
+	n, ok := r.Int(64)
+	*to = &n
+	return ok
+}
+
+// Floats reads a number.
+func (r Raw) Floats(to **float64) bool {
+	if r.IsNull() {
+		return true
+	}
+	n, ok := r.Float()
+	*to = &n
+	return ok
+}
+
+// Members tells take of each member of an object; false when it is none, or take has
+// said so.
+func (r Raw) Members(take func(name []byte, value Raw) bool) bool {
+	taken := true
+	_, ok := skim(r, func(name, value span) bool {
+		taken = take(r[name.from:name.to], r[value.from:value.to])
+		return !taken
+	})
+	return ok && taken
+}

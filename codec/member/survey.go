@@ -1,0 +1,79 @@
+package member
+
+import (
+	"bytes"
+
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// Survey is what the values of a body that are strings tell, as far as their look goes.
+type Survey struct {
+	// Text is how many bytes of text there are, Attachments how many strings are
+	// attachments in base64 instead.
+	Text, Attachments int
+	// Signs are all that look has seen.
+	Signs Signs
+
+	look Look
+}
+
+// Look tells what a string is a sign of by its text between the quotes, as it is
+// written.
+type Look func(value []byte) Signs
+
+// Signs are what a body may hold. A string may be a sign of nothing for all that.
+type Signs uint8
+
+const (
+	// Foreign is what another upstream has said, or what has an identifier of ours.
+	Foreign Signs = 1 << iota
+	// Result is the result of a tool call.
+	Result
+)
+
+// note takes a string into account.
+func (s *Survey) note(value []byte) {
+	if s.look != nil {
+		s.Signs |= s.look(value)
+	}
+	if attached(value) {
+		s.Attachments++
+		return
+	}
+	s.Text += len(value)
+}
+
+// attached reports whether a string is long and has nothing but what base64 is made of,
+// or is a data: URL of it.
+func attached(value []byte) bool {
+	const few = 1 << 10
+	if len(value) < few {
+		return false
+	}
+	if bytes.HasPrefix(value, []byte("data:")) {
+		return true
+	}
+	for _, c := range value[:few] {
+		switch {
+		case c >= '0' && c <= '9', c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c == '+', c == '/', c == '-', c == '_', c == '=':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// SurveyOf looks at a body that is not decoded. One that cannot be told apart in passing
+// may hold anything.
+func SurveyOf(body []byte, look Look) *genwayv1.WireSurvey {
+	var o Outline
+	if !o.Read(body, look) {
+		return &genwayv1.WireSurvey{TextBytes: int64(len(body)), Foreign: true}
+	}
+	return o.Wire()
+}
+
+// Wire is the survey as it crosses to the core.
+func (s *Survey) Wire() *genwayv1.WireSurvey {
+	return &genwayv1.WireSurvey{TextBytes: int64(s.Text), Attachments: int64(s.Attachments), Foreign: s.Signs&Foreign != 0}
+}
