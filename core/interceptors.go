@@ -58,9 +58,8 @@ type serverStream struct {
 func (s *serverStream) Context() context.Context { return s.ctx }
 
 func (i Interceptors) begin(ctx context.Context, method string) (context.Context, *outcome) {
-	md, _ := metadata.FromIncomingContext(ctx)
 	var id string
-	if shown := md.Get(RequestIDKey); len(shown) > 0 && sane(shown[0]) {
+	if shown := metadata.ValueFromIncomingContext(ctx, RequestIDKey); len(shown) > 0 && sane(shown[0]) {
 		id = shown[0]
 	} else {
 		id = "req_" + strings.ToLower(rand.Text())

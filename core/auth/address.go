@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/netip"
 
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 )
 
@@ -17,8 +16,7 @@ const AddressKey = "genway-client"
 func AddressOf(ctx context.Context, caller Caller) netip.Addr {
 	text := ""
 	if caller.Edge {
-		md, _ := metadata.FromIncomingContext(ctx)
-		text = last(md.Get(AddressKey))
+		text = said(ctx, AddressKey)
 	} else if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
 		text = p.Addr.String()
 	}

@@ -68,8 +68,7 @@ func Administrates(method string) bool { return strings.HasPrefix(method, "/genw
 // The Admin service takes keys of the group admin alone, whatever an edge says, and
 // nothing else takes those (case K11).
 func (a Authenticator) Authenticate(ctx context.Context, method string) (Caller, error) {
-	md, _ := metadata.FromIncomingContext(ctx)
-	raw := bearer(md.Get("authorization"))
+	raw := bearer(ctx)
 	if raw == "" {
 		return Caller{}, fault.New(fault.Unauthenticated, fault.ReasonMissingKey, "no API key was sent; put it into the authorization metadata, as Bearer")
 	}
@@ -82,11 +81,11 @@ func (a Authenticator) Authenticate(ctx context.Context, method string) (Caller,
 	}
 	caller := Caller{Principal: principal}
 	needed, way := keys.GroupInternal, "direct gRPC calls need"
-	switch name := last(md.Get(ProtocolKey)); {
+	switch name := said(ctx, ProtocolKey); {
 	case Administrates(method):
 		needed, way = keys.GroupAdmin, "the Admin service needs"
 	case name == "": // a direct caller
-	case a.Trust == nil || !a.Trust(ctx, md):
+	case a.Trust == nil || !a.Trust(ctx):
 		// Most likely an edge with a wrong secret: whoever sets it up must see why.
 		way = "the edge did not prove to be one, and " + way
 	default:
@@ -104,15 +103,18 @@ func (a Authenticator) Authenticate(ctx context.Context, method string) (Caller,
 	return caller, nil
 }
 
-func bearer(values []string) string {
-	scheme, key, ok := strings.Cut(last(values), " ")
+func bearer(ctx context.Context) string {
+	scheme, key, ok := strings.Cut(said(ctx, "authorization"), " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}
 	return strings.TrimSpace(key)
 }
 
-func last(values []string) string {
+// said gives the last value of a call's metadata of that name. The whole of the metadata
+// would be a copy.
+func said(ctx context.Context, name string) string {
+	values := metadata.ValueFromIncomingContext(ctx, name)
 	if len(values) == 0 {
 		return ""
 	}
