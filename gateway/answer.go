@@ -19,8 +19,8 @@ const answerPrefix = "genway-answer-"
 // that begin so. The core sends a caller only those of its own protocol.
 var answerHeaders = []string{"x-genway-upstream-request-id", "x-ratelimit-", "anthropic-ratelimit-", "openai-processing-ms", "openai-version"}
 
-// listener is the core's client, whose answers' headers it tells the caller, of
-// failures too.
+// listener is the core's client for unary calls, whose answers' headers it tells the
+// caller, of failures too.
 type listener struct{ genwayv1.GenerationClient }
 
 // GenerateText makes the call and tells.
@@ -54,34 +54,6 @@ func heard[Q, A any](ctx context.Context, in Q, call func(context.Context, Q, ..
 	answer, err := call(x.outgoing(ctx), in, append(opts, grpc.Header(&header))...)
 	x.tellAnswer(header)
 	return answer, err
-}
-
-// StreamGenerateText makes the call, and tells when its first message is there, or the
-// failure in its place.
-func (l listener) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTextRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse], error) {
-	x := exchangeOf(ctx)
-	stream, err := l.GenerationClient.StreamGenerateText(x.outgoing(ctx), in, opts...)
-	if err != nil {
-		return nil, err
-	}
-	return &heardStream{ServerStreamingClient: stream, x: x}, nil
-}
-
-type heardStream struct {
-	grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse]
-	x    *exchange
-	told bool
-}
-
-func (s *heardStream) Recv() (*genwayv1.StreamGenerateTextResponse, error) {
-	event, err := s.ServerStreamingClient.Recv()
-	if !s.told {
-		s.told = true
-		if header, failed := s.Header(); failed == nil {
-			s.x.tellAnswer(header)
-		}
-	}
-	return event, err
 }
 
 // ownPrefix is that of what the core says of an answer: who served it, say.

@@ -35,7 +35,7 @@ func New(config Config) (*Edge, error) {
 	e := &Edge{
 		config:    config,
 		headers:   config.Headers.canonical(),
-		client:    &client{GenerationClient: listener{genwayv1.NewGenerationClient(config.Core)}, heartbeat: config.Heartbeat},
+		client:    &client{listener{genwayv1.NewGenerationClient(config.Core)}, config.Heartbeat},
 		health:    grpc_health_v1.NewHealthClient(config.Core),
 		endpoints: map[genwayv1.Protocol]*endpoint{},
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/codec/images"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -26,17 +27,32 @@ var (
 	_ runtime.StreamContentType = (*marshaler)(nil)
 )
 
-// bind is the hook that has the context: it ties the answer to its exchange.
+// bind is the hook that has the context: it ties an answer to its exchange. Of a stream's
+// event it makes the bytes at once, which the runtime writes as they are: all else it
+// puts into a map first.
 func bind(ctx context.Context, message proto.Message) (any, error) {
-	return bound{x: exchangeOf(ctx), message: message}, nil
+	x := exchangeOf(ctx)
+	event, ok := message.(*genwayv1.StreamGenerateTextResponse)
+	if !ok {
+		return bound{x: x, message: message}, nil
+	}
+	data, err := x.stream.encode(event)
+	if err != nil {
+		return nil, err
+	}
+	if x.w.status == 0 {
+		x.stream.body.ContentType = x.stream.contentType()
+	}
+	x.stream.body.Data = data
+	return &x.stream.body, nil
 }
 
 func (m *marshaler) ContentType(any) string { return "application/json" }
 
 // StreamContentType is that of the exchange's framing.
 func (m *marshaler) StreamContentType(v any) string {
-	if b, ok := v.(bound); ok {
-		return b.x.stream.contentType()
+	if body, ok := v.(*httpbody.HttpBody); ok {
+		return body.GetContentType()
 	}
 	return "text/event-stream"
 }
@@ -44,21 +60,11 @@ func (m *marshaler) StreamContentType(v any) string {
 // Delimiter is empty: frames carry their own.
 func (m *marshaler) Delimiter() []byte { return nil }
 
-// Marshal gives the body of an answer, or the bytes of one step of a stream.
+// Marshal gives the body of an answer.
 func (m *marshaler) Marshal(v any) ([]byte, error) {
 	switch v := v.(type) {
 	case bound:
 		return m.encode(v.x, v.message)
-	case map[string]any: // a stream message in the runtime's envelope
-		b, ok := v["result"].(bound)
-		if !ok {
-			return nil, fmt.Errorf("gateway: unexpected stream message %T", v["result"])
-		}
-		event, ok := b.message.(*genwayv1.StreamGenerateTextResponse)
-		if !ok {
-			return nil, fmt.Errorf("gateway: unexpected stream message %T", b.message)
-		}
-		return b.x.stream.encode(event)
 	case map[string]proto.Message: // a stream's error: streamFault has written it
 		return nil, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/genproto/googleapis/api/httpbody"
 )
 
 // streamState frames the events of one stream for its caller: server-sent events,
@@ -26,6 +27,8 @@ type streamState struct {
 	// readers are the goroutines that read the core's stream.
 	readers sync.WaitGroup
 	buf     bytes.Buffer
+	// body is the event under way, as the runtime takes bytes.
+	body httpbody.HttpBody
 }
 
 func newStreamState(x *exchange, r *http.Request) *streamState {

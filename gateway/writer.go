@@ -16,6 +16,7 @@ type answerWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
+	moved   time.Time // when the write deadline was
 	status  int
 	bytes   int64
 	// finished drops whatever the runtime still writes after a failure has been
@@ -46,11 +47,22 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	w.WriteHeader(http.StatusOK)
-	// A server without deadlines (a test's recorder) says so by an error.
-	_ = w.control.SetWriteDeadline(time.Now().Add(w.timeout))
-	n, err := w.ResponseWriter.Write(b)
+	w.moveDeadline()
+	n, err := w.ResponseWriter.Write(b) //nolint:gosec // JSON and events, by their content type
 	w.bytes += int64(n)
 	return n, err
+}
+
+// moveDeadline gives the caller the timeout for what is written next. The events of a
+// moment share one: to set it costs as much as to write an event.
+func (w *answerWriter) moveDeadline() {
+	now, slack := time.Now(), w.timeout/16
+	if now.Sub(w.moved) < slack {
+		return
+	}
+	w.moved = now
+	// A server without deadlines (a test's recorder) says so by an error.
+	_ = w.control.SetWriteDeadline(now.Add(w.timeout + slack))
 }
 
 // FlushError flushes unless more is about to be written. Before the first byte it

@@ -89,27 +89,27 @@ func (s *clientStream) serve(request any) {
 
 // RecvMsg takes the next message.
 func (s *clientStream) RecvMsg(into any) error {
-	message, err := s.Next()
-	if err != nil {
-		return err
-	}
-	return hand(into, message)
-}
-
-// Next is RecvMsg without a message to fill: it gives the one that was sent.
-func (s *clientStream) Next() (any, error) {
 	select {
 	case message, ok := <-s.messages:
-		if ok {
-			return message, nil
+		if !ok {
+			return s.End()
 		}
-		if s.client.Err() != nil && s.err != io.EOF { //nolint:errorlint // it is our own value
-			return nil, status.FromContextError(s.client.Err()).Err()
-		}
-		return nil, s.err
+		return hand(into, message)
 	case <-s.client.Done():
-		return nil, status.FromContextError(s.client.Err()).Err()
+		return status.FromContextError(s.client.Err()).Err()
 	}
+}
+
+// Messages are what RecvMsg takes from, for a client that waits for other things besides,
+// and takes the messages as they were sent. They are closed at the end of the stream.
+func (s *clientStream) Messages() <-chan any { return s.messages }
+
+// End says why the stream ended, once the messages are closed: io.EOF or a status.
+func (s *clientStream) End() error {
+	if s.client.Err() != nil && s.err != io.EOF { //nolint:errorlint // it is our own value
+		return status.FromContextError(s.client.Err()).Err()
+	}
+	return s.err
 }
 
 // serverStream is the handler's side of a stream.
@@ -117,6 +117,7 @@ type serverStream struct {
 	*call
 	request  any
 	messages chan<- any
+	begun    bool // a message is sent
 }
 
 func (s *serverStream) Context() context.Context { return s.ctx }
@@ -136,9 +137,17 @@ func (s *serverStream) RecvMsg(into any) error {
 
 // SendMsg sends a message, and the header ahead of the first.
 func (s *serverStream) SendMsg(message any) error {
-	s.mu.Lock()
-	s.closeHeader()
-	s.mu.Unlock()
+	if !s.begun {
+		s.begun = true
+		s.mu.Lock()
+		s.closeHeader()
+		s.mu.Unlock()
+	}
+	select { // most find room, and to wait for two things costs more
+	case s.messages <- message:
+		return nil
+	default:
+	}
 	select {
 	case s.messages <- message:
 		return nil
