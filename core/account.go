@@ -34,9 +34,11 @@ func (s *Service) account(ctx context.Context, a ask, do func(context.Context) e
 		held.Settle(limit.Amount{})
 		return unrecorded(ctx, err)
 	}
-	// What stays if do does not return.
-	err = fault.New(fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage)
+	returned := false
 	defer func() {
+		if !returned { // do panics
+			err = fault.New(fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage)
+		}
 		result := call.result(ctx, err)
 		s.charge(call, a.model, &result)
 		// The limits first: so they never know less than the ledger.
@@ -49,7 +51,9 @@ func (s *Service) account(ctx context.Context, a ask, do func(context.Context) e
 		ctx = upstream.WithStrict(ctx)
 	}
 	call.held = held
-	if err = do(ctx); err == nil && call.served.Gone {
+	err = do(ctx)
+	returned = true
+	if err == nil && call.served.Gone {
 		err = upstream.Interrupted(ctx)
 	}
 	return err

@@ -26,6 +26,7 @@ type admission struct {
 	estimate
 
 	call     *outcome
+	req      proto.Message
 	model    string
 	protocol genwayv1.Protocol
 	service  *Service
@@ -46,14 +47,18 @@ func (s *Service) admit(ctx context.Context, call *outcome, a ask) (*admission, 
 	if caller.Policy != nil {
 		who.Limits = caller.Policy.Limits
 	}
-	admitted := &admission{Reservation: s.config.Limiter.Prepare(who), call: call, model: a.model, protocol: caller.Protocol, service: s}
+	admitted := &admission{Reservation: s.config.Limiter.Prepare(who), call: call, req: a.req, model: a.model, protocol: caller.Protocol, service: s}
 	if admitted.Reservation == nil {
 		return admitted, nil
 	}
 	rules := admitted.Rules()
 	admitted.estimate = estimateOf(a.req, rules.OutputTokens)
 	admitted.reserved = admitted.output
-	most := limit.Amount{Tokens: admitted.input + admitted.output}
+	var most limit.Amount
+	if admitted.Weighed() {
+		admitted.input = inputOf(a.req)
+		most.Tokens = admitted.input + admitted.output
+	}
 	if admitted.Budgeted() && most.Tokens > 0 {
 		cost, priced := admitted.most(admitted.estimate)
 		if !priced && !rules.AllowUnpriced {
@@ -152,7 +157,7 @@ func (a *admission) settle(r ledger.Result) {
 		seen := ledger.Result{Model: r.Model, Usage: r.Usage}
 		seen.Usage.Output = max(r.Usage.Output, int64(a.flow/bytesPerToken))
 		if r.Usage.Input == 0 {
-			seen.Usage.Input = a.input
+			seen.Usage.Input = inputOf(a.req)
 		}
 		if seen.Usage != r.Usage {
 			a.service.charge(a.call, a.model, &seen)

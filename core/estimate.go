@@ -26,27 +26,35 @@ const (
 // estimate is what a request may take. A figure of 0 takes nothing.
 type estimate struct{ input, output, images int64 }
 
-// estimateOf guesses what a request takes; outputTokens stands for a maximum that the
-// request does not set. Counting tokens takes none.
+// estimateOf guesses what a request takes beside its input; outputTokens stands for a
+// maximum that the request does not set. Counting tokens takes none.
 func estimateOf(req proto.Message, outputTokens int64) estimate {
 	switch req := req.(type) {
 	case *genwayv1.GenerateTextRequest:
 		if req.MaxOutputTokens != nil {
 			outputTokens = max(req.GetMaxOutputTokens(), 0)
 		}
-		return estimate{input: inputOf(req), output: outputTokens * max(int64(req.GetSampling().GetCandidateCount()), 1)}
+		return estimate{output: outputTokens * max(int64(req.GetSampling().GetCandidateCount()), 1)}
 	case *genwayv1.GenerateImageRequest:
 		n := max(int64(req.GetCount()), 1)
-		return estimate{
-			input:  int64(len(req.GetPrompt()))/bytesPerToken + 1 + int64(len(req.GetImages()))*mediaTokens,
-			output: n * drawnTokens, images: n,
-		}
+		return estimate{output: n * drawnTokens, images: n}
 	}
 	return estimate{}
 }
 
-// inputOf guesses the tokens of a text request's input.
-func inputOf(req *genwayv1.GenerateTextRequest) int64 {
+// inputOf guesses the tokens of a request's input, for whom they matter: it looks at all
+// of a body that nobody has read.
+func inputOf(req proto.Message) int64 {
+	switch req := req.(type) {
+	case *genwayv1.GenerateTextRequest:
+		return textOf(req)
+	case *genwayv1.GenerateImageRequest:
+		return int64(len(req.GetPrompt()))/bytesPerToken + 1 + int64(len(req.GetImages()))*mediaTokens
+	}
+	return 0
+}
+
+func textOf(req *genwayv1.GenerateTextRequest) int64 {
 	if unread.Is(req) {
 		survey := unread.Survey(req.GetWire())
 		return survey.GetTextBytes()/bytesPerToken + survey.GetAttachments()*mediaTokens + 1

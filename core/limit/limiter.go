@@ -79,6 +79,20 @@ func (r *Reservation) Budgeted() bool {
 	return false
 }
 
+// Weighed reports whether tokens or money bound the request: only then it matters what it
+// may take.
+func (r *Reservation) Weighed() bool {
+	if r == nil {
+		return false
+	}
+	for i := range r.claim.Subjects {
+		if s := &r.claim.Subjects[i]; s.Tokens > 0 || s.Budgeted() {
+			return true
+		}
+	}
+	return false
+}
+
 // Reserve takes what the request may need, from all limits or from none. Where a limit
 // does not admit it, the error is a *Refusal; where nobody can tell, it wraps ErrGone.
 func (r *Reservation) Reserve(ctx context.Context, most Amount) (Standing, error) {

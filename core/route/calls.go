@@ -172,9 +172,10 @@ const AnswerPrefix = "genway-answer-"
 func (a attempt) tell(ctx context.Context, answered map[string]string) {
 	// It fails where the headers have been sent, and outside of a server: nobody is
 	// left to be told.
-	md := metadata.Pairs("x-genway-upstream", a.Name, "x-genway-attempts", strconv.Itoa(a.number))
-	for name, value := range answered {
-		md.Set(AnswerPrefix+name, value)
+	md := make(metadata.MD, 2+len(answered))
+	md["x-genway-upstream"], md["x-genway-attempts"] = []string{a.Name}, []string{strconv.Itoa(a.number)}
+	for name, value := range answered { // all in lower case, as metadata are
+		md[AnswerPrefix+name] = []string{value}
 	}
 	_ = grpc.SetHeader(ctx, md)
 }

@@ -71,7 +71,7 @@ type Router struct {
 
 type table struct {
 	routes   []Route
-	patterns []*regexp.Regexp
+	patterns []pattern
 }
 
 var _ upstream.Upstream = (*Router)(nil)
@@ -87,7 +87,7 @@ func New(routes []Route) *Router {
 func (r *Router) Swap(routes []Route) {
 	t := &table{routes: routes}
 	for _, route := range routes {
-		t.patterns = append(t.patterns, pattern(route.Model))
+		t.patterns = append(t.patterns, compile(route.Model))
 	}
 	r.table.Store(t)
 }
@@ -98,21 +98,36 @@ func (r *Router) Close() error {
 	return nil
 }
 
-// pattern gives a glob as a regular expression: * crosses slashes too, which model
-// names have.
-func pattern(glob string) *regexp.Regexp {
+// pattern is a glob, as a regular expression unless it is a plain name.
+type pattern struct {
+	name string
+	glob *regexp.Regexp
+}
+
+// compile reads a glob: * crosses slashes too, which model names have.
+func compile(glob string) pattern {
 	pieces := strings.Split(glob, "*")
+	if len(pieces) == 1 {
+		return pattern{name: glob}
+	}
 	for i, p := range pieces {
 		pieces[i] = regexp.QuoteMeta(p)
 	}
-	return regexp.MustCompile("^" + strings.Join(pieces, ".*") + "$")
+	return pattern{glob: regexp.MustCompile("^" + strings.Join(pieces, ".*") + "$")}
+}
+
+func (p pattern) matches(model string) bool {
+	if p.glob == nil {
+		return p.name == model
+	}
+	return p.glob.MatchString(model)
 }
 
 // find gives the route of a request, and its place in the table; nil for none.
 func (t *table) find(protocol genwayv1.Protocol, model string) (*Route, int) {
 	for i := range t.routes {
 		r := &t.routes[i]
-		if t.patterns[i].MatchString(model) && (len(r.Protocols) == 0 || slices.Contains(r.Protocols, protocol)) {
+		if t.patterns[i].matches(model) && (len(r.Protocols) == 0 || slices.Contains(r.Protocols, protocol)) {
 			return r, i
 		}
 	}
@@ -122,7 +137,11 @@ func (t *table) find(protocol genwayv1.Protocol, model string) (*Route, int) {
 // order gives the targets that can serve a request, in the order they are tried: the
 // first, drawn by weight; then the fallback.
 func (r *Route) order(protocol genwayv1.Protocol, images bool) []Target {
-	return append(draw(r.first(protocol, images)), serving(r.Fallback, images)...)
+	first, then := draw(r.first(protocol, images)), serving(r.Fallback, images)
+	if len(then) == 0 {
+		return first
+	}
+	return slices.Concat(first, then)
 }
 
 // first gives the targets that share a request's load: those that speak the caller's
@@ -131,37 +150,50 @@ func (r *Route) order(protocol genwayv1.Protocol, images bool) []Target {
 // says so.
 func (r *Route) first(protocol genwayv1.Protocol, images bool) []Target {
 	able := serving(r.Targets, images)
-	var same []Target
-	for _, t := range able {
-		if protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED && t.Protocol == protocol {
-			same = append(same, t)
-		}
-	}
-	if len(same) == 0 {
+	if protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
 		return able
 	}
-	return same
-}
-
-// serving gives the targets that serve images, or text.
-func serving(targets []Target, images bool) []Target {
-	var able []Target
-	for _, t := range targets {
-		if t.serves(images) {
-			able = append(able, t)
-		}
+	if same := those(able, func(t *Target) bool { return t.Protocol == protocol }); len(same) > 0 {
+		return same
 	}
 	return able
 }
 
+// serving gives the targets that serve images, or text.
+func serving(targets []Target, images bool) []Target {
+	return those(targets, func(t *Target) bool { return t.serves(images) })
+}
+
+// those gives the targets that are as asked for, which are not to be changed: mostly they
+// all are.
+func those(targets []Target, are func(*Target) bool) []Target {
+	all := true
+	for i := range targets {
+		all = all && are(&targets[i])
+	}
+	if all {
+		return targets
+	}
+	var some []Target
+	for i := range targets {
+		if are(&targets[i]) {
+			some = append(some, targets[i])
+		}
+	}
+	return some
+}
+
 // serves reports whether the target is for images, or for text: the protocols of
 // vendors are for one of them.
-func (t Target) serves(images bool) bool {
+func (t *Target) serves(images bool) bool {
 	return t.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED || images == (t.Protocol == genwayv1.Protocol_PROTOCOL_IMAGES)
 }
 
 // draw orders targets at random, each place by the weights of those left.
 func draw(targets []Target) []Target {
+	if len(targets) <= 1 {
+		return targets
+	}
 	left := slices.Clone(targets)
 	for i := range left {
 		total := 0

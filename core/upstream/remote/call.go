@@ -2,11 +2,11 @@ package remote
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptrace"
 	"strconv"
 	"strings"
 	"time"
@@ -23,95 +23,50 @@ var (
 	errLingers = errors.New("remote: the upstream keeps the stream open after its end")
 )
 
-// answer is an upstream's answer with a 2xx status. Its body ends the call when
-// closed.
-type answer struct {
-	header http.Header
-	body   io.ReadCloser
-	// size is how long the body says to be; -1 when it does not, or is compressed.
-	size int64
-	// end ends the call for a reason, cause tells for which it has ended.
-	end   context.CancelCauseFunc
-	cause func() error
-	// broken gives the fault of an error in reading the body.
-	broken func(error) error
-}
-
-// trusted is how much room is made for an answer on an upstream's word.
-const trusted = 32 << 20
-
-// read gives up to most bytes of the body.
-func (a *answer) read(most int64) ([]byte, error) {
-	var buf bytes.Buffer
-	if a.size > 0 {
-		buf.Grow(int(min(a.size, most, trusted)) + bytes.MinRead)
-	}
-	_, err := buf.ReadFrom(io.LimitReader(a.body, most))
-	return buf.Bytes(), err
-}
-
 // call posts body and gives the answer when its status is 2xx (case K12), else
 // its fault. The context of the call ends when the answer's body is closed.
 func (u *Upstream) call(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) (*answer, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(u.config.FirstByte, func() { cancel(errIdle) })
-	give := func(err error) (*answer, error) {
-		timer.Stop()
+	a := &answer{upstream: u}
+	ctx, a.end = context.WithCancelCause(ctx)
+	a.timer = time.AfterFunc(u.config.FirstByte, func() { a.end(errIdle) })
+	a.trace.GotConn = func(info httptrace.GotConnInfo) { a.pooled = info.Reused }
+	ctx = httptrace.WithClientTrace(ctx, &a.trace)
+	a.ctx = ctx
+	resp, err := u.roundTrip(a, u.request(ctx, op, model, body, wire)) //nolint:bodyclose // the answer closes it
+	if err != nil {
+		a.timer.Stop()
 		err = u.interrupted(ctx, err)
-		cancel(nil)
+		a.end(nil)
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.url(op, model), bytes.NewReader(body))
-	if err != nil {
-		return give(err)
-	}
-	u.setHeaders(req.Header, wire)
-	resp, err := u.roundTrip(req)
-	if err != nil {
-		return give(err)
-	}
-	timer.Reset(u.config.Idle)
+	a.timer.Reset(u.config.Idle)
 	u.note(ctx, resp.Header, wire)
-	resp.Body = &watchedBody{ReadCloser: resp.Body, timer: timer, idle: u.config.Idle, cancel: cancel}
-	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
-		plain, err := gzip.NewReader(resp.Body)
-		if err != nil {
-			_ = resp.Body.Close()
-			return give(fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read"))
-		}
-		resp.ContentLength = -1
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{plain, resp.Body}
+	if err := a.begin(resp); err != nil {
+		a.close()
+		return nil, fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
 	}
 	if resp.StatusCode/100 != 2 {
-		defer resp.Body.Close()
-		return nil, u.refused(ctx, resp, wire)
+		defer a.close()
+		return nil, u.refused(a, resp, wire)
 	}
-	return &answer{
-		header: resp.Header,
-		body:   resp.Body,
-		size:   resp.ContentLength,
-		end:    cancel,
-		cause:  func() error { return context.Cause(ctx) },
-		broken: func(err error) error { return u.broken(ctx, err) },
-	}, nil
+	return a, nil
 }
 
-// broken gives the fault of an answer whose body could not be read to its end.
-func (u *Upstream) broken(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
-		return u.interrupted(ctx, err)
-	}
-	return fault.Wrap(err, fault.BadUpstream, fault.ReasonStreamCut, "the upstream's answer was cut off before its end")
+// request is a call's.
+func (u *Upstream) request(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) *http.Request {
+	req := u.blank.WithContext(ctx)
+	req.URL, req.Header = u.address(op, model), u.headers(wire)
+	// Of a reader that the transport does not know it would send the head first, alone.
+	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	return req
 }
 
 // refused gives the fault of an answer that is not 2xx.
-func (u *Upstream) refused(ctx context.Context, resp *http.Response, wire *genwayv1.WireMessage) error {
-	body, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
-	if err != nil && ctx.Err() != nil {
-		return u.interrupted(ctx, err)
+func (u *Upstream) refused(a *answer, resp *http.Response, wire *genwayv1.WireMessage) error {
+	body, err := io.ReadAll(io.LimitReader(a.body, 1<<20))
+	if err != nil && a.ctx.Err() != nil {
+		return u.interrupted(a.ctx, err)
 	}
 	body = u.redact(body)
 	var f *fault.Error
@@ -198,27 +153,4 @@ func requestID(h http.Header) string {
 		}
 	}
 	return ""
-}
-
-// watchedBody gives the upstream more time with every byte it sends, and ends the
-// call when closed.
-type watchedBody struct {
-	io.ReadCloser
-	timer  *time.Timer
-	idle   time.Duration
-	cancel context.CancelCauseFunc
-}
-
-func (b *watchedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if n > 0 {
-		b.timer.Reset(b.idle)
-	}
-	return n, err
-}
-
-func (b *watchedBody) Close() error {
-	b.timer.Stop()
-	b.cancel(nil)
-	return b.ReadCloser.Close()
 }

@@ -228,7 +228,7 @@ func (u *Upstream) unary(ctx context.Context, op operation, model string, body [
 	if err != nil {
 		return nil, nil, err
 	}
-	defer a.body.Close()
+	defer a.close()
 	raw, err := a.read(u.config.MaxAnswerBytes + 1)
 	if err != nil {
 		return nil, nil, a.broken(err)

@@ -2,42 +2,64 @@ package remote
 
 import (
 	"context"
+	"maps"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// setHeaders sets a request's headers: ours, then those that came with the caller's
-// body, if the upstream speaks its protocol, then the operator's.
-func (u *Upstream) setHeaders(h http.Header, wire *genwayv1.WireMessage) {
+// ownHeaders are those of every call: ours, then the operator's.
+func (c *Config) ownHeaders() http.Header {
+	h := http.Header{}
 	h.Set("Content-Type", "application/json")
 	h.Set("User-Agent", "genway")
-	if key := u.config.APIKey; key != "" {
-		switch u.config.Protocol {
+	if c.APIKey != "" {
+		switch c.Protocol {
 		case genwayv1.Protocol_PROTOCOL_MESSAGES:
-			h.Set("X-Api-Key", key)
+			h.Set("X-Api-Key", c.APIKey)
 		case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
-			h.Set("X-Goog-Api-Key", key)
+			h.Set("X-Goog-Api-Key", c.APIKey)
 		default:
-			h.Set("Authorization", "Bearer "+key)
+			h.Set("Authorization", "Bearer "+c.APIKey)
 		}
 	}
-	if u.config.Protocol == genwayv1.Protocol_PROTOCOL_MESSAGES {
+	if c.Protocol == genwayv1.Protocol_PROTOCOL_MESSAGES {
 		h.Set("Anthropic-Version", "2023-06-01")
 	}
-	if u.speaks(wire) {
-		for name, value := range wire.GetHeaders() {
-			if slices.Contains(callers[u.config.Protocol], name) {
-				h.Set(name, value)
-			}
-		}
-	}
-	for name, value := range u.config.Headers {
+	for name, value := range c.Headers {
 		h.Set(name, value)
 	}
+	return h
+}
+
+// headers are a call's: those of every call, and where the upstream speaks the caller's
+// protocol, those that came with its body, unless the operator sets them. They are not to
+// be changed, as no transport may.
+func (u *Upstream) headers(wire *genwayv1.WireMessage) http.Header {
+	h := u.own
+	if len(wire.GetHeaders()) == 0 || !u.speaks(wire) {
+		return h
+	}
+	for _, name := range callers[u.config.Protocol] {
+		value, sent := wire.GetHeaders()[name]
+		if sent && !u.operators(name) {
+			h = maps.Clone(h)
+			h.Set(name, value)
+		}
+	}
+	return h
+}
+
+// operators reports whether the operator sets a header.
+func (u *Upstream) operators(name string) bool {
+	for set := range u.config.Headers {
+		if strings.EqualFold(set, name) {
+			return true
+		}
+	}
+	return false
 }
 
 // callers are the headers that a caller's body brings along, in lower case: they turn
@@ -63,14 +85,21 @@ var answered = map[genwayv1.Protocol][]string{
 // note leaves the headers of an answer that a caller of the upstream's protocol may
 // read, and for every caller the upstream's name of the call.
 func (u *Upstream) note(ctx context.Context, h http.Header, wire *genwayv1.WireMessage) {
-	found := map[string]string{}
+	var found map[string]string
+	leave := func(name, value string) {
+		if found == nil {
+			found = map[string]string{}
+		}
+		found[name] = value
+	}
 	if id := requestID(h); printable(id) {
-		found["x-genway-upstream-request-id"] = id
+		leave("x-genway-upstream-request-id", id)
 	}
 	if u.speaks(wire) {
+		allowed := answered[u.config.Protocol]
 		for name, values := range h {
-			if len(found) < maxAnswered && mayRead(answered[u.config.Protocol], name) && printable(values[0]) {
-				found[strings.ToLower(name)] = values[0]
+			if len(found) < maxAnswered && mayRead(allowed, name) && printable(values[0]) {
+				leave(strings.ToLower(name), values[0])
 			}
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/genway/genway/codec"
@@ -64,6 +63,11 @@ type Upstream struct {
 	config Config
 	base   *url.URL
 	codec  codec.Codec // nil for images
+	// What calls have in common: a request without address and body, headers, and the
+	// addresses of operations, of protocols that do not name the model in them.
+	blank     *http.Request
+	own       http.Header
+	addresses [operations]*url.URL
 }
 
 var _ upstream.Upstream = (*Upstream)(nil)
@@ -106,65 +110,18 @@ func New(config Config) (*Upstream, error) {
 	if u.config.MaxAnswerBytes == 0 {
 		u.config.MaxAnswerBytes = 256 << 20
 	}
+	if u.blank, err = http.NewRequest(http.MethodPost, config.BaseURL, http.NoBody); err != nil { //nolint:noctx // each call has its own
+		return nil, fmt.Errorf("remote: base URL %q: %w", config.BaseURL, err)
+	}
+	u.blank.Host = "" // that of the address
+	u.own = u.config.ownHeaders()
+	if config.Protocol != genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
+		for op := range operations {
+			u.addresses[op] = u.addressOf(op, "")
+		}
+	}
 	return u, nil
 }
 
 // Models gives the configured listing.
 func (u *Upstream) Models() []*genwayv1.Model { return u.config.Models }
-
-// operation is what is asked of the upstream.
-type operation int
-
-const (
-	generate operation = iota
-	stream
-	count
-	draw
-)
-
-// url gives the address of an operation on a model.
-func (u *Upstream) url(op operation, model string) string {
-	version, query := "v1", ""
-	var path string
-	switch u.config.Protocol {
-	case genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS:
-		path = "chat/completions"
-	case genwayv1.Protocol_PROTOCOL_RESPONSES:
-		path = "responses"
-		if op == count {
-			path = "responses/input_tokens"
-		}
-	case genwayv1.Protocol_PROTOCOL_MESSAGES:
-		path = "messages"
-		if op == count {
-			path = "messages/count_tokens"
-		}
-	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
-		version = "v1beta"
-		path = "models/" + url.PathEscape(strings.TrimPrefix(model, "models/")) + ":" + map[operation]string{
-			generate: "generateContent", stream: "streamGenerateContent", count: "countTokens"}[op]
-		if op == stream {
-			query = "alt=sse"
-		}
-	default:
-		path = "images/generations"
-	}
-	address := *u.base
-	address.RawQuery = query
-	base := strings.TrimRight(address.Path, "/")
-	if !hasVersion(base) {
-		base += "/" + version
-	}
-	address.Path = base + "/" + path
-	if unescaped, err := url.PathUnescape(address.Path); err == nil && unescaped != address.Path {
-		address.RawPath, address.Path = address.Path, unescaped
-	}
-	return address.String()
-}
-
-// hasVersion reports whether a base path ends in a version segment (v1, v1beta,
-// v4), so that none is added.
-func hasVersion(base string) bool {
-	last := base[strings.LastIndexByte(base, '/')+1:]
-	return len(last) >= 2 && last[0] == 'v' && last[1] >= '0' && last[1] <= '9'
-}

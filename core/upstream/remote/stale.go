@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"syscall"
 	"time"
 )
@@ -17,15 +16,11 @@ const staleWithin = time.Second
 // had closed meanwhile was never read, so it is sent again: that is no retry of a call
 // that failed, and no matter of the operator's. The transport does so itself only if it
 // hears of the end before it has written anything.
-func (u *Upstream) roundTrip(req *http.Request) (*http.Response, error) {
-	pooled := false
-	req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
-		GotConn: func(info httptrace.GotConnInfo) { pooled = info.Reused },
-	}))
+func (u *Upstream) roundTrip(a *answer, req *http.Request) (*http.Response, error) {
 	for again := maxStale; ; again-- {
 		begun := time.Now()
 		resp, err := u.config.HTTP.RoundTrip(req)
-		if err == nil || again == 0 || !pooled || !hungUp(err) || time.Since(begun) > staleWithin || req.Context().Err() != nil {
+		if err == nil || again == 0 || !a.pooled || !hungUp(err) || time.Since(begun) > staleWithin || a.ctx.Err() != nil {
 			return resp, err
 		}
 		body, failed := req.GetBody()

@@ -28,7 +28,7 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 	if err != nil {
 		return err
 	}
-	defer a.body.Close()
+	defer a.close()
 	s := &relay{decoder: u.codec.NewStreamDecoder(), opening: o, losses: losses, protocol: u.config.Protocol, upstream: u}
 	if s.wired = u.speaks(req.GetWire()); !s.wired {
 		s.custom = codec.NewFreeForm(req.GetTools())

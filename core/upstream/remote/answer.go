@@ -1,0 +1,95 @@
+package remote
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"strings"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+)
+
+// answer is an upstream's answer to one call, and what is known of the call: one value,
+// since each call needs all of it.
+type answer struct {
+	upstream *Upstream
+	// ctx is the call's, which end ends for a reason. The timer does so when the upstream
+	// makes no progress.
+	ctx   context.Context //nolint:containedctx // it lives as long as the call
+	end   context.CancelCauseFunc
+	timer *time.Timer
+	// pooled says that the call's connection had served others before; the trace finds
+	// it out.
+	trace  httptrace.ClientTrace
+	pooled bool
+
+	header http.Header
+	// body is to be read, raw what comes over the connection for it.
+	body io.Reader
+	raw  io.ReadCloser
+	// size is how long the body says to be; -1 when it does not, or is compressed.
+	size int64
+}
+
+// begin takes the answer's head.
+func (a *answer) begin(resp *http.Response) (err error) {
+	a.header, a.raw, a.size = resp.Header, resp.Body, resp.ContentLength
+	a.body = (*watched)(a)
+	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
+		a.size = -1
+		a.body, err = gzip.NewReader(a.body)
+	}
+	return err
+}
+
+// watched is an answer's body as it comes, which gives the upstream more time with every
+// byte it sends.
+type watched answer
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.raw.Read(p)
+	if n > 0 {
+		w.timer.Reset(w.upstream.config.Idle)
+	}
+	return n, err
+}
+
+// close ends the call.
+func (a *answer) close() {
+	a.timer.Stop()
+	a.end(nil)
+	_ = a.raw.Close()
+}
+
+// cause tells why the call has ended.
+func (a *answer) cause() error { return context.Cause(a.ctx) }
+
+// broken gives the fault of an error in reading the body.
+func (a *answer) broken(err error) error {
+	if a.ctx.Err() != nil {
+		return a.upstream.interrupted(a.ctx, err)
+	}
+	return fault.Wrap(err, fault.BadUpstream, fault.ReasonStreamCut, "the upstream's answer was cut off before its end")
+}
+
+// trusted is how much room is made for an answer on an upstream's word.
+const trusted = 32 << 20
+
+// read gives up to most bytes of the body.
+func (a *answer) read(most int64) ([]byte, error) {
+	if a.size > 0 && a.size <= min(most, trusted) {
+		whole := make([]byte, a.size)
+		_, err := io.ReadFull(a.body, whole)
+		return whole, err
+	}
+	var buf bytes.Buffer
+	if a.size > 0 {
+		buf.Grow(trusted)
+	}
+	_, err := buf.ReadFrom(io.LimitReader(a.body, most))
+	return buf.Bytes(), err
+}
