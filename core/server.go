@@ -55,7 +55,7 @@ func NewServer(service *Service, interceptors Interceptors, config ServerConfig)
 		grpc.UnaryInterceptor(interceptors.Unary),
 		grpc.StreamInterceptor(interceptors.Stream),
 		grpc.MaxConcurrentStreams(config.MaxStreams),
-		grpc.ConnectionTimeout(10 * time.Second),
+		grpc.ConnectionTimeout(10*time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 	)
