@@ -100,17 +100,11 @@ func (i Interceptors) guard(ctx context.Context, call *outcome, run func(context
 		if open(call.method) {
 			return run(ctx)
 		}
-		caller, err := i.Authenticator.Authenticate(ctx, call.method)
-		call.caller = caller
+		known, err := i.identify(ctx, call)
 		if err != nil {
 			return err
 		}
-		if auth.Administrates(call.method) { // calls of Generation are held to it as they are admitted
-			if err := permit(ctx, caller, ""); err != nil {
-				return err
-			}
-		}
-		return run(auth.WithCaller(ctx, caller))
+		return run(known)
 	}()
 	if !open(call.method) {
 		call.log(ctx, log, err)
@@ -119,6 +113,20 @@ func (i Interceptors) guard(ctx context.Context, call *outcome, run func(context
 		return err
 	}
 	return statusError(err, call.id)
+}
+
+// identify gives the context of the caller, who may make the call. It is apart from what
+// runs the call since that is on the stack of every open stream.
+func (i Interceptors) identify(ctx context.Context, call *outcome) (_ context.Context, err error) {
+	if call.caller, err = i.Authenticator.Authenticate(ctx, call.method); err != nil {
+		return nil, err
+	}
+	if auth.Administrates(call.method) { // calls of Generation are held to it as they are admitted
+		if err := permit(ctx, call.caller, ""); err != nil {
+			return nil, err
+		}
+	}
+	return auth.WithCaller(ctx, call.caller), nil
 }
 
 // open reports whether a method needs no key: health and reflection.

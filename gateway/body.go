@@ -21,6 +21,7 @@ func (e *Edge) readBody(w *answerWriter, r *http.Request) ([]byte, error) {
 		return nil, tooLarge(most)
 	}
 	raw, err := readAll(&progressReader{r: r.Body, w: w, timeout: e.config.BodyTimeout}, r.ContentLength, most)
+	w.readDeadline(0)
 	if err != nil {
 		return nil, err
 	}
@@ -45,10 +46,14 @@ func (e *Edge) readBody(w *answerWriter, r *http.Request) ([]byte, error) {
 
 // readAll reads up to most bytes; sized is what the sender announced, or -1.
 func readAll(r io.Reader, sized, most int64) ([]byte, error) {
-	var buf bytes.Buffer
-	if sized > 0 {
-		buf.Grow(int(sized) + bytes.MinRead)
+	if sized > 0 { // the server has bounded it already
+		body := make([]byte, sized)
+		if _, err := io.ReadFull(r, body); err != nil {
+			return nil, bodyFault(err)
+		}
+		return body, nil
 	}
+	var buf bytes.Buffer
 	n, err := buf.ReadFrom(io.LimitReader(r, most+1))
 	if n > most {
 		return nil, tooLarge(most)
@@ -82,9 +87,5 @@ type progressReader struct {
 
 func (p *progressReader) Read(b []byte) (int, error) {
 	p.w.readDeadline(p.timeout)
-	n, err := p.r.Read(b)
-	if err != nil {
-		p.w.readDeadline(0)
-	}
-	return n, err
+	return p.r.Read(b)
 }

@@ -13,8 +13,9 @@ import (
 const roomy = 32 << 20
 
 // TuneMemory has the collector wait for a heap of at least that size; larger heaps are
-// collected when they have doubled, as ever. It leaves the choice to whoever has set
-// GOGC or GOMEMLIMIT.
+// collected when they have doubled. Go alone would let them grow by the size of all stacks
+// besides, and those of a thousand streams are half as large as their heap. It leaves the
+// choice to whoever has set GOGC or GOMEMLIMIT.
 func TuneMemory() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -52,12 +53,13 @@ func (t *tuner) tune() {
 	}
 }
 
-// percentFor is how much garbage fills the heap to roomy, in percent of what is alive
-// and of the roots: the collector reckons with both.
+// percentFor is how much garbage fills the heap to roomy, or doubles it, in percent of
+// what is alive and of the roots: the collector reckons with both.
 func percentFor(live, roots uint64) int {
-	if live >= roomy/2 {
-		return 100
+	garbage := live
+	if live < roomy/2 {
+		garbage = roomy - live
 	}
 	// No heap is collected below 4 MiB times the percentage.
-	return min(max(100, int((roomy-live)*100/max(live+roots, 1))), roomy/(4<<20)*100)
+	return min(int(garbage*100/max(live+roots, 1)), roomy/(4<<20)*100)
 }
