@@ -3,6 +3,7 @@ package chat
 import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // The settings of requests and answers that pass through, read without reflection: into
@@ -70,17 +71,16 @@ func (r *request) take(name []byte, v member.Raw) bool {
 	case "prompt_cache_key":
 		return v.Text(&r.PromptCacheKey)
 	case "tool_choice":
-		r.ToolChoice = v.Value()
-		return true
+		return v.Keep(&r.ToolChoice)
 	case "stream_options":
 		r.StreamOptions = &streamOptions{}
 		return v.Members(r.StreamOptions.take)
 	case "stop":
-		return v.Decode(&r.Stop)
+		return member.Take(v, &r.Stop)
 	case "metadata":
-		return v.Decode(&r.Metadata)
+		return member.Take(v, &r.Metadata)
 	case "modalities":
-		return v.Decode(&r.Modalities)
+		return member.Take(v, &r.Modalities)
 	case "response_format", "function_call", "audio":
 		return false
 	}
@@ -89,6 +89,15 @@ func (r *request) take(name []byte, v member.Raw) bool {
 
 func (o *streamOptions) take(name []byte, v member.Raw) bool {
 	return string(name) == "include_usage" && v.Bool(&o.IncludeUsage)
+}
+
+// responseHead reads an answer but for its choices.
+func responseHead(o *member.Outline) (*genwayv1.GenerateTextResponse, bool) {
+	var a answer
+	if !o.Settings(heavyResponse, a.take) {
+		return nil, false
+	}
+	return a.settings(), true
 }
 
 // take reads one member.

@@ -55,9 +55,8 @@ func (c Codec) DecodeResponseHead(body []byte) (*genwayv1.GenerateTextResponse, 
 	if !o.Read(body, nil) {
 		return nil, false
 	}
-	var a answer
-	if o.Settings(heavyResponse, a.take) {
-		return a.settings(), true
+	if resp, ok := responseHead(&o); ok {
+		return resp, true
 	}
 	head, ok := o.Head(heavyResponse)
 	if !ok {

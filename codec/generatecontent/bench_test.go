@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/codectest"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -137,4 +138,10 @@ func BenchmarkStreamDecode(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+func BenchmarkHead(b *testing.B) {
+	codectest.BenchHeads(b, c,
+		`{"systemInstruction":{"parts":[{"text":"Be brief."}]},"contents":[{"role":"user","parts":[{"text":"%s"}]}],"generationConfig":{"temperature":0.7,"maxOutputTokens":512}}`,
+		`{"candidates":[{"content":{"parts":[{"text":"%s"}],"role":"model"},"finishReason":"STOP","index":0}],"usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":20,"totalTokenCount":30,"promptTokensDetails":[{"modality":"TEXT","tokenCount":10}]},"modelVersion":"gemini-x","responseId":"r"}`)
 }

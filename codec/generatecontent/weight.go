@@ -30,15 +30,18 @@ func (c Codec) DecodeRequestHead(body []byte) (*codec.Request, bool) {
 	if !o.Read(body, look) {
 		return nil, false
 	}
-	head, ok := o.Head(heavyRequest)
+	req, ok := requestHead(&o)
 	if !ok {
-		return nil, false
+		head, ok := o.Head(heavyRequest)
+		if !ok {
+			return nil, false
+		}
+		var err error
+		if req, err = c.DecodeRequest(head); err != nil {
+			return nil, false
+		}
+		req.Messages, req.Tools = nil, nil
 	}
-	req, err := c.DecodeRequest(head)
-	if err != nil {
-		return nil, false
-	}
-	req.Messages, req.Tools = nil, nil
 	req.Survey = o.Wire()
 	return req, true
 }
@@ -48,6 +51,9 @@ func (c Codec) DecodeResponseHead(body []byte) (*genwayv1.GenerateTextResponse, 
 	var o member.Outline
 	if !o.Read(body, nil) {
 		return nil, false
+	}
+	if resp, ok := responseHead(&o); ok {
+		return resp, true
 	}
 	head, ok := o.Head(heavyResponse)
 	if !ok {

@@ -304,3 +304,42 @@ func BenchmarkResponse(b *testing.B) {
 		})
 	}
 }
+
+// A head says what the whole says but for the images.
+func TestHead(t *testing.T) {
+	c := images.Codec{}
+	const data = `"data":[{"b64_json":"QUJD","revised_prompt":"x"},{"url":"https://a"}]`
+	for _, rest := range []string{
+		``, `,"created":7,"size":"1x1","quality":"low","background":"opaque","output_format":"png"`, `,"created":null,"size":null`, `,"new":[1,{"a":"b"}]`,
+		`,"usage":null`, `,"usage":{"input_tokens":1,"output_tokens":2,"total_tokens":3,"input_tokens_details":{"image_tokens":0,"text_tokens":1},"new":1}`,
+	} {
+		body := []byte(`{` + data + rest + `}`)
+		whole, err := c.DecodeResponse(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range whole.Images {
+			whole.Images[i] = &genwayv1.GeneratedImage{}
+		}
+		if head, ok := c.DecodeResponseHead(body); !ok || !proto.Equal(head, whole) {
+			t.Errorf("%s: %v, %v, want %v", body, head, ok, whole)
+		}
+	}
+	for _, body := range []string{`{"data":[]}`, `{}`, `{` + data, `{` + data + `,"created":"x"}`, `{` + data + `,"data":[]}`} {
+		if head, ok := c.DecodeResponseHead([]byte(body)); ok {
+			t.Errorf("%s has the head %v", body, head)
+		}
+	}
+}
+
+func BenchmarkHead(b *testing.B) {
+	body := []byte(`{"created":1700000000,"background":"opaque","data":[{"b64_json":"` + strings.Repeat("iVBORw0KGgoAAAAN", 1_500_000/16) + `"}],"output_format":"png","size":"1024x1024",` +
+		`"usage":{"input_tokens":1,"output_tokens":2,"total_tokens":3,"input_tokens_details":{"image_tokens":0,"text_tokens":1}}}`)
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := (images.Codec{}).DecodeResponseHead(body); !ok {
+			b.Fatal("no head")
+		}
+	}
+}

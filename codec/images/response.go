@@ -2,7 +2,6 @@ package images
 
 import (
 	"encoding/base64"
-	"time"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -10,7 +9,6 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // wireResponse is the answer's body.
@@ -77,15 +75,7 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateImageResponse, error
 	if err := member.DecodeAnswer(body, &w); err != nil {
 		return nil, err
 	}
-	resp := &genwayv1.GenerateImageResponse{
-		CreateTime:   timestamppb.New(time.Unix(w.Created, 0)),
-		Background:   w.Background,
-		OutputFormat: w.OutputFormat,
-		Quality:      w.Quality,
-		Size:         w.Size,
-		Usage:        w.Usage.canonical(),
-		NativeFields: member.Natives(protocol, w.Extra, nil),
-	}
+	resp := w.settings()
 	for _, i := range w.Data {
 		image := &genwayv1.GeneratedImage{
 			GenerationId:  i.GenerationID,

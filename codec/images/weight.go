@@ -1,8 +1,11 @@
 package images
 
 import (
+	"time"
+
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // heavyResponse is what carries the weight of an answer.
@@ -15,17 +18,46 @@ func (c Codec) DecodeResponseHead(body []byte) (*genwayv1.GenerateImageResponse,
 	if !o.Read(body, nil) {
 		return nil, false
 	}
-	head, ok := o.Head(heavyResponse)
-	if !ok {
+	var w wireResponse
+	if !o.Settings(heavyResponse, w.take) {
 		return nil, false
 	}
-	resp, err := c.DecodeResponse(head)
-	if err != nil {
-		return nil, false
-	}
+	resp := w.settings()
 	resp.Images = make([]*genwayv1.GeneratedImage, o.Elements("data"))
 	for i := range resp.Images {
 		resp.Images[i] = &genwayv1.GeneratedImage{}
 	}
 	return resp, true
+}
+
+// settings are what an answer says beside its images.
+func (w *wireResponse) settings() *genwayv1.GenerateImageResponse {
+	return &genwayv1.GenerateImageResponse{
+		CreateTime:   timestamppb.New(time.Unix(w.Created, 0)),
+		Background:   w.Background,
+		OutputFormat: w.OutputFormat,
+		Quality:      w.Quality,
+		Size:         w.Size,
+		Usage:        w.Usage.canonical(),
+		NativeFields: member.Natives(protocol, w.Extra, nil),
+	}
+}
+
+// take reads one member, without reflection where it is of a plain type.
+func (w *wireResponse) take(name []byte, v member.Raw) bool {
+	switch string(name) {
+	case "created":
+		return v.Count(&w.Created)
+	case "background":
+		return v.Text(&w.Background)
+	case "output_format":
+		return v.Text(&w.OutputFormat)
+	case "quality":
+		return v.Text(&w.Quality)
+	case "size":
+		return v.Text(&w.Size)
+	case "usage":
+		return member.Take(v, &w.Usage)
+	}
+	return v.Extra(&w.Extra, name)
 }

@@ -75,11 +75,19 @@ func (r Raw) Count(to *int64) bool {
 	return ok
 }
 
-// Value is the text as a value of its own.
-func (r Raw) Value() jsontext.Value { return bytes.Clone(jsontext.Value(r)) }
+// Keep takes the text as it is.
+func (r Raw) Keep(to *jsontext.Value) bool {
+	*to = bytes.Clone(r)
+	return true
+}
 
-// Decode reads a value of any type the decoder knows.
-func (r Raw) Decode(to any) bool { return json.Unmarshal(r, to, decodeOptions) == nil }
+// Take reads a value of any type the decoder knows.
+func Take[T any](r Raw, to *T) bool {
+	var value T // is all that goes to the heap, and not what to is a part of
+	err := json.Unmarshal(r, &value, decodeOptions)
+	*to = value
+	return err == nil
+}
 
 // Extra adds a member that nobody knows to those of its object.
 func (r Raw) Extra(to *jsontext.Value, name []byte) bool {

@@ -14,10 +14,13 @@ const maxScanDepth = 200
 // is found on the way.
 type scanner struct {
 	b []byte
-	// survey takes note of the values that are strings; nil when nobody asks.
-	survey *Survey
+	// look takes note of the values that are strings, in survey; nil when nobody asks.
+	look   Look
+	survey Survey
 	// elements are those of the array that ended last.
 	elements int
+	// names are those of the objects that are open.
+	names names
 }
 
 // value gives the end of the value that begins at i; false when the scanner does not
@@ -29,8 +32,8 @@ func (s *scanner) value(i, depth int) (int, bool) {
 	switch c := s.b[i]; {
 	case c == '"':
 		end, ok := String(s.b, i)
-		if ok && s.survey != nil {
-			s.survey.note(s.b[i+1 : end-1])
+		if ok && s.look != nil {
+			s.survey.note(s.b[i+1:end-1], s.look)
 		}
 		return end, ok
 	case c == '{':
@@ -87,10 +90,11 @@ func (s *scanner) object(i, depth int, o *Outline) (int, bool) {
 	if i < len(s.b) && s.b[i] == '}' {
 		return i + 1, true
 	}
-	var seen names
+	seen := s.names.open()
+	defer s.names.close(seen)
 	for {
 		name, end, ok := scanName(s.b, i)
-		if !ok || !seen.add(s.b, name) {
+		if !ok || !s.names.add(s.b, &seen, name) {
 			return 0, false
 		}
 		i = space(s.b, end)
@@ -131,41 +135,6 @@ func scanName(b []byte, i int) (span, int, bool) {
 		return span{}, 0, false
 	}
 	return span{i + 1, end - 1}, end, true
-}
-
-// names are the names of an object so far.
-type names struct {
-	few  [12]span
-	n    int
-	many map[string]struct{}
-}
-
-// add notes a name, unless it was there.
-func (s *names) add(b []byte, name span) bool {
-	text := b[name.from:name.to]
-	if s.many != nil {
-		if _, ok := s.many[string(text)]; ok {
-			return false
-		}
-		s.many[string(text)] = struct{}{}
-		return true
-	}
-	for _, other := range s.few[:s.n] {
-		if bytes.Equal(b[other.from:other.to], text) {
-			return false
-		}
-	}
-	if s.n < len(s.few) {
-		s.few[s.n] = name
-		s.n++
-		return true
-	}
-	s.many = make(map[string]struct{}, 2*len(s.few))
-	for _, other := range s.few {
-		s.many[string(b[other.from:other.to])] = struct{}{}
-	}
-	s.many[string(text)] = struct{}{}
-	return true
 }
 
 func word(b []byte, i int, word string) (int, bool) {

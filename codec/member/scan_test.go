@@ -45,7 +45,7 @@ func TestScan(t *testing.T) {
 
 // Names are told apart however many there are.
 func TestScanManyNames(t *testing.T) {
-	for _, n := range []int{1, 11, 12, 13, 14, 100} {
+	for _, n := range []int{1, 31, 32, 33, 34, 35, 100} {
 		list := make([]string, n)
 		for i := range list {
 			list[i] = `"` + strings.Repeat("n", i+1) + `":0`

@@ -13,8 +13,6 @@ type Survey struct {
 	Text, Attachments int
 	// Signs are all that look has seen.
 	Signs Signs
-
-	look Look
 }
 
 // Look tells what a string is a sign of by its text between the quotes, as it is
@@ -32,10 +30,8 @@ const (
 )
 
 // note takes a string into account.
-func (s *Survey) note(value []byte) {
-	if s.look != nil {
-		s.Signs |= s.look(value)
-	}
+func (s *Survey) note(value []byte, look Look) {
+	s.Signs |= look(value)
 	if attached(value) {
 		s.Attachments++
 		return

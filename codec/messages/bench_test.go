@@ -147,3 +147,10 @@ func BenchmarkStreamDecode(b *testing.B) {
 		at++
 	}
 }
+
+func BenchmarkHead(b *testing.B) {
+	codectest.BenchHeads(b, c,
+		`{"model":"claude-x","max_tokens":512,"system":"Be brief.","messages":[{"role":"user","content":"%s"}],"temperature":0.7,"stream":true,"metadata":{"user_id":"u"}}`,
+		`{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[{"type":"text","text":"%s"}],"stop_reason":"end_turn","stop_sequence":null,`+
+			`"usage":{"input_tokens":10,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":0},"output_tokens":20,"service_tier":"standard"}}`)
+}

@@ -19,6 +19,11 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	return w.close(req)
+}
+
+// close gives a request that generates.
+func (w *wireRequest) close(req *genwayv1.GenerateTextRequest) (*codec.Request, error) {
 	if w.MaxTokens == nil {
 		return nil, fault.Missing("max_tokens")
 	}
@@ -30,15 +35,33 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 
 // canonical translates all that generation and counting share.
 func (w *wireRequest) canonical() (*genwayv1.GenerateTextRequest, error) {
-	if w.Model == "" {
-		return nil, fault.Missing("model")
+	if err := w.check(); err != nil {
+		return nil, err
 	}
-	if w.Messages == nil {
-		return nil, fault.Missing("messages")
+	req := w.open()
+	for _, step := range []func(*genwayv1.GenerateTextRequest) error{w.messages, w.tools, w.thinking} {
+		if err := step(req); err != nil {
+			return nil, err
+		}
 	}
-	if len(w.Messages) == 0 {
-		return nil, fault.Invalid("messages", "messages: expected at least one message")
+	return req, nil
+}
+
+// check holds what must be there.
+func (w *wireRequest) check() error {
+	switch {
+	case w.Model == "":
+		return fault.Missing("model")
+	case w.Messages == nil:
+		return fault.Missing("messages")
+	case len(w.Messages) == 0:
+		return fault.Invalid("messages", "messages: expected at least one message")
 	}
+	return nil
+}
+
+// open is a request with the settings that are as they are written.
+func (w *wireRequest) open() *genwayv1.GenerateTextRequest {
 	req := &genwayv1.GenerateTextRequest{
 		Model:           w.Model,
 		MaxOutputTokens: w.MaxTokens,
@@ -57,12 +80,7 @@ func (w *wireRequest) canonical() (*genwayv1.GenerateTextRequest, error) {
 	if thread := threadField(w.Thread); thread != nil {
 		req.NativeFields = append(req.NativeFields, thread)
 	}
-	for _, step := range []func(*genwayv1.GenerateTextRequest) error{w.messages, w.tools, w.thinking} {
-		if err := step(req); err != nil {
-			return nil, err
-		}
-	}
-	return req, nil
+	return req
 }
 
 // bindingMember says which members without a canonical field bear on the answer:

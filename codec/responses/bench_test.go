@@ -141,3 +141,12 @@ func BenchmarkStreamDecode(b *testing.B) {
 	}
 	perEvent(b, len(frames))
 }
+
+func BenchmarkHead(b *testing.B) {
+	codectest.BenchHeads(b, c,
+		`{"model":"gpt-x","instructions":"Be brief.","input":"%s","max_output_tokens":512,"temperature":0.7,"stream":true,"store":false,"reasoning":{"effort":"low"}}`,
+		`{"id":"resp_1","object":"response","created_at":1700000000,"status":"completed","background":false,"error":null,"incomplete_details":null,"instructions":"Be brief.","max_output_tokens":512,"max_tool_calls":null,"model":"gpt-x",`+
+			`"output":[{"id":"msg_1","type":"message","status":"completed","role":"assistant","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":"%s"}]}],"parallel_tool_calls":true,"previous_response_id":null,`+
+			`"reasoning":{"effort":"low","summary":null},"safety_identifier":null,"service_tier":"default","store":false,"temperature":0.7,"text":{"format":{"type":"text"},"verbosity":"medium"},"tool_choice":"auto","tools":[],"top_logprobs":0,"top_p":1.0,"truncation":"disabled",`+
+			`"usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":0},"output_tokens":20,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":30},"user":null,"metadata":{}}`)
+}

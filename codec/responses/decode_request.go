@@ -29,6 +29,27 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 	if err := member.Decode(body, &w); err != nil {
 		return nil, err
 	}
+	req, err := w.open()
+	if err != nil {
+		return nil, err
+	}
+	var lifted []*genwayv1.Tool
+	if req.Messages, lifted, err = w.messages(); err != nil {
+		return nil, err
+	}
+	if says := len(req.Messages); (says == 0 || says == 1 && w.Instructions != "") && !goesOn(req.NativeFields) {
+		return nil, fault.Missing("input") // items that say nothing are none
+	}
+	if req.Tools, err = decodeTools(w.Tools, "tools"); err != nil {
+		return nil, err
+	}
+	req.Tools = lift(req.Tools, lifted)
+	distinguish(req.Tools, req.Messages)
+	return w.close(req)
+}
+
+// open is a request with the settings that are as they are written.
+func (w *wireRequest) open() (*genwayv1.GenerateTextRequest, error) {
 	req := &genwayv1.GenerateTextRequest{
 		Model:            w.Model,
 		MaxOutputTokens:  w.MaxOutputTokens,
@@ -43,22 +64,12 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 		Sampling:         w.sampling(),
 		NativeFields:     w.natives(),
 	}
-	if err := w.check(req.NativeFields); err != nil {
-		return nil, err
-	}
+	return req, w.check(req.NativeFields)
+}
+
+// close reads the settings that depend on the tools.
+func (w *wireRequest) close(req *genwayv1.GenerateTextRequest) (*codec.Request, error) {
 	var err error
-	var lifted []*genwayv1.Tool
-	if req.Messages, lifted, err = w.messages(); err != nil {
-		return nil, err
-	}
-	if says := len(req.Messages); (says == 0 || says == 1 && w.Instructions != "") && !goesOn(req.NativeFields) {
-		return nil, fault.Missing("input") // items that say nothing are none
-	}
-	if req.Tools, err = decodeTools(w.Tools, "tools"); err != nil {
-		return nil, err
-	}
-	req.Tools = lift(req.Tools, lifted)
-	distinguish(req.Tools, req.Messages)
 	if req.ToolChoice, err = decodeToolChoice(w.ToolChoice, w.ParallelToolCalls, req.Tools); err != nil {
 		return nil, err
 	}
