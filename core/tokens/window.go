@@ -7,7 +7,7 @@ import (
 )
 
 // windowBytes is the largest slice of text the tokenizer is given at once. The
-// merge of one unbroken run costs O(n log n) and eight times its size in memory,
+// merge of one unbroken run costs O(n log n) and some thirty times its size in memory,
 // so the window bounds both.
 const windowBytes = 16 << 10
 
@@ -50,13 +50,8 @@ func uniform(text string, limit int) (n int, plain bool) {
 	return n, plain
 }
 
-// stray reports whether text begins with a byte the tokenizer loses: one that is not
-// UTF-8 (it would become U+FFFD), or DEL (which the codec's generated pattern, but
-// not the pattern it is generated from, fails to match).
+// stray reports whether text begins with a byte that is no UTF-8, and so in no word.
 func stray(text string) bool {
-	if text[0] < utf8.RuneSelf {
-		return text[0] == '\x7f'
-	}
 	r, size := utf8.DecodeRuneInString(text)
 	return r == utf8.RuneError && size == 1
 }
