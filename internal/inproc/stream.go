@@ -3,6 +3,7 @@ package inproc
 import (
 	"context"
 	"io"
+	"runtime"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -69,6 +70,7 @@ func (s *clientStream) SendMsg(request any) error {
 }
 
 func (s *clientStream) serve(request any) {
+	growStack()
 	server := &serverStream{call: s.call, request: request, messages: s.messages}
 	var err error
 	if s.channel.Stream == nil {
@@ -85,6 +87,16 @@ func (s *clientStream) serve(request any) {
 	s.call.mu.Unlock()
 	s.call.cancel()
 	close(s.messages)
+}
+
+// growStack has the goroutine's stack grow while there is next to nothing on it. Handlers
+// need more than 8 KiB, and a stack that doubles three times under ever deeper calls
+// costs a twentieth of a stream of 200 events.
+//
+//go:noinline
+func growStack() {
+	var room [9 << 10]byte
+	runtime.KeepAlive(&room)
 }
 
 // RecvMsg takes the next message.
