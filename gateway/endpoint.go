@@ -102,6 +102,7 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 		e.mux.ServeHTTP(x.w, r)
 	}
 	if x.stream != nil {
+		_ = x.w.spill() // whether it arrives is the server's to find out
 		x.stream.readers.Wait()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -24,7 +25,8 @@ type answerWriter struct {
 	finished bool
 	// hold, if set, says that more is ready to be written, so that a flush can
 	// wait for it.
-	hold func() bool
+	hold     func() bool
+	gathered *[]byte // what is held, of the pool; nil for nothing
 }
 
 func newAnswerWriter(w http.ResponseWriter, id string, timeout time.Duration) *answerWriter {
@@ -47,6 +49,44 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 		return len(b), nil
 	}
 	w.WriteHeader(http.StatusOK)
+	if w.hold == nil || len(b) >= gatherAt || w.gathered == nil && !w.hold() {
+		if err := w.spill(); err != nil {
+			return 0, err
+		}
+		return w.send(b)
+	}
+	if w.gathered == nil {
+		w.gathered = gatherers.Get().(*[]byte) //nolint:forcetypeassert // nothing else is put
+	}
+	*w.gathered = append(*w.gathered, b...)
+	if len(*w.gathered) >= gatherAt {
+		return len(b), w.spill()
+	}
+	return len(b), nil
+}
+
+// gatherAt is how many bytes of events are written together at most. The server's own
+// buffer is of 4 KiB, and each one full is a system call.
+const gatherAt = 16 << 10
+
+var gatherers = sync.Pool{New: func() any {
+	b := make([]byte, 0, gatherAt+gatherAt/4)
+	return &b
+}}
+
+// spill writes what has gathered.
+func (w *answerWriter) spill() error {
+	if w.gathered == nil {
+		return nil
+	}
+	_, err := w.send(*w.gathered)
+	*w.gathered = (*w.gathered)[:0]
+	gatherers.Put(w.gathered)
+	w.gathered = nil
+	return err
+}
+
+func (w *answerWriter) send(b []byte) (int, error) {
 	w.moveDeadline()
 	n, err := w.ResponseWriter.Write(b)
 	w.bytes += int64(n)
@@ -70,6 +110,9 @@ func (w *answerWriter) moveDeadline() {
 func (w *answerWriter) FlushError() error {
 	if w.finished || w.status == 0 || (w.hold != nil && w.hold()) {
 		return nil
+	}
+	if err := w.spill(); err != nil {
+		return err
 	}
 	return w.control.Flush()
 }
