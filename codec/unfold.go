@@ -54,16 +54,40 @@ func Event(payload proto.Message) *genwayv1.StreamGenerateTextResponse {
 	case *genwayv1.PartStarted:
 		return &genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_PartStarted{PartStarted: p}}
 	case *genwayv1.PartDelta:
-		return &genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_PartDelta{PartDelta: p}}
+		// Most events are deltas: they are made at once.
+		ev := &struct {
+			event   genwayv1.StreamGenerateTextResponse
+			payload genwayv1.StreamGenerateTextResponse_PartDelta
+		}{}
+		ev.payload.PartDelta = p
+		ev.event.Payload = &ev.payload
+		return &ev.event
 	case *genwayv1.PartCompleted:
 		return &genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_PartCompleted{PartCompleted: p}}
 	case *genwayv1.TextCompleted:
 		return &genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_Completed{Completed: p}}
 	case *genwayv1.WireFrame:
-		return &genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_Wire{Wire: p}}
+		ev := &struct {
+			event   genwayv1.StreamGenerateTextResponse
+			payload genwayv1.StreamGenerateTextResponse_Wire
+		}{}
+		ev.payload.Wire = p
+		ev.event.Payload = &ev.payload
+		return &ev.event
 	default:
 		return &genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_Ping{Ping: &genwayv1.Ping{}}}
 	}
+}
+
+// TextDelta is a delta of text alone, made at once.
+func TextDelta(text string) *genwayv1.PartDelta {
+	d := &struct {
+		delta genwayv1.PartDelta
+		text  genwayv1.PartDelta_Text
+	}{}
+	d.text.Text = text
+	d.delta.Delta = &d.text
+	return &d.delta
 }
 
 type unfolding struct {

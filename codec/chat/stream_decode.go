@@ -20,6 +20,7 @@ type streamDecoder struct {
 	tier    string
 	started bool
 	done    bool
+	plain   plainChunk
 }
 
 // NewStreamDecoder implements codec.Codec.
@@ -38,14 +39,17 @@ func (s *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextRes
 	if f.Event == "error" {
 		return nil, s.fail(decodeError(0, data))
 	}
-	var a answer
-	if err := member.DecodeAnswer(data, &a); err != nil {
-		return nil, s.fail(err)
+	a, ok := s.plain.read(data)
+	if !ok {
+		a = &answer{}
+		if err := member.DecodeAnswer(data, a); err != nil {
+			return nil, s.fail(err)
+		}
 	}
 	if given(a.Error) {
 		return nil, s.fail(decodeError(0, data))
 	}
-	s.start(&a)
+	s.start(a)
 	s.usage = mergeUsage(s.usage, a.Usage.decode())
 	s.fields = replaceNatives(s.fields, natives(a.Extra))
 	if a.ServiceTier != "" {

@@ -3,6 +3,7 @@ package chat
 import (
 	"slices"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -110,8 +111,9 @@ func (l *listener) say(text string) {
 	if st == nil {
 		st = l.push(kindText, textPart(""), true)
 	}
-	l.add(st, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Text{Text: text}, Logprobs: l.tokens})
-	l.tokens = nil
+	delta := codec.TextDelta(text)
+	delta.Logprobs, l.tokens = l.tokens, nil
+	l.add(st, delta)
 	l.flushCitations(st)
 }
 

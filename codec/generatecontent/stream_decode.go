@@ -26,6 +26,8 @@ type streamDecoder struct {
 	fields        []*genwayv1.NativeField
 	candidates    map[int32]*candidateStream
 	order         []int32
+	// last has what from frame to frame is the same.
+	last response
 }
 
 func (d *streamDecoder) Decode(f codec.Frame) ([]*event, error) {
@@ -39,9 +41,13 @@ func (d *streamDecoder) Decode(f codec.Frame) ([]*event, error) {
 
 func (d *streamDecoder) decode(data []byte) ([]*event, error) {
 	var w response
-	if err := member.DecodeAnswer(data, &w); err != nil {
-		return nil, err
+	if !w.plain(data, &d.last) {
+		w = response{}
+		if err := member.DecodeAnswer(data, &w); err != nil {
+			return nil, err
+		}
 	}
+	d.last.ModelVersion, d.last.CreateTime, d.last.ResponseID = w.ModelVersion, w.CreateTime, w.ResponseID
 	if present(w.Error) {
 		return nil, Codec{}.DecodeError(0, data)
 	}

@@ -3,6 +3,7 @@ package member
 import (
 	"bytes"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,6 +32,15 @@ func (r Raw) Text(to *string) bool {
 	}
 	*to = string(text)
 	return true
+}
+
+// Like is Text for a string that is likely to be like another, which it is then.
+func (r Raw) Like(to *string, like string) bool {
+	if len(r) == len(like)+2 && string(r[1:len(r)-1]) == like && r[0] == '"' && strings.IndexByte(like, '\\') < 0 {
+		*to = like
+		return true
+	}
+	return r.Text(to)
 }
 
 func (r Raw) escaped(to *string) bool {

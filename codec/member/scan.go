@@ -91,7 +91,6 @@ func (s *scanner) object(i, depth int, o *Outline) (int, bool) {
 		return i + 1, true
 	}
 	seen := s.names.open()
-	defer s.names.close(seen)
 	for {
 		name, end, ok := scanName(s.b, i)
 		if !ok || !s.names.add(s.b, &seen, name) {
@@ -113,6 +112,7 @@ func (s *scanner) object(i, depth int, o *Outline) (int, bool) {
 		case i >= len(s.b):
 			return 0, false
 		case s.b[i] == '}':
+			s.names.close(seen)
 			return i + 1, true
 		case s.b[i] != ',':
 			return 0, false

@@ -30,7 +30,8 @@ type openBlock struct {
 // block applies an event of a block, now or when the block before it has closed.
 func (d *streamDecoder) block(e *streamEvent) (events, error) {
 	if d.open != nil && d.open.index != e.Index {
-		d.later = append(d.later, e)
+		kept := *e // which is used for the next event
+		d.later = append(d.later, &kept)
 		return nil, nil
 	}
 	var out events
@@ -146,7 +147,7 @@ func (d *streamDecoder) text(text string) events {
 	if text == "" {
 		return nil
 	}
-	return d.send(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Text{Text: text}})
+	return d.send(codec.TextDelta(text))
 }
 
 func (d *streamDecoder) reasoning(text string) events {

@@ -25,6 +25,8 @@ type streamDecoder struct {
 	// next is the index of the next part, pending the seal that belongs to it.
 	next    int32
 	pending *genwayv1.Seal
+	// last is the event that was read last.
+	last streamEvent
 }
 
 // NewStreamDecoder reads one stream of /v1/messages.
@@ -38,15 +40,20 @@ func (d *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextRes
 	if d.done || len(data) == 0 || string(data) == "[DONE]" {
 		return nil, nil
 	}
-	var e streamEvent
-	if err := member.Decode(data, &e); err != nil {
-		d.done = true
-		return nil, malformed(err)
+	last := d.last
+	e := &d.last
+	*e = streamEvent{}
+	if !e.plain(data, &last) {
+		*e = streamEvent{}
+		if err := member.Decode(data, e); err != nil {
+			d.done = true
+			return nil, malformed(err)
+		}
 	}
 	if e.Type == "" {
 		e.Type = f.Event
 	}
-	out, err := d.event(&e, data)
+	out, err := d.event(e, data)
 	if err != nil {
 		d.done = true
 	}

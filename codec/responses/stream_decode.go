@@ -7,7 +7,6 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -28,7 +27,9 @@ type streamDecoder struct {
 	// part is open; its item may be over, but a thought signature may yet follow.
 	part *streamedPart
 	// parts is how many were begun.
-	parts  int32
+	parts int32
+	// last is the event that was read last.
+	last   wireEvent
 	events []*genwayv1.StreamGenerateTextResponse
 }
 
@@ -39,10 +40,15 @@ func (d *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextRes
 		return nil, nil
 	}
 	d.events = nil
-	ev := &wireEvent{}
-	if err := member.DecodeAnswer(data, ev); err != nil {
-		d.done = true
-		return nil, err
+	last := d.last
+	ev := &d.last
+	*ev = wireEvent{}
+	if !ev.plain(data, &last) {
+		*ev = wireEvent{}
+		if err := member.DecodeAnswer(data, ev); err != nil {
+			d.done = true
+			return nil, err
+		}
 	}
 	if ev.Type == "" {
 		ev.Type = f.Event
@@ -115,7 +121,7 @@ func (d *streamDecoder) ofItem(ev *wireEvent) error {
 	case d.finished[ev.OutputIndex]:
 		return nil
 	case d.item != nil && d.item.index != ev.OutputIndex:
-		d.waiting = append(d.waiting, ev)
+		d.waiting = append(d.waiting, ev.clone())
 		return nil
 	}
 	if err := d.itemEvent(ev); err != nil {
@@ -177,7 +183,7 @@ func (d *streamDecoder) complete(ev *wireEvent, data []byte) error {
 
 func unquote(raw jsontext.Value) string {
 	var s string
-	if raw.Kind() != '"' || json.Unmarshal(raw, &s, member.Options()) != nil {
+	if raw.Kind() != '"' || !member.Raw(raw).Text(&s) && !member.Take(member.Raw(raw), &s) {
 		return ""
 	}
 	return s

@@ -38,12 +38,12 @@ func (d *streamDecoder) itemEvent(ev *wireEvent) error {
 	case eventTextDelta:
 		text := unquote(ev.Delta)
 		if it.kind == typeMessage && (text != "" || len(ev.Logprobs) > 0) {
-			d.content(ev.ContentIndex, &genwayv1.Part{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{}}})
+			d.content(ev.ContentIndex, emptyText)
 			d.textDelta(text, logprobs(ev.Logprobs))
 		}
 	case eventRefusalDelta:
 		if text := unquote(ev.Delta); it.kind == typeMessage && text != "" {
-			d.content(ev.ContentIndex, &genwayv1.Part{Kind: &genwayv1.Part_Refusal{Refusal: &genwayv1.Refusal{}}})
+			d.content(ev.ContentIndex, emptyRefusal)
 			d.refusalDelta(text)
 		}
 	case eventAnnotation:
@@ -54,7 +54,7 @@ func (d *streamDecoder) itemEvent(ev *wireEvent) error {
 		if err != nil {
 			return err
 		}
-		d.content(ev.ContentIndex, &genwayv1.Part{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{}}})
+		d.content(ev.ContentIndex, emptyText)
 		if d.part.part.GetText() != nil {
 			d.citationDelta(citation)
 		}
@@ -159,12 +159,21 @@ func (d *streamDecoder) thinking() bool {
 	return true
 }
 
+func emptyText() *genwayv1.Part {
+	return &genwayv1.Part{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{}}}
+}
+
+func emptyRefusal() *genwayv1.Part {
+	return &genwayv1.Part{Kind: &genwayv1.Part_Refusal{Refusal: &genwayv1.Refusal{}}}
+}
+
 // content opens a part of a message at its place, unless it is open.
-func (d *streamDecoder) content(index int, part *genwayv1.Part) {
+func (d *streamDecoder) content(index int, empty func() *genwayv1.Part) {
 	it := d.item
 	if it.open && it.content == index {
 		return
 	}
+	part := empty()
 	if it.open {
 		it.over = it.content + 1
 	}

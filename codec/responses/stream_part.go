@@ -46,7 +46,9 @@ func (d *streamDecoder) delta(delta *genwayv1.PartDelta) {
 func (d *streamDecoder) textDelta(text string, logprobs []*genwayv1.TokenLogprob) {
 	d.part.text = d.part.text || text != ""
 	d.part.logprobs = d.part.logprobs || len(logprobs) > 0
-	d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Text{Text: text}, Logprobs: logprobs})
+	delta := codec.TextDelta(text)
+	delta.Logprobs = logprobs
+	d.delta(delta)
 }
 
 func (d *streamDecoder) refusalDelta(text string) {

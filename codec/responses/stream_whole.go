@@ -28,13 +28,13 @@ func (d *streamDecoder) wholeContent(index int, whole *genwayv1.Part) {
 		it.open = false
 	case blank(whole):
 	case whole.GetText() != nil:
-		d.content(index, &genwayv1.Part{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{}}})
+		d.content(index, emptyText)
 		d.rest(whole)
 	case whole.GetRefusal() != nil:
-		d.content(index, &genwayv1.Part{Kind: &genwayv1.Part_Refusal{Refusal: &genwayv1.Refusal{}}})
+		d.content(index, emptyRefusal)
 		d.rest(whole)
 	default:
-		d.content(index, whole)
+		d.content(index, func() *genwayv1.Part { return whole })
 	}
 	it.open = false
 	it.over = index + 1
