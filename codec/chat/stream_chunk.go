@@ -6,6 +6,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -118,6 +119,18 @@ func (c *chunks) end(start int) {
 func onlyUsage(data []byte) bool {
 	if !bytes.Contains(data, []byte(`"usage"`)) {
 		return false
+	}
+	var empty, used bool
+	if member.Raw(data).Members(func(name []byte, v member.Raw) bool {
+		switch string(name) {
+		case "choices":
+			empty = v[0] == '[' && len(bytes.TrimSpace(v[1:len(v)-1])) == 0
+		case "usage":
+			used = !v.IsNull()
+		}
+		return true
+	}) {
+		return empty && used
 	}
 	var a struct {
 		Choices []jsontext.Value `json:"choices"`
