@@ -49,11 +49,25 @@ func (l listener) GetModel(ctx context.Context, in *genwayv1.GetModelRequest, op
 }
 
 func heard[Q, A any](ctx context.Context, in Q, call func(context.Context, Q, ...grpc.CallOption) (A, error), opts []grpc.CallOption) (A, error) {
-	var header metadata.MD
 	x := exchangeOf(ctx)
-	answer, err := call(x.outgoing(ctx), in, append(opts, grpc.Header(&header))...)
-	x.tellAnswer(header)
+	header := headerIn(opts)
+	if header == nil {
+		header = new(metadata.MD)
+		opts = append(opts, grpc.Header(header))
+	}
+	answer, err := call(x.outgoing(ctx), in, opts...)
+	x.tellAnswer(*header)
 	return answer, err
+}
+
+// headerIn gives where the options want the header, as the runtime's do; nil for nowhere.
+func headerIn(opts []grpc.CallOption) *metadata.MD {
+	for _, o := range opts {
+		if h, ok := o.(grpc.HeaderCallOption); ok {
+			return h.HeaderAddr
+		}
+	}
+	return nil
 }
 
 // ownPrefix is that of what the core says of an answer: who served it, say.

@@ -1,12 +1,10 @@
 package gateway
 
 import (
-	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -90,7 +88,7 @@ func (c *Config) setDefaults() error {
 		c.Heartbeat = 10 * time.Second
 	}
 	if c.NewRequestID == nil {
-		c.NewRequestID = func() string { return "req_" + strings.ToLower(rand.Text()) }
+		c.NewRequestID = newRequestID
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()

@@ -71,7 +71,7 @@ func (e *Edge) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	case !found:
 		x.fail(notFound(r.URL.Path))
 	case path.handle != nil && path.allows(r.Method):
-		path.handle(e, x.w, r)
+		path.handle(e, &x.w, r)
 	case isUpgrade(r) && path.protocol == genwayv1.Protocol_PROTOCOL_RESPONSES:
 		x.fail(fault.New(fault.UpgradeRequired, fault.ReasonUpgradeRequired, "this server does not speak WebSocket; send the request as POST"))
 	case !path.allows(r.Method):

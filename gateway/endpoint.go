@@ -72,7 +72,7 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 	}
 	x.client = e.edge.clientAddress(r)
 	if p.kind.hasBody() {
-		body, err := e.edge.readBody(x.w, r)
+		body, err := e.edge.readBody(&x.w, r)
 		if err == nil {
 			x.message, err = e.decode(x, p.kind, body, r)
 		}
@@ -97,9 +97,9 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 		x.stream = newStreamState(x, r)
 	}
 	if handler, params := e.bindings.find(p, r); handler != nil {
-		handler(x.w, r, params)
+		handler(&x.w, r, params)
 	} else {
-		e.mux.ServeHTTP(x.w, r)
+		e.mux.ServeHTTP(&x.w, r)
 	}
 	if x.stream != nil {
 		_ = x.w.spill() // whether it arrives is the server's to find out

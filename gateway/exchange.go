@@ -18,7 +18,7 @@ type exchange struct {
 	endpoint *endpoint
 	id       string
 	start    time.Time
-	w        *answerWriter
+	w        answerWriter
 	// authorization is the caller's key, as the core wants to see it, and client the
 	// caller's address.
 	authorization string

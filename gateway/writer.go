@@ -29,11 +29,11 @@ type answerWriter struct {
 	gathered *[]byte // what is held, of the pool; nil for nothing
 }
 
-func newAnswerWriter(w http.ResponseWriter, id string, timeout time.Duration) *answerWriter {
+func newAnswerWriter(w http.ResponseWriter, id string, timeout time.Duration) answerWriter {
 	// The names under which the vendors' SDKs look for it.
 	h, named := w.Header(), []string{id}
 	h["X-Request-Id"], h["Request-Id"], h["X-Genway-Request-Id"] = named, named, named
-	return &answerWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: timeout}
+	return answerWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: timeout}
 }
 
 func (w *answerWriter) WriteHeader(status int) {

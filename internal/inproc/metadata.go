@@ -1,6 +1,7 @@
 package inproc
 
 import (
+	"slices"
 	"sync"
 
 	"google.golang.org/grpc"
@@ -66,8 +67,18 @@ func added(to, more metadata.MD) metadata.MD {
 	if to == nil {
 		to = make(metadata.MD, len(more))
 	}
+	n := 0
+	for _, v := range more {
+		n += len(v)
+	}
+	values := make([]string, 0, n) // of all keys, in one piece
 	for k, v := range more {
-		to[k] = append(to[k], v...)
+		if len(to[k]) > 0 {
+			to[k] = append(to[k], v...)
+			continue
+		}
+		values = append(values, v...)
+		to[k] = slices.Clip(values[len(values)-len(v):])
 	}
 	return to
 }
