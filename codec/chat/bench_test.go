@@ -72,6 +72,18 @@ func BenchmarkHead(b *testing.B) {
 			`"usage":{"prompt_tokens":10,"completion_tokens":20,"total_tokens":30,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}},"service_tier":"default","system_fingerprint":"fp_1"}`)
 }
 
+// BenchmarkHeadOfTalk is the edge's part in an agent's long conversation.
+func BenchmarkHeadOfTalk(b *testing.B) {
+	body := bodies()["100KB"]
+	b.SetBytes(int64(len(body)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, ok := c.DecodeRequestHead(body); !ok {
+			b.Fatal("no head")
+		}
+	}
+}
+
 // answers are answers of the same sizes; the picture is one the model made.
 func answers() map[string]*genwayv1.GenerateTextResponse {
 	image := answerOf(text("here"), &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{

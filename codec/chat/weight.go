@@ -12,9 +12,11 @@ var (
 	heavyResponse = []member.StandIn{{Name: "choices", Value: "[]"}}
 )
 
-// look knows seals, and results, which are refused without an identifier, whoever they
+var look = &member.Look{Sign: sign, Kind: "role", ID: "tool_call_id"}
+
+// sign knows seals, and results, which are refused without an identifier, whoever they
 // are for (case T19).
-func look(value []byte) member.Signs {
+func sign(value []byte) member.Signs {
 	switch {
 	case string(value) == roleTool:
 		return member.Result

@@ -55,6 +55,22 @@ func Heads(t *testing.T, c codec.Codec) {
 	}
 }
 
+// Results holds that a request whose tool result says of which call it is has a head,
+// and one whose result does not is refused by the decoder (case T19). %s of the body is
+// where the member stands.
+func Results(t *testing.T, c codec.Codec, body, id string) {
+	t.Helper()
+	for member, want := range map[string]bool{`"` + id + `":"c",`: true, ``: false, `"` + id + `":"",`: false, `"` + id + `":null,`: false} {
+		request := []byte(strings.Replace(body, "%s", member, 1))
+		if _, ok := c.(codec.HeadDecoder).DecodeRequestHead(request); ok != want {
+			t.Errorf("%s: has a head: %v", request, ok)
+		}
+		if _, err := c.DecodeRequest(request); (err == nil) != want {
+			t.Errorf("%s: %v", request, err)
+		}
+	}
+}
+
 // values are what a member may be, of its own type and of any other.
 var values = []string{
 	`null`, `true`, `false`, `0`, `1`, `-1`, `2`, `0.5`, `1e2`, `-0`, `2147483648`, `9223372036854775808`, `1e999`,

@@ -43,7 +43,7 @@ func (o *Outline) at(i int) *entry {
 //
 // False says that the body cannot be told apart like this, and must be decoded: it is
 // wrong, or only uncommon.
-func (o *Outline) Read(body []byte, look Look) bool {
+func (o *Outline) Read(body []byte, look *Look) bool {
 	o.body = body
 	s := scanner{b: body, look: look}
 	o.start = space(body, 0)

@@ -15,8 +15,10 @@ const maxScanDepth = 200
 type scanner struct {
 	b []byte
 	// look takes note of the values that are strings, in survey; nil when nobody asks.
-	look   Look
+	look   *Look
 	survey Survey
+	// signs are those of the string that was the last value.
+	signs Signs
 	// elements are those of the array that ended last.
 	elements int
 	// names are those of the objects that are open.
@@ -33,7 +35,7 @@ func (s *scanner) value(i, depth int) (int, bool) {
 	case c == '"':
 		end, ok := String(s.b, i)
 		if ok && s.look != nil {
-			s.survey.note(s.b[i+1:end-1], s.look)
+			s.signs = s.survey.note(s.b[i+1:end-1], s.look)
 		}
 		return end, ok
 	case c == '{':
@@ -91,6 +93,7 @@ func (s *scanner) object(i, depth int, o *Outline) (int, bool) {
 		return i + 1, true
 	}
 	seen := s.names.open()
+	var result, named bool
 	for {
 		name, end, ok := scanName(s.b, i)
 		if !ok || !s.names.add(s.b, &seen, name) {
@@ -107,12 +110,19 @@ func (s *scanner) object(i, depth int, o *Outline) (int, bool) {
 		if o != nil {
 			o.add(name, value, s.elements)
 		}
+		if s.look != nil && s.b[value.from] == '"' {
+			result = result || s.signs&Result != 0 && string(s.b[name.from:name.to]) == s.look.Kind
+			named = named || value.to-value.from > 2 && string(s.b[name.from:name.to]) == s.look.ID
+		}
 		i = space(s.b, value.to)
 		switch {
 		case i >= len(s.b):
 			return 0, false
 		case s.b[i] == '}':
 			s.names.close(seen)
+			if result && !named {
+				s.survey.Signs |= Result
+			}
 			return i + 1, true
 		case s.b[i] != ',':
 			return 0, false

@@ -15,9 +15,15 @@ type Survey struct {
 	Signs Signs
 }
 
-// Look tells what a string is a sign of by its text between the quotes, as it is
-// written.
-type Look func(value []byte) Signs
+// Look is what a protocol's bodies are looked through for.
+type Look struct {
+	// Sign tells what a string is a sign of by its text between the quotes, as it is
+	// written.
+	Sign func(value []byte) Signs
+	// An object whose member Kind is a sign of a Result is to have a member ID that is
+	// a string and not empty.
+	Kind, ID string
+}
 
 // Signs are what a body may hold. A string may be a sign of nothing for all that.
 type Signs uint8
@@ -25,18 +31,20 @@ type Signs uint8
 const (
 	// Foreign is what another upstream has said, or what has an identifier of ours.
 	Foreign Signs = 1 << iota
-	// Result is the result of a tool call.
+	// Result is the result of a tool call; of a body, that one has no identifier.
 	Result
 )
 
 // note takes a string into account.
-func (s *Survey) note(value []byte, look Look) {
-	s.Signs |= look(value)
+func (s *Survey) note(value []byte, look *Look) Signs {
+	signs := look.Sign(value)
+	s.Signs |= signs &^ Result
 	if attached(value) {
 		s.Attachments++
-		return
+	} else {
+		s.Text += len(value)
 	}
-	s.Text += len(value)
+	return signs
 }
 
 // attached reports whether a string is long and has nothing but what base64 is made of,
@@ -61,7 +69,7 @@ func attached(value []byte) bool {
 
 // SurveyOf looks at a body that is not decoded. One that cannot be told apart in passing
 // may hold anything.
-func SurveyOf(body []byte, look Look) *genwayv1.WireSurvey {
+func SurveyOf(body []byte, look *Look) *genwayv1.WireSurvey {
 	var o Outline
 	if !o.Read(body, look) {
 		return &genwayv1.WireSurvey{TextBytes: int64(len(body)), Foreign: true}

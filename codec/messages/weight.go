@@ -14,10 +14,12 @@ var (
 	heavyResponse = []member.StandIn{{Name: "content", Value: "[]"}}
 )
 
-// look knows seals, blocks of thinking, which come without a signature from other
+var look = &member.Look{Sign: sign, Kind: "type", ID: "tool_use_id"}
+
+// sign knows seals, blocks of thinking, which come without a signature from other
 // upstreams, and results, which are refused without an identifier, whoever they are for
 // (case T19).
-func look(value []byte) member.Signs {
+func sign(value []byte) member.Signs {
 	switch {
 	case bytes.HasSuffix(value, []byte("tool_result")):
 		return member.Result

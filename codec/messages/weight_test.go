@@ -8,3 +8,7 @@ import (
 )
 
 func TestHeads(t *testing.T) { codectest.Heads(t, messages.Codec{}) }
+
+func TestResults(t *testing.T) {
+	codectest.Results(t, messages.Codec{}, `{"model":"m","max_tokens":9,"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result",%s"content":"x"}]}]}`, "tool_use_id")
+}

@@ -14,9 +14,11 @@ var (
 	heavyResponse = []member.StandIn{{Name: "output", Value: "[]"}, {Name: "tools"}, {Name: "instructions"}}
 )
 
-// look knows seals, identifiers of ours, and results, which are refused without an
+var look = &member.Look{Sign: sign, Kind: "type", ID: "call_id"}
+
+// sign knows seals, identifiers of ours, and results, which are refused without an
 // identifier, whoever they are for (case T19).
-func look(value []byte) member.Signs {
+func sign(value []byte) member.Signs {
 	switch {
 	case bytes.HasSuffix(value, []byte("_output")):
 		return member.Result

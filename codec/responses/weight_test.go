@@ -8,3 +8,7 @@ import (
 )
 
 func TestHeads(t *testing.T) { codectest.Heads(t, responses.Codec{}) }
+
+func TestResults(t *testing.T) {
+	codectest.Results(t, responses.Codec{}, `{"model":"m","input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output",%s"output":"x"}]}`, "call_id")
+}
