@@ -7,12 +7,13 @@ import "math/rand/v2"
 func newRequestID() string {
 	const digits, prefix = "abcdefghijklmnopqrstuvwxyz234567", "req_"
 	var id [len(prefix) + 26]byte
+	copy(id[:], prefix)
 	bits, left := uint64(0), 0
-	for i := range id[copy(id[:], prefix):] {
+	for i := len(prefix); i < len(id); i++ {
 		if left < 5 {
 			bits, left = rand.Uint64(), 64 //nolint:gosec // see above
 		}
-		id[len(prefix)+i] = digits[bits&31]
+		id[i] = digits[bits&31]
 		bits, left = bits>>5, left-5
 	}
 	return string(id[:])
