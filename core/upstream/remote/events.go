@@ -23,6 +23,8 @@ type events struct {
 	begun bool
 	// looked is how much of buf is known to hold no whole event.
 	looked int
+	// name is that of the event before, which most have again.
+	name string
 }
 
 func newEvents(r io.Reader, most int) *events {
@@ -101,8 +103,10 @@ func (e *events) next(ended bool) (f codec.Frame, raw []byte, ok bool) {
 			}
 			dirty = true
 		case "event":
-			f.Event = string(value)
-			dirty = true
+			if string(value) != e.name {
+				e.name = string(value)
+			}
+			f.Event, dirty = e.name, true
 		case "id":
 			dirty = dirty || bytes.IndexByte(value, 0) < 0
 		}

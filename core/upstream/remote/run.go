@@ -14,6 +14,7 @@ import (
 type pattern struct {
 	literals [][]byte
 	texts    []bool // of the values between the literals: strings, else numbers
+	learnt   []byte // the event, in which the literals are
 }
 
 // varying are the members whose values change from event to event: texts by their names
@@ -32,17 +33,19 @@ func (p *pattern) learn(raw []byte, events []*genwayv1.StreamGenerateTextRespons
 	if text == "" || !plain(raw) {
 		return
 	}
+	p.learnt = append(p.learnt[:0], raw...)
+	raw = p.learnt
 	said := 0
 	for from, at := 0, nextVarying(raw, 0); ; at = nextVarying(raw, at) {
 		if at < 0 {
-			p.literals = append(p.literals, bytes.Clone(raw[from:]))
+			p.literals = append(p.literals, raw[from:])
 			break
 		}
 		end, isText, ok := variable(raw, at)
 		if !ok {
 			continue // an object or null: it stays as it is
 		}
-		p.literals, p.texts = append(p.literals, bytes.Clone(raw[from:at])), append(p.texts, isText)
+		p.literals, p.texts = append(p.literals, raw[from:at]), append(p.texts, isText)
 		if isText && string(raw[at+1:end-1]) == text {
 			said++
 		}
@@ -110,21 +113,22 @@ func plain(raw []byte) bool {
 // nextVarying gives where the value of the next varying member begins, from i on; -1
 // for none.
 func nextVarying(b []byte, i int) int {
-	first := -1
-	for _, name := range varying {
-		at := bytes.Index(b[i:], name)
+	for from := i; ; {
+		at := bytes.Index(b[from:], []byte(`":`))
 		if at < 0 {
-			continue
+			return -1
 		}
-		at += i + len(name)
-		for at < len(b) && b[at] == ' ' {
-			at++
-		}
-		if first < 0 || at < first {
-			first = at
+		from += at + 2
+		for _, name := range varying {
+			if !bytes.HasSuffix(b[i:from], name) {
+				continue
+			}
+			for from < len(b) && b[from] == ' ' {
+				from++
+			}
+			return from
 		}
 	}
-	return first
 }
 
 // variable gives the end of the string or the whole number that begins at i.
