@@ -3,13 +3,15 @@ package chat
 import "github.com/genway/genway/codec/member"
 
 // plainChunk reads the chunks that streams are made of, hundreds in a row, without
-// reflection: a piece of text or of thinking, the end of a choice, usage. It is used
-// again and again, since from chunk to chunk little changes.
+// reflection: a piece of text, of thinking or of a call's arguments, the end of a choice,
+// usage. It is used again and again, since from chunk to chunk little changes.
 type plainChunk struct {
 	answer
-	last  answer
-	one   [1]choice
-	delta message
+	last     answer
+	one      [1]choice
+	delta    message
+	call     [1]toolCall
+	function functionCall
 }
 
 // read reads a chunk into what the decoder would make of it; false leaves it to that.
@@ -53,6 +55,10 @@ func (p *plainChunk) choice(w *member.Walk) bool {
 			p.delta = message{}
 			p.one[0].Delta = &p.delta
 			return w.Members(func(name []byte) bool {
+				if string(name) == toolCallsName {
+					p.delta.ToolCalls = p.call[:0]
+					return w.Elements(func() bool { return p.toolCall(w) })
+				}
 				v, ok := w.Value()
 				return ok && p.delta.take(name, v)
 			})
@@ -60,6 +66,52 @@ func (p *plainChunk) choice(w *member.Walk) bool {
 		v, ok := w.Value()
 		return ok && p.one[0].take(name, v)
 	})
+}
+
+// toolCall reads a piece of a call of a function, of which most chunks have one.
+func (p *plainChunk) toolCall(w *member.Walk) bool {
+	if len(p.delta.ToolCalls) == len(p.call) {
+		return false
+	}
+	p.delta.ToolCalls = p.call[:1]
+	c := &p.call[0]
+	*c = toolCall{}
+	return w.Members(func(name []byte) bool {
+		if string(name) == "function" {
+			p.function = functionCall{}
+			c.Function = &p.function
+			return w.Members(func(name []byte) bool {
+				v, ok := w.Value()
+				return ok && p.function.take(name, v)
+			})
+		}
+		v, ok := w.Value()
+		return ok && c.take(name, v)
+	})
+}
+
+// take reads a member of a call. The bytes of one of another type are wanted.
+func (c *toolCall) take(name []byte, v member.Raw) bool {
+	switch string(name) {
+	case "index":
+		return v.Int32s(&c.Index)
+	case "id":
+		return v.Text(&c.ID)
+	case "type":
+		return v.Like(&c.Type, "function") && (c.Type == "" || c.Type == "function")
+	}
+	return false
+}
+
+// take reads a member of a function.
+func (f *functionCall) take(name []byte, v member.Raw) bool {
+	switch string(name) {
+	case "name":
+		return v.Text(&f.Name)
+	case "arguments":
+		return f.Arguments.take(v)
+	}
+	return v.Extra(&f.Extra, name)
 }
 
 // take reads a member of a choice.

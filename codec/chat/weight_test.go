@@ -7,6 +7,8 @@ import (
 	"github.com/genway/genway/codec/codectest"
 )
 
+func FuzzHeads(f *testing.F) { codectest.FuzzHeads(f, chat.Codec{}) }
+
 func TestHeads(t *testing.T) { codectest.Heads(t, chat.Codec{}) }
 
 func TestResults(t *testing.T) {

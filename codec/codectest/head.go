@@ -55,6 +55,26 @@ func Heads(t *testing.T, c codec.Codec) {
 	}
 }
 
+// FuzzHeads holds for any body that its head says the same as the whole.
+func FuzzHeads(f *testing.F, c codec.Codec) {
+	f.Helper()
+	files, _ := filepath.Glob("testdata/*.txtar")
+	deeper, _ := filepath.Glob("testdata/*/*.txtar")
+	if files = append(files, deeper...); len(files) == 0 {
+		f.Fatal("no golden files")
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, section := range archive.Files {
+			f.Add(section.Data)
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte) { sameHeads(t, string(body), c, body) })
+}
+
 // Results holds that a request whose tool result says of which call it is has a head,
 // and one whose result does not is refused by the decoder (case T19). %s of the body is
 // where the member stands.

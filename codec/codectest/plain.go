@@ -36,7 +36,7 @@ func SeedFrames(f *testing.F) {
 // SameWire compares what was read without reflection with what the decoder reads. Raw
 // JSON is the same whatever white space is around its members; null and empty say as
 // little as nothing.
-func SameWire(t *testing.T, data []byte, got, want any) {
+func SameWire(t *testing.T, data []byte, got, want any, opts ...cmp.Option) {
 	t.Helper()
 	spelled := cmp.Transformer("spelled", func(v jsontext.Value) string {
 		v = v.Clone()
@@ -48,7 +48,7 @@ func SameWire(t *testing.T, data []byte, got, want any) {
 	})
 	all := cmp.Exporter(func(reflect.Type) bool { return true })
 	others := cmp.FilterPath(func(p cmp.Path) bool { return p.Last().Type() != reflect.TypeFor[jsontext.Value]() }, cmpopts.EquateEmpty())
-	if diff := cmp.Diff(want, got, all, spelled, others); diff != "" {
+	if diff := cmp.Diff(want, got, append(opts, all, spelled, others)...); diff != "" {
 		t.Fatalf("%q is not what the decoder reads (-decoder +plain):\n%s", data, diff)
 	}
 }

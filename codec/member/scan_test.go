@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
@@ -61,18 +62,26 @@ func TestScanManyNames(t *testing.T) {
 	}
 }
 
-// What the scanner takes, the decoder takes.
+// What the scanner takes, the decoder takes, and is UTF-8; without escapes the other way
+// round as well.
 func FuzzScan(f *testing.F) {
 	for text := range scanned {
 		f.Add([]byte(text))
 	}
+	f.Add([]byte(`{"a":"` + strings.Repeat("é中😀x", 20) + `\n\"` + strings.Repeat("y", 40) + `"}`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		if valid(body) && !jsontext.Value(body).IsValid(jsontext.AllowInvalidUTF8(true)) {
+		taken := valid(body)
+		if taken && !(jsontext.Value(body).IsValid(jsontext.AllowInvalidUTF8(true)) && utf8.Valid(body)) {
 			t.Errorf("%q is taken", body)
 		}
-		// Whatever stands behind a string moves no byte of it.
-		for pad := range 9 {
-			if padded := append(bytes.Repeat([]byte(" "), pad), body...); valid(padded) != valid(body) {
+		shallow := bytes.Count(body, []byte("["))+bytes.Count(body, []byte("{")) < maxScanDepth
+		if !taken && shallow && !bytes.Contains(body, []byte(`\`)) && jsontext.Value(body).IsValid() {
+			t.Errorf("%q is not taken", body)
+		}
+		// Whatever stands around it moves no byte of it.
+		for pad := range 34 {
+			space := bytes.Repeat([]byte(" "), pad)
+			if valid(append(space, body...)) != taken || valid(append(bytes.Clone(body), space...)) != taken {
 				t.Errorf("%q is judged by its place", body)
 			}
 		}

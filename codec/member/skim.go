@@ -152,13 +152,16 @@ func set(body []byte, m Member) ([]byte, bool) {
 		return old.to > 0
 	})
 	switch {
-	case !ok || m.Value == nil || count == 0:
+	case !ok || m.Value == nil:
 		return nil, false
 	case old.to == 0:
 		out := make([]byte, 0, len(body)+len(m.Name)+len(m.Value)+8)
-		out = append(append(append(out, body[:closing]...), ',', '"'), m.Name...)
-		out = append(append(append(out, '"', ':'), m.Value...), body[closing:]...)
-		return out, true
+		out = append(out, body[:closing]...)
+		if count > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, '"'), m.Name...), '"', ':')
+		return append(append(out, m.Value...), body[closing:]...), true
 	case bytes.Equal(body[old.from:old.to], m.Value):
 		return body, true
 	}

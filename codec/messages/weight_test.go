@@ -7,6 +7,8 @@ import (
 	"github.com/genway/genway/codec/messages"
 )
 
+func FuzzHeads(f *testing.F) { codectest.FuzzHeads(f, messages.Codec{}) }
+
 func TestHeads(t *testing.T) { codectest.Heads(t, messages.Codec{}) }
 
 func TestResults(t *testing.T) {

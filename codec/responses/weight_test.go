@@ -7,6 +7,8 @@ import (
 	"github.com/genway/genway/codec/responses"
 )
 
+func FuzzHeads(f *testing.F) { codectest.FuzzHeads(f, responses.Codec{}) }
+
 func TestHeads(t *testing.T) { codectest.Heads(t, responses.Codec{}) }
 
 func TestResults(t *testing.T) {
