@@ -98,3 +98,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	return nil
 }
+
+// Close ends what a server has that has not served: those that have are at their end
+// when Serve is.
+func (s *Server) Close() { s.grpc.Stop() }

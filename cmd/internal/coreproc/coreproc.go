@@ -123,8 +123,9 @@ func (c *Core) Serve(ctx context.Context, listener net.Listener) error {
 	return group.Wait()
 }
 
-// Close closes the upstreams, the limits, the ledger and the store.
+// Close closes the server, the upstreams, the limits, the ledger and the store.
 func (c *Core) Close() error {
+	c.server.Close()
 	errs := []error{c.routing.Close(), c.limits.Close(), c.ledger.Close(), c.store.Close()}
 	if c.metrics != nil {
 		if err := c.metrics.Close(); !errors.Is(err, net.ErrClosed) { // as it is once it has served
