@@ -99,10 +99,11 @@ func read(raw any, claim *limit.Claim) (*answer, error) {
 	if !ok || len(list) < 2 {
 		return nil, fmt.Errorf("limit: the shared store answers with %T", raw)
 	}
-	a := &answer{}
-	if a.word, ok = list[0].(string); !ok {
+	word, ok := list[0].([]byte)
+	if !ok {
 		return nil, fmt.Errorf("limit: the shared store answers with a %T", list[0])
 	}
+	a := &answer{word: string(word)}
 	figures := make([]int64, 0, len(list)-1)
 	for _, v := range list[1:] {
 		n, ok := v.(int64)

@@ -121,7 +121,8 @@ func (s *Store) seed(ctx context.Context, claim *limit.Claim, states []limit.Sta
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
-	return seedScript.Run(ctx, s.client, c.keys, c.args...).Err()
+	_, err := seedScript.run(ctx, s.client, c.keys, c.args...)
+	return err
 }
 
 // begin asks the ledger at the start: what a core that was killed had spent and could
@@ -144,7 +145,7 @@ func (s *Store) begin(ctx context.Context) error {
 	for first := true; first || len(c.keys) > 0; first = false {
 		n := min(len(c.keys), renewAtOnce)
 		within, cancel := context.WithTimeout(ctx, s.config.Timeout)
-		err := seedScript.Run(within, s.client, c.keys[:n], append([]any{"raise"}, c.args[:2*n]...)...).Err()
+		_, err := seedScript.run(within, s.client, c.keys[:n], append([]any{"raise"}, c.args[:2*n]...)...)
 		cancel()
 		if err != nil {
 			s.lost(err)

@@ -7,12 +7,12 @@ import (
 
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/internal/servertest"
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 	"pgregory.net/rapid"
 )
 
 // arithmetic runs one of the scripts' functions.
-var arithmetic = redis.NewScript(meterText + `
+var arithmetic = redis.NewScript(0, meterText+`
 local v = {}
 for i = 2, #ARGV do v[i - 1] = tonumber(ARGV[i]) end
 local m = {f = v[1], p = v[2], b = v[3], r = v[4]}
@@ -23,16 +23,15 @@ return {m.f, m.p, m.b, m.r}`)
 
 // The scripts reckon as limit.Meter does, to the last microsecond.
 func TestScriptsReckonAsMeters(t *testing.T) {
-	options, err := redis.ParseURL(servertest.SharedRedis(t).URL())
+	client, err := redis.DialContext(t.Context(), "unix", servertest.SharedRedis(t).Socket())
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := redis.NewClient(options)
 	defer client.Close()
 	const now = 1_800_000_000_000_000
 	rapid.Check(t, func(t *rapid.T) {
 		run := func(args ...any) []int64 {
-			got, err := arithmetic.Run(t.Context(), client, nil, args...).Int64Slice()
+			got, err := redis.Int64s(arithmetic.Do(client, args...))
 			if err != nil {
 				t.Fatal(err)
 			}

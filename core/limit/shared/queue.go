@@ -3,11 +3,11 @@ package shared
 import (
 	"context"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/genway/genway/core/limit"
+	"github.com/gomodule/redigo/redis"
 )
 
 // settlement is what the server is still to be told of a claim. Each has a number, and
@@ -152,11 +152,12 @@ func (s *Store) send(ctx context.Context, batch []*settlement) error {
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
 	err := s.pipeline(ctx, batch)
-	if err == nil || !strings.HasPrefix(err.Error(), "NOSCRIPT") {
+	if !unknown(err) {
 		return err
 	}
-	// A server that has started anew knows no script; none of the batch was run.
-	if err := tellScript.Load(ctx, s.client).Err(); err != nil {
+	// A server that has started anew knows no script; none of the batch was run, which is
+	// one step.
+	if err := tellScript.load(ctx, s.client); err != nil {
 		return err
 	}
 	return s.pipeline(ctx, batch)
@@ -164,15 +165,40 @@ func (s *Store) send(ctx context.Context, batch []*settlement) error {
 
 func (s *Store) pipeline(ctx context.Context, batch []*settlement) error {
 	if len(batch) == 0 {
-		return s.client.Ping(ctx).Err()
+		return s.client.ping(ctx)
 	}
-	pipe := s.client.Pipeline()
 	told := s.keys.told(s.process)
-	for _, one := range batch {
-		tellScript.EvalSha(ctx, pipe, append([]string{told}, one.call.keys...), append([]any{one.number, one.id}, one.call.args...)...)
+	return s.client.do(ctx, func(conn *connection) error {
+		// All in one step: were the script told to the server by another core in the
+		// middle, it would run the later ones and then take the earlier for known.
+		if err := conn.Send("MULTI"); err != nil {
+			return err
+		}
+		for _, one := range batch {
+			if err := conn.Send("EVALSHA", parameters(tellScript.hash, append([]string{told}, one.call.keys...), append([]any{one.number, one.id}, one.call.args...))...); err != nil {
+				return err
+			}
+		}
+		answers, err := conn.ask("EXEC")
+		if err != nil {
+			return err
+		}
+		return failure(answers)
+	})
+}
+
+// failure is the first of the errors among answers.
+func failure(answers any) error {
+	list, ok := answers.([]any)
+	if !ok {
+		return fmt.Errorf("limit: the shared store answers with %T", answers)
 	}
-	_, err := pipe.Exec(ctx)
-	return err
+	for _, one := range list {
+		if err, failed := one.(redis.Error); failed {
+			return err
+		}
+	}
+	return nil
 }
 
 // running is the claims whose leases are renewed.
@@ -211,7 +237,7 @@ func (s *Store) renew(ctx context.Context) {
 	for from := 0; from < len(c.keys); from += renewAtOnce {
 		to := min(from+renewAtOnce, len(c.keys))
 		within, cancel := context.WithTimeout(ctx, s.config.Timeout)
-		err := renewScript.Run(within, s.client, c.keys[from:to], append([]any{s.config.Lease.Microseconds()}, c.args[from:to]...)...).Err()
+		_, err := renewScript.run(within, s.client, c.keys[from:to], append([]any{s.config.Lease.Microseconds()}, c.args[from:to]...)...)
 		cancel()
 		if err != nil {
 			s.lost(err)

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/genway/genway/core/limit"
-	"github.com/redis/go-redis/v9"
 )
 
 // Config is what a Store is made of. Only URL must be set.
@@ -58,7 +57,7 @@ const (
 type Store struct {
 	config   Config
 	keys     keys
-	client   *redis.Client
+	client   *client
 	local    *limit.Memory
 	known    *known
 	process  string
@@ -80,9 +79,9 @@ var _ limit.Store = (*Store)(nil)
 
 // Start makes a store. The server need not answer yet: then the policy holds at once.
 func Start(ctx context.Context, config Config) (*Store, error) {
-	options, err := redis.ParseURL(config.URL)
+	server, err := parse(config.URL)
 	if err != nil {
-		return nil, fmt.Errorf("limit: the URL of the shared store: %w", withoutURL(err))
+		return nil, fmt.Errorf("limit: the URL of the shared store: %w", err)
 	}
 	config.Timeout = cmp.Or(config.Timeout, defaultTimeout)
 	config.Lease = cmp.Or(config.Lease, defaultLease)
@@ -90,13 +89,8 @@ func Start(ctx context.Context, config Config) (*Store, error) {
 	if config.Clock == nil {
 		config.Clock = time.Now
 	}
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = config.Timeout, config.Timeout, config.Timeout, config.Timeout
-	// A claim that may have been taken is not taken again; settlements are retried here.
-	options.MaxRetries, options.DialerRetries = -1, 1
-	options.ContextTimeoutEnabled = true
-	options.DisableIdentity = true
 	s := &Store{
-		config: config, keys: keys{cmp.Or(config.Prefix, "genway")}, client: redis.NewClient(options),
+		config: config, keys: keys{cmp.Or(config.Prefix, "genway")}, client: newClient(server),
 		local: limit.NewMemory(config.Clock), process: strings.ToLower(rand.Text()[:12]),
 		running: running{claims: map[string][]string{}},
 		queue:   queue{wake: make(chan struct{}, 1)}, closing: make(chan struct{}), ended: make(chan struct{}),
@@ -104,18 +98,10 @@ func Start(ctx context.Context, config Config) (*Store, error) {
 	s.known = newKnown(s.local)
 	s.policy.Store(&config.Policy)
 	if err := s.begin(ctx); err != nil {
-		return nil, errors.Join(err, s.client.Close())
+		return nil, errors.Join(err, s.client.close())
 	}
 	go s.run(context.WithoutCancel(ctx))
 	return s, nil
-}
-
-// withoutURL gives an error of a URL without the URL, which may hold a password.
-func withoutURL(err error) error {
-	if inner := errors.Unwrap(err); inner != nil {
-		return inner
-	}
-	return errors.New("it cannot be read; write redis://host:6379/0")
 }
 
 // SetPolicy replaces the policy.
@@ -177,7 +163,7 @@ func (s *Store) ask(ctx context.Context, claim *limit.Claim, wall time.Time) (*a
 	c := s.keys.reserving(claim, s.config.Lease, wall)
 	for seeded := false; ; seeded = true {
 		within, cancel := context.WithTimeout(ctx, s.config.Timeout)
-		raw, err := reserveScript.Run(within, s.client, c.keys, c.args...).Result()
+		raw, err := reserveScript.run(within, s.client, c.keys, c.args...)
 		cancel()
 		if err != nil {
 			return nil, err
@@ -227,5 +213,5 @@ func (s *Store) Settle(claim *limit.Claim, actual limit.Amount) {
 func (s *Store) Close() error {
 	close(s.closing)
 	<-s.ended
-	return errors.Join(s.queue.lostError(), s.client.Close())
+	return errors.Join(s.queue.lostError(), s.client.close())
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/limit/shared"
 	"github.com/genway/genway/internal/servertest"
-	"github.com/redis/go-redis/v9"
+	"github.com/gomodule/redigo/redis"
 )
 
 // patience is for machines that are busy: what is tested is not how fast a server is.
@@ -43,13 +43,12 @@ func closed(t *testing.T, s *shared.Store) {
 	}
 }
 
-func client(t *testing.T, server *servertest.Redis) *redis.Client {
+func client(t *testing.T, server *servertest.Redis) redis.Conn {
 	t.Helper()
-	options, err := redis.ParseURL(server.URL())
+	c, err := redis.DialContext(t.Context(), "unix", server.Socket())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := redis.NewClient(options)
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -424,14 +423,14 @@ func TestEverythingExpires(t *testing.T) {
 	}
 	closed(t, s)
 	c := client(t, server)
-	names, err := c.Keys(t.Context(), "*").Result()
+	names, err := redis.Strings(c.Do("KEYS", "*"))
 	if err != nil || len(names) != 8 {
 		t.Errorf("%d names: %q, %v", len(names), names, err)
 	}
 	for _, name := range names {
-		left, err := c.PTTL(t.Context(), name).Result()
-		if err != nil || left <= 0 || left > 33*24*time.Hour {
-			t.Errorf("%s lives for %v, %v", name, left, err)
+		left, err := redis.Int64(c.Do("PTTL", name))
+		if err != nil || left <= 0 || left > (33*24*time.Hour).Milliseconds() {
+			t.Errorf("%s lives for %d ms, %v", name, left, err)
 		}
 		if !strings.HasPrefix(name, "{"+t.Name()+"}:") {
 			t.Errorf("%s has no hash tag", name)
