@@ -88,6 +88,13 @@ type HeadDecoder interface {
 	SurveyRequest(body []byte) *genwayv1.WireSurvey
 }
 
+// Repeater is a codec whose answers may depend on parts of a request that its head leaves
+// out. Those of all others can be encoded with the head alone.
+type Repeater interface {
+	// Repeats reports whether the answer to that body may.
+	Repeats(body []byte) bool
+}
+
 // TokenCounter is a codec whose protocol can count tokens.
 type TokenCounter interface {
 	DecodeCountRequest(body []byte) (*genwayv1.CountTokensRequest, error)

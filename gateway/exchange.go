@@ -39,9 +39,10 @@ type exchange struct {
 	stream *streamState
 }
 
-// whole is the request with its conversation, for answers that repeat parts of it.
+// whole is the request with its conversation, if its answer may repeat parts of that.
 func (x *exchange) whole() *codec.Request {
-	if !x.unread {
+	repeater, ok := x.endpoint.marshaler.text.(codec.Repeater)
+	if !x.unread || !ok || !repeater.Repeats(x.request.GetWire().GetJson()) {
 		return x.request
 	}
 	x.unread = false

@@ -2,6 +2,7 @@ package codectest
 
 import (
 	"bytes"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/tools/txtar"
 	"google.golang.org/protobuf/testing/protocmp"
@@ -135,6 +137,31 @@ func HeadMembers(t *testing.T, c codec.Codec, frame string, object any, leftOut 
 	}
 }
 
+// sameAnswers holds that an answer to a head is the one to the whole.
+func sameAnswers(t *testing.T, label string, c codec.Codec, head, whole *codec.Request) {
+	t.Helper()
+	answer := &genwayv1.GenerateTextResponse{Id: "a", Model: "m", Usage: &genwayv1.Usage{InputTokens: 1}, Candidates: []*genwayv1.Candidate{{
+		Parts: []*genwayv1.Part{
+			{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: "hm"}}},
+			{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "c", Name: "f", ArgumentsJson: "{}"}}},
+		},
+		StopReason: genwayv1.StopReason_STOP_REASON_TOOL_CALL,
+	}}}
+	var spelled [2]string
+	for i, req := range []*codec.Request{head, whole} {
+		body, err := c.EncodeResponse(answer, codec.Answer{Request: req})
+		spelled[i] = fmt.Sprint(string(body), err)
+		stream := c.NewStreamEncoder(codec.Answer{Request: req})
+		for _, event := range codec.Unfold(answer, nil) {
+			frames, err := stream.Encode(event)
+			spelled[i] += fmt.Sprintf("\n%s %v", frames, err)
+		}
+	}
+	if diff := cmp.Diff(spelled[1], spelled[0]); diff != "" {
+		t.Errorf("%s: the answer to the head differs (-whole +head):\n%s", label, diff)
+	}
+}
+
 // sameHeads compares the heads of a body, as a request and as an answer, with the whole,
 // and reports whether it has one.
 func sameHeads(t *testing.T, label string, c codec.Codec, body []byte) bool {
@@ -145,6 +172,9 @@ func sameHeads(t *testing.T, label string, c codec.Codec, body []byte) bool {
 		whole, err := c.DecodeRequest(body)
 		if err != nil {
 			return false // for what the head leaves out
+		}
+		if repeater, ok := c.(codec.Repeater); !ok || !repeater.Repeats(body) {
+			sameAnswers(t, label, c, asRequest, whole)
 		}
 		whole.Messages, whole.Tools = nil, nil
 		if diff := cmp.Diff(whole.GenerateTextRequest, asRequest.GenerateTextRequest, protocmp.Transform()); diff != "" {
