@@ -34,11 +34,11 @@ type shape struct {
 }
 
 // shapeRows are how many entries a statement may have: small ones for the rest.
-var shapeRows = []int{16, 4, 1}
+var shapeRows = []int{32, 8, 2, 1}
 
-// maxPrepared bounds the statements that are kept. Once there are as many, one that shares
-// less serves.
-const maxPrepared = 96
+// maxPrepared bounds the statements that are kept of each size. Once there are as many, one
+// that shares less serves.
+const maxPrepared = 24
 
 // step is a statement to run.
 type step struct {
@@ -125,13 +125,17 @@ func (w *rowWriter) statement(ctx context.Context, s shape) (shape, *sql.Stmt, e
 	if prepared, ok := w.prepared[s]; ok {
 		return s, prepared, nil
 	}
-	if len(w.prepared) >= maxPrepared {
-		best := shape{rows: s.rows}
-		for other := range w.prepared {
-			if other.rows == s.rows && other.shared&^s.shared == 0 && bits.OnesCount64(other.shared) > bits.OnesCount64(best.shared) {
-				best = other
-			}
+	kept, best := 0, shape{rows: s.rows}
+	for other := range w.prepared {
+		if other.rows != s.rows {
+			continue
 		}
+		kept++
+		if other.shared&^s.shared == 0 && bits.OnesCount64(other.shared) > bits.OnesCount64(best.shared) {
+			best = other
+		}
+	}
+	if kept >= maxPrepared {
 		if s = best; w.prepared[s] != nil {
 			return s, w.prepared[s], nil
 		}
