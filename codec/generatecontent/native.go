@@ -1,6 +1,7 @@
 package generatecontent
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
@@ -74,9 +75,9 @@ next:
 }
 
 func isEmpty(v jsontext.Value) bool {
-	inner := strings.TrimSpace(string(v))
+	inner := bytes.TrimSpace(v)
 	if len(inner) < 2 || inner[0] != '{' && inner[0] != '[' {
 		return false
 	}
-	return strings.TrimSpace(inner[1:len(inner)-1]) == ""
+	return len(bytes.TrimSpace(inner[1:len(inner)-1])) == 0
 }

@@ -81,7 +81,9 @@ func (c *candidateStream) part(events []*event, p *genwayv1.Part) []*event {
 	case t != nil:
 		if t.Text != "" || len(t.Logprobs) > 0 {
 			c.text.WriteString(t.Text)
-			events = append(events, c.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Text{Text: t.Text}, Logprobs: t.Logprobs}))
+			delta := codec.TextDelta(t.Text)
+			delta.Logprobs = t.Logprobs
+			events = append(events, c.delta(delta))
 		}
 	case thought != nil:
 		if thought.Text != "" {
