@@ -30,10 +30,12 @@ func Suites() []Suite {
 		// A codec does the same each time.
 		{texts, "^Benchmark(De|En)code(Request|Response)$/^2KB", 50, 0.01},
 		{texts, "^BenchmarkStream(De|En)code$", 50, 0.01},
+		{slices.Concat(texts, []string{"./codec/images"}), "^BenchmarkHead$", 50, 0.01},
 		{[]string{"./codec/images"}, "^Benchmark(Request|Response)$", 20, 0.01},
 		{[]string{"./core/keys"}, "^BenchmarkAuthenticate$", 2000, 0.01},
 		{[]string{"./core/limit"}, "^BenchmarkMemory$", 2000, 0.02},
 		{[]string{"./core/price"}, "^BenchmarkSettle$", 2000, 0.01},
+		{[]string{"./gateway"}, "^BenchmarkEdge$", 200, 0.05},
 		// How many rows share a batch of the ledger is a matter of time.
 		{[]string{"./core"}, "^BenchmarkAdmission$", 500, 0.10},
 		{[]string{"./cmd/genway"}, "^BenchmarkCarry$", 100, 0.10},
