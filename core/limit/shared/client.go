@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 
@@ -46,13 +47,26 @@ func (c *client) do(ctx context.Context, ask func(*connection) error) error {
 	if err != nil {
 		return err
 	}
+	if err := ctx.Err(); err != nil {
+		c.put(conn) // its time was over before it was asked
+		return err
+	}
 	conn.deadline, _ = ctx.Deadline()
 	if err := conn.raw.SetWriteDeadline(conn.deadline); err != nil {
 		return errors.Join(err, conn.Close())
 	}
 	err = ask(conn)
+	if demoted(err) {
+		return errors.Join(err, conn.Close(), c.forget())
+	}
 	c.put(conn)
 	return err
+}
+
+// demoted reports whether the server that was asked is a replica by now: its name may be
+// another's.
+func demoted(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "READONLY ")
 }
 
 // take gives the connection that was used last and is alive, or a new one. Where the
@@ -100,8 +114,15 @@ func (c *client) ping(ctx context.Context) error {
 // close ends the connections.
 func (c *client) close() error {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.closed = true
+	c.mu.Unlock()
+	return c.forget()
+}
+
+// forget ends the connections that are kept.
+func (c *client) forget() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	var failed error
 	for _, conn := range c.idle {
 		failed = errors.Join(failed, conn.Close())

@@ -190,6 +190,54 @@ func TestRefusalsAreNoBreaks(t *testing.T) {
 	}
 }
 
+// A server that has become a replica is left: its name may be another's by now.
+func TestReplicasAreLeft(t *testing.T) {
+	c, ctx := clientOf(t, servertest.NewRedis(t).URL(), time.Minute)
+	order := func(args ...any) {
+		t.Helper()
+		if err := c.do(ctx, func(conn *connection) error {
+			_, err := conn.ask("REPLICAOF", args...)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := newScript("return redis.call('SET', KEYS[1], 1)")
+	if _, err := write.run(ctx, c, []string{"k"}); err != nil || len(c.idle) != 1 {
+		t.Fatalf("%d kept, %v", len(c.idle), err)
+	}
+	order("127.0.0.1", "1")
+	if _, err := write.run(ctx, c, []string{"k"}); err == nil || len(c.idle) != 0 {
+		t.Errorf("%d kept, %v", len(c.idle), err)
+	}
+	order("NO", "ONE")
+	if _, err := write.run(ctx, c, []string{"k"}); err != nil {
+		t.Error(err)
+	}
+}
+
+// A question whose time is over is not asked, and costs no connection.
+func TestLateQuestionsAreNotAsked(t *testing.T) {
+	asked := 0
+	c, ctx := clientOf(t, "redis://"+listen(t, func([]string) string {
+		asked++
+		return "+PONG\r\n"
+	}), time.Minute)
+	if err := c.ping(ctx); err != nil {
+		t.Fatal(err)
+	}
+	ended, end := context.WithCancel(ctx)
+	end()
+	for range 20 {
+		if err := c.ping(ended); err == nil {
+			t.Error("a late question was answered")
+		}
+	}
+	if err := c.ping(ctx); err != nil || asked != 2 || len(c.idle) != 1 {
+		t.Errorf("%d asked, %d kept, %v", asked, len(c.idle), err)
+	}
+}
+
 // A batch of settlements is taken in one step or not at all: one that is passed over
 // would have a lower number than those the server knows, and never count.
 func TestABatchIsOneStep(t *testing.T) {

@@ -88,7 +88,7 @@ func (a *answer) read(most int64) ([]byte, error) {
 	}
 	var buf bytes.Buffer
 	if a.size > 0 {
-		buf.Grow(trusted)
+		buf.Grow(int(min(most, trusted)))
 	}
 	_, err := buf.ReadFrom(io.LimitReader(a.body, most))
 	return buf.Bytes(), err
