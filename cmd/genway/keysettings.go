@@ -126,10 +126,10 @@ func setBudget(limits *limit.Limits, period limit.Period, text string) error {
 	if text == "" || text == "none" {
 		return nil
 	}
-	amount, err := limit.ParseMoney(text)
-	if strings.Contains(text, keys.Prefix) {
+	if strings.Contains(text, keys.Prefix) { // which an error would repeat
 		return fmt.Errorf("%s is no amount; write dollars, as in 12.50", shown(text))
 	}
+	amount, err := limit.ParseMoney(text)
 	if err != nil {
 		return err
 	}

@@ -1,20 +1,16 @@
-package responses
+package responses_test
 
 import (
 	"testing"
 
 	"github.com/genway/genway/codec/codectest"
+	"github.com/genway/genway/codec/responses"
 )
 
-// What is read without reflection is what the decoder reads.
-func TestHeadMembers(t *testing.T) {
-	c := Codec{}
-	codectest.HeadMembers(t, c, `{"model":"m","input":"-",%s}`, wireRequest{}, "input", "tools", "instructions")
-	codectest.HeadMembers(t, c, `{"model":"m","input":"-","text":{%s}}`, wireText{})
-	codectest.HeadMembers(t, c, `{"model":"m","input":"-","reasoning":{%s}}`, wireReasoning{})
-	const answer = `{"id":"r","status":"completed","output":[{"type":"message","role":"assistant","content":[{"type":"output_text","text":"-"}]}],`
-	codectest.HeadMembers(t, c, answer+`%s}`, wireResponse{}, "output")
-	codectest.HeadMembers(t, c, answer+`"usage":{%s}}`, wireUsage{})
-	codectest.HeadMembers(t, c, answer+`"usage":{"input_tokens_details":{%s}}}`, wireInputDetails{})
-	codectest.HeadMembers(t, c, answer+`"usage":{"output_tokens_details":{%s}}}`, wireOutputDetails{})
+func FuzzHeads(f *testing.F) { codectest.FuzzHeads(f, responses.Codec{}) }
+
+func TestHeads(t *testing.T) { codectest.Heads(t, responses.Codec{}) }
+
+func TestResults(t *testing.T) {
+	codectest.Results(t, responses.Codec{}, `{"model":"m","input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{}"},{"type":"function_call_output",%s"output":"x"}]}`, "call_id")
 }

@@ -23,6 +23,15 @@ const (
 	Interrupted Outcome = "interrupted"
 )
 
+// Known reports whether the outcome is one of these.
+func (o Outcome) Known() bool {
+	switch o {
+	case Open, OK, Failed, Cancelled, Interrupted:
+		return true
+	}
+	return false
+}
+
 // Request is what is known of a request on admission.
 type Request struct {
 	// ID is the identifier the caller sees. Callers may choose it, so it need not be

@@ -15,6 +15,11 @@ func (s ledgerStore) Write(ctx context.Context, process int64, entries []*ledger
 	if len(entries) == 0 {
 		return nil
 	}
+	for _, e := range entries {
+		if !e.Outcome.Known() {
+			return fmt.Errorf("write entry %d: %q is no outcome", e.Number, e.Outcome)
+		}
+	}
 	if s.writer.arrays {
 		return s.writeArrays(ctx, process, merge(entries))
 	}

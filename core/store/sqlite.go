@@ -88,8 +88,8 @@ func openWriter(path string, relaxed bool) (database, error) {
 	}
 	params := params(synchronous)
 	// The check of an outcome, of five texts, is half of what writing an entry costs
-	// SQLite, which makes a table of them for each row. Outcomes have a type here; others
-	// who write are checked.
+	// SQLite, which makes a table of them for each row. Write checks it instead; others who
+	// write are checked by the database.
 	params.Set("_pragma", "ignore_check_constraints(1)")
 	pool, err := sql.Open("sqlite", dsn(path, params))
 	if err != nil {

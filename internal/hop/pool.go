@@ -7,10 +7,12 @@ import (
 )
 
 // frames has the memory that frames are read into. Unlike gRPC's own pool it does not
-// wipe what it gives out, which is read over to its end anyway.
-var frames mem.BufferPool = &pool{tiers: [...]tier{{size: 4 << 10}, {size: 16 << 10}}}
+// wipe what it gives out, which is read over to its end anyway. An event of a stream is a
+// few hundred bytes, and a caller who reads slowly has many of them wait: in memory of 4 KiB
+// each they would take ten times what the window of the call allows.
+var frames mem.BufferPool = &pool{tiers: [...]tier{{size: 256}, {size: 512}, {size: 1 << 10}, {size: 4 << 10}, {size: 16 << 10}}}
 
-type pool struct{ tiers [2]tier }
+type pool struct{ tiers [5]tier }
 
 type tier struct {
 	size int

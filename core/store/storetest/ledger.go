@@ -28,6 +28,7 @@ func RunLedger(t *testing.T, fresh func(t *testing.T) LedgerDatabase) {
 	}{
 		{"an entry is as it was written", testEntries},
 		{"a text that is none is written all the same", testTexts},
+		{"an outcome that is none is not written, nor what is beside it", testOutcomes},
 		{"an open entry is closed once", testCloseOnce},
 		{"writing again changes nothing", testWriteAgain},
 		{"entries of dead processes are interrupted, and of no others", testBeat},
@@ -108,6 +109,19 @@ func write(t *testing.T, s ledger.Store, process int64, entries ...*ledger.Entry
 	if err := s.Write(t.Context(), process, entries); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func testOutcomes(t *testing.T, database LedgerDatabase) {
+	s := openLedger(t, database)
+	process := begin(t, s, epoch())
+	for _, outcome := range []ledger.Outcome{"", "okay", "OK"} {
+		wrong := entry(2)
+		wrong.Outcome = outcome
+		if err := s.Write(t.Context(), process, []*ledger.Entry{entry(1), wrong}); err == nil {
+			t.Errorf("the outcome %q was written", outcome)
+		}
+	}
+	wantEntries(t, s)
 }
 
 func wantEntries(t *testing.T, s ledger.Store, want ...*ledger.Entry) {
