@@ -36,6 +36,7 @@ func TestRefused(t *testing.T) {
 	for _, c := range []struct{ args, problem string }{
 		{"run -targets envoy", "no such target: envoy"},
 		{"run -only chat,nothing", "no such workload: nothing"},
+		{"profile -only chat,nothing", "no such workload: nothing"},
 		{"report", "name one file"},
 		{"report /nonexistent", "/nonexistent"},
 		{"load -connections 0", "at least one connection"},

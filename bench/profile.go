@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/genway/genway/bench/profile"
@@ -17,10 +20,15 @@ func runProfile(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	o := options{targets: "genway,genway-two"}
 	flags := newFlags("profile", stderr)
 	source := flags.String("source", ".", "directory of Genway's repository")
+	only := flags.String("only", "chat,chat>messages,stream,paced,prompt200k,image-in,image-out", "workloads, separated by commas")
 	keep := flags.String("keep", "bin/profiles", "directory that the profiles are left in, for go tool pprof")
 	flags.DurationVar(&o.duration, "duration", 3*time.Second, "length of a run")
 	flags.DurationVar(&o.warm, "warm", 300*time.Millisecond, "requests ahead of a run that are not profiled")
 	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	workloads, err := profiled(*only)
+	if err != nil {
 		return err
 	}
 	root, err := filepath.Abs(*source)
@@ -48,7 +56,7 @@ func runProfile(ctx context.Context, args []string, stdout, stderr io.Writer) er
 		return err
 	}
 	var columns []report.Shares
-	for _, w := range profiled() {
+	for _, w := range workloads {
 		shares, err := b.Profile(ctx, w, dir)
 		if err != nil {
 			return errors.Join(err, done())
@@ -60,12 +68,15 @@ func runProfile(ctx context.Context, args []string, stdout, stderr io.Writer) er
 }
 
 // profiled are the workloads whose time is told apart: those of one kind of cost each.
-func profiled() (chosen []workload.Workload) {
-	for _, w := range workload.Main() {
-		switch w.Name {
-		case "chat", "stream", "prompt200k", "image-in", "image-out":
-			chosen = append(chosen, w)
+// profiled are the named workloads, of the main ones and the pairs.
+func profiled(names string) (chosen []workload.Workload, err error) {
+	all := append(workload.Main(), workload.Pairs()[1:]...)
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.IndexFunc(all, func(w workload.Workload) bool { return w.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("no such workload: %s", name)
 		}
+		chosen = append(chosen, all[i])
 	}
-	return chosen
+	return chosen, nil
 }
