@@ -52,7 +52,7 @@ func NewServer(service *Service, interceptors Interceptors, config ServerConfig)
 		config.Grace = 20 * time.Second
 	}
 	options := append(hop.ServerOptions(config.MaxMessageBytes),
-		grpc.UnaryInterceptor(interceptors.Unary),
+		grpc.UnaryInterceptor(hop.Reuse(interceptors.Unary)),
 		grpc.StreamInterceptor(interceptors.Stream),
 		grpc.MaxConcurrentStreams(config.MaxStreams),
 		grpc.ConnectionTimeout(10*time.Second),

@@ -101,6 +101,10 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 	} else {
 		e.mux.ServeHTTP(&x.w, r)
 	}
+	// What HTTP/2 has taken may still be on its way, and a failure repeat parts of an answer.
+	if x.fault == nil && r.ProtoMajor == 1 {
+		x.memory.Free()
+	}
 	if x.stream != nil {
 		_ = x.w.spill() // whether it arrives is the server's to find out
 		x.stream.readers.Wait()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/internal/arena"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 )
@@ -34,6 +35,9 @@ type exchange struct {
 	streamedImages bool
 	losses         codec.Losses
 
+	// memory is what the answer is in.
+	memory arena.Arena
+
 	// fault is the failure the caller was told of.
 	fault  *fault.Error
 	stream *streamState
@@ -57,7 +61,7 @@ func (x *exchange) whole() *codec.Request {
 // outgoing gives a context whose calls tell the core whose request this is.
 func (x *exchange) outgoing(ctx context.Context) context.Context {
 	values := [...]string{x.authorization, x.endpoint.name, x.id, x.client}
-	return metadata.NewOutgoingContext(ctx, metadata.MD{
+	return metadata.NewOutgoingContext(arena.With(ctx, &x.memory), metadata.MD{
 		"authorization": values[0:1:1], "genway-protocol": values[1:2:2], "x-request-id": values[2:3:3], addressKey: values[3:4:4],
 	})
 }

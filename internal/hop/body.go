@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/genway/genway/codec"
-	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 )
@@ -16,23 +15,23 @@ const (
 )
 
 // split marshals a message with its body last: the order of fields is free, and so
-// the body needs no place in the middle.
-func split(m carrier) (mem.BufferSlice, error) {
-	body := m.GetWire().GetJson()
-	head, err := proto.Marshal(without(m, wireNumber))
+// the body, which follows the head, needs no place in the middle.
+func split(m carrier) (head, body []byte, err error) {
+	body = m.GetWire().GetJson()
+	head, err = proto.Marshal(without(m, wireNumber))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	wire, err := proto.Marshal(without(m.GetWire(), jsonNumber))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	head = protowire.AppendTag(head, wireNumber, protowire.BytesType)
 	head = protowire.AppendVarint(head, uint64(len(wire)+protowire.SizeTag(jsonNumber)+protowire.SizeBytes(len(body))))
 	head = append(head, wire...)
 	head = protowire.AppendTag(head, jsonNumber, protowire.BytesType)
 	head = protowire.AppendVarint(head, uint64(len(body)))
-	return mem.BufferSlice{mem.SliceBuffer(head), mem.SliceBuffer(body)}, nil
+	return head, body, nil
 }
 
 // without gives a message that shares all that m holds but one field.

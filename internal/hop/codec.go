@@ -2,6 +2,7 @@ package hop
 
 import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/arena"
 	"google.golang.org/grpc/encoding"
 	protocodec "google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
@@ -36,8 +37,12 @@ func (Codec) Name() string { return protocodec.Name }
 // Marshal gives a message's bytes: those of its body, if it is large, are the body's
 // own.
 func (Codec) Marshal(v any) (mem.BufferSlice, error) {
+	if a, ok := v.(answered); ok {
+		return a.marshal()
+	}
 	if m, ok := v.(carrier); ok && len(m.GetWire().GetJson()) >= large {
-		return split(m)
+		head, body, err := split(m)
+		return mem.BufferSlice{mem.SliceBuffer(head), mem.SliceBuffer(body)}, err
 	}
 	return standard.Marshal(v)
 }
@@ -45,8 +50,14 @@ func (Codec) Marshal(v any) (mem.BufferSlice, error) {
 // Unmarshal reads a message. A large body shares the memory that the message came in,
 // which nothing else uses.
 func (Codec) Unmarshal(data mem.BufferSlice, v any) error {
+	var memory *arena.Arena
+	if a, ok := v.(awaited); ok {
+		v, memory = a.carrier, a.memory
+	}
 	if m, ok := v.(carrier); ok && data.Len() >= large {
-		return join(data.Materialize(), m)
+		whole := memory.Make(data.Len())
+		data.CopyTo(whole)
+		return join(whole, m)
 	}
 	return standard.Unmarshal(data, v)
 }

@@ -30,6 +30,7 @@ func DialOptions() []grpc.DialOption {
 		grpc.WithInitialConnWindowSize(4 * window),
 		grpc.WithReadBufferSize(buffer),
 		grpc.WithWriteBufferSize(buffer),
+		grpc.WithUnaryInterceptor(awaiting),
 		experimental.WithBufferPool(frames),
 	}
 }

@@ -2,7 +2,8 @@
 // a unary call is a call of the handler, a stream a channel of messages. What both
 // sides see is what they would see over a connection (metadata both ways, statuses,
 // cancellation, deadlines, nothing of the client's context but these), except that
-// messages are handed over, not copied: whoever sends one does not touch it again.
+// messages are handed over, not copied, and the service's are in the client's arena:
+// whoever sends one does not touch it again.
 //
 // It knows no service of ours and must not import one.
 package inproc
@@ -13,6 +14,7 @@ import (
 	"fmt"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/internal/arena"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
@@ -133,6 +135,9 @@ func newCall(ctx context.Context, name string) *call {
 	c.cancel = cancel
 	md, _ := metadata.FromOutgoingContext(ctx)
 	server = metadata.NewIncomingContext(server, md)
+	if memory := arena.Of(ctx); memory != nil {
+		server = arena.With(server, memory)
+	}
 	c.ctx = grpc.NewContextWithServerTransportStream(server, c)
 	return c
 }

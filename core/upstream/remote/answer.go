@@ -1,9 +1,9 @@
 package remote
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptrace"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/internal/arena"
 )
 
 // answer is an upstream's answer to one call, and what is known of the call: one value,
@@ -76,20 +77,39 @@ func (a *answer) broken(err error) error {
 	return fault.Wrap(err, fault.BadUpstream, fault.ReasonStreamCut, "the upstream's answer was cut off before its end")
 }
 
-// trusted is how much room is made for an answer on an upstream's word.
-const trusted = 32 << 20
+const (
+	// trusted is how much room is made for an answer on an upstream's word.
+	trusted = 32 << 20
+	// unsaid is the room for one that does not say its size, as it begins.
+	unsaid = 4 << 10
+)
 
-// read gives up to most bytes of the body.
+// read gives up to most bytes of the body, in the call's memory.
 func (a *answer) read(most int64) ([]byte, error) {
+	memory := arena.Of(a.ctx)
 	if a.size > 0 && a.size <= min(most, trusted) {
-		whole := make([]byte, a.size)
+		whole := memory.Make(int(a.size))
 		_, err := io.ReadFull(a.body, whole)
 		return whole, err
 	}
-	var buf bytes.Buffer
+	room := int64(unsaid)
 	if a.size > 0 {
-		buf.Grow(int(min(most, trusted)))
+		room = trusted
 	}
-	_, err := buf.ReadFrom(io.LimitReader(a.body, most))
-	return buf.Bytes(), err
+	whole, body := memory.Make(int(min(room, most))), io.LimitReader(a.body, most)
+	for n := 0; ; {
+		if n == len(whole) {
+			larger := memory.Make(2 * n)
+			copy(larger, whole)
+			whole = larger
+		}
+		more, err := body.Read(whole[n:])
+		n += more
+		switch {
+		case errors.Is(err, io.EOF):
+			return whole[:n], nil
+		case err != nil:
+			return whole[:n], err
+		}
+	}
 }

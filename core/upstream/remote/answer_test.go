@@ -9,11 +9,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/arena"
 )
 
 const chatAnswer = `{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"x"},"finish_reason":"stop"}]}`
@@ -71,6 +73,33 @@ func TestZippedAnswers(t *testing.T) {
 		_, err := chat(t, answered(200, bytes.NewReader(body), "Content-Encoding", "gzip")).GenerateText(t.Context(), hello())
 		if f := fault.From(err); f == nil || f.Kind != fault.BadUpstream {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Answers of any size come whole, whether they say it or not, in a call's own memory or
+// in what is used again.
+func TestAnswersOfEverySize(t *testing.T) {
+	req := hello()
+	req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`)}
+	for _, size := range []int{200, 4096, 4097, 8192, 65_535, 65_536, 65_537, 1_000_000} {
+		body := strings.Replace(chatAnswer, "x", strings.Repeat("x", size-len(chatAnswer)+1), 1)
+		for _, said := range []int64{-1, int64(len(body))} {
+			for _, memory := range []*arena.Arena{nil, new(arena.Arena)} {
+				sized := answering(func(r *http.Request) (*http.Response, error) {
+					resp, err := answered(200, iotest.HalfReader(strings.NewReader(body)))(r)
+					resp.ContentLength = said
+					return resp, err
+				})
+				resp, err := chat(t, sized).GenerateText(arena.With(t.Context(), memory), req)
+				if err != nil || string(resp.GetWire().GetJson()) != body {
+					t.Errorf("%d bytes, said to be %d: %v, got %d", size, said, err, len(resp.GetWire().GetJson()))
+				}
+				// What is not said to be small may be a byte short of large.
+				if want := memory != nil && (size >= arena.Least || said < 0 && size > arena.Least/2); memory.Used() != want {
+					t.Errorf("%d bytes, said to be %d: memory to be used again: %v", size, said, !want)
+				}
+			}
 		}
 	}
 }
