@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strings"
-	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/internal/arena"
@@ -18,11 +17,11 @@ import (
 // since each call needs all of it.
 type answer struct {
 	upstream *Upstream
-	// ctx is the call's, which end ends for a reason. The timer does so when the upstream
-	// makes no progress.
-	ctx   context.Context //nolint:containedctx // it lives as long as the call
-	end   context.CancelCauseFunc
-	timer *time.Timer
+	// ctx is the call's, which end ends for a reason. So does the patience with an upstream
+	// that makes no progress.
+	ctx      context.Context //nolint:containedctx // it lives as long as the call
+	end      context.CancelCauseFunc
+	patience patience
 	// pooled says that the call's connection had served others before; the trace finds
 	// it out.
 	trace  httptrace.ClientTrace
@@ -54,14 +53,14 @@ type watched answer
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.raw.Read(p)
 	if n > 0 {
-		w.timer.Reset(w.upstream.config.Idle)
+		w.patience.hear()
 	}
 	return n, err
 }
 
 // close ends the call.
 func (a *answer) close() {
-	a.timer.Stop()
+	a.patience.end()
 	a.end(nil)
 	_ = a.raw.Close()
 }

@@ -28,18 +28,18 @@ var (
 func (u *Upstream) call(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) (*answer, error) {
 	a := &answer{upstream: u}
 	ctx, a.end = context.WithCancelCause(ctx)
-	a.timer = time.AfterFunc(u.config.FirstByte, func() { a.end(errIdle) })
 	a.trace.GotConn = func(info httptrace.GotConnInfo) { a.pooled = info.Reused }
 	ctx = httptrace.WithClientTrace(ctx, &a.trace)
 	a.ctx = ctx
+	a.patience.begin(u.config.FirstByte, func() { a.end(errIdle) })
 	resp, err := u.roundTrip(a, u.request(ctx, op, model, body, wire)) //nolint:bodyclose // the answer closes it
 	if err != nil {
-		a.timer.Stop()
+		a.patience.end()
 		err = u.interrupted(ctx, err)
 		a.end(nil)
 		return nil, err
 	}
-	a.timer.Reset(u.config.Idle)
+	a.patience.change(u.config.Idle)
 	u.note(ctx, resp.Header, wire)
 	if err := a.begin(resp); err != nil {
 		a.close()

@@ -34,8 +34,9 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 		s.custom = codec.NewFreeForm(req.GetTools())
 	}
 	s.runs = s.wired && req.GetWire().GetTakesRuns()
-	silent := time.AfterFunc(u.config.FirstByte, func() { a.end(errIdle) })
-	defer silent.Stop()
+	var eventless patience
+	eventless.begin(u.config.FirstByte, func() { a.end(errIdle) })
+	defer eventless.end()
 	lingers := time.AfterFunc(u.config.Grace, func() { a.end(errLingers) })
 	lingers.Stop()
 	defer lingers.Stop()
@@ -65,7 +66,7 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 		if err := s.frame(f, raw); err != nil {
 			return err
 		}
-		silent.Reset(u.config.FirstByte)
+		eventless.hear()
 		if was := finished; s.finished() != was {
 			finished = !was
 			lingers.Stop()
