@@ -52,20 +52,20 @@ func (w *writer) answerBlock(p answerPart, losses *codec.Losses) {
 	case *genwayv1.Part_Thinking:
 		w.answerThinking(p, k.Thinking, losses)
 	case *genwayv1.Part_ToolCall:
-		w.begin()
+		w.Begin()
 		w.callOpening(p)
 		if cut := w.input(k.ToolCall, p.path); cut != "" {
-			w.str("partial_json", cut)
+			w.Str("partial_json", cut)
 		}
 		w.natives(p.NativeFields, p.path, losses)
-		w.end()
+		w.End()
 	case *genwayv1.Part_Text, *genwayv1.Part_Refusal:
-		w.begin()
-		w.str("type", "text")
-		w.str("text", p.GetText().GetText()+p.GetRefusal().GetText())
+		w.Begin()
+		w.Str("type", "text")
+		w.Str("text", p.GetText().GetText()+p.GetRefusal().GetText())
 		w.citations(p.GetText().GetCitations(), p.path+".text", losses)
 		w.natives(p.NativeFields, p.path, losses)
-		w.end()
+		w.End()
 	default:
 		losses.Add(p.path, unshown)
 	}
@@ -73,13 +73,13 @@ func (w *writer) answerBlock(p answerPart, losses *codec.Losses) {
 
 // callOpening writes the members of a tool_use block that are known when it opens.
 func (w *writer) callOpening(p answerPart) {
-	w.str("type", "tool_use")
-	w.str("id", p.callID)
-	w.str("name", p.GetToolCall().GetName())
+	w.Str("type", "tool_use")
+	w.Str("id", p.callID)
+	w.Str("name", p.GetToolCall().GetName())
 	if native(p.NativeFields, "caller") == nil {
-		w.object("caller")
-		w.str("type", "direct")
-		w.end()
+		w.Object("caller")
+		w.Str("type", "direct")
+		w.End()
 	}
 }
 
@@ -95,18 +95,18 @@ func (w *writer) answerThinking(p answerPart, t *genwayv1.Thinking, losses *code
 	switch {
 	case shown == "" && seal == nil:
 	case shown == "" && t.GetSignature() == nil:
-		w.begin()
-		w.str("type", "redacted_thinking")
-		w.str("data", codec.SealText(seal, protocol, false))
+		w.Begin()
+		w.Str("type", "redacted_thinking")
+		w.Str("data", codec.SealText(seal, protocol, false))
 		w.natives(p.NativeFields, p.path, losses)
-		w.end()
+		w.End()
 	default:
-		w.begin()
-		w.str("type", "thinking")
-		w.str("thinking", shown)
-		w.optStr("signature", codec.SealText(seal, protocol, false))
+		w.Begin()
+		w.Str("type", "thinking")
+		w.Str("thinking", shown)
+		w.StrOpt("signature", codec.SealText(seal, protocol, false))
 		w.natives(p.NativeFields, p.path, losses)
-		w.end()
+		w.End()
 	}
 }
 
@@ -122,8 +122,8 @@ func thinkingText(t *genwayv1.Thinking) string {
 const summaryBreak = "\n\n"
 
 func (w *writer) redacted(data string) {
-	w.begin()
-	w.str("type", "redacted_thinking")
-	w.str("data", data)
-	w.end()
+	w.Begin()
+	w.Str("type", "redacted_thinking")
+	w.Str("data", data)
+	w.End()
 }

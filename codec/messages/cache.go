@@ -35,9 +35,7 @@ func (c *cacheControl) canonical() *genwayv1.CacheControl {
 
 // word keeps a string this version does not know.
 func word(name, value string) *genwayv1.NativeField {
-	w := writer{}
-	w.quote(value)
-	return &genwayv1.NativeField{Protocol: protocol, Name: name, Json: w.buf}
+	return &genwayv1.NativeField{Protocol: protocol, Name: name, Json: member.AppendQuote(nil, value)}
 }
 
 // cacheControl writes a breakpoint; nothing for nil. Another lifetime than the
@@ -47,9 +45,9 @@ func (w *writer) cacheControl(c *genwayv1.CacheControl, path string, losses *cod
 		return
 	}
 	path = member.Join(path, "cache_control")
-	w.object("cache_control")
+	w.Object("cache_control")
 	if native(c.NativeFields, "type") == nil {
-		w.str("type", "ephemeral")
+		w.Str("type", "ephemeral")
 	}
 	if c.TtlSeconds > 0 && native(c.NativeFields, "ttl") == nil {
 		ttl, seconds := ttl5m, int32(seconds5m)
@@ -59,8 +57,8 @@ func (w *writer) cacheControl(c *genwayv1.CacheControl, path string, losses *cod
 		if c.TtlSeconds != seconds {
 			losses.Add(path+".ttl_seconds", "the messages protocol keeps cache entries for 5 minutes or an hour")
 		}
-		w.str("ttl", ttl)
+		w.Str("ttl", ttl)
 	}
 	w.natives(c.NativeFields, path, losses)
-	w.end()
+	w.End()
 }

@@ -34,11 +34,11 @@ func decodeCitation(raw jsontext.Value, path string) (*genwayv1.Citation, error)
 // a web search result when it has an address, and is lost otherwise: this
 // protocol has no other citation that needs no document of its own request.
 func (w *writer) citations(list []*genwayv1.Citation, path string, losses *codec.Losses) {
-	w.list("citations")
+	w.List("citations")
 	for i, c := range list {
 		w.citation(c, member.Index(path+".citations", i), losses)
 	}
-	w.endList()
+	w.EndList()
 }
 
 func (w *writer) citation(c *genwayv1.Citation, path string, losses *codec.Losses) {
@@ -50,13 +50,13 @@ func (w *writer) citation(c *genwayv1.Citation, path string, losses *codec.Losse
 		losses.Add(path, unciteable)
 		return
 	}
-	w.begin()
-	w.str("type", "web_search_result_location")
-	w.str("cited_text", c.CitedText)
-	w.str("encrypted_index", "")
-	w.str("title", c.Title)
-	w.str("url", c.Url)
-	w.end()
+	w.Begin()
+	w.Str("type", "web_search_result_location")
+	w.Str("cited_text", c.CitedText)
+	w.Str("encrypted_index", "")
+	w.Str("title", c.Title)
+	w.Str("url", c.Url)
+	w.End()
 }
 
 // carriesCitation reports whether an answer can show the citation.

@@ -63,18 +63,18 @@ func (w *writer) conversation(r *genwayv1.GenerateTextRequest, losses *codec.Los
 				last.source = m
 			}
 		default:
-			w.fail(fault.Unsupported(path+".role", "%s.role is not known to the messages protocol", path))
+			w.Fail(fault.Unsupported(path+".role", "%s.role is not known to the messages protocol", path))
 		}
 	}
 	w.system(system, losses)
-	w.list("messages")
+	w.List("messages")
 	said := false
 	for _, t := range turns {
 		said = w.turn(t, losses) || said
 	}
-	w.endList()
+	w.EndList()
 	if !said {
-		w.fail(fault.Unsupported("messages", "messages: the messages protocol demands one that is not system text"))
+		w.Fail(fault.Unsupported("messages", "messages: the messages protocol demands one that is not system text"))
 	}
 }
 
@@ -106,7 +106,7 @@ func (w *writer) system(parts []placedPart, losses *codec.Losses) {
 	if len(parts) == 0 {
 		return
 	}
-	w.key("system")
+	w.Key("system")
 	w.content(parts, losses)
 }
 
@@ -116,34 +116,33 @@ func (w *writer) turn(t turn, losses *codec.Losses) bool {
 	if len(parts) == 0 && (t.source == nil || len(t.source.NativeFields) == 0) {
 		return false // an empty turn is refused (case F12) and says nothing
 	}
-	w.begin()
-	w.str("role", t.role)
+	w.Begin()
+	w.Str("role", t.role)
 	switch {
 	case len(parts) > 0:
-		w.key("content")
+		w.Key("content")
 		w.content(parts, losses)
 	case member.Native(protocol, t.source.GetNativeFields(), "content") == nil:
-		w.str("content", "") // a turn is one only with content, be it empty
+		w.Str("content", "") // a turn is one only with content, be it empty
 	}
 	if t.source != nil {
 		w.natives(t.source.NativeFields, t.path, losses)
 	}
-	w.end()
+	w.End()
 	return true
 }
 
 // content writes the string form of one plain text, else an array of blocks.
 func (w *writer) content(parts []placedPart, losses *codec.Losses) {
 	if len(parts) == 1 && plainText(parts[0].Part) {
-		w.comma()
-		w.quote(parts[0].GetText().GetText())
+		w.String(parts[0].GetText().GetText())
 		return
 	}
-	w.beginList()
+	w.BeginList()
 	for _, p := range parts {
 		w.block(p, losses)
 	}
-	w.endList()
+	w.EndList()
 }
 
 func plainText(p *genwayv1.Part) bool {

@@ -30,20 +30,17 @@ func (Codec) EncodeCountRequest(req *genwayv1.CountTokensRequest, losses *codec.
 	if r.GetMaxOutputTokens() > 0 {
 		limit = r.GetMaxOutputTokens()
 	}
-	w := writer{buf: make([]byte, 0, sizeHint(r.GetMessages()))}
-	w.begin()
-	w.str("model", r.GetModel())
+	w := requestWriter(member.SizeOfRequest(r))
+	w.Begin()
+	w.Str("model", r.GetModel())
 	w.conversation(r, losses)
 	w.tools(r, losses)
 	w.thinking(r.GetThinking(), limit, losses)
 	w.outputConfig(r, losses)
 	w.cacheControl(r.GetCacheControl(), "", losses)
 	w.natives(r.GetNativeFields(), "", losses, "metadata", "output_config")
-	w.end()
-	if w.err != nil {
-		return nil, w.err
-	}
-	return patched(w.buf, r.GetExtraJson())
+	w.End()
+	return patched(w, r.GetExtraJson())
 }
 
 // wireCount is MessageTokensCount and BetaMessageTokensCount.
@@ -71,10 +68,10 @@ func (Codec) DecodeCountResponse(body []byte) (*genwayv1.CountTokensResponse, er
 
 // EncodeCountResponse writes a count.
 func (Codec) EncodeCountResponse(resp *genwayv1.CountTokensResponse) ([]byte, error) {
-	w := writer{answer: true}
-	w.begin()
-	w.int("input_tokens", resp.GetInputTokens())
+	w := answerWriter(64)
+	w.Begin()
+	w.Int("input_tokens", resp.GetInputTokens())
 	w.natives(resp.GetUsage().GetNativeFields(), "usage", nil)
-	w.end()
-	return w.buf, w.err
+	w.End()
+	return w.Finish()
 }

@@ -45,41 +45,41 @@ func (w *writer) block(p placedPart, losses *codec.Losses) {
 		w.opaque(o, path)
 		return
 	}
-	w.begin()
+	w.Begin()
 	switch k := p.GetKind().(type) {
 	case *genwayv1.Part_Text:
-		w.str("type", "text")
-		w.str("text", k.Text.GetText())
+		w.Str("type", "text")
+		w.Str("text", k.Text.GetText())
 		if cited := verifiable(k.Text.GetCitations(), path+".text", losses); len(cited) > 0 {
 			w.citations(cited, path+".text", losses)
 		}
 	case *genwayv1.Part_Refusal:
-		w.str("type", "text")
-		w.str("text", k.Refusal.GetText())
+		w.Str("type", "text")
+		w.Str("text", k.Refusal.GetText())
 	case *genwayv1.Part_Image, *genwayv1.Part_File:
 		w.media(p.Part, path, losses)
 	case *genwayv1.Part_Thinking:
 		w.thinkingBlock(k.Thinking)
 	case *genwayv1.Part_ToolCall:
-		w.str("type", "tool_use")
-		w.str("id", codec.EncodeToolID(p.callID))
-		w.str("name", k.ToolCall.GetName())
+		w.Str("type", "tool_use")
+		w.Str("id", codec.EncodeToolID(p.callID))
+		w.Str("name", k.ToolCall.GetName())
 		if cut := w.input(k.ToolCall, path); cut != "" {
 			losses.Add(path+".tool_call.arguments_json", "arguments that were cut short cannot be sent back")
 		}
 	case *genwayv1.Part_ToolResult:
 		w.toolResult(k.ToolResult, p.callID, path+".tool_result", losses)
 	default:
-		w.fail(fault.Unsupported(path, "%s: the messages protocol takes text, images, documents and tools only", path))
+		w.Fail(fault.Unsupported(path, "%s: the messages protocol takes text, images, documents and tools only", path))
 	}
 	w.cacheControl(p.CacheControl, path, losses)
 	w.natives(p.NativeFields, path, losses, "source")
-	w.end()
+	w.End()
 }
 
 func (w *writer) opaque(o *genwayv1.OpaquePart, path string) {
 	if o.GetProtocol() != protocol {
-		w.fail(fault.Unsupported(path+".opaque", "%s is content of another vendor (%s)", path, o.GetType()))
+		w.Fail(fault.Unsupported(path+".opaque", "%s is content of another vendor (%s)", path, o.GetType()))
 		return
 	}
 	w.value(o.Json, path+".opaque")
@@ -89,42 +89,40 @@ func (w *writer) opaque(o *genwayv1.OpaquePart, path string) {
 // upstream of this protocol.
 func (w *writer) thinkingBlock(t *genwayv1.Thinking) {
 	if t.GetSignature() == nil {
-		w.str("type", "redacted_thinking")
-		w.str("data", string(t.EncryptedContent.Value))
+		w.Str("type", "redacted_thinking")
+		w.Str("data", string(t.EncryptedContent.Value))
 		return
 	}
-	w.str("type", "thinking")
-	w.str("thinking", t.Text)
-	w.str("signature", string(t.Signature.Value))
+	w.Str("type", "thinking")
+	w.Str("thinking", t.Text)
+	w.Str("signature", string(t.Signature.Value))
 }
 
 // input writes the input of a call, and gives the arguments when they were cut
 // short (case T12): the object is then empty.
 func (w *writer) input(call *genwayv1.ToolCall, path string) (cut string) {
-	w.key("input")
+	w.Key("input")
 	arguments := call.GetArgumentsJson()
 	switch {
 	case call.Input != nil:
-		w.comma()
-		w.buf = append(w.buf, codec.FreeFormArguments(*call.Input)...)
+		w.ValueText(codec.FreeFormArguments(*call.Input))
 	case arguments == "":
 		w.value([]byte("{}"), path)
 	case jsontext.Value(arguments).Kind() != '{' || !jsontext.Value(arguments).IsValid(jsontext.AllowInvalidUTF8(true)):
 		w.value([]byte("{}"), path)
 		return arguments
 	default:
-		w.comma()
-		w.buf = append(w.buf, arguments...)
+		w.ValueText(arguments)
 	}
 	return ""
 }
 
 func (w *writer) toolResult(r *genwayv1.ToolResult, id, path string, losses *codec.Losses) {
 	if id == "" {
-		w.fail(fault.Missing(path + ".tool_call_id"))
+		w.Fail(fault.Missing(path + ".tool_call_id"))
 	}
-	w.str("type", "tool_result")
-	w.str("tool_use_id", codec.EncodeToolID(id))
+	w.Str("type", "tool_result")
+	w.Str("tool_use_id", codec.EncodeToolID(id))
 	var parts []placedPart
 	if r.ResultJson != nil {
 		parts = append(parts, placedPart{Part: textPart(*r.ResultJson), path: path + ".result_json"})
@@ -133,10 +131,10 @@ func (w *writer) toolResult(r *genwayv1.ToolResult, id, path string, losses *cod
 		parts = append(parts, placedPart{Part: p, path: member.Index(path+".parts", i)})
 	}
 	if parts = sendable(parts, losses); len(parts) > 0 {
-		w.key("content")
+		w.Key("content")
 		w.content(parts, losses)
 	}
 	if r.GetIsError() {
-		w.bool("is_error", true)
+		w.Bool("is_error", true)
 	}
 }

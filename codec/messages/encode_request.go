@@ -12,19 +12,19 @@ import (
 // the canonical message.
 func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, error) {
 	r := req.GenerateTextRequest
-	w := writer{buf: make([]byte, 0, sizeHint(r.GetMessages()))}
+	w := requestWriter(member.SizeOfRequest(r))
 	limit := int64(DefaultMaxTokens)
 	if r.MaxOutputTokens != nil {
 		limit = *r.MaxOutputTokens
 	} else {
 		losses.Add("max_output_tokens", "the messages protocol requires a limit, so 32000 was set")
 	}
-	w.begin()
-	w.str("model", r.GetModel())
-	w.int("max_tokens", limit)
+	w.Begin()
+	w.Str("model", r.GetModel())
+	w.Int("max_tokens", limit)
 	w.conversation(r, losses)
 	if req.Stream {
-		w.bool("stream", true)
+		w.Bool("stream", true)
 	}
 	w.sampling(r, losses)
 	w.tools(r, losses)
@@ -32,23 +32,19 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	w.outputConfig(r, losses)
 	w.delivery(r, losses)
 	w.natives(r.GetNativeFields(), "", losses, "metadata", "output_config")
-	w.end()
-	refuse(&w, r, losses)
-	if w.err != nil {
-		return nil, w.err
-	}
-	return patched(w.buf, r.GetExtraJson())
+	w.End()
+	refuse(w, r, losses)
+	return patched(w, r.GetExtraJson())
 }
 
 func (w *writer) sampling(r *genwayv1.GenerateTextRequest, losses *codec.Losses) {
 	s := r.GetSampling()
 	if len(r.GetStopSequences()) > 0 {
-		w.list("stop_sequences")
+		w.List("stop_sequences")
 		for _, stop := range r.StopSequences {
-			w.comma()
-			w.quote(stop)
+			w.String(stop)
 		}
-		w.endList()
+		w.EndList()
 	}
 	if s != nil && s.Temperature != nil {
 		temperature := *s.Temperature
@@ -62,25 +58,25 @@ func (w *writer) sampling(r *genwayv1.GenerateTextRequest, losses *codec.Losses)
 		w.float("top_p", *s.TopP, "sampling.top_p")
 	}
 	if s != nil && s.TopK != nil {
-		w.int("top_k", int64(*s.TopK))
+		w.Int("top_k", int64(*s.TopK))
 	}
 }
 
 // delivery writes what is about the call rather than the answer.
 func (w *writer) delivery(r *genwayv1.GenerateTextRequest, losses *codec.Losses) {
 	if r.GetUser() != "" || native(r.GetNativeFields(), "metadata") != nil {
-		w.object("metadata")
-		w.optStr("user_id", r.GetUser())
+		w.Object("metadata")
+		w.StrOpt("user_id", r.GetUser())
 		w.merge(r.GetNativeFields(), "metadata", "")
-		w.end()
+		w.End()
 	}
 	switch tier := r.GetServiceTier(); tier {
 	case "default":
-		w.str("service_tier", "standard_only")
+		w.Str("service_tier", "standard_only")
 	case "flex", "scale", "priority":
 		losses.Add("service_tier", "the messages protocol has no such tier to ask for")
 	default:
-		w.optStr("service_tier", tier)
+		w.StrOpt("service_tier", tier)
 	}
 	w.cacheControl(r.GetCacheControl(), "", losses)
 }
@@ -98,7 +94,7 @@ func refuse(w *writer, r *genwayv1.GenerateTextRequest, losses *codec.Losses) {
 		{"modalities", wantsMoreThanText(r.GetModalities())},
 	} {
 		if c.set {
-			w.fail(fault.Unsupported(c.member, "%s cannot be asked for in the messages protocol", c.member))
+			w.Fail(fault.Unsupported(c.member, "%s cannot be asked for in the messages protocol", c.member))
 		}
 	}
 	for _, c := range []struct {
@@ -131,9 +127,10 @@ func wantsMoreThanText(modalities []string) bool {
 }
 
 // patched merges the members of an extra_json object into the top level of body.
-func patched(body []byte, extra string) ([]byte, error) {
-	if extra == "" {
-		return body, nil
+func patched(w *writer, extra string) ([]byte, error) {
+	body, err := w.Finish()
+	if extra == "" || err != nil {
+		return body, err
 	}
 	value := jsontext.Value(extra)
 	if value.Kind() != '{' || !value.IsValid() {
@@ -144,24 +141,4 @@ func patched(body []byte, extra string) ([]byte, error) {
 		members = append(members, member.Member{Name: f.Name, Value: f.Json})
 	}
 	return member.Patch(body, members...)
-}
-
-// sizeHint is about how long a body will be: a buffer that never grows saves
-// copying media.
-func sizeHint(messages []*genwayv1.Message) int {
-	size := 1024
-	for _, m := range messages {
-		size += partsHint(m.GetParts())
-	}
-	return size
-}
-
-func partsHint(parts []*genwayv1.Part) int {
-	size := 0
-	for _, p := range parts {
-		data := len(p.GetImage().GetData()) + len(p.GetFile().GetData())
-		size += 128 + data/3*4 + len(p.GetText().GetText())*9/8 + len(p.GetOpaque().GetJson()) +
-			len(p.GetToolCall().GetArgumentsJson()) + partsHint(p.GetToolResult().GetParts())
-	}
-	return size
 }

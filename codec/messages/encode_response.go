@@ -22,10 +22,10 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	if len(resp.GetCandidates()) > 1 {
 		to.Losses.Add("candidates", "the messages protocol has one answer")
 	}
-	w := writer{answer: true, buf: make([]byte, 0, 1024+partsHint(parts))}
-	w.begin()
+	w := answerWriter(member.SizeOfResponse(resp))
+	w.Begin()
 	w.opening(resp)
-	w.list("content")
+	w.List("content")
 	how := ending{reason: candidate.GetStopReason(), native: candidate.GetNativeStopReason()}
 	for i, p := range parts {
 		a := answerPart{Part: p, path: member.Index("candidates[0].parts", i), callID: callID(p, resp.GetId(), i)}
@@ -33,10 +33,10 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 		how.calls = how.calls || p.GetToolCall() != nil
 		how.refusals = how.refusals || p.GetRefusal() != nil
 	}
-	w.endList()
+	w.EndList()
 	stop := blocked(resp.GetPromptFeedback(), how, candidate.GetStopMessage())
-	w.str("stop_reason", stop.word)
-	w.strOrNull("stop_sequence", candidate.StopSequence)
+	w.Str("stop_reason", stop.word)
+	w.StrOrNull("stop_sequence", candidate.StopSequence)
 	w.stopDetails(stop.word, stop.message, candidate.GetNativeFields())
 	if native(resp.GetNativeFields(), "context_management") == nil {
 		w.noEdits()
@@ -44,17 +44,17 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	w.usage(resp.GetUsage(), resp.GetServiceTier())
 	w.nullUnless(resp.GetNativeFields(), "container", "diagnostics")
 	w.natives(resp.GetNativeFields(), "", to.Losses)
-	w.end()
+	w.End()
 	tellLost(candidate.GetNativeFields(), "candidates[0]", to.Losses)
-	return w.buf, w.err
+	return w.Finish()
 }
 
 // opening writes the members an answer and message_start begin with.
 func (w *writer) opening(resp *genwayv1.GenerateTextResponse) {
-	w.str("id", messageID(resp))
-	w.str("type", "message")
-	w.str("role", "assistant")
-	w.str("model", resp.GetModel())
+	w.Str("id", messageID(resp))
+	w.Str("type", "message")
+	w.Str("role", "assistant")
+	w.Str("model", resp.GetModel())
 }
 
 // messageID is the answer's own identifier; one derived from what is known of the
@@ -69,17 +69,17 @@ func messageID(resp *genwayv1.GenerateTextResponse) string {
 }
 
 func (w *writer) noEdits() {
-	w.object("context_management")
-	w.list("applied_edits")
-	w.endList()
-	w.end()
+	w.Object("context_management")
+	w.List("applied_edits")
+	w.EndList()
+	w.End()
 }
 
 // nullUnless writes the vendor's required but nullable members that are not set.
 func (w *writer) nullUnless(fields []*genwayv1.NativeField, names ...string) {
 	for _, name := range names {
 		if native(fields, name) == nil {
-			w.null(name)
+			w.Null(name)
 		}
 	}
 }

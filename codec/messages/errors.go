@@ -111,28 +111,29 @@ func (Codec) EncodeError(err *fault.Error) (status int, body []byte) {
 	if err.Wire.GetProtocol() == protocol {
 		return status, err.Wire.Json
 	}
-	w := writer{}
+	w := answerWriter(128 + len(err.Message))
 	w.errorBody(err)
-	return status, w.buf
+	body, _ = w.Finish() // strings alone have no failure
+	return status, body
 }
 
 func (w *writer) errorBody(err *fault.Error) {
 	_, word := errorType(err.Kind)
-	w.begin()
-	w.str("type", "error")
-	w.object("error")
-	w.str("type", word)
-	w.str("message", err.Message)
+	w.Begin()
+	w.Str("type", "error")
+	w.Object("error")
+	w.Str("type", word)
+	w.Str("message", err.Message)
 	if err.NativeCode != "" && codeOfOurs(err) {
-		w.object("details")
-		w.str("error_code", err.NativeCode)
-		w.end()
+		w.Object("details")
+		w.Str("error_code", err.NativeCode)
+		w.End()
 	}
-	w.end()
+	w.End()
 	if err.RequestID == "" {
-		w.null("request_id")
+		w.Null("request_id")
 	} else {
-		w.str("request_id", err.RequestID)
+		w.Str("request_id", err.RequestID)
 	}
-	w.end()
+	w.End()
 }

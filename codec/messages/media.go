@@ -80,19 +80,19 @@ func (w *writer) media(p *genwayv1.Part, path string, losses *codec.Losses) {
 		image = strings.HasPrefix(m.GetMediaType(), "image/")
 	}
 	if image {
-		w.str("type", "image")
+		w.Str("type", "image")
 		path += ".image"
 	} else {
-		w.str("type", "document")
+		w.Str("type", "document")
 		path += ".file"
 	}
-	w.object("source")
+	w.Object("source")
 	w.source(m, image, path, losses)
 	w.merge(p.NativeFields, "source", path)
-	w.end()
+	w.End()
 	switch {
 	case !image:
-		w.optStr("title", m.GetFilename())
+		w.StrOpt("title", m.GetFilename())
 	case m.GetFilename() != "":
 		losses.Add(path+".filename", "images have no name in the messages protocol")
 	}
@@ -104,11 +104,11 @@ func (w *writer) media(p *genwayv1.Part, path string, losses *codec.Losses) {
 func (w *writer) source(m *genwayv1.Media, image bool, path string, losses *codec.Losses) {
 	switch s := m.GetSource().(type) {
 	case *genwayv1.Media_Url:
-		w.str("type", "url")
-		w.str("url", s.Url)
+		w.Str("type", "url")
+		w.Str("url", s.Url)
 	case *genwayv1.Media_FileId:
-		w.str("type", "file")
-		w.str("file_id", s.FileId)
+		w.Str("type", "file")
+		w.Str("file_id", s.FileId)
 	case *genwayv1.Media_Data:
 		mediaType := m.MediaType
 		switch {
@@ -117,7 +117,7 @@ func (w *writer) source(m *genwayv1.Media, image bool, path string, losses *code
 				mediaType = sniffImage(s.Data)
 			}
 			if mediaType == "" {
-				w.fail(fault.Invalid(path+".media_type", "%s.media_type is missing, and the data is of no image type the messages protocol takes", path))
+				w.Fail(fault.Invalid(path+".media_type", "%s.media_type is missing, and the data is of no image type the messages protocol takes", path))
 			}
 		case mediaType == "" && bytes.HasPrefix(s.Data, []byte("%PDF-")):
 			mediaType = pdf
@@ -125,18 +125,18 @@ func (w *writer) source(m *genwayv1.Media, image bool, path string, losses *code
 			if mediaType != "" && mediaType != plain {
 				losses.Add(path+".media_type", "text documents are text/plain in the messages protocol")
 			}
-			w.str("type", "text")
-			w.str("media_type", plain)
-			w.str("data", string(s.Data))
+			w.Str("type", "text")
+			w.Str("media_type", plain)
+			w.Str("data", string(s.Data))
 			return
 		case mediaType != pdf:
-			w.fail(fault.Unsupported(path, "%s: the messages protocol takes PDF and plain text documents only", path))
+			w.Fail(fault.Unsupported(path, "%s: the messages protocol takes PDF and plain text documents only", path))
 		}
-		w.str("type", "base64")
-		w.str("media_type", mediaType)
-		w.base64("data", s.Data)
+		w.Str("type", "base64")
+		w.Str("media_type", mediaType)
+		w.Base64("data", s.Data)
 	default:
-		w.fail(fault.Missing(path))
+		w.Fail(fault.Missing(path))
 	}
 }
 

@@ -8,54 +8,54 @@ import (
 
 // EncodeModels writes a page of models (pagination.Page of ModelInfo).
 func (Codec) EncodeModels(list *genwayv1.ListModelsResponse) ([]byte, error) {
-	var w writer
 	models := list.GetModels()
-	w.begin()
-	w.list("data")
+	w := answerWriter(256 * (len(models) + 1))
+	w.Begin()
+	w.List("data")
 	for _, m := range models {
 		w.model(m)
 	}
-	w.endList()
-	w.bool("has_more", list.GetNextPageToken() != "")
+	w.EndList()
+	w.Bool("has_more", list.GetNextPageToken() != "")
 	if len(models) == 0 {
-		w.null("first_id")
-		w.null("last_id")
+		w.Null("first_id")
+		w.Null("last_id")
 	} else {
-		w.str("first_id", models[0].GetName())
-		w.str("last_id", models[len(models)-1].GetName())
+		w.Str("first_id", models[0].GetName())
+		w.Str("last_id", models[len(models)-1].GetName())
 	}
-	w.end()
-	return w.buf, w.err
+	w.End()
+	return w.Finish()
 }
 
 // EncodeModel writes one ModelInfo.
 func (Codec) EncodeModel(model *genwayv1.Model) ([]byte, error) {
-	var w writer
+	w := answerWriter(256)
 	w.model(model)
-	return w.buf, w.err
+	return w.Finish()
 }
 
 // model writes what is known of a model. A model of unknown date is of the epoch,
 // as the vendor does it.
 func (w *writer) model(m *genwayv1.Model) {
-	w.begin()
-	w.str("type", "model")
-	w.str("id", m.GetName())
+	w.Begin()
+	w.Str("type", "model")
+	w.Str("id", m.GetName())
 	name := m.GetDisplayName()
 	if name == "" {
 		name = m.GetName()
 	}
-	w.str("display_name", name)
-	w.str("created_at", m.GetCreateTime().AsTime().Format(time.RFC3339))
+	w.Str("display_name", name)
+	w.Str("created_at", m.GetCreateTime().AsTime().Format(time.RFC3339))
 	w.limit("max_input_tokens", m.InputTokenLimit)
 	w.limit("max_tokens", m.OutputTokenLimit)
-	w.end()
+	w.End()
 }
 
 func (w *writer) limit(name string, tokens *int64) {
 	if tokens == nil {
-		w.null(name)
+		w.Null(name)
 		return
 	}
-	w.int(name, *tokens)
+	w.Int(name, *tokens)
 }

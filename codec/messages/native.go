@@ -45,17 +45,17 @@ func (w *writer) natives(fields []*genwayv1.NativeField, path string, losses *co
 	for i, f := range fields {
 		at := member.Join(path, f.Name)
 		switch {
-		case w.answer && (w.has(f.Name) || native(fields[i+1:], f.Name) != nil):
+		case w.answer && (w.Has(f.Name) || native(fields[i+1:], f.Name) != nil):
 		case f.Protocol != protocol && member.IsMark(f):
 		case f.Protocol != protocol && f.Binding:
-			w.fail(fault.Unsupported(at, "%s cannot be carried to the messages protocol", at))
+			w.Fail(fault.Unsupported(at, "%s cannot be carried to the messages protocol", at))
 		case f.Protocol != protocol:
 			losses.Add(at, "the messages protocol has no place for it")
 		case slices.Contains(merged, f.Name):
-		case w.has(f.Name):
-			w.fail(fault.Invalid(at, "%s has a field of its own", at))
+		case w.Has(f.Name):
+			w.Fail(fault.Invalid(at, "%s has a field of its own", at))
 		default:
-			w.keyOf(f.Name)
+			w.KeyOf(f.Name)
 			w.value(f.Json, at)
 		}
 	}

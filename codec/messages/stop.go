@@ -90,12 +90,12 @@ func (w *writer) stopDetails(word, explanation string, fields []*genwayv1.Native
 		return
 	}
 	if word != "refusal" || explanation == "" {
-		w.null("stop_details")
+		w.Null("stop_details")
 		return
 	}
-	w.object("stop_details")
-	w.str("type", "refusal")
-	w.null("category")
-	w.str("explanation", explanation)
-	w.end()
+	w.Object("stop_details")
+	w.Str("type", "refusal")
+	w.Null("category")
+	w.Str("explanation", explanation)
+	w.End()
 }

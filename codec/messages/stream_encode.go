@@ -12,7 +12,7 @@ import (
 
 // streamEncoder writes one answer as events.
 type streamEncoder struct {
-	w      writer
+	w      *writer
 	frames []codec.Frame
 	losses *codec.Losses
 	// passed says that the upstream's own events went out in place of ours, stopped
@@ -29,12 +29,13 @@ type streamEncoder struct {
 
 // NewStreamEncoder writes one stream of /v1/messages.
 func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
-	return &streamEncoder{losses: to.Losses, w: writer{answer: true}}
+	return &streamEncoder{losses: to.Losses, w: answerWriter(0)}
 }
 
 // Encode gives the frames of one event; each is named after its type.
 func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, error) {
-	e.w.buf, e.frames = e.w.buf[:0], e.frames[:0]
+	e.w.Reset()
+	e.frames = e.frames[:0]
 	var err error
 	switch p := ev.GetPayload().(type) {
 	case *genwayv1.StreamGenerateTextResponse_Wire:
@@ -60,7 +61,7 @@ func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec
 		}
 	}
 	if err == nil {
-		err = e.w.err
+		err = e.w.Err()
 	}
 	if err != nil {
 		return nil, err
@@ -77,14 +78,14 @@ func (e *streamEncoder) Fail(err *fault.Error) []codec.Frame {
 // begin opens the data of an event; send closes it and makes it a frame.
 func (e *streamEncoder) begin(event string) {
 	e.frames = append(e.frames, codec.Frame{Event: event})
-	e.w.start = len(e.w.buf)
-	e.w.begin()
-	e.w.str("type", event)
+	e.w.Next()
+	e.w.Begin()
+	e.w.Str("type", event)
 }
 
 func (e *streamEncoder) send() {
-	e.w.end()
-	e.frames[len(e.frames)-1].Data = oneLine(e.w.buf[e.w.start:])
+	e.w.End()
+	e.frames[len(e.frames)-1].Data = oneLine(e.w.Text())
 }
 
 // oneLine takes the line breaks out of JSON that came with them: they would end
@@ -113,17 +114,17 @@ func (e *streamEncoder) start(s *genwayv1.TextStarted) {
 	resp := &genwayv1.GenerateTextResponse{Id: s.Id, Model: s.Model, CreateTime: s.CreateTime}
 	e.id, e.tier, e.told = s.Id, s.ServiceTier, s.NativeFields
 	e.begin("message_start")
-	e.w.object("message")
+	e.w.Object("message")
 	e.w.opening(resp)
-	e.w.list("content")
-	e.w.endList()
+	e.w.List("content")
+	e.w.EndList()
 	for _, name := range []string{"stop_reason", "stop_sequence", "stop_details"} {
-		e.w.null(name)
+		e.w.Null(name)
 	}
 	e.w.usage(s.Usage, s.ServiceTier)
 	e.w.nullUnless(s.NativeFields, "context_management", "container", "diagnostics")
 	e.w.natives(s.NativeFields, "", e.losses)
-	e.w.end()
+	e.w.End()
 	e.send()
 }
 
@@ -140,16 +141,16 @@ func (e *streamEncoder) complete(c *genwayv1.TextCompleted) {
 	how := blocked(c.GetPromptFeedback(), e.how, last.GetStopMessage())
 	fields := merged(e.told, c.GetNativeFields())
 	e.begin("message_delta")
-	e.w.object("delta")
-	e.w.str("stop_reason", how.word)
-	e.w.strOrNull("stop_sequence", last.StopSequence)
+	e.w.Object("delta")
+	e.w.Str("stop_reason", how.word)
+	e.w.StrOrNull("stop_sequence", last.StopSequence)
 	e.w.stopDetails(how.word, how.message, last.GetNativeFields())
 	if container := native(fields, "container"); container != nil {
 		e.w.raw("container", container, "native_fields")
 	} else {
-		e.w.null("container")
+		e.w.Null("container")
 	}
-	e.w.end()
+	e.w.End()
 	tier := c.GetServiceTier()
 	if tier == "" {
 		tier = e.tier

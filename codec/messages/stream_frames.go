@@ -22,37 +22,37 @@ func (e *streamEncoder) openBlock() {
 		e.send()
 		return
 	}
-	e.w.object("content_block")
+	e.w.Object("content_block")
 	switch {
 	case b.GetToolCall() != nil:
 		e.w.callOpening(b.answerPart)
-		e.w.object("input")
-		e.w.end()
+		e.w.Object("input")
+		e.w.End()
 	case b.GetThinking() != nil && !b.redacted:
-		e.w.str("type", "thinking")
-		e.w.str("thinking", "")
+		e.w.Str("type", "thinking")
+		e.w.Str("thinking", "")
 	case b.GetThinking() != nil:
-		e.w.str("type", "redacted_thinking")
-		e.w.str("data", codec.SealText(b.encrypted, protocol, false))
+		e.w.Str("type", "redacted_thinking")
+		e.w.Str("data", codec.SealText(b.encrypted, protocol, false))
 	default:
-		e.w.str("type", "text")
-		e.w.str("text", "")
-		e.w.list("citations")
-		e.w.endList()
+		e.w.Str("type", "text")
+		e.w.Str("text", "")
+		e.w.List("citations")
+		e.w.EndList()
 	}
 	e.w.natives(b.NativeFields, b.path, e.losses)
-	e.w.end()
+	e.w.End()
 	e.send()
 }
 
 func (e *streamEncoder) beginBlock() {
 	e.begin("content_block_start")
-	e.w.int("index", e.index)
+	e.w.Int("index", e.index)
 }
 
 func (e *streamEncoder) closeBlock() {
 	e.begin("content_block_stop")
-	e.w.int("index", e.index)
+	e.w.Int("index", e.index)
 	e.send()
 	e.index++
 }
@@ -60,7 +60,7 @@ func (e *streamEncoder) closeBlock() {
 // carry sends the block that carries a thought signature.
 func (e *streamEncoder) carry(seal *genwayv1.Seal, place string) {
 	e.beginBlock()
-	e.w.key("content_block")
+	e.w.Key("content_block")
 	e.w.redacted(carrierData(seal, place))
 	e.send()
 	e.closeBlock()
@@ -70,11 +70,11 @@ func (e *streamEncoder) carry(seal *genwayv1.Seal, place string) {
 func (e *streamEncoder) delta(kind, name, value string) {
 	e.openBlock()
 	e.begin("content_block_delta")
-	e.w.int("index", e.index)
-	e.w.object("delta")
-	e.w.str("type", kind)
-	e.w.str(name, value)
-	e.w.end()
+	e.w.Int("index", e.index)
+	e.w.Object("delta")
+	e.w.Str("type", kind)
+	e.w.Str(name, value)
+	e.w.End()
 	e.send()
 }
 
@@ -86,12 +86,12 @@ func (e *streamEncoder) citation(c *genwayv1.Citation) {
 	}
 	e.openBlock()
 	e.begin("content_block_delta")
-	e.w.int("index", e.index)
-	e.w.object("delta")
-	e.w.str("type", "citations_delta")
-	e.w.key("citation")
+	e.w.Int("index", e.index)
+	e.w.Object("delta")
+	e.w.Str("type", "citations_delta")
+	e.w.Key("citation")
 	e.w.citation(c, path, e.losses)
-	e.w.end()
+	e.w.End()
 	e.send()
 }
 

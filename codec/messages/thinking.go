@@ -88,20 +88,20 @@ func (w *writer) thinking(t *genwayv1.ThinkingConfig, limit int64, losses *codec
 			return
 		}
 	}
-	w.object("thinking")
-	w.optStr("type", kind)
+	w.Object("thinking")
+	w.StrOpt("type", kind)
 	if budget != nil {
-		w.int("budget_tokens", int64(*budget))
+		w.Int("budget_tokens", int64(*budget))
 	}
 	if t.IncludeThoughts != nil || t.Summary != "" && kind != "disabled" {
 		display := "omitted"
 		if t.Summary != "" || *t.IncludeThoughts {
 			display = "summarized"
 		}
-		w.str("display", display)
+		w.Str("display", display)
 	}
 	w.natives(t.NativeFields, "thinking", losses)
-	w.end()
+	w.End()
 }
 
 // ownThinking is the type and the budget of a configuration in this protocol's
@@ -157,13 +157,13 @@ func (w *writer) outputConfig(req *genwayv1.GenerateTextRequest, losses *codec.L
 	if effort == "" && format == nil && native(req.GetNativeFields(), "output_config") == nil {
 		return
 	}
-	w.object("output_config")
-	w.optStr("effort", effort)
+	w.Object("output_config")
+	w.StrOpt("effort", effort)
 	if format != nil {
 		w.format(format, losses)
 	}
 	w.merge(req.GetNativeFields(), "output_config", "")
-	w.end()
+	w.End()
 }
 
 // effortWord is the effort in the vendor's words (OutputConfigEffort); words of
@@ -187,7 +187,7 @@ func (w *writer) format(f *genwayv1.ResponseFormat, losses *codec.Losses) {
 		w.raw("format", f.Native.Json, path)
 		return
 	case f.Native != nil || f.Kind != genwayv1.ResponseFormat_KIND_JSON_SCHEMA || f.SchemaJson == "":
-		w.fail(fault.Unsupported(path, "the messages protocol has no format of answers but text and JSON of a given schema"))
+		w.Fail(fault.Unsupported(path, "the messages protocol has no format of answers but text and JSON of a given schema"))
 		return
 	}
 	if f.Name != "" || f.Description != "" {
@@ -196,8 +196,8 @@ func (w *writer) format(f *genwayv1.ResponseFormat, losses *codec.Losses) {
 	if f.Strict != nil && !*f.Strict {
 		losses.Add(path+".strict", "the messages protocol holds every answer to the schema")
 	}
-	w.object("format")
-	w.str("type", "json_schema")
+	w.Object("format")
+	w.Str("type", "json_schema")
 	w.raw("schema", []byte(f.SchemaJson), path+".schema_json")
-	w.end()
+	w.End()
 }

@@ -99,13 +99,13 @@ func (w *writer) tools(req *genwayv1.GenerateTextRequest, losses *codec.Losses) 
 			continue
 		}
 		if !open {
-			w.list("tools")
+			w.List("tools")
 			open = true
 		}
 		w.tool(t, path, losses)
 	}
 	if open {
-		w.endList()
+		w.EndList()
 	}
 	w.toolChoice(req.GetToolChoice(), open)
 }
@@ -113,23 +113,23 @@ func (w *writer) tools(req *genwayv1.GenerateTextRequest, losses *codec.Losses) 
 func (w *writer) tool(t *genwayv1.Tool, path string, losses *codec.Losses) {
 	switch k := t.GetKind().(type) {
 	case *genwayv1.Tool_Function:
-		w.begin()
-		w.str("name", k.Function.GetName())
-		w.optStr("description", k.Function.GetDescription())
+		w.Begin()
+		w.Str("name", k.Function.GetName())
+		w.StrOpt("description", k.Function.GetDescription())
 		schema := k.Function.GetParametersJson()
 		if schema == "" {
 			schema = noParameters
 		}
 		w.raw("input_schema", []byte(schema), path+".function.parameters_json")
 		if k.Function.Strict != nil {
-			w.bool("strict", *k.Function.Strict)
+			w.Bool("strict", *k.Function.Strict)
 		}
 		w.cacheControl(t.CacheControl, path, losses)
 		w.natives(t.NativeFields, path, losses)
-		w.end()
+		w.End()
 	case *genwayv1.Tool_Hosted:
 		if k.Hosted.GetProtocol() != protocol {
-			w.fail(fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tool of the type %q", path, k.Hosted.GetType()))
+			w.Fail(fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tool of the type %q", path, k.Hosted.GetType()))
 			return
 		}
 		w.value(k.Hosted.Json, path+".hosted")
@@ -137,15 +137,15 @@ func (w *writer) tool(t *genwayv1.Tool, path string, losses *codec.Losses) {
 		if k.Custom.GetFormatJson() != "" {
 			losses.Add(path+".custom.format_json", "the messages protocol enforces no format of a tool's input")
 		}
-		w.begin()
-		w.str("name", k.Custom.GetName())
-		w.optStr("description", k.Custom.GetDescription())
+		w.Begin()
+		w.Str("name", k.Custom.GetName())
+		w.StrOpt("description", k.Custom.GetDescription())
 		w.raw("input_schema", []byte(codec.FreeFormSchema(k.Custom)), path)
 		w.cacheControl(t.CacheControl, path, losses)
 		w.natives(t.NativeFields, path, losses)
-		w.end()
+		w.End()
 	default:
-		w.fail(fault.Invalid(path, "%s has no kind", path))
+		w.Fail(fault.Invalid(path, "%s has no kind", path))
 	}
 }
 
@@ -159,7 +159,7 @@ func (w *writer) toolChoice(c *genwayv1.ToolChoice, tools bool) {
 		w.raw(path, c.Native.Json, path)
 		return
 	case c.Native != nil || c.NativeMode != "":
-		w.fail(fault.Unsupported(path, "the messages protocol cannot express this tool choice"))
+		w.Fail(fault.Unsupported(path, "the messages protocol cannot express this tool choice"))
 		return
 	case c.Mode == genwayv1.ToolChoice_MODE_NONE:
 		mode = "none"
@@ -174,11 +174,11 @@ func (w *writer) toolChoice(c *genwayv1.ToolChoice, tools bool) {
 	default:
 		return
 	}
-	w.object(path)
-	w.str("type", mode)
-	w.optStr("name", name)
+	w.Object(path)
+	w.Str("type", mode)
+	w.StrOpt("name", name)
 	if c.Parallel != nil && mode != "none" {
-		w.bool("disable_parallel_tool_use", !*c.Parallel)
+		w.Bool("disable_parallel_tool_use", !*c.Parallel)
 	}
-	w.end()
+	w.End()
 }

@@ -95,35 +95,35 @@ func (u *wireUsage) canonical() *genwayv1.Usage {
 // nothing was reported.
 func (w *writer) usage(u *genwayv1.Usage, tier string) {
 	read, write := u.GetCacheReadInputTokens(), u.GetCacheWriteInputTokens()
-	w.object("usage")
-	w.int("input_tokens", max(u.GetInputTokens()-read-write, 0))
-	w.int("cache_creation_input_tokens", write)
-	w.int("cache_read_input_tokens", read)
+	w.Object("usage")
+	w.Int("input_tokens", max(u.GetInputTokens()-read-write, 0))
+	w.Int("cache_creation_input_tokens", write)
+	w.Int("cache_read_input_tokens", read)
 	short, long := u.GetCacheWrite_5MInputTokens(), u.GetCacheWrite_1HInputTokens()
 	if u.GetCacheWrite_5MInputTokens() == 0 && u.GetCacheWrite_1HInputTokens() == 0 {
 		short = write // five minutes is the vendor's default
 	}
-	w.object("cache_creation")
-	w.int("ephemeral_5m_input_tokens", short)
-	w.int("ephemeral_1h_input_tokens", long)
+	w.Object("cache_creation")
+	w.Int("ephemeral_5m_input_tokens", short)
+	w.Int("ephemeral_1h_input_tokens", long)
 	w.merge(u.GetNativeFields(), "cache_creation", "usage")
-	w.end()
-	w.int("output_tokens", u.GetOutputTokens())
-	w.object("output_tokens_details")
-	w.int("thinking_tokens", u.GetThinkingTokens())
+	w.End()
+	w.Int("output_tokens", u.GetOutputTokens())
+	w.Object("output_tokens_details")
+	w.Int("thinking_tokens", u.GetThinkingTokens())
 	w.merge(u.GetNativeFields(), "output_tokens_details", "usage")
-	w.end()
-	w.str("service_tier", tierWord(tier))
+	w.End()
+	w.Str("service_tier", tierWord(tier))
 	if native(u.GetNativeFields(), "inference_geo") == nil {
-		w.str("inference_geo", noGeo)
+		w.Str("inference_geo", noGeo)
 	}
 	for _, name := range []string{"server_tool_use", "speed"} {
 		if native(u.GetNativeFields(), name) == nil {
-			w.null(name)
+			w.Null(name)
 		}
 	}
 	w.natives(u.GetNativeFields(), "usage", nil, "cache_creation", "output_tokens_details")
-	w.end()
+	w.End()
 }
 
 // tierWord is the tier that served an answer in the vendor's words (UsageServiceTier).

@@ -11,7 +11,7 @@ import (
 	"regexp"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/go-json-experiment/json/jsontext"
+	"github.com/genway/genway/codec/member"
 )
 
 // words is the table from kinds to the vendor's type and code. A kind without a
@@ -84,8 +84,8 @@ func Encode(err *fault.Error) []byte {
 // Body gives the body of an error in words of the caller's. An empty param or code
 // is null.
 func Body(message, kind, param, code string) []byte {
-	b := appendText([]byte(`{"error":{"message":`), message)
-	b = appendText(append(b, `,"type":`...), kind)
+	b := member.AppendQuote([]byte(`{"error":{"message":`), message)
+	b = member.AppendQuote(append(b, `,"type":`...), kind)
 	b = appendNullable(append(b, `,"param":`...), param)
 	b = appendNullable(append(b, `,"code":`...), code)
 	return append(b, "}}"...)
@@ -95,12 +95,5 @@ func appendNullable(b []byte, s string) []byte {
 	if s == "" {
 		return append(b, "null"...)
 	}
-	return appendText(b, s)
-}
-
-// appendText writes a string. Bytes that are not UTF-8 become U+FFFD, which is the
-// only error there is.
-func appendText(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s)
-	return b
+	return member.AppendQuote(b, s)
 }

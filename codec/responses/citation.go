@@ -4,6 +4,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -39,29 +40,29 @@ func decodeAnnotation(raw jsontext.Value, path string) (*genwayv1.Citation, erro
 
 // encodeAnnotation writes a citation of text and reports whether this protocol
 // could hold it. A citation without bounds supports the whole text.
-func encodeAnnotation(w *writer, c *genwayv1.Citation, text string) bool {
+func encodeAnnotation(w *member.Writer, c *genwayv1.Citation, text string) bool {
 	switch {
 	case c.GetNative().GetProtocol() == protocol && c.Native.Json != nil:
-		w.value(c.Native.Json)
+		w.Value(c.Native.Json)
 	case c.GetUrl() != "":
 		start, end := int64(c.GetStartIndex()), int64(c.GetEndIndex())
 		if c.EndIndex == nil {
 			end = int64(utf8.RuneCountInString(text))
 		}
-		w.begin('{')
-		w.str("type", typeURLCitation)
-		w.int("start_index", start)
-		w.int("end_index", end)
-		w.str("url", c.Url)
-		w.str("title", c.Title)
-		w.end('}')
+		w.Begin()
+		w.Str("type", typeURLCitation)
+		w.Int("start_index", start)
+		w.Int("end_index", end)
+		w.Str("url", c.Url)
+		w.Str("title", c.Title)
+		w.End()
 	case c.GetFileId() != "":
-		w.begin('{')
-		w.str("type", typeFileCitation)
-		w.str("file_id", c.FileId)
-		w.str("filename", c.Filename)
-		w.int("index", int64(c.GetDocumentIndex()))
-		w.end('}')
+		w.Begin()
+		w.Str("type", typeFileCitation)
+		w.Str("file_id", c.FileId)
+		w.Str("filename", c.Filename)
+		w.Int("index", int64(c.GetDocumentIndex()))
+		w.End()
 	default:
 		return false
 	}
@@ -70,13 +71,12 @@ func encodeAnnotation(w *writer, c *genwayv1.Citation, text string) bool {
 
 // encodeAnnotations writes the annotations member of a text; it is never absent
 // (SDK: ResponseOutputText).
-func encodeAnnotations(w *writer, t *genwayv1.Text, path string, losses *codec.Losses) {
-	w.key("annotations")
-	w.begin('[')
+func encodeAnnotations(w *member.Writer, t *genwayv1.Text, path string, losses *codec.Losses) {
+	w.List("annotations")
 	for _, c := range t.GetCitations() {
 		if !encodeAnnotation(w, c, t.Text) {
 			losses.Add(path+".text.citations", "the target protocol cites URLs and files only")
 		}
 	}
-	w.end(']')
+	w.EndList()
 }

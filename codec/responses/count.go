@@ -30,13 +30,13 @@ func (Codec) EncodeCountRequest(req *genwayv1.CountTokensRequest, losses *codec.
 	if r == nil {
 		r = &genwayv1.GenerateTextRequest{}
 	}
-	var w writer
-	w.begin('{')
-	w.str("model", r.Model)
-	if err := encodeConversation(&w, r, losses); err != nil {
+	w := member.NewWriter(member.SizeOfRequest(r))
+	w.Begin()
+	w.Str("model", r.Model)
+	if err := encodeConversation(w, r, losses); err != nil {
 		return nil, err
 	}
-	natives, err := encodeSettings(&w, r, losses)
+	natives, err := encodeSettings(w, r, losses)
 	if err != nil {
 		return nil, err
 	}
@@ -50,9 +50,9 @@ func (Codec) EncodeCountRequest(req *genwayv1.CountTokensRequest, losses *codec.
 	if err != nil {
 		return nil, err
 	}
-	w.members(extra)
-	w.end('}')
-	return w.buf, nil
+	w.Spliced(extra)
+	w.End()
+	return w.Finish()
 }
 
 // wireCount is InputTokenCountResponse.
@@ -72,10 +72,10 @@ func (Codec) DecodeCountResponse(body []byte) (*genwayv1.CountTokensResponse, er
 
 // EncodeCountResponse writes a count.
 func (Codec) EncodeCountResponse(resp *genwayv1.CountTokensResponse) ([]byte, error) {
-	var w writer
-	w.begin('{')
-	w.str("object", "response.input_tokens")
-	w.int("input_tokens", resp.InputTokens)
-	w.end('}')
-	return w.buf, nil
+	w := member.NewWriter(64)
+	w.Begin()
+	w.Str("object", "response.input_tokens")
+	w.Int("input_tokens", resp.InputTokens)
+	w.End()
+	return w.Finish()
 }

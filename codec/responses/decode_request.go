@@ -151,16 +151,16 @@ func (w *wireRequest) natives() []*genwayv1.NativeField {
 			f.Binding = false
 		}
 	}
-	var include writer
-	include.begin('[')
+	var include member.Writer
+	include.BeginList()
 	for _, name := range w.Include {
 		if name != includeLogprobs {
-			include.text(name)
+			include.String(name)
 		}
 	}
-	include.end(']')
-	if len(include.buf) > len("[]") {
-		fields = append(fields, native("include", include.buf))
+	include.EndList()
+	if list := include.Text(); len(list) > len("[]") {
+		fields = append(fields, native("include", list))
 	}
 	return append(fields, prefixed("text.", w.Text.Extra)...)
 }

@@ -21,14 +21,14 @@ func (e *inputEncoder) content(part *genwayv1.Part, path string) error {
 	w := e.w
 	switch k := part.Kind.(type) {
 	case *genwayv1.Part_Text:
-		w.begin('{')
-		w.str("type", typeInputText)
-		w.str("text", k.Text.GetText())
+		w.Begin()
+		w.Str("type", typeInputText)
+		w.Str("text", k.Text.GetText())
 	case *genwayv1.Part_Image:
-		w.begin('{')
+		w.Begin()
 		encodeImage(w, k.Image)
 	case *genwayv1.Part_File:
-		w.begin('{')
+		w.Begin()
 		encodeFile(w, k.File)
 	case *genwayv1.Part_Audio:
 		// The vendor takes none (ResponseInputContentUnionParam); of the engines that
@@ -44,56 +44,55 @@ func (e *inputEncoder) content(part *genwayv1.Part, path string) error {
 		if err != nil {
 			return err
 		}
-		w.begin('{')
-		w.str("type", typeInputAudio)
-		w.key("input_audio")
-		w.begin('{')
-		w.base64("data", k.Audio.GetData())
-		w.str("format", format)
-		w.members(inner)
-		w.end('}')
+		w.Begin()
+		w.Str("type", typeInputAudio)
+		w.Object("input_audio")
+		w.Base64("data", k.Audio.GetData())
+		w.Str("format", format)
+		w.Spliced(inner)
+		w.End()
 	case *genwayv1.Part_Opaque:
 		if k.Opaque.Protocol != protocol {
 			return unknownPart(path, k.Opaque.Type)
 		}
-		w.value(k.Opaque.Json)
+		w.Value(k.Opaque.Json)
 		return nil
 	default:
 		return unsupportedPart(path, part)
 	}
 	encodeBreakpoint(w, part.CacheControl, path, e.losses)
-	w.members(extra)
-	w.end('}')
+	w.Spliced(extra)
+	w.End()
 	return nil
 }
 
-func encodeImage(w *writer, m *genwayv1.Media) {
-	w.str("type", typeInputImage)
+func encodeImage(w *member.Writer, m *genwayv1.Media) {
+	w.Str("type", typeInputImage)
 	if id := m.GetFileId(); id != "" {
-		w.str("file_id", id)
+		w.Str("file_id", id)
 	} else {
-		w.mediaURL("image_url", m)
+		w.DataURL("image_url", m)
 	}
-	w.str("detail", cmp.Or(m.Detail, defaultDetail))
+	w.Str("detail", cmp.Or(m.Detail, defaultDetail))
 }
 
 // encodeFile names bytes that have no name, as the vendor demands.
-func encodeFile(w *writer, m *genwayv1.Media) {
-	w.str("type", typeInputFile)
+func encodeFile(w *member.Writer, m *genwayv1.Media) {
+	w.Str("type", typeInputFile)
 	filename := m.Filename
 	switch m.GetSource().(type) {
 	case *genwayv1.Media_FileId:
-		w.str("file_id", m.GetFileId())
+		w.Str("file_id", m.GetFileId())
 	case *genwayv1.Media_Url:
-		w.str("file_url", m.GetUrl())
+		w.Str("file_url", m.GetUrl())
 	default:
 		if filename == "" {
 			filename = "document" + fileSuffixes[m.MediaType]
 		}
-		w.mediaURL("file_data", m)
+		w.DataURL("file_data", m)
 	}
-	w.strOpt("filename", filename)
-	w.strOpt("detail", m.Detail)
+	w.StrOpt("filename", filename)
+	w.StrOpt("detail", m.Detail)
 }
 
 var fileSuffixes = map[string]string{
@@ -125,7 +124,7 @@ func audioFormat(m *genwayv1.Media, path string) (string, error) {
 
 // encodeBreakpoint writes a cache mark of this protocol. A mark of another is a
 // loss: only newer models take marks, and the vendor caches by itself.
-func encodeBreakpoint(w *writer, c *genwayv1.CacheControl, path string, losses *codec.Losses) {
+func encodeBreakpoint(w *member.Writer, c *genwayv1.CacheControl, path string, losses *codec.Losses) {
 	if c == nil {
 		return
 	}
@@ -134,13 +133,12 @@ func encodeBreakpoint(w *writer, c *genwayv1.CacheControl, path string, losses *
 		losses.Add(path+".cache_control", "the target protocol caches by itself")
 		return
 	}
-	w.key("prompt_cache_breakpoint")
-	w.begin('{')
+	w.Object("prompt_cache_breakpoint")
 	if c.TtlSeconds > 0 {
-		w.str("ttl", ttlText(int64(c.TtlSeconds)))
+		w.Str("ttl", ttlText(int64(c.TtlSeconds)))
 	}
-	w.members(extra)
-	w.end('}')
+	w.Spliced(extra)
+	w.End()
 }
 
 func ttlText(seconds int64) string {
@@ -159,32 +157,32 @@ func (e *inputEncoder) result(r *genwayv1.ToolResult, part *genwayv1.Part, path,
 		e.losses.Add(path+".tool_result.is_error", noPlace)
 	}
 	w := e.w
-	w.begin('{')
+	w.Begin()
 	callID := e.calls.result(r)
 	encodeOutputHead(w, r, id, callID, status)
 	if callID == "" {
 		at := spaces(nil).place(part.NativeFields, r.Name)
-		w.strOpt("namespace", at.space)
-		w.strOpt("name", at.name)
+		w.StrOpt("namespace", at.space)
+		w.StrOpt("name", at.name)
 	}
 	if err := e.output(r, path+".tool_result"); err != nil {
 		return err
 	}
 	encodeBreakpoint(w, part.CacheControl, path, e.losses)
-	w.members(extra)
-	w.end('}')
+	w.Spliced(extra)
+	w.End()
 	return nil
 }
 
-func encodeOutputHead(w *writer, r *genwayv1.ToolResult, id, callID, status string) {
-	w.strOpt("id", id)
+func encodeOutputHead(w *member.Writer, r *genwayv1.ToolResult, id, callID, status string) {
+	w.StrOpt("id", id)
 	if r.Custom {
-		w.str("type", typeCustomOutput)
+		w.Str("type", typeCustomOutput)
 	} else {
-		w.str("type", typeFunctionOutput)
+		w.Str("type", typeFunctionOutput)
 	}
-	w.strOpt("call_id", callID)
-	w.strOpt("status", status)
+	w.StrOpt("call_id", callID)
+	w.StrOpt("status", status)
 }
 
 func (e *inputEncoder) output(r *genwayv1.ToolResult, path string) error {
@@ -192,14 +190,13 @@ func (e *inputEncoder) output(r *genwayv1.ToolResult, path string) error {
 	text, plain := plainText(r.Parts)
 	switch {
 	case len(r.Parts) == 0:
-		w.str("output", r.GetResultJson())
+		w.Str("output", r.GetResultJson())
 		return nil
 	case plain && text != "" && r.ResultJson == nil:
-		w.str("output", text)
+		w.Str("output", text)
 		return nil
 	}
-	w.key("output")
-	w.begin('[')
+	w.List("output")
 	if r.ResultJson != nil {
 		if err := e.content(textPart("", r.GetResultJson()), path); err != nil {
 			return err
@@ -210,6 +207,6 @@ func (e *inputEncoder) output(r *genwayv1.ToolResult, path string) error {
 			return err
 		}
 	}
-	w.end(']')
+	w.EndList()
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 // inputEncoder writes the messages of a request as input items.
 type inputEncoder struct {
-	w      *writer
+	w      *member.Writer
 	losses *codec.Losses
 	calls  callIDs
 }
@@ -87,26 +87,26 @@ func (e *inputEncoder) givenMessage(path string, m *genwayv1.Message, start, end
 	if err != nil {
 		return err
 	}
-	e.w.begin('{')
-	e.w.str("type", typeMessage)
+	e.w.Begin()
+	e.w.Str("type", typeMessage)
 	if start < end && !IsSyntheticID(m.Parts[start].Id) {
-		e.w.strOpt("id", m.Parts[start].Id)
+		e.w.StrOpt("id", m.Parts[start].Id)
 	}
-	e.w.str("role", roleWords[m.Role])
+	e.w.Str("role", roleWords[m.Role])
 	if text, ok := plainText(m.Parts[start:end]); ok {
-		e.w.str("content", text)
+		e.w.Str("content", text)
 	} else {
-		e.w.key("content")
-		e.w.begin('[')
+		e.w.Key("content")
+		e.w.BeginList()
 		for i := start; i < end; i++ {
 			if err := e.content(m.Parts[i], member.Index(member.Join(path, "parts"), i)); err != nil {
 				return err
 			}
 		}
-		e.w.end(']')
+		e.w.EndList()
 	}
-	e.w.members(extra)
-	e.w.end('}')
+	e.w.Spliced(extra)
+	e.w.End()
 	return nil
 }
 
@@ -127,26 +127,26 @@ func (e *inputEncoder) alone(index, i int, part *genwayv1.Part) error {
 		return e.result(k.ToolResult, part, path, id, textIn(status), extra)
 	case *genwayv1.Part_ToolCall:
 		callID := e.calls.call(index, i, k.ToolCall)
-		e.w.begin('{')
+		e.w.Begin()
 		encodeCall(e.w, k.ToolCall, spaces(nil).place(part.NativeFields, k.ToolCall.Name), id, callID, textIn(status))
 	case *genwayv1.Part_Image:
 		data, ok := k.Image.GetSource().(*genwayv1.Media_Data)
 		if !ok {
 			return fault.Unsupported(path+".image", "%s.image: the upstream this model is routed to takes drawn images by their bytes only", path)
 		}
-		e.w.begin('{')
+		e.w.Begin()
 		encodeImageCall(e.w, k.Image, data.Data, id, cmp.Or(textIn(status), statusCompleted))
 	case *genwayv1.Part_Opaque:
 		if k.Opaque.Protocol != protocol {
 			return unknownPart(path, k.Opaque.Type)
 		}
-		e.w.value(k.Opaque.Json)
+		e.w.Value(k.Opaque.Json)
 		return nil
 	default:
 		return unsupportedPart(path, part)
 	}
-	e.w.members(extra)
-	e.w.end('}')
+	e.w.Spliced(extra)
+	e.w.End()
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -11,32 +12,30 @@ import (
 
 // encodeReasoningItem writes a reasoning item whole; summary says that its text is
 // told as a summary.
-func encodeReasoningItem(w *writer, t *genwayv1.Thinking, summary bool, id string, natives []*genwayv1.NativeField, path string, losses *codec.Losses) {
+func encodeReasoningItem(w *member.Writer, t *genwayv1.Thinking, summary bool, id string, natives []*genwayv1.NativeField, path string, losses *codec.Losses) {
 	natives, content := without(natives, "content")
 	if summary {
 		t = asSummary(t)
 	}
-	w.begin('{')
-	w.strOpt("id", id)
-	w.str("type", typeReasoning)
-	w.key("summary")
-	w.begin('[')
+	w.Begin()
+	w.StrOpt("id", id)
+	w.Str("type", typeReasoning)
+	w.List("summary")
 	for _, text := range t.GetSummary() {
 		encodeLine(w, typeSummaryText, text)
 	}
-	w.end(']')
+	w.EndList()
 	switch {
 	case content != nil:
-		w.rawBytes("content", content.Json)
+		w.Raw("content", content.Json)
 	case t.GetText() != "":
-		w.key("content")
-		w.begin('[')
+		w.List("content")
 		encodeLine(w, typeReasoningText, t.Text)
-		w.end(']')
+		w.EndList()
 	}
-	w.strOpt("encrypted_content", sealedText(t, summary))
-	w.members(extras(natives, path, losses))
-	w.end('}')
+	w.StrOpt("encrypted_content", sealedText(t, summary))
+	w.Spliced(extras(natives, path, losses))
+	w.End()
 }
 
 const (
@@ -44,29 +43,29 @@ const (
 	typeReasoningText = "reasoning_text"
 )
 
-func encodeLine(w *writer, kind, text string) {
-	w.begin('{')
-	w.str("type", kind)
-	w.str("text", text)
-	w.end('}')
+func encodeLine(w *member.Writer, kind, text string) {
+	w.Begin()
+	w.Str("type", kind)
+	w.Str("text", text)
+	w.End()
 }
 
 // encodeCall writes the members of a tool call after the opening brace. A call
 // of a function without arguments has {} (case T10).
-func encodeCall(w *writer, call *genwayv1.ToolCall, at spaced, id, callID, status string) {
-	w.strOpt("id", id)
+func encodeCall(w *member.Writer, call *genwayv1.ToolCall, at spaced, id, callID, status string) {
+	w.StrOpt("id", id)
 	if call.Input != nil {
-		w.str("type", typeCustomCall)
-		w.strOpt("status", status)
-		w.str("input", call.GetInput())
+		w.Str("type", typeCustomCall)
+		w.StrOpt("status", status)
+		w.Str("input", call.GetInput())
 	} else {
-		w.str("type", typeFunctionCall)
-		w.strOpt("status", status)
-		w.str("arguments", arguments(call))
+		w.Str("type", typeFunctionCall)
+		w.StrOpt("status", status)
+		w.Str("arguments", arguments(call))
 	}
-	w.str("call_id", callID)
-	w.strOpt("namespace", at.space)
-	w.str("name", at.name)
+	w.Str("call_id", callID)
+	w.StrOpt("namespace", at.space)
+	w.Str("name", at.name)
 }
 
 func arguments(call *genwayv1.ToolCall) string {
@@ -77,12 +76,12 @@ func arguments(call *genwayv1.ToolCall) string {
 }
 
 // encodeImageCall writes the members of a drawn image after the opening brace.
-func encodeImageCall(w *writer, m *genwayv1.Media, data []byte, id, status string) {
-	w.strOpt("id", id)
-	w.str("type", typeImageCall)
-	w.str("status", status)
+func encodeImageCall(w *member.Writer, m *genwayv1.Media, data []byte, id, status string) {
+	w.StrOpt("id", id)
+	w.Str("type", typeImageCall)
+	w.Str("status", status)
 	if format, ok := strings.CutPrefix(m.MediaType, "image/"); ok {
-		w.strOpt("output_format", format)
+		w.StrOpt("output_format", format)
 	}
-	w.base64("result", data)
+	w.Base64("result", data)
 }

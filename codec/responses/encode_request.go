@@ -16,48 +16,48 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 		return nil, err
 	}
 	lose(req.GenerateTextRequest, losses)
-	var w writer
-	w.begin('{')
-	w.str("model", req.Model)
-	if err := encodeConversation(&w, req.GenerateTextRequest, losses); err != nil {
+	w := member.NewWriter(member.SizeOfRequest(req.GenerateTextRequest))
+	w.Begin()
+	w.Str("model", req.Model)
+	if err := encodeConversation(w, req.GenerateTextRequest, losses); err != nil {
 		return nil, err
 	}
-	w.intOpt("max_output_tokens", req.MaxOutputTokens)
+	member.IntOpt(w, "max_output_tokens", req.MaxOutputTokens)
 	if s := req.Sampling; s != nil {
-		w.floatOpt("temperature", s.Temperature)
-		w.floatOpt("top_p", s.TopP)
+		encodeFloatOpt(w, "temperature", s.Temperature)
+		encodeFloatOpt(w, "top_p", s.TopP)
 		if s.TopLogprobs != nil {
-			w.int("top_logprobs", int64(s.GetTopLogprobs()))
+			w.Int("top_logprobs", int64(s.GetTopLogprobs()))
 		}
 	}
-	natives, err := encodeSettings(&w, req.GenerateTextRequest, losses)
+	natives, err := encodeSettings(w, req.GenerateTextRequest, losses)
 	if err != nil {
 		return nil, err
 	}
-	w.strOpt("service_tier", req.ServiceTier)
-	w.strOpt("user", req.User)
-	w.strOpt("safety_identifier", req.SafetyIdentifier)
-	w.strOpt("prompt_cache_key", req.PromptCacheKey)
-	w.boolOpt("store", req.Store)
-	encodeMetadata(&w, req.Metadata)
-	if natives, err = encodeInclude(&w, natives, req.Sampling.GetLogprobs()); err != nil {
+	w.StrOpt("service_tier", req.ServiceTier)
+	w.StrOpt("user", req.User)
+	w.StrOpt("safety_identifier", req.SafetyIdentifier)
+	w.StrOpt("prompt_cache_key", req.PromptCacheKey)
+	w.BoolOpt("store", req.Store)
+	encodeMetadata(w, req.Metadata)
+	if natives, err = encodeInclude(w, natives, req.Sampling.GetLogprobs()); err != nil {
 		return nil, err
 	}
 	if req.Stream {
-		w.bool("stream", true)
+		w.Bool("stream", true)
 	}
 	extra, err := member.Extra(protocol, natives, "", losses)
 	if err != nil {
 		return nil, err
 	}
-	w.members(extra)
-	w.end('}')
-	return patched(w.buf, req.ExtraJson)
+	w.Spliced(extra)
+	w.End()
+	return patched(w, req.ExtraJson)
 }
 
 // encodeSettings writes tools, their choice, text and reasoning, and gives the
 // native fields that are left for the top level.
-func encodeSettings(w *writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) ([]*genwayv1.NativeField, error) {
+func encodeSettings(w *member.Writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) ([]*genwayv1.NativeField, error) {
 	if err := encodeTools(w, req, losses); err != nil {
 		return nil, err
 	}
@@ -116,12 +116,12 @@ const noPlace = "the target protocol has no place for it"
 
 // encodeConversation writes the input; the system text that leads the
 // conversation is the instructions, unless there is nothing else to put in.
-func encodeConversation(w *writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
+func encodeConversation(w *member.Writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
 	e := inputEncoder{w: w, losses: losses}
 	first := 0
 	if len(req.Messages) > 0 {
 		if text, ok := instructions(req.Messages[0]); ok && (len(req.Messages) > 1 || bringsConversation(req)) {
-			w.str("instructions", text)
+			w.Str("instructions", text)
 			first = 1
 		}
 	}
@@ -129,20 +129,20 @@ func encodeConversation(w *writer, req *genwayv1.GenerateTextRequest, losses *co
 	if len(rest) == 0 && bringsConversation(req) {
 		return nil
 	}
-	w.key("input")
+	w.Key("input")
 	if len(rest) == 1 && rest[0].Role == genwayv1.Role_ROLE_USER && rest[0].Name == "" && len(rest[0].NativeFields) == 0 {
 		if text, ok := plainText(rest[0].Parts); ok && rest[0].Parts[0].Id == "" {
-			w.text(text)
+			w.String(text)
 			return nil
 		}
 	}
-	w.begin('[')
+	w.BeginList()
 	for i, m := range rest {
 		if err := e.message(first+i, m); err != nil {
 			return err
 		}
 	}
-	w.end(']')
+	w.EndList()
 	return nil
 }
 
@@ -177,7 +177,7 @@ func plainText(parts []*genwayv1.Part) (string, bool) {
 	return t.Text, true
 }
 
-func encodeMetadata(w *writer, metadata map[string]string) {
+func encodeMetadata(w *member.Writer, metadata map[string]string) {
 	if len(metadata) == 0 {
 		return
 	}
@@ -186,42 +186,41 @@ func encodeMetadata(w *writer, metadata map[string]string) {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	w.key("metadata")
-	w.begin('{')
+	w.Object("metadata")
 	for _, name := range names {
-		w.text(name)
-		w.buf = append(w.buf, ':')
-		w.text(metadata[name])
+		w.KeyOf(name)
+		w.String(metadata[name])
 	}
-	w.end('}')
+	w.End()
 }
 
 // encodeInclude joins what the caller included with the log probabilities.
-func encodeInclude(w *writer, natives []*genwayv1.NativeField, logprobs bool) ([]*genwayv1.NativeField, error) {
+func encodeInclude(w *member.Writer, natives []*genwayv1.NativeField, logprobs bool) ([]*genwayv1.NativeField, error) {
 	rest, include := without(natives, "include")
 	if include == nil && !logprobs {
 		return rest, nil
 	}
-	w.key("include")
+	w.Key("include")
 	if include == nil {
-		w.begin('[')
+		w.BeginList()
 	} else {
 		if k := jsontext.Value(include.Json).Kind(); k != '[' {
 			return nil, fault.Invalid("include", "include: expected an array")
 		}
-		w.buf = append(w.buf, include.Json[:len(include.Json)-1]...)
+		w.Value(include.Json[:len(include.Json)-1])
 	}
 	if logprobs {
-		w.text(includeLogprobs)
+		w.String(includeLogprobs)
 	}
-	w.end(']')
+	w.EndList()
 	return rest, nil
 }
 
 // patched merges the caller's own members into the top level.
-func patched(body []byte, extra string) ([]byte, error) {
-	if extra == "" {
-		return body, nil
+func patched(w *member.Writer, extra string) ([]byte, error) {
+	body, err := w.Finish()
+	if extra == "" || err != nil {
+		return body, err
 	}
 	members, err := topLevel(extra)
 	if err != nil {

@@ -8,8 +8,22 @@ import (
 
 // EncodeResponse writes the body of a unary answer.
 func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer) ([]byte, error) {
-	out := output{response: responseID(resp.Id), losses: to.Losses, spaces: spacesOf(to.Tools()), summarizes: summarizes(to)}
 	end := ending{status: statusCompleted}
+	if len(resp.Candidates) > 0 {
+		c := resp.Candidates[0]
+		end = encodeStop(c.StopReason, c.NativeStopReason, refused(c.Parts))
+	}
+	h := head{
+		id: responseID(resp.Id), model: resp.Model, created: resp.CreateTime.GetSeconds(),
+		tier: resp.ServiceTier, echo: echo(to.Request), natives: resp.NativeFields,
+	}
+	w := member.NewWriter(member.SizeOfResponse(resp) + len(h.echo))
+	if resp.PromptFeedback != nil {
+		h.begin(w, ending{statusIncomplete, reasonContentFilter})
+	} else {
+		h.begin(w, end)
+	}
+	out := output{w: w, response: h.id, losses: to.Losses, spaces: spacesOf(to.Tools()), summarizes: summarizes(to)}
 	for i, c := range resp.Candidates {
 		if i > 0 {
 			to.Losses.Add(member.Index("candidates", i), "the target protocol has one answer")
@@ -20,25 +34,16 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 				return nil, err
 			}
 		}
-		end = encodeStop(c.StopReason, c.NativeStopReason, refused(c.Parts))
 		loseEnd(c.StopSequence != nil, c.StopMessage, c.NativeFields, to.Losses)
 	}
 	if err := out.flush(itemStatus(end)); err != nil {
 		return nil, err
 	}
-	if resp.PromptFeedback != nil {
-		end = ending{statusIncomplete, reasonContentFilter}
-	}
-	var w writer
-	h := head{
-		id: responseID(resp.Id), model: resp.Model, created: resp.CreateTime.GetSeconds(),
-		tier: resp.ServiceTier, echo: echo(to.Request), natives: resp.NativeFields,
-	}
-	h.encode(&w, end, out.w.buf, resp.Usage, to.Losses)
+	h.end(w, resp.Usage, to.Losses)
 	if resp.SystemFingerprint != "" {
 		to.Losses.Add("system_fingerprint", noPlace)
 	}
-	return w.buf, nil
+	return w.Finish()
 }
 
 // loseEnd names what of a candidate's end has no place here.
@@ -71,7 +76,7 @@ func responseID(id string) string {
 
 // output gathers the items of a unary answer.
 type output struct {
-	w        writer
+	w        *member.Writer
 	response string
 	losses   *codec.Losses
 	spaces   spaces
@@ -112,7 +117,7 @@ func (o *output) flush(status string) error {
 	if o.open == nil {
 		return nil
 	}
-	err := o.open.encode(&o.w, status)
+	err := o.open.encode(o.w, status)
 	o.open = nil
 	return err
 }

@@ -104,15 +104,15 @@ func (e *inputEncoder) saidMessage(base string, parts []*genwayv1.Part, start, e
 		id = ""
 	}
 	w := e.w
-	w.begin('{')
-	w.strOpt("id", id)
-	w.str("type", typeMessage)
-	w.str("role", "assistant")
+	w.Begin()
+	w.StrOpt("id", id)
+	w.Str("type", typeMessage)
+	w.Str("role", "assistant")
 	switch {
 	case status != nil:
-		w.rawBytes("status", status.Json)
+		w.Raw("status", status.Json)
 	case id != "":
-		w.str("status", statusCompleted)
+		w.Str("status", statusCompleted)
 	}
 	if text, ok := bareText(first); ok && end == start+1 && id == "" {
 		path := member.Index(base, start)
@@ -120,19 +120,18 @@ func (e *inputEncoder) saidMessage(base string, parts []*genwayv1.Part, start, e
 			return err
 		}
 		encodeBreakpoint(w, first.CacheControl, path, e.losses)
-		w.str("content", text)
+		w.Str("content", text)
 	} else {
-		w.key("content")
-		w.begin('[')
+		w.List("content")
 		for i := start; i < end; i++ {
 			if err := e.saidContent(parts[i], member.Index(base, i)); err != nil {
 				return err
 			}
 		}
-		w.end(']')
+		w.EndList()
 	}
-	w.members(extra)
-	w.end('}')
+	w.Spliced(extra)
+	w.End()
 	return nil
 }
 
@@ -149,31 +148,31 @@ func (e *inputEncoder) saidContent(part *genwayv1.Part, path string) error {
 
 // encodeSaid writes a part of the assistant's message. In answers the log
 // probabilities of a text are never absent.
-func encodeSaid(w *writer, part *genwayv1.Part, path string, losses *codec.Losses, answer bool) {
+func encodeSaid(w *member.Writer, part *genwayv1.Part, path string, losses *codec.Losses, answer bool) {
 	natives, _ := split(part.NativeFields, ofMessage)
 	switch k := part.Kind.(type) {
 	case *genwayv1.Part_Opaque:
-		w.value(k.Opaque.Json)
+		w.Value(k.Opaque.Json)
 		return
 	case *genwayv1.Part_Refusal:
-		w.begin('{')
-		w.str("type", typeRefusal)
-		w.str("refusal", k.Refusal.Text)
+		w.Begin()
+		w.Str("type", typeRefusal)
+		w.Str("refusal", k.Refusal.Text)
 		if len(k.Refusal.Logprobs) > 0 {
 			losses.Add(path+".refusal.logprobs", noPlace)
 		}
 	case *genwayv1.Part_Text:
-		w.begin('{')
-		w.str("type", typeOutputText)
+		w.Begin()
+		w.Str("type", typeOutputText)
 		encodeAnnotations(w, k.Text, path, losses)
 		if answer || len(k.Text.Logprobs) > 0 {
 			encodeLogprobs(w, "logprobs", k.Text.Logprobs)
 		}
-		w.str("text", k.Text.Text)
+		w.Str("text", k.Text.Text)
 	}
 	encodeBreakpoint(w, part.CacheControl, path, losses)
-	w.members(extras(natives, path, losses))
-	w.end('}')
+	w.Spliced(extras(natives, path, losses))
+	w.End()
 }
 
 func (e *inputEncoder) thinking(part *genwayv1.Part, path string) error {

@@ -10,13 +10,12 @@ import (
 )
 
 // encodeTools writes the tools but for those that items of the conversation bring.
-func encodeTools(w *writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
+func encodeTools(w *member.Writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
 	own := offered(req)
 	if !slices.ContainsFunc(req.Tools, own) {
 		return nil
 	}
-	w.key("tools")
-	w.begin('[')
+	w.List("tools")
 	// Neighbours of one namespace stand in one entry, which ends where another one's
 	// members begin.
 	open := ""
@@ -27,33 +26,32 @@ func encodeTools(w *writer, req *genwayv1.GenerateTextRequest, losses *codec.Los
 		at := spacedIn(tool.NativeFields)
 		natives, members := split(tool.NativeFields, ofSpace)
 		if open != "" && (at.space != open || members != nil) {
-			w.end(']')
-			w.end('}')
+			w.EndList()
+			w.End()
 			open = ""
 		}
 		if at.space != open {
 			open = at.space
-			w.begin('{')
-			w.str("type", typeNamespace)
-			w.str("name", at.space)
-			w.members(extras(members, "", losses))
-			w.key("tools")
-			w.begin('[')
+			w.Begin()
+			w.Str("type", typeNamespace)
+			w.Str("name", at.space)
+			w.Spliced(extras(members, "", losses))
+			w.List("tools")
 		}
 		if err := encodeTool(w, tool, natives, at.name, member.Index("tools", i), losses); err != nil {
 			return err
 		}
 	}
 	if open != "" {
-		w.end(']')
-		w.end('}')
+		w.EndList()
+		w.End()
 	}
-	w.end(']')
+	w.EndList()
 	return nil
 }
 
 // encodeTool writes a tool, under the name it has in its namespace if it is in one.
-func encodeTool(w *writer, tool *genwayv1.Tool, natives []*genwayv1.NativeField, name, path string, losses *codec.Losses) error {
+func encodeTool(w *member.Writer, tool *genwayv1.Tool, natives []*genwayv1.NativeField, name, path string, losses *codec.Losses) error {
 	if tool.CacheControl != nil {
 		losses.Add(path+".cache_control", "the target protocol marks no tools")
 	}
@@ -61,7 +59,7 @@ func encodeTool(w *writer, tool *genwayv1.Tool, natives []*genwayv1.NativeField,
 		if hosted.Protocol != protocol {
 			return fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tool of the type %q", path, hosted.Type)
 		}
-		w.value(hosted.Json)
+		w.Value(hosted.Json)
 		return nil
 	}
 	if name == "" {
@@ -72,24 +70,24 @@ func encodeTool(w *writer, tool *genwayv1.Tool, natives []*genwayv1.NativeField,
 	if err != nil {
 		return err
 	}
-	w.begin('{')
+	w.Begin()
 	switch {
 	case tool.GetFunction() != nil:
 		f := tool.GetFunction()
-		w.str("type", typeFunction)
-		w.str("name", name)
-		w.strOpt("description", f.Description)
+		w.Str("type", typeFunction)
+		w.Str("name", name)
+		w.StrOpt("description", f.Description)
 		if err := encodeSchema(w, "parameters", f.ParametersJson, path+".function.parameters_json"); err != nil {
 			return err
 		}
 		if f.Strict != nil || lax == nil {
-			w.bool("strict", f.GetStrict())
+			w.Bool("strict", f.GetStrict())
 		}
 	case tool.GetCustom() != nil:
 		c := tool.GetCustom()
-		w.str("type", typeCustom)
-		w.str("name", name)
-		w.strOpt("description", c.Description)
+		w.Str("type", typeCustom)
+		w.Str("name", name)
+		w.StrOpt("description", c.Description)
 		if c.FormatJson != "" {
 			if err := encodeSchema(w, "format", c.FormatJson, path+".custom.format_json"); err != nil {
 				return err
@@ -98,7 +96,7 @@ func encodeTool(w *writer, tool *genwayv1.Tool, natives []*genwayv1.NativeField,
 	default:
 		return fault.Invalid(path, "%s: a tool without a kind", path)
 	}
-	w.members(extra)
-	w.end('}')
+	w.Spliced(extra)
+	w.End()
 	return nil
 }

@@ -76,12 +76,12 @@ func failedError(err *fault.Error) []byte {
 	if code == "" {
 		code = "server_error"
 	}
-	var w writer
-	w.begin('{')
-	w.str("code", code)
-	w.str("message", err.Message)
-	w.end('}')
-	return w.buf
+	w := member.NewWriter(64 + len(err.Message))
+	w.Begin()
+	w.Str("code", code)
+	w.Str("message", err.Message)
+	w.End()
+	return text(w)
 }
 
 // ErrorUsage gives the usage that a response reported although it failed (case

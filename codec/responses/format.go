@@ -54,7 +54,7 @@ func decodeFormat(raw jsontext.Value) (*genwayv1.ResponseFormat, []*genwayv1.Nat
 
 // encodeText writes the text member of a request: format and verbosity. natives
 // are those of that member.
-func encodeText(w *writer, req *genwayv1.GenerateTextRequest, natives []*genwayv1.NativeField, losses *codec.Losses) error {
+func encodeText(w *member.Writer, req *genwayv1.GenerateTextRequest, natives []*genwayv1.NativeField, losses *codec.Losses) error {
 	ofText, ofFormat := split(natives, "format.")
 	extra, err := member.Extra(protocol, ofText, "text", losses)
 	if err != nil {
@@ -63,38 +63,36 @@ func encodeText(w *writer, req *genwayv1.GenerateTextRequest, natives []*genwayv
 	if req.GetResponseFormat() == nil && req.GetVerbosity() == "" && extra == nil {
 		return nil
 	}
-	w.key("text")
-	w.begin('{')
+	w.Object("text")
 	if req.ResponseFormat != nil {
 		if err := encodeFormat(w, req.ResponseFormat, ofFormat); err != nil {
 			return err
 		}
 	}
-	w.strOpt("verbosity", req.Verbosity)
-	w.members(extra)
-	w.end('}')
+	w.StrOpt("verbosity", req.Verbosity)
+	w.Spliced(extra)
+	w.End()
 	return nil
 }
 
-func encodeFormat(w *writer, f *genwayv1.ResponseFormat, natives []*genwayv1.NativeField) error {
+func encodeFormat(w *member.Writer, f *genwayv1.ResponseFormat, natives []*genwayv1.NativeField) error {
 	if f.Native != nil {
 		if f.Native.Protocol != protocol {
 			return fault.Unsupported("response_format", "response_format: the upstream this model is routed to has no such format")
 		}
-		w.rawBytes("format", f.Native.Json)
+		w.Raw("format", f.Native.Json)
 		return nil
 	}
 	extra, err := member.Extra(protocol, natives, "response_format", nil)
 	if err != nil {
 		return err
 	}
-	w.key("format")
-	w.begin('{')
+	w.Object("format")
 	switch {
 	case f.Kind == genwayv1.ResponseFormat_KIND_TEXT:
-		w.str("type", "text")
+		w.Str("type", "text")
 	case f.Kind == genwayv1.ResponseFormat_KIND_JSON_OBJECT, f.Kind == genwayv1.ResponseFormat_KIND_JSON_SCHEMA && f.SchemaJson == "":
-		w.str("type", "json_object")
+		w.Str("type", "json_object")
 	case f.Kind == genwayv1.ResponseFormat_KIND_JSON_SCHEMA:
 		if err := encodeSchemaFormat(w, f); err != nil {
 			return err
@@ -102,24 +100,24 @@ func encodeFormat(w *writer, f *genwayv1.ResponseFormat, natives []*genwayv1.Nat
 	default:
 		return fault.Unsupported("response_format", "response_format: the upstream this model is routed to has no such format")
 	}
-	w.members(extra)
-	w.end('}')
+	w.Spliced(extra)
+	w.End()
 	return nil
 }
 
 // encodeSchemaFormat names the schema, as the vendor demands, where the caller's
 // protocol has no names.
-func encodeSchemaFormat(w *writer, f *genwayv1.ResponseFormat) error {
+func encodeSchemaFormat(w *member.Writer, f *genwayv1.ResponseFormat) error {
 	name := f.Name
 	if name == "" {
 		name = "response"
 	}
-	w.str("type", "json_schema")
-	w.str("name", name)
-	w.strOpt("description", f.Description)
+	w.Str("type", "json_schema")
+	w.Str("name", name)
+	w.StrOpt("description", f.Description)
 	if err := encodeSchema(w, "schema", f.SchemaJson, "response_format.schema_json"); err != nil {
 		return err
 	}
-	w.boolOpt("strict", f.Strict)
+	w.BoolOpt("strict", f.Strict)
 	return nil
 }

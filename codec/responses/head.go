@@ -20,40 +20,41 @@ type head struct {
 	failed []byte
 }
 
-// encode writes the response object. items are the output's items, with commas.
-func (h *head) encode(w *writer, end ending, items []byte, usage *genwayv1.Usage, losses *codec.Losses) {
-	w.begin('{')
-	w.str("id", h.id)
-	w.str("object", "response")
-	w.int("created_at", h.created)
-	w.str("status", end.status)
+// begin writes the response object as far as the items of its output, which follow, and
+// end what stands behind them.
+func (h *head) begin(w *member.Writer, end ending) {
+	w.Begin()
+	w.Str("id", h.id)
+	w.Str("object", "response")
+	w.Int("created_at", h.created)
+	w.Str("status", end.status)
 	if h.failed == nil {
-		w.raw("error", "null")
+		w.Null("error")
 	} else {
-		w.rawBytes("error", h.failed)
+		w.Raw("error", h.failed)
 	}
-	w.key("incomplete_details")
 	if end.reason == "" {
-		w.buf = append(w.buf, "null"...)
+		w.Null("incomplete_details")
 	} else {
-		w.begin('{')
-		w.str("reason", end.reason)
-		w.end('}')
+		w.Object("incomplete_details")
+		w.Str("reason", end.reason)
+		w.End()
 	}
-	w.str("model", h.model)
-	w.key("output")
-	w.begin('[')
-	w.buf = append(w.buf, items...)
-	w.end(']')
+	w.Str("model", h.model)
+	w.List("output")
+}
+
+func (h *head) end(w *member.Writer, usage *genwayv1.Usage, losses *codec.Losses) {
+	w.EndList()
 	tier := h.tier
 	if tier == "" {
 		tier = "default"
 	}
-	w.str("service_tier", tier)
+	w.Str("service_tier", tier)
 	encodeUsage(w, usage, losses)
-	w.value(h.echo)
-	w.members(extras(h.natives, "", losses))
-	w.end('}')
+	w.Value(h.echo)
+	w.Spliced(extras(h.natives, "", losses))
+	w.End()
 }
 
 // echo gives the members of an answer that repeat the request, the vendor's
@@ -64,17 +65,16 @@ func echo(req *codec.Request) []byte {
 	if req != nil && req.GenerateTextRequest != nil {
 		r = req.GenerateTextRequest
 	}
-	var w writer
-	echoKnobs(&w, r)
-	echoTools(&w, r)
+	w := member.NewWriter(1024)
+	echoKnobs(w, r)
+	echoTools(w, r)
 	natives, ofText := split(r.NativeFields, "text.")
-	echoText(&w, r, ofText)
-	w.key("reasoning")
-	w.begin('{')
-	w.strNull("effort", r.GetThinking().GetEffort())
-	w.strNull("summary", r.GetThinking().GetSummary())
-	w.members(extras(r.GetThinking().GetNativeFields(), "", nil))
-	w.end('}')
+	echoText(w, r, ofText)
+	w.Object("reasoning")
+	encodeNullable(w, "effort", r.GetThinking().GetEffort())
+	encodeNullable(w, "summary", r.GetThinking().GetSummary())
+	w.Spliced(extras(r.GetThinking().GetNativeFields(), "", nil))
+	w.End()
 	for _, m := range []struct{ name, fallback string }{
 		{"access_programs", `{"cyber":"standard"}`},
 		{"background", "false"},
@@ -87,33 +87,32 @@ func echo(req *codec.Request) []byte {
 		if value == nil {
 			value = jsontext.Value(m.fallback)
 		}
-		w.rawBytes(m.name, value)
+		w.Raw(m.name, value)
 	}
 	if value := member.Native(protocol, natives, "conversation"); value.Kind() == '"' {
-		w.key("conversation")
-		w.begin('{')
-		w.rawBytes("id", value)
-		w.end('}')
+		w.Object("conversation")
+		w.Raw("id", value)
+		w.End()
 	} else if value != nil {
-		w.rawBytes("conversation", value)
+		w.Raw("conversation", value)
 	}
-	return w.buf
+	return text(w)
 }
 
-func echoKnobs(w *writer, r *genwayv1.GenerateTextRequest) {
-	w.raw("completed_at", "null")
+func echoKnobs(w *member.Writer, r *genwayv1.GenerateTextRequest) {
+	w.Null("completed_at")
 	text := ""
 	if len(r.Messages) > 0 {
 		text, _ = instructions(r.Messages[0])
 	}
-	w.strNull("instructions", text)
+	encodeNullable(w, "instructions", text)
 	if r.MaxOutputTokens == nil {
-		w.raw("max_output_tokens", "null")
+		w.Null("max_output_tokens")
 	} else {
-		w.int("max_output_tokens", r.GetMaxOutputTokens())
+		w.Int("max_output_tokens", r.GetMaxOutputTokens())
 	}
 	if len(r.Metadata) == 0 {
-		w.raw("metadata", "{}")
+		w.RawText("metadata", "{}")
 	} else {
 		encodeMetadata(w, r.Metadata)
 	}
@@ -125,50 +124,55 @@ func echoKnobs(w *writer, r *genwayv1.GenerateTextRequest) {
 	if s != nil && s.TopP != nil {
 		topP = s.GetTopP()
 	}
-	w.float("temperature", temperature)
-	w.float("top_p", topP)
-	w.int("top_logprobs", int64(s.GetTopLogprobs()))
-	w.boolOpt("store", r.Store)
-	w.strNull("prompt_cache_key", r.PromptCacheKey)
-	w.strNull("safety_identifier", r.SafetyIdentifier)
-	w.strNull("user", r.User)
+	encodeFloat(w, "temperature", temperature)
+	encodeFloat(w, "top_p", topP)
+	w.Int("top_logprobs", int64(s.GetTopLogprobs()))
+	w.BoolOpt("store", r.Store)
+	encodeNullable(w, "prompt_cache_key", r.PromptCacheKey)
+	encodeNullable(w, "safety_identifier", r.SafetyIdentifier)
+	encodeNullable(w, "user", r.User)
 }
 
 // echoTools repeats the tools and the choice; a request of another protocol may
 // have some this one cannot spell, and is then answered as if it had none.
-func echoTools(w *writer, r *genwayv1.GenerateTextRequest) {
-	var own writer
-	own.begin('{')
+func echoTools(w *member.Writer, r *genwayv1.GenerateTextRequest) {
+	own := member.NewWriter(256)
+	own.Begin()
 	if parallel(r.ToolChoice) == nil {
-		own.bool("parallel_tool_calls", true)
+		own.Bool("parallel_tool_calls", true)
 	}
-	err := encodeToolChoice(&own, r)
+	err := encodeToolChoice(own, r)
 	if err == nil && modeWord(r.ToolChoice) == "" && r.GetToolChoice().GetNative() == nil {
-		own.str("tool_choice", "auto")
+		own.Str("tool_choice", "auto")
 	}
 	if err == nil {
-		err = encodeTools(&own, r, nil)
+		err = encodeTools(own, r, nil)
 	}
 	if err != nil {
-		own.buf = append(own.buf[:0], `{"parallel_tool_calls":true,"tool_choice":"auto"`...)
+		own = member.NewWriter(64)
+		own.Begin()
+		own.Bool("parallel_tool_calls", true)
+		own.Str("tool_choice", "auto")
 	}
 	if err != nil || !slices.ContainsFunc(r.Tools, offered(r)) {
-		own.raw("tools", "[]")
+		own.RawText("tools", "[]")
 	}
-	own.end('}')
-	w.members(own.buf)
+	own.End()
+	w.Spliced(text(own))
 }
 
-func echoText(w *writer, r *genwayv1.GenerateTextRequest, natives []*genwayv1.NativeField) {
+func echoText(w *member.Writer, r *genwayv1.GenerateTextRequest, natives []*genwayv1.NativeField) {
 	shown := &genwayv1.GenerateTextRequest{ResponseFormat: r.ResponseFormat, Verbosity: r.Verbosity}
 	if shown.ResponseFormat == nil {
 		shown.ResponseFormat = &genwayv1.ResponseFormat{Kind: genwayv1.ResponseFormat_KIND_TEXT}
 	}
-	var own writer
-	own.begin('{')
-	if encodeText(&own, shown, natives, nil) != nil {
-		own.buf = append(own.buf[:0], `{"text":{"format":{"type":"text"}}`...)
+	own := member.NewWriter(128)
+	own.Begin()
+	if encodeText(own, shown, natives, nil) != nil {
+		own = member.NewWriter(64)
+		own.Begin()
+		own.RawText("text", `{"format":{"type":"text"}}`)
 	}
-	own.end('}')
-	w.members(own.buf)
+	own.End()
+	w.Spliced(text(own))
 }

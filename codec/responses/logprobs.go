@@ -1,6 +1,9 @@
 package responses
 
-import genwayv1 "github.com/genway/genway/gen/genway/v1"
+import (
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
 
 // logprobs reads log probabilities. The bytes of a token are numbers here.
 func logprobs(wire []wireLogprob) []*genwayv1.TokenLogprob {
@@ -23,40 +26,38 @@ func logprobs(wire []wireLogprob) []*genwayv1.TokenLogprob {
 
 // encodeLogprobs writes log probabilities; bytes the upstream did not give are
 // those of the token's text.
-func encodeLogprobs(w *writer, name string, list []*genwayv1.TokenLogprob) {
-	w.key(name)
-	w.begin('[')
+func encodeLogprobs(w *member.Writer, name string, list []*genwayv1.TokenLogprob) {
+	w.Key(name)
+	w.BeginList()
 	for _, p := range list {
-		w.begin('{')
+		w.Begin()
 		encodeToken(w, p)
 		encodeTop(w, p.Top)
-		w.end('}')
+		w.End()
 	}
-	w.end(']')
+	w.EndList()
 }
 
-func encodeTop(w *writer, list []*genwayv1.TokenLogprob) {
-	w.key("top_logprobs")
-	w.begin('[')
+func encodeTop(w *member.Writer, list []*genwayv1.TokenLogprob) {
+	w.List("top_logprobs")
 	for _, p := range list {
-		w.begin('{')
+		w.Begin()
 		encodeToken(w, p)
-		w.end('}')
+		w.End()
 	}
-	w.end(']')
+	w.EndList()
 }
 
-func encodeToken(w *writer, p *genwayv1.TokenLogprob) {
-	w.str("token", p.Token)
-	w.float("logprob", p.Logprob)
+func encodeToken(w *member.Writer, p *genwayv1.TokenLogprob) {
+	w.Str("token", p.Token)
+	encodeFloat(w, "logprob", p.Logprob)
 	utf8 := p.Utf8
 	if utf8 == nil {
 		utf8 = []byte(p.Token)
 	}
-	w.key("bytes")
-	w.begin('[')
+	w.List("bytes")
 	for _, b := range utf8 {
-		w.element(int64(b))
+		w.Element(int64(b))
 	}
-	w.end(']')
+	w.EndList()
 }

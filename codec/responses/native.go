@@ -15,9 +15,7 @@ func native(name string, json []byte) *genwayv1.NativeField {
 }
 
 func nativeText(name, text string) *genwayv1.NativeField {
-	var w writer
-	w.text(text)
-	return native(name, w.buf)
+	return native(name, member.AppendQuote(nil, text))
 }
 
 // textIn reads a field whose value is a string.

@@ -54,24 +54,24 @@ func (it *outputItem) callID() string {
 }
 
 // encode writes the item whole.
-func (it *outputItem) encode(w *writer, status string) error {
+func (it *outputItem) encode(w *member.Writer, status string) error {
 	part, path := it.parts[0], partPath(it.at[0])
 	switch k := part.Kind.(type) {
 	case *genwayv1.Part_Thinking:
 		encodeReasoningItem(w, k.Thinking, it.summary, it.id(), part.NativeFields, path, it.losses)
 		return nil
 	case *genwayv1.Part_ToolCall:
-		w.begin('{')
+		w.Begin()
 		encodeCall(w, k.ToolCall, it.spaces.place(part.NativeFields, k.ToolCall.Name), it.id(), it.callID(), status)
 	case *genwayv1.Part_Image:
-		w.begin('{')
+		w.Begin()
 		encodeImageCall(w, k.Image, k.Image.GetData(), it.id(), statusCompleted)
 	case *genwayv1.Part_ToolResult:
 		e := inputEncoder{w: w, losses: it.losses}
 		return e.result(k.ToolResult, part, path, it.id(), status, extras(part.NativeFields, path, it.losses))
 	case *genwayv1.Part_Opaque:
 		if !said(part) {
-			w.value(k.Opaque.Json)
+			w.Value(k.Opaque.Json)
 			return nil
 		}
 		it.message(w, status)
@@ -80,63 +80,62 @@ func (it *outputItem) encode(w *writer, status string) error {
 		it.message(w, status)
 		return nil
 	}
-	w.members(extras(part.NativeFields, path, it.losses))
-	w.end('}')
+	w.Spliced(extras(part.NativeFields, path, it.losses))
+	w.End()
 	return nil
 }
 
-func (it *outputItem) message(w *writer, status string) {
+func (it *outputItem) message(w *member.Writer, status string) {
 	_, outer := split(it.parts[0].NativeFields, ofMessage)
-	w.begin('{')
-	w.str("id", it.id())
-	w.str("type", typeMessage)
-	w.str("status", status)
-	w.key("content")
-	w.begin('[')
+	w.Begin()
+	w.Str("id", it.id())
+	w.Str("type", typeMessage)
+	w.Str("status", status)
+	w.List("content")
 	if status != statusInProgress {
 		for i, p := range it.parts {
 			encodeSaid(w, p, partPath(it.at[i]), it.losses, true)
 		}
 	}
-	w.end(']')
-	w.str("role", "assistant")
-	w.members(extras(outer, "", it.losses))
-	w.end('}')
+	w.EndList()
+	w.Str("role", "assistant")
+	w.Spliced(extras(outer, "", it.losses))
+	w.End()
 }
 
 // open writes the item as it is when its stream begins.
-func (it *outputItem) open(w *writer) error {
+func (it *outputItem) open(w *member.Writer) error {
 	part := it.parts[0]
 	empty := &genwayv1.Part{Id: part.Id, NativeFields: part.NativeFields}
 	switch k := part.Kind.(type) {
 	case *genwayv1.Part_Thinking:
 		empty.Kind = &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{EncryptedContent: k.Thinking.EncryptedContent}}
 	case *genwayv1.Part_ToolCall:
-		w.begin('{')
-		w.str("id", it.id())
+		w.Begin()
+		w.Str("id", it.id())
 		if k.ToolCall.Input != nil {
-			w.str("type", typeCustomCall)
-			w.str("status", statusInProgress)
-			w.str("input", "")
+			w.Str("type", typeCustomCall)
+			w.Str("status", statusInProgress)
+			w.Str("input", "")
 		} else {
-			w.str("type", typeFunctionCall)
-			w.str("status", statusInProgress)
-			w.str("arguments", "")
+			w.Str("type", typeFunctionCall)
+			w.Str("status", statusInProgress)
+			w.Str("arguments", "")
 		}
-		w.str("call_id", it.callID())
+		w.Str("call_id", it.callID())
 		at := it.spaces.place(part.NativeFields, k.ToolCall.Name)
-		w.strOpt("namespace", at.space)
-		w.str("name", at.name)
-		w.members(extras(part.NativeFields, partPath(it.at[0]), nil))
-		w.end('}')
+		w.StrOpt("namespace", at.space)
+		w.Str("name", at.name)
+		w.Spliced(extras(part.NativeFields, partPath(it.at[0]), nil))
+		w.End()
 		return nil
 	case *genwayv1.Part_Image:
-		w.begin('{')
-		w.str("id", it.id())
-		w.str("type", typeImageCall)
-		w.str("status", statusInProgress)
-		w.raw("result", "null")
-		w.end('}')
+		w.Begin()
+		w.Str("id", it.id())
+		w.Str("type", typeImageCall)
+		w.Str("status", statusInProgress)
+		w.Null("result")
+		w.End()
 		return nil
 	default:
 		empty.Kind = part.Kind

@@ -150,7 +150,7 @@ func (r *wireReasoning) canonical() *genwayv1.ThinkingConfig {
 // encodeReasoning writes the request's reasoning. A budget becomes the effort
 // that stands for it; thoughts that shall be shown are shown as a summary, which
 // is all the vendor shows.
-func encodeReasoning(w *writer, t *genwayv1.ThinkingConfig, losses *codec.Losses) error {
+func encodeReasoning(w *member.Writer, t *genwayv1.ThinkingConfig, losses *codec.Losses) error {
 	if t == nil {
 		return nil
 	}
@@ -169,11 +169,10 @@ func encodeReasoning(w *writer, t *genwayv1.ThinkingConfig, losses *codec.Losses
 	if effort == "" && summary == "" && extra == nil {
 		return nil
 	}
-	w.key("reasoning")
-	w.begin('{')
-	w.strOpt("effort", effort)
-	w.strOpt("summary", summary)
-	w.members(extra)
-	w.end('}')
+	w.Object("reasoning")
+	w.StrOpt("effort", effort)
+	w.StrOpt("summary", summary)
+	w.Spliced(extra)
+	w.End()
 	return nil
 }

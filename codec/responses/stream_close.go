@@ -1,6 +1,9 @@
 package responses
 
-import genwayv1 "github.com/genway/genway/gen/genway/v1"
+import (
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
 
 // closing tells the end of a part, given whole.
 func (e *streamEncoder) closing(open *openPart, whole *genwayv1.Part) error {
@@ -31,7 +34,7 @@ func (e *streamEncoder) closePart(part *genwayv1.Part) error {
 		return e.closeText(part, k.Text)
 	case *genwayv1.Part_Refusal:
 		e.beginAt(eventRefusalDone)
-		e.w.str("refusal", k.Refusal.Text)
+		e.w.Str("refusal", k.Refusal.Text)
 		e.send(eventRefusalDone)
 		e.saidDone(part)
 	case *genwayv1.Part_Thinking:
@@ -66,19 +69,19 @@ func (e *streamEncoder) closeText(part *genwayv1.Part, t *genwayv1.Text) error {
 	}
 	index := 0
 	for _, c := range t.Citations {
-		var own writer
+		var own member.Writer
 		if !encodeAnnotation(&own, c, t.Text) {
 			continue
 		}
 		e.beginAt(eventAnnotation)
-		e.w.int("annotation_index", int64(index))
-		e.w.rawBytes("annotation", own.buf)
+		e.w.Int("annotation_index", int64(index))
+		e.w.Raw("annotation", own.Text())
 		e.send(eventAnnotation)
 		index++
 	}
 	e.beginAt(eventTextDone)
-	e.w.str("text", t.Text)
-	encodeLogprobs(&e.w, "logprobs", t.Logprobs)
+	e.w.Str("text", t.Text)
+	encodeLogprobs(e.w, "logprobs", t.Logprobs)
 	e.send(eventTextDone)
 	e.saidDone(part)
 	return nil
@@ -86,8 +89,8 @@ func (e *streamEncoder) closeText(part *genwayv1.Part, t *genwayv1.Text) error {
 
 func (e *streamEncoder) saidDone(part *genwayv1.Part) {
 	e.beginAt(eventPartDone)
-	e.w.key("part")
-	encodeSaid(&e.w, part, partPath(e.part.at), e.losses, true)
+	e.w.Key("part")
+	encodeSaid(e.w, part, partPath(e.part.at), e.losses, true)
 	e.send(eventPartDone)
 }
 
@@ -100,11 +103,11 @@ func (e *streamEncoder) closeThinking(part *genwayv1.Part, t *genwayv1.Thinking)
 		return nil
 	}
 	e.beginAt(eventThinkingDone)
-	e.w.str("text", t.Text)
+	e.w.Str("text", t.Text)
 	e.send(eventThinkingDone)
 	e.beginAt(eventPartDone)
-	e.w.key("part")
-	encodeLine(&e.w, typeReasoningText, t.Text)
+	e.w.Key("part")
+	encodeLine(e.w, typeReasoningText, t.Text)
 	e.send(eventPartDone)
 	return nil
 }
@@ -113,7 +116,7 @@ func (e *streamEncoder) closeThinking(part *genwayv1.Part, t *genwayv1.Thinking)
 func (e *streamEncoder) closeCall(call *genwayv1.ToolCall) {
 	if call.Input != nil {
 		e.beginItemEvent(eventInputDone)
-		e.w.str("input", call.GetInput())
+		e.w.Str("input", call.GetInput())
 		e.send(eventInputDone)
 		return
 	}
@@ -121,6 +124,6 @@ func (e *streamEncoder) closeCall(call *genwayv1.ToolCall) {
 		e.callPiece(eventArgsDelta, arguments(call))
 	}
 	e.beginItemEvent(eventArgsDone)
-	e.w.str("arguments", arguments(call))
+	e.w.Str("arguments", arguments(call))
 	e.send(eventArgsDone)
 }

@@ -13,7 +13,7 @@ import (
 
 // NewStreamEncoder writes the events of one stream to a caller.
 func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
-	return &streamEncoder{losses: to.Losses, head: head{echo: echo(to.Request)}, spaces: spacesOf(to.Tools()), summarizes: summarizes(to)}
+	return &streamEncoder{w: &member.Writer{}, items: &member.Writer{}, losses: to.Losses, head: head{echo: echo(to.Request)}, spaces: spacesOf(to.Tools()), summarizes: summarizes(to)}
 }
 
 // streamEncoder writes a stream in the vendor's order. An item ends when the next
@@ -26,26 +26,25 @@ type streamEncoder struct {
 	summarizes bool
 	head       head
 	usage      *genwayv1.Usage
-	w          writer
+	w          *member.Writer
 	frames     []codec.Frame
-	// from is where the frame that is being written begins.
-	from    int
-	seq     int64
-	started bool
+	seq        int64
+	started    bool
 	// wired is set when upstream events were passed through, the last included.
 	wired, done bool
 	folder      codec.Folder
 	item        *outputItem
 	count       int
 	// items are the finished ones, as they stand in the output.
-	items   writer
+	items   *member.Writer
 	part    *openPart
 	refused bool
 }
 
 // Encode gives the frames of one event.
 func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, error) {
-	e.w.buf, e.frames = e.w.buf[:0], e.frames[:0]
+	e.w.Reset()
+	e.frames = e.frames[:0]
 	if e.done {
 		return nil, nil
 	}
@@ -103,17 +102,16 @@ func (e *streamEncoder) first(candidate int32) bool {
 
 // begin starts a frame; its members follow, and send ends it.
 func (e *streamEncoder) begin(event string) {
-	e.from = len(e.w.buf)
-	e.w.buf = append(e.w.buf, `{"type":"`...)
-	e.w.buf = append(e.w.buf, event...)
-	e.w.buf = append(e.w.buf, `","sequence_number":`...)
-	e.w.buf = strconv.AppendInt(e.w.buf, e.seq, 10)
+	e.w.Next()
+	e.w.Begin()
+	e.w.Str("type", event)
+	e.w.Int("sequence_number", e.seq)
 	e.seq++
 }
 
 func (e *streamEncoder) send(event string) {
-	e.w.end('}')
-	e.frames = append(e.frames, codec.Frame{Event: event, Data: e.w.buf[e.from:len(e.w.buf):len(e.w.buf)]})
+	e.w.End()
+	e.frames = append(e.frames, codec.Frame{Event: event, Data: e.w.Text()})
 }
 
 func (e *streamEncoder) start(s *genwayv1.TextStarted) {
@@ -134,8 +132,10 @@ func (e *streamEncoder) start(s *genwayv1.TextStarted) {
 // whole writes an event with the response as it is.
 func (e *streamEncoder) whole(event string, end ending, usage *genwayv1.Usage, losses *codec.Losses) {
 	e.begin(event)
-	e.w.key("response")
-	e.head.encode(&e.w, end, e.items.buf, usage, losses)
+	e.w.Key("response")
+	e.head.begin(e.w, end)
+	e.w.Value(e.items.Text())
+	e.head.end(e.w, usage, losses)
 	e.send(event)
 }
 
@@ -178,7 +178,8 @@ func (e *streamEncoder) complete(c *genwayv1.TextCompleted) error {
 // Fail gives the vendor's event of a failed response (case S4); the upstream's
 // own event of this protocol is passed on, but for its number.
 func (e *streamEncoder) Fail(err *fault.Error) []codec.Frame {
-	e.w.buf, e.frames = e.w.buf[:0], e.frames[:0]
+	e.w.Reset()
+	e.frames = e.frames[:0]
 	if e.done {
 		return nil
 	}

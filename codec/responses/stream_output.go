@@ -84,9 +84,9 @@ func (e *streamEncoder) newItem(part *genwayv1.Part, at int) error {
 	e.item = &outputItem{parts: []*genwayv1.Part{part}, at: []int{at}, index: e.count, response: e.head.id, losses: e.losses, spaces: e.spaces}
 	e.count++
 	e.begin(eventItemAdded)
-	e.w.int("output_index", int64(e.item.index))
-	e.w.key("item")
-	if err := e.item.open(&e.w); err != nil {
+	e.w.Int("output_index", int64(e.item.index))
+	e.w.Key("item")
+	if err := e.item.open(e.w); err != nil {
 		return err
 	}
 	e.send(eventItemAdded)
@@ -98,16 +98,16 @@ func (e *streamEncoder) closeItem(status string) error {
 	if e.item == nil {
 		return nil
 	}
-	from := len(e.items.buf)
-	if err := e.item.encode(&e.items, status); err != nil {
+	from := len(e.items.Text())
+	if err := e.item.encode(e.items, status); err != nil {
 		return err
 	}
 	if from > 0 {
 		from++ // the comma
 	}
 	e.begin(eventItemDone)
-	e.w.int("output_index", int64(e.item.index))
-	e.w.rawBytes("item", e.items.buf[from:])
+	e.w.Int("output_index", int64(e.item.index))
+	e.w.Raw("item", e.items.Text()[from:])
 	e.send(eventItemDone)
 	e.item = nil
 	return nil
@@ -138,21 +138,21 @@ func (e *streamEncoder) beginSaid() error {
 
 func (e *streamEncoder) contentPart(event string, json []byte) {
 	e.beginAt(event)
-	e.w.rawBytes("part", json)
+	e.w.Raw("part", json)
 	e.send(event)
 }
 
 // beginItemEvent starts a frame about the open item.
 func (e *streamEncoder) beginItemEvent(event string) {
 	e.begin(event)
-	e.w.str("item_id", e.item.id())
-	e.w.int("output_index", int64(e.item.index))
+	e.w.Str("item_id", e.item.id())
+	e.w.Int("output_index", int64(e.item.index))
 }
 
 // beginAt starts a frame about the open content part.
 func (e *streamEncoder) beginAt(event string) {
 	e.beginItemEvent(event)
-	e.w.int("content_index", int64(e.part.content))
+	e.w.Int("content_index", int64(e.part.content))
 }
 
 // piece tells a delta. Pieces that are empty are not told.
@@ -170,7 +170,7 @@ func (e *streamEncoder) piece(d *genwayv1.PartDelta) error {
 			return err
 		}
 		e.beginAt(eventRefusalDelta)
-		e.w.str("delta", v.Refusal)
+		e.w.Str("delta", v.Refusal)
 		e.send(eventRefusalDelta)
 	case *genwayv1.PartDelta_Thinking:
 		return e.thinkingPiece(v.Thinking)
@@ -196,8 +196,8 @@ func (e *streamEncoder) textPiece(text string, logprobs []*genwayv1.TokenLogprob
 		return err
 	}
 	e.beginAt(eventTextDelta)
-	e.w.str("delta", text)
-	encodeLogprobs(&e.w, "logprobs", logprobs)
+	e.w.Str("delta", text)
+	encodeLogprobs(e.w, "logprobs", logprobs)
 	e.send(eventTextDelta)
 	return nil
 }
@@ -208,7 +208,7 @@ func (e *streamEncoder) callPiece(event, text string) {
 	}
 	e.part.told = true
 	e.beginItemEvent(event)
-	e.w.str("delta", text)
+	e.w.Str("delta", text)
 	e.send(event)
 }
 
@@ -231,7 +231,7 @@ func (e *streamEncoder) thinkingPiece(text string) error {
 		e.contentPart(eventPartAdded, []byte(`{"type":"reasoning_text","text":""}`))
 	}
 	e.beginAt(eventThinkingDelta)
-	e.w.str("delta", text)
+	e.w.Str("delta", text)
 	e.send(eventThinkingDelta)
 	return nil
 }
@@ -246,7 +246,7 @@ func (e *streamEncoder) summaryPiece(index int, text string) error {
 		e.part.summaries = index + 1
 		e.part.summaryOpen = true
 		e.beginSummary(eventSummaryAdded, index)
-		e.w.raw("part", `{"type":"summary_text","text":""}`)
+		e.w.RawText("part", `{"type":"summary_text","text":""}`)
 		e.send(eventSummaryAdded)
 	}
 	if text == "" {
@@ -256,14 +256,14 @@ func (e *streamEncoder) summaryPiece(index int, text string) error {
 		e.part.summary.WriteString(text)
 	}
 	e.beginSummary(eventSummaryDelta, index)
-	e.w.str("delta", text)
+	e.w.Str("delta", text)
 	e.send(eventSummaryDelta)
 	return nil
 }
 
 func (e *streamEncoder) beginSummary(event string, index int) {
 	e.beginItemEvent(event)
-	e.w.int("summary_index", int64(index))
+	e.w.Int("summary_index", int64(index))
 }
 
 func (e *streamEncoder) closeSummary() {
@@ -275,10 +275,10 @@ func (e *streamEncoder) closeSummary() {
 	text := p.summary.String()
 	p.summary.Reset()
 	e.beginSummary(eventSummaryText, p.summaries-1)
-	e.w.str("text", text)
+	e.w.Str("text", text)
 	e.send(eventSummaryText)
 	e.beginSummary(eventSummaryDone, p.summaries-1)
-	e.w.key("part")
-	encodeLine(&e.w, typeSummaryText, text)
+	e.w.Key("part")
+	encodeLine(e.w, typeSummaryText, text)
 	e.send(eventSummaryDone)
 }

@@ -103,37 +103,35 @@ func (w *wireToolChoice) chosen(tools []*genwayv1.Tool) string {
 }
 
 // encodeToolChoice writes tool_choice and parallel_tool_calls of a request.
-func encodeToolChoice(w *writer, req *genwayv1.GenerateTextRequest) error {
+func encodeToolChoice(w *member.Writer, req *genwayv1.GenerateTextRequest) error {
 	choice := req.GetToolChoice()
-	w.boolOpt("parallel_tool_calls", parallel(choice))
+	w.BoolOpt("parallel_tool_calls", parallel(choice))
 	if n := choice.GetNative(); n != nil {
 		if n.Protocol != protocol {
 			return fault.Unsupported("tool_choice", "tool_choice: the upstream this model is routed to has no such choice")
 		}
-		w.rawBytes("tool_choice", n.Json)
+		w.Raw("tool_choice", n.Json)
 		return nil
 	}
 	mode := modeWord(choice)
 	switch {
 	case len(choice.GetNames()) == 0:
-		w.strOpt("tool_choice", mode)
+		w.StrOpt("tool_choice", mode)
 		return nil
 	case len(choice.Names) == 1 && !choice.AllowedList && choice.Mode == genwayv1.ToolChoice_MODE_REQUIRED:
-		w.key("tool_choice")
+		w.Key("tool_choice")
 		encodeNamed(w, req.Tools, choice.Names[0])
 		return nil
 	}
-	w.key("tool_choice")
-	w.begin('{')
-	w.str("type", typeAllowedTools)
-	w.str("mode", mode)
-	w.key("tools")
-	w.begin('[')
+	w.Object("tool_choice")
+	w.Str("type", typeAllowedTools)
+	w.Str("mode", mode)
+	w.List("tools")
 	for _, name := range choice.Names {
 		encodeNamed(w, req.Tools, name)
 	}
-	w.end(']')
-	w.end('}')
+	w.EndList()
+	w.End()
 	return nil
 }
 
@@ -158,7 +156,7 @@ func modeWord(choice *genwayv1.ToolChoice) string {
 }
 
 // encodeNamed writes a reference to a tool, whose kind its definition tells.
-func encodeNamed(w *writer, tools []*genwayv1.Tool, name string) {
+func encodeNamed(w *member.Writer, tools []*genwayv1.Tool, name string) {
 	kind, at := typeFunction, spaced{name: name}
 	for _, t := range tools {
 		if toolName(t) != name {
@@ -171,9 +169,9 @@ func encodeNamed(w *writer, tools []*genwayv1.Tool, name string) {
 			at = s
 		}
 	}
-	w.begin('{')
-	w.str("type", kind)
-	w.strOpt("namespace", at.space)
-	w.str("name", at.name)
-	w.end('}')
+	w.Begin()
+	w.Str("type", kind)
+	w.StrOpt("namespace", at.space)
+	w.Str("name", at.name)
+	w.End()
 }

@@ -130,14 +130,14 @@ func object(raw jsontext.Value, path string) (string, error) {
 }
 
 // encodeSchema writes JSON text verbatim; none is null, which the vendor asks for.
-func encodeSchema(w *writer, name, text, path string) error {
+func encodeSchema(w *member.Writer, name, text, path string) error {
 	if text == "" {
-		w.raw(name, "null")
+		w.RawText(name, "null")
 		return nil
 	}
 	if !jsontext.Value(text).IsValid(member.Options()) {
 		return fault.Invalid(path, "%s: not valid JSON", path)
 	}
-	w.raw(name, text)
+	w.RawText(name, text)
 	return nil
 }

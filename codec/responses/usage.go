@@ -52,9 +52,9 @@ func (u *wireUsage) canonical() *genwayv1.Usage {
 
 // encodeUsage writes the usage member. The vendor's types require both details
 // objects, with zeros for what was not reported.
-func encodeUsage(w *writer, u *genwayv1.Usage, losses *codec.Losses) {
+func encodeUsage(w *member.Writer, u *genwayv1.Usage, losses *codec.Losses) {
 	if u == nil {
-		w.raw("usage", "null")
+		w.Null("usage")
 		return
 	}
 	natives, ofInput := split(u.NativeFields, ofInputDetails)
@@ -63,24 +63,21 @@ func encodeUsage(w *writer, u *genwayv1.Usage, losses *codec.Losses) {
 	if total == 0 {
 		total = u.InputTokens + u.OutputTokens
 	}
-	w.key("usage")
-	w.begin('{')
-	w.int("input_tokens", u.InputTokens)
-	w.key("input_tokens_details")
-	w.begin('{')
-	w.int("cached_tokens", u.GetCacheReadInputTokens())
-	w.int("cache_write_tokens", u.GetCacheWriteInputTokens())
-	w.members(extras(ofInput, "usage", losses))
-	w.end('}')
-	w.int("output_tokens", u.OutputTokens)
-	w.key("output_tokens_details")
-	w.begin('{')
-	w.int("reasoning_tokens", u.GetThinkingTokens())
-	w.members(extras(ofOutput, "usage", losses))
-	w.end('}')
-	w.int("total_tokens", total)
-	w.members(extras(natives, "usage", losses))
-	w.end('}')
+	w.Object("usage")
+	w.Int("input_tokens", u.InputTokens)
+	w.Object("input_tokens_details")
+	w.Int("cached_tokens", u.GetCacheReadInputTokens())
+	w.Int("cache_write_tokens", u.GetCacheWriteInputTokens())
+	w.Spliced(extras(ofInput, "usage", losses))
+	w.End()
+	w.Int("output_tokens", u.OutputTokens)
+	w.Object("output_tokens_details")
+	w.Int("reasoning_tokens", u.GetThinkingTokens())
+	w.Spliced(extras(ofOutput, "usage", losses))
+	w.End()
+	w.Int("total_tokens", total)
+	w.Spliced(extras(natives, "usage", losses))
+	w.End()
 	loseUsage(u, losses)
 }
 
