@@ -26,6 +26,10 @@ CAPTURES ?= ../shared/captures
 REPLAY ?= ../shared/replay
 CORPUS ?= ../shared/corpus/dev.jsonl.gz
 
+# Without the tag gRPC links x/net/trace, and that html/template, for a page that nobody
+# serves: html/template calls methods by name.
+BUILDFLAGS := -trimpath -tags=grpcnotrace
+
 BUF := $(GO) tool -modfile=tools/buf/go.mod buf
 LINT := tool -modfile=$(CURDIR)/tools/lint/go.mod golangci-lint
 VULN := tool -modfile=$(CURDIR)/tools/vuln/go.mod govulncheck
@@ -79,7 +83,7 @@ test-deps: ## Install the servers that the tests run, where they are missing
 # Bounds of memory, and of time after a kill, are of the programs as they are run:
 # conformance/cases and chaos go without the race detector.
 .PHONY: test
-test: test-deps proto-lint gen-check breaking allocs ## Run all tests under the race detector
+test: test-deps proto-lint gen-check breaking allocs binaries ## Run all tests under the race detector
 	@$(RACE_NOTICE)
 	$(GO) test $(RACE) -timeout=15m ./...
 	$(GO) test -C conformance $(RACE) -count=1 -timeout=15m \
@@ -116,6 +120,10 @@ allocs: ## Fail when the hot stages allocate more than their baseline
 allocs-baseline: ## Write the baseline of what the hot stages allocate
 	$(GO) build -C bench -o $(CURDIR)/bin/bench .
 	bin/bench allocs -update
+
+.PHONY: binaries
+binaries: ## Fail when a command has become large, or links what keeps it large
+	GO=$(GO) BUILDFLAGS="$(BUILDFLAGS)" scripts/binaries
 
 .PHONY: microbench
 microbench: ## Run the benchmarks of PKGS
@@ -199,11 +207,9 @@ fmt: ## Format Go and .proto files
 vuln: ## Look for known vulnerabilities (asks the Go vulnerability database)
 	$(GO) $(VULN) ./...
 
-# Without the tag gRPC links x/net/trace, and that html/template: 0.3 MB, of the edge 0.6,
-# for a page that nobody serves.
 .PHONY: build
 build: ## Build the commands into bin/, stripped
-	CGO_ENABLED=0 $(GO) build -trimpath -tags=grpcnotrace -ldflags='-s -w' -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build $(BUILDFLAGS) -ldflags='-s -w' -o bin/ ./cmd/...
 
 .PHONY: clean
 clean: ## Remove what the other targets write

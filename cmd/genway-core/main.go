@@ -5,9 +5,9 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 
-	"github.com/alecthomas/kong"
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/cmd/internal/coreproc"
 )
@@ -15,15 +15,22 @@ import (
 type command struct {
 	coreproc.CoreFlags
 	cli.Log
-	Version kong.VersionFlag `help:"Print the version."`
 }
 
 func main() {
-	os.Exit(cli.Main("genway-core", "The core of Genway: one gRPC service for text and images.", &command{}))
+	os.Exit(cli.Main(program()))
+}
+
+func program() cli.Program {
+	return cli.Program{
+		Name:        "genway-core",
+		Description: "The core of Genway: one gRPC service for text and images.",
+		Grammar:     &command{},
+	}
 }
 
 // Run serves until ctx ends.
-func (c *command) Run(ctx context.Context) error {
+func (c *command) Run(ctx context.Context, _ io.Writer) error {
 	log, written := c.Logger()
 	defer written()
 	cli.TuneMemory()

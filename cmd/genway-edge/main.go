@@ -8,11 +8,11 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/cmd/internal/edgeproc"
 	"github.com/genway/genway/gateway"
@@ -21,21 +21,28 @@ import (
 type command struct {
 	edgeproc.EdgeFlags
 	cli.Log
-	Core       string           `env:"GENWAY_CORE" default:"127.0.0.1:9090" placeholder:"TARGET" help:"The core: HOST:PORT, unix:PATH or another gRPC target."`
-	SecretFile string           `name:"edge-secret-file" env:"GENWAY_EDGE_SECRET_FILE" type:"existingfile" placeholder:"FILE" help:"File with the secret shared with the core. Needed unless the core is on a unix socket or asks for a certificate."`
-	CA         string           `name:"core-ca" env:"GENWAY_CORE_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates that the core's is checked against; turns TLS on."`
-	Cert       string           `name:"core-cert" env:"GENWAY_CORE_CERT" type:"existingfile" placeholder:"FILE" help:"PEM certificate the edge shows to the core."`
-	Key        string           `name:"core-key" env:"GENWAY_CORE_KEY" type:"existingfile" placeholder:"FILE" help:"PEM key of that certificate."`
-	Grace      time.Duration    `env:"GENWAY_GRACE" default:"20s" help:"How long requests in flight may go on after the end was asked for."`
-	Version    kong.VersionFlag `help:"Print the version."`
+	Core       string        `env:"GENWAY_CORE" default:"127.0.0.1:9090" placeholder:"TARGET" help:"The core: HOST:PORT, unix:PATH or another gRPC target."`
+	SecretFile string        `name:"edge-secret-file" env:"GENWAY_EDGE_SECRET_FILE" type:"existingfile" placeholder:"FILE" help:"File with the secret shared with the core. Needed unless the core is on a unix socket or asks for a certificate."`
+	CA         string        `name:"core-ca" env:"GENWAY_CORE_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates that the core's is checked against; turns TLS on."`
+	Cert       string        `name:"core-cert" env:"GENWAY_CORE_CERT" type:"existingfile" placeholder:"FILE" help:"PEM certificate the edge shows to the core."`
+	Key        string        `name:"core-key" env:"GENWAY_CORE_KEY" type:"existingfile" placeholder:"FILE" help:"PEM key of that certificate."`
+	Grace      time.Duration `env:"GENWAY_GRACE" default:"20s" help:"How long requests in flight may go on after the end was asked for."`
 }
 
 func main() {
-	os.Exit(cli.Main("genway-edge", "The edge of Genway: five JSON protocols in, one gRPC service out.", &command{}))
+	os.Exit(cli.Main(program()))
+}
+
+func program() cli.Program {
+	return cli.Program{
+		Name:        "genway-edge",
+		Description: "The edge of Genway: five JSON protocols in, one gRPC service out.",
+		Grammar:     &command{},
+	}
 }
 
 // Run serves until ctx ends.
-func (c *command) Run(ctx context.Context) error {
+func (c *command) Run(ctx context.Context, _ io.Writer) error {
 	config, err := c.core()
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,7 +21,7 @@ type checkConfig struct {
 }
 
 // Run reads the file, and builds what it describes without calling anything.
-func (c *checkConfig) Run(stdout io.Writer) error {
+func (c *checkConfig) Run(_ context.Context, stdout io.Writer) error {
 	routing, err := load(c.File)
 	if err != nil {
 		return err
@@ -40,7 +41,7 @@ func load(file string) (*coreproc.Routing, error) {
 type printsSchema struct{}
 
 // Run prints the schema.
-func (printsSchema) Run(stdout io.Writer) error {
+func (printsSchema) Run(_ context.Context, stdout io.Writer) error {
 	schema, err := config.Schema()
 	if err == nil {
 		_, err = fmt.Fprintf(stdout, "%s\n", schema)

@@ -1,19 +1,14 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"encoding/csv"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/alecthomas/kong"
 
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/core/keys"
@@ -22,17 +17,12 @@ import (
 // genway runs a command line on a data directory and gives what it printed.
 func genway(t *testing.T, dir string, args ...string) (string, error) {
 	t.Helper()
-	var out bytes.Buffer
-	parser, err := kong.New(&command{}, kong.BindTo(t.Context(), (*context.Context)(nil)), kong.BindTo(&out, (*io.Writer)(nil)),
-		kong.Vars{"version": ""}, kong.Writers(io.Discard, io.Discard))
+	command, err := program().Parse(append(args, "--data", dir))
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
-	parsed, err := parser.Parse(append(args, "--data", dir))
-	if err != nil {
-		return "", cli.UsageError{Err: err}
-	}
-	err = parsed.Run()
+	var out strings.Builder
+	err = command.Run(t.Context(), &out)
 	return out.String(), err
 }
 

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/limit"
@@ -54,10 +53,7 @@ func settingOf(field string) string {
 
 // list splits at commas; one within a member is written \,.
 func list(text string) []string {
-	if text == "" {
-		return nil
-	}
-	members := kong.SplitEscaped(text, ',')
+	members := cli.SplitList(text)
 	for i := range members {
 		members[i] = strings.TrimSpace(members[i])
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -24,7 +25,7 @@ type checkPrices struct {
 }
 
 // Run reads the file.
-func (c *checkPrices) Run(stdout io.Writer) error {
+func (c *checkPrices) Run(_ context.Context, stdout io.Writer) error {
 	catalogue, err := price.Load(c.File)
 	if err != nil {
 		return err
@@ -41,7 +42,7 @@ type showPrice struct {
 }
 
 // Run prints the effective price of each class, for the input of each tier.
-func (c *showPrice) Run(stdout io.Writer) error {
+func (c *showPrice) Run(_ context.Context, stdout io.Writer) error {
 	catalogue, err := price.Load(c.File)
 	if err != nil {
 		return err
@@ -96,7 +97,7 @@ type importPrices struct {
 const named = 3
 
 // Run prints the file, and on standard error what is not in it.
-func (c *importPrices) Run(stdout io.Writer) error {
+func (c *importPrices) Run(_ context.Context, stdout io.Writer) error {
 	var options foreign.Options
 	for _, p := range c.Provider {
 		name, upstream, given := strings.Cut(p, "=")

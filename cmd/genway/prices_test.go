@@ -26,15 +26,15 @@ prices:
   - {model: draw, upstream: u, image: 0.04, images: [{quality: hd, price: 0.08}]}
 `)
 	var out strings.Builder
-	if err := (&checkPrices{File: good}).Run(&out); err != nil || out.String() != good+" is good: 3 prices\n" {
+	if err := (&checkPrices{File: good}).Run(t.Context(), &out); err != nil || out.String() != good+" is good: 3 prices\n" {
 		t.Errorf("%s%v", &out, err)
 	}
 	bad := file(t, "bad.yaml", "prices:\n  - {model: m, inputt: 3, output: 15}\n")
-	if err := (&checkPrices{File: bad}).Run(&out); err == nil || !strings.Contains(err.Error(), bad+`:2:16: unknown key "inputt"; did you mean "input"?`) {
+	if err := (&checkPrices{File: bad}).Run(t.Context(), &out); err == nil || !strings.Contains(err.Error(), bad+`:2:16: unknown key "inputt"; did you mean "input"?`) {
 		t.Errorf("%v", err)
 	}
 	out.Reset()
-	if err := (&showPrice{File: good, Model: "m"}).Run(&out); err != nil {
+	if err := (&showPrice{File: good, Model: "m"}).Run(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}
 	_, table, _ := strings.Cut(out.String(), "\n")
@@ -53,15 +53,15 @@ output audio    15      22.5
 		t.Errorf("got\n%swant\n%s", table, want)
 	}
 	out.Reset()
-	if err := (&showPrice{File: good, Upstream: "u", Model: "draw"}).Run(&out); err != nil || !strings.Contains(out.String(), "\nan image        0.04\nan image hd     0.08\n") {
+	if err := (&showPrice{File: good, Upstream: "u", Model: "draw"}).Run(t.Context(), &out); err != nil || !strings.Contains(out.String(), "\nan image        0.04\nan image hd     0.08\n") {
 		t.Errorf("%s%v", &out, err)
 	}
 	out.Reset()
 	later := moment{time.Date(2099, 1, 1, 0, 0, 0, 0, time.UTC)}
-	if err := (&showPrice{File: good, Model: "m", At: later}).Run(&out); err != nil || !strings.Contains(out.String(), "m@2099-01-01#") {
+	if err := (&showPrice{File: good, Model: "m", At: later}).Run(t.Context(), &out); err != nil || !strings.Contains(out.String(), "m@2099-01-01#") {
 		t.Errorf("%s%v", &out, err)
 	}
-	if err := (&showPrice{File: good, Model: "draw", At: later}).Run(&out); err == nil || !strings.Contains(err.Error(), "has no price for draw at - on 2099-01-01") {
+	if err := (&showPrice{File: good, Model: "draw", At: later}).Run(t.Context(), &out); err == nil || !strings.Contains(err.Error(), "has no price for draw at - on 2099-01-01") {
 		t.Errorf("%v", err)
 	}
 }
@@ -71,7 +71,7 @@ func TestPricesImport(t *testing.T) {
 	catalogue := file(t, "api.json", `{"openai": {"models": {"m": {"cost": {"input": 1.25, "output": 10, "per_minute": 1}}, "n": {}}}, "other": {"models": {"m": {"cost": {"input": 2, "output": 3}}}}}`)
 	var out, told strings.Builder
 	command := importPrices{Format: "models.dev", Provider: []string{"openai", "other=cheap"}, From: "2026-01-01", File: catalogue, stderr: &told}
-	if err := command.Run(&out); err != nil {
+	if err := command.Run(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}
 	if want := "prices:\n  - {model: m, from: 2026-01-01, input: 1.25, output: 10}\n  - {model: m, upstream: cheap, from: 2026-01-01, input: 2, output: 3}\n"; out.String() != want {
@@ -80,7 +80,7 @@ func TestPricesImport(t *testing.T) {
 	if want := "not taken, 1: no cost (openai/n)\nin part, 1: cost.per_minute (openai/m)\n2 prices\n"; told.String() != want {
 		t.Errorf("told\n%swant\n%s", &told, want)
 	}
-	if err := (&checkPrices{File: file(t, "prices.yaml", out.String())}).Run(&out); err != nil {
+	if err := (&checkPrices{File: file(t, "prices.yaml", out.String())}).Run(t.Context(), &out); err != nil {
 		t.Error(err)
 	}
 	for says, command := range map[string]importPrices{
@@ -91,7 +91,7 @@ func TestPricesImport(t *testing.T) {
 		"different prices and would both be for":   {Format: "models.dev", Provider: []string{"openai", "other"}, File: catalogue},
 		"it is no model_prices_and_context_window": {Format: "litellm", File: file(t, "x.json", "[]")},
 	} {
-		if err := command.Run(&out); err == nil || !strings.Contains(err.Error(), says) {
+		if err := command.Run(t.Context(), &out); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%v, want %s", err, says)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"text/template"
 	"unicode"
 
 	"github.com/genway/genway/cmd/internal/coreproc"
@@ -16,41 +15,41 @@ import (
 )
 
 // welcome is what the first start prints: the keys, this once, and lines to paste.
-var welcome = template.Must(template.New("welcome").Parse(`Genway is up. These are its first keys, one a group; they are shown this once:
+const welcome = `Genway is up. These are its first keys, one a group; they are shown this once:
 
-  chat             {{.Chat}}
-  messages         {{.Messages}}
-  generatecontent  {{.GenerateContent}}
-  internal         {{.Internal}}
+  chat             {{Chat}}
+  messages         {{Messages}}
+  generatecontent  {{GenerateContent}}
+  internal         {{Internal}}
 
 Try them:
 
-{{.Curl}} {{.HTTP}}/v1/chat/completions -H 'Authorization: Bearer {{.Chat}}' -H 'Content-Type: application/json' \
-  -d '{"model":"{{.Text}}","messages":[{"role":"user","content":"Say hello."}]}'
+{{Curl}} {{HTTP}}/v1/chat/completions -H 'Authorization: Bearer {{Chat}}' -H 'Content-Type: application/json' \
+  -d '{"model":"{{Text}}","messages":[{"role":"user","content":"Say hello."}]}'
 
-{{.Curl}} {{.HTTP}}/v1/responses -H 'Authorization: Bearer {{.Chat}}' -H 'Content-Type: application/json' \
-  -d '{"model":"{{.Text}}","input":"Say hello."}'
+{{Curl}} {{HTTP}}/v1/responses -H 'Authorization: Bearer {{Chat}}' -H 'Content-Type: application/json' \
+  -d '{"model":"{{Text}}","input":"Say hello."}'
 
-{{.Curl}} {{.HTTP}}/v1/messages -H 'x-api-key: {{.Messages}}' -H 'anthropic-version: 2023-06-01' -H 'Content-Type: application/json' \
-  -d '{"model":"{{.Text}}","max_tokens":256,"messages":[{"role":"user","content":"Say hello."}]}'
+{{Curl}} {{HTTP}}/v1/messages -H 'x-api-key: {{Messages}}' -H 'anthropic-version: 2023-06-01' -H 'Content-Type: application/json' \
+  -d '{"model":"{{Text}}","max_tokens":256,"messages":[{"role":"user","content":"Say hello."}]}'
 
-{{.Curl}} {{.HTTP}}/v1beta/models/{{.Text}}:generateContent -H 'x-goog-api-key: {{.GenerateContent}}' -H 'Content-Type: application/json' \
+{{Curl}} {{HTTP}}/v1beta/models/{{Text}}:generateContent -H 'x-goog-api-key: {{GenerateContent}}' -H 'Content-Type: application/json' \
   -d '{"contents":[{"parts":[{"text":"Say hello."}]}]}'
 
-{{.Curl}} {{.HTTP}}/v1/images/generations -H 'Authorization: Bearer {{.Chat}}' -H 'Content-Type: application/json' \
-  -d '{"model":"{{.Image}}","prompt":"A red square","size":"256x256"}'
+{{Curl}} {{HTTP}}/v1/images/generations -H 'Authorization: Bearer {{Chat}}' -H 'Content-Type: application/json' \
+  -d '{"model":"{{Image}}","prompt":"A red square","size":"256x256"}'
 
-{{.GRPCurl}} -H 'authorization: Bearer {{.Internal}}' \
-  -d '{"model":"{{.Text}}","messages":[{"role":"ROLE_USER","parts":[{"text":{"text":"Say hello."}}]}]}' \
-  {{.GRPC}} genway.v1.Generation/GenerateText
+{{GRPCurl}} -H 'authorization: Bearer {{Internal}}' \
+  -d '{"model":"{{Text}}","messages":[{"role":"ROLE_USER","parts":[{"text":{"text":"Say hello."}}]}]}' \
+  {{GRPC}} genway.v1.Generation/GenerateText
 
-More keys: genway keys create --group GROUP{{.DataFlag}}
-`))
+More keys: genway keys create --group GROUP{{DataFlag}}
+`
 
 // welcomeBack is what later starts print.
-var welcomeBack = template.Must(template.New("back").Parse(`Genway is up: JSON on {{.JSON}}, gRPC on {{.GRPC}}.
-Keys are managed with: genway keys list{{.DataFlag}}, genway keys create --group GROUP{{.DataFlag}}, genway keys revoke KEY{{.DataFlag}}
-`))
+const welcomeBack = `Genway is up: JSON on {{JSON}}, gRPC on {{GRPC}}.
+Keys are managed with: genway keys list{{DataFlag}}, genway keys create --group GROUP{{DataFlag}}, genway keys revoke KEY{{DataFlag}}
+`
 
 type welcomeData struct {
 	// Curl and GRPCurl are the commands with what they need to get there.
@@ -120,12 +119,23 @@ func quoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
+// print writes a text with the members in place of their names. It is no text/template, as
+// in core/store.
+func (d *welcomeData) print(w io.Writer, text string) error {
+	_, err := strings.NewReplacer(
+		"{{Curl}}", d.Curl, "{{GRPCurl}}", d.GRPCurl, "{{HTTP}}", d.HTTP, "{{JSON}}", d.JSON, "{{GRPC}}", d.GRPC,
+		"{{Text}}", d.Text, "{{Image}}", d.Image, "{{DataFlag}}", d.DataFlag,
+		"{{Chat}}", d.Chat, "{{Messages}}", d.Messages, "{{GenerateContent}}", d.GenerateContent, "{{Internal}}", d.Internal,
+	).WriteString(w, text)
+	return err
+}
+
 func printWelcome(w io.Writer, data welcomeData, minted map[keys.Group]string) error {
 	data.Chat, data.Messages = minted[keys.GroupChat], minted[keys.GroupMessages]
 	data.GenerateContent, data.Internal = minted[keys.GroupGenerateContent], minted[keys.GroupInternal]
-	return welcome.Execute(w, data)
+	return data.print(w, welcome)
 }
 
 func printWelcomeBack(w io.Writer, data welcomeData) error {
-	return welcomeBack.Execute(w, data)
+	return data.print(w, welcomeBack)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"text/template"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/pressly/goose/v3"
@@ -19,7 +18,10 @@ import (
 type dialect struct {
 	goose goose.Dialect
 	// words are what a migration may say beside plain SQL: see migrations/README.md.
-	words template.FuncMap
+	words map[string]string
+	// onchange and appendonly are words that are followed by texts.
+	onchange   func(table, statement string) string
+	appendonly func(table string) string
 	// bind writes a statement's placeholders as the database wants them.
 	bind func(statement string) string
 	// lock is run first in a transaction that changes what it has read; empty where
@@ -41,27 +43,27 @@ type dialect struct {
 // another one wrote first: see params.
 var sqliteDialect = dialect{
 	goose: goose.DialectSQLite3,
-	words: template.FuncMap{
-		"integer":   func() string { return "INTEGER" },
-		"text":      func() string { return "TEXT" },
-		"bytes":     func() string { return "BLOB" },
-		"identity":  func() string { return "INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT" },
-		"strict":    func() string { return "STRICT" },
-		"clustered": func() string { return "STRICT, WITHOUT ROWID" },
-		"onchange": func(table, statement string) string {
-			var triggers []string
-			for _, event := range []struct{ name, of string }{{"inserted", "INSERT"}, {"updated", "UPDATE"}, {"deleted", "DELETE"}} {
-				triggers = append(triggers, "CREATE TRIGGER "+table+"_"+event.name+" AFTER "+event.of+" ON "+table+" BEGIN\n    "+statement+";\nEND;")
-			}
-			return strings.Join(triggers, "\n\n")
-		},
-		"appendonly": func(table string) string {
-			var triggers []string
-			for _, event := range []struct{ name, of string }{{"kept", "DELETE"}, {"unchanged", "UPDATE"}} {
-				triggers = append(triggers, "CREATE TRIGGER "+table+"_"+event.name+" BEFORE "+event.of+" ON "+table+" BEGIN\n    SELECT RAISE(ABORT, '"+table+" is append-only');\nEND;")
-			}
-			return strings.Join(triggers, "\n\n")
-		},
+	words: map[string]string{
+		"integer":   "INTEGER",
+		"text":      "TEXT",
+		"bytes":     "BLOB",
+		"identity":  "INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT",
+		"strict":    "STRICT",
+		"clustered": "STRICT, WITHOUT ROWID",
+	},
+	onchange: func(table, statement string) string {
+		var triggers []string
+		for _, event := range []struct{ name, of string }{{"inserted", "INSERT"}, {"updated", "UPDATE"}, {"deleted", "DELETE"}} {
+			triggers = append(triggers, "CREATE TRIGGER "+table+"_"+event.name+" AFTER "+event.of+" ON "+table+" BEGIN\n    "+statement+";\nEND;")
+		}
+		return strings.Join(triggers, "\n\n")
+	},
+	appendonly: func(table string) string {
+		var triggers []string
+		for _, event := range []struct{ name, of string }{{"kept", "DELETE"}, {"unchanged", "UPDATE"}} {
+			triggers = append(triggers, "CREATE TRIGGER "+table+"_"+event.name+" BEFORE "+event.of+" ON "+table+" BEGIN\n    SELECT RAISE(ABORT, '"+table+" is append-only');\nEND;")
+		}
+		return strings.Join(triggers, "\n\n")
 	},
 	bind: func(statement string) string { return statement },
 	taken: func(err error) bool {
@@ -78,23 +80,23 @@ var sqliteDialect = dialect{
 
 var postgresDialect = dialect{
 	goose: goose.DialectPostgres,
-	words: template.FuncMap{
-		"integer": func() string { return "BIGINT" },
+	words: map[string]string{
+		"integer": "BIGINT",
 		// Bytes alone order texts, as in SQLite: a locale's order is another on each
 		// system, and an index in it breaks when the system's library is updated.
-		"text":      func() string { return `TEXT COLLATE "C"` },
-		"bytes":     func() string { return "BYTEA" },
-		"identity":  func() string { return "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY" },
-		"strict":    func() string { return "" },
-		"clustered": func() string { return "" },
-		"onchange": func(table, statement string) string {
-			return "CREATE FUNCTION " + table + "_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN\n    " + statement + ";\n    RETURN NULL;\nEND $$;\n\n" +
-				"CREATE TRIGGER " + table + "_changed AFTER INSERT OR UPDATE OR DELETE ON " + table + " FOR EACH ROW EXECUTE FUNCTION " + table + "_changed();"
-		},
-		"appendonly": func(table string) string {
-			return "CREATE FUNCTION " + table + "_kept() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN\n    RAISE EXCEPTION '" + table + " is append-only';\nEND $$;\n\n" +
-				"CREATE TRIGGER " + table + "_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON " + table + " FOR EACH STATEMENT EXECUTE FUNCTION " + table + "_kept();"
-		},
+		"text":      `TEXT COLLATE "C"`,
+		"bytes":     "BYTEA",
+		"identity":  "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+		"strict":    "",
+		"clustered": "",
+	},
+	onchange: func(table, statement string) string {
+		return "CREATE FUNCTION " + table + "_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN\n    " + statement + ";\n    RETURN NULL;\nEND $$;\n\n" +
+			"CREATE TRIGGER " + table + "_changed AFTER INSERT OR UPDATE OR DELETE ON " + table + " FOR EACH ROW EXECUTE FUNCTION " + table + "_changed();"
+	},
+	appendonly: func(table string) string {
+		return "CREATE FUNCTION " + table + "_kept() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN\n    RAISE EXCEPTION '" + table + " is append-only';\nEND $$;\n\n" +
+			"CREATE TRIGGER " + table + "_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON " + table + " FOR EACH STATEMENT EXECUTE FUNCTION " + table + "_kept();"
 	},
 	bind: numbered,
 	// Readers go on; who changes waits.

@@ -14,8 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/alecthomas/kong"
 )
 
 // Exit codes: 1 when the command failed, 2 when it was called wrongly.
@@ -24,50 +22,32 @@ const (
 	exitUsage   = 2
 )
 
-// Main parses the arguments into grammar, a pointer to a struct with kong's tags,
-// and runs the chosen command's Run method with a context that ends on SIGINT or
-// SIGTERM; a second one ends the process at once. It gives the process's exit code.
-func Main(name, description string, grammar any) int {
+// Main parses the process's arguments and runs the chosen command with a context that
+// ends on SIGINT or SIGTERM; a second one ends the process at once. It gives the process's
+// exit code.
+func Main(p Program) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop)
-	return run(ctx, os.Args[1:], os.Stdout, os.Stderr, name, description, grammar)
+	return p.run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 }
 
-func run(ctx context.Context, args []string, stdout, stderr io.Writer, name, description string, grammar any) int {
-	exit := -1
-	parser, err := kong.New(grammar,
-		kong.Name(name),
-		kong.Description(description),
-		kong.Writers(stdout, stderr),
-		kong.Exit(func(code int) { exit = code }),
-		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.BindTo(stdout, (*io.Writer)(nil)),
-		kong.Vars{"version": Version()},
-	)
-	if err != nil {
-		fmt.Fprintf(stderr, "%s: %v\n", name, err)
-		return exitFailure
+func (p Program) run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	command, err := p.Parse(args)
+	if err == nil {
+		err = command.Run(ctx, stdout)
 	}
-	command, err := parser.Parse(args)
-	if exit >= 0 { // --help or --version
-		return exit
+	if err == nil {
+		return 0
 	}
-	if err != nil {
-		fmt.Fprintf(stderr, "%s: %v (see %s --help)\n", name, err, name)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted")
+	}
+	fmt.Fprintf(stderr, "%s: %v\n", p.Name, err)
+	if _, ok := errors.AsType[UsageError](err); ok {
 		return exitUsage
 	}
-	if err := command.Run(); err != nil {
-		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			err = errors.New("interrupted")
-		}
-		fmt.Fprintf(stderr, "%s: %v\n", name, err)
-		if _, ok := errors.AsType[UsageError](err); ok {
-			return exitUsage
-		}
-		return exitFailure
-	}
-	return 0
+	return exitFailure
 }
 
 // UsageError is a call that can never work as it is.
@@ -78,7 +58,7 @@ func (e UsageError) Unwrap() error { return e.Err }
 
 // Log says how a server logs.
 type Log struct {
-	Level  slog.Level `name:"log-level" env:"GENWAY_LOG_LEVEL" default:"info" help:"Least level that is logged: debug, info, warn or error."`
+	Level  slog.Level `name:"log-level" env:"GENWAY_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"Least level that is logged: debug, info, warn or error."`
 	Format string     `name:"log-format" env:"GENWAY_LOG_FORMAT" enum:"text,json" default:"text" help:"Format of the log on standard error: text or json."`
 }
 

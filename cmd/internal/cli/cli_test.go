@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
-
-	"github.com/alecthomas/kong"
 )
 
 type grammar struct {
@@ -24,10 +23,10 @@ type (
 	waits  struct{}
 )
 
-func (ends) Run() error   { return nil }
-func (fails) Run() error  { return errors.New("no luck") }
-func (misuse) Run() error { return UsageError{errors.New("not so")} }
-func (waits) Run(ctx context.Context) error {
+func (ends) Run(context.Context, io.Writer) error   { return nil }
+func (fails) Run(context.Context, io.Writer) error  { return errors.New("no luck") }
+func (misuse) Run(context.Context, io.Writer) error { return UsageError{errors.New("not so")} }
+func (waits) Run(ctx context.Context, _ io.Writer) error {
 	<-ctx.Done()
 	return fmt.Errorf("wait: %w", ctx.Err())
 }
@@ -44,17 +43,14 @@ func TestExitCodes(t *testing.T) {
 		{"fails", 1, "test: no luck\n"},
 		{"misuse", 2, "test: not so\n"},
 		{"waits", 1, "test: interrupted\n"},
-		{"end", 2, "test: unexpected argument end, did you mean \"ends\"? (see test --help)\n"},
+		{"end", 2, "test: unexpected argument end, did you mean ends? (see test --help)\n"},
 		{"--version", 0, ""},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		var stdout, stderr strings.Builder
-		type versioned struct {
-			grammar
-			Version kong.VersionFlag `help:"Print the version."`
-		}
-		if code := run(ctx, []string{c.args}, &stdout, &stderr, "test", "A test.", &versioned{}); code != c.code || stderr.String() != c.says {
+		program := Program{Name: "test", Description: "A test.", Grammar: &grammar{}}
+		if code := program.run(ctx, []string{c.args}, &stdout, &stderr); code != c.code || stderr.String() != c.says {
 			t.Errorf("%s: exit %d, %s", c.args, code, stderr.String())
 		}
 	}

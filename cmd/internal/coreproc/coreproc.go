@@ -25,8 +25,8 @@ type CoreFlags struct {
 	Data
 	GRPC       string        `name:"grpc" env:"GENWAY_GRPC" default:"127.0.0.1:9090" placeholder:"ADDR" help:"Address of the gRPC side: HOST:PORT or unix:PATH."`
 	Grace      time.Duration `env:"GENWAY_GRACE" default:"20s" help:"How long requests in flight may go on after the end was asked for."`
-	TextModel  string        `env:"GENWAY_SANDBOX_TEXT_MODEL" default:"sandbox-text" help:"Name of the sandbox's text model."`
-	ImageModel string        `env:"GENWAY_SANDBOX_IMAGE_MODEL" default:"sandbox-image" help:"Name of the sandbox's image model."`
+	TextModel  string        `env:"GENWAY_SANDBOX_TEXT_MODEL" default:"sandbox-text" placeholder:"NAME" help:"Name of the sandbox's text model."`
+	ImageModel string        `env:"GENWAY_SANDBOX_IMAGE_MODEL" default:"sandbox-image" placeholder:"NAME" help:"Name of the sandbox's image model."`
 	Metrics    string        `name:"metrics-listen" env:"GENWAY_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the core's metrics, in Prometheus' format at /metrics: HOST:PORT or unix:PATH. Without it there are none."`
 	LedgerSync LedgerSync    `env:"GENWAY_LEDGER_SYNC" enum:"off,batch,each" default:"batch" help:"How durable the ledger is: off (a power cut may undo its last rows), batch (rows are on the disk within a moment) or each (before a request goes on, and before its answer is over)."`
 	TrustFlags

@@ -17,7 +17,7 @@ import (
 
 // Data are the flags for where data is kept.
 type Data struct {
-	Dir    string `name:"data" placeholder:"DIR" help:"Directory of the data: keys, hashed, and the ledger. Default: $$GENWAY_DATA, else the user's data directory."`
+	Dir    string `name:"data" placeholder:"DIR" help:"Directory of the data: keys, hashed, and the ledger. Default: $GENWAY_DATA, else the user's data directory."`
 	Store  string `name:"store" env:"GENWAY_STORE" placeholder:"URL" help:"Database of the data instead of genway.db in its directory: postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the path of an SQLite file."`
 	Config string `env:"GENWAY_CONFIG" placeholder:"FILE" help:"Configuration: where data is kept, unless --store says so, upstreams and routes. A server reads it again on SIGHUP and on change; without it the sandbox answers everything."`
 }

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sample has every tag.
+type sample struct {
+	Groups struct {
+		Do   do   `cmd:"" help:"Does it."`
+		Ends ends `cmd:"" help:"Succeeds."`
+	} `cmd:"" name:"group" help:"Commands."`
+	Ends ends `cmd:"" help:"Succeeds."`
+}
+
+type do struct {
+	lent
+	Wait     time.Duration  `env:"TEST_WAIT" default:"20s" help:"How long."`
+	Networks []netip.Prefix `env:"TEST_NETWORKS" placeholder:"CIDR" help:"Where."`
+	Format   string         `required:"" enum:"table,json" help:"How."`
+	Strict   *bool          `negatable:"" xor:"manner" help:"Refuse."`
+	Lax      bool           `xor:"manner" help:"Do not refuse. This text is long enough to take more than one line of the help."`
+	File     string         `env:"TEST_FILE" type:"existingfile" placeholder:"FILE" help:"From where."`
+	Pairs    []string       `sep:"none" help:"What."`
+	What     string         `arg:"" help:"The thing."`
+}
+
+type lent struct {
+	Most int `default:"3" help:"How many."`
+}
+
+func (do) Run(context.Context, io.Writer) error { return nil }
+
+func parsed(t *testing.T, line string) (out string, err error) {
+	t.Helper()
+	command, err := Program{Name: "test", Description: "A test.", Grammar: &sample{}}.Parse(strings.Fields(line))
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	err = command.Run(t.Context(), &b)
+	return b.String(), err
+}
+
+func TestHelp(t *testing.T) {
+	for line, want := range map[string]string{
+		"group do --help": `Usage: test group do <what> --format=table|json [flags]
+
+Does it.
+
+Arguments:
+  <what>
+      The thing.
+
+Flags:
+  -h, --help
+      Print this help.
+  --version
+      Print the version.
+  --most=N
+      How many. (default 3)
+  --wait=D
+      How long. (default 20s; $TEST_WAIT)
+  --networks=CIDR,...
+      Where. ($TEST_NETWORKS)
+  --format=table|json
+      How.
+  --strict, --no-strict
+      Refuse.
+  --lax
+      Do not refuse. This text is long enough to take more than one line of the
+      help.
+  --file=FILE
+      From where. ($TEST_FILE)
+  --pairs=TEXT
+      What.
+`,
+		"group -h": `Usage: test group COMMAND [flags]
+
+Commands.
+
+Flags:
+  -h, --help
+      Print this help.
+  --version
+      Print the version.
+
+Commands:
+  test group do <what> --format=table|json [flags]
+      Does it.
+  test group ends [flags]
+      Succeeds.
+
+Each says more with --help, as in: test group do --help
+`,
+	} {
+		if got, err := parsed(t, line); err != nil || got != want {
+			t.Errorf("%s: %v, got\n%s\nwant\n%s", line, err, got, want)
+		}
+	}
+}
+
+// The help and the version are there at every level, before or behind a command's name,
+// but not in place of what is wrong with the arguments.
+func TestHelpAndVersionAtEveryLevel(t *testing.T) {
+	for line, want := range map[string]string{
+		"--help":                          "Usage: test COMMAND",
+		"-h":                              "Usage: test COMMAND",
+		"--help group":                    "Usage: test group COMMAND",
+		"--help group do":                 "Usage: test group do ",
+		"group --help do":                 "Usage: test group do ",
+		"group do --format=json --help x": "Usage: test group do ",
+		"--version":                       Version() + "\n",
+		"group --version":                 Version() + "\n",
+		"group do --version":              Version() + "\n",
+		"--version --help":                "Usage: test COMMAND",
+	} {
+		if got, err := parsed(t, line); err != nil || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, %v", line, got, err)
+		}
+	}
+	for _, line := range []string{"--nope --help", "--help nope", "group nope --help", "group do --help --nope", "group do x y --help", "group do --wait --help"} {
+		if got, err := parsed(t, line); err == nil {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+}
+
+// What stands in the environment, or looks like a key, may be a secret at the wrong place:
+// an error names the flag and the variable, and does not repeat it.
+func TestErrorsKeepSecrets(t *testing.T) {
+	for _, c := range []struct{ name, value, line, want string }{
+		{"TEST_WAIT", "canary", "group do --format=json x", "--wait: expected a duration, as 90s, 20m or 24h, got [REDACTED] (from TEST_WAIT) (see test group do --help)"},
+		{"TEST_WAIT", "e", "group do --format=json x", "--wait: its value is not valid (from TEST_WAIT)"},
+		{"TEST_NETWORKS", "10.0.0.0/8,canary", "group do --format=json x", `--networks: netip.ParsePrefix([REDACTED]): no '/' (from TEST_NETWORKS)`},
+		{"TEST_FILE", "canary", "group do --format=json x", "--file: [REDACTED]: no such file or directory (from TEST_FILE)"},
+		{"TEST_OTHER", "", "group do --format=json --most=gwk_canary x", "--most: expected a whole number of 64 bits, got [REDACTED]"},
+		{"TEST_OTHER", "", "group do --format=gwk_canary x", "--format: expected one of table, json, got [REDACTED]"},
+		{"TEST_OTHER", "", "group do --format=json --networks=10.0.0.0/8,gwk_canary x", "--networks: netip.ParsePrefix([REDACTED])"},
+		{"TEST_OTHER", "", "group do --format=json --file=gwk_canary x", "--file: [REDACTED]: no such file"},
+		{"TEST_OTHER", "", "group do --format=json x gwk_canary", "unexpected argument [REDACTED]"},
+		{"TEST_OTHER", "", "group do --format=json --gwk_canary=x", "unknown flag [REDACTED]"},
+		{"TEST_OTHER", "", "group do --format=json --most -gwk_canary x", "--most: its value is missing"},
+	} {
+		t.Run(c.want, func(t *testing.T) {
+			t.Setenv(c.name, c.value)
+			_, err := parsed(t, c.line)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "canary") {
+				t.Errorf("got %v", err)
+			}
+			if _, ok := errors.AsType[UsageError](err); !ok {
+				t.Errorf("%v is not a usage error", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,46 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"path"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+// What is released is never edited: each migration is, byte for byte, what databases were
+// made with.
+func TestMigrationsAreAsReleased(t *testing.T) {
+	released := map[string][2]string{ // SQLite, PostgreSQL
+		"00001_keys.sql":     {"d4feec2654b961a8bc603727cbb2b2df7e94f3a854720465037ba1bbdab0b01b", "39077409cf76ec97d1eb1b5dfa930fa1e9f095cfa59b33d27f6d5d5c1ab3c4ff"},
+		"00002_ledger.sql":   {"0e36c4192e5ea9ccb0a6dc1a876a96b2eaf127b4c23e1b270fc1dac87d059321", "29717b9b86da5a80abe8b27f1e42e4d7bd542e8e3bcfb684900a871c75f7dd61"},
+		"00003_policies.sql": {"2ecd5676d6f5598c7852805cd1e0e3bc7852e68df9ee4ab9104a8efd97dca982", "fba467b4e42eaef059eeba6f6a8badde05b6423c90101988442691683de47d74"},
+		"00004_audit.sql":    {"3d5142a5607208a63d0529d16f240e041442199fe4ee53104c5b0d01326f0543", "6c730da8fae7707a9e0bc4282ea38ce90872062351c2d98b5530491d3f53e5d0"},
+		"00005_costs.sql":    {"4aec653d111a5b91136bc766f6890469a1f207e47e4131dabb98b4c47c2219b6", "ae526c315b7db47a78eee58f63673523b170bb185ff10df0acc1ef60765c2a8d"},
+	}
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil || len(files) != len(released) {
+		t.Fatalf("%d migrations, want %d: %v", len(files), len(released), err)
+	}
+	for _, file := range files {
+		for i, d := range []*dialect{&sqliteDialect, &postgresDialect} {
+			text, err := render(d, migrations, file)
+			sum := sha256.Sum256([]byte(text))
+			if got := hex.EncodeToString(sum[:]); err != nil || got != released[path.Base(file)][i] {
+				t.Errorf("%s in dialect %d: %s, %v", file, i, got, err)
+			}
+		}
+	}
+}
+
+// A word that there is not, or one without its texts, does not reach a database.
+func TestRenderRefuses(t *testing.T) {
+	for _, word := range []string{`{{nope}}`, `{{ text }}`, `{{text "x"}}`, `{{onchange "t"}}`, `{{appendonly}}`, `{{`, `{{text`} {
+		files := fstest.MapFS{"m.sql": {Data: []byte("CREATE " + word)}}
+		if text, err := render(&sqliteDialect, files, "m.sql"); err == nil || !strings.Contains(err.Error(), "m.sql: {{") {
+			t.Errorf("%s: %q, %v", word, text, err)
+		}
+	}
+}
