@@ -1,6 +1,7 @@
 package generatecontent
 
 import (
+	"bytes"
 	"encoding/base64"
 	"math"
 	"reflect"
@@ -29,6 +30,15 @@ func (l *list[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return nil
 }
 
+// ReadJSON implements member.ValueReader.
+func (l *list[T]) ReadJSON(r *member.Reader) bool {
+	if kind := r.Kind(); kind != '{' && kind != '"' {
+		return r.Read((*[]T)(l))
+	}
+	*l = make(list[T], 1)
+	return r.Read(&(*l)[0])
+}
+
 // integer is a whole number, which the vendor's JSON mapping also takes as a
 // string and with a fraction of zero.
 type integer int64
@@ -38,17 +48,27 @@ func (n *integer) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if err != nil {
 		return err
 	}
-	text := strings.Trim(string(value), `"`)
-	if i, err := strconv.ParseInt(text, 10, 64); err == nil {
-		*n = integer(i)
-		return nil
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+	if !n.take(value) {
 		return &json.SemanticError{JSONKind: value.Kind(), JSONValue: value.Clone(), GoType: reflect.TypeFor[integer]()}
 	}
-	*n = integer(f)
 	return nil
+}
+
+// ReadJSON implements member.ValueReader.
+func (n *integer) ReadJSON(r *member.Reader) bool {
+	v, ok := r.Value()
+	return ok && n.take(v)
+}
+
+func (n *integer) take(value []byte) bool {
+	text := bytes.Trim(value, `"`)
+	if i, err := strconv.ParseInt(string(text), 10, 64); err == nil {
+		*n = integer(i)
+		return true
+	}
+	f, err := strconv.ParseFloat(string(text), 64)
+	*n = integer(f)
+	return err == nil && f == math.Trunc(f) && math.Abs(f) <= 1<<53
 }
 
 // int64Of gives the number as the contract has it.
@@ -95,14 +115,28 @@ func (b *base64Bytes) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if value.Kind() != '"' {
 		return &json.SemanticError{JSONKind: value.Kind(), GoType: reflect.TypeFor[string]()}
 	}
+	return b.take(value)
+}
+
+// ReadJSON implements member.ValueReader.
+func (b *base64Bytes) ReadJSON(r *member.Reader) bool {
+	if r.Kind() != '"' {
+		return r.Null()
+	}
+	v, ok := r.Value()
+	return ok && b.take(jsontext.Value(v)) == nil
+}
+
+// take reads a string.
+func (b *base64Bytes) take(value jsontext.Value) error {
 	raw := []byte(value[1 : len(value)-1])
 	data := make([]byte, base64.StdEncoding.DecodedLen(len(raw)))
 	if n, err := base64.StdEncoding.Decode(data, raw); err == nil {
 		*b = data[:n]
 		return nil
 	}
-	if raw, err = jsontext.AppendUnquote(nil, value); err == nil {
-		if data, err = member.DecodeBase64(string(raw)); err == nil {
+	if raw, err := jsontext.AppendUnquote(nil, value); err == nil {
+		if data, err := member.DecodeBase64(string(raw)); err == nil {
 			*b = append(base64Bytes{}, data...)
 			return nil
 		}

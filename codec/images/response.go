@@ -49,7 +49,7 @@ type wireDetails struct {
 
 // wireBytes is an image as base64 text, decoded straight from the body and
 // encoded straight into it: images are large.
-type wireBytes []byte
+type wireBytes []byte //nolint:recvcheck // decoding sets the value, encoding takes a copy of it
 
 func (b *wireBytes) UnmarshalJSON(raw []byte) error {
 	text, err := jsontext.AppendUnquote(nil, raw)
@@ -60,6 +60,12 @@ func (b *wireBytes) UnmarshalJSON(raw []byte) error {
 	n, err := base64.StdEncoding.Decode(*b, text)
 	*b = (*b)[:n]
 	return err
+}
+
+// ReadJSON implements member.ValueReader.
+func (b *wireBytes) ReadJSON(r *member.Reader) bool {
+	v, ok := r.Value()
+	return ok && b.UnmarshalJSON(v) == nil
 }
 
 func (b wireBytes) MarshalJSON() ([]byte, error) {

@@ -26,11 +26,14 @@ var decodeOptions = json.JoinOptions(
 	jsontext.AllowInvalidUTF8(true),
 )
 
-// Decode reads one JSON object into v, a pointer to a struct. Names match
+// Decode reads one JSON object into v, a pointer to a zero struct. Names match
 // exactly, duplicate names are refused, and nothing may follow the object. The
 // error is a *fault.Error of kind InvalidRequest that says where: a line and
 // column for malformed JSON, a path (messages[0].content) for a wrong type.
 func Decode(body []byte, v any) error {
+	if Read(body, v) {
+		return nil
+	}
 	if err := object(body); err != nil {
 		return err
 	}

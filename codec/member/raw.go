@@ -45,9 +45,9 @@ func (r Raw) Like(to *string, like string) bool {
 
 func (r Raw) escaped(to *string) bool {
 	var room [256]byte
-	text, err := jsontext.AppendUnquote(room[:0], r)
+	text, ok := unquote(room[:0], r[1:len(r)-1])
 	*to = string(text)
-	return err == nil
+	return ok
 }
 
 // Bool reads true or false.

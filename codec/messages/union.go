@@ -48,6 +48,17 @@ func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
+// ReadJSON implements member.ValueReader.
+func (c *content) ReadJSON(r *member.Reader) bool {
+	switch r.Kind() {
+	case '"':
+		return r.Read(&c.text)
+	case '[':
+		return r.Read(&c.blocks)
+	}
+	return r.Null()
+}
+
 // decodeAt reads the value at path of a request into v, a pointer to a struct.
 func decodeAt(raw jsontext.Value, v any, path string) error {
 	if raw.Kind() != '{' {

@@ -51,6 +51,19 @@ func (t *textOrList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return fault.Invalid("", "expected a string or an array")
 }
 
+// ReadJSON implements member.ValueReader.
+func (t *textOrList) ReadJSON(r *member.Reader) bool {
+	switch r.Kind() {
+	case '"':
+		t.kind = '"'
+		return r.Text(&t.text)
+	case '[':
+		t.kind = '['
+		return r.Values(&t.list)
+	}
+	return r.Null()
+}
+
 // decodeAt decodes an object that stands at path into v, a pointer to a struct.
 // Its errors name the path from the top of the body.
 func decodeAt(raw jsontext.Value, path string, v any) error {

@@ -1,0 +1,136 @@
+package member_test
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/codec/codectest"
+	"github.com/genway/genway/codec/member"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// kinds has members of all kinds that the reader knows.
+type kinds struct {
+	String  string            `json:"string"`
+	PString *string           `json:"pstring,omitzero"`
+	List    []string          `json:"list,omitempty"`
+	Map     map[string]string `json:"map"`
+	Bool    bool              `json:"bool"`
+	PBool   *bool             `json:"pbool"`
+	Int     int               `json:"int"`
+	Int32   *int32            `json:"int32"`
+	Int64   int64             `json:"int64"`
+	Octets  []octet           `json:"octets"`
+	Float   float64           `json:"float"`
+	PFloat  *float64          `json:"pfloat"`
+	Raw     jsontext.Value    `json:"raw"`
+	Raws    []jsontext.Value  `json:"raws"`
+	Inner   inner             `json:"inner"`
+	PInner  *inner            `json:"pinner"`
+	Inners  []inner           `json:"inners"`
+	PInners *[]inner          `json:"pinners"`
+	Rest    jsontext.Value    `json:",embed"`
+	hidden  int               //nolint:unused // is no member
+}
+
+type octet uint8
+
+type inner struct {
+	A    string  `json:"a"`
+	Deep []inner `json:"deep"`
+}
+
+const everyKind = `{"string":"s","pstring":"p","list":["a","b"],"map":{"k":"v"},"bool":true,"pbool":false,"int":-7,"int32":2147483647,` +
+	`"int64":9007199254740993,"octets":[0,255],"float":1.5e-3,"pfloat":-0,"raw":{"x": [1, "y"]},"raws":[1, {"a":null}],"inner":{"a":"i"},` +
+	`"pinner":{"a":"p","deep":[{"a":"q"}]},"inners":[{"a":"1"},{"a":"2","deep":[]}],"pinners":[{}],"rest":1e5,"more": "\\u0000"}`
+
+func TestReadKinds(t *testing.T) {
+	wire := codectest.WireOf[kinds]()
+	wire(t, []byte(everyKind))
+	wire(t, []byte(`{}`))
+	var all kinds
+	if !member.Read([]byte(everyKind), &all) || *all.Int32 != 2147483647 || string(all.Rest) != `{"rest":1e5,"more":"\\u0000"}` {
+		t.Errorf("%+v", all)
+	}
+	// Each member is null, of each wrong type, empty, twice there and cut.
+	for field := range reflect.TypeFor[kinds]().Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		for _, value := range []string{
+			`null`, `true`, `1`, `-1`, `256`, `1.0`, `1e3`, `2147483648`, `9223372036854775808`, `1e999`, `""`, `"x"`, `[]`, `{}`, `[null]`, `["a",null]`,
+			`{"a":null}`, `{"a":"1","a":"2"}`, `{"\u0061":"1"}`, `[{"a":"1"},null]`, `[1,2`, `"\ud800"`, `[{"deep":[null]}]`, `{"deep":{}}`,
+		} {
+			wire(t, fmt.Appendf(nil, `{"%s":%s}`, name, value))
+			wire(t, fmt.Appendf(nil, ` { "%s" : %s , "%s" : %s } `, name, value, name, value))
+			wire(t, fmt.Appendf(nil, `{"unknown":%s,"bool":true,"unknown2":%s}`, value, value))
+		}
+	}
+}
+
+func FuzzReadKinds(f *testing.F) {
+	f.Add([]byte(everyKind))
+	wire := codectest.WireOf[kinds]()
+	f.Fuzz(func(t *testing.T, body []byte) { wire(t, body) })
+}
+
+// The library reads what the reader has no way for.
+func TestReadLeavesForeignTypes(t *testing.T) {
+	body := []byte(`{"Base":"QUI=","Any":1}`)
+	for _, v := range []any{
+		&struct{ Base []byte }{},
+		&struct {
+			Any any `json:"Any"`
+		}{},
+		&struct {
+			N int `json:"n,string"`
+		}{},
+		&struct {
+			Time interface{ String() string } `json:"time"`
+		}{},
+		&struct{ inner }{},
+		&struct{ kindsTwice }{},
+	} {
+		if member.Read(body, v) {
+			t.Errorf("%T is read", v)
+		}
+	}
+	var v struct {
+		Base []byte `json:"Base"`
+		Any  any    `json:"Any"`
+	}
+	if err := member.Decode(body, &v); err != nil || string(v.Base) != "AB" {
+		t.Errorf("%+v %v", v, err)
+	}
+}
+
+type kindsTwice struct{ inner }
+
+// What was read keeps nothing of the body, which may be used again.
+func TestReadKeepsNoBody(t *testing.T) {
+	body := []byte(everyKind)
+	var got, want kinds
+	if !member.Read(body, &got) || !member.Read([]byte(everyKind), &want) {
+		t.Fatal("not read")
+	}
+	copy(body, bytes.Repeat([]byte("#"), len(body)))
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Many names are told apart, and twins found among them.
+func TestReadManyNames(t *testing.T) {
+	wire := codectest.WireOf[kinds]()
+	for _, n := range []int{1, 31, 32, 33, 64, 65, 500} {
+		var members []string
+		for i := range n {
+			members = append(members, fmt.Sprintf(`"name%d":{"a":[%d]}`, i, i))
+		}
+		wire(t, []byte("{"+strings.Join(members, ",")+"}"))
+		for _, i := range []int{0, n / 2, n - 1} {
+			wire(t, []byte("{"+strings.Join(append(members[:n:n], members[i]), ",")+"}"))
+		}
+	}
+}
