@@ -34,7 +34,7 @@ func (s *spoken) audio(p *genwayv1.Part, m *genwayv1.Media, path string) bool {
 	}
 	s.Audio = s.audioOf(p, m)
 	if _, ok := m.GetSource().(*genwayv1.Media_Data); ok {
-		s.Audio.Data = base64Of(m)
+		s.Audio.data = m.GetData()
 	} else {
 		s.losses.Add(path, "an answer of chat completions has its audio within it")
 	}

@@ -148,7 +148,7 @@ func (e *encoder) part(p *genwayv1.Part, path string) (part, error) {
 			out.Type, out.AudioURL = "audio_url", e.link(k.Audio, p, "audio_url.")
 		case isData:
 			out.Type = "input_audio"
-			out.InputAudio = &inputAudio{Data: base64Of(k.Audio), Format: audioFormat(k.Audio.MediaType), Extra: inner(p.NativeFields, "input_audio.")}
+			out.InputAudio = &inputAudio{data: k.Audio.GetData(), Format: audioFormat(k.Audio.MediaType), Extra: inner(p.NativeFields, "input_audio.")}
 		default:
 			return part{}, fault.Unsupported(path+".audio", "%s.audio: the upstream this model is routed to takes audio by its bytes only", path)
 		}
@@ -163,10 +163,10 @@ func (e *encoder) part(p *genwayv1.Part, path string) (part, error) {
 	default:
 		return part{}, fault.Unsupported(path, "%s: this kind of content has no place in this role", path)
 	}
-	if l := out.linked(); l != nil && l.URL == "" {
+	if l := out.linked(); l != nil && !located(l.media) {
 		return part{}, fault.Unsupported(path, "%s: chat completions takes media by its data or URL, not by a file id", path)
 	}
-	if f := out.File; f != nil && f.FileID == "" && f.FileData == "" {
+	if f := out.File; f != nil && f.FileID == "" && f.FileData == "" && f.media == nil {
 		return part{}, fault.Invalid(path, "%s: the file has neither data nor an id", path)
 	}
 	var err error
@@ -188,7 +188,13 @@ func (p *part) linked() *link {
 }
 
 func (e *encoder) link(m *genwayv1.Media, p *genwayv1.Part, prefix string) *link {
-	return &link{URL: member.DataURL(m), Detail: m.Detail, Extra: inner(p.NativeFields, prefix)}
+	return &link{media: m, Detail: m.Detail, Extra: inner(p.NativeFields, prefix)}
+}
+
+// located reports whether media have an address or data, which makes one.
+func located(m *genwayv1.Media) bool {
+	_, isData := m.GetSource().(*genwayv1.Media_Data)
+	return isData || m.GetUrl() != ""
 }
 
 // plainText reports whether nothing but its text would be written of a part.

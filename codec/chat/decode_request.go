@@ -2,6 +2,7 @@ package chat
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -148,10 +149,7 @@ func (r *request) maxTokens(req *genwayv1.GenerateTextRequest) {
 		req.MaxOutputTokens = r.MaxCompletionTokens
 		req.NativeFields = append(req.NativeFields, mark(maxCompletionTokensName))
 		if r.MaxTokens != nil {
-			raw, err := marshal(r.MaxTokens)
-			if err == nil {
-				req.NativeFields = append(req.NativeFields, native(maxTokensName, raw))
-			}
+			req.NativeFields = append(req.NativeFields, native(maxTokensName, strconv.AppendInt(nil, *r.MaxTokens, 10)))
 		}
 	case r.MaxTokens != nil:
 		req.MaxOutputTokens = r.MaxTokens

@@ -2,12 +2,13 @@ package chat
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // encoder writes requests for upstreams and, with answer set, answers for
@@ -32,18 +33,24 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	body, err := r.marshal()
+	w := member.NewWriter(member.SizeOfRequest(req.GenerateTextRequest))
+	r.write(w)
+	body, err := w.Finish()
 	if err != nil {
 		return nil, unwritable(err)
 	}
 	return member.Merge(body, req.ExtraJson, "extra_json")
 }
 
-// unwritable is a message with JSON in it that is none, or with a member twice.
+// unwritable is a message with JSON in it that is none, or with a member twice, which the
+// text names.
 func unwritable(err error) error {
 	e := fault.Wrap(err, fault.InvalidRequest, fault.ReasonInvalidMember, "the request cannot be written as JSON")
-	if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
-		e.Param = member.Path(string(semantic.JSONPointer))
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		e.Param = member.Path(string(syntax.JSONPointer))
+		if errors.Is(err, jsontext.ErrDuplicateName) {
+			e.Param = e.Param[:strings.LastIndexByte(e.Param, ']')+1]
+		}
 	}
 	return e
 }

@@ -52,7 +52,9 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	if a.Extra, err = extra(resp.NativeFields, "", e.losses); err != nil {
 		return nil, err
 	}
-	body, err := marshal(a)
+	w := member.NewWriter(member.SizeOfResponse(resp))
+	a.write(w)
+	body, err := w.Finish()
 	if err != nil {
 		return nil, fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer cannot be written as JSON")
 	}

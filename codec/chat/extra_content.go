@@ -37,8 +37,8 @@ func decodeExtraContent(raw jsontext.Value) (*genwayv1.Seal, []*genwayv1.NativeF
 			return seal, nil
 		}
 	}
-	rest, err := marshal(c)
-	if err != nil {
+	rest := spelled(&c)
+	if rest == nil {
 		return seal, nil
 	}
 	return seal, []*genwayv1.NativeField{native("extra_content", rest)}
@@ -65,9 +65,8 @@ func encodeExtraContent(signature string, fields []*genwayv1.NativeField) jsonte
 		c.Google = &googleContent{}
 	}
 	c.Google.ThoughtSignature = signature
-	value, err := marshal(c)
-	if err != nil {
-		return rest
+	if value := spelled(&c); value != nil {
+		return value
 	}
-	return value
+	return rest
 }

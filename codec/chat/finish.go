@@ -81,9 +81,7 @@ func decodeFinish(word string, stop, nativeWord text, calls bool) ending {
 	case absent, isNull, isParts:
 	}
 	if nativeWord.is == isText || nativeWord.is == isOther {
-		if raw, err := marshal(nativeWord); err == nil {
-			end.fields = append(end.fields, native("native_finish_reason", raw))
-		}
+		end.fields = append(end.fields, native("native_finish_reason", nativeWord.json()))
 	}
 	return end
 }

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"encoding/base64"
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
@@ -85,9 +86,10 @@ func encodeFile(m *genwayv1.Media) *file {
 	case *genwayv1.Media_Url:
 		f.FileData = m.GetUrl()
 	case *genwayv1.Media_Data:
-		f.FileData = member.DataURL(m)
-		if m.MediaType == "" {
-			_, f.FileData, _ = strings.Cut(f.FileData, ",")
+		if m.MediaType != "" {
+			f.media = m
+		} else {
+			f.FileData = base64.StdEncoding.EncodeToString(m.GetData())
 		}
 		if f.Filename == "" {
 			// OpenAI demands a name beside the data.
@@ -98,10 +100,4 @@ func encodeFile(m *genwayv1.Media) *file {
 		}
 	}
 	return f
-}
-
-// base64Of is the media's data in base64, without the head of a data: URL.
-func base64Of(m *genwayv1.Media) string {
-	_, text, _ := strings.Cut(member.DataURL(m), ",")
-	return text
 }

@@ -1,20 +1,21 @@
 package chat
 
 import (
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // modelList is OpenAI's list of models; model is Model of the SDK.
 type modelList struct {
-	Object string  `json:"object"`
-	Data   []model `json:"data"`
+	Object string
+	Data   []model
 }
 
 type model struct {
-	ID      string `json:"id"`
-	Object  string `json:"object"`
-	Created int64  `json:"created"`
-	OwnedBy string `json:"owned_by"`
+	ID      string
+	Object  string
+	Created int64
+	OwnedBy string
 }
 
 func newModel(m *genwayv1.Model) model {
@@ -27,8 +28,27 @@ func (Codec) EncodeModels(list *genwayv1.ListModelsResponse) ([]byte, error) {
 	for i, m := range list.GetModels() {
 		out.Data[i] = newModel(m)
 	}
-	return marshal(out)
+	return spelled(&out), nil
 }
 
 // EncodeModel implements codec.ModelLister.
-func (Codec) EncodeModel(m *genwayv1.Model) ([]byte, error) { return marshal(newModel(m)) }
+func (Codec) EncodeModel(m *genwayv1.Model) ([]byte, error) {
+	one := newModel(m)
+	return spelled(&one), nil
+}
+
+func (l *modelList) write(w *member.Writer) {
+	w.Begin()
+	w.Str("object", l.Object)
+	writeList(w, "data", l.Data, (*model).write)
+	w.End()
+}
+
+func (m *model) write(w *member.Writer) {
+	w.Begin()
+	w.Str("id", m.ID)
+	w.Str("object", m.Object)
+	w.Int("created", m.Created)
+	w.Str("owned_by", m.OwnedBy)
+	w.End()
+}

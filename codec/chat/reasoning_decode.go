@@ -73,10 +73,7 @@ func shownReasoning(m *message) (string, []*genwayv1.NativeField) {
 		if shown == "" {
 			return m.Reasoning.s, fields
 		}
-		raw, err := marshal(m.Reasoning)
-		if err == nil {
-			fields = append(fields, native(reasoningName, raw))
-		}
+		fields = append(fields, native(reasoningName, m.Reasoning.json()))
 	}
 	return shown, fields
 }

@@ -2,7 +2,6 @@ package chat
 
 import (
 	"bytes"
-	"strconv"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -15,45 +14,32 @@ import (
 // once; a text delta is put between without building anything.
 type chunks struct {
 	envelope  answer
-	head      []byte // ends with the opening of choices
-	tail      []byte
+	head      string // ends with the opening of choices
+	tail      string
 	nullUsage bool
 	// members are unknown members for the next chunk.
 	members jsontext.Value
-	buf     []byte
+	w       member.Writer
 	frames  []codec.Frame
 }
 
 // reset makes room for the frames of the next event.
-func (c *chunks) reset() { c.buf, c.frames = c.buf[:0], c.frames[:0] }
-
-var emptyChoices = []byte(`"choices":null`)
-
-// compose spells the common part of the chunks.
-func (c *chunks) compose() error {
-	c.envelope.Choices = nil
-	all, err := marshal(c.envelope)
-	if err != nil {
-		return unwritable(err)
-	}
-	// The identifier and the model may hold the same text, but escaped.
-	at := bytes.Index(all, emptyChoices)
-	rest := all[at+len(emptyChoices) : len(all)-1]
-	c.head = append(append(append(c.head[:0], all[:at]...), rest2head(rest)...), `"choices":[`...)
-	c.tail = append(c.tail[:0], ']')
-	if c.nullUsage {
-		c.tail = append(c.tail, `,"usage":null`...)
-	}
-	c.tail = append(c.tail, '}')
-	return nil
+func (c *chunks) reset() {
+	c.w.Reset()
+	c.frames = c.frames[:0]
 }
 
-// rest2head turns members that follow into members that precede.
-func rest2head(rest []byte) []byte {
-	if len(rest) == 0 {
-		return nil
+// compose spells the common part of the chunks.
+func (c *chunks) compose() {
+	var w member.Writer
+	w.Begin()
+	c.envelope.writeHead(&w)
+	c.envelope.writeTail(&w)
+	w.List("choices")
+	c.head, c.tail = string(w.Text()), "]}"
+	if c.nullUsage {
+		c.tail = `],"usage":null}`
 	}
-	return append(rest[1:], ',')
 }
 
 // raw adds a frame of data.
@@ -61,14 +47,20 @@ func (c *chunks) raw(data []byte) {
 	c.frames = append(c.frames, codec.Frame{Data: data})
 }
 
-// whole adds a frame that is not made of head and tail.
-func (c *chunks) whole(a answer) error {
-	data, err := marshal(a)
-	if err != nil {
+// send adds the frame that was written.
+func (c *chunks) send() error {
+	if err := c.w.Err(); err != nil {
 		return fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer cannot be written as JSON")
 	}
-	c.raw(data)
+	c.raw(c.w.Text())
 	return nil
+}
+
+// whole adds a frame that is not made of head and tail.
+func (c *chunks) whole(a answer) error {
+	c.w.Next()
+	a.write(&c.w)
+	return c.send()
 }
 
 // chunk adds a chunk with one choice.
@@ -79,40 +71,27 @@ func (c *chunks) chunk(ch choice) error {
 		c.members = nil
 		return c.whole(a)
 	}
-	data, err := marshal(ch)
-	if err != nil {
-		return fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer cannot be written as JSON")
-	}
-	start := c.begin()
-	c.buf = append(c.buf, data...)
-	c.end(start)
-	return nil
+	c.w.Next()
+	c.w.Put(c.head)
+	ch.write(&c.w)
+	c.w.Put(c.tail)
+	return c.send()
 }
 
 // textChunk adds a chunk whose delta is one string; open and shut are the JSON around
 // it.
 func (c *chunks) textChunk(index int32, open, s, shut string) {
-	start := c.begin()
-	c.buf = append(c.buf, `{"index":`...)
-	c.buf = strconv.AppendInt(c.buf, int64(index), 10)
-	c.buf = append(c.buf, `,"delta":`...)
-	c.buf = append(c.buf, open...)
-	// Invalid UTF-8 is replaced, which is all the error says.
-	c.buf, _ = jsontext.AppendQuote(c.buf, s)
-	c.buf = append(c.buf, shut...)
-	c.buf = append(c.buf, `,"logprobs":null,"finish_reason":null}`...)
-	c.end(start)
-}
-
-func (c *chunks) begin() int {
-	start := len(c.buf)
-	c.buf = append(c.buf, c.head...)
-	return start
-}
-
-func (c *chunks) end(start int) {
-	c.buf = append(c.buf, c.tail...)
-	c.raw(c.buf[start:len(c.buf):len(c.buf)])
+	c.w.Next()
+	c.w.Put(c.head)
+	c.w.Put(`{"index":`)
+	c.w.Element(int64(index))
+	c.w.Put(`,"delta":`)
+	c.w.Put(open)
+	c.w.String(s)
+	c.w.Put(shut)
+	c.w.Put(`,"logprobs":null,"finish_reason":null}`)
+	c.w.Put(c.tail)
+	c.raw(c.w.Text())
 }
 
 // onlyUsage reports whether a chunk has usage and no choices.

@@ -81,9 +81,7 @@ func (s *streamEncoder) start(t *genwayv1.TextStarted) error {
 		s.envelope.ServiceTier = defaultTier
 	}
 	s.nullUsage = s.to.Request != nil && s.to.Request.IncludeUsage
-	if err := s.compose(); err != nil {
-		return err
-	}
+	s.compose()
 	var err error
 	s.members, err = extra(t.NativeFields, "", s.losses)
 	return err
@@ -114,9 +112,7 @@ func (s *streamEncoder) complete(t *genwayv1.TextCompleted) error {
 	}
 	if t.ServiceTier != "" && t.ServiceTier != s.envelope.ServiceTier {
 		s.envelope.ServiceTier = t.ServiceTier
-		if err := s.compose(); err != nil {
-			return err
-		}
+		s.compose()
 	}
 	if t.PromptFeedback != nil {
 		s.speech(0).promptFeedback(t.PromptFeedback)

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"encoding/base64"
 	"strconv"
 
 	"github.com/genway/genway/codec/member"
@@ -19,9 +18,7 @@ func (s *speech) voice(p *genwayv1.Part, m *genwayv1.Media) error {
 	if member.Native(protocol, p.NativeFields, "expires_at") == nil {
 		a.ExpiresAt = nil // comes as a delta, if at all
 	}
-	if data := m.GetData(); len(data) > 0 {
-		a.Data = base64.StdEncoding.EncodeToString(data)
-	}
+	a.data = m.GetData()
 	return s.write(&message{Audio: a}, nil)
 }
 
@@ -34,7 +31,7 @@ func (s *speech) sound(data []byte, words string) error {
 	if s.current.GetAudio() == nil {
 		return nil
 	}
-	return s.write(&message{Audio: &audio{Data: base64.StdEncoding.EncodeToString(data), Transcript: words}}, nil)
+	return s.write(&message{Audio: &audio{data: data, Transcript: words}}, nil)
 }
 
 // opaque writes a part only this protocol knows into the list it came from.

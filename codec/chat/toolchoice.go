@@ -129,26 +129,25 @@ func (e *encoder) toolChoice(r *request, req *genwayv1.GenerateTextRequest) erro
 	default:
 		return nil
 	}
-	var err error
 	deprecated := marked(req.NativeFields, functionCallName)
 	switch {
 	case deprecated && len(c.Names) == 1:
-		r.FunctionCall, err = marshal(callee{Name: c.Names[0]})
+		r.FunctionCall = append(member.AppendQuote([]byte(`{"name":`), c.Names[0]), '}')
 	case deprecated:
-		r.FunctionCall, err = marshal(word)
+		r.FunctionCall = member.AppendQuote(nil, word)
 	case len(c.Names) == 0 && !c.AllowedList || word == "none":
-		r.ToolChoice, err = marshal(word)
+		r.ToolChoice = member.AppendQuote(nil, word)
 	case len(c.Names) == 1 && !c.AllowedList && c.Mode == genwayv1.ToolChoice_MODE_REQUIRED:
 		n := callOf(req.Tools, c.Names[0])
-		r.ToolChoice, err = marshal(toolChoice{Type: n.Type, Function: n.Function, Custom: n.Custom})
+		r.ToolChoice = spelled(&toolChoice{Type: n.Type, Function: n.Function, Custom: n.Custom})
 	default:
 		list := &allowedTools{Mode: word, Tools: []named{}}
 		for _, name := range c.Names {
 			list.Tools = append(list.Tools, callOf(req.Tools, name))
 		}
-		r.ToolChoice, err = marshal(toolChoice{Type: "allowed_tools", AllowedTools: list})
+		r.ToolChoice = spelled(&toolChoice{Type: "allowed_tools", AllowedTools: list})
 	}
-	return err
+	return nil
 }
 
 // callOf names a tool as what it is among the tools: function unless custom.

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -47,16 +48,20 @@ type part struct {
 	verbatim              verbatim
 }
 
+// link is a reference to media. What is written has them as media, as have inputAudio
+// and file, so that their data goes into the body without a stop.
 type link struct {
 	URL    string         `json:"url"`
 	Detail string         `json:"detail,omitzero"`
 	Extra  jsontext.Value `json:",embed"`
+	media  *genwayv1.Media
 }
 
 type inputAudio struct {
 	Data   string         `json:"data"`
 	Format string         `json:"format,omitzero"`
 	Extra  jsontext.Value `json:",embed"`
+	data   []byte
 }
 
 type file struct {
@@ -64,6 +69,7 @@ type file struct {
 	FileID   string         `json:"file_id,omitzero"`
 	Filename string         `json:"filename,omitzero"`
 	Extra    jsontext.Value `json:",embed"`
+	media    *genwayv1.Media
 }
 
 // cacheControl is cache_control as OpenRouter takes it and
@@ -81,6 +87,7 @@ type audio struct {
 	ExpiresAt  jsontext.Value `json:"expires_at,omitzero"`
 	Transcript string         `json:"transcript,omitzero"`
 	Extra      jsontext.Value `json:",embed"`
+	data       []byte
 }
 
 type toolCall struct {
@@ -164,19 +171,9 @@ func (p *part) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return p.verbatim.scan(d, (*plain)(p))
 }
 
-func (p *part) MarshalJSONTo(e *jsontext.Encoder) error {
-	type plain part
-	return p.verbatim.write(e, (*plain)(p))
-}
-
 func (c *toolCall) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	type plain toolCall
 	return c.verbatim.scan(d, (*plain)(c))
-}
-
-func (c *toolCall) MarshalJSONTo(e *jsontext.Encoder) error {
-	type plain toolCall
-	return c.verbatim.write(e, (*plain)(c))
 }
 
 func (r *detail) UnmarshalJSONFrom(d *jsontext.Decoder) error {
@@ -184,19 +181,9 @@ func (r *detail) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return r.verbatim.scan(d, (*plain)(r))
 }
 
-func (r *detail) MarshalJSONTo(e *jsontext.Encoder) error {
-	type plain detail
-	return r.verbatim.write(e, (*plain)(r))
-}
-
 func (a *annotation) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	type plain annotation
 	return a.verbatim.scan(d, (*plain)(a))
-}
-
-func (a *annotation) MarshalJSONTo(e *jsontext.Encoder) error {
-	type plain annotation
-	return a.verbatim.write(e, (*plain)(a))
 }
 
 // scan decodes into plain, the same value without its methods.
@@ -205,13 +192,6 @@ func (v *verbatim) scan(d *jsontext.Decoder, plain any) error {
 	err := json.UnmarshalDecode(d, plain)
 	v.start, v.end = start, d.InputOffset()
 	return err
-}
-
-func (v *verbatim) write(e *jsontext.Encoder, plain any) error {
-	if v.raw != nil {
-		return e.WriteValue(v.raw)
-	}
-	return json.MarshalEncode(e, plain)
 }
 
 // UnmarshalJSONFrom takes the bare URL that some engines allow, too.

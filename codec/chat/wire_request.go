@@ -1,16 +1,12 @@
 package chat
 
-import (
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "github.com/go-json-experiment/json/jsontext"
 
 // request is the body of a chat completion: ChatCompletionNewParams of the SDK.
-// What holds a schema comes ahead of all that may hold raw JSON (see hole).
 type request struct {
 	Model               string            `json:"model"`
-	Tools               toolList          `json:"tools,omitzero"`
-	Functions           functionList      `json:"functions,omitzero"`
+	Tools               []tool            `json:"tools,omitzero"`
+	Functions           []function        `json:"functions,omitzero"`
 	ResponseFormat      *responseFormat   `json:"response_format,omitzero"`
 	Messages            []message         `json:"messages"`
 	ToolChoice          jsontext.Value    `json:"tool_choice,omitzero"`
@@ -128,17 +124,3 @@ func (f *responseFormat) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	type plain responseFormat
 	return f.verbatim.scan(d, (*plain)(f))
 }
-
-// marshal spells a body: members in the order of the structs, raw strings and
-// numbers as they were written. A duplicate name is an error, so that a native
-// field cannot stand in for a member that was admitted with another value.
-func marshal(v any) ([]byte, error) {
-	return json.Marshal(v, marshalOptions)
-}
-
-var marshalOptions = json.JoinOptions(
-	json.Deterministic(true),
-	json.FormatNilSliceAsNull(true),
-	jsontext.PreserveRawStrings(true),
-	jsontext.AllowInvalidUTF8(true),
-)

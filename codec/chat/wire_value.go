@@ -30,6 +30,15 @@ type text struct { //nolint:recvcheck // decoding sets the value, all else takes
 
 func textOf(s string) text { return text{is: isText, s: s} }
 
+// json is a string, or anything else but null, as JSON.
+func (t text) json() jsontext.Value {
+	if t.is == isText {
+		return member.AppendQuote(nil, t.s)
+	}
+	out, _ := member.AppendCompact(nil, t.raw)
+	return out
+}
+
 func (t text) IsZero() bool { return t.is == absent }
 
 func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
@@ -45,16 +54,6 @@ func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	raw, err := d.ReadValue()
 	t.raw = raw.Clone()
 	return err
-}
-
-func (t text) MarshalJSONTo(e *jsontext.Encoder) error {
-	if t.is == isText {
-		return e.WriteToken(jsontext.String(t.s))
-	}
-	if t.is == isOther {
-		return e.WriteValue(t.raw)
-	}
-	return e.WriteToken(jsontext.Null)
 }
 
 // str demands a string or null.
@@ -98,16 +97,6 @@ func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	}
 }
 
-func (c content) MarshalJSONTo(e *jsontext.Encoder) error {
-	if c.is == isText {
-		return e.WriteToken(jsontext.String(c.s))
-	}
-	if c.is == isParts {
-		return json.MarshalEncode(e, c.parts)
-	}
-	return e.WriteToken(jsontext.Null)
-}
-
 // stopList is one stop sequence or several.
 type stopList []string
 
@@ -148,7 +137,7 @@ func (s *seconds) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 }
 
 // octets is the UTF-8 of a token as an array of integers.
-type octets []byte //nolint:recvcheck // decoding sets the value, all else takes a copy of it
+type octets []byte
 
 func (o *octets) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	var list []uint8Number
@@ -163,21 +152,6 @@ func (o *octets) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		(*o)[i] = byte(n)
 	}
 	return nil
-}
-
-func (o octets) MarshalJSONTo(e *jsontext.Encoder) error {
-	if o == nil {
-		return e.WriteToken(jsontext.Null)
-	}
-	if err := e.WriteToken(jsontext.BeginArray); err != nil {
-		return err
-	}
-	for _, b := range o {
-		if err := e.WriteToken(jsontext.Uint(uint64(b))); err != nil {
-			return err
-		}
-	}
-	return e.WriteToken(jsontext.EndArray)
 }
 
 // uint8Number keeps a list of small numbers from being read as base64.

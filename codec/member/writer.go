@@ -168,8 +168,11 @@ func (w *Writer) StrOrNull(name string, s *string) {
 	w.Str(name, *s)
 }
 
-// Strs writes an array of strings.
-func (w *Writer) Strs(name string, list []string) {
+// StrsOpt writes an array of strings unless it is empty.
+func (w *Writer) StrsOpt(name string, list []string) {
+	if len(list) == 0 {
+		return
+	}
 	w.List(name)
 	for _, s := range list {
 		w.String(s)

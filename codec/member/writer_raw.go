@@ -18,6 +18,13 @@ func (w *Writer) Raw(name string, json []byte) {
 	w.buf = append(w.buf, json...)
 }
 
+// RawOpt leaves out what is not there.
+func (w *Writer) RawOpt(name string, json []byte) {
+	if json != nil {
+		w.Raw(name, json)
+	}
+}
+
 // RawText is Raw for a string.
 func (w *Writer) RawText(name, json string) {
 	w.Key(name)
@@ -35,6 +42,9 @@ func (w *Writer) ValueText(json string) {
 	w.comma()
 	w.buf = append(w.buf, json...)
 }
+
+// Put appends a piece of the text that the caller has put together, commas and all.
+func (w *Writer) Put(piece string) { w.buf = append(w.buf, piece...) }
 
 // Spliced writes the members of an object of which the caller knows that it is one and
 // that none of them is there already.

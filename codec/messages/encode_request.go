@@ -39,13 +39,7 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 
 func (w *writer) sampling(r *genwayv1.GenerateTextRequest, losses *codec.Losses) {
 	s := r.GetSampling()
-	if len(r.GetStopSequences()) > 0 {
-		w.List("stop_sequences")
-		for _, stop := range r.StopSequences {
-			w.String(stop)
-		}
-		w.EndList()
-	}
+	w.StrsOpt("stop_sequences", r.GetStopSequences())
 	if s != nil && s.Temperature != nil {
 		temperature := *s.Temperature
 		if temperature > 1 {
