@@ -33,8 +33,10 @@ type Store interface {
 	// the dimensions' values, in their order. Without dimensions it is one row, or none
 	// where there are no entries.
 	Report(ctx context.Context, query Query) ([]Row, error)
-	// Spent sums up what terminal entries that began at since or later cost, by key and
-	// owner, in that order. Whose cost is 0 may be left out.
+	// Spent sums up what entries cost that began on since's day, of UTC, or later, by key and
+	// owner, in that order, without reading the entries. Not counted are those that are open
+	// or interrupted, and what was pruned more than a month after. Whose cost is 0 may be
+	// left out.
 	Spent(ctx context.Context, since time.Time) ([]Spend, error)
 	// Prune removes terminal entries that began before the day before is in, the oldest
 	// first, and keeps their sums by day, key, owner, protocol, model, upstream and served

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"math/bits"
 	"strconv"
@@ -20,10 +21,11 @@ type rowWriter struct {
 
 	mu       sync.Mutex
 	prepared map[shape]*sql.Stmt
+	adders   map[int]*sql.Stmt // of costs, by rows
 }
 
 func newRowWriter(pool *sql.DB) *rowWriter {
-	return &rowWriter{pool: pool, prepared: map[shape]*sql.Stmt{}}
+	return &rowWriter{pool: pool, prepared: map[shape]*sql.Stmt{}, adders: map[int]*sql.Stmt{}}
 }
 
 // shape is what the text of a statement depends on.
@@ -40,16 +42,31 @@ var shapeRows = []int{32, 8, 2, 1}
 // that shares less serves.
 const maxPrepared = 24
 
-// step is a statement to run.
+// step is a statement to run, which writes entries.
 type step struct {
 	statement *sql.Stmt
 	args      []any
+	entries   []*ledger.Entry
 }
 
-// write writes entries in one transaction. All that waits is its beginning: a statement
-// that holds the lock only computes, and need not be watched over for the end of ctx.
+// errRepeated is of entries of which one statement has written some: what they cost is
+// told by those that are new.
+var errRepeated = errors.New("some entries were written before")
+
+// write writes entries in one transaction, and adds what they cost to what was spent.
 func (w *rowWriter) write(ctx context.Context, process int64, entries []*ledger.Entry) error {
-	steps, err := w.plan(ctx, process, entries)
+	err := w.writeBy(ctx, process, entries, shapeRows)
+	if errors.Is(err, errRepeated) {
+		err = w.writeBy(ctx, process, entries, []int{1})
+	}
+	return err
+}
+
+// writeBy is write with statements of so many rows. All that waits is the transaction's
+// beginning: a statement that holds the lock only computes, and need not be watched over
+// for the end of ctx.
+func (w *rowWriter) writeBy(ctx context.Context, process int64, entries []*ledger.Entry, rows []int) error {
+	steps, err := w.plan(ctx, process, entries, rows)
 	if err != nil {
 		return err
 	}
@@ -59,10 +76,25 @@ func (w *rowWriter) write(ctx context.Context, process int64, entries []*ledger.
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing, before it the error is known
 	running := context.WithoutCancel(ctx)
+	exec := func(statement *sql.Stmt, args []any) (int64, error) {
+		return affected(tx.StmtContext(running, statement).ExecContext(running, args...)) //nolint:sqlclosecheck // the transaction ends it
+	}
+	spent := costs{}
 	for _, s := range steps {
-		statement := tx.StmtContext(running, s.statement) //nolint:sqlclosecheck // the transaction ends it
-		if _, err := statement.ExecContext(running, s.args...); err != nil {
+		written, err := exec(s.statement, s.args)
+		switch {
+		case err != nil:
 			return fmt.Errorf("write entries: %w", err)
+		case s.entries[0].Outcome == ledger.Open || written == 0:
+		case written < int64(len(s.entries)):
+			return errRepeated
+		default:
+			spent.add(s.entries)
+		}
+	}
+	for _, s := range w.additions(process, spent) {
+		if _, err := exec(s.statement, s.args); err != nil {
+			return fmt.Errorf("add what was spent: %w", err)
 		}
 	}
 	if err := tx.Commit(); err != nil {
@@ -73,9 +105,12 @@ func (w *rowWriter) write(ctx context.Context, process int64, entries []*ledger.
 
 // plan gives the statements that write entries. Openings come before the rest, with which
 // they share little; the outcome is that of the order they are in.
-func (w *rowWriter) plan(ctx context.Context, process int64, entries []*ledger.Entry) ([]step, error) {
+func (w *rowWriter) plan(ctx context.Context, process int64, entries []*ledger.Entry, rows []int) ([]step, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if err := w.prepareAdders(ctx); err != nil {
+		return nil, err
+	}
 	var open, closed []*ledger.Entry
 	for _, e := range entries {
 		if e.Outcome == ledger.Open {
@@ -86,13 +121,13 @@ func (w *rowWriter) plan(ctx context.Context, process int64, entries []*ledger.E
 	}
 	var steps []step
 	for _, rest := range [][]*ledger.Entry{open, closed} {
-		for _, n := range shapeRows {
+		for _, n := range rows {
 			for ; len(rest) >= n; rest = rest[n:] {
 				s, statement, err := w.statement(ctx, sharing(rest[:n]))
 				if err != nil {
 					return nil, fmt.Errorf("prepare: %w", err)
 				}
-				steps = append(steps, step{statement, s.args(process, rest[:n])})
+				steps = append(steps, step{statement, s.args(process, rest[:n]), rest[:n]})
 			}
 		}
 	}

@@ -49,6 +49,19 @@ func TestRowsOfAnyShape(t *testing.T) {
 			}
 		}
 	}
+	var cost, spent int64
+	for _, e := range want {
+		if e.Outcome != ledger.Interrupted {
+			cost += e.Cost
+		}
+	}
+	spends, err := s.Ledger().Spent(t.Context(), time.Time{})
+	for _, spend := range spends {
+		spent += spend.Cost
+	}
+	if err != nil || len(spends) != 2 || spent != cost {
+		t.Errorf("%v, %v: %d was spent, want %d", spends, err, spent, cost)
+	}
 	var n int64
 	for e, err := range s.Ledger().Entries(t.Context(), time.Time{}) {
 		if err != nil {

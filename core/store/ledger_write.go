@@ -27,7 +27,7 @@ func (s ledgerStore) Write(ctx context.Context, process int64, entries []*ledger
 }
 
 // writeArrays runs one statement for all, with an array for each column: one round
-// trip to a server.
+// trip to a server. What it has written tells it what was spent.
 func (s ledgerStore) writeArrays(ctx context.Context, process int64, entries []*ledger.Entry) error {
 	args := []any{process}
 	for _, c := range ledgerColumns {
@@ -52,7 +52,12 @@ var upsertArrays = func() string {
 		}
 		arrays = append(arrays, "?::"+kind+"[]")
 	}
-	return `INSERT INTO ledger (process, ` + columnNames + `) SELECT ?::bigint, entry.* FROM unnest(` + strings.Join(arrays, ", ") + `) AS entry` + closeEntry
+	return `WITH written AS (
+			INSERT INTO ledger (process, ` + columnNames + `) SELECT ?::bigint, entry.* FROM unnest(` + strings.Join(arrays, ", ") + `) AS entry` + closeEntry + `
+			RETURNING process, start_time, key_id, owner, cost, outcome
+		) INSERT INTO ledger_spent (day, process, key_id, owner, cost)
+		SELECT start_time / 86400000000, process, key_id, owner, CAST(sum(cost) AS BIGINT) FROM written
+		WHERE outcome NOT IN ('open', 'interrupted') AND cost > 0 GROUP BY start_time / 86400000000, process, key_id, owner` + moreSpent
 }()
 
 func array[T any](entries []*ledger.Entry, value func(*ledger.Entry) T) []T {

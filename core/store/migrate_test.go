@@ -5,8 +5,10 @@ package store_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +16,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
 )
 
@@ -86,6 +89,42 @@ func create(t testing.TB, s *store.Store) {
 	if _, _, err := service.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat}); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// What was spent before there was a table for it is counted as it is made.
+func TestSpentBeforeItsTable(t *testing.T) {
+	onEach(t, func(t *testing.T, location string) {
+		s := open(t, location)
+		entries := s.Ledger()
+		start := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+		process, err := entries.Begin(t.Context(), start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var batch []*ledger.Entry
+		for n := range int64(40) {
+			batch = append(batch, &ledger.Entry{
+				Number: n, Request: ledger.Request{KeyID: []string{"a", "b"}[n%2], Owner: []string{"", "o"}[n/2%2], Start: start.Add(time.Duration(n) * 6 * time.Hour)},
+				Result: ledger.Result{Outcome: []ledger.Outcome{ledger.OK, ledger.Failed, ledger.Open}[n%3], Cost: n},
+			})
+		}
+		if err := entries.Write(t.Context(), process, batch); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := entries.Prune(t.Context(), start.AddDate(0, 0, 4), 10); err != nil {
+			t.Fatal(err)
+		}
+		since := start.AddDate(0, 0, 2)
+		want, err := entries.Spent(t.Context(), since)
+		if err = errors.Join(err, s.Close()); err != nil || len(want) != 4 {
+			t.Fatal(want, err)
+		}
+		run(t, raw(t, location), `DROP TABLE ledger_spent`, `DELETE FROM goose_db_version WHERE version_id = 6`)
+		got, err := opened(t, location).Ledger().Spent(t.Context(), since)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %v, want %v: %v", got, want, err)
+		}
+	})
 }
 
 // testdata/schema.sql is the schema of the files that the first two migrations made

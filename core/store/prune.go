@@ -25,6 +25,10 @@ var sumPruned = func() string {
 		ON CONFLICT (` + strings.Join(prunedBy, ", ") + `) DO UPDATE SET ` + strings.Join(add, ", ")
 }()
 
+// longestMonth is in days. What was spent so long before a day that is kept is no part of a
+// budget any more.
+const longestMonth = 31
+
 // Prune sums entries up and removes them, both or neither. What is summed up is what is
 // removed: others that change an entry in between are in the way of it, and it begins
 // again.
@@ -40,7 +44,10 @@ func (s ledgerStore) Prune(ctx context.Context, before time.Time, count int64) (
 		if _, err := tx.exec(ctx, sumPruned, last); err != nil {
 			return err
 		}
-		pruned, err = tx.exec(ctx, `DELETE FROM ledger WHERE start_time <= ? AND outcome <> 'open'`, last)
+		if pruned, err = tx.exec(ctx, `DELETE FROM ledger WHERE start_time <= ? AND outcome <> 'open'`, last); err != nil {
+			return err
+		}
+		_, err = tx.exec(ctx, `DELETE FROM ledger_spent WHERE day < ?`, day/microsOfDay-longestMonth)
 		return err
 	})
 	if err != nil {

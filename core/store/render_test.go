@@ -19,6 +19,7 @@ func TestMigrationsAreAsReleased(t *testing.T) {
 		"00003_policies.sql": {"2ecd5676d6f5598c7852805cd1e0e3bc7852e68df9ee4ab9104a8efd97dca982", "fba467b4e42eaef059eeba6f6a8badde05b6423c90101988442691683de47d74"},
 		"00004_audit.sql":    {"3d5142a5607208a63d0529d16f240e041442199fe4ee53104c5b0d01326f0543", "6c730da8fae7707a9e0bc4282ea38ce90872062351c2d98b5530491d3f53e5d0"},
 		"00005_costs.sql":    {"4aec653d111a5b91136bc766f6890469a1f207e47e4131dabb98b4c47c2219b6", "ae526c315b7db47a78eee58f63673523b170bb185ff10df0acc1ef60765c2a8d"},
+		"00006_spent.sql":    {"66b903db1a5ec48cce9f30c93cc46c405bdff27b0b46aa2a9ebd4a8be4854690", "3f019c818a98c9bb26f9f06ff6db39b76e785de2db8b28332c0c3244da41a0b2"},
 	}
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil || len(files) != len(released) {

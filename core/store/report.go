@@ -156,28 +156,3 @@ func daysUp(micros int64) int64 {
 	}
 	return days
 }
-
-// Spent sums up what was spent, by key and owner.
-func (s ledgerStore) Spent(ctx context.Context, since time.Time) ([]ledger.Spend, error) {
-	start := sinceMicros(since)
-	rows, err := s.db.query(ctx, `SELECT key_id, owner, CAST(sum(cost) AS BIGINT) FROM (
-			SELECT key_id, owner, cost FROM ledger_days WHERE day >= ? AND cost > 0
-			UNION ALL SELECT key_id, owner, cost FROM ledger WHERE start_time >= ? AND outcome <> 'open' AND cost > 0
-		) AS parts GROUP BY key_id, owner ORDER BY key_id, owner`, daysUp(start), start)
-	if err != nil {
-		return nil, fmt.Errorf("sum costs: %w", err)
-	}
-	defer rows.Close()
-	var spent []ledger.Spend
-	for rows.Next() {
-		var spend ledger.Spend
-		if err := rows.Scan(&spend.KeyID, &spend.Owner, &spend.Cost); err != nil {
-			return nil, fmt.Errorf("sum costs: %w", err)
-		}
-		spent = append(spent, spend)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("sum costs: %w", err)
-	}
-	return spent, nil
-}

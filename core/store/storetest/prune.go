@@ -73,16 +73,44 @@ func testSpent(t *testing.T, database LedgerDatabase) {
 	write(t, s, process, dated(1, 0), dated(2, 24), dated(3, 24), other, dated(5, 48), free, opening(7))
 	day := dated(2, 24).Start.Truncate(24 * time.Hour)
 	want := []ledger.Spend{{KeyID: "key_0", Owner: "b", Cost: 4015}, {KeyID: "key_0", Owner: "team 鍵", Cost: 2015}, {KeyID: "key_1", Owner: "team 鍵", Cost: 3015 + 5015}}
-	for _, when := range []string{"as entries", "pruned"} {
-		got, err := s.Spent(t.Context(), day)
+	check := func(when string, since time.Time) {
+		t.Helper()
+		got, err := s.Spent(t.Context(), since)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", when, diff)
 		}
-		if _, err := s.Prune(t.Context(), day.Add(24*time.Hour), 100); err != nil {
+	}
+	check("as entries", day)
+	check("since the middle of the day", day.Add(13*time.Hour))
+	if _, err := s.Prune(t.Context(), day.Add(24*time.Hour), 100); err != nil {
+		t.Fatal(err)
+	}
+	check("pruned", day)
+	// What is told again counts once, whatever is new beside it, and what was interrupted
+	// once it is known. Those of another process are its own.
+	lost, late := interrupted(8), dated(8, 48)
+	lost.Start = late.Start
+	write(t, s, process, dated(5, 48), lost)
+	check("told again", day)
+	write(t, s, process, dated(5, 48), late, dated(9, 48), dated(9, 48), dated(11, 48))
+	write(t, s, process, late, dated(9, 48))
+	want[2].Cost += 9015 + 11015
+	want[1].Cost += 8015
+	check("told again beside others", day)
+	write(t, s, begin(t, s, epoch()), dated(5, 48))
+	want[2].Cost += 5015
+	check("of another process", day)
+	// What no budget knows any more is forgotten.
+	for _, days := range []int{31, 40} {
+		if _, err := s.Prune(t.Context(), day.AddDate(0, 0, days), 100); err != nil {
 			t.Fatal(err)
+		}
+		got, err := s.Spent(t.Context(), time.Time{})
+		if err != nil || (len(got) == 0) != (days == 40) {
+			t.Errorf("%d days later: %v, %v", days, got, err)
 		}
 	}
 }

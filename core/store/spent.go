@@ -1,0 +1,91 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/genway/genway/core/ledger"
+)
+
+// Spent sums up what was spent, by key and owner.
+func (s ledgerStore) Spent(ctx context.Context, since time.Time) ([]ledger.Spend, error) {
+	rows, err := s.db.query(ctx, spentSince, sinceMicros(since)/microsOfDay)
+	if err != nil {
+		return nil, fmt.Errorf("sum costs: %w", err)
+	}
+	defer rows.Close()
+	var spent []ledger.Spend
+	for rows.Next() {
+		var spend ledger.Spend
+		if err := rows.Scan(&spend.KeyID, &spend.Owner, &spend.Cost); err != nil {
+			return nil, fmt.Errorf("sum costs: %w", err)
+		}
+		spent = append(spent, spend)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("sum costs: %w", err)
+	}
+	return spent, nil
+}
+
+const spentSince = `SELECT key_id, owner, CAST(sum(cost) AS BIGINT) FROM ledger_spent WHERE day >= ? GROUP BY key_id, owner ORDER BY key_id, owner`
+
+// spender is whose costs of a day are one row of ledger_spent.
+type spender struct {
+	day          int64
+	keyID, owner string
+}
+
+// costs are what is added to rows.
+type costs map[spender]int64
+
+// add adds what entries that have been closed cost. That of an interrupted one is not
+// known: whoever ran the request may still tell.
+func (c costs) add(entries []*ledger.Entry) {
+	for _, e := range entries {
+		if e.Outcome != ledger.Interrupted && e.Cost > 0 {
+			c[spender{e.Start.UnixMicro() / microsOfDay, text(e.KeyID), text(e.Owner)}] += e.Cost
+		}
+	}
+}
+
+const moreSpent = ` ON CONFLICT (day, process, key_id, owner) DO UPDATE SET cost = ledger_spent.cost + excluded.cost`
+
+// prepareAdders prepares the statements that add to so many rows. The caller holds mu, and
+// no transaction.
+func (w *rowWriter) prepareAdders(ctx context.Context) error {
+	for _, n := range shapeRows {
+		if w.adders[n] != nil {
+			continue
+		}
+		//nolint:gosec // of constants
+		add := `INSERT INTO ledger_spent (process, day, key_id, owner, cost) VALUES (?1, ?, ?, ?, ?)` + strings.Repeat(", (?1, ?, ?, ?, ?)", n-1) + moreSpent
+		adder, err := w.pool.PrepareContext(ctx, add) //nolint:sqlclosecheck // it is closed with the pool
+		if err != nil {
+			return fmt.Errorf("prepare: %w", err)
+		}
+		w.adders[n] = adder
+	}
+	return nil
+}
+
+// additions gives the statements that add costs.
+func (w *rowWriter) additions(process int64, spent costs) (steps []step) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	rest := slices.Collect(maps.Keys(spent))
+	for _, n := range shapeRows {
+		for ; len(rest) >= n; rest = rest[n:] {
+			args := []any{process}
+			for _, s := range rest[:n] {
+				args = append(args, s.day, s.keyID, s.owner, spent[s])
+			}
+			steps = append(steps, step{statement: w.adders[n], args: args})
+		}
+	}
+	return steps
+}
