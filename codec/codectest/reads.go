@@ -78,31 +78,41 @@ func FuzzReads(f *testing.F, wires ...Wire) {
 	})
 }
 
-// objects gives the objects that are in the golden cases and in what fuzzing has found.
-func objects(t testing.TB) [][]byte {
+// sections gives those of the golden cases, and what fuzzing has found.
+func sections(t testing.TB) [][]byte {
 	t.Helper()
 	files, _ := filepath.Glob("testdata/*.txtar")
 	deeper, _ := filepath.Glob("testdata/*/*.txtar")
 	found, _ := filepath.Glob("testdata/fuzz/*/*")
-	all := map[string]bool{}
+	var all [][]byte
 	for _, file := range slices.Concat(files, deeper, found) {
 		raw, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, section := range txtar.Parse(raw).Files {
-			inside(all, section.Data)
-			for _, frame := range ParseFrames(string(section.Data)) {
-				inside(all, frame.Data)
-			}
+			all = append(all, section.Data)
+		}
+	}
+	if len(all) == 0 {
+		t.Fatal("no golden cases")
+	}
+	return all
+}
+
+// objects gives the objects that are in these.
+func objects(t testing.TB) [][]byte {
+	t.Helper()
+	all := map[string]bool{}
+	for _, section := range sections(t) {
+		inside(all, section)
+		for _, frame := range ParseFrames(string(section)) {
+			inside(all, frame.Data)
 		}
 	}
 	list := make([][]byte, 0, len(all))
 	for body := range all {
 		list = append(list, []byte(body))
-	}
-	if len(list) == 0 {
-		t.Fatal("no golden cases")
 	}
 	slices.SortFunc(list, bytes.Compare)
 	return list

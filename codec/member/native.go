@@ -2,6 +2,7 @@ package member
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -12,11 +13,36 @@ import (
 // Natives turns the members a wire struct has no field for (collected by a
 // `json:",embed"` field of type jsontext.Value) into native fields, in their
 // order. binding says whether a member bears on the answer; nil says none does.
-// Members that are null say nothing and are left out.
+// Members that are null say nothing and are left out. Their values are parts of extra.
 func Natives(protocol genwayv1.Protocol, extra jsontext.Value, binding func(name string) bool) []*genwayv1.NativeField {
+	return NativesBut(nil, protocol, extra, binding)
+}
+
+// NativesBut is Natives for what most members say nothing of, as these names say: the
+// values are no parts of extra then, lest all of it be kept.
+func NativesBut(but map[string]bool, protocol genwayv1.Protocol, extra jsontext.Value, binding func(name string) bool) []*genwayv1.NativeField {
 	if len(extra) == 0 {
 		return nil
 	}
+	var fields []*genwayv1.NativeField
+	if _, ok := skim(extra, func(name, value span) bool {
+		if extra[value.from] == 'n' || but[string(extra[name.from:name.to])] {
+			return false
+		}
+		f := &genwayv1.NativeField{Protocol: protocol, Name: string(extra[name.from:name.to]), Json: extra[value.from:value.to:value.to]}
+		if f.Binding = binding != nil && binding(f.Name); but != nil {
+			f.Json = bytes.Clone(f.Json)
+		}
+		fields = append(fields, f)
+		return false
+	}); ok {
+		return fields
+	}
+	return slices.DeleteFunc(decodedNatives(protocol, extra, binding), func(f *genwayv1.NativeField) bool { return but[f.Name] })
+}
+
+// decodedNatives is Natives for objects whose names have escapes.
+func decodedNatives(protocol genwayv1.Protocol, extra jsontext.Value, binding func(name string) bool) []*genwayv1.NativeField {
 	var fields []*genwayv1.NativeField
 	d := jsontext.NewDecoder(bytes.NewReader(extra), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {

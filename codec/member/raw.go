@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -41,6 +42,25 @@ func (r Raw) Like(to *string, like string) bool {
 		return true
 	}
 	return r.Text(to)
+}
+
+// Word gives the text of a string, which is mostly one of a few.
+func (r Raw) Word(few []string) string {
+	for _, word := range few {
+		if len(r) == len(word)+2 && string(r[1:len(r)-1]) == word {
+			return word
+		}
+	}
+	return r.String()
+}
+
+// String gives the text of a string, whatever is in it; "" when it is none.
+func (r Raw) String() string {
+	var text string
+	if len(r) > 0 && r[0] == '"' && (!utf8.Valid(r) || !r.Text(&text)) {
+		_ = Take(r, &text)
+	}
+	return text
 }
 
 func (r Raw) escaped(to *string) bool {

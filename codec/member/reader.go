@@ -188,13 +188,14 @@ func (r *Reader) Elements(take func() bool) bool {
 	}
 }
 
-// Values reads an array of values of any type, each as it is written. It leaves what it
-// was given when there are none.
+// Values reads an array of values of any type, each as it is written: they are parts of
+// the body, and what is kept of them longer is to be cloned. It leaves what it was given
+// when there are none.
 func (r *Reader) Values(to *[]jsontext.Value) bool {
 	list := *to
 	ok := r.Elements(func() bool {
 		v, ok := r.Value()
-		list = append(list, bytes.Clone(v))
+		list = append(list, jsontext.Value(v[:len(v):len(v)]))
 		return ok
 	})
 	*to = list

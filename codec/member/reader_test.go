@@ -107,13 +107,15 @@ func TestReadLeavesForeignTypes(t *testing.T) {
 
 type kindsTwice struct{ inner }
 
-// What was read keeps nothing of the body, which may be used again.
+// What was read keeps nothing of the body, which may be used again, but for values in
+// lists.
 func TestReadKeepsNoBody(t *testing.T) {
 	body := []byte(everyKind)
 	var got, want kinds
 	if !member.Read(body, &got) || !member.Read([]byte(everyKind), &want) {
 		t.Fatal("not read")
 	}
+	got.Raws, want.Raws = nil, nil
 	copy(body, bytes.Repeat([]byte("#"), len(body)))
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v", got)

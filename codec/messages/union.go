@@ -80,54 +80,11 @@ func decodeAt(raw jsontext.Value, v any, path string) error {
 // memberText is a string member of an object that is valid JSON; "" when there is
 // none.
 func memberText(raw jsontext.Value, name string) string {
-	if text, ok := leadingText(raw, name); ok {
-		return text
-	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw), member.Options())
-	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
-		return ""
-	}
-	for d.PeekKind() == '"' {
-		tok, err := d.ReadToken()
-		if err != nil {
-			return ""
-		}
-		if tok.String() != name {
-			if d.SkipValue() != nil {
-				return ""
-			}
-			continue
-		}
-		if d.PeekKind() != '"' {
-			return ""
-		}
-		tok, err = d.ReadToken()
-		if err != nil {
-			return ""
-		}
-		return tok.String()
+	if value := member.Value(raw, name); len(value) > 0 && value[0] == '"' {
+		return member.Raw(value).Word(types)
 	}
 	return ""
 }
 
-// leadingText finds the member where most senders put the type of a block: first,
-// and without escapes.
-func leadingText(raw jsontext.Value, name string) (string, bool) {
-	rest, ok := bytes.CutPrefix(raw, []byte(`{"`))
-	if !ok || !bytes.HasPrefix(rest, []byte(name)) {
-		return "", false
-	}
-	rest, ok = bytes.CutPrefix(rest[len(name):], []byte(`":`))
-	if !ok {
-		return "", false
-	}
-	rest, ok = bytes.CutPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(`"`))
-	if !ok {
-		return "", false
-	}
-	end := bytes.IndexByte(rest, '"')
-	if end < 0 || bytes.IndexByte(rest[:end], '\\') >= 0 {
-		return "", false
-	}
-	return string(rest[:end]), true
-}
+// types are those of most blocks.
+var types = []string{"text", "tool_use", "tool_result", "image", "thinking", "document", "redacted_thinking", "custom", "direct"}

@@ -33,3 +33,5 @@ var wires = []codectest.Wire{
 func TestReads(t *testing.T) { codectest.Reads(t, wires...) }
 
 func FuzzReads(f *testing.F) { codectest.FuzzReads(f, wires...) }
+
+func TestOwned(t *testing.T) { codectest.Owned(t, Codec{}) }

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"bytes"
 	"unicode/utf8"
 
 	"github.com/genway/genway/codec"
@@ -33,7 +34,7 @@ func decodeAnnotation(raw jsontext.Value, path string) (*genwayv1.Citation, erro
 		covered = w.FileID != "" && w.Index != nil && w.URL == "" && w.StartIndex == nil && w.EndIndex == nil && w.Title == ""
 	}
 	if !covered || len(w.Extra) > 0 {
-		c.Native = native("annotations", raw)
+		c.Native = native("annotations", bytes.Clone(raw))
 	}
 	return c, nil
 }

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
@@ -65,7 +66,7 @@ func opaqueItem(raw jsontext.Value, kind string) item {
 
 func opaquePart(id, kind string, raw jsontext.Value) *genwayv1.Part {
 	return &genwayv1.Part{Id: id, Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{
-		Protocol: protocol, Type: kind, Json: raw}}}
+		Protocol: protocol, Type: kind, Json: bytes.Clone(raw)}}}
 }
 
 func decodeMessage(raw jsontext.Value, path string) (item, error) {

@@ -72,13 +72,7 @@ func (w *wireResponse) head() *genwayv1.GenerateTextResponse {
 }
 
 func (w *wireResponse) natives() []*genwayv1.NativeField {
-	var out []*genwayv1.NativeField
-	for _, f := range member.Natives(protocol, w.Extra, nil) {
-		if !echoes[f.Name] {
-			out = append(out, f)
-		}
-	}
-	return out
+	return member.NativesBut(echoes, protocol, w.Extra, nil)
 }
 
 // created drops fractions of a second, which no client reads.

@@ -181,10 +181,4 @@ func (d *streamDecoder) complete(ev *wireEvent, data []byte) error {
 	return nil
 }
 
-func unquote(raw jsontext.Value) string {
-	var s string
-	if raw.Kind() != '"' || !member.Raw(raw).Text(&s) && !member.Take(member.Raw(raw), &s) {
-		return ""
-	}
-	return s
-}
+func unquote(raw jsontext.Value) string { return member.Raw(raw).String() }

@@ -26,11 +26,7 @@ func decodeToolChoice(raw jsontext.Value, parallel *bool, tools []*genwayv1.Tool
 			return nil, nil
 		}
 	case '"':
-		var word string
-		if err := json.Unmarshal(raw, &word, member.Options()); err != nil {
-			return nil, malformed("tool_choice", err)
-		}
-		decodeMode(choice, word)
+		decodeMode(choice, unquote(raw))
 	case '{':
 		var w wireToolChoice
 		if err := decodeAt(raw, "tool_choice", &w); err != nil {

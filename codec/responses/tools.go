@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
@@ -77,7 +78,7 @@ func decodeNamespace(raw jsontext.Value, path string) ([]*genwayv1.Tool, error) 
 }
 
 func hosted(raw jsontext.Value, kind string) *genwayv1.Tool {
-	return &genwayv1.Tool{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: protocol, Type: kind, Json: raw}}}
+	return &genwayv1.Tool{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: protocol, Type: kind, Json: bytes.Clone(raw)}}}
 }
 
 func decodeTool(raw jsontext.Value, kind, path string) (_ *genwayv1.Tool, err error) {

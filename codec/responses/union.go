@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
@@ -81,50 +80,26 @@ func decodeAt(raw jsontext.Value, path string, v any) error {
 	return &moved
 }
 
-// typeOf reads the type member of an object; "" when there is none.
+// typeOf reads the type member of an object that is JSON; "" when there is none.
 func typeOf(raw jsontext.Value, path string) (string, error) {
 	if raw.Kind() != '{' {
 		return "", fault.Invalid(path, "%s: expected an object", path)
 	}
-	// Most clients put it first.
-	if rest, ok := bytes.CutPrefix(raw, []byte(`{"type":"`)); ok {
-		if word, _, ok := bytes.Cut(rest, []byte{'"'}); ok && bytes.IndexByte(word, '\\') < 0 && utf8.Valid(word) {
-			return string(word), nil
-		}
+	value := jsontext.Value(member.Value(raw, "type"))
+	switch value.Kind() {
+	case 0, 'n':
+		return "", nil
+	case '"':
+		return member.Raw(value).Word(types), nil
 	}
-	d := jsontext.NewDecoder(bytes.NewBuffer(raw), member.Options())
-	if _, err := d.ReadToken(); err != nil {
-		return "", malformed(path, err)
-	}
-	for d.PeekKind() == '"' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return "", malformed(path, err)
-		}
-		if name.String() != "type" {
-			if err := d.SkipValue(); err != nil {
-				return "", malformed(path, err)
-			}
-			continue
-		}
-		switch d.PeekKind() {
-		case '"':
-			value, err := d.ReadToken()
-			if err != nil {
-				return "", malformed(path, err)
-			}
-			return value.String(), nil
-		case 'n':
-			return "", nil
-		}
-		path = member.Join(path, "type")
-		return "", fault.Invalid(path, "%s: expected a string", path)
-	}
-	return "", nil
+	path = member.Join(path, "type")
+	return "", fault.Invalid(path, "%s: expected a string", path)
 }
 
-func malformed(path string, err error) error {
-	return fault.Wrap(err, fault.InvalidRequest, fault.ReasonMalformedJSON, "%s: malformed JSON", path)
+// types are those of most items, parts and tools.
+var types = []string{
+	typeMessage, typeInputText, typeOutputText, typeFunctionCall, typeFunctionOutput, typeReasoning, typeFunction, typeInputImage,
+	typeCustomCall, typeCustomOutput, typeCustom, typeImageCall,
 }
 
 // topLevel gives the members of an object, in order.
