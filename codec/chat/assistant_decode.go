@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -162,7 +163,7 @@ func (f *functionCall) part(marks string) *genwayv1.Part {
 	if arguments == "" {
 		arguments = "{}"
 	}
-	p := &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Name: f.Name, ArgumentsJson: arguments}}}
+	p := codec.CallPart(f.Name, arguments)
 	if marks != "" {
 		p.NativeFields = append(p.NativeFields, mark(marks))
 	}

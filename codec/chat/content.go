@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -11,7 +12,7 @@ import (
 type decoder struct{ body []byte }
 
 func textPart(s string) *genwayv1.Part {
-	return &genwayv1.Part{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: s}}}
+	return codec.TextPart(s)
 }
 
 func refusalPart(s string) *genwayv1.Part {
@@ -47,7 +48,11 @@ func (d decoder) parts(list []part, path string) ([]*genwayv1.Part, error) {
 
 // part reads one content part. A part of an unknown type is kept whole.
 func (d decoder) part(p *part, path string) (*genwayv1.Part, error) {
-	out := &genwayv1.Part{CacheControl: decodeCacheControl(p.CacheControl, p.PromptCacheBreakpoint)}
+	out := &genwayv1.Part{}
+	if p.Type == "text" && p.Text != nil {
+		out = textPart(*p.Text)
+	}
+	out.CacheControl = decodeCacheControl(p.CacheControl, p.PromptCacheBreakpoint)
 	var inside []*genwayv1.NativeField
 	var media *genwayv1.Media
 	var err error
@@ -58,7 +63,6 @@ func (d decoder) part(p *part, path string) (*genwayv1.Part, error) {
 		if p.Text == nil {
 			return nil, fault.Missing(path + ".text")
 		}
-		out.Kind = &genwayv1.Part_Text{Text: &genwayv1.Text{Text: *p.Text}}
 	case "refusal":
 		if p.Refusal == nil {
 			return nil, fault.Missing(path + ".refusal")

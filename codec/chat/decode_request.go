@@ -25,6 +25,7 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 	if err := r.check(); err != nil {
 		return nil, err
 	}
+	defer spareMessages.Give(r.Messages)
 	req := r.open()
 	d := decoder{body: body}
 	talk := conversation{decoder: d}

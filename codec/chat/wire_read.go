@@ -40,6 +40,20 @@ func (c *content) ReadJSON(r *member.Reader) bool {
 	return false
 }
 
+// messageList has elements of half a kilobyte each, so that decoders take turns with
+// the memory. Nothing canonical may be a part of one.
+type messageList []message
+
+var spareMessages member.Spare[message]
+
+// ReadJSON implements member.ValueReader.
+func (l *messageList) ReadJSON(r *member.Reader) bool {
+	if r.Kind() == '[' {
+		*l = spareMessages.Take()
+	}
+	return r.Read((*[]message)(l))
+}
+
 // ReadJSON implements member.ValueReader.
 func (s *stopList) ReadJSON(r *member.Reader) bool {
 	if r.Kind() == '"' {

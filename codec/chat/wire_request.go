@@ -8,7 +8,7 @@ type request struct {
 	Tools               []tool            `json:"tools,omitzero"`
 	Functions           []function        `json:"functions,omitzero"`
 	ResponseFormat      *responseFormat   `json:"response_format,omitzero"`
-	Messages            []message         `json:"messages"`
+	Messages            messageList       `json:"messages"`
 	ToolChoice          jsontext.Value    `json:"tool_choice,omitzero"`
 	ParallelToolCalls   *bool             `json:"parallel_tool_calls,omitzero"`
 	FunctionCall        jsontext.Value    `json:"function_call,omitzero"`

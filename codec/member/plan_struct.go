@@ -66,7 +66,12 @@ func (l *layout) read(r *Reader, v reflect.Value) bool {
 	var rest *jsontext.Value
 	var others scope
 	opened := false
-	ok := r.each(func(name span) bool {
+	more, ok := r.enter('{')
+	for more {
+		name, ok := r.name()
+		if !ok {
+			return false
+		}
 		text := r.b[name.from:name.to]
 		if i := l.find(text); i >= 0 {
 			f := &l.fields[i]
@@ -74,77 +79,31 @@ func (l *layout) read(r *Reader, v reflect.Value) bool {
 				return false
 			}
 			seen |= 1 << i
-			return f.step(r, v.Field(f.index))
+			ok = f.step(r, v.Field(f.index))
+		} else {
+			if !opened {
+				opened, others = true, r.names.open()
+			}
+			if rest == nil && l.rest >= 0 {
+				rest = at[jsontext.Value](v.Field(l.rest))
+			}
+			ok = r.names.add(r.b, &others, name) && r.other(text, rest)
 		}
-		if !opened {
-			opened, others = true, r.names.open()
-		}
-		if !r.names.add(r.b, &others, name) {
+		if !ok {
 			return false
 		}
-		value, ok := r.Value()
-		if !ok || l.rest < 0 {
-			return ok
+		if more, ok = r.after('}'); !ok {
+			return false
 		}
-		if rest == nil {
-			rest = at[jsontext.Value](v.Field(l.rest))
-		}
-		return value.Extra(rest, text)
-	})
-	if ok && opened {
+	}
+	if opened {
 		r.names.close(others)
 	}
 	return ok
 }
 
-// members tells take of each member of an object. take reads its value.
-func (r *Reader) members(take func(name []byte) bool) bool {
-	seen := r.names.open()
-	ok := r.each(func(name span) bool {
-		return r.names.add(r.b, &seen, name) && take(r.b[name.from:name.to])
-	})
-	if ok {
-		r.names.close(seen)
-	}
-	return ok
-}
-
-// each is members without a look at the names.
-func (r *Reader) each(take func(name span) bool) bool {
-	if r.Kind() != '{' || r.depth >= maxScanDepth {
-		return false
-	}
-	r.depth++
-	i := space(r.b, r.i+1)
-	if i < len(r.b) && r.b[i] == '}' {
-		r.i = i + 1
-		r.depth--
-		return true
-	}
-	for {
-		name, end, ok := scanName(r.b, i)
-		if !ok {
-			return false
-		}
-		r.before = end
-		if i = space(r.b, end); i >= len(r.b) || r.b[i] != ':' {
-			return false
-		}
-		r.i = space(r.b, i+1)
-		if !take(name) {
-			return false
-		}
-		i = space(r.b, r.i)
-		switch {
-		case i >= len(r.b):
-			return false
-		case r.b[i] == '}':
-			r.i = i + 1
-			r.depth--
-			return true
-		case r.b[i] != ',':
-			return false
-		}
-		i = space(r.b, i+1)
-	}
+// other reads a member there is no field for.
+func (r *Reader) other(name []byte, rest *jsontext.Value) bool {
+	value, ok := r.Value()
+	return ok && (rest == nil || value.Extra(rest, name))
 }

@@ -54,14 +54,23 @@ func readStringMap(r *Reader, v reflect.Value) bool {
 	}
 	all := map[string]string{}
 	*at[map[string]string](v) = all
-	return r.members(func(name []byte) bool {
+	more, ok := r.enter('{')
+	for more {
+		var name span
 		var text string
-		if !r.Null() && !r.Text(&text) {
+		if name, ok = r.name(); !ok || !r.Null() && !r.Text(&text) {
 			return false
 		}
-		all[string(name)] = text
-		return true
-	})
+		key := string(r.b[name.from:name.to])
+		if _, twice := all[key]; twice {
+			return false
+		}
+		all[key] = text
+		if more, ok = r.after('}'); !ok {
+			return false
+		}
+	}
+	return ok
 }
 
 func readOwn(r *Reader, v reflect.Value) bool {
@@ -138,12 +147,12 @@ func pointer(elem reflect.Type, of step) step {
 	}
 }
 
-// slice reads lists, most of which are short.
+// slice reads lists, most of which are short. The memory of an empty one is used.
 func slice(t reflect.Type, of step) step {
 	empty := reflect.MakeSlice(t, 0, 0)
 	room := 4
 	if t.Elem().Size() > 128 {
-		room = 2
+		room = 1
 	}
 	return func(r *Reader, v reflect.Value) bool {
 		if r.Null() {

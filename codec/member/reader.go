@@ -86,6 +86,9 @@ func (r *Reader) Read(v any) bool {
 
 // Null reports whether null is next, and reads it.
 func (r *Reader) Null() bool {
+	if r.Kind() != 'n' {
+		return false
+	}
 	end, ok := word(r.b, r.i, "null")
 	if ok {
 		r.i = end
@@ -157,35 +160,16 @@ func (r *Reader) Int(bits int) (int64, bool) {
 
 // Elements tells take of each element of the array that is next. take reads it.
 func (r *Reader) Elements(take func() bool) bool {
-	if r.Kind() != '[' || r.depth >= maxScanDepth {
-		return false
-	}
-	r.depth++
-	r.before = r.i + 1
-	r.i = space(r.b, r.before)
-	if r.Kind() == ']' {
-		r.i++
-		r.depth--
-		return true
-	}
-	for {
+	more, ok := r.enter('[')
+	for more {
 		if !take() {
 			return false
 		}
-		r.before = r.i
-		i := space(r.b, r.i)
-		switch {
-		case i >= len(r.b):
-			return false
-		case r.b[i] == ']':
-			r.i = i + 1
-			r.depth--
-			return true
-		case r.b[i] != ',':
+		if more, ok = r.after(']'); !ok {
 			return false
 		}
-		r.i = space(r.b, i+1)
 	}
+	return ok
 }
 
 // Values reads an array of values of any type, each as it is written: they are parts of
@@ -201,3 +185,66 @@ func (r *Reader) Values(to *[]jsontext.Value) bool {
 	*to = list
 	return ok
 }
+
+// enter goes into the object or array that is next, and reports whether there is more in
+// it than nothing.
+func (r *Reader) enter(bracket byte) (more, ok bool) {
+	if r.Kind() != bracket || r.depth >= maxScanDepth {
+		return false, false
+	}
+	r.before = r.i + 1
+	r.i = space(r.b, r.before)
+	if r.Kind() == bracket+2 {
+		r.i++
+		return false, true
+	}
+	r.depth++
+	return true, true
+}
+
+// after goes on behind a value: to the next, or out of the object or array.
+func (r *Reader) after(bracket byte) (more, ok bool) {
+	r.before = r.i
+	i := space(r.b, r.i)
+	switch {
+	case i >= len(r.b):
+		return false, false
+	case r.b[i] == ',':
+		r.i = space(r.b, i+1)
+		return true, true
+	}
+	r.i = i + 1
+	r.depth--
+	return false, r.b[i] == bracket
+}
+
+// name gives the name of the member that is next, and goes to its value.
+func (r *Reader) name() (span, bool) {
+	name := span{from: r.i + 1, to: r.i + 1}
+	if r.Kind() != '"' {
+		return name, false
+	}
+	for name.to < len(r.b) && inName[r.b[name.to]] {
+		name.to++
+	}
+	if r.before = name.to + 1; name.to >= len(r.b) || r.b[name.to] != '"' {
+		var ok bool
+		if name, r.before, ok = scanName(r.b, r.i); !ok {
+			return name, false
+		}
+	}
+	i := space(r.b, r.before)
+	if i >= len(r.b) || r.b[i] != ':' {
+		return name, false
+	}
+	r.i = space(r.b, i+1)
+	return name, true
+}
+
+// inName are the characters that names are mostly made of.
+var inName = func() (is [256]bool) {
+	for c := ' '; c < 0x7f; c++ {
+		is[c] = c != '"' && c != '\\'
+	}
+	return is
+}()

@@ -23,7 +23,7 @@ func decodeContent(c content, path string) ([]*genwayv1.Part, error) {
 }
 
 func textPart(text string) *genwayv1.Part {
-	return &genwayv1.Part{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: text}}}
+	return codec.TextPart(text)
 }
 
 func decodeBlocks(blocks []jsontext.Value, path string) ([]*genwayv1.Part, error) {
@@ -129,7 +129,9 @@ func decodeToolUse(raw jsontext.Value, path string) (*genwayv1.Part, error) {
 	case b.Name == "":
 		return nil, fault.Missing(path + ".name")
 	}
-	call := &genwayv1.ToolCall{Id: codec.DecodeToolID(b.ID), Name: b.Name, ArgumentsJson: "{}"}
+	p := codec.CallPart(b.Name, "{}")
+	call := p.GetToolCall()
+	call.Id = codec.DecodeToolID(b.ID)
 	switch b.Input.Kind() {
 	case '{':
 		call.ArgumentsJson = string(b.Input)
@@ -140,8 +142,7 @@ func decodeToolUse(raw jsontext.Value, path string) (*genwayv1.Part, error) {
 	if b.PartialJSON != "" {
 		call.ArgumentsJson = b.PartialJSON
 	}
-	p := &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: call}, CacheControl: b.CacheControl.canonical()}
-	p.NativeFields = append(callerField(b.Caller), natives(b.Extra)...)
+	p.CacheControl, p.NativeFields = b.CacheControl.canonical(), append(callerField(b.Caller), natives(b.Extra)...)
 	return p, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -25,7 +26,9 @@ const (
 )
 
 func textPart(id, text string) *genwayv1.Part {
-	return &genwayv1.Part{Id: id, Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: text}}}
+	part := codec.TextPart(text)
+	part.Id = id
+	return part
 }
 
 // decodeContent reads a part of what is put in: of a message that is not the
@@ -38,7 +41,8 @@ func decodeContent(raw jsontext.Value, path, id string) (*genwayv1.Part, error) 
 	if w == nil {
 		return opaquePart(id, kind, raw), nil
 	}
-	part := &genwayv1.Part{Id: id, CacheControl: w.Breakpoint.canonical(), NativeFields: member.Natives(protocol, w.Extra, nil)}
+	part := textPart(id, w.Text)
+	part.CacheControl, part.NativeFields = w.Breakpoint.canonical(), member.Natives(protocol, w.Extra, nil)
 	switch kind {
 	case typeInputImage:
 		media, err := w.image(path)
@@ -60,8 +64,6 @@ func decodeContent(raw jsontext.Value, path, id string) (*genwayv1.Part, error) 
 		part.Kind = &genwayv1.Part_Audio{Audio: media}
 		part.NativeFields = append(part.NativeFields, member.Mark(protocol, typeInputAudio))
 		part.NativeFields = append(part.NativeFields, prefixed("input_audio.", w.InputAudio.Extra)...)
-	default:
-		part.Kind = &genwayv1.Part_Text{Text: &genwayv1.Text{Text: w.Text}}
 	}
 	return part, nil
 }
@@ -75,12 +77,14 @@ func decodeSaid(raw jsontext.Value, path, id string) (*genwayv1.Part, error) {
 	if w == nil {
 		return opaquePart(id, kind, raw), nil
 	}
-	part := &genwayv1.Part{Id: id, CacheControl: w.Breakpoint.canonical(), NativeFields: member.Natives(protocol, w.Extra, nil)}
+	part := textPart(id, w.Text)
+	part.CacheControl, part.NativeFields = w.Breakpoint.canonical(), member.Natives(protocol, w.Extra, nil)
 	if kind == typeRefusal {
 		part.Kind = &genwayv1.Part_Refusal{Refusal: &genwayv1.Refusal{Text: w.Refusal}}
 		return part, nil
 	}
-	text := &genwayv1.Text{Text: w.Text, Logprobs: logprobs(w.Logprobs)}
+	text := part.GetText()
+	text.Logprobs = logprobs(w.Logprobs)
 	for i, raw := range w.Annotations {
 		citation, err := decodeAnnotation(raw, member.Index(member.Join(path, "annotations"), i))
 		if err != nil {
@@ -88,7 +92,6 @@ func decodeSaid(raw jsontext.Value, path, id string) (*genwayv1.Part, error) {
 		}
 		text.Citations = append(text.Citations, citation)
 	}
-	part.Kind = &genwayv1.Part_Text{Text: text}
 	return part, nil
 }
 

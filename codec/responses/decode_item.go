@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -148,8 +149,9 @@ func decodeCall(raw jsontext.Value, path string) (item, error) {
 
 // part is the call without its arguments.
 func (w *wireCall) part() *genwayv1.Part {
-	call := &genwayv1.ToolCall{Id: w.CallID, Name: w.Name}
-	part := &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: call}}
+	part := codec.CallPart(w.Name, "")
+	call := part.GetToolCall()
+	call.Id = w.CallID
 	if w.Namespace != "" {
 		s := spaced{w.Namespace, w.Name}
 		call.Name, part.NativeFields = s.flat(), s.marks()
