@@ -3,6 +3,7 @@ package member
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -179,7 +180,7 @@ func (r *Reader) Values(to *[]jsontext.Value) bool {
 	list := *to
 	ok := r.Elements(func() bool {
 		v, ok := r.Value()
-		list = append(list, jsontext.Value(v[:len(v):len(v)]))
+		list = append(list, jsontext.Value(slices.Clip(v)))
 		return ok
 	})
 	*to = list
