@@ -209,3 +209,20 @@ func TestForeignSealsComeBack(t *testing.T) { // R1, R6
 		}
 	}
 }
+
+// TestAStreamThatCannotBeToldFails demands an error for a native field that stands in for
+// a member of the chunks, and no answer that looks whole without the chunk it was in.
+func TestAStreamThatCannotBeToldFails(t *testing.T) {
+	e := c.NewStreamEncoder(codec.Answer{})
+	smuggled := &genwayv1.NativeField{Protocol: own, Name: "model", Json: []byte(`"other"`)}
+	var failed error
+	for _, ev := range codec.Unfold(&genwayv1.GenerateTextResponse{Model: "m", Candidates: []*genwayv1.Candidate{{}}, NativeFields: []*genwayv1.NativeField{smuggled}}, nil) {
+		if _, err := e.Encode(ev); err != nil {
+			failed = err
+		}
+	}
+	var f *fault.Error
+	if !errors.As(failed, &f) || f.Kind != fault.BadUpstream {
+		t.Fatalf("%v", failed)
+	}
+}

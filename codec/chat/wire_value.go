@@ -79,8 +79,6 @@ type content struct { //nolint:recvcheck // decoding sets the value, all else ta
 	parts []part
 }
 
-func (c content) IsZero() bool { return c.is == absent }
-
 func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	switch k := d.PeekKind(); k {
 	case 'n':

@@ -136,7 +136,7 @@ func vendorKind(extra jsontext.Value, alone bool) string {
 // opaquePart keeps the whole part. It is put together again from its members, so
 // that they may have changed places, but each is as it was.
 func opaquePart(w *part, kind string) (*genwayv1.Part, error) {
-	whole, err := json.Marshal(w, encodeOptions)
+	whole, err := spelled(w)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.InvalidRequest, fault.ReasonInvalidMember, "a part of unknown kind could not be read")
 	}

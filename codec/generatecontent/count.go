@@ -51,14 +51,15 @@ func (Codec) EncodeCountRequest(req *genwayv1.CountTokensRequest, losses *codec.
 	if err != nil {
 		return nil, err
 	}
+	size := member.SizeOfRequest(req.GetRequest())
 	if w.SystemInstruction == nil && len(w.Tools) == 0 && w.ToolConfig == nil && w.GenerationConfig == nil &&
 		w.ServiceTier == "" && w.Store == nil && len(w.Extra) == 0 {
-		return marshal(w, fault.InvalidRequest)
+		return marshal(w, size, fault.InvalidRequest)
 	}
 	if name := req.GetRequest().GetModel(); name != "" {
 		w.Model = modelPrefix + name
 	}
-	return marshal(&countRequest{GenerateContentRequest: w}, fault.InvalidRequest)
+	return marshal(&countRequest{GenerateContentRequest: w}, size, fault.InvalidRequest)
 }
 
 // DecodeCountResponse reads a count.
@@ -89,7 +90,7 @@ func (Codec) EncodeCountResponse(resp *genwayv1.CountTokensResponse) ([]byte, er
 	w := countResponse{TotalTokens: integer(resp.GetInputTokens())}
 	u := resp.GetUsage()
 	if u == nil {
-		return marshal(&w, fault.Internal)
+		return marshal(&w, 128, fault.Internal)
 	}
 	w.CachedContentTokenCount = integerOf(u.CacheReadInputTokens)
 	var err error
@@ -99,5 +100,5 @@ func (Codec) EncodeCountResponse(resp *genwayv1.CountTokensResponse) ([]byte, er
 	if member.Native(protocol, u.NativeFields, promptDetails) == nil {
 		w.PromptTokensDetails = breakdown(u.InputTextTokens, u.InputImageTokens, u.InputAudioTokens)
 	}
-	return marshal(&w, fault.Internal)
+	return marshal(&w, 128, fault.Internal)
 }

@@ -88,7 +88,7 @@ func (w *promptFeedback) canonical() (*genwayv1.PromptFeedback, *genwayv1.Native
 		return nil, nil, nil
 	}
 	if w.BlockReason == "" {
-		whole, err := marshal(w, fault.Internal)
+		whole, err := marshal(w, 128, fault.Internal)
 		return nil, native("promptFeedback", whole), err
 	}
 	f := &genwayv1.PromptFeedback{BlockReason: w.BlockReason, Message: w.BlockReasonMessage}

@@ -17,8 +17,8 @@ package generatecontent
 import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -39,22 +39,32 @@ const protocol = genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
 // Protocol names the protocol.
 func (Codec) Protocol() genwayv1.Protocol { return protocol }
 
-// encodeOptions keep the spelling of strings in schemas, arguments and opaque
-// parts; only white space between tokens is lost.
-var encodeOptions = json.JoinOptions(
-	jsontext.AllowInvalidUTF8(true),
-	jsontext.PreserveRawStrings(true),
-)
+// writable is what a body is made of.
+type writable interface{ write(to *member.Writer) }
 
-// marshal encodes a body. What can go wrong is JSON text inside the canonical
-// message, which its sender vouched for.
-func marshal(v any, kind fault.Kind) ([]byte, error) {
-	out, err := json.Marshal(v, encodeOptions)
+// marshal writes a body of about that size. What can go wrong is JSON text inside the
+// canonical message, which its sender vouched for.
+func marshal(v writable, size int, kind fault.Kind) ([]byte, error) {
+	to := member.NewWriter(size)
+	v.write(to)
+	out, err := to.Finish()
 	if err == nil {
 		return out, nil
 	}
 	if kind == fault.InvalidRequest {
 		return nil, fault.Wrap(err, kind, fault.ReasonInvalidMember, "the request has JSON text that cannot be written into a body")
 	}
-	return nil, fault.Wrap(err, fault.Internal, "ENCODE", "%s", fault.InternalMessage)
+	return nil, unwritable(err)
+}
+
+// unwritable is an answer with JSON in it that is none.
+func unwritable(err error) error {
+	return fault.Wrap(err, fault.Internal, "ENCODE", "%s", fault.InternalMessage)
+}
+
+// spelled gives a value that stands within another.
+func spelled(v writable) (jsontext.Value, error) {
+	to := member.NewWriter(256)
+	v.write(to)
+	return to.Finish()
 }

@@ -16,7 +16,7 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	body, err := marshal(w, fault.InvalidRequest)
+	body, err := marshal(w, member.SizeOfRequest(req.GenerateTextRequest), fault.InvalidRequest)
 	if err != nil || req.ExtraJson == "" {
 		return body, err
 	}

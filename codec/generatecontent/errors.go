@@ -105,37 +105,27 @@ func (Codec) EncodeError(err *fault.Error) (int, []byte) {
 	case err.Kind == fault.Unauthenticated && err.Reason == fault.ReasonMissingKey:
 		status, word = 403, "PERMISSION_DENIED"
 	}
-	body := errorBody{rpcStatus{Code: status, Message: err.Message, Status: word}}
+	var details []errorDetail
 	if info.Reason != "" {
-		body.Error.detail(info)
+		details = append(details, info)
 	}
 	if err.Param != "" {
-		body.Error.detail(errorDetail{Type: detailPrefix + "BadRequest",
+		details = append(details, errorDetail{Type: detailPrefix + "BadRequest",
 			FieldViolations: []fieldViolation{{Field: err.Param, Description: err.Message}}})
 	}
 	if q := err.Quota; q != nil {
-		body.Error.detail(errorDetail{Type: detailPrefix + "QuotaFailure", Violations: []quotaViolation{{
+		details = append(details, errorDetail{Type: detailPrefix + "QuotaFailure", Violations: []quotaViolation{{
 			Subject: q.GetScope(), Description: err.Message, QuotaMetric: q.GetMetric(), QuotaID: err.Reason, QuotaValue: strconv.FormatInt(q.GetLimit(), 10),
 		}}})
 	}
 	if err.RetryAfter > 0 {
 		delay := strconv.FormatFloat(err.RetryAfter.Seconds(), 'f', -1, 64) + "s"
-		body.Error.detail(errorDetail{Type: detailPrefix + "RetryInfo", RetryDelay: delay})
+		details = append(details, errorDetail{Type: detailPrefix + "RetryInfo", RetryDelay: delay})
 	}
 	if err.RequestID != "" {
-		body.Error.detail(errorDetail{Type: detailPrefix + "RequestInfo", RequestID: err.RequestID})
+		details = append(details, errorDetail{Type: detailPrefix + "RequestInfo", RequestID: err.RequestID})
 	}
-	out, failed := json.Marshal(&body, encodeOptions)
-	if failed != nil {
-		return 500, []byte(`{"error":{"code":500,"message":"internal error","status":"INTERNAL"}}`)
-	}
-	return status, out
-}
-
-func (s *rpcStatus) detail(d errorDetail) {
-	if raw, err := json.Marshal(&d, encodeOptions); err == nil {
-		s.Details = append(s.Details, raw)
-	}
+	return status, encodeStatus(status, word, err.Message, details)
 }
 
 // DecodeError reads the body of a failed call. The streaming path without alt=sse

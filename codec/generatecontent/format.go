@@ -3,6 +3,7 @@ package generatecontent
 import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -80,7 +81,7 @@ func (w *generationConfig) encodeFormat(f *genwayv1.ResponseFormat, losses *code
 	}
 	var schema jsontext.Value
 	if f.SchemaJson != "" {
-		if schema = jsontext.Value(f.SchemaJson); !schema.IsValid(encodeOptions) {
+		if schema = jsontext.Value(f.SchemaJson); !member.Valid(schema) {
 			return fault.Invalid("response_format.schema_json", "response_format.schema_json is not JSON")
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // The members of a candidate that say what supports it. They stay native fields,
@@ -157,11 +156,11 @@ func (b *groundingBuilder) field(fields []*genwayv1.NativeField) *genwayv1.Nativ
 	if len(b.GroundingSupports) == 0 || hasSupport(fields) {
 		return nil
 	}
-	raw, err := json.Marshal(&b.groundingMetadata, encodeOptions)
+	raw, err := spelled(&b.groundingMetadata)
 	if err != nil {
 		return nil
 	}
-	return native(groundingMember, jsontext.Value(raw))
+	return native(groundingMember, raw)
 }
 
 func hasSupport(fields []*genwayv1.NativeField) bool {

@@ -88,7 +88,7 @@ func encodeLogprobs(tokens []*genwayv1.TokenLogprob, extra jsontext.Value) (json
 	if !tops {
 		w.TopCandidates = nil
 	}
-	return json.Marshal(&w, encodeOptions)
+	return spelled(&w)
 }
 
 func wireLogprob(t *genwayv1.TokenLogprob) logprob {

@@ -3,6 +3,7 @@ package generatecontent
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -105,17 +106,15 @@ func (e *writer) functionResponse(r *genwayv1.ToolResult, path string, fields []
 			return nil, err
 		}
 	}
+	w.Response = responseObject(r, texts, len(w.Parts) > 0)
 	var err error
-	if w.Response, err = responseObject(r, texts, len(w.Parts) > 0); err != nil {
-		return nil, err
-	}
 	w.Extra, err = member.Extra(protocol, fields, path, e.losses)
 	return w, err
 }
 
 // responseObject is the object of a result: the structured one, the object its
 // text spells, or its texts under output or error.
-func responseObject(r *genwayv1.ToolResult, texts []string, media bool) (jsontext.Value, error) {
+func responseObject(r *genwayv1.ToolResult, texts []string, media bool) jsontext.Value {
 	name := outputMember
 	if r.GetIsError() {
 		name = errorMember
@@ -124,25 +123,27 @@ func responseObject(r *genwayv1.ToolResult, texts []string, media bool) (jsontex
 		whole := jsontext.Value(r.GetResultJson())
 		switch _, isError, _ := resultTexts(whole); {
 		case isObject(string(whole)) && (isError || !r.GetIsError()):
-			return whole, nil
-		case whole.IsValid(encodeOptions):
-			return jsontext.Value(`{"` + name + `":` + string(whole) + `}`), nil
+			return whole
+		case member.Valid(whole):
+			return jsontext.Value(`{"` + name + `":` + string(whole) + `}`)
 		}
 		texts = []string{r.GetResultJson()}
 	}
-	var value any
+	to := member.NewWriter(64 + len(strings.Join(texts, "")))
+	to.Begin()
 	switch {
 	case len(texts) == 1 && isObject(texts[0]) && !r.GetIsError():
-		return jsontext.Value(texts[0]), nil
+		return jsontext.Value(texts[0])
 	case len(texts) == 1:
-		value = texts[0]
+		to.Str(name, texts[0])
 	case len(texts) > 1:
-		value = texts
+		to.StrsOpt(name, texts)
 	case media && !r.GetIsError():
-		return jsontext.Value("{}"), nil
+		return jsontext.Value("{}")
 	default:
-		value = ""
+		to.Str(name, "")
 	}
-	out, err := marshal(value, fault.Internal)
-	return jsontext.Value(`{"` + name + `":` + string(out) + `}`), err
+	to.End()
+	out, _ := to.Finish() // strings alone have no failure
+	return out
 }

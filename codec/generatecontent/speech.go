@@ -5,7 +5,6 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/go-json-experiment/json"
 )
 
 // decode reads how speech sounds. A voice that is more than the name of a
@@ -23,7 +22,7 @@ func (w *speechConfig) decode(path string) (*genwayv1.AudioOutput, error) {
 		len(voice.PrebuiltVoiceConfig.Extra) == 0:
 		out.Voice = voice.PrebuiltVoiceConfig.VoiceName
 	default:
-		whole, err := json.Marshal(voice, encodeOptions)
+		whole, err := spelled(voice)
 		if err != nil {
 			return nil, fault.Invalid(path+".voiceConfig", "%s.voiceConfig could not be read", path)
 		}

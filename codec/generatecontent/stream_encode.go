@@ -28,9 +28,13 @@ type streamEncoder struct {
 	// passed says that the upstream's own frames went through: its last one has
 	// said all there is to say.
 	passed bool
+	to     member.Writer
+	list   []codec.Frame
 }
 
 func (s *streamEncoder) Encode(ev *event) ([]codec.Frame, error) {
+	s.to.Reset()
+	s.list = s.list[:0]
 	switch p := ev.GetPayload().(type) {
 	case *genwayv1.StreamGenerateTextResponse_Started:
 		st := p.Started
@@ -70,17 +74,24 @@ func (s *streamEncoder) frames(candidates []candidate, err error) ([]codec.Frame
 	if err != nil || len(candidates) == 0 {
 		return nil, err
 	}
-	frames := make([]codec.Frame, 0, len(candidates))
 	for i := range candidates {
 		w := s.response()
 		w.Candidates = candidates[i : i+1]
-		data, err := marshal(w, fault.Internal)
-		if err != nil {
+		if err := s.frame(w); err != nil {
 			return nil, err
 		}
-		frames = append(frames, codec.Frame{Data: data})
 	}
-	return frames, nil
+	return s.list, nil
+}
+
+func (s *streamEncoder) frame(w *response) error {
+	s.to.Next()
+	w.write(&s.to)
+	if err := s.to.Err(); err != nil {
+		return unwritable(err)
+	}
+	s.list = append(s.list, codec.Frame{Data: s.to.Text()})
+	return nil
 }
 
 // completed writes the last frame. Its candidates have an empty text, as the
@@ -113,11 +124,10 @@ func (s *streamEncoder) completed(end *genwayv1.TextCompleted) ([]codec.Frame, e
 		}
 		w.Candidates = append(w.Candidates, *wc)
 	}
-	data, err := marshal(w, fault.Internal)
-	if err != nil {
+	if err := s.frame(w); err != nil {
 		return nil, err
 	}
-	return []codec.Frame{{Data: data}}, nil
+	return s.list, nil
 }
 
 // Fail gives the error as the last frame's data, where clients look for it beside
@@ -125,7 +135,7 @@ func (s *streamEncoder) completed(end *genwayv1.TextCompleted) ([]codec.Frame, e
 func (s *streamEncoder) Fail(err *fault.Error) []codec.Frame {
 	_, body := Codec{}.EncodeError(err)
 	line := jsontext.Value(bytes.Clone(body))
-	if line.Compact(encodeOptions) != nil {
+	if line.Compact(jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true)) != nil {
 		_, line = Codec{}.EncodeError(&fault.Error{Kind: err.Kind, Message: err.Message})
 	}
 	return []codec.Frame{{Data: line}}

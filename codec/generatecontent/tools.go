@@ -106,7 +106,7 @@ func declare(out []tool, f functionDeclaration) []tool {
 func encodeFunction(f *genwayv1.FunctionTool, fields []*genwayv1.NativeField, path string, losses *codec.Losses) (*functionDeclaration, error) {
 	w := &functionDeclaration{Name: f.GetName(), Description: f.GetDescription()}
 	if text := f.GetParametersJson(); text != "" {
-		if !jsontext.Value(text).IsValid(encodeOptions) {
+		if !member.Valid([]byte(text)) {
 			return nil, fault.Invalid(path+".function.parameters_json", "%s.function.parameters_json is not JSON", path)
 		}
 		w.ParametersJSONSchema = jsontext.Value(text)

@@ -119,23 +119,24 @@ func shares(raw jsontext.Value, text, image, audio **int64) bool {
 
 // breakdown writes the three counts; nil when none is known.
 func breakdown(text, image, audio *int64) jsontext.Value {
-	var details []modalityTokens
+	var to member.Writer
+	to.BeginList()
 	for _, d := range []struct {
 		modality string
 		count    *int64
 	}{{"TEXT", text}, {"IMAGE", image}, {"AUDIO", audio}} {
 		if d.count != nil {
-			details = append(details, modalityTokens{Modality: d.modality, TokenCount: integer(*d.count)})
+			to.Begin()
+			to.Str("modality", d.modality)
+			to.Int("tokenCount", *d.count)
+			to.End()
 		}
 	}
-	if details == nil {
+	to.EndList()
+	if len(to.Text()) == len("[]") {
 		return nil
 	}
-	out, err := json.Marshal(details)
-	if err != nil {
-		return nil
-	}
-	return out
+	return to.Text()
 }
 
 // add merges the counts of a later frame: what it reports stands, what it leaves

@@ -154,5 +154,5 @@ func rawText(v jsontext.Value) string { return strings.ToValidUTF8(string(v), "\
 // isObject reports whether text is one JSON object that can stand in a body.
 func isObject(text string) bool {
 	v := jsontext.Value(text)
-	return v.Kind() == '{' && v.IsValid(encodeOptions)
+	return v.Kind() == '{' && member.Valid(v)
 }

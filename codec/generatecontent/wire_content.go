@@ -1,9 +1,6 @@
 package generatecontent
 
-import (
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-)
+import "github.com/go-json-experiment/json/jsontext"
 
 // content is one turn.
 type content struct {
@@ -27,24 +24,6 @@ type part struct {
 	Extra            jsontext.Value `json:",embed"`
 	// raw, when set, is the whole part (an opaque one).
 	raw jsontext.Value
-}
-
-// MarshalJSONTo writes an opaque part as it is.
-func (w *part) MarshalJSONTo(e *jsontext.Encoder) error {
-	if w.raw != nil {
-		return e.WriteValue(w.raw)
-	}
-	type members part
-	return json.MarshalEncode(e, (*members)(w))
-}
-
-// MarshalJSONTo writes a hosted tool as it is.
-func (w *tool) MarshalJSONTo(e *jsontext.Encoder) error {
-	if w.raw != nil {
-		return e.WriteValue(w.raw)
-	}
-	type members tool
-	return json.MarshalEncode(e, (*members)(w))
 }
 
 type blob struct {
