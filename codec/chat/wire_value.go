@@ -73,7 +73,7 @@ func (t text) spelled() string {
 }
 
 // content is a string, an array of parts, or null.
-type content struct { //nolint:recvcheck // decoding sets the value, all else takes a copy of it
+type content struct {
 	is    presence
 	s     string
 	parts []part

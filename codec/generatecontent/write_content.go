@@ -2,15 +2,15 @@ package generatecontent
 
 import "github.com/genway/genway/codec/member"
 
-func (w *content) write(to *member.Writer) {
+func (c *content) write(to *member.Writer) {
 	to.Begin()
-	to.StrOpt("role", w.Role)
+	to.StrOpt("role", c.Role)
 	to.List("parts")
-	for i := range w.Parts {
-		w.Parts[i].write(to)
+	for i := range c.Parts {
+		c.Parts[i].write(to)
 	}
 	to.EndList()
-	to.Members(w.Extra)
+	to.Members(c.Extra)
 	to.End()
 }
 
