@@ -42,9 +42,6 @@ type printsSchema struct{}
 
 // Run prints the schema.
 func (printsSchema) Run(_ context.Context, stdout io.Writer) error {
-	schema, err := config.Schema()
-	if err == nil {
-		_, err = fmt.Fprintf(stdout, "%s\n", schema)
-	}
+	_, err := fmt.Fprintf(stdout, "%s\n", config.Schema())
 	return err
 }

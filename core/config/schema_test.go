@@ -1,0 +1,59 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"reflect"
+	"testing"
+
+	"github.com/invopop/jsonschema"
+
+	"github.com/genway/genway/core/config"
+)
+
+var update = flag.Bool("update", false, "write schema.json anew")
+
+// The schema that the commands hold is that of the configuration as it is.
+func TestSchemaIsFresh(t *testing.T) {
+	want, err := reflected()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("schema.json", want, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	} else if !bytes.Equal(config.Schema(), want) {
+		t.Error("schema.json is stale: go test ./core/config -run TestSchemaIsFresh -update")
+	}
+}
+
+func reflected() ([]byte, error) {
+	reflector := jsonschema.Reflector{
+		FieldNameTag: "yaml", DoNotReference: false, ExpandedStruct: true,
+		Mapper: func(t reflect.Type) *jsonschema.Schema {
+			switch t {
+			case reflect.TypeFor[config.Duration]():
+				return &jsonschema.Schema{Type: "string", Examples: []any{"30s", "5m"}}
+			case reflect.TypeFor[config.Bound]():
+				return boundSchema()
+			}
+			return nil
+		},
+	}
+	schema := reflector.Reflect(&config.Config{})
+	schema.Title = "Genway configuration"
+	schema.ID = ""
+	return json.MarshalIndent(schema, "", "  ")
+}
+
+// boundSchema takes what Bound does: a number, or a least and a most.
+func boundSchema() *jsonschema.Schema {
+	number := &jsonschema.Schema{Type: "number"}
+	object := &jsonschema.Schema{Type: "object", AdditionalProperties: jsonschema.FalseSchema, Properties: jsonschema.NewProperties()}
+	object.Properties.Set("min", number)
+	object.Properties.Set("max", number)
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{number, object}}
+}
