@@ -3,6 +3,7 @@ package member
 import (
 	"bytes"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -35,13 +36,13 @@ func NativesBut(but map[string]bool, protocol genwayv1.Protocol, extra jsontext.
 		}
 		fields = append(fields, f)
 		return false
-	}); ok {
+	}); ok && utf8.Valid(extra) {
 		return fields
 	}
 	return slices.DeleteFunc(decodedNatives(protocol, extra, binding), func(f *genwayv1.NativeField) bool { return but[f.Name] })
 }
 
-// decodedNatives is Natives for objects whose names have escapes.
+// decodedNatives is Natives for objects whose names have escapes, or may not be text.
 func decodedNatives(protocol genwayv1.Protocol, extra jsontext.Value, binding func(name string) bool) []*genwayv1.NativeField {
 	var fields []*genwayv1.NativeField
 	d := jsontext.NewDecoder(bytes.NewReader(extra), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
