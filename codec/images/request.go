@@ -5,7 +5,6 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -85,7 +84,7 @@ func (Codec) EncodeRequest(req *genwayv1.GenerateImageRequest, losses *codec.Los
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(wireRequest{
+	r := wireRequest{
 		Model:             req.GetModel(),
 		Prompt:            req.GetPrompt(),
 		Size:              req.GetSize(),
@@ -99,9 +98,12 @@ func (Codec) EncodeRequest(req *genwayv1.GenerateImageRequest, losses *codec.Los
 		User:              req.GetUser(),
 		ResponseFormat:    req.GetResponseFormat(),
 		Extra:             extra,
-	}, jsontext.AllowInvalidUTF8(true))
+	}
+	w := member.NewWriter(512 + len(r.Prompt)*9/8 + len(extra))
+	r.write(w)
+	body, err := finish(w)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Internal, "ENCODE", "%s", fault.InternalMessage)
+		return nil, err
 	}
 	return member.Merge(body, req.GetExtraJson(), "extra_json")
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -49,7 +48,7 @@ type wireDetails struct {
 
 // wireBytes is an image as base64 text, decoded straight from the body and
 // encoded straight into it: images are large.
-type wireBytes []byte //nolint:recvcheck // decoding sets the value, encoding takes a copy of it
+type wireBytes []byte
 
 func (b *wireBytes) UnmarshalJSON(raw []byte) error {
 	text, err := jsontext.AppendUnquote(nil, raw)
@@ -66,13 +65,6 @@ func (b *wireBytes) UnmarshalJSON(raw []byte) error {
 func (b *wireBytes) ReadJSON(r *member.Reader) bool {
 	v, ok := r.Value()
 	return ok && b.UnmarshalJSON(v) == nil
-}
-
-func (b wireBytes) MarshalJSON() ([]byte, error) {
-	out := make([]byte, 0, base64.StdEncoding.EncodedLen(len(b))+2)
-	out = append(out, '"')
-	out = base64.StdEncoding.AppendEncode(out, b)
-	return append(out, '"'), nil
 }
 
 // DecodeResponse reads the body of a successful answer.
@@ -134,11 +126,9 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateImageResponse, losses *codec.
 			Extra:         extra,
 		})
 	}
-	body, err := json.Marshal(w, jsontext.AllowInvalidUTF8(true))
-	if err != nil {
-		return nil, fault.Wrap(err, fault.Internal, "ENCODE", "%s", fault.InternalMessage)
-	}
-	return body, nil
+	out := member.NewWriter(sizeOf(resp))
+	w.write(out)
+	return finish(out)
 }
 
 func (w *wireUsage) canonical() *genwayv1.Usage {

@@ -2,24 +2,22 @@ package images
 
 import (
 	"github.com/genway/genway/codec"
-	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // completedEvent is the vendor's event of a finished image: ImageGenCompletedEvent
 // of the SDK. The partial ones before it are optional, and a caller who asked for
 // some may get none.
 type completedEvent struct {
-	Type         string     `json:"type"`
-	B64JSON      wireBytes  `json:"b64_json"`
-	Background   string     `json:"background"`
-	CreatedAt    int64      `json:"created_at"`
-	OutputFormat string     `json:"output_format"`
-	Quality      string     `json:"quality"`
-	Size         string     `json:"size"`
-	Usage        *wireUsage `json:"usage"`
+	Type         string
+	B64JSON      wireBytes
+	Background   string
+	CreatedAt    int64
+	OutputFormat string
+	Quality      string
+	Size         string
+	Usage        *wireUsage
 }
 
 const completed = "image_generation.completed"
@@ -40,9 +38,11 @@ func (Codec) EncodeStream(resp *genwayv1.GenerateImageResponse, losses *codec.Lo
 		if i == len(resp.GetImages())-1 && usage != nil {
 			event.Usage = usage
 		}
-		data, err := json.Marshal(event, jsontext.AllowInvalidUTF8(true))
+		w := member.NewWriter(512 + len(image.GetData())/3*4)
+		event.write(w)
+		data, err := finish(w)
 		if err != nil {
-			return nil, fault.Wrap(err, fault.Internal, "ENCODE", "%s", fault.InternalMessage)
+			return nil, err
 		}
 		frames = append(frames, codec.Frame{Event: completed, Data: data})
 	}

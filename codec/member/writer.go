@@ -1,7 +1,6 @@
 package member
 
 import (
-	"encoding/base64"
 	"slices"
 	"strconv"
 	"sync"
@@ -222,7 +221,7 @@ func (w *Writer) BoolOpt(name string, b *bool) {
 func (w *Writer) Base64(name string, data []byte) {
 	w.Key(name)
 	w.buf = append(w.buf, '"')
-	w.buf = append(base64.StdEncoding.AppendEncode(w.buf, data), '"')
+	w.buf = append(AppendBase64(w.buf, data), '"')
 }
 
 // DataURL writes media as DataURL spells it.
@@ -237,5 +236,5 @@ func (w *Writer) DataURL(name string, m *genwayv1.Media) {
 		mediaType = "application/octet-stream"
 	}
 	w.Str(name, "data:"+mediaType+";base64,")
-	w.buf = append(base64.StdEncoding.AppendEncode(w.buf[:len(w.buf)-1], data.Data), '"')
+	w.buf = append(AppendBase64(w.buf[:len(w.buf)-1], data.Data), '"')
 }
