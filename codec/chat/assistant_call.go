@@ -12,7 +12,7 @@ func (s *spoken) call(p *genwayv1.Part, place int32) {
 	c := p.GetToolCall()
 	if c.Input == nil && (s.deprecated || marked(p.NativeFields, functionCallName)) {
 		if s.FunctionCall != nil {
-			s.losses.Add(member.Index(s.path+".parts", int(place)), "the deprecated function_call holds one call")
+			s.losses.Add(member.Within(s.path, ".parts", int(place)), "the deprecated function_call holds one call")
 			return
 		}
 		s.FunctionCall = functionCallOf(p)
@@ -28,11 +28,18 @@ func (s *spoken) call(p *genwayv1.Part, place int32) {
 	} else {
 		out.Function = functionCallOf(p)
 	}
-	var err error
-	if out.Extra, err = extra(p.NativeFields, member.Index(s.path+".parts", int(place)), s.losses, "function.", "custom.", "extra_content"); err != nil {
-		s.losses.Add(member.Index(s.path+".parts", int(place)), "a member of the call has no place in chat completions")
+	if len(p.NativeFields) > 0 {
+		s.unknown(&out, p, place)
 	}
 	s.ToolCalls = append(s.ToolCalls, out)
+}
+
+// unknown writes the unknown members of a call.
+func (s *spoken) unknown(out *toolCall, p *genwayv1.Part, place int32) {
+	var err error
+	if out.Extra, err = extra(p.NativeFields, member.Within(s.path, ".parts", int(place)), s.losses, "function.", "custom.", "extra_content"); err != nil {
+		s.losses.Add(member.Within(s.path, ".parts", int(place)), "a member of the call has no place in chat completions")
+	}
 }
 
 // functionCallOf writes the name and arguments; none are the empty object (T10).

@@ -33,7 +33,7 @@ func (e *encoder) candidate(list []*genwayv1.Part, fields []*genwayv1.NativeFiel
 	last := lastText(list)
 	signature := ""
 	for i, p := range list {
-		at := member.Index(path+".parts", i)
+		at := member.Within(path, ".parts", i)
 		switch k := p.Kind.(type) {
 		case *genwayv1.Part_Thinking:
 			continue

@@ -38,7 +38,9 @@ func (e *encoder) messages(list []*genwayv1.Message) ([]message, error) {
 
 func (t *turns) message(m *genwayv1.Message, path string) error {
 	for i, p := range m.Parts {
-		t.tellSeals(p, member.Index(path+".parts", i))
+		if p.ThoughtSignature != nil || p.GetThinking() != nil {
+			t.tellSeals(p, member.Within(path, ".parts", i))
+		}
 	}
 	switch m.Role {
 	case genwayv1.Role_ROLE_SYSTEM:
@@ -79,7 +81,7 @@ func (t *turns) plain(role string, m *genwayv1.Message, path string) error {
 	t.release()
 	parts := make([]part, 0, len(m.Parts))
 	for i, p := range m.Parts {
-		out, err := t.part(p, member.Index(path+".parts", i))
+		out, err := t.part(p, member.Within(path, ".parts", i))
 		if err != nil {
 			return err
 		}
@@ -104,7 +106,7 @@ func (t *turns) user(m *genwayv1.Message, path string) error {
 	var parts []part
 	results := 0
 	for i, p := range m.Parts {
-		at := member.Index(path+".parts", i)
+		at := member.Within(path, ".parts", i)
 		result := p.GetToolResult()
 		if result == nil {
 			out, err := t.part(p, at)

@@ -30,7 +30,7 @@ func (s *spoken) reasoning(list []*genwayv1.Part) error {
 		if marked(p.NativeFields, reasoningName) {
 			name = reasoningName
 		}
-		if _, err := extra(p.NativeFields, member.Index(s.path+".parts", i), s.losses); err != nil {
+		if _, err := extra(p.NativeFields, member.Within(s.path, ".parts", i), s.losses); err != nil {
 			return err
 		}
 		entries, texts = append(entries, s.details(p)), append(texts, t)

@@ -69,9 +69,9 @@ func (e *writer) parts(parts []*genwayv1.Part, path string) ([]part, error) {
 func (e *writer) part(out []part, p *genwayv1.Part, path string) ([]part, error) {
 	lists := split(p.NativeFields, partPrefixes...)
 	w := part{}
-	lists[ownNatives] = takeThought(&w, lists[ownNatives])
+	own := takeThought(&w, lists[ownNatives])
 	var err error
-	if w.Extra, err = member.Extra(protocol, lists[ownNatives], path, e.losses); err != nil {
+	if w.Extra, err = member.Extra(protocol, own, path, e.losses); err != nil {
 		return out, err
 	}
 	if p.CacheControl != nil {

@@ -78,7 +78,7 @@ func encodeCandidate(c *genwayv1.Candidate, path string, losses *codec.Losses) (
 		var err error
 		grounding.add(p.GetText().GetText(), len(parts), p.GetText().GetCitations())
 		tokens = append(append(tokens, p.GetText().GetLogprobs()...), p.GetRefusal().GetLogprobs()...)
-		if parts, err = e.part(parts, p, member.Index(path+".parts", i)); err != nil && !errors.Is(err, errLeftOut) {
+		if parts, err = e.part(parts, p, member.Within(path, ".parts", i)); err != nil && !errors.Is(err, errLeftOut) {
 			return nil, err
 		}
 	}

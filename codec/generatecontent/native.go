@@ -32,10 +32,16 @@ func nested(prefix string, extra jsontext.Value, path string, binding map[string
 	return fields, err
 }
 
+// noFields are lists without fields. They are not to be written to.
+var noFields [8][]*genwayv1.NativeField
+
 // split takes apart what nested put together: one list for each prefix, their
 // names without it, and last the fields with none of the prefixes. A field
 // belongs to the first prefix that fits.
 func split(fields []*genwayv1.NativeField, prefixes ...string) [][]*genwayv1.NativeField {
+	if len(fields) == 0 {
+		return noFields[:len(prefixes)+1]
+	}
 	lists := make([][]*genwayv1.NativeField, len(prefixes)+1)
 next:
 	for _, f := range fields {

@@ -102,7 +102,7 @@ func (e *writer) functionResponse(r *genwayv1.ToolResult, path string, fields []
 			continue
 		}
 		var err error
-		if w.Parts, err = e.part(w.Parts, p, member.Index(path+".parts", i)); err != nil && !errors.Is(err, errLeftOut) {
+		if w.Parts, err = e.part(w.Parts, p, member.Within(path, ".parts", i)); err != nil && !errors.Is(err, errLeftOut) {
 			return nil, err
 		}
 	}

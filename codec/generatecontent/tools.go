@@ -15,7 +15,7 @@ func decodeTools(wire []tool, path string) ([]*genwayv1.Tool, error) {
 	for i := range wire {
 		at := member.Index(path, i)
 		for j := range wire[i].FunctionDeclarations {
-			t, err := wire[i].FunctionDeclarations[j].decode(member.Index(at+".functionDeclarations", j))
+			t, err := wire[i].FunctionDeclarations[j].decode(member.Within(at, ".functionDeclarations", j))
 			if err != nil {
 				return nil, err
 			}

@@ -21,7 +21,7 @@ type waitingCall struct{ id, name string }
 func (c *callIDs) place(m *genwayv1.Message, index int, path string) []placedPart {
 	parts := make([]placedPart, len(m.GetParts()))
 	for i, p := range m.GetParts() {
-		parts[i] = placedPart{Part: p, path: member.Index(path+".parts", i)}
+		parts[i] = placedPart{Part: p, path: member.Within(path, ".parts", i)}
 		switch k := p.GetKind().(type) {
 		case *genwayv1.Part_ToolCall:
 			parts[i].callID = c.call(k.ToolCall, int32(index), int32(i))

@@ -36,7 +36,7 @@ func decodeCitation(raw jsontext.Value, path string) (*genwayv1.Citation, error)
 func (w *writer) citations(list []*genwayv1.Citation, path string, losses *codec.Losses) {
 	w.List("citations")
 	for i, c := range list {
-		w.citation(c, member.Index(path+".citations", i), losses)
+		w.citation(c, member.Within(path, ".citations", i), losses)
 	}
 	w.EndList()
 }
@@ -74,7 +74,7 @@ func verifiable(list []*genwayv1.Citation, path string, losses *codec.Losses) []
 			own = false
 		}
 		if !own {
-			losses.Add(member.Index(path+".citations", i), "the citation was made by another vendor")
+			losses.Add(member.Within(path, ".citations", i), "the citation was made by another vendor")
 			continue
 		}
 		kept = append(kept, c)

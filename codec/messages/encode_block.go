@@ -9,9 +9,10 @@ import (
 )
 
 // sendable leaves out of a turn what the upstream would refuse or cannot use:
-// empty texts (case F12), and thinking that it did not sign itself (case R7).
+// empty texts (case F12), and thinking that it did not sign itself (case R7). What is kept
+// takes the places of parts.
 func sendable(parts []placedPart, losses *codec.Losses) []placedPart {
-	kept := parts[:0:0]
+	kept := parts[:0]
 	for _, p := range parts {
 		if p.ThoughtSignature != nil {
 			losses.Add(p.path+".thought_signature", "the signature was made by another vendor")
@@ -128,7 +129,7 @@ func (w *writer) toolResult(r *genwayv1.ToolResult, id, path string, losses *cod
 		parts = append(parts, placedPart{Part: textPart(*r.ResultJson), path: path + ".result_json"})
 	}
 	for i, p := range r.GetParts() {
-		parts = append(parts, placedPart{Part: p, path: member.Index(path+".parts", i)})
+		parts = append(parts, placedPart{Part: p, path: member.Within(path, ".parts", i)})
 	}
 	if parts = sendable(parts, losses); len(parts) > 0 {
 		w.Key("content")

@@ -203,7 +203,7 @@ func (e *inputEncoder) output(r *genwayv1.ToolResult, path string) error {
 		}
 	}
 	for i, p := range r.Parts {
-		if err := e.content(p, member.Index(path+".parts", i)); err != nil {
+		if err := e.content(p, member.Within(path, ".parts", i)); err != nil {
 			return err
 		}
 	}

@@ -96,8 +96,7 @@ func (e *inputEncoder) givenMessage(path string, m *genwayv1.Message, start, end
 	if text, ok := plainText(m.Parts[start:end]); ok {
 		e.w.Str("content", text)
 	} else {
-		e.w.Key("content")
-		e.w.BeginList()
+		e.w.List("content")
 		for i := start; i < end; i++ {
 			if err := e.content(m.Parts[i], member.Index(member.Join(path, "parts"), i)); err != nil {
 				return err
