@@ -18,9 +18,9 @@ const toolCallsName = "tool_calls"
 // content, refusal, images, audio, calls, in this order. The members of one
 // message have none, and this is the order in which models produce them. Empty
 // texts are not content (F12) unless a signature rests on them (R2).
-func (d decoder) assistant(m *message, path string) ([]*genwayv1.Part, []*genwayv1.NativeField, error) {
+func (d decoder) assistant(m *message, place member.Place) ([]*genwayv1.Part, []*genwayv1.NativeField, error) {
 	parts, fields := d.thinking(m)
-	said, err := d.content(m.Content, member.Join(path, "content"))
+	said, err := d.content(m.Content, place)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -46,29 +46,33 @@ func (d decoder) assistant(m *message, path string) ([]*genwayv1.Part, []*genway
 		lastText.ThoughtSignature = seal
 	}
 	distribute(citations, texts)
-	refusal, err := m.Refusal.str(member.Join(path, "refusal"))
-	if err != nil {
-		return nil, nil, err
+	if m.Refusal.is != absent && m.Refusal.is != isNull {
+		refusal, err := m.Refusal.str(place.Join("refusal"))
+		if err != nil {
+			return nil, nil, err
+		}
+		if refusal != "" {
+			parts = append(parts, refusalPart(refusal))
+		}
 	}
-	if refusal != "" {
-		parts = append(parts, refusalPart(refusal))
+	if len(m.Images) > 0 {
+		images, err := d.parts(m.Images, place.Join("images"))
+		if err != nil {
+			return nil, nil, err
+		}
+		parts = append(parts, images...)
 	}
-	images, err := d.parts(m.Images, member.Join(path, "images"))
-	if err != nil {
-		return nil, nil, err
-	}
-	parts = append(parts, images...)
 	if m.Audio != nil && m.Audio.said() {
-		p, err := m.Audio.decode(member.Join(path, "audio"))
+		p, err := m.Audio.decode(place.Join("audio"))
 		if err != nil {
 			return nil, nil, err
 		}
 		parts = append(parts, p)
 	}
 	for i := range m.ToolCalls {
-		p, err := d.toolCall(&m.ToolCalls[i], member.Index(member.Join(path, toolCallsName), i))
-		if err != nil {
-			return nil, nil, err
+		p, missing := d.toolCall(&m.ToolCalls[i])
+		if p == nil {
+			return nil, nil, fault.Missing(member.Index(place.Join(toolCallsName), i) + "." + missing)
 		}
 		parts = append(parts, p)
 	}
@@ -122,28 +126,28 @@ func (a *audio) natives() []*genwayv1.NativeField {
 	return append(fields, natives(a.Extra)...)
 }
 
-// toolCall reads a call. A call of an unknown type is kept whole.
-func (d decoder) toolCall(c *toolCall, path string) (*genwayv1.Part, error) {
+// toolCall reads a call. A call of an unknown type is kept whole. There is none of a call
+// that has no member for its type, which is named then.
+func (d decoder) toolCall(c *toolCall) (p *genwayv1.Part, missing string) {
 	kind := c.kind()
-	var p *genwayv1.Part
 	switch {
 	case kind == "function" && c.Function != nil:
 		p = c.Function.part("")
 	case kind == "custom" && c.Custom != nil:
 		p = c.Custom.part()
 	case kind == "function" || kind == "custom":
-		return nil, fault.Missing(path + "." + kind)
+		return nil, kind
 	default:
 		p = opaquePart(kind, c.verbatim.of(d.body))
 		p.NativeFields = []*genwayv1.NativeField{mark(toolCallsName)}
-		return p, nil
+		return p, ""
 	}
 	p.GetToolCall().Id = c.ID
 	seal, content := decodeExtraContent(c.ExtraContent)
 	p.ThoughtSignature = seal
 	p.NativeFields = append(p.NativeFields, content...)
 	p.NativeFields = append(p.NativeFields, natives(c.Extra)...)
-	return p, nil
+	return p, ""
 }
 
 // kind is the call's type; engines that leave it out mean a function.

@@ -24,11 +24,14 @@ func opaquePart(kind string, raw jsontext.Value) *genwayv1.Part {
 }
 
 // content reads a string or an array of parts.
-func (d decoder) content(c content, path string) ([]*genwayv1.Part, error) {
-	if c.is == isText {
+func (d decoder) content(c content, message member.Place) ([]*genwayv1.Part, error) {
+	switch {
+	case c.is == isText:
 		return []*genwayv1.Part{textPart(c.s)}, nil
+	case len(c.parts) == 0:
+		return nil, nil
 	}
-	return d.parts(c.parts, path)
+	return d.parts(c.parts, message.Join("content"))
 }
 
 func (d decoder) parts(list []part, path string) ([]*genwayv1.Part, error) {

@@ -31,7 +31,7 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 	talk := conversation{decoder: d}
 	req.Messages = make([]*genwayv1.Message, len(r.Messages))
 	for i := range r.Messages {
-		m, err := talk.message(&r.Messages[i], member.Index("messages", i))
+		m, err := talk.message(&r.Messages[i], member.Place{Path: "messages", Element: i + 1})
 		if err != nil {
 			return nil, err
 		}

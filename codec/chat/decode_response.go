@@ -65,7 +65,7 @@ func (d decoder) choice(c *choice, place int32) (*genwayv1.Candidate, error) {
 	var inMessage []*genwayv1.NativeField
 	if m := c.Message; m != nil {
 		var err error
-		if out.Parts, inMessage, err = d.assistant(m, "choices.message"); err != nil {
+		if out.Parts, inMessage, err = d.assistant(m, member.Place{Path: "choices.message"}); err != nil {
 			return nil, err
 		}
 		for _, f := range inMessage {

@@ -38,23 +38,23 @@ type conversation struct {
 	lastCall string
 }
 
-func (c *conversation) message(m *message, path string) (*genwayv1.Message, error) {
+func (c *conversation) message(m *message, place member.Place) (*genwayv1.Message, error) {
 	role, ok := roles[m.Role]
 	switch {
 	case m.Role == "":
-		return nil, fault.Missing(member.Join(path, "role"))
+		return nil, fault.Missing(place.Join("role"))
 	case !ok:
-		return nil, fault.Invalid(path+".role", "%s.role: %q is not a role; expected system, developer, user, assistant, tool or function", path, m.Role)
+		return nil, fault.Invalid(place.Join("role"), "%s.role: %q is not a role; expected system, developer, user, assistant, tool or function", place, m.Role)
 	case role == genwayv1.Role_ROLE_ASSISTANT:
-		return c.said(m, path)
+		return c.said(m, place)
 	}
 	if name := assistantOnly(m); name != "" {
-		return nil, fault.Invalid(path+"."+name, "%s.%s belongs to messages of the assistant", path, name)
+		return nil, fault.Invalid(place.Join(name), "%s.%s belongs to messages of the assistant", place, name)
 	}
 	if m.Content.is == absent || m.Content.is == isNull {
-		return nil, fault.Missing(path + ".content")
+		return nil, fault.Missing(place.Join("content"))
 	}
-	parts, err := c.content(m.Content, path+".content")
+	parts, err := c.content(m.Content, place)
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (c *conversation) message(m *message, path string) (*genwayv1.Message, erro
 		out.Name, out.Parts = m.Name, parts
 		return out, nil
 	}
-	result, err := c.result(m, path)
+	result, err := c.result(m, place)
 	if err != nil {
 		return nil, err
 	}
@@ -81,19 +81,13 @@ func (c *conversation) message(m *message, path string) (*genwayv1.Message, erro
 }
 
 // said reads a turn of the assistant. Calls must have what results refer to.
-func (c *conversation) said(m *message, path string) (*genwayv1.Message, error) {
+func (c *conversation) said(m *message, place member.Place) (*genwayv1.Message, error) {
 	for i := range m.ToolCalls {
-		call, at := &m.ToolCalls[i], member.Index(path+".tool_calls", i)
-		switch {
-		case call.ID == "":
-			return nil, fault.Missing(at + ".id")
-		case call.kind() == "function" && (call.Function == nil || call.Function.Name == ""):
-			return nil, fault.Missing(at + ".function.name")
-		case call.kind() == "custom" && (call.Custom == nil || call.Custom.Name == ""):
-			return nil, fault.Missing(at + ".custom.name")
+		if missing := m.ToolCalls[i].missing(); missing != "" {
+			return nil, fault.Missing(member.Index(place.Join(toolCallsName), i) + missing)
 		}
 	}
-	parts, fields, err := c.assistant(m, path)
+	parts, fields, err := c.assistant(m, place)
 	if err != nil {
 		return nil, err
 	}
@@ -117,15 +111,28 @@ func (c *conversation) said(m *message, path string) (*genwayv1.Message, error) 
 	return &genwayv1.Message{Role: genwayv1.Role_ROLE_ASSISTANT, Name: m.Name, Parts: parts, NativeFields: fields}, nil
 }
 
-func (c *conversation) result(m *message, path string) (*genwayv1.ToolResult, error) {
+// missing names what a call must have and has not.
+func (c *toolCall) missing() string {
+	switch {
+	case c.ID == "":
+		return ".id"
+	case c.kind() == "function" && (c.Function == nil || c.Function.Name == ""):
+		return ".function.name"
+	case c.kind() == "custom" && (c.Custom == nil || c.Custom.Name == ""):
+		return ".custom.name"
+	}
+	return ""
+}
+
+func (c *conversation) result(m *message, place member.Place) (*genwayv1.ToolResult, error) {
 	if m.Role == functionRole {
 		if m.Name == "" {
-			return nil, fault.Missing(path + ".name")
+			return nil, fault.Missing(place.Join("name"))
 		}
 		return &genwayv1.ToolResult{ToolCallId: c.lastCall, Name: m.Name}, nil
 	}
 	if m.ToolCallID == "" {
-		return nil, fault.Missing(path + ".tool_call_id")
+		return nil, fault.Missing(place.Join("tool_call_id"))
 	}
 	return &genwayv1.ToolResult{ToolCallId: m.ToolCallID, Name: m.Name, Custom: c.custom[m.ToolCallID]}, nil
 }

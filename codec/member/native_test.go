@@ -1,6 +1,7 @@
 package member_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/genway/genway/codec/member"
@@ -17,12 +18,12 @@ func TestNativesOfOddNames(t *testing.T) {
 		`{"\ud800":"x"}`:                     "\uFFFD=\"x\" ",
 		`{}`:                                 "",
 	} {
-		got := ""
+		var got strings.Builder
 		for _, f := range member.NativesBut(map[string]bool{"left out": true}, genwayv1.Protocol_PROTOCOL_MESSAGES, jsontext.Value(extra), nil) {
-			got += f.Name + "=" + string(f.Json) + " "
+			got.WriteString(f.Name + "=" + string(f.Json) + " ")
 		}
-		if got != want {
-			t.Errorf("%q gives %q, not %q", extra, got, want)
+		if got.String() != want {
+			t.Errorf("%q gives %q, not %q", extra, got.String(), want)
 		}
 	}
 }

@@ -12,14 +12,17 @@ import (
 
 // decodeContent gives the parts of a string or an array of blocks. An empty
 // string has none.
-func decodeContent(c content, path string) ([]*genwayv1.Part, error) {
+func decodeContent(c content, in member.Place, name string) ([]*genwayv1.Part, error) {
 	if c.text != nil {
 		if *c.text == "" {
 			return nil, nil
 		}
 		return []*genwayv1.Part{textPart(*c.text)}, nil
 	}
-	return decodeBlocks(c.blocks, path)
+	if len(c.blocks) == 0 {
+		return nil, nil
+	}
+	return decodeBlocks(c.blocks, in.Join(name))
 }
 
 func textPart(text string) *genwayv1.Part {
@@ -29,9 +32,9 @@ func textPart(text string) *genwayv1.Part {
 func decodeBlocks(blocks []jsontext.Value, path string) ([]*genwayv1.Part, error) {
 	var parts partList
 	for i, raw := range blocks {
-		at := member.Index(path, i)
+		at := member.Place{Path: path, Element: i + 1}
 		if raw.Kind() != '{' {
-			return nil, fault.Invalid(at, "%s: expected object", at)
+			return nil, fault.Invalid(at.String(), "%s: expected object", at)
 		}
 		kind := memberText(raw, "type")
 		if seal, place := carried(kind, raw); seal != nil {
@@ -49,22 +52,22 @@ func decodeBlocks(blocks []jsontext.Value, path string) ([]*genwayv1.Part, error
 
 // decodeBlock gives the part of a block of one kind. Kinds without a canonical
 // part, known to the vendor or not, are opaque.
-func decodeBlock(kind string, raw jsontext.Value, path string) (*genwayv1.Part, error) {
+func decodeBlock(kind string, raw jsontext.Value, place member.Place) (*genwayv1.Part, error) {
 	switch kind {
 	case "text":
-		return decodeText(raw, path)
+		return decodeText(raw, place)
 	case "image", "document":
-		return decodeMedia(raw, path)
+		return decodeMedia(raw, place)
 	case "thinking":
-		return decodeThinking(raw, path)
+		return decodeThinking(raw, place)
 	case "redacted_thinking":
-		return decodeRedacted(raw, path)
+		return decodeRedacted(raw, place)
 	case "tool_use":
-		return decodeToolUse(raw, path)
+		return decodeToolUse(raw, place)
 	case "tool_result":
-		return decodeToolResult(raw, path)
+		return decodeToolResult(raw, place)
 	case "":
-		return nil, fault.Missing(path + ".type")
+		return nil, fault.Missing(place.Join("type"))
 	default:
 		return opaque(kind, raw), nil
 	}
@@ -75,14 +78,14 @@ func opaque(kind string, raw jsontext.Value) *genwayv1.Part {
 		Protocol: protocol, Type: kind, Json: bytes.Clone(raw)}}}
 }
 
-func decodeText(raw jsontext.Value, path string) (*genwayv1.Part, error) {
+func decodeText(raw jsontext.Value, place member.Place) (*genwayv1.Part, error) {
 	var b textBlock
-	if err := decodeAt(raw, &b, path); err != nil {
+	if err := decodeAt(raw, &b, place); err != nil {
 		return nil, err
 	}
 	p := textPart(b.Text)
 	for i, c := range b.Citations {
-		cited, err := decodeCitation(c, member.Index(path+".citations", i))
+		cited, err := decodeCitation(c, member.Index(place.Join("citations"), i))
 		if err != nil {
 			return nil, err
 		}
@@ -92,9 +95,9 @@ func decodeText(raw jsontext.Value, path string) (*genwayv1.Part, error) {
 	return p, nil
 }
 
-func decodeThinking(raw jsontext.Value, path string) (*genwayv1.Part, error) {
+func decodeThinking(raw jsontext.Value, place member.Place) (*genwayv1.Part, error) {
 	var b thinkingBlock
-	if err := decodeAt(raw, &b, path); err != nil {
+	if err := decodeAt(raw, &b, place); err != nil {
 		return nil, err
 	}
 	seal := codec.ParseSeal(b.Signature, protocol)
@@ -106,28 +109,28 @@ func decodeThinking(raw jsontext.Value, path string) (*genwayv1.Part, error) {
 	return &genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: t}, NativeFields: natives(b.Extra)}, nil
 }
 
-func decodeRedacted(raw jsontext.Value, path string) (*genwayv1.Part, error) {
+func decodeRedacted(raw jsontext.Value, place member.Place) (*genwayv1.Part, error) {
 	var b redactedBlock
-	if err := decodeAt(raw, &b, path); err != nil {
+	if err := decodeAt(raw, &b, place); err != nil {
 		return nil, err
 	}
 	if b.Data == "" {
-		return nil, fault.Missing(path + ".data")
+		return nil, fault.Missing(place.Join("data"))
 	}
 	return &genwayv1.Part{NativeFields: natives(b.Extra), Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{
 		EncryptedContent: codec.ParseSeal(b.Data, protocol)}}}, nil
 }
 
-func decodeToolUse(raw jsontext.Value, path string) (*genwayv1.Part, error) {
+func decodeToolUse(raw jsontext.Value, place member.Place) (*genwayv1.Part, error) {
 	var b toolUseBlock
-	if err := decodeAt(raw, &b, path); err != nil {
+	if err := decodeAt(raw, &b, place); err != nil {
 		return nil, err
 	}
 	switch {
 	case b.ID == "":
-		return nil, fault.Missing(path + ".id")
+		return nil, fault.Missing(place.Join("id"))
 	case b.Name == "":
-		return nil, fault.Missing(path + ".name")
+		return nil, fault.Missing(place.Join("name"))
 	}
 	p := codec.CallPart(b.Name, "{}")
 	call := p.GetToolCall()
@@ -137,7 +140,7 @@ func decodeToolUse(raw jsontext.Value, path string) (*genwayv1.Part, error) {
 		call.ArgumentsJson = string(b.Input)
 	case 0, 'n':
 	default:
-		return nil, fault.Invalid(path+".input", "%s.input: expected object", path)
+		return nil, fault.Invalid(place.Join("input"), "%s.input: expected object", place)
 	}
 	if b.PartialJSON != "" {
 		call.ArgumentsJson = b.PartialJSON
@@ -155,15 +158,15 @@ func callerField(raw jsontext.Value) []*genwayv1.NativeField {
 	return []*genwayv1.NativeField{whole("caller", raw)}
 }
 
-func decodeToolResult(raw jsontext.Value, path string) (*genwayv1.Part, error) {
+func decodeToolResult(raw jsontext.Value, place member.Place) (*genwayv1.Part, error) {
 	var b toolResultBlock
-	if err := decodeAt(raw, &b, path); err != nil {
+	if err := decodeAt(raw, &b, place); err != nil {
 		return nil, err
 	}
 	if b.ToolUseID == "" {
-		return nil, fault.Missing(path + ".tool_use_id")
+		return nil, fault.Missing(place.Join("tool_use_id"))
 	}
-	parts, err := decodeContent(b.Content, path+".content")
+	parts, err := decodeContent(b.Content, place, "content")
 	if err != nil {
 		return nil, err
 	}

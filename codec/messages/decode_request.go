@@ -111,7 +111,7 @@ func (w *wireRequest) messages(req *genwayv1.GenerateTextRequest) error {
 	if w.System.given() {
 		m := &genwayv1.Message{Role: genwayv1.Role_ROLE_SYSTEM}
 		var err error
-		if m.Parts, err = decodeContent(w.System, "system"); err != nil {
+		if m.Parts, err = decodeContent(w.System, member.Place{}, "system"); err != nil {
 			return err
 		}
 		if len(m.Parts) > 0 {
@@ -119,7 +119,7 @@ func (w *wireRequest) messages(req *genwayv1.GenerateTextRequest) error {
 		}
 	}
 	for i := range w.Messages {
-		m, err := w.Messages[i].canonical(member.Index("messages", i))
+		m, err := w.Messages[i].canonical(member.Place{Path: "messages", Element: i + 1})
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (w *wireRequest) messages(req *genwayv1.GenerateTextRequest) error {
 	return nil
 }
 
-func (m *wireMessage) canonical(path string) (*genwayv1.Message, error) {
+func (m *wireMessage) canonical(place member.Place) (*genwayv1.Message, error) {
 	out := &genwayv1.Message{NativeFields: natives(m.Extra)}
 	switch m.Role {
 	case "user":
@@ -139,14 +139,14 @@ func (m *wireMessage) canonical(path string) (*genwayv1.Message, error) {
 		// The native role tells a turn of its own from the system member.
 		out.Role, out.NativeRole = genwayv1.Role_ROLE_SYSTEM, "system"
 	case "":
-		return nil, fault.Missing(path + ".role")
+		return nil, fault.Missing(place.Join("role"))
 	default:
-		return nil, fault.Invalid(path+".role", "%s.role: expected user, assistant or system", path)
+		return nil, fault.Invalid(place.Join("role"), "%s.role: expected user, assistant or system", place)
 	}
 	if !m.Content.given() && out.Role != genwayv1.Role_ROLE_SYSTEM {
-		return nil, fault.Missing(path + ".content")
+		return nil, fault.Missing(place.Join("content"))
 	}
 	var err error
-	out.Parts, err = decodeContent(m.Content, path+".content")
+	out.Parts, err = decodeContent(m.Content, place, "content")
 	return out, err
 }

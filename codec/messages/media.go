@@ -21,16 +21,16 @@ const (
 // decodeMedia reads an image or a document. A source of a type without a
 // canonical form (content blocks, what this version does not know) makes the whole
 // block opaque.
-func decodeMedia(raw jsontext.Value, path string) (*genwayv1.Part, error) {
+func decodeMedia(raw jsontext.Value, place member.Place) (*genwayv1.Part, error) {
 	var b mediaBlock
-	if err := decodeAt(raw, &b, path); err != nil {
+	if err := decodeAt(raw, &b, place); err != nil {
 		return nil, err
 	}
 	if b.Source == nil {
-		return nil, fault.Missing(path + ".source")
+		return nil, fault.Missing(place.Join("source"))
 	}
 	m := &genwayv1.Media{MediaType: b.Source.MediaType}
-	at := path + ".source"
+	at := place.Join("source")
 	switch b.Source.Type {
 	case "base64":
 		data, err := member.DecodeBase64(b.Source.Data)

@@ -72,7 +72,7 @@ func (d *streamDecoder) openBlock(e *streamEvent) (events, error) {
 	d.open = b
 	switch kind {
 	case "text", "thinking", "tool_use":
-		part, err := decodeBlock(kind, e.ContentBlock, "content_block")
+		part, err := decodeBlock(kind, e.ContentBlock, member.Place{Path: "content_block"})
 		if err != nil {
 			return nil, malformed(err)
 		}

@@ -77,7 +77,7 @@ func (d *streamDecoder) closeWhole() (events, error) {
 		}
 		return append(out, d.whole(sealedText(seal))...), nil
 	}
-	part, err := decodeBlock(b.kind, raw, "content_block")
+	part, err := decodeBlock(b.kind, raw, member.Place{Path: "content_block"})
 	if err != nil {
 		return nil, malformed(err)
 	}

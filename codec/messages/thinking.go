@@ -3,6 +3,7 @@ package messages
 import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -63,7 +64,7 @@ func decodeFormat(raw jsontext.Value, path string) (*genwayv1.ResponseFormat, er
 		return nil, nil
 	}
 	var f outputFormat
-	if err := decodeAt(raw, &f, path); err != nil {
+	if err := decodeAt(raw, &f, member.Place{Path: path}); err != nil {
 		return nil, err
 	}
 	if f.Type != "json_schema" {

@@ -25,7 +25,7 @@ func (w *wireRequest) tools(req *genwayv1.GenerateTextRequest) error {
 			continue
 		}
 		var t wireTool
-		if err := decodeAt(raw, &t, path); err != nil {
+		if err := decodeAt(raw, &t, member.Place{Path: path}); err != nil {
 			return err
 		}
 		switch {
@@ -53,7 +53,7 @@ func (w *wireRequest) toolChoice() (*genwayv1.ToolChoice, error) {
 		return nil, nil
 	}
 	var c toolChoice
-	if err := decodeAt(w.ToolChoice, &c, "tool_choice"); err != nil {
+	if err := decodeAt(w.ToolChoice, &c, member.Place{Path: "tool_choice"}); err != nil {
 		return nil, err
 	}
 	out := &genwayv1.ToolChoice{}

@@ -59,10 +59,10 @@ func (c *content) ReadJSON(r *member.Reader) bool {
 	return r.Null()
 }
 
-// decodeAt reads the value at path of a request into v, a pointer to a struct.
-func decodeAt(raw jsontext.Value, v any, path string) error {
+// decodeAt reads the value at a place of a request into v, a pointer to a struct.
+func decodeAt(raw jsontext.Value, v any, place member.Place) error {
 	if raw.Kind() != '{' {
-		return fault.Invalid(path, "%s: expected object", path)
+		return fault.Invalid(place.String(), "%s: expected object", place)
 	}
 	err := member.Decode(raw, v)
 	if err == nil {
@@ -70,7 +70,7 @@ func decodeAt(raw jsontext.Value, v any, path string) error {
 	}
 	f := *fault.From(err)
 	rest, named := bytes.CutPrefix([]byte(f.Message), []byte(f.Param+": "))
-	f.Param = member.Join(path, f.Param)
+	f.Param = place.Join(f.Param)
 	if named {
 		f.Message = f.Param + ": " + string(rest)
 	}
