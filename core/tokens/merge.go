@@ -6,8 +6,8 @@ import "math"
 // those of the lowest rank are merged, the first of them ahead, until there are none.
 // It takes O(n log n).
 func merged(word string, yield func(string) bool) bool {
-	known := ranks()
-	if _, whole := known[word]; whole {
+	known := known()
+	if _, whole := known.rank(word); whole {
 		return yield(word)
 	}
 	m := merge{word: word, known: known, parts: make([]part, len(word)+1)}
@@ -34,7 +34,7 @@ func merged(word string, yield func(string) bool) bool {
 // last one is the word's end.
 type merge struct {
 	word  string
-	known map[string]uint32
+	known *vocabulary
 	parts []part
 	heap  []candidate
 }
@@ -54,7 +54,7 @@ func (m *merge) look(at int32) {
 	if int(p.after) >= len(m.word) {
 		return
 	}
-	if rank, ok := m.known[m.word[at:m.parts[p.after].after]]; ok {
+	if rank, ok := m.known.rank(m.word[at:m.parts[p.after].after]); ok {
 		p.rank = rank
 		m.push(candidate{rank, at})
 	}

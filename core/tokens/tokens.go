@@ -5,7 +5,7 @@
 // estimate for any other. Images follow published tile rules (see image.go).
 //
 // The vocabulary is unpacked on the first use and never before, since it costs about
-// 40 ms and 12 MB of resident memory that a gateway without the sandbox can save.
+// 30 ms and 4 MB of resident memory that a gateway without the sandbox can save.
 // Every function is safe for concurrent use.
 //
 // The package is arithmetic only: it must not import gen, codec or gateway.

@@ -48,7 +48,19 @@ func TestVocabulary(t *testing.T) {
 		}
 		packed = small.Bytes()
 	}
-	if got := unpack(packed); !slices.Equal(got, want) || len(got) != vocabulary {
+	v := unpack(packed)
+	got := make([]string, len(v.ends))
+	for i := range got {
+		rank := uint32(i)
+		got[i] = string(v.text(rank))
+		if found, ok := v.rank(got[i]); !ok || found != rank {
+			t.Errorf("token %d, %q, is %d, %v", rank, got[i], found, ok)
+		}
+		if _, ok := v.rank(got[i] + "\xff\xff\xff"); ok {
+			t.Errorf("%q is a token with more", got[i])
+		}
+	}
+	if !slices.Equal(got, want) || len(got) != tokenCount {
 		t.Errorf("%d tokens, want %d", len(got), len(want))
 	}
 }
