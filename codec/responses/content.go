@@ -33,8 +33,8 @@ func textPart(id, text string) *genwayv1.Part {
 
 // decodeContent reads a part of what is put in: of a message that is not the
 // assistant's, or of a tool's output. Types it does not know are opaque.
-func decodeContent(raw jsontext.Value, path, id string) (*genwayv1.Part, error) {
-	kind, w, err := decodePart(raw, path, typeInputText, typeInputImage, typeInputFile, typeInputAudio, typeOutputText, typeText)
+func decodeContent(raw jsontext.Value, place member.Place, id string) (*genwayv1.Part, error) {
+	kind, w, err := decodePart(raw, place, typeInputText, typeInputImage, typeInputFile, typeInputAudio, typeOutputText, typeText)
 	if err != nil {
 		return nil, err
 	}
@@ -45,19 +45,19 @@ func decodeContent(raw jsontext.Value, path, id string) (*genwayv1.Part, error) 
 	part.CacheControl, part.NativeFields = w.Breakpoint.canonical(), member.Natives(protocol, w.Extra, nil)
 	switch kind {
 	case typeInputImage:
-		media, err := w.image(path)
+		media, err := w.image(place.String())
 		if err != nil {
 			return nil, err
 		}
 		part.Kind = &genwayv1.Part_Image{Image: media}
 	case typeInputFile:
-		media, err := w.file(path)
+		media, err := w.file(place.String())
 		if err != nil {
 			return nil, err
 		}
 		part.Kind = &genwayv1.Part_File{File: media}
 	case typeInputAudio:
-		media, err := w.audio(path)
+		media, err := w.audio(place.String())
 		if err != nil {
 			return nil, err
 		}
@@ -69,8 +69,8 @@ func decodeContent(raw jsontext.Value, path, id string) (*genwayv1.Part, error) 
 }
 
 // decodeSaid reads a part of the assistant's message.
-func decodeSaid(raw jsontext.Value, path, id string) (*genwayv1.Part, error) {
-	kind, w, err := decodePart(raw, path, typeOutputText, typeRefusal, typeInputText, typeText)
+func decodeSaid(raw jsontext.Value, place member.Place, id string) (*genwayv1.Part, error) {
+	kind, w, err := decodePart(raw, place, typeOutputText, typeRefusal, typeInputText, typeText)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func decodeSaid(raw jsontext.Value, path, id string) (*genwayv1.Part, error) {
 	text := part.GetText()
 	text.Logprobs = logprobs(w.Logprobs)
 	for i, raw := range w.Annotations {
-		citation, err := decodeAnnotation(raw, member.Index(member.Join(path, "annotations"), i))
+		citation, err := decodeAnnotation(raw, member.Index(place.Join("annotations"), i))
 		if err != nil {
 			return nil, err
 		}
@@ -96,19 +96,19 @@ func decodeSaid(raw jsontext.Value, path, id string) (*genwayv1.Part, error) {
 }
 
 // decodePart decodes a part of one of the known types; another gives no part.
-func decodePart(raw jsontext.Value, path string, known ...string) (string, *wirePart, error) {
-	kind, err := typeOf(raw, path)
+func decodePart(raw jsontext.Value, place member.Place, known ...string) (string, *wirePart, error) {
+	kind, err := typeOf(raw, place)
 	if err != nil {
 		return "", nil, err
 	}
 	if kind == "" {
-		return "", nil, fault.Missing(member.Join(path, "type"))
+		return "", nil, fault.Missing(place.Join("type"))
 	}
 	if !slices.Contains(known, kind) {
 		return kind, nil, nil
 	}
 	w := new(wirePart)
-	return kind, w, decodeAt(raw, path, w)
+	return kind, w, decodeAt(raw, place, w)
 }
 
 func (w *wirePart) image(path string) (*genwayv1.Media, error) {

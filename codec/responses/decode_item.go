@@ -24,33 +24,33 @@ var roles = map[string]genwayv1.Role{
 const ofMessage = "message."
 
 // decodeItem reads one item of input or output.
-func decodeItem(raw jsontext.Value, path string) (item, error) {
-	kind, err := typeOf(raw, path)
+func decodeItem(raw jsontext.Value, place member.Place) (item, error) {
+	kind, err := typeOf(raw, place)
 	if err != nil {
 		return item{}, err
 	}
 	switch kind {
 	case typeMessage:
-		return decodeMessage(raw, path)
+		return decodeMessage(raw, place)
 	case "":
 		var w wireMessage
-		if err := decodeAt(raw, path, &w); err != nil {
+		if err := decodeAt(raw, place, &w); err != nil {
 			return item{}, err
 		}
 		if w.Role == "" && w.ID != "" && w.Content.kind == 0 {
 			return opaqueItem(raw, typeReference), nil
 		}
-		return w.item(raw, path)
+		return w.item(raw, place)
 	case typeReasoning:
-		return decodeReasoning(raw, path)
+		return decodeReasoning(raw, place)
 	case typeFunctionCall, typeCustomCall:
-		return decodeCall(raw, path)
+		return decodeCall(raw, place)
 	case typeFunctionOutput, typeCustomOutput:
-		return decodeOutput(raw, path)
+		return decodeOutput(raw, place)
 	case typeImageCall:
-		return decodeImageCall(raw, path)
+		return decodeImageCall(raw, place)
 	case typeAdditionalTools:
-		return decodeAdditionalTools(raw, path)
+		return decodeAdditionalTools(raw, place)
 	}
 	return opaqueItem(raw, kind), nil
 }
@@ -70,23 +70,23 @@ func opaquePart(id, kind string, raw jsontext.Value) *genwayv1.Part {
 		Protocol: protocol, Type: kind, Json: bytes.Clone(raw)}}}
 }
 
-func decodeMessage(raw jsontext.Value, path string) (item, error) {
+func decodeMessage(raw jsontext.Value, place member.Place) (item, error) {
 	var w wireMessage
-	if err := decodeAt(raw, path, &w); err != nil {
+	if err := decodeAt(raw, place, &w); err != nil {
 		return item{}, err
 	}
-	return w.item(raw, path)
+	return w.item(raw, place)
 }
 
-func (w *wireMessage) item(raw jsontext.Value, path string) (item, error) {
+func (w *wireMessage) item(raw jsontext.Value, place member.Place) (item, error) {
 	role, ok := roles[w.Role]
 	switch {
 	case w.Role == "":
-		return item{}, fault.Missing(member.Join(path, "role"))
+		return item{}, fault.Missing(place.Join("role"))
 	case !ok:
-		return item{}, fault.Invalid(member.Join(path, "role"), "%s.role: must be user, assistant, system or developer", path)
+		return item{}, fault.Invalid(place.Join("role"), "%s.role: must be user, assistant, system or developer", place)
 	case w.Content.kind == 0:
-		return item{}, fault.Missing(member.Join(path, "content"))
+		return item{}, fault.Missing(place.Join("content"))
 	}
 	it := item{role: role}
 	assistant := role == genwayv1.Role_ROLE_ASSISTANT
@@ -98,8 +98,12 @@ func (w *wireMessage) item(raw jsontext.Value, path string) (item, error) {
 	if w.Content.kind == '"' {
 		it.parts = []*genwayv1.Part{textPart(w.ID, w.Content.text)}
 	}
+	var contents string
+	if len(w.Content.list) > 0 {
+		contents = place.Join("content")
+	}
 	for i, content := range w.Content.list {
-		part, err := decode(content, member.Index(member.Join(path, "content"), i), w.ID)
+		part, err := decode(content, member.Place{Path: contents, Element: i + 1}, w.ID)
 		if err != nil {
 			return item{}, err
 		}
@@ -127,16 +131,16 @@ func (w *wireMessage) item(raw jsontext.Value, path string) (item, error) {
 
 // decodeCall reads a call of a function or a custom tool. Arguments that are
 // missing or empty are {} (case T10).
-func decodeCall(raw jsontext.Value, path string) (item, error) {
+func decodeCall(raw jsontext.Value, place member.Place) (item, error) {
 	var w wireCall
-	if err := decodeAt(raw, path, &w); err != nil {
+	if err := decodeAt(raw, place, &w); err != nil {
 		return item{}, err
 	}
 	if w.CallID == "" {
-		return item{}, fault.Missing(member.Join(path, "call_id"))
+		return item{}, fault.Missing(place.Join("call_id"))
 	}
 	if w.Name == "" {
-		return item{}, fault.Missing(member.Join(path, "name"))
+		return item{}, fault.Missing(place.Join("name"))
 	}
 	part := w.part()
 	if call := part.GetToolCall(); w.Type == typeCustomCall {
@@ -171,23 +175,27 @@ func assistantItem(id, status string, extra jsontext.Value, part *genwayv1.Part)
 
 // decodeOutput reads the result of a tool. A result is linked by the call's id,
 // or by the tool's name alone.
-func decodeOutput(raw jsontext.Value, path string) (item, error) {
+func decodeOutput(raw jsontext.Value, place member.Place) (item, error) {
 	var w wireOutput
-	if err := decodeAt(raw, path, &w); err != nil {
+	if err := decodeAt(raw, place, &w); err != nil {
 		return item{}, err
 	}
 	if w.CallID == "" && (w.Name == "" || w.Type == typeCustomOutput) {
-		return item{}, fault.Missing(member.Join(path, "call_id"))
+		return item{}, fault.Missing(place.Join("call_id"))
 	}
 	if w.Output.kind == 0 {
-		return item{}, fault.Missing(member.Join(path, "output"))
+		return item{}, fault.Missing(place.Join("output"))
 	}
 	result := &genwayv1.ToolResult{ToolCallId: w.CallID, Custom: w.Type == typeCustomOutput}
 	if w.Output.text != "" {
 		result.Parts = []*genwayv1.Part{textPart("", w.Output.text)}
 	}
+	var output string
+	if len(w.Output.list) > 0 {
+		output = place.Join("output")
+	}
 	for i, content := range w.Output.list {
-		part, err := decodeContent(content, member.Index(member.Join(path, "output"), i), "")
+		part, err := decodeContent(content, member.Place{Path: output, Element: i + 1}, "")
 		if err != nil {
 			return item{}, err
 		}
@@ -214,9 +222,9 @@ func decodeOutput(raw jsontext.Value, path string) (item, error) {
 
 // decodeImageCall reads an image the vendor's tool has drawn; without its bytes
 // the item is opaque. The vendor's default format is png.
-func decodeImageCall(raw jsontext.Value, path string) (item, error) {
+func decodeImageCall(raw jsontext.Value, place member.Place) (item, error) {
 	var w wireImageCall
-	if err := decodeAt(raw, path, &w); err != nil {
+	if err := decodeAt(raw, place, &w); err != nil {
 		return item{}, err
 	}
 	if w.Result == "" {
@@ -226,7 +234,7 @@ func decodeImageCall(raw jsontext.Value, path string) (item, error) {
 	if format == "" {
 		format = "png"
 	}
-	media, err := member.MediaFromBase64("image/"+format, w.Result, member.Join(path, "result"))
+	media, err := member.MediaFromBase64("image/"+format, w.Result, place.Join("result"))
 	if err != nil {
 		return item{}, err
 	}

@@ -117,7 +117,7 @@ func (w *wireRequest) messages() ([]*genwayv1.Message, []*genwayv1.Tool, error) 
 		return t.messages, nil, nil
 	}
 	for i, raw := range w.Input.list {
-		it, err := decodeItem(raw, member.Index("input", i))
+		it, err := decodeItem(raw, member.Place{Path: "input", Element: i + 1})
 		if err != nil {
 			return nil, nil, err
 		}

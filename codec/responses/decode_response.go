@@ -24,7 +24,7 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 	candidate := &genwayv1.Candidate{}
 	var thought *genwayv1.Seal
 	for i, raw := range w.Output {
-		it, err := decodeItem(raw, member.Index("output", i))
+		it, err := decodeItem(raw, member.Place{Path: "output", Element: i + 1})
 		if err != nil {
 			return nil, badAnswer(err)
 		}

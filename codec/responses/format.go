@@ -22,7 +22,7 @@ func decodeFormat(raw jsontext.Value) (*genwayv1.ResponseFormat, []*genwayv1.Nat
 	if k := raw.Kind(); k == 0 || k == 'n' {
 		return nil, nil, nil
 	}
-	kind, err := typeOf(raw, formatPath)
+	kind, err := typeOf(raw, member.Place{Path: formatPath})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -34,7 +34,7 @@ func decodeFormat(raw jsontext.Value) (*genwayv1.ResponseFormat, []*genwayv1.Nat
 			Protocol: protocol, Name: formatPath, Json: raw, Binding: true}}, nil, nil
 	}
 	var w wireFormat
-	if err := decodeAt(raw, formatPath, &w); err != nil {
+	if err := decodeAt(raw, member.Place{Path: formatPath}, &w); err != nil {
 		return nil, nil, err
 	}
 	f := &genwayv1.ResponseFormat{Kind: formatKinds[kind], Name: w.Name, Description: w.Description, Strict: w.Strict}

@@ -20,12 +20,12 @@ type wireAdditionalTools struct {
 	Extra jsontext.Value   `json:",embed"`
 }
 
-func decodeAdditionalTools(raw jsontext.Value, path string) (item, error) {
+func decodeAdditionalTools(raw jsontext.Value, place member.Place) (item, error) {
 	var w wireAdditionalTools
-	if err := decodeAt(raw, path, &w); err != nil {
+	if err := decodeAt(raw, place, &w); err != nil {
 		return item{}, err
 	}
-	tools, err := decodeTools(w.Tools, member.Join(path, "tools"))
+	tools, err := decodeTools(w.Tools, place.Join("tools"))
 	if err != nil {
 		return item{}, err
 	}

@@ -12,9 +12,9 @@ import (
 
 // decodeReasoning reads a reasoning item. Its texts are one canonical text; when
 // there are several, a native field keeps their bounds.
-func decodeReasoning(raw jsontext.Value, path string) (item, error) {
+func decodeReasoning(raw jsontext.Value, place member.Place) (item, error) {
 	var w wireReasoningItem
-	if err := decodeAt(raw, path, &w); err != nil {
+	if err := decodeAt(raw, place, &w); err != nil {
 		return item{}, err
 	}
 	sealed := parseSealed(w.EncryptedContent)
@@ -27,7 +27,7 @@ func decodeReasoning(raw jsontext.Value, path string) (item, error) {
 	}
 	for i, content := range w.Content {
 		var line wireLine
-		if err := decodeAt(content, member.Index(member.Join(path, "content"), i), &line); err != nil {
+		if err := decodeAt(content, member.Place{Path: place.Join("content"), Element: i + 1}, &line); err != nil {
 			return item{}, err
 		}
 		thinking.Text += line.Text

@@ -3,6 +3,7 @@ package responses
 import (
 	"strings"
 
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -12,7 +13,7 @@ func (d *streamDecoder) contentDone(ev *wireEvent) error {
 	if it.kind != typeMessage || ev.ContentIndex < it.over {
 		return nil
 	}
-	whole, err := decodeSaid(ev.Part, "part", it.id)
+	whole, err := decodeSaid(ev.Part, member.Place{Path: "part"}, it.id)
 	if err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (d *streamDecoder) closeItem(ev *wireEvent) error {
 	if ev.Item == nil {
 		return nil
 	}
-	whole, err := decodeItem(ev.Item, "item")
+	whole, err := decodeItem(ev.Item, member.Place{Path: "item"})
 	if err != nil {
 		return err
 	}

@@ -21,7 +21,7 @@ func decodeTools(raws []jsontext.Value, path string) ([]*genwayv1.Tool, error) {
 	var tools []*genwayv1.Tool
 	for i, raw := range raws {
 		at := member.Index(path, i)
-		kind, err := typeOf(raw, at)
+		kind, err := typeOf(raw, member.Place{Path: at})
 		if err != nil {
 			return nil, err
 		}
@@ -46,7 +46,7 @@ func decodeTools(raws []jsontext.Value, path string) ([]*genwayv1.Tool, error) {
 // without tools offers nothing that could be called, and is kept whole.
 func decodeNamespace(raw jsontext.Value, path string) ([]*genwayv1.Tool, error) {
 	var w wireNamespace
-	if err := decodeAt(raw, path, &w); err != nil {
+	if err := decodeAt(raw, member.Place{Path: path}, &w); err != nil {
 		return nil, err
 	}
 	if w.Name == "" {
@@ -55,7 +55,7 @@ func decodeNamespace(raw jsontext.Value, path string) ([]*genwayv1.Tool, error) 
 	var tools []*genwayv1.Tool
 	for i, nested := range w.Tools {
 		at := member.Index(member.Join(path, "tools"), i)
-		kind, err := typeOf(nested, at)
+		kind, err := typeOf(nested, member.Place{Path: at})
 		if err != nil {
 			return nil, err
 		}
@@ -90,7 +90,7 @@ func decodeTool(raw jsontext.Value, kind, path string) (_ *genwayv1.Tool, err er
 		return hosted(raw, kind), nil
 	}
 	var w wireTool
-	if err := decodeAt(raw, path, &w); err != nil {
+	if err := decodeAt(raw, member.Place{Path: path}, &w); err != nil {
 		return nil, err
 	}
 	if w.Name == "" {

@@ -63,11 +63,11 @@ func (t *textOrList) ReadJSON(r *member.Reader) bool {
 	return r.Null()
 }
 
-// decodeAt decodes an object that stands at path into v, a pointer to a struct.
+// decodeAt decodes an object that stands at a place into v, a pointer to a struct.
 // Its errors name the path from the top of the body.
-func decodeAt(raw jsontext.Value, path string, v any) error {
+func decodeAt(raw jsontext.Value, place member.Place, v any) error {
 	if raw.Kind() != '{' {
-		return fault.Invalid(path, "%s: expected an object", path)
+		return fault.Invalid(place.String(), "%s: expected an object", place)
 	}
 	err := member.Decode(raw, v)
 	var f *fault.Error
@@ -75,15 +75,15 @@ func decodeAt(raw jsontext.Value, path string, v any) error {
 		return err
 	}
 	moved := *f
-	moved.Param = member.Join(path, f.Param)
+	moved.Param = place.Join(f.Param)
 	moved.Message = moved.Param + ": " + strings.TrimPrefix(f.Message, f.Param+": ")
 	return &moved
 }
 
 // typeOf reads the type member of an object that is JSON; "" when there is none.
-func typeOf(raw jsontext.Value, path string) (string, error) {
+func typeOf(raw jsontext.Value, place member.Place) (string, error) {
 	if raw.Kind() != '{' {
-		return "", fault.Invalid(path, "%s: expected an object", path)
+		return "", fault.Invalid(place.String(), "%s: expected an object", place)
 	}
 	value := jsontext.Value(member.Value(raw, "type"))
 	switch value.Kind() {
@@ -92,7 +92,7 @@ func typeOf(raw jsontext.Value, path string) (string, error) {
 	case '"':
 		return member.Raw(value).Word(types), nil
 	}
-	path = member.Join(path, "type")
+	path := place.Join("type")
 	return "", fault.Invalid(path, "%s: expected a string", path)
 }
 
