@@ -30,22 +30,22 @@ func members(w *member.Writer, extra jsontext.Value) {
 	w.Members(plain)
 }
 
-func (r *wireRequest) write(w *member.Writer) {
-	w.Begin()
-	w.Str("model", r.Model)
-	w.Str("prompt", r.Prompt)
-	w.StrOpt("size", r.Size)
-	member.IntOpt(w, "n", r.N)
-	w.StrOpt("quality", r.Quality)
-	w.StrOpt("output_format", r.OutputFormat)
-	w.StrOpt("background", r.Background)
-	member.IntOpt(w, "output_compression", r.OutputCompression)
-	w.StrOpt("moderation", r.Moderation)
-	w.StrOpt("style", r.Style)
-	w.StrOpt("user", r.User)
-	w.StrOpt("response_format", r.ResponseFormat)
-	members(w, r.Extra)
-	w.End()
+func (w *wireRequest) write(to *member.Writer) {
+	to.Begin()
+	to.Str("model", w.Model)
+	to.Str("prompt", w.Prompt)
+	to.StrOpt("size", w.Size)
+	member.IntOpt(to, "n", w.N)
+	to.StrOpt("quality", w.Quality)
+	to.StrOpt("output_format", w.OutputFormat)
+	to.StrOpt("background", w.Background)
+	member.IntOpt(to, "output_compression", w.OutputCompression)
+	to.StrOpt("moderation", w.Moderation)
+	to.StrOpt("style", w.Style)
+	to.StrOpt("user", w.User)
+	to.StrOpt("response_format", w.ResponseFormat)
+	members(to, w.Extra)
+	to.End()
 }
 
 // sizeOf is about how long the body of an answer will be.
@@ -57,69 +57,69 @@ func sizeOf(resp *genwayv1.GenerateImageResponse) int {
 	return size
 }
 
-func (r *wireResponse) write(w *member.Writer) {
-	w.Begin()
-	w.Int("created", r.Created)
-	w.StrOpt("background", r.Background)
-	w.List("data")
-	for i := range r.Data {
-		r.Data[i].write(w)
+func (w *wireResponse) write(to *member.Writer) {
+	to.Begin()
+	to.Int("created", w.Created)
+	to.StrOpt("background", w.Background)
+	to.List("data")
+	for i := range w.Data {
+		w.Data[i].write(to)
 	}
-	w.EndList()
-	w.StrOpt("output_format", r.OutputFormat)
-	w.StrOpt("quality", r.Quality)
-	w.StrOpt("size", r.Size)
-	if r.Usage != nil {
-		r.Usage.write(w)
+	to.EndList()
+	to.StrOpt("output_format", w.OutputFormat)
+	to.StrOpt("quality", w.Quality)
+	to.StrOpt("size", w.Size)
+	if w.Usage != nil {
+		w.Usage.write(to)
 	}
-	members(w, r.Extra)
-	w.End()
+	members(to, w.Extra)
+	to.End()
 }
 
-func (i *wireImage) write(w *member.Writer) {
-	w.Begin()
-	if i.B64JSON != nil {
-		w.Base64("b64_json", i.B64JSON)
+func (w *wireImage) write(to *member.Writer) {
+	to.Begin()
+	if w.B64JSON != nil {
+		to.Base64("b64_json", w.B64JSON)
 	}
-	w.StrOpt("url", i.URL)
-	w.StrOpt("generation_id", i.GenerationID)
-	w.StrOpt("model", i.Model)
-	w.StrOpt("size", i.Size)
-	w.StrOpt("revised_prompt", i.RevisedPrompt)
-	members(w, i.Extra)
-	w.End()
+	to.StrOpt("url", w.URL)
+	to.StrOpt("generation_id", w.GenerationID)
+	to.StrOpt("model", w.Model)
+	to.StrOpt("size", w.Size)
+	to.StrOpt("revised_prompt", w.RevisedPrompt)
+	members(to, w.Extra)
+	to.End()
 }
 
-func (u *wireUsage) write(w *member.Writer) {
-	w.Object("usage")
-	w.Int("input_tokens", u.InputTokens)
-	w.Int("output_tokens", u.OutputTokens)
-	w.Int("total_tokens", u.TotalTokens)
-	u.InputTokensDetails.write(w, "input_tokens_details")
-	u.OutputTokensDetails.write(w, "output_tokens_details")
-	members(w, u.Extra)
-	w.End()
+func (w *wireUsage) write(to *member.Writer) {
+	to.Object("usage")
+	to.Int("input_tokens", w.InputTokens)
+	to.Int("output_tokens", w.OutputTokens)
+	to.Int("total_tokens", w.TotalTokens)
+	w.InputTokensDetails.write(to, "input_tokens_details")
+	w.OutputTokensDetails.write(to, "output_tokens_details")
+	members(to, w.Extra)
+	to.End()
 }
 
-func (d *wireDetails) write(w *member.Writer, name string) {
-	if d == nil {
+func (w *wireDetails) write(to *member.Writer, name string) {
+	if w == nil {
 		return
 	}
-	w.Object(name)
-	member.IntOpt(w, "image_tokens", d.ImageTokens)
-	member.IntOpt(w, "text_tokens", d.TextTokens)
-	w.End()
+	to.Object(name)
+	member.IntOpt(to, "image_tokens", w.ImageTokens)
+	member.IntOpt(to, "text_tokens", w.TextTokens)
+	to.End()
 }
 
-func (e *completedEvent) write(w *member.Writer) {
-	w.Begin()
-	w.Str("type", e.Type)
-	w.Base64("b64_json", e.B64JSON)
-	w.Str("background", e.Background)
-	w.Int("created_at", e.CreatedAt)
-	w.Str("output_format", e.OutputFormat)
-	w.Str("quality", e.Quality)
-	w.Str("size", e.Size)
-	e.Usage.write(w)
-	w.End()
+func (w *completedEvent) write(to *member.Writer) {
+	to.Begin()
+	to.Str("type", w.Type)
+	to.Base64("b64_json", w.B64JSON)
+	to.Str("background", w.Background)
+	to.Int("created_at", w.CreatedAt)
+	to.Str("output_format", w.OutputFormat)
+	to.Str("quality", w.Quality)
+	to.Str("size", w.Size)
+	w.Usage.write(to)
+	to.End()
 }

@@ -21,7 +21,9 @@ type Writer struct {
 	// names are the members of the open objects, of which each begins at a mark.
 	names []string
 	marks []int
-	err   error
+	// unchecked says that JSON of others went in as it is.
+	unchecked bool
+	err       error
 }
 
 var writers = sync.Pool{New: func() any { return &Writer{} }}
@@ -44,6 +46,20 @@ func (w *Writer) Finish() ([]byte, error) {
 		return nil, err
 	}
 	return buf, nil
+}
+
+// FinishChecked is Finish for a text that JSON of others went into unchecked (Raw, Value,
+// Spliced), and that must be JSON without a name twice all the same.
+func (w *Writer) FinishChecked() ([]byte, error) {
+	unchecked := w.unchecked
+	body, err := w.Finish()
+	if err != nil || !unchecked || Valid(body) {
+		return body, err
+	}
+	if _, err = AppendCompact(nil, body); err != nil { // says where
+		return nil, err
+	}
+	return body, nil
 }
 
 // Reset forgets all texts, for a stream's encoder, whose frames are valid until the next

@@ -15,7 +15,7 @@ import (
 // Raw writes a value of which the caller knows that it is JSON, as it is.
 func (w *Writer) Raw(name string, json []byte) {
 	w.Key(name)
-	w.buf = append(w.buf, json...)
+	w.Value(json)
 }
 
 // RawOpt leaves out what is not there.
@@ -33,6 +33,7 @@ func (w *Writer) RawText(name, json string) {
 
 // Value is Raw for an element, or behind Key.
 func (w *Writer) Value(json []byte) {
+	w.unchecked = true
 	w.comma()
 	w.buf = append(w.buf, json...)
 }

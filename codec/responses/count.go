@@ -52,7 +52,7 @@ func (Codec) EncodeCountRequest(req *genwayv1.CountTokensRequest, losses *codec.
 	}
 	w.Spliced(extra)
 	w.End()
-	return w.Finish()
+	return written(w)
 }
 
 // wireCount is InputTokenCountResponse.

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"errors"
 	"sort"
 
 	"github.com/genway/genway/codec"
@@ -216,9 +217,21 @@ func encodeInclude(w *member.Writer, natives []*genwayv1.NativeField, logprobs b
 	return rest, nil
 }
 
+// written gives a request that was written, unless JSON of others in it is none, or stands
+// in for a member that was admitted with another value.
+func written(w *member.Writer) ([]byte, error) {
+	body, err := w.FinishChecked()
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		f := fault.Wrap(err, fault.InvalidRequest, fault.ReasonInvalidMember, "the request cannot be written as JSON")
+		f.Param = member.Path(string(syntax.JSONPointer))
+		return nil, f
+	}
+	return body, err
+}
+
 // patched merges the caller's own members into the top level.
 func patched(w *member.Writer, extra string) ([]byte, error) {
-	body, err := w.Finish()
+	body, err := written(w)
 	if extra == "" || err != nil {
 		return body, err
 	}
