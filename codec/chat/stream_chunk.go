@@ -19,7 +19,7 @@ type chunks struct {
 	nullUsage bool
 	// members are unknown members for the next chunk.
 	members jsontext.Value
-	w       member.Writer
+	w       *member.Writer
 	frames  []codec.Frame
 }
 
@@ -31,10 +31,10 @@ func (c *chunks) reset() {
 
 // compose spells the common part of the chunks.
 func (c *chunks) compose() {
-	var w member.Writer
+	w := member.NewWriter(256)
 	w.Begin()
-	c.envelope.writeHead(&w)
-	c.envelope.writeTail(&w)
+	c.envelope.writeHead(w)
+	c.envelope.writeTail(w)
 	w.List("choices")
 	c.head, c.tail = string(w.Text()), "]}"
 	if c.nullUsage {
@@ -59,7 +59,7 @@ func (c *chunks) send() error {
 // whole adds a frame that is not made of head and tail.
 func (c *chunks) whole(a answer) error {
 	c.w.Next()
-	a.write(&c.w)
+	a.write(c.w)
 	return c.send()
 }
 
@@ -73,7 +73,7 @@ func (c *chunks) chunk(ch choice) error {
 	}
 	c.w.Next()
 	c.w.Put(c.head)
-	ch.write(&c.w)
+	ch.write(c.w)
 	c.w.Put(c.tail)
 	return c.send()
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -24,7 +25,7 @@ type streamEncoder struct {
 
 // NewStreamEncoder implements codec.Codec.
 func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
-	return &streamEncoder{to: to, speeches: map[int32]*speech{}}
+	return &streamEncoder{to: to, chunks: chunks{w: member.NewWriter(512)}, speeches: map[int32]*speech{}}
 }
 
 var doneData = []byte("[DONE]")

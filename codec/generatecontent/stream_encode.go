@@ -16,7 +16,7 @@ import (
 // with the finish reasons and the usage. No frame has an event name: the vendor's
 // Go SDK takes data lines alone.
 func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
-	return &streamEncoder{losses: to.Losses, candidates: map[int32]*candidateWriter{}}
+	return &streamEncoder{to: member.NewWriter(512), losses: to.Losses, candidates: map[int32]*candidateWriter{}}
 }
 
 type streamEncoder struct {
@@ -28,7 +28,7 @@ type streamEncoder struct {
 	// passed says that the upstream's own frames went through: its last one has
 	// said all there is to say.
 	passed bool
-	to     member.Writer
+	to     *member.Writer
 	list   []codec.Frame
 }
 
@@ -86,7 +86,7 @@ func (s *streamEncoder) frames(candidates []candidate, err error) ([]codec.Frame
 
 func (s *streamEncoder) frame(w *response) error {
 	s.to.Next()
-	w.write(&s.to)
+	w.write(s.to)
 	if err := s.to.Err(); err != nil {
 		return unwritable(err)
 	}

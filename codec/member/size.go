@@ -7,9 +7,9 @@ import genwayv1 "github.com/genway/genway/gen/genway/v1"
 
 // SizeOfRequest is about how long the body of a request will be.
 func SizeOfRequest(r *genwayv1.GenerateTextRequest) int {
-	size := 512 + len(r.GetExtraJson()) + len(r.GetResponseFormat().GetSchemaJson()) + sizeOfNatives(r.GetNativeFields())
+	size := 256 + len(r.GetExtraJson()) + len(r.GetResponseFormat().GetSchemaJson()) + sizeOfNatives(r.GetNativeFields())
 	for _, m := range r.GetMessages() {
-		size += 64 + sizeOfParts(m.GetParts()) + sizeOfNatives(m.GetNativeFields())
+		size += 48 + sizeOfParts(m.GetParts()) + sizeOfNatives(m.GetNativeFields())
 	}
 	for _, t := range r.GetTools() {
 		f, c := t.GetFunction(), t.GetCustom()
@@ -30,7 +30,7 @@ func SizeOfResponse(r *genwayv1.GenerateTextResponse) int {
 func sizeOfParts(parts []*genwayv1.Part) int {
 	size := 0
 	for _, p := range parts {
-		size += 96 + sizeOfPart(p) + sizeOfNatives(p.NativeFields)
+		size += 64 + sizeOfPart(p) + sizeOfNatives(p.NativeFields)
 		if p.ThoughtSignature != nil {
 			size += 128 + len(p.ThoughtSignature.Value)*4/3
 		}
@@ -70,7 +70,7 @@ func sizeOfPart(p *genwayv1.Part) int {
 
 // sizeOfText reckons with an escape in thirty-two characters, and with the room that
 // AppendQuote wants.
-func sizeOfText(s string) int { return len(s) + len(s)/32 + 2*room }
+func sizeOfText(s string) int { return len(s) + len(s)/32 + room + 1 }
 
 func sizeOfMedia(m *genwayv1.Media) int {
 	return 64 + len(m.GetData())/3*4 + len(m.GetUrl()) + len(m.GetTranscript())

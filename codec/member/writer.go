@@ -26,9 +26,12 @@ type Writer struct {
 	err       error
 }
 
-var writers = sync.Pool{New: func() any { return &Writer{} }}
+var writers = sync.Pool{New: func() any {
+	return &Writer{names: make([]string, 0, 32), marks: make([]int, 0, 16)}
+}}
 
-// NewWriter gives a writer for a text of about so many bytes. Finish takes it back.
+// NewWriter gives a writer for a text of about so many bytes, or the frames of an event. Finish
+// takes it back.
 func NewWriter(size int) *Writer {
 	w := writers.Get().(*Writer) //nolint:forcetypeassert // nothing else is put
 	w.buf = make([]byte, 0, size)

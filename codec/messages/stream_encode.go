@@ -29,7 +29,7 @@ type streamEncoder struct {
 
 // NewStreamEncoder writes one stream of /v1/messages.
 func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
-	return &streamEncoder{losses: to.Losses, w: answerWriter(0)}
+	return &streamEncoder{losses: to.Losses, w: answerWriter(512)}
 }
 
 // Encode gives the frames of one event; each is named after its type.
