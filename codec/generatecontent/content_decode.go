@@ -35,20 +35,21 @@ const dataMembers = "text, inlineData, fileData, functionCall, functionResponse"
 
 // message reads a turn. Text parts that say nothing are left out unless nothing
 // else is said.
-func (r reader) message(c *content, role genwayv1.Role, path string) (*genwayv1.Message, error) {
-	parts, err := r.parts(c.Parts, member.Join(path, "parts"))
+func (r reader) message(c *content, role genwayv1.Role, place member.Place) (*genwayv1.Message, error) {
+	parts, err := r.parts(c.Parts, member.Place{In: &place, Path: "parts"})
 	if err != nil {
 		return nil, err
 	}
 	m := &genwayv1.Message{Role: role, Parts: joinSealed(sayings(parts))}
-	m.NativeFields, err = natives(c.Extra, path, nil)
+	m.NativeFields, err = nativesAt(c.Extra, place)
 	return m, err
 }
 
-func (r reader) parts(wire []part, path string) ([]*genwayv1.Part, error) {
+func (r reader) parts(wire []part, list member.Place) ([]*genwayv1.Part, error) {
 	parts := make([]*genwayv1.Part, 0, len(wire))
 	for i := range wire {
-		p, err := r.part(&wire[i], member.Index(path, i))
+		list.Element = i + 1
+		p, err := r.part(&wire[i], list)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +61,7 @@ func (r reader) parts(wire []part, path string) ([]*genwayv1.Part, error) {
 }
 
 // part reads one part; nil for one that says nothing (answers only).
-func (r reader) part(w *part, path string) (*genwayv1.Part, error) {
+func (r reader) part(w *part, place member.Place) (*genwayv1.Part, error) {
 	count := 0
 	for _, given := range []bool{w.Text != nil, w.InlineData != nil, w.FileData != nil, w.FunctionCall != nil, w.FunctionResponse != nil} {
 		if given {
@@ -70,15 +71,15 @@ func (r reader) part(w *part, path string) (*genwayv1.Part, error) {
 	kind := vendorKind(w.Extra, count == 0)
 	if kind != "" {
 		if count > 0 {
-			return nil, fault.Invalid(path, "%s has %s beside one of %s", path, kind, dataMembers)
+			return nil, fault.Invalid(place.String(), "%s has %s beside one of %s", place.String(), kind, dataMembers)
 		}
 		return opaquePart(w, kind)
 	}
 	if count > 1 {
-		return nil, fault.Invalid(path, "%s has more than one of %s", path, dataMembers)
+		return nil, fault.Invalid(place.String(), "%s has more than one of %s", place.String(), dataMembers)
 	}
 	p := &genwayv1.Part{ThoughtSignature: codec.ParseSeal(w.ThoughtSignature, protocol)}
-	fields, err := natives(w.Extra, path, nil)
+	fields, err := nativesAt(w.Extra, place)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +90,7 @@ func (r reader) part(w *part, path string) (*genwayv1.Part, error) {
 			if r.answer && len(fields) == 0 {
 				return nil, nil
 			}
-			return nil, fault.Invalid(path, "%s has none of %s", path, dataMembers)
+			return nil, fault.Invalid(place.String(), "%s has none of %s", place.String(), dataMembers)
 		}
 		w.Text = new(string)
 	}
@@ -100,13 +101,13 @@ func (r reader) part(w *part, path string) (*genwayv1.Part, error) {
 	case w.Text != nil:
 		textPart(w, p)
 	case w.InlineData != nil:
-		err = r.inlineData(w, p, path)
+		err = r.inlineData(w, p, place.String())
 	case w.FileData != nil:
-		err = r.fileData(w, p, path)
+		err = r.fileData(w, p, place.String())
 	case w.FunctionCall != nil:
-		err = r.functionCall(w.FunctionCall, p, path+".functionCall")
+		err = r.functionCall(w.FunctionCall, p, place.Join("functionCall"))
 	case w.FunctionResponse != nil:
-		err = r.functionResponse(w.FunctionResponse, p, path+".functionResponse")
+		err = r.functionResponse(w.FunctionResponse, p, place.Join("functionResponse"))
 	}
 	if present(w.AudioTranscription) && !transcript(w.AudioTranscription, p) {
 		fields = append(fields, native("audioTranscription", w.AudioTranscription))

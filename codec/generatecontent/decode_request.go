@@ -57,9 +57,9 @@ func (w *request) canonical(base string) (*genwayv1.GenerateTextRequest, error) 
 // messages reads the system instruction, as the first message, and the turns.
 func (w *request) messages(req *genwayv1.GenerateTextRequest, base string) error {
 	if w.SystemInstruction != nil {
-		path := member.Join(base, "systemInstruction")
+		place := member.Place{Path: member.Join(base, "systemInstruction")}
 		// Its role says nothing: clients write user, system or none.
-		m, err := reader{}.message(w.SystemInstruction, genwayv1.Role_ROLE_SYSTEM, path)
+		m, err := reader{}.message(w.SystemInstruction, genwayv1.Role_ROLE_SYSTEM, place)
 		if err != nil {
 			return err
 		}
@@ -68,17 +68,18 @@ func (w *request) messages(req *genwayv1.GenerateTextRequest, base string) error
 		}
 	}
 	system := len(req.Messages)
+	contents := member.Join(base, "contents")
 	for i := range w.Contents {
 		c := &w.Contents[i]
-		path := member.Index(member.Join(base, "contents"), i)
-		role, err := decodeRole(c.Role, path)
+		place := member.Place{Path: contents, Element: i + 1}
+		role, err := decodeRole(c.Role, place)
 		if err != nil {
 			return err
 		}
 		if len(c.Parts) == 0 {
-			return fault.Missing(path + ".parts")
+			return fault.Missing(place.Join("parts"))
 		}
-		m, err := reader{}.message(c, role, path)
+		m, err := reader{}.message(c, role, place)
 		if err != nil {
 			return err
 		}
@@ -88,7 +89,7 @@ func (w *request) messages(req *genwayv1.GenerateTextRequest, base string) error
 		req.Messages = append(req.Messages, m)
 	}
 	if len(req.Messages) == system {
-		return fault.Missing(member.Join(base, "contents"))
+		return fault.Missing(contents)
 	}
 	req.Messages = joinFragments(req.Messages)
 	return nil
@@ -101,12 +102,12 @@ func speaks(m *genwayv1.Message) bool {
 
 // decodeRole reads the role of a turn. function is an earlier word for the user's
 // turn of results.
-func decodeRole(role, path string) (genwayv1.Role, error) {
+func decodeRole(role string, place member.Place) (genwayv1.Role, error) {
 	switch strings.ToLower(role) {
 	case "", "user", "function":
 		return genwayv1.Role_ROLE_USER, nil
 	case "model":
 		return genwayv1.Role_ROLE_ASSISTANT, nil
 	}
-	return 0, fault.Invalid(path+".role", "%s.role must be user or model", path)
+	return 0, fault.Invalid(place.Join("role"), "%s.role must be user or model", place.String())
 }

@@ -107,7 +107,7 @@ func (w *candidate) canonical(path string) (*genwayv1.Candidate, error) {
 		return nil, err
 	}
 	if w.Content != nil {
-		parts, err := reader{answer: true}.parts(w.Content.Parts, path+".content.parts")
+		parts, err := reader{answer: true}.parts(w.Content.Parts, member.Place{In: &member.Place{Path: path}, Path: "content.parts"})
 		if err != nil {
 			return nil, err
 		}

@@ -22,6 +22,14 @@ func natives(extra jsontext.Value, path string, binding map[string]bool) ([]*gen
 	return fields, nil
 }
 
+// nativesAt is natives for objects that mostly have none, none of which binds.
+func nativesAt(extra jsontext.Value, place member.Place) ([]*genwayv1.NativeField, error) {
+	if len(extra) == 0 {
+		return nil, nil
+	}
+	return natives(extra, place.String(), nil)
+}
+
 // nested are the natives of an object inside the one the canonical message was,
 // their names led by prefix (which ends with a dot).
 func nested(prefix string, extra jsontext.Value, path string, binding map[string]bool) ([]*genwayv1.NativeField, error) {

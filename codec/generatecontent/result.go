@@ -44,7 +44,7 @@ func (r reader) functionResponse(w *functionResponse, p *genwayv1.Part, path str
 		whole := rawText(w.Response)
 		result.ResultJson = &whole
 	}
-	media, err := r.parts(w.Parts, path+".parts")
+	media, err := r.parts(w.Parts, member.Place{Path: path + ".parts"})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -36,7 +37,7 @@ func (c *candidateStream) frame(w *candidate, path string) ([]*event, error) {
 	}
 	var parts []*genwayv1.Part
 	if w.Content != nil {
-		if parts, err = (reader{answer: true}).parts(w.Content.Parts, path+".content.parts"); err != nil {
+		if parts, err = (reader{answer: true}).parts(w.Content.Parts, member.Place{In: &member.Place{Path: path}, Path: "content.parts"}); err != nil {
 			return nil, err
 		}
 	}

@@ -2,6 +2,8 @@ package member
 
 // Place is where a value stands. It is spelled when somebody asks, and only errors do.
 type Place struct {
+	// In is what it is a member of; nil when Path is all of it.
+	In *Place
 	// Path is that of the value, or of the list it is an element of.
 	Path string
 	// Element is its number in the list, plus one; 0 for no list.
@@ -10,10 +12,14 @@ type Place struct {
 
 // String spells the path.
 func (p Place) String() string {
-	if p.Element == 0 {
-		return p.Path
+	path := p.Path
+	if p.In != nil {
+		path = p.In.Join(path)
 	}
-	return Index(p.Path, p.Element-1)
+	if p.Element == 0 {
+		return path
+	}
+	return Index(path, p.Element-1)
 }
 
 // Join spells the path of a member.
