@@ -10,12 +10,12 @@ import (
 // extraContent is the member in which Google's OpenAI-compatible endpoint keeps
 // thought signatures: of a tool call in the call, of a text in the message (R1).
 type extraContent struct {
-	Google *googleContent `json:"google,omitzero"`
+	Google *googleContent `json:"google"`
 	Extra  jsontext.Value `json:",embed"`
 }
 
 type googleContent struct {
-	ThoughtSignature string         `json:"thought_signature,omitzero"`
+	ThoughtSignature string         `json:"thought_signature"`
 	Extra            jsontext.Value `json:",embed"`
 }
 

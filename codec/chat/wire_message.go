@@ -10,23 +10,23 @@ import (
 // ChatCompletionMessageParamUnion, ChatCompletionMessage and
 // ChatCompletionChunkChoiceDelta of the SDK.
 type message struct {
-	Role    string  `json:"role,omitzero"`
-	Name    string  `json:"name,omitzero"`
-	Content content `json:"content,omitzero"`
+	Role    string  `json:"role"`
+	Name    string  `json:"name"`
+	Content content `json:"content"`
 	// The same text under the name of DeepSeek and vLLM, and of OpenRouter and
 	// Groq.
-	ReasoningContent text     `json:"reasoning_content,omitzero"`
-	Reasoning        text     `json:"reasoning,omitzero"`
-	ReasoningDetails []detail `json:"reasoning_details,omitzero"`
-	Refusal          text     `json:"refusal,omitzero"`
-	// Written in every answer, which is why an empty list is not left out.
-	Annotations  []annotation   `json:"annotations,omitzero"`
-	Images       []part         `json:"images,omitzero"`
-	Audio        *audio         `json:"audio,omitzero"`
-	ToolCalls    []toolCall     `json:"tool_calls,omitzero"`
-	FunctionCall *functionCall  `json:"function_call,omitzero"`
-	ToolCallID   string         `json:"tool_call_id,omitzero"`
-	ExtraContent jsontext.Value `json:"extra_content,omitzero"`
+	ReasoningContent text     `json:"reasoning_content"`
+	Reasoning        text     `json:"reasoning"`
+	ReasoningDetails []detail `json:"reasoning_details"`
+	Refusal          text     `json:"refusal"`
+	// Written in every answer, empty too.
+	Annotations  []annotation   `json:"annotations"`
+	Images       []part         `json:"images"`
+	Audio        *audio         `json:"audio"`
+	ToolCalls    []toolCall     `json:"tool_calls"`
+	FunctionCall *functionCall  `json:"function_call"`
+	ToolCallID   string         `json:"tool_call_id"`
+	ExtraContent jsontext.Value `json:"extra_content"`
 	Extra        jsontext.Value `json:",embed"`
 }
 
@@ -34,16 +34,16 @@ type message struct {
 // and the links to video and audio that vLLM takes.
 type part struct {
 	Type                  string         `json:"type"`
-	Text                  *string        `json:"text,omitzero"`
-	Refusal               *string        `json:"refusal,omitzero"`
-	ImageURL              *link          `json:"image_url,omitzero"`
-	VideoURL              *link          `json:"video_url,omitzero"`
-	AudioURL              *link          `json:"audio_url,omitzero"`
-	InputAudio            *inputAudio    `json:"input_audio,omitzero"`
-	File                  *file          `json:"file,omitzero"`
-	CacheControl          *cacheControl  `json:"cache_control,omitzero"`
-	PromptCacheBreakpoint *cacheControl  `json:"prompt_cache_breakpoint,omitzero"`
-	ExtraContent          jsontext.Value `json:"extra_content,omitzero"`
+	Text                  *string        `json:"text"`
+	Refusal               *string        `json:"refusal"`
+	ImageURL              *link          `json:"image_url"`
+	VideoURL              *link          `json:"video_url"`
+	AudioURL              *link          `json:"audio_url"`
+	InputAudio            *inputAudio    `json:"input_audio"`
+	File                  *file          `json:"file"`
+	CacheControl          *cacheControl  `json:"cache_control"`
+	PromptCacheBreakpoint *cacheControl  `json:"prompt_cache_breakpoint"`
+	ExtraContent          jsontext.Value `json:"extra_content"`
 	Extra                 jsontext.Value `json:",embed"`
 	verbatim              verbatim
 }
@@ -52,22 +52,22 @@ type part struct {
 // and file, so that their data goes into the body without a stop.
 type link struct {
 	URL    string         `json:"url"`
-	Detail string         `json:"detail,omitzero"`
+	Detail string         `json:"detail"`
 	Extra  jsontext.Value `json:",embed"`
 	media  *genwayv1.Media
 }
 
 type inputAudio struct {
 	Data   string         `json:"data"`
-	Format string         `json:"format,omitzero"`
+	Format string         `json:"format"`
 	Extra  jsontext.Value `json:",embed"`
 	data   []byte
 }
 
 type file struct {
-	FileData string         `json:"file_data,omitzero"`
-	FileID   string         `json:"file_id,omitzero"`
-	Filename string         `json:"filename,omitzero"`
+	FileData string         `json:"file_data"`
+	FileID   string         `json:"file_id"`
+	Filename string         `json:"filename"`
 	Extra    jsontext.Value `json:",embed"`
 	media    *genwayv1.Media
 }
@@ -75,41 +75,41 @@ type file struct {
 // cacheControl is cache_control as OpenRouter takes it and
 // prompt_cache_breakpoint as OpenAI does; they differ in the constant member.
 type cacheControl struct {
-	Type  string         `json:"type,omitzero"`
-	Mode  string         `json:"mode,omitzero"`
-	TTL   string         `json:"ttl,omitzero"`
+	Type  string         `json:"type"`
+	Mode  string         `json:"mode"`
+	TTL   string         `json:"ttl"`
 	Extra jsontext.Value `json:",embed"`
 }
 
 type audio struct {
-	ID         string         `json:"id,omitzero"`
-	Data       string         `json:"data,omitzero"`
-	ExpiresAt  jsontext.Value `json:"expires_at,omitzero"`
-	Transcript string         `json:"transcript,omitzero"`
+	ID         string         `json:"id"`
+	Data       string         `json:"data"`
+	ExpiresAt  jsontext.Value `json:"expires_at"`
+	Transcript string         `json:"transcript"`
 	Extra      jsontext.Value `json:",embed"`
 	data       []byte
 }
 
 type toolCall struct {
-	Index        *int32         `json:"index,omitzero"`
-	ID           string         `json:"id,omitzero"`
-	Type         string         `json:"type,omitzero"`
-	Function     *functionCall  `json:"function,omitzero"`
-	Custom       *customCall    `json:"custom,omitzero"`
-	ExtraContent jsontext.Value `json:"extra_content,omitzero"`
+	Index        *int32         `json:"index"`
+	ID           string         `json:"id"`
+	Type         string         `json:"type"`
+	Function     *functionCall  `json:"function"`
+	Custom       *customCall    `json:"custom"`
+	ExtraContent jsontext.Value `json:"extra_content"`
 	Extra        jsontext.Value `json:",embed"`
 	verbatim     verbatim
 }
 
 type functionCall struct {
-	Name      string         `json:"name,omitzero"`
-	Arguments text           `json:"arguments,omitzero"`
+	Name      string         `json:"name"`
+	Arguments text           `json:"arguments"`
 	Extra     jsontext.Value `json:",embed"`
 }
 
 type customCall struct {
-	Name  string         `json:"name,omitzero"`
-	Input text           `json:"input,omitzero"`
+	Name  string         `json:"name"`
+	Input text           `json:"input"`
 	Extra jsontext.Value `json:",embed"`
 }
 
@@ -119,31 +119,31 @@ type customCall struct {
 // thought signature.
 type detail struct {
 	Type             string         `json:"type"`
-	ID               string         `json:"id,omitzero"`
-	Index            *int32         `json:"index,omitzero"`
-	Summary          *string        `json:"summary,omitzero"`
-	SummaryIndex     int32          `json:"summary_index,omitzero"`
-	Text             *string        `json:"text,omitzero"`
-	Data             *string        `json:"data,omitzero"`
-	Signature        string         `json:"signature,omitzero"`
-	ThoughtSignature string         `json:"thought_signature,omitzero"`
+	ID               string         `json:"id"`
+	Index            *int32         `json:"index"`
+	Summary          *string        `json:"summary"`
+	SummaryIndex     int32          `json:"summary_index"`
+	Text             *string        `json:"text"`
+	Data             *string        `json:"data"`
+	Signature        string         `json:"signature"`
+	ThoughtSignature string         `json:"thought_signature"`
 	Extra            jsontext.Value `json:",embed"`
 	verbatim         verbatim
 }
 
 type annotation struct {
 	Type        string         `json:"type"`
-	URLCitation *urlCitation   `json:"url_citation,omitzero"`
+	URLCitation *urlCitation   `json:"url_citation"`
 	Extra       jsontext.Value `json:",embed"`
 	verbatim    verbatim
 }
 
 type urlCitation struct {
-	EndIndex   *int32         `json:"end_index,omitzero"`
-	StartIndex *int32         `json:"start_index,omitzero"`
+	EndIndex   *int32         `json:"end_index"`
+	StartIndex *int32         `json:"start_index"`
 	Title      string         `json:"title"`
 	URL        string         `json:"url"`
-	Content    string         `json:"content,omitzero"`
+	Content    string         `json:"content"`
 	Extra      jsontext.Value `json:",embed"`
 }
 

@@ -5,68 +5,68 @@ import "github.com/go-json-experiment/json/jsontext"
 // request is the body of a chat completion: ChatCompletionNewParams of the SDK.
 type request struct {
 	Model               string            `json:"model"`
-	Tools               []tool            `json:"tools,omitzero"`
-	Functions           []function        `json:"functions,omitzero"`
-	ResponseFormat      *responseFormat   `json:"response_format,omitzero"`
+	Tools               []tool            `json:"tools"`
+	Functions           []function        `json:"functions"`
+	ResponseFormat      *responseFormat   `json:"response_format"`
 	Messages            messageList       `json:"messages"`
-	ToolChoice          jsontext.Value    `json:"tool_choice,omitzero"`
-	ParallelToolCalls   *bool             `json:"parallel_tool_calls,omitzero"`
-	FunctionCall        jsontext.Value    `json:"function_call,omitzero"`
-	Temperature         *float64          `json:"temperature,omitzero"`
-	TopP                *float64          `json:"top_p,omitzero"`
-	Seed                *int64            `json:"seed,omitzero"`
-	FrequencyPenalty    *float64          `json:"frequency_penalty,omitzero"`
-	PresencePenalty     *float64          `json:"presence_penalty,omitzero"`
-	N                   *int32            `json:"n,omitzero"`
-	Logprobs            *bool             `json:"logprobs,omitzero"`
-	TopLogprobs         *int32            `json:"top_logprobs,omitzero"`
-	MaxTokens           *int64            `json:"max_tokens,omitzero"`
-	MaxCompletionTokens *int64            `json:"max_completion_tokens,omitzero"`
-	Stop                stopList          `json:"stop,omitempty"`
-	ReasoningEffort     string            `json:"reasoning_effort,omitzero"`
-	Verbosity           string            `json:"verbosity,omitzero"`
-	Modalities          []string          `json:"modalities,omitempty"`
-	Audio               *audioOutput      `json:"audio,omitzero"`
-	ServiceTier         string            `json:"service_tier,omitzero"`
-	Store               *bool             `json:"store,omitzero"`
-	Metadata            map[string]string `json:"metadata,omitempty"`
-	User                string            `json:"user,omitzero"`
-	SafetyIdentifier    string            `json:"safety_identifier,omitzero"`
-	PromptCacheKey      string            `json:"prompt_cache_key,omitzero"`
-	Stream              *bool             `json:"stream,omitzero"`
-	StreamOptions       *streamOptions    `json:"stream_options,omitzero"`
+	ToolChoice          jsontext.Value    `json:"tool_choice"`
+	ParallelToolCalls   *bool             `json:"parallel_tool_calls"`
+	FunctionCall        jsontext.Value    `json:"function_call"`
+	Temperature         *float64          `json:"temperature"`
+	TopP                *float64          `json:"top_p"`
+	Seed                *int64            `json:"seed"`
+	FrequencyPenalty    *float64          `json:"frequency_penalty"`
+	PresencePenalty     *float64          `json:"presence_penalty"`
+	N                   *int32            `json:"n"`
+	Logprobs            *bool             `json:"logprobs"`
+	TopLogprobs         *int32            `json:"top_logprobs"`
+	MaxTokens           *int64            `json:"max_tokens"`
+	MaxCompletionTokens *int64            `json:"max_completion_tokens"`
+	Stop                stopList          `json:"stop"`
+	ReasoningEffort     string            `json:"reasoning_effort"`
+	Verbosity           string            `json:"verbosity"`
+	Modalities          []string          `json:"modalities"`
+	Audio               *audioOutput      `json:"audio"`
+	ServiceTier         string            `json:"service_tier"`
+	Store               *bool             `json:"store"`
+	Metadata            map[string]string `json:"metadata"`
+	User                string            `json:"user"`
+	SafetyIdentifier    string            `json:"safety_identifier"`
+	PromptCacheKey      string            `json:"prompt_cache_key"`
+	Stream              *bool             `json:"stream"`
+	StreamOptions       *streamOptions    `json:"stream_options"`
 	Extra               jsontext.Value    `json:",embed"`
 }
 
 type tool struct {
 	Type         string         `json:"type"`
-	Function     *function      `json:"function,omitzero"`
-	Custom       *customTool    `json:"custom,omitzero"`
-	CacheControl *cacheControl  `json:"cache_control,omitzero"`
+	Function     *function      `json:"function"`
+	Custom       *customTool    `json:"custom"`
+	CacheControl *cacheControl  `json:"cache_control"`
 	Extra        jsontext.Value `json:",embed"`
 	verbatim     verbatim
 }
 
 type function struct {
 	Name        string         `json:"name"`
-	Description string         `json:"description,omitzero"`
-	Parameters  jsontext.Value `json:"parameters,omitzero"`
-	Strict      *bool          `json:"strict,omitzero"`
+	Description string         `json:"description"`
+	Parameters  jsontext.Value `json:"parameters"`
+	Strict      *bool          `json:"strict"`
 	Extra       jsontext.Value `json:",embed"`
 }
 
 type customTool struct {
 	Name        string         `json:"name"`
-	Description string         `json:"description,omitzero"`
-	Format      jsontext.Value `json:"format,omitzero"`
+	Description string         `json:"description"`
+	Format      jsontext.Value `json:"format"`
 	Extra       jsontext.Value `json:",embed"`
 }
 
 // named is a function or custom tool that is only named, in a tool choice.
 type named struct {
-	Type     string         `json:"type,omitzero"`
-	Function *callee        `json:"function,omitzero"`
-	Custom   *callee        `json:"custom,omitzero"`
+	Type     string         `json:"type"`
+	Function *callee        `json:"function"`
+	Custom   *callee        `json:"custom"`
 	Extra    jsontext.Value `json:",embed"`
 }
 
@@ -77,9 +77,9 @@ type callee struct {
 // toolChoice is the object form of tool_choice.
 type toolChoice struct {
 	Type         string         `json:"type"`
-	Function     *callee        `json:"function,omitzero"`
-	Custom       *callee        `json:"custom,omitzero"`
-	AllowedTools *allowedTools  `json:"allowed_tools,omitzero"`
+	Function     *callee        `json:"function"`
+	Custom       *callee        `json:"custom"`
+	AllowedTools *allowedTools  `json:"allowed_tools"`
 	Extra        jsontext.Value `json:",embed"`
 }
 
@@ -90,28 +90,28 @@ type allowedTools struct {
 
 type responseFormat struct {
 	Type       string         `json:"type"`
-	JSONSchema *jsonSchema    `json:"json_schema,omitzero"`
+	JSONSchema *jsonSchema    `json:"json_schema"`
 	Extra      jsontext.Value `json:",embed"`
 	verbatim   verbatim
 }
 
 type jsonSchema struct {
 	Name        string         `json:"name"`
-	Description string         `json:"description,omitzero"`
-	Schema      jsontext.Value `json:"schema,omitzero"`
-	Strict      *bool          `json:"strict,omitzero"`
+	Description string         `json:"description"`
+	Schema      jsontext.Value `json:"schema"`
+	Strict      *bool          `json:"strict"`
 	Extra       jsontext.Value `json:",embed"`
 }
 
 // audioOutput is the audio member of a request. A custom voice is an object.
 type audioOutput struct {
-	Voice  text           `json:"voice,omitzero"`
-	Format string         `json:"format,omitzero"`
+	Voice  text           `json:"voice"`
+	Format string         `json:"format"`
 	Extra  jsontext.Value `json:",embed"`
 }
 
 type streamOptions struct {
-	IncludeUsage bool           `json:"include_usage,omitzero"`
+	IncludeUsage bool           `json:"include_usage"`
 	Extra        jsontext.Value `json:",embed"`
 }
 

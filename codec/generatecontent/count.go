@@ -12,15 +12,15 @@ import (
 // request in a member of its own. Some endpoints of the vendor take the other
 // members beside contents, which is read too.
 type countRequest struct {
-	GenerateContentRequest *request `json:"generateContentRequest,omitzero"`
+	GenerateContentRequest *request `json:"generateContentRequest"`
 	request
 }
 
 // countResponse is SDK type CountTokensResponse with the details the API adds.
 type countResponse struct {
 	TotalTokens             integer        `json:"totalTokens"`
-	CachedContentTokenCount *integer       `json:"cachedContentTokenCount,omitzero"`
-	PromptTokensDetails     jsontext.Value `json:"promptTokensDetails,omitzero"`
+	CachedContentTokenCount *integer       `json:"cachedContentTokenCount"`
+	PromptTokensDetails     jsontext.Value `json:"promptTokensDetails"`
 	Extra                   jsontext.Value `json:",embed"`
 }
 

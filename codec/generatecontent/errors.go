@@ -23,38 +23,38 @@ type rpcStatus struct {
 	Code    int              `json:"code"`
 	Message string           `json:"message"`
 	Status  string           `json:"status"`
-	Details []jsontext.Value `json:"details,omitempty"`
+	Details []jsontext.Value `json:"details"`
 }
 
 // errorDetail is any of the details of google.rpc that are read here.
 type errorDetail struct {
 	Type string `json:"@type"`
 	// ErrorInfo
-	Reason string `json:"reason,omitzero"`
-	Domain string `json:"domain,omitzero"`
+	Reason string `json:"reason"`
+	Domain string `json:"domain"`
 	// RequestInfo
-	RequestID string `json:"requestId,omitzero"`
+	RequestID string `json:"requestId"`
 	// RetryInfo, in seconds: 3s, 0.5s.
-	RetryDelay string `json:"retryDelay,omitzero"`
+	RetryDelay string `json:"retryDelay"`
 	// BadRequest
-	FieldViolations []fieldViolation `json:"fieldViolations,omitempty"`
+	FieldViolations []fieldViolation `json:"fieldViolations"`
 	// QuotaFailure
-	Violations []quotaViolation `json:"violations,omitempty"`
+	Violations []quotaViolation `json:"violations"`
 }
 
 // quotaViolation is a violation of google.rpc.QuotaFailure. 64-bit integers are text in
 // its JSON.
 type quotaViolation struct {
-	Subject     string `json:"subject,omitzero"`
-	Description string `json:"description,omitzero"`
-	QuotaMetric string `json:"quotaMetric,omitzero"`
-	QuotaID     string `json:"quotaId,omitzero"`
-	QuotaValue  string `json:"quotaValue,omitzero"`
+	Subject     string `json:"subject"`
+	Description string `json:"description"`
+	QuotaMetric string `json:"quotaMetric"`
+	QuotaID     string `json:"quotaId"`
+	QuotaValue  string `json:"quotaValue"`
 }
 
 type fieldViolation struct {
-	Field       string `json:"field,omitzero"`
-	Description string `json:"description,omitzero"`
+	Field       string `json:"field"`
+	Description string `json:"description"`
 }
 
 const detailPrefix = "type.googleapis.com/google.rpc."

@@ -19,32 +19,32 @@ const (
 // groundingMetadata is the part of SDK type GroundingMetadata that has a place in
 // citations: offsets count bytes of one part's text.
 type groundingMetadata struct {
-	GroundingChunks   []groundingChunk   `json:"groundingChunks,omitempty"`
-	GroundingSupports []groundingSupport `json:"groundingSupports,omitempty"`
+	GroundingChunks   []groundingChunk   `json:"groundingChunks"`
+	GroundingSupports []groundingSupport `json:"groundingSupports"`
 }
 
 type groundingChunk struct {
-	Web              *groundingSource `json:"web,omitzero"`
-	RetrievedContext *groundingSource `json:"retrievedContext,omitzero"`
-	Maps             *groundingSource `json:"maps,omitzero"`
+	Web              *groundingSource `json:"web"`
+	RetrievedContext *groundingSource `json:"retrievedContext"`
+	Maps             *groundingSource `json:"maps"`
 }
 
 type groundingSource struct {
-	URI   string `json:"uri,omitzero"`
-	Title string `json:"title,omitzero"`
-	Text  string `json:"text,omitzero"`
+	URI   string `json:"uri"`
+	Title string `json:"title"`
+	Text  string `json:"text"`
 }
 
 type groundingSupport struct {
-	Segment               groundingSegment `json:"segment,omitzero"`
-	GroundingChunkIndices []int            `json:"groundingChunkIndices,omitempty"`
+	Segment               groundingSegment `json:"segment"`
+	GroundingChunkIndices []int            `json:"groundingChunkIndices"`
 }
 
 type groundingSegment struct {
-	PartIndex  int    `json:"partIndex,omitzero"`
-	StartIndex int    `json:"startIndex,omitzero"`
-	EndIndex   int    `json:"endIndex,omitzero"`
-	Text       string `json:"text,omitzero"`
+	PartIndex  int    `json:"partIndex"`
+	StartIndex int    `json:"startIndex"`
+	EndIndex   int    `json:"endIndex"`
+	Text       string `json:"text"`
 }
 
 // citationMetadata is SDK type CitationMetadata; citationSources is how the list

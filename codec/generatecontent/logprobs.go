@@ -10,19 +10,19 @@ import (
 // logprobsResult tells how likely the tokens of a candidate were (SDK type
 // LogprobsResult).
 type logprobsResult struct {
-	ChosenCandidates []logprob      `json:"chosenCandidates,omitempty"`
-	TopCandidates    []topLogprobs  `json:"topCandidates,omitempty"`
+	ChosenCandidates []logprob      `json:"chosenCandidates"`
+	TopCandidates    []topLogprobs  `json:"topCandidates"`
 	Extra            jsontext.Value `json:",embed"`
 }
 
 type topLogprobs struct {
-	Candidates []logprob      `json:"candidates,omitempty"`
+	Candidates []logprob      `json:"candidates"`
 	Extra      jsontext.Value `json:",embed"`
 }
 
 type logprob struct {
 	Token          string         `json:"token"`
-	TokenID        *integer       `json:"tokenId,omitzero"`
+	TokenID        *integer       `json:"tokenId"`
 	LogProbability float64        `json:"logProbability"`
 	Extra          jsontext.Value `json:",embed"`
 }

@@ -6,85 +6,85 @@ import "github.com/go-json-experiment/json/jsontext"
 type request struct {
 	// Model repeats the model of the path, which counts; only counting bodies
 	// have it written.
-	Model             string            `json:"model,omitzero"`
-	Contents          list[content]     `json:"contents,omitempty"`
-	SystemInstruction *content          `json:"systemInstruction,omitzero"`
-	Tools             list[tool]        `json:"tools,omitempty"`
-	ToolConfig        *toolConfig       `json:"toolConfig,omitzero"`
-	GenerationConfig  *generationConfig `json:"generationConfig,omitzero"`
-	ServiceTier       string            `json:"serviceTier,omitzero"`
-	Store             *bool             `json:"store,omitzero"`
+	Model             string            `json:"model"`
+	Contents          list[content]     `json:"contents"`
+	SystemInstruction *content          `json:"systemInstruction"`
+	Tools             list[tool]        `json:"tools"`
+	ToolConfig        *toolConfig       `json:"toolConfig"`
+	GenerationConfig  *generationConfig `json:"generationConfig"`
+	ServiceTier       string            `json:"serviceTier"`
+	Store             *bool             `json:"store"`
 	Extra             jsontext.Value    `json:",embed"`
 }
 
 // tool holds function declarations, or in Extra the tools the vendor runs, each
 // under its own name.
 type tool struct {
-	FunctionDeclarations list[functionDeclaration] `json:"functionDeclarations,omitempty"`
+	FunctionDeclarations list[functionDeclaration] `json:"functionDeclarations"`
 	Extra                jsontext.Value            `json:",embed"`
 	raw                  jsontext.Value
 }
 
 type functionDeclaration struct {
 	Name        string `json:"name"`
-	Description string `json:"description,omitzero"`
+	Description string `json:"description"`
 	// Parameters is a schema of the OpenAPI dialect.
-	Parameters           jsontext.Value `json:"parameters,omitzero"`
-	ParametersJSONSchema jsontext.Value `json:"parametersJsonSchema,omitzero"`
+	Parameters           jsontext.Value `json:"parameters"`
+	ParametersJSONSchema jsontext.Value `json:"parametersJsonSchema"`
 	Extra                jsontext.Value `json:",embed"`
 }
 
 type toolConfig struct {
-	FunctionCallingConfig *functionCallingConfig `json:"functionCallingConfig,omitzero"`
+	FunctionCallingConfig *functionCallingConfig `json:"functionCallingConfig"`
 	Extra                 jsontext.Value         `json:",embed"`
 }
 
 type functionCallingConfig struct {
-	Mode                 string         `json:"mode,omitzero"`
-	AllowedFunctionNames list[string]   `json:"allowedFunctionNames,omitempty"`
+	Mode                 string         `json:"mode"`
+	AllowedFunctionNames list[string]   `json:"allowedFunctionNames"`
 	Extra                jsontext.Value `json:",embed"`
 }
 
 type generationConfig struct {
-	Temperature      *float64     `json:"temperature,omitzero"`
-	TopP             *float64     `json:"topP,omitzero"`
-	TopK             *integer     `json:"topK,omitzero"`
-	MaxOutputTokens  *integer     `json:"maxOutputTokens,omitzero"`
-	CandidateCount   *integer     `json:"candidateCount,omitzero"`
-	Seed             *integer     `json:"seed,omitzero"`
-	StopSequences    list[string] `json:"stopSequences,omitempty"`
-	PresencePenalty  *float64     `json:"presencePenalty,omitzero"`
-	FrequencyPenalty *float64     `json:"frequencyPenalty,omitzero"`
-	ResponseLogprobs *bool        `json:"responseLogprobs,omitzero"`
-	Logprobs         *integer     `json:"logprobs,omitzero"`
-	ResponseMIMEType string       `json:"responseMimeType,omitzero"`
+	Temperature      *float64     `json:"temperature"`
+	TopP             *float64     `json:"topP"`
+	TopK             *integer     `json:"topK"`
+	MaxOutputTokens  *integer     `json:"maxOutputTokens"`
+	CandidateCount   *integer     `json:"candidateCount"`
+	Seed             *integer     `json:"seed"`
+	StopSequences    list[string] `json:"stopSequences"`
+	PresencePenalty  *float64     `json:"presencePenalty"`
+	FrequencyPenalty *float64     `json:"frequencyPenalty"`
+	ResponseLogprobs *bool        `json:"responseLogprobs"`
+	Logprobs         *integer     `json:"logprobs"`
+	ResponseMIMEType string       `json:"responseMimeType"`
 	// ResponseSchema is a schema of the OpenAPI dialect.
-	ResponseSchema     jsontext.Value  `json:"responseSchema,omitzero"`
-	ResponseJSONSchema jsontext.Value  `json:"responseJsonSchema,omitzero"`
-	ResponseModalities list[string]    `json:"responseModalities,omitempty"`
-	SpeechConfig       *speechConfig   `json:"speechConfig,omitzero"`
-	ThinkingConfig     *thinkingConfig `json:"thinkingConfig,omitzero"`
+	ResponseSchema     jsontext.Value  `json:"responseSchema"`
+	ResponseJSONSchema jsontext.Value  `json:"responseJsonSchema"`
+	ResponseModalities list[string]    `json:"responseModalities"`
+	SpeechConfig       *speechConfig   `json:"speechConfig"`
+	ThinkingConfig     *thinkingConfig `json:"thinkingConfig"`
 	Extra              jsontext.Value  `json:",embed"`
 }
 
 type speechConfig struct {
-	VoiceConfig *voiceConfig   `json:"voiceConfig,omitzero"`
+	VoiceConfig *voiceConfig   `json:"voiceConfig"`
 	Extra       jsontext.Value `json:",embed"`
 }
 
 type voiceConfig struct {
-	PrebuiltVoiceConfig *prebuiltVoiceConfig `json:"prebuiltVoiceConfig,omitzero"`
+	PrebuiltVoiceConfig *prebuiltVoiceConfig `json:"prebuiltVoiceConfig"`
 	Extra               jsontext.Value       `json:",embed"`
 }
 
 type prebuiltVoiceConfig struct {
-	VoiceName string         `json:"voiceName,omitzero"`
+	VoiceName string         `json:"voiceName"`
 	Extra     jsontext.Value `json:",embed"`
 }
 
 type thinkingConfig struct {
-	IncludeThoughts *bool          `json:"includeThoughts,omitzero"`
-	ThinkingBudget  *integer       `json:"thinkingBudget,omitzero"`
-	ThinkingLevel   string         `json:"thinkingLevel,omitzero"`
+	IncludeThoughts *bool          `json:"includeThoughts"`
+	ThinkingBudget  *integer       `json:"thinkingBudget"`
+	ThinkingLevel   string         `json:"thinkingLevel"`
 	Extra           jsontext.Value `json:",embed"`
 }

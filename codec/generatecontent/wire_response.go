@@ -4,29 +4,29 @@ import "github.com/go-json-experiment/json/jsontext"
 
 // response is the body of an answer, and the data of each frame of a stream.
 type response struct {
-	Candidates     []candidate     `json:"candidates,omitempty"`
-	PromptFeedback *promptFeedback `json:"promptFeedback,omitzero"`
-	UsageMetadata  *usage          `json:"usageMetadata,omitzero"`
-	ModelVersion   string          `json:"modelVersion,omitzero"`
-	CreateTime     string          `json:"createTime,omitzero"`
-	ResponseID     string          `json:"responseId,omitzero"`
+	Candidates     []candidate     `json:"candidates"`
+	PromptFeedback *promptFeedback `json:"promptFeedback"`
+	UsageMetadata  *usage          `json:"usageMetadata"`
+	ModelVersion   string          `json:"modelVersion"`
+	CreateTime     string          `json:"createTime"`
+	ResponseID     string          `json:"responseId"`
 	// Error takes the place of all else in the last frame of a failed stream.
-	Error jsontext.Value `json:"error,omitzero"`
+	Error jsontext.Value `json:"error"`
 	Extra jsontext.Value `json:",embed"`
 }
 
 type candidate struct {
-	Content        *content       `json:"content,omitzero"`
-	FinishReason   string         `json:"finishReason,omitzero"`
-	FinishMessage  string         `json:"finishMessage,omitzero"`
+	Content        *content       `json:"content"`
+	FinishReason   string         `json:"finishReason"`
+	FinishMessage  string         `json:"finishMessage"`
 	Index          integer        `json:"index"`
-	LogprobsResult jsontext.Value `json:"logprobsResult,omitzero"`
+	LogprobsResult jsontext.Value `json:"logprobsResult"`
 	Extra          jsontext.Value `json:",embed"`
 }
 
 type promptFeedback struct {
-	BlockReason        string         `json:"blockReason,omitzero"`
-	BlockReasonMessage string         `json:"blockReasonMessage,omitzero"`
+	BlockReason        string         `json:"blockReason"`
+	BlockReasonMessage string         `json:"blockReasonMessage"`
 	Extra              jsontext.Value `json:",embed"`
 }
 
@@ -36,12 +36,12 @@ type usage struct {
 	PromptTokenCount        integer        `json:"promptTokenCount"`
 	CandidatesTokenCount    integer        `json:"candidatesTokenCount"`
 	TotalTokenCount         integer        `json:"totalTokenCount"`
-	CachedContentTokenCount *integer       `json:"cachedContentTokenCount,omitzero"`
-	ThoughtsTokenCount      *integer       `json:"thoughtsTokenCount,omitzero"`
-	ToolUsePromptTokenCount *integer       `json:"toolUsePromptTokenCount,omitzero"`
-	PromptTokensDetails     jsontext.Value `json:"promptTokensDetails,omitzero"`
-	CandidatesTokensDetails jsontext.Value `json:"candidatesTokensDetails,omitzero"`
-	ServiceTier             string         `json:"serviceTier,omitzero"`
+	CachedContentTokenCount *integer       `json:"cachedContentTokenCount"`
+	ThoughtsTokenCount      *integer       `json:"thoughtsTokenCount"`
+	ToolUsePromptTokenCount *integer       `json:"toolUsePromptTokenCount"`
+	PromptTokensDetails     jsontext.Value `json:"promptTokensDetails"`
+	CandidatesTokensDetails jsontext.Value `json:"candidatesTokensDetails"`
+	ServiceTier             string         `json:"serviceTier"`
 	Extra                   jsontext.Value `json:",embed"`
 }
 

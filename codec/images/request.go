@@ -12,17 +12,17 @@ import (
 type wireRequest struct {
 	Model             string         `json:"model"`
 	Prompt            string         `json:"prompt"`
-	Size              string         `json:"size,omitzero"`
-	N                 *int32         `json:"n,omitzero"`
-	Quality           string         `json:"quality,omitzero"`
-	OutputFormat      string         `json:"output_format,omitzero"`
-	Background        string         `json:"background,omitzero"`
-	OutputCompression *int32         `json:"output_compression,omitzero"`
-	Moderation        string         `json:"moderation,omitzero"`
-	Style             string         `json:"style,omitzero"`
-	User              string         `json:"user,omitzero"`
-	ResponseFormat    string         `json:"response_format,omitzero"`
-	Stream            bool           `json:"stream,omitzero"`
+	Size              string         `json:"size"`
+	N                 *int32         `json:"n"`
+	Quality           string         `json:"quality"`
+	OutputFormat      string         `json:"output_format"`
+	Background        string         `json:"background"`
+	OutputCompression *int32         `json:"output_compression"`
+	Moderation        string         `json:"moderation"`
+	Style             string         `json:"style"`
+	User              string         `json:"user"`
+	ResponseFormat    string         `json:"response_format"`
+	Stream            bool           `json:"stream"`
 	Extra             jsontext.Value `json:",embed"`
 }
 

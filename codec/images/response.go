@@ -13,22 +13,22 @@ import (
 // wireResponse is the answer's body.
 type wireResponse struct {
 	Created      int64          `json:"created"`
-	Background   string         `json:"background,omitzero"`
+	Background   string         `json:"background"`
 	Data         []wireImage    `json:"data"`
-	OutputFormat string         `json:"output_format,omitzero"`
-	Quality      string         `json:"quality,omitzero"`
-	Size         string         `json:"size,omitzero"`
-	Usage        *wireUsage     `json:"usage,omitzero"`
+	OutputFormat string         `json:"output_format"`
+	Quality      string         `json:"quality"`
+	Size         string         `json:"size"`
+	Usage        *wireUsage     `json:"usage"`
 	Extra        jsontext.Value `json:",embed"`
 }
 
 type wireImage struct {
-	B64JSON       wireBytes      `json:"b64_json,omitzero"`
-	URL           string         `json:"url,omitzero"`
-	GenerationID  string         `json:"generation_id,omitzero"`
-	Model         string         `json:"model,omitzero"`
-	Size          string         `json:"size,omitzero"`
-	RevisedPrompt string         `json:"revised_prompt,omitzero"`
+	B64JSON       wireBytes      `json:"b64_json"`
+	URL           string         `json:"url"`
+	GenerationID  string         `json:"generation_id"`
+	Model         string         `json:"model"`
+	Size          string         `json:"size"`
+	RevisedPrompt string         `json:"revised_prompt"`
 	Extra         jsontext.Value `json:",embed"`
 }
 
@@ -36,14 +36,14 @@ type wireUsage struct {
 	InputTokens         int64          `json:"input_tokens"`
 	OutputTokens        int64          `json:"output_tokens"`
 	TotalTokens         int64          `json:"total_tokens"`
-	InputTokensDetails  *wireDetails   `json:"input_tokens_details,omitzero"`
-	OutputTokensDetails *wireDetails   `json:"output_tokens_details,omitzero"`
+	InputTokensDetails  *wireDetails   `json:"input_tokens_details"`
+	OutputTokensDetails *wireDetails   `json:"output_tokens_details"`
 	Extra               jsontext.Value `json:",embed"`
 }
 
 type wireDetails struct {
-	ImageTokens *int64 `json:"image_tokens,omitzero"`
-	TextTokens  *int64 `json:"text_tokens,omitzero"`
+	ImageTokens *int64 `json:"image_tokens"`
+	TextTokens  *int64 `json:"text_tokens"`
 }
 
 // wireBytes is an image as base64 text, decoded straight from the body and

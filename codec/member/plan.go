@@ -117,7 +117,7 @@ func (m *maker) object(t reflect.Type) step {
 			return m.none(t)
 		case options == "embed" && name == "" && f.Type == valueType && l.rest < 0:
 			l.rest = i
-		case name != "" && (options == "" || options == "omitzero" || options == "omitempty"):
+		case name != "" && options == "":
 			l.fields = append(l.fields, field{name: name, index: i, step: m.step(f.Type)})
 		default:
 			return m.none(t)

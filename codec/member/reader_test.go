@@ -15,8 +15,8 @@ import (
 // kinds has members of all kinds that the reader knows.
 type kinds struct {
 	String  string            `json:"string"`
-	PString *string           `json:"pstring,omitzero"`
-	List    []string          `json:"list,omitempty"`
+	PString *string           `json:"pstring"`
+	List    []string          `json:"list"`
 	Map     map[string]string `json:"map"`
 	Bool    bool              `json:"bool"`
 	PBool   *bool             `json:"pbool"`
