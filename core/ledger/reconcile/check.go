@@ -52,8 +52,8 @@ func (c *Checked) wrongf(e *ledger.Entry, format string, args ...any) {
 }
 
 // Check holds a ledger against itself: no request of a dead process is open, each entry
-// makes sense, sums by any dimension are those of the entries and of what was pruned,
-// and costs are what their prices make of the usage. Without prices the last is left
+// makes sense, sums by any dimension are those of the entries and of what was pruned, and
+// so is what budgets go on from, and costs are what their prices make of the usage. Without prices the last is left
 // out. If requests end meanwhile, it looks again, at those that began ten minutes before
 // now.
 func Check(ctx context.Context, store ledger.Store, prices Prices, now time.Time) (*Checked, error) {
@@ -68,7 +68,7 @@ func Check(ctx context.Context, store ledger.Store, prices Prices, now time.Time
 		if c.Left, err = store.Left(ctx, now.Add(-deadFor)); err != nil {
 			return nil, err
 		}
-		if err := c.sums(ctx, store, prices, query, before); err != nil {
+		if err := errors.Join(c.sums(ctx, store, prices, query, before), c.spent(ctx, store, now)); err != nil {
 			return nil, err
 		}
 		after, err := total(ctx, store, query)
@@ -124,6 +124,42 @@ func (c *Checked) sums(ctx context.Context, store ledger.Store, prices Prices, q
 		}
 		if !same(got, want) {
 			c.Sums = append(c.Sums, fmt.Sprintf("by %s it is %+v, in all %+v", d, got, want))
+		}
+	}
+	return nil
+}
+
+// spent compares what keys and owners have spent in the month under way, which budgets go on
+// from, with what their requests cost. It grows meanwhile, and is looked at twice.
+func (c *Checked) spent(ctx context.Context, store ledger.Store, now time.Time) error {
+	now = now.UTC()
+	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	type spender struct{ key, owner string }
+	look := func() (map[spender]int64, error) {
+		spends, err := store.Spent(ctx, month)
+		all := make(map[spender]int64, len(spends))
+		for _, s := range spends {
+			all[spender{s.KeyID, s.Owner}] = s.Cost
+		}
+		return all, err
+	}
+	least, err := look()
+	if err != nil {
+		return err
+	}
+	rows, err := store.Report(ctx, ledger.Query{By: []ledger.Dimension{ledger.ByKey, ledger.ByOwner}, Since: month})
+	if err != nil {
+		return err
+	}
+	most, err := look()
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		s := spender{r.Values[0], r.Values[1]}
+		if r.Cost < least[s] || r.Cost > most[s] {
+			c.Sums = append(c.Sums, fmt.Sprintf("budgets of key %q and owner %q go on from %d nano-dollars since %s, their requests cost %d",
+				s.key, s.owner, most[s], month.Format(time.DateOnly), r.Cost))
 		}
 	}
 	return nil

@@ -244,6 +244,17 @@ func (l lying) Entries(ctx context.Context, since time.Time) iter.Seq2[*ledger.E
 	return l.Store.Entries(ctx, since)
 }
 
+// forgetful is a store in which more was spent than it knows.
+type forgetful struct{ ledger.Store }
+
+func (f forgetful) Spent(ctx context.Context, since time.Time) ([]ledger.Spend, error) {
+	spends, err := f.Store.Spent(ctx, since)
+	for i := range spends {
+		spends[i].Cost--
+	}
+	return spends, err
+}
+
 func TestCheckSums(t *testing.T) {
 	s, _ := opened(t, entry(1, "a", "x"), entry(2, "b", "x"))
 	dropped := lying{s, func(q ledger.Query, rows []ledger.Row) []ledger.Row {
@@ -262,6 +273,9 @@ func TestCheckSums(t *testing.T) {
 		return rows
 	}}
 	if got, err := reconcile.Check(t.Context(), more, nil, now); err != nil || got.Good() || !strings.Contains(got.Sums[0], "the entries and what was pruned are") {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := reconcile.Check(t.Context(), forgetful{s}, nil, start.AddDate(0, 0, 10)); err != nil || got.Good() || len(got.Sums) != 1 || !strings.Contains(got.Sums[0], `budgets of key "k" and owner "" go on from 20`) {
 		t.Errorf("%+v, %v", got, err)
 	}
 	calls := int64(0)
