@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/conformance/rows"
+	"github.com/genway/genway/conformance/server"
 	"github.com/genway/genway/conformance/vendors"
 )
 
@@ -148,5 +149,14 @@ func atRest(t *testing.T, db *rows.Database, limit time.Duration) []rows.Row {
 		if time.Now().After(deadline) {
 			t.Fatalf("after %v %d rows are open: %+v", limit, len(open), open[0])
 		}
+	}
+}
+
+// proved has the program hold its ledger against itself: the sums by any dimension, and
+// what budgets go on from.
+func proved(t *testing.T, data string) {
+	t.Helper()
+	if out, err := server.Output("genway", append([]string{"ledger", "check"}, server.At(data)...)...); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -88,6 +88,7 @@ func killAgain(t *testing.T, data string, rounds, cores int) {
 		c.callers.Wait()
 	}
 	sum := f.books.check(t, atRest(t, db, 20*time.Second), v)
+	proved(t, data)
 	t.Logf("%d kills, %d requests in flight at them, the last closed %v after the restart at most; %+v", rounds, interrupted, slowest.Round(time.Millisecond), sum)
 	if sum.Outcomes["interrupted"] == 0 || sum.Outcomes["ok"] == 0 {
 		t.Errorf("nothing was killed, or nothing else was done: %+v", sum)

@@ -62,6 +62,7 @@ func TestLoad(t *testing.T) {
 		still := &rest{t: t, data: data, c: c, v: v, keys: keys, books: &known, next: requests + 1}
 		still.check(db)
 		sum := known.check(t, still.settled(db), v)
+		proved(t, data)
 		t.Logf("%d requests in %v: %+v", requests, took.Round(time.Millisecond), sum)
 		if sum.Outcomes["ok"] < requests*6/10 || sum.Outcomes["failed"] < requests/20 || sum.Outcomes["cancelled"] < requests/50 {
 			t.Errorf("that was no mix: %+v", sum)
