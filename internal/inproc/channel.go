@@ -2,7 +2,7 @@
 // a unary call is a call of the handler, a stream a channel of messages. What both
 // sides see is what they would see over a connection (metadata both ways, statuses,
 // cancellation, deadlines, nothing of the client's context but these), except that
-// messages are handed over, not copied, and the service's are in the client's arena:
+// messages are handed over, not copied, and a unary answer may be in the client's arena:
 // whoever sends one does not touch it again.
 //
 // It knows no service of ours and must not import one.
@@ -68,6 +68,9 @@ func (c *Channel) Invoke(ctx context.Context, name string, args, reply any, opts
 	}
 	call := newCall(ctx, name)
 	defer call.cancel()
+	if memory := arena.Of(ctx); memory != nil {
+		call.ctx = arena.With(call.ctx, memory)
+	}
 	resp, err := m.unary.Handler(m.service, call.ctx, func(in any) error { return hand(in, args) }, c.Unary) //nolint:contextcheck // made of ctx
 	call.tell(opts)
 	switch {
@@ -135,9 +138,6 @@ func newCall(ctx context.Context, name string) *call {
 	c.cancel = cancel
 	md, _ := metadata.FromOutgoingContext(ctx)
 	server = metadata.NewIncomingContext(server, md)
-	if memory := arena.Of(ctx); memory != nil {
-		server = arena.With(server, memory)
-	}
 	c.ctx = grpc.NewContextWithServerTransportStream(server, c)
 	return c
 }
