@@ -48,12 +48,12 @@ var rules = []rule{
 	{
 		name: "prices know the words of the ledger alone",
 		from: []string{"./core/price/..."},
-		ours: []string{"./core/price/...", "./core/ledger", "./core/config/strict"},
+		ours: []string{"./core/price/...", "./core/ledger", "./core/amount", "./core/config/strict"},
 	},
 	{
 		name: "the ledger knows no store and nobody whose requests it has",
 		from: []string{"./core/ledger/..."},
-		ours: []string{"./core/ledger/...", "./core/price", "./core/config/strict"},
+		ours: []string{"./core/ledger/...", "./core/price", "./core/amount", "./core/config/strict"},
 	},
 	{
 		name: "reading YAML strictly knows nothing of what is read",
@@ -61,10 +61,16 @@ var rules = []rule{
 		ours: []string{"./core/config/strict"},
 	},
 	{
+		name:  "amounts are arithmetic alone",
+		from:  []string{"./core/amount"},
+		ours:  []string{"./core/amount"},
+		never: []string{"net/http/...", "google.golang.org/...", "database/sql"},
+	},
+	{
 		// Keys are made of them.
 		name:  "limits are figures: what is shared between cores is below them",
 		from:  []string{"./core/limit"},
-		ours:  []string{"./core/limit"},
+		ours:  []string{"./core/limit", "./core/amount"},
 		never: []string{"github.com/redis/...", "google.golang.org/...", "net/http/..."},
 	},
 	{
@@ -85,7 +91,7 @@ var rules = []rule{
 	{
 		name:  "keys are the domain alone",
 		from:  []string{"./core/keys/..."},
-		ours:  []string{"./core/keys/...", "./core/audit", "./core/limit"},
+		ours:  []string{"./core/keys/...", "./core/audit", "./core/limit", "./core/amount"},
 		never: []string{"database/sql", "net/http/...", "google.golang.org/grpc/..."},
 	},
 	{
@@ -137,6 +143,7 @@ func TestRulesCatch(t *testing.T) {
 		"prices know the words of the ledger alone":                      {"./core/price", "./core/ledger", "./core/store"},
 		"the ledger knows no store and nobody whose requests it has":     {"./core/ledger/reconcile", "./core/price", "./core/keys"},
 		"reading YAML strictly knows nothing of what is read":            {"./core/config/strict", "./core/config"},
+		"amounts are arithmetic alone":                                   {"./core/amount", "./core/limit"},
 		"limits are figures: what is shared between cores is below them": {"./core/limit", "./core/limit/shared"},
 		"the edge's binary links no core and no store":                   {"./cmd/genway-edge", "example.org/store", "database/sql"},
 		"the core's binary links no edge":                                {"./cmd/genway-core", "./gateway"},
