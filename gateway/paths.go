@@ -115,11 +115,20 @@ func (e *Edge) guess(r *http.Request) genwayv1.Protocol {
 		return genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
 	case strings.HasPrefix(name, "/v1/messages"):
 		return genwayv1.Protocol_PROTOCOL_MESSAGES
+	case strings.HasPrefix(name, storedResponses):
+		return genwayv1.Protocol_PROTOCOL_RESPONSES
 	}
 	return e.protocolOf(r)
 }
 
+// storedResponses is the path of a response that its vendor has stored, and of what can be
+// done with one: fetch, delete, cancel, list its input. Genway stores none.
+const storedResponses = "/v1/responses/"
+
 func notFound(name string) error {
+	if strings.HasPrefix(name, storedResponses) {
+		return fault.New(fault.NotFound, fault.ReasonPathNotFound, "%s is not offered by this server: it does not store responses; send the conversation to POST /v1/responses", clip(strings.ToValidUTF8(name, "\uFFFD"), 200))
+	}
 	hint := ""
 	for _, doubled := range []string{"/v1/v1", "/v1beta/v1beta", "/v1/v1beta", "/v1beta/v1"} {
 		if strings.HasPrefix(name, doubled) {

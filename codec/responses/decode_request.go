@@ -3,8 +3,6 @@ package responses
 import (
 	"slices"
 
-	"bytes"
-
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
@@ -17,7 +15,6 @@ var binding = map[string]bool{
 	"previous_response_id": true,
 	"conversation":         true,
 	"prompt":               true,
-	"background":           true,
 }
 
 // conversational members replace the input.
@@ -97,7 +94,7 @@ func (w *wireRequest) check(natives []*genwayv1.NativeField) error {
 	case w.TopLogprobs != nil && (*w.TopLogprobs < 0 || *w.TopLogprobs > 20):
 		return fault.Invalid("top_logprobs", "top_logprobs: must be between 0 and 20")
 	}
-	return nil
+	return refuseBackground(natives)
 }
 
 // goesOn reports whether the request continues a conversation the upstream keeps.
@@ -146,11 +143,6 @@ const includeLogprobs = "message.output_text.logprobs"
 
 func (w *wireRequest) natives() []*genwayv1.NativeField {
 	fields := member.Natives(protocol, w.Extra, func(name string) bool { return binding[name] })
-	for _, f := range fields {
-		if f.Name == "background" && bytes.Equal(f.Json, []byte("false")) {
-			f.Binding = false
-		}
-	}
 	var include member.Writer
 	include.BeginList()
 	for _, name := range w.Include {

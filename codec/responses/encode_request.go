@@ -90,7 +90,7 @@ func refuse(req *genwayv1.GenerateTextRequest) error {
 	if param != "" {
 		return fault.Unsupported(param, cannot, param)
 	}
-	return nil
+	return refuseBackground(req.NativeFields)
 }
 
 // lose names what only tunes the answer and has no place in this protocol.
@@ -238,6 +238,9 @@ func patched(w *member.Writer, extra string) ([]byte, error) {
 	members, err := topLevel(extra)
 	if err != nil {
 		return nil, fault.Invalid("extra_json", "extra_json: expected a JSON object")
+	}
+	if err := refuseExtraBackground(members); err != nil {
+		return nil, err
 	}
 	return member.Patch(body, members...)
 }
