@@ -223,10 +223,13 @@ func page(models []*genwayv1.Model, req *genwayv1.ListModelsRequest) *genwayv1.L
 		})
 		models = models[start:]
 	}
-	resp := &genwayv1.ListModelsResponse{Models: models}
+	resp := &genwayv1.ListModelsResponse{}
 	if size := int(cmp.Or(req.GetPageSize(), defaultPage)); len(models) > size {
-		resp.Models = models[:size]
+		models = models[:size]
 		resp.NextPageToken = models[size-1].GetName()
+	}
+	for _, m := range models {
+		resp.Models = append(resp.Models, proto.CloneOf(m))
 	}
 	return resp
 }
@@ -236,7 +239,7 @@ func (s *Service) GetModel(ctx context.Context, req *genwayv1.GetModelRequest) (
 	err = s.visit(ctx, "GetModel", func(policy *keys.Policy) error {
 		for _, m := range s.models(policy) {
 			if m.GetName() == req.GetName() {
-				resp = &genwayv1.GetModelResponse{Model: m}
+				resp = &genwayv1.GetModelResponse{Model: proto.CloneOf(m)}
 				return nil
 			}
 		}
@@ -247,12 +250,13 @@ func (s *Service) GetModel(ctx context.Context, req *genwayv1.GetModelRequest) (
 	return resp, err
 }
 
-// models are those a key may use, by name.
+// models are those a key may use, by name. They are shared with other calls: whoever gives
+// one away clones it.
 func (s *Service) models(policy *keys.Policy) []*genwayv1.Model {
 	var models []*genwayv1.Model
 	for _, m := range s.config.Upstream.Models() {
 		if policy.AllowsModel(m.GetName()) {
-			models = append(models, proto.CloneOf(m))
+			models = append(models, m)
 		}
 	}
 	slices.SortFunc(models, func(a, b *genwayv1.Model) int { return strings.Compare(a.GetName(), b.GetName()) })

@@ -87,7 +87,7 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 	// could steer the call to the core by.
 	r.Header, r.Host, r.RemoteAddr = nil, "", ""
 	if p.kind == listQuery {
-		listPage(r)
+		listPage(r, e.protocol)
 	}
 	if x.request != nil && x.request.Stream {
 		r.URL.Path += streamVerb

@@ -70,8 +70,8 @@ type Upstream struct {
 	// reads the answer on for at most DrainFor. Defaults cancel and 30s.
 	OnCancel string   `yaml:"on_cancel,omitempty" json:"on_cancel,omitempty" jsonschema:"enum=cancel,enum=drain" jsonschema_description:"What becomes of a call whose caller leaves: cancel (default), or drain to account for what the upstream says it cost."`
 	DrainFor Duration `yaml:"drain_for,omitempty" json:"drain_for,omitempty" jsonschema:"type=string" jsonschema_description:"How long an answer is read on for a caller who left; default 30s."`
-	// Models are the names the upstream is listed with; it is not asked.
-	Models []string `yaml:"models,omitempty" json:"models,omitempty" jsonschema_description:"Names to list at /v1/models as far as a route leads to them."`
+	// Models are the names the upstream is listed with, or that it is asked for them.
+	Models Models `yaml:"models,omitempty" json:"models,omitzero" jsonschema_description:"Names to list at /v1/models as far as a route leads to them, or discover: the upstream is asked for its own list, at the start, on a reload and every five minutes."`
 	// MaxConcurrent bounds the calls at once; 0 is no bound.
 	MaxConcurrent int `yaml:"max_concurrent,omitempty" json:"max_concurrent,omitempty" jsonschema:"minimum=0" jsonschema_description:"Most calls at once; without it, no bound."`
 	// Retries is how often a call that failed before its answer began is made again;

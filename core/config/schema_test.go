@@ -39,6 +39,8 @@ func reflected() ([]byte, error) {
 				return &jsonschema.Schema{Type: "string", Examples: []any{"30s", "5m"}}
 			case reflect.TypeFor[config.Bound]():
 				return boundSchema()
+			case reflect.TypeFor[config.Models]():
+				return modelsSchema()
 			}
 			return nil
 		},
@@ -56,4 +58,12 @@ func boundSchema() *jsonschema.Schema {
 	object.Properties.Set("min", number)
 	object.Properties.Set("max", number)
 	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{number, object}}
+}
+
+// modelsSchema takes what Models does: a list of names, or one word.
+func modelsSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+		{Type: "array", Items: &jsonschema.Schema{Type: "string"}},
+		{Type: "string", Enum: []any{config.Discover}},
+	}}
 }

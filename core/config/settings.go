@@ -31,6 +31,7 @@ func (u Upstream) checkSettings(at string) error {
 		{"first_byte", u.FirstByte != 0, u.Kind != Sandbox},
 		{"idle", u.Idle != 0, u.Kind != Sandbox},
 		{"deadline", u.Deadline != 0, u.Kind != Sandbox},
+		{"models", u.Models.Discover, u.Kind != Sandbox}, // which lists its own anyway
 		{"on_cancel", u.OnCancel != "", u.Kind != Sandbox},
 		{"drain_for", u.DrainFor != 0, u.Kind != Sandbox},
 		{"max_concurrent", u.MaxConcurrent != 0, u.Kind != Sandbox},
@@ -70,6 +71,9 @@ func (u Upstream) checkSettings(at string) error {
 	}
 	if u.DrainFor != 0 && u.OnCancel != Drain {
 		return wrong(at+".drain_for", "it takes effect with on_cancel: drain only")
+	}
+	if err := u.Models.check(at + ".models"); err != nil {
+		return err
 	}
 	if err := u.checkTransport(at); err != nil {
 		return err

@@ -28,7 +28,7 @@ func (r *Router) Models() []*genwayv1.Model {
 	}
 	for i, route := range t.routes {
 		for _, target := range slices.Concat(route.Targets, route.Fallback) {
-			for _, m := range target.Upstream.Models() {
+			for _, m := range target.listed() {
 				if t.leads(i, m.GetName()) {
 					add(m)
 				}
@@ -38,6 +38,14 @@ func (r *Router) Models() []*genwayv1.Model {
 	return list
 }
 
+// listed are the models that a target is listed with.
+func (t *Target) listed() []*genwayv1.Model {
+	if t.Models != nil {
+		return t.Models()
+	}
+	return t.Upstream.Models()
+}
+
 // named describes the model of a route that is no glob: as the first of its targets
 // does that lists it under the name it is asked for there, else by what its targets
 // speak.
@@ -45,7 +53,7 @@ func (r *Route) named() *genwayv1.Model {
 	m := &genwayv1.Model{OwnedBy: r.Targets[0].Name}
 	for _, t := range r.Targets {
 		asked := cmp.Or(t.Model, r.Model)
-		listed := t.Upstream.Models()
+		listed := t.listed()
 		if at := slices.IndexFunc(listed, func(l *genwayv1.Model) bool { return l.GetName() == asked }); at >= 0 {
 			m = proto.CloneOf(listed[at])
 			break
@@ -57,17 +65,31 @@ func (r *Route) named() *genwayv1.Model {
 	return m
 }
 
-// leads reports whether some caller's requests for the model come to the route.
+// leads reports whether some caller's requests for the model come to the route: it
+// matches, and the routes ahead of it that do leave a protocol over.
 func (t *table) leads(route int, model string) bool {
-	protocols := t.routes[route].Protocols
-	if len(protocols) == 0 {
-		protocols = []genwayv1.Protocol{
-			genwayv1.Protocol_PROTOCOL_UNSPECIFIED, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, genwayv1.Protocol_PROTOCOL_RESPONSES,
-			genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, genwayv1.Protocol_PROTOCOL_IMAGES,
-		}
+	if !t.patterns[route].matches(model) {
+		return false
 	}
-	return slices.ContainsFunc(protocols, func(p genwayv1.Protocol) bool {
-		_, found := t.find(p, model)
-		return found == route
-	})
+	left := t.routes[route].Protocols
+	if len(left) == 0 {
+		left = allProtocols
+	}
+	for i := range route {
+		if !t.patterns[i].matches(model) {
+			continue
+		}
+		taken := t.routes[i].Protocols
+		if len(taken) == 0 {
+			return false
+		}
+		left = slices.DeleteFunc(slices.Clone(left), func(p genwayv1.Protocol) bool { return slices.Contains(taken, p) })
+	}
+	return len(left) > 0
+}
+
+// allProtocols are those of callers; unspecified is that of direct ones.
+var allProtocols = []genwayv1.Protocol{
+	genwayv1.Protocol_PROTOCOL_UNSPECIFIED, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, genwayv1.Protocol_PROTOCOL_RESPONSES,
+	genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, genwayv1.Protocol_PROTOCOL_IMAGES,
 }

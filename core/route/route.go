@@ -60,6 +60,8 @@ type Target struct {
 	Overrides *override.Overrides
 	// Guard holds the upstream to its limits; nil sets none.
 	Guard *Guard
+	// Models gives what the target is listed with; nil is what the upstream lists.
+	Models func() []*genwayv1.Model
 }
 
 // Router is a table of routes that can be swapped while requests run; each request

@@ -19,6 +19,7 @@ import (
 	"github.com/genway/genway/core/price"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/sandbox"
+	"github.com/genway/genway/core/upstream/discover"
 )
 
 // retireAfter is how long the upstreams of a replaced configuration are kept for
@@ -35,13 +36,14 @@ type Routing struct {
 	watch    func(directory string) (*fsnotify.Watcher, error)
 	retain   atomic.Int64   // days the ledger keeps its rows
 	hangup   chan os.Signal // SIGHUP; taken from the start, since it ends a process otherwise
+	replaced chan struct{}  // told that there are other listings now
 
 	mu      sync.Mutex
 	prices  string        // the file of prices that is valid; empty without one
 	read    string        // the stamp of the files that were read last, good or bad
 	limits  *Limits       // nil until the core has one
 	section config.Limits // of the file that was read last
-	current io.Closer
+	current *Upstreams
 	retired map[io.Closer]*time.Timer
 }
 
@@ -50,7 +52,7 @@ type Routing struct {
 func NewRouting(file string, embedded *sandbox.Sandbox, log *slog.Logger) (*Routing, error) {
 	r := &Routing{
 		Prices: &price.Book{}, file: file, embedded: embedded, log: log,
-		watch: watch, hangup: make(chan os.Signal, 1), retired: map[io.Closer]*time.Timer{},
+		watch: watch, hangup: make(chan os.Signal, 1), replaced: make(chan struct{}, 1), retired: map[io.Closer]*time.Timer{},
 	}
 	built, prices, err := r.build()
 	if err != nil {
@@ -109,12 +111,19 @@ func (r *Routing) Reload() error {
 	if err != nil {
 		return err
 	}
+	old := r.current
+	for _, listing := range built.listings {
+		listing.Adopt(old.listings)
+	}
 	r.Router.Swap(built.Routes)
 	r.Prices.Swap(prices)
 	r.retain.Store(int64(built.retainDays))
 	r.limits.swap(r.section)
-	old := r.current
 	r.current = built
+	select {
+	case r.replaced <- struct{}{}:
+	default: // told already
+	}
 	r.retired[old] = time.AfterFunc(retireAfter, func() { r.retire(old) })
 	return nil
 }
@@ -142,12 +151,16 @@ func (r *Routing) Close() error {
 	return errors.Join(errs...)
 }
 
-// Watch reloads on SIGHUP and whenever the file or its prices change, until ctx ends.
+// Watch reloads on SIGHUP and whenever the file or its prices change, and asks upstreams
+// for their models where the file says so, until ctx ends.
 // What comes of it is logged.
 func (r *Routing) Watch(ctx context.Context) (err error) {
 	if r.file == "" {
 		return r.idle(ctx)
 	}
+	var group sync.WaitGroup
+	defer group.Wait()
+	group.Go(func() { r.discover(ctx) })
 	var seen <-chan fsnotify.Event
 	var failed <-chan error
 	if watcher, refused := r.watch(filepath.Dir(r.file)); refused == nil {
@@ -176,6 +189,24 @@ func (r *Routing) Watch(ctx context.Context) (err error) {
 		case <-settled.C:
 			r.reloadIfChanged()
 		}
+	}
+}
+
+// discover keeps the lists of models fresh that upstreams are asked for, until ctx ends.
+func (r *Routing) discover(ctx context.Context) {
+	for ctx.Err() == nil {
+		r.mu.Lock()
+		listings := r.current.listings
+		r.mu.Unlock()
+		watching, stop := context.WithCancel(ctx)
+		var group sync.WaitGroup
+		group.Go(func() { discover.Watch(watching, listings, r.log) })
+		select {
+		case <-ctx.Done():
+		case <-r.replaced:
+		}
+		stop()
+		group.Wait()
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/genway/genway/core/config"
@@ -13,6 +15,7 @@ import (
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/sandbox"
 	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/upstream/discover"
 	"github.com/genway/genway/core/upstream/generation"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -32,6 +35,7 @@ var Protocols = map[string]genwayv1.Protocol{
 type Upstreams struct {
 	Routes     []route.Route
 	retainDays int
+	listings   []*discover.Listing
 	closers    []io.Closer
 }
 
@@ -49,6 +53,7 @@ func (u *Upstreams) Close() error {
 func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
 	built := &Upstreams{retainDays: c.Ledger.RetainDays}
 	made := map[string]route.Target{config.Sandbox: {Name: config.Sandbox, Upstream: embedded}}
+	listings := map[string]*discover.Listing{}
 	for name, u := range c.Upstreams {
 		target := route.Target{Name: name, Upstream: embedded, Protocol: Protocols[u.Kind]}
 		if u.Kind != config.Sandbox {
@@ -57,6 +62,12 @@ func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
 				return nil, errors.Join(fmt.Errorf("upstream %s: %w", name, err), built.Close())
 			}
 			target.Upstream = made
+			if u.Models.Discover {
+				// Two listings of one address list the same.
+				listing := discover.New(name, strings.Join([]string{u.Kind, u.BaseURL, u.Target}, " "), made)
+				built.listings = append(built.listings, listing)
+				listings[name] = listing
+			}
 			target.Guard = route.NewGuard(route.Limits{
 				MaxConcurrent: u.MaxConcurrent, Retries: u.Retries, BreakAfter: u.BreakAfter, BreakFor: time.Duration(u.BreakFor),
 				Deadline: time.Duration(u.Deadline), DrainFor: drainFor(u),
@@ -73,8 +84,8 @@ func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
 			one.Protocols = append(one.Protocols, Protocols[p])
 		}
 		var err, fallen error
-		one.Targets, err = targets(r.Targets, made)
-		one.Fallback, fallen = targets(r.Fallback, made)
+		one.Targets, err = targets(r.Targets, made, listings)
+		one.Fallback, fallen = targets(r.Fallback, made, listings)
 		if err := errors.Join(err, fallen); err != nil {
 			return nil, errors.Join(fmt.Errorf("routes[%d]: %w", i, err), built.Close())
 		}
@@ -83,11 +94,14 @@ func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
 	return built, nil
 }
 
-func targets(list []config.Target, made map[string]route.Target) ([]route.Target, error) {
+func targets(list []config.Target, made map[string]route.Target, listings map[string]*discover.Listing) ([]route.Target, error) {
 	var all []route.Target
 	for _, t := range list {
 		target := made[t.Upstream]
 		target.Model, target.Weight = t.Model, t.Weight
+		if listing := listings[t.Upstream]; listing != nil {
+			target.Models = listed(listing, t.Model)
+		}
 		var err error
 		if target.Overrides, err = overrides(t.Overrides); err != nil {
 			return nil, fmt.Errorf("upstream %s: %w", t.Upstream, err)
@@ -105,7 +119,29 @@ func overrides(o config.Overrides) (*override.Overrides, error) {
 	return override.New(rules)
 }
 
-func (u *Upstreams) upstream(c config.Upstream) (upstream.Upstream, error) {
+// adapter is an upstream that can be asked for its models.
+type adapter interface {
+	upstream.Upstream
+	discover.Lister
+}
+
+// listed gives the models that a target is listed with whose upstream is asked for its
+// own: of a target that asks for one model alone, that one, if the upstream has it.
+func listed(listing *discover.Listing, only string) func() []*genwayv1.Model {
+	if only == "" {
+		return listing.Models
+	}
+	return func() []*genwayv1.Model {
+		models := listing.Models()
+		at := slices.IndexFunc(models, func(m *genwayv1.Model) bool { return m.GetName() == only })
+		if at < 0 {
+			return nil
+		}
+		return models[at : at+1]
+	}
+}
+
+func (u *Upstreams) upstream(c config.Upstream) (adapter, error) {
 	encryption, err := c.TLSConfig()
 	if err != nil {
 		return nil, err
@@ -118,10 +154,11 @@ func (u *Upstreams) upstream(c config.Upstream) (upstream.Upstream, error) {
 			Target: c.Target, APIKey: c.APIKey, TLS: encryption, Models: models(c),
 			FirstByte: time.Duration(c.FirstByte), Idle: time.Duration(c.Idle),
 		})
-		if err == nil {
-			u.closers = append(u.closers, made)
+		if err != nil {
+			return nil, err
 		}
-		return made, err
+		u.closers = append(u.closers, made)
+		return made, nil
 	}
 	way := remote.Way{TLS: encryption}
 	switch c.Proxy {
@@ -159,7 +196,7 @@ func drainFor(u config.Upstream) time.Duration {
 func models(c config.Upstream) []*genwayv1.Model {
 	images := c.Kind == "images"
 	var list []*genwayv1.Model
-	for _, name := range c.Models {
+	for _, name := range c.Models.Names {
 		list = append(list, &genwayv1.Model{Name: name, DisplayName: name, OwnedBy: c.Kind, GeneratesImages: images, GeneratesText: !images})
 	}
 	return list

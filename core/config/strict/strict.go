@@ -71,7 +71,7 @@ func positioned(file string, err error, schema reflect.Type) error {
 		}
 	}
 	if m := wrongType.FindStringSubmatch(e.Text); m != nil {
-		e.Text = fmt.Sprintf("expected %s, got %s", m[2], m[1])
+		e.Text = fmt.Sprintf("expected %s, got %s", typeName(m[2]), typeName(m[1]))
 	}
 	if m := unknownKey.FindStringSubmatch(e.Text); m != nil {
 		e.Text = fmt.Sprintf("unknown key %q", m[1])
@@ -84,8 +84,19 @@ func positioned(file string, err error, schema reflect.Type) error {
 
 var (
 	unknownKey = regexp.MustCompile(`unknown field "([^"]+)"`)
-	wrongType  = regexp.MustCompile(`cannot unmarshal (\w+) into Go .* of type (\w+)$`)
+	wrongType  = regexp.MustCompile(`cannot unmarshal (.+) into Go .* of type (\S+)$`)
 )
+
+// typeName is what an operator calls a type of Go's.
+func typeName(goType string) string {
+	switch {
+	case strings.HasPrefix(goType, "[]"):
+		return "a list"
+	case strings.HasPrefix(goType, "map["), strings.Contains(goType, "."):
+		return "a mapping"
+	}
+	return goType
+}
 
 // Meant asks whether the known word that is spelled most like the given one was meant:
 // `; did you mean "model"?`. It is empty when none is close.

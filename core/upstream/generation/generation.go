@@ -37,7 +37,7 @@ type Config struct {
 	// FirstByte is how long an answer may take to begin, Idle how long a stream may
 	// make no progress. Defaults 10 minutes and 5 minutes.
 	FirstByte, Idle time.Duration
-	// Models is the listing; an adapter does not ask its upstream.
+	// Models is the listing. ListModels asks the upstream for its own.
 	Models []*genwayv1.Model
 }
 
@@ -77,6 +77,20 @@ func (u *Upstream) Close() error { return u.calls.shut() }
 
 // Models gives the configured listing.
 func (u *Upstream) Models() []*genwayv1.Model { return u.config.Models }
+
+// maxListBytes bounds a page of the server's list of models.
+const maxListBytes = 8 << 20
+
+// ListModels asks the server for a page of its list of models; it is discover.Lister's.
+func (u *Upstream) ListModels(ctx context.Context, token string) (*genwayv1.ListModelsResponse, error) {
+	u.calls.begin()
+	defer u.calls.end()
+	page, err := u.client.ListModels(u.outgoing(ctx), &genwayv1.ListModelsRequest{PageToken: token}, grpc.MaxCallRecvMsgSize(maxListBytes))
+	if err != nil {
+		return nil, fmt.Errorf("ListModels: %w", faultOf(ctx, err))
+	}
+	return page, nil
+}
 
 // outgoing gives the context of a call: our key there, nothing of the caller's.
 func (u *Upstream) outgoing(ctx context.Context) context.Context {

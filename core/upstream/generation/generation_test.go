@@ -135,3 +135,28 @@ func TestGoneCaller(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func (p *provider) ListModels(ctx context.Context, req *genwayv1.ListModelsRequest) (*genwayv1.ListModelsResponse, error) {
+	p.md, _ = metadata.FromIncomingContext(ctx)
+	name := "first"
+	if req.GetPageToken() != "" {
+		name = "after " + req.GetPageToken()
+	}
+	return &genwayv1.ListModelsResponse{Models: []*genwayv1.Model{{Name: name}}, NextPageToken: "t"}, p.err
+}
+
+// The server is asked for its list with our key.
+func TestListModels(t *testing.T) {
+	p := &provider{}
+	u := dial(t, p)
+	for token, want := range map[string]string{"": "first", "t": "after t"} {
+		page, err := u.ListModels(t.Context(), token)
+		if err != nil || page.GetModels()[0].GetName() != want || page.GetNextPageToken() != "t" || p.md.Get("authorization")[0] != "Bearer ours" {
+			t.Errorf("%v, %v, %v", page, err, p.md)
+		}
+	}
+	p.err = status.Error(codes.Unauthenticated, "no")
+	if page, err := u.ListModels(t.Context(), ""); fault.From(err) == nil || page != nil {
+		t.Errorf("%v, %v", page, err)
+	}
+}

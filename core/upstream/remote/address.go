@@ -15,6 +15,7 @@ const (
 	stream
 	count
 	draw
+	list
 
 	operations // how many there are
 )
@@ -52,6 +53,9 @@ func (u *Upstream) addressOf(op operation, model string) *url.URL {
 		}
 	default:
 		path = "images/generations"
+	}
+	if op == list {
+		path = "models"
 	}
 	address := *u.base
 	address.RawQuery = query

@@ -36,7 +36,7 @@ type Config struct {
 	APIKey string
 	// Headers are sent with every call.
 	Headers map[string]string
-	// Models is the listing; an adapter does not ask its upstream.
+	// Models is the listing. ListModels asks the upstream for its own.
 	Models []*genwayv1.Model
 	// HTTP makes the calls. Default: NewTransport with its defaults.
 	HTTP http.RoundTripper

@@ -1,0 +1,94 @@
+package listing_test
+
+import (
+	"testing"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/listing"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+const (
+	chat            = genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS
+	images          = genwayv1.Protocol_PROTOCOL_IMAGES
+	messages        = genwayv1.Protocol_PROTOCOL_MESSAGES
+	generateContent = genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
+)
+
+// Lists of each protocol are read as their vendors write them, and leniently.
+func TestDecode(t *testing.T) {
+	for name, c := range map[string]struct {
+		protocol genwayv1.Protocol
+		body     string
+		want     []string
+		next     string
+	}{
+		"chat":                      {chat, `{"object":"list","data":[{"id":"a","object":"model","created":1686935002,"owned_by":"x"},{"id":"b"}]}`, []string{"a", "b"}, ""},
+		"chat without envelope":     {chat, ` [{"id":"a"},{"id":"b"}]`, []string{"a", "b"}, ""},
+		"chat, odd types":           {chat, `{"data":[{"id":"a","created":"x","owned_by":7},{"id":7},{"id":null},{},7,null,[],{"id":""}],"has_more":"yes","unknown":{}}`, []string{"a"}, ""},
+		"chat, duplicate names":     {chat, `{"data":[{"id":"a","id":"b"}]}`, []string{"b"}, ""},
+		"chat, empty":               {chat, `{"data":[]}`, nil, ""},
+		"images":                    {images, `{"data":[{"id":"a"}]}`, []string{"a"}, ""},
+		"messages":                  {messages, `{"data":[{"type":"model","id":"a","display_name":"A","created_at":"2025-02-19T00:00:00Z"}],"has_more":true,"first_id":"a","last_id":"a"}`, []string{"a"}, "a"},
+		"messages, last page":       {messages, `{"data":[{"id":"a"}],"has_more":false,"last_id":"a"}`, []string{"a"}, ""},
+		"generateContent":           {generateContent, `{"models":[{"name":"models/a","inputTokenLimit":9,"supportedGenerationMethods":["generateContent"]},{"name":"models/e","supportedGenerationMethods":["embedContent"]},{"name":"b"}],"nextPageToken":"t"}`, []string{"a", "b"}, "t"},
+		"generateContent, no token": {generateContent, `{"models":[],"nextPageToken":""}`, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list, err := listing.Decode(c.protocol, []byte(c.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := list.GetNextPageToken(); got != c.next {
+				t.Errorf("the next page is %q, want %q", got, c.next)
+			}
+			if len(list.GetModels()) != len(c.want) {
+				t.Fatalf("%v, want %v", list.GetModels(), c.want)
+			}
+			for i, m := range list.GetModels() {
+				if m.GetName() != c.want[i] || m.GetGeneratesImages() == m.GetGeneratesText() || m.GetGeneratesImages() != (c.protocol == images) {
+					t.Errorf("%v, want %s", m, c.want[i])
+				}
+			}
+		})
+	}
+}
+
+// What is no list is an error of the upstream's.
+func TestDecodeRefuses(t *testing.T) {
+	for _, body := range []string{"", "null", "{}", `"a"`, "7", "<html><body>Sign in</body></html>", `{"models":[{"name":"a"}]}`, `{"data":{}}`, `{"data":[{"id":"a"}]`, `{"error":{"message":"no"}}`, "[", "\xff"} {
+		if list, err := listing.Decode(chat, []byte(body)); fault.From(err) == nil || fault.From(err).Kind != fault.BadUpstream {
+			t.Errorf("%q: %v, %v", body, list, err)
+		}
+	}
+}
+
+// What a list says of a model is kept.
+func TestDecodeKeeps(t *testing.T) {
+	list, err := listing.Decode(messages, []byte(`{"data":[{"id":"a","display_name":"A","created_at":"2025-02-19T00:00:00Z","max_input_tokens":200000,"max_tokens":-1}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := list.GetModels()[0]
+	if m.GetDisplayName() != "A" || m.GetCreateTime().GetSeconds() != 1739923200 || m.GetInputTokenLimit() != 200000 || m.OutputTokenLimit != nil {
+		t.Errorf("%v", m)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(`{"data":[{"id":"a"}]}`)
+	f.Add(`{"models":[{"name":"models/a"}],"nextPageToken":"t"}`)
+	f.Fuzz(func(t *testing.T, body string) {
+		for _, p := range []genwayv1.Protocol{chat, messages, generateContent} {
+			list, err := listing.Decode(p, []byte(body))
+			if (err == nil) == (list == nil) {
+				t.Errorf("%v, %v", list, err)
+			}
+			for _, m := range list.GetModels() {
+				if m.GetName() == "" {
+					t.Error("a model without a name")
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,52 @@
+package remote
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/genway/genway/codec/listing"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// maxListBytes bounds a page of an upstream's list of models.
+const maxListBytes = 8 << 20
+
+// ListModels asks the upstream for a page of its list of models, at the path of its
+// protocol; it is discover.Lister's. Redirects are not followed. The error has nothing of
+// the answer's text, which may repeat credentials.
+func (u *Upstream) ListModels(ctx context.Context, token string) (*genwayv1.ListModelsResponse, error) {
+	req := u.blank.WithContext(ctx)
+	req.Method, req.URL, req.Header = http.MethodGet, u.listAddress(token), u.headers(nil).Clone()
+	req.Header.Del("Content-Type")
+	req.Header.Del("Accept-Encoding") // of the operator's: a page is small, and what unpacks it would have to be bounded
+	resp, err := u.config.HTTP.RoundTrip(req)
+	if err != nil {
+		return nil, fmt.Errorf("GET %s: %w", req.URL.Path, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("GET %s: the upstream answered %d", req.URL.Path, resp.StatusCode)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxListBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("GET %s: %w", req.URL.Path, err)
+	}
+	if len(body) > maxListBytes {
+		return nil, fmt.Errorf("GET %s: the list has more than %d bytes", req.URL.Path, maxListBytes)
+	}
+	return listing.Decode(u.config.Protocol, body)
+}
+
+// listAddress is that of a page of the list.
+func (u *Upstream) listAddress(token string) *url.URL {
+	address := *u.address(list, "")
+	query := address.Query()
+	for name, value := range listing.Query(u.config.Protocol, token) {
+		query.Set(name, value)
+	}
+	address.RawQuery = query.Encode()
+	return &address
+}
