@@ -2,7 +2,6 @@ package chat
 
 import (
 	"math"
-	"strconv"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -69,6 +68,9 @@ func (r *request) open() *genwayv1.GenerateTextRequest {
 
 // finish reads what is not as it is written.
 func (r *request) finish(d decoder, req *genwayv1.GenerateTextRequest) (*codec.Request, error) {
+	if err := reserved.Misspelt(r.Extra); err != nil {
+		return nil, err
+	}
 	r.maxTokens(req)
 	if err := r.choice(req); err != nil {
 		return nil, err
@@ -96,6 +98,10 @@ func (r *request) check() error {
 		return fault.Missing("messages")
 	case len(r.Messages) == 0:
 		return fault.Invalid("messages", "messages: at least one message is expected")
+	}
+	if r.MaxTokens != nil && r.MaxCompletionTokens != nil && *r.MaxTokens != *r.MaxCompletionTokens {
+		// Limits and bounds hold for one number, and engines differ in which they heed.
+		return fault.Invalid(maxTokensName, "max_tokens is %d and max_completion_tokens is %d; give one of them, or both the same value", *r.MaxTokens, *r.MaxCompletionTokens)
 	}
 	for _, c := range []struct {
 		name     string
@@ -142,15 +148,15 @@ func (r *request) sampling() *genwayv1.Sampling {
 	}
 }
 
-// maxTokens reads the limit by either name; a mark says by which. Should both be
-// there, the deprecated one stays as it is.
+// maxTokens reads the limit by either name; marks say by which. check has seen that they
+// are equal where both are there.
 func (r *request) maxTokens(req *genwayv1.GenerateTextRequest) {
 	switch {
 	case r.MaxCompletionTokens != nil:
 		req.MaxOutputTokens = r.MaxCompletionTokens
 		req.NativeFields = append(req.NativeFields, mark(maxCompletionTokensName))
 		if r.MaxTokens != nil {
-			req.NativeFields = append(req.NativeFields, native(maxTokensName, strconv.AppendInt(nil, *r.MaxTokens, 10)))
+			req.NativeFields = append(req.NativeFields, mark(maxTokensName))
 		}
 	case r.MaxTokens != nil:
 		req.MaxOutputTokens = r.MaxTokens

@@ -28,6 +28,9 @@ type encoder struct {
 // max_completion_tokens or asks for thinking (reasoning models of the vendor
 // refuse max_tokens).
 func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, error) {
+	if err := reserves(req.GenerateTextRequest); err != nil {
+		return nil, err
+	}
 	e := &encoder{losses: losses}
 	r, err := e.request(req)
 	if err != nil {
@@ -39,7 +42,19 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	if err != nil {
 		return nil, unwritable(err)
 	}
-	return member.Merge(body, req.ExtraJson, "extra_json")
+	return member.Merge(body, req.ExtraJson, "extra_json", reserved)
+}
+
+// reserved are the members of a body that fields of the contract are written to.
+var reserved = member.ReservedBy[request]()
+
+// reserves refuses native fields that say what the contract has a field for. function_call
+// is the deprecated choice beside tool_choice.
+func reserves(req *genwayv1.GenerateTextRequest) error {
+	if err := reserved.Fields(protocol, req.NativeFields, "", functionCallName); err != nil {
+		return err
+	}
+	return reserved.In("audio").Fields(protocol, req.GetAudioOutput().GetNativeFields(), "audio_output", "voice")
 }
 
 // unwritable is a message with JSON in it that is none, or with a member twice, which the
@@ -86,11 +101,11 @@ func (e *encoder) request(req *codec.Request) (*request, error) {
 		return nil, err
 	}
 	e.sampling(r, req.Sampling)
-	switch {
-	case marked(req.NativeFields, maxCompletionTokensName),
-		req.Thinking != nil && !marked(req.NativeFields, maxTokensName):
+	older, newer := marked(req.NativeFields, maxTokensName), marked(req.NativeFields, maxCompletionTokensName)
+	if newer || req.Thinking != nil && !older {
 		r.MaxCompletionTokens = req.MaxOutputTokens
-	default:
+	}
+	if older || r.MaxCompletionTokens == nil {
 		r.MaxTokens = req.MaxOutputTokens
 	}
 	if req.CacheControl != nil {

@@ -56,6 +56,7 @@ func TestBadRequests(t *testing.T) {
 		"format without type":   {with(`"response_format":{}`), "response_format.type"},
 		"schema missing":        {with(`"response_format":{"type":"json_schema"}`), "response_format.json_schema"},
 		"schema unnamed":        {with(`"response_format":{"type":"json_schema","json_schema":{}}`), "response_format.json_schema.name"},
+		"limits that differ":    {with(`"max_tokens":5,"max_completion_tokens":6`), "max_tokens"},
 		"temperature too high":  {with(`"temperature":2.1`), "temperature"},
 		"temperature a string":  {with(`"temperature":"hot"`), "temperature"},
 		"top_p too low":         {with(`"top_p":-0.1`), "top_p"},

@@ -7,7 +7,6 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // EncodeRequest writes a request body. The model is not in it; it is in the path.
@@ -17,22 +16,34 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 		return nil, err
 	}
 	body, err := marshal(w, member.SizeOfRequest(req.GenerateTextRequest), fault.InvalidRequest)
-	if err != nil || req.ExtraJson == "" {
-		return body, err
-	}
-	extra, err := objectMembers(jsontext.Value(req.ExtraJson))
 	if err != nil {
-		return nil, fault.Invalid("extra_json", "extra_json is not a JSON object")
+		return nil, err
 	}
-	var members []member.Member
-	for _, m := range extra {
-		members = append(members, member.Member{Name: m.name, Value: m.value})
+	return member.Merge(body, req.ExtraJson, "extra_json", reserved)
+}
+
+// reserved are the members of a body that fields of the contract are written to, by each
+// of their spellings.
+var reserved = member.ReservedBy[request]("_responseJsonSchema", "responseJsonSchema")
+
+// reserves refuses native fields that say what the contract has a field for. A type of
+// answers that the contract does not know is told by the vendor's word.
+func reserves(req *genwayv1.GenerateTextRequest) error {
+	config := reserved.In("generationConfig")
+	if err := reserved.Fields(protocol, req.NativeFields, "", mimeTypeField); err != nil {
+		return err
 	}
-	return member.Patch(body, members...)
+	if err := config.In("thinkingConfig").Fields(protocol, req.GetThinking().GetNativeFields(), "thinking"); err != nil {
+		return err
+	}
+	return config.In("speechConfig").Fields(protocol, req.GetAudioOutput().GetNativeFields(), "audio_output", "voiceConfig")
 }
 
 // wireRequest is the request without extra_json.
 func wireRequest(req *genwayv1.GenerateTextRequest, losses *codec.Losses) (*request, error) {
+	if err := reserves(req); err != nil {
+		return nil, err
+	}
 	lists := split(req.NativeFields, "generationConfig.", "toolConfig.functionCallingConfig.", "toolConfig.")
 	w := &request{Store: req.Store}
 	var err error

@@ -14,6 +14,9 @@ const (
 	plainType = "text/plain"
 	jsonType  = "application/json"
 	enumType  = "text/x.enum"
+
+	// mimeTypeField is the native field of a type that this version does not know.
+	mimeTypeField = "generationConfig.responseMimeType"
 )
 
 // decodeFormat reads the wanted shape of the answer. A type this version does not
@@ -47,7 +50,7 @@ func (w *generationConfig) decodeFormat(req *genwayv1.GenerateTextRequest, path 
 		if err != nil {
 			return fault.Invalid(path+".responseMimeType", "%s.responseMimeType is not text", path)
 		}
-		field := native("generationConfig.responseMimeType", word)
+		field := native(mimeTypeField, word)
 		field.Binding = true
 		req.NativeFields = append(req.NativeFields, field)
 		return nil

@@ -49,6 +49,9 @@ func (Codec) DecodeRequest(body []byte) (*Request, error) {
 	if err := member.Decode(body, &w); err != nil {
 		return nil, err
 	}
+	if err := reserved.Misspelt(w.Extra); err != nil {
+		return nil, err
+	}
 	switch {
 	case w.Model == "":
 		return nil, fault.Missing("model")
@@ -80,6 +83,9 @@ func (Codec) EncodeRequest(req *genwayv1.GenerateImageRequest, losses *codec.Los
 	if len(req.GetImages()) > 0 {
 		return nil, fault.Unsupported("images", "images: this operation draws from a prompt alone")
 	}
+	if err := reserved.Fields(protocol, req.GetNativeFields(), ""); err != nil {
+		return nil, err
+	}
 	extra, err := member.Extra(protocol, req.GetNativeFields(), "", losses)
 	if err != nil {
 		return nil, err
@@ -105,5 +111,8 @@ func (Codec) EncodeRequest(req *genwayv1.GenerateImageRequest, losses *codec.Los
 	if err != nil {
 		return nil, err
 	}
-	return member.Merge(body, req.GetExtraJson(), "extra_json")
+	return member.Merge(body, req.GetExtraJson(), "extra_json", reserved)
 }
+
+// reserved are the members of a body that fields of the contract are written to.
+var reserved = member.ReservedBy[wireRequest]()

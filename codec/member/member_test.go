@@ -158,12 +158,18 @@ func TestDataURL(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
-	out, err := member.Merge([]byte(`{"a":1,"b":2}`), `{"b":{"c":1.50},"d":null}`, "extra_json")
+	out, err := member.Merge([]byte(`{"a":1,"b":2}`), `{"b":{"c":1.50},"d":null}`, "extra_json", member.ReservedBy[struct {
+		Model string         `json:"model"`
+		Extra jsontext.Value `json:",embed"`
+	}]())
 	if err != nil || string(out) != `{"a":1,"b":{"c":1.50},"d":null}` {
 		t.Errorf("got %s, %v", out, err)
 	}
 	for _, bad := range []string{"x", "[]", `{"a":1`, `{"a":1} {}`} {
-		if _, err := member.Merge([]byte(`{}`), bad, "extra_json"); err == nil {
+		if _, err := member.Merge([]byte(`{}`), bad, "extra_json", member.ReservedBy[struct {
+			Model string         `json:"model"`
+			Extra jsontext.Value `json:",embed"`
+		}]()); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
 	}

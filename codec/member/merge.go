@@ -1,37 +1,50 @@
 package member
 
 import (
-	"bytes"
-
 	"github.com/genway/genway/codec/fault"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Merge sets the members of extra, the text of a JSON object, on the top level of
-// body. Empty text changes nothing; param names it in errors.
-func Merge(body []byte, extra, param string) ([]byte, error) {
+// Merge sets the members of extra, the text of a JSON object, on the top level of body. It
+// refuses those that are reserved; of an object with reserved members it adds the others to
+// the object that body has. Empty text changes nothing; param names extra in errors.
+func Merge(body []byte, extra, param string, reserved *Reserved) ([]byte, error) {
 	if extra == "" {
 		return body, nil
 	}
-	d := jsontext.NewDecoder(bytes.NewReader([]byte(extra)), jsontext.AllowInvalidUTF8(true))
-	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
+	members, err := membersOf([]byte(extra))
+	if err != nil || !Valid([]byte(extra)) {
 		return nil, fault.Invalid(param, "%s: expected the text of a JSON object", param)
 	}
-	var members []Member
-	for d.PeekKind() == '"' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return nil, fault.Invalid(param, "%s: malformed JSON", param)
+	for _, m := range members {
+		if own, ok := reserved.members[folded(m.Name)]; ok {
+			if err := own.check(m.Value, Join(param, m.Name)); err != nil {
+				return nil, err
+			}
 		}
-		key := name.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			return nil, fault.Invalid(param, "%s: malformed JSON", param)
-		}
-		members = append(members, Member{Name: key, Value: value.Clone()})
 	}
-	if _, err := d.ReadToken(); err != nil || d.PeekKind() != 0 {
-		return nil, fault.Invalid(param, "%s: malformed JSON", param)
+	return reserved.merge(body, members)
+}
+
+// merge sets members that were checked.
+func (r *Reserved) merge(body []byte, members []Member) ([]byte, error) {
+	for i, m := range members {
+		own, ok := r.members[folded(m.Name)]
+		if !ok {
+			continue
+		}
+		object := Value(body, own.name)
+		if len(object) == 0 {
+			object = []byte("{}")
+		}
+		inner, err := membersOf(m.Value)
+		if err != nil {
+			return nil, err
+		}
+		merged, err := own.inside.merge(object, inner)
+		if err != nil {
+			return nil, err
+		}
+		members[i] = Member{Name: own.name, Value: merged}
 	}
 	return Patch(body, members...)
 }

@@ -73,7 +73,8 @@ func decodedNatives(protocol genwayv1.Protocol, extra jsontext.Value, binding fu
 }
 
 // Extra gives the native fields of the protocol as the value of a
-// `json:",embed"` field. Fields of another protocol are refused when binding and
+// `json:",embed"` field. A value that is no JSON is refused, since it could end its object
+// and go on with members of another. Fields of another protocol are refused when binding and
 // named in losses otherwise; path is that of the object they belong to. Marks are
 // passed over.
 func Extra(protocol genwayv1.Protocol, fields []*genwayv1.NativeField, path string, losses *codec.Losses) (jsontext.Value, error) {
@@ -89,6 +90,10 @@ func Extra(protocol genwayv1.Protocol, fields []*genwayv1.NativeField, path stri
 			}
 			losses.Add(member, "the target protocol has no place for it")
 			continue
+		}
+		if !Valid(f.Json) {
+			at := Join(path, f.Name)
+			return nil, fault.Invalid(at, "%s is not valid JSON", at)
 		}
 		if out == nil {
 			out = append(out, '{')

@@ -139,6 +139,16 @@ func decodedValue(body []byte, name string) []byte {
 	return nil
 }
 
+// needsEscapes reports whether a name may need escapes as JSON.
+func needsEscapes(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x7f {
+			return true
+		}
+	}
+	return false
+}
+
 // set gives body with one member set, if skim can tell where it stands; the body itself
 // when it says the same.
 func set(body []byte, m Member) ([]byte, bool) {
@@ -152,7 +162,7 @@ func set(body []byte, m Member) ([]byte, bool) {
 		return old.to > 0
 	})
 	switch {
-	case !ok || m.Value == nil:
+	case !ok || m.Value == nil, old.to == 0 && needsEscapes(m.Name):
 		return nil, false
 	case old.to == 0:
 		out := make([]byte, 0, len(body)+len(m.Name)+len(m.Value)+8)

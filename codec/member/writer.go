@@ -23,7 +23,9 @@ type Writer struct {
 	marks []int
 	// unchecked says that JSON of others went in as it is.
 	unchecked bool
-	err       error
+	// strict says that JSON of others must be JSON, each value by itself.
+	strict bool
+	err    error
 }
 
 var writers = sync.Pool{New: func() any {
@@ -64,6 +66,10 @@ func (w *Writer) FinishChecked() ([]byte, error) {
 	}
 	return body, nil
 }
+
+// Strict makes values of others that are no JSON by themselves failures. It is for
+// requests: a direct caller's value could end its object and go on with members of another.
+func (w *Writer) Strict() { w.strict = true }
 
 // Reset forgets all texts, for a stream's encoder, whose frames are valid until the next
 // event.

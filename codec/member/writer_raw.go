@@ -33,10 +33,23 @@ func (w *Writer) RawText(name, json string) {
 
 // Value is Raw for an element, or behind Key.
 func (w *Writer) Value(json []byte) {
+	if w.strict && !Valid(json) {
+		w.comma()
+		w.buf = append(w.buf, "null"...)
+		w.Fail(within(w.place(), errNotJSON))
+		return
+	}
+	w.Piece(json)
+}
+
+// Piece is Value for a part of one that the caller has checked.
+func (w *Writer) Piece(json []byte) {
 	w.unchecked = true
 	w.comma()
 	w.buf = append(w.buf, json...)
 }
+
+var errNotJSON = errors.New("a value that is no JSON")
 
 // ValueText is Value for a string.
 func (w *Writer) ValueText(json string) {
@@ -51,7 +64,7 @@ func (w *Writer) Put(piece string) { w.buf = append(w.buf, piece...) }
 // that none of them is there already.
 func (w *Writer) Spliced(object []byte) {
 	if len(object) > len("{}") {
-		w.Value(object[1 : len(object)-1])
+		w.Piece(object[1 : len(object)-1])
 	}
 }
 

@@ -26,6 +26,9 @@ func (Codec) DecodeCountRequest(body []byte) (*genwayv1.CountTokensRequest, erro
 // are counted. The others change no count and are no loss.
 func (Codec) EncodeCountRequest(req *genwayv1.CountTokensRequest, losses *codec.Losses) ([]byte, error) {
 	r := req.GetRequest()
+	if err := reserves(r); err != nil {
+		return nil, err
+	}
 	limit := int64(DefaultMaxTokens)
 	if r.GetMaxOutputTokens() > 0 {
 		limit = r.GetMaxOutputTokens()

@@ -49,6 +49,9 @@ func (w *wireRequest) canonical() (*genwayv1.GenerateTextRequest, error) {
 
 // check holds what must be there.
 func (w *wireRequest) check() error {
+	if err := reserved.Misspelt(w.Extra); err != nil {
+		return err
+	}
 	switch {
 	case w.Model == "":
 		return fault.Missing("model")

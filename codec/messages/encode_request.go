@@ -5,13 +5,15 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // EncodeRequest writes a body of /v1/messages. Errors and losses name members of
 // the canonical message.
 func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, error) {
 	r := req.GenerateTextRequest
+	if err := reserves(r); err != nil {
+		return nil, err
+	}
 	w := requestWriter(member.SizeOfRequest(r))
 	limit := int64(DefaultMaxTokens)
 	if r.MaxOutputTokens != nil {
@@ -120,19 +122,23 @@ func wantsMoreThanText(modalities []string) bool {
 	return false
 }
 
+// reserved are the members of a body that fields of the contract are written to.
+var reserved = member.ReservedBy[wireRequest]()
+
+// reserves refuses native fields that say what the contract has a field for. The type and
+// the display of thinking are words that the contract may not know.
+func reserves(r *genwayv1.GenerateTextRequest) error {
+	if err := reserved.Fields(protocol, r.GetNativeFields(), "", "thread"); err != nil {
+		return err
+	}
+	return reserved.In("thinking").Fields(protocol, r.GetThinking().GetNativeFields(), "thinking", "type", "display")
+}
+
 // patched merges the members of an extra_json object into the top level of body.
 func patched(w *writer, extra string) ([]byte, error) {
 	body, err := w.Finish()
-	if extra == "" || err != nil {
-		return body, err
+	if err != nil {
+		return nil, err
 	}
-	value := jsontext.Value(extra)
-	if value.Kind() != '{' || !value.IsValid() {
-		return nil, fault.Invalid("extra_json", "extra_json: expected the text of a JSON object")
-	}
-	var members []member.Member
-	for _, f := range natives(value) {
-		members = append(members, member.Member{Name: f.Name, Value: f.Json})
-	}
-	return member.Patch(body, members...)
+	return member.Merge(body, extra, "extra_json", reserved)
 }

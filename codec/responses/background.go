@@ -19,14 +19,9 @@ func refuseBackground(natives []*genwayv1.NativeField) error {
 	return backgroundFault(member.Native(protocol, natives, memberBackground))
 }
 
-// refuseExtraBackground does so for the members that a direct caller adds.
-func refuseExtraBackground(extra []member.Member) error {
-	for _, m := range extra {
-		if m.Name == memberBackground {
-			return backgroundFault(m.Value)
-		}
-	}
-	return nil
+// refuseExtraBackground does so for a body with the members that a direct caller adds.
+func refuseExtraBackground(body []byte) error {
+	return backgroundFault(member.Value(body, memberBackground))
 }
 
 // backgroundFault takes false and null, which are the vendor's default.

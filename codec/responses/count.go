@@ -30,7 +30,11 @@ func (Codec) EncodeCountRequest(req *genwayv1.CountTokensRequest, losses *codec.
 	if r == nil {
 		r = &genwayv1.GenerateTextRequest{}
 	}
+	if err := reserves(r); err != nil {
+		return nil, err
+	}
 	w := member.NewWriter(member.SizeOfRequest(r))
+	w.Strict()
 	w.Begin()
 	w.Str("model", r.Model)
 	if err := encodeConversation(w, r, losses); err != nil {

@@ -80,6 +80,9 @@ func (w *wireRequest) close(req *genwayv1.GenerateTextRequest) (*codec.Request, 
 
 // check holds what every vendor refuses.
 func (w *wireRequest) check(natives []*genwayv1.NativeField) error {
+	if err := reserved.Misspelt(w.Extra); err != nil {
+		return err
+	}
 	switch {
 	case w.Model == "":
 		return fault.Missing("model")

@@ -13,11 +13,15 @@ import (
 
 // EncodeRequest writes the body of POST /v1/responses for an upstream.
 func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, error) {
+	if err := reserves(req.GenerateTextRequest); err != nil {
+		return nil, err
+	}
 	if err := refuse(req.GenerateTextRequest); err != nil {
 		return nil, err
 	}
 	lose(req.GenerateTextRequest, losses)
 	w := member.NewWriter(member.SizeOfRequest(req.GenerateTextRequest))
+	w.Strict()
 	w.Begin()
 	w.Str("model", req.Model)
 	if err := encodeConversation(w, req.GenerateTextRequest, losses); err != nil {
@@ -208,7 +212,7 @@ func encodeInclude(w *member.Writer, natives []*genwayv1.NativeField, logprobs b
 		if k := jsontext.Value(include.Json).Kind(); k != '[' {
 			return nil, fault.Invalid("include", "include: expected an array")
 		}
-		w.Value(include.Json[:len(include.Json)-1])
+		w.Piece(include.Json[:len(include.Json)-1])
 	}
 	if logprobs {
 		w.String(includeLogprobs)
@@ -229,18 +233,29 @@ func written(w *member.Writer) ([]byte, error) {
 	return body, err
 }
 
+// reserved are the members of a body that fields of the contract are written to.
+var reserved = member.ReservedBy[wireRequest]()
+
+// reserves refuses native fields that say what the contract has a field for. include has
+// more words than the one that stands for log probabilities.
+func reserves(req *genwayv1.GenerateTextRequest) error {
+	if err := reserved.Fields(protocol, req.GetNativeFields(), "", "include"); err != nil {
+		return err
+	}
+	return reserved.In("reasoning").Fields(protocol, req.GetThinking().GetNativeFields(), "thinking")
+}
+
 // patched merges the caller's own members into the top level.
 func patched(w *member.Writer, extra string) ([]byte, error) {
 	body, err := written(w)
-	if extra == "" || err != nil {
-		return body, err
-	}
-	members, err := topLevel(extra)
 	if err != nil {
-		return nil, fault.Invalid("extra_json", "extra_json: expected a JSON object")
-	}
-	if err := refuseExtraBackground(members); err != nil {
 		return nil, err
 	}
-	return member.Patch(body, members...)
+	if extra == "" {
+		return body, nil
+	}
+	if body, err = member.Merge(body, extra, "extra_json", reserved); err != nil {
+		return nil, err
+	}
+	return body, refuseExtraBackground(body)
 }

@@ -21,9 +21,9 @@ func TestSmuggledMembers(t *testing.T) {
 	}{
 		"a member":      {param: "model", fields: []*genwayv1.NativeField{{Protocol: own, Name: "model", Json: []byte(`"other"`)}}},
 		"twice":         {param: "new", fields: []*genwayv1.NativeField{{Protocol: own, Name: "new", Json: []byte(`1`)}, {Protocol: own, Name: "new", Json: []byte(`2`)}}},
-		"behind":        {param: "model", fields: []*genwayv1.NativeField{{Protocol: own, Name: "new", Json: []byte(`1,"model":"other"`)}}},
+		"behind":        {param: "new", fields: []*genwayv1.NativeField{{Protocol: own, Name: "new", Json: []byte(`1,"model":"other"`)}}},
 		"no JSON":       {param: "new", fields: []*genwayv1.NativeField{{Protocol: own, Name: "new", Json: []byte(`nul`)}}},
-		"out of a part": {param: "model", part: &genwayv1.Part{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{Protocol: own, Json: []byte(`{}]}],"model":"other","new":[{"a":[0`)}}}},
+		"out of a part": {param: "input[0].content[1]", part: &genwayv1.Part{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{Protocol: own, Json: []byte(`{}]}],"model":"other","new":[{"a":[0`)}}}},
 	} {
 		text := &genwayv1.Part{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "hi"}}}
 		m := &genwayv1.Message{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{text}}

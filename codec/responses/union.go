@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"bytes"
 	"errors"
 	"strings"
 
@@ -100,31 +99,4 @@ func typeOf(raw jsontext.Value, place member.Place) (string, error) {
 var types = []string{
 	typeMessage, typeInputText, typeOutputText, typeFunctionCall, typeFunctionOutput, typeReasoning, typeFunction, typeInputImage,
 	typeCustomCall, typeCustomOutput, typeCustom, typeImageCall,
-}
-
-// topLevel gives the members of an object, in order.
-func topLevel(object string) ([]member.Member, error) {
-	d := jsontext.NewDecoder(bytes.NewBufferString(object), member.Options())
-	if d.PeekKind() != '{' {
-		return nil, errors.New("not an object")
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return nil, err
-	}
-	var members []member.Member
-	for d.PeekKind() == '"' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		m := member.Member{Name: name.String()}
-		value, err := d.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		m.Value = value.Clone()
-		members = append(members, m)
-	}
-	_, err := d.ReadToken()
-	return members, err
 }

@@ -218,3 +218,19 @@ func TestBadRules(t *testing.T) {
 		}
 	}
 }
+
+// A dropped parameter does not come back by extra_json.
+func TestDropReachesExtraJSON(t *testing.T) {
+	o, err := override.New(override.Rules{Drop: []string{"top_k"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &genwayv1.GenerateTextRequest{Model: "m", ExtraJson: `{"best_of":2,"top_k":4}`}
+	out, losses, err := o.Text(req)
+	if err != nil || out.GetExtraJson() != `{"best_of":2}` || len(losses) != 1 || losses[0].GetMember() != "extra_json.top_k" {
+		t.Errorf("%q %v %v", out.GetExtraJson(), losses, err)
+	}
+	if req.GetExtraJson() != `{"best_of":2,"top_k":4}` {
+		t.Error("the request was changed")
+	}
+}

@@ -28,6 +28,7 @@ func (o *Overrides) Text(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateT
 	for _, r := range o.text {
 		if r.verb == drop && len(r.path) > 0 {
 			out.NativeFields, losses = withoutNative(out.NativeFields, r.path, losses)
+			out.ExtraJson, losses = withoutExtra(out.ExtraJson, r.path, losses)
 		}
 	}
 	if len(req.GetWire().GetJson()) == 0 {
@@ -146,4 +147,19 @@ func withoutNative(fields []*genwayv1.NativeField, p path, losses []*genwayv1.Lo
 	}
 	losses = append(losses, &genwayv1.Loss{Member: name, Reason: "the target's configuration leaves it out"})
 	return slices.Delete(slices.Clone(fields), at, at+1), losses
+}
+
+// withoutExtra leaves out of extra_json a member with a dropped parameter's name: top_k for
+// a chat upstream, which the contract's own top_k does not reach. What is no object is left
+// to the target's codec to refuse.
+func withoutExtra(extra string, p path, losses []*genwayv1.Loss) (string, []*genwayv1.Loss) {
+	name := string(p.field().Name())
+	if extra == "" || !member.Valid([]byte(extra)) || member.Value([]byte(extra), name) == nil {
+		return extra, losses
+	}
+	rest, err := member.Patch([]byte(extra), member.Member{Name: name})
+	if err != nil {
+		return extra, losses
+	}
+	return string(rest), append(losses, &genwayv1.Loss{Member: "extra_json." + name, Reason: "the target's configuration leaves it out"})
 }

@@ -49,7 +49,8 @@ type GenerateImageRequest struct {
 	User string `protobuf:"bytes,12,opt,name=user,proto3" json:"user,omitempty"`
 	// How the image travels in the answer: b64_json or url, where one may choose.
 	ResponseFormat string `protobuf:"bytes,13,opt,name=response_format,json=responseFormat,proto3" json:"response_format,omitempty"`
-	// A JSON object merged into the top level of the upstream's body.
+	// A JSON object merged into the top level of the upstream's body. A member that
+	// this message has a field for is INVALID_ARGUMENT.
 	ExtraJson string       `protobuf:"bytes,14,opt,name=extra_json,json=extraJson,proto3" json:"extra_json,omitempty"`
 	Wire      *WireMessage `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
 	// Members of the caller's JSON body without a field here.

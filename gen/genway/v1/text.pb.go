@@ -233,7 +233,8 @@ type GenerateTextRequest struct {
 	// Members of the caller's JSON body without a field here.
 	NativeFields []*NativeField `protobuf:"bytes,13,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
 	// A JSON object merged into the top level of the upstream's body, for vendor
-	// options this message has no field for.
+	// options this message has no field for. A member that this message has a field
+	// for, in any spelling and inside of objects too, is INVALID_ARGUMENT.
 	ExtraJson string       `protobuf:"bytes,14,opt,name=extra_json,json=extraJson,proto3" json:"extra_json,omitempty"`
 	Wire      *WireMessage `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
 	// How much to say: low, medium, high.

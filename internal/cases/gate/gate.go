@@ -14,6 +14,7 @@ import (
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/core/upstream/remote"
 	"github.com/genway/genway/gateway"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/cases/fake"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -40,6 +41,8 @@ type Gate struct {
 	Chat, Responses, Messages, GenerateContent, Images *fake.Upstream
 	// URL is the edge's address, without a path.
 	URL string
+	// Core is the core's contract, for direct callers.
+	Core genwayv1.GenerationClient
 
 	t   *testing.T
 	log lockedBuffer
@@ -76,7 +79,9 @@ func New(t *testing.T, config Config) *Gate {
 	if callers == nil {
 		callers = groupKeys{}
 	}
-	edge, err := gateway.New(gateway.Config{Core: channel(service, callers, log), Heartbeat: heartbeat, MaxBodyBytes: config.MaxBodyBytes, Logger: log})
+	joined := channel(service, callers, log)
+	g.Core = genwayv1.NewGenerationClient(joined)
+	edge, err := gateway.New(gateway.Config{Core: joined, Heartbeat: heartbeat, MaxBodyBytes: config.MaxBodyBytes, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
