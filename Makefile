@@ -24,6 +24,8 @@ CAPTURES ?= ../shared/captures
 # A program that plays recorded exchanges, for `make replay`, and the recordings, for
 # `make crossing` too.
 REPLAY ?= ../shared/replay
+# The compliance suite of Open Responses, for `make openresponses`.
+OPENRESPONSES ?= ../shared/openresponses
 CORPUS ?= ../shared/corpus/dev.jsonl.gz
 
 # Without the tag gRPC links x/net/trace, and that html/template, for a page that nobody
@@ -175,6 +177,14 @@ crossing: ## Carry recorded exchanges across protocols, judged by SDKs (CORPUS=F
 		echo "SKIPPED: no corpus at $(CORPUS); name it with CORPUS=FILE" >&2; exit 0; \
 	fi; \
 	$(GO) test -C tools/crossing . && $(GO) run -C tools/crossing . -corpus $(abspath $(CORPUS))
+
+.PHONY: openresponses
+openresponses: ## Run the compliance suite of Open Responses (OPENRESPONSES=DIR; needs npm)
+	@if [ ! -d "$(OPENRESPONSES)" ] || ! command -v npm >/dev/null; then \
+		echo "SKIPPED: no compliance suite at $(OPENRESPONSES), or no npm; name its folder with OPENRESPONSES=DIR" >&2; exit 0; \
+	fi; \
+	OPENRESPONSES=$(abspath $(OPENRESPONSES)) \
+		$(GO) test -C conformance -count=1 -tags=openresponses -run='^TestSuite$$' -v ./openresponses
 
 .PHONY: engine
 engine: ## Put a real engine, llama-server, behind the gateway

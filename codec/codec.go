@@ -11,6 +11,8 @@
 package codec
 
 import (
+	"time"
+
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -36,6 +38,9 @@ type Answer struct {
 	Request *Request
 	// Losses collects what the protocol cannot carry. May be nil.
 	Losses *Losses
+	// Now gives the time at which an answer is completed, for protocols that tell it. With
+	// nil they tell the time at which it was created.
+	Now func() time.Time
 }
 
 // Tools are those of the request that is answered.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -89,7 +90,7 @@ func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, e
 			}
 			return wire.GetJson(), nil
 		}
-		return m.text.EncodeResponse(message, codec.Answer{Request: x.whole(), Losses: &x.losses})
+		return m.text.EncodeResponse(message, codec.Answer{Request: x.whole(), Losses: &x.losses, Now: time.Now})
 	case *genwayv1.GenerateImageResponse:
 		x.addLosses(message.GetLosses())
 		if wire := message.GetWire(); wire.GetProtocol() == genwayv1.Protocol_PROTOCOL_IMAGES {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -98,7 +99,7 @@ func (s *streamState) pass(f *genwayv1.WireFrame) ([]byte, error) {
 // upstream's own frames need nothing of the request.
 func (s *streamState) encoderFor(event *genwayv1.StreamGenerateTextResponse) codec.StreamEncoder {
 	if s.encoder == nil {
-		answer := codec.Answer{Request: s.x.request, Losses: &s.x.losses}
+		answer := codec.Answer{Request: s.x.request, Losses: &s.x.losses, Now: time.Now}
 		if event.GetWire() == nil {
 			answer.Request = s.x.whole()
 		}

@@ -7,11 +7,9 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
-
-// defaultTier is written where the upstream named no service tier.
-const defaultTier = "default"
 
 // EncodeResponse implements codec.Codec. A blocked prompt becomes a choice
 // without content that a filter ended: the protocol has nothing else for it.
@@ -23,11 +21,8 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 		Created:           seconds(resp.CreateTime.GetSeconds()),
 		Model:             resp.Model,
 		Choices:           []choice{},
-		ServiceTier:       resp.ServiceTier,
+		ServiceTier:       openai.Tier(resp.ServiceTier),
 		SystemFingerprint: resp.SystemFingerprint,
-	}
-	if a.ServiceTier == "" {
-		a.ServiceTier = defaultTier
 	}
 	for i, c := range resp.Candidates {
 		out, err := e.choice(c, member.Index("candidates", i))

@@ -6,6 +6,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -76,10 +77,7 @@ func (s *streamEncoder) start(t *genwayv1.TextStarted) error {
 	s.encoder = newAnswerEncoder(t.Id, t.Model, t.CreateTime.GetSeconds(), s.to)
 	s.envelope = answer{
 		ID: s.id, Object: "chat.completion.chunk", Created: seconds(t.CreateTime.GetSeconds()),
-		Model: t.Model, ServiceTier: t.ServiceTier, SystemFingerprint: t.SystemFingerprint,
-	}
-	if s.envelope.ServiceTier == "" {
-		s.envelope.ServiceTier = defaultTier
+		Model: t.Model, ServiceTier: openai.Tier(t.ServiceTier), SystemFingerprint: t.SystemFingerprint,
 	}
 	s.nullUsage = s.to.Request != nil && s.to.Request.IncludeUsage
 	s.compose()
@@ -111,8 +109,8 @@ func (s *streamEncoder) complete(t *genwayv1.TextCompleted) error {
 		}
 		return nil
 	}
-	if t.ServiceTier != "" && t.ServiceTier != s.envelope.ServiceTier {
-		s.envelope.ServiceTier = t.ServiceTier
+	if tier := openai.Tier(t.ServiceTier); t.ServiceTier != "" && tier != s.envelope.ServiceTier {
+		s.envelope.ServiceTier = tier
 		s.compose()
 	}
 	if t.PromptFeedback != nil {

@@ -63,7 +63,7 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 // encodeSettings writes tools, their choice, text and reasoning, and gives the
 // native fields that are left for the top level.
 func encodeSettings(w *member.Writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) ([]*genwayv1.NativeField, error) {
-	if err := encodeTools(w, req, losses); err != nil {
+	if err := encodeTools(w, req, losses, false); err != nil {
 		return nil, err
 	}
 	if err := encodeToolChoice(w, req); err != nil {

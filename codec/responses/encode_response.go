@@ -15,7 +15,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	}
 	h := head{
 		id: responseID(resp.Id), model: resp.Model, created: resp.CreateTime.GetSeconds(),
-		tier: resp.ServiceTier, echo: echo(to.Request), natives: resp.NativeFields,
+		tier: resp.ServiceTier, echo: echo(to.Request), natives: resp.NativeFields, now: to.Now,
 	}
 	w := member.NewWriter(member.SizeOfResponse(resp) + len(h.echo))
 	if resp.PromptFeedback != nil {

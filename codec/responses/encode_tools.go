@@ -9,8 +9,9 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// encodeTools writes the tools but for those that items of the conversation bring.
-func encodeTools(w *member.Writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
+// encodeTools writes the tools but for those that items of the conversation bring. In
+// answers, which repeat them, a function has all members that the vendor's types require.
+func encodeTools(w *member.Writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses, answer bool) error {
 	own := offered(req)
 	if !slices.ContainsFunc(req.Tools, own) {
 		return nil
@@ -38,7 +39,7 @@ func encodeTools(w *member.Writer, req *genwayv1.GenerateTextRequest, losses *co
 			w.Spliced(extras(members, "", losses))
 			w.List("tools")
 		}
-		if err := encodeTool(w, tool, natives, at.name, member.Index("tools", i), losses); err != nil {
+		if err := encodeTool(w, tool, natives, at.name, member.Index("tools", i), losses, answer); err != nil {
 			return err
 		}
 	}
@@ -51,7 +52,7 @@ func encodeTools(w *member.Writer, req *genwayv1.GenerateTextRequest, losses *co
 }
 
 // encodeTool writes a tool, under the name it has in its namespace if it is in one.
-func encodeTool(w *member.Writer, tool *genwayv1.Tool, natives []*genwayv1.NativeField, name, path string, losses *codec.Losses) error {
+func encodeTool(w *member.Writer, tool *genwayv1.Tool, natives []*genwayv1.NativeField, name, path string, losses *codec.Losses, answer bool) error {
 	if tool.CacheControl != nil {
 		losses.Add(path+".cache_control", "the target protocol marks no tools")
 	}
@@ -76,11 +77,15 @@ func encodeTool(w *member.Writer, tool *genwayv1.Tool, natives []*genwayv1.Nativ
 		f := tool.GetFunction()
 		w.Str("type", typeFunction)
 		w.Str("name", name)
-		w.StrOpt("description", f.Description)
+		if answer {
+			encodeNullable(w, "description", f.Description)
+		} else {
+			w.StrOpt("description", f.Description)
+		}
 		if err := encodeSchema(w, "parameters", f.ParametersJson, path+".function.parameters_json"); err != nil {
 			return err
 		}
-		if f.Strict != nil || lax == nil {
+		if f.Strict != nil || lax == nil || answer {
 			w.Bool("strict", f.GetStrict())
 		}
 	case tool.GetCustom() != nil:

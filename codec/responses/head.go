@@ -2,9 +2,11 @@ package responses
 
 import (
 	"slices"
+	"time"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -13,11 +15,21 @@ import (
 type head struct {
 	id, model string
 	created   int64
+	// now gives the time at which the response is completed; nil is the time it was created.
+	now func() time.Time
 	tier      string
 	echo      []byte
 	natives   []*genwayv1.NativeField
 	// failed is the value of error; empty is null.
 	failed []byte
+}
+
+// completed is the time of now, in seconds.
+func (h *head) completed() int64 {
+	if h.now == nil {
+		return h.created
+	}
+	return h.now().Unix()
 }
 
 // begin writes the response object as far as the items of its output, which follow, and
@@ -40,17 +52,18 @@ func (h *head) begin(w *member.Writer, end ending) {
 		w.Str("reason", end.reason)
 		w.End()
 	}
+	if end.status == statusCompleted {
+		w.Int("completed_at", max(h.created, h.completed()))
+	} else {
+		w.Null("completed_at")
+	}
 	w.Str("model", h.model)
 	w.List("output")
 }
 
 func (h *head) end(w *member.Writer, usage *genwayv1.Usage, losses *codec.Losses) {
 	w.EndList()
-	tier := h.tier
-	if tier == "" {
-		tier = "default"
-	}
-	w.Str("service_tier", tier)
+	w.Str("service_tier", openai.Tier(h.tier))
 	encodeUsage(w, usage, losses)
 	w.Value(h.echo)
 	w.Spliced(extras(h.natives, "", losses))
@@ -100,7 +113,6 @@ func echo(req *codec.Request) []byte {
 }
 
 func echoKnobs(w *member.Writer, r *genwayv1.GenerateTextRequest) {
-	w.Null("completed_at")
 	text := ""
 	if len(r.Messages) > 0 {
 		text, _ = instructions(r.Messages[0])
@@ -127,7 +139,10 @@ func echoKnobs(w *member.Writer, r *genwayv1.GenerateTextRequest) {
 	encodeFloat(w, "temperature", temperature)
 	encodeFloat(w, "top_p", topP)
 	w.Int("top_logprobs", int64(s.GetTopLogprobs()))
-	w.BoolOpt("store", r.Store)
+	// The protocol's requests have no penalties, and Genway stores no responses.
+	w.Int("presence_penalty", 0)
+	w.Int("frequency_penalty", 0)
+	w.Bool("store", false)
 	encodeNullable(w, "prompt_cache_key", r.PromptCacheKey)
 	encodeNullable(w, "safety_identifier", r.SafetyIdentifier)
 	encodeNullable(w, "user", r.User)
@@ -146,7 +161,7 @@ func echoTools(w *member.Writer, r *genwayv1.GenerateTextRequest) {
 		own.Str("tool_choice", "auto")
 	}
 	if err == nil {
-		err = encodeTools(own, r, nil)
+		err = encodeTools(own, r, nil, true)
 	}
 	if err != nil {
 		own = member.NewWriter(64)

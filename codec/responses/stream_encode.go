@@ -13,7 +13,7 @@ import (
 
 // NewStreamEncoder writes the events of one stream to a caller.
 func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
-	return &streamEncoder{w: member.NewWriter(512), items: member.NewWriter(512), losses: to.Losses, head: head{echo: echo(to.Request)}, spaces: spacesOf(to.Tools()), summarizes: summarizes(to)}
+	return &streamEncoder{w: member.NewWriter(512), items: member.NewWriter(512), losses: to.Losses, head: head{echo: echo(to.Request), now: to.Now}, spaces: spacesOf(to.Tools()), summarizes: summarizes(to)}
 }
 
 // streamEncoder writes a stream in the vendor's order. An item ends when the next

@@ -19,6 +19,31 @@ func Main(m *testing.M, shared **Server) {
 	os.Exit(code)
 }
 
+// MainWays is Main with a gateway before the sandbox for each kind of upstream.
+func MainWays(m *testing.M, shared **Ways) {
+	code := runWays(m, shared)
+	if err := binaries.remove(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runWays(m *testing.M, shared **Ways) int {
+	w, err := LaunchWays()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "start the servers:", err)
+		return 1
+	}
+	*shared = w
+	code := m.Run()
+	if err := w.Stop(); err != nil {
+		fmt.Fprintln(os.Stderr, "stop the servers:", err)
+		return 1
+	}
+	return code
+}
+
 func run(m *testing.M, shared **Server) int {
 	if shared == nil {
 		return m.Run()

@@ -10,7 +10,7 @@ import (
 // TestKeyPlaces: the key in every place and under every name that is accepted.
 func TestKeyPlaces(t *testing.T) {
 	t.Parallel()
-	chat, messages, gemini := gateway.Keys["chat"], gateway.Keys["messages"], gateway.Keys["generatecontent"]
+	chat, messages, gemini := keys()["chat"], keys()["messages"], keys()["generatecontent"]
 	bodies := map[string]operation{}
 	for _, op := range operations() {
 		bodies[op.path] = op
@@ -47,7 +47,7 @@ func TestKeyPlaces(t *testing.T) {
 		"generateContent with a foreign key":  {geminiPath, "", headers{"X-Goog-Api-Key": chat}, 403},
 		"chat with a foreign key":             {chatPath, "", headers{"Authorization": "Bearer " + gemini}, 403},
 		"messages with a foreign key":         {messagesPath, "", headers{"X-Api-Key": chat, "Vendorb-Version": version}, 403},
-		"messages with the key for gRPC":      {messagesPath, "", headers{"X-Api-Key": gateway.Keys["internal"], "Vendorb-Version": version}, 403},
+		"messages with the key for gRPC":      {messagesPath, "", headers{"X-Api-Key": keys()["internal"], "Vendorb-Version": version}, 403},
 		"chat without a key":                  {chatPath, "", headers{}, 401},
 		"messages without a key":              {messagesPath, "", headers{"Vendorb-Version": version}, 401},
 		"messages with an unknown key":        {messagesPath, "", headers{"X-Api-Key": "wrong", "Vendorb-Version": version}, 401},
@@ -72,7 +72,7 @@ func TestKeysOfOtherGroups(t *testing.T) {
 		"message creation": "messages", "content generation": "generatecontent",
 	}
 	each(t, func(t *testing.T, op operation) {
-		for group, key := range gateway.Keys {
+		for group, key := range keys() {
 			if group == own[op.name] {
 				continue
 			}
@@ -88,7 +88,7 @@ func TestKeysOfOtherGroups(t *testing.T) {
 			}
 			a := send(t, "POST", op.path, h, op.body())
 			check.Equal(t, "status with a key of "+group, a.status, 403)
-			native(t, op.name, a)
+			nativeOf(t, op, a)
 			check.Contains(t, a.raw, group)
 		}
 	})

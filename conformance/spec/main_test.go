@@ -1,6 +1,7 @@
 // Package spec_test holds a running gateway to the interface specification with
 // plain net/http: every row of its tables (names, JSON types, presence), its header
-// names, addresses and keys, and what the protocols demand of failures.
+// names, addresses and keys, and what the protocols demand of failures. What upstreams
+// bear on is demanded of the sandbox and of the sandbox behind each kind of upstream.
 package spec_test
 
 import (
@@ -16,9 +17,12 @@ import (
 	"github.com/genway/genway/conformance/wire"
 )
 
-var gateway *server.Server
+var ways *server.Ways
 
-func TestMain(m *testing.M) { server.Main(m, &gateway) }
+func TestMain(m *testing.M) { server.MainWays(m, &ways) }
+
+// keys are the same for all gateways.
+func keys() map[string]string { return ways.ByKind["sandbox"].Keys }
 
 // headers are a request's headers by name.
 type headers map[string]string
@@ -43,8 +47,8 @@ type answer struct {
 	body any
 }
 
-// send makes one request. A body that is a string is sent as it is, anything else as
-// JSON, nil is no body.
+// send makes one request, to the sandbox's gateway unless the path is a whole URL. A body
+// that is a string is sent as it is, anything else as JSON, nil is no body.
 func send(t *testing.T, method, path string, h headers, body any) answer {
 	t.Helper()
 	a, err := try(t.Context(), method, path, h, body)
@@ -68,7 +72,10 @@ func try(ctx context.Context, method, path string, h headers, body any) (answer,
 		}
 		content = bytes.NewReader(raw)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, gateway.URL()+path, content)
+	if strings.HasPrefix(path, "/") {
+		path = ways.ByKind["sandbox"].URL() + path
+	}
+	req, err := http.NewRequestWithContext(ctx, method, path, content)
 	if err != nil {
 		return answer{}, err
 	}
@@ -104,12 +111,14 @@ type operation struct {
 	name, path string
 	headers    func() headers
 	body       func() object
+	// kind is that of the upstream; empty is the sandbox, without another gateway.
+	kind string
 }
 
-func chatHeaders() headers   { return headers{"Authorization": "Bearer " + gateway.Keys["chat"]} }
-func geminiHeaders() headers { return headers{"X-Vendorc-Api-Key": gateway.Keys["generatecontent"]} }
+func chatHeaders() headers   { return headers{"Authorization": "Bearer " + keys()["chat"]} }
+func geminiHeaders() headers { return headers{"X-Vendorc-Api-Key": keys()["generatecontent"]} }
 func messagesHeaders() headers {
-	return headers{"X-Api-Key": gateway.Keys["messages"], "Vendorb-Version": "2023-06-01"}
+	return headers{"X-Api-Key": keys()["messages"], "Vendorb-Version": "2023-06-01"}
 }
 
 func user(text string) []object { return []object{{"role": "user", "content": text}} }
@@ -119,35 +128,58 @@ func operations() []operation {
 	return []operation{
 		{"chat completion", "/v1/chat/completions", chatHeaders, func() object {
 			return object{"model": "sandbox-text", "messages": user("Say hello.")}
-		}},
+		}, ""},
 		{"response creation", "/v1/responses", chatHeaders, func() object {
 			return object{"model": "sandbox-text", "input": "Say hello."}
-		}},
+		}, ""},
 		{"image generation", "/v1/images/generations", chatHeaders, func() object {
 			return object{
 				"model": "sandbox-image", "prompt": "A red fox", "size": "256x256", "n": 1,
 				"quality": "low", "output_format": "png",
 			}
-		}},
+		}, ""},
 		{"message creation", "/v1/messages", messagesHeaders, func() object {
 			return object{"model": "sandbox-text", "max_tokens": 500, "messages": user("Say hello.")}
-		}},
+		}, ""},
 		{"content generation", "/v1beta/models/sandbox-text:generateContent", geminiHeaders, func() object {
 			return object{
 				"contents":         []object{{"role": "user", "parts": []object{{"text": "Say hello."}}}},
 				"generationConfig": object{"thinkingConfig": object{"thinkingBudget": 0, "includeThoughts": false}},
 			}
-		}},
+		}, ""},
 	}
 }
 
-// each runs a test for each operation.
-func each(t *testing.T, test func(*testing.T, operation)) {
+// through gives the operations at the gateway whose upstream is of the kind: their paths
+// are whole URLs.
+func through(kind string) []operation {
+	all := operations()
+	for i := range all {
+		all[i].path, all[i].kind = ways.ByKind[kind].URL()+all[i].path, kind
+	}
+	return all
+}
+
+// eachWay runs a test for the sandbox and for each kind of upstream.
+func eachWay(t *testing.T, test func(*testing.T, []operation)) {
 	t.Helper()
-	for _, op := range operations() {
-		t.Run(op.name, func(t *testing.T) {
+	for _, kind := range append(server.Kinds(), "sandbox") {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			test(t, op)
+			test(t, through(kind))
 		})
 	}
+}
+
+// each runs a test for each operation, by each way.
+func each(t *testing.T, test func(*testing.T, operation)) {
+	t.Helper()
+	eachWay(t, func(t *testing.T, all []operation) {
+		for _, op := range all {
+			t.Run(op.name, func(t *testing.T) {
+				t.Parallel()
+				test(t, op)
+			})
+		}
+	})
 }

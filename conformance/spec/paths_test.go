@@ -45,7 +45,7 @@ func TestWrongMethods(t *testing.T) {
 			a := send(t, method, op.path, op.headers(), nil)
 			check.Equal(t, method, a.status, 405)
 			check.Equal(t, "Allow", a.header.Get("Allow"), "POST")
-			native(t, op.name, a)
+			nativeOf(t, op, a)
 		}
 	})
 	for path, allow := range map[string]string{"/v1/models": "GET", "/v1/models/sandbox-text": "GET", "/v1beta/models": "GET", "/healthz": "GET, HEAD"} {
@@ -132,8 +132,8 @@ func TestModelLists(t *testing.T) {
 			outputTokenLimit            integer
 		`
 	)
-	google := headers{"X-Goog-Api-Key": gateway.Keys["generatecontent"]}
-	newest := headers{"Authorization": "Bearer " + gateway.Keys["messages"], "Anthropic-Version": "2026-10-21"}
+	google := headers{"X-Goog-Api-Key": keys()["generatecontent"]}
+	newest := headers{"Authorization": "Bearer " + keys()["messages"], "Anthropic-Version": "2026-10-21"}
 	for name, c := range map[string]struct {
 		path        string
 		headers     headers
@@ -160,7 +160,7 @@ func TestModelLists(t *testing.T) {
 			check.Contains(t, unknown.raw, "no-such-model")
 		})
 	}
-	query := "?key=" + gateway.Keys["generatecontent"]
+	query := "?key=" + keys()["generatecontent"]
 	holds(t, send(t, "GET", "/v1beta/models"+query, nil, nil), gemini)
 	holds(t, send(t, "GET", "/v1/models"+query, nil, nil), gemini)
 }
