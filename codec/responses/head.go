@@ -16,10 +16,10 @@ type head struct {
 	id, model string
 	created   int64
 	// now gives the time at which the response is completed; nil is the time it was created.
-	now func() time.Time
-	tier      string
-	echo      []byte
-	natives   []*genwayv1.NativeField
+	now     func() time.Time
+	tier    string
+	echo    []byte
+	natives []*genwayv1.NativeField
 	// failed is the value of error; empty is null.
 	failed []byte
 }
