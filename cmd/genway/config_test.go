@@ -36,7 +36,7 @@ fallback, in this order:
   3. claude: speaks messages, translated, model c
      default max_output_tokens 9; bound temperature to 0.1 to 1
 `, ""},
-		{"grpc", "box", "routes[2], model box\nstrict: requests that would lose something are refused\ndeadline: 1m30s in all\ntools left out where there are none of their kind: web_search\ntargets:\n  1. sandbox: takes every protocol's requests, model as asked, weight 1\n", ""},
+		{"grpc", "box", "routes[2], model box\nstrict: requests that would lose something are refused\ndeadline: 1m30s in all\ntargets:\n  1. sandbox: takes every protocol's requests, model as asked, weight 1\n", ""},
 		{"chat", "draw-1", "", "no target for chat callers"},
 		{"chat", "talk", "", "no route matches"},
 	} {

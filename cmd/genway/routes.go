@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/core/route"
@@ -44,9 +43,6 @@ func (c *explainRoute) Run(_ context.Context, stdout io.Writer) (err error) {
 	}
 	if e.Deadline > 0 {
 		fmt.Fprintf(stdout, "deadline: %v in all\n", e.Deadline)
-	}
-	if len(e.DropTools) > 0 {
-		fmt.Fprintf(stdout, "tools left out where there are none of their kind: %s\n", strings.Join(e.DropTools, ", "))
 	}
 	if len(e.Targets) > 1 {
 		fmt.Fprintln(stdout, "targets, the first drawn by weight:")

@@ -6,6 +6,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -32,7 +33,11 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 		return nil, err
 	}
 	e := &encoder{losses: losses}
-	r, err := e.request(req)
+	fitted, err := fit.Request(req.GenerateTextRequest, protocol, losses)
+	if err != nil {
+		return nil, err
+	}
+	r, err := e.request(&codec.Request{GenerateTextRequest: fitted, Stream: req.Stream, IncludeUsage: req.IncludeUsage})
 	if err != nil {
 		return nil, err
 	}

@@ -81,6 +81,9 @@ func (t *turns) plain(role string, m *genwayv1.Message, path string) error {
 	t.release()
 	parts := make([]part, 0, len(m.Parts))
 	for i, p := range m.Parts {
+		if member.Lifted(p) {
+			continue
+		}
 		out, err := t.part(p, member.Within(path, ".parts", i))
 		if err != nil {
 			return err
@@ -108,6 +111,9 @@ func (t *turns) user(m *genwayv1.Message, path string) error {
 	for i, p := range m.Parts {
 		at := member.Within(path, ".parts", i)
 		result := p.GetToolResult()
+		if member.Lifted(p) {
+			continue
+		}
 		if result == nil {
 			out, err := t.part(p, at)
 			if err != nil {

@@ -19,7 +19,6 @@ import (
 // constrain the output or bring content into it.
 var bindingMembers = map[string]bool{
 	"logit_bias":             true,
-	"prediction":             true,
 	"web_search_options":     true,
 	"moderation":             true,
 	"previous_response_id":   true,

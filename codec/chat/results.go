@@ -37,6 +37,9 @@ func (t *turns) result(p *genwayv1.Part, m *genwayv1.Message, path string) (mess
 	}
 	moved := 0
 	for i, inside := range r.Parts {
+		if member.Lifted(inside) {
+			continue
+		}
 		at := member.Within(path, ".tool_result.parts", i)
 		written, err := t.part(inside, at)
 		if err != nil {

@@ -2,6 +2,7 @@ package chat
 
 import (
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -78,6 +79,9 @@ func (f *function) tool() *genwayv1.Tool {
 // tools writes the tools into the request, in their order (T16).
 func (e *encoder) tools(r *request, list []*genwayv1.Tool) error {
 	for i, t := range list {
+		if fit.Hosted(t, protocol) {
+			continue
+		}
 		path := member.Index("tools", i)
 		out, err := e.tool(t, path)
 		if err != nil {
@@ -103,9 +107,6 @@ func (e *encoder) tool(t *genwayv1.Tool, path string) (out tool, err error) {
 		c.Format, err = jsonText(k.Custom.FormatJson, path+".custom.format_json")
 		out = tool{Type: "custom", Custom: c}
 	case *genwayv1.Tool_Hosted:
-		if k.Hosted.Protocol != protocol {
-			return tool{}, fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tool of the type %q", path, k.Hosted.Type)
-		}
 		raw, err := jsonText(string(k.Hosted.Json), path+".hosted.json")
 		return tool{verbatim: verbatim{raw: raw}}, err
 	default:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -44,9 +45,12 @@ func wireRequest(req *genwayv1.GenerateTextRequest, losses *codec.Losses) (*requ
 	if err := reserves(req); err != nil {
 		return nil, err
 	}
+	req, err := fit.Request(req, protocol, losses)
+	if err != nil {
+		return nil, err
+	}
 	lists := split(req.NativeFields, "generationConfig.", "toolConfig.functionCallingConfig.", "toolConfig.")
 	w := &request{Store: req.Store}
-	var err error
 	if w.Extra, err = member.Extra(protocol, lists[3], "", losses); err != nil {
 		return nil, err
 	}
@@ -104,6 +108,9 @@ func (e *writer) messages(messages []*genwayv1.Message, w *request) error {
 		if m.Role != genwayv1.Role_ROLE_TOOL {
 			w.Contents = results.flush(w.Contents)
 		}
+		if m.Role == genwayv1.Role_ROLE_ASSISTANT && (i == 0 || messages[i-1].Role != genwayv1.Role_ROLE_ASSISTANT) {
+			clear(e.calls)
+		}
 		c, err := e.turn(m, path)
 		if err != nil {
 			return err
@@ -146,7 +153,6 @@ func (e *writer) turn(m *genwayv1.Message, path string) (*content, error) {
 		c.Role = "user"
 	case genwayv1.Role_ROLE_ASSISTANT:
 		c.Role = "model"
-		clear(e.calls)
 	case genwayv1.Role_ROLE_SYSTEM, genwayv1.Role_ROLE_DEVELOPER:
 	default:
 		return nil, fault.Unsupported(path+".role", "%s.role: the target protocol knows no such role", path)

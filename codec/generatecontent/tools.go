@@ -3,6 +3,7 @@ package generatecontent
 import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -60,6 +61,9 @@ func (w *functionDeclaration) decode(path string) (*genwayv1.Tool, error) {
 func encodeTools(tools []*genwayv1.Tool, losses *codec.Losses) (list[tool], error) {
 	var out list[tool]
 	for i, t := range tools {
+		if fit.Hosted(t, protocol) {
+			continue
+		}
 		path := member.Index("tools", i)
 		if t.CacheControl != nil {
 			losses.Add(path+".cache_control", "the target protocol caches prompts without breakpoints")
@@ -72,9 +76,6 @@ func encodeTools(tools []*genwayv1.Tool, losses *codec.Losses) (list[tool], erro
 			}
 			out = declare(out, *w)
 		case *genwayv1.Tool_Hosted:
-			if k.Hosted.GetProtocol() != protocol {
-				return nil, fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tool of the type %q", path, k.Hosted.GetType())
-			}
 			out = append(out, tool{raw: k.Hosted.GetJson()})
 		case *genwayv1.Tool_Custom:
 			if k.Custom.GetFormatJson() != "" {

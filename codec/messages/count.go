@@ -2,6 +2,7 @@ package messages
 
 import (
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -25,8 +26,11 @@ func (Codec) DecodeCountRequest(body []byte) (*genwayv1.CountTokensRequest, erro
 // EncodeCountRequest writes a count_tokens body: of the request, the members that
 // are counted. The others change no count and are no loss.
 func (Codec) EncodeCountRequest(req *genwayv1.CountTokensRequest, losses *codec.Losses) ([]byte, error) {
-	r := req.GetRequest()
-	if err := reserves(r); err != nil {
+	if err := reserves(req.GetRequest()); err != nil {
+		return nil, err
+	}
+	r, err := fit.Request(req.GetRequest(), protocol, losses)
+	if err != nil {
 		return nil, err
 	}
 	limit := int64(DefaultMaxTokens)

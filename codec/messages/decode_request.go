@@ -87,11 +87,11 @@ func (w *wireRequest) open() *genwayv1.GenerateTextRequest {
 }
 
 // bindingMember says which members without a canonical field bear on the answer:
-// what the conversation continues from or runs in, which tools it has, and where
-// it may be computed.
+// what the conversation continues from or runs in, and where it may be computed.
+// mcp_servers are where hosted tools come from, which are merely offered.
 func bindingMember(name string) bool {
 	switch name {
-	case "container", "mcp_servers", "inference_geo":
+	case "container", "inference_geo":
 		return true
 	}
 	return false

@@ -3,6 +3,7 @@ package messages
 import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -10,8 +11,11 @@ import (
 // EncodeRequest writes a body of /v1/messages. Errors and losses name members of
 // the canonical message.
 func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, error) {
-	r := req.GenerateTextRequest
-	if err := reserves(r); err != nil {
+	if err := reserves(req.GenerateTextRequest); err != nil {
+		return nil, err
+	}
+	r, err := fit.Request(req.GenerateTextRequest, protocol, losses)
+	if err != nil {
 		return nil, err
 	}
 	w := requestWriter(member.SizeOfRequest(r))

@@ -104,6 +104,7 @@ func TestEncodeRequestRefuses(t *testing.T) {
 		{"messages[0].role", func(r *genwayv1.GenerateTextRequest) { r.Messages[0].Role = 0 }},
 		{"tools[0].type", func(r *genwayv1.GenerateTextRequest) {
 			r.Tools = []*genwayv1.Tool{{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES}}}}
+			r.ToolChoice = &genwayv1.ToolChoice{Mode: genwayv1.ToolChoice_MODE_REQUIRED}
 		}},
 		{"tools[0]", func(r *genwayv1.GenerateTextRequest) {
 			r.Tools = []*genwayv1.Tool{{}}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -95,7 +96,7 @@ func (w *writer) tools(req *genwayv1.GenerateTextRequest, losses *codec.Losses) 
 	open := false
 	for i, t := range req.GetTools() {
 		path := member.Index("tools", i)
-		if f := t.GetFunction(); only != nil && !slices.Contains(only, f.GetName()) {
+		if fit.Hosted(t, protocol) || only != nil && !slices.Contains(only, t.GetFunction().GetName()+t.GetCustom().GetName()) {
 			continue
 		}
 		if !open {
@@ -128,10 +129,6 @@ func (w *writer) tool(t *genwayv1.Tool, path string, losses *codec.Losses) {
 		w.natives(t.NativeFields, path, losses)
 		w.End()
 	case *genwayv1.Tool_Hosted:
-		if k.Hosted.GetProtocol() != protocol {
-			w.Fail(fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tool of the type %q", path, k.Hosted.GetType()))
-			return
-		}
 		w.value(k.Hosted.Json, path+".hosted")
 	case *genwayv1.Tool_Custom:
 		if k.Custom.GetFormatJson() != "" {

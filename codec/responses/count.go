@@ -2,6 +2,7 @@ package responses
 
 import (
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -31,6 +32,10 @@ func (Codec) EncodeCountRequest(req *genwayv1.CountTokensRequest, losses *codec.
 		r = &genwayv1.GenerateTextRequest{}
 	}
 	if err := reserves(r); err != nil {
+		return nil, err
+	}
+	r, err := fit.Request(r, protocol, losses)
+	if err != nil {
 		return nil, err
 	}
 	w := member.NewWriter(member.SizeOfRequest(r))

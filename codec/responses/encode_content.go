@@ -2,6 +2,7 @@ package responses
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -189,7 +190,7 @@ func (e *inputEncoder) output(r *genwayv1.ToolResult, path string) error {
 	w := e.w
 	text, plain := plainText(r.Parts)
 	switch {
-	case len(r.Parts) == 0:
+	case !slices.ContainsFunc(r.Parts, func(p *genwayv1.Part) bool { return !passedOver(p) }):
 		w.Str("output", r.GetResultJson())
 		return nil
 	case plain && text != "" && r.ResultJson == nil:
@@ -203,6 +204,9 @@ func (e *inputEncoder) output(r *genwayv1.ToolResult, path string) error {
 		}
 	}
 	for i, p := range r.Parts {
+		if passedOver(p) {
+			continue
+		}
 		if err := e.content(p, member.Within(path, ".parts", i)); err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -27,6 +28,9 @@ var roleWords = map[genwayv1.Role]string{
 }
 
 func (e *inputEncoder) message(index int, m *genwayv1.Message) error {
+	if leavesOut(m) {
+		return nil
+	}
 	path := member.Index("messages", index)
 	if _, ok := roleWords[m.Role]; !ok {
 		return fault.Unsupported(path+".role", "%s.role: the upstream this model is routed to does not know this role", path)
@@ -41,6 +45,17 @@ func (e *inputEncoder) message(index int, m *genwayv1.Message) error {
 		return e.assistant(index, m.Parts)
 	}
 	return e.given(index, m)
+}
+
+// passedOver reports whether a part of another protocol says nothing that is not said
+// elsewhere.
+func passedOver(p *genwayv1.Part) bool {
+	return member.Lifted(p) && p.GetOpaque().GetProtocol() != protocol
+}
+
+// leavesOut reports whether a message is nothing but such parts.
+func leavesOut(m *genwayv1.Message) bool {
+	return len(m.Parts) > 0 && !slices.ContainsFunc(m.Parts, func(p *genwayv1.Part) bool { return !passedOver(p) })
 }
 
 // foreign gives the fields of other protocols.
@@ -72,6 +87,9 @@ func (e *inputEncoder) given(index int, m *genwayv1.Message) error {
 			}
 		}
 		start = i + 1
+		if passedOver(part) {
+			continue
+		}
 		if err := e.alone(index, i, part); err != nil {
 			return err
 		}
@@ -98,6 +116,9 @@ func (e *inputEncoder) givenMessage(path string, m *genwayv1.Message, start, end
 	} else {
 		e.w.List("content")
 		for i := start; i < end; i++ {
+			if passedOver(m.Parts[i]) {
+				continue
+			}
 			if err := e.content(m.Parts[i], member.Index(member.Join(path, "parts"), i)); err != nil {
 				return err
 			}

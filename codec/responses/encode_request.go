@@ -6,6 +6,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -19,6 +20,11 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	if err := refuse(req.GenerateTextRequest); err != nil {
 		return nil, err
 	}
+	fitted, err := fit.Request(req.GenerateTextRequest, protocol, losses)
+	if err != nil {
+		return nil, err
+	}
+	req = &codec.Request{GenerateTextRequest: fitted, Stream: req.Stream, IncludeUsage: req.IncludeUsage}
 	lose(req.GenerateTextRequest, losses)
 	w := member.NewWriter(member.SizeOfRequest(req.GenerateTextRequest))
 	w.Strict()

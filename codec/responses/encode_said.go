@@ -37,6 +37,7 @@ func (e *inputEncoder) assistant(index int, parts []*genwayv1.Part) error {
 			}
 		}
 		switch {
+		case passedOver(part):
 		case said(part):
 			next := i + 1
 			for next < len(parts) && joins(parts[next-1], parts[next]) {

@@ -57,9 +57,6 @@ func encodeTool(w *member.Writer, tool *genwayv1.Tool, natives []*genwayv1.Nativ
 		losses.Add(path+".cache_control", "the target protocol marks no tools")
 	}
 	if hosted := tool.GetHosted(); hosted != nil {
-		if hosted.Protocol != protocol {
-			return fault.Unsupported(path+".type", "%s.type: the upstream this model is routed to has no tool of the type %q", path, hosted.Type)
-		}
 		w.Value(hosted.Json)
 		return nil
 	}

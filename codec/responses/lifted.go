@@ -3,6 +3,7 @@ package responses
 import (
 	"slices"
 
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -54,7 +55,7 @@ func lift(tools, lifted []*genwayv1.Tool) []*genwayv1.Tool {
 }
 
 // offered reports for each tool whether it belongs into the member tools: those that
-// an item of the conversation brings do not.
+// an item of the conversation brings do not, nor hosted ones of other protocols.
 func offered(req *genwayv1.GenerateTextRequest) func(*genwayv1.Tool) bool {
 	brought := slices.ContainsFunc(req.Messages, func(m *genwayv1.Message) bool {
 		return slices.ContainsFunc(m.Parts, func(p *genwayv1.Part) bool {
@@ -62,6 +63,6 @@ func offered(req *genwayv1.GenerateTextRequest) func(*genwayv1.Tool) bool {
 		})
 	})
 	return func(t *genwayv1.Tool) bool {
-		return !brought || !member.Marked(protocol, t.NativeFields, typeAdditionalTools)
+		return !fit.Hosted(t, protocol) && (!brought || !member.Marked(protocol, t.NativeFields, typeAdditionalTools))
 	}
 }

@@ -105,7 +105,7 @@ func TestUpstreamsThatCannot(t *testing.T) {
 		{"enum format", &genwayv1.GenerateTextRequest{ResponseFormat: &genwayv1.ResponseFormat{Kind: genwayv1.ResponseFormat_KIND_ENUM}}, "response_format"},
 		{"foreign format", &genwayv1.GenerateTextRequest{ResponseFormat: &genwayv1.ResponseFormat{Native: native}}, "response_format"},
 		{"foreign choice", &genwayv1.GenerateTextRequest{ToolChoice: &genwayv1.ToolChoice{Native: native}}, "tool_choice"},
-		{"T14 foreign tool", &genwayv1.GenerateTextRequest{Tools: []*genwayv1.Tool{{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: chat, Type: "t"}}}}}, "tools[0].type"},
+		{"T14 foreign tool", &genwayv1.GenerateTextRequest{ToolChoice: &genwayv1.ToolChoice{Mode: genwayv1.ToolChoice_MODE_REQUIRED}, Tools: []*genwayv1.Tool{{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: chat, Type: "t"}}}}}, "tools[0].type"},
 		{"no tool", &genwayv1.GenerateTextRequest{Tools: []*genwayv1.Tool{{}}}, "tools[0]"},
 		{"broken schema", &genwayv1.GenerateTextRequest{Tools: []*genwayv1.Tool{{Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{Name: "f", ParametersJson: "{"}}}}}, "tools[0].function.parameters_json"},
 		{"binding", &genwayv1.GenerateTextRequest{NativeFields: []*genwayv1.NativeField{native}}, "web_search_options"},

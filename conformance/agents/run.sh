@@ -199,7 +199,6 @@ upstreams:
 routes:
   - model: "*"
     targets: [{upstream: sandboxed}]
-    drop_tools: [web_search, tool_search]
 EOF
   serve 2 --config "$work/routes.yaml"
   base=http://127.0.0.1:$((port + 2))

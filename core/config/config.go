@@ -99,10 +99,9 @@ type Route struct {
 	// Deadline is how long a request may take in all, retries and fallback included;
 	// without it, no bound but those of the upstreams.
 	Deadline Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" jsonschema:"type=string" jsonschema_description:"How long a request may take in all, retries and fallback included."`
-	// DropTools are types of hosted tools (web_search) that are left out, and named in
-	// the losses, for a target that does not speak the caller's protocol; without it
-	// such a request is refused, since a tool may be what the answer depends on.
-	DropTools []string `yaml:"drop_tools,omitempty" json:"drop_tools,omitempty" jsonschema_description:"Types of hosted tools, as web_search, to leave out for targets that have no such tool, instead of refusing the request."`
+	// DropTools has no effect: a target that lacks a hosted tool is not offered it, whatever
+	// its type. The key is read so that older files still load.
+	DropTools []string `yaml:"drop_tools,omitempty" json:"drop_tools,omitempty" jsonschema_description:"Deprecated, without effect: hosted tools that a target lacks are left out and named, unless the caller demands one."`
 	// Strict refuses what the target cannot carry instead of naming it in the losses.
 	Strict bool `yaml:"strict,omitempty" json:"strict,omitempty" jsonschema_description:"Refuse requests of which something would be lost."`
 }

@@ -85,11 +85,10 @@ func (r *Router) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageR
 // CountTokens asks the targets in turn.
 func (r *Router) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (resp *genwayv1.CountTokensResponse, err error) {
 	err = r.attempts(ctx, request{req.GetWire().GetProtocol(), req.GetRequest().GetModel(), false}, never, func(ctx context.Context, a attempt) error {
-		asked, losses := a.targeted(req.GetRequest())
+		asked := a.targeted(req.GetRequest())
 		if resp, err = a.Upstream.CountTokens(ctx, &genwayv1.CountTokensRequest{Request: asked, Wire: wireFor(req.GetWire(), a.Target)}); err != nil {
 			return err
 		}
-		resp.Losses = slices.Concat(losses, resp.GetLosses())
 		return nil
 	})
 	if err != nil {
@@ -105,16 +104,14 @@ func text(req *genwayv1.GenerateTextRequest) request {
 func never() bool { return false }
 
 // targeted gives the request as the target gets it: under its own name for the model,
-// with the caller's own body only if it speaks the caller's protocol, and without
-// what the route leaves out. All else is shared, since upstreams do not change
-// requests.
-func (a attempt) targeted(req *genwayv1.GenerateTextRequest) (asked *genwayv1.GenerateTextRequest, losses []*genwayv1.Loss) {
-	asked = &genwayv1.GenerateTextRequest{}
+// with the caller's own body only if it speaks the caller's protocol. All else is
+// shared, since upstreams do not change requests.
+func (a attempt) targeted(req *genwayv1.GenerateTextRequest) *genwayv1.GenerateTextRequest {
+	asked := &genwayv1.GenerateTextRequest{}
 	codec.Share(asked, req)
 	asked.Model = cmp.Or(a.Model, req.GetModel())
 	asked.Wire = wireFor(req.GetWire(), a.Target)
-	asked.Tools, losses = a.withoutTools(req.GetTools())
-	return asked, losses
+	return asked
 }
 
 // text is targeted with the target's overrides. A strict request that would lose
@@ -126,19 +123,17 @@ func (a attempt) text(ctx context.Context, req *genwayv1.GenerateTextRequest) (*
 			return nil, nil, err
 		}
 	}
-	asked, losses := a.targeted(req)
-	asked, more, err := a.Overrides.Text(asked)
+	asked, losses, err := a.Overrides.Text(a.targeted(req))
 	if err != nil {
 		return nil, nil, err
 	}
-	losses = append(losses, more...)
 	return asked, losses, upstream.Lossless(ctx, losses)
 }
 
 // passes reports whether the target gets the caller's own body, so that nobody here
 // need read its conversation.
 func (a attempt) passes(req *genwayv1.GenerateTextRequest) bool {
-	return a.Protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED && a.Protocol == req.GetWire().GetProtocol() && len(a.route.DropTools) == 0
+	return a.Protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED && a.Protocol == req.GetWire().GetProtocol()
 }
 
 // image does so for images.

@@ -12,10 +12,9 @@ type Explanation struct {
 	Route int
 	// Model is the route's pattern.
 	Model string
-	// Strict, Deadline and DropTools are the route's.
-	Strict    bool
-	Deadline  time.Duration
-	DropTools []string
+	// Strict and Deadline are the route's.
+	Strict   bool
+	Deadline time.Duration
 	// Targets are those among which one is drawn by weight; the others follow when it
 	// fails.
 	Targets []Target
@@ -31,7 +30,7 @@ func (r *Router) Explain(protocol genwayv1.Protocol, model string) Explanation {
 	}
 	images := protocol == genwayv1.Protocol_PROTOCOL_IMAGES
 	return Explanation{
-		Route: i, Model: route.Model, Strict: route.Strict, Deadline: route.Deadline, DropTools: route.DropTools,
+		Route: i, Model: route.Model, Strict: route.Strict, Deadline: route.Deadline,
 		Targets: route.first(protocol, images), Fallback: serving(route.Fallback, images),
 	}
 }

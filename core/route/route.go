@@ -34,9 +34,6 @@ type Route struct {
 	Targets []Target
 	// Fallback are tried in order after the targets.
 	Fallback []Target
-	// DropTools are types of hosted tools that are left out for a target of another
-	// protocol, and named in the losses, instead of being refused by it.
-	DropTools []string
 	// Strict refuses what a target would lose.
 	Strict bool
 	// Deadline is how long a request may take in all, retries and fallback included; 0

@@ -277,31 +277,3 @@ func TestOtherCalls(t *testing.T) {
 		t.Errorf("%v, %v", count, err)
 	}
 }
-
-// Hosted tools are refused by foreign targets unless the operator says that they may
-// be left out, and then the caller is told (case T14).
-func TestDropTools(t *testing.T) {
-	search := &genwayv1.Tool{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Type: "web_search"}}}
-	other := &genwayv1.Tool{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, Type: "computer"}}}
-	for _, c := range []struct {
-		name     string
-		drop     []string
-		protocol genwayv1.Protocol
-		left     int
-		losses   int
-	}{
-		{"not said", nil, chat, 2, 0},
-		{"said", []string{"web_search"}, chat, 1, 1},
-		{"its own protocol", []string{"web_search"}, genwayv1.Protocol_PROTOCOL_RESPONSES, 2, 0},
-	} {
-		a := &stub{name: "a"}
-		r := route.New([]route.Route{{Model: "*", DropTools: c.drop, Targets: []route.Target{target(a, c.protocol)}}})
-		resp, err := r.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m", Tools: []*genwayv1.Tool{search, other}})
-		if err != nil || len(a.seen.GetTools()) != c.left || len(resp.GetLosses()) != c.losses {
-			t.Errorf("%s: %v, %v, %v", c.name, a.seen.GetTools(), resp.GetLosses(), err)
-		}
-		if c.losses > 0 && resp.GetLosses()[0].GetMember() != "tools[0]" {
-			t.Errorf("%s: %v", c.name, resp.GetLosses())
-		}
-	}
-}

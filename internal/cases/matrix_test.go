@@ -73,6 +73,17 @@ func (w way) sees(t *testing.T, body string) probeValue {
 	return parse(t, w.Upstream(w.upstream).Last(t).Body)
 }
 
+// lost has the caller send a body, and gives what the answer's header names as lost.
+func (w way) lost(t *testing.T, body string) string {
+	t.Helper()
+	w.Upstream(w.upstream).Answer(say.Text("fine").Answer(w.upstream, w.streamed))
+	a := w.ask(body)
+	if a.Status != 200 {
+		t.Fatalf("status %d: %s", a.Status, a.Body)
+	}
+	return a.Header.Get("X-Genway-Lost")
+}
+
 // probeValue saves the files of cases an import.
 type probeValue = probe.Value
 

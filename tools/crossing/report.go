@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -52,6 +53,9 @@ func (r *row) count(x exchange, what, member string) {
 	r.counts[key].n++
 }
 
+// refusedKey begins what is counted as a refusal.
+const refusedKey = "refused  "
+
 // refused notes a refusal. One without a name is a misfit.
 func (r *row) refused(x exchange, err error) {
 	name := nameOf(err)
@@ -60,7 +64,7 @@ func (r *row) refused(x exchange, err error) {
 		return
 	}
 	r.refusals++
-	r.count(x, "refused  ", name)
+	r.count(x, refusedKey, name)
 	if r.show != nil {
 		fmt.Fprintf(r.show, "%s\nrefused: %v\n\n", r.pair, err)
 	}
@@ -114,6 +118,24 @@ func (r *report) failed() bool {
 	return len(r.rows) == 0
 }
 
+// causes prints what was refused by which member, in all pairs together.
+func (r *report) causes(w io.Writer) {
+	causes := map[string]int{}
+	for _, row := range r.rows {
+		for key, c := range row.counts {
+			if cause, ok := strings.CutPrefix(key, refusedKey); ok {
+				causes[cause] += c.n
+			}
+		}
+	}
+	fmt.Fprintln(w, "\nrefused by")
+	for _, cause := range slices.SortedFunc(maps.Keys(causes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(causes[b], causes[a]), strings.Compare(a, b))
+	}) {
+		fmt.Fprintf(w, "%7d  %s\n", causes[cause], cause)
+	}
+}
+
 func (r *report) print(w io.Writer) {
 	total := row{}
 	fmt.Fprintf(w, "%-44s %9s %10s %7s %12s\n", "", "exchanges", "translated", "refused", "incompatible")
@@ -123,6 +145,7 @@ func (r *report) print(w io.Writer) {
 		total.asked, total.whole, total.refusals, total.bad = total.asked+row.asked, total.whole+row.whole, total.refusals+row.refusals, total.bad+row.bad
 	}
 	fmt.Fprintf(w, "%-44s %9d %10d %7d %12d\n", "all", total.asked, total.whole, total.refusals, total.bad)
+	r.causes(w)
 	for _, pair := range slices.Sorted(maps.Keys(r.rows)) {
 		row := r.rows[pair]
 		if len(row.counts) == 0 {

@@ -79,7 +79,7 @@ func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
 		built.Routes = []route.Route{{Model: "*", Targets: []route.Target{made[config.Sandbox]}}}
 	}
 	for i, r := range c.Routes {
-		one := route.Route{Model: r.Model, Strict: r.Strict, DropTools: r.DropTools, Deadline: time.Duration(r.Deadline)}
+		one := route.Route{Model: r.Model, Strict: r.Strict, Deadline: time.Duration(r.Deadline)}
 		for _, p := range r.Protocols {
 			one.Protocols = append(one.Protocols, Protocols[p])
 		}

@@ -1,0 +1,166 @@
+package fit
+
+import (
+	"slices"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// History gives the request for an encoder of the protocol, without the opaque parts of
+// other protocols that are history: finished calls of hosted tools, their results, and
+// references. A part that has text becomes that text; another one is marked as lifted,
+// which encoders pass over. Each is named in losses. Places of parts stay the same.
+//
+// A part that the user says, and a compacted conversation, bear on the answer. Without
+// text they stay what they are, and the encoder refuses them.
+//
+// The result is the request itself where there is nothing to change.
+func History(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
+	h := history{protocol: protocol, losses: losses}
+	var messages []*genwayv1.Message
+	for i, m := range req.GetMessages() {
+		parts := h.parts(m.GetParts(), m.GetRole() == genwayv1.Role_ROLE_USER, "messages", i)
+		if parts == nil {
+			continue
+		}
+		if messages == nil {
+			messages = slices.Clone(req.GetMessages())
+		}
+		messages[i] = new(genwayv1.Message)
+		codec.Share(messages[i], m)
+		messages[i].Parts = parts
+	}
+	if messages == nil {
+		return req, nil
+	}
+	if !slices.ContainsFunc(messages, func(m *genwayv1.Message) bool { return !member.AllLifted(m) }) {
+		return nil, fault.Unsupported(h.first, "%s is content that only its vendor can act on, and the conversation has nothing else", h.first)
+	}
+	out := new(genwayv1.GenerateTextRequest)
+	codec.Share(out, req)
+	out.Messages = messages
+	return out, nil
+}
+
+// history is one pass over a conversation.
+type history struct {
+	protocol genwayv1.Protocol
+	losses   *codec.Losses
+	// first is the path of the first part that was changed.
+	first string
+	// gone are the identifiers of calls that are not sent, so that their results cannot be
+	// sent as such: vendors refuse a result without its call.
+	gone map[string]bool
+}
+
+// parts gives the parts of a message as they are to be sent; nil where all stay. said
+// reports whether the user says them.
+func (h *history) parts(list []*genwayv1.Part, said bool, base string, index int) []*genwayv1.Part {
+	var out []*genwayv1.Part
+	for i, p := range list {
+		if call := p.GetToolCall(); call != nil {
+			delete(h.gone, call.GetId()) // used again
+		}
+		if !h.concerns(p) {
+			continue
+		}
+		changed := h.part(p, said, member.Within(member.Index(base, index), ".parts", i))
+		if changed == nil {
+			continue
+		}
+		if out == nil {
+			out = slices.Clone(list)
+		}
+		out[i] = changed
+	}
+	return out
+}
+
+// concerns reports whether a part is content of another protocol, or has some in it.
+func (h *history) concerns(p *genwayv1.Part) bool {
+	switch k := p.GetKind().(type) {
+	case *genwayv1.Part_Opaque:
+		return k.Opaque.GetProtocol() != h.protocol && !member.Lifted(p)
+	case *genwayv1.Part_ToolResult:
+		return h.gone[k.ToolResult.GetToolCallId()] || slices.ContainsFunc(k.ToolResult.GetParts(), h.concerns)
+	}
+	return false
+}
+
+// part gives what a part that concerns becomes; nil where it stays.
+func (h *history) part(p *genwayv1.Part, said bool, path string) *genwayv1.Part {
+	if o := p.GetOpaque(); o != nil {
+		return h.opaque(p, o, said, path)
+	}
+	path += ".tool_result"
+	if r := p.GetToolResult(); !h.gone[r.GetToolCallId()] {
+		return h.result(p, r, path)
+	}
+	h.losses.Add(path, "its call can only be read by its vendor, so that the text of the result alone is sent")
+	if text := resultText(p.GetToolResult()); text != "" {
+		return codec.TextPart(text)
+	}
+	return &genwayv1.Part{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{}}, NativeFields: []*genwayv1.NativeField{member.Mark(0, member.LiftedMark)}}
+}
+
+func (h *history) opaque(p *genwayv1.Part, o *genwayv1.OpaquePart, said bool, path string) *genwayv1.Part {
+	text := text(o)
+	if text == "" && (said || compacted[o.GetType()]) {
+		return nil
+	}
+	path += ".opaque"
+	h.lose(o)
+	if h.first == "" {
+		h.first = path
+	}
+	if text != "" {
+		h.losses.Add(path, "only its vendor can act on it, so that its text alone is sent")
+		return codec.TextPart(text)
+	}
+	h.losses.Add(path, "only its vendor can act on it, so that it is left out")
+	fields := append(slices.Clip(p.GetNativeFields()), member.Mark(o.GetProtocol(), member.LiftedMark))
+	return &genwayv1.Part{Id: p.GetId(), Kind: p.GetKind(), NativeFields: fields}
+}
+
+// lose notes the identifiers of a call that is not sent.
+func (h *history) lose(o *genwayv1.OpaquePart) {
+	if h.gone == nil {
+		h.gone = map[string]bool{}
+	}
+	for _, name := range []string{"id", "call_id"} {
+		if id := member.Raw(member.Value(o.GetJson(), name)).String(); id != "" {
+			h.gone[id] = true
+		}
+	}
+}
+
+// result changes the parts of a tool's result.
+func (h *history) result(p *genwayv1.Part, r *genwayv1.ToolResult, path string) *genwayv1.Part {
+	var parts []*genwayv1.Part
+	for i, inner := range r.GetParts() {
+		if !h.concerns(inner) {
+			continue
+		}
+		changed := h.part(inner, false, member.Within(path, ".parts", i))
+		if changed == nil {
+			continue
+		}
+		if parts == nil {
+			parts = slices.Clone(r.GetParts())
+		}
+		parts[i] = changed
+	}
+	if parts == nil {
+		return nil
+	}
+	own := new(genwayv1.ToolResult)
+	codec.Share(own, r)
+	own.Parts = parts
+	out := new(genwayv1.Part)
+	codec.Share(out, p)
+	out.Kind = &genwayv1.Part_ToolResult{ToolResult: own}
+	return out
+}

@@ -1,0 +1,171 @@
+package cases_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/cases/ask"
+	"github.com/genway/genway/internal/cases/gate"
+	"github.com/genway/genway/internal/cases/say"
+)
+
+// vendorCases are the cases of what only the caller's vendor can act on: tools that it
+// runs, and what they have left in the conversation.
+func vendorCases() []Case {
+	return []Case{
+		{"X20", "a vendor's finished items in the history cross as their text, or are left out and named", vendorHistory},
+		{"X21", "hosted tools that are merely offered are left out and named; one that is demanded is refused by its path", offeredTools},
+	}
+}
+
+// strict makes every call of an upstream strict.
+type strict struct{ upstream.Upstream }
+
+func strictly(u upstream.Upstream) upstream.Upstream { return strict{u} }
+
+func (s strict) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	return s.Upstream.GenerateText(upstream.WithStrict(ctx), req)
+}
+
+func (s strict) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+	return s.Upstream.StreamGenerateText(upstream.WithStrict(ctx), req, send)
+}
+
+// history is a conversation with items that only its vendor can act on.
+type history struct {
+	turns []string
+	// text is what of the items any model can read; "" is nothing.
+	text string
+	// gone is what must not reach another vendor.
+	gone []string
+}
+
+// histories are those of each protocol that has such items.
+func histories() map[gate.Protocol][]history {
+	return map[gate.Protocol][]history{
+		gate.Responses: {
+			{turns: []string{`{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"q1"}}`}, gone: []string{"web_search_call", "ws_1"}},
+			{turns: []string{`{"type":"code_interpreter_call","id":"ci_1","status":"completed","container_id":"c1","code":"print(6*7)","outputs":[{"type":"logs","logs":"forty-two"}]}`}, text: "forty-two", gone: []string{"container_id"}},
+			{turns: []string{`{"type":"mcp_call","id":"m1","server_label":"s","name":"n","arguments":"{}","output":"from the server"}`}, text: "from the server", gone: []string{"server_label"}},
+			{turns: []string{`{"type":"tool_search_call","call_id":"s1","execution":"client","arguments":{"queries":["x"]},"status":"completed"}`, `{"type":"tool_search_output","call_id":"s1","execution":"client","tools":[],"status":"completed"}`}, gone: []string{"tool_search"}},
+		},
+		gate.Messages: {
+			{turns: []string{`{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"q1"}},{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","title":"T","url":"https://a.example","encrypted_content":"xyz"}]},{"type":"text","text":"found"}]}`}, text: "found", gone: []string{"srvtoolu_1", "xyz"}},
+			{turns: []string{`{"role":"assistant","content":[{"type":"bash_code_execution_tool_result","tool_use_id":"srvtoolu_2","content":{"type":"bash_code_execution_result","stdout":"forty-two","stderr":"","return_code":0,"content":[]}}]}`}, text: "forty-two", gone: []string{"return_code"}},
+			{turns: []string{`{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"search","input":{}}]}`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"tool_reference","tool_name":"weather"}]}]}`}, text: "weather", gone: []string{"tool_reference"}},
+			{turns: []string{`{"role":"user","content":[{"type":"search_result","source":"https://a.example","title":"T","content":[{"type":"text","text":"as was found"}]}]}`}, text: "as was found", gone: []string{"search_result"}},
+		},
+		gate.GenerateContent: {
+			{turns: []string{`{"role":"model","parts":[{"executableCode":{"language":"PYTHON","code":"print(6*7)"}},{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"forty-two"}}]}`}, text: "forty-two", gone: []string{"executableCode", "OUTCOME_OK"}},
+		},
+	}
+}
+
+func vendorHistory(t *testing.T) {
+	for p, list := range histories() {
+		for _, h := range list {
+			everyWay(t, only(p), others(p), func(t *testing.T, w way) {
+				body := ask.Body(p, nil, append(append([]string{ask.User(p, "hi")}, h.turns...), ask.User(p, "and then?"))...)
+				w.Upstream(w.upstream).Answer(say.Text("fine").Answer(w.upstream, w.streamed))
+				a := w.ask(body)
+				if a.Status != http.StatusOK {
+					t.Fatalf("status %d: %s", a.Status, a.Body)
+				}
+				seen := string(w.Upstream(w.upstream).Last(t).Body)
+				if !strings.Contains(seen, h.text) || !strings.Contains(seen, "and then?") {
+					t.Errorf("%q is not in %s", h.text, seen)
+				}
+				for _, gone := range h.gone {
+					if strings.Contains(seen, gone) {
+						t.Errorf("%q is in %s", gone, seen)
+					}
+				}
+				if lost := a.Header.Get("X-Genway-Lost"); !w.streamed && lost == "" {
+					t.Error("nothing is named as lost")
+				}
+				strict := way{Gate: gate.New(t, gate.Config{Wrap: strictly}), caller: p, upstream: w.upstream, streamed: w.streamed}
+				if a := strict.ask(body); a.Status != http.StatusBadRequest || len(strict.Upstream(w.upstream).Requests()) != 0 {
+					t.Errorf("strict: status %d: %s", a.Status, a.Body)
+				}
+			})
+		}
+	}
+	// What is the conversation itself, and unreadable to all but its vendor, is refused.
+	everyWay(t, only(gate.Responses), others(gate.Responses), func(t *testing.T, w way) {
+		a := w.ask(`{"input":[{"type":"compaction","encrypted_content":"gAAA"},{"role":"user","content":"go on"}]}`)
+		if a.Status != http.StatusBadRequest || len(w.Upstream(w.upstream).Requests()) != 0 {
+			t.Errorf("status %d: %s", a.Status, a.Body)
+		}
+	})
+	// A prediction is a hint.
+	everyWay(t, only(gate.Chat), others(gate.Chat), func(t *testing.T, w way) {
+		w.Upstream(w.upstream).Answer(say.Text("fine").Answer(w.upstream, w.streamed))
+		a := w.ask(`{"messages":[{"role":"user","content":"hi"}],"prediction":{"type":"content","content":"hello"}}`)
+		if lost := a.Header.Get("X-Genway-Lost"); a.Status != http.StatusOK || !w.streamed && !strings.Contains(lost, "prediction") {
+			t.Errorf("status %d, lost %q: %s", a.Status, lost, a.Body)
+		}
+	})
+}
+
+func offeredTools(t *testing.T) {
+	alone := map[gate.Protocol]string{
+		gate.Chat:            `"tools":[{"type":"code_of_tomorrow","x":1}]`,
+		gate.Responses:       `"tools":[{"type":"web_search"}]`,
+		gate.Messages:        `"tools":[{"type":"web_search_20250305","name":"web_search"}]`,
+		gate.GenerateContent: `"tools":[{"googleSearch":{}}]`,
+	}
+	demanded := map[gate.Protocol]string{
+		gate.Chat:            `"tool_choice":{"type":"code_of_tomorrow"}`,
+		gate.Responses:       `"tool_choice":{"type":"web_search"}`,
+		gate.Messages:        `"tool_choice":{"type":"tool","name":"web_search"}`,
+		gate.GenerateContent: `"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}`,
+	}
+	everyWay(t, gate.Texts(), gate.Texts(), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return
+		}
+		// Offered beside a function, with any choice that does not demand it.
+		for _, choice := range []string{"", "auto", "none", "any", "a"} {
+			members := []string{hosted[w.caller].tools}
+			if choice != "" {
+				members = append(members, ask.Choice(w.caller, choice))
+			}
+			w.Upstream(w.upstream).Answer(say.Text("fine").Answer(w.upstream, w.streamed))
+			a := w.ask(ask.Body(w.caller, members, ask.User(w.caller, "hi")))
+			if a.Status != http.StatusOK {
+				t.Fatalf("choice %q: status %d: %s", choice, a.Status, a.Body)
+			}
+			seen := string(w.Upstream(w.upstream).Last(t).Body)
+			if strings.Contains(seen, "search") || strings.Contains(seen, "Search") || strings.Contains(seen, "tomorrow") || !strings.Contains(seen, `"name":"a"`) {
+				t.Errorf("choice %q: the upstream sees %s", choice, seen)
+			}
+			if lost := a.Header.Get("X-Genway-Lost"); !w.streamed && !strings.Contains(lost, "tools") {
+				t.Errorf("choice %q: lost %q", choice, lost)
+			}
+		}
+		// Offered alone: there is nothing left to choose from.
+		w.Upstream(w.upstream).Answer(say.Text("fine").Answer(w.upstream, w.streamed))
+		a := w.ask(ask.Body(w.caller, []string{alone[w.caller], ask.Choice(w.caller, "auto")}, ask.User(w.caller, "hi")))
+		if a.Status != http.StatusOK {
+			t.Fatalf("alone: status %d: %s", a.Status, a.Body)
+		}
+		for _, name := range []string{"tools", "tool_choice", "toolConfig", "parallel_tool_calls"} {
+			parse(t, w.Upstream(w.upstream).Last(t).Body).At(name).Absent(t)
+		}
+		asked := len(w.Upstream(w.upstream).Requests())
+		// Demanded.
+		for _, choice := range []string{demanded[w.caller], ask.Choice(w.caller, "any")} {
+			a := w.ask(ask.Body(w.caller, []string{alone[w.caller], choice}, ask.User(w.caller, "hi")))
+			if message := errorMessage(w.caller, a); a.Status != http.StatusBadRequest || !strings.Contains(message, "tool") {
+				t.Errorf("%s: status %d: %s", choice, a.Status, a.Body)
+			}
+		}
+		if n := len(w.Upstream(w.upstream).Requests()); n != asked {
+			t.Errorf("the upstream was asked %d times more", n-asked)
+		}
+	})
+}
