@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
@@ -57,9 +58,9 @@ func (s *Service) admit(ctx context.Context, call *outcome, a ask) (*admission, 
 	var most limit.Amount
 	if admitted.Weighed() {
 		admitted.input = inputOf(a.req)
-		most.Tokens = admitted.input + admitted.output
+		most.Tokens = admitted.tokens()
 	}
-	if admitted.Budgeted() && most.Tokens > 0 {
+	if admitted.Budgeted() && admitted.weighs {
 		cost, priced := admitted.most(admitted.estimate)
 		if !priced && !rules.AllowUnpriced {
 			return nil, fault.New(fault.PermissionDenied, ReasonModelUnpriced, "this key has a budget, and the model %q has no price that could be counted against it", a.model)
@@ -70,7 +71,7 @@ func (s *Service) admit(ctx context.Context, call *outcome, a ask) (*admission, 
 	tellStanding(ctx, standing)
 	if refused, ok := errors.AsType[*limit.Refusal](err); ok {
 		s.config.Metrics.Refused(refused.Scope.String(), string(refused.Metric))
-		return nil, refusal(refused)
+		return nil, refusal(refused, admitted.member())
 	}
 	if err != nil {
 		f := fault.Wrap(err, fault.Unavailable, ReasonLimitsUnavailable, "limits cannot be checked at the moment; try again")
@@ -115,7 +116,7 @@ func (a *admission) most(e estimate) (cost int64, priced bool) {
 	try := func(upstream, asked string) {
 		p, ok := prices.FindFirst(upstream, []string{asked, a.model}, a.call.start)
 		priced = priced && ok
-		cost = max(cost, p.Most(e.input, e.output)+p.MostImages(e.images))
+		cost = max(cost, amount.Sum(p.Most(e.input, e.output), p.MostImages(e.images)))
 	}
 	if planner, ok := a.service.config.Upstream.(Planner); ok {
 		planner.Candidates(a.protocol, a.model, e.images > 0, try)
@@ -139,7 +140,7 @@ func (a *admission) flowed(ev *genwayv1.StreamGenerateTextResponse) {
 			cost, _ = a.most(estimate{output: more})
 		}
 		a.Extend(limit.Amount{Tokens: more, Cost: cost})
-		a.reserved += more
+		a.reserved = amount.Sum(a.reserved, more)
 	}
 }
 
@@ -164,5 +165,5 @@ func (a *admission) settle(r ledger.Result) {
 			r = seen
 		}
 	}
-	a.Settle(limit.Amount{Tokens: r.Usage.Input + r.Usage.Output, Cost: r.Cost})
+	a.Settle(limit.Amount{Tokens: amount.Sum(r.Usage.Input, r.Usage.Output), Cost: r.Cost})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"net/netip"
 	"strings"
@@ -57,6 +58,9 @@ func (p pricedModels) FindFirst(_ string, models []string, _ time.Time) (price.P
 
 // perToken is a nano-dollar a token, of any class, in and out.
 var perToken = price.Price{ID: "p", Rates: price.Rates{Input: 1e6, Output: 1e6, OutputImage: 1e6}, Image: 1000}
+
+// dear is so much a token that a few hundred million cost more than an int64 holds.
+var dear = price.Price{ID: "d", Rates: price.Rates{Input: 1e15, Output: 1e15}, Image: math.MaxInt64}
 
 func (l *limited) answer(ctx context.Context) (*genwayv1.Usage, error) {
 	l.calls.Add(1)
@@ -118,7 +122,7 @@ func serveLimited(t *testing.T, policy keys.Policy, rules limit.Rules) *limited 
 	t.Helper()
 	l := &limited{policy: policy, memory: limit.NewMemory(nil)}
 	l.limiter = limit.New(l.memory, rules)
-	prices := pricedModels{"m": perToken, "cut": perToken, "cut-held": perToken}
+	prices := pricedModels{"m": perToken, "cut": perToken, "cut-held": perToken, "dear": dear}
 	service, err := core.New(core.Config{Upstream: l, Limiter: l.limiter, Prices: prices})
 	if err != nil {
 		t.Fatal(err)
@@ -242,10 +246,11 @@ func TestK5EveryRPCIsAdmitted(t *testing.T) {
 func TestK3ParallelRequestsAgainstABudget(t *testing.T) {
 	const k = 37
 	// A request reserves its input and 1,000 tokens of output at a nano-dollar each.
-	probe := serveLimited(t, keys.Policy{Limits: limit.Limits{Budgets: []limit.Budget{{Amount: 1, Period: limit.Day}}}}, limit.Rules{})
+	probe := serveLimited(t, keys.Policy{Limits: limit.Limits{Budgets: []limit.Budget{{Amount: 2000, Period: limit.Day}}}}, limit.Rules{})
+	probe.memory.Seed(limit.Key, "key_a", limit.Day, time.Now(), 1500)
 	_, err := probe.client.GenerateText(asKey(t), tokens(1000))
 	d := detail(t, err)
-	if d.GetReason() != core.ReasonBudget || d.GetKind() != fault.QuotaExhausted || !strings.Contains(d.GetMessage(), "budget of this key, 0.000000001 dollars a day") {
+	if d.GetReason() != core.ReasonBudget || d.GetKind() != fault.QuotaExhausted || !strings.Contains(d.GetMessage(), "budget of this key, 0.000002 dollars a day") {
 		t.Fatalf("%v", d)
 	}
 	reset := d.GetQuota().GetResetTime().AsTime()

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/unread"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
@@ -24,20 +25,40 @@ const (
 )
 
 // estimate is what a request may take. A figure of 0 takes nothing.
-type estimate struct{ input, output, images int64 }
+type estimate struct {
+	input, output, images int64
+	// weighs is set for requests that take tokens and money at all: counting does not.
+	weighs bool
+	// by is the request member that decides how much output there is.
+	by string
+}
+
+// tokens are those in and out.
+func (e estimate) tokens() int64 { return amount.Sum(e.input, e.output) }
+
+// member is the request member to lower where the tokens are too many; empty where they
+// are those of the input.
+func (e estimate) member() string {
+	if e.output < e.input {
+		return ""
+	}
+	return e.by
+}
 
 // estimateOf guesses what a request takes beside its input; outputTokens stands for a
-// maximum that the request does not set. Counting tokens takes none.
+// maximum that the request does not set. A maximum below 0 is none: engines take it for
+// "as much as there is".
 func estimateOf(req proto.Message, outputTokens int64) estimate {
 	switch req := req.(type) {
 	case *genwayv1.GenerateTextRequest:
-		if req.MaxOutputTokens != nil {
-			outputTokens = max(req.GetMaxOutputTokens(), 0)
+		by := "sampling.candidate_count"
+		if req.MaxOutputTokens != nil && req.GetMaxOutputTokens() >= 0 {
+			outputTokens, by = req.GetMaxOutputTokens(), "max_output_tokens"
 		}
-		return estimate{output: outputTokens * max(int64(req.GetSampling().GetCandidateCount()), 1)}
+		return estimate{output: amount.Times(outputTokens, max(int64(req.GetSampling().GetCandidateCount()), 1)), weighs: true, by: by}
 	case *genwayv1.GenerateImageRequest:
 		n := max(int64(req.GetCount()), 1)
-		return estimate{output: n * drawnTokens, images: n}
+		return estimate{output: amount.Times(n, drawnTokens), images: n, weighs: true, by: "count"}
 	}
 	return estimate{}
 }

@@ -19,6 +19,7 @@ const (
 	ReasonModelNotAllowed   = "MODEL_NOT_ALLOWED"
 	ReasonAddressNotAllowed = "ADDRESS_NOT_ALLOWED"
 	ReasonModelUnpriced     = "MODEL_UNPRICED"
+	ReasonTooManyTokens     = "TOO_MANY_TOKENS" //nolint:gosec // a word of ours, not a secret
 	ReasonRequests          = "REQUESTS_PER_MINUTE"
 	ReasonTokens            = "TOKENS_PER_MINUTE" //nolint:gosec // a word of ours, not a secret
 	ReasonConcurrent        = "CONCURRENT_REQUESTS"
@@ -31,9 +32,13 @@ const (
 var subjects = map[limit.Scope]string{limit.Key: "this key", limit.Owner: "the owner of this key", limit.Model: "this model"}
 
 // refusal is what a caller is told of a limit that does not admit it. "Please try again
-// in 1.2s" is what some clients read the wait from.
-func refusal(r *limit.Refusal) *fault.Error {
+// in 1.2s" is what some clients read the wait from. The member is the one that the
+// request's output is bounded by.
+func refusal(r *limit.Refusal, member string) *fault.Error {
 	whose := subjects[r.Scope]
+	if r.Never {
+		return impossible(r, whose, member)
+	}
 	f := &fault.Error{Kind: fault.RateLimited, RetryAfter: r.After, Quota: &genwayv1.Quota{Scope: r.Scope.String(), Metric: string(r.Metric), Limit: r.Limit, Period: string(r.Period)}}
 	again := fmt.Sprintf("Please try again in %s.", waitText(r.After))
 	switch r.Metric {
@@ -57,6 +62,22 @@ func refusal(r *limit.Refusal) *fault.Error {
 				whose, limit.FormatMoney(r.Limit), r.Period, limit.FormatMoney(r.Asked), again)
 		}
 	}
+	return f
+}
+
+// impossible is what a caller is told of a request that the limit will never admit:
+// trying again as it is does not help.
+func impossible(r *limit.Refusal, whose, member string) *fault.Error {
+	quota := &genwayv1.Quota{Scope: r.Scope.String(), Metric: string(r.Metric), Limit: r.Limit, Period: string(r.Period)}
+	if r.Metric == limit.Money {
+		f := fault.New(fault.QuotaExhausted, ReasonBudget, "This request may cost up to %s dollars, which is more than the whole budget of %s, %s dollars a %s. Lower the request's maximum of output tokens, or its number of answers.",
+			limit.FormatMoney(r.Asked), whose, limit.FormatMoney(r.Limit), r.Period)
+		f.Quota = quota
+		return f
+	}
+	f := fault.New(fault.InvalidRequest, ReasonTooManyTokens, "This request may take %d tokens, of all its answers together. The tokens a minute of %s are limited, so at most %d tokens can be asked for at once. Lower the request's maximum of output tokens, or its number of answers.",
+		r.Asked, whose, r.Limit)
+	f.Param, f.Quota = member, quota
 	return f
 }
 

@@ -1,6 +1,10 @@
 package limit
 
-import "time"
+import (
+	"time"
+
+	"github.com/genway/genway/core/amount"
+)
 
 // Scope is whose a limit is.
 type Scope uint8
@@ -77,6 +81,11 @@ type Subject struct {
 // Amount is what a request takes: tokens, in and out together, and nano-dollars.
 type Amount struct{ Tokens, Cost int64 }
 
+// bounded is the amount as stores count it: exact in all of them, and never below 0.
+func (a Amount) bounded() Amount {
+	return Amount{Tokens: amount.Bound(a.Tokens), Cost: amount.Bound(a.Cost)}
+}
+
 // Claim is what one request asks of the limits, and what it holds of them once it is
 // admitted. It belongs to the store until it is settled.
 type Claim struct {
@@ -111,13 +120,9 @@ type Hold struct {
 // Held is a hold of n, the last that was taken of the meter.
 func Held(n int64, m Meter) Hold { return Hold{}.plus(n, m) }
 
-// Metered is tokens as meters count them: so many at once that the arithmetic stays exact
-// in all stores.
-func Metered(tokens int64) int64 { return min(tokens, mostTokens) }
-
 // plus is a hold of more, just taken.
 func (h Hold) plus(charge int64, m Meter) Hold {
-	return Hold{Tokens: h.Tokens + charge, Last: charge, Mark: m.mark()}
+	return Hold{Tokens: amount.Bound(amount.Sum(h.Tokens, charge)), Last: charge, Mark: m.mark()}
 }
 
 const maxSubjects = 3
@@ -158,14 +163,18 @@ const (
 type Refusal struct { //nolint:errname // it is what the limits answer, as Standing is
 	Scope  Scope
 	Metric Metric
-	// Limit is the limit's figure; of money, in nano-dollars.
+	// Limit is the limit's figure; of money, in nano-dollars. Of tokens that are never
+	// admitted it is MostTokens.
 	Limit int64
-	// Period and End are those of a budget.
+	// Period and End are those of a budget; there is no End to wait for where Never is set.
 	Period Period
 	End    time.Time
 	// Held reports that the budget is not spent: requests under way hold what the
 	// refused one would need.
 	Held bool
+	// Never reports that the request asks for more than the limit ever admits: it costs
+	// more than the whole budget, or claims more than MostTokens. After is 0 then.
+	Never bool
 	// Asked is what the request would have taken.
 	Asked int64
 	// After is how long to wait before another try.

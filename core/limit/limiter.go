@@ -94,12 +94,16 @@ func (r *Reservation) Weighed() bool {
 }
 
 // Reserve takes what the request may need, from all limits or from none. Where a limit
-// does not admit it, the error is a *Refusal; where nobody can tell, it wraps ErrGone.
+// does not admit it, the error is a *Refusal; where nobody can tell, it wraps ErrGone. A
+// request that no state of the limits admits is refused without asking the store.
 func (r *Reservation) Reserve(ctx context.Context, most Amount) (Standing, error) {
 	if r == nil || len(r.claim.Subjects) == 0 {
 		return Standing{}, nil
 	}
-	r.claim.Amount = most
+	r.claim.Amount = most.bounded()
+	if refusal := r.claim.never(); refusal != nil {
+		return Standing{}, refusal
+	}
 	standing, err := r.store.Reserve(ctx, &r.claim)
 	if err == nil {
 		r.state.Store(reserved)
@@ -111,7 +115,7 @@ func (r *Reservation) Reserve(ctx context.Context, most Amount) (Standing, error
 // this counts against those that follow.
 func (r *Reservation) Extend(more Amount) {
 	if r != nil && r.state.Load() == reserved {
-		r.store.Extend(&r.claim, more)
+		r.store.Extend(&r.claim, more.bounded())
 	}
 }
 
@@ -119,6 +123,6 @@ func (r *Reservation) Extend(more Amount) {
 // counts; later ones do nothing.
 func (r *Reservation) Settle(actual Amount) {
 	if r != nil && r.state.CompareAndSwap(reserved, settled) {
-		r.store.Settle(&r.claim, actual)
+		r.store.Settle(&r.claim, actual.bounded())
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/genway/genway/core/amount"
 )
 
 // Memory keeps what is used in this process: for a core that is alone. Its methods are
@@ -98,17 +100,19 @@ func (m *Memory) Extend(claim *Claim, more Amount) {
 	for i := range claim.Subjects {
 		a, s := claim.accounts[i], &claim.Subjects[i]
 		if s.Tokens > 0 {
-			charge := Metered(more.Tokens)
-			a.Tokens = a.Tokens.After(charge, cmp.Or(a.Tokens.Rate, s.Tokens), now)
-			claim.Holds[i] = claim.Holds[i].plus(charge, a.Tokens)
+			a.Tokens = a.Tokens.After(more.Tokens, cmp.Or(a.Tokens.Rate, s.Tokens), now)
+			claim.Holds[i] = claim.Holds[i].plus(more.Tokens, a.Tokens)
+			if a.Tokens.full(now) {
+				claim.Holds[i].Last = 0 // less may have been taken than can be returned
+			}
 		}
 		for p := range a.Money {
 			if a.starts[p] == claim.Starts[p] {
-				a.Money[p].Held += more.Cost
+				a.Money[p].hold(more.Cost)
 			}
 		}
 	}
-	claim.Cost += more.Cost
+	claim.Cost = amount.Bound(amount.Sum(claim.Cost, more.Cost))
 }
 
 // Settle puts what a request took in place of what it claimed. It is called once for
@@ -121,12 +125,11 @@ func (m *Memory) Settle(claim *Claim, actual Amount) {
 		a, s := claim.accounts[i], &claim.Subjects[i]
 		a.Running--
 		if s.Tokens > 0 {
-			a.Tokens = a.Tokens.settle(claim.Holds[i], Metered(actual.Tokens), s.Tokens, now)
+			a.Tokens = a.Tokens.settle(claim.Holds[i], actual.Tokens, s.Tokens, now)
 		}
 		for p := range a.Money {
 			if a.starts[p] == claim.Starts[p] {
-				a.Money[p].Held -= claim.Cost
-				a.Money[p].Spent += actual.Cost
+				a.Money[p].settle(claim.Cost, actual.Cost)
 			}
 		}
 	}
@@ -140,7 +143,7 @@ func (m *Memory) Seed(scope Scope, id string, period Period, at time.Time, spent
 	if start := period.Start(at).Unix(); a.starts[p] != start {
 		a.starts[p], a.Money[p] = start, Spending{}
 	}
-	a.Money[p].Spent = spent
+	a.Money[p].Spent = amount.Bound(spent)
 }
 
 // sweepEvery is how often accounts are looked through, in microseconds.

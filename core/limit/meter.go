@@ -2,11 +2,17 @@ package limit
 
 import (
 	"cmp"
-	"math"
+	"math/bits"
+
+	"github.com/genway/genway/core/amount"
 )
 
 // minute is the time of every rate, in microseconds: the finest time all stores have.
 const minute = 60_000_000
+
+// horizon is how far ahead of now a meter goes: a minute, and a day of debt. Debt beyond
+// is forgiven, so that no figure of an answer locks a limit for longer.
+const horizon = minute + 24*60*minute
 
 // Meter is how much of a rate is used: the generic cell rate algorithm (ITU-T I.371),
 // in integers. Its one figure is the moment at which the rate would be unused again;
@@ -14,7 +20,8 @@ const minute = 60_000_000
 // as that moment is within a minute from now. So r may be taken at once, and r more in
 // each minute.
 //
-// Times are microseconds since 1970. The zero value is an unused rate.
+// Times are microseconds since 1970. The zero value is an unused rate. No figure makes the
+// arithmetic overflow: what is taken beyond the horizon is cut there.
 type Meter struct {
 	// Free is that moment, and Part what it lacks, in 1/Rate of a microsecond: rates
 	// that do not divide a minute are exact too.
@@ -28,10 +35,19 @@ type Meter struct {
 // Mark is where a taking stands in a meter.
 type Mark struct{ Free, Part, Returned int64 }
 
-// span is how long n of a rate take: whole microseconds, and parts of 1/rate.
-func span(n, rate int64) (whole, part int64) {
-	whole, part = n/rate*minute, n%rate*minute
-	return whole + part/rate, part % rate
+// span is (n*each + more)/rate as whole microseconds and parts of 1/rate: horizon and none
+// where it is more. It has 128 bits in between.
+func span(n, each, more, rate int64) (whole, part int64) {
+	high, low := bits.Mul64(uint64(amount.Of(n)), uint64(each))
+	low, carry := bits.Add64(low, uint64(more), 0)
+	if high += carry; high >= uint64(rate) {
+		return horizon, 0
+	}
+	quotient, rest := bits.Div64(high, low, uint64(rate))
+	if quotient >= horizon {
+		return horizon, 0
+	}
+	return int64(quotient), int64(rest)
 }
 
 // at is the meter as it stands at a time and under a rate. Where the rate has changed,
@@ -40,26 +56,37 @@ func (m Meter) at(now, rate int64) Meter {
 	if m.Free < now {
 		m.Free, m.Part = now, 0
 	}
+	m = m.cut(now)
 	if m.Rate != rate {
 		used := m.Free - now
-		// What is used, in 1/minute of one; beyond what an int64 holds is years of debt.
-		parts := min(used, (math.MaxInt64-m.Part)/max(m.Rate, 1))*m.Rate + m.Part
-		m.Free, m.Part = now+parts/rate, parts%rate
-		m.Returned += max(used-parts/rate, 0)
+		whole, part := span(used, m.Rate, m.Part, rate)
+		m.Free, m.Part = now+whole, part
+		m.Returned += max(used-whole, 0)
 		m.Rate = rate
 	}
 	return m
 }
 
+// cut forgives what is beyond the horizon.
+func (m Meter) cut(now int64) Meter {
+	if m.full(now) {
+		m.Free, m.Part = now+horizon, 0
+	}
+	return m
+}
+
+// full reports whether the meter is at its horizon: what is taken of it then is cut.
+func (m Meter) full(now int64) bool { return m.Free-now >= horizon }
+
 // After is the meter once n more are taken.
 func (m Meter) After(n, rate, now int64) Meter {
 	m = m.at(now, rate)
-	whole, part := span(n, rate)
+	whole, part := span(n, minute, 0, rate)
 	m.Free, m.Part = m.Free+whole, m.Part+part
 	if m.Part >= rate {
 		m.Free, m.Part = m.Free+1, m.Part-rate
 	}
-	return m
+	return m.cut(now)
 }
 
 // Wait is how long it is until the meter may be as it is, rounded up; 0 is now.
@@ -82,7 +109,7 @@ func (m Meter) Back(n int64, at Mark, now int64) Meter {
 	if m.Rate == 0 || moved < 0 { // it was forgotten in between
 		return m
 	}
-	whole, part := span(n, m.Rate)
+	whole, part := span(n, minute, 0, m.Rate)
 	room := max(at.Free-moved-now, 0)
 	if whole > room || whole == room && part > at.Part {
 		whole, part = room, 0
@@ -109,6 +136,9 @@ func (m Meter) settle(hold Hold, actual, rate, now int64) Meter {
 // Left is how many may be taken now.
 func (m Meter) Left(rate, now int64) int64 {
 	m = m.at(now, rate)
+	if m.Free-now >= minute {
+		return 0
+	}
 	// At most a minute by Most, which an int64 holds.
 	return max(((now+minute-m.Free)*rate-m.Part)/minute, 0)
 }

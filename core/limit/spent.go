@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/genway/genway/core/amount"
 )
 
 // Spend is what the requests of a key cost while it had that owner, in nano-dollars.
@@ -19,15 +21,17 @@ type Spent func(ctx context.Context, since time.Time) ([]Spend, error)
 func sums(spends []Spend) map[name]int64 {
 	all := make(map[name]int64, 2*len(spends))
 	for _, s := range spends {
-		all[name{Key, s.KeyID}] += s.Cost
+		key, owner := name{Key, s.KeyID}, name{Owner, s.Owner}
+		all[key] = amount.Sum(all[key], s.Cost)
 		if s.Owner != "" {
-			all[name{Owner, s.Owner}] += s.Cost
+			all[owner] = amount.Sum(all[owner], s.Cost)
 		}
 	}
 	return all
 }
 
-// Each calls yield with what keys and owners have spent since a time.
+// Each calls yield with what keys and owners have spent since a time, at most
+// amount.Exact.
 func (s Spent) Each(ctx context.Context, since time.Time, yield func(scope Scope, id string, spent int64)) error {
 	if s == nil {
 		return nil
@@ -37,7 +41,7 @@ func (s Spent) Each(ctx context.Context, since time.Time, yield func(scope Scope
 		return fmt.Errorf("limit: what was spent since %s: %w", since.UTC().Format(time.DateOnly), err)
 	}
 	for n, spent := range sums(spends) {
-		yield(n.scope, n.id, spent)
+		yield(n.scope, n.id, amount.Bound(spent))
 	}
 	return nil
 }

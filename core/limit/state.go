@@ -1,6 +1,10 @@
 package limit
 
-import "time"
+import (
+	"time"
+
+	"github.com/genway/genway/core/amount"
+)
 
 // State is what one subject uses.
 type State struct {
@@ -15,11 +19,36 @@ type State struct {
 // under way hold.
 type Spending struct{ Spent, Held int64 }
 
+// hold holds more.
+func (s *Spending) hold(cost int64) { s.Held = amount.Bound(amount.Sum(s.Held, cost)) }
+
+// settle puts what was spent in place of what was held.
+func (s *Spending) settle(held, spent int64) {
+	s.Held, s.Spent = amount.Less(s.Held, held), amount.Bound(amount.Sum(s.Spent, spent))
+}
+
 // Charge is how many tokens a claim takes of a subject at once. One that asks for more
 // than a minute's worth takes all of it, since it would never be admitted otherwise;
 // what it uses beyond is settled as debt.
 func (s *Subject) Charge(tokens int64) int64 {
-	return min(tokens, s.Tokens, mostTokens)
+	return min(amount.Of(tokens), s.Tokens)
+}
+
+// never gives the refusal of a claim that no state of its subjects admits; nil for none.
+func (c *Claim) never() *Refusal {
+	for i := range c.Subjects {
+		if s := &c.Subjects[i]; s.Tokens > 0 && c.Tokens > MostTokens {
+			return &Refusal{Scope: s.Scope, Metric: Tokens, Limit: MostTokens, Asked: c.Tokens, Never: true}
+		}
+	}
+	for i := range c.Subjects {
+		for p, most := range c.Subjects[i].Budgets {
+			if most > 0 && c.Cost > most {
+				return &Refusal{Scope: c.Subjects[i].Scope, Metric: Money, Limit: most, Period: Periods[p], Asked: c.Cost, Never: true}
+			}
+		}
+	}
+	return nil
 }
 
 // Standing is where the claim's caller stands. The states are those of its subjects, in
@@ -76,7 +105,7 @@ func (a *State) refuse(s *Subject, claim *Claim, wall time.Time, now int64) *Ref
 		}
 	}
 	for p, most := range s.Budgets {
-		if money := a.Money[p]; most > 0 && claim.Cost > 0 && money.Spent+money.Held+claim.Cost > most {
+		if money := a.Money[p]; most > 0 && claim.Cost > 0 && amount.Sum(money.Spent, money.Held, claim.Cost) > most {
 			keep(overBudget(claim, p, most, money, wall))
 		}
 	}
@@ -90,7 +119,7 @@ const heldFor = time.Second
 func overBudget(claim *Claim, place int, most int64, money Spending, now time.Time) Refusal {
 	period := Periods[place]
 	r := Refusal{Metric: Money, Limit: most, Period: period, End: period.End(time.Unix(claim.Starts[place], 0)), Asked: claim.Cost, After: heldFor}
-	if r.Held = money.Spent+claim.Cost <= most; !r.Held {
+	if r.Held = amount.Sum(money.Spent, claim.Cost) <= most; !r.Held {
 		r.After = max(r.End.Sub(now), heldFor)
 	}
 	return r
@@ -103,7 +132,7 @@ func (a *State) take(s *Subject, claim *Claim, now int64) Hold {
 		a.Requests = a.Requests.After(1, s.Requests, now)
 	}
 	for p := range a.Money {
-		a.Money[p].Held += claim.Cost
+		a.Money[p].hold(claim.Cost)
 	}
 	if s.Tokens == 0 {
 		return Hold{}

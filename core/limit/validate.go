@@ -9,9 +9,10 @@ import (
 // Most is the largest figure of a limit a minute, and of requests at once.
 const Most = 1_000_000_000
 
-// mostTokens is the largest number of tokens taken at once, so that the arithmetic
-// stays exact in all stores; what a request says beyond is cut.
-const mostTokens = 100_000_000
+// MostTokens is the largest number of tokens that a request may claim, in and out and of
+// all its candidates together, where tokens a minute are limited. It is far above what a
+// model reads and writes; a request that claims more is refused and takes nothing.
+const MostTokens = 100_000_000
 
 // Validate refuses figures below 0 or above Most, and budgets of no amount, of an
 // unknown period or of one period twice.

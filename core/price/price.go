@@ -1,9 +1,9 @@
 package price
 
 import (
-	"math"
 	"math/bits"
 
+	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/ledger"
 )
 
@@ -49,8 +49,8 @@ type Variant struct {
 }
 
 // Cost is what was used times its price, in nano-dollars: the exact sum of all classes,
-// rounded to the nearest, halves up. What exceeds an int64 (nine billion dollars) is
-// math.MaxInt64.
+// rounded to the nearest, halves up. What is more than amount.Exact (nine million dollars)
+// is amount.Exact, so that a thousand rows of it still have a sum. Figures below 0 are 0.
 //
 // Each token is paid once. The parts of the input are taken from it in this order: cache
 // reads, cache writes, audio, images, and what is left is plain; so an upstream that
@@ -79,11 +79,11 @@ func (p Price) Cost(u ledger.Usage) int64 {
 	} {
 		left -= sum.add(min(max(part.tokens, 0), left), part.rate)
 	}
-	return plus(sum.nearest(), p.images(u.Images, p.Image))
+	return amount.Bound(amount.Sum(sum.nearest(), amount.Times(u.Images, p.Image)))
 }
 
 // Most is an upper bound of Cost, in nano-dollars, for usage of at most so many input
-// and output tokens of any class. Images are for MostImages.
+// and output tokens of any class, up to amount.Exact. Images are for MostImages.
 func (p Price) Most(inputTokens, outputTokens int64) int64 {
 	inputTokens, outputTokens = max(inputTokens, 0), max(outputTokens, 0)
 	most := p.most(inputTokens, outputTokens)
@@ -101,7 +101,7 @@ func (p Price) MostImages(n int64) int64 {
 	for _, v := range p.Variants {
 		most = max(most, v.Image)
 	}
-	return p.images(n, most)
+	return amount.Bound(amount.Times(n, most))
 }
 
 // ForImage is the price of images of a size and a quality: the variant that fits and
@@ -148,14 +148,6 @@ func (r Rates) most(input, output int64) int64 {
 	return sum.up()
 }
 
-func (p Price) images(n, each int64) int64 {
-	high, low := bits.Mul64(uint64(max(n, 0)), uint64(max(each, 0)))
-	if high != 0 || low > math.MaxInt64 {
-		return math.MaxInt64
-	}
-	return int64(low)
-}
-
 // total is a sum of tokens times rates, in nano-dollars per million tokens, of 128 bits:
 // the terms of a request cannot exceed it.
 type total struct{ high, low uint64 }
@@ -179,18 +171,10 @@ func (t *total) rounded(bias uint64) int64 {
 	low, carry := bits.Add64(t.low, bias, 0)
 	high := t.high + carry
 	if high >= million {
-		return math.MaxInt64
+		return amount.Exact
 	}
 	quotient, _ := bits.Div64(high, low, million)
-	return int64(min(quotient, math.MaxInt64))
-}
-
-// plus adds amounts that are not below 0.
-func plus(a, b int64) int64 {
-	if a > math.MaxInt64-b {
-		return math.MaxInt64
-	}
-	return a + b
+	return int64(min(quotient, amount.Exact))
 }
 
 // NamedRate is the price of one class.

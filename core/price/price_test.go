@@ -5,6 +5,7 @@ import (
 	"math/big"
 	"testing"
 
+	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/price"
 	"pgregory.net/rapid"
@@ -139,9 +140,10 @@ func TestCost(t *testing.T) {
 		{"rounded once, not by class", price.Price{Rates: price.Rates{Input: 400_000, Output: 400_000}}, ledger.Usage{Input: 1, Output: 1}, 1},
 		{"counted twice, paid once", p, ledger.Usage{Input: 100, CacheRead: 100, InputImage: 100}, 100 * 300},
 		{"images", price.Price{Image: 40_000_000}, ledger.Usage{Images: 3}, 120_000_000},
-		{"too much", price.Price{Rates: price.Rates{Input: math.MaxInt64}}, ledger.Usage{Input: math.MaxInt64, Output: 1}, math.MaxInt64},
-		{"too many images", price.Price{Image: math.MaxInt64}, ledger.Usage{Images: 2}, math.MaxInt64},
-		{"too much together", price.Price{Rates: price.Rates{Input: math.MaxInt64}, Image: math.MaxInt64}, ledger.Usage{Input: 1_000_000, Images: 1}, math.MaxInt64},
+		{"too much", price.Price{Rates: price.Rates{Input: math.MaxInt64}}, ledger.Usage{Input: math.MaxInt64, Output: 1}, amount.Exact},
+		{"too many images", price.Price{Image: math.MaxInt64}, ledger.Usage{Images: 2}, amount.Exact},
+		{"too much together", price.Price{Rates: price.Rates{Input: math.MaxInt64}, Image: math.MaxInt64}, ledger.Usage{Input: 1_000_000, Images: 1}, amount.Exact},
+		{"below nothing", p, ledger.Usage{Input: math.MinInt64, Output: -1, CacheRead: -1, Images: -1}, 0},
 	} {
 		if got := c.of.Cost(c.used); got != c.want {
 			t.Errorf("%s: %d, want %d", c.name, got, c.want)

@@ -151,7 +151,7 @@ func (k keys) settling(claim *limit.Claim, actual limit.Amount) *call {
 		s, h := &claim.Subjects[i], &claim.Holds[i]
 		if s.Tokens > 0 && !claim.Alone {
 			c.key(k.tokens(s))
-			c.arg("tokens", h.Tokens, h.Last, h.Free, h.Part, h.Returned, limit.Metered(actual.Tokens), s.Tokens)
+			c.arg("tokens", h.Tokens, h.Last, h.Free, h.Part, h.Returned, actual.Tokens, s.Tokens)
 		}
 		if s.Concurrent > 0 {
 			c.key(k.running(s))
@@ -174,7 +174,7 @@ func (k keys) extending(claim *limit.Claim, more limit.Amount) *call {
 		s := &claim.Subjects[i]
 		if s.Tokens > 0 && more.Tokens > 0 {
 			c.key(k.tokens(s))
-			c.arg("more-tokens", limit.Metered(more.Tokens), s.Tokens)
+			c.arg("more-tokens", more.Tokens, s.Tokens)
 		}
 		for p, most := range s.Budgets {
 			if hash, _ := k.money(s, p, claim.Starts[p]); most > 0 && more.Cost > 0 {

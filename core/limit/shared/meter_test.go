@@ -4,7 +4,9 @@ package shared
 
 import (
 	"testing"
+	"time"
 
+	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/internal/servertest"
 	"github.com/gomodule/redigo/redis"
@@ -12,7 +14,7 @@ import (
 )
 
 // arithmetic runs one of the scripts' functions.
-var arithmetic = redis.NewScript(0, meterText+`
+var arithmetic = redis.NewScript(0, amountText+meterText+`
 local v = {}
 for i = 2, #ARGV do v[i - 1] = tonumber(ARGV[i]) end
 local m = {f = v[1], p = v[2], b = v[3], r = v[4]}
@@ -21,7 +23,12 @@ elseif ARGV[1] == 'back' then m = back(m, v[5], v[6], v[7], v[8], v[9])
 else return {wait(m, v[5])} end
 return {m.f, m.p, m.b, m.r}`)
 
-// The scripts reckon as limit.Meter does, to the last microsecond.
+// extremes are figures that leave an int64 or a floating-point number when they are
+// multiplied or added.
+var extremes = []int64{limit.Most - 1, limit.Most, limit.MostTokens, limit.MostTokens + 1, 1 << 40, 5e15, amount.Exact - 1, amount.Exact}
+
+// The scripts reckon as limit.Meter does, to the last microsecond, and no figure locks a
+// meter for more than a day.
 func TestScriptsReckonAsMeters(t *testing.T) {
 	client, err := redis.DialContext(t.Context(), "unix", servertest.SharedRedis(t).Socket())
 	if err != nil {
@@ -38,13 +45,13 @@ func TestScriptsReckonAsMeters(t *testing.T) {
 			return got
 		}
 		figure := func(name string, most int64) int64 {
-			return rapid.OneOf(rapid.Int64Range(0, 1000), rapid.Int64Range(0, most)).Draw(t, name)
+			return rapid.OneOf(rapid.Int64Range(0, 1000), rapid.Int64Range(0, most), rapid.SampledFrom(extremes)).Draw(t, name)
 		}
 		m := limit.Meter{}
 		var mark limit.Mark
 		at := int64(now)
 		for range rapid.IntRange(1, 12).Draw(t, "steps") {
-			at += figure("pause", 100_000_000)
+			at += min(figure("pause", 100_000_000), 100_000_000)
 			rate := rapid.OneOf(rapid.Int64Range(1, 100), rapid.Int64Range(1, limit.Most)).Draw(t, "rate")
 			if m.Rate > 0 && rapid.IntRange(0, 3).Draw(t, "same") > 0 {
 				rate = m.Rate
@@ -52,14 +59,17 @@ func TestScriptsReckonAsMeters(t *testing.T) {
 			var want limit.Meter
 			var got []int64
 			if m.Rate > 0 && rapid.Bool().Draw(t, "back") {
-				n := figure("n", min(m.Rate, 100_000_000))
+				n := figure("n", m.Rate)
 				want = m.Back(n, mark, at)
 				got = run("back", m.Free, m.Part, m.Returned, m.Rate, n, mark.Free, mark.Part, mark.Returned, at)
 			} else {
-				n := figure("n", min(rate, 100_000_000))
+				n := figure("n", rate)
 				want = m.After(n, rate, at)
 				got = run("after", m.Free, m.Part, m.Returned, m.Rate, n, rate, at)
 				mark = limit.Held(n, want).Mark
+			}
+			if want.Free-at > 24*time.Hour.Microseconds()+time.Minute.Microseconds() {
+				t.Fatalf("%+v is locked for %v", want, time.Duration(want.Free-at)*time.Microsecond)
 			}
 			if is := (limit.Meter{Free: got[0], Part: got[1], Returned: got[2], Rate: got[3]}); is != want {
 				t.Fatalf("%+v, want %+v", is, want)

@@ -15,12 +15,7 @@ local k, a = 1, 3
 -- prune gives back what claims hold whose core has not renewed them.
 local function prune(hash, leases)
   for _, dead in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', text(now), 'LIMIT', 0, 100)) do
-    local held = redis.call('HGET', hash, dead)
-    if held then
-      redis.call('HINCRBY', hash, 'held', '-' .. held)
-      redis.call('HDEL', hash, dead)
-    end
-    redis.call('ZREM', leases, dead)
+    release(hash, leases, dead)
   end
 end
 
@@ -55,7 +50,7 @@ while a <= #ARGV do
     table.insert(state, {spent, held})
     if cost > 0 then
       table.insert(takings, function()
-        redis.call('HINCRBY', hash, 'held', text(cost))
+        change(hash, 'held', cost)
         redis.call('HSET', hash, id, text(cost))
         redis.call('ZADD', leases, text(now + lease), id)
         redis.call('PEXPIRE', hash, ttl)

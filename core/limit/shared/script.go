@@ -9,6 +9,8 @@ import (
 )
 
 var (
+	//go:embed amount.lua
+	amountText string
 	//go:embed meter.lua
 	meterText string
 	//go:embed reserve.lua
@@ -23,9 +25,9 @@ var (
 
 // The scripts. The server runs each as one step.
 var (
-	reserveScript = newScript(meterText + reserveText)
-	tellScript    = newScript(meterText + tellText)
-	renewScript   = newScript(meterText + renewText)
+	reserveScript = newScript(amountText + meterText + reserveText)
+	tellScript    = newScript(amountText + meterText + tellText)
+	renewScript   = newScript(amountText + meterText + renewText)
 	seedScript    = newScript(seedText)
 )
 

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/limit"
 )
 
@@ -189,10 +190,10 @@ func (s *Store) Extend(claim *limit.Claim, more limit.Amount) {
 	}
 	for i := range claim.Subjects {
 		// Where the new part stands nobody tells, so that none of it can be returned.
-		claim.Holds[i].Tokens += limit.Metered(more.Tokens)
+		claim.Holds[i].Tokens = amount.Bound(amount.Sum(claim.Holds[i].Tokens, more.Tokens))
 		claim.Holds[i].Last = 0
 	}
-	claim.Cost += more.Cost
+	claim.Cost = amount.Bound(amount.Sum(claim.Cost, more.Cost))
 	s.queue.add(&settlement{id: claim.ID, call: s.keys.extending(claim, more)})
 }
 

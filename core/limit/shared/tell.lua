@@ -37,21 +37,16 @@ while a <= #ARGV do
     redis.call('ZREM', KEYS[k], id)
     k = k + 1; a = a + 1
   elseif kind == 'money' then
-    local hash, leases, cost = KEYS[k], KEYS[k + 1], ARGV[a + 1]
-    local held = redis.call('HGET', hash, id)
-    if held then
-      redis.call('HINCRBY', hash, 'held', '-' .. held)
-      redis.call('HDEL', hash, id)
-      redis.call('ZREM', leases, id)
-    end
+    local hash, leases, cost = KEYS[k], KEYS[k + 1], tonumber(ARGV[a + 1])
+    release(hash, leases, id)
     -- Where nothing is known of the period, the ledger will say what was spent in it.
-    if redis.call('HEXISTS', hash, 'spent') == 1 then redis.call('HINCRBY', hash, 'spent', cost) end
+    if redis.call('HEXISTS', hash, 'spent') == 1 then change(hash, 'spent', cost) end
     k = k + 2; a = a + 2
   else
-    local hash, more = KEYS[k], ARGV[a + 1]
+    local hash, more = KEYS[k], tonumber(ARGV[a + 1])
     if redis.call('HEXISTS', hash, id) == 1 then
-      redis.call('HINCRBY', hash, id, more)
-      redis.call('HINCRBY', hash, 'held', more)
+      change(hash, id, more)
+      change(hash, 'held', more)
     end
     k = k + 1; a = a + 2
   end
