@@ -12,6 +12,20 @@ local function change(hash, field, n)
   redis.call('HSET', hash, field, text(bound(tonumber(redis.call('HGET', hash, field) or 0) + n)))
 end
 
+-- keep has a name live for so many milliseconds at least.
+local function keep(name, ms)
+  if redis.call('PTTL', name) < ms then redis.call('PEXPIRE', name, text(ms)) end
+end
+
+-- hold has a claim hold more of a budget, until its lease ends unless it is renewed.
+local function hold(hash, leases, id, cost, till, ttl)
+  change(hash, 'held', cost)
+  change(hash, id, cost)
+  redis.call('ZADD', leases, text(till), id)
+  keep(hash, ttl)
+  keep(leases, ttl)
+end
+
 -- release gives back what a claim holds of a budget.
 local function release(hash, leases, id)
   local held = redis.call('HGET', hash, id)

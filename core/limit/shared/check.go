@@ -2,7 +2,6 @@ package shared
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/genway/genway/core/limit"
@@ -160,15 +159,15 @@ func (k keys) settling(claim *limit.Claim, actual limit.Amount) *call {
 		for p, most := range s.Budgets {
 			if most > 0 {
 				c.key(k.money(s, p, claim.Starts[p]))
-				c.arg("money", strconv.FormatInt(actual.Cost, 10))
+				c.arg("money", actual.Cost)
 			}
 		}
 	}
 	return c
 }
 
-// extending takes more for a claim.
-func (k keys) extending(claim *limit.Claim, more limit.Amount) *call {
+// extending takes more for a claim. One that held no money until now gets a lease too.
+func (k keys) extending(claim *limit.Claim, more limit.Amount, lease time.Duration, now time.Time) *call {
 	c := &call{}
 	for i := range claim.Subjects {
 		s := &claim.Subjects[i]
@@ -177,9 +176,9 @@ func (k keys) extending(claim *limit.Claim, more limit.Amount) *call {
 			c.arg("more-tokens", more.Tokens, s.Tokens)
 		}
 		for p, most := range s.Budgets {
-			if hash, _ := k.money(s, p, claim.Starts[p]); most > 0 && more.Cost > 0 {
-				c.key(hash)
-				c.arg("more-money", strconv.FormatInt(more.Cost, 10))
+			if most > 0 && more.Cost > 0 {
+				c.key(k.money(s, p, claim.Starts[p]))
+				c.arg("more-money", more.Cost, lease.Microseconds(), ttl(p, claim.Starts[p], now))
 			}
 		}
 	}

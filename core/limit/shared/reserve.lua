@@ -37,11 +37,11 @@ while a <= #ARGV do
     table.insert(state, {running})
     table.insert(takings, function()
       redis.call('ZADD', key, text(now + lease), id)
-      redis.call('PEXPIRE', key, text(lease / 500))
+      keep(key, 2 * lease / 1000)
     end)
     k = k + 1; a = a + 2
   else
-    local hash, leases, limit, cost, ttl = KEYS[k], KEYS[k + 1], tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), ARGV[a + 3]
+    local hash, leases, limit, cost, ttl = KEYS[k], KEYS[k + 1], tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
     prune(hash, leases)
     local v = redis.call('HMGET', hash, 'spent', 'held')
     local spent, held = tonumber(v[1] or 0), tonumber(v[2] or 0)
@@ -49,13 +49,7 @@ while a <= #ARGV do
     if cost > 0 and spent + held + cost > limit and word == 'ok' then word = 'no' end
     table.insert(state, {spent, held})
     if cost > 0 then
-      table.insert(takings, function()
-        change(hash, 'held', cost)
-        redis.call('HSET', hash, id, text(cost))
-        redis.call('ZADD', leases, text(now + lease), id)
-        redis.call('PEXPIRE', hash, ttl)
-        redis.call('PEXPIRE', leases, ttl)
-      end)
+      table.insert(takings, function() hold(hash, leases, id, cost, now + lease, ttl) end)
     end
     k = k + 2; a = a + 4
   end

@@ -194,7 +194,8 @@ func (s *Store) Extend(claim *limit.Claim, more limit.Amount) {
 		claim.Holds[i].Last = 0
 	}
 	claim.Cost = amount.Bound(amount.Sum(claim.Cost, more.Cost))
-	s.queue.add(&settlement{id: claim.ID, call: s.keys.extending(claim, more)})
+	s.running.add(claim, s.keys)
+	s.queue.add(&settlement{id: claim.ID, call: s.keys.extending(claim, more, s.config.Lease, s.config.Clock())})
 }
 
 // Settle puts what a request took in place of what it claimed, as soon as the server

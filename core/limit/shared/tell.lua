@@ -8,7 +8,7 @@
 --   money COST                        what is spent and held, and the claims that hold it
 -- and while it runs, which nothing refuses:
 --   more-tokens N RATE                a meter
---   more-money COST                   what is spent and held
+--   more-money COST LEASE TTL         what is spent and held, and the claims that hold it
 local number, id = ARGV[1], ARGV[2]
 if tonumber(redis.call('GET', KEYS[1]) or 0) >= tonumber(number) then return 0 end
 redis.call('SET', KEYS[1], number, 'PX', 86400000)
@@ -43,12 +43,8 @@ while a <= #ARGV do
     if redis.call('HEXISTS', hash, 'spent') == 1 then change(hash, 'spent', cost) end
     k = k + 2; a = a + 2
   else
-    local hash, more = KEYS[k], tonumber(ARGV[a + 1])
-    if redis.call('HEXISTS', hash, id) == 1 then
-      change(hash, id, more)
-      change(hash, 'held', more)
-    end
-    k = k + 1; a = a + 2
+    hold(KEYS[k], KEYS[k + 1], id, tonumber(ARGV[a + 1]), now + tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]))
+    k = k + 2; a = a + 4
   end
 end
 return 1

@@ -1,0 +1,82 @@
+//go:build unix
+
+package shared
+
+import (
+	"testing"
+	"time"
+
+	"github.com/genway/genway/core/limit"
+	"github.com/gomodule/redigo/redis"
+)
+
+// state is what the server keeps of key_a: what is spent, held and running, and when its
+// rate of tokens would be unused.
+type state struct{ spent, held, running, free int64 }
+
+func stateOf(t *testing.T, s *Store, conn redis.Conn) state {
+	t.Helper()
+	key := &limit.Subject{Scope: limit.Key, ID: "key_a"}
+	hash, _ := s.keys.money(key, 1, limit.Month.Start(time.Now()).Unix())
+	money, err := redis.Int64Map(conn.Do("HGETALL", hash))
+	if err != nil {
+		t.Fatal(err)
+	}
+	running, err := redis.Int64(conn.Do("ZCARD", s.keys.running(key)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	free, err := redis.Int64(conn.Do("HGET", s.keys.tokens(key), "f"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state{money["spent"], money["held"], running, free}
+}
+
+// What the server is told twice, since its answer was lost, counts once: an extension and
+// a settlement, alone and in one batch, and an older telling after a newer one.
+func TestToldTwiceCountsOnce(t *testing.T) {
+	s, l, conn := beginOn(t, Config{})
+	limits := limit.Limits{TokensPerMinute: 1000, Concurrent: 5, Budgets: []limit.Budget{{Amount: 1000, Period: limit.Month}}}
+	claimOf := func() *limit.Claim {
+		t.Helper()
+		claim := &limit.Claim{Subjects: []limit.Subject{{Scope: limit.Key, ID: "key_a", Bounds: limit.Bounds{Tokens: 1000, Concurrent: 5, Budgets: [2]int64{0, 1000}}}},
+			Amount: limit.Amount{Tokens: 100, Cost: 100}}
+		if _, err := s.Reserve(t.Context(), claim); err != nil {
+			t.Fatal(err)
+		}
+		return claim
+	}
+	tell := func(batch ...*settlement) state {
+		t.Helper()
+		if err := s.send(t.Context(), batch); err != nil {
+			t.Fatal(err)
+		}
+		return stateOf(t, s, conn)
+	}
+	reserve(t, l, limits, limit.Amount{Tokens: 1, Cost: 1}) // another that runs all the time
+	one, two := claimOf(), claimOf()
+
+	more := limit.Amount{Tokens: 50, Cost: 50}
+	extension := &settlement{number: 1, id: one.ID, call: s.keys.extending(one, more, time.Minute, time.Now())}
+	first := tell(extension)
+	if first.held != 251 || first.spent != 0 || first.running != 3 {
+		t.Fatalf("after an extension: %+v", first)
+	}
+	if again := tell(extension); again != first {
+		t.Errorf("an extension told twice: %+v, once: %+v", again, first)
+	}
+	settlements := []*settlement{
+		{number: 2, id: one.ID, call: s.keys.settling(one, limit.Amount{Tokens: 400, Cost: 30})},
+		{number: 3, id: two.ID, call: s.keys.settling(two, limit.Amount{Tokens: 300, Cost: 20})},
+	}
+	last := tell(settlements...)
+	if last.held != 1 || last.spent != 50 || last.running != 1 {
+		t.Fatalf("after two settlements: %+v", last)
+	}
+	for _, batch := range [][]*settlement{settlements, settlements[1:], settlements[:1], {extension}} {
+		if again := tell(batch...); again != last {
+			t.Errorf("told again from %d: %+v, once: %+v", batch[0].number, again, last)
+		}
+	}
+}
