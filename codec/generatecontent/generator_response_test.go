@@ -112,6 +112,7 @@ func drawUsage(t *rapid.T) *genwayv1.Usage {
 		NativeFields: ownNatives(t, "trafficType"),
 	}
 	u.OutputTokens = u.GetThinkingTokens() + count.Draw(t, "output")
-	u.TotalTokens = u.InputTokens + u.OutputTokens + u.GetToolUseInputTokens()
+	u.InputTokens += u.GetToolUseInputTokens()
+	u.TotalTokens = u.InputTokens + u.OutputTokens
 	return u
 }

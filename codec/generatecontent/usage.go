@@ -14,7 +14,9 @@ const (
 	candidateDetails = "candidatesTokensDetails"
 )
 
-// canonical gives the counts as the contract has them: output with thoughts. A
+// canonical gives the counts as the contract has them: output includes thoughts, and
+// input includes the results of the vendor's own tools, which the SDK's
+// GenerateContentResponseUsageMetadata counts beside the prompt. A
 // breakdown with modalities the contract does not know also stays a native field,
 // which is then the one that is written back.
 func (w *usage) canonical() (*genwayv1.Usage, error) {
@@ -26,9 +28,10 @@ func (w *usage) canonical() (*genwayv1.Usage, error) {
 		ThinkingTokens:       int64Of(w.ThoughtsTokenCount),
 		ToolUseInputTokens:   int64Of(w.ToolUsePromptTokenCount),
 	}
+	u.InputTokens += u.GetToolUseInputTokens()
 	u.OutputTokens += u.GetThinkingTokens()
 	if u.TotalTokens == 0 {
-		u.TotalTokens = u.InputTokens + u.OutputTokens + u.GetToolUseInputTokens()
+		u.TotalTokens = u.InputTokens + u.OutputTokens
 	}
 	var err error
 	if u.NativeFields, err = natives(w.Extra, "usageMetadata", nil); err != nil {
@@ -49,7 +52,7 @@ func encodeUsage(u *genwayv1.Usage, tier string, losses *codec.Losses) (*usage, 
 		return nil, nil
 	}
 	w := &usage{
-		PromptTokenCount:        integer(u.InputTokens),
+		PromptTokenCount:        integer(max(0, u.InputTokens-u.GetToolUseInputTokens())),
 		CandidatesTokenCount:    integer(max(0, u.OutputTokens-u.GetThinkingTokens())),
 		TotalTokenCount:         integer(u.TotalTokens),
 		CachedContentTokenCount: integerOf(u.CacheReadInputTokens),
@@ -58,7 +61,7 @@ func encodeUsage(u *genwayv1.Usage, tier string, losses *codec.Losses) (*usage, 
 		ServiceTier:             callerTier(tier),
 	}
 	if w.TotalTokenCount == 0 {
-		w.TotalTokenCount = integer(u.InputTokens + u.OutputTokens + u.GetToolUseInputTokens())
+		w.TotalTokenCount = integer(u.InputTokens + u.OutputTokens)
 	}
 	var err error
 	if w.Extra, err = member.Extra(protocol, u.NativeFields, "usage", losses); err != nil {

@@ -8,18 +8,31 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestUsageU11: candidatesTokenCount is without thoughts and may be absent.
+// TestUsageU11: candidatesTokenCount is without thoughts and may be absent, and
+// promptTokenCount is without the results of the vendor's own tools (SDK type
+// GenerateContentResponseUsageMetadata: the total is the sum of the four).
 func TestUsageU11(t *testing.T) {
 	resp, err := c.DecodeResponse([]byte(`{"candidates":[],"usageMetadata":{"promptTokenCount":9,"cachedContentTokenCount":4,"thoughtsTokenCount":30,"toolUsePromptTokenCount":2,"totalTokenCount":41}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &genwayv1.Usage{InputTokens: 9, OutputTokens: 30, TotalTokens: 41, CacheReadInputTokens: proto.Int64(4), ThinkingTokens: proto.Int64(30), ToolUseInputTokens: proto.Int64(2)}
+	want := &genwayv1.Usage{InputTokens: 11, OutputTokens: 30, TotalTokens: 41, CacheReadInputTokens: proto.Int64(4), ThinkingTokens: proto.Int64(30), ToolUseInputTokens: proto.Int64(2)}
 	if !proto.Equal(resp.Usage, want) {
 		t.Errorf("%v", resp.Usage)
 	}
 	out, err := c.EncodeResponse(&genwayv1.GenerateTextResponse{Usage: &genwayv1.Usage{InputTokens: 3, OutputTokens: 10}}, codec.Answer{})
 	if err != nil || string(out) != `{"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":10,"totalTokenCount":13}}` {
 		t.Errorf("%s, %v", out, err)
+	}
+	for usage, want := range map[*genwayv1.Usage]string{
+		{InputTokens: 11, OutputTokens: 1, ToolUseInputTokens: proto.Int64(2)}:                 `{"promptTokenCount":9,"candidatesTokenCount":1,"totalTokenCount":12,"toolUsePromptTokenCount":2}`,
+		{InputTokens: 2, ToolUseInputTokens: proto.Int64(2)}:                                   `{"promptTokenCount":0,"candidatesTokenCount":0,"totalTokenCount":2,"toolUsePromptTokenCount":2}`,
+		{InputTokens: 3, ToolUseInputTokens: proto.Int64(0)}:                                   `{"promptTokenCount":3,"candidatesTokenCount":0,"totalTokenCount":3,"toolUsePromptTokenCount":0}`,
+		{InputTokens: 1, ToolUseInputTokens: proto.Int64(2), CacheReadInputTokens: new(int64)}: `{"promptTokenCount":0,"candidatesTokenCount":0,"totalTokenCount":1,"cachedContentTokenCount":0,"toolUsePromptTokenCount":2}`,
+	} {
+		out, err := c.EncodeResponse(&genwayv1.GenerateTextResponse{Usage: usage}, codec.Answer{})
+		if err != nil || string(out) != `{"usageMetadata":`+want+`}` {
+			t.Errorf("%v: %s, %v, want %s", usage, out, err, want)
+		}
 	}
 }

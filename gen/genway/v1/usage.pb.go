@@ -43,7 +43,8 @@ type Usage struct {
 	OutputTextTokens  *int64 `protobuf:"varint,12,opt,name=output_text_tokens,json=outputTextTokens,proto3,oneof" json:"output_text_tokens,omitempty"`
 	OutputImageTokens *int64 `protobuf:"varint,13,opt,name=output_image_tokens,json=outputImageTokens,proto3,oneof" json:"output_image_tokens,omitempty"`
 	OutputAudioTokens *int64 `protobuf:"varint,14,opt,name=output_audio_tokens,json=outputAudioTokens,proto3,oneof" json:"output_audio_tokens,omitempty"`
-	// Tokens of tool results the vendor's own tools put into the prompt.
+	// Tokens of tool results the vendor's own tools put into the prompt. Part of
+	// input_tokens.
 	ToolUseInputTokens       *int64 `protobuf:"varint,15,opt,name=tool_use_input_tokens,json=toolUseInputTokens,proto3,oneof" json:"tool_use_input_tokens,omitempty"`
 	AcceptedPredictionTokens *int64 `protobuf:"varint,16,opt,name=accepted_prediction_tokens,json=acceptedPredictionTokens,proto3,oneof" json:"accepted_prediction_tokens,omitempty"`
 	RejectedPredictionTokens *int64 `protobuf:"varint,17,opt,name=rejected_prediction_tokens,json=rejectedPredictionTokens,proto3,oneof" json:"rejected_prediction_tokens,omitempty"`
