@@ -81,17 +81,19 @@ var usageColumns = []usageColumn{
 	{"images", "IMAGES", false, func(r ledger.Row) int64 { return r.Images }},
 	{"cost", "COST", true, func(r ledger.Row) int64 { return r.Cost }},
 	{"unpriced", "UNPRICED", false, func(r ledger.Row) int64 { return r.Unpriced }},
+	{"estimated", "ESTIMATED", false, func(r ledger.Row) int64 { return r.Estimated }},
+	{"rejected", "REJECTED", false, func(r ledger.Row) int64 { return r.Rejected }},
 }
 
-// usageTable has a last line with the sums of the others, and says which requests used
-// what has no price where there are any.
+// usageTable has a last line with the sums of the others. The columns unpriced, estimated
+// and rejected are left out where all rows have 0.
 func usageTable(stdout io.Writer, by []string, report []ledger.Row) error {
 	var total ledger.Row
 	for _, row := range report {
 		total.Add(row)
 	}
 	columns := slices.DeleteFunc(slices.Clone(usageColumns), func(c usageColumn) bool {
-		return c.title == "" || c.name == "unpriced" && total.Unpriced == 0
+		return c.title == "" || slices.Contains([]string{"unpriced", "estimated", "rejected"}, c.name) && c.of(total) == 0
 	})
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprint(table, strings.ToUpper(strings.ReplaceAll(strings.Join(by, "\t"), "_", " ")))

@@ -66,7 +66,7 @@ func (s *Service) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (*
 			CacheWrite_1HTokens: r.CacheWrite1h, ThinkingTokens: r.Thinking,
 			InputImageTokens: r.InputImage, InputAudioTokens: r.InputAudio,
 			OutputImageTokens: r.OutputImage, OutputAudioTokens: r.OutputAudio, Images: r.Images,
-			CostNanoDollars: r.Cost, Unpriced: r.Unpriced,
+			CostNanoDollars: r.Cost, Unpriced: r.Unpriced, Estimated: r.Estimated, Rejected: r.Rejected,
 		})
 	}
 	return resp, nil

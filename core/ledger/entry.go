@@ -3,6 +3,8 @@ package ledger
 import (
 	"time"
 	"unicode/utf8"
+
+	"github.com/genway/genway/core/amount"
 )
 
 // Outcome is what became of a request.
@@ -67,6 +69,8 @@ type Result struct {
 	// Model is the model that answered, by the upstream's word.
 	Model string
 	Usage Usage
+	// UsageSource says where Usage is from.
+	UsageSource UsageSource
 	// Cost is what the usage costs, in nano-dollars, and Price the ID of the price it was
 	// reckoned by (core/price). Without a Price the cost is 0 and unknown.
 	Cost  int64
@@ -77,8 +81,21 @@ type Result struct {
 	FirstEvent time.Duration
 }
 
+// UsageSource is where the figures of a usage are from.
+type UsageSource string
+
+// The sources.
+const (
+	// Told is an upstream's word, or no usage at all.
+	Told UsageSource = ""
+	// Estimated is a count of our own: the upstream's answer was complete and had no usage.
+	Estimated UsageSource = "estimated"
+	// Rejected is a count of our own as well: the upstream's figures cannot be true.
+	Rejected UsageSource = "rejected"
+)
+
 // Usage is what a request used, in tokens by class, and in images. The figures are
-// the upstream's.
+// the upstream's unless UsageSource says otherwise.
 type Usage struct {
 	// Input includes what was read from or written to a cache, Output includes
 	// thinking.
@@ -92,20 +109,22 @@ type Usage struct {
 	Images int64
 }
 
-// Add adds another usage's figures.
+// Add adds another usage's figures. Sums saturate.
 func (u *Usage) Add(other Usage) {
-	u.Input += other.Input
-	u.Output += other.Output
-	u.CacheRead += other.CacheRead
-	u.CacheWrite += other.CacheWrite
-	u.CacheWrite1h += other.CacheWrite1h
-	u.InputImage += other.InputImage
-	u.InputAudio += other.InputAudio
-	u.Thinking += other.Thinking
-	u.OutputImage += other.OutputImage
-	u.OutputAudio += other.OutputAudio
-	u.Images += other.Images
+	sum(&u.Input, other.Input)
+	sum(&u.Output, other.Output)
+	sum(&u.CacheRead, other.CacheRead)
+	sum(&u.CacheWrite, other.CacheWrite)
+	sum(&u.CacheWrite1h, other.CacheWrite1h)
+	sum(&u.InputImage, other.InputImage)
+	sum(&u.InputAudio, other.InputAudio)
+	sum(&u.Thinking, other.Thinking)
+	sum(&u.OutputImage, other.OutputImage)
+	sum(&u.OutputAudio, other.OutputAudio)
+	sum(&u.Images, other.Images)
 }
+
+func sum(to *int64, more int64) { *to = amount.Sum(*to, more) }
 
 // Entry is one request in the ledger.
 type Entry struct {

@@ -93,9 +93,12 @@ type Row struct {
 	Cost int64
 	// Unpriced is how many requests used something that had no price.
 	Unpriced int64
+	// Estimated is how many requests have a usage that no upstream told, Rejected how many
+	// of these because the upstream's figures cannot be true.
+	Estimated, Rejected int64
 }
 
-// Add adds another row's figures.
+// Add adds another row's figures. Sums of tokens and costs saturate.
 func (r *Row) Add(other Row) {
 	r.Requests += other.Requests
 	r.OK += other.OK
@@ -104,6 +107,8 @@ func (r *Row) Add(other Row) {
 	r.Interrupted += other.Interrupted
 	r.Open += other.Open
 	r.Usage.Add(other.Usage)
-	r.Cost += other.Cost
+	sum(&r.Cost, other.Cost)
 	r.Unpriced += other.Unpriced
+	r.Estimated += other.Estimated
+	r.Rejected += other.Rejected
 }

@@ -30,6 +30,11 @@ type dialect struct {
 	// isolation has a transaction see one state of the database, and fail where another
 	// one changes what it does.
 	isolation sql.IsolationLevel
+	// sum is the sum of a column of integers, saturated: the largest integer where it is
+	// more than that.
+	sum func(column string) string
+	// overflow says that an error is of a plain sum that an integer cannot hold.
+	overflow func(error) bool
 	// arrays says that a statement may take a column of values as one argument.
 	arrays bool
 	// taken says that an error is of a key that exists already.
@@ -66,6 +71,17 @@ var sqliteDialect = dialect{
 		return strings.Join(triggers, "\n\n")
 	},
 	bind: func(statement string) string { return statement },
+	// A plain sum of SQLite's that overflows is an error, which has no code of its own. This
+	// one adds the halves of the numbers, and takes a third longer.
+	overflow: func(err error) bool {
+		e, ok := errors.AsType[*sqlite.Error](err)
+		return ok && e.Code() == sqlite3.SQLITE_ERROR
+	},
+	sum: func(column string) string {
+		low := "sum(" + column + " & 4294967295)"
+		high := "(sum(" + column + " >> 32) + (" + low + " >> 32))"
+		return "CASE WHEN " + high + " > 2147483647 THEN 9223372036854775807 ELSE (" + high + " << 32) | (" + low + " & 4294967295) END"
+	},
 	taken: func(err error) bool {
 		e, ok := errors.AsType[*sqlite.Error](err)
 		return ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE)
@@ -99,6 +115,11 @@ var postgresDialect = dialect{
 			"CREATE TRIGGER " + table + "_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON " + table + " FOR EACH STATEMENT EXECUTE FUNCTION " + table + "_kept();"
 	},
 	bind: numbered,
+	// A plain sum of PostgreSQL's is a numeric.
+	overflow: func(err error) bool { return sqlState(err) == "22003" }, // numeric_value_out_of_range
+	sum: func(column string) string {
+		return "CAST(CASE WHEN sum(" + column + ") > 9223372036854775807 THEN 9223372036854775807 ELSE sum(" + column + ") END AS BIGINT)"
+	},
 	// Readers go on; who changes waits.
 	lock:      `LOCK TABLE keys_version IN EXCLUSIVE MODE`,
 	isolation: sql.LevelRepeatableRead,

@@ -28,7 +28,7 @@ func TriesAgain(err error) bool { return sqliteDialect.retry(err) }
 // read whole tables only where it must: it would read a small one in any case.
 func (s *Store) ReportPlan(t testing.TB, query ledger.Query, postgres bool) string {
 	t.Helper()
-	statement, args, err := reportStatement(query)
+	statement, args, err := reportStatement(query, plainSum)
 	if err != nil {
 		t.Fatal(err)
 	}

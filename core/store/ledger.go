@@ -11,8 +11,7 @@ import (
 	"github.com/genway/genway/core/ledger"
 )
 
-// ledgerStore is ledger.Store over migrations/00002_ledger.sql and
-// 00005_costs.sql.
+// ledgerStore is ledger.Store over the ledger's tables in migrations.
 type ledgerStore struct {
 	db     database   // for reading
 	writer database   // one connection, with the ledger's own durability
@@ -89,7 +88,7 @@ func scanEntry(rows *sql.Rows) (*ledger.Entry, error) {
 		&e.Outcome, &e.Kind, &e.Reason, &e.Route, &e.Upstream, &e.Attempts, &e.Result.Model,
 		&e.Usage.Input, &e.Usage.Output, &e.Usage.CacheRead, &e.Usage.CacheWrite, &e.Usage.CacheWrite1h,
 		&e.Usage.InputImage, &e.Usage.InputAudio, &e.Usage.Thinking, &e.Usage.OutputImage, &e.Usage.OutputAudio, &e.Usage.Images,
-		&e.Cost, &e.Price, &duration, &firstEvent)
+		&e.Cost, &e.Price, &e.UsageSource, &duration, &firstEvent)
 	e.Start = time.UnixMicro(start).UTC()
 	e.Duration, e.FirstEvent = time.Duration(duration)*time.Microsecond, time.Duration(firstEvent)*time.Microsecond
 	return e, err

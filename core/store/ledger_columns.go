@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/ledger"
 )
 
@@ -14,7 +15,8 @@ type column struct {
 	text    func(*ledger.Entry) string
 }
 
-// ledgerColumns are an entry's, in the order of scanEntry.
+// ledgerColumns are an entry's, in the order of scanEntry. Figures that sums are made of
+// are amounts that every store holds exactly: no other reaches a statement.
 var ledgerColumns = []column{
 	{"number", func(e *ledger.Entry) int64 { return e.Number }, nil},
 	{"request_id", nil, func(e *ledger.Entry) string { return e.ID }},
@@ -31,19 +33,20 @@ var ledgerColumns = []column{
 	{"upstream", nil, func(e *ledger.Entry) string { return e.Upstream }},
 	{"attempts", func(e *ledger.Entry) int64 { return e.Attempts }, nil},
 	{"served_model", nil, func(e *ledger.Entry) string { return e.Result.Model }},
-	{"input_tokens", func(e *ledger.Entry) int64 { return e.Usage.Input }, nil},
-	{"output_tokens", func(e *ledger.Entry) int64 { return e.Usage.Output }, nil},
-	{"cache_read_tokens", func(e *ledger.Entry) int64 { return e.Usage.CacheRead }, nil},
-	{"cache_write_tokens", func(e *ledger.Entry) int64 { return e.Usage.CacheWrite }, nil},
-	{"cache_write_1h_tokens", func(e *ledger.Entry) int64 { return e.Usage.CacheWrite1h }, nil},
-	{"input_image_tokens", func(e *ledger.Entry) int64 { return e.Usage.InputImage }, nil},
-	{"input_audio_tokens", func(e *ledger.Entry) int64 { return e.Usage.InputAudio }, nil},
-	{"thinking_tokens", func(e *ledger.Entry) int64 { return e.Usage.Thinking }, nil},
-	{"output_image_tokens", func(e *ledger.Entry) int64 { return e.Usage.OutputImage }, nil},
-	{"output_audio_tokens", func(e *ledger.Entry) int64 { return e.Usage.OutputAudio }, nil},
-	{"images", func(e *ledger.Entry) int64 { return e.Usage.Images }, nil},
-	{"cost", func(e *ledger.Entry) int64 { return e.Cost }, nil},
+	{"input_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.Input) }, nil},
+	{"output_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.Output) }, nil},
+	{"cache_read_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.CacheRead) }, nil},
+	{"cache_write_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.CacheWrite) }, nil},
+	{"cache_write_1h_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.CacheWrite1h) }, nil},
+	{"input_image_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.InputImage) }, nil},
+	{"input_audio_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.InputAudio) }, nil},
+	{"thinking_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.Thinking) }, nil},
+	{"output_image_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.OutputImage) }, nil},
+	{"output_audio_tokens", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.OutputAudio) }, nil},
+	{"images", func(e *ledger.Entry) int64 { return amount.Bound(e.Usage.Images) }, nil},
+	{"cost", func(e *ledger.Entry) int64 { return amount.Bound(e.Cost) }, nil},
 	{"price", nil, func(e *ledger.Entry) string { return e.Price }},
+	{"usage_source", nil, func(e *ledger.Entry) string { return string(e.UsageSource) }},
 	{"duration", func(e *ledger.Entry) int64 { return e.Duration.Microseconds() }, nil},
 	{"first_event", func(e *ledger.Entry) int64 { return e.FirstEvent.Microseconds() }, nil},
 }

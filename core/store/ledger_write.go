@@ -56,7 +56,7 @@ var upsertArrays = func() string {
 			INSERT INTO ledger (process, ` + columnNames + `) SELECT ?::bigint, entry.* FROM unnest(` + strings.Join(arrays, ", ") + `) AS entry` + closeEntry + `
 			RETURNING process, start_time, key_id, owner, cost, outcome
 		) INSERT INTO ledger_spent (day, process, key_id, owner, cost)
-		SELECT start_time / 86400000000, process, key_id, owner, CAST(sum(cost) AS BIGINT) FROM written
+		SELECT start_time / 86400000000, process, key_id, owner, ` + postgresDialect.sum("cost") + ` FROM written
 		WHERE outcome NOT IN ('open', 'interrupted') AND cost > 0 GROUP BY start_time / 86400000000, process, key_id, owner` + moreSpent
 }()
 

@@ -119,10 +119,38 @@ func TestSpentBeforeItsTable(t *testing.T) {
 		if err = errors.Join(err, s.Close()); err != nil || len(want) != 4 {
 			t.Fatal(want, err)
 		}
-		run(t, raw(t, location), `DROP TABLE ledger_spent`, `DELETE FROM goose_db_version WHERE version_id = 6`)
+		run(t, raw(t, location), `DROP TABLE ledger_spent`, `ALTER TABLE ledger DROP COLUMN usage_source`,
+			`ALTER TABLE ledger_days DROP COLUMN estimated`, `ALTER TABLE ledger_days DROP COLUMN rejected`, `DELETE FROM goose_db_version WHERE version_id > 5`)
 		got, err := opened(t, location).Ledger().Spent(t.Context(), since)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v: %v", got, want, err)
+		}
+	})
+}
+
+// Figures below 0 that were stored before they were looked at no longer take from the sums,
+// and their rows are marked.
+func TestFiguresBelowZeroAreMended(t *testing.T) {
+	onEach(t, func(t *testing.T, location string) {
+		s := open(t, location)
+		process, err := s.Ledger().Begin(t.Context(), time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ok := &ledger.Entry{Number: 1, Request: ledger.Request{Start: time.Unix(1, 0)}, Result: ledger.Result{Outcome: ledger.OK, Usage: ledger.Usage{Input: 5, Thinking: 3}}}
+		negative := *ok
+		negative.Number = 2
+		if err := s.Ledger().Write(t.Context(), process, []*ledger.Entry{ok, &negative}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		run(t, raw(t, location), `UPDATE ledger SET input_tokens = -7 WHERE number = 2`, `ALTER TABLE ledger DROP COLUMN usage_source`,
+			`ALTER TABLE ledger_days DROP COLUMN estimated`, `ALTER TABLE ledger_days DROP COLUMN rejected`, `DELETE FROM goose_db_version WHERE version_id > 6`)
+		report, err := opened(t, location).Ledger().Report(t.Context(), ledger.Query{})
+		if err != nil || len(report) != 1 || report[0].Input != 5 || report[0].Thinking != 6 || report[0].Rejected != 1 {
+			t.Errorf("%+v, %v", report, err)
 		}
 	})
 }

@@ -13,17 +13,22 @@ import (
 // prunedBy are the columns that ledger_days has a row for each combination of.
 var prunedBy = []string{"day", "key_id", "owner", "protocol", "model", "upstream", "served_model"}
 
-// sumPruned adds the entries up to a time to the sums.
-var sumPruned = func() string {
+// sumPruned adds the entries up to a time to the sums, each of which saturates.
+func sumPruned(d *dialect) string {
 	by := "start_time / 86400000000, " + strings.Join(prunedBy[1:], ", ")
 	columns, values, add := slices.Clone(prunedBy), []string{by}, []string(nil)
 	for _, s := range sums {
-		columns, values = append(columns, s.column), append(values, s.ofEntries)
-		add = append(add, s.column+" = ledger_days."+s.column+" + excluded."+s.column)
+		columns, values = append(columns, s.column), append(values, s.ofEntries(d.sum))
+		add = append(add, s.column+" = "+saturated("ledger_days."+s.column, "excluded."+s.column))
 	}
 	return `INSERT INTO ledger_days (` + strings.Join(columns, ", ") + `) SELECT ` + strings.Join(values, ", ") + ` FROM ledger WHERE start_time <= ? AND outcome <> 'open' GROUP BY ` + by + `
 		ON CONFLICT (` + strings.Join(prunedBy, ", ") + `) DO UPDATE SET ` + strings.Join(add, ", ")
-}()
+}
+
+// saturated adds two numbers that are not below 0.
+func saturated(a, b string) string {
+	return "CASE WHEN " + a + " > 9223372036854775807 - " + b + " THEN 9223372036854775807 ELSE " + a + " + " + b + " END"
+}
 
 // longestMonth is in days. What was spent so long before a day that is kept is no part of a
 // budget any more.
@@ -41,7 +46,7 @@ func (s ledgerStore) Prune(ctx context.Context, before time.Time, count int64) (
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return err
 		}
-		if _, err := tx.exec(ctx, sumPruned, last); err != nil {
+		if _, err := tx.exec(ctx, sumPruned(s.db.dialect), last); err != nil {
 			return err
 		}
 		if pruned, err = tx.exec(ctx, `DELETE FROM ledger WHERE start_time <= ? AND outcome <> 'open'`, last); err != nil {

@@ -24,28 +24,44 @@ var dimensions = map[ledger.Dimension]struct{ entry, pruned string }{
 	ledger.ByServed:   {"served_model", "served_model"},
 }
 
-// sums are the figures of a report, in the order of sumsOf: how they are had from
-// entries, and their columns in ledger_days. Open entries are never pruned.
-var sums = []struct{ column, ofEntries string }{
+// figure is one of a report: its column in ledger_days, and how it is counted in entries,
+// of which it is the sum of the same column unless this says otherwise.
+type figure struct{ column, counted string }
+
+// sums are the figures of a report, in the order of sumsOf. Open entries are never pruned.
+var sums = []figure{
 	{"requests", "count(*)"},
 	{"ok", "count(*) FILTER (WHERE outcome = 'ok')"},
 	{"failed", "count(*) FILTER (WHERE outcome = 'failed')"},
 	{"cancelled", "count(*) FILTER (WHERE outcome = 'cancelled')"},
 	{"interrupted", "count(*) FILTER (WHERE outcome = 'interrupted')"},
-	{"input_tokens", "CAST(sum(input_tokens) AS BIGINT)"},
-	{"output_tokens", "CAST(sum(output_tokens) AS BIGINT)"},
-	{"cache_read_tokens", "CAST(sum(cache_read_tokens) AS BIGINT)"},
-	{"cache_write_tokens", "CAST(sum(cache_write_tokens) AS BIGINT)"},
-	{"cache_write_1h_tokens", "CAST(sum(cache_write_1h_tokens) AS BIGINT)"},
-	{"input_image_tokens", "CAST(sum(input_image_tokens) AS BIGINT)"},
-	{"input_audio_tokens", "CAST(sum(input_audio_tokens) AS BIGINT)"},
-	{"thinking_tokens", "CAST(sum(thinking_tokens) AS BIGINT)"},
-	{"output_image_tokens", "CAST(sum(output_image_tokens) AS BIGINT)"},
-	{"output_audio_tokens", "CAST(sum(output_audio_tokens) AS BIGINT)"},
-	{"images", "CAST(sum(images) AS BIGINT)"},
-	{"cost", "CAST(sum(cost) AS BIGINT)"},
+	{"input_tokens", ""},
+	{"output_tokens", ""},
+	{"cache_read_tokens", ""},
+	{"cache_write_tokens", ""},
+	{"cache_write_1h_tokens", ""},
+	{"input_image_tokens", ""},
+	{"input_audio_tokens", ""},
+	{"thinking_tokens", ""},
+	{"output_image_tokens", ""},
+	{"output_audio_tokens", ""},
+	{"images", ""},
+	{"cost", ""},
 	{"unpriced", "count(*) FILTER (WHERE price = '' AND input_tokens + output_tokens + images > 0)"},
+	{"estimated", "count(*) FILTER (WHERE usage_source <> '')"},
+	{"rejected", "count(*) FILTER (WHERE usage_source = 'rejected')"},
 }
+
+// ofEntries is the figure of entries, by a way to sum a column.
+func (f figure) ofEntries(sum func(column string) string) string {
+	if f.counted != "" {
+		return f.counted
+	}
+	return sum(f.column)
+}
+
+// plainSum fails where an integer cannot hold the sum.
+func plainSum(column string) string { return "CAST(sum(" + column + ") AS BIGINT)" }
 
 // sumsOf are the figures of a row, in the order of sums.
 func sumsOf(r *ledger.Row) []any {
@@ -53,13 +69,22 @@ func sumsOf(r *ledger.Row) []any {
 		&r.Requests, &r.OK, &r.Failed, &r.Cancelled, &r.Interrupted,
 		&r.Input, &r.Output, &r.CacheRead, &r.CacheWrite, &r.CacheWrite1h,
 		&r.InputImage, &r.InputAudio, &r.Thinking, &r.OutputImage, &r.OutputAudio, &r.Images,
-		&r.Cost, &r.Unpriced,
+		&r.Cost, &r.Unpriced, &r.Estimated, &r.Rejected,
 	}
 }
 
-// Report sums the entries up, and what was pruned.
+// Report sums the entries up, and what was pruned. The sums saturate, for which they are
+// taken once more where they have to: plain ones are quicker.
 func (s ledgerStore) Report(ctx context.Context, query ledger.Query) ([]ledger.Row, error) {
-	statement, args, err := reportStatement(query)
+	report, err := s.report(ctx, query, plainSum)
+	if err != nil && s.db.overflow(err) {
+		report, err = s.report(ctx, query, s.db.sum)
+	}
+	return report, err
+}
+
+func (s ledgerStore) report(ctx context.Context, query ledger.Query, sum func(column string) string) ([]ledger.Row, error) {
+	statement, args, err := reportStatement(query, sum)
 	if err != nil {
 		return nil, fmt.Errorf("report: %w", err)
 	}
@@ -94,23 +119,23 @@ func (s ledgerStore) Report(ctx context.Context, query ledger.Query) ([]ledger.R
 
 // reportStatement adds up the sums of the entries and those of ledger_days, where the
 // query wants both.
-func reportStatement(query ledger.Query) (statement string, args []any, err error) {
+func reportStatement(query ledger.Query, sum func(column string) string) (statement string, args []any, err error) {
 	var entry, pruned, group []string
-	for i, d := range query.By {
-		column, ok := dimensions[d]
-		if !ok || slices.Contains(query.By[:i], d) {
-			return "", nil, fmt.Errorf("no dimension %q, or twice", d)
+	for i, by := range query.By {
+		column, ok := dimensions[by]
+		if !ok || slices.Contains(query.By[:i], by) {
+			return "", nil, fmt.Errorf("no dimension %q, or twice", by)
 		}
 		name := " AS d" + strconv.Itoa(i)
 		entry, pruned, group = append(entry, column.entry+name), append(pruned, column.pruned+name), append(group, "d"+strconv.Itoa(i))
 	}
 	var total []string
 	for _, s := range sums {
-		entry, pruned = append(entry, s.ofEntries+" AS "+s.column), append(pruned, "CAST(sum("+s.column+") AS BIGINT) AS "+s.column)
-		total = append(total, "CAST(sum("+s.column+") AS BIGINT)")
+		entry, pruned = append(entry, s.ofEntries(sum)+" AS "+s.column), append(pruned, sum(s.column)+" AS "+s.column)
+		total = append(total, sum(s.column))
 	}
 	entry, pruned = append(entry, "count(*) FILTER (WHERE outcome = 'open') AS opened"), append(pruned, "0 AS opened")
-	total = append(append(total, "CAST(sum(opened) AS BIGINT)"), group...)
+	total = append(append(total, sum("opened")), group...)
 	by := ""
 	if len(group) > 0 {
 		by = " GROUP BY " + strings.Join(group, ", ")

@@ -8,12 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/ledger"
 )
 
 // Spent sums up what was spent, by key and owner.
 func (s ledgerStore) Spent(ctx context.Context, since time.Time) ([]ledger.Spend, error) {
-	rows, err := s.db.query(ctx, spentSince, sinceMicros(since)/microsOfDay)
+	rows, err := s.db.query(ctx, spentSince(s.db.dialect), sinceMicros(since)/microsOfDay)
 	if err != nil {
 		return nil, fmt.Errorf("sum costs: %w", err)
 	}
@@ -32,7 +33,9 @@ func (s ledgerStore) Spent(ctx context.Context, since time.Time) ([]ledger.Spend
 	return spent, nil
 }
 
-const spentSince = `SELECT key_id, owner, CAST(sum(cost) AS BIGINT) FROM ledger_spent WHERE day >= ? GROUP BY key_id, owner ORDER BY key_id, owner`
+func spentSince(d *dialect) string {
+	return `SELECT key_id, owner, ` + d.sum("cost") + ` FROM ledger_spent WHERE day >= ? GROUP BY key_id, owner ORDER BY key_id, owner`
+}
 
 // spender is whose costs of a day are one row of ledger_spent.
 type spender struct {
@@ -48,12 +51,13 @@ type costs map[spender]int64
 func (c costs) add(entries []*ledger.Entry) {
 	for _, e := range entries {
 		if e.Outcome != ledger.Interrupted && e.Cost > 0 {
-			c[spender{e.Start.UnixMicro() / microsOfDay, text(e.KeyID), text(e.Owner)}] += e.Cost
+			s := spender{e.Start.UnixMicro() / microsOfDay, text(e.KeyID), text(e.Owner)}
+			c[s] = amount.Sum(c[s], amount.Bound(e.Cost))
 		}
 	}
 }
 
-const moreSpent = ` ON CONFLICT (day, process, key_id, owner) DO UPDATE SET cost = ledger_spent.cost + excluded.cost`
+var moreSpent = ` ON CONFLICT (day, process, key_id, owner) DO UPDATE SET cost = ` + saturated("ledger_spent.cost", "excluded.cost")
 
 // prepareAdders prepares the statements that add to so many rows. The caller holds mu, and
 // no transaction.

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/ledger"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -149,7 +150,7 @@ func (a *Answers) add(r record, columns Columns) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", column, err)
 			}
-			*f.of(row) += n
+			*f.of(row) = amount.Sum(*f.of(row), n)
 		}
 	}
 	return nil

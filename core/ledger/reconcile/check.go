@@ -106,6 +106,12 @@ func (c *Checked) sums(ctx context.Context, store ledger.Store, prices Prices, q
 		if e.Price == "" && e.Usage.Input+e.Usage.Output+e.Usage.Images > 0 {
 			row.Unpriced = 1
 		}
+		if e.UsageSource != ledger.Told {
+			row.Estimated = 1
+		}
+		if e.UsageSource == ledger.Rejected {
+			row.Rejected = 1
+		}
 		sum.Add(row)
 	}
 	if !same(sum, want) {
@@ -211,5 +217,5 @@ func total(ctx context.Context, store ledger.Store, query ledger.Query) (ledger.
 
 func same(a, b ledger.Row) bool {
 	return a.Requests == b.Requests && a.OK == b.OK && a.Failed == b.Failed && a.Cancelled == b.Cancelled && a.Interrupted == b.Interrupted &&
-		a.Open == b.Open && a.Usage == b.Usage && a.Cost == b.Cost && a.Unpriced == b.Unpriced
+		a.Open == b.Open && a.Usage == b.Usage && a.Cost == b.Cost && a.Unpriced == b.Unpriced && a.Estimated == b.Estimated && a.Rejected == b.Rejected
 }

@@ -195,6 +195,25 @@ func TestCheckGood(t *testing.T) {
 	}
 }
 
+// altered is a ledger whose entries somebody has changed behind the store's back.
+type altered struct {
+	ledger.Store
+	change func(*ledger.Entry)
+}
+
+func (a altered) Entries(ctx context.Context, since time.Time) iter.Seq2[*ledger.Entry, error] {
+	return func(yield func(*ledger.Entry, error) bool) {
+		for e, err := range a.Store.Entries(ctx, since) {
+			if e != nil {
+				a.change(e)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
 // Each thing that can be wrong with an entry is told.
 func TestCheckEntries(t *testing.T) {
 	c, id := catalogue(t)
@@ -206,10 +225,8 @@ func TestCheckEntries(t *testing.T) {
 		"it costs 7 nano-dollars by no price":    func(e *ledger.Entry) { e.Price = "" },
 		"would be 700000":                        func(e *ledger.Entry) { e.Price = id },
 	} {
-		e := entry(1, "a", "x")
-		change(e)
-		s, _ := opened(t, e)
-		got, err := reconcile.Check(t.Context(), s, c, now)
+		s, _ := opened(t, entry(1, "a", "x"))
+		got, err := reconcile.Check(t.Context(), altered{s, change}, c, now)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -28,6 +28,9 @@ func RunLedger(t *testing.T, fresh func(t *testing.T) LedgerDatabase) {
 	}{
 		{"an entry is as it was written", testEntries},
 		{"a text that is none is written all the same", testTexts},
+		{"no figure keeps an entry from being written", testFigures},
+		{"sums saturate", testSumsSaturate},
+		{"figures that no upstream told are marked", testUsageSources},
 		{"an outcome that is none is not written, nor what is beside it", testOutcomes},
 		{"an open entry is closed once", testCloseOnce},
 		{"writing again changes nothing", testWriteAgain},

@@ -238,7 +238,13 @@ type UsageRow struct {
 	// What they cost, in nano-dollars: 1,000,000,000 is a dollar.
 	CostNanoDollars int64 `protobuf:"varint,19,opt,name=cost_nano_dollars,json=costNanoDollars,proto3" json:"cost_nano_dollars,omitempty"`
 	// How many of them used something that had no price.
-	Unpriced      int64 `protobuf:"varint,20,opt,name=unpriced,proto3" json:"unpriced,omitempty"`
+	Unpriced int64 `protobuf:"varint,20,opt,name=unpriced,proto3" json:"unpriced,omitempty"`
+	// How many of them have tokens that Genway has counted, since their upstream told none
+	// or none that can be true.
+	Estimated int64 `protobuf:"varint,21,opt,name=estimated,proto3" json:"estimated,omitempty"`
+	// How many of the estimated ones have an upstream that told figures which cannot be true:
+	// below 0, or more than 100,000,000 tokens.
+	Rejected      int64 `protobuf:"varint,22,opt,name=rejected,proto3" json:"rejected,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -413,6 +419,20 @@ func (x *UsageRow) GetUnpriced() int64 {
 	return 0
 }
 
+func (x *UsageRow) GetEstimated() int64 {
+	if x != nil {
+		return x.Estimated
+	}
+	return 0
+}
+
+func (x *UsageRow) GetRejected() int64 {
+	if x != nil {
+		return x.Rejected
+	}
+	return 0
+}
+
 var File_genway_admin_v1_usage_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_usage_proto_rawDesc = "" +
@@ -423,7 +443,7 @@ const file_genway_admin_v1_usage_proto_rawDesc = "" +
 	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
 	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"A\n" +
 	"\x10GetUsageResponse\x12-\n" +
-	"\x04rows\x18\x01 \x03(\v2\x19.genway.admin.v1.UsageRowR\x04rows\"\xd4\x05\n" +
+	"\x04rows\x18\x01 \x03(\v2\x19.genway.admin.v1.UsageRowR\x04rows\"\x8e\x06\n" +
 	"\bUsageRow\x12\x16\n" +
 	"\x06values\x18\x01 \x03(\tR\x06values\x12\x1a\n" +
 	"\brequests\x18\x02 \x01(\x03R\brequests\x12\x0e\n" +
@@ -445,7 +465,9 @@ const file_genway_admin_v1_usage_proto_rawDesc = "" +
 	"\x13output_audio_tokens\x18\x11 \x01(\x03R\x11outputAudioTokens\x12\x16\n" +
 	"\x06images\x18\x12 \x01(\x03R\x06images\x12*\n" +
 	"\x11cost_nano_dollars\x18\x13 \x01(\x03R\x0fcostNanoDollars\x12\x1a\n" +
-	"\bunpriced\x18\x14 \x01(\x03R\bunpriced*\xc2\x01\n" +
+	"\bunpriced\x18\x14 \x01(\x03R\bunpriced\x12\x1c\n" +
+	"\testimated\x18\x15 \x01(\x03R\testimated\x12\x1a\n" +
+	"\brejected\x18\x16 \x01(\x03R\brejected*\xc2\x01\n" +
 	"\tDimension\x12\x19\n" +
 	"\x15DIMENSION_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rDIMENSION_KEY\x10\x01\x12\x13\n" +
