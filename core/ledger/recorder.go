@@ -31,6 +31,8 @@ type Config struct {
 	// Logger gets a line when the store fails, one when it is back, and one when
 	// entries of dead processes were closed. Default: none.
 	Logger *slog.Logger
+	// OnAside, if set, is called for each entry that the store refuses, which is set aside.
+	OnAside func()
 	// Clock is time.Now unless set.
 	Clock func() time.Time
 }
@@ -62,6 +64,8 @@ type Recorder struct {
 	pending *batch        // what gathers; never nil
 	space   chan struct{} // closed when the queue has room again; nil while it has
 	closed  bool
+
+	aside []*Entry // what the store refuses; the writing goroutine's
 
 	wake, full, closing chan struct{}
 	kill                context.CancelFunc

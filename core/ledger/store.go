@@ -16,7 +16,8 @@ type Store interface {
 	Begin(ctx context.Context, now time.Time) (process int64, err error)
 	// Write adds the entries that are new and closes those that are open. What is
 	// closed stays as it is, but for Interrupted: another process may have taken this
-	// one for dead, and whoever ran the request knows better.
+	// one for dead, and whoever ran the request knows better. An error that is ErrRefused
+	// is of what one of the entries holds, any other of the store.
 	Write(ctx context.Context, process int64, entries []*Entry) error
 	// Beat says that a process is alive, and closes the open entries of processes that
 	// have not said so since dead as Interrupted. It reports how many it closed.

@@ -27,8 +27,9 @@ func (r *Recorder) run(ctx context.Context) {
 			r.err = errors.Join(r.err, r.flush(ctx))
 		case <-beat.C:
 			r.beat(ctx)
+			r.retryAside(ctx, asideAtOnce)
 		case <-r.closing:
-			r.err = errors.Join(r.err, r.flush(ctx), r.end(ctx))
+			r.err = errors.Join(r.err, r.flush(ctx), r.endAside(ctx), r.end(ctx))
 			return
 		}
 	}
@@ -68,7 +69,8 @@ func (r *Recorder) take() *batch {
 }
 
 // flush writes what has gathered, however long it takes: a store that fails is tried
-// again until ctx ends. The error is of entries that are lost then.
+// again until ctx ends. The error is of entries that are lost then. Entries that the store
+// refuses are set aside.
 func (r *Recorder) flush(ctx context.Context) error {
 	b := r.take()
 	defer func() {
@@ -79,8 +81,9 @@ func (r *Recorder) flush(ctx context.Context) error {
 		return nil
 	}
 	var failing time.Time
+	rest, err := b.entries, error(nil)
 	for {
-		err := r.write(ctx, b)
+		rest, err = r.put(ctx, rest)
 		if err == nil {
 			if !failing.IsZero() {
 				r.config.Logger.Info("the ledger is written again", "entries", len(b.entries), "after", r.config.Clock().Sub(failing).String())
@@ -89,20 +92,20 @@ func (r *Recorder) flush(ctx context.Context) error {
 		}
 		if failing.IsZero() {
 			failing = r.config.Clock()
-			r.config.Logger.Error("the ledger cannot be written; entries wait", "entries", len(b.entries), "error", err)
+			r.config.Logger.Error("the ledger cannot be written; entries wait", "entries", len(rest), "error", err)
 		}
 		if !wait(ctx, retryAfter) {
-			err = fmt.Errorf("ledger: %d entries are lost: %w", len(b.entries), err)
-			r.config.Logger.Error("the ledger's last entries are lost", "entries", len(b.entries), "error", err)
+			err = fmt.Errorf("ledger: %d entries are lost: %w", len(rest), err)
+			r.config.Logger.Error("the ledger's last entries are lost", "entries", len(rest), "error", err)
 			return err
 		}
 	}
 }
 
-func (r *Recorder) write(ctx context.Context, b *batch) error {
+func (r *Recorder) write(ctx context.Context, entries []*Entry) error {
 	ctx, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
-	return r.config.Store.Write(ctx, r.process, b.entries)
+	return r.config.Store.Write(ctx, r.process, entries)
 }
 
 // beat says that this process lives and closes what dead ones left open.

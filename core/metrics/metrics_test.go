@@ -29,6 +29,8 @@ func TestServe(t *testing.T) {
 	}
 	group.Wait()
 	m.Settled("grpc", ledger.Result{Outcome: ledger.Failed, Kind: "timeout"})
+	m.Settled("grpc", ledger.Result{Outcome: ledger.OK, UsageSource: ledger.Rejected})
+	m.SetAside()
 	m.Refused("key", "budget")
 	m.Gone(true)
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -64,6 +66,8 @@ func TestServe(t *testing.T) {
 		`genway_limit_refusals_total{scope="key",metric="budget"} 1` + "\n",
 		`genway_upstream_calls_total{upstream="a\"b"} 200` + "\n",
 		"genway_cost_dollars_total 1.5\n",
+		`genway_estimated_usage_total{source="rejected"} 1` + "\n",
+		"genway_ledger_entries_set_aside_total 1\n",
 		"genway_limits_degraded 1\n",
 	} {
 		if !strings.Contains(text, line) {

@@ -39,6 +39,9 @@ type dialect struct {
 	arrays bool
 	// taken says that an error is of a key that exists already.
 	taken func(error) bool
+	// refused says that an error is of the values of a statement, and not of the database's
+	// state: the statement fails again.
+	refused func(error) bool
 	// retry says that an error is of transactions that were in each other's way, and
 	// that doing it again is right.
 	retry func(error) bool
@@ -86,6 +89,17 @@ var sqliteDialect = dialect{
 		e, ok := errors.AsType[*sqlite.Error](err)
 		return ok && (e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY || e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE)
 	},
+	refused: func(err error) bool {
+		e, ok := errors.AsType[*sqlite.Error](err)
+		if !ok {
+			return false
+		}
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE:
+			return true
+		}
+		return false
+	},
 	// Those who wait for the write lock look for it now and then, so that one may find it
 	// taken each time until its patience ends.
 	retry: func(err error) bool {
@@ -125,6 +139,19 @@ var postgresDialect = dialect{
 	isolation: sql.LevelRepeatableRead,
 	arrays:    true,
 	taken:     func(err error) bool { return sqlState(err) == "23505" },
+	refused: func(err error) bool {
+		state := sqlState(err)
+		if len(state) != 5 {
+			return false
+		}
+		switch state[:2] {
+		// Data exception, integrity constraint violation, program limit exceeded, and an
+		// exception that a trigger raises.
+		case "22", "23", "54", "P0":
+			return true
+		}
+		return false
+	},
 	retry: func(err error) bool {
 		switch sqlState(err) {
 		case "40001", "40P01": // serialization_failure, deadlock_detected

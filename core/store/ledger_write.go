@@ -10,20 +10,27 @@ import (
 	"github.com/genway/genway/core/ledger"
 )
 
-// Write adds and closes entries in one transaction.
+// Write adds and closes entries in one transaction. Its error is ledger.ErrRefused where
+// the database says that it is of the values.
 func (s ledgerStore) Write(ctx context.Context, process int64, entries []*ledger.Entry) error {
 	if len(entries) == 0 {
 		return nil
 	}
 	for _, e := range entries {
 		if !e.Outcome.Known() {
-			return fmt.Errorf("write entry %d: %q is no outcome", e.Number, e.Outcome)
+			return fmt.Errorf("%w: write entry %d: %q is no outcome", ledger.ErrRefused, e.Number, e.Outcome)
 		}
 	}
+	var err error
 	if s.writer.arrays {
-		return s.writeArrays(ctx, process, merge(entries))
+		err = s.writeArrays(ctx, process, merge(entries))
+	} else {
+		err = s.writer.again(ctx, func() error { return s.rows.write(ctx, process, entries) })
 	}
-	return s.writer.again(ctx, func() error { return s.rows.write(ctx, process, entries) })
+	if err != nil && s.writer.refused(err) {
+		return fmt.Errorf("%w: %w", ledger.ErrRefused, err)
+	}
+	return err
 }
 
 // writeArrays runs one statement for all, with an array for each column: one round

@@ -78,11 +78,11 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 	if err != nil {
 		return nil, errors.Join(err, routing.Close())
 	}
-	recorder, err := ledger.Start(ctx, ledger.Config{Store: db.Ledger(), Wait: f.LedgerSync == LedgerEach, Logger: log})
+	counts := metrics.New()
+	recorder, err := ledger.Start(ctx, ledger.Config{Store: db.Ledger(), Wait: f.LedgerSync == LedgerEach, Logger: log, OnAside: counts.SetAside})
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), db.Close())
 	}
-	counts := metrics.New()
 	limits, err := openLimits(ctx, routing.section, db.Ledger(), counts.Gone, log)
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), recorder.Close(), db.Close())
