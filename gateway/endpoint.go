@@ -144,6 +144,7 @@ const (
 func (k bodyKind) hasBody() bool { return k >= textBody }
 
 func (e *endpoint) decode(x *exchange, kind bodyKind, body []byte, r *http.Request) (proto.Message, error) {
+	x.body = body
 	wire := &genwayv1.WireMessage{
 		Protocol: e.protocol, Json: body, Headers: e.edge.betaHeaders(r.Header),
 		// The array that generateContent streams as by default is of single events.

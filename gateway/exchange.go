@@ -7,6 +7,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/gateway/spell"
 	"github.com/genway/genway/internal/arena"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
@@ -34,6 +35,11 @@ type exchange struct {
 	// streamedImages says that images are wanted as events.
 	streamedImages bool
 	losses         codec.Losses
+
+	// body is that of the request, and speller gives its members their names in it, once
+	// there is something to name.
+	body    []byte
+	speller *spell.Speller
 
 	// memory is what the answer is in.
 	memory arena.Arena

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/gateway/spell"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc/codes"
@@ -22,8 +23,7 @@ func (x *exchange) fail(err error) {
 	if x.w.status != 0 || x.w.finished {
 		return
 	}
-	f := *faultOf(err)
-	f.RequestID = x.id
+	f := x.told(err)
 	x.fault = &f
 	code, body := x.endpoint.encodeError(&f)
 	h := x.w.Header()
@@ -42,6 +42,20 @@ func (x *exchange) fail(err error) {
 	x.w.WriteHeader(code)
 	_, _ = x.w.Write(body)
 	x.w.finished = true
+}
+
+// told is a failure as the caller is told of it: with the members that the caller knows.
+func (x *exchange) told(err error) fault.Error {
+	f := *faultOf(err)
+	f.RequestID = x.id
+	if f.Wire != nil {
+		return f
+	}
+	if _, ours := errors.AsType[*fault.Error](err); !ours {
+		x.spells().Fault(&f)
+	}
+	spell.Subject(&f)
+	return f
 }
 
 // permanent reports whether the same request would fail again, which the SDKs of
@@ -63,8 +77,7 @@ func (x *exchange) failAnywhere(err error) {
 	case x.w.status == 0:
 		x.fail(err)
 	case x.stream != nil && !x.w.finished:
-		f := *faultOf(err)
-		f.RequestID = x.id
+		f := x.told(err)
 		x.fault = &f
 		_, _ = x.w.Write(x.stream.fail(&f))
 		x.w.hold = nil

@@ -75,7 +75,7 @@ func (m *marshaler) Marshal(v any) ([]byte, error) {
 func (m *marshaler) encode(x *exchange, message proto.Message) ([]byte, error) {
 	body, err := m.encodeMessage(x, message)
 	if err == nil {
-		x.w.tellLosses(x.losses.List())
+		x.tellLosses()
 	}
 	return body, err
 }

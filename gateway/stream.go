@@ -57,7 +57,7 @@ func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte
 	s.buf.Reset()
 	if started := event.GetStarted(); started != nil {
 		s.x.addLosses(started.GetLosses())
-		s.x.w.tellLosses(s.x.losses.List())
+		s.x.tellLosses()
 	}
 	if run := event.GetWire().GetRun(); len(run) > 0 {
 		return s.pass(event.GetWire())

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // answerWriter is the ResponseWriter of one exchange. It names the request in
@@ -130,17 +128,26 @@ func (w *answerWriter) readDeadline(timeout time.Duration) {
 // clients (Node's fetch) 16 KiB, and lose the whole answer over one byte more.
 const maxLost = 2 << 10
 
-// tellLosses names what could not be carried, while headers can still be sent. Of a
-// list too long for a header it names the first, and says how many more there are.
-func (w *answerWriter) tellLosses(losses []*genwayv1.Loss) {
-	if len(losses) == 0 || w.status != 0 {
-		return
+// lostHeader is the header, and the trailer, that names what could not be carried.
+const lostHeader = "X-Genway-Lost"
+
+// tellLosses names what could not be carried, while headers can still be sent.
+func (x *exchange) tellLosses() {
+	if x.w.status == 0 {
+		if list := lossList(x.lost(x.losses.List())); list != "" {
+			x.w.Header().Set(lostHeader, list)
+		}
 	}
+}
+
+// lossList is a list of members for a header. Of one that is too long it has the first,
+// and how many more there are.
+func lossList(members []string) string {
 	var list strings.Builder
-	for i, l := range losses {
-		name := headerSafe(l.GetMember())
+	for i, member := range members {
+		name := headerSafe(member)
 		if list.Len()+len(name) > maxLost {
-			fmt.Fprintf(&list, ", and %d more", len(losses)-i)
+			fmt.Fprintf(&list, ", and %d more", len(members)-i)
 			break
 		}
 		if i > 0 {
@@ -148,7 +155,7 @@ func (w *answerWriter) tellLosses(losses []*genwayv1.Loss) {
 		}
 		list.WriteString(name)
 	}
-	w.Header().Set("X-Genway-Lost", list.String())
+	return list.String()
 }
 
 // headerSafe keeps a member's path on one header line.

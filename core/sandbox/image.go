@@ -89,13 +89,13 @@ func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
 	case req.GetPrompt() == "":
 		return nil, fault.Missing("prompt")
 	case req.Count != nil && (req.GetCount() < 1 || req.GetCount() > mostImages):
-		return nil, fault.Invalid("n", "must be between 1 and %d, not %d", mostImages, req.GetCount())
+		return nil, fault.Invalid("count", "count must be between 1 and %d, not %d", mostImages, req.GetCount())
 	case len(req.GetImages()) > 0:
 		return nil, fault.Unsupported("images", "the sandbox draws from a prompt alone")
 	case req.GetResponseFormat() != "" && req.GetResponseFormat() != "b64_json":
 		return nil, fault.Unsupported("response_format", "the sandbox gives b64_json, not %s", clip(req.GetResponseFormat(), 40))
 	case req.OutputCompression != nil && (req.GetOutputCompression() < 0 || req.GetOutputCompression() > 100):
-		return nil, fault.Invalid("output_compression", "must be between 0 and 100, not %d", req.GetOutputCompression())
+		return nil, fault.Invalid("output_compression", "output_compression must be between 0 and 100, not %d", req.GetOutputCompression())
 	}
 	if c.spec.Width, c.spec.Height, err = drawing.Snap(req.GetSize()); err != nil {
 		return nil, fault.Invalid("size", "%v", err)

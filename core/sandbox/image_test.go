@@ -73,7 +73,7 @@ func TestRefusedImages(t *testing.T) {
 	for param, change := range map[string]func(*genwayv1.GenerateImageRequest){
 		"model":              func(r *genwayv1.GenerateImageRequest) { r.Model = "sandbox-text" },
 		"prompt":             func(r *genwayv1.GenerateImageRequest) { r.Prompt = "" },
-		"n":                  func(r *genwayv1.GenerateImageRequest) { r.Count = new(int32(11)) },
+		"count":              func(r *genwayv1.GenerateImageRequest) { r.Count = new(int32(11)) },
 		"size":               func(r *genwayv1.GenerateImageRequest) { r.Size = "9000x10" },
 		"quality":            func(r *genwayv1.GenerateImageRequest) { r.Quality = "ultra" },
 		"background":         func(r *genwayv1.GenerateImageRequest) { r.Background, r.OutputFormat = "transparent", "jpeg" },

@@ -41,7 +41,7 @@ func structured(req *genwayv1.GenerateTextRequest, prompt string, seed uint64, l
 	}
 	instance, err := schema.Options{Seed: seed, Hints: hints(prompt)}.Instance([]byte(format.GetSchemaJson()))
 	if err != nil {
-		return "", false, fault.Invalid("response_format.schema_json", "nothing satisfies the schema: %s", clip(err.Error(), 400))
+		return "", false, fault.Invalid("response_format.schema_json", "response_format.schema_json: nothing satisfies the schema: %s", clip(err.Error(), 400))
 	}
 	if kind == genwayv1.ResponseFormat_KIND_ENUM {
 		if text, ok := unquoted(string(instance)); ok {

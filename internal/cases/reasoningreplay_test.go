@@ -99,7 +99,7 @@ func effortWords(t *testing.T) {
 			}
 			got := parse(t, w.Upstream(w.upstream).Last(t).Body).At(where[w.upstream])
 			lost := a.Header.Get("X-Genway-Lost")
-			if got.Text() == spelled(w.upstream) && !strings.Contains(lost, "thinking") || got.Text() == "HIGH" && w.upstream == gate.GenerateContent && strings.Contains(lost, "thinking.effort") {
+			if got.Text() == spelled(w.upstream) && !strings.Contains(lost, "thinking") || got.Text() == "HIGH" && w.upstream == gate.GenerateContent && strings.Contains(lost, where[w.caller]) {
 				return
 			}
 			t.Errorf("effort %s, lost %q, want %s", got.Raw, lost, spelled(w.upstream))

@@ -127,7 +127,10 @@ func fallsBack(t *testing.T, first, second gate.Protocol, streamed bool) {
 	if a.Header.Get("X-Genway-Upstream") != string(second) || a.Header.Get("X-Genway-Attempts") != "2" {
 		t.Errorf("served by %q after %q", a.Header.Get("X-Genway-Upstream"), a.Header.Get("X-Genway-Attempts"))
 	}
-	lost := map[gate.Protocol]string{gate.Messages: "max_output_tokens"}[second] // it demands a limit, and gets one
+	lost := ""
+	if second == gate.Messages { // it demands a limit, and gets one
+		lost = map[gate.Protocol]string{gate.Chat: "max_completion_tokens", gate.Responses: "max_output_tokens", gate.GenerateContent: "generationConfig.maxOutputTokens"}[first]
+	}
 	for name, want := range map[string]string{"Retry-After": "", "X-Ratelimit-Limit": "", "X-Genway-Lost": lost} {
 		if value := strings.Join(a.Header.Values(name), ", "); value != want {
 			t.Errorf("%s: %q, want %q", name, value, want)

@@ -1,0 +1,60 @@
+package cases_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/internal/cases/gate"
+	"github.com/genway/genway/internal/cases/say"
+)
+
+func edgeCases() []Case {
+	return []Case{
+		{"C10", "errors and losses name members as the caller has written them", callersMembers},
+	}
+}
+
+// odd are bodies with members that few protocols have a place for.
+var odd = map[gate.Protocol]string{
+	gate.Chat: `{"seed":4294967296,"frequency_penalty":1,"messages":[
+		{"role":"system","content":"s"},{"role":"user","name":"ann","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}},
+		{"type":"image_url","image_url":{"url":"https://a.example/x.png","detail":"low"}}]}],
+		"tools":[{"type":"custom","custom":{"name":"f","format":{"type":"text"}}}],"verbosity":"low","prompt_cache_key":"p"}`,
+	gate.Responses: `{"instructions":"s","reasoning":{"effort":"minimal"},"prompt_cache_key":"p","input":[{"role":"developer","content":"d"},
+		{"role":"user","content":[{"type":"input_text","text":"hi","prompt_cache_breakpoint":{"ttl":"30m"}},{"type":"input_image","image_url":"https://a.example/x.png","detail":"low"}]}],
+		"tools":[{"type":"custom","name":"f","format":{"type":"text"}}],"text":{"verbosity":"low"}}`,
+	gate.Messages: `{"max_tokens":4000,"top_k":3,"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}],"thinking":{"type":"enabled","budget_tokens":2000},
+		"messages":[{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral","ttl":"1h"}}]}],
+		"tools":[{"name":"f","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}}]}`,
+	gate.GenerateContent: `{"systemInstruction":{"parts":[{"text":"s"}]},"contents":[{"parts":[{"text":"hi","thoughtSignature":"c2ln"},
+		{"fileData":{"fileUri":"https://a.example/x.png","mimeType":"image/png"},"mediaResolution":{"level":"LOW"}}]}],
+		"generationConfig":{"topK":3,"seed":7,"thinkingConfig":{"thinkingBudget":5000}}}`,
+}
+
+// callersMembers sends what is lost on the way, and wants each loss to be in the body.
+func callersMembers(t *testing.T) {
+	named := 0
+	everyWay(t, gate.Texts(), gate.Texts(), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return
+		}
+		w.Upstream(w.upstream).Answer(say.Text("fine").Answer(w.upstream, w.streamed))
+		a := w.ask(odd[w.caller])
+		if a.Status != 200 {
+			t.Fatalf("status %d: %s", a.Status, a.Body)
+		}
+		sent := parse(t, []byte(odd[w.caller]))
+		for _, lost := range strings.Split(a.Header.Get("X-Genway-Lost"), ", ") {
+			if lost == "" || lost == "max_completion_tokens" || lost == "max_output_tokens" || lost == "generationConfig.maxOutputTokens" {
+				continue // a limit that the upstream demands was not sent
+			}
+			named++
+			if len(sent.At(lost).Raw) == 0 {
+				t.Errorf("%s is lost, which was not sent", lost)
+			}
+		}
+	})
+	if named < 40 {
+		t.Errorf("%d losses are named", named)
+	}
+}
