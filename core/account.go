@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -41,6 +42,7 @@ func (s *Service) account(ctx context.Context, a ask, do func(context.Context) e
 		}
 		result := call.result(ctx, err)
 		s.charge(call, a.model, &result)
+		s.addSpent(call, a.model, &result)
 		// The limits first: so they never know less than the ledger.
 		held.settle(result)
 		record.Settle(result)
@@ -92,6 +94,7 @@ func unrecorded(ctx context.Context, err error) error {
 
 // result is the outcome as the ledger keeps it.
 func (o *outcome) result(ctx context.Context, err error) ledger.Result {
+	o.model = cmp.Or(o.model, o.served.Answered)
 	r := ledger.Result{
 		Outcome: ledger.OK, Route: o.served.Route, Upstream: o.served.Name, Attempts: o.served.Calls, Model: o.model,
 		Duration: time.Since(o.start), FirstEvent: o.first,
@@ -105,6 +108,9 @@ func (o *outcome) result(ctx context.Context, err error) ledger.Result {
 		if f.Kind == fault.Cancelled || gone(ctx, err) {
 			r.Outcome, r.Kind, r.Reason = ledger.Cancelled, fault.Name(fault.Cancelled), upstream.ReasonCancelled
 		}
+	}
+	if o.usage == nil {
+		o.usage = o.served.Usage
 	}
 	r.Usage = usageOf(o.usage)
 	r.Usage.Images = int64(o.drawn.images)

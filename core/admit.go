@@ -132,7 +132,11 @@ func (a *admission) flowed(ev *genwayv1.StreamGenerateTextResponse) {
 	if a == nil || a.Reservation == nil {
 		return
 	}
-	a.flow += flowOf(ev)
+	if flow := a.call.served.Flow; ev.GetWire() != nil && flow != nil {
+		a.flow = int(flow.Load())
+	} else {
+		a.flow += flowOf(ev)
+	}
 	if seen := int64(a.flow / bytesPerToken); seen > a.reserved {
 		more := max(a.reserved, leastMore)
 		cost := int64(0)

@@ -3,6 +3,7 @@ package core
 import (
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/unread"
+	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -118,15 +119,11 @@ func partsOf(parts []*genwayv1.Part, media *int) int {
 // flowOf guesses the tokens of output in one event of a stream, in bytes: bytesPerToken
 // of them are a token.
 func flowOf(ev *genwayv1.StreamGenerateTextResponse) int {
-	switch p := ev.GetPayload().(type) {
-	case *genwayv1.StreamGenerateTextResponse_PartDelta:
-		d := p.PartDelta
-		return len(d.GetText()) + len(d.GetThinking()) + len(d.GetSummary().GetText()) + len(d.GetArgumentsJson()) + len(d.GetInput()) + len(d.GetRefusal()) + len(d.GetTranscript())
-	case *genwayv1.StreamGenerateTextResponse_Wire:
+	if p, ok := ev.GetPayload().(*genwayv1.StreamGenerateTextResponse_Wire); ok {
 		if events := int(p.Wire.GetRunEvents()); events > 0 {
 			return events*frameTokens*bytesPerToken + max(len(p.Wire.GetRun())-events*frameBytes, 0)
 		}
 		return frameTokens*bytesPerToken + max(len(p.Wire.GetData())-frameBytes, 0)
 	}
-	return 0
+	return upstream.FlowOf(ev)
 }

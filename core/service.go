@@ -119,6 +119,8 @@ func (s *Service) streamText(ctx context.Context, req *genwayv1.GenerateTextRequ
 			s.name(p.Started, req.GetModel())
 			call.begun()
 			call.answered(p.Started.GetModel(), p.Started.GetUsage())
+		case *genwayv1.StreamGenerateTextResponse_Wire:
+			call.begun()
 		case *genwayv1.StreamGenerateTextResponse_Completed:
 			if completed {
 				return nil

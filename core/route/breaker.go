@@ -5,19 +5,25 @@ import (
 	"time"
 )
 
-// breaker leaves an upstream alone for a while after failures in a row, and then lets
-// one call try whether it is back, while the others are still kept away.
+// breaker is the circuit breaker of an upstream. After failures in a row it is open: all
+// calls are refused for a while. Then it is half-open: one trial call is let through, and
+// the others are refused until the trial's answer has begun, or has failed. A trial that
+// gives no verdict keeps the others out for no longer than the upstream was left alone:
+// then there is another trial.
+//
+// It is not failsafe-go's, which knows no call without a verdict: one whose caller left
+// would hold its trial for good, or close the breaker.
 type breaker struct {
-	// after is how many failures in a row break it, rest for how long.
+	// after is how many failures in a row open it, rest for how long.
 	after int
 	rest  time.Duration
 
 	mu       sync.Mutex
 	failures int
-	// until is when an upstream left alone is tried again; zero while it is not.
+	// until is when an open breaker becomes half-open; zero while it is closed.
 	until time.Time
-	// trying says that a call is finding out.
-	trying bool
+	// trial is the newest trial that is under way; nil without one.
+	trial *trial
 }
 
 // verdict is what a call says about its upstream.
@@ -30,10 +36,18 @@ const (
 	fails
 )
 
+// trial is a call that finds out whether the upstream is back.
+type trial struct {
+	breaker *breaker
+	begun   time.Time
+	// proved says that its answer has begun, so that it is a call as any other.
+	proved bool
+}
+
 // permit is leave to make a call: what comes of it goes back to the breaker.
 type permit struct {
 	breaker *breaker
-	trial   bool
+	trial   *trial // nil for all other calls
 }
 
 // enter asks for leave. Without it, wait is how long to stay away. A nil breaker
@@ -44,17 +58,33 @@ func (b *breaker) enter() (p permit, wait time.Duration, ok bool) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	switch left := time.Until(b.until); {
-	case b.until.IsZero():
+	if b.until.IsZero() {
 		return permit{breaker: b}, 0, true
-	case left > 0:
+	}
+	now := time.Now()
+	if left := b.until.Sub(now); left > 0 {
 		return permit{}, left, false
-	case b.trying:
+	}
+	if b.trial != nil && now.Sub(b.trial.begun) < b.rest {
 		return permit{}, time.Second, false
 	}
-	b.trying = true
-	return permit{breaker: b, trial: true}, 0, true
+	b.trial = &trial{breaker: b, begun: now}
+	return permit{breaker: b, trial: b.trial}, 0, true
 }
+
+// prove closes the breaker: the trial's answer has begun. What becomes of it later counts
+// as with any call.
+func (t *trial) prove() {
+	b := t.breaker
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !t.proved {
+		t.proved = true
+		b.close()
+	}
+}
+
+func (b *breaker) close() { b.failures, b.until, b.trial = 0, time.Time{}, nil }
 
 // done books how the call went. Calls that began before the upstream was left alone
 // say nothing any more: the trial decides.
@@ -65,16 +95,19 @@ func (p permit) done(v verdict) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if p.trial {
-		b.trying = false
-	} else if !b.until.IsZero() {
+	trying := p.trial != nil && !p.trial.proved
+	if trying && b.trial == p.trial {
+		b.trial = nil
+	}
+	open := !b.until.IsZero()
+	if open && !trying {
 		return
 	}
 	switch v {
 	case works:
-		b.failures, b.until = 0, time.Time{}
+		b.close()
 	case fails:
-		if b.failures++; p.trial || b.failures >= b.after {
+		if b.failures++; open || b.failures >= b.after {
 			b.until = time.Now().Add(b.rest)
 		}
 	case nothing:

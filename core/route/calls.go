@@ -16,7 +16,7 @@ import (
 
 // GenerateText asks the targets of the model's route in turn.
 func (r *Router) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (resp *genwayv1.GenerateTextResponse, err error) {
-	err = r.attempts(ctx, text(req), never, func(ctx context.Context, a attempt) error {
+	err = r.attempts(ctx, text(req, false), func(ctx context.Context, a attempt) error {
 		asked, losses, err := a.text(ctx, req)
 		if err != nil {
 			return err
@@ -35,26 +35,27 @@ func (r *Router) GenerateText(ctx context.Context, req *genwayv1.GenerateTextReq
 
 // StreamGenerateText does so until an answer has begun.
 func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	begun := false
-	return r.attempts(ctx, text(req), func() bool { return begun }, func(ctx context.Context, a attempt) error {
+	return r.attempts(ctx, text(req, true), func(ctx context.Context, a attempt) error {
 		asked, losses, err := a.text(ctx, req)
 		if err != nil {
 			return err
 		}
+		note := upstream.NoteOf(ctx)
 		return a.Upstream.StreamGenerateText(ctx, asked, func(ev *genwayv1.StreamGenerateTextResponse) error {
-			if started := ev.GetStarted(); started != nil && !begun {
+			if started := ev.GetStarted(); started != nil && !note.Begun() {
 				started.Losses = slices.Concat(losses, started.GetLosses())
 				if err := upstream.Lossless(ctx, started.GetLosses()); err != nil {
 					return err
 				}
 			}
-			if !begun {
+			if !note.Begun() {
 				// A heartbeat is nothing of the answer: another target may still give
 				// one. The headers go out with it, and name the one asked by then.
 				// The upstream's own may be written at this very moment.
 				var answered map[string]string
-				if begun = ev.GetPing() == nil; begun {
-					answered = upstream.NoteOf(ctx).Headers
+				if ev.GetPing() == nil {
+					note.Begin()
+					answered = note.Headers
 				}
 				a.tell(ctx, answered)
 			}
@@ -65,7 +66,7 @@ func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateT
 
 // GenerateImage asks the targets in turn.
 func (r *Router) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (resp *genwayv1.GenerateImageResponse, err error) {
-	err = r.attempts(ctx, request{req.GetWire().GetProtocol(), req.GetModel(), true}, never, func(ctx context.Context, a attempt) error {
+	err = r.attempts(ctx, request{req.GetWire().GetProtocol(), req.GetModel(), true, false}, func(ctx context.Context, a attempt) error {
 		asked, losses, err := a.image(ctx, req)
 		if err != nil {
 			return err
@@ -84,7 +85,7 @@ func (r *Router) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageR
 
 // CountTokens asks the targets in turn.
 func (r *Router) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (resp *genwayv1.CountTokensResponse, err error) {
-	err = r.attempts(ctx, request{req.GetWire().GetProtocol(), req.GetRequest().GetModel(), false}, never, func(ctx context.Context, a attempt) error {
+	err = r.attempts(ctx, request{req.GetWire().GetProtocol(), req.GetRequest().GetModel(), false, false}, func(ctx context.Context, a attempt) error {
 		asked := a.targeted(req.GetRequest())
 		if resp, err = a.Upstream.CountTokens(ctx, &genwayv1.CountTokensRequest{Request: asked, Wire: wireFor(req.GetWire(), a.Target)}); err != nil {
 			return err
@@ -97,11 +98,9 @@ func (r *Router) CountTokens(ctx context.Context, req *genwayv1.CountTokensReque
 	return resp, nil
 }
 
-func text(req *genwayv1.GenerateTextRequest) request {
-	return request{req.GetWire().GetProtocol(), req.GetModel(), false}
+func text(req *genwayv1.GenerateTextRequest, streamed bool) request {
+	return request{req.GetWire().GetProtocol(), req.GetModel(), false, streamed}
 }
-
-func never() bool { return false }
 
 // targeted gives the request as the target gets it: under its own name for the model,
 // with the caller's own body only if it speaks the caller's protocol. All else is
@@ -162,13 +161,13 @@ func wireFor(wire *genwayv1.WireMessage, t Target) *genwayv1.WireMessage {
 // same.
 const AnswerPrefix = "genway-answer-"
 
-// tell names the upstream that serves the caller, and how many were tried, in the
-// answer's headers, and what the upstream answered in its own.
+// tell names the upstream that serves the caller, and how often upstreams were called,
+// retries included, in the answer's headers, and what the upstream answered in its own.
 func (a attempt) tell(ctx context.Context, answered map[string]string) {
 	// It fails where the headers have been sent, and outside of a server: nobody is
 	// left to be told.
 	md := make(metadata.MD, 2+len(answered))
-	md["x-genway-upstream"], md["x-genway-attempts"] = []string{a.Name}, []string{strconv.Itoa(a.number)}
+	md["x-genway-upstream"], md["x-genway-attempts"] = []string{a.Name}, []string{strconv.FormatInt(upstream.NoteOf(ctx).Calls, 10)}
 	for name, value := range answered { // all in lower case, as metadata are
 		md[AnswerPrefix+name] = []string{value}
 	}

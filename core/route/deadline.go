@@ -2,6 +2,7 @@ package route
 
 import (
 	"context"
+	"fmt"
 	"time"
 )
 
@@ -28,4 +29,18 @@ func bounded(ctx context.Context, most time.Duration) (context.Context, context.
 		return ctx, func() {}
 	}
 	return context.WithTimeout(ctx, most)
+}
+
+// errShare ends a call that has not begun its answer in its target's share of the time.
+var errShare = fmt.Errorf("route: the target's share of the time is over: %w", context.DeadlineExceeded)
+
+// share gives the time by which one of the targets that are left must have begun its
+// answer, so that each of them has the same share of what is left until the route's
+// deadline. The last has all of it: then the time is zero, as without a deadline.
+func share(deadline time.Time, targets int) time.Time {
+	if deadline.IsZero() || targets <= 1 {
+		return time.Time{}
+	}
+	now := time.Now()
+	return now.Add(deadline.Sub(now) / time.Duration(targets))
 }

@@ -18,7 +18,7 @@ import (
 type drained struct {
 	err   error
 	took  time.Duration
-	note  upstream.Note
+	note  *upstream.Note
 	usage *genwayv1.Usage
 	sends int
 }
@@ -26,8 +26,9 @@ type drained struct {
 // leave makes a call whose caller leaves after a while; 0 is at once.
 func leave(t *testing.T, u *slow, limits route.Limits, after time.Duration, streamed bool) (d drained) {
 	t.Helper()
+	d.note = &upstream.Note{}
 	r := route.New([]route.Route{{Model: "*", Targets: to(u, limits)}})
-	ctx, cancel := context.WithCancel(upstream.WithNote(t.Context(), &d.note))
+	ctx, cancel := context.WithCancel(upstream.WithNote(t.Context(), d.note))
 	time.AfterFunc(after, cancel)
 	begun := time.Now()
 	if streamed {
@@ -94,8 +95,8 @@ func TestDrainOfFailures(t *testing.T) {
 func TestDeadlinesAreNotDrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := route.New([]route.Route{{Model: "*", Targets: to(&slow{takes: time.Hour}, route.Limits{DrainFor: time.Minute})}})
-		var note upstream.Note
-		ctx, cancel := context.WithTimeout(upstream.WithNote(t.Context(), &note), time.Second)
+		note := &upstream.Note{}
+		ctx, cancel := context.WithTimeout(upstream.WithNote(t.Context(), note), time.Second)
 		defer cancel()
 		begun := time.Now()
 		_, err := r.GenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m"})

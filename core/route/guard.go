@@ -83,24 +83,40 @@ func NewGuard(limits Limits) *Guard {
 // then says so.
 type call func(context.Context, *drain) error
 
+// turn is what a target may do for a request.
+type turn struct {
+	// caller is the caller's context, without the deadline of the route.
+	caller context.Context //nolint:containedctx // that of the call this is a part of
+	note   *upstream.Note
+	drains *drains
+	// begin is when the answer must have begun: the target's share of the route's
+	// deadline is over then. Zero is no bound but the context's.
+	begin time.Time
+	// streamed says that the answer is a stream, which has content when it has begun.
+	streamed bool
+}
+
+// late reports whether the target's share of the time is over.
+func (t *turn) late() bool { return !t.begin.IsZero() && !time.Now().Before(t.begin) }
+
 // run makes a call, and makes it again while that may help: the call failed for
-// reasons of the upstream's, committed says that nothing of the answer has gone out,
-// and the budget lasts. A nil Guard makes it once.
-func (g *Guard) run(ctx context.Context, going *drains, committed func() bool, do call) error {
+// reasons of the upstream's, its answer had not begun, and the budget and the target's
+// share of the time last. A nil Guard makes it once.
+func (g *Guard) run(ctx context.Context, t *turn, do call) error {
 	if g == nil {
-		return do(ctx, nil)
+		return t.timed(ctx, nil, func(ctx context.Context) error { return do(ctx, nil) })
 	}
 	g.earn()
 	for retry := 0; ; retry++ {
-		err := g.once(ctx, going, do)
-		if err == nil || committed() || retry >= g.limits.Retries || !retryable(err) || !g.spend() || !g.wait(ctx) {
+		err := g.once(ctx, t, do)
+		if err == nil || t.note.Begun() || retry >= g.limits.Retries || !retryable(err) || !g.spend() || !g.wait(ctx) || t.late() {
 			return err
 		}
 	}
 }
 
 // once makes a call within the limits and books how it went.
-func (g *Guard) once(ctx context.Context, going *drains, do call) (err error) {
+func (g *Guard) once(ctx context.Context, t *turn, do call) (err error) {
 	if g.slots != nil {
 		select {
 		case g.slots <- struct{}{}:
@@ -116,27 +132,51 @@ func (g *Guard) once(ctx context.Context, going *drains, do call) (err error) {
 	// A call that panics is booked as well: the upstream would never be tried again.
 	said := fails
 	defer func() { permit.done(said) }()
-	err = g.within(ctx, going, do)
-	said = judged(ctx, err)
+	err = g.within(ctx, t, permit.trial, do)
+	said = t.judged(ctx, err)
 	return err
 }
 
 // within makes a call within its time.
-func (g *Guard) within(ctx context.Context, going *drains, do call) (err error) {
+func (g *Guard) within(ctx context.Context, t *turn, trying *trial, do call) (err error) {
 	if g.limits.DrainFor <= 0 {
 		inner, stop := bounded(ctx, g.limits.Deadline)
 		defer stop()
-		return do(inner, nil)
+		return t.timed(inner, trying, func(ctx context.Context) error { return do(ctx, nil) })
 	}
 	if ctx.Err() != nil {
 		// Nothing is begun for a caller who is gone already.
 		return upstream.Interrupted(ctx)
 	}
-	inner, d := going.newDrain(ctx, g.limits.DrainFor)
+	inner, d := t.drains.newDrain(ctx, g.limits.DrainFor)
 	defer func() { err = d.end(ctx, err) }()
 	inner, stop := bounded(inner, g.limits.Deadline)
 	defer stop()
-	return do(inner, d)
+	return t.timed(inner, trying, func(ctx context.Context) error { return do(ctx, d) })
+}
+
+// timed makes a call whose answer must begin in the target's share of the time. With its
+// beginning that bound is gone, and a trial is over.
+func (t *turn) timed(ctx context.Context, trying *trial, do func(context.Context) error) error {
+	if t.begin.IsZero() {
+		var begun func()
+		if trying != nil {
+			begun = trying.prove
+		}
+		t.note.Attempt(begun)
+		return do(ctx)
+	}
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	share := time.AfterFunc(time.Until(t.begin), func() { end(errShare) })
+	defer share.Stop()
+	t.note.Attempt(func() {
+		share.Stop()
+		if trying != nil {
+			trying.prove()
+		}
+	})
+	return do(ctx)
 }
 
 func busy(reason, text string, wait time.Duration) error {
@@ -146,12 +186,14 @@ func busy(reason, text string, wait time.Duration) error {
 }
 
 // judged is what a call says about its upstream: what the request is to blame for
-// never counts against it, and a call whose caller went away says nothing.
-func judged(ctx context.Context, err error) verdict {
+// never counts against it, and a call whose caller went away, or would not wait, says
+// nothing. One that has not answered by the route's deadline, which ctx has, failed;
+// unless it is a stream that had content.
+func (t *turn) judged(ctx context.Context, err error) verdict {
 	switch {
 	case err == nil:
 		return works
-	case ctx.Err() != nil:
+	case t.caller.Err() != nil, ctx.Err() != nil && t.streamed && t.note.Begun():
 		return nothing
 	}
 	switch fault.From(err).Kind { //nolint:exhaustive // all others are not its fault

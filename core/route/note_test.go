@@ -19,13 +19,46 @@ func TestNote(t *testing.T) {
 		{Model: "m*", Targets: []route.Target{first}, Fallback: []route.Target{second}},
 		{Model: "plain", Targets: []route.Target{target(good, 0)}},
 	})
-	for model, want := range map[string]upstream.Note{
+	for model, want := range map[string]*upstream.Note{
 		"m1":    {Route: "m*", Name: "good", Model: "theirs", Calls: 2},
 		"plain": {Route: "plain", Name: "good", Model: "plain", Calls: 1},
 	} {
-		var got upstream.Note
-		if _, err := r.GenerateText(upstream.WithNote(t.Context(), &got), &genwayv1.GenerateTextRequest{Model: model}); err != nil || !reflect.DeepEqual(got, want) {
+		got := &upstream.Note{}
+		if _, err := r.GenerateText(upstream.WithNote(t.Context(), got), &genwayv1.GenerateTextRequest{Model: model}); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v, want %+v", model, got, err, want)
+		}
+	}
+}
+
+// What failed attempts used is told beside what the last did, with the upstream that used
+// it: each has its own prices (case P4).
+func TestSpent(t *testing.T) {
+	failed := func(tokens int64) error {
+		f := fault.New(fault.Unavailable, "X", "down")
+		f.Usage = &genwayv1.Usage{InputTokens: tokens}
+		return f
+	}
+	for _, streams := range []bool{false, true} {
+		first, second, good := &stub{name: "first", err: failed(7)}, &stub{name: "second", err: failed(11)}, &stub{name: "good"}
+		renamed := target(second, 0)
+		renamed.Model = "theirs"
+		r := route.New([]route.Route{{Model: "*", Targets: []route.Target{target(first, 0)}, Fallback: []route.Target{renamed, target(good, 0)}}})
+		for range 2 {
+			got := &upstream.Note{}
+			err := askBoth(upstream.WithNote(t.Context(), got), r, streams)
+			spent := got.Spent
+			if good.err == nil {
+				if err != nil || len(spent) != 2 || spent[0].Name != "first" || spent[0].Model != "m" || spent[0].Usage.GetInputTokens() != 7 ||
+					spent[1].Name != "second" || spent[1].Model != "theirs" || spent[1].Usage.GetInputTokens() != 11 {
+					t.Errorf("streamed %v: %v, %+v", streams, err, spent)
+				}
+				good.err = failed(13)
+				continue
+			}
+			// The last attempt's is in its error.
+			if fault.From(err).Usage.GetInputTokens() != 13 || len(spent) != 2 || got.Calls != 3 {
+				t.Errorf("streamed %v: %v, %+v", streams, err, got)
+			}
 		}
 	}
 }

@@ -216,10 +216,10 @@ func unknown(model string) error {
 	return e
 }
 
-// attempts runs try on the targets of a request until one answers, fails for good,
-// or committed says that the caller has seen something. It tells the caller who
-// served it, unless try has: a stream must before its first event.
-func (r *Router) attempts(ctx context.Context, q request, committed func() bool, try func(context.Context, attempt) error) error {
+// attempts runs try on the targets of a request until one answers, fails for good, or
+// has begun its answer. It tells the caller who served it, unless try has: a stream must
+// before its first event.
+func (r *Router) attempts(ctx context.Context, q request, try func(context.Context, attempt) error) error {
 	route, _ := r.table.Load().find(q.protocol, q.model)
 	if route == nil {
 		return unknown(q.model)
@@ -231,23 +231,33 @@ func (r *Router) attempts(ctx context.Context, q request, committed func() bool,
 	if route.Strict {
 		ctx = upstream.WithStrict(ctx)
 	}
+	ctx, note := upstream.Noted(ctx)
 	ctx, unshave := shaved(ctx)
 	defer unshave()
+	t := turn{caller: ctx, note: note, drains: &r.drains, streamed: q.streamed}
+	var deadline time.Time
+	if route.Deadline > 0 {
+		deadline = time.Now().Add(route.Deadline)
+	}
 	ctx, stop := bounded(ctx, route.Deadline)
 	defer stop()
 	var err error
 	var a attempt
-	note := upstream.NoteOf(ctx)
+	var spent upstream.Spent
 	for n, target := range targets {
-		a = attempt{Target: target, route: route, number: n + 1}
+		a = attempt{Target: target, route: route}
 		note.Route, note.Name, note.Model = route.Model, target.Name, cmp.Or(target.Model, q.model)
-		err = a.Guard.run(ctx, &r.drains, committed, func(ctx context.Context, d *drain) error {
-			note.Calls++
-			note.Headers = nil
+		t.begin = share(deadline, len(targets)-n)
+		err = a.Guard.run(ctx, &t, func(ctx context.Context, d *drain) error {
+			if spent.Usage != nil {
+				note.Spent = append(note.Spent, spent)
+			}
 			a.drain = d
-			return try(ctx, a)
+			err := try(ctx, a)
+			spent = upstream.Spent{Name: note.Name, Model: note.Model, Usage: usageOf(err)}
+			return err
 		})
-		if err == nil || committed() || ctx.Err() != nil || !mendable(err) {
+		if err == nil || note.Begun() || ctx.Err() != nil || !mendable(err) {
 			break
 		}
 	}
@@ -255,11 +265,20 @@ func (r *Router) attempts(ctx context.Context, q request, committed func() bool,
 	return err
 }
 
+// usageOf gives what a failed attempt reported to have used; nil when it did not.
+func usageOf(err error) *genwayv1.Usage {
+	if err == nil {
+		return nil
+	}
+	return fault.From(err).Usage
+}
+
 // request is what a route is chosen by.
 type request struct {
 	protocol genwayv1.Protocol
 	model    string
 	images   bool
+	streamed bool
 }
 
 // unable is the fault of a model whose route has no target of the right sort.
@@ -273,8 +292,7 @@ func unable(q request) error {
 // attempt is one try of a request at a target.
 type attempt struct {
 	Target
-	route  *Route
-	number int
+	route *Route
 	// drain is set for a call that may outlive its caller.
 	drain *drain
 }

@@ -28,16 +28,23 @@ type stub struct {
 	calls  int
 }
 
-func (s *stub) GenerateText(_ context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	s.seen, s.calls = req, s.calls+1
+func (s *stub) called(ctx context.Context) {
+	s.calls++
+	upstream.NoteOf(ctx).Calls++
+}
+
+func (s *stub) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	s.called(ctx)
+	s.seen = req
 	if s.err != nil {
 		return nil, s.err
 	}
 	return &genwayv1.GenerateTextResponse{Id: s.name, Losses: s.losses}, nil
 }
 
-func (s *stub) StreamGenerateText(_ context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	s.seen, s.calls = req, s.calls+1
+func (s *stub) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+	s.called(ctx)
+	s.seen = req
 	if s.err != nil && !s.after {
 		return s.err
 	}
@@ -50,13 +57,13 @@ func (s *stub) StreamGenerateText(_ context.Context, req *genwayv1.GenerateTextR
 	return send(codec.Event(&genwayv1.TextCompleted{}))
 }
 
-func (s *stub) GenerateImage(context.Context, *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
-	s.calls++
+func (s *stub) GenerateImage(ctx context.Context, _ *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+	s.called(ctx)
 	return &genwayv1.GenerateImageResponse{Size: s.name}, s.err
 }
 
-func (s *stub) CountTokens(context.Context, *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
-	s.calls++
+func (s *stub) CountTokens(ctx context.Context, _ *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
+	s.called(ctx)
 	return &genwayv1.CountTokensResponse{InputTokens: 7}, s.err
 }
 

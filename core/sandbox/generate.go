@@ -12,6 +12,7 @@ import (
 
 // GenerateText gives one complete answer.
 func (s *Sandbox) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	upstream.NoteOf(ctx).Calls++
 	m, err := s.find(req.GetModel(), false)
 	if err != nil {
 		return nil, err
@@ -37,6 +38,7 @@ func (s *Sandbox) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 // StreamGenerateText gives the same answer as events: texts in pieces of a token, the
 // opening event before anything that takes time.
 func (s *Sandbox) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+	upstream.NoteOf(ctx).Calls++
 	m, err := s.find(req.GetModel(), false)
 	if err != nil {
 		return err

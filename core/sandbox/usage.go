@@ -7,6 +7,7 @@ import (
 
 	"github.com/genway/genway/core/sandbox/media"
 	"github.com/genway/genway/core/tokens"
+	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -109,6 +110,7 @@ func bySize(data []byte) int { return (len(data) + bytesPerToken - 1) / bytesPer
 // CountTokens counts what GenerateText would report as usage.input_tokens. Models
 // that fail at once fail here as well.
 func (s *Sandbox) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
+	upstream.NoteOf(ctx).Calls++
 	m, err := s.find(req.GetRequest().GetModel(), false)
 	if err != nil {
 		return nil, err

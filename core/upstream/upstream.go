@@ -19,7 +19,8 @@ import (
 // is a path in the canonical message (messages[0].parts[1].image).
 //
 // When ctx ends, a call gives up within 100 ms and returns what Interrupted
-// makes of it.
+// makes of it. An adapter counts each call it makes in NoteOf(ctx).Calls, and tells by
+// its Begin when a unary answer has begun, if it can know.
 type Upstream interface {
 	// GenerateText gives one complete answer. Id and create_time may be empty; the
 	// caller then sets them.
@@ -40,11 +41,11 @@ type Upstream interface {
 // Send passes one event to the caller. The event is the receiver's to keep.
 type Send func(*genwayv1.StreamGenerateTextResponse) error
 
-// Interrupted is the fault of a call whose context ended: Timeout for a deadline,
-// Cancelled for anything else.
+// Interrupted is the fault of a call whose context ended: Timeout for a deadline, and
+// for a cause that is one, Cancelled for anything else.
 func Interrupted(ctx context.Context) *fault.Error {
 	cause := context.Cause(ctx)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(cause, context.DeadlineExceeded) {
 		return fault.Wrap(cause, fault.Timeout, ReasonDeadline, "the answer was not ready in time")
 	}
 	return fault.Wrap(cause, fault.Cancelled, ReasonCancelled, "the call was cancelled")

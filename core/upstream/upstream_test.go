@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -15,6 +16,9 @@ func TestInterrupted(t *testing.T) {
 	cancel(gone)
 	late, stop := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer stop()
+	share := fmt.Errorf("its share: %w", context.DeadlineExceeded)
+	ended, end := context.WithCancelCause(t.Context())
+	end(share)
 	for name, c := range map[string]struct {
 		ctx  context.Context
 		kind fault.Kind
@@ -22,6 +26,7 @@ func TestInterrupted(t *testing.T) {
 	}{
 		"cancelled": {cancelled, fault.Cancelled, gone},
 		"deadline":  {late, fault.Timeout, context.DeadlineExceeded},
+		"share":     {ended, fault.Timeout, share},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Interrupted(c.ctx)

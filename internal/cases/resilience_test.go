@@ -124,7 +124,8 @@ func fallsBack(t *testing.T, first, second gate.Protocol, streamed bool) {
 	if got := turn.Read(t, first, a, streamed); got.Text != "second" {
 		t.Errorf("text %q", got.Text)
 	}
-	if a.Header.Get("X-Genway-Upstream") != string(second) || a.Header.Get("X-Genway-Attempts") != "2" {
+	calls := map[bool]string{false: "2", true: "3"}[streamed]
+	if a.Header.Get("X-Genway-Upstream") != string(second) || a.Header.Get("X-Genway-Attempts") != calls {
 		t.Errorf("served by %q after %q", a.Header.Get("X-Genway-Upstream"), a.Header.Get("X-Genway-Attempts"))
 	}
 	lost := ""

@@ -65,6 +65,9 @@ the upstream and protocol of the caller, and holds what comes to this table.
 - **503 unreachable, 504 timeout, 502 cut off, 502 malformed**: nothing of the answer was
   sent; an error alone, with that status. **Retried**: the upstream has been asked once
   more before (a retry is allowed here), or the next one of the route would be.
+  A unary answer has begun when its headers say 2xx: whatever fails after that is not tried
+  again, here or elsewhere, since the upstream may have done and charged what was asked.
+  A stream has begun with its first content.
 - **event: …**: part of the answer was sent; the stream ends with the protocol's error
   event and without its terminator. Nothing is tried again.
 - **–**: there is no such case; why is said below.

@@ -74,9 +74,10 @@ func judged(t *testing.T, p gate.Protocol, streamed bool, a gate.Answer) outcome
 	return got
 }
 
-// Until content has gone out, connecting and the first bytes belong to the attempt:
+// Until an answer has begun, connecting and the first bytes belong to the attempt:
 // whatever breaks there, the next upstream answers, and its answer is the only one
-// (cases S6, S12).
+// (cases S6, S12). A stream begins with its content, a unary answer with its headers: no
+// other upstream is asked after that (case P4).
 func TestFallback(t *testing.T) {
 	for _, f := range wreck.Faults() {
 		if f == wreck.Trickle {
@@ -95,6 +96,12 @@ func TestFallback(t *testing.T) {
 						a = r.Stream(gate.Messages, "m", gate.Messages.Hello())
 					} else {
 						a = r.Post(gate.Messages, "m", gate.Messages.Hello())
+					}
+					if !how && m != wreck.BeforeHeaders {
+						if got := judged(t, gate.Messages, how, a); got.complete || len(r.well.Requests()) != 0 || a.Header.Get("X-Genway-Attempts") != "1" {
+							t.Errorf("%+v after %s attempts: %s", got, a.Header.Get("X-Genway-Attempts"), a.Body)
+						}
+						return
 					}
 					if got := judged(t, gate.Messages, how, a); !got.complete {
 						t.Errorf("%+v: %s", got, a.Body)

@@ -37,9 +37,14 @@ var (
 	never = outcome{why: unreachable, calls: 2}
 	// late: another try would take as long again.
 	late = outcome{why: timeout, calls: 1}
-	// halved and unreadable: the answer has begun, and nothing of it has gone out.
+	// halved and unreadable: a stream of which nothing has gone out, since it has had no
+	// content: made again once.
 	halved     = outcome{why: cut, calls: 2}
 	unreadable = outcome{why: malformed, calls: 2}
+	// halvedOnce and unreadableOnce: a unary answer, which begins with its headers; never
+	// made again.
+	halvedOnce     = outcome{why: cut, calls: 1}
+	unreadableOnce = outcome{why: malformed, calls: 1}
 	// The same after content has gone out: never made again.
 	lateIn       = outcome{inBand: true, why: timeout, calls: 1}
 	halvedIn     = outcome{inBand: true, why: cut, calls: 1}
@@ -58,14 +63,14 @@ var (
 	unary = map[wreck.Fault]byMoment{
 		wreck.Refuse:       {never, none, none, none, none, none},
 		wreck.ConnectStall: {late, none, none, none, none, none},
-		wreck.TLSFailure:   {never, halved, halved, halved, halved, none},
-		wreck.Reset:        {never, halved, halved, halved, halved, none},
-		wreck.HalfClose:    {never, unreadable, unreadable, unreadable, unreadable, none},
+		wreck.TLSFailure:   {never, halvedOnce, halvedOnce, halvedOnce, halvedOnce, none},
+		wreck.Reset:        {never, halvedOnce, halvedOnce, halvedOnce, halvedOnce, none},
+		wreck.HalfClose:    {never, unreadableOnce, unreadableOnce, unreadableOnce, unreadableOnce, none},
 		wreck.Stall:        {late, late, late, late, late, none},
 		wreck.Trickle:      {whole, whole, whole, whole, whole, none},
-		wreck.Garbage:      {never, halved, halved, halved, halved, none},
-		wreck.Garbled:      {none, unreadable, unreadable, unreadable, unreadable, none},
-		wreck.Truncation:   {never, unreadable, unreadable, unreadable, unreadable, none},
+		wreck.Garbage:      {never, halvedOnce, halvedOnce, halvedOnce, halvedOnce, none},
+		wreck.Garbled:      {none, unreadableOnce, unreadableOnce, unreadableOnce, unreadableOnce, none},
+		wreck.Truncation:   {never, unreadableOnce, unreadableOnce, unreadableOnce, unreadableOnce, none},
 	}
 	streamed = map[wreck.Fault]byMoment{
 		wreck.Refuse:       {never, none, none, none, none, none},

@@ -108,6 +108,7 @@ func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextR
 
 // StreamGenerateText makes one streamed call.
 func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+	upstream.NoteOf(ctx).Calls++
 	u.calls.begin()
 	defer u.calls.end()
 	ctx, progress, done := u.patient(ctx)
@@ -147,6 +148,7 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 
 // unary makes a call whose answer is one message: it has begun when it is there.
 func unary[Q, A any](ctx context.Context, u *Upstream, req Q, call func(context.Context, Q, ...grpc.CallOption) (A, error)) (A, error) {
+	upstream.NoteOf(ctx).Calls++
 	u.calls.begin()
 	defer u.calls.end()
 	ctx, _, done := u.patient(ctx)

@@ -222,13 +222,17 @@ func (u *Upstream) patchModel(body []byte, model string) ([]byte, error) {
 	return member.Patch(body, member.Member{Name: "model", Value: name})
 }
 
-// unary calls and reads the whole answer. The header is the answer's.
+// unary calls and reads the whole answer, which has begun when its headers say 2xx. The
+// header is the answer's.
 func (u *Upstream) unary(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) ([]byte, http.Header, error) {
+	note := upstream.NoteOf(ctx)
+	note.Calls++
 	a, err := u.call(ctx, op, model, body, wire)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer a.close()
+	note.Begin()
 	raw, err := a.read(u.config.MaxAnswerBytes + 1)
 	if err != nil {
 		return nil, nil, a.broken(err)

@@ -2,6 +2,8 @@ package remote
 
 import (
 	"bytes"
+	"strconv"
+	"unicode/utf16"
 
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -14,6 +16,7 @@ import (
 type pattern struct {
 	literals [][]byte
 	texts    []bool // of the values between the literals: strings, else numbers
+	said     int    // which of the values is the text that is added
 	learnt   []byte // the event, in which the literals are
 }
 
@@ -48,6 +51,7 @@ func (p *pattern) learn(raw []byte, events []*genwayv1.StreamGenerateTextRespons
 		p.literals, p.texts = append(p.literals, raw[from:at]), append(p.texts, isText)
 		if isText && string(raw[at+1:end-1]) == text {
 			said++
+			p.said = len(p.texts) - 1
 		}
 		from, at = end, end
 	}
@@ -57,34 +61,65 @@ func (p *pattern) learn(raw []byte, events []*genwayv1.StreamGenerateTextRespons
 }
 
 // match gives the length of the event that b begins with, if it is one of the pattern
-// and there in full; else 0.
-func (p *pattern) match(b []byte) int {
+// and there in full, and the bytes of text that it adds; else 0.
+func (p *pattern) match(b []byte) (length, text int) {
 	i := 0
 	for k, literal := range p.literals {
 		if !bytes.HasPrefix(b[i:], literal) {
-			return 0
+			return 0, 0
 		}
 		if i += len(literal); k == len(p.texts) {
 			break
 		}
 		end, isText, ok := variable(b, i)
 		if !ok || isText != p.texts[k] {
-			return 0
+			return 0, 0
+		}
+		if k == p.said {
+			text = unescaped(b[i+1 : end-1])
 		}
 		i = end
 	}
-	return i
+	return i, text
 }
 
-// run gives the length and the number of the events of the pattern that b begins with.
-func (p *pattern) run(b []byte) (length, events int) {
+// run gives the length and the number of the events of the pattern that b begins with,
+// and the bytes of text that they add.
+func (p *pattern) run(b []byte) (length, events, text int) {
 	for {
-		n := p.match(b[length:])
+		n, adds := p.match(b[length:])
 		if n == 0 {
-			return length, events
+			return length, events, text
 		}
 		length += n
 		events++
+		text += adds
+	}
+}
+
+// unescaped gives the bytes of a text that is written as a JSON string: an escape of two
+// bytes is one, and of six is the UTF-8 of what it stands for, four for each pair.
+func unescaped(b []byte) int {
+	n := len(b)
+	for {
+		at := bytes.IndexByte(b, '\\')
+		if at < 0 || at+1 >= len(b) {
+			return n
+		}
+		if b[at+1] != 'u' || at+6 > len(b) {
+			n, b = n-1, b[at+2:]
+			continue
+		}
+		switch code, err := strconv.ParseUint(string(b[at+2:at+6]), 16, 16); {
+		case err != nil:
+		case code < 0x80:
+			n -= 5
+		case code < 0x800, utf16.IsSurrogate(rune(code)):
+			n -= 4
+		default:
+			n -= 3
+		}
+		b = b[at+6:]
 	}
 }
 

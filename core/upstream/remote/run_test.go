@@ -50,16 +50,16 @@ func TestPattern(t *testing.T) {
 			if c.matches {
 				want = strings.Index(c.text, "\n\n") + 2
 			}
-			if got := p.match([]byte(c.text)); got != want {
+			if got, _ := p.match([]byte(c.text)); got != want {
 				t.Errorf("%q: %d, want %d", c.text, got, want)
 			}
 		}
 		for cut := range raw {
-			if p.match([]byte(raw[:cut])) != 0 {
+			if n, _ := p.match([]byte(raw[:cut])); n != 0 {
 				t.Errorf("%q matches", raw[:cut])
 			}
 		}
-		if n, events := p.run([]byte(raw + raw + raw[:20])); n != 2*len(raw) || events != 2 {
+		if n, events, text := p.run([]byte(raw + raw + raw[:20])); n != 2*len(raw) || events != 2 || text != 2*len("one") {
 			t.Errorf("a run of %d events in %d bytes", events, n)
 		}
 	}
@@ -87,7 +87,8 @@ func TestPatternIsNotLearnt(t *testing.T) {
 		var p pattern
 		p.learn([]byte(raw), textDelta("one"))
 		p.learn([]byte(c.raw), c.events)
-		if p.match([]byte(raw)) != 0 || p.match([]byte(c.raw)) != 0 {
+		plain, _ := p.match([]byte(raw))
+		if other, _ := p.match([]byte(c.raw)); plain != 0 || other != 0 {
 			t.Errorf("%s: learnt", name)
 		}
 	}
@@ -186,4 +187,15 @@ func relayed(t *testing.T, protocol genwayv1.Protocol, body string, runs bool) (
 		t.Fatal(err)
 	}
 	return out.String(), sent, usage
+}
+
+// The bytes of a text are those of the text, however it is written.
+func TestUnescaped(t *testing.T) {
+	for written, want := range map[string]string{
+		`plain`: "plain", ``: "", `a\nb\"c\\\\`: "a\nb\"c\\\\", `\u0041\u00e9\u4e2d`: "Aé中", `\ud83d\ude00x`: "😀x", `é中😀`: "é中😀", `\\u0041`: `\u0041`,
+	} {
+		if got := unescaped([]byte(written)); got != len(want) {
+			t.Errorf("%s: %d bytes, want %d", written, got, len(want))
+		}
+	}
 }

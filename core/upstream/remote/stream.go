@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/genway/genway/codec"
@@ -22,6 +23,8 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 	if err != nil {
 		return err
 	}
+	note := upstream.NoteOf(ctx)
+	note.Calls++
 	o := newOpening(send, u.config.Hold)
 	defer o.close()
 	a, err := u.call(ctx, stream, req.GetModel(), body, req.GetWire())
@@ -29,8 +32,10 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 		return err
 	}
 	defer a.close()
-	s := &relay{decoder: u.codec.NewStreamDecoder(), opening: o, losses: losses, protocol: u.config.Protocol, upstream: u}
-	if s.wired = u.speaks(req.GetWire()); !s.wired {
+	s := &relay{decoder: u.codec.NewStreamDecoder(), opening: o, losses: losses, protocol: u.config.Protocol, upstream: u, note: note}
+	if s.wired = u.speaks(req.GetWire()); s.wired {
+		note.Flow = &s.flow
+	} else {
 		s.custom = codec.NewFreeForm(req.GetTools())
 	}
 	s.runs = s.wired && req.GetWire().GetTakesRuns()
@@ -59,7 +64,7 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 				// candidates one more might have come.
 				return s.end()
 			case err != nil:
-				return a.broken(err)
+				return s.own(a.broken(err))
 			}
 			continue
 		}
@@ -95,6 +100,11 @@ type relay struct {
 	pattern  pattern
 	count    int // of the events of a run that is to be passed on
 	upstream *Upstream
+	// note is told what a stream that passes through says of itself; flow is its bytes of
+	// text so far, and usage what any stream has reported.
+	note  *upstream.Note
+	usage *genwayv1.Usage
+	flow  atomic.Int64
 	// completed says that the answer has been told to its end.
 	completed bool
 	// failed is why a stream that is passed through can no longer be followed, and
@@ -126,10 +136,11 @@ func (s *relay) finished() bool {
 // has no data, and raw is the run.
 func (s *relay) next(in *events, ended bool) (f codec.Frame, raw []byte, ok bool) {
 	if s.runs {
-		if n, count := s.pattern.run(in.buf); n > 0 {
+		if n, count, text := s.pattern.run(in.buf); n > 0 {
 			raw = in.buf[:n]
 			in.skip(n)
 			s.count = count
+			s.flow.Add(int64(text))
 			return codec.Frame{}, raw, true
 		}
 	}
@@ -167,6 +178,7 @@ func (s *relay) frame(f codec.Frame, raw []byte) error {
 		s.told = true
 		s.failed, err = s.own(err), nil
 	}
+	s.heard(events)
 	if s.wired && err == nil {
 		// The frame goes before the completed event that it may amount to.
 		frame := codec.Event(&genwayv1.WireFrame{Protocol: s.protocol, Event: f.Event, Data: f.Data})
@@ -175,6 +187,19 @@ func (s *relay) frame(f codec.Frame, raw []byte) error {
 		}
 	}
 	return s.pass(events, err)
+}
+
+// heard notes what events say of usage and output, ahead of whatever becomes of them.
+func (s *relay) heard(events []*genwayv1.StreamGenerateTextResponse) {
+	for _, ev := range events {
+		if started := ev.GetStarted(); started != nil {
+			s.usage = started.GetUsage()
+			s.note.Answered, s.note.Usage = started.GetModel(), s.usage
+		}
+		if s.wired {
+			s.flow.Add(int64(upstream.FlowOf(ev)))
+		}
+	}
 }
 
 // end closes the decoder, unless the answer is complete already.
@@ -190,13 +215,15 @@ func (s *relay) end() error {
 }
 
 // own keeps an upstream's error body for callers of its protocol only, and notes
-// what the failed answer cost.
+// what the failed answer cost: what the failure says, else what the stream has said.
 func (s *relay) own(err error) error {
 	if err == nil {
 		return nil
 	}
 	f := fault.From(err)
-	f.Usage = s.upstream.cost(f)
+	if f.Usage = s.upstream.cost(f); f.Usage == nil {
+		f.Usage = s.usage
+	}
 	if !s.wired {
 		f.Wire = nil
 	}

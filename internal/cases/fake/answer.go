@@ -11,6 +11,8 @@ type Answer struct {
 	// Status is the HTTP status; 0 is 200.
 	Status int
 	Header map[string]string
+	// Hold keeps the headers back until the channel is closed or the caller is gone.
+	Hold <-chan struct{}
 	// Steps are what is done after the headers are out, in order.
 	Steps []Step
 	// Sizes are the sizes of the writes in bytes, over and over: {1} is a write a
@@ -87,6 +89,15 @@ func (a Answer) Split(sizes ...int) Answer {
 }
 
 func (a Answer) write(w http.ResponseWriter, r *http.Request, closing <-chan struct{}) {
+	if a.Hold != nil {
+		select {
+		case <-a.Hold:
+		case <-r.Context().Done():
+			return
+		case <-closing:
+			return
+		}
+	}
 	for name, value := range a.Header {
 		w.Header().Set(name, value)
 	}
