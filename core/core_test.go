@@ -270,6 +270,20 @@ func TestInsaneRequestIDsAreReplaced(t *testing.T) {
 	}
 }
 
+// What a caller of an edge calls its request is in the log beside the call's own
+// identifier, if it can stand there.
+func TestClientRequestIDsAreLogged(t *testing.T) {
+	f := serve(t)
+	for id, logged := range map[string]bool{"trace-7": true, "a b": false, strings.Repeat("x", 129): false} {
+		if _, err := f.client.GenerateText(as(t, "authorization", "Bearer internal", core.ClientRequestIDKey, id), request()); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(f.log.String(), "client_request_id="+id); got != logged {
+			t.Errorf("%q: %t", id, got)
+		}
+	}
+}
+
 func TestRetryAfterCrosses(t *testing.T) {
 	f := serve(t)
 	f.answer = func() (*genwayv1.GenerateTextResponse, error) {

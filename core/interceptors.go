@@ -25,10 +25,19 @@ type Interceptors struct {
 // RequestIDKey is the metadata with a call's identifier, both ways.
 const RequestIDKey = "x-request-id"
 
+// ClientRequestIDKey is the metadata with the identifier that a caller of an edge gave
+// its request. It stands in the log beside the call's own.
+const ClientRequestIDKey = "genway-client-request-id"
+
+// KeyKey is the metadata in which an edge is told whose key a call had.
+const KeyKey = "genway-key"
+
+// longestID bounds an identifier of a caller's, in bytes.
+const longestID = 128
+
 // Unary is the interceptor of unary calls.
 func (i Interceptors) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	ctx, call := i.begin(ctx, info.FullMethod)
-	_ = grpc.SetHeader(ctx, metadata.Pairs(RequestIDKey, call.id))
 	err = i.guard(ctx, call, func(ctx context.Context) error {
 		var err error
 		resp, err = handler(ctx, req)
@@ -43,7 +52,6 @@ func (i Interceptors) Unary(ctx context.Context, req any, info *grpc.UnaryServer
 // Stream is the interceptor of streams.
 func (i Interceptors) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	ctx, call := i.begin(stream.Context(), info.FullMethod)
-	_ = stream.SetHeader(metadata.Pairs(RequestIDKey, call.id))
 	return i.guard(ctx, call, func(ctx context.Context) error {
 		return handler(srv, &serverStream{ServerStream: stream, ctx: ctx})
 	})
@@ -65,13 +73,16 @@ func (i Interceptors) begin(ctx context.Context, method string) (context.Context
 		id = "req_" + strings.ToLower(rand.Text())
 	}
 	call := newOutcome(id, method)
+	if shown := metadata.ValueFromIncomingContext(ctx, ClientRequestIDKey); len(shown) > 0 && printable(shown[0]) {
+		call.clientID = shown[0]
+	}
 	return withOutcome(ctx, call), call
 }
 
 // sane reports whether an identifier of the caller's may stand in logs and
 // answers.
 func sane(id string) bool {
-	if id == "" || len(id) > 128 {
+	if id == "" || len(id) > longestID {
 		return false
 	}
 	for _, c := range []byte(id) {
@@ -82,6 +93,27 @@ func sane(id string) bool {
 		}
 	}
 	return true
+}
+
+// printable reports whether an identifier may stand in logs.
+func printable(id string) bool {
+	for i := range len(id) {
+		if id[i] < 0x21 || id[i] > 0x7e {
+			return false
+		}
+	}
+	return id != "" && len(id) <= longestID
+}
+
+// tellCall puts the call's identifier into the answer's headers, and for an edge, which
+// logs it, that of the caller's key.
+func (o *outcome) tellCall(ctx context.Context) {
+	values := [...]string{o.id, o.caller.KeyID}
+	md := metadata.MD{RequestIDKey: values[0:1:1]}
+	if o.caller.Edge && o.caller.KeyID != "" {
+		md[KeyKey] = values[1:2:2]
+	}
+	_ = grpc.SetHeader(ctx, md) // it fails outside of a server, where nobody is to be told
 }
 
 // guard runs a call and makes a status of whatever comes of it.
@@ -98,9 +130,11 @@ func (i Interceptors) guard(ctx context.Context, call *outcome, run func(context
 			}
 		}()
 		if open(call.method) {
+			call.tellCall(ctx)
 			return run(ctx)
 		}
 		known, err := i.identify(ctx, call)
+		call.tellCall(ctx)
 		if err != nil {
 			return err
 		}

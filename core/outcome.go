@@ -18,17 +18,19 @@ import (
 // outcome is what is told of a call in its one line of the log. It never holds a
 // prompt, an answer or a key.
 type outcome struct {
-	id     string
-	method string
-	start  time.Time
-	caller auth.Caller
-	asked  string // the model
-	model  string // the one that answered
-	usage  *genwayv1.Usage
-	drawn  drawn
-	first  time.Duration // from start to a stream's first event; 0 for none
-	served upstream.Note
-	held   *admission // nil until it is admitted
+	id string
+	// clientID is what the caller calls the request; empty for nothing.
+	clientID string
+	method   string
+	start    time.Time
+	caller   auth.Caller
+	asked    string // the model
+	model    string // the one that answered
+	usage    *genwayv1.Usage
+	drawn    drawn
+	first    time.Duration // from start to a stream's first event; 0 for none
+	served   upstream.Note
+	held     *admission // nil until it is admitted
 }
 
 func newOutcome(id, method string) *outcome {
@@ -96,6 +98,9 @@ func (o *outcome) log(ctx context.Context, log *slog.Logger, err error) {
 		slog.Int64("cache_read_tokens", o.usage.GetCacheReadInputTokens()),
 		slog.Int64("thinking_tokens", o.usage.GetThinkingTokens()),
 	)
+	if o.clientID != "" {
+		line.AddAttrs(slog.String("client_request_id", o.clientID))
+	}
 	if f != nil {
 		line.AddAttrs(slog.String("kind", fault.Name(f.Kind)), slog.String("reason", f.Reason))
 	}

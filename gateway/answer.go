@@ -78,6 +78,9 @@ const ownPrefix = "x-genway-"
 // The runtime would do so for answers alone, and not for failures.
 // What is set already is Genway's own word on the same, and holds.
 func (x *exchange) tellAnswer(md metadata.MD) {
+	if key := md[keyKey]; len(key) > 0 {
+		x.key = key[0]
+	}
 	if x.w.status != 0 {
 		return
 	}

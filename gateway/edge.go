@@ -64,6 +64,11 @@ func (e *Edge) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	path, found := e.match(r)
 	x := &exchange{endpoint: e.endpoints[path.protocol], id: e.config.NewRequestID(), start: time.Now()}
 	x.w = newAnswerWriter(rw, x.id, e.config.WriteTimeout)
+	x.clientID = clientID(r.Header)
+	if x.clientID != "" {
+		x.w.Header()["X-Client-Request-Id"] = []string{x.clientID}
+	}
+	x.client = e.clientAddress(r)
 	defer e.finish(x, r, r.URL.Path)
 	defer x.recoverPanic(e.config.Logger)
 	r = withExchange(r, x)
@@ -117,6 +122,15 @@ func (e *Edge) finish(x *exchange, r *http.Request, path string) {
 		slog.Int64("bytes", x.w.bytes),
 		slog.Duration("duration", now.Sub(x.start)),
 	)
+	if x.key != "" {
+		line.AddAttrs(slog.String("key", x.key))
+	}
+	if x.client != "" {
+		line.AddAttrs(slog.String("client", x.client))
+	}
+	if x.clientID != "" {
+		line.AddAttrs(slog.String("client_request_id", x.clientID))
+	}
 	if x.fault != nil {
 		line.AddAttrs(slog.String("reason", x.fault.Reason), slog.String("kind", fault.Name(x.fault.Kind)))
 	}

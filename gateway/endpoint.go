@@ -70,7 +70,6 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 			return
 		}
 	}
-	x.client = e.edge.clientAddress(r)
 	if p.kind.hasBody() {
 		body, err := e.edge.readBody(&x.w, r)
 		if err == nil {

@@ -21,6 +21,9 @@ type exchange struct {
 	id       string
 	start    time.Time
 	w        answerWriter
+	// clientID is what the caller calls the request; empty for nothing. key is the id of
+	// its key, as the core tells it.
+	clientID, key string
 	// authorization is the caller's key, as the core wants to see it, and client the
 	// caller's address.
 	authorization string
@@ -66,10 +69,14 @@ func (x *exchange) whole() *codec.Request {
 
 // outgoing gives a context whose calls tell the core whose request this is.
 func (x *exchange) outgoing(ctx context.Context) context.Context {
-	values := [...]string{x.authorization, x.endpoint.name, x.id, x.client}
-	return metadata.NewOutgoingContext(arena.With(ctx, &x.memory), metadata.MD{
+	values := [...]string{x.authorization, x.endpoint.name, x.id, x.client, x.clientID}
+	md := metadata.MD{
 		"authorization": values[0:1:1], "genway-protocol": values[1:2:2], "x-request-id": values[2:3:3], addressKey: values[3:4:4],
-	})
+	}
+	if x.clientID != "" {
+		md[clientIDKey] = values[4:5:5]
+	}
+	return metadata.NewOutgoingContext(arena.With(ctx, &x.memory), md)
 }
 
 type exchangeKey struct{}

@@ -11,7 +11,28 @@ import (
 func edgeCases() []Case {
 	return []Case{
 		{"C10", "errors and losses name members as the caller has written them", callersMembers},
+		{"C11", "the caller's own identifier of a request is logged on both sides, beside ours", callersIdentifiers},
 	}
+}
+
+// callersIdentifiers looks for one in the lines of edge and core.
+func callersIdentifiers(t *testing.T) {
+	everyWay(t, gate.Texts(), only(gate.Chat), func(t *testing.T, w way) {
+		w.Upstream(w.upstream).Answer(say.Text("fine").Answer(w.upstream, w.streamed))
+		call := gate.CallOf(w.caller, w.model(), w.caller.Hello(), w.streamed)
+		call.Header.Set("X-Request-Id", "trace-7")
+		a := w.Call(call)
+		if a.Status != 200 || a.Header.Get("X-Client-Request-Id") != "trace-7" || a.Header.Get("X-Request-Id") == "trace-7" {
+			t.Errorf("%d %v", a.Status, a.Header)
+		}
+		for line := range strings.Lines(w.Log()) {
+			if strings.Contains(line, "msg=call ") || strings.Contains(line, "msg=request ") {
+				if !strings.Contains(line, " client_request_id=trace-7") || !strings.Contains(line, " key=") || !strings.Contains(line, "request_id="+a.Header.Get("X-Request-Id")) {
+					t.Error(line)
+				}
+			}
+		}
+	})
 }
 
 // odd are bodies with members that few protocols have a place for.
