@@ -37,7 +37,10 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	r, err := e.request(&codec.Request{GenerateTextRequest: fitted, Stream: req.Stream, IncludeUsage: req.IncludeUsage})
+	if fitted != req.GenerateTextRequest {
+		req = &codec.Request{GenerateTextRequest: fitted, Stream: req.Stream, IncludeUsage: req.IncludeUsage}
+	}
+	r, err := e.request(req)
 	if err != nil {
 		return nil, err
 	}

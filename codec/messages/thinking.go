@@ -191,8 +191,11 @@ func (w *writer) format(f *genwayv1.ResponseFormat, losses *codec.Losses) {
 		w.Fail(fault.Unsupported(path, "the messages protocol has no format of answers but text and JSON of a given schema"))
 		return
 	}
-	if f.Name != "" || f.Description != "" {
-		losses.Add(path+".name", "schemas have no name or description in the messages protocol")
+	if f.Name != "" {
+		losses.Add(path+".name", "schemas have no name in the messages protocol")
+	}
+	if f.Description != "" {
+		losses.Add(path+".description", "schemas have no description beside them in the messages protocol")
 	}
 	if f.Strict != nil && !*f.Strict {
 		losses.Add(path+".strict", "the messages protocol holds every answer to the schema")

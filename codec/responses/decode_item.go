@@ -158,7 +158,7 @@ func (w *wireCall) part() *genwayv1.Part {
 	call.Id = w.CallID
 	if w.Namespace != "" {
 		s := spaced{w.Namespace, w.Name}
-		call.Name, part.NativeFields = s.flat(), s.marks()
+		call.Name, part.NativeFields = s.called(), s.marks()
 	}
 	return part
 }
@@ -206,7 +206,7 @@ func decodeOutput(raw jsontext.Value, place member.Place) (item, error) {
 	switch {
 	case w.CallID == "" && w.Namespace != "":
 		s := spaced{w.Namespace, w.Name}
-		result.Name, it.parts[0].NativeFields = s.flat(), append(it.parts[0].NativeFields, s.marks()...)
+		result.Name, it.parts[0].NativeFields = s.called(), append(it.parts[0].NativeFields, s.marks()...)
 	case w.CallID == "":
 		result.Name = w.Name
 	default:

@@ -41,6 +41,7 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 		return nil, err
 	}
 	req.Tools = lift(req.Tools, lifted)
+	rejoin(req.Tools, req.Messages)
 	distinguish(req.Tools, req.Messages)
 	return w.close(req)
 }

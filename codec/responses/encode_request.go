@@ -24,7 +24,9 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	req = &codec.Request{GenerateTextRequest: fitted, Stream: req.Stream, IncludeUsage: req.IncludeUsage}
+	if fitted != req.GenerateTextRequest {
+		req = &codec.Request{GenerateTextRequest: fitted, Stream: req.Stream, IncludeUsage: req.IncludeUsage}
+	}
 	lose(req.GenerateTextRequest, losses)
 	w := member.NewWriter(member.SizeOfRequest(req.GenerateTextRequest))
 	w.Strict()

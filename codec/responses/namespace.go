@@ -41,6 +41,40 @@ func (s spaced) flat() string {
 	return name
 }
 
+// called is the canonical name in a call. The vendor gives a tool that stands in no
+// namespace and was loaded late its own name as namespace when it is called. Where a
+// namespace has a tool of its own name, rejoin gives the call the other name.
+func (s spaced) called() string {
+	if s.space == s.name {
+		return s.name
+	}
+	return s.flat()
+}
+
+// rejoin gives the calls of tools that have the name of their namespace the name of the
+// tool.
+func rejoin(tools []*genwayv1.Tool, messages []*genwayv1.Message) {
+	for _, t := range tools {
+		s := spacedIn(t.NativeFields)
+		if s.space == "" || s.space != s.name {
+			continue
+		}
+		for _, m := range messages {
+			for _, p := range m.Parts {
+				if spacedIn(p.NativeFields) != s {
+					continue
+				}
+				if call := p.GetToolCall(); call != nil {
+					call.Name = toolName(t)
+				}
+				if result := p.GetToolResult(); result != nil {
+					result.Name = toolName(t)
+				}
+			}
+		}
+	}
+}
+
 // joined keeps the separator of a namespace that brings its own ("mcp__files__").
 func (s spaced) joined() string {
 	if strings.HasSuffix(s.space, "__") {

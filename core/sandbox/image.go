@@ -161,10 +161,11 @@ func imageLosses(req *genwayv1.GenerateImageRequest) []*genwayv1.Loss {
 	if req.GetStyle() != "" {
 		list = append(list, &genwayv1.Loss{Member: "style", Reason: "the sandbox has one style"})
 	}
+	if req.GetModeration() != "" {
+		list = append(list, &genwayv1.Loss{Member: "moderation", Reason: "the sandbox screens nothing"})
+	}
 	for _, n := range req.GetNativeFields() {
-		if n.GetBinding() {
-			list = append(list, &genwayv1.Loss{Member: n.GetName(), Reason: "the sandbox has nothing that could act on it"})
-		}
+		list = append(list, &genwayv1.Loss{Member: n.GetName(), Reason: "the sandbox has nothing that could act on it"})
 	}
 	return list
 }

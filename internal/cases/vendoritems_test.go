@@ -6,11 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/genway/genway/core/sandbox"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/cases/ask"
 	"github.com/genway/genway/internal/cases/gate"
 	"github.com/genway/genway/internal/cases/say"
+	"github.com/genway/genway/internal/cases/turn"
 )
 
 // vendorCases are the cases of what only the caller's vendor can act on: tools that it
@@ -18,6 +20,8 @@ import (
 func vendorCases() []Case {
 	return []Case{
 		{"X20", "a vendor's finished items in the history cross as their text, or are left out and named", vendorHistory},
+		{"X31", "a call whose namespace is its own name is a call of the tool of that name", ownNamespaces},
+		{"X32", "tools that a choice leaves out, and the name and description of a schema, are named one by one", namedOneByOne},
 		{"X21", "hosted tools that are merely offered are left out and named; one that is demanded is refused by its path", offeredTools},
 	}
 }
@@ -168,4 +172,73 @@ func offeredTools(t *testing.T) {
 			t.Errorf("the upstream was asked %d times more", n-asked)
 		}
 	})
+}
+
+// ownNamespaces: the vendor says the name of a tool that was loaded late as its namespace
+// as well.
+func ownNamespaces(t *testing.T) {
+	const lookup = `{"type":"function","name":"lookup","parameters":{"type":"object"},"strict":false}`
+	call := `{"type":"function_call","call_id":"c1","namespace":"lookup","name":"lookup","arguments":"{}"},{"type":"function_call_output","call_id":"c1","output":"sun"}`
+	for name, body := range map[string]string{
+		"tools":            `{"input":[{"role":"user","content":"hi"},` + call + `],"tools":[` + lookup + `]}`,
+		"additional_tools": `{"input":[{"type":"additional_tools","role":"developer","tools":[` + lookup + `]},{"role":"user","content":"hi"},` + call + `]}`,
+		"no tools":         `{"input":[{"role":"user","content":"hi"},` + call + `]}`,
+	} {
+		everyWay(t, only(gate.Responses), others(gate.Responses), func(t *testing.T, w way) {
+			seen := string(w.sees(t, body).Raw)
+			if strings.Contains(seen, "lookup_") || !strings.Contains(seen, `"name":"lookup"`) {
+				t.Errorf("%s: the upstream sees %s", name, seen)
+			}
+		})
+	}
+	// A namespace that has a tool of its own name stays one.
+	spaced := `{"input":[{"role":"user","content":"hi"},` + call + `],"tools":[{"type":"namespace","name":"lookup","description":"d","tools":[` + lookup + `]}]}`
+	everyWay(t, only(gate.Responses), others(gate.Responses), func(t *testing.T, w way) {
+		if seen := string(w.sees(t, spaced).Raw); strings.Count(seen, `"lookup__lookup"`) < 2 || strings.Contains(seen, `"name":"lookup"`) {
+			t.Errorf("the upstream sees %s", seen)
+		}
+	})
+	// What such an upstream calls is what the caller has offered.
+	for _, caller := range others(gate.Responses) {
+		for _, streamed := range []bool{false, true} {
+			w := way{Gate: gate.New(t, gate.Config{}), caller: caller, upstream: gate.Responses, streamed: streamed}
+			w.Responses.Answer(w.altered(say.Tool("call_1", "weather", paris), `"name":"weather"`, `"namespace":"weather","name":"weather"`))
+			a := w.ask(ask.Body(caller, []string{ask.Tools(caller, false, weather)}, ask.User(caller, "hi")))
+			calls(t, turn.Read(t, caller, a, streamed), turn.Call{ID: "call_1", Name: "weather", Arguments: paris})
+		}
+	}
+}
+
+func namedOneByOne(t *testing.T) {
+	everyWay(t, only(gate.GenerateContent), others(gate.GenerateContent), func(t *testing.T, w way) {
+		lost := w.lost(t, `{"contents":[{"parts":[{"text":"hi"}]}],"tools":[{"functionDeclarations":[{"name":"a"},{"name":"b"}]},{"googleSearch":{}}],"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["a"]}}}`)
+		if !w.streamed && !strings.Contains(lost, "tools[2]") {
+			t.Errorf("lost %q", lost)
+		}
+	})
+	everyWay(t, only(gate.Chat), only(gate.Messages), func(t *testing.T, w way) {
+		schema := func(members string) string {
+			return `{"messages":[{"role":"user","content":"hi"}],"response_format":{"type":"json_schema","json_schema":{` + members + `"schema":{"type":"object"}}}}`
+		}
+		if lost := w.lost(t, schema(`"name":"n","description":"d",`)); !w.streamed && (!strings.Contains(lost, "response_format.name") || !strings.Contains(lost, "response_format.description")) {
+			t.Errorf("lost %q", lost)
+		}
+		if lost := w.lost(t, schema(`"name":"n",`)); strings.Contains(lost, "description") {
+			t.Errorf("lost %q without a description", lost)
+		}
+	})
+	// The sandbox's drawings.
+	box := gate.New(t, gate.Config{Wrap: func(upstream.Upstream) upstream.Upstream {
+		embedded, err := sandbox.New(sandbox.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return embedded
+	}})
+	a := box.Post(gate.Images, "sandbox-image", `{"prompt":"a square","size":"256x256","x_unknown":1,"moderation":"low"}`)
+	for _, name := range []string{"x_unknown", "moderation"} {
+		if lost := a.Header.Get("X-Genway-Lost"); a.Status != http.StatusOK || !strings.Contains(lost, name) {
+			t.Errorf("status %d, lost %q, want %s", a.Status, lost, name)
+		}
+	}
 }
