@@ -238,7 +238,7 @@ func TestCases(t *testing.T) {
 	t.Run("F17", func(t *testing.T) {
 		var losses codec.Losses
 		body, err := c.EncodeRequest(request(&genwayv1.GenerateTextRequest{}), &losses)
-		if err != nil || !strings.Contains(string(body), fmt.Sprintf(`"max_tokens":%d`, messages.DefaultMaxTokens)) || losses.List()[0].Member != "max_output_tokens" {
+		if err != nil || !strings.Contains(string(body), fmt.Sprintf(`"max_tokens":%d`, messages.DefaultMaxTokens)) || len(losses.List()) != 0 {
 			t.Errorf("got %s %v %v", body, losses.List(), err)
 		}
 	})

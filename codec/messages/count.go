@@ -33,7 +33,7 @@ func (Codec) EncodeCountRequest(req *genwayv1.CountTokensRequest, losses *codec.
 	if err != nil {
 		return nil, err
 	}
-	limit := int64(DefaultMaxTokens)
+	limit := MaxTokens(r.GetModel())
 	if r.GetMaxOutputTokens() > 0 {
 		limit = r.GetMaxOutputTokens()
 	}

@@ -16,12 +16,6 @@ import (
 
 const protocol = genwayv1.Protocol_PROTOCOL_MESSAGES
 
-// DefaultMaxTokens is the max_tokens of a request that comes without a limit from
-// a protocol where none is required, since this one requires it (case F17). It is
-// what the vendor's own agent sends, and the most that every model the vendor
-// still serves takes. A loss max_output_tokens tells the caller of it.
-const DefaultMaxTokens = 32000
-
 // Codec is the codec of the messages protocol. The zero Codec is ready for use.
 type Codec struct{}
 

@@ -19,11 +19,9 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 		return nil, err
 	}
 	w := requestWriter(member.SizeOfRequest(r))
-	limit := int64(DefaultMaxTokens)
-	if r.MaxOutputTokens != nil {
-		limit = *r.MaxOutputTokens
-	} else {
-		losses.Add("max_output_tokens", "the messages protocol requires a limit, so 32000 was set")
+	limit := r.GetMaxOutputTokens()
+	if r.MaxOutputTokens == nil {
+		limit = MaxTokens(r.GetModel())
 	}
 	w.Begin()
 	w.Str("model", r.GetModel())

@@ -57,6 +57,23 @@ func (o *Overrides) Text(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateT
 	return out, losses, err
 }
 
+// WithLimit gives the request with a limit of tokens within the rules, for an upstream
+// that demands one where the caller names none: most is what it would get otherwise. req
+// is not changed.
+func (o *Overrides) WithLimit(req *genwayv1.GenerateTextRequest, most int64) *genwayv1.GenerateTextRequest {
+	if o == nil || req.MaxOutputTokens != nil {
+		return req
+	}
+	bounded, ok := o.rules.Bound["max_output_tokens"]
+	if !ok || bounded.Max == nil || *bounded.Max >= float64(most) {
+		return req
+	}
+	out := &genwayv1.GenerateTextRequest{}
+	codec.Share(out, req)
+	out.MaxOutputTokens = new(int64(*bounded.Max))
+	return out
+}
+
 // Image does so for images.
 func (o *Overrides) Image(req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageRequest, []*genwayv1.Loss, error) {
 	if o == nil || len(o.image) == 0 {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/messages"
 	"github.com/genway/genway/core/unread"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -125,6 +126,9 @@ func (a attempt) text(ctx context.Context, req *genwayv1.GenerateTextRequest) (*
 	asked, losses, err := a.Overrides.Text(a.targeted(req))
 	if err != nil {
 		return nil, nil, err
+	}
+	if a.Protocol == genwayv1.Protocol_PROTOCOL_MESSAGES {
+		asked = a.Overrides.WithLimit(asked, messages.MaxTokens(asked.GetModel()))
 	}
 	return asked, losses, upstream.Lossless(ctx, losses)
 }

@@ -77,3 +77,30 @@ func TestOverridesAreTold(t *testing.T) {
 		t.Errorf("nothing was lost: %v", err)
 	}
 }
+
+// A target that demands a limit of tokens gets one within its bound where the caller names
+// none, and the bound adds none elsewhere.
+func TestLimitsThatUpstreamsDemand(t *testing.T) {
+	const messages = genwayv1.Protocol_PROTOCOL_MESSAGES
+	bound := func(most float64) override.Rules {
+		return override.Rules{Bound: map[string]override.Range{"max_output_tokens": {Max: &most}}}
+	}
+	for name, tt := range map[string]struct {
+		protocol genwayv1.Protocol
+		rules    override.Rules
+		want     int64
+	}{
+		"less than the model's most": {messages, bound(100), 100},
+		"more than the model's most": {messages, bound(1 << 40), 0},
+		"a default":                  {messages, override.Rules{Default: map[string]any{"max_output_tokens": int64(77)}}, 77},
+		"another protocol":           {chat, bound(100), 0},
+		"no rules":                   {messages, override.Rules{}, 0},
+	} {
+		only := &stub{name: "only"}
+		r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "only", Upstream: only, Protocol: tt.protocol, Overrides: overrides(t, tt.rules)}}}})
+		resp, err := r.GenerateText(upstream.WithStrict(t.Context()), &genwayv1.GenerateTextRequest{Model: "claude-opus-4-1"})
+		if err != nil || len(resp.GetLosses()) != 0 || only.seen.GetMaxOutputTokens() != tt.want || (only.seen.MaxOutputTokens != nil) != (tt.want > 0) {
+			t.Errorf("%s: %v, %v, the upstream sees %v", name, resp.GetLosses(), err, only.seen)
+		}
+	}
+}

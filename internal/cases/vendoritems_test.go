@@ -20,6 +20,7 @@ import (
 func vendorCases() []Case {
 	return []Case{
 		{"X20", "a vendor's finished items in the history cross as their text, or are left out and named", vendorHistory},
+		{"X25", "a caller who names no limit gets the model's most, which is no loss; a smaller bound of the target holds", unlimited},
 		{"X31", "a call whose namespace is its own name is a call of the tool of that name", ownNamespaces},
 		{"X32", "tools that a choice leaves out, and the name and description of a schema, are named one by one", namedOneByOne},
 		{"X21", "hosted tools that are merely offered are left out and named; one that is demanded is refused by its path", offeredTools},
@@ -239,6 +240,21 @@ func namedOneByOne(t *testing.T) {
 	for _, name := range []string{"x_unknown", "moderation"} {
 		if lost := a.Header.Get("X-Genway-Lost"); a.Status != http.StatusOK || !strings.Contains(lost, name) {
 			t.Errorf("status %d, lost %q, want %s", a.Status, lost, name)
+		}
+	}
+}
+
+func unlimited(t *testing.T) {
+	for model, most := range map[string]int64{"claude-3-haiku-20240307": 4096, "claude-3-5-sonnet-latest": 8192, "claude-opus-4-1": 32000, "claude-sonnet-4-5": 64000, "claude-opus-4-6": 128000, "m": 8192} {
+		for _, caller := range others(gate.Messages) {
+			g := gate.New(t, gate.Config{Wrap: strictly})
+			g.Messages.Answer(say.Text("fine").Answer(gate.Messages, false))
+			if a := g.Post(caller, "messages/"+model, caller.Hello()); a.Status != http.StatusOK || a.Header.Get("X-Genway-Lost") != "" {
+				t.Fatalf("%s from %s, strict: %d, lost %q: %s", model, caller, a.Status, a.Header.Get("X-Genway-Lost"), a.Body)
+			}
+			if n := parse(t, g.Messages.Last(t).Body).At("max_tokens").Int(); n != most {
+				t.Errorf("%s from %s: max_tokens %d, want %d", model, caller, n, most)
+			}
 		}
 	}
 }
