@@ -39,6 +39,7 @@ func TestCases(t *testing.T) {
 		{"K9", "a configuration that was cut off in writing changes nothing; size limits are explicit and told", halfConfigurations},
 		{"K11", "there is no default credential: the programs, freshly installed, are closed to whoever has no key made there", noDefaults},
 		{"O1", "models that upstreams say they serve are listed in every protocol's shape, as far as routes and keys lead to them; an upstream that fails, hangs or talks nonsense keeps its last list and holds nobody up", discoveredModels},
+		{"M1", "no maximum of tokens, alone or times the answers asked for, switches a budget off or locks a model for others: what can never fit is refused at once and takes nothing", absurdClaims},
 		{"K12", "an upstream's 201 is success, for the ledger too", createdPays},
 	} {
 		t.Run(c.ID, func(t *testing.T) {
