@@ -127,7 +127,7 @@ func (a *admission) most(e estimate) (cost int64, priced bool) {
 }
 
 // flowed notes output on its way to the caller. What exceeds the reservation is reserved
-// too, as much again each time, so that others see it before the end.
+// too, and as much again each time, so that others see it before the end.
 func (a *admission) flowed(ev *genwayv1.StreamGenerateTextResponse) {
 	if a == nil || a.Reservation == nil {
 		return
@@ -138,13 +138,16 @@ func (a *admission) flowed(ev *genwayv1.StreamGenerateTextResponse) {
 		a.flow += flowOf(ev)
 	}
 	if seen := int64(a.flow / bytesPerToken); seen > a.reserved {
-		more := max(a.reserved, leastMore)
+		more := max(a.reserved, leastMore, seen-a.reserved)
+		grown := amount.Sum(a.reserved, more)
 		cost := int64(0)
 		if a.Budgeted() {
-			cost, _ = a.most(estimate{output: more})
+			before, _ := a.most(estimate{input: a.input, output: a.reserved})
+			after, _ := a.most(estimate{input: a.input, output: grown})
+			cost = amount.Less(after, before)
 		}
 		a.Extend(limit.Amount{Tokens: more, Cost: cost})
-		a.reserved = amount.Sum(a.reserved, more)
+		a.reserved = grown
 	}
 }
 

@@ -38,6 +38,18 @@ type limited struct {
 	calls   atomic.Int64
 	// hold, unless nil, is what requests wait for at the upstream.
 	hold chan struct{}
+	// targets are the models that are asked for others, in their order; a model that is
+	// not here is asked for itself.
+	targets map[string][]string
+}
+
+func (l *limited) Candidates(_ genwayv1.Protocol, model string, _ bool, yield func(upstream, model string)) {
+	for _, asked := range l.targets[model] {
+		yield("u", asked)
+	}
+	if l.targets[model] == nil {
+		yield("u", model)
+	}
 }
 
 func (l *limited) Authenticate(context.Context, string) (keys.Principal, error) {
@@ -58,6 +70,9 @@ func (p pricedModels) FindFirst(_ string, models []string, _ time.Time) (price.P
 
 // perToken is a nano-dollar a token, of any class, in and out.
 var perToken = price.Price{ID: "p", Rates: price.Rates{Input: 1e6, Output: 1e6, OutputImage: 1e6}, Image: 1000}
+
+// triple is three times as much.
+var triple = price.Price{ID: "t", Rates: price.Rates{Input: 3e6, Output: 3e6}}
 
 // dear is so much a token that a few hundred million cost more than an int64 holds.
 var dear = price.Price{ID: "d", Rates: price.Rates{Input: 1e15, Output: 1e15}, Image: math.MaxInt64}
@@ -120,9 +135,15 @@ func (l *limited) Models() []*genwayv1.Model { return []*genwayv1.Model{{Name: "
 // serveLimited serves one key over gRPC.
 func serveLimited(t *testing.T, policy keys.Policy, rules limit.Rules) *limited {
 	t.Helper()
-	l := &limited{policy: policy, memory: limit.NewMemory(nil)}
+	return serveLimitedAt(t, policy, rules, nil)
+}
+
+// serveLimitedAt does so by a clock of the test's own.
+func serveLimitedAt(t *testing.T, policy keys.Policy, rules limit.Rules, clock func() time.Time) *limited {
+	t.Helper()
+	l := &limited{policy: policy, memory: limit.NewMemory(clock)}
 	l.limiter = limit.New(l.memory, rules)
-	prices := pricedModels{"m": perToken, "cut": perToken, "cut-held": perToken, "dear": dear}
+	prices := pricedModels{"m": perToken, "cut": perToken, "cut-held": perToken, "dear": dear, "triple": triple}
 	service, err := core.New(core.Config{Upstream: l, Limiter: l.limiter, Prices: prices})
 	if err != nil {
 		t.Fatal(err)

@@ -244,14 +244,19 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 	var err error
 	var a attempt
 	var spent upstream.Spent
+	keep := func() {
+		if spent.Usage != nil {
+			note.Spent, spent = append(note.Spent, spent), upstream.Spent{}
+		}
+	}
 	for n, target := range targets {
+		// Also for a target whose guard refuses the call.
+		note.Attempt(nil)
 		a = attempt{Target: target, route: route}
 		note.Route, note.Name, note.Model = route.Model, target.Name, cmp.Or(target.Model, q.model)
 		t.begin = share(deadline, len(targets)-n)
 		err = a.Guard.run(ctx, &t, func(ctx context.Context, d *drain) error {
-			if spent.Usage != nil {
-				note.Spent = append(note.Spent, spent)
-			}
+			keep()
 			a.drain = d
 			err := try(ctx, a)
 			spent = upstream.Spent{Name: note.Name, Model: note.Model, Usage: usageOf(err)}
@@ -260,6 +265,9 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 		if err == nil || note.Begun() || ctx.Err() != nil || !mendable(err) {
 			break
 		}
+	}
+	if usageOf(err) == nil {
+		keep() // it is of an attempt before the last: a guard has refused since
 	}
 	a.tell(ctx, note.Headers)
 	return err
