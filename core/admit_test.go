@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/keys"
@@ -122,7 +124,15 @@ func (l *limited) GenerateImage(ctx context.Context, req *genwayv1.GenerateImage
 	if _, err := l.answer(ctx); err != nil {
 		return nil, err
 	}
-	return &genwayv1.GenerateImageResponse{Images: make([]*genwayv1.GeneratedImage, max(req.GetCount(), 1))}, nil
+	return &genwayv1.GenerateImageResponse{Images: slices.Repeat([]*genwayv1.GeneratedImage{{}}, int(max(req.GetCount(), 1)))}, nil
+}
+
+func (l *limited) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
+	resp, err := l.GenerateImage(ctx, req)
+	if err != nil {
+		return err
+	}
+	return images.SendAll(resp, send)
 }
 
 func (l *limited) CountTokens(ctx context.Context, _ *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/genway/genway/core/ledger"
@@ -38,15 +39,14 @@ type drawn struct {
 
 // drawnBy gives the figures of an answer; what it does not say is as it was asked for.
 func drawnBy(req *genwayv1.GenerateImageRequest, resp *genwayv1.GenerateImageResponse) drawn {
-	d := drawn{images: len(resp.GetImages()), size: req.GetSize(), quality: req.GetQuality()}
-	if d.images > 0 && resp.GetImages()[0].GetSize() != "" {
-		d.size = resp.GetImages()[0].GetSize()
+	size := resp.GetSize()
+	if size == "" && len(resp.GetImages()) > 0 {
+		size = resp.GetImages()[0].GetSize()
 	}
-	if resp.GetSize() != "" {
-		d.size = resp.GetSize()
-	}
-	if resp.GetQuality() != "" {
-		d.quality = resp.GetQuality()
-	}
-	return d
+	return drawnOf(req, len(resp.GetImages()), size, resp.GetQuality())
+}
+
+// drawnOf gives the figures of images of that size and quality, which may be empty.
+func drawnOf(req *genwayv1.GenerateImageRequest, images int, size, quality string) drawn {
+	return drawn{images: images, size: cmp.Or(size, req.GetSize()), quality: cmp.Or(quality, req.GetQuality())}
 }

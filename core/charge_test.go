@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/ledger"
@@ -215,6 +216,11 @@ func (u *priced) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextReque
 func (u *priced) GenerateImage(ctx context.Context, _ *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
 	*upstream.NoteOf(ctx) = u.note
 	return u.image, nil
+}
+
+func (u *priced) StreamGenerateImage(ctx context.Context, _ *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
+	*upstream.NoteOf(ctx) = u.note
+	return images.SendAll(u.image, send)
 }
 
 // A request is charged by the name that says most of what served it, and an image by

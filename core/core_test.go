@@ -12,6 +12,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/keys"
@@ -63,6 +64,14 @@ func (s *scripted) StreamGenerateText(_ context.Context, req *genwayv1.GenerateT
 
 func (s *scripted) GenerateImage(context.Context, *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
 	return &genwayv1.GenerateImageResponse{}, nil
+}
+
+func (s *scripted) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
+	resp, err := s.GenerateImage(ctx, req)
+	if err != nil {
+		return err
+	}
+	return images.SendAll(resp, send)
 }
 
 func (s *scripted) CountTokens(_ context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {

@@ -178,6 +178,52 @@ func (s *Service) generateImage(ctx context.Context, req *genwayv1.GenerateImage
 	return resp, nil
 }
 
+// StreamGenerateImage gives the images as events, and an error when the upstream ends
+// without the completed one.
+func (s *Service) StreamGenerateImage(req *genwayv1.GenerateImageRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateImageResponse]) error {
+	ctx := stream.Context()
+	outcomeOf(ctx).asked = req.GetModel()
+	req.Wire = trusted(ctx, req.GetWire())
+	if err := checkImage(req); err != nil {
+		return err
+	}
+	return s.account(ctx, ask{"StreamGenerateImage", req.GetModel(), req}, func(ctx context.Context) error {
+		return s.streamImage(ctx, req, stream)
+	})
+}
+
+func (s *Service) streamImage(ctx context.Context, req *genwayv1.GenerateImageRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateImageResponse]) error {
+	completed := false
+	call := outcomeOf(ctx)
+	call.answered(req.GetModel(), nil)
+	err := s.config.Upstream.StreamGenerateImage(ctx, req, func(ev *genwayv1.StreamGenerateImageResponse) error {
+		switch p := ev.GetPayload().(type) {
+		case *genwayv1.StreamGenerateImageResponse_Started:
+			if p.Started.CreateTime == nil {
+				p.Started.CreateTime = timestamppb.New(s.config.Clock())
+			}
+		case *genwayv1.StreamGenerateImageResponse_PartialImage, *genwayv1.StreamGenerateImageResponse_Wire:
+			call.begun()
+		case *genwayv1.StreamGenerateImageResponse_Image:
+			call.begun()
+			// A stream that is cut has given the images until then.
+			call.drawn = drawnOf(req, int(p.Image.GetImageIndex())+1, p.Image.GetImage().GetSize(), p.Image.GetQuality())
+		case *genwayv1.StreamGenerateImageResponse_Completed:
+			if completed {
+				return nil
+			}
+			completed = true
+			call.answered("", p.Completed.GetUsage())
+			call.drawn = drawnOf(req, int(p.Completed.GetCount()), p.Completed.GetSize(), p.Completed.GetQuality())
+		}
+		return stream.Send(ev)
+	})
+	if err == nil && !completed {
+		return fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
+	}
+	return err
+}
+
 // CountTokens says what a request would put in.
 func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (resp *genwayv1.CountTokensResponse, err error) {
 	outcomeOf(ctx).asked = req.GetRequest().GetModel()

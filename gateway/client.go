@@ -8,6 +8,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -26,12 +27,36 @@ type client struct {
 // StreamGenerateText waits for the first message, and tells what the core says of the
 // answer, or of the failure in its place.
 func (c *client) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTextRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse], error) {
+	return openStream(ctx, c, in, c.GenerationClient.StreamGenerateText, opts, kindOf[genwayv1.StreamGenerateTextResponse]{
+		ping:      func() *genwayv1.StreamGenerateTextResponse { return codec.Event(&genwayv1.Ping{}) },
+		completed: func(ev *genwayv1.StreamGenerateTextResponse) bool { return ev.GetCompleted() != nil },
+	})
+}
+
+// StreamGenerateImage does so for images.
+func (c *client) StreamGenerateImage(ctx context.Context, in *genwayv1.GenerateImageRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[genwayv1.StreamGenerateImageResponse], error) {
+	return openStream(ctx, c, in, c.GenerationClient.StreamGenerateImage, opts, kindOf[genwayv1.StreamGenerateImageResponse]{
+		ping:      func() *genwayv1.StreamGenerateImageResponse { return images.Event(&genwayv1.Ping{}) },
+		completed: func(ev *genwayv1.StreamGenerateImageResponse) bool { return ev.GetCompleted() != nil },
+	})
+}
+
+// kindOf is what the edge knows of the events of a stream: how to make a ping, and which
+// is the last.
+type kindOf[E any] struct {
+	ping      func() *E
+	completed func(*E) bool
+}
+
+func openStream[Q, E any](ctx context.Context, c *client, in *Q, call func(context.Context, *Q, ...grpc.CallOption) (grpc.ServerStreamingClient[E], error),
+	opts []grpc.CallOption, kind kindOf[E],
+) (grpc.ServerStreamingClient[E], error) {
 	x := exchangeOf(ctx)
-	inner, err := c.GenerationClient.StreamGenerateText(x.outgoing(ctx), in, opts...)
+	inner, err := call(x.outgoing(ctx), in, opts...)
 	if err != nil {
 		return nil, err
 	}
-	s := &eventStream{ServerStreamingClient: inner, done: ctx.Done(), heartbeat: c.heartbeat}
+	s := &eventStream[Q, E]{ServerStreamingClient: inner, kind: kind, done: ctx.Done(), heartbeat: c.heartbeat}
 	first, err := s.begin(ctx)
 	header, unknown := inner.Header()
 	if unknown == nil {
@@ -43,7 +68,7 @@ func (c *client) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTe
 	case unknown != nil:
 		return nil, unknown
 	}
-	s.header, s.ahead, s.isAhead = header, received{event: first}, true
+	s.header, s.ahead, s.isAhead = header, received[E]{event: first}, true
 	x.stream.ready = s.ready
 	if s.source == nil {
 		s.source = readAhead(ctx, x, inner)
@@ -52,17 +77,18 @@ func (c *client) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTe
 }
 
 // received is a step of a stream: an event, or why there are no more.
-type received struct {
-	event *genwayv1.StreamGenerateTextResponse
+type received[E any] struct {
+	event *E
 	err   error
 }
 
 // eventStream is a stream of the core's as the runtime forwards it, all on one goroutine.
-type eventStream struct {
-	grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse]
+type eventStream[Q, E any] struct {
+	grpc.ServerStreamingClient[E]
+	kind      kindOf[E]
 	header    metadata.MD
 	source    source
-	ahead     received // taken from the source already, if isAhead
+	ahead     received[E] // taken from the source already, if isAhead
 	isAhead   bool
 	done      <-chan struct{} // the request is over
 	heartbeat time.Duration
@@ -71,8 +97,8 @@ type eventStream struct {
 }
 
 // begin gives the first event.
-func (s *eventStream) begin(ctx context.Context) (*genwayv1.StreamGenerateTextResponse, error) {
-	within, ok := withinProcess(s.ServerStreamingClient)
+func (s *eventStream[Q, E]) begin(ctx context.Context) (*E, error) {
+	within, ok := withinProcess[Q](s.ServerStreamingClient)
 	if !ok {
 		return s.ServerStreamingClient.Recv()
 	}
@@ -87,13 +113,13 @@ func (s *eventStream) begin(ctx context.Context) (*genwayv1.StreamGenerateTextRe
 }
 
 // Header gives the header that came with the first message.
-func (s *eventStream) Header() (metadata.MD, error) { return s.header, nil }
+func (s *eventStream[Q, E]) Header() (metadata.MD, error) { return s.header, nil }
 
 // Recv gives the next event, or a ping after a silence.
-func (s *eventStream) Recv() (*genwayv1.StreamGenerateTextResponse, error) {
+func (s *eventStream[Q, E]) Recv() (*E, error) {
 	r, ok := s.next()
 	if !ok {
-		return codec.Event(&genwayv1.Ping{}), nil
+		return s.kind.ping(), nil
 	}
 	if r.err != nil {
 		if s.completed { // the caller has the end already; nothing may follow it
@@ -101,14 +127,14 @@ func (s *eventStream) Recv() (*genwayv1.StreamGenerateTextResponse, error) {
 		}
 		return nil, cutIfEOF(r.err)
 	}
-	if r.event.GetCompleted() != nil {
+	if s.kind.completed(r.event) {
 		s.completed = true
 	}
 	return r.event, nil
 }
 
 // ready reports whether the next step is there already.
-func (s *eventStream) ready() bool {
+func (s *eventStream[Q, E]) ready() bool {
 	if s.isAhead {
 		return true
 	}
@@ -120,7 +146,7 @@ func (s *eventStream) ready() bool {
 	return s.isAhead
 }
 
-func (s *eventStream) next() (received, bool) {
+func (s *eventStream[Q, E]) next() (received[E], bool) {
 	if s.ready() {
 		s.isAhead = false
 		return s.ahead, true
@@ -139,22 +165,22 @@ func (s *eventStream) next() (received, bool) {
 	case message, more := <-s.source.Messages():
 		return s.step(message, more), true
 	case <-s.done:
-		return received{err: status.FromContextError(context.Canceled).Err()}, true
+		return received[E]{err: status.FromContextError(context.Canceled).Err()}, true
 	case <-silence:
-		return received{}, false
+		return received[E]{}, false
 	}
 }
 
 // step makes one of what came from the source.
-func (s *eventStream) step(message any, more bool) received {
+func (s *eventStream[Q, E]) step(message any, more bool) received[E] {
 	if !more {
-		return received{err: s.source.End()}
+		return received[E]{err: s.source.End()}
 	}
-	event, ok := message.(*genwayv1.StreamGenerateTextResponse)
+	event, ok := message.(*E)
 	if !ok {
-		return received{err: status.Errorf(codes.Internal, "gateway: a %T in a stream", message)}
+		return received[E]{err: status.Errorf(codes.Internal, "gateway: a %T in a stream", message)}
 	}
-	return received{event: event}
+	return received[E]{event: event}
 }
 
 // cutIfEOF is case S5: the end of a stream is no success unless it says so.

@@ -88,7 +88,7 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 	if p.kind == listQuery {
 		listPage(r, e.protocol)
 	}
-	if x.request != nil && x.request.Stream {
+	if x.streamed {
 		r.URL.Path += streamVerb
 		r.URL.RawPath = ""
 	}
@@ -160,7 +160,7 @@ func (e *endpoint) decode(x *exchange, kind bodyKind, body []byte, r *http.Reque
 		}
 		wire.Survey = req.Survey
 		req.Wire = wire
-		x.request, x.unread = req, unread
+		x.request, x.unread, x.streamed = req, unread, req.Stream
 		return req.GenerateTextRequest, nil
 	case countBody:
 		counter, ok := e.marshaler.text.(codec.TokenCounter)
@@ -178,11 +178,8 @@ func (e *endpoint) decode(x *exchange, kind bodyKind, body []byte, r *http.Reque
 		if err != nil {
 			return nil, err
 		}
-		if x.streamedImages = req.Stream; !req.Stream {
-			// The upstream's own body would ask it for events, which the core's call
-			// has no place for.
-			req.Wire = wire
-		}
+		req.Wire = wire
+		x.streamed = req.Stream
 		return req.GenerateImageRequest, nil
 	}
 }

@@ -35,9 +35,9 @@ type exchange struct {
 	request *codec.Request
 	// unread says that of the request only the head has been read.
 	unread bool
-	// streamedImages says that images are wanted as events.
-	streamedImages bool
-	losses         codec.Losses
+	// streamed says that a member of the body asks for events.
+	streamed bool
+	losses   codec.Losses
 
 	// body is that of the request, and speller gives its members their names in it, once
 	// there is something to name.

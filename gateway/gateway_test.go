@@ -15,6 +15,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/gateway"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/inproc"
@@ -40,6 +41,7 @@ type core struct {
 	fail   error
 	answer *genwayv1.GenerateTextResponse
 	stream func(context.Context, func(*genwayv1.StreamGenerateTextResponse) error) error
+	draw   func(context.Context, func(*genwayv1.StreamGenerateImageResponse) error) error
 }
 
 func (c *core) note(ctx context.Context) error {
@@ -105,6 +107,20 @@ func (c *core) GenerateImage(ctx context.Context, _ *genwayv1.GenerateImageReque
 		return nil, err
 	}
 	return &genwayv1.GenerateImageResponse{Images: []*genwayv1.GeneratedImage{{Source: &genwayv1.GeneratedImage_Data{Data: []byte{1}}}}}, nil
+}
+
+func (c *core) StreamGenerateImage(req *genwayv1.GenerateImageRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateImageResponse]) error {
+	if c.draw == nil {
+		resp, err := c.GenerateImage(stream.Context(), req)
+		if err != nil {
+			return err
+		}
+		return images.SendAll(resp, stream.Send)
+	}
+	if err := c.note(stream.Context()); err != nil {
+		return err
+	}
+	return c.draw(stream.Context(), stream.Send)
 }
 
 func (c *core) ListModels(ctx context.Context, req *genwayv1.ListModelsRequest) (*genwayv1.ListModelsResponse, error) {

@@ -33,11 +33,16 @@ var (
 // puts into a map first.
 func bind(ctx context.Context, message proto.Message) (any, error) {
 	x := exchangeOf(ctx)
-	event, ok := message.(*genwayv1.StreamGenerateTextResponse)
-	if !ok {
+	var data []byte
+	var err error
+	switch event := message.(type) {
+	case *genwayv1.StreamGenerateTextResponse:
+		data, err = x.stream.encode(event)
+	case *genwayv1.StreamGenerateImageResponse:
+		data, err = x.stream.encodeImage(event)
+	default:
 		return bound{x: x, message: message}, nil
 	}
-	data, err := x.stream.encode(event)
 	if err != nil {
 		return nil, err
 	}
@@ -96,9 +101,6 @@ func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, e
 		if wire := message.GetWire(); wire.GetProtocol() == genwayv1.Protocol_PROTOCOL_IMAGES {
 			return wire.GetJson(), nil
 		}
-		if x.streamedImages {
-			return m.streamImages(x, message)
-		}
 		return m.images.EncodeResponse(message, &x.losses)
 	case *genwayv1.CountTokensResponse:
 		x.addLosses(message.GetLosses())
@@ -129,20 +131,6 @@ func (m *marshaler) head(body []byte) (*codec.Request, bool) {
 		return nil, false
 	}
 	return heads.DecodeRequestHead(body)
-}
-
-// streamImages frames images that are ready as the events their caller asked for.
-func (m *marshaler) streamImages(x *exchange, message *genwayv1.GenerateImageResponse) ([]byte, error) {
-	frames, err := m.images.EncodeStream(message, &x.losses)
-	if err != nil {
-		return nil, err
-	}
-	s := &streamState{x: x}
-	x.w.Header().Set("Content-Type", s.contentType())
-	for _, f := range frames {
-		s.frame(f)
-	}
-	return s.buf.Bytes(), nil
 }
 
 func (x *exchange) addLosses(losses []*genwayv1.Loss) {

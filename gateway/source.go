@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
 )
 
@@ -18,8 +17,8 @@ type source interface {
 
 // withinProcess gives the source that a stream within the process is itself: its messages
 // need no goroutine that waits for them, and no copy.
-func withinProcess(stream grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse]) (source, bool) {
-	generic, ok := stream.(*grpc.GenericClientStream[genwayv1.GenerateTextRequest, genwayv1.StreamGenerateTextResponse])
+func withinProcess[Q, E any](stream grpc.ServerStreamingClient[E]) (source, bool) {
+	generic, ok := stream.(*grpc.GenericClientStream[Q, E])
 	if !ok {
 		return nil, false
 	}
@@ -39,7 +38,7 @@ type reader struct {
 
 // readAhead moves events from the core to the source until the stream or the request
 // ends, which the endpoint waits for.
-func readAhead(ctx context.Context, x *exchange, stream grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse]) *reader {
+func readAhead[E any](ctx context.Context, x *exchange, stream grpc.ServerStreamingClient[E]) *reader {
 	r := &reader{messages: make(chan any, mostAhead)}
 	x.stream.readers.Go(func() {
 		defer close(r.messages)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/genproto/googleapis/api/httpbody"
 )
@@ -19,6 +20,7 @@ import (
 type streamState struct {
 	x       *exchange
 	encoder codec.StreamEncoder
+	images  *images.StreamEncoder // in place of encoder, for a stream of images
 	array   bool
 	opened  bool
 	// passed is the last of an upstream's own frames that held an object.
@@ -123,12 +125,20 @@ func (s *streamState) heartbeat() string {
 func (s *streamState) fail(f *fault.Error) []byte {
 	s.buf.Reset()
 	if !s.told(f) {
-		for _, frame := range s.encoderFor(nil).Fail(f) {
+		for _, frame := range s.failure(f) {
 			s.frame(frame)
 		}
 	}
 	s.close()
 	return s.buf.Bytes()
+}
+
+// failure gives the frames that report f in the caller's protocol.
+func (s *streamState) failure(f *fault.Error) []codec.Frame {
+	if s.x.endpoint.protocol == genwayv1.Protocol_PROTOCOL_IMAGES {
+		return s.imageEncoder().Fail(f)
+	}
+	return s.encoderFor(nil).Fail(f)
 }
 
 // told reports whether the last frame that was passed on is the failure itself. One too

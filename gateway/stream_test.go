@@ -241,13 +241,3 @@ func TestCompressedBodies(t *testing.T) {
 	bomb := squeeze(strings.Repeat(" ", 100_000))
 	native(t, "chat", e.do(t, http.MethodPost, protocols[0].path, h, bomb), http.StatusRequestEntityTooLarge)
 }
-
-// Images that are asked for as events come as events, when they are ready.
-func TestStreamedImages(t *testing.T) {
-	e := serve(t, nil)
-	r := e.do(t, http.MethodPost, "/v1/images/generations", right("images"), `{"model":"m","prompt":"a","stream":true,"partial_images":1}`)
-	if r.status != http.StatusOK || !strings.HasPrefix(r.header.Get("Content-Type"), "text/event-stream") ||
-		!strings.HasPrefix(r.body, "event: image_generation.completed\ndata: {") || !strings.Contains(r.body, `"b64_json":"AQ=="`) {
-		t.Errorf("%d %v\n%s", r.status, r.header, r.body)
-	}
-}

@@ -163,30 +163,6 @@ func TestForeignMembers(t *testing.T) {
 	}
 }
 
-// A streamed answer is one event an image, with every member the SDK requires.
-func TestStream(t *testing.T) {
-	req, err := images.Codec{}.DecodeRequest([]byte(`{"model":"m","prompt":"a","stream":true,"partial_images":2}`))
-	if err != nil || !req.Stream {
-		t.Fatalf("%v, %v", req, err)
-	}
-	resp := &genwayv1.GenerateImageResponse{
-		CreateTime: &timestamppb.Timestamp{Seconds: 7}, Background: "opaque", OutputFormat: "png", Quality: "low",
-		Images: []*genwayv1.GeneratedImage{{Source: &genwayv1.GeneratedImage_Data{Data: []byte{1, 2, 3}}, Size: "1x1"}, {Size: "2x2"}},
-		Usage:  &genwayv1.Usage{InputTokens: 1, OutputTokens: 2, TotalTokens: 3, InputTextTokens: proto.Int64(1)},
-	}
-	frames, err := images.Codec{}.EncodeStream(resp, nil)
-	if err != nil || len(frames) != 2 {
-		t.Fatalf("%v, %v", frames, err)
-	}
-	const first = `{"type":"image_generation.completed","b64_json":"AQID","background":"opaque","created_at":7,"output_format":"png","quality":"low","size":"1x1","usage":{"input_tokens":0,"output_tokens":0,"total_tokens":0,"input_tokens_details":{"image_tokens":0,"text_tokens":0}}}`
-	if string(frames[0].Data) != first || frames[0].Event != "image_generation.completed" {
-		t.Errorf("%s", frames[0].Data)
-	}
-	if !strings.Contains(string(frames[1].Data), `"usage":{"input_tokens":1,"output_tokens":2,"total_tokens":3,"input_tokens_details":{"text_tokens":1}}`) {
-		t.Errorf("%s", frames[1].Data)
-	}
-}
-
 func TestErrors(t *testing.T) {
 	native := []byte(`{"error":{"message":"no","type":"image_generation_user_error","param":null,"code":"moderation_blocked"}}`)
 	f := images.Codec{}.DecodeError(400, native)

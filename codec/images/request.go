@@ -23,6 +23,7 @@ type wireRequest struct {
 	User              string         `json:"user"`
 	ResponseFormat    string         `json:"response_format"`
 	Stream            bool           `json:"stream"`
+	PartialImages     *int32         `json:"partial_images"`
 	Extra             jsontext.Value `json:",embed"`
 }
 
@@ -59,6 +60,8 @@ func (Codec) DecodeRequest(body []byte) (*Request, error) {
 		return nil, fault.Missing("prompt")
 	case w.N != nil && *w.N < 1:
 		return nil, fault.Invalid("n", "n: expected at least 1, got %d", *w.N)
+	case w.PartialImages != nil && (*w.PartialImages < 0 || *w.PartialImages > MostPartialImages):
+		return nil, fault.Invalid("partial_images", "partial_images: expected 0 to %d, got %d", MostPartialImages, *w.PartialImages)
 	}
 	return &Request{Stream: w.Stream, GenerateImageRequest: &genwayv1.GenerateImageRequest{
 		Model:             w.Model,
@@ -73,13 +76,30 @@ func (Codec) DecodeRequest(body []byte) (*Request, error) {
 		Style:             w.Style,
 		User:              w.User,
 		ResponseFormat:    w.ResponseFormat,
+		PartialImages:     w.PartialImages,
 		NativeFields:      member.Natives(protocol, w.Extra, binding),
 	}}, nil
 }
 
-// EncodeRequest writes a request body for an upstream. Images to start from have
-// no place in it and are refused.
+// MostPartialImages is the largest number of previews that the vendor draws of an image
+// (ImageGenerateParams.PartialImages of the SDK).
+const MostPartialImages = 3
+
+// EncodeRequest writes the body of a unary request for an upstream. Images to start from
+// have no place in it and are refused; previews are events of a stream, and named as lost.
 func (Codec) EncodeRequest(req *genwayv1.GenerateImageRequest, losses *codec.Losses) ([]byte, error) {
+	if req.GetPartialImages() > 0 {
+		losses.Add("partial_images", "only a stream has previews")
+	}
+	return encodeRequest(req, false, losses)
+}
+
+// EncodeStreamRequest writes the body of a streamed request.
+func (Codec) EncodeStreamRequest(req *genwayv1.GenerateImageRequest, losses *codec.Losses) ([]byte, error) {
+	return encodeRequest(req, true, losses)
+}
+
+func encodeRequest(req *genwayv1.GenerateImageRequest, stream bool, losses *codec.Losses) ([]byte, error) {
 	if len(req.GetImages()) > 0 {
 		return nil, fault.Unsupported("images", "images: this operation draws from a prompt alone")
 	}
@@ -103,7 +123,11 @@ func (Codec) EncodeRequest(req *genwayv1.GenerateImageRequest, losses *codec.Los
 		Style:             req.GetStyle(),
 		User:              req.GetUser(),
 		ResponseFormat:    req.GetResponseFormat(),
+		Stream:            stream,
 		Extra:             extra,
+	}
+	if stream || req.GetPartialImages() == 0 {
+		r.PartialImages = req.PartialImages
 	}
 	w := member.NewWriter(512 + len(r.Prompt)*9/8 + len(extra))
 	r.write(w)

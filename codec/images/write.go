@@ -44,6 +44,10 @@ func (w *wireRequest) write(to *member.Writer) {
 	to.StrOpt("style", w.Style)
 	to.StrOpt("user", w.User)
 	to.StrOpt("response_format", w.ResponseFormat)
+	if w.Stream {
+		to.Bool("stream", true)
+	}
+	member.IntOpt(to, "partial_images", w.PartialImages)
 	members(to, w.Extra)
 	to.End()
 }
@@ -111,15 +115,19 @@ func (w *wireDetails) write(to *member.Writer, name string) {
 	to.End()
 }
 
-func (w *completedEvent) write(to *member.Writer) {
+func (w *wireEvent) write(to *member.Writer) {
 	to.Begin()
 	to.Str("type", w.Type)
 	to.Base64("b64_json", w.B64JSON)
 	to.Str("background", w.Background)
 	to.Int("created_at", w.CreatedAt)
 	to.Str("output_format", w.OutputFormat)
+	member.IntOpt(to, "partial_image_index", w.PartialImageIndex)
 	to.Str("quality", w.Quality)
 	to.Str("size", w.Size)
-	w.Usage.write(to)
+	if w.Usage != nil {
+		w.Usage.write(to)
+	}
+	members(to, w.Extra)
 	to.End()
 }

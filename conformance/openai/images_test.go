@@ -2,6 +2,7 @@ package openai_test
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 
 	"github.com/genway/genway/conformance/check"
@@ -116,4 +117,65 @@ func TestImagesRefused(t *testing.T) {
 			refused(t, err, 400, "invalid_request_error", "")
 		})
 	}
+}
+
+// TestImagesStreamed: the previews that are asked for come ahead of each image, and the
+// images are those of the unary answer, at the same cost.
+func TestImagesStreamed(t *testing.T) {
+	t.Parallel()
+	for _, previews := range []int64{0, 1, 3} {
+		params := openai.ImageGenerateParams{Prompt: "A red fox", Size: "256x192", Quality: "low", N: openai.Int(2), PartialImages: openai.Int(previews), Model: imageModel}
+		c := client()
+		stream := c.Images.GenerateStreaming(t.Context(), params)
+		var images []string
+		shown, cost := int64(0), int64(0)
+		for stream.Next() {
+			switch event := stream.Current().AsAny().(type) {
+			case openai.ImageGenPartialImageEvent:
+				check.Equal(t, "partial_image_index", event.PartialImageIndex, shown%previews)
+				check.Equal(t, "size of the preview", picture.Size(picture.Decode(t, "png", event.B64JSON)), "256x192")
+				check.Truef(t, event.CreatedAt > 0, "created_at is absent")
+				shown++
+			case openai.ImageGenCompletedEvent:
+				check.Equal(t, "size of the image", picture.Size(picture.Decode(t, "png", event.B64JSON)), string(event.Size))
+				check.Equal(t, "quality", string(event.Quality), "low")
+				images = append(images, event.B64JSON)
+				cost += event.Usage.TotalTokens
+			default:
+				t.Errorf("an event of type %q", stream.Current().Type)
+			}
+		}
+		if err := stream.Err(); err != nil {
+			t.Fatal(err)
+		}
+		check.Equal(t, "number of previews", shown, 2*previews)
+		params.PartialImages = openai.Int(0)
+		unary := draw(t, params)
+		check.Equal(t, "number of images", len(images), len(unary.Data))
+		for i, item := range unary.Data {
+			check.Truef(t, images[i] == item.B64JSON, "image %d is another than that of the unary answer", i)
+		}
+		check.Equal(t, "cost", cost, unary.Usage.TotalTokens)
+	}
+}
+
+// TestImagesStreamFails: a failure within the stream is an error of the SDK, and so is one
+// ahead of it.
+func TestImagesStreamFails(t *testing.T) {
+	t.Parallel()
+	for model, early := range map[string]bool{"sandbox-mid-error": false, "sandbox-cut": false, "sandbox-rate-limit": true} {
+		c := client()
+		stream := c.Images.GenerateStreaming(t.Context(), openai.ImageGenerateParams{Prompt: "A red fox", Size: "64x64", PartialImages: openai.Int(3), Model: model})
+		events := 0
+		for stream.Next() {
+			check.Truef(t, stream.Current().Type != "image_generation.completed", "%s: an image", model)
+			events++
+		}
+		check.Truef(t, stream.Err() != nil && early == (events == 0), "%s: %d events, %v", model, events, stream.Err())
+	}
+	c := client()
+	stream := c.Images.GenerateStreaming(t.Context(), openai.ImageGenerateParams{Prompt: "A red fox", PartialImages: openai.Int(4), Model: imageModel})
+	check.Truef(t, !stream.Next(), "four previews are drawn")
+	var refused *openai.Error
+	check.Truef(t, errors.As(stream.Err(), &refused) && refused.StatusCode == 400 && refused.Param == "partial_images", "%v", stream.Err())
 }

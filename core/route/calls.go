@@ -34,40 +34,9 @@ func (r *Router) GenerateText(ctx context.Context, req *genwayv1.GenerateTextReq
 	return resp, nil
 }
 
-// StreamGenerateText does so until an answer has begun.
-func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	return r.attempts(ctx, text(req, true), func(ctx context.Context, a attempt) error {
-		asked, losses, err := a.text(ctx, req)
-		if err != nil {
-			return err
-		}
-		note := upstream.NoteOf(ctx)
-		return a.Upstream.StreamGenerateText(ctx, asked, func(ev *genwayv1.StreamGenerateTextResponse) error {
-			if started := ev.GetStarted(); started != nil && !note.Begun() {
-				started.Losses = slices.Concat(losses, started.GetLosses())
-				if err := upstream.Lossless(ctx, started.GetLosses()); err != nil {
-					return err
-				}
-			}
-			if !note.Begun() {
-				// A heartbeat is nothing of the answer: another target may still give
-				// one. The headers go out with it, and name the one asked by then.
-				// The upstream's own may be written at this very moment.
-				var answered map[string]string
-				if ev.GetPing() == nil {
-					note.Begin()
-					answered = note.Headers
-				}
-				a.tell(ctx, answered)
-			}
-			return a.drain.sent(send(ev), ev.GetCompleted() != nil)
-		})
-	})
-}
-
 // GenerateImage asks the targets in turn.
 func (r *Router) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (resp *genwayv1.GenerateImageResponse, err error) {
-	err = r.attempts(ctx, request{req.GetWire().GetProtocol(), req.GetModel(), true, false}, func(ctx context.Context, a attempt) error {
+	err = r.attempts(ctx, image(req, false), func(ctx context.Context, a attempt) error {
 		asked, losses, err := a.image(ctx, req)
 		if err != nil {
 			return err
@@ -101,6 +70,10 @@ func (r *Router) CountTokens(ctx context.Context, req *genwayv1.CountTokensReque
 
 func text(req *genwayv1.GenerateTextRequest, streamed bool) request {
 	return request{req.GetWire().GetProtocol(), req.GetModel(), false, streamed}
+}
+
+func image(req *genwayv1.GenerateImageRequest, streamed bool) request {
+	return request{req.GetWire().GetProtocol(), req.GetModel(), true, streamed}
 }
 
 // targeted gives the request as the target gets it: under its own name for the model,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -60,6 +61,14 @@ func (s *stub) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTex
 func (s *stub) GenerateImage(ctx context.Context, _ *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
 	s.called(ctx)
 	return &genwayv1.GenerateImageResponse{Size: s.name}, s.err
+}
+
+func (s *stub) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
+	resp, err := s.GenerateImage(ctx, req)
+	if err != nil {
+		return err
+	}
+	return images.SendAll(resp, send)
 }
 
 func (s *stub) CountTokens(ctx context.Context, _ *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {

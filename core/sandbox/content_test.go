@@ -199,7 +199,7 @@ func TestInputCounts(t *testing.T) {
 		want int
 	}{
 		"text":   {ask("hello world"), 2},
-		"image":  {part(image(onePixel)), 85 + 170},
+		"image":  {part(picture(onePixel)), 85 + 170},
 		"url":    {part(&genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{Source: &genwayv1.Media_Url{Url: "https://e.org"}}}}), 85},
 		"speech": {part(&genwayv1.Part{Kind: &genwayv1.Part_Audio{Audio: data(string(wavFile(make([]byte, 2*toneRate))))}}), 32},
 		"noise":  {part(&genwayv1.Part{Kind: &genwayv1.Part_Audio{Audio: data(strings.Repeat("\x00", 1025))}}), 2},
@@ -208,7 +208,7 @@ func TestInputCounts(t *testing.T) {
 		"a tool": {ask("hello world", offer(function("hello", "world", `{}`))), 2 + 1 + 1 + 1},
 		"a call": {part(&genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Name: "hello", ArgumentsJson: "{}"}}}), 2},
 		"a result": {part(&genwayv1.Part{Kind: &genwayv1.Part_ToolResult{ToolResult: &genwayv1.ToolResult{
-			ResultJson: new("{}"), Parts: []*genwayv1.Part{textPart("hello world"), image(onePixel)}}}}), 1 + 2 + 255},
+			ResultJson: new("{}"), Parts: []*genwayv1.Part{textPart("hello world"), picture(onePixel)}}}}), 1 + 2 + 255},
 		"thinking": {part(&genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: "hello world", Summary: []string{"hello"}}}}), 3},
 	} {
 		t.Run(name, func(t *testing.T) {

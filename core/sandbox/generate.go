@@ -55,7 +55,7 @@ func (s *Sandbox) StreamGenerateText(ctx context.Context, req *genwayv1.Generate
 		if m.demand.halfway && i == (len(events)+1)/2 {
 			return m.demand.fault()
 		}
-		if err := m.pause(ctx, i, send); err != nil {
+		if err := m.pause(ctx, i, func() error { return send(codec.Event(&genwayv1.Ping{})) }); err != nil {
 			return err
 		}
 		if err := send(event); err != nil {
@@ -90,8 +90,9 @@ func (m model) before(ctx context.Context) error {
 // pingEvery is how often a slow model shows that it is alive.
 const pingEvery = time.Second
 
-// pause waits before the i-th event, as the model's name asks.
-func (m model) pause(ctx context.Context, i int, send upstream.Send) error {
+// pause waits before the i-th event, as the model's name asks. In a long wait it calls
+// ping.
+func (m model) pause(ctx context.Context, i int, ping func() error) error {
 	switch {
 	case m.demand.pace == beforeEach && i > 0:
 		return wait(ctx, m.amount.wait)
@@ -103,7 +104,7 @@ func (m model) pause(ctx context.Context, i int, send upstream.Send) error {
 			if err := wait(ctx, pingEvery); err != nil {
 				return err
 			}
-			if err := send(codec.Event(&genwayv1.Ping{})); err != nil {
+			if err := ping(); err != nil {
 				return err
 			}
 		}

@@ -3,10 +3,11 @@ package sandbox
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
+	"image"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core/sandbox/drawing"
 	"github.com/genway/genway/core/tokens"
 	"github.com/genway/genway/core/upstream"
@@ -23,6 +24,7 @@ type commission struct {
 	format      drawing.Format
 	compression int
 	count       int
+	partials    int
 }
 
 // GenerateImage draws the prompt, each image a little different. Size, quality,
@@ -35,6 +37,7 @@ type commission struct {
 //	output_format       png, jpeg, webp
 //	output_compression  0 to 100
 //	response_format     b64_json
+//	partial_images      0 to 3, in a stream
 //
 // and refuses all else, input images included. An image costs tokens.Drawing of its
 // size and quality, the prompt its tokens.
@@ -57,30 +60,40 @@ func (s *Sandbox) GenerateImage(ctx context.Context, req *genwayv1.GenerateImage
 	if err := wait(ctx, m.amount.wait); err != nil {
 		return nil, err
 	}
-	size := fmt.Sprintf("%dx%d", c.spec.Width, c.spec.Height)
 	resp := &genwayv1.GenerateImageResponse{
 		CreateTime: timestamppb.New(s.config.Clock()),
-		Background: c.spec.Background, OutputFormat: string(c.format), Quality: c.spec.Quality, Size: size,
-		Losses: imageLosses(req),
+		Background: c.spec.Background, OutputFormat: string(c.format), Quality: c.spec.Quality, Size: c.size(),
+		Usage: c.usage(0, c.count), Losses: imageLosses(req, false),
 	}
 	for i := range c.count {
 		if err := wait(ctx, 0); err != nil {
 			return nil, err
 		}
-		c.spec.Seed = uint64(i)
-		data, err := c.draw()
+		img, err := c.draw(i)
 		if err != nil {
 			return nil, err
 		}
-		resp.Images = append(resp.Images, &genwayv1.GeneratedImage{
-			Source:       &genwayv1.GeneratedImage_Data{Data: data},
-			GenerationId: s.config.NewID("ig_"),
-			Model:        req.GetModel(),
-			Size:         size,
-		})
+		image, err := s.image(req, c, img)
+		if err != nil {
+			return nil, err
+		}
+		resp.Images = append(resp.Images, image)
 	}
-	resp.Usage = c.usage()
 	return resp, nil
+}
+
+// image gives an image as answers have it.
+func (s *Sandbox) image(req *genwayv1.GenerateImageRequest, c *commission, img *image.NRGBA) (*genwayv1.GeneratedImage, error) {
+	data, err := c.encode(img)
+	if err != nil {
+		return nil, err
+	}
+	return &genwayv1.GeneratedImage{
+		Source:       &genwayv1.GeneratedImage_Data{Data: data},
+		GenerationId: s.config.NewID("ig_"),
+		Model:        req.GetModel(),
+		Size:         c.size(),
+	}, nil
 }
 
 func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
@@ -92,6 +105,8 @@ func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
 		return nil, fault.Missing("prompt")
 	case req.Count != nil && (req.GetCount() < 1 || req.GetCount() > mostImages):
 		return nil, fault.Invalid("count", "count must be between 1 and %d, not %d", mostImages, req.GetCount())
+	case req.GetPartialImages() < 0 || req.GetPartialImages() > images.MostPartialImages:
+		return nil, fault.Invalid("partial_images", "partial_images must be between 0 and %d, not %d", images.MostPartialImages, req.GetPartialImages())
 	case len(req.GetImages()) > 0:
 		return nil, fault.Unsupported("images", "the sandbox draws from a prompt alone")
 	case req.GetResponseFormat() != "" && req.GetResponseFormat() != "b64_json":
@@ -124,6 +139,7 @@ func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
 	default:
 		return nil, fault.Invalid("background", "background %.40q is not accepted: use opaque, transparent or auto", b)
 	}
+	c.partials = int(req.GetPartialImages())
 	if req.Count != nil {
 		c.count = int(req.GetCount())
 	}
@@ -134,21 +150,40 @@ func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
 	return c, nil
 }
 
-func (c *commission) draw() ([]byte, error) {
-	img, err := drawing.Draw(c.spec)
-	var file bytes.Buffer
-	if err == nil {
-		err = drawing.Encode(&file, img, c.format, c.compression)
-	}
+// draw makes the i-th image.
+func (c *commission) draw(i int) (*image.NRGBA, error) {
+	spec := c.spec
+	spec.Seed += uint64(i) //nolint:gosec // counts images
+	img, err := drawing.Draw(spec)
 	if err != nil {
-		return nil, fault.Wrap(errors.Join(errors.New("draw an accepted image"), err), fault.Internal, "DRAWING", "%s", fault.InternalMessage)
+		return nil, undrawn(err)
+	}
+	return img, nil
+}
+
+// encode gives an image as a file.
+func (c *commission) encode(img *image.NRGBA) ([]byte, error) {
+	var file bytes.Buffer
+	if err := drawing.Encode(&file, img, c.format, c.compression); err != nil {
+		return nil, undrawn(err)
 	}
 	return file.Bytes(), nil
 }
 
-func (c *commission) usage() *genwayv1.Usage {
-	in := int64(tokens.Count(c.spec.Prompt))
-	out := int64(c.count * tokens.Drawing(c.spec.Width, c.spec.Height, c.spec.Quality))
+func undrawn(err error) error {
+	return fault.Wrap(fmt.Errorf("draw an accepted image: %w", err), fault.Internal, "DRAWING", "%s", fault.InternalMessage)
+}
+
+func (c *commission) size() string { return fmt.Sprintf("%dx%d", c.spec.Width, c.spec.Height) }
+
+// usage is what the images from first up to end cost. The prompt is read once, for the
+// first.
+func (c *commission) usage(first, end int) *genwayv1.Usage {
+	in := int64(0)
+	if first == 0 {
+		in = int64(tokens.Count(c.spec.Prompt))
+	}
+	out := int64((end - first) * tokens.Drawing(c.spec.Width, c.spec.Height, c.spec.Quality))
 	return &genwayv1.Usage{
 		InputTokens: in, OutputTokens: out, TotalTokens: in + out,
 		InputTextTokens: &in, InputImageTokens: new(int64(0)),
@@ -156,8 +191,11 @@ func (c *commission) usage() *genwayv1.Usage {
 	}
 }
 
-func imageLosses(req *genwayv1.GenerateImageRequest) []*genwayv1.Loss {
+func imageLosses(req *genwayv1.GenerateImageRequest, streamed bool) []*genwayv1.Loss {
 	var list []*genwayv1.Loss
+	if req.GetPartialImages() > 0 && !streamed {
+		list = append(list, &genwayv1.Loss{Member: "partial_images", Reason: "only a stream has previews"})
+	}
 	if req.GetStyle() != "" {
 		list = append(list, &genwayv1.Loss{Member: "style", Reason: "the sandbox has one style"})
 	}
@@ -179,7 +217,11 @@ const (
 func sketch(prompt string, seed uint64) (*genwayv1.Part, error) {
 	c := &commission{format: drawing.PNG, compression: 100, spec: drawing.Spec{
 		Prompt: prompt, Seed: seed, Width: sketchEdge, Height: sketchEdge, Quality: sketchQuality}}
-	data, err := c.draw()
+	img, err := c.draw(0)
+	if err != nil {
+		return nil, err
+	}
+	data, err := c.encode(img)
 	if err != nil {
 		return nil, err
 	}

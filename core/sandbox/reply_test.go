@@ -11,7 +11,7 @@ import (
 // onePixel is a PNG of 1 x 1.
 const onePixel = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89"
 
-func image(data string) *genwayv1.Part {
+func picture(data string) *genwayv1.Part {
 	return &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{
 		MediaType: "image/png", Source: &genwayv1.Media_Data{Data: []byte(data)}}}}
 }
@@ -37,14 +37,14 @@ func TestReplyShowsAll(t *testing.T) {
 	result := &genwayv1.Part{Kind: &genwayv1.Part_ToolResult{ToolResult: &genwayv1.ToolResult{ToolCallId: "c1", Parts: []*genwayv1.Part{textPart("found it")}}}}
 	req := conversed([]*genwayv1.Message{
 		say(genwayv1.Role_ROLE_SYSTEM, "Be brief."),
-		{Role: user, Name: "ada", Parts: []*genwayv1.Part{textPart("My name is Ada."), image(onePixel)}},
+		{Role: user, Name: "ada", Parts: []*genwayv1.Part{textPart("My name is Ada."), picture(onePixel)}},
 		{Role: assistant, Parts: []*genwayv1.Part{textPart("Hello Ada."), call}},
 		{Role: genwayv1.Role_ROLE_TOOL, Parts: []*genwayv1.Part{result}},
 		say(assistant, "Done."),
 		say(genwayv1.Role_ROLE_DEVELOPER, "Metric units."),
 		{Role: user, Parts: []*genwayv1.Part{
 			textPart("<system-reminder>\nmind the gap\n</system-reminder>"),
-			textPart("What is my name?"), image(onePixel),
+			textPart("What is my name?"), picture(onePixel),
 			{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{Source: &genwayv1.Media_Url{Url: "https://example.com/a.png"}, Detail: "low"}}},
 			{Kind: &genwayv1.Part_File{File: &genwayv1.Media{Source: &genwayv1.Media_FileId{FileId: "file-7"}, Filename: "a.pdf"}}},
 			{Kind: &genwayv1.Part_File{File: &genwayv1.Media{MediaType: "text/csv", Source: &genwayv1.Media_Data{Data: []byte("a,b\n1,2\n")}}}},
@@ -116,7 +116,7 @@ func TestReplyWithoutWords(t *testing.T) {
 		want     string
 	}{
 		"nothing":  {nil, `You said nothing in words.`},
-		"an image": {[]*genwayv1.Message{{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{image(onePixel)}}}, "You said nothing in words.\nimage: image/png, 33 bytes, 1x1 pixels"},
+		"an image": {[]*genwayv1.Message{{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{picture(onePixel)}}}, "You said nothing in words.\nimage: image/png, 33 bytes, 1x1 pixels"},
 		"prefill": {[]*genwayv1.Message{say(genwayv1.Role_ROLE_USER, "Name?"), say(genwayv1.Role_ROLE_ASSISTANT, "It is")},
 			"You said: \"Name?\"\nAnswer begun: \"It is\""},
 		"a lone tag": {[]*genwayv1.Message{say(genwayv1.Role_ROLE_USER, "<b>hi</b>")}, `You said: "<b>hi</b>"`},

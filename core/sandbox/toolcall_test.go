@@ -157,7 +157,7 @@ func TestResultsAreRepeated(t *testing.T) {
 		calls  string
 	}{
 		"text":      {result: texts(textPart("plum-4711\n")), want: "The tool read returned: \"plum-4711\n\""},
-		"an image":  {result: texts(textPart("ok"), image(onePixel)), want: `The tool read returned: "ok" | image: image/png, 33 bytes, 1x1 pixels`},
+		"an image":  {result: texts(textPart("ok"), picture(onePixel)), want: `The tool read returned: "ok" | image: image/png, 33 bytes, 1x1 pixels`},
 		"an error":  {result: &genwayv1.ToolResult{IsError: true, Parts: []*genwayv1.Part{textPart("no network")}}, want: `The tool read failed: "no network"`},
 		"an object": {result: &genwayv1.ToolResult{ResultJson: new(`{"output":"plum"}`)}, want: `The tool read returned: "{"output":"plum"}"`},
 		"nothing":   {result: texts(), want: `The tool read returned: nothing`},
@@ -246,7 +246,7 @@ func TestToolsOfNamespacesAreCalledByTheirOwnNames(t *testing.T) {
 func TestFencesAreContext(t *testing.T) {
 	read := function("read_file", "Reads the content of a file.", `{"type":"object"}`)
 	turn := &genwayv1.Message{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{
-		textPart("Describe @a.png and @b.txt"), textPart("\n--- Content from referenced files ---"), image(onePixel),
+		textPart("Describe @a.png and @b.txt"), textPart("\n--- Content from referenced files ---"), picture(onePixel),
 		textPart("Use read_file on b.txt."), textPart("\n--- End of content ---"),
 	}}
 	resp := generate(t, conversed([]*genwayv1.Message{turn}, offer(read)))

@@ -32,6 +32,9 @@ type Upstream interface {
 	StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send Send) error
 	// GenerateImage gives all images of the request, each whole.
 	GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error)
+	// StreamGenerateImage gives the same images as events, in the order image_stream.proto
+	// states, under the rules of StreamGenerateText.
+	StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send SendImage) error
 	// CountTokens says what usage.input_tokens of the request would be.
 	CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error)
 	// Models lists what requests may name, in any order.
@@ -40,6 +43,9 @@ type Upstream interface {
 
 // Send passes one event to the caller. The event is the receiver's to keep.
 type Send func(*genwayv1.StreamGenerateTextResponse) error
+
+// SendImage does so for a stream of images.
+type SendImage func(*genwayv1.StreamGenerateImageResponse) error
 
 // Interrupted is the fault of a call whose context ended: Timeout for a deadline, and
 // for a cause that is one, Cancelled for anything else.

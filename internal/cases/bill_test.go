@@ -170,3 +170,15 @@ func (l *ledger) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageR
 	l.note(resp.GetUsage())
 	return resp, err
 }
+
+func (l *ledger) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
+	if l.foreign {
+		req.Wire = nil
+	}
+	return l.Upstream.StreamGenerateImage(ctx, req, func(ev *genwayv1.StreamGenerateImageResponse) error {
+		if end := ev.GetCompleted(); end != nil {
+			l.note(end.GetUsage())
+		}
+		return send(ev)
+	})
+}

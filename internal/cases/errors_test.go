@@ -55,6 +55,10 @@ func (panicking) GenerateImage(context.Context, *genwayv1.GenerateImageRequest) 
 	panic("secret text")
 }
 
+func (panicking) StreamGenerateImage(context.Context, *genwayv1.GenerateImageRequest, upstream.SendImage) error {
+	panic("secret text")
+}
+
 // keyHeaders are where callers' keys stand.
 var keyHeaders = []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key"}
 

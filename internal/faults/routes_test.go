@@ -41,6 +41,10 @@ func (r *routes) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageR
 	return r.of(req.GetModel()).GenerateImage(ctx, req)
 }
 
+func (r *routes) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
+	return r.of(req.GetModel()).StreamGenerateImage(ctx, req, send)
+}
+
 func (r *routes) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
 	return r.of(req.GetRequest().GetModel()).CountTokens(ctx, req)
 }

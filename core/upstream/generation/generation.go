@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/hop"
@@ -108,37 +109,29 @@ func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextR
 
 // StreamGenerateText makes one streamed call.
 func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	upstream.NoteOf(ctx).Calls++
-	u.calls.begin()
-	defer u.calls.end()
-	ctx, progress, done := u.patient(ctx)
-	defer done()
-	stream, err := u.client.StreamGenerateText(u.outgoing(ctx), req)
-	if err != nil {
-		return faultOf(ctx, err)
-	}
-	completed := false
-	for {
-		ev, err := stream.Recv()
-		switch {
-		case errors.Is(err, io.EOF) && completed:
-			return nil
-		case errors.Is(err, io.EOF):
-			return fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
-		case err != nil:
-			return faultOf(ctx, err)
-		}
-		progress()
-		completed = completed || ev.GetCompleted() != nil
-		if err := send(ev); err != nil {
-			return err
-		}
-	}
+	return streamed(ctx, u, req, u.client.StreamGenerateText, send, func(ev *genwayv1.StreamGenerateTextResponse) bool { return ev.GetCompleted() != nil })
 }
 
 // GenerateImage makes one call for all images.
 func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
 	return unary(ctx, u, req, u.client.GenerateImage)
+}
+
+// StreamGenerateImage makes one streamed call. A server of a version without it gives all
+// images at once.
+func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
+	err := streamed(ctx, u, req, u.client.StreamGenerateImage, send, func(ev *genwayv1.StreamGenerateImageResponse) bool { return ev.GetCompleted() != nil })
+	if status.Code(errors.Unwrap(err)) != codes.Unimplemented {
+		return err
+	}
+	resp, err := u.GenerateImage(ctx, req)
+	if err != nil {
+		return err
+	}
+	if req.GetPartialImages() > 0 {
+		resp.Losses = append(resp.Losses, &genwayv1.Loss{Member: "partial_images", Reason: "the upstream of this model has no previews"})
+	}
+	return images.SendAll(resp, send)
 }
 
 // CountTokens makes one call.
@@ -155,6 +148,38 @@ func unary[Q, A any](ctx context.Context, u *Upstream, req Q, call func(context.
 	defer done()
 	answer, err := call(u.outgoing(ctx), req)
 	return answer, faultOf(ctx, err)
+}
+
+// streamed makes a call whose answer is events, of which completed knows the last.
+func streamed[Q, E any](ctx context.Context, u *Upstream, req *Q, call func(context.Context, *Q, ...grpc.CallOption) (grpc.ServerStreamingClient[E], error),
+	send func(*E) error, completed func(*E) bool,
+) error {
+	upstream.NoteOf(ctx).Calls++
+	u.calls.begin()
+	defer u.calls.end()
+	ctx, progress, done := u.patient(ctx)
+	defer done()
+	stream, err := call(u.outgoing(ctx), req)
+	if err != nil {
+		return faultOf(ctx, err)
+	}
+	ended := false
+	for {
+		ev, err := stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF) && ended:
+			return nil
+		case errors.Is(err, io.EOF):
+			return fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
+		case err != nil:
+			return faultOf(ctx, err)
+		}
+		progress()
+		ended = ended || completed(ev)
+		if err := send(ev); err != nil {
+			return err
+		}
+	}
 }
 
 // faultOf gives the fault of a status: the one in its details, if it is not of our

@@ -8,7 +8,6 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/core/unread"
 	"github.com/genway/genway/core/upstream"
@@ -127,51 +126,6 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 	return resp, nil
 }
 
-// GenerateImage makes one call for all images.
-func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
-	if u.config.Protocol != genwayv1.Protocol_PROTOCOL_IMAGES {
-		return nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not draw images")
-	}
-	var losses codec.Losses
-	var err error
-	body := req.GetWire().GetJson()
-	if u.speaks(req.GetWire()) {
-		body, err = u.patchModel(body, req.GetModel())
-	} else {
-		if body, err = (images.Codec{}).EncodeRequest(req, &losses); err == nil {
-			err = upstream.Lossless(ctx, losses.List())
-		}
-	}
-	if err != nil {
-		return nil, err
-	}
-	raw, _, err := u.unary(ctx, draw, req.GetModel(), body, req.GetWire())
-	if err != nil {
-		return nil, err
-	}
-	if u.speaks(req.GetWire()) {
-		// The images travel once, in the body the caller gets.
-		resp, ok := images.Codec{}.DecodeResponseHead(raw)
-		if !ok {
-			if resp, err = (images.Codec{}).DecodeResponse(raw); err != nil {
-				return nil, err
-			}
-			for _, image := range resp.GetImages() {
-				image.Source = nil
-			}
-		}
-		resp.Losses = losses.List()
-		resp.Wire = &genwayv1.WireMessage{Protocol: u.config.Protocol, Json: raw}
-		return resp, nil
-	}
-	resp, err := images.Codec{}.DecodeResponse(raw)
-	if err != nil {
-		return nil, err
-	}
-	resp.Losses = losses.List()
-	return resp, nil
-}
-
 // textBody gives the body of a text call: the caller's own, with the members that
 // are the gateway's patched, or the canonical encoding.
 func (u *Upstream) textBody(ctx context.Context, req *genwayv1.GenerateTextRequest, streamed bool) ([]byte, []*genwayv1.Loss, error) {
@@ -233,12 +187,22 @@ func (u *Upstream) unary(ctx context.Context, op operation, model string, body [
 	}
 	defer a.close()
 	note.Begin()
-	raw, err := a.read(u.config.MaxAnswerBytes + 1)
+	raw, err := a.whole()
 	if err != nil {
-		return nil, nil, a.broken(err)
-	}
-	if int64(len(raw)) > u.config.MaxAnswerBytes {
-		return nil, nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer is too large")
+		return nil, nil, err
 	}
 	return raw, a.header, nil
+}
+
+// whole reads all of the answer's body.
+func (a *answer) whole() ([]byte, error) {
+	most := a.upstream.config.MaxAnswerBytes
+	raw, err := a.read(most + 1)
+	if err != nil {
+		return nil, a.broken(err)
+	}
+	if int64(len(raw)) > most {
+		return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer is too large")
+	}
+	return raw, nil
 }

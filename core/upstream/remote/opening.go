@@ -4,8 +4,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/genway/genway/codec"
-	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -14,21 +12,23 @@ import (
 // has gone to the caller, a failure is a plain error with a status of its own, and
 // another upstream may still be asked (case S6). After a while the caller is told
 // nevertheless: proxies cut those who hear nothing (case S2).
-type opening struct {
+type opening[E any] struct {
 	timer *time.Timer
 
 	// mu keeps the timer's release and the call's own events apart.
 	mu   sync.Mutex
-	send upstream.Send
-	held []*genwayv1.StreamGenerateTextResponse
+	send func(*E) error
+	ping func() *E
+	held []*E
 	// open says that nothing is held any more, over that nothing may be sent.
 	open, over bool
 	err        error
 }
 
-// newOpening begins to hold, for at most the given time.
-func newOpening(send upstream.Send, most time.Duration) *opening {
-	o := &opening{send: send}
+// newOpening begins to hold, for at most the given time; ping makes an event that says
+// only that the call is alive.
+func newOpening[E any](send func(*E) error, ping func() *E, most time.Duration) *opening[E] {
+	o := &opening[E]{send: send, ping: ping}
 	// The timer may run out before it is known here.
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -37,7 +37,7 @@ func newOpening(send upstream.Send, most time.Duration) *opening {
 }
 
 // pass sends an event, or holds it until content comes.
-func (o *opening) pass(ev *genwayv1.StreamGenerateTextResponse, content bool) error {
+func (o *opening[E]) pass(ev *E, content bool) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
@@ -54,7 +54,7 @@ func (o *opening) pass(ev *genwayv1.StreamGenerateTextResponse, content bool) er
 }
 
 // release sends what is held and holds nothing more.
-func (o *opening) release() {
+func (o *opening[E]) release() {
 	o.open = true
 	o.timer.Stop()
 	for _, ev := range o.held {
@@ -67,27 +67,27 @@ func (o *opening) release() {
 
 // expire ends the wait for content; to a caller who has nothing to be sent it says
 // that the call is alive.
-func (o *opening) expire() {
+func (o *opening[E]) expire() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.open || o.over {
 		return
 	}
 	if len(o.held) == 0 {
-		o.held = append(o.held, codec.Event(&genwayv1.Ping{}))
+		o.held = append(o.held, o.ping())
 	}
 	o.release()
 }
 
 // isOpen reports whether the caller has been told anything.
-func (o *opening) isOpen() bool {
+func (o *opening[E]) isOpen() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.open
 }
 
 // close drops what is still held. Nothing is sent after it returns.
-func (o *opening) close() {
+func (o *opening[E]) close() {
 	o.timer.Stop()
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -25,7 +25,7 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 	}
 	note := upstream.NoteOf(ctx)
 	note.Calls++
-	o := newOpening(send, u.config.Hold)
+	o := newOpening(send, textPing, u.config.Hold)
 	defer o.close()
 	a, err := u.call(ctx, stream, req.GetModel(), body, req.GetWire())
 	if err != nil {
@@ -82,6 +82,8 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 	}
 }
 
+func textPing() *genwayv1.StreamGenerateTextResponse { return codec.Event(&genwayv1.Ping{}) }
+
 // finisher is a stream decoder that knows that the answer has ended before the
 // protocol's terminal event: nothing but usage can follow.
 type finisher interface{ Finished() bool }
@@ -91,7 +93,7 @@ type finisher interface{ Finished() bool }
 type relay struct {
 	decoder  codec.StreamDecoder
 	custom   *codec.FreeForm
-	opening  *opening
+	opening  *opening[genwayv1.StreamGenerateTextResponse]
 	protocol genwayv1.Protocol
 	losses   []*genwayv1.Loss
 	wired    bool

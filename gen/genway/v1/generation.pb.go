@@ -27,12 +27,14 @@ var File_genway_v1_generation_proto protoreflect.FileDescriptor
 
 const file_genway_v1_generation_proto_rawDesc = "" +
 	"\n" +
-	"\x1agenway/v1/generation.proto\x12\tgenway.v1\x1a\x15genway/v1/count.proto\x1a\x15genway/v1/image.proto\x1a\x15genway/v1/model.proto\x1a\x16genway/v1/stream.proto\x1a\x14genway/v1/text.proto\x1a\x1cgoogle/api/annotations.proto2\x8e\t\n" +
+	"\x1agenway/v1/generation.proto\x12\tgenway.v1\x1a\x15genway/v1/count.proto\x1a\x15genway/v1/image.proto\x1a\x1cgenway/v1/image_stream.proto\x1a\x15genway/v1/model.proto\x1a\x16genway/v1/stream.proto\x1a\x14genway/v1/text.proto\x1a\x1cgoogle/api/annotations.proto2\x9b\n" +
+	"\n" +
 	"\n" +
 	"Generation\x12\xf5\x01\n" +
 	"\fGenerateText\x12\x1e.genway.v1.GenerateTextRequest\x1a\x1f.genway.v1.GenerateTextResponse\"\xa3\x01\x82\xd3\xe4\x93\x02\x9c\x01:\x01*Z\x12:\x01*\"\r/v1/responsesZ\x11:\x01*\"\f/v1/messagesZ.:\x01*\")/v1beta/models/{model=**}:generateContentZ*:\x01*\"%/v1/models/{model=**}:generateContent\"\x14/v1/chat/completions\x12\xa4\x02\n" +
 	"\x12StreamGenerateText\x12\x1e.genway.v1.GenerateTextRequest\x1a%.genway.v1.StreamGenerateTextResponse\"\xc4\x01\x82\xd3\xe4\x93\x02\xbd\x01:\x01*Z\x19:\x01*\"\x14/v1/responses:streamZ\x18:\x01*\"\x13/v1/messages:streamZ4:\x01*\"//v1beta/models/{model=**}:streamGenerateContentZ0:\x01*\"+/v1/models/{model=**}:streamGenerateContent\"\x1b/v1/chat/completions:stream0\x01\x12u\n" +
-	"\rGenerateImage\x12\x1f.genway.v1.GenerateImageRequest\x1a .genway.v1.GenerateImageResponse\"!\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/v1/images/generations\x12\xf9\x01\n" +
+	"\rGenerateImage\x12\x1f.genway.v1.GenerateImageRequest\x1a .genway.v1.GenerateImageResponse\"!\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/v1/images/generations\x12\x8a\x01\n" +
+	"\x13StreamGenerateImage\x12\x1f.genway.v1.GenerateImageRequest\x1a&.genway.v1.StreamGenerateImageResponse\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/images/generations:stream0\x01\x12\xf9\x01\n" +
 	"\vCountTokens\x12\x1d.genway.v1.CountTokensRequest\x1a\x1e.genway.v1.CountTokensResponse\"\xaa\x01\x82\xd3\xe4\x93\x02\xa3\x01:\x01*Z\x1f:\x01*\"\x1a/v1/responses/input_tokensZ2:\x01*\"-/v1beta/models/{request.model=**}:countTokensZ.:\x01*\")/v1/models/{request.model=**}:countTokens\"\x19/v1/messages/count_tokens\x12o\n" +
 	"\n" +
 	"ListModels\x12\x1c.genway.v1.ListModelsRequest\x1a\x1d.genway.v1.ListModelsResponse\"$\x82\xd3\xe4\x93\x02\x1eZ\x10\x12\x0e/v1beta/models\x12\n" +
@@ -42,33 +44,36 @@ const file_genway_v1_generation_proto_rawDesc = "" +
 	"Genway::V1b\x06proto3"
 
 var file_genway_v1_generation_proto_goTypes = []any{
-	(*GenerateTextRequest)(nil),        // 0: genway.v1.GenerateTextRequest
-	(*GenerateImageRequest)(nil),       // 1: genway.v1.GenerateImageRequest
-	(*CountTokensRequest)(nil),         // 2: genway.v1.CountTokensRequest
-	(*ListModelsRequest)(nil),          // 3: genway.v1.ListModelsRequest
-	(*GetModelRequest)(nil),            // 4: genway.v1.GetModelRequest
-	(*GenerateTextResponse)(nil),       // 5: genway.v1.GenerateTextResponse
-	(*StreamGenerateTextResponse)(nil), // 6: genway.v1.StreamGenerateTextResponse
-	(*GenerateImageResponse)(nil),      // 7: genway.v1.GenerateImageResponse
-	(*CountTokensResponse)(nil),        // 8: genway.v1.CountTokensResponse
-	(*ListModelsResponse)(nil),         // 9: genway.v1.ListModelsResponse
-	(*GetModelResponse)(nil),           // 10: genway.v1.GetModelResponse
+	(*GenerateTextRequest)(nil),         // 0: genway.v1.GenerateTextRequest
+	(*GenerateImageRequest)(nil),        // 1: genway.v1.GenerateImageRequest
+	(*CountTokensRequest)(nil),          // 2: genway.v1.CountTokensRequest
+	(*ListModelsRequest)(nil),           // 3: genway.v1.ListModelsRequest
+	(*GetModelRequest)(nil),             // 4: genway.v1.GetModelRequest
+	(*GenerateTextResponse)(nil),        // 5: genway.v1.GenerateTextResponse
+	(*StreamGenerateTextResponse)(nil),  // 6: genway.v1.StreamGenerateTextResponse
+	(*GenerateImageResponse)(nil),       // 7: genway.v1.GenerateImageResponse
+	(*StreamGenerateImageResponse)(nil), // 8: genway.v1.StreamGenerateImageResponse
+	(*CountTokensResponse)(nil),         // 9: genway.v1.CountTokensResponse
+	(*ListModelsResponse)(nil),          // 10: genway.v1.ListModelsResponse
+	(*GetModelResponse)(nil),            // 11: genway.v1.GetModelResponse
 }
 var file_genway_v1_generation_proto_depIdxs = []int32{
 	0,  // 0: genway.v1.Generation.GenerateText:input_type -> genway.v1.GenerateTextRequest
 	0,  // 1: genway.v1.Generation.StreamGenerateText:input_type -> genway.v1.GenerateTextRequest
 	1,  // 2: genway.v1.Generation.GenerateImage:input_type -> genway.v1.GenerateImageRequest
-	2,  // 3: genway.v1.Generation.CountTokens:input_type -> genway.v1.CountTokensRequest
-	3,  // 4: genway.v1.Generation.ListModels:input_type -> genway.v1.ListModelsRequest
-	4,  // 5: genway.v1.Generation.GetModel:input_type -> genway.v1.GetModelRequest
-	5,  // 6: genway.v1.Generation.GenerateText:output_type -> genway.v1.GenerateTextResponse
-	6,  // 7: genway.v1.Generation.StreamGenerateText:output_type -> genway.v1.StreamGenerateTextResponse
-	7,  // 8: genway.v1.Generation.GenerateImage:output_type -> genway.v1.GenerateImageResponse
-	8,  // 9: genway.v1.Generation.CountTokens:output_type -> genway.v1.CountTokensResponse
-	9,  // 10: genway.v1.Generation.ListModels:output_type -> genway.v1.ListModelsResponse
-	10, // 11: genway.v1.Generation.GetModel:output_type -> genway.v1.GetModelResponse
-	6,  // [6:12] is the sub-list for method output_type
-	0,  // [0:6] is the sub-list for method input_type
+	1,  // 3: genway.v1.Generation.StreamGenerateImage:input_type -> genway.v1.GenerateImageRequest
+	2,  // 4: genway.v1.Generation.CountTokens:input_type -> genway.v1.CountTokensRequest
+	3,  // 5: genway.v1.Generation.ListModels:input_type -> genway.v1.ListModelsRequest
+	4,  // 6: genway.v1.Generation.GetModel:input_type -> genway.v1.GetModelRequest
+	5,  // 7: genway.v1.Generation.GenerateText:output_type -> genway.v1.GenerateTextResponse
+	6,  // 8: genway.v1.Generation.StreamGenerateText:output_type -> genway.v1.StreamGenerateTextResponse
+	7,  // 9: genway.v1.Generation.GenerateImage:output_type -> genway.v1.GenerateImageResponse
+	8,  // 10: genway.v1.Generation.StreamGenerateImage:output_type -> genway.v1.StreamGenerateImageResponse
+	9,  // 11: genway.v1.Generation.CountTokens:output_type -> genway.v1.CountTokensResponse
+	10, // 12: genway.v1.Generation.ListModels:output_type -> genway.v1.ListModelsResponse
+	11, // 13: genway.v1.Generation.GetModel:output_type -> genway.v1.GetModelResponse
+	7,  // [7:14] is the sub-list for method output_type
+	0,  // [0:7] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name
@@ -81,6 +86,7 @@ func file_genway_v1_generation_proto_init() {
 	}
 	file_genway_v1_count_proto_init()
 	file_genway_v1_image_proto_init()
+	file_genway_v1_image_stream_proto_init()
 	file_genway_v1_model_proto_init()
 	file_genway_v1_stream_proto_init()
 	file_genway_v1_text_proto_init()

@@ -366,6 +366,29 @@ func local_request_Generation_GenerateImage_0(ctx context.Context, marshaler run
 	return msg, metadata, err
 }
 
+func request_Generation_StreamGenerateImage_0(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (Generation_StreamGenerateImageClient, runtime.ServerMetadata, error) {
+	var (
+		protoReq GenerateImageRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	stream, err := client.StreamGenerateImage(ctx, &protoReq)
+	if err != nil {
+		return nil, metadata, err
+	}
+	header, err := stream.Header()
+	if err != nil {
+		return nil, metadata, err
+	}
+	metadata.HeaderMD = header
+	return stream, metadata, nil
+}
+
 func request_Generation_CountTokens_0(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq CountTokensRequest
@@ -819,6 +842,13 @@ func RegisterGenerationHandlerServer(ctx context.Context, mux *runtime.ServeMux,
 		}
 		forward_Generation_GenerateImage_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+
+	mux.Handle(http.MethodPost, pattern_Generation_StreamGenerateImage_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		err := status.Error(codes.Unimplemented, "streaming calls are not yet supported in the in-process transport")
+		_, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+		return
+	})
 	mux.Handle(http.MethodPost, pattern_Generation_CountTokens_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -1206,6 +1236,23 @@ func RegisterGenerationHandlerClient(ctx context.Context, mux *runtime.ServeMux,
 		}
 		forward_Generation_GenerateImage_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_Generation_StreamGenerateImage_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/genway.v1.Generation/StreamGenerateImage", runtime.WithHTTPPathPattern("/v1/images/generations:stream"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_Generation_StreamGenerateImage_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Generation_StreamGenerateImage_0(annotatedContext, mux, outboundMarshaler, w, req, func() (proto.Message, error) { return resp.Recv() }, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_Generation_CountTokens_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -1346,45 +1393,47 @@ func RegisterGenerationHandlerClient(ctx context.Context, mux *runtime.ServeMux,
 }
 
 var (
-	pattern_Generation_GenerateText_0       = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "chat", "completions"}, "", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_GenerateText_1       = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "responses"}, "", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_GenerateText_2       = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "messages"}, "", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_GenerateText_3       = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1beta", "models", "model"}, "generateContent", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_GenerateText_4       = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "models", "model"}, "generateContent", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_StreamGenerateText_0 = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "chat", "completions"}, "stream", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_StreamGenerateText_1 = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "responses"}, "stream", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_StreamGenerateText_2 = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "messages"}, "stream", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_StreamGenerateText_3 = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1beta", "models", "model"}, "streamGenerateContent", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_StreamGenerateText_4 = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "models", "model"}, "streamGenerateContent", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_GenerateImage_0      = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "images", "generations"}, "", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_CountTokens_0        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "messages", "count_tokens"}, "", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_CountTokens_1        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "responses", "input_tokens"}, "", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_CountTokens_2        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1beta", "models", "request.model"}, "countTokens", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_CountTokens_3        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "models", "request.model"}, "countTokens", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_ListModels_0         = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "models"}, "", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_ListModels_1         = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1beta", "models"}, "", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_GetModel_0           = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "models", "name"}, "", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_GetModel_1           = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1beta", "models", "name"}, "", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_GenerateText_0        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "chat", "completions"}, "", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_GenerateText_1        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "responses"}, "", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_GenerateText_2        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "messages"}, "", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_GenerateText_3        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1beta", "models", "model"}, "generateContent", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_GenerateText_4        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "models", "model"}, "generateContent", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_StreamGenerateText_0  = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "chat", "completions"}, "stream", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_StreamGenerateText_1  = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "responses"}, "stream", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_StreamGenerateText_2  = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "messages"}, "stream", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_StreamGenerateText_3  = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1beta", "models", "model"}, "streamGenerateContent", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_StreamGenerateText_4  = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "models", "model"}, "streamGenerateContent", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_GenerateImage_0       = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "images", "generations"}, "", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_StreamGenerateImage_0 = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "images", "generations"}, "stream", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_CountTokens_0         = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "messages", "count_tokens"}, "", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_CountTokens_1         = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "responses", "input_tokens"}, "", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_CountTokens_2         = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1beta", "models", "request.model"}, "countTokens", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_CountTokens_3         = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "models", "request.model"}, "countTokens", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_ListModels_0          = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "models"}, "", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_ListModels_1          = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1beta", "models"}, "", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_GetModel_0            = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "models", "name"}, "", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_GetModel_1            = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1beta", "models", "name"}, "", runtime.WithStrictDeepWildcard()))
 )
 
 var (
-	forward_Generation_GenerateText_0       = runtime.ForwardResponseMessage
-	forward_Generation_GenerateText_1       = runtime.ForwardResponseMessage
-	forward_Generation_GenerateText_2       = runtime.ForwardResponseMessage
-	forward_Generation_GenerateText_3       = runtime.ForwardResponseMessage
-	forward_Generation_GenerateText_4       = runtime.ForwardResponseMessage
-	forward_Generation_StreamGenerateText_0 = runtime.ForwardResponseStream
-	forward_Generation_StreamGenerateText_1 = runtime.ForwardResponseStream
-	forward_Generation_StreamGenerateText_2 = runtime.ForwardResponseStream
-	forward_Generation_StreamGenerateText_3 = runtime.ForwardResponseStream
-	forward_Generation_StreamGenerateText_4 = runtime.ForwardResponseStream
-	forward_Generation_GenerateImage_0      = runtime.ForwardResponseMessage
-	forward_Generation_CountTokens_0        = runtime.ForwardResponseMessage
-	forward_Generation_CountTokens_1        = runtime.ForwardResponseMessage
-	forward_Generation_CountTokens_2        = runtime.ForwardResponseMessage
-	forward_Generation_CountTokens_3        = runtime.ForwardResponseMessage
-	forward_Generation_ListModels_0         = runtime.ForwardResponseMessage
-	forward_Generation_ListModels_1         = runtime.ForwardResponseMessage
-	forward_Generation_GetModel_0           = runtime.ForwardResponseMessage
-	forward_Generation_GetModel_1           = runtime.ForwardResponseMessage
+	forward_Generation_GenerateText_0        = runtime.ForwardResponseMessage
+	forward_Generation_GenerateText_1        = runtime.ForwardResponseMessage
+	forward_Generation_GenerateText_2        = runtime.ForwardResponseMessage
+	forward_Generation_GenerateText_3        = runtime.ForwardResponseMessage
+	forward_Generation_GenerateText_4        = runtime.ForwardResponseMessage
+	forward_Generation_StreamGenerateText_0  = runtime.ForwardResponseStream
+	forward_Generation_StreamGenerateText_1  = runtime.ForwardResponseStream
+	forward_Generation_StreamGenerateText_2  = runtime.ForwardResponseStream
+	forward_Generation_StreamGenerateText_3  = runtime.ForwardResponseStream
+	forward_Generation_StreamGenerateText_4  = runtime.ForwardResponseStream
+	forward_Generation_GenerateImage_0       = runtime.ForwardResponseMessage
+	forward_Generation_StreamGenerateImage_0 = runtime.ForwardResponseStream
+	forward_Generation_CountTokens_0         = runtime.ForwardResponseMessage
+	forward_Generation_CountTokens_1         = runtime.ForwardResponseMessage
+	forward_Generation_CountTokens_2         = runtime.ForwardResponseMessage
+	forward_Generation_CountTokens_3         = runtime.ForwardResponseMessage
+	forward_Generation_ListModels_0          = runtime.ForwardResponseMessage
+	forward_Generation_ListModels_1          = runtime.ForwardResponseMessage
+	forward_Generation_GetModel_0            = runtime.ForwardResponseMessage
+	forward_Generation_GetModel_1            = runtime.ForwardResponseMessage
 )

@@ -21,12 +21,13 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Generation_GenerateText_FullMethodName       = "/genway.v1.Generation/GenerateText"
-	Generation_StreamGenerateText_FullMethodName = "/genway.v1.Generation/StreamGenerateText"
-	Generation_GenerateImage_FullMethodName      = "/genway.v1.Generation/GenerateImage"
-	Generation_CountTokens_FullMethodName        = "/genway.v1.Generation/CountTokens"
-	Generation_ListModels_FullMethodName         = "/genway.v1.Generation/ListModels"
-	Generation_GetModel_FullMethodName           = "/genway.v1.Generation/GetModel"
+	Generation_GenerateText_FullMethodName        = "/genway.v1.Generation/GenerateText"
+	Generation_StreamGenerateText_FullMethodName  = "/genway.v1.Generation/StreamGenerateText"
+	Generation_GenerateImage_FullMethodName       = "/genway.v1.Generation/GenerateImage"
+	Generation_StreamGenerateImage_FullMethodName = "/genway.v1.Generation/StreamGenerateImage"
+	Generation_CountTokens_FullMethodName         = "/genway.v1.Generation/CountTokens"
+	Generation_ListModels_FullMethodName          = "/genway.v1.Generation/ListModels"
+	Generation_GetModel_FullMethodName            = "/genway.v1.Generation/GetModel"
 )
 
 // GenerationClient is the client API for Generation service.
@@ -56,7 +57,18 @@ type GenerationClient interface {
 	// buf:lint:ignore RPC_REQUEST_STANDARD_NAME
 	StreamGenerateText(ctx context.Context, in *GenerateTextRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamGenerateTextResponse], error)
 	// GenerateImage produces images from a prompt.
+	// buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
 	GenerateImage(ctx context.Context, in *GenerateImageRequest, opts ...grpc.CallOption) (*GenerateImageResponse, error)
+	// StreamGenerateImage produces the same images as a sequence of events, with
+	// previews of each where the request asks for them. The last message of a complete
+	// stream carries an ImageCompleted; a stream that ends without one was cut short.
+	//
+	// As with text, the edge turns the body's member "stream" into the verb :stream.
+	//
+	// It takes the very request GenerateImage takes, as its twin.
+	// buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
+	// buf:lint:ignore RPC_REQUEST_STANDARD_NAME
+	StreamGenerateImage(ctx context.Context, in *GenerateImageRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamGenerateImageResponse], error)
 	// CountTokens says how many tokens a request would put in, without running it.
 	CountTokens(ctx context.Context, in *CountTokensRequest, opts ...grpc.CallOption) (*CountTokensResponse, error)
 	// ListModels lists the models the caller may name.
@@ -111,6 +123,25 @@ func (c *generationClient) GenerateImage(ctx context.Context, in *GenerateImageR
 	}
 	return out, nil
 }
+
+func (c *generationClient) StreamGenerateImage(ctx context.Context, in *GenerateImageRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamGenerateImageResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Generation_ServiceDesc.Streams[1], Generation_StreamGenerateImage_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[GenerateImageRequest, StreamGenerateImageResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Generation_StreamGenerateImageClient = grpc.ServerStreamingClient[StreamGenerateImageResponse]
 
 func (c *generationClient) CountTokens(ctx context.Context, in *CountTokensRequest, opts ...grpc.CallOption) (*CountTokensResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
@@ -169,7 +200,18 @@ type GenerationServer interface {
 	// buf:lint:ignore RPC_REQUEST_STANDARD_NAME
 	StreamGenerateText(*GenerateTextRequest, grpc.ServerStreamingServer[StreamGenerateTextResponse]) error
 	// GenerateImage produces images from a prompt.
+	// buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
 	GenerateImage(context.Context, *GenerateImageRequest) (*GenerateImageResponse, error)
+	// StreamGenerateImage produces the same images as a sequence of events, with
+	// previews of each where the request asks for them. The last message of a complete
+	// stream carries an ImageCompleted; a stream that ends without one was cut short.
+	//
+	// As with text, the edge turns the body's member "stream" into the verb :stream.
+	//
+	// It takes the very request GenerateImage takes, as its twin.
+	// buf:lint:ignore RPC_REQUEST_RESPONSE_UNIQUE
+	// buf:lint:ignore RPC_REQUEST_STANDARD_NAME
+	StreamGenerateImage(*GenerateImageRequest, grpc.ServerStreamingServer[StreamGenerateImageResponse]) error
 	// CountTokens says how many tokens a request would put in, without running it.
 	CountTokens(context.Context, *CountTokensRequest) (*CountTokensResponse, error)
 	// ListModels lists the models the caller may name.
@@ -194,6 +236,9 @@ func (UnimplementedGenerationServer) StreamGenerateText(*GenerateTextRequest, gr
 }
 func (UnimplementedGenerationServer) GenerateImage(context.Context, *GenerateImageRequest) (*GenerateImageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GenerateImage not implemented")
+}
+func (UnimplementedGenerationServer) StreamGenerateImage(*GenerateImageRequest, grpc.ServerStreamingServer[StreamGenerateImageResponse]) error {
+	return status.Error(codes.Unimplemented, "method StreamGenerateImage not implemented")
 }
 func (UnimplementedGenerationServer) CountTokens(context.Context, *CountTokensRequest) (*CountTokensResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CountTokens not implemented")
@@ -271,6 +316,17 @@ func _Generation_GenerateImage_Handler(srv interface{}, ctx context.Context, dec
 	}
 	return interceptor(ctx, in, info, handler)
 }
+
+func _Generation_StreamGenerateImage_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(GenerateImageRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(GenerationServer).StreamGenerateImage(m, &grpc.GenericServerStream[GenerateImageRequest, StreamGenerateImageResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Generation_StreamGenerateImageServer = grpc.ServerStreamingServer[StreamGenerateImageResponse]
 
 func _Generation_CountTokens_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(CountTokensRequest)
@@ -358,6 +414,11 @@ var Generation_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "StreamGenerateText",
 			Handler:       _Generation_StreamGenerateText_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "StreamGenerateImage",
+			Handler:       _Generation_StreamGenerateImage_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -54,7 +54,10 @@ type GenerateImageRequest struct {
 	ExtraJson string       `protobuf:"bytes,14,opt,name=extra_json,json=extraJson,proto3" json:"extra_json,omitempty"`
 	Wire      *WireMessage `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
 	// Members of the caller's JSON body without a field here.
-	NativeFields  []*NativeField `protobuf:"bytes,16,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
+	NativeFields []*NativeField `protobuf:"bytes,16,rep,name=native_fields,json=nativeFields,proto3" json:"native_fields,omitempty"`
+	// Number of previews of each image, 0 to 3, for StreamGenerateImage alone; absent is
+	// none. An image that is finished early may come with fewer.
+	PartialImages *int32 `protobuf:"varint,17,opt,name=partial_images,json=partialImages,proto3,oneof" json:"partial_images,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -199,6 +202,13 @@ func (x *GenerateImageRequest) GetNativeFields() []*NativeField {
 		return x.NativeFields
 	}
 	return nil
+}
+
+func (x *GenerateImageRequest) GetPartialImages() int32 {
+	if x != nil && x.PartialImages != nil {
+		return *x.PartialImages
+	}
+	return 0
 }
 
 // GenerateImageResponse is the images, each whole.
@@ -449,7 +459,7 @@ var File_genway_v1_image_proto protoreflect.FileDescriptor
 
 const file_genway_v1_image_proto_rawDesc = "" +
 	"\n" +
-	"\x15genway/v1/image.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcc\x04\n" +
+	"\x15genway/v1/image.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8b\x05\n" +
 	"\x14GenerateImageRequest\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x16\n" +
 	"\x06prompt\x18\x02 \x01(\tR\x06prompt\x12\x12\n" +
@@ -472,9 +482,11 @@ const file_genway_v1_image_proto_rawDesc = "" +
 	"\n" +
 	"extra_json\x18\x0e \x01(\tR\textraJson\x12*\n" +
 	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageR\x04wire\x12;\n" +
-	"\rnative_fields\x18\x10 \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFieldsB\b\n" +
+	"\rnative_fields\x18\x10 \x03(\v2\x16.genway.v1.NativeFieldR\fnativeFields\x12*\n" +
+	"\x0epartial_images\x18\x11 \x01(\x05H\x02R\rpartialImages\x88\x01\x01B\b\n" +
 	"\x06_countB\x15\n" +
-	"\x13_output_compression\"\xb4\x03\n" +
+	"\x13_output_compressionB\x11\n" +
+	"\x0f_partial_images\"\xb4\x03\n" +
 	"\x15GenerateImageResponse\x12;\n" +
 	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x121\n" +

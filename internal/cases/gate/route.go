@@ -58,6 +58,16 @@ func (b byPrefix) GenerateImage(ctx context.Context, req *genwayv1.GenerateImage
 	return u.GenerateImage(ctx, req)
 }
 
+func (b byPrefix) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
+	u, model, err := b.choose(req.GetModel())
+	if err != nil {
+		return err
+	}
+	req = proto.CloneOf(req)
+	req.Model = model
+	return u.StreamGenerateImage(ctx, req, send)
+}
+
 func (b byPrefix) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
 	u, model, err := b.choose(req.GetRequest().GetModel())
 	if err != nil {

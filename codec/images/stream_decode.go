@@ -1,0 +1,165 @@
+package images
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"time"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/openai"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// StreamDecoder reads the events of one stream of images. The protocol has no event for
+// the end: a stream is complete when it has given as many images as were asked for, or
+// says [DONE] after one. Not for concurrent use.
+type StreamDecoder struct {
+	// Watch says that the caller gets the events themselves: images are not decoded, and
+	// what cannot be read is the caller's to judge.
+	Watch bool
+
+	want, count   int32
+	partials      int32 // previews of the image under way
+	started, done bool
+	size, quality string
+	usage         *genwayv1.Usage
+}
+
+// NewStreamDecoder makes a decoder of the answer to a request for count images; 0 is one.
+func (Codec) NewStreamDecoder(count int32) *StreamDecoder {
+	return &StreamDecoder{want: max(count, 1)}
+}
+
+// Usage is what the images read so far cost; nil where the upstream has not said.
+func (s *StreamDecoder) Usage() *genwayv1.Usage { return s.usage }
+
+// Finished reports that all images are there.
+func (s *StreamDecoder) Finished() bool { return s.count >= s.want }
+
+// Decode gives the canonical events of one frame, as codec.StreamDecoder does.
+func (s *StreamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateImageResponse, error) {
+	data := bytes.TrimSpace(f.Data)
+	if s.done || len(data) == 0 {
+		return nil, nil
+	}
+	if string(data) == doneData {
+		s.want = min(s.want, max(s.count, 1))
+		return nil, nil
+	}
+	if f.Event == "error" || failed(data) {
+		s.done = true
+		err := openai.Decode(0, data, protocol)
+		err.Usage = s.usage
+		return nil, err
+	}
+	e, err := s.read(data)
+	if err != nil {
+		return nil, err
+	}
+	switch e.Type {
+	case partialImage:
+		s.partials++
+		return s.begin(e, Event(&genwayv1.PartialImage{
+			ImageIndex: s.count, PartialIndex: s.partials - 1, Data: e.B64JSON, CreateTime: e.time(),
+			Background: e.Background, OutputFormat: e.OutputFormat, Quality: e.Quality, Size: e.Size, NativeFields: member.Natives(protocol, e.Extra, nil),
+		})), nil
+	case imageFinished:
+		image := &genwayv1.FinishedImage{
+			ImageIndex: s.count, CreateTime: e.time(), Background: e.Background, OutputFormat: e.OutputFormat, Quality: e.Quality, Usage: e.Usage.canonical(),
+			Image: &genwayv1.GeneratedImage{
+				Source: &genwayv1.GeneratedImage_Data{Data: e.B64JSON}, Size: e.Size, NativeFields: member.Natives(protocol, e.Extra, nil),
+			},
+		}
+		s.count++
+		s.partials, s.size, s.quality = 0, e.Size, e.Quality
+		s.usage = addUsage(s.usage, image.GetUsage())
+		return s.begin(e, Event(image)), nil
+	}
+	return nil, nil
+}
+
+// read reads an event, of which a watcher needs little.
+func (s *StreamDecoder) read(data []byte) (*wireEvent, error) {
+	if !s.Watch {
+		e := &wireEvent{}
+		return e, member.DecodeAnswer(data, e)
+	}
+	var w watchedEvent
+	if err := member.DecodeAnswer(data, &w); err != nil {
+		return &wireEvent{}, nil //nolint:nilerr // it is the caller's to judge
+	}
+	return w.event(), nil
+}
+
+// begin gives an event behind the one that opens the stream.
+func (s *StreamDecoder) begin(e *wireEvent, ev *genwayv1.StreamGenerateImageResponse) []*genwayv1.StreamGenerateImageResponse {
+	if s.started {
+		return []*genwayv1.StreamGenerateImageResponse{ev}
+	}
+	s.started = true
+	return []*genwayv1.StreamGenerateImageResponse{Event(&genwayv1.ImageStarted{CreateTime: e.time()}), ev}
+}
+
+// Close gives the end of the stream once the upstream's bytes have ended, or the fault
+// of one that was cut.
+func (s *StreamDecoder) Close() ([]*genwayv1.StreamGenerateImageResponse, error) {
+	if s.done {
+		return nil, nil
+	}
+	s.done = true
+	if !s.Finished() {
+		err := fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before all images were there")
+		err.Usage = s.usage
+		return nil, err
+	}
+	return []*genwayv1.StreamGenerateImageResponse{Event(&genwayv1.ImageCompleted{Count: s.count, Size: s.size, Quality: s.quality, Usage: s.usage})}, nil
+}
+
+// failed reports whether an event is a failure: the SDK takes each with a member error
+// for one (ssestream.Stream).
+func failed(data []byte) bool {
+	raw := jsontext.Value(member.Value(data, "error"))
+	return len(raw) > 0 && raw.Kind() != 'n'
+}
+
+func (e *wireEvent) time() *timestamppb.Timestamp {
+	if e.CreatedAt == 0 {
+		return nil
+	}
+	return timestamppb.New(time.Unix(e.CreatedAt, 0))
+}
+
+// addUsage gives the sum of both: each event tells of its own image.
+func addUsage(sum, u *genwayv1.Usage) *genwayv1.Usage {
+	if sum == nil || u == nil {
+		return proto.CloneOf(cmp.Or(sum, u))
+	}
+	sum.InputTokens, sum.OutputTokens, sum.TotalTokens = add(sum.InputTokens, u.InputTokens), add(sum.OutputTokens, u.OutputTokens), add(sum.TotalTokens, u.TotalTokens)
+	for _, d := range []struct{ to, from **int64 }{
+		{&sum.InputImageTokens, &u.InputImageTokens}, {&sum.InputTextTokens, &u.InputTextTokens},
+		{&sum.OutputImageTokens, &u.OutputImageTokens}, {&sum.OutputTextTokens, &u.OutputTextTokens},
+	} {
+		if *d.from == nil {
+			continue
+		}
+		if *d.to == nil {
+			*d.to = new(int64)
+		}
+		**d.to = add(**d.to, **d.from)
+	}
+	return sum
+}
+
+// add adds two figures of an upstream's, which may be absurd.
+func add(a, b int64) int64 {
+	if a > 0 && b > math.MaxInt64-a {
+		return math.MaxInt64
+	}
+	return a + b
+}

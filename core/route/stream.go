@@ -1,0 +1,86 @@
+package route
+
+import (
+	"context"
+	"slices"
+
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// StreamGenerateText asks the targets in turn until an answer has begun.
+func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+	look := func(ev *genwayv1.StreamGenerateTextResponse) step {
+		s := step{ping: ev.GetPing() != nil, completed: ev.GetCompleted() != nil}
+		if started := ev.GetStarted(); started != nil {
+			s.losses = &started.Losses
+		}
+		return s
+	}
+	return streamed(ctx, r, text(req, true), look, send, func(ctx context.Context, a attempt, pass passing[genwayv1.StreamGenerateTextResponse]) error {
+		asked, losses, err := a.text(ctx, req)
+		if err != nil {
+			return err
+		}
+		return a.Upstream.StreamGenerateText(ctx, asked, pass(losses))
+	})
+}
+
+// StreamGenerateImage does so for images.
+func (r *Router) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
+	look := func(ev *genwayv1.StreamGenerateImageResponse) step {
+		s := step{ping: ev.GetPing() != nil, completed: ev.GetCompleted() != nil}
+		if started := ev.GetStarted(); started != nil {
+			s.losses = &started.Losses
+		}
+		return s
+	}
+	return streamed(ctx, r, image(req, true), look, send, func(ctx context.Context, a attempt, pass passing[genwayv1.StreamGenerateImageResponse]) error {
+		asked, losses, err := a.image(ctx, req)
+		if err != nil {
+			return err
+		}
+		return a.Upstream.StreamGenerateImage(ctx, asked, pass(losses))
+	})
+}
+
+// step is what an event of a stream means to a route. Losses are those that the event
+// which opens the stream names; nil for any other event.
+type step struct {
+	losses          *[]*genwayv1.Loss
+	ping, completed bool
+}
+
+// passing gives the function that an attempt sends its events by. The losses are those of
+// the route itself, which the event that opens the stream names first.
+type passing[E any] func(losses []*genwayv1.Loss) func(*E) error
+
+// streamed runs the attempts of a streamed request. What an event means says look.
+func streamed[E any](ctx context.Context, r *Router, q request, look func(*E) step, send func(*E) error, call func(context.Context, attempt, passing[E]) error) error {
+	return r.attempts(ctx, q, func(ctx context.Context, a attempt) error {
+		note := upstream.NoteOf(ctx)
+		return call(ctx, a, func(losses []*genwayv1.Loss) func(*E) error {
+			return func(ev *E) error {
+				s := look(ev)
+				if s.losses != nil && !note.Begun() {
+					*s.losses = slices.Concat(losses, *s.losses)
+					if err := upstream.Lossless(ctx, *s.losses); err != nil {
+						return err
+					}
+				}
+				if !note.Begun() {
+					// A heartbeat is nothing of the answer: another target may still give
+					// one. The headers go out with it, and name the one asked by then.
+					// The upstream's own may be written at this very moment.
+					var answered map[string]string
+					if !s.ping {
+						note.Begin()
+						answered = note.Headers
+					}
+					a.tell(ctx, answered)
+				}
+				return a.drain.sent(send(ev), s.completed)
+			}
+		})
+	})
+}

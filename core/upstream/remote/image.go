@@ -1,0 +1,62 @@
+package remote
+
+import (
+	"context"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// GenerateImage makes one call for all images.
+func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+	body, losses, err := u.imageBody(ctx, req, images.Codec{}.EncodeRequest)
+	if err != nil {
+		return nil, err
+	}
+	raw, _, err := u.unary(ctx, draw, req.GetModel(), body, req.GetWire())
+	if err != nil {
+		return nil, err
+	}
+	if u.speaks(req.GetWire()) {
+		// The images travel once, in the body the caller gets.
+		resp, ok := images.Codec{}.DecodeResponseHead(raw)
+		if !ok {
+			if resp, err = (images.Codec{}).DecodeResponse(raw); err != nil {
+				return nil, err
+			}
+			for _, image := range resp.GetImages() {
+				image.Source = nil
+			}
+		}
+		resp.Losses = losses
+		resp.Wire = &genwayv1.WireMessage{Protocol: u.config.Protocol, Json: raw}
+		return resp, nil
+	}
+	resp, err := images.Codec{}.DecodeResponse(raw)
+	if err != nil {
+		return nil, err
+	}
+	resp.Losses = losses
+	return resp, nil
+}
+
+// imageBody gives the body of a call for images: the caller's own, with the model patched,
+// or the canonical encoding.
+func (u *Upstream) imageBody(ctx context.Context, req *genwayv1.GenerateImageRequest, encode func(*genwayv1.GenerateImageRequest, *codec.Losses) ([]byte, error)) ([]byte, []*genwayv1.Loss, error) {
+	if u.config.Protocol != genwayv1.Protocol_PROTOCOL_IMAGES {
+		return nil, nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not draw images")
+	}
+	if u.speaks(req.GetWire()) {
+		body, err := u.patchModel(req.GetWire().GetJson(), req.GetModel())
+		return body, nil, err
+	}
+	var losses codec.Losses
+	body, err := encode(req, &losses)
+	if err == nil {
+		err = upstream.Lossless(ctx, losses.List())
+	}
+	return body, losses.List(), err
+}

@@ -1,0 +1,34 @@
+package gateway
+
+import (
+	"github.com/genway/genway/codec/images"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// encodeImage gives the bytes of one event of a stream of images. They are valid until the
+// next call.
+func (s *streamState) encodeImage(event *genwayv1.StreamGenerateImageResponse) ([]byte, error) {
+	s.buf.Reset()
+	if started := event.GetStarted(); started != nil {
+		s.x.addLosses(started.GetLosses())
+		s.x.tellLosses()
+	}
+	frames, err := s.imageEncoder().Encode(event)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range frames {
+		s.frame(f)
+	}
+	if event.GetPing() != nil {
+		s.buf.WriteString(s.heartbeat())
+	}
+	return s.buf.Bytes(), nil
+}
+
+func (s *streamState) imageEncoder() *images.StreamEncoder {
+	if s.images == nil {
+		s.images = images.Codec{}.NewStreamEncoder(&s.x.losses)
+	}
+	return s.images
+}
