@@ -18,7 +18,22 @@ type Case struct {
 }
 
 func TestCases(t *testing.T) {
-	for _, c := range slices.Concat(toolCallCases(), toolRequestCases(), reasoningCases(), usageCases(), streamCases(), errorCases(), resilienceCases(), keyCases(), attemptCases(), responsesCases(), directCases(), vendorCases(), edgeCases()) {
+	for _, c := range slices.Concat(
+		toolCallCases(),
+		toolRequestCases(),
+		reasoningCases(),
+		usageCases(),
+		streamCases(),
+		errorCases(),
+		resilienceCases(),
+		keyCases(),
+		attemptCases(),
+		responsesCases(),
+		directCases(),
+		vendorCases(),
+		edgeCases(),
+		imageCases(),
+	) {
 		t.Run(c.ID, func(t *testing.T) {
 			t.Attr("proves", c.Proves)
 			c.Run(t)

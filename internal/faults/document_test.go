@@ -108,7 +108,7 @@ error with a status until then is an event from then on.
 	for _, line := range meaningless() {
 		b.WriteString("- " + line + ".\n")
 	}
-	b.WriteString("- Images, streamed: upstreams are asked for images in one body; what callers hear as events is made of it.\n")
+	b.WriteString("- Images, streamed: TestCutImageStreams in core/upstream/remote cuts them at every byte, and case C20 holds them to the same outcomes.\n")
 	return b.Bytes()
 }
 
