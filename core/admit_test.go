@@ -215,6 +215,16 @@ func (l *limited) rpcs() map[string]func(context.Context, ...grpc.CallOption) er
 			_, err := l.client.GenerateImage(ctx, &genwayv1.GenerateImageRequest{Model: "m", Prompt: "p"}, o...)
 			return err
 		},
+		"StreamGenerateImage": func(ctx context.Context, o ...grpc.CallOption) error {
+			stream, err := l.client.StreamGenerateImage(ctx, &genwayv1.GenerateImageRequest{Model: "m", Prompt: "p"}, o...)
+			for err == nil {
+				_, err = stream.Recv()
+			}
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		},
 		"CountTokens": func(ctx context.Context, o ...grpc.CallOption) error {
 			_, err := l.client.CountTokens(ctx, &genwayv1.CountTokensRequest{Request: request()}, o...)
 			return err
