@@ -22,10 +22,14 @@ type answer struct {
 	ctx      context.Context //nolint:containedctx // it lives as long as the call
 	end      context.CancelCauseFunc
 	patience patience
-	// pooled says that the call's connection had served others before; the trace finds
-	// it out.
-	trace  httptrace.ClientTrace
-	pooled bool
+	// conn is the call's connection, as the trace finds out; nil if it is not ours to look
+	// into. pooled says that it had served others before, after what that was last, and
+	// before the bytes that it had sent by then. kind is the call's own.
+	trace       httptrace.ClientTrace
+	conn        *conn
+	pooled      bool
+	kind, after kind
+	before      int64
 
 	header http.Header
 	// body is to be read, raw what comes over the connection for it.

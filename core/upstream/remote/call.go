@@ -27,8 +27,11 @@ var (
 // its fault. The context of the call ends when the answer's body is closed.
 func (u *Upstream) call(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) (*answer, error) {
 	a := &answer{upstream: u}
+	if op == stream {
+		a.kind = aStream
+	}
 	ctx, a.end = context.WithCancelCause(ctx)
-	a.trace.GotConn = func(info httptrace.GotConnInfo) { a.pooled = info.Reused }
+	a.trace.GotConn = a.gotConn
 	ctx = httptrace.WithClientTrace(ctx, &a.trace)
 	a.ctx = ctx
 	a.patience.begin(u.config.FirstByte, func() { a.end(errIdle) })

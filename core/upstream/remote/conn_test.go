@@ -39,7 +39,7 @@ func TestBodiesAreSentWhole(t *testing.T) {
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		dials.Add(1)
 		conn, err := new(net.Dialer).DialContext(ctx, network, address)
-		return wholeConn{counting{conn, &writes}}, err
+		return newConn(counting{conn, &writes}), err
 	}
 	u, err := New(Config{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, BaseURL: server.URL, HTTP: transport})
 	if err != nil {

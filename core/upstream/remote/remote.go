@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/genway/genway/codec"
@@ -68,6 +69,10 @@ type Upstream struct {
 	blank     *http.Request
 	own       http.Header
 	addresses [operations]*url.URL
+	// trusts is whether pooled connections are kept, by what they served last.
+	trusts    [kinds]trust
+	freshOnce sync.Once
+	freshHTTP http.RoundTripper
 }
 
 var _ upstream.Upstream = (*Upstream)(nil)
