@@ -103,7 +103,7 @@ func (h *history) part(p *genwayv1.Part, said bool, path string) *genwayv1.Part 
 	if text := resultText(p.GetToolResult()); text != "" {
 		return codec.TextPart(text)
 	}
-	return &genwayv1.Part{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{}}, NativeFields: []*genwayv1.NativeField{member.Mark(0, member.LiftedMark)}}
+	return nothing()
 }
 
 func (h *history) opaque(p *genwayv1.Part, o *genwayv1.OpaquePart, said bool, path string) *genwayv1.Part {

@@ -31,6 +31,7 @@ func TestCases(t *testing.T) {
 		responsesCases(),
 		directCases(),
 		vendorCases(),
+		vendorRuleCases(),
 		edgeCases(),
 		imageCases(),
 	) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/core/unread"
 	"github.com/genway/genway/core/upstream"
@@ -38,6 +39,7 @@ func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextR
 		f.Usage, f.Wire = u.cost(f), nil
 		return nil, f
 	}
+	u.names(req).Response(resp)
 	codec.NewFreeForm(req.GetTools()).Response(resp)
 	resp.Losses = append(losses, resp.Losses...)
 	return resp, nil
@@ -106,7 +108,10 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 	if u.ownBody(req.GetWire(), req.GetRequest().GetMessages()) {
 		body, err = u.patchModel(body, req.GetRequest().GetModel())
 	} else {
-		body, err = counter.EncodeCountRequest(&genwayv1.CountTokensRequest{Request: encodable(req.GetRequest())}, &losses)
+		var fitted *genwayv1.GenerateTextRequest
+		if fitted, err = u.encodable(req.GetRequest(), u.speaks(req.GetWire()), nil); err == nil {
+			body, err = counter.EncodeCountRequest(&genwayv1.CountTokensRequest{Request: fitted}, &losses)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -148,19 +153,33 @@ func (u *Upstream) textBody(ctx context.Context, req *genwayv1.GenerateTextReque
 		return body, nil, err
 	}
 	var losses codec.Losses
-	body, err := u.codec.EncodeRequest(&codec.Request{GenerateTextRequest: encodable(req), Stream: streamed, IncludeUsage: streamed}, &losses)
+	fitted, err := u.encodable(req, u.speaks(req.GetWire()), &losses)
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := u.codec.EncodeRequest(&codec.Request{GenerateTextRequest: fitted, Stream: streamed, IncludeUsage: streamed}, &losses)
 	if err == nil {
 		err = upstream.Lossless(ctx, losses.List())
 	}
 	return body, losses.List(), err
 }
 
-// encodable is the request as vendors take it.
-func encodable(req *genwayv1.GenerateTextRequest) *genwayv1.GenerateTextRequest {
+// encodable is the request as the upstream's vendor takes it. What a caller of the same
+// protocol says is the vendor's to judge.
+func (u *Upstream) encodable(req *genwayv1.GenerateTextRequest, own bool, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
 	out := new(genwayv1.GenerateTextRequest)
 	codec.Share(out, req)
 	out.Messages = gatherResults(req.GetMessages())
-	return out
+	if own {
+		return out, nil
+	}
+	out = fit.Texts(u.names(out).Request(out), u.config.Protocol, losses)
+	return fit.Stops(out, u.config.Protocol, losses)
+}
+
+// names are those of the tools of a request that is translated.
+func (u *Upstream) names(req *genwayv1.GenerateTextRequest) *fit.Names {
+	return fit.NewNames(req, u.config.Protocol)
 }
 
 // patchModel sets the model, unless the body says the same or the protocol has it

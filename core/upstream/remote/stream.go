@@ -10,6 +10,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -36,7 +37,7 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 	if s.wired = u.speaks(req.GetWire()); s.wired {
 		note.Flow = &s.flow
 	} else {
-		s.custom = codec.NewFreeForm(req.GetTools())
+		s.names, s.custom = u.names(req), codec.NewFreeForm(req.GetTools())
 	}
 	s.runs = s.wired && req.GetWire().GetTakesRuns()
 	var eventless patience
@@ -92,6 +93,7 @@ type finisher interface{ Finished() bool }
 // the same protocol as the frames themselves.
 type relay struct {
 	decoder  codec.StreamDecoder
+	names    *fit.Names
 	custom   *codec.FreeForm
 	opening  *opening[genwayv1.StreamGenerateTextResponse]
 	protocol genwayv1.Protocol
@@ -234,7 +236,7 @@ func (s *relay) own(err error) error {
 
 // pass sends the decoder's events on, then gives its error.
 func (s *relay) pass(events []*genwayv1.StreamGenerateTextResponse, err error) error {
-	events = s.custom.Events(events)
+	events = s.custom.Events(s.names.Events(events))
 	for _, ev := range events {
 		if started := ev.GetStarted(); started != nil {
 			started.Losses = append(s.losses, started.Losses...)

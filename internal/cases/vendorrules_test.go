@@ -1,0 +1,128 @@
+package cases_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/internal/cases/ask"
+	"github.com/genway/genway/internal/cases/gate"
+	"github.com/genway/genway/internal/cases/say"
+	"github.com/genway/genway/internal/cases/turn"
+)
+
+// vendorRuleCases are the cases of what one vendor takes and another is documented to
+// reject.
+func vendorRuleCases() []Case {
+	return []Case{
+		{"X22", "names of tools fit the upstream's rules; the caller sees its own again, unary and streamed, in choices and history", toolNames},
+		{"X23", "texts and stop sequences that the target's vendor rejects are left out and named, or refused by name", blankTexts},
+	}
+}
+
+// nameRules are what each vendor documents of the names of functions.
+var nameRules = map[gate.Protocol]*regexp.Regexp{
+	gate.Chat:            regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`),
+	gate.Responses:       regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`),
+	gate.Messages:        regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`),
+	gate.GenerateContent: regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`),
+}
+
+// oddNames are names that some vendor takes, or some client uses.
+var oddNames = []string{"get weather", "files.read", "mcp:server/tool", "1password", "-dash", "größe", "工具", strings.Repeat("long_", 20), strings.Repeat("n", 129)}
+
+// namesIn are where requests of each protocol have the names of two tools, the demanded
+// tool, the call of the history and its result.
+var namesIn = map[gate.Protocol][]string{
+	gate.Chat:            {"tools[0].function.name", "tools[1].function.name", "tool_choice.function.name", "messages[1].tool_calls[0].function.name"},
+	gate.Responses:       {"tools[0].name", "tools[1].name", "tool_choice.name", "input[1].name"},
+	gate.Messages:        {"tools[0].name", "tools[1].name", "tool_choice.name", "messages[1].content[0].name"},
+	gate.GenerateContent: {"tools[0].functionDeclarations[0].name", "tools[0].functionDeclarations[1].name", "toolConfig.functionCallingConfig.allowedFunctionNames[0]", "contents[1].parts[0].functionCall.name", "contents[2].parts[0].functionResponse.name"},
+}
+
+func toolNames(t *testing.T) {
+	const schema = `{"type":"object"}`
+	everyWay(t, gate.Texts(), gate.Texts(), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return
+		}
+		for _, name := range oddNames {
+			// Another tool differs in one character alone.
+			twin := name + "!"
+			body := ask.Body(w.caller, []string{ask.Tools(w.caller, false, ask.Tool{Name: name, Schema: schema}, ask.Tool{Name: twin, Schema: schema}), ask.Choice(w.caller, name)},
+				ask.User(w.caller, "hi"), ask.Call(w.caller, [3]string{"call_1", name, `{}`}), ask.Result(w.caller, "call_1", name, "sun"))
+			seen := w.sees(t, body)
+			first := seen.At(namesIn[w.upstream][0]).Text()
+			if !nameRules[w.upstream].MatchString(first) || first == seen.At(namesIn[w.upstream][1]).Text() {
+				t.Errorf("%q is sent as %q, its twin as %q", name, first, seen.At(namesIn[w.upstream][1]).Text())
+			}
+			if nameRules[w.upstream].MatchString(name) && first != name {
+				t.Errorf("%q is sent as %q without need", name, first)
+			}
+			for _, at := range namesIn[w.upstream][2:] {
+				if got := seen.At(at).Text(); got != first {
+					t.Errorf("%s is %q, the tool %q", at, got, first)
+				}
+			}
+			w.Upstream(w.upstream).Answer(say.Tool("call_2", first, paris).Answer(w.upstream, w.streamed))
+			a := w.ask(body)
+			heard := turn.Read(t, w.caller, a, w.streamed)
+			if len(heard.Calls) != 1 || heard.Calls[0].Name != name {
+				t.Errorf("the caller of %q hears %v: %s", name, heard.Calls, a.Body)
+			}
+		}
+	})
+}
+
+func blankTexts(t *testing.T) {
+	const blank = " \n\t"
+	everyWay(t, others(gate.Messages), only(gate.Messages), func(t *testing.T, w way) {
+		body := ask.Body(w.caller, nil, ask.User(w.caller, "hi"), ask.User(w.caller, blank), ask.Call(w.caller, [3]string{"c1", "weather", "{}"}), ask.Result(w.caller, "c1", "weather", blank), ask.User(w.caller, "go"))
+		w.Messages.Answer(say.Text("fine").Answer(w.upstream, w.streamed))
+		a := w.ask(body)
+		if a.Status != http.StatusOK {
+			t.Fatalf("status %d: %s", a.Status, a.Body)
+		}
+		if seen := string(w.Messages.Last(t).Body); strings.Contains(seen, `\n\t`) || !strings.Contains(seen, "go") {
+			t.Errorf("the upstream sees %s", seen)
+		}
+		if lost := a.Header.Get("X-Genway-Lost"); !w.streamed && strings.Count(lost, "[") < 2 {
+			t.Errorf("lost %q", lost)
+		}
+	})
+	// The vendor refuses a last turn of the assistant that ends with white space.
+	everyWay(t, only(gate.Chat), only(gate.Messages), func(t *testing.T, w way) {
+		seen := w.sees(t, `{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"The answer: "}]}`)
+		seen.At("messages[1].content").Is(t, `"The answer:"`)
+	})
+	stops := map[gate.Protocol]string{gate.Chat: `"stop":%s`, gate.Messages: `"stop_sequences":%s`, gate.GenerateContent: `"generationConfig":{"stopSequences":%s}`}
+	sent := map[gate.Protocol]string{gate.Chat: "stop", gate.Messages: "stop_sequences", gate.GenerateContent: "generationConfig.stopSequences"}
+	everyWay(t, others(gate.Responses), only(gate.Messages), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return
+		}
+		body := ask.Body(w.caller, []string{fmt.Sprintf(stops[w.caller], `["\n","END"," "]`)}, ask.User(w.caller, "hi"))
+		if lost := w.lost(t, body); !w.streamed && (!strings.Contains(lost, "[0]") || !strings.Contains(lost, "[2]")) {
+			t.Errorf("lost %q", lost)
+		}
+		parse(t, w.Messages.Last(t).Body).At(sent[gate.Messages]).Is(t, `["END"]`)
+	})
+	most := map[gate.Protocol]int{gate.Chat: 4, gate.GenerateContent: 5}
+	everyWay(t, others(gate.Responses), only(gate.Chat, gate.GenerateContent), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return
+		}
+		list := `["1","2","3","4","5","6"`
+		list = list[:4*most[w.upstream]]
+		seen := w.sees(t, ask.Body(w.caller, []string{fmt.Sprintf(stops[w.caller], list+"]")}, ask.User(w.caller, "hi")))
+		if n := len(seen.At(sent[w.upstream]).List()); n != most[w.upstream] {
+			t.Errorf("%d are sent: %s", n, seen.Raw)
+		}
+		a := w.ask(ask.Body(w.caller, []string{fmt.Sprintf(stops[w.caller], list+`,"x"]`)}, ask.User(w.caller, "hi")))
+		if a.Status != http.StatusBadRequest || !strings.Contains(errorMessage(w.caller, a), "stop") || len(w.Upstream(w.upstream).Requests()) != 1 {
+			t.Errorf("status %d: %s", a.Status, a.Body)
+		}
+	})
+}
