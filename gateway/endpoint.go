@@ -105,6 +105,7 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 		x.memory.Free()
 	}
 	if x.stream != nil {
+		x.tellLateLosses()
 		_ = x.w.spill() // whether it arrives is the server's to find out
 		x.stream.readers.Wait()
 	}

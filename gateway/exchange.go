@@ -38,6 +38,7 @@ type exchange struct {
 	// streamed says that a member of the body asks for events.
 	streamed bool
 	losses   codec.Losses
+	named    []string // of them, in the header
 
 	// body is that of the request, and speller gives its members their names in it, once
 	// there is something to name.

@@ -212,9 +212,10 @@ func right(protocol string) http.Header {
 }
 
 type reply struct {
-	status int
-	header http.Header
-	body   string
+	status  int
+	header  http.Header
+	body    string
+	trailer http.Header
 }
 
 func (e *edge) do(t *testing.T, method, path string, header http.Header, body string) reply {
@@ -233,7 +234,7 @@ func (e *edge) do(t *testing.T, method, path string, header http.Header, body st
 	if err != nil {
 		t.Fatal(err)
 	}
-	return reply{resp.StatusCode, resp.Header, string(text)}
+	return reply{resp.StatusCode, resp.Header, string(text), resp.Trailer}
 }
 
 // native fails unless the answer is an error of the protocol with that status.

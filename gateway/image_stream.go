@@ -11,11 +11,14 @@ func (s *streamState) encodeImage(event *genwayv1.StreamGenerateImageResponse) (
 	s.buf.Reset()
 	if started := event.GetStarted(); started != nil {
 		s.x.addLosses(started.GetLosses())
-		s.x.tellLosses()
 	}
+	s.x.addLosses(event.GetCompleted().GetLosses())
 	frames, err := s.imageEncoder().Encode(event)
 	if err != nil {
 		return nil, err
+	}
+	if event.GetCompleted() != nil {
+		s.comment()
 	}
 	for _, f := range frames {
 		s.frame(f)

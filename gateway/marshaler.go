@@ -47,6 +47,7 @@ func bind(ctx context.Context, message proto.Message) (any, error) {
 		return nil, err
 	}
 	if x.w.status == 0 {
+		x.tellLosses()
 		x.stream.body.ContentType = x.stream.contentType()
 	}
 	x.stream.body.Data = data
@@ -131,12 +132,6 @@ func (m *marshaler) head(body []byte) (*codec.Request, bool) {
 		return nil, false
 	}
 	return heads.DecodeRequestHead(body)
-}
-
-func (x *exchange) addLosses(losses []*genwayv1.Loss) {
-	for _, l := range losses {
-		x.losses.Add(l.GetMember(), l.GetReason())
-	}
 }
 
 // NewDecoder hands over the message that the endpoint has decoded: whether a

@@ -37,16 +37,3 @@ func (x *exchange) conversation() func([]byte) (*genwayv1.GenerateTextRequest, e
 	}
 	return nil
 }
-
-// lost names what could not be carried for the caller, each member once.
-func (x *exchange) lost(losses []*genwayv1.Loss) []string {
-	var names []string
-	seen := map[string]bool{}
-	for _, l := range losses {
-		if name := x.spells().Member(l.GetMember()); !seen[name] {
-			seen[name] = true
-			names = append(names, name)
-		}
-	}
-	return names
-}

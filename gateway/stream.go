@@ -45,6 +45,7 @@ func newStreamState(x *exchange, r *http.Request) *streamState {
 
 func (s *streamState) contentType() string {
 	h := s.x.w.Header()
+	h[trailerHeader] = lostTrailer
 	h.Set("Cache-Control", "no-cache")
 	// nginx and its kin buffer answers unless told not to.
 	h.Set("X-Accel-Buffering", "no")
@@ -59,14 +60,17 @@ func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte
 	s.buf.Reset()
 	if started := event.GetStarted(); started != nil {
 		s.x.addLosses(started.GetLosses())
-		s.x.tellLosses()
 	}
+	s.x.addLosses(event.GetCompleted().GetLosses())
 	if run := event.GetWire().GetRun(); len(run) > 0 {
 		return s.pass(event.GetWire())
 	}
 	frames, err := s.encoderFor(event).Encode(event)
 	if err != nil {
 		return nil, err
+	}
+	if event.GetCompleted() != nil {
+		s.comment()
 	}
 	for _, f := range frames {
 		s.frame(f)
@@ -124,6 +128,7 @@ func (s *streamState) heartbeat() string {
 // told of it in the caller's protocol is not told again.
 func (s *streamState) fail(f *fault.Error) []byte {
 	s.buf.Reset()
+	s.comment()
 	if !s.told(f) {
 		for _, frame := range s.failure(f) {
 			s.frame(frame)

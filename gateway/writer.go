@@ -1,9 +1,7 @@
 package gateway
 
 import (
-	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 )
@@ -122,48 +120,4 @@ func (w *answerWriter) readDeadline(timeout time.Duration) {
 		at = time.Now().Add(timeout)
 	}
 	_ = w.control.SetReadDeadline(at)
-}
-
-// maxLost bounds the list of losses in bytes: proxies take 4 KiB of headers and some
-// clients (Node's fetch) 16 KiB, and lose the whole answer over one byte more.
-const maxLost = 2 << 10
-
-// lostHeader is the header, and the trailer, that names what could not be carried.
-const lostHeader = "X-Genway-Lost"
-
-// tellLosses names what could not be carried, while headers can still be sent.
-func (x *exchange) tellLosses() {
-	if x.w.status == 0 {
-		if list := lossList(x.lost(x.losses.List())); list != "" {
-			x.w.Header().Set(lostHeader, list)
-		}
-	}
-}
-
-// lossList is a list of members for a header. Of one that is too long it has the first,
-// and how many more there are.
-func lossList(members []string) string {
-	var list strings.Builder
-	for i, member := range members {
-		name := headerSafe(member)
-		if list.Len()+len(name) > maxLost {
-			fmt.Fprintf(&list, ", and %d more", len(members)-i)
-			break
-		}
-		if i > 0 {
-			list.WriteString(", ")
-		}
-		list.WriteString(name)
-	}
-	return list.String()
-}
-
-// headerSafe keeps a member's path on one header line.
-func headerSafe(member string) string {
-	return strings.Map(func(r rune) rune {
-		if r < 0x20 || r > 0x7e || r == ',' {
-			return '?'
-		}
-		return r
-	}, clip(member, 120))
 }

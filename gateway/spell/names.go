@@ -89,7 +89,7 @@ var ofImages = names{
 	settings: map[string]string{
 		"model": "model", "prompt": "prompt", "size": "size", "count": "n", "quality": "quality", "output_format": "output_format",
 		"background": "background", "images": none, "output_compression": "output_compression", "moderation": "moderation",
-		"style": "style", "user": "user", "response_format": "response_format", "extra_json": none, "native_fields": none,
+		"style": "style", "partial_images": "partial_images", "user": "user", "response_format": "response_format", "extra_json": none, "native_fields": none,
 	},
 	answer: map[string]string{"images": "data", "images[]": "data[]", "usage": "usage"},
 }

@@ -12,6 +12,7 @@ func edgeCases() []Case {
 	return []Case{
 		{"C10", "errors and losses name members as the caller has written them", callersMembers},
 		{"C11", "the caller's own identifier of a request is logged on both sides, beside ours", callersIdentifiers},
+		{"C12", "what a stream loses is named as it is for a unary answer: in the header, else in the trailer and a comment", streamedLosses},
 	}
 }
 
@@ -33,6 +34,24 @@ func callersIdentifiers(t *testing.T) {
 			}
 		}
 	})
+}
+
+// streamedLosses compares what is told of the same answers, streamed and not.
+func streamedLosses(t *testing.T) {
+	for _, caller := range only(gate.Responses, gate.Messages) {
+		told := map[bool]string{}
+		everyWay(t, only(caller), only(gate.GenerateContent), func(t *testing.T, w way) {
+			w.GenerateContent.Answer(say.Text("hello").Then(say.Turn{Parts: []say.Part{{Redacted: signature}}}).Answer(w.upstream, w.streamed))
+			a := w.ask(odd[w.caller])
+			told[w.streamed] = strings.Trim(a.Header.Get("X-Genway-Lost")+", "+a.Trailer.Get("X-Genway-Lost"), ", ")
+			if comment := ": x-genway-lost " + a.Trailer.Get("X-Genway-Lost") + "\n\n"; w.streamed && strings.Count(string(a.Body), comment) != 1 {
+				t.Errorf("no comment %q in\n%s", comment, a.Body)
+			}
+		})
+		if told[true] != told[false] || !strings.Contains(told[true], "thought_signature") {
+			t.Errorf("%s: streamed %q, unary %q", caller, told[true], told[false])
+		}
+	}
 }
 
 // odd are bodies with members that few protocols have a place for.

@@ -24,7 +24,9 @@ type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte
-	gate   *Gate
+	// Trailer is what came behind the body.
+	Trailer http.Header
+	gate    *Gate
 }
 
 // JSON reads the body as one document; the test fails if it is not.
@@ -55,7 +57,7 @@ func (g *Gate) Call(c Call) Answer {
 	if err != nil {
 		g.t.Errorf("the answer is cut: %v", err)
 	}
-	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: body, gate: g}
+	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: body, Trailer: resp.Trailer, gate: g}
 }
 
 // CallOf gives the call of a protocol: path, headers and body complete.
