@@ -19,6 +19,8 @@ BENCHFLAGS ?=
 REQUESTS ?= 100000
 ROUNDS ?= 50
 IMAGES ?= 200
+# The mutants that `make mutate` makes: an expression for their names. Empty is all.
+MUTANTS ?=
 # Requests of real clients, for `make captures`.
 CAPTURES ?= ../shared/captures
 # A program that plays recorded exchanges, for `make replay`, and the recordings, for
@@ -93,6 +95,10 @@ test: test-deps proto-lint gen-check breaking allocs binaries ## Run all tests u
 	$(GO) test -C conformance -count=1 -timeout=15m ./cases ./chaos
 	$(GO) test -C bench $(RACE) -timeout=5m ./...
 	@$(RACE_NOTICE)
+
+.PHONY: mutate
+mutate: test-deps ## Break the gateway in named ways, which the tests must notice (MUTANTS=EXPRESSION)
+	$(GO) run ./tools/mutate -run '$(MUTANTS)'
 
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME

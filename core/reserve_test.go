@@ -1,7 +1,6 @@
 package core_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -56,37 +55,34 @@ func TestReservations(t *testing.T) {
 			if _, err := l.client.GenerateText(asKey(t), req); err != nil {
 				t.Errorf("with just enough money: %v", err)
 			}
-			// The first takes most of the minute, and leaves a token too few.
-			for few, reason := range map[int64]string{1: core.ReasonTokens, 0: ""} {
+			// Another takes the rest of the minute, or a token more.
+			for more, reason := range map[int64]string{1: core.ReasonTokens, 0: ""} {
 				l := serveLimitedAt(t, keys.Policy{Limits: limit.Limits{TokensPerMinute: 10_000}}, limit.Rules{OutputTokens: 700}, stopped())
 				l.targets, l.hold = targets, make(chan struct{})
-				ctx, leave := context.WithCancel(asKey(t))
-				filled := make(chan struct{})
+				filled := make(chan error, 1)
 				go func() {
-					defer close(filled)
-					_, _ = l.client.GenerateText(ctx, tokens(10_000-c.tokens+few-input))
+					_, err := l.client.GenerateText(asKey(t), tokens(10_000-c.tokens+more-input))
+					filled <- err
 				}()
-				l.await(t, 1)
+				if err := l.await(t, 1, filled); err != nil {
+					t.Fatal(err)
+				}
+				asked := make(chan error, 1)
+				go func() {
+					_, err := l.client.GenerateText(asKey(t), req)
+					asked <- err
+				}()
 				got := ""
-				last, stop := context.WithCancel(asKey(t))
-				done := make(chan error, 1)
-				go func() {
-					_, err := l.client.GenerateText(last, req)
-					done <- err
-				}()
-				if reason == "" {
-					l.await(t, 2)
-				} else {
-					got = detail(t, <-done).GetReason()
-					done <- nil
+				if err := l.await(t, 2, asked); err != nil {
+					got = detail(t, err).GetReason()
 				}
 				if got != reason {
-					t.Errorf("with %d tokens too few: %q", few, got)
+					t.Errorf("with %d tokens too few: %q", more, got)
 				}
-				leave()
-				stop()
-				<-filled
-				<-done
+				close(l.hold)
+				if err := <-filled; err != nil {
+					t.Error(err)
+				}
 			}
 		})
 	}
@@ -99,16 +95,25 @@ func TestReservations(t *testing.T) {
 	}
 }
 
-// await waits until so many calls have reached the upstream.
-func (l *limited) await(t *testing.T, calls int64) {
+// await waits until so many calls have reached the upstream, or one has ended: then it
+// gives its error.
+func (l *limited) await(t *testing.T, calls int64, ended ...<-chan error) error {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(10 * time.Second); l.calls.Load() < calls; <-tick.C {
+		for _, one := range ended {
+			select {
+			case err := <-one:
+				return err
+			default:
+			}
+		}
 		if time.Now().After(deadline) {
 			t.Fatalf("%d calls have come, want %d", l.calls.Load(), calls)
 		}
 	}
+	return nil
 }
 
 // An answer that grows beyond its reservation holds what it has grown to while it runs, be
