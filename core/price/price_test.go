@@ -96,6 +96,39 @@ func TestMostIsABound(t *testing.T) {
 	})
 }
 
+// The bound is met by what is all of the dearest class, whichever that is, and of the
+// dearest tier.
+func TestMostIsTheDearestClass(t *testing.T) {
+	const n = 1000
+	for name, c := range map[string]struct {
+		rate func(*price.Rates) *int64
+		used ledger.Usage
+	}{
+		"input":          {func(r *price.Rates) *int64 { return &r.Input }, ledger.Usage{Input: n}},
+		"cache read":     {func(r *price.Rates) *int64 { return &r.CacheRead }, ledger.Usage{Input: n, CacheRead: n}},
+		"cache write":    {func(r *price.Rates) *int64 { return &r.CacheWrite }, ledger.Usage{Input: n, CacheWrite: n}},
+		"cache write 1h": {func(r *price.Rates) *int64 { return &r.CacheWrite1h }, ledger.Usage{Input: n, CacheWrite: n, CacheWrite1h: n}},
+		"input image":    {func(r *price.Rates) *int64 { return &r.InputImage }, ledger.Usage{Input: n, InputImage: n}},
+		"input audio":    {func(r *price.Rates) *int64 { return &r.InputAudio }, ledger.Usage{Input: n, InputAudio: n}},
+		"output":         {func(r *price.Rates) *int64 { return &r.Output }, ledger.Usage{Output: n}},
+		"thinking":       {func(r *price.Rates) *int64 { return &r.Thinking }, ledger.Usage{Output: n, Thinking: n}},
+		"output image":   {func(r *price.Rates) *int64 { return &r.OutputImage }, ledger.Usage{Output: n, OutputImage: n}},
+		"output audio":   {func(r *price.Rates) *int64 { return &r.OutputAudio }, ledger.Usage{Output: n, OutputAudio: n}},
+	} {
+		p := price.Price{Rates: price.Rates{Input: 1e6, Output: 1e6, CacheRead: 1e6, CacheWrite: 1e6, CacheWrite1h: 1e6, Thinking: 1e6, InputImage: 1e6, InputAudio: 1e6, OutputImage: 1e6, OutputAudio: 1e6}}
+		*c.rate(&p.Rates) = 5e6
+		if cost, most := p.Cost(c.used), p.Most(c.used.Input, c.used.Output); cost != 5*n || most != cost {
+			t.Errorf("%s: cost %d, most %d", name, cost, most)
+		}
+		tiered := price.Price{Rates: price.Rates{Input: 1, Output: 1}, Tiers: []price.Tier{{Above: n - 1, Rates: p.Rates}}}
+		if used := c.used; used.Input > 0 {
+			if cost, most := tiered.Cost(used), tiered.Most(used.Input, used.Output); cost != 5*n || most != cost {
+				t.Errorf("%s, in a tier: cost %d, most %d", name, cost, most)
+			}
+		}
+	}
+}
+
 // One token more of any class never costs less, as long as the tier stays.
 func TestCostIsMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
