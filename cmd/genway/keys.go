@@ -16,7 +16,7 @@ import (
 )
 
 type keysCommand struct {
-	Create createKey  `cmd:"" help:"Make a key and print it, alone. It is shown this once."`
+	Create createKey  `cmd:"" help:"Make a key and print it, alone. It is shown this once. Creates the store where there is none."`
 	List   listKeys   `cmd:"" help:"List all keys, without their secrets."`
 	Show   showKey    `cmd:"" help:"Show all that is known of a key; its secrets are not."`
 	Update updateKey  `cmd:"" help:"Change the settings of a key that are given."`
@@ -43,12 +43,24 @@ type storeFlags struct {
 }
 
 // with runs do on the keys: on a store in the name of the operating system's user, on a
-// server in that of its admin key.
+// server in that of its admin key. The store must exist.
 func (f storeFlags) with(ctx context.Context, do func(context.Context, keyring) error) error {
+	return f.on(ctx, f.WithKeys, do)
+}
+
+// making is with, of commands that make keys: they create the store where it is missing.
+func (f storeFlags) making(ctx context.Context, do func(context.Context, keyring) error) error {
+	return f.on(ctx, f.WithNewKeys, do)
+}
+
+// opens runs do on the keys of a store.
+type opens func(ctx context.Context, do func(*keys.Service) error) error
+
+func (f storeFlags) on(ctx context.Context, open opens, do func(context.Context, keyring) error) error {
 	if f.Server != "" {
 		return f.ask(ctx, do)
 	}
-	return f.WithKeys(ctx, func(service *keys.Service) error { return do(audit.WithActor(ctx, actor()), service) })
+	return open(ctx, func(service *keys.Service) error { return do(audit.WithActor(ctx, actor()), service) })
 }
 
 // actor is who the audit says has made a change at the command line.
@@ -63,7 +75,7 @@ func actor() string {
 
 // keyArgument is the argument that names a key.
 type keyArgument struct {
-	Key string `arg:"" help:"The key's id, or its name if only one live key has it. Never the key itself."`
+	Key string `arg:"" help:"The key's id, or its name if only one live key has it, or GROUP/NAME. Never the key itself."`
 }
 
 type createKey struct {
@@ -78,7 +90,7 @@ func (c *createKey) Run(ctx context.Context, stdout io.Writer) error {
 	if err := c.apply(&params.Settings, time.Now()); err != nil {
 		return err
 	}
-	return c.with(ctx, func(ctx context.Context, ring keyring) error {
+	return c.making(ctx, func(ctx context.Context, ring keyring) error {
 		raw, _, err := ring.Create(ctx, params)
 		if err != nil {
 			return err

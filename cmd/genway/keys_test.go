@@ -12,6 +12,7 @@ import (
 
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/store"
 )
 
 // genway runs a command line on a data directory and gives what it printed.
@@ -199,7 +200,9 @@ func TestAuditVerify(t *testing.T) {
 	if out := must(t, dir, "audit", "verify", "--head", head); !strings.HasPrefix(out, "whole: 2 entries, head ") {
 		t.Errorf("got %s", out)
 	}
-	if _, err := genway(t, t.TempDir(), "audit", "verify", "--head", head); err == nil || !strings.Contains(err.Error(), "does not contain the known head") {
+	other := t.TempDir()
+	must(t, other, "keys", "create", "--group=chat")
+	if _, err := genway(t, other, "audit", "verify", "--head", head); err == nil || !strings.Contains(err.Error(), "does not contain the known head") {
 		t.Errorf("another audit: %v", err)
 	}
 }
@@ -213,8 +216,8 @@ func TestImportCommand(t *testing.T) {
 	if out := must(t, dir, "keys", "import", file, "--dry-run"); out != "2 keys would be made\n" {
 		t.Errorf("dry: %s", out)
 	}
-	if list := must(t, dir, "keys", "list"); strings.Contains(list, "key_") {
-		t.Errorf("dry made %s", list)
+	if made, err := filepath.Glob(filepath.Join(dir, store.FileName+"*")); err != nil || len(made) > 0 {
+		t.Errorf("dry made %v, %v", made, err)
 	}
 	lines, err := csv.NewReader(strings.NewReader(must(t, dir, "keys", "import", file))).ReadAll()
 	if err != nil || len(lines) != 3 || strings.Join(lines[0], ",") != "id,group,name,key" {
@@ -251,7 +254,7 @@ func TestImportCommandRefuses(t *testing.T) {
 		{"behind a long cell", "group,labels,owner\nchat,\"a=1,\nb=2\",\" \"\nchat,c=1, x\nnobody,,\n", "k.csv:5:1: group: unknown group"},
 		{"member of a list", "group,models\nchat,\"a,,b\"\n", "k.csv:2:6: models[1]: it is empty"},
 		{"limit", "group,name,tokens_per_minute\nchat,ä,-5\n", "k.csv:2:9: limits.tokens_per_minute: expected 0 to"},
-		{"twice", "group,name\nchat,a\nmessages,a\n", "k.csv:3:10: name: it is taken: another key of the import has it"},
+		{"twice", "group,name\nchat,a\nmessages,a\nchat,a\n", "k.csv:4:6: name: it is taken: another key of the import has it"},
 		{"member of no column", "group\nadmin\nnobody\n", "k.csv:3:1: group: unknown group"},
 	} {
 		write(t, file, c.text)
@@ -266,6 +269,46 @@ func TestImportCommandRefuses(t *testing.T) {
 	if _, err := genway(t, dir, "keys", "import", filepath.Join(dir, "none")); err == nil {
 		t.Error("no file: no error")
 	}
+}
+
+// Commands that read or change a store never create one: a mistyped directory is told.
+func TestMissingStore(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "typo")
+	for _, line := range []string{
+		"keys list", "keys show a", "keys update a --owner b", "keys rotate a", "keys revoke a", "audit list", "audit verify",
+		"usage", "ledger check", "ledger prune --before 2026-01-01",
+	} {
+		out, err := genway(t, dir, strings.Fields(line)...)
+		if out != "" || !errors.Is(err, store.ErrMissing) || !strings.Contains(err.Error(), filepath.Join(dir, store.FileName)) {
+			t.Errorf("%s: %q, %v", line, out, err)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Fatalf("%s made the directory", line)
+		}
+	}
+	must(t, dir, "keys", "create", "--group=chat", "--name=ci")
+	if out := must(t, dir, "keys", "list"); !strings.Contains(out, "ci") {
+		t.Errorf("%s", out)
+	}
+}
+
+// A name is taken once in its group, and a key is named as GROUP/NAME where its name alone
+// is not enough.
+func TestTakenNames(t *testing.T) {
+	dir := t.TempDir()
+	for _, group := range []string{"chat", "messages"} {
+		must(t, dir, "keys", "create", "--group="+group, "--name=ci")
+	}
+	if _, err := genway(t, dir, "keys", "create", "--group=chat", "--name=ci"); err == nil || !strings.Contains(err.Error(), "name: it is taken: key_") {
+		t.Errorf("taken: %v", err)
+	}
+	if _, err := genway(t, dir, "keys", "revoke", "ci"); err == nil || !strings.Contains(err.Error(), "GROUP/NAME") {
+		t.Errorf("ambiguous: %v", err)
+	}
+	if out := must(t, dir, "keys", "revoke", "messages/ci"); !strings.Contains(out, "(messages ci)") {
+		t.Errorf("%s", out)
+	}
+	must(t, dir, "keys", "create", "--group=messages", "--name=ci")
 }
 
 func TestStates(t *testing.T) {

@@ -160,7 +160,7 @@ func shown(text string) string {
 // settingFlags are the settings as flags. One that is not given changes nothing, one
 // that is given empty empties its member.
 type settingFlags struct {
-	Name              *string        `placeholder:"NAME" help:"A name to tell the key by."`
+	Name              *string        `placeholder:"NAME" help:"A name to tell the key by, which no other live key of its group has."`
 	Owner             *string        `placeholder:"NAME" help:"Whom it was given to: a person, a team, a customer. Limits and reports go by owners."`
 	Labels            *string        `placeholder:"NAME=VALUE,…" help:"Your own words for it: team=search,env=prod. Replaces all labels."`
 	ExpireTime        *string        `xor:"end" placeholder:"TIME" help:"When it ends by itself: 2027-01-31T12:00:00Z, 2027-01-31 (UTC) or never."`

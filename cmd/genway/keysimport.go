@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/store"
 )
 
 type importKeys struct {
@@ -34,7 +37,7 @@ func (c *importKeys) Run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s:%w", name, err)
 	}
-	return c.with(ctx, func(ctx context.Context, ring keyring) error {
+	return c.on(ctx, c.importing(), func(ctx context.Context, ring keyring) error {
 		made, err := ring.Import(ctx, table.params, c.DryRun)
 		if invalid, ok := errors.AsType[*keys.InvalidError](err); ok {
 			return fmt.Errorf("%s:%w; nothing was imported", name, table.blame(invalid))
@@ -48,6 +51,26 @@ func (c *importKeys) Run(ctx context.Context, stdout io.Writer) error {
 		}
 		return createdCSV(stdout, made)
 	})
+}
+
+// importing gives what opens the store. A dry run makes no store, not even an empty one:
+// where there is none yet, it checks the file against an empty one of its own.
+func (c *importKeys) importing() opens {
+	if !c.DryRun {
+		return c.WithNewKeys
+	}
+	return func(ctx context.Context, do func(*keys.Service) error) error {
+		err := c.WithKeys(ctx, do)
+		if !errors.Is(err, store.ErrMissing) {
+			return err
+		}
+		dir, err := os.MkdirTemp("", "genway-dry-run-")
+		if err != nil {
+			return err
+		}
+		empty := coreproc.Data{Store: filepath.Join(dir, store.FileName)}
+		return errors.Join(empty.WithNewKeys(ctx, do), os.RemoveAll(dir))
+	}
 }
 
 // keyTable is what an import's file asks for, and where.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/cmd/internal/coreproc"
+	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/ledger/reconcile"
 	"github.com/genway/genway/core/limit"
@@ -43,7 +44,7 @@ func (c *checkLedger) Run(ctx context.Context, stdout io.Writer) error {
 		}
 		prices = catalogue
 	}
-	return c.WithLedger(ctx, func(store ledger.Store) error {
+	return c.WithLedger(ctx, func(store ledger.Store, _ *keys.Service) error {
 		checked, err := reconcile.Check(ctx, store, prices, time.Now())
 		if err != nil {
 			return err
@@ -98,7 +99,7 @@ func (c *reconcileLedger) Run(ctx context.Context, stdout io.Writer) error {
 		return err
 	}
 	scope := reconcile.Scope{Since: c.Since.Time, Until: c.Until.Time, Upstream: c.Upstream, Used: c.Used}
-	return c.WithLedger(ctx, func(store ledger.Store) error {
+	return c.WithLedger(ctx, func(store ledger.Store, _ *keys.Service) error {
 		result, err := reconcile.Compare(ctx, store, answers, scope)
 		if err != nil {
 			return err
@@ -173,7 +174,7 @@ func (c *pruneLedger) Run(ctx context.Context, stdout io.Writer) error {
 	if time.Since(c.Before.Time) < 24*time.Hour {
 		return cli.UsageError{Err: errors.New("--before: the rows of the last day stay, since requests may still run; give a time of at least a day ago")}
 	}
-	return c.WithLedger(ctx, func(store ledger.Store) error {
+	return c.WithLedger(ctx, func(store ledger.Store, _ *keys.Service) error {
 		n, err := ledger.PruneAll(ctx, store, c.Before.Time)
 		fmt.Fprintf(stdout, "removed the rows of %d requests; their sums by day stay\n", n)
 		return err

@@ -20,7 +20,7 @@ import (
 func TestBothSidesEndTogether(t *testing.T) {
 	dir := t.TempDir()
 	var key string
-	if err := (coreproc.Data{Dir: dir}).WithKeys(t.Context(), func(service *keys.Service) (err error) {
+	if err := (coreproc.Data{Dir: dir}).WithNewKeys(t.Context(), func(service *keys.Service) (err error) {
 		key, _, err = service.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat})
 		return err
 	}); err != nil {

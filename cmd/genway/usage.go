@@ -11,6 +11,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/genway/genway/cmd/internal/coreproc"
+	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,7 +19,7 @@ import (
 
 type usageCommand struct {
 	coreproc.Data
-	By     []string `enum:"key,owner,model,day,protocol,upstream,served_model" default:"day" placeholder:"BY" help:"What to have a row for each of, or for each combination of: key, owner, model (as asked for), day (of UTC), protocol, upstream or served_model."`
+	By     []string `enum:"key,owner,model,day,protocol,upstream,served_model" default:"day" placeholder:"BY" help:"What to have a row for each of, or for each combination of: key (its id, with its name beside it), owner, model (as asked for), day (of UTC), protocol, upstream or served_model."`
 	Since  moment   `placeholder:"TIME" help:"Only requests that began then or later: 36h or 30d ago, 2026-01-31, 2026-01-31T12:00:00Z. Without it, all."`
 	Until  moment   `placeholder:"TIME" help:"Only requests that began before."`
 	Format string   `enum:"table,csv,json" default:"table" help:"table, csv or json."`
@@ -30,19 +31,44 @@ func (c *usageCommand) Run(ctx context.Context, stdout io.Writer) error {
 	for _, by := range c.By {
 		query.By = append(query.By, ledger.Dimension(by))
 	}
-	return c.WithLedger(ctx, func(store ledger.Store) error {
+	return c.WithLedger(ctx, func(store ledger.Store, known *keys.Service) error {
 		report, err := store.Report(ctx, query)
+		if err != nil {
+			return err
+		}
+		by, err := nameKeys(ctx, known, c.By, report)
 		if err != nil {
 			return err
 		}
 		switch c.Format {
 		case "csv":
-			return usageCSV(stdout, c.By, report)
+			return usageCSV(stdout, by, report)
 		case "json":
-			return usageJSON(stdout, c.By, report)
+			return usageJSON(stdout, by, report)
 		}
-		return usageTable(stdout, c.By, report)
+		return usageTable(stdout, by, report)
 	})
+}
+
+// nameKeys puts the name of each key beside its id in the rows of a report, as a column
+// of its own, and gives the names of the columns. A key without a name has none there.
+func nameKeys(ctx context.Context, known *keys.Service, by []string, report []ledger.Row) ([]string, error) {
+	at := slices.Index(by, string(ledger.ByKey))
+	if at < 0 {
+		return by, nil
+	}
+	list, err := known.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]string, len(list))
+	for _, key := range list {
+		names[key.ID] = key.Name
+	}
+	for i := range report {
+		report[i].Values = slices.Insert(report[i].Values, at+1, names[report[i].Values[at]])
+	}
+	return slices.Insert(slices.Clone(by), at+1, "key_name"), nil
 }
 
 // usageColumn is one figure of a row.

@@ -3,14 +3,65 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/genway/genway/cmd/internal/coreproc"
+	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
 )
+
+// A key's name stands beside its id, in each format; a key that nobody knows has none.
+func TestUsageNamesKeys(t *testing.T) {
+	dir := t.TempDir()
+	db, err := store.Open(t.Context(), store.Config{Location: filepath.Join(dir, store.FileName)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := keys.New(keys.Config{Store: db.Keys()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, key, err := service.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{Name: "ci"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Now()
+	process, err := db.Ledger().Begin(t.Context(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Ledger().Write(t.Context(), process, []*ledger.Entry{
+		{Number: 1, Request: ledger.Request{KeyID: key.ID, Model: "m", Start: now}, Result: ledger.Result{Outcome: ledger.OK}},
+		{Number: 2, Request: ledger.Request{KeyID: "key_gone", Model: "m", Start: now}, Result: ledger.Result{Outcome: ledger.OK}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ args, want string }{
+		{"--by model,key", "MODEL KEY KEY NAME REQUESTS"},
+		{"--by model,key", "m " + key.ID + " ci 1"},
+		{"--by model,key", "m key_gone - 1"},
+		{"--by key --format csv", "key,key_name,requests"},
+		{"--by key --format csv", key.ID + ",ci,1"},
+		{"--by key --format csv", "key_gone,,1"},
+		{"--by key --format json", `{"key":"` + key.ID + `","key_name":"ci","requests":1`},
+		{"--by key --format json", `{"key":"key_gone","key_name":"","requests":1`},
+	} {
+		out := must(t, dir, strings.Fields("usage "+c.args)...)
+		if !strings.Contains(regexp.MustCompile(` {2,}`).ReplaceAllString(out, " "), c.want) {
+			t.Errorf("%s: no %q in\n%s", c.args, c.want, out)
+		}
+	}
+	if out := must(t, dir, "usage", "--by", "model"); strings.Contains(out, "KEY") {
+		t.Errorf("%s", out)
+	}
+}
 
 // The report in each format; models are words of callers and cannot draw tables.
 func TestUsage(t *testing.T) {

@@ -145,16 +145,16 @@ func fields(err error) []string {
 func TestErrors(t *testing.T) {
 	f := serve(t)
 	ctx := showing(t, f.root)
-	newKey := func(name string) string {
-		key, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, Settings: &adminv1.KeySettings{Name: name}})
+	newKey := func(name string, group adminv1.Group) string {
+		key, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: group, Settings: &adminv1.KeySettings{Name: name}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return key.GetKey().GetId()
 	}
-	newKey("twin")
-	newKey("twin")
-	revoked := newKey("")
+	newKey("twin", adminv1.Group_GROUP_CHAT)
+	newKey("twin", adminv1.Group_GROUP_MESSAGES)
+	revoked := newKey("", adminv1.Group_GROUP_CHAT)
 	if _, err := f.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Key: revoked}); err != nil {
 		t.Fatal(err)
 	}
@@ -176,6 +176,9 @@ func TestErrors(t *testing.T) {
 		{"unknown group", last(f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: 77})), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"group"}},
 		{"several members", create(&adminv1.KeySettings{Name: "key_1", Owner: " ", Models: []string{"a", ""}, Limits: &adminv1.Limits{Concurrent: -1}}),
 			codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.name", "settings.owner", "settings.models[1]", "settings.limits.concurrent"}},
+		{"a name that is taken", create(&adminv1.KeySettings{Name: "twin"}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.name"}},
+		{"a new name that is taken", last(f.UpdateKey(ctx, &adminv1.UpdateKeyRequest{Key: newKey("", chat), Settings: &adminv1.KeySettings{Name: "twin"}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"name"}}})),
+			codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.name"}},
 		{"address", create(&adminv1.KeySettings{Addresses: []string{"10.0.0.1/8"}}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.addresses[0]"}},
 		{"no time", create(&adminv1.KeySettings{ExpireTime: &timestamppb.Timestamp{Nanos: -1}}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.expire_time"}},
 		{"past", create(&adminv1.KeySettings{ExpireTime: timestamppb.New(time.Unix(1, 0))}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.expire_time"}},

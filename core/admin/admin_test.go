@@ -139,6 +139,9 @@ func TestUpdateKey(t *testing.T) {
 		if diff := cmp.Diff(full(), got.GetKey().GetSettings(), protocmp.Transform()); diff != "" || err != nil {
 			t.Errorf("%s set (-want +got): %v\n%s", path, err, diff)
 		}
+		if _, err := f.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Key: key.GetKey().GetId()}); err != nil { // its name is free again
+			t.Fatal(err)
+		}
 	}
 }
 

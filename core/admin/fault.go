@@ -37,7 +37,7 @@ func failure(ctx context.Context, err error, at func(*keys.InvalidError, keys.Fi
 		f = fault.New(fault.NotFound, ReasonKeyNotFound, "no key has that id, and no key that is not revoked has that name")
 		f.Param = "key"
 	case errors.Is(err, keys.ErrAmbiguous):
-		f = fault.New(fault.InvalidRequest, ReasonKeyAmbiguous, "several keys have that name; name it by its id")
+		f = fault.New(fault.InvalidRequest, ReasonKeyAmbiguous, "several keys have that name; name it by its id, or as GROUP/NAME")
 		f.Param = "key"
 	case errors.Is(err, keys.ErrRaw):
 		f = fault.Invalid("key", "%v", keys.ErrRaw)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/genway/genway/core/audit"
 )
@@ -23,7 +24,8 @@ type Created struct {
 }
 
 // Create makes a key. The raw key is returned here and can never be had again. An
-// *InvalidError says what is wrong with params.
+// *InvalidError says what is wrong with params; a name that a live key of the group has
+// is.
 func (s *Service) Create(ctx context.Context, params CreateParams) (raw string, key Key, err error) {
 	made, err := s.make(params)
 	if err != nil {
@@ -34,14 +36,14 @@ func (s *Service) Create(ctx context.Context, params CreateParams) (raw string, 
 		return "", Key{}, fmt.Errorf("create key: %w", err)
 	}
 	if err := s.store.Create(ctx, []Key{made.Key}, []audit.Change{change}); err != nil {
-		return "", Key{}, fmt.Errorf("create key: %w", err)
+		return "", Key{}, fmt.Errorf("create key: %w", invalidName(err, []Key{made.Key}))
 	}
 	return made.Raw, made.Key, nil
 }
 
 // Import makes many keys, all or none. An *InvalidError says what is wrong with
-// which of params. A name that a key has which is not revoked, or that stands in
-// params twice, is refused, so that the same list is not imported twice by mistake.
+// which of params. A name is taken as with Create, and by those ahead in params, so that
+// the same list is not imported twice by mistake.
 // With dry nothing is made, and the keys returned have neither id nor raw key.
 func (s *Service) Import(ctx context.Context, params []CreateParams, dry bool) ([]Created, error) {
 	if err := s.checkImport(ctx, params); err != nil {
@@ -74,7 +76,7 @@ func (s *Service) Import(ctx context.Context, params []CreateParams, dry bool) (
 		return nil, nil
 	}
 	if err := s.store.Create(ctx, list, changes); err != nil {
-		return nil, fmt.Errorf("import keys: %w", err)
+		return nil, fmt.Errorf("import keys: %w", invalidName(err, list))
 	}
 	return made, nil
 }
@@ -85,20 +87,35 @@ func (s *Service) checkImport(ctx context.Context, params []CreateParams) error 
 	if err != nil {
 		return err
 	}
-	taken := make(map[string]string, len(list))
+	type named struct {
+		group Group
+		name  string
+	}
+	taken := make(map[named]string, len(list))
 	for _, key := range list {
-		taken[key.Name] = key.ID + " has it"
+		taken[named{key.Group, key.Name}] = key.ID + " has it"
 	}
 	for i, p := range params {
 		if p.Name == "" {
 			continue
 		}
-		if by, ok := taken[p.Name]; ok {
+		if by, ok := taken[named{p.Group, p.Name}]; ok {
 			return &InvalidError{Index: i, Fields: []FieldError{{Field: "name", Reason: "it is taken: " + by}}}
 		}
-		taken[p.Name] = "another key of the import has it"
+		taken[named{p.Group, p.Name}] = "another key of the import has it"
 	}
 	return nil
+}
+
+// invalidName makes an *InvalidError of a name that the store says is taken by another
+// than one of list; any other error stays as it is.
+func invalidName(err error, list []Key) error {
+	taken, ok := errors.AsType[*NameTakenError](err)
+	if !ok {
+		return err
+	}
+	index := max(0, slices.IndexFunc(list, func(key Key) bool { return key.ID == taken.Key }))
+	return &InvalidError{Index: index, Fields: []FieldError{{Field: "name", Reason: "it is taken: " + taken.By + " has it"}}}
 }
 
 // MintDefaults makes one key for each group that generates, named default-GROUP, if

@@ -36,9 +36,9 @@ func (s *Service) List(ctx context.Context) ([]Key, error) {
 	return list, nil
 }
 
-// Get returns a key. ref is its id, or its name if only one key that is not revoked
-// has it. ErrNotFound or ErrAmbiguous otherwise, here and in all methods that take a
-// ref.
+// Get returns a key. ref is its id, or its name if only one key that is not revoked has
+// it, or GROUP/NAME, which keys of other groups do not share. ErrNotFound or
+// ErrAmbiguous otherwise, here and in all methods that take a ref.
 func (s *Service) Get(ctx context.Context, ref string) (Key, error) {
 	key, err := s.find(ctx, ref)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Service) Update(ctx context.Context, ref string, change func(*Settings)
 		return []audit.Change{entry}, nil
 	})
 	if err != nil {
-		return Key{}, fmt.Errorf("update key %s: %w", key.ID, err)
+		return Key{}, fmt.Errorf("update key %s: %w", key.ID, invalidName(err, []Key{key}))
 	}
 	s.outdate(func([sha256.Size]byte, entry) bool { return false })
 	return key, nil
@@ -167,23 +167,36 @@ func (s *Service) Revoke(ctx context.Context, ref string) (Key, error) {
 	return key, nil
 }
 
-// find returns the key with that id, or the only live one of that name.
+// find returns the key with that id, or the only live one of that name, or of that name
+// in the group that the ref names as well.
 func (s *Service) find(ctx context.Context, ref string) (Key, error) {
 	if strings.Contains(ref, Prefix) {
 		return Key{}, ErrRaw
 	}
+	key, err := s.only(ctx, ref, "")
+	if group, name, ok := strings.Cut(ref, "/"); ok && errors.Is(err, ErrNotFound) {
+		if of, unknown := ParseGroup(group); unknown == nil {
+			return s.only(ctx, name, of)
+		}
+	}
+	return key, err
+}
+
+// only returns the key with that id, or the only live one of that name, in a group unless
+// that is empty.
+func (s *Service) only(ctx context.Context, ref string, group Group) (Key, error) {
 	list, err := s.store.Find(ctx, ref)
 	if err != nil {
 		return Key{}, err
 	}
 	var named []Key
-	var ids []string
+	var told []string
 	for _, key := range list {
-		if key.ID == ref {
+		if key.ID == ref && group == "" {
 			return key, nil
 		}
-		if ref != "" && key.RevokeTime == nil {
-			named, ids = append(named, key), append(ids, key.ID)
+		if ref != "" && key.Name == ref && key.RevokeTime == nil && (group == "" || key.Group == group) {
+			named, told = append(named, key), append(told, fmt.Sprintf("%s of %s", key.ID, key.Group))
 		}
 	}
 	switch len(named) {
@@ -192,6 +205,6 @@ func (s *Service) find(ctx context.Context, ref string) (Key, error) {
 	case 1:
 		return named[0], nil
 	default:
-		return Key{}, fmt.Errorf("%w: %s", ErrAmbiguous, strings.Join(ids, ", "))
+		return Key{}, fmt.Errorf("%w: %s; name it by its id, or as GROUP/NAME", ErrAmbiguous, strings.Join(told, ", "))
 	}
 }

@@ -57,10 +57,22 @@ func (m *memory) add(list []keys.Key, changes []audit.Change) error {
 		if slices.ContainsFunc(next, func(o keys.Key) bool { return o.ID == key.ID || share(o.Secrets, key.Secrets) }) {
 			return keys.ErrExists
 		}
+		if err := nameTaken(next, key); err != nil {
+			return err
+		}
 		next = append(next, key.Clone())
 	}
 	m.keys = next
 	m.changed(changes)
+	return nil
+}
+
+func nameTaken(list []keys.Key, key keys.Key) error {
+	for _, o := range list {
+		if key.RevokeTime == nil && o.ID != key.ID && o.Group == key.Group && o.Name == key.Name && key.Name != "" && o.RevokeTime == nil {
+			return &keys.NameTakenError{Key: key.ID, By: o.ID}
+		}
+	}
 	return nil
 }
 
@@ -116,6 +128,11 @@ func (m *memory) Update(ctx context.Context, id string, change func(*keys.Key) (
 		}
 	}
 	key.ID, key.Group, key.CreateTime = m.keys[i].ID, m.keys[i].Group, m.keys[i].CreateTime
+	if key.Name != m.keys[i].Name {
+		if err := nameTaken(m.keys, key); err != nil {
+			return err
+		}
+	}
 	m.keys[i] = key.Clone()
 	m.changed(changes)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -62,7 +63,28 @@ func insertKey(ctx context.Context, tx transaction, key keys.Key) error {
 	if err != nil {
 		return fmt.Errorf("insert key %s: %w", key.ID, err)
 	}
-	return nil
+	if key.RevokeTime != nil {
+		return nil
+	}
+	return nameTaken(ctx, tx, key.ID, key.Group, key.Name)
+}
+
+// nameTaken looks for another live key of the group that has the name. No index demands
+// it, since stores written by earlier versions have keys that share one.
+func nameTaken(ctx context.Context, tx transaction, id string, group keys.Group, name string) error {
+	if name == "" {
+		return nil
+	}
+	var by string
+	err := tx.row(ctx, `SELECT id FROM keys WHERE name = ? AND group_name = ? AND id <> ? AND revoke_time IS NULL ORDER BY create_time, id LIMIT 1`,
+		name, string(group), id).Scan(&by)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err != nil:
+		return fmt.Errorf("look for the name of key %s: %w", id, err)
+	}
+	return &keys.NameTakenError{Key: id, By: by}
 }
 
 func updateKey(ctx context.Context, tx transaction, id string, key keys.Key) error {

@@ -64,12 +64,18 @@ func (s keyStore) Update(ctx context.Context, id string, change func(*keys.Key) 
 		if len(found) == 0 {
 			return keys.ErrNotFound
 		}
+		before := found[0].Clone()
 		changes, err := change(&found[0])
 		if err != nil || len(changes) == 0 {
 			return err
 		}
 		if err := updateKey(ctx, tx, id, found[0]); err != nil {
 			return err
+		}
+		if found[0].Name != before.Name && found[0].RevokeTime == nil {
+			if err := nameTaken(ctx, tx, before.ID, before.Group, found[0].Name); err != nil {
+				return err
+			}
 		}
 		return record(ctx, tx, changes)
 	})

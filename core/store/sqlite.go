@@ -39,6 +39,9 @@ func openFile(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open store %s: %w", cfg.Location, err)
 	}
+	if _, err := os.Stat(path); cfg.Existing && errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("open store %s: %w", path, ErrMissing)
+	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open store: create directory %s: %w", filepath.Dir(path), reason(err))
 	}

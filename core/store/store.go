@@ -28,6 +28,9 @@ type Config struct {
 	// URL's parameters are libpq's; environment variables as PGPASSWORD and a
 	// password file fill in what it leaves out.
 	Location string
+	// Existing has Open refuse a file that is not there, instead of creating it. It has no
+	// meaning for PostgreSQL, whose databases are never created here.
+	Existing bool
 	// RelaxLedger has the ledger's commits not wait for the disk: a power cut, or the
 	// end of PostgreSQL's server, may undo the last of them; the end of this process
 	// cannot. Other records are not relaxed.
@@ -40,6 +43,9 @@ type Store struct {
 	writer database // of the ledger alone, so that its stream of commits has a connection
 	rows   *rowWriter
 }
+
+// ErrMissing is a file that Config.Existing says must be there.
+var ErrMissing = errors.New("there is no such store: say by --data, --store or --config where the data is; genway serve and genway keys create make a new store")
 
 // Open opens the database and brings its schema up to date; processes that open it
 // at once take turns. Errors are one line and name the file, the directory or the

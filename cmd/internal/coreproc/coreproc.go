@@ -74,7 +74,7 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, keyService, err := f.open(ctx, f.LedgerSync == LedgerOff)
+	db, keyService, err := f.open(ctx, store.Config{RelaxLedger: f.LedgerSync == LedgerOff})
 	if err != nil {
 		return nil, errors.Join(err, routing.Close())
 	}

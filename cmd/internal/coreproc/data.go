@@ -41,13 +41,14 @@ func (d Data) Location() (string, error) {
 	return filepath.Join(dir, store.FileName), nil
 }
 
-// open opens the store and the keys in it; relaxed is store.Config.RelaxLedger.
-func (d Data) open(ctx context.Context, relaxed bool) (*store.Store, *keys.Service, error) {
+// open opens the store and the keys in it. The location of config is that of the flags.
+func (d Data) open(ctx context.Context, config store.Config) (*store.Store, *keys.Service, error) {
 	location, err := d.Location()
 	if err != nil {
 		return nil, nil, err
 	}
-	db, err := store.Open(ctx, store.Config{Location: location, RelaxLedger: relaxed})
+	config.Location = location
+	db, err := store.Open(ctx, config)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -58,29 +59,42 @@ func (d Data) open(ctx context.Context, relaxed bool) (*store.Store, *keys.Servi
 	return db, service, nil
 }
 
-// WithKeys runs do on the keys of the store.
+// existing is of commands that read or change what is there: a mistyped directory is an
+// error, not a new and empty store.
+var existing = store.Config{Existing: true}
+
+// WithNewKeys runs do on the keys of the store, which is created where it is missing.
+func (d Data) WithNewKeys(ctx context.Context, do func(*keys.Service) error) error {
+	return d.withKeys(ctx, store.Config{}, do)
+}
+
+// WithKeys runs do on the keys of the store, which must exist.
 func (d Data) WithKeys(ctx context.Context, do func(*keys.Service) error) error {
-	db, service, err := d.open(ctx, false)
+	return d.withKeys(ctx, existing, do)
+}
+
+func (d Data) withKeys(ctx context.Context, config store.Config, do func(*keys.Service) error) error {
+	db, service, err := d.open(ctx, config)
 	if err != nil {
 		return err
 	}
 	return errors.Join(do(service), db.Close())
 }
 
-// WithAudit runs do on the record of changes of the store.
+// WithAudit runs do on the record of changes of the store, which must exist.
 func (d Data) WithAudit(ctx context.Context, do func(audit.Store) error) error {
-	db, _, err := d.open(ctx, false)
+	db, _, err := d.open(ctx, existing)
 	if err != nil {
 		return err
 	}
 	return errors.Join(do(db.Audit()), db.Close())
 }
 
-// WithLedger runs do on the ledger of the store.
-func (d Data) WithLedger(ctx context.Context, do func(ledger.Store) error) error {
-	db, _, err := d.open(ctx, false)
+// WithLedger runs do on the ledger of the store, which must exist, and on its keys.
+func (d Data) WithLedger(ctx context.Context, do func(ledger.Store, *keys.Service) error) error {
+	db, service, err := d.open(ctx, existing)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(db.Ledger()), db.Close())
+	return errors.Join(do(db.Ledger(), service), db.Close())
 }

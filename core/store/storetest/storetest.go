@@ -41,6 +41,8 @@ func Run(t *testing.T, fresh func(t *testing.T) Database) {
 		{"a created key is listed and live as it was given", testCreate},
 		{"an id or a hash that is taken is refused", testCreateExisting},
 		{"several keys are made all or none", testCreateAllOrNone},
+		{"a name is taken once in its group", testNames},
+		{"a name is taken once by many at once", testNamesConcurrently},
 		{"keys are listed by age", testListOrder},
 		{"a key is found by id and by name", testFind},
 		{"a changed key is as it was changed, but for what never changes", testUpdate},

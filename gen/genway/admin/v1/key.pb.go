@@ -345,7 +345,8 @@ func (x *Secret) GetExpireTime() *timestamppb.Timestamp {
 // line, without spaces around it, and never contain "gwk_", by which keys begin.
 type KeySettings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The operator's word for the key, up to 100 bytes. Two keys may share one.
+	// The operator's word for the key, up to 100 bytes. No two keys of a group that are not
+	// revoked have the same, but those made before this was demanded.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Who the key was given to: a person, a team, a customer. Up to 100 bytes. Limits
 	// and reports go by it.
@@ -696,8 +697,8 @@ func (x *CreateKeyResponse) GetRawKey() string {
 // GetKeyRequest asks for a key.
 type GetKeyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Required: its id, or its name if only one key that is not revoked has it
-	// (otherwise KEY_AMBIGUOUS). Never the key itself.
+	// Required: its id, or its name if only one key that is not revoked has it, or
+	// GROUP/NAME as in chat/ci (otherwise KEY_AMBIGUOUS). Never the key itself.
 	Key           string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1236,8 +1237,9 @@ func (x *RevokeKeyResponse) GetKey() *Key {
 // ImportKeysRequest asks for many keys.
 type ImportKeysRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most 1000. A name that a key has which is not revoked, or that stands here
-	// twice, is refused, so that a list is not imported twice by mistake.
+	// At most 1000. A name that a key of the group has which is not revoked, or that
+	// stands here twice for a group, is refused, so that a list is not imported twice by
+	// mistake.
 	Keys []*CreateKeyRequest `protobuf:"bytes,1,rep,name=keys,proto3" json:"keys,omitempty"`
 	// Check all and make nothing: the answer has no ids and no raw keys.
 	ValidateOnly  bool `protobuf:"varint,2,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
