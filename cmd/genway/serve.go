@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/cmd/internal/edgeproc"
+	"github.com/genway/genway/core/keys"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -17,6 +18,7 @@ type serveCommand struct {
 	coreproc.CoreFlags
 	edgeproc.EdgeFlags
 	cli.Log
+	FirstKeys string `env:"GENWAY_FIRST_KEYS" enum:"print,none" help:"What the first start does about keys: print, the default, makes one a group and prints them, this once; none makes none."`
 }
 
 // Run serves until ctx ends. Both sides end together; the last requests of the edge
@@ -56,15 +58,25 @@ func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
 	return errors.Join(group.Wait(), core.Close())
 }
 
+// noFirstKeys is the FirstKeys that makes none.
+const noFirstKeys = "none"
+
 // greet prints the first keys, or where keys are managed.
 func (c *serveCommand) greet(ctx context.Context, stdout io.Writer, core *coreproc.Core, http, grpc net.Addr) error {
-	minted, first, err := core.Keys.MintDefaults(ctx)
-	if err != nil {
-		return err
+	var minted map[keys.Group]string
+	var first bool
+	var err error
+	if c.FirstKeys != noFirstKeys {
+		if minted, first, err = core.Keys.MintDefaults(ctx); err != nil {
+			return err
+		}
 	}
-	data := welcomeData{Text: c.TextModel, Image: c.ImageModel}
+	data := welcomeData{Models: core.Models(), Size: "1024x1024"}
+	if c.Config == "" {
+		data.Size = "256x256"
+	}
 	data.reach(http, grpc, c.Cert != "")
-	data.DataFlag, err = dataFlag(c.Data, os.Getenv)
+	data.DataFlag, err = c.Flag(os.Getenv)
 	if err != nil {
 		return err
 	}

@@ -3,47 +3,53 @@ package main
 import (
 	"io"
 	"net"
-	"os"
 	"strconv"
 	"strings"
-	"unicode"
 
-	"github.com/genway/genway/cmd/internal/coreproc"
-	"github.com/genway/genway/core/config"
+	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/core/keys"
-	"github.com/genway/genway/core/store"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// welcome is what the first start prints: the keys, this once, and lines to paste.
-const welcome = `Genway is up. These are its first keys, one a group; they are shown this once:
+// welcomeKeys, the lines to paste and welcomeMore are what the first start prints: the
+// keys, this once.
+const welcomeKeys = `Genway is up. These are its first keys, one a group; they are shown this once:
 
   chat             {{Chat}}
   messages         {{Messages}}
   generatecontent  {{GenerateContent}}
   internal         {{Internal}}
 
-Try them:
+`
 
-{{Curl}} {{HTTP}}/v1/chat/completions -H 'Authorization: Bearer {{Chat}}' -H 'Content-Type: application/json' \
-  -d '{"model":"{{Text}}","messages":[{"role":"user","content":"Say hello."}]}'
-
-{{Curl}} {{HTTP}}/v1/responses -H 'Authorization: Bearer {{Chat}}' -H 'Content-Type: application/json' \
-  -d '{"model":"{{Text}}","input":"Say hello."}'
-
-{{Curl}} {{HTTP}}/v1/messages -H 'x-api-key: {{Messages}}' -H 'anthropic-version: 2023-06-01' -H 'Content-Type: application/json' \
-  -d '{"model":"{{Text}}","max_tokens":256,"messages":[{"role":"user","content":"Say hello."}]}'
-
-{{Curl}} {{HTTP}}/v1beta/models/{{Text}}:generateContent -H 'x-goog-api-key: {{GenerateContent}}' -H 'Content-Type: application/json' \
+// tries are the lines to paste, one for each way to ask. A line is printed where a model is
+// known that can be asked for in this way.
+var tries = []struct {
+	protocol genwayv1.Protocol
+	text     string
+}{
+	{genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, `{{Curl}} {{HTTP}}/v1/chat/completions -H 'Authorization: Bearer {{Chat}}' -H 'Content-Type: application/json' \
+  -d '{"model":"{{Model}}","messages":[{"role":"user","content":"Say hello."}]}'
+`},
+	{genwayv1.Protocol_PROTOCOL_RESPONSES, `{{Curl}} {{HTTP}}/v1/responses -H 'Authorization: Bearer {{Chat}}' -H 'Content-Type: application/json' \
+  -d '{"model":"{{Model}}","input":"Say hello."}'
+`},
+	{genwayv1.Protocol_PROTOCOL_MESSAGES, `{{Curl}} {{HTTP}}/v1/messages -H 'x-api-key: {{Messages}}' -H 'anthropic-version: 2023-06-01' -H 'Content-Type: application/json' \
+  -d '{"model":"{{Model}}","max_tokens":256,"messages":[{"role":"user","content":"Say hello."}]}'
+`},
+	{genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, `{{Curl}} {{HTTP}}/v1beta/models/{{Model}}:generateContent -H 'x-goog-api-key: {{GenerateContent}}' -H 'Content-Type: application/json' \
   -d '{"contents":[{"parts":[{"text":"Say hello."}]}]}'
-
-{{Curl}} {{HTTP}}/v1/images/generations -H 'Authorization: Bearer {{Chat}}' -H 'Content-Type: application/json' \
-  -d '{"model":"{{Image}}","prompt":"A red square","size":"256x256"}'
-
-{{GRPCurl}} -H 'authorization: Bearer {{Internal}}' \
-  -d '{"model":"{{Text}}","messages":[{"role":"ROLE_USER","parts":[{"text":{"text":"Say hello."}}]}]}' \
+`},
+	{genwayv1.Protocol_PROTOCOL_IMAGES, `{{Curl}} {{HTTP}}/v1/images/generations -H 'Authorization: Bearer {{Chat}}' -H 'Content-Type: application/json' \
+  -d '{"model":"{{Model}}","prompt":"A red square","size":"{{Size}}"}'
+`},
+	{genwayv1.Protocol_PROTOCOL_UNSPECIFIED, `{{GRPCurl}} -H 'authorization: Bearer {{Internal}}' \
+  -d '{"model":"{{Model}}","messages":[{"role":"ROLE_USER","parts":[{"text":{"text":"Say hello."}}]}]}' \
   {{GRPC}} genway.v1.Generation/GenerateText
+`},
+}
 
-More keys: genway keys create --group GROUP{{DataFlag}}
+const welcomeMore = `More keys: genway keys create --group GROUP{{DataFlag}}
 `
 
 // welcomeBack is what later starts print.
@@ -56,9 +62,12 @@ type welcomeData struct {
 	Curl, GRPCurl string
 	// HTTP is the base URL, JSON the same for people.
 	HTTP, JSON, GRPC                          string
-	Text, Image                               string
 	DataFlag                                  string
 	Chat, Messages, GenerateContent, Internal string
+	// Models are what to ask for in each protocol; no entry where none is known.
+	Models map[genwayv1.Protocol]string
+	// Size is that of the image to ask for.
+	Size string
 }
 
 // reach fills in how the two sides are reached from this machine.
@@ -66,14 +75,14 @@ func (d *welcomeData) reach(http, grpc net.Addr, tls bool) {
 	d.Curl, d.HTTP = "curl", "http://"+local(http)
 	d.JSON = d.HTTP
 	if http.Network() == "unix" {
-		d.Curl, d.HTTP, d.JSON = "curl --unix-socket "+quoted(http.String()), "http://localhost", "unix:"+http.String()
+		d.Curl, d.HTTP, d.JSON = "curl --unix-socket "+cli.ShellWord(http.String()), "http://localhost", "unix:"+http.String()
 	}
 	d.GRPCurl, d.GRPC = "grpcurl", local(grpc)
 	if !tls {
 		d.GRPCurl += " -plaintext"
 	}
 	if grpc.Network() == "unix" {
-		d.GRPCurl, d.GRPC = d.GRPCurl+" -unix", quoted(grpc.String())
+		d.GRPCurl, d.GRPC = d.GRPCurl+" -unix", cli.ShellWord(grpc.String())
 	}
 }
 
@@ -86,45 +95,12 @@ func local(address net.Addr) string {
 	return address.String()
 }
 
-// dataFlag is what other commands need to find the same data, beside the environment.
-// It has no URL, which may have a password.
-func dataFlag(d coreproc.Data, getenv func(string) string) (string, error) {
-	switch {
-	case d.Store != "" && d.Store == getenv("GENWAY_STORE"):
-		return "", nil
-	case store.IsPostgres(d.Store):
-		return " --store URL", nil
-	case d.Store != "":
-		return " --store " + quoted(d.Store), nil
-	}
-	if d.Config != "" && d.Config != getenv("GENWAY_CONFIG") {
-		location, err := config.LoadStore(d.Config, os.LookupEnv)
-		if location != "" || err != nil {
-			return " --config " + quoted(d.Config), err
-		}
-	}
-	if d.Dir != "" {
-		return " --data " + quoted(d.Dir), nil
-	}
-	return "", nil
-}
-
-// quoted gives a word as a shell takes it for one.
-func quoted(word string) string {
-	if word != "" && !strings.ContainsFunc(word, func(c rune) bool {
-		return !unicode.IsLetter(c) && !unicode.IsDigit(c) && !strings.ContainsRune("/._-+:@%,=", c)
-	}) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
 // print writes a text with the members in place of their names. It is no text/template, as
 // in core/store.
 func (d *welcomeData) print(w io.Writer, text string) error {
 	_, err := strings.NewReplacer(
 		"{{Curl}}", d.Curl, "{{GRPCurl}}", d.GRPCurl, "{{HTTP}}", d.HTTP, "{{JSON}}", d.JSON, "{{GRPC}}", d.GRPC,
-		"{{Text}}", d.Text, "{{Image}}", d.Image, "{{DataFlag}}", d.DataFlag,
+		"{{DataFlag}}", d.DataFlag, "{{Size}}", d.Size,
 		"{{Chat}}", d.Chat, "{{Messages}}", d.Messages, "{{GenerateContent}}", d.GenerateContent, "{{Internal}}", d.Internal,
 	).WriteString(w, text)
 	return err
@@ -133,8 +109,21 @@ func (d *welcomeData) print(w io.Writer, text string) error {
 func printWelcome(w io.Writer, data welcomeData, minted map[keys.Group]string) error {
 	data.Chat, data.Messages = minted[keys.GroupChat], minted[keys.GroupMessages]
 	data.GenerateContent, data.Internal = minted[keys.GroupGenerateContent], minted[keys.GroupInternal]
-	return data.print(w, welcome)
+	text := welcomeKeys
+	for _, try := range tries {
+		model, known := data.Models[try.protocol]
+		if !known {
+			continue
+		}
+		if !strings.Contains(text, tryThem) {
+			text += tryThem
+		}
+		text += strings.ReplaceAll(try.text, "{{Model}}", model) + "\n"
+	}
+	return data.print(w, text+welcomeMore)
 }
+
+const tryThem = "Try them:\n\n"
 
 func printWelcomeBack(w io.Writer, data welcomeData) error {
 	return data.print(w, welcomeBack)

@@ -2,12 +2,10 @@ package main
 
 import (
 	"net"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/genway/genway/cmd/internal/coreproc"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // The printed lines lead to where the server is, whatever it listens on.
@@ -26,7 +24,7 @@ func TestWelcomeLeadsThere(t *testing.T) {
 		{"TLS", port, port, true, []string{"grpcurl -H"}},
 		{"sockets", socket, socket, false, []string{"curl --unix-socket '/run/my gateway/s' http://localhost/v1/messages ", "grpcurl -plaintext -unix -H", "  '/run/my gateway/s' genway.v1"}},
 	} {
-		var data welcomeData
+		data := welcomeData{Models: map[genwayv1.Protocol]string{genwayv1.Protocol_PROTOCOL_MESSAGES: "m", genwayv1.Protocol_PROTOCOL_UNSPECIFIED: "m"}}
 		data.reach(c.http, c.grpc, c.tls)
 		var out strings.Builder
 		if err := printWelcome(&out, data, nil); err != nil {
@@ -38,33 +36,36 @@ func TestWelcomeLeadsThere(t *testing.T) {
 			}
 		}
 	}
-	if got := quoted("it's"); got != `'it'\''s'` {
-		t.Error(got)
-	}
 }
 
-// The printed commands find the data that the server has, and no password is printed.
-func TestDataFlag(t *testing.T) {
-	const url = "postgres://u:canary@h/d"
-	file := filepath.Join(t.TempDir(), "a b.yaml")
-	if err := os.WriteFile(file, []byte("store: "+url), 0o600); err != nil {
-		t.Fatal(err)
-	}
+// Only lines for which a model is known are printed.
+func TestWelcomeNamesModelsThatExist(t *testing.T) {
+	address := &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1}
 	for name, c := range map[string]struct {
-		data coreproc.Data
-		env  map[string]string
-		want string
+		models    map[genwayv1.Protocol]string
+		says, not []string
 	}{
-		"default":          {coreproc.Data{}, nil, ""},
-		"directory":        {coreproc.Data{Dir: "a b"}, nil, " --data 'a b'"},
-		"url":              {coreproc.Data{Store: url, Dir: "d"}, nil, " --store URL"},
-		"url as in env":    {coreproc.Data{Store: url}, map[string]string{"GENWAY_STORE": url}, ""},
-		"file":             {coreproc.Data{Store: "a b.db"}, nil, " --store 'a b.db'"},
-		"configured":       {coreproc.Data{Config: file, Dir: "d"}, nil, " --config " + quoted(file)},
-		"config as in env": {coreproc.Data{Config: file}, map[string]string{"GENWAY_CONFIG": file}, ""},
+		"none": {nil, []string{"chat             ", "More keys: genway keys create"}, []string{"Try them", "curl", "sandbox"}},
+		"one": {map[genwayv1.Protocol]string{genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT: "gemini-x"},
+			[]string{"Try them:\n\ncurl http://127.0.0.1:1/v1beta/models/gemini-x:generateContent "}, []string{"/v1/chat", "sandbox", "grpcurl", "{{"}},
+		"two": {map[genwayv1.Protocol]string{genwayv1.Protocol_PROTOCOL_IMAGES: "draws", genwayv1.Protocol_PROTOCOL_UNSPECIFIED: "says"},
+			[]string{`"model":"draws","prompt":"A red square","size":"9x9"`, `"model":"says"`, "grpcurl"}, []string{"/v1/messages", "{{"}},
 	} {
-		if got, err := dataFlag(c.data, func(name string) string { return c.env[name] }); err != nil || got != c.want {
-			t.Errorf("%s: got %q, %v, want %q", name, got, err, c.want)
+		data := welcomeData{Models: c.models, Size: "9x9"}
+		data.reach(address, address, false)
+		var out strings.Builder
+		if err := printWelcome(&out, data, nil); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range c.says {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%s: no %q in\n%s", name, want, out.String())
+			}
+		}
+		for _, not := range c.not {
+			if strings.Contains(out.String(), not) {
+				t.Errorf("%s: %q is in\n%s", name, not, out.String())
+			}
 		}
 	}
 }

@@ -57,6 +57,7 @@ type Core struct {
 	server  *core.Server
 	counts  *metrics.Metrics
 	metrics net.Listener // nil for none
+	data    Data
 	log     *slog.Logger
 }
 
@@ -98,7 +99,7 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 	}
 	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: keyService, Trust: trust}, Logger: log}
 	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: tlsConfig, Grace: f.Grace, Admin: administration})
-	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, service: service, server: server, log: log, counts: counts}
+	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, service: service, server: server, log: log, counts: counts, data: f.Data}
 	if f.Metrics != "" {
 		if c.metrics, err = cli.Listen(ctx, "--metrics-listen", f.Metrics); err != nil {
 			return nil, errors.Join(err, c.Close())
@@ -110,6 +111,7 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 // Serve answers gRPC calls on the listener, follows the configuration file and prunes the
 // ledger as it says, until ctx ends.
 func (c *Core) Serve(ctx context.Context, listener net.Listener) error {
+	c.advise(ctx)
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return c.routing.Watch(ctx) })
 	group.Go(func() error {

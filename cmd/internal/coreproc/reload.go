@@ -91,6 +91,13 @@ func (r *Routing) build() (built *Upstreams, prices *price.Catalogue, err error)
 	return built, prices, err
 }
 
+// unpriced reports whether requests under a budget are refused for want of any price.
+func (r *Routing) unpriced() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.prices == "" && !r.section.Rules().AllowUnpriced
+}
+
 // retainDays is how many days the ledger keeps its rows; 0 is for good.
 func (r *Routing) retainDays() int { return int(r.retain.Load()) }
 

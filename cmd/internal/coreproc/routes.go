@@ -151,7 +151,7 @@ func (u *Upstreams) upstream(c config.Upstream) (adapter, error) {
 			encryption = nil
 		}
 		made, err := generation.New(generation.Config{
-			Target: c.Target, APIKey: c.APIKey, TLS: encryption, Models: models(c),
+			Target: c.Target, APIKey: c.APIKey, TLS: encryption, Models: configured(c),
 			FirstByte: time.Duration(c.FirstByte), Idle: time.Duration(c.Idle),
 		})
 		if err != nil {
@@ -177,7 +177,7 @@ func (u *Upstreams) upstream(c config.Upstream) (adapter, error) {
 		BaseURL:   c.BaseURL,
 		APIKey:    c.APIKey,
 		Headers:   c.Headers,
-		Models:    models(c),
+		Models:    configured(c),
 		HTTP:      transport,
 		FirstByte: time.Duration(c.FirstByte),
 		Idle:      time.Duration(c.Idle),
@@ -192,8 +192,8 @@ func drainFor(u config.Upstream) time.Duration {
 	return cmp.Or(time.Duration(u.DrainFor), 30*time.Second)
 }
 
-// models are those an upstream is listed with.
-func models(c config.Upstream) []*genwayv1.Model {
+// configured are the models that an upstream is listed with by name.
+func configured(c config.Upstream) []*genwayv1.Model {
 	images := c.Kind == "images"
 	var list []*genwayv1.Model
 	for _, name := range c.Models.Names {
