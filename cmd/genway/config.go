@@ -2,32 +2,90 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
+	"os"
+	"strings"
 
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/core/config"
+	"github.com/genway/genway/core/price"
 	"github.com/genway/genway/core/sandbox"
 )
 
 type configCommand struct {
-	Check  checkConfig  `cmd:"" help:"Read a file as the server would and say what is wrong with it."`
+	Check  checkConfig  `cmd:"" help:"Read a file as the server would and say all that is wrong with it, and what is most likely not meant."`
 	Schema printsSchema `cmd:"" help:"Print the file's JSON Schema, for editors."`
 }
 
 type checkConfig struct {
-	File string `arg:"" help:"The configuration file."`
+	File   string `arg:"" help:"The configuration file."`
+	NoEnv  bool   `name:"no-env" help:"Take ${NAME} as it stands instead of from the environment, and do not demand files that are missing: for machines without the secrets. What depends on them is not checked."`
+	Strict bool   `help:"Fail where there are warnings, too."`
 }
 
-// Run reads the file, and builds what it describes without calling anything.
+// errWarned is told where the warnings have been printed.
+var errWarned = errors.New("there are warnings")
+
+// Run reads the file, and builds what it describes without calling anything. All mistakes
+// are told at once, a line each.
 func (c *checkConfig) Run(_ context.Context, stdout io.Writer) error {
-	routing, err := load(c.File)
+	getenv := os.LookupEnv
+	if c.NoEnv {
+		getenv = nil
+	}
+	read, err := config.Load(c.File, getenv)
+	if err != nil {
+		return mistakes(c.File, err)
+	}
+	if c.NoEnv {
+		err = checkPricesOf(read.Prices)
+	} else {
+		var routing *coreproc.Routing
+		if routing, err = load(c.File); err == nil {
+			err = routing.Close()
+		}
+	}
 	if err != nil {
 		return err
 	}
+	warnings := read.Warnings()
+	for _, w := range warnings {
+		fmt.Fprintf(stdout, "warning: %v\n", w)
+	}
 	fmt.Fprintf(stdout, "%s is good\n", c.File)
-	return routing.Close()
+	if c.Strict && len(warnings) > 0 {
+		return errWarned
+	}
+	return nil
+}
+
+// mistakes gives an error that tells all mistakes of a file, a line each.
+func mistakes(file string, err error) error {
+	all, ok := errors.AsType[config.Errors](err)
+	if !ok || len(all) == 1 {
+		return err
+	}
+	lines := []string{fmt.Sprintf("%s has %d mistakes", file, len(all))}
+	for _, e := range all {
+		lines = append(lines, e.Error())
+	}
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// checkPricesOf reads a file of prices, unless its name is not known or it is missing.
+func checkPricesOf(file string) error {
+	if file == "" || strings.Contains(file, "${") {
+		return nil
+	}
+	_, err := price.Load(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 func load(file string) (*coreproc.Routing, error) {

@@ -5,6 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/genway/genway/cmd/internal/coreproc"
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/limit"
 )
 
 // What the routes make of a model is said, and that they make nothing of it as well.
@@ -44,6 +48,82 @@ fallback, in this order:
 		err := (&explainRoute{Config: file, Protocol: c.protocol, Model: c.model}).Run(t.Context(), &out)
 		if !strings.HasPrefix(out.String(), c.prints) || (err == nil) != (c.fails == "") || (err != nil && !strings.Contains(err.Error(), c.fails)) {
 			t.Errorf("%s, %s: %v\n%s", c.protocol, c.model, err, out.String())
+		}
+	}
+}
+
+// config check tells all mistakes, warns, and does without the environment where it is
+// asked to.
+func TestConfigCheck(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "genway.yaml")
+	const routes = "routes: [{model: '*', targets: [{upstream: sandbox}]}]\n"
+	const placeholders = "store: \"${DB}\"\nprices: prices.yaml\nupstreams:\n  a: {kind: chat, base_url: \"${BASE}\", api_key: \"${KEY_OF_A}\", idle: \"${IDLE}\"}\n  b: {kind: chat, base_url: http://x, api_key_file: /nowhere/key}\nroutes: [{model: m, targets: [{upstream: a}, {upstream: b}]}]\n"
+	for name, c := range map[string]struct {
+		text   string
+		flags  string
+		prints string
+		fails  string
+	}{
+		"good":            {routes, "", file + " is good\n", ""},
+		"one mistake":     {"routers: 1\n" + routes, "", "", file + ":1:1: unknown key"},
+		"three mistakes":  {"routers: 1\nstore: x://y\nroutes: [{model: m}]\n", "", "", file + " has 3 mistakes\n" + file + ":1:1: unknown key \"routers\"; did you mean \"routes\"?\n" + file + ":2:8: store: expected postgres"},
+		"a warning":       {"routes: [{model: '*', targets: [{upstream: sandbox, weight: 0}]}]\n", "", "warning: " + file + ":1:61: routes[0].targets[0].weight: 0 is taken for 1; leave the target out to send it nothing\n" + file + " is good\n", ""},
+		"strictly":        {"routes: [{model: '*', targets: [{upstream: sandbox, weight: 0}]}]\n", "--strict", "warning: ", "there are warnings"},
+		"good, strictly":  {routes, "--strict", file + " is good\n", ""},
+		"no environment":  {placeholders, "", "", "has 5 mistakes"},
+		"none is needed":  {placeholders, "--no-env", file + " is good\n", ""},
+		"nor hides it":    {placeholders + "x: 1\n", "--no-env", "", ":7:1: unknown key \"x\""},
+		"prices":          {"prices: bad.yaml\n" + routes, "", "", filepath.Join(dir, "bad.yaml") + ":1:10: prices[0]: output is missing"},
+		"prices, no env":  {"prices: bad.yaml\n" + routes, "--no-env", "", filepath.Join(dir, "bad.yaml") + ":1:10: "},
+		"prices are near": {"prices: good.yaml\n" + routes, "", file + " is good\n", ""},
+		"prices are not":  {"prices: none.yaml\n" + routes, "", "", filepath.Join(dir, "none.yaml")},
+	} {
+		write(t, file, c.text)
+		write(t, filepath.Join(dir, "bad.yaml"), "prices: [{model: m, input: 1}]\n")
+		write(t, filepath.Join(dir, "good.yaml"), "prices: [{model: m, input: 1, output: 1}]\n")
+		command, err := program().Parse(append([]string{"config", "check", file}, strings.Fields(c.flags)...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		err = command.Run(t.Context(), &out)
+		if !strings.HasPrefix(out.String(), c.prints) || (c.prints == "") != (out.Len() == 0) || (c.fails == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.fails) {
+			t.Errorf("%s: %q, %v; want %q, %s", name, out.String(), err, c.prints, c.fails)
+		}
+	}
+}
+
+// A budget is warned of where the configuration has no prices, and where there is none to
+// look at.
+func TestWarnOfBudget(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		write(t, path, text)
+		return path
+	}
+	const routes = "routes: [{model: '*', targets: [{upstream: sandbox}]}]\n"
+	budget := keys.Settings{Policy: keys.Policy{Limits: limit.Limits{Budgets: []limit.Budget{{Amount: 1, Period: limit.Day}}}}}
+	for name, c := range map[string]struct {
+		config, server string
+		settings       keys.Settings
+		says           string
+	}{
+		"no configuration": {"", "", budget, "without --config it is not known"},
+		"no prices":        {file("none.yaml", "store: \"${NOT_SET}\"\n"+routes), "", budget, "none.yaml has no prices"},
+		"prices":           {file("some.yaml", "prices: p.yaml\n"+routes), "", budget, ""},
+		"uncounted":        {file("allow.yaml", "limits: {unpriced: allow}\n"+routes), "", budget, ""},
+		"another server":   {"", "core:9090", budget, ""},
+		"no budget":        {"", "", keys.Settings{}, ""},
+		"a bad one":        {file("bad.yaml", "x: 1\n"), "", budget, ""},
+	} {
+		var out strings.Builder
+		if err := warnOfBudget(&out, coreproc.Data{Config: c.config}, c.server, c.settings); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), c.says) || (c.says == "") != (out.Len() == 0) {
+			t.Errorf("%s: %q, want %q", name, out.String(), c.says)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/user"
 	"strconv"
 	"time"
@@ -95,6 +96,9 @@ func (c *createKey) Run(ctx context.Context, stdout io.Writer) error {
 		if err != nil {
 			return err
 		}
+		if err := warnOfBudget(os.Stderr, c.Data, c.Server, params.Settings); err != nil {
+			return err
+		}
 		_, err = fmt.Fprintln(stdout, raw)
 		return err
 	})
@@ -161,6 +165,11 @@ func (c *updateKey) Run(ctx context.Context, stdout io.Writer) error {
 		key, err := ring.Update(ctx, c.Key, func(s *keys.Settings) error { return c.apply(s, time.Now()) })
 		if err != nil {
 			return err
+		}
+		if c.BudgetDay != nil || c.BudgetMonth != nil {
+			if err := warnOfBudget(os.Stderr, c.Data, c.Server, key.Settings); err != nil {
+				return err
+			}
 		}
 		return keyLines(stdout, key, time.Now())
 	})

@@ -27,9 +27,11 @@ type Config struct {
 	// Ledger is how long the ledger keeps what.
 	Ledger Ledger `yaml:"ledger,omitempty" json:"ledger,omitzero" jsonschema_description:"How long the ledger keeps what."`
 	// Prices is a file of package core/price: what requests cost.
-	Prices string `yaml:"prices,omitempty" json:"prices,omitempty" jsonschema_description:"A file with prices, as docs/prices.md has it. It is read again with this one, and on change."`
+	Prices string `yaml:"prices,omitempty" json:"prices,omitempty" jsonschema_description:"A file with prices, as docs/prices.md has it; a relative path begins beside this file. It is read again with this one, and on change."`
 	// Limits hold keys, owners and models to what they were given.
 	Limits *Limits `yaml:"limits,omitempty" json:"limits,omitempty" jsonschema_description:"What keys, owners and models are held to."`
+
+	warnings Errors
 }
 
 // Kinds are what an upstream may speak.
@@ -49,7 +51,7 @@ type Upstream struct {
 	// APIKey goes where the protocol puts it.
 	APIKey string `yaml:"api_key,omitempty" json:"api_key,omitempty" jsonschema_description:"The credential, best as ${NAME} from the environment."`
 	// APIKeyFile is a file with the key, in place of APIKey.
-	APIKeyFile string `yaml:"api_key_file,omitempty" json:"api_key_file,omitempty" jsonschema_description:"A file with the credential."`
+	APIKeyFile string `yaml:"api_key_file,omitempty" json:"api_key_file,omitempty" jsonschema_description:"A file with the credential; a relative path begins beside this file. It is read again when it changes."`
 	// Proxy is the address of an HTTP(S) or SOCKS proxy; none is no proxy, whatever the
 	// environment says.
 	Proxy string `yaml:"proxy,omitempty" json:"proxy,omitempty" jsonschema_description:"A proxy: http://, https:// or socks5://host:port; none is none. Without it, the environment's."`
@@ -111,8 +113,8 @@ type Target struct {
 	Upstream string `yaml:"upstream" json:"upstream" jsonschema_description:"The name of an upstream, or sandbox."`
 	// Model is the upstream's name for the model; empty is the caller's.
 	Model string `yaml:"model,omitempty" json:"model,omitempty" jsonschema_description:"The upstream's name for the model; without it, the caller's."`
-	// Weight is the target's share of the load; 0 is 1.
-	Weight int `yaml:"weight,omitempty" json:"weight,omitempty" jsonschema:"minimum=0" jsonschema_description:"Share of the load; default 1."`
+	// Weight is the target's share of the load; nil and 0 are 1.
+	Weight *int `yaml:"weight,omitempty" json:"weight,omitempty" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Share of the load; default 1."`
 	// Overrides change the parameters of requests.
 	Overrides `yaml:",inline"`
 }

@@ -62,7 +62,7 @@ func TestParse(t *testing.T) {
 	if d := time.Duration(c.Routes[1].Deadline); d != 90*time.Second {
 		t.Errorf("deadline %v", d)
 	}
-	if r := c.Routes[0]; len(r.Targets) != 2 || r.Targets[0].Weight != 3 || r.Fallback[0].Upstream != "other" || !c.Routes[1].Strict {
+	if r := c.Routes[0]; len(r.Targets) != 2 || *r.Targets[0].Weight != 3 || r.Fallback[0].Upstream != "other" || !c.Routes[1].Strict {
 		t.Errorf("%+v", c.Routes)
 	}
 }

@@ -7,10 +7,17 @@ type Ledger struct {
 	RetainDays int `yaml:"retain_days,omitempty" json:"retain_days,omitempty" jsonschema:"minimum=0" jsonschema_description:"How many days the rows of single requests are kept; their sums by day stay. Without it, for good."`
 }
 
-// minRetain leaves a request that began yesterday alone: it may still run.
-const minRetain = 2
+const (
+	// minRetain leaves a request that began yesterday alone: it may still run.
+	minRetain = 2
+	// maxRetain is a hundred years: days can be reckoned with.
+	maxRetain = 36_500
+)
 
 func (l Ledger) validate(at string) error {
+	if l.RetainDays > maxRetain {
+		return wrong(at+".retain_days", "expected at most %d, or 0 to keep everything, got %d", maxRetain, l.RetainDays)
+	}
 	if l.RetainDays != 0 && l.RetainDays < minRetain {
 		return wrong(at+".retain_days", "expected at least %d, or 0 to keep everything, got %d", minRetain, l.RetainDays)
 	}

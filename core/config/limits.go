@@ -131,75 +131,66 @@ func (a Allowance) limits() limit.Limits {
 	return l
 }
 
-func (l *Limits) validate(at string) error {
+func (l *Limits) validate(all *checks, at string) {
 	if l == nil {
-		return nil
+		return
 	}
-	if err := l.validateStore(at); err != nil {
-		return err
+	l.validateStore(all, at)
+	if l.OutputTokens < 0 {
+		all.wrong(at+".output_tokens", "expected at least 0, got %d", l.OutputTokens)
 	}
-	switch {
-	case l.OutputTokens < 0:
-		return wrong(at+".output_tokens", "expected at least 0, got %d", l.OutputTokens)
-	case l.Unpriced != "" && l.Unpriced != "refuse" && l.Unpriced != "allow":
-		return wrong(at+".unpriced", "%q is neither refuse nor allow", l.Unpriced)
+	if l.Unpriced != "" && l.Unpriced != "refuse" && l.Unpriced != "allow" {
+		all.wrong(at+".unpriced", "%q is neither refuse nor allow", l.Unpriced)
 	}
 	if l.Keys != nil {
-		if err := l.Keys.validate(at + ".keys"); err != nil {
-			return err
-		}
+		l.Keys.validate(all, at+".keys")
 	}
 	for i, o := range l.Owners {
 		where := fmt.Sprintf("%s.owners[%d]", at, i)
 		if o.Owner == "" {
-			return wrong(where, `owner is missing: a name or a glob, "*" for each`)
+			all.wrong(where, `owner is missing: a name or a glob, "*" for each`)
 		}
-		if err := o.validate(where); err != nil {
-			return err
-		}
+		o.validate(all, where)
 	}
 	for i, m := range l.Models {
 		where := fmt.Sprintf("%s.models[%d]", at, i)
 		if m.Model == "" {
-			return wrong(where, `model is missing: a name or a glob, "*" for all`)
+			all.wrong(where, `model is missing: a name or a glob, "*" for all`)
 		}
-		if err := m.validate(where); err != nil {
-			return err
-		}
+		m.validate(all, where)
 	}
-	return nil
 }
 
 // validateStore checks what is said of the store that cores share.
-func (l *Limits) validateStore(at string) error {
+func (l *Limits) validateStore(all *checks, at string) {
 	shared := l.Store != ""
 	for _, s := range []struct {
 		key   string
 		given bool
 	}{{"prefix", l.Prefix != ""}, {"timeout", l.Timeout != 0}, {"when_gone", l.WhenGone != ""}, {"local_share", l.LocalShare != 0}} {
 		if s.given && !shared {
-			return wrong(at+"."+s.key, "it is for a store that cores share, and there is none; name it as store")
+			all.wrong(at+"."+s.key, "it is for a store that cores share, and there is none; name it as store")
 		}
 	}
 	if shared {
 		u, err := url.Parse(l.Store)
 		if err != nil || !slices.Contains([]string{"redis", "rediss", "unix"}, u.Scheme) || u.Host == "" && u.Path == "" {
 			// The text may hold a password.
-			return wrong(at+".store", "no URL of a Redis; write redis://host:6379/0, rediss://… or unix:///path")
+			all.wrong(at+".store", "no URL of a Redis; write redis://host:6379/0, rediss://… or unix:///path")
 		}
 	}
-	switch {
-	case l.Timeout < 0:
-		return wrong(at+".timeout", "expected a time above 0")
-	case l.WhenGone != "" && l.WhenGone != "local" && l.WhenGone != "closed":
-		return wrong(at+".when_gone", "%q is neither local nor closed", l.WhenGone)
-	case l.LocalShare < 0 || l.LocalShare > 1:
-		return wrong(at+".local_share", "expected 0 to 1, got %v", l.LocalShare)
+	if l.Timeout < 0 {
+		all.wrong(at+".timeout", "expected a time above 0")
 	}
-	return nil
+	if l.WhenGone != "" && l.WhenGone != "local" && l.WhenGone != "closed" {
+		all.wrong(at+".when_gone", "%q is neither local nor closed", l.WhenGone)
+	}
+	if !(l.LocalShare >= 0 && l.LocalShare <= 1) { // NaN is neither
+		all.wrong(at+".local_share", "expected 0 to 1, got %v", l.LocalShare)
+	}
 }
 
-func (r Rates) validate(at string) error {
+func (r Rates) validate(all *checks, at string) {
 	for _, f := range []struct {
 		key   string
 		value int64
@@ -207,27 +198,24 @@ func (r Rates) validate(at string) error {
 		{"requests_per_minute", r.RequestsPerMinute}, {"tokens_per_minute", r.TokensPerMinute}, {"concurrent", r.Concurrent},
 	} {
 		if f.value < 0 || f.value > limit.Most {
-			return wrong(at+"."+f.key, "expected 0 to %d, got %d", limit.Most, f.value)
+			all.wrong(at+"."+f.key, "expected 0 to %d, got %d", limit.Most, f.value)
 		}
 	}
-	return nil
 }
 
-func (a Allowance) validate(at string) error {
-	if err := a.Rates.validate(at); err != nil {
-		return err
-	}
+func (a Allowance) validate(all *checks, at string) {
+	a.Rates.validate(all, at)
 	seen := map[limit.Period]bool{}
 	for i, text := range a.Budgets {
 		where := fmt.Sprintf("%s.budgets[%d]", at, i)
 		b, err := limit.ParseBudget(text)
 		if err != nil {
-			return wrong(where, "%s", err)
+			all.wrong(where, "%s", err)
+			continue
 		}
 		if seen[b.Period] {
-			return wrong(where, "there is a budget for the %s already", b.Period)
+			all.wrong(where, "there is a budget for the %s already", b.Period)
 		}
 		seen[b.Period] = true
 	}
-	return nil
 }

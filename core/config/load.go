@@ -1,9 +1,12 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,9 +18,19 @@ import (
 // Error is what is wrong with a file, and where.
 type Error = strict.Error
 
+// Errors are all that is wrong with a file.
+type Errors = strict.Errors
+
 // Load reads and checks a file. ${NAME} in a value is taken from the environment;
 // a name that is not set is an error, $$ is a dollar sign. Unknown keys, wrong types
-// and references to nothing are *Error values.
+// and references to nothing are *Error values, all of them together Errors.
+//
+// Without getenv, placeholders stand as they are, and what depends on their values is not
+// checked; nor are files that are missing a mistake. Such a configuration is for checking
+// alone.
+//
+// Paths of files are those that the file names, from its own directory; that of an SQLite
+// store alone is from the working directory.
 func Load(file string, getenv func(string) (string, bool)) (*Config, error) {
 	text, err := os.ReadFile(file) //nolint:gosec // the operator names the file
 	if err != nil {
@@ -35,75 +48,129 @@ func Parse(file string, text []byte, getenv func(string) (string, bool)) (*Confi
 	if err != nil {
 		return nil, err
 	}
-	config := &Config{}
 	if body == nil {
 		return nil, &Error{File: file, Text: noRoutes}
 	}
-	expansion := &expander{file: file, getenv: getenv}
-	ast.Walk(expansion, body)
-	if expansion.err != nil {
-		return nil, expansion.err
+	problems := strict.NewProblems(file, body)
+	problems.Absent = getenv == nil
+	ast.Walk(&expander{file: file, getenv: getenv, problems: problems}, body)
+	var config *Config
+	if problems.Decode(func() any { config = &Config{}; return config }) {
+		config.resolve(filepath.Dir(file))
+		problems.Add(config.Validate())
+		problems.Add(readSecrets(config))
+		config.findWarnings(file, body)
+		if len(config.Routes) == 0 && problems.Err() == nil {
+			problems.Add(&Error{File: file, Text: noRoutes})
+		}
 	}
-	if err := strict.Decode(file, body, config); err != nil {
+	if err := problems.Err(); err != nil {
 		return nil, err
-	}
-	if err := config.Validate(); err != nil {
-		return nil, strict.Locate(file, body, err)
-	}
-	if err := readSecrets(config); err != nil {
-		return nil, strict.Locate(file, body, err)
-	}
-	if len(config.Routes) == 0 {
-		return nil, &Error{File: file, Text: noRoutes}
 	}
 	return config, nil
 }
 
+// resolve has relative paths begin at the directory of the file that names them.
+func (c *Config) resolve(dir string) {
+	from := func(path *string) {
+		if *path != "" && !filepath.IsAbs(*path) {
+			*path = filepath.Join(dir, *path)
+		}
+	}
+	from(&c.Prices)
+	for name, u := range c.Upstreams {
+		from(&u.APIKeyFile)
+		from(&u.CAFile)
+		from(&u.CertFile)
+		from(&u.KeyFile)
+		c.Upstreams[name] = u
+	}
+}
+
 // expander replaces ${NAME} in the tree's strings.
 type expander struct {
-	file   string
-	getenv func(string) (string, bool)
-	err    error
+	file     string
+	getenv   func(string) (string, bool) // nil leaves placeholders as they are
+	problems *strict.Problems
 }
 
 var variable = regexp.MustCompile(`\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
 func (x *expander) Visit(node ast.Node) ast.Visitor {
 	s, ok := node.(*ast.StringNode)
-	if !ok || x.err != nil {
+	if !ok {
 		return x
 	}
+	unknown := false
 	s.Value = variable.ReplaceAllStringFunc(s.Value, func(match string) string {
 		if match == "$$" {
 			return "$"
 		}
 		name := match[2 : len(match)-1]
-		value, set := x.getenv(name)
-		if !set && x.err == nil {
+		if x.getenv != nil {
+			if value, set := x.getenv(name); set {
+				return value
+			}
 			at := s.GetToken().Position
-			x.err = &Error{File: x.file, Line: at.Line, Column: at.Column, Text: fmt.Sprintf("the environment variable %s is not set", name)}
+			x.problems.Add(&Error{File: x.file, Line: at.Line, Column: at.Column, Text: fmt.Sprintf("the environment variable %s is not set", name)})
 		}
-		return value
+		unknown = true
+		return match
 	})
+	if unknown {
+		x.problems.Unknown(s)
+	}
 	return x
 }
 
-// readSecrets reads the files that keys are kept in.
+// readSecrets reads the files that keys are kept in. The error joins those of all files.
 func readSecrets(config *Config) error {
+	var all checks
 	for _, name := range slices.Sorted(maps.Keys(config.Upstreams)) {
 		u := config.Upstreams[name]
 		if u.APIKeyFile == "" {
 			continue
 		}
-		at := "$.upstreams." + quoted(name) + ".api_key_file"
-		secret, err := os.ReadFile(u.APIKeyFile)
+		secret, err := ReadSecret(u.APIKeyFile)
 		if err != nil {
-			return wrong(at, "%v", err)
+			all.add(strict.Because(err, "$.upstreams."+quoted(name)+".api_key_file", "%v", err))
+			continue
 		}
-		if u.APIKey = strings.TrimSpace(string(secret)); u.APIKey == "" {
-			return wrong(at, "%s is empty", u.APIKeyFile)
-		}
+		u.APIKey = secret
 		config.Upstreams[name] = u
 	}
-	return nil
+	return errors.Join(all...)
+}
+
+// maxSecret bounds a file with a key, in bytes.
+const maxSecret = 64 << 10
+
+// ReadSecret reads a file with a key. Spaces and line ends around the key are none of it;
+// within it there may be none, since it goes into a header. The error never has the key.
+func ReadSecret(file string) (string, error) {
+	opened, err := os.Open(file) //nolint:gosec // the operator names the file
+	if err != nil {
+		return "", err //nolint:wrapcheck // it names the file
+	}
+	defer opened.Close() //nolint:errcheck // it was only read
+	text, err := io.ReadAll(io.LimitReader(opened, maxSecret+1))
+	if err != nil {
+		return "", err //nolint:wrapcheck // it names the file
+	}
+	secret := strings.TrimSpace(strings.TrimPrefix(string(text), "\ufeff"))
+	switch {
+	case len(text) > maxSecret:
+		return "", fmt.Errorf("%s has more than %d bytes, which no key has", file, maxSecret)
+	case secret == "":
+		return "", fmt.Errorf("%s is empty", file)
+	case !sendable(secret):
+		return "", fmt.Errorf("%s holds more than one line, or characters that no header can hold", file)
+	}
+	return secret, nil
+}
+
+// sendable reports whether a key can be the value of a header: characters that can be
+// seen, and spaces between them.
+func sendable(key string) bool {
+	return !strings.ContainsFunc(key, func(c rune) bool { return c < ' ' || c == 0x7f })
 }

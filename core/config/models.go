@@ -39,16 +39,16 @@ func (m *Models) UnmarshalYAML(node ast.Node) error {
 }
 
 // check demands names that a request can have.
-func (m Models) check(at string) error {
+func (m Models) check(all *checks, at string) {
 	for i, name := range m.Names {
 		if name == "" || len(name) > maxModelName {
-			return wrong(fmt.Sprintf("%s[%d]", at, i), "expected a name of 1 to %d bytes, got one of %d", maxModelName, len(name))
+			all.wrong(fmt.Sprintf("%s[%d]", at, i), "expected a name of 1 to %d bytes, got one of %d", maxModelName, len(name))
 		}
 		for _, c := range name {
 			if !unicode.IsPrint(c) {
-				return wrong(fmt.Sprintf("%s[%d]", at, i), "%q has a character that cannot be shown", name)
+				all.wrong(fmt.Sprintf("%s[%d]", at, i), "%q has a character that cannot be shown", name)
+				break
 			}
 		}
 	}
-	return nil
 }

@@ -36,7 +36,7 @@ func takes(kind, name string) bool {
 
 // check demands that the overrides are of parameters that upstreams of the kind have,
 // do not contradict each other, and give values that can be.
-func (o Overrides) check(at, kind string) error {
+func (o Overrides) check(all *checks, at, kind string) {
 	done := map[string]string{}
 	claim := func(verb, name, at string) error {
 		if first, twice := done[name]; twice {
@@ -48,47 +48,32 @@ func (o Overrides) check(at, kind string) error {
 	for i, name := range o.Drop {
 		at := fmt.Sprintf("%s.drop[%d]", at, i)
 		if known := append(parameterNames(), Droppable...); !slices.Contains(known, name) {
-			return wrong(at, "there is no parameter %q%s", name, strict.Meant(name, known))
+			all.wrong(at, "there is no parameter %q%s", name, strict.Meant(name, known))
+			continue
 		}
-		if err := claim("drop", name, at); err != nil {
-			return err
-		}
+		all.add(claim("drop", name, at))
 	}
 	for _, given := range []struct {
 		verb   string
 		values *Parameters
 	}{{"set", o.Set}, {"default", o.Default}} {
-		err := checkEach(given.values, func(name string, v reflect.Value, field reflect.StructField) error {
+		eachGiven(given.values, func(name string, v reflect.Value, field reflect.StructField) {
 			at := at + "." + given.verb + "." + name
 			if !takes(kind, name) {
-				return wrong(at, "an upstream of kind %s has no parameter %s", kind, name)
+				all.wrong(at, "an upstream of kind %s has no parameter %s", kind, name)
+				return
 			}
-			if err := claim(given.verb, name, at); err != nil {
-				return err
-			}
-			return checkValue(at, reflect.Indirect(v), field)
+			all.add(claim(given.verb, name, at), checkValue(at, reflect.Indirect(v), field))
 		})
-		if err != nil {
-			return err
-		}
 	}
-	return checkEach(o.Bound, func(name string, v reflect.Value, _ reflect.StructField) error {
+	eachGiven(o.Bound, func(name string, v reflect.Value, _ reflect.StructField) {
 		at := at + ".bound." + name
 		if !takes(kind, name) {
-			return wrong(at, "an upstream of kind %s has no parameter %s", kind, name)
+			all.wrong(at, "an upstream of kind %s has no parameter %s", kind, name)
+			return
 		}
-		return v.Interface().(*Bound).check(at, name) //nolint:forcetypeassert // all fields are
+		all.add(v.Interface().(*Bound).check(at, name)) //nolint:forcetypeassert // all fields are
 	})
-}
-
-// checkEach is eachGiven until the first error.
-func checkEach(s any, do func(name string, v reflect.Value, field reflect.StructField) error) (err error) {
-	eachGiven(s, func(name string, v reflect.Value, field reflect.StructField) {
-		if err == nil {
-			err = do(name, v, field)
-		}
-	})
-	return err
 }
 
 func (b *Bound) check(at, name string) error {

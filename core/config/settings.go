@@ -13,7 +13,7 @@ const Drain = "drain"
 
 // checkSettings demands that each setting is one the kind has, and within its
 // bounds: what would be ignored is not what its writer wants.
-func (u Upstream) checkSettings(at string) error {
+func (u Upstream) checkSettings(all *checks, at string) {
 	remote := u.Kind != "generation" && u.Kind != Sandbox
 	for _, s := range []struct {
 		key       string
@@ -40,11 +40,14 @@ func (u Upstream) checkSettings(at string) error {
 		{"break_for", u.BreakFor != 0, u.Kind != Sandbox},
 	} {
 		if s.given && !s.ok {
-			return wrong(at+"."+s.key, "an upstream of kind %s has none", u.Kind)
+			all.wrong(at+"."+s.key, "an upstream of kind %s has none", u.Kind)
 		}
 	}
+	if !sendable(u.APIKey) {
+		all.wrong(at+".api_key", "it holds more than one line, or characters that no header can hold")
+	}
 	if u.APIKey != "" && u.APIKeyFile != "" {
-		return wrong(at+".api_key_file", "api_key and api_key_file exclude each other")
+		all.wrong(at+".api_key_file", "api_key and api_key_file exclude each other")
 	}
 	for _, s := range []struct {
 		key           string
@@ -53,7 +56,7 @@ func (u Upstream) checkSettings(at string) error {
 		{"max_concurrent", u.MaxConcurrent, 0}, {"retries", u.Retries, -1}, {"break_after", u.BreakAfter, -1},
 	} {
 		if s.given < s.lowest {
-			return wrong(at+"."+s.key, "expected at least %d, got %d", s.lowest, s.given)
+			all.wrong(at+"."+s.key, "expected at least %d, got %d", s.lowest, s.given)
 		}
 	}
 	for _, s := range []struct {
@@ -63,27 +66,22 @@ func (u Upstream) checkSettings(at string) error {
 		{"first_byte", u.FirstByte}, {"idle", u.Idle}, {"deadline", u.Deadline}, {"drain_for", u.DrainFor}, {"break_for", u.BreakFor},
 	} {
 		if s.given < 0 {
-			return wrong(at+"."+s.key, "expected a time above 0")
+			all.wrong(at+"."+s.key, "expected a time above 0")
 		}
 	}
 	if u.OnCancel != "" && u.OnCancel != "cancel" && u.OnCancel != Drain {
-		return wrong(at+".on_cancel", "%q is no policy; one of cancel, drain%s", u.OnCancel, strict.Meant(u.OnCancel, []string{"cancel", Drain}))
+		all.wrong(at+".on_cancel", "%q is no policy; one of cancel, drain%s", u.OnCancel, strict.Meant(u.OnCancel, []string{"cancel", Drain}))
 	}
 	if u.DrainFor != 0 && u.OnCancel != Drain {
-		return wrong(at+".drain_for", "it takes effect with on_cancel: drain only")
+		all.wrong(at+".drain_for", "it takes effect with on_cancel: drain only")
 	}
-	if err := u.Models.check(at + ".models"); err != nil {
-		return err
-	}
-	if err := u.checkTransport(at); err != nil {
-		return err
-	}
+	u.Models.check(all, at+".models")
+	u.checkTransport(all, at)
 	for _, name := range slices.Sorted(maps.Keys(u.Headers)) {
 		if strings.Trim(strings.ToLower(name), tokenCharacters) != "" || name == "" || strings.ContainsAny(u.Headers[name], "\r\n\x00") {
-			return wrong(at+".headers", "%q cannot be sent as a header", name)
+			all.wrong(at+".headers", "%q cannot be sent as a header", name)
 		}
 	}
-	return nil
 }
 
 // tokenCharacters are those of a header's name, by RFC 9110, in lower case.

@@ -30,10 +30,10 @@ func LoadStore(file string, getenv func(string) (string, bool)) (string, error) 
 	if err != nil || node == nil {
 		return "", nil //nolint:nilerr // what is no mapping, or has no such key, has no store
 	}
-	expansion := &expander{file: file, getenv: getenv}
-	ast.Walk(expansion, node)
-	if expansion.err != nil {
-		return "", expansion.err
+	problems := strict.NewProblems(file, body)
+	ast.Walk(&expander{file: file, getenv: getenv, problems: problems}, node)
+	if err := problems.Err(); err != nil {
+		return "", err
 	}
 	var location string
 	if err := strict.Decode(file, node, &location); err != nil {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/genway/genway/core/config/strict"
 )
 
 // NoProxy is the proxy that is none.
@@ -17,37 +19,43 @@ const NoProxy = "none"
 var proxySchemes = []string{"http", "https", "socks5", "socks5h"}
 
 // checkTransport demands that the way to the upstream is one.
-func (u Upstream) checkTransport(at string) error {
+func (u Upstream) checkTransport(all *checks, at string) {
 	if u.Proxy != "" && u.Proxy != NoProxy {
 		proxy, err := url.Parse(u.Proxy)
 		if err != nil || proxy.Host == "" || !slices.Contains(proxySchemes, proxy.Scheme) {
 			// The address may hold a password, so it is not repeated.
-			return wrong(at+".proxy", "expected none, or %s://host:port", strings.Join(proxySchemes, "://, "))
+			all.wrong(at+".proxy", "expected none, or %s://host:port", strings.Join(proxySchemes, "://, "))
 		}
 	}
+	sound := true
 	encrypted := u.TLS || strings.HasPrefix(strings.ToLower(u.BaseURL), "https:")
 	for _, s := range []struct{ key, file, needs, other string }{
 		{"ca_file", u.CAFile, "", ""}, {"cert_file", u.CertFile, "key_file", u.KeyFile}, {"key_file", u.KeyFile, "cert_file", u.CertFile},
 	} {
-		switch {
-		case s.file == "":
+		if s.file == "" {
 			continue
-		case !encrypted && u.Kind == "generation":
-			return wrong(at+"."+s.key, "it takes effect with tls: true only")
-		case !encrypted:
-			return wrong(at+"."+s.key, "it takes effect with a base_url of https:// only")
-		case s.needs != "" && s.other == "":
-			return wrong(at+"."+s.key, "%s is missing", s.needs)
 		}
+		before := len(*all)
+		switch {
+		case !encrypted && u.Kind == "generation":
+			all.wrong(at+"."+s.key, "it takes effect with tls: true only")
+		case !encrypted:
+			all.wrong(at+"."+s.key, "it takes effect with a base_url of https:// only")
+		case s.needs != "" && s.other == "":
+			all.wrong(at+"."+s.key, "%s is missing", s.needs)
+		}
+		sound = sound && len(*all) == before
+	}
+	if !sound {
+		return
 	}
 	if _, err := u.TLSConfig(); err != nil {
 		key := "ca_file"
 		if e := (*certificateError)(nil); errors.As(err, &e) {
 			key = "cert_file"
 		}
-		return wrong(at+"."+key, "%v", err)
+		all.add(strict.Because(err, at+"."+key, "%v", err))
 	}
-	return nil
 }
 
 // certificateError is of the client certificate.

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -21,97 +22,111 @@ var Protocols = []string{"chat", "responses", "messages", "generatecontent", "im
 // What is wrong is told with its place.
 var wrong, quoted = strict.Wrong, strict.Quoted
 
-// Validate demands that the parts fit together. The error names the place.
-func (c *Config) Validate() error {
-	if err := checkStore(c.Store); err != nil {
-		return err
-	}
-	names := make([]string, 0, len(c.Upstreams))
-	for name := range c.Upstreams {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if err := c.Upstreams[name].validate("$.upstreams." + quoted(name)); err != nil {
-			return err
+// mostWeight bounds a target's weight, so that those of a route can be added.
+const mostWeight = 1_000_000
+
+// checks collects what is wrong.
+type checks []error
+
+// wrong adds what is wrong at a place.
+func (c *checks) wrong(at, format string, args ...any) { c.add(wrong(at, format, args...)) }
+
+// add adds errors, of which some may be nil.
+func (c *checks) add(errs ...error) {
+	for _, err := range errs {
+		if err != nil {
+			*c = append(*c, err)
 		}
 	}
-	if err := c.Ledger.validate("$.ledger"); err != nil {
-		return err
-	}
-	for i, r := range c.Routes {
-		if err := c.checkRoute(fmt.Sprintf("$.routes[%d]", i), r); err != nil {
-			return err
-		}
-	}
-	return c.Limits.validate("$.limits")
 }
 
-func (u Upstream) validate(at string) error {
+// Validate demands that the parts fit together. The error joins all that do not, each with
+// its place.
+func (c *Config) Validate() error {
+	var all checks
+	all.add(checkStore(c.Store))
+	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
+		c.Upstreams[name].validate(&all, "$.upstreams."+quoted(name))
+	}
+	all.add(c.Ledger.validate("$.ledger"))
+	for i, r := range c.Routes {
+		c.checkRoute(&all, fmt.Sprintf("$.routes[%d]", i), r)
+	}
+	c.Limits.validate(&all, "$.limits")
+	return errors.Join(all...)
+}
+
+func (u Upstream) validate(all *checks, at string) {
 	switch {
 	case u.Kind == "":
-		return wrong(at, "kind is missing; one of %s", strings.Join(Kinds, ", "))
+		all.wrong(at, "kind is missing; one of %s", strings.Join(Kinds, ", "))
+		return
 	case !slices.Contains(Kinds, u.Kind):
-		return wrong(at+".kind", "%q is no kind; one of %s%s", u.Kind, strings.Join(Kinds, ", "), strict.Meant(u.Kind, Kinds))
+		all.wrong(at+".kind", "%q is no kind; one of %s%s", u.Kind, strings.Join(Kinds, ", "), strict.Meant(u.Kind, Kinds))
+		return
 	case u.Kind == "generation" && u.Target == "":
-		return wrong(at, "target is missing: the gRPC target of a Generation server, as in dns:///host:9090")
+		all.wrong(at, "target is missing: the gRPC target of a Generation server, as in dns:///host:9090")
 	case u.Kind != "generation" && u.Target != "":
-		return wrong(at+".target", "only kind generation has a target; this is base_url's place")
+		all.wrong(at+".target", "only kind generation has a target; this is base_url's place")
+		return
 	}
-	if err := u.checkSettings(at); err != nil || u.Kind == "generation" || u.Kind == Sandbox {
-		return err
+	u.checkSettings(all, at)
+	if u.Kind == "generation" || u.Kind == Sandbox {
+		return
 	}
 	if u.BaseURL == "" {
-		return wrong(at, "base_url is missing")
+		all.wrong(at, "base_url is missing")
+		return
 	}
 	base, err := url.Parse(u.BaseURL)
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
-		return wrong(at+".base_url", "%q is no http(s) URL", u.BaseURL)
+		all.wrong(at+".base_url", "%q is no http(s) URL", u.BaseURL)
 	}
-	return nil
 }
 
-func (c *Config) checkRoute(at string, r Route) error {
+func (c *Config) checkRoute(all *checks, at string, r Route) {
 	if r.Model == "" {
-		return wrong(at, `model is missing: a name or a glob, "*" for all`)
+		all.wrong(at, `model is missing: a name or a glob, "*" for all`)
 	}
 	if _, err := path.Match(r.Model, ""); err != nil {
-		return wrong(at+".model", "%q is no glob", r.Model)
+		all.wrong(at+".model", "%q is no glob", r.Model)
 	}
 	for i, p := range r.Protocols {
 		if !slices.Contains(Protocols, p) {
-			return wrong(fmt.Sprintf("%s.protocols[%d]", at, i), "%q is no protocol; one of %s%s", p, strings.Join(Protocols, ", "), strict.Meant(p, Protocols))
+			all.wrong(fmt.Sprintf("%s.protocols[%d]", at, i), "%q is no protocol; one of %s%s", p, strings.Join(Protocols, ", "), strict.Meant(p, Protocols))
 		}
 	}
 	if len(r.Targets) == 0 {
-		return wrong(at, "targets are missing")
+		all.wrong(at, "targets are missing")
 	}
 	if r.Deadline < 0 {
-		return wrong(at+".deadline", "expected a time above 0")
+		all.wrong(at+".deadline", "expected a time above 0")
 	}
 	for _, list := range []struct {
 		name    string
 		targets []Target
 	}{{"targets", r.Targets}, {"fallback", r.Fallback}} {
 		for i, t := range list.targets {
-			if err := c.checkTarget(fmt.Sprintf("%s.%s[%d]", at, list.name, i), t); err != nil {
-				return err
-			}
+			c.checkTarget(all, fmt.Sprintf("%s.%s[%d]", at, list.name, i), t)
 		}
 	}
-	return nil
 }
 
-func (c *Config) checkTarget(at string, t Target) error {
+func (c *Config) checkTarget(all *checks, at string, t Target) {
+	if t.Weight != nil && *t.Weight < 0 {
+		all.wrong(at+".weight", "expected at least 0, got %d", *t.Weight)
+	}
+	if t.Weight != nil && *t.Weight > mostWeight {
+		all.wrong(at+".weight", "expected at most %d, got %d", mostWeight, *t.Weight)
+	}
 	if t.Upstream == "" {
-		return wrong(at, "upstream is missing")
+		all.wrong(at, "upstream is missing")
+		return
 	}
 	u, ok := c.Upstreams[t.Upstream]
 	if !ok && t.Upstream != Sandbox {
-		return wrong(at+".upstream", "there is no upstream %q%s", t.Upstream, strict.Meant(t.Upstream, slices.Sorted(maps.Keys(c.Upstreams))))
+		all.wrong(at+".upstream", "there is no upstream %q%s", t.Upstream, strict.Meant(t.Upstream, slices.Sorted(maps.Keys(c.Upstreams))))
+		return
 	}
-	if t.Weight < 0 {
-		return wrong(at+".weight", "expected at least 0, got %d", t.Weight)
-	}
-	return t.check(at, cmp.Or(u.Kind, Sandbox))
+	t.check(all, at, cmp.Or(u.Kind, Sandbox))
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -40,6 +42,7 @@ type Routing struct {
 
 	mu      sync.Mutex
 	prices  string        // the file of prices that is valid; empty without one
+	files   []string      // what the file names and is read with it: prices, certificates
 	read    string        // the stamp of the files that were read last, good or bad
 	limits  *Limits       // nil until the core has one
 	section config.Limits // of the file that was read last
@@ -71,12 +74,15 @@ func (r *Routing) build() (built *Upstreams, prices *price.Catalogue, err error)
 		// Stamps are taken first: what changes while it is read is read again.
 		read := stamp(r.file)
 		if c, err = config.Load(r.file, os.LookupEnv); err == nil {
-			r.prices = c.Prices
+			r.prices, r.files = c.Prices, c.Files()
 		}
-		r.read = read + stamp(r.prices)
+		r.read = read + stamp(r.files...)
 		if err != nil {
 			return nil, nil, err
 		}
+	}
+	for _, w := range c.Warnings() {
+		r.log.Warn("the configuration has what is most likely not meant", "warning", w.Error())
 	}
 	if c.Prices != "" {
 		if prices, err = price.Load(c.Prices); err != nil {
@@ -251,21 +257,40 @@ func watch(directory string) (*fsnotify.Watcher, error) {
 	return watcher, nil
 }
 
-// stamp tells one state of a file from another.
-func stamp(file string) string {
-	info, err := os.Stat(file)
-	if err != nil {
-		return file + ";"
+// stamp tells one state of files from another: a file that is replaced by one of the same
+// size and age is another inode.
+func stamp(files ...string) string {
+	var b strings.Builder
+	for _, file := range files {
+		info, err := os.Stat(file)
+		if err != nil {
+			fmt.Fprint(&b, file, ";")
+			continue
+		}
+		fmt.Fprint(&b, file, info.ModTime().UnixNano(), info.Size(), inode(info), ";")
 	}
-	return fmt.Sprint(file, info.ModTime().UnixNano(), info.Size(), ";")
+	return b.String()
+}
+
+// inode is the number of a file where the system has such numbers.
+func inode(info fs.FileInfo) uint64 {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return s.Ino
+	}
+	return 0
 }
 
 func (r *Routing) reloadIfChanged() {
 	r.mu.Lock()
-	changed := stamp(r.file)+stamp(r.prices) != r.read
+	changed := stamp(r.file)+stamp(r.files...) != r.read
+	secrets := r.current.secrets
 	r.mu.Unlock()
 	if changed {
 		r.reload()
+		return
+	}
+	for _, s := range secrets {
+		s.refresh(r.log)
 	}
 }
 

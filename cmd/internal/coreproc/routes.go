@@ -36,6 +36,7 @@ type Upstreams struct {
 	Routes     []route.Route
 	retainDays int
 	listings   []*discover.Listing
+	secrets    []*secret
 	closers    []io.Closer
 }
 
@@ -62,6 +63,9 @@ func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
 				return nil, errors.Join(fmt.Errorf("upstream %s: %w", name, err), built.Close())
 			}
 			target.Upstream = made
+			if u.APIKeyFile != "" {
+				built.secrets = append(built.secrets, &secret{upstream: name, file: u.APIKeyFile, key: u.APIKey, use: made.SetAPIKey})
+			}
 			if u.Models.Discover {
 				// Two listings of one address list the same.
 				listing := discover.New(name, strings.Join([]string{u.Kind, u.BaseURL, u.Target}, " "), made)
@@ -98,7 +102,10 @@ func targets(list []config.Target, made map[string]route.Target, listings map[st
 	var all []route.Target
 	for _, t := range list {
 		target := made[t.Upstream]
-		target.Model, target.Weight = t.Model, t.Weight
+		target.Model = t.Model
+		if t.Weight != nil {
+			target.Weight = *t.Weight
+		}
 		if listing := listings[t.Upstream]; listing != nil {
 			target.Models = listed(listing, t.Model)
 		}
@@ -119,10 +126,11 @@ func overrides(o config.Overrides) (*override.Overrides, error) {
 	return override.New(rules)
 }
 
-// adapter is an upstream that can be asked for its models.
+// adapter is an upstream that can be asked for its models, and whose key may change.
 type adapter interface {
 	upstream.Upstream
 	discover.Lister
+	SetAPIKey(key string)
 }
 
 // listed gives the models that a target is listed with whose upstream is asked for its

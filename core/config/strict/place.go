@@ -10,13 +10,23 @@ import (
 )
 
 // problem is what is wrong at a place: a YAML path ($.routes[0].model).
-type problem struct{ path, text string }
+type problem struct {
+	path, text string
+	cause      error // nil for none
+}
+
+func (p *problem) Unwrap() error { return p.cause }
 
 func (p *problem) Error() string { return strings.TrimPrefix(p.path, "$.") + ": " + p.text }
 
 // Wrong is an error at a place, a YAML path: $.routes[0].model.
 func Wrong(path, format string, args ...any) error {
 	return &problem{path: path, text: fmt.Sprintf(format, args...)}
+}
+
+// Because is Wrong with a cause, for errors.Is.
+func Because(cause error, path, format string, args ...any) error {
+	return &problem{path: path, text: fmt.Sprintf(format, args...), cause: cause}
 }
 
 // Quoted gives a name as a step of a YAML path.

@@ -6,6 +6,7 @@
 package strict
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -35,7 +36,7 @@ func (e *Error) Error() string {
 // Parse reads a text of one document; file names it in errors, which are *Error values.
 // The body of an empty one is nil.
 func Parse(file string, text []byte) (body ast.Node, err error) {
-	tree, err := parser.ParseBytes(text, 0)
+	tree, err := parser.ParseBytes(bytes.TrimPrefix(text, []byte("\ufeff")), 0) // what some editors put ahead of UTF-8
 	if err != nil {
 		return nil, positioned(file, err, nil)
 	}
@@ -51,11 +52,24 @@ func Parse(file string, text []byte) (body ast.Node, err error) {
 // Decode fills into, a pointer to a struct with yaml tags. A key it has no field for is
 // an error, as is a value of another type.
 func Decode(file string, body ast.Node, into any) error {
+	if err := decode(body, into); err != nil {
+		return positioned(file, err.error, err.schema)
+	}
+	return nil
+}
+
+// undecoded is an error of the decoder's, and the schema that its unknown key is none of.
+type undecoded struct {
+	error
+	schema reflect.Type
+}
+
+func decode(body ast.Node, into any) *undecoded {
 	if err := yaml.NodeToValue(body, into, yaml.Strict()); err != nil {
-		return positioned(file, err, reflect.TypeOf(into))
+		return &undecoded{err, reflect.TypeOf(into)}
 	}
 	if err := checkWhole(body, reflect.TypeOf(into)); err != nil {
-		return positioned(file, err, nil)
+		return &undecoded{err, nil}
 	}
 	return nil
 }
@@ -73,6 +87,9 @@ func positioned(file string, err error, schema reflect.Type) error {
 	if m := wrongType.FindStringSubmatch(e.Text); m != nil {
 		e.Text = fmt.Sprintf("expected %s, got %s", typeName(m[2]), typeName(m[1]))
 	}
+	if m := tooLarge.FindStringSubmatch(e.Text); m != nil {
+		e.Text = m[1] + " is too large a number"
+	}
 	if m := unknownKey.FindStringSubmatch(e.Text); m != nil {
 		e.Text = fmt.Sprintf("unknown key %q", m[1])
 		if schema != nil {
@@ -84,6 +101,7 @@ func positioned(file string, err error, schema reflect.Type) error {
 
 var (
 	unknownKey = regexp.MustCompile(`unknown field "([^"]+)"`)
+	tooLarge   = regexp.MustCompile(`cannot unmarshal (\S+) into Go value of type \S+ \( overflow \)`)
 	wrongType  = regexp.MustCompile(`cannot unmarshal (.+) into Go .* of type (\S+)$`)
 )
 

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
@@ -45,6 +46,7 @@ type Config struct {
 // Upstream is an adapter.
 type Upstream struct {
 	config Config
+	key    atomic.Pointer[string]
 	client genwayv1.GenerationClient
 	calls  inFlight
 }
@@ -69,8 +71,13 @@ func New(config Config) (*Upstream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("generation: target %q: %w", config.Target, err)
 	}
-	return &Upstream{config: config, client: genwayv1.NewGenerationClient(conn), calls: inFlight{close: conn.Close}}, nil
+	u := &Upstream{config: config, client: genwayv1.NewGenerationClient(conn), calls: inFlight{close: conn.Close}}
+	u.SetAPIKey(config.APIKey)
+	return u, nil
 }
+
+// SetAPIKey has calls that begin from now on use another key.
+func (u *Upstream) SetAPIKey(key string) { u.key.Store(&key) }
 
 // Close ends the connection as soon as no call is in flight. It does not wait for
 // that.
@@ -96,8 +103,8 @@ func (u *Upstream) ListModels(ctx context.Context, token string) (*genwayv1.List
 // outgoing gives the context of a call: our key there, nothing of the caller's.
 func (u *Upstream) outgoing(ctx context.Context) context.Context {
 	md := metadata.MD{}
-	if u.config.APIKey != "" {
-		md.Set("authorization", "Bearer "+u.config.APIKey)
+	if key := *u.key.Load(); key != "" {
+		md.Set("authorization", "Bearer "+key)
 	}
 	return metadata.NewOutgoingContext(ctx, md)
 }

@@ -155,6 +155,10 @@ func TestListModels(t *testing.T) {
 			t.Errorf("%v, %v, %v", page, err, p.md)
 		}
 	}
+	u.SetAPIKey("another")
+	if _, err := u.ListModels(t.Context(), ""); err != nil || p.md.Get("authorization")[0] != "Bearer another" {
+		t.Errorf("%v, %v", err, p.md)
+	}
 	p.err = status.Error(codes.Unauthenticated, "no")
 	if page, err := u.ListModels(t.Context(), ""); fault.From(err) == nil || page != nil {
 		t.Errorf("%v, %v", page, err)

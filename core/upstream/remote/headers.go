@@ -10,6 +10,19 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
+// SetAPIKey has calls that begin from now on use another key.
+func (u *Upstream) SetAPIKey(key string) { u.useKeys(key, (*u.keys.Load())[0]) }
+
+// useKeys has the first key used. The others are kept from callers as the first is: calls
+// that began with them go on.
+func (u *Upstream) useKeys(keys ...string) {
+	config := u.config
+	config.APIKey = keys[0]
+	own := config.ownHeaders()
+	u.own.Store(&own)
+	u.keys.Store(&keys)
+}
+
 // ownHeaders are those of every call: ours, then the operator's.
 func (c *Config) ownHeaders() http.Header {
 	h := http.Header{}
@@ -38,7 +51,7 @@ func (c *Config) ownHeaders() http.Header {
 // protocol, those that came with its body, unless the operator sets them. They are not to
 // be changed, as no transport may.
 func (u *Upstream) headers(wire *genwayv1.WireMessage) http.Header {
-	h := u.own
+	h := *u.own.Load()
 	if len(wire.GetHeaders()) == 0 || !u.speaks(wire) {
 		return h
 	}

@@ -118,3 +118,27 @@ func (h hanging) Read([]byte) (int, error) {
 	<-h.ctx.Done()
 	return 0, h.ctx.Err()
 }
+
+// Another key is used by calls that begin from then on; both are kept from callers.
+func TestSetAPIKey(t *testing.T) {
+	var shown []string
+	u := chat(t, answering(func(r *http.Request) (*http.Response, error) {
+		shown = append(shown, r.Header.Get("Authorization")+" "+r.Header.Get("X-Mine"))
+		return &http.Response{StatusCode: 400, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"error":{"message":"not old-key-1 nor new-key-1 nor third-key"}}`)), Request: r}, nil
+	}), func(config *remote.Config) {
+		config.APIKey, config.Headers = "old-key-1", map[string]string{"X-Mine": "1"}
+	})
+	for _, c := range []struct{ key, shown, says string }{
+		{"", "Bearer old-key-1 1", "not [REDACTED] nor new-key-1 nor third-key"},
+		{"new-key-1", "Bearer new-key-1 1", "not [REDACTED] nor [REDACTED] nor third-key"},
+		{"third-key", "Bearer third-key 1", "not old-key-1 nor [REDACTED] nor [REDACTED]"},
+	} {
+		if c.key != "" {
+			u.SetAPIKey(c.key)
+		}
+		_, err := u.GenerateText(t.Context(), hello())
+		if got := shown[len(shown)-1]; got != c.shown || err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%q, %v; want %q, %s", got, err, c.shown, c.says)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
@@ -42,7 +43,7 @@ func (u *Upstream) redactFault(err error) error {
 
 // secrets are the key, and what the operator's headers for credentials hold.
 func (u *Upstream) secrets() []string {
-	secrets := []string{u.config.APIKey}
+	secrets := slices.Clone(*u.keys.Load())
 	for name, value := range u.config.Headers {
 		name = strings.ToLower(name)
 		for _, word := range []string{"auth", "cookie", "key", "secret", "token"} {

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/genway/genway/codec"
@@ -67,7 +68,8 @@ type Upstream struct {
 	// What calls have in common: a request without address and body, headers, and the
 	// addresses of operations, of protocols that do not name the model in them.
 	blank     *http.Request
-	own       http.Header
+	own       atomic.Pointer[http.Header]
+	keys      atomic.Pointer[[]string] // ours, the one before the last change too
 	addresses [operations]*url.URL
 	// trusts is whether pooled connections are kept, by what they served last.
 	trusts    [kinds]trust
@@ -119,7 +121,7 @@ func New(config Config) (*Upstream, error) {
 		return nil, fmt.Errorf("remote: base URL %q: %w", config.BaseURL, err)
 	}
 	u.blank.Host = "" // that of the address
-	u.own = u.config.ownHeaders()
+	u.useKeys(config.APIKey)
 	if config.Protocol != genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
 		for op := range operations {
 			u.addresses[op] = u.addressOf(op, "")

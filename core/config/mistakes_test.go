@@ -1,0 +1,239 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/core/config"
+)
+
+// lines are all that an error tells, a line each.
+func lines(err error) string {
+	var all config.Errors
+	if !errors.As(err, &all) {
+		if err == nil {
+			return ""
+		}
+		return err.Error()
+	}
+	texts := make([]string, len(all))
+	for i, e := range all {
+		texts[i] = e.Error()
+	}
+	return strings.Join(texts, "\n")
+}
+
+// All mistakes are told at once, in the order of their lines; what follows from a mistake
+// is not told as another. One error is still one line.
+func TestAllMistakesAtOnce(t *testing.T) {
+	const text = `store: mysql://x
+upstreams:
+  a: {kind: chat, base_ulr: http://x, retries: many, proxy: ftp://x}
+  b: {kind: chatt, base_url: http://x}
+  c: {kind: chat, base_url: ftp://x, api_key: "${NOPE}", headers: {"a b": c}, idle: -1s, retries: -2}
+  d: {kind: messages, base_url: "${NEITHER}"}
+  e: 7
+routes:
+  - {model: "", targets: [{upstream: nobody, weight: -1}, {upstream: c, drop: [nothing, seeds]}]}
+  - {model: m, protocols: [gemini, chat, grcp], deadline: soon}
+limits:
+  keys: {requests_per_minute: -1, budgets: [5/week, 1/day, 2/day]}
+  owners: [{concurrent: -1}]
+ledger: {retain_days: 1}
+unknown: 1
+`
+	const want = `f:1:8: store: expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the path of a file
+f:3:19: unknown key "base_ulr"; did you mean "base_url"?
+f:3:48: expected int, got string
+f:3:61: upstreams.a.proxy: expected none, or http://, https://, socks5://, socks5h://host:port
+f:4:13: upstreams.b.kind: "chatt" is no kind; one of chat, responses, messages, generatecontent, images, generation, sandbox; did you mean "chat"?
+f:5:29: upstreams.c.base_url: "ftp://x" is no http(s) URL
+f:5:47: the environment variable NOPE is not set
+f:5:67: upstreams.c.headers: "a b" cannot be sent as a header
+f:5:85: upstreams.c.idle: expected a time above 0
+f:5:99: upstreams.c.retries: expected at least -1, got -2
+f:6:33: the environment variable NEITHER is not set
+f:7:6: int was used where mapping is expected
+f:9:5: routes[0]: model is missing: a name or a glob, "*" for all
+f:9:38: routes[0].targets[0].upstream: there is no upstream "nobody"
+f:9:54: routes[0].targets[0].weight: expected at least 0, got -1
+f:9:80: routes[0].targets[1].drop[0]: there is no parameter "nothing"
+f:9:89: routes[0].targets[1].drop[1]: there is no parameter "seeds"; did you mean "seed"?
+f:10:5: routes[1]: targets are missing
+f:10:28: routes[1].protocols[0]: "gemini" is no protocol; one of chat, responses, messages, generatecontent, images, grpc
+f:10:42: routes[1].protocols[2]: "grcp" is no protocol; one of chat, responses, messages, generatecontent, images, grpc; did you mean "grpc"?
+f:10:59: "soon" is no duration; write 90s, 5m or 1h30m
+f:12:31: limits.keys.requests_per_minute: expected 0 to 1000000000, got -1
+f:12:45: limits.keys.budgets[0]: 
+f:12:60: limits.keys.budgets[2]: there is a budget for the day already
+f:13:12: limits.owners[0]: owner is missing: a name or a glob, "*" for each
+f:13:25: limits.owners[0].concurrent: expected 0 to 1000000000, got -1
+f:14:23: ledger.retain_days: expected at least 2, or 0 to keep everything, got 1
+f:15:1: unknown key "unknown"`
+	_, err := config.Parse("f", []byte(text), getenv)
+	got, expected := strings.Split(lines(err), "\n"), strings.Split(want, "\n")
+	for i := range max(len(got), len(expected)) {
+		var g, w string
+		if i < len(got) {
+			g = got[i]
+		}
+		if i < len(expected) {
+			w = expected[i]
+		}
+		if w == "" || !strings.HasPrefix(g, w) {
+			t.Errorf("line %d: got  %s\n         want %s", i+1, g, w)
+		}
+	}
+	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "more; genway config check tells all") {
+		t.Errorf("as one error: %v", err)
+	}
+}
+
+// Files of all sorts that are no configuration, or an odd one.
+func TestOddFiles(t *testing.T) {
+	const routes = "routes: [{model: m, targets: [{upstream: sandbox}]}]\n"
+	for name, c := range map[string]struct{ text, says string }{
+		"byte order mark":      {"\ufeff" + routes, ""},
+		"CRLF":                 {"routes:\r\n  - model: m\r\n    targets: [{upstream: sandbox}]\r\n", ""},
+		"anchors":              {"upstreams:\n  a: &x {kind: chat, base_url: http://x}\n  b: *x\nroutes: [{model: m, targets: [{upstream: b}]}]\n", ""},
+		"an anchor of itself":  {"upstreams: &a\n  b: *a\n" + routes, "f:2:3: unknown key"},
+		"no such anchor":       {"upstreams: *a\n" + routes, "f:1:"},
+		"a key twice":          {"upstreams:\n  a: {kind: chat, kind: chat, base_url: http://x}\n", `f:2:19: mapping key "kind" already defined`},
+		"an upstream twice":    {"upstreams:\n  a: {kind: sandbox}\n  a: {kind: sandbox}\n", `f:3:3: mapping key "a" already defined`},
+		"a huge number":        {"routes: [{model: m, targets: [{upstream: sandbox, weight: 99999999999999999999}]}]\n", "f:1:59: 99999999999999999999 is too large a number"},
+		"huge weights":         {"routes: [{model: m, targets: [{upstream: sandbox, weight: 9223372036854775807}]}]\n", "weight: expected at most 1000000, got 9223372036854775807"},
+		"a share that is none": {"limits: {local_share: .nan, store: 'redis://h'}\n" + routes, "limits.local_share: expected 0 to 1, got NaN"},
+		"a value that is none": {"routes: [{model: m, targets: [{upstream: sandbox, set: {temperature: .nan}}]}]\n", "expected at least 0, got NaN"},
+		"for ever":             {"ledger: {retain_days: 9223372036854775807}\n" + routes, "retain_days: expected at most 36500"},
+		"a long time":          {"upstreams: {a: {kind: chat, base_url: http://x, idle: 9999999h}}\n" + routes, `"9999999h" is no duration`},
+		"a NUL":                {"\x00", "f:1:1:"},
+		"a word":               {"a\n", "f:1:1:"},
+		"a list":               {"- a\n", "f:1:1:"},
+		"JSON":                 {`{"routes": [{"model": "m", "targets": [{"upstream": "sandbox"}]}]}`, ""},
+		"two documents":        {routes + "---\nx: 1\n", "several documents"},
+		"a null route":         {"routes: [null]\n", "routes[0]: model is missing"},
+		"not UTF-8":            {"routes: [{model: \"\xff\", targets: [{upstream: sandbox}]}]\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := config.Parse("f", []byte(c.text), getenv)
+			if got := lines(err); (c.says == "") != (err == nil) || !strings.Contains(got, c.says) {
+				t.Errorf("%s, want %s", got, c.says)
+			}
+		})
+	}
+	dir := t.TempDir()
+	for file, says := range map[string]string{dir: "is a directory", filepath.Join(dir, "none"): "no such file"} {
+		if _, err := config.Load(file, getenv); err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+// Without an environment, placeholders stand: what depends on them is not checked, and all
+// else is.
+func TestNoEnvironment(t *testing.T) {
+	const good = `store: "${STORE}"
+upstreams:
+  a: {kind: chat, base_url: "${BASE}", api_key: "${KEY}", idle: "${IDLE}", retries: "${RETRIES}", proxy: "http://${PROXY}", headers: {x: "${X}"}}
+  b: {kind: "${KIND}", base_url: "https://x", api_key_file: "/nowhere/${NAME}", ca_file: /nowhere}
+  c: {kind: generation, target: "${TARGET}", api_key_file: /nowhere/key}
+routes:
+  - {model: "${MODEL}", protocols: ["${PROTOCOL}"], targets: [{upstream: "${UPSTREAM}"}, {upstream: a}]}
+limits: {store: "${REDIS}", keys: {budgets: ["${BUDGET}"]}}
+`
+	if _, err := config.Parse("f", []byte(good), nil); err != nil {
+		t.Error(lines(err))
+	}
+	bad := strings.Replace(good, `api_key: "${KEY}"`, `api_keys: "${KEY}"`, 1)
+	bad = strings.Replace(bad, "{upstream: a}", "{upstream: d}", 1)
+	_, err := config.Parse("f", []byte(bad), nil)
+	if got, want := lines(err), "f:3:40: unknown key \"api_keys\"; did you mean \"api_key\"?\nf:7:101: routes[0].targets[1].upstream: there is no upstream \"d\""; !strings.HasPrefix(got, want[:40]) || strings.Count(got, "\n") != 1 {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	_, err = config.Parse("f", []byte(good), getenv)
+	if got := lines(err); strings.Count(got, "is not set") != 14 {
+		t.Errorf("with an environment that lacks them:\n%s", got)
+	}
+}
+
+// What is allowed and most likely not meant is warned of.
+func TestWarnings(t *testing.T) {
+	for name, c := range map[string]struct{ text, says string }{
+		"nothing":               {"routes: [{model: a, targets: [{upstream: sandbox, weight: 1}]}, {model: '*', targets: [{upstream: sandbox}]}]\n", ""},
+		"shadowed":              {"routes: [{model: '*', targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", "f:1:64: routes[1].model: nothing comes to this route: routes[0] (*) ahead of it takes all that it matches"},
+		"a glob of a glob":      {"routes: [{model: 'g*-x', targets: [{upstream: sandbox}]}, {model: 'gpt-*-x', targets: [{upstream: sandbox}]}]\n", "routes[1].model: nothing comes"},
+		"the name again":        {"routes: [{model: a, targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", "routes[1].model: nothing comes"},
+		"not quite":             {"routes: [{model: 'gpt-*-x', targets: [{upstream: sandbox}]}, {model: 'gpt-*', targets: [{upstream: sandbox}]}, {model: 'a*a', targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", ""},
+		"for some callers":      {"routes: [{model: '*', protocols: [chat], targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", ""},
+		"for the same callers":  {"routes: [{model: '*', protocols: [chat, grpc], targets: [{upstream: sandbox}]}, {model: a, protocols: [grpc], targets: [{upstream: sandbox}]}]\n", "routes[1].model: nothing comes"},
+		"together":              {"routes: [{model: '*', protocols: [chat], targets: [{upstream: sandbox}]}, {model: 'a*', protocols: [grpc], targets: [{upstream: sandbox}]}, {model: ab, protocols: [grpc, chat], targets: [{upstream: sandbox}]}]\n", "routes[0] (*), routes[1] (a*) ahead of it"},
+		"weight 0":              {"routes: [{model: a, targets: [{upstream: sandbox, weight: 0}]}]\n", "f:1:59: routes[0].targets[0].weight: 0 is taken for 1"},
+		"weight of a fallback":  {"routes: [{model: a, targets: [{upstream: sandbox}], fallback: [{upstream: sandbox, weight: 2}]}]\n", "routes[0].fallback[0].weight: a fallback has no weight"},
+		"budgets and no prices": {"routes: [{model: a, targets: [{upstream: sandbox}]}]\nlimits: {keys: {budgets: [1/day]}}\n", "f:2:26: limits.keys.budgets: there are budgets and no prices"},
+		"budgets of owners":     {"routes: [{model: a, targets: [{upstream: sandbox}]}]\nlimits: {owners: [{owner: '*', budgets: [1/day]}]}\n", "limits.owners[0].budgets: there are budgets and no prices"},
+		"budgets, uncounted":    {"routes: [{model: a, targets: [{upstream: sandbox}]}]\nlimits: {unpriced: allow, keys: {budgets: [1/day]}}\n", ""},
+		"budgets and prices":    {"prices: p.yaml\nroutes: [{model: a, targets: [{upstream: sandbox}]}]\nlimits: {keys: {budgets: [1/day]}}\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := config.Parse("f", []byte(c.text), getenv)
+			if err != nil {
+				t.Fatal(err)
+			}
+			told := ""
+			if w := got.Warnings(); len(w) > 0 {
+				told = lines(w)
+			}
+			if (c.says == "") != (told == "") || !strings.Contains(told, c.says) {
+				t.Errorf("%q, want %q", told, c.says)
+			}
+		})
+	}
+}
+
+// Relative paths begin beside the file, wherever the program was started.
+func TestRelativePaths(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "genway.yaml")
+	text := "prices: prices.yaml\nupstreams:\n  a: {kind: chat, base_url: http://x, api_key_file: secrets/key}\n  b: {kind: chat, base_url: http://x, api_key_file: " + filepath.Join(dir, "secrets", "key") + "}\nroutes: [{model: m, targets: [{upstream: a}]}]\n"
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "secrets"), 0o700), os.WriteFile(file, []byte(text), 0o600), os.WriteFile(filepath.Join(dir, "secrets", "key"), []byte("k\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Load(file, getenv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Prices != filepath.Join(dir, "prices.yaml") || c.Upstreams["a"].APIKey != "k" || c.Upstreams["b"].APIKey != "k" {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A key that no header can hold is a mistake, and is not repeated.
+func TestKeysOfOneLine(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	for content, says := range map[string]string{
+		"\n k1 \r\n":                    "",
+		"\ufeffk1\n":                    "",
+		"canary-1\ncanary-2\n":          "holds more than one line",
+		"canary\x00":                    "holds more than one line",
+		" \n\t":                         "is empty",
+		strings.Repeat("canary", 20000): "has more than 65536 bytes",
+	} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := config.ReadSecret(file)
+		if (says == "") != (err == nil) || err == nil && got != "k1" || err != nil && (!strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "canary")) {
+			t.Errorf("%.20q: %q, %v", content, got, err)
+		}
+	}
+	if _, err := config.ReadSecret(filepath.Dir(file)); err == nil {
+		t.Error("a directory is a key")
+	}
+	_, err := config.Parse("f", []byte("upstreams:\n  a: {kind: chat, base_url: http://x, api_key: \"${TWO}\"}\nroutes: [{model: m, targets: [{upstream: a}]}]\n"), func(string) (string, bool) { return "canary\nx", true })
+	if got := lines(err); !strings.Contains(got, "f:2:48: upstreams.a.api_key: it holds more than one line") || strings.Contains(got, "canary") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,187 @@
+package strict
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
+)
+
+// Errors are all that is wrong with a file, in the order of their lines. As one error they
+// are one line: the first, and how many more there are.
+type Errors []*Error
+
+func (e Errors) Error() string {
+	if len(e) == 1 {
+		return e[0].Error()
+	}
+	return fmt.Sprintf("%s (and %d more; genway config check tells all)", e[0], len(e)-1)
+}
+
+// Unwrap gives each of them.
+func (e Errors) Unwrap() []error {
+	all := make([]error, len(e))
+	for i, one := range e {
+		all[i] = one
+	}
+	return all
+}
+
+// Problems collects what is wrong with a document.
+type Problems struct {
+	file string
+	body ast.Node
+	// unknown are the values that are not known here: what is wrong with them is not told.
+	unknown map[token.Position]bool
+	// left is what could not be decoded and was left out: that it is missing is not told.
+	left []leftOut
+	// Absent says that files which are not there are no mistake.
+	Absent bool
+	all    Errors
+}
+
+// NewProblems collects for a file, whose body may be nil.
+func NewProblems(file string, body ast.Node) *Problems {
+	return &Problems{file: file, body: body, unknown: map[token.Position]bool{}}
+}
+
+// Unknown says that the value of a node is not known.
+func (p *Problems) Unknown(node ast.Node) { p.unknown[place(node.GetToken())] = true }
+
+// leftOut is a member that was left out. One with an unknown key may be any of those that
+// are missing beside it.
+type leftOut struct {
+	path    string
+	unknown bool
+}
+
+// explains reports whether a problem is that the member is not there.
+func (l leftOut) explains(p *problem) bool {
+	at := max(strings.LastIndexByte(l.path, '.'), 0)
+	parent, name := l.path[:at], strings.TrimPrefix(l.path[at:], ".")
+	missing := strings.Contains(p.text, " is missing") || strings.Contains(p.text, " are missing")
+	if l.unknown {
+		return p.path == parent && (missing || strings.HasPrefix(p.text, "expected ")) // an empty mapping, perhaps
+	}
+	return p.path == parent && missing && strings.HasPrefix(p.text, name+" ")
+}
+
+// place is a token's place, as a key of maps.
+func place(t *token.Token) token.Position {
+	return token.Position{Line: t.Position.Line, Column: t.Position.Column}
+}
+
+// Add adds an error: an *Error or one of Wrong, alone or joined.
+func (p *Problems) Add(err error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, one := range joined.Unwrap() {
+			p.Add(one)
+		}
+		return
+	}
+	var wrong *problem
+	if errors.As(err, &wrong) {
+		if p.Absent && errors.Is(err, fs.ErrNotExist) {
+			return
+		}
+		for _, left := range p.left {
+			if left.explains(wrong) {
+				return
+			}
+		}
+		err = Locate(p.file, p.body, err)
+	}
+	e, ok := errors.AsType[*Error](err)
+	switch {
+	case err == nil:
+		return
+	case !ok:
+		e = &Error{File: p.file, Text: err.Error()}
+	case p.unknown[token.Position{Line: e.Line, Column: e.Column}]:
+		return
+	}
+	if !slices.ContainsFunc(p.all, func(o *Error) bool { return *o == *e }) {
+		p.all = append(p.all, e)
+	}
+}
+
+// Err gives what was added as Errors, or nil.
+func (p *Problems) Err() error {
+	if len(p.all) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(p.all, func(a, b *Error) int {
+		if a.Line != b.Line {
+			return a.Line - b.Line
+		}
+		return a.Column - b.Column
+	})
+	return p.all
+}
+
+// mostMistakes bounds how many mistakes of one file are looked for.
+const mostMistakes = 100
+
+// Decode is the package's Decode that adds all that cannot be decoded, and leaves it out.
+// It reports whether into is of use.
+func (p *Problems) Decode(fresh func() any) bool {
+	for range mostMistakes {
+		err := decode(p.body, fresh())
+		if err == nil {
+			return true
+		}
+		p.Add(positioned(p.file, err.error, err.schema))
+		syntax, ok := errors.AsType[yaml.Error](err.error)
+		if !ok || syntax.GetToken() == nil || !p.leaveOut(syntax.GetToken(), unknownKey.MatchString(err.Error())) {
+			return false
+		}
+	}
+	return false
+}
+
+// leaveOut takes the member or the element at a token out of the document.
+func (p *Problems) leaveOut(at *token.Token, unknown bool) bool {
+	finder := &finder{at: place(at)}
+	ast.Walk(finder, p.body)
+	if finder.remove == nil {
+		return false
+	}
+	p.left = append(p.left, leftOut{finder.path, unknown})
+	finder.remove()
+	return true
+}
+
+// finder looks for the member or element of a token.
+type finder struct {
+	at     token.Position
+	path   string
+	remove func()
+}
+
+func (f *finder) Visit(node ast.Node) ast.Visitor {
+	if f.remove != nil {
+		return nil
+	}
+	switch n := node.(type) {
+	case *ast.MappingNode:
+		for i, v := range n.Values {
+			if place(v.Key.GetToken()) == f.at || place(v.Value.GetToken()) == f.at {
+				f.path, f.remove = v.Value.GetPath(), func() { n.Values = slices.Delete(n.Values, i, i+1) }
+				return nil
+			}
+		}
+	case *ast.SequenceNode:
+		for i, v := range n.Values {
+			if place(v.GetToken()) == f.at {
+				f.path, f.remove = v.GetPath(), func() { n.Values = slices.Delete(n.Values, i, i+1) }
+				return nil
+			}
+		}
+	}
+	return f
+}

@@ -1,0 +1,108 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/genway/genway/core/config/strict"
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Warnings are what is allowed in the file and most likely not meant: routes that nothing
+// can reach, weights without an effect, budgets without prices.
+func (c *Config) Warnings() Errors { return c.warnings }
+
+func (c *Config) findWarnings(file string, body ast.Node) {
+	var all checks
+	for i, r := range c.Routes {
+		at := fmt.Sprintf("$.routes[%d]", i)
+		if by, shadowed := c.shadowing(i); shadowed {
+			all.wrong(at+".model", "nothing comes to this route: %s", by)
+		}
+		for j, t := range r.Targets {
+			if t.Weight != nil && *t.Weight == 0 {
+				all.wrong(fmt.Sprintf("%s.targets[%d].weight", at, j), "0 is taken for 1; leave the target out to send it nothing")
+			}
+		}
+		for j, t := range r.Fallback {
+			if t.Weight != nil {
+				all.wrong(fmt.Sprintf("%s.fallback[%d].weight", at, j), "a fallback has no weight: those of a route are tried in their order")
+			}
+		}
+	}
+	if at := c.budgeted(); at != "" && c.Prices == "" && c.Limits.Unpriced != "allow" {
+		all.wrong(at, "there are budgets and no prices, so all requests under them are refused; %s", PricesRemedy)
+	}
+	warnings := strict.NewProblems(file, body)
+	for _, w := range all {
+		warnings.Add(w)
+	}
+	c.warnings, _ = warnings.Err().(Errors) //nolint:errorlint // that is what it is
+}
+
+// budgeted gives the place of the first budget; empty without one.
+func (c *Config) budgeted() string {
+	if c.Limits == nil {
+		return ""
+	}
+	if k := c.Limits.Keys; k != nil && len(k.Budgets) > 0 {
+		return "$.limits.keys.budgets"
+	}
+	for i, o := range c.Limits.Owners {
+		if len(o.Budgets) > 0 {
+			return fmt.Sprintf("$.limits.owners[%d].budgets", i)
+		}
+	}
+	return ""
+}
+
+// shadowing reports whether the routes ahead of one match all that it does, and which
+// they are, in words.
+func (c *Config) shadowing(route int) (by string, all bool) {
+	left := c.Routes[route].Protocols
+	if len(left) == 0 {
+		left = Protocols
+	}
+	var names []string
+	for i, ahead := range c.Routes[:route] {
+		if !covers(ahead.Model, c.Routes[route].Model) {
+			continue
+		}
+		names = append(names, fmt.Sprintf("routes[%d] (%s)", i, ahead.Model))
+		if len(ahead.Protocols) == 0 {
+			left = nil
+		}
+		left = slices.DeleteFunc(slices.Clone(left), func(p string) bool { return slices.Contains(ahead.Protocols, p) })
+		if len(left) == 0 {
+			return strings.Join(names, ", ") + " ahead of it takes all that it matches", true
+		}
+	}
+	return "", false
+}
+
+// covers reports whether a glob matches all that another one does. A star of the other
+// stands for any text, so that only a star can take it.
+func covers(glob, other string) bool {
+	pieces := strings.Split(glob, "*")
+	first, rest := pieces[0], pieces[1:]
+	other, ok := strings.CutPrefix(other, first)
+	if !ok {
+		return false
+	}
+	if len(rest) == 0 {
+		return other == ""
+	}
+	last := rest[len(rest)-1]
+	if other, ok = strings.CutSuffix(other, last); !ok {
+		return false
+	}
+	for _, piece := range rest[:len(rest)-1] {
+		_, after, found := strings.Cut(other, piece)
+		if !found {
+			return false
+		}
+		other = after
+	}
+	return true
+}
