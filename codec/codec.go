@@ -136,6 +136,25 @@ type StreamDecoder interface {
 	Close() ([]*genwayv1.StreamGenerateTextResponse, error)
 }
 
+// StreamWatcher is a StreamDecoder that can go on behind a frame it cannot read, for
+// streams that pass by unchanged: it reads how the answer ends, its usage and a failure of
+// the upstream, and leaves alone what else a frame may be.
+type StreamWatcher interface {
+	StreamDecoder
+	// Watch takes the place of Decode, from the frame on that Decode could not read; that
+	// frame first. Started may be among its events, Completed comes as Decode or Close would
+	// give it. content says that the frame may add to the answer. The error is a failure
+	// that the upstream tells.
+	Watch(f Frame) (events []*genwayv1.StreamGenerateTextResponse, content bool, err error)
+}
+
+// ResponseWatcher is a codec that reads of a unary answer that passes by unchanged what
+// fits: its identifier, model and usage, without candidates. False says that the answer is
+// a failure, which is for DecodeResponse to tell.
+type ResponseWatcher interface {
+	WatchResponse(body []byte) (*genwayv1.GenerateTextResponse, bool)
+}
+
 // StreamEncoder writes the events of one stream to a caller. Not for concurrent
 // use. Frames are valid until the next call.
 type StreamEncoder interface {

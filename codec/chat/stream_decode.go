@@ -20,6 +20,8 @@ type streamDecoder struct {
 	tier    string
 	started bool
 	done    bool
+	// completed says that the answer was told to its end.
+	completed bool
 	plain   plainChunk
 }
 
@@ -128,7 +130,7 @@ func (s *streamDecoder) end() ([]*genwayv1.StreamGenerateTextResponse, error) {
 	if !s.started {
 		return nil, s.fail(fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended without an answer"))
 	}
-	s.done = true
+	s.done, s.completed = true, true
 	completed := &genwayv1.TextCompleted{Usage: s.usage, ServiceTier: s.tier, NativeFields: s.fields}
 	for _, l := range s.choices {
 		completed.Candidates = append(completed.Candidates, l.end())

@@ -49,10 +49,7 @@ func (w *response) canonical() (*genwayv1.GenerateTextResponse, error) {
 		resp.NativeFields = append(resp.NativeFields, left)
 	}
 	if w.UsageMetadata != nil {
-		resp.ServiceTier = w.UsageMetadata.ServiceTier
-		if resp.Usage, err = w.UsageMetadata.canonical(); err != nil {
-			return nil, err
-		}
+		resp.ServiceTier, resp.Usage = w.UsageMetadata.ServiceTier, w.UsageMetadata.canonical()
 	}
 	for i := range w.Candidates {
 		c, err := w.Candidates[i].canonical(member.Index("candidates", i))

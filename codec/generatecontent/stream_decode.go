@@ -115,10 +115,7 @@ func (d *streamDecoder) start(w *response) (*event, error) {
 	}
 	if w.UsageMetadata != nil {
 		s.ServiceTier = w.UsageMetadata.ServiceTier
-		known, err := w.UsageMetadata.canonical()
-		if err != nil {
-			return nil, err
-		}
+		known := w.UsageMetadata.canonical()
 		s.Usage = &genwayv1.Usage{
 			InputTokens:          known.InputTokens,
 			CacheReadInputTokens: known.CacheReadInputTokens,
@@ -163,11 +160,7 @@ func (d *streamDecoder) Close() ([]*event, error) {
 	}
 	end := &genwayv1.TextCompleted{PromptFeedback: d.feedback, NativeFields: d.fields}
 	if d.usage != nil {
-		end.ServiceTier = d.usage.ServiceTier
-		var err error
-		if end.Usage, err = d.usage.canonical(); err != nil {
-			return nil, badAnswer(err)
-		}
+		end.ServiceTier, end.Usage = d.usage.ServiceTier, d.usage.canonical()
 	}
 	var events []*event
 	for _, index := range d.order {

@@ -19,7 +19,7 @@ const (
 // GenerateContentResponseUsageMetadata counts beside the prompt. A
 // breakdown with modalities the contract does not know also stays a native field,
 // which is then the one that is written back.
-func (w *usage) canonical() (*genwayv1.Usage, error) {
+func (w *usage) canonical() *genwayv1.Usage {
 	u := &genwayv1.Usage{
 		InputTokens:          int64(w.PromptTokenCount),
 		OutputTokens:         int64(w.CandidatesTokenCount),
@@ -33,17 +33,15 @@ func (w *usage) canonical() (*genwayv1.Usage, error) {
 	if u.TotalTokens == 0 {
 		u.TotalTokens = u.InputTokens + u.OutputTokens
 	}
-	var err error
-	if u.NativeFields, err = natives(w.Extra, "usageMetadata", nil); err != nil {
-		return nil, err
-	}
+	// A name that no native field can have is left out: nobody is charged by it.
+	u.NativeFields, _ = natives(w.Extra, "usageMetadata", nil)
 	if !shares(w.PromptTokensDetails, &u.InputTextTokens, &u.InputImageTokens, &u.InputAudioTokens) {
 		u.NativeFields = append(u.NativeFields, native(promptDetails, w.PromptTokensDetails))
 	}
 	if !shares(w.CandidatesTokensDetails, &u.OutputTextTokens, &u.OutputImageTokens, &u.OutputAudioTokens) {
 		u.NativeFields = append(u.NativeFields, native(candidateDetails, w.CandidatesTokensDetails))
 	}
-	return u, nil
+	return u
 }
 
 // encodeUsage writes the counts; nil when there are none.

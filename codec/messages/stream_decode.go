@@ -14,7 +14,10 @@ type events = []*genwayv1.StreamGenerateTextResponse
 // streamDecoder reads the events of one answer.
 type streamDecoder struct {
 	started, stopped, done bool
-	usage                  wireUsage
+	// completed says that the answer was told to its end, watching that Watch has taken
+	// the place of Decode.
+	completed, watching bool
+	usage               wireUsage
 	// told are the native fields of the started event.
 	told []*genwayv1.NativeField
 	end  *genwayv1.TextCompleted
@@ -87,6 +90,8 @@ func (d *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) 
 	switch {
 	case d.done:
 		return nil, nil
+	case d.stopped && d.watching:
+		return events{d.ended()}, nil
 	case d.stopped:
 		return d.complete()
 	}
@@ -157,12 +162,17 @@ func (d *streamDecoder) complete() (events, error) {
 		out = append(out, closed...)
 	}
 	out = append(out, d.flush()...)
-	d.done = true
+	return append(out, d.ended()), nil
+}
+
+// ended is the completed event.
+func (d *streamDecoder) ended() *genwayv1.StreamGenerateTextResponse {
+	d.done, d.completed = true, true
 	if d.end.Candidates == nil {
 		d.end.Candidates = []*genwayv1.CandidateEnd{{}}
 	}
 	d.end.Usage, d.end.ServiceTier = d.usage.canonical(), d.usage.ServiceTier
-	return append(out, codec.Event(d.end)), nil
+	return codec.Event(d.end)
 }
 
 func disorder(what string) *fault.Error {

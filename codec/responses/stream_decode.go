@@ -18,6 +18,8 @@ func (Codec) NewStreamDecoder() codec.StreamDecoder { return &streamDecoder{} }
 // wait for their turn, as canonical parts do not overlap.
 type streamDecoder struct {
 	started, done, called bool
+	// completed says that the answer was told to its end.
+	completed bool
 	// item is the one that is open, waiting what came for later ones.
 	item     *streamedItem
 	waiting  []*wireEvent
@@ -167,8 +169,14 @@ func (d *streamDecoder) complete(ev *wireEvent, data []byte) error {
 		}
 	}
 	d.closePart()
+	d.end(&w, ev.Type)
+	return nil
+}
+
+// end gives the completed event.
+func (d *streamDecoder) end(w *wireResponse, kind string) {
 	status := w.Status
-	if status == "" && ev.Type == eventIncomplete {
+	if status == "" && kind == eventIncomplete {
 		status = statusIncomplete
 	}
 	end := &genwayv1.CandidateEnd{}
@@ -177,8 +185,7 @@ func (d *streamDecoder) complete(ev *wireEvent, data []byte) error {
 		Candidates: []*genwayv1.CandidateEnd{end}, Usage: w.Usage.canonical(),
 		ServiceTier: w.ServiceTier, NativeFields: w.natives(),
 	})
-	d.done = true
-	return nil
+	d.done, d.completed = true, true
 }
 
 func unquote(raw jsontext.Value) string { return member.Raw(raw).String() }

@@ -30,6 +30,7 @@ func TestCases(t *testing.T) {
 		attemptCases(),
 		responsesCases(),
 		directCases(),
+		watchedCases(),
 		vendorCases(),
 		vendorRuleCases(),
 		edgeCases(),

@@ -1,0 +1,222 @@
+package cases_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/internal/cases/fake"
+	"github.com/genway/genway/internal/cases/gate"
+	"github.com/genway/genway/internal/cases/say"
+)
+
+func watchedCases() []Case {
+	return []Case{
+		{"X2", "an answer for a caller of the upstream's protocol passes byte for byte and succeeds when its protocol's end is there, whatever Genway makes of a member of it that it only watches: an unknown delta, a number with a fraction, another type", func(t *testing.T) {
+			t.Run("reported", reportedDeltas)
+			t.Run("every member of a stream", mutatedStreams)
+			t.Run("every member of an answer", mutatedAnswers)
+			t.Run("usage", oddUsage)
+			t.Run("cuts and failures", watchedEndings)
+		}},
+	}
+}
+
+// spoken is a stream with thinking, text and a call, where the protocol streams them.
+func spoken(p gate.Protocol) []string {
+	said := say.Think("hm", "c2ln").Then(say.Text("fine")).Then(say.Tool("call_1", "weather", `{"city":"Rome"}`))
+	return said.Events(p)
+}
+
+// passes demands that a stream of events reaches the caller as it is, without an error.
+func passes(t *testing.T, g *gate.Gate, p gate.Protocol, what string, events []string) {
+	t.Helper()
+	body := p.Hello()
+	if p == gate.Chat {
+		body = `{"messages":[{"role":"user","content":"hi"}],"stream_options":{"include_usage":true}}`
+	}
+	g.Upstream(p).Answer(fake.Stream(fake.Events(events...)...))
+	a := g.Stream(p, string(p)+"/m", body)
+	if a.Status != http.StatusOK {
+		t.Errorf("%s: %d %s", what, a.Status, a.Body)
+		return
+	}
+	var got []string
+	for _, f := range a.Frames() {
+		if f.Comment == "" {
+			got = append(got, f.Data)
+		}
+	}
+	if !slices.Equal(got, events) {
+		t.Errorf("%s: sent\n%s\ngot\n%s", what, strings.Join(events, "\n"), strings.Join(got, "\n"))
+	}
+}
+
+func reportedDeltas(t *testing.T) {
+	g := gate.New(t, gate.Config{})
+	block := `{"type":"content_block_delta","index":0,"delta":{"type":"new_delta","new":1}}`
+	messages := say.Text("fine").Events(gate.Messages)
+	passes(t, g, gate.Messages, "as the first delta", slices.Insert(slices.Clone(messages), 2, block))
+	for i := 1; i < len(messages); i++ {
+		passes(t, g, gate.Messages, fmt.Sprintf("a delta before event %d", i), slices.Insert(slices.Clone(messages), i, block))
+	}
+	chat := say.Text("fine").Events(gate.Chat)
+	for _, odd := range []string{`{"id":"c","object":"chat.completion.chunk","created":"x","model":"m","choices":[]}`,
+		`{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":10.0,"completion_tokens":2.0,"total_tokens":12.0}}`,
+		`{"id":"c","choices":[{"index":0,"delta":{"new":{"a":[1]},"content":7}}]}`} {
+		for i := range chat {
+			passes(t, g, gate.Chat, odd, slices.Insert(slices.Clone(chat), i, odd))
+		}
+	}
+	responses := say.Text("fine").Events(gate.Responses)
+	passes(t, g, gate.Responses, "a delta of a new kind", slices.Insert(slices.Clone(responses), 2, `{"type":"response.output_text.delta","sequence_number":9,"output_index":"0","delta":{"new":1}}`))
+	generate := say.Text("fine").Events(gate.GenerateContent)
+	passes(t, g, gate.GenerateContent, "a part of a new kind", slices.Insert(slices.Clone(generate), 1, `{"candidates":[{"index":0,"content":{"parts":[{"text":{"new":1}},7]}}]}`))
+}
+
+// spoilt calls yield with each document in which one value is replaced by one of another
+// type, and where.
+func spoilt(document string, yield func(where, spoilt string)) {
+	var whole any
+	if err := json.Unmarshal([]byte(document), &whole); err != nil {
+		return // [DONE]
+	}
+	var walk func(v any, path string, set func(any))
+	walk = func(v any, path string, set func(any)) {
+		for _, odd := range []any{nil, true, "x", 10.5, -3, []any{}, []any{1, nil}, map[string]any{}, map[string]any{"new": 1}} {
+			if path == "" {
+				break
+			}
+			set(odd)
+			out, _ := json.Marshal(whole)
+			yield(fmt.Sprintf("%s=%v", path, odd), string(out))
+		}
+		set(v)
+		switch v := v.(type) {
+		case map[string]any:
+			for _, name := range slices.Sorted(maps.Keys(v)) {
+				walk(v[name], path+"."+name, func(odd any) { v[name] = odd })
+			}
+		case []any:
+			for i := range v {
+				walk(v[i], fmt.Sprintf("%s[%d]", path, i), func(odd any) { v[i] = odd })
+			}
+		}
+	}
+	walk(whole, "", func(any) {})
+}
+
+// ends reports whether a member of an event is one that its end is told by, so that the
+// event without it tells nothing.
+func ends(p gate.Protocol, event, where string) bool {
+	member, _, _ := strings.Cut(where, "=")
+	switch p {
+	case gate.Messages:
+		return member == ".type"
+	case gate.Responses:
+		return member == ".type" || strings.Contains(event, `"response.completed"`) && (strings.HasPrefix(member, ".response.status") || strings.HasPrefix(member, ".response.error"))
+	case gate.GenerateContent:
+		return strings.Contains(event, "finishReason")
+	default:
+		return false
+	}
+}
+
+func mutatedStreams(t *testing.T) {
+	for _, p := range gate.Texts() {
+		t.Run(string(p), func(t *testing.T) {
+			g := gate.New(t, gate.Config{})
+			events := spoken(p)
+			for i, event := range events {
+				spoilt(event, func(where, odd string) {
+					if t.Failed() || ends(p, event, where) || strings.Contains(where, "error") {
+						return
+					}
+					mutated := slices.Clone(events)
+					mutated[i] = odd
+					passes(t, g, p, fmt.Sprintf("event %d, %s", i, where), mutated)
+				})
+			}
+		})
+	}
+}
+
+func mutatedAnswers(t *testing.T) {
+	for _, p := range gate.Texts() {
+		t.Run(string(p), func(t *testing.T) {
+			g := gate.New(t, gate.Config{})
+			body := say.Think("hm", "c2ln").Then(say.Text("fine")).Then(say.Tool("call_1", "weather", `{"city":"Rome"}`)).Body(p)
+			spoilt(body, func(where, odd string) {
+				g.Upstream(p).Answer(fake.JSON(odd))
+				if a := g.Post(p, string(p)+"/m", p.Hello()); a.Status != http.StatusOK || string(a.Body) != odd {
+					t.Errorf("%s: %d %s", where, a.Status, a.Body)
+				}
+			})
+		})
+	}
+}
+
+// oddUsage demands that of a usage with members that cannot be read the others are kept.
+func oddUsage(t *testing.T) {
+	for p, c := range map[gate.Protocol]struct {
+		usage         string
+		input, output int64
+	}{
+		gate.Chat:            {`{"prompt_tokens":100.0,"completion_tokens":"many","total_tokens":[1],"prompt_tokens_details":7,"completion_tokens_details":{"reasoning_tokens":{}}}`, 100, 0},
+		gate.Responses:       {`{"input_tokens":100,"input_tokens_details":[],"output_tokens":20.0,"output_tokens_details":null,"total_tokens":"x"}`, 100, 20},
+		gate.Messages:        {`{"input_tokens":100.0,"cache_creation":"x","output_tokens":20,"service_tier":7}`, 100, 20},
+		gate.GenerateContent: {`{"promptTokenCount":100,"candidatesTokenCount":20.0,"totalTokenCount":{},"promptTokensDetails":7}`, 100, 20},
+	} {
+		for _, streamed := range []bool{false, true} {
+			books := &ledger{}
+			w := way{Gate: gate.New(t, gate.Config{Wrap: books.wrap}), caller: p, upstream: p, streamed: streamed}
+			w.Upstream(p).Answer(billing(t, p, c.usage, streamed))
+			if a := w.askForBill(); a.Status != http.StatusOK || !strings.Contains(string(a.Body), c.usage) {
+				t.Errorf("%s, streamed %t: %d %s", p, streamed, a.Status, a.Body)
+			}
+			if got := books.usage(); got.GetInputTokens() != c.input || got.GetOutputTokens() != c.output {
+				t.Errorf("%s, streamed %t: the books have %v", p, streamed, got)
+			}
+		}
+	}
+	books := &ledger{}
+	g := gate.New(t, gate.Config{Wrap: books.wrap})
+	for _, body := range []string{
+		`{"created":"x","data":[{"b64_json":"iVBORw0KGgo="}],"usage":{"input_tokens":50.0,"output_tokens":"x"}}`,
+		`{"created":1,"data":[{"b64_json":7,"new":{}}],"background":{},"usage":{"input_tokens":50,"input_tokens_details":7}}`,
+	} {
+		g.Images.Answer(fake.JSON(body))
+		if a := g.Post(gate.Images, "images/m", gate.Images.Hello()); a.Status != http.StatusOK || string(a.Body) != body || books.usage().GetInputTokens() != 50 {
+			t.Errorf("%d %s, %v", a.Status, a.Body, books.usage())
+		}
+	}
+}
+
+// unknownDelta is an event that Genway cannot make anything of.
+var unknownDelta = map[gate.Protocol]string{
+	gate.Chat:            `{"id":"c","created":"x","choices":[{"index":0,"delta":{"content":7}}]}`,
+	gate.Responses:       `{"type":"response.output_text.delta","sequence_number":9,"output_index":"0","delta":{"new":1}}`,
+	gate.Messages:        `{"type":"content_block_delta","index":0,"delta":{"type":"new_delta","new":1}}`,
+	gate.GenerateContent: `{"candidates":[{"index":0,"content":{"parts":[{"text":{"new":1}}]}}]}`,
+}
+
+// watchedEndings demands that behind an event that could not be read a cut is still a
+// failure, and the upstream's own failure is told as it put it.
+func watchedEndings(t *testing.T) {
+	for _, p := range gate.Texts() {
+		g := gate.New(t, gate.Config{})
+		w := way{Gate: g, caller: p, upstream: p, streamed: true}
+		for name, end := range endings(p) {
+			w.Upstream(p).Answer(then(begun(p), append(fake.Events(unknownDelta[p]), end...)...))
+			a := w.ask(p.Hello())
+			message := failsInBand(t, p, a)
+			if told := name == "told" || name == "failed"; told != (message == "too many cooks") || t.Failed() {
+				t.Fatalf("%s %s: %s\n%s", p, name, message, a.Body)
+			}
+		}
+	}
+}
