@@ -130,7 +130,7 @@ func TestNestedNatives(t *testing.T) {
 func TestMisspeltMembers(t *testing.T) {
 	for c, bodies := range map[codec.Codec][]string{
 		chat.Codec{}:            {`{"model":"m","messages":[{"role":"user","content":"hi"}],"Model":"other"}`, `{"model":"m","messages":[{"role":"user","content":"hi"}],"max_Tokens":9}`, `{"model":"m","messages":[{"role":"user","content":"hi"}],"m\u004fdel":"other"}`},
-		responses.Codec{}:       {`{"model":"m","input":"hi","MODEL":"other"}`, `{"model":"m","input":"hi","Stream":true}`},
+		responses.Codec{}:       {`{"model":"m","input":"hi","MODEL":"other"}`, `{"model":"m","input":"hi","Max_output_tokens":9}`},
 		messages.Codec{}:        {`{"model":"m","max_tokens":5,"messages":[{"role":"user","content":"hi"}],"Max_tokens":9}`},
 		generatecontent.Codec{}: {`{"contents":[{"parts":[{"text":"hi"}]}],"GenerationConfig":{}}`},
 	} {

@@ -68,7 +68,7 @@ func (r *request) open() *genwayv1.GenerateTextRequest {
 
 // finish reads what is not as it is written.
 func (r *request) finish(d decoder, req *genwayv1.GenerateTextRequest) (*codec.Request, error) {
-	if err := reserved.Misspelt(r.Extra); err != nil {
+	if err := member.Misspelt(r.Extra, "model", maxTokensName, maxCompletionTokensName, "n"); err != nil {
 		return nil, err
 	}
 	r.maxTokens(req)

@@ -15,7 +15,7 @@ const messagePrefix = "message."
 // native fields of the candidate, those of its message under message.<name>.
 func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error) {
 	var a answer
-	if err := member.DecodeAnswer(body, &a); err != nil {
+	if err := member.DecodeLoose(body, &a, "usage", "created"); err != nil {
 		return nil, err
 	}
 	if given(a.Error) {

@@ -22,7 +22,7 @@ type streamDecoder struct {
 	done    bool
 	// completed says that the answer was told to its end.
 	completed bool
-	plain   plainChunk
+	plain     plainChunk
 }
 
 // NewStreamDecoder implements codec.Codec.
@@ -44,7 +44,7 @@ func (s *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextRes
 	a, ok := s.plain.read(data)
 	if !ok {
 		a = &answer{}
-		if err := member.DecodeAnswer(data, a); err != nil {
+		if err := member.DecodeLoose(data, a, "usage", "created"); err != nil {
 			return nil, s.fail(err)
 		}
 	}

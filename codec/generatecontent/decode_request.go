@@ -31,7 +31,7 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 // object in the body.
 func (w *request) canonical(base string) (*genwayv1.GenerateTextRequest, error) {
 	req := &genwayv1.GenerateTextRequest{ServiceTier: w.ServiceTier, Store: w.Store}
-	if err := reserved.Misspelt(w.Extra); err != nil {
+	if err := member.Misspelt(w.Extra, "generationConfig"); err != nil {
 		return nil, err
 	}
 	var err error

@@ -14,7 +14,7 @@ import (
 // error after all gives that error.
 func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error) {
 	var w response
-	if err := member.DecodeAnswer(body, &w); err != nil {
+	if err := member.DecodeLoose(body, &w, "usageMetadata", "createTime"); err != nil {
 		return nil, err
 	}
 	if present(w.Error) {

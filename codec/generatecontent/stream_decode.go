@@ -43,7 +43,7 @@ func (d *streamDecoder) decode(data []byte) ([]*event, error) {
 	var w response
 	if !w.plain(data, &d.last) {
 		w = response{}
-		if err := member.DecodeAnswer(data, &w); err != nil {
+		if err := member.DecodeLoose(data, &w, "usageMetadata", "createTime"); err != nil {
 			return nil, err
 		}
 	}

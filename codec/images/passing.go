@@ -5,6 +5,7 @@ import (
 
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -60,4 +61,28 @@ func (w *wireResponse) take(name []byte, v member.Raw) bool {
 		return member.Take(v, &w.Usage)
 	}
 	return v.Extra(&w.Extra, name)
+}
+
+// watched is what is read of an answer that passes by unchanged.
+type watched struct {
+	Data []struct {
+		Size string `json:"size"`
+	} `json:"data"`
+	Usage *wireUsage     `json:"usage"`
+	Error jsontext.Value `json:"error"`
+}
+
+// WatchResponse reads of an answer that passes by unchanged what fits: its usage and the
+// number of its images. False says that it is a failure, or no answer with images.
+func (Codec) WatchResponse(body []byte) (*genwayv1.GenerateImageResponse, bool) {
+	var w watched
+	member.Fit(body, &w)
+	if w.Error.Kind() == '{' || w.Data == nil {
+		return nil, false
+	}
+	resp := &genwayv1.GenerateImageResponse{Usage: w.Usage.canonical(), Images: make([]*genwayv1.GeneratedImage, len(w.Data))}
+	for i := range resp.Images {
+		resp.Images[i] = &genwayv1.GeneratedImage{}
+	}
+	return resp, true
 }

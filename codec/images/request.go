@@ -50,7 +50,7 @@ func (Codec) DecodeRequest(body []byte) (*Request, error) {
 	if err := member.Decode(body, &w); err != nil {
 		return nil, err
 	}
-	if err := reserved.Misspelt(w.Extra); err != nil {
+	if err := member.Misspelt(w.Extra, "model", "n"); err != nil {
 		return nil, err
 	}
 	switch {

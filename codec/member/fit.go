@@ -135,3 +135,31 @@ func restOf(t reflect.Type) int {
 	}
 	return -1
 }
+
+// DecodeLoose is DecodeAnswer for a body that has members beside the answer: a usage, a
+// time. One of these that its field cannot take whole is fitted, and fails nothing.
+func DecodeLoose(body []byte, v any, loose ...string) error {
+	err := DecodeAnswer(body, v)
+	if err == nil {
+		return nil
+	}
+	without := make([]Member, len(loose))
+	for i, name := range loose {
+		without[i].Name = name
+	}
+	rest, patched := Patch(body, without...)
+	if patched != nil || len(rest) == len(body) {
+		return err
+	}
+	to := reflect.ValueOf(v).Elem()
+	to.SetZero()
+	if DecodeAnswer(rest, v) != nil {
+		return err
+	}
+	for _, name := range loose {
+		if i := fieldOf(to.Type(), name); i >= 0 {
+			fit(Value(body, name), to.Field(i))
+		}
+	}
+	return nil
+}

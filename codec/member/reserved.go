@@ -1,9 +1,9 @@
 package member
 
 import (
+	"bytes"
 	"reflect"
 	"strings"
-	"unicode"
 
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -128,17 +128,17 @@ next:
 	return nil
 }
 
-// Misspelt refuses a member of a caller's body whose name differs from a reserved one by
-// the case of its letters alone. The gateway would pass it on as a member that it does not
-// know, and upstreams written in Go take it for the other (encoding/json): a model or a
-// limit that nobody has admitted. The vendors refuse such names.
-func (r *Reserved) Misspelt(extra jsontext.Value) error {
+// Misspelt refuses a member of a caller's body whose name differs from one of names by the
+// case of its letters alone. Names are case-sensitive, so the gateway would pass it on as a
+// member that it does not know; upstreams written in Go take it for the other
+// (encoding/json): a model or a limit that nobody has admitted. The vendors refuse it.
+func Misspelt(extra jsontext.Value, names ...string) error {
 	if len(extra) == 0 {
 		return nil
 	}
 	var err error
 	if _, plain := skim(extra, func(name, _ span) bool {
-		err = r.misspelt(string(extra[name.from:name.to]))
+		err = misspelt(extra[name.from:name.to], names)
 		return err != nil
 	}); plain {
 		return err
@@ -148,22 +148,20 @@ func (r *Reserved) Misspelt(extra jsontext.Value) error {
 		return nil //nolint:nilerr // decoding tells what is wrong
 	}
 	for _, m := range members {
-		if err := r.misspelt(m.Name); err != nil {
+		if err := misspelt([]byte(m.Name), names); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (r *Reserved) misspelt(name string) error {
-	if !strings.ContainsFunc(name, unicode.IsUpper) {
-		return nil
+func misspelt(name []byte, names []string) error {
+	for _, known := range names {
+		if len(name) == len(known) && string(name) != known && bytes.EqualFold(name, []byte(known)) {
+			return fault.Invalid(string(name), "%s: unknown member; write %s", name, known)
+		}
 	}
-	known, ok := r.members[folded(name)]
-	if !ok || name == known.name || !strings.EqualFold(name, known.name) {
-		return nil
-	}
-	return fault.Invalid(name, "%s: unknown member; write %s", name, known.name)
+	return nil
 }
 
 // field checks one native field; each part of a dotted name leads into an object.

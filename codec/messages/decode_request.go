@@ -49,7 +49,7 @@ func (w *wireRequest) canonical() (*genwayv1.GenerateTextRequest, error) {
 
 // check holds what must be there.
 func (w *wireRequest) check() error {
-	if err := reserved.Misspelt(w.Extra); err != nil {
+	if err := member.Misspelt(w.Extra, "model", "max_tokens"); err != nil {
 		return err
 	}
 	switch {

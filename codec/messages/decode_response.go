@@ -10,7 +10,7 @@ import (
 // DecodeResponse reads a Message. A body that is an error gives that error.
 func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error) {
 	var w wireResponse
-	if err := member.DecodeAnswer(body, &w); err != nil {
+	if err := member.DecodeLoose(body, &w, "usage"); err != nil {
 		return nil, err
 	}
 	if w.Type == "error" || w.Error.Kind() == '{' {

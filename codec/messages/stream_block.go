@@ -42,7 +42,11 @@ func (d *streamDecoder) block(e *streamEvent) (events, error) {
 			out, err = d.openBlock(e)
 		}
 	case "content_block_delta":
-		if d.open == nil {
+		switch {
+		case !knownDeltas[e.Delta.Type] && (d.open == nil || d.open.raw == nil):
+			d.losses.Add(member.Join(member.Index("content", e.Index), e.Delta.Type), unknownType)
+			return nil, nil
+		case d.open == nil:
 			return nil, disorder("a delta for no open block")
 		}
 		out, err = d.delta(&e.Delta)
@@ -116,6 +120,11 @@ func (d *streamDecoder) openPart(part *genwayv1.Part) events {
 		part.GetToolCall().ArgumentsJson = ""
 		return d.begin()
 	}
+}
+
+// knownDeltas are the types of deltas that text, thinking and calls stream by.
+var knownDeltas = map[string]bool{
+	"text_delta": true, "citations_delta": true, "thinking_delta": true, "signature_delta": true, "input_json_delta": true,
 }
 
 func (d *streamDecoder) delta(delta *streamDelta) (events, error) {

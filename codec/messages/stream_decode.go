@@ -30,6 +30,8 @@ type streamDecoder struct {
 	pending *genwayv1.Seal
 	// last is the event that was read last.
 	last streamEvent
+	// losses are events and deltas of types that this version does not know.
+	losses codec.Losses
 }
 
 // NewStreamDecoder reads one stream of /v1/messages.
@@ -37,7 +39,7 @@ func (Codec) NewStreamDecoder() codec.StreamDecoder {
 	return &streamDecoder{end: &genwayv1.TextCompleted{}}
 }
 
-// Decode reads one frame. Events of unknown types say nothing.
+// Decode reads one frame. Events and deltas of unknown types are lost.
 func (d *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextResponse, error) {
 	data := bytes.TrimSpace(f.Data)
 	if d.done || len(data) == 0 || string(data) == "[DONE]" {
@@ -48,7 +50,7 @@ func (d *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextRes
 	*e = streamEvent{}
 	if !e.plain(data, &last) {
 		*e = streamEvent{}
-		if err := member.Decode(data, e); err != nil {
+		if err := member.DecodeLoose(data, e, "usage"); err != nil {
 			d.done = true
 			return nil, malformed(err)
 		}
@@ -81,8 +83,14 @@ func (d *streamDecoder) event(e *streamEvent, data []byte) (events, error) {
 	case "message_stop":
 		return d.complete()
 	}
+	d.losses.Add(e.Type, unknownType)
 	return nil, nil
 }
+
+// unknownType is why an event is lost: the vendor adds types of events, which clients are
+// to tolerate ("Other events" in its guide to streaming).
+const unknownType = "this version does not know events of this type"
+
 
 // Close ends the stream: one without message_stop is whole if its stop reason was
 // told, and cut otherwise (case S5).
@@ -108,7 +116,7 @@ func (d *streamDecoder) start(e *streamEvent) (events, error) {
 		return nil, nil
 	}
 	var m wireResponse
-	if err := member.DecodeAnswer(e.Message, &m); err != nil {
+	if err := member.DecodeLoose(e.Message, &m, "usage"); err != nil {
 		return nil, err
 	}
 	d.started = true
@@ -171,6 +179,7 @@ func (d *streamDecoder) ended() *genwayv1.StreamGenerateTextResponse {
 	if d.end.Candidates == nil {
 		d.end.Candidates = []*genwayv1.CandidateEnd{{}}
 	}
+	d.end.Losses = d.losses.List()
 	d.end.Usage, d.end.ServiceTier = d.usage.canonical(), d.usage.ServiceTier
 	return codec.Event(d.end)
 }

@@ -68,7 +68,7 @@ func TestStreamsThatAreTolerated(t *testing.T) {
 		{"no message_stop", frames(frameStart, frameText, frameDelta, frameClose, frameEnd)},
 		{"no content_block_stop", frames(frameStart, frameText, frameDelta, frameEnd, frameStop)},
 		{"T11 everything twice", frames(frameStart, frameStart, frameText, frameText, frameDelta, frameClose, frameClose, frameEnd, frameEnd, frameStop, frameStop)},
-		{"unknown events, pings, blanks and [DONE]", frames(`{"type":"ping"}`, frameStart, `{"type":"news"}`, frameText, "", " ", frameDelta, frameClose, frameEnd, frameStop, "[DONE]")},
+		{"unknown events, deltas, pings, blanks and [DONE]", frames(`{"type":"ping"}`, frameStart, `{"type":"news"}`, frameText, `{"type":"content_block_delta","index":0,"delta":{"type":"new_delta"}}`, "", " ", frameDelta, frameClose, frameEnd, frameStop, "[DONE]")},
 		{"a delta after the end without reason", frames(frameStart, frameText, frameDelta, frameClose, frameEnd, `{"type":"message_delta","delta":{}}`, frameStop)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -86,6 +86,21 @@ func TestStreamsThatAreTolerated(t *testing.T) {
 	named := []codec.Frame{{Event: "message_start", Data: []byte(strings.Replace(frameStart, `"type":"message_start",`, "", 1))}}
 	if _, err := codectest.DecodeStream(c, append(named, frames(frameEnd, frameStop)...)); err != nil {
 		t.Errorf("the event's name says its type: %v", err)
+	}
+}
+
+// What a stream says by events and deltas of unknown types is told as lost.
+func TestUnknownEventsAreLost(t *testing.T) {
+	resp, err := codectest.DecodeStream(c, frames(frameStart, `{"type":"news"}`, frameText, `{"type":"content_block_delta","index":0,"delta":{"type":"new_delta"}}`, frameDelta, frameClose, frameEnd, frameStop))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lost []string
+	for _, l := range resp.GetLosses() {
+		lost = append(lost, l.GetMember())
+	}
+	if strings.Join(lost, " ") != "news content[0].new_delta" {
+		t.Errorf("lost %q", lost)
 	}
 }
 

@@ -81,7 +81,7 @@ func (w *wireRequest) close(req *genwayv1.GenerateTextRequest) (*codec.Request, 
 
 // check holds what every vendor refuses.
 func (w *wireRequest) check(natives []*genwayv1.NativeField) error {
-	if err := reserved.Misspelt(w.Extra); err != nil {
+	if err := member.Misspelt(w.Extra, "model", "max_output_tokens"); err != nil {
 		return err
 	}
 	switch {

@@ -14,7 +14,7 @@ import (
 // *fault.Error, whatever the HTTP status said.
 func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error) {
 	var w wireResponse
-	if err := member.DecodeAnswer(body, &w); err != nil {
+	if err := member.DecodeLoose(body, &w, "usage", "created_at"); err != nil {
 		return nil, err
 	}
 	if w.failed() {

@@ -104,7 +104,7 @@ func (d *streamDecoder) response(ev *wireEvent, w *wireResponse) error {
 	if ev.Response.Kind() != '{' {
 		return fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
 	}
-	return member.DecodeAnswer(ev.Response, w)
+	return member.DecodeLoose(ev.Response, w, "usage", "created_at")
 }
 
 // start opens the stream. Native fields wait for the end, where they are final.

@@ -12,6 +12,8 @@ import (
 	"github.com/genway/genway/internal/cases/fake"
 	"github.com/genway/genway/internal/cases/gate"
 	"github.com/genway/genway/internal/cases/say"
+	"github.com/genway/genway/internal/cases/turn"
+	"pgregory.net/rapid"
 )
 
 func watchedCases() []Case {
@@ -19,9 +21,11 @@ func watchedCases() []Case {
 		{"X2", "an answer for a caller of the upstream's protocol passes byte for byte and succeeds when its protocol's end is there, whatever Genway makes of a member of it that it only watches: an unknown delta, a number with a fraction, another type", func(t *testing.T) {
 			t.Run("reported", reportedDeltas)
 			t.Run("every member of a stream", mutatedStreams)
+			t.Run("several members of a stream", manyMutated)
 			t.Run("every member of an answer", mutatedAnswers)
 			t.Run("usage", oddUsage)
 			t.Run("cuts and failures", watchedEndings)
+			t.Run("translated", foreignUsage)
 		}},
 	}
 }
@@ -120,7 +124,9 @@ func ends(p gate.Protocol, event, where string) bool {
 	case gate.Responses:
 		return member == ".type" || strings.Contains(event, `"response.completed"`) && (strings.HasPrefix(member, ".response.status") || strings.HasPrefix(member, ".response.error"))
 	case gate.GenerateContent:
-		return strings.Contains(event, "finishReason")
+		// An index below 0 is another candidate, which does not end.
+		return where == ".candidates[0].index=-3" || strings.Contains(event, "finishReason") &&
+			(member == ".candidates" || member == ".candidates[0]" || where == ".candidates[0].finishReason=<nil>")
 	default:
 		return false
 	}
@@ -140,6 +146,34 @@ func mutatedStreams(t *testing.T) {
 					mutated[i] = odd
 					passes(t, g, p, fmt.Sprintf("event %d, %s", i, where), mutated)
 				})
+			}
+		})
+	}
+}
+
+// manyMutated spoils several events of a stream at once.
+func manyMutated(t *testing.T) {
+	for _, p := range gate.Texts() {
+		g := gate.New(t, gate.Config{})
+		events := spoken(p)
+		var odd [][]string
+		for _, event := range events {
+			all := []string{event}
+			spoilt(event, func(where, spoilt string) {
+				if !ends(p, event, where) && !strings.Contains(where, "error") {
+					all = append(all, spoilt)
+				}
+			})
+			odd = append(odd, all)
+		}
+		rapid.Check(t, func(rt *rapid.T) {
+			mutated := make([]string, len(events))
+			for i := range events {
+				mutated[i] = rapid.SampledFrom(odd[i]).Draw(rt, "event")
+			}
+			passes(t, g, p, "several members", mutated)
+			if t.Failed() {
+				rt.FailNow()
 			}
 		})
 	}
@@ -183,6 +217,34 @@ func oddUsage(t *testing.T) {
 			}
 		}
 	}
+	oddImageUsage(t)
+}
+
+// foreignUsage demands that a translated answer does not fail for what is metered of it, and
+// that a delta of a type that the messages protocol adds is told as lost.
+func foreignUsage(t *testing.T) {
+	everyWay(t, gate.Texts(), gate.Texts(), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return
+		}
+		odd := map[gate.Protocol]string{gate.Chat: `{"prompt_tokens":100.0,"completion_tokens":20.0}`, gate.Responses: `{"input_tokens":100.0,"output_tokens":20.0}`,
+			gate.Messages: `{"input_tokens":100.0,"output_tokens":20.0}`, gate.GenerateContent: `{"promptTokenCount":100.0,"candidatesTokenCount":20.0,"totalTokenCount":"x"}`}
+		w.Upstream(w.upstream).Answer(billing(t, w.upstream, odd[w.upstream], w.streamed))
+		if a := w.askForBill(); a.Status != http.StatusOK || !strings.Contains(string(a.Body), "100") || strings.Contains(string(a.Body), `"error":{`) {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+		if w.upstream != gate.Messages || !w.streamed {
+			return
+		}
+		events := say.Text("fine").Events(gate.Messages)
+		w.Messages.Answer(fake.Stream(fake.Events(slices.Insert(events, 2, unknownDelta[gate.Messages], `{"type":"news","new":1}`)...)...))
+		if got := turn.Read(t, w.caller, w.ask(w.caller.Hello()), true); got.Text != "fine" {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
+
+func oddImageUsage(t *testing.T) {
 	books := &ledger{}
 	g := gate.New(t, gate.Config{Wrap: books.wrap})
 	for _, body := range []string{
@@ -199,7 +261,7 @@ func oddUsage(t *testing.T) {
 // unknownDelta is an event that Genway cannot make anything of.
 var unknownDelta = map[gate.Protocol]string{
 	gate.Chat:            `{"id":"c","created":"x","choices":[{"index":0,"delta":{"content":7}}]}`,
-	gate.Responses:       `{"type":"response.output_text.delta","sequence_number":9,"output_index":"0","delta":{"new":1}}`,
+	gate.Responses:       `{"type":"response.output_text.delta","sequence_number":4,"output_index":"0","delta":{"new":1}}`,
 	gate.Messages:        `{"type":"content_block_delta","index":0,"delta":{"type":"new_delta","new":1}}`,
 	gate.GenerateContent: `{"candidates":[{"index":0,"content":{"parts":[{"text":{"new":1}}]}}]}`,
 }
@@ -211,7 +273,11 @@ func watchedEndings(t *testing.T) {
 		g := gate.New(t, gate.Config{})
 		w := way{Gate: g, caller: p, upstream: p, streamed: true}
 		for name, end := range endings(p) {
-			w.Upstream(p).Answer(then(begun(p), append(fake.Events(unknownDelta[p]), end...)...))
+			before := begun(p)
+			if p == gate.Responses { // whose events are numbered
+				before = before[:len(before)-1]
+			}
+			w.Upstream(p).Answer(then(before, append(fake.Events(unknownDelta[p]), end...)...))
 			a := w.ask(p.Hello())
 			message := failsInBand(t, p, a)
 			if told := name == "told" || name == "failed"; told != (message == "too many cooks") || t.Failed() {

@@ -29,7 +29,9 @@ func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextR
 	if u.speaks(req.GetWire()) {
 		resp, ok := u.head(raw)
 		if !ok {
-			resp, err = u.codec.DecodeResponse(raw)
+			if resp, err = u.codec.DecodeResponse(raw); unreadable(err) {
+				resp = u.watched(raw)
+			}
 		}
 		return u.native(raw, header, resp, u.redactFault(err))
 	}
@@ -64,7 +66,7 @@ func (u *Upstream) native(raw []byte, header http.Header, resp *genwayv1.Generat
 		raw = u.redact(raw)
 		wire.Json = raw
 		resp = &genwayv1.GenerateTextResponse{Usage: u.cost(fault.From(err))}
-		if !jsontext.Value(raw).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true)) {
+		if !isJSON(raw) {
 			mediaType, ok := textType(header)
 			if !ok || len(bytes.TrimSpace(raw)) == 0 {
 				return nil, err
@@ -121,6 +123,9 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 		return nil, err
 	}
 	resp, err := counter.DecodeCountResponse(raw)
+	if unreadable(err) && u.speaks(req.GetWire()) && isJSON(raw) {
+		resp, err = &genwayv1.CountTokensResponse{}, nil // the caller's to understand
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -24,11 +24,8 @@ func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImag
 		// The images travel once, in the body the caller gets.
 		resp, ok := images.Codec{}.DecodeResponseHead(raw)
 		if !ok {
-			if resp, err = (images.Codec{}).DecodeResponse(raw); err != nil {
+			if resp, err = drawn(raw); err != nil {
 				return nil, err
-			}
-			for _, image := range resp.GetImages() {
-				image.Source = nil
 			}
 		}
 		resp.Losses = losses

@@ -111,8 +111,10 @@ type relay struct {
 	flow  atomic.Int64
 	// completed says that the answer has been told to its end.
 	completed bool
-	// failed is why a stream that is passed through can no longer be followed, and
-	// told that the upstream has said so itself.
+	// watcher reads a stream that passes through from the first event on that the decoder
+	// could not read.
+	watcher codec.StreamWatcher
+	// failed is the failure that the upstream has told of a stream that is passed through.
 	failed error
 	told   bool
 }
@@ -162,7 +164,7 @@ func (s *relay) frame(f codec.Frame, raw []byte) error {
 		// An id or a retry alone is no event (WHATWG HTML, 9.2.6).
 		return nil
 	}
-	events, err := s.decoder.Decode(f)
+	events, content, err := s.read(f)
 	if err != nil {
 		f.Data, err = s.upstream.redact(f.Data), s.upstream.redactFault(err)
 	}
@@ -172,11 +174,7 @@ func (s *relay) frame(f codec.Frame, raw []byte) error {
 		}
 		s.pattern.learn(raw, events)
 	}
-	if s.wired && unreadable(err) && jsontext.Value(f.Data).IsValid(member.Options()) {
-		// The caller may understand what the canonical model does not. Whether the
-		// stream was whole is not known any more, so it ends with the fault.
-		s.failed, err = s.own(err), nil
-	} else if s.wired && err != nil && s.opening.isOpen() && says(f, err) {
+	if s.wired && err != nil && s.opening.isOpen() && says(f, err) {
 		// The caller, who has seen the beginning, hears of the failure as the
 		// upstream put it, and of what the upstream says after that.
 		s.told = true
@@ -186,7 +184,7 @@ func (s *relay) frame(f codec.Frame, raw []byte) error {
 	if s.wired && err == nil {
 		// The frame goes before the completed event that it may amount to.
 		frame := codec.Event(&genwayv1.WireFrame{Protocol: s.protocol, Event: f.Event, Data: f.Data})
-		if err := s.opening.pass(frame, contentful(events)); err != nil {
+		if err := s.opening.pass(frame, content); err != nil {
 			return err
 		}
 	}
@@ -214,7 +212,12 @@ func (s *relay) end() error {
 	if s.completed {
 		return nil
 	}
+	finished := s.finished()
 	events, err := s.decoder.Close()
+	if s.wired && finished && unreadable(err) {
+		// The caller has the end; only what the codec makes of the answer is missing.
+		events, err = []*genwayv1.StreamGenerateTextResponse{codec.Event(&genwayv1.TextCompleted{Usage: s.usage})}, nil
+	}
 	return s.pass(events, s.upstream.redactFault(err))
 }
 
