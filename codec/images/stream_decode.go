@@ -92,7 +92,8 @@ func (s *StreamDecoder) read(data []byte) (*wireEvent, error) {
 	}
 	var w watchedEvent
 	if err := member.DecodeAnswer(data, &w); err != nil {
-		return &wireEvent{}, nil //nolint:nilerr // it is the caller's to judge
+		w = watchedEvent{}
+		member.Fit(data, &w)
 	}
 	return w.event(), nil
 }

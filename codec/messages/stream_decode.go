@@ -91,7 +91,6 @@ func (d *streamDecoder) event(e *streamEvent, data []byte) (events, error) {
 // to tolerate ("Other events" in its guide to streaming).
 const unknownType = "this version does not know events of this type"
 
-
 // Close ends the stream: one without message_stop is whole if its stop reason was
 // told, and cut otherwise (case S5).
 func (d *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) {
