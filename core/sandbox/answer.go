@@ -3,6 +3,7 @@ package sandbox
 import (
 	"strings"
 
+	"github.com/genway/genway/core/tokens/content"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -142,7 +143,7 @@ func (a *answer) finish() {
 		addLogprobs(c, a.req.GetSampling())
 		for _, p := range c.Parts {
 			if p.GetThinking() == nil {
-				a.output += int64(outputTokens(p))
+				a.output += int64(content.Part(p))
 			}
 		}
 		if signs {
@@ -150,7 +151,7 @@ func (a *answer) finish() {
 		}
 	}
 	in := countInput(a.req)
-	u := &genwayv1.Usage{InputTokens: in.total(), OutputTokens: a.output, TotalTokens: in.total() + a.output}
+	u := &genwayv1.Usage{InputTokens: in.Total(), OutputTokens: a.output, TotalTokens: in.Total() + a.output}
 	if a.thinking > 0 {
 		u.ThinkingTokens = &a.thinking
 	}

@@ -212,7 +212,7 @@ func TestInputCounts(t *testing.T) {
 		"thinking": {part(&genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: "hello world", Summary: []string{"hello"}}}}), 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := countInput(c.req).total(); got != int64(c.want) {
+			if got := countInput(c.req).Total(); got != int64(c.want) {
 				t.Errorf("%d tokens, want %d", got, c.want)
 			}
 		})

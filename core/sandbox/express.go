@@ -6,6 +6,7 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/tokens"
+	"github.com/genway/genway/core/tokens/content"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -87,10 +88,10 @@ func (a *answer) outputDetails(u *genwayv1.Usage) {
 	for _, c := range a.resp.Candidates {
 		for _, p := range c.Parts {
 			if p.GetAudio() != nil {
-				audio += int64(outputTokens(p) - tokens.Count(p.GetAudio().GetTranscript()))
+				audio += int64(content.Part(p) - tokens.Count(p.GetAudio().GetTranscript()))
 			}
 			if p.GetImage() != nil {
-				image += int64(outputTokens(p))
+				image += int64(content.Part(p))
 			}
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/core/sandbox/media"
 	"github.com/genway/genway/core/tokens"
+	"github.com/genway/genway/core/tokens/content"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -71,7 +71,7 @@ func stop(c *genwayv1.Candidate, sequences []string) {
 // within its name is left out.
 func truncate(c *genwayv1.Candidate, limit int) {
 	for i, p := range c.Parts {
-		cost := outputTokens(p)
+		cost := content.Part(p)
 		if cost <= limit {
 			limit -= cost
 			continue
@@ -121,26 +121,5 @@ func cutCall(c *genwayv1.Candidate, i, limit int) {
 	c.Parts = c.Parts[:i+1]
 	if arguments == "" && call.GetInput() == "" {
 		c.Parts = c.Parts[:i]
-	}
-}
-
-// outputTokens is what a part of an answer costs.
-func outputTokens(p *genwayv1.Part) int {
-	switch k := p.GetKind().(type) {
-	case *genwayv1.Part_Text:
-		return tokens.Count(k.Text.GetText())
-	case *genwayv1.Part_Refusal:
-		return tokens.Count(k.Refusal.GetText())
-	case *genwayv1.Part_Thinking:
-		return tokens.Count(k.Thinking.GetText()) + tokens.Count(strings.Join(k.Thinking.GetSummary(), ""))
-	case *genwayv1.Part_ToolCall:
-		return tokens.Count(k.ToolCall.GetName()) + tokens.Count(k.ToolCall.GetArgumentsJson()) + tokens.Count(k.ToolCall.GetInput())
-	case *genwayv1.Part_Audio:
-		return audioTokens(k.Audio) + tokens.Count(k.Audio.GetTranscript())
-	case *genwayv1.Part_Image:
-		info := media.Describe(k.Image.GetMediaType(), k.Image.GetData())
-		return tokens.Drawing(info.Width, info.Height, sketchQuality)
-	default:
-		return 0
 	}
 }
