@@ -41,6 +41,7 @@ func (s *Service) account(ctx context.Context, a ask, do func(context.Context) e
 			err = fault.New(fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage)
 		}
 		result := call.result(ctx, err)
+		s.meter(call, a, &result)
 		s.charge(call, a.model, &result)
 		s.addSpent(call, a.model, &result)
 		// The limits first: so they never know less than the ledger.

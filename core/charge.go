@@ -20,15 +20,18 @@ type Pricer interface {
 // was asked for, then by the caller's: the first says which of several it was that
 // worked.
 func (s *Service) charge(call *outcome, asked string, r *ledger.Result) {
+	if p, ok := s.price(call, asked, r.Model); ok {
+		r.Cost, r.Price = p.Cost(r.Usage), p.ID
+	}
+}
+
+// price finds the price of a call that a model has answered.
+func (s *Service) price(call *outcome, asked, answered string) (price.Price, bool) {
 	if s.config.Prices == nil || call.served.Name == "" {
-		return
+		return price.Price{}, false
 	}
-	p, ok := s.config.Prices.FindFirst(call.served.Name, []string{r.Model, call.served.Model, asked}, call.start)
-	if !ok {
-		return
-	}
-	p = p.ForImage(call.drawn.size, call.drawn.quality)
-	r.Cost, r.Price = p.Cost(r.Usage), p.ID
+	p, ok := s.config.Prices.FindFirst(call.served.Name, []string{answered, call.served.Model, asked}, call.start)
+	return p.ForImage(call.drawn.size, call.drawn.quality), ok
 }
 
 // drawn is what an image request gave, and what its images cost by.

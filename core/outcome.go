@@ -10,9 +10,11 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // outcome is what is told of a call in its one line of the log. It never holds a
@@ -28,9 +30,17 @@ type outcome struct {
 	model    string // the one that answered
 	usage    *genwayv1.Usage
 	drawn    drawn
-	first    time.Duration // from start to a stream's first event; 0 for none
-	served   upstream.Note
-	held     *admission // nil until it is admitted
+	// complete is set when the whole answer is there: in answer if it is unary, else in said,
+	// as far as what it took can be seen in it.
+	complete bool
+	answer   proto.Message
+	said     said
+	// source is set where usage is not the upstream's, which told something else then.
+	source ledger.UsageSource
+	told   *genwayv1.Usage
+	first  time.Duration // from start to a stream's first event; 0 for none
+	served upstream.Note
+	held   *admission // nil until it is admitted
 }
 
 func newOutcome(id, method string) *outcome {
@@ -70,7 +80,7 @@ func (o *outcome) begun() {
 
 func (o *outcome) log(ctx context.Context, log *slog.Logger, err error) {
 	f := fault.From(err)
-	if f != nil && f.Usage != nil {
+	if f != nil && o.usage == nil {
 		o.usage = f.Usage
 	}
 	level, grave := slog.LevelInfo, f != nil && f.HTTPStatus() >= 500
@@ -98,6 +108,12 @@ func (o *outcome) log(ctx context.Context, log *slog.Logger, err error) {
 		slog.Int64("cache_read_tokens", o.usage.GetCacheReadInputTokens()),
 		slog.Int64("thinking_tokens", o.usage.GetThinkingTokens()),
 	)
+	if o.source != ledger.Told {
+		line.AddAttrs(slog.String("usage_source", string(o.source)))
+	}
+	if o.source == ledger.Rejected {
+		line.AddAttrs(slog.Int64("told_input_tokens", o.told.GetInputTokens()), slog.Int64("told_output_tokens", o.told.GetOutputTokens()))
+	}
 	if o.clientID != "" {
 		line.AddAttrs(slog.String("client_request_id", o.clientID))
 	}

@@ -92,7 +92,12 @@ func (s *Service) generateText(ctx context.Context, req *genwayv1.GenerateTextRe
 		resp.CreateTime = timestamppb.New(s.config.Clock())
 	}
 	resp.Model = cmp.Or(resp.Model, req.GetModel())
-	outcomeOf(ctx).answered(resp.GetModel(), resp.GetUsage())
+	call := outcomeOf(ctx)
+	call.answered(resp.GetModel(), resp.GetUsage())
+	call.complete, call.answer = true, resp
+	if resp.GetWire() == nil && !plausible(resp.GetUsage()) {
+		resp.Usage, resp.Losses = nil, append(resp.GetLosses(), implausible())
+	}
 	return resp, nil
 }
 
@@ -119,6 +124,9 @@ func (s *Service) streamText(ctx context.Context, req *genwayv1.GenerateTextRequ
 			s.name(p.Started, req.GetModel())
 			call.begun()
 			call.answered(p.Started.GetModel(), p.Started.GetUsage())
+			if !plausible(p.Started.GetUsage()) {
+				p.Started.Usage = nil
+			}
 		case *genwayv1.StreamGenerateTextResponse_Wire:
 			call.begun()
 		case *genwayv1.StreamGenerateTextResponse_Completed:
@@ -127,7 +135,12 @@ func (s *Service) streamText(ctx context.Context, req *genwayv1.GenerateTextRequ
 			}
 			completed = true
 			call.answered("", p.Completed.GetUsage())
+			call.complete = true
+			if !plausible(p.Completed.GetUsage()) {
+				p.Completed.Usage, p.Completed.Losses = nil, append(p.Completed.GetLosses(), implausible())
+			}
 		}
+		call.said.hear(ev)
 		call.held.flowed(ev)
 		return stream.Send(ev)
 	})
@@ -175,6 +188,10 @@ func (s *Service) generateImage(ctx context.Context, req *genwayv1.GenerateImage
 	call := outcomeOf(ctx)
 	call.answered(req.GetModel(), resp.GetUsage())
 	call.drawn = drawnBy(req, resp)
+	call.complete = true
+	if resp.GetWire() == nil && !plausible(resp.GetUsage()) {
+		resp.Usage, resp.Losses = nil, append(resp.GetLosses(), implausible())
+	}
 	return resp, nil
 }
 
@@ -212,8 +229,11 @@ func (s *Service) streamImage(ctx context.Context, req *genwayv1.GenerateImageRe
 			if completed {
 				return nil
 			}
-			completed = true
+			completed, call.complete = true, true
 			call.answered("", p.Completed.GetUsage())
+			if !plausible(p.Completed.GetUsage()) {
+				p.Completed.Usage = nil
+			}
 			call.drawn = drawnOf(req, int(p.Completed.GetCount()), p.Completed.GetSize(), p.Completed.GetQuality())
 		}
 		return stream.Send(ev)

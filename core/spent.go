@@ -10,6 +10,10 @@ import (
 // attempt that answered.
 func (s *Service) addSpent(call *outcome, asked string, r *ledger.Result) {
 	for _, spent := range call.served.Spent {
+		if !plausible(spent.Usage) {
+			r.UsageSource = ledger.Rejected
+			continue
+		}
 		usage := usageOf(spent.Usage)
 		r.Usage = sumOf(r.Usage, usage)
 		if s.config.Prices == nil {

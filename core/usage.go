@@ -1,0 +1,139 @@
+package core
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/genway/genway/core/amount"
+	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/tokens"
+	"github.com/genway/genway/core/tokens/content"
+	"github.com/genway/genway/core/unread"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// MaxUsageTokens is the largest plausible number of tokens of one class in one request: ten
+// times the largest context of any model. Genway knows no model's context, and an
+// upstream's own tools may read it several times.
+const MaxUsageTokens = 100_000_000
+
+// plausible reports whether all figures of an upstream's usage can be true. The totals are
+// not looked at, since nobody is charged by them.
+func plausible(u *genwayv1.Usage) bool {
+	for _, n := range [...]int64{
+		u.GetInputTokens(), u.GetOutputTokens(), u.GetCacheReadInputTokens(), u.GetCacheWriteInputTokens(),
+		u.GetCacheWrite_5MInputTokens(), u.GetCacheWrite_1HInputTokens(), u.GetThinkingTokens(),
+		u.GetInputTextTokens(), u.GetInputImageTokens(), u.GetInputAudioTokens(),
+		u.GetOutputTextTokens(), u.GetOutputImageTokens(), u.GetOutputAudioTokens(), u.GetToolUseInputTokens(),
+	} {
+		if n < 0 || n > MaxUsageTokens {
+			return false
+		}
+	}
+	return true
+}
+
+// implausible names the loss of figures that are kept from callers whose answer is
+// translated.
+func implausible() *genwayv1.Loss {
+	return &genwayv1.Loss{Member: "usage", Reason: "the upstream's figures cannot be true"}
+}
+
+// meter is where usage enters: the ledger, limits and metrics have what it leaves in the
+// result. Figures of the upstream's that cannot be true, and those that a complete answer
+// lacks, are replaced by a count of the request and of the answer. A complete answer lacks
+// its output when it has text and the upstream tells 0, and its input when neither is told:
+// an engine with a cache tells an input of 0 and means it.
+func (s *Service) meter(call *outcome, a ask, r *ledger.Result) {
+	switch {
+	case !plausible(call.usage):
+		r.UsageSource = ledger.Rejected
+	case call.complete && r.Usage.Output == 0:
+		r.UsageSource = ledger.Estimated
+	default:
+		return
+	}
+	usage, ok := ledger.Usage{}, false
+	switch req := a.req.(type) {
+	case *genwayv1.GenerateTextRequest:
+		usage, ok = call.textUsage(req, r)
+	case *genwayv1.GenerateImageRequest:
+		// Images that have a price are counted: the upstream need not say more.
+		p, priced := s.price(call, a.model, r.Model)
+		if ok = r.UsageSource == ledger.Rejected || r.Usage.Input == 0 && (!priced || p.MostImages(1) == 0); ok {
+			usage = drawingUsage(req, call.drawn)
+		}
+	}
+	if !ok {
+		r.UsageSource = ledger.Told
+		return
+	}
+	usage.Images = r.Usage.Images
+	r.Usage = usage
+	call.metered(r)
+}
+
+// textUsage counts a request and its answer; false where what the upstream told is all
+// there is. An answer of nothing may have taken nothing, if its upstream says so.
+func (o *outcome) textUsage(req *genwayv1.GenerateTextRequest, r *ledger.Result) (usage ledger.Usage, ok bool) {
+	output := o.answerTokens()
+	if r.UsageSource == ledger.Estimated && output == 0 && o.usage != nil {
+		return usage, false
+	}
+	usage = r.Usage
+	if r.UsageSource == ledger.Rejected || usage.Input == 0 {
+		usage = inputUsage(req)
+	}
+	usage.Output = output
+	return usage, true
+}
+
+// inputUsage counts a request. One that cannot be read is estimated by its size.
+func inputUsage(req *genwayv1.GenerateTextRequest) ledger.Usage {
+	whole, err := unread.Read(req)
+	if err != nil {
+		return ledger.Usage{Input: inputOf(req)}
+	}
+	in := content.Of(whole)
+	return ledger.Usage{Input: in.Total(), InputImage: int64(in.Image), InputAudio: int64(in.Audio)}
+}
+
+// drawingUsage counts a request for images, and those that were made.
+func drawingUsage(req *genwayv1.GenerateImageRequest, made drawn) ledger.Usage {
+	var given int64
+	for range req.GetImages() {
+		given += mediaTokens
+	}
+	width, height, _ := strings.Cut(made.size, "x")
+	w, errW := strconv.Atoi(width)
+	h, errH := strconv.Atoi(height)
+	if errW != nil || errH != nil {
+		w, h = 1024, 1024 // what vendors draw unless asked otherwise
+	}
+	out := amount.Times(int64(made.images), int64(tokens.Drawing(w, h, made.quality)))
+	return ledger.Usage{Input: amount.Sum(int64(tokens.Count(req.GetPrompt())), given), InputImage: given, Output: out, OutputImage: out}
+}
+
+// answerTokens counts what was seen of the answer.
+func (o *outcome) answerTokens() int64 {
+	resp, ok := o.answer.(*genwayv1.GenerateTextResponse)
+	if !ok {
+		return o.said.tokens(o.served.Flow)
+	}
+	if len(resp.GetCandidates()) > 0 || len(resp.GetWire().GetJson()) == 0 {
+		return content.Answer(resp)
+	}
+	wire := resp.GetWire()
+	if c := unread.Codec(wire.GetProtocol()); c != nil {
+		if whole, err := c.DecodeResponse(wire.GetJson()); err == nil {
+			return content.Answer(whole)
+		}
+	}
+	return int64(tokens.Count(string(wire.GetJson())))
+}
+
+// metered notes the figures that stand in for the upstream's, for the log.
+func (o *outcome) metered(r *ledger.Result) {
+	o.source, o.told = r.UsageSource, o.usage
+	o.usage = &genwayv1.Usage{InputTokens: r.Usage.Input, OutputTokens: r.Usage.Output}
+}

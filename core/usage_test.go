@@ -1,0 +1,245 @@
+package core_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core"
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/price"
+	counter "github.com/genway/genway/core/tokens"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// silent is an upstream whose answers are of a text and have the usage of the test.
+type silent struct {
+	scripted
+	text  string
+	usage *genwayv1.Usage
+	fails error
+	// wired has the answers be bodies of chat completions, as they came.
+	wired bool
+	flow  atomic.Int64
+	// ends is what a stream ends with; nil is its completion.
+	ends error
+}
+
+func (u *silent) serve(ctx context.Context) error {
+	note := upstream.NoteOf(ctx)
+	note.Name, note.Model, note.Calls = "main", "small", 1
+	return u.fails
+}
+
+func (u *silent) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	if err := u.serve(ctx); err != nil {
+		return nil, err
+	}
+	resp := &genwayv1.GenerateTextResponse{Usage: u.usage}
+	if u.wired {
+		body := fmt.Sprintf(`{"id":"c","object":"chat.completion","created":7,"model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":%q}}]}`, u.text)
+		resp.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(body)}
+		return resp, nil
+	}
+	if u.text != "" {
+		resp.Candidates = []*genwayv1.Candidate{{Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: u.text}}}}}}
+	}
+	return resp, nil
+}
+
+func (u *silent) StreamGenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest, send upstream.Send) error {
+	if err := u.serve(ctx); err != nil {
+		return err
+	}
+	events := []*genwayv1.StreamGenerateTextResponse{{Payload: &genwayv1.StreamGenerateTextResponse_Started{Started: &genwayv1.TextStarted{}}}}
+	for piece := range strings.SplitAfterSeq(u.text, " ") {
+		events = append(events, &genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_PartDelta{
+			PartDelta: &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Text{Text: piece}}}})
+	}
+	if u.wired {
+		note := upstream.NoteOf(ctx)
+		note.Flow = &u.flow
+		u.flow.Store(int64(len(u.text)))
+		events = []*genwayv1.StreamGenerateTextResponse{{Payload: &genwayv1.StreamGenerateTextResponse_Wire{Wire: &genwayv1.WireFrame{Data: []byte(strings.Repeat("x", 3000))}}}}
+	}
+	if u.ends == nil {
+		events = append(events, &genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_Completed{Completed: &genwayv1.TextCompleted{Usage: u.usage}}})
+	}
+	for _, ev := range events {
+		if err := send(ev); err != nil {
+			return err
+		}
+	}
+	return u.ends
+}
+
+func (u *silent) GenerateImage(ctx context.Context, _ *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+	if err := u.serve(ctx); err != nil {
+		return nil, err
+	}
+	return &genwayv1.GenerateImageResponse{Images: []*genwayv1.GeneratedImage{{}, {}}, Usage: u.usage}, nil
+}
+
+// settled makes one call and gives its row.
+func settled(t *testing.T, u *silent, do func(*core.Service, core.Interceptors)) ledger.Entry {
+	t.Helper()
+	catalogue, err := price.Parse("prices.yaml", []byte(prices))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept := &keeping{}
+	recorder, err := ledger.Start(t.Context(), ledger.Config{Store: kept})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := core.New(core.Config{Upstream: u, Ledger: recorder, Prices: catalogue})
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(service, core.Interceptors{Authenticator: auth.Authenticator{Keys: fixedKeys{}}, Logger: slog.New(slog.DiscardHandler)})
+	if err := recorder.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return kept.entries[1]
+}
+
+const (
+	answered = "The quick brown fox jumps over the lazy dog, and nobody counts. "
+	asked    = "hi" // of request
+)
+
+// A complete answer whose upstream tells no usage is charged by what it says: unary and
+// streamed, passed through and translated, and however long.
+func TestAnswersWithoutUsageAreCounted(t *testing.T) {
+	in := int64(counter.Count(asked))
+	for name, c := range map[string]struct {
+		text  string
+		usage *genwayv1.Usage
+		want  ledger.Usage // of output the tokens of the text, unless it says otherwise
+		told  bool
+	}{
+		"absent":               {answered, nil, ledger.Usage{Input: in}, false},
+		"empty":                {answered, &genwayv1.Usage{}, ledger.Usage{Input: in}, false},
+		"absent of nothing":    {"", nil, ledger.Usage{Input: in}, false},
+		"zero of nothing":      {"", &genwayv1.Usage{}, ledger.Usage{}, true},
+		"absent, long":         {strings.Repeat(answered, 1000), nil, ledger.Usage{Input: in}, false},
+		"of the input alone":   {answered, &genwayv1.Usage{InputTokens: 70, CacheReadInputTokens: proto.Int64(30)}, ledger.Usage{Input: 70, CacheRead: 30}, false},
+		"of the output alone":  {answered, &genwayv1.Usage{OutputTokens: 5}, ledger.Usage{Output: 5}, true},
+		"in full":              {answered, &genwayv1.Usage{InputTokens: 9, OutputTokens: 5}, ledger.Usage{Input: 9, Output: 5}, true},
+		"the largest possible": {answered, &genwayv1.Usage{InputTokens: core.MaxUsageTokens, OutputTokens: core.MaxUsageTokens}, ledger.Usage{Input: core.MaxUsageTokens, Output: core.MaxUsageTokens}, true},
+	} {
+		for _, wired := range []bool{false, true} {
+			for _, stream := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, wired %t, streamed %t", name, wired, stream), func(t *testing.T) {
+					got := settled(t, &silent{text: c.text, usage: c.usage, wired: wired}, func(s *core.Service, i core.Interceptors) {
+						call(i, s, "req", "small", stream)
+					})
+					want := c.want
+					source := ledger.Told
+					if !c.told {
+						source = ledger.Estimated
+						want.Output = int64(counter.Count(c.text))
+					}
+					exact := !stream || !wired && len(c.text) <= 4096 || c.told
+					if off := math.Abs(float64(got.Usage.Output-want.Output)) / float64(max(want.Output, 1)); !exact && off < 0.25 {
+						want.Output = got.Usage.Output
+					}
+					if wired && stream && c.text == "" && !c.told {
+						want.Output = got.Usage.Output // of frames that nobody read
+					}
+					if diff := cmp.Diff(want, got.Usage); diff != "" || got.UsageSource != source || got.Outcome != ledger.OK {
+						t.Errorf("%s, %q (-want +got):\n%s", got.Outcome, got.UsageSource, diff)
+					}
+					if (got.Cost == 0) != (want.Input+want.Output == 0) {
+						t.Errorf("it costs %d", got.Cost)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Figures that cannot be true are kept out of the ledger, whatever became of the call. The
+// estimate is charged, and a caller whose answer is translated does not get them.
+func TestImplausibleUsageIsRejected(t *testing.T) {
+	want := ledger.Usage{Input: int64(counter.Count(asked)), Output: int64(counter.Count(answered))}
+	members := (&genwayv1.Usage{}).ProtoReflect().Descriptor().Fields()
+	for i := range members.Len() {
+		member := members.Get(i)
+		name := string(member.Name())
+		if name == "total_tokens" || name == "native_fields" || strings.HasSuffix(name, "prediction_tokens") {
+			continue // nobody is charged by them
+		}
+		for _, figure := range []int64{9e18, math.MaxInt64, math.MinInt64, -1, core.MaxUsageTokens + 1} {
+			usage := used()
+			usage.ProtoReflect().Set(member, protoreflect.ValueOfInt64(figure))
+			for _, way := range []string{"unary", "streamed", "failed", "left"} {
+				u := &silent{text: answered, usage: proto.CloneOf(usage)}
+				expected := want
+				switch way {
+				case "failed":
+					f := fault.New(fault.BadUpstream, "HALF", "half an answer")
+					f.Usage, u.fails = usage, f
+					expected.Output = 0
+				case "left":
+					f := fault.New(fault.BadUpstream, "HALF", "half an answer")
+					f.Usage, u.ends = usage, f
+				}
+				got := settled(t, u, func(s *core.Service, i core.Interceptors) {
+					call(i, s, "req", "small", way == "streamed" || way == "left")
+				})
+				if diff := cmp.Diff(expected, got.Usage); diff != "" || got.UsageSource != ledger.Rejected || got.Cost != expected.Input*150+expected.Output*600 {
+					t.Errorf("%s = %d, %s: %q, %d (-want +got):\n%s", name, figure, way, got.UsageSource, got.Cost, diff)
+				}
+			}
+		}
+	}
+	u := &silent{text: answered, usage: &genwayv1.Usage{InputTokens: math.MaxInt64, OutputTokens: -1}}
+	settled(t, u, func(s *core.Service, _ core.Interceptors) {
+		resp, err := s.GenerateText(t.Context(), request())
+		if err != nil || resp.GetUsage() != nil || len(resp.GetLosses()) != 1 || resp.GetLosses()[0].GetMember() != "usage" {
+			t.Errorf("%v, %v", resp, err)
+		}
+	})
+	u.wired = true
+	settled(t, u, func(s *core.Service, _ core.Interceptors) {
+		if resp, err := s.GenerateText(t.Context(), request()); err != nil || resp.GetUsage().GetOutputTokens() != -1 || len(resp.GetWire().GetJson()) == 0 {
+			t.Errorf("%v, %v", resp, err)
+		}
+	})
+}
+
+// Images without usage are counted, unless their price is by the image.
+func TestImagesWithoutUsageAreCounted(t *testing.T) {
+	out := 2 * int64(counter.Drawing(1024, 1536, "high"))
+	for _, c := range []struct {
+		model  string
+		usage  *genwayv1.Usage
+		want   ledger.Usage
+		source ledger.UsageSource
+	}{
+		{"small", nil, ledger.Usage{Input: 1, Output: out, OutputImage: out, Images: 2}, ledger.Estimated},
+		{"nobody's", &genwayv1.Usage{InputTokens: -4}, ledger.Usage{Input: 1, Output: out, OutputImage: out, Images: 2}, ledger.Rejected},
+		{"draw", nil, ledger.Usage{Images: 2}, ledger.Told},
+		{"small", &genwayv1.Usage{InputTokens: 4, OutputTokens: 5}, ledger.Usage{Input: 4, Output: 5, Images: 2}, ledger.Told},
+	} {
+		got := settled(t, &silent{usage: c.usage}, func(s *core.Service, _ core.Interceptors) {
+			if _, err := s.GenerateImage(t.Context(), &genwayv1.GenerateImageRequest{Model: c.model, Prompt: "p", Size: "1024x1536", Quality: "high"}); err != nil {
+				t.Error(err)
+			}
+		})
+		if diff := cmp.Diff(c.want, got.Usage); diff != "" || got.UsageSource != c.source {
+			t.Errorf("%s: %q, (-want +got):\n%s", c.model, got.UsageSource, diff)
+		}
+	}
+}
