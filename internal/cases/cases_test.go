@@ -35,6 +35,7 @@ func TestCases(t *testing.T) {
 		vendorRuleCases(),
 		edgeCases(),
 		imageCases(),
+		countedCases(),
 	) {
 		t.Run(c.ID, func(t *testing.T) {
 			t.Attr("proves", c.Proves)
