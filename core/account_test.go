@@ -93,8 +93,8 @@ func (s *sink) SetHeader(metadata.MD) error  { return nil }
 func (s *sink) SendMsg(any) error            { return s.err }
 func (s *sink) SendHeader(metadata.MD) error { return nil }
 
-// call makes one request, which ends as the model says.
-func call(i core.Interceptors, service *core.Service, id, model string, stream bool) {
+// call makes one request, which ends as the model says, and gives its error.
+func call(i core.Interceptors, service *core.Service, id, model string, stream bool) error {
 	md := metadata.Pairs("authorization", "Bearer internal", core.RequestIDKey, id)
 	ctx, cancel := context.WithCancel(metadata.NewIncomingContext(context.Background(), md))
 	defer cancel()
@@ -109,16 +109,16 @@ func call(i core.Interceptors, service *core.Service, id, model string, stream b
 	req := request()
 	req.Model = model
 	if !stream {
-		_, _ = i.Unary(ctx, req, &grpc.UnaryServerInfo{FullMethod: genwayv1.Generation_GenerateText_FullMethodName}, func(ctx context.Context, req any) (any, error) {
+		_, err := i.Unary(ctx, req, &grpc.UnaryServerInfo{FullMethod: genwayv1.Generation_GenerateText_FullMethodName}, func(ctx context.Context, req any) (any, error) {
 			return service.GenerateText(ctx, req.(*genwayv1.GenerateTextRequest))
 		})
-		return
+		return err
 	}
 	to := &sink{ctx: ctx}
 	if model == "send-gone" {
 		to.err = status.Error(codes.Canceled, "the transport is closing")
 	}
-	_ = i.Stream(service, to, &grpc.StreamServerInfo{FullMethod: genwayv1.Generation_StreamGenerateText_FullMethodName}, func(_ any, s grpc.ServerStream) error {
+	return i.Stream(service, to, &grpc.StreamServerInfo{FullMethod: genwayv1.Generation_StreamGenerateText_FullMethodName}, func(_ any, s grpc.ServerStream) error {
 		return service.StreamGenerateText(req, &grpc.GenericServerStream[genwayv1.GenerateTextRequest, genwayv1.StreamGenerateTextResponse]{ServerStream: s})
 	})
 }
@@ -156,7 +156,7 @@ func TestEveryRequestIsOneRow(t *testing.T) {
 			id := fmt.Sprintf("%d-%d", runs, n)
 			stream := streams[n] || model == "cut" || model == "send-gone"
 			want[id] = ends[model]
-			wait.Go(func() { call(interceptors, service, id, model, stream) })
+			wait.Go(func() { _ = call(interceptors, service, id, model, stream) })
 		}
 		wait.Wait()
 		if err := recorder.Close(); err != nil {

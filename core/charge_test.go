@@ -154,7 +154,7 @@ func TestLedgerEqualsTheUpstreamsTally(t *testing.T) {
 	for worker := range 8 {
 		wait.Go(func() {
 			for n := range requests / 8 {
-				call(interceptors, service, fmt.Sprint(worker, "-", n), models[n%len(models)], n%3 == 0)
+				_ = call(interceptors, service, fmt.Sprint(worker, "-", n), models[n%len(models)], n%3 == 0)
 			}
 		})
 	}

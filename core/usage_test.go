@@ -12,7 +12,9 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/price"
 	counter "github.com/genway/genway/core/tokens"
 	"github.com/genway/genway/core/upstream"
@@ -142,7 +144,7 @@ func TestAnswersWithoutUsageAreCounted(t *testing.T) {
 			for _, stream := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, wired %t, streamed %t", name, wired, stream), func(t *testing.T) {
 					got := settled(t, &silent{text: c.text, usage: c.usage, wired: wired}, func(s *core.Service, i core.Interceptors) {
-						call(i, s, "req", "small", stream)
+						_ = call(i, s, "req", "small", stream)
 					})
 					want := c.want
 					source := ledger.Told
@@ -196,7 +198,7 @@ func TestImplausibleUsageIsRejected(t *testing.T) {
 					f.Usage, u.ends = usage, f
 				}
 				got := settled(t, u, func(s *core.Service, i core.Interceptors) {
-					call(i, s, "req", "small", way == "streamed" || way == "left")
+					_ = call(i, s, "req", "small", way == "streamed" || way == "left")
 				})
 				if diff := cmp.Diff(expected, got.Usage); diff != "" || got.UsageSource != ledger.Rejected || got.Cost != expected.Input*150+expected.Output*600 {
 					t.Errorf("%s = %d, %s: %q, %d (-want +got):\n%s", name, figure, way, got.UsageSource, got.Cost, diff)
@@ -240,6 +242,43 @@ func TestImagesWithoutUsageAreCounted(t *testing.T) {
 		})
 		if diff := cmp.Diff(c.want, got.Usage); diff != "" || got.UsageSource != c.source {
 			t.Errorf("%s: %q, (-want +got):\n%s", c.model, got.UsageSource, diff)
+		}
+	}
+}
+
+// budgeted knows one key, with a budget of a day.
+type budgeted struct{}
+
+func (budgeted) Authenticate(context.Context, string) (keys.Principal, error) {
+	policy := &keys.Policy{Limits: limit.Limits{Budgets: []limit.Budget{{Amount: 20_000, Period: limit.Day}}}}
+	return keys.Principal{KeyID: "key_poor", Group: keys.GroupInternal, Policy: policy}, nil
+}
+
+// A budget is spent by answers without usage, and by those whose usage cannot be true: no
+// upstream can switch it off by what it says or leaves out.
+func TestBudgetsAreSpentByTheEstimate(t *testing.T) {
+	catalogue, err := price.Parse("prices.yaml", []byte(prices))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, usage := range map[string]*genwayv1.Usage{
+		"none": nil, "empty": {}, "negative": {InputTokens: -5, OutputTokens: math.MinInt64}, "absurd": {InputTokens: 9e18, OutputTokens: 9e18},
+	} {
+		for _, stream := range []bool{false, true} {
+			served := 0
+			service, err := core.New(core.Config{Upstream: &silent{text: answered, usage: usage}, Prices: catalogue, Limiter: limit.New(limit.NewMemory(nil), limit.Rules{OutputTokens: 1})})
+			if err != nil {
+				t.Fatal(err)
+			}
+			interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: budgeted{}}, Logger: slog.New(slog.DiscardHandler)}
+			for range 10 {
+				if call(interceptors, service, "req", "small", stream) == nil {
+					served++
+				}
+			}
+			if served != 3 { // of 8,550 nano-dollars each
+				t.Errorf("%s, streamed %t: %d requests are served", name, stream, served)
+			}
 		}
 	}
 }

@@ -52,6 +52,9 @@ func (c *checkLedger) Run(ctx context.Context, stdout io.Writer) error {
 		fmt.Fprintf(stdout, "%d requests that began before %s, %d more in sums by day\n", checked.Entries, checked.Until.UTC().Format(time.RFC3339), checked.Pruned)
 		if prices != nil {
 			fmt.Fprintf(stdout, "%d costs reckoned again; %d have a price that is not in %s\n", checked.Recomputed, checked.Unknown, c.Prices)
+			if checked.Several > 0 {
+				fmt.Fprintf(stdout, "%d costs are of several attempts, which may have had a price each\n", checked.Several)
+			}
 		}
 		if checked.Left > 0 {
 			fmt.Fprintf(stdout, "%d requests of ended processes are still open\n", checked.Left)

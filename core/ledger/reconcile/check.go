@@ -22,8 +22,9 @@ type Checked struct {
 	Until           time.Time
 	Entries, Pruned int64
 	// Recomputed is how many costs were reckoned again; Unknown how many have a price
-	// that the catalogue no longer has.
-	Recomputed, Unknown int64
+	// that the catalogue no longer has. Several is how many were not, since their attempts
+	// may have had a price each, of which the entry has the last.
+	Recomputed, Unknown, Several int64
 	// Left is how many requests of dead processes are still open.
 	Left int64
 	// Wrong are entries that contradict themselves or their price, Sums what does not
@@ -189,7 +190,7 @@ func (c *Checked) entry(e *ledger.Entry, prices Prices) {
 	if slices.Min([]int64{u.Input, u.Output, u.CacheRead, u.CacheWrite, u.CacheWrite1h, u.InputImage, u.InputAudio, u.Thinking, u.OutputImage, u.OutputAudio, u.Images, e.Cost}) < 0 {
 		c.wrongf(e, "a figure is below 0")
 	}
-	if e.Price == "" && e.Cost != 0 {
+	if e.Price == "" && e.Cost != 0 && e.Attempts <= 1 {
 		c.wrongf(e, "it costs %d nano-dollars by no price", e.Cost)
 	}
 	if prices == nil || e.Price == "" {
@@ -200,8 +201,13 @@ func (c *Checked) entry(e *ledger.Entry, prices Prices) {
 		c.Unknown++
 		return
 	}
+	cost := p.Cost(u)
+	if cost != e.Cost && e.Attempts > 1 {
+		c.Several++
+		return
+	}
 	c.Recomputed++
-	if cost := p.Cost(u); cost != e.Cost {
+	if cost != e.Cost {
 		c.wrongf(e, "it costs %d nano-dollars, by %s it would be %d", e.Cost, e.Price, cost)
 	}
 }

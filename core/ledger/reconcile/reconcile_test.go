@@ -236,6 +236,18 @@ func TestCheckEntries(t *testing.T) {
 	}
 }
 
+// What several attempts cost, each by a price of its own, is not reckoned by the last one's.
+func TestCheckSeveralAttempts(t *testing.T) {
+	c, id := catalogue(t)
+	e := entry(1, "a", "x")
+	e.Price, e.Attempts, e.Cost = id, 2, 700_001
+	s, _ := opened(t, e)
+	got, err := reconcile.Check(t.Context(), s, c, now)
+	if err != nil || !got.Good() || got.Several != 1 || got.Recomputed != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 // What dead processes left is told.
 func TestCheckLeft(t *testing.T) {
 	open := entry(1, "a", "x")
