@@ -59,8 +59,7 @@ func noHeader(string) (string, bool) { return "", false }
 // serve runs one request through the endpoint: key, version, body, then the
 // runtime.
 func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
-	var err error
-	if x.authorization, err = e.edge.takeKey(e.protocol, r); err != nil {
+	if err := e.edge.takeKey(x, r); err != nil {
 		x.fail(err)
 		return
 	}

@@ -24,6 +24,8 @@ type exchange struct {
 	// clientID is what the caller calls the request; empty for nothing. key is the id of
 	// its key, as the core tells it.
 	clientID, key string
+	// keyHeader is the header that the caller's key came in; empty for the URL's query.
+	keyHeader string
 	// authorization is the caller's key, as the core wants to see it, and client the
 	// caller's address.
 	authorization string

@@ -51,6 +51,9 @@ func (x *exchange) told(err error) fault.Error {
 	if f.Wire != nil {
 		return f
 	}
+	if f.Reason == fault.ReasonInvalidKey && f.Kind == fault.Unauthenticated {
+		f = *x.invalidKey(&f)
+	}
 	if _, ours := errors.AsType[*fault.Error](err); !ours {
 		x.spells().Fault(&f)
 	}

@@ -10,46 +10,80 @@ import (
 )
 
 // takeKey takes the caller's key from where its protocol puts it, and spells it as the
-// core wants to see it: Bearer and the key. No key is in the URL after this (case K1), and
-// no header of the caller's gets past the endpoint.
-func (e *Edge) takeKey(protocol genwayv1.Protocol, r *http.Request) (string, error) {
+// core wants to see it: Bearer and the key. It notes where that was. No key is in the URL
+// after this (case K1), and no header of the caller's gets past the endpoint.
+func (e *Edge) takeKey(x *exchange, r *http.Request) error {
 	var key string
+	protocol := x.endpoint.protocol
 	switch protocol {
 	case genwayv1.Protocol_PROTOCOL_MESSAGES:
-		if key = firstHeader(r.Header, e.headers.MessagesKey); key == "" {
-			key = bearerKey(r.Header)
-		}
+		x.keyHeader, key = firstOf(r.Header, e.headers.MessagesKey)
 	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
-		if key = firstHeader(r.Header, e.headers.GenerateContentKey); key == "" && r.URL.RawQuery != "" {
+		if x.keyHeader, key = firstOf(r.Header, e.headers.GenerateContentKey); key == "" && r.URL.RawQuery != "" {
 			key = r.URL.Query().Get("key")
 		}
-	default:
-		key = bearerKey(r.Header)
+	}
+	if key == "" && protocol != genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
+		x.keyHeader, key = authorization, bearerKey(r.Header)
 	}
 	dropQueryKey(r)
 	if key == "" {
-		return "", fault.New(fault.Unauthenticated, fault.ReasonMissingKey, "no API key was sent; put it into %s", e.keyPlace(protocol))
+		return fault.New(fault.Unauthenticated, fault.ReasonMissingKey, "no API key was sent; put it into %s%s", e.keyPlaces(protocol), e.elsewhere(protocol, r.Header))
 	}
 	if !printable(key) {
-		return "", fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "invalid API key")
+		return x.invalidKey(fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "invalid API key"))
 	}
-	return "Bearer " + key, nil
+	x.authorization = "Bearer " + key
+	return nil
 }
 
-// keyPlace is where a protocol has its key.
-func (e *Edge) keyPlace(protocol genwayv1.Protocol) string {
+// authorization is the header with a key behind the word Bearer.
+const authorization = "Authorization"
+
+// invalidKey says of a key that is none where it was, and what to compare it with. One
+// that is revoked or has expired is told of in the same words.
+func (x *exchange) invalidKey(f *fault.Error) *fault.Error {
+	told, place := *f, "the header "+strings.ToLower(x.keyHeader)
+	switch x.keyHeader {
+	case authorization:
+		place += " (Bearer)"
+	case "":
+		place = "the query parameter key"
+	}
+	told.Message = "invalid API key in " + place + ": a key of this server begins with gwk_ and has 40 characters"
+	return &told
+}
+
+// keyPlaces are where a protocol has its key.
+func (e *Edge) keyPlaces(protocol genwayv1.Protocol) string {
 	switch protocol {
 	case genwayv1.Protocol_PROTOCOL_MESSAGES:
-		return "the " + e.config.Headers.MessagesKey[0] + " header"
+		return "the header " + strings.Join(e.config.Headers.MessagesKey, " or ") + ", or authorization, as Bearer"
 	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
-		return "the " + e.config.Headers.GenerateContentKey[0] + " header or the query parameter key"
+		return "the header " + strings.Join(e.config.Headers.GenerateContentKey, " or ") + ", or the query parameter key"
 	default:
-		return "the Authorization header, as Bearer"
+		return "the header authorization, as Bearer"
 	}
+}
+
+// elsewhere names what a caller without a key has sent that could have been meant for one.
+func (e *Edge) elsewhere(protocol genwayv1.Protocol, h http.Header) string {
+	for _, names := range [][]string{e.headers.MessagesKey, e.headers.GenerateContentKey} {
+		if name, _ := firstOf(h, names); name != "" {
+			return "; " + strings.ToLower(name) + " is not read here"
+		}
+	}
+	switch {
+	case h.Get(authorization) == "":
+		return ""
+	case protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
+		return "; authorization is not read here"
+	}
+	return "; the header authorization has no Bearer ahead of the key"
 }
 
 func bearerKey(h http.Header) string {
-	scheme, key, ok := strings.Cut(h.Get("Authorization"), " ")
+	scheme, key, ok := strings.Cut(h.Get(authorization), " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}
@@ -58,14 +92,20 @@ func bearerKey(h http.Header) string {
 
 // firstHeader gives the first of the headers that has a value. The names are canonical.
 func firstHeader(h http.Header, names []string) string {
+	_, value := firstOf(h, names)
+	return value
+}
+
+// firstOf gives the first of the headers that has a value, by name, and that.
+func firstOf(h http.Header, names []string) (name, value string) {
 	for _, name := range names {
 		if values := h[name]; len(values) > 0 {
 			if v := strings.TrimSpace(values[0]); v != "" {
-				return v
+				return name, v
 			}
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // printable reports whether a key can travel as metadata at all.

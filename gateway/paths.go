@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc/health/grpc_health_v1"
 )
@@ -107,35 +106,6 @@ func (e *Edge) match(r *http.Request) (path, bool) {
 		return path{name: name, protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, methods: get}, true
 	}
 	return path{name: name, protocol: e.protocolOf(r), methods: get}, true
-}
-
-func (e *Edge) guess(r *http.Request) genwayv1.Protocol {
-	switch name := r.URL.Path; {
-	case strings.HasPrefix(name, "/v1beta"):
-		return genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
-	case strings.HasPrefix(name, "/v1/messages"):
-		return genwayv1.Protocol_PROTOCOL_MESSAGES
-	case strings.HasPrefix(name, storedResponses):
-		return genwayv1.Protocol_PROTOCOL_RESPONSES
-	}
-	return e.protocolOf(r)
-}
-
-// storedResponses is the path of a response that its vendor has stored, and of what can be
-// done with one: fetch, delete, cancel, list its input. Genway stores none.
-const storedResponses = "/v1/responses/"
-
-func notFound(name string) error {
-	if strings.HasPrefix(name, storedResponses) {
-		return fault.New(fault.NotFound, fault.ReasonPathNotFound, "%s is not offered by this server: it does not store responses; send the conversation to POST /v1/responses", clip(strings.ToValidUTF8(name, "\uFFFD"), 200))
-	}
-	hint := ""
-	for _, doubled := range []string{"/v1/v1", "/v1beta/v1beta", "/v1/v1beta", "/v1beta/v1"} {
-		if strings.HasPrefix(name, doubled) {
-			hint = "; the base URL of this client must end before " + doubled[:strings.LastIndexByte(doubled, '/')]
-		}
-	}
-	return fault.New(fault.NotFound, fault.ReasonPathNotFound, "unknown path %s%s", clip(strings.ToValidUTF8(name, "\uFFFD"), 200), hint)
 }
 
 func isUpgrade(r *http.Request) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -46,7 +47,7 @@ func (e *edge) over(t *testing.T, version int) (client *http.Client, url string)
 		return e.Client(), e.URL
 	}
 	server := httptest.NewUnstartedServer(e.Config.Handler)
-	server.EnableHTTP2 = true
+	server.EnableHTTP2, server.Config.ErrorLog = true, log.New(io.Discard, "", 0)
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	client = server.Client()

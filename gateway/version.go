@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -15,13 +16,19 @@ const oldestVersion = "2023-06-01"
 
 // checkVersion demands the version header of the messages protocol.
 func (e *Edge) checkVersion(h http.Header) error {
-	version, name := firstHeader(h, e.headers.Version), e.config.Headers.Version[0]
+	name, version := firstOf(h, e.headers.Version)
 	if version == "" {
+		names := e.config.Headers.Version
+		name := names[0]
 		f := fault.New(fault.InvalidRequest, fault.ReasonMissingVersion, "%s: header is required", name)
+		if len(names) > 1 {
+			f.Message += " (" + strings.Join(names[1:], ", ") + " is read as well)"
+		}
 		f.Param = name
 		return f
 	}
 	if _, err := time.Parse(time.DateOnly, version); err != nil || version < oldestVersion {
+		name = strings.ToLower(name)
 		f := fault.New(fault.InvalidRequest, fault.ReasonInvalidVersion, "%s: %q is not a version this server speaks; send %s or a later date", name, clip(version, 32), oldestVersion)
 		f.Param = name
 		return f

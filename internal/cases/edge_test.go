@@ -13,6 +13,8 @@ func edgeCases() []Case {
 		{"C10", "errors and losses name members as the caller has written them", callersMembers},
 		{"C11", "the caller's own identifier of a request is logged on both sides, beside ours", callersIdentifiers},
 		{"C12", "what a stream loses is named as it is for a unary answer: in the header, else in the trailer and a comment", streamedLosses},
+		{"C13", "a path that a wrong base URL makes is answered with what to set; what vendors offer and Genway does not is said to be so", wrongBases},
+		{"C14", "a wrong key is told where it was read and what a key looks like, without echo", wrongKeys},
 	}
 }
 
@@ -50,6 +52,44 @@ func streamedLosses(t *testing.T) {
 		})
 		if told[true] != told[false] || !strings.Contains(told[true], "thought_signature") {
 			t.Errorf("%s: streamed %q, unary %q", caller, told[true], told[false])
+		}
+	}
+}
+
+// wrongBases leaves the version out of each path, and has it twice.
+func wrongBases(t *testing.T) {
+	g := gate.New(t, gate.Config{})
+	for _, p := range append(gate.Texts(), gate.Images) {
+		call := gate.CallOf(p, "chat/m", p.Hello(), false)
+		version := "/" + strings.Split(call.Path, "/")[1]
+		for change, hint := range map[string]string{strings.TrimPrefix(call.Path, version): version, version + call.Path: "must end before " + version} {
+			wrong := call
+			wrong.Path = change
+			if message := native(t, p, g.Call(wrong), 404); !strings.Contains(message, "the base URL of this client must end") || !strings.Contains(message, hint) {
+				t.Errorf("%s %s: %q", p, change, message)
+			}
+		}
+		call.Path = version + "/files"
+		if message := native(t, p, g.Call(call), 404); message != call.Path+" is not offered by this server" {
+			t.Errorf("%s: %q", p, message)
+		}
+	}
+}
+
+// wrongKeys sends another vendor's key where each protocol has its own.
+func wrongKeys(t *testing.T) {
+	g := gate.New(t, gate.Config{})
+	for _, p := range append(gate.Texts(), gate.Images) {
+		call, used := gate.CallOf(p, "chat/m", p.Hello(), false), ""
+		for _, name := range keyHeaders {
+			if call.Header.Get(name) != "" {
+				call.Header.Set(name, map[bool]string{true: "Bearer "}[name == "Authorization"]+"sk-of-another")
+				used = strings.ToLower(name)
+			}
+		}
+		a := g.Call(call)
+		if message := native(t, p, a, a.Status); !strings.Contains(message, "the header "+used) || !strings.Contains(message, "gwk_") || strings.Contains(string(a.Body), "sk-") {
+			t.Errorf("%s: %q", p, message)
 		}
 	}
 }
