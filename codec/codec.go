@@ -162,8 +162,8 @@ type StreamEncoder interface {
 	// Ping gives the protocol's own ping event where it has one, else nothing:
 	// comments are the edge's business.
 	Encode(ev *genwayv1.StreamGenerateTextResponse) ([]Frame, error)
-	// Fail gives the frames that report err in band. Nothing follows them, and
-	// no success terminator is among them.
+	// Fail gives the frames that report err in band. Nothing follows them, and nothing
+	// among them says that the answer is complete.
 	Fail(err *fault.Error) []Frame
 }
 

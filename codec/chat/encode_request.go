@@ -8,6 +8,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -85,7 +86,7 @@ func (e *encoder) request(req *codec.Request) (*request, error) {
 		ReasoningEffort:  e.effort(req.Thinking),
 		Verbosity:        req.Verbosity,
 		Modalities:       req.Modalities,
-		ServiceTier:      serviceTier(req.ServiceTier),
+		ServiceTier:      openai.TierToAsk(req.ServiceTier),
 		Store:            req.Store,
 		Metadata:         req.Metadata,
 		User:             req.User,
@@ -165,15 +166,6 @@ func (e *encoder) effort(t *genwayv1.ThinkingConfig) string {
 		e.losses.Add("thinking", "a member of it has no place in chat completions")
 	}
 	return word
-}
-
-// serviceTier translates the one word of the messages protocol that has a
-// counterpart of another name.
-func serviceTier(tier string) string {
-	if tier == "standard_only" {
-		return "default"
-	}
-	return tier
 }
 
 func (e *encoder) audioOutput(r *request, a *genwayv1.AudioOutput) (err error) {

@@ -43,11 +43,11 @@ func (s *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec
 	case *genwayv1.StreamGenerateTextResponse_Started:
 		err = s.start(p.Started)
 	case *genwayv1.StreamGenerateTextResponse_PartStarted:
-		err = s.speech(p.PartStarted.Candidate).open(p.PartStarted)
+		err = s.speech(p.PartStarted.Candidate, p.PartStarted.GetPart()).open(p.PartStarted)
 	case *genwayv1.StreamGenerateTextResponse_PartDelta:
-		err = s.speech(p.PartDelta.Candidate).add(p.PartDelta)
+		err = s.speech(p.PartDelta.Candidate, nil).add(p.PartDelta)
 	case *genwayv1.StreamGenerateTextResponse_PartCompleted:
-		err = s.speech(p.PartCompleted.Candidate).close()
+		err = s.speech(p.PartCompleted.Candidate, nil).close()
 	case *genwayv1.StreamGenerateTextResponse_Completed:
 		err = s.complete(p.Completed)
 	case *genwayv1.StreamGenerateTextResponse_Wire:
@@ -57,7 +57,8 @@ func (s *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec
 }
 
 // Fail implements codec.StreamEncoder. The vendor's own streams end so: an error
-// in place of a chunk, and [DONE] (S4).
+// in place of a chunk, and [DONE] (S4). Its SDKs raise at the error and read no further;
+// [DONE] is for clients that read until it comes. It ends a stream, and is no success.
 func (s *streamEncoder) Fail(err *fault.Error) []codec.Frame {
 	s.reset()
 	if s.done {
@@ -86,8 +87,9 @@ func (s *streamEncoder) start(t *genwayv1.TextStarted) error {
 	return err
 }
 
-// speech finds the choice, and opens it with its role.
-func (s *streamEncoder) speech(index int32) *speech {
+// speech finds the choice, and opens it with its role. The content begins as null unless
+// the first part is a text, as the vendor's does: an answer of calls alone has none.
+func (s *streamEncoder) speech(index int32, first *genwayv1.Part) *speech {
 	if sp, ok := s.speeches[index]; ok {
 		return sp
 	}
@@ -97,7 +99,11 @@ func (s *streamEncoder) speech(index int32) *speech {
 	sp := &speech{streamEncoder: s, index: index}
 	s.speeches[index] = sp
 	s.order = append(s.order, sp)
-	sp.err = sp.write(&message{Role: "assistant", Content: content{is: isText}}, nil)
+	begun := content{is: isNull}
+	if first.GetText() != nil {
+		begun.is = isText
+	}
+	sp.err = sp.write(&message{Role: "assistant", Content: begun}, nil)
 	return sp
 }
 
@@ -114,11 +120,11 @@ func (s *streamEncoder) complete(t *genwayv1.TextCompleted) error {
 		s.compose()
 	}
 	if t.PromptFeedback != nil {
-		s.speech(0).promptFeedback(t.PromptFeedback)
+		s.speech(0, nil).promptFeedback(t.PromptFeedback)
 	}
 	ends := s.ends(t)
 	for i, end := range ends {
-		sp := s.speech(end.Index)
+		sp := s.speech(end.Index, nil)
 		if i == len(ends)-1 {
 			var err error
 			if s.members, err = extra(t.NativeFields, "", s.losses); err != nil {

@@ -56,6 +56,9 @@ func (w *response) canonical() (*genwayv1.GenerateTextResponse, error) {
 		if err != nil {
 			return nil, err
 		}
+		if resp.PromptFeedback != nil {
+			c.StopReason = blocked(c.StopReason)
+		}
 		resp.Candidates = append(resp.Candidates, c)
 	}
 	return resp, nil

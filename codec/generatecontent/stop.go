@@ -58,6 +58,15 @@ func stopReason(word string, called bool) genwayv1.StopReason {
 	return reason
 }
 
+// blocked is the reason of a candidate in an answer whose prompt was blocked. One that had
+// begun by then has no reason of its own.
+func blocked(reason genwayv1.StopReason) genwayv1.StopReason {
+	if reason == genwayv1.StopReason_STOP_REASON_UNSPECIFIED {
+		return genwayv1.StopReason_STOP_REASON_CONTENT_FILTER
+	}
+	return reason
+}
+
 // finishReason writes a finishReason: the vendor's own word when it means the
 // same (words in capitals are only this protocol's), else the nearest.
 func finishReason(reason genwayv1.StopReason, word string) string {

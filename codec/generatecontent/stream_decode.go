@@ -165,6 +165,9 @@ func (d *streamDecoder) Close() ([]*event, error) {
 	var events []*event
 	for _, index := range d.order {
 		more, ended := d.candidates[index].end()
+		if d.feedback != nil {
+			ended.StopReason = blocked(ended.StopReason)
+		}
 		events = append(events, more...)
 		end.Candidates = append(end.Candidates, ended)
 	}

@@ -69,9 +69,9 @@ func (w *writer) delivery(r *genwayv1.GenerateTextRequest, losses *codec.Losses)
 		w.End()
 	}
 	switch tier := r.GetServiceTier(); tier {
-	case "default":
+	case "default", "standard":
 		w.Str("service_tier", "standard_only")
-	case "flex", "scale", "priority":
+	case "flex", "scale", "priority", "fast", "ultrafast":
 		losses.Add("service_tier", "the messages protocol has no such tier to ask for")
 	default:
 		w.StrOpt("service_tier", tier)

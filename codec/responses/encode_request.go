@@ -8,6 +8,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -47,7 +48,7 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	w.StrOpt("service_tier", req.ServiceTier)
+	w.StrOpt("service_tier", openai.TierToAsk(req.ServiceTier))
 	w.StrOpt("user", req.User)
 	w.StrOpt("safety_identifier", req.SafetyIdentifier)
 	w.StrOpt("prompt_cache_key", req.PromptCacheKey)

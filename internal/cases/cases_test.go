@@ -33,6 +33,7 @@ func TestCases(t *testing.T) {
 		watchedCases(),
 		vendorCases(),
 		vendorRuleCases(),
+		wordCases(),
 		edgeCases(),
 		imageCases(),
 		countedCases(),

@@ -69,7 +69,9 @@ the upstream and protocol of the caller, and holds what comes to this table.
   again, here or elsewhere, since the upstream may have done and charged what was asked.
   A stream has begun with its first content.
 - **event: …**: part of the answer was sent; the stream ends with the protocol's error
-  event and without its terminator. Nothing is tried again.
+  event, and nothing says that the answer is complete. Nothing is tried again. A stream of
+  chat completions has ` + "`" + `[DONE]` + "`" + ` behind the error, as the vendor's has: it ends the stream
+  and is no success; the vendor's SDKs raise at the error and read no further.
 - **–**: there is no such case; why is said below.
 
 Timeouts are the upstream's ` + "`first_byte` and `idle`" + ` of the configuration. A stream that has
