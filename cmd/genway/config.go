@@ -7,7 +7,9 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/genway/genway/cmd/internal/coreproc"
@@ -17,7 +19,7 @@ import (
 )
 
 type configCommand struct {
-	Check  checkConfig  `cmd:"" help:"Read a file as the server would and say all that is wrong with it, and what is most likely not meant."`
+	Check  checkConfig  `cmd:"" help:"Read a file as the server would and say all that is wrong with it, what is most likely not meant, and which addresses will be called."`
 	Schema printsSchema `cmd:"" help:"Print the file's JSON Schema, for editors."`
 }
 
@@ -41,11 +43,13 @@ func (c *checkConfig) Run(_ context.Context, stdout io.Writer) error {
 	if err != nil {
 		return mistakes(c.File, err)
 	}
+	var called map[string]coreproc.Called
 	if c.NoEnv {
 		err = checkPricesOf(read.Prices)
 	} else {
 		var routing *coreproc.Routing
 		if routing, err = load(c.File); err == nil {
+			called = routing.Called()
 			err = routing.Close()
 		}
 	}
@@ -57,6 +61,9 @@ func (c *checkConfig) Run(_ context.Context, stdout io.Writer) error {
 		fmt.Fprintf(stdout, "warning: %v\n", w)
 	}
 	fmt.Fprintf(stdout, "%s is good\n", c.File)
+	for _, name := range slices.Sorted(maps.Keys(called)) {
+		fmt.Fprintf(stdout, "upstream %s: calls %s\n", name, called[name].URL("MODEL"))
+	}
 	if c.Strict && len(warnings) > 0 {
 		return errWarned
 	}

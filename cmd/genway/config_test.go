@@ -30,14 +30,17 @@ routes:
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ protocol, model, prints, fails string }{
-		{"images", "draw-1", "routes[0], model draw-*\ntargets:\n  1. pictures: speaks images, passed through, model as asked, weight 1\n", ""},
+		{"images", "draw-1", "routes[0], model draw-*\ntargets:\n  1. pictures: speaks images, passed through, model as asked, weight 1\n     calls http://127.0.0.1/v1/images/generations\n", ""},
 		{"chat", "talk-1", `routes[1], model talk-*
 targets, the first drawn by weight:
   1. local: speaks chat, passed through, model as asked, weight 3
+     calls http://127.0.0.1/v1/chat/completions
      drop top_p; set stop_sequences ["END"], temperature 0.2; bound max_output_tokens to at most 4096
   2. local: speaks chat, passed through, model b, weight 1
+     calls http://127.0.0.1/v1/chat/completions
 fallback, in this order:
   3. claude: speaks messages, translated, model c
+     calls http://127.0.0.1/v1/messages
      default max_output_tokens 9; bound temperature to 0.1 to 1
 `, ""},
 		{"grpc", "box", "routes[2], model box\nstrict: requests that would lose something are refused\ndeadline: 1m30s in all\ntargets:\n  1. sandbox: takes every protocol's requests, model as asked, weight 1\n", ""},
@@ -58,6 +61,7 @@ func TestConfigCheck(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "genway.yaml")
 	const routes = "routes: [{model: '*', targets: [{upstream: sandbox}]}]\n"
+	const addresses = "upstreams:\n  a: {kind: chat, base_url: https://h/v1beta/openai, query: {key: secret-1234, api-version: \"7\"}}\n  g: {kind: generatecontent, base_url: https://h}\n  o: {kind: generation, target: \"dns:///core:9090\"}\n" + routes
 	const placeholders = "store: \"${DB}\"\nprices: prices.yaml\nupstreams:\n  a: {kind: chat, base_url: \"${BASE}\", api_key: \"${KEY_OF_A}\", idle: \"${IDLE}\"}\n  b: {kind: chat, base_url: http://x, api_key_file: /nowhere/key}\nroutes: [{model: m, targets: [{upstream: a}, {upstream: b}]}]\n"
 	for name, c := range map[string]struct {
 		text   string
@@ -66,6 +70,8 @@ func TestConfigCheck(t *testing.T) {
 		fails  string
 	}{
 		"good":            {routes, "", file + " is good\n", ""},
+		"addresses":       {addresses, "", file + " is good\nupstream a: calls https://h/v1beta/openai/chat/completions?api-version=7&key=[REDACTED]\nupstream g: calls https://h/v1beta/models/MODEL:generateContent\nupstream o: calls dns:///core:9090\n", ""},
+		"doubled path":    {strings.Replace(addresses, "/openai,", "/openai/chat/completions/,", 1), "", "", file + ":2:29: upstreams.a.base_url: chat/completions is called behind base_url"},
 		"one mistake":     {"routers: 1\n" + routes, "", "", file + ":1:1: unknown key"},
 		"three mistakes":  {"routers: 1\nstore: x://y\nroutes: [{model: m}]\n", "", "", file + " has 3 mistakes\n" + file + ":1:1: unknown key \"routers\"; did you mean \"routes\"?\n" + file + ":2:8: store: expected postgres"},
 		"a warning":       {"routes: [{model: '*', targets: [{upstream: sandbox, weight: 0}]}]\n", "", "warning: " + file + ":1:61: routes[0].targets[0].weight: 0 is taken for 1; leave the target out to send it nothing\n" + file + " is good\n", ""},

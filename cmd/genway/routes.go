@@ -51,6 +51,7 @@ func (c *explainRoute) Run(_ context.Context, stdout io.Writer) (err error) {
 	}
 	for i, t := range e.Targets {
 		fmt.Fprintf(stdout, "  %d. %s, weight %d\n", i+1, described(t, protocol), cmp.Or(t.Weight, 1))
+		printCall(stdout, t, c.Model)
 		printOverrides(stdout, t)
 	}
 	if len(e.Fallback) > 0 {
@@ -58,9 +59,17 @@ func (c *explainRoute) Run(_ context.Context, stdout io.Writer) (err error) {
 	}
 	for i, t := range e.Fallback {
 		fmt.Fprintf(stdout, "  %d. %s\n", len(e.Targets)+i+1, described(t, protocol))
+		printCall(stdout, t, c.Model)
 		printOverrides(stdout, t)
 	}
 	return nil
+}
+
+// printCall says what is called, without the credentials in it.
+func printCall(stdout io.Writer, t route.Target, model string) {
+	if called, ok := t.Upstream.(coreproc.Called); ok {
+		fmt.Fprintf(stdout, "     calls %s\n", called.URL(cmp.Or(t.Model, model)))
+	}
 }
 
 func printOverrides(stdout io.Writer, t route.Target) {

@@ -41,9 +41,14 @@ var Kinds = []string{"chat", "responses", "messages", "generatecontent", "images
 type Upstream struct {
 	// Kind is the protocol it speaks, one of Kinds.
 	Kind string `yaml:"kind" json:"kind" jsonschema:"enum=chat,enum=responses,enum=messages,enum=generatecontent,enum=images,enum=generation,enum=sandbox" jsonschema_description:"The protocol it speaks."`
-	// BaseURL is where, by the convention of the protocol's own clients; the version
-	// segment may be there or not. Not for generation and sandbox.
-	BaseURL string `yaml:"base_url,omitempty" json:"base_url,omitempty" jsonschema_description:"Where it is, with or without the version segment: https://host/v1."`
+	// BaseURL is what the protocol's own SDK takes: with the version for chat, responses
+	// and images, without it for messages and generatecontent. A version is added to a
+	// host alone. Not for generation and sandbox.
+	BaseURL string `yaml:"base_url,omitempty" json:"base_url,omitempty" jsonschema_description:"What the protocol's own SDK takes as its base URL: https://host/v1 for chat, responses and images, https://host for messages and generatecontent."`
+	// Path takes the place of the protocol's path and version behind BaseURL; / adds none.
+	Path string `yaml:"path,omitempty" json:"path,omitempty" jsonschema_description:"What to call behind base_url instead of the protocol's own path (chat/completions); for generatecontent the path of the models."`
+	// Query goes with every call.
+	Query map[string]string `yaml:"query,omitempty" json:"query,omitempty" jsonschema_description:"Members of the query of every call, as api-version."`
 	// Target is the gRPC target of a Generation server, for kind generation.
 	Target string `yaml:"target,omitempty" json:"target,omitempty" jsonschema_description:"The gRPC target of another Generation server, for kind generation: dns:///host:9090."`
 	// TLS encrypts the gRPC hop, for kind generation.

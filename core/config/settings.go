@@ -20,6 +20,8 @@ func (u Upstream) checkSettings(all *checks, at string) {
 		given, ok bool
 	}{
 		{"base_url", u.BaseURL != "", remote},
+		{"path", u.Path != "", remote},
+		{"query", len(u.Query) > 0, remote},
 		{"tls", u.TLS, u.Kind == "generation"},
 		{"api_key", u.APIKey != "", u.Kind != Sandbox},
 		{"api_key_file", u.APIKeyFile != "", u.Kind != Sandbox},

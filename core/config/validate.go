@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/url"
 	"path"
 	"slices"
 	"strings"
@@ -78,10 +77,7 @@ func (u Upstream) validate(all *checks, at string) {
 		all.wrong(at, "base_url is missing")
 		return
 	}
-	base, err := url.Parse(u.BaseURL)
-	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
-		all.wrong(at+".base_url", "%q is no http(s) URL", u.BaseURL)
-	}
+	u.checkAddress(all, at)
 }
 
 func (c *Config) checkRoute(all *checks, at string, r Route) {

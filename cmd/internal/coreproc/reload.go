@@ -115,6 +115,13 @@ func (r *Routing) follow(limits *Limits) {
 	r.limits.swap(r.section)
 }
 
+// Called gives the upstreams that are called over a network, by name.
+func (r *Routing) Called() map[string]Called {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.current.called
+}
+
 // Reload builds the file anew and swaps it in; a bad file changes nothing. Requests
 // that have begun end with what they began with.
 func (r *Routing) Reload() error {

@@ -34,6 +34,7 @@ var Protocols = map[string]genwayv1.Protocol{
 // Upstreams are the upstreams of one configuration, and the routes to them.
 type Upstreams struct {
 	Routes     []route.Route
+	called     map[string]Called
 	retainDays int
 	listings   []*discover.Listing
 	secrets    []*secret
@@ -52,7 +53,7 @@ func (u *Upstreams) Close() error {
 // Build makes the upstreams of a configuration. Without routes, the sandbox answers
 // everything.
 func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
-	built := &Upstreams{retainDays: c.Ledger.RetainDays}
+	built := &Upstreams{retainDays: c.Ledger.RetainDays, called: map[string]Called{}}
 	made := map[string]route.Target{config.Sandbox: {Name: config.Sandbox, Upstream: embedded}}
 	listings := map[string]*discover.Listing{}
 	for name, u := range c.Upstreams {
@@ -62,13 +63,13 @@ func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
 			if err != nil {
 				return nil, errors.Join(fmt.Errorf("upstream %s: %w", name, err), built.Close())
 			}
-			target.Upstream = made
+			target.Upstream, built.called[name] = made, made
 			if u.APIKeyFile != "" {
 				built.secrets = append(built.secrets, &secret{upstream: name, file: u.APIKeyFile, key: u.APIKey, use: made.SetAPIKey})
 			}
 			if u.Models.Discover {
 				// Two listings of one address list the same.
-				listing := discover.New(name, strings.Join([]string{u.Kind, u.BaseURL, u.Target}, " "), made)
+				listing := discover.New(name, strings.Join([]string{u.Kind, u.BaseURL, u.Path, u.Target}, " "), made)
 				built.listings = append(built.listings, listing)
 				listings[name] = listing
 			}
@@ -126,10 +127,17 @@ func overrides(o config.Overrides) (*override.Overrides, error) {
 	return override.New(rules)
 }
 
+// Called is an upstream that is called over a network.
+type Called interface {
+	// URL shows what is called for a model, without the credentials in it.
+	URL(model string) string
+}
+
 // adapter is an upstream that can be asked for its models, and whose key may change.
 type adapter interface {
 	upstream.Upstream
 	discover.Lister
+	Called
 	SetAPIKey(key string)
 }
 
@@ -183,6 +191,8 @@ func (u *Upstreams) upstream(c config.Upstream) (adapter, error) {
 	return remote.New(remote.Config{
 		Protocol:  Protocols[c.Kind],
 		BaseURL:   c.BaseURL,
+		Path:      c.Path,
+		Query:     c.Query,
 		APIKey:    c.APIKey,
 		Headers:   c.Headers,
 		Models:    configured(c),

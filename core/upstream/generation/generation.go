@@ -100,6 +100,9 @@ func (u *Upstream) ListModels(ctx context.Context, token string) (*genwayv1.List
 	return page, nil
 }
 
+// URL shows what is called: the target, whatever the model.
+func (u *Upstream) URL(string) string { return u.config.Target }
+
 // outgoing gives the context of a call: our key there, nothing of the caller's.
 func (u *Upstream) outgoing(ctx context.Context) context.Context {
 	md := metadata.MD{}

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -41,17 +42,40 @@ func (u *Upstream) redactFault(err error) error {
 	return f
 }
 
-// secrets are the key, and what the operator's headers for credentials hold.
+// secrets are the key, and what the operator's headers and query hold for credentials, as
+// well as the address.
 func (u *Upstream) secrets() []string {
 	secrets := slices.Clone(*u.keys.Load())
 	for name, value := range u.config.Headers {
-		name = strings.ToLower(name)
-		for _, word := range []string{"auth", "cookie", "key", "secret", "token"} {
-			if strings.Contains(name, word) {
-				secrets = append(secrets, strings.TrimPrefix(value, "Bearer "))
-				break
+		if isSecret(name) {
+			secrets = append(secrets, strings.TrimPrefix(value, "Bearer "))
+		}
+	}
+	for name, value := range u.config.Query {
+		if isSecret(name) {
+			secrets = append(secrets, value, url.QueryEscape(value))
+		}
+	}
+	for name, values := range u.base.Query() {
+		for _, value := range values {
+			if isSecret(name) {
+				secrets = append(secrets, value, url.QueryEscape(value))
 			}
 		}
 	}
+	if password, given := u.base.User.Password(); given {
+		secrets = append(secrets, password)
+	}
 	return secrets
+}
+
+// isSecret reports whether a header or a member of a query is named like a credential.
+func isSecret(name string) bool {
+	name = strings.ToLower(name)
+	for _, word := range []string{"auth", "cookie", "key", "secret", "sig", "token"} {
+		if strings.Contains(name, word) {
+			return true
+		}
+	}
+	return false
 }

@@ -31,9 +31,17 @@ import (
 type Config struct {
 	// Protocol is what it speaks. Required.
 	Protocol genwayv1.Protocol
-	// BaseURL follows the convention of the protocol's own clients, with or
-	// without the version segment: https://host, https://host/v1. Required.
+	// BaseURL is what the SDK of the protocol takes: with the version for chat, responses
+	// and images (https://host/v1), without it for messages and generateContent
+	// (https://host). A version is added to a host alone, and never a second one. A query
+	// goes with every call. Required.
 	BaseURL string
+	// Path takes the place of the protocol's own path (chat/completions) and version behind
+	// the base's; "/" adds none. For generateContent it is that of the models. Empty is the
+	// protocol's.
+	Path string
+	// Query goes with every call, behind that of the base.
+	Query map[string]string
 	// APIKey goes where the protocol puts it; empty sends none.
 	APIKey string
 	// Headers are sent with every call.

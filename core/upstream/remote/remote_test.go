@@ -70,7 +70,7 @@ func TestAddresses(t *testing.T) {
 		{chat, "/v1", "m", "/v1/chat/completions", "Authorization: Bearer k"},
 		{chat, "/v1/", "m", "/v1/chat/completions", "Authorization: Bearer k"},
 		{chat, "/api/paas/v4", "m", "/api/paas/v4/chat/completions", "Authorization: Bearer k"},
-		{responses, "/openai", "m", "/openai/v1/responses", "Authorization: Bearer k"},
+		{responses, "/openai", "m", "/openai/responses", "Authorization: Bearer k"},
 		{messages, "", "m", "/v1/messages", "X-Api-Key: k"},
 		{generate, "", "gemini", "/v1beta/models/gemini:generateContent", "X-Goog-Api-Key: k"},
 		{generate, "/v1", "models/gemini", "/v1/models/gemini:generateContent", "X-Goog-Api-Key: k"},
