@@ -374,6 +374,9 @@ func TestModelsComeInPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, m := range page.GetModels() {
+			if m.GetCreateTime().GetSeconds() == 0 {
+				t.Errorf("%s has no create_time", m.GetName())
+			}
 			names = append(names, m.GetName())
 		}
 		if token = page.GetNextPageToken(); token == "" {
@@ -388,6 +391,9 @@ func TestModelsComeInPages(t *testing.T) {
 	}
 	if m, err := f.client.GetModel(ctx, &genwayv1.GetModelRequest{Name: "b"}); err != nil || m.GetModel().GetName() != "b" {
 		t.Errorf("%v, %v", m, err)
+	}
+	if _, err := f.client.GetModel(ctx, &genwayv1.GetModelRequest{}); status.Code(err) != codes.InvalidArgument || detail(t, err).GetParam() != "name" {
+		t.Errorf("no name: %v", err)
 	}
 	if _, err := f.client.GetModel(ctx, &genwayv1.GetModelRequest{Name: "x"}); detail(t, err).GetReason() != fault.ReasonModelNotFound {
 		t.Error(err)

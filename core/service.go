@@ -44,7 +44,8 @@ type Config struct {
 // Service is the Generation service.
 type Service struct {
 	genwayv1.UnimplementedGenerationServer
-	config Config
+	config  Config
+	started time.Time
 }
 
 var _ genwayv1.GenerationServer = (*Service)(nil)
@@ -60,7 +61,7 @@ func New(config Config) (*Service, error) {
 	if config.NewID == nil {
 		config.NewID = func(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
 	}
-	return &Service{config: config}, nil
+	return &Service{config: config, started: config.Clock()}, nil
 }
 
 // GenerateText gives one complete answer.
@@ -219,10 +220,14 @@ func (s *Service) streamImage(ctx context.Context, req *genwayv1.GenerateImageRe
 			if p.Started.CreateTime == nil {
 				p.Started.CreateTime = timestamppb.New(s.config.Clock())
 			}
-		case *genwayv1.StreamGenerateImageResponse_PartialImage, *genwayv1.StreamGenerateImageResponse_Wire:
+		case *genwayv1.StreamGenerateImageResponse_Wire:
 			call.begun()
+		case *genwayv1.StreamGenerateImageResponse_PartialImage:
+			call.begun()
+			p.PartialImage.CreateTime = cmp.Or(p.PartialImage.CreateTime, timestamppb.New(s.config.Clock()))
 		case *genwayv1.StreamGenerateImageResponse_Image:
 			call.begun()
+			p.Image.CreateTime = cmp.Or(p.Image.CreateTime, timestamppb.New(s.config.Clock()))
 			// A stream that is cut has given the images until then.
 			call.drawn = drawnOf(req, int(p.Image.GetImageIndex())+1, p.Image.GetImage().GetSize(), p.Image.GetQuality())
 		case *genwayv1.StreamGenerateImageResponse_Completed:
@@ -248,6 +253,14 @@ func (s *Service) streamImage(ctx context.Context, req *genwayv1.GenerateImageRe
 func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (resp *genwayv1.CountTokensResponse, err error) {
 	outcomeOf(ctx).asked = req.GetRequest().GetModel()
 	req.Wire = trusted(ctx, req.GetWire())
+	// A direct caller's members are inside of the member request; those of a JSON caller
+	// are not.
+	inside := auth.CallerOf(ctx).Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED
+	defer func() {
+		if inside {
+			err = insideOf("request", err)
+		}
+	}()
 	if req.GetRequest().GetModel() == "" {
 		return nil, fault.Missing("model")
 	}
@@ -304,6 +317,9 @@ func page(models []*genwayv1.Model, req *genwayv1.ListModelsRequest) *genwayv1.L
 
 // GetModel describes one model.
 func (s *Service) GetModel(ctx context.Context, req *genwayv1.GetModelRequest) (resp *genwayv1.GetModelResponse, err error) {
+	if req.GetName() == "" {
+		return nil, fault.Missing("name")
+	}
 	err = s.visit(ctx, "GetModel", func(policy *keys.Policy) error {
 		for _, m := range s.models(policy) {
 			if m.GetName() == req.GetName() {
@@ -323,9 +339,14 @@ func (s *Service) GetModel(ctx context.Context, req *genwayv1.GetModelRequest) (
 func (s *Service) models(policy *keys.Policy) []*genwayv1.Model {
 	var models []*genwayv1.Model
 	for _, m := range s.config.Upstream.Models() {
-		if policy.AllowsModel(m.GetName()) {
-			models = append(models, m)
+		if !policy.AllowsModel(m.GetName()) {
+			continue
 		}
+		if m.GetCreateTime() == nil { // protocols demand one
+			m = proto.CloneOf(m)
+			m.CreateTime = timestamppb.New(s.started)
+		}
+		models = append(models, m)
 	}
 	slices.SortFunc(models, func(a, b *genwayv1.Model) int { return strings.Compare(a.GetName(), b.GetName()) })
 	return models

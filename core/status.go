@@ -4,11 +4,9 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
-	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // statusCodes is the one table from kinds to gRPC codes.
@@ -38,7 +36,7 @@ var statusCodes = map[fault.Kind]codes.Code{
 const maxWireError = 64 << 10
 
 // statusError gives the gRPC status of a failure: the public message, an
-// ErrorDetail, and how long to wait where that is known.
+// ErrorDetail, and the standard details of google.rpc.
 func statusError(err error, requestID string) error {
 	if err == nil {
 		return nil
@@ -46,7 +44,7 @@ func statusError(err error, requestID string) error {
 	f := *fault.From(err)
 	f.RequestID = requestID
 	// One wrong byte of an upstream's, and the whole detail could not be sent.
-	for _, text := range []*string{&f.Message, &f.Param, &f.NativeType, &f.NativeCode, &f.UpstreamRequestID} {
+	for _, text := range []*string{&f.Reason, &f.Message, &f.Param, &f.NativeType, &f.NativeCode, &f.UpstreamRequestID} {
 		*text = strings.ToValidUTF8(*text, "\uFFFD")
 	}
 	if len(f.Wire.GetJson()) > maxWireError {
@@ -56,19 +54,7 @@ func statusError(err error, requestID string) error {
 	if !ok {
 		code = codes.Internal
 	}
-	details := []protoadapt.MessageV1{protoadapt.MessageV1Of(f.Detail())}
-	if f.RetryAfter > 0 {
-		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(f.RetryAfter)})
-	}
-	if len(f.Fields) > 0 {
-		request := &errdetails.BadRequest{}
-		for _, field := range f.Fields {
-			request.FieldViolations = append(request.FieldViolations, &errdetails.BadRequest_FieldViolation{
-				Field: strings.ToValidUTF8(field.Param, "\uFFFD"), Description: strings.ToValidUTF8(field.Message, "\uFFFD"),
-			})
-		}
-		details = append(details, request)
-	}
+	details := append([]protoadapt.MessageV1{protoadapt.MessageV1Of(f.Detail())}, standardDetails(&f)...)
 	st := status.New(code, f.Message)
 	if detailed, err := st.WithDetails(details...); err == nil {
 		st = detailed

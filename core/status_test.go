@@ -1,12 +1,17 @@
 package core
 
 import (
+	"errors"
 	"testing"
+	"time"
 
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // Texts of an upstream that are no UTF-8 do not cost the caller the kind of failure.
@@ -14,7 +19,7 @@ func TestBrokenTextsKeepTheirDetail(t *testing.T) {
 	f := fault.New(fault.RateLimited, "X", "slow\xff down")
 	f.Param, f.NativeType, f.NativeCode, f.UpstreamRequestID = "\xff", "\xff", "\xff", "\xff"
 	st := status.Convert(statusError(f, "req_1"))
-	if st.Code() != codes.ResourceExhausted || len(st.Details()) != 1 {
+	if st.Code() != codes.ResourceExhausted || len(st.Details()) != 2 {
 		t.Fatalf("%v, %v", st, st.Details())
 	}
 	detail, ok := st.Details()[0].(*genwayv1.ErrorDetail)
@@ -23,5 +28,46 @@ func TestBrokenTextsKeepTheirDetail(t *testing.T) {
 	}
 	if f.Message != "slow\xff down" {
 		t.Error("the fault itself was changed")
+	}
+}
+
+// Beside ErrorDetail there are the standard details of google.rpc.
+func TestStandardDetails(t *testing.T) {
+	limited := &fault.Error{Kind: fault.QuotaExhausted, Reason: ReasonBudget, Message: "spent", RetryAfter: time.Minute,
+		Quota: &genwayv1.Quota{Scope: "key", Metric: "budget", Limit: 5, Period: "day"}}
+	several := fault.New(fault.InvalidRequest, "X", "wrong")
+	several.Fields = []fault.Field{{Param: "a", Message: "one"}, {Param: "b", Message: "two"}}
+	for name, c := range map[string]struct {
+		err  error
+		want []proto.Message
+	}{
+		"a member": {fault.Missing("model"), []proto.Message{
+			&errdetails.ErrorInfo{Reason: fault.ReasonMissingMember, Domain: "genway", Metadata: map[string]string{"kind": "invalid_request", "request_id": "req_1"}},
+			&errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "model", Description: "missing required member: model", Reason: fault.ReasonMissingMember}}},
+		}},
+		"several members": {several, []proto.Message{
+			&errdetails.ErrorInfo{Reason: "X", Domain: "genway", Metadata: map[string]string{"kind": "invalid_request", "request_id": "req_1"}},
+			&errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: "a", Description: "one", Reason: "X"}, {Field: "b", Description: "two", Reason: "X"}}},
+		}},
+		"a limit": {limited, []proto.Message{
+			&errdetails.ErrorInfo{Reason: ReasonBudget, Domain: "genway", Metadata: map[string]string{"kind": "quota_exhausted", "request_id": "req_1"}},
+			&errdetails.QuotaFailure{Violations: []*errdetails.QuotaFailure_Violation{{
+				Subject: "key", Description: "spent", ApiService: "genway.v1.Generation", QuotaMetric: "genway/budget", QuotaId: "nano-dollars/day per key", QuotaValue: 5}}},
+			&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Minute)},
+		}},
+		"an internal text": {errors.New("secret"), []proto.Message{
+			&errdetails.ErrorInfo{Reason: fault.From(errors.New("secret")).Reason, Domain: "genway", Metadata: map[string]string{"kind": "internal", "request_id": "req_1"}},
+		}},
+	} {
+		details := status.Convert(statusError(c.err, "req_1")).Details()
+		if len(details) != len(c.want)+1 {
+			t.Errorf("%s: %v", name, details)
+			continue
+		}
+		for i, want := range c.want {
+			if got, ok := details[i+1].(proto.Message); !ok || !proto.Equal(got, want) {
+				t.Errorf("%s: %v, want %v", name, details[i+1], want)
+			}
+		}
 	}
 }

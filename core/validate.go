@@ -1,7 +1,9 @@
 package core
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/unread"
@@ -45,4 +47,17 @@ func checkImage(req *genwayv1.GenerateImageRequest) error {
 		return fault.Missing("prompt")
 	}
 	return nil
+}
+
+// insideOf gives the failure of a message that stands in a member of another: the member
+// at fault is that of the outer message.
+func insideOf(member string, err error) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Kind != fault.InvalidRequest || f.Param == "" {
+		return err
+	}
+	inside := *f
+	inside.Param = member + "." + f.Param
+	inside.Message = strings.Replace(f.Message, f.Param, inside.Param, 1)
+	return &inside
 }

@@ -9,6 +9,12 @@ import (
 // next call.
 func (s *streamState) encodeImage(event *genwayv1.StreamGenerateImageResponse) ([]byte, error) {
 	s.buf.Reset()
+	switch p := event.GetPayload().(type) {
+	case *genwayv1.StreamGenerateImageResponse_PartialImage:
+		p.PartialImage.CreateTime = dated(p.PartialImage.CreateTime)
+	case *genwayv1.StreamGenerateImageResponse_Image:
+		p.Image.CreateTime = dated(p.Image.CreateTime)
+	}
 	if started := event.GetStarted(); started != nil {
 		s.x.addLosses(started.GetLosses())
 	}

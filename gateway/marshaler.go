@@ -13,6 +13,7 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/api/httpbody"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // marshaler translates between one protocol's JSON and the canonical messages,
@@ -96,12 +97,14 @@ func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, e
 			}
 			return wire.GetJson(), nil
 		}
+		message.CreateTime = dated(message.CreateTime)
 		return m.text.EncodeResponse(message, codec.Answer{Request: x.whole(), Losses: &x.losses, Now: time.Now})
 	case *genwayv1.GenerateImageResponse:
 		x.addLosses(message.GetLosses())
 		if wire := message.GetWire(); wire.GetProtocol() == genwayv1.Protocol_PROTOCOL_IMAGES {
 			return wire.GetJson(), nil
 		}
+		message.CreateTime = dated(message.CreateTime)
 		return m.images.EncodeResponse(message, &x.losses)
 	case *genwayv1.CountTokensResponse:
 		x.addLosses(message.GetLosses())
@@ -132,6 +135,15 @@ func (m *marshaler) head(body []byte) (*codec.Request, bool) {
 		return nil, false
 	}
 	return heads.DecodeRequestHead(body)
+}
+
+// dated gives a time for an answer that has none, which no core has to give: protocols
+// demand one.
+func dated(created *timestamppb.Timestamp) *timestamppb.Timestamp {
+	if created != nil {
+		return created
+	}
+	return timestamppb.Now()
 }
 
 // NewDecoder hands over the message that the endpoint has decoded: whether a

@@ -59,6 +59,7 @@ func (s *streamState) contentType() string {
 func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte, error) {
 	s.buf.Reset()
 	if started := event.GetStarted(); started != nil {
+		started.CreateTime = dated(started.CreateTime)
 		s.x.addLosses(started.GetLosses())
 	}
 	s.x.addLosses(event.GetCompleted().GetLosses())

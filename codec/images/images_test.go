@@ -98,7 +98,7 @@ func TestRoundTrips(t *testing.T) {
 		}
 
 		resp := &genwayv1.GenerateImageResponse{
-			CreateTime: &timestamppb.Timestamp{Seconds: rapid.Int64Range(0, 1<<40).Draw(t, "created")},
+			CreateTime: &timestamppb.Timestamp{Seconds: rapid.Int64Range(1, 1<<40).Draw(t, "created")},
 			Background: word(t, "background"), OutputFormat: word(t, "format"), Quality: word(t, "quality"), Size: word(t, "size"), NativeFields: natives(t),
 		}
 		if rapid.Bool().Draw(t, "usage") {

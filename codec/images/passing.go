@@ -1,8 +1,6 @@
 package images
 
 import (
-	"time"
-
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -34,7 +32,7 @@ func (c Codec) DecodeResponseHead(body []byte) (*genwayv1.GenerateImageResponse,
 // settings are what an answer says beside its images.
 func (w *wireResponse) settings() *genwayv1.GenerateImageResponse {
 	return &genwayv1.GenerateImageResponse{
-		CreateTime:   timestamppb.New(time.Unix(w.Created, 0)),
+		CreateTime:   created(w.Created),
 		Background:   w.Background,
 		OutputFormat: w.OutputFormat,
 		Quality:      w.Quality,
@@ -85,4 +83,12 @@ func (Codec) WatchResponse(body []byte) (*genwayv1.GenerateImageResponse, bool) 
 		resp.Images[i] = &genwayv1.GeneratedImage{}
 	}
 	return resp, true
+}
+
+// created is the time of an answer or an event; nil where it does not say.
+func created(seconds int64) *timestamppb.Timestamp {
+	if seconds == 0 {
+		return nil
+	}
+	return &timestamppb.Timestamp{Seconds: seconds}
 }

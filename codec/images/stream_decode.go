@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"math"
-	"time"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -13,7 +12,6 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // StreamDecoder reads the events of one stream of images. The protocol has no event for
@@ -66,12 +64,12 @@ func (s *StreamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateImageRe
 	case partialImage:
 		s.partials++
 		return s.begin(e, Event(&genwayv1.PartialImage{
-			ImageIndex: s.count, PartialIndex: s.partials - 1, Data: e.B64JSON, CreateTime: e.time(),
+			ImageIndex: s.count, PartialIndex: s.partials - 1, Data: e.B64JSON, CreateTime: created(e.CreatedAt),
 			Background: e.Background, OutputFormat: e.OutputFormat, Quality: e.Quality, Size: e.Size, NativeFields: member.Natives(protocol, e.Extra, nil),
 		})), nil
 	case imageFinished:
 		image := &genwayv1.FinishedImage{
-			ImageIndex: s.count, CreateTime: e.time(), Background: e.Background, OutputFormat: e.OutputFormat, Quality: e.Quality, Usage: e.Usage.canonical(),
+			ImageIndex: s.count, CreateTime: created(e.CreatedAt), Background: e.Background, OutputFormat: e.OutputFormat, Quality: e.Quality, Usage: e.Usage.canonical(),
 			Image: &genwayv1.GeneratedImage{
 				Source: &genwayv1.GeneratedImage_Data{Data: e.B64JSON}, Size: e.Size, NativeFields: member.Natives(protocol, e.Extra, nil),
 			},
@@ -104,7 +102,7 @@ func (s *StreamDecoder) begin(e *wireEvent, ev *genwayv1.StreamGenerateImageResp
 		return []*genwayv1.StreamGenerateImageResponse{ev}
 	}
 	s.started = true
-	return []*genwayv1.StreamGenerateImageResponse{Event(&genwayv1.ImageStarted{CreateTime: e.time()}), ev}
+	return []*genwayv1.StreamGenerateImageResponse{Event(&genwayv1.ImageStarted{CreateTime: created(e.CreatedAt)}), ev}
 }
 
 // Close gives the end of the stream once the upstream's bytes have ended, or the fault
@@ -127,13 +125,6 @@ func (s *StreamDecoder) Close() ([]*genwayv1.StreamGenerateImageResponse, error)
 func failed(data []byte) bool {
 	raw := jsontext.Value(member.Value(data, "error"))
 	return len(raw) > 0 && raw.Kind() != 'n'
-}
-
-func (e *wireEvent) time() *timestamppb.Timestamp {
-	if e.CreatedAt == 0 {
-		return nil
-	}
-	return timestamppb.New(time.Unix(e.CreatedAt, 0))
 }
 
 // addUsage gives the sum of both: each event tells of its own image.

@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/conformance/server"
 	"github.com/jhump/protoreflect/grpcreflect"
 	"google.golang.org/grpc"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 )
@@ -69,7 +70,7 @@ func TestServicesAreListed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"GenerateText", "StreamGenerateText", "GenerateImage", "CountTokens", "ListModels"} {
+	for _, want := range []string{"GenerateText", "StreamGenerateText", "GenerateImage", "StreamGenerateImage", "CountTokens", "ListModels", "GetModel"} {
 		if !strings.Contains(strings.Join(methods, " "), "genway.v1.Generation."+want) {
 			t.Errorf("%s is not among %v", want, methods)
 		}
@@ -160,15 +161,26 @@ func TestDirectCallersNeedTheInternalGroup(t *testing.T) {
 }
 
 func TestBadRequestsNameTheMember(t *testing.T) {
-	for _, c := range []struct{ body, param string }{
-		{`{"messages":[{"role":"ROLE_USER","parts":[{"text":{"text":"a"}}]}]}`, "model"},
-		{`{"model":"sandbox-text"}`, "messages"},
-		{`{"model":"sandbox-text","messages":[{"parts":[{"text":{"text":"a"}}]}]}`, "messages[0].role"},
-		{`{"model":"sandbox-text","messages":[{"role":"ROLE_USER","parts":[{}]}]}`, "messages[0].parts[0].kind"},
+	for _, c := range []struct{ method, body, param string }{
+		{"GenerateText", `{"messages":[{"role":"ROLE_USER","parts":[{"text":{"text":"a"}}]}]}`, "model"},
+		{"GenerateText", `{"model":"sandbox-text"}`, "messages"},
+		{"GenerateText", `{"model":"sandbox-text","messages":[{"parts":[{"text":{"text":"a"}}]}]}`, "messages[0].role"},
+		{"GenerateText", `{"model":"sandbox-text","messages":[{"role":"ROLE_USER","parts":[{}]}]}`, "messages[0].parts[0].kind"},
+		{"StreamGenerateImage", `{"model":"sandbox-image"}`, "prompt"},
+		{"CountTokens", `{}`, "request.model"},
+		{"CountTokens", `{"request":{"model":"sandbox-text"}}`, "request.messages"},
+		{"CountTokens", `{"request":{"model":"sandbox-text","messages":[{"parts":[]}]}}`, "request.messages[0].role"},
+		{"GetModel", `{}`, "name"},
 	} {
-		_, handler := call(t, gateway.GRPC, "genway.v1.Generation/GenerateText", c.body, internal())
-		if handler.Status.Code() != codes.InvalidArgument || !strings.HasSuffix(handler.Status.Message(), ": "+c.param) || len(handler.Status.Details()) == 0 {
-			t.Errorf("%s: %v", c.param, handler.Status)
+		_, handler := call(t, gateway.GRPC, "genway.v1.Generation/"+c.method, c.body, internal())
+		named := ""
+		for _, d := range handler.Status.Details() {
+			if request, ok := d.(*errdetails.BadRequest); ok {
+				named = request.GetFieldViolations()[0].GetField()
+			}
+		}
+		if handler.Status.Code() != codes.InvalidArgument || !strings.HasSuffix(handler.Status.Message(), ": "+c.param) || named != c.param {
+			t.Errorf("%s %s: %v", c.method, c.param, handler.Status)
 		}
 	}
 }

@@ -41,19 +41,13 @@ func inverse[K, V comparable](table map[K]V, value V) K {
 // group gives a request's group.
 func group(g adminv1.Group, param string) (keys.Group, error) {
 	if g == adminv1.Group_GROUP_UNSPECIFIED {
-		return "", invalid(fault.Missing(param))
+		return "", fault.Missing(param)
 	}
 	known, ok := groups[g]
 	if !ok {
-		return "", invalid(fault.Invalid(param, "%s: unknown group %d", param, g))
+		return "", fault.Invalid(param, "%s: unknown group %d", param, g)
 	}
 	return known, nil
-}
-
-// invalid names the member at fault in the BadRequest too.
-func invalid(f *fault.Error) *fault.Error {
-	f.Fields = []fault.Field{{Param: f.Param, Message: f.Message}}
-	return f
 }
 
 // settings gives a request's settings, which stand at param. What package keys checks
@@ -65,7 +59,7 @@ func settings(from *adminv1.KeySettings, param string) (keys.Settings, error) {
 	}
 	if from.GetExpireTime() != nil {
 		if err := from.ExpireTime.CheckValid(); err != nil {
-			return s, invalid(fault.Invalid(param+".expire_time", "%s.expire_time: it is no time", param))
+			return s, fault.Invalid(param+".expire_time", "%s.expire_time: it is no time", param)
 		}
 		at := from.ExpireTime.AsTime()
 		s.ExpireTime = &at
@@ -74,7 +68,7 @@ func settings(from *adminv1.KeySettings, param string) (keys.Settings, error) {
 		prefix, err := keys.ParseAddress(text)
 		if err != nil {
 			path := fmt.Sprintf("%s.addresses[%d]", param, i)
-			return s, invalid(fault.Invalid(path, "%s: %v", path, err))
+			return s, fault.Invalid(path, "%s: %v", path, err)
 		}
 		s.Policy.Addresses = append(s.Policy.Addresses, prefix)
 	}
@@ -87,7 +81,7 @@ func settings(from *adminv1.KeySettings, param string) (keys.Settings, error) {
 		period, ok := periods[b.GetPeriod()]
 		if !ok {
 			path := fmt.Sprintf("%s.limits.budgets[%d].period", param, i)
-			return s, invalid(fault.Invalid(path, "%s: expected PERIOD_DAY or PERIOD_MONTH", path))
+			return s, fault.Invalid(path, "%s: expected PERIOD_DAY or PERIOD_MONTH", path)
 		}
 		s.Policy.Limits.Budgets = append(s.Policy.Limits.Budgets, limit.Budget{Amount: b.GetNanoDollars(), Period: period})
 	}

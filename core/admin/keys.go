@@ -39,7 +39,7 @@ func createParams(req *adminv1.CreateKeyRequest, at string) (keys.CreateParams, 
 // ImportKeys makes many keys, all or none.
 func (s *Service) ImportKeys(ctx context.Context, req *adminv1.ImportKeysRequest) (*adminv1.ImportKeysResponse, error) {
 	if n := len(req.GetKeys()); n > maxPage {
-		return nil, invalid(fault.Invalid("keys", "keys: at most %d, not %d", maxPage, n))
+		return nil, fault.Invalid("keys", "keys: at most %d, not %d", maxPage, n)
 	}
 	params := make([]keys.CreateParams, len(req.GetKeys()))
 	for i, one := range req.GetKeys() {
@@ -107,7 +107,7 @@ func (s *Service) RotateKey(ctx context.Context, req *adminv1.RotateKeyRequest) 
 	grace := defaultGrace
 	if req.GetGrace() != nil {
 		if err := req.Grace.CheckValid(); err != nil {
-			return nil, invalid(fault.Invalid("grace", "grace: it is no duration"))
+			return nil, fault.Invalid("grace", "grace: it is no duration")
 		}
 		grace = req.Grace.AsDuration()
 	}
@@ -132,7 +132,7 @@ func (s *Service) RevokeKey(ctx context.Context, req *adminv1.RevokeKeyRequest) 
 
 func named(key string) error {
 	if key == "" {
-		return invalid(fault.Missing("key"))
+		return fault.Missing("key")
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ const (
 func pageSize(asked int32) (int, error) {
 	switch {
 	case asked < 0 || asked > maxPage:
-		return 0, invalid(fault.Invalid("page_size", "page_size: expected 0 to %d, got %d", maxPage, asked))
+		return 0, fault.Invalid("page_size", "page_size: expected 0 to %d, got %d", maxPage, asked)
 	case asked == 0:
 		return defaultPage, nil
 	}
@@ -29,7 +29,7 @@ func pageSize(asked int32) (int, error) {
 }
 
 func badToken() error {
-	return invalid(fault.Invalid("page_token", "page_token: it is none that an answer had"))
+	return fault.Invalid("page_token", "page_token: it is none that an answer had")
 }
 
 // ListKeys lists keys. A page ends with the id of its last key: keys are never

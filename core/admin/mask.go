@@ -35,12 +35,12 @@ var paths = map[string]func(to *keys.Settings, from keys.Settings){
 // masked gives what takes over all that a mask names.
 func masked(mask []string) (func(to *keys.Settings, from keys.Settings), error) {
 	if len(mask) == 0 {
-		return nil, invalid(fault.Missing("update_mask"))
+		return nil, fault.Missing("update_mask")
 	}
 	for i, path := range mask {
 		if paths[path] == nil {
 			at := fmt.Sprintf("update_mask.paths[%d]", i)
-			return nil, invalid(fault.Invalid(at, "%s: it names no member of the settings", at))
+			return nil, fault.Invalid(at, "%s: it names no member of the settings", at)
 		}
 	}
 	return func(to *keys.Settings, from keys.Settings) {

@@ -34,9 +34,9 @@ func (s *Service) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (*
 		by, ok := dimensions[d]
 		switch {
 		case !ok:
-			return nil, invalid(fault.Invalid(at, "%s: unknown dimension %d", at, d))
+			return nil, fault.Invalid(at, "%s: unknown dimension %d", at, d)
 		case slices.Contains(query.By, by):
-			return nil, invalid(fault.Invalid(at, "%s: it stands there twice", at))
+			return nil, fault.Invalid(at, "%s: it stands there twice", at)
 		}
 		query.By = append(query.By, by)
 	}
@@ -49,7 +49,7 @@ func (s *Service) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (*
 			continue
 		}
 		if err := bound.from.CheckValid(); err != nil {
-			return nil, invalid(fault.Invalid(bound.name, "%s: it is no time", bound.name))
+			return nil, fault.Invalid(bound.name, "%s: it is no time", bound.name)
 		}
 		*bound.to = bound.from.AsTime()
 	}

@@ -15,7 +15,7 @@ import (
 func (s *Service) VerifyAudit(ctx context.Context, req *adminv1.VerifyAuditRequest) (*adminv1.VerifyAuditResponse, error) {
 	var known [sha256.Size]byte
 	if hash := req.GetKnownHash(); len(hash) != 0 && len(hash) != len(known) {
-		return nil, invalid(fault.Invalid("known_hash", "known_hash: expected %d bytes, got %d", len(known), len(hash)))
+		return nil, fault.Invalid("known_hash", "known_hash: expected %d bytes, got %d", len(known), len(hash))
 	}
 	copy(known[:], req.GetKnownHash())
 	head, err := audit.Verify(s.config.Audit.Entries(ctx, audit.Query{}), known)

@@ -969,8 +969,8 @@ type Citation struct {
 	Url   string                 `protobuf:"bytes,2,opt,name=url,proto3" json:"url,omitempty"`
 	// The passage that is cited.
 	CitedText string `protobuf:"bytes,3,opt,name=cited_text,json=citedText,proto3" json:"cited_text,omitempty"`
-	// Range of the answer's text the citation supports, in characters, end
-	// exclusive.
+	// Range of the text that the citation supports, counted in Unicode code points (not
+	// bytes, nor UTF-16 units) from the beginning of the text part; the end is exclusive.
 	StartIndex *int32 `protobuf:"varint,4,opt,name=start_index,json=startIndex,proto3,oneof" json:"start_index,omitempty"`
 	EndIndex   *int32 `protobuf:"varint,5,opt,name=end_index,json=endIndex,proto3,oneof" json:"end_index,omitempty"`
 	FileId     string `protobuf:"bytes,6,opt,name=file_id,json=fileId,proto3" json:"file_id,omitempty"`

@@ -7,6 +7,7 @@
 package genwayv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -24,9 +25,10 @@ const (
 // CountTokensRequest asks how many tokens a request would put in. The wire
 // message, if any, is that of the counting body, not of a generation body.
 type CountTokensRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Request       *GenerateTextRequest   `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
-	Wire          *WireMessage           `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Required.
+	Request       *GenerateTextRequest `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	Wire          *WireMessage         `protobuf:"bytes,15,opt,name=wire,proto3" json:"wire,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -149,9 +151,9 @@ var File_genway_v1_count_proto protoreflect.FileDescriptor
 
 const file_genway_v1_count_proto_rawDesc = "" +
 	"\n" +
-	"\x15genway/v1/count.proto\x12\tgenway.v1\x1a\x14genway/v1/text.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\"z\n" +
-	"\x12CountTokensRequest\x128\n" +
-	"\arequest\x18\x01 \x01(\v2\x1e.genway.v1.GenerateTextRequestR\arequest\x12*\n" +
+	"\x15genway/v1/count.proto\x12\tgenway.v1\x1a\x14genway/v1/text.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\"\x7f\n" +
+	"\x12CountTokensRequest\x12=\n" +
+	"\arequest\x18\x01 \x01(\v2\x1e.genway.v1.GenerateTextRequestB\x03\xe0A\x02R\arequest\x12*\n" +
 	"\x04wire\x18\x0f \x01(\v2\x16.genway.v1.WireMessageR\x04wire\"\xb5\x01\n" +
 	"\x13CountTokensResponse\x12!\n" +
 	"\finput_tokens\x18\x01 \x01(\x03R\vinputTokens\x12&\n" +

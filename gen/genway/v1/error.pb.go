@@ -143,6 +143,11 @@ func (ErrorKind) EnumDescriptor() ([]byte, []int) {
 // ErrorDetail travels in the details of a gRPC status and says what the status
 // code cannot. A status without one comes from the transport, and its text is
 // not for callers.
+//
+// Beside it are the standard details of google.rpc, for callers whose tools know those:
+// ErrorInfo with the reason and the domain "genway", always; BadRequest with each member
+// at fault, of an INVALID_REQUEST that names one; QuotaFailure with the limit, where a
+// limit of the gateway did not admit the call; RetryInfo, where the wait is known.
 type ErrorDetail struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Kind  ErrorKind              `protobuf:"varint,1,opt,name=kind,proto3,enum=genway.v1.ErrorKind" json:"kind,omitempty"`

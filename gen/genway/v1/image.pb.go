@@ -7,6 +7,7 @@
 package genwayv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -459,10 +460,10 @@ var File_genway_v1_image_proto protoreflect.FileDescriptor
 
 const file_genway_v1_image_proto_rawDesc = "" +
 	"\n" +
-	"\x15genway/v1/image.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8b\x05\n" +
-	"\x14GenerateImageRequest\x12\x14\n" +
-	"\x05model\x18\x01 \x01(\tR\x05model\x12\x16\n" +
-	"\x06prompt\x18\x02 \x01(\tR\x06prompt\x12\x12\n" +
+	"\x15genway/v1/image.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x95\x05\n" +
+	"\x14GenerateImageRequest\x12\x19\n" +
+	"\x05model\x18\x01 \x01(\tB\x03\xe0A\x02R\x05model\x12\x1b\n" +
+	"\x06prompt\x18\x02 \x01(\tB\x03\xe0A\x02R\x06prompt\x12\x12\n" +
 	"\x04size\x18\x03 \x01(\tR\x04size\x12\x19\n" +
 	"\x05count\x18\x04 \x01(\x05H\x00R\x05count\x88\x01\x01\x12\x18\n" +
 	"\aquality\x18\x05 \x01(\tR\aquality\x12#\n" +

@@ -7,6 +7,7 @@
 package genwayv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -26,9 +27,10 @@ const (
 type Model struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The name to put into requests.
-	Name             string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	DisplayName      string                 `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
-	OwnedBy          string                 `protobuf:"bytes,3,opt,name=owned_by,json=ownedBy,proto3" json:"owned_by,omitempty"`
+	Name        string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	DisplayName string `protobuf:"bytes,2,opt,name=display_name,json=displayName,proto3" json:"display_name,omitempty"`
+	OwnedBy     string `protobuf:"bytes,3,opt,name=owned_by,json=ownedBy,proto3" json:"owned_by,omitempty"`
+	// When the upstream says it was made; where it does not, when this server learnt of it.
 	CreateTime       *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	InputTokenLimit  *int64                 `protobuf:"varint,5,opt,name=input_token_limit,json=inputTokenLimit,proto3,oneof" json:"input_token_limit,omitempty"`
 	OutputTokenLimit *int64                 `protobuf:"varint,6,opt,name=output_token_limit,json=outputTokenLimit,proto3,oneof" json:"output_token_limit,omitempty"`
@@ -337,12 +339,12 @@ var File_genway_v1_model_proto protoreflect.FileDescriptor
 
 const file_genway_v1_model_proto_rawDesc = "" +
 	"\n" +
-	"\x15genway/v1/model.proto\x12\tgenway.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9b\x03\n" +
+	"\x15genway/v1/model.proto\x12\tgenway.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa0\x03\n" +
 	"\x05Model\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12!\n" +
 	"\fdisplay_name\x18\x02 \x01(\tR\vdisplayName\x12\x19\n" +
-	"\bowned_by\x18\x03 \x01(\tR\aownedBy\x12;\n" +
-	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"\bowned_by\x18\x03 \x01(\tR\aownedBy\x12@\n" +
+	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
 	"createTime\x12/\n" +
 	"\x11input_token_limit\x18\x05 \x01(\x03H\x00R\x0finputTokenLimit\x88\x01\x01\x121\n" +
 	"\x12output_token_limit\x18\x06 \x01(\x03H\x01R\x10outputTokenLimit\x88\x01\x01\x12%\n" +
@@ -357,9 +359,9 @@ const file_genway_v1_model_proto_rawDesc = "" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\"f\n" +
 	"\x12ListModelsResponse\x12(\n" +
 	"\x06models\x18\x01 \x03(\v2\x10.genway.v1.ModelR\x06models\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"%\n" +
-	"\x0fGetModelRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\":\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"*\n" +
+	"\x0fGetModelRequest\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\x02R\x04name\":\n" +
 	"\x10GetModelResponse\x12&\n" +
 	"\x05model\x18\x01 \x01(\v2\x10.genway.v1.ModelR\x05modelB\x91\x01\n" +
 	"\rcom.genway.v1B\n" +

@@ -7,6 +7,7 @@
 package genwayv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
@@ -1078,10 +1079,10 @@ var File_genway_v1_text_proto protoreflect.FileDescriptor
 
 const file_genway_v1_text_proto_rawDesc = "" +
 	"\n" +
-	"\x14genway/v1/text.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x14genway/v1/tool.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xcd\b\n" +
-	"\x13GenerateTextRequest\x12\x14\n" +
-	"\x05model\x18\x01 \x01(\tR\x05model\x12.\n" +
-	"\bmessages\x18\x02 \x03(\v2\x12.genway.v1.MessageR\bmessages\x12%\n" +
+	"\x14genway/v1/text.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x14genway/v1/tool.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd7\b\n" +
+	"\x13GenerateTextRequest\x12\x19\n" +
+	"\x05model\x18\x01 \x01(\tB\x03\xe0A\x02R\x05model\x123\n" +
+	"\bmessages\x18\x02 \x03(\v2\x12.genway.v1.MessageB\x03\xe0A\x02R\bmessages\x12%\n" +
 	"\x05tools\x18\x03 \x03(\v2\x0f.genway.v1.ToolR\x05tools\x126\n" +
 	"\vtool_choice\x18\x04 \x01(\v2\x15.genway.v1.ToolChoiceR\n" +
 	"toolChoice\x12B\n" +

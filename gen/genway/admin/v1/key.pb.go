@@ -7,6 +7,7 @@
 package adminv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -1340,17 +1341,17 @@ var File_genway_admin_v1_key_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\n" +
-	"\x19genway/admin/v1/key.proto\x12\x0fgenway.admin.v1\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdb\x02\n" +
-	"\x03Key\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12,\n" +
+	"\x19genway/admin/v1/key.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf4\x02\n" +
+	"\x03Key\x12\x13\n" +
+	"\x02id\x18\x01 \x01(\tB\x03\xe0A\x03R\x02id\x12,\n" +
 	"\x05group\x18\x02 \x01(\x0e2\x16.genway.admin.v1.GroupR\x05group\x128\n" +
-	"\bsettings\x18\x03 \x01(\v2\x1c.genway.admin.v1.KeySettingsR\bsettings\x12;\n" +
-	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\x12;\n" +
-	"\vrevoke_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"revokeTime\x121\n" +
-	"\asecrets\x18\x06 \x03(\v2\x17.genway.admin.v1.SecretR\asecrets\x12/\n" +
-	"\x05state\x18\a \x01(\x0e2\x19.genway.admin.v1.KeyStateR\x05state\"\x82\x01\n" +
+	"\bsettings\x18\x03 \x01(\v2\x1c.genway.admin.v1.KeySettingsR\bsettings\x12@\n" +
+	"\vcreate_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
+	"createTime\x12@\n" +
+	"\vrevoke_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
+	"revokeTime\x126\n" +
+	"\asecrets\x18\x06 \x03(\v2\x17.genway.admin.v1.SecretB\x03\xe0A\x03R\asecrets\x124\n" +
+	"\x05state\x18\a \x01(\x0e2\x19.genway.admin.v1.KeyStateB\x03\xe0A\x03R\x05state\"\x82\x01\n" +
 	"\x06Secret\x12;\n" +
 	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
@@ -1378,15 +1379,15 @@ const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\abudgets\x18\x04 \x03(\v2\x17.genway.admin.v1.BudgetR\abudgets\"\\\n" +
 	"\x06Budget\x12!\n" +
 	"\fnano_dollars\x18\x01 \x01(\x03R\vnanoDollars\x12/\n" +
-	"\x06period\x18\x02 \x01(\x0e2\x17.genway.admin.v1.PeriodR\x06period\"z\n" +
-	"\x10CreateKeyRequest\x12,\n" +
-	"\x05group\x18\x01 \x01(\x0e2\x16.genway.admin.v1.GroupR\x05group\x128\n" +
+	"\x06period\x18\x02 \x01(\x0e2\x17.genway.admin.v1.PeriodR\x06period\"\x7f\n" +
+	"\x10CreateKeyRequest\x121\n" +
+	"\x05group\x18\x01 \x01(\x0e2\x16.genway.admin.v1.GroupB\x03\xe0A\x02R\x05group\x128\n" +
 	"\bsettings\x18\x02 \x01(\v2\x1c.genway.admin.v1.KeySettingsR\bsettings\"T\n" +
 	"\x11CreateKeyResponse\x12&\n" +
 	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\x12\x17\n" +
-	"\araw_key\x18\x02 \x01(\tR\x06rawKey\"!\n" +
-	"\rGetKeyRequest\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\"8\n" +
+	"\araw_key\x18\x02 \x01(\tR\x06rawKey\"&\n" +
+	"\rGetKeyRequest\x12\x15\n" +
+	"\x03key\x18\x01 \x01(\tB\x03\xe0A\x02R\x03key\"8\n" +
 	"\x0eGetKeyResponse\x12&\n" +
 	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\"\xa5\x01\n" +
 	"\x0fListKeysRequest\x12\x1b\n" +
@@ -1398,22 +1399,22 @@ const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\x04live\x18\x05 \x01(\bR\x04live\"d\n" +
 	"\x10ListKeysResponse\x12(\n" +
 	"\x04keys\x18\x01 \x03(\v2\x14.genway.admin.v1.KeyR\x04keys\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x9b\x01\n" +
-	"\x10UpdateKeyRequest\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x128\n" +
-	"\bsettings\x18\x02 \x01(\v2\x1c.genway.admin.v1.KeySettingsR\bsettings\x12;\n" +
-	"\vupdate_mask\x18\x03 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xa5\x01\n" +
+	"\x10UpdateKeyRequest\x12\x15\n" +
+	"\x03key\x18\x01 \x01(\tB\x03\xe0A\x02R\x03key\x128\n" +
+	"\bsettings\x18\x02 \x01(\v2\x1c.genway.admin.v1.KeySettingsR\bsettings\x12@\n" +
+	"\vupdate_mask\x18\x03 \x01(\v2\x1a.google.protobuf.FieldMaskB\x03\xe0A\x02R\n" +
 	"updateMask\";\n" +
 	"\x11UpdateKeyResponse\x12&\n" +
-	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\"U\n" +
-	"\x10RotateKeyRequest\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12/\n" +
+	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\"Z\n" +
+	"\x10RotateKeyRequest\x12\x15\n" +
+	"\x03key\x18\x01 \x01(\tB\x03\xe0A\x02R\x03key\x12/\n" +
 	"\x05grace\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x05grace\"T\n" +
 	"\x11RotateKeyResponse\x12&\n" +
 	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\x12\x17\n" +
-	"\araw_key\x18\x02 \x01(\tR\x06rawKey\"$\n" +
-	"\x10RevokeKeyRequest\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\";\n" +
+	"\araw_key\x18\x02 \x01(\tR\x06rawKey\")\n" +
+	"\x10RevokeKeyRequest\x12\x15\n" +
+	"\x03key\x18\x01 \x01(\tB\x03\xe0A\x02R\x03key\";\n" +
 	"\x11RevokeKeyResponse\x12&\n" +
 	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\"o\n" +
 	"\x11ImportKeysRequest\x125\n" +
