@@ -84,16 +84,13 @@ func (s *StreamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateImageRe
 
 // read reads an event, of which a watcher needs little.
 func (s *StreamDecoder) read(data []byte) (*wireEvent, error) {
-	if !s.Watch {
-		e := &wireEvent{}
-		return e, member.DecodeAnswer(data, e)
-	}
-	var w watchedEvent
-	if err := member.DecodeAnswer(data, &w); err != nil {
-		w = watchedEvent{}
+	if s.Watch {
+		var w watchedEvent
 		member.Fit(data, &w)
+		return &wireEvent{Type: w.Type, Quality: w.Quality, Size: w.Size, Usage: w.Usage}, nil
 	}
-	return w.event(), nil
+	e := &wireEvent{}
+	return e, member.DecodeAnswer(data, e)
 }
 
 // begin gives an event behind the one that opens the stream.

@@ -1,9 +1,7 @@
 package images
 
 import (
-	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/proto"
 )
@@ -32,35 +30,12 @@ type wireEvent struct {
 	Extra             jsontext.Value `json:",embed"`
 }
 
-// watchedEvent is what matters of an event that the caller reads itself. Each member is
-// read on its own, so that one of an unexpected type spoils no other.
+// watchedEvent is what matters of an event that the caller reads itself.
 type watchedEvent struct {
-	Type    jsontext.Value `json:"type"`
-	Quality jsontext.Value `json:"quality"`
-	Size    jsontext.Value `json:"size"`
-	Usage   jsontext.Value `json:"usage"`
-}
-
-// event gives the event without its image.
-func (w *watchedEvent) event() *wireEvent {
-	e := &wireEvent{}
-	read(w.Type, &e.Type)
-	read(w.Quality, &e.Quality)
-	read(w.Size, &e.Size)
-	if u := (wireUsage{}); read(w.Usage, &u) {
-		e.Usage = &u
-	}
-	return e
-}
-
-// read reads a member of any type, and reports whether it is there and of the type of to.
-func read[T any](raw jsontext.Value, to *T) bool {
-	var v T
-	if len(raw) == 0 || raw.Kind() == 'n' || json.Unmarshal(raw, &v, member.Options()) != nil {
-		return false
-	}
-	*to = v
-	return true
+	Type    string     `json:"type"`
+	Quality string     `json:"quality"`
+	Size    string     `json:"size"`
+	Usage   *wireUsage `json:"usage"`
 }
 
 // Event wraps a payload of a stream of images.

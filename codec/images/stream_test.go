@@ -135,7 +135,7 @@ func TestWatchedStream(t *testing.T) {
 		}
 	}
 	events, err := decode(1, true, finished(`{"input_tokens":"x"}`))
-	if err != nil || events[len(events)-1].GetCompleted().GetUsage() != nil {
+	if err != nil || events[len(events)-1].GetCompleted().GetUsage().GetTotalTokens() != 0 {
 		t.Errorf("%v, %v", events, err)
 	}
 	if _, err := decode(1, false, finished(`{"input_tokens":"x"}`)); fault.From(err).Kind != fault.BadUpstream {
