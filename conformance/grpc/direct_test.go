@@ -11,8 +11,8 @@ import (
 	"github.com/fullstorydev/grpcurl"
 	"github.com/genway/genway/conformance/server"
 	"github.com/jhump/protoreflect/grpcreflect"
-	"google.golang.org/grpc"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 )
