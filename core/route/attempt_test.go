@@ -55,11 +55,11 @@ func failing(name string) *talker {
 	return &talker{stub: stub{name: name, err: err}, headers: map[string]string{"x-ratelimit-limit": "of " + name, "x-own-" + name: "1"}, usage: err.Usage}
 }
 
-// Case M3: what belongs to an attempt ends with it. After a failed attempt the headers
+// Case K7: what belongs to an attempt ends with it. After a failed attempt the headers
 // that the caller gets, and the model and the usage that are accounted for, are those of
 // the target that answered, be it silent or not, or that refused to be called; what the
 // failed attempt used is kept apart.
-func TestM3AttemptsEndWithTheirHeaders(t *testing.T) {
+func TestK7AttemptsEndWithTheirHeaders(t *testing.T) {
 	full := route.NewGuard(route.Limits{BreakAfter: 1, Retries: -1})
 	down := &stub{name: "broken", err: fault.New(fault.Unavailable, "X", "down")}
 	if _, err := ask(route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "broken", Upstream: down, Guard: full}}}}), 0, "m"); err == nil {

@@ -27,6 +27,7 @@ func TestCases(t *testing.T) {
 		errorCases(),
 		resilienceCases(),
 		keyCases(),
+		limitCases(),
 		attemptCases(),
 		responsesCases(),
 		directCases(),
