@@ -19,7 +19,7 @@ const (
 	ReasonModelNotAllowed   = "MODEL_NOT_ALLOWED"
 	ReasonAddressNotAllowed = "ADDRESS_NOT_ALLOWED"
 	ReasonModelUnpriced     = "MODEL_UNPRICED"
-	ReasonTooManyTokens     = "TOO_MANY_TOKENS" //nolint:gosec // a word of ours, not a secret
+	ReasonTooManyTokens     = "TOO_MANY_TOKENS"
 	ReasonRequests          = "REQUESTS_PER_MINUTE"
 	ReasonTokens            = "TOKENS_PER_MINUTE" //nolint:gosec // a word of ours, not a secret
 	ReasonConcurrent        = "CONCURRENT_REQUESTS"

@@ -32,11 +32,11 @@ func heldWhileRunning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() {
+		t.Cleanup(func() {
 			if err := store.Close(); err != nil {
 				t.Error(err)
 			}
-		}()
+		})
 		cores[i] = limit.New(store, limit.Rules{})
 	}
 	conn, err := redis.DialContext(t.Context(), "unix", server.Socket())

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -18,27 +18,27 @@ func main() {
 	only := flag.String("run", "", "run the mutants whose names match this `expression`")
 	list := flag.Bool("list", false, "list the mutants and run none")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *only, *list); err != nil {
+	mutants, err := chosen(*only)
+	switch {
+	case err != nil:
+	case *list:
+		for _, m := range mutants {
+			fmt.Fprintf(os.Stdout, "%s  %s\n    %s\n", m.Name, m.File, m.Breaks)
+		}
+	default:
+		err = run(os.Stdout, mutants)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(1)
 	}
 }
 
-// run breaks the gateway in each of the ways whose names match.
-func run(ctx context.Context, only string, list bool) error {
-	mutants, err := chosen(only)
-	if err != nil {
-		return err
-	}
-	if list {
-		for _, m := range mutants {
-			fmt.Printf("%s  %s\n    %s\n", m.Name, m.File, m.Breaks)
-		}
-		return nil
-	}
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/genway/genway").Output()
+// run breaks the repository in each of the ways, and says how each ended.
+func run(out io.Writer, mutants []mutant) (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/genway/genway").Output()
 	if err != nil {
 		return fmt.Errorf("find the root of the repository: %w", err)
 	}
@@ -46,13 +46,14 @@ func run(ctx context.Context, only string, list bool) error {
 	if err != nil {
 		return fmt.Errorf("make a folder: %w", err)
 	}
-	defer os.RemoveAll(scratch)
-	b := &bench{root: strings.TrimSpace(string(out)), scratch: scratch, patience: 3 * time.Minute}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	b := &bench{root: strings.TrimSpace(string(root)), scratch: scratch, patience: 3 * time.Minute}
 	sound := map[string]bool{}
 	survivors := 0
-	for _, m := range mutants {
+	for i := range mutants {
+		m := &mutants[i]
 		// Tests that fail by themselves kill everything.
-		if folder := filepath.ToSlash(m.folder()); !sound[folder] {
+		if folder := m.folder(); !sound[folder] {
 			v, err := b.try(ctx, folder, nil)
 			if err != nil {
 				return err
@@ -62,21 +63,21 @@ func run(ctx context.Context, only string, list bool) error {
 			}
 			sound[folder] = true
 		}
-		v, err := b.mutate(ctx, &m)
+		v, err := b.mutate(ctx, m)
 		if err != nil {
 			return err
 		}
 		if v.passed {
 			survivors++
-			fmt.Printf("SURVIVES  %-36s %s: %s\n", m.Name, m.File, m.Breaks)
+			fmt.Fprintf(out, "SURVIVES  %-36s %s: %s\n", m.Name, m.File, m.Breaks)
 			continue
 		}
-		fmt.Printf("killed    %-36s by %s, %s, in %.1f s\n", m.Name, m.folder(), v.first, v.took.Seconds())
+		fmt.Fprintf(out, "killed    %-36s by %s, %s, in %.1f s\n", m.Name, m.folder(), v.first, v.took.Seconds())
 	}
 	if survivors > 0 {
 		return fmt.Errorf("%d of %d mutants survive: no test of their packages notices", survivors, len(mutants))
 	}
-	fmt.Printf("all %d mutants are killed\n", len(mutants))
+	fmt.Fprintf(out, "all %d mutants are killed\n", len(mutants))
 	return nil
 }
 

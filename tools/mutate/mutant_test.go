@@ -92,7 +92,7 @@ func TestTry(t *testing.T) {
 	if _, err := b.mutate(t.Context(), &mutant{Name: "stale", File: "a/a.go", Search: "return", Replace: ""}); !errors.Is(err, errStale) {
 		t.Errorf("%v", err)
 	}
-	if text, err := os.ReadFile(filepath.Join(dir, "a/a.go")); err != nil || !strings.Contains(string(text), "1 + 1") {
+	if text, err := os.ReadFile(filepath.Join(dir, "a", "a.go")); err != nil || !strings.Contains(string(text), "1 + 1") {
 		t.Errorf("%s, %v", text, err)
 	}
 }
