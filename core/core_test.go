@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"strings"
@@ -50,6 +51,8 @@ type scripted struct {
 	seen   *genwayv1.GenerateTextRequest
 	answer func() (*genwayv1.GenerateTextResponse, error)
 	stream func(upstream.Send) error
+	// images are the events of a stream of images; nil are those of one without images.
+	images []*genwayv1.StreamGenerateImageResponse
 }
 
 func (s *scripted) GenerateText(_ context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
@@ -67,11 +70,19 @@ func (s *scripted) GenerateImage(context.Context, *genwayv1.GenerateImageRequest
 }
 
 func (s *scripted) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
-	resp, err := s.GenerateImage(ctx, req)
-	if err != nil {
-		return err
+	if s.images == nil {
+		resp, err := s.GenerateImage(ctx, req)
+		if err != nil {
+			return err
+		}
+		return images.SendAll(resp, send)
 	}
-	return images.SendAll(resp, send)
+	for _, ev := range s.images {
+		if err := send(ev); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *scripted) CountTokens(_ context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
@@ -358,6 +369,48 @@ func TestCutStreamIsAnError(t *testing.T) {
 			}
 			if d := detail(t, err); d.GetReason() != c.reason {
 				t.Errorf("got %v", d)
+			}
+		})
+	}
+}
+
+// A stream of images ends with its completed event or with an error, and completes once.
+func TestCutStreamOfImagesIsAnError(t *testing.T) {
+	f := serve(t)
+	for name, c := range map[string]struct {
+		events []proto.Message
+		reason string
+	}{
+		"whole":       {[]proto.Message{&genwayv1.ImageStarted{}, &genwayv1.ImageCompleted{}}, ""},
+		"cut":         {[]proto.Message{&genwayv1.ImageStarted{}, &genwayv1.PartialImage{}}, fault.ReasonStreamCut},
+		"heartbeats":  {[]proto.Message{&genwayv1.Ping{}}, fault.ReasonStreamCut},
+		"ended twice": {[]proto.Message{&genwayv1.ImageStarted{}, &genwayv1.ImageCompleted{}, &genwayv1.ImageCompleted{}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.images = nil
+			for _, ev := range c.events {
+				f.images = append(f.images, images.Event(ev))
+			}
+			stream, err := f.client.StreamGenerateImage(as(t, "authorization", "Bearer internal"), &genwayv1.GenerateImageRequest{Model: "m", Prompt: "p"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			completed := 0
+			for err == nil {
+				var ev *genwayv1.StreamGenerateImageResponse
+				ev, err = stream.Recv()
+				if ev.GetCompleted() != nil {
+					completed++
+				}
+			}
+			if c.reason == "" {
+				if completed != 1 || !errors.Is(err, io.EOF) {
+					t.Errorf("%d completed events, %v", completed, err)
+				}
+				return
+			}
+			if d := detail(t, err); d.GetReason() != c.reason || completed != 0 {
+				t.Errorf("got %v after %d completed events", d, completed)
 			}
 		})
 	}
