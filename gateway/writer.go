@@ -82,12 +82,24 @@ func (w *answerWriter) spill() error {
 	return err
 }
 
+// send writes in pieces, each of which has the timeout to itself: a large answer to a slow
+// caller takes as long as it does, while one that stops taking is cut.
 func (w *answerWriter) send(b []byte) (int, error) {
-	w.moveDeadline()
-	n, err := w.ResponseWriter.Write(b)
-	w.bytes += int64(n)
-	return n, err
+	sent := 0
+	for {
+		piece := b[sent:min(sent+pieceSize, len(b))]
+		w.moveDeadline()
+		n, err := w.ResponseWriter.Write(piece)
+		sent += n
+		w.bytes += int64(n)
+		if err != nil || sent == len(b) {
+			return sent, err
+		}
+	}
 }
+
+// pieceSize is what a caller must take within the timeout, in bytes.
+const pieceSize = 64 << 10
 
 // moveDeadline gives the caller the timeout for what is written next. The events of a
 // moment share one: to set it costs as much as to write an event.
