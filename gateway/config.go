@@ -29,6 +29,9 @@ type Config struct {
 	// TrustedProxies are the addresses of proxies in front of the edge, whose word in
 	// X-Forwarded-For on where a request comes from is taken. Default: none.
 	TrustedProxies []netip.Prefix
+	// CORSOrigins are the origins whose pages may call the edge from a browser: * for
+	// all, or each as browsers send it (https://app.example). Default: none.
+	CORSOrigins []string
 	// NewRequestID makes request identifiers. Default: req_ and 26 random
 	// characters.
 	NewRequestID func() string

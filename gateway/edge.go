@@ -15,6 +15,7 @@ import (
 	"github.com/genway/genway/codec/messages"
 	"github.com/genway/genway/codec/responses"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/rs/cors"
 	"google.golang.org/grpc/health/grpc_health_v1"
 )
 
@@ -25,6 +26,7 @@ type Edge struct {
 	client    genwayv1.GenerationClient
 	health    grpc_health_v1.HealthClient
 	endpoints map[genwayv1.Protocol]*endpoint
+	cors      *cors.Cors // nil for no origin
 }
 
 // New builds an edge in front of config.Core.
@@ -32,7 +34,12 @@ func New(config Config) (*Edge, error) {
 	if err := config.setDefaults(); err != nil {
 		return nil, err
 	}
+	pages, err := newCORS(config.CORSOrigins)
+	if err != nil {
+		return nil, err
+	}
 	e := &Edge{
+		cors:      pages,
 		config:    config,
 		headers:   config.Headers.canonical(),
 		client:    &client{listener{genwayv1.NewGenerationClient(config.Core)}, config.Heartbeat},
@@ -59,8 +66,17 @@ func New(config Config) (*Edge, error) {
 	return e, nil
 }
 
-// ServeHTTP answers one request, in the protocol of its path or key.
+// ServeHTTP answers one request, in the protocol of its path or key; the preflight of a
+// browser, which has neither, by what pages may do.
 func (e *Edge) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	if e.cors == nil {
+		e.serve(rw, r)
+		return
+	}
+	e.cors.ServeHTTP(rw, r, e.serve)
+}
+
+func (e *Edge) serve(rw http.ResponseWriter, r *http.Request) {
 	path, found := e.match(r)
 	x := &exchange{endpoint: e.endpoints[path.protocol], id: e.config.NewRequestID(), start: time.Now()}
 	x.w = newAnswerWriter(rw, x.id, e.config.WriteTimeout)

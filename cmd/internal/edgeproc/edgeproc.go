@@ -23,6 +23,8 @@ type EdgeFlags struct {
 
 	TrustedProxy []netip.Prefix `name:"trusted-proxy" env:"GENWAY_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For says where a request comes from; for keys that are good from some addresses only."`
 
+	CORSOrigin []string `name:"cors-origin" env:"GENWAY_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose pages may call the JSON side from a browser: SCHEME://HOST[:PORT], or * for all. None by default."`
+
 	MessagesKeyHeader        []string `env:"GENWAY_MESSAGES_KEY_HEADERS" default:"x-api-key" placeholder:"NAME" help:"Headers with the key of the messages protocol."`
 	GenerateContentKeyHeader []string `name:"generatecontent-key-header" env:"GENWAY_GENERATECONTENT_KEY_HEADERS" default:"x-goog-api-key,x-vendorc-api-key" placeholder:"NAME" help:"Headers with the key of the generateContent protocol."`
 	VersionHeader            []string `env:"GENWAY_VERSION_HEADERS" default:"anthropic-version,vendorb-version" placeholder:"NAME" help:"Headers with the version of the messages protocol."`
@@ -45,6 +47,7 @@ func (f EdgeFlags) Serve(ctx context.Context, listener net.Listener, core grpc.C
 		},
 		MaxBodyBytes:   f.MaxBody,
 		TrustedProxies: f.TrustedProxy,
+		CORSOrigins:    f.CORSOrigin,
 		Heartbeat:      f.Heartbeat,
 		WriteTimeout:   f.WriteTimeout,
 		Logger:         log,

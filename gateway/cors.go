@@ -1,0 +1,57 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/rs/cors"
+)
+
+// anyOrigin allows pages of every origin.
+const anyOrigin = "*"
+
+// preflightAge is how long a browser may remember a preflight, in seconds; Chromium
+// remembers none for longer.
+const preflightAge = 7200
+
+// exposed are the headers of an answer that a page may read. Not all browsers know the
+// asterisk, which is for those that an upstream sends.
+var exposed = slices.Concat(
+	[]string{
+		"X-Request-Id", "Request-Id", "X-Genway-Request-Id", "X-Client-Request-Id", "Retry-After", "Retry-After-Ms", "X-Should-Retry",
+		lostHeader, "X-Genway-Upstream", "X-Genway-Attempts", "X-Genway-Upstream-Request-Id", "Openai-Processing-Ms", "Openai-Version",
+	},
+	openaiRequests[:], openaiTokens[:], anthropicRequests[:], anthropicTokens[:], []string{"*"},
+)
+
+// newCORS lets pages of those origins call the edge; nil for none. A page may send any
+// header, since SDKs send a dozen each and new ones with every version, but its browser
+// sends no credentials of its own: who calls is said by the key alone.
+func newCORS(origins []string) (*cors.Cors, error) {
+	if len(origins) == 0 {
+		return nil, nil
+	}
+	for _, origin := range origins {
+		if !isOrigin(origin) {
+			return nil, fmt.Errorf("gateway: CORS origin %q: expected * or an origin as browsers send it, SCHEME://HOST or SCHEME://HOST:PORT in lower case, without a path", origin)
+		}
+	}
+	return cors.New(cors.Options{
+		AllowedOrigins: origins,
+		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost},
+		AllowedHeaders: []string{"*"},
+		ExposedHeaders: exposed,
+		MaxAge:         preflightAge,
+	}), nil
+}
+
+func isOrigin(text string) bool {
+	if text == anyOrigin {
+		return true
+	}
+	u, err := url.Parse(text)
+	return err == nil && u.Scheme != "" && u.Hostname() != "" && u.Scheme+"://"+u.Host == text && text == strings.ToLower(text) && !strings.ContainsAny(text, "*, ")
+}
