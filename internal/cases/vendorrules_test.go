@@ -18,6 +18,7 @@ import (
 func vendorRuleCases() []Case {
 	return []Case{
 		{"X22", "names of tools fit the upstream's rules; the caller sees its own again, unary and streamed, in choices and history", toolNames},
+		{"X24", "a responses upstream is asked for reasoning that the caller can bring back: sealed, and told as a summary", reasoningIsAsked},
 		{"X23", "texts and stop sequences that the target's vendor rejects are left out and named, or refused by name", blankTexts},
 	}
 }
@@ -125,4 +126,57 @@ func blankTexts(t *testing.T) {
 			t.Errorf("status %d: %s", a.Status, a.Body)
 		}
 	})
+}
+
+func reasoningIsAsked(t *testing.T) {
+	const include, store, summary = "include", "store", "reasoning.summary"
+	thinks := map[gate.Protocol]string{
+		gate.Chat:            `"reasoning_effort":"high"`,
+		gate.Messages:        `"thinking":{"type":"enabled","budget_tokens":2048}`,
+		gate.GenerateContent: `"generationConfig":{"thinkingConfig":{"thinkingBudget":2048,"includeThoughts":true}}`,
+	}
+	everyWay(t, others(gate.Responses), only(gate.Responses), func(t *testing.T, w way) {
+		seen := w.sees(t, ask.Body(w.caller, []string{thinks[w.caller]}, ask.User(w.caller, "hi")))
+		seen.At(include).Is(t, `["reasoning.encrypted_content"]`)
+		seen.At(summary).Is(t, `"auto"`)
+		seen.At(store).Is(t, "false")
+		// What is told is brought back, and the next request asks again.
+		said := say.Think(thought, signature).Then(say.Text("hello"))
+		w.Responses.Answer(said.Answer(w.upstream, w.streamed))
+		heard := turn.Read(t, w.caller, w.ask(ask.Body(w.caller, []string{thinks[w.caller]}, ask.User(w.caller, "hi"))), w.streamed)
+		if heard.Thinking != thought || len(heard.Signatures) != 1 {
+			t.Fatalf("heard %+v", heard)
+		}
+		seen = w.sees(t, ask.Body(w.caller, nil, ask.User(w.caller, "hi"), heard.Echo, ask.User(w.caller, "and?")))
+		count(t, seen, signature, 1)
+		seen.At(include).Is(t, `["reasoning.encrypted_content"]`)
+	})
+	// A model that is not known to reason, and is not asked to, may refuse to be asked.
+	everyWay(t, others(gate.Responses), only(gate.Responses), func(t *testing.T, w way) {
+		for _, member := range []string{include, store, "reasoning"} {
+			w.sees(t, w.caller.Hello()).At(member).Absent(t)
+		}
+	})
+	// One that always reasons is asked.
+	for _, caller := range others(gate.Responses) {
+		for model, reasons := range map[string]bool{"gpt-5.1": true, "o4-mini": true, "gpt-5-codex": true, "gpt-4o": false, "gpt-5-chat-latest": false, "gpt-oss": false} {
+			g := gate.New(t, gate.Config{})
+			g.Responses.Answer(say.Text("fine").Answer(gate.Responses, false))
+			g.Post(caller, "responses/"+model, caller.Hello())
+			if seen := parse(t, g.Responses.Last(t).Body); (string(seen.At(include).Raw) != "") != reasons || string(seen.At(summary).Raw) != "" {
+				t.Errorf("%s: %s", model, seen.Raw)
+			}
+		}
+	}
+	// Neither is one whose thinking the caller turns off, nor are thoughts told that the
+	// caller declines.
+	w := way{Gate: gate.New(t, gate.Config{}), caller: gate.Chat, upstream: gate.Responses}
+	w.sees(t, `{"messages":[{"role":"user","content":"hi"}],"reasoning_effort":"none"}`).At(include).Absent(t)
+	w.caller = gate.Messages
+	seen := w.sees(t, `{"max_tokens":4096,"messages":[{"role":"user","content":"hi"}],"thinking":{"type":"adaptive","display":"omitted"}}`)
+	seen.At(include).Is(t, `["reasoning.encrypted_content"]`)
+	seen.At(summary).Absent(t)
+	// A caller of responses says it itself.
+	w.caller = gate.Responses
+	w.sees(t, `{"input":"hi","reasoning":{"effort":"high"}}`).At(include).Absent(t)
 }

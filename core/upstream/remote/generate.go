@@ -178,7 +178,8 @@ func (u *Upstream) encodable(req *genwayv1.GenerateTextRequest, own bool, losses
 	if own {
 		return out, nil
 	}
-	out = fit.Texts(u.names(out).Request(out), u.config.Protocol, losses)
+	out = fit.Reasoning(u.names(out).Request(out), u.config.Protocol)
+	out = fit.Texts(out, u.config.Protocol, losses)
 	return fit.Stops(out, u.config.Protocol, losses)
 }
 

@@ -1,0 +1,82 @@
+package fit
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// The responses protocol tells reasoning only when it is asked to: sealed by an element of
+// include, in words by reasoning.summary. Callers of the other protocols cannot say either,
+// and yet they bring reasoning back with the next turn (case R8).
+const (
+	includeName      = "include"
+	includeReasoning = `"reasoning.encrypted_content"`
+	summaryAuto      = "auto"
+)
+
+// reasoners are models of the vendor that always reason. Others refuse to be asked for what
+// they seal ("Encrypted content is not supported with this model").
+var reasoners = regexp.MustCompile(`^(o[0-9]|gpt-[5-9]|gpt-[0-9]{2}|codex-|computer-use)`)
+
+func reasoner(model string) bool {
+	model = model[strings.LastIndexByte(model, '/')+1:]
+	return reasoners.MatchString(model) && !strings.Contains(model, "-chat")
+}
+
+// Reasoning gives the request so that an upstream of the protocol tells the reasoning that
+// the caller can bring back. For responses that is sealed reasoning, which nobody has to
+// keep: so store is false unless the caller says otherwise. A summary is asked for where the
+// caller asks for thinking and does not decline to see it. Other protocols need nothing.
+func Reasoning(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) *genwayv1.GenerateTextRequest {
+	if protocol != genwayv1.Protocol_PROTOCOL_RESPONSES {
+		return req
+	}
+	asked, declined := thinks(req.GetThinking())
+	if declined || !asked && !reasoner(req.GetModel()) && !slices.ContainsFunc(req.GetMessages(), reasoned) {
+		return req
+	}
+	out := new(genwayv1.GenerateTextRequest)
+	codec.Share(out, req)
+	out.NativeFields = included(req.GetNativeFields())
+	if out.Store == nil {
+		out.Store = new(bool)
+	}
+	if t := req.GetThinking(); asked && t.GetSummary() == "" && (t.IncludeThoughts == nil || t.GetIncludeThoughts()) {
+		out.Thinking = new(genwayv1.ThinkingConfig)
+		codec.Share(out.Thinking, t)
+		out.Thinking.Summary = summaryAuto
+	}
+	return out
+}
+
+// thinks reports whether a configuration asks for thinking, or declines it.
+func thinks(t *genwayv1.ThinkingConfig) (asked, declined bool) {
+	switch {
+	case t.GetMode() == genwayv1.ThinkingConfig_MODE_DISABLED, t.GetEffort() == "none", t != nil && t.BudgetTokens != nil && t.GetBudgetTokens() == 0:
+		return false, true
+	}
+	return t.GetMode() != genwayv1.ThinkingConfig_MODE_UNSPECIFIED || t.GetEffort() != "" || t.GetBudgetTokens() != 0 ||
+		t.GetIncludeThoughts() || t.GetSummary() != "", false
+}
+
+// reasoned reports whether a message has reasoning that an upstream of responses sealed.
+func reasoned(m *genwayv1.Message) bool {
+	return slices.ContainsFunc(m.GetParts(), func(p *genwayv1.Part) bool {
+		return p.GetThinking().GetEncryptedContent().GetOrigin() == genwayv1.Protocol_PROTOCOL_RESPONSES
+	})
+}
+
+// included are the fields with sealed reasoning among what is to be included.
+func included(fields []*genwayv1.NativeField) []*genwayv1.NativeField {
+	const protocol = genwayv1.Protocol_PROTOCOL_RESPONSES
+	if member.Native(protocol, fields, includeName) != nil {
+		return fields // a direct caller says it itself
+	}
+	field := &genwayv1.NativeField{Protocol: protocol, Name: includeName, Json: []byte("[" + includeReasoning + "]")}
+	return append(slices.Clip(fields), field)
+}
