@@ -1,7 +1,6 @@
 package core
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -99,10 +98,12 @@ func (o *outcome) log(ctx context.Context, log *slog.Logger, err error) {
 		slog.String("method", path.Base(o.method)),
 		slog.String("protocol", protocolName(o.caller.Protocol)),
 		slog.String("key", o.caller.KeyID),
-		slog.String("model", cmp.Or(o.model, o.asked)),
+		slog.String("asked_model", o.asked),
+		slog.String("model", o.model),
+		slog.String("route", o.served.Route),
 		slog.String("upstream", o.served.Name),
 		slog.Int64("attempts", o.served.Calls),
-		slog.Duration("duration", now.Sub(o.start)),
+		slog.Float64("duration_seconds", float64(now.Sub(o.start).Microseconds())/1e6),
 		slog.Int64("input_tokens", o.usage.GetInputTokens()),
 		slog.Int64("output_tokens", o.usage.GetOutputTokens()),
 		slog.Int64("cache_read_tokens", o.usage.GetCacheReadInputTokens()),

@@ -119,8 +119,11 @@ func (x *exchange) recoverPanic(log *slog.Logger) {
 // finish writes the request's line to the log. The path is that of the caller.
 func (e *Edge) finish(x *exchange, r *http.Request, path string) {
 	level, grave := slog.LevelInfo, x.fault != nil && x.fault.Cause != nil && x.fault.HTTPStatus() >= 500
-	if grave {
+	switch {
+	case grave:
 		level = slog.LevelError
+	case path == healthPath && x.w.status == http.StatusOK:
+		level = slog.LevelDebug // probes come every second, and say nothing while all is well
 	}
 	ctx, log := r.Context(), e.config.Logger.Handler()
 	if !log.Enabled(ctx, level) {
@@ -136,7 +139,7 @@ func (e *Edge) finish(x *exchange, r *http.Request, path string) {
 		slog.String("path", clip(path, 200)),
 		slog.Int("status", x.w.status),
 		slog.Int64("bytes", x.w.bytes),
-		slog.Duration("duration", now.Sub(x.start)),
+		slog.Float64("duration_seconds", float64(now.Sub(x.start).Microseconds())/1e6),
 	)
 	if x.key != "" {
 		line.AddAttrs(slog.String("key", x.key))

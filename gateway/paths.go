@@ -51,9 +51,12 @@ var paths = map[string]path{
 	"/v1/messages/count_tokens":  {protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, methods: post, kind: countBody},
 	"/v1/images/generations":     {protocol: genwayv1.Protocol_PROTOCOL_IMAGES, methods: post, kind: imageBody},
 	"/v1beta/models":             {protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, methods: get, kind: listQuery},
-	"/healthz":                   {methods: []string{http.MethodGet, http.MethodHead}, handle: healthz},
+	healthPath:                   {methods: []string{http.MethodGet, http.MethodHead}, handle: healthz},
 	"/":                          {methods: []string{http.MethodGet, http.MethodHead}, handle: root},
 }
+
+// healthPath is where the edge says whether it and the core are serving.
+const healthPath = "/healthz"
 
 // Ahead of the models' names stands one of these.
 const (

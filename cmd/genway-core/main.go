@@ -42,7 +42,7 @@ func (c *command) Run(ctx context.Context, _ io.Writer) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	log.Info("core is up", "grpc", listener.Addr().String())
+	log.Info("core is up", "version", cli.Version(), "grpc", listener.Addr().String())
 	defer cli.TellEnd(ctx, log, c.Grace)()
 	return errors.Join(core.Serve(ctx, listener), core.Close())
 }

@@ -58,7 +58,7 @@ func (c *command) Run(ctx context.Context, _ io.Writer) error {
 	log, written := c.Logger()
 	defer written()
 	cli.TuneMemory()
-	log.Info("edge is up", "http", listener.Addr().String(), "core", c.Core)
+	log.Info("edge is up", "version", cli.Version(), "http", listener.Addr().String(), "core", c.Core)
 	defer cli.TellEnd(ctx, log, c.Grace)()
 	return errors.Join(c.Serve(ctx, listener, conn, c.Grace, log), conn.Close())
 }

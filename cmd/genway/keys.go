@@ -14,6 +14,7 @@ import (
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/store"
 )
 
 type keysCommand struct {
@@ -47,6 +48,15 @@ type storeFlags struct {
 // server in that of its admin key. The store must exist.
 func (f storeFlags) with(ctx context.Context, do func(context.Context, keyring) error) error {
 	return f.on(ctx, f.WithKeys, do)
+}
+
+// withKey is with, of commands that name a key: where there is no store there is no key.
+func (f storeFlags) withKey(ctx context.Context, do func(context.Context, keyring) error) error {
+	err := f.with(ctx, do)
+	if errors.Is(err, store.ErrMissing) {
+		return fmt.Errorf("%w: %w", keys.ErrNotFound, err)
+	}
+	return err
 }
 
 // making is with, of commands that make keys: they create the store where it is missing.
@@ -138,7 +148,7 @@ type showKey struct {
 
 // Run prints a line for each member, or a JSON object.
 func (c *showKey) Run(ctx context.Context, stdout io.Writer) error {
-	return c.with(ctx, func(ctx context.Context, ring keyring) error {
+	return c.withKey(ctx, func(ctx context.Context, ring keyring) error {
 		key, err := ring.Get(ctx, c.Key)
 		if err != nil {
 			return err
@@ -161,7 +171,7 @@ func (c *updateKey) Run(ctx context.Context, stdout io.Writer) error {
 	if c.settingFlags == (settingFlags{}) {
 		return cli.UsageError{Err: errors.New("nothing to change: give the settings as flags")}
 	}
-	return c.with(ctx, func(ctx context.Context, ring keyring) error {
+	return c.withKey(ctx, func(ctx context.Context, ring keyring) error {
 		key, err := ring.Update(ctx, c.Key, func(s *keys.Settings) error { return c.apply(s, time.Now()) })
 		if err != nil {
 			return err
@@ -183,7 +193,7 @@ type rotateKey struct {
 
 // Run prints the new raw key and nothing else on standard output.
 func (c *rotateKey) Run(ctx context.Context, stdout io.Writer) error {
-	return c.with(ctx, func(ctx context.Context, ring keyring) error {
+	return c.withKey(ctx, func(ctx context.Context, ring keyring) error {
 		made, err := ring.Rotate(ctx, c.Key, c.Grace)
 		if err != nil {
 			return err
@@ -200,7 +210,7 @@ type revokeKey struct {
 
 // Run revokes and says what was revoked.
 func (c *revokeKey) Run(ctx context.Context, stdout io.Writer) error {
-	return c.with(ctx, func(ctx context.Context, ring keyring) error {
+	return c.withKey(ctx, func(ctx context.Context, ring keyring) error {
 		key, err := ring.Revoke(ctx, c.Key)
 		if err != nil {
 			return err

@@ -9,14 +9,15 @@ import (
 )
 
 type command struct {
-	Serve  serveCommand  `cmd:"" help:"Serve the JSON protocols and gRPC from one process."`
-	Keys   keysCommand   `cmd:"" help:"Make, list, change, rotate and revoke keys. Takes effect within 2 seconds, in running servers too."`
-	Audit  auditCommand  `cmd:"" help:"List and verify the record of what was changed."`
-	Usage  usageCommand  `cmd:"" help:"Report what requests used, from the ledger."`
-	Ledger ledgerCommand `cmd:"" help:"Prove the ledger, or remove its old rows."`
-	Prices pricesCommand `cmd:"" help:"Check a file of prices, look one up, or make a file of another catalogue."`
-	Config configCommand `cmd:"" help:"Check a configuration file, or print the schema of one."`
-	Routes routesCommand `cmd:"" help:"Say which target would serve a model."`
+	Serve   serveCommand       `cmd:"" help:"Serve the JSON protocols and gRPC from one process."`
+	Keys    keysCommand        `cmd:"" help:"Make, list, change, rotate and revoke keys. Takes effect within 2 seconds, in running servers too."`
+	Audit   auditCommand       `cmd:"" help:"List and verify the record of what was changed."`
+	Usage   usageCommand       `cmd:"" help:"Report what requests used, from the ledger."`
+	Ledger  ledgerCommand      `cmd:"" help:"Prove the ledger, or remove its old rows."`
+	Prices  pricesCommand      `cmd:"" help:"Check a file of prices, look one up, or make a file of another catalogue."`
+	Config  configCommand      `cmd:"" help:"Check a configuration file, or print the schema of one."`
+	Routes  routesCommand      `cmd:"" help:"Say which target would serve a model."`
+	Version cli.VersionCommand `cmd:"" help:"Print the version, and the commit it was built from."`
 }
 
 func main() {

@@ -42,7 +42,7 @@ func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
 	if err := c.greet(ctx, stdout, core, httpListener.Addr(), grpcListener.Addr()); err != nil {
 		return errors.Join(err, grpcListener.Close(), httpListener.Close(), core.Close())
 	}
-	log.Info("genway is up", "http", httpListener.Addr().String(), "grpc", grpcListener.Addr().String())
+	log.Info("genway is up", "version", cli.Version(), "http", httpListener.Addr().String(), "grpc", grpcListener.Addr().String())
 	defer cli.TellEnd(ctx, log, c.Grace)()
 	var group errgroup.Group
 	ctx, stop := context.WithCancel(ctx)

@@ -63,44 +63,55 @@ func Administrates(method string) bool { return strings.HasPrefix(method, "/genw
 // Authenticate gives the caller of the call of that method that ctx belongs to. Errors
 // are *fault.Error values: a key that is unknown, revoked or expired gets one and the
 // same answer; a good key of another group is told which group it is, and its caller is
-// given with the error, for the log.
+// given with the error, for the log. So is the protocol that an edge we trust names, with
+// every error.
 //
 // The Admin service takes keys of the group admin alone, whatever an edge says, and
 // nothing else takes those (case K11).
 func (a Authenticator) Authenticate(ctx context.Context, method string) (Caller, error) {
+	caller, needed, way, err := a.way(ctx, method)
+	if err != nil {
+		return caller, err
+	}
 	raw := bearer(ctx)
 	if raw == "" {
-		return Caller{}, fault.New(fault.Unauthenticated, fault.ReasonMissingKey, "no API key was sent; put it into the authorization metadata, as Bearer")
+		return caller, fault.New(fault.Unauthenticated, fault.ReasonMissingKey, "no API key was sent; put it into the authorization metadata, as Bearer")
 	}
 	principal, err := a.Keys.Authenticate(ctx, raw)
 	switch {
 	case errors.Is(err, keys.ErrWrongKey):
-		return Caller{}, fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "invalid API key")
+		return caller, fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "invalid API key")
 	case err != nil:
-		return Caller{}, fault.Wrap(err, fault.Unavailable, "KEYS_UNAVAILABLE", "keys cannot be checked at the moment; try again")
+		return caller, fault.Wrap(err, fault.Unavailable, "KEYS_UNAVAILABLE", "keys cannot be checked at the moment; try again")
 	}
-	caller := Caller{Principal: principal}
-	needed, way := keys.GroupInternal, "direct gRPC calls need"
-	switch name := said(ctx, ProtocolKey); {
-	case Administrates(method):
-		needed, way = keys.GroupAdmin, "the Admin service needs"
-	case name == "": // a direct caller
-	case a.Trust == nil || !a.Trust(ctx):
-		// Most likely an edge with a wrong secret: whoever sets it up must see why.
-		way = "the edge did not prove to be one, and " + way
-	default:
-		p, ok := protocols[name]
-		if !ok {
-			return Caller{}, fault.Wrap(fmt.Errorf("edge names protocol %q", name), fault.Internal, "UNKNOWN_PROTOCOL", "%s", fault.InternalMessage)
-		}
-		caller.Protocol, caller.Edge = p.protocol, true
-		needed, way = p.group, "this protocol needs"
-	}
+	caller.Principal = principal
 	if principal.Group != needed {
 		return caller, fault.New(fault.PermissionDenied, fault.ReasonWrongGroup,
 			"this key is of the group %s; %s a key of the group %s", principal.Group, way, needed)
 	}
 	return caller, nil
+}
+
+// way gives the caller of a call as far as its way says who it is: the protocol, and
+// whether an edge we trust made the call. It also says which group's keys the way takes,
+// and in words why.
+func (a Authenticator) way(ctx context.Context, method string) (caller Caller, needed keys.Group, why string, err error) {
+	switch name := said(ctx, ProtocolKey); {
+	case Administrates(method):
+		return caller, keys.GroupAdmin, "the Admin service needs", nil
+	case name == "": // a direct caller
+		return caller, keys.GroupInternal, "direct gRPC calls need", nil
+	case a.Trust == nil || !a.Trust(ctx):
+		// Most likely an edge with a wrong secret: whoever sets it up must see why.
+		return caller, keys.GroupInternal, "the edge did not prove to be one, and direct gRPC calls need", nil
+	default:
+		p, ok := protocols[name]
+		if !ok {
+			return caller, "", "", fault.Wrap(fmt.Errorf("edge names protocol %q", name), fault.Internal, "UNKNOWN_PROTOCOL", "%s", fault.InternalMessage)
+		}
+		caller.Protocol, caller.Edge = p.protocol, true
+		return caller, p.group, "this protocol needs", nil
+	}
 }
 
 func bearer(ctx context.Context) string {

@@ -153,7 +153,7 @@ func (s *Service) check(ctx context.Context) {
 	}
 	if last.err == nil {
 		s.logger.LogAttrs(ctx, slog.LevelError, "key store does not answer: serving the keys known so far",
-			slog.Duration("for", s.staleness), slog.Any("error", err))
+			slog.Float64("for_seconds", s.staleness.Seconds()), slog.Any("error", err))
 	}
 	s.view.Store(&next)
 }

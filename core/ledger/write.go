@@ -86,7 +86,7 @@ func (r *Recorder) flush(ctx context.Context) error {
 		rest, err = r.put(ctx, rest)
 		if err == nil {
 			if !failing.IsZero() {
-				r.config.Logger.Info("the ledger is written again", "entries", len(b.entries), "after", r.config.Clock().Sub(failing).String())
+				r.config.Logger.Info("the ledger is written again", "entries", len(b.entries), "after_seconds", r.config.Clock().Sub(failing).Seconds())
 			}
 			return nil
 		}

@@ -10,8 +10,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
-	"strings"
 	"syscall"
 	"time"
 )
@@ -79,24 +77,6 @@ func (l Log) logger(out io.Writer) (*slog.Logger, func()) {
 // The result undoes the wish to be told.
 func TellEnd(ctx context.Context, log *slog.Logger, grace time.Duration) func() bool {
 	return context.AfterFunc(ctx, func() {
-		log.Info("ending; requests in flight may go on for the grace, a second signal ends them at once", "grace", grace)
+		log.Info("ending; requests in flight may go on for the grace, a second signal ends them at once", "grace_seconds", grace.Seconds())
 	})
-}
-
-// Version is the module's version, with the commit it was built from.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	version := info.Main.Version
-	if version == "" {
-		version = "(devel)"
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" && len(s.Value) >= 12 && !strings.Contains(version, s.Value[:12]) {
-			version += " " + s.Value[:12]
-		}
-	}
-	return version
 }

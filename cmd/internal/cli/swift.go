@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"log/slog"
+	"math"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -80,6 +81,8 @@ func (l *line) attr(a slog.Attr) {
 		l.string(v.String())
 	case slog.KindInt64:
 		l.text = strconv.AppendInt(l.text, v.Int64(), 10)
+	case slog.KindFloat64:
+		l.float(v.Float64())
 	case slog.KindBool:
 		l.text = strconv.AppendBool(l.text, v.Bool())
 	case slog.KindDuration:
@@ -89,6 +92,19 @@ func (l *line) attr(a slog.Attr) {
 			l.text = append(l.text, v.Duration().String()...)
 		}
 	default:
+		l.plain = false
+	}
+}
+
+// float writes what encoding/json does where that is not in exponents.
+func (l *line) float(f float64) {
+	size := math.Abs(f)
+	switch {
+	case !l.json:
+		l.text = strconv.AppendFloat(l.text, f, 'g', -1, 64)
+	case size == 0 || size >= 1e-6 && size < 1e21:
+		l.text = strconv.AppendFloat(l.text, f, 'f', -1, 64)
+	default: // NaN and the infinite among them
 		l.plain = false
 	}
 }
