@@ -74,7 +74,9 @@ func Version() string { return thisBuild().String() }
 type VersionCommand struct{}
 
 // Run prints it, a line for each.
-func (VersionCommand) Run(_ context.Context, stdout io.Writer) error { return thisBuild().print(stdout) }
+func (VersionCommand) Run(_ context.Context, stdout io.Writer) error {
+	return thisBuild().print(stdout)
+}
 
 func (b build) print(stdout io.Writer) error {
 	revision := cmp.Or(b.revision, "unknown")
