@@ -11,6 +11,7 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
@@ -34,6 +35,8 @@ type Config struct {
 	Limiter *limit.Limiter
 	// Metrics count requests; nil does not.
 	Metrics *metrics.Metrics
+	// Items keep what callers may refer to later; nil keeps nothing.
+	Items *items.Keeper
 	// Clock is time.Now unless set.
 	Clock func() time.Time
 	// NewID makes an identifier that begins with prefix. Default: 26 random
@@ -82,9 +85,16 @@ func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 }
 
 func (s *Service) generateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	req, lost, err := s.resolved(ctx, req)
+	if err != nil {
+		return nil, err
+	}
 	resp, err := s.config.Upstream.GenerateText(ctx, req)
 	if err != nil {
 		return nil, err
+	}
+	if len(lost) > 0 {
+		resp.Losses = append(lost, resp.GetLosses()...)
 	}
 	if resp.Id == "" {
 		resp.Id = s.config.NewID("gen_")
@@ -99,6 +109,7 @@ func (s *Service) generateText(ctx context.Context, req *genwayv1.GenerateTextRe
 	if resp.GetWire() == nil && !plausible(resp.GetUsage()) {
 		resp.Usage, resp.Losses = nil, append(resp.GetLosses(), implausible())
 	}
+	s.keep(ctx, req, resp)
 	return resp, nil
 }
 
@@ -117,12 +128,19 @@ func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream g
 }
 
 func (s *Service) streamText(ctx context.Context, req *genwayv1.GenerateTextRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
+	req, lost, err := s.resolved(ctx, req)
+	if err != nil {
+		return err
+	}
 	completed := false
-	call := outcomeOf(ctx)
-	err := s.config.Upstream.StreamGenerateText(ctx, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+	call, items := outcomeOf(ctx), s.recorder(ctx, req)
+	err = s.config.Upstream.StreamGenerateText(ctx, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
 		switch p := ev.GetPayload().(type) {
 		case *genwayv1.StreamGenerateTextResponse_Started:
 			s.name(p.Started, req.GetModel())
+			if len(lost) > 0 {
+				p.Started.Losses, lost = append(lost, p.Started.GetLosses()...), nil
+			}
 			call.begun()
 			call.answered(p.Started.GetModel(), p.Started.GetUsage())
 			if !plausible(p.Started.GetUsage()) {
@@ -143,6 +161,7 @@ func (s *Service) streamText(ctx context.Context, req *genwayv1.GenerateTextRequ
 		}
 		call.said.hear(ev)
 		call.held.flowed(ev)
+		items = items.add(ctx, s, req, ev)
 		return stream.Send(ev)
 	})
 	if err == nil && !completed {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/core/store/storetest"
 	"github.com/genway/genway/internal/servertest"
@@ -106,6 +107,18 @@ func BenchmarkVersion(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+		})
+	}
+}
+
+func TestItems(t *testing.T) {
+	for kind, fresh := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			location := fresh(t)
+			storetest.RunItems(t, func(t *testing.T) (items.Store, func() error) {
+				s := open(t, location)
+				return s.Items(), s.Close
+			})
 		})
 	}
 }

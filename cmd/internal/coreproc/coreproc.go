@@ -11,6 +11,7 @@ import (
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/admin"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/metrics"
@@ -29,6 +30,7 @@ type CoreFlags struct {
 	ImageModel string        `env:"GENWAY_SANDBOX_IMAGE_MODEL" default:"sandbox-image" placeholder:"NAME" help:"Name of the sandbox's image model."`
 	Metrics    string        `name:"metrics-listen" env:"GENWAY_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the core's metrics, in Prometheus' format at /metrics: HOST:PORT or unix:PATH. Without it there are none."`
 	LedgerSync LedgerSync    `env:"GENWAY_LEDGER_SYNC" enum:"off,batch,each" default:"batch" help:"How durable the ledger is: off (a power cut may undo its last rows), batch (rows are on the disk within a moment) or each (before a request goes on, and before its answer is over)."`
+	KeepItems  time.Duration `env:"GENWAY_KEEP_ITEMS" default:"24h" help:"How long items of answers to callers of the responses protocol are kept, encrypted, for later requests to refer to; 0 keeps none."`
 	TrustFlags
 }
 
@@ -53,6 +55,7 @@ type Core struct {
 	limits  *Limits
 	ledger  *ledger.Recorder
 	store   *store.Store
+	items   *items.Keeper
 	service *core.Service
 	server  *core.Server
 	counts  *metrics.Metrics
@@ -89,17 +92,23 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 		return nil, errors.Join(err, routing.Close(), recorder.Close(), db.Close())
 	}
 	routing.follow(limits)
-	service, err := core.New(core.Config{Upstream: routing.Router, Ledger: recorder, Prices: routing.Prices, Limiter: limits.Limiter, Metrics: counts})
+	var kept *items.Keeper
+	if f.KeepItems > 0 {
+		kept = items.New(items.Config{Store: db.Items(), Keep: f.KeepItems, Logger: log})
+	}
+	service, err := core.New(core.Config{Items: kept, Upstream: routing.Router, Ledger: recorder, Prices: routing.Prices, Limiter: limits.Limiter, Metrics: counts})
 	if err != nil {
+		kept.Close()
 		return nil, errors.Join(err, routing.Close(), limits.Close(), recorder.Close(), db.Close())
 	}
 	administration, err := admin.New(admin.Config{Keys: keyService, Audit: db.Audit(), Usage: db.Ledger()})
 	if err != nil {
+		kept.Close()
 		return nil, errors.Join(err, routing.Close(), limits.Close(), recorder.Close(), db.Close())
 	}
 	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: keyService, Trust: trust}, Logger: log}
 	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: tlsConfig, Grace: f.Grace, Admin: administration})
-	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, service: service, server: server, log: log, counts: counts, data: f.Data}
+	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, items: kept, service: service, server: server, log: log, counts: counts, data: f.Data}
 	if f.Metrics != "" {
 		if c.metrics, err = cli.Listen(ctx, "--metrics-listen", f.Metrics); err != nil {
 			return nil, errors.Join(err, c.Close())
@@ -128,6 +137,7 @@ func (c *Core) Serve(ctx context.Context, listener net.Listener) error {
 // Close closes the server, the upstreams, the limits, the ledger and the store.
 func (c *Core) Close() error {
 	c.server.Close()
+	c.items.Close()
 	errs := []error{c.routing.Close(), c.limits.Close(), c.ledger.Close(), c.store.Close()}
 	if c.metrics != nil {
 		if err := c.metrics.Close(); !errors.Is(err, net.ErrClosed) { // as it is once it has served

@@ -1,0 +1,124 @@
+package responses
+
+import (
+	"bytes"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Item is one item of an answer's output as its caller gets it.
+type Item struct {
+	ID string
+	// JSON is the whole item.
+	JSON []byte
+}
+
+// Items gives the items of a unary answer, as EncodeResponse writes them.
+func Items(resp *genwayv1.GenerateTextResponse, to codec.Answer) ([]Item, error) {
+	body, err := Codec{}.EncodeResponse(resp, to)
+	if err != nil {
+		return nil, err
+	}
+	return itemsIn(member.Value(body, "output")), nil
+}
+
+// ItemRecorder gathers the items of a streamed answer, as NewStreamEncoder writes them.
+type ItemRecorder struct{ encoder *streamEncoder }
+
+// NewItemRecorder makes a recorder of one stream.
+func NewItemRecorder(to codec.Answer) *ItemRecorder {
+	return &ItemRecorder{encoder: Codec{}.NewStreamEncoder(to).(*streamEncoder)}
+}
+
+// Add notes an event, which stays as it is.
+func (r *ItemRecorder) Add(ev *genwayv1.StreamGenerateTextResponse) error {
+	_, err := r.encoder.Encode(ev)
+	return err
+}
+
+// Items gives the items that are finished; after the completed event they are all.
+func (r *ItemRecorder) Items() []Item {
+	return itemsIn(append(append([]byte{'['}, r.encoder.items.Text()...), ']'))
+}
+
+// itemsIn reads a list of items. Those without an identifier cannot be referred to.
+func itemsIn(list []byte) []Item {
+	var items []Item
+	each(list, func(_ int, raw jsontext.Value) {
+		if id := unquote(member.Value(raw, "id")); id != "" {
+			items = append(items, Item{ID: id, JSON: bytes.Clone(raw)})
+		}
+	})
+	return items
+}
+
+// each calls do with the elements of a list, until it is no list any more.
+func each(list []byte, do func(i int, raw jsontext.Value)) {
+	d := jsontext.NewDecoder(bytes.NewReader(list), member.Options())
+	if token, err := d.ReadToken(); err != nil || token.Kind() != '[' {
+		return
+	}
+	for i := 0; d.PeekKind() != ']'; i++ {
+		raw, err := d.ReadValue()
+		if err != nil {
+			return
+		}
+		do(i, raw)
+	}
+}
+
+// referenced gives the identifier that an item of a request refers to; "" for an item
+// that is no reference (SDK: ResponseInputItemItemReferenceParam, whose type may be absent).
+func referenced(raw jsontext.Value) string {
+	if raw.Kind() != '{' {
+		return ""
+	}
+	switch kind := jsontext.Value(member.Value(raw, "type")); {
+	case kind.Kind() == '"' && unquote(kind) == typeReference:
+	case len(kind) > 0 && kind.Kind() != 'n', len(member.Value(raw, "role")) > 0, len(member.Value(raw, "content")) > 0:
+		return ""
+	}
+	return unquote(member.Value(raw, "id"))
+}
+
+// References gives the identifiers of ours that items of a request's body refer to, each
+// once.
+func References(body []byte) []string {
+	var ids []string
+	seen := map[string]bool{}
+	each(member.Value(body, "input"), func(_ int, raw jsontext.Value) {
+		if id := referenced(raw); IsSyntheticID(id) && !seen[id] {
+			seen[id] = true
+			ids = append(ids, id)
+		}
+	})
+	return ids
+}
+
+// Resolve gives the body with the known items in place of the references to them.
+// References of ours to unknown items are left out, since no upstream knows them either;
+// dropped are their places in the input. rest is how many items the input then has.
+func Resolve(body []byte, known map[string][]byte) (out []byte, dropped []int, rest int, err error) {
+	input := []byte{'['}
+	each(member.Value(body, "input"), func(i int, raw jsontext.Value) {
+		if id := referenced(raw); IsSyntheticID(id) {
+			item, found := known[id]
+			if !found {
+				dropped = append(dropped, i)
+				return
+			}
+			raw = item
+		}
+		if rest > 0 {
+			input = append(input, ',')
+		}
+		input = append(input, raw...)
+		rest++
+	})
+	input = append(input, ']')
+	out, err = member.Patch(body, member.Member{Name: "input", Value: input})
+	return out, dropped, rest, err
+}

@@ -1,0 +1,136 @@
+package core
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/unread"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// Callers of the responses protocol may refer to items of earlier answers in place of
+// sending them (item_reference). Upstreams of that protocol resolve references to their own
+// items; the items of all other upstreams are named by Genway, which keeps them.
+
+// resolved gives the request with the items that it refers to, and what is lost of it:
+// references of ours whose items are not kept any more, which no upstream knows either. A
+// request of which nothing is left is refused.
+func (s *Service) resolved(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, []*genwayv1.Loss, error) {
+	if !mayRefer(req) {
+		return req, nil, nil
+	}
+	ids := responses.References(req.GetWire().GetJson())
+	if len(ids) == 0 {
+		return req, nil, nil
+	}
+	known, err := s.config.Items.Find(ctx, auth.CallerOf(ctx).KeyID, ids)
+	if ctx.Err() != nil {
+		return nil, nil, upstream.Interrupted(ctx)
+	}
+	if err != nil {
+		f := fault.Wrap(err, fault.Unavailable, ReasonItemsUnavailable, "the items that the request refers to cannot be looked up at the moment; try again")
+		f.RetryAfter = time.Second
+		return nil, nil, f
+	}
+	body, dropped, rest, err := responses.Resolve(req.GetWire().GetJson(), known)
+	if err != nil {
+		return nil, nil, err
+	}
+	whole, err := (responses.Codec{}).DecodeRequest(body)
+	if rest == 0 && err != nil {
+		return nil, nil, fault.Invalid("input", "input: refers to no item that is known; this server keeps the items of its answers for a limited time: send the items themselves")
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	var losses []*genwayv1.Loss
+	for _, at := range dropped {
+		losses = append(losses, &genwayv1.Loss{Member: "input[" + strconv.Itoa(at) + "]", Reason: "the item that is referred to is not known"})
+	}
+	wire := &genwayv1.WireMessage{}
+	codec.Share(wire, req.GetWire())
+	wire.Json, wire.Survey = body, nil
+	whole.Model, whole.Wire = req.GetModel(), wire
+	return whole.GenerateTextRequest, losses, upstream.Lossless(ctx, losses)
+}
+
+// ReasonItemsUnavailable is the reason of a request whose references cannot be looked up.
+const ReasonItemsUnavailable = "ITEMS_UNAVAILABLE"
+
+// mayRefer reports whether a request may have references of ours.
+func mayRefer(req *genwayv1.GenerateTextRequest) bool {
+	switch wire := req.GetWire(); {
+	case wire.GetProtocol() != genwayv1.Protocol_PROTOCOL_RESPONSES || len(wire.GetJson()) == 0:
+		return false
+	case unread.Is(req):
+		return unread.Survey(wire).GetForeign()
+	}
+	return slices.ContainsFunc(req.GetMessages(), func(m *genwayv1.Message) bool {
+		return slices.ContainsFunc(m.GetParts(), func(p *genwayv1.Part) bool { return p.GetOpaque() != nil })
+	})
+}
+
+// keeps reports whether the items of the answer to a request are to be kept: the caller
+// speaks the responses protocol by an edge, and has not said that nothing be stored.
+func (s *Service) keeps(ctx context.Context, req *genwayv1.GenerateTextRequest) bool {
+	return s.config.Items != nil && auth.CallerOf(ctx).Edge && req.GetWire().GetProtocol() == genwayv1.Protocol_PROTOCOL_RESPONSES &&
+		(req.Store == nil || req.GetStore())
+}
+
+// keep keeps the items of a unary answer, unless it is the upstream's own body.
+func (s *Service) keep(ctx context.Context, req *genwayv1.GenerateTextRequest, resp *genwayv1.GenerateTextResponse) {
+	if resp.GetWire() != nil || !s.keeps(ctx, req) {
+		return
+	}
+	// An answer that cannot be encoded here cannot be at the edge, which tells of it.
+	if items, err := responses.Items(resp, answerTo(req)); err == nil {
+		s.config.Items.Keep(auth.CallerOf(ctx).KeyID, items)
+	}
+}
+
+// answerTo is what an edge encodes an answer by. Names of tools depend on the tools, which
+// an unread request has in its body.
+func answerTo(req *genwayv1.GenerateTextRequest) codec.Answer {
+	if whole, err := unread.Read(req); err == nil {
+		req = whole
+	}
+	return codec.Answer{Request: &codec.Request{GenerateTextRequest: req}}
+}
+
+// recorder records the items of a streamed answer; nil records nothing.
+type recorder struct{ *responses.ItemRecorder }
+
+func (s *Service) recorder(ctx context.Context, req *genwayv1.GenerateTextRequest) *recorder {
+	if !s.keeps(ctx, req) {
+		return nil
+	}
+	return &recorder{}
+}
+
+// add notes an event on its way to the caller, and keeps the items at the end.
+func (r *recorder) add(ctx context.Context, s *Service, req *genwayv1.GenerateTextRequest, ev *genwayv1.StreamGenerateTextResponse) *recorder {
+	if r == nil || ev.GetPing() != nil {
+		return r
+	}
+	if ev.GetWire() != nil {
+		return nil // the upstream's own items
+	}
+	if r.ItemRecorder == nil {
+		r.ItemRecorder = responses.NewItemRecorder(answerTo(req))
+	}
+	if r.Add(ev) != nil {
+		return nil
+	}
+	if ev.GetCompleted() != nil {
+		s.config.Items.Keep(auth.CallerOf(ctx).KeyID, r.Items())
+		return nil
+	}
+	return r
+}
