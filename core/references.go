@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/genway/genway/codec"
@@ -19,46 +18,40 @@ import (
 // sending them (item_reference). Upstreams of that protocol resolve references to their own
 // items; the items of all other upstreams are named by Genway, which keeps them.
 
-// resolved gives the request with the items that it refers to, and what is lost of it:
-// references of ours whose items are not kept any more, which no upstream knows either. A
-// request of which nothing is left is refused.
-func (s *Service) resolved(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, []*genwayv1.Loss, error) {
-	if !mayRefer(req) {
-		return req, nil, nil
+// resolved gives the request with the items that it refers to, as far as they are kept.
+func (s *Service) resolved(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, error) {
+	if s.config.Items == nil || !mayRefer(req) {
+		return req, nil
 	}
 	ids := responses.References(req.GetWire().GetJson())
 	if len(ids) == 0 {
-		return req, nil, nil
+		return req, nil
 	}
 	known, err := s.config.Items.Find(ctx, auth.CallerOf(ctx).KeyID, ids)
 	if ctx.Err() != nil {
-		return nil, nil, upstream.Interrupted(ctx)
+		return nil, upstream.Interrupted(ctx)
 	}
 	if err != nil {
 		f := fault.Wrap(err, fault.Unavailable, ReasonItemsUnavailable, "the items that the request refers to cannot be looked up at the moment; try again")
 		f.RetryAfter = time.Second
-		return nil, nil, f
+		return nil, f
 	}
-	body, dropped, rest, err := responses.Resolve(req.GetWire().GetJson(), known)
+	if len(known) == 0 {
+		return req, nil
+	}
+	body, err := responses.Resolve(req.GetWire().GetJson(), known)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	whole, err := (responses.Codec{}).DecodeRequest(body)
-	if rest == 0 && err != nil {
-		return nil, nil, fault.Invalid("input", "input: refers to no item that is known; this server keeps the items of its answers for a limited time: send the items themselves")
-	}
 	if err != nil {
-		return nil, nil, err
-	}
-	var losses []*genwayv1.Loss
-	for _, at := range dropped {
-		losses = append(losses, &genwayv1.Loss{Member: "input[" + strconv.Itoa(at) + "]", Reason: "the item that is referred to is not known"})
+		return nil, err
 	}
 	wire := &genwayv1.WireMessage{}
 	codec.Share(wire, req.GetWire())
 	wire.Json, wire.Survey = body, nil
 	whole.Model, whole.Wire = req.GetModel(), wire
-	return whole.GenerateTextRequest, losses, upstream.Lossless(ctx, losses)
+	return whole.GenerateTextRequest, nil
 }
 
 // ReasonItemsUnavailable is the reason of a request whose references cannot be looked up.

@@ -85,16 +85,13 @@ func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 }
 
 func (s *Service) generateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	req, lost, err := s.resolved(ctx, req)
+	req, err := s.resolved(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	resp, err := s.config.Upstream.GenerateText(ctx, req)
 	if err != nil {
 		return nil, err
-	}
-	if len(lost) > 0 {
-		resp.Losses = append(lost, resp.GetLosses()...)
 	}
 	if resp.Id == "" {
 		resp.Id = s.config.NewID("gen_")
@@ -128,7 +125,7 @@ func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream g
 }
 
 func (s *Service) streamText(ctx context.Context, req *genwayv1.GenerateTextRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
-	req, lost, err := s.resolved(ctx, req)
+	req, err := s.resolved(ctx, req)
 	if err != nil {
 		return err
 	}
@@ -138,9 +135,6 @@ func (s *Service) streamText(ctx context.Context, req *genwayv1.GenerateTextRequ
 		switch p := ev.GetPayload().(type) {
 		case *genwayv1.StreamGenerateTextResponse_Started:
 			s.name(p.Started, req.GetModel())
-			if len(lost) > 0 {
-				p.Started.Losses, lost = append(lost, p.Started.GetLosses()...), nil
-			}
 			call.begun()
 			call.answered(p.Started.GetModel(), p.Started.GetUsage())
 			if !plausible(p.Started.GetUsage()) {

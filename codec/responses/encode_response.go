@@ -23,7 +23,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	} else {
 		h.begin(w, end)
 	}
-	out := output{w: w, response: h.id, losses: to.Losses, spaces: spacesOf(to.Tools()), summarizes: summarizes(to)}
+	out := output{w: w, response: h.id, created: h.created, losses: to.Losses, spaces: spacesOf(to.Tools()), summarizes: summarizes(to)}
 	for i, c := range resp.Candidates {
 		if i > 0 {
 			to.Losses.Add(member.Index("candidates", i), "the target protocol has one answer")
@@ -69,7 +69,7 @@ func itemStatus(end ending) string {
 
 func responseID(id string) string {
 	if id == "" {
-		return syntheticID(prefixResponse, "", 0)
+		return syntheticID(prefixResponse, "", 0, 0)
 	}
 	return id
 }
@@ -78,6 +78,7 @@ func responseID(id string) string {
 type output struct {
 	w        *member.Writer
 	response string
+	created  int64
 	losses   *codec.Losses
 	spaces   spaces
 	// summarizes says that the caller asked for a summary of the reasoning.
@@ -105,7 +106,7 @@ func (o *output) add(part *genwayv1.Part, at int) error {
 
 func (o *output) start(p *genwayv1.Part, at int) error {
 	err := o.flush(statusCompleted)
-	o.open = &outputItem{parts: []*genwayv1.Part{p}, at: []int{at}, index: o.count, response: o.response, losses: o.losses, spaces: o.spaces}
+	o.open = &outputItem{parts: []*genwayv1.Part{p}, at: []int{at}, index: o.count, response: o.response, created: o.created, losses: o.losses, spaces: o.spaces}
 	if t := p.GetThinking(); o.summarizes && thoughtElsewhere(p) && t.Text != "" && len(t.Summary) == 0 {
 		o.open.summary = true
 	}

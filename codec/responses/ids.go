@@ -21,10 +21,11 @@ const (
 const syntheticMark = "gw"
 
 // syntheticID names an item that has no identifier: the same for the same answer
-// and place, streamed or not.
-func syntheticID(prefix, responseID string, index int) string {
+// and place, streamed or not. The time at which the answer was created tells answers apart
+// whose upstream uses few identifiers: Ollama has 999.
+func syntheticID(prefix, responseID string, created int64, index int) string {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%s/%d", responseID, index)
+	fmt.Fprintf(h, "%s/%d/%d", responseID, created, index)
 	return fmt.Sprintf("%s%s%016x", prefix, syntheticMark, h.Sum64())
 }
 

@@ -98,27 +98,24 @@ func References(body []byte) []string {
 	return ids
 }
 
-// Resolve gives the body with the known items in place of the references to them.
-// References of ours to unknown items are left out, since no upstream knows them either;
-// dropped are their places in the input. rest is how many items the input then has.
-func Resolve(body []byte, known map[string][]byte) (out []byte, dropped []int, rest int, err error) {
+// Resolve gives the body with the known items in place of the references to them. All
+// other references stay as they are.
+func Resolve(body []byte, known map[string][]byte) ([]byte, error) {
 	input := []byte{'['}
 	each(member.Value(body, "input"), func(i int, raw jsontext.Value) {
-		if id := referenced(raw); IsSyntheticID(id) {
-			item, found := known[id]
-			if !found {
-				dropped = append(dropped, i)
-				return
-			}
+		if item := known[referenced(raw)]; item != nil {
 			raw = item
 		}
-		if rest > 0 {
+		if i > 0 {
 			input = append(input, ',')
 		}
 		input = append(input, raw...)
-		rest++
 	})
-	input = append(input, ']')
-	out, err = member.Patch(body, member.Member{Name: "input", Value: input})
-	return out, dropped, rest, err
+	return member.Patch(body, member.Member{Name: "input", Value: append(input, ']')})
+}
+
+// IsReference reports whether a part is a reference to an item of an earlier answer.
+func IsReference(p *genwayv1.Part) bool {
+	o := p.GetOpaque()
+	return o.GetProtocol() == protocol && o.GetType() == typeReference
 }

@@ -15,6 +15,7 @@ type outputItem struct {
 	// index is the place in the output.
 	index    int
 	response string
+	created  int64
 	losses   *codec.Losses
 	spaces   spaces
 	// summary says that the text of the thinking is told as a summary.
@@ -42,7 +43,7 @@ func (it *outputItem) id() string {
 	case *genwayv1.Part_ToolResult:
 		prefix = prefixOutput
 	}
-	return syntheticID(prefix, it.response, it.index)
+	return syntheticID(prefix, it.response, it.created, it.index)
 }
 
 // callID is the identifier of the item's call, which clients demand.
@@ -140,7 +141,7 @@ func (it *outputItem) open(w *member.Writer) error {
 	default:
 		empty.Kind = part.Kind
 	}
-	opened := &outputItem{parts: []*genwayv1.Part{empty}, at: it.at[:1], index: it.index, response: it.response}
+	opened := &outputItem{parts: []*genwayv1.Part{empty}, at: it.at[:1], index: it.index, response: it.response, created: it.created}
 	return opened.encode(w, statusInProgress)
 }
 

@@ -81,7 +81,7 @@ func (e *streamEncoder) newItem(part *genwayv1.Part, at int) error {
 	if err := e.closeItem(statusCompleted); err != nil {
 		return err
 	}
-	e.item = &outputItem{parts: []*genwayv1.Part{part}, at: []int{at}, index: e.count, response: e.head.id, losses: e.losses, spaces: e.spaces}
+	e.item = &outputItem{parts: []*genwayv1.Part{part}, at: []int{at}, index: e.count, response: e.head.id, created: e.head.created, losses: e.losses, spaces: e.spaces}
 	e.count++
 	e.begin(eventItemAdded)
 	e.w.Int("output_index", int64(e.item.index))

@@ -142,19 +142,25 @@ func itemFaults(document any, member string) (all []string) {
 // ask posts a body to the gateway of a kind and gives the answer, read whole.
 func ask(t *testing.T, kind, path string, body object) (int, string) {
 	t.Helper()
+	g := ways.ByKind[kind]
+	return post(t, g.URL(), g.Keys["chat"], path, body)
+}
+
+// post does so at the gateway of an address.
+func post(t *testing.T, base, key, path string, body object) (int, string) {
+	t.Helper()
 	raw, err := json.Marshal(body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := ways.ByKind[kind]
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL()+path, bytes.NewReader(raw))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, base+path, bytes.NewReader(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Authorization", "Bearer "+g.Keys["chat"])
+	req.Header.Set("Authorization", "Bearer "+key)
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ const (
 	maxReferences = 5000
 	// Another core may have given the caller an item that it has not written yet: what is
 	// not found is looked for again, this often, after a pause.
-	looks, lookAgain = 3, 100 * time.Millisecond
+	looks, lookAgain = 2, 100 * time.Millisecond
 )
 
 // Find gives the items of those identifiers that are kept for the API key. It waits a

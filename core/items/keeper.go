@@ -121,6 +121,7 @@ func (k *Keeper) run() {
 			return
 		case <-k.wake:
 			if !k.write() && !k.pause() {
+				k.write()
 				return
 			}
 		case <-expire.C:

@@ -44,4 +44,3 @@ func open(keyID, itemID string, sealed []byte) ([]byte, error) {
 	}
 	return item, nil
 }
-

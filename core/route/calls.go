@@ -56,10 +56,14 @@ func (r *Router) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageR
 // CountTokens asks the targets in turn.
 func (r *Router) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (resp *genwayv1.CountTokensResponse, err error) {
 	err = r.attempts(ctx, request{req.GetWire().GetProtocol(), req.GetRequest().GetModel(), false, false}, func(ctx context.Context, a attempt) error {
-		asked := a.targeted(req.GetRequest())
-		if resp, err = a.Upstream.CountTokens(ctx, &genwayv1.CountTokensRequest{Request: asked, Wire: wireFor(req.GetWire(), a.Target)}); err != nil {
+		whole, unknown, err := a.withoutReferences(req.GetRequest())
+		if err != nil {
 			return err
 		}
+		if resp, err = a.Upstream.CountTokens(ctx, &genwayv1.CountTokensRequest{Request: a.targeted(whole), Wire: wireFor(req.GetWire(), a.Target)}); err != nil {
+			return err
+		}
+		resp.Losses = slices.Concat(unknown, resp.GetLosses())
 		return nil
 	})
 	if err != nil {
@@ -96,10 +100,15 @@ func (a attempt) text(ctx context.Context, req *genwayv1.GenerateTextRequest) (*
 			return nil, nil, err
 		}
 	}
+	req, unknown, err := a.withoutReferences(req)
+	if err != nil {
+		return nil, nil, err
+	}
 	asked, losses, err := a.Overrides.Text(a.targeted(req))
 	if err != nil {
 		return nil, nil, err
 	}
+	losses = append(unknown, losses...)
 	if a.Protocol == genwayv1.Protocol_PROTOCOL_MESSAGES {
 		asked = a.Overrides.WithLimit(asked, messages.MaxTokens(asked.GetModel()))
 	}

@@ -1,18 +1,30 @@
 package cases_test
 
 import (
+	"context"
+	"errors"
+	"io/fs"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/items"
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/store"
+	"github.com/genway/genway/internal/cases/ask"
 	"github.com/genway/genway/internal/cases/gate"
 	"github.com/genway/genway/internal/cases/say"
+	"github.com/genway/genway/internal/cases/turn"
 )
 
 // responsesCases are the cases of clients that speak the responses protocol.
 func responsesCases() []Case {
 	return []Case{
 		{"C1", "a response that runs in the background is refused by name at every upstream; what retrieves, deletes or cancels one says that it is not offered", background},
+		{"C2", "references to items of earlier answers resolve at every core that shares the store, for the key they were given to; the store has no text of them", references},
 	}
 }
 
@@ -48,6 +60,117 @@ func background(t *testing.T) {
 		call.Method, call.Path = c.method, c.path
 		if message := native(t, gate.Responses, g.Call(call), 404); !strings.Contains(message, "not offered by this server") {
 			t.Errorf("%s %s: %s", c.method, c.path, message)
+		}
+	}
+}
+
+// kept is a gateway that keeps items in a store.
+func kept(t *testing.T, db *store.Store, callers auth.Keys) *gate.Gate {
+	t.Helper()
+	keeper := items.New(items.Config{Store: db.Items(), Keep: time.Hour})
+	t.Cleanup(keeper.Close)
+	return gate.New(t, gate.Config{Items: keeper, Keys: callers})
+}
+
+// otherKey takes every key for one of the group chat that nobody else has.
+type otherKey struct{}
+
+func (otherKey) Authenticate(context.Context, string) (keys.Principal, error) {
+	return keys.Principal{KeyID: "key_other", Group: keys.GroupChat}, nil
+}
+
+// references sends what the AI SDK sends: for items that it was given reasoning and text as
+// references, calls in full but without their identifiers. The upstream must see what it
+// sees of the items themselves.
+func references(t *testing.T) {
+	location := newFile(t)
+	db, err := store.Open(t.Context(), store.Config{Location: location})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	first, second, other := kept(t, db, nil), kept(t, db, nil), kept(t, db, otherKey{})
+	said := say.Turn{Parts: []say.Part{
+		{Thinking: thought, Signature: signature},
+		{Text: "Let me see the weather."},
+		{Call: &say.Call{ID: "call_1", Name: "weather", Arguments: paris, Signature: signature}},
+	}}
+	for _, upstream := range others(gate.Responses) {
+		for name, streamed := range map[string]bool{"unary": false, "streamed": true} {
+			t.Run(string(upstream)+" "+name, func(t *testing.T) {
+				asked := func(g *gate.Gate, model gate.Protocol, items string) string {
+					w := way{Gate: g, caller: gate.Responses, upstream: model, streamed: streamed}
+					return string(w.sees(t, `{`+ask.Tools(gate.Responses, false, weather)+`,"reasoning":{"summary":"auto","effort":"high"},"input":[{"role":"user","content":"hi"},`+items+`]}`).Raw)
+				}
+				w := way{Gate: first, caller: gate.Responses, upstream: upstream, streamed: streamed}
+				w.Upstream(upstream).Answer(said.Answer(upstream, streamed))
+				heard := turn.Read(t, w.caller, w.ask(`{`+ask.Tools(gate.Responses, false, weather)+`,"reasoning":{"summary":"auto","effort":"high"},"input":"hi"}`), streamed)
+				const result = `{"type":"function_call_output","call_id":"CALL","output":"sun"}`
+				outcome := strings.Replace(result, "CALL", heard.Calls[0].ID, 1)
+				var referring []string
+				for _, item := range parse(t, []byte("["+heard.Echo+"]")).List() {
+					if item.At("type").Text() == "function_call" {
+						referring = append(referring, `{"type":"function_call","call_id":`+string(item.At("call_id").Raw)+`,"name":"weather","arguments":`+string(item.At("arguments").Raw)+`}`)
+						continue
+					}
+					id := item.At("id").Text()
+					if len(id) > 64 {
+						t.Errorf("%s is longer than the vendor's identifiers may be", id)
+					}
+					referring = append(referring, `{"type":"item_reference","id":"`+id+`"}`)
+				}
+				if len(referring) < 3 {
+					t.Fatalf("too few items: %s", heard.Echo)
+				}
+				references := strings.Join(referring, ",") + "," + outcome
+				want := asked(first, upstream, heard.Echo+","+outcome)
+				if got := asked(first, upstream, references); got != want {
+					t.Errorf("the core that gave the items lets the upstream see\n%s\nnot\n%s", got, want)
+				}
+				if got := asked(second, upstream, references); got != want {
+					t.Errorf("another core lets the upstream see\n%s\nnot\n%s", got, want)
+				}
+				// An upstream of the caller's own protocol does not know the items either.
+				if got := asked(second, gate.Responses, references); !strings.Contains(got, "Let me see the weather.") || strings.Contains(got, "item_reference") {
+					t.Errorf("an upstream of responses sees %s", got)
+				}
+				if got := asked(other, gate.Responses, references); strings.Contains(got, "Let me see the weather.") {
+					t.Errorf("the items of another key were found: %s", got)
+				}
+			})
+		}
+	}
+	t.Run("not stored", func(t *testing.T) {
+		empty, err := store.Open(t.Context(), store.Config{Location: newFile(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = empty.Close() })
+		first := kept(t, empty, nil)
+		w := way{Gate: first, caller: gate.Responses, upstream: gate.Chat}
+		w.Upstream(gate.Chat).Answer(said.Answer(gate.Chat, false))
+		heard := turn.Read(t, w.caller, w.ask(`{"store":false,"input":"hi"}`), false)
+		id := parse(t, []byte("["+heard.Echo+"]")).List()[0].At("id").Text()
+		w = way{Gate: first, caller: gate.Responses, upstream: gate.Responses}
+		if seen := w.sees(t, `{"input":[{"role":"user","content":"hi"},{"type":"item_reference","id":"`+id+`"}]}`); !strings.Contains(string(seen.Raw), id) {
+			t.Errorf("an item that was not to be stored was found: %s", seen.Raw)
+		}
+	})
+	holdsNone(t, location, thought, "Let me see the weather.", signature)
+}
+
+// holdsNone looks for texts in the files of a database.
+func holdsNone(t *testing.T, location string, texts ...string) {
+	t.Helper()
+	for _, suffix := range []string{"", "-wal"} {
+		raw, err := os.ReadFile(location + suffix)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		for _, text := range texts {
+			if strings.Contains(string(raw), text) {
+				t.Errorf("%q is in the database", text)
+			}
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/upstream"
@@ -34,6 +35,8 @@ type Config struct {
 	Keys auth.Keys
 	// Ledger accounts for the calls; nil does not.
 	Ledger *ledger.Recorder
+	// Items keep what callers may refer to; nil keeps nothing.
+	Items *items.Keeper
 }
 
 // Gate is a running gateway with a fake upstream of each protocol.
@@ -66,7 +69,7 @@ func New(t *testing.T, config Config) *Gate {
 	if config.Wrap != nil {
 		behind = config.Wrap(behind)
 	}
-	service, err := core.New(core.Config{Upstream: behind, Ledger: config.Ledger})
+	service, err := core.New(core.Config{Upstream: behind, Ledger: config.Ledger, Items: config.Items})
 	if err != nil {
 		t.Fatal(err)
 	}
