@@ -21,6 +21,7 @@ func TestMigrationsAreAsReleased(t *testing.T) {
 		"00005_costs.sql":     {"4aec653d111a5b91136bc766f6890469a1f207e47e4131dabb98b4c47c2219b6", "ae526c315b7db47a78eee58f63673523b170bb185ff10df0acc1ef60765c2a8d"},
 		"00006_spent.sql":     {"66b903db1a5ec48cce9f30c93cc46c405bdff27b0b46aa2a9ebd4a8be4854690", "3f019c818a98c9bb26f9f06ff6db39b76e785de2db8b28332c0c3244da41a0b2"},
 		"00007_estimates.sql": {"17abed40ed2ee2fa7f99e68610df82dbee121d0e8f7c11a97f6f2923048b2c7a", "f961a5445592ffb0fa4618225940fa6fcbb6d1c5b7d22643bb764a91d86d7a5c"},
+		"00008_items.sql":     {"5f31a8afb7cf1605e69bd784e4654e1e03de6ef4958436ee0c9eab08867ccc9b", "cf282dbb9cc27ba870ea0e2519042386ea596c806470baf2c357974285767349"},
 	}
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil || len(files) != len(released) {

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -79,7 +80,7 @@ func framings(t *testing.T) {
 			for _, sizes := range [][]int{{1}, {7, 3}, {1 << 20}} {
 				w.Upstream(w.upstream).Answer(fake.Stream(fake.Bytes(framed(t, w.upstream, said, style))).Split(sizes...))
 				got := turn.Read(t, w.caller, w.ask(w.caller.Hello()), true)
-				if fmt.Sprint(got) != fmt.Sprint(want) {
+				if alike(got) != alike(want) {
 					t.Errorf("%s in pieces of %v: %+v, want %+v", name, sizes, got, want)
 				}
 			}
@@ -184,7 +185,7 @@ func encodings(t *testing.T) {
 		call.Body = zip(call.Body)
 		call.Header.Set("Content-Encoding", "gzip")
 		a := w.Call(call)
-		if got := turn.Read(t, w.caller, a, w.streamed); fmt.Sprint(got) != fmt.Sprint(want) {
+		if got := turn.Read(t, w.caller, a, w.streamed); alike(got) != alike(want) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
 		if a.Header.Get("Content-Encoding") != "" || !w.streamed && a.Header.Get("Content-Length") != strconv.Itoa(len(a.Body)) {
@@ -214,3 +215,10 @@ func encodings(t *testing.T) {
 		}
 	}
 }
+
+// ourIDs are identifiers of items that Genway made: those of two answers differ when they
+// were created in two seconds.
+var ourIDs = regexp.MustCompile(`_gw[0-9a-f]{16}`)
+
+// alike is what a turn says, whenever it was said.
+func alike(t turn.Turn) string { return ourIDs.ReplaceAllString(fmt.Sprint(t), "_gw") }
