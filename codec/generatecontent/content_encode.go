@@ -182,9 +182,13 @@ func (e *writer) seal(s *genwayv1.Seal, path string) string {
 	return codec.SealText(s, protocol, true)
 }
 
-// functionCall writes a tool call. Arguments that are no JSON object (cut short by
-// the token limit, case T12) are left out of a request, and go beside the empty
-// object into an answer.
+// broken reports whether the arguments of a call have no place in its args.
+func broken(call *genwayv1.ToolCall) bool {
+	return call != nil && call.Input == nil && !codec.AreNone(call.GetArgumentsJson()) && !codec.AreObject(call.GetArgumentsJson())
+}
+
+// functionCall writes a tool call. Arguments that are not one JSON object go as text into
+// a request, and fail an answer.
 func (e *writer) functionCall(call *genwayv1.ToolCall, path string, fields []*genwayv1.NativeField) (*functionCall, error) {
 	w := &functionCall{ID: call.GetId(), Name: call.GetName(), Args: jsontext.Value("{}")}
 	if codec.IsSyntheticToolID(w.ID) {
@@ -196,13 +200,14 @@ func (e *writer) functionCall(call *genwayv1.ToolCall, path string, fields []*ge
 	switch text := call.GetArgumentsJson(); {
 	case call.Input != nil:
 		w.Args = jsontext.Value(codec.FreeFormArguments(call.GetInput()))
-	case isObject(text):
+	case codec.AreNone(text):
+	case codec.AreObject(text):
 		w.Args = jsontext.Value(text)
-	case text == "":
 	case e.answer:
-		w.ArgsText = &text
+		return nil, codec.BrokenArguments(call.GetName())
 	default:
-		e.losses.Add(path+".arguments_json", "the arguments are not a JSON object")
+		w.Args = jsontext.Value(codec.TextArguments(text))
+		e.losses.Add(path+".arguments_json", codec.WrappedArguments)
 	}
 	var err error
 	w.Extra, err = member.Extra(protocol, fields, path, e.losses)

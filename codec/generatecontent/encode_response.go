@@ -75,6 +75,10 @@ func encodeCandidate(c *genwayv1.Candidate, path string, losses *codec.Losses) (
 	var tokens []*genwayv1.TokenLogprob
 	parts := make([]part, 0, len(c.Parts))
 	for i, p := range c.Parts {
+		if i == len(c.Parts)-1 && codec.Cut(c.StopReason) && broken(p.GetToolCall()) {
+			losses.Add(member.Within(path, ".parts", i)+".tool_call", codec.CutCall)
+			break
+		}
 		var err error
 		grounding.add(p.GetText().GetText(), len(parts), p.GetText().GetCitations())
 		tokens = append(append(tokens, p.GetText().GetLogprobs()...), p.GetRefusal().GetLogprobs()...)

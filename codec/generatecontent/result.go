@@ -68,7 +68,7 @@ func resultTexts(raw jsontext.Value) (texts []string, isError, plain bool) {
 	case '"':
 		list = make([]*string, 1)
 		err = json.Unmarshal(value, &list[0], member.Options())
-		plain = err == nil && (isError || !isObject(*list[0]))
+		plain = err == nil && (isError || !codec.AreObject(*list[0]))
 	case '[':
 		err = json.Unmarshal(value, &list, member.Options())
 		plain = err == nil && len(list) > 1 && !slices.Contains(list, nil)
@@ -122,7 +122,7 @@ func responseObject(r *genwayv1.ToolResult, texts []string, media bool) jsontext
 	if r.ResultJson != nil {
 		whole := jsontext.Value(r.GetResultJson())
 		switch _, isError, _ := resultTexts(whole); {
-		case isObject(string(whole)) && (isError || !r.GetIsError()):
+		case codec.AreObject(string(whole)) && (isError || !r.GetIsError()):
 			return whole
 		case member.Valid(whole):
 			return jsontext.Value(`{"` + name + `":` + string(whole) + `}`)
@@ -132,7 +132,7 @@ func responseObject(r *genwayv1.ToolResult, texts []string, media bool) jsontext
 	to := member.NewWriter(64 + len(strings.Join(texts, "")))
 	to.Begin()
 	switch {
-	case len(texts) == 1 && isObject(texts[0]) && !r.GetIsError():
+	case len(texts) == 1 && codec.AreObject(texts[0]) && !r.GetIsError():
 		return jsontext.Value(texts[0])
 	case len(texts) == 1:
 		to.Str(name, texts[0])

@@ -118,6 +118,13 @@ func (s *streamEncoder) completed(end *genwayv1.TextCompleted) ([]codec.Frame, e
 	}
 	for i, e := range end.Candidates {
 		c := s.candidate(e.Index)
+		switch {
+		case c.broken == nil:
+		case codec.Cut(e.StopReason):
+			s.losses.Add(member.Within(member.Index("candidates", i), ".parts", int(c.at))+".tool_call", codec.CutCall)
+		default:
+			return nil, codec.BrokenArguments(c.broken.GetName())
+		}
 		wc, err := encodeEnd(e, []part{{Text: new(string)}}, &c.grounding, nil, member.Index("candidates", i), s.losses)
 		if err != nil {
 			return nil, err

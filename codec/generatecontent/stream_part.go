@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/genway/genway/codec"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/proto"
@@ -26,11 +27,17 @@ type candidateWriter struct {
 	grounding groundingBuilder
 	// tokens are those of a text that goes out whole.
 	tokens []*genwayv1.TokenLogprob
+	// broken is a call whose arguments are not one object. It is left out if the answer
+	// was cut there (case T12).
+	broken *genwayv1.ToolCall
 }
 
 // start opens a part. Text and thoughts stream unless the part has members of its
 // own: then, as with every other part, they go out whole.
 func (c *candidateWriter) start(s *genwayv1.PartStarted) ([]candidate, error) {
+	if c.broken != nil {
+		return nil, codec.BrokenArguments(c.broken.GetName())
+	}
 	c.open, c.at, c.data, c.thought = proto.CloneOf(s.Part), s.Index, nil, false
 	if c.open == nil {
 		c.open = &genwayv1.Part{}
@@ -175,6 +182,10 @@ func (c *candidateWriter) complete() ([]candidate, error) {
 			k.ToolCall.Input = &text
 		} else {
 			k.ToolCall.ArgumentsJson = text
+		}
+		if broken(k.ToolCall) {
+			c.broken = k.ToolCall
+			return nil, nil
 		}
 	}
 	if m := media(p); m != nil && len(c.data) > 0 {

@@ -150,9 +150,3 @@ func present(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' }
 // rawText is the text of a raw value for a string field of the contract, which
 // must be UTF-8.
 func rawText(v jsontext.Value) string { return strings.ToValidUTF8(string(v), "\uFFFD") }
-
-// isObject reports whether text is one JSON object that can stand in a body.
-func isObject(text string) bool {
-	v := jsontext.Value(text)
-	return v.Kind() == '{' && member.Valid(v)
-}

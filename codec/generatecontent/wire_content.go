@@ -44,9 +44,8 @@ type functionCall struct {
 	ID   string         `json:"id"`
 	Name string         `json:"name"`
 	Args jsontext.Value `json:"args"`
-	// ArgsText is ours: in an answer, the text of arguments that are no JSON
-	// object (cut short by the token limit, case T12), beside empty args. Callers
-	// that know nothing of it ignore it.
+	// ArgsText is Genway's own: earlier versions gave the text of arguments that are
+	// no object there, and callers may give it back.
 	ArgsText *string        `json:"argsText"`
 	Extra    jsontext.Value `json:",embed"`
 }

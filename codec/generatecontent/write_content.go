@@ -48,9 +48,6 @@ func (w *part) write(to *member.Writer) {
 		to.StrOpt("id", c.ID)
 		to.StrOpt("name", c.Name)
 		to.CompactOpt("args", c.Args)
-		if c.ArgsText != nil {
-			to.Str("argsText", *c.ArgsText)
-		}
 		to.Members(c.Extra)
 		to.End()
 	}

@@ -54,8 +54,8 @@ func (w *writer) answerBlock(p answerPart, losses *codec.Losses) {
 	case *genwayv1.Part_ToolCall:
 		w.Begin()
 		w.callOpening(p)
-		if cut := w.input(k.ToolCall, p.path); cut != "" {
-			w.Str("partial_json", cut)
+		if !w.input(k.ToolCall) {
+			w.Fail(codec.BrokenArguments(k.ToolCall.GetName()))
 		}
 		w.natives(p.NativeFields, p.path, losses)
 		w.End()

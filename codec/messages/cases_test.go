@@ -7,6 +7,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/codectest"
+	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/messages"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
@@ -96,9 +97,14 @@ func TestCases(t *testing.T) {
 	})
 	t.Run("T12", func(t *testing.T) {
 		resp := answer(toolCall("c", `{"q":"un`))
-		back, err := c.DecodeResponse([]byte(compactResponse(t, resp)))
-		if err != nil || back.Candidates[0].Parts[0].GetToolCall().ArgumentsJson != `{"q":"un` {
-			t.Errorf("got %v %v", back, err)
+		if body, err := c.EncodeResponse(resp, codec.Answer{}); fault.From(err) == nil || fault.From(err).Kind != fault.BadUpstream {
+			t.Errorf("a whole answer gave %s, %v", body, err)
+		}
+		resp.Candidates[0].StopReason = genwayv1.StopReason_STOP_REASON_MAX_TOKENS
+		var losses codec.Losses
+		body, err := c.EncodeResponse(resp, codec.Answer{Losses: &losses})
+		if err != nil || strings.Contains(string(body), `"type":"tool_use"`) || len(losses.List()) != 1 || losses.List()[0].GetMember() != "candidates[0].parts[0].tool_call" {
+			t.Errorf("got %s %v %v", body, losses.List(), err)
 		}
 		if got := streamed(t, resp); !strings.Contains(got, `"partial_json":"{\"q\":\"un"`) {
 			t.Errorf("streamed %s", got)

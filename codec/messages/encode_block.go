@@ -5,7 +5,6 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // sendable leaves out of a turn what the upstream would refuse or cannot use:
@@ -65,8 +64,9 @@ func (w *writer) block(p placedPart, losses *codec.Losses) {
 		w.Str("type", "tool_use")
 		w.Str("id", codec.EncodeToolID(p.callID))
 		w.Str("name", k.ToolCall.GetName())
-		if cut := w.input(k.ToolCall, path); cut != "" {
-			losses.Add(path+".tool_call.arguments_json", "arguments that were cut short cannot be sent back")
+		if !w.input(k.ToolCall) {
+			w.ValueText(codec.TextArguments(k.ToolCall.GetArgumentsJson()))
+			losses.Add(path+".tool_call.arguments_json", codec.WrappedArguments)
 		}
 	case *genwayv1.Part_ToolResult:
 		w.toolResult(k.ToolResult, p.callID, path+".tool_result", losses)
@@ -99,23 +99,21 @@ func (w *writer) thinkingBlock(t *genwayv1.Thinking) {
 	w.Str("signature", string(t.Signature.Value))
 }
 
-// input writes the input of a call, and gives the arguments when they were cut
-// short (case T12): the object is then empty.
-func (w *writer) input(call *genwayv1.ToolCall, path string) (cut string) {
+// input writes the input of a call; its name alone, and false, when the arguments are not
+// one object.
+func (w *writer) input(call *genwayv1.ToolCall) bool {
 	w.Key("input")
-	arguments := call.GetArgumentsJson()
-	switch {
+	switch arguments := call.GetArgumentsJson(); {
 	case call.Input != nil:
 		w.ValueText(codec.FreeFormArguments(*call.Input))
-	case arguments == "":
-		w.value([]byte("{}"), path)
-	case jsontext.Value(arguments).Kind() != '{' || !jsontext.Value(arguments).IsValid(jsontext.AllowInvalidUTF8(true)):
-		w.value([]byte("{}"), path)
-		return arguments
+	case codec.AreNone(arguments):
+		w.ValueText("{}")
+	case !codec.AreObject(arguments):
+		return false
 	default:
 		w.ValueText(arguments)
 	}
-	return ""
+	return true
 }
 
 func (w *writer) toolResult(r *genwayv1.ToolResult, id, path string, losses *codec.Losses) {

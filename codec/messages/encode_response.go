@@ -28,6 +28,10 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	w.List("content")
 	how := ending{reason: candidate.GetStopReason(), native: candidate.GetNativeStopReason()}
 	for i, p := range parts {
+		if i == len(parts)-1 && codec.Cut(how.reason) && broken(p.GetToolCall()) {
+			to.Losses.Add(member.Index("candidates[0].parts", i)+".tool_call", codec.CutCall)
+			break
+		}
 		a := answerPart{Part: p, path: member.Index("candidates[0].parts", i), callID: callID(p, resp.GetId(), i)}
 		w.answerBlock(a, to.Losses)
 		how.calls = how.calls || p.GetToolCall() != nil
@@ -47,6 +51,11 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	w.End()
 	tellLost(candidate.GetNativeFields(), "candidates[0]", to.Losses)
 	return w.Finish()
+}
+
+// broken reports whether the arguments of a call have no place in its input.
+func broken(call *genwayv1.ToolCall) bool {
+	return call != nil && call.Input == nil && !codec.AreNone(call.GetArgumentsJson()) && !codec.AreObject(call.GetArgumentsJson())
 }
 
 // opening writes the members an answer and message_start begin with.

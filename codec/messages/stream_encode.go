@@ -24,7 +24,10 @@ type streamEncoder struct {
 	// index is that of the next block, open the block of the open part.
 	index int64
 	open  *outBlock
-	how   ending
+	// broken is a call whose arguments are not one object. Its block stays open until it is
+	// known whether the answer was cut there (case T12).
+	broken *genwayv1.ToolCall
+	how    ending
 }
 
 // NewStreamEncoder writes one stream of /v1/messages.
@@ -53,7 +56,7 @@ func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec
 		err = e.partCompleted(p.PartCompleted)
 	case *genwayv1.StreamGenerateTextResponse_Completed:
 		if !e.passed {
-			e.complete(p.Completed)
+			err = e.complete(p.Completed)
 		} else if !e.stopped {
 			// Clients wait for it; some upstreams leave it out (case S3).
 			e.begin("message_stop")
@@ -130,7 +133,7 @@ func (e *streamEncoder) start(s *genwayv1.TextStarted) {
 
 // complete writes how the answer ended and the whole of its usage, which
 // message_start could not know (case U4).
-func (e *streamEncoder) complete(c *genwayv1.TextCompleted) {
+func (e *streamEncoder) complete(c *genwayv1.TextCompleted) error {
 	last := &genwayv1.CandidateEnd{}
 	for _, end := range c.GetCandidates() {
 		if end.GetIndex() == 0 {
@@ -138,6 +141,13 @@ func (e *streamEncoder) complete(c *genwayv1.TextCompleted) {
 		}
 	}
 	e.how.reason, e.how.native = last.GetStopReason(), last.GetNativeStopReason()
+	switch {
+	case e.broken == nil:
+	case codec.Cut(e.how.reason):
+		e.closeBlock()
+	default:
+		return codec.BrokenArguments(e.broken.GetName())
+	}
 	how := blocked(c.GetPromptFeedback(), e.how, last.GetStopMessage())
 	fields := merged(e.told, c.GetNativeFields())
 	e.begin("message_delta")
@@ -166,6 +176,7 @@ func (e *streamEncoder) complete(c *genwayv1.TextCompleted) {
 	tellLost(last.GetNativeFields(), "candidates[0]", e.losses)
 	e.begin("message_stop")
 	e.send()
+	return nil
 }
 
 // merged are the fields of the start and the end, the end's first, where native

@@ -10,14 +10,15 @@ import (
 // outBlock is the block of the part that is being encoded.
 type outBlock struct {
 	answerPart
-	// opened says that content_block_start was sent, argued that a piece of
-	// arguments was, shown that a summary was.
-	opened, argued, shown bool
+	// opened says that content_block_start was sent, shown that a summary was.
+	opened, shown bool
 	// redacted says that thinking ended with nothing to show of it.
 	redacted bool
 	summary  int32
-	// input gathers the free-form input of a custom tool's call.
-	input *strings.Builder
+	// input gathers the free-form input of a custom tool's call, written the arguments of
+	// another's.
+	input   *strings.Builder
+	written strings.Builder
 	// Seals wait for the end of the block (case R3). late is a thought signature
 	// that was not known at its start.
 	signature, encrypted, late *genwayv1.Seal
@@ -29,6 +30,9 @@ func (e *streamEncoder) partStarted(s *genwayv1.PartStarted) error {
 	}
 	if e.open != nil {
 		return disorder("a part starts within another")
+	}
+	if e.broken != nil {
+		return codec.BrokenArguments(e.broken.GetName())
 	}
 	p := s.GetPart()
 	e.open = &outBlock{answerPart: answerPart{Part: p, path: e.path(s.Index), callID: callID(p, e.id, int(s.Index))}}
@@ -110,8 +114,11 @@ func (e *streamEncoder) partCompleted(c *genwayv1.PartCompleted) error {
 	switch {
 	case b.input != nil:
 		e.arguments(codec.FreeFormArguments(b.input.String()))
-	case b.GetToolCall() != nil && !b.argued:
+	case b.GetToolCall() != nil && codec.AreNone(b.written.String()):
 		e.arguments("{}") // case T10
+	case b.GetToolCall() != nil && !codec.AreObject(b.written.String()):
+		e.broken, e.open = b.GetToolCall(), nil
+		return nil
 	case b.GetThinking() != nil:
 		e.sealThinking()
 	}
@@ -155,7 +162,7 @@ func (e *streamEncoder) summary(index int32, text string) {
 
 func (e *streamEncoder) arguments(piece string) {
 	if piece != "" {
-		e.open.argued = true
+		e.open.written.WriteString(piece)
 		e.delta("input_json_delta", "partial_json", piece)
 	}
 }

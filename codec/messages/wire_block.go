@@ -53,8 +53,8 @@ type toolUseBlock struct {
 	Input        jsontext.Value `json:"input"`
 	Caller       jsontext.Value `json:"caller"`
 	CacheControl *cacheControl  `json:"cache_control"`
-	// PartialJSON is Genway's own: the arguments of a call that was cut, which no
-	// input object can hold (case T12).
+	// PartialJSON is Genway's own: earlier versions gave the text of arguments that are
+	// no object there, and callers may give it back.
 	PartialJSON string         `json:"partial_json"`
 	Extra       jsontext.Value `json:",embed"`
 }

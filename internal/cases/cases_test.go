@@ -32,6 +32,7 @@ func TestCases(t *testing.T) {
 		responsesCases(),
 		directCases(),
 		watchedCases(),
+		brokenArgumentCases(),
 		vendorCases(),
 		vendorRuleCases(),
 		wordCases(),

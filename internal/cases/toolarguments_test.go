@@ -83,20 +83,17 @@ func cutArguments(t *testing.T) {
 	everyWay(t, gate.Texts(), others(gate.GenerateContent), func(t *testing.T, w way) {
 		got := w.hear(t, say.Tool("call_1", "weather", partial).Cut())
 		finishes(t, got, words[w.caller].truncated)
-		if len(got.Calls) != 1 || got.Calls[0].Name != "weather" {
-			t.Fatalf("calls %q", got.Calls)
-		}
 		if w.upstream == gate.Messages && !w.streamed {
 			return // its own unary answer has no partial input
 		}
-		objects := w.caller == gate.GenerateContent || w.caller == gate.Messages && !w.streamed
-		switch {
-		case !objects && got.Calls[0].Arguments != partial:
-			t.Errorf("arguments %q, want %q", got.Calls[0].Arguments, partial)
-		case objects && got.Calls[0].Arguments != "{}":
-			t.Errorf("arguments %q, want {}: this protocol has objects only", got.Calls[0].Arguments)
-		case objects && !strings.Contains(got.Echo, `{\"city\":\"Par`):
-			t.Errorf("the partial arguments cannot be read in %s", got.Echo)
+		if w.caller == gate.GenerateContent || w.caller == gate.Messages && !w.streamed {
+			if len(got.Calls) != 0 {
+				t.Errorf("calls %q: this protocol has objects only, and none was made", got.Calls)
+			}
+			return
+		}
+		if len(got.Calls) != 1 || got.Calls[0].Name != "weather" || got.Calls[0].Arguments != partial {
+			t.Errorf("calls %q, want the arguments %q", got.Calls, partial)
 		}
 	})
 }

@@ -1,0 +1,19 @@
+package codectest
+
+import (
+	"github.com/genway/genway/codec"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// Broken reports whether an answer has a call whose arguments are not one JSON object,
+// which protocols of objects refuse to write.
+func Broken(resp *genwayv1.GenerateTextResponse) bool {
+	for _, c := range resp.GetCandidates() {
+		for _, p := range c.GetParts() {
+			if call := p.GetToolCall(); call != nil && call.Input == nil && !codec.AreNone(call.GetArgumentsJson()) && !codec.AreObject(call.GetArgumentsJson()) {
+				return true
+			}
+		}
+	}
+	return false
+}
