@@ -117,6 +117,64 @@ func TestFirstStart(t *testing.T) {
 	second.stop(t)
 }
 
+// The first start with a configuration prints lines for models that its routes have, which
+// work as they stand, and none where only globs are known.
+func TestFirstStartWithConfiguration(t *testing.T) {
+	for name, c := range map[string]struct {
+		config string
+		flags  []string
+		lines  int
+		says   []string
+		not    []string
+	}{
+		"names": {"routes: [{model: house-text, targets: [{upstream: sandbox, model: sandbox-text}]}, {model: house-pictures, targets: [{upstream: sandbox, model: sandbox-image}]}]\n",
+			nil, 5, []string{`"model":"house-text"`, `"model":"house-pictures"`, "gwk_"}, []string{"sandbox"}},
+		"one protocol": {"upstreams: {u: {kind: chat, base_url: 'http://127.0.0.1:1/v1'}}\nroutes: [{model: only-chat, protocols: [chat], targets: [{upstream: u}]}]\n",
+			nil, 0, []string{"/v1/chat/completions", "only-chat", "gwk_"}, []string{"sandbox", "/v1/messages", "/v1/images", "grpcurl"}},
+		"globs": {"upstreams: {u: {kind: chat, base_url: 'http://127.0.0.1:1/v1'}}\nroutes: [{model: '*', targets: [{upstream: u}]}]\n",
+			nil, 0, []string{"gwk_", "More keys: genway keys create"}, []string{"curl", "Try them", "sandbox"}},
+		"no keys": {"routes: [{model: house-text, targets: [{upstream: sandbox, model: sandbox-text}]}]\n",
+			[]string{"--first-keys=none"}, 0, []string{"genway keys create"}, []string{"gwk_", "Try them"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			data := t.TempDir()
+			file := filepath.Join(data, "genway.yaml")
+			if err := os.WriteFile(file, []byte(c.config), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			first := start(t, data, append(c.flags, "--config", file)...)
+			defer first.stop(t)
+			for _, want := range c.says {
+				if !strings.Contains(first.welcome, want) {
+					t.Errorf("no %q in\n%s", want, first.welcome)
+				}
+			}
+			for _, not := range c.not {
+				if strings.Contains(first.welcome, not) {
+					t.Errorf("%q is in\n%s", not, first.welcome)
+				}
+			}
+			worked := 0
+			for block := range strings.SplitSeq(first.welcome, "\n\n") {
+				if c.lines == 0 || !strings.HasPrefix(block, "curl ") {
+					continue
+				}
+				fields, err := shell.Fields(block, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if status, body := curl(t, fields); status != http.StatusOK {
+					t.Errorf("%s\ngets %d %s", block, status, body)
+				}
+				worked++
+			}
+			if worked != c.lines {
+				t.Errorf("%d lines, want %d:\n%s", worked, c.lines, first.welcome)
+			}
+		})
+	}
+}
+
 // A key that is made or revoked while the server runs counts within 2 seconds.
 func TestKeysTakeEffectWhileServing(t *testing.T) {
 	output, err := server.Output("genway", "keys", "create", "--data", gateway.Data, "--group", "chat", "--name", "late")
@@ -193,13 +251,14 @@ type started struct {
 	welcome string
 }
 
-func start(t *testing.T, data string) *started {
+func start(t *testing.T, data string, flags ...string) *started {
 	t.Helper()
 	path, err := server.Binary("genway")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &started{cmd: exec.Command(path, "serve", "--data", data, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--log-format", "json")}
+	args := append([]string{"serve", "--data", data, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--log-format", "json"}, flags...)
+	s := &started{cmd: exec.Command(path, args...)}
 	out, err := os.Create(filepath.Join(t.TempDir(), "stdout"))
 	if err != nil {
 		t.Fatal(err)
