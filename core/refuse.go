@@ -68,16 +68,15 @@ func refusal(r *limit.Refusal, member string) *fault.Error {
 // impossible is what a caller is told of a request that the limit will never admit:
 // trying again as it is does not help.
 func impossible(r *limit.Refusal, whose, member string) *fault.Error {
-	quota := &genwayv1.Quota{Scope: r.Scope.String(), Metric: string(r.Metric), Limit: r.Limit, Period: string(r.Period)}
 	if r.Metric == limit.Money {
 		f := fault.New(fault.QuotaExhausted, ReasonBudget, "This request may cost up to %s dollars, which is more than the whole budget of %s, %s dollars a %s. Lower the request's maximum of output tokens, or its number of answers.",
 			limit.FormatMoney(r.Asked), whose, limit.FormatMoney(r.Limit), r.Period)
-		f.Quota = quota
+		f.Quota = &genwayv1.Quota{Scope: r.Scope.String(), Metric: string(r.Metric), Limit: r.Limit, Period: string(r.Period)}
 		return f
 	}
 	f := fault.New(fault.InvalidRequest, ReasonTooManyTokens, "This request may take %d tokens, of all its answers together. The tokens a minute of %s are limited, so at most %d tokens can be asked for at once. Lower the request's maximum of output tokens, or its number of answers.",
 		r.Asked, whose, r.Limit)
-	f.Param, f.Quota = member, quota
+	f.Param = member
 	return f
 }
 
