@@ -134,17 +134,25 @@ func (u *Upstream) interrupted(ctx context.Context, err error) error {
 	return fault.Wrap(err, fault.Unavailable, "UPSTREAM_UNREACHABLE", "the upstream could not be reached")
 }
 
+// mostWait bounds the wait that an upstream may name.
+const mostWait = 30 * 24 * time.Hour
+
+// waitOf gives a figure of so many units as a wait.
+func waitOf(figure float64, unit time.Duration) time.Duration {
+	return time.Duration(min(figure*float64(unit), float64(mostWait)))
+}
+
 // retryAfter reads how long to wait: milliseconds first, then seconds or a date.
 func retryAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return time.Duration(ms * float64(time.Millisecond))
+		return waitOf(ms, time.Millisecond)
 	}
 	value := h.Get("Retry-After")
 	if s, err := strconv.ParseFloat(value, 64); err == nil && s > 0 {
-		return time.Duration(s * float64(time.Second))
+		return waitOf(s, time.Second)
 	}
 	if at, err := http.ParseTime(value); err == nil {
-		return max(0, time.Until(at))
+		return min(max(0, time.Until(at)), mostWait)
 	}
 	return 0
 }
