@@ -38,6 +38,7 @@ func TestStreamsThatFail(t *testing.T) {
 		{"nothing", nil, fault.BadUpstream, fault.ReasonStreamCut},
 		{"S5 cut in a block", frames(frameStart, frameText, frameDelta), fault.BadUpstream, fault.ReasonStreamCut},
 		{"S5 cut before the end", frames(frameStart, frameText, frameDelta, frameClose), fault.BadUpstream, fault.ReasonStreamCut},
+		{"S5 cut after a delta that tells no reason", frames(frameStart, frameText, frameDelta, frameClose, `{"type":"message_delta","delta":{"stop_reason":null},"usage":{"output_tokens":2}}`), fault.BadUpstream, fault.ReasonStreamCut},
 		{"S4 an error event", frames(frameStart, `{"type":"error","error":{"type":"overloaded_error","message":"busy"}}`), fault.Overloaded, "UPSTREAM_ERROR"},
 		{"S11 not JSON", frames(frameStart, `{"type":`), fault.BadUpstream, fault.ReasonMalformedAnswer},
 		{"S11 a wrong type", frames(frameStart, `{"type":"content_block_delta","index":"x"}`), fault.BadUpstream, fault.ReasonMalformedAnswer},

@@ -136,6 +136,22 @@ func TestS5CutStreams(t *testing.T) {
 	}
 }
 
+// A last event that says that the answer failed is a failure, whatever the event is called.
+func TestLastEventsThatFail(t *testing.T) {
+	for name, response := range map[string]string{
+		"status": `{"id":"resp_1","status":"failed","error":{"code":"server_error","message":"no"}}`,
+		"error":  `{"id":"resp_1","status":"completed","error":{"code":"server_error","message":"no"}}`,
+		"bare":   `{"id":"resp_1","status":"failed","error":null}`,
+	} {
+		for _, kind := range []string{"response.completed", "response.incomplete", "response.failed"} {
+			got, err := codectest.DecodeStream(c, frames(created, `{"type":"`+kind+`","response":`+response+`}`))
+			if err == nil {
+				t.Errorf("%s in %s passes for %v", name, kind, got)
+			}
+		}
+	}
+}
+
 func TestS11BrokenFrames(t *testing.T) {
 	for _, broken := range []string{
 		`{`, `[]`, `"x"`, `{"type":"response.completed"}`, `{"type":"response.completed","response":[]}`,

@@ -63,6 +63,20 @@ func TestRetries(t *testing.T) {
 	}
 }
 
+// A stream is not tried again once the caller has seen a part of it, however often the
+// upstream may be.
+func TestNoRetryWithinAnAnswer(t *testing.T) {
+	for _, after := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &flaky{stub: stub{name: "f", err: fault.New(fault.Unavailable, "X", "no"), after: after}}
+			err := guarded(f, route.Limits{Retries: 2}).StreamGenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m"}, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+			if want := map[bool]int{false: 3, true: 1}[after]; err == nil || f.calls != want {
+				t.Errorf("after a part %t: %d calls, want %d; %v", after, f.calls, want, err)
+			}
+		})
+	}
+}
+
 // When everything fails, retries add a tenth to the load, not another of it.
 func TestRetryBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -34,7 +34,7 @@ func read(r io.Reader, most int) (frames []codec.Frame, err error) {
 
 var streams = []string{
 	"", "\n", "\n\n\n", ": comment\n\n", "data: a\n\n", "data:a\n\ndata:  b\n\n", "event: e\ndata: a\n\n", "event: e\n\n", "data\n\n", "data:\n\n",
-	"data: a\ndata: b\n\n", "data: a\r\n\r\ndata: b\r\n\r\n", "data: a\r\rdata: b\r\r", "data: a\n", "data: a", "data: a\n\ndata: b\n", "data: a\n\ndata: b",
+	"data: a\ndata: b\n\n", "data: a\r\n\r\ndata: b\r\n\r\n", "data: a\r\ndata: b\r\n\r\n", "data: a\r\rdata: b\r\r", "data: a\n", "data: a", "data: a\n\ndata: b\n", "data: a\n\ndata: b",
 	"\xef\xbb\xbfdata: a\n\n", "id: 1\n\ndata: x\n\n", "retry: 5\n\ndata: x\n\n", "other: y\ndata: x\n\n", "data: a\r\n", "data: x\r", ":\n\n:\n\ndata: z\n\n",
 	"event: " + strings.Repeat("e", 300) + "\ndata: " + strings.Repeat("x", 20_000) + "\n\ndata: y\n\n",
 }

@@ -1,0 +1,56 @@
+package remote
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// The text of a stream that passes through is counted on its way, in runs and event by
+// event, so that a caller who leaves is charged for what was seen.
+func TestFlowOfPassingStreams(t *testing.T) {
+	var body strings.Builder
+	text := 0
+	for i := range 300 {
+		word := fmt.Sprintf("word %d", i)
+		text += len(word)
+		fmt.Fprintf(&body, "data: {\"id\":\"c\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":null}],\"usage\":null}\n\n", word)
+	}
+	body.WriteString("data: {\"id\":\"c\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":null}\n\ndata: [DONE]\n\n")
+	for _, runs := range []bool{false, true} {
+		u, req := wired(t, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, body.String(), runs)
+		var note upstream.Note
+		err := u.StreamGenerateText(upstream.WithNote(t.Context(), &note), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+		if err != nil || note.Flow == nil || note.Flow.Load() != int64(text) {
+			t.Errorf("in runs %t: %+v, want %d bytes; %v", runs, note, text, err)
+		}
+	}
+}
+
+// A stream that fails costs what it said at its beginning, unless the failure itself says
+// what it cost; the same for callers of its protocol and for others.
+func TestFailedStreamsCostWhatTheySaid(t *testing.T) {
+	start := "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"usage\":{\"input_tokens\":7,\"output_tokens\":1}}}\n\n" +
+		"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n" +
+		"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"hi\"}}\n\n"
+	for name, rest := range map[string]string{
+		"an error event": "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n",
+		"cut":            "",
+	} {
+		for _, own := range []bool{true, false} {
+			u, req := wired(t, genwayv1.Protocol_PROTOCOL_MESSAGES, start+rest, false)
+			if !own {
+				req.Wire = nil
+				req.Messages = []*genwayv1.Message{{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "a"}}}}}}
+			}
+			err := u.StreamGenerateText(t.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+			if err == nil || fault.From(err).Usage.GetInputTokens() != 7 {
+				t.Errorf("%s, of its own protocol %t: %v, usage %v", name, own, err, fault.From(err).Usage)
+			}
+		}
+	}
+}
