@@ -110,10 +110,7 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 	if u.ownBody(req.GetWire(), req.GetRequest().GetMessages()) {
 		body, err = u.patchModel(body, req.GetRequest().GetModel())
 	} else {
-		var fitted *genwayv1.GenerateTextRequest
-		if fitted, err = u.encodable(req.GetRequest(), u.speaks(req.GetWire()), nil); err == nil {
-			body, err = counter.EncodeCountRequest(&genwayv1.CountTokensRequest{Request: fitted}, &losses)
-		}
+		body, err = counter.EncodeCountRequest(&genwayv1.CountTokensRequest{Request: u.encodable(req.GetRequest(), u.speaks(req.GetWire()), &losses)}, &losses)
 	}
 	if err != nil {
 		return nil, err
@@ -158,9 +155,12 @@ func (u *Upstream) textBody(ctx context.Context, req *genwayv1.GenerateTextReque
 		return body, nil, err
 	}
 	var losses codec.Losses
-	fitted, err := u.encodable(req, u.speaks(req.GetWire()), &losses)
-	if err != nil {
-		return nil, nil, err
+	fitted := u.encodable(req, u.speaks(req.GetWire()), &losses)
+	if !u.speaks(req.GetWire()) {
+		var err error
+		if fitted, err = fit.Stops(fitted, u.config.Protocol, &losses); err != nil {
+			return nil, nil, err
+		}
 	}
 	body, err := u.codec.EncodeRequest(&codec.Request{GenerateTextRequest: fitted, Stream: streamed, IncludeUsage: streamed}, &losses)
 	if err == nil {
@@ -171,16 +171,15 @@ func (u *Upstream) textBody(ctx context.Context, req *genwayv1.GenerateTextReque
 
 // encodable is the request as the upstream's vendor takes it. What a caller of the same
 // protocol says is the vendor's to judge.
-func (u *Upstream) encodable(req *genwayv1.GenerateTextRequest, own bool, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
+func (u *Upstream) encodable(req *genwayv1.GenerateTextRequest, own bool, losses *codec.Losses) *genwayv1.GenerateTextRequest {
 	out := new(genwayv1.GenerateTextRequest)
 	codec.Share(out, req)
 	out.Messages = gatherResults(req.GetMessages())
 	if own {
-		return out, nil
+		return out
 	}
 	out = fit.Reasoning(u.names(out).Request(out), u.config.Protocol)
-	out = fit.Texts(out, u.config.Protocol, losses)
-	return fit.Stops(out, u.config.Protocol, losses)
+	return fit.Texts(out, u.config.Protocol, losses)
 }
 
 // names are those of the tools of a request that is translated.
