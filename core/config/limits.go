@@ -25,7 +25,7 @@ type Limits struct {
 	// LocalShare is the share of each limit that a core admits by itself then. Default 0.5.
 	LocalShare float64 `yaml:"local_share,omitempty" json:"local_share,omitempty" jsonschema:"minimum=0,maximum=1" jsonschema_description:"The share of each limit that a core admits by itself then; default 0.5."`
 	// OutputTokens are reserved for requests that set no maximum. Default 1024.
-	OutputTokens int64 `yaml:"output_tokens,omitempty" json:"output_tokens,omitempty" jsonschema:"minimum=0" jsonschema_description:"Output tokens to reserve for a request that sets no maximum of its own; default 1024."`
+	OutputTokens int64 `yaml:"output_tokens,omitempty" json:"output_tokens,omitempty" jsonschema:"minimum=0,maximum=100000000" jsonschema_description:"Output tokens to reserve for a request that sets no maximum of its own; default 1024."`
 	// Unpriced is what becomes of requests under a budget for models without a price:
 	// refuse or allow. Default refuse.
 	Unpriced string `yaml:"unpriced,omitempty" json:"unpriced,omitempty" jsonschema:"enum=refuse,enum=allow" jsonschema_description:"Requests under a budget for models that have no price: refuse, the default, or allow, uncounted."`
@@ -136,8 +136,11 @@ func (l *Limits) validate(all *checks, at string) {
 		return
 	}
 	l.validateStore(all, at)
-	if l.OutputTokens < 0 {
+	switch {
+	case l.OutputTokens < 0:
 		all.wrong(at+".output_tokens", "expected at least 0, got %d", l.OutputTokens)
+	case l.OutputTokens > limit.MostTokens:
+		all.wrong(at+".output_tokens", "expected at most %d, got %d", limit.MostTokens, l.OutputTokens)
 	}
 	if l.Unpriced != "" && l.Unpriced != "refuse" && l.Unpriced != "allow" {
 		all.wrong(at+".unpriced", "%q is neither refuse nor allow", l.Unpriced)

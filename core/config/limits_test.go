@@ -70,6 +70,7 @@ func TestWrongLimitsSayWhere(t *testing.T) {
 		"limits: {store: redis://x, timeout: -1s}":                "limits.timeout: expected a time above 0",
 		"limits: {unpriced: maybe}":                               "neither refuse nor allow",
 		"limits: {output_tokens: -5}":                             "limits.output_tokens: expected at least 0",
+		"limits: {output_tokens: 100000001}":                      "limits.output_tokens: expected at most 100000000, got 100000001",
 		"limits: {owners: [{owner: a, tokens_per_minute: many}]}": "f.yaml:2:",
 	} {
 		_, err := config.Parse("f.yaml", []byte("routes: [{model: a, targets: [{upstream: sandbox}]}]\n"+text+"\n"), getenv)
