@@ -2,6 +2,7 @@ package core_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -68,6 +69,8 @@ func TestM1AbsurdClaimsAgainstAModel(t *testing.T) {
 		_, err := l.client.GenerateText(asKey(t), asking("m", a.most, a.candidates))
 		if d := detail(t, err); d.GetReason() != core.ReasonTooManyTokens || d.GetKind() != fault.InvalidRequest || d.GetParam() != "max_output_tokens" || d.GetRetryAfter() != nil {
 			t.Errorf("%d tokens, %d candidates: %v", a.most, a.candidates, d)
+		} else if huge := a.most >= 1<<53; huge != strings.Contains(d.GetMessage(), "may take at least 9007199254740991 tokens") && a.candidates == 1 {
+			t.Errorf("%d tokens: %s", a.most, d.GetMessage())
 		}
 	}
 	if l.calls.Load() != 0 {

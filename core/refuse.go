@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/limit"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
@@ -74,8 +75,12 @@ func impossible(r *limit.Refusal, whose, member string) *fault.Error {
 		f.Quota = &genwayv1.Quota{Scope: r.Scope.String(), Metric: string(r.Metric), Limit: r.Limit, Period: string(r.Period)}
 		return f
 	}
-	f := fault.New(fault.InvalidRequest, ReasonTooManyTokens, "This request may take %d tokens, of all its answers together. The tokens a minute of %s are limited, so at most %d tokens can be asked for at once. Lower the request's maximum of output tokens, or its number of answers.",
-		r.Asked, whose, r.Limit)
+	atLeast := ""
+	if r.Asked >= amount.Exact { // where figures end
+		atLeast = "at least "
+	}
+	f := fault.New(fault.InvalidRequest, ReasonTooManyTokens, "This request may take %s%d tokens, of all its answers together. The tokens a minute of %s are limited, so at most %d tokens can be asked for at once. Lower the request's maximum of output tokens, or its number of answers.",
+		atLeast, r.Asked, whose, r.Limit)
 	f.Param = member
 	return f
 }
