@@ -29,6 +29,7 @@ func TestCases(t *testing.T) {
 		keyCases(),
 		limitCases(),
 		attemptCases(),
+		connectionCases(),
 		responsesCases(),
 		directCases(),
 		watchedCases(),
