@@ -38,6 +38,11 @@ func (l listener) CountTokens(ctx context.Context, in *genwayv1.CountTokensReque
 	return heard(ctx, in, l.GenerationClient.CountTokens, opts)
 }
 
+// CheckAccess makes the call; what it answers is not the caller's to read.
+func (l listener) CheckAccess(ctx context.Context, in *genwayv1.CheckAccessRequest, opts ...grpc.CallOption) (*genwayv1.CheckAccessResponse, error) {
+	return l.GenerationClient.CheckAccess(exchangeOf(ctx).outgoing(ctx), in, opts...)
+}
+
 // ListModels makes the call and tells.
 func (l listener) ListModels(ctx context.Context, in *genwayv1.ListModelsRequest, opts ...grpc.CallOption) (*genwayv1.ListModelsResponse, error) {
 	return heard(ctx, in, l.GenerationClient.ListModels, opts)

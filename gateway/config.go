@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -18,8 +19,15 @@ type Config struct {
 	Headers Headers
 	// MaxBodyBytes bounds a request body, after decompression. Default 64 MiB.
 	MaxBodyBytes int64
+	// BodyMemory bounds the memory for request bodies of all requests together, in bytes;
+	// one key and one address may have half of it each. Default 1 GiB; at least four times
+	// MaxBodyBytes.
+	BodyMemory int64
 	// BodyTimeout is how long a body may make no progress. Default 30 s.
 	BodyTimeout time.Duration
+	// MinUploadRate is how fast a body must come, in bytes a second, over each
+	// BodyTimeout. Default 1,000; negative is any.
+	MinUploadRate int64
 	// WriteTimeout is how long a caller may take to accept the next piece of an
 	// answer. Default 60 s.
 	WriteTimeout time.Duration
@@ -80,6 +88,17 @@ func (c *Config) setDefaults() error {
 	defaultTo(&c.Headers.Beta, "anthropic-beta", "anthropic-version", "openai-beta")
 	if c.MaxBodyBytes == 0 {
 		c.MaxBodyBytes = 64 << 20
+	}
+	// A compressed body is held twice, and a caller has half of the budget.
+	least := 4 * c.MaxBodyBytes
+	if c.BodyMemory == 0 {
+		c.BodyMemory = max(1<<30, least)
+	}
+	if c.BodyMemory < least {
+		return fmt.Errorf("gateway: memory for bodies of %d bytes; bodies of up to %d bytes need at least %d", c.BodyMemory, c.MaxBodyBytes, least)
+	}
+	if c.MinUploadRate == 0 {
+		c.MinUploadRate = 1000
 	}
 	if c.BodyTimeout == 0 {
 		c.BodyTimeout = 30 * time.Second

@@ -26,6 +26,8 @@ type Edge struct {
 	client    genwayv1.GenerationClient
 	health    grpc_health_v1.HealthClient
 	endpoints map[genwayv1.Protocol]*endpoint
+	bodies    *bodies
+	accepted  acceptedKeys
 	cors      *cors.Cors // nil for no origin
 }
 
@@ -45,6 +47,7 @@ func New(config Config) (*Edge, error) {
 		client:    &client{listener{genwayv1.NewGenerationClient(config.Core)}, config.Heartbeat},
 		health:    grpc_health_v1.NewHealthClient(config.Core),
 		endpoints: map[genwayv1.Protocol]*endpoint{},
+		bodies:    newBodies(config.BodyMemory),
 	}
 	for _, p := range []struct {
 		protocol genwayv1.Protocol
@@ -80,6 +83,7 @@ func (e *Edge) serve(rw http.ResponseWriter, r *http.Request) {
 	path, found := e.match(r)
 	x := &exchange{endpoint: e.endpoints[path.protocol], id: e.config.NewRequestID(), start: time.Now()}
 	x.w = newAnswerWriter(rw, x.id, e.config.WriteTimeout)
+	x.w.bodyRead = r.ContentLength == 0 || r.ProtoMajor != 1 // HTTP/2 resets the stream
 	x.clientID = clientID(r.Header)
 	if x.clientID != "" {
 		x.w.Header()["X-Client-Request-Id"] = []string{x.clientID}

@@ -70,12 +70,14 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 		}
 	}
 	if p.kind.hasBody() {
-		body, err := e.edge.readBody(&x.w, r)
+		x.claim = claim{bodies: e.edge.bodies, key: "key " + x.authorization, address: "address " + hostOf(x.client)}
+		defer x.claim.end()
+		body, err := e.edge.readBody(x, r)
 		if err == nil {
 			x.message, err = e.decode(x, p.kind, body, r)
 		}
 		if err != nil {
-			x.fail(e.keyFirst(r, err))
+			x.fail(e.keyFirst(x, r, err))
 			return
 		}
 		r.Body = &decodedBody{x.message}
@@ -112,11 +114,14 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 
 // keyFirst gives what is wrong with the caller's key, if anything is, in place of
 // what is wrong with its body: keys are the core's to know, and a body that cannot be
-// decoded never gets there. The call it makes is the cheapest that needs a key.
-func (e *endpoint) keyFirst(r *http.Request, err error) error {
-	ctx, cancel := context.WithTimeout(r.Context(), keyCheckTimeout)
-	defer cancel()
-	_, refused := e.edge.client.ListModels(ctx, &genwayv1.ListModelsRequest{PageSize: 1})
+// decoded never gets there.
+func (e *endpoint) keyFirst(x *exchange, r *http.Request, err error) error {
+	switch faultOf(err).Kind { //nolint:exhaustive // all others are no fault of the body
+	case fault.InvalidRequest, fault.TooLarge, fault.UnsupportedMediaType, fault.Timeout:
+	default:
+		return err
+	}
+	refused := e.edge.access(r.Context(), x)
 	if refused == nil {
 		return err
 	}

@@ -47,6 +47,8 @@ type exchange struct {
 	body    []byte
 	speller *spell.Speller
 
+	// claim is the memory that the request's body takes.
+	claim claim
 	// memory is what the answer is in.
 	memory arena.Arena
 

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -41,6 +42,7 @@ type core struct {
 	fail   error
 	answer *genwayv1.GenerateTextResponse
 	stream func(context.Context, func(*genwayv1.StreamGenerateTextResponse) error) error
+	checks atomic.Int64 // calls of CheckAccess
 	draw   func(context.Context, func(*genwayv1.StreamGenerateImageResponse) error) error
 }
 
@@ -107,6 +109,14 @@ func (c *core) GenerateImage(ctx context.Context, _ *genwayv1.GenerateImageReque
 		return nil, err
 	}
 	return &genwayv1.GenerateImageResponse{Images: []*genwayv1.GeneratedImage{{Source: &genwayv1.GeneratedImage_Data{Data: []byte{1}}}}}, nil
+}
+
+func (c *core) CheckAccess(ctx context.Context, _ *genwayv1.CheckAccessRequest) (*genwayv1.CheckAccessResponse, error) {
+	c.checks.Add(1)
+	if err := c.note(ctx); err != nil {
+		return nil, err
+	}
+	return &genwayv1.CheckAccessResponse{}, nil
 }
 
 func (c *core) StreamGenerateImage(req *genwayv1.GenerateImageRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateImageResponse]) error {

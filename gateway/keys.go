@@ -27,6 +27,9 @@ func (e *Edge) takeKey(x *exchange, r *http.Request) error {
 		x.keyHeader, key = authorization, bearerKey(r.Header)
 	}
 	dropQueryKey(r)
+	if len(r.Header[x.keyHeader]) > 1 {
+		return fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "the header %s is there %d times; send one API key", strings.ToLower(x.keyHeader), len(r.Header[x.keyHeader]))
+	}
 	if key == "" {
 		return fault.New(fault.Unauthenticated, fault.ReasonMissingKey, "no API key was sent; put it into %s%s", e.keyPlaces(protocol), e.elsewhere(protocol, r.Header))
 	}
@@ -87,8 +90,12 @@ func bearerKey(h http.Header) string {
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}
-	return strings.TrimSpace(key)
+	return trimSpaces(key)
 }
+
+// trimSpaces takes away the white space that HTTP allows around a value (RFC 9110, 5.6.3),
+// and no other: a no-break space is part of a key, and of none of ours.
+func trimSpaces(value string) string { return strings.Trim(value, " \t") }
 
 // firstHeader gives the first of the headers that has a value. The names are canonical.
 func firstHeader(h http.Header, names []string) string {
@@ -100,7 +107,7 @@ func firstHeader(h http.Header, names []string) string {
 func firstOf(h http.Header, names []string) (name, value string) {
 	for _, name := range names {
 		if values := h[name]; len(values) > 0 {
-			if v := strings.TrimSpace(values[0]); v != "" {
+			if v := trimSpaces(values[0]); v != "" {
 				return name, v
 			}
 		}

@@ -75,7 +75,9 @@ var modelVerbs = map[string]bodyKind{
 // the likeliest, for the error's shape.
 func (e *Edge) match(r *http.Request) (path, bool) {
 	name := r.URL.Path
-	if !utf8.ValidString(name) { // the contract's strings cannot hold it
+	// The contract's strings cannot hold other bytes, and a slash that is spelled %2F is
+	// part of a segment.
+	if !utf8.ValidString(name) || hidesSlash(r) {
 		return path{name: name, protocol: e.guess(r)}, false
 	}
 	if p, ok := paths[name]; ok {
@@ -134,4 +136,14 @@ func healthz(e *Edge, w *answerWriter, r *http.Request) {
 		return
 	}
 	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n"))
+}
+
+// hidesSlash reports whether a slash ahead of the model's name is spelled %2F.
+func hidesSlash(r *http.Request) bool {
+	raw := r.URL.RawPath
+	at := strings.Index(strings.ToLower(raw), "%2f")
+	if at < 0 {
+		return false
+	}
+	return !strings.HasPrefix(raw[:at], modelsPrefix) && !strings.HasPrefix(raw[:at], betaModelsPrefix)
 }

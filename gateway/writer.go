@@ -16,6 +16,8 @@ type answerWriter struct {
 	moved   time.Time // when the write deadline was
 	status  int
 	bytes   int64
+	// bodyRead says that the request has no body, or that all of it has been read.
+	bodyRead bool
 	// finished drops whatever the runtime still writes after a failure has been
 	// told in full.
 	finished bool
@@ -37,8 +39,18 @@ func (w *answerWriter) WriteHeader(status int) {
 		return
 	}
 	w.status = status
+	if !w.bodyRead {
+		// The server would wait for the rest of the body ahead of the next request, and
+		// for as long as the caller likes.
+		w.Header().Set("Connection", "close")
+		w.readDeadline(unreadBody)
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
+
+// unreadBody is how long the rest of a body may still come once its request is answered.
+// A connection that is closed ahead of it loses the answer to some callers.
+const unreadBody = 500 * time.Millisecond
 
 func (w *answerWriter) Write(b []byte) (int, error) {
 	if w.finished || len(b) == 0 {

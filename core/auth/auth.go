@@ -73,6 +73,9 @@ func (a Authenticator) Authenticate(ctx context.Context, method string) (Caller,
 	if err != nil {
 		return caller, err
 	}
+	if n := len(metadata.ValueFromIncomingContext(ctx, "authorization")); n > 1 {
+		return caller, fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "the authorization metadata is there %d times; send one API key", n)
+	}
 	raw := bearer(ctx)
 	if raw == "" {
 		return caller, fault.New(fault.Unauthenticated, fault.ReasonMissingKey, "no API key was sent; put it into the authorization metadata, as Bearer")
@@ -119,7 +122,7 @@ func bearer(ctx context.Context) string {
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}
-	return strings.TrimSpace(key)
+	return strings.Trim(key, " \t")
 }
 
 // said gives the last value of a call's metadata of that name. The whole of the metadata

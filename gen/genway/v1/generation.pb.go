@@ -13,6 +13,7 @@ import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
+	sync "sync"
 	unsafe "unsafe"
 )
 
@@ -23,11 +24,87 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// CheckAccessRequest asks about the key in the call's metadata.
+type CheckAccessRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckAccessRequest) Reset() {
+	*x = CheckAccessRequest{}
+	mi := &file_genway_v1_generation_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckAccessRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckAccessRequest) ProtoMessage() {}
+
+func (x *CheckAccessRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_v1_generation_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckAccessRequest.ProtoReflect.Descriptor instead.
+func (*CheckAccessRequest) Descriptor() ([]byte, []int) {
+	return file_genway_v1_generation_proto_rawDescGZIP(), []int{0}
+}
+
+// CheckAccessResponse says that the key may be used.
+type CheckAccessResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckAccessResponse) Reset() {
+	*x = CheckAccessResponse{}
+	mi := &file_genway_v1_generation_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckAccessResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckAccessResponse) ProtoMessage() {}
+
+func (x *CheckAccessResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_v1_generation_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckAccessResponse.ProtoReflect.Descriptor instead.
+func (*CheckAccessResponse) Descriptor() ([]byte, []int) {
+	return file_genway_v1_generation_proto_rawDescGZIP(), []int{1}
+}
+
 var File_genway_v1_generation_proto protoreflect.FileDescriptor
 
 const file_genway_v1_generation_proto_rawDesc = "" +
 	"\n" +
-	"\x1agenway/v1/generation.proto\x12\tgenway.v1\x1a\x15genway/v1/count.proto\x1a\x15genway/v1/image.proto\x1a\x1cgenway/v1/image_stream.proto\x1a\x15genway/v1/model.proto\x1a\x16genway/v1/stream.proto\x1a\x14genway/v1/text.proto\x1a\x1cgoogle/api/annotations.proto2\x9b\n" +
+	"\x1agenway/v1/generation.proto\x12\tgenway.v1\x1a\x15genway/v1/count.proto\x1a\x15genway/v1/image.proto\x1a\x1cgenway/v1/image_stream.proto\x1a\x15genway/v1/model.proto\x1a\x16genway/v1/stream.proto\x1a\x14genway/v1/text.proto\x1a\x1cgoogle/api/annotations.proto\"\x14\n" +
+	"\x12CheckAccessRequest\"\x15\n" +
+	"\x13CheckAccessResponse2\xe9\n" +
 	"\n" +
 	"\n" +
 	"Generation\x12\xf5\x01\n" +
@@ -39,41 +116,59 @@ const file_genway_v1_generation_proto_rawDesc = "" +
 	"\n" +
 	"ListModels\x12\x1c.genway.v1.ListModelsRequest\x1a\x1d.genway.v1.ListModelsResponse\"$\x82\xd3\xe4\x93\x02\x1eZ\x10\x12\x0e/v1beta/models\x12\n" +
 	"/v1/models\x12}\n" +
-	"\bGetModel\x12\x1a.genway.v1.GetModelRequest\x1a\x1b.genway.v1.GetModelResponse\"8\x82\xd3\xe4\x93\x022Z\x1a\x12\x18/v1beta/models/{name=**}\x12\x14/v1/models/{name=**}B\x96\x01\n" +
+	"\bGetModel\x12\x1a.genway.v1.GetModelRequest\x1a\x1b.genway.v1.GetModelResponse\"8\x82\xd3\xe4\x93\x022Z\x1a\x12\x18/v1beta/models/{name=**}\x12\x14/v1/models/{name=**}\x12L\n" +
+	"\vCheckAccess\x12\x1d.genway.v1.CheckAccessRequest\x1a\x1e.genway.v1.CheckAccessResponseB\x96\x01\n" +
 	"\rcom.genway.v1B\x0fGenerationProtoP\x01Z/github.com/genway/genway/gen/genway/v1;genwayv1\xa2\x02\x03GXX\xaa\x02\tGenway.V1\xca\x02\tGenway\\V1\xe2\x02\x15Genway\\V1\\GPBMetadata\xea\x02\n" +
 	"Genway::V1b\x06proto3"
 
+var (
+	file_genway_v1_generation_proto_rawDescOnce sync.Once
+	file_genway_v1_generation_proto_rawDescData []byte
+)
+
+func file_genway_v1_generation_proto_rawDescGZIP() []byte {
+	file_genway_v1_generation_proto_rawDescOnce.Do(func() {
+		file_genway_v1_generation_proto_rawDescData = protoimpl.X.CompressGZIP(unsafe.Slice(unsafe.StringData(file_genway_v1_generation_proto_rawDesc), len(file_genway_v1_generation_proto_rawDesc)))
+	})
+	return file_genway_v1_generation_proto_rawDescData
+}
+
+var file_genway_v1_generation_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
 var file_genway_v1_generation_proto_goTypes = []any{
-	(*GenerateTextRequest)(nil),         // 0: genway.v1.GenerateTextRequest
-	(*GenerateImageRequest)(nil),        // 1: genway.v1.GenerateImageRequest
-	(*CountTokensRequest)(nil),          // 2: genway.v1.CountTokensRequest
-	(*ListModelsRequest)(nil),           // 3: genway.v1.ListModelsRequest
-	(*GetModelRequest)(nil),             // 4: genway.v1.GetModelRequest
-	(*GenerateTextResponse)(nil),        // 5: genway.v1.GenerateTextResponse
-	(*StreamGenerateTextResponse)(nil),  // 6: genway.v1.StreamGenerateTextResponse
-	(*GenerateImageResponse)(nil),       // 7: genway.v1.GenerateImageResponse
-	(*StreamGenerateImageResponse)(nil), // 8: genway.v1.StreamGenerateImageResponse
-	(*CountTokensResponse)(nil),         // 9: genway.v1.CountTokensResponse
-	(*ListModelsResponse)(nil),          // 10: genway.v1.ListModelsResponse
-	(*GetModelResponse)(nil),            // 11: genway.v1.GetModelResponse
+	(*CheckAccessRequest)(nil),          // 0: genway.v1.CheckAccessRequest
+	(*CheckAccessResponse)(nil),         // 1: genway.v1.CheckAccessResponse
+	(*GenerateTextRequest)(nil),         // 2: genway.v1.GenerateTextRequest
+	(*GenerateImageRequest)(nil),        // 3: genway.v1.GenerateImageRequest
+	(*CountTokensRequest)(nil),          // 4: genway.v1.CountTokensRequest
+	(*ListModelsRequest)(nil),           // 5: genway.v1.ListModelsRequest
+	(*GetModelRequest)(nil),             // 6: genway.v1.GetModelRequest
+	(*GenerateTextResponse)(nil),        // 7: genway.v1.GenerateTextResponse
+	(*StreamGenerateTextResponse)(nil),  // 8: genway.v1.StreamGenerateTextResponse
+	(*GenerateImageResponse)(nil),       // 9: genway.v1.GenerateImageResponse
+	(*StreamGenerateImageResponse)(nil), // 10: genway.v1.StreamGenerateImageResponse
+	(*CountTokensResponse)(nil),         // 11: genway.v1.CountTokensResponse
+	(*ListModelsResponse)(nil),          // 12: genway.v1.ListModelsResponse
+	(*GetModelResponse)(nil),            // 13: genway.v1.GetModelResponse
 }
 var file_genway_v1_generation_proto_depIdxs = []int32{
-	0,  // 0: genway.v1.Generation.GenerateText:input_type -> genway.v1.GenerateTextRequest
-	0,  // 1: genway.v1.Generation.StreamGenerateText:input_type -> genway.v1.GenerateTextRequest
-	1,  // 2: genway.v1.Generation.GenerateImage:input_type -> genway.v1.GenerateImageRequest
-	1,  // 3: genway.v1.Generation.StreamGenerateImage:input_type -> genway.v1.GenerateImageRequest
-	2,  // 4: genway.v1.Generation.CountTokens:input_type -> genway.v1.CountTokensRequest
-	3,  // 5: genway.v1.Generation.ListModels:input_type -> genway.v1.ListModelsRequest
-	4,  // 6: genway.v1.Generation.GetModel:input_type -> genway.v1.GetModelRequest
-	5,  // 7: genway.v1.Generation.GenerateText:output_type -> genway.v1.GenerateTextResponse
-	6,  // 8: genway.v1.Generation.StreamGenerateText:output_type -> genway.v1.StreamGenerateTextResponse
-	7,  // 9: genway.v1.Generation.GenerateImage:output_type -> genway.v1.GenerateImageResponse
-	8,  // 10: genway.v1.Generation.StreamGenerateImage:output_type -> genway.v1.StreamGenerateImageResponse
-	9,  // 11: genway.v1.Generation.CountTokens:output_type -> genway.v1.CountTokensResponse
-	10, // 12: genway.v1.Generation.ListModels:output_type -> genway.v1.ListModelsResponse
-	11, // 13: genway.v1.Generation.GetModel:output_type -> genway.v1.GetModelResponse
-	7,  // [7:14] is the sub-list for method output_type
-	0,  // [0:7] is the sub-list for method input_type
+	2,  // 0: genway.v1.Generation.GenerateText:input_type -> genway.v1.GenerateTextRequest
+	2,  // 1: genway.v1.Generation.StreamGenerateText:input_type -> genway.v1.GenerateTextRequest
+	3,  // 2: genway.v1.Generation.GenerateImage:input_type -> genway.v1.GenerateImageRequest
+	3,  // 3: genway.v1.Generation.StreamGenerateImage:input_type -> genway.v1.GenerateImageRequest
+	4,  // 4: genway.v1.Generation.CountTokens:input_type -> genway.v1.CountTokensRequest
+	5,  // 5: genway.v1.Generation.ListModels:input_type -> genway.v1.ListModelsRequest
+	6,  // 6: genway.v1.Generation.GetModel:input_type -> genway.v1.GetModelRequest
+	0,  // 7: genway.v1.Generation.CheckAccess:input_type -> genway.v1.CheckAccessRequest
+	7,  // 8: genway.v1.Generation.GenerateText:output_type -> genway.v1.GenerateTextResponse
+	8,  // 9: genway.v1.Generation.StreamGenerateText:output_type -> genway.v1.StreamGenerateTextResponse
+	9,  // 10: genway.v1.Generation.GenerateImage:output_type -> genway.v1.GenerateImageResponse
+	10, // 11: genway.v1.Generation.StreamGenerateImage:output_type -> genway.v1.StreamGenerateImageResponse
+	11, // 12: genway.v1.Generation.CountTokens:output_type -> genway.v1.CountTokensResponse
+	12, // 13: genway.v1.Generation.ListModels:output_type -> genway.v1.ListModelsResponse
+	13, // 14: genway.v1.Generation.GetModel:output_type -> genway.v1.GetModelResponse
+	1,  // 15: genway.v1.Generation.CheckAccess:output_type -> genway.v1.CheckAccessResponse
+	8,  // [8:16] is the sub-list for method output_type
+	0,  // [0:8] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name
@@ -96,12 +191,13 @@ func file_genway_v1_generation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_v1_generation_proto_rawDesc), len(file_genway_v1_generation_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   0,
+			NumMessages:   2,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_genway_v1_generation_proto_goTypes,
 		DependencyIndexes: file_genway_v1_generation_proto_depIdxs,
+		MessageInfos:      file_genway_v1_generation_proto_msgTypes,
 	}.Build()
 	File_genway_v1_generation_proto = out.File
 	file_genway_v1_generation_proto_goTypes = nil

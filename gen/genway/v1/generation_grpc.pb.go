@@ -28,6 +28,7 @@ const (
 	Generation_CountTokens_FullMethodName         = "/genway.v1.Generation/CountTokens"
 	Generation_ListModels_FullMethodName          = "/genway.v1.Generation/ListModels"
 	Generation_GetModel_FullMethodName            = "/genway.v1.Generation/GetModel"
+	Generation_CheckAccess_FullMethodName         = "/genway.v1.Generation/CheckAccess"
 )
 
 // GenerationClient is the client API for Generation service.
@@ -75,6 +76,11 @@ type GenerationClient interface {
 	ListModels(ctx context.Context, in *ListModelsRequest, opts ...grpc.CallOption) (*ListModelsResponse, error)
 	// GetModel describes one model.
 	GetModel(ctx context.Context, in *GetModelRequest, opts ...grpc.CallOption) (*GetModelResponse, error)
+	// CheckAccess says whether the caller's key may be used for its protocol and from its
+	// address. It does nothing else and counts against no limit; the error is the one that
+	// any other call would get. An edge asks it ahead of a body that is too large to be
+	// read for a caller whose key is not known, so it has no HTTP path.
+	CheckAccess(ctx context.Context, in *CheckAccessRequest, opts ...grpc.CallOption) (*CheckAccessResponse, error)
 }
 
 type generationClient struct {
@@ -173,6 +179,16 @@ func (c *generationClient) GetModel(ctx context.Context, in *GetModelRequest, op
 	return out, nil
 }
 
+func (c *generationClient) CheckAccess(ctx context.Context, in *CheckAccessRequest, opts ...grpc.CallOption) (*CheckAccessResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckAccessResponse)
+	err := c.cc.Invoke(ctx, Generation_CheckAccess_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // GenerationServer is the server API for Generation service.
 // All implementations must embed UnimplementedGenerationServer
 // for forward compatibility.
@@ -218,6 +234,11 @@ type GenerationServer interface {
 	ListModels(context.Context, *ListModelsRequest) (*ListModelsResponse, error)
 	// GetModel describes one model.
 	GetModel(context.Context, *GetModelRequest) (*GetModelResponse, error)
+	// CheckAccess says whether the caller's key may be used for its protocol and from its
+	// address. It does nothing else and counts against no limit; the error is the one that
+	// any other call would get. An edge asks it ahead of a body that is too large to be
+	// read for a caller whose key is not known, so it has no HTTP path.
+	CheckAccess(context.Context, *CheckAccessRequest) (*CheckAccessResponse, error)
 	mustEmbedUnimplementedGenerationServer()
 }
 
@@ -248,6 +269,9 @@ func (UnimplementedGenerationServer) ListModels(context.Context, *ListModelsRequ
 }
 func (UnimplementedGenerationServer) GetModel(context.Context, *GetModelRequest) (*GetModelResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetModel not implemented")
+}
+func (UnimplementedGenerationServer) CheckAccess(context.Context, *CheckAccessRequest) (*CheckAccessResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckAccess not implemented")
 }
 func (UnimplementedGenerationServer) mustEmbedUnimplementedGenerationServer() {}
 func (UnimplementedGenerationServer) testEmbeddedByValue()                    {}
@@ -382,6 +406,24 @@ func _Generation_GetModel_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Generation_CheckAccess_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckAccessRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(GenerationServer).CheckAccess(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Generation_CheckAccess_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(GenerationServer).CheckAccess(ctx, req.(*CheckAccessRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Generation_ServiceDesc is the grpc.ServiceDesc for Generation service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -408,6 +450,10 @@ var Generation_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetModel",
 			Handler:    _Generation_GetModel_Handler,
+		},
+		{
+			MethodName: "CheckAccess",
+			Handler:    _Generation_CheckAccess_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -1,0 +1,78 @@
+package gateway
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+)
+
+// trickle gives a byte after each pause.
+type trickle struct {
+	left  int
+	pause time.Duration
+}
+
+func (t *trickle) Read(b []byte) (int, error) {
+	if t.left == 0 {
+		return 0, io.EOF
+	}
+	time.Sleep(t.pause) // of the bubble's clock
+	t.left--
+	return copy(b, "a"), nil
+}
+
+// A sender that makes progress, but less than the least rate, is given up.
+func TestSlowUploads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, c := range []struct {
+			bytes int
+			pause time.Duration
+			whole bool
+		}{{100_000, time.Millisecond, true}, {100_000, 2 * time.Millisecond, false}, {20, time.Second, true}} {
+			x := &exchange{start: time.Now(), w: newAnswerWriter(httptest.NewRecorder(), "", time.Minute)}
+			up := newUpload(&trickle{c.bytes, c.pause}, x, Config{BodyTimeout: 30 * time.Second, MinUploadRate: 1000})
+			b := newBodies(1 << 30)
+			x.claim = claim{bodies: b, key: "k", address: "a"}
+			_, err := readAll(up, int64(c.bytes), 1<<20, x.claim.grow)
+			if (err == nil) != c.whole || err != nil && fault.From(err).HTTPStatus() != http.StatusRequestTimeout {
+				t.Errorf("%d bytes, one in %v: %v", c.bytes, c.pause, err)
+			}
+			if x.claim.end(); b.held != 0 || len(b.shares) != 0 {
+				t.Errorf("%d bytes are held by %v", b.held, b.shares)
+			}
+		}
+	})
+}
+
+// Memory is taken as bytes come: a sender that only announces them costs the first piece.
+func TestAnnouncedBytesCostNothing(t *testing.T) {
+	b := newBodies(1 << 30)
+	c := claim{bodies: b, key: "k", address: "a"}
+	gone := errors.New("gone")
+	if _, err := readAll(io.MultiReader(&trickle{left: 10}, failing{gone}), 60<<20, 64<<20, c.grow); !errors.Is(err, gone) || b.held != firstRoom {
+		t.Errorf("%d bytes are held, %v", b.held, err)
+	}
+	c.end()
+	for _, size := range []int64{0, 1, firstRoom - 1, firstRoom, firstRoom + 1, firstRoom * roomGrowth, firstRoom*roomGrowth + 1} {
+		for _, sized := range []int64{size, -1} {
+			body, err := readAll(&trickle{left: int(size)}, sized, 64<<20, c.grow)
+			if err != nil || int64(len(body)) != size {
+				t.Errorf("%d bytes, announced %d: %d, %v", size, sized, len(body), err)
+			}
+		}
+	}
+	if _, err := readAll(&trickle{left: 101}, -1, 100, c.grow); fault.From(err).Kind != fault.TooLarge {
+		t.Errorf("%v", err)
+	}
+	c.end()
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
