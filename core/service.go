@@ -347,6 +347,14 @@ func (s *Service) GetModel(ctx context.Context, req *genwayv1.GetModelRequest) (
 	return resp, err
 }
 
+// CheckAccess says whether the caller's key may be used at all.
+func (s *Service) CheckAccess(ctx context.Context, _ *genwayv1.CheckAccessRequest) (*genwayv1.CheckAccessResponse, error) {
+	if err := permit(ctx, auth.CallerOf(ctx), ""); err != nil {
+		return nil, err
+	}
+	return &genwayv1.CheckAccessResponse{}, nil
+}
+
 // models are those a key may use, by name. They are shared with other calls: whoever gives
 // one away clones it.
 func (s *Service) models(policy *keys.Policy) []*genwayv1.Model {

@@ -18,6 +18,7 @@ import (
 type EdgeFlags struct {
 	HTTP         string        `name:"http" env:"GENWAY_HTTP" default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the JSON side: HOST:PORT or unix:PATH."`
 	MaxBody      int64         `name:"max-body-bytes" env:"GENWAY_MAX_BODY_BYTES" default:"67108864" help:"Largest request body, after decompression."`
+	BodyMemory   int64         `name:"body-memory" env:"GENWAY_BODY_MEMORY" placeholder:"BYTES" help:"Most memory for request bodies, of all requests together: at least four times --max-body-bytes, by default 1 GiB or as much. One key and one address may have half of it each."`
 	Heartbeat    time.Duration `env:"GENWAY_HEARTBEAT" default:"10s" help:"Silence after which a stream says that it is alive; negative is never."`
 	WriteTimeout time.Duration `env:"GENWAY_WRITE_TIMEOUT" default:"60s" help:"How long a caller may take to accept the next piece of an answer."`
 
@@ -46,6 +47,7 @@ func (f EdgeFlags) Serve(ctx context.Context, listener net.Listener, core grpc.C
 			Version:            f.VersionHeader,
 		},
 		MaxBodyBytes:   f.MaxBody,
+		BodyMemory:     f.BodyMemory,
 		TrustedProxies: f.TrustedProxy,
 		CORSOrigins:    f.CORSOrigin,
 		Heartbeat:      f.Heartbeat,
