@@ -108,12 +108,7 @@ func (r *request) check() error {
 		value    float64
 		min, max float64
 	}{
-		{"temperature", number(r.Temperature), 0, 2},
-		{"top_p", number(r.TopP), 0, 1},
-		{"frequency_penalty", number(r.FrequencyPenalty), -2, 2},
-		{"presence_penalty", number(r.PresencePenalty), -2, 2},
 		{"n", number(r.N), 1, math.MaxInt32},
-		{"top_logprobs", number(r.TopLogprobs), 0, 20},
 		{maxTokensName, number(r.MaxTokens), 1, math.MaxInt64},
 		{maxCompletionTokensName, number(r.MaxCompletionTokens), 1, math.MaxInt64},
 	} {

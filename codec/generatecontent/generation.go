@@ -64,13 +64,8 @@ func (w *generationConfig) decodeSampling(req *genwayv1.GenerateTextRequest, pat
 	if s.TopLogprobs, err = int32Of(w.Logprobs, path+".logprobs"); err != nil {
 		return err
 	}
-	switch {
-	case s.Temperature != nil && (*s.Temperature < 0 || *s.Temperature > 2):
-		return fault.Invalid(path+".temperature", "%s.temperature must be between 0 and 2", path)
-	case s.CandidateCount != nil && *s.CandidateCount < 1:
+	if s.CandidateCount != nil && *s.CandidateCount < 1 {
 		return fault.Invalid(path+".candidateCount", "%s.candidateCount must be at least 1", path)
-	case s.TopLogprobs != nil && (*s.TopLogprobs < 0 || *s.TopLogprobs > 20):
-		return fault.Invalid(path+".logprobs", "%s.logprobs must be between 0 and 20", path)
 	}
 	if isSet(s) {
 		req.Sampling = s

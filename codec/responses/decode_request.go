@@ -91,12 +91,6 @@ func (w *wireRequest) check(natives []*genwayv1.NativeField) error {
 		return fault.Missing("input")
 	case w.MaxOutputTokens != nil && *w.MaxOutputTokens < 1:
 		return fault.Invalid("max_output_tokens", "max_output_tokens: must be at least 1")
-	case w.Temperature != nil && (*w.Temperature < 0 || *w.Temperature > 2):
-		return fault.Invalid("temperature", "temperature: must be between 0 and 2")
-	case w.TopP != nil && (*w.TopP < 0 || *w.TopP > 1):
-		return fault.Invalid("top_p", "top_p: must be between 0 and 1")
-	case w.TopLogprobs != nil && (*w.TopLogprobs < 0 || *w.TopLogprobs > 20):
-		return fault.Invalid("top_logprobs", "top_logprobs: must be between 0 and 20")
 	}
 	return refuseBackground(natives)
 }

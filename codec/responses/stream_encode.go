@@ -45,8 +45,8 @@ type streamEncoder struct {
 func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, error) {
 	e.w.Reset()
 	e.frames = e.frames[:0]
-	if e.done {
-		return nil, nil
+	if e.done && (!e.wired || ev.GetWire() == nil) {
+		return nil, nil // but what an upstream says behind its end passes
 	}
 	var err error
 	switch p := ev.GetPayload().(type) {

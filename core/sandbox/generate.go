@@ -23,6 +23,9 @@ func (s *Sandbox) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 	if m.demand.fault != nil {
 		return nil, m.demand.fault()
 	}
+	if err := codec.CheckRanges(req.GetSampling()); err != nil {
+		return nil, err
+	}
 	resp, err := s.answer(req, m)
 	if err != nil {
 		return nil, err
@@ -44,6 +47,9 @@ func (s *Sandbox) StreamGenerateText(ctx context.Context, req *genwayv1.Generate
 		return err
 	}
 	if err := m.before(ctx); err != nil {
+		return err
+	}
+	if err := codec.CheckRanges(req.GetSampling()); err != nil {
 		return err
 	}
 	resp, err := s.answer(req, m)

@@ -26,6 +26,7 @@ func watchedCases() []Case {
 			t.Run("usage", oddUsage)
 			t.Run("cuts and failures", watchedEndings)
 			t.Run("translated", foreignUsage)
+			t.Run("the upstream's to say", upstreamsToSay)
 		}},
 	}
 }
@@ -285,4 +286,42 @@ func watchedEndings(t *testing.T) {
 			}
 		}
 	}
+}
+
+// upstreamsToSay demands that the gateway neither leaves out what an upstream says in its
+// own protocol nor refuses in its place what the vendor judges in words of its own.
+func upstreamsToSay(t *testing.T) {
+	g := gate.New(t, gate.Config{})
+	for _, p := range []gate.Protocol{gate.Responses, gate.Messages} {
+		passes(t, g, p, "a [DONE] behind the end", append(say.Text("fine").Events(p), "[DONE]"))
+		passes(t, g, p, "an event behind the end", append(say.Text("fine").Events(p), `{"type":"billing","cost":1}`))
+	}
+	settings := map[gate.Protocol][]string{
+		gate.Chat:            {`"temperature":-1`, `"temperature":2.5`, `"top_p":3`, `"frequency_penalty":-9`, `"presence_penalty":9`, `"top_logprobs":99`},
+		gate.Responses:       {`"temperature":-1`, `"temperature":2.5`, `"top_p":3`, `"top_logprobs":99`},
+		gate.Messages:        {`"temperature":-1`, `"temperature":2.5`, `"top_p":3`},
+		gate.GenerateContent: {`"generationConfig":{"temperature":-1}`, `"generationConfig":{"temperature":2.5}`, `"generationConfig":{"topP":3}`, `"generationConfig":{"responseLogprobs":true,"logprobs":99}`},
+	}
+	everyWay(t, gate.Texts(), gate.Texts(), func(t *testing.T, w way) {
+		for _, setting := range settings[w.caller] {
+			body := strings.TrimSuffix(w.caller.Hello(), "}") + "," + setting + "}"
+			if w.caller == w.upstream {
+				w.Upstream(w.upstream).Answer(fake.Refusal(400, refusals[w.upstream]))
+				if a := w.ask(body); a.Status != 400 || string(a.Body) != refusals[w.upstream] {
+					t.Errorf("%s: %d %s", setting, a.Status, a.Body)
+				}
+				if seen := string(w.Upstream(w.upstream).Last(t).Body); !strings.Contains(seen, setting) {
+					t.Errorf("%s: the upstream sees %s", setting, seen)
+				}
+				continue
+			}
+			name, _, _ := strings.Cut(strings.TrimPrefix(setting, `"generationConfig":{`), `":`)
+			if strings.Contains(setting, "logprobs") {
+				name = "logprobs"
+			}
+			if message := native(t, w.caller, w.ask(body), 400); !strings.Contains(message, strings.Trim(name, `"`)) {
+				t.Errorf("%s: %s", setting, message)
+			}
+		}
+	})
 }

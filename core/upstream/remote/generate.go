@@ -154,6 +154,11 @@ func (u *Upstream) textBody(ctx context.Context, req *genwayv1.GenerateTextReque
 		}
 		return body, nil, err
 	}
+	if !u.speaks(req.GetWire()) {
+		if err := codec.CheckRanges(req.GetSampling()); err != nil {
+			return nil, nil, err
+		}
+	}
 	var losses codec.Losses
 	fitted := u.encodable(req, u.speaks(req.GetWire()), &losses)
 	if !u.speaks(req.GetWire()) {
