@@ -40,6 +40,9 @@ type Server struct {
 	grace  time.Duration
 }
 
+// maxHeaderBytes bounds the metadata of a call.
+const maxHeaderBytes = 64 << 10
+
 // NewServer makes a server of the service.
 func NewServer(service *Service, interceptors Interceptors, config ServerConfig) *Server {
 	if config.MaxMessageBytes == 0 {
@@ -54,7 +57,9 @@ func NewServer(service *Service, interceptors Interceptors, config ServerConfig)
 	options := append(hop.ServerOptions(config.MaxMessageBytes),
 		grpc.UnaryInterceptor(hop.Reuse(interceptors.Unary)),
 		grpc.StreamInterceptor(interceptors.Stream),
+		grpc.InTapHandle(interceptors.Tap),
 		grpc.MaxConcurrentStreams(config.MaxStreams),
+		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.ConnectionTimeout(10*time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),

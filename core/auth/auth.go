@@ -95,6 +95,11 @@ func (a Authenticator) Authenticate(ctx context.Context, method string) (Caller,
 	return caller, nil
 }
 
+// FromEdge reports whether an edge we trust made the call that ctx belongs to.
+func (a Authenticator) FromEdge(ctx context.Context) bool {
+	return said(ctx, ProtocolKey) != "" && a.Trust != nil && a.Trust(ctx)
+}
+
 // way gives the caller of a call as far as its way says who it is: the protocol, and
 // whether an edge we trust made the call. It also says which group's keys the way takes,
 // and in words why.
