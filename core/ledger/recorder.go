@@ -16,6 +16,11 @@ type Config struct {
 	// Wait has Open and Settle return only when what they tell is written: no request
 	// goes to an upstream, and no answer is over, that a killed process could lose.
 	Wait bool
+	// Journal is a local directory, made where it is missing, for entries that wait to be
+	// written: a process that is killed leaves them there, and the next one with the same
+	// directory and store writes them. The store must be a Recoverer. Empty, and with Wait,
+	// there is no journal.
+	Journal string
 	// Window is how long entries gather before they are written together. Default
 	// 20 ms; 0 with Wait.
 	Window time.Duration
@@ -65,7 +70,12 @@ type Recorder struct {
 	space   chan struct{} // closed when the queue has room again; nil while it has
 	closed  bool
 
-	aside []*Entry // what the store refuses; the writing goroutine's
+	journal *journal // nil for none; what add and swap change is mu's
+
+	// Those of the writing goroutine.
+	owner   owner
+	aside   []*Entry        // what the store refuses
+	foreign map[string]bool // journals of other databases
 
 	wake, full, closing chan struct{}
 	kill                context.CancelFunc
@@ -76,6 +86,7 @@ type Recorder struct {
 // batch is entries that are written together.
 type batch struct {
 	entries []*Entry
+	half    *half         // of the journal, which has them too; nil for none
 	written chan struct{} // closed once they are, or are lost
 }
 
@@ -97,7 +108,8 @@ func Start(ctx context.Context, config Config) (*Recorder, error) {
 	if config.Clock == nil {
 		config.Clock = time.Now
 	}
-	process, err := config.Store.Begin(ctx, config.Clock())
+	now := config.Clock()
+	process, err := config.Store.Begin(ctx, now)
 	if err != nil {
 		return nil, fmt.Errorf("start the ledger: %w", err)
 	}
@@ -107,6 +119,13 @@ func Start(ctx context.Context, config Config) (*Recorder, error) {
 		config: config, process: process, pending: newBatch(),
 		wake: make(chan struct{}, 1), full: make(chan struct{}, 1), closing: make(chan struct{}),
 		kill: kill, ended: make(chan struct{}),
+		owner: owner{process, now.UnixMicro()}, foreign: map[string]bool{},
+	}
+	r.recover(running, true)
+	if config.Journal != "" && !config.Wait {
+		if r.journal, err = openJournal(config.Journal, r.owner); err != nil {
+			config.Logger.Warn("the ledger keeps no journal: a process that is killed loses what it has not written yet", "error", err)
+		}
 	}
 	go r.run(running)
 	return r, nil
@@ -192,6 +211,7 @@ func (r *Recorder) open(record *Record) (space <-chan struct{}, err error) {
 // queue adds an entry to the batch; the caller holds mu.
 func (r *Recorder) queue(e *Entry) {
 	r.pending.entries = append(r.pending.entries, e)
+	r.journal.add(e)
 	signal := r.full
 	switch len(r.pending.entries) {
 	case 1:
@@ -242,6 +262,7 @@ func (e *Record) settle(result Result) *batch {
 	if e.opening == r.pending {
 		// A short request is one write.
 		e.entry.Result = result
+		r.journal.add(e.entry)
 	} else {
 		r.queue(&Entry{Number: e.entry.Number, Request: e.entry.Request, Result: result})
 	}

@@ -27,9 +27,14 @@ func (r *Recorder) run(ctx context.Context) {
 			r.err = errors.Join(r.err, r.flush(ctx))
 		case <-beat.C:
 			r.beat(ctx)
+			r.keepJournal()
+			r.recover(ctx, false)
 			r.retryAside(ctx, asideAtOnce)
 		case <-r.closing:
-			r.err = errors.Join(r.err, r.flush(ctx), r.endAside(ctx), r.end(ctx))
+			r.err = errors.Join(r.err, r.flush(ctx))
+			lost := r.err != nil
+			r.err = errors.Join(r.err, r.endAside(ctx), r.end(ctx))
+			r.endJournal(lost)
 			return
 		}
 	}
@@ -54,6 +59,7 @@ func (r *Recorder) take() *batch {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	taken := r.pending
+	taken.half = r.journal.swap()
 	r.pending = newBatch()
 	if r.space != nil {
 		close(r.space)
@@ -85,6 +91,7 @@ func (r *Recorder) flush(ctx context.Context) error {
 	for {
 		rest, err = r.put(ctx, rest)
 		if err == nil {
+			r.resetJournal(b.half)
 			if !failing.IsZero() {
 				r.config.Logger.Info("the ledger is written again", "entries", len(b.entries), "after_seconds", r.config.Clock().Sub(failing).Seconds())
 			}
@@ -94,9 +101,14 @@ func (r *Recorder) flush(ctx context.Context) error {
 			failing = r.config.Clock()
 			r.config.Logger.Error("the ledger cannot be written; entries wait", "entries", len(rest), "error", err)
 		}
+		r.keepJournal()
 		if !wait(ctx, retryAfter) {
-			err = fmt.Errorf("ledger: %d entries are lost: %w", len(rest), err)
-			r.config.Logger.Error("the ledger's last entries are lost", "entries", len(rest), "error", err)
+			fate := "lost"
+			if b.half != nil && b.half.err == nil {
+				fate = "left in the journal"
+			}
+			err = fmt.Errorf("ledger: %d entries are %s: %w", len(rest), fate, err)
+			r.config.Logger.Error("the ledger's last entries are "+fate, "entries", len(rest), "error", err)
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -18,7 +19,10 @@ type ledgerStore struct {
 	rows   *rowWriter // of the writer, for SQLite
 }
 
-var _ ledger.Store = ledgerStore{}
+var (
+	_ ledger.Store     = ledgerStore{}
+	_ ledger.Recoverer = ledgerStore{}
+)
 
 // Ledger keeps the entries of requests.
 func (s *Store) Ledger() ledger.Store {
@@ -32,6 +36,19 @@ func (s ledgerStore) Begin(ctx context.Context, now time.Time) (process int64, e
 		return 0, fmt.Errorf("insert process: %w", err)
 	}
 	return process, nil
+}
+
+// Recover writes entries of another process, if it is one of this database.
+func (s ledgerStore) Recover(ctx context.Context, process int64, began time.Time, entries []*ledger.Entry) error {
+	var start int64
+	err := s.db.row(ctx, `SELECT start_time FROM ledger_processes WHERE id = ?`, process).Scan(&start)
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && start != began.UnixMicro():
+		return ledger.ErrForeign
+	case err != nil:
+		return fmt.Errorf("select process: %w", err)
+	}
+	return s.Write(ctx, process, entries)
 }
 
 // Beat says that a process lives and interrupts the entries of those that do not.

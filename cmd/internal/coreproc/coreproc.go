@@ -83,7 +83,7 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 		return nil, errors.Join(err, routing.Close())
 	}
 	counts := metrics.New()
-	recorder, err := ledger.Start(ctx, ledger.Config{Store: db.Ledger(), Wait: f.LedgerSync == LedgerEach, Logger: log, OnAside: counts.SetAside})
+	recorder, err := ledger.Start(ctx, ledger.Config{Store: db.Ledger(), Wait: f.LedgerSync == LedgerEach, Journal: f.journal(log), Logger: log, OnAside: counts.SetAside})
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), db.Close())
 	}

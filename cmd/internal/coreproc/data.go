@@ -5,6 +5,7 @@ package coreproc
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 
@@ -39,6 +40,21 @@ func (d Data) Location() (string, error) {
 		return "", err
 	}
 	return filepath.Join(dir, store.FileName), nil
+}
+
+// journal is the directory of the ledger's journal: that of the data, or of the SQLite file
+// that has them. Empty where there is none, which the log says.
+func (d Data) journal(log *slog.Logger) string {
+	location, err := d.Location()
+	if err == nil && !store.IsPostgres(location) {
+		return filepath.Dir(location)
+	}
+	dir, err := store.DataDir(d.Dir, os.Getenv)
+	if err != nil {
+		log.Warn("the ledger keeps no journal: a process that is killed loses what it has not written yet", "error", err)
+		return ""
+	}
+	return dir
 }
 
 // open opens the store and the keys in it. The location of config is that of the flags.

@@ -33,6 +33,7 @@ func RunLedger(t *testing.T, fresh func(t *testing.T) LedgerDatabase) {
 		{"figures that no upstream told are marked", testUsageSources},
 		{"an outcome that is none is not written, nor what is beside it", testOutcomes},
 		{"an open entry is closed once", testCloseOnce},
+		{"what a journal kept is written once", testRecover},
 		{"writing again changes nothing", testWriteAgain},
 		{"entries of dead processes are interrupted, and of no others", testBeat},
 		{"whoever ran the request knows better than interrupted", testRevived},

@@ -1,0 +1,203 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A journal has the entries of one process that wait to be written to the store, in two
+// files of the local file system: while the store takes the entries of one, new ones go to
+// the other. Each is one write(2) to a file that has its blocks already and is never
+// synchronized: it outlives the process, not the power.
+type journal struct {
+	halves  [2]*half
+	current int
+}
+
+// half is one of the files. Its header is followed by records: the length of an entry, its
+// checksum, the entry (appendEntry). A record of length 0 is the end.
+type half struct {
+	file  *os.File
+	owner owner
+	end   int64
+	buf   []byte // of the record that is being written
+	err   error  // of a write; the entries of a half that has one are not all in it
+}
+
+// owner is the process whose entries are in a file. The time tells it from a process of
+// another database that has the same number.
+type owner struct {
+	process int64
+	began   int64 // microseconds since 1970
+}
+
+const (
+	journalMagic  = "genwayJ1"
+	journalHeader = int64(len(journalMagic) + 16)
+	recordHeader  = 8
+	// journalRoom is how many bytes of each file are allocated ahead: two windows' entries
+	// of a busy core. What waits for a store that fails may need more.
+	journalRoom = 256 << 10
+	// maxRecord bounds an entry, whose texts are bounded.
+	maxRecord = 16 << 10
+)
+
+// journalPattern finds the files in their directory.
+const journalPattern = "ledger-*.journal"
+
+func journalName(o owner, n int) string {
+	return fmt.Sprintf("ledger-%d-%d-%c.journal", o.process, o.began, 'a'+n)
+}
+
+// openJournal creates a process's journal in a directory, which is created where it is
+// missing, for its owner alone.
+func openJournal(dir string, o owner) (*journal, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	j := &journal{}
+	for n := range j.halves {
+		file, err := os.OpenFile(filepath.Join(dir, journalName(o, n)), os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600) //nolint:gosec // the operator says where
+		if err != nil {
+			j.remove()
+			return nil, err
+		}
+		j.halves[n] = &half{file: file, owner: o, end: journalHeader}
+		start := append(o.append([]byte(journalMagic)), make([]byte, journalRoom)...)
+		if _, err := file.WriteAt(start, 0); err != nil {
+			j.remove()
+			return nil, err
+		}
+	}
+	return j, nil
+}
+
+func (o owner) append(b []byte) []byte {
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, uint64(o.process)), uint64(o.began)) //nolint:gosec // bits
+}
+
+// add writes an entry to the half that gathers. The caller holds the recorder's mu.
+func (j *journal) add(e *Entry) {
+	if j == nil {
+		return
+	}
+	h := j.halves[j.current]
+	if h.err != nil {
+		return
+	}
+	record := appendEntry(append(h.buf[:0], make([]byte, recordHeader)...), e)
+	binary.LittleEndian.PutUint32(record, uint32(len(record)-recordHeader)) //nolint:gosec // bounded
+	binary.LittleEndian.PutUint32(record[4:], crc32.ChecksumIEEE(record[recordHeader:]))
+	// The next record's length, so that what was there before is not taken for it.
+	h.buf = append(record, 0, 0, 0, 0)
+	_, h.err = h.file.WriteAt(h.buf, h.end)
+	h.end += int64(len(record))
+}
+
+// swap has the next entries go to the other half, and gives the one that has gathered.
+func (j *journal) swap() *half {
+	if j == nil {
+		return nil
+	}
+	gathered := j.halves[j.current]
+	j.current = 1 - j.current
+	return gathered
+}
+
+// reset forgets the entries of a half: the store has them.
+func (h *half) reset() error {
+	if h == nil {
+		return nil
+	}
+	err := h.err
+	h.err = nil
+	if h.end == journalHeader {
+		return err
+	}
+	if h.end > journalHeader+journalRoom {
+		err = errors.Join(err, h.file.Truncate(journalHeader+journalRoom))
+	}
+	_, cleared := h.file.WriteAt(make([]byte, recordHeader), journalHeader)
+	h.end = journalHeader
+	return errors.Join(err, cleared)
+}
+
+// touch says that the process lives. An error is fs.ErrNotExist when another one took it
+// for dead.
+func (j *journal) touch(now time.Time) error {
+	if j == nil {
+		return nil
+	}
+	var errs []error
+	for _, h := range j.halves {
+		errs = append(errs, os.Chtimes(h.file.Name(), now, now))
+	}
+	return errors.Join(errs...)
+}
+
+// close closes the files, and leaves them.
+func (j *journal) close() {
+	if j == nil {
+		return
+	}
+	for _, h := range j.halves {
+		if h != nil {
+			_ = h.file.Close() // it is not written any more
+		}
+	}
+}
+
+// remove closes and removes the files.
+func (j *journal) remove() {
+	if j == nil {
+		return
+	}
+	j.close()
+	for _, h := range j.halves {
+		if h != nil {
+			_ = os.Remove(h.file.Name()) // what is left of it is old, and removed by the next process
+		}
+	}
+}
+
+// errNoJournal is a file that no journal has written.
+var errNoJournal = errors.New("not a journal of the ledger")
+
+// readJournal gives the entries of a file, in the order they were written. What a record
+// that is not whole begins is not read.
+func readJournal(path string) (owner, []*Entry, error) {
+	text, err := os.ReadFile(path) //nolint:gosec // one of journalPattern
+	if err != nil {
+		return owner{}, nil, err
+	}
+	if int64(len(text)) < journalHeader || string(text[:len(journalMagic)]) != journalMagic {
+		return owner{}, nil, errNoJournal
+	}
+	o := owner{
+		process: int64(binary.LittleEndian.Uint64(text[len(journalMagic):])),   //nolint:gosec // bits
+		began:   int64(binary.LittleEndian.Uint64(text[len(journalMagic)+8:])), //nolint:gosec // bits
+	}
+	var entries []*Entry
+	for rest := text[journalHeader:]; len(rest) > recordHeader; {
+		size := int(binary.LittleEndian.Uint32(rest))
+		if size == 0 || size > maxRecord || size > len(rest)-recordHeader {
+			break
+		}
+		record := rest[recordHeader : recordHeader+size]
+		e, ok := parseEntry(record)
+		if !ok || crc32.ChecksumIEEE(record) != binary.LittleEndian.Uint32(rest[4:]) {
+			break
+		}
+		entries, rest = append(entries, e), rest[recordHeader+size:]
+	}
+	return o, entries, nil
+}
+
+// gone reports whether an error is of a file that was removed.
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }

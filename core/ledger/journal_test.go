@@ -1,0 +1,210 @@
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/core/ledger"
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+)
+
+// recovering is a store of one database, whose first process began at a time.
+type recovering struct {
+	*memory
+	began     time.Time
+	recovered []*ledger.Entry
+}
+
+func (r *recovering) Recover(ctx context.Context, process int64, began time.Time, entries []*ledger.Entry) error {
+	if process != 7 || !began.Equal(r.began) {
+		return ledger.ErrForeign
+	}
+	r.recovered = append(r.recovered, entries...)
+	return r.Write(ctx, process, entries)
+}
+
+var begun = time.Date(2026, 3, 1, 2, 3, 4, 5000, time.UTC)
+
+// killed runs requests of a process that is killed before its store has any of them, and
+// gives the directory of the journal that it leaves.
+func killed(t *testing.T, requests func(*ledger.Recorder)) (dir string) {
+	t.Helper()
+	live, left := t.TempDir(), t.TempDir()
+	store := newMemory()
+	store.hold = make(chan struct{})
+	r := start(t, ledger.Config{Store: store, Journal: live, Clock: func() time.Time { return begun }})
+	requests(r)
+	// What a file has that is read is what it has if the process is killed now.
+	files, err := filepath.Glob(filepath.Join(live, "*"))
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	if err := os.CopyFS(left, os.DirFS(live)); err != nil {
+		t.Fatal(err)
+	}
+	close(store.hold)
+	shut(t, r)
+	if files, _ := filepath.Glob(filepath.Join(live, "*")); len(files) != 0 {
+		t.Errorf("after a clean end there is %v", files)
+	}
+	return left
+}
+
+// recovered starts a process on what another has left, and gives what its store has then.
+func recovered(t *testing.T, dir string, began time.Time) *recovering {
+	t.Helper()
+	store := &recovering{memory: newMemory(), began: began}
+	r := start(t, ledger.Config{Store: store, Journal: dir, Clock: func() time.Time { return begun.Add(time.Hour) }})
+	shut(t, r)
+	return store
+}
+
+// A process that is killed at any moment loses no request it has admitted, nor what became
+// of one that has ended, whatever its store had by then.
+func TestKilledProcessLosesNothing(t *testing.T) {
+	result := ledger.Result{Outcome: ledger.OK, Kind: "k", Reason: "R", Route: "*", Upstream: "ü", Attempts: 2, Model: "m2", UsageSource: ledger.Estimated,
+		Usage: ledger.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CacheWrite1h: 5, InputImage: 6, InputAudio: 7, Thinking: 8, OutputImage: 9, OutputAudio: 10, Images: 11},
+		Cost:  -12, Price: "p", Duration: 13 * time.Microsecond, FirstEvent: 14 * time.Microsecond}
+	asked := ledger.Request{ID: "a", KeyID: "key", Owner: "o", Protocol: "messages", Method: "GenerateText", Model: "m\x00\xff", Start: begun}
+	dir := killed(t, func(r *ledger.Recorder) {
+		record, err := r.Open(t.Context(), asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record.Settle(result)
+		late := open(t, r, "late")
+		for n := range 3000 { // of both halves, and more than what is allocated ahead
+			open(t, r, fmt.Sprint(n)).Settle(ledger.Result{Outcome: ledger.Failed, Reason: strings.Repeat("x", 200)})
+		}
+		open(t, r, "open")
+		late.Settle(ledger.Result{Outcome: ledger.Cancelled})
+	})
+	store := recovered(t, dir, begun)
+	got := store.outcomes()
+	if len(got) != 3003 || got["a"] != ledger.OK || got["late"] != ledger.Cancelled || got["open"] != ledger.Interrupted || got["2999"] != ledger.Failed {
+		t.Errorf("%d rows: %q, %q, %q", len(got), got["a"], got["late"], got["open"])
+	}
+	for _, e := range store.rows {
+		if e.ID == "a" {
+			if diff := cmp.Diff(ledger.Entry{Number: 1, Request: asked, Result: result}, e); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		}
+	}
+	// The files stay until their process is known to be dead.
+	if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) != 2 {
+		t.Errorf("%v are left", files)
+	}
+	for _, file := range must(filepath.Glob(filepath.Join(dir, "*"))) {
+		if err := os.Chtimes(file, time.Now(), time.Now().Add(-time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A journal of another database is not taken, nor removed.
+	if other := recovered(t, dir, begun.Add(time.Microsecond)); len(other.rows) != 0 {
+		t.Errorf("%d rows of another database", len(other.rows))
+	}
+	recovered(t, dir, begun)
+	if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) != 0 {
+		t.Errorf("%v are left of a dead process", files)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// What is in a journal is read up to what is not whole, wherever it was cut or changed.
+func TestTornJournals(t *testing.T) {
+	dir := killed(t, func(r *ledger.Recorder) {
+		for n := range 20 {
+			open(t, r, fmt.Sprint("request ", n))
+		}
+	})
+	var file string
+	var whole []byte
+	for _, name := range must(filepath.Glob(filepath.Join(dir, "*"))) {
+		text := must(os.ReadFile(name))
+		if strings.Contains(string(text), "request 19") {
+			file, whole = name, text
+		}
+		if err := os.Remove(name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const used = 2000 // bytes, in which all of it is
+	rapid.Check(t, func(rt *rapid.T) {
+		text := slices.Clone(whole)
+		at := rapid.IntRange(0, used).Draw(rt, "at")
+		if rapid.Bool().Draw(rt, "cut") {
+			text = text[:at]
+		} else {
+			text[at] ^= byte(rapid.IntRange(1, 255).Draw(rt, "by"))
+		}
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			rt.Fatal(err)
+		}
+		store := recovered(t, dir, begun)
+		for n, e := range store.recovered {
+			if e.ID != fmt.Sprint("request ", n) {
+				rt.Fatalf("the %d. entry is %+v", n, e)
+			}
+		}
+	})
+}
+
+// A process whose journal was removed, as it was frozen and taken for dead, begins another
+// one, and requests go on.
+func TestJournalBeginsAnew(t *testing.T) {
+	dir := t.TempDir()
+	store := newMemory()
+	r := start(t, ledger.Config{Store: store, Journal: dir})
+	for _, file := range must(filepath.Glob(filepath.Join(dir, "*"))) {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var wait sync.WaitGroup
+	for n := range 100 {
+		wait.Go(func() { open(t, r, fmt.Sprint(n)).Settle(ledger.Result{Outcome: ledger.OK}) })
+	}
+	wait.Wait()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(20 * time.Second); len(must(filepath.Glob(filepath.Join(dir, "*")))) != 2; <-tick.C {
+		if time.Now().After(deadline) {
+			t.Fatal("there is no journal")
+		}
+	}
+	open(t, r, "after").Settle(ledger.Result{Outcome: ledger.OK})
+	shut(t, r)
+	if got := store.outcomes(); len(got) != 101 {
+		t.Errorf("%d rows", len(got))
+	}
+}
+
+// A directory that cannot be written is no reason not to serve.
+func TestJournalNowhere(t *testing.T) {
+	store := newMemory()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, ledger.Config{Store: store, Journal: filepath.Join(file, "below")})
+	open(t, r, "a").Settle(ledger.Result{Outcome: ledger.OK})
+	shut(t, r)
+	if got := store.outcomes(); got["a"] != ledger.OK {
+		t.Errorf("%v", got)
+	}
+}

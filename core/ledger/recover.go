@@ -1,0 +1,109 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A Recoverer is a Store that takes what a journal has.
+type Recoverer interface {
+	// Recover writes the entries of another process, as Write does. The error is
+	// ErrForeign when the store has no process of that number that began at that time, to
+	// the microsecond.
+	Recover(ctx context.Context, process int64, began time.Time, entries []*Entry) error
+}
+
+// ErrForeign is an error of Recover: the journal is of another database.
+var ErrForeign = errors.New("ledger: the journal is of another database")
+
+// recover writes what the journals of others have: a process that was killed left in it
+// what its store did not have. It removes those of processes that are dead. That of one
+// that lives may be read as well, since writing an entry again changes nothing.
+func (r *Recorder) recover(ctx context.Context, every bool) {
+	store, ok := r.config.Store.(Recoverer)
+	if !ok || r.config.Journal == "" {
+		return
+	}
+	paths, _ := filepath.Glob(filepath.Join(r.config.Journal, journalPattern)) // the pattern is good
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		dead := err == nil && time.Since(info.ModTime()) > deadAfter
+		if err != nil || !dead && !every || r.foreign[path] {
+			continue
+		}
+		from, entries, err := readJournal(path)
+		if err != nil || from == r.owner {
+			continue
+		}
+		if len(entries) > 0 {
+			err = r.recoverFrom(ctx, store, from, entries)
+		}
+		switch {
+		case errors.Is(err, ErrForeign):
+			r.foreign[path] = true // that database may come back
+		case err != nil:
+			r.config.Logger.Error("a journal of the ledger cannot be recovered", "file", path, "entries", len(entries), "error", err)
+		default:
+			if len(entries) > 0 {
+				r.config.Logger.Info("the ledger has what a journal kept", "file", path, "entries", len(entries))
+			}
+			if dead {
+				_ = os.Remove(path) // another process may have been first
+			}
+		}
+	}
+}
+
+func (r *Recorder) recoverFrom(ctx context.Context, store Recoverer, from owner, entries []*Entry) error {
+	ctx, cancel := context.WithTimeout(ctx, writeWithin)
+	defer cancel()
+	for len(entries) > 0 {
+		n := min(len(entries), r.config.Batch)
+		if err := store.Recover(ctx, from.process, time.UnixMicro(from.began), entries[:n]); err != nil {
+			return err
+		}
+		entries = entries[n:]
+	}
+	return nil
+}
+
+// keepJournal says that the journal's process lives, and begins another one where it was
+// taken for dead.
+func (r *Recorder) keepJournal() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := r.journal.touch(time.Now())
+	if err == nil {
+		return
+	}
+	if !gone(err) {
+		r.config.Logger.Warn("the ledger's journal cannot be looked after", "error", err)
+		return
+	}
+	r.journal.remove()
+	if r.journal, err = openJournal(r.config.Journal, r.owner); err != nil {
+		r.config.Logger.Error("the ledger goes on without a journal: what is not written yet is lost if the process is killed", "error", err)
+	}
+}
+
+// resetJournal forgets what the store has.
+func (r *Recorder) resetJournal(h *half) {
+	if err := h.reset(); err != nil && !errors.Is(err, os.ErrClosed) {
+		r.config.Logger.Warn("the ledger's journal was not whole: a killed process would have lost entries", "error", err)
+	}
+}
+
+// endJournal removes the journal, unless it has what the store has not.
+func (r *Recorder) endJournal(left bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if left {
+		r.journal.close()
+	} else {
+		r.journal.remove()
+	}
+	r.journal = nil
+}
