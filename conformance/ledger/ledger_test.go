@@ -9,8 +9,9 @@ import (
 	"github.com/genway/genway/conformance/server"
 )
 
-// A server that is killed leaves open rows for what was in flight; after a restart they
-// are interrupted within 10 s, and nothing that was written is lost.
+// A server that is killed the moment it has answered loses no answered request, nor what
+// it used: they have their rows after a restart. What was in flight is interrupted within
+// 10 s.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	onEach(t, func(t *testing.T, data string) {
@@ -26,12 +27,15 @@ func TestKilled(t *testing.T) {
 				}
 			})
 		}
+		within(t, 20*time.Second, data, func(r row) bool { return r.Open == 5 })
+		used := 0
 		for n := range 40 {
-			if got, err := do(t.Context(), s, chat(s, "sandbox-text", n%2 == 0, n)); err != nil || got.status != http.StatusOK {
+			got, err := do(t.Context(), s, chat(s, "sandbox-text", n%2 == 0, n))
+			if err != nil || got.status != http.StatusOK {
 				t.Errorf("%+v, %v", got, err)
 			}
+			used += got.output
 		}
-		within(t, 20*time.Second, data, func(r row) bool { return r.OK == 40 && r.Open == 5 })
 		s.Core.Kill()
 		inFlight.Wait()
 		again := server.Start(t, server.Options{Data: data})
@@ -42,6 +46,9 @@ func TestKilled(t *testing.T) {
 		}
 		if want := (row{Requests: 45, OK: 40, Interrupted: 5}); total != want {
 			t.Errorf("the report is %+v, want %+v", total, want)
+		}
+		if byModel, _ := usage(t, data); byModel["sandbox-text"].Output < used || used == 0 {
+			t.Errorf("the answers had %d tokens and more, the report has %+v", used, byModel["sandbox-text"])
 		}
 		if again.Data != data {
 			t.Errorf("the restart took %s", again.Data)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"testing"
@@ -11,22 +12,31 @@ import (
 // cleanly fails the package. With a nil shared it starts nothing; the package still
 // needs it, since Main removes the built programs.
 func Main(m *testing.M, shared **Server) {
-	code := run(m, shared)
-	if err := binaries.remove(); err != nil {
+	os.Exit(atHome(func() int { return run(m, shared) }))
+}
+
+// atHome runs tests with a data directory of their own for programs that are given none:
+// those on PostgreSQL keep the ledger's journal there.
+func atHome(run func() int) (code int) {
+	home, err := os.MkdirTemp("", "genway-home-")
+	if err == nil {
+		err = os.Setenv("GENWAY_DATA", home)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "make a data directory:", err)
+		return 1
+	}
+	code = run()
+	if err := errors.Join(binaries.remove(), os.RemoveAll(home)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
 	}
-	os.Exit(code)
+	return code
 }
 
 // MainWays is Main with a gateway before the sandbox for each kind of upstream.
 func MainWays(m *testing.M, shared **Ways) {
-	code := runWays(m, shared)
-	if err := binaries.remove(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		code = 1
-	}
-	os.Exit(code)
+	os.Exit(atHome(func() int { return runWays(m, shared) }))
 }
 
 func runWays(m *testing.M, shared **Ways) int {
