@@ -38,7 +38,7 @@ func TestKilled(t *testing.T) {
 		}
 		s.Core.Kill()
 		inFlight.Wait()
-		again := server.Start(t, server.Options{Data: data})
+		again := server.Start(t, server.Options{Data: data, Keys: s.Keys})
 		restarted := time.Now()
 		total := within(t, 20*time.Second, data, func(r row) bool { return r.Open == 0 })
 		if took := time.Since(restarted); took > 10*time.Second {

@@ -13,6 +13,7 @@
 package server
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -104,7 +105,7 @@ func (s *Server) launch(o Options) error {
 		if s.Keys[group] != "" {
 			continue
 		}
-		key, err := CreateKey(s.Data, group, "conformance")
+		key, err := CreateKey(s.Data, group, "conformance-"+strings.ToLower(rand.Text()[:8])) // names are taken once, data may be another server's
 		if err != nil {
 			return err
 		}
