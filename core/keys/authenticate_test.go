@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -235,8 +236,8 @@ func BenchmarkAuthenticate(b *testing.B) {
 		b.Fatal(err)
 	}
 	var raw string
-	for range 1000 {
-		raw, _ = create(b, s, keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{Name: "bench"}})
+	for i := range 1000 {
+		raw, _ = create(b, s, keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{Name: fmt.Sprint("bench ", i)}})
 	}
 	b.Run("known", func(b *testing.B) {
 		b.ReportAllocs()

@@ -31,7 +31,7 @@ func (s *slow) pause(ctx context.Context) error {
 }
 
 func (s *slow) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	s.called(ctx)
+	s.called(ctx, nil)
 	if s.err != nil {
 		return nil, s.err
 	}
@@ -43,7 +43,7 @@ func (s *slow) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest
 
 // StreamGenerateText begins at once and ends in time.
 func (s *slow) StreamGenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	s.called(ctx)
+	s.called(ctx, nil)
 	if s.err != nil && !s.after {
 		return s.err
 	}

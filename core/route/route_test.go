@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/genway/genway/codec"
@@ -25,18 +26,23 @@ type stub struct {
 	err    error
 	after  bool // fail after the first event
 	losses []*genwayv1.Loss
-	seen   *genwayv1.GenerateTextRequest
-	calls  int
+
+	mu    sync.Mutex
+	seen  *genwayv1.GenerateTextRequest
+	calls int
 }
 
-func (s *stub) called(ctx context.Context) {
-	s.calls++
+func (s *stub) called(ctx context.Context, req *genwayv1.GenerateTextRequest) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.calls++; req != nil {
+		s.seen = req
+	}
 	upstream.NoteOf(ctx).Calls++
 }
 
 func (s *stub) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	s.called(ctx)
-	s.seen = req
+	s.called(ctx, req)
 	if s.err != nil {
 		return nil, s.err
 	}
@@ -44,8 +50,7 @@ func (s *stub) GenerateText(ctx context.Context, req *genwayv1.GenerateTextReque
 }
 
 func (s *stub) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	s.called(ctx)
-	s.seen = req
+	s.called(ctx, req)
 	if s.err != nil && !s.after {
 		return s.err
 	}
@@ -59,7 +64,7 @@ func (s *stub) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTex
 }
 
 func (s *stub) GenerateImage(ctx context.Context, _ *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
-	s.called(ctx)
+	s.called(ctx, nil)
 	return &genwayv1.GenerateImageResponse{Size: s.name}, s.err
 }
 
@@ -72,7 +77,7 @@ func (s *stub) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateIm
 }
 
 func (s *stub) CountTokens(ctx context.Context, _ *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
-	s.called(ctx)
+	s.called(ctx, nil)
 	return &genwayv1.CountTokensResponse{InputTokens: 7}, s.err
 }
 

@@ -16,13 +16,13 @@ import (
 type hanging struct{ stub }
 
 func (h *hanging) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	h.called(ctx)
+	h.called(ctx, nil)
 	<-ctx.Done()
 	return nil, upstream.Interrupted(ctx)
 }
 
 func (h *hanging) StreamGenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest, _ upstream.Send) error {
-	h.called(ctx)
+	h.called(ctx, nil)
 	<-ctx.Done()
 	return upstream.Interrupted(ctx)
 }
