@@ -15,6 +15,7 @@ func edgeCases() []Case {
 		{"C12", "what a stream loses is named as it is for a unary answer: in the header, else in the trailer and a comment", streamedLosses},
 		{"C13", "a path that a wrong base URL makes is answered with what to set; what vendors offer and Genway does not is said to be so", wrongBases},
 		{"C14", "a wrong key is told where it was read and what a key looks like, without echo", wrongKeys},
+		{"C15", "a page of an origin that is allowed can ask and read the answer, an error too; any other page cannot", browsers},
 	}
 }
 
@@ -90,6 +91,27 @@ func wrongKeys(t *testing.T) {
 		a := g.Call(call)
 		if message := native(t, p, a, a.Status); !strings.Contains(message, "the header "+used) || !strings.Contains(message, "gwk_") || strings.Contains(string(a.Body), "sk-") {
 			t.Errorf("%s: %q", p, message)
+		}
+	}
+}
+
+// browsers asks as a page does, from an origin that is allowed and from one that is not.
+func browsers(t *testing.T) {
+	const page = "https://app.example"
+	g := gate.New(t, gate.Config{CORSOrigins: []string{page}})
+	for _, p := range append(gate.Texts(), gate.Images) {
+		for _, origin := range []string{page, "https://evil.example"} {
+			call := gate.CallOf(p, "nobody/m", p.Hello(), false)
+			asked := call
+			asked.Method = "OPTIONS"
+			asked.Header = map[string][]string{"Origin": {origin}, "Access-Control-Request-Method": {"POST"}, "Access-Control-Request-Headers": {"authorization,x-stainless-lang"}}
+			call.Header.Set("Origin", origin)
+			preflight, refused := g.Call(asked), g.Call(call)
+			native(t, p, refused, 404)
+			told := map[bool]string{true: page}[origin == page]
+			if preflight.Status != 204 || preflight.Header.Get("Access-Control-Allow-Origin") != told || refused.Header.Get("Access-Control-Allow-Origin") != told {
+				t.Errorf("%s from %s: %d %v, %v", p, origin, preflight.Status, preflight.Header, refused.Header)
+			}
 		}
 	}
 }

@@ -27,6 +27,8 @@ type Config struct {
 	Heartbeat time.Duration
 	// MaxBodyBytes is the edge's; 0 is its default.
 	MaxBodyBytes int64
+	// CORSOrigins are the edge's.
+	CORSOrigins []string
 	// Remote changes the adapters' configuration before they are made.
 	Remote func(*remote.Config)
 	// Wrap replaces what the core sees of the upstreams.
@@ -84,7 +86,7 @@ func New(t *testing.T, config Config) *Gate {
 	}
 	joined := channel(service, callers, log)
 	g.Core = genwayv1.NewGenerationClient(joined)
-	edge, err := gateway.New(gateway.Config{Core: joined, Heartbeat: heartbeat, MaxBodyBytes: config.MaxBodyBytes, Logger: log})
+	edge, err := gateway.New(gateway.Config{Core: joined, Heartbeat: heartbeat, MaxBodyBytes: config.MaxBodyBytes, CORSOrigins: config.CORSOrigins, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
