@@ -104,8 +104,9 @@ type Route struct {
 	// mend, as long as nothing of the answer has reached the caller.
 	Fallback []Target `yaml:"fallback,omitempty" json:"fallback,omitempty" jsonschema_description:"Tried in order when the targets fail before anything of the answer was sent."`
 	// Deadline is how long a request may take in all, retries and fallback included;
-	// without it, no bound but those of the upstreams.
-	Deadline Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" jsonschema:"type=string" jsonschema_description:"How long a request may take in all, retries and fallback included."`
+	// without it, no bound but those of the upstreams. Each target must begin its answer
+	// within its share of what is left.
+	Deadline Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" jsonschema:"type=string" jsonschema_description:"How long a request may take in all, retries and fallback included; each target must begin its answer within its share."`
 	// DropTools has no effect: a target that lacks a hosted tool is not offered it, whatever
 	// its type. The key is read so that older files still load.
 	DropTools []string `yaml:"drop_tools,omitempty" json:"drop_tools,omitempty" jsonschema_description:"Deprecated, without effect: hosted tools that a target lacks are left out and named, unless the caller demands one."`
