@@ -120,7 +120,7 @@ func TestSpentBeforeItsTable(t *testing.T) {
 			t.Fatal(want, err)
 		}
 		run(t, raw(t, location), `DROP TABLE ledger_spent`, `ALTER TABLE ledger DROP COLUMN usage_source`,
-			`ALTER TABLE ledger_days DROP COLUMN estimated`, `ALTER TABLE ledger_days DROP COLUMN rejected`, `DELETE FROM goose_db_version WHERE version_id > 5`)
+			`ALTER TABLE ledger_days DROP COLUMN estimated`, `ALTER TABLE ledger_days DROP COLUMN rejected`, `DROP TABLE items`, `DELETE FROM goose_db_version WHERE version_id > 5`)
 		got, err := opened(t, location).Ledger().Spent(t.Context(), since)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v: %v", got, want, err)
@@ -147,7 +147,7 @@ func TestFiguresBelowZeroAreMended(t *testing.T) {
 			t.Fatal(err)
 		}
 		run(t, raw(t, location), `UPDATE ledger SET input_tokens = -7 WHERE number = 2`, `ALTER TABLE ledger DROP COLUMN usage_source`,
-			`ALTER TABLE ledger_days DROP COLUMN estimated`, `ALTER TABLE ledger_days DROP COLUMN rejected`, `DELETE FROM goose_db_version WHERE version_id > 6`)
+			`ALTER TABLE ledger_days DROP COLUMN estimated`, `ALTER TABLE ledger_days DROP COLUMN rejected`, `DROP TABLE items`, `DELETE FROM goose_db_version WHERE version_id > 6`)
 		report, err := opened(t, location).Ledger().Report(t.Context(), ledger.Query{})
 		if err != nil || len(report) != 1 || report[0].Input != 5 || report[0].Thinking != 6 || report[0].Rejected != 1 {
 			t.Errorf("%+v, %v", report, err)

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -89,23 +90,23 @@ func TestWatch(t *testing.T) {
 			{page("", "b"), nil, 5 * time.Minute, "b", ""},
 			{page(""), nil, 5 * time.Minute, "", "models=0"},
 		}
-		asked := 0
+		var asked atomic.Int64
 		l := discover.New("u", "chat http://u", lister(func(context.Context, string) (*genwayv1.ListModelsResponse, error) {
-			asked++
-			return steps[asked-1].answer, steps[asked-1].err
+			step := steps[asked.Add(1)-1]
+			return step.answer, step.err
 		}))
 		log := &logged{}
 		stop := watch(t, log.logger(), l)
 		for i, step := range steps {
 			synctest.Wait()
-			if got := names(l); got != step.want || asked != i+1 {
-				t.Errorf("step %d: %q after %d questions, want %q", i, got, asked, step.want)
+			if got := names(l); got != step.want || asked.Load() != int64(i+1) {
+				t.Errorf("step %d: %q after %d questions, want %q", i, got, asked.Load(), step.want)
 			}
 			if line := log.take(); (step.says == "") != (line == "") || !strings.Contains(line, step.says) {
 				t.Errorf("step %d: the log says %q, want %q", i, line, step.says)
 			}
 			time.Sleep(step.wait - time.Nanosecond)
-			if asked != i+1 {
+			if asked.Load() != int64(i+1) {
 				t.Errorf("step %d: it was asked again before it was due", i)
 			}
 			if i == len(steps)-1 {
