@@ -50,9 +50,9 @@ func (s *said) hear(ev *genwayv1.StreamGenerateTextResponse) {
 func (s *said) tokens(flow *atomic.Int64) int64 {
 	of := int64(0)
 	if len(s.sample) > 0 {
-		high, low := bits.Mul64(uint64(tokens.Count(string(s.sample))), uint64(s.text)) //nolint:gosec // both are lengths
+		high, low := bits.Mul64(uint64(tokens.Count(string(s.sample))), uint64(s.text))
 		quotient, _ := bits.Div64(high, low, uint64(len(s.sample)))
-		of = int64(quotient) //nolint:gosec // not above the length of the text
+		of = int64(quotient)
 	}
 	frames := s.frames / bytesPerToken
 	if flow != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 const (
@@ -30,7 +31,7 @@ func (r *Recorder) put(ctx context.Context, entries []*Entry) (rest []*Entry, er
 	case len(entries) > 1:
 		half := len(entries) / 2
 		if rest, err = r.put(ctx, entries[:half]); err != nil {
-			return append(rest[:len(rest):len(rest)], entries[half:]...), err
+			return slices.Concat(rest, entries[half:]), err
 		}
 		return r.put(ctx, entries[half:])
 	case len(r.aside) >= maxAside:

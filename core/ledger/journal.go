@@ -79,7 +79,7 @@ func openJournal(dir string, o owner) (*journal, error) {
 }
 
 func (o owner) append(b []byte) []byte {
-	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, uint64(o.process)), uint64(o.began)) //nolint:gosec // bits
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, uint64(o.process)), uint64(o.began))
 }
 
 // add writes an entry to the half that gathers. The caller holds the recorder's mu.
@@ -92,12 +92,13 @@ func (j *journal) add(e *Entry) {
 		return
 	}
 	record := appendEntry(append(h.buf[:0], make([]byte, recordHeader)...), e)
-	binary.LittleEndian.PutUint32(record, uint32(len(record)-recordHeader)) //nolint:gosec // bounded
+	binary.LittleEndian.PutUint32(record, uint32(len(record)-recordHeader))
 	binary.LittleEndian.PutUint32(record[4:], crc32.ChecksumIEEE(record[recordHeader:]))
 	// The next record's length, so that what was there before is not taken for it.
-	h.buf = append(record, 0, 0, 0, 0)
+	record = append(record, 0, 0, 0, 0)
+	h.buf = record
 	_, h.err = h.file.WriteAt(h.buf, h.end)
-	h.end += int64(len(record))
+	h.end += int64(len(record) - 4)
 }
 
 // swap has the next entries go to the other half, and gives the one that has gathered.
@@ -180,8 +181,8 @@ func readJournal(path string) (owner, []*Entry, error) {
 		return owner{}, nil, errNoJournal
 	}
 	o := owner{
-		process: int64(binary.LittleEndian.Uint64(text[len(journalMagic):])),   //nolint:gosec // bits
-		began:   int64(binary.LittleEndian.Uint64(text[len(journalMagic)+8:])), //nolint:gosec // bits
+		process: int64(binary.LittleEndian.Uint64(text[len(journalMagic):])),
+		began:   int64(binary.LittleEndian.Uint64(text[len(journalMagic)+8:])),
 	}
 	var entries []*Entry
 	for rest := text[journalHeader:]; len(rest) > recordHeader; {

@@ -32,9 +32,11 @@ func numbers(e *Entry) [17]int64 {
 func setNumbers(e *Entry, n [17]int64) {
 	u := &e.Usage
 	e.Number, e.Start, e.Attempts = n[0], time.UnixMicro(n[1]).UTC(), n[2]
-	for i, to := range []*int64{&u.Input, &u.Output, &u.CacheRead, &u.CacheWrite, &u.CacheWrite1h, &u.InputImage, &u.InputAudio, &u.Thinking, &u.OutputImage, &u.OutputAudio, &u.Images, &e.Cost} {
-		*to = n[3+i]
+	*u = Usage{
+		Input: n[3], Output: n[4], CacheRead: n[5], CacheWrite: n[6], CacheWrite1h: n[7], InputImage: n[8], InputAudio: n[9],
+		Thinking: n[10], OutputImage: n[11], OutputAudio: n[12], Images: n[13],
 	}
+	e.Cost = n[14]
 	e.Duration, e.FirstEvent = time.Duration(n[15])*time.Microsecond, time.Duration(n[16])*time.Microsecond
 }
 
@@ -66,7 +68,7 @@ func parseEntry(b []byte) (*Entry, bool) {
 		if size <= 0 || length > uint64(len(b)-size) {
 			return nil, false
 		}
-		ts[i], b = string(b[size:size+int(length)]), b[size+int(length):] //nolint:gosec // not above the length
+		ts[i], b = string(b[size:size+int(length)]), b[size+int(length):]
 	}
 	setNumbers(e, ns)
 	setTexts(e, ts)

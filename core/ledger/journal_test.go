@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -82,7 +83,7 @@ func TestKilledProcessLosesNothing(t *testing.T) {
 		record.Settle(result)
 		late := open(t, r, "late")
 		for n := range 3000 { // of both halves, and more than what is allocated ahead
-			open(t, r, fmt.Sprint(n)).Settle(ledger.Result{Outcome: ledger.Failed, Reason: strings.Repeat("x", 200)})
+			open(t, r, strconv.Itoa(n)).Settle(ledger.Result{Outcome: ledger.Failed, Reason: strings.Repeat("x", 200)})
 		}
 		open(t, r, "open")
 		late.Settle(ledger.Result{Outcome: ledger.Cancelled})
@@ -177,7 +178,7 @@ func TestJournalBeginsAnew(t *testing.T) {
 	}
 	var wait sync.WaitGroup
 	for n := range 100 {
-		wait.Go(func() { open(t, r, fmt.Sprint(n)).Settle(ledger.Result{Outcome: ledger.OK}) })
+		wait.Go(func() { open(t, r, strconv.Itoa(n)).Settle(ledger.Result{Outcome: ledger.OK}) })
 	}
 	wait.Wait()
 	tick := time.NewTicker(10 * time.Millisecond)

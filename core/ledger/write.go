@@ -87,10 +87,9 @@ func (r *Recorder) flush(ctx context.Context) error {
 		return nil
 	}
 	var failing time.Time
-	rest, err := b.entries, error(nil)
-	for {
-		rest, err = r.put(ctx, rest)
-		if err == nil {
+	for rest := b.entries; ; {
+		var err error
+		if rest, err = r.put(ctx, rest); err == nil {
 			r.resetJournal(b.half)
 			if !failing.IsZero() {
 				r.config.Logger.Info("the ledger is written again", "entries", len(b.entries), "after_seconds", r.config.Clock().Sub(failing).Seconds())

@@ -4,8 +4,8 @@ package store_test
 
 import (
 	"errors"
-	"fmt"
 	"math"
+	"strconv"
 	"testing"
 	"time"
 
@@ -41,7 +41,7 @@ func TestRefusedRowsAreSetAside(t *testing.T) {
 		const rows = 200
 		for n := range rows {
 			model := []string{"good", "bad"}[n%20/19]
-			record, err := r.Open(t.Context(), ledger.Request{ID: fmt.Sprint(n), Model: model, Start: time.Now()})
+			record, err := r.Open(t.Context(), ledger.Request{ID: strconv.Itoa(n), Model: model, Start: time.Now()})
 			if err != nil {
 				t.Fatal(err)
 			}
