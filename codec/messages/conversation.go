@@ -33,8 +33,7 @@ type placedPart struct {
 func (w *writer) conversation(r *genwayv1.GenerateTextRequest, losses *codec.Losses) {
 	var system []placedPart
 	var turns []turn
-	var ids callIDs
-	for i, m := range r.GetMessages() {
+	for i, m := range codec.Pair(r.GetMessages(), nil) {
 		if member.AllLifted(m) {
 			continue
 		}
@@ -42,7 +41,7 @@ func (w *writer) conversation(r *genwayv1.GenerateTextRequest, losses *codec.Los
 		if m.GetName() != "" {
 			losses.Add(path+".name", "participants have no names in the messages protocol")
 		}
-		parts := ids.place(m, i, path)
+		parts := placed(m, path)
 		switch m.GetRole() {
 		case genwayv1.Role_ROLE_SYSTEM, genwayv1.Role_ROLE_DEVELOPER:
 			if m.GetNativeRole() == "system" {

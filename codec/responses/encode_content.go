@@ -159,7 +159,7 @@ func (e *inputEncoder) result(r *genwayv1.ToolResult, part *genwayv1.Part, path,
 	}
 	w := e.w
 	w.Begin()
-	callID := e.calls.result(r)
+	callID := r.ToolCallId
 	encodeOutputHead(w, r, id, callID, status)
 	if callID == "" {
 		at := spaces(nil).place(part.NativeFields, r.Name)

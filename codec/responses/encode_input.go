@@ -14,7 +14,6 @@ import (
 type inputEncoder struct {
 	w      *member.Writer
 	losses *codec.Losses
-	calls  callIDs
 }
 
 // roleWords is the inverse of roles; results in a tool turn are items, and what
@@ -146,7 +145,7 @@ func (e *inputEncoder) alone(index, i int, part *genwayv1.Part) error {
 	case *genwayv1.Part_ToolResult:
 		return e.result(k.ToolResult, part, path, id, textIn(status), extra)
 	case *genwayv1.Part_ToolCall:
-		callID := e.calls.call(index, i, k.ToolCall)
+		callID := k.ToolCall.Id
 		e.w.Begin()
 		encodeCall(e.w, k.ToolCall, spaces(nil).place(part.NativeFields, k.ToolCall.Name), id, callID, textIn(status))
 	case *genwayv1.Part_Image:

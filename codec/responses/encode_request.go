@@ -132,14 +132,14 @@ const noPlace = "the target protocol has no place for it"
 // conversation is the instructions, unless there is nothing else to put in.
 func encodeConversation(w *member.Writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
 	e := inputEncoder{w: w, losses: losses}
-	first := 0
+	first, all := 0, codec.Pair(req.Messages, nil)
 	if len(req.Messages) > 0 {
 		if text, ok := instructions(req.Messages[0]); ok && (len(req.Messages) > 1 || bringsConversation(req)) {
 			w.Str("instructions", text)
 			first = 1
 		}
 	}
-	rest := req.Messages[first:]
+	rest := all[first:]
 	if len(rest) == 0 && bringsConversation(req) {
 		return nil
 	}

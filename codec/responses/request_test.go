@@ -44,7 +44,6 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		{"untyped format", `{"model":"m","input":"x","text":{"format":{}}}`, fault.ReasonMissingMember, "text.format.type"},
 		{"nameless format", `{"model":"m","input":"x","text":{"format":{"type":"json_schema","schema":{}}}}`, fault.ReasonMissingMember, "text.format.name"},
 		{"schemaless format", `{"model":"m","input":"x","text":{"format":{"type":"json_schema","name":"n"}}}`, fault.ReasonMissingMember, "text.format.schema"},
-		{"top_p", `{"model":"m","input":"x","top_p":-1}`, fault.ReasonInvalidMember, "top_p"},
 		{"no tokens", `{"model":"m","input":"x","max_output_tokens":0}`, fault.ReasonInvalidMember, "max_output_tokens"},
 		{"number metadata", `{"model":"m","input":"x","metadata":{"a":1}}`, fault.ReasonInvalidMember, "metadata.a"},
 		{"cut", `{"model":"m"`, fault.ReasonMalformedJSON, ""},

@@ -56,7 +56,6 @@ func TestToolLoop(t *testing.T) {
 	check.Truef(t, city != "" && (unit == "celsius" || unit == "fahrenheit"), "args do not satisfy the schema: %v", call.Args)
 
 	result := genai.NewPartFromFunctionResponse(call.Name, map[string]any{"degrees": 18, "sky": "sunny"})
-	result.FunctionResponse.ID = call.ID
 	contents = append(contents, only(t, first).Content, genai.NewContentFromParts([]*genai.Part{result}, genai.RoleUser))
 	second := generate(t, contents, config)
 	called(t, second, 0)
@@ -88,7 +87,6 @@ func TestParallelTools(t *testing.T) {
 	noon := genai.NewPartFromFunctionResponse("get_time", map[string]any{"output": "noon"})
 	cold := genai.NewPartFromFunctionResponseWithParts("get_weather", map[string]any{"output": "4 degrees"},
 		[]*genai.FunctionResponsePart{genai.NewFunctionResponsePartFromBytes(png, "image/png")})
-	noon.FunctionResponse.ID, cold.FunctionResponse.ID = calls[1].ID, calls[0].ID
 	contents = append(contents, only(t, first).Content, genai.NewContentFromParts([]*genai.Part{noon, cold}, genai.RoleUser))
 	check.Contains(t, generate(t, contents, config).Text(),
 		"The tool get_time returned", "noon", "The tool get_weather returned", "4 degrees", picture.Described(png, 7, 5))

@@ -33,6 +33,7 @@ func TestCases(t *testing.T) {
 		responsesCases(),
 		directCases(),
 		watchedCases(),
+		pairCases(),
 		brokenArgumentCases(),
 		vendorCases(),
 		vendorRuleCases(),
