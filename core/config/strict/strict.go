@@ -58,18 +58,18 @@ func Decode(file string, body ast.Node, into any) error {
 	return nil
 }
 
-// undecoded is an error of the decoder's, and the schema that its unknown key is none of.
-type undecoded struct {
+// decodeError is an error of the decoder's, and the schema that its unknown key is none of.
+type decodeError struct {
 	error
 	schema reflect.Type
 }
 
-func decode(body ast.Node, into any) *undecoded {
+func decode(body ast.Node, into any) *decodeError {
 	if err := yaml.NodeToValue(body, into, yaml.Strict()); err != nil {
-		return &undecoded{err, reflect.TypeOf(into)}
+		return &decodeError{err, reflect.TypeOf(into)}
 	}
 	if err := checkWhole(body, reflect.TypeOf(into)); err != nil {
-		return &undecoded{err, nil}
+		return &decodeError{err, nil}
 	}
 	return nil
 }
