@@ -49,6 +49,10 @@ func decodeItem(raw jsontext.Value, place member.Place) (item, error) {
 		return decodeOutput(raw, place)
 	case typeImageCall:
 		return decodeImageCall(raw, place)
+	case typeTrigger:
+		return decodeTrigger(), nil
+	case typeCompaction:
+		return decodeCompaction(raw), nil
 	case typeAdditionalTools:
 		return decodeAdditionalTools(raw, place)
 	}

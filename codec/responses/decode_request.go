@@ -76,6 +76,7 @@ func (w *wireRequest) close(req *genwayv1.GenerateTextRequest) (*codec.Request, 
 		return nil, err
 	}
 	req.NativeFields = append(req.NativeFields, extra...)
+	summarizing(req)
 	return &codec.Request{GenerateTextRequest: req, Stream: w.Stream}, nil
 }
 
@@ -115,6 +116,9 @@ func (w *wireRequest) messages() ([]*genwayv1.Message, []*genwayv1.Tool, error) 
 		it, err := decodeItem(raw, member.Place{Path: "input", Element: i + 1})
 		if err != nil {
 			return nil, nil, err
+		}
+		if len(it.parts) > 0 && isTrigger(it.parts[0]) && i < len(w.Input.list)-1 {
+			return nil, nil, fault.Invalid(member.Index("input", i), "input[%d]: a compaction_trigger must be the last item of the input", i)
 		}
 		t.add(it)
 		tools = append(tools, it.tools...)

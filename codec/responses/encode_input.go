@@ -77,6 +77,13 @@ func (e *inputEncoder) given(index int, m *genwayv1.Message) error {
 	}
 	start := 0
 	for i, part := range m.Parts {
+		if isTrigger(part) {
+			e.w.Begin()
+			e.w.Str("type", typeTrigger)
+			e.w.End()
+			start = i + 1
+			continue
+		}
 		if part.GetToolResult() == nil && (part.GetOpaque() == nil || m.Role != genwayv1.Role_ROLE_TOOL) {
 			continue
 		}

@@ -8,6 +8,12 @@ import (
 
 // EncodeResponse writes the body of a unary answer.
 func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer) ([]byte, error) {
+	if compacting(to) {
+		var err error
+		if resp, err = compactedAnswer(resp); err != nil {
+			return nil, err
+		}
+	}
 	end := ending{status: statusCompleted}
 	if len(resp.Candidates) > 0 {
 		c := resp.Candidates[0]

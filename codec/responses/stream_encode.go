@@ -13,7 +13,7 @@ import (
 
 // NewStreamEncoder writes the events of one stream to a caller.
 func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
-	return &streamEncoder{w: member.NewWriter(512), items: member.NewWriter(512), losses: to.Losses, head: head{echo: echo(to.Request), now: to.Now}, spaces: spacesOf(to.Tools()), summarizes: summarizes(to)}
+	return &streamEncoder{w: member.NewWriter(512), items: member.NewWriter(512), losses: to.Losses, head: head{echo: echo(to.Request), now: to.Now}, spaces: spacesOf(to.Tools()), summarizes: summarizes(to), compacts: compacting(to)}
 }
 
 // streamEncoder writes a stream in the vendor's order. An item ends when the next
@@ -24,12 +24,14 @@ type streamEncoder struct {
 	spaces spaces
 	// summarizes says that the caller asked for a summary of the reasoning.
 	summarizes bool
-	head       head
-	usage      *genwayv1.Usage
-	w          *member.Writer
-	frames     []codec.Frame
-	seq        int64
-	started    bool
+	// compacts says that the answer becomes one compaction item.
+	compacts bool
+	head     head
+	usage    *genwayv1.Usage
+	w        *member.Writer
+	frames   []codec.Frame
+	seq      int64
+	started  bool
 	// wired is set when upstream events were passed through, the last included.
 	wired, done bool
 	folder      codec.Folder
@@ -47,6 +49,11 @@ func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec
 	e.frames = e.frames[:0]
 	if e.done && (!e.wired || ev.GetWire() == nil) {
 		return nil, nil // but what an upstream says behind its end passes
+	}
+	if e.compacts && ev.GetWire() == nil {
+		if taken, err := e.compact(ev); taken || err != nil {
+			return e.frames, err
+		}
 	}
 	var err error
 	switch p := ev.GetPayload().(type) {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ func responsesCases() []Case {
 	return []Case{
 		{"C1", "a response that runs in the background is refused by name at every upstream; what retrieves, deletes or cancels one says that it is not offered", background},
 		{"C2", "references to items of earlier answers resolve at every core that shares the store, for the key they were given to; the store has no text of them", references},
+		{"C3", "a conversation is compacted by upstreams of every protocol: a trigger is answered by one compaction item, which stands for the conversation later on", compaction},
 	}
 }
 
@@ -173,4 +175,110 @@ func holdsNone(t *testing.T, location string, texts ...string) {
 			}
 		}
 	}
+}
+
+// compaction sends what Codex sends when the context must be compacted.
+func compaction(t *testing.T) {
+	const trigger, summary = `{"type":"compaction_trigger"}`, "They want the weather of Paris, which is sunny."
+	turns := ask.User(gate.Responses, "How is the weather?") + `,{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Sunny."}]},`
+	body := func(items string) string {
+		return `{` + ask.Tools(gate.Responses, false, weather) + `,"tool_choice":"auto","store":false,"instructions":"Be brief.","input":[` + items + `]}`
+	}
+	everyWay(t, only(gate.Responses), others(gate.Responses), func(t *testing.T, w way) {
+		w.Upstream(w.upstream).Answer(say.Turn{Parts: []say.Part{{Thinking: thought, Signature: signature}, {Text: summary}}}.Answer(w.upstream, w.streamed))
+		a := w.ask(body(turns + trigger))
+		if seen := string(w.Upstream(w.upstream).Last(t).Body); !strings.Contains(seen, "How is the weather?") || !strings.Contains(seen, "Write a summary") || strings.Contains(seen, "compaction_trigger") {
+			t.Errorf("the upstream sees %s", seen)
+		}
+		item := compacted(t, a, w.streamed)
+		if content := item.At("encrypted_content").Text(); !strings.HasPrefix(item.At("id").Text(), "cmp_") || content == "" || strings.Contains(content, "Paris") {
+			t.Errorf("item %s", item.Raw)
+		}
+		// Clients may send the item without its identifier.
+		for _, sent := range []string{string(item.Raw), `{"type":"compaction","encrypted_content":` + string(item.At("encrypted_content").Raw) + `}`} {
+			for _, upstream := range gate.Texts() {
+				later := way{Gate: w.Gate, caller: gate.Responses, upstream: upstream, streamed: w.streamed}
+				seen := string(later.sees(t, body(sent+","+ask.User(gate.Responses, "And tomorrow?"))).Raw)
+				if !strings.Contains(seen, summary) || !strings.Contains(seen, "And tomorrow?") || strings.Contains(seen, "genway.") {
+					t.Errorf("%s sees %s", upstream, seen)
+				}
+			}
+		}
+		// It can be compacted again.
+		again := string(w.seesOf(t, body(string(item.Raw)+","+trigger), say.Text("Shorter.")).Raw)
+		if !strings.Contains(again, summary) || !strings.Contains(again, "Write a summary") {
+			t.Errorf("compacted again, the upstream sees %s", again)
+		}
+	})
+	t.Run("no summary", func(t *testing.T) {
+		for _, streamed := range []bool{false, true} {
+			w := way{Gate: gate.New(t, gate.Config{}), caller: gate.Responses, upstream: gate.Chat, streamed: streamed}
+			w.Upstream(gate.Chat).Answer(say.Tool("call_1", "weather", paris).Answer(gate.Chat, streamed))
+			a := w.ask(body(turns + trigger))
+			if !streamed {
+				native(t, gate.Responses, a, 502)
+			} else if !strings.Contains(string(a.Body), "response.failed") || strings.Contains(string(a.Body), "response.completed") {
+				t.Errorf("streamed: %s", a.Body)
+			}
+		}
+	})
+	t.Run("own protocol", func(t *testing.T) {
+		w := way{Gate: gate.New(t, gate.Config{}), caller: gate.Responses, upstream: gate.Responses}
+		if seen := w.sees(t, body(turns+trigger)); !strings.Contains(string(seen.Raw), trigger) {
+			t.Errorf("an upstream of the protocol sees %s", seen.Raw)
+		}
+		// The conversation has seen another upstream, so that the body is written anew.
+		foreign := `{"type":"reasoning","id":"rs_gw0123456789abcdef","summary":[{"type":"summary_text","text":"t"}]},`
+		seen := w.sees(t, body(turns+foreign+trigger))
+		if items := seen.At("input").List(); string(items[len(items)-1].Raw) != trigger || strings.Contains(string(seen.Raw), "Write a summary") {
+			t.Errorf("an upstream of the protocol sees %s", seen.Raw)
+		}
+		vendors := `{"type":"compaction","id":"cmp_68","encrypted_content":"gAAAAAB"}`
+		if seen := w.sees(t, body(vendors+","+ask.User(gate.Responses, "hi"))); !strings.Contains(string(seen.Raw), vendors) {
+			t.Errorf("an upstream of the protocol sees %s", seen.Raw)
+		}
+	})
+	t.Run("not the last", func(t *testing.T) {
+		w := way{Gate: gate.New(t, gate.Config{}), caller: gate.Responses, upstream: gate.Chat}
+		if a := w.ask(body(trigger + "," + ask.User(gate.Responses, "hi"))); a.Status != 400 || a.JSON().At("error.param").Text() != "input[0]" {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+	})
+}
+
+// seesOf is sees with an answer of the test's choice.
+func (w way) seesOf(t *testing.T, body string, said say.Turn) probeValue {
+	t.Helper()
+	w.Upstream(w.upstream).Answer(said.Answer(w.upstream, w.streamed))
+	if a := w.ask(body); a.Status != 200 {
+		t.Fatalf("status %d: %s", a.Status, a.Body)
+	}
+	return parse(t, w.Upstream(w.upstream).Last(t).Body)
+}
+
+// compacted is the only item of an answer. A stream tells it as it tells other items.
+func compacted(t *testing.T, a gate.Answer, streamed bool) probeValue {
+	t.Helper()
+	whole := a.JSON
+	if streamed {
+		frames := slices.DeleteFunc(a.Frames(), func(f gate.Frame) bool { return f.Event == "" }) // heartbeats
+		var names []string
+		for _, f := range frames {
+			names = append(names, f.Event)
+		}
+		if got := strings.Join(names, " "); got != "response.created response.in_progress response.output_item.added response.output_item.done response.completed" {
+			t.Errorf("events %s", got)
+		}
+		last := parse(t, []byte(frames[len(frames)-1].Data)).At("response")
+		whole = func() probeValue { return last }
+		done := parse(t, []byte(frames[len(frames)-2].Data)).At("item")
+		done.Is(t, string(last.At("output[0]").Raw))
+	}
+	response := whole()
+	response.At("status").Is(t, `"completed"`)
+	items := response.At("output").List()
+	if len(items) != 1 || items[0].At("type").Text() != "compaction" {
+		t.Fatalf("not one compaction item: %s", response.Raw)
+	}
+	return items[0]
 }
