@@ -100,6 +100,12 @@ type Repeater interface {
 	Repeats(body []byte) bool
 }
 
+// Compacter is a codec whose protocol compacts conversations by an operation of its own.
+// EncodeResponse gives the answer for a request that has Compact set.
+type Compacter interface {
+	DecodeCompactRequest(body []byte) (*Request, error)
+}
+
 // TokenCounter is a codec whose protocol can count tokens.
 type TokenCounter interface {
 	DecodeCountRequest(body []byte) (*genwayv1.CountTokensRequest, error)

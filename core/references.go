@@ -43,7 +43,11 @@ func (s *Service) resolved(ctx context.Context, req *genwayv1.GenerateTextReques
 	if err != nil {
 		return nil, err
 	}
-	whole, err := (responses.Codec{}).DecodeRequest(body)
+	decode := responses.Codec{}.DecodeRequest
+	if req.GetCompact() {
+		decode = responses.Codec{}.DecodeCompactRequest
+	}
+	whole, err := decode(body)
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,9 @@ func checkText(req *genwayv1.GenerateTextRequest) error {
 	if req.GetModel() == "" {
 		return fault.Missing("model")
 	}
+	if req.GetCompact() && req.GetWire() == nil {
+		return fault.Invalid("compact", "compact: is for edges; ask for a summary in a message instead")
+	}
 	if unread.Is(req) {
 		return nil
 	}

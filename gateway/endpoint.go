@@ -141,6 +141,7 @@ const (
 	noBody bodyKind = iota
 	listQuery
 	textBody
+	compactBody
 	countBody
 	imageBody
 )
@@ -166,6 +167,18 @@ func (e *endpoint) decode(x *exchange, kind bodyKind, body []byte, r *http.Reque
 		wire.Survey = req.Survey
 		req.Wire = wire
 		x.request, x.unread, x.streamed = req, unread, req.Stream
+		return req.GenerateTextRequest, nil
+	case compactBody:
+		compacter, ok := e.marshaler.text.(codec.Compacter)
+		if !ok {
+			return nil, fault.New(fault.NotFound, fault.ReasonPathNotFound, "this protocol does not compact conversations")
+		}
+		req, err := compacter.DecodeCompactRequest(body)
+		if err != nil {
+			return nil, err
+		}
+		req.Wire = wire
+		x.request = req
 		return req.GenerateTextRequest, nil
 	case countBody:
 		counter, ok := e.marshaler.text.(codec.TokenCounter)

@@ -46,6 +46,7 @@ var get = []string{http.MethodGet}
 var paths = map[string]path{
 	"/v1/chat/completions":       {protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, methods: post, kind: textBody},
 	"/v1/responses":              {protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, methods: post, kind: textBody},
+	"/v1/responses/compact":      {protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, methods: post, kind: compactBody},
 	"/v1/responses/input_tokens": {protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, methods: post, kind: countBody},
 	"/v1/messages":               {protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, methods: post, kind: textBody},
 	"/v1/messages/count_tokens":  {protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, methods: post, kind: countBody},

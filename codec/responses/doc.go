@@ -1,5 +1,5 @@
 // Package responses is the codec of the responses protocol: POST /v1/responses,
-// its server-sent events, and POST /v1/responses/input_tokens. Its authority is
+// its server-sent events, POST /v1/responses/input_tokens and POST /v1/responses/compact. Its authority is
 // the responses package of the vendor's Go SDK (openai-go v3).
 //
 // A conversation is a list of items here: messages, reasoning, tool calls and
@@ -22,6 +22,7 @@ type Codec struct{}
 var (
 	_ codec.Codec        = Codec{}
 	_ codec.TokenCounter = Codec{}
+	_ codec.Compacter    = Codec{}
 )
 
 const protocol = genwayv1.Protocol_PROTOCOL_RESPONSES

@@ -14,6 +14,8 @@ import (
 type inputEncoder struct {
 	w      *member.Writer
 	losses *codec.Losses
+	// compact says that the operation is a compaction.
+	compact bool
 }
 
 // roleWords is the inverse of roles; results in a tool turn are items, and what
@@ -78,9 +80,11 @@ func (e *inputEncoder) given(index int, m *genwayv1.Message) error {
 	start := 0
 	for i, part := range m.Parts {
 		if isTrigger(part) {
-			e.w.Begin()
-			e.w.Str("type", typeTrigger)
-			e.w.End()
+			if !e.compact { // the path says it
+				e.w.Begin()
+				e.w.Str("type", typeTrigger)
+				e.w.End()
+			}
 			start = i + 1
 			continue
 		}

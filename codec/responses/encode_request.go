@@ -28,6 +28,9 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	if fitted != req.GenerateTextRequest {
 		req = &codec.Request{GenerateTextRequest: fitted, Stream: req.Stream, IncludeUsage: req.IncludeUsage}
 	}
+	if req.Compact {
+		return encodeCompact(req.GenerateTextRequest, losses)
+	}
 	lose(req.GenerateTextRequest, losses)
 	w := member.NewWriter(member.SizeOfRequest(req.GenerateTextRequest))
 	w.Strict()
@@ -131,7 +134,7 @@ const noPlace = "the target protocol has no place for it"
 // encodeConversation writes the input; the system text that leads the
 // conversation is the instructions, unless there is nothing else to put in.
 func encodeConversation(w *member.Writer, req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
-	e := inputEncoder{w: w, losses: losses}
+	e := inputEncoder{w: w, losses: losses, compact: req.Compact}
 	first, all := 0, codec.Pair(req.Messages, nil)
 	if len(req.Messages) > 0 {
 		if text, ok := instructions(req.Messages[0]); ok && (len(req.Messages) > 1 || bringsConversation(req)) {

@@ -13,6 +13,9 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 		if resp, err = compactedAnswer(resp); err != nil {
 			return nil, err
 		}
+		if to.Request.Compact {
+			return encodeCompacted(resp, to.Losses)
+		}
 	}
 	end := ending{status: statusCompleted}
 	if len(resp.Candidates) > 0 {

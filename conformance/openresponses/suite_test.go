@@ -12,7 +12,8 @@ import (
 
 // plain are the suite's tests that are plain HTTP. The others are of the WebSocket
 // transport, which Genway answers with 426.
-const plain = "basic-response,assistant-phase,response-output-phase-schema,streaming-response,system-prompt,tool-calling,image-input,multi-turn"
+const plain = "basic-response,assistant-phase,response-output-phase-schema,streaming-response,system-prompt,tool-calling,image-input,multi-turn," +
+	"compact-response,compact-missing-model"
 
 // TestSuite runs the compliance suite of the folder OPENRESPONSES against the sandbox and
 // against the sandbox behind each kind of upstream. It copies the folder and installs what

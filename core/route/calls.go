@@ -88,6 +88,8 @@ func (a attempt) targeted(req *genwayv1.GenerateTextRequest) *genwayv1.GenerateT
 	codec.Share(asked, req)
 	asked.Model = cmp.Or(a.Model, req.GetModel())
 	asked.Wire = wireFor(req.GetWire(), a.Target)
+	// All others are asked for a summary by the last message.
+	asked.Compact = req.GetCompact() && a.Protocol == genwayv1.Protocol_PROTOCOL_RESPONSES
 	return asked
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/internal/cases/ask"
+	"github.com/genway/genway/internal/cases/fake"
 	"github.com/genway/genway/internal/cases/gate"
 	"github.com/genway/genway/internal/cases/say"
 	"github.com/genway/genway/internal/cases/turn"
@@ -238,6 +239,7 @@ func compaction(t *testing.T) {
 			t.Errorf("an upstream of the protocol sees %s", seen.Raw)
 		}
 	})
+	t.Run("by its own path", compactPath)
 	t.Run("not the last", func(t *testing.T) {
 		w := way{Gate: gate.New(t, gate.Config{}), caller: gate.Responses, upstream: gate.Chat}
 		if a := w.ask(body(trigger + "," + ask.User(gate.Responses, "hi"))); a.Status != 400 || a.JSON().At("error.param").Text() != "input[0]" {
@@ -281,4 +283,55 @@ func compacted(t *testing.T, a gate.Answer, streamed bool) probeValue {
 		t.Fatalf("not one compaction item: %s", response.Raw)
 	}
 	return items[0]
+}
+
+// compactPath asks by the path that is for it.
+func compactPath(t *testing.T) {
+	g := gate.New(t, gate.Config{})
+	ask := func(upstream gate.Protocol, body string) gate.Answer {
+		call := gate.CallOf(gate.Responses, string(upstream)+"/m", body, false)
+		call.Path += "/compact"
+		return g.Call(call)
+	}
+	const body = `{"input":[{"role":"user","content":"How is the weather?"},{"role":"assistant","content":"Sunny."}],"prompt_cache_key":"k"}`
+	for _, upstream := range others(gate.Responses) {
+		g.Upstream(upstream).Answer(say.Text("Sun in Paris.").Answer(upstream, false))
+		a := ask(upstream, body)
+		a.JSON().At("object").Is(t, `"response.compaction"`)
+		item := a.JSON().At("output[0]")
+		item.At("type").Is(t, `"compaction"`)
+		if u := a.JSON().At("usage.total_tokens"); !u.Exists() || !a.JSON().At("created_at").Exists() || a.JSON().At("id").Text() == "" {
+			t.Errorf("%s", a.Body)
+		}
+		if seen := string(g.Upstream(upstream).Last(t).Body); !strings.Contains(seen, "Write a summary") || !strings.Contains(seen, "How is the weather?") {
+			t.Errorf("%s sees %s", upstream, seen)
+		}
+		w := way{Gate: g, caller: gate.Responses, upstream: upstream}
+		if seen := string(w.sees(t, `{"input":[`+string(item.Raw)+`,{"role":"user","content":"hi"}]}`).Raw); !strings.Contains(seen, "Sun in Paris.") {
+			t.Errorf("%s sees %s", upstream, seen)
+		}
+		// A summary that was cut is none.
+		g.Upstream(upstream).Answer(say.Turn{Parts: []say.Part{{Text: "Sun in"}}, Finish: say.Truncated}.Answer(upstream, false))
+		native(t, gate.Responses, ask(upstream, body), 502)
+	}
+	const own = `{"id":"resp_1","object":"response.compaction","created_at":1,"output":[{"id":"cmp_1","type":"compaction","encrypted_content":"gA"}],"usage":{"input_tokens":1,"input_tokens_details":{"cached_tokens":0},"output_tokens":2,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":3}}`
+	foreign := strings.Replace(body, `{"role":"assistant","content":"Sunny."}`, `{"type":"compaction","encrypted_content":"genway.compaction.U3Vubnku"}`, 1)
+	for name, sent := range map[string]string{"as it is": body, "written anew": foreign} {
+		g.Responses.Answer(fake.JSON(own))
+		if a := ask(gate.Responses, sent); string(a.Body) != own {
+			t.Errorf("%s: %d %s", name, a.Status, a.Body)
+		}
+		asked := g.Responses.Last(t)
+		if asked.Path != "/v1/responses/compact" || strings.Contains(string(asked.Body), "Write a summary") || strings.Contains(string(asked.Body), "compaction_trigger") || strings.Contains(string(asked.Body), "tool_choice") {
+			t.Errorf("%s: the upstream is asked %s %s", name, asked.Path, asked.Body)
+		}
+		if name == "written anew" && !strings.Contains(string(asked.Body), "Sunny.") {
+			t.Errorf("the upstream sees %s", asked.Body)
+		}
+	}
+	for bad, param := range map[string]string{`{"input":"hi","stream":true}`: "stream", `{}`: "input", `{"input":[]}`: "input", `{"input":"hi","background":true}`: "background"} {
+		if a := ask(gate.Chat, bad); a.Status != 400 || a.JSON().At("error.param").Text() != param {
+			t.Errorf("%s: %d %s", bad, a.Status, a.Body)
+		}
+	}
 }

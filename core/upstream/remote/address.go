@@ -18,6 +18,7 @@ const (
 	count
 	draw
 	list
+	compact
 
 	operations // how many there are
 )
@@ -80,6 +81,9 @@ func (u *Upstream) path(op operation, model string) (path string, own bool) {
 	}
 	if op == count {
 		path += counters[u.config.Protocol]
+	}
+	if op == compact {
+		path += "/compact"
 	}
 	return path, own
 }

@@ -22,7 +22,11 @@ func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextR
 	if err != nil {
 		return nil, err
 	}
-	raw, header, err := u.unary(ctx, generate, req.GetModel(), body, req.GetWire())
+	op := generate
+	if req.GetCompact() && u.config.Protocol == genwayv1.Protocol_PROTOCOL_RESPONSES {
+		op = compact
+	}
+	raw, header, err := u.unary(ctx, op, req.GetModel(), body, req.GetWire())
 	if err != nil {
 		return nil, err
 	}

@@ -120,18 +120,9 @@ func request_Generation_GenerateText_3(ctx context.Context, marshaler runtime.Ma
 	var (
 		protoReq GenerateTextRequest
 		metadata runtime.ServerMetadata
-		err      error
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
-	}
-	val, ok := pathParams["model"]
-	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "model")
-	}
-	protoReq.Model, err = runtime.String(val)
-	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "model", err)
 	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
@@ -144,18 +135,9 @@ func local_request_Generation_GenerateText_3(ctx context.Context, marshaler runt
 	var (
 		protoReq GenerateTextRequest
 		metadata runtime.ServerMetadata
-		err      error
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
 		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
-	}
-	val, ok := pathParams["model"]
-	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "model")
-	}
-	protoReq.Model, err = runtime.String(val)
-	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "model", err)
 	}
 	msg, err := server.GenerateText(ctx, &protoReq)
 	return msg, metadata, err
@@ -186,6 +168,51 @@ func request_Generation_GenerateText_4(ctx context.Context, marshaler runtime.Ma
 }
 
 func local_request_Generation_GenerateText_4(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq GenerateTextRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["model"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "model")
+	}
+	protoReq.Model, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "model", err)
+	}
+	msg, err := server.GenerateText(ctx, &protoReq)
+	return msg, metadata, err
+}
+
+func request_Generation_GenerateText_5(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq GenerateTextRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["model"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "model")
+	}
+	protoReq.Model, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "model", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.GenerateText(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_Generation_GenerateText_5(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq GenerateTextRequest
 		metadata runtime.ServerMetadata
@@ -733,7 +760,7 @@ func RegisterGenerationHandlerServer(ctx context.Context, mux *runtime.ServeMux,
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1/messages"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1/responses/compact"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -753,7 +780,7 @@ func RegisterGenerationHandlerServer(ctx context.Context, mux *runtime.ServeMux,
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1beta/models/{model=**}:generateContent"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1/messages"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -773,7 +800,7 @@ func RegisterGenerationHandlerServer(ctx context.Context, mux *runtime.ServeMux,
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1/models/{model=**}:generateContent"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1beta/models/{model=**}:generateContent"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -786,6 +813,26 @@ func RegisterGenerationHandlerServer(ctx context.Context, mux *runtime.ServeMux,
 			return
 		}
 		forward_Generation_GenerateText_4(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_Generation_GenerateText_5, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1/models/{model=**}:generateContent"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_Generation_GenerateText_5(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Generation_GenerateText_5(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 
 	mux.Handle(http.MethodPost, pattern_Generation_StreamGenerateText_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
@@ -1087,7 +1134,7 @@ func RegisterGenerationHandlerClient(ctx context.Context, mux *runtime.ServeMux,
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1/messages"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1/responses/compact"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -1104,7 +1151,7 @@ func RegisterGenerationHandlerClient(ctx context.Context, mux *runtime.ServeMux,
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1beta/models/{model=**}:generateContent"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1/messages"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -1121,7 +1168,7 @@ func RegisterGenerationHandlerClient(ctx context.Context, mux *runtime.ServeMux,
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1/models/{model=**}:generateContent"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1beta/models/{model=**}:generateContent"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -1133,6 +1180,23 @@ func RegisterGenerationHandlerClient(ctx context.Context, mux *runtime.ServeMux,
 			return
 		}
 		forward_Generation_GenerateText_4(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_Generation_GenerateText_5, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/genway.v1.Generation/GenerateText", runtime.WithHTTPPathPattern("/v1/models/{model=**}:generateContent"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_Generation_GenerateText_5(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_Generation_GenerateText_5(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodPost, pattern_Generation_StreamGenerateText_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -1395,9 +1459,10 @@ func RegisterGenerationHandlerClient(ctx context.Context, mux *runtime.ServeMux,
 var (
 	pattern_Generation_GenerateText_0        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "chat", "completions"}, "", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_GenerateText_1        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "responses"}, "", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_GenerateText_2        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "messages"}, "", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_GenerateText_3        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1beta", "models", "model"}, "generateContent", runtime.WithStrictDeepWildcard()))
-	pattern_Generation_GenerateText_4        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "models", "model"}, "generateContent", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_GenerateText_2        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "responses", "compact"}, "", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_GenerateText_3        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "messages"}, "", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_GenerateText_4        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1beta", "models", "model"}, "generateContent", runtime.WithStrictDeepWildcard()))
+	pattern_Generation_GenerateText_5        = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "models", "model"}, "generateContent", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_StreamGenerateText_0  = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "chat", "completions"}, "stream", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_StreamGenerateText_1  = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "responses"}, "stream", runtime.WithStrictDeepWildcard()))
 	pattern_Generation_StreamGenerateText_2  = runtime.MustPattern(runtime.NewPatternWithOptions(1, []int{2, 0, 2, 1}, []string{"v1", "messages"}, "stream", runtime.WithStrictDeepWildcard()))
@@ -1421,6 +1486,7 @@ var (
 	forward_Generation_GenerateText_2        = runtime.ForwardResponseMessage
 	forward_Generation_GenerateText_3        = runtime.ForwardResponseMessage
 	forward_Generation_GenerateText_4        = runtime.ForwardResponseMessage
+	forward_Generation_GenerateText_5        = runtime.ForwardResponseMessage
 	forward_Generation_StreamGenerateText_0  = runtime.ForwardResponseStream
 	forward_Generation_StreamGenerateText_1  = runtime.ForwardResponseStream
 	forward_Generation_StreamGenerateText_2  = runtime.ForwardResponseStream

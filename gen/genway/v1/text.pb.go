@@ -250,7 +250,10 @@ type GenerateTextRequest struct {
 	PromptCacheKey   string `protobuf:"bytes,20,opt,name=prompt_cache_key,json=promptCacheKey,proto3" json:"prompt_cache_key,omitempty"`
 	SafetyIdentifier string `protobuf:"bytes,21,opt,name=safety_identifier,json=safetyIdentifier,proto3" json:"safety_identifier,omitempty"`
 	// Prompt-cache breakpoint after the last cacheable block.
-	CacheControl  *CacheControl `protobuf:"bytes,22,opt,name=cache_control,json=cacheControl,proto3" json:"cache_control,omitempty"`
+	CacheControl *CacheControl `protobuf:"bytes,22,opt,name=cache_control,json=cacheControl,proto3" json:"cache_control,omitempty"`
+	// The answer is a compaction of the conversation (POST /v1/responses/compact). Edges set
+	// it; upstreams of other protocols than responses see a request for a summary.
+	Compact       bool `protobuf:"varint,23,opt,name=compact,proto3" json:"compact,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -437,6 +440,13 @@ func (x *GenerateTextRequest) GetCacheControl() *CacheControl {
 		return x.CacheControl
 	}
 	return nil
+}
+
+func (x *GenerateTextRequest) GetCompact() bool {
+	if x != nil {
+		return x.Compact
+	}
+	return false
 }
 
 // Sampling steers the choice of tokens.
@@ -1079,7 +1089,7 @@ var File_genway_v1_text_proto protoreflect.FileDescriptor
 
 const file_genway_v1_text_proto_rawDesc = "" +
 	"\n" +
-	"\x14genway/v1/text.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x14genway/v1/tool.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd7\b\n" +
+	"\x14genway/v1/text.proto\x12\tgenway.v1\x1a\x17genway/v1/content.proto\x1a\x14genway/v1/tool.proto\x1a\x15genway/v1/usage.proto\x1a\x14genway/v1/wire.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf1\b\n" +
 	"\x13GenerateTextRequest\x12\x19\n" +
 	"\x05model\x18\x01 \x01(\tB\x03\xe0A\x02R\x05model\x123\n" +
 	"\bmessages\x18\x02 \x03(\v2\x12.genway.v1.MessageB\x03\xe0A\x02R\bmessages\x12%\n" +
@@ -1107,7 +1117,8 @@ const file_genway_v1_text_proto_rawDesc = "" +
 	"\x05store\x18\x13 \x01(\bH\x01R\x05store\x88\x01\x01\x12(\n" +
 	"\x10prompt_cache_key\x18\x14 \x01(\tR\x0epromptCacheKey\x12+\n" +
 	"\x11safety_identifier\x18\x15 \x01(\tR\x10safetyIdentifier\x12<\n" +
-	"\rcache_control\x18\x16 \x01(\v2\x17.genway.v1.CacheControlR\fcacheControl\x1a;\n" +
+	"\rcache_control\x18\x16 \x01(\v2\x17.genway.v1.CacheControlR\fcacheControl\x12\x18\n" +
+	"\acompact\x18\x17 \x01(\bR\acompact\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01B\x14\n" +
