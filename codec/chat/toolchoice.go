@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -109,6 +110,7 @@ func (e *encoder) toolChoice(r *request, req *genwayv1.GenerateTextRequest) erro
 		return nil
 	}
 	r.ParallelToolCalls = c.Parallel
+	codec.LoseValidated(req, e.losses)
 	if c.Native != nil {
 		if c.Native.Protocol != protocol {
 			return fault.Unsupported(toolChoiceName, "this tool choice cannot be carried to the upstream this model is routed to")
@@ -118,7 +120,7 @@ func (e *encoder) toolChoice(r *request, req *genwayv1.GenerateTextRequest) erro
 	}
 	var word string
 	switch {
-	case c.NativeMode != "":
+	case c.NativeMode != "" && c.Mode == genwayv1.ToolChoice_MODE_UNSPECIFIED:
 		word = c.NativeMode
 	case c.Mode == genwayv1.ToolChoice_MODE_NONE:
 		word = "none"

@@ -108,6 +108,7 @@ func (w *writer) tools(req *genwayv1.GenerateTextRequest, losses *codec.Losses) 
 	if open {
 		w.EndList()
 	}
+	codec.LoseValidated(req, losses)
 	w.toolChoice(req.GetToolChoice(), open)
 }
 
@@ -155,7 +156,7 @@ func (w *writer) toolChoice(c *genwayv1.ToolChoice, tools bool) {
 	case c.Native.GetProtocol() == protocol:
 		w.raw(path, c.Native.Json, path)
 		return
-	case c.Native != nil || c.NativeMode != "":
+	case c.Native != nil, c.NativeMode != "" && c.Mode == genwayv1.ToolChoice_MODE_UNSPECIFIED:
 		w.Fail(fault.Unsupported(path, "the messages protocol cannot express this tool choice"))
 		return
 	case c.Mode == genwayv1.ToolChoice_MODE_NONE:

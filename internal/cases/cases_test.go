@@ -33,6 +33,7 @@ func TestCases(t *testing.T) {
 		responsesCases(),
 		directCases(),
 		watchedCases(),
+		validatedCases(),
 		pairCases(),
 		brokenArgumentCases(),
 		vendorCases(),
