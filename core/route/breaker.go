@@ -11,7 +11,7 @@ import (
 // gives no verdict keeps the others out for no longer than the upstream was left alone:
 // then there is another trial.
 //
-// It is not failsafe-go's (decision 18), which knows no call without a verdict: one whose caller left
+// It is not failsafe-go's (decision 19), which knows no call without a verdict: one whose caller left
 // would hold its trial for good, or close the breaker.
 type breaker struct {
 	// after is how many failures in a row open it, rest for how long.
