@@ -5,8 +5,9 @@
 // application/json. A plain http.ServeMux in front knows the public paths.
 //
 // The edge moves the caller's key to where the core expects it, bounds and decodes
-// bodies, renders every failure in the caller's protocol and frames streams. It
-// keeps no keys, no models and no state between requests.
+// bodies, renders every failure in the caller's protocol and with the caller's names
+// (package spell), frames streams and says which pages of browsers may call. It keeps no
+// keys, no models and no state between requests.
 //
 // It must not import core or anything below it.
 package gateway
