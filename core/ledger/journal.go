@@ -14,7 +14,7 @@ import (
 // A journal has the entries of one process that wait to be written to the store, in two
 // files of the local file system: while the store takes the entries of one, new ones go to
 // the other. Each is one write(2) to a file that has its blocks already and is never
-// synchronized: it outlives the process, not the power.
+// synchronized: it outlives the process, not the power (decision 20).
 type journal struct {
 	halves  [2]*half
 	current int
