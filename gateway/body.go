@@ -72,7 +72,7 @@ func readAll(r io.Reader, sized, most int64, grow func(int64) error) ([]byte, er
 		end = sized
 	}
 	var body []byte
-	for room := min(end, firstRoom); ; room = min(end, room*roomGrowth) {
+	for room := min(end, firstRoomOf(sized)); ; room = min(end, nextRoom(room, sized)) {
 		if err := grow(room - int64(cap(body))); err != nil {
 			return nil, err
 		}
@@ -93,10 +93,29 @@ func readAll(r io.Reader, sized, most int64, grow func(int64) error) ([]byte, er
 	}
 }
 
-// The first piece of memory for a body, in bytes, and how many times larger each further
-// one is.
+// firstRoomOf is the first piece of memory for a body. A small one that is announced has
+// all of it at once; the first bytes of any other have to come.
+func firstRoomOf(sized int64) int64 {
+	if sized >= 0 && sized <= freeBody {
+		return sized
+	}
+	return firstRoom
+}
+
+// nextRoom is the piece of memory behind one that is full. A body that is announced is
+// believed to be large once its first bytes are there.
+func nextRoom(room, sized int64) int64 {
+	if sized >= 0 {
+		return max(leastRoom, room*roomGrowth)
+	}
+	return room * roomGrowth
+}
+
+// The first piece of memory for a body that is large or not announced, the least that the
+// second has where the size is announced, and how many times larger each further one is, in bytes.
 const (
-	firstRoom  = 64 << 10
+	firstRoom  = 1 << 10
+	leastRoom  = 1 << 20
 	roomGrowth = 16
 )
 
