@@ -13,18 +13,18 @@ import (
 
 func TestCheckRanges(t *testing.T) {
 	for _, ok := range []*genwayv1.Sampling{
-		nil, {}, {Temperature: proto.Float64(0)}, {Temperature: proto.Float64(2)}, {TopP: proto.Float64(1)},
-		{FrequencyPenalty: proto.Float64(-2), PresencePenalty: proto.Float64(2)}, {TopLogprobs: proto.Int32(20)},
+		nil, {}, {Temperature: new(0.0)}, {Temperature: new(2.0)}, {TopP: new(1.0)},
+		{FrequencyPenalty: new(-2.0), PresencePenalty: new(2.0)}, {TopLogprobs: proto.Int32(20)},
 	} {
 		if err := codec.CheckRanges(ok); err != nil {
 			t.Errorf("%v: %v", ok, err)
 		}
 	}
 	for param, bad := range map[string][]*genwayv1.Sampling{
-		"sampling.temperature":       {{Temperature: proto.Float64(-1)}, {Temperature: proto.Float64(2.1)}, {Temperature: proto.Float64(math.NaN())}, {Temperature: proto.Float64(math.Inf(1))}},
-		"sampling.top_p":             {{TopP: proto.Float64(-0.1)}, {TopP: proto.Float64(3)}},
-		"sampling.frequency_penalty": {{FrequencyPenalty: proto.Float64(-9)}},
-		"sampling.presence_penalty":  {{PresencePenalty: proto.Float64(2.01)}},
+		"sampling.temperature":       {{Temperature: new(-1.0)}, {Temperature: new(2.1)}, {Temperature: new(math.NaN())}, {Temperature: new(math.Inf(1))}},
+		"sampling.top_p":             {{TopP: new(-0.1)}, {TopP: new(3.0)}},
+		"sampling.frequency_penalty": {{FrequencyPenalty: new(-9.0)}},
+		"sampling.presence_penalty":  {{PresencePenalty: new(2.01)}},
 		"sampling.top_logprobs":      {{TopLogprobs: proto.Int32(21)}, {TopLogprobs: proto.Int32(-1)}},
 	} {
 		for _, s := range bad {

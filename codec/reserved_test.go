@@ -3,6 +3,7 @@ package codec_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,7 +52,7 @@ func TestReservedMembers(t *testing.T) {
 		resp  = genwayv1.Protocol_PROTOCOL_RESPONSES
 		mess  = genwayv1.Protocol_PROTOCOL_MESSAGES
 		gen   = genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
-		imag  = genwayv1.Protocol_PROTOCOL_IMAGES
+		img   = genwayv1.Protocol_PROTOCOL_IMAGES
 	)
 	for _, c := range []struct {
 		protocol genwayv1.Protocol
@@ -70,13 +71,13 @@ func TestReservedMembers(t *testing.T) {
 		{gen, "generationConfig.candidateCount", `8`}, {gen, "generationConfig.thinkingConfig.thinkingBudget", `30000`}, {gen, "model", `"models/other"`},
 		{gen, "contents", `[]`}, {gen, "system_instruction.parts", `[]`}, {gen, "toolConfig.functionCallingConfig.mode", `"ANY"`}, {gen, "generationConfig", `7`},
 		{gen, "generationConfig._responseJsonSchema", `{}`},
-		{imag, "model", `"other"`}, {imag, "n", `10`}, {imag, "size", `"4096x4096"`}, {imag, "stream", `true`}, {imag, "quality", `"high"`},
+		{img, "model", `"other"`}, {img, "n", `10`}, {img, "size", `"4096x4096"`}, {img, "stream", `true`}, {img, "quality", `"high"`},
 	} {
 		r := direct()
 		value := c.value
 		names := strings.Split(c.path, ".")
-		for i := len(names) - 1; i >= 0; i-- {
-			value = `{"` + names[i] + `":` + value + `}`
+		for _, name := range slices.Backward(names) {
+			value = `{"` + name + `":` + value + `}`
 		}
 		r.ExtraJson = value
 		refusesMember(t, c.protocol, r, "extra_json."+c.path)
@@ -263,7 +264,7 @@ func everything(p genwayv1.Protocol) *genwayv1.GenerateTextRequest {
 		&genwayv1.Message{Role: genwayv1.Role_ROLE_ASSISTANT, Parts: []*genwayv1.Part{
 			{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "a", Name: "f", ArgumentsJson: `{"a":1}`}}, NativeFields: fields()}}},
 		&genwayv1.Message{Role: genwayv1.Role_ROLE_TOOL, Parts: []*genwayv1.Part{
-			{Kind: &genwayv1.Part_ToolResult{ToolResult: &genwayv1.ToolResult{ToolCallId: "a", Name: "f", ResultJson: proto.String(`{"a":1}`)}}}}})
+			{Kind: &genwayv1.Part_ToolResult{ToolResult: &genwayv1.ToolResult{ToolCallId: "a", Name: "f", ResultJson: new(`{"a":1}`)}}}}})
 	r.Tools = []*genwayv1.Tool{
 		{Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{Name: "f", ParametersJson: `{"type":"object"}`}}, NativeFields: fields()},
 		{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: p, Type: "web", Json: []byte(`{"type":"web"}`)}}},

@@ -60,6 +60,7 @@ func answered(t *testing.T, conn net.Conn) (status int, body string) {
 // A request whose body never comes is answered at once wherever the body does not matter,
 // and its connection is closed.
 func TestUnsentBodiesAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
 	e := serve(t, nil)
 	const chat, auth = "POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\n", "Authorization: Bearer k\r\n"
 	for name, c := range map[string]struct {

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -76,7 +77,7 @@ func TestPreflights(t *testing.T) {
 // their headers.
 func TestAnswersToPages(t *testing.T) {
 	e := serve(t, func(c *gateway.Config) { c.CORSOrigins = []string{page} })
-	for _, p := range append(protocols[:len(protocols):len(protocols)],
+	for _, p := range append(slices.Clip(protocols),
 		struct{ name, path, body string }{"chat", streamed[0].path, streamed[0].body}, struct{ name, path, body string }{"messages", streamed[2].path, streamed[2].body}) {
 		for name, change := range map[string]func(h http.Header, path, body *string) error{
 			"answer": func(http.Header, *string, *string) error { return nil },

@@ -116,7 +116,7 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 // what is wrong with its body: keys are the core's to know, and a body that cannot be
 // decoded never gets there.
 func (e *endpoint) keyFirst(x *exchange, r *http.Request, err error) error {
-	switch faultOf(err).Kind { //nolint:exhaustive // all others are no fault of the body
+	switch faultOf(err).Kind {
 	case fault.InvalidRequest, fault.TooLarge, fault.UnsupportedMediaType, fault.Timeout:
 	default:
 		return err

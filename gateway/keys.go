@@ -15,7 +15,7 @@ import (
 func (e *Edge) takeKey(x *exchange, r *http.Request) error {
 	var key string
 	protocol := x.endpoint.protocol
-	switch protocol {
+	switch protocol { //nolint:exhaustive // all others have it in Authorization alone
 	case genwayv1.Protocol_PROTOCOL_MESSAGES:
 		x.keyHeader, key = firstOf(r.Header, e.headers.MessagesKey)
 	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:

@@ -13,13 +13,13 @@ import (
 func TestCallersRequestIDs(t *testing.T) {
 	long := strings.Repeat("x", 128)
 	for _, c := range []struct{ name, header, given, taken string }{
-		{"of the field", "X-Request-Id", "trace-7/a:b", "trace-7/a:b"},
+		{"of the field", "X-Request-ID", "trace-7/a:b", "trace-7/a:b"},
 		{"of a vendor", "X-Client-Request-Id", "7c9e6679", "7c9e6679"},
-		{"the longest", "X-Request-Id", long, long},
-		{"too long", "X-Request-Id", long + "x", ""},
-		{"with blanks", "X-Request-Id", "a b", ""},
-		{"not ASCII", "X-Request-Id", "\u00e9", ""},
-		{"none", "X-Request-Id", "", ""},
+		{"the longest", "X-Request-ID", long, long},
+		{"too long", "X-Request-ID", long + "x", ""},
+		{"with blanks", "X-Request-ID", "a b", ""},
+		{"not ASCII", "X-Request-ID", "\u00e9", ""},
+		{"none", "X-Request-ID", "", ""},
 	} {
 		for _, p := range protocols {
 			e := serve(t, nil)
@@ -27,7 +27,7 @@ func TestCallersRequestIDs(t *testing.T) {
 			h := right(p.name)
 			h.Set(c.header, c.given)
 			r := e.do(t, http.MethodPost, p.path, h, p.body)
-			if r.status != http.StatusOK || r.header.Get("X-Request-Id") != "req_test" || r.header.Get("X-Client-Request-Id") != c.taken {
+			if r.status != http.StatusOK || r.header.Get("X-Request-ID") != "req_test" || r.header.Get("X-Client-Request-Id") != c.taken {
 				t.Errorf("%s, %s: %d %v", p.name, c.name, r.status, r.header)
 			}
 			if sent := strings.Join(e.core.metadata().Get("genway-client-request-id"), ","); sent != c.taken {

@@ -50,7 +50,7 @@ func slowly(t *testing.T, size int, pause func(read int) time.Duration) (read in
 		t.Fatal(err)
 	}
 	listener := pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
-	server := &http.Server{Handler: edge} //nolint:gosec // in memory
+	server := &http.Server{Handler: edge}
 	go func() { _ = server.Serve(listener) }()
 	defer server.Close()
 	caller, accepted := net.Pipe()
@@ -68,7 +68,7 @@ func slowly(t *testing.T, size int, pause func(read int) time.Duration) (read in
 	}
 	piece := make([]byte, 10<<10)
 	for {
-		time.Sleep(pause(read))
+		time.Sleep(pause(read)) //nolint:forbidigo // of the bubble
 		n, err := io.ReadFull(resp.Body, piece)
 		if read += n; err != nil {
 			return read, time.Since(start)

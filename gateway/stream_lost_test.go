@@ -4,9 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"io"
-	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,11 +48,11 @@ func (e *edge) over(t *testing.T, version int) (client *http.Client, url string)
 		return e.Client(), e.URL
 	}
 	server := httptest.NewUnstartedServer(e.Config.Handler)
-	server.EnableHTTP2, server.Config.ErrorLog = true, log.New(io.Discard, "", 0)
+	server.EnableHTTP2, server.Config.ErrorLog = true, slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	client = server.Client()
-	client.Transport.(*http.Transport).TLSClientConfig.MinVersion = tls.VersionTLS12 //nolint:forcetypeassert // it is one
+	client.Transport.(*http.Transport).TLSClientConfig.MinVersion = tls.VersionTLS12
 	return client, server.URL
 }
 
@@ -65,7 +66,7 @@ func TestStreamsNameTheirLosses(t *testing.T) {
 	for _, version := range []int{1, 2} {
 		e := serve(t, nil)
 		client, url := e.over(t, version)
-		for _, p := range append(streamed[:len(streamed):len(streamed)], arrays) {
+		for _, p := range append(slices.Clip(streamed), arrays) {
 			for _, end := range []error{nil, detailed(fault.New(fault.Overloaded, "X", "too many cooks"))} {
 				e.core.stream = losing(end)
 				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+p.path, strings.NewReader(p.body))

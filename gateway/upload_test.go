@@ -22,7 +22,7 @@ func (t *trickle) Read(b []byte) (int, error) {
 	if t.left == 0 {
 		return 0, io.EOF
 	}
-	time.Sleep(t.pause) // of the bubble's clock
+	time.Sleep(t.pause) //nolint:forbidigo // of the bubble
 	t.left--
 	return copy(b, "a"), nil
 }

@@ -44,7 +44,7 @@ func TestUsageNamesKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ args, want string }{
-		{"--by model,key", "MODEL KEY KEY NAME REQUESTS"},
+		{"--by model,key", "MODEL KEY KEY NAME REQUESTS"}, //nolint:dupword // two columns
 		{"--by model,key", "m " + key.ID + " ci 1"},
 		{"--by model,key", "m key_gone - 1"},
 		{"--by key --format csv", "key,key_name,requests"},

@@ -3,6 +3,7 @@ package codectest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,11 +24,11 @@ func Reserved(t *testing.T, c codec.Codec, reserved *member.Reserved, but ...str
 		for _, spelling := range []string{path, snake(path), strings.ToUpper(path)} {
 			value := "1"
 			names := strings.Split(spelling, ".")
-			for i := len(names) - 1; i >= 0; i-- {
-				value = fmt.Sprintf("{%q:%s}", names[i], value)
+			for _, name := range slices.Backward(names) {
+				value = fmt.Sprintf("{%q:%s}", name, value)
 			}
 			refuse(t, c, "extra_json."+spelling, func(r *genwayv1.GenerateTextRequest) { r.ExtraJson = value })
-			if exempt(path, but) {
+			if slices.Contains(but, path) {
 				continue
 			}
 			refuse(t, c, spelling, func(r *genwayv1.GenerateTextRequest) {
@@ -50,15 +51,6 @@ func refuse(t *testing.T, c codec.Codec, param string, set func(*genwayv1.Genera
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.InvalidRequest || f.Param != param {
 		t.Errorf("%s: %s, %v", param, body, err)
 	}
-}
-
-func exempt(path string, but []string) bool {
-	for _, b := range but {
-		if path == b {
-			return true
-		}
-	}
-	return false
 }
 
 // snake spells a name in snake_case.

@@ -92,13 +92,13 @@ func (s *StreamEncoder) Fail(err *fault.Error) []codec.Frame {
 // The usage stands with the last image.
 func Events(resp *genwayv1.GenerateImageResponse) []*genwayv1.StreamGenerateImageResponse {
 	events := []*genwayv1.StreamGenerateImageResponse{Event(&genwayv1.ImageStarted{CreateTime: resp.GetCreateTime(), Losses: resp.GetLosses()})}
-	end := &genwayv1.ImageCompleted{Count: int32(len(resp.GetImages())), Size: resp.GetSize(), Quality: resp.GetQuality(), Usage: resp.GetUsage()} //nolint:gosec // images are few
+	end := &genwayv1.ImageCompleted{Count: int32(len(resp.GetImages())), Size: resp.GetSize(), Quality: resp.GetQuality(), Usage: resp.GetUsage()}
 	for i, image := range resp.GetImages() {
 		if image.GetSize() == "" {
 			image.Size = resp.GetSize()
 		}
 		f := &genwayv1.FinishedImage{
-			ImageIndex: int32(i), Image: image, CreateTime: resp.GetCreateTime(), //nolint:gosec // likewise
+			ImageIndex: int32(i), Image: image, CreateTime: resp.GetCreateTime(),
 			Background: resp.GetBackground(), OutputFormat: resp.GetOutputFormat(), Quality: resp.GetQuality(),
 		}
 		if i == len(resp.GetImages())-1 {

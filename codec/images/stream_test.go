@@ -1,6 +1,7 @@
 package images_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -169,7 +170,7 @@ func TestStreamFails(t *testing.T) {
 		}
 		e := images.Codec{}.NewStreamEncoder(nil)
 		frames := e.Fail(said)
-		if len(frames) != 1 || frames[0].Event != "error" || string(frames[0].Data) != string(f.Data) {
+		if len(frames) != 1 || frames[0].Event != "error" || !bytes.Equal(frames[0].Data, f.Data) {
 			t.Errorf("%s", frames)
 		}
 		if again := e.Fail(said); len(again) != 0 {

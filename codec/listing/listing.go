@@ -44,7 +44,7 @@ func Decode(protocol genwayv1.Protocol, body []byte) (*genwayv1.ListModelsRespon
 		return nil, fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's list of models could not be read")
 	}
 	entries, read := p.Data, vendorA
-	switch protocol {
+	switch protocol { //nolint:exhaustive // all others list as chat completions does
 	case genwayv1.Protocol_PROTOCOL_MESSAGES:
 		read = vendorB
 	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:

@@ -40,8 +40,7 @@ func reservedBy(t reflect.Type) *Reserved {
 	}
 	r := &Reserved{members: map[string]reservedMember{}}
 	open := false
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if options == "embed" {
 			open = true

@@ -30,7 +30,7 @@ type ItemRecorder struct{ encoder *streamEncoder }
 
 // NewItemRecorder makes a recorder of one stream.
 func NewItemRecorder(to codec.Answer) *ItemRecorder {
-	return &ItemRecorder{encoder: Codec{}.NewStreamEncoder(to).(*streamEncoder)}
+	return &ItemRecorder{encoder: newStreamEncoder(to)}
 }
 
 // Add notes an event, which stays as it is.

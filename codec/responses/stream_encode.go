@@ -12,7 +12,9 @@ import (
 )
 
 // NewStreamEncoder writes the events of one stream to a caller.
-func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
+func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder { return newStreamEncoder(to) }
+
+func newStreamEncoder(to codec.Answer) *streamEncoder {
 	return &streamEncoder{w: member.NewWriter(512), items: member.NewWriter(512), losses: to.Losses, head: head{echo: echo(to.Request), now: to.Now}, spaces: spacesOf(to.Tools()), summarizes: summarizes(to), compacts: compacting(to)}
 }
 

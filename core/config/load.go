@@ -19,7 +19,7 @@ import (
 type Error = strict.Error
 
 // Errors are all that is wrong with a file.
-type Errors = strict.Errors
+type Errors = strict.Errors //nolint:errname // a list, as its original
 
 // Load reads and checks a file. ${NAME} in a value is taken from the environment;
 // a name that is not set is an error, $$ is a dollar sign. Unknown keys, wrong types

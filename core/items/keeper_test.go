@@ -106,13 +106,13 @@ func TestItemsAreKept(t *testing.T) {
 			}
 		}
 		// Used after 40 minutes, it is there after 80.
-		time.Sleep(40 * time.Minute)
+		time.Sleep(40 * time.Minute) //nolint:forbidigo // of the bubble
 		finds(t, other, "key_1", "rs_1", []byte("what was said"))
-		time.Sleep(40 * time.Minute)
+		time.Sleep(40 * time.Minute) //nolint:forbidigo // of the bubble
 		finds(t, one, "key_1", "rs_1", []byte("what was said"))
-		time.Sleep(61 * time.Minute)
+		time.Sleep(61 * time.Minute) //nolint:forbidigo // of the bubble
 		finds(t, one, "key_1", "rs_1", nil)
-		time.Sleep(20 * time.Minute)
+		time.Sleep(20 * time.Minute) //nolint:forbidigo // of the bubble
 		synctest.Wait()
 		if n := shared.count(); n != 0 {
 			t.Errorf("%d expired rows", n)
@@ -129,7 +129,7 @@ func TestStoreFails(t *testing.T) {
 		if _, err := k.Find(t.Context(), "key_1", []string{"rs_2"}); err == nil {
 			t.Error("a lookup that failed looks like an item that is not known")
 		}
-		time.Sleep(5 * time.Second)
+		time.Sleep(5 * time.Second) //nolint:forbidigo // of the bubble
 		synctest.Wait()
 		if shared.puts < 3 || shared.puts > 10 {
 			t.Errorf("%d tries in 5 s", shared.puts)

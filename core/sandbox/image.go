@@ -153,7 +153,7 @@ func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
 // draw makes the i-th image.
 func (c *commission) draw(i int) (*image.NRGBA, error) {
 	spec := c.spec
-	spec.Seed += uint64(i) //nolint:gosec // counts images
+	spec.Seed += uint64(i)
 	img, err := drawing.Draw(spec)
 	if err != nil {
 		return nil, undrawn(err)

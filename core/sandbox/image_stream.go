@@ -40,7 +40,7 @@ func (s *Sandbox) StreamGenerateImage(ctx context.Context, req *genwayv1.Generat
 			return err
 		}
 	}
-	return d.event(ctx, images.Event(&genwayv1.ImageCompleted{Count: int32(c.count), Size: c.size(), Quality: c.spec.Quality, Usage: c.usage(0, c.count)})) //nolint:gosec // at most mostImages
+	return d.event(ctx, images.Event(&genwayv1.ImageCompleted{Count: int32(c.count), Size: c.size(), Quality: c.spec.Quality, Usage: c.usage(0, c.count)}))
 }
 
 // imageStream is one streamed answer.
@@ -56,14 +56,14 @@ type imageStream struct {
 
 // image sends the previews of an image and then the image.
 func (d *imageStream) image(ctx context.Context, i int, img *image.NRGBA) error {
-	index := int32(i) //nolint:gosec // at most mostImages
+	index := int32(i)
 	for p := range d.partials {
 		data, err := d.encode(drawing.Mosaic(img, 8<<p))
 		if err != nil {
 			return err
 		}
 		err = d.event(ctx, images.Event(&genwayv1.PartialImage{
-			ImageIndex: index, PartialIndex: int32(p), Data: data, CreateTime: d.created, //nolint:gosec // at most 3
+			ImageIndex: index, PartialIndex: int32(p), Data: data, CreateTime: d.created,
 			Background: d.spec.Background, OutputFormat: string(d.format), Quality: d.spec.Quality, Size: d.size(),
 		}))
 		if err != nil {

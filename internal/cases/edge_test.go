@@ -24,14 +24,14 @@ func callersIdentifiers(t *testing.T) {
 	everyWay(t, gate.Texts(), only(gate.Chat), func(t *testing.T, w way) {
 		w.Upstream(w.upstream).Answer(say.Text("fine").Answer(w.upstream, w.streamed))
 		call := gate.CallOf(w.caller, w.model(), w.caller.Hello(), w.streamed)
-		call.Header.Set("X-Request-Id", "trace-7")
+		call.Header.Set("X-Request-ID", "trace-7")
 		a := w.Call(call)
-		if a.Status != 200 || a.Header.Get("X-Client-Request-Id") != "trace-7" || a.Header.Get("X-Request-Id") == "trace-7" {
+		if a.Status != 200 || a.Header.Get("X-Client-Request-Id") != "trace-7" || a.Header.Get("X-Request-ID") == "trace-7" {
 			t.Errorf("%d %v", a.Status, a.Header)
 		}
 		for line := range strings.Lines(w.Log()) {
 			if strings.Contains(line, "msg=call ") || strings.Contains(line, "msg=request ") {
-				if !strings.Contains(line, " client_request_id=trace-7") || !strings.Contains(line, " key=") || !strings.Contains(line, "request_id="+a.Header.Get("X-Request-Id")) {
+				if !strings.Contains(line, " client_request_id=trace-7") || !strings.Contains(line, " key=") || !strings.Contains(line, "request_id="+a.Header.Get("X-Request-ID")) {
 					t.Error(line)
 				}
 			}
@@ -146,7 +146,7 @@ func callersMembers(t *testing.T) {
 			t.Fatalf("status %d: %s", a.Status, a.Body)
 		}
 		sent := parse(t, []byte(odd[w.caller]))
-		for _, lost := range strings.Split(a.Header.Get("X-Genway-Lost"), ", ") {
+		for lost := range strings.SplitSeq(a.Header.Get("X-Genway-Lost"), ", ") {
 			if lost == "" || lost == "max_completion_tokens" || lost == "max_output_tokens" || lost == "generationConfig.maxOutputTokens" {
 				continue // a limit that the upstream demands was not sent
 			}

@@ -84,8 +84,7 @@ func (p *Problems) Add(err error) {
 		}
 		return
 	}
-	var wrong *problem
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*problem](err); ok {
 		if p.Absent && errors.Is(err, fs.ErrNotExist) {
 			return
 		}

@@ -105,14 +105,14 @@ func TestWatch(t *testing.T) {
 			if line := log.take(); (step.says == "") != (line == "") || !strings.Contains(line, step.says) {
 				t.Errorf("step %d: the log says %q, want %q", i, line, step.says)
 			}
-			time.Sleep(step.wait - time.Nanosecond)
+			time.Sleep(step.wait - time.Nanosecond) //nolint:forbidigo // of the bubble
 			if asked.Load() != int64(i+1) {
 				t.Errorf("step %d: it was asked again before it was due", i)
 			}
 			if i == len(steps)-1 {
 				stop()
 			}
-			time.Sleep(time.Nanosecond)
+			time.Sleep(time.Nanosecond) //nolint:forbidigo // of the bubble
 		}
 	})
 }
@@ -171,15 +171,15 @@ func TestHanging(t *testing.T) {
 		if line := log.take(); names(good) != "a" || !strings.Contains(line, "upstream=good") {
 			t.Errorf("%q; %s", names(good), line)
 		}
-		time.Sleep(14 * time.Second)
+		time.Sleep(14 * time.Second) //nolint:forbidigo // of the bubble
 		if line := log.take(); line != "" {
 			t.Errorf("before the deadline: %s", line)
 		}
-		time.Sleep(2 * time.Second)
+		time.Sleep(2 * time.Second) //nolint:forbidigo // of the bubble
 		if line := log.take(); !strings.Contains(line, "upstream=hangs") {
 			t.Errorf("after the deadline: %s", line)
 		}
-		time.Sleep(31 * time.Second) // it hangs again
+		time.Sleep(31 * time.Second) //nolint:forbidigo // of the bubble
 		stop()
 		if line := log.take(); line != "" || asked != 1 {
 			t.Errorf("at the end: %s; the other was asked %d times", line, asked)

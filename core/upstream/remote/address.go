@@ -108,7 +108,7 @@ var (
 // https://host/anthropic; here not behind one that has a version already. Those of the
 // other protocols put none; here the host alone has one put behind it.
 func (u *Upstream) version(base string) string {
-	switch u.config.Protocol { //nolint:exhaustive // all others are alike
+	switch u.config.Protocol {
 	case genwayv1.Protocol_PROTOCOL_MESSAGES:
 		if !hasVersion(base) {
 			return "v1"

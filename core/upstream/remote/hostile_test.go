@@ -66,6 +66,7 @@ func record(answer func(io.Writer)) string {
 // A connection that breaks at any byte of an answer breaks one call: it is never taken
 // for a whole answer, and never made again, however it breaks.
 func TestAnswersThatBreakAtEveryByte(t *testing.T) {
+	t.Parallel()
 	breaks := map[string]func(*net.TCPConn){
 		"closed": func(*net.TCPConn) {},
 		"reset":  func(c *net.TCPConn) { _ = c.SetLinger(0) },

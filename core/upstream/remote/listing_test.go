@@ -34,7 +34,7 @@ func TestListModelsAddress(t *testing.T) {
 				if r.Method != http.MethodGet || r.URL.String() != c.url || r.Header.Get(c.key) != c.sent || r.Header.Get("X-Mine") != "1" || r.Header.Get("Accept-Encoding") != "" {
 					t.Errorf("%s %s %v, want %s with %s: %s", r.Method, r.URL, r.Header, c.url, c.key, c.sent)
 				}
-				return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(c.body)), Request: r}, nil
+				return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(c.body)), Request: r}, nil
 			}), func(config *remote.Config) {
 				config.Headers = map[string]string{"X-Mine": "1", "accept-encoding": "gzip"}
 			})
@@ -86,7 +86,7 @@ func TestListModelsGivesUp(t *testing.T) {
 			return nil, r.Context().Err()
 		},
 		"in its body": func(r *http.Request) (*http.Response, error) {
-			return &http.Response{StatusCode: 200, Body: io.NopCloser(hanging{r.Context()}), Request: r}, nil
+			return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(hanging{r.Context()}), Request: r}, nil
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestSetAPIKey(t *testing.T) {
 	var shown []string
 	u := chat(t, answering(func(r *http.Request) (*http.Response, error) {
 		shown = append(shown, r.Header.Get("Authorization")+" "+r.Header.Get("X-Mine"))
-		return &http.Response{StatusCode: 400, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"error":{"message":"not old-key-1 nor new-key-1 nor third-key"}}`)), Request: r}, nil
+		return &http.Response{StatusCode: http.StatusBadRequest, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(`{"error":{"message":"not old-key-1 nor new-key-1 nor third-key"}}`)), Request: r}, nil
 	}), func(config *remote.Config) {
 		config.APIKey, config.Headers = "old-key-1", map[string]string{"X-Mine": "1"}
 	})

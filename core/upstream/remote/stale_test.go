@@ -144,6 +144,7 @@ var closings = map[string]func(*net.TCPConn){
 // An upstream may close connections that it has said to keep, at any moment: no call
 // fails for that, and none is executed twice (case P5).
 func TestUpstreamsThatCloseAfterEveryAnswer(t *testing.T) {
+	t.Parallel()
 	const requests = 10_000
 	moments := slices.Sorted(maps.Keys(closings))
 	for _, moment := range moments {
@@ -189,7 +190,7 @@ func TestEncryptedUpstreamsThatCloseAfterEveryAnswer(t *testing.T) {
 	t.Cleanup(pair.Close)
 	for _, version := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		var asked tally
-		config := &tls.Config{MaxVersion: version, Certificates: pair.TLS.Certificates} //nolint:gosec // for a test of the oldest that is spoken
+		config := &tls.Config{MaxVersion: version, Certificates: pair.TLS.Certificates}
 		u := hangingUp(t, func(socket *net.TCPConn) {
 			conn := tls.Server(socket, config)
 			defer conn.Close()
@@ -279,6 +280,7 @@ func TestUpstreamsThatKeepConnections(t *testing.T) {
 // A connection is not used for as long as the upstream says that it keeps it, nor for
 // longer than most do.
 func TestConnectionsOfAge(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		header string
 		dialed int
