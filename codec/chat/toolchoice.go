@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -110,7 +109,6 @@ func (e *encoder) toolChoice(r *request, req *genwayv1.GenerateTextRequest) erro
 		return nil
 	}
 	r.ParallelToolCalls = c.Parallel
-	codec.LoseValidated(req, e.losses)
 	if c.Native != nil {
 		if c.Native.Protocol != protocol {
 			return fault.Unsupported(toolChoiceName, "this tool choice cannot be carried to the upstream this model is routed to")

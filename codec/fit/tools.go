@@ -9,13 +9,13 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// Request is Tools and History.
+// Request is Tools, Validated and History.
 func Request(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
 	req, err := Tools(req, protocol, losses)
 	if err != nil {
 		return nil, err
 	}
-	return History(req, protocol, losses)
+	return History(Validated(req, protocol, losses), protocol, losses)
 }
 
 // Hosted reports whether the vendor of another protocol runs the tool. Encoders of the

@@ -108,7 +108,6 @@ func (w *writer) tools(req *genwayv1.GenerateTextRequest, losses *codec.Losses) 
 	if open {
 		w.EndList()
 	}
-	codec.LoseValidated(req, losses)
 	w.toolChoice(req.GetToolChoice(), open)
 }
 

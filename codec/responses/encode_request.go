@@ -111,7 +111,6 @@ func refuse(req *genwayv1.GenerateTextRequest) error {
 
 // lose names what only tunes the answer and has no place in this protocol.
 func lose(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
-	codec.LoseValidated(req, losses)
 	s := req.Sampling
 	for _, knob := range []struct {
 		member string

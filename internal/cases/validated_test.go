@@ -1,6 +1,7 @@
 package cases_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -10,23 +11,40 @@ import (
 
 func validatedCases() []Case {
 	return []Case{
-		{"X5", "generateContent's mode VALIDATED is AUTO for every upstream of another protocol, and that schemas are kept is named as lost", validated},
+		{"X5", "generateContent's mode VALIDATED is AUTO for every upstream of another protocol: functions whose schemas fit are strict, and the mode is named as lost where one is not", validated},
 	}
 }
 
 func validated(t *testing.T) {
-	want := map[gate.Protocol]string{gate.Chat: `"auto"`, gate.Responses: `"auto"`, gate.Messages: `{"type":"auto"}`}
-	for p, choice := range want {
-		for _, mode := range []string{"VALIDATED", "AUTO"} {
+	const fits, lax = `{"type":"object","properties":{"q":{"type":"string"}},"required":["q"],"additionalProperties":false}`,
+		`{"type":"object","properties":{"q":{"type":"string"}}}`
+	for p, choice := range map[gate.Protocol]string{gate.Chat: `"auto"`, gate.Responses: `"auto"`, gate.Messages: `{"type":"auto"}`} {
+		for _, tc := range []struct {
+			mode, first, second string
+			strict, lost        bool
+		}{
+			{"VALIDATED", fits, fits, true, false},
+			{"VALIDATED", fits, lax, true, true},
+			{"VALIDATED", lax, lax, false, true},
+			{"AUTO", fits, fits, false, false},
+		} {
 			g := gate.New(t, gate.Config{})
 			g.Upstream(p).Answer(say.Text("fine").Answer(p, false))
-			a := g.Post(gate.GenerateContent, string(p)+"/m", `{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"tools":[{"functionDeclarations":[{"name":"f"}]}],"toolConfig":{"functionCallingConfig":{"mode":"`+mode+`"}}}`)
+			a := g.Post(gate.GenerateContent, string(p)+"/m", `{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"tools":[{"functionDeclarations":[{"name":"f","parametersJsonSchema":`+tc.first+
+				`},{"name":"g","parametersJsonSchema":`+tc.second+`}]}],"toolConfig":{"functionCallingConfig":{"mode":"`+tc.mode+`"}}}`)
 			if a.Status != 200 {
-				t.Fatalf("%s over %s: %d %s", mode, p, a.Status, a.Body)
+				t.Fatalf("%+v over %s: %d %s", tc, p, a.Status, a.Body)
 			}
-			parse(t, g.Upstream(p).Last(t).Body).At("tool_choice").Is(t, choice)
-			if lost := a.Header.Get("X-Genway-Lost"); strings.Contains(lost, "unctionCallingConfig") != (mode == "VALIDATED") {
-				t.Errorf("%s over %s: lost %q", mode, p, lost)
+			sent := parse(t, g.Upstream(p).Last(t).Body)
+			sent.At("tool_choice").Is(t, choice)
+			function := map[gate.Protocol]string{gate.Chat: "function."}[p]
+			for i, strict := range []bool{tc.strict, tc.strict && tc.second == fits} {
+				if got := string(sent.At("tools[" + strconv.Itoa(i) + "]." + function + "strict").Raw); (got == "true") != strict {
+					t.Errorf("%+v over %s: tool %d: strict %q", tc, p, i, got)
+				}
+			}
+			if lost := a.Header.Get("X-Genway-Lost"); strings.Contains(lost, "toolConfig.functionCallingConfig.mode") != tc.lost {
+				t.Errorf("%+v over %s: lost %q", tc, p, lost)
 			}
 		}
 	}

@@ -1,0 +1,55 @@
+package fit
+
+import (
+	"slices"
+
+	"github.com/genway/genway/codec"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// mostStrict is how many strict tools a request of the messages protocol may have.
+const mostStrict = 20
+
+// Validated carries generateContent's mode VALIDATED, which is AUTO with arguments that keep
+// to their schemas (SDK: FunctionCallingConfigModeValidated). Other protocols hold arguments
+// to the schemas of strict functions alone: the functions whose schemas the vendors' strict
+// modes take are made strict, and the mode is named as lost where one is left.
+func Validated(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) *genwayv1.GenerateTextRequest {
+	c := req.GetToolChoice()
+	if c.GetNativeMode() != "VALIDATED" || c.GetMode() != genwayv1.ToolChoice_MODE_AUTO || protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
+		return req
+	}
+	out := new(genwayv1.GenerateTextRequest)
+	codec.Share(out, req)
+	out.Tools = slices.Clone(req.GetTools())
+	strict, lost := 0, false
+	for i, t := range out.Tools {
+		f := t.GetFunction()
+		if f == nil {
+			continue
+		}
+		full := protocol == genwayv1.Protocol_PROTOCOL_MESSAGES && strict >= mostStrict
+		if f.Strict == nil && !full && takesStrict(f.GetParametersJson()) {
+			out.Tools[i] = strictly(t)
+		}
+		if out.Tools[i].GetFunction().GetStrict() {
+			strict++
+		} else {
+			lost = true
+		}
+	}
+	if lost {
+		losses.Add("tool_choice.native_mode", "the upstream holds arguments to the schemas of strict tools alone")
+	}
+	return out
+}
+
+// strictly is the function tool, strict.
+func strictly(t *genwayv1.Tool) *genwayv1.Tool {
+	tool, f, yes := new(genwayv1.Tool), new(genwayv1.FunctionTool), true
+	codec.Share(tool, t)
+	codec.Share(f, t.GetFunction())
+	f.Strict = &yes
+	tool.Kind = &genwayv1.Tool_Function{Function: f}
+	return tool
+}
