@@ -105,7 +105,7 @@ func onlyUsage(data []byte) bool {
 		case "choices":
 			empty = v[0] == '[' && len(bytes.TrimSpace(v[1:len(v)-1])) == 0
 		case "usage":
-			used = !v.IsNull()
+			used = v[0] == '{'
 		}
 		return true
 	}) {
@@ -116,5 +116,5 @@ func onlyUsage(data []byte) bool {
 		Usage   jsontext.Value   `json:"usage"`
 	}
 	err := json.Unmarshal(data, &a, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-	return err == nil && a.Choices != nil && len(a.Choices) == 0 && given(a.Usage)
+	return err == nil && a.Choices != nil && len(a.Choices) == 0 && a.Usage.Kind() == '{'
 }

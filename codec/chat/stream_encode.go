@@ -172,14 +172,14 @@ func (s *streamEncoder) ends(t *genwayv1.TextCompleted) []*genwayv1.CandidateEnd
 	return ends
 }
 
-// pass writes an upstream's frame as it is, but for the usage that the gateway
-// asked for and the caller did not (U1).
+// pass writes an upstream's frame as it is, but for the chunk of usage alone that the
+// gateway asked for and the caller did not (U1).
 func (s *streamEncoder) pass(f *genwayv1.WireFrame) {
 	s.passing = true
 	data := bytes.TrimSpace(f.GetData())
 	if bytes.Equal(data, doneData) {
 		s.ended = true
-	} else if (s.to.Request == nil || !s.to.Request.IncludeUsage) && onlyUsage(data) {
+	} else if !f.GetUnasked() && (s.to.Request == nil || !s.to.Request.IncludeUsage) && onlyUsage(data) {
 		return
 	}
 	s.frames = append(s.frames, codec.Frame{Event: f.GetEvent(), Data: f.GetData()})

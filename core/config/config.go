@@ -73,6 +73,9 @@ type Upstream struct {
 	Idle Duration `yaml:"idle,omitempty" json:"idle,omitempty" jsonschema:"type=string" jsonschema_description:"How long an answer may make no progress; default 5m."`
 	// Deadline is how long one call may take in all. Default 1h.
 	Deadline Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" jsonschema:"type=string" jsonschema_description:"How long one call may take in all, whatever its progress; default 1h."`
+	// StreamUsage is whether streams are asked for their usage: ask, or leave, which sends
+	// what the caller asked for and passes the answer on in full. For chat. Default ask.
+	StreamUsage string `yaml:"stream_usage,omitempty" json:"stream_usage,omitempty" jsonschema:"enum=ask,enum=leave" jsonschema_description:"For kind chat, whether streams are asked for their usage: ask (default), whatever the caller asks for, or leave, for an upstream that sends usage unasked or refuses to be asked."`
 	// OnCancel is what becomes of a call whose caller leaves: cancel, or drain, which
 	// reads the answer on for at most DrainFor. Defaults cancel and 30s.
 	OnCancel string   `yaml:"on_cancel,omitempty" json:"on_cancel,omitempty" jsonschema:"enum=cancel,enum=drain" jsonschema_description:"What becomes of a call whose caller leaves: cancel (default), or drain to account for what the upstream says it cost."`

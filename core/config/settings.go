@@ -8,6 +8,9 @@ import (
 	"github.com/genway/genway/core/config/strict"
 )
 
+// Leave is the policy of not asking a stream for its usage.
+const Leave = "leave"
+
 // Drain is the policy of reading an answer on whose caller left.
 const Drain = "drain"
 
@@ -34,6 +37,7 @@ func (u Upstream) checkSettings(all *checks, at string) {
 		{"idle", u.Idle != 0, u.Kind != Sandbox},
 		{"deadline", u.Deadline != 0, u.Kind != Sandbox},
 		{"models", u.Models.Discover, u.Kind != Sandbox}, // which lists its own anyway
+		{"stream_usage", u.StreamUsage != "", u.Kind == "chat"},
 		{"on_cancel", u.OnCancel != "", u.Kind != Sandbox},
 		{"drain_for", u.DrainFor != 0, u.Kind != Sandbox},
 		{"max_concurrent", u.MaxConcurrent != 0, u.Kind != Sandbox},
@@ -70,6 +74,9 @@ func (u Upstream) checkSettings(all *checks, at string) {
 		if s.given < 0 {
 			all.wrong(at+"."+s.key, "expected a time above 0")
 		}
+	}
+	if u.StreamUsage != "" && u.StreamUsage != "ask" && u.StreamUsage != Leave {
+		all.wrong(at+".stream_usage", "%q is no policy; one of ask, leave%s", u.StreamUsage, strict.Meant(u.StreamUsage, []string{"ask", Leave}))
 	}
 	if u.OnCancel != "" && u.OnCancel != "cancel" && u.OnCancel != Drain {
 		all.wrong(at+".on_cancel", "%q is no policy; one of cancel, drain%s", u.OnCancel, strict.Meant(u.OnCancel, []string{"cancel", Drain}))

@@ -34,6 +34,7 @@ func TestCases(t *testing.T) {
 		directCases(),
 		watchedCases(),
 		validatedCases(),
+		unaskedCases(),
 		pairCases(),
 		brokenArgumentCases(),
 		vendorCases(),

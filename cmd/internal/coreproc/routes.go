@@ -199,6 +199,8 @@ func (u *Upstreams) upstream(c config.Upstream) (adapter, error) {
 		HTTP:      transport,
 		FirstByte: time.Duration(c.FirstByte),
 		Idle:      time.Duration(c.Idle),
+
+		LeaveUsage: c.StreamUsage == config.Leave,
 	})
 }
 

@@ -206,6 +206,12 @@ func TestOwnBodies(t *testing.T) {
 	if headers.Get("Openai-Beta") != "b" || headers.Get("X-Own") != "operator" || headers.Get("Content-Type") != "application/json" || headers.Get("Authorization") != "Bearer k" {
 		t.Errorf("headers %v", headers)
 	}
+	// Usage that is left to the caller and the upstream leaves the body as it is.
+	leave := chat(t, transport, func(c *remote.Config) { c.LeaveUsage = true })
+	_ = leave.StreamGenerateText(t.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+	if want := `{"stream" : true, "x":1.50,"model":"m","stream_options":{"a":1}}`; sent != want {
+		t.Errorf("sent %s, want %s", sent, want)
+	}
 	// A body of another protocol does not go out, nor do its headers.
 	req.Wire.Protocol = genwayv1.Protocol_PROTOCOL_MESSAGES
 	_ = u.StreamGenerateText(t.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })

@@ -153,7 +153,7 @@ func (u *Upstream) textBody(ctx context.Context, req *genwayv1.GenerateTextReque
 	}
 	if own {
 		body, err := u.patchModel(req.GetWire().GetJson(), req.GetModel())
-		if err == nil && streamed && u.config.Protocol == genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS {
+		if err == nil && streamed && !u.config.LeaveUsage && u.config.Protocol == genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS {
 			body, err = askForUsage(body)
 		}
 		return body, nil, err
@@ -171,7 +171,8 @@ func (u *Upstream) textBody(ctx context.Context, req *genwayv1.GenerateTextReque
 			return nil, nil, err
 		}
 	}
-	body, err := u.codec.EncodeRequest(&codec.Request{GenerateTextRequest: fitted, Stream: streamed, IncludeUsage: streamed}, &losses)
+	usage := streamed && (!u.config.LeaveUsage || u.speaks(req.GetWire()) && asksForUsage(req.GetWire().GetJson()))
+	body, err := u.codec.EncodeRequest(&codec.Request{GenerateTextRequest: fitted, Stream: streamed, IncludeUsage: usage}, &losses)
 	if err == nil {
 		err = upstream.Lossless(ctx, losses.List())
 	}

@@ -46,6 +46,9 @@ type Config struct {
 	APIKey string
 	// Headers are sent with every call.
 	Headers map[string]string
+	// LeaveUsage does not ask streams of chat completions for their usage, and passes what
+	// usage they tell on to every caller of the protocol.
+	LeaveUsage bool
 	// Models is the listing. ListModels asks the upstream for its own.
 	Models []*genwayv1.Model
 	// HTTP makes the calls. Default: NewTransport with its defaults.

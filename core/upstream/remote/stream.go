@@ -183,7 +183,7 @@ func (s *relay) frame(f codec.Frame, raw []byte) error {
 	s.heard(events)
 	if s.wired && err == nil {
 		// The frame goes before the completed event that it may amount to.
-		frame := codec.Event(&genwayv1.WireFrame{Protocol: s.protocol, Event: f.Event, Data: f.Data})
+		frame := codec.Event(&genwayv1.WireFrame{Protocol: s.protocol, Event: f.Event, Data: f.Data, Unasked: s.upstream.config.LeaveUsage})
 		if err := s.opening.pass(frame, content); err != nil {
 			return err
 		}
@@ -253,6 +253,11 @@ func (s *relay) pass(events []*genwayv1.StreamGenerateTextResponse, err error) e
 		}
 	}
 	return s.own(err)
+}
+
+// asksForUsage reports whether a body asks for the usage itself.
+func asksForUsage(body []byte) bool {
+	return string(member.Value(member.Value(body, "stream_options"), "include_usage")) == "true"
 }
 
 // askForUsage sets stream_options.include_usage, which metering needs, and keeps

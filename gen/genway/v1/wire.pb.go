@@ -251,7 +251,10 @@ type WireFrame struct {
 	// whose delta was the event before. Only for callers who take them.
 	Run []byte `protobuf:"bytes,4,opt,name=run,proto3" json:"run,omitempty"`
 	// How many events run has.
-	RunEvents     int32 `protobuf:"varint,5,opt,name=run_events,json=runEvents,proto3" json:"run_events,omitempty"`
+	RunEvents int32 `protobuf:"varint,5,opt,name=run_events,json=runEvents,proto3" json:"run_events,omitempty"`
+	// The event is the upstream's own in full: no part of it is there because the gateway
+	// asked for it, so that nothing is to be left out.
+	Unasked       bool `protobuf:"varint,6,opt,name=unasked,proto3" json:"unasked,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -319,6 +322,13 @@ func (x *WireFrame) GetRunEvents() int32 {
 		return x.RunEvents
 	}
 	return 0
+}
+
+func (x *WireFrame) GetUnasked() bool {
+	if x != nil {
+		return x.Unasked
+	}
+	return false
 }
 
 // NativeField is a member of a protocol's JSON object that the canonical
@@ -527,14 +537,15 @@ const file_genway_v1_wire_proto_rawDesc = "" +
 	"\n" +
 	"text_bytes\x18\x01 \x01(\x03R\ttextBytes\x12 \n" +
 	"\vattachments\x18\x02 \x01(\x03R\vattachments\x12\x18\n" +
-	"\aforeign\x18\x03 \x01(\bR\aforeign\"\x97\x01\n" +
+	"\aforeign\x18\x03 \x01(\bR\aforeign\"\xb1\x01\n" +
 	"\tWireFrame\x12/\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolR\bprotocol\x12\x14\n" +
 	"\x05event\x18\x02 \x01(\tR\x05event\x12\x12\n" +
 	"\x04data\x18\x03 \x01(\fR\x04data\x12\x10\n" +
 	"\x03run\x18\x04 \x01(\fR\x03run\x12\x1d\n" +
 	"\n" +
-	"run_events\x18\x05 \x01(\x05R\trunEvents\"\x80\x01\n" +
+	"run_events\x18\x05 \x01(\x05R\trunEvents\x12\x18\n" +
+	"\aunasked\x18\x06 \x01(\bR\aunasked\"\x80\x01\n" +
 	"\vNativeField\x12/\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolR\bprotocol\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
