@@ -18,7 +18,8 @@ func TestAreObject(t *testing.T) {
 			t.Errorf("%s: %t", text, got)
 		}
 	}
-	for text, want := range map[string]bool{"": true, " \r\n\t": true, "{}": false, "\u00a0": false} {
+	for text, want := range map[string]bool{"": true, " \r\n\t": true, //nolint:gocritic // white space is the point
+		"{}": false, "\u00a0": false} {
 		if got := codec.AreNone(text); got != want {
 			t.Errorf("%q: %t", text, got)
 		}

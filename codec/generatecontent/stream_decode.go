@@ -60,11 +60,7 @@ func (d *streamDecoder) decode(data []byte) ([]*event, error) {
 	}
 	var events []*event
 	if !d.started {
-		start, err := d.start(&w)
-		if err != nil {
-			return nil, badAnswer(err)
-		}
-		events = append(events, start)
+		events = append(events, d.start(&w))
 	}
 	for i := range w.Candidates {
 		wc := &w.Candidates[i]
@@ -106,7 +102,7 @@ func (d *streamDecoder) frame(w *response, fields []*genwayv1.NativeField) error
 }
 
 // start gives the started event, with what the first frame knows of the input.
-func (d *streamDecoder) start(w *response) (*event, error) {
+func (d *streamDecoder) start(w *response) *event {
 	d.started = true
 	s := &genwayv1.TextStarted{Id: w.ResponseID, Model: w.ModelVersion}
 	var left *genwayv1.NativeField
@@ -124,7 +120,7 @@ func (d *streamDecoder) start(w *response) (*event, error) {
 			InputAudioTokens:     known.InputAudioTokens,
 		}
 	}
-	return codec.Event(s), nil
+	return codec.Event(s)
 }
 
 func (d *streamDecoder) candidate(index int32) *candidateStream {

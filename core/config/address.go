@@ -24,34 +24,34 @@ func (u Upstream) checkAddress(all *checks, at string) {
 	switch {
 	case err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https"):
 		if strings.ContainsAny(u.BaseURL, "?@") {
-			all.wrong(at+".base_url", "expected http(s)://host[/path]")
+			all.wrongf(at+".base_url", "expected http(s)://host[/path]")
 			return
 		}
-		all.wrong(at+".base_url", "%q is no http(s) URL", u.BaseURL)
+		all.wrongf(at+".base_url", "%q is no http(s) URL", u.BaseURL)
 		return
 	case base.Fragment != "" || strings.HasSuffix(u.BaseURL, "#"):
-		all.wrong(at+".base_url", "a fragment (#) is never sent; leave it out")
+		all.wrongf(at+".base_url", "a fragment (#) is never sent; leave it out")
 	}
 	if _, err := url.ParseQuery(base.RawQuery); err != nil {
-		all.wrong(at+".base_url", "its query is malformed; write it under query")
+		all.wrongf(at+".base_url", "its query is malformed; write it under query")
 	}
 	if u.Path == "" {
 		path := strings.TrimRight(base.Path, "/")
 		for _, own := range ownPaths[u.Kind] {
 			if strings.HasSuffix(path, own) {
-				all.wrong(at+".base_url", "%s is called behind base_url; leave it out there, or write path: / to call base_url as it is", strings.TrimLeft(own, "/"))
+				all.wrongf(at+".base_url", "%s is called behind base_url; leave it out there, or write path: / to call base_url as it is", strings.TrimLeft(own, "/"))
 			}
 		}
 	}
 	if _, err := url.PathUnescape(u.Path); err != nil || strings.ContainsAny(u.Path, "?# \t\r\n") || strings.Contains(u.Path, "://") {
-		all.wrong(at+".path", "expected a path, as in /openai/v2/chat; members of the query are written under query")
+		all.wrongf(at+".path", "expected a path, as in /openai/v2/chat; members of the query are written under query")
 	}
 	for _, name := range slices.Sorted(maps.Keys(u.Query)) {
 		if name == "" {
-			all.wrong(at+".query", "a member without a name")
+			all.wrongf(at+".query", "a member without a name")
 		}
 		if base.Query().Has(name) {
-			all.wrong(at+".query", "%q is in the query of base_url, too", name)
+			all.wrongf(at+".query", "%q is in the query of base_url, too", name)
 		}
 	}
 }

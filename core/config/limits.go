@@ -138,12 +138,12 @@ func (l *Limits) validate(all *checks, at string) {
 	l.validateStore(all, at)
 	switch {
 	case l.OutputTokens < 0:
-		all.wrong(at+".output_tokens", "expected at least 0, got %d", l.OutputTokens)
+		all.wrongf(at+".output_tokens", "expected at least 0, got %d", l.OutputTokens)
 	case l.OutputTokens > limit.MostTokens:
-		all.wrong(at+".output_tokens", "expected at most %d, got %d", limit.MostTokens, l.OutputTokens)
+		all.wrongf(at+".output_tokens", "expected at most %d, got %d", limit.MostTokens, l.OutputTokens)
 	}
 	if l.Unpriced != "" && l.Unpriced != "refuse" && l.Unpriced != "allow" {
-		all.wrong(at+".unpriced", "%q is neither refuse nor allow", l.Unpriced)
+		all.wrongf(at+".unpriced", "%q is neither refuse nor allow", l.Unpriced)
 	}
 	if l.Keys != nil {
 		l.Keys.validate(all, at+".keys")
@@ -151,14 +151,14 @@ func (l *Limits) validate(all *checks, at string) {
 	for i, o := range l.Owners {
 		where := fmt.Sprintf("%s.owners[%d]", at, i)
 		if o.Owner == "" {
-			all.wrong(where, `owner is missing: a name or a glob, "*" for each`)
+			all.wrongf(where, `owner is missing: a name or a glob, "*" for each`)
 		}
 		o.validate(all, where)
 	}
 	for i, m := range l.Models {
 		where := fmt.Sprintf("%s.models[%d]", at, i)
 		if m.Model == "" {
-			all.wrong(where, `model is missing: a name or a glob, "*" for all`)
+			all.wrongf(where, `model is missing: a name or a glob, "*" for all`)
 		}
 		m.validate(all, where)
 	}
@@ -172,24 +172,24 @@ func (l *Limits) validateStore(all *checks, at string) {
 		given bool
 	}{{"prefix", l.Prefix != ""}, {"timeout", l.Timeout != 0}, {"when_gone", l.WhenGone != ""}, {"local_share", l.LocalShare != 0}} {
 		if s.given && !shared {
-			all.wrong(at+"."+s.key, "it is for a store that cores share, and there is none; name it as store")
+			all.wrongf(at+"."+s.key, "it is for a store that cores share, and there is none; name it as store")
 		}
 	}
 	if shared {
 		u, err := url.Parse(l.Store)
 		if err != nil || !slices.Contains([]string{"redis", "rediss", "unix"}, u.Scheme) || u.Host == "" && u.Path == "" {
 			// The text may hold a password.
-			all.wrong(at+".store", "no URL of a Redis; write redis://host:6379/0, rediss://… or unix:///path")
+			all.wrongf(at+".store", "no URL of a Redis; write redis://host:6379/0, rediss://… or unix:///path")
 		}
 	}
 	if l.Timeout < 0 {
-		all.wrong(at+".timeout", "expected a time above 0")
+		all.wrongf(at+".timeout", "expected a time above 0")
 	}
 	if l.WhenGone != "" && l.WhenGone != "local" && l.WhenGone != "closed" {
-		all.wrong(at+".when_gone", "%q is neither local nor closed", l.WhenGone)
+		all.wrongf(at+".when_gone", "%q is neither local nor closed", l.WhenGone)
 	}
 	if !(l.LocalShare >= 0 && l.LocalShare <= 1) { // NaN is neither
-		all.wrong(at+".local_share", "expected 0 to 1, got %v", l.LocalShare)
+		all.wrongf(at+".local_share", "expected 0 to 1, got %v", l.LocalShare)
 	}
 }
 
@@ -201,7 +201,7 @@ func (r Rates) validate(all *checks, at string) {
 		{"requests_per_minute", r.RequestsPerMinute}, {"tokens_per_minute", r.TokensPerMinute}, {"concurrent", r.Concurrent},
 	} {
 		if f.value < 0 || f.value > limit.Most {
-			all.wrong(at+"."+f.key, "expected 0 to %d, got %d", limit.Most, f.value)
+			all.wrongf(at+"."+f.key, "expected 0 to %d, got %d", limit.Most, f.value)
 		}
 	}
 }
@@ -213,11 +213,11 @@ func (a Allowance) validate(all *checks, at string) {
 		where := fmt.Sprintf("%s.budgets[%d]", at, i)
 		b, err := limit.ParseBudget(text)
 		if err != nil {
-			all.wrong(where, "%s", err)
+			all.wrongf(where, "%s", err)
 			continue
 		}
 		if seen[b.Period] {
-			all.wrong(where, "there is a budget for the %s already", b.Period)
+			all.wrongf(where, "there is a budget for the %s already", b.Period)
 		}
 		seen[b.Period] = true
 	}

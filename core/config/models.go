@@ -42,11 +42,11 @@ func (m *Models) UnmarshalYAML(node ast.Node) error {
 func (m Models) check(all *checks, at string) {
 	for i, name := range m.Names {
 		if name == "" || len(name) > maxModelName {
-			all.wrong(fmt.Sprintf("%s[%d]", at, i), "expected a name of 1 to %d bytes, got one of %d", maxModelName, len(name))
+			all.wrongf(fmt.Sprintf("%s[%d]", at, i), "expected a name of 1 to %d bytes, got one of %d", maxModelName, len(name))
 		}
 		for _, c := range name {
 			if !unicode.IsPrint(c) {
-				all.wrong(fmt.Sprintf("%s[%d]", at, i), "%q has a character that cannot be shown", name)
+				all.wrongf(fmt.Sprintf("%s[%d]", at, i), "%q has a character that cannot be shown", name)
 				break
 			}
 		}

@@ -48,7 +48,7 @@ func (o Overrides) check(all *checks, at, kind string) {
 	for i, name := range o.Drop {
 		at := fmt.Sprintf("%s.drop[%d]", at, i)
 		if known := append(parameterNames(), Droppable...); !slices.Contains(known, name) {
-			all.wrong(at, "there is no parameter %q%s", name, strict.Meant(name, known))
+			all.wrongf(at, "there is no parameter %q%s", name, strict.Meant(name, known))
 			continue
 		}
 		all.add(claim("drop", name, at))
@@ -60,7 +60,7 @@ func (o Overrides) check(all *checks, at, kind string) {
 		eachGiven(given.values, func(name string, v reflect.Value, field reflect.StructField) {
 			at := at + "." + given.verb + "." + name
 			if !takes(kind, name) {
-				all.wrong(at, "an upstream of kind %s has no parameter %s", kind, name)
+				all.wrongf(at, "an upstream of kind %s has no parameter %s", kind, name)
 				return
 			}
 			all.add(claim(given.verb, name, at), checkValue(at, reflect.Indirect(v), field))
@@ -69,7 +69,7 @@ func (o Overrides) check(all *checks, at, kind string) {
 	eachGiven(o.Bound, func(name string, v reflect.Value, _ reflect.StructField) {
 		at := at + ".bound." + name
 		if !takes(kind, name) {
-			all.wrong(at, "an upstream of kind %s has no parameter %s", kind, name)
+			all.wrongf(at, "an upstream of kind %s has no parameter %s", kind, name)
 			return
 		}
 		all.add(v.Interface().(*Bound).check(at, name)) //nolint:forcetypeassert // all fields are

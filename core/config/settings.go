@@ -46,14 +46,14 @@ func (u Upstream) checkSettings(all *checks, at string) {
 		{"break_for", u.BreakFor != 0, u.Kind != Sandbox},
 	} {
 		if s.given && !s.ok {
-			all.wrong(at+"."+s.key, "an upstream of kind %s has none", u.Kind)
+			all.wrongf(at+"."+s.key, "an upstream of kind %s has none", u.Kind)
 		}
 	}
 	if !sendable(u.APIKey) {
-		all.wrong(at+".api_key", "it holds more than one line, or characters that no header can hold")
+		all.wrongf(at+".api_key", "it holds more than one line, or characters that no header can hold")
 	}
 	if u.APIKey != "" && u.APIKeyFile != "" {
-		all.wrong(at+".api_key_file", "api_key and api_key_file exclude each other")
+		all.wrongf(at+".api_key_file", "api_key and api_key_file exclude each other")
 	}
 	for _, s := range []struct {
 		key           string
@@ -62,7 +62,7 @@ func (u Upstream) checkSettings(all *checks, at string) {
 		{"max_concurrent", u.MaxConcurrent, 0}, {"retries", u.Retries, -1}, {"break_after", u.BreakAfter, -1},
 	} {
 		if s.given < s.lowest {
-			all.wrong(at+"."+s.key, "expected at least %d, got %d", s.lowest, s.given)
+			all.wrongf(at+"."+s.key, "expected at least %d, got %d", s.lowest, s.given)
 		}
 	}
 	for _, s := range []struct {
@@ -72,23 +72,23 @@ func (u Upstream) checkSettings(all *checks, at string) {
 		{"first_byte", u.FirstByte}, {"idle", u.Idle}, {"deadline", u.Deadline}, {"drain_for", u.DrainFor}, {"break_for", u.BreakFor},
 	} {
 		if s.given < 0 {
-			all.wrong(at+"."+s.key, "expected a time above 0")
+			all.wrongf(at+"."+s.key, "expected a time above 0")
 		}
 	}
 	if u.StreamUsage != "" && u.StreamUsage != "ask" && u.StreamUsage != Leave {
 		all.wrong(at+".stream_usage", "%q is no policy; one of ask, leave%s", u.StreamUsage, strict.Meant(u.StreamUsage, []string{"ask", Leave}))
 	}
 	if u.OnCancel != "" && u.OnCancel != "cancel" && u.OnCancel != Drain {
-		all.wrong(at+".on_cancel", "%q is no policy; one of cancel, drain%s", u.OnCancel, strict.Meant(u.OnCancel, []string{"cancel", Drain}))
+		all.wrongf(at+".on_cancel", "%q is no policy; one of cancel, drain%s", u.OnCancel, strict.Meant(u.OnCancel, []string{"cancel", Drain}))
 	}
 	if u.DrainFor != 0 && u.OnCancel != Drain {
-		all.wrong(at+".drain_for", "it takes effect with on_cancel: drain only")
+		all.wrongf(at+".drain_for", "it takes effect with on_cancel: drain only")
 	}
 	u.Models.check(all, at+".models")
 	u.checkTransport(all, at)
 	for _, name := range slices.Sorted(maps.Keys(u.Headers)) {
 		if strings.Trim(strings.ToLower(name), tokenCharacters) != "" || name == "" || strings.ContainsAny(u.Headers[name], "\r\n\x00") {
-			all.wrong(at+".headers", "%q cannot be sent as a header", name)
+			all.wrongf(at+".headers", "%q cannot be sent as a header", name)
 		}
 	}
 }

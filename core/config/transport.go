@@ -24,7 +24,7 @@ func (u Upstream) checkTransport(all *checks, at string) {
 		proxy, err := url.Parse(u.Proxy)
 		if err != nil || proxy.Host == "" || !slices.Contains(proxySchemes, proxy.Scheme) {
 			// The address may hold a password, so it is not repeated.
-			all.wrong(at+".proxy", "expected none, or %s://host:port", strings.Join(proxySchemes, "://, "))
+			all.wrongf(at+".proxy", "expected none, or %s://host:port", strings.Join(proxySchemes, "://, "))
 		}
 	}
 	sound := true
@@ -38,11 +38,11 @@ func (u Upstream) checkTransport(all *checks, at string) {
 		before := len(*all)
 		switch {
 		case !encrypted && u.Kind == "generation":
-			all.wrong(at+"."+s.key, "it takes effect with tls: true only")
+			all.wrongf(at+"."+s.key, "it takes effect with tls: true only")
 		case !encrypted:
-			all.wrong(at+"."+s.key, "it takes effect with a base_url of https:// only")
+			all.wrongf(at+"."+s.key, "it takes effect with a base_url of https:// only")
 		case s.needs != "" && s.other == "":
-			all.wrong(at+"."+s.key, "%s is missing", s.needs)
+			all.wrongf(at+"."+s.key, "%s is missing", s.needs)
 		}
 		sound = sound && len(*all) == before
 	}

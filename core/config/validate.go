@@ -27,8 +27,8 @@ const mostWeight = 1_000_000
 // checks collects what is wrong.
 type checks []error
 
-// wrong adds what is wrong at a place.
-func (c *checks) wrong(at, format string, args ...any) { c.add(wrong(at, format, args...)) }
+// wrongf adds what is wrong at a place.
+func (c *checks) wrongf(at, format string, args ...any) { c.add(wrong(at, format, args...)) }
 
 // add adds errors, of which some may be nil.
 func (c *checks) add(errs ...error) {
@@ -58,15 +58,15 @@ func (c *Config) Validate() error {
 func (u Upstream) validate(all *checks, at string) {
 	switch {
 	case u.Kind == "":
-		all.wrong(at, "kind is missing; one of %s", strings.Join(Kinds, ", "))
+		all.wrongf(at, "kind is missing; one of %s", strings.Join(Kinds, ", "))
 		return
 	case !slices.Contains(Kinds, u.Kind):
-		all.wrong(at+".kind", "%q is no kind; one of %s%s", u.Kind, strings.Join(Kinds, ", "), strict.Meant(u.Kind, Kinds))
+		all.wrongf(at+".kind", "%q is no kind; one of %s%s", u.Kind, strings.Join(Kinds, ", "), strict.Meant(u.Kind, Kinds))
 		return
 	case u.Kind == "generation" && u.Target == "":
-		all.wrong(at, "target is missing: the gRPC target of a Generation server, as in dns:///host:9090")
+		all.wrongf(at, "target is missing: the gRPC target of a Generation server, as in dns:///host:9090")
 	case u.Kind != "generation" && u.Target != "":
-		all.wrong(at+".target", "only kind generation has a target; this is base_url's place")
+		all.wrongf(at+".target", "only kind generation has a target; this is base_url's place")
 		return
 	}
 	u.checkSettings(all, at)
@@ -74,7 +74,7 @@ func (u Upstream) validate(all *checks, at string) {
 		return
 	}
 	if u.BaseURL == "" {
-		all.wrong(at, "base_url is missing")
+		all.wrongf(at, "base_url is missing")
 		return
 	}
 	u.checkAddress(all, at)
@@ -82,21 +82,21 @@ func (u Upstream) validate(all *checks, at string) {
 
 func (c *Config) checkRoute(all *checks, at string, r Route) {
 	if r.Model == "" {
-		all.wrong(at, `model is missing: a name or a glob, "*" for all`)
+		all.wrongf(at, `model is missing: a name or a glob, "*" for all`)
 	}
 	if _, err := path.Match(r.Model, ""); err != nil {
-		all.wrong(at+".model", "%q is no glob", r.Model)
+		all.wrongf(at+".model", "%q is no glob", r.Model)
 	}
 	for i, p := range r.Protocols {
 		if !slices.Contains(Protocols, p) {
-			all.wrong(fmt.Sprintf("%s.protocols[%d]", at, i), "%q is no protocol; one of %s%s", p, strings.Join(Protocols, ", "), strict.Meant(p, Protocols))
+			all.wrongf(fmt.Sprintf("%s.protocols[%d]", at, i), "%q is no protocol; one of %s%s", p, strings.Join(Protocols, ", "), strict.Meant(p, Protocols))
 		}
 	}
 	if len(r.Targets) == 0 {
-		all.wrong(at, "targets are missing")
+		all.wrongf(at, "targets are missing")
 	}
 	if r.Deadline < 0 {
-		all.wrong(at+".deadline", "expected a time above 0")
+		all.wrongf(at+".deadline", "expected a time above 0")
 	}
 	for _, list := range []struct {
 		name    string
@@ -110,18 +110,18 @@ func (c *Config) checkRoute(all *checks, at string, r Route) {
 
 func (c *Config) checkTarget(all *checks, at string, t Target) {
 	if t.Weight != nil && *t.Weight < 0 {
-		all.wrong(at+".weight", "expected at least 0, got %d", *t.Weight)
+		all.wrongf(at+".weight", "expected at least 0, got %d", *t.Weight)
 	}
 	if t.Weight != nil && *t.Weight > mostWeight {
-		all.wrong(at+".weight", "expected at most %d, got %d", mostWeight, *t.Weight)
+		all.wrongf(at+".weight", "expected at most %d, got %d", mostWeight, *t.Weight)
 	}
 	if t.Upstream == "" {
-		all.wrong(at, "upstream is missing")
+		all.wrongf(at, "upstream is missing")
 		return
 	}
 	u, ok := c.Upstreams[t.Upstream]
 	if !ok && t.Upstream != Sandbox {
-		all.wrong(at+".upstream", "there is no upstream %q%s", t.Upstream, strict.Meant(t.Upstream, slices.Sorted(maps.Keys(c.Upstreams))))
+		all.wrongf(at+".upstream", "there is no upstream %q%s", t.Upstream, strict.Meant(t.Upstream, slices.Sorted(maps.Keys(c.Upstreams))))
 		return
 	}
 	t.check(all, at, cmp.Or(u.Kind, Sandbox))

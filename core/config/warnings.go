@@ -18,21 +18,21 @@ func (c *Config) findWarnings(file string, body ast.Node) {
 	for i, r := range c.Routes {
 		at := fmt.Sprintf("$.routes[%d]", i)
 		if by, shadowed := c.shadowing(i); shadowed {
-			all.wrong(at+".model", "nothing comes to this route: %s", by)
+			all.wrongf(at+".model", "nothing comes to this route: %s", by)
 		}
 		for j, t := range r.Targets {
 			if t.Weight != nil && *t.Weight == 0 {
-				all.wrong(fmt.Sprintf("%s.targets[%d].weight", at, j), "0 is taken for 1; leave the target out to send it nothing")
+				all.wrongf(fmt.Sprintf("%s.targets[%d].weight", at, j), "0 is taken for 1; leave the target out to send it nothing")
 			}
 		}
 		for j, t := range r.Fallback {
 			if t.Weight != nil {
-				all.wrong(fmt.Sprintf("%s.fallback[%d].weight", at, j), "a fallback has no weight: those of a route are tried in their order")
+				all.wrongf(fmt.Sprintf("%s.fallback[%d].weight", at, j), "a fallback has no weight: those of a route are tried in their order")
 			}
 		}
 	}
 	if at := c.budgeted(); at != "" && c.Prices == "" && c.Limits.Unpriced != "allow" {
-		all.wrong(at, "there are budgets and no prices, so all requests under them are refused; %s", PricesRemedy)
+		all.wrongf(at, "there are budgets and no prices, so all requests under them are refused; %s", PricesRemedy)
 	}
 	warnings := strict.NewProblems(file, body)
 	for _, w := range all {

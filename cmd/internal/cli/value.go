@@ -178,7 +178,7 @@ func existing(text string) (string, error) {
 	if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(text, "~/") {
 		path = home + text[1:]
 	}
-	info, err := os.Stat(path)
+	info, err := os.Stat(path) //nolint:gosec // whoever runs the command names the file
 	if pathError, ok := errors.AsType[*fs.PathError](err); ok {
 		return "", fmt.Errorf("%q: %w", text, pathError.Err)
 	}

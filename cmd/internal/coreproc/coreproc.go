@@ -94,7 +94,7 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 	routing.follow(limits)
 	var kept *items.Keeper
 	if f.KeepItems > 0 {
-		kept = items.New(items.Config{Store: db.Items(), Keep: f.KeepItems, Logger: log})
+		kept = items.New(items.Config{Store: db.Items(), Keep: f.KeepItems, Logger: log}) //nolint:contextcheck // it outlives ctx, and ends with Close
 	}
 	service, err := core.New(core.Config{Items: kept, Upstream: routing.Router, Ledger: recorder, Prices: routing.Prices, Limiter: limits.Limiter, Metrics: counts})
 	if err != nil {

@@ -78,7 +78,7 @@ func place(t *token.Token) token.Position {
 
 // Add adds an error: an *Error or one of Wrong, alone or joined.
 func (p *Problems) Add(err error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // joined errors are added one by one
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range joined.Unwrap() {
 			p.Add(one)
 		}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -91,7 +92,7 @@ func TestAnswersThatBreakAtEveryByte(t *testing.T) {
 					u := hangingUp(t, func(conn *net.TCPConn) {
 						if _, ok := read(bufio.NewReader(conn)); ok {
 							n := <-bytes
-							asked.add(fmt.Sprint(n))
+							asked.add(strconv.Itoa(n))
 							_, _ = io.WriteString(conn, whole[:n])
 							broken(conn)
 						}
@@ -105,8 +106,8 @@ func TestAnswersThatBreakAtEveryByte(t *testing.T) {
 							t.Errorf("%d bytes are taken for the answer: %+v", n, h)
 						case h.err != nil && f.Kind != fault.BadUpstream && f.Kind != fault.Unavailable:
 							t.Errorf("%d bytes: %v", n, f)
-						case h.note.Calls != 1 || asked.all()[fmt.Sprint(n)] != 1:
-							t.Errorf("%d bytes: asked %d times", n, asked.all()[fmt.Sprint(n)])
+						case h.note.Calls != 1 || asked.all()[strconv.Itoa(n)] != 1:
+							t.Errorf("%d bytes: asked %d times", n, asked.all()[strconv.Itoa(n)])
 						}
 					}
 				})

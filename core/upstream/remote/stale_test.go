@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -205,7 +206,7 @@ func TestEncryptedUpstreamsThatCloseAfterEveryAnswer(t *testing.T) {
 			way.TLS.RootCAs.AddCert(pair.Certificate())
 		})
 		for n := range 200 {
-			if err := greet(t, u, fmt.Sprint(n), false); err != nil {
+			if err := greet(t, u, strconv.Itoa(n), false); err != nil {
 				t.Errorf("%x: %d: %v", version, n, err)
 			}
 		}
@@ -235,7 +236,7 @@ func TestUpstreamsThatCloseNowAndThen(t *testing.T) {
 	})
 	lost := 0
 	for n := range 2_000 {
-		if err := greet(t, u, fmt.Sprint(n), false); err != nil {
+		if err := greet(t, u, strconv.Itoa(n), false); err != nil {
 			lost++
 		}
 	}
@@ -268,7 +269,7 @@ func TestUpstreamsThatKeepConnections(t *testing.T) {
 		}
 	})
 	for n := range 200 {
-		if err := greet(t, u, fmt.Sprint(n), n%3 == 0); err != nil {
+		if err := greet(t, u, strconv.Itoa(n), n%3 == 0); err != nil {
 			t.Fatal(err)
 		}
 	}
