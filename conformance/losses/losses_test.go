@@ -87,12 +87,12 @@ func TestStreamsWithLosses(t *testing.T) {
 		r := &recorded{}
 		client := openai.NewClient(openaioption.WithBaseURL(gateway.URL()+"/v1"), openaioption.WithAPIKey(gateway.Keys["chat"]), openaioption.WithHTTPClient(&http.Client{Transport: r}))
 		stream := client.Responses.NewStreaming(t.Context(), responses.ResponseNewParams{Model: "m", Input: responses.ResponseNewParamsInputUnion{OfString: openai.String("hi")}})
-		text := ""
+		var text strings.Builder
 		for stream.Next() {
-			text += stream.Current().AsResponseOutputTextDelta().Delta
+			text.WriteString(stream.Current().AsResponseOutputTextDelta().Delta)
 		}
 		check.Equal(t, "the error", stream.Err(), nil)
-		check.Equal(t, "the text", text, "hello")
+		check.Equal(t, "the text", text.String(), "hello")
 		r.told(t, "thought_signature", "response.completed")
 	})
 	t.Run("messages", func(t *testing.T) {

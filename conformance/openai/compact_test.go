@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/genway/genway/conformance/check"
-	"github.com/openai/openai-go/v3"
 	"github.com/openai/openai-go/v3/responses"
 )
 
@@ -21,7 +20,7 @@ func TestCompact(t *testing.T) {
 	}
 	check.Equal(t, "object", string(whole.Object), "response.compaction")
 	check.Truef(t, whole.Usage.TotalTokens > 0 && whole.CreatedAt > 0 && whole.ID != "", "answer %s", whole.RawJSON())
-	triggered := respond(t, conversation(said, responses.ResponseInputItemUnionParam{OfCompactionTrigger: openai.Ptr(responses.NewResponseInputItemCompactionTriggerParam())}))
+	triggered := respond(t, conversation(said, responses.ResponseInputItemUnionParam{OfCompactionTrigger: new(responses.NewResponseInputItemCompactionTriggerParam())}))
 	for _, output := range [][]responses.ResponseOutputItemUnion{whole.Output, triggered.Output} {
 		if len(output) != 1 || output[0].Type != "compaction" {
 			t.Fatalf("not one compaction item: %v", output)

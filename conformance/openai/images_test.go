@@ -3,6 +3,7 @@ package openai_test
 import (
 	"encoding/json"
 	"errors"
+	"net/http"
 	"testing"
 
 	"github.com/genway/genway/conformance/check"
@@ -177,5 +178,5 @@ func TestImagesStreamFails(t *testing.T) {
 	stream := c.Images.GenerateStreaming(t.Context(), openai.ImageGenerateParams{Prompt: "A red fox", PartialImages: openai.Int(4), Model: imageModel})
 	check.Truef(t, !stream.Next(), "four previews are drawn")
 	var refused *openai.Error
-	check.Truef(t, errors.As(stream.Err(), &refused) && refused.StatusCode == 400 && refused.Param == "partial_images", "%v", stream.Err())
+	check.Truef(t, errors.As(stream.Err(), &refused) && refused.StatusCode == http.StatusBadRequest && refused.Param == "partial_images", "%v", stream.Err())
 }

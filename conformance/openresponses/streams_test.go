@@ -3,6 +3,7 @@ package openresponses
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -94,7 +95,7 @@ func events(t *testing.T, kind string, body object) []wire.Frame {
 			t.Errorf("%s: %s: %s", name, fault, f.Raw)
 		}
 		number, _ := wire.Lookup(f.Data, "sequence_number")
-		check.Equal(t, "sequence_number", fmt.Sprint(number), fmt.Sprint(i))
+		check.Equal(t, "sequence_number", fmt.Sprint(number), strconv.Itoa(i))
 		if response, ok := wire.Lookup(f.Data, "response"); ok {
 			for _, fault := range faults(response) {
 				t.Errorf("%s: response.%s: %s", name, fault, wire.Clip(f.Raw))
