@@ -76,7 +76,7 @@ func (u Upstream) checkSettings(all *checks, at string) {
 		}
 	}
 	if u.StreamUsage != "" && u.StreamUsage != "ask" && u.StreamUsage != Leave {
-		all.wrong(at+".stream_usage", "%q is no policy; one of ask, leave%s", u.StreamUsage, strict.Meant(u.StreamUsage, []string{"ask", Leave}))
+		all.wrongf(at+".stream_usage", "%q is no policy; one of ask, leave%s", u.StreamUsage, strict.Meant(u.StreamUsage, []string{"ask", Leave}))
 	}
 	if u.OnCancel != "" && u.OnCancel != "cancel" && u.OnCancel != Drain {
 		all.wrongf(at+".on_cancel", "%q is no policy; one of cancel, drain%s", u.OnCancel, strict.Meant(u.OnCancel, []string{"cancel", Drain}))
