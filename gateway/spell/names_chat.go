@@ -17,7 +17,7 @@ var ofChat = names{
 		"sampling.candidate_count": "n", "sampling.logprobs": "logprobs", "sampling.top_logprobs": "top_logprobs",
 		"thinking":          "reasoning_effort",
 		"max_output_tokens": "max_completion_tokens|max_tokens", "stop_sequences": "stop", "service_tier": "service_tier",
-		"user": "user", "metadata": "metadata", "native_fields": none, "extra_json": none, "verbosity": "verbosity",
+		"user": "user", "metadata": "metadata", "native_fields": none, "extra_json": none, "compact": none, "verbosity": "verbosity",
 		"modalities": "modalities", "audio_output": "audio", "audio_output.voice": "audio.voice", "audio_output.format": "audio.format",
 		"store": "store", "prompt_cache_key": "prompt_cache_key", "safety_identifier": "safety_identifier", "cache_control": none,
 		"page_size": "limit", "page_token": "after",

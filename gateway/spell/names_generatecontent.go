@@ -29,7 +29,7 @@ var ofGenerateContent = names{
 		"thinking.include_thoughts": "generationConfig.thinkingConfig.includeThoughts", "thinking.summary": "generationConfig.thinkingConfig.includeThoughts",
 		"thinking.mode":     "generationConfig.thinkingConfig",
 		"max_output_tokens": "generationConfig.maxOutputTokens", "stop_sequences": "generationConfig.stopSequences",
-		"service_tier": "serviceTier", "user": none, "metadata": none, "native_fields": none, "extra_json": none, "verbosity": none,
+		"service_tier": "serviceTier", "user": none, "metadata": none, "native_fields": none, "extra_json": none, "compact": none, "verbosity": none,
 		"modalities": "generationConfig.responseModalities", "audio_output": "generationConfig.speechConfig",
 		"audio_output.voice": "generationConfig.speechConfig.voiceConfig.prebuiltVoiceConfig.voiceName", "audio_output.format": none,
 		"store": "store", "prompt_cache_key": none, "safety_identifier": none, "cache_control": none,

@@ -18,7 +18,7 @@ var ofMessages = names{
 		"thinking": "thinking", "thinking.mode": "thinking.type", "thinking.effort": "output_config.effort",
 		"thinking.budget_tokens": "thinking.budget_tokens", "thinking.include_thoughts": "thinking.display", "thinking.summary": "thinking.display",
 		"max_output_tokens": "max_tokens", "stop_sequences": "stop_sequences", "service_tier": "service_tier", "user": "metadata.user_id",
-		"metadata": none, "native_fields": none, "extra_json": none, "verbosity": none, "modalities": none, "audio_output": none,
+		"metadata": none, "native_fields": none, "extra_json": none, "compact": none, "verbosity": none, "modalities": none, "audio_output": none,
 		"store": none, "prompt_cache_key": none, "safety_identifier": none, "cache_control": "cache_control",
 		"cache_control.ttl_seconds": "cache_control.ttl", "page_size": "limit", "page_token": "after_id",
 	},

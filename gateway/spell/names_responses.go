@@ -18,7 +18,7 @@ var ofResponses = names{
 		"thinking": "reasoning", "thinking.mode": "reasoning.effort", "thinking.effort": "reasoning.effort",
 		"thinking.summary": "reasoning.summary", "thinking.include_thoughts": "reasoning.summary", "thinking.budget_tokens": "reasoning",
 		"max_output_tokens": "max_output_tokens", "stop_sequences": none, "service_tier": "service_tier", "user": "user",
-		"metadata": "metadata", "native_fields": none, "extra_json": none, "verbosity": "text.verbosity", "modalities": none,
+		"metadata": "metadata", "native_fields": none, "extra_json": none, "compact": "input", "verbosity": "text.verbosity", "modalities": none,
 		"audio_output": none, "store": "store", "prompt_cache_key": "prompt_cache_key", "safety_identifier": "safety_identifier",
 		"cache_control": none, "page_size": "limit", "page_token": "after",
 	},
