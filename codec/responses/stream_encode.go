@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/genway/genway/codec"
@@ -45,11 +46,18 @@ type streamEncoder struct {
 	refused bool
 }
 
+// isEvent reports whether the data of a frame can be read by clients, as an event or as
+// the mark by which streams of chat completions end. Noise on the connection cannot.
+func isEvent(data []byte) bool {
+	data = bytes.TrimSpace(data)
+	return string(data) == "[DONE]" || len(data) > 0 && member.Valid(data)
+}
+
 // Encode gives the frames of one event.
 func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, error) {
 	e.w.Reset()
 	e.frames = e.frames[:0]
-	if e.done && (!e.wired || ev.GetWire() == nil) {
+	if e.done && !(e.wired && isEvent(ev.GetWire().GetData())) {
 		return nil, nil // but what an upstream says behind its end passes
 	}
 	if e.compacts && ev.GetWire() == nil {
