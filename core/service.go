@@ -5,21 +5,18 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/items"
-	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/metrics"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -174,94 +171,6 @@ func (s *Service) name(started *genwayv1.TextStarted, model string) {
 	started.Model = cmp.Or(started.Model, model)
 }
 
-// GenerateImage gives images of a prompt.
-func (s *Service) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (resp *genwayv1.GenerateImageResponse, err error) {
-	outcomeOf(ctx).asked = req.GetModel()
-	req.Wire = trusted(ctx, req.GetWire())
-	if err := checkImage(req); err != nil {
-		return nil, err
-	}
-	err = s.account(ctx, ask{"GenerateImage", req.GetModel(), req}, func(ctx context.Context) error {
-		resp, err = s.generateImage(ctx, req)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return resp, nil
-}
-
-func (s *Service) generateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
-	resp, err := s.config.Upstream.GenerateImage(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	if resp.CreateTime == nil {
-		resp.CreateTime = timestamppb.New(s.config.Clock())
-	}
-	call := outcomeOf(ctx)
-	call.answered(req.GetModel(), resp.GetUsage())
-	call.drawn = drawnBy(req, resp)
-	call.complete = true
-	if resp.GetWire() == nil && !plausible(resp.GetUsage()) {
-		resp.Usage, resp.Losses = nil, append(resp.GetLosses(), implausible())
-	}
-	return resp, nil
-}
-
-// StreamGenerateImage gives the images as events, and an error when the upstream ends
-// without the completed one.
-func (s *Service) StreamGenerateImage(req *genwayv1.GenerateImageRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateImageResponse]) error {
-	ctx := stream.Context()
-	outcomeOf(ctx).asked = req.GetModel()
-	req.Wire = trusted(ctx, req.GetWire())
-	if err := checkImage(req); err != nil {
-		return err
-	}
-	return s.account(ctx, ask{"StreamGenerateImage", req.GetModel(), req}, func(ctx context.Context) error {
-		return s.streamImage(ctx, req, stream)
-	})
-}
-
-func (s *Service) streamImage(ctx context.Context, req *genwayv1.GenerateImageRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateImageResponse]) error {
-	completed := false
-	call := outcomeOf(ctx)
-	call.answered(req.GetModel(), nil)
-	err := s.config.Upstream.StreamGenerateImage(ctx, req, func(ev *genwayv1.StreamGenerateImageResponse) error {
-		switch p := ev.GetPayload().(type) {
-		case *genwayv1.StreamGenerateImageResponse_Started:
-			if p.Started.CreateTime == nil {
-				p.Started.CreateTime = timestamppb.New(s.config.Clock())
-			}
-		case *genwayv1.StreamGenerateImageResponse_Wire:
-			call.begun()
-		case *genwayv1.StreamGenerateImageResponse_PartialImage:
-			call.begun()
-			p.PartialImage.CreateTime = cmp.Or(p.PartialImage.CreateTime, timestamppb.New(s.config.Clock()))
-		case *genwayv1.StreamGenerateImageResponse_Image:
-			call.begun()
-			p.Image.CreateTime = cmp.Or(p.Image.CreateTime, timestamppb.New(s.config.Clock()))
-			// A stream that is cut has given the images until then.
-			call.drawn = drawnOf(req, int(p.Image.GetImageIndex())+1, p.Image.GetImage().GetSize(), p.Image.GetQuality())
-		case *genwayv1.StreamGenerateImageResponse_Completed:
-			if completed {
-				return nil
-			}
-			completed, call.complete = true, true
-			call.answered("", p.Completed.GetUsage())
-			if !plausible(p.Completed.GetUsage()) {
-				p.Completed.Usage = nil
-			}
-			call.drawn = drawnOf(req, int(p.Completed.GetCount()), p.Completed.GetSize(), p.Completed.GetQuality())
-		}
-		return stream.Send(ev)
-	})
-	if err == nil && !completed {
-		return fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
-	}
-	return err
-}
-
 // CountTokens says what a request would put in.
 func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (resp *genwayv1.CountTokensResponse, err error) {
 	outcomeOf(ctx).asked = req.GetRequest().GetModel()
@@ -292,85 +201,12 @@ func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequ
 	return resp, nil
 }
 
-// defaultPage is how many models a page has unless asked otherwise.
-const defaultPage = 1000
-
-// ListModels lists the models that the caller's key may use by name, a page at a time.
-func (s *Service) ListModels(ctx context.Context, req *genwayv1.ListModelsRequest) (resp *genwayv1.ListModelsResponse, err error) {
-	if req.GetPageSize() < 0 {
-		return nil, fault.Invalid("page_size", "page_size: expected at least 0, got %d", req.GetPageSize())
-	}
-	err = s.visit(ctx, "ListModels", func(policy *keys.Policy) error {
-		resp = page(s.models(policy), req)
-		return nil
-	})
-	return resp, err
-}
-
-func page(models []*genwayv1.Model, req *genwayv1.ListModelsRequest) *genwayv1.ListModelsResponse {
-	if token := req.GetPageToken(); token != "" {
-		start, _ := slices.BinarySearchFunc(models, token, func(m *genwayv1.Model, name string) int {
-			if m.GetName() <= name {
-				return -1
-			}
-			return 1
-		})
-		models = models[start:]
-	}
-	resp := &genwayv1.ListModelsResponse{}
-	if size := int(cmp.Or(req.GetPageSize(), defaultPage)); len(models) > size {
-		models = models[:size]
-		resp.NextPageToken = models[size-1].GetName()
-	}
-	for _, m := range models {
-		resp.Models = append(resp.Models, proto.CloneOf(m))
-	}
-	return resp
-}
-
-// GetModel describes one model.
-func (s *Service) GetModel(ctx context.Context, req *genwayv1.GetModelRequest) (resp *genwayv1.GetModelResponse, err error) {
-	if req.GetName() == "" {
-		return nil, fault.Missing("name")
-	}
-	err = s.visit(ctx, "GetModel", func(policy *keys.Policy) error {
-		for _, m := range s.models(policy) {
-			if m.GetName() == req.GetName() {
-				resp = &genwayv1.GetModelResponse{Model: proto.CloneOf(m)}
-				return nil
-			}
-		}
-		e := fault.New(fault.NotFound, fault.ReasonModelNotFound, "The model `%s` does not exist or you do not have access to it.", req.GetName())
-		e.Param = "model"
-		return e
-	})
-	return resp, err
-}
-
 // CheckAccess says whether the caller's key may be used at all.
 func (s *Service) CheckAccess(ctx context.Context, _ *genwayv1.CheckAccessRequest) (*genwayv1.CheckAccessResponse, error) {
 	if err := permit(ctx, auth.CallerOf(ctx), ""); err != nil {
 		return nil, err
 	}
 	return &genwayv1.CheckAccessResponse{}, nil
-}
-
-// models are those a key may use, by name. They are shared with other calls: whoever gives
-// one away clones it.
-func (s *Service) models(policy *keys.Policy) []*genwayv1.Model {
-	var models []*genwayv1.Model
-	for _, m := range s.config.Upstream.Models() {
-		if !policy.AllowsModel(m.GetName()) {
-			continue
-		}
-		if m.GetCreateTime() == nil { // protocols demand one
-			m = proto.CloneOf(m)
-			m.CreateTime = timestamppb.New(s.started)
-		}
-		models = append(models, m)
-	}
-	slices.SortFunc(models, func(a, b *genwayv1.Model) int { return strings.Compare(a.GetName(), b.GetName()) })
-	return models
 }
 
 // trusted gives a caller's own body, if an edge vouches that it is one of the

@@ -1,0 +1,99 @@
+package core
+
+import (
+	"cmp"
+	"context"
+
+	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// GenerateImage gives images of a prompt.
+func (s *Service) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (resp *genwayv1.GenerateImageResponse, err error) {
+	outcomeOf(ctx).asked = req.GetModel()
+	req.Wire = trusted(ctx, req.GetWire())
+	if err := checkImage(req); err != nil {
+		return nil, err
+	}
+	err = s.account(ctx, ask{"GenerateImage", req.GetModel(), req}, func(ctx context.Context) error {
+		resp, err = s.generateImage(ctx, req)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (s *Service) generateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+	resp, err := s.config.Upstream.GenerateImage(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if resp.CreateTime == nil {
+		resp.CreateTime = timestamppb.New(s.config.Clock())
+	}
+	call := outcomeOf(ctx)
+	call.answered(req.GetModel(), resp.GetUsage())
+	call.drawn = drawnBy(req, resp)
+	call.complete = true
+	if resp.GetWire() == nil && !plausible(resp.GetUsage()) {
+		resp.Usage, resp.Losses = nil, append(resp.GetLosses(), implausible())
+	}
+	return resp, nil
+}
+
+// StreamGenerateImage gives the images as events, and an error when the upstream ends
+// without the completed one.
+func (s *Service) StreamGenerateImage(req *genwayv1.GenerateImageRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateImageResponse]) error {
+	ctx := stream.Context()
+	outcomeOf(ctx).asked = req.GetModel()
+	req.Wire = trusted(ctx, req.GetWire())
+	if err := checkImage(req); err != nil {
+		return err
+	}
+	return s.account(ctx, ask{"StreamGenerateImage", req.GetModel(), req}, func(ctx context.Context) error {
+		return s.streamImage(ctx, req, stream)
+	})
+}
+
+func (s *Service) streamImage(ctx context.Context, req *genwayv1.GenerateImageRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateImageResponse]) error {
+	completed := false
+	call := outcomeOf(ctx)
+	call.answered(req.GetModel(), nil)
+	err := s.config.Upstream.StreamGenerateImage(ctx, req, func(ev *genwayv1.StreamGenerateImageResponse) error {
+		switch p := ev.GetPayload().(type) {
+		case *genwayv1.StreamGenerateImageResponse_Started:
+			if p.Started.CreateTime == nil {
+				p.Started.CreateTime = timestamppb.New(s.config.Clock())
+			}
+		case *genwayv1.StreamGenerateImageResponse_Wire:
+			call.begun()
+		case *genwayv1.StreamGenerateImageResponse_PartialImage:
+			call.begun()
+			p.PartialImage.CreateTime = cmp.Or(p.PartialImage.CreateTime, timestamppb.New(s.config.Clock()))
+		case *genwayv1.StreamGenerateImageResponse_Image:
+			call.begun()
+			p.Image.CreateTime = cmp.Or(p.Image.CreateTime, timestamppb.New(s.config.Clock()))
+			// A stream that is cut has given the images until then.
+			call.drawn = drawnOf(req, int(p.Image.GetImageIndex())+1, p.Image.GetImage().GetSize(), p.Image.GetQuality())
+		case *genwayv1.StreamGenerateImageResponse_Completed:
+			if completed {
+				return nil
+			}
+			completed, call.complete = true, true
+			call.answered("", p.Completed.GetUsage())
+			if !plausible(p.Completed.GetUsage()) {
+				p.Completed.Usage = nil
+			}
+			call.drawn = drawnOf(req, int(p.Completed.GetCount()), p.Completed.GetSize(), p.Completed.GetQuality())
+		}
+		return stream.Send(ev)
+	})
+	if err == nil && !completed {
+		return fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
+	}
+	return err
+}
