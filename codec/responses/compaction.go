@@ -9,6 +9,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/proto"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -163,6 +164,9 @@ func (e *streamEncoder) compact(ev *genwayv1.StreamGenerateTextResponse) (bool, 
 func (e *streamEncoder) gather(candidate int32, ev *genwayv1.StreamGenerateTextResponse) error {
 	if !e.first(candidate) {
 		return nil
+	}
+	if ev.GetPartStarted() != nil { // the folder writes to the part, which others read too
+		ev = proto.CloneOf(ev)
 	}
 	return e.folder.Add(ev)
 }
