@@ -147,7 +147,7 @@ cover: ## Write cover.html: what the tests reach
 cases: test-deps ## Run the named cases and write docs/cases.md
 	@$(RACE_NOTICE)
 	{ $(GO) test $(RACE) -count=1 -timeout=5m -json -run='^TestCases$$' ./internal/cases/... || true; \
-		$(GO) test -C conformance $(RACE) -count=1 -timeout=10m -json -run='^TestCases$$' ./cases || true; } \
+		$(GO) test -C conformance -count=1 -timeout=10m -json -run='^TestCases$$' ./cases || true; } \
 		| $(GO) run ./internal/cases/report -o docs/cases.md
 
 .PHONY: chaos

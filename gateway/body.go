@@ -102,13 +102,16 @@ func firstRoomOf(sized int64) int64 {
 	return firstRoom
 }
 
-// nextRoom is the piece of memory behind one that is full. A body that is announced is
-// believed to be large once its first bytes are there.
+// nextRoom is the piece of memory behind one that is full. A body that is announced gets
+// all of its memory once leastRoom is there: each piece less is a copy less.
 func nextRoom(room, sized int64) int64 {
-	if sized >= 0 {
-		return max(leastRoom, room*roomGrowth)
+	switch {
+	case sized < 0:
+		return room * roomGrowth
+	case room < leastRoom:
+		return leastRoom
 	}
-	return room * roomGrowth
+	return sized
 }
 
 // The first piece of memory for a body that is large or not announced, the least that the
