@@ -29,7 +29,7 @@ type checkConfig struct {
 	Strict bool   `help:"Fail where there are warnings, too."`
 }
 
-// errWarned is told where the warnings have been printed.
+// errWarned fails a strict check; the warnings themselves are printed before it.
 var errWarned = errors.New("there are warnings")
 
 // Run reads the file, and builds what it describes without calling anything. All mistakes

@@ -107,29 +107,13 @@ func (n *Names) add(name string) {
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%d/%s", try, name)
 		tail := fmt.Sprintf("_%016x", h.Sum64())
-		head := legible(name)
+		head := codec.LegibleName(name)
 		sent := head[:min(len(head), n.rule.longest-len(tail))] + tail
 		if _, taken := n.given[sent]; !taken {
 			n.sent[name], n.given[sent] = sent, name
 			return
 		}
 	}
-}
-
-// legible is what every vendor's rule takes of a name, which does not begin with a digit or
-// a dash.
-func legible(name string) string {
-	name = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, name)
-	if c := name[0]; c == '-' || c >= '0' && c <= '9' {
-		name = "_" + name
-	}
-	return name
 }
 
 // Request gives the request with the names to send. req is not changed.

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"strings"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -35,7 +36,7 @@ const longestName = 64
 // name of all protocols.
 func (s spaced) flat() string {
 	name := s.joined()
-	if name != readable(name) || len(name) > longestName {
+	if name != codec.LegibleName(name) || len(name) > longestName {
 		return s.hashed()
 	}
 	return name
@@ -89,23 +90,8 @@ func (s spaced) hashed() string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d/%s/%s", len(s.space), s.space, s.name)
 	tail := fmt.Sprintf("_%016x", h.Sum64())
-	name := readable(s.joined())
+	name := codec.LegibleName(s.joined())
 	return name[:min(len(name), longestName-len(tail))] + tail
-}
-
-// readable replaces what is not in every protocol's names.
-func readable(name string) string {
-	name = strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
-			return r
-		}
-		return '_'
-	}, name)
-	if c := name[0]; c == '-' || c >= '0' && c <= '9' {
-		name = "_" + name
-	}
-	return name
 }
 
 func (s spaced) marks() []*genwayv1.NativeField {
