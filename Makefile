@@ -1,4 +1,4 @@
-# Every target needs Go alone, but test, which installs two servers (test-deps).
+# Every target needs Go alone, but test, which installs three servers (test-deps).
 # buf, the protoc plugins, golangci-lint and govulncheck are Go tools pinned under
 # tools/, each in a module of its own because their dependencies do not resolve
 # together. The first use of one compiles it (buf and golangci-lint take a minute or
@@ -15,10 +15,14 @@ FUZZTIME ?= 30s
 # `quick` makes `make bench` short; BENCHFLAGS are more flags (bin/bench run -h).
 BENCH ?=
 BENCHFLAGS ?=
+# How long `make bench-hostile` makes each attack.
+HOSTILE ?= 5
 # How much `make chaos` does.
 REQUESTS ?= 100000
 ROUNDS ?= 50
 IMAGES ?= 200
+# The commit or tag whose programs `make versions` puts beside these.
+OTHER ?=
 # The mutants that `make mutate` makes: an expression for their names. Empty is all.
 MUTANTS ?=
 # Requests of real clients, for `make captures`.
@@ -26,12 +30,13 @@ CAPTURES ?= ../shared/captures
 # A program that plays recorded exchanges, for `make replay`, and the recordings, for
 # `make crossing` too.
 REPLAY ?= ../shared/replay
+# What `make test` runs over TLS, too; `make conformance-tls` runs all.
+OVER_TLS ?= Stream|Losses
 # The compliance suite of Open Responses, for `make openresponses`.
 OPENRESPONSES ?= ../shared/openresponses
 CORPUS ?= ../shared/corpus/dev.jsonl.gz
 
-# Without the tag gRPC links x/net/trace, and that html/template, for a page that nobody
-# serves: html/template calls methods by name.
+# Without the tag gRPC links x/net/trace and html/template, for a page that nobody serves.
 BUILDFLAGS := -trimpath -tags=grpcnotrace
 
 BUF := $(GO) tool -modfile=tools/buf/go.mod buf
@@ -39,6 +44,9 @@ LINT := tool -modfile=$(CURDIR)/tools/lint/go.mod golangci-lint
 VULN := tool -modfile=$(CURDIR)/tools/vuln/go.mod govulncheck
 # The contract as it was last promised: what `breaking` compares with.
 BASELINE := proto/baseline.binpb
+
+# Where govulncheck finds what is known: https://…, or file://… for a mirror.
+GOVULNDB ?= https://vuln.go.dev
 
 # The race detector needs a C compiler. Go turns cgo off where it finds none.
 CGO = $(shell $(GO) env CGO_ENABLED)
@@ -55,12 +63,17 @@ help: ## List the targets
 
 ## The contract
 
+# The codecs whose structs have generated code.
+WIRES := ./codec/chat ./codec/messages ./codec/responses ./codec/generatecontent ./codec/images ./codec/internal/wiregen/kinds
+
 .PHONY: gen
-gen: ## Write gen/ from proto/
+gen: ## Write gen/ from proto/, and what reads and writes the structs of the codecs
 	$(BUF) generate
+	go run ./codec/internal/wiregen $(WIRES)
 
 .PHONY: gen-check
-gen-check: ## Fail when gen/ is not what `make gen` writes
+gen-check: ## Fail when something is not what `make gen` writes
+	go run ./codec/internal/wiregen -check $(WIRES)
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	$(BUF) generate --output "$$tmp"; \
 	diff -ru gen "$$tmp/gen" || { echo "gen/ is stale: run make gen and commit it" >&2; exit 1; }
@@ -84,17 +97,29 @@ breaking-baseline: ## Promise the contract as it is now (at a release)
 test-deps: ## Install the servers that the tests run, where they are missing
 	@scripts/test-deps
 
+.PHONY: check
+check: ## Check formatting, vet, and run the tests that need no server, root or network: the inner loop
+	GO=$(GO) scripts/check
+
 # Bounds of memory, and of time after a kill, are of the programs as they are run:
-# conformance/cases and chaos go without the race detector.
+# conformance/programs and chaos go without the race detector.
 .PHONY: test
 test: test-deps proto-lint gen-check breaking allocs binaries ## Run all tests under the race detector
 	@$(RACE_NOTICE)
 	$(GO) test $(RACE) -timeout=15m ./...
 	$(GO) test -C conformance $(RACE) -count=1 -timeout=15m \
-		$$($(GO) list -C conformance ./... | grep -v -e '/cases$$' -e '/chaos$$')
-	$(GO) test -C conformance -count=1 -timeout=15m ./cases ./chaos
+		$$($(GO) list -C conformance ./... | grep -v -e '/programs$$' -e '/chaos$$')
+	GENWAY_TEST_TRANSPORT=tls1 $(GO) test -C conformance $(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)' ./anthropic
+	GENWAY_TEST_TRANSPORT=tls2 $(GO) test -C conformance $(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)' ./openai ./genai ./losses
+	$(GO) test -C conformance -count=1 -timeout=15m ./programs ./chaos
 	$(GO) test -C bench $(RACE) -timeout=5m ./...
+	$(GO) test -C tools/crossing -count=1 -timeout=5m ./...
 	@$(RACE_NOTICE)
+
+.PHONY: conformance-tls
+conformance-tls: ## Run the suites of the protocols, lifecycle, gRPC, programs and chaos over TLS, with HTTP/1.1 and HTTP/2, and over cleartext HTTP/2
+	for transport in tls1 tls2 http2; do echo "over $$transport:"; \
+		GENWAY_TEST_TRANSPORT=$$transport $(GO) test -C conformance -count=1 -timeout=30m ./spec ./openai ./anthropic ./genai ./losses ./openresponses ./lifecycle ./grpc ./programs ./chaos || exit 1; done
 
 .PHONY: mutate
 mutate: test-deps ## Break the gateway in named ways, which the tests must notice (MUTANTS=EXPRESSION)
@@ -109,10 +134,32 @@ bench: build ## Measure the gateway beside nginx (BENCH=quick: in three minutes)
 	$(GO) build -C bench -o $(CURDIR)/bin/bench .
 	bin/bench run -programs bin -results bin/bench.jsonl $(if $(filter quick,$(BENCH)),-quick) $(BENCHFLAGS)
 
+.PHONY: bench-growth
+bench-growth: ## Measure what grows with keys, routes, rows of the ledger and limits (SIZES=1,100,10000,1000000)
+	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	bin/bench growth $(if $(SIZES),-sizes $(SIZES)) $(BENCHFLAGS)
+
+.PHONY: bench-telemetry
+bench-telemetry: build ## Measure what metrics, logs and traces cost, in turns with telling nothing
+	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	bin/bench telemetry -programs bin -results bin/bench-telemetry.jsonl $(BENCHFLAGS)
+
 .PHONY: bench-soak
 bench-soak: build ## Hold 2,000 streams open for five minutes, on each form of the gateway
 	$(GO) build -C bench -o $(CURDIR)/bin/bench .
 	bin/bench soak -programs bin -results bin/bench-soak.jsonl $(BENCHFLAGS)
+
+.PHONY: bench-hostile
+bench-hostile: ## Flood each port from a stranger (HOSTILE seconds each) beside a healthy caller
+	@echo "| flood | connections ended | p99 of a healthy caller | calls of it that were shed | memory, at most | memory, afterwards |"
+	@echo "|---|---|---|---|---|---|"
+	@GENWAY_HOSTILE_SECONDS=$(HOSTILE) $(GO) test -C conformance -count=1 -timeout=60m -v -run '^TestCases$$/^N[23]$$' ./programs \
+		| sed -n -e 's/^.*\.go:[0-9]*: \(| .* |\)$$/\1/p' -e 's/^=== RUN *\(TestCases.*\)/| **\1** | | | | | |/p' -e '/\.go:/{/: | /!p}' -e '/FAIL/p'
+
+.PHONY: bench-overload
+bench-overload: build ## Offer five times the capacity, and say what is left of the goodput
+	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	bin/bench overload -programs bin $(BENCHFLAGS)
 
 .PHONY: bench-profile
 bench-profile: ## Say where the gateway's time goes
@@ -129,8 +176,12 @@ allocs-baseline: ## Write the baseline of what the hot stages allocate
 	$(GO) build -C bench -o $(CURDIR)/bin/bench .
 	bin/bench allocs -update
 
+.PHONY: image
+image: ## Build the images without a container engine, twice, and run one (root, buildah)
+	scripts/image
+
 .PHONY: binaries
-binaries: ## Fail when a command has become large, or links what keeps it large
+binaries: ## Fail when a command is larger than its bound
 	GO=$(GO) BUILDFLAGS="$(BUILDFLAGS)" scripts/binaries
 
 .PHONY: microbench
@@ -146,19 +197,38 @@ cover: ## Write cover.html: what the tests reach
 .PHONY: cases
 cases: test-deps ## Run the named cases and write docs/cases.md
 	@$(RACE_NOTICE)
-	{ $(GO) test $(RACE) -count=1 -timeout=5m -json -run='^TestCases$$' ./internal/cases/... || true; \
-		$(GO) test -C conformance -count=1 -timeout=10m -json -run='^TestCases$$' ./cases || true; } \
-		| $(GO) run ./internal/cases/report -o docs/cases.md
+	{ $(GO) test $(RACE) -count=1 -timeout=5m -json -run='^TestCases$$' ./test/cases/... || true; \
+		$(GO) test -C conformance -count=1 -timeout=10m -json -run='^TestCases$$' ./programs ./observability || true; } \
+		| $(GO) run ./test/cases/report -o docs/cases.md
 
 .PHONY: chaos
 chaos: test-deps ## Hold the gateway to its promises under faults (REQUESTS, ROUNDS of kill -9, IMAGES)
 	GENWAY_CHAOS_REQUESTS=$(REQUESTS) GENWAY_CHAOS_ROUNDS=$(ROUNDS) \
 		$(GO) test -C conformance -count=1 -timeout=90m -v ./chaos
-	GENWAY_CASES_IMAGES=$(IMAGES) $(GO) test -C conformance -count=1 -timeout=30m -v -run='^TestCases$$/^K8$$' ./cases
+	GENWAY_CASES_IMAGES=$(IMAGES) $(GO) test -C conformance -count=1 -timeout=30m -v -run='^TestCases$$/^K8$$' ./programs
+	GENWAY_CASES_HUNG=long $(GO) test -C conformance -count=1 -timeout=10m -v -run='^TestCases$$/^N51$$' ./programs
+
+.PHONY: versions
+versions: ## Run edges and cores of this version with those of another (OTHER=REF: a commit or tag)
+	@if [ -z "$(OTHER)" ]; then \
+		echo "versions: name the other version with OTHER=REF, a commit or a tag" >&2; exit 1; \
+	fi; \
+	tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; mkdir "$$tmp/source"; \
+	git archive "$(OTHER)" | tar -x -C "$$tmp/source"; \
+	$(GO) build -C "$$tmp/source" -o "$$tmp/bin/" ./cmd/...; \
+	GENWAY_OTHER_BIN="$$tmp/bin" $(GO) test -C conformance -count=1 -timeout=15m -v ./versions
+
+.PHONY: network
+network: ## Put an edge and two cores on hosts of their own, with partitions, loss and delay (Linux, root)
+	GENWAY_NETWORK=long $(GO) test -C conformance -count=1 -timeout=15m -v ./network
+
+.PHONY: roll
+roll: ## Restart cores, edges and both under load: no request fails, each stream ends whole
+	GENWAY_ROLL=full $(GO) test -C conformance -count=1 -timeout=15m -v ./roll
 
 .PHONY: faults
 faults: ## Run the fault table and write docs/faults.md
-	$(GO) test -count=1 -run='^TestFaults$$' ./internal/faults -update
+	$(GO) test -count=1 -run='^TestFaults$$' ./test/faults -update
 
 .PHONY: captures
 captures: ## Replay requests of real clients (CAPTURES=DIR)
@@ -220,8 +290,18 @@ fmt: ## Format Go and .proto files
 	$(BUF) format -w --path proto/genway
 
 .PHONY: vuln
-vuln: ## Look for known vulnerabilities (asks the Go vulnerability database)
-	$(GO) $(VULN) ./...
+vuln: ## Look for known vulnerabilities (asks GOVULNDB, by default https://vuln.go.dev)
+	@if curl -fsS -o /dev/null -m 20 "$(GOVULNDB)/index/db.json"; then \
+		$(GO) $(VULN) -db "$(GOVULNDB)" ./...; \
+	else \
+		echo "NOT RUN: govulncheck, since its database $(GOVULNDB) is not reachable; GOVULNDB=URL names another" >&2; \
+	fi
+
+.PHONY: outdated
+outdated: ## List newer versions of direct dependencies, of all modules
+	@for dir in . conformance bench $(dir $(wildcard tools/*/go.mod)); do \
+		$(GO) list -C $$dir -m -u -e -f '{{if and .Update (not .Indirect)}}{{.Path}} {{.Version}} -> {{.Update.Version}}{{end}}' all; \
+	done | sort -u
 
 .PHONY: build
 build: ## Build the commands into bin/, stripped

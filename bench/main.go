@@ -33,10 +33,13 @@ func main() {
 var commands = map[string]func(ctx context.Context, args []string, stdout, stderr io.Writer) error{
 	"run":                  runAll,
 	"soak":                 runSoak,
+	"growth":               runGrowth,
 	"report":               runReport,
 	"allocs":               runAllocs,
 	"profile":              runProfile,
 	"load":                 runLoad,
+	"overload":             runOverload,
+	"telemetry":            runTelemetry,
 	target.UpstreamCommand: runUpstream,
 	target.ProxyCommand:    runProxy,
 }
@@ -44,9 +47,12 @@ var commands = map[string]func(ctx context.Context, args []string, stdout, stder
 const usage = `bench measures what a gateway costs.
 
   bench run        start all targets in turn, measure them, print the tables
+  bench overload   offer several times the capacity
+  bench telemetry  measure what metrics, logs and traces cost
   bench soak       hold many streams open on Genway for minutes
   bench profile    say where Genway's time goes
   bench allocs     compare what Genway's stages allocate with the baseline
+  bench growth     measure what grows with keys, routes, rows and limits
   bench report     print the tables of results written earlier
   bench load       send load to an address
   bench upstream   be the upstream
@@ -76,6 +82,8 @@ func runUpstream(ctx context.Context, args []string, _, stderr io.Writer) error 
 	flags.DurationVar(&settings.Gap, "gap", settings.Gap, "time between events")
 	flags.IntVar(&settings.Pieces, "pieces", settings.Pieces, "pieces of text in a stream")
 	flags.IntVar(&settings.Text, "text", settings.Text, "bytes of text in a whole answer")
+	flags.IntVar(&settings.Slots, "slots", settings.Slots, "requests that are worked on at once; 0 is no bound")
+	flags.IntVar(&settings.Waiting, "waiting", settings.Waiting, "requests that may wait for that, before others are refused; 0 is no bound")
 	flags.IntVar(&settings.Image, "image", settings.Image, "characters of base64 in an image")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A wrong command is told with those there are, and every command tells its flags.
+// The error of a wrong command lists the commands, and every command has help on its flags.
 func TestUsage(t *testing.T) {
 	var stdout, stderr strings.Builder
 	if err := run(t.Context(), []string{"measure"}, &stdout, &stderr); err == nil || !strings.Contains(err.Error(), `"measure"`) {

@@ -67,7 +67,7 @@ func runProfile(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	return done()
 }
 
-// profiled are the workloads whose time is told apart: those of one kind of cost each.
+// profiled are the workloads whose time is profiled apart: those of one kind of cost each.
 // profiled are the named workloads, of the main ones and the pairs.
 func profiled(names string) (chosen []workload.Workload, err error) {
 	all := append(workload.Main(), workload.Pairs()[1:]...)

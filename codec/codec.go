@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -27,8 +28,9 @@ type Request struct {
 	// IncludeUsage asks for the usage chunk of a chat completions stream
 	// (stream_options.include_usage).
 	IncludeUsage bool
-	// Survey tells of the body that a head was read of.
-	Survey *genwayv1.WireSurvey
+	// Statistics describes the body of a request of which the head alone was decoded; nil for
+	// a request that was decoded whole.
+	Statistics *transportv1.BodyStatistics
 }
 
 // Answer says what an encoded answer belongs to.
@@ -38,8 +40,8 @@ type Answer struct {
 	Request *Request
 	// Losses collects what the protocol cannot carry. May be nil.
 	Losses *Losses
-	// Now gives the time at which an answer is completed, for protocols that tell it. With
-	// nil they tell the time at which it was created.
+	// Now gives the time at which an answer is completed, for protocols that have a member
+	// for it. Default: the time at which the answer was created.
 	Now func() time.Time
 }
 
@@ -80,23 +82,22 @@ type Codec interface {
 	EncodeError(err *fault.Error) (status int, body []byte)
 }
 
-// HeadDecoder is a codec that can read what stands beside the weight of a body: for
-// bodies that pass through as they are, of which only the settings and the usage are of
-// interest. Its answers are those of the Decode methods without messages and tools, or
-// candidates. All of the body is checked to be JSON without duplicate names, but of
-// what is left out nothing else is. False says that the body must be decoded whole: it
-// may be wrong, or only uncommon.
+// HeadDecoder is a codec that can read the head of a body: its members other than messages
+// and tools, or candidates. Bodies that pass through unchanged need no more than their settings
+// and their usage. The result is that of the Decode methods without the members left out. The
+// whole body is checked to be JSON without duplicate names; nothing else of the members left out
+// is checked. False means that the body must be decoded whole: it is wrong, or uncommon.
 type HeadDecoder interface {
 	DecodeRequestHead(body []byte) (*Request, bool)
 	DecodeResponseHead(body []byte) (*genwayv1.GenerateTextResponse, bool)
-	// SurveyRequest gives the survey of a body whose head was read by somebody else.
-	SurveyRequest(body []byte) *genwayv1.WireSurvey
+	// BodyStatistics gathers the statistics of a body without decoding it.
+	BodyStatistics(body []byte) *transportv1.BodyStatistics
 }
 
-// Repeater is a codec whose answers may depend on parts of a request that its head leaves
-// out. Those of all others can be encoded with the head alone.
+// Repeater is a codec whose answers may depend on members of a request that its head leaves
+// out. Every other codec encodes answers with the head alone.
 type Repeater interface {
-	// Repeats reports whether the answer to that body may.
+	// Repeats reports whether the answer to the body may depend on them.
 	Repeats(body []byte) bool
 }
 
@@ -130,11 +131,10 @@ type Frame struct {
 
 // StreamDecoder reads the events of one upstream stream. Not for concurrent use.
 type StreamDecoder interface {
-	// Decode gives the canonical events of one frame; none for a frame that says
-	// nothing (a comment, a keep-alive, the continuation of what is not yet
-	// known). An event that reports a failure gives its *fault.Error; so does a
-	// frame that cannot be read (kind BadUpstream). After an error the stream is
-	// over.
+	// Decode gives the canonical events of one frame. A comment, a keep-alive and a piece
+	// of what cannot be told yet give none. An event that reports a failure gives its
+	// *fault.Error; a frame that cannot be read gives one of kind BadUpstream. No frame
+	// may follow an error.
 	Decode(f Frame) ([]*genwayv1.StreamGenerateTextResponse, error)
 	// Close is called when the upstream's bytes end. It gives the events that
 	// wait for the end, TextCompleted among them, or a *fault.Error with
@@ -142,21 +142,21 @@ type StreamDecoder interface {
 	Close() ([]*genwayv1.StreamGenerateTextResponse, error)
 }
 
-// StreamWatcher is a StreamDecoder that can go on behind a frame it cannot read, for
-// streams that pass by unchanged: it reads how the answer ends, its usage and a failure of
-// the upstream, and leaves alone what else a frame may be.
+// StreamWatcher is a StreamDecoder that can continue after a frame that it cannot read, for
+// streams that pass through unchanged. It then reads how the answer ends, its usage and
+// failures of the upstream, and ignores all else.
 type StreamWatcher interface {
 	StreamDecoder
-	// Watch takes the place of Decode, from the frame on that Decode could not read; that
-	// frame first. Started may be among its events, Completed comes as Decode or Close would
-	// give it. content says that the frame may add to the answer. The error is a failure
-	// that the upstream tells.
+	// Watch is called in place of Decode, first with the frame that Decode could not read.
+	// Its events may have Started; Completed comes when Decode or Close would give it.
+	// content reports that the frame may add to the answer. The error is a failure that
+	// the upstream reports.
 	Watch(f Frame) (events []*genwayv1.StreamGenerateTextResponse, content bool, err error)
 }
 
-// ResponseWatcher is a codec that reads of a unary answer that passes by unchanged what
-// fits: its identifier, model and usage, without candidates. False says that the answer is
-// a failure, which is for DecodeResponse to tell.
+// ResponseWatcher is a codec that reads the identifier, the model and the usage of a unary
+// answer that passes through unchanged, as far as their types fit. False means that the answer
+// is a failure, which DecodeResponse gives.
 type ResponseWatcher interface {
 	WatchResponse(body []byte) (*genwayv1.GenerateTextResponse, bool)
 }
@@ -165,29 +165,29 @@ type ResponseWatcher interface {
 // use. Frames are valid until the next call.
 type StreamEncoder interface {
 	// Encode gives the frames of one event, the terminal ones with TextCompleted.
-	// Ping gives the protocol's own ping event where it has one, else nothing:
-	// comments are the edge's business.
+	// Ping gives the protocol's own ping event, or no frame where it has none: the edge
+	// writes comments.
 	Encode(ev *genwayv1.StreamGenerateTextResponse) ([]Frame, error)
-	// Fail gives the frames that report err in band. Nothing follows them, and nothing
-	// among them says that the answer is complete.
+	// Fail gives the frames that report err within the stream. They are the last, and none
+	// of them marks the answer as complete.
 	Fail(err *fault.Error) []Frame
 }
 
-// RunPasser is a StreamEncoder that numbers its events, and is told of those that pass
-// it by.
-type RunPasser interface{ PassRun(events int) }
+// BatchCounter is a StreamEncoder that numbers its events. CountBatch tells it how many
+// upstream events were written without it.
+type BatchCounter interface{ CountBatch(events int) }
 
-// Losses collects what a translation could not carry: the first 500 members by
-// name, and that there are more. A nil *Losses drops it.
+// Losses collects the members that a translation could not carry: the first 500 by name,
+// then one entry that there are more. A nil *Losses collects nothing.
 type Losses struct {
 	list []*genwayv1.Loss
 	seen map[string]bool
 }
 
-// maxLosses bounds how many losses are told one by one.
+// maxLosses bounds how many losses are listed by name.
 const maxLosses = 500
 
-// Add notes the loss of a member. The reason is one short sentence without the
+// Add adds a lost member. The reason is one short sentence without the
 // member's value.
 func (l *Losses) Add(member, reason string) {
 	if l == nil {
@@ -201,12 +201,12 @@ func (l *Losses) Add(member, reason string) {
 	}
 	l.seen[member] = true
 	if len(l.list) == maxLosses {
-		member, reason = "...", "more members were lost than are told one by one"
+		member, reason = "...", "more members were lost than are listed by name"
 	}
 	l.list = append(l.list, &genwayv1.Loss{Member: member, Reason: reason})
 }
 
-// List gives the losses in the order they were noted.
+// List gives the losses in the order in which they were added.
 func (l *Losses) List() []*genwayv1.Loss {
 	if l == nil {
 		return nil

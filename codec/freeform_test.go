@@ -39,8 +39,8 @@ func TestFreeFormCallsAreRestored(t *testing.T) {
 			}
 			return []string{s[:len(s)/2], s[len(s)/2:]}
 		}
-		var fold codec.Folder
-		for _, ev := range codec.NewFreeForm(customTool("run")).Events(codec.Unfold(called("run", arguments), split)) {
+		var fold codec.Accumulator
+		for _, ev := range codec.NewFreeForm(customTool("run")).Events(codec.Events(called("run", arguments), split)) {
 			if err := fold.Add(ev); err != nil {
 				t.Fatal(err)
 			}

@@ -2,19 +2,21 @@ package codec
 
 import (
 	"encoding/base64"
+	"strconv"
 	"strings"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// Signatures and encrypted reasoning mean something only to the upstream that
-// made them, yet a caller of another protocol must carry them from one turn to
-// the next. A seal that leaves in a foreign protocol's signature member therefore
-// gets a prefix that names its origin; when it comes back the prefix tells which
-// upstream may have it, and the value is again what the upstream wrote, byte for
-// byte. In its own protocol a seal has no prefix.
+// A seal is a signature or encrypted reasoning, of which only the upstream that made it can
+// read the value. Callers of another protocol must carry it from one turn to the next. In a
+// member of another protocol it is therefore written as a signature envelope: a prefix that
+// names the protocol of its origin, and the value. The prefix tells which upstream may get the
+// value back, byte for byte. In a member of its own protocol a seal has no envelope.
 const sealPrefix = "genway."
 
+// sealNames are the names of origins in prefixes, which callers keep and bring back: they
+// never change. The origin of any other protocol is its number in the contract.
 var sealNames = map[genwayv1.Protocol]string{
 	genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS: "chat",
 	genwayv1.Protocol_PROTOCOL_RESPONSES:        "responses",
@@ -22,17 +24,20 @@ var sealNames = map[genwayv1.Protocol]string{
 	genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT: "generatecontent",
 }
 
-// SealText spells a seal for a member of the given protocol. A foreign seal
-// becomes URL-safe text without padding behind its prefix; standard reports that
-// the member takes standard base64 only (generateContent's thoughtSignature), in
-// which case the prefixed text is encoded once more.
+// SealText writes a seal for a member of the given protocol. The envelope of a foreign seal
+// is URL-safe base64 without padding behind its prefix. Where standard is true, because the
+// member takes standard base64 only (generateContent's thoughtSignature), the whole envelope is
+// encoded once more.
 func SealText(s *genwayv1.Seal, protocol genwayv1.Protocol, standard bool) string {
 	if s == nil {
 		return ""
 	}
-	name, ok := sealNames[s.Origin]
-	if s.Origin == protocol || !ok {
+	if s.Origin == protocol || s.Origin == genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
 		return string(s.Value)
+	}
+	name, ok := sealNames[s.Origin]
+	if !ok {
+		name = strconv.Itoa(int(s.Origin))
 	}
 	text := sealPrefix + name + "." + base64.RawURLEncoding.EncodeToString(s.Value)
 	if standard {
@@ -41,7 +46,8 @@ func SealText(s *genwayv1.Seal, protocol genwayv1.Protocol, standard bool) strin
 	return text
 }
 
-// ParseSeal reads a seal from a member of the given protocol; nil for "".
+// ParseSeal reads a seal from a member of the given protocol, in an envelope or without. It
+// gives nil for "".
 func ParseSeal(text string, protocol genwayv1.Protocol) *genwayv1.Seal {
 	if text == "" {
 		return nil
@@ -63,8 +69,8 @@ func ParseSeal(text string, protocol genwayv1.Protocol) *genwayv1.Seal {
 // group of three bytes.
 var base64SealPrefix = base64.StdEncoding.EncodeToString([]byte(sealPrefix[:6]))
 
-// MaySeal reports whether a string may be a seal that has a prefix, by how it begins.
-// One that does not is none.
+// MaySeal reports whether a string may be a signature envelope, by its first bytes. False is
+// certain.
 func MaySeal(text []byte) bool {
 	const first = len(sealPrefix)
 	if len(text) <= first {
@@ -91,6 +97,9 @@ func foreignSeal(text string) *genwayv1.Seal {
 		if n == name {
 			return &genwayv1.Seal{Origin: origin, Value: raw}
 		}
+	}
+	if number, err := strconv.ParseInt(name, 10, 32); err == nil && number > 0 && strconv.FormatInt(number, 10) == name && sealNames[genwayv1.Protocol(number)] == "" {
+		return &genwayv1.Seal{Origin: genwayv1.Protocol(number), Value: raw}
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
@@ -14,6 +13,8 @@ import (
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/overload"
+	"github.com/genway/genway/protocol"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
@@ -24,6 +25,13 @@ import (
 func (s *Service) account(ctx context.Context, a ask, do func(context.Context) error) (err error) {
 	ctx, call := s.outcome(ctx, a.method)
 	caller := auth.CallerOf(ctx)
+	priority, protocol := priorityOf(caller), protocolName(caller.Protocol)
+	s.config.Metrics.Begun(protocol)
+	defer s.config.Metrics.Ended(protocol)
+	begun := time.Now()
+	if err := s.full(caller, a, priority); err != nil {
+		return err
+	}
 	held, err := s.admit(ctx, call, a)
 	if err != nil {
 		return err
@@ -35,6 +43,7 @@ func (s *Service) account(ctx context.Context, a ask, do func(context.Context) e
 		held.Settle(limit.Amount{})
 		return unrecorded(ctx, err)
 	}
+	call.admission = time.Since(begun)
 	returned := false
 	defer func() {
 		if !returned { // do panics
@@ -43,13 +52,14 @@ func (s *Service) account(ctx context.Context, a ask, do func(context.Context) e
 		result := call.result(ctx, err)
 		s.meter(call, a, &result)
 		s.charge(call, a.model, &result)
+		answered := result.Usage
 		s.addSpent(call, a.model, &result)
 		// The limits first: so they never know less than the ledger.
 		held.settle(result)
 		record.Settle(result)
-		s.config.Metrics.Settled(protocolName(caller.Protocol), result)
+		s.record(ctx, call, protocol, answered, result)
 	}()
-	ctx = upstream.WithNote(ctx, &call.served)
+	ctx = overload.WithPriority(upstream.WithNote(ctx, &call.served), priority)
 	if caller.Policy != nil && caller.Policy.Strict {
 		ctx = upstream.WithStrict(ctx)
 	}
@@ -141,16 +151,4 @@ func usageOf(u *genwayv1.Usage) ledger.Usage {
 }
 
 // protocolName is a protocol as the ledger spells it, and edges do.
-func protocolName(p genwayv1.Protocol) string {
-	return protocolNames[p]
-}
-
-// protocolNames are ready, since each call needs one several times.
-var protocolNames = func() map[genwayv1.Protocol]string {
-	names := map[genwayv1.Protocol]string{}
-	for p, name := range genwayv1.Protocol_name {
-		names[genwayv1.Protocol(p)] = strings.ToLower(strings.TrimPrefix(name, "PROTOCOL_"))
-	}
-	names[genwayv1.Protocol_PROTOCOL_UNSPECIFIED] = "grpc"
-	return names
-}()
+func protocolName(p genwayv1.Protocol) string { return protocol.Of(p).Name }

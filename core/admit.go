@@ -11,14 +11,14 @@ import (
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"google.golang.org/protobuf/proto"
 )
 
 // ask is what a call asks for: its RPC, its model, empty for calls that name none, and
-// the request that generates or counts; nil for calls that do neither.
+// the request that generates or counts: a *deferred.Request for text, else the message; nil for
+// calls that do neither.
 type ask struct {
 	method, model string
-	req           proto.Message
+	req           any
 }
 
 // admission is what an admitted call holds.
@@ -27,7 +27,7 @@ type admission struct {
 	estimate
 
 	call     *outcome
-	req      proto.Message
+	req      any // of ask
 	model    string
 	protocol genwayv1.Protocol
 	service  *Service
@@ -70,7 +70,7 @@ func (s *Service) admit(ctx context.Context, call *outcome, a ask) (*admission, 
 	standing, err := admitted.Reserve(ctx, most)
 	tellStanding(ctx, standing)
 	if refused, ok := errors.AsType[*limit.Refusal](err); ok {
-		s.config.Metrics.Refused(refused.Scope.String(), string(refused.Metric))
+		s.config.Metrics.RefusedByLimit(refused.Scope.String(), string(refused.Metric))
 		return nil, refusal(refused, admitted.member())
 	}
 	if err != nil {
@@ -89,6 +89,14 @@ func permit(ctx context.Context, caller auth.Caller, model string) error {
 	}
 	if len(policy.Addresses) > 0 && !policy.AllowsAddress(auth.AddressOf(ctx, caller)) {
 		return fault.New(fault.PermissionDenied, ReasonAddressNotAllowed, "this key may not be used from this address")
+	}
+	if len(policy.Certificates) > 0 {
+		switch shown := auth.CertificateOf(ctx, caller); {
+		case len(shown) == 0:
+			return fault.New(fault.PermissionDenied, ReasonNoCertificate, "this key may be used with a client certificate only, and none was shown that this server accepts")
+		case !policy.AllowsCertificate(shown):
+			return fault.New(fault.PermissionDenied, ReasonCertificate, "this key may not be used with this client certificate")
+		}
 	}
 	if model != "" && !policy.AllowsModel(model) {
 		e := fault.New(fault.PermissionDenied, ReasonModelNotAllowed, "this key may not use the model %q", model)

@@ -189,7 +189,7 @@ func TestLedgerEqualsTheUpstreamsTally(t *testing.T) {
 			t.Errorf("the report says %+v", r)
 		}
 	}
-	checked, err := reconcile.Check(t.Context(), db.Ledger(), catalogue, time.Now())
+	checked, err := reconcile.Check(t.Context(), reconcile.Checking{Store: db.Ledger(), Prices: catalogue, Now: time.Now()})
 	if err != nil || !checked.Good() || checked.Entries != requests || checked.Unknown != 0 {
 		t.Errorf("the ledger's check says %+v, %v", checked, err)
 	}

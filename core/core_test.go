@@ -196,7 +196,7 @@ func TestWhoMayCall(t *testing.T) {
 				}
 				return
 			}
-			if got := detail(t, err); got.GetReason() != c.reason {
+			if got := detail(t, err); got.GetReason() != c.reason || (got.GetRetryAfter() != nil) != (c.reason == "KEYS_UNAVAILABLE") {
 				t.Errorf("got %v", got)
 			}
 		})

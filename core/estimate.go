@@ -2,10 +2,9 @@ package core
 
 import (
 	"github.com/genway/genway/core/amount"
-	"github.com/genway/genway/core/unread"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"google.golang.org/protobuf/proto"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // Estimates are what is reserved of limits before an upstream has told what a request
@@ -49,27 +48,31 @@ func (e estimate) member() string {
 // estimateOf guesses what a request takes beside its input; outputTokens stands for a
 // maximum that the request does not set. A maximum below 0 is none: engines take it for
 // "as much as there is".
-func estimateOf(req proto.Message, outputTokens int64) estimate {
-	switch req := req.(type) {
-	case *genwayv1.GenerateTextRequest:
+func estimateOf(asked any, outputTokens int64) estimate {
+	switch asked := asked.(type) {
+	case *deferred.Request:
+		req := asked.Head()
 		by := "sampling.candidate_count"
 		if req.MaxOutputTokens != nil && req.GetMaxOutputTokens() >= 0 {
 			outputTokens, by = req.GetMaxOutputTokens(), "max_output_tokens"
 		}
 		return estimate{output: amount.Times(outputTokens, max(int64(req.GetSampling().GetCandidateCount()), 1)), weighs: true, by: by}
 	case *genwayv1.GenerateImageRequest:
-		n := max(int64(req.GetCount()), 1)
+		n := max(int64(asked.GetCount()), 1)
 		return estimate{output: amount.Times(n, drawnTokens), images: n, weighs: true, by: "count"}
 	}
 	return estimate{}
 }
 
-// inputOf guesses the tokens of a request's input, for whom they matter: it looks at all
-// of a body that nobody has read.
-func inputOf(req proto.Message) int64 {
-	switch req := req.(type) {
-	case *genwayv1.GenerateTextRequest:
-		return textOf(req)
+// inputOf guesses the tokens of a request's input. It scans the body of a deferred request
+// whose statistics the edge has not sent.
+func inputOf(asked any) int64 {
+	switch req := asked.(type) {
+	case *deferred.Request:
+		if statistics := req.Statistics(); statistics != nil {
+			return statistics.GetTextBytes()/bytesPerToken + statistics.GetAttachments()*mediaTokens + 1
+		}
+		return textOf(req.Head())
 	case *genwayv1.GenerateImageRequest:
 		return int64(len(req.GetPrompt()))/bytesPerToken + 1 + int64(len(req.GetImages()))*mediaTokens
 	}
@@ -77,10 +80,6 @@ func inputOf(req proto.Message) int64 {
 }
 
 func textOf(req *genwayv1.GenerateTextRequest) int64 {
-	if unread.Is(req) {
-		survey := unread.Survey(req.GetWire())
-		return survey.GetTextBytes()/bytesPerToken + survey.GetAttachments()*mediaTokens + 1
-	}
 	size, media := len(req.GetResponseFormat().GetSchemaJson()), 0
 	for _, m := range req.GetMessages() {
 		size += partsOf(m.GetParts(), &media) + 4*bytesPerToken
@@ -120,8 +119,9 @@ func partsOf(parts []*genwayv1.Part, media *int) int {
 // of them are a token.
 func flowOf(ev *genwayv1.StreamGenerateTextResponse) int {
 	if p, ok := ev.GetPayload().(*genwayv1.StreamGenerateTextResponse_Wire); ok {
-		if events := int(p.Wire.GetRunEvents()); events > 0 {
-			return events*frameTokens*bytesPerToken + max(len(p.Wire.GetRun())-events*frameBytes, 0)
+		if batch := p.Wire.GetBatch(); batch != nil {
+			events := int(batch.GetCount())
+			return events*frameTokens*bytesPerToken + max(len(batch.GetEvents())-events*frameBytes, 0)
 		}
 		return frameTokens*bytesPerToken + max(len(p.Wire.GetData())-frameBytes, 0)
 	}

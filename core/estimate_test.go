@@ -4,39 +4,40 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/genway/genway/core/unread"
+	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
-// A request that nobody has read is estimated much as one that was; its body's words
+// A deferred request is estimated much as one that is decoded; its body's words
 // around the text weigh a little.
-func TestEstimateOfUnread(t *testing.T) {
+func TestEstimateOfDeferred(t *testing.T) {
 	text := strings.Repeat("What is the weather like? ", 400)
 	image := `{"type":"image_url","image_url":{"url":"data:image/png;base64,` + strings.Repeat("QUJD", 100_000) + `"}}`
 	for name, content := range map[string]string{
 		"text":  `"` + text + `"`,
 		"image": `[{"type":"text","text":"what is it?"},` + image + `,` + image + `]`,
 	} {
-		req := &genwayv1.GenerateTextRequest{Model: "m", Wire: &genwayv1.WireMessage{
+		req := deferred.New(&genwayv1.GenerateTextRequest{Model: "m", Wire: &genwayv1.WireMessage{
 			Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","messages":[{"role":"user","content":` + content + `}]}`),
-		}}
-		whole, err := unread.Read(req)
+		}})
+		whole, err := req.Whole()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := inputOf(req), inputOf(whole); got < want*9/10 || got > want*11/10+20 {
-			t.Errorf("%s: %d unread, %d read", name, got, want)
+		if got, want := inputOf(req), inputOf(deferred.New(whole)); got < want*9/10 || got > want*11/10+20 {
+			t.Errorf("%s: %d deferred, %d whole", name, got, want)
 		}
 	}
 }
 
-// A run of events flows as its events do.
-func TestFlowOfRuns(t *testing.T) {
+// A batch of events flows as its events do.
+func TestFlowOfBatches(t *testing.T) {
 	event := func(f *genwayv1.WireFrame) *genwayv1.StreamGenerateTextResponse {
 		return &genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_Wire{Wire: f}}
 	}
 	single := flowOf(event(&genwayv1.WireFrame{Data: make([]byte, 200)}))
-	if got := flowOf(event(&genwayv1.WireFrame{Run: make([]byte, 2000), RunEvents: 10})); got != 10*single {
+	if got := flowOf(event(&genwayv1.WireFrame{Batch: &transportv1.FrameBatch{Events: make([]byte, 2000), Count: 10}})); got != 10*single {
 		t.Errorf("%d for ten, %d for one", got, single)
 	}
 }

@@ -10,6 +10,13 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/intake"
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/internal/overload"
+	"github.com/genway/genway/telemetry/flight"
+	"github.com/genway/genway/telemetry/instrument"
+	"github.com/genway/genway/telemetry/tracing"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 )
@@ -18,8 +25,21 @@ import (
 // name it, log it, turn faults into statuses, survive panics and authenticate.
 type Interceptors struct {
 	Authenticator auth.Authenticator
+	// Gate refuses calls while the process is overloaded; nil admits all.
+	Gate *overload.Gate
+	// InProcess says that the calls are those of an edge in this process, which has the
+	// same gate: what passed there does not ask again.
+	InProcess bool
 	// Logger gets one line a call. Default: slog.Default().
 	Logger *slog.Logger
+	// Metrics count calls; nil does not. Tracer makes their spans; nil makes none.
+	Metrics *instrument.Core
+	Tracer  *tracing.Tracer
+	// Board lists the calls in flight; nil does not.
+	Board *flight.Board
+	// Intake, if set, bounds what the calls of direct callers cost while their messages
+	// come in. NewServer makes one.
+	Intake *intake.Intake
 }
 
 // RequestIDKey is the metadata with a call's identifier, both ways.
@@ -51,19 +71,26 @@ func (i Interceptors) Unary(ctx context.Context, req any, info *grpc.UnaryServer
 
 // Stream is the interceptor of streams.
 func (i Interceptors) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
+	if err := intake.Refused(stream.Context()); err != nil {
+		return err
+	}
 	ctx, call := i.begin(stream.Context(), info.FullMethod)
 	return i.guard(ctx, call, func(ctx context.Context) error {
-		return handler(srv, &serverStream{ServerStream: stream, ctx: ctx})
+		return handler(srv, &serverStream{ServerStream: stream, ctx: ctx, only: !info.IsClientStream})
 	})
 }
 
 // serverStream is a stream with a context of ours.
 type serverStream struct {
 	grpc.ServerStream
-	ctx context.Context //nolint:containedctx // grpc.ServerStream hands its context out by a method.
+	ctx  context.Context //nolint:containedctx // grpc.ServerStream hands its context out by a method.
+	only bool            // the caller sends one message
 }
 
 func (s *serverStream) Context() context.Context { return s.ctx }
+
+// RecvMsg reads the caller's message, within the bounds of the intake.
+func (s *serverStream) RecvMsg(m any) error { return receive(s.ctx, s.ServerStream, m, s.only) }
 
 func (i Interceptors) begin(ctx context.Context, method string) (context.Context, *outcome) {
 	var id string
@@ -73,6 +100,8 @@ func (i Interceptors) begin(ctx context.Context, method string) (context.Context
 		id = "req_" + strings.ToLower(rand.Text())
 	}
 	call := newOutcome(id, method)
+	call.span = i.Tracer.Start(carried(ctx))
+	call.served.Watch = upstream.Watch{Tracer: i.Tracer, Metrics: i.Metrics, Span: &call.span}
 	if shown := metadata.ValueFromIncomingContext(ctx, ClientRequestIDKey); len(shown) > 0 && printable(shown[0]) {
 		call.clientID = shown[0]
 	}
@@ -112,16 +141,16 @@ func (o *outcome) tellCall(ctx context.Context) {
 	md := metadata.MD{RequestIDKey: values[0:1:1]}
 	if o.caller.Edge && o.caller.KeyID != "" {
 		md[KeyKey] = values[1:2:2]
+		if priorityOf(o.caller) == overload.Batch {
+			md[PriorityKey] = []string{keys.PriorityBatch}
+		}
 	}
 	_ = grpc.SetHeader(ctx, md) // it fails outside of a server, where nobody is to be told
 }
 
 // guard runs a call and makes a status of whatever comes of it.
 func (i Interceptors) guard(ctx context.Context, call *outcome, run func(context.Context) error) error {
-	log := i.Logger
-	if log == nil {
-		log = slog.Default()
-	}
+	log := i.logger()
 	err := func() (err error) {
 		defer func() {
 			if p := recover(); p != nil {
@@ -138,11 +167,17 @@ func (i Interceptors) guard(ctx context.Context, call *outcome, run func(context
 		if err != nil {
 			return err
 		}
+		if err := i.admit(ctx, call); err != nil {
+			return err
+		}
+		if i.Board != nil {
+			defer i.list(call)()
+		}
 		return run(known)
 	}()
-	if !open(call.method) {
-		call.log(ctx, log, err)
-	}
+	i.crowded(call, err)
+	i.finish(ctx, call, err)
+	i.announce(ctx, call, err)
 	if err == nil || foreign(err) {
 		return err
 	}

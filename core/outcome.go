@@ -3,8 +3,6 @@ package core
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"path"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
@@ -12,6 +10,7 @@ import (
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/telemetry/tracing"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
@@ -39,7 +38,23 @@ type outcome struct {
 	told   *genwayv1.Usage
 	first  time.Duration // from start to a stream's first event; 0 for none
 	served upstream.Note
-	held   *admission // nil until it is admitted
+	// shed says that the call was refused for an overload: the gate has one line a second
+	// for all of those.
+	shed bool
+	held *admission // nil until it is admitted
+
+	// span is that of the call. admission is how long the admission took, settled what the
+	// ledger has of the request. losses are the members that were lost.
+	span      tracing.Span
+	admission time.Duration
+	settled   settlement
+	losses    []string
+}
+
+// settlement is what the ledger has of a request; no outcome before it is settled.
+type settlement struct {
+	outcome ledger.Outcome
+	cost    int64 // in nano-dollars
 }
 
 func newOutcome(id, method string) *outcome {
@@ -60,6 +75,13 @@ func outcomeOf(ctx context.Context) *outcome {
 	return newOutcome("", "")
 }
 
+// asking notes the model that the caller named, for the line of the call that ctx belongs to.
+func asking(ctx context.Context, model string) {
+	if o, ok := ctx.Value(outcomeKey{}).(*outcome); ok {
+		o.asked = model
+	}
+}
+
 // answered notes the model that answered and what it cost, as far as known.
 func (o *outcome) answered(model string, usage *genwayv1.Usage) {
 	if model != "" {
@@ -75,56 +97,6 @@ func (o *outcome) begun() {
 	if o.first == 0 {
 		o.first = time.Since(o.start)
 	}
-}
-
-func (o *outcome) log(ctx context.Context, log *slog.Logger, err error) {
-	f := fault.From(err)
-	if f != nil && o.usage == nil {
-		o.usage = f.Usage
-	}
-	level, grave := slog.LevelInfo, f != nil && f.HTTPStatus() >= 500
-	if grave {
-		level = slog.LevelWarn
-	}
-	handler := log.Handler()
-	if !handler.Enabled(ctx, level) {
-		return
-	}
-	// Made by hand: a Logger would look for the line of the program first.
-	now := time.Now()
-	line := slog.NewRecord(now, level, "call", 0)
-	line.AddAttrs(
-		slog.String("request_id", o.id),
-		slog.String("method", path.Base(o.method)),
-		slog.String("protocol", protocolName(o.caller.Protocol)),
-		slog.String("key", o.caller.KeyID),
-		slog.String("asked_model", o.asked),
-		slog.String("model", o.model),
-		slog.String("route", o.served.Route),
-		slog.String("upstream", o.served.Name),
-		slog.Int64("attempts", o.served.Calls),
-		slog.Float64("duration_seconds", float64(now.Sub(o.start).Microseconds())/1e6),
-		slog.Int64("input_tokens", o.usage.GetInputTokens()),
-		slog.Int64("output_tokens", o.usage.GetOutputTokens()),
-		slog.Int64("cache_read_tokens", o.usage.GetCacheReadInputTokens()),
-		slog.Int64("thinking_tokens", o.usage.GetThinkingTokens()),
-	)
-	if o.source != ledger.Told {
-		line.AddAttrs(slog.String("usage_source", string(o.source)))
-	}
-	if o.source == ledger.Rejected {
-		line.AddAttrs(slog.Int64("told_input_tokens", o.told.GetInputTokens()), slog.Int64("told_output_tokens", o.told.GetOutputTokens()))
-	}
-	if o.clientID != "" {
-		line.AddAttrs(slog.String("client_request_id", o.clientID))
-	}
-	if f != nil {
-		line.AddAttrs(slog.String("kind", fault.Name(f.Kind)), slog.String("reason", f.Reason))
-	}
-	if grave && f.Cause != nil {
-		line.AddAttrs(slog.String("cause", f.Cause.Error()))
-	}
-	_ = handler.Handle(ctx, line)
 }
 
 // foreign reports whether an error is a gRPC status already: the transport's own,

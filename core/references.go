@@ -9,23 +9,26 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/responses"
 	"github.com/genway/genway/core/auth"
-	"github.com/genway/genway/core/unread"
 	"github.com/genway/genway/core/upstream"
+	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // Callers of the responses protocol may refer to items of earlier answers in place of
 // sending them (item_reference). Upstreams of that protocol resolve references to their own
-// items; the items of all other upstreams are named by Genway, which keeps them.
+// items; the items of all other upstreams are named by Genway, which keeps them. The
+// protocol is named here since references and items are read by its own codec.
 
 // resolved gives the request with the items that it refers to, as far as they are kept.
-func (s *Service) resolved(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, error) {
-	if s.config.Items == nil || !mayRefer(req) {
-		return req, nil
+func (s *Service) resolved(ctx context.Context, asked *deferred.Request) (*deferred.Request, error) {
+	if s.config.Items == nil || !mayRefer(asked) {
+		return asked, nil
 	}
+	req := asked.Head()
 	ids := responses.References(req.GetWire().GetJson())
 	if len(ids) == 0 {
-		return req, nil
+		return asked, nil
 	}
 	known, err := s.config.Items.Find(ctx, auth.CallerOf(ctx).KeyID, ids)
 	if ctx.Err() != nil {
@@ -37,7 +40,7 @@ func (s *Service) resolved(ctx context.Context, req *genwayv1.GenerateTextReques
 		return nil, f
 	}
 	if len(known) == 0 {
-		return req, nil
+		return asked, nil
 	}
 	body, err := responses.Resolve(req.GetWire().GetJson(), known)
 	if err != nil {
@@ -53,21 +56,22 @@ func (s *Service) resolved(ctx context.Context, req *genwayv1.GenerateTextReques
 	}
 	wire := &genwayv1.WireMessage{}
 	codec.Share(wire, req.GetWire())
-	wire.Json, wire.Survey = body, nil
+	wire.Json, wire.Extension = body, &transportv1.RequestExtension{AcceptsBatches: wire.GetExtension().GetAcceptsBatches()}
 	whole.Model, whole.Wire = req.GetModel(), wire
-	return whole.GenerateTextRequest, nil
+	return deferred.New(whole.GenerateTextRequest), nil
 }
 
 // ReasonItemsUnavailable is the reason of a request whose references cannot be looked up.
 const ReasonItemsUnavailable = "ITEMS_UNAVAILABLE"
 
 // mayRefer reports whether a request may have references of ours.
-func mayRefer(req *genwayv1.GenerateTextRequest) bool {
+func mayRefer(asked *deferred.Request) bool {
+	req := asked.Head()
 	switch wire := req.GetWire(); {
 	case wire.GetProtocol() != genwayv1.Protocol_PROTOCOL_RESPONSES || len(wire.GetJson()) == 0:
 		return false
-	case unread.Is(req):
-		return unread.Survey(wire).GetForeign()
+	case asked.Deferred():
+		return asked.Statistics().GetForeign()
 	}
 	return slices.ContainsFunc(req.GetMessages(), func(m *genwayv1.Message) bool {
 		return slices.ContainsFunc(m.GetParts(), func(p *genwayv1.Part) bool { return p.GetOpaque() != nil })
@@ -82,8 +86,8 @@ func (s *Service) keeps(ctx context.Context, req *genwayv1.GenerateTextRequest) 
 }
 
 // keep keeps the items of a unary answer, unless it is the upstream's own body.
-func (s *Service) keep(ctx context.Context, req *genwayv1.GenerateTextRequest, resp *genwayv1.GenerateTextResponse) {
-	if resp.GetWire() != nil || !s.keeps(ctx, req) {
+func (s *Service) keep(ctx context.Context, req *deferred.Request, resp *genwayv1.GenerateTextResponse) {
+	if resp.GetWire() != nil || !s.keeps(ctx, req.Head()) {
 		return
 	}
 	// An answer that cannot be encoded here cannot be at the edge, which tells of it.
@@ -93,26 +97,27 @@ func (s *Service) keep(ctx context.Context, req *genwayv1.GenerateTextRequest, r
 }
 
 // answerTo is what an edge encodes an answer by. Names of tools depend on the tools, which
-// an unread request has in its body.
-func answerTo(req *genwayv1.GenerateTextRequest) codec.Answer {
-	if whole, err := unread.Read(req); err == nil {
-		req = whole
+// a deferred request has in its body.
+func answerTo(req *deferred.Request) codec.Answer {
+	message, err := req.Whole()
+	if err != nil {
+		message = req.Head()
 	}
-	return codec.Answer{Request: &codec.Request{GenerateTextRequest: req}}
+	return codec.Answer{Request: &codec.Request{GenerateTextRequest: message}}
 }
 
 // recorder records the items of a streamed answer; nil records nothing.
 type recorder struct{ *responses.ItemRecorder }
 
-func (s *Service) recorder(ctx context.Context, req *genwayv1.GenerateTextRequest) *recorder {
-	if !s.keeps(ctx, req) {
+func (s *Service) recorder(ctx context.Context, req *deferred.Request) *recorder {
+	if !s.keeps(ctx, req.Head()) {
 		return nil
 	}
 	return &recorder{}
 }
 
 // add notes an event on its way to the caller, and keeps the items at the end.
-func (r *recorder) add(ctx context.Context, s *Service, req *genwayv1.GenerateTextRequest, ev *genwayv1.StreamGenerateTextResponse) *recorder {
+func (r *recorder) add(ctx context.Context, s *Service, req *deferred.Request, ev *genwayv1.StreamGenerateTextResponse) *recorder {
 	if r == nil || ev.GetPing() != nil {
 		return r
 	}

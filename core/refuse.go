@@ -19,6 +19,8 @@ import (
 const (
 	ReasonModelNotAllowed   = "MODEL_NOT_ALLOWED"
 	ReasonAddressNotAllowed = "ADDRESS_NOT_ALLOWED"
+	ReasonNoCertificate     = "CERTIFICATE_REQUIRED"
+	ReasonCertificate       = "CERTIFICATE_NOT_ALLOWED"
 	ReasonModelUnpriced     = "MODEL_UNPRICED"
 	ReasonTooManyTokens     = "TOO_MANY_TOKENS"
 	ReasonRequests          = "REQUESTS_PER_MINUTE"
@@ -63,7 +65,21 @@ func refusal(r *limit.Refusal, member string) *fault.Error {
 				whose, limit.FormatMoney(r.Limit), r.Period, limit.FormatMoney(r.Asked), again)
 		}
 	}
+	f.Message += shareText(r)
 	return f
+}
+
+// shareText says how much of a limit is admitted while cores cannot share it; empty where
+// all of it is.
+func shareText(r *limit.Refusal) string {
+	if r.Share == 0 {
+		return ""
+	}
+	share := strconv.FormatInt(r.Share, 10)
+	if r.Metric == limit.Money {
+		share = limit.FormatMoney(r.Share) + " dollars"
+	}
+	return fmt.Sprintf(" The store that servers share limits by does not answer at the moment: until it does, this server holds the limit by itself, and admits %s of it.", share)
 }
 
 // impossible is what a caller is told of a request that the limit will never admit:

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 
 	"github.com/genway/genway/core/amount"
-	"github.com/genway/genway/core/tokens"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/tokens"
 )
 
 const (

@@ -7,12 +7,14 @@ import (
 	"net"
 	"time"
 
+	"github.com/genway/genway/core/intake"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/internal/hop"
+	"github.com/genway/genway/internal/frames"
+	"github.com/genway/genway/internal/transport"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/health"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
@@ -24,19 +26,33 @@ type ServerConfig struct {
 	TLS *tls.Config
 	// MaxMessageBytes bounds a message, both ways. Default 128 MiB.
 	MaxMessageBytes int
+	// MessageMemory bounds the bytes of the messages of all direct callers that are in
+	// memory. Default 512 MiB, at least four times MaxMessageBytes.
+	MessageMemory int64
+	// ReceiveWindow is the time in which a direct caller's message must come, or as much of
+	// it as the least rate demands. Default 30 s.
+	ReceiveWindow time.Duration
 	// MaxStreams bounds the calls at once on one connection. Default 10,000.
 	MaxStreams uint32
 	// Admin, if set, is served as well.
 	Admin adminv1.AdminServer
+	// Flooded, if set, is called with the address of each peer whose connection is ended
+	// because it makes work out of nothing over HTTP/2.
+	Flooded func(from net.Addr)
 	// Grace is how long calls in flight may go on after the end was asked for.
 	// Default 20 s.
 	Grace time.Duration
+	// MaxConnectionAge is how old a connection becomes, plus or minus a tenth, before its
+	// client is told (GOAWAY) to make its next calls on another. Calls in flight are not
+	// touched, however long they take. Default: any age.
+	MaxConnectionAge time.Duration
 }
 
 // Server serves the service over gRPC, with health and reflection.
 type Server struct {
 	grpc   *grpc.Server
-	health *health.Server
+	health *readiness
+	intake *intake.Intake
 	grace  time.Duration
 }
 
@@ -46,7 +62,7 @@ const maxHeaderBytes = 64 << 10
 // NewServer makes a server of the service.
 func NewServer(service *Service, interceptors Interceptors, config ServerConfig) *Server {
 	if config.MaxMessageBytes == 0 {
-		config.MaxMessageBytes = hop.MaxMessageBytes
+		config.MaxMessageBytes = transport.MaxMessageBytes
 	}
 	if config.MaxStreams == 0 {
 		config.MaxStreams = 10_000
@@ -54,28 +70,29 @@ func NewServer(service *Service, interceptors Interceptors, config ServerConfig)
 	if config.Grace == 0 {
 		config.Grace = 20 * time.Second
 	}
-	options := append(hop.ServerOptions(config.MaxMessageBytes),
-		grpc.UnaryInterceptor(hop.Reuse(interceptors.Unary)),
+	interceptors.Intake = intake.New(intake.Config{Memory: config.MessageMemory, MaxMessageBytes: config.MaxMessageBytes, Window: config.ReceiveWindow})
+	options := append(transport.ServerOptions(config.MaxMessageBytes),
 		grpc.StreamInterceptor(interceptors.Stream),
 		grpc.InTapHandle(interceptors.Tap),
 		grpc.MaxConcurrentStreams(config.MaxStreams),
 		grpc.MaxHeaderListSize(maxHeaderBytes),
 		grpc.ConnectionTimeout(10*time.Second),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second, MaxConnectionAge: config.MaxConnectionAge}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 	)
+	creds := insecure.NewCredentials()
 	if config.TLS != nil {
-		options = append(options, grpc.Creds(credentials.NewTLS(config.TLS)))
+		creds = credentials.NewTLS(config.TLS)
 	}
-	s := &Server{grpc: grpc.NewServer(options...), health: health.NewServer(), grace: config.Grace}
-	genwayv1.RegisterGenerationServer(s.grpc, service)
+	options = append(options, grpc.Creds(frames.Credentials(creds, config.Flooded)))
+	s := &Server{grpc: grpc.NewServer(options...), health: newReadiness(servicesOf(config)...), intake: interceptors.Intake, grace: config.Grace}
+	services := registrar{s.grpc, interceptors, transport.Reuse(interceptors.Unary)}
+	genwayv1.RegisterGenerationServer(services, service)
 	if config.Admin != nil {
-		adminv1.RegisterAdminServer(s.grpc, config.Admin)
-		s.health.SetServingStatus(adminv1.Admin_ServiceDesc.ServiceName, grpc_health_v1.HealthCheckResponse_SERVING)
+		adminv1.RegisterAdminServer(services, config.Admin)
 	}
-	grpc_health_v1.RegisterHealthServer(s.grpc, s.health)
-	reflection.Register(s.grpc)
-	s.health.SetServingStatus(genwayv1.Generation_ServiceDesc.ServiceName, grpc_health_v1.HealthCheckResponse_SERVING)
+	grpc_health_v1.RegisterHealthServer(services, s.health)
+	reflection.Register(services)
 	return s
 }
 
@@ -93,7 +110,9 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		return err
 	case <-ctx.Done():
 	}
+	s.health.drain()
 	s.health.Shutdown()
+	s.intake.Drain()
 	timer := time.AfterFunc(s.grace, s.grpc.Stop)
 	defer timer.Stop()
 	s.grpc.GracefulStop()

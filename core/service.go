@@ -13,9 +13,10 @@ import (
 	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
-	"github.com/genway/genway/core/metrics"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
+	"github.com/genway/genway/telemetry/instrument"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -31,7 +32,7 @@ type Config struct {
 	// Limiter holds callers to their limits; nil does not.
 	Limiter *limit.Limiter
 	// Metrics count requests; nil does not.
-	Metrics *metrics.Metrics
+	Metrics *instrument.Core
 	// Items keep what callers may refer to later; nil keeps nothing.
 	Items *items.Keeper
 	// Clock is time.Now unless set.
@@ -66,13 +67,14 @@ func New(config Config) (*Service, error) {
 
 // GenerateText gives one complete answer.
 func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (resp *genwayv1.GenerateTextResponse, err error) {
-	outcomeOf(ctx).asked = req.GetModel()
+	asking(ctx, req.GetModel())
 	req.Wire = trusted(ctx, req.GetWire())
 	if err := checkText(req); err != nil {
 		return nil, err
 	}
-	err = s.account(ctx, ask{"GenerateText", req.GetModel(), req}, func(ctx context.Context) error {
-		resp, err = s.generateText(ctx, req)
+	asked := deferred.New(req)
+	err = s.account(ctx, ask{"GenerateText", req.GetModel(), asked}, func(ctx context.Context) error {
+		resp, err = s.generateText(ctx, asked)
 		return err
 	})
 	if err != nil {
@@ -81,12 +83,12 @@ func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 	return resp, nil
 }
 
-func (s *Service) generateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (s *Service) generateText(ctx context.Context, req *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
 	req, err := s.resolved(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := s.config.Upstream.GenerateText(ctx, req)
+	resp, err := upstream.GenerateText(ctx, s.config.Upstream, req)
 	if err != nil {
 		return nil, err
 	}
@@ -96,10 +98,11 @@ func (s *Service) generateText(ctx context.Context, req *genwayv1.GenerateTextRe
 	if resp.CreateTime == nil {
 		resp.CreateTime = timestamppb.New(s.config.Clock())
 	}
-	resp.Model = cmp.Or(resp.Model, req.GetModel())
+	resp.Model = cmp.Or(resp.Model, req.Head().GetModel())
 	call := outcomeOf(ctx)
 	call.answered(resp.GetModel(), resp.GetUsage())
 	call.complete, call.answer = true, resp
+	call.lost(resp.GetLosses())
 	if resp.GetWire() == nil && !plausible(resp.GetUsage()) {
 		resp.Usage, resp.Losses = nil, append(resp.GetLosses(), implausible())
 	}
@@ -111,29 +114,31 @@ func (s *Service) generateText(ctx context.Context, req *genwayv1.GenerateTextRe
 // ends without the completed one.
 func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
 	ctx := stream.Context()
-	outcomeOf(ctx).asked = req.GetModel()
+	asking(ctx, req.GetModel())
 	req.Wire = trusted(ctx, req.GetWire())
 	if err := checkText(req); err != nil {
 		return err
 	}
-	return s.account(ctx, ask{"StreamGenerateText", req.GetModel(), req}, func(ctx context.Context) error {
-		return s.streamText(ctx, req, stream)
+	asked := deferred.New(req)
+	return s.account(ctx, ask{"StreamGenerateText", req.GetModel(), asked}, func(ctx context.Context) error {
+		return s.streamText(ctx, asked, stream)
 	})
 }
 
-func (s *Service) streamText(ctx context.Context, req *genwayv1.GenerateTextRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
+func (s *Service) streamText(ctx context.Context, req *deferred.Request, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
 	req, err := s.resolved(ctx, req)
 	if err != nil {
 		return err
 	}
 	completed := false
 	call, items := outcomeOf(ctx), s.recorder(ctx, req)
-	err = s.config.Upstream.StreamGenerateText(ctx, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+	err = upstream.StreamGenerateText(ctx, s.config.Upstream, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
 		switch p := ev.GetPayload().(type) {
 		case *genwayv1.StreamGenerateTextResponse_Started:
-			s.name(p.Started, req.GetModel())
+			s.name(p.Started, req.Head().GetModel())
 			call.begun()
 			call.answered(p.Started.GetModel(), p.Started.GetUsage())
+			call.lost(p.Started.GetLosses())
 			if !plausible(p.Started.GetUsage()) {
 				p.Started.Usage = nil
 			}
@@ -145,6 +150,7 @@ func (s *Service) streamText(ctx context.Context, req *genwayv1.GenerateTextRequ
 			}
 			completed = true
 			call.answered("", p.Completed.GetUsage())
+			call.lost(p.Completed.GetLosses())
 			call.complete = true
 			if !plausible(p.Completed.GetUsage()) {
 				p.Completed.Usage, p.Completed.Losses = nil, append(p.Completed.GetLosses(), implausible())
@@ -173,7 +179,7 @@ func (s *Service) name(started *genwayv1.TextStarted, model string) {
 
 // CountTokens says what a request would put in.
 func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (resp *genwayv1.CountTokensResponse, err error) {
-	outcomeOf(ctx).asked = req.GetRequest().GetModel()
+	asking(ctx, req.GetRequest().GetModel())
 	req.Wire = trusted(ctx, req.GetWire())
 	// A direct caller's members are inside of the member request; those of a JSON caller
 	// are not.

@@ -12,7 +12,7 @@ import (
 
 // GenerateImage gives images of a prompt.
 func (s *Service) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (resp *genwayv1.GenerateImageResponse, err error) {
-	outcomeOf(ctx).asked = req.GetModel()
+	asking(ctx, req.GetModel())
 	req.Wire = trusted(ctx, req.GetWire())
 	if err := checkImage(req); err != nil {
 		return nil, err
@@ -39,6 +39,7 @@ func (s *Service) generateImage(ctx context.Context, req *genwayv1.GenerateImage
 	call.answered(req.GetModel(), resp.GetUsage())
 	call.drawn = drawnBy(req, resp)
 	call.complete = true
+	call.lost(resp.GetLosses())
 	if resp.GetWire() == nil && !plausible(resp.GetUsage()) {
 		resp.Usage, resp.Losses = nil, append(resp.GetLosses(), implausible())
 	}
@@ -49,7 +50,7 @@ func (s *Service) generateImage(ctx context.Context, req *genwayv1.GenerateImage
 // without the completed one.
 func (s *Service) StreamGenerateImage(req *genwayv1.GenerateImageRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateImageResponse]) error {
 	ctx := stream.Context()
-	outcomeOf(ctx).asked = req.GetModel()
+	asking(ctx, req.GetModel())
 	req.Wire = trusted(ctx, req.GetWire())
 	if err := checkImage(req); err != nil {
 		return err

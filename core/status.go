@@ -31,6 +31,14 @@ var statusCodes = map[fault.Kind]codes.Code{
 	fault.Cancelled:            codes.Canceled,
 }
 
+// codeNames are the names of codes as gRPC spells them.
+var codeNames = map[codes.Code]string{
+	codes.OK: "OK", codes.Canceled: "CANCELLED", codes.Unknown: "UNKNOWN", codes.InvalidArgument: "INVALID_ARGUMENT", codes.DeadlineExceeded: "DEADLINE_EXCEEDED",
+	codes.NotFound: "NOT_FOUND", codes.AlreadyExists: "ALREADY_EXISTS", codes.PermissionDenied: "PERMISSION_DENIED", codes.ResourceExhausted: "RESOURCE_EXHAUSTED",
+	codes.FailedPrecondition: "FAILED_PRECONDITION", codes.Aborted: "ABORTED", codes.OutOfRange: "OUT_OF_RANGE", codes.Unimplemented: "UNIMPLEMENTED",
+	codes.Internal: "INTERNAL", codes.Unavailable: "UNAVAILABLE", codes.DataLoss: "DATA_LOSS", codes.Unauthenticated: "UNAUTHENTICATED",
+}
+
 // maxWireError bounds the upstream's own error body in a status: it travels in
 // trailers, which are bounded too.
 const maxWireError = 64 << 10
@@ -43,6 +51,7 @@ func statusError(err error, requestID string) error {
 	}
 	f := *fault.From(err)
 	f.RequestID = requestID
+	f.Bound()
 	// One wrong byte of an upstream's, and the whole detail could not be sent.
 	for _, text := range []*string{&f.Reason, &f.Message, &f.Param, &f.NativeType, &f.NativeCode, &f.UpstreamRequestID} {
 		*text = strings.ToValidUTF8(*text, "\uFFFD")

@@ -2,29 +2,67 @@ package core
 
 import (
 	"context"
-	"log/slog"
+	"net/netip"
 
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/intake"
+	"github.com/genway/genway/internal/frames"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/tap"
 )
 
 // Tap refuses direct callers whose key is not good by the headers of their call, before
-// any of its message is read. The key of a call from an edge is looked at when its message
-// is there: edges bound what their callers may send.
+// any of its message is read, and has the intake bound what the others send. The key of a
+// call from an edge is looked at when its message is there: edges bound what their callers
+// may send.
 //
 // It is for grpc.InTapHandle, which runs it on the goroutine that reads the connection: a
 // key that has to be looked up in the store holds up the caller's own connection alone.
 func (i Interceptors) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
-	if open(info.FullMethodName) || i.Authenticator.FromEdge(ctx) {
+	if i.Authenticator.FromEdge(ctx) || open(info.FullMethodName) && i.Authenticator.Trusts(ctx) {
+		if connection, ok := peer.FromContext(ctx); ok { // it carries the calls of many callers
+			frames.Trust(connection.Addr)
+		}
 		return ctx, nil
 	}
 	_, call := i.begin(ctx, info.FullMethodName)
-	if _, err := i.identify(ctx, call); err != nil {
-		log := i.Logger
-		if log == nil {
-			log = slog.Default()
+	if !open(info.FullMethodName) {
+		if _, err := i.identify(ctx, call); err != nil {
+			return i.turnAway(ctx, call, err)
 		}
-		call.log(ctx, log, err)
-		return ctx, statusError(err, call.id)
 	}
-	return ctx, nil
+	if i.Intake == nil {
+		return ctx, nil
+	}
+	who := intake.Caller{Key: call.caller.KeyID, Keyless: open(info.FullMethodName)}
+	if address := auth.AddressOf(ctx, call.caller); address.IsValid() {
+		who.Address = networkOf(address)
+	}
+	taken, err := i.Intake.Begin(ctx, who)
+	if err != nil {
+		return i.turnAway(ctx, call, err)
+	}
+	return taken, nil
+}
+
+// networkOf names the address, or of IPv6 the network of 64 bits, that one caller has.
+func networkOf(address netip.Addr) string {
+	address = address.Unmap()
+	if address.Is6() {
+		if network, err := address.WithZone("").Prefix(64); err == nil {
+			return network.String()
+		}
+	}
+	return address.String()
+}
+
+// turnAway refuses a call by its headers. One with a deadline is refused by its handler:
+// grpc-go keeps the timer of a deadline whose call a tap has refused.
+func (i Interceptors) turnAway(ctx context.Context, call *outcome, err error) (context.Context, error) {
+	i.finish(ctx, call, err)
+	err = statusError(err, call.id)
+	if _, timed := ctx.Deadline(); timed {
+		return intake.Refuse(ctx, err), nil
+	}
+	return ctx, err
 }

@@ -6,10 +6,11 @@ import (
 
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/ledger"
-	"github.com/genway/genway/core/tokens"
-	"github.com/genway/genway/core/tokens/content"
-	"github.com/genway/genway/core/unread"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/tokens"
+	"github.com/genway/genway/internal/tokens/content"
+	"github.com/genway/genway/protocol"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // MaxUsageTokens is the largest plausible number of tokens of one class in one request: ten
@@ -55,7 +56,7 @@ func (s *Service) meter(call *outcome, a ask, r *ledger.Result) {
 	}
 	usage, ok := ledger.Usage{}, false
 	switch req := a.req.(type) {
-	case *genwayv1.GenerateTextRequest:
+	case *deferred.Request:
 		usage, ok = call.textUsage(req, r)
 	case *genwayv1.GenerateImageRequest:
 		// Images that have a price are counted: the upstream need not say more.
@@ -75,7 +76,7 @@ func (s *Service) meter(call *outcome, a ask, r *ledger.Result) {
 
 // textUsage counts a request and its answer; false where what the upstream told is all
 // there is. An answer of nothing may have taken nothing, if its upstream says so.
-func (o *outcome) textUsage(req *genwayv1.GenerateTextRequest, r *ledger.Result) (usage ledger.Usage, ok bool) {
+func (o *outcome) textUsage(req *deferred.Request, r *ledger.Result) (usage ledger.Usage, ok bool) {
 	output := o.answerTokens()
 	if r.UsageSource == ledger.Estimated && output == 0 && o.usage != nil {
 		return usage, false
@@ -88,9 +89,9 @@ func (o *outcome) textUsage(req *genwayv1.GenerateTextRequest, r *ledger.Result)
 	return usage, true
 }
 
-// inputUsage counts a request. One that cannot be read is estimated by its size.
-func inputUsage(req *genwayv1.GenerateTextRequest) ledger.Usage {
-	whole, err := unread.Read(req)
+// inputUsage counts a request. A request that cannot be decoded is estimated by its size.
+func inputUsage(req *deferred.Request) ledger.Usage {
+	whole, err := req.Whole()
 	if err != nil {
 		return ledger.Usage{Input: inputOf(req)}
 	}
@@ -124,7 +125,7 @@ func (o *outcome) answerTokens() int64 {
 		return content.Answer(resp)
 	}
 	wire := resp.GetWire()
-	if c := unread.Codec(wire.GetProtocol()); c != nil {
+	if c := protocol.Of(wire.GetProtocol()).Codec; c != nil {
 		if whole, err := c.DecodeResponse(wire.GetJson()); err == nil {
 			return content.Answer(whole)
 		}

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/core/unread"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // checkText demands what every upstream needs of a text request. A JSON caller's
@@ -19,8 +19,8 @@ func checkText(req *genwayv1.GenerateTextRequest) error {
 	if req.GetCompact() && req.GetWire() == nil {
 		return fault.Invalid("compact", "compact: is for edges; ask for a summary in a message instead")
 	}
-	if unread.Is(req) {
-		return nil
+	if deferred.Is(req) || len(req.GetMessages()) == 0 && len(req.GetWire().GetJson()) > 0 {
+		return nil // what the body may leave out is its protocol's to say
 	}
 	return checkMessages(req.GetMessages())
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,22 +15,23 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// What a request may cost before its key is known: bytes of its body, and time.
+// The bounds of what a request without a known key may cost: bytes of its body, and time.
 const (
 	freeBody = 64 << 10
 	freeTime = 5 * time.Second
 )
 
-// readsFreely reports whether a body may be read before the caller's key is known: a small
-// one, whose call takes the key along, and which can be waited for again after freeTime. A
-// large, compressed or unannounced one is read only once the core has accepted the key.
-func readsFreely(r *http.Request) bool {
+// readsBeforeKey reports whether a body may be read before the core has accepted the
+// caller's key. That is so for a small body: its call carries the key, and reading it is
+// bounded by freeTime. The edge reads a large, compressed or unannounced body only after the
+// core has accepted the key.
+func readsBeforeKey(r *http.Request) bool {
 	return r.ContentLength >= 0 && r.ContentLength <= freeBody && r.ProtoMajor == 1 && contentEncoding(r.Header) == ""
 }
 
 // access asks the core whether the caller's key may be used.
 func (e *Edge) access(ctx context.Context, x *exchange) error {
-	who := whoseOf(x)
+	who := accessKeyOf(x)
 	if e.accepted.has(who) {
 		return nil
 	}
@@ -39,7 +41,7 @@ func (e *Edge) access(ctx context.Context, x *exchange) error {
 	if status.Code(err) == codes.Unimplemented { // a core without CheckAccess
 		_, err = e.client.ListModels(ctx, &genwayv1.ListModelsRequest{PageSize: 1})
 	}
-	if err != nil && status.Code(err) != codes.Unimplemented { // else it refuses the call itself
+	if err != nil && status.Code(err) != codes.Unimplemented { // a core with neither refuses the call itself
 		if f := faultOf(err); f.Kind == fault.Unauthenticated {
 			return x.invalidKey(f)
 		}
@@ -49,8 +51,8 @@ func (e *Edge) access(ctx context.Context, x *exchange) error {
 	return nil
 }
 
-// acceptedKeys remembers for a while whose bodies are read without asking the core. It
-// spares calls and admits nobody: the core looks at the key of each call.
+// acceptedKeys remembers for acceptedFor which keys the core has accepted. It saves calls and
+// admits nobody, since the core authenticates each call.
 type acceptedKeys struct {
 	mu    sync.Mutex
 	until map[[sha256.Size]byte]time.Time
@@ -61,9 +63,10 @@ const (
 	mostAccepted = 10_000
 )
 
-// whoseOf names a key, the protocol that it is used for, and the address it is used from.
-func whoseOf(x *exchange) [sha256.Size]byte {
-	return sha256.Sum256([]byte(x.endpoint.name + "\n" + hostOf(x.client) + "\n" + x.authorization))
+// accessKeyOf is a digest of a key, its protocol, the caller's address and the names of the
+// caller's certificate.
+func accessKeyOf(x *exchange) [sha256.Size]byte {
+	return sha256.Sum256([]byte(x.endpoint.protocol.Name + "\n" + hostOf(x.client) + "\n" + strings.Join(x.certificate, " ") + "\n" + x.authorization))
 }
 
 // hostOf is an address without its port.

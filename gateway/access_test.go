@@ -4,17 +4,19 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/gateway"
-	"github.com/genway/genway/internal/inproc"
+	"github.com/genway/genway/internal/transport/inproc"
 )
 
 // raw sends bytes over a connection of its own and leaves it open.
@@ -77,6 +79,10 @@ func TestUnsentBodiesAreNotWaitedFor(t *testing.T) {
 		"unknown path":        {"POST /nowhere HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n", 404},
 		"hidden slash":        {"POST /v1%2Fchat/completions HTTP/1.1\r\nHost: a\r\n" + auth + "Content-Length: 50\r\n", 404},
 		"wrong method":        {"PUT /v1/chat/completions HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n", 405},
+		"models":              {"GET /v1/models HTTP/1.1\r\nHost: a\r\n" + auth + "Content-Length: 50\r\n", 200},
+		"models, chunked":     {"GET /v1/models HTTP/1.1\r\nHost: a\r\n" + auth + "Transfer-Encoding: chunked\r\n", 200},
+		"models, 2^63 - 1":    {"GET /v1/models HTTP/1.1\r\nHost: a\r\n" + auth + "Content-Length: 9223372036854775807\r\n", 200},
+		"a model":             {"GET /v1/models/m HTTP/1.1\r\nHost: a\r\n" + auth + "Content-Length: 50\r\n", 200},
 		"health with a body":  {"GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n", 200},
 		"health, expects":     {"GET /healthz HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\nExpect: 100-continue\r\n", 200},
 		"a body of 1 TB":      {chat + auth + "Content-Length: 1099511627776\r\n", 413},
@@ -140,15 +146,21 @@ func TestLargeBodiesWaitForTheKey(t *testing.T) {
 func TestBodyMemoryIsBounded(t *testing.T) {
 	e := serve(t, func(c *gateway.Config) { c.MaxBodyBytes, c.BodyMemory = 256<<10, 1<<20 })
 	body := strings.Repeat("a", 100<<10)
-	var held []net.Conn
-	for range 2 { // each has had its first bytes, and room for all of its body
-		head := "POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer k\r\nContent-Length: 262144\r\n\r\n"
-		held = append(held, e.raw(t, head+body))
-	}
+	const head = "POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer k\r\nContent-Length: 262144\r\n\r\n"
+	held := []net.Conn{e.raw(t, head+body), e.raw(t, head+body)} // each gets room for all of its body
 	large := strings.Replace(protocols[0].body, `"a"`, `"`+body+`"`, 1)
 	full := func() reply { return e.do(t, http.MethodPost, protocols[0].path, right("chat"), large) }
 	r := full()
 	for until := time.Now().Add(20 * time.Second); r.status == http.StatusOK && time.Now().Before(until); r = full() {
+		for i, conn := range held { // the other one may have come first, and this one be refused
+			if err := conn.SetReadDeadline(time.Now().Add(time.Millisecond)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+				_ = conn.Close()
+				held[i] = e.raw(t, head+body)
+			}
+		}
 	}
 	native(t, "chat", r, http.StatusServiceUnavailable)
 	if r.header.Get("Retry-After") != "1" {

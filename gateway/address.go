@@ -11,6 +11,10 @@ import (
 // are good from some addresses only.
 const addressKey = "genway-client"
 
+// certificateKey is the metadata that names the certificate that the caller has shown, for
+// keys that are good with some certificates only.
+const certificateKey = "genway-client-certificate"
+
 // clientAddress is where a request comes from, with or without a port: the connection's
 // other end or, where that is a proxy that is trusted, the last address of
 // X-Forwarded-For that is none.

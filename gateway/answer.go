@@ -7,65 +7,128 @@ import (
 	"strings"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 )
 
-// answerPrefix is that of the metadata with headers of an upstream's answer which are
-// the caller's to read.
+// answerPrefix begins the names of metadata with headers of an upstream's answer that the
+// caller may read.
 const answerPrefix = "genway-answer-"
 
-// answerHeaders are those that are passed on; a name that ends in a dash stands for all
-// that begin so. The core sends a caller only those of its own protocol.
-var answerHeaders = []string{"x-genway-upstream-request-id", "x-ratelimit-", "anthropic-ratelimit-", "openai-processing-ms", "openai-version"}
-
-// listener is the core's client for unary calls, whose answers' headers it tells the
-// caller, of failures too.
-type listener struct{ genwayv1.GenerationClient }
-
-// GenerateText makes the call and tells.
-func (l listener) GenerateText(ctx context.Context, in *genwayv1.GenerateTextRequest, opts ...grpc.CallOption) (*genwayv1.GenerateTextResponse, error) {
-	return heard(ctx, in, l.GenerationClient.GenerateText, opts)
+// answerHeaders are the headers of answers that pass through. The core sends each caller
+// those of its own protocol alone.
+type answerHeaders struct {
+	// passed has their names in lower case, as protocol.NamesHeader takes them.
+	passed []string
+	// canonical maps the usual names in lower case to their form in http.Header. Converting
+	// one costs more than everything else that is done with a header.
+	canonical map[string]string
 }
 
-// GenerateImage makes the call and tells.
-func (l listener) GenerateImage(ctx context.Context, in *genwayv1.GenerateImageRequest, opts ...grpc.CallOption) (*genwayv1.GenerateImageResponse, error) {
-	return heard(ctx, in, l.GenerationClient.GenerateImage, opts)
+// upstreamIDHeader has the upstream's name of the call.
+const upstreamIDHeader = "X-Genway-Upstream-Request-Id"
+
+func newAnswerHeaders() answerHeaders {
+	a := answerHeaders{passed: []string{strings.ToLower(upstreamIDHeader)}, canonical: map[string]string{}}
+	for _, p := range protocol.All() {
+		for _, name := range p.AnswerHeaders {
+			a.passed = append(a.passed, strings.ToLower(name))
+		}
+	}
+	slices.Sort(a.passed)
+	a.passed = slices.Compact(a.passed)
+	for _, name := range append([]string{"X-Genway-Upstream", "X-Genway-Attempts", upstreamIDHeader}, protocolHeaders()...) {
+		a.canonical[strings.ToLower(name)] = name
+	}
+	return a
 }
 
-// CountTokens makes the call and tells.
-func (l listener) CountTokens(ctx context.Context, in *genwayv1.CountTokensRequest, opts ...grpc.CallOption) (*genwayv1.CountTokensResponse, error) {
-	return heard(ctx, in, l.GenerationClient.CountTokens, opts)
+// protocolHeaders are the headers of answers that have a name in some protocol.
+func protocolHeaders() []string {
+	var names []string
+	add := func(name string) {
+		if !strings.HasSuffix(name, "-") && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, p := range protocol.All() {
+		for _, name := range p.AnswerHeaders {
+			add(name)
+		}
+		if p.Rates != nil {
+			for _, name := range slices.Concat(p.Rates.Requests[:], p.Rates.Tokens[:]) {
+				add(name)
+			}
+		}
+	}
+	return names
 }
 
-// CheckAccess makes the call; what it answers is not the caller's to read.
-func (l listener) CheckAccess(ctx context.Context, in *genwayv1.CheckAccessRequest, opts ...grpc.CallOption) (*genwayv1.CheckAccessResponse, error) {
-	return l.GenerationClient.CheckAccess(exchangeOf(ctx).outgoing(ctx), in, opts...)
+// name gives a name in lower case in the form of http.Header.
+func (a *answerHeaders) name(lower string) string {
+	if known, ok := a.canonical[lower]; ok {
+		return known
+	}
+	return http.CanonicalHeaderKey(lower)
 }
 
-// ListModels makes the call and tells.
-func (l listener) ListModels(ctx context.Context, in *genwayv1.ListModelsRequest, opts ...grpc.CallOption) (*genwayv1.ListModelsResponse, error) {
-	return heard(ctx, in, l.GenerationClient.ListModels, opts)
+// unaryClient makes unary calls of the core. It writes the headers of answers and of failures
+// to the caller.
+type unaryClient struct {
+	genwayv1.GenerationClient
+
+	remote bool // the core is reached over a connection of Dial
 }
 
-// GetModel makes the call and tells.
-func (l listener) GetModel(ctx context.Context, in *genwayv1.GetModelRequest, opts ...grpc.CallOption) (*genwayv1.GetModelResponse, error) {
-	return heard(ctx, in, l.GenerationClient.GetModel, opts)
+// GenerateText makes the call and writes the headers of the answer.
+func (c unaryClient) GenerateText(ctx context.Context, in *genwayv1.GenerateTextRequest, opts ...grpc.CallOption) (*genwayv1.GenerateTextResponse, error) {
+	return unary(ctx, c.remote, genwayv1.Generation_GenerateText_FullMethodName, in, c.GenerationClient.GenerateText, opts)
 }
 
-func heard[Q, A any](ctx context.Context, in Q, call func(context.Context, Q, ...grpc.CallOption) (A, error), opts []grpc.CallOption) (A, error) {
+// GenerateImage makes the call and writes the headers of the answer.
+func (c unaryClient) GenerateImage(ctx context.Context, in *genwayv1.GenerateImageRequest, opts ...grpc.CallOption) (*genwayv1.GenerateImageResponse, error) {
+	return unary(ctx, c.remote, genwayv1.Generation_GenerateImage_FullMethodName, in, c.GenerationClient.GenerateImage, opts)
+}
+
+// CountTokens makes the call and writes the headers of the answer.
+func (c unaryClient) CountTokens(ctx context.Context, in *genwayv1.CountTokensRequest, opts ...grpc.CallOption) (*genwayv1.CountTokensResponse, error) {
+	return unary(ctx, c.remote, genwayv1.Generation_CountTokens_FullMethodName, in, c.GenerationClient.CountTokens, opts)
+}
+
+// CheckAccess makes the call. The edge asks for itself: nothing is written to the caller.
+func (c unaryClient) CheckAccess(ctx context.Context, in *genwayv1.CheckAccessRequest, opts ...grpc.CallOption) (*genwayv1.CheckAccessResponse, error) {
+	return c.GenerationClient.CheckAccess(exchangeOf(ctx).outgoing(ctx), in, opts...)
+}
+
+// ListModels makes the call and writes the headers of the answer.
+func (c unaryClient) ListModels(ctx context.Context, in *genwayv1.ListModelsRequest, opts ...grpc.CallOption) (*genwayv1.ListModelsResponse, error) {
+	return unary(ctx, c.remote, genwayv1.Generation_ListModels_FullMethodName, in, c.GenerationClient.ListModels, opts)
+}
+
+// GetModel makes the call and writes the headers of the answer.
+func (c unaryClient) GetModel(ctx context.Context, in *genwayv1.GetModelRequest, opts ...grpc.CallOption) (*genwayv1.GetModelResponse, error) {
+	return unary(ctx, c.remote, genwayv1.Generation_GetModel_FullMethodName, in, c.GenerationClient.GetModel, opts)
+}
+
+// unary makes a call, whichever it is.
+func unary[Q, A any](ctx context.Context, remote bool, method string, in *Q, call func(context.Context, *Q, ...grpc.CallOption) (A, error), opts []grpc.CallOption) (A, error) {
 	x := exchangeOf(ctx)
 	header := headerIn(opts)
 	if header == nil {
 		header = new(metadata.MD)
 		opts = append(opts, grpc.Header(header))
 	}
-	answer, err := call(x.outgoing(ctx), in, opts...)
-	x.tellAnswer(*header)
+	x.record.call(method[1:])
+	answer, err := deliver(x.outgoing(ctx), remote, in, func(ctx context.Context, in *Q) (A, error) { return call(ctx, in, opts...) })
+	x.record.awaited(x.record.begun)
+	x.record.answered(err)
+	x.writeAnswerHeaders(*header)
 	return answer, err
 }
 
-// headerIn gives where the options want the header, as the runtime's do; nil for nowhere.
+// headerIn gives the destination of the header in the options, as the runtime's have one;
+// nil for none.
 func headerIn(opts []grpc.CallOption) *metadata.MD {
 	for _, o := range opts {
 		if h, ok := o.(grpc.HeaderCallOption); ok {
@@ -75,64 +138,35 @@ func headerIn(opts []grpc.CallOption) *metadata.MD {
 	return nil
 }
 
-// ownPrefix is that of what the core says of an answer: who served it, say.
+// ownPrefix begins the names of metadata in which the core describes an answer, such as the
+// upstream that served it.
 const ownPrefix = "x-genway-"
 
-// tellAnswer says where the caller stands with its limits, and passes on what the core
-// says of the answer and what an upstream's headers say, while headers can still be sent.
-// The runtime would do so for answers alone, and not for failures.
-// What is set already is Genway's own word on the same, and holds.
-func (x *exchange) tellAnswer(md metadata.MD) {
+// writeAnswerHeaders writes the state of the caller's limits, the core's metadata about the
+// answer and the upstream's headers, while headers can still be sent. The runtime does so for
+// answers and not for failures. Headers that are set already are Genway's own and stay.
+func (x *exchange) writeAnswerHeaders(md metadata.MD) {
+	x.endpoint.edge.batch.learn(x, md)
 	if key := md[keyKey]; len(key) > 0 {
 		x.key = key[0]
 	}
 	if x.w.status != 0 {
 		return
 	}
-	x.tellRates(md)
-	h := x.w.Header()
+	x.writeRates(md)
+	h, names := x.w.Header(), &x.endpoint.edge.answers
 	for key, values := range md {
 		name, ok := strings.CutPrefix(key, answerPrefix)
 		if !ok {
 			name, ok = key, strings.HasPrefix(key, ownPrefix)
 		} else {
-			ok = isAnswerHeader(name)
+			ok = protocol.NamesHeader(names.passed, name)
 		}
 		if !ok || len(values) == 0 {
 			continue
 		}
-		if name = headerName(name); len(h[name]) == 0 {
+		if name = names.name(name); len(h[name]) == 0 {
 			h[name] = values[:1:1]
 		}
 	}
-}
-
-// headerName gives a name as http.Header has it. To make that of a name in lower case
-// costs more than all else that is done with the header.
-func headerName(name string) string {
-	if known, ok := headerNames[name]; ok {
-		return known
-	}
-	return http.CanonicalHeaderKey(name)
-}
-
-// headerNames are those that are usually told.
-var headerNames = func() map[string]string {
-	names := map[string]string{}
-	for _, name := range slices.Concat(
-		[]string{"X-Genway-Upstream", "X-Genway-Attempts", "X-Genway-Upstream-Request-Id", "Openai-Processing-Ms", "Openai-Version"},
-		openaiRequests[:], openaiTokens[:], anthropicRequests[:], anthropicTokens[:],
-	) {
-		names[strings.ToLower(name)] = name
-	}
-	return names
-}()
-
-func isAnswerHeader(name string) bool {
-	for _, known := range answerHeaders {
-		if name == known || strings.HasSuffix(known, "-") && strings.HasPrefix(name, known) {
-			return true
-		}
-	}
-	return false
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/genway/genway/gateway"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/arena"
-	"github.com/genway/genway/internal/inproc"
+	"github.com/genway/genway/internal/transport/inproc"
 )
 
 // painter answers out of the call's arena with what was asked for, over and over; it

@@ -13,20 +13,21 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/gateway"
+	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/internal/inproc"
+	"github.com/genway/genway/internal/transport/inproc"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 )
 
-// swift is a core that answers at once, with the metadata a core sends.
-type swift struct {
+// fastCore is a core that answers at once, with the metadata a core sends.
+type fastCore struct {
 	genwayv1.UnimplementedGenerationServer
 	answer []byte
 	events int
 }
 
-func (s swift) tell(ctx context.Context) error {
+func (s fastCore) sendHeader(ctx context.Context) error {
 	if _, ok := metadata.FromIncomingContext(ctx); !ok {
 		return io.ErrUnexpectedEOF
 	}
@@ -34,15 +35,15 @@ func (s swift) tell(ctx context.Context) error {
 		"x-genway-upstream", "main", "x-genway-attempts", "1", "genway-answer-openai-processing-ms", "12"))
 }
 
-func (s swift) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	return &genwayv1.GenerateTextResponse{Model: "m", Wire: &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: s.answer}}, s.tell(ctx)
+func (s fastCore) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	return &genwayv1.GenerateTextResponse{Model: "m", Wire: &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: s.answer}}, s.sendHeader(ctx)
 }
 
-func (s swift) StreamGenerateText(_ *genwayv1.GenerateTextRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
-	if err := s.tell(stream.Context()); err != nil {
+func (s fastCore) StreamGenerateText(_ *genwayv1.GenerateTextRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
+	if err := s.sendHeader(stream.Context()); err != nil {
 		return err
 	}
-	run := &genwayv1.WireFrame{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Run: s.answer, RunEvents: 1}
+	run := &genwayv1.WireFrame{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Batch: &transportv1.FrameBatch{Events: s.answer, Count: 1}}
 	for range s.events {
 		if err := stream.Send(codec.Event(run)); err != nil {
 			return err
@@ -50,6 +51,11 @@ func (s swift) StreamGenerateText(_ *genwayv1.GenerateTextRequest, stream grpc.S
 	}
 	return stream.Send(codec.Event(&genwayv1.TextCompleted{}))
 }
+
+// announced is a channel to a core that takes deferred bodies, as Genway's own does.
+type announced struct{ *inproc.Channel }
+
+func (announced) TakesDeferredBodies() bool { return true }
 
 // sink is a ResponseWriter that keeps nothing.
 type sink struct{ header http.Header }
@@ -71,8 +77,8 @@ func BenchmarkEdge(b *testing.B) {
 	}{{"chat-1KB", body + "}", 0}, {"chat-stream-200", body + `,"stream":true}`, 200}} {
 		b.Run(c.name, func(b *testing.B) {
 			channel := new(inproc.Channel)
-			genwayv1.RegisterGenerationServer(channel, swift{answer: bytes.Repeat([]byte("x"), 200), events: c.events})
-			handler, err := gateway.New(gateway.Config{Core: channel, Logger: slog.New(slog.DiscardHandler)})
+			genwayv1.RegisterGenerationServer(channel, fastCore{answer: bytes.Repeat([]byte("x"), 200), events: c.events})
+			handler, err := gateway.New(gateway.Config{Core: announced{channel}, Logger: slog.New(slog.DiscardHandler)})
 			if err != nil {
 				b.Fatal(err)
 			}

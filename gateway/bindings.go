@@ -5,79 +5,97 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/genway/genway/protocol"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 )
 
-// bindings are the handlers of the generated registration for paths with a body, found
-// before there are requests for them. To look for one, the runtime tries one pattern
-// after the other and makes an error of each that does not match, which costs as much as
-// all else it does.
+// bindings are the handlers of the generated registration for requests with a body. They are
+// looked up at start. The runtime tries one pattern after the other for each request and makes
+// an error of each that does not match, which costs a quarter of the edge's allocations
+// (docs/decisions/0038). A handler serves every path of its RPC that names a model, or every
+// path of its RPC that does not.
 type bindings map[bindingKey]binding
 
-// bindingKey is a path: what stands ahead of a model in it, or all but the verb where
-// there is none, and what follows.
-type bindingKey struct{ prefix, suffix string }
+// bindingKey is an RPC, by the operation and whether it streams, and the form of the path.
+type bindingKey struct {
+	operation       protocol.Operation
+	streamed, named bool
+}
 
 type binding struct {
 	handler runtime.HandlerFunc
-	model   string // the parameter that the path's model is for; empty for none
+	model   string // the parameter that takes the path's model; empty for none
 }
 
-// streamVerb is what the edge adds to the path of a stream.
+// streamVerb ends the contract's paths of streams that a body asks for.
 const streamVerb = ":stream"
 
-// bindingsOf asks the runtime for them, by requests to a model m.
+// bindingsOf looks up the handlers by sending the runtime a request for each path, with the
+// model m.
 func bindingsOf(mux *runtime.ServeMux) bindings {
 	found := bindings{}
-	ask := func(prefix, model, suffix string) {
-		s := &seeker{header: http.Header{}}
-		mux.ServeHTTP(s, &http.Request{Method: http.MethodPost, URL: &url.URL{Path: prefix + model + suffix}})
+	ask := func(key bindingKey, path string) {
+		s := &handlerProbe{header: http.Header{}}
+		mux.ServeHTTP(s, &http.Request{Method: http.MethodPost, URL: &url.URL{Path: path}})
 		if s.found.handler != nil {
-			found[bindingKey{prefix, suffix}] = s.found
+			found[key] = s.found
 		}
 	}
-	for name, p := range paths {
-		if p.kind.hasBody() {
-			ask(name, "", "")
-			ask(name, "", streamVerb)
+	for _, b := range protocol.Contract() {
+		switch {
+		case !hasBody(b.Operation):
+		case b.Model != "":
+			ask(keyOf(b.Operation, false, true), b.Prefix+"m"+b.Suffix)
+		default:
+			ask(keyOf(b.Operation, false, false), b.Prefix)
+			ask(keyOf(b.Operation, true, false), b.Prefix+streamVerb)
 		}
-	}
-	for verb := range modelVerbs {
-		ask(modelsPrefix, "m", ":"+verb)
-		ask(betaModelsPrefix, "m", ":"+verb)
 	}
 	return found
 }
 
-// find gives the handler of a request and the parameters of its path; nil is one that
-// the runtime must look for.
-func (b bindings) find(p path, r *http.Request) (runtime.HandlerFunc, map[string]string) {
-	if !p.kind.hasBody() || r.URL.RawPath != "" || strings.Contains(p.model, "/") {
+// keyOf gives the key of an operation. Conversations are compacted by the RPC that
+// generates, and a path that always streams has the RPC of streams that a body asks for.
+func keyOf(op protocol.Operation, streamed, named bool) bindingKey {
+	switch op { //nolint:exhaustive // all others have an RPC each
+	case protocol.Compact:
+		op = protocol.Generate
+	case protocol.Stream:
+		op, streamed = protocol.Generate, true
+	}
+	return bindingKey{op, streamed, named}
+}
+
+// find gives the handler of a request and the parameters of its path. It gives nil if the
+// runtime must look the handler up, as for a model with a slash in its name, which the runtime
+// unescapes.
+func (b bindings) find(p path, streamed bool, r *http.Request) (runtime.HandlerFunc, map[string]string) {
+	if !hasBody(p.operation) || p.model != "" && (r.URL.RawPath != "" || strings.Contains(p.model, "/")) {
 		return nil, nil
 	}
-	prefix := p.prefix()
-	found := b[bindingKey{prefix, r.URL.Path[len(prefix)+len(p.model):]}]
+	found := b[keyOf(p.operation, streamed, p.model != "")]
 	if found.model == "" {
 		return found.handler, nil
 	}
 	return found.handler, map[string]string{found.model: p.model}
 }
 
-// seeker is a ResponseWriter that wants to know a path's handler, and no answer.
-type seeker struct {
+// handlerProbe is a ResponseWriter that asks for a path's handler instead of an answer.
+type handlerProbe struct {
 	header http.Header
 	found  binding
 }
 
-func (s *seeker) Header() http.Header       { return s.header }
-func (*seeker) Write(b []byte) (int, error) { return len(b), nil }
-func (*seeker) WriteHeader(int)             {}
+func (s *handlerProbe) Header() http.Header       { return s.header }
+func (*handlerProbe) Write(b []byte) (int, error) { return len(b), nil }
+func (*handlerProbe) WriteHeader(int)             {}
 
-// revealed shows a handler to those who seek it.
-func revealed(handler runtime.HandlerFunc) runtime.HandlerFunc {
+// discoverable is a middleware that gives its handler to a handlerProbe, and calls it for all
+// other writers.
+func discoverable(handler runtime.HandlerFunc) runtime.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, params map[string]string) {
-		s, seeking := w.(*seeker)
-		if !seeking {
+		s, asked := w.(*handlerProbe)
+		if !asked {
 			handler(w, r, params)
 			return
 		}

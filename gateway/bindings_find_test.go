@@ -5,7 +5,7 @@ import (
 	"net/http/httptest"
 	"testing"
 
-	"github.com/genway/genway/internal/inproc"
+	"github.com/genway/genway/internal/transport/inproc"
 )
 
 // The handlers of all requests with a body are found ahead, with the model that the
@@ -38,8 +38,7 @@ func TestBindingsAreFound(t *testing.T) {
 		if !ok {
 			t.Fatalf("%s is no path", c.path)
 		}
-		r.URL.Path += c.verb
-		handler, params := e.endpoints[p.protocol].bindings.find(p, r)
+		handler, params := p.endpoint.bindings.find(p, c.verb != "", r)
 		if (handler == nil) != c.runtime || params[c.param] != c.model {
 			t.Errorf("%s%s: found %t, %v", c.path, c.verb, handler != nil, params)
 		}

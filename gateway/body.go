@@ -15,8 +15,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// readBody reads a whole request body, bounded before and after decompression, in memory
-// of the edge's budget for bodies. The caller may be slow, but must make progress.
+// readBody reads a whole request body into memory of the edge's budget. Its size is bounded
+// before and after decompression. The caller may be slow but must make progress.
 func (e *Edge) readBody(x *exchange, r *http.Request) ([]byte, error) {
 	most := e.config.MaxBodyBytes
 	if r.ContentLength > most {
@@ -24,7 +24,7 @@ func (e *Edge) readBody(x *exchange, r *http.Request) ([]byte, error) {
 	}
 	up := newUpload(r.Body, x, e.config)
 	access := func() error { return e.access(r.Context(), x) }
-	if readsFreely(r) {
+	if readsBeforeKey(r) {
 		up.access = access
 	} else if err := access(); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (e *Edge) readBody(x *exchange, r *http.Request) ([]byte, error) {
 	return readAll(plain, -1, most, x.claim.grow)
 }
 
-// contentEncoding is how a body is compressed; empty is not at all.
+// contentEncoding gives the compression of a body; empty for none.
 func contentEncoding(h http.Header) string {
 	encoding := strings.ToLower(strings.TrimSpace(h.Get("Content-Encoding")))
 	if encoding == "identity" {
@@ -63,9 +63,9 @@ func contentEncoding(h http.Header) string {
 	return encoding
 }
 
-// readAll reads up to most bytes; sized is what the sender announced, or -1. Memory is
-// made as bytes come, and grow is asked ahead of each piece of it: what a sender only
-// announces costs nothing.
+// readAll reads up to most bytes. sized is the length that the sender announced, or -1. Memory
+// is allocated as bytes arrive, and grow reserves each piece first, so that bytes which are
+// announced and never sent cost nothing.
 func readAll(r io.Reader, sized, most int64, grow func(int64) error) ([]byte, error) {
 	end := most + 1
 	if sized >= 0 {
@@ -78,10 +78,10 @@ func readAll(r io.Reader, sized, most int64, grow func(int64) error) ([]byte, er
 		}
 		larger := make([]byte, room)
 		have := copy(larger, body)
-		n, err := io.ReadFull(r, larger[have:])
+		n, err := fill(r, larger[have:])
 		body = larger[:have+n]
 		switch {
-		case err != nil && sized < 0 && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)):
+		case sized < 0 && err == io.EOF: //nolint:errorlint // one that wraps it is not the end of the body
 			return body, nil
 		case err != nil:
 			return nil, bodyFault(err)
@@ -93,8 +93,21 @@ func readAll(r io.Reader, sized, most int64, grow func(int64) error) ([]byte, er
 	}
 }
 
-// firstRoomOf is the first piece of memory for a body. A small one that is announced has
-// all of it at once; the first bytes of any other have to come.
+// fill reads until p is full or r fails. Unlike io.ReadFull it keeps io.EOF, the end of a body, apart
+// from io.ErrUnexpectedEOF: that of a body which is cut off.
+func fill(r io.Reader, p []byte) (int, error) {
+	n := 0
+	for n < len(p) {
+		more, err := r.Read(p[n:])
+		if n += more; err != nil && n < len(p) {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// firstRoomOf gives the size of the first piece of memory for a body. A small announced body
+// gets all of its memory at once. Other bodies get firstRoom until their first bytes arrive.
 func firstRoomOf(sized int64) int64 {
 	if sized >= 0 && sized <= freeBody {
 		return sized
@@ -142,15 +155,15 @@ func bodyFault(err error) error {
 	return fault.Wrap(err, fault.InvalidRequest, "BODY_UNREADABLE", "the request body could not be read to its end")
 }
 
-// upload is a body on its way in. It moves the connection's read deadline on with every
-// read, and gives up on a sender that is slower than the least rate over a window.
+// upload reads a body from a connection. It extends the read deadline with every read, and
+// fails for a sender that is slower than the minimum rate over a window.
 type upload struct {
 	r       io.Reader
 	w       *answerWriter
 	timeout time.Duration
-	// access, if set, is asked once freeTime is over: an error ends the reading.
+	// access, if set, is called once freeTime is over. Its error ends the reading.
 	access func() error
-	// least is how many bytes must come within a window, which is as long as timeout.
+	// least is the number of bytes that must arrive within a window of length timeout.
 	least int64
 	begun time.Time // of the window
 	bytes int64     // since then

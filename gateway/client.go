@@ -16,34 +16,42 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// client is the core's client as the runtime sees it. It makes streams safe to
-// forward: a call that fails before its first message fails as a call, silence
-// becomes pings, and an end without the completed event becomes an error.
+// client is the core's client as the runtime sees it. It makes streams safe to forward. A
+// call that fails before its first message fails as a unary call does. Silence becomes
+// pings. An end without the completed event becomes an error.
 type client struct {
-	listener
+	unaryClient
 	heartbeat time.Duration
 }
 
-// StreamGenerateText waits for the first message, and tells what the core says of the
-// answer, or of the failure in its place.
+// StreamGenerateText waits for the first message or the failure in its place, and writes
+// the headers that came with it.
 func (c *client) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTextRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[genwayv1.StreamGenerateTextResponse], error) {
 	return openStream(ctx, c, in, c.GenerationClient.StreamGenerateText, opts, kindOf[genwayv1.StreamGenerateTextResponse]{
+		method: genwayv1.Generation_StreamGenerateText_FullMethodName,
+		events: func(ev *genwayv1.StreamGenerateTextResponse) int64 {
+			return max(int64(ev.GetWire().GetBatch().GetCount()), 1)
+		},
 		ping:      func() *genwayv1.StreamGenerateTextResponse { return codec.Event(&genwayv1.Ping{}) },
 		completed: func(ev *genwayv1.StreamGenerateTextResponse) bool { return ev.GetCompleted() != nil },
 	})
 }
 
-// StreamGenerateImage does so for images.
+// StreamGenerateImage does the same for images.
 func (c *client) StreamGenerateImage(ctx context.Context, in *genwayv1.GenerateImageRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[genwayv1.StreamGenerateImageResponse], error) {
 	return openStream(ctx, c, in, c.GenerationClient.StreamGenerateImage, opts, kindOf[genwayv1.StreamGenerateImageResponse]{
+		method:    genwayv1.Generation_StreamGenerateImage_FullMethodName,
+		events:    func(*genwayv1.StreamGenerateImageResponse) int64 { return 1 },
 		ping:      func() *genwayv1.StreamGenerateImageResponse { return images.Event(&genwayv1.Ping{}) },
 		completed: func(ev *genwayv1.StreamGenerateImageResponse) bool { return ev.GetCompleted() != nil },
 	})
 }
 
-// kindOf is what the edge knows of the events of a stream: how to make a ping, and which
-// is the last.
+// kindOf is what the edge knows of the events of a stream: the method that gives them, how
+// to make a ping, which is the last, and how many of the upstream's events one stands for.
 type kindOf[E any] struct {
+	method    string
+	events    func(*E) int64
 	ping      func() *E
 	completed func(*E) bool
 }
@@ -52,15 +60,23 @@ func openStream[Q, E any](ctx context.Context, c *client, in *Q, call func(conte
 	opts []grpc.CallOption, kind kindOf[E],
 ) (grpc.ServerStreamingClient[E], error) {
 	x := exchangeOf(ctx)
-	inner, err := call(x.outgoing(ctx), in, opts...)
-	if err != nil {
+	x.record.call(kind.method[1:])
+	s := &eventStream[Q, E]{record: &x.record, kind: kind, done: ctx.Done(), heartbeat: c.heartbeat}
+	first, err := deliver(x.outgoing(ctx), c.remote, in, func(outgoing context.Context, in *Q) (first *E, err error) {
+		if s.ServerStreamingClient, err = call(outgoing, in, opts...); err != nil {
+			return nil, err
+		}
+		return s.begin(ctx)
+	})
+	if s.ServerStreamingClient == nil {
+		x.record.answered(err)
 		return nil, err
 	}
-	s := &eventStream[Q, E]{ServerStreamingClient: inner, kind: kind, done: ctx.Done(), heartbeat: c.heartbeat}
-	first, err := s.begin(ctx)
-	header, unknown := inner.Header()
+	x.record.awaited(x.record.begun)
+	x.record.answered(err)
+	header, unknown := s.ServerStreamingClient.Header()
 	if unknown == nil {
-		x.tellAnswer(header)
+		x.writeAnswerHeaders(header)
 	}
 	switch {
 	case err != nil:
@@ -71,29 +87,31 @@ func openStream[Q, E any](ctx context.Context, c *client, in *Q, call func(conte
 	s.header, s.ahead, s.isAhead = header, received[E]{event: first}, true
 	x.stream.ready = s.ready
 	if s.source == nil {
-		s.source = readAhead(ctx, x, inner)
+		s.source = readAhead(ctx, x, s.ServerStreamingClient)
 	}
 	return s, nil
 }
 
-// received is a step of a stream: an event, or why there are no more.
+// received is a step of a stream: an event, or the reason why no more events follow.
 type received[E any] struct {
 	event *E
 	err   error
 }
 
-// eventStream is a stream of the core's as the runtime forwards it, all on one goroutine.
+// eventStream is a stream of the core as the runtime forwards it. All of it is used by one
+// goroutine.
 type eventStream[Q, E any] struct {
 	grpc.ServerStreamingClient[E]
 	kind      kindOf[E]
 	header    metadata.MD
 	source    source
-	ahead     received[E] // taken from the source already, if isAhead
+	ahead     received[E] // taken from the source ahead of Recv, if isAhead
 	isAhead   bool
 	done      <-chan struct{} // the request is over
 	heartbeat time.Duration
 	timer     *time.Timer
 	completed bool
+	record    *requestRecord
 }
 
 // begin gives the first event.
@@ -119,16 +137,19 @@ func (s *eventStream[Q, E]) Header() (metadata.MD, error) { return s.header, nil
 func (s *eventStream[Q, E]) Recv() (*E, error) {
 	r, ok := s.next()
 	if !ok {
+		s.record.heartbeats++
 		return s.kind.ping(), nil
 	}
 	if r.err != nil {
+		s.record.answered(ended(r.err))
 		if s.completed { // the caller has the end already; nothing may follow it
 			return nil, io.EOF
 		}
 		return nil, cutIfEOF(r.err)
 	}
+	s.record.events += s.kind.events(r.event)
 	if s.kind.completed(r.event) {
-		s.completed = true
+		s.completed, s.record.completed = true, true
 	}
 	return r.event, nil
 }
@@ -161,6 +182,7 @@ func (s *eventStream[Q, E]) next() (received[E], bool) {
 		defer s.timer.Stop()
 		silence = s.timer.C
 	}
+	defer s.record.awaited(time.Now())
 	select {
 	case message, more := <-s.source.Messages():
 		return s.step(message, more), true
@@ -171,7 +193,7 @@ func (s *eventStream[Q, E]) next() (received[E], bool) {
 	}
 }
 
-// step makes one of what came from the source.
+// step converts a message of the source, or its end, to a step.
 func (s *eventStream[Q, E]) step(message any, more bool) received[E] {
 	if !more {
 		return received[E]{err: s.source.End()}
@@ -183,10 +205,18 @@ func (s *eventStream[Q, E]) step(message any, more bool) received[E] {
 	return received[E]{event: event}
 }
 
-// cutIfEOF is case S5: the end of a stream is no success unless it says so.
+// cutIfEOF makes an error of the end of a stream that has no completed event (case S5).
 func cutIfEOF(err error) error {
 	if errors.Is(err, io.EOF) {
 		return fault.Wrap(io.ErrUnexpectedEOF, fault.BadUpstream, fault.ReasonStreamCut, "the answer was cut off before its end")
+	}
+	return err
+}
+
+// ended gives the error of a stream that is over. A regular end is no error.
+func ended(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
 	}
 	return err
 }

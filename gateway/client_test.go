@@ -20,7 +20,7 @@ func TestNothingFollowsTheEnd(t *testing.T) {
 		if err := begin(send); err != nil {
 			return err
 		}
-		for _, ev := range codec.Unfold(answer(), nil) {
+		for _, ev := range codec.Events(answer(), nil) {
 			if ev.GetCompleted() != nil {
 				if err := send(ev); err != nil {
 					return err

@@ -6,15 +6,24 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 
+	"github.com/genway/genway/internal/overload"
+	"github.com/genway/genway/protocol"
+	"github.com/genway/genway/telemetry/flight"
+	"github.com/genway/genway/telemetry/instrument"
+	"github.com/genway/genway/telemetry/tracing"
 	"google.golang.org/grpc"
 )
 
 // Config is what an edge needs. Core is required; everything else has a default.
 type Config struct {
-	// Core is the connection to the Generation service.
+	// Core is the connection to the Generation service. Requests carry the whole canonical
+	// message, unless the connection is Deferring and reports that its core takes less.
 	Core grpc.ClientConnInterface
+	// WholeBodies has all requests carry the whole message. Default: false.
+	WholeBodies bool
 	// Headers says in which headers keys and versions come.
 	Headers Headers
 	// MaxBodyBytes bounds a request body, after decompression. Default 64 MiB.
@@ -40,6 +49,20 @@ type Config struct {
 	// CORSOrigins are the origins whose pages may call the edge from a browser: * for
 	// all, or each as browsers send it (https://app.example). Default: none.
 	CORSOrigins []string
+	// Draining, if set, is closed when the edge is about to end: it is not ready any more,
+	// and has its callers connect anew, elsewhere.
+	Draining <-chan struct{}
+	// Gate refuses requests while the process is overloaded; nil admits all. In one
+	// process it is the core's too.
+	Gate *overload.Gate
+	// Metrics count requests; nil does not. Tracer makes their spans; nil makes none.
+	Metrics *instrument.Edge
+	Tracer  *tracing.Tracer
+	// Board lists the requests in flight; nil does not.
+	Board *flight.Board
+	// CoreIsRemote says that calls of the core go over a connection, so that they have
+	// metrics of their own.
+	CoreIsRemote bool
 	// NewRequestID makes request identifiers. Default: req_ and 26 random
 	// characters.
 	NewRequestID func() string
@@ -47,45 +70,56 @@ type Config struct {
 	Logger *slog.Logger
 }
 
+// Deferring is a connection that knows whether its core takes deferred bodies, as those of
+// Dial and of core.Channel do (proto/genway/transport/v1).
+type Deferring interface {
+	grpc.ClientConnInterface
+	// TakesDeferredBodies reports whether the core has announced that it takes them.
+	TakesDeferredBodies() bool
+}
+
 // Headers names the headers in which keys and versions come, as configuration:
 // the interface names some of them by neutral words, real SDKs use the vendors'.
 // Names match without regard to case.
 type Headers struct {
-	// MessagesKey are headers with the bare key of the messages protocol, besides
-	// Authorization: Bearer. Default x-api-key.
-	MessagesKey []string
-	// GenerateContentKey are those of the generateContent protocol, besides the
-	// query parameter key. Default x-goog-api-key, x-vendorc-api-key.
-	GenerateContentKey []string
-	// Version are the headers with the version of the messages protocol. Default
-	// anthropic-version, vendorb-version.
-	Version []string
-	// Beta are protocol headers that travel with the body to an upstream of the
-	// same protocol, which takes those of its vendor. Default anthropic-beta,
-	// anthropic-version, openai-beta.
-	Beta []string
+	// Keys are headers with the bare key of a protocol, by its kind (protocol.Protocol.Kind).
+	// Default: the protocol's. A protocol that has its key in Authorization alone has none.
+	Keys map[string][]string
+	// Versions are the headers with the version of a protocol, by its kind. Default: the
+	// protocol's. They have no effect for a protocol without such a header.
+	Versions map[string][]string
+	// Passed are the headers that travel with the body to an upstream of the caller's
+	// protocol, which takes those of its vendor. Default: those of all protocols.
+	Passed []string
 }
 
-// canonical gives the names as http.Header has them.
-func (h Headers) canonical() Headers {
-	for _, names := range []*[]string{&h.MessagesKey, &h.GenerateContentKey, &h.Version, &h.Beta} {
-		own := make([]string, len(*names))
-		for i, name := range *names {
-			own[i] = http.CanonicalHeaderKey(name)
-		}
-		*names = own
+// names is a list of headers.
+type names struct {
+	// shown are the headers as they are configured.
+	shown []string
+	// read are the same as http.Header has them.
+	read []string
+}
+
+// namesOf gives the headers that are configured, or else the protocol's.
+func namesOf(configured, own []string) names {
+	if len(configured) == 0 || len(own) == 0 {
+		configured = own
 	}
-	return h
+	n := names{shown: configured}
+	for _, name := range configured {
+		n.read = append(n.read, http.CanonicalHeaderKey(name))
+	}
+	return n
 }
 
 func (c *Config) setDefaults() error {
 	if c.Core == nil {
 		return errors.New("gateway: no connection to a core")
 	}
-	defaultTo(&c.Headers.MessagesKey, "x-api-key")
-	defaultTo(&c.Headers.GenerateContentKey, "x-goog-api-key", "x-vendorc-api-key")
-	defaultTo(&c.Headers.Version, "anthropic-version", "vendorb-version")
-	defaultTo(&c.Headers.Beta, "anthropic-beta", "anthropic-version", "openai-beta")
+	if len(c.Headers.Passed) == 0 {
+		c.Headers.Passed = passedHeaders()
+	}
 	if c.MaxBodyBytes == 0 {
 		c.MaxBodyBytes = 64 << 20
 	}
@@ -118,8 +152,21 @@ func (c *Config) setDefaults() error {
 	return nil
 }
 
-func defaultTo(list *[]string, names ...string) {
-	if len(*list) == 0 {
-		*list = names
+// defers gives the function that reports whether requests may carry deferred bodies now.
+func (c *Config) defers() func() bool {
+	if core, ok := c.Core.(Deferring); ok && !c.WholeBodies {
+		return core.TakesDeferredBodies
 	}
+	return func() bool { return false }
+}
+
+// passedHeaders gives the headers that pass with the bodies of any protocol, and those that
+// name a session, by which routes may go.
+func passedHeaders() []string {
+	all := slices.Clone(protocol.SessionHeaders)
+	for _, p := range protocol.All() {
+		all = append(all, p.PassedHeaders...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }

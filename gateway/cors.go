@@ -17,15 +17,14 @@ const anyOrigin = "*"
 // remembers none for longer.
 const preflightAge = 7200
 
-// exposed are the headers of an answer that a page may read. Not all browsers know the
+// exposed gives the headers of an answer that a page may read. Not all browsers know the
 // asterisk, which is for those that an upstream sends.
-var exposed = slices.Concat(
-	[]string{
+func exposed() []string {
+	return slices.Concat([]string{
 		"X-Request-Id", "Request-Id", "X-Genway-Request-Id", "X-Client-Request-Id", "Retry-After", "Retry-After-Ms", "X-Should-Retry",
-		lostHeader, "X-Genway-Upstream", "X-Genway-Attempts", "X-Genway-Upstream-Request-Id", "Openai-Processing-Ms", "Openai-Version",
-	},
-	openaiRequests[:], openaiTokens[:], anthropicRequests[:], anthropicTokens[:], []string{"*"},
-)
+		lostHeader, "X-Genway-Upstream", "X-Genway-Attempts", upstreamIDHeader,
+	}, protocolHeaders(), []string{"*"})
+}
 
 // newCORS lets pages of those origins call the edge; nil for none. A page may send any
 // header, since SDKs send a dozen each and new ones with every version, but its browser
@@ -43,7 +42,7 @@ func newCORS(origins []string) (*cors.Cors, error) {
 		AllowedOrigins: origins,
 		AllowedMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost},
 		AllowedHeaders: []string{"*"},
-		ExposedHeaders: exposed,
+		ExposedHeaders: exposed(),
 		MaxAge:         preflightAge,
 	}), nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/gateway"
-	"github.com/genway/genway/internal/inproc"
+	"github.com/genway/genway/internal/transport/inproc"
 )
 
 const page = "https://app.example"

@@ -4,55 +4,63 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
+	"log/slog"
 	"time"
 
-	"github.com/genway/genway/internal/hop"
+	"github.com/genway/genway/gateway/cores"
+	"github.com/genway/genway/internal/transport"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 )
 
 // longestWait is how long the edge waits between attempts to reach a core that is
-// away; gRPC's own patience grows to two minutes, in which a core is back in vain.
+// away; gRPC's own backoff grows to two minutes, in which a core that is back gets no calls.
 const longestWait = 2 * time.Second
 
-// CoreConfig says where the core is and how the edge proves to be one.
+// CoreConfig says where the cores are and how the edge proves to be one.
 type CoreConfig struct {
-	// Target is a gRPC target: host:port, dns:///host:port, unix:///path.
-	Target string
+	// Targets name the cores: HOST:PORT, dns:///HOST:PORT for a core at each address of the
+	// name, or unix:PATH. At least one is needed.
+	Targets []string
 	// Secret is the shared edge secret; empty when a unix socket's permissions or
 	// a client certificate are the proof.
 	Secret string
-	// TLS, if set, encrypts the hop and may carry the edge's certificate.
-	TLS *tls.Config
+	// TLS, if set, encrypts the connection and may present the edge's certificate. It is asked for
+	// each connection anew, so that certificates can be replaced.
+	TLS func() *tls.Config
+	// Logger is told of cores that are lost and found. Default: slog.Default().
+	Logger *slog.Logger
 }
 
-// Dial connects to a core. The connection is made when it is first needed, and
-// made again when it is lost.
-func Dial(config CoreConfig) (*grpc.ClientConn, error) {
-	conn, err := grpc.NewClient(config.Target, config.options()...)
+// Dial connects to the cores. Connections are made again when they are lost.
+func Dial(config CoreConfig) (*cores.Conn, error) {
+	targets, err := cores.ParseTargets(config.Targets)
 	if err != nil {
-		return nil, fmt.Errorf("gateway: core target %q: %w", config.Target, err)
+		return nil, err
+	}
+	conn, err := cores.Dial(targets, config.Logger, config.options()...)
+	if err != nil {
+		return nil, fmt.Errorf("gateway: cores %q: %w", config.Targets, err)
 	}
 	return conn, nil
 }
 
 func (c CoreConfig) options() []grpc.DialOption {
-	transport := insecure.NewCredentials()
+	creds := insecure.NewCredentials()
 	if c.TLS != nil {
-		transport = credentials.NewTLS(c.TLS)
+		creds = newTLS{c.TLS}
 	}
-	options := append(hop.DialOptions(),
-		grpc.WithTransportCredentials(transport),
+	options := append(transport.DialOptions(),
+		grpc.WithTransportCredentials(creds),
 		grpc.WithUserAgent("genway-edge"),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			// A core that starts beside its edge is found as soon as it listens.
 			Backoff:           backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: longestWait},
 			MinConnectTimeout: 5 * time.Second,
 		}),
-		// A host that is gone without a word is noticed, and its calls fail.
+		// Keepalive detects a host that has disappeared, and its calls fail.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 	)
 	if c.Secret != "" {

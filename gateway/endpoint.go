@@ -4,32 +4,37 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
+	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/protobuf/proto"
 )
 
 // endpoint is one protocol at the edge.
 type endpoint struct {
-	protocol genwayv1.Protocol
-	// name is the protocol's name in metadata, logs and metrics.
-	name      string
-	marshaler *marshaler
-	mux       *runtime.ServeMux
-	bindings  bindings
-	edge      *Edge
+	protocol *protocol.Protocol
+	// keys and versions are the headers that have them.
+	keys, versions names
+	marshaler      *marshaler
+	mux            *runtime.ServeMux
+	bindings       bindings
+	edge           *Edge
 }
 
-// newEndpoint builds a protocol's ServeMux: its marshaler, its error handlers,
-// and nothing of what the runtime takes from callers by default.
-func newEndpoint(edge *Edge, protocol genwayv1.Protocol, name string, text codec.Codec) (*endpoint, error) {
-	e := &endpoint{protocol: protocol, name: name, edge: edge, marshaler: &marshaler{text: text, images: images.Codec{}}}
+// newEndpoint builds a protocol's ServeMux with its marshaler and its error handlers. It turns
+// off what the runtime takes from callers by default.
+func newEndpoint(edge *Edge, p *protocol.Protocol) (*endpoint, error) {
+	headers := edge.config.Headers
+	e := &endpoint{
+		protocol: p, edge: edge, marshaler: &marshaler{protocol: p.ID, text: p.Codec, images: images.Codec{}},
+		keys: namesOf(headers.Keys[p.Kind], p.Key.Headers), versions: namesOf(headers.Versions[p.Kind], p.Version.Headers),
+	}
 	e.mux = runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, e.marshaler),
 		runtime.WithForwardResponseRewriter(bind),
@@ -39,42 +44,47 @@ func newEndpoint(edge *Edge, protocol genwayv1.Protocol, name string, text codec
 		runtime.WithIncomingHeaderMatcher(noHeader),
 		runtime.WithOutgoingHeaderMatcher(noHeader),
 		runtime.WithOutgoingTrailerMatcher(noHeader),
-		runtime.WithMiddlewares(revealed),
+		runtime.WithMiddlewares(discoverable),
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 		runtime.WithDisableChunkedEncoding(),
 		runtime.WithWriteContentLength(),
 	)
 	if err := genwayv1.RegisterGenerationHandlerClient(context.Background(), e.mux, edge.client); err != nil {
-		return nil, fmt.Errorf("gateway: register %s: %w", name, err)
+		return nil, fmt.Errorf("gateway: register %s: %w", p.Name, err)
 	}
 	e.bindings = bindingsOf(e.mux)
 	return e, nil
 }
 
-// noHeader lets no header through: each that is used is named in outgoing or
-// tellAnswer, every other one costs on the hop and none may be smuggled.
+// noHeader lets no header through. outgoing and writeAnswerHeaders name each header that is
+// used. Any other would cost on the connection to the core, and could be smuggled.
 func noHeader(string) (string, bool) { return "", false }
 
 // serve runs one request through the endpoint: key, version, body, then the
 // runtime.
 func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
+	defer x.memory.Drop()
 	if err := e.edge.takeKey(x, r); err != nil {
 		x.fail(err)
 		return
 	}
-	if e.protocol == genwayv1.Protocol_PROTOCOL_MESSAGES {
-		if err := e.edge.checkVersion(r.Header); err != nil {
-			x.fail(err)
-			return
-		}
+	if err := e.edge.admit(x); err != nil {
+		x.shed(r, e.edge.config.Gate, err)
+		return
 	}
-	if p.kind.hasBody() {
+	if err := e.checkVersion(r.Header); err != nil {
+		x.fail(err)
+		return
+	}
+	if hasBody(p.operation) {
 		x.claim = claim{bodies: e.edge.bodies, key: "key " + x.authorization, address: "address " + hostOf(x.client)}
 		defer x.claim.end()
+		since := time.Now()
 		body, err := e.edge.readBody(x, r)
+		x.record.awaited(since)
 		if err == nil {
-			x.message, err = e.decode(x, p.kind, body, r)
+			x.message, err = e.decode(x, p.operation, body, r)
 		}
 		if err != nil {
 			x.fail(e.keyFirst(x, r, err))
@@ -82,39 +92,42 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 		}
 		r.Body = &decodedBody{x.message}
 		r.ContentLength = -1
+	} else {
+		// The runtime would read all of it, ahead of the core's word on the key and for as long as
+		// the caller likes.
+		r.Body = http.NoBody
 	}
-	// The runtime needs none of what it would make metadata of, nor what a caller
-	// could steer the call to the core by.
+	// The runtime would make metadata of these. A caller must not influence the call to the
+	// core by them.
 	r.Header, r.Host, r.RemoteAddr = nil, "", ""
-	if p.kind == listQuery {
-		listPage(r, e.protocol)
+	if _, lists := e.protocol.Codec.(codec.ModelLister); !lists && (p.operation == protocol.ListModels || p.operation == protocol.GetModel) {
+		x.fail(fault.New(fault.NotFound, fault.ReasonPathNotFound, "this protocol does not list models"))
+		return
 	}
-	if x.streamed {
-		r.URL.Path += streamVerb
-		r.URL.RawPath = ""
+	if p.operation == protocol.ListModels {
+		listPage(r, e.protocol.PagedModels)
 	}
-	if strings.HasSuffix(r.URL.Path, streamVerb) || strings.HasSuffix(r.URL.Path, ":streamGenerateContent") {
+	if x.streamed || p.operation == protocol.Stream {
 		x.stream = newStreamState(x, r)
 	}
-	if handler, params := e.bindings.find(p, r); handler != nil {
+	if handler, params := e.bindings.find(p, x.streamed, r); handler != nil {
 		handler(&x.w, r, params)
 	} else {
 		e.mux.ServeHTTP(&x.w, r)
 	}
-	// What HTTP/2 has taken may still be on its way, and a failure repeat parts of an answer.
+	// HTTP/2 may still be sending the answer, and a failure may repeat parts of it.
 	if x.fault == nil && r.ProtoMajor == 1 {
 		x.memory.Free()
 	}
 	if x.stream != nil {
-		x.tellLateLosses()
-		_ = x.w.spill() // whether it arrives is the server's to find out
+		x.writeLateLosses()
+		_ = x.w.flushGathered() // the server notices a broken connection
 		x.stream.readers.Wait()
 	}
 }
 
-// keyFirst gives what is wrong with the caller's key, if anything is, in place of
-// what is wrong with its body: keys are the core's to know, and a body that cannot be
-// decoded never gets there.
+// keyFirst gives the failure of the caller's key, if it has one, in place of the failure of its
+// body. Only the core knows keys, and a body that cannot be decoded never reaches it.
 func (e *endpoint) keyFirst(x *exchange, r *http.Request, err error) error {
 	switch faultOf(err).Kind {
 	case fault.InvalidRequest, fault.TooLarge, fault.UnsupportedMediaType, fault.Timeout:
@@ -131,44 +144,23 @@ func (e *endpoint) keyFirst(x *exchange, r *http.Request, err error) error {
 	return err
 }
 
-// keyCheckTimeout bounds the question whether a key is good.
+// keyCheckTimeout bounds the check of a key.
 const keyCheckTimeout = 5 * time.Second
 
-// bodyKind says what a path takes.
-type bodyKind int
-
-const (
-	noBody bodyKind = iota
-	listQuery
-	textBody
-	compactBody
-	countBody
-	imageBody
-)
-
-func (k bodyKind) hasBody() bool { return k >= textBody }
-
-func (e *endpoint) decode(x *exchange, kind bodyKind, body []byte, r *http.Request) (proto.Message, error) {
+func (e *endpoint) decode(x *exchange, op protocol.Operation, body []byte, r *http.Request) (proto.Message, error) {
 	x.body = body
-	wire := &genwayv1.WireMessage{
-		Protocol: e.protocol, Json: body, Headers: e.edge.betaHeaders(r.Header),
-		// The array that generateContent streams as by default is of single events.
-		TakesRuns: e.protocol != genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
-	}
-	switch kind {
-	case textBody:
-		req, unread := e.marshaler.head(body)
-		if !unread {
-			var err error
-			if req, err = e.marshaler.text.DecodeRequest(body); err != nil {
-				return nil, err
-			}
+	wire := &genwayv1.WireMessage{Protocol: e.protocol.ID, Json: body, Headers: e.edge.passedHeaders(r.Header)}
+	switch op {
+	case protocol.Generate, protocol.Stream:
+		req, err := e.marshaler.decode(body, e.edge.defers())
+		if err != nil {
+			return nil, err
 		}
-		wire.Survey = req.Survey
+		wire.Extension = &transportv1.RequestExtension{Deferred: req.Statistics != nil, Statistics: req.Statistics, AcceptsBatches: e.protocol.Stream.Batches}
 		req.Wire = wire
-		x.request, x.unread, x.streamed = req, unread, req.Stream
+		x.request, x.streamed = req, req.Stream
 		return req.GenerateTextRequest, nil
-	case compactBody:
+	case protocol.Compact:
 		compacter, ok := e.marshaler.text.(codec.Compacter)
 		if !ok {
 			return nil, fault.New(fault.NotFound, fault.ReasonPathNotFound, "this protocol does not compact conversations")
@@ -180,7 +172,7 @@ func (e *endpoint) decode(x *exchange, kind bodyKind, body []byte, r *http.Reque
 		req.Wire = wire
 		x.request = req
 		return req.GenerateTextRequest, nil
-	case countBody:
+	case protocol.Count:
 		counter, ok := e.marshaler.text.(codec.TokenCounter)
 		if !ok {
 			return nil, fault.New(fault.NotFound, fault.ReasonPathNotFound, "this protocol does not count tokens")

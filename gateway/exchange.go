@@ -7,79 +7,100 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/gateway/spell"
 	"github.com/genway/genway/internal/arena"
+	"github.com/genway/genway/internal/overload"
+	"github.com/genway/genway/protocol/deferred"
+	"github.com/genway/genway/protocol/spell"
+	"github.com/genway/genway/telemetry/tracing"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 )
 
-// exchange is all the edge knows of one request. It lives in the request's
-// context: the runtime's marshalers get no context, so the hooks that do get one
-// bind it to what is to be marshalled.
+// exchange is all the edge knows of one request. The request's context carries it. The
+// runtime's marshalers get no context, so the hooks that do get one bind the exchange to
+// the message that is to be marshalled.
 type exchange struct {
 	endpoint *endpoint
 	id       string
 	start    time.Time
 	w        answerWriter
-	// clientID is what the caller calls the request; empty for nothing. key is the id of
-	// its key, as the core tells it.
+	// clientID is the caller's identifier of the request; empty for none. key is the
+	// identifier of its key, which the core sends with the answer.
 	clientID, key string
 	// keyHeader is the header that the caller's key came in; empty for the URL's query.
 	keyHeader string
-	// authorization is the caller's key, as the core wants to see it, and client the
+	// authorization is the caller's key in the form that the core takes, and client the
 	// caller's address.
 	authorization string
 	client        string
+	// certificate has the names of the caller's TLS certificate; empty without one.
+	certificate []string
 
 	// message is the decoded request body, handed over by the marshaler.
 	message proto.Message
-	// request is the same for text, with what the body says of delivery.
+	// request is the same for text, with the members of the body that say how to deliver
+	// the answer.
 	request *codec.Request
-	// unread says that of the request only the head has been read.
-	unread bool
 	// streamed says that a member of the body asks for events.
 	streamed bool
 	losses   codec.Losses
 	named    []string // of them, in the header
 
-	// body is that of the request, and speller gives its members their names in it, once
-	// there is something to name.
+	// body is the request's body. speller gives the names that members have in it, and is
+	// made when the first member is to be named.
 	body    []byte
 	speller *spell.Speller
 
 	// claim is the memory that the request's body takes.
 	claim claim
-	// memory is what the answer is in.
+	// memory holds the answer.
 	memory arena.Arena
 
-	// fault is the failure the caller was told of.
+	// priority is that of the caller's key, as far as the edge knows it. refused says that
+	// the edge refused the request because of an overload.
+	priority overload.Priority
+	refused  bool
+
+	// span is that of the request. record has what its log line and metrics need.
+	span   tracing.Span
+	record requestRecord
+
+	// fault is the failure that was reported to the caller.
 	fault  *fault.Error
 	stream *streamState
 }
 
-// whole is the request with its conversation, if its answer may repeat parts of that.
+// whole gives the request with its conversation if the answer may repeat parts of it.
 func (x *exchange) whole() *codec.Request {
 	repeater, ok := x.endpoint.marshaler.text.(codec.Repeater)
-	if !x.unread || !ok || !repeater.Repeats(x.request.GetWire().GetJson()) {
+	if x.request == nil || !ok || !deferred.Is(x.request.GenerateTextRequest) || !repeater.Repeats(x.request.GetWire().GetJson()) {
 		return x.request
 	}
-	x.unread = false
-	// A body that cannot be decoded has no answer that would have to be encoded.
-	if req, err := x.endpoint.marshaler.text.DecodeRequest(x.request.GetWire().GetJson()); err == nil {
-		req.Model, req.Wire = x.request.GetModel(), x.request.GetWire()
-		x.request = req
+	// A body that cannot be decoded has no answer to encode.
+	if whole, err := deferred.New(x.request.GenerateTextRequest).Whole(); err == nil {
+		req := *x.request
+		req.GenerateTextRequest, req.Statistics = whole, nil
+		x.request = &req
 	}
 	return x.request
 }
 
-// outgoing gives a context whose calls tell the core whose request this is.
+// outgoing gives a context whose calls carry the caller's key, address and identifiers to
+// the core, as metadata.
 func (x *exchange) outgoing(ctx context.Context) context.Context {
-	values := [...]string{x.authorization, x.endpoint.name, x.id, x.client, x.clientID}
+	values := [...]string{x.authorization, x.endpoint.protocol.Name, x.id, x.client, x.clientID}
 	md := metadata.MD{
 		"authorization": values[0:1:1], "genway-protocol": values[1:2:2], "x-request-id": values[2:3:3], addressKey: values[3:4:4],
 	}
+	if x.priority == overload.Batch {
+		md[priorityKey] = []string{overload.Batch.String()}
+	}
 	if x.clientID != "" {
 		md[clientIDKey] = values[4:5:5]
+	}
+	x.span.Headers(func(name, value string) { md[name] = []string{value} })
+	if len(x.certificate) > 0 {
+		md[certificateKey] = x.certificate
 	}
 	return metadata.NewOutgoingContext(arena.With(ctx, &x.memory), md)
 }
@@ -96,7 +117,7 @@ func exchangeOf(ctx context.Context) *exchange {
 	return x
 }
 
-// bound is a message on its way to the marshaler, with the exchange it answers.
+// bound is a message for the marshaler, with the exchange that it answers.
 type bound struct {
 	x       *exchange
 	message proto.Message

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/gateway/spell"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/spell"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -23,9 +23,9 @@ func (x *exchange) fail(err error) {
 	if x.w.status != 0 || x.w.finished {
 		return
 	}
-	f := x.told(err)
+	f := x.reported(err)
 	x.fault = &f
-	code, body := x.endpoint.encodeError(&f)
+	code, body := x.endpoint.protocol.ErrorCodec().EncodeError(&f)
 	h := x.w.Header()
 	for _, name := range []string{"Content-Length", "Content-Encoding", "Trailer", "Transfer-Encoding", "X-Genway-Lost"} {
 		h.Del(name)
@@ -44,10 +44,11 @@ func (x *exchange) fail(err error) {
 	x.w.finished = true
 }
 
-// told is a failure as the caller is told of it: with the members that the caller knows.
-func (x *exchange) told(err error) fault.Error {
+// reported gives a failure as the caller sees it, with the caller's names of members.
+func (x *exchange) reported(err error) fault.Error {
 	f := *faultOf(err)
 	f.RequestID = x.id
+	f.Bound()
 	if f.Wire != nil {
 		return f
 	}
@@ -61,9 +62,8 @@ func (x *exchange) told(err error) fault.Error {
 	return f
 }
 
-// permanent reports whether the same request would fail again, which the SDKs of
-// two vendors are told by a header; some clients retry a wrong key for minutes
-// without it.
+// permanent reports whether the same request would fail again. A header tells the SDKs of
+// two vendors so. Without it some clients retry a wrong key for minutes.
 func permanent(status int, kind fault.Kind) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict:
@@ -74,13 +74,13 @@ func permanent(status int, kind fault.Kind) bool {
 	return status < 500
 }
 
-// failAnywhere tells of the failure in band when the status line is gone.
+// failAnywhere reports the failure by the status line, or in band once that is sent.
 func (x *exchange) failAnywhere(err error) {
 	switch {
 	case x.w.status == 0:
 		x.fail(err)
 	case x.stream != nil && !x.w.finished:
-		f := x.told(err)
+		f := x.reported(err)
 		x.fault = &f
 		_, _ = x.w.Write(x.stream.fail(&f))
 		x.w.hold = nil
@@ -89,35 +89,28 @@ func (x *exchange) failAnywhere(err error) {
 	}
 }
 
-func (e *endpoint) encodeError(f *fault.Error) (int, []byte) {
-	if e.protocol == genwayv1.Protocol_PROTOCOL_IMAGES {
-		return e.marshaler.images.EncodeError(f)
-	}
-	return e.marshaler.text.EncodeError(f)
-}
-
 func handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, _ http.ResponseWriter, _ *http.Request, err error) {
 	exchangeOf(ctx).fail(shutdownOr(ctx, err))
 }
 
-// handleStreamError has the context that the marshaler lacks, so it writes the
-// protocol's own error event itself; what the runtime adds is nothing.
+// handleStreamError writes the protocol's error event. It has the context, which the
+// marshaler lacks. The runtime adds nothing to it.
 func handleStreamError(ctx context.Context, err error) *status.Status {
 	exchangeOf(ctx).failAnywhere(shutdownOr(ctx, err))
 	return status.New(codes.Unknown, "")
 }
 
-// handleRoutingError sees only paths that the edge matched and the contract does
-// not bind: a fault of ours, or a model name the pattern cannot hold.
+// handleRoutingError gets paths that the edge has matched and the contract does not bind: a
+// fault of ours, or a model name that the pattern does not match.
 func handleRoutingError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, _ int) {
-	if _, seeking := w.(*seeker); seeking {
+	if _, seeking := w.(*handlerProbe); seeking {
 		return
 	}
-	exchangeOf(ctx).fail(notFound(r.URL.Path))
+	exchangeOf(ctx).fail(exchangeOf(ctx).endpoint.edge.paths.notFound(r.URL.Path))
 }
 
-// faultOf gives the fault that an error of the core's client amounts to. A status
-// without our detail comes from the transport: its text stays inside.
+// faultOf converts an error of the core's client to a fault. A status without our detail
+// comes from the transport; its text is internal and is not shown to the caller.
 func faultOf(err error) *fault.Error {
 	var f *fault.Error
 	if errors.As(err, &f) {
@@ -144,8 +137,8 @@ func faultOf(err error) *fault.Error {
 	case codes.ResourceExhausted:
 		return fault.Wrap(err, fault.TooLarge, fault.ReasonBodyTooLarge, "the request or its answer is too large")
 	case codes.InvalidArgument:
-		// The runtime's own: a query or path parameter of the wrong type. Its
-		// text names the parameter and nothing of ours.
+		// The runtime refuses a query or path parameter of the wrong type. Its text
+		// names the parameter and nothing internal.
 		return fault.Wrap(err, fault.InvalidRequest, fault.ReasonInvalidMember, "a path or query parameter has the wrong type: %s", clip(strings.TrimSpace(lastClause(st.Message())), 160))
 	}
 	return fault.Wrap(err, fault.Internal, "INTERNAL", "%s", fault.InternalMessage)

@@ -19,7 +19,7 @@ import (
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/gateway"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/internal/inproc"
+	"github.com/genway/genway/internal/transport/inproc"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -96,7 +96,7 @@ func (c *core) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream grpc
 	if c.stream != nil {
 		return c.stream(stream.Context(), stream.Send)
 	}
-	for _, ev := range codec.Unfold(answer(), func(s string) []string { return []string{s[:2], s[2:]} }) {
+	for _, ev := range codec.Events(answer(), func(s string) []string { return []string{s[:2], s[2:]} }) {
 		if err := stream.Send(ev); err != nil {
 			return err
 		}
@@ -180,7 +180,9 @@ func serve(t *testing.T, change func(*gateway.Config)) *edge {
 	e := &edge{core: &core{}, log: &syncBuffer{}}
 	channel := new(inproc.Channel)
 	genwayv1.RegisterGenerationServer(channel, e.core)
-	grpc_health_v1.RegisterHealthServer(channel, health.NewServer())
+	healthy := health.NewServer()
+	healthy.SetServingStatus(genwayv1.Generation_ServiceDesc.ServiceName, grpc_health_v1.HealthCheckResponse_SERVING)
+	grpc_health_v1.RegisterHealthServer(channel, healthy)
 	config := gateway.Config{Core: channel, Logger: slog.New(slog.NewTextHandler(e.log, nil)), NewRequestID: func() string { return "req_test" }}
 	if change != nil {
 		change(&config)

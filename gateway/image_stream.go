@@ -30,7 +30,7 @@ func (s *streamState) encodeImage(event *genwayv1.StreamGenerateImageResponse) (
 		s.frame(f)
 	}
 	if event.GetPing() != nil {
-		s.buf.WriteString(s.heartbeat())
+		s.buf.WriteString(s.x.endpoint.protocol.Stream.Heartbeat)
 	}
 	return s.buf.Bytes(), nil
 }

@@ -3,35 +3,30 @@ package gateway
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// takeKey takes the caller's key from where its protocol puts it, and spells it as the
-// core wants to see it: Bearer and the key. It notes where that was. No key is in the URL
-// after this (case K1), and no header of the caller's gets past the endpoint.
+// takeKey reads the caller's key from the place that its protocol has for it, and writes it in
+// the form that the core takes: Bearer and the key. It notes the place. Afterwards the URL has
+// no key (case K1), and no header of the caller passes the endpoint.
 func (e *Edge) takeKey(x *exchange, r *http.Request) error {
+	own := x.endpoint.protocol.Key
 	var key string
-	protocol := x.endpoint.protocol
-	switch protocol { //nolint:exhaustive // all others have it in Authorization alone
-	case genwayv1.Protocol_PROTOCOL_MESSAGES:
-		x.keyHeader, key = firstOf(r.Header, e.headers.MessagesKey)
-	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
-		if x.keyHeader, key = firstOf(r.Header, e.headers.GenerateContentKey); key == "" && r.URL.RawQuery != "" {
-			key = r.URL.Query().Get("key")
-		}
+	if x.keyHeader, key = firstOf(r.Header, x.endpoint.keys.read); key == "" && own.Query != "" && r.URL.RawQuery != "" {
+		key = r.URL.Query().Get(own.Query)
 	}
-	if key == "" && protocol != genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
+	if key == "" && own.Bearer {
 		x.keyHeader, key = authorization, bearerKey(r.Header)
 	}
-	dropQueryKey(r)
+	e.dropQueryKey(r)
 	if len(r.Header[x.keyHeader]) > 1 {
 		return fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "the header %s is there %d times; send one API key", strings.ToLower(x.keyHeader), len(r.Header[x.keyHeader]))
 	}
 	if key == "" {
-		return fault.New(fault.Unauthenticated, fault.ReasonMissingKey, "no API key was sent; put it into %s%s", e.keyPlaces(protocol), e.elsewhere(protocol, r.Header))
+		return fault.New(fault.Unauthenticated, fault.ReasonMissingKey, "no API key was sent; put it into %s%s", x.endpoint.keyPlaces(), e.elsewhere(x.endpoint, r.Header))
 	}
 	if !printable(key) {
 		return x.invalidKey(fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "invalid API key"))
@@ -40,46 +35,51 @@ func (e *Edge) takeKey(x *exchange, r *http.Request) error {
 	return nil
 }
 
-// authorization is the header with a key behind the word Bearer.
+// authorization is the header that has a key behind the word Bearer.
 const authorization = "Authorization"
 
-// invalidKey says of a key that is none where it was, and what to compare it with. One
-// that is revoked or has expired is told of in the same words.
+// invalidKey is the fault of a key that is not valid. It names the place of the key. A
+// revoked or expired key has the same text.
 func (x *exchange) invalidKey(f *fault.Error) *fault.Error {
 	told, place := *f, "the header "+strings.ToLower(x.keyHeader)
 	switch x.keyHeader {
 	case authorization:
 		place += " (Bearer)"
 	case "":
-		place = "the query parameter key"
+		place = "the query parameter " + x.endpoint.protocol.Key.Query
 	}
 	told.Message = "invalid API key in " + place + ": a key of this server begins with gwk_ and has 40 characters"
 	return &told
 }
 
-// keyPlaces are where a protocol has its key.
-func (e *Edge) keyPlaces(protocol genwayv1.Protocol) string {
-	switch protocol {
-	case genwayv1.Protocol_PROTOCOL_MESSAGES:
-		return "the header " + strings.Join(e.config.Headers.MessagesKey, " or ") + ", or authorization, as Bearer"
-	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
-		return "the header " + strings.Join(e.config.Headers.GenerateContentKey, " or ") + ", or the query parameter key"
-	default:
-		return "the header authorization, as Bearer"
+// keyPlaces names the places of the protocol's key.
+func (e *endpoint) keyPlaces() string {
+	own, bearer := e.protocol.Key, "the header authorization, as Bearer" //nolint:gosec // where a key stands, not a key
+	if len(e.keys.shown) == 0 {
+		return bearer
 	}
+	places := "the header " + strings.Join(e.keys.shown, " or ")
+	if own.Bearer {
+		places += ", or authorization, as Bearer"
+	}
+	if own.Query != "" {
+		places += ", or the query parameter " + own.Query
+	}
+	return places
 }
 
-// elsewhere names what a caller without a key has sent that could have been meant for one.
-func (e *Edge) elsewhere(protocol genwayv1.Protocol, h http.Header) string {
-	for _, names := range [][]string{e.headers.MessagesKey, e.headers.GenerateContentKey} {
-		if name, _ := firstOf(h, names); name != "" {
+// elsewhere names a header or parameter in which a caller without a key may have sent it by
+// mistake.
+func (e *Edge) elsewhere(asked *endpoint, h http.Header) string {
+	for _, other := range e.endpoints {
+		if name, _ := firstOf(h, other.keys.read); name != "" {
 			return "; " + strings.ToLower(name) + " is not read here"
 		}
 	}
 	switch {
 	case h.Get(authorization) == "":
 		return ""
-	case protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
+	case !asked.protocol.Key.Bearer:
 		return "; authorization is not read here"
 	}
 	return "; the header authorization has no Bearer ahead of the key"
@@ -93,8 +93,8 @@ func bearerKey(h http.Header) string {
 	return trimSpaces(key)
 }
 
-// trimSpaces takes away the white space that HTTP allows around a value (RFC 9110, 5.6.3),
-// and no other: a no-break space is part of a key, and of none of ours.
+// trimSpaces removes the white space that HTTP allows around a value (RFC 9110, 5.6.3) and no
+// other: a no-break space is part of the key, which then is not valid.
 func trimSpaces(value string) string { return strings.Trim(value, " \t") }
 
 // firstHeader gives the first of the headers that has a value. The names are canonical.
@@ -125,35 +125,47 @@ func printable(key string) bool {
 	return true
 }
 
-func dropQueryKey(r *http.Request) {
+// dropQueryKey removes from the query the parameters in which any protocol has its key.
+func (e *Edge) dropQueryKey(r *http.Request) {
 	if r.URL.RawQuery == "" {
 		return
 	}
 	q := r.URL.Query()
-	if !q.Has("key") {
+	dropped := false
+	for _, endpoint := range e.endpoints {
+		if name := endpoint.protocol.Key.Query; name != "" && q.Has(name) {
+			q.Del(name)
+			dropped = true
+		}
+	}
+	if !dropped {
 		return
 	}
-	q.Del("key")
 	r.URL.RawQuery = q.Encode()
 	r.RequestURI = (&url.URL{Path: r.URL.Path, RawQuery: r.URL.RawQuery}).String()
 }
 
-// protocolOf tells which of the protocols that share a path a caller speaks, by
-// the header its key comes in; else the chat protocol's.
-func (e *Edge) protocolOf(r *http.Request) genwayv1.Protocol {
-	switch {
-	case firstHeader(r.Header, e.headers.GenerateContentKey) != "" || r.URL.Query().Has("key"):
-		return genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
-	case firstHeader(r.Header, e.headers.Version) != "" || firstHeader(r.Header, e.headers.MessagesKey) != "":
-		return genwayv1.Protocol_PROTOCOL_MESSAGES
+// callersEndpoint gives the endpoint for a path that several protocols share, by the header or
+// parameter that the caller's key or version comes in. It is the endpoint of the first protocol
+// of the table for a caller that has none of them, or has its key in Authorization.
+func (e *Edge) callersEndpoint(r *http.Request) *endpoint {
+	query := url.Values(nil)
+	if r.URL.RawQuery != "" {
+		query = r.URL.Query()
 	}
-	return genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS
+	for _, endpoint := range slices.Backward(e.endpoints) {
+		own := endpoint.protocol.Key
+		if firstHeader(r.Header, endpoint.keys.read) != "" || firstHeader(r.Header, endpoint.versions.read) != "" || own.Query != "" && query.Has(own.Query) {
+			return endpoint
+		}
+	}
+	return e.endpoints[0]
 }
 
-// betaHeaders gives the allow-listed protocol headers of a request.
-func (e *Edge) betaHeaders(h http.Header) map[string]string {
+// passedHeaders gives the headers of a request that pass through with its body.
+func (e *Edge) passedHeaders(h http.Header) map[string]string {
 	var found map[string]string
-	for _, name := range e.headers.Beta {
+	for _, name := range e.passed.read {
 		if values := h[name]; len(values) > 0 {
 			if found == nil {
 				found = map[string]string{}

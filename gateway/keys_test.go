@@ -92,7 +92,10 @@ func TestVersionHeader(t *testing.T) {
 
 func TestHeaderNamesAreConfiguration(t *testing.T) {
 	e := serve(t, func(c *gateway.Config) {
-		c.Headers = gateway.Headers{MessagesKey: []string{"x-house-key"}, Version: []string{"house-version"}, GenerateContentKey: []string{"x-other-key"}}
+		c.Headers = gateway.Headers{
+			Keys:     map[string][]string{"messages": {"x-house-key"}, "generatecontent": {"x-other-key"}},
+			Versions: map[string][]string{"messages": {"house-version"}},
+		}
 	})
 	if r := e.do(t, http.MethodPost, "/v1/messages", http.Header{"X-House-Key": {"k"}, "House-Version": {"2023-06-01"}}, protocols[2].body); r.status != http.StatusOK {
 		t.Errorf("got %d %s", r.status, r.body)

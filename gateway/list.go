@@ -3,20 +3,18 @@ package gateway
 import (
 	"net/http"
 	"net/url"
-
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // wholeList is how many models a page has of a protocol whose list has no pages.
 const wholeList = "100000"
 
-// listPage rewrites the paging parameters of the three protocols that list models
-// (limit and after_id; pageSize and pageToken) to the fields of
-// ListModelsRequest, and drops all others. Vendor A's list has no pages: its callers
-// get the whole list unless they ask for less.
-func listPage(r *http.Request, protocol genwayv1.Protocol) {
+// listPage rewrites the paging parameters of the protocols that list models (limit and
+// after_id; pageSize and pageToken) to the fields of ListModelsRequest, and drops all
+// others. Callers of a protocol whose list has no pages get the whole list unless they ask
+// for less.
+func listPage(r *http.Request, paged bool) {
 	asked, page := r.URL.Query(), url.Values{}
-	if protocol != genwayv1.Protocol_PROTOCOL_MESSAGES && protocol != genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
+	if !paged {
 		page.Set("page_size", wholeList)
 	}
 	for _, name := range []string{"limit", "pageSize", "page_size"} {

@@ -8,11 +8,11 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// lostHeader is the header that names what could not be carried. Streams have it as a
-// trailer as well, for what is lost after their header is sent.
+// lostHeader is the header that names the members that were lost in translation. Streams
+// have it as a trailer as well, for members that are lost after the header is sent.
 const lostHeader = "X-Genway-Lost"
 
-// trailerHeader announces trailers, and lostTrailer is what it says in a stream.
+// trailerHeader announces trailers. lostTrailer is its value in a stream.
 const trailerHeader = "Trailer"
 
 var lostTrailer = []string{lostHeader}
@@ -23,8 +23,8 @@ func (x *exchange) addLosses(losses []*genwayv1.Loss) {
 	}
 }
 
-// lost names what could not be carried, as the caller knows it: each member once, and
-// none that the header has.
+// lost gives the lost members by the caller's names: each once, and none that the header
+// has named.
 func (x *exchange) lost() []string {
 	var names []string
 	for _, l := range x.losses.List() {
@@ -36,8 +36,8 @@ func (x *exchange) lost() []string {
 	return names
 }
 
-// tellLosses names what could not be carried, while headers can still be sent.
-func (x *exchange) tellLosses() {
+// writeLosses names the lost members in the header, while headers can still be sent.
+func (x *exchange) writeLosses() {
 	if x.w.status != 0 || len(x.losses.List()) == 0 {
 		return
 	}
@@ -46,23 +46,23 @@ func (x *exchange) tellLosses() {
 	x.w.Header().Set(lostHeader, lossList(x.named))
 }
 
-// tellLateLosses names in the trailer of a stream what its header could not.
-func (x *exchange) tellLateLosses() {
+// writeLateLosses names in the trailer of a stream the members that its header could not
+// name.
+func (x *exchange) writeLateLosses() {
 	h := x.w.Header()
 	if x.w.status == 0 || len(h[trailerHeader]) == 0 {
 		return
 	}
-	// The header is sent: what is in the map under an announced name is the trailer.
+	// The header is sent: net/http sends the values of announced names as the trailer.
 	delete(h, lostHeader)
 	if late := x.lost(); len(late) > 0 {
 		h.Set(lostHeader, lossList(late))
 	}
 }
 
-// comment is the same for callers who read comments of server-sent events. Those of
-// generateContent do not: its official SDKs fail on them.
+// comment is the same for callers who read comments of server-sent events.
 func (s *streamState) comment() {
-	if s.x.endpoint.protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT || s.x.w.status == 0 || len(s.x.losses.List()) == 0 {
+	if !s.x.endpoint.protocol.Stream.Comments || s.x.w.status == 0 || len(s.x.losses.List()) == 0 {
 		return
 	}
 	if late := s.x.lost(); len(late) > 0 {
@@ -70,12 +70,12 @@ func (s *streamState) comment() {
 	}
 }
 
-// maxLost bounds the list of losses in bytes: proxies take 4 KiB of headers and some
-// clients (Node's fetch) 16 KiB, and lose the whole answer over one byte more.
+// maxLost bounds the list of losses in bytes. Proxies take 4 KiB of headers and some clients
+// (Node's fetch) 16 KiB. They drop the whole answer if it has more.
 const maxLost = 2 << 10
 
-// lossList is a list of members for a header. Of one that is too long it has the first,
-// and how many more there are.
+// lossList gives a list of members for a header. A list that is too long has the first
+// members, and the number of the others.
 func lossList(members []string) string {
 	var list strings.Builder
 	for i, member := range members {

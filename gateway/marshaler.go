@@ -19,8 +19,9 @@ import (
 // marshaler translates between one protocol's JSON and the canonical messages,
 // as the runtime's only marshaler on the protocol's ServeMux.
 type marshaler struct {
-	text   codec.Codec
-	images images.Codec
+	protocol genwayv1.Protocol
+	text     codec.Codec // nil for a protocol of images alone
+	images   images.Codec
 }
 
 var (
@@ -29,9 +30,9 @@ var (
 	_ runtime.StreamContentType = (*marshaler)(nil)
 )
 
-// bind is the hook that has the context: it ties an answer to its exchange. Of a stream's
-// event it makes the bytes at once, which the runtime writes as they are: all else it
-// puts into a map first.
+// bind is the hook of the runtime that has the context. It binds an answer to its exchange. It
+// encodes an event of a stream at once, as an HttpBody: the runtime writes that as it is, and
+// puts any other message into a map first.
 func bind(ctx context.Context, message proto.Message) (any, error) {
 	x := exchangeOf(ctx)
 	var data []byte
@@ -48,7 +49,7 @@ func bind(ctx context.Context, message proto.Message) (any, error) {
 		return nil, err
 	}
 	if x.w.status == 0 {
-		x.tellLosses()
+		x.writeLosses()
 		x.stream.body.ContentType = x.stream.contentType()
 	}
 	x.stream.body.Data = data
@@ -82,7 +83,7 @@ func (m *marshaler) Marshal(v any) ([]byte, error) {
 func (m *marshaler) encode(x *exchange, message proto.Message) ([]byte, error) {
 	body, err := m.encodeMessage(x, message)
 	if err == nil {
-		x.tellLosses()
+		x.writeLosses()
 	}
 	return body, err
 }
@@ -91,7 +92,7 @@ func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, e
 	switch message := message.(type) {
 	case *genwayv1.GenerateTextResponse:
 		x.addLosses(message.GetLosses())
-		if wire := message.GetWire(); wire.GetProtocol() == m.text.Protocol() {
+		if wire := message.GetWire(); wire.GetProtocol() == m.protocol {
 			if mediaType := wire.GetHeaders()["content-type"]; mediaType != "" {
 				x.w.Header().Set("Content-Type", mediaType)
 			}
@@ -101,14 +102,14 @@ func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, e
 		return m.text.EncodeResponse(message, codec.Answer{Request: x.whole(), Losses: &x.losses, Now: time.Now})
 	case *genwayv1.GenerateImageResponse:
 		x.addLosses(message.GetLosses())
-		if wire := message.GetWire(); wire.GetProtocol() == genwayv1.Protocol_PROTOCOL_IMAGES {
+		if wire := message.GetWire(); wire.GetProtocol() == m.protocol {
 			return wire.GetJson(), nil
 		}
 		message.CreateTime = dated(message.CreateTime)
 		return m.images.EncodeResponse(message, &x.losses)
 	case *genwayv1.CountTokensResponse:
 		x.addLosses(message.GetLosses())
-		if wire := message.GetWire(); wire.GetProtocol() == m.text.Protocol() {
+		if wire := message.GetWire(); wire.GetProtocol() == m.protocol {
 			return wire.GetJson(), nil
 		}
 		if counter, ok := m.text.(codec.TokenCounter); ok {
@@ -126,19 +127,20 @@ func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, e
 	return nil, fmt.Errorf("gateway: no codec for %T", message)
 }
 
-// head reads the settings of a text request, whose conversation is for the core to
-// read, or for the upstream alone. False is a body that must be read here: most
-// likely there is something wrong with it.
-func (m *marshaler) head(body []byte) (*codec.Request, bool) {
-	heads, ok := m.text.(codec.HeadDecoder)
-	if !ok {
-		return nil, false
+// decode translates the body of a text request into the canonical message. For a core that
+// takes deferred bodies it decodes the head alone, and gives the statistics of the body; it
+// decodes all of a body whose head cannot be told apart, as of one that is wrong.
+func (m *marshaler) decode(body []byte, deferred bool) (*codec.Request, error) {
+	if heads, ok := m.text.(codec.HeadDecoder); ok && deferred {
+		if head, ok := heads.DecodeRequestHead(body); ok {
+			return head, nil
+		}
 	}
-	return heads.DecodeRequestHead(body)
+	return m.text.DecodeRequest(body)
 }
 
-// dated gives a time for an answer that has none, which no core has to give: protocols
-// demand one.
+// dated gives the time of an answer, or the present for one without. Cores need not send a
+// time, and protocols require one.
 func dated(created *timestamppb.Timestamp) *timestamppb.Timestamp {
 	if created != nil {
 		return created
@@ -146,9 +148,8 @@ func dated(created *timestamppb.Timestamp) *timestamppb.Timestamp {
 	return timestamppb.Now()
 }
 
-// NewDecoder hands over the message that the endpoint has decoded: whether a
-// caller wants a stream stands in the body, so the body is read before the path
-// is matched.
+// NewDecoder hands over the message that the endpoint has decoded. The body says whether the
+// caller wants a stream, so the endpoint decodes it before the RPC is chosen.
 func (m *marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
 		body, ok := r.(*decodedBody)
@@ -181,8 +182,7 @@ func (m *marshaler) NewEncoder(w io.Writer) runtime.Encoder {
 	})
 }
 
-// decodedBody stands in for a request body once it is decoded. It reads as
-// empty.
+// decodedBody replaces a request body once it is decoded. It reads as empty.
 type decodedBody struct{ message proto.Message }
 
 func (*decodedBody) Read([]byte) (int, error) { return 0, io.EOF }

@@ -2,14 +2,14 @@ package gateway
 
 import (
 	"github.com/genway/genway/codec"
-	"github.com/genway/genway/gateway/spell"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/spell"
 )
 
 // spells gives the names that the caller's protocol has for members of the contract.
 func (x *exchange) spells() *spell.Speller {
 	if x.speller == nil {
-		x.speller = spell.New(x.endpoint.protocol, x.body, x.conversation())
+		x.speller = spell.New(x.endpoint.protocol.Members, x.body, x.conversation())
 	}
 	return x.speller
 }

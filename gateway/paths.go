@@ -1,150 +1,174 @@
 package gateway
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"google.golang.org/grpc/health/grpc_health_v1"
+	"github.com/genway/genway/protocol"
 )
 
-// path is one public path: whose it is, and what it takes.
+// path is one public path, with its endpoint and its methods.
 type path struct {
-	name     string
-	protocol genwayv1.Protocol
+	name string
+	// endpoint is nil where the caller's headers say which protocol it speaks.
+	endpoint *endpoint
 	methods  []string
-	kind     bodyKind
+	// operation is what the path asks for; 0 for none of the core's.
+	operation protocol.Operation
 	// model is the one named by a path with a verb.
 	model string
-	// handle serves paths that are no business of the core.
+	// handle serves paths that the edge answers without the core.
 	handle func(*Edge, *answerWriter, *http.Request)
-}
-
-// prefix is what stands ahead of the model, or the whole path where there is none.
-func (p path) prefix() string {
-	switch {
-	case p.model == "":
-		return p.name
-	case strings.HasPrefix(p.name, betaModelsPrefix):
-		return betaModelsPrefix
-	}
-	return modelsPrefix
 }
 
 func (p path) allows(method string) bool { return slices.Contains(p.methods, method) }
 func (p path) allow() string             { return strings.Join(p.methods, ", ") }
 
-var post = []string{http.MethodPost}
-var get = []string{http.MethodGet}
-
-// paths are the public paths without a model in them. Streams have none: the
-// edge adds the verb :stream itself.
-var paths = map[string]path{
-	"/v1/chat/completions":       {protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, methods: post, kind: textBody},
-	"/v1/responses":              {protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, methods: post, kind: textBody},
-	"/v1/responses/compact":      {protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, methods: post, kind: compactBody},
-	"/v1/responses/input_tokens": {protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, methods: post, kind: countBody},
-	"/v1/messages":               {protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, methods: post, kind: textBody},
-	"/v1/messages/count_tokens":  {protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, methods: post, kind: countBody},
-	"/v1/images/generations":     {protocol: genwayv1.Protocol_PROTOCOL_IMAGES, methods: post, kind: imageBody},
-	"/v1beta/models":             {protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, methods: get, kind: listQuery},
-	healthPath:                   {methods: []string{http.MethodGet, http.MethodHead}, handle: healthz},
-	"/":                          {methods: []string{http.MethodGet, http.MethodHead}, handle: root},
+// hasBody reports whether an operation reads a body.
+func hasBody(op protocol.Operation) bool {
+	switch op {
+	case protocol.Generate, protocol.Stream, protocol.Count, protocol.Compact, protocol.Draw:
+		return true
+	case protocol.ListModels, protocol.GetModel:
+	}
+	return false
 }
 
-// healthPath is where the edge says whether it and the core are serving.
-const healthPath = "/healthz"
-
-// Ahead of the models' names stands one of these.
-const (
-	modelsPrefix     = "/v1/models/"
-	betaModelsPrefix = "/v1beta/models/"
-)
-
-// modelVerbs are the operations on a model of the generateContent protocol.
-var modelVerbs = map[string]bodyKind{
-	"generateContent":       textBody,
-	"streamGenerateContent": textBody,
-	"countTokens":           countBody,
+// paths are the public paths of an edge.
+type paths struct {
+	// fixed are those without a model in them. Streams that a body asks for have none.
+	fixed map[string]path
+	// models are those with a model in them, by what is ahead of it.
+	models []modelPaths
+	// steps are the first steps, behind the version, of the paths, and firstSteps those that
+	// clients of one protocol alone send.
+	steps      map[string]bool
+	firstSteps map[string]*endpoint
 }
 
-// match finds the path of a request. When there is none, the protocol is still
-// the likeliest, for the error's shape.
+// modelPaths are the paths with a model behind one prefix.
+type modelPaths struct {
+	prefix string
+	// owner is the endpoint of the path without a verb; nil if the caller's headers decide.
+	owner *endpoint
+	// verbs are the paths with a verb, which follows the model behind a colon. verbOwner is
+	// the endpoint of one of them. It answers verbs that do not exist.
+	verbs     map[string]path
+	verbOwner *endpoint
+}
+
+// newPaths gives the paths of the endpoints' protocols, those that several of them share,
+// and the edge's own.
+func newPaths(endpoints []*endpoint) paths {
+	probe := []string{http.MethodGet, http.MethodHead}
+	t := paths{steps: map[string]bool{}, firstSteps: map[string]*endpoint{}, fixed: map[string]path{
+		livePath:   {methods: probe, handle: live},
+		readyPath:  {methods: probe, handle: ready},
+		healthPath: {methods: probe, handle: ready},
+		"/":        {methods: probe, handle: root},
+	}}
+	for _, b := range protocol.Contract() {
+		t.add(b, nil)
+	}
+	for _, e := range endpoints {
+		for _, b := range e.protocol.Bindings {
+			t.add(b, e)
+		}
+		for _, step := range e.protocol.FirstSteps {
+			t.firstSteps[step] = e
+		}
+		if !e.protocol.NamesModelInPath() {
+			t.steps[e.protocol.Step()] = true
+		}
+	}
+	return t
+}
+
+// add adds a path. Those of the contract come first, without an endpoint.
+func (t *paths) add(b protocol.Binding, e *endpoint) {
+	p := path{name: b.Prefix, endpoint: e, methods: []string{b.Method}, operation: b.Operation}
+	if b.Model == "" {
+		t.fixed[b.Prefix] = p
+		return
+	}
+	at := slices.IndexFunc(t.models, func(m modelPaths) bool { return m.prefix == b.Prefix })
+	if at < 0 {
+		at = len(t.models)
+		t.models = append(t.models, modelPaths{prefix: b.Prefix, verbs: map[string]path{}})
+	}
+	if m := &t.models[at]; b.Suffix == "" {
+		m.owner = e
+	} else {
+		m.verbs[b.Suffix[1:]], m.verbOwner = p, e
+	}
+}
+
+// below gives the paths with a model that begin like name, and the rest of it.
+func (t *paths) below(name string) (m *modelPaths, rest string) {
+	for i := range t.models {
+		if rest, ok := strings.CutPrefix(name, t.models[i].prefix); ok {
+			return &t.models[i], rest
+		}
+	}
+	return nil, ""
+}
+
+// match finds the path of a request. If there is none, the endpoint of the result is the
+// likeliest, whose protocol has the shape of the error.
 func (e *Edge) match(r *http.Request) (path, bool) {
 	name := r.URL.Path
 	// The contract's strings cannot hold other bytes, and a slash that is spelled %2F is
 	// part of a segment.
-	if !utf8.ValidString(name) || hidesSlash(r) {
-		return path{name: name, protocol: e.guess(r)}, false
+	if !utf8.ValidString(name) || e.paths.hidesSlash(r) {
+		return path{name: name, endpoint: e.guess(r)}, false
 	}
-	if p, ok := paths[name]; ok {
+	if p, ok := e.paths.fixed[name]; ok {
 		p.name = name
-		if p.protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
-			p.protocol = e.protocolOf(r)
+		if p.endpoint == nil {
+			p.endpoint = e.callersEndpoint(r)
 		}
 		return p, true
 	}
-	if name == "/v1/models" {
-		return path{name: name, protocol: e.protocolOf(r), methods: get, kind: listQuery}, true
+	m, model := e.paths.below(name)
+	if m == nil || model == "" || model[0] == ':' {
+		return path{name: name, endpoint: e.guess(r)}, false
 	}
-	model, ok := strings.CutPrefix(name, modelsPrefix)
-	beta := false
-	if !ok {
-		model, beta = strings.CutPrefix(name, betaModelsPrefix)
-	}
-	if (!ok && !beta) || model == "" || model[0] == ':' {
-		return path{name: name, protocol: e.guess(r)}, false
-	}
-	if i := strings.LastIndexByte(model, ':'); i > 0 {
-		kind, ok := modelVerbs[model[i+1:]]
-		if !ok && r.Method == http.MethodPost {
-			return path{name: name, protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT}, false
-		}
+	if i := strings.LastIndexByte(model, ':'); i > 0 && m.verbOwner != nil {
+		p, ok := m.verbs[model[i+1:]]
 		if ok {
-			return path{name: name, protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, methods: post, kind: kind, model: model[:i]}, true
+			p.name, p.model = name, model[:i]
+			return p, true
+		}
+		if r.Method == http.MethodPost {
+			return path{name: name, endpoint: m.verbOwner}, false
 		}
 	}
-	if beta {
-		return path{name: name, protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, methods: get}, true
+	p := path{name: name, endpoint: m.owner, methods: []string{http.MethodGet}, operation: protocol.GetModel}
+	if p.endpoint == nil {
+		p.endpoint = e.callersEndpoint(r)
 	}
-	return path{name: name, protocol: e.protocolOf(r), methods: get}, true
+	return p, true
 }
 
 func isUpgrade(r *http.Request) bool {
 	return strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
-// root answers the probe some clients send before their first call.
+// root answers the probe that some clients send before their first call.
 func root(_ *Edge, w *answerWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write([]byte(`{"service":"genway","status":"ok"}` + "\n"))
 }
 
-// healthz says whether the core is there and serving.
-func healthz(e *Edge, w *answerWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
-	defer cancel()
-	answer, err := e.health.Check(ctx, &grpc_health_v1.HealthCheckRequest{})
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	if err != nil || answer.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write([]byte(`{"status":"core unavailable"}` + "\n"))
-		return
-	}
-	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n"))
-}
-
 // hidesSlash reports whether a slash ahead of the model's name is spelled %2F.
-func hidesSlash(r *http.Request) bool {
+func (t *paths) hidesSlash(r *http.Request) bool {
 	raw := r.URL.RawPath
 	at := strings.Index(strings.ToLower(raw), "%2f")
 	if at < 0 {
 		return false
 	}
-	return !strings.HasPrefix(raw[:at], modelsPrefix) && !strings.HasPrefix(raw[:at], betaModelsPrefix)
+	m, _ := t.below(raw[:at])
+	return m == nil
 }

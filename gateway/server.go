@@ -2,13 +2,17 @@ package gateway
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/gateway/framing"
+	"github.com/genway/genway/internal/connections"
 )
 
 // ServerConfig bounds an HTTP server. The zero value has the defaults.
@@ -23,15 +27,26 @@ type ServerConfig struct {
 	IdleTimeout time.Duration
 	// MaxHeaderBytes bounds the headers. Default 64 KiB.
 	MaxHeaderBytes int
-	Logger         *slog.Logger
+	// TLS, if set, encrypts all connections; HTTP/2 is chosen by ALPN, for which the
+	// configuration names NextProtos. nil is cleartext.
+	TLS *tls.Config
+	// TrustedProxies are those whose connections carry the requests of many callers, so that
+	// what these do on HTTP/2 is not held against the connection.
+	TrustedProxies []netip.Prefix
+	// Notices tell of connections that are ended for what came on them; nil tells nobody.
+	Notices *connections.Notices
+	Logger  *slog.Logger
 }
+
+// NextProtos are the protocols of connections with TLS, in the order of preference.
+func NextProtos() []string { return []string{"h2", "http/1.1"} }
 
 // errShutdown is why a request ends when the grace is over.
 var errShutdown = errors.New("gateway: shutting down")
 
 // Serve answers requests on the listener until ctx ends, then finishes those in
-// flight. HTTP/1.1 and cleartext HTTP/2 are spoken. It gives nil after a clean
-// end.
+// flight. HTTP/1.1 and HTTP/2 are spoken, in cleartext or with TLS. It gives nil after a
+// clean end.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, config ServerConfig) error {
 	requests, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
@@ -42,9 +57,16 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 		MaxHeaderBytes:    orDefault(config.MaxHeaderBytes, 64<<10),
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		Protocols:         new(http.Protocols),
+		HTTP2:             config.http2(),
 	}
 	server.Protocols.SetHTTP1(true)
-	server.Protocols.SetUnencryptedHTTP2(true)
+	server.Protocols.SetUnencryptedHTTP2(true) // behind TLS, too: see framing.NewTLSListener
+	if config.TLS == nil {
+		listener = framing.NewListener(listener, config.framing())
+	} else {
+		listener = framing.NewTLSListener(listener, config.TLS, server.ReadHeaderTimeout, config.framing())
+		server.ConnContext, server.Handler = withTLS, encrypted{handler}
+	}
 	if config.Logger != nil {
 		server.ErrorLog = slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug)
 	}
@@ -80,12 +102,15 @@ func orDefault[T comparable](v, otherwise T) T {
 	return v
 }
 
+// reasonShutdown is the reason of requests that are cut by the end of the process.
+const reasonShutdown = "SHUTTING_DOWN"
+
 // shutdownOr tells a caller that is cut by the end of the process so.
 func shutdownOr(ctx context.Context, err error) error {
 	if !errors.Is(context.Cause(ctx), errShutdown) {
 		return err
 	}
-	f := fault.Wrap(err, fault.Unavailable, "SHUTTING_DOWN", "the server is shutting down; try again")
+	f := fault.Wrap(err, fault.Unavailable, reasonShutdown, "the server is shutting down; try again")
 	f.RetryAfter = time.Second
 	return f
 }

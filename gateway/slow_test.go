@@ -14,7 +14,7 @@ import (
 
 	"github.com/genway/genway/gateway"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/internal/inproc"
+	"github.com/genway/genway/internal/transport/inproc"
 )
 
 // pipes is a listener whose connections are in memory and hold no byte, so that a sender

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -15,30 +14,29 @@ import (
 	"google.golang.org/genproto/googleapis/api/httpbody"
 )
 
-// streamState frames the events of one stream for its caller: server-sent events,
-// or for generateContent without alt=sse one JSON array.
+// streamState frames the events of one stream for its caller: as server-sent events, or as
+// one JSON array if the protocol streams arrays and the caller does not ask for events.
 type streamState struct {
 	x       *exchange
 	encoder codec.StreamEncoder
-	images  *images.StreamEncoder // in place of encoder, for a stream of images
+	images  *images.StreamEncoder // replaces encoder in a stream of images
 	array   bool
 	opened  bool
-	// passed is the last of an upstream's own frames that held an object.
+	// passed is the last frame of the upstream that passed through and held an object.
 	passed codec.Frame
-	// ready reports whether another event waits already.
+	// ready reports whether another event can be read without waiting.
 	ready func() bool
 	// readers are the goroutines that read the core's stream.
 	readers sync.WaitGroup
 	buf     bytes.Buffer
-	// body is the event under way, as the runtime takes bytes.
+	// body has the bytes of the event under way, in the message that the runtime writes as
+	// it is.
 	body httpbody.HttpBody
 }
 
 func newStreamState(x *exchange, r *http.Request) *streamState {
-	s := &streamState{
-		x:     x,
-		array: strings.HasSuffix(r.URL.Path, ":streamGenerateContent") && r.URL.Query().Get("alt") != "sse",
-	}
+	events := x.endpoint.protocol.Stream.Query
+	s := &streamState{x: x, array: events.Name != "" && r.URL.Query().Get(events.Name) != events.Value}
 	x.w.hold = func() bool { return s.ready != nil && s.ready() }
 	return s
 }
@@ -47,7 +45,7 @@ func (s *streamState) contentType() string {
 	h := s.x.w.Header()
 	h[trailerHeader] = lostTrailer
 	h.Set("Cache-Control", "no-cache")
-	// nginx and its kin buffer answers unless told not to.
+	// nginx buffers answers unless this header turns it off.
 	h.Set("X-Accel-Buffering", "no")
 	if s.array {
 		return "application/json"
@@ -63,7 +61,7 @@ func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte
 		s.x.addLosses(started.GetLosses())
 	}
 	s.x.addLosses(event.GetCompleted().GetLosses())
-	if run := event.GetWire().GetRun(); len(run) > 0 {
+	if event.GetWire().GetBatch() != nil {
 		return s.pass(event.GetWire())
 	}
 	frames, err := s.encoderFor(event).Encode(event)
@@ -82,7 +80,7 @@ func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte
 	switch event.GetPayload().(type) {
 	case *genwayv1.StreamGenerateTextResponse_Ping:
 		if len(frames) == 0 {
-			s.buf.WriteString(s.heartbeat())
+			s.buf.WriteString(s.x.endpoint.protocol.Stream.Heartbeat)
 		}
 	case *genwayv1.StreamGenerateTextResponse_Completed:
 		s.close()
@@ -90,20 +88,20 @@ func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte
 	return s.buf.Bytes(), nil
 }
 
-// pass gives a run of an upstream's events, which stands as it goes to the caller.
+// pass gives the bytes of a batch of the upstream's events, which pass through unchanged.
 func (s *streamState) pass(f *genwayv1.WireFrame) ([]byte, error) {
-	if f.GetProtocol() != s.x.endpoint.protocol || s.array {
-		return nil, fmt.Errorf("gateway: a run of %v events that nobody asked for", f.GetProtocol())
+	if f.GetProtocol() != s.x.endpoint.protocol.ID || s.array {
+		return nil, fmt.Errorf("gateway: a batch of %v events for a caller that does not take them", f.GetProtocol())
 	}
-	if passer, ok := s.encoder.(codec.RunPasser); ok {
-		passer.PassRun(int(f.GetRunEvents()))
+	if counter, ok := s.encoder.(codec.BatchCounter); ok {
+		counter.CountBatch(int(f.GetBatch().GetCount()))
 	}
 	s.passed = codec.Frame{}
-	return f.GetRun(), nil
+	return f.GetBatch().GetEvents(), nil
 }
 
-// encoderFor gives the stream's encoder, which is made with the first event: an
-// upstream's own frames need nothing of the request.
+// encoderFor gives the stream's encoder. It is made for the first event, since frames that
+// pass through do not need the conversation of the request.
 func (s *streamState) encoderFor(event *genwayv1.StreamGenerateTextResponse) codec.StreamEncoder {
 	if s.encoder == nil {
 		answer := codec.Answer{Request: s.x.request, Losses: &s.x.losses, Now: time.Now}
@@ -115,22 +113,12 @@ func (s *streamState) encoderFor(event *genwayv1.StreamGenerateTextResponse) cod
 	return s.encoder
 }
 
-// heartbeat is what keeps the connection open where the protocol has no ping of
-// its own. The official SDKs of generateContent fail on comments; a bare newline
-// passes there, in both of its framings.
-func (s *streamState) heartbeat() string {
-	if s.x.endpoint.protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
-		return "\n"
-	}
-	return ": ping\n\n"
-}
-
-// fail gives the bytes that end the stream with a failure. What the upstream has
-// told of it in the caller's protocol is not told again.
+// fail gives the bytes that end the stream with a failure. A failure that the upstream has
+// reported itself, in a frame that passed through, is not reported twice.
 func (s *streamState) fail(f *fault.Error) []byte {
 	s.buf.Reset()
 	s.comment()
-	if !s.told(f) {
+	if !s.reported(f) {
 		for _, frame := range s.failure(f) {
 			s.frame(frame)
 		}
@@ -141,15 +129,15 @@ func (s *streamState) fail(f *fault.Error) []byte {
 
 // failure gives the frames that report f in the caller's protocol.
 func (s *streamState) failure(f *fault.Error) []codec.Frame {
-	if s.x.endpoint.protocol == genwayv1.Protocol_PROTOCOL_IMAGES {
+	if s.x.endpoint.protocol.Images {
 		return s.imageEncoder().Fail(f)
 	}
 	return s.encoderFor(nil).Fail(f)
 }
 
-// told reports whether the last frame that was passed on is the failure itself. One too
-// long to travel with its failure is read again to find that out.
-func (s *streamState) told(f *fault.Error) bool {
+// reported reports whether the last frame that passed through is the failure itself. The
+// frame is decoded if the failure does not carry it, because it was too long.
+func (s *streamState) reported(f *fault.Error) bool {
 	if len(s.passed.Data) == 0 {
 		return false
 	}
@@ -157,8 +145,8 @@ func (s *streamState) told(f *fault.Error) bool {
 		return bytes.Equal(s.passed.Data, own)
 	}
 	_, err := s.x.endpoint.marshaler.text.NewStreamDecoder().Decode(s.passed)
-	said := fault.From(err)
-	return err != nil && said.Kind == f.Kind && said.Reason != fault.ReasonMalformedAnswer
+	last := fault.From(err)
+	return err != nil && last.Kind == f.Kind && last.Reason != fault.ReasonMalformedAnswer
 }
 
 // close ends the framing.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -37,7 +38,7 @@ func TestSlowUploads(t *testing.T) {
 		}{{100_000, time.Millisecond, true}, {100_000, 2 * time.Millisecond, false}, {20, time.Second, true}} {
 			x := &exchange{start: time.Now(), w: newAnswerWriter(httptest.NewRecorder(), "", time.Minute)}
 			up := newUpload(&trickle{c.bytes, c.pause}, x, Config{BodyTimeout: 30 * time.Second, MinUploadRate: 1000})
-			b := newBodies(1 << 30)
+			b := newBodyBudget(1 << 30)
 			x.claim = claim{bodies: b, key: "k", address: "a"}
 			_, err := readAll(up, int64(c.bytes), 1<<20, x.claim.grow)
 			if (err == nil) != c.whole || err != nil && fault.From(err).HTTPStatus() != http.StatusRequestTimeout {
@@ -52,7 +53,7 @@ func TestSlowUploads(t *testing.T) {
 
 // Memory is taken as bytes come: a sender that only announces them costs the first piece.
 func TestAnnouncedBytesCostNothing(t *testing.T) {
-	b := newBodies(1 << 30)
+	b := newBodyBudget(1 << 30)
 	c := claim{bodies: b, key: "k", address: "a"}
 	gone := errors.New("gone")
 	if _, err := readAll(io.MultiReader(&trickle{left: 10}, failing{gone}), 60<<20, 64<<20, c.grow); !errors.Is(err, gone) || b.held != firstRoom {
@@ -76,3 +77,22 @@ func TestAnnouncedBytesCostNothing(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// A body that its caller's share of the memory can never hold is refused for good; one that
+// fits but for the other bodies of that caller may be tried again.
+func TestBodiesBeyondAShare(t *testing.T) {
+	b := newBodyBudget(200)
+	c, other := claim{bodies: b, key: "k", address: "a"}, claim{bodies: b, key: "k", address: "a"}
+	if err := c.grow(100); err != nil {
+		t.Fatal(err)
+	}
+	if f := fault.From(c.grow(1)); f.Kind != fault.TooLarge || strings.Contains(f.Message, "again") {
+		t.Errorf("beyond the share: %v", f)
+	}
+	if f := fault.From(other.grow(1)); f.Kind != fault.Unavailable || f.RetryAfter == 0 {
+		t.Errorf("beside another: %v", f)
+	}
+	if c.end(); b.held != 0 || other.grow(100) != nil {
+		t.Errorf("%d bytes are held", b.held)
+	}
+}

@@ -9,27 +9,25 @@ import (
 	"github.com/genway/genway/codec/fault"
 )
 
-// oldestVersion is the first version of the messages protocol the edge speaks;
-// later ones are accepted, since the vendor's newest SDKs send later dates with
-// the same shapes.
-const oldestVersion = "2023-06-01"
-
-// checkVersion demands the version header of the messages protocol.
-func (e *Edge) checkVersion(h http.Header) error {
-	name, version := firstOf(h, e.headers.Version)
+// checkVersion demands the version header of a protocol that has one.
+func (e *endpoint) checkVersion(h http.Header) error {
+	shown := e.versions.shown
+	if len(shown) == 0 {
+		return nil
+	}
+	name, version := firstOf(h, e.versions.read)
 	if version == "" {
-		names := e.config.Headers.Version
-		name := names[0]
-		f := fault.New(fault.InvalidRequest, fault.ReasonMissingVersion, "%s: header is required", name)
-		if len(names) > 1 {
-			f.Message += " (" + strings.Join(names[1:], ", ") + " is read as well)"
+		f := fault.New(fault.InvalidRequest, fault.ReasonMissingVersion, "%s: header is required", shown[0])
+		if len(shown) > 1 {
+			f.Message += " (" + strings.Join(shown[1:], ", ") + " is read as well)"
 		}
-		f.Param = name
+		f.Param = shown[0]
 		return f
 	}
-	if _, err := time.Parse(time.DateOnly, version); err != nil || version < oldestVersion {
+	oldest := e.protocol.Version.Oldest
+	if _, err := time.Parse(time.DateOnly, version); err != nil || version < oldest {
 		name = strings.ToLower(name)
-		f := fault.New(fault.InvalidRequest, fault.ReasonInvalidVersion, "%s: %q is not a version this server speaks; send %s or a later date", name, clip(version, 32), oldestVersion)
+		f := fault.New(fault.InvalidRequest, fault.ReasonInvalidVersion, "%s: %q is not a version this server speaks; send %s or a later date", name, clip(version, 32), oldest)
 		f.Param = name
 		return f
 	}

@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// answerWriter is the ResponseWriter of one exchange. It names the request in
-// every answer, moves the write deadline on with every write, and lets a stream
-// decide when to flush.
+// answerWriter is the ResponseWriter of one exchange. It writes the request's identifier to
+// every answer, extends the write deadline with every write, and lets a stream decide when to
+// flush.
 type answerWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
 	timeout time.Duration
-	moved   time.Time // when the write deadline was
+	moved   time.Time // when the write deadline was last extended
 	status  int
 	bytes   int64
 	// bodyRead says that the request has no body, or that all of it has been read.
 	bodyRead bool
-	// finished drops whatever the runtime still writes after a failure has been
-	// told in full.
+	// finished drops what the runtime still writes after a failure that is reported in
+	// full.
 	finished bool
-	// hold, if set, says that more is ready to be written, so that a flush can
-	// wait for it.
+	// hold, if set, reports that more is ready to be written, so that a flush can wait for
+	// it.
 	hold     func() bool
-	gathered *[]byte // what is held, of the pool; nil for nothing
+	gathered *[]byte // bytes that wait for a flush, from the pool; nil for none
 }
 
 func newAnswerWriter(w http.ResponseWriter, id string, timeout time.Duration) answerWriter {
-	// The names under which the vendors' SDKs look for it.
+	// The vendors' SDKs look for the identifier under these names.
 	h, named := w.Header(), []string{id}
 	h["X-Request-Id"], h["Request-Id"], h["X-Genway-Request-Id"] = named, named, named
 	return answerWriter{ResponseWriter: w, control: http.NewResponseController(w), timeout: timeout}
@@ -40,16 +40,16 @@ func (w *answerWriter) WriteHeader(status int) {
 	}
 	w.status = status
 	if !w.bodyRead {
-		// The server would wait for the rest of the body ahead of the next request, and
-		// for as long as the caller likes.
+		// Otherwise the server would wait for the rest of the body before the next
+		// request, for as long as the caller likes.
 		w.Header().Set("Connection", "close")
 		w.readDeadline(unreadBody)
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// unreadBody is how long the rest of a body may still come once its request is answered.
-// A connection that is closed ahead of it loses the answer to some callers.
+// unreadBody is how long the edge still reads the rest of a body once its request is answered.
+// If the connection were closed earlier, some callers would lose the answer.
 const unreadBody = 500 * time.Millisecond
 
 func (w *answerWriter) Write(b []byte) (int, error) {
@@ -58,7 +58,7 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 	}
 	w.WriteHeader(http.StatusOK)
 	if w.hold == nil || len(b) >= gatherAt || w.gathered == nil && !w.hold() {
-		if err := w.spill(); err != nil {
+		if err := w.flushGathered(); err != nil {
 			return 0, err
 		}
 		return w.send(b)
@@ -68,13 +68,13 @@ func (w *answerWriter) Write(b []byte) (int, error) {
 	}
 	*w.gathered = append(*w.gathered, b...)
 	if len(*w.gathered) >= gatherAt {
-		return len(b), w.spill()
+		return len(b), w.flushGathered()
 	}
 	return len(b), nil
 }
 
-// gatherAt is how many bytes of events are written together at most. The server's own
-// buffer is of 4 KiB, and each one full is a system call.
+// gatherAt is the maximum of bytes of events that are written together. The server's own
+// buffer has 4 KiB, and each full one is a system call.
 const gatherAt = 16 << 10
 
 var gatherers = sync.Pool{New: func() any {
@@ -82,8 +82,8 @@ var gatherers = sync.Pool{New: func() any {
 	return &b
 }}
 
-// spill writes what has gathered.
-func (w *answerWriter) spill() error {
+// flushGathered writes the gathered bytes.
+func (w *answerWriter) flushGathered() error {
 	if w.gathered == nil {
 		return nil
 	}
@@ -94,8 +94,8 @@ func (w *answerWriter) spill() error {
 	return err
 }
 
-// send writes in pieces, each of which has the timeout to itself: a large answer to a slow
-// caller takes as long as it does, while one that stops taking is cut.
+// send writes in pieces, and each piece has the whole timeout. So a large answer to a slow
+// caller takes as long as it needs, and a caller that stops reading is disconnected.
 func (w *answerWriter) send(b []byte) (int, error) {
 	sent := 0
 	for {
@@ -110,34 +110,34 @@ func (w *answerWriter) send(b []byte) (int, error) {
 	}
 }
 
-// pieceSize is what a caller must take within the timeout, in bytes.
+// pieceSize is the number of bytes that a caller must read within the timeout.
 const pieceSize = 64 << 10
 
-// moveDeadline gives the caller the timeout for what is written next. The events of a
-// moment share one: to set it costs as much as to write an event.
+// moveDeadline extends the write deadline for the next write. Events that are written at the
+// same moment share one deadline, since setting it costs as much as writing an event.
 func (w *answerWriter) moveDeadline() {
 	now, slack := time.Now(), w.timeout/16
 	if now.Sub(w.moved) < slack {
 		return
 	}
 	w.moved = now
-	// A server without deadlines (a test's recorder) says so by an error.
+	// A server without deadlines, as a test's recorder, returns an error.
 	_ = w.control.SetWriteDeadline(now.Add(w.timeout + slack))
 }
 
-// FlushError flushes unless more is about to be written. Before the first byte it
-// does nothing: a status line that has not been sent can still be an error's.
+// FlushError flushes unless more is about to be written. Before the first byte it does
+// nothing: the status line can then still be that of an error.
 func (w *answerWriter) FlushError() error {
 	if w.finished || w.status == 0 || (w.hold != nil && w.hold()) {
 		return nil
 	}
-	if err := w.spill(); err != nil {
+	if err := w.flushGathered(); err != nil {
 		return err
 	}
 	return w.control.Flush()
 }
 
-// readDeadline gives the caller until then to send more; 0 is no deadline.
+// readDeadline sets the read deadline; 0 removes it.
 func (w *answerWriter) readDeadline(timeout time.Duration) {
 	var at time.Time
 	if timeout > 0 {

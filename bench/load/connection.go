@@ -16,6 +16,7 @@ import (
 
 // sample is one answer.
 type sample struct {
+	begin         time.Time // when the request was sent
 	first, end    time.Time // first is when the first byte of the body came
 	events, bytes int
 }
@@ -52,6 +53,7 @@ func (c *connection) exchange(ctx context.Context, job *Job) (s sample, err erro
 		}
 		c.in.Reset(c.conn)
 	}
+	s.begin = time.Now()
 	if err = c.conn.SetDeadline(time.Now().Add(c.timeout)); err == nil {
 		if _, err = c.conn.Write(job.Request); err != nil {
 			err = broken("cannot send", err)
@@ -61,11 +63,16 @@ func (c *connection) exchange(ctx context.Context, job *Job) (s sample, err erro
 	if err == nil {
 		last, err = c.read(&s, job.Expect)
 	}
-	if err != nil || last {
+	if _, whole := errors.AsType[statusError](err); err != nil && !whole || last {
 		c.close()
 	}
 	return s, err
 }
+
+// statusError is an answer, there in full, whose status is not 200.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("status %d", int(e)) }
 
 // broken tells what became of a connection without its ports, so that failures of one
 // kind are counted together.
@@ -144,10 +151,10 @@ func (c *connection) read(s *sample, expect Expect) (last bool, err error) {
 	s.end = time.Now()
 	s.events = c.stream.count
 	switch {
-	case h.status != 200:
-		return true, fmt.Errorf("status %d", h.status)
 	case err != nil:
 		return true, broken("cut in the body", err)
+	case h.status != 200:
+		return h.last, statusError(h.status)
 	case s.bytes < expect.MinBytes:
 		return true, errors.New("body too short")
 	case expect.Pieces == 0:

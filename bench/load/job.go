@@ -16,7 +16,7 @@ type Expect struct {
 	// Pieces, unless 0, makes the answer a stream of events with so many pieces of
 	// text: the n-th, counted from 0, says "token" and n. All must come, in order.
 	Pieces int
-	// Delta marks the data lines whose pieces count. Others may say the text again.
+	// Delta marks the data lines whose pieces count. Others may repeat the text.
 	Delta string
 	// End marks the data line after which no piece may come; one must come.
 	End string

@@ -16,8 +16,12 @@ type Result struct {
 	// RPS is how many were answered a second, of those answered in time.
 	RPS     float64     `json:"rps"`
 	Latency Percentiles `json:"latency_ms"`
+	// Settled are the latencies of requests that were due later than Run.Settle.
+	Settled Percentiles `json:"settled_ms,omitzero"`
 	// First is the time to the first event of streams.
 	First Percentiles `json:"first_event_ms,omitzero"`
+	// Refused is how long answers took, from their sending, whose status is not 200.
+	Refused Percentiles `json:"refused_ms,omitzero"`
 	// Lag is how late an open loop was in sending.
 	Lag Percentiles `json:"lag_ms,omitzero"`
 	// Events is how many events streams had, EventsPerSecond within Wall.
@@ -58,12 +62,14 @@ func percentiles(all []time.Duration) Percentiles {
 
 func summarize(tallies []tally, duration, wall time.Duration) Result {
 	r := Result{Seconds: duration.Seconds(), Wall: wall.Seconds(), Errors: map[string]int{}}
-	var latency, first, lag []time.Duration
+	var latency, first, lag, refused, settled []time.Duration
 	within := 0
 	for _, t := range tallies {
 		latency = append(latency, t.latency...)
 		first = append(first, t.first...)
 		lag = append(lag, t.lag...)
+		refused = append(refused, t.refused...)
+		settled = append(settled, t.settled...)
 		within += t.within
 		r.Events += t.events
 		r.Bytes += t.bytes
@@ -72,7 +78,8 @@ func summarize(tallies []tally, duration, wall time.Duration) Result {
 		}
 	}
 	r.Requests = len(latency)
-	r.Latency, r.First, r.Lag = percentiles(latency), percentiles(first), percentiles(lag)
+	r.Latency, r.First, r.Lag, r.Refused = percentiles(latency), percentiles(first), percentiles(lag), percentiles(refused)
+	r.Settled = percentiles(settled)
 	r.RPS = float64(within) / r.Seconds
 	r.EventsPerSecond = float64(r.Events) / r.Wall
 	return r

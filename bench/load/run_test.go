@@ -91,6 +91,19 @@ func TestOpenLoop(t *testing.T) {
 	}
 }
 
+// A caller who waits for an answer sends nothing else, and what it would have sent is counted.
+func TestCallersWait(t *testing.T) {
+	s := upstream.Defaults()
+	s.Latency = 50 * time.Millisecond
+	address, server := serve(t, s)
+	client := NewClient(address, 2, time.Minute)
+	defer client.Close()
+	result := client.Do(t.Context(), chatJob(address, `{}`, Expect{}), Run{Duration: 100 * time.Millisecond, Rate: 1000, Callers: true})
+	if n := result.Requests; n == 0 || n > 6 || int64(n) != int64(server.Served()) || n+result.Errors[errWaiting] != 100 {
+		t.Errorf("%+v; served %d", result, server.Served())
+	}
+}
+
 // A request that had to wait for its turn is charged from when it was due: here an
 // hour ago.
 func TestLatencyCountsFromTheIntendedStart(t *testing.T) {
@@ -103,7 +116,7 @@ func TestLatencyCountsFromTheIntendedStart(t *testing.T) {
 	due <- now
 	close(due)
 	seen := tally{errors: map[string]int{}}
-	conn.open(t.Context(), chatJob(address, `{}`, Expect{}), due, &seen, now.Add(time.Minute))
+	conn.open(t.Context(), chatJob(address, `{}`, Expect{}), due, &seen, now.Add(time.Minute), 0)
 	if len(seen.latency) != 2 || seen.latency[0] < time.Hour || seen.lag[0] < time.Hour || seen.latency[1] > time.Minute {
 		t.Errorf("%+v", seen)
 	}

@@ -129,7 +129,7 @@ func TestMemoryAndSoak(t *testing.T) {
 	}
 }
 
-// A target that does not come up is an error that says what it said.
+// A target that does not come up is an error with its output.
 func TestFailure(t *testing.T) {
 	broken := target.Target{Name: "broken", Prepare: func(context.Context, target.Site) (*target.Plan, error) {
 		return &target.Plan{Address: "127.0.0.1:1", Commands: []process.Command{{Path: "/bin/false"}}}, nil

@@ -16,7 +16,7 @@ const (
 	HTTPServer Stage = "HTTP server"
 	Edge       Stage = "edge: endpoints, bodies, marshaler"
 	Decode     Stage = "decode"
-	Hop        Stage = "hop between edge and core"
+	Transport  Stage = "transport between edge and core"
 	Accounts   Stage = "keys, limits, ledger"
 	Core       Stage = "core: admission, routes"
 	Patch      Stage = "patch of carried JSON"
@@ -30,12 +30,12 @@ const (
 
 // Stages are all, in order.
 func Stages() []Stage {
-	return []Stage{HTTPServer, Edge, Decode, Hop, Accounts, Core, Patch, Upstream, Encode, Logs, Collector, Scheduler, Other}
+	return []Stage{HTTPServer, Edge, Decode, Transport, Accounts, Core, Patch, Upstream, Encode, Logs, Collector, Scheduler, Other}
 }
 
 const module = "github.com/genway/genway/"
 
-// rules say which stage a function belongs to, by the beginning of its name; the first
+// rules map a function to its stage, by the beginning of its name; the first
 // that fits counts. A stack belongs to the innermost function that fits any.
 var rules = []struct {
 	prefix string
@@ -61,13 +61,13 @@ var rules = []struct {
 	{"github.com/tmaxmax/go-sse", Upstream},
 	{module + "gateway", Edge},
 	{module + "core", Core},
-	{module + "internal/inproc", Hop},
-	{"google.golang.org/grpc", Hop},
-	{"google.golang.org/protobuf", Hop},
-	{"golang.org/x/net/http2", Hop},
-	{"github.com/fullstorydev/grpchan", Hop},
+	{module + "internal/transport", Transport},
+	{"google.golang.org/grpc", Transport},
+	{"google.golang.org/protobuf", Transport},
+	{"golang.org/x/net/http2", Transport},
+	{"github.com/fullstorydev/grpchan", Transport},
 	{"github.com/grpc-ecosystem/grpc-gateway", Edge},
-	{module + "gen/", Hop},
+	{module + "gen/", Transport},
 	{"net/http", HTTPServer},
 	{"runtime.gcBgMarkWorker", Collector},
 	{"runtime.gcAssistAlloc", Collector},

@@ -42,7 +42,7 @@ func TestShares(t *testing.T) {
 	}
 	got := Shares(p)
 	for stage, want := range map[Stage]float64{
-		Decode: .1, Encode: .1, Upstream: .2, HTTPServer: .2, Collector: .1, Scheduler: .1, Accounts: .1, Patch: .05, Other: .05, Hop: 0,
+		Decode: .1, Encode: .1, Upstream: .2, HTTPServer: .2, Collector: .1, Scheduler: .1, Accounts: .1, Patch: .05, Other: .05, Transport: 0,
 	} {
 		if got[stage] != want {
 			t.Errorf("%s: %v, want %v", stage, got[stage], want)

@@ -12,8 +12,9 @@ import (
 
 // The groups of rounds.
 const (
-	GroupMain  = "main"
-	GroupPairs = "pairs"
+	GroupMain      = "main"
+	GroupPairs     = "pairs"
+	GroupTelemetry = "telemetry"
 )
 
 // none stands where nothing was measured.
@@ -32,10 +33,13 @@ func Markdown(out io.Writer, records []measure.Record) {
 	if crossed := all.kind(measure.KindRun).of(GroupPairs, "", ""); len(crossed) > 0 {
 		pairs(out, crossed)
 	}
+	if told := all.kind(measure.KindRun).of(GroupTelemetry, "", ""); len(told) > 0 {
+		telemetry(out, told)
+	}
 	if memory := all.kind(measure.KindMemory); len(memory) > 0 {
 		memories(out, memory)
 	}
-	if started := all.kind(measure.KindStart); len(started) > 0 {
+	if started := all.kind(measure.KindStart); len(started.targets()) > 0 {
 		starts(out, started)
 	}
 	if soaked := all.kind(measure.KindSoak); len(soaked) > 0 {

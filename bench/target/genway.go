@@ -19,10 +19,13 @@ const genwayConfig = `upstreams:
   responses:       {kind: responses, base_url: "http://%[1]s/v1", api_key: sk-bench}
   messages:        {kind: messages, base_url: "http://%[1]s", api_key: sk-bench}
   generatecontent: {kind: generatecontent, base_url: "http://%[1]s", api_key: sk-bench}
+  queue:           {kind: chat, base_url: "http://%[1]s/v1", api_key: sk-bench, concurrency: {late_factor: 2}}
   images:          {kind: images, base_url: "http://%[1]s/v1", api_key: sk-bench}
 routes:
   - model: bench-model
     targets: [{upstream: chat}, {upstream: responses}, {upstream: messages}, {upstream: generatecontent}, {upstream: images}]
+  - {model: bench-queue, targets: [{upstream: queue, model: bench-model}]}
+  - {model: "sandbox-*", targets: [{upstream: sandbox}]}
   - {model: bench-on-chat, targets: [{upstream: chat, model: bench-model}]}
   - {model: bench-on-responses, targets: [{upstream: responses, model: bench-model}]}
   - {model: bench-on-messages, targets: [{upstream: messages, model: bench-model}]}
@@ -37,6 +40,7 @@ limits:
 // genwayPrices make requests count against the budgets, by little.
 const genwayPrices = `prices:
   - {model: "bench-*", input: 0.0001, output: 0.0002, cache_read: 0.00001}
+  - {model: "sandbox-*", input: 0.0001, output: 0.0002}
 `
 
 // genway is what both forms have: a data directory with keys, and a configuration.
@@ -92,7 +96,7 @@ func allInOne() Target {
 			return nil, err
 		}
 		grpc := "unix:" + filepath.Join(site.Dir, "grpc.sock")
-		return g.plan(g.command("genway", "serve", "--data", g.data, "--config", g.config, "--http", g.address, "--grpc", grpc)), nil
+		return g.plan(g.command("genway", "serve", "--data", g.data, "--config", g.config, "--http", g.address, "--grpc", grpc, "--max-connections-per-address", "0")), nil
 	}}
 }
 
@@ -105,7 +109,7 @@ func twoProcesses() Target {
 		core := "unix:" + filepath.Join(site.Dir, "core.sock")
 		return g.plan(
 			g.command("genway-core", "--data", g.data, "--config", g.config, "--grpc", core),
-			g.command("genway-edge", "--core", core, "--http", g.address)), nil
+			g.command("genway-edge", "--core", core, "--http", g.address, "--max-connections-per-address", "0")), nil
 	}}
 }
 

@@ -90,7 +90,7 @@ func All() []Target {
 func Named(names []string) ([]Target, error) {
 	var picked []Target
 	known := map[string]bool{}
-	for _, t := range All() {
+	for _, t := range append(All(), Telemetry()...) {
 		known[t.Name] = true
 		for _, name := range names {
 			if name == t.Name {

@@ -76,7 +76,7 @@ func TestNoNginx(t *testing.T) {
 	}
 }
 
-// nginx is told to keep connections and to buffer nothing.
+// The configuration of nginx keeps connections and buffers nothing.
 func TestNginxConfig(t *testing.T) {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "nginx")

@@ -3,11 +3,14 @@ package upstream
 import (
 	"fmt"
 	"strings"
+	"sync/atomic"
 )
 
 // program is settings with all answers made from them.
 type program struct {
 	settings Settings
+	slots    chan struct{} // nil for no bound
+	waiting  atomic.Int64
 	whole    [protocols][]byte
 	events   [protocols][][]byte
 }
@@ -27,6 +30,9 @@ const (
 
 func newProgram(s Settings) *program {
 	p := &program{settings: s}
+	if s.Slots > 0 {
+		p.slots = make(chan struct{}, s.Slots)
+	}
 	text := prose(s.Text)
 	p.whole[chat] = answer(`{"id":"chatcmpl-BwQ2x1y3z5","object":"chat.completion","created":1763683200,"model":"bench-model","choices":[{"index":0,"message":{"role":"assistant","content":"` + text + `","refusal":null,"annotations":[]},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":19,"completion_tokens":210,"total_tokens":229,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}},"service_tier":"default","system_fingerprint":"fp_0123456789"}`)
 	p.whole[responses] = answer(`{"id":"resp_68","object":"response","created_at":1763683200,"status":"completed","error":null,"incomplete_details":null,"instructions":null,"max_output_tokens":null,"model":"bench-model","output":[{"type":"message","id":"msg_68","status":"completed","role":"assistant","content":[{"type":"output_text","text":"` + text + `","annotations":[]}]}],"parallel_tool_calls":true,"previous_response_id":null,"store":true,"temperature":1.0,"tool_choice":"auto","tools":[],"top_p":1.0,"truncation":"disabled","usage":{"input_tokens":19,"input_tokens_details":{"cached_tokens":0},"output_tokens":210,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":229},"user":null,"metadata":{},"service_tier":"default"}`)

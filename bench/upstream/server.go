@@ -77,6 +77,11 @@ func (s *Server) answer(ctx context.Context, conn net.Conn, req request, clock *
 		return err
 	}
 	p := s.program.Load()
+	if !p.enter(ctx) {
+		_, err := conn.Write(busy)
+		return err
+	}
+	defer p.leave()
 	start := time.Now()
 	if err := waitUntil(ctx, clock, start.Add(p.settings.Latency)); err != nil {
 		return err
@@ -92,6 +97,32 @@ func (s *Server) answer(ctx context.Context, conn net.Conn, req request, clock *
 	}
 	return stream(ctx, conn, events, p.settings.Gap, clock)
 }
+
+// enter takes a slot, for which it waits; false when too many wait already.
+func (p *program) enter(ctx context.Context) bool {
+	if p.slots == nil {
+		return true
+	}
+	defer p.waiting.Add(-1)
+	if n := p.waiting.Add(1); p.settings.Waiting > 0 && n > int64(p.settings.Waiting) {
+		return false
+	}
+	select {
+	case p.slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (p *program) leave() {
+	if p.slots != nil {
+		<-p.slots
+	}
+}
+
+// busy is the answer to a request that finds too many waiting.
+var busy = refusal("503 Service Unavailable", `{"error":{"message":"overloaded","type":"server_error","code":"overload"}}`)
 
 // choose gives what a request asks for: a whole answer, events, or neither.
 func (p *program) choose(req request) (whole []byte, events [][]byte) {

@@ -22,9 +22,14 @@ type Settings struct {
 	Text int
 	// Image is how many characters of base64 an image has.
 	Image int
+	// Slots is how many requests are worked on at once; the others wait for a slot, and
+	// each has its own Latency in one. 0 is no bound.
+	Slots int
+	// Waiting is how many requests may wait for a slot; the others get a 503. 0 is no bound.
+	Waiting int
 }
 
-// Defaults are the settings that are not said otherwise: 1 KB of text, streams of 200
+// Defaults are the settings of a request that sets none: 1 KB of text, streams of 200
 // pieces without a gap, images of 1.5 MB, no latency.
 func Defaults() Settings {
 	return Settings{Pieces: 200, Text: 1000, Image: 1_500_000}
@@ -41,6 +46,8 @@ func (s Settings) Query() url.Values {
 		"pieces":  {strconv.Itoa(s.Pieces)},
 		"text":    {strconv.Itoa(s.Text)},
 		"image":   {strconv.Itoa(s.Image)},
+		"slots":   {strconv.Itoa(s.Slots)},
+		"waiting": {strconv.Itoa(s.Waiting)},
 	}
 }
 
@@ -68,8 +75,12 @@ func set(s *Settings, name, value string) (err error) {
 		s.Text, err = count(value)
 	case "image":
 		s.Image, err = count(value)
+	case "slots":
+		s.Slots, err = count(value)
+	case "waiting":
+		s.Waiting, err = count(value)
 	default:
-		return errors.New("no such setting; there are latency, gap, pieces, text and image")
+		return errors.New("no such setting; there are latency, gap, pieces, text, image, slots and waiting")
 	}
 	return err
 }

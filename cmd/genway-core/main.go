@@ -10,10 +10,13 @@ import (
 
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/cmd/internal/coreproc"
+	"github.com/genway/genway/cmd/internal/health"
 )
 
 type command struct {
+	health.Action
 	coreproc.CoreFlags
+	cli.Connections
 	cli.Log
 }
 
@@ -29,9 +32,13 @@ func program() cli.Program {
 	}
 }
 
-// Run serves until ctx ends.
-func (c *command) Run(ctx context.Context, _ io.Writer) error {
+// Run serves until ctx ends, or asks a server.
+func (c *command) Run(ctx context.Context, stdout io.Writer) error {
+	if c.Asked() {
+		return health.Run(ctx, stdout, health.Target{Check: health.Core, Address: c.GRPC, Encrypted: c.Cert != ""})
+	}
 	log, written := c.Logger()
+	cli.UseForGRPC(log)
 	defer written()
 	cli.TuneMemory()
 	listener, err := c.ListenGRPC(ctx)
@@ -42,7 +49,13 @@ func (c *command) Run(ctx context.Context, _ io.Writer) error {
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
+	limited, err := core.Limit(listener, c.Connections)
+	if err != nil {
+		return errors.Join(err, listener.Close(), core.Close())
+	}
 	log.Info("core is up", "version", cli.Version(), "grpc", listener.Addr().String())
+	ctx, release := cli.Delay(ctx, c.ShutdownDelay, log)
+	defer release()
 	defer cli.TellEnd(ctx, log, c.Grace)()
-	return errors.Join(core.Serve(ctx, listener), core.Close())
+	return errors.Join(core.Serve(ctx, limited), core.Close())
 }

@@ -12,3 +12,9 @@ func TestArguments(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) { clitest.Help(t, program()) }
+
+// No number and no duration beyond its bounds is taken without a word.
+func TestBounds(t *testing.T) { clitest.Bounds(t, program, nil) }
+
+// Every flag keeps its name, its environment variable and its default.
+func TestFlags(t *testing.T) { clitest.Flags(t, "testdata/flags.txt", program()) }

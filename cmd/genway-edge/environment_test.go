@@ -8,5 +8,5 @@ import (
 
 // Every flag of genway-edge has an environment variable, and docs/operation.md says which.
 func TestEnvironment(t *testing.T) {
-	clitest.Environment(t, program(), "../../docs/operation.md")
+	clitest.Environment(t, program(), "../../docs/operation.md", "")
 }

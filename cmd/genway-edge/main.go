@@ -1,32 +1,44 @@
-// Command genway-edge is the edge alone: it maps the JSON protocols onto a core
-// that runs elsewhere.
+// Command genway-edge is the edge alone: it maps the JSON protocols onto cores
+// that run elsewhere.
 package main
 
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/cmd/internal/edgeproc"
+	"github.com/genway/genway/cmd/internal/health"
 	"github.com/genway/genway/gateway"
+	"github.com/genway/genway/internal/certs"
+	"github.com/genway/genway/internal/overload"
+	"github.com/genway/genway/telemetry"
+	"github.com/genway/genway/telemetry/flight"
 )
 
 type command struct {
+	health.Action
 	edgeproc.EdgeFlags
 	cli.Log
-	Core       string        `env:"GENWAY_CORE" default:"127.0.0.1:9090" placeholder:"TARGET" help:"The core: HOST:PORT, unix:PATH or another gRPC target."`
+	cli.Overload
+	cli.Telemetry
+	Core       []string      `env:"GENWAY_CORE" default:"127.0.0.1:9090" placeholder:"TARGET" help:"The cores: HOST:PORT, dns:///HOST:PORT for a core at each address of the name, or unix:PATH."`
 	SecretFile string        `name:"edge-secret-file" env:"GENWAY_EDGE_SECRET_FILE" type:"existingfile" placeholder:"FILE" help:"File with the secret shared with the core. Needed unless the core is on a unix socket or asks for a certificate."`
 	CA         string        `name:"core-ca" env:"GENWAY_CORE_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates that the core's is checked against; turns TLS on."`
 	Cert       string        `name:"core-cert" env:"GENWAY_CORE_CERT" type:"existingfile" placeholder:"FILE" help:"PEM certificate the edge shows to the core."`
 	Key        string        `name:"core-key" env:"GENWAY_CORE_KEY" type:"existingfile" placeholder:"FILE" help:"PEM key of that certificate."`
-	Grace      time.Duration `env:"GENWAY_GRACE" default:"20s" help:"How long requests in flight may go on after the end was asked for."`
+	Grace      time.Duration `env:"GENWAY_GRACE" default:"20s" least:"0s" help:"How long requests in flight may go on after the end was asked for."`
+
+	ShutdownDelay time.Duration `env:"GENWAY_SHUTDOWN_DELAY" least:"0s" placeholder:"D" help:"How long to go on serving while saying not to be ready, once the end was asked for: until balancers have noticed. None by default."`
 }
 
 func main() {
@@ -41,30 +53,89 @@ func program() cli.Program {
 	}
 }
 
-// Run serves until ctx ends.
-func (c *command) Run(ctx context.Context, _ io.Writer) error {
+// Run serves until ctx ends, or asks a server.
+func (c *command) Run(ctx context.Context, stdout io.Writer) error {
+	if c.Asked() {
+		return health.Run(ctx, stdout, health.Target{Check: health.Edge, Address: c.HTTP, Encrypted: len(c.HTTPCert) > 0})
+	}
 	config, err := c.core()
 	if err != nil {
 		return err
 	}
+	certificates, err := c.certificates()
+	if err != nil {
+		return err
+	}
+	if certificates != nil {
+		config.TLS = func() *tls.Config { return certificates.Client(&tls.Config{MinVersion: tls.VersionTLS13}) }
+	}
+	log, written := c.Logger()
+	cli.UseForGRPC(log)
+	defer written()
+	config.Logger = log
 	conn, err := gateway.Dial(config)
 	if err != nil {
-		return cli.UsageError{Err: err}
+		return cli.UsageError{Err: fmt.Errorf("--core: %w", err)}
 	}
 	listener, err := c.ListenHTTP(ctx)
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	log, written := c.Logger()
-	defer written()
+	told, err := c.observe(ctx, log)
+	if err != nil {
+		return errors.Join(err, listener.Close(), conn.Close())
+	}
 	cli.TuneMemory()
-	log.Info("edge is up", "version", cli.Version(), "http", listener.Addr().String(), "core", c.Core)
+	log.Info("edge is up", "version", cli.Version(), listener.Scheme(), listener.Addr().String(), "core", strings.Join(c.Core, ","))
+	ctx, release := cli.Delay(ctx, c.ShutdownDelay, log)
+	defer release()
 	defer cli.TellEnd(ctx, log, c.Grace)()
-	return errors.Join(c.Serve(ctx, listener, conn, c.Grace, log), conn.Close())
+	var following sync.WaitGroup
+	ctx, stop := context.WithCancel(ctx)
+	if certificates != nil {
+		following.Go(func() { certs.Follow(ctx, log, certificates) })
+	}
+	edge := c.Instruments()
+	gate := c.Gate(log, func(signal overload.Signal, p overload.Priority, n int64) { edge.Shed(signal.String(), p.String(), n) })
+	c.UseGate(gate)
+	following.Go(func() { gate.Run(ctx) })
+	err = c.Serve(ctx, listener, conn, c.Grace, log, edge.Connection)
+	stop()
+	following.Wait()
+	return errors.Join(err, conn.Close(), told.Close())
+}
+
+// observe sets up what the edge tells of itself, and opens its listeners.
+func (c *command) observe(ctx context.Context, log *slog.Logger) (*telemetry.Telemetry, error) {
+	told, err := c.StartTelemetry(ctx, cli.ProgramName(), log)
+	if err != nil {
+		return nil, err
+	}
+	var board *flight.Board
+	if c.Debug != "" {
+		board = flight.NewBoard()
+	}
+	var pages edgeproc.Pages
+	if pages.Metrics, err = c.ListenMetrics(ctx); err == nil {
+		pages.Debug, err = c.ListenDebug(ctx)
+	}
+	if err == nil {
+		err = c.UseTelemetry(told, board)
+	}
+	if err != nil {
+		for _, listener := range []net.Listener{pages.Metrics, pages.Debug} {
+			if listener != nil {
+				err = errors.Join(err, listener.Close())
+			}
+		}
+		return nil, errors.Join(err, told.Close())
+	}
+	c.ServePages(pages)
+	return told, nil
 }
 
 func (c *command) core() (gateway.CoreConfig, error) {
-	config := gateway.CoreConfig{Target: c.Core}
+	config := gateway.CoreConfig{Targets: c.Core}
 	if c.SecretFile != "" {
 		secret, err := os.ReadFile(c.SecretFile)
 		if err != nil {
@@ -74,29 +145,27 @@ func (c *command) core() (gateway.CoreConfig, error) {
 			return config, fmt.Errorf("--edge-secret-file %s: the file is empty", c.SecretFile)
 		}
 	}
-	if c.CA == "" && c.Cert == "" && c.Key == "" {
-		return config, nil
-	}
-	config.TLS = &tls.Config{MinVersion: tls.VersionTLS13}
-	if c.CA != "" {
-		pem, err := os.ReadFile(c.CA)
-		if err != nil {
-			return config, fmt.Errorf("--core-ca: %w", err)
-		}
-		config.TLS.RootCAs = x509.NewCertPool()
-		if !config.TLS.RootCAs.AppendCertsFromPEM(pem) {
-			return config, fmt.Errorf("--core-ca %s: no certificate in it", c.CA)
-		}
-	}
-	if (c.Cert == "") != (c.Key == "") {
-		return config, cli.UsageError{Err: errors.New("--core-cert and --core-key go together")}
+	return config, nil
+}
+
+// certificates are those of the connections to the core; nil is cleartext.
+func (c *command) certificates() (*certs.Source, error) {
+	var files certs.Files
+	switch {
+	case (c.Cert == "") != (c.Key == ""):
+		return nil, cli.UsageError{Err: errors.New("--core-cert and --core-key go together")}
+	case c.CA == "" && c.Cert == "":
+		return nil, nil //nolint:nilnil // no TLS is no error
 	}
 	if c.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(c.Cert, c.Key)
-		if err != nil {
-			return config, fmt.Errorf("--core-cert: %w", err)
-		}
-		config.TLS.Certificates = []tls.Certificate{pair}
+		files.Pairs = []certs.Pair{{Cert: c.Cert, Key: c.Key}}
 	}
-	return config, nil
+	if c.CA != "" {
+		files.Authorities = []string{c.CA}
+	}
+	source, err := certs.Open(files)
+	if err != nil {
+		return nil, fmt.Errorf("TLS to --core: %w", err)
+	}
+	return source, nil
 }

@@ -12,3 +12,13 @@ func TestArguments(t *testing.T) {
 }
 
 func TestHelp(t *testing.T) { clitest.Help(t, program()) }
+
+// No number and no duration beyond its bounds is taken without a word.
+func TestBounds(t *testing.T) {
+	clitest.Bounds(t, program, []string{"serve"})
+	clitest.Bounds(t, program, []string{"audit", "list"})
+	clitest.Bounds(t, program, []string{"ledger", "reconcile"}, "answers.csv")
+}
+
+// Every flag keeps its name, its environment variable and its default.
+func TestFlags(t *testing.T) { clitest.Flags(t, "testdata/flags.txt", program()) }

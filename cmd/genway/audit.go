@@ -25,7 +25,7 @@ type auditCommand struct {
 type listAudit struct {
 	coreproc.Data
 	Key    string        `placeholder:"ID" help:"Only changes of the key of that id."`
-	Since  time.Duration `placeholder:"D" help:"Only changes of that last while: 24h."`
+	Since  time.Duration `least:"0s" placeholder:"D" help:"Only changes of that last while: 24h."`
 	Format string        `enum:"table,json" default:"table" help:"table or json."`
 }
 

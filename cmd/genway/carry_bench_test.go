@@ -102,7 +102,7 @@ routes:
 	}
 	served := make(chan error, 1)
 	go func() { served <- core.Serve(ctx, listener) }()
-	remote, err := gateway.Dial(gateway.CoreConfig{Target: "unix:" + socket})
+	remote, err := gateway.Dial(gateway.CoreConfig{Targets: []string{"unix:" + socket}})
 	if err != nil {
 		b.Fatal(err)
 	}

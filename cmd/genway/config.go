@@ -15,7 +15,7 @@ import (
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/price"
-	"github.com/genway/genway/core/sandbox"
+	"github.com/genway/genway/sandbox"
 )
 
 type configCommand struct {
@@ -25,7 +25,7 @@ type configCommand struct {
 
 type checkConfig struct {
 	File   string `arg:"" help:"The configuration file."`
-	NoEnv  bool   `name:"no-env" help:"Take ${NAME} as it stands instead of from the environment, and do not demand files that are missing: for machines without the secrets. What depends on them is not checked."`
+	NoEnv  bool   `name:"no-env" help:"Take $${NAME} as it stands instead of from the environment, and do not demand files that are missing: for machines without the secrets. What depends on them is not checked."`
 	Strict bool   `help:"Fail where there are warnings, too."`
 }
 
@@ -100,7 +100,7 @@ func load(file string) (*coreproc.Routing, error) {
 	if err != nil {
 		return nil, err
 	}
-	return coreproc.NewRouting(file, embedded, slog.New(slog.DiscardHandler))
+	return coreproc.NewRouting(file, embedded, nil, slog.New(slog.DiscardHandler))
 }
 
 type printsSchema struct{}

@@ -11,7 +11,7 @@ import (
 	"github.com/genway/genway/core/limit"
 )
 
-// What the routes make of a model is said, and that they make nothing of it as well.
+// The command prints what the routes make of a model, and says so where no route has it.
 func TestExplain(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "genway.yaml")
 	text := `

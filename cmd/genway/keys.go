@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"os/user"
 	"strconv"
@@ -31,14 +32,14 @@ type keysCommand struct {
 type keyring interface {
 	Create(ctx context.Context, params keys.CreateParams) (raw string, key keys.Key, err error)
 	Import(ctx context.Context, params []keys.CreateParams, dry bool) ([]keys.Created, error)
-	List(ctx context.Context) ([]keys.Key, error)
+	All(ctx context.Context, query keys.Query) iter.Seq2[keys.Key, error]
 	Get(ctx context.Context, ref string) (keys.Key, error)
 	Update(ctx context.Context, ref string, change func(*keys.Settings) error) (keys.Key, error)
 	Rotate(ctx context.Context, ref string, grace time.Duration) (keys.Created, error)
 	Revoke(ctx context.Context, ref string) (keys.Key, error)
 }
 
-// storeFlags say where keys are kept.
+// storeFlags name the store of the keys.
 type storeFlags struct {
 	coreproc.Data
 	serverFlags
@@ -120,24 +121,37 @@ type listKeys struct {
 	Format string  `enum:"table,json" default:"table" help:"table or json."`
 }
 
-// Run prints a table, or a JSON array.
+// Run prints a table, or a JSON array, as the keys are read.
 func (c *listKeys) Run(ctx context.Context, stdout io.Writer) error {
 	return c.with(ctx, func(ctx context.Context, ring keyring) error {
-		all, err := ring.List(ctx)
-		if err != nil {
-			return err
-		}
-		var list []keys.Key
-		for _, key := range all {
-			if c.Owner == nil || key.Owner == *c.Owner {
-				list = append(list, key)
-			}
+		list := ring.All(ctx, keys.Query{Owner: c.owner()})
+		if c.Owner != nil && *c.Owner == "" {
+			list = ownerless(list)
 		}
 		if c.Format == "json" {
 			return keysJSON(stdout, list, time.Now())
 		}
 		return keysTable(stdout, list, time.Now())
 	})
+}
+
+// owner is whose keys are listed; empty is everyone's.
+func (c *listKeys) owner() string {
+	if c.Owner == nil {
+		return ""
+	}
+	return *c.Owner
+}
+
+// ownerless are those of the keys that have no owner.
+func ownerless(list iter.Seq2[keys.Key, error]) iter.Seq2[keys.Key, error] {
+	return func(yield func(keys.Key, error) bool) {
+		for key, err := range list {
+			if (err != nil || key.Owner == "") && !yield(key, err) {
+				return
+			}
+		}
+	}
 }
 
 type showKey struct {

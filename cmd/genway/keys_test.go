@@ -58,14 +58,14 @@ func expect(t *testing.T, got, want string) {
 func TestKeysCommands(t *testing.T) {
 	dir := t.TempDir()
 	raw := strings.TrimSuffix(must(t, dir, "keys", "create", "--group=chat", "--name=ci", "--owner=ada", "--labels=team=search,note=a\\,b",
-		"--expire-time=2999-01-31", "--models=gpt-*, claude-4", "--addresses=10.0.0.0/8,::ffff:192.0.2.7", "--requests-per-minute=60",
+		"--expire-time=2999-01-31", "--models=gpt-*, claude-4", "--addresses=10.0.0.0/8,::ffff:192.0.2.7", "--certificates=DNS:Billing.Example,uri:spiffe://example.org/ci", "--requests-per-minute=60",
 		"--tokens-per-minute=1000", "--concurrent=2", "--budget-month=20", "--budget-day=1.5", "--strict"), "\n")
 	if err := keys.Valid(raw); err != nil {
 		t.Errorf("%q: %v", raw, err)
 	}
 	expect(t, must(t, dir, "keys", "list"), `
 ID  GROUP  NAME  OWNER  CREATED  STATE  MAY
-KEY  chat  ci  ada  TIME  live until TIME  models gpt-*,claude-4; from 10.0.0.0/8,192.0.2.7; 60 requests/min; 1000 tokens/min; 2 at once; $1.50/day; $20.00/month; strict
+KEY  chat  ci  ada  TIME  live until TIME  models gpt-*,claude-4; from 10.0.0.0/8,192.0.2.7; with dns:billing.example,uri:spiffe://example.org/ci; 60 requests/min; 1000 tokens/min; 2 at once; $1.50/day; $20.00/month; strict
 `)
 	rotated := strings.TrimSuffix(must(t, dir, "keys", "rotate", "ci", "--grace=1h"), "\n")
 	if err := keys.Valid(rotated); err != nil || rotated == raw {
@@ -82,14 +82,16 @@ created  TIME
 secrets  made TIME; made TIME, good until TIME
 models  gpt-*,claude-4
 addresses  10.0.0.0/8,192.0.2.7
+certificates  dns:billing.example,uri:spiffe://example.org/ci
 requests a minute  60
 tokens a minute  1000
 requests at once  2
 budget a day  $1.50
 budget a month  $20.00
 strict  true
+priority  interactive
 `)
-	must(t, dir, "keys", "update", "ci", "--owner=", "--labels=", "--expire-time=never", "--models=", "--addresses=",
+	must(t, dir, "keys", "update", "ci", "--owner=", "--labels=", "--expire-time=never", "--models=", "--addresses=", "--certificates=",
 		"--requests-per-minute=0", "--tokens-per-minute=0", "--concurrent=0", "--budget-day=none", "--budget-month=2", "--no-strict")
 	expect(t, must(t, dir, "keys", "list", "--format=json"), `
 [
@@ -103,6 +105,7 @@ strict  true
   "create_time": "TIME",
   "models": [],
   "addresses": [],
+  "certificates": [],
   "limits": {
   "budgets": [
   {
@@ -112,6 +115,7 @@ strict  true
   ]
   },
   "strict": false,
+  "priority": "interactive",
   "secrets": [
   {
   "create_time": "TIME"
@@ -127,9 +131,9 @@ strict  true
 	expect(t, must(t, dir, "keys", "revoke", "ci"), "revoked KEY (chat ci)\n")
 	expect(t, must(t, dir, "audit", "list"), `
 NUMBER  TIME  ACTOR  ACTION  SUBJECT  DETAIL
-1  TIME  user:U  key.create  KEY  {"group":"chat","name":"ci","owner":"ada","labels":{"note":"a,b","team":"search"},"expire_time":"TIME","models":["gpt-*","claude-4"],"addresses":["10.0.0.0/8","192.0.2.7/32"],"limits":{"requests_per_minute":60,"tokens_per_minute":1000,"concurrent":2,"budgets":[{"amount":1500000000,"period":"day"},{"amount":20000000000,"period":"month"}]},"strict":true}
+1  TIME  user:U  key.create  KEY  {"group":"chat","name":"ci","owner":"ada","labels":{"note":"a,b","team":"search"},"expire_time":"TIME","models":["gpt-*","claude-4"],"addresses":["10.0.0.0/8","192.0.2.7/32"],"certificates":["dns:billing.example","uri:spiffe://example.org/ci"],"limits":{"requests_per_minute":60,"tokens_per_minute":1000,"concurrent":2,"budgets":[{"amount":1500000000,"period":"day"},{"amount":20000000000,"period":"month"}]},"strict":true}
 2  TIME  user:U  key.rotate  KEY  {"previous_expire_time":"TIME"}
-3  TIME  user:U  key.update  KEY  {"owner":"","labels":null,"expire_time":null,"models":null,"addresses":null,"limits":{"budgets":[{"amount":2000000000,"period":"month"}]},"strict":false}
+3  TIME  user:U  key.update  KEY  {"owner":"","labels":null,"expire_time":null,"models":null,"addresses":null,"certificates":null,"limits":{"budgets":[{"amount":2000000000,"period":"month"}]},"strict":false}
 4  TIME  user:U  key.revoke  KEY  -
 `)
 	// Case K2: no raw key, nor its hash, is printed but by what makes it.
@@ -165,6 +169,9 @@ func TestKeysCommandsRefuse(t *testing.T) {
 		{"keys create --group=chat --labels=a", `--labels: expected NAME=VALUE between commas, got "a"`},
 		{"keys create --group=chat --labels=a=1,a=2", `--labels: "a" stands there twice`},
 		{"keys create --group=chat --requests-per-minute=many", `--requests-per-minute: "many" is no number`},
+		{"keys create --group=chat --certificates=billing.example", `--certificates: "billing.example" is no name of a certificate; write dns:NAME`},
+		{"keys create --group=chat --certificates=dns:*.example", `a name is compared as a whole, so it cannot have a *`},
+		{"keys create --group=chat --certificates=sha256:abc", `expected the 64 hexadecimal digits of a SHA-256`},
 		{"keys create --group=chat --requests-per-minute=-1", "limits.requests_per_minute: expected 0 to"},
 		{"keys create --group=chat --budget-day=0", "--budget-day: a budget is above 0; write none"},
 		{"keys create --group=chat --budget-day=1,50", `--budget-day: "1,50" is no amount`},
@@ -210,9 +217,9 @@ func TestAuditVerify(t *testing.T) {
 func TestImportCommand(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "keys.csv")
-	write(t, file, "\ufeffgroup,name,owner,labels,expire_time,models,addresses,requests_per_minute,tokens_per_minute,concurrent,budget_day,budget_month,strict\n"+
-		"chat,one,ada,\"team=a,env=b\",2999-01-01,\"gpt-*,claude-4\",10.0.0.0/8,60,1000,2,1.5,20,yes\n"+
-		"messages,,,,,,,,,,,,\n")
+	write(t, file, "\ufeffgroup,name,owner,labels,expire_time,models,addresses,certificates,requests_per_minute,tokens_per_minute,concurrent,budget_day,budget_month,strict\n"+
+		"chat,one,ada,\"team=a,env=b\",2999-01-01,\"gpt-*,claude-4\",10.0.0.0/8,email:ada@Example.org,60,1000,2,1.5,20,yes\n"+
+		"messages,,,,,,,,,,,,,\n")
 	if out := must(t, dir, "keys", "import", file, "--dry-run"); out != "2 keys would be made\n" {
 		t.Errorf("dry: %s", out)
 	}
@@ -231,7 +238,7 @@ func TestImportCommand(t *testing.T) {
 	}
 	expect(t, must(t, dir, "keys", "list", "--owner=ada"), `
 ID  GROUP  NAME  OWNER  CREATED  STATE  MAY
-KEY  chat  one  ada  TIME  live until TIME  models gpt-*,claude-4; from 10.0.0.0/8; 60 requests/min; 1000 tokens/min; 2 at once; $1.50/day; $20.00/month; strict
+KEY  chat  one  ada  TIME  live until TIME  models gpt-*,claude-4; from 10.0.0.0/8; with email:ada@example.org; 60 requests/min; 1000 tokens/min; 2 at once; $1.50/day; $20.00/month; strict
 `)
 	if _, err := genway(t, dir, "keys", "import", file); err == nil || !strings.Contains(err.Error(), "keys.csv:2:6: name: it is taken: key_") {
 		t.Errorf("again: %v", err)
@@ -271,7 +278,7 @@ func TestImportCommandRefuses(t *testing.T) {
 	}
 }
 
-// Commands that read or change a store never create one: a mistyped directory is told.
+// Commands that read or change a store never create one: a mistyped directory is an error.
 func TestMissingStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "typo")
 	for _, line := range []string{

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/alecthomas/kong"
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/limit"
@@ -23,7 +24,7 @@ type setting struct {
 	set  func(*keys.Settings, string) error
 }
 
-// settings are all of them, in the order in which they are told to people.
+// settings are all settings, in the order in which commands print them.
 var settings = []setting{
 	{"name", func(s *keys.Settings, text string) error { s.Name = text; return nil }},
 	{"owner", func(s *keys.Settings, text string) error { s.Owner = text; return nil }},
@@ -31,12 +32,14 @@ var settings = []setting{
 	{"expire_time", setExpireTime},
 	{"models", func(s *keys.Settings, text string) error { s.Policy.Models = list(text); return nil }},
 	{"addresses", setAddresses},
+	{"certificates", setCertificates},
 	{"requests_per_minute", func(s *keys.Settings, text string) error { return setFigure(&s.Policy.Limits.RequestsPerMinute, text) }},
 	{"tokens_per_minute", func(s *keys.Settings, text string) error { return setFigure(&s.Policy.Limits.TokensPerMinute, text) }},
 	{"concurrent", func(s *keys.Settings, text string) error { return setFigure(&s.Policy.Limits.Concurrent, text) }},
 	{"budget_day", func(s *keys.Settings, text string) error { return setBudget(&s.Policy.Limits, limit.Day, text) }},
 	{"budget_month", func(s *keys.Settings, text string) error { return setBudget(&s.Policy.Limits, limit.Month, text) }},
 	{"strict", setStrict},
+	{"priority", setPriority},
 }
 
 // settingOf gives the setting that a member at fault belongs to, as package keys
@@ -53,7 +56,7 @@ func settingOf(field string) string {
 
 // list splits at commas; one within a member is written \,.
 func list(text string) []string {
-	members := cli.SplitList(text)
+	members := kong.SplitEscaped(text, ',')
 	for i := range members {
 		members[i] = strings.TrimSpace(members[i])
 	}
@@ -106,6 +109,20 @@ func setAddresses(s *keys.Settings, text string) error {
 	return nil
 }
 
+func setCertificates(s *keys.Settings, text string) error {
+	s.Policy.Certificates = nil
+	for _, name := range list(text) {
+		certificate, err := keys.ParseCertificate(name)
+		if err != nil {
+			return err
+		}
+		if !slices.Contains(s.Policy.Certificates, certificate) {
+			s.Policy.Certificates = append(s.Policy.Certificates, certificate)
+		}
+	}
+	return nil
+}
+
 func setFigure(figure *int64, text string) (err error) {
 	*figure = 0
 	if text == "" {
@@ -149,6 +166,21 @@ func setStrict(s *keys.Settings, text string) error {
 	return nil
 }
 
+func setPriority(s *keys.Settings, text string) error {
+	switch strings.ToLower(text) {
+	case "", interactive:
+		s.Policy.Priority = ""
+	case keys.PriorityBatch:
+		s.Policy.Priority = keys.PriorityBatch
+	default:
+		return fmt.Errorf("%s is no priority; one of interactive, batch", shown(text))
+	}
+	return nil
+}
+
+// interactive is the priority of keys without another.
+const interactive = "interactive"
+
 // shown quotes a text of the operator's in an error, unless a key may be in it.
 func shown(text string) string {
 	if strings.Contains(text, keys.Prefix) {
@@ -164,14 +196,16 @@ type settingFlags struct {
 	Owner             *string        `placeholder:"NAME" help:"Whom it was given to: a person, a team, a customer. Limits and reports go by owners."`
 	Labels            *string        `placeholder:"NAME=VALUE,…" help:"Your own words for it: team=search,env=prod. Replaces all labels."`
 	ExpireTime        *string        `xor:"end" placeholder:"TIME" help:"When it ends by itself: 2027-01-31T12:00:00Z, 2027-01-31 (UTC) or never."`
-	TTL               *time.Duration `name:"ttl" xor:"end" placeholder:"D" help:"How long it is good for from now on: 720h."`
+	TTL               *time.Duration `name:"ttl" xor:"end" least:"0s" placeholder:"D" help:"How long it is good for from now on: 720h; 0 is for good."`
 	Models            *string        `placeholder:"MODEL,…" help:"The models it may name; * in one stands for anything: gpt-*,claude-*. Empty is all."`
 	Addresses         *string        `placeholder:"ADDR,…" help:"Where it may be used from: IP addresses and CIDR blocks. Empty is anywhere."`
+	Certificates      *string        `placeholder:"NAME,…" help:"The client certificates of which callers must show one: dns:NAME, uri:URI, email:ADDRESS or sha256:FINGERPRINT. Empty asks for none."`
 	RequestsPerMinute *string        `placeholder:"N" help:"Requests a minute; 0 is no bound."`
 	TokensPerMinute   *string        `placeholder:"N" help:"Tokens a minute, in and out together; 0 is no bound."`
 	Concurrent        *string        `placeholder:"N" help:"Requests at once; 0 is no bound."`
 	BudgetDay         *string        `placeholder:"DOLLARS" help:"What it may spend in a day of UTC: 12.50; none is no budget."`
 	BudgetMonth       *string        `placeholder:"DOLLARS" help:"What it may spend in a month of UTC; none is no budget."`
+	Priority          *string        `placeholder:"PRIORITY" help:"Whether its requests are refused ahead of others when there are more than can be served: interactive, the default, or batch."`
 	Strict            *bool          `negatable:"" help:"Refuse requests that would lose a member on their way to another protocol."`
 }
 
@@ -179,8 +213,8 @@ type settingFlags struct {
 func (f *settingFlags) apply(to *keys.Settings, now time.Time) error {
 	given := map[string]*string{
 		"name": f.Name, "owner": f.Owner, "labels": f.Labels, "expire_time": f.ExpireTime, "models": f.Models,
-		"addresses": f.Addresses, "requests_per_minute": f.RequestsPerMinute, "tokens_per_minute": f.TokensPerMinute,
-		"concurrent": f.Concurrent, "budget_day": f.BudgetDay, "budget_month": f.BudgetMonth,
+		"addresses": f.Addresses, "certificates": f.Certificates, "requests_per_minute": f.RequestsPerMinute, "tokens_per_minute": f.TokensPerMinute,
+		"concurrent": f.Concurrent, "budget_day": f.BudgetDay, "budget_month": f.BudgetMonth, "priority": f.Priority,
 	}
 	for _, s := range settings {
 		text := given[s.name]
@@ -213,6 +247,9 @@ func summary(p keys.Policy) string {
 	if len(p.Addresses) > 0 {
 		words = append(words, "from "+strings.Join(addresses(p), ","))
 	}
+	if len(p.Certificates) > 0 {
+		words = append(words, "with "+strings.Join(p.Certificates, ","))
+	}
 	for _, figure := range []struct {
 		value int64
 		unit  string
@@ -228,6 +265,9 @@ func summary(p keys.Policy) string {
 	}
 	if p.Strict {
 		words = append(words, "strict")
+	}
+	if p.Priority != "" {
+		words = append(words, p.Priority)
 	}
 	return dash(strings.Join(words, "; "))
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"iter"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -15,12 +17,25 @@ import (
 	"github.com/genway/genway/core/limit"
 )
 
-func keysTable(stdout io.Writer, list []keys.Key, now time.Time) error {
+// tablePart is how many keys of a table are printed at once: the columns of each part are as
+// wide as it needs.
+const tablePart = 1000
+
+func keysTable(stdout io.Writer, list iter.Seq2[keys.Key, error], now time.Time) error {
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tGROUP\tNAME\tOWNER\tCREATED\tSTATE\tMAY")
-	for _, key := range list {
+	n := 0
+	for key, err := range list {
+		if err != nil {
+			return err
+		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", key.ID, key.Group, dash(key.Name), dash(key.Owner),
 			key.CreateTime.Format(time.RFC3339), state(key, now), summary(key.Policy))
+		if n++; n%tablePart == 0 {
+			if err := table.Flush(); err != nil {
+				return err
+			}
+		}
 	}
 	return table.Flush()
 }
@@ -53,12 +68,14 @@ func keyLines(stdout io.Writer, key keys.Key, now time.Time) error {
 		{"secrets", secretsText(key, now)},
 		{"models", dash(strings.Join(key.Policy.Models, ","))},
 		{"addresses", dash(strings.Join(addresses(key.Policy), ","))},
+		{"certificates", dash(strings.Join(key.Policy.Certificates, ","))},
 		{"requests a minute", figure(limits.RequestsPerMinute)},
 		{"tokens a minute", figure(limits.TokensPerMinute)},
 		{"requests at once", figure(limits.Concurrent)},
 		{"budget a day", budget(limit.Day)},
 		{"budget a month", budget(limit.Month)},
 		{"strict", strconv.FormatBool(key.Policy.Strict)},
+		{"priority", cmp.Or(key.Policy.Priority, interactive)},
 	} {
 		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
 	}
@@ -102,20 +119,22 @@ func state(key keys.Key, now time.Time) string {
 
 // keyObject is a key in JSON: what is absent is empty or never.
 type keyObject struct {
-	ID         string            `json:"id"`
-	Group      keys.Group        `json:"group"`
-	Name       string            `json:"name"`
-	Owner      string            `json:"owner"`
-	Labels     map[string]string `json:"labels"`
-	State      string            `json:"state"`
-	CreateTime time.Time         `json:"create_time"`
-	ExpireTime *time.Time        `json:"expire_time,omitzero"`
-	RevokeTime *time.Time        `json:"revoke_time,omitzero"`
-	Models     []string          `json:"models"`
-	Addresses  []string          `json:"addresses"`
-	Limits     limit.Limits      `json:"limits"`
-	Strict     bool              `json:"strict"`
-	Secrets    []secretObject    `json:"secrets"`
+	ID           string            `json:"id"`
+	Group        keys.Group        `json:"group"`
+	Name         string            `json:"name"`
+	Owner        string            `json:"owner"`
+	Labels       map[string]string `json:"labels"`
+	State        string            `json:"state"`
+	CreateTime   time.Time         `json:"create_time"`
+	ExpireTime   *time.Time        `json:"expire_time,omitzero"`
+	RevokeTime   *time.Time        `json:"revoke_time,omitzero"`
+	Models       []string          `json:"models"`
+	Addresses    []string          `json:"addresses"`
+	Certificates []string          `json:"certificates"`
+	Limits       limit.Limits      `json:"limits"`
+	Strict       bool              `json:"strict"`
+	Priority     string            `json:"priority"`
+	Secrets      []secretObject    `json:"secrets"`
 }
 
 type secretObject struct {
@@ -128,7 +147,8 @@ func objectOf(key keys.Key, now time.Time) keyObject {
 	o := keyObject{
 		ID: key.ID, Group: key.Group, Name: key.Name, Owner: key.Owner, Labels: key.Labels, State: word,
 		CreateTime: key.CreateTime, ExpireTime: key.ExpireTime, RevokeTime: key.RevokeTime,
-		Models: key.Policy.Models, Addresses: addresses(key.Policy), Limits: key.Policy.Limits, Strict: key.Policy.Strict,
+		Models: key.Policy.Models, Addresses: addresses(key.Policy), Certificates: key.Policy.Certificates, Limits: key.Policy.Limits, Strict: key.Policy.Strict,
+		Priority: cmp.Or(key.Policy.Priority, interactive),
 	}
 	for _, secret := range key.Secrets {
 		o.Secrets = append(o.Secrets, secretObject{CreateTime: secret.CreateTime, ExpireTime: secret.ExpireTime})
@@ -136,12 +156,22 @@ func objectOf(key keys.Key, now time.Time) keyObject {
 	return o
 }
 
-func keysJSON(stdout io.Writer, list []keys.Key, now time.Time) error {
-	objects := make([]keyObject, len(list))
-	for i, key := range list {
-		objects[i] = objectOf(key, now)
+// keysJSON prints an array, an object at a time. Where the keys cannot be read to their end,
+// the array has none either: what is printed is no JSON then.
+func keysJSON(stdout io.Writer, list iter.Seq2[keys.Key, error], now time.Time) error {
+	out := jsontext.NewEncoder(stdout, jsontext.WithIndent("  "))
+	if err := out.WriteToken(jsontext.BeginArray); err != nil {
+		return err
 	}
-	return printJSON(stdout, objects)
+	for key, err := range list {
+		if err != nil {
+			return err
+		}
+		if err := json.MarshalEncode(out, objectOf(key, now), json.Deterministic(true)); err != nil {
+			return err
+		}
+	}
+	return out.WriteToken(jsontext.EndArray)
 }
 
 func keyJSON(stdout io.Writer, key keys.Key, now time.Time) error {

@@ -28,46 +28,76 @@ type ledgerCommand struct {
 
 type checkLedger struct {
 	coreproc.Data
-	Prices string `env:"GENWAY_PRICES" placeholder:"FILE" help:"File of prices to reckon the costs by once more."`
+	Prices     string `env:"GENWAY_PRICES" placeholder:"FILE" help:"File of prices to reckon the costs by once more."`
+	Checkpoint string `placeholder:"FILE" help:"File that says after each day how far the check is. A check that was broken off goes on from it; at its end the file is removed."`
 }
 
-// errWrong is told where what is wrong has been printed.
+// errWrong is the error of a command that has printed what is wrong.
 var errWrong = errors.New("the ledger does not add up")
 
 // Run prints what was looked at, and then what is wrong.
 func (c *checkLedger) Run(ctx context.Context, stdout io.Writer) error {
-	var prices reconcile.Prices
+	what := reconcile.Checking{Now: time.Now()}
 	if c.Prices != "" {
 		catalogue, err := price.Load(c.Prices)
 		if err != nil {
 			return err
 		}
-		prices = catalogue
+		what.Prices = catalogue
+	}
+	location, err := c.Location()
+	if err != nil {
+		return err
+	}
+	point, err := newCheckpoint(c.Checkpoint, location, c.Prices)
+	if err != nil {
+		return err
+	}
+	if what.From, err = point.read(); err != nil {
+		return err
+	}
+	progress := cli.NewProgress()
+	what.After = func(found *reconcile.Checked) error {
+		days := func(t time.Time) int64 { return int64(t.Sub(found.First)/(24*time.Hour)) + 1 }
+		progress.Tell(days(found.Next)-1, days(found.Until), fmt.Sprintf("days are checked, %d requests", found.Entries))
+		return point.write(found)
 	}
 	return c.WithLedger(ctx, func(store ledger.Store, _ *keys.Service) error {
-		checked, err := reconcile.Check(ctx, store, prices, time.Now())
+		what.Store = store
+		checked, err := reconcile.Check(ctx, what)
+		progress.Clear()
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(stdout, "%d requests that began before %s, %d more in sums by day\n", checked.Entries, checked.Until.UTC().Format(time.RFC3339), checked.Pruned)
-		if prices != nil {
-			fmt.Fprintf(stdout, "%d costs reckoned again; %d have a price that is not in %s\n", checked.Recomputed, checked.Unknown, c.Prices)
-			if checked.Several > 0 {
-				fmt.Fprintf(stdout, "%d costs are of several attempts, which may have had a price each\n", checked.Several)
-			}
+		if err := point.remove(); err != nil {
+			return err
 		}
-		if checked.Left > 0 {
-			fmt.Fprintf(stdout, "%d requests of ended processes are still open\n", checked.Left)
-		}
-		for _, line := range append(checked.Wrong, checked.Sums...) {
-			fmt.Fprintln(stdout, plainLine(line))
-		}
-		if !checked.Good() {
-			return errWrong
-		}
-		_, err = fmt.Fprintln(stdout, "all is well")
-		return err
+		return c.print(stdout, checked)
 	})
+}
+
+func (c *checkLedger) print(stdout io.Writer, checked *reconcile.Checked) error {
+	fmt.Fprintf(stdout, "%d requests that began before %s, %d more in sums by day\n", checked.Entries, checked.Until.UTC().Format(time.RFC3339), checked.Pruned)
+	if checked.Hours > 0 {
+		fmt.Fprintf(stdout, "the sums of %d hours, which reports are made of, compared with them\n", checked.Hours)
+	}
+	if c.Prices != "" {
+		fmt.Fprintf(stdout, "%d costs reckoned again; %d have a price that is not in %s\n", checked.Recomputed, checked.Unknown, c.Prices)
+		if checked.Several > 0 {
+			fmt.Fprintf(stdout, "%d costs are of several attempts, which may have had a price each\n", checked.Several)
+		}
+	}
+	if checked.Left > 0 {
+		fmt.Fprintf(stdout, "%d requests of ended processes are still open\n", checked.Left)
+	}
+	for _, line := range append(checked.Wrong, checked.Sums...) {
+		fmt.Fprintln(stdout, plainLine(line))
+	}
+	if !checked.Good() {
+		return errWrong
+	}
+	_, err := fmt.Fprintln(stdout, "all is well")
+	return err
 }
 
 // plainLine keeps words of callers from drawing on a terminal.
@@ -83,7 +113,7 @@ type reconcileLedger struct {
 	Until    moment   `placeholder:"TIME" help:"Only requests that began before."`
 	Upstream string   `placeholder:"NAME" help:"Only requests that this upstream served."`
 	Used     bool     `help:"Only requests that used something: no errors, no counts of tokens."`
-	Limit    int      `default:"20" placeholder:"N" help:"How many differences of each sort to print."`
+	Limit    int      `default:"20" least:"0" placeholder:"N" help:"How many differences of each sort to print."`
 	Answers  string   `arg:"" help:"NDJSON, an object a line, or CSV with a header line; - is standard input. Columns: request_id, or any of key, owner, model, day, protocol, upstream, served_model; and figures as those of usage."`
 }
 
@@ -102,8 +132,15 @@ func (c *reconcileLedger) Run(ctx context.Context, stdout io.Writer) error {
 		return err
 	}
 	scope := reconcile.Scope{Since: c.Since.Time, Until: c.Until.Time, Upstream: c.Upstream, Used: c.Used}
+	progress := cli.NewProgress()
 	return c.WithLedger(ctx, func(store ledger.Store, _ *keys.Service) error {
+		total, err := entriesOf(ctx, store, ledger.Query{Since: scope.Since}, progress)
+		if err != nil {
+			return err
+		}
+		scope.Read = func(entries int64) { progress.Tell(entries, total, "requests are read") }
 		result, err := reconcile.Compare(ctx, store, answers, scope)
+		progress.Clear()
 		if err != nil {
 			return err
 		}
@@ -178,8 +215,35 @@ func (c *pruneLedger) Run(ctx context.Context, stdout io.Writer) error {
 		return cli.UsageError{Err: errors.New("--before: the rows of the last day stay, since requests may still run; give a time of at least a day ago")}
 	}
 	return c.WithLedger(ctx, func(store ledger.Store, _ *keys.Service) error {
-		n, err := ledger.PruneAll(ctx, store, c.Before.Time)
+		progress := cli.NewProgress()
+		total, err := entriesOf(ctx, store, ledger.Query{Until: c.Before.Truncate(24 * time.Hour)}, progress)
+		if err != nil {
+			return err
+		}
+		n, err := ledger.PruneAll(ctx, store, c.Before.Time, func(pruned int64) { progress.Tell(pruned, total, "requests are pruned") })
+		progress.Clear()
 		fmt.Fprintf(stdout, "removed the rows of %d requests; their sums by day stay\n", n)
 		return err
 	})
+}
+
+// entriesOf counts the requests that have rows, if there is a progress to tell it.
+func entriesOf(ctx context.Context, store ledger.Store, query ledger.Query, progress *cli.Progress) (entries int64, err error) {
+	if progress == nil {
+		return 0, nil
+	}
+	for _, of := range []struct {
+		pruned bool
+		sign   int64
+	}{{false, 1}, {true, -1}} {
+		query.Pruned = of.pruned
+		rows, err := store.Report(ctx, query)
+		if err != nil {
+			return 0, err
+		}
+		for _, r := range rows {
+			entries += of.sign * r.Requests
+		}
+	}
+	return entries, nil
 }

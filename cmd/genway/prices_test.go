@@ -66,7 +66,7 @@ output audio    15      22.5
 	}
 }
 
-// What is imported is a good file; what is not is told.
+// An import writes a file that is valid, and reports what it did not take.
 func TestPricesImport(t *testing.T) {
 	catalogue := file(t, "api.json", `{"openai": {"models": {"m": {"cost": {"input": 1.25, "output": 10, "per_minute": 1}}, "n": {}}}, "other": {"models": {"m": {"cost": {"input": 2, "output": 3}}}}}`)
 	var out, told strings.Builder

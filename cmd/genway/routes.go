@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/core/route"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 )
 
 type routesCommand struct {
@@ -29,8 +30,8 @@ func (c *explainRoute) Run(_ context.Context, stdout io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, routing.Close()) }()
-	protocol := coreproc.Protocols[c.Protocol]
-	e := routing.Router.Explain(protocol, c.Model)
+	caller := protocol.ByKind(c.Protocol)
+	e := routing.Router.Explain(caller.ID, c.Model)
 	if e.Route < 0 {
 		return fmt.Errorf("no route matches model %s of %s callers", c.Model, c.Protocol)
 	}
@@ -45,12 +46,12 @@ func (c *explainRoute) Run(_ context.Context, stdout io.Writer) (err error) {
 		fmt.Fprintf(stdout, "deadline: %v in all\n", e.Deadline)
 	}
 	if len(e.Targets) > 1 {
-		fmt.Fprintln(stdout, "targets, the first drawn by weight:")
+		fmt.Fprintf(stdout, "targets, the first %s:\n", chosen(e))
 	} else {
 		fmt.Fprintln(stdout, "targets:")
 	}
 	for i, t := range e.Targets {
-		fmt.Fprintf(stdout, "  %d. %s, weight %d\n", i+1, described(t, protocol), cmp.Or(t.Weight, 1))
+		fmt.Fprintf(stdout, "  %d. %s, weight %d\n", i+1, described(t, caller.ID), cmp.Or(t.Weight, 1))
 		printCall(stdout, t, c.Model)
 		printOverrides(stdout, t)
 	}
@@ -58,11 +59,22 @@ func (c *explainRoute) Run(_ context.Context, stdout io.Writer) (err error) {
 		fmt.Fprintln(stdout, "fallback, in this order:")
 	}
 	for i, t := range e.Fallback {
-		fmt.Fprintf(stdout, "  %d. %s\n", len(e.Targets)+i+1, described(t, protocol))
+		fmt.Fprintf(stdout, "  %d. %s\n", len(e.Targets)+i+1, described(t, caller.ID))
 		printCall(stdout, t, c.Model)
 		printOverrides(stdout, t)
 	}
 	return nil
+}
+
+// chosen says how the first of several targets is chosen.
+func chosen(e route.Explanation) string {
+	how := map[route.Strategy]string{
+		route.ByWeight: "drawn by weight", route.LeastBusy: "the least busy for its weight", route.Fastest: "the fastest for its weight",
+	}[e.Strategy]
+	if e.Sticky {
+		return "by the session, without one " + how
+	}
+	return how
 }
 
 // printCall says what is called, without the credentials in it.
@@ -81,12 +93,10 @@ func printOverrides(stdout io.Writer, t route.Target) {
 // described says what a target is to a caller.
 func described(t route.Target, caller genwayv1.Protocol) string {
 	speaks, how := "takes every protocol's requests", ""
-	for word, p := range coreproc.Protocols {
-		if p == t.Protocol && p != genwayv1.Protocol_PROTOCOL_UNSPECIFIED {
-			speaks, how = "speaks "+word, ", translated"
-			if p == caller {
-				how = ", passed through"
-			}
+	if p := protocol.Of(t.Protocol); p != protocol.Direct {
+		speaks, how = "speaks "+p.Kind, ", translated"
+		if p.ID == caller {
+			how = ", passed through"
 		}
 	}
 	return fmt.Sprintf("%s: %s%s, model %s", t.Name, speaks, how, cmp.Or(t.Model, "as asked"))

@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// serverFlags say which core's Admin service to ask, in place of a store.
+// serverFlags name the core whose Admin service is asked, in place of a store.
 type serverFlags struct {
 	Server        string `env:"GENWAY_ADMIN_SERVER" placeholder:"ADDR" help:"Ask the Admin service of a running core, at HOST:PORT or unix:PATH, instead of the store. Encrypted, but on this machine."`
 	ServerKeyFile string `env:"GENWAY_ADMIN_KEY_FILE" type:"existingfile" placeholder:"FILE" help:"File with the key of the group admin to show to --server."`

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -57,18 +58,45 @@ func nameKeys(ctx context.Context, known *keys.Service, by []string, report []le
 	if at < 0 {
 		return by, nil
 	}
-	list, err := known.List(ctx)
-	if err != nil {
-		return nil, err
+	names := make(map[string]string, len(report))
+	for _, row := range report {
+		names[row.Values[at]] = ""
 	}
-	names := make(map[string]string, len(list))
-	for _, key := range list {
-		names[key.ID] = key.Name
+	if err := nameEach(ctx, known, names); err != nil {
+		return nil, err
 	}
 	for i := range report {
 		report[i].Values = slices.Insert(report[i].Values, at+1, names[report[i].Values[at]])
 	}
 	return slices.Insert(slices.Clone(by), at+1, "key_name"), nil
+}
+
+// namesOneByOne is how many keys are looked up one by one: of more, all keys are read.
+const namesOneByOne = 1000
+
+// nameEach fills in the names of the keys whose ids names has.
+func nameEach(ctx context.Context, known *keys.Service, names map[string]string) error {
+	if len(names) > namesOneByOne {
+		for key, err := range known.All(ctx, keys.Query{}) {
+			if err != nil {
+				return err
+			}
+			if _, ok := names[key.ID]; ok {
+				names[key.ID] = key.Name
+			}
+		}
+		return nil
+	}
+	for id := range names {
+		key, err := known.Get(ctx, id)
+		switch {
+		case err == nil && key.ID == id:
+			names[id] = key.Name
+		case err != nil && !errors.Is(err, keys.ErrNotFound) && !errors.Is(err, keys.ErrAmbiguous):
+			return err
+		}
+	}
+	return nil
 }
 
 // usageColumn is one figure of a row.

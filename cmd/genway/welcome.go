@@ -1,18 +1,22 @@
 package main
 
 import (
+	"crypto/x509"
 	"io"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/genway/genway/cmd/internal/cli"
+	"github.com/genway/genway/cmd/internal/edgeproc"
 	"github.com/genway/genway/core/keys"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 )
 
-// welcomeKeys, the lines to paste and welcomeMore are what the first start prints: the
-// keys, this once.
+// welcomeKeys or welcomeFile, the lines to paste and welcomeMore are what the first start
+// prints: the keys, this once, or where they are.
 const welcomeKeys = `Genway is up. These are its first keys, one a group; they are shown this once:
 
   chat             {{Chat}}
@@ -22,31 +26,34 @@ const welcomeKeys = `Genway is up. These are its first keys, one a group; they a
 
 `
 
-// tries are the lines to paste, one for each way to ask. A line is printed where a model is
-// known that can be asked for in this way.
-var tries = []struct {
-	protocol genwayv1.Protocol
-	text     string
-}{
-	{genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, `{{Curl}} {{HTTP}}/v1/chat/completions -H 'Authorization: Bearer {{Chat}}' -H 'Content-Type: application/json' \
-  -d '{"model":"{{Model}}","messages":[{"role":"user","content":"Say hello."}]}'
-`},
-	{genwayv1.Protocol_PROTOCOL_RESPONSES, `{{Curl}} {{HTTP}}/v1/responses -H 'Authorization: Bearer {{Chat}}' -H 'Content-Type: application/json' \
-  -d '{"model":"{{Model}}","input":"Say hello."}'
-`},
-	{genwayv1.Protocol_PROTOCOL_MESSAGES, `{{Curl}} {{HTTP}}/v1/messages -H 'x-api-key: {{Messages}}' -H 'anthropic-version: 2023-06-01' -H 'Content-Type: application/json' \
-  -d '{"model":"{{Model}}","max_tokens":256,"messages":[{"role":"user","content":"Say hello."}]}'
-`},
-	{genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, `{{Curl}} {{HTTP}}/v1beta/models/{{Model}}:generateContent -H 'x-goog-api-key: {{GenerateContent}}' -H 'Content-Type: application/json' \
-  -d '{"contents":[{"parts":[{"text":"Say hello."}]}]}'
-`},
-	{genwayv1.Protocol_PROTOCOL_IMAGES, `{{Curl}} {{HTTP}}/v1/images/generations -H 'Authorization: Bearer {{Chat}}' -H 'Content-Type: application/json' \
-  -d '{"model":"{{Model}}","prompt":"A red square","size":"{{Size}}"}'
-`},
-	{genwayv1.Protocol_PROTOCOL_UNSPECIFIED, `{{GRPCurl}} -H 'authorization: Bearer {{Internal}}' \
+const welcomeFile = `Genway is up. Its first keys, one a group, are in a file that only this user can read.
+The lines below take them from variables, which are set by:
+
+  . {{File}}
+
+`
+
+// tryDirect is the line to paste that asks by gRPC.
+const tryDirect = `{{GRPCurl}} -H "authorization: Bearer {{Internal}}" \
   -d '{"model":"{{Model}}","messages":[{"role":"ROLE_USER","parts":[{"text":{"text":"Say hello."}}]}]}' \
   {{GRPC}} genway.v1.Generation/GenerateText
-`},
+`
+
+// try is the line to paste that asks by a protocol. It is printed where a model is known
+// that can be asked for in this way.
+func try(p *protocol.Protocol, key string) string {
+	if p == protocol.Direct {
+		return tryDirect
+	}
+	header := "Authorization: Bearer "
+	if names := p.Key.Headers; len(names) > 0 {
+		header = names[0] + ": "
+	}
+	line := `{{Curl}} {{HTTP}}` + p.Path("{{Model}}") + ` -H "` + header + key + `"`
+	if v := p.Version; len(v.Headers) > 0 {
+		line += " -H '" + v.Headers[0] + ": " + v.Oldest + "'"
+	}
+	return line + " -H 'Content-Type: application/json' \\\n  -d '" + p.Example + "'\n"
 }
 
 const welcomeMore = `More keys: genway keys create --group GROUP{{DataFlag}}
@@ -66,16 +73,22 @@ type welcomeData struct {
 	Chat, Messages, GenerateContent, Internal string
 	// Models are what to ask for in each protocol; no entry where none is known.
 	Models map[genwayv1.Protocol]string
+	// File has the first keys, if they are not printed.
+	File string
 	// Size is that of the image to ask for.
 	Size string
 }
 
 // reach fills in how the two sides are reached from this machine.
-func (d *welcomeData) reach(http, grpc net.Addr, tls bool) {
-	d.Curl, d.HTTP = "curl", "http://"+local(http)
+func (d *welcomeData) reach(http edgeproc.Listener, grpc net.Addr, tls bool) {
+	at := http.Addr()
+	d.Curl, d.HTTP = "curl", http.Scheme()+"://"+local(at)
 	d.JSON = d.HTTP
-	if http.Network() == "unix" {
-		d.Curl, d.HTTP, d.JSON = "curl --unix-socket "+cli.ShellWord(http.String()), "http://localhost", "unix:"+http.String()
+	if http.Certificates != nil {
+		d.certified(local(at), http.Certificates.Current().Certificates[0].Leaf)
+	}
+	if at.Network() == "unix" {
+		d.Curl, d.HTTP, d.JSON = "curl --unix-socket "+cli.ShellWord(at.String()), http.Scheme()+"://localhost", "unix:"+at.String()
 	}
 	d.GRPCurl, d.GRPC = "grpcurl", local(grpc)
 	if !tls {
@@ -83,6 +96,21 @@ func (d *welcomeData) reach(http, grpc net.Addr, tls bool) {
 	}
 	if grpc.Network() == "unix" {
 		d.GRPCurl, d.GRPC = d.GRPCurl+" -unix", cli.ShellWord(grpc.String())
+	}
+}
+
+// certified has curl ask for a name that the certificate has, at an address that it need not
+// have.
+func (d *welcomeData) certified(at string, leaf *x509.Certificate) {
+	host, port, err := net.SplitHostPort(at)
+	if err != nil || leaf.VerifyHostname(host) == nil {
+		return
+	}
+	for _, name := range leaf.DNSNames {
+		if !strings.HasPrefix(name, "*") {
+			d.Curl, d.HTTP = "curl --connect-to ::"+at, "https://"+net.JoinHostPort(name, port)
+			return
+		}
 	}
 }
 
@@ -95,30 +123,35 @@ func local(address net.Addr) string {
 	return address.String()
 }
 
-// print writes a text with the members in place of their names. It is no text/template, as
-// in core/store.
+// print writes a text with the members in place of their names.
 func (d *welcomeData) print(w io.Writer, text string) error {
 	_, err := strings.NewReplacer(
 		"{{Curl}}", d.Curl, "{{GRPCurl}}", d.GRPCurl, "{{HTTP}}", d.HTTP, "{{JSON}}", d.JSON, "{{GRPC}}", d.GRPC,
-		"{{DataFlag}}", d.DataFlag, "{{Size}}", d.Size,
+		"{{DataFlag}}", d.DataFlag, "{{File}}", cli.ShellWord(d.File), "{{Size}}", d.Size,
 		"{{Chat}}", d.Chat, "{{Messages}}", d.Messages, "{{GenerateContent}}", d.GenerateContent, "{{Internal}}", d.Internal,
 	).WriteString(w, text)
 	return err
 }
 
-func printWelcome(w io.Writer, data welcomeData, minted map[keys.Group]string) error {
+func printWelcome(w io.Writer, data welcomeData, first firstKeys) error {
+	text, minted := welcomeKeys, first.minted
+	if data.File = first.file; data.File != "" {
+		text, minted = welcomeFile, map[keys.Group]string{}
+		for group := range first.minted {
+			minted[group] = "$" + keyVariable(group)
+		}
+	}
 	data.Chat, data.Messages = minted[keys.GroupChat], minted[keys.GroupMessages]
 	data.GenerateContent, data.Internal = minted[keys.GroupGenerateContent], minted[keys.GroupInternal]
-	text := welcomeKeys
-	for _, try := range tries {
-		model, known := data.Models[try.protocol]
+	for _, p := range append(slices.Clip(protocol.All()), protocol.Direct) {
+		model, known := data.Models[p.ID]
 		if !known {
 			continue
 		}
 		if !strings.Contains(text, tryThem) {
 			text += tryThem
 		}
-		text += strings.ReplaceAll(try.text, "{{Model}}", model) + "\n"
+		text += strings.ReplaceAll(try(p, minted[keys.Group(p.KeyGroup)]), "{{Model}}", model) + "\n"
 	}
 	return data.print(w, text+welcomeMore)
 }

@@ -5,8 +5,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/genway/genway/cmd/internal/edgeproc"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
+
+// at is a listener that only has an address.
+type at struct{ address net.Addr }
+
+func (a at) Addr() net.Addr          { return a.address }
+func (at) Accept() (net.Conn, error) { return nil, net.ErrClosed }
+func (at) Close() error              { return nil }
 
 // The printed lines lead to where the server is, whatever it listens on.
 func TestWelcomeLeadsThere(t *testing.T) {
@@ -25,9 +33,9 @@ func TestWelcomeLeadsThere(t *testing.T) {
 		{"sockets", socket, socket, false, []string{"curl --unix-socket '/run/my gateway/s' http://localhost/v1/messages ", "grpcurl -plaintext -unix -H", "  '/run/my gateway/s' genway.v1"}},
 	} {
 		data := welcomeData{Models: map[genwayv1.Protocol]string{genwayv1.Protocol_PROTOCOL_MESSAGES: "m", genwayv1.Protocol_PROTOCOL_UNSPECIFIED: "m"}}
-		data.reach(c.http, c.grpc, c.tls)
+		data.reach(edgeproc.Listener{Listener: at{c.http}}, c.grpc, c.tls)
 		var out strings.Builder
-		if err := printWelcome(&out, data, nil); err != nil {
+		if err := printWelcome(&out, data, firstKeys{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range c.says {
@@ -52,9 +60,9 @@ func TestWelcomeNamesModelsThatExist(t *testing.T) {
 			[]string{`"model":"draws","prompt":"A red square","size":"9x9"`, `"model":"says"`, "grpcurl"}, []string{"/v1/messages", "{{"}},
 	} {
 		data := welcomeData{Models: c.models, Size: "9x9"}
-		data.reach(address, address, false)
+		data.reach(edgeproc.Listener{Listener: at{address}}, address, false)
 		var out strings.Builder
-		if err := printWelcome(&out, data, nil); err != nil {
+		if err := printWelcome(&out, data, firstKeys{}); err != nil {
 			t.Fatal(err)
 		}
 		for _, want := range c.says {

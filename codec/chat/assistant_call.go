@@ -8,7 +8,7 @@ import (
 
 // call writes a tool call. place is that of the part, from which an id is made
 // where there is none.
-func (s *spoken) call(p *genwayv1.Part, place int32) {
+func (s *messageEncoder) call(p *genwayv1.Part, place int32) {
 	c := p.GetToolCall()
 	if c.Input == nil && (s.deprecated || marked(p.NativeFields, functionCallName)) {
 		if s.FunctionCall != nil {
@@ -35,7 +35,7 @@ func (s *spoken) call(p *genwayv1.Part, place int32) {
 }
 
 // unknown writes the unknown members of a call.
-func (s *spoken) unknown(out *toolCall, p *genwayv1.Part, place int32) {
+func (s *messageEncoder) unknown(out *toolCall, p *genwayv1.Part, place int32) {
 	var err error
 	if out.Extra, err = extra(p.NativeFields, member.Within(s.path, ".parts", int(place)), s.losses, "function.", "custom.", "extra_content"); err != nil {
 		s.losses.Add(member.Within(s.path, ".parts", int(place)), "a member of the call has no place in chat completions")

@@ -7,8 +7,8 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// spoken is a turn of the model being written.
-type spoken struct {
+// messageEncoder writes a turn of the model.
+type messageEncoder struct {
 	*encoder
 	message
 	parts   []part // of the content, in their order
@@ -26,7 +26,7 @@ func (e *encoder) assistant(list []*genwayv1.Part, fields []*genwayv1.NativeFiel
 }
 
 func (e *encoder) candidate(list []*genwayv1.Part, fields []*genwayv1.NativeField, path string, index int32) (message, error) {
-	s := &spoken{encoder: e, path: path, index: index}
+	s := &messageEncoder{encoder: e, path: path, index: index}
 	if err := s.reasoning(list); err != nil {
 		return message{}, err
 	}
@@ -91,9 +91,9 @@ func unsigned(p *genwayv1.Part) *genwayv1.Part {
 
 // content adds a part to the content. An answer's content is one string, so that
 // its parts are joined; what cannot be is noted.
-func (s *spoken) content(p *genwayv1.Part, path string) error {
+func (s *messageEncoder) content(p *genwayv1.Part, path string) error {
 	out, err := s.part(p, path)
-	if err != nil {
+	if err != nil || s.answer && out.Type == "file" {
 		if s.answer {
 			s.losses.Add(path, "an answer of chat completions has no place for this kind of content")
 			return nil
@@ -104,6 +104,7 @@ func (s *spoken) content(p *genwayv1.Part, path string) error {
 		s.losses.Add(s.path+".parts", "text behind a tool call moves ahead of it")
 	}
 	if s.answer && out.Type == "refusal" {
+		s.unsigned(p, path)
 		s.refusal = append(s.refusal, *out.Refusal)
 		return nil
 	}
@@ -114,9 +115,19 @@ func (s *spoken) content(p *genwayv1.Part, path string) error {
 	return nil
 }
 
+// unsigned names the signature of a part that has no place for one.
+func (s *messageEncoder) unsigned(p *genwayv1.Part, path string) {
+	if p.ThoughtSignature != nil {
+		s.losses.Add(path+".thought_signature", unsignable)
+	}
+}
+
+// unsignable is why the signature of a refusal or of audio is lost.
+const unsignable = "chat completions has no place for a signature here"
+
 // cite writes the citations of a text, whose ranges count from the beginning of
 // the message here.
-func (s *spoken) cite(t *genwayv1.Text, path string) {
+func (s *messageEncoder) cite(t *genwayv1.Text, path string) {
 	if len(t.Citations) > 0 {
 		var offset int32
 		for _, before := range s.texts {
@@ -133,7 +144,7 @@ func (s *spoken) cite(t *genwayv1.Text, path string) {
 }
 
 // finish puts the content together.
-func (s *spoken) finish() {
+func (s *messageEncoder) finish() {
 	if s.answer {
 		s.Content = joined(s.parts)
 		s.Refusal = text{is: isNull}

@@ -6,7 +6,7 @@ import (
 )
 
 // image adds an image the model made, in OpenRouter's member for it.
-func (s *spoken) image(p *genwayv1.Part, path string) error {
+func (s *messageEncoder) image(p *genwayv1.Part, path string) error {
 	out, err := s.part(p, path)
 	if err != nil {
 		if s.answer {
@@ -21,7 +21,7 @@ func (s *spoken) image(p *genwayv1.Part, path string) error {
 
 // audio writes speech of the model; the vendor takes it back by its id alone.
 // It reports whether the part is done.
-func (s *spoken) audio(p *genwayv1.Part, m *genwayv1.Media, path string) bool {
+func (s *messageEncoder) audio(p *genwayv1.Part, m *genwayv1.Media, path string) bool {
 	if !s.answer {
 		if p.Id != "" {
 			s.Audio = &audio{ID: p.Id}
@@ -32,14 +32,18 @@ func (s *spoken) audio(p *genwayv1.Part, m *genwayv1.Media, path string) bool {
 		s.losses.Add(path, "a message of chat completions has one audio")
 		return true
 	}
+	s.unsigned(p, path)
 	s.Audio = s.audioOf(p, m)
 	if _, ok := m.GetSource().(*genwayv1.Media_Data); ok {
 		s.Audio.data = m.GetData()
 	} else {
-		s.losses.Add(path, "an answer of chat completions has its audio within it")
+		s.losses.Add(path, notWithin)
 	}
 	return true
 }
+
+// notWithin is why audio that an answer refers to is lost.
+const notWithin = "an answer of chat completions has its audio within it"
 
 // audioOf is the audio without its data. The SDK demands an id and an expiry.
 func (e *encoder) audioOf(p *genwayv1.Part, m *genwayv1.Media) *audio {
@@ -58,7 +62,7 @@ func (e *encoder) audioOf(p *genwayv1.Part, m *genwayv1.Media) *audio {
 
 // opaque writes an element of another list of the message than its content. It
 // reports whether the part was one.
-func (s *spoken) opaque(p *genwayv1.Part, o *genwayv1.OpaquePart) bool {
+func (s *messageEncoder) opaque(p *genwayv1.Part, o *genwayv1.OpaquePart) bool {
 	if o.Protocol != protocol {
 		return false
 	}

@@ -133,7 +133,7 @@ func BenchmarkEncodeResponse(b *testing.B) {
 // BenchmarkStreamEncode and BenchmarkStreamDecode tell the cost of one event.
 func BenchmarkStreamEncode(b *testing.B) {
 	e := c.NewStreamEncoder(codec.Answer{})
-	events := codec.Unfold(answerOf(text("hello")), nil)
+	events := codec.Events(answerOf(text("hello")), nil)
 	for _, ev := range events[:2] {
 		if _, err := e.Encode(ev); err != nil {
 			b.Fatal(err)

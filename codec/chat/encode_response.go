@@ -6,6 +6,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -14,6 +15,7 @@ import (
 // EncodeResponse implements codec.Codec. A blocked prompt becomes a choice
 // without content that a filter ended: the protocol has nothing else for it.
 func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer) ([]byte, error) {
+	fit.UnplacedInAnswer(resp, protocol, to.Losses)
 	e := newAnswerEncoder(resp.Id, resp.Model, resp.CreateTime.GetSeconds(), to)
 	a := answer{
 		ID:                e.id,

@@ -9,6 +9,8 @@ import (
 
 // extraContent is the member in which Google's OpenAI-compatible endpoint keeps
 // thought signatures: of a tool call in the call, of a text in the message (R1).
+//
+//wire:read,write
 type extraContent struct {
 	Google *googleContent `json:"google"`
 	Extra  jsontext.Value `json:",embed"`

@@ -94,7 +94,7 @@ func FuzzDecodeStream(f *testing.F) {
 	seed(f, "out.sse")
 	f.Fuzz(func(t *testing.T, body []byte) {
 		decoder, encoder := c.NewStreamDecoder(), c.NewStreamEncoder(codec.Answer{})
-		var folder codec.Folder
+		var folder codec.Accumulator
 		pass := func(events []*genwayv1.StreamGenerateTextResponse) {
 			for _, ev := range events {
 				if err := folder.Add(proto.CloneOf(ev)); err != nil {

@@ -99,7 +99,7 @@ func TestAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		frames := codectest.EncodeStream(t, c, codec.Unfold(&resp, nil), to)
+		frames := codectest.EncodeStream(t, c, codec.Events(&resp, nil), to)
 		return map[string]string{
 			"out.json":   codectest.Indent(t, out),
 			"out.sse":    codectest.Frames(frames),

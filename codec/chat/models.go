@@ -1,21 +1,22 @@
 package chat
 
 import (
-	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // modelList is OpenAI's list of models; model is Model of the SDK.
+//
+//wire:write
 type modelList struct {
-	Object string
-	Data   []model
+	Object string  `json:"object" wire:"always"`
+	Data   []model `json:"data" wire:"always"`
 }
 
 type model struct {
-	ID      string
-	Object  string
-	Created int64
-	OwnedBy string
+	ID      string `json:"id" wire:"always"`
+	Object  string `json:"object" wire:"always"`
+	Created int64  `json:"created" wire:"always"`
+	OwnedBy string `json:"owned_by" wire:"always"`
 }
 
 func newModel(m *genwayv1.Model) model {
@@ -35,20 +36,4 @@ func (Codec) EncodeModels(list *genwayv1.ListModelsResponse) ([]byte, error) {
 func (Codec) EncodeModel(m *genwayv1.Model) ([]byte, error) {
 	one := newModel(m)
 	return spelled(&one), nil
-}
-
-func (l *modelList) write(w *member.Writer) {
-	w.Begin()
-	w.Str("object", l.Object)
-	writeList(w, "data", l.Data, (*model).write)
-	w.End()
-}
-
-func (m *model) write(w *member.Writer) {
-	w.Begin()
-	w.Str("id", m.ID)
-	w.Str("object", m.Object)
-	w.Int("created", m.Created)
-	w.Str("owned_by", m.OwnedBy)
-	w.End()
 }

@@ -34,7 +34,7 @@ func TestStreamsFoldToTheUnaryAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		streamed, err := codectest.DecodeStream(c, codectest.EncodeStream(t, c, codec.Unfold(resp, drawSplit(t)), to))
+		streamed, err := codectest.DecodeStream(c, codectest.EncodeStream(t, c, codec.Events(resp, drawSplit(t)), to))
 		if err != nil {
 			t.Fatal(err)
 		}

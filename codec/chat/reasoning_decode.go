@@ -16,10 +16,6 @@ const (
 	// reasoning_content.
 	reasoningName = "reasoning"
 	detailsName   = "reasoning_details"
-
-	// paragraph separates the summaries and the text of one thinking part where
-	// they are shown as one text.
-	paragraph = "\n\n"
 )
 
 // thinking reads the reasoning of a message. The details say what is signed and
@@ -47,7 +43,7 @@ func (d decoder) thinking(m *message) ([]*genwayv1.Part, []*genwayv1.NativeField
 	parts = interleave(parts, shown, len(m.ReasoningDetails) > 0 && m.ReasoningDetails[0].Index != nil && *m.ReasoningDetails[0].Index > 0)
 	if m.ReasoningContent.s == "" && shown != "" {
 		for _, p := range parts {
-			if t := p.GetThinking(); t != nil && shownOf(t) != "" {
+			if t := p.GetThinking(); t != nil && codec.ThinkingText(t) != "" {
 				p.NativeFields = append([]*genwayv1.NativeField{mark(reasoningName)}, p.NativeFields...)
 				break
 			}
@@ -97,20 +93,6 @@ func (r *detail) empty() bool {
 	return !said(r.Text) && !said(r.Summary) && !said(r.Data) && r.Signature == "" && r.ThoughtSignature == "" && r.ID == "" && len(natives(r.Extra)) == 0
 }
 
-// shownOf is how a thinking part is shown as plain text.
-func shownOf(t *genwayv1.Thinking) string {
-	if len(t.GetSummary()) == 0 {
-		return t.GetText()
-	}
-	pieces := make([]string, 0, len(t.Summary)+1)
-	for _, s := range append(append(pieces, t.Summary...), t.Text) {
-		if s != "" {
-			pieces = append(pieces, s)
-		}
-	}
-	return strings.Join(pieces, paragraph)
-}
-
 // interleave puts the pieces of shown that no part repeats where they stand
 // between the parts. later says that the details begin with a part that is not
 // the first.
@@ -127,7 +109,7 @@ func interleave(parts []*genwayv1.Part, shown string, later bool) []*genwayv1.Pa
 		if first == nil {
 			first = t
 		}
-		if text := shownOf(t); text != "" {
+		if text := codec.ThinkingText(t); text != "" {
 			told = true
 			if before, after, ok := strings.Cut(rest, text); ok {
 				out = appendUnsigned(out, before)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -12,7 +13,7 @@ import (
 // details what more there is to them (signatures, summaries, ids), so that it
 // comes back. Unsigned thinking is the plain string alone, which every engine
 // knows (R5, R8).
-func (s *spoken) reasoning(list []*genwayv1.Part) error {
+func (s *messageEncoder) reasoning(list []*genwayv1.Part) error {
 	var shown strings.Builder
 	var entries [][]detail // by thinking part
 	var texts []*genwayv1.Thinking
@@ -26,7 +27,7 @@ func (s *spoken) reasoning(list []*genwayv1.Part) error {
 		if t == nil {
 			continue
 		}
-		shown.WriteString(shownOf(t))
+		shown.WriteString(codec.ThinkingText(t))
 		if marked(p.NativeFields, reasoningName) {
 			name = reasoningName
 		}
@@ -54,7 +55,7 @@ func apart(entries [][]detail, texts []*genwayv1.Thinking, always bool) []detail
 	var out []detail
 	var index int32
 	for i, list := range entries {
-		if text := shownOf(texts[i]); list == nil && bare && text != "" {
+		if text := codec.ThinkingText(texts[i]); list == nil && bare && text != "" {
 			list = []detail{{Type: detailText, Text: &text}}
 		}
 		if list == nil {

@@ -31,6 +31,10 @@ func (t *turns) result(p *genwayv1.Part, m *genwayv1.Message, path string) (mess
 	if p.CacheControl != nil {
 		t.losses.Add(path+".cache_control", "messages of tools have no cache breakpoints in chat completions")
 	}
+	// Fields of this protocol are the message's, so that extra can only note others.
+	if _, err := extra(p.NativeFields, path, t.losses, nameName); err != nil {
+		return message{}, err
+	}
 	var parts []part
 	if r.ResultJson != nil {
 		parts = append(parts, part{Type: "text", Text: r.ResultJson})

@@ -6,7 +6,6 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -33,8 +32,7 @@ func (c *chunks) reset() {
 func (c *chunks) compose() {
 	w := member.NewWriter(256)
 	w.Begin()
-	c.envelope.writeHead(w)
-	c.envelope.writeTail(w)
+	c.envelope.writeMembers(w)
 	w.List("choices")
 	c.head, c.tail = string(w.Text()), "]}"
 	if c.nullUsage {
@@ -99,22 +97,6 @@ func onlyUsage(data []byte) bool {
 	if !bytes.Contains(data, []byte(`"usage"`)) {
 		return false
 	}
-	var empty, used bool
-	if member.Raw(data).Members(func(name []byte, v member.Raw) bool {
-		switch string(name) {
-		case "choices":
-			empty = v[0] == '[' && len(bytes.TrimSpace(v[1:len(v)-1])) == 0
-		case "usage":
-			used = v[0] == '{'
-		}
-		return true
-	}) {
-		return empty && used
-	}
-	var a struct {
-		Choices []jsontext.Value `json:"choices"`
-		Usage   jsontext.Value   `json:"usage"`
-	}
-	err := json.Unmarshal(data, &a, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-	return err == nil && a.Choices != nil && len(a.Choices) == 0 && a.Usage.Kind() == '{'
+	choices, usage := member.Value(data, "choices"), member.Value(data, "usage")
+	return len(usage) > 0 && usage[0] == '{' && len(choices) > 0 && choices[0] == '[' && len(bytes.TrimSpace(choices[1:len(choices)-1])) == 0
 }

@@ -13,7 +13,7 @@ import (
 // upstream has said all: with [DONE], or at the end of its bytes when every
 // choice has its finish_reason (U3, S3, S5).
 type streamDecoder struct {
-	choices []*listener
+	choices []*choiceDecoder
 	events  []*genwayv1.StreamGenerateTextResponse
 	usage   *genwayv1.Usage
 	fields  []*genwayv1.NativeField
@@ -22,11 +22,13 @@ type streamDecoder struct {
 	done    bool
 	// completed says that the answer was told to its end.
 	completed bool
-	plain     plainChunk
+	// room and chunk are used again for each chunk.
+	room  *member.Room
+	chunk answer
 }
 
 // NewStreamDecoder implements codec.Codec.
-func (Codec) NewStreamDecoder() codec.StreamDecoder { return &streamDecoder{} }
+func (Codec) NewStreamDecoder() codec.StreamDecoder { return &streamDecoder{room: newChunkRoom()} }
 
 // Decode implements codec.StreamDecoder.
 func (s *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextResponse, error) {
@@ -41,9 +43,8 @@ func (s *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextRes
 	if f.Event == "error" {
 		return nil, s.fail(decodeError(0, data))
 	}
-	a, ok := s.plain.read(data)
-	if !ok {
-		a = &answer{}
+	a := &s.chunk
+	if *a = (answer{}); !member.ReadIn(s.room, data, a) {
 		if err := member.DecodeLoose(data, a, "usage", "created"); err != nil {
 			return nil, s.fail(err)
 		}
@@ -60,7 +61,7 @@ func (s *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextRes
 	d := decoder{body: data}
 	for i := range a.Choices {
 		c := &a.Choices[i]
-		if err := s.choice(c, int32(i)).hear(d, c); err != nil {
+		if err := s.choice(c, int32(i)).read(d, c); err != nil {
 			return s.events, s.fail(fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read"))
 		}
 	}
@@ -111,7 +112,7 @@ func (s *streamDecoder) emit(ev *genwayv1.StreamGenerateTextResponse) {
 	s.events = append(s.events, ev)
 }
 
-func (s *streamDecoder) choice(c *choice, place int32) *listener {
+func (s *streamDecoder) choice(c *choice, place int32) *choiceDecoder {
 	if c.Index != nil {
 		place = *c.Index
 	}
@@ -120,7 +121,7 @@ func (s *streamDecoder) choice(c *choice, place int32) *listener {
 			return l
 		}
 	}
-	l := &listener{queue: queue{stream: s, index: place}}
+	l := &choiceDecoder{queue: queue{Emitter: codec.NewEmitter(place, &s.events), index: place}}
 	s.choices = append(s.choices, l)
 	return l
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -16,8 +17,8 @@ type streamEncoder struct {
 	*encoder
 	chunks
 	to       codec.Answer
-	speeches map[int32]*speech
-	order    []*speech
+	encoders map[int32]*choiceEncoder
+	order    []*choiceEncoder
 	started  bool
 	done     bool
 	// passing says that upstream frames go through, and ended that [DONE] did.
@@ -26,7 +27,7 @@ type streamEncoder struct {
 
 // NewStreamEncoder implements codec.Codec.
 func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
-	return &streamEncoder{to: to, chunks: chunks{w: member.NewWriter(512)}, speeches: map[int32]*speech{}}
+	return &streamEncoder{to: to, chunks: chunks{w: member.NewWriter(512)}, encoders: map[int32]*choiceEncoder{}}
 }
 
 var doneData = []byte("[DONE]")
@@ -38,16 +39,17 @@ func (s *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec
 	if s.done {
 		return nil, nil
 	}
+	fit.UnplacedInEvent(ev, protocol, s.to.Losses)
 	var err error
 	switch p := ev.GetPayload().(type) {
 	case *genwayv1.StreamGenerateTextResponse_Started:
 		err = s.start(p.Started)
 	case *genwayv1.StreamGenerateTextResponse_PartStarted:
-		err = s.speech(p.PartStarted.Candidate, p.PartStarted.GetPart()).open(p.PartStarted)
+		err = s.choiceOf(p.PartStarted.Candidate, p.PartStarted.GetPart()).open(p.PartStarted)
 	case *genwayv1.StreamGenerateTextResponse_PartDelta:
-		err = s.speech(p.PartDelta.Candidate, nil).add(p.PartDelta)
+		err = s.choiceOf(p.PartDelta.Candidate, nil).add(p.PartDelta)
 	case *genwayv1.StreamGenerateTextResponse_PartCompleted:
-		err = s.speech(p.PartCompleted.Candidate, nil).close()
+		err = s.choiceOf(p.PartCompleted.Candidate, nil).close()
 	case *genwayv1.StreamGenerateTextResponse_Completed:
 		err = s.complete(p.Completed)
 	case *genwayv1.StreamGenerateTextResponse_Wire:
@@ -87,17 +89,17 @@ func (s *streamEncoder) start(t *genwayv1.TextStarted) error {
 	return err
 }
 
-// speech finds the choice, and opens it with its role. The content begins as null unless
+// choiceOf finds the encoder of a choice, and opens it with its role. The content begins as null unless
 // the first part is a text, as the vendor's does: an answer of calls alone has none.
-func (s *streamEncoder) speech(index int32, first *genwayv1.Part) *speech {
-	if sp, ok := s.speeches[index]; ok {
+func (s *streamEncoder) choiceOf(index int32, first *genwayv1.Part) *choiceEncoder {
+	if sp, ok := s.encoders[index]; ok {
 		return sp
 	}
 	if s.encoder == nil {
 		s.encoder = newAnswerEncoder("", "", 0, s.to)
 	}
-	sp := &speech{streamEncoder: s, index: index}
-	s.speeches[index] = sp
+	sp := &choiceEncoder{streamEncoder: s, index: index}
+	s.encoders[index] = sp
 	s.order = append(s.order, sp)
 	begun := content{is: isNull}
 	if first.GetText() != nil {
@@ -120,11 +122,11 @@ func (s *streamEncoder) complete(t *genwayv1.TextCompleted) error {
 		s.compose()
 	}
 	if t.PromptFeedback != nil {
-		s.speech(0, nil).promptFeedback(t.PromptFeedback)
+		s.choiceOf(0, nil).promptFeedback(t.PromptFeedback)
 	}
 	ends := s.ends(t)
 	for i, end := range ends {
-		sp := s.speech(end.Index, nil)
+		sp := s.choiceOf(end.Index, nil)
 		if i == len(ends)-1 {
 			var err error
 			if s.members, err = extra(t.NativeFields, "", s.losses); err != nil {

@@ -20,10 +20,10 @@ const (
 	kindWhole // a part that does not stream
 )
 
-// stretch is a part of a choice while it streams. Canonical parts do not overlap,
-// but calls may come interleaved: the first stretch of the queue is the open
+// streamedPart is a part of a choice while it streams. Canonical parts do not overlap,
+// but calls may come interleaved: the first streamedPart of the queue is the open
 // part, the deltas of those behind it wait.
-type stretch struct {
+type streamedPart struct {
 	kind    kind
 	opening *genwayv1.Part
 	waiting []*genwayv1.PartDelta
@@ -42,41 +42,39 @@ type stretch struct {
 
 // queue orders the parts of one choice.
 type queue struct {
-	stream *streamDecoder
+	codec.Emitter
 	index  int32
-	next   int32
-	list   []*stretch
-	closed []*stretch
+	list   []*streamedPart
+	closed []*streamedPart
 }
 
-// last is the stretch of the kind that goes on; nil when a part of another kind
+// last is the streamedPart of the kind that goes on; nil when a part of another kind
 // came behind it.
-func (q *queue) last(k kind) *stretch {
+func (q *queue) last(k kind) *streamedPart {
 	if n := len(q.list); n > 0 && q.list[n-1].kind == k {
 		return q.list[n-1]
 	}
 	return nil
 }
 
-func (q *queue) push(k kind, opening *genwayv1.Part, ready bool) *stretch {
-	st := &stretch{kind: k, opening: opening, ready: ready}
+func (q *queue) push(k kind, opening *genwayv1.Part, ready bool) *streamedPart {
+	st := &streamedPart{kind: k, opening: opening, ready: ready}
 	q.list = append(q.list, st)
 	return st
 }
 
-// add gives a delta to a stretch, which passes it on when it is the open part.
-func (q *queue) add(st *stretch, d *genwayv1.PartDelta) {
+// add gives a delta to a streamedPart, which passes it on when it is the open part.
+func (q *queue) add(st *streamedPart, d *genwayv1.PartDelta) {
 	if !st.open {
 		st.waiting = append(st.waiting, d)
 		return
 	}
-	d.Candidate, d.Index = q.index, q.next
-	q.stream.emit(codec.Event(d))
+	q.Add(d)
 }
 
 // note passes on unknown members: in the opening while that waits, then as
 // deltas, each name once.
-func (q *queue) note(st *stretch, fields []*genwayv1.NativeField) {
+func (q *queue) note(st *streamedPart, fields []*genwayv1.NativeField) {
 	for _, f := range fields {
 		if st.names[f.Name] {
 			continue
@@ -86,14 +84,14 @@ func (q *queue) note(st *stretch, fields []*genwayv1.NativeField) {
 		}
 		st.names[f.Name] = true
 		if st.open {
-			q.add(st, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Native{Native: f}})
+			q.add(st, codec.NativeDelta(f))
 		} else {
 			st.opening.NativeFields = append(st.opening.NativeFields, f)
 		}
 	}
 }
 
-// advance opens the first stretch when it is ready and closes it when another
+// advance opens the first streamedPart when it is ready and closes it when another
 // waits behind it and it has all it will get.
 func (q *queue) advance() {
 	for len(q.list) > 0 {
@@ -108,35 +106,34 @@ func (q *queue) advance() {
 	}
 }
 
-func (q *queue) start(st *stretch) {
+func (q *queue) start(st *streamedPart) {
 	if st.open {
 		return
 	}
 	st.open = true
-	q.stream.emit(codec.Event(&genwayv1.PartStarted{Candidate: q.index, Index: q.next, Part: st.opening}))
+	q.Open(st.opening)
 	for _, d := range st.waiting {
 		q.add(st, d)
 	}
 	st.waiting = nil
 }
 
-// close closes the first stretch.
+// close closes the first streamedPart.
 func (q *queue) close() {
 	head := q.list[0]
 	q.start(head)
 	if head.kind == kindCall && head.opening.GetToolCall().Input == nil && head.said.Len() == 0 {
-		q.add(head, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ArgumentsJson{ArgumentsJson: "{}"}}) // T10
+		q.add(head, codec.ArgumentsDelta("{}")) // T10
 	}
-	q.stream.emit(codec.Event(&genwayv1.PartCompleted{Candidate: q.index, Index: q.next}))
-	q.next++
+	q.Complete()
 	q.list = q.list[1:]
 	q.closed = append(q.closed, head)
 }
 
-// closable reports whether the stretch has all it will get, given that another
+// closable reports whether the streamedPart has all it will get, given that another
 // has begun. Only a call can go on behind another; one whose arguments are whole
 // does not.
-func (st *stretch) closable() bool {
+func (st *streamedPart) closable() bool {
 	return st.kind != kindCall || st.ready && st.opening.GetToolCall().Input == nil && wholeJSON(st.said.String())
 }
 
@@ -146,11 +143,11 @@ func wholeJSON(s string) bool {
 	return strings.HasSuffix(s, "}") && jsontext.Value(s).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 }
 
-// call finds the stretch of a call. Engines that number every call 0, or not at
+// call finds the streamedPart of a call. Engines that number every call 0, or not at
 // all, tell them apart by id.
-func (q *queue) call(c *toolCall) *stretch {
-	var byKey *stretch
-	for _, list := range [][]*stretch{q.closed, q.list} {
+func (q *queue) call(c *toolCall) *streamedPart {
+	var byKey *streamedPart
+	for _, list := range [][]*streamedPart{q.closed, q.list} {
 		for _, st := range list {
 			if st.kind != kindCall || st.key == functionKey {
 				continue

@@ -24,7 +24,7 @@ func answerOf(parts ...*genwayv1.Part) *genwayv1.GenerateTextResponse {
 
 func streamed(t *testing.T, resp *genwayv1.GenerateTextResponse, to codec.Answer) string {
 	t.Helper()
-	return codectest.Frames(codectest.EncodeStream(t, c, codec.Unfold(resp, nil), to))
+	return codectest.Frames(codectest.EncodeStream(t, c, codec.Events(resp, nil), to))
 }
 
 func TestUsageComesOnceAndOnlyWhenAsked(t *testing.T) { // U1
@@ -44,7 +44,7 @@ func TestFailuresEndWithoutSuccess(t *testing.T) { // S4
 	for _, begun := range []bool{false, true} {
 		e := c.NewStreamEncoder(codec.Answer{})
 		if begun {
-			for _, ev := range codec.Unfold(answerOf(text("half")), nil)[:3] {
+			for _, ev := range codec.Events(answerOf(text("half")), nil)[:3] {
 				if _, err := e.Encode(ev); err != nil {
 					t.Fatal(err)
 				}
@@ -179,7 +179,7 @@ func TestNoFrameHasALineBreak(t *testing.T) {
 	resp := answerOf(text("a\nb\r\n"))
 	resp.NativeFields = []*genwayv1.NativeField{{Protocol: own, Name: "x", Json: []byte("{\n\"a\":\n1}")}}
 	resp.Candidates[0].NativeFields = []*genwayv1.NativeField{{Protocol: own, Name: "y", Json: []byte("[\n]")}}
-	for _, f := range codectest.EncodeStream(t, c, codec.Unfold(resp, nil), codec.Answer{}) {
+	for _, f := range codectest.EncodeStream(t, c, codec.Events(resp, nil), codec.Answer{}) {
 		if bytes.ContainsAny(f.Data, "\r\n") {
 			t.Errorf("%q", f.Data)
 		}
@@ -216,7 +216,7 @@ func TestAStreamThatCannotBeToldFails(t *testing.T) {
 	e := c.NewStreamEncoder(codec.Answer{})
 	smuggled := &genwayv1.NativeField{Protocol: own, Name: "model", Json: []byte(`"other"`)}
 	var failed error
-	for _, ev := range codec.Unfold(&genwayv1.GenerateTextResponse{Model: "m", Candidates: []*genwayv1.Candidate{{}}, NativeFields: []*genwayv1.NativeField{smuggled}}, nil) {
+	for _, ev := range codec.Events(&genwayv1.GenerateTextResponse{Model: "m", Candidates: []*genwayv1.Candidate{{}}, NativeFields: []*genwayv1.NativeField{smuggled}}, nil) {
 		if _, err := e.Encode(ev); err != nil {
 			failed = err
 		}

@@ -72,9 +72,6 @@ func (e *encoder) usage(u *genwayv1.Usage) (*usage, error) {
 		output.AcceptedPredictionTokens != nil || output.RejectedPredictionTokens != nil || output.Extra != nil {
 		out.CompletionTokensDetails = &output
 	}
-	if u.ToolUseInputTokens != nil {
-		e.losses.Add("usage.tool_use_input_tokens", "chat completions does not count them apart")
-	}
 	var err error
 	out.Extra, err = extra(u.NativeFields, "usage", e.losses, "prompt_tokens_details.", "completion_tokens_details.")
 	return out, err

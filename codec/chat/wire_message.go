@@ -1,8 +1,8 @@
 package chat
 
 import (
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -17,13 +17,13 @@ type message struct {
 	// Groq.
 	ReasoningContent text     `json:"reasoning_content"`
 	Reasoning        text     `json:"reasoning"`
-	ReasoningDetails []detail `json:"reasoning_details"`
+	ReasoningDetails []detail `json:"reasoning_details" wire:"empty"`
 	Refusal          text     `json:"refusal"`
 	// Written in every answer, empty too.
-	Annotations  []annotation   `json:"annotations"`
-	Images       []part         `json:"images"`
+	Annotations  []annotation   `json:"annotations" wire:"empty"`
+	Images       []part         `json:"images" wire:"empty"`
 	Audio        *audio         `json:"audio"`
-	ToolCalls    []toolCall     `json:"tool_calls"`
+	ToolCalls    []toolCall     `json:"tool_calls" wire:"empty"`
 	FunctionCall *functionCall  `json:"function_call"`
 	ToolCallID   string         `json:"tool_call_id"`
 	ExtraContent jsontext.Value `json:"extra_content"`
@@ -33,7 +33,7 @@ type message struct {
 // part is an element of an array content: ChatCompletionContentPartUnionParam,
 // and the links to video and audio that vLLM takes.
 type part struct {
-	Type                  string         `json:"type"`
+	Type                  string         `json:"type" wire:"always"`
 	Text                  *string        `json:"text"`
 	Refusal               *string        `json:"refusal"`
 	ImageURL              *link          `json:"image_url"`
@@ -45,27 +45,30 @@ type part struct {
 	PromptCacheBreakpoint *cacheControl  `json:"prompt_cache_breakpoint"`
 	ExtraContent          jsontext.Value `json:"extra_content"`
 	Extra                 jsontext.Value `json:",embed"`
-	verbatim              verbatim
+	verbatim              verbatim       `wire:"span"`
 }
 
 // link is a reference to media. What is written has them as media, as have inputAudio
-// and file, so that their data goes into the body without a stop.
+// and file, so that their data goes into the body without a stop. Some engines allow the
+// bare URL in its place.
+//
+//wire:string=URL
 type link struct {
-	URL    string         `json:"url"`
+	URL    string         `json:"url" wire:"by=writeURL"`
 	Detail string         `json:"detail"`
 	Extra  jsontext.Value `json:",embed"`
 	media  *genwayv1.Media
 }
 
 type inputAudio struct {
-	Data   string         `json:"data"`
+	Data   string         `json:"data" wire:"by=writeData"`
 	Format string         `json:"format"`
 	Extra  jsontext.Value `json:",embed"`
 	data   []byte
 }
 
 type file struct {
-	FileData string         `json:"file_data"`
+	FileData string         `json:"file_data" wire:"by=writeData"`
 	FileID   string         `json:"file_id"`
 	Filename string         `json:"filename"`
 	Extra    jsontext.Value `json:",embed"`
@@ -83,7 +86,7 @@ type cacheControl struct {
 
 type audio struct {
 	ID         string         `json:"id"`
-	Data       string         `json:"data"`
+	Data       string         `json:"data" wire:"by=writeData"`
 	ExpiresAt  jsontext.Value `json:"expires_at"`
 	Transcript string         `json:"transcript"`
 	Extra      jsontext.Value `json:",embed"`
@@ -98,7 +101,7 @@ type toolCall struct {
 	Custom       *customCall    `json:"custom"`
 	ExtraContent jsontext.Value `json:"extra_content"`
 	Extra        jsontext.Value `json:",embed"`
-	verbatim     verbatim
+	verbatim     verbatim       `wire:"span"`
 }
 
 type functionCall struct {
@@ -118,7 +121,7 @@ type customCall struct {
 // the first tells several summaries of one part apart, the second is the part's
 // thought signature.
 type detail struct {
-	Type             string         `json:"type"`
+	Type             string         `json:"type" wire:"always"`
 	ID               string         `json:"id"`
 	Index            *int32         `json:"index"`
 	Summary          *string        `json:"summary"`
@@ -128,28 +131,28 @@ type detail struct {
 	Signature        string         `json:"signature"`
 	ThoughtSignature string         `json:"thought_signature"`
 	Extra            jsontext.Value `json:",embed"`
-	verbatim         verbatim
+	verbatim         verbatim       `wire:"span"`
 }
 
 type annotation struct {
-	Type        string         `json:"type"`
+	Type        string         `json:"type" wire:"always"`
 	URLCitation *urlCitation   `json:"url_citation"`
 	Extra       jsontext.Value `json:",embed"`
-	verbatim    verbatim
+	verbatim    verbatim       `wire:"span"`
 }
 
 type urlCitation struct {
 	EndIndex   *int32         `json:"end_index"`
 	StartIndex *int32         `json:"start_index"`
-	Title      string         `json:"title"`
-	URL        string         `json:"url"`
+	Title      string         `json:"title" wire:"always"`
+	URL        string         `json:"url" wire:"always"`
 	Content    string         `json:"content"`
 	Extra      jsontext.Value `json:",embed"`
 }
 
 // verbatim keeps hold of an object whose kind may turn out to be unknown: where
 // it stood in the body when decoding, its bytes when encoding.
-type verbatim struct { //nolint:recvcheck // decoding sets the value, all else takes a copy of it
+type verbatim struct {
 	start, end int64
 	raw        jsontext.Value
 }
@@ -166,39 +169,20 @@ func (v verbatim) of(body []byte) jsontext.Value {
 	return jsontext.Value(body[v.start:v.end]).Clone()
 }
 
-func (p *part) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	type plain part
-	return p.verbatim.scan(d, (*plain)(p))
-}
+func (l *link) writeURL(w *member.Writer, name string) { w.DataURL(name, l.media) }
 
-func (c *toolCall) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	type plain toolCall
-	return c.verbatim.scan(d, (*plain)(c))
-}
+func (a *inputAudio) writeData(w *member.Writer, name string) { w.Base64(name, a.data) }
 
-func (r *detail) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	type plain detail
-	return r.verbatim.scan(d, (*plain)(r))
-}
-
-func (a *annotation) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	type plain annotation
-	return a.verbatim.scan(d, (*plain)(a))
-}
-
-// scan decodes into plain, the same value without its methods.
-func (v *verbatim) scan(d *jsontext.Decoder, plain any) error {
-	start := d.InputOffset()
-	err := json.UnmarshalDecode(d, plain)
-	v.start, v.end = start, d.InputOffset()
-	return err
-}
-
-// UnmarshalJSONFrom takes the bare URL that some engines allow, too.
-func (l *link) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	if d.PeekKind() == '"' {
-		return json.UnmarshalDecode(d, &l.URL)
+func (a *audio) writeData(w *member.Writer, name string) {
+	if len(a.data) > 0 {
+		w.Base64(name, a.data)
 	}
-	type plain link
-	return json.UnmarshalDecode(d, (*plain)(l))
+}
+
+func (f *file) writeData(w *member.Writer, name string) {
+	if f.media != nil {
+		w.DataURL(name, f.media)
+	} else {
+		w.StrOpt(name, f.FileData)
+	}
 }

@@ -3,12 +3,14 @@ package chat
 import "github.com/go-json-experiment/json/jsontext"
 
 // request is the body of a chat completion: ChatCompletionNewParams of the SDK.
+//
+//wire:read,write,head
 type request struct {
-	Model               string            `json:"model"`
-	Tools               []tool            `json:"tools"`
-	Functions           []function        `json:"functions"`
+	Model               string            `json:"model" wire:"always"`
+	Tools               []tool            `json:"tools" wire:"empty,heavy"`
+	Functions           []function        `json:"functions" wire:"empty,heavy"`
 	ResponseFormat      *responseFormat   `json:"response_format"`
-	Messages            messageList       `json:"messages"`
+	Messages            messageList       `json:"messages" wire:"always,main"`
 	ToolChoice          jsontext.Value    `json:"tool_choice"`
 	ParallelToolCalls   *bool             `json:"parallel_tool_calls"`
 	FunctionCall        jsontext.Value    `json:"function_call"`
@@ -39,26 +41,26 @@ type request struct {
 }
 
 type tool struct {
-	Type         string         `json:"type"`
+	Type         string         `json:"type" wire:"always"`
 	Function     *function      `json:"function"`
 	Custom       *customTool    `json:"custom"`
 	CacheControl *cacheControl  `json:"cache_control"`
 	Extra        jsontext.Value `json:",embed"`
-	verbatim     verbatim
+	verbatim     verbatim       `wire:"span,raw"`
 }
 
 type function struct {
-	Name        string         `json:"name"`
+	Name        string         `json:"name" wire:"always"`
 	Description string         `json:"description"`
-	Parameters  jsontext.Value `json:"parameters"`
+	Parameters  jsontext.Value `json:"parameters" wire:"raw"`
 	Strict      *bool          `json:"strict"`
 	Extra       jsontext.Value `json:",embed"`
 }
 
 type customTool struct {
-	Name        string         `json:"name"`
+	Name        string         `json:"name" wire:"always"`
 	Description string         `json:"description"`
-	Format      jsontext.Value `json:"format"`
+	Format      jsontext.Value `json:"format" wire:"raw"`
 	Extra       jsontext.Value `json:",embed"`
 }
 
@@ -71,12 +73,14 @@ type named struct {
 }
 
 type callee struct {
-	Name string `json:"name"`
+	Name string `json:"name" wire:"always"`
 }
 
 // toolChoice is the object form of tool_choice.
+//
+//wire:read,write
 type toolChoice struct {
-	Type         string         `json:"type"`
+	Type         string         `json:"type" wire:"always"`
 	Function     *callee        `json:"function"`
 	Custom       *callee        `json:"custom"`
 	AllowedTools *allowedTools  `json:"allowed_tools"`
@@ -84,21 +88,21 @@ type toolChoice struct {
 }
 
 type allowedTools struct {
-	Mode  string  `json:"mode"`
-	Tools []named `json:"tools"`
+	Mode  string  `json:"mode" wire:"always"`
+	Tools []named `json:"tools" wire:"always"`
 }
 
 type responseFormat struct {
-	Type       string         `json:"type"`
+	Type       string         `json:"type" wire:"always"`
 	JSONSchema *jsonSchema    `json:"json_schema"`
 	Extra      jsontext.Value `json:",embed"`
-	verbatim   verbatim
+	verbatim   verbatim       `wire:"span,raw"`
 }
 
 type jsonSchema struct {
-	Name        string         `json:"name"`
+	Name        string         `json:"name" wire:"always"`
 	Description string         `json:"description"`
-	Schema      jsontext.Value `json:"schema"`
+	Schema      jsontext.Value `json:"schema" wire:"raw"`
 	Strict      *bool          `json:"strict"`
 	Extra       jsontext.Value `json:",embed"`
 }
@@ -113,14 +117,4 @@ type audioOutput struct {
 type streamOptions struct {
 	IncludeUsage bool           `json:"include_usage"`
 	Extra        jsontext.Value `json:",embed"`
-}
-
-func (t *tool) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	type plain tool
-	return t.verbatim.scan(d, (*plain)(t))
-}
-
-func (f *responseFormat) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	type plain responseFormat
-	return f.verbatim.scan(d, (*plain)(f))
 }

@@ -4,28 +4,30 @@ import "github.com/go-json-experiment/json/jsontext"
 
 // answer is a completion: ChatCompletion of the SDK, and ChatCompletionChunk when
 // it streams.
+//
+//wire:read,write,members,head
 type answer struct {
-	ID                string         `json:"id"`
-	Object            string         `json:"object"`
-	Created           seconds        `json:"created"`
-	Model             string         `json:"model"`
-	Choices           []choice       `json:"choices"`
+	ID                string         `json:"id" wire:"always"`
+	Object            string         `json:"object" wire:"always"`
+	Created           seconds        `json:"created" wire:"always"`
+	Model             string         `json:"model" wire:"always"`
+	Choices           []choice       `json:"choices" wire:"empty,main"`
 	Usage             *usage         `json:"usage"`
 	ServiceTier       string         `json:"service_tier"`
 	SystemFingerprint string         `json:"system_fingerprint"`
-	Error             jsontext.Value `json:"error"`
+	Error             jsontext.Value `json:"error" wire:"read"`
 	// Random padding of streamed chunks; says nothing.
-	Obfuscation jsontext.Value `json:"obfuscation"`
+	Obfuscation jsontext.Value `json:"obfuscation" wire:"read"`
 	Extra       jsontext.Value `json:",embed"`
 }
 
 // choice has a message in an answer and a delta in a chunk.
 type choice struct {
-	Index        *int32    `json:"index"`
+	Index        *int32    `json:"index" wire:"always"`
 	Message      *message  `json:"message"`
 	Delta        *message  `json:"delta"`
-	Logprobs     *logprobs `json:"logprobs"`
-	FinishReason text      `json:"finish_reason"`
+	Logprobs     *logprobs `json:"logprobs" wire:"null"`
+	FinishReason text      `json:"finish_reason" wire:"null"`
 	// OpenRouter's member for the vendor's own word.
 	NativeFinishReason text `json:"native_finish_reason"`
 	// vLLM's member for the stop sequence, a string, or the stop token, a number.
@@ -34,23 +36,23 @@ type choice struct {
 }
 
 type logprobs struct {
-	Content []tokenLogprob `json:"content"`
-	Refusal []tokenLogprob `json:"refusal"`
+	Content []tokenLogprob `json:"content" wire:"always"`
+	Refusal []tokenLogprob `json:"refusal" wire:"always"`
 	Extra   jsontext.Value `json:",embed"`
 }
 
 type tokenLogprob struct {
-	Token       string          `json:"token"`
-	Logprob     float64         `json:"logprob"`
-	Bytes       octets          `json:"bytes"`
+	Token       string          `json:"token" wire:"always"`
+	Logprob     float64         `json:"logprob" wire:"always"`
+	Bytes       octets          `json:"bytes" wire:"by=writeBytes"`
 	TopLogprobs *[]tokenLogprob `json:"top_logprobs"`
 }
 
 // usage is CompletionUsage of the SDK.
 type usage struct {
-	PromptTokens            int64              `json:"prompt_tokens"`
-	CompletionTokens        int64              `json:"completion_tokens"`
-	TotalTokens             int64              `json:"total_tokens"`
+	PromptTokens            int64              `json:"prompt_tokens" wire:"always"`
+	CompletionTokens        int64              `json:"completion_tokens" wire:"always"`
+	TotalTokens             int64              `json:"total_tokens" wire:"always"`
 	PromptTokensDetails     *promptDetails     `json:"prompt_tokens_details"`
 	CompletionTokensDetails *completionDetails `json:"completion_tokens_details"`
 	Extra                   jsontext.Value     `json:",embed"`

@@ -2,12 +2,21 @@ package chat
 
 import (
 	"math"
+	"strconv"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
+
+// spelled gives one value as JSON; nil when it cannot be written.
+func spelled(v interface{ write(w *member.Writer) }) jsontext.Value {
+	w := member.NewWriter(128)
+	v.write(w)
+	out, _ := w.Finish()
+	return out
+}
 
 // presence tells a member that is not there from one that is null.
 type presence uint8
@@ -56,6 +65,39 @@ func (t *text) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return err
 }
 
+// ReadJSON implements member.ValueReader.
+func (t *text) ReadJSON(r *member.Reader) bool {
+	switch r.Kind() {
+	case 'n':
+		t.is = isNull
+		return r.Null()
+	case '"':
+		t.is = isText
+		return r.Text(&t.s)
+	}
+	t.is = isOther
+	return r.Keep(&t.raw)
+}
+
+// writeOrNull writes null for what is absent.
+func (t *text) writeOrNull(w *member.Writer, name string) {
+	switch t.is {
+	case isText:
+		w.Str(name, t.s)
+	case isOther:
+		w.Compact(name, t.raw)
+	case absent, isNull, isParts:
+		w.Null(name)
+	}
+}
+
+// writeOpt leaves out what is absent.
+func (t *text) writeOpt(w *member.Writer, name string) {
+	if t.is != absent {
+		t.writeOrNull(w, name)
+	}
+}
+
 // str demands a string or null.
 func (t text) str(path string) (string, error) {
 	if t.is == isOther {
@@ -95,6 +137,49 @@ func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	}
 }
 
+// ReadJSON implements member.ValueReader.
+func (c *content) ReadJSON(r *member.Reader) bool {
+	switch r.Kind() {
+	case 'n':
+		c.is = isNull
+		return r.Null()
+	case '"':
+		c.is = isText
+		return r.Text(&c.s)
+	case '[':
+		c.is = isParts
+		return member.ReadList(r, &c.parts, (*part).ReadJSON)
+	}
+	return false
+}
+
+// writeOpt leaves out what is absent.
+func (c *content) writeOpt(w *member.Writer, name string) {
+	switch c.is {
+	case absent:
+	case isText:
+		w.Str(name, c.s)
+	case isParts:
+		member.WriteList(w, name, c.parts, (*part).write)
+	case isNull, isOther:
+		w.Null(name)
+	}
+}
+
+// messageList has elements of half a kilobyte each, so that decoders take turns with
+// the memory. Nothing canonical may be a part of one.
+type messageList []message
+
+var spareMessages member.Spare[message]
+
+// ReadJSON implements member.ValueReader.
+func (l *messageList) ReadJSON(r *member.Reader) bool {
+	if r.Kind() == '[' {
+		*l = spareMessages.Take()
+	}
+	return member.ReadList(r, (*[]message)(l), (*message).ReadJSON)
+}
+
 // stopList is one stop sequence or several.
 type stopList []string
 
@@ -110,6 +195,15 @@ func (s *stopList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	default:
 		return wrongTypeHere(d, "string or array", k)
 	}
+}
+
+// ReadJSON implements member.ValueReader.
+func (s *stopList) ReadJSON(r *member.Reader) bool {
+	if r.Kind() == '"' {
+		*s = make(stopList, 1)
+		return r.Text(&(*s)[0])
+	}
+	return r.Strings((*[]string)(s))
 }
 
 // seconds is a Unix time. Some engines give it a fraction.
@@ -134,6 +228,25 @@ func (s *seconds) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return nil
 }
 
+// ReadJSON implements member.ValueReader.
+func (s *seconds) ReadJSON(r *member.Reader) bool {
+	if r.Null() {
+		return true
+	}
+	n, ok := r.Number()
+	if !ok {
+		return false
+	}
+	i, err := strconv.ParseInt(string(n), 10, 64)
+	if err == nil {
+		*s = seconds(i)
+		return true
+	}
+	f, err := strconv.ParseFloat(string(n), 64)
+	*s = seconds(f)
+	return err == nil && math.Abs(f) <= 1e15
+}
+
 // octets is the UTF-8 of a token as an array of integers.
 type octets []byte
 
@@ -150,6 +263,23 @@ func (o *octets) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		(*o)[i] = byte(n)
 	}
 	return nil
+}
+
+// ReadJSON implements member.ValueReader.
+func (o *octets) ReadJSON(r *member.Reader) bool {
+	return member.ReadList(r, (*[]byte)(o), func(b *byte, r *member.Reader) bool { return r.Uint8(b) })
+}
+
+func (t *tokenLogprob) writeBytes(w *member.Writer, name string) {
+	if t.Bytes == nil {
+		w.Null(name)
+		return
+	}
+	w.List(name)
+	for _, b := range t.Bytes {
+		w.Element(int64(b))
+	}
+	w.EndList()
 }
 
 // uint8Number keeps a list of small numbers from being read as base64.

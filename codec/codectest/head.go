@@ -152,7 +152,7 @@ func sameAnswers(t *testing.T, label string, c codec.Codec, head, whole *codec.R
 		body, err := c.EncodeResponse(answer, codec.Answer{Request: req})
 		spelled[i] = fmt.Sprint(string(body), err)
 		stream := c.NewStreamEncoder(codec.Answer{Request: req})
-		for _, event := range codec.Unfold(answer, nil) {
+		for _, event := range codec.Events(answer, nil) {
 			frames, err := stream.Encode(event)
 			spelled[i] += fmt.Sprintf("\n%s %v", frames, err)
 		}
@@ -180,7 +180,7 @@ func sameHeads(t *testing.T, label string, c codec.Codec, body []byte) bool {
 		if diff := cmp.Diff(whole.GenerateTextRequest, asRequest.GenerateTextRequest, protocmp.Transform()); diff != "" {
 			t.Errorf("%s: the head of the request differs (-whole +head):\n%s", label, diff)
 		}
-		if whole.Stream != asRequest.Stream || whole.IncludeUsage != asRequest.IncludeUsage || asRequest.Survey == nil {
+		if whole.Stream != asRequest.Stream || whole.IncludeUsage != asRequest.IncludeUsage || asRequest.Statistics == nil {
 			t.Errorf("%s: the head is of %+v", label, asRequest)
 		}
 	}

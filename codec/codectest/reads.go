@@ -40,6 +40,24 @@ func WireOf[T any]() Wire {
 	}
 }
 
+// FuzzRoom holds that what is read in a room that is used again and again is what the library
+// reads.
+func FuzzRoom[T any](f *testing.F, room *member.Room) {
+	f.Helper()
+	SeedFrames(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for range 2 {
+			var got, want T
+			if !member.ReadIn(room, data, &got) {
+				return
+			}
+			if err := json.Unmarshal(data, &want, member.Options()); err != nil || !reflect.DeepEqual(got, want) {
+				t.Fatalf("%T of %q is\n%#v\nnot\n%#v (%v)", got, data, got, want, err)
+			}
+		}
+	})
+}
+
 // ordinary reports whether a body is an object with nothing in it that a reader need not
 // take: escapes in names, halves of surrogate pairs, what is no UTF-8, and deep nesting.
 func ordinary(body []byte) bool {

@@ -68,7 +68,7 @@ func RoundTripResponse(t TB, c codec.Codec, resp *genwayv1.GenerateTextResponse,
 // and demands that they fold to the answer again.
 func RoundTripStream(t TB, c codec.Codec, resp *genwayv1.GenerateTextResponse, req *codec.Request, split codec.Splitter) {
 	t.Helper()
-	frames := EncodeStream(t, c, codec.Unfold(resp, split), codec.Answer{Request: req})
+	frames := EncodeStream(t, c, codec.Events(resp, split), codec.Answer{Request: req})
 	got, err := DecodeStream(c, frames)
 	if err != nil {
 		t.Fatalf("decode: %v\n%s", err, Frames(frames))
@@ -96,7 +96,7 @@ func EncodeStream(t TB, c codec.Codec, events []*genwayv1.StreamGenerateTextResp
 // DecodeStream folds the events of a stream of frames.
 func DecodeStream(c codec.Codec, frames []codec.Frame) (*genwayv1.GenerateTextResponse, error) {
 	decoder := c.NewStreamDecoder()
-	var folder codec.Folder
+	var folder codec.Accumulator
 	add := func(events []*genwayv1.StreamGenerateTextResponse) error {
 		for _, ev := range events {
 			if err := folder.Add(proto.CloneOf(ev)); err != nil {

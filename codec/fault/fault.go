@@ -65,6 +65,8 @@ const (
 	ReasonStreamCut       = "STREAM_CUT"
 	ReasonMalformedAnswer = "MALFORMED_ANSWER"
 	ReasonPanic           = "PANIC"
+	ReasonOverloaded      = "OVERLOADED"
+	ReasonUpstreamBusy    = "UPSTREAM_BUSY"
 )
 
 // Error is a failure a caller may be told of. Message, Param and Reason are

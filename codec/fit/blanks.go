@@ -10,13 +10,13 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// Texts gives the request with the texts that the vendor of the protocol takes. Messages
-// takes none of white space alone ("text content blocks must contain non-whitespace text"):
-// they are marked as lifted, which encoders pass over. It takes no white space either at the
-// end of a last turn of the assistant, which is cut off. Both are named in losses. An empty
-// text says nothing, and is the encoder's to leave out (case F12).
-func Texts(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) *genwayv1.GenerateTextRequest {
-	if protocol != genwayv1.Protocol_PROTOCOL_MESSAGES {
+// Texts gives the request with the texts that the vendor takes. That of messages takes none
+// of white space alone ("text content blocks must contain non-whitespace text"): they are
+// marked as lifted, which encoders pass over. It takes no white space either at the end of a
+// last turn of the assistant, which is cut off. Both are named in losses. An empty text says
+// nothing, and is the encoder's to leave out (case F12).
+func Texts(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses) *genwayv1.GenerateTextRequest {
+	if !rules.NoBlanks {
 		return req
 	}
 	var messages []*genwayv1.Message

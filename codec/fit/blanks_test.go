@@ -25,7 +25,7 @@ func TestTexts(t *testing.T) {
 		turn(model, codec.TextPart("\n"), codec.TextPart("e \n")),
 	}}
 	var losses codec.Losses
-	got := fit.Texts(req, messages, &losses)
+	got := fit.Texts(req, rulesOf(messages), &losses)
 	var lost []string
 	for _, l := range losses.List() {
 		lost = append(lost, l.Member)
@@ -41,7 +41,7 @@ func TestTexts(t *testing.T) {
 	if req.Messages[4].Parts[1].GetText().Text != "e \n" {
 		t.Error("the request is changed")
 	}
-	if fit.Texts(req, chat, nil) != req {
+	if fit.Texts(req, rulesOf(chat), nil) != req {
 		t.Error("chat completions takes such texts")
 	}
 }
@@ -67,7 +67,7 @@ func TestStops(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var losses codec.Losses
-			got, err := fit.Stops(&genwayv1.GenerateTextRequest{StopSequences: tt.stops}, tt.protocol, &losses)
+			got, err := fit.Stops(&genwayv1.GenerateTextRequest{StopSequences: tt.stops}, rulesOf(tt.protocol), &losses)
 			if tt.refused {
 				var f *fault.Error
 				if !errors.As(err, &f) || f.Param != "stop_sequences" {

@@ -11,38 +11,19 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// nameRule is what a vendor documents of the names of functions.
-type nameRule struct {
-	longest int
-	// more are characters beside letters, digits, _ and -.
-	more string
-	// lettered says that a letter or _ comes first.
-	lettered bool
-}
-
-// nameRules have their source in the SDKs (FunctionDefinition, FunctionDeclaration) and in
-// the reference of messages (tools[].name). Responses documents none; the vendor applies
-// that of its other protocol.
-var nameRules = map[genwayv1.Protocol]nameRule{
-	genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS: {longest: 64},
-	genwayv1.Protocol_PROTOCOL_RESPONSES:        {longest: 64},
-	genwayv1.Protocol_PROTOCOL_MESSAGES:         {longest: 128},
-	genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT: {longest: 64, more: ".:", lettered: true},
-}
-
 // allows reports whether a name keeps to the rule.
-func (r nameRule) allows(name string) bool {
-	if len(name) > r.longest {
+func (r NameRule) allows(name string) bool {
+	if len(name) > r.Longest {
 		return false
 	}
 	for i, c := range []byte(name) {
 		switch {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_':
 		case c >= '0' && c <= '9', c == '-':
-			if i == 0 && r.lettered {
+			if i == 0 && r.Lettered {
 				return false
 			}
-		case i > 0 && strings.IndexByte(r.more, c) >= 0:
+		case i > 0 && strings.IndexByte(r.More, c) >= 0:
 		default:
 			return false
 		}
@@ -54,15 +35,14 @@ func (r nameRule) allows(name string) bool {
 // calls in its answer the names that the caller gave. Nil changes nothing. Not for
 // concurrent use.
 type Names struct {
-	rule nameRule
+	rule NameRule
 	// sent has the names to send by those of the caller, and given is its inverse.
 	sent, given map[string]string
 }
 
-// NewNames gives nil where the vendor of the protocol takes all names of the request.
-func NewNames(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) *Names {
-	rule, ok := nameRules[protocol]
-	if !ok {
+// NewNames gives nil where the rule allows all names of the request.
+func NewNames(req *genwayv1.GenerateTextRequest, rule NameRule) *Names {
+	if rule.Longest == 0 {
 		return nil
 	}
 	fits := true
@@ -72,7 +52,7 @@ func NewNames(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) *Na
 	}
 	n := &Names{rule: rule, sent: map[string]string{}, given: map[string]string{}}
 	eachName(req, func(name string) {
-		if rule.allows(name) {
+		if name != "" && rule.allows(name) {
 			n.given[name] = name // which no other may get
 		}
 	})
@@ -108,7 +88,7 @@ func (n *Names) add(name string) {
 		fmt.Fprintf(h, "%d/%s", try, name)
 		tail := fmt.Sprintf("_%016x", h.Sum64())
 		head := codec.LegibleName(name)
-		sent := head[:min(len(head), n.rule.longest-len(tail))] + tail
+		sent := head[:min(len(head), n.rule.Longest-len(tail))] + tail
 		if _, taken := n.given[sent]; !taken {
 			n.sent[name], n.given[sent] = sent, name
 			return

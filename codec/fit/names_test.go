@@ -30,7 +30,7 @@ func TestNamesAreBijective(t *testing.T) {
 		}
 		before := proto.CloneOf(req)
 		for protocol, rule := range rules {
-			names := fit.NewNames(req, protocol)
+			names := fit.NewNames(req, rulesOf(protocol).Names)
 			sent := names.Request(req)
 			seen := map[string]bool{}
 			for i, tool := range sent.Tools {
@@ -68,12 +68,12 @@ func TestNamesThatFit(t *testing.T) {
 		{Tools: []*genwayv1.Tool{{}, {Kind: &genwayv1.Tool_Custom{Custom: &genwayv1.CustomTool{Name: "a-b_C9"}}}}},
 	} {
 		for protocol := range rules {
-			if names := fit.NewNames(req, protocol); names != nil || names.Request(req) != req {
+			if names := fit.NewNames(req, rulesOf(protocol).Names); names != nil || names.Request(req) != req {
 				t.Errorf("%v over %v: %v", req, protocol, names)
 			}
 		}
 	}
-	if fit.NewNames(&genwayv1.GenerateTextRequest{Tools: []*genwayv1.Tool{{Kind: &genwayv1.Tool_Custom{Custom: &genwayv1.CustomTool{Name: "a b"}}}}}, 0) != nil {
+	if fit.NewNames(&genwayv1.GenerateTextRequest{Tools: []*genwayv1.Tool{{Kind: &genwayv1.Tool_Custom{Custom: &genwayv1.CustomTool{Name: "a b"}}}}}, rulesOf(0).Names) != nil {
 		t.Error("a target that takes the contract has no rule")
 	}
 }

@@ -28,12 +28,12 @@ func reasoner(model string) bool {
 	return reasoners.MatchString(model) && !strings.Contains(model, "-chat")
 }
 
-// Reasoning gives the request so that an upstream of the protocol tells the reasoning that
-// the caller can bring back. For responses that is sealed reasoning, which nobody has to
-// keep: so store is false unless the caller says otherwise. A summary is asked for where the
-// caller asks for thinking and does not decline to see it. Other protocols need nothing.
-func Reasoning(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol) *genwayv1.GenerateTextRequest {
-	if protocol != genwayv1.Protocol_PROTOCOL_RESPONSES {
+// Reasoning gives the request so that an upstream whose vendor seals reasoning tells the
+// reasoning that the caller can bring back. Nobody has to keep it: so store is false unless
+// the caller says otherwise. A summary is asked for where the caller asks for thinking and
+// does not decline to see it. Upstreams of other vendors need nothing.
+func Reasoning(req *genwayv1.GenerateTextRequest, rules Rules) *genwayv1.GenerateTextRequest {
+	if !rules.SealsReasoning {
 		return req
 	}
 	asked, declined := thinks(req.GetThinking())

@@ -30,8 +30,8 @@ func TestReasoning(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			before := proto.CloneOf(tt.req)
-			got := fit.Reasoning(tt.req, responses)
-			if !proto.Equal(before, tt.req) || fit.Reasoning(tt.req, chat) != tt.req {
+			got := fit.Reasoning(tt.req, rulesOf(responses))
+			if !proto.Equal(before, tt.req) || fit.Reasoning(tt.req, rulesOf(chat)) != tt.req {
 				t.Fatal("the request is changed, or that of another protocol")
 			}
 			if (got.Thinking.GetSummary() == "auto") != tt.summary || (len(got.NativeFields) == 1) != tt.asked {

@@ -9,8 +9,9 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// Request is Tools, Validated and History.
+// Request is Unplaced, Tools, Validated and History.
 func Request(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
+	Unplaced(req, protocol, losses)
 	req, err := Tools(req, protocol, losses)
 	if err != nil {
 		return nil, err

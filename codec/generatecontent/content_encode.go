@@ -142,12 +142,15 @@ func takeThought(w *part, fields []*genwayv1.NativeField) []*genwayv1.NativeFiel
 // the protocol has not, as the signature of an empty text behind it.
 func (e *writer) thinking(out []part, w part, p *genwayv1.Part, path string) []part {
 	t := p.GetThinking()
-	text := thinkingText(t)
-	signature := t.GetSignature()
-	if signature == nil {
-		signature = p.ThoughtSignature
+	text := codec.ThinkingText(t)
+	signature, at := t.GetSignature(), path+".signature"
+	switch ofPart := strings.TrimSuffix(path, ".thinking") + ".thought_signature"; {
+	case signature == nil:
+		signature, at = p.ThoughtSignature, ofPart
+	case p.ThoughtSignature != nil:
+		e.losses.Add(ofPart, "a thought of the target protocol has one signature")
 	}
-	sealed := e.seal(signature, path+".signature")
+	sealed := e.seal(signature, at)
 	if text != "" || sealed != "" || len(w.Extra) > 0 {
 		w.Text, w.Thought, w.ThoughtSignature = &text, true, sealed
 		out = append(out, w)
@@ -157,21 +160,6 @@ func (e *writer) thinking(out []part, w part, p *genwayv1.Part, path string) []p
 	}
 	return out
 }
-
-// thinkingText is all that is shown of the reasoning.
-func thinkingText(t *genwayv1.Thinking) string {
-	if len(t.GetSummary()) == 0 {
-		return t.GetText()
-	}
-	pieces := append([]string{}, t.GetSummary()...)
-	if t.GetText() != "" {
-		pieces = append(pieces, t.GetText())
-	}
-	return strings.Join(pieces, summaryBreak)
-}
-
-// summaryBreak stands between summaries in one text.
-const summaryBreak = "\n\n"
 
 // seal spells a seal. An upstream gets only those its own protocol made (case R7).
 func (e *writer) seal(s *genwayv1.Seal, path string) string {

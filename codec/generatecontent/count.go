@@ -11,14 +11,18 @@ import (
 // countRequest is the body of countTokens: the contents alone, or a whole
 // request in a member of its own. Some endpoints of the vendor take the other
 // members beside contents, which is read too.
+//
+//wire:read,write
 type countRequest struct {
 	GenerateContentRequest *request `json:"generateContentRequest"`
 	request
 }
 
 // countResponse is SDK type CountTokensResponse with the details the API adds.
+//
+//wire:read,write
 type countResponse struct {
-	TotalTokens             integer        `json:"totalTokens"`
+	TotalTokens             integer        `json:"totalTokens" wire:"always"`
 	CachedContentTokenCount *integer       `json:"cachedContentTokenCount"`
 	PromptTokensDetails     jsontext.Value `json:"promptTokensDetails"`
 	Extra                   jsontext.Value `json:",embed"`

@@ -30,12 +30,9 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 // canonical gives the request as the contract has it; base is the path of the
 // object in the body.
 func (w *request) canonical(base string) (*genwayv1.GenerateTextRequest, error) {
-	req := &genwayv1.GenerateTextRequest{ServiceTier: w.ServiceTier, Store: w.Store}
-	if err := member.Misspelt(w.Extra, "generationConfig"); err != nil {
-		return nil, err
-	}
-	var err error
-	if req.NativeFields, err = natives(w.Extra, base, bindingMembers); err != nil {
+	req := &genwayv1.GenerateTextRequest{}
+	err := w.open(req, base)
+	if err != nil {
 		return nil, err
 	}
 	if err := w.messages(req, base); err != nil {
@@ -44,17 +41,30 @@ func (w *request) canonical(base string) (*genwayv1.GenerateTextRequest, error) 
 	if req.Tools, err = decodeTools(w.Tools, member.Join(base, "tools")); err != nil {
 		return nil, err
 	}
+	return req, w.close(req, base)
+}
+
+// open reads what stands beside the conversation, the tools and the configuration.
+func (w *request) open(req *genwayv1.GenerateTextRequest, base string) (err error) {
+	req.ServiceTier, req.Store = w.ServiceTier, w.Store
+	if err := member.Misspelt(w.Extra, "generationConfig"); err != nil {
+		return err
+	}
+	req.NativeFields, err = natives(w.Extra, base, bindingMembers)
+	return err
+}
+
+// close reads the configuration, behind the tools.
+func (w *request) close(req *genwayv1.GenerateTextRequest, base string) error {
 	if w.ToolConfig != nil {
 		if err := w.ToolConfig.decode(req, member.Join(base, "toolConfig")); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if w.GenerationConfig != nil {
-		if err := w.GenerationConfig.decode(req, member.Join(base, "generationConfig")); err != nil {
-			return nil, err
-		}
+		return w.GenerationConfig.decode(req, member.Join(base, "generationConfig"))
 	}
-	return req, nil
+	return nil
 }
 
 // messages reads the system instruction, as the first message, and the turns.

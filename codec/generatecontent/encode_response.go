@@ -7,6 +7,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -14,6 +15,7 @@ import (
 
 // EncodeResponse writes the body of a successful unary answer.
 func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer) ([]byte, error) {
+	fit.UnplacedInAnswer(resp, protocol, to.Losses)
 	w := head{resp.Id, resp.Model, encodeTime(resp.CreateTime)}.response()
 	var err error
 	if w.Extra, err = member.Extra(protocol, resp.NativeFields, "", to.Losses); err != nil {
@@ -24,9 +26,6 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	}
 	if w.UsageMetadata, err = encodeUsage(resp.Usage, resp.ServiceTier, to.Losses); err != nil {
 		return nil, err
-	}
-	if resp.SystemFingerprint != "" {
-		to.Losses.Add("system_fingerprint", "the target protocol has no place for it")
 	}
 	for i, c := range resp.Candidates {
 		wc, err := encodeCandidate(c, member.Index("candidates", i), to.Losses)

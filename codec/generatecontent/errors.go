@@ -15,20 +15,26 @@ import (
 
 // errorBody is the body of a failed call (SDK type APIError): google.rpc.Status
 // in JSON, with the HTTP status as its code.
+//
+//wire:read,write
 type errorBody struct {
-	Error rpcStatus `json:"error"`
+	Error rpcStatus `json:"error" wire:"always"`
 }
 
 type rpcStatus struct {
-	Code    int              `json:"code"`
-	Message string           `json:"message"`
-	Status  string           `json:"status"`
-	Details []jsontext.Value `json:"details"`
+	Code    int              `json:"code" wire:"always"`
+	Message string           `json:"message" wire:"always"`
+	Status  string           `json:"status" wire:"always"`
+	Details []jsontext.Value `json:"details" wire:"by=writeDetails"`
+	// own are the details to be written.
+	own []errorDetail
 }
 
 // errorDetail is any of the details of google.rpc that are read here.
+//
+//wire:read,write
 type errorDetail struct {
-	Type string `json:"@type"`
+	Type string `json:"@type" wire:"always"`
 	// ErrorInfo
 	Reason string `json:"reason"`
 	Domain string `json:"domain"`
@@ -55,6 +61,20 @@ type quotaViolation struct {
 type fieldViolation struct {
 	Field       string `json:"field"`
 	Description string `json:"description"`
+}
+
+func (s *rpcStatus) writeDetails(w *member.Writer, name string) {
+	if len(s.own) > 0 {
+		member.WriteList(w, name, s.own, (*errorDetail).write)
+	}
+}
+
+// encodeStatus writes the body of a failed call.
+func encodeStatus(s rpcStatus) []byte {
+	w := member.NewWriter(512 + 2*len(s.Message))
+	(&errorBody{Error: s}).write(w)
+	out, _ := w.Finish() // strings and numbers have no failure
+	return out
 }
 
 const detailPrefix = "type.googleapis.com/google.rpc."
@@ -125,7 +145,7 @@ func (Codec) EncodeError(err *fault.Error) (int, []byte) {
 	if err.RequestID != "" {
 		details = append(details, errorDetail{Type: detailPrefix + "RequestInfo", RequestID: err.RequestID})
 	}
-	return status, encodeStatus(status, word, err.Message, details)
+	return status, encodeStatus(rpcStatus{Code: status, Message: err.Message, Status: word, own: details})
 }
 
 // DecodeError reads the body of a failed call. The streaming path without alt=sse

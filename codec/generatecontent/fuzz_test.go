@@ -120,7 +120,7 @@ func FuzzDecodeStream(f *testing.F) {
 		if err != nil {
 			return
 		}
-		codectest.EncodeStream(t, c, codec.Unfold(resp, halves), codec.Answer{})
+		codectest.EncodeStream(t, c, codec.Events(resp, halves), codec.Answer{})
 	})
 }
 

@@ -85,7 +85,7 @@ func TestGoldenAnswers(t *testing.T) {
 		if err != nil {
 			return outcome(err)
 		}
-		frames := codectest.EncodeStream(t, c, codec.Unfold(resp, halves), codec.Answer{})
+		frames := codectest.EncodeStream(t, c, codec.Events(resp, halves), codec.Answer{})
 		return map[string]string{
 			"out.json": codectest.Indent(t, out), "losses.txt": lossText(&losses), "stream.txt": codectest.Frames(frames)}
 	})
@@ -98,7 +98,7 @@ func TestGoldenStreams(t *testing.T) {
 		if err != nil {
 			return outcome(err)
 		}
-		out := codectest.EncodeStream(t, c, codec.Unfold(resp, nil), codec.Answer{})
+		out := codectest.EncodeStream(t, c, codec.Events(resp, nil), codec.Answer{})
 		return map[string]string{"canonical.json": codectest.ProtoText(t, resp), "out.txt": codectest.Frames(out)}
 	})
 }

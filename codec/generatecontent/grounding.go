@@ -18,6 +18,8 @@ const (
 
 // groundingMetadata is the part of SDK type GroundingMetadata that has a place in
 // citations: offsets count bytes of one part's text.
+//
+//wire:read,write
 type groundingMetadata struct {
 	GroundingChunks   []groundingChunk   `json:"groundingChunks"`
 	GroundingSupports []groundingSupport `json:"groundingSupports"`
@@ -49,6 +51,8 @@ type groundingSegment struct {
 
 // citationMetadata is SDK type CitationMetadata; citationSources is how the list
 // was called before.
+//
+//wire:read
 type citationMetadata struct {
 	Citations       []citationSource `json:"citations"`
 	CitationSources []citationSource `json:"citationSources"`

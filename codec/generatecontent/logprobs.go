@@ -9,6 +9,8 @@ import (
 
 // logprobsResult tells how likely the tokens of a candidate were (SDK type
 // LogprobsResult).
+//
+//wire:read,write
 type logprobsResult struct {
 	ChosenCandidates []logprob      `json:"chosenCandidates"`
 	TopCandidates    []topLogprobs  `json:"topCandidates"`
@@ -21,9 +23,9 @@ type topLogprobs struct {
 }
 
 type logprob struct {
-	Token          string         `json:"token"`
+	Token          string         `json:"token" wire:"always"`
 	TokenID        *integer       `json:"tokenId"`
-	LogProbability float64        `json:"logProbability"`
+	LogProbability float64        `json:"logProbability" wire:"always"`
 	Extra          jsontext.Value `json:",embed"`
 }
 

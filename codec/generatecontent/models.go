@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -14,19 +13,20 @@ const modelPrefix = "models/"
 // model is SDK type Model as the API spells it. The gateway knows of no versions;
 // the member is there because the API's reference requires it.
 type model struct {
-	Name                       string
-	BaseModelID                string
-	Version                    string
-	DisplayName                string
-	Description                string
-	InputTokenLimit            *int64
-	OutputTokenLimit           *int64
-	SupportedGenerationMethods []string
+	Name                       string   `json:"name" wire:"always"`
+	BaseModelID                string   `json:"baseModelId" wire:"always"`
+	Version                    string   `json:"version" wire:"always"`
+	DisplayName                string   `json:"displayName" wire:"always"`
+	Description                string   `json:"description" wire:"always"`
+	InputTokenLimit            *int64   `json:"inputTokenLimit"`
+	OutputTokenLimit           *int64   `json:"outputTokenLimit"`
+	SupportedGenerationMethods []string `json:"supportedGenerationMethods" wire:"array"`
 }
 
+//wire:write
 type modelList struct {
-	Models        []model
-	NextPageToken string
+	Models        []model `json:"models" wire:"array"`
+	NextPageToken string  `json:"nextPageToken"`
 }
 
 // EncodeModels writes a page of models.
@@ -42,34 +42,6 @@ func (Codec) EncodeModels(list *genwayv1.ListModelsResponse) ([]byte, error) {
 func (Codec) EncodeModel(m *genwayv1.Model) ([]byte, error) {
 	w := wireModel(m)
 	return marshal(&w, 256, fault.Internal)
-}
-
-func (w *modelList) write(to *member.Writer) {
-	to.Begin()
-	to.List("models")
-	for i := range w.Models {
-		w.Models[i].write(to)
-	}
-	to.EndList()
-	to.StrOpt("nextPageToken", w.NextPageToken)
-	to.End()
-}
-
-func (w *model) write(to *member.Writer) {
-	to.Begin()
-	to.Str("name", w.Name)
-	to.Str("baseModelId", w.BaseModelID)
-	to.Str("version", w.Version)
-	to.Str("displayName", w.DisplayName)
-	to.Str("description", w.Description)
-	member.IntOpt(to, "inputTokenLimit", w.InputTokenLimit)
-	member.IntOpt(to, "outputTokenLimit", w.OutputTokenLimit)
-	to.List("supportedGenerationMethods")
-	for _, m := range w.SupportedGenerationMethods {
-		to.String(m)
-	}
-	to.EndList()
-	to.End()
 }
 
 func wireModel(m *genwayv1.Model) model {

@@ -16,7 +16,7 @@ type event = genwayv1.StreamGenerateTextResponse
 // the answer (streamGenerateContent?alt=sse). The completed event comes with
 // Close, for usage may follow the frame that ends a candidate (case U3).
 func (c Codec) NewStreamDecoder() codec.StreamDecoder {
-	return &streamDecoder{candidates: map[int32]*candidateStream{}}
+	return &streamDecoder{candidates: map[int32]*candidateStream{}, room: newFrameRoom()}
 }
 
 type streamDecoder struct {
@@ -26,56 +26,60 @@ type streamDecoder struct {
 	fields        []*genwayv1.NativeField
 	candidates    map[int32]*candidateStream
 	order         []int32
-	// last has what from frame to frame is the same.
-	last response
+	// events are those of the frame that is being read.
+	events []*event
+	// room is used again for each frame.
+	room *member.Room
+}
+
+// newFrameRoom gives the memory of the frames that streams are made of, hundreds in a row, each
+// with a piece of text.
+func newFrameRoom() *member.Room {
+	return member.NewRoom(new(member.Slot[candidate]), new(member.Slot[content]), new(member.Slot[part]))
 }
 
 func (d *streamDecoder) Decode(f codec.Frame) ([]*event, error) {
 	if d.over || len(bytes.TrimSpace(f.Data)) == 0 {
 		return nil, nil
 	}
-	events, err := d.decode(f.Data)
+	d.events = nil
+	err := d.decode(f.Data)
 	d.over = err != nil
-	return events, err
+	return d.events, err
 }
 
-func (d *streamDecoder) decode(data []byte) ([]*event, error) {
+func (d *streamDecoder) decode(data []byte) error {
 	var w response
-	if !w.plain(data, &d.last) {
-		w = response{}
+	if !member.ReadIn(d.room, data, &w) {
 		if err := member.DecodeLoose(data, &w, "usageMetadata", "createTime"); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	d.last.ModelVersion, d.last.CreateTime, d.last.ResponseID = w.ModelVersion, w.CreateTime, w.ResponseID
 	if present(w.Error) {
-		return nil, Codec{}.DecodeError(0, data)
+		return Codec{}.DecodeError(0, data)
 	}
 	fields, err := natives(w.Extra, "", nil)
 	if err != nil {
-		return nil, badAnswer(err)
+		return badAnswer(err)
 	}
 	if err := d.frame(&w, fields); err != nil {
-		return nil, badAnswer(err)
+		return badAnswer(err)
 	}
-	var events []*event
 	if !d.started {
-		events = append(events, d.start(&w))
+		d.events = append(d.events, d.start(&w))
 	}
 	for i := range w.Candidates {
 		wc := &w.Candidates[i]
 		path := member.Index("candidates", i)
 		index, err := int32Of(&wc.Index, path+".index")
 		if err != nil {
-			return events, badAnswer(err)
+			return badAnswer(err)
 		}
-		more, err := d.candidate(*index).frame(wc, path)
-		events = append(events, more...)
-		if err != nil {
-			return events, badAnswer(err)
+		if err := d.candidate(*index).frame(wc, path); err != nil {
+			return badAnswer(err)
 		}
 	}
-	return events, nil
+	return nil
 }
 
 // frame takes what a frame says of the whole answer.
@@ -126,7 +130,7 @@ func (d *streamDecoder) start(w *response) *event {
 func (d *streamDecoder) candidate(index int32) *candidateStream {
 	c, ok := d.candidates[index]
 	if !ok {
-		c = &candidateStream{index: index}
+		c = &candidateStream{Emitter: codec.NewEmitter(index, &d.events), index: index}
 		d.candidates[index] = c
 		at, _ := slices.BinarySearch(d.order, index)
 		d.order = slices.Insert(d.order, at, index)
@@ -158,14 +162,13 @@ func (d *streamDecoder) Close() ([]*event, error) {
 	if d.usage != nil {
 		end.ServiceTier, end.Usage = d.usage.ServiceTier, d.usage.canonical()
 	}
-	var events []*event
+	d.events = nil
 	for _, index := range d.order {
-		more, ended := d.candidates[index].end()
+		ended := d.candidates[index].end()
 		if d.feedback != nil {
 			ended.StopReason = blocked(ended.StopReason)
 		}
-		events = append(events, more...)
 		end.Candidates = append(end.Candidates, ended)
 	}
-	return append(events, codec.Event(end)), nil
+	return append(d.events, codec.Event(end)), nil
 }

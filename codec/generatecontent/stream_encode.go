@@ -6,6 +6,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,9 +23,9 @@ func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
 type streamEncoder struct {
 	losses *codec.Losses
 	head
-	tier, fingerprint string
-	fields            []*genwayv1.NativeField
-	candidates        map[int32]*candidateWriter
+	tier       string
+	fields     []*genwayv1.NativeField
+	candidates map[int32]*candidateWriter
 	// passed says that the upstream's own frames went through: its last one has
 	// said all there is to say.
 	passed bool
@@ -35,11 +36,12 @@ type streamEncoder struct {
 func (s *streamEncoder) Encode(ev *event) ([]codec.Frame, error) {
 	s.to.Reset()
 	s.list = s.list[:0]
+	fit.UnplacedInEvent(ev, protocol, s.losses)
 	switch p := ev.GetPayload().(type) {
 	case *genwayv1.StreamGenerateTextResponse_Started:
 		st := p.Started
 		s.head = head{st.Id, st.Model, encodeTime(st.CreateTime)}
-		s.tier, s.fingerprint, s.fields = st.ServiceTier, st.SystemFingerprint, st.NativeFields
+		s.tier, s.fields = st.ServiceTier, st.NativeFields
 	case *genwayv1.StreamGenerateTextResponse_PartStarted:
 		return s.frames(s.candidate(p.PartStarted.Candidate).start(p.PartStarted))
 	case *genwayv1.StreamGenerateTextResponse_PartDelta:
@@ -102,9 +104,6 @@ func (s *streamEncoder) completed(end *genwayv1.TextCompleted) ([]codec.Frame, e
 	tier := s.tier
 	if end.ServiceTier != "" {
 		tier = end.ServiceTier
-	}
-	if s.fingerprint != "" {
-		s.losses.Add("system_fingerprint", "the target protocol has no place for it")
 	}
 	var err error
 	if w.Extra, err = member.Extra(protocol, fields, "", s.losses); err != nil {

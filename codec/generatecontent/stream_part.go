@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/proto"
@@ -51,7 +52,7 @@ func (c *candidateWriter) start(s *genwayv1.PartStarted) ([]candidate, error) {
 	case *genwayv1.Part_Refusal:
 		first, c.streams = k.Refusal.GetText(), true
 	case *genwayv1.Part_Thinking:
-		first, c.streams = thinkingText(k.Thinking), true
+		first, c.streams = codec.ThinkingText(k.Thinking), true
 		k.Thinking.Summary = nil
 	case *genwayv1.Part_ToolCall:
 		c.text.WriteString(k.ToolCall.GetArgumentsJson() + k.ToolCall.GetInput())
@@ -129,7 +130,7 @@ func (c *candidateWriter) thinkingPiece(text string, place int32) ([]candidate, 
 		return nil, nil
 	}
 	if c.thought && place != c.place {
-		text = summaryBreak + text
+		text = codec.SummaryBreak + text
 	}
 	c.place = place
 	return c.piece(text, nil)
@@ -191,7 +192,7 @@ func (c *candidateWriter) complete() ([]candidate, error) {
 	if m := media(p); m != nil && len(c.data) > 0 {
 		m.Source = &genwayv1.Media_Data{Data: c.data}
 	}
-	parts, err := c.part(nil, p, "candidates")
+	parts, err := c.part(nil, p, member.Within(member.Index("candidates", int(c.index)), ".parts", int(c.at)))
 	if errors.Is(err, errLeftOut) {
 		err = nil
 	}

@@ -4,24 +4,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec/codectest"
-	"github.com/genway/genway/codec/member"
 )
 
-// What is read without reflection is what the decoder reads, and the same frame again.
-func FuzzPlainFrame(f *testing.F) {
-	codectest.SeedFrames(f)
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var last response
-		for range 2 {
-			var got, want response
-			if !got.plain(data, &last) {
-				return
-			}
-			if err := member.Decode(data, &want); err != nil {
-				t.Fatalf("%q is taken: %v", data, err)
-			}
-			codectest.SameWire(t, data, got, want)
-			last = got
-		}
-	})
-}
+// A frame that is read in the memory of the one before is what the library reads.
+func FuzzFrameRoom(f *testing.F) { codectest.FuzzRoom[response](f, newFrameRoom()) }

@@ -69,7 +69,7 @@ func comesBack(t *testing.T, thoughts []*genwayv1.Thinking) {
 	for name, split := range map[string]codec.Splitter{"whole": nil, "pieces": halves} {
 		t.Run(name, func(t *testing.T) {
 			var parts []string
-			for _, f := range codectest.EncodeStream(t, c, codec.Unfold(resp, split), codec.Answer{}) {
+			for _, f := range codectest.EncodeStream(t, c, codec.Events(resp, split), codec.Answer{}) {
 				var body struct {
 					Candidates []struct {
 						Content struct{ Parts []json.RawMessage }

@@ -71,18 +71,6 @@ func encodeUsage(u *genwayv1.Usage, tier string, losses *codec.Losses) (*usage, 
 	if member.Native(protocol, u.NativeFields, candidateDetails) == nil {
 		w.CandidatesTokensDetails = breakdown(u.OutputTextTokens, u.OutputImageTokens, u.OutputAudioTokens)
 	}
-	for _, lost := range []struct {
-		name  string
-		count *int64
-	}{
-		{"usage.cache_write_input_tokens", u.CacheWriteInputTokens},
-		{"usage.accepted_prediction_tokens", u.AcceptedPredictionTokens},
-		{"usage.rejected_prediction_tokens", u.RejectedPredictionTokens},
-	} {
-		if lost.count != nil && *lost.count != 0 {
-			losses.Add(lost.name, "the target protocol does not count these apart")
-		}
-	}
 	return w, nil
 }
 

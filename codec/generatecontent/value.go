@@ -30,13 +30,13 @@ func (l *list[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return nil
 }
 
-// ReadJSON implements member.ValueReader.
-func (l *list[T]) ReadJSON(r *member.Reader) bool {
+// readList is UnmarshalJSONFrom for member.Reader.
+func (l *list[T]) readList(r *member.Reader, read func(*T, *member.Reader) bool) bool {
 	if kind := r.Kind(); kind != '{' && kind != '"' {
-		return r.Read((*[]T)(l))
+		return member.ReadList(r, (*[]T)(l), read)
 	}
 	*l = make(list[T], 1)
-	return r.Read(&(*l)[0])
+	return read(&(*l)[0], r)
 }
 
 // integer is a whole number, which the vendor's JSON mapping also takes as a
@@ -126,6 +126,9 @@ func (b *base64Bytes) ReadJSON(r *member.Reader) bool {
 	v, ok := r.Value()
 	return ok && b.take(jsontext.Value(v)) == nil
 }
+
+// writeOpt writes no bytes, too.
+func (b *base64Bytes) writeOpt(w *member.Writer, name string) { w.Base64(name, *b) }
 
 // take reads a string.
 func (b *base64Bytes) take(value jsontext.Value) error {

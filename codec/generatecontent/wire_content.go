@@ -6,7 +6,7 @@ import "github.com/go-json-experiment/json/jsontext"
 type content struct {
 	// Role is user or model; none means user.
 	Role  string         `json:"role"`
-	Parts list[part]     `json:"parts"`
+	Parts list[part]     `json:"parts" wire:"array"`
 	Extra jsontext.Value `json:",embed"`
 }
 
@@ -23,7 +23,7 @@ type part struct {
 	ThoughtSignature string         `json:"thoughtSignature"`
 	Extra            jsontext.Value `json:",embed"`
 	// raw, when set, is the whole part (an opaque one).
-	raw jsontext.Value
+	raw jsontext.Value `wire:"whole"`
 }
 
 type blob struct {
@@ -35,7 +35,7 @@ type blob struct {
 
 type fileData struct {
 	MIMEType    string         `json:"mimeType"`
-	FileURI     string         `json:"fileUri"`
+	FileURI     string         `json:"fileUri" wire:"always"`
 	DisplayName string         `json:"displayName"`
 	Extra       jsontext.Value `json:",embed"`
 }
@@ -46,7 +46,7 @@ type functionCall struct {
 	Args jsontext.Value `json:"args"`
 	// ArgsText is Genway's own: earlier versions gave the text of arguments that are
 	// no object there, and callers may give it back.
-	ArgsText *string        `json:"argsText"`
+	ArgsText *string        `json:"argsText" wire:"read"`
 	Extra    jsontext.Value `json:",embed"`
 }
 

@@ -3,13 +3,15 @@ package generatecontent
 import "github.com/go-json-experiment/json/jsontext"
 
 // request is the body of generateContent and streamGenerateContent.
+//
+//wire:read,write,head
 type request struct {
 	// Model repeats the model of the path, which counts; only counting bodies
 	// have it written.
 	Model             string            `json:"model"`
-	Contents          list[content]     `json:"contents"`
-	SystemInstruction *content          `json:"systemInstruction"`
-	Tools             list[tool]        `json:"tools"`
+	Contents          list[content]     `json:"contents" wire:"main"`
+	SystemInstruction *content          `json:"systemInstruction" wire:"heavy"`
+	Tools             list[tool]        `json:"tools" wire:"heavy"`
 	ToolConfig        *toolConfig       `json:"toolConfig"`
 	GenerationConfig  *generationConfig `json:"generationConfig"`
 	ServiceTier       string            `json:"serviceTier"`
@@ -22,11 +24,11 @@ type request struct {
 type tool struct {
 	FunctionDeclarations list[functionDeclaration] `json:"functionDeclarations"`
 	Extra                jsontext.Value            `json:",embed"`
-	raw                  jsontext.Value
+	raw                  jsontext.Value            `wire:"whole"`
 }
 
 type functionDeclaration struct {
-	Name        string `json:"name"`
+	Name        string `json:"name" wire:"always"`
 	Description string `json:"description"`
 	// Parameters is a schema of the OpenAPI dialect.
 	Parameters           jsontext.Value `json:"parameters"`

@@ -9,9 +9,11 @@ import (
 )
 
 // wireRequest is the request body.
+//
+//wire:read,write
 type wireRequest struct {
-	Model             string         `json:"model"`
-	Prompt            string         `json:"prompt"`
+	Model             string         `json:"model" wire:"always"`
+	Prompt            string         `json:"prompt" wire:"always"`
 	Size              string         `json:"size"`
 	N                 *int32         `json:"n"`
 	Quality           string         `json:"quality"`
@@ -106,7 +108,7 @@ func encodeRequest(req *genwayv1.GenerateImageRequest, stream bool, losses *code
 	if err := reserved.Fields(protocol, req.GetNativeFields(), ""); err != nil {
 		return nil, err
 	}
-	extra, err := member.Extra(protocol, req.GetNativeFields(), "", losses)
+	others, err := extra(req.GetNativeFields(), "", losses)
 	if err != nil {
 		return nil, err
 	}
@@ -124,12 +126,12 @@ func encodeRequest(req *genwayv1.GenerateImageRequest, stream bool, losses *code
 		User:              req.GetUser(),
 		ResponseFormat:    req.GetResponseFormat(),
 		Stream:            stream,
-		Extra:             extra,
+		Extra:             others,
 	}
 	if stream || req.GetPartialImages() == 0 {
 		r.PartialImages = req.PartialImages
 	}
-	w := member.NewWriter(512 + len(r.Prompt)*9/8 + len(extra))
+	w := member.NewWriter(512 + len(r.Prompt)*9/8 + len(others))
 	r.write(w)
 	body, err := finish(w)
 	if err != nil {

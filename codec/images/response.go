@@ -11,10 +11,12 @@ import (
 )
 
 // wireResponse is the answer's body.
+//
+//wire:read,write,head
 type wireResponse struct {
-	Created      int64          `json:"created"`
+	Created      int64          `json:"created" wire:"always"`
 	Background   string         `json:"background"`
-	Data         []wireImage    `json:"data"`
+	Data         []wireImage    `json:"data" wire:"array,main"`
 	OutputFormat string         `json:"output_format"`
 	Quality      string         `json:"quality"`
 	Size         string         `json:"size"`
@@ -33,9 +35,9 @@ type wireImage struct {
 }
 
 type wireUsage struct {
-	InputTokens         int64          `json:"input_tokens"`
-	OutputTokens        int64          `json:"output_tokens"`
-	TotalTokens         int64          `json:"total_tokens"`
+	InputTokens         int64          `json:"input_tokens" wire:"always"`
+	OutputTokens        int64          `json:"output_tokens" wire:"always"`
+	TotalTokens         int64          `json:"total_tokens" wire:"always"`
 	InputTokensDetails  *wireDetails   `json:"input_tokens_details"`
 	OutputTokensDetails *wireDetails   `json:"output_tokens_details"`
 	Extra               jsontext.Value `json:",embed"`
@@ -67,6 +69,13 @@ func (b *wireBytes) ReadJSON(r *member.Reader) bool {
 	return ok && b.UnmarshalJSON(v) == nil
 }
 
+// writeOpt leaves out what is not there.
+func (b *wireBytes) writeOpt(w *member.Writer, name string) {
+	if *b != nil {
+		w.Base64(name, *b)
+	}
+}
+
 // DecodeResponse reads the body of a successful answer.
 func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateImageResponse, error) {
 	var w wireResponse
@@ -95,7 +104,7 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateImageResponse, error
 
 // EncodeResponse writes the body of a successful answer.
 func (Codec) EncodeResponse(resp *genwayv1.GenerateImageResponse, losses *codec.Losses) ([]byte, error) {
-	extra, err := member.Extra(protocol, resp.GetNativeFields(), "", losses)
+	others, err := extra(resp.GetNativeFields(), "", losses)
 	if err != nil {
 		return nil, err
 	}
@@ -106,13 +115,13 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateImageResponse, losses *codec.
 		OutputFormat: resp.GetOutputFormat(),
 		Quality:      resp.GetQuality(),
 		Size:         resp.GetSize(),
-		Extra:        extra,
+		Extra:        others,
 	}
 	if w.Usage, err = encodeUsage(resp.GetUsage(), losses); err != nil {
 		return nil, err
 	}
 	for n, i := range resp.GetImages() {
-		extra, err := member.Extra(protocol, i.GetNativeFields(), member.Index("data", n), losses)
+		others, err := extra(i.GetNativeFields(), member.Index("data", n), losses)
 		if err != nil {
 			return nil, err
 		}
@@ -123,7 +132,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateImageResponse, losses *codec.
 			Model:         i.GetModel(),
 			Size:          i.GetSize(),
 			RevisedPrompt: i.GetRevisedPrompt(),
-			Extra:         extra,
+			Extra:         others,
 		})
 	}
 	out := member.NewWriter(sizeOf(resp))
@@ -154,7 +163,7 @@ func encodeUsage(u *genwayv1.Usage, losses *codec.Losses) (*wireUsage, error) {
 	if u == nil {
 		return nil, nil
 	}
-	extra, err := member.Extra(protocol, u.GetNativeFields(), "usage", losses)
+	others, err := extra(u.GetNativeFields(), "usage", losses)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +173,7 @@ func encodeUsage(u *genwayv1.Usage, losses *codec.Losses) (*wireUsage, error) {
 		TotalTokens:         u.GetTotalTokens(),
 		InputTokensDetails:  details(u.InputImageTokens, u.InputTextTokens),
 		OutputTokensDetails: details(u.OutputImageTokens, u.OutputTextTokens),
-		Extra:               extra,
+		Extra:               others,
 	}, nil
 }
 

@@ -24,6 +24,7 @@ type StreamDecoder struct {
 
 	want, count   int32
 	partials      int32 // previews of the image under way
+	told          int   // previews and images
 	started, done bool
 	size, quality string
 	usage         *genwayv1.Usage
@@ -36,6 +37,9 @@ func (Codec) NewStreamDecoder(count int32) *StreamDecoder {
 
 // Usage is what the images read so far cost; nil where the upstream has not said.
 func (s *StreamDecoder) Usage() *genwayv1.Usage { return s.usage }
+
+// Told is how many previews and images the stream has given.
+func (s *StreamDecoder) Told() int { return s.told }
 
 // Finished reports that all images are there.
 func (s *StreamDecoder) Finished() bool { return s.count >= s.want }
@@ -62,6 +66,7 @@ func (s *StreamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateImageRe
 	}
 	switch e.Type {
 	case partialImage:
+		s.told++
 		s.partials++
 		return s.begin(e, Event(&genwayv1.PartialImage{
 			ImageIndex: s.count, PartialIndex: s.partials - 1, Data: e.B64JSON, CreateTime: created(e.CreatedAt),
@@ -74,6 +79,7 @@ func (s *StreamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateImageRe
 				Source: &genwayv1.GeneratedImage_Data{Data: e.B64JSON}, Size: e.Size, NativeFields: member.Natives(protocol, e.Extra, nil),
 			},
 		}
+		s.told++
 		s.count++
 		s.partials, s.size, s.quality = 0, e.Size, e.Quality
 		s.usage = addUsage(s.usage, image.GetUsage())

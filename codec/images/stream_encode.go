@@ -34,13 +34,13 @@ func (s *StreamEncoder) Encode(ev *genwayv1.StreamGenerateImageResponse) ([]code
 }
 
 func (s *StreamEncoder) partial(p *genwayv1.PartialImage) ([]codec.Frame, error) {
-	extra, err := member.Extra(protocol, p.GetNativeFields(), "", s.losses)
+	others, err := extra(p.GetNativeFields(), "", s.losses)
 	if err != nil {
 		return nil, err
 	}
 	return frame(&wireEvent{
 		Type: partialImage, B64JSON: p.GetData(), PartialImageIndex: &p.PartialIndex, CreatedAt: p.GetCreateTime().GetSeconds(),
-		Background: p.GetBackground(), OutputFormat: p.GetOutputFormat(), Quality: p.GetQuality(), Size: p.GetSize(), Extra: extra,
+		Background: p.GetBackground(), OutputFormat: p.GetOutputFormat(), Quality: p.GetQuality(), Size: p.GetSize(), Extra: others,
 	})
 }
 
@@ -49,7 +49,7 @@ func (s *StreamEncoder) image(f *genwayv1.FinishedImage) ([]codec.Frame, error) 
 	if image.GetUrl() != "" {
 		return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream gave the address of an image, where events have images alone")
 	}
-	extra, err := member.Extra(protocol, image.GetNativeFields(), "", s.losses)
+	others, err := extra(image.GetNativeFields(), "", s.losses)
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (s *StreamEncoder) image(f *genwayv1.FinishedImage) ([]codec.Frame, error) 
 	}
 	return frame(&wireEvent{
 		Type: imageFinished, B64JSON: image.GetData(), CreatedAt: f.GetCreateTime().GetSeconds(), Usage: usage,
-		Background: f.GetBackground(), OutputFormat: f.GetOutputFormat(), Quality: f.GetQuality(), Size: image.GetSize(), Extra: extra,
+		Background: f.GetBackground(), OutputFormat: f.GetOutputFormat(), Quality: f.GetQuality(), Size: image.GetSize(), Extra: others,
 	})
 }
 

@@ -1,6 +1,7 @@
 package images
 
 import (
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/proto"
@@ -17,18 +18,22 @@ const (
 const doneData = "[DONE]"
 
 // wireEvent is an event of either type.
+//
+//wire:read,write
 type wireEvent struct {
-	Type              string         `json:"type"`
-	B64JSON           wireBytes      `json:"b64_json"`
-	Background        string         `json:"background"`
-	CreatedAt         int64          `json:"created_at"`
-	OutputFormat      string         `json:"output_format"`
+	Type              string         `json:"type" wire:"always"`
+	B64JSON           wireBytes      `json:"b64_json" wire:"by=writeImage"`
+	Background        string         `json:"background" wire:"always"`
+	CreatedAt         int64          `json:"created_at" wire:"always"`
+	OutputFormat      string         `json:"output_format" wire:"always"`
 	PartialImageIndex *int32         `json:"partial_image_index"`
-	Quality           string         `json:"quality"`
-	Size              string         `json:"size"`
+	Quality           string         `json:"quality" wire:"always"`
+	Size              string         `json:"size" wire:"always"`
 	Usage             *wireUsage     `json:"usage"`
 	Extra             jsontext.Value `json:",embed"`
 }
+
+func (e *wireEvent) writeImage(w *member.Writer, name string) { w.Base64(name, e.B64JSON) }
 
 // watchedEvent is what matters of an event that the caller reads itself.
 type watchedEvent struct {

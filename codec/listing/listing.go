@@ -30,9 +30,47 @@ type page struct {
 	NextPageToken jsontext.Value   `json:"nextPageToken"`
 }
 
-// Decode reads a page of a service that speaks protocol. NextPageToken is what Query
-// takes for the page after it. The error is a *fault.Error of kind BadUpstream.
-func Decode(protocol genwayv1.Protocol, body []byte) (*genwayv1.ListModelsResponse, error) {
+// Form is the form in which one vendor's services list models.
+type Form struct {
+	// images reports that the models draw images, and generate no text.
+	images bool
+	// list gives the entries of a page; nil for a body that is no page.
+	list func(*page) []jsontext.Value
+	read func(*entry) *genwayv1.Model
+	// next gives the token of the page after a page; nil for lists without pages.
+	next func(*page) string
+	// size and after are the query parameters with the most models of a page, and the token
+	// of a page; empty for lists without pages.
+	size, after string
+}
+
+// The forms.
+var (
+	// OpenAI is the list of chat completions, responses and most self-hosted engines.
+	OpenAI = &Form{list: data, read: vendorA}
+	// Images is the same list of services that draw images.
+	Images = &Form{list: data, read: vendorA, images: true}
+	// Anthropic is the list of messages.
+	Anthropic = &Form{list: data, read: vendorB, next: lastID, size: "limit", after: "after_id"}
+	// Gemini is the list of generateContent.
+	Gemini = &Form{
+		list: func(p *page) []jsontext.Value { return p.Models }, read: vendorC,
+		next: func(p *page) string { return text(p.NextPageToken) }, size: "pageSize", after: "pageToken",
+	}
+)
+
+func data(p *page) []jsontext.Value { return p.Data }
+
+func lastID(p *page) string {
+	if string(p.HasMore) != "true" {
+		return ""
+	}
+	return text(p.LastID)
+}
+
+// Decode reads a page. NextPageToken is what Query takes for the page after it. The error is
+// a *fault.Error of kind BadUpstream.
+func (f *Form) Decode(body []byte) (*genwayv1.ListModelsResponse, error) {
 	var p page
 	var err error
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) > 0 && trimmed[0] == '[' {
@@ -43,39 +81,26 @@ func Decode(protocol genwayv1.Protocol, body []byte) (*genwayv1.ListModelsRespon
 	if err != nil {
 		return nil, fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's list of models could not be read")
 	}
-	entries, read := p.Data, vendorA
-	switch protocol { //nolint:exhaustive // all others list as chat completions does
-	case genwayv1.Protocol_PROTOCOL_MESSAGES:
-		read = vendorB
-	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
-		entries, read = p.Models, vendorC
-	}
+	entries := f.list(&p)
 	if entries == nil {
 		return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer is no list of models")
 	}
-	list := &genwayv1.ListModelsResponse{NextPageToken: p.next(protocol)}
+	list := &genwayv1.ListModelsResponse{}
+	if f.next != nil {
+		list.NextPageToken = f.next(&p)
+	}
 	for _, raw := range entries {
 		var e entry
 		if json.Unmarshal(raw, &e, jsontext.AllowDuplicateNames(true)) != nil {
 			continue
 		}
-		if m := read(&e); m.GetName() != "" {
-			m.GeneratesImages = m.GeneratesImages || protocol == genwayv1.Protocol_PROTOCOL_IMAGES
-			m.GeneratesText = m.GeneratesText && protocol != genwayv1.Protocol_PROTOCOL_IMAGES
+		if m := f.read(&e); m.GetName() != "" {
+			m.GeneratesImages = m.GeneratesImages || f.images
+			m.GeneratesText = m.GeneratesText && !f.images
 			list.Models = append(list.Models, m)
 		}
 	}
 	return list, nil
-}
-
-func (p *page) next(protocol genwayv1.Protocol) string {
-	switch {
-	case protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
-		return text(p.NextPageToken)
-	case protocol == genwayv1.Protocol_PROTOCOL_MESSAGES && string(p.HasMore) == "true":
-		return text(p.LastID)
-	}
-	return ""
 }
 
 // pageSize is the most models in a page that both protocols with pages allow.
@@ -83,18 +108,13 @@ const pageSize = "1000"
 
 // Query gives the query of the request for a page: parameters by name. token is empty for
 // the first page.
-func Query(protocol genwayv1.Protocol, token string) map[string]string {
-	size, after := "limit", "after_id"
-	switch protocol {
-	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
-		size, after = "pageSize", "pageToken"
-	case genwayv1.Protocol_PROTOCOL_MESSAGES:
-	default:
-		return nil // a list without pages
+func (f *Form) Query(token string) map[string]string {
+	if f.size == "" {
+		return nil
 	}
-	query := map[string]string{size: pageSize}
+	query := map[string]string{f.size: pageSize}
 	if token != "" {
-		query[after] = token
+		query[f.after] = token
 	}
 	return query
 }

@@ -5,23 +5,22 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/listing"
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-const (
-	chat            = genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS
-	images          = genwayv1.Protocol_PROTOCOL_IMAGES
-	messages        = genwayv1.Protocol_PROTOCOL_MESSAGES
-	generateContent = genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
+var (
+	chat            = listing.OpenAI
+	images          = listing.Images
+	messages        = listing.Anthropic
+	generateContent = listing.Gemini
 )
 
 // Lists of each protocol are read as their vendors write them, and leniently.
 func TestDecode(t *testing.T) {
 	for name, c := range map[string]struct {
-		protocol genwayv1.Protocol
-		body     string
-		want     []string
-		next     string
+		form *listing.Form
+		body string
+		want []string
+		next string
 	}{
 		"chat":                      {chat, `{"object":"list","data":[{"id":"a","object":"model","created":1686935002,"owned_by":"x"},{"id":"b"}]}`, []string{"a", "b"}, ""},
 		"chat without envelope":     {chat, ` [{"id":"a"},{"id":"b"}]`, []string{"a", "b"}, ""},
@@ -35,7 +34,7 @@ func TestDecode(t *testing.T) {
 		"generateContent, no token": {generateContent, `{"models":[],"nextPageToken":""}`, nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			list, err := listing.Decode(c.protocol, []byte(c.body))
+			list, err := c.form.Decode([]byte(c.body))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -46,7 +45,7 @@ func TestDecode(t *testing.T) {
 				t.Fatalf("%v, want %v", list.GetModels(), c.want)
 			}
 			for i, m := range list.GetModels() {
-				if m.GetName() != c.want[i] || m.GetGeneratesImages() == m.GetGeneratesText() || m.GetGeneratesImages() != (c.protocol == images) {
+				if m.GetName() != c.want[i] || m.GetGeneratesImages() == m.GetGeneratesText() || m.GetGeneratesImages() != (c.form == images) {
 					t.Errorf("%v, want %s", m, c.want[i])
 				}
 			}
@@ -57,7 +56,7 @@ func TestDecode(t *testing.T) {
 // What is no list is an error of the upstream's.
 func TestDecodeRefuses(t *testing.T) {
 	for _, body := range []string{"", "null", "{}", `"a"`, "7", "<html><body>Sign in</body></html>", `{"models":[{"name":"a"}]}`, `{"data":{}}`, `{"data":[{"id":"a"}]`, `{"error":{"message":"no"}}`, "[", "\xff"} {
-		if list, err := listing.Decode(chat, []byte(body)); fault.From(err) == nil || fault.From(err).Kind != fault.BadUpstream {
+		if list, err := chat.Decode([]byte(body)); fault.From(err) == nil || fault.From(err).Kind != fault.BadUpstream {
 			t.Errorf("%q: %v, %v", body, list, err)
 		}
 	}
@@ -65,7 +64,7 @@ func TestDecodeRefuses(t *testing.T) {
 
 // What a list says of a model is kept.
 func TestDecodeKeeps(t *testing.T) {
-	list, err := listing.Decode(messages, []byte(`{"data":[{"id":"a","display_name":"A","created_at":"2025-02-19T00:00:00Z","max_input_tokens":200000,"max_tokens":-1}]}`))
+	list, err := messages.Decode([]byte(`{"data":[{"id":"a","display_name":"A","created_at":"2025-02-19T00:00:00Z","max_input_tokens":200000,"max_tokens":-1}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +78,8 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`{"data":[{"id":"a"}]}`)
 	f.Add(`{"models":[{"name":"models/a"}],"nextPageToken":"t"}`)
 	f.Fuzz(func(t *testing.T, body string) {
-		for _, p := range []genwayv1.Protocol{chat, messages, generateContent} {
-			list, err := listing.Decode(p, []byte(body))
+		for _, form := range []*listing.Form{chat, messages, generateContent} {
+			list, err := form.Decode([]byte(body))
 			if (err == nil) == (list == nil) {
 				t.Errorf("%v, %v", list, err)
 			}

@@ -20,6 +20,8 @@ func Fit(value []byte, v any) { fit(value, reflect.ValueOf(v).Elem()) }
 
 var fitOptions = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 
+var valueType = reflect.TypeFor[jsontext.Value]()
+
 // fit reports whether the value itself fits.
 func fit(value jsontext.Value, v reflect.Value) bool {
 	switch kind := value.Kind(); {
@@ -61,8 +63,8 @@ func plainStruct(t reflect.Type) bool {
 	if t.Kind() != reflect.Struct {
 		return false
 	}
-	for i := range t.NumField() {
-		if t.Field(i).Tag.Get("json") != "" {
+	for f := range t.Fields() {
+		if f.Tag.Get("json") != "" {
 			return true
 		}
 	}

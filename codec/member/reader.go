@@ -3,21 +3,18 @@ package member
 import (
 	"bytes"
 	"reflect"
-	"slices"
-	"strconv"
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Reader reads a body into wire structs, several times as fast as the JSON library does.
-// It reads what is plain and good, and what it sets is what the library would set. All
-// of its methods give false on anything else: what is wrong, and what is only uncommon,
-// such as invalid UTF-8 and names with escapes. The library then decodes the body again
-// from the start, and alone says what is wrong with it: there is no error to be told in
-// two ways.
+// Reader reads a body into wire structs by the code that wiregen has generated for them. It
+// reads common JSON, and what it sets is what the JSON library sets. All of its methods give
+// false on anything else: on what is wrong, and on what is only uncommon, such as invalid UTF-8
+// and names with escapes. The library then decodes the body again from the start, so that all
+// errors are the library's.
 //
-// All that it reads into must be zero before, and is worth nothing once it gave false.
+// Everything it reads into must be zero before, and is not to be used once it gave false.
 type Reader struct {
 	scanner
 	i, depth int
@@ -25,6 +22,8 @@ type Reader struct {
 	before  int
 	scratch []byte
 	words   words
+	// room is memory to be used again; nil for none.
+	room *Room
 }
 
 // ValueReader is implemented by types that read themselves, as those do that have a
@@ -40,28 +39,51 @@ var readers sync.Pool
 const maxScratch = 64 << 10
 
 // Read reads an object into v, a pointer to a zero struct, as Decode does. False leaves v
-// zero, and says that the library is to decode the body.
-func Read(body []byte, v any) bool {
-	to := reflect.ValueOf(v).Elem()
-	step := stepOf(to.Type())
-	if step == nil {
+// zero and says that the library is to decode the body: v has no generated code, or the body
+// is wrong or only uncommon.
+func Read(body []byte, v any) bool { return ReadIn(nil, body, v) }
+
+// ReadIn is Read with memory that is used again: v is valid until the next body is read in
+// the room.
+func ReadIn(room *Room, body []byte, v any) bool {
+	own, ok := v.(ValueReader)
+	if !ok {
 		return false
 	}
+	r := newReader(body)
+	if r.room = room; room != nil {
+		for _, s := range room.slots {
+			s.free()
+		}
+	}
+	ok = r.Kind() == '{' && own.ReadJSON(r) && space(body, r.i) == len(body)
+	if !ok {
+		reflect.ValueOf(v).Elem().SetZero()
+	}
+	r.release(ok)
+	return ok
+}
+
+// newReader gives a reader at the first value of a body.
+func newReader(body []byte) *Reader {
 	r, ok := readers.Get().(*Reader)
 	if !ok {
 		r = new(Reader)
 	}
 	r.b, r.i, r.depth, r.before = body, space(body, 0), 0, 0
-	ok = r.Kind() == '{' && step(r, to) && space(body, r.i) == len(body)
-	if r.b = nil; !ok {
+	return r
+}
+
+// release takes a reader back; whole says that it is at the end of its body.
+func (r *Reader) release(whole bool) {
+	r.b, r.room = nil, nil
+	if !whole {
 		r.names = names{} // some are open
-		to.SetZero()
 	}
 	if cap(r.scratch) > maxScratch {
 		r.scratch = nil
 	}
 	readers.Put(r)
-	return ok
 }
 
 // Kind gives the first byte of the value that is next; 0 when there is none.
@@ -77,13 +99,6 @@ func (r *Reader) Before() int64 { return int64(r.before) }
 
 // Offset gives where the value ends that was read last.
 func (r *Reader) Offset() int64 { return int64(r.i) }
-
-// Read reads the value that is next into v, a pointer to what is zero.
-func (r *Reader) Read(v any) bool {
-	to := reflect.ValueOf(v).Elem()
-	step := stepOf(to.Type())
-	return step != nil && step(r, to)
-}
 
 // Null reports whether null is next, and reads it.
 func (r *Reader) Null() bool {
@@ -111,7 +126,15 @@ func (r *Reader) Value() (Raw, bool) {
 // Keep reads any value as it is written.
 func (r *Reader) Keep(to *jsontext.Value) bool {
 	v, ok := r.Value()
-	return ok && v.Keep(to)
+	*to = bytes.Clone(v)
+	return ok
+}
+
+// Borrow reads any value as a part of the body.
+func (r *Reader) Borrow(to *jsontext.Value) bool {
+	v, ok := r.Value()
+	*to = jsontext.Value(v)
+	return ok
 }
 
 // Text reads a string.
@@ -147,44 +170,6 @@ func (r *Reader) Number() ([]byte, bool) {
 	text := r.b[r.i:end]
 	r.i = end
 	return text, true
-}
-
-// Int reads a whole number of so many bits.
-func (r *Reader) Int(bits int) (int64, bool) {
-	text, ok := r.Number()
-	if !ok {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(string(text), 10, bits)
-	return n, err == nil
-}
-
-// Elements tells take of each element of the array that is next. take reads it.
-func (r *Reader) Elements(take func() bool) bool {
-	more, ok := r.enter('[')
-	for more {
-		if !take() {
-			return false
-		}
-		if more, ok = r.after(']'); !ok {
-			return false
-		}
-	}
-	return ok
-}
-
-// Values reads an array of values of any type, each as it is written: they are parts of
-// the body, and what is kept of them longer is to be cloned. It leaves what it was given
-// when there are none.
-func (r *Reader) Values(to *[]jsontext.Value) bool {
-	list := *to
-	ok := r.Elements(func() bool {
-		v, ok := r.Value()
-		list = append(list, jsontext.Value(slices.Clip(v)))
-		return ok
-	})
-	*to = list
-	return ok
 }
 
 // enter goes into the object or array that is next, and reports whether there is more in

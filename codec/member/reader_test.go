@@ -8,55 +8,24 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec/codectest"
+	"github.com/genway/genway/codec/internal/wiregen/kinds"
 	"github.com/genway/genway/codec/member"
-	"github.com/go-json-experiment/json/jsontext"
 )
-
-// kinds has members of all kinds that the reader knows.
-type kinds struct {
-	String  string            `json:"string"`
-	PString *string           `json:"pstring"`
-	List    []string          `json:"list"`
-	Map     map[string]string `json:"map"`
-	Bool    bool              `json:"bool"`
-	PBool   *bool             `json:"pbool"`
-	Int     int               `json:"int"`
-	Int32   *int32            `json:"int32"`
-	Int64   int64             `json:"int64"`
-	Octets  []octet           `json:"octets"`
-	Float   float64           `json:"float"`
-	PFloat  *float64          `json:"pfloat"`
-	Raw     jsontext.Value    `json:"raw"`
-	Raws    []jsontext.Value  `json:"raws"`
-	Inner   inner             `json:"inner"`
-	PInner  *inner            `json:"pinner"`
-	Inners  []inner           `json:"inners"`
-	PInners *[]inner          `json:"pinners"`
-	Rest    jsontext.Value    `json:",embed"`
-	hidden  int               //nolint:unused // is no member
-}
-
-type octet uint8
-
-type inner struct {
-	A    string  `json:"a"`
-	Deep []inner `json:"deep"`
-}
 
 const everyKind = `{"string":"s","pstring":"p","list":["a","b"],"map":{"k":"v"},"bool":true,"pbool":false,"int":-7,"int32":2147483647,` +
 	`"int64":9007199254740993,"octets":[0,255],"float":1.5e-3,"pfloat":-0,"raw":{"x": [1, "y"]},"raws":[1, {"a":null}],"inner":{"a":"i"},` +
 	`"pinner":{"a":"p","deep":[{"a":"q"}]},"inners":[{"a":"1"},{"a":"2","deep":[]}],"pinners":[{}],"rest":1e5,"more": "\\u0000"}`
 
 func TestReadKinds(t *testing.T) {
-	wire := codectest.WireOf[kinds]()
+	wire := codectest.WireOf[kinds.Kinds]()
 	wire(t, []byte(everyKind))
 	wire(t, []byte(`{}`))
-	var all kinds
+	var all kinds.Kinds
 	if !member.Read([]byte(everyKind), &all) || *all.Int32 != 2147483647 || string(all.Rest) != `{"rest":1e5,"more":"\\u0000"}` {
 		t.Errorf("%+v", all)
 	}
 	// Each member is null, of each wrong type, empty, twice there and cut.
-	for field := range reflect.TypeFor[kinds]().Fields() {
+	for field := range reflect.TypeFor[kinds.Kinds]().Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		for _, value := range []string{
 			`null`, `true`, `1`, `-1`, `256`, `1.0`, `1e3`, `2147483648`, `9223372036854775808`, `1e999`, `""`, `"x"`, `[]`, `{}`, `[null]`, `["a",null]`,
@@ -71,47 +40,52 @@ func TestReadKinds(t *testing.T) {
 
 func FuzzReadKinds(f *testing.F) {
 	f.Add([]byte(everyKind))
-	wire := codectest.WireOf[kinds]()
+	wire := codectest.WireOf[kinds.Kinds]()
 	f.Fuzz(func(t *testing.T, body []byte) { wire(t, body) })
 }
 
-// The library reads what the reader has no way for.
-func TestReadLeavesForeignTypes(t *testing.T) {
-	body := []byte(`{"Base":"QUI=","Any":1}`)
-	for _, v := range []any{
-		&struct{ Base []byte }{},
-		&struct {
-			Any any `json:"Any"`
-		}{},
-		&struct {
-			N int `json:"n,string"`
-		}{},
-		&struct {
-			Time interface{ String() string } `json:"time"`
-		}{},
-		&struct{ inner }{},
-		&struct{ kindsTwice }{},
+// What was read is written, and read again.
+func TestWriteKinds(t *testing.T) {
+	for body, want := range map[string]string{
+		everyKind: "",
+		`{}`:      `{"string":"","pstring":null,"int64":0,"inner":{},"pinner":null}`,
+		`{"inners":[],"list":[],"map":{},"pinners":[],"raw":null,"pbool":false,"pfloat":0,"int32":0}`: `{"string":"","pstring":null,"pbool":false,"int32":0,"int64":0,"pfloat":0,"raw":null,"inner":{},"pinner":null,"inners":[],"pinners":[]}`,
 	} {
-		if member.Read(body, v) {
-			t.Errorf("%T is read", v)
+		var v, again kinds.Kinds
+		if !member.Read([]byte(body), &v) {
+			t.Fatalf("%s is not read", body)
+		}
+		written, err := v.Write()
+		if err != nil || want != "" && string(written) != want {
+			t.Errorf("%s: %s, %v, want %s", body, written, err, want)
+		}
+		v.Raws = nil // never written
+		if want == "" && (!member.Read(written, &again) || !reflect.DeepEqual(again, v)) {
+			t.Errorf("%s is\n%+v, not\n%+v", written, again, v)
 		}
 	}
+}
+
+// The library reads what has no generated code.
+func TestReadLeavesOthers(t *testing.T) {
 	var v struct {
 		Base []byte `json:"Base"`
 		Any  any    `json:"Any"`
+	}
+	body := []byte(`{"Base":"QUI=","Any":1}`)
+	if member.Read(body, &v) {
+		t.Errorf("%T is read", v)
 	}
 	if err := member.Decode(body, &v); err != nil || string(v.Base) != "AB" {
 		t.Errorf("%+v %v", v, err)
 	}
 }
 
-type kindsTwice struct{ inner }
-
 // What was read keeps nothing of the body, which may be used again, but for values in
 // lists.
 func TestReadKeepsNoBody(t *testing.T) {
 	body := []byte(everyKind)
-	var got, want kinds
+	var got, want kinds.Kinds
 	if !member.Read(body, &got) || !member.Read([]byte(everyKind), &want) {
 		t.Fatal("not read")
 	}
@@ -124,7 +98,7 @@ func TestReadKeepsNoBody(t *testing.T) {
 
 // Many names are told apart, and twins found among them.
 func TestReadManyNames(t *testing.T) {
-	wire := codectest.WireOf[kinds]()
+	wire := codectest.WireOf[kinds.Kinds]()
 	for _, n := range []int{1, 31, 32, 33, 64, 65, 500} {
 		var members []string
 		for i := range n {

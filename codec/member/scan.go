@@ -14,9 +14,9 @@ const maxScanDepth = 200
 // is found on the way.
 type scanner struct {
 	b []byte
-	// look takes note of the values that are strings, in survey; nil when nobody asks.
-	look   *Look
-	survey Survey
+	// look gathers statistics of the values that are strings; nil gathers none.
+	look       *Look
+	statistics Statistics
 	// signs are those of the string that was the last value.
 	signs Signs
 	// elements are those of the array that ended last.
@@ -35,7 +35,7 @@ func (s *scanner) value(i, depth int) (int, bool) {
 	case c == '"':
 		end, ok := String(s.b, i)
 		if ok && s.look != nil {
-			s.signs = s.survey.note(s.b[i+1:end-1], s.look)
+			s.signs = s.statistics.note(s.b[i+1:end-1], s.look)
 		}
 		return end, ok
 	case c == '{':
@@ -84,7 +84,7 @@ func (s *scanner) array(i, depth int) (int, bool) {
 
 // object scans an object whose names are all different, and tells o of its members,
 // unless that is nil.
-func (s *scanner) object(i, depth int, o *Outline) (int, bool) {
+func (s *scanner) object(i, depth int, o *TopIndex) (int, bool) {
 	if depth >= maxScanDepth {
 		return 0, false
 	}
@@ -121,7 +121,7 @@ func (s *scanner) object(i, depth int, o *Outline) (int, bool) {
 		case s.b[i] == '}':
 			s.names.close(seen)
 			if result && !named {
-				s.survey.Signs |= Result
+				s.statistics.Signs |= Result
 			}
 			return i + 1, true
 		case s.b[i] != ',':

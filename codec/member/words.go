@@ -7,7 +7,7 @@ import "encoding/binary"
 type words [128]string
 
 // maxWord bounds the strings that are kept.
-const maxWord = 32
+const maxWord = 48
 
 // text gives a string that says what is in b.
 func (w *words) text(b []byte) string {

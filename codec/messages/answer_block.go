@@ -1,8 +1,6 @@
 package messages
 
 import (
-	"strings"
-
 	"github.com/genway/genway/codec"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -86,7 +84,7 @@ func (w *writer) callOpening(p answerPart) {
 // answerThinking writes a thinking or a redacted_thinking block. A signature is
 // never made up: without one the member is left out (case R4).
 func (w *writer) answerThinking(p answerPart, t *genwayv1.Thinking, losses *codec.Losses) {
-	shown, seal := thinkingText(t), t.GetSignature()
+	shown, seal := codec.ThinkingText(t), t.GetSignature()
 	if seal == nil {
 		seal = t.GetEncryptedContent()
 	} else if t.GetEncryptedContent() != nil {
@@ -109,17 +107,6 @@ func (w *writer) answerThinking(p answerPart, t *genwayv1.Thinking, losses *code
 		w.End()
 	}
 }
-
-// thinkingText is the reasoning, or its summaries where that is all there is.
-func thinkingText(t *genwayv1.Thinking) string {
-	if t.GetText() != "" {
-		return t.GetText()
-	}
-	return strings.Join(t.GetSummary(), summaryBreak)
-}
-
-// summaryBreak stands between the summaries of one thinking block.
-const summaryBreak = "\n\n"
 
 func (w *writer) redacted(data string) {
 	w.Begin()

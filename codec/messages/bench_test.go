@@ -115,7 +115,7 @@ func BenchmarkEncodeResponse(b *testing.B) {
 // streamEvents are those of an answer of a thousand pieces of text.
 func streamEvents() []*genwayv1.StreamGenerateTextResponse {
 	resp := answer(text(strings.Repeat("word ", 1000)))
-	return codec.Unfold(resp, func(text string) []string { return strings.SplitAfter(strings.TrimSpace(text), " ") })
+	return codec.Events(resp, func(text string) []string { return strings.SplitAfter(strings.TrimSpace(text), " ") })
 }
 
 func BenchmarkStreamEncode(b *testing.B) {

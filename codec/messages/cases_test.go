@@ -33,7 +33,7 @@ func compactResponse(t *testing.T, resp *genwayv1.GenerateTextResponse) string {
 
 func streamed(t *testing.T, resp *genwayv1.GenerateTextResponse) string {
 	t.Helper()
-	return codectest.Frames(codectest.EncodeStream(t, c, codec.Unfold(resp, nil), codec.Answer{}))
+	return codectest.Frames(codectest.EncodeStream(t, c, codec.Events(resp, nil), codec.Answer{}))
 }
 
 func answer(parts ...*genwayv1.Part) *genwayv1.GenerateTextResponse {
@@ -266,7 +266,7 @@ func replayed(t *testing.T, answer string) []*genwayv1.Part {
 func accumulated(t *testing.T, resp *genwayv1.GenerateTextResponse) string {
 	t.Helper()
 	var blocks []string
-	for _, f := range codectest.EncodeStream(t, c, codec.Unfold(resp, nil), codec.Answer{}) {
+	for _, f := range codectest.EncodeStream(t, c, codec.Events(resp, nil), codec.Answer{}) {
 		data := string(f.Data)
 		switch f.Event {
 		case "content_block_start":

@@ -13,7 +13,7 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 	if err := member.DecodeLoose(body, &w, "usage"); err != nil {
 		return nil, err
 	}
-	if w.Type == "error" || w.Error.Kind() == '{' {
+	if w.failed() {
 		return nil, c.DecodeError(0, body)
 	}
 	if w.Type != "message" && w.Content == nil {
@@ -31,6 +31,9 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 	resp.Candidates = []*genwayv1.Candidate{candidate}
 	return resp, nil
 }
+
+// failed reports whether an error stands in the place of the answer.
+func (w *wireResponse) failed() bool { return w.Type == "error" || w.Error.Kind() == '{' }
 
 // canonical gives what message_start and a whole answer share.
 func (w *wireResponse) canonical() *genwayv1.GenerateTextResponse {

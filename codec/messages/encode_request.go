@@ -100,8 +100,9 @@ func refuse(w *writer, r *genwayv1.GenerateTextRequest, losses *codec.Losses) {
 		set    bool
 	}{
 		{"sampling.seed", s != nil && s.Seed != nil},
-		{"sampling.frequency_penalty", s.GetFrequencyPenalty() != 0},
-		{"sampling.presence_penalty", s.GetPresencePenalty() != 0},
+		{"sampling.frequency_penalty", s != nil && s.FrequencyPenalty != nil},
+		{"sampling.presence_penalty", s != nil && s.PresencePenalty != nil},
+		{"sampling.top_logprobs", s != nil && s.TopLogprobs != nil && !s.GetLogprobs()},
 		{"metadata", len(r.GetMetadata()) > 0},
 		{"verbosity", r.GetVerbosity() != ""},
 		{"audio_output", r.GetAudioOutput() != nil},

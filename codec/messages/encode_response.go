@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -13,6 +14,7 @@ import (
 // EncodeResponse writes a Message with every member of the vendor's types. Of
 // several candidates the first is told: the protocol has one answer.
 func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer) ([]byte, error) {
+	fit.UnplacedInAnswer(resp, protocol, to.Losses)
 	var parts []*genwayv1.Part
 	candidate := &genwayv1.Candidate{}
 	if len(resp.GetCandidates()) > 0 {
@@ -41,7 +43,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	stop := blocked(resp.GetPromptFeedback(), how, candidate.GetStopMessage())
 	w.Str("stop_reason", stop.word)
 	w.StrOrNull("stop_sequence", candidate.StopSequence)
-	w.stopDetails(stop.word, stop.message, candidate.GetNativeFields())
+	w.stopDetails(stop.word, stop.message, candidate.GetNativeFields(), to.Losses)
 	if native(resp.GetNativeFields(), "context_management") == nil {
 		w.noEdits()
 	}

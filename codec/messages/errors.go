@@ -43,15 +43,19 @@ var errorTypes = []struct {
 }
 
 // wireError is ErrorResponse.
+//
+//wire:read
 type wireError struct {
-	Type  string `json:"type"`
-	Error struct {
-		Type    string `json:"type"`
-		Message string `json:"message"`
-		// Details are of any shape; those of threads have an error_code.
-		Details jsontext.Value `json:"details"`
-	} `json:"error"`
-	RequestID string `json:"request_id"`
+	Type      string      `json:"type"`
+	Error     errorObject `json:"error"`
+	RequestID string      `json:"request_id"`
+}
+
+type errorObject struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	// Details are of any shape; those of threads have an error_code.
+	Details jsontext.Value `json:"details"`
 }
 
 // DecodeError reads an ErrorResponse. status is 0 for an error told within a

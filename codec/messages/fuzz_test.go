@@ -126,7 +126,7 @@ func settled(t *testing.T, resp *genwayv1.GenerateTextResponse) {
 	if err != nil || !proto.Equal(normal, again) {
 		t.Fatalf("%v\nbecame %v (%v)", normal, again, err)
 	}
-	frames := codectest.EncodeStream(t, c, codec.Unfold(normal, nil), codec.Answer{})
+	frames := codectest.EncodeStream(t, c, codec.Events(normal, nil), codec.Answer{})
 	if _, err := codectest.DecodeStream(c, frames); err != nil {
 		t.Fatalf("%v: %s", err, codectest.Frames(frames))
 	}

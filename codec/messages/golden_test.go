@@ -71,7 +71,7 @@ func TestGoldenForeignAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		frames := codectest.EncodeStream(t, c, codec.Unfold(resp, nil), codec.Answer{})
+		frames := codectest.EncodeStream(t, c, codec.Events(resp, nil), codec.Answer{})
 		return map[string]string{
 			"out.json": out, "losses.json": told(t, &losses),
 			"back.json": canonical(t, back), "out.sse": codectest.Frames(frames),

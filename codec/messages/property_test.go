@@ -33,7 +33,7 @@ func TestStreamsFoldToTheUnaryAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		streamed, err := codectest.DecodeStream(c, codectest.EncodeStream(t, c, codec.Unfold(resp, drawSplit(t)), codec.Answer{}))
+		streamed, err := codectest.DecodeStream(c, codectest.EncodeStream(t, c, codec.Events(resp, drawSplit(t)), codec.Answer{}))
 		if err != nil {
 			t.Fatal(err)
 		}

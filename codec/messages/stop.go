@@ -3,6 +3,7 @@ package messages
 import (
 	"strings"
 
+	"github.com/genway/genway/codec"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -69,8 +70,11 @@ func (e ending) word() string {
 			return s.word
 		}
 	}
-	if e.native != "" {
+	switch {
+	case e.native != "":
 		return strings.ToLower(e.native)
+	case e.reason == genwayv1.StopReason_STOP_REASON_ERROR:
+		return "error" // end_turn would make a failure look like an answer
 	}
 	return "end_turn"
 }
@@ -84,10 +88,13 @@ func stopDetails(raw jsontext.Value) (explanation string, fields []*genwayv1.Nat
 }
 
 // stopDetails writes stop_details: null unless a refusal is explained.
-func (w *writer) stopDetails(word, explanation string, fields []*genwayv1.NativeField) {
+func (w *writer) stopDetails(word, explanation string, fields []*genwayv1.NativeField, losses *codec.Losses) {
 	if kept := native(fields, "stop_details"); kept != nil {
 		w.raw("stop_details", kept, "candidates[0].native_fields")
 		return
+	}
+	if word != "refusal" && explanation != "" {
+		losses.Add("candidates[0].stop_message", "the messages protocol explains refusals only")
 	}
 	if word != "refusal" || explanation == "" {
 		w.Null("stop_details")

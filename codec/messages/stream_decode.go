@@ -7,12 +7,16 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 type events = []*genwayv1.StreamGenerateTextResponse
 
 // streamDecoder reads the events of one answer.
 type streamDecoder struct {
+	codec.Emitter
+	// events are those of the frame that is being read.
+	events                 events
 	started, stopped, done bool
 	// completed says that the answer was told to its end, watching that Watch has taken
 	// the place of Decode.
@@ -25,8 +29,7 @@ type streamDecoder struct {
 	// later are events of blocks that were opened while another was still open:
 	// the vendor may interleave blocks, canonical parts do not.
 	later []*streamEvent
-	// next is the index of the next part, pending the seal that belongs to it.
-	next    int32
+	// pending is the seal that belongs to the next part.
 	pending *genwayv1.Seal
 	// last is the event that was read last.
 	last streamEvent
@@ -36,7 +39,9 @@ type streamDecoder struct {
 
 // NewStreamDecoder reads one stream of /v1/messages.
 func (Codec) NewStreamDecoder() codec.StreamDecoder {
-	return &streamDecoder{end: &genwayv1.TextCompleted{}}
+	d := &streamDecoder{end: &genwayv1.TextCompleted{}}
+	d.Emitter = codec.NewEmitter(0, &d.events)
+	return d
 }
 
 // Decode reads one frame. Events and deltas of unknown types are lost.
@@ -45,46 +50,48 @@ func (d *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextRes
 	if d.done || len(data) == 0 || string(data) == "[DONE]" {
 		return nil, nil
 	}
-	last := d.last
 	e := &d.last
 	*e = streamEvent{}
-	if !e.plain(data, &last) {
-		*e = streamEvent{}
-		if err := member.DecodeLoose(data, e, "usage"); err != nil {
-			d.done = true
-			return nil, malformed(err)
-		}
+	if err := member.DecodeLoose(data, e, "usage"); err != nil {
+		d.done = true
+		return nil, malformed(err)
 	}
 	if e.Type == "" {
 		e.Type = f.Event
 	}
-	out, err := d.event(e, data)
-	if err != nil {
+	d.events = nil
+	if err := d.event(e, data); err != nil {
 		d.done = true
+		return nil, err
 	}
-	return out, err
+	return d.events, nil
 }
 
-func (d *streamDecoder) event(e *streamEvent, data []byte) (events, error) {
+func (d *streamDecoder) emit(payload proto.Message) {
+	d.events = append(d.events, codec.Event(payload))
+}
+
+func (d *streamDecoder) event(e *streamEvent, data []byte) error {
 	switch e.Type {
 	case "ping":
-		return events{codec.Event(&genwayv1.Ping{})}, nil
+		d.emit(&genwayv1.Ping{})
 	case "error":
-		return nil, Codec{}.DecodeError(0, data)
+		return Codec{}.DecodeError(0, data)
 	case "message_start":
 		return d.start(e)
 	case "content_block_start", "content_block_delta", "content_block_stop":
 		if !d.started {
-			return nil, disorder("a block before message_start")
+			return disorder("a block before message_start")
 		}
 		return d.block(e)
 	case "message_delta":
-		return nil, d.messageDelta(e)
+		return d.messageDelta(e)
 	case "message_stop":
 		return d.complete()
+	default:
+		d.losses.Add(e.Type, unknownType)
 	}
-	d.losses.Add(e.Type, unknownType)
-	return nil, nil
+	return nil
 }
 
 // unknownType is why an event is lost: the vendor adds types of events, which clients are
@@ -100,7 +107,11 @@ func (d *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) 
 	case d.stopped && d.watching:
 		return events{d.ended()}, nil
 	case d.stopped:
-		return d.complete()
+		d.events = nil
+		if err := d.complete(); err != nil {
+			return nil, err
+		}
+		return d.events, nil
 	}
 	d.done = true
 	return nil, fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its answer was complete")
@@ -110,21 +121,22 @@ func (d *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) 
 // follow (case S3).
 func (d *streamDecoder) Finished() bool { return d.stopped }
 
-func (d *streamDecoder) start(e *streamEvent) (events, error) {
+func (d *streamDecoder) start(e *streamEvent) error {
 	if d.started {
-		return nil, nil
+		return nil
 	}
 	var m wireResponse
 	if err := member.DecodeLoose(e.Message, &m, "usage"); err != nil {
-		return nil, err
+		return err
 	}
 	d.started = true
 	d.usage.merge(m.Usage)
 	resp := m.canonical()
 	d.told = resp.NativeFields
-	return events{codec.Event(&genwayv1.TextStarted{
+	d.emit(&genwayv1.TextStarted{
 		Id: resp.Id, Model: resp.Model, Usage: resp.Usage, ServiceTier: resp.ServiceTier, NativeFields: resp.NativeFields,
-	})}, nil
+	})
+	return nil
 }
 
 // messageDelta takes over how the answer ended. Repeats replace (case T11).
@@ -156,20 +168,18 @@ func (d *streamDecoder) messageDelta(e *streamEvent) error {
 }
 
 // complete ends the answer. Usage is final only now (case U3).
-func (d *streamDecoder) complete() (events, error) {
+func (d *streamDecoder) complete() error {
 	if !d.started {
-		return nil, disorder("message_stop before message_start")
+		return disorder("message_stop before message_start")
 	}
-	var out events
 	for d.open != nil {
-		closed, err := d.block(&streamEvent{Type: "content_block_stop", Index: d.open.index})
-		if err != nil {
-			return nil, err
+		if err := d.block(&streamEvent{Type: "content_block_stop", Index: d.open.index}); err != nil {
+			return err
 		}
-		out = append(out, closed...)
 	}
-	out = append(out, d.flush()...)
-	return append(out, d.ended()), nil
+	d.flush()
+	d.events = append(d.events, d.ended())
+	return nil
 }
 
 // ended is the completed event.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -39,6 +40,7 @@ func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
 func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, error) {
 	e.w.Reset()
 	e.frames = e.frames[:0]
+	fit.UnplacedInEvent(ev, protocol, e.losses)
 	var err error
 	switch p := ev.GetPayload().(type) {
 	case *genwayv1.StreamGenerateTextResponse_Wire:
@@ -154,7 +156,7 @@ func (e *streamEncoder) complete(c *genwayv1.TextCompleted) error {
 	e.w.Object("delta")
 	e.w.Str("stop_reason", how.word)
 	e.w.StrOrNull("stop_sequence", last.StopSequence)
-	e.w.stopDetails(how.word, how.message, last.GetNativeFields())
+	e.w.stopDetails(how.word, how.message, last.GetNativeFields(), e.losses)
 	if container := native(fields, "container"); container != nil {
 		e.w.raw("container", container, "native_fields")
 	} else {

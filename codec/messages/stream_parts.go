@@ -10,11 +10,12 @@ import (
 // outBlock is the block of the part that is being encoded.
 type outBlock struct {
 	answerPart
-	// opened says that content_block_start was sent, shown that a summary was.
+	// opened says that content_block_start was sent, shown that a piece of thinking was,
+	// of that place.
 	opened, shown bool
 	// redacted says that thinking ended with nothing to show of it.
 	redacted bool
-	summary  int32
+	place    int32
 	// input gathers the free-form input of a custom tool's call, written the arguments of
 	// another's.
 	input   *strings.Builder
@@ -46,10 +47,10 @@ func (e *streamEncoder) partStarted(s *genwayv1.PartStarted) error {
 		e.how.refusals = true
 		e.text(k.Refusal.GetText())
 	case *genwayv1.Part_Thinking:
-		e.reasoning(k.Thinking.GetText())
 		for i, summary := range k.Thinking.GetSummary() {
-			e.summary(int32(i), summary)
+			e.thinking(int32(i), summary)
 		}
+		e.thinking(textPlace, k.Thinking.GetText())
 		e.open.signature, e.open.encrypted = k.Thinking.GetSignature(), k.Thinking.GetEncryptedContent()
 	case *genwayv1.Part_ToolCall:
 		e.how.calls = true
@@ -86,9 +87,9 @@ func (e *streamEncoder) partDelta(d *genwayv1.PartDelta) error {
 	case *genwayv1.PartDelta_Citation:
 		e.citation(v.Citation)
 	case *genwayv1.PartDelta_Thinking:
-		e.reasoning(v.Thinking)
+		e.thinking(textPlace, v.Thinking)
 	case *genwayv1.PartDelta_Summary:
-		e.summary(v.Summary.GetIndex(), v.Summary.GetText())
+		e.thinking(v.Summary.GetIndex(), v.Summary.GetText())
 	case *genwayv1.PartDelta_Signature:
 		b.signature = v.Signature
 	case *genwayv1.PartDelta_EncryptedContent:
@@ -137,27 +138,27 @@ func (e *streamEncoder) partCompleted(c *genwayv1.PartCompleted) error {
 	return nil
 }
 
+// textPlace is the place of the text of thinking beside those of its summaries.
+const textPlace = -1
+
 func (e *streamEncoder) text(text string) {
 	if text != "" {
 		e.delta("text_delta", "text", text)
 	}
 }
 
-func (e *streamEncoder) reasoning(text string) {
-	if text != "" {
-		e.delta("thinking_delta", "thinking", text)
-	}
-}
-
-// summary shows summaries as the reasoning where that is all there is, as
-// thinkingText does.
-func (e *streamEncoder) summary(index int32, text string) {
+// thinking shows a piece of the summary of that index, or of the text in place -1, as
+// codec.ThinkingText does.
+func (e *streamEncoder) thinking(place int32, text string) {
 	b := e.open
-	if b.shown && b.summary != index {
-		text = summaryBreak + text
+	if text == "" {
+		return
 	}
-	b.shown, b.summary = true, index
-	e.reasoning(text)
+	if b.shown && b.place != place {
+		text = codec.SummaryBreak + text
+	}
+	b.shown, b.place = true, place
+	e.delta("thinking_delta", "thinking", text)
 }
 
 func (e *streamEncoder) arguments(piece string) {

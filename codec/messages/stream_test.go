@@ -168,7 +168,7 @@ func TestStreamOfSeveralCandidates(t *testing.T) {
 		{Index: 1, Parts: []*genwayv1.Part{text("two")}, StopReason: genwayv1.StopReason_STOP_REASON_MAX_TOKENS},
 	}}
 	var losses codec.Losses
-	out := codectest.EncodeStream(t, c, codec.Unfold(resp, nil), codec.Answer{Losses: &losses})
+	out := codectest.EncodeStream(t, c, codec.Events(resp, nil), codec.Answer{Losses: &losses})
 	got, err := codectest.DecodeStream(c, out)
 	if err != nil || len(got.Candidates) != 1 || got.Candidates[0].Parts[0].GetText().GetText() != "one" || got.Candidates[0].NativeStopReason != "end_turn" {
 		t.Errorf("got %v %v", got, err)

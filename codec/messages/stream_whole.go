@@ -3,7 +3,6 @@ package messages
 import (
 	"strings"
 
-	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -61,44 +60,42 @@ func (b *openBlock) whole() (jsontext.Value, error) {
 	return raw, nil
 }
 
-// closeWhole gives the events of a block that streams as a whole.
-func (d *streamDecoder) closeWhole() (events, error) {
+// closeWhole emits a block that streams as a whole.
+func (d *streamDecoder) closeWhole() error {
 	b := d.open
 	d.open = nil
 	raw, err := b.whole()
 	if err != nil {
-		return nil, malformed(err)
+		return malformed(err)
 	}
 	if seal, place := carried(b.kind, raw); seal != nil {
-		out := d.flush()
+		d.flush()
 		if place == carrierNext {
 			d.pending = seal
-			return out, nil
+			return nil
 		}
-		return append(out, d.whole(sealedText(seal))...), nil
+		d.whole(sealedText(seal))
+		return nil
 	}
 	part, err := decodeBlock(b.kind, raw, member.Place{Path: "content_block"})
 	if err != nil {
-		return nil, malformed(err)
+		return malformed(err)
 	}
 	part.ThoughtSignature, d.pending = d.pending, nil
-	return d.whole(part), nil
+	d.whole(part)
+	return nil
 }
 
-// flush gives the events of a seal whose part never came.
-func (d *streamDecoder) flush() events {
-	if d.pending == nil {
-		return nil
+// flush emits a seal whose part never came.
+func (d *streamDecoder) flush() {
+	if d.pending != nil {
+		part := sealedText(d.pending)
+		d.pending = nil
+		d.whole(part)
 	}
-	part := sealedText(d.pending)
-	d.pending = nil
-	return d.whole(part)
 }
 
-func (d *streamDecoder) whole(part *genwayv1.Part) events {
-	d.next++
-	return events{
-		codec.Event(&genwayv1.PartStarted{Index: d.next - 1, Part: part}),
-		codec.Event(&genwayv1.PartCompleted{Index: d.next - 1}),
-	}
+func (d *streamDecoder) whole(part *genwayv1.Part) {
+	d.Open(part)
+	d.Complete()
 }

@@ -86,6 +86,9 @@ func (w *writer) thinking(t *genwayv1.ThinkingConfig, limit int64, losses *codec
 	kind, budget := ownThinking(t)
 	if kind == "" && native(t.GetNativeFields(), "type") == nil {
 		if kind, budget = foreignThinking(t, limit, losses); kind == "" {
+			for _, f := range t.GetNativeFields() {
+				losses.Add("thinking."+f.GetName(), "the request does not say whether to think, which the messages protocol needs beside it")
+			}
 			return
 		}
 	}

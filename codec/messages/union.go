@@ -52,9 +52,9 @@ func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 func (c *content) ReadJSON(r *member.Reader) bool {
 	switch r.Kind() {
 	case '"':
-		return r.Read(&c.text)
+		return r.Text(member.New(r, &c.text))
 	case '[':
-		return r.Read(&c.blocks)
+		return r.Raws(&c.blocks)
 	}
 	return r.Null()
 }

@@ -5,6 +5,7 @@ import "github.com/go-json-experiment/json/jsontext"
 // The blocks with canonical parts; requests and answers share them. A block of any
 // other type is opaque.
 
+//wire:read
 type textBlock struct {
 	Type         string           `json:"type"`
 	Text         string           `json:"text"`
@@ -14,6 +15,8 @@ type textBlock struct {
 }
 
 // mediaBlock is an image or a document.
+//
+//wire:read
 type mediaBlock struct {
 	Type         string         `json:"type"`
 	Source       *mediaSource   `json:"source"`
@@ -33,6 +36,7 @@ type mediaSource struct {
 	Extra     jsontext.Value `json:",embed"`
 }
 
+//wire:read
 type thinkingBlock struct {
 	Type      string         `json:"type"`
 	Thinking  string         `json:"thinking"`
@@ -40,12 +44,14 @@ type thinkingBlock struct {
 	Extra     jsontext.Value `json:",embed"`
 }
 
+//wire:read
 type redactedBlock struct {
 	Type  string         `json:"type"`
 	Data  string         `json:"data"`
 	Extra jsontext.Value `json:",embed"`
 }
 
+//wire:read
 type toolUseBlock struct {
 	Type         string         `json:"type"`
 	ID           string         `json:"id"`
@@ -59,6 +65,7 @@ type toolUseBlock struct {
 	Extra       jsontext.Value `json:",embed"`
 }
 
+//wire:read
 type toolResultBlock struct {
 	Type         string         `json:"type"`
 	ToolUseID    string         `json:"tool_use_id"`
@@ -69,6 +76,8 @@ type toolResultBlock struct {
 }
 
 // citation is any TextCitationUnion, as far as canonical citations go.
+//
+//wire:read
 type citation struct {
 	Type          string `json:"type"`
 	CitedText     string `json:"cited_text"`

@@ -4,17 +4,19 @@ import "github.com/go-json-experiment/json/jsontext"
 
 // wireRequest is the body of /v1/messages, and of count_tokens without what only
 // generation needs (MessageNewParams, BetaMessageNewParams).
+//
+//wire:read,head
 type wireRequest struct {
 	Model         string           `json:"model"`
 	MaxTokens     *int64           `json:"max_tokens"`
-	System        content          `json:"system"`
-	Messages      []wireMessage    `json:"messages"`
+	System        content          `json:"system" wire:"heavy"`
+	Messages      []wireMessage    `json:"messages" wire:"main"`
 	Stream        bool             `json:"stream"`
 	StopSequences []string         `json:"stop_sequences"`
 	Temperature   *float64         `json:"temperature"`
 	TopP          *float64         `json:"top_p"`
 	TopK          *int32           `json:"top_k"`
-	Tools         []jsontext.Value `json:"tools"`
+	Tools         []jsontext.Value `json:"tools" wire:"heavy"`
 	ToolChoice    jsontext.Value   `json:"tool_choice"`
 	Thinking      *wireThinking    `json:"thinking"`
 	OutputConfig  *outputConfig    `json:"output_config"`
@@ -46,6 +48,7 @@ type outputConfig struct {
 	Extra  jsontext.Value `json:",embed"`
 }
 
+//wire:read
 type outputFormat struct {
 	Type   string         `json:"type"`
 	Schema jsontext.Value `json:"schema"`
@@ -64,6 +67,8 @@ type cacheControl struct {
 }
 
 // wireTool is a tool the caller runs (ToolParam); all others stay as written.
+//
+//wire:read
 type wireTool struct {
 	Type         string         `json:"type"`
 	Name         string         `json:"name"`
@@ -74,6 +79,7 @@ type wireTool struct {
 	Extra        jsontext.Value `json:",embed"`
 }
 
+//wire:read
 type toolChoice struct {
 	Type                   string         `json:"type"`
 	Name                   string         `json:"name"`

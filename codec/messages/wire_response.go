@@ -4,12 +4,14 @@ import "github.com/go-json-experiment/json/jsontext"
 
 // wireResponse is Message and BetaMessage: the body of an answer, and of
 // message_start.
+//
+//wire:read,head
 type wireResponse struct {
 	Type         string           `json:"type"`
 	ID           string           `json:"id"`
 	Role         string           `json:"role"`
 	Model        string           `json:"model"`
-	Content      []jsontext.Value `json:"content"`
+	Content      []jsontext.Value `json:"content" wire:"main"`
 	StopReason   string           `json:"stop_reason"`
 	StopSequence *string          `json:"stop_sequence"`
 	StopDetails  jsontext.Value   `json:"stop_details"`
@@ -45,6 +47,8 @@ type outputDetails struct {
 }
 
 // streamEvent is any event of a stream.
+//
+//wire:read
 type streamEvent struct {
 	Type              string         `json:"type"`
 	Index             int            `json:"index"`

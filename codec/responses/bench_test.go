@@ -108,7 +108,7 @@ func BenchmarkEncodeResponse(b *testing.B) {
 func story() []*genwayv1.StreamGenerateTextResponse {
 	resp := answers()["2KB"]
 	resp.Candidates[0].Parts = []*genwayv1.Part{textOf("msg_1", strings.Repeat("word ", 1000))}
-	return codec.Unfold(resp, func(text string) []string { return strings.SplitAfter(text, " ") })
+	return codec.Events(resp, func(text string) []string { return strings.SplitAfter(text, " ") })
 }
 
 func perEvent(b *testing.B, events int) {

@@ -24,11 +24,11 @@ func TestCompactionLeavesEventsAsTheyAre(t *testing.T) {
 		&genwayv1.TextCompleted{Candidates: []*genwayv1.CandidateEnd{{StopReason: genwayv1.StopReason_STOP_REASON_END_TURN}}},
 	} {
 		if p, ok := payload.(*genwayv1.PartStarted); ok {
-			defer func() {
+			t.Cleanup(func() {
 				if p.GetPart().GetText().GetText() != "" {
 					t.Errorf("the event of the part's start became %v", p)
 				}
-			}()
+			})
 		}
 		if _, err := e.Encode(codec.Event(payload)); err != nil {
 			t.Fatal(err)

@@ -65,6 +65,8 @@ func (Codec) EncodeCountRequest(req *genwayv1.CountTokensRequest, losses *codec.
 }
 
 // wireCount is InputTokenCountResponse.
+//
+//wire:read
 type wireCount struct {
 	InputTokens int64          `json:"input_tokens"`
 	Extra       jsontext.Value `json:",embed"`

@@ -72,7 +72,7 @@ func (w *wireResponse) head() *genwayv1.GenerateTextResponse {
 }
 
 func (w *wireResponse) natives() []*genwayv1.NativeField {
-	return member.NativesBut(echoes, protocol, w.Extra, nil)
+	return member.Natives(protocol, w.Extra, nil)
 }
 
 // created drops fractions of a second, which no client reads.

@@ -2,6 +2,7 @@ package responses
 
 import (
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -17,6 +18,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 			return encodeCompacted(resp, to.Losses)
 		}
 	}
+	fit.UnplacedInAnswer(resp, protocol, to.Losses)
 	end := ending{status: statusCompleted}
 	if len(resp.Candidates) > 0 {
 		c := resp.Candidates[0]
@@ -49,9 +51,6 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 		return nil, err
 	}
 	h.end(w, resp.Usage, to.Losses)
-	if resp.SystemFingerprint != "" {
-		to.Losses.Add("system_fingerprint", noPlace)
-	}
 	return w.Finish()
 }
 

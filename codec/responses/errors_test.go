@@ -148,7 +148,7 @@ func TestS4FailuresOfOurs(t *testing.T) {
 	e := c.NewStreamEncoder(codec.Answer{})
 	resp := &genwayv1.GenerateTextResponse{Id: "resp_1", Candidates: []*genwayv1.Candidate{{Parts: []*genwayv1.Part{textOf("msg_1", "x"), textOf("msg_2", "y")}}}}
 	n := 0
-	for _, ev := range codec.Unfold(resp, nil) {
+	for _, ev := range codec.Events(resp, nil) {
 		if ev.GetCompleted() != nil {
 			break
 		}

@@ -125,7 +125,7 @@ func TestAnswerGoldens(t *testing.T) {
 		fromText(t, in["in.json"], resp)
 		var losses, streamed codec.Losses
 		made := map[string]string{"out.json": encodeAnswer(t, resp, in["request.json"], &losses)}
-		frames := codectest.EncodeStream(t, c, codec.Unfold(resp, func(text string) []string {
+		frames := codectest.EncodeStream(t, c, codec.Events(resp, func(text string) []string {
 			if len(text) < 4 {
 				return []string{text}
 			}
@@ -147,7 +147,7 @@ func TestStreamGoldens(t *testing.T) {
 		if err != nil {
 			return map[string]string{"fault": failText(err)}
 		}
-		frames := codectest.EncodeStream(t, c, codec.Unfold(resp, nil), codec.Answer{})
+		frames := codectest.EncodeStream(t, c, codec.Events(resp, nil), codec.Answer{})
 		return map[string]string{"canonical.json": codectest.ProtoText(t, resp), "out.sse": codectest.Frames(frames)}
 	})
 }

@@ -32,7 +32,7 @@ func TestItemsAreThoseOfTheAnswer(t *testing.T) {
 		t.Fatalf("%d items, %v", len(items), err)
 	}
 	recorder := responses.NewItemRecorder(codec.Answer{})
-	events := codec.Unfold(resp, nil)
+	events := codec.Events(resp, nil)
 	for _, ev := range events {
 		if err := recorder.Add(ev); err != nil {
 			t.Fatal(err)

@@ -16,6 +16,8 @@ import (
 const typeAdditionalTools = "additional_tools"
 
 // wireAdditionalTools is what is read of the item.
+//
+//wire:read
 type wireAdditionalTools struct {
 	Tools []jsontext.Value `json:"tools"`
 	Extra jsontext.Value   `json:",embed"`

@@ -36,7 +36,7 @@ func TestStreamsAmountToTheUnaryBody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		frames := codectest.EncodeStream(t, responses.Codec{}, codec.Unfold(resp, splitter(t)), codec.Answer{Request: req})
+		frames := codectest.EncodeStream(t, responses.Codec{}, codec.Events(resp, splitter(t)), codec.Answer{Request: req})
 		for i, f := range frames {
 			var ev struct {
 				Type           string         `json:"type"`

@@ -11,12 +11,17 @@ import (
 )
 
 // NewStreamDecoder reads the events of one upstream stream.
-func (Codec) NewStreamDecoder() codec.StreamDecoder { return &streamDecoder{} }
+func (Codec) NewStreamDecoder() codec.StreamDecoder {
+	d := &streamDecoder{}
+	d.Emitter = codec.NewEmitter(0, &d.events)
+	return d
+}
 
 // streamDecoder gives the canonical events of a stream. The vendor's items come
 // one after the other; events of an item that begins before the last has ended
 // wait for their turn, as canonical parts do not overlap.
 type streamDecoder struct {
+	codec.Emitter
 	started, done, called bool
 	// completed says that the answer was told to its end.
 	completed bool
@@ -28,8 +33,6 @@ type streamDecoder struct {
 	thought *genwayv1.Seal
 	// part is open; its item may be over, but a thought signature may yet follow.
 	part *streamedPart
-	// parts is how many were begun.
-	parts int32
 	// last is the event that was read last.
 	last   wireEvent
 	events []*genwayv1.StreamGenerateTextResponse
@@ -42,15 +45,11 @@ func (d *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextRes
 		return nil, nil
 	}
 	d.events = nil
-	last := d.last
 	ev := &d.last
 	*ev = wireEvent{}
-	if !ev.plain(data, &last) {
-		*ev = wireEvent{}
-		if err := member.DecodeAnswer(data, ev); err != nil {
-			d.done = true
-			return nil, err
-		}
+	if err := member.DecodeAnswer(data, ev); err != nil {
+		d.done = true
+		return nil, err
 	}
 	if ev.Type == "" {
 		ev.Type = f.Event
@@ -116,6 +115,13 @@ func (d *streamDecoder) start(w *wireResponse) {
 	d.emit(&genwayv1.TextStarted{Id: w.ID, Model: w.Model, CreateTime: w.created(), ServiceTier: w.ServiceTier})
 }
 
+// clone is an event that outlives its frame.
+func (e *wireEvent) clone() *wireEvent {
+	c := *e
+	c.Delta = bytes.Clone(e.Delta)
+	return &c
+}
+
 // ofItem handles an event of an item, or puts it off until the open one is over.
 func (d *streamDecoder) ofItem(ev *wireEvent) error {
 	d.start(&wireResponse{})
@@ -168,7 +174,8 @@ func (d *streamDecoder) complete(ev *wireEvent, data []byte) error {
 			return err
 		}
 	}
-	d.closePart()
+	d.part = nil
+	d.Complete()
 	d.end(&w, ev.Type)
 	return nil
 }

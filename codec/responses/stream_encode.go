@@ -6,6 +6,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json"
@@ -37,7 +38,7 @@ type streamEncoder struct {
 	started  bool
 	// wired is set when upstream events were passed through, the last included.
 	wired, done bool
-	folder      codec.Folder
+	folder      codec.Accumulator
 	item        *outputItem
 	count       int
 	// items are the finished ones, as they stand in the output.
@@ -57,7 +58,7 @@ func isEvent(data []byte) bool {
 func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, error) {
 	e.w.Reset()
 	e.frames = e.frames[:0]
-	if e.done && !(e.wired && isEvent(ev.GetWire().GetData())) {
+	if e.done && (!e.wired || !isEvent(ev.GetWire().GetData())) {
 		return nil, nil // but what an upstream says behind its end passes
 	}
 	if e.compacts && ev.GetWire() == nil {
@@ -65,6 +66,7 @@ func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec
 			return e.frames, err
 		}
 	}
+	fit.UnplacedInEvent(ev, protocol, e.losses)
 	var err error
 	switch p := ev.GetPayload().(type) {
 	case *genwayv1.StreamGenerateTextResponse_Started:
@@ -105,8 +107,8 @@ func (e *streamEncoder) pass(f *genwayv1.WireFrame) {
 	e.frames = append(e.frames, codec.Frame{Event: f.Event, Data: f.Data})
 }
 
-// PassRun counts events that pass the encoder by, behind one that did not.
-func (e *streamEncoder) PassRun(events int) { e.seq += int64(events) }
+// CountBatch implements codec.BatchCounter.
+func (e *streamEncoder) CountBatch(events int) { e.seq += int64(events) }
 
 // first reports whether the candidate is the one this protocol has.
 func (e *streamEncoder) first(candidate int32) bool {
@@ -139,9 +141,6 @@ func (e *streamEncoder) start(s *genwayv1.TextStarted) {
 	e.head.id, e.head.model, e.head.created = responseID(s.Id), s.Model, s.CreateTime.GetSeconds()
 	e.head.tier, e.head.natives = s.ServiceTier, s.NativeFields
 	e.usage = s.Usage
-	if s.SystemFingerprint != "" {
-		e.losses.Add("system_fingerprint", noPlace)
-	}
 	e.whole(eventCreated, ending{status: statusInProgress}, nil, nil)
 	e.whole(eventInProgress, ending{status: statusInProgress}, nil, nil)
 }

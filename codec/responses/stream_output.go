@@ -3,6 +3,7 @@ package responses
 import (
 	"strings"
 
+	"github.com/genway/genway/codec"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -36,7 +37,7 @@ func (e *streamEncoder) opening() error {
 	case *genwayv1.Part_Text:
 		return e.piece(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Text{Text: k.Text.GetText()}, Logprobs: k.Text.GetLogprobs()})
 	case *genwayv1.Part_Refusal:
-		return e.piece(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Refusal{Refusal: k.Refusal.GetText()}})
+		return e.piece(codec.RefusalDelta(k.Refusal.GetText()))
 	case *genwayv1.Part_Thinking:
 		if part.Id != "" {
 			if err := e.beginItem(part); err != nil {
@@ -49,15 +50,15 @@ func (e *streamEncoder) opening() error {
 				return err
 			}
 		}
-		return e.piece(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Thinking{Thinking: k.Thinking.GetText()}})
+		return e.piece(codec.ThinkingDelta(k.Thinking.GetText()))
 	case *genwayv1.Part_ToolCall:
 		if err := e.beginItem(part); err != nil {
 			return err
 		}
 		if k.ToolCall.GetInput() != "" {
-			return e.piece(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Input{Input: k.ToolCall.GetInput()}})
+			return e.piece(codec.InputDelta(k.ToolCall.GetInput()))
 		}
-		return e.piece(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ArgumentsJson{ArgumentsJson: k.ToolCall.GetArgumentsJson()}})
+		return e.piece(codec.ArgumentsDelta(k.ToolCall.GetArgumentsJson()))
 	}
 	return nil
 }

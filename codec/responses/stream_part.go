@@ -8,7 +8,6 @@ import (
 
 // streamedPart is a canonical part that is open, and what of it has been told.
 type streamedPart struct {
-	index                int32
 	part                 *genwayv1.Part
 	text, logprobs       bool
 	citations, summaries int
@@ -20,27 +19,12 @@ func (d *streamDecoder) emit(payload proto.Message) {
 
 // begin opens a part, whose kind is told by part, and closes the one before.
 func (d *streamDecoder) begin(part *genwayv1.Part) {
-	d.closePart()
 	if d.thought != nil {
 		part.ThoughtSignature, d.thought = d.thought, nil
 	}
-	p := &streamedPart{index: d.parts, part: part}
-	d.parts++
-	d.part = p
+	d.part = &streamedPart{part: part}
 	d.called = d.called || part.GetToolCall() != nil
-	d.emit(&genwayv1.PartStarted{Index: p.index, Part: part})
-}
-
-func (d *streamDecoder) closePart() {
-	if d.part != nil {
-		d.emit(&genwayv1.PartCompleted{Index: d.part.index})
-		d.part = nil
-	}
-}
-
-func (d *streamDecoder) delta(delta *genwayv1.PartDelta) {
-	delta.Index = d.part.index
-	d.emit(delta)
+	d.Open(part)
 }
 
 func (d *streamDecoder) textDelta(text string, logprobs []*genwayv1.TokenLogprob) {
@@ -48,22 +32,22 @@ func (d *streamDecoder) textDelta(text string, logprobs []*genwayv1.TokenLogprob
 	d.part.logprobs = d.part.logprobs || len(logprobs) > 0
 	delta := codec.TextDelta(text)
 	delta.Logprobs = logprobs
-	d.delta(delta)
+	d.Add(delta)
 }
 
 func (d *streamDecoder) refusalDelta(text string) {
 	d.part.text = true
-	d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Refusal{Refusal: text}})
+	d.Add(codec.RefusalDelta(text))
 }
 
 func (d *streamDecoder) citationDelta(c *genwayv1.Citation) {
 	d.part.citations++
-	d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Citation{Citation: c}})
+	d.Add(codec.CitationDelta(c))
 }
 
 func (d *streamDecoder) thinkingDelta(text string) {
 	d.part.text = true
-	d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Thinking{Thinking: text}})
+	d.Add(codec.ThinkingDelta(text))
 }
 
 // summaryDelta adds to a summary; those before it that had no text are told too,
@@ -75,18 +59,17 @@ func (d *streamDecoder) summaryDelta(index int, text string) {
 	if index == d.part.summaries {
 		d.part.summaries++
 	}
-	d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Summary{
-		Summary: &genwayv1.SummaryDelta{Index: int32(index), Text: text}}})
+	d.Add(codec.SummaryDelta(index, text))
 }
 
 func (d *streamDecoder) argumentsDelta(text string) {
 	d.part.text = true
-	d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ArgumentsJson{ArgumentsJson: text}})
+	d.Add(codec.ArgumentsDelta(text))
 }
 
 func (d *streamDecoder) inputDelta(text string) {
 	d.part.text = true
-	d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Input{Input: text}})
+	d.Add(codec.InputDelta(text))
 }
 
 // rest tells what of the whole part has not been told piece by piece.
@@ -121,7 +104,7 @@ func (d *streamDecoder) rest(whole *genwayv1.Part) {
 	}
 	for _, f := range whole.NativeFields {
 		if !has(told.part.NativeFields, f.Name) {
-			d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Native{Native: f}})
+			d.Add(codec.NativeDelta(f))
 		}
 	}
 }
@@ -138,10 +121,10 @@ func (d *streamDecoder) restOfThinking(t *genwayv1.Thinking) {
 		d.thinkingDelta(t.Text)
 	}
 	if t.Signature != nil {
-		d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Signature{Signature: t.Signature}})
+		d.Add(codec.SignatureDelta(t.Signature))
 	}
 	if t.EncryptedContent != nil {
-		d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_EncryptedContent{EncryptedContent: t.EncryptedContent}})
+		d.Add(codec.EncryptedDelta(t.EncryptedContent))
 	}
 }
 

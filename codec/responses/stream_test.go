@@ -234,7 +234,7 @@ func TestFurtherCandidates(t *testing.T) {
 	var losses codec.Losses
 	resp := &genwayv1.GenerateTextResponse{Id: "resp_1", Candidates: []*genwayv1.Candidate{
 		{Parts: []*genwayv1.Part{textOf("msg_1", "a")}}, {Index: 1, Parts: []*genwayv1.Part{textOf("msg_2", "b")}}}}
-	got, err := codectest.DecodeStream(c, codectest.EncodeStream(t, c, codec.Unfold(resp, nil), codec.Answer{Losses: &losses}))
+	got, err := codectest.DecodeStream(c, codectest.EncodeStream(t, c, codec.Events(resp, nil), codec.Answer{Losses: &losses}))
 	if err != nil || gist(got) != "a" || len(losses.List()) != 1 || losses.List()[0].Member != "candidates[1]" {
 		t.Errorf("%v, %v, %v", got, losses.List(), err)
 	}

@@ -3,6 +3,7 @@ package responses
 import (
 	"strings"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -72,7 +73,7 @@ func (d *streamDecoder) wholeItem(it *streamedItem, whole item) {
 		case !whole.late:
 			d.thought = whole.thought
 		case d.part != nil:
-			d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ThoughtSignature{ThoughtSignature: whole.thought}})
+			d.Add(codec.ThoughtSignatureDelta(whole.thought))
 		}
 	case it.kind == typeMessage || it.kind == "" && len(whole.parts) > 0 && said(whole.parts[0]):
 		for i, p := range whole.parts {
@@ -101,7 +102,7 @@ func (d *streamDecoder) wholeItem(it *streamedItem, whole item) {
 func (d *streamDecoder) late(it *streamedItem, first *genwayv1.Part) {
 	for _, f := range first.NativeFields {
 		if strings.HasPrefix(f.Name, ofMessage) && !has(it.known, f.Name) {
-			d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Native{Native: f}})
+			d.Add(codec.NativeDelta(f))
 		}
 	}
 }
@@ -118,6 +119,6 @@ func (d *streamDecoder) wholePart(p *genwayv1.Part) {
 	d.begin(opening)
 	d.rest(p)
 	if p.ThoughtSignature != nil {
-		d.delta(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_ThoughtSignature{ThoughtSignature: p.ThoughtSignature}})
+		d.Add(codec.ThoughtSignatureDelta(p.ThoughtSignature))
 	}
 }

@@ -37,7 +37,7 @@ func TestThinkingIsTheSummaryThatWasAskedFor(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			frames := codectest.EncodeStream(t, c, codec.Unfold(thought(tt.id), func(s string) []string { return strings.SplitAfter(s, "m") }), codec.Answer{Request: asked})
+			frames := codectest.EncodeStream(t, c, codec.Events(thought(tt.id), func(s string) []string { return strings.SplitAfter(s, "m") }), codec.Answer{Request: asked})
 			all := codectest.Frames(frames)
 			if got := strings.Contains(string(unary), `"summary":[{"type":"summary_text","text":"Hm."}]`); got != tt.summarized {
 				t.Errorf("summarized: %v in %s", got, unary)

@@ -29,7 +29,7 @@ func (t *textOrList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		t.kind, t.text = '"', token.String()
 		return nil
 	case '[':
-		t.kind = '['
+		t.kind, t.list = '[', []jsontext.Value{}
 		if _, err := d.ReadToken(); err != nil {
 			return err
 		}
@@ -57,7 +57,7 @@ func (t *textOrList) ReadJSON(r *member.Reader) bool {
 		return r.Text(&t.text)
 	case '[':
 		t.kind = '['
-		return r.Values(&t.list)
+		return r.Raws(&t.list)
 	}
 	return r.Null()
 }

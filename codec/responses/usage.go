@@ -78,28 +78,4 @@ func encodeUsage(w *member.Writer, u *genwayv1.Usage, losses *codec.Losses) {
 	w.Int("total_tokens", total)
 	w.Spliced(extras(natives, "usage", losses))
 	w.End()
-	loseUsage(u, losses)
-}
-
-// loseUsage names counts that are not zero and have no place here. What counts
-// text alone is told by the totals.
-func loseUsage(u *genwayv1.Usage, losses *codec.Losses) {
-	for _, count := range []struct {
-		member string
-		n      int64
-	}{
-		{"cache_write_5m_input_tokens", u.GetCacheWrite_5MInputTokens()},
-		{"cache_write_1h_input_tokens", u.GetCacheWrite_1HInputTokens()},
-		{"input_image_tokens", u.GetInputImageTokens()},
-		{"input_audio_tokens", u.GetInputAudioTokens()},
-		{"output_image_tokens", u.GetOutputImageTokens()},
-		{"output_audio_tokens", u.GetOutputAudioTokens()},
-		{"tool_use_input_tokens", u.GetToolUseInputTokens()},
-		{"accepted_prediction_tokens", u.GetAcceptedPredictionTokens()},
-		{"rejected_prediction_tokens", u.GetRejectedPredictionTokens()},
-	} {
-		if count.n != 0 {
-			losses.Add("usage."+count.member, noPlace)
-		}
-	}
 }

@@ -36,13 +36,15 @@ const (
 
 // wireEvent is any of these events. Obfuscation and what else has no meaning here
 // is left out.
+//
+//wire:read
 type wireEvent struct {
 	Type         string         `json:"type"`
 	ItemID       string         `json:"item_id"`
 	OutputIndex  int            `json:"output_index"`
 	ContentIndex int            `json:"content_index"`
 	SummaryIndex int            `json:"summary_index"`
-	Delta        jsontext.Value `json:"delta"`
+	Delta        jsontext.Value `json:"delta" wire:"borrow"`
 	Logprobs     []wireLogprob  `json:"logprobs"`
 	Annotation   jsontext.Value `json:"annotation"`
 	Part         jsontext.Value `json:"part"`

@@ -16,6 +16,8 @@ const (
 
 // wireMessage is EasyInputMessageParam, ResponseInputItemMessageParam or
 // ResponseOutputMessage.
+//
+//wire:read
 type wireMessage struct {
 	Type    string         `json:"type"`
 	ID      string         `json:"id"`
@@ -26,6 +28,8 @@ type wireMessage struct {
 }
 
 // wireReasoningItem is ResponseReasoningItem.
+//
+//wire:read
 type wireReasoningItem struct {
 	Type             string           `json:"type"`
 	ID               string           `json:"id"`
@@ -43,6 +47,8 @@ type wireLine struct {
 }
 
 // wireCall is ResponseFunctionToolCall or ResponseCustomToolCall.
+//
+//wire:read
 type wireCall struct {
 	Type      string         `json:"type"`
 	ID        string         `json:"id"`
@@ -57,6 +63,8 @@ type wireCall struct {
 
 // wireOutput is ResponseInputItemFunctionCallOutputParam or
 // ResponseCustomToolCallOutputParam.
+//
+//wire:read
 type wireOutput struct {
 	Type      string         `json:"type"`
 	ID        string         `json:"id"`
@@ -69,6 +77,8 @@ type wireOutput struct {
 }
 
 // wireImageCall is ResponseOutputItemImageGenerationCall.
+//
+//wire:read
 type wireImageCall struct {
 	Type         string         `json:"type"`
 	ID           string         `json:"id"`
@@ -81,6 +91,8 @@ type wireImageCall struct {
 // wirePart is any content part of a message or of a tool's output:
 // ResponseInputTextParam, ResponseInputImageParam, ResponseInputFileParam,
 // ResponseInputAudioParam, ResponseOutputText, ResponseOutputRefusal.
+//
+//wire:read
 type wirePart struct {
 	Type        string           `json:"type"`
 	Text        string           `json:"text"`
@@ -111,6 +123,8 @@ type wireBreakpoint struct {
 }
 
 // wireAnnotation is any ResponseOutputTextAnnotation.
+//
+//wire:read
 type wireAnnotation struct {
 	Type       string         `json:"type"`
 	StartIndex *int32         `json:"start_index"`

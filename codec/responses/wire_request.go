@@ -4,16 +4,18 @@ import "github.com/go-json-experiment/json/jsontext"
 
 // wireRequest is the body of POST /v1/responses (SDK: ResponseNewParams). Its
 // input is required unless another member brings the conversation.
+//
+//wire:read,head
 type wireRequest struct {
 	Model             string            `json:"model"`
-	Input             textOrList        `json:"input"`
-	Instructions      string            `json:"instructions"`
+	Input             textOrList        `json:"input" wire:"main"`
+	Instructions      string            `json:"instructions" wire:"heavy"`
 	MaxOutputTokens   *int64            `json:"max_output_tokens"`
 	Temperature       *float64          `json:"temperature"`
 	TopP              *float64          `json:"top_p"`
 	TopLogprobs       *int32            `json:"top_logprobs"`
 	ParallelToolCalls *bool             `json:"parallel_tool_calls"`
-	Tools             []jsontext.Value  `json:"tools"`
+	Tools             []jsontext.Value  `json:"tools" wire:"heavy"`
 	ToolChoice        jsontext.Value    `json:"tool_choice"`
 	Text              wireText          `json:"text"`
 	Reasoning         wireReasoning     `json:"reasoning"`
@@ -36,6 +38,8 @@ type wireText struct {
 }
 
 // wireFormat is ResponseFormatTextConfigUnion.
+//
+//wire:read
 type wireFormat struct {
 	Type        string         `json:"type"`
 	Name        string         `json:"name"`
@@ -53,6 +57,8 @@ type wireReasoning struct {
 }
 
 // wireTool is FunctionToolParam or CustomToolParam.
+//
+//wire:read
 type wireTool struct {
 	Type        string         `json:"type"`
 	Name        string         `json:"name"`
@@ -64,6 +70,8 @@ type wireTool struct {
 }
 
 // wireNamespace is NamespaceToolParam.
+//
+//wire:read
 type wireNamespace struct {
 	Type  string           `json:"type"`
 	Name  string           `json:"name"`
@@ -72,6 +80,8 @@ type wireNamespace struct {
 }
 
 // wireToolChoice is any object form of tool_choice.
+//
+//wire:read
 type wireToolChoice struct {
 	Type      string           `json:"type"`
 	Namespace string           `json:"namespace"`

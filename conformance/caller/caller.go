@@ -77,6 +77,9 @@ func New(url, target string) (*Client, error) {
 		return nil, err
 	}
 	transport := &http.Transport{MaxIdleConnsPerHost: 256, DisableCompression: true}
+	if usual, ok := http.DefaultTransport.(*http.Transport); ok { // as server.Main has set it
+		transport.Protocols, transport.TLSClientConfig = usual.Protocols, usual.TLSClientConfig.Clone()
+	}
 	return &Client{url: url, http: &http.Client{Transport: transport}, direct: d}, nil
 }
 

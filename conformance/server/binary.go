@@ -26,6 +26,11 @@ func Output(name string, args ...string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return OutputOf(name, path, args...)
+}
+
+// OutputOf does so with the program of a file, which failures name.
+func OutputOf(name, path string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	var stdout, stderr bytes.Buffer

@@ -20,10 +20,10 @@ func Main(m *testing.M, shared **Server) {
 func atHome(run func() int) (code int) {
 	home, err := os.MkdirTemp("", "genway-home-")
 	if err == nil {
-		err = os.Setenv("GENWAY_DATA", home)
+		err = errors.Join(os.Setenv("GENWAY_DATA", home), setTransport(home))
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "make a data directory:", err)
+		fmt.Fprintln(os.Stderr, "prepare the tests:", err)
 		return 1
 	}
 	code = run()
@@ -34,16 +34,23 @@ func atHome(run func() int) (code int) {
 	return code
 }
 
-// MainWays is Main with a gateway before the sandbox for each kind of upstream.
-func MainWays(m *testing.M, shared **Ways) {
-	os.Exit(atHome(func() int { return runWays(m, shared) }))
+// MainWays is Main with a gateway before the sandbox for each kind of upstream, and with what
+// more adds.
+func MainWays(m *testing.M, shared **Ways, more ...func(*Ways) error) {
+	os.Exit(atHome(func() int { return runWays(m, shared, more) }))
 }
 
-func runWays(m *testing.M, shared **Ways) int {
+func runWays(m *testing.M, shared **Ways, more []func(*Ways) error) int {
 	w, err := LaunchWays()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "start the servers:", err)
 		return 1
+	}
+	for _, add := range more {
+		if err := add(w); err != nil {
+			fmt.Fprintln(os.Stderr, "start the servers:", errors.Join(err, w.Stop()))
+			return 1
+		}
 	}
 	*shared = w
 	code := m.Run()

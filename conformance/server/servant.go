@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// servant is internal/servertest/serve with a server in it. The server ends with the
+// servant is test/servers/serve with a server in it. The server ends with the
 // process that started it, however that ends.
 type servant struct {
 	cmd    *exec.Cmd
@@ -26,7 +26,7 @@ type servant struct {
 // startServant starts one. The test's end ends it.
 func startServant(tb testing.TB, args ...string) *servant {
 	tb.Helper()
-	path, err := binaries.build("./internal/servertest/serve")
+	path, err := binaries.build("./test/servers/serve")
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -13,6 +13,7 @@
 package server
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ func Groups() []string {
 	return []string{"chat", "messages", "generatecontent", "internal"}
 }
 
-// Options say how a server is started. The zero value is `genway serve` with an
+// Options are how a server is started. The zero value is `genway serve` with an
 // empty data directory.
 type Options struct {
 	// Args are further flags of `genway serve`, or of genway-core with TwoProcess.
@@ -38,6 +39,9 @@ type Options struct {
 	EdgeArgs []string
 	// TwoProcess runs genway-core and genway-edge, joined by a unix socket.
 	TwoProcess bool
+	// Cleartext is for tests that write to the JSON side's connections themselves: there is
+	// no TLS, whatever the transport of the tests.
+	Cleartext bool
 	// Data is an existing data directory, or the URL of a PostgreSQL database, which
 	// Stop leaves alone. Empty is a new directory, which Stop removes.
 	Data string
@@ -59,11 +63,13 @@ type Server struct {
 	// Core and Edge are the processes; the same one without TwoProcess.
 	Core, Edge *Process
 
-	owned []string // directories to remove
+	scheme string   // of URL
+	owned  []string // directories to remove
 }
 
-// URL is the base address of the JSON side: http://host:port, without a slash.
-func (s *Server) URL() string { return "http://" + s.HTTP }
+// URL is the base address of the JSON side: http://host:port or https://host:port, without
+// a slash.
+func (s *Server) URL() string { return cmp.Or(s.scheme, "http") + "://" + s.HTTP }
 
 // Launch starts a server and returns once it listens on both sides. The caller
 // stops it.
@@ -116,7 +122,7 @@ func (s *Server) launch(o Options) error {
 	}
 	args := append([]string{"serve"}, At(s.Data)...)
 	args = append(args, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--log-format", "json")
-	process, err := StartProcess("genway", append(args, o.Args...)...)
+	process, err := StartProcess("genway", append(args, o.encrypted(o.Args)...)...)
 	if err != nil {
 		return err
 	}
@@ -125,7 +131,8 @@ func (s *Server) launch(o Options) error {
 	if err != nil {
 		return err
 	}
-	s.HTTP, s.GRPC = up["http"], up["grpc"]
+	s.GRPC = up["grpc"]
+	s.listens(up)
 	return nil
 }
 
@@ -143,13 +150,20 @@ func (s *Server) launchTwo(o Options) error {
 	if _, err := s.Core.Await("core is up"); err != nil {
 		return err
 	}
-	s.Edge, err = StartProcess("genway-edge", append([]string{"--core", s.GRPC, "--http", "127.0.0.1:0", "--log-format", "json"}, o.EdgeArgs...)...)
+	s.Edge, err = StartProcess("genway-edge", append([]string{"--core", s.GRPC, "--http", "127.0.0.1:0", "--log-format", "json"}, o.encrypted(o.EdgeArgs)...)...)
 	if err != nil {
 		return err
 	}
 	up, err := s.Edge.Await("edge is up")
-	s.HTTP = up["http"]
+	s.listens(up)
 	return err
+}
+
+// listens notes where the JSON side is, by the first line of the edge's log.
+func (s *Server) listens(up map[string]string) {
+	if s.HTTP, s.scheme = up["https"], "https"; s.HTTP == "" {
+		s.HTTP, s.scheme = up["http"], "http"
+	}
 }
 
 // Stop ends the processes, the edge first, and removes what Launch made. The error
@@ -178,7 +192,7 @@ func (s *Server) directory(pattern string) (string, error) {
 	return dir, err
 }
 
-// At are the flags that say where data is kept: a directory, or a PostgreSQL database.
+// At are the flags that name the store of the data: a directory, or a PostgreSQL database.
 func At(data string) []string {
 	if strings.HasPrefix(data, "postgres://") {
 		return []string{"--store", data}

@@ -41,7 +41,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-// TestFailedStart carries what the program said.
+// TestFailedStart holds that the error has the program's output.
 func TestFailedStart(t *testing.T) {
 	t.Parallel()
 	if _, err := server.Launch(server.Options{Args: []string{"--no-such-flag"}}); err == nil || !strings.Contains(err.Error(), "no-such-flag") {

@@ -164,7 +164,7 @@ func TestUpstreamFailures(t *testing.T) {
 		"sandbox-rate-limit": 429, "sandbox-quota": 429, "sandbox-error": 500, "sandbox-garbage": 502,
 		"sandbox-overload": 503, "sandbox-unavailable": 503, "sandbox-timeout": 504,
 	}
-	each(t, func(t *testing.T, op operation) {
+	eachSandbox(t, func(t *testing.T, op operation) {
 		// There is no stream of images in the specification.
 		forms := []bool{false, true}
 		if op.name == "image generation" {

@@ -1,7 +1,8 @@
 // Package spec_test holds a running gateway to the interface specification with
 // plain net/http: every row of its tables (names, JSON types, presence), its header
 // names, addresses and keys, and what the protocols demand of failures. What upstreams
-// bear on is demanded of the sandbox and of the sandbox behind each kind of upstream.
+// bear on is demanded of the sandbox, of the sandbox behind each kind of upstream, and of a core
+// in another language behind the edge (examples/core-node).
 package spec_test
 
 import (
@@ -19,7 +20,7 @@ import (
 
 var ways *server.Ways
 
-func TestMain(m *testing.M) { server.MainWays(m, &ways) }
+func TestMain(m *testing.M) { server.MainWays(m, &ways, server.AddNodeCore) }
 
 // keys are the same for all gateways.
 func keys() map[string]string { return ways.ByKind["sandbox"].Keys }
@@ -87,7 +88,11 @@ func try(ctx context.Context, method, path string, h headers, body any) (answer,
 			req.Header.Set(name, value)
 		}
 	}
-	resp, err := http.DefaultClient.Do(req)
+	client := http.DefaultClient
+	if h["Upgrade"] != "" { // HTTP/2 has none (RFC 9113, section 8.2.2)
+		client = server.HTTP1()
+	}
+	resp, err := client.Do(req)
 	if err != nil {
 		return answer{}, err
 	}
@@ -160,10 +165,27 @@ func through(kind string) []operation {
 	return all
 }
 
-// eachWay runs a test for the sandbox and for each kind of upstream.
+// eachWay runs a test for the sandbox, for each kind of upstream, and for a core in another
+// language where there is one.
 func eachWay(t *testing.T, test func(*testing.T, []operation)) {
 	t.Helper()
-	for _, kind := range append(server.Kinds(), "sandbox") {
+	kinds := append(server.Kinds(), "sandbox")
+	if ways.ByKind[server.NodeCore] != nil {
+		kinds = append(kinds, server.NodeCore)
+	}
+	by(t, kinds, test)
+}
+
+// eachSandbox runs a test of what the sandbox does on demand: for it, and for it behind each
+// kind of upstream.
+func eachSandbox(t *testing.T, test func(*testing.T, operation)) {
+	t.Helper()
+	by(t, append(server.Kinds(), "sandbox"), func(t *testing.T, all []operation) { eachOf(t, all, test) })
+}
+
+func by(t *testing.T, kinds []string, test func(*testing.T, []operation)) {
+	t.Helper()
+	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			test(t, through(kind))
@@ -174,12 +196,15 @@ func eachWay(t *testing.T, test func(*testing.T, []operation)) {
 // each runs a test for each operation, by each way.
 func each(t *testing.T, test func(*testing.T, operation)) {
 	t.Helper()
-	eachWay(t, func(t *testing.T, all []operation) {
-		for _, op := range all {
-			t.Run(op.name, func(t *testing.T) {
-				t.Parallel()
-				test(t, op)
-			})
-		}
-	})
+	eachWay(t, func(t *testing.T, all []operation) { eachOf(t, all, test) })
+}
+
+func eachOf(t *testing.T, all []operation, test func(*testing.T, operation)) {
+	t.Helper()
+	for _, op := range all {
+		t.Run(op.name, func(t *testing.T) {
+			t.Parallel()
+			test(t, op)
+		})
+	}
 }

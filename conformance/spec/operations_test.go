@@ -7,6 +7,7 @@ import (
 
 	"github.com/genway/genway/conformance/check"
 	"github.com/genway/genway/conformance/picture"
+	"github.com/genway/genway/conformance/server"
 	"github.com/genway/genway/conformance/wire"
 )
 
@@ -109,7 +110,7 @@ func tableOf(operation string) string {
 func (op operation) table() string {
 	table := tableOf(op.name)
 	switch op.kind {
-	case "chat", "responses", "messages":
+	case "chat", "responses", "messages", server.NodeCore:
 		table = regexp.MustCompile(`(?m)^.*thoughtSignature.*$`).ReplaceAllString(table, "")
 	}
 	return table

@@ -145,7 +145,7 @@ func TestBrokenStreams(t *testing.T) {
 	failure := map[string]string{
 		"chat completion": `{"error":`, "response creation": "response.failed", "message creation": "event: error", "content generation": `"error":`,
 	}
-	each(t, func(t *testing.T, op operation) {
+	eachSandbox(t, func(t *testing.T, op operation) {
 		if success[op.name] == "" {
 			return
 		}

@@ -10,6 +10,7 @@ package vendors
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -82,8 +83,21 @@ const OnCancel = "X-On-Cancel"
 // Start starts the services. The test's end stops them.
 func Start(tb testing.TB) *Server {
 	tb.Helper()
+	return StartOn(tb, "127.0.0.1:0")
+}
+
+// StartOn starts them on HOST:PORT, where the port may be 0.
+func StartOn(tb testing.TB, address string) *Server {
+	tb.Helper()
 	s := &Server{held: make(chan struct{}), told: map[int]Told{}, Leave: func(int) {}, Watch: func(*http.Request) {}}
-	listening := httptest.NewServer(s)
+	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", address)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	listening := httptest.NewUnstartedServer(s)
+	_ = listening.Listener.Close()
+	listening.Listener = listener
+	listening.Start()
 	s.URL = listening.URL
 	tb.Cleanup(func() {
 		s.Release()

@@ -179,6 +179,7 @@ func TestErrors(t *testing.T) {
 		{"a name that is taken", create(&adminv1.KeySettings{Name: "twin"}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.name"}},
 		{"a new name that is taken", last(f.UpdateKey(ctx, &adminv1.UpdateKeyRequest{Key: newKey("", chat), Settings: &adminv1.KeySettings{Name: "twin"}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"name"}}})),
 			codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.name"}},
+		{"certificate", create(&adminv1.KeySettings{Certificates: []string{"a.example"}}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.certificates[0]"}},
 		{"address", create(&adminv1.KeySettings{Addresses: []string{"10.0.0.1/8"}}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.addresses[0]"}},
 		{"no time", create(&adminv1.KeySettings{ExpireTime: &timestamppb.Timestamp{Nanos: -1}}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.expire_time"}},
 		{"past", create(&adminv1.KeySettings{ExpireTime: timestamppb.New(time.Unix(1, 0))}), codes.InvalidArgument, fault.ReasonInvalidMember, []string{"settings.expire_time"}},

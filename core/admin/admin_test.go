@@ -27,7 +27,7 @@ func full() *adminv1.KeySettings {
 	return &adminv1.KeySettings{
 		Name: "ci", Owner: "ada", Labels: map[string]string{"team": "search"},
 		ExpireTime: timestamppb.New(time.Date(2999, 1, 31, 0, 0, 0, 123456000, time.UTC)),
-		Models:     []string{"gpt-*"}, Addresses: []string{"10.0.0.0/8", "192.0.2.7/32"},
+		Models:     []string{"gpt-*"}, Addresses: []string{"10.0.0.0/8", "192.0.2.7/32"}, Certificates: []string{"dns:a.example"},
 		Limits: &adminv1.Limits{
 			RequestsPerMinute: 60, TokensPerMinute: 1000, Concurrent: 2,
 			Budgets: []*adminv1.Budget{{NanoDollars: 1, Period: adminv1.Period_PERIOD_DAY}, {NanoDollars: 2, Period: adminv1.Period_PERIOD_MONTH}},
@@ -113,6 +113,7 @@ func TestUpdateKey(t *testing.T) {
 		"expire_time":                func(s *adminv1.KeySettings) { s.ExpireTime = nil },
 		"models":                     func(s *adminv1.KeySettings) { s.Models = nil },
 		"addresses":                  func(s *adminv1.KeySettings) { s.Addresses = nil },
+		"certificates":               func(s *adminv1.KeySettings) { s.Certificates = nil },
 		"strict":                     func(s *adminv1.KeySettings) { s.Strict = false },
 		"limits":                     func(s *adminv1.KeySettings) { s.Limits = &adminv1.Limits{} },
 		"limits.requests_per_minute": func(s *adminv1.KeySettings) { s.Limits.RequestsPerMinute = 0 },
@@ -213,7 +214,7 @@ func TestImportKeys(t *testing.T) {
 			t.Errorf("%+v, %v", p, err)
 		}
 	}
-	if list, err := f.keys.List(t.Context()); err != nil || len(list) != 3 {
+	if list, err := f.keys.List(t.Context(), keys.Query{Limit: 10}); err != nil || len(list) != 3 {
 		t.Errorf("%d keys, %v", len(list), err)
 	}
 }
@@ -341,10 +342,10 @@ func TestRawKeysAreNowhere(t *testing.T) {
 	for _, ref := range append(raws, "ci") {
 		note(f.GetKey(ctx, &adminv1.GetKeyRequest{Key: ref}))
 		note(f.UpdateKey(ctx, &adminv1.UpdateKeyRequest{Key: "ci", Settings: &adminv1.KeySettings{
-			Name: ref, Owner: ref, Labels: map[string]string{ref: ref}, Models: []string{ref}, Addresses: []string{ref},
+			Name: ref, Owner: ref, Labels: map[string]string{ref: ref}, Models: []string{ref}, Addresses: []string{ref}, Certificates: []string{ref},
 		}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"name", ref}}}))
 		for _, member := range []*adminv1.KeySettings{
-			{Name: ref}, {Owner: ref}, {Labels: map[string]string{ref: ""}}, {Labels: map[string]string{"a": ref}}, {Models: []string{ref}}, {Addresses: []string{ref}},
+			{Name: ref}, {Owner: ref}, {Labels: map[string]string{ref: ""}}, {Labels: map[string]string{"a": ref}}, {Models: []string{ref}}, {Addresses: []string{ref}}, {Certificates: []string{ref}}, {Certificates: []string{"dns:" + ref}},
 		} {
 			note(f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_ADMIN, Settings: proto.CloneOf(member)}))
 		}

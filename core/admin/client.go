@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -51,24 +52,26 @@ func (c Client) Import(ctx context.Context, params []keys.CreateParams, dry bool
 	return made, nil
 }
 
-// List returns every key.
-func (c Client) List(ctx context.Context) ([]keys.Key, error) {
-	var list []keys.Key
-	req := &adminv1.ListKeysRequest{PageSize: maxPage}
-	for {
-		resp, err := c.Admin.ListKeys(ctx, req)
-		if err != nil {
-			return nil, told("list keys", err)
-		}
-		for _, m := range resp.GetKeys() {
-			_, key, err := keyAnd("", m)
+// All yields every key that the query asks for, the oldest first, page by page. It ends with
+// the first error.
+func (c Client) All(ctx context.Context, query keys.Query) iter.Seq2[keys.Key, error] {
+	return func(yield func(keys.Key, error) bool) {
+		req := &adminv1.ListKeysRequest{PageSize: maxPage, PageToken: query.After, Owner: query.Owner, Group: inverse(groups, query.Group), Live: !query.LiveAt.IsZero()}
+		for {
+			resp, err := c.Admin.ListKeys(ctx, req)
 			if err != nil {
-				return nil, err
+				yield(keys.Key{}, told("list keys", err))
+				return
 			}
-			list = append(list, key)
-		}
-		if req.PageToken = resp.GetNextPageToken(); req.PageToken == "" {
-			return list, nil
+			for _, m := range resp.GetKeys() {
+				_, key, err := keyAnd("", m)
+				if !yield(key, err) || err != nil {
+					return
+				}
+			}
+			if req.PageToken = resp.GetNextPageToken(); req.PageToken == "" {
+				return
+			}
 		}
 	}
 }

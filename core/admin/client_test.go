@@ -47,7 +47,7 @@ func TestClient(t *testing.T) {
 	raw, key, err := c.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{
 		Name: "ci", Owner: "ada", Labels: map[string]string{"a": "b"}, ExpireTime: &end,
 		Policy: keys.Policy{
-			Models: []string{"m"}, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")},
+			Models: []string{"m"}, Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Certificates: []string{"uri:spiffe://a/b"},
 			Limits: limit.Limits{RequestsPerMinute: 1, Budgets: []limit.Budget{{Amount: 5, Period: limit.Day}}}, Strict: true,
 		},
 	}})
@@ -82,12 +82,15 @@ func TestClient(t *testing.T) {
 	if err != nil || len(made) != 2 {
 		t.Errorf("import: %v", err)
 	}
-	list, err := c.List(t.Context())
-	if err != nil || len(list) != 4 {
-		t.Errorf("list: %d, %v", len(list), err)
-	}
-	for _, key := range list {
+	n := 0
+	for key, err := range c.All(t.Context(), keys.Query{}) {
+		if n++; err != nil {
+			t.Fatal(err)
+		}
 		agree("list", key)
+	}
+	if n != 4 {
+		t.Errorf("list: %d keys", n)
 	}
 
 	_, err = c.Import(t.Context(), []keys.CreateParams{{Group: keys.GroupChat}, {Group: keys.GroupChat, Settings: keys.Settings{Owner: " "}}}, true)

@@ -72,6 +72,14 @@ func settings(from *adminv1.KeySettings, param string) (keys.Settings, error) {
 		}
 		s.Policy.Addresses = append(s.Policy.Addresses, prefix)
 	}
+	for i, text := range from.GetCertificates() {
+		certificate, err := keys.ParseCertificate(text)
+		if err != nil {
+			path := fmt.Sprintf("%s.certificates[%d]", param, i)
+			return s, fault.Invalid(path, "%s: %v", path, err)
+		}
+		s.Policy.Certificates = append(s.Policy.Certificates, certificate)
+	}
 	s.Policy.Limits = limit.Limits{
 		RequestsPerMinute: from.GetLimits().GetRequestsPerMinute(),
 		TokensPerMinute:   from.GetLimits().GetTokensPerMinute(),
@@ -84,6 +92,13 @@ func settings(from *adminv1.KeySettings, param string) (keys.Settings, error) {
 			return s, fault.Invalid(path, "%s: expected PERIOD_DAY or PERIOD_MONTH", path)
 		}
 		s.Policy.Limits.Budgets = append(s.Policy.Limits.Budgets, limit.Budget{Amount: b.GetNanoDollars(), Period: period})
+	}
+	switch p := from.GetPriority(); p {
+	case adminv1.Priority_PRIORITY_UNSPECIFIED, adminv1.Priority_PRIORITY_INTERACTIVE:
+	case adminv1.Priority_PRIORITY_BATCH:
+		s.Policy.Priority = keys.PriorityBatch
+	default:
+		return s, fault.Invalid(param+".priority", "%s.priority: unknown priority %d", param, p)
 	}
 	return s, nil
 }
@@ -114,11 +129,15 @@ func settingsMessage(s keys.Settings) *adminv1.KeySettings {
 	m := &adminv1.KeySettings{
 		Name: s.Name, Owner: s.Owner, Labels: s.Labels, ExpireTime: timestamp(s.ExpireTime),
 		Models: s.Policy.Models, Addresses: texts(s.Policy.Addresses), Strict: s.Policy.Strict,
+		Certificates: s.Policy.Certificates,
 		Limits: &adminv1.Limits{
 			RequestsPerMinute: s.Policy.Limits.RequestsPerMinute,
 			TokensPerMinute:   s.Policy.Limits.TokensPerMinute,
 			Concurrent:        s.Policy.Limits.Concurrent,
 		},
+	}
+	if s.Policy.Priority == keys.PriorityBatch {
+		m.Priority = adminv1.Priority_PRIORITY_BATCH
 	}
 	for _, b := range s.Policy.Limits.Budgets {
 		m.Limits.Budgets = append(m.Limits.Budgets, &adminv1.Budget{NanoDollars: b.Amount, Period: inverse(periods, b.Period)})

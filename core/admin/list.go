@@ -2,7 +2,7 @@ package admin
 
 import (
 	"context"
-	"slices"
+	"errors"
 	"strconv"
 
 	"github.com/genway/genway/codec/fault"
@@ -39,48 +39,31 @@ func (s *Service) ListKeys(ctx context.Context, req *adminv1.ListKeysRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	only, err := listed(req)
-	if err != nil {
-		return nil, err
-	}
-	all, err := s.config.Keys.List(ctx)
-	if err != nil {
-		return nil, failure(ctx, err, inSettings)
-	}
-	if token := req.GetPageToken(); token != "" {
-		i := slices.IndexFunc(all, func(key keys.Key) bool { return key.ID == token })
-		if i < 0 {
-			return nil, badToken()
-		}
-		all = all[i+1:]
-	}
-	resp := &adminv1.ListKeysResponse{}
-	now := s.config.Clock()
-	for _, key := range all {
-		if !only(key) || req.GetLive() && (key.RevokeTime != nil || key.Expired(now)) {
-			continue
-		}
-		if len(resp.Keys) == size {
-			resp.NextPageToken = resp.Keys[size-1].GetId()
-			break
-		}
-		resp.Keys = append(resp.Keys, s.message(key))
-	}
-	return resp, nil
-}
-
-// listed gives whether a request's filters ask for a key.
-func listed(req *adminv1.ListKeysRequest) (func(keys.Key) bool, error) {
-	var of keys.Group
+	query := keys.Query{After: req.GetPageToken(), Limit: size + 1, Owner: req.GetOwner()}
 	if req.GetGroup() != adminv1.Group_GROUP_UNSPECIFIED {
-		var err error
-		if of, err = group(req.GetGroup(), "group"); err != nil {
+		if query.Group, err = group(req.GetGroup(), "group"); err != nil {
 			return nil, err
 		}
 	}
-	return func(key keys.Key) bool {
-		return (of == "" || key.Group == of) && (req.GetOwner() == "" || key.Owner == req.GetOwner())
-	}, nil
+	if req.GetLive() {
+		query.LiveAt = s.config.Clock()
+	}
+	page, err := s.config.Keys.List(ctx, query)
+	if errors.Is(err, keys.ErrNotFound) {
+		return nil, badToken()
+	}
+	if err != nil {
+		return nil, failure(ctx, err, inSettings)
+	}
+	resp := &adminv1.ListKeysResponse{}
+	if len(page) > size {
+		page = page[:size]
+		resp.NextPageToken = page[size-1].ID
+	}
+	for _, key := range page {
+		resp.Keys = append(resp.Keys, s.message(key))
+	}
+	return resp, nil
 }
 
 // ListAuditEntries lists what was changed. A page ends with the number of its last

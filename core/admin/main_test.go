@@ -19,9 +19,9 @@ import (
 	"github.com/genway/genway/core/admin"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/keys"
-	"github.com/genway/genway/core/sandbox"
 	"github.com/genway/genway/core/store"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"github.com/genway/genway/sandbox"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

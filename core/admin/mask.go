@@ -16,8 +16,12 @@ var paths = map[string]func(to *keys.Settings, from keys.Settings){
 	"expire_time": func(to *keys.Settings, from keys.Settings) { to.ExpireTime = from.ExpireTime },
 	"models":      func(to *keys.Settings, from keys.Settings) { to.Policy.Models = from.Policy.Models },
 	"addresses":   func(to *keys.Settings, from keys.Settings) { to.Policy.Addresses = from.Policy.Addresses },
-	"strict":      func(to *keys.Settings, from keys.Settings) { to.Policy.Strict = from.Policy.Strict },
-	"limits":      func(to *keys.Settings, from keys.Settings) { to.Policy.Limits = from.Policy.Limits },
+	"certificates": func(to *keys.Settings, from keys.Settings) {
+		to.Policy.Certificates = from.Policy.Certificates
+	},
+	"strict":   func(to *keys.Settings, from keys.Settings) { to.Policy.Strict = from.Policy.Strict },
+	"priority": func(to *keys.Settings, from keys.Settings) { to.Policy.Priority = from.Policy.Priority },
+	"limits":   func(to *keys.Settings, from keys.Settings) { to.Policy.Limits = from.Policy.Limits },
 	"limits.requests_per_minute": func(to *keys.Settings, from keys.Settings) {
 		to.Policy.Limits.RequestsPerMinute = from.Policy.Limits.RequestsPerMinute
 	},

@@ -23,6 +23,9 @@ var dimensions = map[adminv1.Dimension]ledger.Dimension{
 	adminv1.Dimension_DIMENSION_SERVED_MODEL: ledger.ByServed,
 }
 
+// maxUsageRows is how many rows a report may have: a message of about 20 MB.
+const maxUsageRows = 100_000
+
 // GetUsage reports what requests used.
 func (s *Service) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (*adminv1.GetUsageResponse, error) {
 	query := ledger.Query{By: []ledger.Dimension{ledger.ByDay}}
@@ -53,9 +56,13 @@ func (s *Service) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (*
 		}
 		*bound.to = bound.from.AsTime()
 	}
+	query.Limit = maxUsageRows + 1
 	rows, err := s.config.Usage.Report(ctx, query)
 	if err != nil {
 		return nil, unavailable(ctx, err)
+	}
+	if len(rows) > maxUsageRows {
+		return nil, fault.Invalid("by", "by: the report has more than %d rows; ask for a shorter time or fewer dimensions, or use genway usage", maxUsageRows)
 	}
 	resp := &adminv1.GetUsageResponse{}
 	for _, r := range rows {

@@ -11,10 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/keys"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 	"google.golang.org/grpc/metadata"
 )
 
@@ -38,18 +40,6 @@ type Caller struct {
 
 // ProtocolKey is the metadata by which an edge names the caller's protocol.
 const ProtocolKey = "genway-protocol"
-
-// protocols are the names of protocols in metadata, with the group they belong to.
-var protocols = map[string]struct {
-	protocol genwayv1.Protocol
-	group    keys.Group
-}{
-	"chat_completions": {genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, keys.GroupChat},
-	"responses":        {genwayv1.Protocol_PROTOCOL_RESPONSES, keys.GroupChat},
-	"images":           {genwayv1.Protocol_PROTOCOL_IMAGES, keys.GroupChat},
-	"messages":         {genwayv1.Protocol_PROTOCOL_MESSAGES, keys.GroupMessages},
-	"generate_content": {genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, keys.GroupGenerateContent},
-}
 
 // Authenticator identifies callers.
 type Authenticator struct {
@@ -85,7 +75,9 @@ func (a Authenticator) Authenticate(ctx context.Context, method string) (Caller,
 	case errors.Is(err, keys.ErrWrongKey):
 		return caller, fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "invalid API key")
 	case err != nil:
-		return caller, fault.Wrap(err, fault.Unavailable, "KEYS_UNAVAILABLE", "keys cannot be checked at the moment; try again")
+		f := fault.Wrap(err, fault.Unavailable, ReasonKeysUnavailable, "keys cannot be checked at the moment; try again")
+		f.RetryAfter = time.Second
+		return caller, f
 	}
 	caller.Principal = principal
 	if principal.Group != needed {
@@ -97,8 +89,12 @@ func (a Authenticator) Authenticate(ctx context.Context, method string) (Caller,
 
 // FromEdge reports whether an edge we trust made the call that ctx belongs to.
 func (a Authenticator) FromEdge(ctx context.Context) bool {
-	return said(ctx, ProtocolKey) != "" && a.Trust != nil && a.Trust(ctx)
+	return said(ctx, ProtocolKey) != "" && a.Trusts(ctx)
 }
+
+// Trusts reports whether the call that ctx belongs to comes over a way that only edges
+// have, be it an edge's own call, as of the health service, or one for its caller.
+func (a Authenticator) Trusts(ctx context.Context) bool { return a.Trust != nil && a.Trust(ctx) }
 
 // way gives the caller of a call as far as its way says who it is: the protocol, and
 // whether an edge we trust made the call. It also says which group's keys the way takes,
@@ -113,12 +109,12 @@ func (a Authenticator) way(ctx context.Context, method string) (caller Caller, n
 		// Most likely an edge with a wrong secret: whoever sets it up must see why.
 		return caller, keys.GroupInternal, "the edge did not prove to be one, and direct gRPC calls need", nil
 	default:
-		p, ok := protocols[name]
-		if !ok {
+		p := protocol.ByName(name)
+		if p == nil {
 			return caller, "", "", fault.Wrap(fmt.Errorf("edge names protocol %q", name), fault.Internal, "UNKNOWN_PROTOCOL", "%s", fault.InternalMessage)
 		}
-		caller.Protocol, caller.Edge = p.protocol, true
-		return caller, p.group, "this protocol needs", nil
+		caller.Protocol, caller.Edge = p.ID, true
+		return caller, keys.Group(p.KeyGroup), "this protocol needs", nil
 	}
 }
 
@@ -152,3 +148,6 @@ func CallerOf(ctx context.Context) Caller {
 	caller, _ := ctx.Value(callerKey{}).(Caller)
 	return caller
 }
+
+// ReasonKeysUnavailable is the reason of calls whose key cannot be looked up.
+const ReasonKeysUnavailable = "KEYS_UNAVAILABLE"

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
+	"crypto/x509"
+	"slices"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
@@ -37,15 +39,33 @@ func TrustUnixSocket(ctx context.Context) bool {
 	return ok && p.Addr != nil && p.Addr.Network() == "unix"
 }
 
-// TrustCertificate trusts whoever shows a certificate that the listener has
-// verified.
-func TrustCertificate(ctx context.Context) bool {
-	p, ok := peer.FromContext(ctx)
-	if !ok {
+// TrustCertificate trusts callers with a certificate that the listener has verified and
+// that is of one of the authorities, as of now. The listener may verify certificates of
+// other authorities, too; those make no edge.
+func TrustCertificate(authorities func() []*x509.Certificate) Trust {
+	return func(ctx context.Context) bool {
+		for _, chain := range verified(ctx) {
+			last := chain[len(chain)-1]
+			if slices.ContainsFunc(authorities(), last.Equal) {
+				return true
+			}
+		}
 		return false
 	}
+}
+
+// verified gives the chains of the certificate of a connection's other end that the
+// listener has verified; none without one.
+func verified(ctx context.Context) [][]*x509.Certificate {
+	p, ok := peer.FromContext(ctx)
+	if !ok {
+		return nil
+	}
 	info, ok := p.AuthInfo.(credentials.TLSInfo)
-	return ok && len(info.State.VerifiedChains) > 0
+	if !ok {
+		return nil
+	}
+	return info.State.VerifiedChains
 }
 
 // TrustAny trusts whom one of the given does.

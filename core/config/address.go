@@ -1,19 +1,24 @@
 package config
 
 import (
+	"cmp"
 	"maps"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/genway/genway/protocol"
 )
 
-// ownPaths are the paths that are called behind a base, by kind.
-var ownPaths = map[string][]string{
-	"chat":            {"/chat/completions"},
-	"responses":       {"/responses"},
-	"messages":        {"/messages", "/messages/count_tokens"},
-	"generatecontent": {":generateContent", ":streamGenerateContent", "/models"},
-	"images":          {"/images/generations"},
+// ownPaths gives the paths that are called behind a base, by kind.
+func ownPaths(kind string) []string {
+	var paths []string
+	p := protocol.ByKind(kind)
+	for _, b := range p.Bindings {
+		_, path, verb := p.UpstreamPath(b.Operation)
+		paths = append(paths, cmp.Or(verb, path))
+	}
+	return paths
 }
 
 // checkAddress demands that base_url, path and query make the address that their writer
@@ -37,9 +42,10 @@ func (u Upstream) checkAddress(all *checks, at string) {
 	}
 	if u.Path == "" {
 		path := strings.TrimRight(base.Path, "/")
-		for _, own := range ownPaths[u.Kind] {
+		for _, own := range ownPaths(u.Kind) {
 			if strings.HasSuffix(path, own) {
 				all.wrongf(at+".base_url", "%s is called behind base_url; leave it out there, or write path: / to call base_url as it is", strings.TrimLeft(own, "/"))
+				break
 			}
 		}
 	}

@@ -4,13 +4,15 @@
 //
 // The structs are the file's schema: their tags name the keys, their comments say
 // what they mean. The package must not import the packages it configures, but for
-// core/limit, whose words for money and periods are everybody's.
+// core/limit, whose words for money and periods are everybody's, and core/upstream/provider,
+// which is data.
 package config
 
 import (
 	"fmt"
 	"time"
 
+	"github.com/genway/genway/protocol"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 )
@@ -28,22 +30,35 @@ type Config struct {
 	Ledger Ledger `yaml:"ledger,omitempty" json:"ledger,omitzero" jsonschema_description:"How long the ledger keeps what."`
 	// Prices is a file of package core/price: what requests cost.
 	Prices string `yaml:"prices,omitempty" json:"prices,omitempty" jsonschema_description:"A file with prices, as docs/prices.md has it; a relative path begins beside this file. It is read again with this one, and on change."`
+	// Catalog is a file of package core/catalog: what models accept.
+	Catalog string `yaml:"catalog,omitempty" json:"catalog,omitempty" jsonschema_description:"A file that says what models accept, ahead of what ships, as docs/models.md has it; a relative path begins beside this file. It is read again with this one, and on change."`
 	// Limits hold keys, owners and models to what they were given.
 	Limits *Limits `yaml:"limits,omitempty" json:"limits,omitempty" jsonschema_description:"What keys, owners and models are held to."`
 
 	warnings Errors
 }
 
-// Kinds are what an upstream may speak.
-var Kinds = []string{"chat", "responses", "messages", "generatecontent", "images", "generation", "sandbox"}
+// Kinds gives what an upstream may speak: the kinds of the registered protocols, generation
+// and sandbox.
+func Kinds() []string { return append(protocol.Kinds(), "generation", Sandbox) }
 
 // Upstream is a service that answers.
 type Upstream struct {
 	// Kind is the protocol it speaks, one of Kinds.
-	Kind string `yaml:"kind" json:"kind" jsonschema:"enum=chat,enum=responses,enum=messages,enum=generatecontent,enum=images,enum=generation,enum=sandbox" jsonschema_description:"The protocol it speaks."`
+	Kind string `yaml:"kind" json:"kind" jsonschema_description:"The protocol it speaks."`
+	// Provider is where it lives, one of the names of package provider. Default custom, which
+	// assumes nothing.
+	Provider string `yaml:"provider,omitempty" json:"provider,omitempty" jsonschema:"enum=anthropic,enum=azure,enum=bedrock,enum=deepseek,enum=fireworks,enum=gemini,enum=groq,enum=llamacpp,enum=mistral,enum=ollama,enum=openai,enum=openrouter,enum=tgi,enum=together,enum=vertex,enum=vllm,enum=xai,enum=custom" jsonschema_description:"Where it lives: its address, paths and authentication are then known, as docs/providers.md has them. Default custom: what base_url says."`
+	// Endpoint is one of the provider's, where it has several for the kind. Default its first.
+	Endpoint string `yaml:"endpoint,omitempty" json:"endpoint,omitempty" jsonschema_description:"One of the provider's endpoints, where it has several for the kind: foundry of azure; runtime, mantle or invoke of bedrock."`
+	// Resource, Project and Region are parts of the addresses of some providers.
+	Resource string `yaml:"resource,omitempty" json:"resource,omitempty" jsonschema_description:"The name of the resource, for provider azure."`
+	Project  string `yaml:"project,omitempty" json:"project,omitempty" jsonschema_description:"The project, for provider vertex."`
+	Region   string `yaml:"region,omitempty" json:"region,omitempty" jsonschema_description:"The region, for providers bedrock and vertex (its location: global, us, eu or a region)."`
 	// BaseURL is what the protocol's own SDK takes: with the version for chat, responses
 	// and images, without it for messages and generatecontent. A version is added to a
-	// host alone. Not for generation and sandbox.
+	// host alone. Not for generation and sandbox. With a provider it may be left out, or be
+	// another host (https://host).
 	BaseURL string `yaml:"base_url,omitempty" json:"base_url,omitempty" jsonschema_description:"What the protocol's own SDK takes as its base URL: https://host/v1 for chat, responses and images, https://host for messages and generatecontent."`
 	// Path takes the place of the protocol's path and version behind BaseURL; / adds none.
 	Path string `yaml:"path,omitempty" json:"path,omitempty" jsonschema_description:"What to call behind base_url instead of the protocol's own path (chat/completions); for generatecontent the path of the models."`
@@ -57,6 +72,8 @@ type Upstream struct {
 	APIKey string `yaml:"api_key,omitempty" json:"api_key,omitempty" jsonschema_description:"The credential, best as ${NAME} from the environment."`
 	// APIKeyFile is a file with the key, in place of APIKey.
 	APIKeyFile string `yaml:"api_key_file,omitempty" json:"api_key_file,omitempty" jsonschema_description:"A file with the credential; a relative path begins beside this file. It is read again when it changes."`
+	// Auth obtains a credential that renews itself, in place of a key.
+	Auth *Auth `yaml:"auth,omitempty" json:"auth,omitempty" jsonschema_description:"How to obtain a credential that renews itself, in place of api_key: one of entra, managed_identity, google, aws, command."`
 	// Proxy is the address of an HTTP(S) or SOCKS proxy; none is no proxy, whatever the
 	// environment says.
 	Proxy string `yaml:"proxy,omitempty" json:"proxy,omitempty" jsonschema_description:"A proxy: http://, https:// or socks5://host:port; none is none. Without it, the environment's."`
@@ -82,15 +99,42 @@ type Upstream struct {
 	DrainFor Duration `yaml:"drain_for,omitempty" json:"drain_for,omitempty" jsonschema:"type=string" jsonschema_description:"How long an answer is read on for a caller who left; default 30s."`
 	// Models are the names the upstream is listed with, or that it is asked for them.
 	Models Models `yaml:"models,omitempty" json:"models,omitzero" jsonschema_description:"Names to list at /v1/models as far as a route leads to them, or discover: the upstream is asked for its own list, at the start, on a reload and every five minutes."`
+	// Check asks the upstream at intervals whether it answers; nil asks nothing.
+	Check *Check `yaml:"check,omitempty" json:"check,omitempty" jsonschema_description:"Ask the upstream at intervals whether it answers, and leave it alone while it does not."`
 	// MaxConcurrent bounds the calls at once; 0 is no bound.
 	MaxConcurrent int `yaml:"max_concurrent,omitempty" json:"max_concurrent,omitempty" jsonschema:"minimum=0" jsonschema_description:"Most calls at once; without it, no bound."`
+	// Concurrency says when there are fewer than that for a while.
+	Concurrency Concurrency `yaml:"concurrency,omitempty" json:"concurrency,omitzero" jsonschema_description:"When the upstream gets fewer calls at once for a while."`
+	// Trace is whether the upstream gets the context of the caller's trace. Default Traces.
+	Trace *bool `yaml:"trace,omitempty" json:"trace,omitempty" jsonschema_description:"Whether the upstream gets the context of the caller's trace (traceparent, tracestate, baggage); default true for kind generation and for engines that operators run themselves (llamacpp, ollama, tgi, vllm), else false."`
 	// Retries is how often a call that failed before its answer began is made again;
 	// -1 is never. Default 1.
 	Retries int `yaml:"retries,omitempty" json:"retries,omitempty" jsonschema:"minimum=-1" jsonschema_description:"How often a call that failed before its answer began is made again; default 1, -1 is never."`
+	// MaxAnswerBytes bounds one answer, or one event of a stream, after decompression.
+	// Defaults 64 MiB, for images and generation 120 MiB, which is the most.
+	MaxAnswerBytes int64 `yaml:"max_answer_bytes,omitempty" json:"max_answer_bytes,omitempty" jsonschema:"minimum=65536,maximum=125829120" jsonschema_description:"Most bytes of one answer, or of one event of a stream, after decompression; default 64 MiB, for images and generation 120 MiB, which is the most."`
 	// BreakAfter is the failures in a row after which the upstream is left alone for
 	// BreakFor; -1 is never. Defaults 5 and 10s.
 	BreakAfter int      `yaml:"break_after,omitempty" json:"break_after,omitempty" jsonschema:"minimum=-1" jsonschema_description:"Failures in a row after which the upstream is left alone; default 5, -1 is never."`
 	BreakFor   Duration `yaml:"break_for,omitempty" json:"break_for,omitempty" jsonschema:"type=string" jsonschema_description:"How long it is left alone; default 10s."`
+}
+
+// Concurrency says when an upstream gets fewer calls at once for a while.
+type Concurrency struct {
+	// Adaptive is whether one of its models does while it answers a large share of that
+	// model's calls with 429, 503 or 529. Default true.
+	Adaptive *bool `yaml:"adaptive,omitempty" json:"adaptive,omitempty" jsonschema_description:"Whether one of its models does while it answers a large share of that model's calls with 429, 503 or 529; default true."`
+	// LateFactor is how many times later than usual answers begin when all of it does; 0
+	// is never.
+	LateFactor float64 `yaml:"late_factor,omitempty" json:"late_factor,omitempty" jsonschema:"exclusiveMinimum=1" jsonschema_description:"How many times later than usual its answers begin when all of it does, as those of an engine do that keeps a queue: above 1. Default: never."`
+}
+
+// Check is an active check of an upstream.
+type Check struct {
+	// Every is the time from one check to the next, and how long one may take. Required.
+	Every Duration `yaml:"every" json:"every" jsonschema:"type=string" jsonschema_description:"The time from one check to the next, and how long one may take: 30s."`
+	// Model is what is asked for. Without it the upstream is asked for its list of models.
+	Model string `yaml:"model,omitempty" json:"model,omitempty" jsonschema_description:"The upstream's name of a model to check: by a count of tokens where the upstream counts, else by an answer of a few tokens. Without it, the upstream is asked for its list of models."`
 }
 
 // Route sends models to targets.
@@ -99,10 +143,14 @@ type Route struct {
 	Model string `yaml:"model" json:"model" jsonschema_description:"A model's name, or a glob: gpt-*, *."`
 	// Protocols limits the route to callers of these; empty is all, direct gRPC
 	// callers included.
-	Protocols []string `yaml:"protocols,omitempty" json:"protocols,omitempty" jsonschema:"enum=chat,enum=responses,enum=messages,enum=generatecontent,enum=images,enum=grpc" jsonschema_description:"Only for callers of these protocols; without it, for all."`
+	Protocols []string `yaml:"protocols,omitempty" json:"protocols,omitempty" jsonschema_description:"Only for callers of these protocols; without it, for all."`
 	// Targets share the load by weight. Where some speak the caller's protocol, they
 	// alone do, since they lose nothing.
 	Targets []Target `yaml:"targets" json:"targets" jsonschema:"minItems=1" jsonschema_description:"Where the requests go, by weight. Where some speak the caller's protocol, only to those."`
+	// Strategy is how the targets share the load, one of Strategies. Default weight.
+	Strategy string `yaml:"strategy,omitempty" json:"strategy,omitempty" jsonschema:"enum=weight,enum=least_busy,enum=fastest" jsonschema_description:"How the targets share the load: weight (default), a random target, each as often as its weight says; least_busy, the one with the fewest calls under way for its weight; fastest, the one whose answers begin soonest, as a decayed time to first token says."`
+	// Sticky sends the requests of a session to one target while it answers.
+	Sticky bool `yaml:"sticky,omitempty" json:"sticky,omitempty" jsonschema_description:"Send requests with one prompt_cache_key, or of one session of a client that names it in a header, to one target while it answers, so that the vendor's prompt cache stays warm."`
 	// Fallback are tried in order when the targets fail in a way another try may
 	// mend, as long as nothing of the answer has reached the caller.
 	Fallback []Target `yaml:"fallback,omitempty" json:"fallback,omitempty" jsonschema_description:"Tried in order when the targets fail before anything of the answer was sent."`
@@ -124,6 +172,8 @@ type Target struct {
 	Model string `yaml:"model,omitempty" json:"model,omitempty" jsonschema_description:"The upstream's name for the model; without it, the caller's."`
 	// Weight is the target's share of the load; nil and 0 are 1.
 	Weight *int `yaml:"weight,omitempty" json:"weight,omitempty" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Share of the load; default 1."`
+	// Fit has requests of the upstream's own protocol fit the model, too.
+	Fit bool `yaml:"fit,omitempty" json:"fit,omitempty" jsonschema_description:"Leave out what the catalogue says the model refuses, and lower limits above its most, also where the caller speaks the upstream's protocol: its body is not touched otherwise. The target's model is named."`
 	// Overrides change the parameters of requests.
 	Overrides `yaml:",inline"`
 }

@@ -77,6 +77,7 @@ func TestEmptyFile(t *testing.T) {
 
 func TestErrorsSayWhereAndWhat(t *testing.T) {
 	for _, c := range []struct{ name, text, says string }{
+		{"key of another mapping", "routes:\n  - {model: a, upstream: sandbox}\n", `f.yaml:2:16: unknown key "upstream"; it is a key of other mappings`},
 		{"unknown key", "upstreams:\n  a:\n    kind: chat\n    base_ur: http://x\n", `f.yaml:4:5: unknown key "base_ur"; did you mean "base_url"?`},
 		{"wrong type", "routes:\n  - model: a\n    targets: 7\n", "f.yaml:3:"},
 		{"not YAML", "routes: [", "f.yaml:1:"},

@@ -8,7 +8,7 @@ import (
 // Files are the files that are read with this one, but those with keys: when one of them
 // changes, this one is to be read again.
 func (c *Config) Files() []string {
-	files := []string{c.Prices}
+	files := []string{c.Prices, c.Catalog}
 	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
 		u := c.Upstreams[name]
 		files = append(files, u.CAFile, u.CertFile, u.KeyFile)

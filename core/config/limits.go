@@ -2,19 +2,19 @@ package config
 
 import (
 	"fmt"
-	"net/url"
-	"slices"
 	"time"
 
 	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/core/limit/shared/endpoint"
 )
 
 // Limits hold keys, their owners and models to what they were given. docs/limits.md says
 // what each figure means.
 type Limits struct {
 	// Store is where uses are counted: empty in memory, for a core that is alone, else
-	// the URL of a Redis or Valkey that the cores share.
-	Store string `yaml:"store,omitempty" json:"store,omitempty" jsonschema_description:"The Redis or Valkey that several cores count in: redis://host:6379/0, rediss:// with TLS, unix:///path. Without it each core counts by itself."`
+	// the URL of a Redis or Valkey that the cores share: of one server, of servers under
+	// Sentinel or of a Cluster (endpoint.Parse).
+	Store string `yaml:"store,omitempty" json:"store,omitempty" jsonschema_description:"The Redis or Valkey that several cores count in: redis://host:6379/0, redis+sentinel://host:26379,host:26379/master/0, redis+cluster://host:6379,host:6379, unix:///path; rediss in place of redis is TLS. Without it each core counts by itself."`
 	// Prefix begins the names of all keys in the store. Default genway.
 	Prefix string `yaml:"prefix,omitempty" json:"prefix,omitempty" jsonschema_description:"What the names of all keys in the store begin with; default genway."`
 	// Timeout bounds a question to the store. Default 100ms.
@@ -176,10 +176,8 @@ func (l *Limits) validateStore(all *checks, at string) {
 		}
 	}
 	if shared {
-		u, err := url.Parse(l.Store)
-		if err != nil || !slices.Contains([]string{"redis", "rediss", "unix"}, u.Scheme) || u.Host == "" && u.Path == "" {
-			// The text may hold a password.
-			all.wrongf(at+".store", "no URL of a Redis; write redis://host:6379/0, rediss://… or unix:///path")
+		if _, err := endpoint.Parse(l.Store); err != nil {
+			all.wrongf(at+".store", "the URL of the shared store: %s", err)
 		}
 	}
 	if l.Timeout < 0 {

@@ -57,6 +57,7 @@ func Parse(file string, text []byte, getenv func(string) (string, bool)) (*Confi
 	var config *Config
 	if problems.Decode(func() any { config = &Config{}; return config }) {
 		config.resolve(filepath.Dir(file))
+		config.settle()
 		problems.Add(config.Validate())
 		problems.Add(readSecrets(config))
 		config.findWarnings(file, body)
@@ -78,11 +79,15 @@ func (c *Config) resolve(dir string) {
 		}
 	}
 	from(&c.Prices)
+	from(&c.Catalog)
 	for name, u := range c.Upstreams {
 		from(&u.APIKeyFile)
 		from(&u.CAFile)
 		from(&u.CertFile)
 		from(&u.KeyFile)
+		for _, file := range u.Auth.files() {
+			from(file)
+		}
 		c.Upstreams[name] = u
 	}
 }

@@ -9,29 +9,23 @@ import (
 	"strings"
 
 	"github.com/genway/genway/core/config/strict"
+	"github.com/genway/genway/protocol"
 )
-
-// lacking are the parameters that upstreams of a kind cannot be sent.
-var lacking = map[string][]string{
-	"chat":            {"top_k", "budget_tokens"},
-	"responses":       {"top_k", "seed", "frequency_penalty", "presence_penalty", "candidate_count", "stop_sequences", "budget_tokens"},
-	"messages":        {"seed", "frequency_penalty", "presence_penalty", "candidate_count", "verbosity", "store", "prompt_cache_key", "safety_identifier"},
-	"generatecontent": {"verbosity", "prompt_cache_key", "safety_identifier", "user"},
-}
 
 // ofImages are the parameters of image requests; user is one of text requests, too.
 var ofImages = []string{"size", "count", "quality", "output_format", "background", "output_compression", "moderation", "style", "response_format"}
 
 // takes reports whether upstreams of a kind can be sent a parameter.
 func takes(kind, name string) bool {
-	switch images := slices.Contains(ofImages, name); kind {
-	case "images":
-		return images || name == "user"
-	case "generation", Sandbox:
+	p := protocol.ByKind(kind)
+	if p == nil { // it takes the contract's own messages
 		return true
-	default:
-		return !images && !slices.Contains(lacking[kind], name)
 	}
+	images := slices.Contains(ofImages, name)
+	if p.Images {
+		return images || name == "user"
+	}
+	return !images && !slices.Contains(p.Upstream.Lacks, name)
 }
 
 // check demands that the overrides are of parameters that upstreams of the kind have,

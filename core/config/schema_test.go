@@ -6,11 +6,13 @@ import (
 	"flag"
 	"os"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/invopop/jsonschema"
 
 	"github.com/genway/genway/core/config"
+	"github.com/genway/genway/core/upstream/provider"
 )
 
 var update = flag.Bool("update", false, "write schema.json anew")
@@ -46,6 +48,9 @@ func reflected() ([]byte, error) {
 		},
 	}
 	schema := reflector.Reflect(&config.Config{})
+	oneOf(schema.Definitions["Upstream"], "kind", config.Kinds())
+	protocols, _ := schema.Definitions["Route"].Properties.Get("protocols")
+	protocols.Items.Enum = words(config.Protocols())
 	schema.Title = "Genway configuration"
 	schema.ID = ""
 	return json.MarshalIndent(schema, "", "  ")
@@ -66,4 +71,27 @@ func modelsSchema() *jsonschema.Schema {
 		{Type: "array", Items: &jsonschema.Schema{Type: "string"}},
 		{Type: "string", Enum: []any{config.Discover}},
 	}}
+}
+
+// oneOf holds a property to words.
+func oneOf(object *jsonschema.Schema, name string, list []string) {
+	property, _ := object.Properties.Get(name)
+	property.Enum = words(list)
+}
+
+func words(list []string) []any {
+	var all []any
+	for _, word := range list {
+		all = append(all, word)
+	}
+	return all
+}
+
+// Providers in the schema are those that there are.
+func TestSchemaNamesProviders(t *testing.T) {
+	tag, _ := reflect.TypeFor[config.Upstream]().FieldByName("Provider")
+	want := "enum=" + strings.Join(provider.Names(), ",enum=")
+	if got := tag.Tag.Get("jsonschema"); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/core/config/strict"
+	"github.com/genway/genway/protocol"
 )
 
 // Leave is the policy of not asking a stream for its usage.
@@ -17,17 +18,24 @@ const Drain = "drain"
 // checkSettings demands that each setting is one the kind has, and within its
 // bounds: what would be ignored is not what its writer wants.
 func (u Upstream) checkSettings(all *checks, at string) {
-	remote := u.Kind != "generation" && u.Kind != Sandbox
+	p := protocol.ByKind(u.Kind)
+	remote := p != nil
 	for _, s := range []struct {
 		key       string
 		given, ok bool
 	}{
 		{"base_url", u.BaseURL != "", remote},
+		{"provider", u.Provider != "", remote},
+		{"endpoint", u.Endpoint != "", remote},
+		{"resource", u.Resource != "", remote},
+		{"project", u.Project != "", remote},
+		{"region", u.Region != "", remote},
 		{"path", u.Path != "", remote},
 		{"query", len(u.Query) > 0, remote},
 		{"tls", u.TLS, u.Kind == "generation"},
 		{"api_key", u.APIKey != "", u.Kind != Sandbox},
 		{"api_key_file", u.APIKeyFile != "", u.Kind != Sandbox},
+		{"auth", u.Auth != nil, remote},
 		{"proxy", u.Proxy != "", remote},
 		{"ca_file", u.CAFile != "", u.Kind != Sandbox},
 		{"cert_file", u.CertFile != "", u.Kind != Sandbox},
@@ -37,10 +45,13 @@ func (u Upstream) checkSettings(all *checks, at string) {
 		{"idle", u.Idle != 0, u.Kind != Sandbox},
 		{"deadline", u.Deadline != 0, u.Kind != Sandbox},
 		{"models", u.Models.Discover, u.Kind != Sandbox}, // which lists its own anyway
-		{"stream_usage", u.StreamUsage != "", u.Kind == "chat"},
+		{"stream_usage", u.StreamUsage != "", remote && p.Upstream.AsksForUsage},
 		{"on_cancel", u.OnCancel != "", u.Kind != Sandbox},
 		{"drain_for", u.DrainFor != 0, u.Kind != Sandbox},
 		{"max_concurrent", u.MaxConcurrent != 0, u.Kind != Sandbox},
+		{"max_answer_bytes", u.MaxAnswerBytes != 0, u.Kind != Sandbox},
+		{"concurrency", u.Concurrency != Concurrency{}, u.Kind != Sandbox},
+		{"trace", u.Trace != nil, u.Kind != Sandbox},
 		{"retries", u.Retries != 0, u.Kind != Sandbox},
 		{"break_after", u.BreakAfter != 0, u.Kind != Sandbox},
 		{"break_for", u.BreakFor != 0, u.Kind != Sandbox},
@@ -49,6 +60,8 @@ func (u Upstream) checkSettings(all *checks, at string) {
 			all.wrongf(at+"."+s.key, "an upstream of kind %s has none", u.Kind)
 		}
 	}
+	u.Concurrency.check(all, at+".concurrency")
+	u.checkCheck(all, at)
 	if !sendable(u.APIKey) {
 		all.wrongf(at+".api_key", "it holds more than one line, or characters that no header can hold")
 	}
@@ -64,6 +77,9 @@ func (u Upstream) checkSettings(all *checks, at string) {
 		if s.given < s.lowest {
 			all.wrongf(at+"."+s.key, "expected at least %d, got %d", s.lowest, s.given)
 		}
+	}
+	if u.MaxAnswerBytes != 0 && (u.MaxAnswerBytes < 64<<10 || u.MaxAnswerBytes > 120<<20) {
+		all.wrongf(at+".max_answer_bytes", "expected 65536 to 125829120 bytes, got %d", u.MaxAnswerBytes)
 	}
 	for _, s := range []struct {
 		key   string
@@ -85,6 +101,7 @@ func (u Upstream) checkSettings(all *checks, at string) {
 		all.wrongf(at+".drain_for", "it takes effect with on_cancel: drain only")
 	}
 	u.Models.check(all, at+".models")
+	u.checkAuth(all, at)
 	u.checkTransport(all, at)
 	for _, name := range slices.Sorted(maps.Keys(u.Headers)) {
 		if strings.Trim(strings.ToLower(name), tokenCharacters) != "" || name == "" || strings.ContainsAny(u.Headers[name], "\r\n\x00") {
@@ -92,6 +109,19 @@ func (u Upstream) checkSettings(all *checks, at string) {
 		}
 	}
 }
+
+// Adapts reports whether a model gets fewer calls at once for a while when the upstream
+// refuses many of them.
+func (c Concurrency) Adapts() bool { return c.Adaptive == nil || *c.Adaptive }
+
+func (c Concurrency) check(all *checks, at string) {
+	if c.LateFactor != 0 && !(c.LateFactor > 1 && c.LateFactor <= mostLate) { // NaN is none either
+		all.wrongf(at+".late_factor", "expected a number above 1 and up to %d, got %v", mostLate, c.LateFactor)
+	}
+}
+
+// mostLate bounds late_factor: later than that nobody waits.
+const mostLate = 1000
 
 // tokenCharacters are those of a header's name, by RFC 9110, in lower case.
 const tokenCharacters = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~"

@@ -4,13 +4,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/genway/genway/core/config/strict"
+	"github.com/genway/genway/internal/certs"
 )
 
 // NoProxy is the proxy that is none.
@@ -66,17 +65,17 @@ type certificateError struct{ error }
 func (u Upstream) TLSConfig() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if u.CAFile != "" {
-		pem, err := os.ReadFile(u.CAFile)
+		authorities, err := certs.ReadAuthorities(u.CAFile)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // it names the file
+			return nil, err
 		}
 		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s: no certificate in it", u.CAFile)
+		for _, authority := range authorities {
+			config.RootCAs.AddCert(authority)
 		}
 	}
 	if u.CertFile != "" {
-		pair, err := tls.LoadX509KeyPair(u.CertFile, u.KeyFile)
+		pair, err := certs.Pair{Cert: u.CertFile, Key: u.KeyFile}.Read()
 		if err != nil {
 			return nil, &certificateError{err}
 		}

@@ -5,18 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 
 	"github.com/genway/genway/core/config/strict"
+	"github.com/genway/genway/core/glob"
+	"github.com/genway/genway/protocol"
 )
 
 // Sandbox is the name of the upstream that is always there.
 const Sandbox = "sandbox"
 
-// Protocols are the callers a route may be limited to.
-var Protocols = []string{"chat", "responses", "messages", "generatecontent", "images", "grpc"}
+// Protocols gives the callers a route may be limited to: those of the registered protocols,
+// and direct ones.
+func Protocols() []string { return append(protocol.Kinds(), protocol.Direct.Kind) }
+
+// Strategies gives the ways in which the targets of a route share its load.
+func Strategies() []string { return []string{"weight", "least_busy", "fastest"} }
 
 // What is wrong is told with its place.
 var wrong, quoted = strict.Wrong, strict.Quoted
@@ -58,10 +63,10 @@ func (c *Config) Validate() error {
 func (u Upstream) validate(all *checks, at string) {
 	switch {
 	case u.Kind == "":
-		all.wrongf(at, "kind is missing; one of %s", strings.Join(Kinds, ", "))
+		all.wrongf(at, "kind is missing; one of %s", strings.Join(Kinds(), ", "))
 		return
-	case !slices.Contains(Kinds, u.Kind):
-		all.wrongf(at+".kind", "%q is no kind; one of %s%s", u.Kind, strings.Join(Kinds, ", "), strict.Meant(u.Kind, Kinds))
+	case !slices.Contains(Kinds(), u.Kind):
+		all.wrongf(at+".kind", "%q is no kind; one of %s%s", u.Kind, strings.Join(Kinds(), ", "), strict.Meant(u.Kind, Kinds()))
 		return
 	case u.Kind == "generation" && u.Target == "":
 		all.wrongf(at, "target is missing: the gRPC target of a Generation server, as in dns:///host:9090")
@@ -73,27 +78,32 @@ func (u Upstream) validate(all *checks, at string) {
 	if u.Kind == "generation" || u.Kind == Sandbox {
 		return
 	}
-	if u.BaseURL == "" {
-		all.wrongf(at, "base_url is missing")
+	if !u.checkProvider(all, at) {
 		return
 	}
-	u.checkAddress(all, at)
+	u.checkRegion(all, at)
+	switch {
+	case u.BaseURL == "":
+		all.wrongf(at, "base_url is missing")
+	case u.Place() == nil || !strings.Contains(u.BaseURL, "${"):
+		u.checkAddress(all, at)
+	}
 }
 
 func (c *Config) checkRoute(all *checks, at string, r Route) {
 	if r.Model == "" {
 		all.wrongf(at, `model is missing: a name or a glob, "*" for all`)
 	}
-	if _, err := path.Match(r.Model, ""); err != nil {
-		all.wrongf(at+".model", "%q is no glob", r.Model)
-	}
 	for i, p := range r.Protocols {
-		if !slices.Contains(Protocols, p) {
-			all.wrongf(fmt.Sprintf("%s.protocols[%d]", at, i), "%q is no protocol; one of %s%s", p, strings.Join(Protocols, ", "), strict.Meant(p, Protocols))
+		if !slices.Contains(Protocols(), p) {
+			all.wrongf(fmt.Sprintf("%s.protocols[%d]", at, i), "%q is no protocol; one of %s%s", p, strings.Join(Protocols(), ", "), strict.Meant(p, Protocols()))
 		}
 	}
 	if len(r.Targets) == 0 {
 		all.wrongf(at, "targets are missing")
+	}
+	if r.Strategy != "" && !slices.Contains(Strategies(), r.Strategy) {
+		all.wrongf(at+".strategy", "%q is no strategy; one of %s%s", r.Strategy, strings.Join(Strategies(), ", "), strict.Meant(r.Strategy, Strategies()))
 	}
 	if r.Deadline < 0 {
 		all.wrongf(at+".deadline", "expected a time above 0")
@@ -103,7 +113,11 @@ func (c *Config) checkRoute(all *checks, at string, r Route) {
 		targets []Target
 	}{{"targets", r.Targets}, {"fallback", r.Fallback}} {
 		for i, t := range list.targets {
-			c.checkTarget(all, fmt.Sprintf("%s.%s[%d]", at, list.name, i), t)
+			here := fmt.Sprintf("%s.%s[%d]", at, list.name, i)
+			c.checkTarget(all, here, t)
+			if t.Fit && t.Model == "" && glob.Is(r.Model) {
+				all.wrongf(here+".fit", "the route is a glob; name the target's model")
+			}
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/core/config/strict"
+	"github.com/genway/genway/core/glob"
 	"github.com/goccy/go-yaml/ast"
 )
 
@@ -19,6 +20,10 @@ func (c *Config) findWarnings(file string, body ast.Node) {
 		at := fmt.Sprintf("$.routes[%d]", i)
 		if by, shadowed := c.shadowing(i); shadowed {
 			all.wrongf(at+".model", "nothing comes to this route: %s", by)
+		}
+		if len(r.Targets) == 1 && (r.Strategy != "" || r.Sticky) {
+			key := map[bool]string{true: "strategy", false: "sticky"}[r.Strategy != ""]
+			all.wrongf(at+"."+key, "it has no effect: the route has one target")
 		}
 		for j, t := range r.Targets {
 			if t.Weight != nil && *t.Weight == 0 {
@@ -62,11 +67,12 @@ func (c *Config) budgeted() string {
 func (c *Config) shadowing(route int) (by string, all bool) {
 	left := c.Routes[route].Protocols
 	if len(left) == 0 {
-		left = Protocols
+		left = Protocols()
 	}
 	var names []string
 	for i, ahead := range c.Routes[:route] {
-		if !covers(ahead.Model, c.Routes[route].Model) {
+		// A star of the later pattern stands for any text, so that only a star can match it.
+		if !glob.Match(ahead.Model, c.Routes[route].Model) {
 			continue
 		}
 		names = append(names, fmt.Sprintf("routes[%d] (%s)", i, ahead.Model))
@@ -79,30 +85,4 @@ func (c *Config) shadowing(route int) (by string, all bool) {
 		}
 	}
 	return "", false
-}
-
-// covers reports whether a glob matches all that another one does. A star of the other
-// stands for any text, so that only a star can take it.
-func covers(glob, other string) bool {
-	pieces := strings.Split(glob, "*")
-	first, rest := pieces[0], pieces[1:]
-	other, ok := strings.CutPrefix(other, first)
-	if !ok {
-		return false
-	}
-	if len(rest) == 0 {
-		return other == ""
-	}
-	last := rest[len(rest)-1]
-	if other, ok = strings.CutSuffix(other, last); !ok {
-		return false
-	}
-	for _, piece := range rest[:len(rest)-1] {
-		_, after, found := strings.Cut(other, piece)
-		if !found {
-			return false
-		}
-		other = after
-	}
-	return true
 }

@@ -2,11 +2,10 @@ package keys
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"log/slog"
-	"maps"
+	"math"
+	"slices"
 	"time"
 )
 
@@ -16,195 +15,130 @@ var (
 	// the same value, so that nobody learns which.
 	ErrWrongKey = errors.New("wrong key")
 	// ErrUnavailable is wrapped around the reason why nobody can tell right now:
-	// the store does not answer, or the caller's context ended first. It never
-	// means that the key is wrong.
+	// the store does not answer, the key's policy is one that this program cannot read, or
+	// the caller's context ended first. It never means that the key is wrong.
 	ErrUnavailable = errors.New("keys cannot be checked")
 )
 
-// noVersion is a version no store has.
-const noVersion = -1
-
-// A view is all live keys as the store had them at one moment. It never changes.
+// A view is how the table compares with the store. It never changes. Its times are of
+// Service.elapsed.
 type view struct {
-	entries map[[sha256.Size]byte]entry
-	// version is the store's version of entries, or noVersion.
-	version int64
-	// asOf is when the last successful check began: what the store had committed
-	// by then is in entries.
-	asOf time.Time
-	// due is when the next check is.
-	due time.Time
-	// err is why the last check failed; nil when it did not.
+	// asOf is when the last look at the store began after which the table had every
+	// change that was committed by then; never if there was none.
+	asOf time.Duration
+	// due is when the store is asked again.
+	due time.Duration
+	// whole says that all keys are in the table.
+	whole bool
+	// err is why the store was last asked in vain; nil when it answered.
 	err error
 }
 
-type entry struct {
-	principal Principal
-	// expire is zero for never.
-	expire time.Time
-}
+// never is long before any time, and the check of a record that has to be compared with the
+// store before it counts.
+const never = math.MinInt64 / 2
 
 // Authenticate returns who holds the key raw, or ErrWrongKey, or ErrUnavailable.
 //
-// It answers from a view in memory of all live keys by hash: a known key costs no
+// It answers from a table in memory of all live keys by hash: a known key costs no
 // allocation and no store, and neither do typos, by their checksum. A map lookup is
 // no timing oracle here, since a caller cannot steer the SHA-256 of what he sends.
 //
-// The view is checked against the store's version, and loaded anew where that has
-// moved, at two occasions:
+// The table follows the store by what has changed since it was last asked:
 //
-//   - a key is found and the view is older than Config.Freshness. So whoever
-//     revokes a key, in whichever process, it is refused from then on.
-//   - a key is not found. So a new key works at once, wherever it was made. One
-//     check serves all who wait for it, and each waits for one that began after it
-//     came: however many wrong keys arrive, the store sees one small question at a
-//     time and memory does not grow.
+//   - A key is found and the store was asked Config.Freshness ago or earlier: it is asked
+//     again, in the background. Only where the key was compared with it longer ago than
+//     1.5 s does its caller wait. So whoever revokes a key, in whichever process, it is
+//     refused within two seconds.
+//   - A key is not found: its caller waits until the store was asked. So a new key works at
+//     once, wherever it was made. One question serves all who wait for it, and each waits
+//     for one that began after it came: however many wrong keys arrive, the store sees one
+//     small question at a time and memory does not grow.
 //
-// Checking on use, instead of by a goroutine that polls, has nothing to start and
-// to end, costs nothing at rest, and holds its bound after a pause of the process.
-// The whole set is kept, instead of a cache of lookups, because then an outage of
-// the store fails no known key.
+// While the table is not whole, after a start and while many changes are read, the same
+// question looks the keys up that are waited for.
+//
+// Asking on use, instead of by a goroutine that polls, costs nothing at rest and holds its
+// bound after a pause of the process. All keys are kept, instead of those that were used of
+// late, because then an outage of the store fails no key, and a wrong key is known to be
+// wrong without being looked up.
 //
 // While the store fails, known keys are served for Config.Staleness after its last
-// answer. Once every Freshness one caller asks it again; the others do not wait.
+// answer, and nobody waits: it is asked again once every Freshness, in the background.
 func (s *Service) Authenticate(ctx context.Context, raw string) (Principal, error) {
 	if Valid(raw) != nil {
 		return Principal{}, ErrWrongKey
 	}
 	hash := Hash(raw)
 	now := s.clock()
+	elapsed := now.Sub(s.base)
 	v := s.view.Load()
-	if now.Before(v.due) {
-		if principal, ok := v.find(hash, now); ok {
-			return principal, nil
+	r := s.table.Load().find(&hash)
+	if r != nil && !r.ended(now) {
+		checked := time.Duration(r.checked.Load())
+		age := elapsed - max(v.asOf, checked)
+		if age >= s.freshness && elapsed >= v.due {
+			s.kick()
 		}
-		if v.err != nil {
-			return Principal{}, fmt.Errorf("%w: %w", ErrUnavailable, v.err)
+		switch compared := checked != never; {
+		case compared && age < maxAge, v.err != nil && age < s.staleness && (compared || elapsed < v.due):
+			return r.answer()
 		}
 	}
-	v, err := s.refresh(ctx)
+	if v.err != nil && elapsed < v.due {
+		return Principal{}, fmt.Errorf("%w: %w", ErrUnavailable, v.err)
+	}
+	return s.wait(ctx, hash)
+}
+
+// wait is Authenticate of a key that is compared with the store first.
+func (s *Service) wait(ctx context.Context, hash Digest) (Principal, error) {
+	asked, err := s.ask(ctx, hash)
 	if err != nil {
 		return Principal{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	if principal, ok := v.find(hash, s.clock()); ok {
-		return principal, nil
-	}
-	if v.err != nil {
-		return Principal{}, fmt.Errorf("%w: %w", ErrUnavailable, v.err)
-	}
-	return Principal{}, ErrWrongKey
-}
-
-// find returns the holder of the key with that hash, unless it has expired.
-func (v *view) find(hash [sha256.Size]byte, now time.Time) (Principal, bool) {
-	e, ok := v.entries[hash]
-	if !ok || !e.expire.IsZero() && !now.Before(e.expire) {
-		return Principal{}, false
-	}
-	return e.principal, true
-}
-
-// refresh returns the view of a check that began after the call. The error is the
-// context's; a check that failed is in the view.
-func (s *Service) refresh(ctx context.Context) (*view, error) {
-	begun := s.checks.Load()
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for the key store: %w", ctx.Err())
-	}
-	defer func() { <-s.turn }()
-	if s.checks.Load() == begun {
-		s.check(ctx)
-	}
-	return s.view.Load(), nil
-}
-
-// check asks the store once and replaces the view. The caller holds turn, and its
-// context does not end the check: others wait for the result.
-func (s *Service) check(ctx context.Context) {
-	s.checks.Add(1)
-	last := s.view.Load()
-	began := s.clock()
-	if last.err != nil {
-		// The store is failing and may well take all of Timeout again: meanwhile
-		// the others go on with what is known.
-		meanwhile := *last
-		meanwhile.due = began.Add(s.timeout)
-		s.view.Store(&meanwhile)
-	}
-
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout)
-	defer cancel()
-	next, err := s.load(ctx, last)
-	if err == nil {
-		next.asOf, next.due, next.err = began, began.Add(s.freshness), nil
-		if last.err != nil {
-			s.logger.LogAttrs(ctx, slog.LevelInfo, "key store answers again")
+	now := s.clock()
+	r := s.table.Load().find(&hash)
+	if r == nil || r.ended(now) {
+		if asked.err != nil {
+			return Principal{}, fmt.Errorf("%w: %w", ErrUnavailable, asked.err)
 		}
-		s.view.Store(&next)
-		return
+		return Principal{}, ErrWrongKey
 	}
-
-	next = *last
-	next.due, next.err = s.clock().Add(s.freshness), err
-	if began.Sub(last.asOf) >= s.staleness {
-		next.entries, next.version = nil, noVersion
-	}
-	if last.err == nil {
-		s.logger.LogAttrs(ctx, slog.LevelError, "key store does not answer: serving the keys known so far",
-			slog.Float64("for_seconds", s.staleness.Seconds()), slog.Any("error", err))
-	}
-	s.view.Store(&next)
-}
-
-// load returns last if the store's version is still the same, and otherwise a view
-// of what it has now. The version is read before the keys: should they change in
-// between, the view is newer than it says and the next check loads it once more,
-// where the other order would miss the change for good.
-func (s *Service) load(ctx context.Context, last *view) (view, error) {
-	version, err := s.store.Version(ctx)
-	if err != nil {
-		return view{}, fmt.Errorf("read the version of the keys: %w", err)
-	}
-	if version == last.version {
-		return *last, nil
-	}
-	live, err := s.store.Live(ctx)
-	if err != nil {
-		return view{}, fmt.Errorf("read the keys: %w", err)
-	}
-	next := view{version: version, entries: make(map[[sha256.Size]byte]entry, len(live))}
-	for _, key := range live {
-		policy := key.Policy
-		principal := Principal{KeyID: key.ID, Group: key.Group, Name: key.Name, Owner: key.Owner, Policy: &policy}
-		for _, secret := range key.Secrets {
-			next.entries[secret.Hash] = entry{principal: principal, expire: earlier(key.ExpireTime, secret.ExpireTime)}
+	if asked.err != nil {
+		age := now.Sub(s.base) - max(s.view.Load().asOf, time.Duration(r.checked.Load()))
+		if age >= s.staleness {
+			return Principal{}, fmt.Errorf("%w: %w", ErrUnavailable, asked.err)
 		}
 	}
-	return next, nil
+	return r.answer()
 }
 
-// earlier is the first of two ends; zero where there is none.
-func earlier(a, b *time.Time) time.Time {
-	switch {
-	case a == nil && b == nil:
-		return time.Time{}
-	case a == nil || b != nil && b.Before(*a):
-		return *b
+// answer is Authenticate's for a key that is good.
+func (r *record) answer() (Principal, error) {
+	if r.policy.unread != nil {
+		return Principal{}, fmt.Errorf("%w: key %s: %w", ErrUnavailable, r.id(), r.policy.unread)
 	}
-	return *a
+	return r.principal(), nil
 }
 
-// outdate has the next call ask the store, and takes out of the view what is gone for
-// good, without asking: the store may have failed since. No check can bring that
-// back: one that began before the change has ended when the turn is ours.
-func (s *Service) outdate(gone func(hash [sha256.Size]byte, e entry) bool) {
+// changed has a key that this service has changed compared with the store before it is
+// accepted, and forgets those of its secrets that it has no more, without asking: the store
+// may have failed since. No question to the store can bring them back: one that began before
+// the change has ended when the turn is ours.
+func (s *Service) changed(before, after []Secret) {
 	s.turn <- struct{}{}
 	defer func() { <-s.turn }()
+	t := s.table.Load()
+	for i := range before {
+		hash := &before[i].Hash
+		if !slices.ContainsFunc(after, func(kept Secret) bool { return kept.Hash == *hash }) {
+			t.remove(hash)
+		} else if r := t.find(hash); r != nil {
+			r.checked.Store(never)
+		}
+	}
 	next := *s.view.Load()
-	next.entries = maps.Clone(next.entries)
-	maps.DeleteFunc(next.entries, gone)
-	next.due = time.Time{}
+	next.due = never
 	s.view.Store(&next)
 }

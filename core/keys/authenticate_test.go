@@ -40,7 +40,7 @@ func TestAuthenticate(t *testing.T) {
 // Whatever is wrong with a key, the answer is the same value.
 func TestWrongKeysAreAlike(t *testing.T) {
 	s, _, c := fixture(t)
-	soon := c.now.Add(time.Minute)
+	soon := c.at().Add(time.Minute)
 	expired, _ := create(t, s, keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{ExpireTime: &soon}})
 	revoked, key := create(t, s, keys.CreateParams{Group: keys.GroupChat})
 	for _, raw := range []string{expired, revoked} {
@@ -51,7 +51,7 @@ func TestWrongKeysAreAlike(t *testing.T) {
 	if _, err := s.Revoke(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
-	c.now = soon
+	c.set(soon)
 	for name, raw := range map[string]string{
 		"unknown": unknown(t), "expired": expired, "revoked": revoked,
 		"mistyped": expired[:39] + "!", "empty": "", "another's": "sk-proj-0123456789",
@@ -66,13 +66,13 @@ func TestWrongKeysAreAlike(t *testing.T) {
 // A key ends at the moment it says, whatever the store is asked in between.
 func TestExpiry(t *testing.T) {
 	s, _, c := fixture(t)
-	end := c.now.Truncate(time.Microsecond).Add(100 * time.Millisecond)
+	end := c.at().Truncate(time.Microsecond).Add(100 * time.Millisecond)
 	raw, _ := create(t, s, keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{ExpireTime: &end}})
-	c.now = end.Add(-time.Nanosecond)
+	c.set(end.Add(-time.Nanosecond))
 	if _, err := s.Authenticate(t.Context(), raw); err != nil {
 		t.Errorf("before its end: %v", err)
 	}
-	c.now = end
+	c.set(end)
 	if _, err := s.Authenticate(t.Context(), raw); !errors.Is(err, keys.ErrWrongKey) {
 		t.Errorf("at its end: %v", err)
 	}
@@ -102,6 +102,8 @@ func TestStoreIsSpared(t *testing.T) {
 	c.advance(time.Millisecond)
 	s.Authenticate(t.Context(), raw)
 	s.Authenticate(t.Context(), raw)
+	s.Idle()
+	s.Authenticate(t.Context(), raw)
 	asked(2, "an older view")
 }
 
@@ -123,9 +125,9 @@ func TestOtherProcess(t *testing.T) {
 	if _, err := other.Revoke(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
-	c.advance(500 * time.Millisecond)
+	c.advance(1500 * time.Millisecond)
 	if _, err := s.Authenticate(t.Context(), old); !errors.Is(err, keys.ErrWrongKey) {
-		t.Errorf("a revoked key after the freshness: %v", err)
+		t.Errorf("a revoked key after 1.5 s: %v", err)
 	}
 	if _, err := s.Authenticate(t.Context(), added); err != nil {
 		t.Errorf("the other key: %v", err)
@@ -140,10 +142,11 @@ func TestOwnRevocation(t *testing.T) {
 	if _, err := s.Authenticate(t.Context(), raw); err != nil {
 		t.Fatal(err)
 	}
+	s.Idle()
 	if _, err := s.Revoke(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
-	m.closed = true
+	m.Close()
 	c.advance(time.Second)
 	if _, err := s.Authenticate(t.Context(), raw); err == nil {
 		t.Error("it is still accepted")

@@ -83,26 +83,27 @@ func (s *Service) Import(ctx context.Context, params []CreateParams, dry bool) (
 
 // checkImport refuses names that are taken.
 func (s *Service) checkImport(ctx context.Context, params []CreateParams) error {
-	list, err := s.store.Live(ctx)
+	names := make([]Named, 0, len(params))
+	for _, p := range params {
+		if p.Name != "" {
+			names = append(names, Named{p.Group, p.Name})
+		}
+	}
+	taken, err := s.store.Named(ctx, names)
 	if err != nil {
 		return err
 	}
-	type named struct {
-		group Group
-		name  string
-	}
-	taken := make(map[named]string, len(list))
-	for _, key := range list {
-		taken[named{key.Group, key.Name}] = key.ID + " has it"
+	for name, id := range taken {
+		taken[name] = id + " has it"
 	}
 	for i, p := range params {
 		if p.Name == "" {
 			continue
 		}
-		if by, ok := taken[named{p.Group, p.Name}]; ok {
+		if by, ok := taken[Named{p.Group, p.Name}]; ok {
 			return &InvalidError{Index: i, Fields: []FieldError{{Field: "name", Reason: "it is taken: " + by}}}
 		}
-		taken[named{p.Group, p.Name}] = "another key of the import has it"
+		taken[Named{p.Group, p.Name}] = "another key of the import has it"
 	}
 	return nil
 }
@@ -122,9 +123,13 @@ func invalidName(err error, list []Key) error {
 // the store has never had a key: the first start. Otherwise it makes none and first
 // is false. Of several processes that start at once on one store, one is first.
 //
+// deliver, unless nil, is given the keys before they are stored, if the store has none; an
+// error of it stores nothing. It may be called although first is false in the end, when
+// another process was first meanwhile.
+//
 // There is no default key of the group admin (case K11): whoever may read the host's
 // data makes one.
-func (s *Service) MintDefaults(ctx context.Context) (minted map[Group]string, first bool, err error) {
+func (s *Service) MintDefaults(ctx context.Context, deliver func(minted map[Group]string) error) (minted map[Group]string, first bool, err error) {
 	minted = make(map[Group]string)
 	var list []Key
 	var changes []audit.Change
@@ -142,6 +147,18 @@ func (s *Service) MintDefaults(ctx context.Context) (minted map[Group]string, fi
 		}
 		minted[group] = made.Raw
 		list, changes = append(list, made.Key), append(changes, change)
+	}
+	if deliver != nil {
+		known, err := s.store.List(ctx, Query{Limit: 1})
+		if err != nil {
+			return nil, false, fmt.Errorf("mint the first keys: %w", err)
+		}
+		if len(known) > 0 {
+			return nil, false, nil
+		}
+		if err := deliver(minted); err != nil {
+			return nil, false, fmt.Errorf("mint the first keys: %w", err)
+		}
 	}
 	first, err = s.store.CreateFirst(ctx, list, changes)
 	if err != nil {

@@ -33,8 +33,10 @@ var members = []struct {
 	{"expire_time", func(s Settings) any { return s.ExpireTime }},
 	{"models", func(s Settings) any { return s.Policy.Models }},
 	{"addresses", func(s Settings) any { return s.Policy.Addresses }},
+	{"certificates", func(s Settings) any { return s.Policy.Certificates }},
 	{"limits", func(s Settings) any { return s.Policy.Limits }},
 	{"strict", func(s Settings) any { return s.Policy.Strict }},
+	{"priority", func(s Settings) any { return s.Policy.Priority }},
 }
 
 // created is the entry of a new key: its group, and its settings but the empty ones.

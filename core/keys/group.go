@@ -2,6 +2,7 @@ package keys
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,13 +26,12 @@ const (
 )
 
 // Groups returns every group, in the order in which they are listed to people.
-func Groups() []Group {
-	return []Group{GroupChat, GroupMessages, GroupGenerateContent, GroupInternal, GroupAdmin}
-}
+func Groups() []Group { return slices.Clone(groups) }
+
+var groups = []Group{GroupChat, GroupMessages, GroupGenerateContent, GroupInternal, GroupAdmin}
 
 // ParseGroup returns the group of that exact name. The error lists the valid ones.
 func ParseGroup(name string) (Group, error) {
-	groups := Groups()
 	names := make([]string, len(groups))
 	for i, group := range groups {
 		if string(group) == name {

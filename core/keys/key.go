@@ -95,6 +95,7 @@ func (s Settings) Clone() Settings {
 	s.ExpireTime = cloned(s.ExpireTime)
 	s.Policy.Models = slices.Clone(s.Policy.Models)
 	s.Policy.Addresses = slices.Clone(s.Policy.Addresses)
+	s.Policy.Certificates = slices.Clone(s.Policy.Certificates)
 	s.Policy.Limits.Budgets = slices.Clone(s.Policy.Limits.Budgets)
 	return s
 }
@@ -111,6 +112,9 @@ func (s Settings) normal() Settings {
 	}
 	if len(s.Policy.Addresses) == 0 {
 		s.Policy.Addresses = nil
+	}
+	if len(s.Policy.Certificates) == 0 {
+		s.Policy.Certificates = nil
 	}
 	if len(s.Policy.Limits.Budgets) == 0 {
 		s.Policy.Limits.Budgets = nil

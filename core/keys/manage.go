@@ -1,10 +1,11 @@
 package keys
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -27,13 +28,40 @@ var (
 // MaxGrace is how long a secret can stay good behind its successor.
 const MaxGrace = 90 * 24 * time.Hour
 
-// List returns every key, revoked and expired ones too, the oldest first.
-func (s *Service) List(ctx context.Context) ([]Key, error) {
-	list, err := s.store.List(ctx)
+// listPage is how many keys All reads at once.
+const listPage = 1000
+
+// List returns a page of keys, the oldest first. ErrNotFound when query.After is no key's id.
+func (s *Service) List(ctx context.Context, query Query) ([]Key, error) {
+	list, err := s.store.List(ctx, query)
 	if err != nil {
 		return nil, fmt.Errorf("list keys: %w", err)
 	}
 	return list, nil
+}
+
+// All yields every key that the query asks for, the oldest first, page by page: neither the
+// keys are held in memory nor the store meanwhile. It ends with the first error.
+func (s *Service) All(ctx context.Context, query Query) iter.Seq2[Key, error] {
+	query.Limit = cmp.Or(query.Limit, listPage)
+	return func(yield func(Key, error) bool) {
+		for {
+			page, err := s.List(ctx, query)
+			if err != nil {
+				yield(Key{}, err)
+				return
+			}
+			for _, key := range page {
+				if !yield(key, nil) {
+					return
+				}
+			}
+			if len(page) < query.Limit {
+				return
+			}
+			query.After = page[len(page)-1].ID
+		}
+	}
 }
 
 // Get returns a key. ref is its id, or its name if only one key that is not revoked has
@@ -81,7 +109,7 @@ func (s *Service) Update(ctx context.Context, ref string, change func(*Settings)
 	if err != nil {
 		return Key{}, fmt.Errorf("update key %s: %w", key.ID, invalidName(err, []Key{key}))
 	}
-	s.outdate(func([sha256.Size]byte, entry) bool { return false })
+	s.changed(key.Secrets, key.Secrets)
 	return key, nil
 }
 
@@ -118,6 +146,7 @@ func (s *Service) Rotate(ctx context.Context, ref string, grace time.Duration) (
 		return Created{}, fmt.Errorf("rotate key %s: %w", key.ID, err)
 	}
 	now := stored(s.clock())
+	var before []Secret
 	err = s.store.Update(ctx, key.ID, func(k *Key) ([]audit.Change, error) {
 		switch {
 		case k.RevokeTime != nil:
@@ -125,6 +154,7 @@ func (s *Service) Rotate(ctx context.Context, ref string, grace time.Duration) (
 		case k.Expired(now):
 			return nil, ErrExpired
 		}
+		before = slices.Clone(k.Secrets)
 		end := stored(now.Add(grace))
 		next := []Secret{{Hash: Hash(raw), CreateTime: now}}
 		if grace > 0 {
@@ -137,9 +167,7 @@ func (s *Service) Rotate(ctx context.Context, ref string, grace time.Duration) (
 	if err != nil {
 		return Created{}, fmt.Errorf("rotate key %s: %w", key.ID, err)
 	}
-	s.outdate(func(hash [sha256.Size]byte, e entry) bool {
-		return e.principal.KeyID == key.ID && !slices.ContainsFunc(key.Secrets, func(secret Secret) bool { return secret.Hash == hash })
-	})
+	s.changed(before, key.Secrets)
 	return Created{Raw: raw, Key: key}, nil
 }
 
@@ -163,7 +191,7 @@ func (s *Service) Revoke(ctx context.Context, ref string) (Key, error) {
 	if err != nil {
 		return Key{}, fmt.Errorf("revoke key %s: %w", key.ID, err)
 	}
-	s.outdate(func(_ [sha256.Size]byte, e entry) bool { return e.principal.KeyID == key.ID })
+	s.changed(key.Secrets, nil)
 	return key, nil
 }
 

@@ -1,6 +1,7 @@
 package keys_test
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/go-json-experiment/json"
 
 	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/keys"
@@ -20,7 +23,9 @@ type memory struct {
 	keys    []keys.Key
 	entries []*audit.Entry
 	version int64
-	closed  bool
+	// noted is the version as of which each secret was last changed.
+	noted  map[keys.Digest]int64
+	closed bool
 
 	// versions counts the calls of Version; before runs within each.
 	versions int
@@ -63,7 +68,7 @@ func (m *memory) add(list []keys.Key, changes []audit.Change) error {
 		next = append(next, key.Clone())
 	}
 	m.keys = next
-	m.changed(changes)
+	m.changed(changes, list...)
 	return nil
 }
 
@@ -83,8 +88,16 @@ func share(a, b []keys.Secret) bool {
 	})
 }
 
-func (m *memory) changed(changes []audit.Change) {
+func (m *memory) changed(changes []audit.Change, list ...keys.Key) {
 	m.version++
+	if m.noted == nil {
+		m.noted = map[keys.Digest]int64{}
+	}
+	for _, key := range list {
+		for _, secret := range key.Secrets {
+			m.noted[secret.Hash] = m.version
+		}
+	}
 	for _, change := range changes {
 		var last *audit.Entry
 		if len(m.entries) > 0 {
@@ -133,21 +146,103 @@ func (m *memory) Update(ctx context.Context, id string, change func(*keys.Key) (
 			return err
 		}
 	}
+	before := m.keys[i]
 	m.keys[i] = key.Clone()
-	m.changed(changes)
+	m.changed(changes, before, key)
 	return nil
-}
-
-func (m *memory) List(ctx context.Context) ([]keys.Key, error) {
-	return m.where(ctx, func(keys.Key) bool { return true })
 }
 
 func (m *memory) Find(ctx context.Context, ref string) ([]keys.Key, error) {
 	return m.where(ctx, func(key keys.Key) bool { return key.ID == ref || key.Name == ref })
 }
 
-func (m *memory) Live(ctx context.Context) ([]keys.Key, error) {
-	return m.where(ctx, func(key keys.Key) bool { return key.RevokeTime == nil })
+func (m *memory) List(ctx context.Context, query keys.Query) ([]keys.Key, error) {
+	all, err := m.where(ctx, func(keys.Key) bool { return true })
+	if err != nil {
+		return nil, err
+	}
+	if query.After != "" {
+		i := slices.IndexFunc(all, func(key keys.Key) bool { return key.ID == query.After })
+		if i < 0 {
+			return nil, keys.ErrNotFound
+		}
+		all = all[i+1:]
+	}
+	all = slices.DeleteFunc(all, func(key keys.Key) bool {
+		return query.Group != "" && key.Group != query.Group || query.Owner != "" && key.Owner != query.Owner ||
+			!query.LiveAt.IsZero() && (key.RevokeTime != nil || key.Expired(query.LiveAt))
+	})
+	return all[:min(len(all), query.Limit)], nil
+}
+
+func (m *memory) Named(ctx context.Context, names []keys.Named) (map[keys.Named]string, error) {
+	all, err := m.where(ctx, func(key keys.Key) bool { return key.RevokeTime == nil })
+	taken := map[keys.Named]string{}
+	for _, key := range slices.Backward(all) {
+		if name := (keys.Named{Group: key.Group, Name: key.Name}); slices.Contains(names, name) {
+			taken[name] = key.ID
+		}
+	}
+	return taken, err
+}
+
+func (m *memory) Changed(ctx context.Context, after keys.Position, limit int) ([]keys.Position, error) {
+	leave, err := m.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	order := func(a, b keys.Position) int {
+		return cmp.Or(cmp.Compare(a.Number, b.Number), bytes.Compare(a.Hash[:], b.Hash[:]))
+	}
+	var changed []keys.Position
+	for hash, number := range m.noted {
+		if p := (keys.Position{Number: number, Hash: hash}); order(p, after) > 0 {
+			changed = append(changed, p)
+		}
+	}
+	slices.SortFunc(changed, order)
+	return changed[:min(len(changed), limit)], nil
+}
+
+func (m *memory) Holders(ctx context.Context, hashes []keys.Digest) ([]keys.Holder, error) {
+	all, err := m.where(ctx, func(key keys.Key) bool {
+		return slices.ContainsFunc(key.Secrets, func(s keys.Secret) bool { return slices.Contains(hashes, s.Hash) })
+	})
+	return holders(all), err
+}
+
+func (m *memory) Holding(ctx context.Context, after keys.Place, limit int) ([]keys.Holder, keys.Place, error) {
+	all, err := m.where(ctx, func(key keys.Key) bool {
+		return cmp.Or(key.CreateTime.Compare(after.CreateTime), cmp.Compare(key.ID, after.ID)) > 0
+	})
+	all = all[:min(len(all), limit)]
+	if len(all) > 0 {
+		last := all[len(all)-1]
+		after = keys.Place{CreateTime: last.CreateTime, ID: last.ID}
+	}
+	return holders(all), after, err
+}
+
+func holders(list []keys.Key) []keys.Holder {
+	var held []keys.Holder
+	for _, key := range list {
+		if key.RevokeTime != nil {
+			continue
+		}
+		policy, err := json.Marshal(key.Policy)
+		if err != nil {
+			panic(err)
+		}
+		for _, secret := range key.Secrets {
+			end := key.ExpireTime
+			if secret.ExpireTime != nil && (end == nil || secret.ExpireTime.Before(*end)) {
+				end = secret.ExpireTime
+			}
+			held = append(held, keys.Holder{Hash: secret.Hash, KeyID: key.ID, Group: key.Group, Name: key.Name, Owner: key.Owner, Policy: string(policy), End: end})
+		}
+	}
+	return held
 }
 
 func (m *memory) where(ctx context.Context, match func(keys.Key) bool) ([]keys.Key, error) {
@@ -228,12 +323,18 @@ func (m *memory) Close() error {
 	return nil
 }
 
+func (m *memory) open() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = false
+}
+
 // A fake that passes the suite of the real ones is worth testing against.
 func TestMemory(t *testing.T) {
 	storetest.Run(t, func(*testing.T) storetest.Database {
 		m := &memory{}
 		return func(*testing.T) storetest.Keys {
-			m.closed = false // opened again; the suite does so from one goroutine
+			m.open()
 			return m
 		}
 	})

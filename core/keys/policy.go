@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/genway/genway/core/glob"
 	"github.com/genway/genway/core/limit"
 )
 
@@ -16,17 +17,26 @@ type Policy struct {
 	// Addresses are where callers may call from: masked, and never IPv4-mapped.
 	// Empty is anywhere.
 	Addresses []netip.Prefix `json:"addresses,omitzero"`
+	// Certificates are the client certificates of which callers must show one, as
+	// ParseCertificate gives them. Empty asks for none.
+	Certificates []string `json:"certificates,omitzero"`
 	// Limits bound the rate and the spending.
 	Limits limit.Limits `json:"limits,omitzero"`
+	// Priority says whether the key's requests are refused ahead of others when there are
+	// more than can be served: PriorityBatch; empty is interactive.
+	Priority string `json:"priority,omitzero"`
 	// Strict has a request refused that would lose a member on its way to the
 	// upstream's protocol, instead of the loss being named in the answer.
 	Strict bool `json:"strict,omitzero"`
 }
 
+// PriorityBatch is the priority of keys whose requests can wait.
+const PriorityBatch = "batch"
+
 // AllowsModel reports whether the key may name that model.
 func (p *Policy) AllowsModel(name string) bool {
 	return p == nil || len(p.Models) == 0 ||
-		slices.ContainsFunc(p.Models, func(pattern string) bool { return glob(pattern, name) })
+		slices.ContainsFunc(p.Models, func(pattern string) bool { return glob.Match(pattern, name) })
 }
 
 // AllowsAddress reports whether a caller may call from that address. An IPv4 address
@@ -38,31 +48,4 @@ func (p *Policy) AllowsAddress(addr netip.Addr) bool {
 	}
 	addr = addr.Unmap().WithZone("")
 	return slices.ContainsFunc(p.Addresses, func(prefix netip.Prefix) bool { return prefix.Contains(addr) })
-}
-
-// glob reports whether name is what pattern describes. It takes the length of one
-// times the length of the other at worst, whatever the pattern.
-func glob(pattern, name string) bool {
-	// rest and from are where to go on when what follows the last * does not fit:
-	// the * takes one character more.
-	rest, from, p, n := -1, 0, 0, 0
-	for n < len(name) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			rest, from = p+1, n
-			p++
-		case p < len(pattern) && pattern[p] == name[n]:
-			p++
-			n++
-		case rest >= 0:
-			from++
-			p, n = rest, from
-		default:
-			return false
-		}
-	}
-	for p < len(pattern) && pattern[p] == '*' {
-		p++
-	}
-	return p == len(pattern)
 }

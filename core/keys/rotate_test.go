@@ -25,7 +25,7 @@ func good(t *testing.T, s *keys.Service, when string, secrets map[string]bool) {
 // Case K10: two secrets of one key, the older one for the grace.
 func TestRotate(t *testing.T) {
 	s, m, c := fixture(t)
-	elsewhere, err := keys.New(keys.Config{Store: m, Clock: func() time.Time { return c.now }})
+	elsewhere, err := keys.New(keys.Config{Store: m, Clock: func() time.Time { return c.at() }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestRotate(t *testing.T) {
 			t.Errorf("within the grace (-want +got): %v\n%s", err, diff)
 		}
 	}
-	now, end := c.now.UTC().Truncate(time.Microsecond), c.now.Add(time.Hour).UTC().Truncate(time.Microsecond)
+	now, end := c.at().UTC().Truncate(time.Microsecond), c.at().Add(time.Hour).UTC().Truncate(time.Microsecond)
 	if diff := cmp.Diff([]keys.Secret{
 		{Hash: keys.Hash(second.Raw), CreateTime: now},
 		{Hash: keys.Hash(first), CreateTime: now.Add(-time.Minute), ExpireTime: &end},
@@ -63,7 +63,7 @@ func TestRotate(t *testing.T) {
 	}
 	three := map[string]bool{first: false, second.Raw: true, third.Raw: true}
 	good(t, s, "a third", three)
-	c.advance(500 * time.Millisecond)
+	c.advance(1500 * time.Millisecond)
 	good(t, elsewhere, "a third, elsewhere", three)
 
 	c.advance(time.Hour)
@@ -89,7 +89,7 @@ func TestRotateThenOutage(t *testing.T) {
 	if _, err := s.Rotate(t.Context(), key.ID, 0); err != nil {
 		t.Fatal(err)
 	}
-	m.closed = true
+	m.Close()
 	if _, err := s.Authenticate(t.Context(), leaked); err == nil {
 		t.Error("the old secret is still accepted")
 	}
@@ -112,7 +112,7 @@ func TestRevocationEndsBothSecrets(t *testing.T) {
 // The key's own end counts for each of its secrets.
 func TestExpiryEndsBothSecrets(t *testing.T) {
 	s, _, c := fixture(t)
-	end := c.now.Add(time.Minute)
+	end := c.at().Add(time.Minute)
 	first, key := create(t, s, keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{ExpireTime: &end}})
 	second, err := s.Rotate(t.Context(), key.ID, time.Hour)
 	if err != nil {
@@ -125,13 +125,13 @@ func TestExpiryEndsBothSecrets(t *testing.T) {
 
 func TestRotateRefuses(t *testing.T) {
 	s, m, c := fixture(t)
-	soon := c.now.Add(time.Minute)
+	soon := c.at().Add(time.Minute)
 	raw, expired := create(t, s, keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{ExpireTime: &soon}})
 	_, revoked := create(t, s, keys.CreateParams{Group: keys.GroupChat})
 	if _, err := s.Revoke(t.Context(), revoked.ID); err != nil {
 		t.Fatal(err)
 	}
-	c.now = soon
+	c.set(soon)
 	before := len(m.entries)
 	for _, step := range []struct {
 		name, ref string

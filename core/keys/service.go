@@ -2,11 +2,13 @@ package keys
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -15,10 +17,11 @@ import (
 type Config struct {
 	// Store keeps the keys.
 	Store Store
-	// Freshness is how old the view of the store may be by which a key is
-	// accepted, and so how late a revocation by another process can take effect.
-	// Default 500 ms, at most one second: the promise is two, and the rest is for
-	// asking the store.
+	// Freshness is how long after a look at the store the next one begins, in the
+	// background, once a key is used. Default 500 ms, at most one second. A key that was
+	// not compared with the store for 1.5 s is compared before it is accepted: the promise
+	// is that a revocation by another process takes effect within two, and the rest is
+	// for asking the store.
 	Freshness time.Duration
 	// Staleness is how long known keys stay good while the store does not answer,
 	// counted from its last answer. Default one minute. Longer outages refuse
@@ -39,13 +42,17 @@ type Config struct {
 const (
 	defaultFreshness = 500 * time.Millisecond
 	maxFreshness     = time.Second
+	// maxAge is how long ago a key was compared with the store that is accepted while the
+	// store answers.
+	maxAge           = 1500 * time.Millisecond
 	defaultStaleness = time.Minute
 	defaultTimeout   = time.Second
 )
 
 // A Service makes, lists, changes, revokes and authenticates keys. What it changes
-// it has recorded with the actor of the context (audit.WithActor). It has no goroutine and
-// nothing to close: see Authenticate. It is safe for concurrent use.
+// it has recorded with the actor of the context (audit.WithActor). It is safe for concurrent
+// use. A goroutine of its own runs while there is something to read of the store: Close ends
+// it.
 type Service struct {
 	store     Store
 	freshness time.Duration
@@ -54,14 +61,26 @@ type Service struct {
 	logger    *slog.Logger
 	clock     func() time.Time
 	random    io.Reader
+	base      time.Time // of elapsed
 
-	// view is what Authenticate answers from; never nil, and replaced only by the
+	// table is who holds which secret; the holder of turn changes and replaces it.
+	table atomic.Pointer[table]
+	// view is how the table compares with the store; never nil, and replaced only by the
 	// holder of turn.
 	view atomic.Pointer[view]
-	// turn is held by the one caller that asks the store for all.
+	// turn is held by the one that asks the store on behalf of all.
 	turn chan struct{}
-	// checks counts how often the store has begun to be asked.
-	checks atomic.Uint64
+	// follower is where reading the store has come to; it is the holder of turn's.
+	follower follower
+
+	mu   sync.Mutex
+	next *round // who waits for the next turn
+	done bool   // Close was called
+
+	working atomic.Bool
+	work    sync.WaitGroup
+	ctx     context.Context //nolint:containedctx // it ends the goroutine, whoever's use has started it
+	end     context.CancelFunc
 }
 
 // New returns a Service. It does not yet talk to the store.
@@ -92,6 +111,27 @@ func New(cfg Config) (*Service, error) {
 	if s.random == nil {
 		s.random = rand.Reader
 	}
-	s.view.Store(&view{version: noVersion})
+	s.base = s.clock()
+	s.table.Store(newTable())
+	s.view.Store(&view{asOf: never})
+	s.next = newRound()
+	s.ctx, s.end = context.WithCancel(context.Background())
 	return s, nil
+}
+
+// Warm begins to read all keys, in the background. Authenticate does so by itself when it is
+// first called; it looks keys up one by one until all are read.
+func (s *Service) Warm() { s.kick() }
+
+// Loaded reports whether all keys are read: an outage of the store fails no key then.
+func (s *Service) Loaded() bool { return s.view.Load().whole }
+
+// Close ends what reads the store in the background, and waits for it. Authenticate goes on
+// to work, and asks the store itself.
+func (s *Service) Close() {
+	s.mu.Lock()
+	s.done = true
+	s.mu.Unlock()
+	s.end()
+	s.work.Wait()
 }

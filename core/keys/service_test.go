@@ -5,6 +5,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,19 +15,35 @@ import (
 )
 
 // clock is a time that a test sets.
-type clock struct{ now time.Time }
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
 
-func (c *clock) advance(d time.Duration) { c.now = c.now.Add(d) }
+func (c *clock) advance(d time.Duration) { c.set(c.at().Add(d)) }
+
+func (c *clock) set(now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = now
+}
+
+func (c *clock) at() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
 
 // fixture is a service over a memory, at a time the test sets.
 func fixture(t testing.TB) (*keys.Service, *memory, *clock) {
 	t.Helper()
 	m := &memory{}
 	c := &clock{now: time.Date(2026, 3, 1, 12, 0, 0, 123456789, time.FixedZone("", 3600))}
-	s, err := keys.New(keys.Config{Store: m, Clock: func() time.Time { return c.now }})
+	s, err := keys.New(keys.Config{Store: m, Clock: c.at})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(s.Close)
 	return s, m, c
 }
 
@@ -65,7 +82,7 @@ func TestNewRefuses(t *testing.T) {
 
 func TestCreate(t *testing.T) {
 	s, m, c := fixture(t)
-	expire := c.now.Add(time.Hour)
+	expire := c.at().Add(time.Hour)
 	raw, key := create(t, s, keys.CreateParams{Group: keys.GroupMessages, Settings: keys.Settings{Name: "ci", ExpireTime: &expire}})
 	if err := keys.Valid(raw); err != nil {
 		t.Errorf("%q: %v", raw, err)
@@ -85,7 +102,7 @@ func TestCreate(t *testing.T) {
 	if diff := cmp.Diff([]keys.Key{want}, m.keys); diff != "" {
 		t.Errorf("stored (-want +got):\n%s", diff)
 	}
-	list, err := s.List(t.Context())
+	list, err := s.List(t.Context(), keys.Query{Limit: 1000})
 	if diff := cmp.Diff([]keys.Key{want}, list); diff != "" || err != nil {
 		t.Errorf("list (-want +got): %v\n%s", err, diff)
 	}
@@ -93,7 +110,7 @@ func TestCreate(t *testing.T) {
 
 func TestCreateFails(t *testing.T) {
 	s, m, _ := fixture(t)
-	m.closed = true
+	m.Close()
 	if raw, _, err := s.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat}); !errors.Is(err, errClosed) || raw != "" {
 		t.Errorf("got %q, %v", raw, err)
 	}
@@ -108,7 +125,7 @@ func TestCreateFails(t *testing.T) {
 
 func TestMintDefaults(t *testing.T) {
 	s, m, _ := fixture(t)
-	minted, first, err := s.MintDefaults(t.Context())
+	minted, first, err := s.MintDefaults(t.Context(), nil)
 	if err != nil || !first || len(minted) != 4 {
 		t.Fatalf("got %v, %t, %v", minted, first, err)
 	}
@@ -131,11 +148,11 @@ func TestMintDefaults(t *testing.T) {
 	}, told(m)); diff != "" {
 		t.Errorf("audit (-want +got):\n%s", diff)
 	}
-	if minted, first, err := s.MintDefaults(t.Context()); err != nil || first || minted != nil {
+	if minted, first, err := s.MintDefaults(t.Context(), nil); err != nil || first || minted != nil {
 		t.Errorf("a second start: got %v, %t, %v", minted, first, err)
 	}
-	m.closed = true
-	if minted, first, err := s.MintDefaults(t.Context()); !errors.Is(err, errClosed) || first || minted != nil {
+	m.Close()
+	if minted, first, err := s.MintDefaults(t.Context(), nil); !errors.Is(err, errClosed) || first || minted != nil {
 		t.Errorf("without a store: got %v, %t, %v", minted, first, err)
 	}
 }

@@ -2,7 +2,9 @@ package keys
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
+	"time"
 
 	"github.com/genway/genway/core/audit"
 )
@@ -47,14 +49,73 @@ type Store interface {
 	Update(ctx context.Context, id string, change func(*Key) ([]audit.Change, error)) error
 	// Find returns the key of that id and the keys of that name, in List's order.
 	Find(ctx context.Context, ref string) ([]Key, error)
-	// List returns every key, revoked and expired ones too, the oldest first; of
-	// the same age, by id.
-	List(ctx context.Context) ([]Key, error)
-	// Live returns what is not revoked, in any order. Expired keys and secrets are
-	// among it: whose clock counts is not the store's to say.
-	Live(ctx context.Context) ([]Key, error)
-	// Version is a number that differs from all earlier ones as soon as anything
-	// that List or Live returns has changed, by whichever process. It stands still
-	// while nothing changes and is cheap to ask. It is never negative.
+	// Named returns those of names that a key has that is not revoked, each with the id of
+	// the oldest such key.
+	Named(ctx context.Context, names []Named) (map[Named]string, error)
+	// List returns a page of keys, revoked and expired ones too, the oldest first; of
+	// the same age, by id. ErrNotFound when query.After is no key's id.
+	List(ctx context.Context, query Query) ([]Key, error)
+	// Version is a number that grows with every change of what the methods of this
+	// interface return, by whichever process. It stands still while nothing changes and is
+	// cheap to ask. It is never negative, and smaller than before only where the store was
+	// put back to an earlier state.
 	Version(ctx context.Context) (int64, error)
+	// Changed returns up to limit secrets whose keys have changed behind a position, in the
+	// order of their last changes. Who reads until there are none has missed no change up
+	// to the version of when it began to read: numbers become visible in their order.
+	Changed(ctx context.Context, after Position, limit int) ([]Position, error)
+	// Holders returns who holds these secrets, in any order; of keys that are revoked and
+	// of secrets that no key has, nothing. It may return other secrets of the same keys.
+	Holders(ctx context.Context, hashes []Digest) ([]Holder, error)
+	// Holding returns who holds secrets, the oldest keys first, of up to limit keys behind
+	// a place, and the place of the last of them: the same place where there are no more.
+	Holding(ctx context.Context, after Place, limit int) ([]Holder, Place, error)
+}
+
+// Digest is the SHA-256 of a secret.
+type Digest = [sha256.Size]byte
+
+// Named is a name within a group.
+type Named struct {
+	Group Group
+	Name  string
+}
+
+// Query is which keys are listed.
+type Query struct {
+	// After is the id of the last key of the page before; empty is the start.
+	After string
+	// Limit is how many keys a page has at most. Above 0.
+	Limit int
+	// Group and Owner, unless they are empty, are those of all keys of the page.
+	Group Group
+	Owner string
+	// LiveAt, unless it is zero, leaves out keys that are revoked or have expired by then.
+	LiveAt time.Time
+}
+
+// Position is a secret and the number of the last change of its key. The zero value is
+// ahead of all.
+type Position struct {
+	Number int64
+	Hash   Digest
+}
+
+// Place is where a reader of all keys is. The zero value is ahead of all.
+type Place struct {
+	CreateTime time.Time
+	ID         string
+}
+
+// Holder is what Authenticate knows of a secret.
+type Holder struct {
+	Hash  Digest
+	KeyID string
+	Group Group
+	Name  string
+	Owner string
+	// Policy is the key's in JSON, as Policy says: keys that are alike share it.
+	Policy string
+	// End is the first moment at which the secret is refused; nil is never.
+	End *time.Time
 }

@@ -24,6 +24,8 @@ const (
 	maxModels      = 256
 	maxModelLength = 255
 	maxAddresses   = 256
+
+	maxCertificates = 256
 )
 
 // Validate reports all that is wrong with the settings of a key of that group, as an
@@ -63,6 +65,16 @@ func (p *Policy) check(v *violations) {
 			v.addf(fmt.Sprintf("addresses[%d]", i), "%q is no address in its plain form", prefix)
 		}
 	}
+	if len(p.Certificates) > maxCertificates {
+		v.addf("certificates", "at most %d, not %d", maxCertificates, len(p.Certificates))
+	}
+	for i, text := range p.Certificates {
+		if plain, err := ParseCertificate(text); err != nil {
+			v.addf(fmt.Sprintf("certificates[%d]", i), "%v", err)
+		} else if plain != text {
+			v.addf(fmt.Sprintf("certificates[%d]", i), "%s is not in its plain form, %s", quote(text), quote(plain))
+		}
+	}
 	for _, figure := range []struct {
 		name  string
 		value int64
@@ -74,6 +86,9 @@ func (p *Policy) check(v *violations) {
 		if figure.value < 0 || figure.value > limit.Most {
 			v.addf("limits."+figure.name, "expected 0 to %d, got %d", limit.Most, figure.value)
 		}
+	}
+	if p.Priority != "" && p.Priority != PriorityBatch {
+		v.addf("priority", "%.40q is none; one of interactive, batch", p.Priority)
 	}
 	if err := (limit.Limits{Budgets: p.Limits.Budgets}).Validate(); err != nil {
 		v.addf("limits.budgets", "%v", err)
@@ -92,6 +107,9 @@ func (p *Policy) checkAdmin(v *violations) {
 	}
 	if p.Strict {
 		v.addf("strict", reason)
+	}
+	if p.Priority != "" {
+		v.addf("priority", reason)
 	}
 }
 

@@ -71,7 +71,7 @@ func wrong(pasted string, now time.Time) map[string]struct {
 func TestCreateRefuses(t *testing.T) {
 	s, m, c := fixture(t)
 	pasted, _ := create(t, s, keys.CreateParams{Group: keys.GroupChat})
-	for name, c := range wrong(pasted, c.now) {
+	for name, c := range wrong(pasted, c.at()) {
 		t.Run(name, func(t *testing.T) {
 			raw, key, err := s.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat, Settings: c.settings})
 			invalid, ok := errors.AsType[*keys.InvalidError](err)
@@ -102,7 +102,7 @@ func TestCreateRefuses(t *testing.T) {
 // All that is wrong is told at once.
 func TestAllThatIsWrongIsTold(t *testing.T) {
 	s, _, c := fixture(t)
-	now := c.now
+	now := c.at()
 	_, _, err := s.Create(t.Context(), keys.CreateParams{Group: "nobody", Settings: keys.Settings{
 		Name: "key_1", ExpireTime: &now, Policy: keys.Policy{Models: []string{""}, Limits: limit.Limits{Concurrent: -1}},
 	}})

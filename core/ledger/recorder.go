@@ -38,6 +38,8 @@ type Config struct {
 	Logger *slog.Logger
 	// OnAside, if set, is called for each entry that the store refuses, which is set aside.
 	OnAside func()
+	// OnFailure, if set, is called for each write that fails. It must return at once.
+	OnFailure func()
 	// Clock is time.Now unless set.
 	Clock func() time.Time
 }
@@ -69,6 +71,8 @@ type Recorder struct {
 	pending *batch        // what gathers; never nil
 	space   chan struct{} // closed when the queue has room again; nil while it has
 	closed  bool
+	failing time.Time // since when nothing can be written; zero while it can
+	failure error     // why
 
 	journal *journal // nil for none; what add and swap change is mu's
 
@@ -76,6 +80,7 @@ type Recorder struct {
 	owner   owner
 	aside   []*Entry        // what the store refuses
 	foreign map[string]bool // journals of other databases
+	unkept  bool            // the journal cannot be looked after, as the log was told
 
 	wake, full, closing chan struct{}
 	kill                context.CancelFunc

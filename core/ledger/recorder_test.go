@@ -104,6 +104,14 @@ func (m *memory) Left(context.Context, time.Time) (int64, error) { return 0, nil
 
 func (m *memory) Prune(context.Context, time.Time, int64) (int64, error) { return 0, nil }
 
+func (m *memory) View(context.Context, func(ledger.View) error) error { return nil }
+
+func (m *memory) Roll(context.Context, time.Time) (bool, error) { return false, nil }
+
+func (m *memory) SpentBy(context.Context, string, string, time.Time) (int64, error) { return 0, nil }
+
+func (m *memory) Leads(context.Context, int64, time.Time) (bool, error) { return false, nil }
+
 func (m *memory) Spent(context.Context, time.Time) ([]ledger.Spend, error) { return nil, nil }
 
 func (m *memory) outcomes() map[string]ledger.Outcome {

@@ -31,6 +31,11 @@ func (r *Recorder) recover(ctx context.Context, every bool) {
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		dead := err == nil && time.Since(info.ModTime()) > deadAfter
+		if err == nil && time.Until(info.ModTime()) > deadAfter {
+			// The clock was put back since. The file's process, if it lives, touches it again.
+			now := time.Now()
+			_ = os.Chtimes(path, now, now) // another process may have removed it
+		}
 		if err != nil || !dead && !every || r.foreign[path] {
 			continue
 		}
@@ -77,10 +82,14 @@ func (r *Recorder) keepJournal() {
 	defer r.mu.Unlock()
 	err := r.journal.touch(time.Now())
 	if err == nil {
+		r.unkept = false
 		return
 	}
 	if !gone(err) {
-		r.config.Logger.Warn("the ledger's journal cannot be looked after", "error", err)
+		if !r.unkept {
+			r.config.Logger.Warn("the ledger's journal cannot be looked after", "error", err)
+		}
+		r.unkept = true
 		return
 	}
 	r.journal.remove()

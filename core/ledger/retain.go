@@ -20,7 +20,7 @@ const (
 func Retain(ctx context.Context, store Store, days func() int, logger *slog.Logger) {
 	for {
 		if n := days(); n > 0 {
-			pruned, err := PruneAll(ctx, store, time.Now().UTC().AddDate(0, 0, -n))
+			pruned, err := PruneAll(ctx, store, time.Now().UTC().AddDate(0, 0, -n), nil)
 			switch {
 			case err != nil && ctx.Err() == nil:
 				logger.Warn("the ledger cannot be pruned", "error", err)
@@ -35,13 +35,17 @@ func Retain(ctx context.Context, store Store, days func() int, logger *slog.Logg
 }
 
 // PruneAll prunes until nothing is left to prune, with pauses. It reports how many
-// entries, also with an error.
-func PruneAll(ctx context.Context, store Store, before time.Time) (pruned int64, err error) {
+// entries, also with an error, and tells after each step, unless told is nil. What is broken
+// off goes on with the next call.
+func PruneAll(ctx context.Context, store Store, before time.Time, told func(pruned int64)) (pruned int64, err error) {
 	for {
 		n, err := store.Prune(ctx, before, PruneCount)
 		pruned += n
 		if err != nil || n == 0 {
 			return pruned, err
+		}
+		if told != nil {
+			told(pruned)
 		}
 		if !wait(ctx, pruneRest) {
 			return pruned, ctx.Err()

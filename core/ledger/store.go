@@ -27,6 +27,9 @@ type Store interface {
 	// Entries walks over all entries that began at since or later, by process and
 	// number. After an error there are no more.
 	Entries(ctx context.Context, since time.Time) iter.Seq2[*Entry, error]
+	// View runs do on one state of the store, which writers do not change meanwhile. What it
+	// reads is read in one piece: a part of the ledger, not all of it.
+	View(ctx context.Context, do func(View) error) error
 	// Left counts the open entries of processes that have not said that they are alive
 	// since dead.
 	Left(ctx context.Context, dead time.Time) (entries int64, err error)
@@ -39,12 +42,47 @@ type Store interface {
 	// or interrupted, and what was pruned more than a month after. Whose cost is 0 may be
 	// left out.
 	Spent(ctx context.Context, since time.Time) ([]Spend, error)
+	// SpentBy is the sum of Spent for one key or, where keyID is empty, for one owner. What
+	// it costs does not grow with the number of others.
+	SpentBy(ctx context.Context, keyID, owner string, since time.Time) (int64, error)
 	// Prune removes terminal entries that began before the day before is in, the oldest
 	// first, and keeps their sums by day, key, owner, protocol, model, upstream and served
 	// model. It removes count of them at once, and those that began with the last of
 	// these, so that it keeps writers waiting for a moment only. It reports how many; 0 when none
 	// are left.
 	Prune(ctx context.Context, before time.Time, count int64) (pruned int64, err error)
+	// Roll sums up the entries of an hour or a day that ended before, once, so that reports
+	// need not read them: reports say the same before and after, and while it runs. Entries
+	// may be written meanwhile and later. It reports whether there was something to do, and is
+	// called again until there is not.
+	Roll(ctx context.Context, before time.Time) (done bool, err error)
+	// Leads reports whether a process is the one that calls Roll: the first of those that
+	// have said that they are alive since dead. There may be two or none for a moment.
+	Leads(ctx context.Context, process int64, dead time.Time) (bool, error)
+}
+
+// A View is one state of a Store.
+type View interface {
+	// Next is the first moment at since or later of which the store has anything: an entry,
+	// sums that reports are made of, or, for its whole day, what was pruned. The zero time is
+	// before all, and is given where there is nothing.
+	Next(ctx context.Context, since time.Time) (time.Time, error)
+	// Walk walks over the entries that began at since or later, before until, in the order in
+	// which they began. After an error there are no more.
+	Walk(ctx context.Context, since, until time.Time) iter.Seq2[*Entry, error]
+	// Rolled gives the sums that reports of a day, of UTC, are made of instead of its entries.
+	Rolled(ctx context.Context, day time.Time) ([]Rolled, error)
+	// Report is that of the Store.
+	Report(ctx context.Context, query Query) ([]Row, error)
+}
+
+// Rolled are the sums of the entries that are closed, of an hour or a day.
+type Rolled struct {
+	Start  time.Time
+	Length time.Duration
+	// By are the dimensions that there is a row for each combination of.
+	By   []Dimension
+	Rows []Row
 }
 
 // Spend is what the requests of a key cost while it had that owner, in nano-dollars.
@@ -71,6 +109,27 @@ const (
 // Dimensions are all there are.
 var Dimensions = []Dimension{ByKey, ByOwner, ByModel, ByDay, ByProtocol, ByUpstream, ByServed}
 
+// Of is an entry's value of the dimension; empty for a dimension that there is not.
+func (d Dimension) Of(e *Entry) string {
+	switch d {
+	case ByKey:
+		return e.KeyID
+	case ByOwner:
+		return e.Owner
+	case ByModel:
+		return e.Request.Model
+	case ByDay:
+		return e.Start.UTC().Format(time.DateOnly)
+	case ByProtocol:
+		return e.Protocol
+	case ByUpstream:
+		return e.Upstream
+	case ByServed:
+		return e.Result.Model
+	}
+	return ""
+}
+
 // Query says what a report is about.
 type Query struct {
 	// By is what to have rows for, each at most once.
@@ -81,6 +140,8 @@ type Query struct {
 	Since, Until time.Time
 	// Pruned leaves out the entries: the report is of what was pruned alone.
 	Pruned bool
+	// Limit, unless 0, is how many rows there are at most: the first.
+	Limit int
 }
 
 // Row is one line of a report: how many requests, by outcome, and what they used.
@@ -112,4 +173,31 @@ func (r *Row) Add(other Row) {
 	r.Unpriced += other.Unpriced
 	r.Estimated += other.Estimated
 	r.Rejected += other.Rejected
+}
+
+// RowOf is what one entry adds to a report, without values.
+func RowOf(e *Entry) Row {
+	r := Row{Requests: 1, Usage: e.Usage, Cost: e.Cost}
+	switch e.Outcome {
+	case OK:
+		r.OK = 1
+	case Failed:
+		r.Failed = 1
+	case Cancelled:
+		r.Cancelled = 1
+	case Interrupted:
+		r.Interrupted = 1
+	case Open:
+		r.Open = 1
+	}
+	if e.Price == "" && e.Usage.Input+e.Usage.Output+e.Usage.Images > 0 {
+		r.Unpriced = 1
+	}
+	if e.UsageSource != Told {
+		r.Estimated = 1
+	}
+	if e.UsageSource == Rejected {
+		r.Rejected = 1
+	}
+	return r
 }

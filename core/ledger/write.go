@@ -91,11 +91,13 @@ func (r *Recorder) flush(ctx context.Context) error {
 		var err error
 		if rest, err = r.put(ctx, rest); err == nil {
 			r.resetJournal(b.half)
+			r.noteFailure(nil)
 			if !failing.IsZero() {
 				r.config.Logger.Info("the ledger is written again", "entries", len(b.entries), "after_seconds", r.config.Clock().Sub(failing).Seconds())
 			}
 			return nil
 		}
+		r.noteFailure(err)
 		if failing.IsZero() {
 			failing = r.config.Clock()
 			r.config.Logger.Error("the ledger cannot be written; entries wait", "entries", len(rest), "error", err)
@@ -125,12 +127,54 @@ func (r *Recorder) beat(ctx context.Context) {
 	defer cancel()
 	now := r.config.Clock()
 	n, err := r.config.Store.Beat(ctx, r.process, now, now.Add(-deadAfter))
+	r.noteFailure(err)
 	switch {
 	case err != nil:
 		r.config.Logger.Warn("the ledger cannot be looked after", "error", err)
 	case n > 0:
 		r.config.Logger.Info("requests of an ended process are interrupted", "entries", n)
 	}
+}
+
+// noteFailure notes that a write has failed, or that one has not.
+func (r *Recorder) noteFailure(err error) {
+	if err != nil && r.config.OnFailure != nil {
+		r.config.OnFailure()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err == nil:
+		r.failing = time.Time{}
+	case r.failing.IsZero():
+		r.failing = r.config.Clock()
+	}
+	r.failure = err
+}
+
+// Failing says since when the store takes nothing, and why: a zero time and nil while it
+// does. It is tried every 2 s, also when there is nothing to record.
+func (r *Recorder) Failing() (since time.Time, cause error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.failing, r.failure
+}
+
+// Queued is how many entries wait to be written.
+func (r *Recorder) Queued() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.pending.entries)
+}
+
+// Lag is how long nothing can be written; 0 while the ledger is written.
+func (r *Recorder) Lag() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.failing.IsZero() {
+		return 0
+	}
+	return max(r.config.Clock().Sub(r.failing), 0)
 }
 
 // end closes what is open.

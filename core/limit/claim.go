@@ -67,6 +67,21 @@ func fill(v *int64, otherwise int64) {
 	}
 }
 
+// Figure is the bound of a metric; of money, that of the period. 0 is no bound.
+func (b Bounds) Figure(metric Metric, period Period) int64 {
+	switch metric {
+	case Requests:
+		return b.Requests
+	case Tokens:
+		return b.Tokens
+	case Concurrent:
+		return b.Concurrent
+	case Money:
+		return b.Budgets[period.place()]
+	}
+	return 0
+}
+
 // Budgeted reports whether money is bounded.
 func (b Bounds) Budgeted() bool { return b.Budgets != [2]int64{} }
 
@@ -166,6 +181,9 @@ type Refusal struct { //nolint:errname // it is what the limits answer, as Stand
 	// Limit is the limit's figure; of money, in nano-dollars. Of tokens that are never
 	// admitted it is MostTokens.
 	Limit int64
+	// Share is how much of Limit this core admits by itself while the store that cores share
+	// does not answer; 0 while it does, and Limit is admitted.
+	Share int64
 	// Period and End are those of a budget; there is no End to wait for where Never is set.
 	Period Period
 	End    time.Time

@@ -15,11 +15,12 @@ import (
 type Memory struct {
 	clock func() time.Time
 	base  time.Time
+	fills Fills
 
 	mu       sync.Mutex
 	calendar Calendar
 	accounts map[name]*account
-	swept    int64
+	sweeper  sweeper
 }
 
 // name is a subject's.
@@ -33,6 +34,7 @@ type account struct {
 	State
 
 	starts [2]int64
+	name   name
 }
 
 // NewMemory makes a store without uses. The clock is time.Now unless given.
@@ -86,8 +88,9 @@ func (a *account) enter(starts [2]int64) {
 func (m *Memory) account(scope Scope, id string) *account {
 	a := m.accounts[name{scope, id}]
 	if a == nil {
-		a = &account{}
-		m.accounts[name{scope, id}] = a
+		a = &account{name: name{scope, id}}
+		m.accounts[a.name] = a
+		m.sweeper.add(a)
 	}
 	return a
 }
@@ -132,8 +135,12 @@ func (m *Memory) Settle(claim *Claim, actual Amount) {
 				a.Money[p].settle(claim.Cost, actual.Cost)
 			}
 		}
+		m.fills.Note(s, a.starts, [2]int64{a.Money[0].Spent, a.Money[1].Spent})
 	}
 }
+
+// Fills is what is spent of budgets.
+func (m *Memory) Fills() *Fills { return &m.fills }
 
 // Seed sets what a subject has spent in the period that holds at, as others know it.
 func (m *Memory) Seed(scope Scope, id string, period Period, at time.Time, spent int64) {
@@ -144,26 +151,6 @@ func (m *Memory) Seed(scope Scope, id string, period Period, at time.Time, spent
 		a.starts[p], a.Money[p] = start, Spending{}
 	}
 	a.Money[p].Spent = amount.Bound(spent)
-}
-
-// sweepEvery is how often accounts are looked through, in microseconds.
-const sweepEvery = 10 * minute
-
-// sweep forgets accounts that are as if they had never been used.
-func (m *Memory) sweep(now int64, starts [2]int64) {
-	if now-m.swept < sweepEvery {
-		return
-	}
-	m.swept = now
-	for n, a := range m.accounts {
-		idle := a.Running == 0 && a.Requests.Free <= now && a.Tokens.Free <= now
-		for p, s := range a.Money {
-			idle = idle && (a.starts[p] < starts[p] || s == Spending{})
-		}
-		if idle {
-			delete(m.accounts, n)
-		}
-	}
 }
 
 // Close does nothing: memory has no end.

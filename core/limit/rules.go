@@ -1,5 +1,7 @@
 package limit
 
+import "github.com/genway/genway/core/glob"
+
 // Rules are the limits that an operator has set for many at once.
 type Rules struct {
 	// Keys bound each key by itself, where the key's own limits leave something open.
@@ -29,7 +31,13 @@ type rules struct {
 	Rules
 
 	keys           Bounds
-	owners, models []rule
+	owners, models matched
+}
+
+// matched are rules, and which of them a name is under.
+type matched struct {
+	rules []rule
+	index *glob.Index
 }
 
 type rule struct {
@@ -41,19 +49,20 @@ func (r Rules) compile() *rules {
 	return &rules{Rules: r, keys: r.Keys.bounds(), owners: compile(r.Owners), models: compile(r.Models)}
 }
 
-func compile(list []Rule) []rule {
-	var compiled []rule
-	for _, r := range list {
-		compiled = append(compiled, rule{r.Pattern, r.bounds()})
+func compile(list []Rule) matched {
+	var m matched
+	patterns := make([]string, len(list))
+	for i, r := range list {
+		m.rules, patterns[i] = append(m.rules, rule{r.Pattern, r.bounds()}), r.Pattern
 	}
-	return compiled
+	m.index = glob.NewIndex(patterns)
+	return m
 }
 
-func match(list []rule, name string) *rule {
-	for i := range list {
-		if glob(list[i].pattern, name) {
-			return &list[i]
-		}
+// of gives the first rule that a name is under; nil for none.
+func (m *matched) of(name string) *rule {
+	if i := m.index.First(name, nil); i >= 0 {
+		return &m.rules[i]
 	}
 	return nil
 }
@@ -77,12 +86,12 @@ func (r *rules) subjects(claim *Claim, who Who) {
 	}
 	if who.Owner != "" {
 		s := Subject{Scope: Owner, ID: who.Owner}
-		if found := match(r.owners, who.Owner); found != nil {
+		if found := r.owners.of(who.Owner); found != nil {
 			s.Bounds = found.bounds
 		}
 		list = append(list, s)
 	}
-	if found := match(r.models, who.Model); found != nil && who.Model != "" {
+	if found := r.models.of(who.Model); found != nil && who.Model != "" {
 		list = append(list, Subject{Model, found.pattern, found.bounds})
 	}
 	claim.Subjects = list

@@ -4,13 +4,10 @@ import (
 	"slices"
 
 	"github.com/genway/genway/codec"
-	"github.com/genway/genway/codec/chat"
-	"github.com/genway/genway/codec/generatecontent"
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/codec/member"
-	"github.com/genway/genway/codec/messages"
-	"github.com/genway/genway/codec/responses"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -34,8 +31,8 @@ func (o *Overrides) Text(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateT
 	if len(req.GetWire().GetJson()) == 0 {
 		return out, losses, nil
 	}
-	c, ok := codecs[req.GetWire().GetProtocol()]
-	if !ok {
+	c := protocol.Of(req.GetWire().GetProtocol()).Codec
+	if c == nil {
 		out.Wire = nil
 		return out, losses, nil
 	}
@@ -106,14 +103,6 @@ func applied(rules []rule, m protoreflect.Message) (losses []*genwayv1.Loss) {
 	return losses
 }
 
-// codecs spell the requests of callers who bring a body.
-var codecs = map[genwayv1.Protocol]codec.Codec{
-	genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS: chat.Codec{},
-	genwayv1.Protocol_PROTOCOL_RESPONSES:        responses.Codec{},
-	genwayv1.Protocol_PROTOCOL_MESSAGES:         messages.Codec{},
-	genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT: generatecontent.Codec{},
-}
-
 // follow makes the change between two encodings on the caller's body.
 func follow(wire *genwayv1.WireMessage, before, after []byte, c any) (*genwayv1.WireMessage, error) {
 	var spelled func(string) string
@@ -124,7 +113,7 @@ func follow(wire *genwayv1.WireMessage, before, after []byte, c any) (*genwayv1.
 	if err != nil {
 		return nil, err
 	}
-	return &genwayv1.WireMessage{Protocol: wire.GetProtocol(), Json: body, Headers: wire.GetHeaders()}, nil
+	return &genwayv1.WireMessage{Protocol: wire.GetProtocol(), Json: body, Headers: wire.GetHeaders(), Extension: wire.GetExtension()}, nil
 }
 
 // bare is a request with its parameters alone, as its codec takes one: what the

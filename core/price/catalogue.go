@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/genway/genway/core/config/strict"
+	"github.com/genway/genway/core/glob"
 )
 
 // Catalogue is the prices of one file. It does not change, is safe for concurrent use,
 // and a nil one finds nothing.
 type Catalogue struct {
 	names map[scope]history // of rows whose model is a name
-	globs map[string][]glob // of the others by upstream, the most particular first
+	globs map[string]*globs // of the others by upstream
 	ids   map[string]Price
 }
 
@@ -31,7 +32,14 @@ type dated struct {
 	price Price
 }
 
-type glob struct {
+// globs are the rows of an upstream that are for more than one model, the most particular
+// first.
+type globs struct {
+	rows  []row
+	index *glob.Index
+}
+
+type row struct {
 	pattern string
 	history history
 }
@@ -39,7 +47,7 @@ type glob struct {
 // New makes a catalogue of rows that Parse would take. Rows of the same upstream, model
 // and day are an error with the place of the second, $.prices[1].
 func New(rows []Row) (*Catalogue, error) {
-	c := &Catalogue{names: map[scope]history{}, globs: map[string][]glob{}, ids: map[string]Price{}}
+	c := &Catalogue{names: map[scope]history{}, globs: map[string]*globs{}, ids: map[string]Price{}}
 	for i, row := range rows {
 		p := row.price()
 		key := scope{row.Upstream, row.Model}
@@ -51,15 +59,25 @@ func New(rows []Row) (*Catalogue, error) {
 	}
 	for key, h := range c.names {
 		slices.SortFunc(h, func(a, b dated) int { return b.from.Compare(a.from) })
-		if strings.Contains(key.model, "*") {
-			c.globs[key.upstream] = append(c.globs[key.upstream], glob{key.model, h})
+		if glob.Is(key.model) {
+			g := c.globs[key.upstream]
+			if g == nil {
+				g = &globs{}
+				c.globs[key.upstream] = g
+			}
+			g.rows = append(g.rows, row{key.model, h})
 			delete(c.names, key)
 		}
 	}
-	for _, list := range c.globs {
-		slices.SortFunc(list, func(a, b glob) int {
+	for _, g := range c.globs {
+		slices.SortFunc(g.rows, func(a, b row) int {
 			return cmp.Or(cmp.Compare(literal(b.pattern), literal(a.pattern)), strings.Compare(a.pattern, b.pattern))
 		})
+		patterns := make([]string, len(g.rows))
+		for i := range g.rows {
+			patterns[i] = g.rows[i].pattern
+		}
+		g.index = glob.NewIndex(patterns)
 	}
 	return c, nil
 }
@@ -92,17 +110,36 @@ func (c *Catalogue) FindFirst(upstream string, models []string, at time.Time) (P
 				return p, true
 			}
 		}
-		for _, g := range c.globs[u] {
-			for _, model := range models {
-				if model != "" && matches(g.pattern, model) {
-					if p, ok := g.history.at(at); ok {
-						return p, true
-					}
-				}
-			}
+		if p, ok := c.globs[u].find(models, at); ok {
+			return p, true
 		}
 	}
 	return Price{}, false
+}
+
+// find gives the price of the first row that is for one of the models and has a price at that
+// time. Where it is for several of them, they have the same one.
+func (g *globs) find(models []string, at time.Time) (Price, bool) {
+	if g == nil {
+		return Price{}, false
+	}
+	best := -1
+	for _, model := range models {
+		if model == "" {
+			continue
+		}
+		i := g.index.First(model, func(i int) bool {
+			_, ok := g.rows[i].history.at(at)
+			return ok
+		})
+		if i >= 0 && (best < 0 || i < best) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return Price{}, false
+	}
+	return g.rows[best].history.at(at)
 }
 
 // ByID gives the price with an ID, as the ledger keeps it.
@@ -142,24 +179,6 @@ func (h history) at(t time.Time) (Price, bool) {
 		}
 	}
 	return Price{}, false
-}
-
-// matches reports whether a glob, * being any run of characters, is a text's.
-func matches(pattern, text string) bool {
-	pieces := strings.Split(pattern, "*")
-	last := len(pieces) - 1
-	rest, ok := strings.CutPrefix(text, pieces[0])
-	if !ok || last == 0 {
-		return ok && rest == ""
-	}
-	for _, piece := range pieces[1:last] {
-		_, after, found := strings.Cut(rest, piece)
-		if !found {
-			return false
-		}
-		rest = after
-	}
-	return strings.HasSuffix(rest, pieces[last])
 }
 
 // name is what a row is for: upstream:model@day.

@@ -72,6 +72,14 @@ func (b *breaker) enter() (p permit, wait time.Duration, ok bool) {
 	return permit{breaker: b, trial: b.trial}, 0, true
 }
 
+// begun is what a trial is told when its answer begins; nil for all other calls.
+func (p permit) begun() func() {
+	if p.trial == nil {
+		return nil
+	}
+	return p.trial.prove
+}
+
 // prove closes the breaker: the trial's answer has begun. What becomes of it later counts
 // as with any call.
 func (t *trial) prove() {
@@ -112,4 +120,17 @@ func (p permit) done(v verdict) {
 		}
 	case nothing:
 	}
+}
+
+// state is 0 while the breaker is closed, 1 while it is half-open and 2 while it is open.
+func (b *breaker) state() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch {
+	case b.until.IsZero():
+		return 0
+	case time.Now().Before(b.until):
+		return 2
+	}
+	return 1
 }

@@ -7,22 +7,28 @@ import (
 	"strconv"
 
 	"github.com/genway/genway/codec"
-	"github.com/genway/genway/codec/messages"
-	"github.com/genway/genway/core/unread"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
+	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 )
 
 // GenerateText asks the targets of the model's route in turn.
-func (r *Router) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (resp *genwayv1.GenerateTextResponse, err error) {
-	err = r.attempts(ctx, text(req, false), func(ctx context.Context, a attempt) error {
+func (r *Router) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	return r.GenerateDeferred(ctx, deferred.New(req))
+}
+
+// GenerateDeferred does so for a request that may be deferred. Its body is decoded at most once,
+// by the first target that needs the conversation.
+func (r *Router) GenerateDeferred(ctx context.Context, req *deferred.Request) (resp *genwayv1.GenerateTextResponse, err error) {
+	err = r.attempts(ctx, text(req.Head(), false), func(ctx context.Context, a attempt) error {
 		asked, losses, err := a.text(ctx, req)
 		if err != nil {
 			return err
 		}
-		if resp, err = a.Upstream.GenerateText(ctx, asked); err != nil {
+		if resp, err = upstream.GenerateText(ctx, a.Upstream, asked); err != nil {
 			return err
 		}
 		resp.Losses = slices.Concat(losses, resp.GetLosses())
@@ -55,7 +61,7 @@ func (r *Router) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageR
 
 // CountTokens asks the targets in turn.
 func (r *Router) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (resp *genwayv1.CountTokensResponse, err error) {
-	err = r.attempts(ctx, request{req.GetWire().GetProtocol(), req.GetRequest().GetModel(), false, false}, func(ctx context.Context, a attempt) error {
+	err = r.attempts(ctx, request{protocol: req.GetWire().GetProtocol(), model: req.GetRequest().GetModel(), counted: true}, func(ctx context.Context, a attempt) error {
 		whole, unknown, err := a.withoutReferences(req.GetRequest())
 		if err != nil {
 			return err
@@ -73,11 +79,29 @@ func (r *Router) CountTokens(ctx context.Context, req *genwayv1.CountTokensReque
 }
 
 func text(req *genwayv1.GenerateTextRequest, streamed bool) request {
-	return request{req.GetWire().GetProtocol(), req.GetModel(), false, streamed}
+	return request{protocol: req.GetWire().GetProtocol(), model: req.GetModel(), streamed: streamed, session: session(req)}
+}
+
+// session gives what the requests of one conversation have in common: the key that the caller
+// has for the vendor's prompt cache, or a header by which its client names the session.
+func session(req *genwayv1.GenerateTextRequest) string {
+	if key := req.GetPromptCacheKey(); key != "" {
+		return key
+	}
+	headers := req.GetWire().GetHeaders()
+	if len(headers) == 0 {
+		return ""
+	}
+	for _, name := range protocol.SessionHeaders {
+		if value := headers[name]; value != "" {
+			return value
+		}
+	}
+	return ""
 }
 
 func image(req *genwayv1.GenerateImageRequest, streamed bool) request {
-	return request{req.GetWire().GetProtocol(), req.GetModel(), true, streamed}
+	return request{protocol: req.GetWire().GetProtocol(), model: req.GetModel(), images: true, streamed: streamed}
 }
 
 // targeted gives the request as the target gets it: under its own name for the model,
@@ -89,36 +113,76 @@ func (a attempt) targeted(req *genwayv1.GenerateTextRequest) *genwayv1.GenerateT
 	asked.Model = cmp.Or(a.Model, req.GetModel())
 	asked.Wire = wireFor(req.GetWire(), a.Target)
 	// All others are asked for a summary by the last message.
-	asked.Compact = req.GetCompact() && a.Protocol == genwayv1.Protocol_PROTOCOL_RESPONSES
+	asked.Compact = req.GetCompact() && protocol.Of(a.Protocol).Compacts()
 	return asked
 }
 
 // text is targeted with the target's overrides. A strict request that would lose
 // something is refused.
-func (a attempt) text(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, []*genwayv1.Loss, error) {
-	if !a.passes(req) {
-		var err error
-		if req, err = unread.Read(req); err != nil {
+func (a attempt) text(ctx context.Context, req *deferred.Request) (*deferred.Request, []*genwayv1.Loss, error) {
+	if !a.passes(req.Head()) {
+		whole, err := req.Whole()
+		if err != nil {
 			return nil, nil, err
 		}
+		req = deferred.New(whole)
 	}
-	req, unknown, err := a.withoutReferences(req)
+	message, unknown, err := a.withoutReferences(req.Head())
 	if err != nil {
 		return nil, nil, err
 	}
-	asked, losses, err := a.Overrides.Text(a.targeted(req))
+	asked, losses, err := a.Overrides.Text(a.targeted(message))
 	if err != nil {
 		return nil, nil, err
 	}
 	losses = append(unknown, losses...)
-	if a.Protocol == genwayv1.Protocol_PROTOCOL_MESSAGES {
-		asked = a.Overrides.WithLimit(asked, messages.MaxTokens(asked.GetModel()))
+	if asked, losses, err = a.fitted(asked, losses, a.passes(req.Head())); err != nil {
+		return nil, nil, err
 	}
-	return asked, losses, upstream.Lossless(ctx, losses)
+	return req.With(asked), losses, upstream.Lossless(ctx, losses)
 }
 
-// passes reports whether the target gets the caller's own body, so that nobody here
-// need read its conversation.
+// fitted gives the request as the model takes it, as far as the catalogue knows: a caller's
+// own body is the vendor's to judge, and an upstream that takes every protocol's requests
+// finds the models itself.
+func (a attempt) fitted(asked *genwayv1.GenerateTextRequest, losses []*genwayv1.Loss, own bool) (*genwayv1.GenerateTextRequest, []*genwayv1.Loss, error) {
+	most := protocol.Of(a.Protocol).Upstream.MaxTokens
+	if own || a.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED || a.Catalog == nil {
+		if most != nil {
+			asked = a.Overrides.WithLimit(asked, most(asked.GetModel()))
+		}
+		return asked, losses, nil
+	}
+	known := a.Catalog.Find(asked.GetModel())
+	asked, lost, err := known.Fit(asked)
+	if err != nil {
+		return nil, nil, err
+	}
+	if most != nil {
+		limit := most(asked.GetModel())
+		if known.MaxOutput != nil && *known.MaxOutput != limit {
+			limit = *known.MaxOutput
+			asked = withLimit(a.Overrides.WithLimit(asked, limit), limit)
+		} else {
+			asked = a.Overrides.WithLimit(asked, limit)
+		}
+	}
+	return asked, append(losses, lost...), nil
+}
+
+// withLimit gives a request that has none a limit of tokens.
+func withLimit(req *genwayv1.GenerateTextRequest, limit int64) *genwayv1.GenerateTextRequest {
+	if req.MaxOutputTokens != nil {
+		return req
+	}
+	out := &genwayv1.GenerateTextRequest{}
+	codec.Share(out, req)
+	out.MaxOutputTokens = &limit
+	return out
+}
+
+// passes reports whether the target takes the caller's own body, so that its conversation need
+// not be decoded here.
 func (a attempt) passes(req *genwayv1.GenerateTextRequest) bool {
 	return a.Protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED && a.Protocol == req.GetWire().GetProtocol()
 }

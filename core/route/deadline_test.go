@@ -82,7 +82,7 @@ func TestDeadlines(t *testing.T) {
 		{"the caller's", time.Second, 0, time.Minute, 950 * time.Millisecond, 1},
 		{"the caller's, long", time.Minute, 0, 0, time.Minute - 250*time.Millisecond, 1},
 		{"the caller's, short", 20 * time.Millisecond, 0, 0, 15 * time.Millisecond, 1},
-		{"the caller's, over", 2 * time.Millisecond, 0, 0, 0, 1},
+		{"the caller's, over", 2 * time.Millisecond, 0, 0, 0, 0},
 	} {
 		for _, streamed := range []bool{false, true} {
 			synctest.Test(t, func(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 )
 
 // Explanation is which targets would serve a request.
@@ -15,7 +16,10 @@ type Explanation struct {
 	// Strict and Deadline are the route's.
 	Strict   bool
 	Deadline time.Duration
-	// Targets are those among which one is drawn by weight; the others follow when it
+	// Strategy and Sticky are how the Targets share the load.
+	Strategy Strategy
+	Sticky   bool
+	// Targets are those that share the load: one is tried, and the others follow when it
 	// fails.
 	Targets []Target
 	// Fallback are those that are tried after them, in order.
@@ -23,14 +27,14 @@ type Explanation struct {
 }
 
 // Explain says what would become of a request.
-func (r *Router) Explain(protocol genwayv1.Protocol, model string) Explanation {
-	route, i := r.table.Load().find(protocol, model)
+func (r *Router) Explain(caller genwayv1.Protocol, model string) Explanation {
+	route, i := r.table.Load().find(caller, model)
 	if route == nil {
 		return Explanation{Route: -1}
 	}
-	images := protocol == genwayv1.Protocol_PROTOCOL_IMAGES
+	images := protocol.Of(caller).Images
 	return Explanation{
-		Route: i, Model: route.Model, Strict: route.Strict, Deadline: route.Deadline,
-		Targets: route.first(protocol, images), Fallback: serving(route.Fallback, images),
+		Route: i, Model: route.Model, Strict: route.Strict, Deadline: route.Deadline, Strategy: route.Strategy, Sticky: route.Sticky,
+		Targets: route.first(caller, images), Fallback: serving(route.Fallback, images),
 	}
 }

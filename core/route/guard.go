@@ -4,10 +4,12 @@ import (
 	"context"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/internal/overload"
 )
 
 // Limits are what protects an upstream, and the callers from it. The zero value has
@@ -15,11 +17,19 @@ import (
 type Limits struct {
 	// MaxConcurrent bounds the calls at once; 0 is no bound.
 	MaxConcurrent int
+	// Fixed keeps that bound as it is. Otherwise a model has a bound of its own for a while
+	// when the upstream refuses a large share of its calls: 429, 503 or 529.
+	Fixed bool
+	// Late, unless 0, lowers MaxConcurrent for a while, also where there is none, when
+	// answers begin so many times later than usual, as those of an upstream do that keeps
+	// a queue.
+	Late float64
 	// Retries is how often a call that failed before its answer began is made again
 	// at the same upstream; negative is never. Default 1.
 	Retries int
 	// BreakAfter is the failures in a row after which the upstream is left alone for
-	// BreakFor; negative is never. Defaults 5 and 10 s.
+	// BreakFor; negative is never. A refusal for an overload is no failure. Defaults 5
+	// and 10 s.
 	BreakAfter int
 	BreakFor   time.Duration
 	// Deadline is how long one call may take in all; 0 is DefaultDeadline.
@@ -38,8 +48,12 @@ const DefaultDeadline = time.Hour
 // Guard holds an upstream to its limits. Targets of one upstream share one.
 type Guard struct {
 	limits  Limits
-	breaker *breaker      // nil: never breaks
-	slots   chan struct{} // nil: no bound
+	breaker *breaker // nil: never breaks
+	bound   bound
+	models  deployments // unless the limits are Fixed
+	speeds  speeds      // of calls by the strategy Fastest
+	// unfit is that the upstream fails its checks.
+	unfit atomic.Bool
 
 	mu     sync.Mutex
 	budget float64
@@ -73,9 +87,7 @@ func NewGuard(limits Limits) *Guard {
 	if limits.BreakAfter > 0 {
 		g.breaker = &breaker{after: limits.BreakAfter, rest: limits.BreakFor}
 	}
-	if limits.MaxConcurrent > 0 {
-		g.slots = make(chan struct{}, limits.MaxConcurrent)
-	}
+	g.bound.most, g.bound.late.factor = limits.MaxConcurrent, limits.Late
 	return g
 }
 
@@ -94,6 +106,14 @@ type turn struct {
 	begin time.Time
 	// streamed says that the answer is a stream, which has content when it has begun.
 	streamed bool
+	// model is what the target is asked for.
+	model string
+	// priority is that of the caller, and last says that no other target is left: the call
+	// may wait for a place.
+	priority overload.Priority
+	last     bool
+	// measured says that the route wants to know how long answers take to begin.
+	measured bool
 }
 
 // late reports whether the target's share of the time is over.
@@ -117,14 +137,20 @@ func (g *Guard) run(ctx context.Context, t *turn, do call) error {
 
 // once makes a call within the limits and books how it went.
 func (g *Guard) once(ctx context.Context, t *turn, do call) (err error) {
-	if g.slots != nil {
-		select {
-		case g.slots <- struct{}{}:
-			defer func() { <-g.slots }()
-		default:
-			return busy("UPSTREAM_BUSY", "as many requests as the upstream may have are under way; try again", time.Second)
-		}
+	if ctx.Err() != nil {
+		return upstream.Interrupted(ctx) // nothing is begun for a caller who is gone already
 	}
+	if g.unfit.Load() {
+		return errUnfit
+	}
+	spot, ok := g.enter(ctx, t)
+	switch {
+	case !ok && ctx.Err() != nil:
+		return upstream.Interrupted(ctx)
+	case !ok:
+		return errBusy
+	}
+	defer spot.leave()
 	permit, wait, ok := g.breaker.enter()
 	if !ok {
 		return busy("UPSTREAM_BROKEN", "the upstream failed repeatedly and is left alone for a while", max(time.Second, wait))
@@ -132,37 +158,53 @@ func (g *Guard) once(ctx context.Context, t *turn, do call) (err error) {
 	// A call that panics is booked as well: the upstream would never be tried again.
 	said := fails
 	defer func() { permit.done(said) }()
-	err = g.within(ctx, t, permit.trial, do)
+	begun := permit.begun()
+	if g.limits.Late > 0 {
+		prove := begun
+		begun = func() {
+			spot.upstream.began(time.Now())
+			if prove != nil {
+				prove()
+			}
+		}
+	}
+	if t.measured {
+		timing := g.speeds.call(speedOf{t.model, t.streamed}, time.Now())
+		defer func() { timing.end(time.Now(), err != nil && t.caller.Err() == nil && mendable(err)) }()
+		prove := begun
+		begun = func() {
+			timing.begun(time.Now())
+			if prove != nil {
+				prove()
+			}
+		}
+	}
+	err = g.within(ctx, t, begun, do)
 	said = t.judged(ctx, err)
+	if spot.judged(err) && said == fails {
+		said = nothing // fewer calls at once may be all that it takes
+	}
 	return err
 }
 
 // within makes a call within its time.
-func (g *Guard) within(ctx context.Context, t *turn, trying *trial, do call) (err error) {
+func (g *Guard) within(ctx context.Context, t *turn, begun func(), do call) (err error) {
 	if g.limits.DrainFor <= 0 {
 		inner, stop := bounded(ctx, g.limits.Deadline)
 		defer stop()
-		return t.timed(inner, trying, func(ctx context.Context) error { return do(ctx, nil) })
-	}
-	if ctx.Err() != nil {
-		// Nothing is begun for a caller who is gone already.
-		return upstream.Interrupted(ctx)
+		return t.timed(inner, begun, func(ctx context.Context) error { return do(ctx, nil) })
 	}
 	inner, d := t.drains.newDrain(ctx, g.limits.DrainFor)
 	defer func() { err = d.end(ctx, err) }()
 	inner, stop := bounded(inner, g.limits.Deadline)
 	defer stop()
-	return t.timed(inner, trying, func(ctx context.Context) error { return do(ctx, d) })
+	return t.timed(inner, begun, func(ctx context.Context) error { return do(ctx, d) })
 }
 
 // timed makes a call whose answer must begin in the target's share of the time. With its
-// beginning that bound is gone, and a trial is over.
-func (t *turn) timed(ctx context.Context, trying *trial, do func(context.Context) error) error {
+// beginning that bound is gone, and begun is called unless it is nil.
+func (t *turn) timed(ctx context.Context, begun func(), do func(context.Context) error) error {
 	if t.begin.IsZero() {
-		var begun func()
-		if trying != nil {
-			begun = trying.prove
-		}
 		t.note.Attempt(begun)
 		return do(ctx)
 	}
@@ -172,12 +214,22 @@ func (t *turn) timed(ctx context.Context, trying *trial, do func(context.Context
 	defer share.Stop()
 	t.note.Attempt(func() {
 		share.Stop()
-		if trying != nil {
-			trying.prove()
+		if begun != nil {
+			begun()
 		}
 	})
 	return do(ctx)
 }
+
+// errBusy is shared by all who find an upstream at its bound.
+var errBusy = busy(fault.ReasonUpstreamBusy, "as many requests as the upstream may have are under way; try again", time.Second)
+
+// errUnfit is of an upstream that fails its checks.
+var errUnfit = busy("UPSTREAM_BROKEN", "the upstream fails its checks and is left alone until one succeeds", time.Second)
+
+// Checked tells whether the upstream answers its checks. While it does not, calls are refused
+// as they are by an open breaker, so that other targets are tried.
+func (g *Guard) Checked(ok bool) { g.unfit.Store(!ok) }
 
 func busy(reason, text string, wait time.Duration) error {
 	e := fault.New(fault.Overloaded, reason, "%s", text)
@@ -196,7 +248,11 @@ func (t *turn) judged(ctx context.Context, err error) verdict {
 	case t.caller.Err() != nil, ctx.Err() != nil && t.streamed && t.note.Begun():
 		return nothing
 	}
-	switch fault.From(err).Kind { //nolint:exhaustive // all others are not its fault
+	f := fault.From(err)
+	if f.Reason == upstream.ReasonAnswersFull {
+		return nothing
+	}
+	switch f.Kind { //nolint:exhaustive // all others are not its fault
 	case fault.BadUpstream, fault.Unavailable, fault.Overloaded, fault.Timeout:
 		return fails
 	case fault.Cancelled:

@@ -3,9 +3,10 @@ package route
 import (
 	"cmp"
 	"slices"
-	"strings"
 
+	"github.com/genway/genway/core/glob"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -21,15 +22,30 @@ func (r *Router) Models() []*genwayv1.Model {
 		}
 	}
 	t := r.table.Load()
-	for _, route := range t.routes {
-		if !strings.Contains(route.Model, "*") {
-			add(route.named())
+	for i := range t.routes {
+		if route := &t.routes[i]; !glob.Is(route.Model) {
+			if !seen[route.Model] {
+				add(route.named())
+			}
 		}
 	}
-	for i, route := range t.routes {
+	leading := map[string][]int{}
+	for i := range t.routes {
+		route := &t.routes[i]
+		if !glob.Is(route.Model) {
+			continue // of its targets' lists, it leads to its own name alone
+		}
 		for _, target := range slices.Concat(route.Targets, route.Fallback) {
 			for _, m := range target.listed() {
-				if t.leads(i, m.GetName()) {
+				if seen[m.GetName()] {
+					continue
+				}
+				to, ok := leading[m.GetName()]
+				if !ok {
+					to = t.leading(m.GetName())
+					leading[m.GetName()] = to
+				}
+				if _, leads := slices.BinarySearch(to, i); leads {
 					add(m)
 				}
 			}
@@ -58,38 +74,39 @@ func (r *Route) named() *genwayv1.Model {
 			m = proto.CloneOf(listed[at])
 			break
 		}
-		m.GeneratesImages = m.GeneratesImages || t.Protocol == genwayv1.Protocol_PROTOCOL_IMAGES
-		m.GeneratesText = m.GeneratesText || t.Protocol != genwayv1.Protocol_PROTOCOL_IMAGES
+		images := protocol.Of(t.Protocol).Images
+		m.GeneratesImages = m.GeneratesImages || images
+		m.GeneratesText = m.GeneratesText || !images
 	}
 	m.Name, m.DisplayName = r.Model, r.Model
 	return m
 }
 
-// leads reports whether some caller's requests for the model come to the route: it
-// matches, and the routes ahead of it that do leave a protocol over.
-func (t *table) leads(route int, model string) bool {
-	if !t.patterns[route].matches(model) {
-		return false
-	}
-	left := t.routes[route].Protocols
-	if len(left) == 0 {
-		left = allProtocols
-	}
-	for i := range route {
-		if !t.patterns[i].matches(model) {
-			continue
+// leading gives the routes, in their order, that some caller's requests for the model come
+// to: they match, and the routes ahead of each that do leave a protocol over.
+func (t *table) leading(model string) (routes []int) {
+	left := allProtocols()
+	for _, i := range t.models.All(model) {
+		own := t.routes[i].Protocols
+		if len(own) == 0 {
+			return append(routes, i)
 		}
-		taken := t.routes[i].Protocols
-		if len(taken) == 0 {
-			return false
+		rest := slices.DeleteFunc(slices.Clone(left), func(p genwayv1.Protocol) bool { return slices.Contains(own, p) })
+		if len(rest) < len(left) {
+			routes = append(routes, i)
 		}
-		left = slices.DeleteFunc(slices.Clone(left), func(p genwayv1.Protocol) bool { return slices.Contains(taken, p) })
+		if left = rest; len(left) == 0 {
+			break
+		}
 	}
-	return len(left) > 0
+	return routes
 }
 
-// allProtocols are those of callers; unspecified is that of direct ones.
-var allProtocols = []genwayv1.Protocol{
-	genwayv1.Protocol_PROTOCOL_UNSPECIFIED, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, genwayv1.Protocol_PROTOCOL_RESPONSES,
-	genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, genwayv1.Protocol_PROTOCOL_IMAGES,
+// allProtocols are those of callers, direct ones among them.
+func allProtocols() []genwayv1.Protocol {
+	all := []genwayv1.Protocol{protocol.Direct.ID}
+	for _, p := range protocol.All() {
+		all = append(all, p.ID)
+	}
+	return all
 }

@@ -23,9 +23,14 @@ func TestNote(t *testing.T) {
 		"m1":    {Route: "m*", Name: "good", Model: "theirs", Calls: 2},
 		"plain": {Route: "plain", Name: "good", Model: "plain", Calls: 1},
 	} {
-		got := &upstream.Note{}
-		if _, err := r.GenerateText(upstream.WithNote(t.Context(), got), &genwayv1.GenerateTextRequest{Model: model}); err != nil || !reflect.DeepEqual(got, want) {
+		note := &upstream.Note{}
+		_, err := r.GenerateText(upstream.WithNote(t.Context(), note), &genwayv1.GenerateTextRequest{Model: model})
+		got := &upstream.Note{Route: note.Route, Name: note.Name, Model: note.Model, Calls: note.Calls}
+		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v, want %+v", model, got, err, want)
+		}
+		if calls := int64(len(note.Attempts)); calls != want.Calls || note.Attempts[calls-1].Upstream != want.Name {
+			t.Errorf("%s: attempts %+v", model, note.Attempts)
 		}
 	}
 }

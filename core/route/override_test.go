@@ -24,7 +24,7 @@ func warm() *genwayv1.GenerateTextRequest {
 	temperature := 1.0
 	return &genwayv1.GenerateTextRequest{
 		Model: "m", Sampling: &genwayv1.Sampling{Temperature: &temperature},
-		Wire: &genwayv1.WireMessage{Protocol: chat, Json: []byte(`{"model":"m","temperature":1.0,"messages":[]}`)},
+		Wire: &genwayv1.WireMessage{Protocol: chat, Json: []byte(`{"model":"m","temperature":1.0,"messages":[{"role":"user","content":"hi"}]}`)},
 	}
 }
 
@@ -42,7 +42,7 @@ func TestOverridesOfTargets(t *testing.T) {
 	if err != nil || len(resp.GetLosses()) != 0 {
 		t.Fatalf("%v, %v", resp, err)
 	}
-	if got := string(first.seen.GetWire().GetJson()); got != `{"model":"m","messages":[]}` || first.seen.GetSampling() != nil {
+	if got := string(first.seen.GetWire().GetJson()); got != `{"model":"m","messages":[{"role":"user","content":"hi"}]}` || first.seen.GetSampling() != nil {
 		t.Errorf("first got %s, %v", got, first.seen)
 	}
 	if got := second.seen; !bytes.Equal(got.GetWire().GetJson(), req.GetWire().GetJson()) || got.GetSampling().GetTemperature() != 1 {

@@ -8,13 +8,14 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/responses"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 )
 
 // withoutReferences leaves out the references to items of earlier answers that are still
 // unresolved, for a target of another protocol than theirs, which stores no items; each is
 // named in the losses. A request of which nothing is left to answer is refused.
 func (a attempt) withoutReferences(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, []*genwayv1.Loss, error) {
-	if a.Protocol == genwayv1.Protocol_PROTOCOL_RESPONSES || !slices.ContainsFunc(req.GetMessages(), refers) {
+	if protocol.Of(a.Protocol).Upstream.StoresItems || !slices.ContainsFunc(req.GetMessages(), refers) {
 		return req, nil, nil
 	}
 	out := &genwayv1.GenerateTextRequest{}

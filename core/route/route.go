@@ -10,16 +10,18 @@ import (
 	"cmp"
 	"context"
 	"math/rand/v2"
-	"regexp"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/catalog"
+	"github.com/genway/genway/core/glob"
 	"github.com/genway/genway/core/override"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/overload"
+	"github.com/genway/genway/protocol"
 )
 
 // Route sends models to targets.
@@ -29,9 +31,14 @@ type Route struct {
 	// Protocols limits the route to callers of these; empty is all. Direct callers
 	// are PROTOCOL_UNSPECIFIED.
 	Protocols []genwayv1.Protocol
-	// Targets share the load by weight; where some speak the caller's protocol, they
-	// alone do.
+	// Targets share the load; where some speak the caller's protocol, they alone do.
 	Targets []Target
+	// Strategy is how they share it.
+	Strategy Strategy
+	// Sticky sends the requests of one session to one target while it answers, so that the
+	// vendor's prompt cache stays warm: those with one prompt_cache_key, or else one session
+	// header. Requests of no session go by the strategy.
+	Sticky bool
 	// Fallback are tried in order after the targets.
 	Fallback []Target
 	// Strict refuses what a target would lose.
@@ -55,6 +62,9 @@ type Target struct {
 	Weight int
 	// Overrides change the parameters of requests; nil changes none.
 	Overrides *override.Overrides
+	// Catalog is what is known of models, which translated requests are made to fit; nil knows
+	// nothing.
+	Catalog *catalog.Catalog
 	// Guard holds the upstream to its limits; nil sets none.
 	Guard *Guard
 	// Models gives what the target is listed with; nil is what the upstream lists.
@@ -65,12 +75,13 @@ type Target struct {
 // keeps the table it began with.
 type Router struct {
 	table  atomic.Pointer[table]
+	crowd  atomic.Int64 // how many upstreams calls wait for
 	drains drains
 }
 
 type table struct {
-	routes   []Route
-	patterns []pattern
+	routes []Route
+	models *glob.Index // of the routes' patterns, by the routes' numbers
 }
 
 var _ upstream.Upstream = (*Router)(nil)
@@ -84,11 +95,14 @@ func New(routes []Route) *Router {
 
 // Swap replaces the routes, for requests that begin from now on.
 func (r *Router) Swap(routes []Route) {
-	t := &table{routes: routes}
-	for _, route := range routes {
-		t.patterns = append(t.patterns, compile(route.Model))
+	patterns := make([]string, len(routes))
+	for i := range routes {
+		patterns[i] = routes[i].Model
+		for _, target := range slices.Concat(routes[i].Targets, routes[i].Fallback) {
+			target.Guard.report(&r.crowd)
+		}
 	}
-	r.table.Store(t)
+	r.table.Store(&table{routes: routes, models: glob.NewIndex(patterns)})
 }
 
 // Close ends the calls that go on without their callers, and waits for them.
@@ -97,46 +111,22 @@ func (r *Router) Close() error {
 	return nil
 }
 
-// pattern is a glob, as a regular expression unless it is a plain name.
-type pattern struct {
-	name string
-	glob *regexp.Regexp
-}
-
-// compile reads a glob: * crosses slashes too, which model names have.
-func compile(glob string) pattern {
-	pieces := strings.Split(glob, "*")
-	if len(pieces) == 1 {
-		return pattern{name: glob}
-	}
-	for i, p := range pieces {
-		pieces[i] = regexp.QuoteMeta(p)
-	}
-	return pattern{glob: regexp.MustCompile("^" + strings.Join(pieces, ".*") + "$")}
-}
-
-func (p pattern) matches(model string) bool {
-	if p.glob == nil {
-		return p.name == model
-	}
-	return p.glob.MatchString(model)
-}
-
-// find gives the route of a request, and its place in the table; nil for none.
+// find gives the first route that takes a request, and its place in the table; nil for none.
 func (t *table) find(protocol genwayv1.Protocol, model string) (*Route, int) {
-	for i := range t.routes {
+	i := t.models.First(model, func(i int) bool {
 		r := &t.routes[i]
-		if t.patterns[i].matches(model) && (len(r.Protocols) == 0 || slices.Contains(r.Protocols, protocol)) {
-			return r, i
-		}
+		return len(r.Protocols) == 0 || slices.Contains(r.Protocols, protocol)
+	})
+	if i < 0 {
+		return nil, -1
 	}
-	return nil, -1
+	return &t.routes[i], i
 }
 
-// order gives the targets that can serve a request, in the order they are tried: the
-// first, drawn by weight; then the fallback.
-func (r *Route) order(protocol genwayv1.Protocol, images bool) []Target {
-	first, then := draw(r.first(protocol, images)), serving(r.Fallback, images)
+// order gives the targets that can serve a request, in the order they are tried: those that
+// share the load, by the strategy; then the fallback.
+func (r *Route) order(q request) []Target {
+	first, then := r.share(r.first(q.protocol, q.images), q), serving(r.Fallback, q.images)
 	if len(then) == 0 {
 		return first
 	}
@@ -185,7 +175,7 @@ func those(targets []Target, are func(*Target) bool) []Target {
 // serves reports whether the target is for images, or for text: the protocols of
 // vendors are for one of them.
 func (t *Target) serves(images bool) bool {
-	return t.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED || images == (t.Protocol == genwayv1.Protocol_PROTOCOL_IMAGES)
+	return t.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED || images == protocol.Of(t.Protocol).Images
 }
 
 // draw orders targets at random, each place by the weights of those left.
@@ -224,7 +214,7 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 	if route == nil {
 		return unknown(q.model)
 	}
-	targets := route.order(q.protocol, q.images)
+	targets := route.order(q)
 	if len(targets) == 0 {
 		return unable(q)
 	}
@@ -234,7 +224,7 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 	ctx, note := upstream.Noted(ctx)
 	ctx, unshave := shaved(ctx)
 	defer unshave()
-	t := turn{caller: ctx, note: note, drains: &r.drains, streamed: q.streamed}
+	t := turn{caller: ctx, note: note, drains: &r.drains, streamed: q.streamed, priority: overload.PriorityOf(ctx), measured: route.Strategy == Fastest && !q.counted}
 	var deadline time.Time
 	if route.Deadline > 0 {
 		deadline = time.Now().Add(route.Deadline)
@@ -254,7 +244,9 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 		note.Attempt(nil)
 		a = attempt{Target: target, route: route}
 		note.Route, note.Name, note.Model = route.Model, target.Name, cmp.Or(target.Model, q.model)
-		t.begin = share(deadline, len(targets)-n)
+		t.model = note.Model
+		note.Try(target.inference(route, q), note.Model)
+		t.begin, t.last = share(deadline, len(targets)-n), n == len(targets)-1
 		err = a.Guard.run(ctx, &t, func(ctx context.Context, d *drain) error {
 			keep()
 			a.drain = d
@@ -262,6 +254,7 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 			spent = upstream.Spent{Name: note.Name, Model: note.Model, Usage: usageOf(err)}
 			return err
 		})
+		note.Tried(err)
 		if err == nil || note.Begun() || ctx.Err() != nil || !mendable(err) {
 			break
 		}
@@ -287,6 +280,9 @@ type request struct {
 	model    string
 	images   bool
 	streamed bool
+	counted  bool // its tokens alone
+	// session is what the requests of one conversation have in common; empty for none.
+	session string
 }
 
 // unable is the fault of a model whose route has no target of the right sort.

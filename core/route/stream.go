@@ -6,10 +6,16 @@ import (
 
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // StreamGenerateText asks the targets in turn until an answer has begun.
 func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+	return r.StreamDeferred(ctx, deferred.New(req), send)
+}
+
+// StreamDeferred does so for a request that may be deferred.
+func (r *Router) StreamDeferred(ctx context.Context, req *deferred.Request, send upstream.Send) error {
 	look := func(ev *genwayv1.StreamGenerateTextResponse) step {
 		s := step{ping: ev.GetPing() != nil, completed: ev.GetCompleted() != nil}
 		if started := ev.GetStarted(); started != nil {
@@ -17,12 +23,12 @@ func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateT
 		}
 		return s
 	}
-	return streamed(ctx, r, text(req, true), look, send, func(ctx context.Context, a attempt, pass passing[genwayv1.StreamGenerateTextResponse]) error {
+	return streamed(ctx, r, text(req.Head(), true), look, send, func(ctx context.Context, a attempt, pass passing[genwayv1.StreamGenerateTextResponse]) error {
 		asked, losses, err := a.text(ctx, req)
 		if err != nil {
 			return err
 		}
-		return a.Upstream.StreamGenerateText(ctx, asked, pass(losses))
+		return upstream.StreamGenerateText(ctx, a.Upstream, asked, pass(losses))
 	})
 }
 
@@ -78,6 +84,9 @@ func streamed[E any](ctx context.Context, r *Router, q request, look func(*E) st
 						answered = note.Headers
 					}
 					a.tell(ctx, answered)
+				}
+				if !s.ping {
+					note.Chunk(ctx)
 				}
 				return a.drain.sent(send(ev), s.completed)
 			}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/genway/genway/core/audit"
@@ -40,14 +41,19 @@ func record(ctx context.Context, tx transaction, changes []audit.Change) error {
 		return fmt.Errorf("read the head of the audit: %w", err)
 	}
 	copy(head.Hash[:], hash)
-	for _, change := range changes {
-		last = audit.Append(last, change)
-		_, err := tx.exec(ctx,
-			`INSERT INTO audit (number, time, actor, action, subject, detail, previous, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-			last.Number, last.Time.UnixMicro(), last.Actor, last.Action, last.Subject, last.Detail, last.Previous[:], last.Hash[:])
+	const one = `(?, ?, ?, ?, ?, ?, ?, ?)`
+	for len(changes) > 0 {
+		n := min(len(changes), insertBatch)
+		args := make([]any, 0, 8*n)
+		for _, change := range changes[:n] {
+			last = audit.Append(last, change)
+			args = append(args, last.Number, last.Time.UnixMicro(), last.Actor, last.Action, last.Subject, last.Detail, last.Previous[:], last.Hash[:])
+		}
+		_, err := tx.exec(ctx, `INSERT INTO audit (number, time, actor, action, subject, detail, previous, hash) VALUES `+one+strings.Repeat(", "+one, n-1), args...)
 		if err != nil {
 			return fmt.Errorf("append to the audit: %w", err)
 		}
+		changes = changes[n:]
 	}
 	return nil
 }

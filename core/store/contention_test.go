@@ -8,7 +8,7 @@ import (
 
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
-	"github.com/genway/genway/internal/servertest"
+	"github.com/genway/genway/test/servers"
 )
 
 // Who did not get the write lock in time tries again; what is wrong for good is not
@@ -34,7 +34,7 @@ func TestSQLiteBusyIsTriedAgain(t *testing.T) {
 // written again, and the caller does not learn of it. The other transaction can only go
 // on when the batch, which has its second row, was ended.
 func TestPostgresDeadlockIsTriedAgain(t *testing.T) {
-	location := servertest.PostgresDatabase(t)
+	location := servers.PostgresDatabase(t)
 	// Whoever looks for deadlocks is their victim: the other one does not look.
 	s := opened(t, location+"&deadlock_timeout=3s&lock_timeout=60s")
 	process, err := s.Ledger().Begin(t.Context(), time.Now())

@@ -19,14 +19,16 @@ const (
 type database struct {
 	pool *sql.DB
 	*dialect
+	seen *seen
 }
 
-func (d database) query(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
-	return d.pool.QueryContext(ctx, d.bind(statement), args...)
+func (d database) query(ctx context.Context, statement string, args ...any) (*result, error) {
+	list, err := d.pool.QueryContext(ctx, d.bind(statement), args...) //nolint:rowserrcheck // the result's user asks it
+	return &result{list, d.seen}, d.seen.note(err)
 }
 
-func (d database) row(ctx context.Context, statement string, args ...any) *sql.Row {
-	return d.pool.QueryRowContext(ctx, d.bind(statement), args...)
+func (d database) row(ctx context.Context, statement string, args ...any) row {
+	return row{d.pool.QueryRowContext(ctx, d.bind(statement), args...), d.seen}
 }
 
 // exec runs one statement, a transaction of its own, and reports how many rows it
@@ -36,7 +38,7 @@ func (d database) exec(ctx context.Context, statement string, args ...any) (chan
 		changed, err = affected(d.pool.ExecContext(ctx, d.bind(statement), args...))
 		return err
 	})
-	return changed, err
+	return changed, d.seen.note(err)
 }
 
 // change runs do in a transaction that no other one of change runs beside, in any
@@ -54,11 +56,11 @@ func (d database) change(ctx context.Context, do func(transaction) error) error 
 				return fmt.Errorf("lock: %w", err)
 			}
 		}
-		if err := do(transaction{tx: tx, dialect: d.dialect}); err != nil {
+		if err := do(transaction{tx: tx, dialect: d.dialect, seen: d.seen}); err != nil {
 			return err
 		}
 		if err := tx.Commit(); err != nil {
-			return fmt.Errorf("commit: %w", err)
+			return fmt.Errorf("commit: %w", d.seen.note(err))
 		}
 		return nil
 	})
@@ -67,17 +69,31 @@ func (d database) change(ctx context.Context, do func(transaction) error) error 
 // alone runs do in a transaction that sees one state of the database: where another one
 // has changed since what do changes, it is run again. do must have no other effects.
 func (d database) alone(ctx context.Context, do func(transaction) error) error {
-	return d.again(ctx, func() error {
-		tx, err := d.pool.BeginTx(ctx, &sql.TxOptions{Isolation: d.isolation})
-		if err != nil {
-			return fmt.Errorf("begin: %w", err)
-		}
-		defer tx.Rollback() //nolint:errcheck // after Commit it does nothing, before it the error is known
-		if err := do(transaction{tx: tx, dialect: d.dialect}); err != nil {
-			return err
-		}
-		return tx.Commit()
-	})
+	return d.again(ctx, func() error { return d.once(ctx, d.isolation, do) })
+}
+
+// once runs do in a transaction, once.
+func (d database) once(ctx context.Context, isolation sql.IsolationLevel, do func(transaction) error) error {
+	tx, err := d.pool.BeginTx(ctx, &sql.TxOptions{Isolation: isolation})
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing, before it the error is known
+	if err := do(transaction{tx: tx, dialect: d.dialect, seen: d.seen}); err != nil {
+		return err
+	}
+	return d.seen.note(tx.Commit())
+}
+
+// view runs do in a transaction that only reads, and sees one state of the database. Writers
+// go on.
+func (d database) view(ctx context.Context, do func(transaction) error) error {
+	tx, err := d.pool.BeginTx(ctx, &sql.TxOptions{Isolation: d.isolation, ReadOnly: true})
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() //nolint:errcheck // it wrote nothing
+	return do(transaction{tx: tx, dialect: d.dialect, seen: d.seen})
 }
 
 // again runs do until others are not in its way, tries times at most, after a moment
@@ -102,18 +118,21 @@ func (d database) again(ctx context.Context, do func() error) error {
 type transaction struct {
 	tx *sql.Tx
 	*dialect
+	seen *seen
 }
 
-func (t transaction) query(ctx context.Context, statement string, args ...any) (*sql.Rows, error) {
-	return t.tx.QueryContext(ctx, t.bind(statement), args...)
+func (t transaction) query(ctx context.Context, statement string, args ...any) (*result, error) {
+	list, err := t.tx.QueryContext(ctx, t.bind(statement), args...) //nolint:rowserrcheck // the result's user asks it
+	return &result{list, t.seen}, t.seen.note(err)
 }
 
-func (t transaction) row(ctx context.Context, statement string, args ...any) *sql.Row {
-	return t.tx.QueryRowContext(ctx, t.bind(statement), args...)
+func (t transaction) row(ctx context.Context, statement string, args ...any) row {
+	return row{t.tx.QueryRowContext(ctx, t.bind(statement), args...), t.seen}
 }
 
 func (t transaction) exec(ctx context.Context, statement string, args ...any) (changed int64, err error) {
-	return affected(t.tx.ExecContext(ctx, t.bind(statement), args...))
+	changed, err = affected(t.tx.ExecContext(ctx, t.bind(statement), args...))
+	return changed, t.seen.note(err)
 }
 
 func affected(result sql.Result, err error) (int64, error) {

@@ -17,11 +17,16 @@ import (
 // the dialect.
 type dialect struct {
 	goose goose.Dialect
+	// hasTable is a query of whether there is a table of a name.
+	hasTable string
 	// words are what a migration may say beside plain SQL: see migrations/README.md.
 	words map[string]string
-	// onchange and appendonly are words that are followed by texts.
-	onchange   func(table, statement string) string
-	appendonly func(table string) string
+	// onchange, appendonly and countchanges are words that are followed by texts.
+	onchange     func(table, statement string) string
+	appendonly   func(table string) string
+	countchanges func(table, counters, key, keyOf string) string
+	// noted is a word that is followed by a table and its columns.
+	noted func(table string, columns []string) string
 	// bind writes a statement's placeholders as the database wants them.
 	bind func(statement string) string
 	// lock is run first in a transaction that changes what it has read; empty where
@@ -37,6 +42,10 @@ type dialect struct {
 	overflow func(error) bool
 	// arrays says that a statement may take a column of values as one argument.
 	arrays bool
+	// newest and oldest are statements: the transactions that may have begun are before
+	// newest's number, those that have ended are all before oldest's. Empty where a
+	// transaction that writes is alone.
+	newest, oldest string
 	// taken says that an error is of a key that exists already.
 	taken func(error) bool
 	// refused says that an error is of the values of a statement, and not of the database's
@@ -50,7 +59,8 @@ type dialect struct {
 // A transaction that begins to write as it begins cannot be refused in its midst because
 // another one wrote first: see params.
 var sqliteDialect = dialect{
-	goose: goose.DialectSQLite3,
+	goose:    goose.DialectSQLite3,
+	hasTable: `SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?`,
 	words: map[string]string{
 		"integer":   "INTEGER",
 		"text":      "TEXT",
@@ -73,7 +83,17 @@ var sqliteDialect = dialect{
 		}
 		return strings.Join(triggers, "\n\n")
 	},
-	bind: func(statement string) string { return statement },
+	// A row's key in the counters never changes but by hand, for which alone the second
+	// trigger of updates is.
+	countchanges: func(table, counters, key, keyOf string) string {
+		var triggers []string
+		for _, event := range []struct{ name, of, row string }{{"inserted", "INSERT", "NEW"}, {"updated", "UPDATE", "NEW"}, {"moved", "UPDATE OF start_time", "OLD"}, {"deleted", "DELETE", "OLD"}} {
+			triggers = append(triggers, "CREATE TRIGGER "+counters+"_"+event.name+" AFTER "+event.of+" ON "+table+" BEGIN\n    UPDATE "+counters+" SET changed = changed + 1 WHERE "+key+" = "+strings.ReplaceAll(keyOf, "$row", event.row)+";\nEND;")
+		}
+		return strings.Join(triggers, "\n\n")
+	},
+	noted: sqliteNoted,
+	bind:  func(statement string) string { return statement },
 	// A plain sum of SQLite's that overflows is an error, which has no code of its own. This
 	// one adds the halves of the numbers, and takes a third longer.
 	overflow: func(err error) bool {
@@ -109,7 +129,8 @@ var sqliteDialect = dialect{
 }
 
 var postgresDialect = dialect{
-	goose: goose.DialectPostgres,
+	goose:    goose.DialectPostgres,
+	hasTable: `SELECT to_regclass(?) IS NOT NULL`,
 	words: map[string]string{
 		"integer": "BIGINT",
 		// Bytes alone order texts, as in SQLite: a locale's order is another on each
@@ -128,7 +149,31 @@ var postgresDialect = dialect{
 		return "CREATE FUNCTION " + table + "_kept() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN\n    RAISE EXCEPTION '" + table + " is append-only';\nEND $$;\n\n" +
 			"CREATE TRIGGER " + table + "_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON " + table + " FOR EACH STATEMENT EXECUTE FUNCTION " + table + "_kept();"
 	},
-	bind: numbered,
+	// Triggers of statements cost a writer little. What is deleted is counted where there is no
+	// counter yet, too: a transaction that sees an older state of the database does not see one
+	// that is new, and fails instead of passing it over.
+	countchanges: func(table, counters, key, keyOf string) string {
+		update := func(rows string) string {
+			return "UPDATE " + counters + " SET changed = changed + 1 WHERE " + key + " IN (" + rows + ")"
+		}
+		of := func(rows string) string {
+			return "SELECT " + strings.ReplaceAll(keyOf, "$row", rows) + " AS key FROM " + rows
+		}
+		insert := "INSERT INTO " + counters + " AS counter SELECT DISTINCT key, 1, -1, -1 FROM (" + of("old_rows") + ") AS keys ON CONFLICT (" + key + ") DO UPDATE SET changed = counter.changed + 1"
+		var triggers []string
+		for _, event := range []struct{ name, of, tables, statement string }{
+			{"inserted", "INSERT", "NEW TABLE AS new_rows", update(of("new_rows"))},
+			{"updated", "UPDATE", "OLD TABLE AS old_rows NEW TABLE AS new_rows", update(of("new_rows") + " UNION " + of("old_rows"))},
+			{"deleted", "DELETE", "OLD TABLE AS old_rows", insert},
+		} {
+			name := counters + "_" + event.name
+			triggers = append(triggers, "CREATE FUNCTION "+name+"() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN\n    "+event.statement+";\n    RETURN NULL;\nEND $$;\n\n"+
+				"CREATE TRIGGER "+name+" AFTER "+event.of+" ON "+table+" REFERENCING "+event.tables+" FOR EACH STATEMENT EXECUTE FUNCTION "+name+"();")
+		}
+		return strings.Join(triggers, "\n\n")
+	},
+	noted: postgresNoted,
+	bind:  numbered,
 	// A plain sum of PostgreSQL's is a numeric.
 	overflow: func(err error) bool { return sqlState(err) == "22003" }, // numeric_value_out_of_range
 	sum: func(column string) string {
@@ -138,6 +183,8 @@ var postgresDialect = dialect{
 	lock:      `LOCK TABLE keys_version IN EXCLUSIVE MODE`,
 	isolation: sql.LevelRepeatableRead,
 	arrays:    true,
+	newest:    `SELECT txid_snapshot_xmax(txid_current_snapshot())`,
+	oldest:    `SELECT txid_snapshot_xmin(txid_current_snapshot())`,
 	taken:     func(err error) bool { return sqlState(err) == "23505" },
 	refused: func(err error) bool {
 		state := sqlState(err)

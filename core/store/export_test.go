@@ -28,15 +28,16 @@ func TriesAgain(err error) bool { return sqliteDialect.retry(err) }
 // read whole tables only where it must: it would read a small one in any case.
 func (s *Store) ReportPlan(t testing.TB, query ledger.Query, postgres bool) string {
 	t.Helper()
-	statement, args, err := reportStatement(query, plainSum)
-	if err != nil {
-		t.Fatal(err)
-	}
 	tx, err := s.db.pool.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tx.Rollback()
+	parts, err := reportParts(t.Context(), transaction{tx: tx, dialect: s.db.dialect}, query, plainSum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	statement := reportOf(query, plainSum, parts)
 	explain := "EXPLAIN QUERY PLAN "
 	if postgres {
 		explain = "EXPLAIN "
@@ -44,7 +45,7 @@ func (s *Store) ReportPlan(t testing.TB, query ledger.Query, postgres bool) stri
 			t.Fatal(err)
 		}
 	}
-	rows, err := tx.QueryContext(t.Context(), s.db.bind(explain+statement), args...)
+	rows, err := tx.QueryContext(t.Context(), s.db.bind(explain+statement.statement), statement.args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,4 +69,34 @@ func (s *Store) ReportPlan(t testing.TB, query ledger.Query, postgres bool) stri
 		t.Fatal(err)
 	}
 	return plan.String()
+}
+
+// The statements that look for what dead processes left open.
+const (
+	InterruptDead = `UPDATE ledger SET outcome = 'interrupted' WHERE outcome = 'open' AND process ` + ofOtherDead
+	InterruptOne  = `UPDATE ledger SET outcome = 'interrupted' WHERE outcome = 'open' AND process ` + ofProcess
+	CountLeft     = countLeft
+	AheadOfTime   = aheadOfTime
+)
+
+// Plan is SQLite's plan of a statement, with so many of the arguments as it has.
+func (s *Store) Plan(t testing.TB, statement string, args ...any) (steps []string) {
+	t.Helper()
+	rows, err := s.db.pool.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+statement, args[:strings.Count(statement, "?")]...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var n int
+		var step string
+		if err := rows.Scan(&n, &n, &n, &step); err != nil {
+			t.Fatal(err)
+		}
+		steps = append(steps, step)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return steps
 }

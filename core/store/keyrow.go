@@ -46,37 +46,15 @@ func (r *keyRow) changeable() []any {
 	}
 }
 
-func insertKey(ctx context.Context, tx transaction, key keys.Key) error {
-	row, err := rowOf(key)
-	if err != nil {
-		return err
-	}
-	if err := secretsTaken(ctx, tx, row); err != nil {
-		return err
-	}
-	_, err = tx.exec(ctx,
-		`INSERT INTO keys (`+keyColumns+`) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		append([]any{row.id, row.group, row.create}, row.changeable()...)...)
-	if tx.taken(err) {
-		return keys.ErrExists
-	}
-	if err != nil {
-		return fmt.Errorf("insert key %s: %w", key.ID, err)
-	}
-	if key.RevokeTime != nil {
-		return nil
-	}
-	return nameTaken(ctx, tx, key.ID, key.Group, key.Name)
-}
-
 // nameTaken looks for another live key of the group that has the name. No index demands
-// it, since stores written by earlier versions have keys that share one.
+// it, since stores written by earlier versions have keys that share one. The order is an
+// expression so that no database walks through the index of all keys' times for it.
 func nameTaken(ctx context.Context, tx transaction, id string, group keys.Group, name string) error {
 	if name == "" {
 		return nil
 	}
 	var by string
-	err := tx.row(ctx, `SELECT id FROM keys WHERE name = ? AND group_name = ? AND id <> ? AND revoke_time IS NULL ORDER BY create_time, id LIMIT 1`,
+	err := tx.row(ctx, `SELECT id FROM keys WHERE name = ? AND group_name = ? AND id <> ? AND revoke_time IS NULL ORDER BY create_time + 0, id LIMIT 1`,
 		name, string(group), id).Scan(&by)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
@@ -127,7 +105,7 @@ func secretsTaken(ctx context.Context, tx transaction, row *keyRow) error {
 
 // queryer is a database or a transaction.
 type queryer interface {
-	query(ctx context.Context, statement string, args ...any) (*sql.Rows, error)
+	query(ctx context.Context, statement string, args ...any) (*result, error)
 }
 
 // selectKeys gives the keys that a condition finds.

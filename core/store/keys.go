@@ -1,16 +1,20 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/keys"
 )
 
-// keyStore is keys.Store over migrations/00001_keys.sql and 00003_policies.sql.
+// keyStore is keys.Store over migrations/00001_keys.sql, 00003_policies.sql and
+// 00009_growth.sql.
 type keyStore struct {
 	db database
 }
@@ -44,15 +48,6 @@ func (s keyStore) CreateFirst(ctx context.Context, list []keys.Key, changes []au
 	return first && err == nil, err
 }
 
-func insertKeys(ctx context.Context, tx transaction, list []keys.Key, changes []audit.Change) error {
-	for _, key := range list {
-		if err := insertKey(ctx, tx, key); err != nil {
-			return err
-		}
-	}
-	return record(ctx, tx, changes)
-}
-
 // Update changes a key as change says. The transaction is alone from its beginning,
 // so that what change was given is still true when it is written.
 func (s keyStore) Update(ctx context.Context, id string, change func(*keys.Key) ([]audit.Change, error)) error {
@@ -83,17 +78,12 @@ func (s keyStore) Update(ctx context.Context, id string, change func(*keys.Key) 
 
 // Find returns the key of that id and those of that name.
 func (s keyStore) Find(ctx context.Context, ref string) ([]keys.Key, error) {
-	return selectKeys(ctx, s.db, `WHERE id = ? OR name = ? ORDER BY create_time, id`, ref, ref)
-}
-
-// List returns every key, the oldest first.
-func (s keyStore) List(ctx context.Context) ([]keys.Key, error) {
-	return selectKeys(ctx, s.db, `ORDER BY create_time, id`)
-}
-
-// Live returns what is not revoked.
-func (s keyStore) Live(ctx context.Context) ([]keys.Key, error) {
-	return selectKeys(ctx, s.db, `WHERE revoke_time IS NULL`)
+	list, err := selectKeys(ctx, s.db, `WHERE id = ? OR name = ?`, ref, ref)
+	// An ORDER BY would have the database read all keys in that order until it met these.
+	slices.SortFunc(list, func(a, b keys.Key) int {
+		return cmp.Or(a.CreateTime.Compare(b.CreateTime), strings.Compare(a.ID, b.ID))
+	})
+	return list, err
 }
 
 // Version counts the changes of the keys.

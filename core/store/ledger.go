@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"strings"
 	"time"
 
 	"github.com/genway/genway/core/ledger"
@@ -17,6 +16,7 @@ type ledgerStore struct {
 	db     database   // for reading
 	writer database   // one connection, with the ledger's own durability
 	rows   *rowWriter // of the writer, for SQLite
+	file   string     // the path, for SQLite
 }
 
 var (
@@ -26,14 +26,14 @@ var (
 
 // Ledger keeps the entries of requests.
 func (s *Store) Ledger() ledger.Store {
-	return ledgerStore{db: s.db, writer: s.writer, rows: s.rows}
+	return ledgerStore{db: s.db, writer: s.writer, rows: s.rows, file: s.file}
 }
 
 // Begin makes the number of a process.
 func (s ledgerStore) Begin(ctx context.Context, now time.Time) (process int64, err error) {
-	err = s.writer.row(ctx, `INSERT INTO ledger_processes (start_time, seen_time) VALUES (?, ?) RETURNING id`, now.UnixMicro(), now.UnixMicro()).Scan(&process)
+	err = s.writer.row(ctx, `INSERT INTO ledger_processes (start_time, seen_time, rolls) VALUES (?, ?, 1) RETURNING id`, now.UnixMicro(), now.UnixMicro()).Scan(&process)
 	if err != nil {
-		return 0, fmt.Errorf("insert process: %w", err)
+		return 0, fmt.Errorf("insert process: %w", explain(s.file, err))
 	}
 	return process, nil
 }
@@ -51,17 +51,33 @@ func (s ledgerStore) Recover(ctx context.Context, process int64, began time.Time
 	return s.Write(ctx, process, entries)
 }
 
+const (
+	// ofProcess, ofOtherDead and countLeft are of open entries, of which there are few: it is
+	// their index that is to be used, not all entries of the processes.
+	ofProcess   = `+ 0 = ?`
+	ofOtherDead = `<> ? AND EXISTS (SELECT 1 FROM ledger_processes AS p WHERE p.id = ledger.process AND p.seen_time < ?)`
+	// aheadOfTime are processes with open entries whose last sign of life is later than now: the
+	// clock was put back since. It counts as given now, so that those that are dead are
+	// known to be a moment later, and not only when that time has come.
+	aheadOfTime = `UPDATE ledger_processes SET seen_time = ? WHERE seen_time > ? AND id IN (SELECT process FROM ledger WHERE outcome = 'open')`
+	countLeft   = `SELECT count(*) FROM ledger WHERE outcome = 'open' AND EXISTS (SELECT 1 FROM ledger_processes AS p WHERE p.id = ledger.process AND p.seen_time < ?)`
+)
+
 // Beat says that a process lives and interrupts the entries of those that do not.
 func (s ledgerStore) Beat(ctx context.Context, process int64, now, dead time.Time) (int64, error) {
 	if _, err := s.writer.exec(ctx, `UPDATE ledger_processes SET seen_time = ? WHERE id = ?`, now.UnixMicro(), process); err != nil {
 		return 0, fmt.Errorf("update process: %w", err)
 	}
-	return s.interrupt(ctx, `IN (SELECT id FROM ledger_processes WHERE id <> ? AND seen_time < ?)`, process, dead.UnixMicro())
+	// Clocks of machines that share a database differ a little.
+	if _, err := s.writer.exec(ctx, aheadOfTime, now.UnixMicro(), now.Add(now.Sub(dead)).UnixMicro()); err != nil {
+		return 0, fmt.Errorf("update processes: %w", err)
+	}
+	return s.interrupt(ctx, ofOtherDead, process, dead.UnixMicro())
 }
 
 // End interrupts the entries of one process.
 func (s ledgerStore) End(ctx context.Context, process int64) (int64, error) {
-	return s.interrupt(ctx, `= ?`, process)
+	return s.interrupt(ctx, ofProcess, process)
 }
 
 func (s ledgerStore) interrupt(ctx context.Context, processes string, args ...any) (int64, error) {
@@ -74,9 +90,14 @@ func (s ledgerStore) interrupt(ctx context.Context, processes string, args ...an
 
 // Entries walks over the entries.
 func (s ledgerStore) Entries(ctx context.Context, since time.Time) iter.Seq2[*ledger.Entry, error] {
+	where, args := between(since, time.Time{}).during()
+	return entries(ctx, s.db.query, where+" ORDER BY process, number", args)
+}
+
+// entries walks over those that the rest of a statement says.
+func entries(ctx context.Context, query func(context.Context, string, ...any) (*result, error), rest string, args []any) iter.Seq2[*ledger.Entry, error] {
 	return func(yield func(*ledger.Entry, error) bool) {
-		where, args := during(since, time.Time{})
-		rows, err := s.db.query(ctx, `SELECT `+columnNames+` FROM ledger`+where+` ORDER BY process, number`, args...)
+		rows, err := query(ctx, `SELECT `+columnNames+` FROM ledger`+rest, args...)
 		if err != nil {
 			yield(nil, fmt.Errorf("select entries: %w", err))
 			return
@@ -98,7 +119,7 @@ func (s ledgerStore) Entries(ctx context.Context, since time.Time) iter.Seq2[*le
 	}
 }
 
-func scanEntry(rows *sql.Rows) (*ledger.Entry, error) {
+func scanEntry(rows *result) (*ledger.Entry, error) {
 	e := &ledger.Entry{}
 	var start, duration, firstEvent int64
 	err := rows.Scan(&e.Number, &e.ID, &e.KeyID, &e.Owner, &e.Protocol, &e.Method, &e.Request.Model, &start,
@@ -113,7 +134,7 @@ func scanEntry(rows *sql.Rows) (*ledger.Entry, error) {
 
 // Left counts the entries that dead processes left open.
 func (s ledgerStore) Left(ctx context.Context, dead time.Time) (entries int64, err error) {
-	err = s.db.row(ctx, `SELECT count(*) FROM ledger WHERE outcome = 'open' AND process IN (SELECT id FROM ledger_processes WHERE seen_time < ?)`, dead.UnixMicro()).Scan(&entries)
+	err = s.db.row(ctx, countLeft, dead.UnixMicro()).Scan(&entries)
 	if err != nil {
 		return 0, fmt.Errorf("count open entries: %w", err)
 	}
@@ -126,23 +147,4 @@ func sinceMicros(t time.Time) int64 {
 		return 0
 	}
 	return t.UnixMicro()
-}
-
-// during is the condition on the entries that began at since or later, before until. A
-// zero time is no bound, and for all entries there is no condition: SQLite would look
-// each up by the index of the times.
-func during(since, until time.Time) (where string, args []any) {
-	var conditions []string
-	for _, bound := range []struct {
-		condition string
-		time      time.Time
-	}{{"start_time >= ?", since}, {"start_time < ?", until}} {
-		if !bound.time.IsZero() {
-			conditions, args = append(conditions, bound.condition), append(args, bound.time.UnixMicro())
-		}
-	}
-	if len(conditions) == 0 {
-		return "", nil
-	}
-	return " WHERE " + strings.Join(conditions, " AND "), args
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
-	"github.com/genway/genway/internal/servertest"
+	"github.com/genway/genway/test/servers"
 )
 
 // BenchmarkLedger opens and settles entries from many goroutines, in each durability.
@@ -17,7 +17,7 @@ import (
 func BenchmarkLedger(b *testing.B) {
 	for kind, fresh := range map[string]func(testing.TB) string{
 		"SQLite":     newFile,
-		"PostgreSQL": servertest.NewPostgres(b, "fsync=on", "full_page_writes=on").Database,
+		"PostgreSQL": servers.NewPostgres(b, "fsync=on", "full_page_writes=on").Database,
 	} {
 		for _, mode := range []struct {
 			name          string

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/genway/genway/internal/servertest"
+	"github.com/genway/genway/test/servers"
 )
 
 // The test binary is also the other processes of TestManyProcesses.
@@ -16,5 +16,5 @@ func TestMain(m *testing.M) {
 	if location := os.Getenv(childVariable); location != "" {
 		os.Exit(child(location))
 	}
-	goleak.VerifyTestMain(servertest.Main{M: m})
+	goleak.VerifyTestMain(servers.Main{M: m})
 }

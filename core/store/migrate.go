@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -17,41 +18,70 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// migrate brings the schema up to what this program knows, each migration in its
-// transaction. One process at a time may call it: goose reads what is pending before
-// it begins to write. A database of a newer program is refused, since this one cannot
-// know what it would break. Nothing is written where nothing is pending, so that a
-// user of PostgreSQL who may not change the schema will do for it.
-func migrate(ctx context.Context, db database) error {
+// Migrate is what Open does about a schema that is older than the program's.
+type Migrate string
+
+// The choices of Config.Migrate.
+const (
+	// MigrateAuto, the default, brings the schema up to date.
+	MigrateAuto Migrate = "auto"
+	// MigrateCheck refuses a database whose schema is not up to date.
+	MigrateCheck Migrate = "check"
+	// MigrateOff does not look at the schema.
+	MigrateOff Migrate = "off"
+)
+
+// ErrPending is of a database whose schema is older than the program's.
+var ErrPending = errors.New("run genway migrate up, or start with --migrate=auto")
+
+// migrate does with the schema what mode says. Each migration runs in its transaction. One
+// process at a time may call it: goose reads what is pending before it begins to write.
+// Nothing is written where nothing is pending, so that a user of PostgreSQL who may not
+// change the schema will do for it. It returns the migrations that it made.
+//
+// The schema of a newer program is used as it is, unless that program says that this one
+// knows too little (migrations/README.md).
+func migrate(ctx context.Context, db database, mode Migrate) ([]Migration, error) {
+	if mode == MigrateOff {
+		return nil, nil
+	}
 	known, err := inDialect(db.dialect)
 	if err != nil {
-		return fmt.Errorf("read the migrations: %w", err)
+		return nil, fmt.Errorf("read the migrations: %w", err)
 	}
-	provider, err := goose.NewProvider(db.goose, db.pool, nil, goose.WithGoMigrations(known...),
+	schema, err := readSchema(ctx, db, known)
+	switch {
+	case err != nil:
+		return nil, err
+	case !schema.Compatible():
+		return nil, fmt.Errorf("its schema is version %d, for which a program must know version %d; this one knows %d: it was written by a newer genway", schema.Version, schema.Least, schema.Known)
+	case len(schema.Pending) == 0:
+		return nil, nil
+	case mode == MigrateCheck:
+		return nil, fmt.Errorf("its schema is version %d and this program needs %d: %w", schema.Version, schema.Known, ErrPending)
+	}
+	steps := make([]*goose.Migration, 0, len(known))
+	for _, step := range known {
+		steps = append(steps, goose.NewGoMigration(step.Version, &goose.GoFunc{RunTx: step.run}, nil))
+	}
+	provider, err := goose.NewProvider(db.goose, db.pool, nil, goose.WithGoMigrations(steps...),
 		goose.WithDisableGlobalRegistry(true), goose.WithSlog(slog.New(slog.DiscardHandler)))
 	if err != nil {
-		return fmt.Errorf("read the migrations: %w", err)
-	}
-	have, want, err := provider.GetVersions(ctx)
-	if err != nil {
-		return fmt.Errorf("read the schema's version: %w", err)
-	}
-	if have > want {
-		return fmt.Errorf("its schema is version %d and this program knows %d: it was written by a newer genway", have, want)
+		return nil, fmt.Errorf("read the migrations: %w", err)
 	}
 	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrate its schema: %w", err)
+		return nil, fmt.Errorf("migrate its schema: %w", err)
 	}
-	return nil
+	return schema.Pending, nil
 }
 
-// inDialect are the files' migrations in a dialect. A file's number is its version.
-func inDialect(d *dialect) ([]*goose.Migration, error) {
+// inDialect are the files' migrations in a dialect, in order. A file's number is its version.
+func inDialect(d *dialect) ([]Migration, error) {
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		return nil, err
 	}
-	all := make([]*goose.Migration, 0, len(files))
+	all := make([]Migration, 0, len(files))
 	for _, file := range files {
 		version, err := goose.NumericComponent(file)
 		if err != nil {
@@ -61,15 +91,16 @@ func inDialect(d *dialect) ([]*goose.Migration, error) {
 		if err != nil {
 			return nil, err
 		}
-		run := func(ctx context.Context, tx *sql.Tx) error {
-			if _, err := tx.ExecContext(ctx, statements); err != nil {
-				return fmt.Errorf("%s: %w", path.Base(file), err)
-			}
-			return nil
-		}
-		all = append(all, goose.NewGoMigration(version, &goose.GoFunc{RunTx: run}, nil))
+		all = append(all, Migration{Version: version, Name: path.Base(file), SQL: statements})
 	}
 	return all, nil
+}
+
+func (m Migration) run(ctx context.Context, tx *sql.Tx) error {
+	if _, err := tx.ExecContext(ctx, m.SQL); err != nil {
+		return fmt.Errorf("%s: %w", m.Name, err)
+	}
+	return nil
 }
 
 var (
@@ -77,8 +108,7 @@ var (
 	textPattern = regexp.MustCompile(`"([^"]*)"`)
 )
 
-// render writes a migration in a dialect. It is no text/template: that calls methods by
-// their names, which keeps the linker from leaving out any method of the program.
+// render writes a migration in a dialect.
 func render(d *dialect, files fs.FS, file string) (string, error) {
 	text, err := fs.ReadFile(files, file)
 	if err != nil {
@@ -98,6 +128,10 @@ func render(d *dialect, files fs.FS, file string) (string, error) {
 			return d.onchange(texts[0], texts[1])
 		case parts[1] == "appendonly" && len(texts) == 1:
 			return d.appendonly(texts[0])
+		case parts[1] == "countchanges" && len(texts) == 4:
+			return d.countchanges(texts[0], texts[1], texts[2], texts[3])
+		case parts[1] == "noted" && len(texts) > 1:
+			return d.noted(texts[0], texts[1:])
 		}
 		return word
 	})

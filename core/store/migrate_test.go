@@ -18,6 +18,7 @@ import (
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
+	"github.com/genway/genway/test/servers"
 )
 
 // raw opens a database behind the store's back.
@@ -44,19 +45,19 @@ func run(t testing.TB, db *sql.DB, statements ...string) {
 	}
 }
 
-// A database of a newer program is left alone.
+// A database that a newer program has made useless for this one is left alone.
 func TestOpenNewerSchema(t *testing.T) {
 	onEach(t, func(t *testing.T, location string) {
 		if err := open(t, location).Close(); err != nil {
 			t.Fatal(err)
 		}
-		run(t, raw(t, location), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`)
+		run(t, raw(t, location), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`, `UPDATE schema_least SET version = 9998`)
 		s, err := store.Open(t.Context(), store.Config{Location: location})
 		if err == nil {
 			s.Close()
 			t.Fatal("it opened")
 		}
-		if want := "version 9999 "; !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "newer genway") {
+		if want := "version 9999,"; !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "newer genway") {
 			t.Errorf("got %q, want %q in it", err, want)
 		}
 	})
@@ -78,6 +79,88 @@ func TestVersionSeesChangesByHand(t *testing.T) {
 			last = version
 		}
 	})
+}
+
+// A core follows what is changed by hand too: by a program of before, which knows nothing of
+// it, by several rows at once, by a row that is taken away.
+func TestChangesByHandAreFollowed(t *testing.T) {
+	onEach(t, func(t *testing.T, location string) {
+		s := opened(t, location)
+		service, err := keys.New(keys.Config{Store: s.Keys(), Freshness: time.Nanosecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer service.Close()
+		minted, _, err := service.MintDefaults(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := func(group keys.Group, name string, want error) func() bool {
+			return func() bool {
+				p, err := service.Authenticate(t.Context(), minted[group])
+				return errors.Is(err, want) && (want != nil || p.Name == name)
+			}
+		}
+		for group := range minted {
+			if !is(group, "default-"+string(group), nil)() {
+				t.Errorf("%s is not good", group)
+			}
+		}
+		await(t, service.Loaded)
+		db := raw(t, location)
+		run(t, db, `UPDATE keys SET name = 'hand' WHERE group_name IN ('chat', 'messages')`, `DELETE FROM keys WHERE group_name = 'internal'`,
+			`UPDATE keys SET revoke_time = 1 WHERE group_name = 'generatecontent'`)
+		await(t, is(keys.GroupChat, "hand", nil))
+		await(t, is(keys.GroupMessages, "hand", nil))
+		await(t, is(keys.GroupInternal, "", keys.ErrWrongKey))
+		await(t, is(keys.GroupGenerateContent, "", keys.ErrWrongKey))
+
+		// The store is put back to an earlier state.
+		run(t, db, `UPDATE keys SET revoke_time = NULL WHERE group_name = 'generatecontent'`, `DELETE FROM keys_changes`, `UPDATE keys_version SET version = 1`)
+		await(t, is(keys.GroupGenerateContent, "default-generatecontent", nil))
+	})
+}
+
+// A transaction that numbers a change first and ends last holds up the others' numbers: who
+// follows sees none of theirs before.
+func TestNumbersBecomeVisibleInTheirOrder(t *testing.T) {
+	location := servers.PostgresDatabase(t)
+	s := opened(t, location)
+	create(t, s)
+	db := raw(t, location)
+	first, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Rollback()
+	if _, err := first.ExecContext(t.Context(), `UPDATE keys SET owner = 'first'`); err != nil {
+		t.Fatal(err)
+	}
+	before, err := s.Keys().Changed(t.Context(), keys.Position{}, 10)
+	if err != nil || len(before) != 1 {
+		t.Fatal(before, err)
+	}
+	second := make(chan error, 1)
+	go func() { // by hand, without the lock that the program takes
+		_, err := db.ExecContext(t.Context(), `INSERT INTO keys (id, hash, group_name, name, create_time) VALUES ('key_second', decode(repeat('07', 32), 'hex'), 'chat', '', 5)`)
+		second <- err
+	}()
+	await(t, func() bool {
+		var waiting int
+		err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM pg_locks WHERE NOT granted`).Scan(&waiting)
+		return err == nil && waiting > 0
+	})
+	during, err := s.Keys().Changed(t.Context(), before[0], 10)
+	if err != nil || len(during) != 0 {
+		t.Errorf("ahead of the first transaction's end: %v, %v", during, err)
+	}
+	if err := errors.Join(first.Commit(), <-second); err != nil {
+		t.Fatal(err)
+	}
+	after, err := s.Keys().Changed(t.Context(), before[0], 10)
+	if err != nil || len(after) != 2 || after[0].Number >= after[1].Number || after[0].Hash != before[0].Hash {
+		t.Errorf("after both: %v, %v", after, err)
+	}
 }
 
 func create(t testing.TB, s *store.Store) {
@@ -119,13 +202,30 @@ func TestSpentBeforeItsTable(t *testing.T) {
 		if err = errors.Join(err, s.Close()); err != nil || len(want) != 4 {
 			t.Fatal(want, err)
 		}
+		run(t, raw(t, location), withoutRollups(location)...)
 		run(t, raw(t, location), `DROP TABLE ledger_spent`, `ALTER TABLE ledger DROP COLUMN usage_source`,
 			`ALTER TABLE ledger_days DROP COLUMN estimated`, `ALTER TABLE ledger_days DROP COLUMN rejected`, `DROP TABLE items`, `DELETE FROM goose_db_version WHERE version_id > 5`)
+		run(t, raw(t, location), beforeGrowth(location)...)
 		got, err := opened(t, location).Ledger().Spent(t.Context(), since)
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v: %v", got, want, err)
 		}
 	})
+}
+
+// beforeGrowth undoes migrations/00009_growth.sql, as far as making it again needs.
+func beforeGrowth(location string) []string {
+	undo := []string{`DROP INDEX keys_create_time`, `DROP INDEX IF EXISTS ledger_spent_key`, `DROP INDEX IF EXISTS ledger_spent_owner`}
+	if store.IsPostgres(location) {
+		return append(undo, `DROP TRIGGER keys_inserted ON keys`, `DROP TRIGGER keys_updated ON keys`, `DROP TRIGGER keys_deleted ON keys`,
+			`DROP FUNCTION keys_noted()`, `DROP TABLE keys_changes`,
+			`CREATE FUNCTION keys_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NULL; END $$`,
+			`CREATE TRIGGER keys_changed AFTER INSERT ON keys FOR EACH ROW EXECUTE FUNCTION keys_changed()`)
+	}
+	for _, trigger := range []string{"inserted", "updated", "deleted"} {
+		undo = append(undo, `DROP TRIGGER keys_`+trigger, `CREATE TRIGGER keys_`+trigger+` AFTER INSERT ON keys BEGIN SELECT 1; END`)
+	}
+	return append(undo, `DROP TABLE keys_changes`)
 }
 
 // Figures below 0 that were stored before they were looked at no longer take from the sums,
@@ -146,8 +246,10 @@ func TestFiguresBelowZeroAreMended(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+		run(t, raw(t, location), withoutRollups(location)...)
 		run(t, raw(t, location), `UPDATE ledger SET input_tokens = -7 WHERE number = 2`, `ALTER TABLE ledger DROP COLUMN usage_source`,
 			`ALTER TABLE ledger_days DROP COLUMN estimated`, `ALTER TABLE ledger_days DROP COLUMN rejected`, `DROP TABLE items`, `DELETE FROM goose_db_version WHERE version_id > 6`)
+		run(t, raw(t, location), beforeGrowth(location)...)
 		report, err := opened(t, location).Ledger().Report(t.Context(), ledger.Query{})
 		if err != nil || len(report) != 1 || report[0].Input != 5 || report[0].Thinking != 6 || report[0].Rejected != 1 {
 			t.Errorf("%+v, %v", report, err)
@@ -170,7 +272,7 @@ func TestFilesOfOldSchema(t *testing.T) {
 		`INSERT INTO keys_version VALUES (1, 7)`,
 		`INSERT INTO keys (id, hash, group_name, name, create_time) VALUES ('key_old', zeroblob(32), 'chat', 'old', 5)`)
 	s := opened(t, path)
-	list, err := s.Keys().List(t.Context())
+	list, err := s.Keys().List(t.Context(), keys.Query{Limit: 1000})
 	if err != nil || len(list) != 1 || list[0].ID != "key_old" || list[0].Name != "old" || !list[0].Secrets[0].CreateTime.Equal(list[0].CreateTime) {
 		t.Errorf("got %+v, %v", list, err)
 	}

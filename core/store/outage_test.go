@@ -6,18 +6,19 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
-	"github.com/genway/genway/internal/servertest"
+	"github.com/genway/genway/test/servers"
 )
 
 // While PostgreSQL is away, entries wait; once it is back they are written, each once,
 // and the connections need no help.
 func TestLedgerOutlivesPostgres(t *testing.T) {
-	p := servertest.NewPostgres(t)
+	p := servers.NewPostgres(t)
 	s := opened(t, p.Database(t))
 	r, err := ledger.Start(t.Context(), ledger.Config{Store: s.Ledger()})
 	if err != nil {
@@ -68,10 +69,12 @@ func TestLedgerOutlivesPostgres(t *testing.T) {
 // While PostgreSQL is away, known keys open for the staleness; what was changed after its
 // return takes effect.
 func TestKeysOutlivePostgres(t *testing.T) {
-	p := servertest.NewPostgres(t)
+	p := servers.NewPostgres(t)
 	location := p.Database(t)
-	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-	server, command := service(t, location, func() time.Time { return now }), service(t, location, nil)
+	var passed atomic.Int64
+	pass := func(d time.Duration) { passed.Add(int64(d)) }
+	clock := func() time.Time { return time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(passed.Load())) }
+	server, command := service(t, location, clock), service(t, location, nil)
 	raw, key, err := command.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat})
 	if err != nil {
 		t.Fatal(err)
@@ -84,20 +87,20 @@ func TestKeysOutlivePostgres(t *testing.T) {
 	}
 	opens("up", nil)
 	p.Kill()
-	now = now.Add(time.Second)
+	pass(time.Second)
 	opens("down", nil)
-	now = now.Add(58 * time.Second)
+	pass(58 * time.Second)
 	opens("nearly a minute later", nil)
-	now = now.Add(2 * time.Second)
+	pass(2 * time.Second)
 	opens("a minute later", keys.ErrUnavailable)
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
 	}
-	now = now.Add(time.Second)
+	pass(time.Second)
 	opens("up again", nil)
 	if _, err := command.Revoke(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
-	now = now.Add(time.Second)
+	pass(1500 * time.Millisecond)
 	opens("revoked", keys.ErrWrongKey)
 }

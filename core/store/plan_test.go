@@ -22,7 +22,7 @@ func TestReportPlans(t *testing.T) {
 		"everything":  {ledger.Query{By: []ledger.Dimension{ledger.ByKey}}, false},
 		"since":       {ledger.Query{By: []ledger.Dimension{ledger.ByKey}, Since: time.Now()}, true},
 		"until":       {ledger.Query{By: []ledger.Dimension{ledger.ByDay}, Until: time.Now()}, true},
-		"in between":  {ledger.Query{Since: time.Now(), Until: time.Now()}, true},
+		"in between":  {ledger.Query{Since: time.Now(), Until: time.Now().Add(time.Hour)}, true},
 		"pruned only": {ledger.Query{Since: time.Now(), Pruned: true}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,14 +41,11 @@ var settings = map[string]string{
 // openPostgres opens a PostgreSQL database. A connection that broke is made anew by
 // its next use.
 func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
-	config, err := pgx.ParseConfig(cfg.Location)
+	config, err := parsePostgres(cfg.Location)
 	if err != nil {
-		return nil, fmt.Errorf("open store: %w", badURL(cfg.Location, err))
+		return nil, err
 	}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = connectTimeout
-	}
-	if err := migratePostgres(ctx, config.Copy()); err != nil {
+	if _, err := migratePostgres(ctx, config.Copy(), cfg.Migrate); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", address(config), postgresReason(config, err))
 	}
 	for name, value := range settings {
@@ -72,13 +69,13 @@ func connections(config *pgx.ConnConfig, most int) database {
 	pool.SetMaxIdleConns(most)
 	pool.SetConnMaxLifetime(maxLifetime)
 	pool.SetConnMaxIdleTime(maxIdle)
-	return database{pool: pool, dialect: &postgresDialect}
+	return database{pool: pool, dialect: &postgresDialect, seen: &seen{}}
 }
 
 // migratePostgres migrates while no other process does. The lock is a transaction's, of
 // a connection beside the one that migrates: a dying process cannot leave it behind.
 // Nothing is bounded but by ctx, since a migration may have much to do.
-func migratePostgres(ctx context.Context, config *pgx.ConnConfig) error {
+func migratePostgres(ctx context.Context, config *pgx.ConnConfig, mode Migrate) ([]Migration, error) {
 	config.RuntimeParams["application_name"] = "genway migrate"
 	for _, unbounded := range []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"} {
 		config.RuntimeParams[unbounded] = "0"
@@ -87,13 +84,13 @@ func migratePostgres(ctx context.Context, config *pgx.ConnConfig) error {
 	defer db.pool.Close() //nolint:errcheck // what it wrote is committed
 	tx, err := db.pool.BeginTx(ctx, nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer tx.Rollback() //nolint:errcheck // it wrote nothing
 	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
-		return fmt.Errorf("wait for others that migrate: %w", err)
+		return nil, fmt.Errorf("wait for others that migrate: %w", err)
 	}
-	return migrate(ctx, db)
+	return migrate(ctx, db, mode)
 }
 
 // address is where a database is, without the password: a URL of all its hosts.

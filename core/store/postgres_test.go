@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/core/store"
-	"github.com/genway/genway/internal/servertest"
+	"github.com/genway/genway/test/servers"
 )
 
 // asUser is a database's URL for another user.
@@ -27,7 +27,7 @@ func asUser(t testing.TB, location, user, password string) string {
 // Errors say where and why, in one line without the password.
 func TestPostgresOpenErrors(t *testing.T) {
 	const secret = "canary-password"
-	location := servertest.PostgresDatabase(t)
+	location := servers.PostgresDatabase(t)
 	none, err := url.Parse(location)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestPostgresConnectTimeout(t *testing.T) {
 
 // The server ends what a core that is cut off has left, unless the URL says otherwise.
 func TestPostgresSettings(t *testing.T) {
-	location := servertest.PostgresDatabase(t)
+	location := servers.PostgresDatabase(t)
 	for name, test := range map[string]struct {
 		add     string
 		relaxed bool

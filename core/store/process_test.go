@@ -48,7 +48,7 @@ func mint(location string) error {
 	if err != nil {
 		return err
 	}
-	_, first, err := service.MintDefaults(ctx)
+	_, first, err := service.MintDefaults(ctx, nil)
 	fmt.Fprintln(os.Stdout, "first:", first)
 	return err
 }
@@ -102,7 +102,7 @@ func TestManyProcesses(t *testing.T) {
 		if firsts != 1 {
 			t.Errorf("%d processes were first", firsts)
 		}
-		list, err := opened(t, location).Keys().List(t.Context())
+		list, err := opened(t, location).Keys().List(t.Context(), keys.Query{Limit: 1000})
 		if err != nil || len(list) != len(keys.Groups())-1 { // none of the group admin
 			t.Errorf("%d keys, %v", len(list), err)
 		}
@@ -120,7 +120,7 @@ func TestManyHandles(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if _, err := s.Keys().List(t.Context()); err != nil {
+				if _, err := s.Keys().List(t.Context(), keys.Query{Limit: 1000}); err != nil {
 					t.Error(err)
 				}
 				if err := s.Close(); err != nil {

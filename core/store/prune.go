@@ -52,8 +52,21 @@ func (s ledgerStore) Prune(ctx context.Context, before time.Time, count int64) (
 		if pruned, err = tx.exec(ctx, `DELETE FROM ledger WHERE start_time <= ? AND outcome <> 'open'`, last); err != nil {
 			return err
 		}
-		_, err = tx.exec(ctx, `DELETE FROM ledger_spent WHERE day < ?`, day/microsOfDay-longestMonth)
-		return err
+		for _, forget := range []struct {
+			statement string
+			before    int64
+		}{
+			{`DELETE FROM ledger_spent WHERE day < ?`, day/microsOfDay - longestMonth},
+			// Sums by hour go with the rows. So do those of a day that has lost some of them.
+			{`DELETE FROM ledger_hours WHERE hour < ?`, (last + 1) / microsOfHour},
+			{`DELETE FROM ledger_rollups WHERE level = 0 AND period < ?`, (last + 1) / microsOfHour},
+			{`DELETE FROM ledger_rollups WHERE level IN (1, 2) AND period <= ?`, last / microsOfDay},
+		} {
+			if _, err := tx.exec(ctx, forget.statement, forget.before); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err != nil {
 		return 0, fmt.Errorf("prune entries: %w", err)

@@ -22,6 +22,9 @@ func TestMigrationsAreAsReleased(t *testing.T) {
 		"00006_spent.sql":     {"66b903db1a5ec48cce9f30c93cc46c405bdff27b0b46aa2a9ebd4a8be4854690", "3f019c818a98c9bb26f9f06ff6db39b76e785de2db8b28332c0c3244da41a0b2"},
 		"00007_estimates.sql": {"17abed40ed2ee2fa7f99e68610df82dbee121d0e8f7c11a97f6f2923048b2c7a", "f961a5445592ffb0fa4618225940fa6fcbb6d1c5b7d22643bb764a91d86d7a5c"},
 		"00008_items.sql":     {"5f31a8afb7cf1605e69bd784e4654e1e03de6ef4958436ee0c9eab08867ccc9b", "cf282dbb9cc27ba870ea0e2519042386ea596c806470baf2c357974285767349"},
+		"00009_growth.sql":    {"ee84449343e564a8c6c2222d7563a34a0e6a6e7e17463111246267b57d720389", "7cd2c272cd9c898a23988bbae5a75254351ae4ce764b0ebf623d4e2930859037"},
+		"00010_rollups.sql":   {"0766b75c03655b881edf697697cf0a46cfbdc44395d3a21dd7605388d4da31d0", "ee9c040c9c969d5ef76445fa93557ce4f413fe83742148211f90493cdd4e49f1"},
+		"00011_least.sql":     {"a8b5774ae9d065e381a8617f412e9ee5797c1ae6cfe6f54318a206f90615481c", "90c75c1b4c72c22c16b42f967583725d87497eafff89a2f1e0d207bd8637bc98"},
 	}
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil || len(files) != len(released) {
@@ -40,7 +43,7 @@ func TestMigrationsAreAsReleased(t *testing.T) {
 
 // A word that there is not, or one without its texts, does not reach a database.
 func TestRenderRefuses(t *testing.T) {
-	for _, word := range []string{`{{nope}}`, `{{ text }}`, `{{text "x"}}`, `{{onchange "t"}}`, `{{appendonly}}`, `{{`, `{{text`} {
+	for _, word := range []string{`{{nope}}`, `{{ text }}`, `{{text "x"}}`, `{{onchange "t"}}`, `{{countchanges "t" "c"}}`, `{{noted "t"}}`, `{{appendonly}}`, `{{`, `{{text`} {
 		files := fstest.MapFS{"m.sql": {Data: []byte("CREATE " + word)}}
 		if text, err := render(&sqliteDialect, files, "m.sql"); err == nil || !strings.Contains(err.Error(), "m.sql: {{") {
 			t.Errorf("%s: %q, %v", word, text, err)

@@ -73,24 +73,91 @@ func sumsOf(r *ledger.Row) []any {
 	}
 }
 
-// Report sums the entries up, and what was pruned. The sums saturate, for which they are
-// taken once more where they have to: plain ones are quicker.
-func (s ledgerStore) Report(ctx context.Context, query ledger.Query) ([]ledger.Row, error) {
-	report, err := s.report(ctx, query, plainSum)
-	if err != nil && s.db.overflow(err) {
-		report, err = s.report(ctx, query, s.db.sum)
+// Report sums the entries up, and what was pruned, of one state of the database.
+func (s ledgerStore) Report(ctx context.Context, query ledger.Query) (report []ledger.Row, err error) {
+	// The sums saturate, for which they are taken once more where they have to: plain ones
+	// are quicker.
+	for _, sum := range []func(string) string{plainSum, s.db.sum} {
+		err = s.db.view(ctx, func(tx transaction) error {
+			report, err = reportBy(ctx, tx, query, sum)
+			return err
+		})
+		if err == nil || !s.db.overflow(err) {
+			break
+		}
 	}
-	return report, err
+	if err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	return report, nil
 }
 
-func (s ledgerStore) report(ctx context.Context, query ledger.Query, sum func(column string) string) ([]ledger.Row, error) {
-	statement, args, err := reportStatement(query, sum)
-	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
+// known refuses dimensions that there are not, and those that stand there twice.
+func known(by []ledger.Dimension) error {
+	for i, d := range by {
+		if _, ok := dimensions[d]; !ok || slices.Contains(by[:i], d) {
+			return fmt.Errorf("no dimension %q, or twice", d)
+		}
 	}
-	rows, err := s.db.query(ctx, statement, args...)
+	return nil
+}
+
+// mostParts is how many parts a statement adds up. More are several statements, whose rows
+// are added up here; it takes many hours whose rows have changed.
+const mostParts = 48
+
+// reportBy makes a report with a way to sum a column.
+func reportBy(ctx context.Context, tx transaction, query ledger.Query, sum func(string) string) ([]ledger.Row, error) {
+	if err := known(query.By); err != nil {
+		return nil, err
+	}
+	parts, err := reportParts(ctx, tx, query, sum)
 	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
+		return nil, err
+	}
+	if len(parts) <= mostParts {
+		statement := reportOf(query, sum, parts)
+		if query.Limit > 0 {
+			statement.statement += " LIMIT " + strconv.Itoa(query.Limit)
+		}
+		return reportRows(ctx, tx, query, statement)
+	}
+	merged := map[string]*ledger.Row{}
+	for some := range slices.Chunk(parts, mostParts) {
+		rows, err := reportRows(ctx, tx, query, reportOf(query, sum, some))
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			key := strings.Join(r.Values, "\x00") // no value has one
+			if merged[key] == nil {
+				merged[key] = &ledger.Row{Values: r.Values}
+			}
+			merged[key].Add(r)
+		}
+	}
+	report := make([]ledger.Row, 0, len(merged))
+	for _, r := range merged {
+		report = append(report, *r)
+	}
+	slices.SortFunc(report, func(a, b ledger.Row) int { return slices.Compare(a.Values, b.Values) })
+	if query.Limit > 0 && len(report) > query.Limit {
+		report = report[:query.Limit]
+	}
+	return report, nil
+}
+
+// part is a statement that makes rows of a report, of one table.
+type part struct {
+	statement string
+	args      []any
+}
+
+// reportRows reads the rows of a report.
+func reportRows(ctx context.Context, tx transaction, query ledger.Query, statement part) ([]ledger.Row, error) {
+	rows, err := tx.query(ctx, statement.statement, statement.args...)
+	if err != nil {
+		return nil, err
 	}
 	defer rows.Close()
 	byDay := slices.Index(query.By, ledger.ByDay)
@@ -102,61 +169,140 @@ func (s ledgerStore) report(ctx context.Context, query ledger.Query, sum func(co
 			figures = append(figures, &r.Values[i])
 		}
 		if err := rows.Scan(figures...); err != nil {
-			return nil, fmt.Errorf("report: %w", err)
+			return nil, err
 		}
 		if byDay >= 0 {
 			if r.Values[byDay], err = day(r.Values[byDay]); err != nil {
-				return nil, fmt.Errorf("report: %w", err)
+				return nil, err
 			}
 		}
 		report = append(report, r)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("report: %w", err)
-	}
-	return report, nil
+	return report, rows.Err()
 }
 
-// reportStatement adds up the sums of the entries and those of ledger_days, where the
-// query wants both.
-func reportStatement(query ledger.Query, sum func(column string) string) (statement string, args []any, err error) {
-	var entry, pruned, group []string
-	for i, by := range query.By {
-		column, ok := dimensions[by]
-		if !ok || slices.Contains(query.By[:i], by) {
-			return "", nil, fmt.Errorf("no dimension %q, or twice", by)
-		}
-		name := " AS d" + strconv.Itoa(i)
-		entry, pruned, group = append(entry, column.entry+name), append(pruned, column.pruned+name), append(group, "d"+strconv.Itoa(i))
-	}
-	var total []string
-	for _, s := range sums {
-		entry, pruned = append(entry, s.ofEntries(sum)+" AS "+s.column), append(pruned, sum(s.column)+" AS "+s.column)
-		total = append(total, sum(s.column))
-	}
-	entry, pruned = append(entry, "count(*) FILTER (WHERE outcome = 'open') AS opened"), append(pruned, "0 AS opened")
-	total = append(append(total, sum("opened")), group...)
-	by := ""
-	if len(group) > 0 {
-		by = " GROUP BY " + strings.Join(group, ", ")
-	}
+// reportParts are the parts of a report: what was pruned, and what the query's time is
+// covered by.
+func reportParts(ctx context.Context, tx transaction, query ledger.Query, sum func(string) string) ([]part, error) {
 	since, until := sinceMicros(query.Since), int64(math.MaxInt64)
 	if !query.Until.IsZero() {
 		until = query.Until.UnixMicro()
 	}
-	from := "SELECT " + strings.Join(pruned, ", ") + " FROM ledger_days WHERE day >= ? AND day < ?" + by
-	args = []any{daysUp(since), daysUp(until)}
-	if !query.Pruned {
-		where, times := during(query.Since, query.Until)
-		from += " UNION ALL SELECT " + strings.Join(entry, ", ") + " FROM ledger" + where + by
-		args = append(args, times...)
+	parts := []part{partOf(query, "ledger_days", prunedDimension, sumOf(sum), " WHERE day >= ? AND day < ?", daysUp(since), daysUp(until))}
+	if query.Pruned {
+		return parts, nil
 	}
-	// A sum of nothing is no row.
-	statement = "SELECT " + strings.Join(total, ", ") + " FROM (" + from + ") AS parts WHERE requests > 0" + by + " HAVING count(*) > 0"
-	if by != "" {
+	covered, err := spans(ctx, tx, query)
+	if err != nil {
+		return nil, err
+	}
+	counted := func(f figure) string { return f.ofEntries(sum) }
+	var open []string
+	var times []any
+	for _, s := range covered {
+		if s.level == rows {
+			where, times := s.during()
+			parts = append(parts, partOf(query, "ledger", entryDimension, counted, where, times...))
+			continue
+		}
+		period := int64(microsOfDay)
+		if s.level == byHour {
+			period = microsOfHour
+		}
+		parts = append(parts, partOf(query, "ledger_rollups", rolledDimension(s.level), sumOf(sum), " WHERE level = ? AND period >= ? AND period < ?", s.level, s.from/period, s.to/period))
+		// Of those that are open an index has few: it is that one which is to be used.
+		open = append(open, "start_time + 0 >= ? AND start_time + 0 < ?")
+		times = append(times, s.from, s.to)
+	}
+	for len(open) > 0 { // roll-ups are of what is closed
+		n := min(len(open), mostParts)
+		parts = append(parts, partOf(query, "ledger", entryDimension, counted, " WHERE outcome = 'open' AND ("+strings.Join(open[:n], " OR ")+")", times[:2*n]...))
+		open, times = open[n:], times[2*n:]
+	}
+	return parts, nil
+}
+
+// during is the condition on the entries of a span. For all entries there is none: SQLite
+// would look each up by the index of the times.
+func (s span) during() (where string, args []any) {
+	var conditions []string
+	if s.from != math.MinInt64 {
+		conditions, args = append(conditions, "start_time >= ?"), append(args, s.from)
+	}
+	if s.to != math.MaxInt64 {
+		conditions, args = append(conditions, "start_time < ?"), append(args, s.to)
+	}
+	if len(conditions) == 0 {
+		return "", nil
+	}
+	return " WHERE " + strings.Join(conditions, " AND "), args
+}
+
+func entryDimension(d ledger.Dimension) string  { return dimensions[d].entry }
+func prunedDimension(d ledger.Dimension) string { return dimensions[d].pruned }
+
+// rolledDimension gives the columns of a level of ledger_rollups.
+func rolledDimension(level int) func(ledger.Dimension) string {
+	return func(d ledger.Dimension) string {
+		switch {
+		case d != ledger.ByDay:
+			return dimensions[d].pruned
+		case level == byHour:
+			return "period / 24"
+		}
+		return "period"
+	}
+}
+
+// sumOf sums the column of a figure that was counted before.
+func sumOf(sum func(string) string) func(figure) string {
+	return func(f figure) string { return sum(f.column) }
+}
+
+// partOf sums up some rows of a table.
+func partOf(query ledger.Query, table string, dimension func(ledger.Dimension) string, sum func(figure) string, where string, args ...any) part {
+	var columns, group []string
+	for i, by := range query.By {
+		columns, group = append(columns, dimension(by)+" AS d"+strconv.Itoa(i)), append(group, "d"+strconv.Itoa(i))
+	}
+	for _, s := range sums {
+		columns = append(columns, sum(s)+" AS "+s.column)
+	}
+	opened := "0"
+	if table == "ledger" {
+		opened = "count(*) FILTER (WHERE outcome = 'open')"
+	}
+	columns = append(columns, opened+" AS opened")
+	statement := "SELECT " + strings.Join(columns, ", ") + " FROM " + table + where
+	if len(group) > 0 {
+		statement += " GROUP BY " + strings.Join(group, ", ")
+	}
+	return part{statement, args}
+}
+
+// reportOf adds parts up. A sum of nothing is no row.
+func reportOf(query ledger.Query, sum func(string) string, parts []part) part {
+	var total, group, from []string
+	var args []any
+	for _, s := range sums {
+		total = append(total, sum(s.column))
+	}
+	total = append(total, sum("opened"))
+	for i := range query.By {
+		group = append(group, "d"+strconv.Itoa(i))
+	}
+	for _, p := range parts {
+		from, args = append(from, p.statement), append(args, p.args...)
+	}
+	statement := "SELECT " + strings.Join(append(total, group...), ", ") + " FROM (" + strings.Join(from, " UNION ALL ") + ") AS parts WHERE requests > 0"
+	if len(group) > 0 {
+		statement += " GROUP BY " + strings.Join(group, ", ")
+	}
+	statement += " HAVING count(*) > 0"
+	if len(group) > 0 {
 		statement += " ORDER BY " + strings.Join(group, ", ")
 	}
-	return statement, args, nil
+	return part{statement, args}
 }
 
 // day writes a number of days since 1970 as a date.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,6 +32,21 @@ func (s ledgerStore) Spent(ctx context.Context, since time.Time) ([]ledger.Spend
 		return nil, fmt.Errorf("sum costs: %w", err)
 	}
 	return spent, nil
+}
+
+// SpentBy sums up what one key or one owner has spent, by migrations/00009_growth.sql's
+// indexes.
+func (s ledgerStore) SpentBy(ctx context.Context, keyID, owner string, since time.Time) (int64, error) {
+	column, who := "key_id", keyID
+	if keyID == "" {
+		column, who = "owner", owner
+	}
+	var sum sql.Null[int64]
+	err := s.db.row(ctx, `SELECT `+s.db.sum("cost")+` FROM ledger_spent WHERE `+column+` = ? AND day >= ?`, who, sinceMicros(since)/microsOfDay).Scan(&sum)
+	if err != nil {
+		return 0, fmt.Errorf("sum costs: %w", err)
+	}
+	return sum.V, nil
 }
 
 func spentSince(d *dialect) string {

@@ -47,7 +47,7 @@ func openFile(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	store := &Store{}
 	err = exclusively(ctx, path, func() (err error) {
-		store.db, err = openSQLite(ctx, path)
+		store.db, err = openSQLite(ctx, path, cfg.Migrate)
 		return err
 	})
 	if err == nil {
@@ -56,30 +56,56 @@ func openFile(ctx context.Context, cfg Config) (*Store, error) {
 		}
 		store.rows = newRowWriter(store.writer.pool)
 	}
-	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqlite3.SQLITE_CANTOPEN {
-		return nil, fmt.Errorf("open store %s: %w: does it belong to another user?", path, err)
-	}
 	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", path, err)
+		return nil, fmt.Errorf("open store %s: %w", path, explain(path, err))
 	}
+	store.file = path
 	return store, nil
 }
 
-func openSQLite(ctx context.Context, path string) (database, error) {
+// explain says of a database that cannot be opened or written whether it is damaged, or whether
+// it is its directory that cannot be written, where SQLite also keeps the write-ahead log.
+func explain(path string, err error) error {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if ok && e.Code()&0xff == sqlite3.SQLITE_CORRUPT {
+		return damage(err)
+	}
+	if !ok || e.Code()&0xff != sqlite3.SQLITE_CANTOPEN && e.Code()&0xff != sqlite3.SQLITE_READONLY {
+		return err
+	}
+	probe, probed := os.CreateTemp(filepath.Dir(path), ".writable-*")
+	switch {
+	case probed != nil:
+		return fmt.Errorf("directory %s is not writable: %w: %w", filepath.Dir(path), reason(probed), err)
+	case e.Code()&0xff == sqlite3.SQLITE_CANTOPEN:
+		err = fmt.Errorf("%w: does it belong to another user?", err)
+	}
+	return errors.Join(err, probe.Close(), os.Remove(probe.Name()))
+}
+
+func openSQLite(ctx context.Context, path string, mode Migrate) (database, error) {
 	if err := private(path); err != nil {
 		return database{}, err
 	}
+	db, err := sqlitePool(path)
+	if err != nil {
+		return database{}, err
+	}
+	if _, err := migrate(ctx, db, mode); err != nil {
+		return database{}, errors.Join(err, db.pool.Close())
+	}
+	return db, nil
+}
+
+// sqlitePool is a pool of connections to a file.
+func sqlitePool(path string) (database, error) {
 	pool, err := sql.Open("sqlite", dsn(path, params("FULL")))
 	if err != nil {
 		return database{}, err
 	}
 	pool.SetMaxOpenConns(maxConns)
 	pool.SetMaxIdleConns(maxConns)
-	db := database{pool: pool, dialect: &sqliteDialect}
-	if err := migrate(ctx, db); err != nil {
-		return database{}, errors.Join(err, pool.Close())
-	}
-	return db, nil
+	return database{pool: pool, dialect: &sqliteDialect, seen: &seen{}}, nil
 }
 
 // openWriter gives the one connection that writes the ledger; it is made when it is
@@ -99,7 +125,7 @@ func openWriter(path string, relaxed bool) (database, error) {
 		return database{}, err
 	}
 	pool.SetMaxOpenConns(1)
-	return database{pool: pool, dialect: &sqliteDialect}, nil
+	return database{pool: pool, dialect: &sqliteDialect, seen: &seen{}}, nil
 }
 
 func params(synchronous string) url.Values {

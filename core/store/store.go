@@ -35,6 +35,8 @@ type Config struct {
 	// end of PostgreSQL's server, may undo the last of them; the end of this process
 	// cannot. Other records are not relaxed.
 	RelaxLedger bool
+	// Migrate is what is done about an older schema. Empty is MigrateAuto.
+	Migrate Migrate
 }
 
 // Store is an open database. It is safe for concurrent use.
@@ -42,13 +44,14 @@ type Store struct {
 	db     database
 	writer database // of the ledger alone, so that its stream of commits has a connection
 	rows   *rowWriter
+	file   string // the path of an SQLite database
 }
 
 // ErrMissing is a file that Config.Existing says must be there.
 var ErrMissing = errors.New("there is no such store: say by --data, --store or --config where the data is; genway serve and genway keys create make a new store")
 
-// Open opens the database and brings its schema up to date; processes that open it
-// at once take turns. Errors are one line and name the file, the directory or the
+// Open opens the database and brings its schema up to date, unless Config.Migrate says
+// otherwise; processes that open it at once take turns. Errors are one line and name the file, the directory or the
 // server, never a password.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	switch kind := scheme.FindString(cfg.Location); {

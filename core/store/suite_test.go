@@ -9,13 +9,13 @@ import (
 	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/core/store/storetest"
-	"github.com/genway/genway/internal/servertest"
+	"github.com/genway/genway/test/servers"
 )
 
 // kinds make a place for a new database.
 var kinds = map[string]func(testing.TB) (location string){
 	"SQLite":     newFile,
-	"PostgreSQL": servertest.PostgresDatabase,
+	"PostgreSQL": servers.PostgresDatabase,
 }
 
 func newFile(t testing.TB) string {

@@ -3,6 +3,7 @@ package upstream
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -36,6 +37,13 @@ type Note struct {
 	// Flow counts the bytes of output text in a stream that passes through, for the same
 	// reason; nil when nobody counts.
 	Flow *atomic.Int64
+	// Attempts are the attempts at targets, in their order.
+	Attempts []Attempt
+	// Waited is how long the request waited for upstreams: for the head of an answer, and for
+	// more of it.
+	Waited time.Duration
+	// Watch records the attempts.
+	Watch Watch
 	// Spent is what failed attempts reported to have used that were followed by another.
 	Spent []Spent
 

@@ -2,8 +2,8 @@
 // vendor's service behind an adapter, another Generation server, or the embedded
 // sandbox. Adapters live in packages below this one.
 //
-// It must not import net/http, grpc or any package of ours but the contract and
-// the faults.
+// It must not import net/http, grpc or any package of ours but the contract, the
+// faults, the protocols, and those of telemetry that record attempts.
 package upstream
 
 import (
@@ -56,6 +56,14 @@ func Interrupted(ctx context.Context) *fault.Error {
 	}
 	return fault.Wrap(cause, fault.Cancelled, ReasonCancelled, "the call was cancelled")
 }
+
+const (
+	// ReasonAnswersFull is of an answer for which the process has no memory left: nothing
+	// that the upstream did wrong.
+	ReasonAnswersFull = "ANSWERS_FULL"
+	// ReasonNoContent is of a stream that goes on and says nothing of its answer.
+	ReasonNoContent = "STREAM_WITHOUT_CONTENT"
+)
 
 // Reasons of Interrupted.
 const (

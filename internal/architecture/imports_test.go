@@ -36,9 +36,16 @@ var rules = []rule{
 		opaque: []string{"./gen/..."},
 	},
 	{
+		name:   "the table of protocols is below edge and core",
+		from:   []string{"./protocol/..."},
+		ours:   []string{"./protocol/...", "./codec/...", "./gen/..."},
+		never:  []string{"net/http/...", "google.golang.org/grpc/...", "github.com/grpc-ecosystem/..."},
+		opaque: []string{"./gen/..."},
+	},
+	{
 		name:  "the edge does not know the core",
 		from:  []string{"./gateway/..."},
-		never: []string{"./core/...", "./cmd/..."},
+		never: []string{"./core/...", "./sandbox/...", "./cmd/..."},
 	},
 	{
 		name:  "the core does not know the edge",
@@ -48,12 +55,12 @@ var rules = []rule{
 	{
 		name: "prices know the words of the ledger alone",
 		from: []string{"./core/price/..."},
-		ours: []string{"./core/price/...", "./core/ledger", "./core/amount", "./core/config/strict"},
+		ours: []string{"./core/price/...", "./core/ledger", "./core/amount", "./core/config/strict", "./core/glob"},
 	},
 	{
 		name: "the ledger knows no store and nobody whose requests it has",
 		from: []string{"./core/ledger/..."},
-		ours: []string{"./core/ledger/...", "./core/price", "./core/amount", "./core/config/strict"},
+		ours: []string{"./core/ledger/...", "./core/price", "./core/amount", "./core/config/strict", "./core/glob"},
 	},
 	{
 		name: "reading YAML strictly knows nothing of what is read",
@@ -70,13 +77,13 @@ var rules = []rule{
 		// Keys are made of them.
 		name:  "limits are figures: what is shared between cores is below them",
 		from:  []string{"./core/limit"},
-		ours:  []string{"./core/limit", "./core/amount"},
+		ours:  []string{"./core/limit", "./core/amount", "./core/glob"},
 		never: []string{"github.com/redis/...", "google.golang.org/...", "net/http/..."},
 	},
 	{
 		name:  "the edge's binary links no core and no store",
 		from:  []string{"./cmd/genway-edge/..."},
-		never: []string{"./core/...", "modernc.org/sqlite/...", "database/sql"},
+		never: []string{"./core/...", "modernc.org/sqlite/...", "github.com/redis/...", "database/sql"},
 	},
 	{
 		name:  "the core's binary links no edge",
@@ -84,14 +91,14 @@ var rules = []rule{
 		never: []string{"./gateway/..."},
 	},
 	{
-		name:  "no binary links the servers of tests",
+		name:  "no binary links what only tests run",
 		from:  []string{"./cmd/..."},
-		never: []string{"./internal/servertest/..."},
+		never: []string{"./test/..."},
 	},
 	{
 		name:  "keys are the domain alone",
 		from:  []string{"./core/keys/..."},
-		ours:  []string{"./core/keys/...", "./core/audit", "./core/limit", "./core/amount"},
+		ours:  []string{"./core/keys/...", "./core/audit", "./core/limit", "./core/amount", "./core/glob"},
 		never: []string{"database/sql", "net/http/...", "google.golang.org/grpc/..."},
 	},
 	{
@@ -138,6 +145,7 @@ func TestRulesCatch(t *testing.T) {
 	tests := map[string][]string{
 		"generated code depends on nothing of ours":                      {"./gen/genway/v1", "./codec"},
 		"codecs are pure: the contract in, bytes out":                    {"./codec/chat", "example.org/wrapper", "net/http"},
+		"the table of protocols is below edge and core":                  {"./protocol", "./core/keys"},
 		"the edge does not know the core":                                {"./gateway", "./internal/bridge", "./core"},
 		"the core does not know the edge":                                {"./core/route", "./gateway"},
 		"prices know the words of the ledger alone":                      {"./core/price", "./core/ledger", "./core/store"},
@@ -150,7 +158,7 @@ func TestRulesCatch(t *testing.T) {
 		"keys are the domain alone":                                      {"./core/keys", "./core/limit", "database/sql"},
 		"the audit is the domain alone":                                  {"./core/audit", "./core/keys"},
 		"the Admin service reaches stores through their interfaces":      {"./core/admin", "./core/keys", "./core/store"},
-		"no binary links the servers of tests":                           {"./cmd/genway", "./core/store", "./internal/servertest"},
+		"no binary links what only tests run":                            {"./cmd/genway", "./core/store", "./test/servers"},
 	}
 	for _, rule := range rules {
 		t.Run(rule.name, func(t *testing.T) {
@@ -188,5 +196,38 @@ func TestMatches(t *testing.T) {
 		if got := m.matches([]string{test.pattern}, test.path); got != test.want {
 			t.Errorf("%s covers %s: %t, want %t", test.pattern, test.path, got, test.want)
 		}
+	}
+}
+
+// vacuous gives the imports that rules forbid although nothing in the module could import them:
+// packages of ours that do not exist, and libraries that no package uses. Such a rule guards
+// nothing, as one does that names a library which was replaced by another.
+func (m module) vacuous(rules []rule) []string {
+	var wrong []string
+	for _, r := range rules {
+		for _, pattern := range slices.Concat(r.from, r.never, r.ours, r.opaque) {
+			known := false
+			for path := range m.packages {
+				if known = m.matches([]string{pattern}, path); known {
+					break
+				}
+			}
+			if !known {
+				wrong = append(wrong, r.name+": "+pattern)
+			}
+		}
+	}
+	return wrong
+}
+
+// Each import that a rule names is one that something here could import.
+func TestRulesNameWhatIsUsed(t *testing.T) {
+	for _, wrong := range load(t).vacuous(rules) {
+		t.Errorf("%s: no package of the module or of what it imports is that", wrong)
+	}
+	m := module{path: "example.org/m", packages: map[string]pkg{"example.org/m/core": {}, "github.com/redis/go-redis/v9": {}}}
+	got := m.vacuous([]rule{{name: "r", from: []string{"./core"}, never: []string{"github.com/redis/...", "github.com/rueidis/..."}, ours: []string{"./core", "./edge"}}})
+	if want := []string{"r: github.com/rueidis/...", "r: ./edge"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

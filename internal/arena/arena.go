@@ -13,16 +13,24 @@ import (
 // Least is from how many bytes on memory is used again.
 const Least = 64 << 10
 
-// Arena is the memory of one call, which is given back as a whole. Whoever makes an
+// most is up to how many bytes memory is used again. The collector keeps what waits to be
+// used again for two of its rounds, and lets garbage grow with it: larger memory, which is
+// rare, would be most of a process's.
+const most = 4 << 20
+
+// Arena is the memory of one call, which is given back as a whole. The caller that makes an
 // arena frees it when nothing of the call is looked at any more, or leaves it to the
 // collector. It is for one goroutine.
 //
 // A nil *Arena is one whose memory is the collector's.
-type Arena struct{ used []*[]byte }
+type Arena struct {
+	used []*[]byte
+	held []func()
+}
 
 // Make gives memory of n bytes, with anything in it.
 func (a *Arena) Make(n int) []byte {
-	if a == nil || n < Least {
+	if a == nil || n < Least || n > most {
 		return make([]byte, n)
 	}
 	tier, size := tierOf(n)
@@ -34,6 +42,45 @@ func (a *Arena) Make(n int) []byte {
 	return (*b)[:n:n]
 }
 
+// Grow gives memory of n bytes that begins with what is in b, the last memory that was
+// made, and gives b back. Nothing may look at b any more.
+func (a *Arena) Grow(b []byte, n int) []byte {
+	larger := a.Make(n)
+	copy(larger, b)
+	if a == nil || len(b) < Least || len(b) > most {
+		return larger
+	}
+	last := len(a.used) - 1
+	if n <= most { // larger is the last
+		last--
+	}
+	give(a.used[last])
+	a.used = append(a.used[:last], a.used[last+1:]...)
+	return larger
+}
+
+// Hold calls release when the call is over: when Free or Drop is called. A nil arena
+// reports that it does not know when that is, and calls nothing.
+func (a *Arena) Hold(release func()) bool {
+	if a == nil {
+		return false
+	}
+	a.held = append(a.held, release)
+	return true
+}
+
+// Drop ends the call for all that Hold was given, and leaves the memory to the
+// collector.
+func (a *Arena) Drop() {
+	if a == nil {
+		return
+	}
+	for _, release := range a.held {
+		release()
+	}
+	a.held = nil
+}
+
 // Used says that there is memory to be given back.
 func (a *Arena) Used() bool { return a != nil && len(a.used) > 0 }
 
@@ -43,13 +90,18 @@ func (a *Arena) Free() {
 		return
 	}
 	for _, b := range a.used {
-		if spoil {
-			copy(*b, bytes.Repeat([]byte{0xdb}, len(*b)))
-		}
-		tier, _ := tierOf(len(*b))
-		tiers[tier].Put(b)
+		give(b)
 	}
 	a.used = nil
+	a.Drop()
+}
+
+func give(b *[]byte) {
+	if spoil {
+		copy(*b, bytes.Repeat([]byte{0xdb}, len(*b)))
+	}
+	tier, _ := tierOf(len(*b))
+	tiers[tier].Put(b)
 }
 
 // tiers have four sizes for each power of two, so that at most a fifth of what is

@@ -9,7 +9,7 @@ import (
 
 func TestTiers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.IntRange(Least, 1<<30).Draw(t, "n")
+		n := rapid.IntRange(Least, most).Draw(t, "n")
 		tier, size := tierOf(n)
 		if size < n || size-n > n/4 {
 			t.Errorf("%d bytes get %d", n, size)
@@ -41,6 +41,21 @@ func TestMemoryIsOfOneCall(t *testing.T) {
 				p.b[0], p.b[n/2], p.b[n-1] = p.mark, p.mark, p.mark
 				pieces[call] = append(pieces[call], p)
 			},
+			"grow": func(t *rapid.T) {
+				call := rapid.IntRange(0, 3).Draw(t, "call")
+				all := pieces[call]
+				if len(all) == 0 {
+					return
+				}
+				last := all[len(all)-1]
+				n := len(last.b) + rapid.SampledFrom([]int{1, Least, most}).Draw(t, "more")
+				larger := arenas[call].Grow(last.b, n)
+				if len(larger) != n || larger[0] != last.mark {
+					t.Fatalf("%d of %d bytes, beginning with %d in place of %d", len(larger), n, larger[0], last.mark)
+				}
+				larger[0], larger[n/2], larger[n-1] = last.mark, last.mark, last.mark
+				all[len(all)-1] = piece{larger, last.mark}
+			},
 			"free": func(t *rapid.T) {
 				call := rapid.IntRange(0, 3).Draw(t, "call")
 				arenas[call].Free()
@@ -60,6 +75,30 @@ func TestMemoryIsOfOneCall(t *testing.T) {
 			},
 		})
 	})
+}
+
+// What is held for a call is released once, however its memory ends.
+func TestHold(t *testing.T) {
+	for name, end := range map[string]func(*Arena){"free": (*Arena).Free, "drop": (*Arena).Drop} {
+		a, released := new(Arena), 0
+		a.Make(Least)
+		for range 2 {
+			if !a.Hold(func() { released++ }) {
+				t.Errorf("%s: it is not held", name)
+			}
+		}
+		end(a)
+		a.Free()
+		a.Drop()
+		if released != 2 || a.Used() {
+			t.Errorf("%s: released %d times, used %v", name, released, a.Used())
+		}
+	}
+	var none *Arena
+	none.Drop()
+	if none.Hold(func() { t.Error("called") }) {
+		t.Error("no arena holds")
+	}
 }
 
 func TestArenaOfContext(t *testing.T) {

@@ -2,6 +2,8 @@ module github.com/genway/genway/tools/buf
 
 go 1.26.8
 
+toolchain go1.26.11
+
 tool github.com/bufbuild/buf/cmd/buf
 
 require (

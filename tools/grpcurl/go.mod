@@ -2,6 +2,8 @@ module github.com/genway/genway/tools/grpcurl
 
 go 1.26.8
 
+toolchain go1.26.11
+
 tool github.com/fullstorydev/grpcurl/cmd/grpcurl
 
 require (

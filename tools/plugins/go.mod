@@ -2,6 +2,8 @@ module github.com/genway/genway/tools/plugins
 
 go 1.26.8
 
+toolchain go1.26.11
+
 require (
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.32.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect

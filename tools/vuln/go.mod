@@ -2,6 +2,8 @@ module github.com/genway/genway/tools/vuln
 
 go 1.26.8
 
+toolchain go1.26.11
+
 tool golang.org/x/vuln/cmd/govulncheck
 
 require (

@@ -31,6 +31,12 @@ func Main(p Program) int {
 }
 
 func (p Program) run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	if len(args) > 0 && args[0] == completeCommand {
+		if err := p.complete(stdout, args[1:]); err != nil {
+			return exitFailure
+		}
+		return 0
+	}
 	command, err := p.Parse(args)
 	if err == nil {
 		err = command.Run(ctx, stdout)
@@ -70,11 +76,11 @@ func (l Log) logger(out io.Writer) (*slog.Logger, func()) {
 	if l.Format == "json" {
 		handler = slog.NewJSONHandler(lines, options)
 	}
-	return slog.New(prompt{swift{handler, lines, l.Format == "json"}, lines}), lines.flush
+	return slog.New(prompt{handler, lines}), lines.flush
 }
 
-// TellEnd logs that the end was asked for, so that whoever waits for it knows why.
-// The result undoes the wish to be told.
+// TellEnd logs that the end was asked for, which explains the wait that follows.
+// The result stops the logging.
 func TellEnd(ctx context.Context, log *slog.Logger, grace time.Duration) func() bool {
 	return context.AfterFunc(ctx, func() {
 		log.Info("ending; requests in flight may go on for the grace, a second signal ends them at once", "grace_seconds", grace.Seconds())

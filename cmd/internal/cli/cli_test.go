@@ -43,7 +43,7 @@ func TestExitCodes(t *testing.T) {
 		{"fails", 1, "test: no luck\n"},
 		{"misuse", 2, "test: not so\n"},
 		{"waits", 1, "test: interrupted\n"},
-		{"end", 2, "test: unexpected argument end, did you mean ends? (see test --help)\n"},
+		{"end", 2, "test: unexpected argument end, did you mean \"ends\"? (see test --help)\n"},
 		{"--version", 0, ""},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())

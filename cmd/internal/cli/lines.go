@@ -22,7 +22,6 @@ type lines struct {
 
 	mu    sync.Mutex // of what gathers
 	buf   []byte
-	stamp stamp
 	timer *time.Timer
 	armed bool
 
@@ -40,19 +39,10 @@ func newLines(out io.Writer) *lines {
 // Write takes lines to be written soon. It waits only while the log cannot be written
 // and much has gathered.
 func (w *lines) Write(b []byte) (int, error) {
-	w.add(func(w *lines) bool {
-		w.buf = append(w.buf, b...)
-		return true
-	})
-	return len(b), nil
-}
-
-// add has more appended to what gathers, and says whether anything was.
-func (w *lines) add(more func(*lines) bool) bool {
 	w.mu.Lock()
-	added := more(w)
+	w.buf = append(w.buf, b...)
 	full := len(w.buf) >= flushAt
-	if added && !w.armed {
+	if !w.armed {
 		w.armed = true
 		w.timer.Reset(flushEvery)
 	}
@@ -60,7 +50,7 @@ func (w *lines) add(more func(*lines) bool) bool {
 	if full {
 		w.flush()
 	}
-	return added
+	return len(b), nil
 }
 
 // flush writes what has gathered.
@@ -72,7 +62,7 @@ func (w *lines) flush() {
 	w.buf, w.armed = w.spare[:0], false
 	w.mu.Unlock()
 	if len(gathered) > 0 {
-		// Nobody is left to be told of a log that cannot be written.
+		// A log that cannot be written can be reported nowhere.
 		_, _ = w.out.Write(gathered)
 	}
 	w.spare = gathered

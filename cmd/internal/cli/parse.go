@@ -5,175 +5,187 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"reflect"
+	"regexp"
 	"strings"
+	"time"
 
-	"github.com/agnivade/levenshtein"
-	"github.com/spf13/pflag"
+	"github.com/alecthomas/kong"
 )
 
-// Parse reads the arguments and the environment into the grammar, and gives the command
-// that they choose, or one that prints the help or the version. The error is a UsageError.
-// A flag comes before the environment, and that before the default.
-func (p Program) Parse(args []string) (Command, error) {
-	n := newNode(p.Name, p.Description, reflect.ValueOf(p.Grammar).Elem())
-	help := &value{name: "--help", field: reflect.ValueOf(new(bool)).Elem()}
-	version := &value{name: "--version", field: reflect.ValueOf(new(bool)).Elem()}
-	for {
-		rest, err := n.parse(args, help, version)
-		var next *node
-		if len(rest) > 0 {
-			next = n.child(rest[0])
-		}
-		switch {
-		case err != nil:
-		case next != nil:
-			n, args = next, rest[1:]
-			continue
-		case len(rest) > len(n.args):
-			extra := rest[len(n.args)]
-			err = fmt.Errorf("unexpected argument %s%s", shown(extra), meant(extra, n.names))
-		case help.given:
-			return told(n.text()), nil
-		case version.given:
-			return told(Version() + "\n"), nil
-		default:
-			err = n.fill(rest)
-		}
-		if err != nil {
-			return nil, UsageError{fmt.Errorf("%w (see %s --help)", err, n.path)}
-		}
-		return n.command, nil
-	}
+// Program is the name, the purpose and the grammar of a program. Grammar is a pointer to a
+// struct with the tags of github.com/alecthomas/kong; each of its commands implements Command.
+type Program struct {
+	Name, Description string
+	Grammar           any
 }
 
-// told is a text that was asked for in place of a command.
-type told string
+// Command is a command of a grammar that can be run.
+type Command interface {
+	Run(ctx context.Context, stdout io.Writer) error
+}
 
-// Run prints it.
-func (t told) Run(_ context.Context, stdout io.Writer) error {
-	_, err := io.WriteString(stdout, string(t))
+// Parse reads the arguments and the environment into the grammar. It returns the command that
+// they choose, or one that prints the help, the version or a completion script. An argument
+// has precedence over an environment variable, and that over the default. The error is a
+// UsageError and repeats no key and no value of an environment variable.
+func (p Program) Parse(args []string) (Command, error) {
+	var out strings.Builder
+	var text *string
+	parser, err := p.parser(kong.Writers(&out, &out), kong.Exit(func(int) {
+		if text == nil {
+			printed := out.String()
+			text = &printed
+		}
+	}))
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := parser.Parse(args)
+	if text != nil {
+		return output(*text), nil
+	}
+	if err != nil {
+		node := parser.Model.Node
+		if e, ok := errors.AsType[*kong.ParseError](err); ok && e.Context != nil && e.Context.Selected() != nil {
+			node = e.Context.Selected()
+		}
+		return nil, UsageError{fmt.Errorf("%s (see %s --help)", plainText(err), node.FullPath())}
+	}
+	node := parser.Model.Node
+	if selected := chosen.Selected(); selected != nil {
+		node = selected
+	}
+	if err := checkBounds(node.Flags); err != nil {
+		return nil, UsageError{fmt.Errorf("%w (see %s --help)", err, node.FullPath())}
+	}
+	command, ok := reflect.TypeAssert[Command](node.Target.Addr())
+	if !ok {
+		return nil, fmt.Errorf("%s: a %s cannot run", node.FullPath(), node.Target.Type())
+	}
+	return command, nil
+}
+
+// output is a text that was asked for in place of a command.
+type output string
+
+// Run prints the text.
+func (o output) Run(_ context.Context, stdout io.Writer) error {
+	_, err := io.WriteString(stdout, string(o))
 	return err
 }
 
-// parse reads the flags of a node, and gives the arguments that are none. Those of a group
-// end where a command's name is.
-func (n *node) parse(args []string, help, version *value) ([]string, error) {
-	set := pflag.NewFlagSet(n.path, pflag.ContinueOnError)
-	set.SetInterspersed(n.command != nil)
-	set.VarPF(help, "help", "h", "").NoOptDefVal = "true"
-	set.VarPF(version, "version", "", "").NoOptDefVal = "true"
-	for _, v := range n.flags {
-		name := strings.TrimPrefix(v.name, "--")
-		flag := set.VarPF(v, name, "", "")
-		if v.isBool() {
-			flag.NoOptDefVal = "true"
-		}
-		if v.has("negatable") {
-			set.VarPF(negation{v}, "no-"+name, "", "").NoOptDefVal = "true"
-		}
-	}
-	err := set.Parse(args)
-	if forgotten := valueForgotten(set, args); forgotten != nil {
-		err = forgotten
-	} else if _, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		err = fmt.Errorf("%s: its value is missing", args[len(args)-1])
-	}
-	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
-		if unknown.GetSpecifiedShortnames() != "" {
-			err = fmt.Errorf("unknown flag -%.1s", unknown.GetSpecifiedName())
-		} else {
-			var names []string
-			set.VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-			flag := "--" + unknown.GetSpecifiedName()
-			err = fmt.Errorf("unknown flag %s%s", shown(flag), meant(flag, names))
-		}
-	}
-	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		err = invalid.Unwrap() // which names the flag, and does not repeat what it should not
-	}
-	return set.Args(), err
+// common are the flags of every program, at every level.
+type common struct {
+	Version    kong.VersionFlag `help:"Print the version."`
+	Completion completionFlag   `placeholder:"SHELL" help:"Print a script for tab completion: bash, zsh or fish."`
 }
 
-// negation is the flag --no-NAME.
-type negation struct{ *value }
-
-func (n negation) Set(text string) error {
-	no, err := parseBool(text)
+func (p Program) parser(options ...kong.Option) (*kong.Kong, error) {
+	mappers := kong.NewRegistry().RegisterDefaults()
+	parser, err := kong.New(p.Grammar, append(options,
+		kong.Name(p.Name),
+		kong.Description(p.Description),
+		kong.Vars{"version": Version()},
+		kong.Embed(&common{}),
+		kong.ConfigureHelp(kong.HelpOptions{WrapUpperBound: helpWidth}),
+		kong.ValueFormatter(describe),
+		kong.Resolvers(environment()),
+		kong.KindMapper(reflect.Slice, checked{mappers.ForType(reflect.TypeFor[[]string]())}),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), durations{}),
+		kong.NamedMapper(existingFile, checked{mappers.ForNamedType(existingFile, reflect.TypeFor[string]())}),
+	)...)
 	if err != nil {
-		return fmt.Errorf("--no-%s: %w", strings.TrimPrefix(n.name, "--"), err)
+		return nil, err
 	}
-	return n.value.Set(map[bool]string{true: "false", false: "true"}[no])
+	return parser, kong.Visit(parser.Model, withoutEnvironment)
 }
 
-// valueForgotten finds a flag without its value, which would take the next flag for it.
-func valueForgotten(set *pflag.FlagSet, args []string) error {
-	for i := 0; i+1 < len(args) && args[i] != "--"; i++ {
-		name, ok := strings.CutPrefix(args[i], "--")
-		flag := set.Lookup(name)
-		if ok && flag != nil && flag.NoOptDefVal == "" && len(args[i+1]) > 1 && args[i+1][0] == '-' {
-			return fmt.Errorf("--%s: its value is missing; one that begins with - is written --%s=-…", name, name)
-		}
+// Model returns the commands, flags and arguments of the program.
+func (p Program) Model() (*kong.Application, error) {
+	parser, err := p.parser()
+	if err != nil {
+		return nil, err
 	}
+	return parser.Model, nil
+}
+
+// checked is one of kong's mappers with clearer errors.
+type checked struct{ kong.Mapper }
+
+// Decode fails where kong would take the next flag for a missing value, and names files that
+// do not exist as they are written.
+func (c checked) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	next := ctx.Scan.Peek()
+	if !next.IsEOL() && !next.IsValue() {
+		return fmt.Errorf("its value is missing; write %s=VALUE for a value that begins with -", ctx.Value.ShortSummary())
+	}
+	if ctx.Value.Tag.Type == existingFile && target.Kind() == reflect.String && !next.IsEOL() && next.String() == "" {
+		return errors.New(`expected the name of a file but got ""`)
+	}
+	err := c.Mapper.Decode(ctx, target)
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%q: %w", next.String(), e.Err)
+	}
+	return err
+}
+
+// durations reads durations, which need a unit.
+type durations struct{}
+
+// Decode sets the target to the next value.
+func (durations) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("duration", &text); err != nil {
+		return err
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("expected a duration with its unit, as 90s, 20m or 24h, got %q", text)
+	}
+	target.SetInt(int64(d))
 	return nil
 }
 
-// fill reads the arguments that are no flags, and has flags that were not given fall back.
-func (n *node) fill(args []string) error {
-	if n.command == nil {
-		return fmt.Errorf("expected one of %s", strings.Join(n.names, ", "))
+// existingFile is the type, in a tag, of a flag that names a file.
+const existingFile = "existingfile"
+
+// helpWidth is the most columns of the help; a narrower terminal has fewer.
+const helpWidth = 80
+
+// describe returns the help of a flag or an argument, with its default and its variable.
+func describe(v *kong.Value) string {
+	var notes []string
+	if v.Flag != nil && v.HasDefault && v.Flag.PlaceHolder != "" {
+		notes = append(notes, "default "+v.Default)
 	}
-	for i, v := range n.args {
-		if i == len(args) {
-			return fmt.Errorf("expected %s", v.name)
-		}
-		if err := v.Set(args[i]); err != nil {
-			return err
-		}
+	if v.Enum != "" && (v.Flag == nil || v.Flag.PlaceHolder == "") {
+		notes = append(notes, "one of "+strings.Join(v.EnumSlice(), ", "))
 	}
-	var missing []string
-	given := map[string]string{}
-	for _, v := range n.flags {
-		if err := v.fallBack(); err != nil {
-			return err
-		}
-		if !v.given {
-			if v.has("required") {
-				missing = append(missing, v.summary())
-			}
-			continue
-		}
-		if xor := v.tag.Get("xor"); xor != "" {
-			if other := given[xor]; other != "" {
-				return fmt.Errorf("%s and %s can't be used together", other, v.name)
-			}
-			given[xor] = v.name
+	if v.Flag != nil {
+		for _, variable := range v.Flag.Envs {
+			notes = append(notes, "$"+variable)
 		}
 	}
-	if len(missing) > 0 {
-		return fmt.Errorf("missing flags: %s", strings.Join(missing, ", "))
+	if len(notes) == 0 {
+		return v.Help
 	}
-	return nil
+	return v.Help + " (" + strings.Join(notes, "; ") + ")"
 }
 
-// meant is a hint at the names that a wrong one is close to.
-func meant(wrong string, names []string) string {
-	var near []string
-	for _, name := range names {
-		if strings.HasPrefix(name, wrong) || levenshtein.ComputeDistance(name, wrong) <= 2 {
-			near = append(near, name)
-		}
-	}
-	if len(near) == 0 {
-		return ""
-	}
-	return fmt.Sprintf(", did you mean %s?", strings.Join(near, " or "))
+var (
+	missingValue = regexp.MustCompile(`(expected \w+ value but got "EOL" \(<EOL>\)|missing value, expecting .*)$`)
+	// keyText is a word of an error that holds a key; keys begin with gwk_, as core/keys says,
+	// which the edge must not import.
+	keyText = regexp.MustCompile(`"?[^\s"(]*gwk_[^\s")]*"?`)
+)
+
+// plainText returns the text of a parser's error without keys.
+func plainText(err error) string {
+	text := missingValue.ReplaceAllString(err.Error(), "its value is missing")
+	return keyText.ReplaceAllString(text, redacted)
 }
 
-// shown is an argument that nobody expected, unless a key may be in it.
-func shown(arg string) string {
-	if strings.Contains(arg, keyPrefix) {
-		return "[REDACTED]"
-	}
-	return arg
-}
+// redacted stands in errors for what they must not repeat.
+const redacted = "[REDACTED]"

@@ -50,54 +50,45 @@ func parsed(t *testing.T, line string) (out string, err error) {
 
 func TestHelp(t *testing.T) {
 	for line, want := range map[string]string{
-		"group do --help": `Usage: test group do <what> --format=table|json [flags]
+		"group do --help": `Usage: test group do --format=STRING <what> [flags]
 
 Does it.
 
 Arguments:
-  <what>
-      The thing.
+  <what>    The thing.
 
 Flags:
-  -h, --help
-      Print this help.
-  --version
-      Print the version.
-  --most=N
-      How many. (default 3)
-  --wait=D
-      How long. (default 20s; $TEST_WAIT)
-  --networks=CIDR,...
-      Where. ($TEST_NETWORKS)
-  --format=table|json
-      How.
-  --strict, --no-strict
-      Refuse.
-  --lax
-      Do not refuse. This text is long enough to take more than one line of the
-      help.
-  --file=FILE
-      From where. ($TEST_FILE)
-  --pairs=TEXT
-      What.
+  -h, --help                 Show context-sensitive help.
+      --version              Print the version.
+      --completion=SHELL     Print a script for tab completion: bash, zsh or
+                             fish.
+
+      --most=3               How many.
+      --wait=20s             How long. ($TEST_WAIT)
+      --networks=CIDR,...    Where. ($TEST_NETWORKS)
+      --format=STRING        How. (one of table, json)
+      --[no-]strict          Refuse.
+      --lax                  Do not refuse. This text is long enough to take
+                             more than one line of the help.
+      --file=FILE            From where. ($TEST_FILE)
+      --pairs=PAIRS          What.
 `,
-		"group -h": `Usage: test group COMMAND [flags]
+		"group -h": `Usage: test group <command> [flags]
 
 Commands.
 
 Flags:
-  -h, --help
-      Print this help.
-  --version
-      Print the version.
+  -h, --help                Show context-sensitive help.
+      --version             Print the version.
+      --completion=SHELL    Print a script for tab completion: bash, zsh or
+                            fish.
 
 Commands:
-  test group do <what> --format=table|json [flags]
-      Does it.
-  test group ends [flags]
-      Succeeds.
+  group do --format=STRING <what> [flags]
+    Does it.
 
-Each says more with --help, as in: test group do --help
+  group ends
+    Succeeds.
 `,
 	} {
 		if got, err := parsed(t, line); err != nil || got != want {
@@ -110,16 +101,16 @@ Each says more with --help, as in: test group do --help
 // but not in place of what is wrong with the arguments.
 func TestHelpAndVersionAtEveryLevel(t *testing.T) {
 	for line, want := range map[string]string{
-		"--help":                          "Usage: test COMMAND",
-		"-h":                              "Usage: test COMMAND",
-		"--help group":                    "Usage: test group COMMAND",
+		"--help":                          "Usage: test <command>",
+		"-h":                              "Usage: test <command>",
+		"--help group":                    "Usage: test group <command>",
 		"--help group do":                 "Usage: test group do ",
 		"group --help do":                 "Usage: test group do ",
 		"group do --format=json --help x": "Usage: test group do ",
 		"--version":                       Version() + "\n",
 		"group --version":                 Version() + "\n",
 		"group do --version":              Version() + "\n",
-		"--version --help":                "Usage: test COMMAND",
+		"--version --help":                Version() + "\n",
 	} {
 		if got, err := parsed(t, line); err != nil || !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %q, %v", line, got, err)
@@ -136,17 +127,17 @@ func TestHelpAndVersionAtEveryLevel(t *testing.T) {
 // an error names the flag and the variable, and does not repeat it.
 func TestErrorsKeepSecrets(t *testing.T) {
 	for _, c := range []struct{ name, value, line, want string }{
-		{"TEST_WAIT", "canary", "group do --format=json x", "--wait: expected a duration, as 90s, 20m or 24h, got [REDACTED] (from TEST_WAIT) (see test group do --help)"},
+		{"TEST_WAIT", "canary", "group do --format=json x", "--wait: expected a duration with its unit, as 90s, 20m or 24h, got [REDACTED] (from TEST_WAIT) (see test group do --help)"},
 		{"TEST_WAIT", "e", "group do --format=json x", "--wait: its value is not valid (from TEST_WAIT)"},
 		{"TEST_NETWORKS", "10.0.0.0/8,canary", "group do --format=json x", `--networks: netip.ParsePrefix([REDACTED]): no '/' (from TEST_NETWORKS)`},
 		{"TEST_FILE", "canary", "group do --format=json x", "--file: [REDACTED]: no such file or directory (from TEST_FILE)"},
-		{"TEST_OTHER", "", "group do --format=json --most=gwk_canary x", "--most: expected a whole number of 64 bits, got [REDACTED]"},
-		{"TEST_OTHER", "", "group do --format=gwk_canary x", "--format: expected one of table, json, got [REDACTED]"},
+		{"TEST_OTHER", "", "group do --format=json --most=gwk_canary x", "--most: expected a valid 64 bit int but got [REDACTED]"},
+		{"TEST_OTHER", "", "group do --format=gwk_canary x", `--format must be one of "table","json" but got [REDACTED]`},
 		{"TEST_OTHER", "", "group do --format=json --networks=10.0.0.0/8,gwk_canary x", "--networks: netip.ParsePrefix([REDACTED])"},
 		{"TEST_OTHER", "", "group do --format=json --file=gwk_canary x", "--file: [REDACTED]: no such file"},
 		{"TEST_OTHER", "", "group do --format=json x gwk_canary", "unexpected argument [REDACTED]"},
 		{"TEST_OTHER", "", "group do --format=json --gwk_canary=x", "unknown flag [REDACTED]"},
-		{"TEST_OTHER", "", "group do --format=json --most -gwk_canary x", "--most: its value is missing"},
+		{"TEST_OTHER", "", "group do --format=json --most -gwk_canary x", "--most: expected int value but got [REDACTED]"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			t.Setenv(c.name, c.value)

@@ -11,7 +11,7 @@ import (
 	"text/tabwriter"
 )
 
-// version is that of a release, where the linker was told one:
+// version is the release's, where the linker sets it:
 //
 //	go build -ldflags '-X github.com/genway/genway/cmd/internal/cli.version=v1.2.3' ./cmd/...
 //

@@ -9,10 +9,9 @@ import (
 	"github.com/genway/genway/core/keys"
 )
 
-// advise logs what an operator has most likely forgotten: that there is no key, or that a
-// key has a budget which no price can be counted against.
+// advise logs what an operator has most likely forgotten: that there is no key.
 func (c *Core) advise(ctx context.Context) {
-	list, err := c.Keys.List(ctx)
+	live, err := c.Keys.List(ctx, keys.Query{Limit: 1, LiveAt: time.Now()})
 	if err != nil {
 		c.log.Warn("the keys cannot be listed", "error", err)
 		return
@@ -21,20 +20,24 @@ func (c *Core) advise(ctx context.Context) {
 	if err != nil {
 		flag = ""
 	}
-	live, budgeted, now := 0, 0, time.Now()
-	for _, key := range list {
-		if key.RevokeTime != nil || key.Expired(now) {
-			continue
-		}
-		live++
-		if len(key.Policy.Limits.Budgets) > 0 {
-			budgeted++
-		}
-	}
-	if live == 0 {
+	if len(live) == 0 {
 		c.log.Warn("there is no key, so nobody can call; make one", "command", "genway keys create --group "+string(keys.GroupChat)+flag)
 	}
-	if budgeted > 0 && c.routing.unpriced() {
-		c.log.Warn("keys have budgets and the configuration has no prices: requests of these keys are refused", "keys", budgeted, "remedy", config.PricesRemedy)
+}
+
+// adviseOfBudgets logs that a key has a budget which no price can be counted against. It
+// reads keys until it finds one, so that it runs beside the server.
+func (c *Core) adviseOfBudgets(ctx context.Context) {
+	if !c.routing.unpriced() {
+		return
+	}
+	for key, err := range c.Keys.All(ctx, keys.Query{LiveAt: time.Now()}) {
+		if err != nil {
+			return // the server says so where it matters
+		}
+		if len(key.Policy.Limits.Budgets) > 0 {
+			c.log.Warn("keys have budgets and the configuration has no prices: requests of these keys are refused", "key", key.ID, "remedy", config.PricesRemedy)
+			return
+		}
 	}
 }

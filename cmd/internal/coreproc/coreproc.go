@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/genway/genway/cmd/internal/cli"
@@ -14,9 +15,15 @@ import (
 	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
-	"github.com/genway/genway/core/metrics"
-	"github.com/genway/genway/core/sandbox"
 	"github.com/genway/genway/core/store"
+	"github.com/genway/genway/core/upstream/remote"
+	"github.com/genway/genway/internal/certs"
+	"github.com/genway/genway/internal/connections"
+	"github.com/genway/genway/internal/overload"
+	"github.com/genway/genway/sandbox"
+	"github.com/genway/genway/telemetry"
+	"github.com/genway/genway/telemetry/flight"
+	"github.com/genway/genway/telemetry/instrument"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 )
@@ -25,13 +32,20 @@ import (
 type CoreFlags struct {
 	Data
 	GRPC       string        `name:"grpc" env:"GENWAY_GRPC" default:"127.0.0.1:9090" placeholder:"ADDR" help:"Address of the gRPC side: HOST:PORT or unix:PATH."`
-	Grace      time.Duration `env:"GENWAY_GRACE" default:"20s" help:"How long requests in flight may go on after the end was asked for."`
+	Grace      time.Duration `env:"GENWAY_GRACE" default:"20s" least:"0s" help:"How long requests in flight may go on after the end was asked for."`
+	MaxAge     time.Duration `name:"max-connection-age" env:"GENWAY_MAX_CONNECTION_AGE" default:"25s" least:"1s" or:"0s" placeholder:"D" help:"Age, give or take a tenth, at which a client of the gRPC side is told to connect anew, so that calls spread over cores that have joined; calls in flight go on. 0 is never. Connections of a unix socket have no such age."`
 	TextModel  string        `env:"GENWAY_SANDBOX_TEXT_MODEL" default:"sandbox-text" placeholder:"NAME" help:"Name of the sandbox's text model."`
 	ImageModel string        `env:"GENWAY_SANDBOX_IMAGE_MODEL" default:"sandbox-image" placeholder:"NAME" help:"Name of the sandbox's image model."`
-	Metrics    string        `name:"metrics-listen" env:"GENWAY_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the core's metrics, in Prometheus' format at /metrics: HOST:PORT or unix:PATH. Without it there are none."`
 	LedgerSync LedgerSync    `env:"GENWAY_LEDGER_SYNC" enum:"off,batch,each" default:"batch" help:"How durable the ledger is: off (a power cut may undo its last rows), batch (rows are on the disk within a moment) or each (before a request goes on, and before its answer is over)."`
-	KeepItems  time.Duration `env:"GENWAY_KEEP_ITEMS" default:"24h" help:"How long items of answers to callers of the responses protocol are kept, encrypted, for later requests to refer to; 0 keeps none."`
+	Answers    int64         `name:"answer-memory" env:"GENWAY_ANSWER_MEMORY" least:"268435456" or:"0" placeholder:"BYTES" help:"Most memory for answers of upstreams, of all requests together, after decompression: at least 268435456, by default 1 GiB. One upstream may have half of it."`
+	KeepItems  time.Duration `env:"GENWAY_KEEP_ITEMS" default:"24h" least:"0s" most:"87600h" help:"How long items of answers to callers of the responses protocol are kept, encrypted, for later requests to refer to, at most ten years; 0 keeps none."`
+
+	MessageMemory int64         `env:"GENWAY_MESSAGE_MEMORY" least:"33554432" or:"0" placeholder:"BYTES" help:"Most memory for the request messages of direct gRPC callers, of all calls together: at least 33554432, by default 512 MiB. One key and one address may have half of it each."`
+	ShutdownDelay time.Duration `env:"GENWAY_SHUTDOWN_DELAY" least:"0s" placeholder:"D" help:"How long to go on serving while saying not to be ready, once the end was asked for: until balancers have noticed. None by default."`
+
 	TrustFlags
+	cli.Overload
+	cli.Telemetry
 }
 
 // LedgerSync is how durable the ledger is. Empty is batch.
@@ -58,15 +72,35 @@ type Core struct {
 	items   *items.Keeper
 	service *core.Service
 	server  *core.Server
-	counts  *metrics.Metrics
-	metrics net.Listener // nil for none
+	told    *telemetry.Telemetry
+	counts  *instrument.Core
+	gate    *overload.Gate
+	metrics net.Listener  // nil for none
+	debug   net.Listener  // likewise
+	board   *flight.Board // nil without debug
+	notices *connections.Notices
 	data    Data
 	log     *slog.Logger
+	damaged atomic.Bool // the store
+
+	certificates *certs.Source // of the gRPC side; nil is cleartext
 }
 
 // Open makes a core: its store, its keys, its upstream and its server.
 func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
-	trust, tlsConfig, err := f.trust()
+	told, err := f.StartTelemetry(ctx, cli.ProgramName(), log)
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.open(ctx, told, log)
+	if err != nil {
+		return nil, errors.Join(err, told.Close())
+	}
+	return c, nil
+}
+
+func (f CoreFlags) open(ctx context.Context, told *telemetry.Telemetry, log *slog.Logger) (*Core, error) {
+	trust, certificates, err := f.trust()
 	if err != nil {
 		return nil, err
 	}
@@ -74,20 +108,27 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 	if err != nil {
 		return nil, err
 	}
-	routing, err := NewRouting(f.Config, embedded, log)
+	counts, err := instrument.NewCore(told.Meter, told.Names)
 	if err != nil {
 		return nil, err
 	}
-	db, keyService, err := f.open(ctx, store.Config{RelaxLedger: f.LedgerSync == LedgerOff})
+	routing, err := NewRouting(f.Config, embedded, remote.NewAnswerMemory(f.Answers), log)
+	if err != nil {
+		return nil, err
+	}
+	db, keyService, err := f.openStore(ctx, store.Config{RelaxLedger: f.LedgerSync == LedgerOff})
 	if err != nil {
 		return nil, errors.Join(err, routing.Close())
 	}
-	counts := metrics.New()
-	recorder, err := ledger.Start(ctx, ledger.Config{Store: db.Ledger(), Wait: f.LedgerSync == LedgerEach, Journal: f.journal(log), Logger: log, OnAside: counts.SetAside})
+	gate := f.Gate(log, func(signal overload.Signal, p overload.Priority, n int64) {
+		counts.Shed(signal.String(), p.String(), n)
+	})
+	recorder, err := ledger.Start(ctx, ledger.Config{Store: db.Ledger(), Wait: f.LedgerSync == LedgerEach, Journal: f.journal(log), Logger: log, OnAside: counts.SetAside, OnFailure: func() { counts.StoreFailed("ledger") }})
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), db.Close())
 	}
-	limits, err := openLimits(ctx, routing.section, db.Ledger(), counts.Gone, log)
+	gone := new(atomic.Bool)
+	limits, err := openLimits(ctx, routing.section, db.Ledger(), gone.Store, log)
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), recorder.Close(), db.Close())
 	}
@@ -106,13 +147,24 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 		kept.Close()
 		return nil, errors.Join(err, routing.Close(), limits.Close(), recorder.Close(), db.Close())
 	}
-	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: keyService, Trust: trust}, Logger: log}
-	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: tlsConfig, Grace: f.Grace, Admin: administration})
-	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, items: kept, service: service, server: server, log: log, counts: counts, data: f.Data}
-	if f.Metrics != "" {
-		if c.metrics, err = cli.Listen(ctx, "--metrics-listen", f.Metrics); err != nil {
-			return nil, errors.Join(err, c.Close())
-		}
+	var board *flight.Board
+	if f.Debug != "" {
+		board = flight.NewBoard()
+	}
+	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: keyService, Trust: trust}, Board: board, Gate: gate, Metrics: counts, Tracer: told.Tracer, Logger: log}
+	notices := connections.NewNotices(log, "grpc", counts.Connection)
+	flooded := func(from net.Addr) { notices.Add("flood", from) }
+	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: grpcTLS(certificates), Grace: f.Grace, MessageMemory: f.MessageMemory, Flooded: flooded, Admin: administration, MaxConnectionAge: f.connectionAge()})
+	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, items: kept, service: service, server: server, notices: notices, log: log, told: told, board: board, counts: counts, gate: gate, data: f.Data, certificates: certificates}
+	routing.onReload.Store(new(counts.Reloaded))
+	if err := c.watch(gone); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	if c.debug, err = f.ListenDebug(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	if c.metrics, err = f.ListenMetrics(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
@@ -120,35 +172,80 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 // Serve answers gRPC calls on the listener, follows the configuration file and prunes the
 // ledger as it says, until ctx ends.
 func (c *Core) Serve(ctx context.Context, listener net.Listener) error {
+	c.Keys.Warm()
 	c.advise(ctx)
 	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		c.adviseOfBudgets(ctx)
+		return nil
+	})
 	group.Go(func() error { return c.routing.Watch(ctx) })
+	group.Go(func() error {
+		c.gate.Run(ctx)
+		return nil
+	})
 	group.Go(func() error {
 		ledger.Retain(ctx, c.store.Ledger(), c.routing.retainDays, c.log)
 		return nil
 	})
+	group.Go(func() error {
+		c.ledger.RollUp(ctx)
+		return nil
+	})
+	if c.certificates != nil {
+		group.Go(func() error {
+			certs.Follow(ctx, c.log, c.certificates)
+			return nil
+		})
+	}
+	group.Go(func() error { c.lookAfter(ctx); return nil })
+	group.Go(func() error { c.announceEnd(ctx); return nil })
 	group.Go(func() error { return c.server.Serve(ctx, listener) })
 	if c.metrics != nil {
-		group.Go(func() error { return c.counts.Serve(ctx, c.metrics) })
+		group.Go(func() error { return c.told.Serve(ctx, c.metrics, c.server.Failing) })
+	}
+	if c.debug != nil {
+		group.Go(func() error { return c.told.ServeDebug(ctx, c.debug, c.board) })
 	}
 	return group.Wait()
 }
 
+// Limit bounds the connections of the listener that is to be served.
+func (c *Core) Limit(listener net.Listener, bounds cli.Connections) (net.Listener, error) {
+	return bounds.Limit(listener, nil, c.notices)
+}
+
+// CountConnection counts a connection that a port of this process refused or ended.
+func (c *Core) CountConnection(port, reason string) { c.counts.Connection(port, reason) }
+
 // Close closes the server, the upstreams, the limits, the ledger and the store.
 func (c *Core) Close() error {
 	c.server.Close()
+	c.Keys.Close()
 	c.items.Close()
 	errs := []error{c.routing.Close(), c.limits.Close(), c.ledger.Close(), c.store.Close()}
-	if c.metrics != nil {
-		if err := c.metrics.Close(); !errors.Is(err, net.ErrClosed) { // as it is once it has served
+	for _, listener := range []net.Listener{c.metrics, c.debug} {
+		if listener == nil {
+			continue
+		}
+		if err := listener.Close(); !errors.Is(err, net.ErrClosed) { // as it is once it has served
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(errs...)
+	return errors.Join(append(errs, c.told.Close())...)
 }
+
+// Board lists the requests in flight; nil without --debug-listen.
+func (c *Core) Board() *flight.Board { return c.board }
+
+// Telemetry is the core's, for an edge in the same process.
+func (c *Core) Telemetry() *telemetry.Telemetry { return c.told }
 
 // Channel gives an edge in the same process its way to the core, which trusts it.
 func (c *Core) Channel() grpc.ClientConnInterface {
-	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys, Trust: auth.TrustAll}, Logger: c.log}
+	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys, Trust: auth.TrustAll}, Board: c.board, Gate: c.gate, InProcess: true, Metrics: c.counts, Tracer: c.told.Tracer, Logger: c.log}
 	return core.Channel(c.service, interceptors, c.server.Health())
 }
+
+// Gate is the core's, for an edge in the same process.
+func (c *Core) Gate() *overload.Gate { return c.gate }

@@ -21,6 +21,8 @@ type Data struct {
 	Dir    string `name:"data" placeholder:"DIR" help:"Directory of the data: keys, hashed, and the ledger. Default: $GENWAY_DATA, else the user's data directory."`
 	Store  string `name:"store" env:"GENWAY_STORE" placeholder:"URL" help:"Database of the data instead of genway.db in its directory: postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the path of an SQLite file."`
 	Config string `env:"GENWAY_CONFIG" placeholder:"FILE" help:"Configuration: where data is kept, unless --store says so, upstreams and routes. A server reads it again on SIGHUP and on change; without it the sandbox answers everything."`
+
+	Migrate store.Migrate `env:"GENWAY_MIGRATE" enum:"auto,check,off" default:"auto" help:"What to do about a schema of the store that is older than this program's: auto brings it up to date, check refuses it, off does not look."`
 }
 
 // Location is the store's: that of the flag, else of the configuration, else a file in
@@ -42,14 +44,19 @@ func (d Data) Location() (string, error) {
 	return filepath.Join(dir, store.FileName), nil
 }
 
-// journal is the directory of the ledger's journal: that of the data, or of the SQLite file
-// that has them. Empty where there is none, which the log says.
-func (d Data) journal(log *slog.Logger) string {
+// Directory is that of the data, or of the SQLite file that has them. It need not exist.
+func (d Data) Directory() (string, error) {
 	location, err := d.Location()
 	if err == nil && !store.IsPostgres(location) {
-		return filepath.Dir(location)
+		return filepath.Dir(location), nil
 	}
-	dir, err := store.DataDir(d.Dir, os.Getenv)
+	return store.DataDir(d.Dir, os.Getenv)
+}
+
+// journal is the directory of the ledger's journal. Empty where there is none, which the
+// log says.
+func (d Data) journal(log *slog.Logger) string {
+	dir, err := d.Directory()
 	if err != nil {
 		log.Warn("the ledger keeps no journal: a process that is killed loses what it has not written yet", "error", err)
 		return ""
@@ -58,12 +65,12 @@ func (d Data) journal(log *slog.Logger) string {
 }
 
 // open opens the store and the keys in it. The location of config is that of the flags.
-func (d Data) open(ctx context.Context, config store.Config) (*store.Store, *keys.Service, error) {
+func (d Data) openStore(ctx context.Context, config store.Config) (*store.Store, *keys.Service, error) {
 	location, err := d.Location()
 	if err != nil {
 		return nil, nil, err
 	}
-	config.Location = location
+	config.Location, config.Migrate = location, d.Migrate
 	db, err := store.Open(ctx, config)
 	if err != nil {
 		return nil, nil, err
@@ -90,16 +97,18 @@ func (d Data) WithKeys(ctx context.Context, do func(*keys.Service) error) error 
 }
 
 func (d Data) withKeys(ctx context.Context, config store.Config, do func(*keys.Service) error) error {
-	db, service, err := d.open(ctx, config)
+	db, service, err := d.openStore(ctx, config)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(service), db.Close())
+	err = do(service)
+	service.Close()
+	return errors.Join(err, db.Close())
 }
 
 // WithAudit runs do on the record of changes of the store, which must exist.
 func (d Data) WithAudit(ctx context.Context, do func(audit.Store) error) error {
-	db, _, err := d.open(ctx, existing)
+	db, _, err := d.openStore(ctx, existing)
 	if err != nil {
 		return err
 	}
@@ -108,9 +117,27 @@ func (d Data) WithAudit(ctx context.Context, do func(audit.Store) error) error {
 
 // WithLedger runs do on the ledger of the store, which must exist, and on its keys.
 func (d Data) WithLedger(ctx context.Context, do func(ledger.Store, *keys.Service) error) error {
-	db, service, err := d.open(ctx, existing)
+	db, service, err := d.openStore(ctx, existing)
 	if err != nil {
 		return err
 	}
 	return errors.Join(do(db.Ledger(), service), db.Close())
+}
+
+// Schema reads the schema of the store and changes nothing.
+func (d Data) Schema(ctx context.Context) (store.Schema, error) {
+	location, err := d.Location()
+	if err != nil {
+		return store.Schema{}, err
+	}
+	return store.ReadSchema(ctx, store.Config{Location: location})
+}
+
+// MigrateUp brings the schema of the store up to date, and returns the migrations made.
+func (d Data) MigrateUp(ctx context.Context) ([]store.Migration, error) {
+	location, err := d.Location()
+	if err != nil {
+		return nil, err
+	}
+	return store.MigrateUp(ctx, store.Config{Location: location})
 }

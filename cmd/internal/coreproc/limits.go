@@ -23,7 +23,7 @@ type Limits struct {
 }
 
 // openLimits makes the limiter. What was spent in the day and the month under way is
-// taken from the ledger. onGone is told when a shared store stops answering, and when it
+// taken from the ledger. onGone is called when a shared store stops answering, and when it
 // answers again.
 func openLimits(ctx context.Context, section config.Limits, entries ledger.Store, onGone func(bool), log *slog.Logger) (*Limits, error) {
 	spent := func(ctx context.Context, since time.Time) ([]limit.Spend, error) {
@@ -33,6 +33,16 @@ func openLimits(ctx context.Context, section config.Limits, entries ledger.Store
 			spends = append(spends, limit.Spend{KeyID: r.KeyID, Owner: r.Owner, Cost: r.Cost})
 		}
 		return spends, err
+	}
+	spentBy := func(ctx context.Context, scope limit.Scope, id string, since time.Time) (int64, error) {
+		switch scope {
+		case limit.Key:
+			return entries.SpentBy(ctx, id, "", since)
+		case limit.Owner:
+			return entries.SpentBy(ctx, "", id, since)
+		case limit.Model: // has no budgets
+		}
+		return 0, nil
 	}
 	l := &Limits{section: section}
 	if section.Store == "" {
@@ -45,7 +55,7 @@ func openLimits(ctx context.Context, section config.Limits, entries ledger.Store
 		var err error
 		l.shared, err = shared.Start(ctx, shared.Config{
 			URL: section.Store, Prefix: section.Prefix, Timeout: time.Duration(section.Timeout),
-			Policy: policyOf(section), Spent: spent, OnGone: onGone, Logger: log,
+			Policy: policyOf(section), Spent: spent, SpentBy: spentBy, OnGone: onGone, Logger: log,
 		})
 		if err != nil {
 			return nil, err

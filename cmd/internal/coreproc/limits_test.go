@@ -6,6 +6,8 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,9 +16,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/core/keys"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/internal/servertest"
+	"github.com/genway/genway/test/servers"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
@@ -24,7 +27,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(servertest.Main{M: m}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(servers.Main{M: m}) }
 
 // cores are processes' worth of cores on one data directory and one configuration.
 func cores(t *testing.T, n int, config string) (clients []genwayv1.GenerationClient, key string, file string) {
@@ -90,7 +93,7 @@ const sandboxRoute = "routes: [{model: \"*\", targets: [{upstream: sandbox}]}]\n
 
 // Case K4: a limit is one for all cores that share a store, and each core's own without.
 func TestK4LimitsAcrossCores(t *testing.T) {
-	redis := servertest.SharedRedis(t)
+	redis := servers.SharedRedis(t)
 	for name, c := range map[string]struct {
 		store string
 		want  int64
@@ -171,7 +174,7 @@ func TestLimitsAreReloaded(t *testing.T) {
 func TestMetricsAreServed(t *testing.T) {
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "metrics")
-	core, err := CoreFlags{Data: Data{Dir: dir}, Metrics: "unix:" + socket, TextModel: "sandbox-text", ImageModel: "sandbox-image"}.Open(t.Context(), slog.New(slog.DiscardHandler))
+	core, err := CoreFlags{Data: Data{Dir: dir}, Telemetry: cli.Telemetry{Metrics: "unix:" + socket}, TextModel: "sandbox-text", ImageModel: "sandbox-image"}.Open(t.Context(), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,11 +186,13 @@ func TestMetricsAreServed(t *testing.T) {
 	if got := generate(t.Context(), client, key); got != "" {
 		t.Fatal(got)
 	}
-	text, err := core.counts.AppendText(nil)
-	if err != nil || !strings.Contains(string(text), `genway_requests_total{protocol="grpc",outcome="ok",kind=""} 1`) {
-		t.Errorf("%v\n%s", err, text)
+	answer := httptest.NewRecorder()
+	core.told.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+	text := answer.Body.String()
+	if !strings.Contains(text, `genway_requests_total{outcome="ok",protocol="grpc",route="*"} 1`) {
+		t.Errorf("%s", text)
 	}
-	if strings.Contains(string(text), key) || strings.Contains(string(text), made.ID) {
+	if strings.Contains(text, key) || strings.Contains(text, made.ID) {
 		t.Errorf("a key is named:\n%s", text)
 	}
 	conn, err := new(net.Dialer).DialContext(t.Context(), "unix", socket)

@@ -1,10 +1,12 @@
 package coreproc
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/genway/genway/core/route"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 )
 
 // Models gives a model to try for callers of each protocol: the first that is listed by
@@ -14,15 +16,14 @@ func (c *Core) Models() map[genwayv1.Protocol]string { return models(c.routing.R
 
 func models(router *route.Router) map[genwayv1.Protocol]string {
 	found := map[genwayv1.Protocol]string{}
-	for _, protocol := range Protocols {
-		images := protocol == genwayv1.Protocol_PROTOCOL_IMAGES
+	for _, p := range append(slices.Clip(protocol.All()), protocol.Direct) {
 		for _, m := range router.Models() {
 			does := m.GetGeneratesText()
-			if images {
+			if p.Images {
 				does = m.GetGeneratesImages()
 			}
-			if e := router.Explain(protocol, m.GetName()); does && pasteable(m.GetName()) && len(e.Targets)+len(e.Fallback) > 0 {
-				found[protocol] = m.GetName()
+			if e := router.Explain(p.ID, m.GetName()); does && pasteable(m.GetName()) && len(e.Targets)+len(e.Fallback) > 0 {
+				found[p.ID] = m.GetName()
 				break
 			}
 		}

@@ -3,14 +3,11 @@ package coreproc
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -20,8 +17,12 @@ import (
 	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/price"
 	"github.com/genway/genway/core/route"
-	"github.com/genway/genway/core/sandbox"
+	"github.com/genway/genway/core/upstream/check"
 	"github.com/genway/genway/core/upstream/discover"
+	"github.com/genway/genway/core/upstream/remote"
+	"github.com/genway/genway/internal/certs"
+	"github.com/genway/genway/internal/stamp"
+	"github.com/genway/genway/sandbox"
 )
 
 // retireAfter is how long the upstreams of a replaced configuration are kept for
@@ -30,17 +31,22 @@ const retireAfter = 10 * time.Minute
 
 // Routing is the router of a configuration file, kept up to date with it.
 type Routing struct {
-	Router   *route.Router
-	Prices   *price.Book
+	Router *route.Router
+	Prices *price.Book
+	// Answers is the memory that the answers of all upstreams share.
+	Answers  *remote.AnswerMemory
 	file     string
 	embedded *sandbox.Sandbox
 	log      *slog.Logger
 	watch    func(directory string) (*fsnotify.Watcher, error)
 	retain   atomic.Int64   // days the ledger keeps its rows
 	hangup   chan os.Signal // SIGHUP; taken from the start, since it ends a process otherwise
-	replaced chan struct{}  // told that there are other listings now
+	replaced chan struct{}  // signalled when the listings change
+
+	onReload atomic.Pointer[func(ok bool)] // called after each reload; nil is not
 
 	mu      sync.Mutex
+	hash    string        // of the file in force
 	prices  string        // the file of prices that is valid; empty without one
 	files   []string      // what the file names and is read with it: prices, certificates
 	read    string        // the stamp of the files that were read last, good or bad
@@ -48,20 +54,21 @@ type Routing struct {
 	section config.Limits // of the file that was read last
 	current *Upstreams
 	retired map[io.Closer]*time.Timer
+	expiry  certs.Expiry // of the certificates that upstreams are shown
 }
 
 // NewRouting loads the file and builds its upstreams; without a file the sandbox
-// answers everything.
-func NewRouting(file string, embedded *sandbox.Sandbox, log *slog.Logger) (*Routing, error) {
+// answers everything. The answers of all upstreams share the memory.
+func NewRouting(file string, embedded *sandbox.Sandbox, answers *remote.AnswerMemory, log *slog.Logger) (*Routing, error) {
 	r := &Routing{
-		Prices: &price.Book{}, file: file, embedded: embedded, log: log,
+		Prices: &price.Book{}, Answers: answers, file: file, embedded: embedded, log: log,
 		watch: watch, hangup: make(chan os.Signal, 1), replaced: make(chan struct{}, 1), retired: map[io.Closer]*time.Timer{},
 	}
 	built, prices, err := r.build()
 	if err != nil {
 		return nil, err
 	}
-	r.Router, r.current = route.New(built.Routes), built
+	r.Router, r.current, r.hash = route.New(built.Routes), built, hashOf(file)
 	r.Prices.Swap(prices)
 	r.retain.Store(int64(built.retainDays))
 	signal.Notify(r.hangup, syscall.SIGHUP)
@@ -72,11 +79,11 @@ func (r *Routing) build() (built *Upstreams, prices *price.Catalogue, err error)
 	c := &config.Config{}
 	if r.file != "" {
 		// Stamps are taken first: what changes while it is read is read again.
-		read := stamp(r.file)
+		read := stamp.Of(r.file)
 		if c, err = config.Load(r.file, os.LookupEnv); err == nil {
 			r.prices, r.files = c.Prices, c.Files()
 		}
-		r.read = read + stamp(r.files...)
+		r.read = read + stamp.Of(r.files...)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -93,7 +100,7 @@ func (r *Routing) build() (built *Upstreams, prices *price.Catalogue, err error)
 	if err := r.limits.check(r.section); err != nil {
 		return nil, nil, err
 	}
-	built, err = Build(c, r.embedded)
+	built, err = Build(c, r.embedded, r.Answers)
 	return built, prices, err
 }
 
@@ -139,10 +146,10 @@ func (r *Routing) Reload() error {
 	r.Prices.Swap(prices)
 	r.retain.Store(int64(built.retainDays))
 	r.limits.swap(r.section)
-	r.current = built
+	r.current, r.expiry, r.hash = built, certs.Expiry{}, hashOf(r.file)
 	select {
 	case r.replaced <- struct{}{}:
-	default: // told already
+	default: // signalled already
 	}
 	r.retired[old] = time.AfterFunc(retireAfter, func() { r.retire(old) })
 	return nil
@@ -216,11 +223,12 @@ func (r *Routing) Watch(ctx context.Context) (err error) {
 func (r *Routing) discover(ctx context.Context) {
 	for ctx.Err() == nil {
 		r.mu.Lock()
-		listings := r.current.listings
+		listings, checks := r.current.listings, r.current.checks
 		r.mu.Unlock()
 		watching, stop := context.WithCancel(ctx)
 		var group sync.WaitGroup
 		group.Go(func() { discover.Watch(watching, listings, r.log) })
+		group.Go(func() { check.Watch(watching, checks, r.log) })
 		select {
 		case <-ctx.Done():
 		case <-r.replaced:
@@ -230,7 +238,7 @@ func (r *Routing) discover(ctx context.Context) {
 	}
 }
 
-// idle has nothing to reload, and says so to whoever asks.
+// idle has nothing to reload, and answers requests to reload with that.
 func (r *Routing) idle(ctx context.Context) error {
 	for {
 		select {
@@ -243,7 +251,7 @@ func (r *Routing) idle(ctx context.Context) error {
 }
 
 const (
-	// settle is how long the file must be left alone before it is read: editors write
+	// settle is how long the file must stay unchanged before it is read: editors write
 	// it in several steps.
 	settle = 100 * time.Millisecond
 	// pollEvery is how often the files are looked at where the system does not tell, as
@@ -264,33 +272,11 @@ func watch(directory string) (*fsnotify.Watcher, error) {
 	return watcher, nil
 }
 
-// stamp tells one state of files from another: a file that is replaced by one of the same
-// size and age is another inode.
-func stamp(files ...string) string {
-	var b strings.Builder
-	for _, file := range files {
-		info, err := os.Stat(file)
-		if err != nil {
-			fmt.Fprint(&b, file, ";")
-			continue
-		}
-		fmt.Fprint(&b, file, info.ModTime().UnixNano(), info.Size(), inode(info), ";")
-	}
-	return b.String()
-}
-
-// inode is the number of a file where the system has such numbers.
-func inode(info fs.FileInfo) uint64 {
-	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return s.Ino
-	}
-	return 0
-}
-
 func (r *Routing) reloadIfChanged() {
 	r.mu.Lock()
-	changed := stamp(r.file)+stamp(r.files...) != r.read
+	changed := stamp.Of(r.file)+stamp.Of(r.files...) != r.read
 	secrets := r.current.secrets
+	r.expiry.Tell(r.log, r.current.certificates, time.Now())
 	r.mu.Unlock()
 	if changed {
 		r.reload()
@@ -302,7 +288,11 @@ func (r *Routing) reloadIfChanged() {
 }
 
 func (r *Routing) reload() {
-	if err := r.Reload(); err != nil {
+	err := r.Reload()
+	if told := r.onReload.Load(); told != nil {
+		(*told)(err == nil)
+	}
+	if err != nil {
 		r.log.Error("the new configuration is bad; the old one stays", "error", err)
 		return
 	}

@@ -17,8 +17,8 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 	"github.com/genway/genway/core/ledger"
-	"github.com/genway/genway/core/sandbox"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/sandbox"
 )
 
 // engine is a chat upstream that answers with its name.
@@ -46,7 +46,7 @@ func routing(t *testing.T, file string, log *slog.Logger) *Routing {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewRouting(file, embedded, log)
+	r, err := NewRouting(file, embedded, nil, log)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestPrices(t *testing.T) {
 	if err := r.Reload(); err == nil || !strings.Contains(err.Error(), prices+":1:10") || cost(r) != 4e9 {
 		t.Errorf("bad prices: %d, %v", cost(r), err)
 	}
-	if _, err := NewRouting(file, nil, nil); err == nil {
+	if _, err := NewRouting(file, nil, nil, nil); err == nil {
 		t.Error("bad prices were taken at the start")
 	}
 	write(t, file, one.URL)
@@ -198,7 +198,7 @@ func TestPrices(t *testing.T) {
 	}
 }
 
-// A change of the prices is seen without being asked, and a bad one is told once.
+// A change of the prices is followed without a signal, and a bad one is logged once.
 func TestWatchPrices(t *testing.T) {
 	one := engine(t, "one")
 	file, prices := filepath.Join(t.TempDir(), "genway.yaml"), filepath.Join(t.TempDir(), "prices.yaml")

@@ -2,6 +2,7 @@ package coreproc
 
 import (
 	"cmp"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -10,35 +11,32 @@ import (
 	"strings"
 	"time"
 
+	"github.com/genway/genway/core/catalog"
 	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/override"
 	"github.com/genway/genway/core/route"
-	"github.com/genway/genway/core/sandbox"
 	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/upstream/check"
 	"github.com/genway/genway/core/upstream/discover"
 	"github.com/genway/genway/core/upstream/generation"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
+	"github.com/genway/genway/sandbox"
 )
-
-// Protocols are the configuration's words for protocols.
-var Protocols = map[string]genwayv1.Protocol{
-	"chat":            genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS,
-	"responses":       genwayv1.Protocol_PROTOCOL_RESPONSES,
-	"messages":        genwayv1.Protocol_PROTOCOL_MESSAGES,
-	"generatecontent": genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
-	"images":          genwayv1.Protocol_PROTOCOL_IMAGES,
-	"grpc":            genwayv1.Protocol_PROTOCOL_UNSPECIFIED,
-}
 
 // Upstreams are the upstreams of one configuration, and the routes to them.
 type Upstreams struct {
 	Routes     []route.Route
+	memory     *remote.AnswerMemory
 	called     map[string]Called
 	retainDays int
 	listings   []*discover.Listing
+	checks     []*check.Check
 	secrets    []*secret
 	closers    []io.Closer
+	// certificates are those that upstreams are shown, by file.
+	certificates map[string]*x509.Certificate
 }
 
 // Close ends the connections that upstreams keep.
@@ -50,16 +48,16 @@ func (u *Upstreams) Close() error {
 	return errors.Join(errs...)
 }
 
-// Build makes the upstreams of a configuration. Without routes, the sandbox answers
-// everything.
-func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
-	built := &Upstreams{retainDays: c.Ledger.RetainDays, called: map[string]Called{}}
+// Build makes the upstreams of a configuration, whose answers share the memory. Without
+// routes, the sandbox answers everything.
+func Build(c *config.Config, embedded *sandbox.Sandbox, memory *remote.AnswerMemory) (*Upstreams, error) {
+	built := &Upstreams{memory: memory, retainDays: c.Ledger.RetainDays, called: map[string]Called{}, certificates: map[string]*x509.Certificate{}}
 	made := map[string]route.Target{config.Sandbox: {Name: config.Sandbox, Upstream: embedded}}
 	listings := map[string]*discover.Listing{}
 	for name, u := range c.Upstreams {
-		target := route.Target{Name: name, Upstream: embedded, Protocol: Protocols[u.Kind]}
+		target := route.Target{Name: name, Upstream: embedded, Protocol: spoken(u.Kind)}
 		if u.Kind != config.Sandbox {
-			made, err := built.upstream(u)
+			made, err := built.upstream(name, u)
 			if err != nil {
 				return nil, errors.Join(fmt.Errorf("upstream %s: %w", name, err), built.Close())
 			}
@@ -74,23 +72,37 @@ func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
 				listings[name] = listing
 			}
 			target.Guard = route.NewGuard(route.Limits{
-				MaxConcurrent: u.MaxConcurrent, Retries: u.Retries, BreakAfter: u.BreakAfter, BreakFor: time.Duration(u.BreakFor),
+				MaxConcurrent: u.MaxConcurrent, Fixed: !u.Concurrency.Adapts(), Late: u.Concurrency.LateFactor,
+				Retries: u.Retries, BreakAfter: u.BreakAfter, BreakFor: time.Duration(u.BreakFor),
 				Deadline: time.Duration(u.Deadline), DrainFor: drainFor(u),
 			})
+			if u.Check != nil {
+				built.checks = append(built.checks, &check.Check{
+					Name: name, Every: time.Duration(u.Check.Every), Ask: asks(u, made), Report: target.Guard.Checked,
+				})
+			}
 		}
 		made[name] = target
 	}
 	if len(c.Routes) == 0 {
 		built.Routes = []route.Route{{Model: "*", Targets: []route.Target{made[config.Sandbox]}}}
 	}
+	known, err := catalogOf(c.Catalog)
+	if err != nil {
+		return nil, errors.Join(err, built.Close())
+	}
+	for name, target := range made {
+		target.Catalog = known
+		made[name] = target
+	}
 	for i, r := range c.Routes {
-		one := route.Route{Model: r.Model, Strict: r.Strict, Deadline: time.Duration(r.Deadline)}
+		one := route.Route{Model: r.Model, Strict: r.Strict, Deadline: time.Duration(r.Deadline), Strategy: strategies[r.Strategy], Sticky: r.Sticky}
 		for _, p := range r.Protocols {
-			one.Protocols = append(one.Protocols, Protocols[p])
+			one.Protocols = append(one.Protocols, spoken(p))
 		}
 		var err, fallen error
-		one.Targets, err = targets(r.Targets, made, listings)
-		one.Fallback, fallen = targets(r.Fallback, made, listings)
+		one.Targets, err = targets(r, r.Targets, made, listings)
+		one.Fallback, fallen = targets(r, r.Fallback, made, listings)
 		if err := errors.Join(err, fallen); err != nil {
 			return nil, errors.Join(fmt.Errorf("routes[%d]: %w", i, err), built.Close())
 		}
@@ -99,7 +111,27 @@ func Build(c *config.Config, embedded *sandbox.Sandbox) (*Upstreams, error) {
 	return built, nil
 }
 
-func targets(list []config.Target, made map[string]route.Target, listings map[string]*discover.Listing) ([]route.Target, error) {
+// strategies are the words of a route's strategy.
+var strategies = map[string]route.Strategy{"least_busy": route.LeastBusy, "fastest": route.Fastest}
+
+// spoken gives the protocol of a kind of upstreams or of a route's callers; unspecified for
+// direct callers, and for upstreams that take the contract's own messages.
+func spoken(kind string) genwayv1.Protocol {
+	if p := protocol.ByKind(kind); p != nil {
+		return p.ID
+	}
+	return protocol.Direct.ID
+}
+
+// catalogOf reads a file of what models accept; without one, what ships is known.
+func catalogOf(file string) (*catalog.Catalog, error) {
+	if file == "" {
+		return catalog.Shipped(), nil
+	}
+	return catalog.Load(file)
+}
+
+func targets(r config.Route, list []config.Target, made map[string]route.Target, listings map[string]*discover.Listing) ([]route.Target, error) {
 	var all []route.Target
 	for _, t := range list {
 		target := made[t.Upstream]
@@ -111,7 +143,11 @@ func targets(list []config.Target, made map[string]route.Target, listings map[st
 			target.Models = listed(listing, t.Model)
 		}
 		var err error
-		if target.Overrides, err = overrides(t.Overrides); err != nil {
+		var fits catalog.Row
+		if t.Fit {
+			fits = target.Catalog.Find(cmp.Or(t.Model, r.Model))
+		}
+		if target.Overrides, err = overrides(t.Overrides, fits); err != nil {
 			return nil, fmt.Errorf("upstream %s: %w", t.Upstream, err)
 		}
 		all = append(all, target)
@@ -119,10 +155,24 @@ func targets(list []config.Target, made map[string]route.Target, listings map[st
 	return all, nil
 }
 
-func overrides(o config.Overrides) (*override.Overrides, error) {
+// overrides makes those of a target ready, with what the model refuses where the operator
+// wants every request to fit it.
+func overrides(o config.Overrides, fits catalog.Row) (*override.Overrides, error) {
 	rules := override.Rules{Drop: o.Drop, Set: o.Set.Values(), Default: o.Default.Values(), Bound: map[string]override.Range{}}
 	for name, b := range o.Bound.Values() {
 		rules.Bound[name] = override.Range{Min: b.Min, Max: b.Max}
+	}
+	if fits.Refuses != nil {
+		for _, name := range *fits.Refuses {
+			if _, set := rules.Set[name]; !set && !slices.Contains(rules.Drop, name) {
+				rules.Drop = append(slices.Clip(rules.Drop), name)
+			}
+		}
+	}
+	if most := fits.MaxOutput; most != nil {
+		if _, bounded := rules.Bound["max_output_tokens"]; !bounded {
+			rules.Bound["max_output_tokens"] = override.Range{Max: new(float64(*most))}
+		}
 	}
 	return override.New(rules)
 }
@@ -157,10 +207,13 @@ func listed(listing *discover.Listing, only string) func() []*genwayv1.Model {
 	}
 }
 
-func (u *Upstreams) upstream(c config.Upstream) (adapter, error) {
+func (u *Upstreams) upstream(name string, c config.Upstream) (adapter, error) {
 	encryption, err := c.TLSConfig()
 	if err != nil {
 		return nil, err
+	}
+	for _, shown := range encryption.Certificates {
+		u.certificates[c.CertFile] = shown.Leaf
 	}
 	if c.Kind == "generation" {
 		if !c.TLS {
@@ -168,7 +221,7 @@ func (u *Upstreams) upstream(c config.Upstream) (adapter, error) {
 		}
 		made, err := generation.New(generation.Config{
 			Target: c.Target, APIKey: c.APIKey, TLS: encryption, Models: configured(c),
-			FirstByte: time.Duration(c.FirstByte), Idle: time.Duration(c.Idle),
+			FirstByte: time.Duration(c.FirstByte), Idle: time.Duration(c.Idle), MaxAnswerBytes: c.MaxAnswerBytes, NoTrace: !c.Traces(),
 		})
 		if err != nil {
 			return nil, err
@@ -188,8 +241,8 @@ func (u *Upstreams) upstream(c config.Upstream) (adapter, error) {
 	}
 	transport := remote.NewTransport(way)
 	u.closers = append(u.closers, idleCloser{transport})
-	return remote.New(remote.Config{
-		Protocol:  Protocols[c.Kind],
+	settings := remote.Config{
+		Protocol:  spoken(c.Kind),
 		BaseURL:   c.BaseURL,
 		Path:      c.Path,
 		Query:     c.Query,
@@ -200,8 +253,17 @@ func (u *Upstreams) upstream(c config.Upstream) (adapter, error) {
 		FirstByte: time.Duration(c.FirstByte),
 		Idle:      time.Duration(c.Idle),
 
-		LeaveUsage: c.StreamUsage == config.Leave,
-	})
+		MaxAnswerBytes: c.MaxAnswerBytes,
+		Memory:         u.memory,
+		Trace:          c.Traces(),
+		LeaveUsage:     c.StreamUsage == config.Leave,
+	}
+	settings.Place = c.Place()
+	if found := credentialOf(name, c); found != nil {
+		settings.Credential = found
+		u.closers = append(u.closers, found)
+	}
+	return remote.New(settings)
 }
 
 // drainFor is how long calls are read on whose callers left; 0 is not at all.
@@ -214,7 +276,8 @@ func drainFor(u config.Upstream) time.Duration {
 
 // configured are the models that an upstream is listed with by name.
 func configured(c config.Upstream) []*genwayv1.Model {
-	images := c.Kind == "images"
+	p := protocol.ByKind(c.Kind)
+	images := p != nil && p.Images
 	var list []*genwayv1.Model
 	for _, name := range c.Models.Names {
 		list = append(list, &genwayv1.Model{Name: name, DisplayName: name, OwnedBy: c.Kind, GeneratesImages: images, GeneratesText: !images})

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 
 	"github.com/genway/genway/core/config"
+	"github.com/genway/genway/internal/stamp"
 )
 
 // secret is a file with an upstream's key, which is read again when it changes. It is used
@@ -20,7 +21,7 @@ type secret struct {
 // refresh reads the file if it has changed. A file that cannot be read, or that holds no
 // key, changes nothing; the log says so once for each state of the file.
 func (s *secret) refresh(log *slog.Logger) {
-	now := stamp(s.file) // taken first: what changes while it is read is read again
+	now := stamp.Of(s.file) // taken first: what changes while it is read is read again
 	if now == s.seen {
 		return
 	}

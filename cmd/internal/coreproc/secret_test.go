@@ -18,7 +18,7 @@ import (
 )
 
 // A file with a key is read again when it changes, by whatever way; one that cannot be
-// read, or holds no key, changes nothing, and is told of once.
+// read, or holds no key, changes nothing, and is logged once.
 func TestSecretRefresh(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "key")

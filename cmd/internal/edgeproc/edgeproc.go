@@ -4,58 +4,142 @@ package edgeproc
 
 import (
 	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
 	"log/slog"
 	"net"
-	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/gateway"
+	"github.com/genway/genway/internal/certs"
+	"github.com/genway/genway/internal/connections"
+	"github.com/genway/genway/internal/overload"
+	"github.com/genway/genway/internal/proxyprotocol"
+	"github.com/genway/genway/telemetry"
+	"github.com/genway/genway/telemetry/flight"
+	"github.com/genway/genway/telemetry/instrument"
 	"google.golang.org/grpc"
 )
 
 // EdgeFlags are the edge's flags.
-type EdgeFlags struct {
-	HTTP         string        `name:"http" env:"GENWAY_HTTP" default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the JSON side: HOST:PORT or unix:PATH."`
-	MaxBody      int64         `name:"max-body-bytes" env:"GENWAY_MAX_BODY_BYTES" default:"67108864" help:"Largest request body, after decompression."`
-	BodyMemory   int64         `name:"body-memory" env:"GENWAY_BODY_MEMORY" placeholder:"BYTES" help:"Most memory for request bodies, of all requests together: at least four times --max-body-bytes, by default 1 GiB or as much. One key and one address may have half of it each."`
-	Heartbeat    time.Duration `env:"GENWAY_HEARTBEAT" default:"10s" help:"Silence after which a stream says that it is alive; negative is never."`
-	WriteTimeout time.Duration `env:"GENWAY_WRITE_TIMEOUT" default:"60s" help:"How long a caller may take to accept the next piece of an answer."`
+type EdgeFlags struct { //nolint:recvcheck // UseGate and UseTelemetry alone change it
+	HTTP string `name:"http" env:"GENWAY_HTTP" default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the JSON side: HOST:PORT or unix:PATH."`
+	TLSFlags
+	MaxBody      int64         `name:"max-body-bytes" env:"GENWAY_MAX_BODY_BYTES" default:"67108864" least:"1" most:"2147483647" placeholder:"BYTES" help:"Largest request body, after decompression; at most 2 GiB."`
+	BodyMemory   int64         `name:"body-memory" env:"GENWAY_BODY_MEMORY" least:"0" placeholder:"BYTES" help:"Most memory for request bodies, of all requests together: at least four times --max-body-bytes, by default 1 GiB or as much. One key and one address may have half of it each."`
+	Heartbeat    time.Duration `env:"GENWAY_HEARTBEAT" default:"10s" help:"Silence after which a stream says that it is alive; 0 or negative is never."`
+	WriteTimeout time.Duration `env:"GENWAY_WRITE_TIMEOUT" default:"60s" least:"1s" help:"How long a caller may take to accept the next piece of an answer."`
 
-	TrustedProxy []netip.Prefix `name:"trusted-proxy" env:"GENWAY_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks of proxies whose X-Forwarded-For says where a request comes from; for keys that are good from some addresses only."`
+	TrustedProxy []cli.Network `name:"trusted-proxy" env:"GENWAY_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks or addresses of proxies whose X-Forwarded-For says where a request comes from; for keys that are good from some addresses only."`
+
+	cli.Connections
+
+	ProxyProtocol []cli.Network `name:"proxy-protocol" env:"GENWAY_PROXY_PROTOCOL" placeholder:"CIDR" help:"Networks or addresses of balancers whose connections begin with a header of the PROXY protocol, version 1 or 2, that says where they come from. On a unix socket, any network means all connections."`
 
 	CORSOrigin []string `name:"cors-origin" env:"GENWAY_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose pages may call the JSON side from a browser: SCHEME://HOST[:PORT], or * for all. None by default."`
 
 	MessagesKeyHeader        []string `env:"GENWAY_MESSAGES_KEY_HEADERS" default:"x-api-key" placeholder:"NAME" help:"Headers with the key of the messages protocol."`
 	GenerateContentKeyHeader []string `name:"generatecontent-key-header" env:"GENWAY_GENERATECONTENT_KEY_HEADERS" default:"x-goog-api-key,x-vendorc-api-key" placeholder:"NAME" help:"Headers with the key of the generateContent protocol."`
 	VersionHeader            []string `env:"GENWAY_VERSION_HEADERS" default:"anthropic-version,vendorb-version" placeholder:"NAME" help:"Headers with the version of the messages protocol."`
+
+	DeferBodies bool `name:"defer-bodies" env:"GENWAY_DEFER_BODIES" default:"true" negatable:"" help:"Send requests to a core that announces it with the settings decoded and the rest in the raw body; a core that does not announce it always gets the whole message."`
+
+	gate         *overload.Gate
+	told         *telemetry.Telemetry
+	metrics      *instrument.Edge
+	pages        Pages
+	board        *flight.Board
+	coreIsRemote bool
 }
 
-// ListenHTTP opens the edge's listener.
-func (f EdgeFlags) ListenHTTP(ctx context.Context) (net.Listener, error) {
-	return cli.Listen(ctx, "--http", f.HTTP)
+// UseGate sets the gate that refuses requests while the process is overloaded. Without
+// one all are admitted.
+func (f *EdgeFlags) UseGate(gate *overload.Gate) { f.gate = gate }
+
+// heartbeat is negative for never, as the gateway has it: its 0 is the default.
+func (f EdgeFlags) heartbeat() time.Duration {
+	if f.Heartbeat == 0 {
+		return -1
+	}
+	return f.Heartbeat
+}
+
+// Listener is the edge's.
+type Listener struct {
+	net.Listener
+	// Certificates encrypt its connections; nil is cleartext.
+	Certificates *certs.Source
+}
+
+// ListenHTTP reads the edge's certificates and opens its listener.
+func (f EdgeFlags) ListenHTTP(ctx context.Context) (Listener, error) {
+	if least := 4 * f.MaxBody; f.BodyMemory != 0 && f.BodyMemory < least {
+		return Listener{}, cli.UsageError{Err: fmt.Errorf("--body-memory (GENWAY_BODY_MEMORY): expected at least %d bytes, four times --max-body-bytes, got %d", least, f.BodyMemory)}
+	}
+	certificates, err := f.open()
+	if err != nil {
+		return Listener{}, err
+	}
+	listener, err := cli.Listen(ctx, "--http", f.HTTP)
+	return Listener{Listener: listener, Certificates: certificates}, err
 }
 
 // Serve serves the edge on the listener, in front of core, until ctx ends and the
-// requests in flight are done or the grace is over.
-func (f EdgeFlags) Serve(ctx context.Context, listener net.Listener, core grpc.ClientConnInterface, grace time.Duration, log *slog.Logger) error {
+// requests in flight are done or the grace is over. count, which may be nil, counts the
+// connections that it refuses or ends. A ctx of cli.Delay says when the end is near.
+func (f EdgeFlags) Serve(ctx context.Context, listener Listener, core grpc.ClientConnInterface, grace time.Duration, log *slog.Logger, count func(port, reason string)) error {
+	notices, proxies := connections.NewNotices(log, "http", count), cli.Prefixes(f.TrustedProxy)
 	edge, err := gateway.New(gateway.Config{ //nolint:contextcheck // the registration outlives ctx, as the connection does
-		Core: core,
+		Core:        core,
+		WholeBodies: !f.DeferBodies,
 		Headers: gateway.Headers{
-			MessagesKey:        f.MessagesKeyHeader,
-			GenerateContentKey: f.GenerateContentKeyHeader,
-			Version:            f.VersionHeader,
+			Keys:     map[string][]string{"messages": f.MessagesKeyHeader, "generatecontent": f.GenerateContentKeyHeader},
+			Versions: map[string][]string{"messages": f.VersionHeader},
 		},
 		MaxBodyBytes:   f.MaxBody,
 		BodyMemory:     f.BodyMemory,
-		TrustedProxies: f.TrustedProxy,
+		TrustedProxies: proxies,
 		CORSOrigins:    f.CORSOrigin,
-		Heartbeat:      f.Heartbeat,
+		Heartbeat:      f.heartbeat(),
 		WriteTimeout:   f.WriteTimeout,
+		Draining:       cli.Draining(ctx),
+		Gate:           f.gate,
+		Metrics:        f.metrics,
+		Tracer:         f.tracer(),
+		CoreIsRemote:   f.coreIsRemote,
+		Board:          f.board,
 		Logger:         log,
 	})
 	if err != nil {
 		return err
 	}
-	return gateway.Serve(ctx, listener, edge, gateway.ServerConfig{Grace: grace, Logger: log})
+	unwatch, err := f.watch(edge, listener) //nolint:contextcheck // the watch outlives the start
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	defer unwatch()
+	if len(f.ProxyProtocol) > 0 {
+		refused := func(from net.Addr) { notices.Add(proxyprotocol.Refusal, from) }
+		listener.Listener = proxyprotocol.NewListener(listener.Listener, proxyprotocol.Config{Balancers: cli.Prefixes(f.ProxyProtocol), Refused: refused})
+	}
+	limited, err := f.Limit(listener.Listener, proxies, notices)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	config := gateway.ServerConfig{Grace: grace, Logger: log, Notices: notices, TrustedProxies: proxies}
+	var following sync.WaitGroup
+	followed, stop := context.WithCancel(ctx)
+	defer func() {
+		stop()
+		following.Wait()
+	}()
+	f.servePages(followed, edge, &following, log)
+	if listener.Certificates != nil {
+		config.TLS = listener.Certificates.Server(&tls.Config{MinVersion: tls.VersionTLS12, NextProtos: gateway.NextProtos()})
+		following.Go(func() { certs.Follow(followed, log, listener.Certificates) })
+	}
+	return gateway.Serve(ctx, limited, edge, config)
 }

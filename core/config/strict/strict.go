@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/agnivade/levenshtein"
@@ -93,7 +94,12 @@ func positioned(file string, err error, schema reflect.Type) error {
 	if m := unknownKey.FindStringSubmatch(e.Text); m != nil {
 		e.Text = fmt.Sprintf("unknown key %q", m[1])
 		if schema != nil {
-			e.Text += Meant(m[1], keysOf(schema, map[reflect.Type]bool{}))
+			keys := keysOf(schema, map[reflect.Type]bool{})
+			if slices.Contains(keys, m[1]) {
+				e.Text += "; it is a key of other mappings"
+			} else {
+				e.Text += Meant(m[1], keys)
+			}
 		}
 	}
 	return e

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -16,11 +15,28 @@ type Prices interface {
 	ByID(id string) (price.Price, bool)
 }
 
+// Checking is what a check is of.
+type Checking struct {
+	Store ledger.Store
+	// Prices are what costs are reckoned by once more; nil leaves that out.
+	Prices Prices
+	Now    time.Time
+	// From, unless nil, is what a check that was broken off had found, which goes on there.
+	From *Checked
+	// After, unless nil, is called after each day with what has been found until then. Its
+	// error ends the check.
+	After func(*Checked) error
+}
+
 // Checked is what Check has found.
 type Checked struct {
-	// Until is what the requests began before that were looked at.
-	Until           time.Time
-	Entries, Pruned int64
+	// First is the first day that has anything. Until is what the requests began before that
+	// are looked at, Next where the check goes on: Until at its end.
+	First, Next, Until time.Time
+	Entries, Pruned    int64
+	// Hours is how many hours have sums that reports are made of, which were compared with
+	// their entries.
+	Hours int64
 	// Recomputed is how many costs were reckoned again; Unknown how many have a price
 	// that the catalogue no longer has. Several is how many were not, since their attempts
 	// may have had a price each, of which the entry has the last.
@@ -37,10 +53,8 @@ const (
 	// A process that has not said that it lives for so long is dead, and others had time
 	// to close what it left open.
 	deadFor = time.Minute
-	// What is older than that is hardly ever in flight.
-	young = 10 * time.Minute
-	// tries is how often the sums are taken, as requests end in between.
-	tries = 5
+	// piece is what is looked at in one state of the store.
+	piece = 24 * time.Hour
 )
 
 // Good reports whether nothing is wrong.
@@ -52,88 +66,55 @@ func (c *Checked) wrongf(e *ledger.Entry, format string, args ...any) {
 	}
 }
 
-// Check holds a ledger against itself: no request of a dead process is open, each entry
-// makes sense, sums by any dimension are those of the entries and of what was pruned, and
-// so is what budgets go on from, and costs are what their prices make of the usage. Without prices the last is left
-// out. If requests end meanwhile, it looks again, at those that began ten minutes before
-// now.
-func Check(ctx context.Context, store ledger.Store, prices Prices, now time.Time) (*Checked, error) {
-	until := now
-	for range tries {
-		query := ledger.Query{Until: until}
-		before, err := total(ctx, store, query)
-		if err != nil {
-			return nil, err
-		}
-		c := &Checked{Until: until}
-		if c.Left, err = store.Left(ctx, now.Add(-deadFor)); err != nil {
-			return nil, err
-		}
-		if err := errors.Join(c.sums(ctx, store, prices, query, before), c.spent(ctx, store, now)); err != nil {
-			return nil, err
-		}
-		after, err := total(ctx, store, query)
-		if err != nil {
-			return nil, err
-		}
-		if same(before, after) {
-			return c, nil
-		}
-		until = now.Add(-young)
+func (c *Checked) sumf(format string, args ...any) {
+	if len(c.Sums) < mostTold {
+		c.Sums = append(c.Sums, fmt.Sprintf(format, args...))
 	}
-	return nil, errors.New("the ledger changes while it is looked at; try again when there is less to do")
 }
 
-// sums walks over the entries and compares.
-func (c *Checked) sums(ctx context.Context, store ledger.Store, prices Prices, query ledger.Query, want ledger.Row) error {
-	pruned := query
-	pruned.Pruned = true
-	sum, err := total(ctx, store, pruned)
-	if err != nil {
-		return err
+// Check holds a ledger against itself, a day at a time, each in one state of the store: each
+// entry makes sense, costs are what their prices make of the usage, and the sums that reports
+// are made of, and the reports, are those of the entries and of what was pruned. Then no
+// request of a dead process is open, and what budgets go on from is what requests cost.
+func Check(ctx context.Context, what Checking) (*Checked, error) {
+	c := what.From
+	if c == nil {
+		c = &Checked{Until: what.Now.UTC()}
 	}
-	c.Pruned = sum.Requests
-	for e, err := range store.Entries(ctx, time.Time{}) {
+	for c.Next.Before(c.Until) {
+		err := what.Store.View(ctx, func(v ledger.View) error {
+			next, err := v.Next(ctx, c.Next)
+			if err != nil || next.IsZero() || !next.Before(c.Until) {
+				c.Next = c.Until
+				return err
+			}
+			day := next.Truncate(piece)
+			if c.First.IsZero() {
+				c.First = day
+			}
+			c.Next = earlier(day.Add(piece), c.Until)
+			return c.piece(ctx, v, what.Prices, day, c.Next)
+		})
+		if err == nil && what.After != nil {
+			err = what.After(c)
+		}
 		if err != nil {
-			return err
-		}
-		if !e.Start.Before(query.Until) {
-			continue
-		}
-		c.Entries++
-		c.entry(e, prices)
-		row := ledger.Row{Requests: 1, Usage: e.Usage, Cost: e.Cost}
-		*map[ledger.Outcome]*int64{ledger.OK: &row.OK, ledger.Failed: &row.Failed, ledger.Cancelled: &row.Cancelled, ledger.Interrupted: &row.Interrupted, ledger.Open: &row.Open}[e.Outcome] = 1
-		if e.Price == "" && e.Usage.Input+e.Usage.Output+e.Usage.Images > 0 {
-			row.Unpriced = 1
-		}
-		if e.UsageSource != ledger.Told {
-			row.Estimated = 1
-		}
-		if e.UsageSource == ledger.Rejected {
-			row.Rejected = 1
-		}
-		sum.Add(row)
-	}
-	if !same(sum, want) {
-		c.Sums = append(c.Sums, fmt.Sprintf("the entries and what was pruned are %+v, the report says %+v", sum, want))
-	}
-	for _, d := range ledger.Dimensions {
-		by := query
-		by.By = []ledger.Dimension{d}
-		rows, err := store.Report(ctx, by)
-		if err != nil {
-			return err
-		}
-		var got ledger.Row
-		for _, r := range rows {
-			got.Add(r)
-		}
-		if !same(got, want) {
-			c.Sums = append(c.Sums, fmt.Sprintf("by %s it is %+v, in all %+v", d, got, want))
+			return nil, err
 		}
 	}
-	return nil
+	var err error
+	if c.Left, err = what.Store.Left(ctx, what.Now.Add(-deadFor)); err != nil {
+		return nil, err
+	}
+	err = c.spent(ctx, what.Store, what.Now)
+	return c, err
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // spent compares what keys and owners have spent in the month under way, which budgets go on
@@ -210,18 +191,4 @@ func (c *Checked) entry(e *ledger.Entry, prices Prices) {
 	if cost != e.Cost {
 		c.wrongf(e, "it costs %d nano-dollars, by %s it would be %d", e.Cost, e.Price, cost)
 	}
-}
-
-// total is the one row of a report without dimensions.
-func total(ctx context.Context, store ledger.Store, query ledger.Query) (ledger.Row, error) {
-	rows, err := store.Report(ctx, query)
-	if err != nil || len(rows) == 0 {
-		return ledger.Row{}, err
-	}
-	return rows[0], nil
-}
-
-func same(a, b ledger.Row) bool {
-	return a.Requests == b.Requests && a.OK == b.OK && a.Failed == b.Failed && a.Cancelled == b.Cancelled && a.Interrupted == b.Interrupted &&
-		a.Open == b.Open && a.Usage == b.Usage && a.Cost == b.Cost && a.Unpriced == b.Unpriced && a.Estimated == b.Estimated && a.Rejected == b.Rejected
 }

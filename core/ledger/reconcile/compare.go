@@ -18,6 +18,8 @@ type Scope struct {
 	Upstream string
 	// Used leaves out requests that used nothing: errors, and counts of tokens.
 	Used bool
+	// Read, unless nil, is told now and then how many entries have been read.
+	Read func(entries int64)
 }
 
 // Result is how the ledger and the answers compare. Its rows are in the order of their
@@ -76,11 +78,18 @@ func Compare(ctx context.Context, store ledger.Store, answers *Answers, scope Sc
 	return result, nil
 }
 
+// readEvery is after how many entries a scope's Read is called.
+const readEvery = 1024
+
 // walk takes single requests, those of several attempts by one identifier together.
 func (a *Answers) walk(ctx context.Context, store ledger.Store, scope Scope) error {
+	var read int64
 	for e, err := range store.Entries(ctx, scope.Since) {
 		if err != nil {
 			return err
+		}
+		if read++; scope.Read != nil && read%readEvery == 0 {
+			scope.Read(read)
 		}
 		if e.Outcome == ledger.Open || !scope.Until.IsZero() && !e.Start.Before(scope.Until) ||
 			scope.Upstream != "" && e.Upstream != scope.Upstream || scope.Used && e.Usage == (ledger.Usage{}) {

@@ -2,6 +2,7 @@ package reconcile_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"path/filepath"
@@ -182,7 +183,7 @@ func TestCheckGood(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pruned := range []int64{0, 2} {
-		got, err := reconcile.Check(t.Context(), s, c, now)
+		got, err := reconcile.Check(t.Context(), reconcile.Checking{Store: s, Prices: c, Now: now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -201,9 +202,18 @@ type altered struct {
 	change func(*ledger.Entry)
 }
 
-func (a altered) Entries(ctx context.Context, since time.Time) iter.Seq2[*ledger.Entry, error] {
+func (a altered) View(ctx context.Context, do func(ledger.View) error) error {
+	return a.Store.View(ctx, func(v ledger.View) error { return do(alteredView{v, a.change}) })
+}
+
+type alteredView struct {
+	ledger.View
+	change func(*ledger.Entry)
+}
+
+func (a alteredView) Walk(ctx context.Context, since, until time.Time) iter.Seq2[*ledger.Entry, error] {
 	return func(yield func(*ledger.Entry, error) bool) {
-		for e, err := range a.Store.Entries(ctx, since) {
+		for e, err := range a.View.Walk(ctx, since, until) {
 			if e != nil {
 				a.change(e)
 			}
@@ -226,7 +236,7 @@ func TestCheckEntries(t *testing.T) {
 		"would be 700000":                        func(e *ledger.Entry) { e.Price = id },
 	} {
 		s, _ := opened(t, entry(1, "a", "x"))
-		got, err := reconcile.Check(t.Context(), altered{s, change}, c, now)
+		got, err := reconcile.Check(t.Context(), reconcile.Checking{Store: altered{s, change}, Prices: c, Now: now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +252,7 @@ func TestCheckSeveralAttempts(t *testing.T) {
 	e := entry(1, "a", "x")
 	e.Price, e.Attempts, e.Cost = id, 2, 700_001
 	s, _ := opened(t, e)
-	got, err := reconcile.Check(t.Context(), s, c, now)
+	got, err := reconcile.Check(t.Context(), reconcile.Checking{Store: s, Prices: c, Now: now})
 	if err != nil || !got.Good() || got.Several != 1 || got.Recomputed != 0 {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -253,24 +263,41 @@ func TestCheckLeft(t *testing.T) {
 	open := entry(1, "a", "x")
 	open.Result = ledger.Result{Outcome: ledger.Open}
 	s, _ := opened(t, open)
-	if got, err := reconcile.Check(t.Context(), s, nil, now); err != nil || got.Good() || got.Left != 1 {
+	if got, err := reconcile.Check(t.Context(), reconcile.Checking{Store: s, Now: now}); err != nil || got.Good() || got.Left != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
 
-// lying is a store whose reports do not say what is in it.
+// lying is a store whose reports, or the sums they are made of, do not say what is in it.
 type lying struct {
 	ledger.Store
 	report func(ledger.Query, []ledger.Row) []ledger.Row
+	rolled func([]ledger.Rolled)
 }
 
-func (l lying) Report(ctx context.Context, q ledger.Query) ([]ledger.Row, error) {
-	rows, err := l.Store.Report(ctx, q)
-	return l.report(q, rows), err
+func (l lying) View(ctx context.Context, do func(ledger.View) error) error {
+	return l.Store.View(ctx, func(v ledger.View) error { return do(lyingView{v, l}) })
 }
 
-func (l lying) Entries(ctx context.Context, since time.Time) iter.Seq2[*ledger.Entry, error] {
-	return l.Store.Entries(ctx, since)
+type lyingView struct {
+	ledger.View
+	lying lying
+}
+
+func (l lyingView) Report(ctx context.Context, q ledger.Query) ([]ledger.Row, error) {
+	rows, err := l.View.Report(ctx, q)
+	if l.lying.report != nil {
+		rows = l.lying.report(q, rows)
+	}
+	return rows, err
+}
+
+func (l lyingView) Rolled(ctx context.Context, day time.Time) ([]ledger.Rolled, error) {
+	rolled, err := l.View.Rolled(ctx, day)
+	if l.lying.rolled != nil {
+		l.lying.rolled(rolled)
+	}
+	return rolled, err
 }
 
 // forgetful is a store in which more was spent than it knows.
@@ -286,36 +313,64 @@ func (f forgetful) Spent(ctx context.Context, since time.Time) ([]ledger.Spend, 
 
 func TestCheckSums(t *testing.T) {
 	s, _ := opened(t, entry(1, "a", "x"), entry(2, "b", "x"))
-	dropped := lying{s, func(q ledger.Query, rows []ledger.Row) []ledger.Row {
-		if len(q.By) == 1 && q.By[0] == ledger.ByModel {
-			return rows[:1]
-		}
-		return rows
-	}}
-	if got, err := reconcile.Check(t.Context(), dropped, nil, now); err != nil || got.Good() || len(got.Sums) != 1 || !strings.Contains(got.Sums[0], "by model") {
+	if _, err := ledger.RollAll(t.Context(), s, now); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := reconcile.Check(t.Context(), reconcile.Checking{Store: s, Now: now}); err != nil || !got.Good() || got.Hours != 24 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	more := lying{s, func(q ledger.Query, rows []ledger.Row) []ledger.Row {
-		for i := range rows {
-			rows[i].Output++
+	for _, test := range []struct {
+		name  string
+		store ledger.Store
+		now   time.Time
+		says  string
+	}{
+		{"a report lacks rows", lying{Store: s, report: func(q ledger.Query, rows []ledger.Row) []ledger.Row {
+			if len(q.By) < len(ledger.Dimensions) && len(rows) > 0 {
+				return rows[:1]
+			}
+			return rows
+		}}, now, `the report of 2026-03-02, of ["messages" "b" "x" "b-1"]`},
+		{"a report says more", lying{Store: s, report: func(_ ledger.Query, rows []ledger.Row) []ledger.Row {
+			for i := range rows {
+				rows[i].Output++
+			}
+			return rows
+		}}, now, "the report of 2026-03-02"},
+		{"sums of an hour say more", lying{Store: s, rolled: func(rolled []ledger.Rolled) { rolled[0].Rows[0].Cost++ }}, now, `the sums of 2026-03-02T00:00:00Z, of ["k" "" "messages" "a" "x" "a-1"]`},
+		{"sums of an hour are of none", lying{Store: s, rolled: func(rolled []ledger.Rolled) { rolled[5].Rows = rolled[0].Rows }}, now, `the sums of 2026-03-02T05:00:00Z`},
+		{"sums of a day lack rows", lying{Store: s, rolled: func(rolled []ledger.Rolled) { rolled[len(rolled)-1].Rows = nil }}, now, `the sums of the day 2026-03-02`},
+		{"what was spent", forgetful{s}, start.AddDate(0, 0, 10), `budgets of key "k" and owner "" go on from 20`},
+	} {
+		got, err := reconcile.Check(t.Context(), reconcile.Checking{Store: test.store, Now: test.now})
+		if err != nil || got.Good() || len(got.Sums) == 0 || !strings.Contains(got.Sums[0], test.says) {
+			t.Errorf("%s: %+v, %v", test.name, got, err)
 		}
-		return rows
-	}}
-	if got, err := reconcile.Check(t.Context(), more, nil, now); err != nil || got.Good() || !strings.Contains(got.Sums[0], "the entries and what was pruned are") {
-		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err := reconcile.Check(t.Context(), forgetful{s}, nil, start.AddDate(0, 0, 10)); err != nil || got.Good() || len(got.Sums) != 1 || !strings.Contains(got.Sums[0], `budgets of key "k" and owner "" go on from 20`) {
-		t.Errorf("%+v, %v", got, err)
-	}
-	calls := int64(0)
-	busy := lying{s, func(_ ledger.Query, rows []ledger.Row) []ledger.Row {
-		calls++
-		for i := range rows {
-			rows[i].Requests += calls
+}
+
+// A check that is broken off goes on where it was, with what it had found.
+func TestCheckGoesOn(t *testing.T) {
+	wrong, late := entry(1, "a", "x"), entry(50, "a", "x")
+	wrong.Price = ""
+	s, _ := opened(t, wrong, entry(30, "a", "x"), late)
+	broken := errors.New("broken off")
+	var had *reconcile.Checked
+	days := 0
+	_, err := reconcile.Check(t.Context(), reconcile.Checking{Store: s, Now: now, After: func(c *reconcile.Checked) error {
+		if days++; days == 2 {
+			copied := *c
+			had = &copied
+			return broken
 		}
-		return rows
-	}}
-	if _, err := reconcile.Check(t.Context(), busy, nil, now); err == nil || !strings.Contains(err.Error(), "changes while") {
-		t.Errorf("%v", err)
+		return nil
+	}})
+	if !errors.Is(err, broken) || had.Entries != 2 || len(had.Wrong) != 1 || !had.Next.Before(late.Start) {
+		t.Fatalf("%+v, %v", had, err)
+	}
+	days = 0
+	got, err := reconcile.Check(t.Context(), reconcile.Checking{Store: s, Now: now.Add(time.Hour), From: had, After: func(*reconcile.Checked) error { days++; return nil }})
+	if err != nil || got.Entries != 3 || len(got.Wrong) != 1 || !got.Until.Equal(now) || days != 2 {
+		t.Errorf("%+v, %v, %d days", got, err, days)
 	}
 }

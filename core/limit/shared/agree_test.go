@@ -13,7 +13,7 @@ import (
 
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/limit"
-	"github.com/genway/genway/internal/servertest"
+	"github.com/genway/genway/test/servers"
 	"pgregory.net/rapid"
 )
 
@@ -30,11 +30,21 @@ func (s *Store) settled(t interface{ Fatal(...any) }) {
 // whatever figures requests claim, extend and settle by. Nothing makes the server refuse
 // a script, nor lets a sum end below what was spent.
 func TestStoresAgree(t *testing.T) {
-	server := servertest.SharedRedis(t)
+	for kind, url := range map[string]func() string{
+		"single":   func() string { return servers.SharedRedis(t).URL() },
+		"sentinel": func() string { return servers.NewSentinel(t).URL() },
+		"cluster":  func() string { return servers.NewCluster(t).URL() },
+	} {
+		t.Run(kind, func(t *testing.T) { storesAgree(t, url()) })
+	}
+}
+
+func storesAgree(t *testing.T, url string) {
+	t.Helper()
 	round := 0
 	rapid.Check(t, func(t *rapid.T) {
 		round++
-		s, err := Start(context.Background(), Config{URL: server.URL(), Prefix: fmt.Sprint("agree", round), Timeout: 10 * time.Second})
+		s, err := Start(context.Background(), Config{URL: url, Prefix: fmt.Sprint("agree", round), Timeout: 10 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}

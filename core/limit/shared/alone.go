@@ -2,7 +2,9 @@ package shared
 
 import (
 	"context"
+	"errors"
 	"math"
+	"time"
 
 	"github.com/genway/genway/core/limit"
 )
@@ -49,7 +51,32 @@ func (s *Store) alone(ctx context.Context, claim *limit.Claim) (limit.Standing, 
 		own[i].Bounds = s.share(&full[i], policy.Share, claim)
 	}
 	claim.Subjects = own
-	return s.local.Reserve(ctx, claim)
+	standing, err := s.local.Reserve(ctx, claim)
+	if r, ok := errors.AsType[*limit.Refusal](err); ok {
+		tellWhole(r, full)
+	}
+	return standing, err
+}
+
+// tellWhole has a refusal by a share name the whole limit too: the caller knows no shares.
+// A request that has no room in the share alone may have it when the server is back.
+func tellWhole(r *limit.Refusal, full []limit.Subject) {
+	if r.Never && r.Metric != limit.Money {
+		return // it is no limit of the subject's
+	}
+	for i := range full {
+		if full[i].Scope != r.Scope {
+			continue
+		}
+		whole := full[i].Figure(r.Metric, r.Period)
+		if whole > r.Limit {
+			r.Share, r.Limit = r.Limit, whole
+			if r.Never && r.Asked <= whole {
+				r.Never, r.After = false, time.Second
+			}
+		}
+		return
+	}
 }
 
 // share is this core's share of a subject's bounds. Of a budget it is the share of what

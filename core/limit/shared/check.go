@@ -22,6 +22,9 @@ func (k keys) running(s *limit.Subject) string  { return k.of("running", s) }
 // told is the number of the last thing a core has told the server.
 func (k keys) told(process string) string { return "{" + k.prefix + "}:told:" + process }
 
+// probe is a key that nobody writes.
+func (k keys) probe() string { return "{" + k.prefix + "}:probe" }
+
 // money is what is spent and held of a budget, and the claims that hold it.
 func (k keys) money(s *limit.Subject, place int, start int64) (hash, leases string) {
 	period := limit.Periods[place]
@@ -98,11 +101,11 @@ func read(raw any, claim *limit.Claim) (*answer, error) {
 	if !ok || len(list) < 2 {
 		return nil, fmt.Errorf("limit: the shared store answers with %T", raw)
 	}
-	word, ok := list[0].([]byte)
+	word, ok := list[0].(string)
 	if !ok {
 		return nil, fmt.Errorf("limit: the shared store answers with a %T", list[0])
 	}
-	a := &answer{word: string(word)}
+	a := &answer{word: word}
 	figures := make([]int64, 0, len(list)-1)
 	for _, v := range list[1:] {
 		n, ok := v.(int64)

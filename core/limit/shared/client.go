@@ -2,141 +2,197 @@ package shared
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
 	"net"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/genway/genway/core/limit/shared/endpoint"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// client asks the server, over connections that it keeps. Each question has the deadline
-// of its context, which it must have; that its context is cancelled does not end it.
+// client runs commands on the server that counts, over a bounded pool of connections: on the one
+// server, on the primary that Sentinel names, or on the node of a Cluster that has the keys. Each
+// command has the deadline of its context, which it must have, and is sent once: one whose answer
+// is lost may have been run.
 type client struct {
-	server *address
-	slots  chan struct{} // a place for each connection there may be
-	mu     sync.Mutex
-	idle   []*connection
-	closed bool
-}
+	options *redis.UniversalOptions
+	kind    endpoint.Kind
+	// key is one of the keys; they are all on one node of a Cluster.
+	key string
 
-// connection is one to the server, for one question at a time.
-type connection struct {
-	redis.Conn
-	raw      net.Conn
-	deadline time.Time
+	mu      sync.Mutex
+	current redis.UniversalClient
+	closed  bool
 }
 
 var errClosed = errors.New("limit: the shared store is closed")
 
-func newClient(server *address) *client {
-	return &client{server: server, slots: make(chan struct{}, 10*runtime.GOMAXPROCS(0))}
+// bufferBytes is the size of a connection's buffers: the answer to a script is a few hundred
+// bytes, what is longer is written and read in parts.
+const bufferBytes = 8 << 10
+
+// newClient makes a client that connects when it is asked first. The files of a URL with TLS are
+// read here.
+func newClient(server *endpoint.Endpoint, timeout time.Duration, key string) (*client, error) {
+	quiet()
+	secure, err := tlsOf(server)
+	if err != nil {
+		return nil, err
+	}
+	c := &client{kind: server.Kind, key: key, options: &redis.UniversalOptions{
+		Addrs: server.Addresses, DB: server.Database, MasterName: server.Master, IsClusterMode: server.Kind == endpoint.Cluster,
+		Username: server.Username, Password: server.Password,
+		SentinelUsername: server.SentinelUsername, SentinelPassword: server.SentinelPassword,
+		TLSConfig: secure,
+		// A command is sent once, and a connection is dialed once for it.
+		MaxRetries: -1, DialerRetries: 1,
+		DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, PoolTimeout: timeout, ContextTimeoutEnabled: true,
+		PoolSize: 10 * runtime.GOMAXPROCS(0), PipelinePoolSize: -1,
+		ReadBufferSize: bufferBytes, WriteBufferSize: bufferBytes,
+		// RESP2 and no names of libraries: nothing that a proxy or an older server refuses.
+		Protocol: 2, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	}}
+	if server.Network == "unix" {
+		path := server.Addresses[0]
+		c.options.Dialer = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}
+	}
+	c.current = c.connect()
+	return c, nil
 }
 
-// do has a question asked over a connection. One that failed is not used again.
-func (c *client) do(ctx context.Context, ask func(*connection) error) error {
-	select {
-	case c.slots <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+func (c *client) connect() redis.UniversalClient {
+	switch c.kind {
+	case endpoint.Sentinel:
+		return redis.NewFailoverClient(c.options.Failover())
+	case endpoint.Cluster:
+		o := c.options.Cluster()
+		// Policies of routing are for commands without keys, and ask the server for its commands.
+		o.DisableRoutingPolicies = true
+		return redis.NewClusterClient(o)
+	case endpoint.Single:
 	}
-	defer func() { <-c.slots }()
-	conn, err := c.take(ctx)
+	return redis.NewClient(c.options.Simple())
+}
+
+// quiet has go-redis not write to the process's standard error: what fails is returned, too.
+var quiet = sync.OnceFunc(func() { redis.SetLogger(silent{}) })
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+// tlsOf is the TLS of a URL; nil without. A client's certificate is read for each connection, so
+// that a renewed one is followed.
+func tlsOf(server *endpoint.Endpoint) (*tls.Config, error) {
+	if !server.TLS {
+		return nil, nil
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if server.CAFile != "" {
+		text, err := os.ReadFile(server.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("ca_file: %w", err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(text) {
+			return nil, fmt.Errorf("ca_file: %s holds no certificate", server.CAFile)
+		}
+	}
+	if server.CertFile != "" {
+		load := func() (tls.Certificate, error) { return tls.LoadX509KeyPair(server.CertFile, server.KeyFile) }
+		if _, err := load(); err != nil {
+			return nil, fmt.Errorf("cert_file and key_file: %w", err)
+		}
+		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			pair, err := load()
+			return &pair, err
+		}
+	}
+	return c, nil
+}
+
+// do has a command or several run, and finds out whether the server changed its role.
+func (c *client) do(ask func(redis.UniversalClient) error) error {
+	c.mu.Lock()
+	current, closed := c.current, c.closed
+	c.mu.Unlock()
+	if closed {
+		return errClosed
+	}
+	err := ask(current)
+	if err == nil {
+		return nil
+	}
+	if cluster, ok := current.(*redis.ClusterClient); ok {
+		// A node that does not answer may have been replaced by its replica.
+		cluster.ReloadState(context.Background())
+	} else if demoted(err) {
+		return errors.Join(err, c.reconnect(current))
+	}
+	return err
+}
+
+// once is a command that is not sent again where its answer is lost.
+type once struct{ *redis.Cmd }
+
+func (once) NoRetry() bool { return true }
+
+// run runs one command.
+func (c *client) run(ctx context.Context, args ...any) (any, error) {
+	cmd := redis.NewCmd(ctx, args...)
+	err := c.do(func(current redis.UniversalClient) error { return current.Process(ctx, once{cmd}) }) //nolint:contextcheck // the commands have it; the connection is of all requests
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
-		c.put(conn) // its time was over before it was asked
-		return err
-	}
-	conn.deadline, _ = ctx.Deadline()
-	if err := conn.raw.SetWriteDeadline(conn.deadline); err != nil {
-		return errors.Join(err, conn.Close())
-	}
-	err = ask(conn)
-	if demoted(err) {
-		return errors.Join(err, conn.Close(), c.forget())
-	}
-	c.put(conn)
+	return cmd.Result()
+}
+
+// probe asks whether the server would count: PEXPIRE is refused by replicas, by nodes that do not
+// have the keys and while a Cluster is down, and changes nothing, since there is no such key.
+func (c *client) probe(ctx context.Context) error {
+	_, err := c.run(ctx, "PEXPIRE", c.key, 1)
 	return err
 }
 
 // demoted reports whether the server that was asked is a replica by now: its name may be
 // another's.
-func demoted(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "READONLY ")
-}
+func demoted(err error) bool { return redis.IsReadOnlyError(err) }
 
-// take gives the connection that was used last and is alive, or a new one. Where the
-// server was started anew, those to the old one are found out before they are used.
-func (c *client) take(ctx context.Context) (*connection, error) {
-	for {
-		c.mu.Lock()
-		if c.closed {
-			c.mu.Unlock()
-			return nil, errClosed
-		}
-		last := len(c.idle) - 1
-		if last < 0 {
-			c.mu.Unlock()
-			return c.server.dial(ctx)
-		}
-		conn := c.idle[last]
-		c.idle = c.idle[:last]
-		c.mu.Unlock()
-		if alive(conn.raw) {
-			return conn, nil
-		}
-		_ = conn.Close()
-	}
-}
-
-func (c *client) put(conn *connection) {
+// reconnect has commands from now on go over new connections, unless they do already.
+func (c *client) reconnect(from redis.UniversalClient) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if conn.Err() != nil || c.closed {
-		_ = conn.Close()
-		return
+	if c.closed || c.current != from {
+		return nil
 	}
-	c.idle = append(c.idle, conn)
-}
-
-// ping asks whether the server answers.
-func (c *client) ping(ctx context.Context) error {
-	return c.do(ctx, func(conn *connection) error {
-		_, err := conn.ask("PING")
-		return err
-	})
+	c.current = c.connect()
+	return from.Close()
 }
 
 // close ends the connections.
 func (c *client) close() error {
 	c.mu.Lock()
-	c.closed = true
-	c.mu.Unlock()
-	return c.forget()
-}
-
-// forget ends the connections that are kept.
-func (c *client) forget() error {
-	c.mu.Lock()
 	defer c.mu.Unlock()
-	var failed error
-	for _, conn := range c.idle {
-		failed = errors.Join(failed, conn.Close())
+	if c.closed {
+		return nil
 	}
-	c.idle = nil
-	return failed
+	c.closed = true
+	return c.current.Close()
 }
 
-// ask sends a command, behind those that were sent, and gives what is answered to it.
-func (c *connection) ask(command string, args ...any) (any, error) {
-	return redis.DoWithTimeout(c.Conn, c.left(), command, args...)
-}
-
-// left is how much time the question has; for redigo, none at all would be any.
-func (c *connection) left() time.Duration {
-	return max(time.Until(c.deadline), time.Microsecond)
+// unknown reports whether the server says that it knows no such script: then it has run
+// nothing.
+func unknown(err error) bool {
+	return err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT")
 }

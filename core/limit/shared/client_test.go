@@ -10,38 +10,13 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/genway/genway/internal/servertest"
+	"github.com/genway/genway/core/limit/shared/endpoint"
+	"github.com/genway/genway/test/servers"
 )
-
-func TestParse(t *testing.T) {
-	for text, want := range map[string]string{
-		"redis://":                     "tcp localhost:6379",
-		"redis://host":                 "tcp host:6379",
-		"redis://host:1/":              "tcp host:1",
-		"redis://user:secret@host:1/2": "tcp host:1",
-		"rediss://[::1]:1":             "tcp [::1]:1",
-		"unix:///a/b":                  "unix /a/b",
-		"unix://:secret@/a/b?db=2":     "unix /a/b",
-		"unix://secret":                "unix:///PATH has no path",
-		"unix:///a/b?db=secret":        "its database is no number; write redis://host:6379/0",
-		"redis://:secret@host/-1":      "its database is no number; write redis://host:6379/0",
-		"redis://:secret@host?pool=1":  `its parameter "pool" is not known`,
-		"http://:secret@host":          "its scheme is neither redis, rediss nor unix",
-		"redis://:secret@host:port":    `invalid port ":port" after host; write redis://host:6379/0`,
-	} {
-		a, err := parse(text)
-		got := fmt.Sprint(err)
-		if err == nil {
-			got = a.network + " " + a.place
-		}
-		if got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
-	}
-}
 
 // listen gives the address of a server that does what is said with each command.
 func listen(t *testing.T, answer func(command []string) string) string {
@@ -69,7 +44,10 @@ func listen(t *testing.T, answer func(command []string) string) string {
 					if err != nil {
 						return
 					}
-					if _, err := io.WriteString(conn, answer(command)); err != nil {
+					if text := answer(command); text == "" && strings.EqualFold(command[0], "EVALSHA") {
+						_ = conn.Close()
+						return
+					} else if _, err := io.WriteString(conn, text); err != nil {
 						return
 					}
 				}
@@ -98,14 +76,17 @@ func readCommand(in *bufio.Reader) ([]string, error) {
 	return command, nil
 }
 
-// clientOf gives a client, and a context that one question of it has.
+// clientOf gives a client, and a context that one command of it has.
 func clientOf(t *testing.T, url string, within time.Duration) (*client, context.Context) {
 	t.Helper()
-	server, err := parse(url)
+	server, err := endpoint.Parse(url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newClient(server)
+	c, err := newClient(server, within, "{p}:probe")
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
 		if err := c.close(); err != nil {
 			t.Error(err)
@@ -116,15 +97,35 @@ func clientOf(t *testing.T, url string, within time.Duration) (*client, context.
 	return c, ctx
 }
 
+// kept is how many connections a client keeps.
+func (c *client) kept() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return int(c.current.PoolStats().IdleConns)
+}
+
+// old answers as a server that does not know HELLO.
+func old(answer func(command []string) string) func([]string) string {
+	return func(command []string) string {
+		if strings.EqualFold(command[0], "HELLO") {
+			return "-ERR unknown command\r\n"
+		}
+		return answer(command)
+	}
+}
+
 // A connection begins with who asks and with what database; then it is kept.
 func TestConnectionsAreKept(t *testing.T) {
 	said := make(chan string, 9)
-	c, ctx := clientOf(t, "redis://user:secret@"+listen(t, func(command []string) string {
-		said <- strings.Join(command, " ")
+	c, ctx := clientOf(t, "redis://user:secret@"+listen(t, old(func(command []string) string {
+		said <- strings.ToUpper(command[0]) + " " + strings.Join(command[1:], " ")
+		if strings.EqualFold(command[0], "PEXPIRE") {
+			return ":0\r\n"
+		}
 		return "+OK\r\n"
-	})+"/3", time.Minute)
+	}))+"/3", time.Minute)
 	for range 2 {
-		if err := c.ping(ctx); err != nil {
+		if err := c.probe(ctx); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -133,47 +134,74 @@ func TestConnectionsAreKept(t *testing.T) {
 	for s := range said {
 		got = append(got, s)
 	}
-	if want := []string{"AUTH user secret", "SELECT 3", "PING", "PING"}; !slices.Equal(got, want) {
+	if want := []string{"AUTH user secret", "SELECT 3", "PEXPIRE {p}:probe 1", "PEXPIRE {p}:probe 1"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
 // A server that does not answer in time is left, and its late answer is nobody's.
 func TestAnswersInTimeOrNot(t *testing.T) {
-	late := true
-	c, ctx := clientOf(t, "redis://"+listen(t, func([]string) string {
-		if late {
-			late = false
+	var late atomic.Bool
+	late.Store(true)
+	c, ctx := clientOf(t, "redis://"+listen(t, old(func([]string) string {
+		if late.CompareAndSwap(true, false) {
 			return ""
 		}
-		return "+PONG\r\n"
-	}), 50*time.Millisecond)
-	if err := c.ping(ctx); err == nil {
+		return ":0\r\n"
+	})), 200*time.Millisecond)
+	if err := c.probe(ctx); err == nil {
 		t.Error("an answer that nobody gave")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := c.ping(ctx); err != nil {
+	if err := c.probe(ctx); err != nil {
 		t.Error(err)
 	}
-	if len(c.idle) != 1 {
-		t.Errorf("%d connections are kept", len(c.idle))
+	if c.kept() != 1 {
+		t.Errorf("%d connections are kept", c.kept())
+	}
+}
+
+// A command is sent once, also where the server ends the connection in place of an answer: it
+// may have been run.
+func TestX50CommandsAreSentOnce(t *testing.T) {
+	for _, scheme := range []string{"redis", "redis+cluster"} {
+		var runs atomic.Int64
+		var address string
+		address = listen(t, old(func(command []string) string {
+			switch strings.ToUpper(command[0]) {
+			case "CLUSTER":
+				host, port, _ := net.SplitHostPort(address)
+				return fmt.Sprintf("*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$%d\r\n%s\r\n:%s\r\n$1\r\nn\r\n", len(host), host, port)
+			case "EVALSHA":
+				runs.Add(1)
+				return "" // and the connection ends
+			}
+			return "+OK\r\n"
+		}))
+		c, ctx := clientOf(t, scheme+"://"+address, 2*time.Second)
+		if _, err := newScript("return 1").run(ctx, c, []string{"{p}:k"}); err == nil {
+			t.Error("an answer that nobody gave")
+		}
+		if runs.Load() != 1 {
+			t.Errorf("%s: sent %d times", scheme, runs.Load())
+		}
 	}
 }
 
 // A server that was started anew between two questions answers the second, to a script
 // that it does not know too.
 func TestAServerThatWasStartedAnew(t *testing.T) {
-	server := servertest.NewRedis(t)
+	server := servers.NewRedis(t)
 	c, ctx := clientOf(t, server.URL(), time.Minute)
 	hello := newScript("return {ARGV[1], 7}")
 	for range 3 {
 		answer, err := hello.run(ctx, c, []string{"k"}, "word")
-		if list, ok := answer.([]any); err != nil || !ok || len(list) != 2 || string(list[0].([]byte)) != "word" || list[1] != int64(7) {
+		if list, ok := answer.([]any); err != nil || !ok || len(list) != 2 || list[0] != "word" || list[1] != int64(7) {
 			t.Fatalf("%v, %v", answer, err)
 		}
-		if err := c.ping(ctx); err != nil || len(c.idle) != 1 {
-			t.Fatalf("%d kept, %v", len(c.idle), err)
+		if err := c.probe(ctx); err != nil || c.kept() != 1 {
+			t.Fatalf("%d kept, %v", c.kept(), err)
 		}
 		server.Kill()
 		if err := server.Start(); err != nil {
@@ -184,31 +212,32 @@ func TestAServerThatWasStartedAnew(t *testing.T) {
 
 // What a server refuses leaves the connection as good as it was.
 func TestRefusalsAreNoBreaks(t *testing.T) {
-	c, ctx := clientOf(t, servertest.SharedRedis(t).URL(), time.Minute)
-	if _, err := newScript("return redis.error_reply('ERR no')").run(ctx, c, nil); err == nil || len(c.idle) != 1 {
-		t.Errorf("%d kept, %v", len(c.idle), err)
+	c, ctx := clientOf(t, servers.SharedRedis(t).URL(), time.Minute)
+	if _, err := newScript("return redis.error_reply('ERR no')").run(ctx, c, nil); err == nil || c.kept() != 1 {
+		t.Errorf("%d kept, %v", c.kept(), err)
 	}
 }
 
-// A server that has become a replica is left: its name may be another's by now.
+// A server that has become a replica is left: its name may be another's by now. To probe it is
+// to find out.
 func TestReplicasAreLeft(t *testing.T) {
-	c, ctx := clientOf(t, servertest.NewRedis(t).URL(), time.Minute)
+	c, ctx := clientOf(t, servers.NewRedis(t).URL(), time.Minute)
 	order := func(args ...any) {
 		t.Helper()
-		if err := c.do(ctx, func(conn *connection) error {
-			_, err := conn.ask("REPLICAOF", args...)
-			return err
-		}); err != nil {
+		if _, err := c.run(ctx, append([]any{"REPLICAOF"}, args...)...); err != nil {
 			t.Fatal(err)
 		}
 	}
 	write := newScript("return redis.call('SET', KEYS[1], 1)")
-	if _, err := write.run(ctx, c, []string{"k"}); err != nil || len(c.idle) != 1 {
-		t.Fatalf("%d kept, %v", len(c.idle), err)
+	if _, err := write.run(ctx, c, []string{"k"}); err != nil || c.kept() != 1 {
+		t.Fatalf("%d kept, %v", c.kept(), err)
 	}
 	order("127.0.0.1", "1")
-	if _, err := write.run(ctx, c, []string{"k"}); err == nil || len(c.idle) != 0 {
-		t.Errorf("%d kept, %v", len(c.idle), err)
+	if _, err := write.run(ctx, c, []string{"k"}); err == nil || c.kept() != 0 {
+		t.Errorf("%d kept, %v", c.kept(), err)
+	}
+	if err := c.probe(ctx); err == nil {
+		t.Error("a replica is taken for the primary")
 	}
 	order("NO", "ONE")
 	if _, err := write.run(ctx, c, []string{"k"}); err != nil {
@@ -218,23 +247,23 @@ func TestReplicasAreLeft(t *testing.T) {
 
 // A question whose time is over is not asked, and costs no connection.
 func TestLateQuestionsAreNotAsked(t *testing.T) {
-	asked := 0
-	c, ctx := clientOf(t, "redis://"+listen(t, func([]string) string {
-		asked++
-		return "+PONG\r\n"
-	}), time.Minute)
-	if err := c.ping(ctx); err != nil {
+	var asked atomic.Int64
+	c, ctx := clientOf(t, "redis://"+listen(t, old(func([]string) string {
+		asked.Add(1)
+		return ":0\r\n"
+	})), time.Minute)
+	if err := c.probe(ctx); err != nil {
 		t.Fatal(err)
 	}
 	ended, end := context.WithCancel(ctx)
 	end()
 	for range 20 {
-		if err := c.ping(ended); err == nil {
+		if err := c.probe(ended); err == nil {
 			t.Error("a late question was answered")
 		}
 	}
-	if err := c.ping(ctx); err != nil || asked != 2 || len(c.idle) != 1 {
-		t.Errorf("%d asked, %d kept, %v", asked, len(c.idle), err)
+	if err := c.probe(ctx); err != nil || asked.Load() != 2 || c.kept() != 1 {
+		t.Errorf("%d asked, %d kept, %v", asked.Load(), c.kept(), err)
 	}
 }
 
@@ -242,22 +271,24 @@ func TestLateQuestionsAreNotAsked(t *testing.T) {
 // would have a lower number than those the server knows, and never count.
 func TestABatchIsOneStep(t *testing.T) {
 	said := make(chan string, 99)
-	known := false
-	c, ctx := clientOf(t, "redis://"+listen(t, func(command []string) string {
-		said <- command[0]
-		switch command[0] {
+	var known atomic.Bool
+	c, ctx := clientOf(t, "redis://"+listen(t, old(func(command []string) string {
+		name := strings.ToUpper(command[0])
+		said <- name
+		switch name {
 		case "EVALSHA":
 			return "+QUEUED\r\n"
 		case "EXEC":
-			if !known {
+			if !known.Load() {
 				return "*2\r\n-NOSCRIPT none\r\n:1\r\n"
 			}
 			return "*2\r\n:1\r\n:1\r\n"
 		case "SCRIPT":
-			known = true
+			known.Store(true)
+			return "$4\r\nhash\r\n"
 		}
 		return "+OK\r\n"
-	}), time.Minute)
+	})), time.Minute)
 	s := &Store{config: Config{Timeout: time.Minute}, keys: keys{"p"}, client: c, process: "me"}
 	if err := s.send(ctx, []*settlement{{number: 1, call: &call{keys: []string{"k"}}}, {number: 2, call: &call{keys: []string{"k"}}}}); err != nil {
 		t.Error(err)

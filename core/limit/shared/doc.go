@@ -7,5 +7,5 @@
 // While the server does not answer, a policy decides: each core admits a share of every
 // limit by its own count, or nothing.
 //
-// It must not import anything of ours but core/limit.
+// It must not import anything of ours but core/limit, core/amount and its own endpoint.
 package shared

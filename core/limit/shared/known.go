@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/limit"
 )
 
@@ -56,6 +57,7 @@ func (k *known) get(b budget) int64 {
 
 // learn notes what a script has told of a subject's money.
 func (s *Store) learn(b *limit.Subject, state *limit.State, claim *limit.Claim) {
+	s.fills.Note(b, claim.Starts, [2]int64{state.Money[0].Spent, state.Money[1].Spent})
 	for p, most := range b.Budgets {
 		if most > 0 {
 			s.known.set(budget{b.Scope, b.ID, p, claim.Starts[p]}, state.Money[p].Spent+state.Money[p].Held)
@@ -101,6 +103,21 @@ func (s *Store) ledger(ctx context.Context, place int, start int64) (map[budget]
 	return spent, nil
 }
 
+// spent gives what the ledger says was spent of one budget.
+func (s *Store) spent(ctx context.Context, b budget) (int64, error) {
+	if s.config.SpentBy == nil {
+		all, err := s.ledger(ctx, b.place, b.start)
+		return all[b], err
+	}
+	ctx, cancel := context.WithTimeout(ctx, seedWithin)
+	defer cancel()
+	spent, err := s.config.SpentBy(ctx, b.scope, b.id, time.Unix(b.start, 0))
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", errLedger, err)
+	}
+	return amount.Bound(spent), nil
+}
+
 // seed tells the server what was spent of a claim's budgets, of those it knows nothing of.
 func (s *Store) seed(ctx context.Context, claim *limit.Claim, states []limit.State, now time.Time) error {
 	c := &call{args: []any{"first"}}
@@ -110,13 +127,13 @@ func (s *Store) seed(ctx context.Context, claim *limit.Claim, states []limit.Sta
 			if most == 0 || states[i].Money[p].Spent >= 0 {
 				continue
 			}
-			spent, err := s.ledger(ctx, p, claim.Starts[p])
+			spent, err := s.spent(ctx, budget{b.Scope, b.ID, p, claim.Starts[p]})
 			if err != nil {
 				return err
 			}
 			hash, _ := s.keys.money(b, p, claim.Starts[p])
 			c.key(hash)
-			c.arg(spent[budget{b.Scope, b.ID, p, claim.Starts[p]}], ttl(p, claim.Starts[p], now))
+			c.arg(spent, ttl(p, claim.Starts[p], now))
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
@@ -155,3 +172,6 @@ func (s *Store) begin(ctx context.Context) error {
 	}
 	return nil
 }
+
+// Fills is what is spent of budgets, as this core has heard.
+func (s *Store) Fills() *limit.Fills { return &s.fills }

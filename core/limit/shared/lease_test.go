@@ -8,23 +8,20 @@ import (
 	"time"
 
 	"github.com/genway/genway/core/limit"
-	"github.com/genway/genway/internal/servertest"
-	"github.com/gomodule/redigo/redis"
+	"github.com/genway/genway/test/servers"
+	"github.com/redis/go-redis/v9"
 )
 
 // beginOn makes a store and a limiter on it, and a connection to their server.
-func beginOn(t *testing.T, config Config) (*Store, *limit.Limiter, redis.Conn) {
+func beginOn(t *testing.T, config Config) (*Store, *limit.Limiter, *redis.Client) {
 	t.Helper()
-	server := servertest.SharedRedis(t)
+	server := servers.SharedRedis(t)
 	config.URL, config.Prefix, config.Timeout = server.URL(), t.Name(), 10*time.Second
 	s, err := Start(context.WithoutCancel(t.Context()), config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := redis.DialContext(t.Context(), "unix", server.Socket())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := redis.NewClient(&redis.Options{Network: "unix", Addr: server.Socket()})
 	t.Cleanup(func() {
 		_ = conn.Close()
 		if err := s.Close(); err != nil {
@@ -52,25 +49,25 @@ func TestM2RenewalsKeepWhatIsHeld(t *testing.T) {
 	s, l, conn := beginOn(t, Config{Lease: lease})
 	limits := limit.Limits{Concurrent: 1, Budgets: []limit.Budget{{Amount: 10, Period: limit.Month}}}
 	r := reserve(t, l, limits, limit.Amount{Cost: 7})
-	names, err := redis.Strings(conn.Do("KEYS", "{"+t.Name()+"}:*"))
+	names, err := conn.Keys(t.Context(), "{"+t.Name()+"}:*").Result()
 	if err != nil || len(names) != 3 {
 		t.Fatalf("%q, %v", names, err)
 	}
 	running := s.keys.running(&limit.Subject{Scope: limit.Key, ID: "key_a"})
 	left := func(name string) time.Duration {
 		t.Helper()
-		ms, err := redis.Int64(conn.Do("PTTL", name))
+		left, err := conn.PTTL(t.Context(), name).Result()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return time.Duration(ms) * time.Millisecond
+		return left
 	}
 	before := map[string]time.Duration{}
 	for _, name := range names {
 		before[name] = left(name)
 	}
 	// The life that a name has left after most of two leases.
-	if ok, err := redis.Bool(conn.Do("PEXPIRE", running, 9000)); err != nil || !ok {
+	if ok, err := conn.PExpire(t.Context(), running, 9*time.Second).Result(); err != nil || !ok {
 		t.Fatal(ok, err)
 	}
 	s.renew(t.Context())
@@ -84,11 +81,11 @@ func TestM2RenewalsKeepWhatIsHeld(t *testing.T) {
 	}
 	r.Settle(limit.Amount{})
 	s.settled(t)
-	if n, err := redis.Int(conn.Do("EXISTS", running)); err != nil || n != 0 {
+	if n, err := conn.Exists(t.Context(), running).Result(); err != nil || n != 0 {
 		t.Errorf("a settled request still runs: %d, %v", n, err)
 	}
 	s.renew(t.Context())
-	if n, err := redis.Int(conn.Do("EXISTS", running)); err != nil || n != 0 {
+	if n, err := conn.Exists(t.Context(), running).Result(); err != nil || n != 0 {
 		t.Errorf("a renewal brings back what is over: %d, %v", n, err)
 	}
 }

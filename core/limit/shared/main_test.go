@@ -5,8 +5,8 @@ package shared_test
 import (
 	"testing"
 
-	"github.com/genway/genway/internal/servertest"
+	"github.com/genway/genway/test/servers"
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(servertest.Main{M: m}) }
+func TestMain(m *testing.M) { goleak.VerifyTestMain(servers.Main{M: m}) }

@@ -1,6 +1,7 @@
 -- What a rate uses, as limit.Meter has it: f is the moment at which it would be unused,
 -- in microseconds, p what that lacks in 1/r of one, b how far it was moved back, r the
--- rate. All figures are integers below 2^53, which Lua's numbers hold: times end at the
+-- rate, t when it was saved last. The server's clock may have been put back since: f goes back
+-- as far, or the rate would be refused until that time comes. All figures are integers below 2^53, which Lua's numbers hold: times end at the
 -- horizon, as in limit.Meter, and products are taken in digits.
 local MINUTE = 60000000
 local HORIZON = MINUTE + 24 * 60 * MINUTE
@@ -14,13 +15,16 @@ local function divide(x, y)
   return q, r
 end
 
-local function load_meter(key)
-  local v = redis.call('HMGET', key, 'f', 'p', 'b', 'r')
-  return {f = tonumber(v[1] or 0), p = tonumber(v[2] or 0), b = tonumber(v[3] or 0), r = tonumber(v[4] or 0)}
+local function load_meter(key, now)
+  local v = redis.call('HMGET', key, 'f', 'p', 'b', 'r', 't')
+  local m = {f = tonumber(v[1] or 0), p = tonumber(v[2] or 0), b = tonumber(v[3] or 0), r = tonumber(v[4] or 0)}
+  local back = math.max(tonumber(v[5] or 0) - now, 0)
+  m.f = m.f - back; m.b = m.b + back
+  return m
 end
 
 local function save_meter(key, m, now)
-  redis.call('HSET', key, 'f', text(m.f), 'p', text(m.p), 'b', text(m.b), 'r', text(m.r))
+  redis.call('HSET', key, 'f', text(m.f), 'p', text(m.p), 'b', text(m.b), 'r', text(m.r), 't', text(now))
   redis.call('PEXPIRE', key, text(math.max(math.floor((m.f - now) / 1000), 0) + 60000))
 end
 

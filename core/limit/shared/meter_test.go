@@ -8,13 +8,13 @@ import (
 
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/limit"
-	"github.com/genway/genway/internal/servertest"
-	"github.com/gomodule/redigo/redis"
+	"github.com/genway/genway/test/servers"
+	"github.com/redis/go-redis/v9"
 	"pgregory.net/rapid"
 )
 
 // arithmetic runs one of the scripts' functions.
-var arithmetic = redis.NewScript(0, amountText+meterText+`
+var arithmetic = redis.NewScript(amountText + meterText + `
 local v = {}
 for i = 2, #ARGV do v[i - 1] = tonumber(ARGV[i]) end
 local m = {f = v[1], p = v[2], b = v[3], r = v[4]}
@@ -30,15 +30,12 @@ var extremes = []int64{limit.Most - 1, limit.Most, limit.MostTokens, limit.MostT
 // The scripts reckon as limit.Meter does, to the last microsecond, and no figure locks a
 // meter for more than a day.
 func TestScriptsReckonAsMeters(t *testing.T) {
-	client, err := redis.DialContext(t.Context(), "unix", servertest.SharedRedis(t).Socket())
-	if err != nil {
-		t.Fatal(err)
-	}
+	client := redis.NewClient(&redis.Options{Network: "unix", Addr: servers.SharedRedis(t).Socket()})
 	defer client.Close()
 	const now = 1_800_000_000_000_000
 	rapid.Check(t, func(t *rapid.T) {
 		run := func(args ...any) []int64 {
-			got, err := redis.Int64s(arithmetic.Do(client, args...))
+			got, err := arithmetic.Run(t.Context(), client, nil, args...).Int64Slice()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/core/limit"
-	"github.com/gomodule/redigo/redis"
+	"github.com/redis/go-redis/v9"
 )
 
 // settlement is what the server is still to be told of a claim. Each has a number, and
@@ -165,40 +165,20 @@ func (s *Store) send(ctx context.Context, batch []*settlement) error {
 
 func (s *Store) pipeline(ctx context.Context, batch []*settlement) error {
 	if len(batch) == 0 {
-		return s.client.ping(ctx)
+		return s.client.probe(ctx)
 	}
 	told := s.keys.told(s.process)
-	return s.client.do(ctx, func(conn *connection) error {
+	return s.client.do(func(current redis.UniversalClient) error { //nolint:contextcheck // the commands have it; the connection is of all requests
 		// All in one step: were the script told to the server by another core in the
 		// middle, it would run the later ones and then take the earlier for known.
-		if err := conn.Send("MULTI"); err != nil {
-			return err
-		}
-		for _, one := range batch {
-			if err := conn.Send("EVALSHA", parameters(tellScript.hash, append([]string{told}, one.call.keys...), append([]any{one.number, one.id}, one.call.args...))...); err != nil {
-				return err
+		_, err := current.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+			for _, one := range batch {
+				pipe.Do(ctx, parameters("EVALSHA", tellScript.hash, append([]string{told}, one.call.keys...), append([]any{one.number, one.id}, one.call.args...))...)
 			}
-		}
-		answers, err := conn.ask("EXEC")
-		if err != nil {
-			return err
-		}
-		return failure(answers)
+			return nil
+		})
+		return err
 	})
-}
-
-// failure is the first of the errors among answers.
-func failure(answers any) error {
-	list, ok := answers.([]any)
-	if !ok {
-		return fmt.Errorf("limit: the shared store answers with %T", answers)
-	}
-	for _, one := range list {
-		if err, failed := one.(redis.Error); failed {
-			return err
-		}
-	}
-	return nil
 }
 
 // running is the claims whose leases are renewed.

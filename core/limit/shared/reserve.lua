@@ -12,8 +12,17 @@ local id, lease = ARGV[1], tonumber(ARGV[2])
 local takings, state, word = {}, {}, 'ok'
 local k, a = 1, 3
 
+-- shorten has leases end at most one lease from now. Longer ones were taken before the server's
+-- clock was put back, and that of a core that is dead would last until then.
+local function shorten(leases)
+  for _, early in ipairs(redis.call('ZRANGEBYSCORE', leases, '(' .. text(now + lease), '+inf', 'LIMIT', 0, 100)) do
+    redis.call('ZADD', leases, 'XX', text(now + lease), early)
+  end
+end
+
 -- prune gives back what claims hold whose core has not renewed them.
 local function prune(hash, leases)
+  shorten(leases)
   for _, dead in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', text(now), 'LIMIT', 0, 100)) do
     release(hash, leases, dead)
   end
@@ -23,7 +32,7 @@ while a <= #ARGV do
   local kind = ARGV[a]
   if kind == 'rate' then
     local key, rate, n = KEYS[k], tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2])
-    local before = load_meter(key)
+    local before = load_meter(key, now)
     local taken = after(before, n, rate, now)
     if wait(taken, now) > 0 and word == 'ok' then word = 'no' end
     table.insert(state, {before, taken})
@@ -31,6 +40,7 @@ while a <= #ARGV do
     k = k + 1; a = a + 3
   elseif kind == 'many' then
     local key, limit = KEYS[k], tonumber(ARGV[a + 1])
+    shorten(key)
     redis.call('ZREMRANGEBYSCORE', key, '-inf', text(now))
     local running = redis.call('ZCARD', key)
     if running >= limit and word == 'ok' then word = 'no' end

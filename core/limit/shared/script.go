@@ -3,9 +3,8 @@ package shared
 import (
 	"context"
 	_ "embed" // the scripts
-	"strings"
 
-	"github.com/gomodule/redigo/redis"
+	"github.com/redis/go-redis/v9"
 )
 
 var (
@@ -35,42 +34,37 @@ var (
 type script struct{ text, hash string }
 
 func newScript(text string) *script {
-	return &script{text: text, hash: redis.NewScript(-1, text).Hash()}
+	return &script{text: text, hash: redis.NewScript(text).Hash()}
 }
 
-// run has the server run the script, and tells it first where it does not know it.
+// run has the server run the script, and sends it the text where it does not know it.
 func (s *script) run(ctx context.Context, c *client, keys []string, args ...any) (any, error) {
-	var answer any
-	err := c.do(ctx, func(conn *connection) error {
-		var err error
-		answer, err = conn.ask("EVALSHA", parameters(s.hash, keys, args)...)
-		if unknown(err) {
-			answer, err = conn.ask("EVAL", parameters(s.text, keys, args)...)
-		}
-		return err
-	})
+	answer, err := c.run(ctx, parameters("EVALSHA", s.hash, keys, args)...)
+	if unknown(err) {
+		answer, err = c.run(ctx, parameters("EVAL", s.text, keys, args)...)
+	}
 	return answer, err
 }
 
-// load tells the server the script.
+// load sends the server that has the keys the script.
 func (s *script) load(ctx context.Context, c *client) error {
-	return c.do(ctx, func(conn *connection) error {
-		_, err := conn.ask("SCRIPT", "LOAD", s.text)
-		return err
+	return c.do(func(current redis.UniversalClient) error { //nolint:contextcheck // the commands have it; the connection is of all requests
+		if cluster, ok := current.(*redis.ClusterClient); ok {
+			node, err := cluster.MasterForKey(ctx, c.key)
+			if err != nil {
+				return err
+			}
+			return node.ScriptLoad(ctx, s.text).Err()
+		}
+		return current.ScriptLoad(ctx, s.text).Err()
 	})
 }
 
-// parameters are those of EVAL and EVALSHA.
-func parameters(script string, keys []string, args []any) []any {
-	all := append(make([]any, 0, 2+len(keys)+len(args)), script, len(keys))
+// parameters are a command that runs a script.
+func parameters(command, script string, keys []string, args []any) []any {
+	all := append(make([]any, 0, 3+len(keys)+len(args)), command, script, len(keys))
 	for _, key := range keys {
 		all = append(all, key)
 	}
 	return append(all, args...)
-}
-
-// unknown reports whether the server says that it knows no such script: then it has run
-// nothing.
-func unknown(err error) bool {
-	return err != nil && strings.HasPrefix(err.Error(), "NOSCRIPT")
 }

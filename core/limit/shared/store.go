@@ -15,11 +15,13 @@ import (
 
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/core/limit/shared/endpoint"
 )
 
 // Config is what a Store is made of. Only URL must be set.
 type Config struct {
-	// URL is the server's: redis://HOST:PORT/DB, rediss://, unix://PATH.
+	// URL is the server's, as package endpoint reads it: redis://HOST:PORT/DB, rediss://,
+	// redis+sentinel://, redis+cluster://, unix:///PATH.
 	URL string
 	// Prefix begins all names. Default genway.
 	Prefix string
@@ -33,6 +35,9 @@ type Config struct {
 	Policy Policy
 	// Spent tells what was spent, from a ledger; nil is nothing.
 	Spent limit.Spent
+	// SpentBy tells what one key or owner has spent since a time, so that one that is new to the
+	// server costs no look at all others; nil has Spent asked.
+	SpentBy func(ctx context.Context, scope limit.Scope, id string, since time.Time) (int64, error)
 	// OnGone is told when the server stops answering and when it answers again; nil is not.
 	OnGone func(gone bool)
 	// Logger gets one line at each of these. Default: none.
@@ -61,6 +66,7 @@ type Store struct {
 	client   *client
 	local    *limit.Memory
 	known    *known
+	fills    limit.Fills
 	process  string
 	claims   atomic.Int64
 	gone     atomic.Bool
@@ -80,7 +86,7 @@ var _ limit.Store = (*Store)(nil)
 
 // Start makes a store. The server need not answer yet: then the policy holds at once.
 func Start(ctx context.Context, config Config) (*Store, error) {
-	server, err := parse(config.URL)
+	server, err := endpoint.Parse(config.URL)
 	if err != nil {
 		return nil, fmt.Errorf("limit: the URL of the shared store: %w", err)
 	}
@@ -90,8 +96,13 @@ func Start(ctx context.Context, config Config) (*Store, error) {
 	if config.Clock == nil {
 		config.Clock = time.Now
 	}
+	names := keys{cmp.Or(config.Prefix, "genway")}
+	client, err := newClient(server, config.Timeout, names.probe())
+	if err != nil {
+		return nil, fmt.Errorf("limit: the URL of the shared store: %w", err)
+	}
 	s := &Store{
-		config: config, keys: keys{cmp.Or(config.Prefix, "genway")}, client: newClient(server),
+		config: config, keys: names, client: client,
 		local: limit.NewMemory(config.Clock), process: strings.ToLower(rand.Text()[:12]),
 		running: running{claims: map[string][]string{}},
 		queue:   queue{wake: make(chan struct{}, 1)}, closing: make(chan struct{}), ended: make(chan struct{}),

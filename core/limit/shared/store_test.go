@@ -15,17 +15,17 @@ import (
 
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/limit/shared"
-	"github.com/genway/genway/internal/servertest"
-	"github.com/gomodule/redigo/redis"
+	"github.com/genway/genway/test/servers"
+	"github.com/redis/go-redis/v9"
 )
 
-// patience is for machines that are busy: what is tested is not how fast a server is.
-const patience = 10 * time.Second
+// answerWithin is for machines that are busy: what is tested is not how fast a server is.
+const answerWithin = 10 * time.Second
 
 // store is one core's, under names of the test's own.
-func store(t *testing.T, server *servertest.Redis, change func(*shared.Config)) *shared.Store {
+func store(t *testing.T, server *servers.Redis, change func(*shared.Config)) *shared.Store {
 	t.Helper()
-	c := shared.Config{URL: server.URL(), Prefix: t.Name(), Timeout: patience}
+	c := shared.Config{URL: server.URL(), Prefix: t.Name(), Timeout: answerWithin}
 	if change != nil {
 		change(&c)
 	}
@@ -43,12 +43,9 @@ func closed(t *testing.T, s *shared.Store) {
 	}
 }
 
-func client(t *testing.T, server *servertest.Redis) redis.Conn {
+func client(t *testing.T, server *servers.Redis) *redis.Client {
 	t.Helper()
-	c, err := redis.DialContext(t.Context(), "unix", server.Socket())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := redis.NewClient(&redis.Options{Network: "unix", Addr: server.Socket()})
 	t.Cleanup(func() { _ = c.Close() })
 	return c
 }
@@ -80,7 +77,7 @@ func ask(t *testing.T, l *limit.Limiter, w limit.Who, most limit.Amount) (*limit
 // is settled counts for both.
 func TestTwoCoresAgainstABudget(t *testing.T) {
 	const k, cost = 137, 1_000_003
-	server := servertest.SharedRedis(t)
+	server := servers.SharedRedis(t)
 	var cores [2]*limit.Limiter
 	for i := range cores {
 		s := store(t, server, nil)
@@ -146,7 +143,7 @@ func waitFor(t *testing.T, holds func() bool) {
 
 // Every limit is held across cores, and says what memory's would.
 func TestEveryLimitAcrossCores(t *testing.T) {
-	server := servertest.SharedRedis(t)
+	server := servers.SharedRedis(t)
 	for _, c := range []struct {
 		name   string
 		limits limit.Limits
@@ -185,7 +182,7 @@ func TestEveryLimitAcrossCores(t *testing.T) {
 
 // A refusal by one limit takes nothing of the others.
 func TestAllOrNothing(t *testing.T) {
-	s := store(t, servertest.SharedRedis(t), nil)
+	s := store(t, servers.SharedRedis(t), nil)
 	defer closed(t, s)
 	l := limit.New(s, limit.Rules{Models: []limit.Rule{{Pattern: "*", Limits: limit.Limits{Concurrent: 1}}}})
 	w := who(limit.Limits{RequestsPerMinute: 3, TokensPerMinute: 100, Budgets: []limit.Budget{{Amount: 10, Period: limit.Day}}})
@@ -211,7 +208,7 @@ func TestAllOrNothing(t *testing.T) {
 // What a core that died held comes back when its leases end; what a living one holds
 // does not.
 func TestLeases(t *testing.T) {
-	server := servertest.SharedRedis(t)
+	server := servers.SharedRedis(t)
 	lease := func(d time.Duration) func(*shared.Config) { return func(c *shared.Config) { c.Lease = d } }
 	dead, living := store(t, server, lease(300*time.Millisecond)), store(t, server, lease(300*time.Millisecond))
 	defer closed(t, living)
@@ -238,10 +235,40 @@ func TestLeases(t *testing.T) {
 	}
 }
 
+// A key that the server knows nothing of is asked for by itself, not with all others.
+func TestSeedsOfOne(t *testing.T) {
+	server := servers.SharedRedis(t)
+	var all, single atomic.Int64
+	s := store(t, server, func(c *shared.Config) {
+		c.Spent = func(context.Context, time.Time) ([]limit.Spend, error) {
+			all.Add(1)
+			return nil, nil
+		}
+		c.SpentBy = func(_ context.Context, scope limit.Scope, id string, _ time.Time) (int64, error) {
+			single.Add(1)
+			return map[limit.Scope]map[string]int64{limit.Key: {"key_a": 70}}[scope][id], nil
+		}
+	})
+	atStart := all.Load()
+	l := limit.New(s, limit.Rules{})
+	if _, refusal := ask(t, l, who(budget(100)), limit.Amount{Cost: 31}); refusal == nil || refusal.Held {
+		t.Errorf("%+v", refusal)
+	}
+	r, refusal := ask(t, l, who(budget(100)), limit.Amount{Cost: 30})
+	if refusal != nil {
+		t.Fatalf("%+v", refusal)
+	}
+	r.Settle(limit.Amount{})
+	if all.Load() != atStart || single.Load() == 0 {
+		t.Errorf("all were asked for %d times after the start, single ones %d times", all.Load()-atStart, single.Load())
+	}
+	closed(t, s)
+}
+
 // What was spent before is known from the ledger: on a server that knows nothing, and
 // where a core that was killed had not told it.
 func TestSeeds(t *testing.T) {
-	server := servertest.SharedRedis(t)
+	server := servers.SharedRedis(t)
 	var ledger atomic.Int64
 	ledger.Store(70)
 	spent := func(c *shared.Config) {
@@ -283,7 +310,7 @@ func TestSeeds(t *testing.T) {
 func TestServerGone(t *testing.T) {
 	for _, policy := range []shared.Policy{{Local: true, Share: 0.5}, {}} {
 		t.Run(map[bool]string{true: "local", false: "closed"}[policy.Local], func(t *testing.T) {
-			server := servertest.NewRedis(t)
+			server := servers.NewRedis(t)
 			var log syncBuffer
 			var changes atomic.Int64
 			var ledger atomic.Int64
@@ -404,7 +431,7 @@ func TestStartWithoutServer(t *testing.T) {
 
 // Nothing stays on the server for good.
 func TestEverythingExpires(t *testing.T) {
-	server := servertest.NewRedis(t)
+	server := servers.NewRedis(t)
 	s := store(t, server, nil)
 	l := limit.New(s, limit.Rules{})
 	w := who(limit.Limits{RequestsPerMinute: 9, TokensPerMinute: 90, Concurrent: 5,
@@ -423,14 +450,14 @@ func TestEverythingExpires(t *testing.T) {
 	}
 	closed(t, s)
 	c := client(t, server)
-	names, err := redis.Strings(c.Do("KEYS", "*"))
+	names, err := c.Keys(t.Context(), "*").Result()
 	if err != nil || len(names) != 8 {
 		t.Errorf("%d names: %q, %v", len(names), names, err)
 	}
 	for _, name := range names {
-		left, err := redis.Int64(c.Do("PTTL", name))
-		if err != nil || left <= 0 || left > (33*24*time.Hour).Milliseconds() {
-			t.Errorf("%s lives for %d ms, %v", name, left, err)
+		left, err := c.PTTL(t.Context(), name).Result()
+		if err != nil || left <= 0 || left > 33*24*time.Hour {
+			t.Errorf("%s lives for %v, %v", name, left, err)
 		}
 		if !strings.HasPrefix(name, "{"+t.Name()+"}:") {
 			t.Errorf("%s has no hash tag", name)

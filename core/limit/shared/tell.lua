@@ -19,7 +19,7 @@ while a <= #ARGV do
     local key, v = KEYS[k], {}
     for i = 1, 7 do v[i] = tonumber(ARGV[a + i]) end
     local n, last, actual, rate = v[1], v[2], v[6], v[7]
-    local m = load_meter(key)
+    local m = load_meter(key, now)
     if actual < n then
       m = back(m, math.min(n - actual, last), v[3], v[4], v[5], now)
     else
@@ -29,7 +29,7 @@ while a <= #ARGV do
     if m.r > 0 then save_meter(key, m, now) end
     k = k + 1; a = a + 8
   elseif kind == 'more-tokens' then
-    local key, m, rate = KEYS[k], load_meter(KEYS[k]), tonumber(ARGV[a + 2])
+    local key, m, rate = KEYS[k], load_meter(KEYS[k], now), tonumber(ARGV[a + 2])
     if m.r > 0 then rate = m.r end
     save_meter(key, after(m, tonumber(ARGV[a + 1]), rate, now), now)
     k = k + 1; a = a + 3

@@ -3,34 +3,43 @@
 package shared
 
 import (
+	"cmp"
+	"strconv"
 	"testing"
 	"time"
 
 	"github.com/genway/genway/core/limit"
-	"github.com/gomodule/redigo/redis"
+	"github.com/redis/go-redis/v9"
 )
 
 // state is what the server keeps of key_a: what is spent, held and running, and when its
 // rate of tokens would be unused.
 type state struct{ spent, held, running, free int64 }
 
-func stateOf(t *testing.T, s *Store, conn redis.Conn) state {
+func stateOf(t *testing.T, s *Store, conn *redis.Client) state {
 	t.Helper()
 	key := &limit.Subject{Scope: limit.Key, ID: "key_a"}
 	hash, _ := s.keys.money(key, 1, limit.Month.Start(time.Now()).Unix())
-	money, err := redis.Int64Map(conn.Do("HGETALL", hash))
+	money, err := conn.HGetAll(t.Context(), hash).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
-	running, err := redis.Int64(conn.Do("ZCARD", s.keys.running(key)))
+	running, err := conn.ZCard(t.Context(), s.keys.running(key)).Result()
 	if err != nil {
 		t.Fatal(err)
 	}
-	free, err := redis.Int64(conn.Do("HGET", s.keys.tokens(key), "f"))
+	free, err := conn.HGet(t.Context(), s.keys.tokens(key), "f").Int64()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return state{money["spent"], money["held"], running, free}
+	number := func(field string) int64 {
+		n, err := strconv.ParseInt(cmp.Or(money[field], "0"), 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	return state{number("spent"), number("held"), running, free}
 }
 
 // What the server is told twice, since its answer was lost, counts once: an extension and

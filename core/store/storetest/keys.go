@@ -5,11 +5,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"maps"
 	"net/netip"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/keys"
@@ -65,11 +67,13 @@ func testCreate(t *testing.T, database Database) {
 		t.Helper()
 		create(t, s, k)
 		want = append(want, k)
-		got, isLive := live(t, s)[k.ID]
-		if isLive != (k.RevokeTime == nil) {
-			t.Errorf("%s: live is %t", name, isLive)
+		got := live(t, s)
+		maps.DeleteFunc(got, func(_ keys.Digest, h keys.Holder) bool { return h.KeyID != k.ID })
+		holders := held(t, k)
+		if k.RevokeTime != nil {
+			clear(holders)
 		}
-		if diff := cmp.Diff(k, got, prefixes()); isLive && diff != "" {
+		if diff := cmp.Diff(holders, got, cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s: live (-want +got):\n%s", name, diff)
 		}
 	}
@@ -230,9 +234,8 @@ func testRevoke(t *testing.T, database Database) {
 	if diff := cmp.Diff([]keys.Key{revoked, key(1)}, list(t, s)); diff != "" {
 		t.Errorf("list (-want +got):\n%s", diff)
 	}
-	got := live(t, s)
-	if _, ok := got[key(1).ID]; len(got) != 1 || !ok {
-		t.Errorf("live is %v, want the other key alone", got)
+	if diff := cmp.Diff(held(t, key(1)), live(t, s)); diff != "" {
+		t.Errorf("live, want the other key alone (-want +got):\n%s", diff)
 	}
 }
 
@@ -258,8 +261,8 @@ func testVersion(t *testing.T, database Database) {
 		changes bool
 	}{
 		{"create", func() error { return s.Create(t.Context(), []keys.Key{key(0)}, nil) }, true},
-		{"list", func() error { _, err := s.List(t.Context()); return err }, false},
-		{"live", func() error { _, err := s.Live(t.Context()); return err }, false},
+		{"list", func() error { _, err := s.List(t.Context(), keys.Query{Limit: 1}); return err }, false},
+		{"holding", func() error { _, _, err := s.Holding(t.Context(), keys.Place{}, 1); return err }, false},
 		{"find", func() error { _, err := s.Find(t.Context(), key(0).ID); return err }, false},
 		{"create another", func() error { return s.Create(t.Context(), []keys.Key{key(1)}, nil) }, true},
 		{"settings", func() error { return update(t.Context(), s, key(0).ID, func(k *keys.Key) { k.Owner = "o" }) }, true},
@@ -287,8 +290,8 @@ func testVersion(t *testing.T, database Database) {
 			}
 			continue
 		}
-		if earlier, ok := seen[after]; ok {
-			t.Errorf("%s: version %d is that of %s", step.name, after, earlier)
+		if earlier, ok := seen[after]; ok || after < before {
+			t.Errorf("%s: version %d, is that of %s or smaller than before", step.name, after, earlier)
 		}
 		seen[after] = step.name
 	}
@@ -307,7 +310,7 @@ func testTwoHandles(t *testing.T, database Database) {
 	}
 	create(t, one, key(0))
 	moved("create")
-	if diff := cmp.Diff(key(0), live(t, other)[key(0).ID]); diff != "" {
+	if diff := cmp.Diff(held(t, key(0)), live(t, other)); diff != "" {
 		t.Errorf("the other handle (-want +got):\n%s", diff)
 	}
 	if err := revoke(t.Context(), one, key(0).ID); err != nil {
@@ -366,8 +369,11 @@ func allFail(ctx context.Context, t *testing.T, handle Keys) {
 	}
 	_, errs["create first"] = s.CreateFirst(ctx, []keys.Key{key(0)}, nil)
 	_, errs["find"] = s.Find(ctx, key(0).ID)
-	_, errs["list"] = s.List(ctx)
-	_, errs["live"] = s.Live(ctx)
+	_, errs["list"] = s.List(ctx, keys.Query{Limit: 1})
+	_, errs["named"] = s.Named(ctx, []keys.Named{{Group: keys.GroupChat, Name: "x"}})
+	_, errs["changed"] = s.Changed(ctx, keys.Position{}, 1)
+	_, errs["holders"] = s.Holders(ctx, []keys.Digest{{}})
+	_, _, errs["holding"] = s.Holding(ctx, keys.Place{}, 1)
 	_, errs["version"] = s.Version(ctx)
 	for _, err := range handle.Audit().Entries(ctx, audit.Query{}) {
 		errs["audit"] = err

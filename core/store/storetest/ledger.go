@@ -36,6 +36,7 @@ func RunLedger(t *testing.T, fresh func(t *testing.T) LedgerDatabase) {
 		{"what a journal kept is written once", testRecover},
 		{"writing again changes nothing", testWriteAgain},
 		{"entries of dead processes are interrupted, and of no others", testBeat},
+		{"processes that died before the clock was put back are known to be dead", testClockPutBack},
 		{"whoever ran the request knows better than interrupted", testRevived},
 		{"an end interrupts what is open", testEnd},
 		{"reports sum up by each dimension", testReport},
@@ -43,6 +44,9 @@ func RunLedger(t *testing.T, fresh func(t *testing.T) LedgerDatabase) {
 		{"what was spent is summed up by key and owner", testSpent},
 		{"what is pruned stays in the sums", testPrune},
 		{"pruning and closing at once lose nothing", testPruneConcurrently},
+		{"reports say what the entries say, whatever is rolled up when", testRollAnyOrder},
+		{"rolling up, pruning and writing at once lose nothing", testRollConcurrently},
+		{"one of the processes alive leads", testLeads},
 		{"what dead processes left open is counted", testLeft},
 		{"many processes write at once", testWriteConcurrently},
 		{"an ended context and a closed store are errors", testLedgerErrors},
@@ -224,6 +228,29 @@ func testBeat(t *testing.T, database LedgerDatabase) {
 	wantEntries(t, s, interrupted(1), entry(2), opening(1), entry(2), opening(1), entry(2))
 }
 
+// Case N64: a process that was killed while the clock was a day ahead is known to be dead as
+// soon as one that is killed now. One that lives says so again.
+func testClockPutBack(t *testing.T, database LedgerDatabase) {
+	s := openLedger(t, database)
+	day := 24 * time.Hour
+	dead, alive, asking := begin(t, s, epoch().Add(day)), begin(t, s, epoch().Add(day)), begin(t, s, epoch())
+	for _, process := range []int64{dead, alive} {
+		write(t, s, process, opening(1))
+	}
+	beat := func(process int64, second int, want int64) {
+		t.Helper()
+		now := epoch().Add(time.Duration(second) * time.Second)
+		if n, err := s.Beat(t.Context(), process, now, now.Add(-6*time.Second)); err != nil || n != want {
+			t.Errorf("second %d: %d interrupted, %v, want %d", second, n, err, want)
+		}
+	}
+	beat(asking, 0, 0)
+	beat(alive, 1, 0)
+	beat(alive, 7, 1)
+	beat(asking, 7, 0)
+	wantEntries(t, s, interrupted(1), opening(1))
+}
+
 func testRevived(t *testing.T, database LedgerDatabase) {
 	s := openLedger(t, database)
 	frozen, other := begin(t, s, epoch()), begin(t, s, epoch())
@@ -286,15 +313,18 @@ func testLedgerErrors(t *testing.T, database LedgerDatabase) {
 		_, beatErr := s.Beat(ctx, process, epoch(), epoch())
 		_, endErr := s.End(ctx, process)
 		_, leftErr := s.Left(ctx, epoch())
+		_, rollErr := s.Roll(ctx, epoch())
+		_, leadsErr := s.Leads(ctx, process, epoch())
 		_, pruneErr := s.Prune(ctx, epoch(), 1)
 		_, spentErr := s.Spent(ctx, epoch())
+		_, spentByErr := s.SpentBy(ctx, "key", "", epoch())
 		_, reportErr := s.Report(ctx, ledger.Query{By: []ledger.Dimension{ledger.ByDay}})
 		var entriesErr error
 		for _, err := range s.Entries(ctx, time.Time{}) {
 			entriesErr = err
 		}
 		for name, err := range map[string]error{
-			"Begin": beginErr, "Beat": beatErr, "End": endErr, "Left": leftErr, "Prune": pruneErr, "Spent": spentErr, "Report": reportErr, "Entries": entriesErr,
+			"Begin": beginErr, "Beat": beatErr, "End": endErr, "Left": leftErr, "Roll": rollErr, "Leads": leadsErr, "Prune": pruneErr, "Spent": spentErr, "SpentBy": spentByErr, "Report": reportErr, "Entries": entriesErr,
 			"Write": s.Write(ctx, process, []*ledger.Entry{entry(1)}),
 		} {
 			if err == nil {

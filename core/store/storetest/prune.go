@@ -82,6 +82,16 @@ func testSpent(t *testing.T, database LedgerDatabase) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", when, diff)
 		}
+		sums := map[[2]string]int64{{"key_none"}: 0, {"", "none"}: 0}
+		for _, spend := range want {
+			sums[[2]string{spend.KeyID}] += spend.Cost
+			sums[[2]string{"", spend.Owner}] += spend.Cost
+		}
+		for who, want := range sums {
+			if got, err := s.SpentBy(t.Context(), who[0], who[1], since); err != nil || got != want {
+				t.Errorf("%s: %q spent %d, want %d: %v", when, who, got, want, err)
+			}
+		}
 	}
 	check("as entries", day)
 	check("since the middle of the day", day.Add(13*time.Hour))

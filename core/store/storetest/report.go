@@ -93,6 +93,12 @@ func testReport(t *testing.T, database LedgerDatabase) {
 	if exactly, after := since(entry(5).Start), since(entry(6).Start.Add(time.Microsecond)); exactly != 2 || after != 0 {
 		t.Errorf("since the fifth: %d, after all: %d", exactly, after)
 	}
+	for limit, want := range map[int]int{0: 3, 1: 1, 2: 2, 3: 3, 4: 3} {
+		rows, err := s.Report(t.Context(), ledger.Query{By: []ledger.Dimension{ledger.ByProtocol}, Limit: limit})
+		if err != nil || len(rows) != want || rows[0].Values[0] != "chat_completions" || rows[0].Requests != 3 {
+			t.Errorf("at most %d: %+v, %v", limit, rows, err)
+		}
+	}
 	if _, err := s.Report(t.Context(), ledger.Query{By: []ledger.Dimension{"colour"}}); err == nil {
 		t.Error("a report by what does not exist")
 	}

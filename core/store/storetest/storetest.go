@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/genway/genway/core/audit"
@@ -51,6 +52,12 @@ func Run(t *testing.T, fresh func(t *testing.T) Database) {
 		{"a revoked key is listed and not live", testRevoke},
 		{"an unknown key cannot be changed", testUpdateUnknown},
 		{"changes of one key come one after the other", testUpdateConcurrently},
+		{"keys are listed by pages", testPages},
+		{"names are looked up by group", testNamed},
+		{"who holds a secret is looked up", testHolders},
+		{"what has changed is told in its order", testChanged},
+		{"who follows the changes misses none", testFollow},
+		{"many keys are made at once", testCreateMany},
 		{"the version moves with every change and only then", testVersion},
 		{"another handle sees each change at once", testTwoHandles},
 		{"the first keys are made once", testCreateFirst},
@@ -141,24 +148,50 @@ func prefixes() cmp.Option {
 
 func list(t *testing.T, s keys.Store) []keys.Key {
 	t.Helper()
-	all, err := s.List(t.Context())
+	all, err := s.List(t.Context(), keys.Query{Limit: 1000})
 	if err != nil {
 		t.Fatalf("list: %v", err)
 	}
 	return all
 }
 
-func live(t *testing.T, s keys.Store) map[string]keys.Key {
+// live are the holders of all secrets of keys that are not revoked.
+func live(t *testing.T, s keys.Store) map[keys.Digest]keys.Holder {
 	t.Helper()
-	all, err := s.Live(t.Context())
-	if err != nil {
-		t.Fatalf("live: %v", err)
+	held := map[keys.Digest]keys.Holder{}
+	for place := (keys.Place{}); ; {
+		page, last, err := s.Holding(t.Context(), place, 7)
+		if err != nil {
+			t.Fatalf("holding: %v", err)
+		}
+		for _, h := range page {
+			held[h.Hash] = h
+		}
+		if last == place {
+			return held
+		}
+		place = last
 	}
-	byID := make(map[string]keys.Key, len(all))
-	for _, k := range all {
-		byID[k.ID] = k
+}
+
+// held are the holders that a key makes.
+func held(t *testing.T, list ...keys.Key) map[keys.Digest]keys.Holder {
+	t.Helper()
+	all := map[keys.Digest]keys.Holder{}
+	for _, k := range list {
+		policy, err := json.Marshal(k.Policy)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, secret := range k.Secrets {
+			end := k.ExpireTime
+			if secret.ExpireTime != nil && (end == nil || secret.ExpireTime.Before(*end)) {
+				end = secret.ExpireTime
+			}
+			all[secret.Hash] = keys.Holder{Hash: secret.Hash, KeyID: k.ID, Group: k.Group, Name: k.Name, Owner: k.Owner, Policy: string(policy), End: end}
+		}
 	}
-	return byID
+	return all
 }
 
 func version(t *testing.T, s keys.Store) int64 {

@@ -18,7 +18,7 @@ import (
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/internal/hop"
+	"github.com/genway/genway/internal/transport"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -39,6 +39,11 @@ type Config struct {
 	// FirstByte is how long an answer may take to begin, Idle how long a stream may
 	// make no progress. Defaults 10 minutes and 5 minutes.
 	FirstByte, Idle time.Duration
+	// MaxAnswerBytes bounds one message of an answer. Default 120 MiB.
+	MaxAnswerBytes int64
+	// NoTrace keeps the context of the trace from the server, which gets it otherwise
+	// (traceparent, tracestate, baggage).
+	NoTrace bool
 	// Models is the listing. ListModels asks the upstream for its own.
 	Models []*genwayv1.Model
 }
@@ -60,14 +65,16 @@ var alive = keepalive.ClientParameters{Time: 5*time.Minute + 10*time.Second, Tim
 
 // New makes an adapter. The connection is made when it is first needed.
 func New(config Config) (*Upstream, error) {
-	transport := insecure.NewCredentials()
+	creds := insecure.NewCredentials()
 	if config.TLS != nil {
-		transport = credentials.NewTLS(config.TLS)
+		creds = credentials.NewTLS(config.TLS)
 	}
 	config.FirstByte = cmp.Or(config.FirstByte, defaultFirstByte)
 	config.Idle = cmp.Or(config.Idle, defaultIdle)
-	conn, err := grpc.NewClient(config.Target, append(hop.DialOptions(),
-		grpc.WithTransportCredentials(transport), grpc.WithKeepaliveParams(alive))...)
+	config.MaxAnswerBytes = cmp.Or(config.MaxAnswerBytes, defaultMaxAnswerBytes)
+	conn, err := grpc.NewClient(config.Target, append(transport.DialOptions(),
+		grpc.WithTransportCredentials(creds), grpc.WithKeepaliveParams(alive),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(int(config.MaxAnswerBytes))))...)
 	if err != nil {
 		return nil, fmt.Errorf("generation: target %q: %w", config.Target, err)
 	}
@@ -86,6 +93,9 @@ func (u *Upstream) Close() error { return u.calls.shut() }
 // Models gives the configured listing.
 func (u *Upstream) Models() []*genwayv1.Model { return u.config.Models }
 
+// defaultMaxAnswerBytes is a little less than an edge takes of its core.
+const defaultMaxAnswerBytes = 120 << 20
+
 // maxListBytes bounds a page of the server's list of models.
 const maxListBytes = 8 << 20
 
@@ -103,11 +113,15 @@ func (u *Upstream) ListModels(ctx context.Context, token string) (*genwayv1.List
 // URL shows what is called: the target, whatever the model.
 func (u *Upstream) URL(string) string { return u.config.Target }
 
-// outgoing gives the context of a call: our key there, nothing of the caller's.
+// outgoing gives the context of a call: our key there, and of the caller's request the
+// context of its trace.
 func (u *Upstream) outgoing(ctx context.Context) context.Context {
 	md := metadata.MD{}
 	if key := *u.key.Load(); key != "" {
 		md.Set("authorization", "Bearer "+key)
+	}
+	if !u.config.NoTrace {
+		upstream.NoteOf(ctx).Carried().Headers(func(name, value string) { md[name] = []string{value} })
 	}
 	return metadata.NewOutgoingContext(ctx, md)
 }
@@ -151,11 +165,13 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 
 // unary makes a call whose answer is one message: it has begun when it is there.
 func unary[Q, A any](ctx context.Context, u *Upstream, req Q, call func(context.Context, Q, ...grpc.CallOption) (A, error)) (A, error) {
-	upstream.NoteOf(ctx).Calls++
+	note := upstream.NoteOf(ctx)
+	note.Calls++
 	u.calls.begin()
 	defer u.calls.end()
 	ctx, _, done := u.patient(ctx)
 	defer done()
+	defer note.Awaited(time.Now())
 	answer, err := call(u.outgoing(ctx), req)
 	return answer, faultOf(ctx, err)
 }
@@ -164,18 +180,23 @@ func unary[Q, A any](ctx context.Context, u *Upstream, req Q, call func(context.
 func streamed[Q, E any](ctx context.Context, u *Upstream, req *Q, call func(context.Context, *Q, ...grpc.CallOption) (grpc.ServerStreamingClient[E], error),
 	send func(*E) error, completed func(*E) bool,
 ) error {
-	upstream.NoteOf(ctx).Calls++
+	note := upstream.NoteOf(ctx)
+	note.Calls++
 	u.calls.begin()
 	defer u.calls.end()
 	ctx, progress, done := u.patient(ctx)
 	defer done()
+	since := time.Now()
 	stream, err := call(u.outgoing(ctx), req)
+	note.Awaited(since)
 	if err != nil {
 		return faultOf(ctx, err)
 	}
 	ended := false
 	for {
+		since = time.Now()
 		ev, err := stream.Recv()
+		note.Awaited(since)
 		switch {
 		case errors.Is(err, io.EOF) && ended:
 			return nil
@@ -211,6 +232,10 @@ func faultOf(ctx context.Context, err error) error {
 	for _, d := range st.Details() {
 		if detail, ok := d.(*genwayv1.ErrorDetail); ok {
 			f := fault.FromDetail(detail)
+			switch f.Reason {
+			case fault.ReasonOverloaded, fault.ReasonUpstreamBusy: // not of this process: edges tell them apart
+				f.Reason = "UPSTREAM_OVERLOADED"
+			}
 			f.UpstreamRequestID, f.RequestID = f.RequestID, ""
 			return f
 		}

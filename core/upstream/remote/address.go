@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 )
 
 // operation is what is asked of the upstream.
@@ -48,8 +48,8 @@ func (u *Upstream) addressOf(op operation, model string) *url.URL {
 	for _, name := range slices.Sorted(maps.Keys(u.config.Query)) {
 		query = append(query, url.QueryEscape(name)+"="+url.QueryEscape(u.config.Query[name]))
 	}
-	if op == stream && u.config.Protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
-		query = append(query, "alt=sse")
+	if framing := u.protocol.Stream.Query; op == stream && framing.Name != "" {
+		query = append(query, framing.Name+"="+framing.Value)
 	}
 	address.RawQuery = strings.Join(slices.DeleteFunc(query, func(q string) bool { return q == "" }), "&")
 	return &address
@@ -64,12 +64,16 @@ func (u *Upstream) path(op operation, model string) (path string, own bool) {
 			path = ""
 		}
 	}
-	if u.config.Protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
+	if path, known := u.placePath(op, model); known {
+		return path, true
+	}
+	_, generic, verb := u.protocol.UpstreamPath(asked[op])
+	if u.protocol.NamesModelInPath() {
 		if !own {
-			path = "/models"
+			path = generic
 		}
 		if op != list {
-			path += "/" + url.PathEscape(strings.TrimPrefix(model, "models/")) + ":" + methods[op]
+			path += "/" + url.PathEscape(strings.TrimPrefix(model, "models/")) + verb
 		}
 		return path, own
 	}
@@ -77,52 +81,26 @@ func (u *Upstream) path(op operation, model string) (path string, own bool) {
 		return "/models", false
 	}
 	if !own {
-		path = paths[u.config.Protocol]
+		return generic, false
 	}
-	if op == count {
-		path += counters[u.config.Protocol]
-	}
-	if op == compact {
-		path += "/compact"
-	}
-	return path, own
+	return path + u.protocol.Subpath(asked[op]), true
 }
 
-// What the protocols call their operations.
-var (
-	paths = map[genwayv1.Protocol]string{
-		genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS: "/chat/completions",
-		genwayv1.Protocol_PROTOCOL_RESPONSES:        "/responses",
-		genwayv1.Protocol_PROTOCOL_MESSAGES:         "/messages",
-		genwayv1.Protocol_PROTOCOL_IMAGES:           "/images/generations",
-	}
-	counters = map[genwayv1.Protocol]string{
-		genwayv1.Protocol_PROTOCOL_RESPONSES: "/input_tokens",
-		genwayv1.Protocol_PROTOCOL_MESSAGES:  "/count_tokens",
-	}
-	methods = map[operation]string{generate: "generateContent", stream: "streamGenerateContent", count: "countTokens"}
-)
+// asked are the operations of the protocol that calls are.
+var asked = [operations]protocol.Operation{
+	generate: protocol.Generate, stream: protocol.Stream, count: protocol.Count, draw: protocol.Draw,
+	list: protocol.ListModels, compact: protocol.Compact,
+}
 
 // version gives the version that is put between the base and a path of the protocol;
-// empty for none. The SDKs of messages and generateContent put it behind any base, as in
-// https://host/anthropic; here not behind one that has a version already. Those of the
-// other protocols put none; here the host alone has one put behind it.
+// empty for none. It is never put behind a base that has a version already, and behind
+// one with a path only where the protocol's SDKs do so.
 func (u *Upstream) version(base string) string {
-	switch u.config.Protocol {
-	case genwayv1.Protocol_PROTOCOL_MESSAGES:
-		if !hasVersion(base) {
-			return "v1"
-		}
-	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
-		if !hasVersion(base) {
-			return "v1beta"
-		}
-	default:
-		if base == "" {
-			return "v1"
-		}
+	if hasVersion(base) || base != "" && !u.protocol.Upstream.VersionBehindPath {
+		return ""
 	}
-	return ""
+	version, _, _ := u.protocol.UpstreamPath(protocol.Generate)
+	return version
 }
 
 // hasVersion reports whether a path has a version as a segment: v1, v1beta, v4.

@@ -8,15 +8,17 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strings"
+	"time"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/internal/arena"
+	"github.com/genway/genway/core/upstream"
 )
 
 // answer is an upstream's answer to one call, and what is known of the call: one value,
 // since each call needs all of it.
 type answer struct {
 	upstream *Upstream
+	note     *upstream.Note // of the request
 	// ctx is the call's, which end ends for a reason. So does the patience with an upstream
 	// that makes no progress.
 	ctx      context.Context //nolint:containedctx // it lives as long as the call
@@ -37,17 +39,48 @@ type answer struct {
 	raw  io.ReadCloser
 	// size is how long the body says to be; -1 when it does not, or is compressed.
 	size int64
+	// held is how many bytes of the upstream's AnswerMemory the answer holds, and peak how
+	// many it has held at most.
+	held, peak int64
+	// room is how much of that is the buffer of a stream, and heavy says that an event of
+	// it holds more.
+	room  int64
+	heavy bool
 }
 
 // begin takes the answer's head.
 func (a *answer) begin(resp *http.Response) (err error) {
 	a.header, a.raw, a.size = resp.Header, resp.Body, resp.ContentLength
 	a.body = (*watched)(a)
-	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
-		a.size = -1
-		a.body, err = gzip.NewReader(a.body)
+	if a.upstream.isEventStream(resp.Header) {
+		a.size, a.body = -1, newEventStream(a, a.body)
 	}
-	return err
+	switch encoding := encodingOf(resp.Header); encoding {
+	case "":
+		return nil
+	case "gzip", "x-gzip":
+		a.size = -1
+		if a.body, err = gzip.NewReader(a.body); err != nil {
+			return fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read: it says to be compressed by gzip and is not")
+		}
+		return nil
+	default:
+		return fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read: it is encoded by %.40q, and only gzip is understood", encoding)
+	}
+}
+
+// encodingOf gives the codings of a body (RFC 9110, 8.4) in lower case; empty for none.
+func encodingOf(h http.Header) string {
+	var codings []string
+	for _, value := range h["Content-Encoding"] {
+		for coding := range strings.SplitSeq(value, ",") {
+			coding = strings.ToLower(strings.TrimSpace(coding))
+			if coding != "" && coding != "identity" {
+				codings = append(codings, coding)
+			}
+		}
+	}
+	return strings.Join(codings, ", ")
 }
 
 // watched is an answer's body as it comes, which gives the upstream more time with every
@@ -55,7 +88,9 @@ func (a *answer) begin(resp *http.Response) (err error) {
 type watched answer
 
 func (w *watched) Read(p []byte) (int, error) {
+	since := time.Now()
 	n, err := w.raw.Read(p)
+	w.note.Awaited(since)
 	if n > 0 {
 		w.patience.hear()
 	}
@@ -67,6 +102,8 @@ func (a *answer) close() {
 	a.patience.end()
 	a.end(nil)
 	_ = a.raw.Close()
+	_ = a.hold(0) // giving back does not fail
+	a.upstream.config.Memory.discard(a.peak)
 }
 
 // cause tells why the call has ended.
@@ -77,42 +114,14 @@ func (a *answer) broken(err error) error {
 	if a.ctx.Err() != nil {
 		return a.upstream.interrupted(a.ctx, err)
 	}
+	var f *fault.Error
+	switch {
+	case errors.As(err, &f):
+		return f
+	case errors.Is(err, errEventTooLarge):
+		return a.upstream.tooLarge()
+	case errors.Is(err, errQuiet):
+		return fault.Wrap(err, fault.BadUpstream, upstream.ReasonNoContent, "the upstream's stream went on for more than %d bytes and said nothing of its answer", mostQuiet)
+	}
 	return fault.Wrap(err, fault.BadUpstream, fault.ReasonStreamCut, "the upstream's answer was cut off before its end")
-}
-
-const (
-	// trusted is how much room is made for an answer on an upstream's word.
-	trusted = 32 << 20
-	// unsaid is the room for one that does not say its size, as it begins.
-	unsaid = 4 << 10
-)
-
-// read gives up to most bytes of the body, in the call's memory.
-func (a *answer) read(most int64) ([]byte, error) {
-	memory := arena.Of(a.ctx)
-	if a.size > 0 && a.size <= min(most, trusted) {
-		whole := memory.Make(int(a.size))
-		_, err := io.ReadFull(a.body, whole)
-		return whole, err
-	}
-	room := int64(unsaid)
-	if a.size > 0 {
-		room = trusted
-	}
-	whole, body := memory.Make(int(min(room, most))), io.LimitReader(a.body, most)
-	for n := 0; ; {
-		if n == len(whole) {
-			larger := memory.Make(2 * n)
-			copy(larger, whole)
-			whole = larger
-		}
-		more, err := body.Read(whole[n:])
-		n += more
-		switch {
-		case errors.Is(err, io.EOF):
-			return whole[:n], nil
-		case err != nil:
-			return whole[:n], err
-		}
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptrace"
 	"strconv"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -21,12 +21,17 @@ import (
 var (
 	errIdle    = errors.New("remote: the upstream makes no progress")
 	errLingers = errors.New("remote: the upstream keeps the stream open after its end")
+	errQuiet   = errors.New("remote: the upstream's stream has no content")
 )
 
 // call posts body and gives the answer when its status is 2xx (case K12), else
 // its fault. The context of the call ends when the answer's body is closed.
 func (u *Upstream) call(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) (*answer, error) {
-	a := &answer{upstream: u}
+	body, err := u.placed(op, body, wire)
+	if err != nil {
+		return nil, err
+	}
+	a := &answer{upstream: u, note: upstream.NoteOf(ctx)}
 	if op == stream {
 		a.kind = aStream
 	}
@@ -35,7 +40,7 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 	ctx = httptrace.WithClientTrace(ctx, &a.trace)
 	a.ctx = ctx
 	a.patience.begin(u.config.FirstByte, func() { a.end(errIdle) })
-	resp, err := u.roundTrip(a, u.request(ctx, op, model, body, wire)) //nolint:bodyclose // the answer closes it
+	resp, err := u.send(a, op, model, body, wire) //nolint:bodyclose // the answer closes it
 	if err != nil {
 		a.patience.end()
 		err = u.interrupted(ctx, err)
@@ -44,13 +49,17 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 	}
 	a.patience.change(u.config.Idle)
 	u.note(ctx, resp.Header, wire)
-	if err := a.begin(resp); err != nil {
-		a.close()
-		return nil, fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
-	}
-	if resp.StatusCode/100 != 2 {
+	err = a.begin(resp)
+	switch {
+	case resp.StatusCode/100 != 2:
 		defer a.close()
+		if err != nil {
+			a.body = http.NoBody // the status says enough
+		}
 		return nil, u.refused(a, resp, wire)
+	case err != nil:
+		a.close()
+		return nil, u.interrupted(ctx, err)
 	}
 	return a, nil
 }
@@ -59,6 +68,13 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 func (u *Upstream) request(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) *http.Request {
 	req := u.blank.WithContext(ctx)
 	req.URL, req.Header = u.address(op, model), u.headers(wire)
+	if e := u.config.Place; e != nil && e.NoStream && req.Header.Get(betaHeader) != "" {
+		req.Header = maps.Clone(req.Header)
+		req.Header.Del(betaHeader)
+	}
+	if u.config.Trace {
+		req.Header = traced(req.Header, upstream.NoteOf(ctx).Carried())
+	}
 	// Of a reader that the transport does not know it would send the head first, alone.
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
@@ -71,13 +87,8 @@ func (u *Upstream) refused(a *answer, resp *http.Response, wire *genwayv1.WireMe
 	if err != nil && a.ctx.Err() != nil {
 		return u.interrupted(a.ctx, err)
 	}
-	body = u.redact(body)
-	var f *fault.Error
-	if u.codec != nil {
-		f = u.codec.DecodeError(resp.StatusCode, body)
-	} else {
-		f = images.Codec{}.DecodeError(resp.StatusCode, body)
-	}
+	body = u.placeError(resp.StatusCode, resp.Header, u.redact(body))
+	f := u.protocol.ErrorCodec().DecodeError(resp.StatusCode, body)
 	f.Status = callerStatus(resp.StatusCode)
 	f.RetryAfter = retryAfter(resp.Header)
 	f.UpstreamRequestID = requestID(resp.Header)
@@ -158,7 +169,7 @@ func retryAfter(h http.Header) time.Duration {
 }
 
 func requestID(h http.Header) string {
-	for _, name := range []string{"X-Request-Id", "Request-Id"} {
+	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Amzn-Requestid", "Apim-Request-Id"} {
 		if id := h.Get(name); id != "" && len(id) <= 128 {
 			return id
 		}

@@ -55,7 +55,7 @@ data: {"type":"message_stop"}
 	}
 
 	u, _ = serve(t, genwayv1.Protocol_PROTOCOL_MESSAGES, "", stream)
-	var fold codec.Folder
+	var fold codec.Accumulator
 	if err := u.StreamGenerateText(t.Context(), req, fold.Add); err != nil {
 		t.Fatal(err)
 	}

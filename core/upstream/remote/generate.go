@@ -1,36 +1,40 @@
 package remote
 
 import (
-	"bytes"
 	"context"
-	"mime"
 	"net/http"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
-	"github.com/genway/genway/core/unread"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // GenerateText makes one unary call.
 func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	body, losses, err := u.textBody(ctx, req, false)
+	return u.GenerateDeferred(ctx, deferred.New(req))
+}
+
+// GenerateDeferred makes one unary call for a request that may be deferred.
+func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+	req, body, losses, err := u.textBody(ctx, asked, false)
 	if err != nil {
 		return nil, err
 	}
 	op := generate
-	if req.GetCompact() && u.config.Protocol == genwayv1.Protocol_PROTOCOL_RESPONSES {
+	if req.GetCompact() && u.protocol.Compacts() {
 		op = compact
 	}
 	raw, header, err := u.unary(ctx, op, req.GetModel(), body, req.GetWire())
 	if err != nil {
 		return nil, err
 	}
-	if u.speaks(req.GetWire()) {
+	own, stream := u.speaks(req.GetWire()), isStream(header, raw)
+	if own && !stream {
 		resp, ok := u.head(raw)
 		if !ok {
 			if resp, err = u.codec.DecodeResponse(raw); unreadable(err) {
@@ -39,14 +43,25 @@ func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextR
 		}
 		return u.native(raw, header, resp, u.redactFault(err))
 	}
-	resp, err := u.codec.DecodeResponse(raw)
-	if err != nil {
+	var resp *genwayv1.GenerateTextResponse
+	if stream {
+		resp, err = u.folded(raw)
+	} else if resp, err = u.codec.DecodeResponse(raw); err != nil {
 		f := fault.From(u.redactFault(err))
-		f.Usage, f.Wire = u.cost(f), nil
+		f.Usage = u.cost(f)
+		err = f
+	}
+	if err != nil {
+		f := fault.From(err)
+		if !own {
+			f.Wire = nil
+		}
 		return nil, f
 	}
-	u.names(req).Response(resp)
-	codec.NewFreeForm(req.GetTools()).Response(resp)
+	if !own {
+		u.names(req).Response(resp)
+		codec.NewFreeForm(req.GetTools()).Response(resp)
+	}
 	resp.Losses = append(losses, resp.Losses...)
 	return resp, nil
 }
@@ -62,33 +77,22 @@ func (u *Upstream) head(raw []byte) (*genwayv1.GenerateTextResponse, bool) {
 }
 
 // native is the answer for a caller of the upstream's protocol: its body as it is.
-// The caller may understand what the canonical model does not, as long as it is
-// JSON at all or says itself that it is something else.
+// The caller may understand what the canonical model does not, as long as it is an object,
+// or a text that says to be one.
 func (u *Upstream) native(raw []byte, header http.Header, resp *genwayv1.GenerateTextResponse, err error) (*genwayv1.GenerateTextResponse, error) {
 	wire := &genwayv1.WireMessage{Protocol: u.config.Protocol, Json: raw}
 	if resp == nil {
-		raw = u.redact(raw)
-		wire.Json = raw
-		resp = &genwayv1.GenerateTextResponse{Usage: u.cost(fault.From(err))}
-		if !isJSON(raw) {
-			mediaType, ok := textType(header)
-			if !ok || len(bytes.TrimSpace(raw)) == 0 {
+		if !isObject(raw) {
+			if !isText(header, raw) {
 				return nil, err
 			}
-			wire.Headers = map[string]string{"content-type": mediaType}
+			wire.Headers = map[string]string{"content-type": header.Get("Content-Type")}
 		}
+		wire.Json = u.redact(raw)
+		resp = &genwayv1.GenerateTextResponse{Usage: u.cost(fault.From(err))}
 	}
 	resp.Wire = wire
 	return resp, nil
-}
-
-// textType gives the content type of an answer that says to be text. One that only
-// Go's servers gave it, for want of a type of its own (http.DetectContentType),
-// says nothing.
-func textType(h http.Header) (string, bool) {
-	value := h.Get("Content-Type")
-	name, _, err := mime.ParseMediaType(value)
-	return value, err == nil && value != "text/plain; charset=utf-8" && (name == "text/plain" || name == "text/event-stream")
 }
 
 // cost gives the usage of an answer that failed, where the protocol reports it
@@ -105,7 +109,7 @@ func (u *Upstream) cost(f *fault.Error) *genwayv1.Usage {
 // CountTokens asks an upstream whose protocol counts.
 func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
 	counter, ok := u.codec.(codec.TokenCounter)
-	if !ok {
+	if !ok || u.config.Place != nil && u.config.Place.NoCount {
 		return nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not count tokens")
 	}
 	var losses codec.Losses
@@ -124,7 +128,7 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 		return nil, err
 	}
 	resp, err := counter.DecodeCountResponse(raw)
-	if unreadable(err) && u.speaks(req.GetWire()) && isJSON(raw) {
+	if unreadable(err) && u.speaks(req.GetWire()) && isObject(raw) {
 		resp, err = &genwayv1.CountTokensResponse{}, nil // the caller's to understand
 	}
 	if err != nil {
@@ -138,45 +142,49 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 }
 
 // textBody gives the body of a text call: the caller's own, with the members that
-// are the gateway's patched, or the canonical encoding.
-func (u *Upstream) textBody(ctx context.Context, req *genwayv1.GenerateTextRequest, streamed bool) ([]byte, []*genwayv1.Loss, error) {
+// are the gateway's patched, or the canonical encoding. It gives the request as well, whose
+// conversation is decoded unless the caller's own body is sent.
+func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, streamed bool) (*genwayv1.GenerateTextRequest, []byte, []*genwayv1.Loss, error) {
 	if u.codec == nil {
-		return nil, nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not generate text")
+		return nil, nil, nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not generate text")
 	}
-	own := u.passes(req)
+	req, own := asked.Head(), u.passes(asked)
 	if !own {
 		var err error
-		if req, err = unread.Read(req); err != nil {
-			return nil, nil, err
+		if req, err = asked.Whole(); err != nil {
+			return nil, nil, nil, err
 		}
 		own = u.ownBody(req.GetWire(), req.GetMessages())
 	}
 	if own {
 		body, err := u.patchModel(req.GetWire().GetJson(), req.GetModel())
-		if err == nil && streamed && !u.config.LeaveUsage && u.config.Protocol == genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS {
+		if err == nil && streamed && !u.config.LeaveUsage && u.protocol.Upstream.AsksForUsage {
 			body, err = askForUsage(body)
 		}
-		return body, nil, err
+		return req, body, nil, err
 	}
 	if !u.speaks(req.GetWire()) {
 		if err := codec.CheckRanges(req.GetSampling()); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 	}
 	var losses codec.Losses
 	fitted := u.encodable(req, u.speaks(req.GetWire()), &losses)
 	if !u.speaks(req.GetWire()) {
 		var err error
-		if fitted, err = fit.Stops(fitted, u.config.Protocol, &losses); err != nil {
-			return nil, nil, err
+		if fitted, err = fit.Stops(fitted, u.protocol.Upstream.Fit, &losses); err != nil {
+			return nil, nil, nil, err
 		}
 	}
 	usage := streamed && (!u.config.LeaveUsage || u.speaks(req.GetWire()) && asksForUsage(req.GetWire().GetJson()))
 	body, err := u.codec.EncodeRequest(&codec.Request{GenerateTextRequest: fitted, Stream: streamed, IncludeUsage: usage}, &losses)
+	if err == nil && !u.speaks(req.GetWire()) {
+		body, err = speakDialect(u.config.Place, body, &losses)
+	}
 	if err == nil {
 		err = upstream.Lossless(ctx, losses.List())
 	}
-	return body, losses.List(), err
+	return req, body, losses.List(), err
 }
 
 // encodable is the request as the upstream's vendor takes it. What a caller of the same
@@ -188,19 +196,19 @@ func (u *Upstream) encodable(req *genwayv1.GenerateTextRequest, own bool, losses
 	if own {
 		return out
 	}
-	out = fit.Reasoning(u.names(out).Request(out), u.config.Protocol)
-	return fit.Texts(out, u.config.Protocol, losses)
+	out = fit.Reasoning(u.names(out).Request(out), u.protocol.Upstream.Fit)
+	return fit.Texts(out, u.protocol.Upstream.Fit, losses)
 }
 
 // names are those of the tools of a request that is translated.
 func (u *Upstream) names(req *genwayv1.GenerateTextRequest) *fit.Names {
-	return fit.NewNames(req, u.config.Protocol)
+	return fit.NewNames(req, u.protocol.Upstream.Fit.Names)
 }
 
 // patchModel sets the model, unless the body says the same or the protocol has it
 // in the path.
 func (u *Upstream) patchModel(body []byte, model string) ([]byte, error) {
-	if u.config.Protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
+	if u.protocol.NamesModelInPath() {
 		return body, nil
 	}
 	name, err := jsontext.AppendQuote(nil, model)
@@ -221,22 +229,10 @@ func (u *Upstream) unary(ctx context.Context, op operation, model string, body [
 	}
 	defer a.close()
 	note.Begin()
-	raw, err := a.whole()
+	raw, err := a.whole(!u.speaks(wire))
 	if err != nil {
 		return nil, nil, err
 	}
+	a.keep()
 	return raw, a.header, nil
-}
-
-// whole reads all of the answer's body.
-func (a *answer) whole() ([]byte, error) {
-	most := a.upstream.config.MaxAnswerBytes
-	raw, err := a.read(most + 1)
-	if err != nil {
-		return nil, a.broken(err)
-	}
-	if int64(len(raw)) > most {
-		return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer is too large")
-	}
-	return raw, nil
 }

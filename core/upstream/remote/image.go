@@ -43,7 +43,7 @@ func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImag
 // imageBody gives the body of a call for images: the caller's own, with the model patched,
 // or the canonical encoding.
 func (u *Upstream) imageBody(ctx context.Context, req *genwayv1.GenerateImageRequest, encode func(*genwayv1.GenerateImageRequest, *codec.Losses) ([]byte, error)) ([]byte, []*genwayv1.Loss, error) {
-	if u.config.Protocol != genwayv1.Protocol_PROTOCOL_IMAGES {
+	if !u.protocol.Images {
 		return nil, nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not draw images")
 	}
 	if u.speaks(req.GetWire()) {

@@ -24,7 +24,7 @@ func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.Genera
 	}
 	note := upstream.NoteOf(ctx)
 	note.Calls++
-	o := newOpening(send, imagePing, u.config.Hold)
+	o := newOpening(send, imagePing, u.config.Hold, note.Heard)
 	defer o.close()
 	a, err := u.call(ctx, draw, req.GetModel(), body, req.GetWire())
 	if err != nil {
@@ -39,15 +39,25 @@ func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.Genera
 	lingers := time.AfterFunc(u.config.Grace, func() { a.end(errLingers) })
 	lingers.Stop()
 	defer lingers.Stop()
-	in := newEvents(a.body, int(u.config.MaxAnswerBytes))
+	var eventless patience
+	eventless.begin(u.config.FirstByte, func() { a.end(errIdle) })
+	defer eventless.end()
+	in := a.events()
 	for ended := false; ; {
 		f, _, ok := in.next(ended)
 		if !ok && ended {
 			return s.end()
 		}
 		if ok {
-			before := s.decoder.Finished()
-			err := s.frame(f)
+			before, told := s.decoder.Finished(), s.decoder.Told()
+			err := a.weigh(f.Data)
+			if err == nil {
+				err = s.frame(f)
+			}
+			if s.decoder.Told() > told {
+				in.idle = 0
+				eventless.hear()
+			}
 			note.Usage = s.decoder.Usage()
 			if err != nil {
 				return err
@@ -57,7 +67,7 @@ func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.Genera
 			}
 			continue
 		}
-		switch err := in.fill(); {
+		switch err := a.fill(in); {
 		case errors.Is(err, io.EOF):
 			ended = true
 		case err != nil && s.decoder.Finished() && ctx.Err() == nil:
@@ -91,7 +101,7 @@ func (s *imageRelay) frame(f codec.Frame) error {
 		return s.own(err)
 	}
 	if s.decoder.Watch {
-		frame := &genwayv1.WireFrame{Protocol: genwayv1.Protocol_PROTOCOL_IMAGES, Event: f.Event, Data: f.Data}
+		frame := &genwayv1.WireFrame{Protocol: s.upstream.config.Protocol, Event: f.Event, Data: f.Data}
 		return s.opening.pass(images.Event(frame), true)
 	}
 	return s.pass(events)
@@ -129,7 +139,7 @@ func (s *imageRelay) end() error {
 
 // whole passes on an answer that came in one piece.
 func (s *imageRelay) whole(a *answer) error {
-	raw, err := a.whole()
+	raw, err := a.whole(true)
 	if err != nil {
 		return err
 	}

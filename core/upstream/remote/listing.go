@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 
-	"github.com/genway/genway/codec/listing"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -21,7 +20,10 @@ func (u *Upstream) ListModels(ctx context.Context, token string) (*genwayv1.List
 	req := u.blank.WithContext(ctx)
 	req.Method, req.URL, req.Header = http.MethodGet, u.listAddress(token), u.headers(nil).Clone()
 	req.Header.Del("Content-Type")
-	req.Header.Del("Accept-Encoding") // of the operator's: a page is small, and what unpacks it would have to be bounded
+	req.Header.Del("Accept-Encoding")                // of the operator's: a page is small, and what unpacks it would have to be bounded
+	if _, err := u.authorize(req, nil); err != nil { //nolint:bodyclose // without a body no answer is given back
+		return nil, err
+	}
 	resp, err := u.config.HTTP.RoundTrip(req)
 	if err != nil {
 		return nil, fmt.Errorf("GET %s: %w", req.URL.Path, err)
@@ -37,14 +39,14 @@ func (u *Upstream) ListModels(ctx context.Context, token string) (*genwayv1.List
 	if len(body) > maxListBytes {
 		return nil, fmt.Errorf("GET %s: the list has more than %d bytes", req.URL.Path, maxListBytes)
 	}
-	return listing.Decode(u.config.Protocol, body)
+	return u.protocol.Upstream.Listing.Decode(body)
 }
 
 // listAddress is that of a page of the list.
 func (u *Upstream) listAddress(token string) *url.URL {
 	address := *u.address(list, "")
 	query := address.Query()
-	for name, value := range listing.Query(u.config.Protocol, token) {
+	for name, value := range u.protocol.Upstream.Listing.Query(token) {
 		query.Set(name, value)
 	}
 	address.RawQuery = query.Encode()

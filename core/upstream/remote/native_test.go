@@ -37,36 +37,6 @@ func native(t *testing.T, protocol genwayv1.Protocol, mediaType, answer string) 
 	}
 }
 
-// An answer that is no JSON but says to be text goes to callers of the protocol as
-// it is. What claims to be JSON, says nothing of itself or is empty is no answer,
-// and to callers of other protocols all of it is none.
-func TestTextAnswers(t *testing.T) {
-	const chat = genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS
-	for _, c := range []struct {
-		mediaType, answer string
-		passed            bool
-	}{
-		{"text/plain", "no chat here", true},
-		{"text/event-stream", "data: {}\n\n", true},
-		{"text/plain", " ", false},
-		{"", "no chat here", false},
-		{"application/json", "no chat here", false},
-		{"text/html", "<h1>Sign in</h1>", false},
-	} {
-		u, req := native(t, chat, c.mediaType, c.answer)
-		resp, err := u.GenerateText(t.Context(), req)
-		wire := resp.GetWire()
-		if passed := err == nil && string(wire.GetJson()) == c.answer && wire.GetHeaders()["content-type"] == c.mediaType; passed != c.passed {
-			t.Errorf("%q %q: %v, %v", c.mediaType, c.answer, resp, err)
-		}
-		req.Wire.Protocol = genwayv1.Protocol_PROTOCOL_MESSAGES
-		resp, err = u.GenerateText(t.Context(), req)
-		if f := fault.From(err); f == nil || f.HTTPStatus() != http.StatusBadGateway {
-			t.Errorf("%q %q to a foreign caller: %v, %v", c.mediaType, c.answer, resp, err)
-		}
-	}
-}
-
 // A failure that an upstream tells in its stream reaches a caller of its protocol,
 // who has seen the beginning, as it was; so does what follows it.
 func TestNativeFailures(t *testing.T) {

@@ -20,15 +20,21 @@ type opening[E any] struct {
 	send func(*E) error
 	ping func() *E
 	held []*E
+	// heard is called for the first event, which may be held.
+	heard func()
 	// open says that nothing is held any more, over that nothing may be sent.
 	open, over bool
 	err        error
 }
 
+// mostHeld is how many events are held: a stream that says so much has begun.
+const mostHeld = 1024
+
 // newOpening begins to hold, for at most the given time; ping makes an event that says
 // only that the call is alive.
-func newOpening[E any](send func(*E) error, ping func() *E, most time.Duration) *opening[E] {
-	o := &opening[E]{send: send, ping: ping}
+// heard is called for the first event.
+func newOpening[E any](send func(*E) error, ping func() *E, most time.Duration, heard func()) *opening[E] {
+	o := &opening[E]{send: send, ping: ping, heard: heard}
 	// The timer may run out before it is known here.
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -46,8 +52,11 @@ func (o *opening[E]) pass(ev *E, content bool) error {
 	case o.open:
 		return o.send(ev)
 	}
+	if len(o.held) == 0 {
+		o.heard()
+	}
 	o.held = append(o.held, ev)
-	if content {
+	if content || len(o.held) >= mostHeld {
 		o.release()
 	}
 	return o.err

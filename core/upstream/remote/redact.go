@@ -46,6 +46,9 @@ func (u *Upstream) redactFault(err error) error {
 // well as the address.
 func (u *Upstream) secrets() []string {
 	secrets := slices.Clone(*u.keys.Load())
+	if u.config.Credential != nil {
+		secrets = append(secrets, u.config.Credential.Secrets()...)
+	}
 	for name, value := range u.config.Headers {
 		if isSecret(name) {
 			secrets = append(secrets, strings.TrimPrefix(value, "Bearer "))

@@ -77,7 +77,7 @@ func TestCredentialsInAnswersAreRedacted(t *testing.T) {
 			} else {
 				err = u.StreamGenerateText(t.Context(), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
 					said.Write(ev.GetWire().GetData())
-					said.Write(ev.GetWire().GetRun())
+					said.Write(ev.GetWire().GetBatch().GetEvents())
 					return nil
 				})
 			}

@@ -1,5 +1,5 @@
-// Package remote is the upstream adapter for services that speak one of the five
-// JSON protocols over HTTP: a codec, an address and credentials, no more.
+// Package remote is the upstream adapter for services that speak one of the JSON protocols
+// over HTTP: a codec, an address and credentials, no more.
 //
 // To a caller of the same protocol the bytes pass through: the upstream gets the
 // caller's body with only the members the gateway owns patched, the caller gets
@@ -10,6 +10,7 @@
 package remote
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,12 +20,10 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec"
-	"github.com/genway/genway/codec/chat"
-	"github.com/genway/genway/codec/generatecontent"
-	"github.com/genway/genway/codec/messages"
-	"github.com/genway/genway/codec/responses"
 	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/upstream/provider"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 )
 
 // Config says where an upstream is and what it speaks.
@@ -44,6 +43,10 @@ type Config struct {
 	Query map[string]string
 	// APIKey goes where the protocol puts it; empty sends none.
 	APIKey string
+	// Credential authorises calls in place of a key that stays the same; nil is none.
+	Credential Credential
+	// Place is what is true of where the upstream lives; nil assumes the protocol's vendor.
+	Place *provider.Endpoint
 	// Headers are sent with every call.
 	Headers map[string]string
 	// LeaveUsage does not ask streams of chat completions for their usage, and passes what
@@ -66,16 +69,22 @@ type Config struct {
 	// Grace is how long an upstream may keep a stream open after the answer has
 	// ended: for usage that comes late, or for nothing. Default 5 s.
 	Grace time.Duration
-	// MaxAnswerBytes bounds a unary answer and one event of a stream. Default
-	// 256 MiB.
+	// MaxAnswerBytes bounds a unary answer and one event of a stream, after
+	// decompression. Default 64 MiB, for images 120 MiB: a little less than a gRPC message
+	// takes.
 	MaxAnswerBytes int64
+	// Trace sends the context of the trace along (traceparent, tracestate, baggage).
+	Trace bool
+	// Memory is the budget that the answers of all upstreams share. Default: one of its own.
+	Memory *AnswerMemory
 }
 
 // Upstream is an adapter.
 type Upstream struct {
-	config Config
-	base   *url.URL
-	codec  codec.Codec // nil for images
+	config   Config
+	protocol *protocol.Protocol
+	base     *url.URL
+	codec    codec.Codec // the protocol's; nil for images
 	// What calls have in common: a request without address and body, headers, and the
 	// addresses of operations, of protocols that do not name the model in them.
 	blank     *http.Request
@@ -86,6 +95,7 @@ type Upstream struct {
 	trusts    [kinds]trust
 	freshOnce sync.Once
 	freshHTTP http.RoundTripper
+	held      atomic.Int64 // bytes of Config.Memory
 }
 
 var _ upstream.Upstream = (*Upstream)(nil)
@@ -96,20 +106,11 @@ func New(config Config) (*Upstream, error) {
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
 		return nil, fmt.Errorf("remote: base URL %q: expected http(s)://host[/path]", config.BaseURL)
 	}
-	u := &Upstream{config: config, base: base}
-	switch config.Protocol {
-	case genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS:
-		u.codec = chat.Codec{}
-	case genwayv1.Protocol_PROTOCOL_RESPONSES:
-		u.codec = responses.Codec{}
-	case genwayv1.Protocol_PROTOCOL_MESSAGES:
-		u.codec = messages.Codec{}
-	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
-		u.codec = generatecontent.Codec{}
-	case genwayv1.Protocol_PROTOCOL_IMAGES:
-	default:
+	spoken := protocol.Of(config.Protocol)
+	if spoken.Codec == nil && !spoken.Images {
 		return nil, errors.New("remote: no protocol")
 	}
+	u := &Upstream{config: config, protocol: spoken, base: base, codec: spoken.Codec}
 	if u.config.HTTP == nil {
 		u.config.HTTP = NewTransport(Way{})
 	}
@@ -126,19 +127,27 @@ func New(config Config) (*Upstream, error) {
 		u.config.Grace = 5 * time.Second
 	}
 	if u.config.MaxAnswerBytes == 0 {
-		u.config.MaxAnswerBytes = 256 << 20
+		u.config.MaxAnswerBytes = DefaultMaxAnswerBytes(spoken)
+	}
+	if u.config.Memory == nil {
+		u.config.Memory = NewAnswerMemory(0)
 	}
 	if u.blank, err = http.NewRequest(http.MethodPost, config.BaseURL, http.NoBody); err != nil { //nolint:noctx // each call has its own
 		return nil, fmt.Errorf("remote: base URL %q: %w", config.BaseURL, err)
 	}
 	u.blank.Host = "" // that of the address
 	u.useKeys(config.APIKey)
-	if config.Protocol != genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
+	if !u.namesModelInPath() {
 		for op := range operations {
 			u.addresses[op] = u.addressOf(op, "")
 		}
 	}
 	return u, nil
+}
+
+// DefaultMaxAnswerBytes is Config.MaxAnswerBytes where it is not set.
+func DefaultMaxAnswerBytes(p *protocol.Protocol) int64 {
+	return cmp.Or(p.Upstream.MaxAnswerBytes, 64<<20)
 }
 
 // Models gives the configured listing.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec"
+	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -155,7 +156,7 @@ func wired(t *testing.T, protocol genwayv1.Protocol, body string, runs bool) (*U
 		t.Fatal(err)
 	}
 	return u, &genwayv1.GenerateTextRequest{Model: "m", Wire: &genwayv1.WireMessage{
-		Protocol: protocol, Json: []byte(`{"model":"m","messages":[{"role":"user","content":"a"}]}`), TakesRuns: runs,
+		Protocol: protocol, Json: []byte(`{"model":"m","messages":[{"role":"user","content":"a"}]}`), Extension: &transportv1.RequestExtension{Deferred: true, AcceptsBatches: runs},
 	}}
 }
 
@@ -171,10 +172,10 @@ func relayed(t *testing.T, protocol genwayv1.Protocol, body string, runs bool) (
 			usage = end.GetUsage()
 		}
 		f := ev.GetWire()
-		if events := strings.Count(string(f.GetRun()), "\n\n"); events != int(f.GetRunEvents()) {
-			t.Errorf("a run of %d events says that it has %d", events, f.GetRunEvents())
+		if events := strings.Count(string(f.GetBatch().GetEvents()), "\n\n"); events != int(f.GetBatch().GetCount()) {
+			t.Errorf("a run of %d events says that it has %d", events, f.GetBatch().GetCount())
 		}
-		out.Write(f.GetRun())
+		out.Write(f.GetBatch().GetEvents())
 		if f.GetEvent() != "" {
 			out.WriteString("event: " + f.GetEvent() + "\n")
 		}

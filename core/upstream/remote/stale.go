@@ -31,8 +31,10 @@ import (
 // roundTrip sends a request, and sends it again over a new connection if it did not leave
 // over the pooled one: that is no retry of a call that failed, and no matter of the
 // operator's.
-func (u *Upstream) roundTrip(a *answer, req *http.Request) (*http.Response, error) {
-	resp, err := u.config.HTTP.RoundTrip(req)
+func (u *Upstream) roundTrip(a *answer, req *http.Request) (resp *http.Response, err error) {
+	sent := time.Now()
+	defer func() { a.answered(req, resp, sent) }()
+	resp, err = u.config.HTTP.RoundTrip(req)
 	unsent := a.unsent(err)
 	switch {
 	case err == nil && !unsent:

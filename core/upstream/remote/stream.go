@@ -13,20 +13,27 @@ import (
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/core/upstream"
+	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // StreamGenerateText makes one streamed call. Until the answer has content, or
 // Config.Hold is over, nothing is sent.
 func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	body, losses, err := u.textBody(ctx, req, true)
+	return u.StreamDeferred(ctx, deferred.New(req), send)
+}
+
+// StreamDeferred makes one streamed call for a request that may be deferred.
+func (u *Upstream) StreamDeferred(ctx context.Context, asked *deferred.Request, send upstream.Send) error {
+	req, body, losses, err := u.textBody(ctx, asked, true)
 	if err != nil {
 		return err
 	}
 	note := upstream.NoteOf(ctx)
 	note.Calls++
-	o := newOpening(send, textPing, u.config.Hold)
+	o := newOpening(send, textPing, u.config.Hold, note.Heard)
 	defer o.close()
 	a, err := u.call(ctx, stream, req.GetModel(), body, req.GetWire())
 	if err != nil {
@@ -39,14 +46,19 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 	} else {
 		s.names, s.custom = u.names(req), codec.NewFreeForm(req.GetTools())
 	}
-	s.runs = s.wired && req.GetWire().GetTakesRuns()
+	s.runs = s.wired && req.GetWire().GetExtension().GetAcceptsBatches()
 	var eventless patience
 	eventless.begin(u.config.FirstByte, func() { a.end(errIdle) })
 	defer eventless.end()
 	lingers := time.AfterFunc(u.config.Grace, func() { a.end(errLingers) })
 	lingers.Stop()
 	defer lingers.Stop()
-	in := newEvents(a.body, int(u.config.MaxAnswerBytes))
+	in := a.events()
+	if whole, err := a.isWhole(in); err == nil && whole {
+		return s.whole(a, in)
+	} else if err != nil && !errors.Is(err, io.EOF) {
+		return s.own(a.broken(err))
+	}
 	for finished, ended := false, false; ; {
 		f, raw, ok := s.next(in, ended)
 		switch {
@@ -54,7 +66,7 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 		case ended:
 			return s.end()
 		default:
-			err := in.fill()
+			err := a.fill(in)
 			switch {
 			case errors.Is(err, io.EOF):
 				ended = true
@@ -69,10 +81,18 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 			}
 			continue
 		}
+		if err := a.weigh(f.Data); err != nil {
+			return s.own(err)
+		}
 		if err := s.frame(f, raw); err != nil {
 			return err
 		}
-		eventless.hear()
+		if s.told {
+			in.idle = 0
+		}
+		if !s.pinged {
+			eventless.hear()
+		}
 		if was := finished; s.finished() != was {
 			finished = !was
 			lingers.Stop()
@@ -81,6 +101,11 @@ func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.Generat
 			}
 		}
 	}
+}
+
+// isPing reports whether events say only that the upstream is alive.
+func isPing(events []*genwayv1.StreamGenerateTextResponse) bool {
+	return len(events) == 1 && events[0].GetPing() != nil
 }
 
 func textPing() *genwayv1.StreamGenerateTextResponse { return codec.Event(&genwayv1.Ping{}) }
@@ -115,8 +140,11 @@ type relay struct {
 	// could not read.
 	watcher codec.StreamWatcher
 	// failed is the failure that the upstream has told of a stream that is passed through.
-	failed error
-	told   bool
+	failed  error
+	failing bool
+	// told says that the last event told something of the answer, pinged that it was a
+	// heartbeat.
+	told, pinged bool
 }
 
 // unreadable reports whether an error is of a frame that could not be read, and not
@@ -135,17 +163,17 @@ func (s *relay) finished() bool {
 	if f, ok := s.decoder.(finisher); ok && f.Finished() {
 		return true
 	}
-	return s.completed || s.told
+	return s.completed || s.failing
 }
 
 // next takes the next event, or a run of those that need not be decoded: then the frame
 // has no data, and raw is the run.
 func (s *relay) next(in *events, ended bool) (f codec.Frame, raw []byte, ok bool) {
-	if s.runs {
+	if s.runs && in.whole() {
 		if n, count, text := s.pattern.run(in.buf); n > 0 {
 			raw = in.buf[:n]
 			in.skip(n)
-			s.count = count
+			in.idle, s.count = 0, count
 			s.flow.Add(int64(text))
 			return codec.Frame{}, raw, true
 		}
@@ -156,15 +184,18 @@ func (s *relay) next(in *events, ended bool) (f codec.Frame, raw []byte, ok bool
 // frame passes one event on, or the run that raw is.
 func (s *relay) frame(f codec.Frame, raw []byte) error {
 	if count := s.count; count > 0 {
-		s.count = 0
-		run := &genwayv1.WireFrame{Protocol: s.protocol, Run: bytes.Clone(raw), RunEvents: int32(count)}
-		return s.opening.pass(codec.Event(run), true)
+		s.count, s.told, s.pinged = 0, true, false
+		batch := &transportv1.FrameBatch{Events: bytes.Clone(raw), Count: int32(count)}
+		return s.opening.pass(codec.Event(&genwayv1.WireFrame{Protocol: s.protocol, Batch: batch}), true)
 	}
+	s.told, s.pinged = false, true
 	if len(f.Data) == 0 {
 		// An id or a retry alone is no event (WHATWG HTML, 9.2.6).
 		return nil
 	}
 	events, content, err := s.read(f)
+	s.pinged = isPing(events)
+	s.told = content || len(events) > 0 && !s.pinged
 	if err != nil {
 		f.Data, err = s.upstream.redact(f.Data), s.upstream.redactFault(err)
 	}
@@ -177,7 +208,7 @@ func (s *relay) frame(f codec.Frame, raw []byte) error {
 	if s.wired && err != nil && s.opening.isOpen() && says(f, err) {
 		// The caller, who has seen the beginning, hears of the failure as the
 		// upstream put it, and of what the upstream says after that.
-		s.told = true
+		s.failing = true
 		s.failed, err = s.own(err), nil
 	}
 	s.heard(events)

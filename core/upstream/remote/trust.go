@@ -27,8 +27,8 @@ type trust struct {
 	proofs atomic.Int32
 
 	mu sync.Mutex
-	// lost is how often in a row it was seen not to, until when it is not trusted in
-	// nanoseconds; each time it is for twice as long.
+	// lost is how often in a row it was seen not to, until when it is not trusted, as
+	// sinceStart gives it; each time it is for twice as long.
 	lost  int
 	until atomic.Int64
 }
@@ -45,11 +45,18 @@ const (
 	distrust, mostDistrust = 10 * time.Second, 10 * time.Minute
 )
 
+// started is when the program did.
+var started = time.Now()
+
+// sinceStart is how many nanoseconds the program runs, which no change of the clock alters. It
+// begins late enough for an until of 0 to be long ago.
+func sinceStart() int64 { return int64(time.Since(started) + 2*mostDistrust) }
+
 // has reports whether connections are kept, as far as is known.
 func (t *trust) has() bool { return t.proofs.Load() >= proven }
 
 // barred reports whether they were lately seen not to be.
-func (t *trust) barred() bool { return t.until.Load() > time.Now().UnixNano() }
+func (t *trust) barred() bool { return t.until.Load() > sinceStart() }
 
 // gain notes that a connection was kept.
 func (t *trust) gain() {
@@ -66,11 +73,11 @@ func (t *trust) lose() {
 	if t.barred() {
 		return
 	}
-	now := time.Now()
-	if now.Sub(time.Unix(0, t.until.Load())) > mostDistrust {
+	now := sinceStart()
+	if now-t.until.Load() > int64(mostDistrust) {
 		t.lost = 0
 	}
-	t.until.Store(now.Add(min(distrust<<min(t.lost, 10), mostDistrust)).UnixNano())
+	t.until.Store(now + int64(min(distrust<<min(t.lost, 10), mostDistrust)))
 	t.lost++
 }
 

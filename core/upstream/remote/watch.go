@@ -38,11 +38,14 @@ func isJSON(data []byte) bool {
 	return jsontext.Value(data).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 }
 
+// isObject reports whether a body is a JSON object for the most lenient client.
+func isObject(raw []byte) bool { return jsontext.Value(raw).Kind() == '{' && isJSON(raw) }
+
 // watched gives what can be read of an answer that the codec cannot read whole; nil for a
 // failure. It is for callers of the upstream's protocol, who get the body as it is.
 func (u *Upstream) watched(raw []byte) *genwayv1.GenerateTextResponse {
 	watcher, ok := u.codec.(codec.ResponseWatcher)
-	if !ok || jsontext.Value(raw).Kind() != '{' || !isJSON(raw) {
+	if !ok || !isObject(raw) {
 		return nil
 	}
 	resp, ok := watcher.WatchResponse(raw)

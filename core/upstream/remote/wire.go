@@ -3,9 +3,8 @@ package remote
 import (
 	"slices"
 
-	"github.com/genway/genway/codec/responses"
-	"github.com/genway/genway/core/unread"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 )
 
 // ownBody reports whether the caller's body can go to the upstream as it is. It
@@ -18,22 +17,20 @@ func (u *Upstream) ownBody(wire *genwayv1.WireMessage, messages []*genwayv1.Mess
 	if !u.speaks(wire) {
 		return false
 	}
-	verifies := u.config.Protocol == genwayv1.Protocol_PROTOCOL_MESSAGES
-	looksUp := u.config.Protocol == genwayv1.Protocol_PROTOCOL_RESPONSES
+	cannotBe := u.protocol.Upstream.Foreign
 	return !slices.ContainsFunc(messages, func(m *genwayv1.Message) bool {
 		return slices.ContainsFunc(m.GetParts(), func(p *genwayv1.Part) bool {
 			t := p.GetThinking()
 			return u.foreign(p.GetThoughtSignature()) || u.foreign(t.GetSignature()) || u.foreign(t.GetEncryptedContent()) ||
-				verifies && t != nil && t.GetSignature() == nil && t.GetEncryptedContent() == nil ||
-				looksUp && responses.IsSyntheticID(p.GetId())
+				cannotBe != nil && cannotBe(p)
 		})
 	})
 }
 
-// passes is ownBody for a body that nobody has read: one in which nothing of another
-// upstream's can be. What looks as if it could is read.
-func (u *Upstream) passes(req *genwayv1.GenerateTextRequest) bool {
-	return unread.Is(req) && u.speaks(req.GetWire()) && !unread.Survey(req.GetWire()).GetForeign()
+// passes is ownBody for a deferred request. It reports false for a body that may hold something
+// of another upstream; such a body is decoded.
+func (u *Upstream) passes(req *deferred.Request) bool {
+	return req.Deferred() && u.speaks(req.Head().GetWire()) && !req.Statistics().GetForeign()
 }
 
 func (u *Upstream) foreign(s *genwayv1.Seal) bool {

@@ -7,6 +7,7 @@
 package genwayv1
 
 import (
+	v1 "github.com/genway/genway/gen/genway/transport/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -98,12 +99,9 @@ type WireMessage struct {
 	// Protocol headers that belong to the body and that the edge lets through,
 	// names in lower case (anthropic-beta, openai-beta).
 	Headers map[string]string `protobuf:"bytes,3,rep,name=headers,proto3" json:"headers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	// On a request: its sender takes several events of a stream in one WireFrame.
-	TakesRuns bool `protobuf:"varint,4,opt,name=takes_runs,json=takesRuns,proto3" json:"takes_runs,omitempty"`
-	// On a request whose conversation is in json alone: what its sender saw in there
-	// while it checked that it is JSON. Absent when nobody has looked, or when json was
-	// changed since then: whoever needs it looks then.
-	Survey        *WireSurvey `protobuf:"bytes,5,opt,name=survey,proto3" json:"survey,omitempty"`
+	// What an edge adds for a core that has announced the deferral extension. Other senders
+	// leave it unset; other cores ignore it and lose nothing.
+	Extension     *v1.RequestExtension `protobuf:"bytes,6,opt,name=extension,proto3" json:"extension,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -159,86 +157,15 @@ func (x *WireMessage) GetHeaders() map[string]string {
 	return nil
 }
 
-func (x *WireMessage) GetTakesRuns() bool {
+func (x *WireMessage) GetExtension() *v1.RequestExtension {
 	if x != nil {
-		return x.TakesRuns
-	}
-	return false
-}
-
-func (x *WireMessage) GetSurvey() *WireSurvey {
-	if x != nil {
-		return x.Survey
+		return x.Extension
 	}
 	return nil
 }
 
-// WireSurvey is what a body tells of itself in passing.
-type WireSurvey struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Bytes of text in its values, and the number of attachments in base64, which are
-	// none: for estimates of tokens.
-	TextBytes   int64 `protobuf:"varint,1,opt,name=text_bytes,json=textBytes,proto3" json:"text_bytes,omitempty"`
-	Attachments int64 `protobuf:"varint,2,opt,name=attachments,proto3" json:"attachments,omitempty"`
-	// It may hold what another upstream has said, and must be decoded before an upstream
-	// of its protocol gets it.
-	Foreign       bool `protobuf:"varint,3,opt,name=foreign,proto3" json:"foreign,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *WireSurvey) Reset() {
-	*x = WireSurvey{}
-	mi := &file_genway_v1_wire_proto_msgTypes[1]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *WireSurvey) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*WireSurvey) ProtoMessage() {}
-
-func (x *WireSurvey) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_wire_proto_msgTypes[1]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use WireSurvey.ProtoReflect.Descriptor instead.
-func (*WireSurvey) Descriptor() ([]byte, []int) {
-	return file_genway_v1_wire_proto_rawDescGZIP(), []int{1}
-}
-
-func (x *WireSurvey) GetTextBytes() int64 {
-	if x != nil {
-		return x.TextBytes
-	}
-	return 0
-}
-
-func (x *WireSurvey) GetAttachments() int64 {
-	if x != nil {
-		return x.Attachments
-	}
-	return 0
-}
-
-func (x *WireSurvey) GetForeign() bool {
-	if x != nil {
-		return x.Foreign
-	}
-	return false
-}
-
-// WireFrame is one server-sent event of an upstream stream, verbatim, or a run of them.
+// WireFrame is one server-sent event of an upstream stream, verbatim. It is for callers of the
+// upstream's protocol; a core need not send any.
 type WireFrame struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Protocol Protocol               `protobuf:"varint,1,opt,name=protocol,proto3,enum=genway.v1.Protocol" json:"protocol,omitempty"`
@@ -246,22 +173,18 @@ type WireFrame struct {
 	Event string `protobuf:"bytes,2,opt,name=event,proto3" json:"event,omitempty"`
 	// The SSE data.
 	Data []byte `protobuf:"bytes,3,opt,name=data,proto3" json:"data,omitempty"`
-	// Several events in a row as they stood on the wire, each with its lines and the
-	// blank line that ends it, in place of event and data. All are deltas of the text
-	// whose delta was the event before. Only for callers who take them.
-	Run []byte `protobuf:"bytes,4,opt,name=run,proto3" json:"run,omitempty"`
-	// How many events run has.
-	RunEvents int32 `protobuf:"varint,5,opt,name=run_events,json=runEvents,proto3" json:"run_events,omitempty"`
 	// The event is the upstream's own in full: no part of it is there because the gateway
 	// asked for it, so that nothing is to be left out.
-	Unasked       bool `protobuf:"varint,6,opt,name=unasked,proto3" json:"unasked,omitempty"`
+	Unasked bool `protobuf:"varint,6,opt,name=unasked,proto3" json:"unasked,omitempty"`
+	// Several events in place of event and data, for edges that accept batches.
+	Batch         *v1.FrameBatch `protobuf:"bytes,7,opt,name=batch,proto3" json:"batch,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WireFrame) Reset() {
 	*x = WireFrame{}
-	mi := &file_genway_v1_wire_proto_msgTypes[2]
+	mi := &file_genway_v1_wire_proto_msgTypes[1]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -273,7 +196,7 @@ func (x *WireFrame) String() string {
 func (*WireFrame) ProtoMessage() {}
 
 func (x *WireFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_wire_proto_msgTypes[2]
+	mi := &file_genway_v1_wire_proto_msgTypes[1]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -286,7 +209,7 @@ func (x *WireFrame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WireFrame.ProtoReflect.Descriptor instead.
 func (*WireFrame) Descriptor() ([]byte, []int) {
-	return file_genway_v1_wire_proto_rawDescGZIP(), []int{2}
+	return file_genway_v1_wire_proto_rawDescGZIP(), []int{1}
 }
 
 func (x *WireFrame) GetProtocol() Protocol {
@@ -310,25 +233,18 @@ func (x *WireFrame) GetData() []byte {
 	return nil
 }
 
-func (x *WireFrame) GetRun() []byte {
-	if x != nil {
-		return x.Run
-	}
-	return nil
-}
-
-func (x *WireFrame) GetRunEvents() int32 {
-	if x != nil {
-		return x.RunEvents
-	}
-	return 0
-}
-
 func (x *WireFrame) GetUnasked() bool {
 	if x != nil {
 		return x.Unasked
 	}
 	return false
+}
+
+func (x *WireFrame) GetBatch() *v1.FrameBatch {
+	if x != nil {
+		return x.Batch
+	}
+	return nil
 }
 
 // NativeField is a member of a protocol's JSON object that the canonical
@@ -351,7 +267,7 @@ type NativeField struct {
 
 func (x *NativeField) Reset() {
 	*x = NativeField{}
-	mi := &file_genway_v1_wire_proto_msgTypes[3]
+	mi := &file_genway_v1_wire_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -363,7 +279,7 @@ func (x *NativeField) String() string {
 func (*NativeField) ProtoMessage() {}
 
 func (x *NativeField) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_wire_proto_msgTypes[3]
+	mi := &file_genway_v1_wire_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -376,7 +292,7 @@ func (x *NativeField) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NativeField.ProtoReflect.Descriptor instead.
 func (*NativeField) Descriptor() ([]byte, []int) {
-	return file_genway_v1_wire_proto_rawDescGZIP(), []int{3}
+	return file_genway_v1_wire_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *NativeField) GetProtocol() Protocol {
@@ -420,7 +336,7 @@ type Loss struct {
 
 func (x *Loss) Reset() {
 	*x = Loss{}
-	mi := &file_genway_v1_wire_proto_msgTypes[4]
+	mi := &file_genway_v1_wire_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -432,7 +348,7 @@ func (x *Loss) String() string {
 func (*Loss) ProtoMessage() {}
 
 func (x *Loss) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_wire_proto_msgTypes[4]
+	mi := &file_genway_v1_wire_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -445,7 +361,7 @@ func (x *Loss) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Loss.ProtoReflect.Descriptor instead.
 func (*Loss) Descriptor() ([]byte, []int) {
-	return file_genway_v1_wire_proto_rawDescGZIP(), []int{4}
+	return file_genway_v1_wire_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *Loss) GetMember() string {
@@ -475,7 +391,7 @@ type Seal struct {
 
 func (x *Seal) Reset() {
 	*x = Seal{}
-	mi := &file_genway_v1_wire_proto_msgTypes[5]
+	mi := &file_genway_v1_wire_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -487,7 +403,7 @@ func (x *Seal) String() string {
 func (*Seal) ProtoMessage() {}
 
 func (x *Seal) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_v1_wire_proto_msgTypes[5]
+	mi := &file_genway_v1_wire_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -500,7 +416,7 @@ func (x *Seal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Seal.ProtoReflect.Descriptor instead.
 func (*Seal) Descriptor() ([]byte, []int) {
-	return file_genway_v1_wire_proto_rawDescGZIP(), []int{5}
+	return file_genway_v1_wire_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Seal) GetOrigin() Protocol {
@@ -521,31 +437,23 @@ var File_genway_v1_wire_proto protoreflect.FileDescriptor
 
 const file_genway_v1_wire_proto_rawDesc = "" +
 	"\n" +
-	"\x14genway/v1/wire.proto\x12\tgenway.v1\"\x9b\x02\n" +
+	"\x14genway/v1/wire.proto\x12\tgenway.v1\x1a\"genway/transport/v1/deferral.proto\"\xb2\x02\n" +
 	"\vWireMessage\x12/\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolR\bprotocol\x12\x12\n" +
 	"\x04json\x18\x02 \x01(\fR\x04json\x12=\n" +
-	"\aheaders\x18\x03 \x03(\v2#.genway.v1.WireMessage.HeadersEntryR\aheaders\x12\x1d\n" +
-	"\n" +
-	"takes_runs\x18\x04 \x01(\bR\ttakesRuns\x12-\n" +
-	"\x06survey\x18\x05 \x01(\v2\x15.genway.v1.WireSurveyR\x06survey\x1a:\n" +
+	"\aheaders\x18\x03 \x03(\v2#.genway.v1.WireMessage.HeadersEntryR\aheaders\x12C\n" +
+	"\textension\x18\x06 \x01(\v2%.genway.transport.v1.RequestExtensionR\textension\x1a:\n" +
 	"\fHeadersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"g\n" +
-	"\n" +
-	"WireSurvey\x12\x1d\n" +
-	"\n" +
-	"text_bytes\x18\x01 \x01(\x03R\ttextBytes\x12 \n" +
-	"\vattachments\x18\x02 \x01(\x03R\vattachments\x12\x18\n" +
-	"\aforeign\x18\x03 \x01(\bR\aforeign\"\xb1\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\x04\x10\x05J\x04\b\x05\x10\x06R\n" +
+	"takes_runsR\x06survey\"\xd4\x01\n" +
 	"\tWireFrame\x12/\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolR\bprotocol\x12\x14\n" +
 	"\x05event\x18\x02 \x01(\tR\x05event\x12\x12\n" +
-	"\x04data\x18\x03 \x01(\fR\x04data\x12\x10\n" +
-	"\x03run\x18\x04 \x01(\fR\x03run\x12\x1d\n" +
-	"\n" +
-	"run_events\x18\x05 \x01(\x05R\trunEvents\x12\x18\n" +
-	"\aunasked\x18\x06 \x01(\bR\aunasked\"\x80\x01\n" +
+	"\x04data\x18\x03 \x01(\fR\x04data\x12\x18\n" +
+	"\aunasked\x18\x06 \x01(\bR\aunasked\x125\n" +
+	"\x05batch\x18\a \x01(\v2\x1f.genway.transport.v1.FrameBatchR\x05batchJ\x04\b\x04\x10\x05J\x04\b\x05\x10\x06R\x03runR\n" +
+	"run_events\"\x80\x01\n" +
 	"\vNativeField\x12/\n" +
 	"\bprotocol\x18\x01 \x01(\x0e2\x13.genway.v1.ProtocolR\bprotocol\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -580,29 +488,31 @@ func file_genway_v1_wire_proto_rawDescGZIP() []byte {
 }
 
 var file_genway_v1_wire_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_genway_v1_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_genway_v1_wire_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_genway_v1_wire_proto_goTypes = []any{
-	(Protocol)(0),       // 0: genway.v1.Protocol
-	(*WireMessage)(nil), // 1: genway.v1.WireMessage
-	(*WireSurvey)(nil),  // 2: genway.v1.WireSurvey
-	(*WireFrame)(nil),   // 3: genway.v1.WireFrame
-	(*NativeField)(nil), // 4: genway.v1.NativeField
-	(*Loss)(nil),        // 5: genway.v1.Loss
-	(*Seal)(nil),        // 6: genway.v1.Seal
-	nil,                 // 7: genway.v1.WireMessage.HeadersEntry
+	(Protocol)(0),               // 0: genway.v1.Protocol
+	(*WireMessage)(nil),         // 1: genway.v1.WireMessage
+	(*WireFrame)(nil),           // 2: genway.v1.WireFrame
+	(*NativeField)(nil),         // 3: genway.v1.NativeField
+	(*Loss)(nil),                // 4: genway.v1.Loss
+	(*Seal)(nil),                // 5: genway.v1.Seal
+	nil,                         // 6: genway.v1.WireMessage.HeadersEntry
+	(*v1.RequestExtension)(nil), // 7: genway.transport.v1.RequestExtension
+	(*v1.FrameBatch)(nil),       // 8: genway.transport.v1.FrameBatch
 }
 var file_genway_v1_wire_proto_depIdxs = []int32{
 	0, // 0: genway.v1.WireMessage.protocol:type_name -> genway.v1.Protocol
-	7, // 1: genway.v1.WireMessage.headers:type_name -> genway.v1.WireMessage.HeadersEntry
-	2, // 2: genway.v1.WireMessage.survey:type_name -> genway.v1.WireSurvey
+	6, // 1: genway.v1.WireMessage.headers:type_name -> genway.v1.WireMessage.HeadersEntry
+	7, // 2: genway.v1.WireMessage.extension:type_name -> genway.transport.v1.RequestExtension
 	0, // 3: genway.v1.WireFrame.protocol:type_name -> genway.v1.Protocol
-	0, // 4: genway.v1.NativeField.protocol:type_name -> genway.v1.Protocol
-	0, // 5: genway.v1.Seal.origin:type_name -> genway.v1.Protocol
-	6, // [6:6] is the sub-list for method output_type
-	6, // [6:6] is the sub-list for method input_type
-	6, // [6:6] is the sub-list for extension type_name
-	6, // [6:6] is the sub-list for extension extendee
-	0, // [0:6] is the sub-list for field type_name
+	8, // 4: genway.v1.WireFrame.batch:type_name -> genway.transport.v1.FrameBatch
+	0, // 5: genway.v1.NativeField.protocol:type_name -> genway.v1.Protocol
+	0, // 6: genway.v1.Seal.origin:type_name -> genway.v1.Protocol
+	7, // [7:7] is the sub-list for method output_type
+	7, // [7:7] is the sub-list for method input_type
+	7, // [7:7] is the sub-list for extension type_name
+	7, // [7:7] is the sub-list for extension extendee
+	0, // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_genway_v1_wire_proto_init() }
@@ -616,7 +526,7 @@ func file_genway_v1_wire_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_v1_wire_proto_rawDesc), len(file_genway_v1_wire_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   7,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,36 +1,54 @@
 package clitest
 
 import (
-	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/alecthomas/kong"
 	"github.com/genway/genway/cmd/internal/cli"
 )
 
-// Help fails unless every command that a program's help lists has a help of its own, and
-// all that is in them is described, within 80 columns.
+// Help fails unless every command of a program has a help of its own, and all that is in it is
+// described, within 80 columns.
 func Help(t *testing.T, program cli.Program) {
 	t.Helper()
-	root := helpOf(t, program)
-	commands := regexp.MustCompile(`(?m)^  `+program.Name+` ([a-z ]*[a-z]).*\[flags\]$`).FindAllStringSubmatch(root, -1)
-	if strings.Contains(root, "\nCommands:\n") == (len(commands) == 0) {
-		t.Errorf("the commands are not found in\n%s", root)
+	model, err := program.Model()
+	if err != nil {
+		t.Fatal(err)
 	}
+	root := helpOf(t, program)
 	texts := []string{root}
-	for _, command := range commands {
-		texts = append(texts, helpOf(t, program, strings.Fields(command[1])...))
+	for _, command := range model.Leaves(true) {
+		texts = append(texts, helpOf(t, program, strings.Fields(command.Path())...))
+		if !strings.Contains(root, "\n  "+command.Summary()+"\n") {
+			t.Errorf("the command %s is not found in\n%s", command.Path(), root)
+		}
 	}
 	for _, text := range texts {
-		lines := strings.Split(text, "\n")
-		for i, line := range lines {
-			if len([]rune(line)) > 80 {
+		for line := range strings.Lines(text) {
+			if len([]rune(line)) > 81 {
 				t.Errorf("a long line: %s", line)
 			}
-			if regexp.MustCompile(`^  \S`).MatchString(line) && !strings.HasPrefix(lines[i+1], "      ") {
-				t.Errorf("not described: %s", line)
+		}
+	}
+	if err := kong.Visit(model, func(node kong.Visitable, next kong.Next) error {
+		switch n := node.(type) {
+		case *kong.Node:
+			if n.Help == "" {
+				t.Errorf("not described: %s", n.FullPath())
+			}
+		case *kong.Value:
+			if n.Help == "" {
+				t.Errorf("not described: %s", n.ShortSummary())
+			}
+		case *kong.Flag:
+			if n.Help == "" {
+				t.Errorf("not described: %s", n.ShortSummary())
 			}
 		}
+		return next(nil)
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 

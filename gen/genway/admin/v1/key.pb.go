@@ -141,6 +141,59 @@ func (KeyState) EnumDescriptor() ([]byte, []int) {
 	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{1}
 }
 
+// Priority says whose requests are refused first when there are more than can be
+// served.
+type Priority int32
+
+const (
+	Priority_PRIORITY_UNSPECIFIED Priority = 0
+	// Somebody waits for the answer.
+	Priority_PRIORITY_INTERACTIVE Priority = 1
+	// The request can wait: it is refused ahead of interactive ones.
+	Priority_PRIORITY_BATCH Priority = 2
+)
+
+// Enum value maps for Priority.
+var (
+	Priority_name = map[int32]string{
+		0: "PRIORITY_UNSPECIFIED",
+		1: "PRIORITY_INTERACTIVE",
+		2: "PRIORITY_BATCH",
+	}
+	Priority_value = map[string]int32{
+		"PRIORITY_UNSPECIFIED": 0,
+		"PRIORITY_INTERACTIVE": 1,
+		"PRIORITY_BATCH":       2,
+	}
+)
+
+func (x Priority) Enum() *Priority {
+	p := new(Priority)
+	*p = x
+	return p
+}
+
+func (x Priority) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Priority) Descriptor() protoreflect.EnumDescriptor {
+	return file_genway_admin_v1_key_proto_enumTypes[2].Descriptor()
+}
+
+func (Priority) Type() protoreflect.EnumType {
+	return &file_genway_admin_v1_key_proto_enumTypes[2]
+}
+
+func (x Priority) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Priority.Descriptor instead.
+func (Priority) EnumDescriptor() ([]byte, []int) {
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{2}
+}
+
 // Period is a stretch of time of UTC's calendar.
 type Period int32
 
@@ -175,11 +228,11 @@ func (x Period) String() string {
 }
 
 func (Period) Descriptor() protoreflect.EnumDescriptor {
-	return file_genway_admin_v1_key_proto_enumTypes[2].Descriptor()
+	return file_genway_admin_v1_key_proto_enumTypes[3].Descriptor()
 }
 
 func (Period) Type() protoreflect.EnumType {
-	return &file_genway_admin_v1_key_proto_enumTypes[2]
+	return &file_genway_admin_v1_key_proto_enumTypes[3]
 }
 
 func (x Period) Number() protoreflect.EnumNumber {
@@ -188,7 +241,7 @@ func (x Period) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Period.Descriptor instead.
 func (Period) EnumDescriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{2}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{3}
 }
 
 // Key is what is known of a key once it is made: everything but the key itself.
@@ -368,7 +421,15 @@ type KeySettings struct {
 	Limits    *Limits  `protobuf:"bytes,7,opt,name=limits,proto3" json:"limits,omitempty"`
 	// Refuse a request that would lose a member on its way to an upstream of another
 	// protocol, instead of naming the loss in the answer.
-	Strict        bool `protobuf:"varint,8,opt,name=strict,proto3" json:"strict,omitempty"`
+	Strict bool `protobuf:"varint,8,opt,name=strict,proto3" json:"strict,omitempty"`
+	// The client certificates of which a caller must show one, each by a name of its
+	// subjectAltName ("dns:billing.example", "uri:spiffe://example.org/billing",
+	// "email:ada@example.org") or by its SHA-256 ("sha256:" and 64 hexadecimal digits).
+	// Names are compared as a whole. Empty asks for none. At most 256.
+	Certificates []string `protobuf:"bytes,9,rep,name=certificates,proto3" json:"certificates,omitempty"`
+	// Whether the key's requests are refused ahead of others when there are more than
+	// can be served. Absent is PRIORITY_INTERACTIVE.
+	Priority      Priority `protobuf:"varint,10,opt,name=priority,proto3,enum=genway.admin.v1.Priority" json:"priority,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -457,6 +518,20 @@ func (x *KeySettings) GetStrict() bool {
 		return x.Strict
 	}
 	return false
+}
+
+func (x *KeySettings) GetCertificates() []string {
+	if x != nil {
+		return x.Certificates
+	}
+	return nil
+}
+
+func (x *KeySettings) GetPriority() Priority {
+	if x != nil {
+		return x.Priority
+	}
+	return Priority_PRIORITY_UNSPECIFIED
 }
 
 // Limits are what a key is held to. A figure that is 0 is no bound.
@@ -1356,7 +1431,7 @@ const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"expireTime\"\xf0\x02\n" +
+	"expireTime\"\xcb\x03\n" +
 	"\vKeySettings\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\tR\x05owner\x12@\n" +
@@ -1366,7 +1441,10 @@ const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\x06models\x18\x05 \x03(\tR\x06models\x12\x1c\n" +
 	"\taddresses\x18\x06 \x03(\tR\taddresses\x12/\n" +
 	"\x06limits\x18\a \x01(\v2\x17.genway.admin.v1.LimitsR\x06limits\x12\x16\n" +
-	"\x06strict\x18\b \x01(\bR\x06strict\x1a9\n" +
+	"\x06strict\x18\b \x01(\bR\x06strict\x12\"\n" +
+	"\fcertificates\x18\t \x03(\tR\fcertificates\x125\n" +
+	"\bpriority\x18\n" +
+	" \x01(\x0e2\x19.genway.admin.v1.PriorityR\bpriority\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb7\x01\n" +
@@ -1434,7 +1512,11 @@ const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\x15KEY_STATE_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eKEY_STATE_LIVE\x10\x01\x12\x15\n" +
 	"\x11KEY_STATE_EXPIRED\x10\x02\x12\x15\n" +
-	"\x11KEY_STATE_REVOKED\x10\x03*B\n" +
+	"\x11KEY_STATE_REVOKED\x10\x03*R\n" +
+	"\bPriority\x12\x18\n" +
+	"\x14PRIORITY_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14PRIORITY_INTERACTIVE\x10\x01\x12\x12\n" +
+	"\x0ePRIORITY_BATCH\x10\x02*B\n" +
 	"\x06Period\x12\x16\n" +
 	"\x12PERIOD_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -1454,69 +1536,71 @@ func file_genway_admin_v1_key_proto_rawDescGZIP() []byte {
 	return file_genway_admin_v1_key_proto_rawDescData
 }
 
-var file_genway_admin_v1_key_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_genway_admin_v1_key_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
 var file_genway_admin_v1_key_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_genway_admin_v1_key_proto_goTypes = []any{
 	(Group)(0),                    // 0: genway.admin.v1.Group
 	(KeyState)(0),                 // 1: genway.admin.v1.KeyState
-	(Period)(0),                   // 2: genway.admin.v1.Period
-	(*Key)(nil),                   // 3: genway.admin.v1.Key
-	(*Secret)(nil),                // 4: genway.admin.v1.Secret
-	(*KeySettings)(nil),           // 5: genway.admin.v1.KeySettings
-	(*Limits)(nil),                // 6: genway.admin.v1.Limits
-	(*Budget)(nil),                // 7: genway.admin.v1.Budget
-	(*CreateKeyRequest)(nil),      // 8: genway.admin.v1.CreateKeyRequest
-	(*CreateKeyResponse)(nil),     // 9: genway.admin.v1.CreateKeyResponse
-	(*GetKeyRequest)(nil),         // 10: genway.admin.v1.GetKeyRequest
-	(*GetKeyResponse)(nil),        // 11: genway.admin.v1.GetKeyResponse
-	(*ListKeysRequest)(nil),       // 12: genway.admin.v1.ListKeysRequest
-	(*ListKeysResponse)(nil),      // 13: genway.admin.v1.ListKeysResponse
-	(*UpdateKeyRequest)(nil),      // 14: genway.admin.v1.UpdateKeyRequest
-	(*UpdateKeyResponse)(nil),     // 15: genway.admin.v1.UpdateKeyResponse
-	(*RotateKeyRequest)(nil),      // 16: genway.admin.v1.RotateKeyRequest
-	(*RotateKeyResponse)(nil),     // 17: genway.admin.v1.RotateKeyResponse
-	(*RevokeKeyRequest)(nil),      // 18: genway.admin.v1.RevokeKeyRequest
-	(*RevokeKeyResponse)(nil),     // 19: genway.admin.v1.RevokeKeyResponse
-	(*ImportKeysRequest)(nil),     // 20: genway.admin.v1.ImportKeysRequest
-	(*ImportKeysResponse)(nil),    // 21: genway.admin.v1.ImportKeysResponse
-	nil,                           // 22: genway.admin.v1.KeySettings.LabelsEntry
-	(*timestamppb.Timestamp)(nil), // 23: google.protobuf.Timestamp
-	(*fieldmaskpb.FieldMask)(nil), // 24: google.protobuf.FieldMask
-	(*durationpb.Duration)(nil),   // 25: google.protobuf.Duration
+	(Priority)(0),                 // 2: genway.admin.v1.Priority
+	(Period)(0),                   // 3: genway.admin.v1.Period
+	(*Key)(nil),                   // 4: genway.admin.v1.Key
+	(*Secret)(nil),                // 5: genway.admin.v1.Secret
+	(*KeySettings)(nil),           // 6: genway.admin.v1.KeySettings
+	(*Limits)(nil),                // 7: genway.admin.v1.Limits
+	(*Budget)(nil),                // 8: genway.admin.v1.Budget
+	(*CreateKeyRequest)(nil),      // 9: genway.admin.v1.CreateKeyRequest
+	(*CreateKeyResponse)(nil),     // 10: genway.admin.v1.CreateKeyResponse
+	(*GetKeyRequest)(nil),         // 11: genway.admin.v1.GetKeyRequest
+	(*GetKeyResponse)(nil),        // 12: genway.admin.v1.GetKeyResponse
+	(*ListKeysRequest)(nil),       // 13: genway.admin.v1.ListKeysRequest
+	(*ListKeysResponse)(nil),      // 14: genway.admin.v1.ListKeysResponse
+	(*UpdateKeyRequest)(nil),      // 15: genway.admin.v1.UpdateKeyRequest
+	(*UpdateKeyResponse)(nil),     // 16: genway.admin.v1.UpdateKeyResponse
+	(*RotateKeyRequest)(nil),      // 17: genway.admin.v1.RotateKeyRequest
+	(*RotateKeyResponse)(nil),     // 18: genway.admin.v1.RotateKeyResponse
+	(*RevokeKeyRequest)(nil),      // 19: genway.admin.v1.RevokeKeyRequest
+	(*RevokeKeyResponse)(nil),     // 20: genway.admin.v1.RevokeKeyResponse
+	(*ImportKeysRequest)(nil),     // 21: genway.admin.v1.ImportKeysRequest
+	(*ImportKeysResponse)(nil),    // 22: genway.admin.v1.ImportKeysResponse
+	nil,                           // 23: genway.admin.v1.KeySettings.LabelsEntry
+	(*timestamppb.Timestamp)(nil), // 24: google.protobuf.Timestamp
+	(*fieldmaskpb.FieldMask)(nil), // 25: google.protobuf.FieldMask
+	(*durationpb.Duration)(nil),   // 26: google.protobuf.Duration
 }
 var file_genway_admin_v1_key_proto_depIdxs = []int32{
 	0,  // 0: genway.admin.v1.Key.group:type_name -> genway.admin.v1.Group
-	5,  // 1: genway.admin.v1.Key.settings:type_name -> genway.admin.v1.KeySettings
-	23, // 2: genway.admin.v1.Key.create_time:type_name -> google.protobuf.Timestamp
-	23, // 3: genway.admin.v1.Key.revoke_time:type_name -> google.protobuf.Timestamp
-	4,  // 4: genway.admin.v1.Key.secrets:type_name -> genway.admin.v1.Secret
+	6,  // 1: genway.admin.v1.Key.settings:type_name -> genway.admin.v1.KeySettings
+	24, // 2: genway.admin.v1.Key.create_time:type_name -> google.protobuf.Timestamp
+	24, // 3: genway.admin.v1.Key.revoke_time:type_name -> google.protobuf.Timestamp
+	5,  // 4: genway.admin.v1.Key.secrets:type_name -> genway.admin.v1.Secret
 	1,  // 5: genway.admin.v1.Key.state:type_name -> genway.admin.v1.KeyState
-	23, // 6: genway.admin.v1.Secret.create_time:type_name -> google.protobuf.Timestamp
-	23, // 7: genway.admin.v1.Secret.expire_time:type_name -> google.protobuf.Timestamp
-	22, // 8: genway.admin.v1.KeySettings.labels:type_name -> genway.admin.v1.KeySettings.LabelsEntry
-	23, // 9: genway.admin.v1.KeySettings.expire_time:type_name -> google.protobuf.Timestamp
-	6,  // 10: genway.admin.v1.KeySettings.limits:type_name -> genway.admin.v1.Limits
-	7,  // 11: genway.admin.v1.Limits.budgets:type_name -> genway.admin.v1.Budget
-	2,  // 12: genway.admin.v1.Budget.period:type_name -> genway.admin.v1.Period
-	0,  // 13: genway.admin.v1.CreateKeyRequest.group:type_name -> genway.admin.v1.Group
-	5,  // 14: genway.admin.v1.CreateKeyRequest.settings:type_name -> genway.admin.v1.KeySettings
-	3,  // 15: genway.admin.v1.CreateKeyResponse.key:type_name -> genway.admin.v1.Key
-	3,  // 16: genway.admin.v1.GetKeyResponse.key:type_name -> genway.admin.v1.Key
-	0,  // 17: genway.admin.v1.ListKeysRequest.group:type_name -> genway.admin.v1.Group
-	3,  // 18: genway.admin.v1.ListKeysResponse.keys:type_name -> genway.admin.v1.Key
-	5,  // 19: genway.admin.v1.UpdateKeyRequest.settings:type_name -> genway.admin.v1.KeySettings
-	24, // 20: genway.admin.v1.UpdateKeyRequest.update_mask:type_name -> google.protobuf.FieldMask
-	3,  // 21: genway.admin.v1.UpdateKeyResponse.key:type_name -> genway.admin.v1.Key
-	25, // 22: genway.admin.v1.RotateKeyRequest.grace:type_name -> google.protobuf.Duration
-	3,  // 23: genway.admin.v1.RotateKeyResponse.key:type_name -> genway.admin.v1.Key
-	3,  // 24: genway.admin.v1.RevokeKeyResponse.key:type_name -> genway.admin.v1.Key
-	8,  // 25: genway.admin.v1.ImportKeysRequest.keys:type_name -> genway.admin.v1.CreateKeyRequest
-	9,  // 26: genway.admin.v1.ImportKeysResponse.keys:type_name -> genway.admin.v1.CreateKeyResponse
-	27, // [27:27] is the sub-list for method output_type
-	27, // [27:27] is the sub-list for method input_type
-	27, // [27:27] is the sub-list for extension type_name
-	27, // [27:27] is the sub-list for extension extendee
-	0,  // [0:27] is the sub-list for field type_name
+	24, // 6: genway.admin.v1.Secret.create_time:type_name -> google.protobuf.Timestamp
+	24, // 7: genway.admin.v1.Secret.expire_time:type_name -> google.protobuf.Timestamp
+	23, // 8: genway.admin.v1.KeySettings.labels:type_name -> genway.admin.v1.KeySettings.LabelsEntry
+	24, // 9: genway.admin.v1.KeySettings.expire_time:type_name -> google.protobuf.Timestamp
+	7,  // 10: genway.admin.v1.KeySettings.limits:type_name -> genway.admin.v1.Limits
+	2,  // 11: genway.admin.v1.KeySettings.priority:type_name -> genway.admin.v1.Priority
+	8,  // 12: genway.admin.v1.Limits.budgets:type_name -> genway.admin.v1.Budget
+	3,  // 13: genway.admin.v1.Budget.period:type_name -> genway.admin.v1.Period
+	0,  // 14: genway.admin.v1.CreateKeyRequest.group:type_name -> genway.admin.v1.Group
+	6,  // 15: genway.admin.v1.CreateKeyRequest.settings:type_name -> genway.admin.v1.KeySettings
+	4,  // 16: genway.admin.v1.CreateKeyResponse.key:type_name -> genway.admin.v1.Key
+	4,  // 17: genway.admin.v1.GetKeyResponse.key:type_name -> genway.admin.v1.Key
+	0,  // 18: genway.admin.v1.ListKeysRequest.group:type_name -> genway.admin.v1.Group
+	4,  // 19: genway.admin.v1.ListKeysResponse.keys:type_name -> genway.admin.v1.Key
+	6,  // 20: genway.admin.v1.UpdateKeyRequest.settings:type_name -> genway.admin.v1.KeySettings
+	25, // 21: genway.admin.v1.UpdateKeyRequest.update_mask:type_name -> google.protobuf.FieldMask
+	4,  // 22: genway.admin.v1.UpdateKeyResponse.key:type_name -> genway.admin.v1.Key
+	26, // 23: genway.admin.v1.RotateKeyRequest.grace:type_name -> google.protobuf.Duration
+	4,  // 24: genway.admin.v1.RotateKeyResponse.key:type_name -> genway.admin.v1.Key
+	4,  // 25: genway.admin.v1.RevokeKeyResponse.key:type_name -> genway.admin.v1.Key
+	9,  // 26: genway.admin.v1.ImportKeysRequest.keys:type_name -> genway.admin.v1.CreateKeyRequest
+	10, // 27: genway.admin.v1.ImportKeysResponse.keys:type_name -> genway.admin.v1.CreateKeyResponse
+	28, // [28:28] is the sub-list for method output_type
+	28, // [28:28] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_key_proto_init() }
@@ -1529,7 +1613,7 @@ func file_genway_admin_v1_key_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_admin_v1_key_proto_rawDesc), len(file_genway_admin_v1_key_proto_rawDesc)),
-			NumEnums:      3,
+			NumEnums:      4,
 			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,

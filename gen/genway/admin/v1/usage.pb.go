@@ -99,7 +99,7 @@ func (Dimension) EnumDescriptor() ([]byte, []int) {
 type GetUsageRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What to have rows for, each at most once: a row for each combination. Empty is by
-	// day.
+	// day. A report of more than 100,000 rows is refused.
 	By []Dimension `protobuf:"varint,1,rep,packed,name=by,proto3,enum=genway.admin.v1.Dimension" json:"by,omitempty"`
 	// Only requests that began at that moment or later; absent is all.
 	Since *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`

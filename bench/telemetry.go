@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/genway/genway/bench/report"
+	"github.com/genway/genway/bench/target"
+	"github.com/genway/genway/bench/workload"
+)
+
+// runTelemetry measures what metrics, logs and traces cost a chat request, in turns.
+func runTelemetry(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var o options
+	flags := newFlags("telemetry", stderr)
+	o.register(flags)
+	flags.IntVar(&o.rounds, "rounds", 24, "turns of each form")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if o.targets == "" {
+		names := make([]string, 0, len(target.Telemetry()))
+		for _, t := range target.Telemetry() {
+			names = append(names, t.Name)
+		}
+		o.targets = strings.Join(names, ",")
+	}
+	b, done, err := o.open(ctx, stderr)
+	if err != nil {
+		return err
+	}
+	run := func() error {
+		if err := b.Startup(ctx, 1); err != nil {
+			return err
+		}
+		return b.Rounds(ctx, report.GroupTelemetry, []workload.Workload{workload.Chat1K()}, o.rounds, true)
+	}
+	if err := errors.Join(run(), done()); err != nil {
+		return err
+	}
+	return printReport(stdout, o.results)
+}

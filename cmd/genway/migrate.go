@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/genway/genway/cmd/internal/coreproc"
+	"github.com/genway/genway/core/store"
+)
+
+type migrateCommand struct {
+	Status migrateStatus `cmd:"" help:"Print the version of the store's schema, and what is pending."`
+	Up     migrateUp     `cmd:"" help:"Bring the schema up to date. Servers of the release before go on beside it."`
+	Wait   migrateWait   `cmd:"" help:"Wait until the schema is one that this program may use without migrating it."`
+}
+
+type migrateStatus struct{ coreproc.Data }
+
+// Run prints the state of the schema.
+func (c *migrateStatus) Run(ctx context.Context, stdout io.Writer) error {
+	schema, err := c.Schema(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(stdout, describe(schema))
+	return err
+}
+
+func describe(schema store.Schema) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The store's schema is version %d; this program knows %d", schema.Version, schema.Known)
+	switch {
+	case !schema.Compatible():
+		fmt.Fprintf(&b, ". A program must know version %d: use a newer genway.\n", schema.Least)
+	case len(schema.Pending) > 0:
+		b.WriteString(". Pending:\n")
+		for _, step := range schema.Pending {
+			fmt.Fprintf(&b, "  %s\n", step.Name)
+		}
+	case schema.Version > schema.Known:
+		b.WriteString(", and may use it.\n")
+	default:
+		b.WriteString(": it is up to date.\n")
+	}
+	return b.String()
+}
+
+type migrateUp struct {
+	coreproc.Data
+	DryRun bool `help:"Print the statements instead of making them."`
+}
+
+// Run makes the pending migrations, or prints them.
+func (c *migrateUp) Run(ctx context.Context, stdout io.Writer) error {
+	if c.DryRun {
+		schema, err := c.Schema(ctx)
+		if err != nil {
+			return err
+		}
+		for _, step := range schema.Pending {
+			if _, err := fmt.Fprintf(stdout, "-- %s\n%s\n", step.Name, step.SQL); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	made, err := c.MigrateUp(ctx)
+	if err != nil {
+		return err
+	}
+	for _, step := range made {
+		fmt.Fprintln(stdout, "made", step.Name)
+	}
+	_, err = fmt.Fprintln(stdout, "The schema is up to date.")
+	return err
+}
+
+// between are the looks of migrate wait at the schema.
+const between = time.Second
+
+type migrateWait struct {
+	coreproc.Data
+	Timeout time.Duration `default:"5m" least:"0s" placeholder:"D" help:"How long to wait; the exit code is 1 afterwards."`
+}
+
+// Run looks until nothing is pending. A store that cannot be reached yet is waited for too.
+func (c *migrateWait) Run(ctx context.Context, stdout io.Writer) error {
+	deadline := time.After(c.Timeout)
+	for {
+		schema, err := c.Schema(ctx)
+		if err == nil && len(schema.Pending) == 0 {
+			if !schema.Compatible() {
+				return fmt.Errorf("the store's schema is version %d, for which a program must know version %d; this one knows %d", schema.Version, schema.Least, schema.Known)
+			}
+			_, err = io.WriteString(stdout, describe(schema))
+			return err
+		}
+		if err == nil {
+			err = fmt.Errorf("the schema is version %d and this program needs %d", schema.Version, schema.Known)
+		}
+		select {
+		case <-time.After(between):
+		case <-deadline:
+			return fmt.Errorf("not within %s: %w", c.Timeout, err)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,47 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/cmd/internal/coreproc"
+	"github.com/genway/genway/core/store"
+)
+
+// The commands say what is pending, print it, make it, and wait for it. A store that is not
+// there is pending as a whole.
+func TestMigrateCommands(t *testing.T) {
+	in := coreproc.Data{Dir: t.TempDir()}
+	says := func(want string, run func(out *strings.Builder) error) {
+		t.Helper()
+		var out strings.Builder
+		if err := run(&out); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("got %q, %v; want %q", out.String(), err, want)
+		}
+	}
+	says("Pending:\n  00001_keys.sql\n", func(out *strings.Builder) error { return (&migrateStatus{in}).Run(t.Context(), out) })
+	says("CREATE TABLE keys", func(out *strings.Builder) error { return (&migrateUp{in, true}).Run(t.Context(), out) })
+	if _, err := os.Stat(filepath.Join(in.Dir, store.FileName)); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a dry run made the store: %v", err)
+	}
+	var none strings.Builder
+	if err := (&migrateWait{in, 0}).Run(t.Context(), &none); err == nil || !strings.Contains(err.Error(), "not within 0s: the schema is version 0") {
+		t.Errorf("waiting: %v", err)
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- (&migrateWait{in, time.Minute}).Run(t.Context(), &strings.Builder{}) }()
+	says("made 00001_keys.sql\n", func(out *strings.Builder) error { return (&migrateUp{Data: in}).Run(t.Context(), out) })
+	if err := <-waited; err != nil {
+		t.Errorf("waiting: %v", err)
+	}
+	says("The schema is up to date.\n", func(out *strings.Builder) error { return (&migrateUp{Data: in}).Run(t.Context(), out) })
+	says("it is up to date.", func(out *strings.Builder) error { return (&migrateStatus{in}).Run(t.Context(), out) })
+
+	file := filepath.Join(t.TempDir(), "backup.db")
+	says("is a backup of", func(out *strings.Builder) error { return (&backupCommand{in, file}).Run(t.Context(), out) })
+	says("The store that was there is ", func(out *strings.Builder) error { return (&restoreCommand{in, file, true}).Run(t.Context(), out) })
+}

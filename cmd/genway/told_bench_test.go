@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/genway/genway/cmd/internal/coreproc"
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/gateway"
+	"github.com/genway/genway/telemetry/instrument"
+)
+
+// BenchmarkTold is one request through the gateway in one process, by what is told of it:
+// nothing, metrics and logs, those and traces that sample nothing, those and all traces. Spans
+// are made and queued; none is sent meanwhile, since batches are a matter of time.
+func BenchmarkTold(b *testing.B) {
+	for _, told := range []struct {
+		name string
+		env  map[string]string
+		log  slog.Level
+	}{
+		{"nothing", map[string]string{"OTEL_SDK_DISABLED": "true"}, slog.LevelError},
+		{"metrics-and-logs", nil, slog.LevelInfo},
+		{"unsampled", map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_TRACES_SAMPLER": "always_off"}, slog.LevelInfo},
+		{"sampled", map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_TRACES_SAMPLER": "always_on"}, slog.LevelInfo},
+	} {
+		b.Run(told.name, func(b *testing.B) {
+			for _, name := range []string{"OTEL_BSP_SCHEDULE_DELAY", "OTEL_BSP_MAX_QUEUE_SIZE", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE"} {
+				b.Setenv(name, "1000000")
+			}
+			b.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "100") // of what is left at the end, which nobody takes
+			for name, value := range told.env {
+				b.Setenv(name, value)
+			}
+			tell(b, slog.New(slog.NewJSONHandler(io.Discard, &slog.HandlerOptions{Level: told.log}))) //nolint:sloglint // Lines are made, as in production.
+		})
+	}
+}
+
+// tell carries requests through a gateway that tells as the environment says.
+func tell(b *testing.B, log *slog.Logger) {
+	b.Helper()
+	ctx, stop := context.WithCancel(b.Context())
+	up := startCanned(ctx, b)
+	config := filepath.Join(b.TempDir(), "genway.yaml")
+	if err := os.WriteFile(config, fmt.Appendf(nil, "upstreams: {chat: {kind: chat, base_url: \"http://%s/v1\"}}\nroutes: [{model: own, targets: [{upstream: chat}]}]\n", up.address), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	core, err := coreproc.CoreFlags{Data: coreproc.Data{Dir: b.TempDir(), Config: config}}.Open(ctx, log)
+	if err != nil {
+		b.Fatal(err)
+	}
+	key, _, err := core.Keys.Create(ctx, keys.CreateParams{Group: keys.GroupChat})
+	if err != nil {
+		b.Fatal(err)
+	}
+	metrics, err := instrument.NewEdge(core.Telemetry().Meter)
+	if err != nil {
+		b.Fatal(err)
+	}
+	edge, err := gateway.New(gateway.Config{Core: core.Channel(), Logger: log, Metrics: metrics, Tracer: core.Telemetry().Tracer})
+	if err != nil {
+		b.Fatal(err)
+	}
+	server := httptest.NewServer(edge)
+	for _, c := range carried {
+		if c.name != "chat-1KB" && c.name != "chat-stream-200" {
+			continue
+		}
+		b.Run(c.name, func(b *testing.B) {
+			up.answer = []byte(c.answer)
+			carry(b, server.Listener.Addr().String(), fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: genway\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", c.path, key, len(c.body), c.body))
+		})
+	}
+	server.Close()
+	stop()
+	_ = core.Close() // spans that nobody took
+	<-up.done
+}

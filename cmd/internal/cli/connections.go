@@ -1,0 +1,33 @@
+package cli
+
+import (
+	"net"
+	"net/netip"
+	"syscall"
+
+	"github.com/genway/genway/internal/connections"
+)
+
+// Connections bound the connections of each port.
+type Connections struct {
+	Most           int `name:"max-connections" env:"GENWAY_MAX_CONNECTIONS" default:"10000" least:"0" placeholder:"N" help:"Most connections open at once on each port, or three quarters of the process's files if that is less; 0 is any number. More are closed at once."`
+	MostPerAddress int `name:"max-connections-per-address" env:"GENWAY_MAX_CONNECTIONS_PER_ADDRESS" default:"1000" least:"0" placeholder:"N" help:"Most of them from one address, of IPv6 from one network of 64 bits, unless it is of --trusted-proxy; 0 is any number."`
+}
+
+// Limit bounds the connections of a listener.
+func (c Connections) Limit(l net.Listener, proxies []netip.Prefix, notices *connections.Notices) (net.Listener, error) {
+	return connections.NewListener(l, connections.Config{
+		Most: withinFiles(c.Most), MostPerAddress: c.MostPerAddress, Exempt: proxies,
+		Refused: func(limit connections.Limit, from net.Addr) { notices.Add(string(limit), from) },
+	}), nil
+}
+
+// withinFiles gives the number, or three quarters of the files that the process may open: the
+// rest is for upstreams and stores.
+func withinFiles(most int) int {
+	var files syscall.Rlimit
+	if most == 0 || syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil || files.Cur > 1<<30 {
+		return most
+	}
+	return min(most, int(files.Cur)*3/4)
+}

@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+type drainingKey struct{}
+
+// Delay gives a context that ends a while after ctx does: the shutdown delay, in which a
+// server says that it is not ready and still serves, so that balancers take it out before
+// its listeners close. A second signal ends the delay; with Main, a third one ends the
+// process. The channel of Draining is closed when the delay begins. The function releases
+// the resources of Delay.
+func Delay(ctx context.Context, delay time.Duration, log *slog.Logger) (context.Context, func()) {
+	over, end := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), drainingKey{}, ctx.Done()))
+	if delay <= 0 {
+		undo := context.AfterFunc(ctx, end)
+		return over, func() { undo(); end() }
+	}
+	// The first signal, which ends ctx, comes here as well.
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer signal.Stop(signals)
+		defer end()
+		select {
+		case <-ctx.Done():
+		case <-over.Done():
+			return
+		}
+		log.Info("not ready any more; serving for the shutdown delay, which a second signal ends", "delay_seconds", delay.Seconds())
+		timer := time.NewTimer(delay)
+		defer timer.Stop()
+		for count := 0; count < 2; {
+			select {
+			case <-signals:
+				count++
+			case <-timer.C:
+				return
+			case <-over.Done():
+				return
+			}
+		}
+	}()
+	return over, func() { end(); <-done }
+}
+
+// Draining gives a channel that is closed when the shutdown delay begins that ends ctx, a
+// context of Delay's or of its children; nil for another context.
+func Draining(ctx context.Context) <-chan struct{} {
+	draining, _ := ctx.Value(drainingKey{}).(<-chan struct{})
+	return draining
+}

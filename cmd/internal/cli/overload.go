@@ -1,0 +1,24 @@
+package cli
+
+import (
+	"log/slog"
+	"runtime/debug"
+	"time"
+
+	"github.com/genway/genway/internal/overload"
+)
+
+// Overload is the flags of the gate that refuses requests while a server is overloaded.
+type Overload struct {
+	OverloadDelay  time.Duration `env:"GENWAY_OVERLOAD_DELAY" placeholder:"D" help:"How long requests may wait for a processor before the server refuses some: by default 20ms; negative is as long as they do."`
+	OverloadMemory int64         `env:"GENWAY_OVERLOAD_MEMORY" placeholder:"BYTES" help:"Memory of which the server refuses requests when little is left: by default GOMEMLIMIT, or nine tenths of what the cgroup may use; negative is no bound."`
+}
+
+// Gate makes the gate. Without GOMEMLIMIT it has the collector keep the process within
+// what its cgroup may use, too.
+func (o Overload) Gate(log *slog.Logger, onRefused func(overload.Signal, overload.Priority, int64)) *overload.Gate {
+	if limit, fromGroup := overload.MemoryLimit(); fromGroup {
+		debug.SetMemoryLimit(limit)
+	}
+	return overload.New(overload.Config{Delay: o.OverloadDelay, Memory: o.OverloadMemory, Logger: log, OnRefused: onRefused})
+}

@@ -1,0 +1,265 @@
+package codec
+
+import (
+	"strings"
+
+	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// Accumulator adds up the events of a stream to one answer. Its zero value is ready for use.
+// It ignores pings and upstream frames.
+type Accumulator struct {
+	resp       genwayv1.GenerateTextResponse
+	candidates map[int32]*accumulatedCandidate
+	order      []int32
+	done       bool
+}
+
+type accumulatedCandidate struct {
+	*genwayv1.Candidate
+	open *openPart
+}
+
+// openPart gathers the pieces of the part that is being streamed.
+type openPart struct {
+	part  *genwayv1.Part
+	text  strings.Builder
+	input strings.Builder
+	data  []byte
+	// summaries of a thinking part, by index
+	summaries []*strings.Builder
+	script    strings.Builder
+}
+
+// Add adds one event. An event out of order is an error of kind BadUpstream.
+func (f *Accumulator) Add(ev *genwayv1.StreamGenerateTextResponse) error {
+	switch p := ev.GetPayload().(type) {
+	case *genwayv1.StreamGenerateTextResponse_Started:
+		s := p.Started
+		f.resp.Id, f.resp.Model, f.resp.CreateTime = s.Id, s.Model, s.CreateTime
+		f.resp.Usage, f.resp.ServiceTier, f.resp.SystemFingerprint = s.Usage, s.ServiceTier, s.SystemFingerprint
+		f.resp.Losses, f.resp.NativeFields = s.Losses, s.NativeFields
+	case *genwayv1.StreamGenerateTextResponse_PartStarted:
+		c := f.candidate(p.PartStarted.Candidate)
+		if c.open != nil || int(p.PartStarted.Index) != len(c.Parts) {
+			return disorder("a part starts out of order")
+		}
+		c.open = open(p.PartStarted.GetPart())
+	case *genwayv1.StreamGenerateTextResponse_PartDelta:
+		c := f.candidate(p.PartDelta.Candidate)
+		if c.open == nil || int(p.PartDelta.Index) != len(c.Parts) {
+			return disorder("a delta belongs to no open part")
+		}
+		return c.open.add(p.PartDelta)
+	case *genwayv1.StreamGenerateTextResponse_PartCompleted:
+		c := f.candidate(p.PartCompleted.Candidate)
+		if c.open == nil || int(p.PartCompleted.Index) != len(c.Parts) {
+			return disorder("a part ends that is not open")
+		}
+		c.Parts = append(c.Parts, c.open.close())
+		c.open = nil
+	case *genwayv1.StreamGenerateTextResponse_Completed:
+		return f.complete(p.Completed)
+	}
+	return nil
+}
+
+// Complete reports whether the completed event has been seen.
+func (f *Accumulator) Complete() bool { return f.done }
+
+// Response is the answer so far; whole once Complete.
+func (f *Accumulator) Response() *genwayv1.GenerateTextResponse {
+	f.resp.Candidates = f.resp.Candidates[:0]
+	for _, i := range f.order {
+		f.resp.Candidates = append(f.resp.Candidates, f.candidates[i].Candidate)
+	}
+	return &f.resp
+}
+
+func (f *Accumulator) candidate(index int32) *accumulatedCandidate {
+	if c, ok := f.candidates[index]; ok {
+		return c
+	}
+	if f.candidates == nil {
+		f.candidates = map[int32]*accumulatedCandidate{}
+	}
+	c := &accumulatedCandidate{Candidate: &genwayv1.Candidate{Index: index}}
+	f.candidates[index] = c
+	at := len(f.order)
+	for at > 0 && f.order[at-1] > index {
+		at--
+	}
+	f.order = append(f.order[:at], append([]int32{index}, f.order[at:]...)...)
+	return c
+}
+
+func (f *Accumulator) complete(end *genwayv1.TextCompleted) error {
+	for _, e := range end.Candidates {
+		c := f.candidate(e.Index)
+		if c.open != nil {
+			return disorder("the stream ends within a part")
+		}
+		c.StopReason, c.NativeStopReason = e.StopReason, e.NativeStopReason
+		c.StopSequence, c.StopMessage = e.StopSequence, e.StopMessage
+		c.NativeFields = append(c.NativeFields, e.NativeFields...)
+	}
+	if end.Usage != nil {
+		f.resp.Usage = end.Usage
+	}
+	if end.ServiceTier != "" {
+		f.resp.ServiceTier = end.ServiceTier
+	}
+	f.resp.PromptFeedback = end.PromptFeedback
+	f.resp.Losses = append(f.resp.Losses, end.Losses...)
+	f.resp.NativeFields = append(f.resp.NativeFields, end.NativeFields...)
+	f.done = true
+	return nil
+}
+
+func disorder(what string) error {
+	return fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's stream is out of order: %s", what)
+}
+
+func open(part *genwayv1.Part) *openPart {
+	o := &openPart{part: part}
+	if o.part == nil {
+		o.part = &genwayv1.Part{}
+	}
+	switch k := o.part.Kind.(type) {
+	case *genwayv1.Part_Text:
+		o.text.WriteString(k.Text.GetText())
+	case *genwayv1.Part_Refusal:
+		o.text.WriteString(k.Refusal.GetText())
+	case *genwayv1.Part_Thinking:
+		o.text.WriteString(k.Thinking.GetText())
+		for _, s := range k.Thinking.GetSummary() {
+			b := &strings.Builder{}
+			b.WriteString(s)
+			o.summaries = append(o.summaries, b)
+		}
+	case *genwayv1.Part_ToolCall:
+		o.text.WriteString(k.ToolCall.GetArgumentsJson())
+		o.input.WriteString(k.ToolCall.GetInput())
+	}
+	if m := media(o.part); m != nil {
+		o.data = append(o.data, m.GetData()...)
+		o.script.WriteString(m.GetTranscript())
+	}
+	return o
+}
+
+func media(p *genwayv1.Part) *genwayv1.Media {
+	for _, m := range []*genwayv1.Media{p.GetImage(), p.GetAudio(), p.GetFile(), p.GetVideo()} {
+		if m != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+func (o *openPart) add(d *genwayv1.PartDelta) error {
+	p := o.part
+	switch v := d.GetDelta().(type) {
+	case *genwayv1.PartDelta_Text:
+		if p.GetText() == nil {
+			return disorder("a text delta in a part of another kind")
+		}
+		o.text.WriteString(v.Text)
+		p.GetText().Logprobs = append(p.GetText().Logprobs, d.Logprobs...)
+	case *genwayv1.PartDelta_Refusal:
+		if p.GetRefusal() == nil {
+			return disorder("a refusal delta in a part of another kind")
+		}
+		o.text.WriteString(v.Refusal)
+		p.GetRefusal().Logprobs = append(p.GetRefusal().Logprobs, d.Logprobs...)
+	case *genwayv1.PartDelta_ArgumentsJson:
+		if p.GetToolCall() == nil {
+			return disorder("an arguments delta in a part of another kind")
+		}
+		o.text.WriteString(v.ArgumentsJson)
+	case *genwayv1.PartDelta_Input:
+		if p.GetToolCall() == nil {
+			return disorder("an input delta in a part of another kind")
+		}
+		if p.GetToolCall().Input == nil {
+			p.GetToolCall().Input = new(string)
+		}
+		o.input.WriteString(v.Input)
+	case *genwayv1.PartDelta_Citation:
+		if p.GetText() == nil {
+			return disorder("a citation in a part of another kind")
+		}
+		p.GetText().Citations = append(p.GetText().Citations, v.Citation)
+	case *genwayv1.PartDelta_Data, *genwayv1.PartDelta_Transcript:
+		if media(p) == nil {
+			return disorder("media in a part of another kind")
+		}
+		o.data = append(o.data, d.GetData()...)
+		o.script.WriteString(d.GetTranscript())
+	case *genwayv1.PartDelta_ThoughtSignature:
+		p.ThoughtSignature = v.ThoughtSignature
+	case *genwayv1.PartDelta_Native:
+		p.NativeFields = append(p.NativeFields, v.Native)
+	case nil:
+		if p.GetText() != nil {
+			p.GetText().Logprobs = append(p.GetText().Logprobs, d.Logprobs...)
+		}
+	default:
+		return o.addThinking(d)
+	}
+	return nil
+}
+
+func (o *openPart) addThinking(d *genwayv1.PartDelta) error {
+	t := o.part.GetThinking()
+	if t == nil {
+		return disorder("a thinking delta in a part of another kind")
+	}
+	switch v := d.GetDelta().(type) {
+	case *genwayv1.PartDelta_Thinking:
+		o.text.WriteString(v.Thinking)
+	case *genwayv1.PartDelta_Summary:
+		i := int(v.Summary.GetIndex())
+		if i < 0 || i > len(o.summaries) {
+			return disorder("a summary begins out of order")
+		}
+		if i == len(o.summaries) {
+			o.summaries = append(o.summaries, &strings.Builder{})
+		}
+		o.summaries[i].WriteString(v.Summary.GetText())
+	case *genwayv1.PartDelta_Signature:
+		t.Signature = v.Signature
+	case *genwayv1.PartDelta_EncryptedContent:
+		t.EncryptedContent = v.EncryptedContent
+	}
+	return nil
+}
+
+func (o *openPart) close() *genwayv1.Part {
+	switch k := o.part.Kind.(type) {
+	case *genwayv1.Part_Text:
+		k.Text.Text = o.text.String()
+	case *genwayv1.Part_Refusal:
+		k.Refusal.Text = o.text.String()
+	case *genwayv1.Part_Thinking:
+		k.Thinking.Text = o.text.String()
+		k.Thinking.Summary = nil
+		for _, s := range o.summaries {
+			k.Thinking.Summary = append(k.Thinking.Summary, s.String())
+		}
+	case *genwayv1.Part_ToolCall:
+		k.ToolCall.ArgumentsJson = o.text.String()
+		if k.ToolCall.Input != nil {
+			input := o.input.String()
+			k.ToolCall.Input = &input
+		}
+	}
+	if m := media(o.part); m != nil {
+		if len(o.data) > 0 {
+			m.Source = &genwayv1.Media_Data{Data: o.data}
+		}
+		m.Transcript = o.script.String()
+	}
+	return o.part
+}

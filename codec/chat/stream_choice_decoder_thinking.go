@@ -1,0 +1,108 @@
+package chat
+
+import (
+	"github.com/genway/genway/codec"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// reason reads the thinking in a delta. Where details carry text, the plain
+// string beside them repeats it.
+func (l *choiceDecoder) reason(d decoder, m *message) {
+	shown, fields := shownReasoning(m)
+	l.inMessage = replaceNatives(l.inMessage, fields)
+	repeated := false
+	for i := range m.ReasoningDetails {
+		entry := &m.ReasoningDetails[i]
+		repeated = repeated || entry.Text != nil && *entry.Text != "" || entry.Summary != nil && *entry.Summary != ""
+	}
+	name := ""
+	if m.ReasoningContent.s == "" && shown != "" {
+		name = reasoningName
+	}
+	if shown != "" && !repeated {
+		st := l.last(kindThinking)
+		if st == nil || st.group != nil {
+			st = l.think(name)
+		}
+		l.thinkText(st, shown)
+	}
+	for i := range m.ReasoningDetails {
+		l.detail(d, &m.ReasoningDetails[i], name, shown)
+	}
+}
+
+// think opens a thinking part. The first that shows its text bears the mark of
+// the member it came in.
+func (l *choiceDecoder) think(name string) *streamedPart {
+	p := thinkingPart(&genwayv1.Thinking{})
+	if name == reasoningName && !l.named {
+		p.NativeFields = []*genwayv1.NativeField{mark(name)}
+	}
+	l.named = l.named || name != ""
+	return l.push(kindThinking, p, true)
+}
+
+func (l *choiceDecoder) thinkText(st *streamedPart, text string) {
+	if text == "" {
+		return
+	}
+	st.said.WriteString(text)
+	l.add(st, codec.ThinkingDelta(text))
+}
+
+// detail reads one entry. One without the plain string beside it that says what
+// the open part has said already seals that part; else it goes on with its
+// group or begins a new part.
+func (l *choiceDecoder) detail(d decoder, entry *detail, name, shown string) {
+	if entry.empty() {
+		return
+	}
+	if !entry.known() {
+		l.push(kindWhole, d.opaqueDetail(entry), true)
+		return
+	}
+	st := l.last(kindThinking)
+	text := ""
+	if entry.Text != nil {
+		text = *entry.Text
+	}
+	switch {
+	case st != nil && st.group == nil && (shown != "" || text == "" || text == st.said.String()):
+		st.group = newGroup(entry)
+		if shown == "" && text == st.said.String() {
+			text = ""
+		}
+	case st == nil || st.group == nil || !st.group.takes(entry):
+		st = l.think(name)
+		st.group = newGroup(entry)
+	}
+	l.thinkText(st, text)
+	l.members(st, entry)
+	st.group.add(entry)
+}
+
+// members passes on what an entry has beside text.
+func (l *choiceDecoder) members(st *streamedPart, entry *detail) {
+	add := func(d *genwayv1.PartDelta) { l.add(st, d) }
+	g := st.group
+	if entry.Summary != nil {
+		index := int32(len(g.thinking.Summary))
+		if index > 0 && g.summary == entry.SummaryIndex {
+			index--
+		}
+		add(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Summary{Summary: &genwayv1.SummaryDelta{Index: index, Text: *entry.Summary}}})
+	}
+	if seal := codec.ParseSeal(entry.Signature, protocol); seal != nil {
+		add(codec.SignatureDelta(seal))
+	}
+	if entry.Data != nil {
+		add(codec.EncryptedDelta(codec.ParseSeal(*entry.Data, protocol)))
+	}
+	if seal := codec.ParseSeal(entry.ThoughtSignature, protocol); seal != nil {
+		add(codec.ThoughtSignatureDelta(seal))
+	}
+	if entry.ID != "" && st.opening.Id == "" && !st.open {
+		st.opening.Id = entry.ID
+	}
+	l.note(st, natives(entry.Extra))
+}

@@ -1,0 +1,26 @@
+package fit
+
+// Rules are what the vendor of a protocol takes of a request that is translated for its
+// upstreams. The zero Rules take everything.
+type Rules struct {
+	// Names is the rule of the names of functions.
+	Names NameRule
+	// MostStops is how many stop sequences a request may have; 0 is any number.
+	MostStops int
+	// NoBlanks reports that the vendor refuses texts and stop sequences of white space
+	// alone, and white space at the end of a last turn of the assistant.
+	NoBlanks bool
+	// SealsReasoning reports that the vendor tells reasoning only when it is asked to, and
+	// then sealed (case R8).
+	SealsReasoning bool
+}
+
+// NameRule is what a vendor documents of the names of functions: letters, digits, _ and -,
+// at most Longest bytes. A rule without Longest takes any name.
+type NameRule struct {
+	Longest int
+	// More are characters beside letters, digits, _ and -, that do not come first.
+	More string
+	// Lettered says that a letter or _ comes first.
+	Lettered bool
+}

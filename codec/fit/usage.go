@@ -1,0 +1,53 @@
+package fit
+
+import (
+	"slices"
+
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// counts are the counts of tokens that not every protocol has. What counts texts alone is not
+// among them: the totals and the other counts say it.
+var counts = []struct {
+	name   string
+	of     func(*genwayv1.Usage) int64
+	lostIn []genwayv1.Protocol
+}{
+	{"cache_write_input_tokens", (*genwayv1.Usage).GetCacheWriteInputTokens, []genwayv1.Protocol{generateContent}},
+	{"cache_write_5m_input_tokens", shortWrites, []genwayv1.Protocol{chat, responses, generateContent}},
+	{"cache_write_1h_input_tokens", (*genwayv1.Usage).GetCacheWrite_1HInputTokens, []genwayv1.Protocol{chat, responses, generateContent}},
+	{"input_image_tokens", (*genwayv1.Usage).GetInputImageTokens, []genwayv1.Protocol{responses, messages}},
+	{"input_audio_tokens", (*genwayv1.Usage).GetInputAudioTokens, []genwayv1.Protocol{responses, messages}},
+	{"output_image_tokens", (*genwayv1.Usage).GetOutputImageTokens, []genwayv1.Protocol{responses, messages}},
+	{"output_audio_tokens", (*genwayv1.Usage).GetOutputAudioTokens, []genwayv1.Protocol{responses, messages}},
+	{"tool_use_input_tokens", (*genwayv1.Usage).GetToolUseInputTokens, []genwayv1.Protocol{chat, responses, messages}},
+	{"accepted_prediction_tokens", (*genwayv1.Usage).GetAcceptedPredictionTokens, []genwayv1.Protocol{responses, messages, generateContent}},
+	{"rejected_prediction_tokens", (*genwayv1.Usage).GetRejectedPredictionTokens, []genwayv1.Protocol{responses, messages, generateContent}},
+}
+
+// shortWrites gives the tokens that the cache keeps for five minutes; 0 when that is all that
+// was written to it, since five minutes is the vendor's default.
+func shortWrites(u *genwayv1.Usage) int64 {
+	if n := u.GetCacheWrite_5MInputTokens(); n != u.GetCacheWriteInputTokens() {
+		return n
+	}
+	return 0
+}
+
+// usage names the counts that are not zero and that the protocol does not have.
+func (u unplacedInAnswer) usage(usage *genwayv1.Usage) {
+	if usage == nil {
+		return
+	}
+	for _, c := range counts {
+		if c.of(usage) != 0 && slices.Contains(c.lostIn, u.protocol) {
+			u.losses.Add("usage."+c.name, "the target protocol does not count these apart")
+		}
+	}
+	for _, f := range usage.GetNativeFields() {
+		if f.GetProtocol() != u.protocol && !member.IsMark(f) {
+			u.losses.Add("usage."+f.GetName(), noPlace)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package images
+
+import (
+	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/passthrough"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// DecodeResponseHead reads an answer without its images, of which it gives the number.
+// All of it is checked to be JSON. False says that it must be decoded whole.
+func (c Codec) DecodeResponseHead(body []byte) (*genwayv1.GenerateImageResponse, bool) {
+	return passthrough.Response(body, responseHead)
+}
+
+func responseHead(index *member.TopIndex) (*genwayv1.GenerateImageResponse, bool) {
+	var w wireResponse
+	if _, ok := w.readHead(index); !ok {
+		return nil, false
+	}
+	resp := w.settings()
+	resp.Images = make([]*genwayv1.GeneratedImage, index.Elements("data"))
+	for i := range resp.Images {
+		resp.Images[i] = &genwayv1.GeneratedImage{}
+	}
+	return resp, true
+}
+
+// settings are what an answer says beside its images.
+func (w *wireResponse) settings() *genwayv1.GenerateImageResponse {
+	return &genwayv1.GenerateImageResponse{
+		CreateTime:   created(w.Created),
+		Background:   w.Background,
+		OutputFormat: w.OutputFormat,
+		Quality:      w.Quality,
+		Size:         w.Size,
+		Usage:        w.Usage.canonical(),
+		NativeFields: member.Natives(protocol, w.Extra, nil),
+	}
+}
+
+// watched is what is read of an answer that passes through unchanged.
+type watched struct {
+	Data []struct {
+		Size string `json:"size"`
+	} `json:"data"`
+	Usage *wireUsage     `json:"usage"`
+	Error jsontext.Value `json:"error"`
+}
+
+// WatchResponse reads of an answer that passes through unchanged what fits: its usage and the
+// number of its images. False says that it is a failure, or no answer with images.
+func (Codec) WatchResponse(body []byte) (*genwayv1.GenerateImageResponse, bool) {
+	var w watched
+	member.Fit(body, &w)
+	if w.Error.Kind() == '{' || w.Data == nil {
+		return nil, false
+	}
+	resp := &genwayv1.GenerateImageResponse{Usage: w.Usage.canonical(), Images: make([]*genwayv1.GeneratedImage, len(w.Data))}
+	for i := range resp.Images {
+		resp.Images[i] = &genwayv1.GeneratedImage{}
+	}
+	return resp, true
+}
+
+// created is the time of an answer or an event; nil where it does not say.
+func created(seconds int64) *timestamppb.Timestamp {
+	if seconds == 0 {
+		return nil
+	}
+	return &timestamppb.Timestamp{Seconds: seconds}
+}

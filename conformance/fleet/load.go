@@ -1,0 +1,97 @@
+package fleet
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/conformance/caller"
+	"github.com/genway/genway/conformance/vendors"
+)
+
+// Load is callers who make requests one after the other, until they are stopped.
+type Load struct {
+	fleet   *Fleet
+	client  *caller.Client
+	next    atomic.Int64
+	stop    atomic.Bool
+	callers sync.WaitGroup
+
+	mu     sync.Mutex
+	whole  int
+	failed map[int]caller.Seen
+}
+
+// Load starts callers of an edge. Numbers of requests begin above first.
+func (f *Fleet) Load(e *Edge, callers, first int) *Load {
+	f.tb.Helper()
+	l := &Load{fleet: f, client: f.Client(e), failed: map[int]caller.Seen{}}
+	l.next.Store(int64(first))
+	for range callers {
+		l.callers.Go(func() {
+			for !l.stop.Load() {
+				l.call(int(l.next.Add(1)))
+			}
+		})
+	}
+	f.tb.Cleanup(func() { l.Stop() })
+	return l
+}
+
+func (l *Load) call(n int) {
+	seen, err := l.client.Do(l.fleet.tb.Context(), l.fleet.Call(vendors.Answer, n))
+	if err != nil {
+		seen.Body = err.Error()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if seen.Whole {
+		l.whole++
+	} else {
+		l.failed[n] = seen
+	}
+}
+
+// Await waits until so many more requests were answered whole, for a minute at most.
+func (l *Load) Await(more int) {
+	l.fleet.tb.Helper()
+	until := l.Whole() + more
+	Within(l.fleet.tb, time.Minute, "answers are missing", func() bool { return l.Whole() >= until })
+}
+
+// Whole is how many requests were answered whole.
+func (l *Load) Whole() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.whole
+}
+
+// Failed are the requests that were not, by number.
+func (l *Load) Failed() map[int]caller.Seen {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.failed)
+}
+
+// Last is the highest number given out.
+func (l *Load) Last() int { return int(l.next.Load()) }
+
+// Stop ends the callers and waits for their last answers.
+func (l *Load) Stop() {
+	l.stop.Store(true)
+	l.callers.Wait()
+}
+
+// Within waits until something holds.
+func Within(tb testing.TB, limit time.Duration, what string, holds func() bool) {
+	tb.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(limit); !holds(); <-tick.C {
+		if time.Now().After(deadline) {
+			tb.Fatalf("after %v: %s", limit, what)
+		}
+	}
+}

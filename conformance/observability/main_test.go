@@ -1,0 +1,129 @@
+// Package observability holds what the programs tell of themselves to what is promised of it:
+// a real Prometheus scrapes them under load and answers the queries of the dashboards, and an
+// OTLP receiver on the official types gets their spans and metrics.
+package observability
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/conformance/caller"
+	"github.com/genway/genway/conformance/server"
+	"github.com/genway/genway/conformance/vendors"
+)
+
+// The JSON side has a certificate, so that its end is told.
+func TestMain(m *testing.M) {
+	if os.Getenv("GENWAY_TEST_TRANSPORT") == "" {
+		if err := os.Setenv("GENWAY_TEST_TRANSPORT", "tls1"); err != nil {
+			panic(err)
+		}
+	}
+	server.Main(m, nil)
+}
+
+func TestCases(t *testing.T) {
+	for _, c := range []struct {
+		id, proves string
+		run        func(*testing.T)
+	}{
+		{"O10", "a stream that fell back is one trace: the caller's span, one of the edge, one of the core, one for each attempt; upstreams of one's own see its context and vendors none; no prompt, answer or key is exported", oneTree},
+		{"O11", "requests that fail or are refused are exported although the caller and the sampler said no, and none that went well", failuresAreKept},
+		{"O12", "a slow request is exported although the sampler said no", slowIsKept},
+		{"O13", "all fields of the lines of a request are documented, and come", documentedFields},
+		{"O14", "a real Prometheus scrapes text and OpenMetrics under load, with traces as examples; promtool finds nothing, and each query of the dashboards gives series", scrapedForms},
+		{"O15", "the alerts fire on what they are for and on nothing else", rules},
+		{"O16", "10,000 hostile models, paths, methods and ids make no more series than 100", hostileNames},
+	} {
+		t.Run(c.id, func(t *testing.T) {
+			t.Attr("proves", c.proves)
+			c.run(t)
+		})
+	}
+}
+
+// rig is a gateway before fake vendors.
+type rig struct {
+	*server.Server
+	vendors *vendors.Server
+	client  *caller.Client
+	dir     string // short enough for the paths of sockets
+}
+
+const (
+	upstreamKey = "canary-key-of-the-upstream"
+	prompt      = "canary-words-of-a-prompt"
+)
+
+// extra are routes and upstreams beside those of the vendors: traced-N goes to chat, then to
+// messages, both with the context of the trace; untraced-N to chat alone.
+const extra = `  first: {kind: chat, base_url: %[1]q, api_key: %[2]q, retries: -1, trace: true}
+  second: {kind: messages, base_url: %[1]q, api_key: %[2]q, retries: -1, trace: true}
+  vendor: {kind: chat, base_url: %[1]q, api_key: %[2]q, retries: -1}
+routes:
+  - {model: "*-traced-*", targets: [{upstream: first}], fallback: [{upstream: second}]}
+  - {model: "*-untraced-*", targets: [{upstream: vendor}]}
+`
+
+// start starts a gateway of one process or two, with data; more is flags of both sides.
+func start(t *testing.T, two bool, data string, flags func(dir, side string) []string) *rig {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "genway-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	r := &rig{vendors: vendors.Start(t), dir: dir}
+	write := func(name, text string) string {
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return file
+	}
+	config := strings.Replace(r.vendors.Upstreams(upstreamKey), "routes:\n", fmt.Sprintf(extra, r.vendors.URL, upstreamKey), 1) +
+		"prices: " + write("prices.yaml", vendors.Prices) + "\n" +
+		"limits: {keys: {budgets: [1000/day, 1000/month]}, models: [{model: \"*-limited-*\", requests_per_minute: 1}]}\n"
+	core := append([]string{"--config", write("genway.yaml", config)}, flags(dir, "core")...)
+	options := server.Options{Data: data, TwoProcess: two, Args: core}
+	if two {
+		options.EdgeArgs = flags(dir, "edge")
+	}
+	r.Server = server.Start(t, options)
+	if r.client, err = caller.New(r.URL(), r.GRPC); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.client.Close() })
+	return r
+}
+
+// call makes a call and gives what was seen.
+func (r *rig) call(t *testing.T, protocol, model string, stream bool) caller.Seen {
+	t.Helper()
+	seen, err := r.client.Do(t.Context(), caller.Call{Protocol: protocol, Model: model, Stream: stream, Key: r.Keys[caller.Group(protocol)], Prompt: prompt})
+	if err != nil && t.Context().Err() == nil {
+		t.Error(err)
+	}
+	return seen
+}
+
+// round has happen what the metrics tell of: whole answers of all protocols, fallbacks, cut
+// streams, refusals by limits, wrong keys.
+func (r *rig) round(t *testing.T, n int) {
+	t.Helper()
+	for _, protocol := range append(caller.Text(), "grpc") {
+		for _, stream := range []bool{false, true} {
+			r.call(t, protocol, vendors.Model(vendors.Answer, "drain-own", n), stream)
+			r.call(t, protocol, vendors.Model(vendors.BrokenChat, "traced", n), stream)
+		}
+	}
+	r.call(t, "chat", vendors.Model(vendors.Cut, "drain-messages", n), true)
+	r.call(t, "chat", vendors.Model(vendors.Broken, "drain-own-limited", n), false)
+	r.call(t, "messages", "no-such-model", false)
+	if _, err := r.client.Do(t.Context(), caller.Call{Protocol: "chat", Model: "m", Key: "gwk_wrong"}); err != nil && t.Context().Err() == nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,151 @@
+package programs
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/conformance/caller"
+	"github.com/genway/genway/conformance/server"
+	"github.com/genway/genway/conformance/vendors"
+)
+
+const (
+	// fits is how many requests a budget of budget nano-dollars is for, when each may
+	// have bounded tokens out: what each reserves is 9.6 to 9.9 million.
+	fits    = 10
+	bounded = 640
+	budget  = 100_000_000
+)
+
+// dollars is an amount of nano-dollars as the command takes it.
+func dollars(nano int64) string { return fmt.Sprintf("%d.%09d", nano/1e9, nano%1e9) }
+
+// boundedCall makes a call whose price is bounded.
+func boundedCall(key, do string, n int) caller.Call {
+	return caller.Call{Protocol: "messages", Stream: n%2 == 0, Model: vendors.Model(do, "cancel-own", n), Key: key, MaxTokens: bounded}
+}
+
+// crowd makes requests 1 to n at once, spread over rigs, which the vendors hold, and
+// gives how many were admitted when all others have been refused.
+func crowd(t *testing.T, n int, key string, rigs ...*rig) (admitted int) {
+	t.Helper()
+	refused := make(chan caller.Seen, n)
+	var wait sync.WaitGroup
+	for i := 1; i <= n; i++ {
+		r := rigs[i%len(rigs)]
+		wait.Go(func() {
+			seen, err := r.client.Do(t.Context(), boundedCall(key, vendors.Hold, i))
+			if err != nil || seen.Status != http.StatusOK && seen.Status != http.StatusTooManyRequests {
+				t.Errorf("request %d: %d %s, %v", i, seen.Status, seen.Body, err)
+			}
+			if !seen.Whole {
+				refused <- seen
+			}
+		})
+	}
+	held := func() (count int) {
+		for i := 1; i <= n; i++ {
+			for _, r := range rigs {
+				count += r.vendors.Told(i).Calls
+			}
+		}
+		return count
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(time.Minute); held()+len(refused) < n; <-tick.C {
+		if time.Now().After(deadline) {
+			t.Errorf("%d requests are held and %d refused, of %d", held(), len(refused), n)
+			break
+		}
+	}
+	admitted = held()
+	for _, r := range rigs {
+		r.vendors.Release()
+	}
+	wait.Wait()
+	close(refused)
+	for seen := range refused {
+		if after, err := strconv.Atoi(seen.Header.Get("Retry-After")); err != nil || after < 1 {
+			t.Errorf("a refusal without a time: %v %s", seen.Header, seen.Body)
+			break
+		}
+	}
+	return admitted
+}
+
+// exactBudgets has a crowd ask at once for what a budget covers in part, and then spends
+// the rest one by one.
+func exactBudgets(t *testing.T, on stores) {
+	on.each(t, func(t *testing.T, data string) {
+		r := start(t, server.Options{Data: data}, "")
+		key, err := server.CreateKey(data, "messages", "poor", "--budget-day", dollars(budget))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if admitted := crowd(t, 1000, key, r); admitted != fits {
+			t.Errorf("%d requests were admitted at once, want %d", admitted, fits)
+		}
+		spent := int64(0)
+		for i := 1; i <= 1000; i++ {
+			if told := r.vendors.Told(i); told.Whole {
+				spent += vendors.Cost(vendors.Tokens(i))
+			}
+		}
+		last := 1000
+		for i := 1001; ; i++ {
+			if got := r.call(t, boundedCall(key, vendors.Answer, i)); got.Status == http.StatusTooManyRequests {
+				break
+			} else if !got.Whole {
+				t.Fatalf("%+v", got)
+			}
+			if most := int64(budget - 9_600_000); spent > most {
+				t.Fatalf("after %d nano-dollars another request is admitted", spent)
+			}
+			spent += vendors.Cost(vendors.Tokens(i))
+			last = i
+		}
+		if spent+9_900_000 <= budget {
+			t.Errorf("after %d nano-dollars of %d a request is refused", spent, budget)
+		}
+		r.row(t, last) // rows are written in their order
+		sum := int64(0)
+		for _, row := range r.db.Ledger(t) {
+			sum += row.Cost
+		}
+		if sum != spent {
+			t.Errorf("the ledger has costs of %d nano-dollars, the answers of %d", sum, spent)
+		}
+	})
+}
+
+// sharedBudgets does the same on two cores that share a Redis.
+func sharedBudgets(t *testing.T, on stores) {
+	on.each(t, func(t *testing.T, data string) {
+		more := "limits: {store: \"" + server.StartRedis(t).URL(t) + "\", timeout: 10s}\n"
+		one := start(t, server.Options{Data: data}, more)
+		other := start(t, server.Options{Data: data, Keys: one.Keys}, more)
+		key, err := server.CreateKey(data, "messages", "poor", "--budget-day", dollars(budget))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if admitted := crowd(t, 400, key, one, other); admitted != fits {
+			t.Errorf("two cores admitted %d requests at once, want %d", admitted, fits)
+		}
+		busy, err := server.CreateKey(data, "messages", "busy", "--concurrent", "7")
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := []*rig{one, other}
+		for i := range again { // numbers are counted from 1 again
+			again[i].vendors.Forget()
+		}
+		if admitted := crowd(t, 100, busy, again...); admitted != 7 {
+			t.Errorf("two cores run %d requests at once, want 7", admitted)
+		}
+	})
+}

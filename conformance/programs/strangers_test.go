@@ -1,0 +1,166 @@
+package programs
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/conformance/caller"
+	"github.com/genway/genway/conformance/hostile"
+	"github.com/genway/genway/conformance/server"
+)
+
+var statusLine = regexp.MustCompile(`HTTP/1\.[01] ([0-9]{3}) `)
+
+// smuggledRequests sends requests whose end two readers may see in two places, cut at every
+// byte, to the real programs: one answer comes, 400, and the connection ends.
+func smuggledRequests(t *testing.T, _ stores) {
+	s := server.Start(t, server.Options{Cleartext: true})
+	hidden := "POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer " + s.Keys["chat"] + "\r\nContent-Length: 2\r\n\r\n{}"
+	const head = "POST /v1/chat/completions HTTP/1.1\r\nHost: a\r\n"
+	for name, sent := range map[string]string{
+		"CL+TE":             head + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
+		"TE+CL":             head + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n1\r\n{\r\n0\r\n\r\n" + hidden,
+		"folded":            head + "Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n" + hidden,
+		"bare LF":           head + "X: a\nTransfer-Encoding: chunked\n\n0\r\n\r\n" + hidden,
+		"two lengths":       head + "Content-Length: 0\r\nContent-Length: 0\r\n\r\n" + hidden,
+		"malformed chunk":   head + "Transfer-Encoding: chunked\r\n\r\n0x0\r\n\r\n" + hidden,
+		"another coding":    head + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n" + hidden,
+		"coding of 1.0":     "POST /v1/chat/completions HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
+		"an expectation":    head + "Expect: 200-ok\r\nContent-Length: 2\r\n\r\n" + hidden,
+		"behind a good one": "GET / HTTP/1.1\r\nHost: a\r\n\r\n" + head + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + hidden,
+	} {
+		want := []string{"400"}
+		if strings.HasPrefix(sent, "GET") {
+			want = []string{"200", "400"}
+		}
+		if name == "malformed chunk" {
+			want = []string{"401"} // the head lacks a key, and the body is not read
+		}
+		if name == "an expectation" {
+			want = []string{"417"}
+		}
+		for cut := range len(sent) - len(hidden) + 20 {
+			var got []string
+			answer := converse(t, s.HTTP, sent[:cut], sent[cut:])
+			for _, line := range statusLine.FindAllStringSubmatch(answer, -1) {
+				got = append(got, line[1])
+			}
+			if strings.Join(got, " ") != strings.Join(want, " ") || !strings.Contains(answer, `"error":{`) {
+				t.Fatalf("%s, cut at %d: %v\n%s", name, cut, got, answer)
+			}
+		}
+	}
+}
+
+// unsentBodies announces bodies and sends none, without a key, with one that nobody has and with
+// a good one where no body is needed: each is answered, and the connection ends.
+func unsentBodies(t *testing.T, _ stores) {
+	eachForm(t, server.Options{Cleartext: true}, func(t *testing.T, s *server.Server) {
+		good, nobody := "Authorization: Bearer "+s.Keys["chat"]+"\r\n", "Authorization: Bearer "+swapped(s.Keys["chat"])+"\r\n"
+		for what, want := range map[[2]string]string{
+			{"POST /v1/chat/completions", ""}:     "401",
+			{"POST /nowhere", ""}:                 "404",
+			{"PUT /v1/chat/completions", good}:    "405",
+			{"GET /livez", ""}:                    "200",
+			{"GET /readyz", nobody}:               "200",
+			{"GET /v1/models", ""}:                "401",
+			{"GET /v1/models", nobody}:            "401",
+			{"GET /v1/models", good}:              "200",
+			{"GET /v1/models/sandbox-text", good}: "200",
+			{"HEAD /livez", ""}:                   "200",
+		} {
+			for _, body := range []string{"Content-Length: 1", "Content-Length: 262144", "Content-Length: 9223372036854775807", "Transfer-Encoding: chunked", "Content-Length: 50\r\nExpect: 100-continue", "Expect: a miracle\r\nContent-Length: 50", "Content-Length: 50\r\nExpect: " + strings.Repeat("a", 1000)} {
+				status := want
+				if strings.Contains(body, "Expect: a") {
+					status = "417"
+				}
+				answer := converse(t, s.HTTP, what[0]+" HTTP/1.1\r\nHost: a\r\n"+what[1]+body+"\r\n\r\n")
+				if got := statusLine.FindAllStringSubmatch(answer, -1); len(got) != 1 || got[0][1] != status {
+					t.Errorf("%q, %s: %s, want %s", what, body, answer, status)
+				}
+			}
+		}
+	})
+}
+
+// swapped is a key of the form of another, that nobody has.
+func swapped(key string) string {
+	n := len(key) / 2
+	return key[:n] + strings.Map(func(c rune) rune {
+		if c == 'a' {
+			return 'b'
+		}
+		return 'a'
+	}, key[n:])
+}
+
+// converse sends the pieces on one connection and gives all that comes until its end.
+func converse(t *testing.T, address string, pieces ...string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(floodLimit))
+	for _, piece := range pieces {
+		if _, err := io.WriteString(conn, piece); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := io.ReadAll(conn)
+	if err != nil {
+		t.Fatalf("the connection did not end: %v\n%s", err, all)
+	}
+	return string(all)
+}
+
+// boundedConnections opens more connections from an address than may be, to each port:
+// those beyond the bound are closed at once, all others stay, a caller from elsewhere is
+// served, and the log and the metrics tell.
+func boundedConnections(t *testing.T, _ stores) {
+	const bound = 50
+	metrics := freeAddress(t)
+	s := server.Start(t, server.Options{Args: []string{"--max-connections-per-address", strconv.Itoa(bound), "--metrics-listen", metrics}})
+	client, err := caller.New(s.URL(), s.GRPC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for port, address := range map[string]string{"http": s.HTTP, "grpc": s.GRPC} {
+		idle, err := hostile.Idle(t.Context(), hostile.Port{Address: address, GRPC: port == "grpc"}, 3*bound)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ended := idle.Ended(2 * bound); ended != 2*bound {
+			t.Errorf("%s: of %d connections %d were ended", port, 3*bound, ended)
+		}
+		for _, protocol := range []string{"chat", "grpc"} {
+			healthy(t, client, caller.Call{Protocol: protocol, Model: "sandbox-text", Key: s.Keys[caller.Group(protocol)]})
+		}
+		idle.Close()
+		if text, _ := get(t, "http://"+metrics+"/metrics", "Accept", "text/plain"); !strings.Contains(text, fmt.Sprintf(`genway_connections_refused_total{port=%q,reason="address"} %d`, port, 2*bound)) {
+			t.Errorf("%s: the metrics:\n%s", port, text)
+		}
+	}
+	if log := s.Core.Log(); strings.Count(log, "connections were refused or ended") > 20 || !strings.Contains(log, hostile.From) {
+		t.Errorf("the log:\n%s", log)
+	}
+}
+
+// freeAddress is an address on which nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

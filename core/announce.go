@@ -1,0 +1,49 @@
+package core
+
+import (
+	"context"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/internal/transport"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+)
+
+// deferredBodies is the announcement that this core takes deferred bodies.
+var deferredBodies = []string{transport.DeferredBodies}
+
+// announce adds to the trailer of an edge's call what the edge needs to know of this core: that
+// it takes deferred bodies, and whether the call may be sent to another core. An edge in this
+// process knows the former from the start.
+func (i Interceptors) announce(ctx context.Context, o *outcome, err error) {
+	if !o.caller.Edge {
+		return
+	}
+	how := o.refused(err)
+	if i.InProcess && how == "" {
+		return
+	}
+	trailer := metadata.MD{transport.AcceptsKey: deferredBodies}
+	if how != "" {
+		trailer[transport.RefusedKey] = []string{how}
+	}
+	_ = grpc.SetTrailer(ctx, trailer) // fails outside of a gRPC server only
+}
+
+// refused gives the value of transport.RefusedKey for a call that has failed before it was
+// admitted, for a reason that another core may not share; otherwise it is empty. An entry that
+// the ledger could not write in time may still be written, so such a call does not count.
+func (o *outcome) refused(err error) string {
+	if err == nil || o.held != nil {
+		return ""
+	}
+	switch f := fault.From(err); {
+	case f.Reason == ledger.ReasonRefused:
+	case f.Kind == fault.Unavailable:
+		return transport.RefusedUnavailable
+	case f.Kind == fault.Overloaded:
+		return transport.RefusedOverloaded
+	}
+	return ""
+}

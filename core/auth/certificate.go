@@ -1,0 +1,25 @@
+package auth
+
+import (
+	"context"
+
+	"github.com/genway/genway/internal/certs"
+	"google.golang.org/grpc/metadata"
+)
+
+// CertificateKey is the metadata in which an edge tells the names of the certificate that
+// its caller has shown and that is of an authority, a value each, as certs.Names gives them.
+const CertificateKey = "genway-client-certificate"
+
+// CertificateOf gives the names of the certificate that a caller has shown: by the word of
+// an edge for its callers, of the connection for direct ones. It is none where none was
+// shown.
+func CertificateOf(ctx context.Context, caller Caller) []string {
+	if caller.Edge {
+		return metadata.ValueFromIncomingContext(ctx, CertificateKey)
+	}
+	if chains := verified(ctx); len(chains) > 0 {
+		return certs.Names(chains[0][0])
+	}
+	return nil
+}

@@ -1,0 +1,244 @@
+package core
+
+import (
+	"context"
+	"log/slog"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/upstream"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/telemetry/flight"
+	"github.com/genway/genway/telemetry/instrument"
+	"github.com/genway/genway/telemetry/tracing"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// carried reads what travels with a call. Baggage travels with a trace alone, which a call
+// of an edge always has.
+func carried(ctx context.Context) tracing.Carried {
+	value := func(name string) string {
+		if shown := metadata.ValueFromIncomingContext(ctx, name); len(shown) > 0 {
+			return shown[0]
+		}
+		return ""
+	}
+	parent := value(tracing.ParentKey)
+	if parent == "" {
+		return tracing.Carried{}
+	}
+	return tracing.Parse(parent, value(tracing.StateKey), value(tracing.BaggageKey))
+}
+
+// own is the gateway's own time of a call that took so long.
+func (o *outcome) own(took time.Duration) time.Duration { return max(took-o.served.Waited, 0) }
+
+// record counts a request that was admitted, at its end: by the figures of the ledger's
+// entry, of which answered is what the last attempt used, without those that failed before.
+func (s *Service) record(ctx context.Context, call *outcome, protocol string, answered ledger.Usage, r ledger.Result) {
+	call.settled = settlement{r.Outcome, r.Cost}
+	attempts := call.served.Attempts
+	if n := len(attempts); n > 0 && attempts[n-1].Counts == (instrument.Counts{}) {
+		attempts[n-1].Counts = countsOf(answered)
+	}
+	m := s.config.Metrics
+	if m == nil {
+		return
+	}
+	ctx = call.span.Context(ctx)
+	m.Settled(ctx, instrument.Settlement{
+		Protocol: protocol, Route: r.Route, Upstream: r.Upstream, Outcome: string(r.Outcome), Kind: r.Kind, Source: string(r.UsageSource),
+		Duration: r.Duration, Own: call.own(r.Duration), Admission: call.admission, Calls: r.Attempts, Counts: countsOf(r.Usage), Cost: r.Cost,
+	})
+	for i := range attempts {
+		a := &attempts[i]
+		m.Attempted(a.Span.Context(ctx), instrument.Attempt{Inference: a.Inference, Kind: a.Kind, Duration: a.End.Sub(a.Begin), Counts: a.Counts, Followed: i < len(attempts)-1})
+	}
+	for _, member := range call.losses {
+		m.Lost(ctx, member)
+	}
+}
+
+func countsOf(u ledger.Usage) instrument.Counts {
+	return instrument.Counts{
+		Input: u.Input, InputImage: u.InputImage, InputAudio: u.InputAudio, Output: u.Output, OutputImage: u.OutputImage, OutputAudio: u.OutputAudio,
+		CacheRead: u.CacheRead, CacheWrite: u.CacheWrite + u.CacheWrite1h, Reasoning: u.Thinking,
+	}
+}
+
+// finish tells of a call that is over: its line in the log, its spans and its metrics.
+func (i Interceptors) finish(ctx context.Context, call *outcome, err error) {
+	if open(call.method) {
+		return
+	}
+	end := time.Now()
+	if !call.shed {
+		call.log(ctx, i.logger(), end, err)
+	}
+	code := "OK"
+	if err != nil {
+		code = codeOf(err)
+	}
+	i.Metrics.ServedRPC(call.span.Context(ctx), method(call.method), code, end.Sub(call.start))
+	if err != nil && call.settled.outcome == "" {
+		f := fault.From(err)
+		i.Metrics.Refused(protocolName(call.caller.Protocol), fault.Name(f.Kind))
+		if f.Reason == auth.ReasonKeysUnavailable {
+			i.Metrics.StoreFailed("keys")
+		}
+	}
+	if i.Tracer.Keeps(call.span, err != nil, end.Sub(call.start)) {
+		i.export(call, end, code, err)
+	}
+}
+
+// list lists a call as being in flight; what it gives ends that.
+func (i Interceptors) list(call *outcome) (end func()) {
+	e := flight.Entry{RequestID: call.id, Side: "core", Protocol: protocolName(call.caller.Protocol), What: method(call.method), KeyID: call.caller.KeyID, Begun: call.start}
+	if call.span.IsValid() {
+		e.TraceID = call.span.TraceID().String()
+	}
+	return i.Board.Begin(e)
+}
+
+// method gives the name of a method as metrics and spans have it: genway.v1.Generation/NAME.
+// One that the contract does not have is _OTHER, as the conventions demand: a call is
+// refused by its headers before anybody knows whether its method exists.
+func method(full string) string {
+	if name := strings.TrimPrefix(full, "/"); methods[name] {
+		return name
+	}
+	return "_OTHER"
+}
+
+// methods are those of the contract.
+var methods = func() map[string]bool {
+	names := map[string]bool{}
+	for _, service := range []grpc.ServiceDesc{genwayv1.Generation_ServiceDesc, adminv1.Admin_ServiceDesc} {
+		for _, m := range service.Methods {
+			names[service.ServiceName+"/"+m.MethodName] = true
+		}
+		for _, m := range service.Streams {
+			names[service.ServiceName+"/"+m.StreamName] = true
+		}
+	}
+	return names
+}()
+
+// codeOf is the name of the status that a failure becomes (rpc.response.status_code).
+func codeOf(err error) string {
+	code := status.Code(err)
+	if !foreign(err) {
+		code = statusCodes[fault.From(err).Kind]
+	}
+	return codeNames[code]
+}
+
+// export makes the spans of a call: its own, and one for each attempt.
+func (i Interceptors) export(call *outcome, end time.Time, code string, err error) {
+	failure := ""
+	if err != nil {
+		failure = fault.Name(fault.From(err).Kind)
+	}
+	text, number := attribute.String, attribute.Int64
+	attributes := []attribute.KeyValue{
+		text("genway.request_id", call.id), text("rpc.system.name", "grpc"), text("rpc.method", method(call.method)), text("rpc.response.status_code", code),
+		text("genway.protocol", protocolName(call.caller.Protocol)), text("genway.key_id", call.caller.KeyID), text("genway.route", call.served.Route),
+		text("genway.upstream", call.served.Name), number("genway.attempts", call.served.Calls),
+		attribute.Float64("genway.own_seconds", call.own(end.Sub(call.start)).Seconds()), attribute.Float64("genway.admission_seconds", call.admission.Seconds()),
+	}
+	var events []tracing.Event
+	if r := call.settled; r.outcome != "" {
+		attributes = append(attributes, text("genway.outcome", string(r.outcome)), number("genway.cost_nanodollars", r.cost))
+	}
+	attempts := call.served.Attempts
+	for n := range attempts {
+		a := &attempts[n]
+		if n > 0 {
+			before := &attempts[n-1]
+			events = append(events, tracing.Event{Name: "genway.fallback", At: a.Begin, Attributes: []attribute.KeyValue{
+				text("genway.upstream", before.Upstream), text("error.type", before.Kind), text("genway.reason", before.Reason),
+			}})
+		}
+		i.Tracer.Export(a.Span, i.attemptFacts(call, a))
+	}
+	if err != nil && call.first > 0 {
+		events = append(events, tracing.Event{Name: "genway.cut", At: end, Attributes: []attribute.KeyValue{text("error.type", failure)}})
+	}
+	i.Tracer.Export(call.span, tracing.Facts{Name: method(call.method), Kind: trace.SpanKindServer, Begin: call.start, End: end, Attributes: attributes, Events: events, Failure: failure})
+}
+
+// attemptFacts is what the span of an attempt says, as semantic-conventions-genai has it
+// (docs/gen-ai/client-inference.md, 2026-11-22).
+func (i Interceptors) attemptFacts(call *outcome, a *upstream.Attempt) tracing.Facts {
+	text, number := attribute.String, attribute.Int64
+	f := tracing.Facts{Name: a.Operation + " " + clipped(a.Inference.Model), Kind: trace.SpanKindClient, Begin: a.Begin, End: a.End, Failure: a.Kind}
+	if f.End.IsZero() { // the attempt panicked
+		f.End = time.Now()
+	}
+	f.Attributes = []attribute.KeyValue{
+		text("genway.request_id", call.id), text("gen_ai.operation.name", a.Operation), text("gen_ai.provider.name", a.Provider), text("gen_ai.request.model", clipped(a.Model)),
+		text("genway.route", a.Route), text("genway.upstream", a.Upstream), number("genway.calls", a.Calls),
+		attribute.Bool("gen_ai.request.stream", strings.HasPrefix(path.Base(call.method), "Stream")),
+	}
+	if a.Address != "" {
+		f.Attributes = append(f.Attributes, text("server.address", a.Address), attribute.Int("server.port", a.Port))
+	}
+	if a.Status > 0 {
+		f.Attributes = append(f.Attributes, attribute.Int("http.response.status_code", a.Status))
+	}
+	if a.Reason != "" {
+		f.Attributes = append(f.Attributes, text("genway.reason", a.Reason))
+	}
+	if a.Kind == "" && call.model != "" {
+		f.Attributes = append(f.Attributes, text("gen_ai.response.model", clipped(call.model)))
+	}
+	for _, count := range [...]struct {
+		name string
+		n    int64
+	}{
+		{"gen_ai.usage.input_tokens", a.Counts.Input}, {"gen_ai.usage.output_tokens", a.Counts.Output}, {"gen_ai.usage.cache_read.input_tokens", a.Counts.CacheRead},
+		{"gen_ai.usage.cache_write.input_tokens", a.Counts.CacheWrite}, {"gen_ai.usage.reasoning.output_tokens", a.Counts.Reasoning},
+	} {
+		if count.n > 0 {
+			f.Attributes = append(f.Attributes, number(count.name, count.n))
+		}
+	}
+	if !a.First.IsZero() {
+		f.Attributes = append(f.Attributes, attribute.Float64("gen_ai.response.time_to_first_chunk", a.First.Sub(a.Begin).Seconds()))
+		f.Events = append(f.Events, tracing.Event{Name: "genway.first_token", At: a.First})
+	}
+	if !a.Released.IsZero() {
+		f.Events = append(f.Events, tracing.Event{Name: "genway.hold_back_released", At: a.Released})
+		if a.Kind != "" {
+			f.Events = append(f.Events, tracing.Event{Name: "genway.cut", At: f.End, Attributes: []attribute.KeyValue{text("error.type", a.Kind), text("genway.reason", a.Reason)}})
+		}
+	}
+	return f
+}
+
+// mostText bounds a text of a caller's or an upstream's in spans and logs, in bytes.
+const mostText = 128
+
+func clipped(s string) string {
+	if len(s) > mostText {
+		return strings.ToValidUTF8(s[:mostText], "") + "…"
+	}
+	return s
+}
+
+func (i Interceptors) logger() *slog.Logger {
+	if i.Logger == nil {
+		return slog.Default()
+	}
+	return i.Logger
+}

@@ -1,0 +1,74 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/intake"
+	"github.com/genway/genway/internal/transport"
+	"google.golang.org/grpc"
+)
+
+// receive reads a message of a stream. That of a direct caller is read within the bounds
+// of the intake.
+func receive(ctx context.Context, stream grpc.ServerStream, m any, only bool) error {
+	if call := intake.Of(ctx); call != nil {
+		return call.Receive(ctx, m, transport.Codec{}, only)
+	}
+	return stream.RecvMsg(m)
+}
+
+// registrar registers services so that the message of a unary call is read by receive.
+// grpc-go reads it ahead of any interceptor; it does not for what is registered as a
+// stream. Callers see no difference, and reflection neither.
+type registrar struct {
+	*grpc.Server
+
+	interceptors Interceptors
+	unary        grpc.UnaryServerInterceptor
+}
+
+// RegisterService registers a service with its unary methods as streams of one message
+// each way.
+func (r registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
+	streams := *desc
+	streams.Methods = nil
+	for _, method := range desc.Methods {
+		streams.Streams = append(slices.Clip(streams.Streams), grpc.StreamDesc{
+			StreamName: method.MethodName,
+			Handler:    r.handler("/"+desc.ServiceName+"/"+method.MethodName, method),
+		})
+	}
+	r.Server.RegisterService(&streams, service)
+}
+
+// handler serves a unary method.
+func (r registrar) handler(name string, method grpc.MethodDesc) grpc.StreamHandler {
+	return func(service any, stream grpc.ServerStream) error {
+		ctx := stream.Context()
+		if err := intake.Refused(ctx); err != nil {
+			return err
+		}
+		reply, err := method.Handler(service, ctx, func(m any) error {
+			return r.interceptors.unread(ctx, name, receive(ctx, stream, m, true))
+		}, r.unary)
+		if err != nil {
+			return err
+		}
+		return stream.SendMsg(reply)
+	}
+}
+
+// unread gives the status of a message that could not be read, and logs the call, which
+// does not come to the interceptors.
+func (i Interceptors) unread(ctx context.Context, method string, err error) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return err
+	}
+	_, call := i.begin(ctx, method)
+	i.finish(ctx, call, f)
+	return statusError(f, call.id)
+}

@@ -1,0 +1,214 @@
+package route_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/route"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// paced begins its streams after a while, and ends them after another.
+type paced struct {
+	stub
+	mu          sync.Mutex
+	first, rest time.Duration
+	fail        error
+}
+
+func (p *paced) set(first time.Duration, fail error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.first, p.fail = first, fail
+}
+
+func (p *paced) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+	p.called(ctx, req)
+	p.mu.Lock()
+	first, fail := p.first, p.fail
+	p.mu.Unlock()
+	time.Sleep(first) //nolint:forbidigo // synctest: the bubble's clock
+	if fail != nil {
+		return fail
+	}
+	if err := send(codec.Event(&genwayv1.TextStarted{Id: p.name})); err != nil {
+		return err
+	}
+	time.Sleep(p.rest) //nolint:forbidigo // synctest: the bubble's clock
+	return send(codec.Event(&genwayv1.TextCompleted{}))
+}
+
+func (p *paced) target(weight int) route.Target {
+	return route.Target{Name: p.name, Upstream: p, Weight: weight, Guard: route.NewGuard(route.Limits{Retries: -1, BreakAfter: -1})}
+}
+
+// streams makes a request and gives who answered.
+func streams(t *testing.T, r *route.Router, req *genwayv1.GenerateTextRequest) string {
+	t.Helper()
+	who := ""
+	if err := r.StreamGenerateText(t.Context(), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+		if s := ev.GetStarted(); s != nil {
+			who = s.GetId()
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return who
+}
+
+// Twenty streams that stay open are shared so that none has more than its weight's share.
+func TestLeastBusy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := &paced{stub: stub{name: "a"}, rest: time.Hour}, &paced{stub: stub{name: "b"}, rest: time.Hour}
+		r := route.New([]route.Route{{Model: "*", Strategy: route.LeastBusy, Targets: []route.Target{a.target(1), b.target(3)}}})
+		var open sync.WaitGroup
+		for range 20 {
+			open.Go(func() { streams(t, r, &genwayv1.GenerateTextRequest{Model: "m"}) })
+			synctest.Wait()
+		}
+		if a.calls != 5 || b.calls != 15 {
+			t.Errorf("a has %d, b %d", a.calls, b.calls)
+		}
+		open.Wait()
+	})
+}
+
+func TestFastest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow, quick := &paced{stub: stub{name: "slow"}, first: 2 * time.Second}, &paced{stub: stub{name: "quick"}, first: 200 * time.Millisecond}
+		r := route.New([]route.Route{{Model: "*", Strategy: route.Fastest, Targets: []route.Target{slow.target(0), quick.target(0)}}})
+		ask := func(times int) (of map[string]int) {
+			of = map[string]int{}
+			for range times {
+				of[streams(t, r, &genwayv1.GenerateTextRequest{Model: "m"})]++
+				time.Sleep(100 * time.Millisecond) //nolint:forbidigo // synctest: the bubble's clock
+			}
+			return of
+		}
+		if got := ask(20); got["slow"] > 1 {
+			t.Errorf("of 20, %d went to the slow one", got["slow"])
+		}
+		// It becomes slow: the other takes over after one answer.
+		quick.set(5*time.Second, nil)
+		slow.set(200*time.Millisecond, nil)
+		time.Sleep(2 * time.Minute) //nolint:forbidigo // synctest: the bubble's clock; what is known has decayed: both are tried
+		if got := ask(20); got["quick"] > 1 {
+			t.Errorf("of 20, %d went to the one that became slow", got["quick"])
+		}
+		// One that refuses at once is not the fastest.
+		slow.set(0, fault.New(fault.Unavailable, "X", "gone"))
+		quick.set(time.Second, nil)
+		before := slow.calls
+		if got := ask(10); got["quick"] != 10 || slow.calls-before > 1 {
+			t.Errorf("the one that fails was asked %d times, %v", slow.calls-before, got)
+		}
+	})
+}
+
+// Many at once go to both: calls under way count before the first answers.
+func TestFastestAtTheStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, b := &paced{stub: stub{name: "a"}, first: time.Second}, &paced{stub: stub{name: "b"}, first: time.Second}
+		r := route.New([]route.Route{{Model: "*", Strategy: route.Fastest, Targets: []route.Target{a.target(0), b.target(0)}}})
+		var open sync.WaitGroup
+		for range 20 {
+			open.Go(func() { streams(t, r, &genwayv1.GenerateTextRequest{Model: "m"}) })
+			synctest.Wait()
+		}
+		open.Wait()
+		if a.calls != 10 || b.calls != 10 {
+			t.Errorf("a has %d, b %d", a.calls, b.calls)
+		}
+	})
+}
+
+func TestSticky(t *testing.T) {
+	stubs := map[string]*stub{}
+	table := func(names ...string) *route.Router {
+		var list []route.Target
+		for _, name := range names {
+			if stubs[name] == nil {
+				stubs[name] = &stub{name: name}
+			}
+			list = append(list, target(stubs[name], 0))
+		}
+		return route.New([]route.Route{{Model: "*", Sticky: true, Targets: list}})
+	}
+	const sessions = 300
+	where := func(r *route.Router) map[string]string {
+		found := map[string]string{}
+		for i := range sessions {
+			key := fmt.Sprintf("session-%d", i)
+			resp, err := r.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{Model: "m", PromptCacheKey: key})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[key] = resp.GetId()
+		}
+		return found
+	}
+	three := table("a", "b", "c")
+	first := where(three)
+	share := map[string]int{}
+	for key, at := range first {
+		share[at]++
+		header := &genwayv1.GenerateTextRequest{Model: "m", Wire: &genwayv1.WireMessage{Headers: map[string]string{"session-id": key}}}
+		if resp, err := three.GenerateText(t.Context(), header); err != nil || resp.GetId() != at {
+			t.Fatalf("the session's header goes to %s, its key to %s: %v", resp.GetId(), at, err)
+		}
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		if share[name] < sessions/5 {
+			t.Errorf("%s has %d of %d sessions", name, share[name], sessions)
+		}
+	}
+	if fmt.Sprint(where(three)) != fmt.Sprint(first) {
+		t.Error("sessions move")
+	}
+	// A fourth takes some and moves no others.
+	moved := 0
+	for key, at := range where(table("c", "a", "d", "b")) {
+		if at != first[key] {
+			if moved++; at != "d" {
+				t.Errorf("%s moved from %s to %s", key, first[key], at)
+			}
+		}
+	}
+	if moved < sessions/8 || moved > sessions*3/8 {
+		t.Errorf("%d of %d sessions moved", moved, sessions)
+	}
+	// One that fails hands its sessions to both others; they come back.
+	stubs["a"].err = fault.New(fault.Unavailable, "X", "gone")
+	others := map[string]int{}
+	for key, at := range where(three) {
+		if first[key] == "a" {
+			others[at]++
+		} else if at != first[key] {
+			t.Errorf("%s moved from %s to %s", key, first[key], at)
+		}
+	}
+	if others["b"] == 0 || others["c"] == 0 || others["a"] != 0 {
+		t.Errorf("those of a went to %v", others)
+	}
+	stubs["a"].err = nil
+	if fmt.Sprint(where(three)) != fmt.Sprint(first) {
+		t.Error("sessions do not come back")
+	}
+	// Without a session nothing sticks.
+	free := map[string]bool{}
+	for range 100 {
+		name, _ := ask(three, 0, "m")
+		free[name] = true
+	}
+	if len(free) != 3 {
+		t.Errorf("requests of no session went to %v", free)
+	}
+}

@@ -1,0 +1,76 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/keys"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/overload"
+	"google.golang.org/grpc/metadata"
+)
+
+// PriorityKey is the metadata in which an edge is told of a key whose priority is batch,
+// and in which an edge in the same process says that it knows.
+const PriorityKey = "genway-priority"
+
+// admit refuses a call while the process is overloaded. Only calls of Generation are
+// refused, and of those not the question whether a key is good: administration and health
+// work when they are needed most.
+func (i Interceptors) admit(ctx context.Context, call *outcome) error {
+	if i.Gate == nil || !strings.HasPrefix(call.method, generation) || call.method == genwayv1.Generation_CheckAccess_FullMethodName {
+		return nil
+	}
+	priority := priorityOf(call.caller)
+	if i.InProcess && (priority == overload.Interactive || len(metadata.ValueFromIncomingContext(ctx, PriorityKey)) > 0) {
+		return nil
+	}
+	err := i.Gate.Admit(priority)
+	if err == nil {
+		return nil
+	}
+	call.shed = true
+	if !call.caller.Edge { // an edge has callers of its own, whose answers it holds back
+		i.Gate.Hold(ctx)
+	}
+	return err
+}
+
+// Gatekeeper is an upstream that knows when it would refuse a request for want of a place.
+type Gatekeeper interface {
+	// Full gives that refusal, or nil.
+	Full(protocol genwayv1.Protocol, model string, images bool, p overload.Priority) error
+}
+
+// full refuses a request that no upstream has a place for, before it is counted or
+// recorded.
+func (s *Service) full(caller auth.Caller, a ask, p overload.Priority) error {
+	keeper, ok := s.config.Upstream.(Gatekeeper)
+	if !ok {
+		return nil
+	}
+	_, images := a.req.(*genwayv1.GenerateImageRequest)
+	return keeper.Full(caller.Protocol, a.model, images, p)
+}
+
+// crowded counts a call that has found no place at an upstream. Nothing was called for it.
+func (i Interceptors) crowded(call *outcome, err error) {
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Reason == fault.ReasonUpstreamBusy && call.served.Calls == 0 {
+		call.shed = true
+		_ = i.Gate.Refuse(overload.Upstream, priorityOf(call.caller))
+	}
+}
+
+// generation begins the names of the service's methods.
+const generation = "/genway.v1.Generation/"
+
+// priorityOf gives the priority of a caller's key.
+func priorityOf(caller auth.Caller) overload.Priority {
+	if caller.Policy != nil && caller.Policy.Priority == keys.PriorityBatch {
+		return overload.Batch
+	}
+	return overload.Interactive
+}

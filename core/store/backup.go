@@ -1,0 +1,172 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// ErrNoBackup is of PostgreSQL, which has its own tools.
+var ErrNoBackup = errors.New("the store is PostgreSQL: use pg_dump and pg_restore, or the archive of its log (docs/operation.md, Backups)")
+
+// Backup writes a copy of an SQLite database as it is at one moment into a new file, for its
+// owner alone (0600). Servers go on meanwhile. The copy is read again before it gets its
+// name, so that a file of that name is whole.
+func Backup(ctx context.Context, location, file string) error {
+	if IsPostgres(location) {
+		return ErrNoBackup
+	}
+	if _, err := os.Lstat(file); err == nil {
+		return fmt.Errorf("back up to %s: the file exists", file)
+	}
+	return withSchema(Config{Location: location, Existing: true}, func(db database) error {
+		return whole(file, func(partial string) error {
+			if _, err := db.pool.ExecContext(ctx, "VACUUM INTO ?", partial); err != nil {
+				return fmt.Errorf("back up to %s: %w", file, err)
+			}
+			return checkBackup(ctx, partial)
+		})
+	})
+}
+
+// Restore puts a backup in the place of an SQLite database. A database that is there is an
+// error unless replace is set: then it is kept under another name, which is returned. No
+// other process may have it open.
+func Restore(ctx context.Context, file, location string, replace bool) (kept string, err error) {
+	if IsPostgres(location) {
+		return "", ErrNoBackup
+	}
+	path, err := filepath.Abs(location)
+	if err != nil {
+		return "", err
+	}
+	if err := checkBackup(ctx, file); err != nil {
+		return "", fmt.Errorf("restore from %s: %w", file, err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", fmt.Errorf("restore: create directory %s: %w", filepath.Dir(path), reason(err))
+	}
+	err = exclusively(ctx, path, func() error {
+		if _, err := os.Stat(path); err == nil {
+			if !replace {
+				return errors.New("there is a database already: --replace keeps it under another name")
+			}
+			if err := alone(ctx, path); err != nil {
+				return err
+			}
+			kept = path + time.Now().UTC().Format(".replaced-20060102T150405.000000000Z")
+			if err := os.Rename(path, kept); err != nil {
+				return reason(err)
+			}
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			return reason(err)
+		}
+		return whole(path, func(partial string) error { return copyFile(file, partial) })
+	})
+	if err != nil {
+		return kept, fmt.Errorf("restore to %s: %w", path, err)
+	}
+	return kept, nil
+}
+
+// checkBackup reads all of a file and says whether this program may use it.
+func checkBackup(ctx context.Context, file string) error {
+	if info, err := os.Stat(file); err != nil {
+		return reason(err)
+	} else if !info.Mode().IsRegular() {
+		return errors.New("not a regular file")
+	}
+	// Nothing else writes the file, which may be where nothing can be written.
+	pool, err := sql.Open("sqlite", dsn(file, url.Values{"mode": {"ro"}, "immutable": {"1"}}))
+	if err != nil {
+		return err
+	}
+	defer pool.Close() //nolint:errcheck // it wrote nothing
+	db := database{pool: pool, dialect: &sqliteDialect, seen: &seen{}}
+	if err := (&Store{db: db}).Check(ctx); err != nil {
+		return err
+	}
+	known, err := inDialect(&sqliteDialect)
+	if err != nil {
+		return err
+	}
+	schema, err := readSchema(ctx, db, known)
+	switch {
+	case err != nil:
+		return err
+	case schema.Version == 0:
+		return errors.New("it is no backup of genway")
+	case !schema.Compatible():
+		return fmt.Errorf("its schema is version %d, for which a program must know version %d; this one knows %d", schema.Version, schema.Least, schema.Known)
+	}
+	return nil
+}
+
+// alone fails when another connection has the file open, and folds the write-ahead log
+// into it: SQLite ends that mode for the last connection only.
+func alone(ctx context.Context, path string) error {
+	pool, err := sql.Open("sqlite", dsn(path, url.Values{}))
+	if err != nil {
+		return err
+	}
+	defer pool.Close() //nolint:errcheck // the mode is written
+	pool.SetMaxOpenConns(1)
+	var mode string
+	err = pool.QueryRowContext(ctx, "PRAGMA journal_mode = DELETE").Scan(&mode)
+	if e, ok := errors.AsType[*sqlite.Error](err); ok && e.Code()&0xff == sqlite3.SQLITE_BUSY || err == nil && mode != "delete" {
+		return errors.New("another process has the database open: end the servers first")
+	}
+	if Damaged(err) { // it is kept as it is
+		return nil
+	}
+	return err
+}
+
+// whole makes a file under another name, for its owner alone, and gives it its name once it
+// is on the disk. A file of that name is never replaced.
+func whole(file string, write func(partial string) error) error {
+	dir, err := os.MkdirTemp(filepath.Dir(file), ".genway-*")
+	if err != nil {
+		return reason(err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // only what is partial may be left
+	partial := filepath.Join(dir, "partial")
+	if err := write(partial); err != nil {
+		return err
+	}
+	if err := os.Chmod(partial, 0o600); err != nil {
+		return reason(err)
+	}
+	written, err := os.OpenFile(partial, os.O_RDWR, 0o600) //nolint:gosec // the operator says where
+	if err != nil {
+		return reason(err)
+	}
+	if err := errors.Join(written.Sync(), written.Close()); err != nil {
+		return err
+	}
+	return os.Link(partial, file)
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from) //nolint:gosec // the operator says where
+	if err != nil {
+		return reason(err)
+	}
+	defer in.Close()                                                      //nolint:errcheck // it was read
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600) //nolint:gosec // likewise
+	if err != nil {
+		return reason(err)
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
+}

@@ -1,0 +1,219 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// The levels of ledger_rollups.
+const (
+	byHour = iota
+	byDay
+	byDayAlone // without key and owner
+)
+
+// clocksDiffer is how far ahead of this machine's the clock of another one may be.
+const clocksDiffer = time.Minute
+
+const (
+	microsOfHour = 60 * 60 * 1_000_000
+	hoursOfDay   = 24
+	// unrolled is what ledger_hours.rolled and in_day are before there are roll-ups.
+	unrolled = -1
+	// longestGap is how many hours without rows are rolled up as well, so that the hours that
+	// have roll-ups are few spans. A longer gap is left open.
+	longestGap = 31 * hoursOfDay
+)
+
+// Leads reports whether a process is the one that rolls up: of those that can and are alive,
+// the first. One that was last alive later than now, by more than clocks of machines differ,
+// said so before the clock was put back, and may be dead.
+func (s ledgerStore) Leads(ctx context.Context, process int64, dead time.Time) (bool, error) {
+	var first sql.NullInt64
+	err := s.db.row(ctx, `SELECT min(id) FROM ledger_processes WHERE rolls = 1 AND seen_time BETWEEN ? AND ?`, dead.UnixMicro(), dead.Add(clocksDiffer).UnixMicro()).Scan(&first)
+	if err != nil {
+		return false, fmt.Errorf("select processes: %w", err)
+	}
+	return first.Valid && first.Int64 == process, nil
+}
+
+// Roll does one step: it rolls up an hour or a day, or makes known that an hour will be.
+func (s ledgerStore) Roll(ctx context.Context, before time.Time) (done bool, err error) {
+	horizon := before.UnixMicro() / microsOfHour
+	for _, step := range []func(context.Context, int64) (bool, error){s.rollHour, s.rollDay, s.announce} {
+		if done, err = step(ctx, horizon); done || err != nil {
+			break
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("roll up: %w", err)
+	}
+	return done, nil
+}
+
+// errChanged is of an hour whose rows have changed while they were summed up.
+var errChanged = errors.New("rows have changed meanwhile")
+
+// rollHour rolls up the first hour whose roll-ups are not those of its rows. The rows are
+// summed up while writers go on. The transaction that writes the sums says which of the
+// hour's changes they have; where there are more by then, it is undone.
+func (s ledgerStore) rollHour(ctx context.Context, horizon int64) (bool, error) {
+	var hour, changed, rolled int64
+	err := s.db.row(ctx, `SELECT hour, changed, rolled FROM ledger_hours WHERE rolled <> changed AND hour >= ? AND hour < ? ORDER BY hour LIMIT 1`, firstHour, horizon).Scan(&hour, &changed, &rolled)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err == nil && rolled == unrolled {
+		if err = s.settled(ctx); err == nil {
+			if n, err := s.rollEmpty(ctx, hour, horizon); n > 0 || err != nil {
+				return n > 0, err
+			}
+		}
+	}
+	if err != nil {
+		return false, err
+	}
+	rows, err := s.db.query(ctx, hourStatement(s.db.dialect), hour*microsOfHour, (hour+1)*microsOfHour)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	more := rows.Next() // the sums are made by now: what follows holds nobody up
+	if err := rows.Err(); err != nil {
+		return false, err
+	}
+	err = s.db.once(ctx, sql.LevelDefault, func(tx transaction) error {
+		if _, err := tx.exec(ctx, `DELETE FROM ledger_rollups WHERE level = ? AND period = ?`, byHour, hour); err != nil {
+			return err
+		}
+		if err := insertRollups(ctx, tx, hour, rows, more); err != nil {
+			return err
+		}
+		n, err := tx.exec(ctx, `UPDATE ledger_hours SET rolled = changed WHERE hour = ? AND changed = ?`, hour, changed)
+		if err == nil && n == 0 {
+			err = errChanged
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, errChanged):
+		return true, nil // it is tried again with the next step
+	case err != nil && (s.db.taken(err) || s.db.retry(err)):
+		return false, nil // another process does it
+	}
+	return err == nil, err
+}
+
+// rollEmpty says of hours from one on that have never been rolled up, up to the next that has
+// rows, that they have the roll-ups of their rows, which are none. An hour whose rows change at
+// the same moment is left out, or counts that as a change.
+func (s ledgerStore) rollEmpty(ctx context.Context, hour, horizon int64) (hours int64, err error) {
+	var first sql.NullInt64
+	if err := s.db.row(ctx, `SELECT min(start_time) FROM ledger WHERE start_time >= ?`, hour*microsOfHour).Scan(&first); err != nil {
+		return 0, err
+	}
+	if first.Valid {
+		horizon = min(horizon, first.Int64/microsOfHour)
+	}
+	if horizon <= hour {
+		return 0, nil
+	}
+	return s.db.exec(ctx, `UPDATE ledger_hours SET rolled = 0 WHERE rolled = ? AND changed = 0 AND hour >= ? AND hour < ?
+		AND NOT EXISTS (SELECT 1 FROM ledger WHERE start_time >= ? AND start_time < ?)`, unrolled, hour, horizon, hour*microsOfHour, horizon*microsOfHour)
+}
+
+// settled waits until every transaction has ended that may have changed rows of an hour
+// without counting that: it began before the hour was known.
+func (s ledgerStore) settled(ctx context.Context) error {
+	if s.db.newest == "" {
+		return nil
+	}
+	var newest, oldest int64
+	if err := s.db.row(ctx, s.db.newest).Scan(&newest); err != nil {
+		return err
+	}
+	wait := time.NewTicker(settledEvery)
+	defer wait.Stop()
+	for range settledTries {
+		if err := s.db.row(ctx, s.db.oldest).Scan(&oldest); err != nil || oldest >= newest {
+			return err
+		}
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return errors.New("another program holds a transaction open on the database's server")
+}
+
+const (
+	settledEvery = 20 * time.Millisecond
+	settledTries = 100
+)
+
+// rollDay adds up the roll-ups of the hours of a day that all have them.
+func (s ledgerStore) rollDay(ctx context.Context, horizon int64) (bool, error) {
+	var day int64
+	err := s.db.row(ctx, `SELECT hour / 24 FROM ledger_hours WHERE hour < ? GROUP BY hour / 24
+		HAVING count(*) = 24 AND sum(CASE WHEN rolled = changed THEN 0 ELSE 1 END) = 0 AND sum(CASE WHEN in_day = changed THEN 0 ELSE 1 END) > 0 ORDER BY 1 LIMIT 1`,
+		horizon).Scan(&day)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	err = s.db.alone(ctx, func(tx transaction) error {
+		if _, err := tx.exec(ctx, `DELETE FROM ledger_rollups WHERE level IN (1, 2) AND period = ?`, day); err != nil {
+			return err
+		}
+		for _, level := range []int{byDay, byDayAlone} {
+			if _, err := tx.exec(ctx, dayStatement(s.db.dialect, level), day, day*hoursOfDay, (day+1)*hoursOfDay); err != nil {
+				return err
+			}
+		}
+		// A change since is of hours whose counter is above that.
+		_, err := tx.exec(ctx, `UPDATE ledger_hours SET in_day = rolled WHERE hour >= ? AND hour < ?`, day*hoursOfDay, (day+1)*hoursOfDay)
+		return err
+	})
+	if err != nil && (s.db.taken(err) || s.db.retry(err)) {
+		return false, nil // another process does it
+	}
+	return err == nil, err
+}
+
+// announce makes the next hours known that have rows, with those between: from then on their
+// changes are counted. It begins with the day of the first row.
+func (s ledgerStore) announce(ctx context.Context, horizon int64) (bool, error) {
+	var last, first sql.NullInt64
+	if err := s.db.row(ctx, `SELECT max(hour) FROM ledger_hours`).Scan(&last); err != nil {
+		return false, err
+	}
+	from := int64(firstHour)
+	if last.Valid {
+		from = last.Int64 + 1
+	}
+	err := s.db.row(ctx, `SELECT min(start_time) FROM ledger WHERE start_time >= ?`, from*microsOfHour).Scan(&first)
+	if err != nil || !first.Valid {
+		return false, err
+	}
+	next := first.Int64 / microsOfHour
+	if next >= horizon {
+		return false, nil
+	}
+	if !last.Valid || next-from > longestGap {
+		from = max(next/hoursOfDay*hoursOfDay, firstHour)
+	}
+	to := min(max(from/hoursOfDay, next/hoursOfDay)*hoursOfDay+hoursOfDay, horizon)
+	var hours []string
+	for hour := from; hour < to; hour++ {
+		hours = append(hours, fmt.Sprintf("(%d, 0, %d, %d)", hour, unrolled, unrolled))
+	}
+	_, err = s.db.exec(ctx, `INSERT INTO ledger_hours (hour, changed, rolled, in_day) VALUES `+strings.Join(hours, ", ")+` ON CONFLICT (hour) DO NOTHING`)
+	return err == nil, err
+}

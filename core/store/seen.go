@@ -1,0 +1,49 @@
+package store
+
+import (
+	"database/sql"
+	"sync/atomic"
+)
+
+// seen keeps the first error of any statement of a store that says that the database is
+// damaged, whatever its caller makes of the error.
+type seen struct{ first atomic.Pointer[error] }
+
+// note gives err back, with what to do about it if it says that the database is damaged.
+func (s *seen) note(err error) error {
+	if err == nil || !Damaged(err) {
+		return err
+	}
+	err = damage(err)
+	s.first.CompareAndSwap(nil, &err)
+	return err
+}
+
+// result is the rows that a statement gives. Whoever reads them to their end asks for Err.
+type result struct {
+	*sql.Rows
+	seen *seen
+}
+
+// Err is that of sql.Rows.
+func (r *result) Err() error { return r.seen.note(r.Rows.Err()) }
+
+// row is the one row of a statement.
+type row struct {
+	*sql.Row
+	seen *seen
+}
+
+// Scan is that of sql.Row.
+func (r row) Scan(into ...any) error { return r.seen.note(r.Row.Scan(into...)) }
+
+// Damage is the first error of a statement since the store was opened that says that the
+// database is damaged; nil is none.
+func (s *Store) Damage() error {
+	for _, seen := range []*seen{s.db.seen, s.writer.seen} {
+		if first := seen.first.Load(); first != nil {
+			return *first
+		}
+	}
+	return nil
+}

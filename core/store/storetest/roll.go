@@ -1,0 +1,241 @@
+//nolint:thelper // these are the tests, not their helpers
+package storetest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/genway/genway/core/ledger"
+)
+
+// roll does all steps that there are.
+func roll(t *testing.T, s ledger.Store, before time.Time) (steps int) {
+	t.Helper()
+	for ; ; steps++ {
+		done, err := s.Roll(t.Context(), before)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !done {
+			return steps
+		}
+	}
+}
+
+// summed is a report as the entries and what was pruned make it, reckoned here.
+func summed(t *testing.T, s ledger.Store, query ledger.Query) []ledger.Row {
+	t.Helper()
+	rows := map[string]*ledger.Row{}
+	add := func(r ledger.Row) {
+		key := strings.Join(r.Values, "\x00")
+		if rows[key] == nil {
+			rows[key] = &ledger.Row{Values: r.Values}
+		}
+		rows[key].Add(r)
+	}
+	pruned := query
+	pruned.Pruned = true
+	for _, r := range report(t, s, pruned) {
+		add(r)
+	}
+	for e, err := range s.Entries(t.Context(), query.Since) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !query.Until.IsZero() && !e.Start.Before(query.Until) {
+			continue
+		}
+		r := ledger.RowOf(e)
+		r.Values = make([]string, len(query.By))
+		for i, by := range query.By {
+			r.Values[i] = by.Of(e)
+		}
+		add(r)
+	}
+	var all []ledger.Row
+	for _, r := range rows {
+		all = append(all, *r)
+	}
+	slices.SortFunc(all, func(a, b ledger.Row) int { return slices.Compare(a.Values, b.Values) })
+	return all
+}
+
+// exact compares reports of many kinds with what the entries say.
+func exact(t *testing.T, s ledger.Store, random *rand.Rand, hours int, when string) {
+	t.Helper()
+	moment := func() time.Time {
+		if random.IntN(3) == 0 {
+			return time.Time{}
+		}
+		at := epoch().Add(time.Duration(random.IntN(hours)) * time.Hour)
+		return at.Truncate([]time.Duration{1, time.Hour, 24 * time.Hour}[random.IntN(3)])
+	}
+	for _, by := range [][]ledger.Dimension{nil, {ledger.ByDay}, {ledger.ByKey, ledger.ByDay}, {ledger.ByProtocol, ledger.ByModel, ledger.ByUpstream, ledger.ByServed}, ledger.Dimensions} {
+		query := ledger.Query{By: by, Since: moment(), Until: moment()}
+		if diff := cmp.Diff(summed(t, s, query), report(t, s, query)); diff != "" {
+			t.Fatalf("%s, by %v from %s until %s (-entries +report):\n%s", when, by, query.Since, query.Until, diff)
+		}
+	}
+}
+
+// anyEntry is the n-th entry, with a time, values and an outcome that are chosen at random.
+func anyEntry(random *rand.Rand, n int64, hours int) *ledger.Entry {
+	e := entry(n)
+	e.Start = epoch().Add(time.Duration(random.IntN(hours*3600)) * time.Second)
+	if random.IntN(4) == 0 {
+		e.Start = e.Start.Truncate(time.Hour) // the first moment of an hour, and of a day at times
+	}
+	e.KeyID, e.Owner = fmt.Sprint("key_", random.IntN(3)), fmt.Sprint("o", random.IntN(2))
+	e.Request.Model, e.Upstream = fmt.Sprint("m", random.IntN(2)), []string{"", "u"}[random.IntN(2)]
+	e.Outcome = []ledger.Outcome{ledger.OK, ledger.Failed, ledger.Cancelled, ledger.Interrupted, ledger.Open}[random.IntN(5)]
+	if random.IntN(3) == 0 {
+		e.Price, e.UsageSource = "", ledger.Rejected
+	}
+	if e.Outcome == ledger.Open || e.Outcome == ledger.Interrupted {
+		e.Result = ledger.Result{Outcome: e.Outcome}
+	}
+	return e
+}
+
+// Whatever happens in whatever order, reports say what the entries say.
+func testRollAnyOrder(t *testing.T, database LedgerDatabase) {
+	const hours = 24 * 5
+	for seed := range uint64(2) {
+		random := rand.New(rand.NewPCG(seed, 29)) //nolint:gosec // a test's
+		s, other := openLedger(t, database), openLedger(t, database)
+		processes := []int64{begin(t, s, epoch()), begin(t, s, epoch())}
+		var last int64
+		some := func(n int64) *ledger.Entry { return anyEntry(random, n, hours) }
+		for step := range 25 {
+			what := ""
+			switch random.IntN(6) {
+			case 0, 1:
+				what = "new entries"
+				var entries []*ledger.Entry
+				for range 20 {
+					entries = append(entries, some(last))
+					last++
+				}
+				write(t, s, processes[random.IntN(2)], entries...)
+			case 2:
+				what = "entries again, and closed"
+				var entries []*ledger.Entry
+				for range 10 {
+					entries = append(entries, some(random.Int64N(last+1)))
+				}
+				write(t, other, processes[random.IntN(2)], entries...)
+			case 3:
+				what = "a few steps"
+				for range random.IntN(80) {
+					if _, err := s.Roll(t.Context(), epoch().Add(time.Duration(random.IntN(2*hours))*time.Hour)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			case 4:
+				what = "all steps"
+				roll(t, other, epoch().Add(2*hours*time.Hour))
+			case 5:
+				what = "a prune"
+				if _, err := s.Prune(t.Context(), epoch().Add(time.Duration(random.IntN(hours/3))*time.Hour), 7); err != nil {
+					t.Fatal(err)
+				}
+			}
+			exact(t, s, random, hours, fmt.Sprintf("seed %d, step %d: %s", seed, step, what))
+		}
+		if _, err := s.End(t.Context(), processes[0]); err != nil {
+			t.Fatal(err)
+		}
+		exact(t, s, random, hours, "ended")
+		for n, want := range []bool{true, false} {
+			if steps := roll(t, s, epoch().Add(2*hours*time.Hour)); (steps > 0) != want {
+				t.Errorf("%d steps, the %d. time", steps, n+1)
+			}
+		}
+		exact(t, s, random, hours, "rolled up")
+	}
+}
+
+// Writers, two that roll up and one that prunes are in nobody's way, and lose nothing.
+func testRollConcurrently(t *testing.T, database LedgerDatabase) {
+	const processes, each = 2, 30
+	var writing, rolling sync.WaitGroup
+	ended := make(chan struct{})
+	for range processes {
+		s := openLedger(t, database)
+		process := begin(t, s, epoch())
+		writing.Go(func() {
+			for n := range int64(each) {
+				e := dated(n, int(n))
+				opened := &ledger.Entry{Number: n, Request: e.Request, Result: ledger.Result{Outcome: ledger.Open}}
+				for _, entry := range []*ledger.Entry{opened, e, dated(each+n, 0)} {
+					if err := s.Write(t.Context(), process, []*ledger.Entry{entry}); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+		roller := openLedger(t, database)
+		rolling.Go(func() {
+			for {
+				select {
+				case <-ended:
+					return
+				default:
+				}
+				if _, err := roller.Roll(t.Context(), epoch().Add(each*time.Hour)); err != nil {
+					t.Error(err)
+				}
+				var requests int64
+				for _, r := range report(t, roller, ledger.Query{By: []ledger.Dimension{ledger.ByKey}}) {
+					requests += r.Requests
+				}
+				if requests > 2*processes*each {
+					t.Errorf("%d requests", requests)
+				}
+				if _, err := roller.Prune(t.Context(), epoch().Add(10*time.Hour), 3); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	writing.Wait()
+	close(ended)
+	rolling.Wait()
+	s := openLedger(t, database)
+	roll(t, s, epoch().Add(2*each*time.Hour))
+	rows := report(t, s, ledger.Query{})
+	var cost int64
+	for n := range int64(2 * each) {
+		cost += processes * (1000*n + 15)
+	}
+	if len(rows) != 1 || rows[0].Requests != 2*processes*each || rows[0].OK != rows[0].Requests || rows[0].Cost != cost {
+		t.Errorf("%+v, want %d requests that cost %d", rows, 2*processes*each, cost)
+	}
+	if diff := cmp.Diff(summed(t, s, ledger.Query{By: ledger.Dimensions}), report(t, s, ledger.Query{By: ledger.Dimensions})); diff != "" {
+		t.Errorf("(-entries +report):\n%s", diff)
+	}
+}
+
+// One of the processes that are alive leads.
+func testLeads(t *testing.T, database LedgerDatabase) {
+	s := openLedger(t, database)
+	// Case N64: one that died while the clock was a day ahead does not lead until then.
+	begin(t, s, epoch().Add(24*time.Hour))
+	first, second := begin(t, s, epoch()), begin(t, s, epoch().Add(90*time.Second))
+	for _, test := range []struct {
+		process int64
+		dead    time.Time
+		want    bool
+	}{{first, epoch(), true}, {second, epoch(), false}, {first, epoch().Add(time.Minute), false}, {second, epoch().Add(time.Minute), true}, {second, epoch().Add(2 * time.Hour), false}} {
+		if got, err := s.Leads(t.Context(), test.process, test.dead); err != nil || got != test.want {
+			t.Errorf("%d, silent since %s is dead: %t, %v", test.process, test.dead, got, err)
+		}
+	}
+}

@@ -1,0 +1,10 @@
+// Package provider is data: the places where models live, one file each. A place says where
+// it is, which protocols it serves at which paths, how it wants to be authenticated, and what
+// it takes other than the protocol's own vendor does. Configuration, the upstream adapter and
+// docs/providers.md read it.
+//
+// A new provider is one file and its line in the table. Each row names the page that it was
+// read from, and when.
+//
+// It must not import any package of ours.
+package provider

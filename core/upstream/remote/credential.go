@@ -1,0 +1,66 @@
+package remote
+
+import (
+	"maps"
+	"net/http"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// Credential authorises calls; package core/upstream/credential has those that renew
+// themselves. It is safe for concurrent use.
+type Credential interface {
+	// Name is the credential in the words of the configuration.
+	Name() string
+	// Authorize sets the headers that prove who is calling. refused is called with an answer of
+	// status 401 or 403, and reports whether to send the request again, authorised anew. The
+	// error is the end of the request's context, or says why there is no valid credential.
+	Authorize(req *http.Request, body []byte) (refused func(*http.Response) bool, err error)
+	// Secrets are the values that must not be repeated to anyone.
+	Secrets() []string
+}
+
+// reasonCredential is of a call that was not made for want of a valid credential.
+const reasonCredential = "UPSTREAM_CREDENTIAL_UNAVAILABLE" //nolint:gosec // the name of a reason, not a secret
+
+// send sends the request of a call. A request that is refused because of a credential that
+// was valid as far as we know is sent once more with another: an upstream has done nothing
+// for a request that it answers with 401.
+func (u *Upstream) send(a *answer, op operation, model string, body []byte, wire *genwayv1.WireMessage) (*http.Response, error) {
+	if u.config.Credential == nil {
+		return u.roundTrip(a, u.request(a.ctx, op, model, body, wire))
+	}
+	note := upstream.NoteOf(a.ctx)
+	for again := false; ; again = true {
+		req := u.request(a.ctx, op, model, body, wire)
+		refused, err := u.authorize(req, body)
+		if err != nil {
+			note.Calls-- // it was counted, and is not made
+			return nil, err
+		}
+		resp, err := u.roundTrip(a, req)
+		if err != nil || again || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden || !refused(resp) {
+			return resp, err
+		}
+		_ = resp.Body.Close()
+		note.Calls++
+	}
+}
+
+// authorize sets what the upstream's credential wants, on headers of the request's own.
+func (u *Upstream) authorize(req *http.Request, body []byte) (refused func(*http.Response) bool, err error) {
+	if u.config.Credential == nil {
+		return nil, nil
+	}
+	req.Header = maps.Clone(req.Header)
+	refused, err = u.config.Credential.Authorize(req, body) //nolint:bodyclose // the caller closes it
+	switch {
+	case err == nil:
+		return refused, nil
+	case req.Context().Err() != nil:
+		return nil, err // the call has ended; why is told by its context
+	}
+	return nil, fault.Wrap(err, fault.Unavailable, reasonCredential, "the gateway has no valid credential for the upstream of this model (%s)", u.config.Credential.Name())
+}

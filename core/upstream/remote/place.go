@@ -1,0 +1,127 @@
+package remote
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/core/upstream/provider"
+	"github.com/genway/genway/protocol"
+	"github.com/go-json-experiment/json/jsontext"
+
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// placePath gives the path that the upstream's place has for an operation, if it is another
+// than the protocol's.
+func (u *Upstream) placePath(op operation, model string) (string, bool) {
+	e := u.config.Place
+	if e == nil {
+		return "", false
+	}
+	path := map[operation]string{generate: e.Generate, stream: e.Stream, count: e.Count}[op]
+	if path == "" {
+		return "", false
+	}
+	escaped := url.PathEscape(model)
+	if e.EventStream {
+		// AWS escapes all but the unreserved characters (RFC 3986, 2.3).
+		escaped = strings.ReplaceAll(url.QueryEscape(model), "+", "%20")
+	}
+	return strings.ReplaceAll(path, "{model}", escaped), true
+}
+
+// namesModelInPath reports whether the address depends on the model.
+func (u *Upstream) namesModelInPath() bool {
+	return u.protocol.NamesModelInPath() || u.config.Place != nil && u.config.Place.Generate != ""
+}
+
+// setKey sets a key where the protocol or the place has it.
+func (c *Config) setKey(h http.Header, p *protocol.Protocol) {
+	name := ""
+	if own := p.Key.Headers; len(own) > 0 {
+		name = own[0]
+	}
+	if c.Place != nil && c.Place.KeyHeader != "" {
+		name = c.Place.KeyHeader
+	}
+	if name == "" || name == "Authorization" {
+		h.Set("Authorization", "Bearer "+c.APIKey)
+		return
+	}
+	h.Set(name, c.APIKey)
+}
+
+const betaHeader = "Anthropic-Beta"
+
+// placed gives the body as the place wants it: with the version in it, and without what the
+// path says.
+func (u *Upstream) placed(op operation, body []byte, wire *genwayv1.WireMessage) ([]byte, error) {
+	e := u.config.Place
+	if e == nil || e.Version == "" {
+		return body, nil
+	}
+	var change []member.Member
+	if op != count {
+		change = append(change, member.Member{Name: "model"})
+	}
+	if e.NoStream {
+		change = append(change, member.Member{Name: "stream"})
+	}
+	if len(member.Value(body, "anthropic_version")) == 0 {
+		change = append(change, member.Member{Name: "anthropic_version", Value: jsontext.Value(`"` + e.Version + `"`)})
+	}
+	if betas := u.headers(wire).Values(betaHeader); e.NoStream && len(betas) > 0 && len(member.Value(body, "anthropic_beta")) == 0 {
+		list, err := betaList(betas)
+		if err != nil {
+			return nil, err
+		}
+		change = append(change, member.Member{Name: "anthropic_beta", Value: list})
+	}
+	return member.Patch(body, change...)
+}
+
+// betaList gives the names in headers anthropic-beta as a JSON array.
+func betaList(values []string) (jsontext.Value, error) {
+	list := []byte{'['}
+	for _, value := range values {
+		for name := range strings.SplitSeq(value, ",") {
+			if name = strings.TrimSpace(name); name == "" {
+				continue
+			}
+			if len(list) > 1 {
+				list = append(list, ',')
+			}
+			var err error
+			if list, err = jsontext.AppendQuote(list, name); err != nil {
+				return nil, fault.New(fault.InvalidRequest, fault.ReasonMalformedJSON, "the header anthropic-beta is malformed")
+			}
+		}
+	}
+	return append(list, ']'), nil
+}
+
+// speakDialect gives a translated body without the members that the place refuses, and names
+// them.
+func speakDialect(e *provider.Endpoint, body []byte, losses *codec.Losses) ([]byte, error) {
+	if e == nil || len(e.Refuses) == 0 && !e.MaxTokens {
+		return body, nil
+	}
+	var change []member.Member
+	if most := member.Value(body, "max_completion_tokens"); e.MaxTokens && len(most) > 0 {
+		change = append(change, member.Member{Name: "max_completion_tokens"}, member.Member{Name: "max_tokens", Value: most})
+	}
+	for _, name := range e.Refuses {
+		if len(member.Value(body, name)) > 0 {
+			change = append(change, member.Member{Name: name})
+			losses.Add(name, "the upstream's provider refuses it")
+		}
+	}
+	if len(change) == 0 {
+		return body, nil
+	}
+	return member.Patch(body, change...)
+}

@@ -1,0 +1,106 @@
+package remote_test
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/upstream/remote"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// endless is a text over and over, of which so much is read before the test fails.
+type endless struct {
+	text string
+	at   int
+	left int
+}
+
+func (e *endless) Read(p []byte) (n int, err error) {
+	if e.left <= 0 {
+		return 0, io.EOF
+	}
+	for n < len(p) {
+		m := copy(p[n:], e.text[e.at:])
+		n, e.at = n+m, (e.at+m)%len(e.text)
+	}
+	e.left -= n
+	return n, nil
+}
+
+// A stream that goes on without content ends by its bytes: comments, with and without
+// blank lines, fields that are no event, pings, and events that repeat what was said.
+func TestStreamsWithoutContent(t *testing.T) {
+	for name, flood := range map[string]string{
+		"comments": ": PROCESSING\n\n", "comments in one block": ": a\n", "blank lines": "\n", "unknown fields": "x: y\n\n",
+		"ids": "id: 1\n\n", "empty data": "data:\n\n", "no choices": `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[]}` + "\n\n",
+	} {
+		for _, wired := range []bool{false, true} {
+			body := &endless{text: flood, left: 64 << 20}
+			req, done := hello(), false
+			if wired {
+				req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","messages":[]}`)}
+			}
+			u := chat(t, answered(http.StatusOK, body, "Content-Type", "text/event-stream"))
+			err := u.StreamGenerateText(t.Context(), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+				done = done || ev.GetCompleted() != nil
+				return nil
+			})
+			if f := fault.From(err); f == nil || f.Kind != fault.BadUpstream || f.Reason != upstream.ReasonNoContent || done {
+				t.Errorf("%s, wired %v: %v", name, wired, err)
+			}
+			if read := 64<<20 - body.left; read > 40<<20 {
+				t.Errorf("%s, wired %v: %d bytes were read", name, wired, read)
+			}
+		}
+	}
+}
+
+// An upstream that thinks for long and says that it is alive is waited for, be it for much
+// longer than one that says nothing.
+func TestHeartbeatsKeepCallsAlive(t *testing.T) {
+	for name, beat := range map[string]string{"comments": ": PROCESSING\n\n", "events": "data: {\"choices\":[]}\n\n"} {
+		u := hangingUp(t, func(conn *net.TCPConn) {
+			if _, ok := read(bufio.NewReader(conn)); !ok {
+				return
+			}
+			head, events, _ := strings.Cut(record(replyStreamed), "\r\n\r\n")
+			head = strings.Replace(head, "Transfer-Encoding: chunked", "Connection: close", 1)
+			_, _ = io.WriteString(conn, head+"\r\n\r\n")
+			tick := time.NewTicker(20 * time.Millisecond)
+			defer tick.Stop()
+			for range 30 {
+				<-tick.C
+				_, _ = io.WriteString(conn, beat)
+			}
+			for line := range strings.Lines(events) {
+				if strings.HasPrefix(line, "data:") || strings.TrimSpace(line) == "" {
+					_, _ = io.WriteString(conn, strings.TrimSuffix(line, "\r\n")+"\n")
+				}
+			}
+		}, func(c *remote.Config, _ *remote.Way) { c.Idle, c.FirstByte = 300*time.Millisecond, time.Minute })
+		if h := hearOf(t, u, true, false); h.err != nil || !h.done {
+			t.Errorf("%s: %+v", name, h)
+		}
+	}
+}
+
+// Pings are no progress: they keep a call alive no longer than comments do.
+func TestPingsAreNoProgress(t *testing.T) {
+	_, req := native(t, genwayv1.Protocol_PROTOCOL_MESSAGES, "text/event-stream", "")
+	ping := &endless{text: "event: ping\ndata: {\"type\":\"ping\"}\n\n", left: 64 << 20}
+	quiet, err := remote.New(remote.Config{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, BaseURL: "http://u.example", HTTP: answered(http.StatusOK, ping), FirstByte: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = quiet.StreamGenerateText(t.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+	if fault.From(err) == nil || fault.From(err).Reason != upstream.ReasonNoContent {
+		t.Errorf("%v", err)
+	}
+}

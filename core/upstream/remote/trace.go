@@ -1,0 +1,70 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/genway/genway/telemetry/tracing"
+)
+
+// traced gives the headers with the context of the trace: copied, since those of all calls
+// are one value.
+func traced(h http.Header, carried tracing.Carried) http.Header {
+	copied := false
+	carried.Headers(func(name, value string) {
+		if !copied {
+			h, copied = maps.Clone(h), true
+		}
+		h.Set(name, value)
+	})
+	return h
+}
+
+// answered records a call: how long the head of its answer took, and what it said.
+func (a *answer) answered(req *http.Request, resp *http.Response, sent time.Time) {
+	ctx, took := a.ctx, time.Since(sent)
+	a.note.Waited += took
+	status, failure := 0, ""
+	if resp != nil {
+		if status = resp.StatusCode; status >= 400 {
+			failure = strconv.Itoa(status)
+		}
+	} else {
+		failure = whyNone(context.Cause(ctx))
+	}
+	address, port := addressOf(req.URL)
+	a.note.CalledHTTP(ctx, req.Method, address, port, status, failure, took)
+}
+
+// whyNone is the word for a call without an answer (error.type).
+func whyNone(cause error) string {
+	switch {
+	case cause == nil:
+		return "connection"
+	case errors.Is(cause, errIdle), errors.Is(cause, context.DeadlineExceeded):
+		return "timeout"
+	}
+	return "cancelled"
+}
+
+// addressOf gives what the conventions call server.address and server.port.
+func addressOf(u *url.URL) (string, int) {
+	host, text, err := net.SplitHostPort(u.Host)
+	if err != nil {
+		if u.Scheme == "http" {
+			return u.Host, 80
+		}
+		return u.Host, 443
+	}
+	port, err := strconv.Atoi(text)
+	if err != nil {
+		return host, 0
+	}
+	return host, port
+}

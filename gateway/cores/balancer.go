@@ -1,0 +1,101 @@
+package cores
+
+import (
+	"sync"
+
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/balancer/endpointsharding"
+	"google.golang.org/grpc/balancer/pickfirst"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/resolver"
+)
+
+// policy is the name of the balancer in a service configuration.
+const policy = "genway_cores"
+
+func init() { //nolint:gochecknoinits // gRPC finds balancers by name alone, registered at init
+	balancer.Register(policyBuilder{})
+}
+
+type policyBuilder struct{}
+
+func (policyBuilder) Name() string { return policy }
+
+func (policyBuilder) Build(cc balancer.ClientConn, options balancer.BuildOptions) balancer.Balancer {
+	b := &leastBusy{ClientConn: cc, cores: resolver.NewEndpointMap[*core](), states: resolver.NewEndpointMap[connectivity.State]()}
+	b.Balancer = endpointsharding.NewBalancer(b, options, newOne, endpointsharding.Options{})
+	return b
+}
+
+// leastBusy is a gRPC balancer that keeps a connection to each core and sends a call to the
+// ready core with the fewest calls in flight. That is gRPC's least_request policy (gRFC A48)
+// with all cores as choices, and with passive ejection, which gRPC has for xDS alone (gRFC
+// A50). A core that stops answering gets few calls even before it is found out, since those
+// it has stay in flight.
+//
+// A core is ready when it is connected and its health service says that it serves.
+type leastBusy struct {
+	balancer.Balancer   // keeps the connections, and calls UpdateState
+	balancer.ClientConn // gRPC's side
+
+	mu     sync.Mutex
+	pool   *pool
+	cores  *resolver.EndpointMap[*core]
+	states *resolver.EndpointMap[connectivity.State] // as logged last
+}
+
+// UpdateClientConnState takes the endpoints that the resolver has found.
+func (b *leastBusy) UpdateClientConnState(state balancer.ClientConnState) error {
+	b.mu.Lock()
+	b.pool, _ = state.ResolverState.Attributes.Value(poolKey{}).(*pool)
+	b.mu.Unlock()
+	return b.Balancer.UpdateClientConnState(balancer.ClientConnState{ResolverState: pickfirst.EnableHealthListener(state.ResolverState)})
+}
+
+// ResolverError is of the connections.
+func (b *leastBusy) ResolverError(err error) { b.Balancer.ResolverError(err) }
+
+// UpdateState makes a picker of the cores that are ready now.
+func (b *leastBusy) UpdateState(state balancer.State) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	children := endpointsharding.ChildStatesFromPicker(state.Picker)
+	cores := resolver.NewEndpointMap[*core]()
+	states := resolver.NewEndpointMap[connectivity.State]()
+	next := &picker{}
+	next.all = next.takeDeferred
+	for _, child := range children {
+		known, ok := b.cores.Get(child.Endpoint)
+		if !ok {
+			known = &core{pool: b.pool, address: child.Endpoint.Addresses[0].Addr}
+		}
+		cores.Set(child.Endpoint, known)
+		before, _ := b.states.Get(child.Endpoint)
+		states.Set(child.Endpoint, b.logged(before, child, known))
+		if child.State.ConnectivityState == connectivity.Ready {
+			next.ready = append(next.ready, choice{child.State.Picker, known})
+		}
+	}
+	b.cores, b.states = cores, states
+	if len(next.ready) > 0 {
+		state = balancer.State{ConnectivityState: connectivity.Ready, Picker: next}
+	}
+	b.ClientConn.UpdateState(state)
+}
+
+// logged logs that a core is lost or found again, and gives the state to compare the next one
+// with. What is between is not logged: connections are made anew all the time.
+func (b *leastBusy) logged(before connectivity.State, child endpointsharding.ChildState, known *core) connectivity.State {
+	now := child.State.ConnectivityState
+	switch {
+	case now == before || now != connectivity.Ready && now != connectivity.TransientFailure:
+		return before
+	case now == connectivity.Ready:
+		known.reset()
+		b.pool.log.Info("core is ready", "core", known.address)
+	default:
+		_, err := child.State.Picker.Pick(balancer.PickInfo{})
+		b.pool.log.Warn("core is not ready", "core", known.address, "cause", err)
+	}
+	return now
+}

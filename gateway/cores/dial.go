@@ -1,0 +1,54 @@
+package cores
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc"
+	_ "google.golang.org/grpc/health" // the client's side of health checks
+	"google.golang.org/grpc/keepalive"
+)
+
+// A connection on which nothing was read for pingAfter is probed, and given up pingTimeout
+// later, with the calls on it. A core allows a probe every 10 s (core.NewServer).
+const (
+	pingAfter   = 15 * time.Second
+	pingTimeout = 5 * time.Second
+)
+
+// serviceConfig gives the service configuration: it has the balancer of this package, and health checks of the Generation service.
+func serviceConfig() string {
+	return fmt.Sprintf(`{"loadBalancingConfig": [{%q: {}}], "healthCheckConfig": {"serviceName": %q}}`, policy, genwayv1.Generation_ServiceDesc.ServiceName)
+}
+
+// Dial connects to the cores that the targets name, soon, and again whenever a connection is
+// lost. A single core on a fixed address is connected to as gRPC does by itself, when it is
+// first needed and without health checks: there is no other to go to.
+func Dial(targets []Target, log *slog.Logger, options ...grpc.DialOption) (*Conn, error) {
+	known := &knowledge{}
+	options = append(options, known.options()...)
+	if len(targets) == 1 && !targets[0].each {
+		options = append(options, grpc.WithDefaultServiceConfig(fmt.Sprintf(`{"loadBalancingConfig": [{%q: {}}]}`, oneCore)))
+		conn, err := grpc.NewClient(targets[0].String(), options...)
+		if err != nil {
+			return nil, err
+		}
+		return &Conn{conn, known}, nil
+	}
+	options = append(options,
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingAfter, Timeout: pingTimeout}),
+		grpc.WithNoProxy(),
+		grpc.WithResolvers(builder{targets, newPool(log), lookup}),
+		grpc.WithDefaultServiceConfig(serviceConfig()),
+		grpc.WithChainUnaryInterceptor(sendElsewhere),
+		grpc.WithChainStreamInterceptor(streamElsewhere),
+	)
+	conn, err := grpc.NewClient(schemeOfAll+":///cores", options...)
+	if err != nil {
+		return nil, err
+	}
+	conn.Connect()
+	return &Conn{conn, known}, nil
+}

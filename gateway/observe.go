@@ -1,0 +1,279 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/telemetry/flight"
+	"github.com/genway/genway/telemetry/instrument"
+	"github.com/genway/genway/telemetry/tracing"
+	"github.com/genway/genway/telemetry/wideline"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc/status"
+)
+
+// requestRecord collects what the log line, the span and the metrics of a request need.
+type requestRecord struct {
+	// method and scheme are those of HTTP as metrics have them, and route the pattern of the
+	// path; empty for a path that the edge does not have.
+	method, scheme, route string
+	probe                 bool
+	// listed takes the request off the board; nil if it is not on one.
+	listed func()
+	// rpc is the method of the core that was called, code the name of the status of its
+	// answer and calling how long that took, of a stream until its end; empty for no call.
+	rpc, code string
+	calling   time.Duration
+	begun     time.Time
+	// waited is how long the request waited for the core and for the caller's body.
+	waited time.Duration
+	// events and heartbeats are those of a stream; completed says that the last event came.
+	events, heartbeats int64
+	completed          bool
+}
+
+// awaited adds what has passed since to the time that the request waited.
+func (s *requestRecord) awaited(since time.Time) { s.waited += time.Since(since) }
+
+// call notes that a method of the core is called.
+func (s *requestRecord) call(method string) {
+	s.rpc, s.begun = method, time.Now()
+}
+
+// answered notes the end of that call.
+func (s *requestRecord) answered(err error) {
+	s.code, s.calling = codeName(err), time.Since(s.begun)
+}
+
+// codeName is the name of the status of a call as gRPC spells it.
+func codeName(err error) string {
+	if err == nil {
+		return "OK"
+	}
+	var b strings.Builder
+	for i, r := range status.Code(err).String() {
+		if r >= 'A' && r <= 'Z' && i > 0 {
+			b.WriteByte('_')
+		}
+		b.WriteRune(r)
+	}
+	if name := strings.ToUpper(b.String()); name != "CANCELED" {
+		return name
+	}
+	return "CANCELLED"
+}
+
+// observe begins the span of a request and counts it in.
+func (e *Edge) observe(x *exchange, r *http.Request, p path, found bool) {
+	h := r.Header
+	value := func(name string) string {
+		if v := h[name]; len(v) > 0 {
+			return v[0]
+		}
+		return ""
+	}
+	var in tracing.Carried
+	if parent := value("Traceparent"); parent != "" || len(h["Baggage"]) > 0 {
+		in = tracing.Parse(parent, strings.Join(h["Tracestate"], ","), strings.Join(h["Baggage"], ","))
+	}
+	x.span = e.config.Tracer.Start(in)
+	s := &x.record
+	s.method, s.scheme = instrument.Method(r.Method), "http"
+	if r.TLS != nil {
+		s.scheme = "https"
+	}
+	if found {
+		s.route = e.template(p)
+	}
+	s.probe = isProbe(r.URL.Path)
+	e.config.Metrics.Begun(s.method, s.scheme)
+	if e.config.Board != nil {
+		entry := flight.Entry{RequestID: x.id, Side: "edge", Protocol: x.endpoint.protocol.Name, What: s.method + " " + s.route, Begun: x.start}
+		if x.span.IsValid() {
+			entry.TraceID = x.span.TraceID().String()
+		}
+		s.listed = e.config.Board.Begin(entry)
+	}
+}
+
+// template is the pattern of a path (http.route): that of a path with a model does not name
+// the model.
+func (e *Edge) template(p path) string {
+	if _, fixed := e.paths.fixed[p.name]; fixed {
+		return p.name
+	}
+	m, rest := e.paths.below(p.name)
+	switch {
+	case m == nil:
+		return ""
+	case p.model == "":
+		return m.prefix + "{model}"
+	}
+	return m.prefix + "{model}" + rest[len(p.model):]
+}
+
+// cutBy is the side that ended a stream before its end; empty for one that ended whole, and
+// for what is no stream.
+func (x *exchange) cutBy(ctx context.Context) string {
+	switch {
+	case x.stream == nil || x.w.status == 0 || x.fault == nil && x.record.completed:
+		return ""
+	case ctx.Err() != nil && !errors.Is(context.Cause(ctx), errShutdown):
+		return "caller"
+	case x.fault == nil:
+		return "caller" // the answer could not be written
+	}
+	if x.w.status != http.StatusOK {
+		return "" // a failure in place of a stream
+	}
+	switch x.fault.Kind { //nolint:exhaustive // all others are of this side
+	case fault.BadUpstream, fault.Timeout, fault.Overloaded, fault.RateLimited, fault.Unavailable:
+		if x.fault.Reason != reasonShutdown && x.fault.Reason != fault.ReasonCoreUnreachable {
+			return "upstream"
+		}
+	case fault.Cancelled:
+		return "caller"
+	}
+	return "gateway"
+}
+
+// finish tells of a request that is over: its line in the log, its span and its metrics.
+// The path is that of the caller.
+func (e *Edge) finish(x *exchange, r *http.Request, path string) {
+	end := time.Now()
+	s, took := &x.record, end.Sub(x.start)
+	if s.listed != nil {
+		s.listed()
+	}
+	own, cut := max(took-s.waited, 0), x.cutBy(r.Context())
+	if refused := e.settle(x); !refused { // the gate has one line a second for all of those
+		e.log(x, r, path, end, own, cut)
+	}
+	kind := ""
+	if x.fault != nil {
+		kind = fault.Name(x.fault.Kind)
+	}
+	ctx := x.span.Context(context.Background())
+	e.config.Metrics.Ended(ctx, instrument.HTTPRequest{ //nolint:contextcheck // it is counted though the request is over
+		Method: s.method, Scheme: s.scheme, Route: s.route, Version: versionOf(r), Protocol: x.endpoint.protocol.Name, Status: x.w.status, Kind: kind,
+		Duration: took, Own: own, Events: s.events, Heartbeats: s.heartbeats, Cut: cut, Probe: s.probe,
+	})
+	if s.code != "" && e.config.CoreIsRemote {
+		e.config.Metrics.CalledRPC(ctx, s.rpc, s.code, s.calling) //nolint:contextcheck // likewise
+	}
+	if !s.probe && e.config.Tracer.Keeps(x.span, x.fault != nil, took) {
+		e.export(x, r, end, own, kind, cut)
+	}
+}
+
+// versionOf is the version of HTTP as the conventions spell it.
+func versionOf(r *http.Request) string {
+	if r.ProtoMajor >= 2 {
+		return strconv.Itoa(r.ProtoMajor)
+	}
+	if r.ProtoMinor == 0 {
+		return "1.0"
+	}
+	return "1.1"
+}
+
+// log writes the request's line. Its fields are documented in docs/observability.md: they
+// keep their names. It never holds a prompt, an answer or a key.
+func (e *Edge) log(x *exchange, r *http.Request, path string, end time.Time, own time.Duration, cut string) {
+	level, grave := slog.LevelInfo, x.fault != nil && x.fault.Cause != nil && x.fault.HTTPStatus() >= 500
+	switch {
+	case grave:
+		level = slog.LevelError
+	case x.record.probe && x.w.status == http.StatusOK:
+		level = slog.LevelDebug // probes come every second, and say nothing while all is well
+	}
+	ctx, log := r.Context(), e.config.Logger.Handler()
+	if !log.Enabled(ctx, level) {
+		return
+	}
+	fields := append(wideline.Take(),
+		slog.String("request_id", x.id),
+		slog.String("protocol", x.endpoint.protocol.Name),
+		slog.String("method", clip(r.Method, 16)),
+		slog.String("path", clip(path, 200)),
+		slog.Int("status", x.w.status),
+		slog.Int64("bytes", x.w.bytes),
+		slog.Int("request_bytes", len(x.body)),
+		slog.Float64("duration_seconds", inSeconds(end.Sub(x.start))),
+		slog.Float64("own_seconds", inSeconds(own)),
+	)
+	if x.span.IsValid() {
+		fields = append(fields, slog.String("trace_id", x.span.TraceID().String()))
+	}
+	if x.key != "" {
+		fields = append(fields, slog.String("key", x.key))
+	}
+	if x.client != "" {
+		fields = append(fields, slog.String("client", x.client))
+	}
+	if x.clientID != "" {
+		fields = append(fields, slog.String("client_request_id", x.clientID))
+	}
+	if x.stream != nil {
+		fields = append(fields, slog.Int64("stream_events", x.record.events), slog.Int64("heartbeats", x.record.heartbeats))
+	}
+	if cut != "" {
+		fields = append(fields, slog.String("cut_by", cut))
+	}
+	if len(x.named) > 0 {
+		fields = append(fields, slog.Int("losses", len(x.named)))
+	}
+	if x.fault != nil {
+		fields = append(fields, slog.String("reason", x.fault.Reason), slog.String("kind", fault.Name(x.fault.Kind)))
+	}
+	if grave {
+		fields = append(fields, slog.String("cause", x.fault.Cause.Error()))
+	}
+	wideline.Write(ctx, log, slog.NewRecord(end, level, "request", 0), fields)
+}
+
+// inSeconds is a duration as logs have it: in seconds, to the microsecond.
+func inSeconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
+
+// export makes the span of a request, as semantic-conventions v1.43.0 have it
+// (docs/http/http-spans.md). The path and the query are left out: both may hold a key.
+func (e *Edge) export(x *exchange, r *http.Request, end time.Time, own time.Duration, kind, cut string) {
+	s, text := &x.record, attribute.String
+	name := s.method
+	if s.method == "_OTHER" {
+		name = "HTTP"
+	}
+	if s.route != "" {
+		name += " " + s.route
+	}
+	f := tracing.Facts{Name: name, Kind: trace.SpanKindServer, Begin: x.start, End: end, Failure: kind}
+	f.Attributes = []attribute.KeyValue{
+		text("genway.request_id", x.id), text("genway.protocol", x.endpoint.protocol.Name), text("http.request.method", s.method), text("url.scheme", s.scheme),
+		attribute.Int("http.response.status_code", x.w.status), text("network.protocol.version", versionOf(r)),
+		attribute.Int("http.request.body.size", len(x.body)), attribute.Int64("http.response.body.size", x.w.bytes), attribute.Float64("genway.own_seconds", own.Seconds()),
+	}
+	for _, optional := range [...]struct{ name, value string }{
+		{"http.route", s.route}, {"genway.key_id", x.key}, {"client.address", x.client}, {"genway.client_request_id", x.clientID},
+	} {
+		if optional.value != "" {
+			f.Attributes = append(f.Attributes, text(optional.name, optional.value))
+		}
+	}
+	if x.fault != nil && x.fault.Reason != "" {
+		f.Attributes = append(f.Attributes, text("genway.reason", x.fault.Reason))
+	}
+	if x.stream != nil {
+		f.Attributes = append(f.Attributes, attribute.Int64("genway.stream_events", s.events))
+	}
+	if cut != "" {
+		f.Events = append(f.Events, tracing.Event{Name: "genway.cut", At: end, Attributes: []attribute.KeyValue{text("genway.side", cut)}})
+	}
+	e.config.Tracer.Export(x.span, f)
+}

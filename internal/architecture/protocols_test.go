@@ -1,0 +1,151 @@
+package architecture_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
+)
+
+// allowed are the files outside of package protocol that may name a protocol, each with the
+// number of places and the reason. A new place is rather a new field of protocol.Protocol.
+var allowed = map[string]struct {
+	places int
+	reason string
+}{
+	"cmd/internal/edgeproc/edgeproc.go": {3, "a flag of a command belongs to one protocol"},
+	"codec/seal.go":                     {8, "the names of origins in signature envelopes, which callers keep, are below the table"},
+	"codec/fit/reasoning.go":            {2, "include is a member of responses alone"},
+	"codec/fit/unplaced.go":             {4, "where parts of messages have a place is told by the codecs' rules, which are below the table"},
+	"codec/fit/validated.go":            {2, "the mode VALIDATED is generateContent's alone, the bound of strict tools is of messages"},
+	"core/references.go":                {2, "references to items are read by the codec of responses alone"},
+	"sandbox/traits.go":                 {4, "the table of what the sandbox imitates of each vendor"},
+	"sandbox/memory.go":                 {2, "threads are a member of messages alone"},
+	"sandbox/seal.go":                   {1, "the sandbox signs for direct callers as one vendor does"},
+}
+
+// homes are where protocols are named by right: the table, the codecs, and the harness of
+// tests.
+var homes = []string{
+	"gen/", "protocol/", "codec/chat/", "codec/responses/", "codec/messages/", "codec/generatecontent/", "codec/images/",
+	"codec/codectest/", "codec/translation/", "codec/carried/", "test/", "tools/", "conformance/", "bench/", "examples/",
+}
+
+// otherWords are files in which a word that is also a protocol's name means something else.
+var otherWords = map[string]string{
+	"codec/fit/blanks.go":              "a field of the contract",
+	"codec/fit/history.go":             "a field of the contract",
+	"codec/fit/unplaced.go":            "a field of the contract",
+	"core/keys/group.go":               "groups of keys",
+	"core/validate.go":                 "a field of the contract",
+	"core/ledger/reconcile/columns.go": "a column of the ledger",
+	"core/store/report.go":             "a column of the ledger",
+	"core/store/ledger_columns.go":     "a column of the ledger",
+	"core/price/write.go":              "a member of the prices",
+	"core/catalog/foreign.go":          "LiteLLM's modes",
+	"core/price/foreign/litellm.go":    "LiteLLM's modes",
+	"core/store/storetest/ledger.go":   "rows of a test",
+	"core/store/storetest/report.go":   "rows of a test",
+	"cmd/genway/usage.go":              "a column of the ledger",
+	"sandbox/models.go":                "what a model draws",
+	"sandbox/image.go":                 "a field of the contract",
+}
+
+// providers has the data of providers, among them the kinds that each of them offers.
+const providers = "core/upstream/provider/"
+
+// What is true of a protocol stands in package protocol, which all others read: few places
+// elsewhere name one, by its constant or by its name.
+func TestProtocolsAreNamedAtHome(t *testing.T) {
+	var names []string
+	for _, p := range protocol.All() {
+		names = append(names, p.Name, p.Kind)
+	}
+	found := map[string]int{}
+	err := filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		file := filepath.ToSlash(strings.TrimPrefix(path, "../../"))
+		if entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && len(entry.Name()) > 2 {
+			return fs.SkipDir
+		}
+		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") || slices.ContainsFunc(homes, func(home string) bool { return strings.HasPrefix(file, home) }) {
+			return nil
+		}
+		for _, place := range named(t, path, names, otherWords[file] != "" || strings.HasPrefix(file, providers)) {
+			found[file]++
+			t.Logf("%s:%s", file, place)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, places := range found {
+		if most := allowed[file].places; places > most {
+			t.Errorf("%s names a protocol in %d places, of %d allowed: make it a field of protocol.Protocol", file, places, most)
+		}
+	}
+	for file, a := range allowed {
+		if found[file] < a.places {
+			t.Errorf("%s names a protocol in %d places only: allow no more than that", file, found[file])
+		}
+	}
+}
+
+// named gives the places in a file that name a protocol, as LINE: WHAT.
+func named(t *testing.T, path string, names []string, otherWords bool) []string {
+	t.Helper()
+	files := token.NewFileSet()
+	tree, err := parser.ParseFile(files, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var places []string
+	ast.Inspect(tree, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.ImportSpec, *ast.Field:
+			return false // a path, or a tag
+		case *ast.SelectorExpr:
+			name := n.Sel.Name
+			if strings.HasPrefix(name, "Protocol_PROTOCOL_") && name != "Protocol_"+genwayv1.Protocol_PROTOCOL_UNSPECIFIED.String() {
+				places = append(places, fmt.Sprintf("%d: %s", files.Position(n.Pos()).Line, name))
+			}
+		case *ast.BasicLit:
+			text, err := strconv.Unquote(n.Value)
+			if n.Kind == token.STRING && err == nil && !otherWords && slices.Contains(names, text) {
+				places = append(places, fmt.Sprintf("%d: %s", files.Position(n.Pos()).Line, n.Value))
+			}
+		}
+		return true
+	})
+	return places
+}
+
+// The count finds what it is for, and nothing else.
+func TestNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.go")
+	const text = "package x\nimport \"chat\"\nvar a = genwayv1.Protocol_PROTOCOL_MESSAGES\nvar b = `responses`\nvar c = genwayv1.Protocol_PROTOCOL_UNSPECIFIED\nvar d = \"chat \" + f(\"messages\", 7)\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := named(t, path, []string{"chat", "messages", "responses"}, false)
+	want := []string{"3: Protocol_PROTOCOL_MESSAGES", "4: `responses`", `6: "messages"`}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := named(t, path, []string{"chat", "messages"}, true); !slices.Equal(got, want[:1]) {
+		t.Errorf("where words mean something else: %q", got)
+	}
+}

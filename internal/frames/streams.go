@@ -1,0 +1,48 @@
+package frames
+
+// streams knows of the peer's streams what their frames cost.
+type streams struct {
+	highest uint32
+	// open is how many were opened and not reset.
+	open int64
+	// last says when the last ones were opened, in milliseconds.
+	last [64]struct {
+		stream uint32
+		at     int64
+	}
+}
+
+// earlyReset is the age of a stream, in milliseconds, below which its reset is early: its
+// opener did not wait for an answer.
+const earlyReset = 20
+
+// emptyHead is the cost of a HEADERS without a byte of a field: no request has no fields
+// (RFC 9113, section 8.3.1). It is more than an answer earns.
+const emptyHead = 2 * fault
+
+// cost is that of a HEADERS or RST_STREAM. To open a stream is free, and to reset it once,
+// but early.
+func (s *streams) cost(f frame, now int64) int64 {
+	slot := &s.last[f.stream/2%uint32(len(s.last))]
+	if f.kind == headers {
+		if f.stream <= s.highest {
+			return 1 // trailers
+		}
+		s.highest = f.stream
+		s.open++
+		slot.stream, slot.at = f.stream, now
+		if f.length == 0 {
+			return emptyHead
+		}
+		return 0
+	}
+	s.open--
+	switch {
+	case slot.stream == f.stream && now-slot.at < earlyReset:
+		return fault
+	case s.open < 0:
+		s.open = 0
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,59 @@
+package overload
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	// refusalsPerProcessor is how many refusals a second are answered at once, for each
+	// processor that the process may use. A refusal costs some 30 µs of it, most of that in
+	// the kernel and in the server of the protocol.
+	refusalsPerProcessor = 2000
+	// holdBurst is how many refusals may come at once, as the time that they are good for.
+	holdBurst = 100 * time.Millisecond
+	// longestHold bounds the wait for the answer, and mostHeld how many wait at once: each
+	// costs some 10 KiB beside its connection.
+	longestHold = 500 * time.Millisecond
+	mostHeld    = 8192
+)
+
+// Hold waits before a refusal is answered while there are so many that to answer all at
+// once would take the processor from the requests that were admitted. A caller who gets a
+// refusal sends the next request, so the wait, and the number of callers, bound what
+// refusals cost. Up to a rate Hold returns at once. It returns early when ctx ends, and it
+// does not wait while memory is short.
+func (g *Gate) Hold(ctx context.Context) {
+	if g == nil {
+		return
+	}
+	wait := g.holdFor(int64(time.Since(g.start)))
+	if wait <= 0 || g.pressed.Load()&(noBatch|noneAtAll) != 0 {
+		return
+	}
+	defer g.held.Add(-1)
+	if g.held.Add(1) > mostHeld {
+		return
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// holdFor counts a refusal by GCRA, and gives how long its answer is to wait. Those that
+// wait for the longest time are not counted: they come at the rate of their callers.
+func (g *Gate) holdFor(now int64) time.Duration {
+	for {
+		due := g.answered.Load()
+		wait := time.Duration(due-now) - holdBurst
+		if wait > longestHold {
+			return longestHold
+		}
+		if g.answered.CompareAndSwap(due, max(due, now)+g.answerEvery) {
+			return wait
+		}
+	}
+}

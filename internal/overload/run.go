@@ -1,0 +1,216 @@
+package overload
+
+import (
+	"context"
+	"log/slog"
+	"time"
+)
+
+// How often the signals are read: often while requests come, seldom while none do.
+const (
+	busyTick = 20 * time.Millisecond
+	idleTick = 100 * time.Millisecond
+)
+
+// sustained is how long the delay must be too long without a break before requests are
+// refused: the interval of CoDel (RFC 8289), so that a burst that passes costs nobody.
+const sustained = 100 * time.Millisecond
+
+// Run reads the signals until ctx ends. There is one Run of a Gate.
+func (g *Gate) Run(ctx context.Context) {
+	if g == nil {
+		return
+	}
+	c := controller{gate: g, last: time.Now(), told: time.Now()}
+	g.config.probe.delay()
+	timer := time.NewTimer(busyTick)
+	defer timer.Stop()
+	defer func() {
+		c.tell(ctx)
+		g.pressed.Store(0) // nobody would see the end of it
+	}()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if now := time.Now(); c.step(now) {
+			timer.Reset(busyTick)
+		} else {
+			timer.Reset(idleTick)
+		}
+		if time.Since(c.told) >= time.Second {
+			c.tell(ctx)
+			c.told = time.Now()
+		}
+	}
+}
+
+// controller turns the signals into what the gate does.
+type controller struct {
+	gate *Gate
+	last time.Time // of the step before
+
+	// Of the scheduler latency: for how long it has been too long, and how many requests
+	// were admitted when that began.
+	over      time.Duration
+	overFrom  int64
+	admitted  int64 // by the last step
+	refused   int64
+	rate      float64 // requests a second, while the gate is rated
+	least     float64
+	cut       time.Time // when the rate was last lowered
+	tooHigh   float64   // the rate that it was lowered from
+	untouched time.Duration
+
+	told  time.Time
+	shown [signals][priorities]int64
+}
+
+// step reads the signals; it reports whether requests come.
+func (c *controller) step(now time.Time) bool {
+	g := c.gate
+	admitted, refused := g.admitted.Load(), c.refusals()
+	passed := now.Sub(c.last)
+	busy := admitted != c.admitted || refused != c.refused
+	if g.config.Delay > 0 {
+		c.steer(now, passed, g.config.probe.delay(), admitted, refused)
+	}
+	if g.config.Memory > 0 {
+		c.weigh(g.config.probe.memory())
+	}
+	c.last, c.admitted, c.refused = now, admitted, refused
+	return busy
+}
+
+// refusals are those for the scheduler latency.
+func (c *controller) refusals() (n int64) {
+	for p := range priorities {
+		n += c.gate.refused[Processor][p].Load()
+	}
+	return n
+}
+
+// The rate falls by a tenth, or by a quarter while the delay is more than twice too long, once
+// the delay has been too long for cutAfter: a garbage collection makes a shorter one. It
+// falls again when the fall before has had its effect, which takes as long as the delay is.
+//
+// The rate rises quickly while the delay is short, up to nearly the rate that was too much,
+// and slowly from there on, as in CUBIC (RFC 9438). A delay is short that is less than a
+// quarter of what is too long; between the two the rate stays.
+const (
+	cutBy, cutDeep     = 0.9, 0.75
+	cutAfter           = 3 * busyTick
+	riseFast, riseSlow = 4, 0.5 // of the rate, in a second
+	nearTooHigh        = 0.95
+	shortDelay         = 4
+	// keepRated is how long nothing must have been refused before the gate is open again.
+	keepRated = 500 * time.Millisecond
+	// leastOf is the part of the rate at the beginning that it never falls below: below it
+	// the delay is not for what was admitted.
+	leastOf = 0.4
+	// leastPerProcessor is a rate below which no request is refused, whatever the rate was: a
+	// process that has few requests and is busy all the same has other work (a flood that ends
+	// with its connections, say), and to refuse them would not shorten it.
+	leastPerProcessor = 50
+	// leastBurst is how many requests may come at once.
+	leastBurst = 16
+)
+
+// steer sets the rate by the delay since the last step.
+func (c *controller) steer(now time.Time, passed, delay time.Duration, admitted, refused int64) {
+	g := c.gate
+	tooLong := delay > g.config.Delay
+	if g.pressed.Load()&rated == 0 {
+		if !tooLong {
+			c.over = 0
+			return
+		}
+		if c.over == 0 {
+			c.overFrom = c.admitted
+		}
+		if c.over += passed; c.over < sustained {
+			return
+		}
+		c.rate = max(g.config.least, float64(admitted-c.overFrom)/c.over.Seconds()*cutBy)
+		c.least, c.tooHigh, c.cut, c.untouched = max(g.config.least, c.rate*leastOf), c.rate, now, 0
+		c.setRate()
+		g.pressed.Or(rated)
+		return
+	}
+	if tooLong {
+		c.untouched = 0
+		if c.over += passed; c.over < cutAfter || now.Sub(c.cut) < max(cutAfter, delay) {
+			return
+		}
+		by := cutBy
+		if delay > 2*g.config.Delay {
+			by = cutDeep
+		}
+		c.tooHigh, c.rate, c.cut = max(c.rate, c.tooHigh*cutBy), max(c.least, c.rate*by), now
+		c.setRate()
+		return
+	}
+	c.over = 0
+	if delay < g.config.Delay/shortDelay {
+		rise := float64(riseSlow)
+		if c.rate < nearTooHigh*c.tooHigh {
+			rise = riseFast
+		}
+		c.rate *= 1 + rise*min(1, passed.Seconds())
+	}
+	c.setRate()
+	if refused != c.refused {
+		c.untouched = 0
+	} else if c.untouched += passed; c.untouched >= keepRated {
+		c.over = 0
+		g.pressed.And(^rated)
+	}
+}
+
+func (c *controller) setRate() { c.gate.every.Store(int64(float64(time.Second) / c.rate)) }
+
+// The parts of the memory from which on batch requests and all requests are refused.
+const (
+	memoryForBatch = 0.80
+	memoryForAll   = 0.92
+)
+
+func (c *controller) weigh(used int64) {
+	g, most := c.gate, float64(c.gate.config.Memory)
+	set := func(bit uint32, on bool) {
+		if on {
+			g.pressed.Or(bit)
+		} else {
+			g.pressed.And(^bit)
+		}
+	}
+	set(noBatch, float64(used) > most*memoryForBatch)
+	set(noneAtAll, float64(used) > most*memoryForAll)
+}
+
+// tell writes the line of the log, and tells of the refusals since the last time.
+func (c *controller) tell(ctx context.Context) {
+	g := c.gate
+	var attrs []slog.Attr
+	total := int64(0)
+	for signal := range signals {
+		for p := range priorities {
+			n := g.refused[signal][p].Load()
+			since := n - c.shown[signal][p]
+			if since == 0 {
+				continue
+			}
+			c.shown[signal][p] = n
+			total += since
+			attrs = append(attrs, slog.Int64(signal.String()+"_"+p.String(), since))
+			if g.config.OnRefused != nil {
+				g.config.OnRefused(signal, p, since)
+			}
+		}
+	}
+	if total > 0 {
+		g.config.Logger.LogAttrs(ctx, slog.LevelWarn, "requests are refused: there are more than can be served", append([]slog.Attr{slog.Int64("refused", total)}, attrs...)...)
+	}
+}

@@ -1,0 +1,150 @@
+// Package inproc connects a gRPC client and a service in one process without a network: a
+// unary call is a call of the handler, a stream is a channel of messages. Both sides see what
+// they would see over a connection: metadata both ways, statuses, cancellation, deadlines, and
+// no other value of the client's context. Messages are handed over and not copied, and a
+// unary answer may be in the client's arena. The sender of a message must not use it again.
+//
+// It works with any service and must not import one of ours.
+package inproc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/internal/arena"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// Channel is a connection to the services registered with it. It supports unary calls and
+// server streams, and no client streams. Services must be registered before the first call.
+// Calls are safe for concurrent use.
+type Channel struct {
+	// Unary and Stream intercept the calls; nil intercepts none.
+	Unary  grpc.UnaryServerInterceptor
+	Stream grpc.StreamServerInterceptor
+
+	methods map[string]method
+}
+
+type method struct {
+	service any
+	unary   *grpc.MethodDesc
+	stream  *grpc.StreamDesc
+}
+
+var (
+	_ grpc.ClientConnInterface = (*Channel)(nil)
+	_ grpc.ServiceRegistrar    = (*Channel)(nil)
+)
+
+// RegisterService makes a service's methods callable.
+func (c *Channel) RegisterService(desc *grpc.ServiceDesc, service any) {
+	if c.methods == nil {
+		c.methods = map[string]method{}
+	}
+	prefix := "/" + desc.ServiceName + "/"
+	for i := range desc.Methods {
+		c.methods[prefix+desc.Methods[i].MethodName] = method{service: service, unary: &desc.Methods[i]}
+	}
+	for i := range desc.Streams {
+		if !desc.Streams[i].ClientStreams {
+			c.methods[prefix+desc.Streams[i].StreamName] = method{service: service, stream: &desc.Streams[i]}
+		}
+	}
+}
+
+// Invoke makes a unary call on the caller's goroutine.
+func (c *Channel) Invoke(ctx context.Context, name string, args, reply any, opts ...grpc.CallOption) error {
+	m := c.methods[name]
+	if m.unary == nil {
+		return unimplemented(name)
+	}
+	call := newCall(ctx, name)
+	defer call.cancel()
+	if memory := arena.Of(ctx); memory != nil {
+		call.ctx = arena.With(call.ctx, memory)
+	}
+	resp, err := m.unary.Handler(m.service, call.ctx, func(in any) error { return hand(in, args) }, c.Unary) //nolint:contextcheck // made of ctx
+	call.tell(opts)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return status.FromContextError(ctx.Err()).Err()
+	case err != nil:
+		return statusOf(err)
+	}
+	return hand(reply, resp)
+}
+
+func unimplemented(name string) error {
+	return status.Errorf(codes.Unimplemented, "unknown method %s", name)
+}
+
+// hand gives what a message holds to another of its type.
+func hand(to, from any) error {
+	dst, ok := to.(proto.Message)
+	src, same := from.(proto.Message)
+	if !ok || !same {
+		return status.Error(codes.Internal, fmt.Sprintf("inproc: a %T where a message is wanted", from))
+	}
+	codec.Share(dst, src)
+	return nil
+}
+
+// statusOf makes a status of a handler's error, as a server does.
+func statusOf(err error) error {
+	if _, ok := status.FromError(err); ok {
+		return err
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return status.FromContextError(err).Err()
+	}
+	return status.Error(codes.Unknown, err.Error())
+}
+
+// tell gives a call's header and trailer to the options that ask for them.
+func (c *call) tell(opts []grpc.CallOption) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, o := range opts {
+		switch o := o.(type) {
+		case grpc.HeaderCallOption:
+			*o.HeaderAddr = c.header
+		case grpc.TrailerCallOption:
+			*o.TrailerAddr = c.trailer
+		}
+	}
+}
+
+// call is the server's side of a call: its context, and what it says in metadata.
+type call struct {
+	ctx    context.Context //nolint:containedctx // handlers get it from here.
+	cancel context.CancelFunc
+	sent   chan struct{} // closed when the header is; nil for unary calls
+	name   string
+
+	headerStore
+}
+
+func newCall(ctx context.Context, name string) *call {
+	c := &call{name: name}
+	server, cancel := context.WithCancel(isolated{ctx})
+	c.cancel = cancel
+	md, _ := metadata.FromOutgoingContext(ctx)
+	server = metadata.NewIncomingContext(server, md)
+	c.ctx = grpc.NewContextWithServerTransportStream(server, c)
+	return c
+}
+
+// isolated passes a client's cancellation and deadline on, and none of its values.
+type isolated struct{ context.Context } //nolint:containedctx // it is one
+
+func (isolated) Value(any) any { return nil }
+
+// AfterFunc spares contexts derived from this one a goroutine each that waits for it.
+func (i isolated) AfterFunc(f func()) func() bool { return context.AfterFunc(i.Context, f) }

@@ -1,0 +1,35 @@
+package protocol
+
+import (
+	"github.com/genway/genway/codec/chat"
+	"github.com/genway/genway/codec/fit"
+	"github.com/genway/genway/codec/listing"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/spell"
+)
+
+// chatCompletions is POST /v1/chat/completions. The authority is openai-go/v3 (chatcompletion.go).
+var chatCompletions = Protocol{
+	ID:            genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS,
+	Name:          "chat_completions",
+	Kind:          "chat",
+	KeyGroup:      "chat",
+	Bindings:      bound(below("/v1/chat/")),
+	Key:           Key{Bearer: true},
+	Stream:        events,
+	Rates:         &openaiRates,
+	PassedHeaders: []string{"openai-beta"},
+	AnswerHeaders: openaiAnswers,
+	Example:       `{"model":"{{Model}}","messages":[{"role":"user","content":"Say hello."}]}`,
+	IDs:           IDs{"chatcmpl-", "call_"},
+	Telemetry:     Telemetry{Provider: "openai", Operation: OperationChat},
+	Upstream: Upstream{
+		// FunctionDefinition.Name; stop: "up to 4".
+		Fit:          fit.Rules{Names: fit.NameRule{Longest: 64}, MostStops: 4},
+		AsksForUsage: true,
+		Listing:      listing.OpenAI,
+		Lacks:        []string{"top_k", "budget_tokens"},
+	},
+	Codec:   chat.Codec{},
+	Members: &spell.Chat,
+}

@@ -1,0 +1,38 @@
+package protocol
+
+import (
+	"strings"
+
+	"github.com/genway/genway/codec/fit"
+	"github.com/genway/genway/codec/generatecontent"
+	"github.com/genway/genway/codec/listing"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/spell"
+)
+
+// generateContent is POST /v1beta/models/{model}:generateContent, with the verbs
+// streamGenerateContent and countTokens. The authority is google.golang.org/genai
+// (models.go, api_client.go).
+var generateContent = Protocol{
+	ID:       genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT,
+	Name:     "generate_content",
+	Kind:     "generatecontent",
+	KeyGroup: "generatecontent",
+	// Its version has no other protocol, and no other protocol has verbs behind a model.
+	Bindings:    bound(func(b Binding) bool { return strings.HasPrefix(b.Prefix, "/v1beta/") || b.Suffix != "" }),
+	Key:         Key{Headers: []string{"x-goog-api-key", "x-vendorc-api-key"}, Query: "key"},
+	Stream:      Framing{Query: Param{"alt", "sse"}, Heartbeat: "\n"},
+	FirstSteps:  []string{"upload"},
+	PagedModels: true,
+	Example:     `{"contents":[{"parts":[{"text":"Say hello."}]}]}`,
+	Telemetry:   Telemetry{Provider: "gcp.gen_ai", Operation: OperationGenerateContent},
+	Upstream: Upstream{
+		// FunctionDeclaration.Name; stopSequences: "up to 5".
+		Fit:               fit.Rules{Names: fit.NameRule{Longest: 64, More: ".:", Lettered: true}, MostStops: 5},
+		VersionBehindPath: true,
+		Listing:           listing.Gemini,
+		Lacks:             []string{"verbosity", "prompt_cache_key", "safety_identifier", "user"},
+	},
+	Codec:   generatecontent.Codec{},
+	Members: &spell.GenerateContent,
+}

@@ -1,0 +1,42 @@
+package protocol
+
+import (
+	"strings"
+	"time"
+)
+
+// events is the framing of protocols that stream in server-sent events alone (WHATWG HTML,
+// 9.2), whose callers skip comments.
+var events = Framing{Heartbeat: ": ping\n\n", Comments: true, Batches: true}
+
+// openaiAnswers are the headers that openai-go hands to programs.
+var openaiAnswers = []string{"X-Ratelimit-", "Openai-Processing-Ms", "Openai-Version"}
+
+var openaiRates = RateHeaders{
+	Requests: [3]string{"X-Ratelimit-Limit-Requests", "X-Ratelimit-Remaining-Requests", "X-Ratelimit-Reset-Requests"},
+	Tokens:   [3]string{"X-Ratelimit-Limit-Tokens", "X-Ratelimit-Remaining-Tokens", "X-Ratelimit-Reset-Tokens"},
+	Reset:    time.Duration.String,
+}
+
+var anthropicRates = RateHeaders{
+	Requests: [3]string{"Anthropic-Ratelimit-Requests-Limit", "Anthropic-Ratelimit-Requests-Remaining", "Anthropic-Ratelimit-Requests-Reset"},
+	Tokens:   [3]string{"Anthropic-Ratelimit-Tokens-Limit", "Anthropic-Ratelimit-Tokens-Remaining", "Anthropic-Ratelimit-Tokens-Reset"},
+	Reset:    resetTime,
+}
+
+// resetTime is the time of a reset in whole seconds, never early.
+func resetTime(in time.Duration) string {
+	return time.Now().Add(in + time.Second - 1).UTC().Format(time.RFC3339)
+}
+
+// NamesHeader reports whether a list of headers names one. A name in the list that ends in
+// a dash stands for all names with that prefix. Both are spelled alike: in canonical form,
+// or in lower case.
+func NamesHeader(list []string, name string) bool {
+	for _, known := range list {
+		if name == known || strings.HasSuffix(known, "-") && strings.HasPrefix(name, known) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,48 @@
+package protocol
+
+import (
+	"github.com/genway/genway/codec/fit"
+	"github.com/genway/genway/codec/listing"
+	"github.com/genway/genway/codec/messages"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/spell"
+)
+
+// messagesProtocol is POST /v1/messages, with token counts below it. The authority is
+// anthropic-sdk-go (message.go, client.go).
+var messagesProtocol = Protocol{
+	ID:            genwayv1.Protocol_PROTOCOL_MESSAGES,
+	Name:          "messages",
+	Kind:          "messages",
+	KeyGroup:      "messages",
+	Bindings:      bound(below("/v1/messages")),
+	Key:           Key{Headers: []string{"x-api-key"}, Bearer: true},
+	Version:       Version{Headers: []string{"anthropic-version", "vendorb-version"}, Oldest: "2023-06-01"},
+	Stream:        events,
+	Rates:         &anthropicRates,
+	PassedHeaders: []string{"anthropic-beta", "anthropic-version"},
+	AnswerHeaders: []string{"Anthropic-Ratelimit-"},
+	FirstSteps:    []string{"messages", "complete"},
+	PagedModels:   true,
+	Example:       `{"model":"{{Model}}","max_tokens":256,"messages":[{"role":"user","content":"Say hello."}]}`,
+	IDs:           IDs{"msg_", "toolu_"},
+	Telemetry:     Telemetry{Provider: "anthropic", Operation: OperationChat},
+	Upstream: Upstream{
+		// tools[].name.
+		Fit:               fit.Rules{Names: fit.NameRule{Longest: 128}, NoBlanks: true},
+		VersionBehindPath: true,
+		MaxTokens:         messages.MaxTokens,
+		Foreign:           unsigned,
+		Listing:           listing.Anthropic,
+		Lacks:             []string{"seed", "frequency_penalty", "presence_penalty", "candidate_count", "verbosity", "store", "prompt_cache_key", "safety_identifier"},
+	},
+	Codec:   messages.Codec{},
+	Members: &spell.Messages,
+}
+
+// unsigned reports whether a part is thinking without a signature: the vendor signs all of
+// its own and verifies them.
+func unsigned(part *genwayv1.Part) bool {
+	t := part.GetThinking()
+	return t != nil && t.GetSignature() == nil && t.GetEncryptedContent() == nil
+}

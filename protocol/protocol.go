@@ -1,0 +1,161 @@
+package protocol
+
+import (
+	"time"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/spell"
+)
+
+// Protocol is what is true of one JSON protocol. A registered Protocol is never changed.
+type Protocol struct {
+	// ID is the contract's value of the protocol.
+	ID genwayv1.Protocol
+	// Name is the protocol's name in the metadata between edge and core, in logs, metrics
+	// and the ledger: the enum's in lower case (chat_completions). It is stored and never
+	// changes.
+	Name string
+	// Kind is the protocol's name in the configuration and on command lines, as the kind of
+	// an upstream and as the protocol of a route's callers (chat).
+	Kind string
+	// KeyGroup is the group whose keys serve the protocol, by its name in core/keys.
+	KeyGroup string
+
+	// Bindings are the public paths. Those of the contract's protocols are read from its
+	// google.api.http annotations.
+	Bindings []Binding
+	// Key is where the key goes, in requests to the edge and to upstreams.
+	Key Key
+	// Version is the header with the protocol's version.
+	Version Version
+	// Stream is how streams are framed for callers.
+	Stream Framing
+	// Rates are the headers that tell a caller of its limits; nil for a protocol that has
+	// none.
+	Rates *RateHeaders
+	// PassedHeaders are the headers of a request, in lower case, that travel with its body
+	// to an upstream of the protocol: they turn on what the body asks for.
+	PassedHeaders []string
+	// AnswerHeaders are the headers of an upstream's answer that a caller of the protocol
+	// may read, in canonical form: where the account stands with its limits, and what one
+	// cites when asking the vendor about a call. A name that ends in a dash stands for all
+	// names with that prefix. Headers that name the account are not among them.
+	AnswerHeaders []string
+	// WebSocket reports that clients try a WebSocket before they send a POST, and do the
+	// latter when they are told to.
+	WebSocket bool
+	// FirstSteps are the first steps of paths, behind the version, that clients of the
+	// protocol alone send, beside its own paths: an error for an unknown path below them is
+	// in the protocol's shape.
+	FirstSteps []string
+	// Example is the body of a first request, in which {{Model}} stands for the model and
+	// {{Size}} for the size of an image.
+	Example string
+	// IDs are how the vendor begins identifiers.
+	IDs IDs
+	// PagedModels reports that the list of models comes in pages. Callers of other
+	// protocols get the whole list unless they ask for less.
+	PagedModels bool
+
+	// Telemetry are the names that metrics and spans of calls to upstreams have.
+	Telemetry Telemetry
+
+	// Upstream is what is true of upstreams of the protocol.
+	Upstream Upstream
+
+	// Codec translates text; nil for a protocol without text. What else it can (count
+	// tokens, list models, compact) it says by the optional interfaces of package codec.
+	Codec codec.Codec
+	// Images reports that the protocol is for images, whose codec is codec/images.
+	Images bool
+	// Members are the names that the protocol has for members of the contract. Errors and
+	// losses name a member so for the caller. nil keeps the contract's names.
+	Members *spell.Names
+	// Errors translates errors. Default: Codec.
+	Errors ErrorCodec
+}
+
+// ErrorCodec is the part of a codec that translates errors.
+type ErrorCodec interface {
+	DecodeError(status int, body []byte) *fault.Error
+	EncodeError(err *fault.Error) (status int, body []byte)
+}
+
+// Key is where a protocol has its key.
+type Key struct {
+	// Headers are the headers with the bare key, in lower case. The edge takes each of
+	// them; upstreams get the first. Without any, the key goes in Authorization, behind
+	// the word Bearer.
+	Headers []string
+	// Bearer reports that the edge takes a key from Authorization, behind the word Bearer.
+	Bearer bool
+	// Query is the query parameter that the edge takes a key from; empty for none.
+	Query string
+}
+
+// Version is a header that names the version of a protocol.
+type Version struct {
+	// Headers are the names under which the edge reads it, in lower case; none for a
+	// protocol that has no such header. Upstreams get the first, with Oldest.
+	Headers []string
+	// Oldest is the first version that the edge speaks, a date as 2023-06-01. The edge
+	// accepts later dates: the vendor's SDKs send them with the same shapes.
+	Oldest string
+}
+
+// Telemetry are the names of a protocol in OpenTelemetry's conventions for generative AI.
+type Telemetry struct {
+	// Provider is gen_ai.provider.name: whose protocol it is, whoever operates the
+	// upstream. Default: Protocol.Kind.
+	Provider string
+	// Operation is gen_ai.operation.name of a call that generates. Default: chat.
+	Operation string
+}
+
+// The convention's names of operations. It has none for images: generate_content is its
+// name for operations of several modalities.
+const (
+	OperationChat            = "chat"
+	OperationGenerateContent = "generate_content"
+)
+
+// IDs are how a vendor begins the identifiers of answers and of tool calls.
+type IDs struct{ Answer, Call string }
+
+// Framing is how a stream is framed for callers.
+type Framing struct {
+	// Query is the query parameter by which a stream in server-sent events is asked for,
+	// where the protocol streams as one JSON array without it. Upstreams get it with each
+	// streamed call. The zero Param is a protocol that always streams in events.
+	Query Param
+	// Heartbeat is what keeps a silent stream open where the protocol has no ping event:
+	// a comment, or what else the official SDKs skip.
+	Heartbeat string
+	// Comments reports that callers skip comments of server-sent events. The official
+	// SDKs of generateContent fail on them.
+	Comments bool
+	// Batches reports that several of an upstream's events may pass to the caller at once.
+	Batches bool
+}
+
+// Param is a query parameter and its value.
+type Param struct{ Name, Value string }
+
+// RateHeaders are the headers by which a protocol's vendor tells where a caller stands with
+// its limits a minute, in canonical form: the limit, what remains of it, and its reset.
+type RateHeaders struct {
+	Requests, Tokens [3]string
+	// Reset spells when a limit that is used now will be unused again.
+	Reset func(in time.Duration) string
+}
+
+// Compacts reports whether the protocol compacts conversations by an operation of its own.
+func (p *Protocol) Compacts() bool { return p.binding(Compact) != nil }
+
+// NamesModelInPath reports whether requests name the model in the path, not in the body.
+func (p *Protocol) NamesModelInPath() bool {
+	b := p.binding(Generate)
+	return b != nil && b.Model != ""
+}

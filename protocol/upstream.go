@@ -1,0 +1,86 @@
+package protocol
+
+import (
+	"strings"
+
+	"github.com/genway/genway/codec/fit"
+	"github.com/genway/genway/codec/listing"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+// Upstream is what is true of upstreams that speak a protocol.
+type Upstream struct {
+	// VersionBehindPath reports that a version is put behind a base URL with a path, too,
+	// as the SDKs of messages and generateContent do (https://host/anthropic), unless the
+	// path has a version already. For other protocols the version is put behind a host
+	// alone.
+	VersionBehindPath bool
+	// AsksForUsage reports that a stream tells its usage only when it is asked to.
+	AsksForUsage bool
+	// MaxTokens gives the limit of tokens of a request that has none, by its model, for a
+	// protocol that requires one; nil for one that does not.
+	MaxTokens func(model string) int64
+	// Fit is what upstreams take of a translated request.
+	Fit fit.Rules
+	// Foreign reports whether a part cannot be one that an upstream of the protocol has
+	// made, beside signatures of another origin. An upstream that verifies its own parts
+	// refuses the whole request for one (case R7). nil is a protocol that has no such part.
+	Foreign func(part *genwayv1.Part) bool
+	// StoresItems reports that upstreams store the items of their answers, and that callers
+	// may refer to those instead of sending them.
+	StoresItems bool
+	// Listing is the form of the list of models. Default: listing.OpenAI.
+	Listing *listing.Form
+	// Lacks are the parameters of the configuration's overrides that upstreams cannot be
+	// sent.
+	Lacks []string
+	// MaxAnswerBytes is the default bound of an answer; 0 is 64 MiB.
+	MaxAnswerBytes int64
+}
+
+// UpstreamPath gives the version and the path, behind it, of an operation at an upstream of
+// the protocol, and the verb that follows the model where the path has one. They are those
+// of the edge's own path. An operation without a path of its own has the main one.
+func (p *Protocol) UpstreamPath(op Operation) (version, path, verb string) {
+	b := p.binding(op)
+	if b == nil {
+		b = p.main()
+	}
+	version, path, _ = strings.Cut(strings.TrimPrefix(b.Prefix, "/"), "/")
+	return version, "/" + strings.TrimSuffix(path, "/"), b.Suffix
+}
+
+// Path gives the edge's path that generates with a model.
+func (p *Protocol) Path(model string) string {
+	b := p.main()
+	if b.Model == "" {
+		return b.Prefix
+	}
+	return b.Prefix + model + b.Suffix
+}
+
+// Subpath gives what the path of an operation has behind the main one, as /count_tokens;
+// empty for an operation without a path of its own.
+func (p *Protocol) Subpath(op Operation) string {
+	if b := p.binding(op); b != nil {
+		if rest, ok := strings.CutPrefix(b.Prefix, p.main().Prefix); ok {
+			return rest
+		}
+	}
+	return ""
+}
+
+// Step gives the first step of the protocol's paths behind the version, as chat.
+func (p *Protocol) Step() string {
+	_, path, _ := p.UpstreamPath(Generate)
+	step, _, _ := strings.Cut(path[1:], "/")
+	return step
+}
+
+// main is the path that generates.
+func (p *Protocol) main() *Binding {
+	if b := p.binding(Generate); b != nil {
+		return b
+	}
+	return p.binding(Draw)
+}

@@ -1,0 +1,246 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/tokens"
+	"github.com/genway/genway/sandbox/drawing"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// mostImages is the largest n of the vendor.
+const mostImages = 10
+
+// commission is what a request for images amounts to.
+type commission struct {
+	spec        drawing.Spec
+	format      drawing.Format
+	compression int
+	count       int
+	partials    int
+}
+
+// GenerateImage draws the prompt, each image a little different. Size, quality,
+// format and background of the answer are those of the images, after sizes were
+// snapped (see drawing.Snap) and auto was resolved. It takes
+//
+//	n                   1 to 10
+//	quality             low, medium, high, auto, standard (medium), hd (high)
+//	background          opaque, transparent (not with jpeg), auto (opaque)
+//	output_format       png, jpeg, webp
+//	output_compression  0 to 100
+//	response_format     b64_json
+//	partial_images      0 to 3, in a stream
+//
+// and refuses all else, input images included. An image costs tokens.Drawing of its
+// size and quality, the prompt its tokens.
+func (s *Sandbox) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+	upstream.NoteOf(ctx).Calls++
+	m, err := s.find(req.GetModel(), true)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.before(ctx); err != nil {
+		return nil, err
+	}
+	if m.demand.fault != nil {
+		return nil, m.demand.fault()
+	}
+	c, err := accept(req)
+	if err != nil {
+		return nil, err
+	}
+	if err := wait(ctx, m.amount.wait); err != nil {
+		return nil, err
+	}
+	resp := &genwayv1.GenerateImageResponse{
+		CreateTime: timestamppb.New(s.config.Clock()),
+		Background: c.spec.Background, OutputFormat: string(c.format), Quality: c.spec.Quality, Size: c.size(),
+		Usage: c.usage(0, c.count), Losses: imageLosses(req, false),
+	}
+	for i := range c.count {
+		if err := wait(ctx, 0); err != nil {
+			return nil, err
+		}
+		img, err := c.draw(i)
+		if err != nil {
+			return nil, err
+		}
+		image, err := s.image(ctx, req, c, img)
+		if err != nil {
+			return nil, err
+		}
+		resp.Images = append(resp.Images, image)
+	}
+	return resp, nil
+}
+
+// image gives an image as answers have it.
+func (s *Sandbox) image(ctx context.Context, req *genwayv1.GenerateImageRequest, c *commission, img *image.NRGBA) (*genwayv1.GeneratedImage, error) {
+	data, err := c.encode(ctx, img)
+	if err != nil {
+		return nil, err
+	}
+	return &genwayv1.GeneratedImage{
+		Source:       &genwayv1.GeneratedImage_Data{Data: data},
+		GenerationId: s.config.NewID("ig_"),
+		Model:        req.GetModel(),
+		Size:         c.size(),
+	}, nil
+}
+
+func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
+	c := &commission{count: 1, compression: 100}
+	c.spec = drawing.Spec{Prompt: req.GetPrompt(), Quality: "medium", Background: "opaque"}
+	var err error
+	switch {
+	case req.GetPrompt() == "":
+		return nil, fault.Missing("prompt")
+	case req.Count != nil && (req.GetCount() < 1 || req.GetCount() > mostImages):
+		return nil, fault.Invalid("count", "count must be between 1 and %d, not %d", mostImages, req.GetCount())
+	case req.GetPartialImages() < 0 || req.GetPartialImages() > images.MostPartialImages:
+		return nil, fault.Invalid("partial_images", "partial_images must be between 0 and %d, not %d", images.MostPartialImages, req.GetPartialImages())
+	case len(req.GetImages()) > 0:
+		return nil, fault.Unsupported("images", "the sandbox draws from a prompt alone")
+	case req.GetResponseFormat() != "" && req.GetResponseFormat() != "b64_json":
+		return nil, fault.Unsupported("response_format", "the sandbox gives b64_json, not %s", clip(req.GetResponseFormat(), 40))
+	case req.OutputCompression != nil && (req.GetOutputCompression() < 0 || req.GetOutputCompression() > 100):
+		return nil, fault.Invalid("output_compression", "output_compression must be between 0 and 100, not %d", req.GetOutputCompression())
+	}
+	if c.spec.Width, c.spec.Height, err = drawing.Snap(req.GetSize()); err != nil {
+		return nil, fault.Invalid("size", "%v", err)
+	}
+	if c.format, err = drawing.ParseFormat(req.GetOutputFormat()); err != nil {
+		return nil, fault.Invalid("output_format", "%v", err)
+	}
+	switch q := req.GetQuality(); q {
+	case "", "auto", "standard":
+	case "hd":
+		c.spec.Quality = "high"
+	case "low", "medium", "high":
+		c.spec.Quality = q
+	default:
+		return nil, fault.Invalid("quality", "quality %.40q is not accepted: use low, medium, high or auto", q)
+	}
+	switch b := req.GetBackground(); b {
+	case "", "auto", "opaque":
+	case "transparent":
+		c.spec.Background = b
+		if c.format == drawing.JPEG {
+			return nil, fault.Invalid("background", "%v", drawing.ErrTransparentJPEG)
+		}
+	default:
+		return nil, fault.Invalid("background", "background %.40q is not accepted: use opaque, transparent or auto", b)
+	}
+	c.partials = int(req.GetPartialImages())
+	if req.Count != nil {
+		c.count = int(req.GetCount())
+	}
+	if req.OutputCompression != nil {
+		// The encoders take 0 for their default.
+		c.compression = max(1, int(req.GetOutputCompression()))
+	}
+	return c, nil
+}
+
+// draw makes the i-th image.
+func (c *commission) draw(i int) (*image.NRGBA, error) {
+	spec := c.spec
+	spec.Seed += uint64(i)
+	img, err := drawing.Draw(spec)
+	if err != nil {
+		return nil, undrawn(err)
+	}
+	return img, nil
+}
+
+// encode gives an image as a file. It ends early when the caller leaves.
+func (c *commission) encode(ctx context.Context, img *image.NRGBA) ([]byte, error) {
+	file := attended{ctx: ctx}
+	if err := drawing.Encode(&file, img, c.format, c.compression); err != nil {
+		if ctx.Err() != nil {
+			return nil, upstream.Interrupted(ctx)
+		}
+		return nil, undrawn(err)
+	}
+	return file.Bytes(), nil
+}
+
+// attended is a file that is written as long as somebody waits for it.
+type attended struct {
+	bytes.Buffer
+	ctx context.Context //nolint:containedctx // an io.Writer gets none
+}
+
+func (a *attended) Write(b []byte) (int, error) {
+	if err := a.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return a.Buffer.Write(b)
+}
+
+func undrawn(err error) error {
+	return fault.Wrap(fmt.Errorf("draw an accepted image: %w", err), fault.Internal, "DRAWING", "%s", fault.InternalMessage)
+}
+
+func (c *commission) size() string { return fmt.Sprintf("%dx%d", c.spec.Width, c.spec.Height) }
+
+// usage is what the images from first up to end cost. The prompt is read once, for the
+// first.
+func (c *commission) usage(first, end int) *genwayv1.Usage {
+	in := int64(0)
+	if first == 0 {
+		in = int64(tokens.Count(c.spec.Prompt))
+	}
+	out := int64((end - first) * tokens.Drawing(c.spec.Width, c.spec.Height, c.spec.Quality))
+	return &genwayv1.Usage{
+		InputTokens: in, OutputTokens: out, TotalTokens: in + out,
+		InputTextTokens: &in, InputImageTokens: new(int64(0)),
+		OutputTextTokens: new(int64(0)), OutputImageTokens: &out,
+	}
+}
+
+func imageLosses(req *genwayv1.GenerateImageRequest, streamed bool) []*genwayv1.Loss {
+	var list []*genwayv1.Loss
+	if req.GetPartialImages() > 0 && !streamed {
+		list = append(list, &genwayv1.Loss{Member: "partial_images", Reason: "only a stream has previews"})
+	}
+	if req.GetStyle() != "" {
+		list = append(list, &genwayv1.Loss{Member: "style", Reason: "the sandbox has one style"})
+	}
+	if req.GetModeration() != "" {
+		list = append(list, &genwayv1.Loss{Member: "moderation", Reason: "the sandbox screens nothing"})
+	}
+	for _, n := range req.GetNativeFields() {
+		list = append(list, &genwayv1.Loss{Member: n.GetName(), Reason: "the sandbox has nothing that could act on it"})
+	}
+	return list
+}
+
+// A sketch is the drawing that accompanies a text.
+const (
+	sketchEdge    = 256
+	sketchQuality = "low"
+)
+
+func sketch(prompt string, seed uint64) (*genwayv1.Part, error) {
+	c := &commission{format: drawing.PNG, compression: 100, spec: drawing.Spec{
+		Prompt: prompt, Seed: seed, Width: sketchEdge, Height: sketchEdge, Quality: sketchQuality}}
+	img, err := c.draw(0)
+	if err != nil {
+		return nil, err
+	}
+	data, err := c.encode(context.Background(), img) // it is too small to be given up
+	if err != nil {
+		return nil, err
+	}
+	return &genwayv1.Part{Kind: &genwayv1.Part_Image{Image: &genwayv1.Media{
+		MediaType: c.format.MediaType(), Source: &genwayv1.Media_Data{Data: data}}}}, nil
+}

@@ -1,0 +1,143 @@
+package sandbox
+
+import (
+	"regexp"
+	"sync"
+
+	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
+	"github.com/go-json-experiment/json"
+	"google.golang.org/protobuf/proto"
+)
+
+// memory keeps the last conversations of the responses protocol, in which a client
+// may go on from an earlier answer by its identifier alone. It lasts as long as the
+// process. The zero memory is ready for use.
+type memory struct {
+	mu   sync.Mutex
+	said map[string][]*genwayv1.Message
+	// ids are the keys of said, oldest first.
+	ids []string
+}
+
+const (
+	mostRemembered    = 128
+	largestRemembered = 256 << 10 // bytes of one conversation
+	previousResponse  = "previous_response_id"
+)
+
+// keep remembers an answered conversation, if the caller's protocol has a use for it
+// and the caller did not decline (store: false).
+func (m *memory) keep(req *genwayv1.GenerateTextRequest, resp *genwayv1.GenerateTextResponse) {
+	if !protocol.Of(req.GetWire().GetProtocol()).Upstream.StoresItems || req.Store != nil && !req.GetStore() {
+		return
+	}
+	size := proto.Size(resp)
+	var said []*genwayv1.Message
+	for _, message := range req.GetMessages() {
+		// The protocol's instructions hold for one answer.
+		if message.GetRole() == genwayv1.Role_ROLE_SYSTEM {
+			continue
+		}
+		if size += proto.Size(message); size > largestRemembered {
+			return
+		}
+		said = append(said, proto.CloneOf(message))
+	}
+	for _, c := range resp.GetCandidates() {
+		answer := &genwayv1.Message{Role: genwayv1.Role_ROLE_ASSISTANT}
+		for _, p := range c.GetParts() {
+			answer.Parts = append(answer.Parts, proto.CloneOf(p))
+		}
+		said = append(said, answer)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.said == nil {
+		m.said = map[string][]*genwayv1.Message{}
+	}
+	if len(m.ids) == mostRemembered {
+		delete(m.said, m.ids[0])
+		m.ids = append(m.ids[:0], m.ids[1:]...)
+	}
+	m.said[resp.GetId()] = said
+	m.ids = append(m.ids, resp.GetId())
+}
+
+// recall gives the request with the conversation it goes on from, or as it is where
+// it refers to none. An answer that may have been forgotten, by the form of its
+// identifier, is no error, since nothing here is kept for long: the reply and the losses
+// then say so (see forgotten). An identifier no answer ever had is refused in the
+// protocol's own words.
+func (m *memory) recall(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, error) {
+	for _, n := range req.GetNativeFields() {
+		if n.GetName() == "thread" && n.GetProtocol() == genwayv1.Protocol_PROTOCOL_MESSAGES {
+			if err := refuseThread(n.GetJson()); err != nil {
+				return nil, err
+			}
+		}
+	}
+	id := previous(req)
+	said, ok := m.find(id)
+	switch {
+	case id == "":
+		return req, nil
+	case !ok && !answerID.MatchString(id):
+		err := fault.Invalid(previousResponse, "Previous response with id '%s' not found.", clip(id, 100))
+		err.NativeCode = "previous_response_not_found"
+		return nil, err
+	case !ok:
+		return req, nil
+	}
+	full := shallow(req, &genwayv1.GenerateTextRequest{})
+	full.Messages = append(append([]*genwayv1.Message{}, said...), req.GetMessages()...)
+	return full, nil
+}
+
+func (m *memory) find(id string) ([]*genwayv1.Message, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	said, ok := m.said[id]
+	return said, ok
+}
+
+// answerID is the form of the identifiers of answers, the vendor's included.
+var answerID = regexp.MustCompile(`^resp_[0-9A-Za-z]{16,}$`)
+
+// previous is the identifier of the answer a request goes on from; empty for none.
+func previous(req *genwayv1.GenerateTextRequest) string {
+	for _, n := range req.GetNativeFields() {
+		var id string
+		if n.GetName() == previousResponse && json.Unmarshal(n.GetJson(), &id) == nil {
+			return id
+		}
+	}
+	return ""
+}
+
+// forgotten reports whether the request goes on from what is not remembered.
+func forgotten(asked, recalled *genwayv1.GenerateTextRequest) bool {
+	return asked == recalled && previous(asked) != ""
+}
+
+// refuseThread refuses to go on with a thread, which the messages protocol's own
+// client answers by sending the whole conversation again.
+func refuseThread(raw []byte) error {
+	var thread struct {
+		Type string `json:"type"`
+	}
+	err := json.Unmarshal(raw, &thread)
+	if err == nil && thread.Type != "continue" {
+		return nil
+	}
+	const message = "Thread not found."
+	refusal := fault.Wrap(err, fault.NotFound, "THREAD_NOT_FOUND", message)
+	refusal.Param = "thread"
+	refusal.Wire = &genwayv1.WireMessage{
+		Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES,
+		Json: []byte(`{"type":"error","error":{"type":"not_found_error","message":"` + message +
+			`","details":{"error_code":"thread_not_found"}}}`),
+	}
+	return refusal
+}

@@ -1,0 +1,149 @@
+package schema
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Hints are what a prompt offers as values. All of it is optional; a value is used
+// only where the schema allows it, and each one at most once while others are left.
+type Hints struct {
+	// Fields are values by member name, as from "city: Paris"; names are compared by
+	// their lower-case words, so "cityName" finds "city name".
+	Fields map[string]string
+	// Phrases are names of places or persons, in order.
+	Phrases []Phrase
+	// Quoted are strings the prompt quotes, in order.
+	Quoted []string
+	// Numbers are the JSON numbers of the prompt, in order.
+	Numbers []string
+	// Words are the words of the prompt without punctuation at their ends: dates, email
+	// addresses and the like are taken from them.
+	Words []string
+	// Prompt is the whole text: for members such as "query", and to find enum values in.
+	Prompt string
+}
+
+// A Phrase is a run of capitalised words and the preposition before it.
+type Phrase struct {
+	Before string // lower-case: in, at, to, from, ...
+	Text   string
+}
+
+const (
+	longestPrompt = 16 << 10 // bytes of a prompt that are looked at
+	mostHints     = 64       // of each sort
+)
+
+var (
+	quotedForm = regexp.MustCompile("\"([^\"\n]{1,400})\"|“([^”\n]{1,400})”|«([^»\n]{1,400})»|`([^`\n]{1,400})`|(?:^|[\\s(])'([^'\n]{1,400})'")
+	fieldForm  = regexp.MustCompile(`(?m)(?:^|[\s,;({])"?([\pL_][\pL\pN_-]{0,40})"?\s*[:=]\s*("[^"\n]{0,400}"|[^\s,;)}][^,;)}\n]{0,400})`)
+	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,9})?$`)
+	// phraseForm is a preposition and capitalised words, joined by a particle or, for a
+	// region ("San Francisco, CA"), a comma.
+	phraseForm = regexp.MustCompile(`(?:^|[\s(])((?i:in|for|at|to|from|near|of|with|by|about|around))\s+(?:the\s+)?` +
+		`(\p{Lu}[\pL\pM'’.-]*(?:(?:\s+(?:de|la|le|del|da|do|of|the|van|von|am|an|der)){0,2}\s+\p{Lu}[\pL\pM'’.-]*|,\s+\p{Lu}[\pL\pM'’.-]*){0,5})`)
+)
+
+// FromPrompt finds hints in a prompt by form alone, without any understanding:
+//
+//	city: Paris, days = 3          Fields  city "Paris", days "3"
+//	weather in San Francisco, CA   Phrases in "San Francisco, CA"
+//	search for "red shoes"         Quoted  "red shoes"
+//	wait 10 minutes                Numbers 10
+//
+// A phrase is a run of capitalised words after one of in, for, at, to, from, near, of,
+// with, by, about, around. Which member gets which hint is documented at Options.Instance's
+// order and at hinted. Only the first 16 KiB of the prompt are read.
+func FromPrompt(prompt string) Hints {
+	h := Hints{Fields: map[string]string{}, Prompt: strings.TrimSpace(clip(prompt, longestPrompt))}
+	for _, match := range quotedForm.FindAllStringSubmatch(h.Prompt, mostHints) {
+		h.Quoted = append(h.Quoted, strings.Join(match[1:], ""))
+	}
+	for _, match := range fieldForm.FindAllStringSubmatch(h.Prompt, mostHints) {
+		value := strings.TrimRight(strings.TrimSpace(match[2]), ".!?")
+		h.Fields[fieldName(match[1])] = strings.Trim(value, `"`)
+	}
+	for _, match := range phraseForm.FindAllStringSubmatch(h.Prompt, mostHints) {
+		text := strings.TrimRight(match[2], ".'’-")
+		text = strings.TrimSuffix(strings.TrimSuffix(text, "'s"), "’s")
+		h.Phrases = append(h.Phrases, Phrase{Before: strings.ToLower(match[1]), Text: text})
+	}
+	for word := range strings.FieldsSeq(h.Prompt) {
+		word = strings.TrimFunc(word, func(r rune) bool { return unicode.IsPunct(r) && !strings.ContainsRune("-/%+", r) })
+		if word == "" || len(h.Words) == 16*mostHints {
+			continue
+		}
+		h.Words = append(h.Words, word)
+		if numberForm.MatchString(word) && len(h.Numbers) < mostHints {
+			h.Numbers = append(h.Numbers, word)
+		}
+	}
+	return h
+}
+
+func clip(s string, limit int) string {
+	return strings.ToValidUTF8(s[:min(len(s), limit)], "")
+}
+
+func fieldName(name string) string { return strings.Join(split(name), " ") }
+
+// named returns the string among values that the prompt mentions as a word or words of
+// its own, the longest one if there are several, or nil.
+func (h Hints) named(values []*value) *value {
+	var best *value
+	if h.Prompt == "" {
+		return nil
+	}
+	words := " " + strings.Join(tokens(h.Prompt), " ") + " "
+	for _, v := range values {
+		if v.kind != kindString || best != nil && len(v.text) <= len(best.text) {
+			continue
+		}
+		if name := strings.Join(tokens(v.text), " "); name != "" && strings.Contains(words, " "+name+" ") {
+			best = v
+		}
+	}
+	return best
+}
+
+// tokens are the lower-case runs of letters and digits of any script.
+func tokens(s string) []string {
+	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
+
+// used counts what has been given away, so that the next member gets the next hint.
+// It is a value: going back on a branch puts the hints back.
+type used struct {
+	phrases, quoted, numbers uint64 // bits of indices below mostHints
+}
+
+// take marks the hint that v was made of, if it was, as used.
+func (m *maker) take(v *value) {
+	if v.kind == kindString {
+		for i, p := range m.hints.Phrases[:min(len(m.hints.Phrases), mostHints)] {
+			if p.Text == v.text {
+				m.used.phrases |= 1 << i
+			}
+		}
+		if i := slices.Index(m.hints.Quoted, v.text); i >= 0 && i < mostHints {
+			m.used.quoted |= 1 << i
+		}
+	}
+	if v.number != nil {
+		if i := m.nextNumber(); i >= 0 && m.hints.Numbers[i] == v.text {
+			m.used.numbers |= 1 << i
+		}
+	}
+}
+
+func (m *maker) nextNumber() int {
+	for i := range min(len(m.hints.Numbers), mostHints) {
+		if m.used.numbers&(1<<i) == 0 {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,7 @@
+// Package telemetry sets up what a program tells of itself: metrics for Prometheus and
+// over OTLP, spans over OTLP, health, and pages for debugging. It is the one place that
+// knows the OpenTelemetry SDK and its exporters; package instrument has the metrics,
+// package tracing the spans.
+//
+// It must not import any package of core or gateway: the edge's binary has it as well.
+package telemetry

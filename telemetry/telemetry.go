@@ -1,0 +1,144 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/genway/genway/telemetry/instrument"
+	"github.com/genway/genway/telemetry/tracing"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/prometheus/otlptranslator"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	exporter "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// scope is the name of the instrumentation.
+const scope = "github.com/genway/genway"
+
+// Telemetry is what a program tells of itself.
+type Telemetry struct {
+	// Meter makes the instruments.
+	Meter metric.Meter
+	// Names is the set of GenAI names that a core records.
+	Names instrument.Names
+	// Tracer makes spans; nil while none are exported.
+	Tracer *tracing.Tracer
+
+	log      *slog.Logger
+	registry *prometheus.Registry
+	close    []func(context.Context) error
+}
+
+// Start sets the exporters up. The log gets what the SDK cannot deliver. Nothing is
+// connected to yet, so that a collector that is away keeps no program from starting.
+func Start(ctx context.Context, config Config, log *slog.Logger) (*Telemetry, error) {
+	t := &Telemetry{Meter: noop.Meter{}, Names: config.Names, log: log, registry: prometheus.NewRegistry()}
+	// Those of package collectors would link database/sql.
+	t.registry.MustRegister(prometheus.NewGoCollector(), prometheus.NewProcessCollector(prometheus.ProcessCollectorOpts{})) //nolint:staticcheck // see above
+	if config.Disabled {
+		return t, nil
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("telemetry cannot be delivered", "error", err) }))
+	of, err := describe(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.startMetrics(ctx, config, of); err != nil {
+		return nil, err
+	}
+	if err := t.startTraces(ctx, config, of); err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
+}
+
+// describe gives the resource: the program, and what OTEL_RESOURCE_ATTRIBUTES and
+// OTEL_SERVICE_NAME say, which go before it.
+func describe(ctx context.Context, config Config) (*resource.Resource, error) {
+	of, err := resource.New(ctx,
+		resource.WithAttributes(attribute.String("service.name", config.Service), attribute.String("service.version", config.Version)),
+		resource.WithTelemetrySDK(), resource.WithHost(), resource.WithProcessPID(), resource.WithFromEnv())
+	if err != nil && !errors.Is(err, resource.ErrPartialResource) {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	return of, nil
+}
+
+func (t *Telemetry) startMetrics(ctx context.Context, config Config, of *resource.Resource) error {
+	scrape, err := exporter.New(exporter.WithRegisterer(t.registry), exporter.WithoutScopeInfo(), exporter.WithTranslationStrategy(otlptranslator.UnderscoreEscapingWithSuffixes))
+	if err != nil {
+		return fmt.Errorf("metrics for Prometheus: %w", err)
+	}
+	options := []sdkmetric.Option{sdkmetric.WithResource(of), sdkmetric.WithReader(scrape)}
+	if config.Metrics != "" {
+		push, err := config.metrics(ctx)
+		if err != nil {
+			return fmt.Errorf("metrics over OTLP: %w", err)
+		}
+		options = append(options, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(push)))
+	}
+	provider := sdkmetric.NewMeterProvider(options...)
+	t.Meter = provider.Meter(scope)
+	t.close = append(t.close, provider.Shutdown)
+	return nil
+}
+
+func (t *Telemetry) startTraces(ctx context.Context, config Config, of *resource.Resource) error {
+	if config.Traces == "" {
+		return nil
+	}
+	push, err := config.spans(ctx)
+	if err != nil {
+		return fmt.Errorf("traces over OTLP: %w", err)
+	}
+	provider := sdktrace.NewTracerProvider(sdktrace.WithResource(of), sdktrace.WithBatcher(push), sdktrace.WithIDGenerator(decided{}), sdktrace.WithSampler(sdktrace.AlwaysSample()))
+	t.Tracer = tracing.New(tracing.Config{Tracer: provider.Tracer(scope), Sampler: config.Sampler, Slow: config.Slow})
+	t.close = append(t.close, provider.Shutdown)
+	return nil
+}
+
+// decided gives spans the identifiers that their requests had from the beginning.
+type decided struct{}
+
+func (decided) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) { return tracing.IDs(ctx) }
+
+func (decided) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
+	_, id := tracing.IDs(ctx)
+	return id
+}
+
+// Handler answers with the metrics in the text format of Prometheus, or in OpenMetrics, with
+// examples, where that is asked for.
+func (t *Telemetry) Handler() http.Handler {
+	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError, ErrorLog: slog.NewLogLogger(t.log.Handler(), slog.LevelWarn)})
+}
+
+// closeWithin bounds the delivery of the last metrics and spans.
+const closeWithin = 5 * time.Second
+
+// Close delivers what is left, for at most 5 s.
+func (t *Telemetry) Close() error {
+	if t == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	var errs []error
+	for _, end := range t.close {
+		errs = append(errs, end(ctx))
+	}
+	t.close = nil
+	return errors.Join(errs...)
+}

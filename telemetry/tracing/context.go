@@ -1,0 +1,140 @@
+package tracing
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math/rand/v2"
+
+	"go.opentelemetry.io/otel/baggage"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// The names of the headers, which are those of the metadata of gRPC, too. In HTTP they are
+// matched without regard to case.
+const (
+	ParentKey  = "traceparent"
+	StateKey   = "tracestate"
+	BaggageKey = "baggage"
+)
+
+// mostBaggage bounds the baggage that travels on, in bytes: what W3C Baggage demands at
+// least. mostState bounds a tracestate, likewise.
+const (
+	mostBaggage = 8192
+	mostState   = 512
+)
+
+// Carried is what travels with a request: where it stands in its trace, and the baggage of
+// its caller. The zero value is a request without either.
+type Carried struct {
+	trace.SpanContext
+
+	// Baggage is the caller's, as it stands in the header; empty for none.
+	Baggage string
+}
+
+// Parse reads what travels with a request from the values of its headers, empty where
+// there are none. A traceparent that is not W3C's is ignored, as the standard demands, and
+// so are a tracestate or a baggage that are too long or malformed.
+func Parse(parent, state, bag string) Carried {
+	var c Carried
+	if sc, ok := parseParent(parent); ok {
+		if state != "" && len(state) <= mostState {
+			if parsed, err := trace.ParseTraceState(state); err == nil {
+				sc = sc.WithTraceState(parsed)
+			}
+		}
+		c.SpanContext = sc
+	}
+	if bag != "" && len(bag) <= mostBaggage {
+		if _, err := baggage.Parse(bag); err == nil {
+			c.Baggage = bag
+		}
+	}
+	return c
+}
+
+// parentLength is that of a traceparent of version 00: 00-TRACE-SPAN-FLAGS.
+const parentLength = 2 + 1 + 32 + 1 + 16 + 1 + 2
+
+func parseParent(s string) (trace.SpanContext, bool) {
+	if len(s) < parentLength || s[2] != '-' || s[35] != '-' || s[52] != '-' {
+		return trace.SpanContext{}, false
+	}
+	// A later version may have more behind another dash; ff is no version.
+	if s[:2] == "ff" || len(s) > parentLength && (s[:2] == "00" || s[parentLength] != '-') {
+		return trace.SpanContext{}, false
+	}
+	var config trace.SpanContextConfig
+	var version, flags [1]byte
+	for _, part := range [...]struct {
+		to   []byte
+		text string
+	}{{version[:], s[:2]}, {config.TraceID[:], s[3:35]}, {config.SpanID[:], s[36:52]}, {flags[:], s[53:55]}} {
+		if !lowerHex(part.text) {
+			return trace.SpanContext{}, false
+		}
+		if _, err := hex.Decode(part.to, []byte(part.text)); err != nil {
+			return trace.SpanContext{}, false
+		}
+	}
+	config.TraceFlags, config.Remote = trace.TraceFlags(flags[0])&(trace.FlagsSampled|trace.FlagsRandom), true
+	sc := trace.NewSpanContext(config)
+	return sc, sc.IsValid()
+}
+
+func lowerHex(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// Parent is the traceparent of a context; empty for one that is not valid.
+func Parent(sc trace.SpanContext) string {
+	if !sc.IsValid() {
+		return ""
+	}
+	var b [parentLength]byte
+	id, span := sc.TraceID(), sc.SpanID()
+	copy(b[:], "00-")
+	hex.Encode(b[3:35], id[:])
+	b[35] = '-'
+	hex.Encode(b[36:52], span[:])
+	b[52], b[53] = '-', '0'
+	b[54] = "0123456789abcdef"[byte(sc.TraceFlags())&0xf]
+	return string(b[:])
+}
+
+// Headers are those that a call takes along, as name and value in turn; none are empty.
+// yield is called for each.
+func (c Carried) Headers(yield func(name, value string)) {
+	if c.IsValid() {
+		yield(ParentKey, Parent(c.SpanContext))
+		if c.TraceState().Len() > 0 {
+			yield(StateKey, c.TraceState().String())
+		}
+	}
+	if c.Baggage != "" {
+		yield(BaggageKey, c.Baggage)
+	}
+}
+
+// newSpanID gives 64 random bits that are not all 0. They tell spans apart and are no
+// secret.
+func newSpanID() (id trace.SpanID) {
+	for !id.IsValid() {
+		binary.NativeEndian.PutUint64(id[:], rand.Uint64()) //nolint:gosec // see above
+	}
+	return id
+}
+
+func newTraceID() (id trace.TraceID) {
+	for !id.IsValid() {
+		binary.NativeEndian.PutUint64(id[:8], rand.Uint64()) //nolint:gosec // see newSpanID
+		binary.NativeEndian.PutUint64(id[8:], rand.Uint64()) //nolint:gosec // see newSpanID
+	}
+	return id
+}

@@ -1,0 +1,127 @@
+package tracing_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/telemetry/tracing"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+)
+
+const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+
+// What is no traceparent of W3C is ignored, with all that came beside it.
+func TestParse(t *testing.T) {
+	good := tracing.Parse(parent, "vendor=1", "user=7")
+	if tracing.Parent(good.SpanContext) != parent || good.TraceState().String() != "vendor=1" || good.Baggage != "user=7" || !good.IsRemote() {
+		t.Errorf("%+v", good)
+	}
+	for name, text := range map[string]string{
+		"empty": "", "short": parent[:54], "upper case": strings.ToUpper(parent), "no trace": "00-" + strings.Repeat("0", 32) + parent[35:],
+		"no span": parent[:36] + strings.Repeat("0", 16) + "-01", "no version": "ff" + parent[2:], "more of version 0": parent + "-x", "no dash behind a later version": "01" + parent[2:] + "x",
+		"no hexadecimal": parent[:5] + "g" + parent[6:], "spaces": " " + parent, "a mebibyte": strings.Repeat("0", 1<<20), "NUL": "00-" + strings.Repeat("\x00", 52),
+	} {
+		if got := tracing.Parse(text, "vendor=1", ""); got.IsValid() || got.TraceState().Len() > 0 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+	if later := tracing.Parse("01"+parent[2:]+"-more", "", ""); !later.IsValid() || tracing.Parent(later.SpanContext) != parent {
+		t.Errorf("a later version: %+v", later)
+	}
+	for name, c := range map[string][2]string{
+		"a malformed state": {"=", ""}, "a long state": {"a=" + strings.Repeat("b", 600), ""}, "malformed baggage": {"", "=,="}, "long baggage": {"", "a=" + strings.Repeat("b", 9000)},
+	} {
+		got := tracing.Parse(parent, c[0], c[1])
+		if !got.IsValid() || got.TraceState().Len() > 0 || got.Baggage != "" {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// FuzzParse holds that what is parsed is written as it was read, but for what no version
+// knows.
+func FuzzParse(f *testing.F) {
+	f.Add(parent, "vendor=1", "user=7")
+	f.Add("01"+parent[2:]+"-more", "", "")
+	f.Fuzz(func(t *testing.T, text, state, bag string) {
+		c := tracing.Parse(text, state, bag)
+		if c.IsValid() && tracing.Parent(c.SpanContext)[3:52] != text[3:52] {
+			t.Errorf("%q became %q", text, tracing.Parent(c.SpanContext))
+		}
+		c.Headers(func(name, value string) {
+			if value == "" || strings.ContainsAny(value, "\r\n") {
+				t.Errorf("%s: %q", name, value)
+			}
+		})
+	})
+}
+
+// A request is exported that was sampled, by its caller or by the ratio, and of all others
+// those that failed or were slow.
+func TestKeeps(t *testing.T) {
+	sampled := tracing.Parse(parent, "", "")
+	refused := tracing.Parse(parent[:54]+"0", "", "")
+	for name, c := range map[string]struct {
+		sampler tracing.Sampler
+		slow    time.Duration
+		in      tracing.Carried
+		failed  bool
+		took    time.Duration
+		want    bool
+	}{
+		"all":                            {sampler: tracing.Sampler{Ratio: 1}, want: true},
+		"none":                           {},
+		"the caller's yes":               {sampler: tracing.Sampler{Parent: true}, in: sampled, want: true},
+		"the caller's no":                {sampler: tracing.Sampler{Parent: true, Ratio: 1}, in: refused},
+		"a caller who is not asked":      {in: sampled},
+		"a failure":                      {failed: true, want: true},
+		"a failure, the caller's no":     {sampler: tracing.Sampler{Parent: true, Ratio: 1}, in: refused, failed: true, want: true},
+		"a slow one":                     {slow: time.Second, took: time.Second, want: true},
+		"one that is nearly slow":        {slow: time.Second, took: time.Second - 1},
+		"one that takes long, no bound":  {took: math.MaxInt64},
+		"one that takes long, below nil": {slow: -1, took: math.MaxInt64},
+	} {
+		tracer := tracing.New(tracing.Config{Tracer: noop.Tracer{}, Sampler: c.sampler, Slow: c.slow})
+		if got := tracer.Keeps(tracer.Start(c.in), c.failed, c.took); got != c.want {
+			t.Errorf("%s: kept %v", name, got)
+		}
+	}
+}
+
+// A ratio takes about so many of random traces, and decides alike for one trace anywhere.
+func TestRatio(t *testing.T) {
+	one := tracing.New(tracing.Config{Tracer: noop.Tracer{}, Sampler: tracing.Sampler{Parent: true, Ratio: 0.1}})
+	other := tracing.New(tracing.Config{Tracer: noop.Tracer{}, Sampler: tracing.Sampler{Ratio: 0.1}})
+	n := 0
+	for range 10_000 {
+		span := one.Start(tracing.Carried{})
+		if span.IsSampled() {
+			n++
+		}
+		if next := other.Start(tracing.Carried{SpanContext: span.WithTraceFlags(0)}); next.IsSampled() != span.IsSampled() || next.TraceID() != span.TraceID() {
+			t.Fatal("two programs decide differently for one trace")
+		}
+	}
+	if n < 800 || n > 1200 {
+		t.Errorf("%d of 10,000 are sampled", n)
+	}
+}
+
+// Without a tracer the context of the caller passes as it is, and a child is its parent.
+func TestNoTracer(t *testing.T) {
+	var none *tracing.Tracer
+	in := tracing.Parse(parent, "vendor=1", "user=7")
+	span := none.Start(in)
+	if child := none.Child(span); tracing.Parent(child.SpanContext) != parent || child.Baggage != "user=7" || none.Keeps(span, true, time.Hour) {
+		t.Errorf("%+v", child)
+	}
+	if none.Start(tracing.Carried{}).IsValid() {
+		t.Error("a span without a tracer")
+	}
+	if got := tracing.Parent(trace.SpanContext{}); got != "" {
+		t.Errorf("the parent of no span is %q", got)
+	}
+}

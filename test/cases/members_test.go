@@ -1,0 +1,224 @@
+package cases_test
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/test/cases/answers"
+	"github.com/genway/genway/test/cases/harness"
+	"github.com/genway/genway/test/cases/probe"
+)
+
+// answers gives the documents of an answer: the body, or each event.
+func (w way) answers(t *testing.T, said answers.Reply) []probe.Value {
+	t.Helper()
+	w.Upstream(w.upstream).Answer(said.Answer(w.upstream, w.streamed))
+	a := w.askForBill()
+	if !w.streamed {
+		return []probe.Value{a.JSON()}
+	}
+	var list []probe.Value
+	for _, f := range a.Frames() {
+		if f.Comment == "" && f.Data != "[DONE]" {
+			list = append(list, f.JSON())
+		}
+	}
+	return list
+}
+
+// nulls are the members that a protocol's clients may find null. The vendors'
+// SDKs have them as required and nullable.
+var nulls = map[harness.Protocol]*regexp.Regexp{
+	harness.Chat: regexp.MustCompile(`^(usage|choices\[\]\.(message\.(content|refusal)|logprobs|finish_reason|delta\.(content|refusal)))$`),
+	harness.Responses: regexp.MustCompile(`^(response\.)?(error|incomplete_details|instructions|temperature|top_p|usage|completed_at|max_output_tokens|` +
+		`max_tool_calls|previous_response_id|prompt_cache_key|prompt_cache_retention|safety_identifier|user|background|conversation|prompt|top_logprobs|moderation|reasoning(\.(effort|summary))?)$`),
+	harness.Messages:        regexp.MustCompile(`^((message|delta)\.)?(stop_reason|stop_sequence|stop_details|container|diagnostics|request_id)$|^(message\.)?context_management$|^(message\.)?usage\.(server_tool_use|speed)$`),
+	harness.GenerateContent: regexp.MustCompile(`^$`),
+}
+
+// everyNull calls visit with the path of each null; [] stands for any index.
+func everyNull(raw json.RawMessage, path string, visit func(string)) {
+	var members map[string]json.RawMessage
+	var list []json.RawMessage
+	switch {
+	case string(raw) == "null":
+		visit(path)
+	case json.Unmarshal(raw, &members) == nil:
+		for name, value := range members {
+			everyNull(value, strings.TrimPrefix(path+"."+name, "."), visit)
+		}
+	case json.Unmarshal(raw, &list) == nil:
+		for _, value := range list {
+			everyNull(value, path+"[]", visit)
+		}
+	}
+}
+
+func onlyRequiredNulls(t *testing.T) {
+	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
+		if w.caller == w.upstream { // what the vendor says is passed on as it is
+			return
+		}
+		for _, said := range []answers.Reply{answers.Text("fine"), answers.Tool("call_1", "weather", `{}`), answers.Think("hm", "").Then(answers.Text("fine").Cut())} {
+			for _, v := range w.answers(t, said) {
+				everyNull(v.Raw, "", func(path string) {
+					if !nulls[w.caller].MatchString(path) {
+						t.Errorf("%s is null in %s", path, v.Raw)
+					}
+				})
+			}
+		}
+	})
+}
+
+func requiredNulls(t *testing.T) {
+	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return
+		}
+		said := w.answers(t, answers.Text("fine"))
+		first, last := said[0], said[len(said)-1]
+		called := w.answers(t, answers.Tool("call_1", "weather", `{}`))
+		switch {
+		case w.caller == harness.Chat && !w.streamed:
+			first.At("choices[0].message.refusal").Is(t, `null`)
+			first.At("choices[0].message.annotations").Is(t, `[]`)
+			first.At("choices[0].logprobs").Is(t, `null`)
+			called[0].At("choices[0].message.content").Is(t, `null`)
+		case w.caller == harness.Chat:
+			for i, v := range said[:len(said)-2] {
+				v.At("choices[0].finish_reason").Is(t, `null`)
+				if !v.At("choices[0].delta").Exists() {
+					t.Errorf("chunk %d has no delta", i)
+				}
+			}
+			last.At("choices").Is(t, `[]`)
+		case w.caller == harness.Messages && !w.streamed:
+			first.At("stop_sequence").Is(t, `null`)
+			first.At("stop_details").Is(t, `null`)
+			first.At("content[0].citations").Is(t, `[]`)
+			first.At("context_management.applied_edits").Is(t, `[]`)
+		case w.caller == harness.Messages:
+			first.At("message.content").Is(t, `[]`)
+			first.At("message.stop_reason").Is(t, `null`)
+			first.At("message.stop_sequence").Is(t, `null`)
+			end := said[len(said)-2]
+			end.At("type").Is(t, `"message_delta"`)
+			end.At("delta.stop_sequence").Is(t, `null`)
+		case w.caller == harness.Responses:
+			whole := last
+			if w.streamed {
+				whole = last.At("response")
+				first.At("response.output").Is(t, `[]`)
+				first.At("response.error").Is(t, `null`)
+			}
+			whole.At("error").Is(t, `null`)
+			whole.At("incomplete_details").Is(t, `null`)
+			whole.At("tools").Is(t, `[]`)
+			whole.At("output[0].content[0].annotations").Is(t, `[]`)
+			whole.At("output[0].content[0].logprobs").Is(t, `[]`)
+		default:
+			last.At("candidates[0].content.role").Is(t, `"model"`)
+			last.At("candidates[0].content.parts[0].text").Is(t, map[bool]string{false: `"fine"`, true: `""`}[w.streamed])
+		}
+	})
+}
+
+// wholeResponse asks for what openai-go's Response, ResponseUsage and
+// ResponseOutputMessage mark as required.
+func wholeResponse(t *testing.T) {
+	kinds := map[string]string{
+		"id": `^"resp_|^"`, "object": `^"response"$`, "created_at": `^[1-9]\d*$`, "status": `^"completed"$`, "error": `^null$`, "incomplete_details": `^null$`,
+		"instructions": `^"be kind"$`, "metadata": `^\{"a":"b"\}$`, "model": `^"m"$`, "output": `^\[\{`, "parallel_tool_calls": `^false$`, "temperature": `^0\.5$`,
+		"tool_choice": `^"auto"$`, "tools": `^\[\]$`, "top_p": `^(1|1\.0|null)$`, "service_tier": `^"default"$`,
+		"usage.input_tokens": `^11$`, "usage.input_tokens_details.cached_tokens": `^0$`, "usage.output_tokens": `^7$`,
+		"usage.output_tokens_details.reasoning_tokens": `^0$`, "usage.total_tokens": `^18$`,
+		"output[0].id": `^"`, "output[0].type": `^"message"$`, "output[0].role": `^"assistant"$`, "output[0].status": `^"completed"$`,
+		"output[0].content[0].type": `^"output_text"$`, "output[0].content[0].text": `^"fine"$`,
+	}
+	everyWay(t, only(harness.Responses), others(harness.Responses), func(t *testing.T, w way) {
+		w.Upstream(w.upstream).Answer(answers.Text("fine").Answer(w.upstream, w.streamed))
+		a := w.ask(`{"input":"hi","instructions":"be kind","metadata":{"a":"b"},"parallel_tool_calls":false,"temperature":0.5,"tool_choice":"auto"}`)
+		whole := a.JSON
+		if w.streamed {
+			frames := a.Frames()
+			whole = func() probe.Value { return frames[len(frames)-1].JSON().At("response") }
+		}
+		for path, want := range kinds {
+			if raw := whole().At(path).Raw; !regexp.MustCompile(want).Match(raw) {
+				t.Errorf("%s is %s, want %s", path, raw, want)
+			}
+		}
+	})
+}
+
+func droppedMembers(t *testing.T) {
+	everyWay(t, only(harness.Chat), harness.Texts(), func(t *testing.T, w way) {
+		w.Upstream(w.upstream).Answer(answers.Text("fine").Answer(w.upstream, w.streamed))
+		a := w.ask(`{"messages":[{"role":"user","content":"hi"}],"seed":7,"frequency_penalty":0.5,"x_unknown":true}`)
+		lost := strings.Split(a.Header.Get("X-Genway-Lost"), ", ")
+		seen := parse(t, w.Upstream(w.upstream).Last(t).Body)
+		for _, member := range []string{"seed", "frequency_penalty", "x_unknown"} {
+			camel := map[string]string{"seed": "generationConfig.seed", "frequency_penalty": "generationConfig.frequencyPenalty"}[member]
+			carried := seen.At(member).Exists() || camel != "" && seen.At(camel).Exists()
+			told := slices.ContainsFunc(lost, func(path string) bool { return path == member || strings.HasSuffix(path, "."+member) })
+			if carried == told || a.Status != 200 {
+				t.Errorf("%s: carried %t, told %t (%v), %d %s", member, carried, told, lost, a.Status, a.Body)
+			}
+		}
+	})
+	everyWay(t, only(harness.Chat), only(harness.Responses), func(t *testing.T, w way) {
+		for _, member := range []string{`"stop":["x"]`, `"n":2`, `"logit_bias":{"5":1}`} {
+			a := w.ask(`{"messages":[{"role":"user","content":"hi"}],` + member + `}`)
+			native(t, harness.Chat, a, 400)
+			name, _, _ := strings.Cut(strings.Trim(member, `"`), `"`)
+			if !strings.Contains(errorMessage(harness.Chat, a), name) {
+				t.Errorf("%s is not named: %s", name, a.Body)
+			}
+		}
+		if n := len(w.Responses.Requests()); n != 0 {
+			t.Errorf("the upstream was asked %d times", n)
+		}
+	})
+}
+
+func tokenLimits(t *testing.T) {
+	limits := map[harness.Protocol][]string{harness.Chat: {"max_tokens", "max_completion_tokens"}, harness.Responses: {"max_output_tokens"}, harness.GenerateContent: {"generationConfig.maxOutputTokens"}}
+	everyWay(t, others(harness.Messages), harness.Texts(), func(t *testing.T, w way) {
+		seen := w.sees(t, w.caller.Hello())
+		if w.upstream == harness.Messages {
+			if n := seen.At("max_tokens").Int(); n < 8192 {
+				t.Errorf("where the upstream requires a limit, it is %d", n)
+			}
+		}
+		for _, member := range limits[w.upstream] {
+			seen.At(member).Absent(t)
+		}
+		if got := w.hear(t, answers.Text("fine").Cut()).Finish; !slices.Contains([]string{"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"}, got) {
+			t.Errorf("truncation is told as %q", got)
+		}
+	})
+}
+
+func openChoices(t *testing.T) {
+	tools := `"tools":[{"type":"function","function":{"name":"weather","parameters":{"type":"object"}}}]`
+	body := `{"messages":[{"role":"user","content":"hi"}],` + tools + `,"tool_choice":"validated"}`
+	for _, foreign := range []bool{false, true} {
+		for _, upstream := range harness.Texts() {
+			for _, streamed := range []bool{false, true} {
+				w := way{Gateway: harness.New(t, harness.Config{Wrap: (&ledger{foreign: foreign}).wrap}), caller: harness.Chat, upstream: upstream, streamed: streamed}
+				w.Upstream(upstream).Answer(answers.Text("fine").Answer(upstream, streamed))
+				a := w.ask(body)
+				switch asked := w.Upstream(upstream).Requests(); {
+				case len(asked) == 1 && strings.Contains(strings.ToLower(string(asked[0].Body)), `"validated"`):
+				case a.Status == 400 && len(asked) == 0 && strings.Contains(errorMessage(harness.Chat, a), "tool_choice"):
+				default:
+					t.Errorf("over %s, foreign %t: %d %s", upstream, foreign, a.Status, a.Body)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,220 @@
+package cases_test
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/test/cases/answers"
+	"github.com/genway/genway/test/cases/fake"
+	"github.com/genway/genway/test/cases/harness"
+	"github.com/genway/genway/test/cases/requests"
+	"github.com/genway/genway/test/cases/transcript"
+)
+
+func reasoningCases() []Case {
+	return []Case{
+		{"R1", "a thought signature survives the client's round trip, byte for byte", thoughtSignatures},
+		{"R2", "an empty text with a signature is content", emptySignedText},
+		{"R3", "a signature comes as signature_delta, after the thinking and before the block's end", signatureDelta},
+		{"R4", "no signature is ever invented", noInventedSignature},
+		{"R5", "reasoning_content becomes thinking for every caller", reasoningContent},
+		{"R6", "redacted and encrypted reasoning is kept and goes back to who made it", redactedReasoning},
+		{"R7", "foreign and unsigned reasoning is kept from upstreams that verify it, and goes to others", foreignReasoning},
+		{"R8", "reasoning is given back on every turn, to every family of upstreams", reasoningReplay},
+		{"R9", "efforts pass through as words; a downgrade is told", effortWords},
+	}
+}
+
+// Signatures are standard base64, as the vendors' are; thoughts are prose.
+const (
+	signature = "Q2lRQmNzaWduYXR1cmU+Pz8vLysr/w=="
+	thought   = "First I think, then I answer."
+)
+
+// again has the caller send the turn back with more behind it, and gives what the
+// upstream sees of the conversation.
+func (w way) again(t *testing.T, said transcript.Transcript, more ...string) probeValue {
+	t.Helper()
+	turns := append([]string{requests.User(w.caller, "hi"), said.Echo}, more...)
+	return w.sees(t, requests.Body(w.caller, []string{requests.Tools(w.caller, false, weather)}, turns...))
+}
+
+// result is the result of the turn's first call.
+func (w way) result(t *testing.T, said transcript.Transcript) string {
+	t.Helper()
+	if len(said.Calls) == 0 {
+		t.Fatalf("no calls in %s", said.Echo)
+	}
+	return requests.Result(w.caller, said.Calls[0].ID, said.Calls[0].Name, "sun")
+}
+
+// count demands how often a text stands in what was seen.
+func count(t *testing.T, seen probeValue, text string, want int) {
+	t.Helper()
+	if n := strings.Count(string(seen.Raw), text); n != want {
+		t.Errorf("%s stands %d times, want %d, in %s", text, n, want, seen.Raw)
+	}
+}
+
+func thoughtSignatures(t *testing.T) {
+	said := answers.Reply{Parts: []answers.Part{
+		{Call: &answers.Call{Name: "weather", Arguments: paris, Signature: signature}},
+		{Call: &answers.Call{Name: "time", Arguments: `{}`}},
+	}}
+	everyWay(t, harness.Texts(), only(harness.GenerateContent), func(t *testing.T, w way) {
+		heard := w.hear(t, said)
+		calls(t, heard, transcript.Call{Name: "weather", Arguments: paris}, transcript.Call{Name: "time", Arguments: `{}`})
+		if w.caller == harness.Chat {
+			at := parse(t, []byte(heard.Echo)).At("tool_calls[0].extra_content.google.thought_signature")
+			if at.Text() == "" {
+				t.Errorf("not in the vendor's own place: %s", heard.Echo)
+			}
+			parse(t, []byte(heard.Echo)).At("tool_calls[1].extra_content").Absent(t)
+		}
+		seen := w.again(t, heard, w.result(t, heard))
+		seen.At("contents[1].parts[0].thoughtSignature").Is(t, strconv.Quote(signature))
+		seen.At("contents[1].parts[0].functionCall.args").Is(t, paris)
+		seen.At("contents[1].parts[1].thoughtSignature").Absent(t)
+		count(t, seen, signature, 1)
+	})
+	everyWay(t, signingTexts(), only(harness.GenerateContent), func(t *testing.T, w way) {
+		w.GenerateContent.Answer(w.altered(answers.Text("hello"), `"text":"hello"`, `"text":"hello","thoughtSignature":"`+signature+`"`, `"text":"llo"`, `"text":"llo","thoughtSignature":"`+signature+`"`))
+		heard := transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
+		if heard.Text != "hello" {
+			t.Errorf("text %q", heard.Text)
+		}
+		count(t, w.again(t, heard, requests.User(w.caller, "and?")), `"thoughtSignature":"`+signature+`"`, 1)
+	})
+}
+
+// signingTexts are the callers whose protocols have a place for the signature of a
+// text. The others could only have it in a block of its own behind the text, since
+// a stream learns of it there, and agents that take the last block of an answer for
+// its result would print an empty one. The vendor demands back no signature but
+// those of calls.
+func signingTexts() []harness.Protocol { return only(harness.Chat, harness.GenerateContent) }
+
+// emptySignedText: the newest models end a stream with such a part.
+func emptySignedText(t *testing.T) {
+	everyWay(t, signingTexts(), only(harness.GenerateContent), func(t *testing.T, w way) {
+		w.GenerateContent.Answer(answers.Text("hello").Then(answers.Reply{Parts: []answers.Part{{Redacted: signature}}}).Answer(w.upstream, w.streamed))
+		heard := transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
+		if heard.Text != "hello" || len(heard.Signatures) != 1 {
+			t.Errorf("text %q, signatures %q", heard.Text, heard.Signatures)
+		}
+		count(t, w.again(t, heard, requests.User(w.caller, "and?")), `"thoughtSignature":"`+signature+`"`, 1)
+	})
+	everyWay(t, others(signingTexts()...), only(harness.GenerateContent), func(t *testing.T, w way) {
+		w.GenerateContent.Answer(answers.Text("hello").Then(answers.Reply{Parts: []answers.Part{{Redacted: signature}}}).Answer(w.upstream, w.streamed))
+		a := w.ask(w.caller.Hello())
+		heard := transcript.Read(t, w.caller, a, w.streamed)
+		if heard.Text != "hello" || len(heard.Signatures) != 0 || strings.Contains(string(a.Body), "thinking\"") || strings.Contains(string(a.Body), `"type":"reasoning"`) {
+			t.Errorf("text %q and a block behind it: %s", heard.Text, a.Body)
+		}
+		if lost := a.Header.Get("X-Genway-Lost") + a.Trailer.Get("X-Genway-Lost"); !strings.Contains(lost, "thought_signature") {
+			t.Errorf("lost %q", lost)
+		}
+	})
+}
+
+// signed is a turn of signed thinking as the upstream's protocol has it.
+func (w way) signed() fake.Answer {
+	said := answers.Think(thought, signature).Then(answers.Text("hello"))
+	if w.upstream != harness.Chat {
+		return said.Answer(w.upstream, w.streamed)
+	}
+	both := func(text, seal string) string {
+		return `"reasoning_content":"` + text + `","reasoning_details":[{"type":"reasoning.text","text":"` + text + `"` + seal + `,"format":"anthropic-claude-v1","index":0}]`
+	}
+	begun, rest := thought[:len(thought)/2], thought[len(thought)/2:]
+	sealed := `,"signature":"` + signature + `"`
+	return w.altered(said, `"reasoning_content":"`+thought+`"`, both(thought, sealed),
+		`"reasoning_content":"`+begun+`"`, both(begun, ""), `"reasoning_content":"`+rest+`"`, both(rest, sealed))
+}
+
+func signatureDelta(t *testing.T) {
+	for _, p := range harness.Texts() {
+		t.Run("over "+string(p), func(t *testing.T) {
+			w := way{Gateway: harness.New(t, harness.Config{}), caller: harness.Messages, upstream: p, streamed: true}
+			w.Upstream(p).Answer(w.signed())
+			a := w.ask(w.caller.Hello())
+			heard := transcript.Read(t, w.caller, a, true)
+			if heard.Thinking == "" || len(heard.Signatures) != 1 {
+				t.Fatalf("thinking %q, signatures %q:\n%s", heard.Thinking, heard.Signatures, a.Body)
+			}
+			var order []string
+			for _, f := range a.Frames() {
+				if f.Comment != "" {
+					continue
+				}
+				v := f.JSON()
+				if string(v.At("index").Raw) == "0" {
+					order = append(order, strings.TrimPrefix(f.Event, "content_block_")+v.At("delta.type").Text())
+				}
+			}
+			last := strings.Join(order[max(0, len(order)-3):], " ")
+			if order[0] != "start" || last != "deltathinking_delta deltasignature_delta stop" {
+				t.Errorf("the block is %v", order)
+			}
+		})
+	}
+}
+
+func noInventedSignature(t *testing.T) {
+	everyWay(t, harness.Texts(), only(harness.Chat, harness.GenerateContent), func(t *testing.T, w way) {
+		w.Upstream(w.upstream).Answer(answers.Think(thought, "").Then(answers.Text("hello")).Answer(w.upstream, w.streamed))
+		a := w.ask(w.caller.Hello())
+		heard := transcript.Read(t, w.caller, a, w.streamed)
+		if heard.Thinking != thought || len(heard.Signatures) != 0 {
+			t.Errorf("thinking %q, signatures %q", heard.Thinking, heard.Signatures)
+		}
+		for _, name := range []string{`"signature"`, `"signature_delta"`, `"encrypted_content"`, `"thoughtSignature"`, `"thought_signature"`, `"reasoning_details"`} {
+			if strings.Contains(string(a.Body), name) && !strings.Contains(string(a.Body), name+":null") {
+				t.Errorf("%s out of nothing: %s", name, a.Body)
+			}
+		}
+	})
+}
+
+func reasoningContent(t *testing.T) {
+	for _, name := range []string{"reasoning_content", "reasoning"} {
+		everyWay(t, others(harness.Chat), only(harness.Chat), func(t *testing.T, w way) {
+			w.Chat.Answer(w.altered(answers.Think(thought, "").Then(answers.Text("hello")), `"reasoning_content"`, strconv.Quote(name)))
+			a := w.ask(w.caller.Hello())
+			heard := transcript.Read(t, w.caller, a, w.streamed)
+			if heard.Thinking != thought || heard.Text != "hello" {
+				t.Errorf("thinking %q, text %q", heard.Thinking, heard.Text)
+			}
+			first := map[harness.Protocol]string{harness.Messages: `"type":"thinking"`, harness.Responses: `"type":"reasoning"`, harness.GenerateContent: `"thought":true`}[w.caller]
+			if place := bytes.Index(a.Body, []byte(first)); place < 0 || place > bytes.Index(a.Body, []byte("hello")) && !w.streamed {
+				t.Errorf("no %s ahead of the text in %s", first, a.Body)
+			}
+		})
+	}
+}
+
+func redactedReasoning(t *testing.T) {
+	const data = "EmwKAhgBIgzOpaque+data/for=the=vendor=="
+	said := answers.Reply{Parts: []answers.Part{{Redacted: data}}}.Then(answers.Tool("call_1", "weather", paris))
+	want := map[harness.Protocol]string{
+		harness.Messages:  fmt.Sprintf(`{"type":"redacted_thinking","data":%q}`, data),
+		harness.Responses: fmt.Sprintf(`"encrypted_content":%q`, data),
+		harness.Chat:      fmt.Sprintf(`"data":%q`, data),
+	}
+	everyWay(t, harness.Texts(), others(harness.GenerateContent), func(t *testing.T, w way) {
+		heard := w.hear(t, said)
+		if len(heard.Signatures) != 1 {
+			t.Errorf("signatures %q", heard.Signatures)
+		}
+		seen := w.again(t, heard, w.result(t, heard))
+		count(t, seen, data, 1)
+		if w.upstream == harness.Messages {
+			seen.At("messages[1].content[0]").Is(t, want[harness.Messages])
+			return
+		}
+		count(t, seen, want[w.upstream], 1)
+	})
+}

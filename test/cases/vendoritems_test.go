@@ -1,0 +1,260 @@
+package cases_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/sandbox"
+	"github.com/genway/genway/test/cases/answers"
+	"github.com/genway/genway/test/cases/harness"
+	"github.com/genway/genway/test/cases/requests"
+	"github.com/genway/genway/test/cases/transcript"
+)
+
+// vendorCases are the cases of what only the caller's vendor can act on: tools that it
+// runs, and what they have left in the conversation.
+func vendorCases() []Case {
+	return []Case{
+		{"X20", "a vendor's finished items in the history cross as their text, or are left out and named", vendorHistory},
+		{"X25", "a caller who names no limit gets the model's most, which is no loss; a smaller bound of the target holds", unlimited},
+		{"X31", "a call whose namespace is its own name is a call of the tool of that name", ownNamespaces},
+		{"X32", "tools that a choice leaves out, and the name and description of a schema, are named one by one", namedOneByOne},
+		{"X21", "hosted tools that are merely offered are left out and named; one that is demanded is refused by its path", offeredTools},
+	}
+}
+
+// strict makes every call of an upstream strict.
+type strict struct{ upstream.Upstream }
+
+func strictly(u upstream.Upstream) upstream.Upstream { return strict{u} }
+
+func (s strict) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	return s.Upstream.GenerateText(upstream.WithStrict(ctx), req)
+}
+
+func (s strict) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+	return s.Upstream.StreamGenerateText(upstream.WithStrict(ctx), req, send)
+}
+
+// history is a conversation with items that only its vendor can act on.
+type history struct {
+	turns []string
+	// text is what of the items any model can read; "" is nothing.
+	text string
+	// gone is what must not reach another vendor.
+	gone []string
+}
+
+// histories are those of each protocol that has such items.
+func histories() map[harness.Protocol][]history {
+	return map[harness.Protocol][]history{
+		harness.Responses: {
+			{turns: []string{`{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"q1"}}`}, gone: []string{"web_search_call", "ws_1"}},
+			{turns: []string{`{"type":"code_interpreter_call","id":"ci_1","status":"completed","container_id":"c1","code":"print(6*7)","outputs":[{"type":"logs","logs":"forty-two"}]}`}, text: "forty-two", gone: []string{"container_id"}},
+			{turns: []string{`{"type":"mcp_call","id":"m1","server_label":"s","name":"n","arguments":"{}","output":"from the server"}`}, text: "from the server", gone: []string{"server_label"}},
+			{turns: []string{`{"type":"tool_search_call","call_id":"s1","execution":"client","arguments":{"queries":["x"]},"status":"completed"}`, `{"type":"tool_search_output","call_id":"s1","execution":"client","tools":[],"status":"completed"}`}, gone: []string{"tool_search"}},
+		},
+		harness.Messages: {
+			{turns: []string{`{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"q1"}},{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","title":"T","url":"https://a.example","encrypted_content":"xyz"}]},{"type":"text","text":"found"}]}`}, text: "found", gone: []string{"srvtoolu_1", "xyz"}},
+			{turns: []string{`{"role":"assistant","content":[{"type":"bash_code_execution_tool_result","tool_use_id":"srvtoolu_2","content":{"type":"bash_code_execution_result","stdout":"forty-two","stderr":"","return_code":0,"content":[]}}]}`}, text: "forty-two", gone: []string{"return_code"}},
+			{turns: []string{`{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"search","input":{}}]}`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"tool_reference","tool_name":"weather"}]}]}`}, text: "weather", gone: []string{"tool_reference"}},
+			{turns: []string{`{"role":"user","content":[{"type":"search_result","source":"https://a.example","title":"T","content":[{"type":"text","text":"as was found"}]}]}`}, text: "as was found", gone: []string{"search_result"}},
+		},
+		harness.GenerateContent: {
+			{turns: []string{`{"role":"model","parts":[{"executableCode":{"language":"PYTHON","code":"print(6*7)"}},{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"forty-two"}}]}`}, text: "forty-two", gone: []string{"executableCode", "OUTCOME_OK"}},
+		},
+	}
+}
+
+func vendorHistory(t *testing.T) {
+	for p, list := range histories() {
+		for _, h := range list {
+			everyWay(t, only(p), others(p), func(t *testing.T, w way) {
+				body := requests.Body(p, nil, append(append([]string{requests.User(p, "hi")}, h.turns...), requests.User(p, "and then?"))...)
+				w.Upstream(w.upstream).Answer(answers.Text("fine").Answer(w.upstream, w.streamed))
+				a := w.ask(body)
+				if a.Status != http.StatusOK {
+					t.Fatalf("status %d: %s", a.Status, a.Body)
+				}
+				seen := string(w.Upstream(w.upstream).Last(t).Body)
+				if !strings.Contains(seen, h.text) || !strings.Contains(seen, "and then?") {
+					t.Errorf("%q is not in %s", h.text, seen)
+				}
+				for _, gone := range h.gone {
+					if strings.Contains(seen, gone) {
+						t.Errorf("%q is in %s", gone, seen)
+					}
+				}
+				if lost := a.Header.Get("X-Genway-Lost"); !w.streamed && lost == "" {
+					t.Error("nothing is named as lost")
+				}
+				strict := way{Gateway: harness.New(t, harness.Config{Wrap: strictly}), caller: p, upstream: w.upstream, streamed: w.streamed}
+				if a := strict.ask(body); a.Status != http.StatusBadRequest || len(strict.Upstream(w.upstream).Requests()) != 0 {
+					t.Errorf("strict: status %d: %s", a.Status, a.Body)
+				}
+			})
+		}
+	}
+	// What is the conversation itself, and unreadable to all but its vendor, is refused.
+	everyWay(t, only(harness.Responses), others(harness.Responses), func(t *testing.T, w way) {
+		a := w.ask(`{"input":[{"type":"compaction","encrypted_content":"gAAA"},{"role":"user","content":"go on"}]}`)
+		if a.Status != http.StatusBadRequest || len(w.Upstream(w.upstream).Requests()) != 0 {
+			t.Errorf("status %d: %s", a.Status, a.Body)
+		}
+	})
+	// A prediction is a hint.
+	everyWay(t, only(harness.Chat), others(harness.Chat), func(t *testing.T, w way) {
+		w.Upstream(w.upstream).Answer(answers.Text("fine").Answer(w.upstream, w.streamed))
+		a := w.ask(`{"messages":[{"role":"user","content":"hi"}],"prediction":{"type":"content","content":"hello"}}`)
+		if lost := a.Header.Get("X-Genway-Lost"); a.Status != http.StatusOK || !w.streamed && !strings.Contains(lost, "prediction") {
+			t.Errorf("status %d, lost %q: %s", a.Status, lost, a.Body)
+		}
+	})
+}
+
+func offeredTools(t *testing.T) {
+	alone := map[harness.Protocol]string{
+		harness.Chat:            `"tools":[{"type":"code_of_tomorrow","x":1}]`,
+		harness.Responses:       `"tools":[{"type":"web_search"}]`,
+		harness.Messages:        `"tools":[{"type":"web_search_20250305","name":"web_search"}]`,
+		harness.GenerateContent: `"tools":[{"googleSearch":{}}]`,
+	}
+	demanded := map[harness.Protocol]string{
+		harness.Chat:            `"tool_choice":{"type":"code_of_tomorrow"}`,
+		harness.Responses:       `"tool_choice":{"type":"web_search"}`,
+		harness.Messages:        `"tool_choice":{"type":"tool","name":"web_search"}`,
+		harness.GenerateContent: `"toolConfig":{"functionCallingConfig":{"mode":"ANY"}}`,
+	}
+	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return
+		}
+		// Offered beside a function, with any choice that does not demand it.
+		for _, choice := range []string{"", "auto", "none", "any", "a"} {
+			members := []string{hosted[w.caller].tools}
+			if choice != "" {
+				members = append(members, requests.Choice(w.caller, choice))
+			}
+			w.Upstream(w.upstream).Answer(answers.Text("fine").Answer(w.upstream, w.streamed))
+			a := w.ask(requests.Body(w.caller, members, requests.User(w.caller, "hi")))
+			if a.Status != http.StatusOK {
+				t.Fatalf("choice %q: status %d: %s", choice, a.Status, a.Body)
+			}
+			seen := string(w.Upstream(w.upstream).Last(t).Body)
+			if strings.Contains(seen, "search") || strings.Contains(seen, "Search") || strings.Contains(seen, "tomorrow") || !strings.Contains(seen, `"name":"a"`) {
+				t.Errorf("choice %q: the upstream sees %s", choice, seen)
+			}
+			if lost := a.Header.Get("X-Genway-Lost"); !w.streamed && !strings.Contains(lost, "tools") {
+				t.Errorf("choice %q: lost %q", choice, lost)
+			}
+		}
+		// Offered alone: there is nothing left to choose from.
+		w.Upstream(w.upstream).Answer(answers.Text("fine").Answer(w.upstream, w.streamed))
+		a := w.ask(requests.Body(w.caller, []string{alone[w.caller], requests.Choice(w.caller, "auto")}, requests.User(w.caller, "hi")))
+		if a.Status != http.StatusOK {
+			t.Fatalf("alone: status %d: %s", a.Status, a.Body)
+		}
+		for _, name := range []string{"tools", "tool_choice", "toolConfig", "parallel_tool_calls"} {
+			parse(t, w.Upstream(w.upstream).Last(t).Body).At(name).Absent(t)
+		}
+		asked := len(w.Upstream(w.upstream).Requests())
+		// Demanded.
+		for _, choice := range []string{demanded[w.caller], requests.Choice(w.caller, "any")} {
+			a := w.ask(requests.Body(w.caller, []string{alone[w.caller], choice}, requests.User(w.caller, "hi")))
+			if message := errorMessage(w.caller, a); a.Status != http.StatusBadRequest || !strings.Contains(message, "tool") {
+				t.Errorf("%s: status %d: %s", choice, a.Status, a.Body)
+			}
+		}
+		if n := len(w.Upstream(w.upstream).Requests()); n != asked {
+			t.Errorf("the upstream was asked %d times more", n-asked)
+		}
+	})
+}
+
+// ownNamespaces: the vendor says the name of a tool that was loaded late as its namespace
+// as well.
+func ownNamespaces(t *testing.T) {
+	const lookup = `{"type":"function","name":"lookup","parameters":{"type":"object"},"strict":false}`
+	call := `{"type":"function_call","call_id":"c1","namespace":"lookup","name":"lookup","arguments":"{}"},{"type":"function_call_output","call_id":"c1","output":"sun"}`
+	for name, body := range map[string]string{
+		"tools":            `{"input":[{"role":"user","content":"hi"},` + call + `],"tools":[` + lookup + `]}`,
+		"additional_tools": `{"input":[{"type":"additional_tools","role":"developer","tools":[` + lookup + `]},{"role":"user","content":"hi"},` + call + `]}`,
+		"no tools":         `{"input":[{"role":"user","content":"hi"},` + call + `]}`,
+	} {
+		everyWay(t, only(harness.Responses), others(harness.Responses), func(t *testing.T, w way) {
+			seen := string(w.sees(t, body).Raw)
+			if strings.Contains(seen, "lookup_") || !strings.Contains(seen, `"name":"lookup"`) {
+				t.Errorf("%s: the upstream sees %s", name, seen)
+			}
+		})
+	}
+	// A namespace that has a tool of its own name stays one.
+	spaced := `{"input":[{"role":"user","content":"hi"},` + call + `],"tools":[{"type":"namespace","name":"lookup","description":"d","tools":[` + lookup + `]}]}`
+	everyWay(t, only(harness.Responses), others(harness.Responses), func(t *testing.T, w way) {
+		if seen := string(w.sees(t, spaced).Raw); strings.Count(seen, `"lookup__lookup"`) < 2 || strings.Contains(seen, `"name":"lookup"`) {
+			t.Errorf("the upstream sees %s", seen)
+		}
+	})
+	// What such an upstream calls is what the caller has offered.
+	for _, caller := range others(harness.Responses) {
+		for _, streamed := range []bool{false, true} {
+			w := way{Gateway: harness.New(t, harness.Config{}), caller: caller, upstream: harness.Responses, streamed: streamed}
+			w.Responses.Answer(w.altered(answers.Tool("call_1", "weather", paris), `"name":"weather"`, `"namespace":"weather","name":"weather"`))
+			a := w.ask(requests.Body(caller, []string{requests.Tools(caller, false, weather)}, requests.User(caller, "hi")))
+			calls(t, transcript.Read(t, caller, a, streamed), transcript.Call{ID: "call_1", Name: "weather", Arguments: paris})
+		}
+	}
+}
+
+func namedOneByOne(t *testing.T) {
+	everyWay(t, only(harness.GenerateContent), others(harness.GenerateContent), func(t *testing.T, w way) {
+		lost := w.lost(t, `{"contents":[{"parts":[{"text":"hi"}]}],"tools":[{"functionDeclarations":[{"name":"a"},{"name":"b"}]},{"googleSearch":{}}],"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["a"]}}}`)
+		if !w.streamed && !strings.Contains(lost, "tools[1]") {
+			t.Errorf("lost %q", lost)
+		}
+	})
+	everyWay(t, only(harness.Chat), only(harness.Messages), func(t *testing.T, w way) {
+		schema := func(members string) string {
+			return `{"messages":[{"role":"user","content":"hi"}],"response_format":{"type":"json_schema","json_schema":{` + members + `"schema":{"type":"object"}}}}`
+		}
+		if lost := w.lost(t, schema(`"name":"n","description":"d",`)); !w.streamed && (!strings.Contains(lost, ".name") || !strings.Contains(lost, ".description")) {
+			t.Errorf("lost %q", lost)
+		}
+		if lost := w.lost(t, schema(`"name":"n",`)); strings.Contains(lost, "description") {
+			t.Errorf("lost %q without a description", lost)
+		}
+	})
+	// The sandbox's drawings.
+	box := harness.New(t, harness.Config{Wrap: func(upstream.Upstream) upstream.Upstream {
+		embedded, err := sandbox.New(sandbox.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return embedded
+	}})
+	a := box.Post(harness.Images, "sandbox-image", `{"prompt":"a square","size":"256x256","x_unknown":1,"moderation":"low"}`)
+	for _, name := range []string{"x_unknown", "moderation"} {
+		if lost := a.Header.Get("X-Genway-Lost"); a.Status != http.StatusOK || !strings.Contains(lost, name) {
+			t.Errorf("status %d, lost %q, want %s", a.Status, lost, name)
+		}
+	}
+}
+
+func unlimited(t *testing.T) {
+	for model, most := range map[string]int64{"claude-3-haiku-20240307": 4096, "claude-3-5-sonnet-latest": 8192, "claude-opus-4-1": 32000, "claude-sonnet-4-5": 64000, "claude-opus-4-6": 128000, "m": 8192} {
+		for _, caller := range others(harness.Messages) {
+			g := harness.New(t, harness.Config{Wrap: strictly})
+			g.Messages.Answer(answers.Text("fine").Answer(harness.Messages, false))
+			if a := g.Post(caller, "messages/"+model, caller.Hello()); a.Status != http.StatusOK || a.Header.Get("X-Genway-Lost") != "" {
+				t.Fatalf("%s from %s, strict: %d, lost %q: %s", model, caller, a.Status, a.Header.Get("X-Genway-Lost"), a.Body)
+			}
+			if n := parse(t, g.Messages.Last(t).Body).At("max_tokens").Int(); n != most {
+				t.Errorf("%s from %s: max_tokens %d, want %d", model, caller, n, most)
+			}
+		}
+	}
+}

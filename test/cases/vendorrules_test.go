@@ -1,0 +1,182 @@
+package cases_test
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/test/cases/answers"
+	"github.com/genway/genway/test/cases/harness"
+	"github.com/genway/genway/test/cases/requests"
+	"github.com/genway/genway/test/cases/transcript"
+)
+
+// vendorRuleCases are the cases of what one vendor takes and another is documented to
+// reject.
+func vendorRuleCases() []Case {
+	return []Case{
+		{"X22", "names of tools fit the upstream's rules; the caller sees its own again, unary and streamed, in choices and history", toolNames},
+		{"X24", "a responses upstream is asked for reasoning that the caller can bring back: sealed, and told as a summary", reasoningIsAsked},
+		{"X23", "texts and stop sequences that the target's vendor rejects are left out and named, or refused by name", blankTexts},
+	}
+}
+
+// nameRules are what each vendor documents of the names of functions.
+var nameRules = map[harness.Protocol]*regexp.Regexp{
+	harness.Chat:            regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`),
+	harness.Responses:       regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`),
+	harness.Messages:        regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`),
+	harness.GenerateContent: regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$`),
+}
+
+// oddNames are names that some vendor takes, or some client uses.
+var oddNames = []string{"get weather", "files.read", "mcp:server/tool", "1password", "-dash", "größe", "工具", strings.Repeat("long_", 20), strings.Repeat("n", 129)}
+
+// namesIn are where requests of each protocol have the names of two tools, the demanded
+// tool, the call of the history and its result.
+var namesIn = map[harness.Protocol][]string{
+	harness.Chat:            {"tools[0].function.name", "tools[1].function.name", "tool_choice.function.name", "messages[1].tool_calls[0].function.name"},
+	harness.Responses:       {"tools[0].name", "tools[1].name", "tool_choice.name", "input[1].name"},
+	harness.Messages:        {"tools[0].name", "tools[1].name", "tool_choice.name", "messages[1].content[0].name"},
+	harness.GenerateContent: {"tools[0].functionDeclarations[0].name", "tools[0].functionDeclarations[1].name", "toolConfig.functionCallingConfig.allowedFunctionNames[0]", "contents[1].parts[0].functionCall.name", "contents[2].parts[0].functionResponse.name"},
+}
+
+func toolNames(t *testing.T) {
+	const schema = `{"type":"object"}`
+	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return
+		}
+		for _, name := range oddNames {
+			// Another tool differs in one character alone.
+			twin := name + "!"
+			body := requests.Body(w.caller, []string{requests.Tools(w.caller, false, requests.Tool{Name: name, Schema: schema}, requests.Tool{Name: twin, Schema: schema}), requests.Choice(w.caller, name)},
+				requests.User(w.caller, "hi"), requests.Call(w.caller, [3]string{"call_1", name, `{}`}), requests.Result(w.caller, "call_1", name, "sun"))
+			seen := w.sees(t, body)
+			first := seen.At(namesIn[w.upstream][0]).Text()
+			if !nameRules[w.upstream].MatchString(first) || first == seen.At(namesIn[w.upstream][1]).Text() {
+				t.Errorf("%q is sent as %q, its twin as %q", name, first, seen.At(namesIn[w.upstream][1]).Text())
+			}
+			if nameRules[w.upstream].MatchString(name) && first != name {
+				t.Errorf("%q is sent as %q without need", name, first)
+			}
+			for _, at := range namesIn[w.upstream][2:] {
+				if got := seen.At(at).Text(); got != first {
+					t.Errorf("%s is %q, the tool %q", at, got, first)
+				}
+			}
+			w.Upstream(w.upstream).Answer(answers.Tool("call_2", first, paris).Answer(w.upstream, w.streamed))
+			a := w.ask(body)
+			heard := transcript.Read(t, w.caller, a, w.streamed)
+			if len(heard.Calls) != 1 || heard.Calls[0].Name != name {
+				t.Errorf("the caller of %q hears %v: %s", name, heard.Calls, a.Body)
+			}
+		}
+	})
+}
+
+func blankTexts(t *testing.T) {
+	const blank = " \n\t"
+	everyWay(t, others(harness.Messages), only(harness.Messages), func(t *testing.T, w way) {
+		body := requests.Body(w.caller, nil, requests.User(w.caller, "hi"), requests.User(w.caller, blank), requests.Call(w.caller, [3]string{"c1", "weather", "{}"}), requests.Result(w.caller, "c1", "weather", blank), requests.User(w.caller, "go"))
+		w.Messages.Answer(answers.Text("fine").Answer(w.upstream, w.streamed))
+		a := w.ask(body)
+		if a.Status != http.StatusOK {
+			t.Fatalf("status %d: %s", a.Status, a.Body)
+		}
+		if seen := string(w.Messages.Last(t).Body); strings.Contains(seen, `\n\t`) || !strings.Contains(seen, "go") {
+			t.Errorf("the upstream sees %s", seen)
+		}
+		if lost := a.Header.Get("X-Genway-Lost"); !w.streamed && strings.Count(lost, "[") < 2 {
+			t.Errorf("lost %q", lost)
+		}
+	})
+	// The vendor refuses a last turn of the assistant that ends with white space.
+	everyWay(t, only(harness.Chat), only(harness.Messages), func(t *testing.T, w way) {
+		seen := w.sees(t, `{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"The answer: "}]}`)
+		seen.At("messages[1].content").Is(t, `"The answer:"`)
+	})
+	stops := map[harness.Protocol]string{harness.Chat: `"stop":%s`, harness.Messages: `"stop_sequences":%s`, harness.GenerateContent: `"generationConfig":{"stopSequences":%s}`}
+	sent := map[harness.Protocol]string{harness.Chat: "stop", harness.Messages: "stop_sequences", harness.GenerateContent: "generationConfig.stopSequences"}
+	everyWay(t, others(harness.Responses), only(harness.Messages), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return
+		}
+		body := requests.Body(w.caller, []string{fmt.Sprintf(stops[w.caller], `["\n","END"," "]`)}, requests.User(w.caller, "hi"))
+		if lost := w.lost(t, body); !w.streamed && (!strings.Contains(lost, "[0]") || !strings.Contains(lost, "[2]")) {
+			t.Errorf("lost %q", lost)
+		}
+		parse(t, w.Messages.Last(t).Body).At(sent[harness.Messages]).Is(t, `["END"]`)
+	})
+	most := map[harness.Protocol]int{harness.Chat: 4, harness.GenerateContent: 5}
+	everyWay(t, others(harness.Responses), only(harness.Chat, harness.GenerateContent), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return
+		}
+		list := `["1","2","3","4","5","6"`
+		list = list[:4*most[w.upstream]]
+		seen := w.sees(t, requests.Body(w.caller, []string{fmt.Sprintf(stops[w.caller], list+"]")}, requests.User(w.caller, "hi")))
+		if n := len(seen.At(sent[w.upstream]).List()); n != most[w.upstream] {
+			t.Errorf("%d are sent: %s", n, seen.Raw)
+		}
+		a := w.ask(requests.Body(w.caller, []string{fmt.Sprintf(stops[w.caller], list+`,"x"]`)}, requests.User(w.caller, "hi")))
+		if a.Status != http.StatusBadRequest || !strings.Contains(errorMessage(w.caller, a), "stop") || len(w.Upstream(w.upstream).Requests()) != 1 {
+			t.Errorf("status %d: %s", a.Status, a.Body)
+		}
+	})
+}
+
+func reasoningIsAsked(t *testing.T) {
+	const include, store, summary = "include", "store", "reasoning.summary"
+	thinks := map[harness.Protocol]string{
+		harness.Chat:            `"reasoning_effort":"high"`,
+		harness.Messages:        `"thinking":{"type":"enabled","budget_tokens":2048}`,
+		harness.GenerateContent: `"generationConfig":{"thinkingConfig":{"thinkingBudget":2048,"includeThoughts":true}}`,
+	}
+	everyWay(t, others(harness.Responses), only(harness.Responses), func(t *testing.T, w way) {
+		seen := w.sees(t, requests.Body(w.caller, []string{thinks[w.caller]}, requests.User(w.caller, "hi")))
+		seen.At(include).Is(t, `["reasoning.encrypted_content"]`)
+		seen.At(summary).Is(t, `"auto"`)
+		seen.At(store).Is(t, "false")
+		// What is told is brought back, and the next request asks again.
+		said := answers.Think(thought, signature).Then(answers.Text("hello"))
+		w.Responses.Answer(said.Answer(w.upstream, w.streamed))
+		heard := transcript.Read(t, w.caller, w.ask(requests.Body(w.caller, []string{thinks[w.caller]}, requests.User(w.caller, "hi"))), w.streamed)
+		if heard.Thinking != thought || len(heard.Signatures) != 1 {
+			t.Fatalf("heard %+v", heard)
+		}
+		seen = w.sees(t, requests.Body(w.caller, nil, requests.User(w.caller, "hi"), heard.Echo, requests.User(w.caller, "and?")))
+		count(t, seen, signature, 1)
+		seen.At(include).Is(t, `["reasoning.encrypted_content"]`)
+	})
+	// A model that is not known to reason, and is not asked to, may refuse to be asked.
+	everyWay(t, others(harness.Responses), only(harness.Responses), func(t *testing.T, w way) {
+		for _, member := range []string{include, store, "reasoning"} {
+			w.sees(t, w.caller.Hello()).At(member).Absent(t)
+		}
+	})
+	// One that always reasons is asked.
+	for _, caller := range others(harness.Responses) {
+		for model, reasons := range map[string]bool{"gpt-5.1": true, "o4-mini": true, "gpt-5-codex": true, "gpt-4o": false, "gpt-5-chat-latest": false, "gpt-oss": false} {
+			g := harness.New(t, harness.Config{})
+			g.Responses.Answer(answers.Text("fine").Answer(harness.Responses, false))
+			g.Post(caller, "responses/"+model, caller.Hello())
+			if seen := parse(t, g.Responses.Last(t).Body); (string(seen.At(include).Raw) != "") != reasons || string(seen.At(summary).Raw) != "" {
+				t.Errorf("%s: %s", model, seen.Raw)
+			}
+		}
+	}
+	// Neither is one whose thinking the caller turns off, nor are thoughts told that the
+	// caller declines.
+	w := way{Gateway: harness.New(t, harness.Config{}), caller: harness.Chat, upstream: harness.Responses}
+	w.sees(t, `{"messages":[{"role":"user","content":"hi"}],"reasoning_effort":"none"}`).At(include).Absent(t)
+	w.caller = harness.Messages
+	seen := w.sees(t, `{"max_tokens":4096,"messages":[{"role":"user","content":"hi"}],"thinking":{"type":"adaptive","display":"omitted"}}`)
+	seen.At(include).Is(t, `["reasoning.encrypted_content"]`)
+	seen.At(summary).Absent(t)
+	// A caller of responses says it itself.
+	w.caller = harness.Responses
+	w.sees(t, `{"input":"hi","reasoning":{"effort":"high"}}`).At(include).Absent(t)
+}
