@@ -18,6 +18,7 @@ type command struct {
 	Migrate migrateCommand     `cmd:"" help:"Say which schema the store has, bring it up to date, or wait until it is."`
 	Backup  backupCommand      `cmd:"" help:"Write a backup of an SQLite store, while servers run."`
 	Restore restoreCommand     `cmd:"" help:"Put a backup in the place of an SQLite store."`
+	Store   storeCommand       `cmd:"" help:"Copy a store from SQLite to PostgreSQL."`
 	Prices  pricesCommand      `cmd:"" help:"Check a file of prices, look one up, or make a file of another catalogue."`
 	Config  configCommand      `cmd:"" help:"Check a configuration file, or print the schema of one."`
 	Routes  routesCommand      `cmd:"" help:"Say which target would serve a model."`

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"github.com/genway/genway/cmd/internal/cli"
+	"github.com/genway/genway/cmd/internal/coreproc"
+	"github.com/genway/genway/core/audit"
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/ledger/reconcile"
+	"github.com/genway/genway/core/store"
+)
+
+type storeCommand struct {
+	Copy copyStore `cmd:"" help:"Copy an SQLite store into an empty PostgreSQL database: keys, audit, ledger and sums. End the servers first."`
+}
+
+type copyStore struct {
+	coreproc.Data
+	To string `env:"GENWAY_STORE_TO" required:"" placeholder:"URL" help:"The database to fill, which must have no rows: postgres://USER@HOST:PORT/DATABASE. What the URL leaves out, such as the password, is taken from PGPASSWORD or a password file."`
+}
+
+// Run proves the store, copies it, and proves the copy.
+func (c *copyStore) Run(ctx context.Context, stdout io.Writer) error {
+	location, err := c.Location()
+	if err != nil {
+		return err
+	}
+	if store.IsPostgres(location) || !store.IsPostgres(c.To) {
+		return cli.UsageError{Err: store.ErrCopyDirection}
+	}
+	now := time.Now()
+	before, err := prove(ctx, coreproc.Data{Store: location, Migrate: store.MigrateCheck}, [sha256.Size]byte{}, now)
+	if err != nil {
+		return fmt.Errorf("nothing was copied: %w", err)
+	}
+	progress := cli.NewProgress()
+	copied, err := store.Copy(ctx, location, c.To, func(done, total int64) { progress.Tell(done, total, "rows are copied") })
+	progress.Clear()
+	if err != nil {
+		return err
+	}
+	after, err := prove(ctx, coreproc.Data{Store: c.To, Migrate: store.MigrateCheck}, before.audit.Hash, now)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the copy is not good, remove the database: %w", err)
+	case after != before:
+		return fmt.Errorf("the copy is not good, remove the database: it has %+v, and the store %+v", after, before)
+	}
+	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
+	for _, t := range copied {
+		fmt.Fprintf(table, "%s\t%d rows\n", t.Table, t.Rows)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(stdout, "audit verify, on both sides: whole, %d entries, head %x\nledger check, on both sides: all is well, %d requests\nStart servers with --store and the new database, and with the same --data: its journal may hold requests of a server that was killed.\n",
+		after.audit.Number, after.audit.Hash, after.requests)
+	return err
+}
+
+// proof is what a store holds, as far as it proves itself.
+type proof struct {
+	audit    audit.Head
+	requests int64
+}
+
+// prove verifies the audit of a store, in which an entry of a hash must be unless it is zero, and
+// checks its ledger as of a moment.
+func prove(ctx context.Context, data coreproc.Data, known [sha256.Size]byte, now time.Time) (proof, error) {
+	var found proof
+	err := data.WithAudit(ctx, func(store audit.Store) (err error) {
+		found.audit, err = audit.Verify(store.Entries(ctx, audit.Query{}), known)
+		return err
+	})
+	if err != nil {
+		return found, err
+	}
+	err = data.WithLedger(ctx, func(store ledger.Store, _ *keys.Service) error {
+		checked, err := reconcile.Check(ctx, reconcile.Checking{Store: store, Now: now})
+		if err != nil {
+			return err
+		}
+		found.requests = checked.Entries + checked.Pruned
+		if !checked.Good() {
+			return errors.Join(errWrong, errors.New("genway ledger check says what is wrong; requests that a killed server left open are closed within a minute of the next start"))
+		}
+		return nil
+	})
+	return found, err
+}

@@ -1,0 +1,128 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ErrCopyDirection is of Copy between other kinds of database than its own.
+var ErrCopyDirection = errors.New("a store is copied from an SQLite file to a PostgreSQL database: give the file by --data or --store, and the URL by --to")
+
+// Copied is a table whose rows were copied.
+type Copied struct {
+	Table string
+	Rows  int64
+}
+
+// Copy copies all rows of an SQLite database into a PostgreSQL database: keys, the audit with its
+// chain, the ledger with its sums and roll-ups, stored items and the counters of all of them. It
+// migrates the PostgreSQL database, which must have no rows yet, and writes in one transaction:
+// after an error nothing of the copy is there.
+//
+// No server may have either database open. The SQLite database is only read, and its schema must
+// be the one that this program knows. after is called, with the rows that are written and how
+// many there are in all; it may be nil.
+func Copy(ctx context.Context, from, to string, after func(done, total int64)) ([]Copied, error) {
+	if IsPostgres(from) || !IsPostgres(to) {
+		return nil, ErrCopyDirection
+	}
+	config, err := parsePostgres(to)
+	if err != nil {
+		return nil, err
+	}
+	path, err := filepath.Abs(from)
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", from, err)
+	}
+	if after == nil {
+		after = func(int64, int64) {}
+	}
+	var copied []Copied
+	err = withSchema(Config{Location: path, Existing: true}, func(source database) error {
+		return exclusively(ctx, path, func() error {
+			if err := alone(ctx, path); err != nil {
+				return err
+			}
+			if _, err := migrate(ctx, source, MigrateCheck); err != nil {
+				return err
+			}
+			return source.view(ctx, func(read transaction) (err error) {
+				copied, err = copyTo(ctx, read.tx, config, after)
+				return err
+			})
+		})
+	})
+	return copied, err
+}
+
+// copyTo migrates the PostgreSQL database of config, and fills it from a transaction of SQLite's.
+func copyTo(ctx context.Context, from *sql.Tx, config *pgx.ConnConfig, after func(done, total int64)) ([]Copied, error) {
+	fail := func(err error) error {
+		return fmt.Errorf("copy to %s: %w", address(config), postgresReason(config, err))
+	}
+	if _, err := migratePostgres(ctx, config.Copy(), MigrateAuto); err != nil {
+		return nil, fail(err)
+	}
+	tables, err := tablesOf(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	unbounded := config.Copy()
+	unbounded.RuntimeParams["application_name"] = "genway store copy"
+	conn, err := pgx.ConnectConfig(ctx, unbounded)
+	if err != nil {
+		return nil, fail(err)
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // what it wrote is committed, or not to be
+	var copied []Copied
+	err = pgx.BeginFunc(ctx, conn, func(into pgx.Tx) (err error) {
+		copied, err = copyTables(ctx, from, into, tables, after)
+		return err
+	})
+	if err != nil {
+		return nil, fail(err)
+	}
+	return copied, nil
+}
+
+// copyTables fills all tables. Their triggers, which count changes and refuse those of the audit,
+// are off meanwhile: what they have counted is copied as well.
+func copyTables(ctx context.Context, from *sql.Tx, into pgx.Tx, tables []table, after func(done, total int64)) ([]Copied, error) {
+	var total, done int64
+	for _, t := range tables {
+		total += t.rows
+		name := pgx.Identifier{t.name}.Sanitize()
+		if _, err := into.Exec(ctx, "ALTER TABLE "+name+" DISABLE TRIGGER USER"); err != nil {
+			return nil, err
+		}
+		if t.name == "keys_version" { // which a migration fills
+			if _, err := into.Exec(ctx, "DELETE FROM "+name); err != nil {
+				return nil, err
+			}
+		}
+		var filled bool
+		if err := into.QueryRow(ctx, "SELECT EXISTS (SELECT 1 FROM "+name+")").Scan(&filled); err != nil {
+			return nil, err
+		}
+		if filled {
+			return nil, fmt.Errorf("the database is in use: its table %s has rows; make an empty one", t.name)
+		}
+	}
+	copied := make([]Copied, 0, len(tables))
+	for _, t := range tables {
+		if err := t.copy(ctx, from, into, func(rows int64) { after(done+rows, total) }); err != nil {
+			return nil, fmt.Errorf("table %s: %w", t.name, postgresReason(into.Conn().Config(), err))
+		}
+		done += t.rows
+		copied = append(copied, Copied{Table: t.name, Rows: t.rows})
+		if _, err := into.Exec(ctx, "ALTER TABLE "+pgx.Identifier{t.name}.Sanitize()+" ENABLE TRIGGER USER"); err != nil {
+			return nil, err
+		}
+	}
+	return copied, nil
+}
