@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/admin"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/intake"
 	"github.com/genway/genway/core/keys"
@@ -192,6 +193,9 @@ func (i Interceptors) identify(ctx context.Context, call *outcome) (_ context.Co
 	}
 	if auth.Administrates(call.method) { // calls of Generation are held to it as they are admitted
 		if err := permit(ctx, call.caller, ""); err != nil {
+			return nil, err
+		}
+		if err := admin.Permit(call.caller, call.method); err != nil {
 			return nil, err
 		}
 	}

@@ -207,6 +207,7 @@ type settingFlags struct {
 	BudgetMonth       *string        `placeholder:"DOLLARS" help:"What it may spend in a month of UTC; none is no budget."`
 	Priority          *string        `placeholder:"PRIORITY" help:"Whether its requests are refused ahead of others when there are more than can be served: interactive, the default, or batch."`
 	Strict            *bool          `negatable:"" help:"Refuse requests that would lose a member on their way to another protocol."`
+	ReadOnly          *bool          `negatable:"" help:"Of a key of the group admin: change nothing, for those who only look."`
 }
 
 // apply sets what flags were given, as of now.
@@ -234,6 +235,9 @@ func (f *settingFlags) apply(to *keys.Settings, now time.Time) error {
 	}
 	if f.Strict != nil {
 		to.Policy.Strict = *f.Strict
+	}
+	if f.ReadOnly != nil {
+		to.Policy.ReadOnly = *f.ReadOnly
 	}
 	return nil
 }
@@ -268,6 +272,9 @@ func summary(p keys.Policy) string {
 	}
 	if p.Priority != "" {
 		words = append(words, p.Priority)
+	}
+	if p.ReadOnly {
+		words = append(words, "read-only")
 	}
 	return dash(strings.Join(words, "; "))
 }

@@ -79,6 +79,9 @@ func keyLines(stdout io.Writer, key keys.Key, now time.Time) error {
 	} {
 		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
 	}
+	if key.Policy.ReadOnly {
+		fmt.Fprintf(table, "read-only\ttrue\n")
+	}
 	return table.Flush()
 }
 
@@ -134,6 +137,7 @@ type keyObject struct {
 	Limits       limit.Limits      `json:"limits"`
 	Strict       bool              `json:"strict"`
 	Priority     string            `json:"priority"`
+	ReadOnly     bool              `json:"read_only,omitzero"`
 	Secrets      []secretObject    `json:"secrets"`
 }
 
@@ -148,7 +152,7 @@ func objectOf(key keys.Key, now time.Time) keyObject {
 		ID: key.ID, Group: key.Group, Name: key.Name, Owner: key.Owner, Labels: key.Labels, State: word,
 		CreateTime: key.CreateTime, ExpireTime: key.ExpireTime, RevokeTime: key.RevokeTime,
 		Models: key.Policy.Models, Addresses: addresses(key.Policy), Certificates: key.Policy.Certificates, Limits: key.Policy.Limits, Strict: key.Policy.Strict,
-		Priority: cmp.Or(key.Policy.Priority, interactive),
+		Priority: cmp.Or(key.Policy.Priority, interactive), ReadOnly: key.Policy.ReadOnly,
 	}
 	for _, secret := range key.Secrets {
 		o.Secrets = append(o.Secrets, secretObject{CreateTime: secret.CreateTime, ExpireTime: secret.ExpireTime})

@@ -14,6 +14,7 @@ const (
 	ReasonKeyAmbiguous = "KEY_AMBIGUOUS"
 	ReasonKeyRevoked   = "KEY_REVOKED"
 	ReasonKeyExpired   = "KEY_EXPIRED"
+	ReasonLinkUsed     = "LINK_USED"
 	ReasonStore        = "STORE_UNAVAILABLE"
 )
 
@@ -43,6 +44,8 @@ func failure(ctx context.Context, err error, at func(*keys.InvalidError, keys.Fi
 		f = fault.Invalid("key", "%v", keys.ErrRaw)
 	case errors.Is(err, keys.ErrRevoked):
 		f = fault.New(fault.Unprocessable, ReasonKeyRevoked, "the key is revoked")
+	case errors.Is(err, keys.ErrLinkUsed):
+		f = fault.New(fault.Unprocessable, ReasonLinkUsed, "the sign-in link was used; make another, or sign in with an admin key")
 	case errors.Is(err, keys.ErrExpired):
 		f = fault.New(fault.Unprocessable, ReasonKeyExpired, "the key has expired; give it more time first")
 	default:

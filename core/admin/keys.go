@@ -127,6 +127,11 @@ func (s *Service) RevokeKey(ctx context.Context, req *adminv1.RevokeKeyRequest) 
 	if err != nil {
 		return nil, failure(ctx, err, inSettings)
 	}
+	if key.Group == keys.GroupAdmin {
+		if err := s.config.Keys.EndSessions(acting(ctx), key.ID); err != nil {
+			return nil, failure(ctx, err, inSettings)
+		}
+	}
 	return &adminv1.RevokeKeyResponse{Key: s.message(key)}, nil
 }
 

@@ -37,6 +37,7 @@ var members = []struct {
 	{"limits", func(s Settings) any { return s.Policy.Limits }},
 	{"strict", func(s Settings) any { return s.Policy.Strict }},
 	{"priority", func(s Settings) any { return s.Policy.Priority }},
+	{"read_only", func(s Settings) any { return s.Policy.ReadOnly }},
 }
 
 // created is the entry of a new key: its group, and its settings but the empty ones.

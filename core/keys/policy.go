@@ -28,6 +28,9 @@ type Policy struct {
 	// Strict has a request refused that would lose a member on its way to the
 	// upstream's protocol, instead of the loss being named in the answer.
 	Strict bool `json:"strict,omitzero"`
+	// ReadOnly has a key of the group admin change nothing: the Admin service refuses it
+	// every method but those that read.
+	ReadOnly bool `json:"read_only,omitzero"`
 }
 
 // PriorityBatch is the priority of keys whose requests can wait.

@@ -42,6 +42,8 @@ func (s Settings) Validate(group Group) error {
 	s.Policy.check(&v)
 	if group == GroupAdmin {
 		s.Policy.checkAdmin(&v)
+	} else if s.Policy.ReadOnly {
+		v.addf("read_only", "only a key of the group admin can be read-only")
 	}
 	return v.err()
 }

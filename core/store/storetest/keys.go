@@ -53,6 +53,7 @@ func shapes() map[string]func(*keys.Key) {
 		"addresses":   func(k *keys.Key) { k.Policy.Addresses = whole.Policy.Addresses },
 		"limits":      func(k *keys.Key) { k.Policy.Limits = whole.Policy.Limits },
 		"strict":      func(k *keys.Key) { k.Policy.Strict = true },
+		"read only":   func(k *keys.Key) { k.Policy.ReadOnly = true },
 		"expiring":    func(k *keys.Key) { k.ExpireTime = whole.ExpireTime },
 		"revoked":     func(k *keys.Key) { k.RevokeTime = whole.RevokeTime },
 		"all times":   func(k *keys.Key) { k.ExpireTime, k.RevokeTime = whole.ExpireTime, whole.RevokeTime },

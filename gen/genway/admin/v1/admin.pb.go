@@ -26,7 +26,7 @@ var File_genway_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1bgenway/admin/v1/usage.proto2\xde\x06\n" +
+	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1bgenway/admin/v1/usage.proto2\x95\b\n" +
 	"\x05Admin\x12R\n" +
 	"\tCreateKey\x12!.genway.admin.v1.CreateKeyRequest\x1a\".genway.admin.v1.CreateKeyResponse\x12I\n" +
 	"\x06GetKey\x12\x1e.genway.admin.v1.GetKeyRequest\x1a\x1f.genway.admin.v1.GetKeyResponse\x12O\n" +
@@ -38,7 +38,10 @@ const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"ImportKeys\x12\".genway.admin.v1.ImportKeysRequest\x1a#.genway.admin.v1.ImportKeysResponse\x12g\n" +
 	"\x10ListAuditEntries\x12(.genway.admin.v1.ListAuditEntriesRequest\x1a).genway.admin.v1.ListAuditEntriesResponse\x12X\n" +
 	"\vVerifyAudit\x12#.genway.admin.v1.VerifyAuditRequest\x1a$.genway.admin.v1.VerifyAuditResponse\x12O\n" +
-	"\bGetUsage\x12 .genway.admin.v1.GetUsageRequest\x1a!.genway.admin.v1.GetUsageResponseB\xb5\x01\n" +
+	"\bGetUsage\x12 .genway.admin.v1.GetUsageRequest\x1a!.genway.admin.v1.GetUsageResponse\x12^\n" +
+	"\rCreateSession\x12%.genway.admin.v1.CreateSessionRequest\x1a&.genway.admin.v1.CreateSessionResponse\x12U\n" +
+	"\n" +
+	"EndSession\x12\".genway.admin.v1.EndSessionRequest\x1a#.genway.admin.v1.EndSessionResponseB\xb5\x01\n" +
 	"\x13com.genway.admin.v1B\n" +
 	"AdminProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
 
@@ -53,16 +56,20 @@ var file_genway_admin_v1_admin_proto_goTypes = []any{
 	(*ListAuditEntriesRequest)(nil),  // 7: genway.admin.v1.ListAuditEntriesRequest
 	(*VerifyAuditRequest)(nil),       // 8: genway.admin.v1.VerifyAuditRequest
 	(*GetUsageRequest)(nil),          // 9: genway.admin.v1.GetUsageRequest
-	(*CreateKeyResponse)(nil),        // 10: genway.admin.v1.CreateKeyResponse
-	(*GetKeyResponse)(nil),           // 11: genway.admin.v1.GetKeyResponse
-	(*ListKeysResponse)(nil),         // 12: genway.admin.v1.ListKeysResponse
-	(*UpdateKeyResponse)(nil),        // 13: genway.admin.v1.UpdateKeyResponse
-	(*RotateKeyResponse)(nil),        // 14: genway.admin.v1.RotateKeyResponse
-	(*RevokeKeyResponse)(nil),        // 15: genway.admin.v1.RevokeKeyResponse
-	(*ImportKeysResponse)(nil),       // 16: genway.admin.v1.ImportKeysResponse
-	(*ListAuditEntriesResponse)(nil), // 17: genway.admin.v1.ListAuditEntriesResponse
-	(*VerifyAuditResponse)(nil),      // 18: genway.admin.v1.VerifyAuditResponse
-	(*GetUsageResponse)(nil),         // 19: genway.admin.v1.GetUsageResponse
+	(*CreateSessionRequest)(nil),     // 10: genway.admin.v1.CreateSessionRequest
+	(*EndSessionRequest)(nil),        // 11: genway.admin.v1.EndSessionRequest
+	(*CreateKeyResponse)(nil),        // 12: genway.admin.v1.CreateKeyResponse
+	(*GetKeyResponse)(nil),           // 13: genway.admin.v1.GetKeyResponse
+	(*ListKeysResponse)(nil),         // 14: genway.admin.v1.ListKeysResponse
+	(*UpdateKeyResponse)(nil),        // 15: genway.admin.v1.UpdateKeyResponse
+	(*RotateKeyResponse)(nil),        // 16: genway.admin.v1.RotateKeyResponse
+	(*RevokeKeyResponse)(nil),        // 17: genway.admin.v1.RevokeKeyResponse
+	(*ImportKeysResponse)(nil),       // 18: genway.admin.v1.ImportKeysResponse
+	(*ListAuditEntriesResponse)(nil), // 19: genway.admin.v1.ListAuditEntriesResponse
+	(*VerifyAuditResponse)(nil),      // 20: genway.admin.v1.VerifyAuditResponse
+	(*GetUsageResponse)(nil),         // 21: genway.admin.v1.GetUsageResponse
+	(*CreateSessionResponse)(nil),    // 22: genway.admin.v1.CreateSessionResponse
+	(*EndSessionResponse)(nil),       // 23: genway.admin.v1.EndSessionResponse
 }
 var file_genway_admin_v1_admin_proto_depIdxs = []int32{
 	0,  // 0: genway.admin.v1.Admin.CreateKey:input_type -> genway.admin.v1.CreateKeyRequest
@@ -75,18 +82,22 @@ var file_genway_admin_v1_admin_proto_depIdxs = []int32{
 	7,  // 7: genway.admin.v1.Admin.ListAuditEntries:input_type -> genway.admin.v1.ListAuditEntriesRequest
 	8,  // 8: genway.admin.v1.Admin.VerifyAudit:input_type -> genway.admin.v1.VerifyAuditRequest
 	9,  // 9: genway.admin.v1.Admin.GetUsage:input_type -> genway.admin.v1.GetUsageRequest
-	10, // 10: genway.admin.v1.Admin.CreateKey:output_type -> genway.admin.v1.CreateKeyResponse
-	11, // 11: genway.admin.v1.Admin.GetKey:output_type -> genway.admin.v1.GetKeyResponse
-	12, // 12: genway.admin.v1.Admin.ListKeys:output_type -> genway.admin.v1.ListKeysResponse
-	13, // 13: genway.admin.v1.Admin.UpdateKey:output_type -> genway.admin.v1.UpdateKeyResponse
-	14, // 14: genway.admin.v1.Admin.RotateKey:output_type -> genway.admin.v1.RotateKeyResponse
-	15, // 15: genway.admin.v1.Admin.RevokeKey:output_type -> genway.admin.v1.RevokeKeyResponse
-	16, // 16: genway.admin.v1.Admin.ImportKeys:output_type -> genway.admin.v1.ImportKeysResponse
-	17, // 17: genway.admin.v1.Admin.ListAuditEntries:output_type -> genway.admin.v1.ListAuditEntriesResponse
-	18, // 18: genway.admin.v1.Admin.VerifyAudit:output_type -> genway.admin.v1.VerifyAuditResponse
-	19, // 19: genway.admin.v1.Admin.GetUsage:output_type -> genway.admin.v1.GetUsageResponse
-	10, // [10:20] is the sub-list for method output_type
-	0,  // [0:10] is the sub-list for method input_type
+	10, // 10: genway.admin.v1.Admin.CreateSession:input_type -> genway.admin.v1.CreateSessionRequest
+	11, // 11: genway.admin.v1.Admin.EndSession:input_type -> genway.admin.v1.EndSessionRequest
+	12, // 12: genway.admin.v1.Admin.CreateKey:output_type -> genway.admin.v1.CreateKeyResponse
+	13, // 13: genway.admin.v1.Admin.GetKey:output_type -> genway.admin.v1.GetKeyResponse
+	14, // 14: genway.admin.v1.Admin.ListKeys:output_type -> genway.admin.v1.ListKeysResponse
+	15, // 15: genway.admin.v1.Admin.UpdateKey:output_type -> genway.admin.v1.UpdateKeyResponse
+	16, // 16: genway.admin.v1.Admin.RotateKey:output_type -> genway.admin.v1.RotateKeyResponse
+	17, // 17: genway.admin.v1.Admin.RevokeKey:output_type -> genway.admin.v1.RevokeKeyResponse
+	18, // 18: genway.admin.v1.Admin.ImportKeys:output_type -> genway.admin.v1.ImportKeysResponse
+	19, // 19: genway.admin.v1.Admin.ListAuditEntries:output_type -> genway.admin.v1.ListAuditEntriesResponse
+	20, // 20: genway.admin.v1.Admin.VerifyAudit:output_type -> genway.admin.v1.VerifyAuditResponse
+	21, // 21: genway.admin.v1.Admin.GetUsage:output_type -> genway.admin.v1.GetUsageResponse
+	22, // 22: genway.admin.v1.Admin.CreateSession:output_type -> genway.admin.v1.CreateSessionResponse
+	23, // 23: genway.admin.v1.Admin.EndSession:output_type -> genway.admin.v1.EndSessionResponse
+	12, // [12:24] is the sub-list for method output_type
+	0,  // [0:12] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name
@@ -99,6 +110,7 @@ func file_genway_admin_v1_admin_proto_init() {
 	}
 	file_genway_admin_v1_audit_proto_init()
 	file_genway_admin_v1_key_proto_init()
+	file_genway_admin_v1_session_proto_init()
 	file_genway_admin_v1_usage_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -31,6 +31,8 @@ const (
 	Admin_ListAuditEntries_FullMethodName = "/genway.admin.v1.Admin/ListAuditEntries"
 	Admin_VerifyAudit_FullMethodName      = "/genway.admin.v1.Admin/VerifyAudit"
 	Admin_GetUsage_FullMethodName         = "/genway.admin.v1.Admin/GetUsage"
+	Admin_CreateSession_FullMethodName    = "/genway.admin.v1.Admin/CreateSession"
+	Admin_EndSession_FullMethodName       = "/genway.admin.v1.Admin/EndSession"
 )
 
 // AdminClient is the client API for Admin service.
@@ -53,7 +55,7 @@ const (
 // A failed call has a genway.v1.ErrorDetail in the details of its status, and where
 // members of the request are at fault a google.rpc.BadRequest that names each of them
 // by its path from the request. Reasons: INVALID_MEMBER, KEY_NOT_FOUND,
-// KEY_AMBIGUOUS, KEY_REVOKED, KEY_EXPIRED.
+// KEY_AMBIGUOUS, KEY_REVOKED, KEY_EXPIRED, LINK_USED, READ_ONLY.
 type AdminClient interface {
 	// CreateKey makes a key. Its answer is the only one that has the key itself.
 	CreateKey(ctx context.Context, in *CreateKeyRequest, opts ...grpc.CallOption) (*CreateKeyResponse, error)
@@ -80,6 +82,12 @@ type AdminClient interface {
 	VerifyAudit(ctx context.Context, in *VerifyAuditRequest, opts ...grpc.CallOption) (*VerifyAuditResponse, error)
 	// GetUsage reports what requests used, from the ledger.
 	GetUsage(ctx context.Context, in *GetUsageRequest, opts ...grpc.CallOption) (*GetUsageResponse, error)
+	// CreateSession makes a session: a key of the group admin that ends soon and can do no
+	// more than the key shown. The console signs people in by it.
+	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
+	// EndSession ends the session whose key is shown. A key that is no session stays as it is
+	// (INVALID_MEMBER).
+	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
 }
 
 type adminClient struct {
@@ -190,6 +198,26 @@ func (c *adminClient) GetUsage(ctx context.Context, in *GetUsageRequest, opts ..
 	return out, nil
 }
 
+func (c *adminClient) CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CreateSessionResponse)
+	err := c.cc.Invoke(ctx, Admin_CreateSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EndSessionResponse)
+	err := c.cc.Invoke(ctx, Admin_EndSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServer is the server API for Admin service.
 // All implementations must embed UnimplementedAdminServer
 // for forward compatibility.
@@ -210,7 +238,7 @@ func (c *adminClient) GetUsage(ctx context.Context, in *GetUsageRequest, opts ..
 // A failed call has a genway.v1.ErrorDetail in the details of its status, and where
 // members of the request are at fault a google.rpc.BadRequest that names each of them
 // by its path from the request. Reasons: INVALID_MEMBER, KEY_NOT_FOUND,
-// KEY_AMBIGUOUS, KEY_REVOKED, KEY_EXPIRED.
+// KEY_AMBIGUOUS, KEY_REVOKED, KEY_EXPIRED, LINK_USED, READ_ONLY.
 type AdminServer interface {
 	// CreateKey makes a key. Its answer is the only one that has the key itself.
 	CreateKey(context.Context, *CreateKeyRequest) (*CreateKeyResponse, error)
@@ -237,6 +265,12 @@ type AdminServer interface {
 	VerifyAudit(context.Context, *VerifyAuditRequest) (*VerifyAuditResponse, error)
 	// GetUsage reports what requests used, from the ledger.
 	GetUsage(context.Context, *GetUsageRequest) (*GetUsageResponse, error)
+	// CreateSession makes a session: a key of the group admin that ends soon and can do no
+	// more than the key shown. The console signs people in by it.
+	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
+	// EndSession ends the session whose key is shown. A key that is no session stays as it is
+	// (INVALID_MEMBER).
+	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
 	mustEmbedUnimplementedAdminServer()
 }
 
@@ -276,6 +310,12 @@ func (UnimplementedAdminServer) VerifyAudit(context.Context, *VerifyAuditRequest
 }
 func (UnimplementedAdminServer) GetUsage(context.Context, *GetUsageRequest) (*GetUsageResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetUsage not implemented")
+}
+func (UnimplementedAdminServer) CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CreateSession not implemented")
+}
+func (UnimplementedAdminServer) EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EndSession not implemented")
 }
 func (UnimplementedAdminServer) mustEmbedUnimplementedAdminServer() {}
 func (UnimplementedAdminServer) testEmbeddedByValue()               {}
@@ -478,6 +518,42 @@ func _Admin_GetUsage_Handler(srv interface{}, ctx context.Context, dec func(inte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_CreateSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CreateSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).CreateSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_CreateSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).CreateSession(ctx, req.(*CreateSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_EndSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EndSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).EndSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_EndSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).EndSession(ctx, req.(*EndSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Admin_ServiceDesc is the grpc.ServiceDesc for Admin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -524,6 +600,14 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetUsage",
 			Handler:    _Admin_GetUsage_Handler,
+		},
+		{
+			MethodName: "CreateSession",
+			Handler:    _Admin_CreateSession_Handler,
+		},
+		{
+			MethodName: "EndSession",
+			Handler:    _Admin_EndSession_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

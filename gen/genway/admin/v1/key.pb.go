@@ -429,7 +429,11 @@ type KeySettings struct {
 	Certificates []string `protobuf:"bytes,9,rep,name=certificates,proto3" json:"certificates,omitempty"`
 	// Whether the key's requests are refused ahead of others when there are more than
 	// can be served. Absent is PRIORITY_INTERACTIVE.
-	Priority      Priority `protobuf:"varint,10,opt,name=priority,proto3,enum=genway.admin.v1.Priority" json:"priority,omitempty"`
+	Priority Priority `protobuf:"varint,10,opt,name=priority,proto3,enum=genway.admin.v1.Priority" json:"priority,omitempty"`
+	// Of a key of the group admin: change nothing. Methods of this service that do more than
+	// read are refused (READ_ONLY), but CreateSession and EndSession. Keys of other groups
+	// cannot have it.
+	ReadOnly      bool `protobuf:"varint,11,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -532,6 +536,13 @@ func (x *KeySettings) GetPriority() Priority {
 		return x.Priority
 	}
 	return Priority_PRIORITY_UNSPECIFIED
+}
+
+func (x *KeySettings) GetReadOnly() bool {
+	if x != nil {
+		return x.ReadOnly
+	}
+	return false
 }
 
 // Limits are what a key is held to. A figure that is 0 is no bound.
@@ -1431,7 +1442,7 @@ const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"expireTime\"\xcb\x03\n" +
+	"expireTime\"\xe8\x03\n" +
 	"\vKeySettings\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\tR\x05owner\x12@\n" +
@@ -1444,7 +1455,8 @@ const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\x06strict\x18\b \x01(\bR\x06strict\x12\"\n" +
 	"\fcertificates\x18\t \x03(\tR\fcertificates\x125\n" +
 	"\bpriority\x18\n" +
-	" \x01(\x0e2\x19.genway.admin.v1.PriorityR\bpriority\x1a9\n" +
+	" \x01(\x0e2\x19.genway.admin.v1.PriorityR\bpriority\x12\x1b\n" +
+	"\tread_only\x18\v \x01(\bR\breadOnly\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb7\x01\n" +

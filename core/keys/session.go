@@ -1,0 +1,125 @@
+package keys
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Labels of the keys that are sessions of the console, and links by which sessions begin.
+const (
+	// LabelConsole says which of both a key is: ConsoleSession or ConsoleLink.
+	LabelConsole = "console"
+	// LabelConsoleBy has the id of the key that signed in or made the link.
+	LabelConsoleBy = "console.by"
+	// labelUsed has the id of the session that a link was used for.
+	labelUsed = "console.used"
+
+	ConsoleSession = "session"
+	ConsoleLink    = "link"
+)
+
+// MaxSession is how long a session lasts at most; it is the default, too.
+const MaxSession = 12 * time.Hour
+
+// defaultLink is how long a link is good unless its maker says.
+const defaultLink = 15 * time.Minute
+
+// ErrLinkUsed is a sign-in link that a session was made with already.
+var ErrLinkUsed = errors.New("the sign-in link was used")
+
+// SessionParams say which session to make.
+type SessionParams struct {
+	// By is the id of the key of the group admin whose session it is. Empty is the program
+	// itself, which may make links alone.
+	By string
+	// ReadOnly has the session change nothing.
+	ReadOnly bool
+	// Link makes a link: a key with which one session can be made.
+	Link bool
+	// Lifetime is up to MaxSession; 0 is MaxSession, and 15 minutes for a link.
+	Lifetime time.Duration
+}
+
+// StartSession makes a session or a link: a key of the group admin with an end, with the
+// addresses, certificates and owner of the key it is made by, and no right that that key has not. A
+// link is used up: of several calls by one link, one succeeds, and the others get ErrLinkUsed.
+// The lifetime of what a link makes is not bound by the link's.
+func (s *Service) StartSession(ctx context.Context, params SessionParams) (Created, error) {
+	if params.Lifetime < 0 || params.Lifetime > MaxSession {
+		return Created{}, fmt.Errorf("start session: %w", &InvalidError{Fields: []FieldError{
+			{Field: "lifetime", Reason: fmt.Sprintf("expected 0 to %s, got %s", MaxSession, params.Lifetime)},
+		}})
+	}
+	kind, lifetime := ConsoleSession, MaxSession
+	if params.Link {
+		kind, lifetime = ConsoleLink, defaultLink
+	}
+	if params.Lifetime > 0 {
+		lifetime = params.Lifetime
+	}
+	end := stored(s.clock().Add(lifetime))
+	with := Settings{Labels: map[string]string{LabelConsole: kind}, ExpireTime: &end, Policy: Policy{ReadOnly: params.ReadOnly}}
+	if params.By != "" {
+		by, err := s.Get(ctx, params.By)
+		if err != nil {
+			return Created{}, fmt.Errorf("start session: %w", err)
+		}
+		by.Settings = by.Clone().Settings
+		with.Owner, with.Labels[LabelConsoleBy] = by.Owner, by.ID
+		with.Policy.Addresses, with.Policy.Certificates = by.Policy.Addresses, by.Policy.Certificates
+		with.Policy.ReadOnly = with.Policy.ReadOnly || by.Policy.ReadOnly
+		switch by.Labels[LabelConsole] {
+		case ConsoleLink:
+			if err := s.use(ctx, by); err != nil {
+				return Created{}, fmt.Errorf("start session: %w", err)
+			}
+			with.Labels[LabelConsoleBy] = cmp.Or(by.Labels[LabelConsoleBy], by.ID)
+		case ConsoleSession: // its links and sessions are those of the key that signed in, and end with that
+			with.Labels[LabelConsoleBy] = cmp.Or(by.Labels[LabelConsoleBy], by.ID)
+		}
+	} else if !params.Link {
+		return Created{}, errors.New("start session: nobody's session")
+	}
+	raw, key, err := s.Create(ctx, CreateParams{Group: GroupAdmin, Settings: with})
+	if err != nil {
+		return Created{}, fmt.Errorf("start session: %w", err)
+	}
+	return Created{Raw: raw, Key: key}, nil
+}
+
+// use uses a link up. The mark is made first, within one transaction, so that one of many wins.
+func (s *Service) use(ctx context.Context, link Key) error {
+	_, err := s.Update(ctx, link.ID, func(with *Settings) error {
+		if with.Labels[labelUsed] != "" {
+			return ErrLinkUsed
+		}
+		with.Labels[labelUsed] = "yes"
+		return nil
+	})
+	if errors.Is(err, ErrRevoked) {
+		return ErrLinkUsed
+	}
+	if err != nil {
+		return err
+	}
+	_, err = s.Revoke(ctx, link.ID)
+	return err
+}
+
+// EndSessions revokes the live sessions and links of the key with that id.
+func (s *Service) EndSessions(ctx context.Context, by string) error {
+	for key, err := range s.All(ctx, Query{Group: GroupAdmin, LiveAt: s.clock()}) {
+		if err != nil {
+			return err
+		}
+		if key.Labels[LabelConsole] != "" && key.Labels[LabelConsoleBy] == by {
+			if _, err := s.Revoke(ctx, key.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
