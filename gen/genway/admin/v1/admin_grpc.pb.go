@@ -33,6 +33,15 @@ const (
 	Admin_GetUsage_FullMethodName         = "/genway.admin.v1.Admin/GetUsage"
 	Admin_CreateSession_FullMethodName    = "/genway.admin.v1.Admin/CreateSession"
 	Admin_EndSession_FullMethodName       = "/genway.admin.v1.Admin/EndSession"
+	Admin_ListRequests_FullMethodName     = "/genway.admin.v1.Admin/ListRequests"
+	Admin_GetRequest_FullMethodName       = "/genway.admin.v1.Admin/GetRequest"
+	Admin_WatchRequests_FullMethodName    = "/genway.admin.v1.Admin/WatchRequests"
+	Admin_Explain_FullMethodName          = "/genway.admin.v1.Admin/Explain"
+	Admin_ListUpstreams_FullMethodName    = "/genway.admin.v1.Admin/ListUpstreams"
+	Admin_ListRoutes_FullMethodName       = "/genway.admin.v1.Admin/ListRoutes"
+	Admin_GetConfiguration_FullMethodName = "/genway.admin.v1.Admin/GetConfiguration"
+	Admin_ListNodes_FullMethodName        = "/genway.admin.v1.Admin/ListNodes"
+	Admin_GetLimits_FullMethodName        = "/genway.admin.v1.Admin/GetLimits"
 )
 
 // AdminClient is the client API for Admin service.
@@ -55,7 +64,7 @@ const (
 // A failed call has a genway.v1.ErrorDetail in the details of its status, and where
 // members of the request are at fault a google.rpc.BadRequest that names each of them
 // by its path from the request. Reasons: INVALID_MEMBER, KEY_NOT_FOUND,
-// KEY_AMBIGUOUS, KEY_REVOKED, KEY_EXPIRED, LINK_USED, READ_ONLY.
+// KEY_AMBIGUOUS, KEY_REVOKED, KEY_EXPIRED, LINK_USED, READ_ONLY, REQUEST_NOT_FOUND.
 type AdminClient interface {
 	// CreateKey makes a key. Its answer is the only one that has the key itself.
 	CreateKey(ctx context.Context, in *CreateKeyRequest, opts ...grpc.CallOption) (*CreateKeyResponse, error)
@@ -88,6 +97,25 @@ type AdminClient interface {
 	// EndSession ends the session whose key is shown. A key that is no session stays as it is
 	// (INVALID_MEMBER).
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
+	// ListRequests lists the requests of the ledger, the newest first.
+	ListRequests(ctx context.Context, in *ListRequestsRequest, opts ...grpc.CallOption) (*ListRequestsResponse, error)
+	// GetRequest gives one request of the ledger, and what it went through
+	// (REQUEST_NOT_FOUND).
+	GetRequest(ctx context.Context, in *GetRequestRequest, opts ...grpc.CallOption) (*GetRequestResponse, error)
+	// WatchRequests gives requests as they end, of all cores of the store.
+	WatchRequests(ctx context.Context, in *WatchRequestsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchRequestsResponse], error)
+	// Explain says what a translation does to a body, member by member. Nothing is sent.
+	Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error)
+	// ListUpstreams lists the upstreams, and how the core that is asked finds them.
+	ListUpstreams(ctx context.Context, in *ListUpstreamsRequest, opts ...grpc.CallOption) (*ListUpstreamsResponse, error)
+	// ListRoutes lists the routes of the configuration in force.
+	ListRoutes(ctx context.Context, in *ListRoutesRequest, opts ...grpc.CallOption) (*ListRoutesResponse, error)
+	// GetConfiguration gives the configuration in force, without secrets.
+	GetConfiguration(ctx context.Context, in *GetConfigurationRequest, opts ...grpc.CallOption) (*GetConfigurationResponse, error)
+	// ListNodes lists the cores of the store.
+	ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error)
+	// GetLimits says where a key stands with its limits.
+	GetLimits(ctx context.Context, in *GetLimitsRequest, opts ...grpc.CallOption) (*GetLimitsResponse, error)
 }
 
 type adminClient struct {
@@ -218,6 +246,105 @@ func (c *adminClient) EndSession(ctx context.Context, in *EndSessionRequest, opt
 	return out, nil
 }
 
+func (c *adminClient) ListRequests(ctx context.Context, in *ListRequestsRequest, opts ...grpc.CallOption) (*ListRequestsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRequestsResponse)
+	err := c.cc.Invoke(ctx, Admin_ListRequests_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) GetRequest(ctx context.Context, in *GetRequestRequest, opts ...grpc.CallOption) (*GetRequestResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetRequestResponse)
+	err := c.cc.Invoke(ctx, Admin_GetRequest_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) WatchRequests(ctx context.Context, in *WatchRequestsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchRequestsResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Admin_ServiceDesc.Streams[0], Admin_WatchRequests_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchRequestsRequest, WatchRequestsResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Admin_WatchRequestsClient = grpc.ServerStreamingClient[WatchRequestsResponse]
+
+func (c *adminClient) Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ExplainResponse)
+	err := c.cc.Invoke(ctx, Admin_Explain_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) ListUpstreams(ctx context.Context, in *ListUpstreamsRequest, opts ...grpc.CallOption) (*ListUpstreamsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListUpstreamsResponse)
+	err := c.cc.Invoke(ctx, Admin_ListUpstreams_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) ListRoutes(ctx context.Context, in *ListRoutesRequest, opts ...grpc.CallOption) (*ListRoutesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRoutesResponse)
+	err := c.cc.Invoke(ctx, Admin_ListRoutes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) GetConfiguration(ctx context.Context, in *GetConfigurationRequest, opts ...grpc.CallOption) (*GetConfigurationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetConfigurationResponse)
+	err := c.cc.Invoke(ctx, Admin_GetConfiguration_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListNodesResponse)
+	err := c.cc.Invoke(ctx, Admin_ListNodes_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) GetLimits(ctx context.Context, in *GetLimitsRequest, opts ...grpc.CallOption) (*GetLimitsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetLimitsResponse)
+	err := c.cc.Invoke(ctx, Admin_GetLimits_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServer is the server API for Admin service.
 // All implementations must embed UnimplementedAdminServer
 // for forward compatibility.
@@ -238,7 +365,7 @@ func (c *adminClient) EndSession(ctx context.Context, in *EndSessionRequest, opt
 // A failed call has a genway.v1.ErrorDetail in the details of its status, and where
 // members of the request are at fault a google.rpc.BadRequest that names each of them
 // by its path from the request. Reasons: INVALID_MEMBER, KEY_NOT_FOUND,
-// KEY_AMBIGUOUS, KEY_REVOKED, KEY_EXPIRED, LINK_USED, READ_ONLY.
+// KEY_AMBIGUOUS, KEY_REVOKED, KEY_EXPIRED, LINK_USED, READ_ONLY, REQUEST_NOT_FOUND.
 type AdminServer interface {
 	// CreateKey makes a key. Its answer is the only one that has the key itself.
 	CreateKey(context.Context, *CreateKeyRequest) (*CreateKeyResponse, error)
@@ -271,6 +398,25 @@ type AdminServer interface {
 	// EndSession ends the session whose key is shown. A key that is no session stays as it is
 	// (INVALID_MEMBER).
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
+	// ListRequests lists the requests of the ledger, the newest first.
+	ListRequests(context.Context, *ListRequestsRequest) (*ListRequestsResponse, error)
+	// GetRequest gives one request of the ledger, and what it went through
+	// (REQUEST_NOT_FOUND).
+	GetRequest(context.Context, *GetRequestRequest) (*GetRequestResponse, error)
+	// WatchRequests gives requests as they end, of all cores of the store.
+	WatchRequests(*WatchRequestsRequest, grpc.ServerStreamingServer[WatchRequestsResponse]) error
+	// Explain says what a translation does to a body, member by member. Nothing is sent.
+	Explain(context.Context, *ExplainRequest) (*ExplainResponse, error)
+	// ListUpstreams lists the upstreams, and how the core that is asked finds them.
+	ListUpstreams(context.Context, *ListUpstreamsRequest) (*ListUpstreamsResponse, error)
+	// ListRoutes lists the routes of the configuration in force.
+	ListRoutes(context.Context, *ListRoutesRequest) (*ListRoutesResponse, error)
+	// GetConfiguration gives the configuration in force, without secrets.
+	GetConfiguration(context.Context, *GetConfigurationRequest) (*GetConfigurationResponse, error)
+	// ListNodes lists the cores of the store.
+	ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error)
+	// GetLimits says where a key stands with its limits.
+	GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error)
 	mustEmbedUnimplementedAdminServer()
 }
 
@@ -316,6 +462,33 @@ func (UnimplementedAdminServer) CreateSession(context.Context, *CreateSessionReq
 }
 func (UnimplementedAdminServer) EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method EndSession not implemented")
+}
+func (UnimplementedAdminServer) ListRequests(context.Context, *ListRequestsRequest) (*ListRequestsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRequests not implemented")
+}
+func (UnimplementedAdminServer) GetRequest(context.Context, *GetRequestRequest) (*GetRequestResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRequest not implemented")
+}
+func (UnimplementedAdminServer) WatchRequests(*WatchRequestsRequest, grpc.ServerStreamingServer[WatchRequestsResponse]) error {
+	return status.Error(codes.Unimplemented, "method WatchRequests not implemented")
+}
+func (UnimplementedAdminServer) Explain(context.Context, *ExplainRequest) (*ExplainResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Explain not implemented")
+}
+func (UnimplementedAdminServer) ListUpstreams(context.Context, *ListUpstreamsRequest) (*ListUpstreamsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListUpstreams not implemented")
+}
+func (UnimplementedAdminServer) ListRoutes(context.Context, *ListRoutesRequest) (*ListRoutesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRoutes not implemented")
+}
+func (UnimplementedAdminServer) GetConfiguration(context.Context, *GetConfigurationRequest) (*GetConfigurationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetConfiguration not implemented")
+}
+func (UnimplementedAdminServer) ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListNodes not implemented")
+}
+func (UnimplementedAdminServer) GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetLimits not implemented")
 }
 func (UnimplementedAdminServer) mustEmbedUnimplementedAdminServer() {}
 func (UnimplementedAdminServer) testEmbeddedByValue()               {}
@@ -554,6 +727,161 @@ func _Admin_EndSession_Handler(srv interface{}, ctx context.Context, dec func(in
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_ListRequests_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRequestsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).ListRequests(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_ListRequests_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).ListRequests(ctx, req.(*ListRequestsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_GetRequest_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetRequestRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).GetRequest(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_GetRequest_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).GetRequest(ctx, req.(*GetRequestRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_WatchRequests_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchRequestsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AdminServer).WatchRequests(m, &grpc.GenericServerStream[WatchRequestsRequest, WatchRequestsResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Admin_WatchRequestsServer = grpc.ServerStreamingServer[WatchRequestsResponse]
+
+func _Admin_Explain_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ExplainRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).Explain(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_Explain_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).Explain(ctx, req.(*ExplainRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_ListUpstreams_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListUpstreamsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).ListUpstreams(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_ListUpstreams_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).ListUpstreams(ctx, req.(*ListUpstreamsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_ListRoutes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRoutesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).ListRoutes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_ListRoutes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).ListRoutes(ctx, req.(*ListRoutesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_GetConfiguration_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetConfigurationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).GetConfiguration(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_GetConfiguration_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).GetConfiguration(ctx, req.(*GetConfigurationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_ListNodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListNodesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).ListNodes(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_ListNodes_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).ListNodes(ctx, req.(*ListNodesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_GetLimits_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetLimitsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).GetLimits(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_GetLimits_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).GetLimits(ctx, req.(*GetLimitsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Admin_ServiceDesc is the grpc.ServiceDesc for Admin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -609,7 +937,45 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 			MethodName: "EndSession",
 			Handler:    _Admin_EndSession_Handler,
 		},
+		{
+			MethodName: "ListRequests",
+			Handler:    _Admin_ListRequests_Handler,
+		},
+		{
+			MethodName: "GetRequest",
+			Handler:    _Admin_GetRequest_Handler,
+		},
+		{
+			MethodName: "Explain",
+			Handler:    _Admin_Explain_Handler,
+		},
+		{
+			MethodName: "ListUpstreams",
+			Handler:    _Admin_ListUpstreams_Handler,
+		},
+		{
+			MethodName: "ListRoutes",
+			Handler:    _Admin_ListRoutes_Handler,
+		},
+		{
+			MethodName: "GetConfiguration",
+			Handler:    _Admin_GetConfiguration_Handler,
+		},
+		{
+			MethodName: "ListNodes",
+			Handler:    _Admin_ListNodes_Handler,
+		},
+		{
+			MethodName: "GetLimits",
+			Handler:    _Admin_GetLimits_Handler,
+		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "WatchRequests",
+			Handler:       _Admin_WatchRequests_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "genway/admin/v1/admin.proto",
 }
