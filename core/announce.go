@@ -14,17 +14,21 @@ import (
 var deferredBodies = []string{transport.DeferredBodies}
 
 // announce adds to the trailer of an edge's call what the edge needs to know of this core: that
-// it takes deferred bodies, and whether the call may be sent to another core. An edge in this
-// process knows the former from the start.
+// it takes deferred bodies, and whether the call may be sent to another core. The former is left
+// out where the edge knows it: an edge in this process knows it from the start, and an edge
+// that sent this request deferred has had the announcement on this connection.
 func (i Interceptors) announce(ctx context.Context, o *outcome, err error) {
 	if !o.caller.Edge {
 		return
 	}
-	how := o.refused(err)
-	if i.InProcess && how == "" {
+	how, known := o.refused(err), i.InProcess || o.deferred
+	if known && how == "" {
 		return
 	}
-	trailer := metadata.MD{transport.AcceptsKey: deferredBodies}
+	trailer := metadata.MD{}
+	if !known {
+		trailer[transport.AcceptsKey] = deferredBodies
+	}
 	if how != "" {
 		trailer[transport.RefusedKey] = []string{how}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/telemetry/tracing"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -25,6 +26,8 @@ type outcome struct {
 	start    time.Time
 	caller   auth.Caller
 	asked    string // the model
+	// deferred is set when the request came deferred: the edge knows that this core takes those.
+	deferred bool
 	model    string // the one that answered
 	usage    *genwayv1.Usage
 	drawn    drawn
@@ -80,6 +83,15 @@ func asking(ctx context.Context, model string) {
 	if o, ok := ctx.Value(outcomeKey{}).(*outcome); ok {
 		o.asked = model
 	}
+}
+
+// textRequest gives the text request that a message is, and notes whether it came deferred.
+func textRequest(ctx context.Context, req *genwayv1.GenerateTextRequest) *deferred.Request {
+	asked := deferred.New(req)
+	if o, ok := ctx.Value(outcomeKey{}).(*outcome); ok {
+		o.deferred = asked.Deferred()
+	}
+	return asked
 }
 
 // answered notes the model that answered and what it cost, as far as known.

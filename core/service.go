@@ -72,7 +72,7 @@ func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 	if err := checkText(req); err != nil {
 		return nil, err
 	}
-	asked := deferred.New(req)
+	asked := textRequest(ctx, req)
 	err = s.account(ctx, ask{"GenerateText", req.GetModel(), asked}, func(ctx context.Context) error {
 		resp, err = s.generateText(ctx, asked)
 		return err
@@ -119,7 +119,7 @@ func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream g
 	if err := checkText(req); err != nil {
 		return err
 	}
-	asked := deferred.New(req)
+	asked := textRequest(ctx, req)
 	return s.account(ctx, ask{"StreamGenerateText", req.GetModel(), asked}, func(ctx context.Context) error {
 		return s.streamText(ctx, asked, stream)
 	})

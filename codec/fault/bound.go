@@ -1,6 +1,9 @@
 package fault
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // Bounds of the public texts, in bytes. A caller chooses the names of members, and so how long
 // the path is that an error names.
@@ -13,13 +16,16 @@ const (
 // stay: the end of a message says what is wrong.
 func (e *Error) Bound() {
 	e.Message, e.Param = shortened(e.Message, MaxMessage), shortened(e.Param, MaxParam)
+	if !slices.ContainsFunc(e.Fields, Field.tooLong) {
+		return
+	}
+	e.Fields = slices.Clone(e.Fields) // the error's copies share them
 	for i, f := range e.Fields {
-		if len(f.Param) > MaxParam || len(f.Message) > MaxMessage {
-			e.Fields = append([]Field(nil), e.Fields...) // they are shared with the error's copies
-			e.Fields[i] = Field{Param: shortened(f.Param, MaxParam), Message: shortened(f.Message, MaxMessage)}
-		}
+		e.Fields[i] = Field{Param: shortened(f.Param, MaxParam), Message: shortened(f.Message, MaxMessage)}
 	}
 }
+
+func (f Field) tooLong() bool { return len(f.Param) > MaxParam || len(f.Message) > MaxMessage }
 
 // shortened leaves out the middle of a text that is longer than most bytes.
 func shortened(s string, most int) string {

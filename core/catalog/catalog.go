@@ -9,11 +9,13 @@ import (
 	"sync"
 
 	"github.com/genway/genway/core/config/strict"
-	"github.com/genway/genway/core/glob"
 )
 
-// Catalog is what is known of models. It is never changed. A nil one knows nothing.
-type Catalog struct{ rows []Row }
+// Catalog is what is known of models. It is safe for concurrent use. A nil one knows nothing.
+type Catalog struct {
+	rows  []Row // never changed
+	found memory
+}
 
 //go:embed models.yaml
 var shipped []byte
@@ -72,23 +74,6 @@ func Parse(name string, text []byte) (*Catalog, error) {
 
 // Len is how many rows there are.
 func (c *Catalog) Len() int { return len(c.rows) }
-
-// Find gives what is known of a model: of each member, what the first row says that matches
-// the name as it is or as Plain gives it. It is the zero Row for a model that is not known.
-func (c *Catalog) Find(model string) Row {
-	var found Row
-	if c == nil {
-		return found
-	}
-	name, plain := strings.ToLower(model), Plain(model)
-	for i := range c.rows {
-		if r := &c.rows[i]; glob.Match(r.Model, plain) || glob.Match(r.Model, name) {
-			found = found.over(*r)
-		}
-	}
-	found.Model = model
-	return found
-}
 
 var (
 	// cloud is what clouds and resellers put ahead of a model's name: us.anthropic., a

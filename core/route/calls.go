@@ -79,7 +79,7 @@ func (r *Router) CountTokens(ctx context.Context, req *genwayv1.CountTokensReque
 }
 
 func text(req *genwayv1.GenerateTextRequest, streamed bool) request {
-	return request{protocol: req.GetWire().GetProtocol(), model: req.GetModel(), streamed: streamed, session: session(req)}
+	return request{protocol: req.GetWire().GetProtocol(), model: req.GetModel(), streamed: streamed, head: req}
 }
 
 // session gives what the requests of one conversation have in common: the key that the caller

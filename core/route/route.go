@@ -281,8 +281,8 @@ type request struct {
 	images   bool
 	streamed bool
 	counted  bool // its tokens alone
-	// session is what the requests of one conversation have in common; empty for none.
-	session string
+	// head is a text request, for its session; nil for all others.
+	head *genwayv1.GenerateTextRequest
 }
 
 // unable is the fault of a model whose route has no target of the right sort.

@@ -23,11 +23,15 @@ const (
 
 // share puts the targets that share the load into the order in which they are tried.
 func (r *Route) share(targets []Target, q request) []Target {
-	switch {
-	case len(targets) <= 1:
+	if len(targets) <= 1 {
 		return targets
-	case r.Sticky && q.session != "":
-		return ranked(targets, func(t *Target) float64 { return t.distance(q.session) })
+	}
+	if r.Sticky {
+		if session := session(q.head); session != "" {
+			return ranked(targets, func(t *Target) float64 { return t.distance(session) })
+		}
+	}
+	switch {
 	case r.Strategy == LeastBusy:
 		return ranked(draw(targets), func(t *Target) float64 { return float64(t.busy()) / t.weight() })
 	case r.Strategy == Fastest:

@@ -51,11 +51,15 @@ func (u *Upstreams) Close() error {
 // Build makes the upstreams of a configuration, whose answers share the memory. Without
 // routes, the sandbox answers everything.
 func Build(c *config.Config, embedded *sandbox.Sandbox, memory *remote.AnswerMemory) (*Upstreams, error) {
+	known, err := catalogOf(c.Catalog)
+	if err != nil {
+		return nil, err
+	}
 	built := &Upstreams{memory: memory, retainDays: c.Ledger.RetainDays, called: map[string]Called{}, certificates: map[string]*x509.Certificate{}}
-	made := map[string]route.Target{config.Sandbox: {Name: config.Sandbox, Upstream: embedded}}
+	made := map[string]route.Target{config.Sandbox: {Name: config.Sandbox, Upstream: embedded, Catalog: known}}
 	listings := map[string]*discover.Listing{}
 	for name, u := range c.Upstreams {
-		target := route.Target{Name: name, Upstream: embedded, Protocol: spoken(u.Kind)}
+		target := route.Target{Name: name, Upstream: embedded, Protocol: spoken(u.Kind), Catalog: known}
 		if u.Kind != config.Sandbox {
 			made, err := built.upstream(name, u)
 			if err != nil {
@@ -86,14 +90,6 @@ func Build(c *config.Config, embedded *sandbox.Sandbox, memory *remote.AnswerMem
 	}
 	if len(c.Routes) == 0 {
 		built.Routes = []route.Route{{Model: "*", Targets: []route.Target{made[config.Sandbox]}}}
-	}
-	known, err := catalogOf(c.Catalog)
-	if err != nil {
-		return nil, errors.Join(err, built.Close())
-	}
-	for name, target := range made {
-		target.Catalog = known
-		made[name] = target
 	}
 	for i, r := range c.Routes {
 		one := route.Route{Model: r.Model, Strict: r.Strict, Deadline: time.Duration(r.Deadline), Strategy: strategies[r.Strategy], Sticky: r.Sticky}

@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/genway/genway/core/limit/shared/endpoint"
+	"github.com/genway/genway/internal/certs"
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
@@ -100,23 +100,23 @@ func tlsOf(server *endpoint.Endpoint) (*tls.Config, error) {
 	}
 	c := &tls.Config{MinVersion: tls.VersionTLS12}
 	if server.CAFile != "" {
-		text, err := os.ReadFile(server.CAFile)
+		authorities, err := certs.ReadAuthorities(server.CAFile)
 		if err != nil {
 			return nil, fmt.Errorf("ca_file: %w", err)
 		}
 		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(text) {
-			return nil, fmt.Errorf("ca_file: %s holds no certificate", server.CAFile)
+		for _, authority := range authorities {
+			c.RootCAs.AddCert(authority)
 		}
 	}
 	if server.CertFile != "" {
-		load := func() (tls.Certificate, error) { return tls.LoadX509KeyPair(server.CertFile, server.KeyFile) }
-		if _, err := load(); err != nil {
+		own := certs.Pair{Cert: server.CertFile, Key: server.KeyFile}
+		if _, err := own.Read(); err != nil {
 			return nil, fmt.Errorf("cert_file and key_file: %w", err)
 		}
 		c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			pair, err := load()
-			return &pair, err
+			pair, err := own.Read()
+			return &pair, err //nolint:wrapcheck // it names the file
 		}
 	}
 	return c, nil

@@ -6,7 +6,8 @@
 // ignores this package, and never receives anything of it in the place of something else:
 //
 // - A core that takes deferred bodies announces it in the trailer "genway-accepts" of its
-//   answers to edges, with the value "deferred-bodies". The announcement holds for the
+//   answers to edges, with the value "deferred-bodies". It may leave the trailer out of answers
+//   to requests that came deferred. The announcement holds for the
 //   connection on which it came, until that connection ends. An edge assumes nothing of a
 //   connection on which nothing was announced: the first call on it carries the whole message.
 // - An edge that takes batches of frames says so in each request (RequestExtension.
