@@ -8,10 +8,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pace says when requests are due, rate a second from start until stop, on each of the
-// schedules in turn, and closes them. It gives how many were due where nobody took them, on
-// schedules that keep none. It sleeps in the kernel, on a thread of its own: the runtime's timers
-// are good to a millisecond, which is more than what is measured.
+// pace sends the time at which each request is due, rate a second from start until stop, to the
+// schedules in turn, and closes them. It returns the number of requests that were lost: a schedule
+// without a buffer loses a request for which no receiver waits. pace sleeps in the kernel, on a
+// thread of its own, since the runtime's timers are precise to a millisecond only, and latencies
+// of less are measured.
 func pace(ctx context.Context, schedules []chan time.Time, start, stop time.Time, rate float64) (lost int) {
 	defer func() {
 		for _, schedule := range schedules {
@@ -20,11 +21,11 @@ func pace(ctx context.Context, schedules []chan time.Time, start, stop time.Time
 	}()
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	// Pinned to one core there is one processor for Go code, and a thread that sleeps in
-	// the kernel would hold it.
+	// On one core, GOMAXPROCS is 1, and a thread that sleeps in the kernel would hold the only
+	// processor of the Go scheduler.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
-	// Without slack of its own a thread may wake 50 µs late. A kernel that refuses
-	// leaves it at that.
+	// By default a thread may wake 50 µs late (timer slack). A kernel that refuses a smaller slack
+	// keeps the default.
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	for n := 0; ; n++ {
 		at := start.Add(time.Duration(float64(n) / rate * float64(time.Second)))
@@ -33,7 +34,7 @@ func pace(ctx context.Context, schedules []chan time.Time, start, stop time.Time
 		}
 		if wait := time.Until(at); wait > 20*time.Microsecond {
 			pause := unix.NsecToTimespec(wait.Nanoseconds())
-			// A signal may end the pause early; then the request is due that much early.
+			// A signal may end the pause early; then the request is sent that much early.
 			_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &pause, nil)
 		}
 		schedule := schedules[n%len(schedules)]

@@ -38,13 +38,13 @@ func (Codec) DecodeResponseHead(body []byte) (*genwayv1.GenerateTextResponse, bo
 // requestHead decodes the light members of a request.
 func requestHead(index *member.TopIndex) (*codec.Request, bool) {
 	var w request
+	var ok bool
 	if index.LightHas('_', heavyOfRequest) {
-		// Some name may be in another spelling.
-		light, ok := index.Lightened(heavyBySpelling)
-		if !ok || member.Decode(camelCase(light), &w) != nil {
-			return nil, false
-		}
-	} else if _, ok := w.readHead(index); !ok {
+		w, ok = anySpelling(index)
+	} else {
+		_, ok = w.readHead(index)
+	}
+	if !ok {
 		return nil, false
 	}
 	req := &genwayv1.GenerateTextRequest{}
@@ -52,6 +52,17 @@ func requestHead(index *member.TopIndex) (*codec.Request, bool) {
 		return nil, false
 	}
 	return &codec.Request{GenerateTextRequest: req}, true
+}
+
+// anySpelling reads the light members of a request whose names may be in another spelling. The
+// library needs the struct on the heap, which requestHead does not.
+func anySpelling(index *member.TopIndex) (request, bool) {
+	var w request
+	light, ok := index.Lightened(heavyBySpelling)
+	if !ok || member.Decode(camelCase(light), &w) != nil {
+		return w, false
+	}
+	return w, true
 }
 
 // heavyBySpelling are the heavy members in all spellings.
