@@ -67,13 +67,15 @@ help: ## List the targets
 WIRES := ./codec/chat ./codec/messages ./codec/responses ./codec/generatecontent ./codec/images ./codec/internal/wiregen/kinds
 
 .PHONY: gen
-gen: ## Write gen/ from proto/, and what reads and writes the structs of the codecs
+gen: ## Write gen/ from proto/, what reads and writes the structs of the codecs, and the OpenAPI document
 	$(BUF) generate
 	go run ./codec/internal/wiregen $(WIRES)
+	go run ./gateway/openapi/generate gateway/openapi
 
 .PHONY: gen-check
 gen-check: ## Fail when something is not what `make gen` writes
 	go run ./codec/internal/wiregen -check $(WIRES)
+	go run ./gateway/openapi/generate -check gateway/openapi
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	$(BUF) generate --output "$$tmp"; \
 	diff -ru gen "$$tmp/gen" || { echo "gen/ is stale: run make gen and commit it" >&2; exit 1; }

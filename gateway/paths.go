@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/genway/genway/gateway/openapi"
 	"github.com/genway/genway/protocol"
 )
 
@@ -64,10 +65,11 @@ type modelPaths struct {
 func newPaths(endpoints []*endpoint) paths {
 	probe := []string{http.MethodGet, http.MethodHead}
 	t := paths{steps: map[string]bool{}, firstSteps: map[string]*endpoint{}, fixed: map[string]path{
-		livePath:   {methods: probe, handle: live},
-		readyPath:  {methods: probe, handle: ready},
-		healthPath: {methods: probe, handle: ready},
-		"/":        {methods: probe, handle: root},
+		livePath:     {methods: probe, handle: live},
+		readyPath:    {methods: probe, handle: ready},
+		healthPath:   {methods: probe, handle: ready},
+		"/":          {methods: probe, handle: root},
+		openapi.Path: {methods: probe, handle: document},
 	}}
 	for _, b := range protocol.Contract() {
 		t.add(b, nil)
