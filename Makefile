@@ -243,7 +243,7 @@ captures: ## Replay requests of real clients (CAPTURES=DIR)
 		|| { echo "captures: TestCaptures did not pass" >&2; exit 1; }
 
 .PHONY: replay
-replay: ## Play recorded exchanges through a gateway (REPLAY=DIR CORPUS=FILE)
+replay: ## Play recorded exchanges through a gateway, and through places (REPLAY=DIR CORPUS=FILE)
 	@if [ ! -d "$(REPLAY)" ] || [ ! -f "$(CORPUS)" ]; then \
 		echo "SKIPPED: no replay program at $(REPLAY) or no corpus at $(CORPUS); name them with REPLAY=DIR CORPUS=FILE" >&2; exit 0; \
 	fi; \

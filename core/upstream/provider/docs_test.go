@@ -30,7 +30,8 @@ provider's host, an address with a path that of the whole. ` + "`auth`" + ` is d
 
 Each row names the page that it was read from, and when. Tests call a fake of each place by
 these examples (` + "`test/cases`" + ` ` + "`TestCases/V1`" + `); the places themselves could not be reached
-from where they were written.
+from where they were written. What a place changes of requests and answers, and that it changes
+nothing else, is in [replay.md](replay.md).
 `
 
 // docs/providers.md says what the data says.
