@@ -84,10 +84,11 @@ func walk(t *testing.T, table *document, s subject, implied []implication, encod
 						one = finding{said, reason}
 					}
 					if one.verdict == silent {
-						t.Errorf("%s: %s is neither in the body for %v, nor lost or refused by name (encoding %d): %s", s.title, row.name, c.Protocol(), n, one.reason)
+						t.Errorf("%s: %s, %v%s: the field is dropped silently (%s). Write it into the body, or have the encoder name it with losses.Add or refuse it with fault.Unsupported",
+							s.title, row.name, c.Protocol(), []string{"", ", in a stream"}[n], one.reason)
 					}
 					if n > 0 && one != found {
-						t.Errorf("%s: %s for %v: %+v in an answer, %+v in a stream", s.title, row.name, c.Protocol(), found, one)
+						t.Errorf("%s: %s, %v: a unary answer and a stream differ: %s %s; %s %s", s.title, row.name, c.Protocol(), found.verdict, found.reason, one.verdict, one.reason)
 					}
 					found = one
 				}
@@ -169,6 +170,10 @@ const (
 	refused
 	impossible // what the field is in is refused already
 )
+
+func (v verdict) String() string {
+	return [...]string{"dropped silently", "in the body", "said by another member", "lost", "refused", "in what is refused"}[v]
+}
 
 type finding struct {
 	verdict verdict
