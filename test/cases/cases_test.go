@@ -1,13 +1,20 @@
 package cases_test
 
 import (
+	"io"
 	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
+	"google.golang.org/grpc/grpclog"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(runner(m)) }
+// TestMain discards what grpc-go and the runtime of the JSON endpoints log of each refused
+// request, thousands of lines before a failure; the programs write it to their own log.
+func TestMain(m *testing.M) {
+	grpclog.SetLoggerV2(grpclog.NewLoggerV2(io.Discard, io.Discard, io.Discard))
+	goleak.VerifyTestMain(runner(m))
+}
 
 // Case is one named case.
 type Case struct {

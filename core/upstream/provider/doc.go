@@ -3,8 +3,9 @@
 // it takes other than the protocol's own vendor does. Configuration, the upstream adapter and
 // docs/providers.md read it.
 //
-// A new provider is one file and its line in the table. Each row names the page that it was
-// read from, and when.
+// A new provider is one file, its line in the table, its name in the configuration's schema and
+// an example; CONTRIBUTING.md has the steps ("Example: a new upstream"). Each row names the page
+// that it was read from, and when.
 //
 // It must not import any package of ours.
 package provider

@@ -56,7 +56,7 @@ func TestDocs(t *testing.T) {
 		}
 		example, err := os.ReadFile(filepath.Join("..", "..", "..", "examples", "providers", p.Name+".yaml"))
 		if err != nil {
-			t.Fatal(err)
+			t.Fatalf("each provider has an example of its configuration, from which its test is made: %v", err)
 		}
 		_, yaml, _ := strings.Cut(string(example), "upstreams:\n")
 		yaml, _, _ = strings.Cut(yaml, "routes:\n")
