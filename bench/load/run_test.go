@@ -99,7 +99,7 @@ func TestCallersWait(t *testing.T) {
 	client := NewClient(address, 2, time.Minute)
 	defer client.Close()
 	result := client.Do(t.Context(), chatJob(address, `{}`, Expect{}), Run{Duration: 100 * time.Millisecond, Rate: 1000, Callers: true})
-	if n := result.Requests; n == 0 || n > 6 || int64(n) != int64(server.Served()) || n+result.Errors[errWaiting] != 100 {
+	if n := result.Requests; n == 0 || n > 6 || int64(n) != server.Served() || n+result.Errors[errWaiting] != 100 {
 		t.Errorf("%+v; served %d", result, server.Served())
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,7 +26,7 @@ func hostile(n int) (method, path, model string) {
 	case 2:
 		return method, fmt.Sprintf("/v1beta/models/hostile%d:generateContent", n), "m"
 	case 3:
-		return method, path, strings.Repeat("é", n%300) + "\"}\n# HELP forged " + fmt.Sprint(n)
+		return method, path, strings.Repeat("é", n%300) + "\"}\n# HELP forged " + strconv.Itoa(n)
 	case 4, 5:
 		return method, path, vendors.Model("missing", fmt.Sprintf("x%d-untraced", n), n)
 	}
@@ -47,7 +48,7 @@ func hostileNames(t *testing.T) {
 			return
 		}
 		req.Header.Set("Authorization", "Bearer "+r.Keys["chat"])
-		req.Header.Set("X-Request-Id", fmt.Sprint("mine-", n))
+		req.Header.Set("X-Request-ID", fmt.Sprint("mine-", n))
 		req.Header.Set("User-Agent", fmt.Sprint("agent-", n))
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {

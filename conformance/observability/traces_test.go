@@ -83,7 +83,7 @@ func ask(t *testing.T, r *rig, model, key, flags string) (id, body string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return resp.Header.Get("X-Request-Id"), string(all)
+	return resp.Header.Get("X-Request-ID"), string(all)
 }
 
 // A stream that fell back is one tree: the caller's span, the edge's, the core's, and one for

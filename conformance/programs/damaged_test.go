@@ -24,12 +24,13 @@ func damagedPages(t *testing.T, _ stores) {
 	form := server.Options{Data: data, Args: []string{"--metrics-listen", metrics}}
 	first := server.Start(t, form)
 	form.Keys = first.Keys
-	table := "group,name\n"
+	var table strings.Builder
+	table.WriteString("group,name\n")
 	for n := range 3000 { // more pages than a connection to the store keeps in memory
-		table += fmt.Sprintf("chat,%s %d\n", spoiltName, n)
+		fmt.Fprintf(&table, "chat,%s %d\n", spoiltName, n)
 	}
 	many := filepath.Join(t.TempDir(), "keys.csv")
-	write(t, many, table)
+	write(t, many, table.String())
 	if out, err := server.Output("genway", slices.Concat([]string{"keys", "import", many}, server.At(data))...); err != nil {
 		t.Fatal(err, out)
 	}

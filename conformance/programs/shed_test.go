@@ -74,7 +74,7 @@ func shedNatively(t *testing.T, what, protocol string, got caller.Seen) {
 	if protocol == "messages" {
 		want = 529
 	}
-	if got.Status != want || !json.Valid([]byte(got.Body)) || got.Header.Get("Retry-After") == "" || got.Header.Get("X-Request-Id") == "" {
+	if got.Status != want || !json.Valid([]byte(got.Body)) || got.Header.Get("Retry-After") == "" || got.Header.Get("X-Request-ID") == "" {
 		t.Errorf("%s: %d %v %s", what, got.Status, got.Header, got.Body)
 	}
 }

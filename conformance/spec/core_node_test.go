@@ -2,6 +2,7 @@ package spec_test
 
 import (
 	"encoding/base64"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -78,9 +79,7 @@ func TestNodeImages(t *testing.T) {
 			continue
 		}
 		body := op.body()
-		for name, value := range members {
-			body[name] = value
-		}
+		maps.Copy(body, members)
 		a := send(t, "POST", op.path, op.headers(), body)
 		check.Contains(t, text(t, a, replyOf(op.name)), "[image/png, 12 bytes]")
 	}

@@ -166,7 +166,7 @@ func TestExpiredTokensAreNeverGiven(t *testing.T) {
 				defer c.close()
 				for range 1000 {
 					got := value(t, c)
-					if end, _ := ends.Load(got); !time.Now().Before(end.(time.Time)) { //nolint:forcetypeassert // it is one
+					if end, _ := ends.Load(got); !time.Now().Before(end.(time.Time)) {
 						t.Fatalf("%s was given after its end", got)
 					}
 					time.Sleep(life / 37) //nolint:forbidigo // synctest: the bubble's clock

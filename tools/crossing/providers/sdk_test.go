@@ -120,7 +120,7 @@ const (
 
 func params(model string) anthropic.MessageNewParams {
 	return anthropic.MessageNewParams{
-		Model: anthropic.Model(model), MaxTokens: 64,
+		Model: model, MaxTokens: 64,
 		System:   []anthropic.TextBlockParam{{Text: "Be <brief> & plain."}},
 		Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("Say fine, ü."), anthropic.NewImageBlockBase64("image/png", "aGVsbG8="))},
 		Tools:    []anthropic.ToolUnionParam{{OfTool: &anthropic.ToolParam{Name: "look", InputSchema: anthropic.ToolInputSchemaParam{Properties: map[string]any{"at": map[string]any{"type": "string"}}}}}},
