@@ -46,6 +46,15 @@ func (s *Service) CreateSession(ctx context.Context, req *adminv1.CreateSessionR
 	return &adminv1.CreateSessionResponse{Key: s.message(made.Key), RawKey: made.Raw}, nil
 }
 
+// GetSession gives the key that the caller shows.
+func (s *Service) GetSession(ctx context.Context, _ *adminv1.GetSessionRequest) (*adminv1.GetSessionResponse, error) {
+	key, err := s.config.Keys.Get(ctx, auth.CallerOf(ctx).KeyID)
+	if err != nil {
+		return nil, failure(ctx, err, inSession)
+	}
+	return &adminv1.GetSessionResponse{Key: s.message(key)}, nil
+}
+
 // EndSession ends the session of the caller.
 func (s *Service) EndSession(ctx context.Context, _ *adminv1.EndSessionRequest) (*adminv1.EndSessionResponse, error) {
 	id := auth.CallerOf(ctx).KeyID

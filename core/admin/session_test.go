@@ -31,6 +31,9 @@ func session(t *testing.T, f *fixture, by string, req *adminv1.CreateSessionRequ
 func TestSessions(t *testing.T) {
 	f := serve(t)
 	one := session(t, f, f.root, &adminv1.CreateSessionRequest{})
+	if who, err := f.GetSession(showing(t, one.GetRawKey()), &adminv1.GetSessionRequest{}); err != nil || who.GetKey().GetId() != one.GetKey().GetId() {
+		t.Errorf("whose session: %v, %v", who, err)
+	}
 	labels := one.GetKey().GetSettings().GetLabels()
 	if labels["console"] != "session" || labels["console.by"] != f.rootID {
 		t.Errorf("labels %v", labels)

@@ -26,7 +26,7 @@ var File_genway_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x1dgenway/admin/v1/explain.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/request.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1egenway/admin/v1/topology.proto\x1a\x1bgenway/admin/v1/usage.proto2\xc1\x0e\n" +
+	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x1dgenway/admin/v1/explain.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/request.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1egenway/admin/v1/topology.proto\x1a\x1bgenway/admin/v1/usage.proto2\x98\x0f\n" +
 	"\x05Admin\x12R\n" +
 	"\tCreateKey\x12!.genway.admin.v1.CreateKeyRequest\x1a\".genway.admin.v1.CreateKeyResponse\x12I\n" +
 	"\x06GetKey\x12\x1e.genway.admin.v1.GetKeyRequest\x1a\x1f.genway.admin.v1.GetKeyResponse\x12O\n" +
@@ -40,6 +40,8 @@ const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"\vVerifyAudit\x12#.genway.admin.v1.VerifyAuditRequest\x1a$.genway.admin.v1.VerifyAuditResponse\x12O\n" +
 	"\bGetUsage\x12 .genway.admin.v1.GetUsageRequest\x1a!.genway.admin.v1.GetUsageResponse\x12^\n" +
 	"\rCreateSession\x12%.genway.admin.v1.CreateSessionRequest\x1a&.genway.admin.v1.CreateSessionResponse\x12U\n" +
+	"\n" +
+	"GetSession\x12\".genway.admin.v1.GetSessionRequest\x1a#.genway.admin.v1.GetSessionResponse\x12U\n" +
 	"\n" +
 	"EndSession\x12\".genway.admin.v1.EndSessionRequest\x1a#.genway.admin.v1.EndSessionResponse\x12[\n" +
 	"\fListRequests\x12$.genway.admin.v1.ListRequestsRequest\x1a%.genway.admin.v1.ListRequestsResponse\x12U\n" +
@@ -68,37 +70,39 @@ var file_genway_admin_v1_admin_proto_goTypes = []any{
 	(*VerifyAuditRequest)(nil),       // 8: genway.admin.v1.VerifyAuditRequest
 	(*GetUsageRequest)(nil),          // 9: genway.admin.v1.GetUsageRequest
 	(*CreateSessionRequest)(nil),     // 10: genway.admin.v1.CreateSessionRequest
-	(*EndSessionRequest)(nil),        // 11: genway.admin.v1.EndSessionRequest
-	(*ListRequestsRequest)(nil),      // 12: genway.admin.v1.ListRequestsRequest
-	(*GetRequestRequest)(nil),        // 13: genway.admin.v1.GetRequestRequest
-	(*WatchRequestsRequest)(nil),     // 14: genway.admin.v1.WatchRequestsRequest
-	(*ExplainRequest)(nil),           // 15: genway.admin.v1.ExplainRequest
-	(*ListUpstreamsRequest)(nil),     // 16: genway.admin.v1.ListUpstreamsRequest
-	(*ListRoutesRequest)(nil),        // 17: genway.admin.v1.ListRoutesRequest
-	(*GetConfigurationRequest)(nil),  // 18: genway.admin.v1.GetConfigurationRequest
-	(*ListNodesRequest)(nil),         // 19: genway.admin.v1.ListNodesRequest
-	(*GetLimitsRequest)(nil),         // 20: genway.admin.v1.GetLimitsRequest
-	(*CreateKeyResponse)(nil),        // 21: genway.admin.v1.CreateKeyResponse
-	(*GetKeyResponse)(nil),           // 22: genway.admin.v1.GetKeyResponse
-	(*ListKeysResponse)(nil),         // 23: genway.admin.v1.ListKeysResponse
-	(*UpdateKeyResponse)(nil),        // 24: genway.admin.v1.UpdateKeyResponse
-	(*RotateKeyResponse)(nil),        // 25: genway.admin.v1.RotateKeyResponse
-	(*RevokeKeyResponse)(nil),        // 26: genway.admin.v1.RevokeKeyResponse
-	(*ImportKeysResponse)(nil),       // 27: genway.admin.v1.ImportKeysResponse
-	(*ListAuditEntriesResponse)(nil), // 28: genway.admin.v1.ListAuditEntriesResponse
-	(*VerifyAuditResponse)(nil),      // 29: genway.admin.v1.VerifyAuditResponse
-	(*GetUsageResponse)(nil),         // 30: genway.admin.v1.GetUsageResponse
-	(*CreateSessionResponse)(nil),    // 31: genway.admin.v1.CreateSessionResponse
-	(*EndSessionResponse)(nil),       // 32: genway.admin.v1.EndSessionResponse
-	(*ListRequestsResponse)(nil),     // 33: genway.admin.v1.ListRequestsResponse
-	(*GetRequestResponse)(nil),       // 34: genway.admin.v1.GetRequestResponse
-	(*WatchRequestsResponse)(nil),    // 35: genway.admin.v1.WatchRequestsResponse
-	(*ExplainResponse)(nil),          // 36: genway.admin.v1.ExplainResponse
-	(*ListUpstreamsResponse)(nil),    // 37: genway.admin.v1.ListUpstreamsResponse
-	(*ListRoutesResponse)(nil),       // 38: genway.admin.v1.ListRoutesResponse
-	(*GetConfigurationResponse)(nil), // 39: genway.admin.v1.GetConfigurationResponse
-	(*ListNodesResponse)(nil),        // 40: genway.admin.v1.ListNodesResponse
-	(*GetLimitsResponse)(nil),        // 41: genway.admin.v1.GetLimitsResponse
+	(*GetSessionRequest)(nil),        // 11: genway.admin.v1.GetSessionRequest
+	(*EndSessionRequest)(nil),        // 12: genway.admin.v1.EndSessionRequest
+	(*ListRequestsRequest)(nil),      // 13: genway.admin.v1.ListRequestsRequest
+	(*GetRequestRequest)(nil),        // 14: genway.admin.v1.GetRequestRequest
+	(*WatchRequestsRequest)(nil),     // 15: genway.admin.v1.WatchRequestsRequest
+	(*ExplainRequest)(nil),           // 16: genway.admin.v1.ExplainRequest
+	(*ListUpstreamsRequest)(nil),     // 17: genway.admin.v1.ListUpstreamsRequest
+	(*ListRoutesRequest)(nil),        // 18: genway.admin.v1.ListRoutesRequest
+	(*GetConfigurationRequest)(nil),  // 19: genway.admin.v1.GetConfigurationRequest
+	(*ListNodesRequest)(nil),         // 20: genway.admin.v1.ListNodesRequest
+	(*GetLimitsRequest)(nil),         // 21: genway.admin.v1.GetLimitsRequest
+	(*CreateKeyResponse)(nil),        // 22: genway.admin.v1.CreateKeyResponse
+	(*GetKeyResponse)(nil),           // 23: genway.admin.v1.GetKeyResponse
+	(*ListKeysResponse)(nil),         // 24: genway.admin.v1.ListKeysResponse
+	(*UpdateKeyResponse)(nil),        // 25: genway.admin.v1.UpdateKeyResponse
+	(*RotateKeyResponse)(nil),        // 26: genway.admin.v1.RotateKeyResponse
+	(*RevokeKeyResponse)(nil),        // 27: genway.admin.v1.RevokeKeyResponse
+	(*ImportKeysResponse)(nil),       // 28: genway.admin.v1.ImportKeysResponse
+	(*ListAuditEntriesResponse)(nil), // 29: genway.admin.v1.ListAuditEntriesResponse
+	(*VerifyAuditResponse)(nil),      // 30: genway.admin.v1.VerifyAuditResponse
+	(*GetUsageResponse)(nil),         // 31: genway.admin.v1.GetUsageResponse
+	(*CreateSessionResponse)(nil),    // 32: genway.admin.v1.CreateSessionResponse
+	(*GetSessionResponse)(nil),       // 33: genway.admin.v1.GetSessionResponse
+	(*EndSessionResponse)(nil),       // 34: genway.admin.v1.EndSessionResponse
+	(*ListRequestsResponse)(nil),     // 35: genway.admin.v1.ListRequestsResponse
+	(*GetRequestResponse)(nil),       // 36: genway.admin.v1.GetRequestResponse
+	(*WatchRequestsResponse)(nil),    // 37: genway.admin.v1.WatchRequestsResponse
+	(*ExplainResponse)(nil),          // 38: genway.admin.v1.ExplainResponse
+	(*ListUpstreamsResponse)(nil),    // 39: genway.admin.v1.ListUpstreamsResponse
+	(*ListRoutesResponse)(nil),       // 40: genway.admin.v1.ListRoutesResponse
+	(*GetConfigurationResponse)(nil), // 41: genway.admin.v1.GetConfigurationResponse
+	(*ListNodesResponse)(nil),        // 42: genway.admin.v1.ListNodesResponse
+	(*GetLimitsResponse)(nil),        // 43: genway.admin.v1.GetLimitsResponse
 }
 var file_genway_admin_v1_admin_proto_depIdxs = []int32{
 	0,  // 0: genway.admin.v1.Admin.CreateKey:input_type -> genway.admin.v1.CreateKeyRequest
@@ -112,39 +116,41 @@ var file_genway_admin_v1_admin_proto_depIdxs = []int32{
 	8,  // 8: genway.admin.v1.Admin.VerifyAudit:input_type -> genway.admin.v1.VerifyAuditRequest
 	9,  // 9: genway.admin.v1.Admin.GetUsage:input_type -> genway.admin.v1.GetUsageRequest
 	10, // 10: genway.admin.v1.Admin.CreateSession:input_type -> genway.admin.v1.CreateSessionRequest
-	11, // 11: genway.admin.v1.Admin.EndSession:input_type -> genway.admin.v1.EndSessionRequest
-	12, // 12: genway.admin.v1.Admin.ListRequests:input_type -> genway.admin.v1.ListRequestsRequest
-	13, // 13: genway.admin.v1.Admin.GetRequest:input_type -> genway.admin.v1.GetRequestRequest
-	14, // 14: genway.admin.v1.Admin.WatchRequests:input_type -> genway.admin.v1.WatchRequestsRequest
-	15, // 15: genway.admin.v1.Admin.Explain:input_type -> genway.admin.v1.ExplainRequest
-	16, // 16: genway.admin.v1.Admin.ListUpstreams:input_type -> genway.admin.v1.ListUpstreamsRequest
-	17, // 17: genway.admin.v1.Admin.ListRoutes:input_type -> genway.admin.v1.ListRoutesRequest
-	18, // 18: genway.admin.v1.Admin.GetConfiguration:input_type -> genway.admin.v1.GetConfigurationRequest
-	19, // 19: genway.admin.v1.Admin.ListNodes:input_type -> genway.admin.v1.ListNodesRequest
-	20, // 20: genway.admin.v1.Admin.GetLimits:input_type -> genway.admin.v1.GetLimitsRequest
-	21, // 21: genway.admin.v1.Admin.CreateKey:output_type -> genway.admin.v1.CreateKeyResponse
-	22, // 22: genway.admin.v1.Admin.GetKey:output_type -> genway.admin.v1.GetKeyResponse
-	23, // 23: genway.admin.v1.Admin.ListKeys:output_type -> genway.admin.v1.ListKeysResponse
-	24, // 24: genway.admin.v1.Admin.UpdateKey:output_type -> genway.admin.v1.UpdateKeyResponse
-	25, // 25: genway.admin.v1.Admin.RotateKey:output_type -> genway.admin.v1.RotateKeyResponse
-	26, // 26: genway.admin.v1.Admin.RevokeKey:output_type -> genway.admin.v1.RevokeKeyResponse
-	27, // 27: genway.admin.v1.Admin.ImportKeys:output_type -> genway.admin.v1.ImportKeysResponse
-	28, // 28: genway.admin.v1.Admin.ListAuditEntries:output_type -> genway.admin.v1.ListAuditEntriesResponse
-	29, // 29: genway.admin.v1.Admin.VerifyAudit:output_type -> genway.admin.v1.VerifyAuditResponse
-	30, // 30: genway.admin.v1.Admin.GetUsage:output_type -> genway.admin.v1.GetUsageResponse
-	31, // 31: genway.admin.v1.Admin.CreateSession:output_type -> genway.admin.v1.CreateSessionResponse
-	32, // 32: genway.admin.v1.Admin.EndSession:output_type -> genway.admin.v1.EndSessionResponse
-	33, // 33: genway.admin.v1.Admin.ListRequests:output_type -> genway.admin.v1.ListRequestsResponse
-	34, // 34: genway.admin.v1.Admin.GetRequest:output_type -> genway.admin.v1.GetRequestResponse
-	35, // 35: genway.admin.v1.Admin.WatchRequests:output_type -> genway.admin.v1.WatchRequestsResponse
-	36, // 36: genway.admin.v1.Admin.Explain:output_type -> genway.admin.v1.ExplainResponse
-	37, // 37: genway.admin.v1.Admin.ListUpstreams:output_type -> genway.admin.v1.ListUpstreamsResponse
-	38, // 38: genway.admin.v1.Admin.ListRoutes:output_type -> genway.admin.v1.ListRoutesResponse
-	39, // 39: genway.admin.v1.Admin.GetConfiguration:output_type -> genway.admin.v1.GetConfigurationResponse
-	40, // 40: genway.admin.v1.Admin.ListNodes:output_type -> genway.admin.v1.ListNodesResponse
-	41, // 41: genway.admin.v1.Admin.GetLimits:output_type -> genway.admin.v1.GetLimitsResponse
-	21, // [21:42] is the sub-list for method output_type
-	0,  // [0:21] is the sub-list for method input_type
+	11, // 11: genway.admin.v1.Admin.GetSession:input_type -> genway.admin.v1.GetSessionRequest
+	12, // 12: genway.admin.v1.Admin.EndSession:input_type -> genway.admin.v1.EndSessionRequest
+	13, // 13: genway.admin.v1.Admin.ListRequests:input_type -> genway.admin.v1.ListRequestsRequest
+	14, // 14: genway.admin.v1.Admin.GetRequest:input_type -> genway.admin.v1.GetRequestRequest
+	15, // 15: genway.admin.v1.Admin.WatchRequests:input_type -> genway.admin.v1.WatchRequestsRequest
+	16, // 16: genway.admin.v1.Admin.Explain:input_type -> genway.admin.v1.ExplainRequest
+	17, // 17: genway.admin.v1.Admin.ListUpstreams:input_type -> genway.admin.v1.ListUpstreamsRequest
+	18, // 18: genway.admin.v1.Admin.ListRoutes:input_type -> genway.admin.v1.ListRoutesRequest
+	19, // 19: genway.admin.v1.Admin.GetConfiguration:input_type -> genway.admin.v1.GetConfigurationRequest
+	20, // 20: genway.admin.v1.Admin.ListNodes:input_type -> genway.admin.v1.ListNodesRequest
+	21, // 21: genway.admin.v1.Admin.GetLimits:input_type -> genway.admin.v1.GetLimitsRequest
+	22, // 22: genway.admin.v1.Admin.CreateKey:output_type -> genway.admin.v1.CreateKeyResponse
+	23, // 23: genway.admin.v1.Admin.GetKey:output_type -> genway.admin.v1.GetKeyResponse
+	24, // 24: genway.admin.v1.Admin.ListKeys:output_type -> genway.admin.v1.ListKeysResponse
+	25, // 25: genway.admin.v1.Admin.UpdateKey:output_type -> genway.admin.v1.UpdateKeyResponse
+	26, // 26: genway.admin.v1.Admin.RotateKey:output_type -> genway.admin.v1.RotateKeyResponse
+	27, // 27: genway.admin.v1.Admin.RevokeKey:output_type -> genway.admin.v1.RevokeKeyResponse
+	28, // 28: genway.admin.v1.Admin.ImportKeys:output_type -> genway.admin.v1.ImportKeysResponse
+	29, // 29: genway.admin.v1.Admin.ListAuditEntries:output_type -> genway.admin.v1.ListAuditEntriesResponse
+	30, // 30: genway.admin.v1.Admin.VerifyAudit:output_type -> genway.admin.v1.VerifyAuditResponse
+	31, // 31: genway.admin.v1.Admin.GetUsage:output_type -> genway.admin.v1.GetUsageResponse
+	32, // 32: genway.admin.v1.Admin.CreateSession:output_type -> genway.admin.v1.CreateSessionResponse
+	33, // 33: genway.admin.v1.Admin.GetSession:output_type -> genway.admin.v1.GetSessionResponse
+	34, // 34: genway.admin.v1.Admin.EndSession:output_type -> genway.admin.v1.EndSessionResponse
+	35, // 35: genway.admin.v1.Admin.ListRequests:output_type -> genway.admin.v1.ListRequestsResponse
+	36, // 36: genway.admin.v1.Admin.GetRequest:output_type -> genway.admin.v1.GetRequestResponse
+	37, // 37: genway.admin.v1.Admin.WatchRequests:output_type -> genway.admin.v1.WatchRequestsResponse
+	38, // 38: genway.admin.v1.Admin.Explain:output_type -> genway.admin.v1.ExplainResponse
+	39, // 39: genway.admin.v1.Admin.ListUpstreams:output_type -> genway.admin.v1.ListUpstreamsResponse
+	40, // 40: genway.admin.v1.Admin.ListRoutes:output_type -> genway.admin.v1.ListRoutesResponse
+	41, // 41: genway.admin.v1.Admin.GetConfiguration:output_type -> genway.admin.v1.GetConfigurationResponse
+	42, // 42: genway.admin.v1.Admin.ListNodes:output_type -> genway.admin.v1.ListNodesResponse
+	43, // 43: genway.admin.v1.Admin.GetLimits:output_type -> genway.admin.v1.GetLimitsResponse
+	22, // [22:44] is the sub-list for method output_type
+	0,  // [0:22] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name

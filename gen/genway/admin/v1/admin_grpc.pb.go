@@ -32,6 +32,7 @@ const (
 	Admin_VerifyAudit_FullMethodName      = "/genway.admin.v1.Admin/VerifyAudit"
 	Admin_GetUsage_FullMethodName         = "/genway.admin.v1.Admin/GetUsage"
 	Admin_CreateSession_FullMethodName    = "/genway.admin.v1.Admin/CreateSession"
+	Admin_GetSession_FullMethodName       = "/genway.admin.v1.Admin/GetSession"
 	Admin_EndSession_FullMethodName       = "/genway.admin.v1.Admin/EndSession"
 	Admin_ListRequests_FullMethodName     = "/genway.admin.v1.Admin/ListRequests"
 	Admin_GetRequest_FullMethodName       = "/genway.admin.v1.Admin/GetRequest"
@@ -94,6 +95,8 @@ type AdminClient interface {
 	// CreateSession makes a session: a key of the group admin that ends soon and can do no
 	// more than the key shown. The console signs people in by it.
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
+	// GetSession gives the key that is shown, be it a session or not.
+	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
 	// EndSession ends the session whose key is shown. A key that is no session stays as it is
 	// (INVALID_MEMBER).
 	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
@@ -230,6 +233,16 @@ func (c *adminClient) CreateSession(ctx context.Context, in *CreateSessionReques
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(CreateSessionResponse)
 	err := c.cc.Invoke(ctx, Admin_CreateSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetSessionResponse)
+	err := c.cc.Invoke(ctx, Admin_GetSession_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -395,6 +408,8 @@ type AdminServer interface {
 	// CreateSession makes a session: a key of the group admin that ends soon and can do no
 	// more than the key shown. The console signs people in by it.
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
+	// GetSession gives the key that is shown, be it a session or not.
+	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
 	// EndSession ends the session whose key is shown. A key that is no session stays as it is
 	// (INVALID_MEMBER).
 	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
@@ -459,6 +474,9 @@ func (UnimplementedAdminServer) GetUsage(context.Context, *GetUsageRequest) (*Ge
 }
 func (UnimplementedAdminServer) CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method CreateSession not implemented")
+}
+func (UnimplementedAdminServer) GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetSession not implemented")
 }
 func (UnimplementedAdminServer) EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method EndSession not implemented")
@@ -709,6 +727,24 @@ func _Admin_CreateSession_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_GetSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).GetSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_GetSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).GetSession(ctx, req.(*GetSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Admin_EndSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(EndSessionRequest)
 	if err := dec(in); err != nil {
@@ -932,6 +968,10 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "CreateSession",
 			Handler:    _Admin_CreateSession_Handler,
+		},
+		{
+			MethodName: "GetSession",
+			Handler:    _Admin_GetSession_Handler,
 		},
 		{
 			MethodName: "EndSession",

@@ -145,6 +145,88 @@ func (x *CreateSessionResponse) GetRawKey() string {
 	return ""
 }
 
+// GetSessionRequest asks whose call this is.
+type GetSessionRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSessionRequest) Reset() {
+	*x = GetSessionRequest{}
+	mi := &file_genway_admin_v1_session_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSessionRequest) ProtoMessage() {}
+
+func (x *GetSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_session_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSessionRequest.ProtoReflect.Descriptor instead.
+func (*GetSessionRequest) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_session_proto_rawDescGZIP(), []int{2}
+}
+
+// GetSessionResponse is the key that was shown.
+type GetSessionResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Key           *Key                   `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetSessionResponse) Reset() {
+	*x = GetSessionResponse{}
+	mi := &file_genway_admin_v1_session_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetSessionResponse) ProtoMessage() {}
+
+func (x *GetSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_session_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetSessionResponse.ProtoReflect.Descriptor instead.
+func (*GetSessionResponse) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_session_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *GetSessionResponse) GetKey() *Key {
+	if x != nil {
+		return x.Key
+	}
+	return nil
+}
+
 // EndSessionRequest asks for the end of the session that is shown.
 type EndSessionRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -154,7 +236,7 @@ type EndSessionRequest struct {
 
 func (x *EndSessionRequest) Reset() {
 	*x = EndSessionRequest{}
-	mi := &file_genway_admin_v1_session_proto_msgTypes[2]
+	mi := &file_genway_admin_v1_session_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -166,7 +248,7 @@ func (x *EndSessionRequest) String() string {
 func (*EndSessionRequest) ProtoMessage() {}
 
 func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_session_proto_msgTypes[2]
+	mi := &file_genway_admin_v1_session_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -179,7 +261,7 @@ func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionRequest.ProtoReflect.Descriptor instead.
 func (*EndSessionRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_session_proto_rawDescGZIP(), []int{2}
+	return file_genway_admin_v1_session_proto_rawDescGZIP(), []int{4}
 }
 
 // EndSessionResponse is empty.
@@ -191,7 +273,7 @@ type EndSessionResponse struct {
 
 func (x *EndSessionResponse) Reset() {
 	*x = EndSessionResponse{}
-	mi := &file_genway_admin_v1_session_proto_msgTypes[3]
+	mi := &file_genway_admin_v1_session_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -203,7 +285,7 @@ func (x *EndSessionResponse) String() string {
 func (*EndSessionResponse) ProtoMessage() {}
 
 func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_session_proto_msgTypes[3]
+	mi := &file_genway_admin_v1_session_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -216,7 +298,7 @@ func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndSessionResponse.ProtoReflect.Descriptor instead.
 func (*EndSessionResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_session_proto_rawDescGZIP(), []int{3}
+	return file_genway_admin_v1_session_proto_rawDescGZIP(), []int{5}
 }
 
 var File_genway_admin_v1_session_proto protoreflect.FileDescriptor
@@ -231,6 +313,9 @@ const file_genway_admin_v1_session_proto_rawDesc = "" +
 	"\x15CreateSessionResponse\x12&\n" +
 	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\x12\x17\n" +
 	"\araw_key\x18\x02 \x01(\tR\x06rawKey\"\x13\n" +
+	"\x11GetSessionRequest\"<\n" +
+	"\x12GetSessionResponse\x12&\n" +
+	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\"\x13\n" +
 	"\x11EndSessionRequest\"\x14\n" +
 	"\x12EndSessionResponseB\xb7\x01\n" +
 	"\x13com.genway.admin.v1B\fSessionProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
@@ -247,23 +332,26 @@ func file_genway_admin_v1_session_proto_rawDescGZIP() []byte {
 	return file_genway_admin_v1_session_proto_rawDescData
 }
 
-var file_genway_admin_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_genway_admin_v1_session_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_genway_admin_v1_session_proto_goTypes = []any{
 	(*CreateSessionRequest)(nil),  // 0: genway.admin.v1.CreateSessionRequest
 	(*CreateSessionResponse)(nil), // 1: genway.admin.v1.CreateSessionResponse
-	(*EndSessionRequest)(nil),     // 2: genway.admin.v1.EndSessionRequest
-	(*EndSessionResponse)(nil),    // 3: genway.admin.v1.EndSessionResponse
-	(*durationpb.Duration)(nil),   // 4: google.protobuf.Duration
-	(*Key)(nil),                   // 5: genway.admin.v1.Key
+	(*GetSessionRequest)(nil),     // 2: genway.admin.v1.GetSessionRequest
+	(*GetSessionResponse)(nil),    // 3: genway.admin.v1.GetSessionResponse
+	(*EndSessionRequest)(nil),     // 4: genway.admin.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),    // 5: genway.admin.v1.EndSessionResponse
+	(*durationpb.Duration)(nil),   // 6: google.protobuf.Duration
+	(*Key)(nil),                   // 7: genway.admin.v1.Key
 }
 var file_genway_admin_v1_session_proto_depIdxs = []int32{
-	4, // 0: genway.admin.v1.CreateSessionRequest.lifetime:type_name -> google.protobuf.Duration
-	5, // 1: genway.admin.v1.CreateSessionResponse.key:type_name -> genway.admin.v1.Key
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	6, // 0: genway.admin.v1.CreateSessionRequest.lifetime:type_name -> google.protobuf.Duration
+	7, // 1: genway.admin.v1.CreateSessionResponse.key:type_name -> genway.admin.v1.Key
+	7, // 2: genway.admin.v1.GetSessionResponse.key:type_name -> genway.admin.v1.Key
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_session_proto_init() }
@@ -278,7 +366,7 @@ func file_genway_admin_v1_session_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_admin_v1_session_proto_rawDesc), len(file_genway_admin_v1_session_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,42 @@
+
+// A sign-in link carries its secret behind #, which is sent to no server; it leaves the address bar at once.
+const signIn = document.getElementById("sign-in");
+if (signIn && location.hash.length > 1) {
+  signIn.elements.key.value = location.hash.slice(1);
+  history.replaceState(null, "", location.pathname + location.search);
+  signIn.requestSubmit();
+}
+
+// Buttons that copy the text of another element.
+for (const button of document.querySelectorAll("[data-copy]")) {
+  button.addEventListener("click", async () => {
+    const from = document.getElementById(button.dataset.copy);
+    const said = button.textContent;
+    try {
+      await navigator.clipboard.writeText(from.textContent);
+      button.textContent = "Copied";
+    } catch {
+      getSelection().selectAllChildren(from);
+      button.textContent = "Press Ctrl+C";
+    }
+    setTimeout(() => { button.textContent = said; }, 1500);
+  });
+}
+
+// Keys: / goes to the search, g and a letter to a page.
+let waiting = false;
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, textarea, select")) return;
+  if (waiting) {
+    waiting = false;
+    const to = document.querySelector(`header a[data-key="${CSS.escape(event.key)}"]`);
+    if (to) { event.preventDefault(); to.click(); }
+    return;
+  }
+  if (event.key === "g") { waiting = true; setTimeout(() => { waiting = false; }, 1500); }
+  if (event.key === "/") {
+    const search = document.querySelector("[data-search]");
+    if (search) { event.preventDefault(); search.focus(); }
+  }
+});
+

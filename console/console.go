@@ -1,0 +1,68 @@
+package console
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"time"
+
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"google.golang.org/grpc"
+)
+
+// Config is what a console is made of. Only Admin must be set.
+type Config struct {
+	// Admin is the way to the Admin service. Each call shows the key of a session.
+	Admin grpc.ClientConnInterface
+	// Hosts are the names by which browsers may reach the console besides localhost and
+	// addresses. Others are refused, so that no foreign name can be pointed at it (DNS
+	// rebinding).
+	Hosts []string
+	// Base is the URL of the JSON side for snippets, without a path; GRPC is HOST:PORT of the
+	// core. Empty ones are left to whoever pastes the snippet.
+	Base, GRPC string
+	// Version is the program's.
+	Version string
+	// Logger gets a line for each failure that is the console's own. Default: slog.Default().
+	Logger *slog.Logger
+	// Clock is time.Now unless set.
+	Clock func() time.Time
+}
+
+// Console serves the pages. It is safe for concurrent use.
+type Console struct {
+	config   Config
+	admin    adminv1.AdminClient
+	sessions *sessions
+	signIns  *bound[netip.Prefix]
+	handler  http.Handler
+}
+
+// New makes a console.
+func New(config Config) (*Console, error) {
+	if config.Admin == nil {
+		return nil, errors.New("console: no way to the Admin service")
+	}
+	config.Logger = cmp.Or(config.Logger, slog.Default())
+	if config.Clock == nil {
+		config.Clock = time.Now
+	}
+	c := &Console{
+		config: config, admin: adminv1.NewAdminClient(config.Admin),
+		sessions: newSessions(config.Clock), signIns: newBound[netip.Prefix](config.Clock, signInBurst, signInEvery),
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /assets/", assets())
+	mux.HandleFunc("GET /sign-in", c.showSignIn)
+	mux.HandleFunc("POST /sign-in", c.signIn)
+	for pattern, handle := range routes {
+		mux.Handle(pattern, c.signedIn(handle))
+	}
+	c.handler = c.guarded(http.NewCrossOriginProtection().Handler(mux))
+	return c, nil
+}
+
+// ServeHTTP answers a request.
+func (c *Console) ServeHTTP(w http.ResponseWriter, r *http.Request) { c.handler.ServeHTTP(w, r) }

@@ -1,0 +1,70 @@
+package console
+
+import (
+	"embed"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+//go:embed templates assets
+var files embed.FS
+
+// templates are the pages, each with the layout around it.
+var templates = parse()
+
+func parse() map[string]*template.Template {
+	layout := template.Must(template.New("").Funcs(functions).ParseFS(files, "templates/layout.html"))
+	names, err := fs.Glob(files, "templates/*.html")
+	if err != nil {
+		panic(err) // the pattern is wrong
+	}
+	pages := map[string]*template.Template{}
+	for _, name := range names {
+		base := strings.TrimPrefix(name, "templates/")
+		pages[base] = template.Must(template.Must(layout.Clone()).ParseFS(files, name))
+	}
+	return pages
+}
+
+var functions = template.FuncMap{
+	"money": money, "count": count, "percent": percent, "bytes": size,
+	"time": func(t time.Time) string {
+		if t.IsZero() {
+			return "–"
+		}
+		return t.UTC().Format("2006-01-02 15:04:05")
+	},
+	"iso": func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+	"at": func(t *timestamppb.Timestamp) time.Time {
+		if t == nil {
+			return time.Time{}
+		}
+		return t.AsTime()
+	},
+	"dash": func(s string) string {
+		if s == "" {
+			return "–"
+		}
+		return s
+	},
+	"has": strings.HasPrefix, "join": strings.Join,
+}
+
+// assets serves the style and the scripts. Their names do not change with their content, so
+// browsers ask each time.
+func assets() http.Handler {
+	server := http.FileServerFS(files)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/") {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Cache-Control", "no-cache")
+		server.ServeHTTP(w, r)
+	})
+}

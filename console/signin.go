@@ -1,0 +1,161 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+)
+
+// cookieName is that of the session's cookie. The prefix has browsers take it from this host
+// alone, for all paths and as Secure. They take Secure cookies over plain HTTP from loopback.
+const cookieName = "__Host-genway"
+
+// addressKey is the metadata in which the console names its caller's address.
+const addressKey = "genway-client"
+
+// cookie gives the cookie of a session; it ends with the idle time, and is renewed with each page.
+func cookie(raw string) *http.Cookie {
+	age := int(idleTimeout.Seconds())
+	if raw == "" {
+		age = -1
+	}
+	return &http.Cookie{Name: cookieName, Value: raw, Path: "/", MaxAge: age, Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode}
+}
+
+// showing gives a context whose calls show the key raw, for a request.
+func showing(r *http.Request, raw string) context.Context {
+	md := metadata.Pairs("authorization", "Bearer "+raw)
+	if at := addressOf(r); at.IsValid() {
+		md.Set(addressKey, at.String())
+	}
+	return metadata.NewOutgoingContext(r.Context(), md)
+}
+
+// signedIn lets those through who are signed in, and shows the others the sign-in.
+func (c *Console) signedIn(handle handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		shown, err := r.Cookie(cookieName)
+		if err != nil || shown.Value == "" {
+			c.askToSignIn(w, r)
+			return
+		}
+		ctx := showing(r, shown.Value)
+		key, idle := c.sessions.use(shown.Value)
+		if idle {
+			_, _ = c.admin.EndSession(ctx, &adminv1.EndSessionRequest{}) // it may have ended
+			c.sessions.forget(shown.Value)
+			c.askToSignIn(w, r)
+			return
+		}
+		if key == nil {
+			resp, err := c.admin.GetSession(ctx, &adminv1.GetSessionRequest{})
+			switch status.Code(err) {
+			case codes.OK:
+				key = resp.GetKey()
+				c.sessions.note(shown.Value, key)
+			case codes.Unauthenticated, codes.PermissionDenied, codes.InvalidArgument:
+				c.sessions.forget(shown.Value)
+				c.askToSignIn(w, r)
+				return
+			default:
+				(&call{console: c, w: w, r: r, ctx: ctx}).fail(err)
+				return
+			}
+		}
+		http.SetCookie(w, cookie(shown.Value))
+		one := &call{console: c, w: w, r: r, ctx: ctx, raw: shown.Value, session: key, admin: c.admin}
+		if err := handle(one); err != nil {
+			one.fail(err)
+		}
+	})
+}
+
+// askToSignIn leads to the sign-in, and back to the page afterwards.
+func (c *Console) askToSignIn(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, cookie(""))
+	if r.Method != http.MethodGet {
+		(&call{console: c, w: w, r: r, ctx: r.Context()}).fail(&pageError{http.StatusUnauthorized, "Your session has ended. Sign in again; nothing was changed."})
+		return
+	}
+	http.Redirect(w, r, "/sign-in?to="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
+}
+
+type signInPage struct{ To, Wrong string }
+
+func (c *Console) showSignIn(w http.ResponseWriter, r *http.Request) {
+	one := &call{console: c, w: w, r: r, ctx: r.Context()}
+	one.show(http.StatusOK, "signin.html", "Sign in", signInPage{To: inside(r.FormValue("to"))})
+}
+
+// signIn makes a session of an admin key or of a one-time link.
+func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
+	one := &call{console: c, w: w, r: r, ctx: r.Context()}
+	to := inside(r.PostFormValue("to"))
+	from := placeOf(addressOf(r))
+	if !c.signIns.admits(from) {
+		w.Header().Set("Retry-After", "60")
+		one.show(http.StatusTooManyRequests, "signin.html", "Sign in", signInPage{To: to, Wrong: "Too many sign-ins failed from this address. Wait a minute."})
+		return
+	}
+	raw := strings.TrimSpace(r.PostFormValue("key"))
+	if _, pasted, ok := strings.Cut(raw, "#"); ok { // a whole link
+		raw = pasted
+	}
+	if strings.ContainsFunc(raw, func(c rune) bool { return c <= ' ' || c > '~' }) {
+		raw = "" // it cannot be shown in metadata, and is no key
+	}
+	made, err := c.admin.CreateSession(showing(r, raw), &adminv1.CreateSessionRequest{})
+	if err != nil {
+		if code := status.Code(err); code == codes.Unavailable || code == codes.Internal {
+			one.fail(err)
+			return
+		}
+		c.signIns.count(from)
+		wrong := status.Convert(err).Message()
+		if status.Code(err) == codes.Unauthenticated {
+			wrong = "That is no key of the group admin, and no link that is still good."
+		}
+		one.show(http.StatusForbidden, "signin.html", "Sign in", signInPage{To: to, Wrong: wrong})
+		return
+	}
+	c.sessions.note(made.GetRawKey(), made.GetKey())
+	http.SetCookie(w, cookie(made.GetRawKey()))
+	http.Redirect(w, r, to, http.StatusSeeOther)
+}
+
+func signOut(c *call) error {
+	_, err := c.admin.EndSession(c.ctx, &adminv1.EndSessionRequest{})
+	if err != nil && status.Code(err) != codes.Unauthenticated {
+		return err
+	}
+	c.console.sessions.forget(c.raw)
+	http.SetCookie(c.w, cookie(""))
+	http.Redirect(c.w, c.r, "/sign-in", http.StatusSeeOther)
+	return nil
+}
+
+// inside gives a path of the console for one that a form or a URL has: never another host.
+func inside(to string) string {
+	u, err := url.Parse(to)
+	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(to, "\\\r\n\t") || u.Path == "/sign-in" {
+		return "/"
+	}
+	return u.RequestURI()
+}
+
+// placeOf is what sign-ins are counted by: an IPv4 address, or a /64 of IPv6.
+func placeOf(at netip.Addr) netip.Prefix {
+	bits := 64
+	if at.Is4() {
+		bits = 32
+	}
+	place, _ := at.Prefix(bits)
+	return place
+}
