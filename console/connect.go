@@ -2,6 +2,7 @@ package console
 
 import (
 	"cmp"
+	_ "embed" // the clients
 	"net/http"
 	"strings"
 
@@ -11,61 +12,25 @@ import (
 // snippet is how one client is set up.
 type snippet struct{ Title, Text string }
 
-// client is a client and its snippet. {BASE}, {GRPC}, {KEY} and {MODEL} are replaced.
+// clientsText is the SDKs and agents: a line "## GROUP: TITLE" by the group of the key that they
+// need, and how each is set up. {BASE}, {GRPC}, {KEY} and {MODEL} are replaced.
+//
+//go:embed clients.txt
+var clientsText string
+
+// client is one of them.
 type client struct{ group, title, text string }
 
-// clients are the SDKs and agents, by the group of the key that they need.
-var clients = []client{
-	{"chat", "curl", `curl {BASE}/v1/chat/completions -H "Authorization: Bearer {KEY}" -H 'Content-Type: application/json' \
-  -d '{"model":"{MODEL}","messages":[{"role":"user","content":"Say hello."}]}'`},
-	{"chat", "OpenAI SDK (Python)", `from openai import OpenAI
+var clients = parseClients(clientsText)
 
-client = OpenAI(base_url="{BASE}/v1", api_key="{KEY}")
-answer = client.responses.create(model="{MODEL}", input="Say hello.")
-print(answer.output_text)`},
-	{"chat", "Codex (~/.codex/config.toml, with GENWAY_KEY={KEY} in the environment)", `model = "{MODEL}"
-model_provider = "genway"
-
-[model_providers.genway]
-name = "Genway"
-base_url = "{BASE}/v1"
-env_key = "GENWAY_KEY"
-wire_api = "responses"`},
-	{"chat", "opencode (opencode.json)", `{
-  "$schema": "https://opencode.ai/config.json",
-  "provider": {
-    "genway": {
-      "npm": "@ai-sdk/openai-compatible",
-      "options": {"baseURL": "{BASE}/v1", "apiKey": "{KEY}"},
-      "models": {"{MODEL}": {}}
-    }
-  }
-}`},
-	{"messages", "Claude Code", `export ANTHROPIC_BASE_URL={BASE}
-export ANTHROPIC_AUTH_TOKEN={KEY}
-export ANTHROPIC_MODEL={MODEL}
-claude`},
-	{"messages", "Anthropic SDK (Python)", `from anthropic import Anthropic
-
-client = Anthropic(base_url="{BASE}", api_key="{KEY}")
-answer = client.messages.create(model="{MODEL}", max_tokens=256,
-                                messages=[{"role": "user", "content": "Say hello."}])
-print(answer.content[0].text)`},
-	{"messages", "curl", `curl {BASE}/v1/messages -H "x-api-key: {KEY}" -H 'anthropic-version: 2023-06-01' -H 'Content-Type: application/json' \
-  -d '{"model":"{MODEL}","max_tokens":256,"messages":[{"role":"user","content":"Say hello."}]}'`},
-	{"generatecontent", "Gemini CLI", `export GOOGLE_GEMINI_BASE_URL={BASE}
-export GEMINI_API_KEY={KEY}
-gemini -m {MODEL}`},
-	{"generatecontent", "Google GenAI SDK (Python)", `from google import genai
-
-client = genai.Client(api_key="{KEY}", http_options={"base_url": "{BASE}"})
-answer = client.models.generate_content(model="{MODEL}", contents="Say hello.")
-print(answer.text)`},
-	{"generatecontent", "curl", `curl {BASE}/v1beta/models/{MODEL}:generateContent -H "x-goog-api-key: {KEY}" -H 'Content-Type: application/json' \
-  -d '{"contents":[{"parts":[{"text":"Say hello."}]}]}'`},
-	{"internal", "grpcurl", `grpcurl -plaintext -H "authorization: Bearer {KEY}" \
-  -d '{"model":"{MODEL}","messages":[{"role":"ROLE_USER","parts":[{"text":{"text":"Say hello."}}]}]}' \
-  {GRPC} genway.v1.Generation/GenerateText`},
+func parseClients(text string) []client {
+	var list []client
+	for _, part := range strings.Split("\n"+text, "\n## ")[1:] {
+		head, body, _ := strings.Cut(part, "\n")
+		group, title, _ := strings.Cut(head, ": ")
+		list = append(list, client{group, title, strings.TrimSpace(body)})
+	}
+	return list
 }
 
 type connectPage struct {
@@ -81,9 +46,9 @@ func showConnect(c *call) error { return c.showConnect("") }
 
 // showConnect shows the snippets of a group, with a key that was made on the spot if there is one.
 func (c *call) showConnect(raw string) error {
-	p := connectPage{Group: "chat", Model: cmp.Or(strings.TrimSpace(c.r.FormValue("model")), "sandbox-text"), Raw: raw, Base: c.console.config.Base}
+	p := connectPage{Group: groups[0].Value, Model: cmp.Or(strings.TrimSpace(c.r.FormValue("model")), "sandbox-text"), Raw: raw, Base: c.console.config.Base}
 	for _, g := range groups {
-		if g.Value == "admin" {
+		if g.Group == adminv1.Group_GROUP_ADMIN {
 			continue
 		}
 		if g.Value == c.r.FormValue("group") {
@@ -91,8 +56,8 @@ func (c *call) showConnect(raw string) error {
 		}
 	}
 	for _, g := range groups {
-		if g.Value != "admin" {
-			p.Groups = append(p.Groups, choice{Value: g.Value, Title: g.Title, Current: g.Value == p.Group})
+		if g.Group != adminv1.Group_GROUP_ADMIN {
+			p.Groups = append(p.Groups, choice{Value: g.Value, Title: g.Value, Current: g.Value == p.Group})
 		}
 	}
 	with := strings.NewReplacer("{BASE}", cmp.Or(p.Base, "https://genway.example"), "{GRPC}", cmp.Or(c.console.config.GRPC, "127.0.0.1:9090"),

@@ -7,19 +7,29 @@ import (
 	"time"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// groups are the groups of keys, by what a form and a URL call them.
-var groups = []struct {
-	Value, Title string
-	Group        adminv1.Group
-}{
-	{"chat", "chat: chat completions, responses, images", adminv1.Group_GROUP_CHAT},
-	{"messages", "messages", adminv1.Group_GROUP_MESSAGES},
-	{"generatecontent", "generatecontent", adminv1.Group_GROUP_GENERATE_CONTENT},
-	{"internal", "internal: direct gRPC", adminv1.Group_GROUP_INTERNAL},
-	{"admin", "admin: this console and the Admin service", adminv1.Group_GROUP_ADMIN},
+// keyGroup is a group of keys, and what forms and URLs call it.
+type keyGroup struct {
+	Value string
+	Group adminv1.Group
+}
+
+// groups are the groups of keys.
+var groups = keyGroups()
+
+func keyGroups() []keyGroup {
+	var list []keyGroup
+	values := adminv1.Group(0).Descriptor().Values()
+	for i := range values.Len() {
+		if group := adminv1.Group(values.Get(i).Number()); group != adminv1.Group_GROUP_UNSPECIFIED {
+			list = append(list, keyGroup{groupName(group), group})
+		}
+	}
+	return list
 }
 
 func groupOf(value string) adminv1.Group {
@@ -31,13 +41,9 @@ func groupOf(value string) adminv1.Group {
 	return adminv1.Group_GROUP_UNSPECIFIED
 }
 
+// groupName is the group's name in commands.
 func groupName(group adminv1.Group) string {
-	for _, g := range groups {
-		if g.Group == group {
-			return g.Value
-		}
-	}
-	return ""
+	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(group.String(), "GROUP_"), "_", ""))
 }
 
 // consoleLabel marks keys that are sessions of the console; their own page lists them.
@@ -87,11 +93,11 @@ func listKeys(c *call) error {
 }
 
 type keyPage struct {
-	Key   keyView
-	Form  keyForm
-	Raw   string // shown this once
-	Why   string // why Raw is shown
-	Meter []budgetMeter
+	Key    keyView
+	Form   keyForm
+	Raw    string // shown this once
+	Why    string // why Raw is shown
+	Gauges []*adminv1.LimitGauge
 }
 
 func showKey(c *call) error { return c.showKey(c.r.PathValue("id"), "", "") }
@@ -103,9 +109,11 @@ func (c *call) showKey(id, raw, why string) error {
 		return err
 	}
 	p := keyPage{Key: viewOf(resp.GetKey()), Form: formOf(resp.GetKey()), Raw: raw, Why: why}
-	if p.Meter, err = c.budgets(resp.GetKey()); err != nil {
+	limits, err := c.admin.GetLimits(c.ctx, &adminv1.GetLimitsRequest{Key: id})
+	if err != nil && status.Code(err) != codes.Unimplemented { // a core of an older release
 		return err
 	}
+	p.Gauges = limits.GetGauges()
 	title := "Key " + resp.GetKey().GetSettings().GetName()
 	if resp.GetKey().GetSettings().GetName() == "" {
 		title = "Key " + id

@@ -52,7 +52,10 @@ var functions = template.FuncMap{
 		}
 		return s
 	},
-	"has": strings.HasPrefix, "join": strings.Join,
+	// fifth is four fifths of a bound, above which a meter warns.
+	"fifth": func(most int64) int64 { return most / 5 * 4 },
+	"words": func(s string) string { return strings.ReplaceAll(s, "_", " ") },
+	"has":   strings.HasPrefix, "join": strings.Join,
 }
 
 // assets serves the style and the scripts. Their names do not change with their content, so

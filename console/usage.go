@@ -10,6 +10,7 @@ import (
 
 	"github.com/genway/genway/console/chart"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -205,13 +206,22 @@ func usageCSV(c *call) error {
 	if err != nil {
 		return err
 	}
-	table := [][]string{{usageBy[q.by].value, "requests", "ok", "failed", "cancelled", "interrupted", "input_tokens", "cache_read_tokens", "output_tokens", "thinking_tokens", "images", "cost_nano_dollars", "unpriced", "cost_nano_dollars_before"}}
+	figures := (&adminv1.UsageRow{}).ProtoReflect().Descriptor().Fields()
+	head := []string{usageBy[q.by].value}
+	for i := range figures.Len() {
+		if f := figures.Get(i); f.Kind() == protoreflect.Int64Kind {
+			head = append(head, string(f.Name()))
+		}
+	}
+	table := [][]string{append(head, "cost_nano_dollars_before")}
 	for _, r := range rows {
 		row := []string{r.Name}
-		for _, n := range []int64{r.GetRequests(), r.GetOk(), r.GetFailed(), r.GetCancelled(), r.GetInterrupted(), r.GetInputTokens(), r.GetCacheReadTokens(), r.GetOutputTokens(), r.GetThinkingTokens(), r.GetImages(), r.GetCostNanoDollars(), r.GetUnpriced(), r.Before.GetCostNanoDollars()} {
-			row = append(row, strconv.FormatInt(n, 10))
+		for i := range figures.Len() {
+			if f := figures.Get(i); f.Kind() == protoreflect.Int64Kind {
+				row = append(row, strconv.FormatInt(r.ProtoReflect().Get(f).Int(), 10))
+			}
 		}
-		table = append(table, row)
+		table = append(table, append(row, strconv.FormatInt(r.Before.GetCostNanoDollars(), 10)))
 	}
 	return c.writeCSV("genway-usage.csv", table)
 }

@@ -9,8 +9,11 @@ import (
 	"os"
 
 	"github.com/genway/genway/cmd/internal/cli"
+	"github.com/genway/genway/cmd/internal/consoleproc"
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/cmd/internal/health"
+	"github.com/genway/genway/console"
+	"golang.org/x/sync/errgroup"
 )
 
 type command struct {
@@ -18,6 +21,8 @@ type command struct {
 	coreproc.CoreFlags
 	cli.Connections
 	cli.Log
+	Console string `env:"GENWAY_CONSOLE" default:"off" placeholder:"ADDR" help:"Address of the console: HOST:PORT, unix:PATH, auto (127.0.0.1:8088 if that port is free) or off, the default."`
+	consoleproc.Flags
 }
 
 func main() {
@@ -53,9 +58,23 @@ func (c *command) Run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return errors.Join(err, listener.Close(), core.Close())
 	}
+	pages, err := consoleproc.Listen(ctx, c.Console, core.ConsoleTLS(), log)
+	if err != nil {
+		return errors.Join(err, listener.Close(), core.Close())
+	}
 	log.Info("core is up", "version", cli.Version(), "grpc", listener.Addr().String())
 	ctx, release := cli.Delay(ctx, c.ShutdownDelay, log)
 	defer release()
 	defer cli.TellEnd(ctx, log, c.Grace)()
-	return errors.Join(core.Serve(ctx, limited), core.Close())
+	var group errgroup.Group
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	group.Go(func() error {
+		return consoleproc.Serve(ctx, pages, console.Config{Admin: core.AdminChannel(), Hosts: c.ConsoleHosts, Version: cli.Version(), Logger: log})
+	})
+	group.Go(func() error {
+		defer stop()
+		return core.Serve(ctx, limited)
+	})
+	return errors.Join(group.Wait(), core.Close())
 }

@@ -11,7 +11,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"github.com/genway/genway/cmd/internal/consoleproc"
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/core/keys"
 	"golang.org/x/term"
@@ -30,11 +32,12 @@ const (
 type firstKeys struct {
 	minted map[keys.Group]string
 	file   string // empty if they are printed
+	link   string // signs in to the console, once; empty for no console, or if it is in the file
 }
 
 // makeFirstKeys makes the keys of a first start. Keys in a file are there before they are
 // good for anything, so that none is lost.
-func (c *serveCommand) makeFirstKeys(ctx context.Context, stdout io.Writer, core *coreproc.Core, log *slog.Logger) (firstKeys, error) {
+func (c *serveCommand) makeFirstKeys(ctx context.Context, stdout io.Writer, core *coreproc.Core, pages *consoleproc.Listener, log *slog.Logger) (firstKeys, error) {
 	way := cmp.Or(c.FirstKeys, keysAuto)
 	auto := way == keysAuto
 	if auto {
@@ -65,6 +68,18 @@ func (c *serveCommand) makeFirstKeys(ctx context.Context, stdout io.Writer, core
 		return firstKeys{}, err
 	}
 	made.minted = minted
+	if pages != nil {
+		if made.link, err = firstLink(ctx, core.Keys, pages.URL()); err != nil {
+			return firstKeys{}, err
+		}
+		if made.file != "" {
+			err = appendLink(made.file, made.link)
+			made.link = ""
+		}
+		if err != nil {
+			return firstKeys{}, err
+		}
+	}
 	if made.file != "" {
 		log.Info("the first keys are in a file", "file", made.file)
 	}
@@ -123,6 +138,31 @@ func (c *serveCommand) newFirstKeys(minted map[keys.Group]string) (name string, 
 		return "", errors.Join(err, os.Remove(name))
 	}
 	return name, nil
+}
+
+// firstLinkGood is how long the link of the first start is good.
+const firstLinkGood = time.Hour
+
+// firstLink makes a link that signs in to the console at an address, once.
+func firstLink(ctx context.Context, ring *keys.Service, at string) (string, error) {
+	made, err := ring.StartSession(ctx, keys.SessionParams{Link: true, Lifetime: firstLinkGood})
+	if err != nil {
+		return "", err
+	}
+	return signInLink(at, made.Raw), nil
+}
+
+// signInLink is the URL by which a link's key signs in. What is behind # is sent to no server.
+func signInLink(at, raw string) string { return at + "/sign-in#" + raw }
+
+// appendLink writes a link into the file of first keys, as a comment of the shell's.
+func appendLink(name, link string) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0o600) //nolint:gosec // it is the file just made
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(file, "# The console, for an hour and one sign-in: %s\n", link)
+	return errors.Join(err, file.Sync(), file.Close())
 }
 
 // keyVariable is the shell's name for the key of a group, as the README has it.

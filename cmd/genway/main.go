@@ -12,6 +12,7 @@ type command struct {
 	Serve   serveCommand       `cmd:"" help:"Serve the JSON protocols and gRPC from one process."`
 	Health  healthCommand      `cmd:"" help:"Ask a server of this machine whether it is ready: the exit code is 0 if it is."`
 	Keys    keysCommand        `cmd:"" help:"Make, list, change, rotate and revoke keys. Takes effect within 2 seconds, in running servers too."`
+	Console consoleCommand     `cmd:"" help:"Make links that sign in to the console."`
 	Audit   auditCommand       `cmd:"" help:"List and verify the record of what was changed."`
 	Usage   usageCommand       `cmd:"" help:"Report what requests used, from the ledger."`
 	Ledger  ledgerCommand      `cmd:"" help:"Prove the ledger, or remove its old rows."`

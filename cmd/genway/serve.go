@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -9,8 +10,10 @@ import (
 	"os"
 
 	"github.com/genway/genway/cmd/internal/cli"
+	"github.com/genway/genway/cmd/internal/consoleproc"
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/cmd/internal/edgeproc"
+	"github.com/genway/genway/console"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -18,6 +21,8 @@ type serveCommand struct {
 	coreproc.CoreFlags
 	edgeproc.EdgeFlags
 	cli.Log
+	Console string `env:"GENWAY_CONSOLE" default:"auto" placeholder:"ADDR" help:"Address of the console: HOST:PORT, unix:PATH or off. auto, the default, is 127.0.0.1:8088, or none where that port is taken."`
+	consoleproc.Flags
 	FirstKeys string `env:"GENWAY_FIRST_KEYS" enum:"auto,print,file,none" default:"auto" help:"What the first start does about keys: print makes one a group and prints them, this once; file writes them into first-keys in the directory of the data, for its user alone; none makes none. auto, the default, prints on a terminal and writes a file elsewhere."`
 }
 
@@ -36,16 +41,21 @@ func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return errors.Join(err, grpcListener.Close())
 	}
-	core, err := c.Open(ctx, log)
+	pages, err := consoleproc.Listen(ctx, c.Console, consoleTLS(httpListener), log)
 	if err != nil {
 		return errors.Join(err, grpcListener.Close(), httpListener.Close())
 	}
+	core, err := c.Open(ctx, log)
+	if err != nil {
+		return errors.Join(err, grpcListener.Close(), httpListener.Close(), pages.Close())
+	}
 	limited, err := core.Limit(grpcListener, c.Connections)
 	if err != nil {
-		return errors.Join(err, grpcListener.Close(), httpListener.Close(), core.Close())
+		return errors.Join(err, grpcListener.Close(), httpListener.Close(), pages.Close(), core.Close())
 	}
-	if err := c.greet(ctx, stdout, core, httpListener, grpcListener.Addr(), log); err != nil {
-		return errors.Join(err, grpcListener.Close(), httpListener.Close(), core.Close())
+	reached, err := c.greet(ctx, stdout, core, listeners{httpListener, grpcListener.Addr(), pages}, log)
+	if err != nil {
+		return errors.Join(err, grpcListener.Close(), httpListener.Close(), pages.Close(), core.Close())
 	}
 	log.Info("genway is up", "version", cli.Version(), httpListener.Scheme(), httpListener.Addr().String(), "grpc", grpcListener.Addr().String())
 	ctx, release := cli.Delay(ctx, c.ShutdownDelay, log)
@@ -53,7 +63,7 @@ func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
 	defer cli.TellEnd(ctx, log, c.Grace)()
 	c.UseGate(core.Gate())
 	if err := c.UseTelemetry(core.Telemetry(), core.Board()); err != nil {
-		return errors.Join(err, grpcListener.Close(), httpListener.Close(), core.Close())
+		return errors.Join(err, grpcListener.Close(), httpListener.Close(), pages.Close(), core.Close())
 	}
 	var group errgroup.Group
 	ctx, stop := context.WithCancel(ctx)
@@ -66,26 +76,48 @@ func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
 		defer stop()
 		return core.Serve(ctx, limited)
 	})
+	group.Go(func() error {
+		return consoleproc.Serve(ctx, pages, console.Config{Admin: core.AdminChannel(), Hosts: c.ConsoleHosts, Base: reached.HTTP, GRPC: reached.GRPC, Version: cli.Version(), Logger: log})
+	})
 	return errors.Join(group.Wait(), core.Close())
 }
 
-// greet prints the first keys or where they are, or where keys are managed.
-func (c *serveCommand) greet(ctx context.Context, stdout io.Writer, core *coreproc.Core, http edgeproc.Listener, grpc net.Addr, log *slog.Logger) error {
-	first, err := c.makeFirstKeys(ctx, stdout, core, log)
+// consoleTLS is how the console encrypts: as the JSON side.
+func consoleTLS(http edgeproc.Listener) *tls.Config {
+	if http.Certificates == nil {
+		return nil
+	}
+	return http.Certificates.Server(&tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
+}
+
+// listeners are where a server can be reached.
+type listeners struct {
+	http  edgeproc.Listener
+	grpc  net.Addr
+	pages *consoleproc.Listener
+}
+
+// greet prints the first keys or where they are, or where keys are managed, and how the server
+// is reached, which it gives.
+func (c *serveCommand) greet(ctx context.Context, stdout io.Writer, core *coreproc.Core, at listeners, log *slog.Logger) (welcomeData, error) {
+	first, err := c.makeFirstKeys(ctx, stdout, core, at.pages, log)
 	if err != nil {
-		return err
+		return welcomeData{}, err
 	}
 	data := welcomeData{Models: core.Models(), Size: "1024x1024"}
 	if c.Config == "" {
 		data.Size = "256x256"
 	}
-	data.reach(http, grpc, c.Cert != "")
+	data.reach(at.http, at.grpc, c.Cert != "")
+	if at.pages != nil {
+		data.Console = at.pages.URL()
+	}
 	data.DataFlag, err = c.Flag(os.Getenv)
 	if err != nil {
-		return err
+		return data, err
 	}
 	if first.minted != nil {
-		return printWelcome(stdout, data, first)
+		return data, printWelcome(stdout, data, first)
 	}
-	return printWelcomeBack(stdout, data)
+	return data, printWelcomeBack(stdout, data)
 }

@@ -75,6 +75,8 @@ type welcomeData struct {
 	Models map[genwayv1.Protocol]string
 	// File has the first keys, if they are not printed.
 	File string
+	// Console is where the console is; empty for none.
+	Console string
 	// Size is that of the image to ask for.
 	Size string
 }
@@ -127,7 +129,7 @@ func local(address net.Addr) string {
 func (d *welcomeData) print(w io.Writer, text string) error {
 	_, err := strings.NewReplacer(
 		"{{Curl}}", d.Curl, "{{GRPCurl}}", d.GRPCurl, "{{HTTP}}", d.HTTP, "{{JSON}}", d.JSON, "{{GRPC}}", d.GRPC,
-		"{{DataFlag}}", d.DataFlag, "{{File}}", cli.ShellWord(d.File), "{{Size}}", d.Size,
+		"{{DataFlag}}", d.DataFlag, "{{File}}", cli.ShellWord(d.File), "{{Size}}", d.Size, "{{Console}}", d.Console,
 		"{{Chat}}", d.Chat, "{{Messages}}", d.Messages, "{{GenerateContent}}", d.GenerateContent, "{{Internal}}", d.Internal,
 	).WriteString(w, text)
 	return err
@@ -153,11 +155,22 @@ func printWelcome(w io.Writer, data welcomeData, first firstKeys) error {
 		}
 		text += strings.ReplaceAll(try(p, minted[keys.Group(p.KeyGroup)]), "{{Model}}", model) + "\n"
 	}
+	switch {
+	case data.Console == "":
+	case first.link != "":
+		text += "Console: " + first.link + "\n(the link signs in once, within an hour)\n\n"
+	default:
+		text += "Console: {{Console}} (the file has a link that signs in once, within an hour)\n\n"
+	}
 	return data.print(w, text+welcomeMore)
 }
 
 const tryThem = "Try them:\n\n"
 
 func printWelcomeBack(w io.Writer, data welcomeData) error {
-	return data.print(w, welcomeBack)
+	text := welcomeBack
+	if data.Console != "" {
+		text += "Console: {{Console}}; a link that signs in: genway console link{{DataFlag}}\n"
+	}
+	return data.print(w, text)
 }

@@ -17,7 +17,17 @@ const buildTimeout = 10 * time.Minute
 // Binary builds one of the commands (genway, genway-core, genway-edge), once per
 // test process, and gives the file's path. Under the race detector the command has
 // it too: a race makes the command exit with a code other than 0.
-func Binary(name string) (string, error) { return binaries.build("./cmd/" + name) }
+//
+// From then on GENWAY_CONSOLE is off for the programs that this process starts, unless its own
+// environment has it: servers that run at once would take the console's port from each other.
+func Binary(name string) (string, error) {
+	if _, set := os.LookupEnv("GENWAY_CONSOLE"); !set {
+		if err := os.Setenv("GENWAY_CONSOLE", "off"); err != nil {
+			return "", err
+		}
+	}
+	return binaries.build("./cmd/" + name)
+}
 
 // Output runs a command to its end and gives its standard output. An exit code other
 // than 0 is an error that carries the standard error.

@@ -39,4 +39,3 @@ document.addEventListener("keydown", (event) => {
     if (search) { event.preventDefault(); search.focus(); }
   }
 });
-

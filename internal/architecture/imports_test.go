@@ -53,6 +53,16 @@ var rules = []rule{
 		never: []string{"./gateway/...", "./cmd/..."},
 	},
 	{
+		name: "the console is a client of the Admin service",
+		from: []string{"./console/..."},
+		ours: []string{"./console/...", "./gen/..."},
+	},
+	{
+		name: "charts are text alone",
+		from: []string{"./console/chart"},
+		ours: []string{"./console/chart"},
+	},
+	{
 		name: "prices know the words of the ledger alone",
 		from: []string{"./core/price/..."},
 		ours: []string{"./core/price/...", "./core/ledger", "./core/amount", "./core/config/strict", "./core/glob"},
@@ -148,6 +158,8 @@ func TestRulesCatch(t *testing.T) {
 		"the table of protocols is below edge and core":                  {"./protocol", "./core/keys"},
 		"the edge does not know the core":                                {"./gateway", "./internal/bridge", "./core"},
 		"the core does not know the edge":                                {"./core/route", "./gateway"},
+		"the console is a client of the Admin service":                   {"./console", "./core/keys"},
+		"charts are text alone":                                          {"./console/chart", "./console"},
 		"prices know the words of the ledger alone":                      {"./core/price", "./core/ledger", "./core/store"},
 		"the ledger knows no store and nobody whose requests it has":     {"./core/ledger/reconcile", "./core/price", "./core/keys"},
 		"reading YAML strictly knows nothing of what is read":            {"./core/config/strict", "./core/config"},

@@ -2,6 +2,7 @@ package coreproc
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -71,6 +72,7 @@ type Core struct {
 	store   *store.Store
 	items   *items.Keeper
 	service *core.Service
+	admin   *admin.Service
 	server  *core.Server
 	told    *telemetry.Telemetry
 	counts  *instrument.Core
@@ -155,7 +157,7 @@ func (f CoreFlags) open(ctx context.Context, told *telemetry.Telemetry, log *slo
 	notices := connections.NewNotices(log, "grpc", counts.Connection)
 	flooded := func(from net.Addr) { notices.Add("flood", from) }
 	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: grpcTLS(certificates), Grace: f.Grace, MessageMemory: f.MessageMemory, Flooded: flooded, Admin: administration, MaxConnectionAge: f.connectionAge()})
-	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, items: kept, service: service, server: server, notices: notices, log: log, told: told, board: board, counts: counts, gate: gate, data: f.Data, certificates: certificates}
+	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, items: kept, service: service, admin: administration, server: server, notices: notices, log: log, told: told, board: board, counts: counts, gate: gate, data: f.Data, certificates: certificates}
 	routing.onReload.Store(new(counts.Reloaded))
 	if err := c.watch(gone); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -245,6 +247,21 @@ func (c *Core) Telemetry() *telemetry.Telemetry { return c.told }
 func (c *Core) Channel() grpc.ClientConnInterface {
 	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys, Trust: auth.TrustAll}, Board: c.board, Gate: c.gate, InProcess: true, Metrics: c.counts, Tracer: c.told.Tracer, Logger: c.log}
 	return core.Channel(c.service, interceptors, c.server.Health())
+}
+
+// AdminChannel gives a console in the same process its way to the Admin service.
+func (c *Core) AdminChannel() grpc.ClientConnInterface {
+	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys}, Board: c.board, Gate: c.gate, InProcess: true, Metrics: c.counts, Tracer: c.told.Tracer, Logger: c.log}
+	return core.AdminChannel(c.admin, interceptors)
+}
+
+// ConsoleTLS is how a console beside the core encrypts: with the certificates of the gRPC side;
+// nil is cleartext.
+func (c *Core) ConsoleTLS() *tls.Config {
+	if c.certificates == nil {
+		return nil
+	}
+	return c.certificates.Server(&tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}})
 }
 
 // Gate is the core's, for an edge in the same process.

@@ -1,0 +1,140 @@
+// Package consoleproc runs the console: its flags, its listener and its end. It must not import
+// gateway.
+package consoleproc
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/genway/genway/cmd/internal/cli"
+	"github.com/genway/genway/console"
+	"golang.org/x/net/netutil"
+)
+
+// What --console says besides an address.
+const (
+	// Auto is DefaultAddress where that is free, and no console where it is not.
+	Auto = "auto"
+	// Off is no console.
+	Off = "off"
+)
+
+// DefaultAddress is where Auto listens.
+const DefaultAddress = "127.0.0.1:8088"
+
+// Flags are the console's flags but its address, whose default depends on the command.
+type Flags struct {
+	ConsoleHosts []string `name:"console-host" env:"GENWAY_CONSOLE_HOSTS" placeholder:"NAME" help:"Host names by which browsers reach the console, besides localhost and addresses. Others are refused."`
+}
+
+// Listener is the console's; nil for none.
+type Listener struct {
+	net.Listener
+	tls *tls.Config
+}
+
+// Listen opens the console's listener as --console says; nil for none. With a TLS configuration
+// it speaks TLS, but on a unix socket. A default port that is taken is logged, and one that was
+// asked for is an error.
+func Listen(ctx context.Context, address string, encrypt *tls.Config, log *slog.Logger) (*Listener, error) {
+	switch address {
+	case "", Off:
+		return nil, nil //nolint:nilnil // none is no error
+	case Auto:
+		listener, err := cli.Listen(ctx, "--console", DefaultAddress)
+		if err != nil {
+			log.Warn("there is no console: its address is not to be had; choose another with --console", "error", err)
+			return nil, nil //nolint:nilerr,nilnil // the server goes on without
+		}
+		return &Listener{listener, encrypt}, nil
+	}
+	listener, err := cli.Listen(ctx, "--console", address)
+	if err != nil {
+		return nil, err
+	}
+	if listener.Addr().Network() == "unix" {
+		encrypt = nil
+	}
+	return &Listener{listener, encrypt}, nil
+}
+
+// URL is where a browser of this machine finds the console; of a unix socket, its path.
+func (l *Listener) URL() string {
+	at, ok := l.Addr().(*net.TCPAddr)
+	if !ok {
+		return "unix:" + l.Addr().String()
+	}
+	host := at.String()
+	if at.IP.IsUnspecified() {
+		host = net.JoinHostPort("127.0.0.1", strconv.Itoa(at.Port))
+	}
+	scheme := "http"
+	if l.tls != nil {
+		scheme = "https"
+	}
+	return (&url.URL{Scheme: scheme, Host: host}).String()
+}
+
+// Close closes the listener, which may be nil.
+func (l *Listener) Close() error {
+	if l == nil {
+		return nil
+	}
+	if err := l.Listener.Close(); !errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return nil
+}
+
+const (
+	// mostConnections bounds the console's connections.
+	mostConnections = 512
+	// endTimeout is how long pages in flight may take once the end was asked for.
+	endTimeout = 5 * time.Second
+)
+
+// Serve serves a console on the listener until ctx ends. A nil listener serves nothing.
+func Serve(ctx context.Context, l *Listener, config console.Config) error {
+	if l == nil {
+		return nil
+	}
+	handler, err := console.New(config)
+	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	server := &http.Server{
+		Handler: handler, TLSConfig: l.tls, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 32 << 10,
+		ErrorLog:    slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	config.Logger.Info("the console is up", "console", l.URL())
+	limited := netutil.LimitListener(l.Listener, mostConnections)
+	failed := make(chan error, 1)
+	go func() {
+		if l.tls != nil {
+			failed <- server.ServeTLS(limited, "", "")
+			return
+		}
+		failed <- server.Serve(limited)
+	}()
+	select {
+	case err := <-failed:
+		return fmt.Errorf("console: %w", err)
+	case <-ctx.Done():
+	}
+	within, stop := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
+	defer stop()
+	if err := server.Shutdown(within); err != nil {
+		_ = server.Close() // what is in flight ends with its context
+	}
+	<-failed
+	return nil
+}
