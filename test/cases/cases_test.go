@@ -57,6 +57,7 @@ func TestCases(t *testing.T) {
 		neighbourCases(),
 		extremeCases(),
 		providerCases(),
+		credentialCases(),
 		typedCases(),
 	) {
 		t.Run(c.ID, func(t *testing.T) {

@@ -16,6 +16,8 @@ type Issuer struct {
 	Check func(r *http.Request) error
 	// Life is how long tokens are valid. Default 1 h.
 	Life time.Duration
+	// Now is the issuer's clock. Default time.Now.
+	Now func() time.Time
 
 	mu    sync.Mutex
 	given int
@@ -49,7 +51,14 @@ func (i *Issuer) Valid(token string) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	end, known := i.ends[token]
-	return known && time.Now().Before(end)
+	return known && i.now().Before(end)
+}
+
+func (i *Issuer) now() time.Time {
+	if i.Now == nil {
+		return time.Now()
+	}
+	return i.Now()
 }
 
 // ServeHTTP answers a request for a token, as RFC 6749, 5.1 and the metadata servers do.
@@ -75,6 +84,6 @@ func (i *Issuer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if i.ends == nil {
 		i.ends = map[string]time.Time{}
 	}
-	i.ends[token] = time.Now().Add(life)
+	i.ends[token] = i.now().Add(life)
 	_ = json.NewEncoder(w).Encode(map[string]any{"access_token": token, "token_type": "Bearer", "expires_in": life.Seconds()})
 }

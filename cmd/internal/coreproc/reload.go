@@ -212,9 +212,13 @@ func (r *Routing) Watch(ctx context.Context) (err error) {
 		case err := <-failed:
 			r.log.Warn("watching the configuration", "error", err)
 		case <-look.C:
-			r.reloadIfChanged()
+			if r.reloadIfChanged() {
+				settled.Reset(settle)
+			}
 		case <-settled.C:
-			r.reloadIfChanged()
+			if r.reloadIfChanged() {
+				settled.Reset(settle)
+			}
 		}
 	}
 }
@@ -272,7 +276,8 @@ func watch(directory string) (*fsnotify.Watcher, error) {
 	return watcher, nil
 }
 
-func (r *Routing) reloadIfChanged() {
+// reloadIfChanged reports whether to look again soon, because a file with a key is changing.
+func (r *Routing) reloadIfChanged() (again bool) {
 	r.mu.Lock()
 	changed := stamp.Of(r.file)+stamp.Of(r.files...) != r.read
 	secrets := r.current.secrets
@@ -280,11 +285,12 @@ func (r *Routing) reloadIfChanged() {
 	r.mu.Unlock()
 	if changed {
 		r.reload()
-		return
+		return false
 	}
 	for _, s := range secrets {
-		s.refresh(r.log)
+		again = s.refresh(r.log) || again
 	}
+	return again
 }
 
 func (r *Routing) reload() {

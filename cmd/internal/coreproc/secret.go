@@ -14,16 +14,20 @@ type secret struct {
 	// key is what the upstream is asked with, use has it asked with another.
 	key string
 	use func(key string)
-	// seen is the stamp of the file when it was read last, good or bad.
-	seen string
+	// seen is the stamp of the file when it was read last, good or bad, and looked the stamp
+	// when it was looked at last.
+	seen, looked string
 }
 
-// refresh reads the file if it has changed. A file that cannot be read, or that holds no
-// key, changes nothing; the log says so once for each state of the file.
-func (s *secret) refresh(log *slog.Logger) {
+// refresh reads the file if it has changed, and has stayed the same since the look before:
+// half a key reads like a key. It reports whether to look again soon. A file that cannot be
+// read, or that holds no key, changes nothing; the log says so once for each state of the file.
+func (s *secret) refresh(log *slog.Logger) (again bool) {
 	now := stamp.Of(s.file) // taken first: what changes while it is read is read again
-	if now == s.seen {
-		return
+	settled := now == s.looked
+	s.looked = now
+	if now == s.seen || !settled {
+		return now != s.seen
 	}
 	s.seen = now
 	key, err := config.ReadSecret(s.file)
@@ -35,4 +39,5 @@ func (s *secret) refresh(log *slog.Logger) {
 		s.use(key)
 		log.Info("the upstream's key was read again", "upstream", s.upstream, "file", s.file)
 	}
+	return false
 }

@@ -35,6 +35,10 @@ func TestSecretRefresh(t *testing.T) {
 		}
 	}
 	still := time.Now().Add(-time.Hour)
+	refresh := func() {
+		for s.refresh(logger) {
+		}
+	}
 	for i, step := range []struct {
 		do   func() error
 		used string // the key from then on; empty for no change
@@ -59,7 +63,7 @@ func TestSecretRefresh(t *testing.T) {
 		}
 		used = nil
 		log.Reset()
-		s.refresh(logger)
+		refresh()
 		if got := strings.Join(used, " "); got != step.used {
 			t.Errorf("step %d: %q is used, want %q", i, got, step.used)
 		}
@@ -67,9 +71,35 @@ func TestSecretRefresh(t *testing.T) {
 			t.Errorf("step %d: the log says %q, want %q", i, log.String(), step.says)
 		}
 		log.Reset()
-		if s.refresh(logger); log.Len() > 0 {
+		if refresh(); log.Len() > 0 {
 			t.Errorf("step %d: told again: %s", i, log.String())
 		}
+	}
+}
+
+// A file that is being written is not read before it stays as it is, so that no request goes
+// out with half a key.
+func TestSecretHalfWritten(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "key")
+	used := ""
+	s := &secret{upstream: "u", file: file, key: "first", use: func(key string) { used += key + " " }}
+	for i, step := range []struct {
+		written string
+		again   bool
+	}{{"first", true}, {"first", false}, {"sec", true}, {"second-", true}, {"second-key", true}, {"second-key", false}, {"second-key", false}} {
+		if err := os.WriteFile(file, []byte(step.written), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Unix(int64(1000+len(step.written)), 0) // a write of the same text is none
+		if err := os.Chtimes(file, at, at); err != nil {
+			t.Fatal(err)
+		}
+		if again := s.refresh(slog.New(slog.DiscardHandler)); again != step.again {
+			t.Errorf("step %d: to be looked at again soon: %t", i, again)
+		}
+	}
+	if used != "second-key " {
+		t.Errorf("used %q", used)
 	}
 }
 

@@ -36,6 +36,8 @@ type AWS struct {
 	RoleARN, TokenFile string
 	// Region and Service are what signatures are for. Required.
 	Region, Service string
+	// Now is the machine's clock. Default time.Now.
+	Now func() time.Time
 }
 
 // Where the keys of AWS are.
@@ -55,7 +57,7 @@ const (
 // NewAWS makes the credential that signs requests, named name in errors. Nothing is read or
 // fetched before the first request.
 func NewAWS(name string, config AWS) Credential {
-	return newSigner(name, config.Service, config.Region, func(ctx context.Context) (aws.Credentials, time.Time, error) {
+	s := newSigner(name, config.Service, config.Region, func(ctx context.Context) (aws.Credentials, time.Time, error) {
 		source, err := config.provider(ctx)
 		if err != nil {
 			return aws.Credentials{}, time.Time{}, unrepeated(err)
@@ -72,6 +74,10 @@ func NewAWS(name string, config AWS) Credential {
 		}
 		return keys, keys.Expires, nil
 	})
+	if config.Now != nil {
+		s.now, s.keys.now = config.Now, config.Now
+	}
+	return s
 }
 
 // provider gives what obtains the keys. It is made for each fetch, since the SDK's own cache

@@ -29,6 +29,8 @@ type Entra struct {
 	// ClientSecret or ClientSecretFile proves the application; TokenFile instead holds the
 	// token of a federated identity (workload identity). Files are read for each fetch.
 	ClientSecret, ClientSecretFile, TokenFile string
+	// Now is the machine's clock. Default time.Now.
+	Now func() time.Time
 }
 
 const (
@@ -46,7 +48,7 @@ const (
 func NewEntra(name string, config Entra) Credential {
 	client := issuerClient(nil)
 	address := cmp.Or(config.Authority, EntraAuthority) + "/" + url.PathEscape(config.Tenant) + "/oauth2/v2.0/token"
-	return newBearer(name, func(ctx context.Context) (string, time.Time, error) {
+	b := newBearer(name, func(ctx context.Context) (string, time.Time, error) {
 		ask := clientcredentials.Config{
 			ClientID: config.ClientID, TokenURL: address, Scopes: []string{cmp.Or(config.Scope, EntraScope)},
 			AuthStyle: oauth2.AuthStyleInParams, ClientSecret: config.ClientSecret,
@@ -63,8 +65,16 @@ func NewEntra(name string, config Entra) Credential {
 		if err != nil {
 			return "", time.Time{}, err
 		}
-		return tokenOf(ask.Token(context.WithValue(ctx, oauth2.HTTPClient, client)))
+		token, expires, err := tokenOf(ask.Token(context.WithValue(ctx, oauth2.HTTPClient, client)))
+		if err == nil && config.Now != nil && !expires.IsZero() {
+			expires = config.Now().Add(time.Until(expires)) // the library reckons by time.Now
+		}
+		return token, expires, err
 	})
+	if config.Now != nil {
+		b.tokens.now = config.Now
+	}
+	return b
 }
 
 // ManagedIdentity says how to obtain tokens of the identity that Azure gives to a machine or
