@@ -136,6 +136,7 @@ func signOut(c *call) error {
 		return err
 	}
 	c.console.sessions.forget(c.raw)
+	c.w.Header().Del("Set-Cookie") // that which renews the session
 	http.SetCookie(c.w, cookie(""))
 	http.Redirect(c.w, c.r, "/sign-in", http.StatusSeeOther)
 	return nil

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"math"
 	"strings"
 )
 
@@ -24,12 +25,15 @@ const (
 	mostLabels = 12
 )
 
-// SVG draws them. Values below 0 are drawn as 0.
+// SVG draws them. Values below 0 are drawn as 0, and what is no number is 0.
 func (b Bars) SVG() string {
 	var out strings.Builder
 	open(&out, "bars", barsWidth, barsHeight, b.Title, b.Description)
 	most := 0.0
-	for _, v := range b.Values {
+	for i, v := range b.Values {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			b.Values[i], v = 0, 0
+		}
 		most = max(most, v)
 	}
 	height := barsHeight - barsBottom - barsTop

@@ -1,0 +1,72 @@
+package chart_test
+
+import (
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/console/chart"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func figure(v float64) string         { return fmt.Sprintf("%.0f", v) }
+func duration(d time.Duration) string { return d.String() }
+
+// Each chart is XML with a title and a description, as its golden has it.
+func TestGoldens(t *testing.T) {
+	many := chart.Bars{Title: "Many", Description: "d", Format: figure}
+	for i := range 90 {
+		many.Labels, many.Values = append(many.Labels, fmt.Sprint(i)), append(many.Values, float64(i*i))
+	}
+	for name, svg := range map[string]string{
+		"bars":    chart.Bars{Title: "Cost a day", Description: "Three days.", Labels: []string{"01", "02", "03"}, Values: []float64{1, 4, 2}, Format: figure}.SVG(),
+		"many":    many.SVG(),
+		"none":    chart.Bars{Title: "Nothing", Description: "d", Format: figure}.SVG(),
+		"zeros":   chart.Bars{Title: "Zeros", Description: "d", Labels: []string{"a", "b"}, Values: []float64{0, 0}, Format: figure}.SVG(),
+		"strange": chart.Bars{Title: `<script>"&'`, Description: "\x00]]>", Labels: []string{"</svg>", "n"}, Values: []float64{math.NaN(), -1}, Format: figure}.SVG(),
+		"waterfall": chart.Waterfall{Title: "One request", Description: "d", Format: duration, Stages: []chart.Stage{
+			{Name: "admission", Took: 2 * time.Millisecond, Class: "wait"}, {Name: "attempt 1", Start: 2 * time.Millisecond, Took: 30 * time.Millisecond, Class: "failed"},
+			{Name: "attempt 2 of a long name that is cut", Start: 32 * time.Millisecond, Took: 100 * time.Millisecond, Class: "ok"}, {Name: "settled", Start: 133 * time.Millisecond, Class: "ok"},
+		}}.SVG(),
+		"fall of nothing": chart.Waterfall{Title: "t", Description: "d", Format: duration}.SVG(),
+		"fall back":       chart.Waterfall{Title: "t", Description: "d", Format: duration, Stages: []chart.Stage{{Name: "<b>", Start: -time.Hour, Took: -time.Hour, Class: `"`}}}.SVG(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join("testdata", strings.ReplaceAll(name, " ", "_")+".svg")
+			if *update {
+				if err := os.WriteFile(file, []byte(svg), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil || string(want) != svg {
+				t.Errorf("%v: got\n%s", err, svg)
+			}
+			seen := map[string]int{}
+			for d := xml.NewDecoder(strings.NewReader(svg)); ; {
+				token, err := d.Token()
+				if errors.Is(err, io.EOF) {
+					break
+				}
+				if err != nil {
+					t.Fatalf("it is no XML: %v", err)
+				}
+				if start, ok := token.(xml.StartElement); ok {
+					seen[start.Name.Local]++
+				}
+			}
+			if seen["title"] == 0 || seen["desc"] != 1 || seen["script"] > 0 || strings.Contains(svg, "NaN") {
+				t.Errorf("%v", seen)
+			}
+		})
+	}
+}

@@ -1,0 +1,21 @@
+package console
+
+import "testing"
+
+func TestFormats(t *testing.T) {
+	for nano, want := range map[int64]string{0: "$0", 1: "$1e-09", 50_000: "$5e-05", 1_234_567: "$0.0012", 999_999_999: "$1.0000", 12_500_000_000: "$12.50", 1_234_567_890_000_000: "$1\u202f234\u202f567.89", -2_000_000_000: "$-2.00", 1<<63 - 1: "$9\u202f223\u202f372\u202f036.85"} {
+		if got := money(nano); got != want {
+			t.Errorf("money(%d) = %s, want %s", nano, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1\u202f000", -1234567: "-1\u202f234\u202f567", -1 << 63: "-9\u202f223\u202f372\u202f036\u202f854\u202f775\u202f808"} {
+		if got := count(n); got != want {
+			t.Errorf("count(%d) = %s, want %s", n, got, want)
+		}
+	}
+	for cell, want := range map[string]string{"a": "a", "": "", "=1+1": "'=1+1", "+1": "'+1", "@x": "'@x", "-5": "-5", "-5.2": "-5.2", "-cmd": "'-cmd", "\tx": "'\tx"} {
+		if got := cellText(cell); got != want {
+			t.Errorf("%q: %q, want %q", cell, got, want)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/genway/genway/core/keys"
+)
+
+var rawKey = regexp.MustCompile(`gwk_[0-9A-Za-z]{36}`)
+
+// A key is made and shown once, its settings are changed as the form says, it is rotated and
+// revoked, and the audit has all of it.
+func TestKeys(t *testing.T) {
+	f := open(t)
+	session := f.signIn(t, f.root)
+	made := f.post(t, session, "/keys", url.Values{
+		"group": {"chat"}, "name": {"ci"}, "owner": {"ada"}, "models": {"gpt-*, claude-*"}, "budget_day": {"12.50"}, "requests_per_minute": {"60"}, "expire_time": {"2999-01-31"},
+	})
+	raw := rawKey.FindString(made.body)
+	if made.code != http.StatusOK || raw == "" {
+		t.Fatalf("%d %s", made.code, made.body)
+	}
+	if made.header.Get("Cache-Control") != "no-store" {
+		t.Error("the page with the key may be kept")
+	}
+	who, err := f.keys.Authenticate(t.Context(), raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := "/keys/" + who.KeyID
+	page := f.get(t, session, at)
+	if rawKey.MatchString(page.body) || !strings.Contains(page.body, `value="12.5"`) || !strings.Contains(page.body, `value="gpt-*, claude-*"`) {
+		t.Errorf("the page afterwards: %s", page.body)
+	}
+	if got := f.post(t, session, at+"/settings", url.Values{"name": {"ci2"}, "budget_month": {"0.000000001"}, "strict": {"1"}}); got.code != http.StatusSeeOther {
+		t.Fatalf("update: %d %s", got.code, got.body)
+	}
+	key, err := f.keys.Get(t.Context(), who.KeyID)
+	if err != nil || key.Name != "ci2" || key.Owner != "" || key.Policy.Models != nil || !key.Policy.Strict || len(key.Policy.Limits.Budgets) != 1 || key.Policy.Limits.Budgets[0].Amount != 1 || key.ExpireTime != nil {
+		t.Errorf("%+v, %v", key, err)
+	}
+	rotated := rawKey.FindString(f.post(t, session, at+"/rotate", url.Values{"grace": {"0s"}}).body)
+	if _, err := f.keys.Authenticate(t.Context(), raw); err == nil || rotated == "" {
+		t.Errorf("rotated to %q, the old secret: %v", rotated, err)
+	}
+	f.post(t, session, at+"/revoke", nil)
+	if _, err := f.keys.Authenticate(t.Context(), rotated); err == nil {
+		t.Error("a revoked key is good")
+	}
+	if len(active(`<p onclick="x">`)) == 0 || len(active(`<a href="javascript:x">`)) == 0 || len(active(`<script>x</script>`)) == 0 {
+		t.Error("the check finds nothing")
+	}
+	if list := f.get(t, session, "/keys").body; strings.Contains(list, who.KeyID) {
+		t.Error("a revoked key is in the list of live ones")
+	}
+	audit := f.get(t, session, "/audit?subject="+who.KeyID).body
+	for _, action := range []string{"key.create", "key.update", "key.rotate", "key.revoke"} {
+		if !strings.Contains(audit, action) {
+			t.Errorf("the audit has no %s", action)
+		}
+	}
+	if got := f.post(t, session, "/audit/verify", nil); !strings.Contains(got.body, "The audit is whole") {
+		t.Errorf("verify: %s", got.body)
+	}
+}
+
+// What is no setting is refused with the name of the field, and nothing is made.
+func TestKeyFormIsChecked(t *testing.T) {
+	f := open(t)
+	session := f.signIn(t, f.root)
+	for _, c := range []struct{ field, value string }{
+		{"requests_per_minute", "-1"}, {"requests_per_minute", "9007199254740993"}, {"requests_per_minute", "9223372036854775808"}, {"requests_per_minute", "NaN"},
+		{"tokens_per_minute", "1e3"}, {"concurrent", "½"}, {"budget_day", "-1"}, {"budget_day", "NaN"}, {"budget_day", "1e9"}, {"budget_month", "0"}, {"budget_month", "9223372036.854775808"},
+		{"budget_month", "0.0000000001"}, {"budget_day", "1/2"}, {"expire_time", "tomorrow"}, {"expire_time", "1999-01-01"}, {"name", strings.Repeat("a", 101)}, {"name", "gwk_x"},
+		{"owner", "a\nb"}, {"addresses", "10.0.0.1/33"}, {"models", "a " + strings.Repeat("m", 300)}, {"read_only", "1"}, {"group", "nothing"}, {"group", ""},
+	} {
+		form := url.Values{"group": {"chat"}, c.field: {c.value}}
+		got := f.post(t, session, "/keys", form)
+		if got.code != http.StatusBadRequest || !strings.Contains(got.body, strings.TrimSuffix(strings.TrimSuffix(c.field, "_day"), "_month")) {
+			t.Errorf("%s=%.20q: %d %s", c.field, c.value, got.code, got.body)
+		}
+	}
+	if n := count(t, f, keys.GroupChat); n != 0 {
+		t.Errorf("%d keys were made", n)
+	}
+	for path, want := range map[string]int{"/keys/key_nothing": 404, "/keys/" + url.PathEscape("../x"): 404, "/keys?after=nothing": 400, "/audit?after=-1": 400, "/audit?after=9223372036854775808": 400} {
+		if got := f.get(t, session, path); got.code != want {
+			t.Errorf("%s: %d", path, got.code)
+		}
+	}
+	if got := f.post(t, session, "/audit/verify", url.Values{"known": {"abc"}}); got.code != http.StatusBadRequest {
+		t.Errorf("a head that is none: %d", got.code)
+	}
+}
+
+// injections are texts that would be more than text in some place of a page.
+var injections = []string{
+	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onfocus='alert(1)' autofocus='`, `</title><svg onload=alert(1)>`, `{{.}}`, `${alert(1)}`,
+	`javascript:alert(1)`, `--><script>`, `</textarea><b>`, `&lt;b&gt;`, `]]>`, "\u202e<b>",
+}
+
+// active gives what a page has that a browser would run, or load from elsewhere.
+func active(page string) (found []string) {
+	for tokens := html.NewTokenizer(strings.NewReader(page)); ; {
+		switch tokens.Next() {
+		case html.ErrorToken:
+			return found
+		case html.StartTagToken, html.SelfClosingTagToken:
+			token := tokens.Token()
+			switch token.Data {
+			case "img", "b", "iframe", "object", "style", "base":
+				found = append(found, token.String())
+			case "script":
+				if len(token.Attr) != 2 || token.Attr[1].Val != "/assets/console.js" {
+					found = append(found, token.String())
+				}
+			}
+			for _, a := range token.Attr {
+				own := a.Val == "" || strings.HasPrefix(a.Val, "?") || strings.HasPrefix(a.Val, "#") || strings.HasPrefix(a.Val, "/") && !strings.HasPrefix(a.Val, "//")
+				switch {
+				case strings.HasPrefix(a.Key, "on"), a.Key == "style", a.Key == "srcdoc":
+					found = append(found, token.String())
+				case (a.Key == "href" || a.Key == "src" || a.Key == "action" || a.Key == "formaction") && !own:
+					found = append(found, token.String())
+				}
+			}
+		}
+	}
+}
+
+// Case X58: whatever somebody can choose is text on every page.
+func TestInjections(t *testing.T) {
+	f := open(t)
+	session := f.signIn(t, f.root)
+	check := func(where string, got answer) {
+		t.Helper()
+		for _, wrong := range active(got.body) {
+			t.Errorf("%s has %s", where, wrong)
+		}
+	}
+	for i, text := range injections {
+		_, key, err := f.keys.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{
+			Name: text, Owner: text, Labels: map[string]string{"l": text}, Policy: keys.Policy{Models: []string{text}},
+		}})
+		if err != nil {
+			if i == len(injections)-1 {
+				continue // it is not printable
+			}
+			t.Fatalf("%q: %v", text, err)
+		}
+		check("the key's page", f.get(t, session, "/keys/"+key.ID))
+		q := url.QueryEscape(text)
+		for _, path := range []string{"/keys?owner=" + q + "&group=" + q, "/usage?by=" + q + "&period=" + q, "/audit?subject=" + q, "/connect?group=" + q + "&model=" + q, "/keys/" + url.PathEscape(text), "/" + url.PathEscape(text), "/sign-in?to=" + q} {
+			check(path, f.get(t, session, path))
+		}
+		check("the connect form", f.post(t, session, "/connect", url.Values{"group": {"chat"}, "name": {text + "2"}, "model": {text}}))
+		check("the sign-in", f.post(t, "", "/sign-in", url.Values{"key": {text}, "to": {text}}))
+		f.ahead.Add(int64(60e9))
+	}
+	for _, path := range append(pages, "/audit?after=1") {
+		check(path, f.get(t, session, path))
+	}
+	if len(active(`<p onclick="x">`)) == 0 || len(active(`<a href="javascript:x">`)) == 0 || len(active(`<script>x</script>`)) == 0 {
+		t.Error("the check finds nothing")
+	}
+	if list := f.get(t, session, "/keys").body; strings.Count(list, "&lt;script&gt;alert(1)") == 0 {
+		t.Error("the names are not in the list")
+	}
+}

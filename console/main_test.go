@@ -1,0 +1,133 @@
+package console_test
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/genway/genway/console"
+	"github.com/genway/genway/core"
+	"github.com/genway/genway/core/admin"
+	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fixture is a console before an Admin service on an SQLite file.
+type fixture struct {
+	*console.Console
+	keys *keys.Service
+	// ahead moves the console's clock.
+	ahead atomic.Int64
+	// root is an admin key, and viewer a read-only one.
+	root, viewer string
+}
+
+func open(t *testing.T) *fixture {
+	t.Helper()
+	db, err := store.Open(t.Context(), store.Config{Location: filepath.Join(t.TempDir(), store.FileName)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{}
+	if f.keys, err = keys.New(keys.Config{Store: db.Keys()}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		f.keys.Close()
+		_ = db.Close()
+	})
+	service, err := admin.New(admin.Config{Keys: f.keys, Audit: db.Audit(), Usage: db.Ledger()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	quiet := slog.New(slog.DiscardHandler)
+	channel := core.AdminChannel(service, core.Interceptors{Authenticator: auth.Authenticator{Keys: f.keys}, Logger: quiet})
+	f.Console, err = console.New(console.Config{
+		Admin: channel, Hosts: []string{"console.example"}, Base: "http://127.0.0.1:8080", GRPC: "127.0.0.1:9090", Version: "v0", Logger: quiet,
+		Clock: func() time.Time { return time.Now().Add(time.Duration(f.ahead.Load())) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for raw, policy := range map[*string]keys.Policy{&f.root: {}, &f.viewer: {ReadOnly: true}} {
+		if *raw, _, err = f.keys.Create(t.Context(), keys.CreateParams{Group: keys.GroupAdmin, Settings: keys.Settings{Policy: policy}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// answer is what a browser gets.
+type answer struct {
+	code   int
+	header http.Header
+	body   string
+}
+
+// request is one that a page of the console makes, by a session.
+func request(t *testing.T, session, method, path string, form url.Values) *http.Request {
+	t.Helper()
+	var body io.Reader
+	if form != nil {
+		body = strings.NewReader(form.Encode())
+	}
+	r := httptest.NewRequestWithContext(t.Context(), method, "http://127.0.0.1:8088"+path, body)
+	r.Header.Set("Sec-Fetch-Site", "same-origin")
+	if form != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	if session != "" {
+		r.AddCookie(&http.Cookie{Name: "__Host-genway", Value: session})
+	}
+	return r
+}
+
+func (f *fixture) do(r *http.Request) answer {
+	w := httptest.NewRecorder()
+	f.ServeHTTP(w, r)
+	return answer{w.Code, w.Header(), w.Body.String()}
+}
+
+func (f *fixture) get(t *testing.T, session, path string) answer {
+	t.Helper()
+	return f.do(request(t, session, http.MethodGet, path, nil))
+}
+
+func (f *fixture) post(t *testing.T, session, path string, form url.Values) answer {
+	t.Helper()
+	if form == nil {
+		form = url.Values{}
+	}
+	return f.do(request(t, session, http.MethodPost, path, form))
+}
+
+// signIn gives the session of a key.
+func (f *fixture) signIn(t *testing.T, key string) string {
+	t.Helper()
+	got := f.post(t, "", "/sign-in", url.Values{"key": {key}})
+	if got.code != http.StatusSeeOther {
+		t.Fatalf("sign-in: %d %s", got.code, got.body)
+	}
+	return cookieOf(t, got).Value
+}
+
+func cookieOf(t *testing.T, got answer) *http.Cookie {
+	t.Helper()
+	cookies := (&http.Response{Header: got.header}).Cookies()
+	if len(cookies) != 1 {
+		t.Fatalf("%d cookies: %v", len(cookies), cookies)
+	}
+	return cookies[0]
+}

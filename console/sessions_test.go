@@ -1,0 +1,72 @@
+package console_test
+
+import (
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// Sessions are listed with who they are of, and end at once when somebody ends them.
+func TestSessionsAreListedAndEnd(t *testing.T) {
+	f := open(t)
+	one, other := f.signIn(t, f.root), f.signIn(t, f.viewer)
+	who, err := f.keys.Authenticate(t.Context(), other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := f.get(t, one, "/sessions").body
+	if !strings.Contains(list, who.KeyID) || !strings.Contains(list, "this one") || strings.Count(list, "<td>viewer</td>") != 1 {
+		t.Errorf("%s", list)
+	}
+	if rawKey.MatchString(list) {
+		t.Error("a session's key is in the list")
+	}
+	if keys := f.get(t, one, "/keys").body; strings.Contains(keys, who.KeyID) {
+		t.Error("a session is in the list of keys")
+	}
+	if got := f.post(t, one, "/sessions/"+who.KeyID+"/end", nil); got.code != http.StatusSeeOther {
+		t.Fatalf("end: %d", got.code)
+	}
+	f.ahead.Add(int64(11e9)) // what is known of a session is known for ten seconds
+	if got := f.get(t, other, "/keys"); got.code != http.StatusSeeOther {
+		t.Errorf("an ended session gets %d", got.code)
+	}
+	root, err := f.keys.Authenticate(t.Context(), f.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.post(t, one, "/sessions/"+root.KeyID+"/end", nil); got.code != http.StatusBadRequest {
+		t.Errorf("a key that is no session ends as one: %d", got.code)
+	}
+	link := regexp.MustCompile(`http://127\.0\.0\.1:8088/sign-in#gwk_[0-9A-Za-z]{36}`).FindString(f.post(t, one, "/sessions/link", url.Values{"role": {"admin"}}).body)
+	if guest := f.signIn(t, link); f.post(t, guest, "/keys", url.Values{"group": {"chat"}}).code != http.StatusOK {
+		t.Error("an admin's guest cannot make keys")
+	}
+}
+
+// A snippet has the base URL, and the key that is made on the spot.
+func TestConnect(t *testing.T) {
+	f := open(t)
+	session := f.signIn(t, f.root)
+	if got := f.get(t, session, "/connect?group=messages&model=m1"); !strings.Contains(got.body, "ANTHROPIC_BASE_URL=http://127.0.0.1:8080\n") || !strings.Contains(got.body, "ANTHROPIC_MODEL=m1") || rawKey.MatchString(got.body) {
+		t.Errorf("%s", got.body)
+	}
+	for _, group := range []string{"chat", "messages", "generatecontent", "internal"} {
+		got := f.post(t, session, "/connect", url.Values{"group": {group}, "name": {"of " + group}, "model": {"m"}})
+		raw := rawKey.FindString(got.body)
+		if who, err := f.keys.Authenticate(t.Context(), raw); err != nil || string(who.Group) != group || strings.Count(got.body, raw) < 2 || strings.Contains(got.body, "{KEY}") {
+			t.Errorf("%s: %v %v", group, who, err)
+		}
+	}
+}
+
+// A table for a spreadsheet has no formulas.
+func TestCSV(t *testing.T) {
+	f := open(t)
+	got := f.get(t, f.signIn(t, f.root), "/usage.csv?by=owner")
+	if got.code != http.StatusOK || !strings.HasPrefix(got.header.Get("Content-Type"), "text/csv") || !strings.HasPrefix(got.body, "owner,requests,ok,") {
+		t.Errorf("%d %v %s", got.code, got.header, got.body)
+	}
+}
