@@ -94,6 +94,12 @@ func (c *call) fail(err error) {
 	c.show(code, "error.html", http.StatusText(code), data)
 }
 
+// wrongInput gives what the Admin service says is wrong with what somebody typed, if that is it.
+func wrongInput(err error) (string, bool) {
+	st := status.Convert(err)
+	return st.Message(), st.Code() == codes.InvalidArgument || st.Code() == codes.NotFound
+}
+
 var httpCodes = map[codes.Code]int{
 	codes.InvalidArgument: http.StatusBadRequest, codes.NotFound: http.StatusNotFound,
 	codes.PermissionDenied: http.StatusForbidden, codes.Unauthenticated: http.StatusUnauthorized,

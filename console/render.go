@@ -54,6 +54,11 @@ var functions = template.FuncMap{
 	},
 	// fifth is four fifths of a bound, above which a meter warns.
 	"fifth": func(most int64) int64 { return most / 5 * 4 },
+	"took":  took,
+	"line":  func(i int) int { return i + 1 },
+	"since": func(now time.Time, t *timestamppb.Timestamp) string {
+		return took(max(time.Microsecond, now.Sub(t.AsTime())).Round(time.Second))
+	},
 	"words": func(s string) string { return strings.ReplaceAll(s, "_", " ") },
 	"has":   strings.HasPrefix, "join": strings.Join,
 }

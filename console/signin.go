@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+	"time"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"google.golang.org/grpc/codes"
@@ -70,6 +71,7 @@ func (c *Console) signedIn(handle handler) http.Handler {
 			}
 		}
 		http.SetCookie(w, cookie(shown.Value))
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(time.Minute)) // tests have none
 		one := &call{console: c, w: w, r: r, ctx: ctx, raw: shown.Value, session: key, admin: c.admin}
 		if err := handle(one); err != nil {
 			one.fail(err)

@@ -39,3 +39,5 @@ document.addEventListener("keydown", (event) => {
     if (search) { event.preventDefault(); search.focus(); }
   }
 });
+
+follow(document.getElementById("tail"), document.getElementById("requests"));

@@ -1,0 +1,118 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+)
+
+// requestColumns are the columns of a list of requests.
+var requestColumns = []string{"Time", "Outcome", "Protocol", "Model", "Key", "Owner", "Tries", "First event", "Took", "In", "Cached", "Out", "Thinking", "Cost", "Lost"}
+
+// requestRow is a request as lists show it, live ones too.
+type requestRow struct {
+	ID      string   `json:"id"`
+	Outcome string   `json:"outcome"`
+	Cells   []string `json:"cells"` // of requestColumns
+}
+
+func rowOf(r *adminv1.LoggedRequest) requestRow {
+	outcome := outcomeName(r.GetOutcome())
+	said := outcome
+	if r.GetKind() != "" {
+		said += ": " + r.GetKind()
+	}
+	u := r.GetUsage()
+	return requestRow{r.GetId(), outcome, []string{
+		r.GetStartTime().AsTime().UTC().Format("2006-01-02 15:04:05.000"), said,
+		arrow(r.GetProtocol(), r.GetUpstreamProtocol()), arrow(r.GetModel(), r.GetServedModel()),
+		r.GetKeyId(), r.GetOwner(), count(r.GetAttempts()), took(r.GetFirstEvent().AsDuration()), took(r.GetDuration().AsDuration()),
+		count(u.GetInputTokens()), count(u.GetCacheReadTokens()), count(u.GetOutputTokens()), count(u.GetThinkingTokens()),
+		money(r.GetCostNanoDollars()), strings.Join(r.GetLosses(), ", "),
+	}}
+}
+
+// arrow shows what became of a thing on its way, if it is another.
+func arrow(from, to string) string {
+	if to == "" || to == from {
+		return from
+	}
+	return from + " → " + to
+}
+
+type requestsPage struct {
+	Columns                       []string
+	Rows                          []requestRow
+	Fields                        []formField
+	Outcomes, Periods             []choice
+	Lost, Retried                 bool
+	Next, First, CSV, Live, Until string
+	Filtered                      bool
+}
+
+// formField is a text of a form.
+type formField struct{ Name, Title, Value string }
+
+// requestRows is how many requests a page has, and csvRows how many a CSV.
+const (
+	requestRows = 100
+	csvRows     = 1000
+)
+
+func (c *call) requests(f filter, size int32) (*adminv1.ListRequestsResponse, error) {
+	return c.admin.ListRequests(c.ctx, &adminv1.ListRequestsRequest{PageSize: size, PageToken: c.r.URL.Query().Get("after"), Filter: f.RequestFilter})
+}
+
+func listRequests(c *call) error {
+	f := c.filter()
+	resp, err := c.requests(f, requestRows)
+	if err != nil {
+		return err
+	}
+	after := c.r.URL.Query().Get("after")
+	p := requestsPage{Columns: requestColumns, Lost: f.Lost, Retried: f.Retried, CSV: f.link("/requests.csv", after), Filtered: len(f.Values) > 0}
+	for _, r := range resp.GetRequests() {
+		p.Rows = append(p.Rows, rowOf(r))
+	}
+	for _, field := range filterFields {
+		p.Fields = append(p.Fields, formField{field.Name, field.Title, f.Get(field.Name)})
+	}
+	for _, o := range outcomes {
+		chosen := false
+		for _, asked := range f.Values["outcome"] {
+			chosen = chosen || asked == o.Value
+		}
+		p.Outcomes = append(p.Outcomes, choice{Value: o.Value, Title: o.Value, Current: chosen})
+	}
+	for _, period := range requestPeriods {
+		p.Periods = append(p.Periods, choice{Value: period.Value, Title: period.Title, Current: f.Get("period") == period.Value || f.Get("period") == "" && period.Back == 0})
+	}
+	if next := resp.GetNextPageToken(); next != "" {
+		p.Next = f.link("/requests", next)
+		if resp.GetReadUntil() != nil {
+			p.Until = resp.GetReadUntil().AsTime().UTC().Format(time.DateTime)
+		}
+	}
+	if after != "" {
+		p.First = f.link("/requests", "")
+	} else {
+		p.Live = f.link("/requests/live", "")
+	}
+	c.show(http.StatusOK, "requests.html", "Requests", p)
+	return nil
+}
+
+// requestsCSV gives what the page shows, and more of it: up to 1000 requests.
+func requestsCSV(c *call) error {
+	resp, err := c.requests(c.filter(), csvRows)
+	if err != nil {
+		return err
+	}
+	table := [][]string{append([]string{"id"}, requestColumns...)}
+	for _, r := range resp.GetRequests() {
+		table = append(table, append([]string{r.GetId()}, rowOf(r).Cells...))
+	}
+	return c.writeCSV("genway-requests.csv", table)
+}
