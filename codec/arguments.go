@@ -46,7 +46,7 @@ const CutCall = "the answer was cut within the arguments of this call"
 // object, for callers whose protocol has no place for them.
 func BrokenArguments(tool string) *fault.Error {
 	return fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer,
-		"the model called the tool %q with arguments that are not one JSON object; the call cannot be told in this protocol, try again", tool)
+		"the model called the tool %q with arguments that are not one JSON object; this protocol cannot carry such a call; try again", tool)
 }
 
 // TextArguments is an object that holds the text of such arguments, for the history of a

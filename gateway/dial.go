@@ -30,7 +30,7 @@ type CoreConfig struct {
 	// TLS, if set, encrypts the connection and may present the edge's certificate. It is asked for
 	// each connection anew, so that certificates can be replaced.
 	TLS func() *tls.Config
-	// Logger is told of cores that are lost and found. Default: slog.Default().
+	// Logger gets a line when a core is lost and when it is found again. Default: slog.Default().
 	Logger *slog.Logger
 }
 

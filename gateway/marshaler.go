@@ -129,7 +129,7 @@ func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, e
 
 // decode translates the body of a text request into the canonical message. For a core that
 // takes deferred bodies it decodes the head alone, and gives the statistics of the body; it
-// decodes all of a body whose head cannot be told apart, as of one that is wrong.
+// decodes all of a body whose head cannot be found, as that of a malformed one.
 func (m *marshaler) decode(body []byte, deferred bool) (*codec.Request, error) {
 	if heads, ok := m.text.(codec.HeadDecoder); ok && deferred {
 		if head, ok := heads.DecodeRequestHead(body); ok {

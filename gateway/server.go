@@ -17,8 +17,8 @@ import (
 
 // ServerConfig bounds an HTTP server. The zero value has the defaults.
 type ServerConfig struct {
-	// Grace is how long requests in flight may go on after the end was asked for;
-	// then they are told of a failure and cut. Default 20 s.
+	// Grace is how long requests in flight may go on after the shutdown begins. Then they
+	// get an error and end. Default 20 s.
 	Grace time.Duration
 	// HeaderTimeout is how long a caller may take to send its headers. Default 10 s.
 	HeaderTimeout time.Duration

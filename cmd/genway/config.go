@@ -32,8 +32,8 @@ type checkConfig struct {
 // errWarned fails a strict check; the warnings themselves are printed before it.
 var errWarned = errors.New("there are warnings")
 
-// Run reads the file, and builds what it describes without calling anything. All mistakes
-// are told at once, a line each.
+// Run reads the file, and builds what it describes without calling anything. It reports
+// all mistakes at once, a line each.
 func (c *checkConfig) Run(_ context.Context, stdout io.Writer) error {
 	getenv := os.LookupEnv
 	if c.NoEnv {

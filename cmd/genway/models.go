@@ -22,7 +22,7 @@ import (
 
 type modelsCommand struct {
 	List   listModels   `cmd:"" default:"withargs" help:"List the models of the routes, where they lead, and what is known of them."`
-	Import importModels `cmd:"" help:"Make a file of what models accept of LiteLLM's or models.dev's catalogue, on standard output. What is not taken over is told on standard error."`
+	Import importModels `cmd:"" help:"Make a file of what models accept of LiteLLM's or models.dev's catalogue, on standard output. Standard error lists what is not taken over."`
 }
 
 type listModels struct {

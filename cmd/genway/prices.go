@@ -17,7 +17,7 @@ import (
 type pricesCommand struct {
 	Check  checkPrices  `cmd:"" help:"Read a file of prices as the server would and say what is wrong with it."`
 	Show   showPrice    `cmd:"" help:"Say what a model costs, and which row says so."`
-	Import importPrices `cmd:"" help:"Make a file of prices of LiteLLM's or models.dev's catalogue, on standard output. What is not taken over is told on standard error."`
+	Import importPrices `cmd:"" help:"Make a file of prices of LiteLLM's or models.dev's catalogue, on standard output. Standard error lists what is not taken over."`
 }
 
 type checkPrices struct {
@@ -87,7 +87,7 @@ type importPrices struct {
 	Format   string   `required:"" enum:"litellm,models.dev" placeholder:"FORMAT" help:"litellm (model_prices_and_context_window.json) or models.dev (api.json)."`
 	Provider []string `placeholder:"NAME[=UPSTREAM]" help:"Only that provider's rows; several times for several. With an upstream the rows are for that one, without it for any."`
 	From     string   `placeholder:"DAY" help:"The day the prices are valid from: 2026-01-31."`
-	All      bool     `help:"Name every row in what is told, not the first three."`
+	All      bool     `help:"Name every row that is not taken over, not the first three."`
 	File     string   `arg:"" help:"The catalogue. It is not fetched."`
 
 	stderr io.Writer // os.Stderr unless a test sets it

@@ -28,7 +28,7 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 var reserved = member.ReservedBy[request]("_responseJsonSchema", "responseJsonSchema")
 
 // reserves refuses native fields that say what the contract has a field for. A type of
-// answers that the contract does not know is told by the vendor's word.
+// answers that the contract does not know is written in the vendor's word.
 func reserves(req *genwayv1.GenerateTextRequest) error {
 	config := reserved.In("generationConfig")
 	if err := reserved.Fields(protocol, req.NativeFields, "", mimeTypeField); err != nil {

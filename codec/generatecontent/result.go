@@ -55,7 +55,7 @@ func (r reader) functionResponse(w *functionResponse, p *genwayv1.Part, path str
 
 // resultTexts reads a response with one member that is a text, or a list of
 // several. A text that is an object itself does not count: it would be written as
-// that object. isError is told of any response whose one member is error.
+// that object. isError is set for any response whose one member is error.
 func resultTexts(raw jsontext.Value) (texts []string, isError, plain bool) {
 	members, err := objectMembers(raw)
 	if err != nil || len(members) != 1 || members[0].name != outputMember && members[0].name != errorMember {

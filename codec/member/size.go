@@ -2,8 +2,8 @@ package member
 
 import genwayv1 "github.com/genway/genway/gen/genway/v1"
 
-// What a body will be long, as well as it can be told from the lengths of what is long
-// in messages: a guess that is too small costs a copy, one that is too large memory.
+// The lengths of bodies are estimated from the lengths of the long parts of messages. An
+// estimate that is too small costs a copy, one that is too large costs memory.
 
 // SizeOfRequest is about how long the body of a request will be.
 func SizeOfRequest(r *genwayv1.GenerateTextRequest) int {

@@ -9,7 +9,7 @@ import (
 // skim tells visit of each top-level member of body, an object that is known to be
 // JSON: it passes over the values without a look into them, many times faster than a
 // decoder. A visit that says true is the last. False says that body is no such object,
-// or has names with escapes, and that what visit was told is worth nothing. closing is
+// or has names with escapes, and that what visit was given is worth nothing. closing is
 // where the object ends, if that has been seen.
 func skim(body []byte, visit func(name, value span) bool) (closing int, ok bool) {
 	i := space(body, 0)

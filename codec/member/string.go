@@ -38,8 +38,8 @@ func String(b []byte, i int) (end int, ok bool) {
 			i += 32
 			continue
 		}
-		// Where the marks are nobody can foresee, the processor included: all of them
-		// are gone through without a branch on their places.
+		// The places of marks cannot be predicted, by the processor either: the loop visits
+		// all of them without a branch on their places.
 		m := marks(w0) | marks(w1)<<8 | marks(w2)<<16 | marks(w3)<<24
 		next := i + 32
 		for m != 0 {

@@ -9,15 +9,15 @@ import (
 )
 
 // A thought signature of another protocol belongs to a tool call, where this
-// protocol has no place that every client sends back. Its blocks of redacted
-// thinking are sent back by all of them, unread, so one beside the call carries the
+// protocol has no place that every client sends back. All of them send back its blocks of
+// redacted thinking unchanged, so one beside the call carries the
 // seal (case R1). The suffix says which part it belongs to: the next one, or the
 // one before (for a stream that learns of the seal only after the block). Carriers
 // never reach an upstream of this protocol.
 //
 // Signatures of texts have no carrier: a stream learns of them behind the text, and
 // agents print the last block of an answer as its result, an empty one for a
-// carrier. Their vendor demands back those of calls only, so they are told lost.
+// carrier. Their vendor demands back those of calls only, so they are named as lost.
 const (
 	carrierNext = ".next"
 	carrierPrev = ".prev"

@@ -30,7 +30,7 @@ func decodeCitation(raw jsontext.Value, path string) (*genwayv1.Citation, error)
 	return out, nil
 }
 
-// citations writes the citations of a text. One made by another vendor is told as
+// citations writes the citations of a text. One made by another vendor is written as
 // a web search result when it has an address, and is lost otherwise: this
 // protocol has no other citation that needs no document of its own request.
 func (w *writer) citations(list []*genwayv1.Citation, path string, losses *codec.Losses) {

@@ -12,7 +12,7 @@ import (
 )
 
 // EncodeResponse writes a Message with every member of the vendor's types. Of
-// several candidates the first is told: the protocol has one answer.
+// several candidates it writes the first: the protocol has one answer.
 func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer) ([]byte, error) {
 	fit.UnplacedInAnswer(resp, protocol, to.Losses)
 	var parts []*genwayv1.Part

@@ -58,8 +58,8 @@ type errorObject struct {
 	Details jsontext.Value `json:"details"`
 }
 
-// DecodeError reads an ErrorResponse. status is 0 for an error told within a
-// stream or a body, which only its type says the kind of.
+// DecodeError reads an ErrorResponse. status is 0 for an error within a
+// stream or a body, whose kind only its type says.
 func (Codec) DecodeError(status int, body []byte) *fault.Error {
 	e := &fault.Error{Kind: fault.BadUpstream, Reason: reasonUpstream, Message: "the upstream failed without saying why"}
 	if status != 0 {
@@ -87,8 +87,8 @@ func (Codec) DecodeError(status int, body []byte) *fault.Error {
 	return e
 }
 
-// sameType reports whether the kind is told by the type: then the status, being
-// more precise, decides.
+// sameType reports whether the type follows from the kind. Then the status, being more
+// precise, decides.
 func sameType(kind fault.Kind, word string) bool {
 	_, have := errorType(kind)
 	return have == word

@@ -17,8 +17,7 @@ var heads = passthrough.Text{
 }
 
 // sign knows seals, blocks of thinking, which come without a signature from other
-// upstreams, and results, which are refused without an identifier, whoever they are for
-// (case T19).
+// upstreams, and results, which every upstream refuses without an identifier (case T19).
 func sign(value []byte) member.Signs {
 	switch {
 	case bytes.HasSuffix(value, []byte("tool_result")):

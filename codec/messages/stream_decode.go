@@ -18,14 +18,14 @@ type streamDecoder struct {
 	// events are those of the frame that is being read.
 	events                 events
 	started, stopped, done bool
-	// completed says that the answer was told to its end, watching that Watch has taken
+	// completed says that the end of the answer has been read, watching that Watch has taken
 	// the place of Decode.
 	completed, watching bool
 	usage               wireUsage
-	// told are the native fields of the started event.
-	told []*genwayv1.NativeField
-	end  *genwayv1.TextCompleted
-	open *openBlock
+	// natives are the native fields of the started event.
+	natives []*genwayv1.NativeField
+	end     *genwayv1.TextCompleted
+	open    *openBlock
 	// later are events of blocks that were opened while another was still open:
 	// the vendor may interleave blocks, canonical parts do not.
 	later []*streamEvent
@@ -98,8 +98,8 @@ func (d *streamDecoder) event(e *streamEvent, data []byte) error {
 // to tolerate ("Other events" in its guide to streaming).
 const unknownType = "this version does not know events of this type"
 
-// Close ends the stream: one without message_stop is whole if its stop reason was
-// told, and cut otherwise (case S5).
+// Close ends the stream: one without message_stop is whole if it had a stop
+// reason, and cut otherwise (case S5).
 func (d *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) {
 	switch {
 	case d.done:
@@ -117,7 +117,7 @@ func (d *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) 
 	return nil, fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its answer was complete")
 }
 
-// Finished reports that the stop reason was told, so that only message_stop can
+// Finished reports that the stop reason has been read, so that only message_stop can
 // follow (case S3).
 func (d *streamDecoder) Finished() bool { return d.stopped }
 
@@ -132,7 +132,7 @@ func (d *streamDecoder) start(e *streamEvent) error {
 	d.started = true
 	d.usage.merge(m.Usage)
 	resp := m.canonical()
-	d.told = resp.NativeFields
+	d.natives = resp.NativeFields
 	d.emit(&genwayv1.TextStarted{
 		Id: resp.Id, Model: resp.Model, Usage: resp.Usage, ServiceTier: resp.ServiceTier, NativeFields: resp.NativeFields,
 	})
@@ -160,7 +160,7 @@ func (d *streamDecoder) messageDelta(e *streamEvent) error {
 	}
 	d.end.NativeFields = nil
 	for _, f := range fields {
-		if !bytes.Equal(native(d.told, f.Name), f.Json) {
+		if !bytes.Equal(native(d.natives, f.Name), f.Json) {
 			d.end.NativeFields = append(d.end.NativeFields, f)
 		}
 	}

@@ -21,7 +21,7 @@ type streamEncoder struct {
 	passed, stopped bool
 	id              string
 	tier            string
-	told            []*genwayv1.NativeField
+	natives         []*genwayv1.NativeField
 	// index is that of the next block, open the block of the open part.
 	index int64
 	open  *outBlock
@@ -117,7 +117,7 @@ func (e *streamEncoder) pass(f *genwayv1.WireFrame) {
 // its usage (case U6).
 func (e *streamEncoder) start(s *genwayv1.TextStarted) {
 	resp := &genwayv1.GenerateTextResponse{Id: s.Id, Model: s.Model, CreateTime: s.CreateTime}
-	e.id, e.tier, e.told = s.Id, s.ServiceTier, s.NativeFields
+	e.id, e.tier, e.natives = s.Id, s.ServiceTier, s.NativeFields
 	e.begin("message_start")
 	e.w.Object("message")
 	e.w.opening(resp)
@@ -151,7 +151,7 @@ func (e *streamEncoder) complete(c *genwayv1.TextCompleted) error {
 		return codec.BrokenArguments(e.broken.GetName())
 	}
 	how := blocked(c.GetPromptFeedback(), e.how, last.GetStopMessage())
-	fields := merged(e.told, c.GetNativeFields())
+	fields := merged(e.natives, c.GetNativeFields())
 	e.begin("message_delta")
 	e.w.Object("delta")
 	e.w.Str("stop_reason", how.word)

@@ -125,7 +125,7 @@ func ownThinking(t *genwayv1.ThinkingConfig) (kind string, budget *int32) {
 }
 
 // foreignThinking fits a configuration of another protocol to the vendor's rules:
-// a budget is at least 1,024 and less than max_tokens. An effort alone is told by
+// a budget is at least 1,024 and less than max_tokens. An effort alone goes into
 // output_config and leaves the rest to the model.
 func foreignThinking(t *genwayv1.ThinkingConfig, limit int64, losses *codec.Losses) (kind string, budget *int32) {
 	enabled := t.GetMode() == genwayv1.ThinkingConfig_MODE_ENABLED

@@ -16,7 +16,7 @@ type wireResponse struct {
 	StopSequence *string          `json:"stop_sequence"`
 	StopDetails  jsontext.Value   `json:"stop_details"`
 	Usage        *wireUsage       `json:"usage"`
-	// ContextManagement is told only when it says something.
+	// ContextManagement is written only when it is not empty.
 	ContextManagement jsontext.Value `json:"context_management"`
 	Error             jsontext.Value `json:"error"`
 	Extra             jsontext.Value `json:",embed"`

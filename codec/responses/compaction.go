@@ -133,8 +133,8 @@ func compactedAnswer(resp *genwayv1.GenerateTextResponse) (*genwayv1.GenerateTex
 	return out, nil
 }
 
-// compact takes an event of a stream that becomes a compaction item, which is told at the
-// end. It reports false for an event that is as in any stream.
+// compact takes an event of a stream that becomes a compaction item, which is written at
+// the end. It reports false for an event that is as in any stream.
 func (e *streamEncoder) compact(ev *genwayv1.StreamGenerateTextResponse) (bool, error) {
 	switch p := ev.GetPayload().(type) {
 	case *genwayv1.StreamGenerateTextResponse_PartStarted:

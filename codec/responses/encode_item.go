@@ -11,7 +11,7 @@ import (
 // Here are the items that are written the same in requests and in answers.
 
 // encodeReasoningItem writes a reasoning item whole; summary says that its text is
-// told as a summary.
+// written as a summary.
 func encodeReasoningItem(w *member.Writer, t *genwayv1.Thinking, summary bool, id string, natives []*genwayv1.NativeField, path string, losses *codec.Losses) {
 	natives, content := without(natives, "content")
 	if summary {

@@ -18,7 +18,7 @@ type outputItem struct {
 	created  int64
 	losses   *codec.Losses
 	spaces   spaces
-	// summary says that the text of the thinking is told as a summary.
+	// summary says that the text of the thinking is written as a summary.
 	summary bool
 }
 
@@ -154,7 +154,7 @@ func carrier(word string, seal *genwayv1.Seal) *genwayv1.Part {
 
 const unsignable = "a text's signature has no place in the target protocol"
 
-// unsigned is a part of a message without the signature that cannot be told.
+// unsigned is a part of a message without its signature, which has no place here.
 func unsigned(p *genwayv1.Part, at int, losses *codec.Losses) *genwayv1.Part {
 	if p.ThoughtSignature == nil || !said(p) {
 		return p

@@ -17,7 +17,7 @@ var heads = passthrough.Text{
 }
 
 // sign knows seals, identifiers of ours, and results, which are refused without an
-// identifier, whoever they are for (case T19).
+// identifier by every upstream (case T19).
 func sign(value []byte) member.Signs {
 	switch {
 	case bytes.HasSuffix(value, []byte("_output")):

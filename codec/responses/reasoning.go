@@ -58,19 +58,19 @@ func asBytes(values []jsontext.Value) [][]byte {
 }
 
 // encrypted_content is the one place of this protocol for a value that must come
-// back. Values of other protocols that have a place of their own there are told
-// apart by a word ahead of their seal; this protocol's own has none.
+// back. Values of other protocols that have a place of their own there have a word in
+// front of their seal; this protocol's own has none.
 const (
 	// sealedSignature: the signature of the thinking in the same item; what
 	// follows a blank is its encrypted content.
 	sealedSignature = "signature."
-	// sealedSummary: likewise, where the thinking is told as the item's summary.
+	// sealedSummary: likewise, where the thinking is written as the item's summary.
 	sealedSummary = "signature-summary."
 	// sealedThought: the thought signature of the item behind. An item of its own
 	// carries it, since clients give back of a call what they know and no more. It
 	// stands ahead because some take the last item of an answer for its message;
 	// a text's signature, which a stream learns of too late for that and which its
-	// vendor does not demand back, is told lost.
+	// vendor does not demand back, is named as lost.
 	sealedThought = "thought."
 	// sealedLate: that of the item before, for a stream that learns of it late.
 	sealedLate = "thought-late."
@@ -120,7 +120,7 @@ func foreignSeal(text string) *genwayv1.Seal {
 	return nil
 }
 
-// sealedText spells the seals of a thinking part, whose text is told as a summary or
+// sealedText spells the seals of a thinking part, whose text is written as a summary or
 // not; the inverse of parseSealed.
 func sealedText(t *genwayv1.Thinking, summary bool) string {
 	encrypted := codec.SealText(t.EncryptedContent, protocol, false)

@@ -51,7 +51,7 @@ type ending struct {
 }
 
 // encodeStop is the inverse of decodeStop. A reason this protocol does not know
-// is told in the vendor's own words, and is never a content filter (case T6).
+// is written in the vendor's own words, and is never a content filter (case T6).
 func encodeStop(reason genwayv1.StopReason, native string, refused bool) ending {
 	switch reason { //nolint:exhaustive // all others are complete
 	case genwayv1.StopReason_STOP_REASON_MAX_TOKENS, genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW:

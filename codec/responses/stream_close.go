@@ -55,8 +55,8 @@ func (e *streamEncoder) closePart(part *genwayv1.Part) error {
 	return nil
 }
 
-// closeText tells the annotations, the text and the part. A text that was not
-// streamed (the transcript of audio) is told as one piece first.
+// closeText writes the annotations, the text and the end of the part. A text that was not
+// streamed (the transcript of audio) is written as one piece first.
 func (e *streamEncoder) closeText(part *genwayv1.Part, t *genwayv1.Text) error {
 	if e.part.part.GetText() == nil {
 		e.part.part = textPart(part.Id, "")
@@ -120,7 +120,7 @@ func (e *streamEncoder) closeCall(call *genwayv1.ToolCall) {
 		e.send(eventInputDone)
 		return
 	}
-	if !e.part.told {
+	if !e.part.sent {
 		e.callPiece(eventArgsDelta, arguments(call))
 	}
 	e.beginItemEvent(eventArgsDone)

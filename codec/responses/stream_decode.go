@@ -23,7 +23,7 @@ func (Codec) NewStreamDecoder() codec.StreamDecoder {
 type streamDecoder struct {
 	codec.Emitter
 	started, done, called bool
-	// completed says that the answer was told to its end.
+	// completed says that the terminal event of the answer has been read.
 	completed bool
 	// item is the one that is open, waiting what came for later ones.
 	item     *streamedItem
@@ -148,8 +148,8 @@ func (d *streamDecoder) ofItem(ev *wireEvent) error {
 	return nil
 }
 
-// complete ends the stream. What the upstream has not told by events of its own
-// is in the response that comes with the end.
+// complete ends the stream. The response of the terminal event has what the upstream
+// has not sent in events of its own.
 func (d *streamDecoder) complete(ev *wireEvent, data []byte) error {
 	var w wireResponse
 	if err := d.response(ev, &w); err != nil {

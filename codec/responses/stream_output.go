@@ -7,7 +7,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// openPart is the canonical part a caller is being told of.
+// openPart is the canonical part that is being sent to the caller.
 type openPart struct {
 	part *genwayv1.Part
 	at   int
@@ -17,13 +17,13 @@ type openPart struct {
 	signed bool
 	// content is the place in the item.
 	content int
-	// told is set once a piece is out.
-	told bool
+	// sent is set once a piece is out.
+	sent bool
 	// summary gathers the one that is open, the last of summaries begun.
 	summary     strings.Builder
 	summaryOpen bool
 	summaries   int
-	// asSummary is set once the text of reasoning is told as its first summary.
+	// asSummary is set once the text of reasoning is written as its first summary.
 	asSummary bool
 	// thinking is set once the text of reasoning is open.
 	thinking bool
@@ -156,7 +156,7 @@ func (e *streamEncoder) beginAt(event string) {
 	e.w.Int("content_index", int64(e.part.content))
 }
 
-// piece tells a delta. Pieces that are empty are not told.
+// piece writes a delta. Empty pieces are left out.
 func (e *streamEncoder) piece(d *genwayv1.PartDelta) error {
 	switch v := d.GetDelta().(type) {
 	case *genwayv1.PartDelta_Text:
@@ -207,7 +207,7 @@ func (e *streamEncoder) callPiece(event, text string) {
 	if text == "" {
 		return
 	}
-	e.part.told = true
+	e.part.sent = true
 	e.beginItemEvent(event)
 	e.w.Str("delta", text)
 	e.send(event)

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// streamedPart is a canonical part that is open, and what of it has been told.
+// streamedPart is a canonical part that is open, and what of it has been sent.
 type streamedPart struct {
 	part                 *genwayv1.Part
 	text, logprobs       bool
@@ -17,7 +17,7 @@ func (d *streamDecoder) emit(payload proto.Message) {
 	d.events = append(d.events, codec.Event(payload))
 }
 
-// begin opens a part, whose kind is told by part, and closes the one before.
+// begin opens a part and closes the one before.
 func (d *streamDecoder) begin(part *genwayv1.Part) {
 	if d.thought != nil {
 		part.ThoughtSignature, d.thought = d.thought, nil
@@ -50,7 +50,7 @@ func (d *streamDecoder) thinkingDelta(text string) {
 	d.Add(codec.ThinkingDelta(text))
 }
 
-// summaryDelta adds to a summary; those before it that had no text are told too,
+// summaryDelta adds to a summary; those before it that had no text are opened too,
 // as summaries count up from 0.
 func (d *streamDecoder) summaryDelta(index int, text string) {
 	for d.part.summaries < index {
@@ -72,29 +72,29 @@ func (d *streamDecoder) inputDelta(text string) {
 	d.Add(codec.InputDelta(text))
 }
 
-// rest tells what of the whole part has not been told piece by piece.
+// rest sends what of the whole part has not been sent in pieces.
 func (d *streamDecoder) rest(whole *genwayv1.Part) {
-	told := d.part
+	sent := d.part
 	switch k := whole.Kind.(type) {
 	case *genwayv1.Part_Text:
-		if told.part.GetText() == nil {
+		if sent.part.GetText() == nil {
 			return
 		}
 		text, logprobs := k.Text.GetText(), k.Text.GetLogprobs()
-		if told.text {
+		if sent.text {
 			text = ""
 		}
-		if told.logprobs {
+		if sent.logprobs {
 			logprobs = nil
 		}
 		if text != "" || len(logprobs) > 0 {
 			d.textDelta(text, logprobs)
 		}
-		for _, c := range k.Text.Citations[min(told.citations, len(k.Text.Citations)):] {
+		for _, c := range k.Text.Citations[min(sent.citations, len(k.Text.Citations)):] {
 			d.citationDelta(c)
 		}
 	case *genwayv1.Part_Refusal:
-		if told.part.GetRefusal() != nil && !told.text && k.Refusal.GetText() != "" {
+		if sent.part.GetRefusal() != nil && !sent.text && k.Refusal.GetText() != "" {
 			d.refusalDelta(k.Refusal.Text)
 		}
 	case *genwayv1.Part_Thinking:
@@ -103,21 +103,21 @@ func (d *streamDecoder) rest(whole *genwayv1.Part) {
 		d.restOfCall(k.ToolCall)
 	}
 	for _, f := range whole.NativeFields {
-		if !has(told.part.NativeFields, f.Name) {
+		if !has(sent.part.NativeFields, f.Name) {
 			d.Add(codec.NativeDelta(f))
 		}
 	}
 }
 
 func (d *streamDecoder) restOfThinking(t *genwayv1.Thinking) {
-	told := d.part
-	if told.part.GetThinking() == nil {
+	sent := d.part
+	if sent.part.GetThinking() == nil {
 		return
 	}
-	for i := told.summaries; i < len(t.Summary); i++ {
+	for i := sent.summaries; i < len(t.Summary); i++ {
 		d.summaryDelta(i, t.Summary[i])
 	}
-	if !told.text && t.Text != "" {
+	if !sent.text && t.Text != "" {
 		d.thinkingDelta(t.Text)
 	}
 	if t.Signature != nil {
@@ -129,9 +129,9 @@ func (d *streamDecoder) restOfThinking(t *genwayv1.Thinking) {
 }
 
 func (d *streamDecoder) restOfCall(call *genwayv1.ToolCall) {
-	told := d.part
+	sent := d.part
 	switch {
-	case told.part.GetToolCall() == nil || told.text:
+	case sent.part.GetToolCall() == nil || sent.text:
 	case call.Input != nil:
 		if *call.Input != "" {
 			d.inputDelta(*call.Input)

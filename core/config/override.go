@@ -12,7 +12,7 @@ import (
 // the order of the fields; what a caller asked for and does not get is told as lost.
 type Overrides struct {
 	// Drop leaves parameters out: names as in Parameters, and those of Droppable.
-	Drop []string `yaml:"drop,omitempty" jsonschema_description:"Parameters to leave out of requests, by name; the caller is told."`
+	Drop []string `yaml:"drop,omitempty" jsonschema_description:"Parameters to leave out of requests, by name; the X-Genway-Lost header names them."`
 	// Set gives them a value, whatever the caller says.
 	Set *Parameters `yaml:"set,omitempty" jsonschema_description:"Parameters that have this value, whatever the caller says."`
 	// Default gives one to those the caller says nothing of.

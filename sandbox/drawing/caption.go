@@ -19,8 +19,8 @@ var typeface = sync.OnceValues(func() (*sfnt.Font, error) { return opentype.Pars
 
 // caption writes the first words of the prompt at the bottom: as many as fit, on a band
 // across the drawing or, on a transparent one, on a plate. A character the typeface
-// lacks becomes a tile of a colour of its own, so that prompts of other scripts can
-// be told apart too.
+// lacks becomes a tile of a colour of its own, so that prompts of other scripts
+// can be distinguished too.
 func (p *painter) caption(prompt string, transparent bool) {
 	face, err := newFace(max(p.unit/26, 8))
 	if err != nil {
