@@ -123,6 +123,11 @@ conformance-tls: ## Run the suites of the protocols, lifecycle, gRPC, programs a
 	for transport in tls1 tls2 http2; do echo "over $$transport:"; \
 		GENWAY_TEST_TRANSPORT=$$transport $(GO) test -C conformance -count=1 -timeout=30m ./spec ./openai ./anthropic ./genai ./losses ./openresponses ./lifecycle ./grpc ./programs ./chaos || exit 1; done
 
+.PHONY: chart
+chart: ## Lint and render the Helm chart, and hold what it makes to the APIs of two Kubernetes versions
+	$(GO) test -C deploy/chart/test -count=1 ./...
+	$(GO) test -C deploy/chart/test/older -count=1 ./...
+
 .PHONY: mutate
 mutate: test-deps ## Break the gateway in named ways, which the tests must notice (MUTANTS=EXPRESSION)
 	$(GO) run ./tools/mutate -run '$(MUTANTS)'
