@@ -37,13 +37,13 @@ func (s *Service) account(ctx context.Context, a ask, do func(context.Context) e
 		return err
 	}
 	record, err := s.config.Ledger.Open(ctx, ledger.Request{
-		ID: call.id, KeyID: caller.KeyID, Owner: caller.Owner, Protocol: protocolName(caller.Protocol), Method: a.method, Model: a.model, Start: call.start,
+		ID: call.id, KeyID: caller.KeyID, Owner: caller.Owner, Protocol: protocolName(caller.Protocol), Method: a.method, Model: a.model, Start: call.start, TraceID: call.traceID(),
 	})
 	if err != nil {
 		held.Settle(limit.Amount{})
 		return unrecorded(ctx, err)
 	}
-	call.admission = time.Since(begun)
+	call.admission, call.admitted = time.Since(begun), time.Since(call.start)
 	returned := false
 	defer func() {
 		if !returned { // do panics
@@ -56,6 +56,7 @@ func (s *Service) account(ctx context.Context, a ask, do func(context.Context) e
 		s.addSpent(call, a.model, &result)
 		// The limits first: so they never know less than the ledger.
 		held.settle(result)
+		call.recount(a.model, &result)
 		record.Settle(result)
 		s.record(ctx, call, protocol, answered, result)
 	}()

@@ -104,9 +104,7 @@ func (i Interceptors) finish(ctx context.Context, call *outcome, err error) {
 // list lists a call as being in flight; what it gives ends that.
 func (i Interceptors) list(call *outcome) (end func()) {
 	e := flight.Entry{RequestID: call.id, Side: "core", Protocol: protocolName(call.caller.Protocol), What: method(call.method), KeyID: call.caller.KeyID, Begun: call.start}
-	if call.span.IsValid() {
-		e.TraceID = call.span.TraceID().String()
-	}
+	e.TraceID = call.traceID()
 	return i.Board.Begin(e)
 }
 

@@ -50,8 +50,10 @@ type outcome struct {
 	// ledger has of the request. losses are the members that were lost.
 	span      tracing.Span
 	admission time.Duration
+	admitted  time.Duration // from start
 	settled   settlement
 	losses    []string
+	trace     string // the trace's identifier, once it was asked for
 }
 
 // settlement is what the ledger has of a request; no outcome before it is settled.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"path"
-	"strings"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
@@ -54,7 +53,7 @@ func (o *outcome) log(ctx context.Context, log *slog.Logger, end time.Time, err 
 		slog.Int64("thinking_tokens", o.usage.GetThinkingTokens()),
 	)
 	if o.span.IsValid() {
-		fields = append(fields, slog.String("trace_id", o.span.TraceID().String()))
+		fields = append(fields, slog.String("trace_id", o.traceID()))
 	}
 	if n := len(o.served.Attempts); n > 0 {
 		fields = append(fields, slog.String("upstream_protocol", o.served.Attempts[n-1].Provider))
@@ -69,7 +68,7 @@ func (o *outcome) log(ctx context.Context, log *slog.Logger, end time.Time, err 
 		fields = append(fields, slog.Float64("cost_dollars", float64(o.settled.cost)/1e9))
 	}
 	if len(o.losses) > 0 {
-		fields = append(fields, slog.String("losses", strings.Join(o.losses, ",")))
+		fields = append(fields, slog.String("losses", o.lostMembers()))
 	}
 	if o.source != ledger.Told {
 		fields = append(fields, slog.String("usage_source", string(o.source)))

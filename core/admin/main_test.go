@@ -75,7 +75,7 @@ func serve(t *testing.T) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	administration, err := admin.New(admin.Config{Keys: f.keys, Audit: f.store.Audit(), Usage: f.store.Ledger()})
+	administration, err := admin.New(admin.Config{Keys: f.keys, Audit: f.store.Audit(), Usage: f.store.Ledger(), Requests: f.store.Requests()})
 	if err != nil {
 		t.Fatal(err)
 	}

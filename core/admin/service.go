@@ -18,7 +18,7 @@ import (
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
-// Config is what a Service is made of. All but Clock must be set.
+// Config is what a Service is made of. All but Prices and Clock must be set.
 type Config struct {
 	// Keys makes and changes keys.
 	Keys *keys.Service
@@ -26,6 +26,10 @@ type Config struct {
 	Audit audit.Store
 	// Usage reports what requests used. A ledger.Store does.
 	Usage Reporter
+	// Requests finds entries of the ledger.
+	Requests ledger.Searcher
+	// Prices say how costs were reckoned; nil knows no price.
+	Prices Prices
 	// Clock is time.Now unless set.
 	Clock func() time.Time
 }
@@ -39,19 +43,20 @@ type Reporter interface {
 type Service struct {
 	adminv1.UnimplementedAdminServer
 	config Config
+	tail   tail
 }
 
 var _ adminv1.AdminServer = (*Service)(nil)
 
 // New makes the service.
 func New(config Config) (*Service, error) {
-	if config.Keys == nil || config.Audit == nil || config.Usage == nil {
-		return nil, errors.New("admin: keys, audit and usage are all needed")
+	if config.Keys == nil || config.Audit == nil || config.Usage == nil || config.Requests == nil {
+		return nil, errors.New("admin: keys, audit, usage and requests are all needed")
 	}
 	if config.Clock == nil {
 		config.Clock = time.Now
 	}
-	return &Service{config: config}, nil
+	return &Service{config: config, tail: tail{requests: config.Requests}}, nil
 }
 
 // acting gives a context in which changes are made by the caller's key.

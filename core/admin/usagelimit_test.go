@@ -18,6 +18,9 @@ type noAudit struct{ audit.Store }
 // wide is a report of as many rows as are asked for.
 type wide struct{}
 
+// noRequests finds nothing.
+type noRequests struct{ ledger.Searcher }
+
 func (wide) Report(_ context.Context, query ledger.Query) ([]ledger.Row, error) {
 	return make([]ledger.Row, query.Limit), nil
 }
@@ -25,7 +28,7 @@ func (wide) Report(_ context.Context, query ledger.Query) ([]ledger.Row, error) 
 // A report that is too large for a message is refused by the name of the member, and is not
 // made as a whole.
 func TestUsageOfTooManyRows(t *testing.T) {
-	service, err := admin.New(admin.Config{Keys: &keys.Service{}, Audit: noAudit{}, Usage: wide{}})
+	service, err := admin.New(admin.Config{Keys: &keys.Service{}, Audit: noAudit{}, Usage: wide{}, Requests: noRequests{}})
 	if err != nil {
 		t.Fatal(err)
 	}

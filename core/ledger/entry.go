@@ -52,6 +52,8 @@ type Request struct {
 	Model string
 	// Start is when the request came in, to the microsecond.
 	Start time.Time
+	// TraceID is the trace's, in hexadecimal digits; empty for none.
+	TraceID string
 }
 
 // Result is what is known of a request at its end.
@@ -79,6 +81,15 @@ type Result struct {
 	Duration time.Duration
 	// FirstEvent is from Start to a stream's first event; 0 for none.
 	FirstEvent time.Duration
+	// UpstreamProtocol is what Upstream speaks, by the names of Request.Protocol; empty where
+	// there was none.
+	UpstreamProtocol string
+	// Losses are the members that were lost in translation, by the last names of their paths,
+	// separated by commas. They are names of the contract, or "other".
+	Losses string
+	// Timeline is what the request went through, as AppendTimeline writes it; empty for what is
+	// not known.
+	Timeline string
 }
 
 // UsageSource is where the figures of a usage are from.

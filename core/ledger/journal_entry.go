@@ -6,17 +6,19 @@ import (
 )
 
 // texts are an entry's texts, in the order of a record. Outcomes and sources are texts, too.
-func texts(e *Entry) [14]string {
+func texts(e *Entry) [18]string {
 	return [...]string{
 		e.ID, e.KeyID, e.Owner, e.Protocol, e.Method, e.Request.Model,
 		string(e.Outcome), e.Kind, e.Reason, e.Route, e.Upstream, e.Result.Model, string(e.UsageSource), e.Price,
+		e.TraceID, e.UpstreamProtocol, e.Losses, e.Timeline,
 	}
 }
 
-func setTexts(e *Entry, t [14]string) {
+func setTexts(e *Entry, t [18]string) {
 	e.ID, e.KeyID, e.Owner, e.Protocol, e.Method, e.Request.Model = t[0], t[1], t[2], t[3], t[4], t[5]
 	e.Outcome, e.Kind, e.Reason, e.Route, e.Upstream, e.Result.Model = Outcome(t[6]), t[7], t[8], t[9], t[10], t[11]
 	e.UsageSource, e.Price = UsageSource(t[12]), t[13]
+	e.TraceID, e.UpstreamProtocol, e.Losses, e.Timeline = t[14], t[15], t[16], t[17]
 }
 
 // numbers are an entry's numbers, in the order of a record.
@@ -51,6 +53,9 @@ func appendEntry(b []byte, e *Entry) []byte {
 	return b
 }
 
+// fewestTexts is how many texts the records of releases have that did not know timelines.
+const fewestTexts = 14
+
 // parseEntry reads what appendEntry has written; false for anything else.
 func parseEntry(b []byte) (*Entry, bool) {
 	e := &Entry{}
@@ -64,6 +69,9 @@ func parseEntry(b []byte) (*Entry, bool) {
 	}
 	ts := texts(e)
 	for i := range ts {
+		if i == fewestTexts && len(b) == 0 {
+			break
+		}
 		length, size := binary.Uvarint(b)
 		if size <= 0 || length > uint64(len(b)-size) {
 			return nil, false

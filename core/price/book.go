@@ -19,6 +19,9 @@ func (b *Book) Find(upstream, model string, at time.Time) (Price, bool) {
 	return b.current.Load().Find(upstream, model, at)
 }
 
+// ByID is Catalogue.ByID of the current one.
+func (b *Book) ByID(id string) (Price, bool) { return b.current.Load().ByID(id) }
+
 // FindFirst is Catalogue.FindFirst of the current one.
 func (b *Book) FindFirst(upstream string, models []string, at time.Time) (Price, bool) {
 	return b.current.Load().FindFirst(upstream, models, at)

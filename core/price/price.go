@@ -140,6 +140,23 @@ func (p Price) rates(input int64) Rates {
 	return r
 }
 
+// ByName gives the rates that are not free of a request with so many tokens of input, by the
+// names of a price list.
+func (p Price) ByName(input int64) map[string]int64 {
+	r := p.rates(input)
+	named := map[string]int64{}
+	for name, rate := range map[string]int64{
+		"input": r.Input, "output": r.Output, "cache_read": r.CacheRead, "cache_write": r.CacheWrite, "cache_write_1h": r.CacheWrite1h,
+		"thinking": r.Thinking, "input_image": r.InputImage, "input_audio": r.InputAudio, "output_image": r.OutputImage,
+		"output_audio": r.OutputAudio, "image": p.Image,
+	} {
+		if rate > 0 {
+			named[name] = rate
+		}
+	}
+	return named
+}
+
 // most is the dearest input and the dearest output, rounded up.
 func (r Rates) most(input, output int64) int64 {
 	var sum total

@@ -245,7 +245,7 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 		a = attempt{Target: target, route: route}
 		note.Route, note.Name, note.Model = route.Model, target.Name, cmp.Or(target.Model, q.model)
 		t.model = note.Model
-		note.Try(target.inference(route, q), note.Model)
+		note.Try(target.inference(route, q), note.Model, protocol.Of(target.Protocol).Name)
 		t.begin, t.last = share(deadline, len(targets)-n), n == len(targets)-1
 		err = a.Guard.run(ctx, &t, func(ctx context.Context, d *drain) error {
 			keep()

@@ -24,6 +24,11 @@ var (
 	_ ledger.Recoverer = ledgerStore{}
 )
 
+// Requests finds the entries of requests.
+func (s *Store) Requests() ledger.Searcher {
+	return ledgerStore{db: s.db, writer: s.writer, rows: s.rows, file: s.file}
+}
+
 // Ledger keeps the entries of requests.
 func (s *Store) Ledger() ledger.Store {
 	return ledgerStore{db: s.db, writer: s.writer, rows: s.rows, file: s.file}
@@ -119,14 +124,15 @@ func entries(ctx context.Context, query func(context.Context, string, ...any) (*
 	}
 }
 
-func scanEntry(rows *result) (*ledger.Entry, error) {
+// scanEntry reads an entry, and what the statement has behind it.
+func scanEntry(rows *result, more ...any) (*ledger.Entry, error) {
 	e := &ledger.Entry{}
 	var start, duration, firstEvent int64
-	err := rows.Scan(&e.Number, &e.ID, &e.KeyID, &e.Owner, &e.Protocol, &e.Method, &e.Request.Model, &start,
+	err := rows.Scan(append([]any{&e.Number, &e.ID, &e.KeyID, &e.Owner, &e.Protocol, &e.Method, &e.Request.Model, &start, &e.TraceID,
 		&e.Outcome, &e.Kind, &e.Reason, &e.Route, &e.Upstream, &e.Attempts, &e.Result.Model,
 		&e.Usage.Input, &e.Usage.Output, &e.Usage.CacheRead, &e.Usage.CacheWrite, &e.Usage.CacheWrite1h,
 		&e.Usage.InputImage, &e.Usage.InputAudio, &e.Usage.Thinking, &e.Usage.OutputImage, &e.Usage.OutputAudio, &e.Usage.Images,
-		&e.Cost, &e.Price, &e.UsageSource, &duration, &firstEvent)
+		&e.Cost, &e.Price, &e.UsageSource, &duration, &firstEvent, &e.UpstreamProtocol, &e.Losses, &e.Timeline}, more...)...)
 	e.Start = time.UnixMicro(start).UTC()
 	e.Duration, e.FirstEvent = time.Duration(duration)*time.Microsecond, time.Duration(firstEvent)*time.Microsecond
 	return e, err

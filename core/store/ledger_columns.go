@@ -26,6 +26,7 @@ var ledgerColumns = []column{
 	{"method", nil, func(e *ledger.Entry) string { return e.Method }},
 	{"model", nil, func(e *ledger.Entry) string { return e.Request.Model }},
 	{"start_time", func(e *ledger.Entry) int64 { return e.Start.UnixMicro() }, nil},
+	{"trace_id", nil, func(e *ledger.Entry) string { return e.TraceID }},
 	{"outcome", nil, func(e *ledger.Entry) string { return string(e.Outcome) }},
 	{"kind", nil, func(e *ledger.Entry) string { return e.Kind }},
 	{"reason", nil, func(e *ledger.Entry) string { return e.Reason }},
@@ -49,10 +50,13 @@ var ledgerColumns = []column{
 	{"usage_source", nil, func(e *ledger.Entry) string { return string(e.UsageSource) }},
 	{"duration", func(e *ledger.Entry) int64 { return e.Duration.Microseconds() }, nil},
 	{"first_event", func(e *ledger.Entry) int64 { return e.FirstEvent.Microseconds() }, nil},
+	{"upstream_protocol", nil, func(e *ledger.Entry) string { return e.UpstreamProtocol }},
+	{"losses", nil, func(e *ledger.Entry) string { return e.Losses }},
+	{"timeline", nil, func(e *ledger.Entry) string { return e.Timeline }},
 }
 
 // openingColumns is how many of them are known as a request begins; they never change.
-const openingColumns = 8
+const openingColumns = 9
 
 // columnNames are their names, as statements list them.
 var columnNames = func() string {

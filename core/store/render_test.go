@@ -25,6 +25,7 @@ func TestMigrationsAreAsReleased(t *testing.T) {
 		"00009_growth.sql":    {"ee84449343e564a8c6c2222d7563a34a0e6a6e7e17463111246267b57d720389", "7cd2c272cd9c898a23988bbae5a75254351ae4ce764b0ebf623d4e2930859037"},
 		"00010_rollups.sql":   {"0766b75c03655b881edf697697cf0a46cfbdc44395d3a21dd7605388d4da31d0", "ee9c040c9c969d5ef76445fa93557ce4f413fe83742148211f90493cdd4e49f1"},
 		"00011_least.sql":     {"a8b5774ae9d065e381a8617f412e9ee5797c1ae6cfe6f54318a206f90615481c", "90c75c1b4c72c22c16b42f967583725d87497eafff89a2f1e0d207bd8637bc98"},
+		"00012_timelines.sql": {"bc106193f65cfbf3e3010c6b0011c5d2a87c9a4f98a2d1d4f4752fdb9e2bb494", "03af2e2cd634bc803d83caf5a6c40f2e7c848a511ae1ffe035d407b3a629d378"},
 	}
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil || len(files) != len(released) {

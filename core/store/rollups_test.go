@@ -28,6 +28,10 @@ func withoutRollups(location string) (statements []string) {
 		}
 		statements = append(statements, trigger)
 	}
+	statements = append(statements, `DROP INDEX ledger_key_time`)
+	for _, column := range []string{"trace_id", "upstream_protocol", "losses", "timeline"} {
+		statements = append(statements, "ALTER TABLE ledger DROP COLUMN "+column)
+	}
 	return append(statements, `DROP TABLE schema_least`, `DROP TABLE ledger_hours`, `DROP TABLE ledger_rollups`, `ALTER TABLE ledger_processes DROP COLUMN rolls`)
 }
 

@@ -15,10 +15,13 @@ type Attempt struct {
 	// Inference has the labels of its metrics, which callers cannot choose.
 	instrument.Inference
 
-	// Model is what the upstream was asked for.
-	Model string
-	Begin time.Time
-	End   time.Time
+	// Model is what the upstream was asked for, Protocol the name of what it speaks.
+	Model, Protocol string
+	Begin           time.Time
+	End             time.Time
+	// Connected and Headers are when the last call had a connection, and the head of its
+	// answer; zero where that is not known.
+	Connected, Headers time.Time
 	// First is when the first chunk of a streamed answer came, and Released when it was sent
 	// on, after what was held back; zero for none.
 	First, Released time.Time
@@ -54,8 +57,8 @@ func (w Watch) child() tracing.Span {
 }
 
 // Try begins the record of an attempt.
-func (n *Note) Try(i instrument.Inference, model string) {
-	a := Attempt{Inference: i, Model: model, Begin: time.Now(), Calls: -n.Calls, Span: n.Watch.child()}
+func (n *Note) Try(i instrument.Inference, model, protocol string) {
+	a := Attempt{Inference: i, Model: model, Protocol: protocol, Begin: time.Now(), Calls: -n.Calls, Span: n.Watch.child()}
 	a.chunks = n.Watch.Metrics.Chunks(i, a.Begin)
 	n.Attempts = append(n.Attempts, a)
 }
@@ -107,6 +110,13 @@ func (n *Note) Heard() {
 	}
 }
 
+// Connected notes that a call has a connection.
+func (n *Note) Connected() {
+	if a := n.attempt(); a != nil {
+		a.Connected = time.Now()
+	}
+}
+
 // CalledHTTP notes one call over HTTP: what was called, the status of the answer, 0 for
 // none, and the word for why there is none.
 func (n *Note) CalledHTTP(ctx context.Context, method, address string, port, status int, failure string, took time.Duration) {
@@ -115,6 +125,9 @@ func (n *Note) CalledHTTP(ctx context.Context, method, address string, port, sta
 		return
 	}
 	a.Address, a.Port, a.Status = address, port, status
+	if status > 0 {
+		a.Headers = time.Now()
+	}
 	n.Watch.Metrics.CalledHTTP(a.Span.Context(ctx), instrument.HTTPCall{Method: method, Address: address, Port: port, Status: status, Failure: failure, Upstream: a.Upstream}, took)
 }
 

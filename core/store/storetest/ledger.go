@@ -48,6 +48,10 @@ func RunLedger(t *testing.T, fresh func(t *testing.T) LedgerDatabase) {
 		{"rolling up, pruning and writing at once lose nothing", testRollConcurrently},
 		{"one of the processes alive leads", testLeads},
 		{"what dead processes left open is counted", testLeft},
+		{"each entry is on one page, in the order of time", testSearchPages},
+		{"a filter means what it says", testSearchFilters},
+		{"an entry is found, and its neighbours", testFindEntry},
+		{"what ends is told once, of all processes", testTail},
 		{"many processes write at once", testWriteConcurrently},
 		{"an ended context and a closed store are errors", testLedgerErrors},
 	}
@@ -88,6 +92,7 @@ func entry(n int64) *ledger.Entry {
 		Request: ledger.Request{
 			ID: fmt.Sprint("req_", n), KeyID: fmt.Sprint("key_", n%2), Owner: "team 鍵", Protocol: "chat_completions", Method: "GenerateText",
 			Model: `Ünïcode 鍵 "quoted" 'single' %s; -- ?`, Start: epoch().Add(time.Duration(n) * time.Second),
+			TraceID: fmt.Sprintf("%032x", n%3),
 		},
 		Result: ledger.Result{
 			Outcome: ledger.OK, Kind: "k", Reason: "R", Route: "claude-*", Upstream: "claude", Attempts: at(1), Model: "served",
@@ -97,6 +102,7 @@ func entry(n int64) *ledger.Entry {
 			},
 			Cost: at(15), Price: "openai:gpt-x@2026-01-01#01234567",
 			Duration: time.Duration(at(13)) * time.Microsecond, FirstEvent: time.Duration(at(14)) * time.Microsecond,
+			UpstreamProtocol: "messages", Losses: "seed,other", Timeline: "1,a,b|=,=,=,,,1,,,,,2,1,5k",
 		},
 	}
 }

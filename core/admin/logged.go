@@ -1,0 +1,62 @@
+package admin
+
+import (
+	"strings"
+	"time"
+
+	"github.com/genway/genway/core/ledger"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+func logged(entries []ledger.Located) []*adminv1.LoggedRequest {
+	var list []*adminv1.LoggedRequest
+	for _, e := range entries {
+		list = append(list, loggedRequest(e))
+	}
+	return list
+}
+
+// loggedRequest is an entry as the contract has it.
+func loggedRequest(e ledger.Located) *adminv1.LoggedRequest {
+	m := &adminv1.LoggedRequest{
+		Id: idOf(e.Process, e.Number), RequestId: e.ID, KeyId: e.KeyID, Owner: e.Owner, Protocol: e.Protocol, Method: e.Method,
+		Model: e.Request.Model, StartTime: timestamppb.New(e.Start), Outcome: outcomeOf(e.Outcome), Kind: e.Kind, Reason: e.Reason,
+		Route: e.Route, Upstream: e.Upstream, UpstreamProtocol: e.UpstreamProtocol, Attempts: e.Attempts, ServedModel: e.Result.Model,
+		CostNanoDollars: e.Cost, Price: e.Price, Duration: some(e.Duration), FirstEvent: some(e.FirstEvent), TraceId: e.TraceID,
+	}
+	if e.Losses != "" {
+		m.Losses = strings.Split(e.Losses, ",")
+	}
+	if e.Outcome != ledger.Open && e.Outcome != ledger.Interrupted {
+		u := &e.Usage
+		m.Usage = &adminv1.RequestUsage{
+			InputTokens: u.Input, OutputTokens: u.Output, CacheReadTokens: u.CacheRead, CacheWriteTokens: u.CacheWrite, CacheWrite_1HTokens: u.CacheWrite1h,
+			ThinkingTokens: u.Thinking, InputImageTokens: u.InputImage, InputAudioTokens: u.InputAudio, OutputImageTokens: u.OutputImage,
+			OutputAudioTokens: u.OutputAudio, Images: u.Images, Source: string(e.UsageSource),
+		}
+	}
+	return m
+}
+
+// timeline is what a request went through as the contract has it.
+func timeline(t ledger.Timeline) *adminv1.RequestTimeline {
+	m := &adminv1.RequestTimeline{Admitted: some(t.Admitted), Settled: some(t.Settled)}
+	for _, a := range t.Attempts {
+		m.Attempts = append(m.Attempts, &adminv1.RequestAttempt{
+			Upstream: a.Upstream, Protocol: a.Protocol, Model: a.Model,
+			Begin: some(a.Begin), Connected: some(a.Connected), Headers: some(a.Headers), FirstEvent: some(a.FirstEvent), Released: some(a.Released), End: some(a.End),
+			Calls: a.Calls, HttpStatus: int32(a.Status), Kind: a.Kind, Reason: a.Reason, //nolint:gosec // three digits
+		})
+	}
+	return m
+}
+
+// some is a duration; nil for 0.
+func some(d time.Duration) *durationpb.Duration {
+	if d == 0 {
+		return nil
+	}
+	return durationpb.New(d)
+}

@@ -1,0 +1,68 @@
+package ledger_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/genway/genway/core/ledger"
+)
+
+// A timeline is read as it was written, whatever texts are in it.
+func TestTimelineRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.StringN(0, 20, 100), rapid.SampledFrom([]string{"", "=", "%", "%3", "a,b|c", "=x", "\x00", "鍵", "claude"}))
+		at := rapid.Map(rapid.Int64Range(0, 1<<40), func(n int64) time.Duration { return time.Duration(n) * time.Microsecond })
+		want := ledger.Timeline{Admitted: at.Draw(t, "admitted"), Settled: at.Draw(t, "settled")}
+		for range rapid.IntRange(0, 4).Draw(t, "attempts") {
+			want.Attempts = append(want.Attempts, ledger.Attempt{
+				Upstream: text.Draw(t, "upstream"), Protocol: text.Draw(t, "protocol"), Model: text.Draw(t, "model"), Kind: text.Draw(t, "kind"), Reason: text.Draw(t, "reason"),
+				Begin: at.Draw(t, "begin"), Connected: at.Draw(t, "connected"), Headers: at.Draw(t, "headers"), FirstEvent: at.Draw(t, "first"), Released: at.Draw(t, "released"), End: at.Draw(t, "end"),
+				Calls: rapid.Int64Range(0, 1<<40).Draw(t, "calls"), Status: rapid.IntRange(0, 999).Draw(t, "status"),
+			})
+		}
+		e := &ledger.Entry{
+			Request: ledger.Request{Model: text.Draw(t, "asked")},
+			Result:  ledger.Result{Upstream: text.Draw(t, "last"), UpstreamProtocol: text.Draw(t, "its protocol"), Kind: text.Draw(t, "its kind"), Reason: text.Draw(t, "its reason")},
+		}
+		e.Timeline = string(ledger.AppendTimeline(nil, &want, &e.Request, &e.Result))
+		got, ok := ledger.ParseTimeline(e)
+		if !ok || !cmp.Equal(got, want) {
+			t.Fatalf("%s: %v %s", e.Timeline, ok, cmp.Diff(want, got))
+		}
+	})
+}
+
+// What many attempts with long texts say stays within a record of the journal.
+func TestTimelineIsBounded(t *testing.T) {
+	long := strings.Repeat("鍵", 1000)
+	many := ledger.Timeline{Settled: 1 << 62}
+	for range 100 {
+		many.Attempts = append(many.Attempts, ledger.Attempt{Upstream: long, Protocol: long, Model: long, Kind: long, Reason: long, End: 1 << 62, Calls: 1 << 62})
+	}
+	e := &ledger.Entry{}
+	e.Timeline = string(ledger.AppendTimeline(nil, &many, &e.Request, &e.Result))
+	got, ok := ledger.ParseTimeline(e)
+	if len(e.Timeline) > 9<<10 || !ok || len(got.Attempts) == 0 || len(got.Attempts) > ledger.MaxAttempts {
+		t.Errorf("%d bytes, %d attempts, %v", len(e.Timeline), len(got.Attempts), ok)
+	}
+}
+
+// What this version did not write is no timeline, and harms nobody.
+func FuzzParseTimeline(f *testing.F) {
+	for _, text := range []string{"", "1", "1,,", "2,a,b", "1,a,b|=,=,=,,,1,,,,,2,1,5k", "1,zzzzzzzzzzzzzzzz,-1|", "1,a,b|%,%%,%z,,,,,,,,,,"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got, ok := ledger.ParseTimeline(&ledger.Entry{Result: ledger.Result{Timeline: text}})
+		if !ok && len(got.Attempts)+int(got.Admitted)+int(got.Settled) > 0 {
+			t.Errorf("%q: %+v", text, got)
+		}
+		if got.Admitted < 0 || got.Settled < 0 {
+			t.Errorf("%q: %+v", text, got)
+		}
+	})
+}
