@@ -31,7 +31,7 @@ type keysCommand struct {
 // keyring is where keys are kept: *keys.Service on a store, admin.Client elsewhere.
 type keyring interface {
 	Create(ctx context.Context, params keys.CreateParams) (raw string, key keys.Key, err error)
-	Import(ctx context.Context, params []keys.CreateParams, dry bool) ([]keys.Created, error)
+	ImportAll(ctx context.Context, of keys.Importing) error
 	All(ctx context.Context, query keys.Query) iter.Seq2[keys.Key, error]
 	Get(ctx context.Context, ref string) (keys.Key, error)
 	Update(ctx context.Context, ref string, change func(*keys.Settings) error) (keys.Key, error)

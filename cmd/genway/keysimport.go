@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/csv"
 	"errors"
@@ -8,9 +9,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
+	"time"
 
+	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/store"
@@ -22,35 +23,106 @@ type importKeys struct {
 	DryRun bool   `help:"Check the file and make nothing."`
 }
 
-// Run makes the keys and prints them: id, group, name and key, in the file's order.
-func (c *importKeys) Run(ctx context.Context, stdout io.Writer) error {
+// Run makes the keys and prints them: id, group, name and key, in the file's order. However many
+// they are, a part at a time is in memory: the file is read twice, once to check it and once to make
+// the keys, and what is to be printed waits in a temporary file until all are made.
+func (c *importKeys) Run(ctx context.Context, stdout io.Writer) (err error) {
+	file, name, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	progress := cli.NewProgress()
+	defer progress.Clear()
+	table := keyTable{file}
+	total, err := checkKeys(ctx, table, progress)
+	if err != nil {
+		return fmt.Errorf("%s:%w", name, err)
+	}
+	made, err := newSpool()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, made.Close()) }()
+	lines := csv.NewWriter(made)
+	_ = lines.Write([]string{"id", "group", "name", "key"}) // into its buffer
+	lines.Flush()
+	if err := lines.Error(); err != nil {
+		return err
+	}
+	var done int64
+	err = c.on(ctx, c.importing(), func(ctx context.Context, ring keyring) error {
+		return ring.ImportAll(ctx, keys.Importing{
+			Params: table.params(),
+			Dry:    c.DryRun,
+			Made: func(part []keys.Created) error {
+				done += int64(len(part))
+				progress.Tell(done, total, "keys are made")
+				return createdCSV(lines, part)
+			},
+		})
+	})
+	progress.Clear()
+	if invalid, ok := errors.AsType[*keys.InvalidError](err); ok {
+		return fmt.Errorf("%s:%w; nothing was imported", name, table.blame(invalid))
+	}
+	if err != nil {
+		return err
+	}
+	if c.DryRun {
+		_, err = fmt.Fprintf(stdout, "%d keys would be made\n", done)
+		return err
+	}
+	return made.copyTo(stdout)
+}
+
+// readSeekCloser is a file that is read more than once.
+type readSeekCloser interface {
+	io.ReadSeeker
+	io.Closer
+}
+
+// open gives the file and its name in errors. What can be read only once, such as standard input,
+// is copied to a temporary file first.
+func (c *importKeys) open(ctx context.Context) (readSeekCloser, string, error) {
 	file, name := os.Stdin, "standard input"
 	if c.File != "-" {
 		opened, err := os.Open(c.File)
 		if err != nil {
-			return err
+			return nil, "", err
+		}
+		if info, err := opened.Stat(); err == nil && info.Mode().IsRegular() {
+			return opened, c.File, nil
 		}
 		defer opened.Close() //nolint:errcheck // it was only read
 		file, name = opened, c.File
 	}
-	table, err := readKeys(file)
+	// A read of a pipe ends with its file.
+	defer context.AfterFunc(ctx, func() { _ = file.Close() })()
+	copied, err := newSpool()
 	if err != nil {
-		return fmt.Errorf("%s:%w", name, err)
+		return nil, "", err
 	}
-	return c.on(ctx, c.importing(), func(ctx context.Context, ring keyring) error {
-		made, err := ring.Import(ctx, table.params, c.DryRun)
-		if invalid, ok := errors.AsType[*keys.InvalidError](err); ok {
-			return fmt.Errorf("%s:%w; nothing was imported", name, table.blame(invalid))
+	if _, err := io.Copy(copied, file); err != nil {
+		return nil, "", errors.Join(cmp.Or(ctx.Err(), err), copied.Close())
+	}
+	return copied, name, nil
+}
+
+// checkKeys checks the file without a store and gives the number of its keys.
+func checkKeys(ctx context.Context, table keyTable, progress *cli.Progress) (total int64, err error) {
+	now := time.Now()
+	for row, err := range table.rows() {
+		if err := cmp.Or(err, ctx.Err()); err != nil {
+			return 0, err
 		}
-		if err != nil {
-			return err
+		if invalid, ok := errors.AsType[*keys.InvalidError](row.params.Check(now)); ok {
+			return 0, fmt.Errorf("%w; nothing was imported", row.blame(invalid))
 		}
-		if c.DryRun {
-			_, err = fmt.Fprintf(stdout, "%d keys would be made\n", len(made))
-			return err
-		}
-		return createdCSV(stdout, made)
-	})
+		total++
+		progress.Tell(total, 0, "keys are checked")
+	}
+	return total, nil
 }
 
 // importing gives what opens the store. A dry run makes no store, not even an empty one:
@@ -73,135 +145,13 @@ func (c *importKeys) importing() opens {
 	}
 }
 
-// keyTable is what an import's file asks for, and where.
-type keyTable struct {
-	params []keys.CreateParams
-	// places are where each cell of a row is, by the name of its column; "" is the
-	// row itself.
-	places []map[string]place
-}
-
-// place is a line and a column of a file, from 1; the column in bytes.
-type place struct{ line, column int }
-
-// placed is an error at a place: LINE:COLUMN: text.
-func (p place) placed(format string, args ...any) error {
-	return fmt.Errorf("%d:%d: %w", p.line, p.column, fmt.Errorf(format, args...))
-}
-
-// readKeys reads the file. Errors begin with the line and the column.
-func readKeys(file io.Reader) (*keyTable, error) {
-	in := csv.NewReader(file)
-	header, err := in.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, place{1, 1}.placed("the file is empty; its first line names the columns")
-	}
-	if err != nil {
-		return nil, csvError(err)
-	}
-	// What programs for tables put ahead of UTF-8.
-	header[0] = strings.TrimPrefix(header[0], "\ufeff")
-	columns, err := columnsOf(in, header)
-	if err != nil {
-		return nil, err
-	}
-	table := &keyTable{}
-	for {
-		row, err := in.Read()
-		if errors.Is(err, io.EOF) {
-			return table, nil
-		}
-		if err != nil {
-			return nil, csvError(err)
-		}
-		if err := table.add(in, header, columns, row); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// columnsOf gives what each column sets; nil for the group.
-func columnsOf(in *csv.Reader, header []string) ([]*setting, error) {
-	columns := make([]*setting, len(header))
-	for i := range header {
-		header[i] = strings.TrimSpace(header[i])
-		name := header[i]
-		line, column := in.FieldPos(i)
-		at := place{line, column}
-		if slices.Contains(header[:i], name) {
-			return nil, at.placed("column %s stands there twice", shown(name))
-		}
-		if name == "group" {
-			continue
-		}
-		n := slices.IndexFunc(settings, func(s setting) bool { return s.name == name })
-		if n < 0 {
-			return nil, at.placed("no column is named %s; there are group, %s", shown(name), settingNames())
-		}
-		columns[i] = &settings[n]
-	}
-	if !slices.Contains(header, "group") {
-		return nil, place{1, 1}.placed("the column group is missing")
-	}
-	return columns, nil
-}
-
-func (t *keyTable) add(in *csv.Reader, header []string, columns []*setting, row []string) error {
-	var params keys.CreateParams
-	line, column := in.FieldPos(0)
-	places := map[string]place{"": {line, column}}
-	for i, text := range row {
-		line, column := in.FieldPos(i)
-		at := place{line, column}
-		places[header[i]] = at
-		text = strings.TrimSpace(text)
-		if columns[i] == nil {
-			params.Group = keys.Group(text)
-			continue
-		}
-		if err := columns[i].set(&params.Settings, text); err != nil {
-			return at.placed("%s: %w", header[i], err)
-		}
-	}
-	t.params, t.places = append(t.params, params), append(t.places, places)
-	return nil
-}
-
-// blame says where in the file it is that a key cannot be made.
-func (t *keyTable) blame(invalid *keys.InvalidError) error {
-	places := t.places[invalid.Index]
-	field := invalid.Fields[0]
-	at, ok := places[settingOf(field.Field)]
-	if field.Field == "group" {
-		at, ok = places["group"]
-	}
-	if !ok {
-		at = places[""]
-	}
-	return at.placed("%w", field)
-}
-
-func settingNames() string {
-	names := make([]string, len(settings))
-	for i, s := range settings {
-		names[i] = s.name
-	}
-	return strings.Join(names, ", ")
-}
-
-// csvError says what is wrong with the file itself, without repeating any of it.
-func csvError(err error) error {
-	if e, ok := errors.AsType[*csv.ParseError](err); ok {
-		return place{e.Line, e.Column}.placed("%w", e.Err)
-	}
-	return fmt.Errorf(" %w", err)
-}
-
-// createdCSV prints new keys, this once.
-func createdCSV(stdout io.Writer, made []keys.Created) error {
-	lines := [][]string{{"id", "group", "name", "key"}}
+// createdCSV writes new keys, this once.
+func createdCSV(lines *csv.Writer, made []keys.Created) error {
 	for _, c := range made {
-		lines = append(lines, []string{c.Key.ID, string(c.Key.Group), c.Key.Name, c.Raw})
+		if err := lines.Write([]string{c.Key.ID, string(c.Key.Group), c.Key.Name, c.Raw}); err != nil {
+			return err
+		}
 	}
-	return csv.NewWriter(stdout).WriteAll(lines)
+	lines.Flush()
+	return lines.Error()
 }

@@ -66,6 +66,13 @@ func TestKeysOfAServer(t *testing.T) {
 	if _, err := remote("keys", "import", csv); err == nil || !strings.Contains(err.Error(), "k.csv:5:7: name: it cannot begin with key_") {
 		t.Errorf("import: %v", err)
 	}
+	for n, want := range map[int]string{0: "id,group,name,key\n", 1000: "id,group,name,key\n", 1001: ""} {
+		write(t, csv, "group\n"+strings.Repeat("chat\n", n))
+		out, err := remote("keys", "import", csv)
+		if (err == nil) != (n <= 1000) || !strings.HasPrefix(out, want) || strings.Count(out, ",gwk_") != n%1001 {
+			t.Errorf("import of %d: %.100q, %v", n, out, err)
+		}
+	}
 	write(t, file, raw)
 	if _, err := remote("keys", "list"); err == nil || !strings.Contains(err.Error(), "invalid API key") {
 		t.Errorf("by a revoked key: %v", err)

@@ -52,6 +52,26 @@ func (c Client) Import(ctx context.Context, params []keys.CreateParams, dry bool
 	return made, nil
 }
 
+// ImportAll makes what a caller reads part by part, all or none; at most 1000 keys, since they
+// go in one call.
+func (c Client) ImportAll(ctx context.Context, of keys.Importing) error {
+	var params []keys.CreateParams
+	for p, err := range of.Params {
+		if err != nil {
+			return fmt.Errorf("import keys: %w", err)
+		}
+		if len(params) == maxPage {
+			return fmt.Errorf("import keys: a server takes at most %d keys at once, and there are more; import parts of them, or all on the store itself", maxPage)
+		}
+		params = append(params, p)
+	}
+	made, err := c.Import(ctx, params, of.Dry)
+	if err != nil {
+		return err
+	}
+	return of.Made(made)
+}
+
 // All yields every key that the query asks for, the oldest first, page by page. It ends with
 // the first error.
 func (c Client) All(ctx context.Context, query keys.Query) iter.Seq2[keys.Key, error] {

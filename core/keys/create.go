@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/genway/genway/core/audit"
 )
@@ -14,6 +15,23 @@ type CreateParams struct {
 	// Group is one of Groups.
 	Group Group
 	Settings
+}
+
+// Check reports all that is wrong with p at a moment, as an *InvalidError. Whether the name is
+// taken is for the store to know.
+func (p CreateParams) Check(now time.Time) error {
+	var v violations
+	if _, err := ParseGroup(string(p.Group)); err != nil {
+		v.addf("group", "%v", err)
+	}
+	settings := p.normal()
+	if err := settings.Validate(p.Group); err != nil {
+		if invalid, ok := errors.AsType[*InvalidError](err); ok {
+			v = append(v, invalid.Fields...)
+		}
+	}
+	checkExpiry(&v, settings.ExpireTime, now)
+	return v.err()
 }
 
 // Created is a key that was just made.
@@ -39,73 +57,6 @@ func (s *Service) Create(ctx context.Context, params CreateParams) (raw string, 
 		return "", Key{}, fmt.Errorf("create key: %w", invalidName(err, []Key{made.Key}))
 	}
 	return made.Raw, made.Key, nil
-}
-
-// Import makes many keys, all or none. An *InvalidError says what is wrong with
-// which of params. A name is taken as with Create, and by those ahead in params, so that
-// the same list is not imported twice by mistake.
-// With dry nothing is made, and the keys returned have neither id nor raw key.
-func (s *Service) Import(ctx context.Context, params []CreateParams, dry bool) ([]Created, error) {
-	if err := s.checkImport(ctx, params); err != nil {
-		return nil, fmt.Errorf("import keys: %w", err)
-	}
-	made := make([]Created, len(params))
-	var changes []audit.Change
-	var list []Key
-	for i, p := range params {
-		var err error
-		if made[i], err = s.make(p); err != nil {
-			if invalid, ok := errors.AsType[*InvalidError](err); ok {
-				invalid.Index = i
-			}
-			return nil, fmt.Errorf("import keys: %w", err)
-		}
-		change, err := created(ctx, ActionImport, made[i].Key)
-		if err != nil {
-			return nil, fmt.Errorf("import keys: %w", err)
-		}
-		changes, list = append(changes, change), append(list, made[i].Key)
-	}
-	if dry {
-		for i := range made {
-			made[i].Raw, made[i].Key.ID, made[i].Key.Secrets = "", "", nil
-		}
-		return made, nil
-	}
-	if len(list) == 0 {
-		return nil, nil
-	}
-	if err := s.store.Create(ctx, list, changes); err != nil {
-		return nil, fmt.Errorf("import keys: %w", invalidName(err, list))
-	}
-	return made, nil
-}
-
-// checkImport refuses names that are taken.
-func (s *Service) checkImport(ctx context.Context, params []CreateParams) error {
-	names := make([]Named, 0, len(params))
-	for _, p := range params {
-		if p.Name != "" {
-			names = append(names, Named{p.Group, p.Name})
-		}
-	}
-	taken, err := s.store.Named(ctx, names)
-	if err != nil {
-		return err
-	}
-	for name, id := range taken {
-		taken[name] = id + " has it"
-	}
-	for i, p := range params {
-		if p.Name == "" {
-			continue
-		}
-		if by, ok := taken[Named{p.Group, p.Name}]; ok {
-			return &InvalidError{Index: i, Fields: []FieldError{{Field: "name", Reason: "it is taken: " + by}}}
-		}
-		taken[Named{p.Group, p.Name}] = "another key of the import has it"
-	}
-	return nil
 }
 
 // invalidName makes an *InvalidError of a name that the store says is taken by another
@@ -173,20 +124,10 @@ func (s *Service) MintDefaults(ctx context.Context, deliver func(minted map[Grou
 // make checks what is asked for and draws the secret and the id of a key.
 func (s *Service) make(params CreateParams) (Created, error) {
 	now := stored(s.clock())
-	key := Key{Group: params.Group, Settings: params.normal(), CreateTime: now}
-	var v violations
-	if _, err := ParseGroup(string(params.Group)); err != nil {
-		v.addf("group", "%v", err)
-	}
-	if err := key.Validate(key.Group); err != nil {
-		if invalid, ok := errors.AsType[*InvalidError](err); ok {
-			v = append(v, invalid.Fields...)
-		}
-	}
-	checkExpiry(&v, key.ExpireTime, now)
-	if err := v.err(); err != nil {
+	if err := params.Check(now); err != nil {
 		return Created{}, err
 	}
+	key := Key{Group: params.Group, Settings: params.normal(), CreateTime: now}
 	var err error
 	if key.ID, err = newID(s.random); err != nil {
 		return Created{}, err

@@ -56,6 +56,34 @@ func (m *memory) Create(ctx context.Context, list []keys.Key, changes []audit.Ch
 	return m.add(list, changes)
 }
 
+func (m *memory) Import(ctx context.Context, batches iter.Seq2[keys.Batch, error], dry bool) error {
+	leave, err := m.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	before, entries, version := m.keys, m.entries, m.version
+	undo := func(err error) error {
+		m.keys, m.entries, m.version = before, entries, version
+		return err
+	}
+	for batch, err := range batches {
+		if err != nil {
+			return undo(err)
+		}
+		if err := m.add(batch.Keys, batch.Changes); err != nil {
+			if taken, ok := errors.AsType[*keys.NameTakenError](err); ok {
+				taken.Index = len(m.keys) - len(before) + slices.IndexFunc(batch.Keys, func(key keys.Key) bool { return key.ID == taken.Key })
+			}
+			return undo(err)
+		}
+	}
+	if err := ctx.Err(); err != nil || dry {
+		return undo(err)
+	}
+	return nil
+}
+
 func (m *memory) add(list []keys.Key, changes []audit.Change) error {
 	next := slices.Clone(m.keys)
 	for _, key := range list {
@@ -173,17 +201,6 @@ func (m *memory) List(ctx context.Context, query keys.Query) ([]keys.Key, error)
 			!query.LiveAt.IsZero() && (key.RevokeTime != nil || key.Expired(query.LiveAt))
 	})
 	return all[:min(len(all), query.Limit)], nil
-}
-
-func (m *memory) Named(ctx context.Context, names []keys.Named) (map[keys.Named]string, error) {
-	all, err := m.where(ctx, func(key keys.Key) bool { return key.RevokeTime == nil })
-	taken := map[keys.Named]string{}
-	for _, key := range slices.Backward(all) {
-		if name := (keys.Named{Group: key.Group, Name: key.Name}); slices.Contains(names, name) {
-			taken[name] = key.ID
-		}
-	}
-	return taken, err
 }
 
 func (m *memory) Changed(ctx context.Context, after keys.Position, limit int) ([]keys.Position, error) {

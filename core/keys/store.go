@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"iter"
 	"time"
 
 	"github.com/genway/genway/core/audit"
@@ -21,6 +22,8 @@ var (
 type NameTakenError struct {
 	// Key is the id of the key that cannot have the name, By that of the key that has it.
 	Key, By string
+	// Index is which of the keys that were to be made Key is, from 0.
+	Index int
 }
 
 func (e *NameTakenError) Error() string { return "the name is taken: " + e.By + " has it" }
@@ -37,6 +40,11 @@ type Store interface {
 	// an id or a hash is taken, a *NameTakenError when a key that is not revoked has the
 	// same group and the same name, which may be one of keys; keys without a name share it.
 	Create(ctx context.Context, keys []Key, changes []audit.Change) error
+	// Import is Create of what batches yield, a part at a time, in one transaction: of no more
+	// is anything in memory. It reads batches once at most, while no other change of keys
+	// comes in between, and ends with the first error of theirs, which it returns as it is.
+	// With dry it does all of it and keeps nothing.
+	Import(ctx context.Context, batches iter.Seq2[Batch, error], dry bool) error
 	// CreateFirst is Create if the store has never had a key, and reports whether
 	// it did. Of any number of callers at once one gets true.
 	CreateFirst(ctx context.Context, keys []Key, changes []audit.Change) (bool, error)
@@ -49,9 +57,6 @@ type Store interface {
 	Update(ctx context.Context, id string, change func(*Key) ([]audit.Change, error)) error
 	// Find returns the key of that id and the keys of that name, in List's order.
 	Find(ctx context.Context, ref string) ([]Key, error)
-	// Named returns those of names that a key has that is not revoked, each with the id of
-	// the oldest such key.
-	Named(ctx context.Context, names []Named) (map[Named]string, error)
 	// List returns a page of keys, revoked and expired ones too, the oldest first; of
 	// the same age, by id. ErrNotFound when query.After is no key's id.
 	List(ctx context.Context, query Query) ([]Key, error)
@@ -70,6 +75,12 @@ type Store interface {
 	// Holding returns who holds secrets, the oldest keys first, of up to limit keys behind
 	// a place, and the place of the last of them: the same place where there are no more.
 	Holding(ctx context.Context, after Place, limit int) ([]Holder, Place, error)
+}
+
+// Batch is a part of the keys of an import, and what is recorded of them.
+type Batch struct {
+	Keys    []Key
+	Changes []audit.Change
 }
 
 // Digest is the SHA-256 of a secret.

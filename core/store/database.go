@@ -45,25 +45,50 @@ func (d database) exec(ctx context.Context, statement string, args ...any) (chan
 // process: what do reads stays true until it is committed. do may run several times
 // and must have no other effects. Everything that keys.Store changes goes through it.
 func (d database) change(ctx context.Context, do func(transaction) error) error {
-	return d.again(ctx, func() error {
-		tx, err := d.pool.BeginTx(ctx, nil)
-		if err != nil {
-			return fmt.Errorf("begin: %w", err)
+	return d.again(ctx, func() error { return d.locked(ctx, do) })
+}
+
+// changeOnce is change of a do that runs once at most: it is waited for others until do begins,
+// and nothing is tried again after that.
+func (d database) changeOnce(ctx context.Context, do func(transaction) error) error {
+	var done error
+	err := d.again(ctx, func() error {
+		began := false
+		err := d.locked(ctx, func(tx transaction) error {
+			began = true
+			return do(tx)
+		})
+		if began {
+			done = err
+			return nil
 		}
-		defer tx.Rollback() //nolint:errcheck // after Commit it does nothing, before it the error is known
-		if d.lock != "" {
-			if _, err := tx.ExecContext(ctx, d.lock); err != nil {
-				return fmt.Errorf("lock: %w", err)
-			}
-		}
-		if err := do(transaction{tx: tx, dialect: d.dialect, seen: d.seen}); err != nil {
-			return err
-		}
-		if err := tx.Commit(); err != nil {
-			return fmt.Errorf("commit: %w", d.seen.note(err))
-		}
-		return nil
+		return err
 	})
+	if err != nil {
+		return err
+	}
+	return done
+}
+
+// locked runs do in a transaction that no other one of change runs beside, once.
+func (d database) locked(ctx context.Context, do func(transaction) error) error {
+	tx, err := d.pool.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing, before it the error is known
+	if d.lock != "" {
+		if _, err := tx.ExecContext(ctx, d.lock); err != nil {
+			return fmt.Errorf("lock: %w", err)
+		}
+	}
+	if err := do(transaction{tx: tx, dialect: d.dialect, seen: d.seen}); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit: %w", d.seen.note(err))
+	}
+	return nil
 }
 
 // alone runs do in a transaction that sees one state of the database: where another one
@@ -133,6 +158,20 @@ func (t transaction) row(ctx context.Context, statement string, args ...any) row
 func (t transaction) exec(ctx context.Context, statement string, args ...any) (changed int64, err error) {
 	changed, err = affected(t.tx.ExecContext(ctx, t.bind(statement), args...))
 	return changed, t.seen.note(err)
+}
+
+// roomy runs do with more of the database in memory than at other times, for do that writes
+// many rows in no order: pages of indexes would be written and read again and again otherwise.
+func (t transaction) roomy(ctx context.Context, do func() error) error {
+	if t.room == "" {
+		return do()
+	}
+	if _, err := t.exec(ctx, t.room); err != nil {
+		return fmt.Errorf("make room: %w", err)
+	}
+	// A transaction that has ended meanwhile leaves the bound as it is, which is harmless.
+	defer t.exec(ctx, t.noRoom) //nolint:errcheck // see above
+	return do()
 }
 
 func affected(result sql.Result, err error) (int64, error) {

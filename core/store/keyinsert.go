@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -18,6 +19,9 @@ func insertKeys(ctx context.Context, tx transaction, list []keys.Key, changes []
 	for rest := list; len(rest) > 0; {
 		n := min(len(rest), insertBatch)
 		if err := insertSome(ctx, tx, rest[:n]); err != nil {
+			if taken, ok := errors.AsType[*keys.NameTakenError](err); ok {
+				taken.Index += len(list) - len(rest)
+			}
 			return err
 		}
 		rest = rest[n:]
@@ -94,24 +98,21 @@ func namesTaken(ctx context.Context, tx transaction, list []keys.Key) error {
 	if err != nil {
 		return err
 	}
-	for _, key := range list {
+	for i, key := range list {
 		if key.Name == "" || key.RevokeTime != nil {
 			continue
 		}
 		name := keys.Named{Group: key.Group, Name: key.Name}
 		if by, ok := taken[name]; ok {
-			return &keys.NameTakenError{Key: key.ID, By: by}
+			return &keys.NameTakenError{Key: key.ID, By: by, Index: i}
 		}
 		taken[name] = key.ID
 	}
 	return nil
 }
 
-// Named gives those of names that live keys have.
-func (s keyStore) Named(ctx context.Context, names []keys.Named) (map[keys.Named]string, error) {
-	return named(ctx, s.db, names)
-}
-
+// named gives those of names that keys have which are not revoked, each with the id of the
+// oldest such key.
 func named(ctx context.Context, from queryer, names []keys.Named) (map[keys.Named]string, error) {
 	type holder struct {
 		id     string

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -29,6 +31,44 @@ func (s *Store) Keys() keys.Store {
 // Create adds the keys.
 func (s keyStore) Create(ctx context.Context, list []keys.Key, changes []audit.Change) error {
 	return s.db.change(ctx, func(tx transaction) error { return insertKeys(ctx, tx, list, changes) })
+}
+
+// errDry ends a transaction that is not to be kept.
+var errDry = errors.New("a dry run")
+
+// Import adds the keys of all batches. It waits for other writers until it begins to read; from
+// then on nothing is tried again, since batches are read once.
+func (s keyStore) Import(ctx context.Context, batches iter.Seq2[keys.Batch, error], dry bool) error {
+	err := s.db.changeOnce(ctx, func(tx transaction) error {
+		if err := tx.roomy(ctx, func() error { return importKeys(ctx, tx, batches) }); err != nil {
+			return err
+		}
+		if dry {
+			return errDry
+		}
+		return nil
+	})
+	if dry && errors.Is(err, errDry) {
+		return nil
+	}
+	return err
+}
+
+func importKeys(ctx context.Context, tx transaction, batches iter.Seq2[keys.Batch, error]) error {
+	ahead := 0
+	for batch, err := range batches {
+		if err != nil {
+			return err
+		}
+		if err := insertKeys(ctx, tx, batch.Keys, batch.Changes); err != nil {
+			if taken, ok := errors.AsType[*keys.NameTakenError](err); ok {
+				taken.Index += ahead
+			}
+			return err
+		}
+		ahead += len(batch.Keys)
+	}
+	return nil
 }
 
 // CreateFirst adds the keys if there has never been one. Keys are revoked and not

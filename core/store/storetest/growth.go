@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -64,24 +63,6 @@ func testPages(t *testing.T, database Database) {
 	}
 	if _, err := s.List(t.Context(), keys.Query{After: "key_nobody", Limit: 1}); !errors.Is(err, keys.ErrNotFound) {
 		t.Errorf("behind a key that is none: %v", err)
-	}
-}
-
-func testNamed(t *testing.T, database Database) {
-	s := open(t, database)
-	older, twin, revoked := key(0), key(1), key(2)
-	at := epoch()
-	older.Name, twin.Name, revoked.Name, revoked.RevokeTime = "ci", "ci", "gone", &at
-	create(t, s, older, twin, revoked, key(3))
-	names := []keys.Named{{Group: older.Group, Name: "ci"}, {Group: twin.Group, Name: "ci"}, {Group: revoked.Group, Name: "gone"}, {Group: older.Group, Name: "nobody"}}
-	for n := range 300 { // more than one statement takes
-		names = append(names, keys.Named{Group: keys.GroupChat, Name: fmt.Sprint("none ", n)})
-	}
-	names = append(names, keys.Named{Group: key(3).Group, Name: key(3).Name}, names[0])
-	got, err := s.Named(t.Context(), names)
-	want := map[keys.Named]string{names[0]: older.ID, names[1]: twin.ID, {Group: key(3).Group, Name: key(3).Name}: key(3).ID}
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("(-want +got): %v\n%s", err, diff)
 	}
 }
 

@@ -371,7 +371,7 @@ func allFail(ctx context.Context, t *testing.T, handle Keys) {
 	_, errs["create first"] = s.CreateFirst(ctx, []keys.Key{key(0)}, nil)
 	_, errs["find"] = s.Find(ctx, key(0).ID)
 	_, errs["list"] = s.List(ctx, keys.Query{Limit: 1})
-	_, errs["named"] = s.Named(ctx, []keys.Named{{Group: keys.GroupChat, Name: "x"}})
+	errs["import"] = s.Import(ctx, batches([]keys.Key{key(0)}), false)
 	_, errs["changed"] = s.Changed(ctx, keys.Position{}, 1)
 	_, errs["holders"] = s.Holders(ctx, []keys.Digest{{}})
 	_, _, errs["holding"] = s.Holding(ctx, keys.Place{}, 1)
