@@ -128,6 +128,10 @@ chart: ## Lint and render the Helm chart, and hold what it makes to the APIs of 
 	$(GO) test -C deploy/chart/test -count=1 ./...
 	$(GO) test -C deploy/chart/test/older -count=1 ./...
 
+.PHONY: compose
+compose: ## Hold deploy/compose to the schema of the Compose Specification, and to what it refers to
+	$(GO) test -C deploy/compose/test -count=1 ./...
+
 .PHONY: mutate
 mutate: test-deps ## Break the gateway in named ways, which the tests must notice (MUTANTS=EXPRESSION)
 	$(GO) run ./tools/mutate -run '$(MUTANTS)'
