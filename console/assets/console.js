@@ -1,11 +1,16 @@
+// The pages' script. They work without it, but for the live tail; nothing here makes HTML of a text.
+import { follow } from "./tail.js";
 
 // A sign-in link carries its secret behind #, which is sent to no server; it leaves the address bar at once.
 const signIn = document.getElementById("sign-in");
-if (signIn && location.hash.length > 1) {
+function useLink() {
+  if (!signIn || location.hash.length < 2) return;
   signIn.elements.key.value = location.hash.slice(1);
   history.replaceState(null, "", location.pathname + location.search);
   signIn.requestSubmit();
 }
+addEventListener("hashchange", useLink);
+useLink();
 
 // Buttons that copy the text of another element.
 for (const button of document.querySelectorAll("[data-copy]")) {
