@@ -48,7 +48,7 @@ func open(t *testing.T) *fixture {
 		f.keys.Close()
 		_ = db.Close()
 	})
-	service, err := admin.New(admin.Config{Keys: f.keys, Audit: db.Audit(), Usage: db.Ledger()})
+	service, err := admin.New(admin.Config{Keys: f.keys, Audit: db.Audit(), Usage: db.Ledger(), Requests: db.Requests()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,6 +40,7 @@ var routes = map[string]handler{
 
 // navigation are the pages that each page links, in order. Key is what is typed behind g.
 var navigation = []struct{ Path, Title, Key string }{
+	{"/requests", "Requests", "r"},
 	{"/usage", "Usage", "u"},
 	{"/keys", "Keys", "k"},
 	{"/audit", "Audit", "a"},

@@ -18,7 +18,7 @@ type Bars struct {
 
 // Measures of a chart of bars, in units of its viewBox.
 const (
-	barsWidth, barsHeight = 720.0, 200.0
+	barsWidth, barsHeight = 1000.0, 200.0
 	barsLeft, barsBottom  = 64.0, 24.0
 	barsTop               = 12.0
 	// mostLabels is how many labels there are below, at most.

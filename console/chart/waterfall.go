@@ -25,7 +25,7 @@ type Stage struct {
 
 // Measures of a waterfall, in units of its viewBox.
 const (
-	fallWidth, fallLeft = 720.0, 190.0
+	fallWidth, fallLeft = 1000.0, 210.0
 	fallRow, fallFoot   = 24.0, 22.0
 	fallRight           = 70.0
 )
