@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ func damagedPages(t *testing.T, _ stores) {
 	form.Keys = first.Keys
 	var table strings.Builder
 	table.WriteString("group,name\n")
-	for n := range 3000 { // more pages than a connection to the store keeps in memory
+	for n := range 10_000 { // several times the 500 KiB that a connection to the store keeps in memory
 		fmt.Fprintf(&table, "chat,%s %d\n", spoiltName, n)
 	}
 	many := filepath.Join(t.TempDir(), "keys.csv")
@@ -86,12 +87,16 @@ func damagedPages(t *testing.T, _ stores) {
 		write(t, key, admin)
 		if out, err := server.Output("genway", "keys", "list", "--server", s.GRPC, "--server-key-file", key); err == nil {
 			t.Errorf("keys of damaged pages are listed, %d bytes", len(out))
-		} else if text := err.Error(); !strings.Contains(text, "the store does not answer") || strings.Contains(text, "malformed") || strings.Contains(text, "damaged") {
+		} else if text := err.Error(); !unanswered.MatchString(text) || strings.Contains(text, "malformed") || strings.Contains(text, "damaged") {
 			t.Errorf("a list of damaged pages: %v", err)
 		}
 		told(t, s)
 	})
 }
+
+// unanswered is what the administrator reads: the page of the administrator's own key is damaged
+// too, so that the list fails at the key or, where that page is in memory, at the keys.
+var unanswered = regexp.MustCompile("the store does not answer|keys cannot be checked at the moment")
 
 // spoil overwrites the pages of a store that have a text.
 func spoil(t *testing.T, path, text string) {
