@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,6 +64,9 @@ func smuggledRequests(t *testing.T, _ stores) {
 func unsentBodies(t *testing.T, _ stores) {
 	eachForm(t, server.Options{Cleartext: true}, func(t *testing.T, s *server.Server) {
 		good, nobody := "Authorization: Bearer "+s.Keys["chat"]+"\r\n", "Authorization: Bearer "+swapped(s.Keys["chat"])+"\r\n"
+		// Each answer is followed by half a second in which the server waits for the rest of the body,
+		// so the requests run at once.
+		var all sync.WaitGroup
 		for what, want := range map[[2]string]string{
 			{"POST /v1/chat/completions", ""}:     "401",
 			{"POST /nowhere", ""}:                 "404",
@@ -75,17 +79,20 @@ func unsentBodies(t *testing.T, _ stores) {
 			{"GET /v1/models/sandbox-text", good}: "200",
 			{"HEAD /livez", ""}:                   "200",
 		} {
-			for _, body := range []string{"Content-Length: 1", "Content-Length: 262144", "Content-Length: 9223372036854775807", "Transfer-Encoding: chunked", "Content-Length: 50\r\nExpect: 100-continue", "Expect: a miracle\r\nContent-Length: 50", "Content-Length: 50\r\nExpect: " + strings.Repeat("a", 1000)} {
-				status := want
-				if strings.Contains(body, "Expect: a") {
-					status = "417"
+			all.Go(func() {
+				for _, body := range []string{"Content-Length: 1", "Content-Length: 262144", "Content-Length: 9223372036854775807", "Transfer-Encoding: chunked", "Content-Length: 50\r\nExpect: 100-continue", "Expect: a miracle\r\nContent-Length: 50", "Content-Length: 50\r\nExpect: " + strings.Repeat("a", 1000)} {
+					status := want
+					if strings.Contains(body, "Expect: a") {
+						status = "417"
+					}
+					answer, err := conversation(s.HTTP, what[0]+" HTTP/1.1\r\nHost: a\r\n"+what[1]+body+"\r\n\r\n")
+					if got := statusLine.FindAllStringSubmatch(answer, -1); err != nil || len(got) != 1 || got[0][1] != status {
+						t.Errorf("%q, %s: %s, %v, want %s", what, body, answer, err, status)
+					}
 				}
-				answer := converse(t, s.HTTP, what[0]+" HTTP/1.1\r\nHost: a\r\n"+what[1]+body+"\r\n\r\n")
-				if got := statusLine.FindAllStringSubmatch(answer, -1); len(got) != 1 || got[0][1] != status {
-					t.Errorf("%q, %s: %s, want %s", what, body, answer, status)
-				}
-			}
+			})
 		}
+		all.Wait()
 	})
 }
 
@@ -103,22 +110,31 @@ func swapped(key string) string {
 // converse sends the pieces on one connection and gives all that comes until its end.
 func converse(t *testing.T, address string, pieces ...string) string {
 	t.Helper()
-	conn, err := net.Dial("tcp", address)
+	answer, err := conversation(address, pieces...)
 	if err != nil {
 		t.Fatal(err)
+	}
+	return answer
+}
+
+// conversation does the same for tests with several goroutines.
+func conversation(address string, pieces ...string) (string, error) {
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		return "", err
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(floodLimit))
 	for _, piece := range pieces {
 		if _, err := io.WriteString(conn, piece); err != nil {
-			t.Fatal(err)
+			return "", err
 		}
 	}
 	all, err := io.ReadAll(conn)
 	if err != nil {
-		t.Fatalf("the connection did not end: %v\n%s", err, all)
+		return "", fmt.Errorf("the connection did not end: %w\n%s", err, all)
 	}
-	return string(all)
+	return string(all), nil
 }
 
 // boundedConnections opens more connections from an address than may be, to each port:
