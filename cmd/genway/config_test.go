@@ -9,6 +9,7 @@ import (
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/core/upstream/provider"
 )
 
 // The command prints what the routes make of a model, and says so where no route has it.
@@ -102,6 +103,21 @@ func TestConfigCheck(t *testing.T) {
 
 // A budget is warned of where the configuration has no prices, and where there is none to
 // look at.
+// Each example of a provider is good, and has no warning.
+func TestCheckExamplesOfProviders(t *testing.T) {
+	for _, p := range provider.All {
+		file := filepath.Join("..", "..", "examples", "providers", p.Name+".yaml")
+		command, err := program().Parse([]string{"config", "check", "--no-env", "--strict", file})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		if err := command.Run(t.Context(), &out); err != nil || !strings.HasPrefix(out.String(), file+" is good\n") {
+			t.Errorf("%s: %v\n%s", p.Name, err, out.String())
+		}
+	}
+}
+
 func TestWarnOfBudget(t *testing.T) {
 	dir := t.TempDir()
 	file := func(name, text string) string {

@@ -167,6 +167,14 @@ func exercise(t *testing.T, name string, u config.Upstream, called *strings.Buil
 			t.Errorf("%d %s", a.Status, a.Body)
 		}
 		fmt.Fprintf(called, "%s: POST %s%s\n", name, hostOf(u), check().Path)
+		at.Answer(fake.Refusal(http.StatusTooManyRequests, `{"error":{"message":"slow down"}}`, "Retry-After", "7"))
+		if a := g.Post(p, "images/m-1", p.Hello()); a.Status != http.StatusTooManyRequests || a.Header.Get("Retry-After") != "7" {
+			t.Errorf("error: %d %v %s", a.Status, a.Header, a.Body)
+		}
+		at.Answer(fake.Answer{Header: map[string]string{"Content-Type": "application/json"}, Steps: []fake.Step{fake.Bytes(`{"created":7,"data":[{"b64_`), fake.Cut()}})
+		if a := g.Post(p, "images/m-1", p.Hello()); a.Status != http.StatusBadGateway {
+			t.Errorf("cut: %d %s", a.Status, a.Body)
+		}
 		return
 	}
 	model := string(p) + "/anthropic.claude-x@1:0"
@@ -193,6 +201,13 @@ func exercise(t *testing.T, name string, u config.Upstream, called *strings.Buil
 	if r := check(); !bytes.Contains(r.Body, []byte("look")) {
 		t.Errorf("the tool was not offered: %s", r.Body)
 	}
+
+	call := answers.Tool("call_1", "look", `{"at":"it"}`)
+	at.Answer(streamed(t, u, call.Events(p)...))
+	if a := g.Stream(p, model, tools); a.Status != http.StatusOK || !bytes.Contains(a.Body, []byte("look")) {
+		t.Errorf("tools, streamed: %d %s", a.Status, a.Body)
+	}
+	check()
 
 	// A caller of another protocol shows an image.
 	other := harness.Chat
@@ -405,6 +420,21 @@ func eventStreams(t *testing.T) {
 				}
 			}
 		})
+	}
+	// A cut at every byte of the frame that has the answer's text, and of the first one.
+	before := 0
+	for i, e := range events {
+		size := len(chunk(t, e))
+		if i == 0 || strings.Contains(e, "fine") {
+			for at := before; at < before+size; at++ {
+				g.Messages.Answer(inFrames(fake.Bytes(text[:at])))
+				a := g.Stream(harness.Messages, "messages/anthropic.claude-v1:0", harness.Messages.Hello())
+				if bytes.Contains(a.Body, []byte("fine")) || bytes.Contains(a.Body, []byte(`"message_stop"`)) || !bytes.Contains(a.Body, []byte(`"error"`)) {
+					t.Errorf("cut at %d: %d %s", at, a.Status, a.Body)
+				}
+			}
+		}
+		before += size
 	}
 	path := g.Messages.Last(t).Path
 	if path != "/model/anthropic.claude-v1%3A0/invoke-with-response-stream" {
