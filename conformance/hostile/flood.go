@@ -49,7 +49,7 @@ func Floods() []Flood {
 		{Name: "DATA of 1 byte", ends: true, prepare: openBody, step: func(p *peer) error { return p.frames.WriteData(p.stream, false, []byte("a")) }},
 		{Name: "DATA of 0 bytes", ends: true, prepare: openBody, step: func(p *peer) error { return p.frames.WriteData(p.stream, false, nil) }},
 		{Name: "HEADERS without fields", ends: true, step: emptyHeaders},
-		{Name: "HPACK bomb", step: bomb},
+		{Name: "HPACK bomb", ends: true, step: bomb},
 		{Name: "answers not read, window of 0", settings: []http2.Setting{{ID: http2.SettingInitialWindowSize, Val: 0}}, prepare: manyRequests},
 		{Name: "requests half sent", prepare: halfSent},
 		{Name: "half a preface", silent: true, prepare: func(p *peer) error { _, err := p.Write([]byte("PRI * HT")); return err }},

@@ -10,6 +10,8 @@ const (
 	settings  = 0x4
 	ping      = 0x6
 
+	continuation = 0x9
+
 	flagEndStream = 0x1 // of data and headers
 	flagACK       = 0x1 // of settings and ping
 
@@ -39,6 +41,8 @@ func (f frame) cost() int64 {
 	case f.kind == data && (f.length >= smallData || f.flags&flagEndStream != 0),
 		(f.kind == settings || f.kind == ping) && f.flags&flagACK != 0:
 		return 0
+	case (f.kind == headers || f.kind == continuation) && f.length > largeHead:
+		return largeHeadCost
 	}
 	return 1
 }

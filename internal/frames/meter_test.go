@@ -96,6 +96,39 @@ func TestEmptyHeads(t *testing.T) {
 	})
 }
 
+// A peer whose heads are large is ended, although each is answered, in one frame or in more.
+func TestLargeHeads(t *testing.T) {
+	answer := written(func(f *http2.Framer) {
+		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x88}, EndHeaders: true})
+		_ = f.WriteData(1, true, []byte("{}"))
+	})
+	head := make([]byte, largeHead+1)
+	for name, flood := range map[string]func(f *http2.Framer, n int){
+		"one frame": func(f *http2.Framer, n int) {
+			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: id(n), BlockFragment: head, EndHeaders: true, EndStream: true})
+		},
+		"two": func(f *http2.Framer, n int) {
+			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: id(n), BlockFragment: head[:1]})
+			_ = f.WriteContinuation(id(n), true, head)
+		},
+		"trailers": func(f *http2.Framer, n int) {
+			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: id(n), BlockFragment: head[:1], EndHeaders: true})
+			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: id(n), BlockFragment: head, EndHeaders: true, EndStream: true})
+		},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			m := New()
+			got := taken(m, 1<<20, 3*Burst, func(n int) []byte {
+				m.Out(answer)
+				return written(func(f *http2.Framer) { flood(f, n) })
+			})
+			if got > Burst/20 {
+				t.Errorf("%s: %d were taken", name, got)
+			}
+		})
+	}
+}
+
 // What clients do is taken for as long as they like.
 func TestFairPeersGoOn(t *testing.T) {
 	const many = 20 * Burst
@@ -103,7 +136,12 @@ func TestFairPeersGoOn(t *testing.T) {
 		_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x88}, EndHeaders: true})
 		_ = f.WriteData(1, true, []byte("{}"))
 	})
+	head := make([]byte, largeHead)
 	for name, peer := range map[string]func(f *http2.Framer, m *Meter, n int){
+		"heads of 8 KiB": func(f *http2.Framer, m *Meter, n int) {
+			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: id(n), BlockFragment: head, EndHeaders: true, EndStream: true})
+			m.Out(answer)
+		},
 		"requests, windows and pings": func(f *http2.Framer, m *Meter, n int) {
 			_ = f.WriteHeaders(opening(n))
 			m.Out(answer)

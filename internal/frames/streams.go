@@ -20,19 +20,30 @@ const earlyReset = 20
 // (RFC 9113, section 8.3.1). It is more than an answer earns.
 const emptyHead = 2 * fault
 
+// A frame of fields of more than largeHead bytes costs largeHeadCost, more than an answer earns: in
+// HPACK a byte may stand for kilobytes of fields (RFC 7541, section 7.3). Clients send the fields
+// that they repeat as an index each, and seldom send so many others.
+const (
+	largeHead     = 8 << 10
+	largeHeadCost = 4 * fault
+)
+
 // cost is that of a HEADERS or RST_STREAM. To open a stream is free, and to reset it once,
 // but early.
 func (s *streams) cost(f frame, now int64) int64 {
 	slot := &s.last[f.stream/2%uint32(len(s.last))]
 	if f.kind == headers {
 		if f.stream <= s.highest {
-			return 1 // trailers
+			return f.cost() // trailers
 		}
 		s.highest = f.stream
 		s.open++
 		slot.stream, slot.at = f.stream, now
-		if f.length == 0 {
+		switch {
+		case f.length == 0:
 			return emptyHead
+		case f.length > largeHead:
+			return largeHeadCost
 		}
 		return 0
 	}
