@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write testdata")
 // records are what a bench of three rounds might have measured: the middle round is
 // disturbed, and costs all targets twice as much.
 func records() (all []measure.Record) {
-	cost := map[string]float64{target.Direct: 10, target.Nginx: 20, "reverseproxy": 60, target.AllInOne: 90, target.TwoProcesses: 130}
+	cost := map[string]float64{target.Direct: 10, target.Nginx: 20, "reverseproxy": 60, target.AllInOne: 90, target.TwoProcesses: 130, target.WholeBodies: 140}
 	for _, t := range target.All() {
 		for round := range 3 {
 			noise := 1.0

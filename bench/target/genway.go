@@ -100,8 +100,17 @@ func allInOne() Target {
 	}}
 }
 
-func twoProcesses() Target {
-	return Target{Name: TwoProcesses, Title: "genway, two processes", Gateway: true, Prepare: func(ctx context.Context, site Site) (*Plan, error) {
+func twoProcesses() Target { return twoWith(TwoProcesses, "genway, two processes") }
+
+// wholeBodies sends the core the whole message, as to a core that does not announce the deferral of
+// bodies.
+func wholeBodies() Target {
+	return twoWith(WholeBodies, "genway, two processes, no deferral", "--no-defer-bodies")
+}
+
+// twoWith is the form of two processes, with more flags of the edge.
+func twoWith(name, title string, more ...string) Target {
+	return Target{Name: name, Title: title, Gateway: true, Prepare: func(ctx context.Context, site Site) (*Plan, error) {
 		g, err := newGenway(ctx, site)
 		if err != nil {
 			return nil, err
@@ -109,12 +118,13 @@ func twoProcesses() Target {
 		core := "unix:" + filepath.Join(site.Dir, "core.sock")
 		return g.plan(
 			g.command("genway-core", "--data", g.data, "--config", g.config, "--grpc", core),
-			g.command("genway-edge", "--core", core, "--http", g.address, "--max-connections-per-address", "0")), nil
+			g.command("genway-edge", append([]string{"--core", core, "--http", g.address, "--max-connections-per-address", "0"}, more...)...)), nil
 	}}
 }
 
-// The two forms of Genway.
+// The two forms of Genway, and the second without the deferral of bodies.
 const (
 	AllInOne     = "genway"
 	TwoProcesses = "genway-two"
+	WholeBodies  = "genway-two-whole"
 )

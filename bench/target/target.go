@@ -83,7 +83,7 @@ func (p *Plan) Key(group string) string {
 
 // All are the targets, in the order in which they take turns.
 func All() []Target {
-	return []Target{direct(), nginx(), reverseProxy(), allInOne(), twoProcesses()}
+	return []Target{direct(), nginx(), reverseProxy(), allInOne(), twoProcesses(), wholeBodies()}
 }
 
 // Named picks targets by name, keeping their order.
