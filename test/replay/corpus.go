@@ -15,6 +15,7 @@ import (
 // vendor's answer.
 type exchange struct {
 	ID          string          `json:"id"`
+	Source      string          `json:"source"`
 	Protocol    string          `json:"protocol"`
 	Path        string          `json:"path"`
 	Status      int             `json:"status"`

@@ -5,6 +5,7 @@
 // recorded answer, but for the changes that the place makes, which places lists.
 //
 //	replay -corpus dev.jsonl.gz -genway ./genway
+//	replay -corpus dev.jsonl.gz -sticky
 //
 // It exits 1 unless all exchanges pass.
 package main
@@ -31,11 +32,16 @@ import (
 func main() {
 	corpus := flag.String("corpus", "", "the corpus, gzipped JSON lines")
 	program := flag.String("genway", "", "the gateway's program")
+	sticky := flag.Bool("sticky", false, "instead, reckon from the recorded usage what sticky routes save")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	all, err := load(*corpus)
-	if err == nil {
+	switch {
+	case err != nil:
+	case *sticky:
+		stickiness(all, os.Stdout)
+	default:
 		err = play(ctx, *program, all, os.Stdout)
 	}
 	if err != nil {
