@@ -18,7 +18,8 @@ import (
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
-// Config is what a Service is made of. All but Prices and Clock must be set.
+// Config is what a Service is made of. All but Explainer, Topology,
+// Prices and Clock must be set; methods of what is not set are unimplemented.
 type Config struct {
 	// Keys makes and changes keys.
 	Keys *keys.Service
@@ -28,10 +29,29 @@ type Config struct {
 	Usage Reporter
 	// Requests finds entries of the ledger.
 	Requests ledger.Searcher
+	// Explainer says what translations do. A core/explain.Explainer does.
+	Explainer Explainer
+	// Topology is what is configured, and how it is.
+	Topology Topology
 	// Prices say how costs were reckoned; nil knows no price.
 	Prices Prices
 	// Clock is time.Now unless set.
 	Clock func() time.Time
+}
+
+// Explainer says what translations do to bodies. Its errors are *fault.Error values.
+type Explainer interface {
+	Explain(ctx context.Context, req *adminv1.ExplainRequest) (*adminv1.ExplainResponse, error)
+}
+
+// Topology is what is configured in the process that is asked.
+type Topology interface {
+	// Upstreams are those of the routes, by name.
+	Upstreams() []*adminv1.Upstream
+	// Routes are in the order in which they are tried.
+	Routes() []*adminv1.Route
+	// Configuration is the one in force.
+	Configuration() *adminv1.GetConfigurationResponse
 }
 
 // Reporter sums the ledger up.

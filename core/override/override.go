@@ -18,6 +18,9 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
+// Reason begins the reasons of losses that are the configuration's.
+const Reason = "the target's configuration"
+
 // Rules say what becomes of parameters, by name. They apply in the order of the
 // fields. Values are float64, int64, bool, string or []string, as the contract's field
 // is.
@@ -127,12 +130,12 @@ func (r rule) apply(m protoreflect.Message) (reason string) {
 			return ""
 		}
 		r.path.clear(m)
-		return "the target's configuration leaves it out"
+		return Reason + " leaves it out"
 	case set:
 		same := given && r.path.get(m).Equal(r.value)
 		r.path.set(m, r.value)
 		if given && !same {
-			return "the target's configuration sets it"
+			return Reason + " sets it"
 		}
 	case fill:
 		if !given {
@@ -144,7 +147,7 @@ func (r rule) apply(m protoreflect.Message) (reason string) {
 		}
 		if v, outside := r.bound.clamp(r.path.field(), r.path.get(m)); outside {
 			r.path.set(m, v)
-			return "the target's configuration bounds it"
+			return Reason + " bounds it"
 		}
 	}
 	return ""

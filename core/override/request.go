@@ -151,7 +151,7 @@ func withoutNative(fields []*genwayv1.NativeField, p path, losses []*genwayv1.Lo
 	if at < 0 {
 		return fields, losses
 	}
-	losses = append(losses, &genwayv1.Loss{Member: name, Reason: "the target's configuration leaves it out"})
+	losses = append(losses, &genwayv1.Loss{Member: name, Reason: Reason + " leaves it out"})
 	return slices.Delete(slices.Clone(fields), at, at+1), losses
 }
 
@@ -167,5 +167,5 @@ func withoutExtra(extra string, p path, losses []*genwayv1.Loss) (string, []*gen
 	if err != nil {
 		return extra, losses
 	}
-	return string(rest), append(losses, &genwayv1.Loss{Member: "extra_json." + name, Reason: "the target's configuration leaves it out"})
+	return string(rest), append(losses, &genwayv1.Loss{Member: "extra_json." + name, Reason: Reason + " leaves it out"})
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/admin"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/explain"
 	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
@@ -144,7 +145,7 @@ func (f CoreFlags) open(ctx context.Context, told *telemetry.Telemetry, log *slo
 		kept.Close()
 		return nil, errors.Join(err, routing.Close(), limits.Close(), recorder.Close(), db.Close())
 	}
-	administration, err := admin.New(admin.Config{Keys: keyService, Audit: db.Audit(), Usage: db.Ledger(), Requests: db.Requests(), Prices: routing.Prices})
+	administration, err := admin.New(admin.Config{Keys: keyService, Audit: db.Audit(), Usage: db.Ledger(), Requests: db.Requests(), Prices: routing.Prices, Explainer: &explain.Explainer{Router: routing.Router}, Topology: routing})
 	if err != nil {
 		kept.Close()
 		return nil, errors.Join(err, routing.Close(), limits.Close(), recorder.Close(), db.Close())

@@ -102,7 +102,7 @@ func entry(n int64) *ledger.Entry {
 			},
 			Cost: at(15), Price: "openai:gpt-x@2026-01-01#01234567",
 			Duration: time.Duration(at(13)) * time.Microsecond, FirstEvent: time.Duration(at(14)) * time.Microsecond,
-			UpstreamProtocol: "messages", Losses: "seed,other", Timeline: "1,a,b|=,=,=,,,1,,,,,2,1,5k",
+			UpstreamProtocol: "a way out", Losses: "seed,other", Timeline: "1,a,b|=,=,=,,,1,,,,,2,1,5k",
 		},
 	}
 }

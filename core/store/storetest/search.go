@@ -72,7 +72,7 @@ func testSearchFilters(t *testing.T, database LedgerDatabase) {
 	failed := entry(2)
 	failed.Outcome, failed.Kind, failed.Reason = ledger.Failed, "overloaded", "UPSTREAM_BUSY"
 	other := entry(3)
-	other.KeyID, other.Owner, other.Protocol, other.UpstreamProtocol, other.Request.Model, other.Result.Model = "key_x", "owner", "messages", "chat_completions", "asked", "answered"
+	other.KeyID, other.Owner, other.Protocol, other.UpstreamProtocol, other.Request.Model, other.Result.Model = "key_x", "owner", "its way in", "its way out", "asked", "answered"
 	other.ID, other.TraceID, other.Route, other.Upstream = "req_x", "trace", "route", "upstream"
 	open := opening(4)
 	write(t, s, process, plain, failed, other, open)
@@ -91,8 +91,8 @@ func testSearchFilters(t *testing.T, database LedgerDatabase) {
 		"key":               {ledger.Filter{KeyID: "key_x"}, []int64{3}},
 		"key and outcome":   {ledger.Filter{KeyID: "key_0", Outcomes: []ledger.Outcome{ledger.Failed}}, []int64{2}},
 		"owner":             {ledger.Filter{Owner: "owner"}, []int64{3}},
-		"protocol":          {ledger.Filter{Protocol: "messages"}, []int64{3}},
-		"upstream protocol": {ledger.Filter{UpstreamProtocol: "messages"}, []int64{2, 1}},
+		"protocol":          {ledger.Filter{Protocol: "its way in"}, []int64{3}},
+		"upstream protocol": {ledger.Filter{UpstreamProtocol: "a way out"}, []int64{2, 1}},
 		"model":             {ledger.Filter{Model: "asked"}, []int64{3}},
 		"served model":      {ledger.Filter{Served: "answered"}, []int64{3}},
 		"route":             {ledger.Filter{Route: "route"}, []int64{3}},

@@ -350,7 +350,8 @@ type ExplainedMember struct {
 	// 256 bytes.
 	ValueJson   string `protobuf:"bytes,4,opt,name=value_json,json=valueJson,proto3" json:"value_json,omitempty"`
 	ArrivedJson string `protobuf:"bytes,5,opt,name=arrived_json,json=arrivedJson,proto3" json:"arrived_json,omitempty"`
-	// What did it: "override: set", "strict", "fit: NAME", "codec"; empty for what is kept.
+	// What did it: "override" (of the target), "strict" (of the key or the route), or "codec" (the
+	// translation, and what makes a request fit its target); empty for what is kept.
 	Rule string `protobuf:"bytes,6,opt,name=rule,proto3" json:"rule,omitempty"`
 	// Why, in one sentence; empty where there is nothing to say.
 	Reason        string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`

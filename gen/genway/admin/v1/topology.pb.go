@@ -593,9 +593,9 @@ type GetConfigurationResponse struct {
 	Source string `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
 	// The first digits of the file's SHA-256; "none" without one.
 	Hash string `protobuf:"bytes,2,opt,name=hash,proto3" json:"hash,omitempty"`
-	// The file's text as it is on the disk now, in which each value that may be a secret is
-	// replaced by "(masked)", comments by "#", and references to the environment are left as
-	// they are. Empty without a file, or where it cannot be read.
+	// The file as it is on the disk now, without its comments. Each value that may be a secret is
+	// replaced by "(masked)"; references to the environment are left as they are. Empty without a
+	// file, or where it cannot be read.
 	Yaml string `protobuf:"bytes,3,opt,name=yaml,proto3" json:"yaml,omitempty"`
 	// Whether that text is what is in force: the file was not changed since, or the change was
 	// taken.

@@ -1,0 +1,142 @@
+// Package explain says what becomes of a body on its way to an upstream, member by member. It
+// runs the codecs, the router and the adapter that requests run through, with a transport that
+// keeps what it is given and sends nothing.
+//
+// Where a member arrives is found by experiment: the member is changed, and what differs in
+// the upstream's body is what it has become. So it holds for every protocol, rule and override
+// without any of them knowing of it. The package must not import the gateway or a store.
+package explain
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/route"
+	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/upstream/remote"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"github.com/genway/genway/protocol"
+)
+
+// MaxBody bounds a body, in bytes.
+const MaxBody = 1 << 20
+
+// Explainer explains by the routes of a router. Its methods are safe for concurrent use.
+type Explainer struct {
+	// Router has the routes.
+	Router *route.Router
+}
+
+// Explain says what would become of a request. A request that would be refused is an answer;
+// the errors are *fault.Error values of what is asked.
+func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*adminv1.ExplainResponse, error) {
+	caller := protocol.ByName(req.GetProtocol())
+	if caller == nil || caller == protocol.Direct || caller.Codec == nil && !caller.Images {
+		return nil, fault.Invalid("protocol", "protocol: expected one of %s", names())
+	}
+	for _, bound := range []struct {
+		name string
+		body []byte
+	}{{"body", req.GetBody()}, {"answer", req.GetAnswer()}} {
+		if len(bound.body) > MaxBody {
+			return nil, fault.Invalid(bound.name, "%s: expected at most %d bytes, got %d", bound.name, MaxBody, len(bound.body))
+		}
+	}
+	if req.GetUpstream() != "" && req.GetUpstreamProtocol() != "" {
+		return nil, fault.Invalid("upstream_protocol", "upstream_protocol: the target is an upstream or a protocol, not both")
+	}
+	p := &passage{caller: caller, model: req.GetModel(), stream: req.GetStream()}
+	decoded, refused := p.decode(req.GetBody())
+	resp := &adminv1.ExplainResponse{}
+	if refused != nil {
+		resp.Refusal = refusal(refused, nil)
+		return resp, nil
+	}
+	speller := p.speller(req.GetBody())
+	target, explained, err := e.target(caller, decoded.model, req)
+	if err != nil {
+		return nil, err
+	}
+	resp.Route, resp.Upstream, resp.UpstreamModel = explained.Model, target.Name, cmp.Or(target.Model, decoded.model)
+	if spoken := protocol.Of(target.Protocol); spoken != protocol.Direct {
+		resp.UpstreamProtocol = spoken.Name
+	}
+	resp.MessageJson = decoded.json()
+	if err := p.aim(target); err != nil {
+		return nil, err
+	}
+	sent := p.run(ctx, req.GetBody(), nil)
+	if sent.err != nil && sent.body == nil {
+		resp.Refusal = refusal(sent.err, speller)
+	} else if strict := req.GetStrict() || explained.Strict; strict {
+		if err := upstream.Lossless(upstream.WithStrict(ctx), sent.losses); err != nil {
+			resp.Refusal = refusal(err, speller)
+		}
+	}
+	resp.PassedThrough = resp.UpstreamProtocol == caller.Name && !decoded.foreign(sent)
+	t := tracing{from: req.GetBody(), to: sent.body, losses: spelled(speller, sent.losses), refusal: resp.GetRefusal()}
+	t.plain = func(body []byte) ([]byte, bool) { r := p.plainly(ctx, body); return r.body, r.body != nil }
+	resp.Members, resp.Truncated = t.members(ctx)
+	if resp.Refusal == nil {
+		resp.UpstreamBody = sent.body
+		if len(req.GetAnswer()) > 0 {
+			resp.Answer = p.answer(ctx, req.GetBody(), req.GetAnswer())
+		}
+	}
+	return resp, nil
+}
+
+// target finds the target that is asked for.
+func (e *Explainer) target(caller *protocol.Protocol, model string, req *adminv1.ExplainRequest) (route.Target, route.Explanation, error) {
+	if name := req.GetUpstreamProtocol(); name != "" {
+		spoken := protocol.ByName(name)
+		if spoken == nil || spoken == protocol.Direct || spoken.Images != caller.Images {
+			return route.Target{}, route.Explanation{}, fault.Invalid("upstream_protocol", "upstream_protocol: expected one of %s that is for the same as protocol", names())
+		}
+		made, err := remote.New(remote.Config{Protocol: spoken.ID, BaseURL: "https://upstream.invalid"})
+		if err != nil {
+			return route.Target{}, route.Explanation{}, err
+		}
+		return route.Target{Protocol: spoken.ID, Upstream: made}, route.Explanation{}, nil
+	}
+	explained := e.Router.Explain(caller.ID, model)
+	targets := slices.Concat(explained.Targets, explained.Fallback)
+	if explained.Route < 0 || len(targets) == 0 {
+		return route.Target{}, explained, fault.Invalid("model", "model: no route has a target for it; name an upstream_protocol instead")
+	}
+	if req.GetUpstream() == "" {
+		return targets[0], explained, nil
+	}
+	at := slices.IndexFunc(targets, func(t route.Target) bool { return t.Name == req.GetUpstream() })
+	if at < 0 {
+		return route.Target{}, explained, fault.Invalid("upstream", "upstream: the model's route has no target of that name")
+	}
+	return targets[at], explained, nil
+}
+
+// names are those of the protocols.
+func names() string {
+	list := ""
+	for _, p := range protocol.All() {
+		if p.Codec != nil || p.Images {
+			list += ", " + p.Name
+		}
+	}
+	return list[min(len(list), 2):]
+}
+
+// refusal is a failure as the contract has it.
+func refusal(err error, s interface{ Member(string) string }) *adminv1.ExplainedRefusal {
+	f := fault.From(err)
+	r := &adminv1.ExplainedRefusal{Kind: fault.Name(f.Kind), Reason: f.Reason, Member: f.Param, Message: f.Message}
+	if s != nil && f.Param != "" {
+		r.Member = s.Member(f.Param)
+	}
+	return r
+}
+
+// errKept ends a call whose body is kept.
+var errKept = errors.New("explain: nothing is sent")

@@ -1,0 +1,200 @@
+package explain_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/explain"
+	"github.com/genway/genway/core/override"
+	"github.com/genway/genway/core/route"
+	"github.com/genway/genway/core/upstream/remote"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/sandbox"
+)
+
+// explainer has a route for each way: m to messages with overrides, c to chat, s to the sandbox.
+func explainer(t *testing.T) *explain.Explainer {
+	t.Helper()
+	at := func(p genwayv1.Protocol) *remote.Upstream {
+		u, err := remote.New(remote.Config{Protocol: p, BaseURL: "http://127.0.0.1:1/v1", APIKey: "canary-of-the-key", Headers: map[string]string{"X-Canary": "canary"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	changes, err := override.New(override.Rules{Set: map[string]any{"temperature": 0.25}, Drop: []string{"top_p"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	embedded, err := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, chat := genwayv1.Protocol_PROTOCOL_MESSAGES, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS
+	return &explain.Explainer{Router: route.New([]route.Route{
+		{Model: "m", Targets: []route.Target{{Name: "claude", Protocol: messages, Upstream: at(messages), Model: "claude-x", Overrides: changes}}, Fallback: []route.Target{{Name: "spare", Protocol: chat, Upstream: at(chat)}}},
+		{Model: "c", Targets: []route.Target{{Name: "chat", Protocol: chat, Upstream: at(chat)}}},
+		{Model: "s", Targets: []route.Target{{Name: "sandbox", Upstream: embedded}}},
+	})}
+}
+
+func fates(members []*adminv1.ExplainedMember) map[string]*adminv1.ExplainedMember {
+	all := map[string]*adminv1.ExplainedMember{}
+	for _, m := range members {
+		path := m.GetPath()
+		if path == "" {
+			path = "+" + strings.Join(m.GetArrives(), ",")
+		}
+		all[path] = m
+	}
+	return all
+}
+
+// Each member is said to be what the upstream's body shows it to be.
+func TestExplain(t *testing.T) {
+	e := explainer(t)
+	req := &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(`{"model":"m","messages":[{"role":"system","content":"Be brief."},{"role":"user","content":"Hi"}],
+		"max_tokens":64,"temperature":0.7,"top_p":0.9,"seed":7,"stop":["x"]}`)}
+	resp, err := e.Explain(t.Context(), req)
+	if err != nil || resp.GetRefusal() != nil {
+		t.Fatal(err, resp.GetRefusal())
+	}
+	if resp.GetRoute() != "m" || resp.GetUpstream() != "claude" || resp.GetUpstreamProtocol() != "messages" || resp.GetUpstreamModel() != "claude-x" || resp.GetPassedThrough() {
+		t.Errorf("the target is %v", resp)
+	}
+	if !json.Valid(resp.GetUpstreamBody()) || !strings.Contains(string(resp.GetUpstreamBody()), "Be brief.") || !strings.Contains(resp.GetMessageJson(), "Be brief.") || strings.Contains(resp.String(), "canary") {
+		t.Errorf("the bodies are %s and %s", resp.GetUpstreamBody(), resp.GetMessageJson())
+	}
+	is := fates(resp.GetMembers())
+	for path, want := range map[string]struct {
+		fate    adminv1.Fate
+		arrives string
+		rule    string
+	}{
+		"max_tokens":          {adminv1.Fate_FATE_KEPT, "max_tokens", ""},
+		"messages[0].content": {adminv1.Fate_FATE_MAPPED, "system", "codec"},
+		"model":               {adminv1.Fate_FATE_CHANGED, "model", "codec"},
+		"temperature":         {adminv1.Fate_FATE_CHANGED, "temperature", "override"},
+		"top_p":               {adminv1.Fate_FATE_LOST, "", "override"},
+		"seed":                {adminv1.Fate_FATE_LOST, "", "codec"},
+		"stop[0]":             {adminv1.Fate_FATE_MAPPED, "stop_sequences[0]", "codec"},
+	} {
+		m := is[path]
+		if m.GetFate() != want.fate || m.GetRule() != want.rule || want.arrives != "" && (len(m.GetArrives()) == 0 || !strings.HasPrefix(m.GetArrives()[0], want.arrives)) {
+			t.Errorf("%s: %v", path, m)
+		}
+	}
+	// The same, refused rather than lost.
+	req.Strict = true
+	resp, err = e.Explain(t.Context(), req)
+	if err != nil || resp.GetRefusal().GetReason() != fault.ReasonUnsupported || len(resp.GetUpstreamBody()) > 0 {
+		t.Errorf("strict: %v, %v", resp.GetRefusal(), err)
+	}
+	if m := fates(resp.GetMembers())[resp.GetRefusal().GetMember()]; m.GetFate() != adminv1.Fate_FATE_REFUSED || m.GetRule() != "strict" {
+		t.Errorf("strict: %v", m)
+	}
+}
+
+// A body that passes through is kept, a target can be chosen, and streams and images are explained too.
+func TestExplainTargets(t *testing.T) {
+	e := explainer(t)
+	const hi = `"messages":[{"role":"user","content":"Hi"}]`
+	for name, c := range map[string]struct {
+		req    *adminv1.ExplainRequest
+		target string
+		passed bool
+		sent   string
+	}{
+		"passed through":    {&adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(`{"model":"c","unknown_member":{"a":[1]},` + hi + `}`)}, "chat", true, "unknown_member"},
+		"streamed":          {&adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(`{"model":"m","stream":true,` + hi + `}`)}, "claude", false, `"stream":true`},
+		"a fallback":        {&adminv1.ExplainRequest{Protocol: "chat_completions", Upstream: "spare", Body: []byte(`{"model":"m",` + hi + `}`)}, "spare", true, `"m"`},
+		"a protocol":        {&adminv1.ExplainRequest{Protocol: "chat_completions", UpstreamProtocol: "generate_content", Body: []byte(`{"model":"any",` + hi + `}`)}, "", false, "contents"},
+		"the sandbox":       {&adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(`{"model":"s",` + hi + `}`)}, "sandbox", false, "messages"},
+		"a model of a path": {&adminv1.ExplainRequest{Protocol: "generate_content", Model: "c", Body: []byte(`{"contents":[{"parts":[{"text":"Hi"}]}]}`)}, "chat", false, "Hi"},
+		"images":            {&adminv1.ExplainRequest{Protocol: "images", UpstreamProtocol: "images", Body: []byte(`{"model":"i","prompt":"a square"}`)}, "", true, "a square"},
+	} {
+		resp, err := e.Explain(t.Context(), c.req)
+		if err != nil || resp.GetRefusal() != nil || resp.GetUpstream() != c.target || resp.GetPassedThrough() != c.passed || !strings.Contains(strings.ReplaceAll(string(resp.GetUpstreamBody()), " ", ""), strings.ReplaceAll(c.sent, " ", "")) {
+			t.Errorf("%s: %v, %v", name, resp, err)
+		}
+		for _, m := range resp.GetMembers() {
+			if c.passed && m.GetPath() != "" && m.GetFate() != adminv1.Fate_FATE_KEPT {
+				t.Errorf("%s: %v", name, m)
+			}
+		}
+	}
+}
+
+// An answer is explained on its way back.
+func TestExplainAnswer(t *testing.T) {
+	resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{
+		Protocol: "chat_completions", Body: []byte(`{"model":"m","messages":[{"role":"user","content":"Hi"}]}`),
+		Answer: []byte(`{"id":"msg_1","type":"message","role":"assistant","model":"claude-x","content":[{"type":"text","text":"Hello."}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}`),
+	})
+	if err != nil || resp.GetAnswer().GetRefusal() != nil {
+		t.Fatal(err, resp)
+	}
+	is := fates(resp.GetAnswer().GetMembers())
+	if m := is["content[0].text"]; m.GetFate() != adminv1.Fate_FATE_MAPPED || !slices.Contains(m.GetArrives(), "choices[0].message.content") {
+		t.Errorf("the text is %v in %s", m, resp.GetAnswer().GetCallerBody())
+	}
+	if m := is["usage.input_tokens"]; !slices.Contains(m.GetArrives(), "usage.prompt_tokens") {
+		t.Errorf("the usage is %v", m)
+	}
+	resp, err = explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(`{"model":"m","messages":[{"role":"user","content":"Hi"}]}`), Answer: []byte(`{"no":`)})
+	if err != nil || resp.GetAnswer().GetRefusal() == nil {
+		t.Errorf("a cut answer: %v, %v", resp.GetAnswer(), err)
+	}
+}
+
+// Bodies of strangers are refused in an answer, or explained; nothing panics or takes long.
+func TestExplainStrangers(t *testing.T) {
+	e := explainer(t)
+	deep := strings.Repeat(`[`, 5000) + strings.Repeat(`]`, 5000)
+	wide := `{"model":"m","max_tokens":9,"messages":[` + strings.Repeat(`{"role":"user","content":"Hi"},`, 15000) + `{"role":"user","content":"Hi"}]}`
+	for name, body := range map[string]string{
+		"empty": "", "null": "null", "a list": "[]", "cut": `{"model":"m"`, "twice": `{"model":"m","model":"c","messages":[]}`, "no UTF-8": "{\"model\":\"m\xff\",\"messages\":[]}",
+		"a surrogate": `{"model":"m","messages":[{"role":"user","content":"\ud800"}]}`, "numbers": `{"model":"m","messages":[{"role":"user","content":"Hi"}],"max_tokens":9223372036854775807,"temperature":1e400,"seed":-1}`,
+		"deep": `{"model":"m","messages":[{"role":"user","content":"Hi"}],"metadata":` + deep + `}`, "wide": wide, "NaN": `{"model":"m","temperature":NaN}`,
+		"an empty name": `{"model":"m","":1,"messages":[{"role":"user","content":"Hi"}]}`, "names of paths": `{"model":"m","a.b[0]":1,"messages":[{"role":"user","content":"Hi"}]}`,
+	} {
+		for _, to := range []string{"messages", "responses", "generate_content", "chat_completions"} {
+			if name == "wide" && to != "messages" {
+				continue // it takes its time
+			}
+			resp, err := e.Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "chat_completions", UpstreamProtocol: to, Body: []byte(body)})
+			if err != nil || resp.GetRefusal() == nil && len(resp.GetUpstreamBody()) == 0 {
+				t.Errorf("%s to %s: %v", name, to, err)
+			}
+			if len(resp.GetMembers()) > 500 || name == "wide" && !resp.GetTruncated() {
+				t.Errorf("%s to %s: %d members", name, to, len(resp.GetMembers()))
+			}
+		}
+	}
+	for name, req := range map[string]*adminv1.ExplainRequest{
+		"no protocol":         {},
+		"grpc":                {Protocol: "grpc", Body: []byte(`{}`)},
+		"a huge body":         {Protocol: "messages", Body: bytes.Repeat([]byte{' '}, explain.MaxBody+1)},
+		"a huge answer":       {Protocol: "messages", Answer: bytes.Repeat([]byte{' '}, explain.MaxBody+1)},
+		"two targets":         {Protocol: "messages", Upstream: "u", UpstreamProtocol: "messages"},
+		"no such target":      {Protocol: "messages", Upstream: "nobody", Body: []byte(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}`)},
+		"no such protocol":    {Protocol: "messages", UpstreamProtocol: "telnet", Body: []byte(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}`)},
+		"images to text":      {Protocol: "images", UpstreamProtocol: "messages", Body: []byte(`{"model":"m","prompt":"x"}`)},
+		"a model of no route": {Protocol: "messages", Body: []byte(`{"model":"nobody","max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}`)},
+	} {
+		if resp, err := e.Explain(t.Context(), req); err == nil || fault.From(err).Kind != fault.InvalidRequest || fault.From(err).Param == "" {
+			t.Errorf("%s: %v, %v", name, resp, err)
+		}
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if resp, err := e.Explain(ended, &adminv1.ExplainRequest{Protocol: "messages", Body: []byte(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"Hi"}]}`)}); err == nil && len(resp.GetUpstreamBody()) > 0 && !resp.GetTruncated() {
+		t.Errorf("for nobody: %v", resp)
+	}
+}

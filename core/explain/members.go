@@ -1,0 +1,191 @@
+package explain
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/genway/genway/core/override"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
+const (
+	// mostMembers bounds the members that are listed, mostArrivals the paths of one.
+	mostMembers  = 500
+	mostArrivals = 16
+	// mostProbed bounds the bytes of the bodies that are tried out.
+	mostProbed = 8 << 20
+	// mostShown bounds a value that is shown, in bytes.
+	mostShown = 256
+)
+
+// The rules.
+const (
+	ruleOverride = "override"
+	ruleStrict   = "strict"
+	ruleCodec    = "codec"
+)
+
+// tracing finds out what became of the members of a body.
+type tracing struct {
+	from, to []byte
+	losses   []*genwayv1.Loss // by the names of from
+	refusal  *adminv1.ExplainedRefusal
+	// plain gives what a body becomes without overrides; false where it is refused.
+	plain func(body []byte) ([]byte, bool)
+
+	probed int
+}
+
+// members lists what became of each.
+func (t *tracing) members(ctx context.Context) (list []*adminv1.ExplainedMember, truncated bool) {
+	leaves, more := leavesOf(t.from)
+	final, finalMore := leavesOf(t.to)
+	before, _ := t.plain(t.from)
+	unchanged, _ := leavesOf(before)
+	sent, plainly := index(final), index(unchanged)
+	claimed := map[string]bool{}
+	truncated = more || finalMore
+	for _, l := range leaves {
+		if ctx.Err() != nil || t.probed > mostProbed || len(list) == mostMembers {
+			return list, true
+		}
+		m := t.member(l, sent, plainly)
+		for _, path := range m.GetArrives() {
+			claimed[path] = true
+		}
+		if len(m.GetArrives()) > mostArrivals {
+			m.Arrives = m.Arrives[:mostArrivals]
+		}
+		list = append(list, m)
+	}
+	for _, l := range final {
+		if claimed[l.path] {
+			continue
+		}
+		if len(list) == mostMembers {
+			return list, true
+		}
+		m := &adminv1.ExplainedMember{Fate: adminv1.Fate_FATE_ADDED, Arrives: []string{l.path}, ArrivedJson: shown(l.value), Rule: ruleCodec}
+		if was, there := plainly[l.path]; !there || !bytes.Equal(was, l.value) {
+			m.Rule = ruleOverride
+		}
+		list = append(list, m)
+	}
+	return list, truncated
+}
+
+// member says what became of one.
+func (t *tracing) member(l leaf, sent, plainly map[string][]byte) *adminv1.ExplainedMember {
+	m := &adminv1.ExplainedMember{Path: l.path, ValueJson: shown(l.value)}
+	if r := t.refusal; r != nil && r.GetMember() != "" && within(l.path, r.GetMember()) {
+		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_REFUSED, ruleCodec, r.GetMessage()
+		for _, loss := range t.losses {
+			if within(l.path, loss.GetMember()) {
+				m.Rule = ruleStrict
+			}
+		}
+		return m
+	}
+	if there, ok := sent[l.path]; ok && bytes.Equal(there, l.value) {
+		m.Fate, m.Arrives, m.ArrivedJson = adminv1.Fate_FATE_KEPT, []string{l.path}, shown(there)
+		return m
+	}
+	configured := ""
+	for _, loss := range t.losses {
+		switch {
+		case !within(l.path, loss.GetMember()):
+		case strings.Contains(loss.GetReason(), override.Reason):
+			configured = loss.GetReason() // it may be another value that arrives
+		default:
+			m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_LOST, ruleCodec, loss.GetReason()
+			return m
+		}
+	}
+	was, tried := t.probe(l, plainly)
+	for _, path := range was {
+		now, there := sent[path]
+		switch {
+		case !there:
+			continue
+		case !bytes.Equal(now, plainly[path]):
+			m.Fate, m.Rule = adminv1.Fate_FATE_CHANGED, ruleOverride
+		case m.Fate == adminv1.Fate_FATE_UNSPECIFIED:
+			m.Fate, m.Rule = adminv1.Fate_FATE_MAPPED, ruleCodec
+		}
+		if m.Arrives = append(m.Arrives, path); len(m.Arrives) == 1 {
+			m.ArrivedJson = shown(now)
+		}
+	}
+	now, there := sent[l.path]
+	switch {
+	case len(m.Arrives) > 0:
+	case len(was) > 0:
+		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_LOST, ruleOverride, "the target's configuration takes it away"
+	case there:
+		m.Fate, m.Rule, m.Arrives, m.ArrivedJson = adminv1.Fate_FATE_CHANGED, ruleCodec, []string{l.path}, shown(now)
+		if then, ok := plainly[l.path]; ok && !bytes.Equal(then, now) {
+			m.Rule = ruleOverride
+		}
+	case !tried:
+		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_MAPPED, ruleCodec, "every other value of it is refused, so where it arrives is not known"
+	default:
+		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_LOST, ruleCodec, "the receiver's body does not depend on it"
+	}
+	if configured != "" {
+		m.Rule, m.Reason = ruleOverride, configured
+	}
+	return m
+}
+
+// probe gives the paths in the receiver's body that depend on a member, and whether there is
+// another value of it that is not refused.
+func (t *tracing) probe(l leaf, before map[string][]byte) (paths []string, tried bool) {
+	for _, value := range l.others() {
+		body := slices.Concat(t.from[:l.at], value, t.from[l.at+len(l.value):])
+		t.probed += len(body) + 1
+		after, ok := t.plain(body)
+		if !ok {
+			continue
+		}
+		tried = true
+		leaves, _ := leavesOf(after)
+		now := index(leaves)
+		for path, value := range before {
+			if other, there := now[path]; !there || !bytes.Equal(other, value) {
+				paths = append(paths, path)
+			}
+		}
+		if len(paths) > 0 {
+			slices.SortFunc(paths, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
+			return paths, true
+		}
+	}
+	return nil, tried
+}
+
+// within reports whether a path is a member, or below it.
+func within(path, member string) bool {
+	rest, ok := strings.CutPrefix(path, member)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+}
+
+// index gives values by their paths.
+func index(leaves []leaf) map[string][]byte {
+	values := make(map[string][]byte, len(leaves))
+	for _, l := range leaves {
+		values[l.path] = l.value
+	}
+	return values
+}
+
+// shown is a value that is not too long to be shown.
+func shown(value []byte) string {
+	if len(value) > mostShown {
+		return strings.ToValidUTF8(string(value[:mostShown]), "") + "…"
+	}
+	return strings.ToValidUTF8(string(value), "\uFFFD")
+}

@@ -1,0 +1,364 @@
+package explain
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
+	"github.com/genway/genway/core/route"
+	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/upstream/remote"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
+	"github.com/genway/genway/protocol/spell"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// passage is the way of a caller's bodies to one target, which nothing leaves.
+type passage struct {
+	caller *protocol.Protocol
+	model  string
+	stream bool
+	wire   *wire
+	// routed has the target's overrides, plain has not.
+	routed, plain *route.Router
+}
+
+// message is a decoded body.
+type message struct {
+	proto  proto.Message
+	text   *codec.Request // nil for images
+	image  *images.Request
+	model  string
+	stream bool
+}
+
+// json is the message as ProtoJSON, without the caller's own body.
+func (m *message) json() string {
+	shown := proto.Clone(m.proto)
+	switch s := shown.(type) {
+	case *genwayv1.GenerateTextRequest:
+		s.Wire = nil
+	case *genwayv1.GenerateImageRequest:
+		s.Wire = nil
+	}
+	text, _ := protojson.Marshal(shown) // it was decoded from valid texts
+	return string(text)
+}
+
+// foreign reports whether a body had to be translated although the upstream speaks its protocol.
+func (m *message) foreign(r result) bool { return r.body == nil }
+
+// decode reads a caller's body as the edge does.
+func (p *passage) decode(body []byte) (*message, error) {
+	own := &genwayv1.WireMessage{Protocol: p.caller.ID, Json: body}
+	if p.caller.Images {
+		req, err := images.Codec{}.DecodeRequest(body)
+		if err != nil {
+			return nil, err
+		}
+		if p.model != "" {
+			req.Model = p.model
+		}
+		req.Wire = own
+		return &message{proto: req.GenerateImageRequest, image: req, model: req.GetModel(), stream: req.Stream}, nil
+	}
+	req, err := p.caller.Codec.DecodeRequest(body)
+	if err != nil {
+		return nil, err
+	}
+	if p.model != "" {
+		req.Model = p.model
+	}
+	if req.GetModel() == "" {
+		return nil, fault.Missing("model")
+	}
+	req.Wire = own
+	return &message{proto: req.GenerateTextRequest, text: req, model: req.GetModel(), stream: req.Stream || p.stream}, nil
+}
+
+// speller gives the caller's names of members of the contract.
+func (p *passage) speller(body []byte) *spell.Speller {
+	if p.caller.Codec == nil {
+		return spell.New(p.caller.Members, body, nil)
+	}
+	return spell.New(p.caller.Members, body, func(body []byte) (*genwayv1.GenerateTextRequest, error) {
+		req, err := p.caller.Codec.DecodeRequest(body)
+		if err != nil {
+			return nil, err
+		}
+		return req.GenerateTextRequest, nil
+	})
+}
+
+// aim makes the routers of a target.
+func (p *passage) aim(t route.Target) error {
+	p.wire = &wire{spoken: protocol.Of(t.Protocol)}
+	t.Guard, t.Models = nil, nil
+	if adapter, ok := t.Upstream.(interface {
+		Dry(calls http.RoundTripper) (*remote.Upstream, error)
+	}); ok {
+		dry, err := adapter.Dry(p.wire)
+		if err != nil {
+			return err
+		}
+		t.Upstream = dry
+	} else {
+		t.Upstream = canonical{p.wire}
+	}
+	p.routed = route.New([]route.Route{{Model: "*", Targets: []route.Target{t}}})
+	t.Overrides = nil
+	p.plain = route.New([]route.Route{{Model: "*", Targets: []route.Target{t}}})
+	return nil
+}
+
+// result is what came of a body: what was sent, what was lost, and the answer.
+type result struct {
+	body   []byte
+	losses []*genwayv1.Loss
+	answer proto.Message
+	asked  *message
+	err    error
+}
+
+func (p *passage) run(ctx context.Context, body, answer []byte) result {
+	return p.through(ctx, p.routed, body, answer)
+}
+
+// plainly is run without the overrides.
+func (p *passage) plainly(ctx context.Context, body []byte) result {
+	return p.through(ctx, p.plain, body, nil)
+}
+
+// through sends a body to where nothing is sent. Its losses are those of a unary call, which
+// tells them with its answer; a stream's body is that of a stream.
+func (p *passage) through(ctx context.Context, router *route.Router, body, answer []byte) (r result) {
+	asked, err := p.decode(body)
+	if err != nil {
+		return result{err: err}
+	}
+	r.asked = asked
+	ctx = upstream.WithNote(ctx, &upstream.Note{})
+	p.wire.expect(answer)
+	if asked.image != nil {
+		resp, err := router.GenerateImage(ctx, asked.image.GenerateImageRequest)
+		r.err, r.answer, r.losses = err, resp, resp.GetLosses()
+	} else {
+		resp, err := router.GenerateText(ctx, asked.text.GenerateTextRequest)
+		r.err, r.answer, r.losses = err, resp, resp.GetLosses()
+		if asked.stream && p.wire.kept() != nil {
+			if asked, err = p.decode(body); err != nil {
+				return result{err: err}
+			}
+			p.wire.refuse()
+			_ = router.StreamGenerateText(ctx, asked.text.GenerateTextRequest, func(*genwayv1.StreamGenerateTextResponse) error { return errKept })
+		}
+	}
+	r.body = p.wire.kept()
+	return r
+}
+
+// answer says what becomes of an upstream's answer.
+func (p *passage) answer(ctx context.Context, body, answer []byte) *adminv1.ExplainedAnswer {
+	back := func(answer []byte) (result, []byte, []*genwayv1.Loss, error) {
+		p.stream = false
+		r := p.run(ctx, body, answer)
+		if r.err != nil {
+			return r, nil, nil, r.err
+		}
+		encoded, losses, err := p.encode(r)
+		return r, encoded, losses, err
+	}
+	r, encoded, losses, err := back(answer)
+	explained := &adminv1.ExplainedAnswer{CallerBody: encoded}
+	if err != nil {
+		explained.Refusal = refusal(err, nil)
+		return explained
+	}
+	shown := proto.Clone(r.answer)
+	switch s := shown.(type) {
+	case *genwayv1.GenerateTextResponse:
+		s.Wire = nil
+	case *genwayv1.GenerateImageResponse:
+		s.Wire = nil
+	}
+	text, _ := protojson.Marshal(shown)
+	explained.MessageJson = string(text)
+	t := tracing{from: answer, to: encoded, losses: losses}
+	t.plain = func(answer []byte) ([]byte, bool) { _, encoded, _, err := back(answer); return encoded, err == nil }
+	explained.Members, explained.Truncated = t.members(ctx)
+	return explained
+}
+
+// encode writes an answer for the caller, as the edge does.
+func (p *passage) encode(r result) ([]byte, []*genwayv1.Loss, error) {
+	var losses codec.Losses
+	switch resp := r.answer.(type) {
+	case *genwayv1.GenerateTextResponse:
+		if own := resp.GetWire(); own.GetProtocol() == p.caller.ID {
+			return own.GetJson(), nil, nil
+		}
+		body, err := p.caller.Codec.EncodeResponse(resp, codec.Answer{Request: r.asked.text, Losses: &losses})
+		return body, losses.List(), err
+	case *genwayv1.GenerateImageResponse:
+		if own := resp.GetWire(); own.GetProtocol() == p.caller.ID {
+			return own.GetJson(), nil, nil
+		}
+		body, err := images.Codec{}.EncodeResponse(resp, &losses)
+		return body, losses.List(), err
+	}
+	return nil, nil, fault.New(fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage)
+}
+
+// spelled gives losses by the caller's names.
+func spelled(s *spell.Speller, losses []*genwayv1.Loss) []*genwayv1.Loss {
+	var list []*genwayv1.Loss
+	for _, l := range losses {
+		list = append(list, &genwayv1.Loss{Member: s.Member(l.GetMember()), Reason: l.GetReason()})
+	}
+	return list
+}
+
+// wire keeps what an adapter sends, and answers it.
+type wire struct {
+	spoken *protocol.Protocol
+
+	mu     sync.Mutex
+	body   []byte
+	answer []byte // nil: none
+}
+
+// expect forgets what was kept. Without an answer it gives one that says nothing.
+func (w *wire) expect(answer []byte) {
+	if answer == nil {
+		answer = w.plain()
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.body, w.answer = nil, answer
+}
+
+// refuse has calls end without an answer from now on.
+func (w *wire) refuse() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.answer = nil
+}
+
+func (w *wire) kept() []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.body)
+}
+
+// plain is a short answer in the protocol of the upstream.
+func (w *wire) plain() []byte {
+	var body []byte
+	now := timestamppb.Now()
+	switch {
+	case w.spoken.Images:
+		body, _ = images.Codec{}.EncodeResponse(&genwayv1.GenerateImageResponse{CreateTime: now}, nil)
+	case w.spoken.Codec != nil:
+		body, _ = w.spoken.Codec.EncodeResponse(emptyAnswer(now), codec.Answer{})
+	}
+	return body
+}
+
+func emptyAnswer(now *timestamppb.Timestamp) *genwayv1.GenerateTextResponse {
+	return &genwayv1.GenerateTextResponse{Id: "gen_explain", Model: "explain", CreateTime: now, Usage: &genwayv1.Usage{}, Candidates: []*genwayv1.Candidate{{
+		Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "."}}}}, StopReason: genwayv1.StopReason_STOP_REASON_END_TURN,
+	}}}
+}
+
+// RoundTrip keeps a call's body.
+func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	_ = req.Body.Close()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.body = body
+	if w.answer == nil {
+		return nil, errKept
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req, ContentLength: int64(len(w.answer)),
+		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(w.answer)),
+	}, nil
+}
+
+// canonical is an upstream that takes the contract's messages: it keeps them as ProtoJSON.
+type canonical struct{ wire *wire }
+
+func (c canonical) keep(m proto.Message) error {
+	body, err := protojson.Marshal(m)
+	if err != nil {
+		return err
+	}
+	c.wire.mu.Lock()
+	defer c.wire.mu.Unlock()
+	c.wire.body = body
+	return nil
+}
+
+func (c canonical) GenerateText(_ context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	shown := proto.CloneOf(req)
+	shown.Wire = nil
+	if err := c.keep(shown); err != nil {
+		return nil, err
+	}
+	if c.wire.answer != nil {
+		resp := &genwayv1.GenerateTextResponse{}
+		return resp, unmarshal(c.wire.answer, resp)
+	}
+	return emptyAnswer(timestamppb.Now()), nil
+}
+
+func (c canonical) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, _ upstream.Send) error {
+	if _, err := c.GenerateText(ctx, req); err != nil {
+		return err
+	}
+	return errKept
+}
+
+func (c canonical) GenerateImage(_ context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+	shown := proto.CloneOf(req)
+	shown.Wire = nil
+	if err := c.keep(shown); err != nil {
+		return nil, err
+	}
+	resp := &genwayv1.GenerateImageResponse{}
+	if c.wire.answer != nil {
+		return resp, unmarshal(c.wire.answer, resp)
+	}
+	return resp, nil
+}
+
+func (c canonical) StreamGenerateImage(context.Context, *genwayv1.GenerateImageRequest, upstream.SendImage) error {
+	return errKept
+}
+
+func (c canonical) CountTokens(context.Context, *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
+	return nil, errKept
+}
+
+func (c canonical) Models() []*genwayv1.Model { return nil }
+
+// unmarshal reads an answer of the contract.
+func unmarshal(answer []byte, into proto.Message) error {
+	if err := protojson.Unmarshal(answer, into); err != nil {
+		return fault.Wrap(err, fault.BadUpstream, fault.ReasonUnsupported, "the answer is no message of the contract")
+	}
+	return nil
+}
