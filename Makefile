@@ -128,6 +128,10 @@ chart: ## Lint and render the Helm chart, and hold what it makes to the APIs of 
 	$(GO) test -C deploy/chart/test -count=1 ./...
 	$(GO) test -C deploy/chart/test/older -count=1 ./...
 
+.PHONY: packages
+packages: ## Build a deb and an rpm of the three programs into bin/packages (GOARCH, VERSION)
+	@GO=$(GO) scripts/packages
+
 .PHONY: compose
 compose: ## Hold deploy/compose to the schema of the Compose Specification, and to what it refers to
 	$(GO) test -C deploy/compose/test -count=1 ./...
