@@ -23,6 +23,7 @@ type command struct {
 	Prices  pricesCommand      `cmd:"" help:"Check a file of prices, look one up, or make a file of another catalogue."`
 	Config  configCommand      `cmd:"" help:"Check a configuration file, or print the schema of one."`
 	Routes  routesCommand      `cmd:"" help:"Say which target would serve a model."`
+	Xray    xrayCommand        `cmd:"" help:"Say what a translation does to a body, member by member. Nothing is sent."`
 	Models  modelsCommand      `cmd:"" help:"List the models of the routes and what is known of them, or make a file of another catalogue."`
 	Version cli.VersionCommand `cmd:"" help:"Print the version, and the commit it was built from."`
 }

@@ -51,8 +51,14 @@ routes:
 	if c.GetSource() != file || c.GetHash() != r.Hash() || !c.GetCurrent() || !strings.Contains(c.GetYaml(), "https://one.example/v1") || strings.Contains(c.GetYaml(), "canary") || c.GetProblem() != "" {
 		t.Errorf("the configuration is %v", c)
 	}
-	write("api_key: canary [")
-	if c = r.Configuration(); c.GetCurrent() || c.GetProblem() == "" || strings.Contains(c.String(), "canary") {
-		t.Errorf("a file that is wrong: %v", c)
+	write("api_key: canary")
+	if c = r.Configuration(); c.GetCurrent() || c.GetProblem() != "" || strings.Contains(c.String(), "canary") {
+		t.Errorf("a file that was changed and is not in force: %v", c)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if c = r.Configuration(); c.GetCurrent() || c.GetProblem() == "" {
+		t.Errorf("a file that is gone: %v", c)
 	}
 }

@@ -600,7 +600,7 @@ type GetConfigurationResponse struct {
 	// Whether that text is what is in force: the file was not changed since, or the change was
 	// taken.
 	Current bool `protobuf:"varint,4,opt,name=current,proto3" json:"current,omitempty"`
-	// What is wrong with that text; empty for nothing.
+	// Why the file cannot be shown; empty where it is.
 	Problem       string `protobuf:"bytes,5,opt,name=problem,proto3" json:"problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
