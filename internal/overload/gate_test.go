@@ -384,38 +384,6 @@ func TestOthersWorkIsNoOverload(t *testing.T) {
 	}
 }
 
-// A process whose goroutines queue is overloaded, however little it gets of its processors.
-func TestQueuedWorkIsAnOverload(t *testing.T) {
-	p := newRuntimeProbe()
-	if p.queued() {
-		t.Error("a test alone has a queue")
-	}
-	var end atomic.Bool
-	var wait sync.WaitGroup
-	for range (standing + 1) * runtime.GOMAXPROCS(0) {
-		wait.Go(func() {
-			for !end.Load() {
-			}
-		})
-	}
-	if !p.queued() {
-		t.Error("the queue is not seen")
-	}
-	end.Store(true)
-	wait.Wait()
-	if p.queued() {
-		t.Error("the queue is still seen")
-	}
-}
-
-func BenchmarkQueued(b *testing.B) {
-	p := newRuntimeProbe()
-	b.ReportAllocs()
-	for b.Loop() {
-		_ = p.queued()
-	}
-}
-
 func BenchmarkAdmit(b *testing.B) {
 	g := New(Config{})
 	b.Run("open", func(b *testing.B) {

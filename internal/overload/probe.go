@@ -10,9 +10,8 @@ import (
 // probe reads the signals of the process. It is not safe for concurrent use.
 type probe interface {
 	// delay is the latency within which nine of ten goroutines ran that became runnable
-	// since the last call; 0 for too few, and while the process neither uses the processors that
-	// it may nor has many goroutines waiting for them: then they are slow for others' work, and to
-	// refuse requests helps nobody.
+	// since the last call; 0 for too few, and while the process has not used the processors
+	// that it may: then they are slow for others' work, and to refuse requests helps nobody.
 	delay() time.Duration
 	// memory is what the process holds for good, in bytes: the heap that the last
 	// collection left, and stacks.
@@ -23,7 +22,6 @@ type probe interface {
 type runtimeProbe struct {
 	latencies [1]metrics.Sample
 	held      [2]metrics.Sample
-	runnable  [1]metrics.Sample
 	last      []uint64
 	share     share
 }
@@ -32,7 +30,6 @@ func newRuntimeProbe() *runtimeProbe {
 	return &runtimeProbe{
 		latencies: [1]metrics.Sample{{Name: "/sched/latencies:seconds"}},
 		held:      [2]metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}},
-		runnable:  [1]metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}},
 	}
 }
 
@@ -41,21 +38,10 @@ const fewest = 8
 
 func (p *runtimeProbe) delay() time.Duration {
 	waited := p.latency()
-	if !p.share.large(time.Now()) && !p.queued() {
+	if !p.share.large(time.Now()) {
 		return 0
 	}
 	return waited
-}
-
-// standing is how many goroutines for each processor wait at once only if more work comes than
-// is done: a process that has little to do leaves fewer behind when others keep it waiting.
-const standing = 32
-
-// queued reports whether so many goroutines wait for a processor. It finds the overload of a
-// process that gets little of its processors, from a cgroup's quota or beside others' work.
-func (p *runtimeProbe) queued() bool {
-	metrics.Read(p.runnable[:])
-	return p.runnable[0].Value.Uint64() >= uint64(standing*runtime.GOMAXPROCS(0)) //nolint:gosec // both are above 0
 }
 
 // latency is the delay without regard to how much the process uses of its processors.
