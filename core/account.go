@@ -7,67 +7,70 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/internal/overload"
 	"github.com/genway/genway/protocol"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 )
 
-// account runs a request from its admission to its settlement, which happens once
-// however do ends: by a panic too. What is not admitted leaves nothing; nothing is done
-// for a request that cannot be recorded.
-func (s *Service) account(ctx context.Context, a ask, do func(context.Context) error) (err error) {
-	ctx, call := s.outcome(ctx, a.method)
-	caller := auth.CallerOf(ctx)
+// begin gives the record of a call that names a model, and a context that carries it. Calls that
+// came past the interceptors have no record yet.
+func begin(ctx context.Context, method, model string) (context.Context, *call.Record) {
+	ctx, record := call.Ensure(ctx)
+	record.Method, record.AskedModel = cmp.Or(record.Method, method), model
+	return ctx, record
+}
+
+// account runs a request from its admission to its settlement. Settlement happens exactly once,
+// even if do panics. A request that is not admitted leaves nothing, and a request that cannot be
+// recorded is refused. req is what inputOf takes.
+func (s *Service) account(ctx context.Context, record *call.Record, req any, do func(context.Context, *admission) error) (err error) {
+	caller := record.Caller
 	priority, protocol := priorityOf(caller), protocolName(caller.Protocol)
 	s.config.Metrics.Begun(protocol)
 	defer s.config.Metrics.Ended(protocol)
-	begun := time.Now()
-	if err := s.full(caller, a, priority); err != nil {
+	start := time.Now()
+	if err := s.full(record, req, priority); err != nil {
 		return err
 	}
-	held, err := s.admit(ctx, call, a)
+	held, err := s.admit(ctx, record, req)
 	if err != nil {
 		return err
 	}
-	record, err := s.config.Ledger.Open(ctx, ledger.Request{
-		ID: call.id, KeyID: caller.KeyID, Owner: caller.Owner, Protocol: protocolName(caller.Protocol), Method: a.method, Model: a.model, Start: call.start, TraceID: call.traceID(),
+	entry, err := s.config.Ledger.Open(ctx, ledger.Request{
+		ID: record.ID, KeyID: caller.KeyID, Owner: caller.Owner, Protocol: protocol, Method: record.RPC(), Model: record.AskedModel, Start: record.Start, TraceID: record.TraceID(),
 	})
 	if err != nil {
 		held.Settle(limit.Amount{})
 		return unrecorded(ctx, err)
 	}
-	call.admission, call.admitted = time.Since(begun), time.Since(call.start)
+	record.Admission, record.AdmittedAfter = time.Since(start), time.Since(record.Start)
 	returned := false
 	defer func() {
 		if !returned { // do panics
 			err = fault.New(fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage)
 		}
-		result := call.result(ctx, err)
-		s.meter(call, a, &result)
-		s.charge(call, a.model, &result)
+		result := held.result(ctx, err)
+		s.meter(held, &result)
+		s.charge(held, &result)
 		answered := result.Usage
-		s.addSpent(call, a.model, &result)
-		// The limits first: so they never know less than the ledger.
+		s.addSpent(record, &result)
+		// The limits are settled first, so that they never know less than the ledger.
 		held.settle(result)
-		call.recount(a.model, &result)
-		record.Settle(result)
-		s.record(ctx, call, protocol, answered, result)
+		recount(record, &result)
+		entry.Settle(result)
+		s.record(ctx, record, protocol, answered, result)
 	}()
-	ctx = overload.WithPriority(upstream.WithNote(ctx, &call.served), priority)
-	if caller.Policy != nil && caller.Policy.Strict {
-		ctx = upstream.WithStrict(ctx)
-	}
-	call.held = held
-	err = do(ctx)
+	record.Priority, record.Admitted = priority, true
+	record.Strict = record.Strict || caller.Policy != nil && caller.Policy.Strict
+	err = do(ctx, held)
 	returned = true
-	if err == nil && call.served.Gone {
+	if err == nil && record.CallerLeft {
 		err = upstream.Interrupted(ctx)
 	}
 	return err
@@ -76,25 +79,16 @@ func (s *Service) account(ctx context.Context, a ask, do func(context.Context) e
 // visit runs a call that neither generates nor counts: it is admitted as any other, but
 // is no entry of the ledger.
 func (s *Service) visit(ctx context.Context, method string, do func(*keys.Policy) error) error {
-	ctx, call := s.outcome(ctx, method)
-	held, err := s.admit(ctx, call, ask{method: method})
+	ctx, record := begin(ctx, method, "")
+	held, err := s.admit(ctx, record, nil)
 	if err != nil {
 		return err
 	}
 	defer held.Settle(limit.Amount{})
-	return do(auth.CallerOf(ctx).Policy)
+	return do(record.Caller.Policy)
 }
 
-// outcome gives the outcome of a call, which calls that came past the interceptors lack.
-func (s *Service) outcome(ctx context.Context, method string) (context.Context, *outcome) {
-	if call, ok := ctx.Value(outcomeKey{}).(*outcome); ok {
-		return ctx, call
-	}
-	call := newOutcome("", method)
-	return withOutcome(ctx, call), call
-}
-
-// unrecorded is what a caller is told whose request the ledger does not take.
+// unrecorded is the error of a request that the ledger does not take.
 func unrecorded(ctx context.Context, err error) error {
 	if !errors.Is(err, ledger.ErrBusy) {
 		return upstream.Interrupted(ctx)
@@ -104,34 +98,52 @@ func unrecorded(ctx context.Context, err error) error {
 	return f
 }
 
-// result is the outcome as the ledger keeps it.
-func (o *outcome) result(ctx context.Context, err error) ledger.Result {
-	o.model = cmp.Or(o.model, o.served.Answered)
-	r := ledger.Result{
-		Outcome: ledger.OK, Route: o.served.Route, Upstream: o.served.Name, Attempts: o.served.Calls, Model: o.model,
-		Duration: time.Since(o.start), FirstEvent: o.first,
+// result is what came of a call, as the ledger keeps it.
+func (a *admission) result(ctx context.Context, err error) ledger.Result {
+	r := a.record
+	r.Model = cmp.Or(r.Model, r.RawModel)
+	result := ledger.Result{
+		Outcome: ledger.OK, Route: r.Route, Upstream: r.Upstream, Attempts: r.Calls, Model: r.Model,
+		Duration: time.Since(r.Start), FirstEvent: r.FirstEvent,
 	}
 	if err != nil {
 		f := fault.From(err)
-		r.Outcome, r.Kind, r.Reason = ledger.Failed, fault.Name(f.Kind), f.Reason
+		result.Outcome, result.Kind, result.Reason = ledger.Failed, fault.Name(f.Kind), f.Reason
 		if f.Usage != nil {
-			o.usage = f.Usage
+			r.Usage = f.Usage
 		}
-		if f.Kind == fault.Cancelled || gone(ctx, err) {
-			r.Outcome, r.Kind, r.Reason = ledger.Cancelled, fault.Name(fault.Cancelled), upstream.ReasonCancelled
+		if f.Kind == fault.Cancelled || callerLeft(ctx, err) {
+			result.Outcome, result.Kind, result.Reason = ledger.Cancelled, fault.Name(fault.Cancelled), upstream.ReasonCancelled
 		}
 	}
-	if o.usage == nil {
-		o.usage = o.served.Usage
+	if r.Usage == nil {
+		r.Usage = r.RawUsage
 	}
-	r.Usage = usageOf(o.usage)
-	r.Usage.Images = int64(o.drawn.images)
-	return r
+	result.Usage = usageOf(r.Usage)
+	result.Usage.Images = int64(a.drawn.images)
+	return result
 }
 
-// gone reports whether a call failed because its caller is no longer there: the
-// context says so, or the transport when it is sent to.
-func gone(ctx context.Context, err error) bool {
+// answered records the model that answered and the usage that it reports, as far as known.
+func answered(r *call.Record, model string, usage *genwayv1.Usage) {
+	if model != "" {
+		r.Model = model
+	}
+	if usage != nil {
+		r.Usage = usage
+	}
+}
+
+// begun records that a stream's first event is about to be sent.
+func begun(r *call.Record) {
+	if r.FirstEvent == 0 {
+		r.FirstEvent = time.Since(r.Start)
+	}
+}
+
+// callerLeft reports whether a call failed because its caller has left: the context says so, or
+// the transport when the answer is sent.
+func callerLeft(ctx context.Context, err error) bool {
 	return errors.Is(ctx.Err(), context.Canceled) || foreign(err) && status.Code(err) == codes.Canceled
 }
 

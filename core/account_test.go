@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/core/upstream"
@@ -40,8 +41,8 @@ var ends = map[string]ledger.Result{
 type ending struct{ scripted }
 
 func (e *ending) end(ctx context.Context, model string) error {
-	note := upstream.NoteOf(ctx)
-	note.Route, note.Name, note.Calls = "*", "u", note.Calls+1
+	record := call.Of(ctx)
+	record.Route, record.Upstream, record.Calls = "*", "u", record.Calls+1
 	switch model {
 	case "error":
 		return fault.New(fault.RateLimited, "SLOW_DOWN", "slow down")
@@ -93,8 +94,8 @@ func (s *sink) SetHeader(metadata.MD) error  { return nil }
 func (s *sink) SendMsg(any) error            { return s.err }
 func (s *sink) SendHeader(metadata.MD) error { return nil }
 
-// call makes one request, which ends as the model says, and gives its error.
-func call(i core.Interceptors, service *core.Service, id, model string, stream bool) error {
+// makeCall makes one request, which ends as the model says, and gives its error.
+func makeCall(i core.Interceptors, service *core.Service, id, model string, stream bool) error {
 	md := metadata.Pairs("authorization", "Bearer internal", core.RequestIDKey, id)
 	ctx, cancel := context.WithCancel(metadata.NewIncomingContext(context.Background(), md))
 	defer cancel()
@@ -156,7 +157,7 @@ func TestEveryRequestIsOneRow(t *testing.T) {
 			id := fmt.Sprintf("%d-%d", runs, n)
 			stream := streams[n] || model == "cut" || model == "send-gone"
 			want[id] = ends[model]
-			wait.Go(func() { _ = call(interceptors, service, id, model, stream) })
+			wait.Go(func() { _ = makeCall(interceptors, service, id, model, stream) })
 		}
 		wait.Wait()
 		if err := recorder.Close(); err != nil {

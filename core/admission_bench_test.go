@@ -10,12 +10,11 @@ import (
 	"time"
 
 	"github.com/genway/genway/core"
-	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/store"
-	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
@@ -25,7 +24,7 @@ import (
 type instant struct{ scripted }
 
 func (*instant) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	upstream.NoteOf(ctx).Name = "u"
+	call.Of(ctx).Upstream = "u"
 	return &genwayv1.GenerateTextResponse{Id: "gen_1", Model: "m", Usage: &genwayv1.Usage{InputTokens: 10, OutputTokens: 20}}, nil
 }
 
@@ -69,14 +68,15 @@ func BenchmarkAdmission(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			ctx := auth.WithCaller(grpc.NewContextWithServerTransportStream(b.Context(), heeded{}), auth.Caller{Principal: keys.Principal{KeyID: "key_abcdefghijkl", Owner: "team", Group: keys.GroupChat, Policy: &c.policy}})
+			ctx := grpc.NewContextWithServerTransportStream(b.Context(), heeded{})
+			caller := call.Caller{Principal: keys.Principal{KeyID: "key_abcdefghijkl", Owner: "team", Group: keys.GroupChat, Policy: &c.policy}}
 			b.ReportAllocs()
 			b.SetParallelism(32)
 			before := cpu(b)
 			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
-					if _, err := service.GenerateText(ctx, request()); err != nil {
+					if _, err := service.GenerateText(call.With(ctx, &call.Record{Start: time.Now(), Caller: caller}), request()); err != nil {
 						b.Error(err)
 						return
 					}

@@ -8,62 +8,64 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// ask is what a call asks for: its RPC, its model, empty for calls that name none, and
-// the request that generates or counts: a *deferred.Request for text, else the message; nil for
-// calls that do neither.
-type ask struct {
-	method, model string
-	req           any
-}
-
-// admission is what an admitted call holds.
+// admission is what an admitted call holds, and what the service has seen of its answer. It
+// points to the record of the call, which does not know it.
 type admission struct {
 	*limit.Reservation
 	estimate
 
-	call     *outcome
-	req      any // of ask
-	model    string
-	protocol genwayv1.Protocol
-	service  *Service
+	service *Service
+	record  *call.Record
+	// req is the request: a *deferred.Request for text, else the message; nil for calls that
+	// neither generate nor count.
+	req any
+
 	// reserved is the output that is reserved, flow the bytes of it that were seen.
 	reserved int64
 	flow     int
+
+	// complete is set when the whole answer is there: in answer if it is unary, else in sample,
+	// as far as its usage can be seen in it. drawn is what an image request gave.
+	complete bool
+	answer   *genwayv1.GenerateTextResponse
+	sample   sample
+	drawn    drawn
 }
 
 // admit is the one place where calls are admitted, of every RPC: what the key may do,
 // then all limits at once. The caller settles what it gives. Errors are *fault.Error
 // values.
-func (s *Service) admit(ctx context.Context, call *outcome, a ask) (*admission, error) {
-	caller := auth.CallerOf(ctx)
-	if err := permit(ctx, caller, a.model); err != nil {
+func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*admission, error) {
+	caller := &record.Caller
+	if err := permit(ctx, *caller, record.AskedModel); err != nil {
 		return nil, err
 	}
-	who := limit.Who{KeyID: caller.KeyID, Owner: caller.Owner, Model: a.model}
+	who := limit.Who{KeyID: caller.KeyID, Owner: caller.Owner, Model: record.AskedModel}
 	if caller.Policy != nil {
 		who.Limits = caller.Policy.Limits
 	}
-	admitted := &admission{Reservation: s.config.Limiter.Prepare(who), call: call, req: a.req, model: a.model, protocol: caller.Protocol, service: s}
+	admitted := &admission{Reservation: s.config.Limiter.Prepare(who), service: s, record: record, req: req}
 	if admitted.Reservation == nil {
 		return admitted, nil
 	}
 	rules := admitted.Rules()
-	admitted.estimate = estimateOf(a.req, rules.OutputTokens)
+	admitted.estimate = estimateOf(req, rules.OutputTokens)
 	admitted.reserved = admitted.output
 	var most limit.Amount
 	if admitted.Weighed() {
-		admitted.input = inputOf(a.req)
+		admitted.input = inputOf(req)
 		most.Tokens = admitted.tokens()
 	}
 	if admitted.Budgeted() && admitted.weighs {
 		cost, priced := admitted.most(admitted.estimate)
 		if !priced && !rules.AllowUnpriced {
-			return nil, fault.New(fault.PermissionDenied, ReasonModelUnpriced, "this key has a budget, and the model %q has no price that could be counted against it", a.model)
+			return nil, fault.New(fault.PermissionDenied, ReasonModelUnpriced, "this key has a budget, and the model %q has no price that could be counted against it", record.AskedModel)
 		}
 		most.Cost = cost
 	}
@@ -82,7 +84,7 @@ func (s *Service) admit(ctx context.Context, call *outcome, a ask) (*admission, 
 }
 
 // permit holds a caller to what its key may do.
-func permit(ctx context.Context, caller auth.Caller, model string) error {
+func permit(ctx context.Context, caller call.Caller, model string) error {
 	policy := caller.Policy
 	if policy == nil {
 		return nil
@@ -122,25 +124,25 @@ func (a *admission) most(e estimate) (cost int64, priced bool) {
 	}
 	priced = true
 	try := func(upstream, asked string) {
-		p, ok := prices.FindFirst(upstream, []string{asked, a.model}, a.call.start)
+		p, ok := prices.FindFirst(upstream, []string{asked, a.record.AskedModel}, a.record.Start)
 		priced = priced && ok
 		cost = max(cost, amount.Sum(p.Most(e.input, e.output), p.MostImages(e.images)))
 	}
 	if planner, ok := a.service.config.Upstream.(Planner); ok {
-		planner.Candidates(a.protocol, a.model, e.images > 0, try)
+		planner.Candidates(a.record.Caller.Protocol, a.record.AskedModel, e.images > 0, try)
 	} else {
-		try("", a.model)
+		try("", a.record.AskedModel)
 	}
 	return cost, priced
 }
 
-// flowed notes output on its way to the caller. What exceeds the reservation is reserved
+// flowed counts output on its way to the caller. What exceeds the reservation is reserved
 // too, and as much again each time, so that others see it before the end.
 func (a *admission) flowed(ev *genwayv1.StreamGenerateTextResponse) {
-	if a == nil || a.Reservation == nil {
+	if a.Reservation == nil {
 		return
 	}
-	if flow := a.call.served.Flow; ev.GetWire() != nil && flow != nil {
+	if flow := a.record.Flow; ev.GetWire() != nil && flow != nil {
 		a.flow = int(flow.Load())
 	} else {
 		a.flow += flowOf(ev)
@@ -162,9 +164,9 @@ func (a *admission) flowed(ev *genwayv1.StreamGenerateTextResponse) {
 // leastMore is the least that a reservation is extended by, in tokens.
 const leastMore = 256
 
-// settle settles by the ledger's figures. Of an answer that was cut before the upstream
-// told what it took, what was seen of it counts: who goes away early would pay nothing
-// otherwise.
+// settle settles by the ledger's figures. An answer that was cut before the upstream reported its
+// usage counts as far as it was seen. Otherwise a caller that disconnects early would not be
+// charged.
 func (a *admission) settle(r ledger.Result) {
 	if a.Reservation == nil {
 		return
@@ -176,7 +178,7 @@ func (a *admission) settle(r ledger.Result) {
 			seen.Usage.Input = inputOf(a.req)
 		}
 		if seen.Usage != r.Usage {
-			a.service.charge(a.call, a.model, &seen)
+			a.service.charge(a, &seen)
 			r = seen
 		}
 	}

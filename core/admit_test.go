@@ -20,6 +20,7 @@ import (
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/price"
@@ -81,7 +82,7 @@ var dear = price.Price{ID: "d", Rates: price.Rates{Input: 1e15, Output: 1e15}, I
 
 func (l *limited) answer(ctx context.Context) (*genwayv1.Usage, error) {
 	l.calls.Add(1)
-	upstream.NoteOf(ctx).Name = "u"
+	call.Of(ctx).Upstream = "u"
 	if l.hold != nil {
 		select {
 		case <-l.hold:

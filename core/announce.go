@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/internal/transport"
 	"google.golang.org/grpc"
@@ -17,11 +18,11 @@ var deferredBodies = []string{transport.DeferredBodies}
 // it takes deferred bodies, and whether the call may be sent to another core. The former is left
 // out where the edge knows it: an edge in this process knows it from the start, and an edge
 // that sent this request deferred has had the announcement on this connection.
-func (i Interceptors) announce(ctx context.Context, o *outcome, err error) {
-	if !o.caller.Edge {
+func (i Interceptors) announce(ctx context.Context, r *call.Record, err error) {
+	if !r.Caller.Edge {
 		return
 	}
-	how, known := o.refused(err), i.InProcess || o.deferred
+	how, known := refusedAs(r, err), i.InProcess || r.Deferred
 	if known && how == "" {
 		return
 	}
@@ -35,11 +36,11 @@ func (i Interceptors) announce(ctx context.Context, o *outcome, err error) {
 	_ = grpc.SetTrailer(ctx, trailer) // fails outside of a gRPC server only
 }
 
-// refused gives the value of transport.RefusedKey for a call that has failed before it was
+// refusedAs gives the value of transport.RefusedKey for a call that has failed before it was
 // admitted, for a reason that another core may not share; otherwise it is empty. An entry that
 // the ledger could not write in time may still be written, so such a call does not count.
-func (o *outcome) refused(err error) string {
-	if err == nil || o.held != nil {
+func refusedAs(r *call.Record, err error) string {
+	if err == nil || r.Admitted {
 		return ""
 	}
 	switch f := fault.From(err); {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
-	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/call"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/telemetry/tracing"
 	"google.golang.org/grpc"
@@ -25,7 +25,7 @@ type carrying struct {
 }
 
 func (c *carrying) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	c.seen = upstream.NoteOf(ctx).Watch.Span.Carried
+	c.seen = call.Of(ctx).Span.Carried
 	return &genwayv1.GenerateTextResponse{}, nil
 }
 

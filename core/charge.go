@@ -19,19 +19,20 @@ type Pricer interface {
 // in. The model is looked for by the name the upstream answered with, then by the one it
 // was asked for, then by the caller's: the first says which of several it was that
 // worked.
-func (s *Service) charge(call *outcome, asked string, r *ledger.Result) {
-	if p, ok := s.price(call, asked, r.Model); ok {
+func (s *Service) charge(a *admission, r *ledger.Result) {
+	if p, ok := s.price(a, r.Model); ok {
 		r.Cost, r.Price = p.Cost(r.Usage), p.ID
 	}
 }
 
 // price finds the price of a call that a model has answered.
-func (s *Service) price(call *outcome, asked, answered string) (price.Price, bool) {
-	if s.config.Prices == nil || call.served.Name == "" {
+func (s *Service) price(a *admission, answered string) (price.Price, bool) {
+	r := a.record
+	if s.config.Prices == nil || r.Upstream == "" {
 		return price.Price{}, false
 	}
-	p, ok := s.config.Prices.FindFirst(call.served.Name, []string{answered, call.served.Model, asked}, call.start)
-	return p.ForImage(call.drawn.size, call.drawn.quality), ok
+	p, ok := s.config.Prices.FindFirst(r.Upstream, []string{answered, r.TargetModel, r.AskedModel}, r.Start)
+	return p.ForImage(a.drawn.size, a.drawn.quality), ok
 }
 
 // drawn is what an image request gave, and what its images cost by.

@@ -15,6 +15,7 @@ import (
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/ledger/reconcile"
 	"github.com/genway/genway/core/price"
@@ -44,10 +45,10 @@ type tallying struct {
 
 // serves decides where a request goes and what it uses, and tallies that.
 func (u *tallying) serves(ctx context.Context, model string) (*genwayv1.Usage, error) {
-	note := upstream.NoteOf(ctx)
-	note.Route, note.Calls = "*", 1
-	note.Name = []string{"main", "discount"}[rand.IntN(2)]
-	note.Model = map[string]string{"alias": "small"}[model]
+	record := call.Of(ctx)
+	record.Route, record.Calls = "*", 1
+	record.Upstream = []string{"main", "discount"}[rand.IntN(2)]
+	record.TargetModel = map[string]string{"alias": "small"}[model]
 	in, out := rand.Int64N(1000), rand.Int64N(100)
 	read, thinking := rand.Int64N(in+1), rand.Int64N(out+1)
 	write := rand.Int64N(in - read + 1)
@@ -62,7 +63,7 @@ func (u *tallying) serves(ctx context.Context, model string) (*genwayv1.Usage, e
 	switch {
 	case model == "small" || model == "alias":
 		millionths = (in-read)*150e6 + read*75e6 + out*600e6
-	case model == "large" && note.Name == "discount":
+	case model == "large" && record.Upstream == "discount":
 		millionths = in*2_999_999_999 + out
 	case model == "large" && in > 500:
 		millionths = (in-read-write)*6e9 + read*3e8 + (write-hour)*375e7 + hour*6e9 + (out-thinking)*225e8 + thinking*20e9
@@ -154,7 +155,7 @@ func TestLedgerEqualsTheUpstreamsTally(t *testing.T) {
 	for worker := range 8 {
 		wait.Go(func() {
 			for n := range requests / 8 {
-				_ = call(interceptors, service, fmt.Sprint(worker, "-", n), models[n%len(models)], n%3 == 0)
+				_ = makeCall(interceptors, service, fmt.Sprint(worker, "-", n), models[n%len(models)], n%3 == 0)
 			}
 		})
 	}
@@ -203,23 +204,28 @@ func TestLedgerEqualsTheUpstreamsTally(t *testing.T) {
 // priced is an upstream that answers as the test says.
 type priced struct {
 	scripted
-	note  upstream.Note
-	text  *genwayv1.GenerateTextResponse
-	image *genwayv1.GenerateImageResponse
+	upstream, target string // nothing was called if empty
+	text             *genwayv1.GenerateTextResponse
+	image            *genwayv1.GenerateImageResponse
+}
+
+func (u *priced) served(ctx context.Context) {
+	record := call.Of(ctx)
+	record.Upstream, record.TargetModel = u.upstream, u.target
 }
 
 func (u *priced) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	*upstream.NoteOf(ctx) = u.note
+	u.served(ctx)
 	return u.text, nil
 }
 
 func (u *priced) GenerateImage(ctx context.Context, _ *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
-	*upstream.NoteOf(ctx) = u.note
+	u.served(ctx)
 	return u.image, nil
 }
 
 func (u *priced) StreamGenerateImage(ctx context.Context, _ *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
-	*upstream.NoteOf(ctx) = u.note
+	u.served(ctx)
 	return images.SendAll(u.image, send)
 }
 
@@ -240,27 +246,26 @@ func TestCharge(t *testing.T) {
 		}
 		return r
 	}
-	main := upstream.Note{Name: "main", Model: "small"}
 	for _, c := range []struct {
-		name  string
-		model string
-		note  upstream.Note
-		text  *genwayv1.GenerateTextResponse
-		image *genwayv1.GenerateImageResponse
-		cost  int64
-		id    string
+		name             string
+		model            string
+		upstream, target string
+		text             *genwayv1.GenerateTextResponse
+		image            *genwayv1.GenerateImageResponse
+		cost             int64
+		id               string
 	}{
-		{"the answer's name", "fast", main, text("large"), nil, 100 * 3000, "large"},
-		{"the upstream's name", "fast", main, text("small-2026"), nil, 100 * 150, "small"},
-		{"the caller's name", "large", upstream.Note{Name: "main", Model: "x"}, text("y"), nil, 100 * 3000, "large"},
-		{"the upstream's own price", "large", upstream.Note{Name: "discount"}, text("large"), nil, 300_000, "discount:large"},
-		{"the price of the day", "old", main, text("old"), nil, 100 * 1000, "old"},
-		{"no price", "x", upstream.Note{Name: "main"}, text("y"), nil, 0, ""},
-		{"no upstream", "large", upstream.Note{}, text("large"), nil, 0, ""},
-		{"images", "draw", main, nil, drew("", ""), 2 * 120_000_000, "draw//hd"},
-		{"of a size", "draw", main, nil, drew("1024x1792", "low"), 2 * 80_000_000, "draw/1024x1792/"},
-		{"each of a size", "draw", main, nil, drew("", "low", "1024x1792"), 2 * 80_000_000, "draw/1024x1792/"},
-		{"of another size", "draw", main, nil, drew("512x512", "low"), 2 * 40_000_000, "draw"},
+		{"the answer's name", "fast", "main", "small", text("large"), nil, 100 * 3000, "large"},
+		{"the upstream's name", "fast", "main", "small", text("small-2026"), nil, 100 * 150, "small"},
+		{"the caller's name", "large", "main", "x", text("y"), nil, 100 * 3000, "large"},
+		{"the upstream's own price", "large", "discount", "", text("large"), nil, 300_000, "discount:large"},
+		{"the price of the day", "old", "main", "small", text("old"), nil, 100 * 1000, "old"},
+		{"no price", "x", "main", "", text("y"), nil, 0, ""},
+		{"no upstream", "large", "", "", text("large"), nil, 0, ""},
+		{"images", "draw", "main", "small", nil, drew("", ""), 2 * 120_000_000, "draw//hd"},
+		{"of a size", "draw", "main", "small", nil, drew("1024x1792", "low"), 2 * 80_000_000, "draw/1024x1792/"},
+		{"each of a size", "draw", "main", "small", nil, drew("", "low", "1024x1792"), 2 * 80_000_000, "draw/1024x1792/"},
+		{"of another size", "draw", "main", "small", nil, drew("512x512", "low"), 2 * 40_000_000, "draw"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			kept := &keeping{}
@@ -268,7 +273,7 @@ func TestCharge(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			service, err := core.New(core.Config{Upstream: &priced{note: c.note, text: c.text, image: c.image}, Ledger: recorder, Prices: catalogue})
+			service, err := core.New(core.Config{Upstream: &priced{upstream: c.upstream, target: c.target, text: c.text, image: c.image}, Ledger: recorder, Prices: catalogue})
 			if err != nil {
 				t.Fatal(err)
 			}

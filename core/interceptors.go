@@ -7,13 +7,14 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/admin"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/intake"
 	"github.com/genway/genway/core/keys"
-	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/internal/overload"
 	"github.com/genway/genway/telemetry/flight"
 	"github.com/genway/genway/telemetry/instrument"
@@ -58,8 +59,8 @@ const longestID = 128
 
 // Unary is the interceptor of unary calls.
 func (i Interceptors) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
-	ctx, call := i.begin(ctx, info.FullMethod)
-	err = i.guard(ctx, call, func(ctx context.Context) error {
+	ctx, record := i.begin(ctx, info.FullMethod)
+	err = i.guard(ctx, record, func(ctx context.Context) error {
 		var err error
 		resp, err = handler(ctx, req)
 		return err
@@ -75,8 +76,8 @@ func (i Interceptors) Stream(srv any, stream grpc.ServerStream, info *grpc.Strea
 	if err := intake.Refused(stream.Context()); err != nil {
 		return err
 	}
-	ctx, call := i.begin(stream.Context(), info.FullMethod)
-	return i.guard(ctx, call, func(ctx context.Context) error {
+	ctx, record := i.begin(stream.Context(), info.FullMethod)
+	return i.guard(ctx, record, func(ctx context.Context) error {
 		return handler(srv, &serverStream{ServerStream: stream, ctx: ctx, only: !info.IsClientStream})
 	})
 }
@@ -93,20 +94,18 @@ func (s *serverStream) Context() context.Context { return s.ctx }
 // RecvMsg reads the caller's message, within the bounds of the intake.
 func (s *serverStream) RecvMsg(m any) error { return receive(s.ctx, s.ServerStream, m, s.only) }
 
-func (i Interceptors) begin(ctx context.Context, method string) (context.Context, *outcome) {
+func (i Interceptors) begin(ctx context.Context, method string) (context.Context, *call.Record) {
 	var id string
 	if shown := metadata.ValueFromIncomingContext(ctx, RequestIDKey); len(shown) > 0 && sane(shown[0]) {
 		id = shown[0]
 	} else {
 		id = "req_" + strings.ToLower(rand.Text())
 	}
-	call := newOutcome(id, method)
-	call.span = i.Tracer.Start(carried(ctx))
-	call.served.Watch = upstream.Watch{Tracer: i.Tracer, Metrics: i.Metrics, Span: &call.span}
+	record := &call.Record{ID: id, Method: method, Start: time.Now(), Span: i.Tracer.Start(carried(ctx)), Tracer: i.Tracer, Metrics: i.Metrics}
 	if shown := metadata.ValueFromIncomingContext(ctx, ClientRequestIDKey); len(shown) > 0 && printable(shown[0]) {
-		call.clientID = shown[0]
+		record.ClientID = shown[0]
 	}
-	return withOutcome(ctx, call), call
+	return call.With(ctx, record), record
 }
 
 // sane reports whether an identifier of the caller's may stand in logs and
@@ -135,71 +134,69 @@ func printable(id string) bool {
 	return id != "" && len(id) <= longestID
 }
 
-// tellCall puts the call's identifier into the answer's headers, and for an edge, which
+// sendIDs puts the call's identifier into the answer's headers, and for an edge, which
 // logs it, that of the caller's key.
-func (o *outcome) tellCall(ctx context.Context) {
-	values := [...]string{o.id, o.caller.KeyID}
+func sendIDs(ctx context.Context, r *call.Record) {
+	values := [...]string{r.ID, r.Caller.KeyID}
 	md := metadata.MD{RequestIDKey: values[0:1:1]}
-	if o.caller.Edge && o.caller.KeyID != "" {
+	if r.Caller.Edge && r.Caller.KeyID != "" {
 		md[KeyKey] = values[1:2:2]
-		if priorityOf(o.caller) == overload.Batch {
+		if priorityOf(r.Caller) == overload.Batch {
 			md[PriorityKey] = []string{keys.PriorityBatch}
 		}
 	}
-	_ = grpc.SetHeader(ctx, md) // it fails outside of a server, where nobody is to be told
+	_ = grpc.SetHeader(ctx, md) // it fails outside of a gRPC server, which has no headers
 }
 
 // guard runs a call and makes a status of whatever comes of it.
-func (i Interceptors) guard(ctx context.Context, call *outcome, run func(context.Context) error) error {
+func (i Interceptors) guard(ctx context.Context, record *call.Record, run func(context.Context) error) error {
 	log := i.logger()
 	err := func() (err error) {
 		defer func() {
 			if p := recover(); p != nil {
-				log.Error("panic in the core", "request_id", call.id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				log.Error("panic in the core", "request_id", record.ID, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 				err = fault.Wrap(fmt.Errorf("panic: %v", p), fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage)
 			}
 		}()
-		if open(call.method) {
-			call.tellCall(ctx)
+		if open(record.Method) {
+			sendIDs(ctx, record)
 			return run(ctx)
 		}
-		known, err := i.identify(ctx, call)
-		call.tellCall(ctx)
+		err = i.identify(ctx, record)
+		sendIDs(ctx, record)
 		if err != nil {
 			return err
 		}
-		if err := i.admit(ctx, call); err != nil {
+		if err := i.admit(ctx, record); err != nil {
 			return err
 		}
 		if i.Board != nil {
-			defer i.list(call)()
+			defer i.list(record)()
 		}
-		return run(known)
+		return run(ctx)
 	}()
-	i.crowded(call, err)
-	i.finish(ctx, call, err)
-	i.announce(ctx, call, err)
+	i.crowded(record, err)
+	i.finish(ctx, record, err)
+	i.announce(ctx, record, err)
 	if err == nil || foreign(err) {
 		return err
 	}
-	return statusError(err, call.id)
+	return statusError(err, record.ID)
 }
 
-// identify gives the context of the caller, who may make the call. It is apart from what
+// identify records the caller, who may make the call. It is apart from what
 // runs the call since that is on the stack of every open stream.
-func (i Interceptors) identify(ctx context.Context, call *outcome) (_ context.Context, err error) {
-	if call.caller, err = i.Authenticator.Authenticate(ctx, call.method); err != nil {
-		return nil, err
+func (i Interceptors) identify(ctx context.Context, record *call.Record) (err error) {
+	if record.Caller, err = i.Authenticator.Authenticate(ctx, record.Method); err != nil {
+		return err
 	}
-	if auth.Administrates(call.method) { // calls of Generation are held to it as they are admitted
-		if err := permit(ctx, call.caller, ""); err != nil {
-			return nil, err
+	if auth.Administrates(record.Method) { // calls of Generation are held to it as they are admitted
+		if err := permit(ctx, record.Caller, ""); err != nil {
+			return err
 		}
-		if err := admin.Permit(call.caller, call.method); err != nil {
-			return nil, err
-		}
+		return admin.Permit(record.Caller, record.Method)
 	}
-	return auth.WithCaller(ctx, call.caller), nil
+	return nil
 }
 
 // open reports whether a method needs no key: health and reflection.

@@ -5,27 +5,31 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/genway/genway/core/call"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 const (
-	// mostLosses bounds the lost members that are noted of a call.
+	// mostLosses bounds the lost members that are recorded of a call.
 	mostLosses = 16
 	// otherMember stands for every member that the contract does not have: callers choose
 	// the names of those.
 	otherMember = "other"
 )
 
-// lost notes members that could not be carried, by the last name of their paths, each once.
-func (o *outcome) lost(losses []*genwayv1.Loss) {
+// lost records members that could not be carried, by the last name of their paths, each once.
+func lost(r *call.Record, losses []*genwayv1.Loss) {
 	for _, loss := range losses {
 		member := memberOf(loss.GetMember())
-		if len(o.losses) < mostLosses && !slices.Contains(o.losses, member) {
-			o.losses = append(o.losses, member)
+		if len(r.Losses) < mostLosses && !slices.Contains(r.Losses, member) {
+			r.Losses = append(r.Losses, member)
 		}
 	}
 }
+
+// lostMembers gives the members that were lost, separated by commas.
+func lostMembers(r *call.Record) string { return strings.Join(r.Losses, ",") }
 
 // memberOf gives the last name of a path (messages[0].parts[1].cache_control), if it is one
 // of the contract's, else other.

@@ -3,14 +3,13 @@ package core
 import (
 	"context"
 	"log/slog"
-	"path"
 	"strings"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/ledger"
-	"github.com/genway/genway/core/upstream"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/telemetry/flight"
@@ -39,14 +38,11 @@ func carried(ctx context.Context) tracing.Carried {
 	return tracing.Parse(parent, value(tracing.StateKey), value(tracing.BaggageKey))
 }
 
-// own is the gateway's own time of a call that took so long.
-func (o *outcome) own(took time.Duration) time.Duration { return max(took-o.served.Waited, 0) }
-
 // record counts a request that was admitted, at its end: by the figures of the ledger's
 // entry, of which answered is what the last attempt used, without those that failed before.
-func (s *Service) record(ctx context.Context, call *outcome, protocol string, answered ledger.Usage, r ledger.Result) {
-	call.settled = settlement{r.Outcome, r.Cost}
-	attempts := call.served.Attempts
+func (s *Service) record(ctx context.Context, record *call.Record, protocol string, answered ledger.Usage, r ledger.Result) {
+	record.Outcome, record.Cost = string(r.Outcome), r.Cost
+	attempts := record.Attempts
 	if n := len(attempts); n > 0 && attempts[n-1].Counts == (instrument.Counts{}) {
 		attempts[n-1].Counts = countsOf(answered)
 	}
@@ -54,16 +50,16 @@ func (s *Service) record(ctx context.Context, call *outcome, protocol string, an
 	if m == nil {
 		return
 	}
-	ctx = call.span.Context(ctx)
+	ctx = record.Span.Context(ctx)
 	m.Settled(ctx, instrument.Settlement{
 		Protocol: protocol, Route: r.Route, Upstream: r.Upstream, Outcome: string(r.Outcome), Kind: r.Kind, Source: string(r.UsageSource),
-		Duration: r.Duration, Own: call.own(r.Duration), Admission: call.admission, Calls: r.Attempts, Counts: countsOf(r.Usage), Cost: r.Cost,
+		Duration: r.Duration, Own: record.Own(r.Duration), Admission: record.Admission, Calls: r.Attempts, Counts: countsOf(r.Usage), Cost: r.Cost,
 	})
 	for i := range attempts {
 		a := &attempts[i]
 		m.Attempted(a.Span.Context(ctx), instrument.Attempt{Inference: a.Inference, Kind: a.Kind, Duration: a.End.Sub(a.Begin), Counts: a.Counts, Followed: i < len(attempts)-1})
 	}
-	for _, member := range call.losses {
+	for _, member := range record.Losses {
 		m.Lost(ctx, member)
 	}
 }
@@ -75,36 +71,36 @@ func countsOf(u ledger.Usage) instrument.Counts {
 	}
 }
 
-// finish tells of a call that is over: its line in the log, its spans and its metrics.
-func (i Interceptors) finish(ctx context.Context, call *outcome, err error) {
-	if open(call.method) {
+// finish reports a call that is over: its line in the log, its spans and its metrics.
+func (i Interceptors) finish(ctx context.Context, record *call.Record, err error) {
+	if open(record.Method) {
 		return
 	}
 	end := time.Now()
-	if !call.shed {
-		call.log(ctx, i.logger(), end, err)
+	if !record.Shed {
+		logCall(ctx, i.logger(), record, end, err)
 	}
 	code := "OK"
 	if err != nil {
 		code = codeOf(err)
 	}
-	i.Metrics.ServedRPC(call.span.Context(ctx), method(call.method), code, end.Sub(call.start))
-	if err != nil && call.settled.outcome == "" {
+	i.Metrics.ServedRPC(record.Span.Context(ctx), method(record.Method), code, end.Sub(record.Start))
+	if err != nil && record.Outcome == "" {
 		f := fault.From(err)
-		i.Metrics.Refused(protocolName(call.caller.Protocol), fault.Name(f.Kind))
+		i.Metrics.Refused(protocolName(record.Caller.Protocol), fault.Name(f.Kind))
 		if f.Reason == auth.ReasonKeysUnavailable {
 			i.Metrics.StoreFailed("keys")
 		}
 	}
-	if i.Tracer.Keeps(call.span, err != nil, end.Sub(call.start)) {
-		i.export(call, end, code, err)
+	if i.Tracer.Keeps(record.Span, err != nil, end.Sub(record.Start)) {
+		i.export(record, end, code, err)
 	}
 }
 
 // list lists a call as being in flight; what it gives ends that.
-func (i Interceptors) list(call *outcome) (end func()) {
-	e := flight.Entry{RequestID: call.id, Side: "core", Protocol: protocolName(call.caller.Protocol), What: method(call.method), KeyID: call.caller.KeyID, Begun: call.start}
-	e.TraceID = call.traceID()
+func (i Interceptors) list(record *call.Record) (end func()) {
+	e := flight.Entry{RequestID: record.ID, Side: "core", Protocol: protocolName(record.Caller.Protocol), What: method(record.Method), KeyID: record.Caller.KeyID, Begun: record.Start}
+	e.TraceID = record.TraceID()
 	return i.Board.Begin(e)
 }
 
@@ -142,23 +138,23 @@ func codeOf(err error) string {
 }
 
 // export makes the spans of a call: its own, and one for each attempt.
-func (i Interceptors) export(call *outcome, end time.Time, code string, err error) {
+func (i Interceptors) export(record *call.Record, end time.Time, code string, err error) {
 	failure := ""
 	if err != nil {
 		failure = fault.Name(fault.From(err).Kind)
 	}
 	text, number := attribute.String, attribute.Int64
 	attributes := []attribute.KeyValue{
-		text("genway.request_id", call.id), text("rpc.system.name", "grpc"), text("rpc.method", method(call.method)), text("rpc.response.status_code", code),
-		text("genway.protocol", protocolName(call.caller.Protocol)), text("genway.key_id", call.caller.KeyID), text("genway.route", call.served.Route),
-		text("genway.upstream", call.served.Name), number("genway.attempts", call.served.Calls),
-		attribute.Float64("genway.own_seconds", call.own(end.Sub(call.start)).Seconds()), attribute.Float64("genway.admission_seconds", call.admission.Seconds()),
+		text("genway.request_id", record.ID), text("rpc.system.name", "grpc"), text("rpc.method", method(record.Method)), text("rpc.response.status_code", code),
+		text("genway.protocol", protocolName(record.Caller.Protocol)), text("genway.key_id", record.Caller.KeyID), text("genway.route", record.Route),
+		text("genway.upstream", record.Upstream), number("genway.attempts", record.Calls),
+		attribute.Float64("genway.own_seconds", record.Own(end.Sub(record.Start)).Seconds()), attribute.Float64("genway.admission_seconds", record.Admission.Seconds()),
 	}
 	var events []tracing.Event
-	if r := call.settled; r.outcome != "" {
-		attributes = append(attributes, text("genway.outcome", string(r.outcome)), number("genway.cost_nanodollars", r.cost))
+	if record.Outcome != "" {
+		attributes = append(attributes, text("genway.outcome", record.Outcome), number("genway.cost_nanodollars", record.Cost))
 	}
-	attempts := call.served.Attempts
+	attempts := record.Attempts
 	for n := range attempts {
 		a := &attempts[n]
 		if n > 0 {
@@ -167,26 +163,26 @@ func (i Interceptors) export(call *outcome, end time.Time, code string, err erro
 				text("genway.upstream", before.Upstream), text("error.type", before.Kind), text("genway.reason", before.Reason),
 			}})
 		}
-		i.Tracer.Export(a.Span, i.attemptFacts(call, a))
+		i.Tracer.Export(a.Span, i.attemptFacts(record, a))
 	}
-	if err != nil && call.first > 0 {
+	if err != nil && record.FirstEvent > 0 {
 		events = append(events, tracing.Event{Name: "genway.cut", At: end, Attributes: []attribute.KeyValue{text("error.type", failure)}})
 	}
-	i.Tracer.Export(call.span, tracing.Facts{Name: method(call.method), Kind: trace.SpanKindServer, Begin: call.start, End: end, Attributes: attributes, Events: events, Failure: failure})
+	i.Tracer.Export(record.Span, tracing.Facts{Name: method(record.Method), Kind: trace.SpanKindServer, Begin: record.Start, End: end, Attributes: attributes, Events: events, Failure: failure})
 }
 
 // attemptFacts is what the span of an attempt says, as semantic-conventions-genai has it
 // (docs/gen-ai/client-inference.md, 2026-11-22).
-func (i Interceptors) attemptFacts(call *outcome, a *upstream.Attempt) tracing.Facts {
+func (i Interceptors) attemptFacts(record *call.Record, a *call.Attempt) tracing.Facts {
 	text, number := attribute.String, attribute.Int64
 	f := tracing.Facts{Name: a.Operation + " " + clipped(a.Inference.Model), Kind: trace.SpanKindClient, Begin: a.Begin, End: a.End, Failure: a.Kind}
 	if f.End.IsZero() { // the attempt panicked
 		f.End = time.Now()
 	}
 	f.Attributes = []attribute.KeyValue{
-		text("genway.request_id", call.id), text("gen_ai.operation.name", a.Operation), text("gen_ai.provider.name", a.Provider), text("gen_ai.request.model", clipped(a.Model)),
+		text("genway.request_id", record.ID), text("gen_ai.operation.name", a.Operation), text("gen_ai.provider.name", a.Provider), text("gen_ai.request.model", clipped(a.Model)),
 		text("genway.route", a.Route), text("genway.upstream", a.Upstream), number("genway.calls", a.Calls),
-		attribute.Bool("gen_ai.request.stream", strings.HasPrefix(path.Base(call.method), "Stream")),
+		attribute.Bool("gen_ai.request.stream", strings.HasPrefix(record.RPC(), "Stream")),
 	}
 	if a.Address != "" {
 		f.Attributes = append(f.Attributes, text("server.address", a.Address), attribute.Int("server.port", a.Port))
@@ -197,8 +193,8 @@ func (i Interceptors) attemptFacts(call *outcome, a *upstream.Attempt) tracing.F
 	if a.Reason != "" {
 		f.Attributes = append(f.Attributes, text("genway.reason", a.Reason))
 	}
-	if a.Kind == "" && call.model != "" {
-		f.Attributes = append(f.Attributes, text("gen_ai.response.model", clipped(call.model)))
+	if a.Kind == "" && record.Model != "" {
+		f.Attributes = append(f.Attributes, text("gen_ai.response.model", clipped(record.Model)))
 	}
 	for _, count := range [...]struct {
 		name string

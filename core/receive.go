@@ -68,7 +68,7 @@ func (i Interceptors) unread(ctx context.Context, method string, err error) erro
 	if !ok {
 		return err
 	}
-	_, call := i.begin(ctx, method)
-	i.finish(ctx, call, f)
-	return statusError(f, call.id)
+	_, record := i.begin(ctx, method)
+	i.finish(ctx, record, f)
+	return statusError(f, record.ID)
 }

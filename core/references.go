@@ -8,7 +8,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/responses"
-	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -21,7 +21,7 @@ import (
 // protocol is named here since references and items are read by its own codec.
 
 // resolved gives the request with the items that it refers to, as far as they are kept.
-func (s *Service) resolved(ctx context.Context, asked *deferred.Request) (*deferred.Request, error) {
+func (s *Service) resolved(ctx context.Context, caller call.Caller, asked *deferred.Request) (*deferred.Request, error) {
 	if s.config.Items == nil || !mayRefer(asked) {
 		return asked, nil
 	}
@@ -30,7 +30,7 @@ func (s *Service) resolved(ctx context.Context, asked *deferred.Request) (*defer
 	if len(ids) == 0 {
 		return asked, nil
 	}
-	known, err := s.config.Items.Find(ctx, auth.CallerOf(ctx).KeyID, ids)
+	known, err := s.config.Items.Find(ctx, caller.KeyID, ids)
 	if ctx.Err() != nil {
 		return nil, upstream.Interrupted(ctx)
 	}
@@ -80,19 +80,19 @@ func mayRefer(asked *deferred.Request) bool {
 
 // keeps reports whether the items of the answer to a request are to be kept: the caller
 // speaks the responses protocol by an edge, and has not said that nothing be stored.
-func (s *Service) keeps(ctx context.Context, req *genwayv1.GenerateTextRequest) bool {
-	return s.config.Items != nil && auth.CallerOf(ctx).Edge && req.GetWire().GetProtocol() == genwayv1.Protocol_PROTOCOL_RESPONSES &&
+func (s *Service) keeps(caller call.Caller, req *genwayv1.GenerateTextRequest) bool {
+	return s.config.Items != nil && caller.Edge && req.GetWire().GetProtocol() == genwayv1.Protocol_PROTOCOL_RESPONSES &&
 		(req.Store == nil || req.GetStore())
 }
 
 // keep keeps the items of a unary answer, unless it is the upstream's own body.
-func (s *Service) keep(ctx context.Context, req *deferred.Request, resp *genwayv1.GenerateTextResponse) {
-	if resp.GetWire() != nil || !s.keeps(ctx, req.Head()) {
+func (s *Service) keep(caller call.Caller, req *deferred.Request, resp *genwayv1.GenerateTextResponse) {
+	if resp.GetWire() != nil || !s.keeps(caller, req.Head()) {
 		return
 	}
 	// An answer that cannot be encoded here cannot be at the edge, which tells of it.
 	if items, err := responses.Items(resp, answerTo(req)); err == nil {
-		s.config.Items.Keep(auth.CallerOf(ctx).KeyID, items)
+		s.config.Items.Keep(caller.KeyID, items)
 	}
 }
 
@@ -107,17 +107,21 @@ func answerTo(req *deferred.Request) codec.Answer {
 }
 
 // recorder records the items of a streamed answer; nil records nothing.
-type recorder struct{ *responses.ItemRecorder }
+type recorder struct {
+	*responses.ItemRecorder
 
-func (s *Service) recorder(ctx context.Context, req *deferred.Request) *recorder {
-	if !s.keeps(ctx, req.Head()) {
-		return nil
-	}
-	return &recorder{}
+	keyID string // of the caller
 }
 
-// add notes an event on its way to the caller, and keeps the items at the end.
-func (r *recorder) add(ctx context.Context, s *Service, req *deferred.Request, ev *genwayv1.StreamGenerateTextResponse) *recorder {
+func (s *Service) recorder(caller call.Caller, req *deferred.Request) *recorder {
+	if !s.keeps(caller, req.Head()) {
+		return nil
+	}
+	return &recorder{keyID: caller.KeyID}
+}
+
+// add adds an event on its way to the caller, and keeps the items at the end.
+func (r *recorder) add(s *Service, req *deferred.Request, ev *genwayv1.StreamGenerateTextResponse) *recorder {
 	if r == nil || ev.GetPing() != nil {
 		return r
 	}
@@ -131,7 +135,7 @@ func (r *recorder) add(ctx context.Context, s *Service, req *deferred.Request, e
 		return nil
 	}
 	if ev.GetCompleted() != nil {
-		s.config.Items.Keep(auth.CallerOf(ctx).KeyID, r.Items())
+		s.config.Items.Keep(r.keyID, r.Items())
 		return nil
 	}
 	return r

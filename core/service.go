@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
@@ -67,14 +67,15 @@ func New(config Config) (*Service, error) {
 
 // GenerateText gives one complete answer.
 func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (resp *genwayv1.GenerateTextResponse, err error) {
-	asking(ctx, req.GetModel())
-	req.Wire = trusted(ctx, req.GetWire())
+	ctx, record := begin(ctx, "GenerateText", req.GetModel())
+	req.Wire = trusted(record.Caller, req.GetWire())
 	if err := checkText(req); err != nil {
 		return nil, err
 	}
-	asked := textRequest(ctx, req)
-	err = s.account(ctx, ask{"GenerateText", req.GetModel(), asked}, func(ctx context.Context) error {
-		resp, err = s.generateText(ctx, asked)
+	asked := deferred.New(req)
+	record.Deferred = asked.Deferred()
+	err = s.account(ctx, record, asked, func(ctx context.Context, held *admission) error {
+		resp, err = s.generateText(ctx, held, asked)
 		return err
 	})
 	if err != nil {
@@ -83,8 +84,8 @@ func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 	return resp, nil
 }
 
-func (s *Service) generateText(ctx context.Context, req *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
-	req, err := s.resolved(ctx, req)
+func (s *Service) generateText(ctx context.Context, held *admission, req *deferred.Request) (*genwayv1.GenerateTextResponse, error) {
+	req, err := s.resolved(ctx, held.record.Caller, req)
 	if err != nil {
 		return nil, err
 	}
@@ -99,14 +100,13 @@ func (s *Service) generateText(ctx context.Context, req *deferred.Request) (*gen
 		resp.CreateTime = timestamppb.New(s.config.Clock())
 	}
 	resp.Model = cmp.Or(resp.Model, req.Head().GetModel())
-	call := outcomeOf(ctx)
-	call.answered(resp.GetModel(), resp.GetUsage())
-	call.complete, call.answer = true, resp
-	call.lost(resp.GetLosses())
+	answered(held.record, resp.GetModel(), resp.GetUsage())
+	held.complete, held.answer = true, resp
+	lost(held.record, resp.GetLosses())
 	if resp.GetWire() == nil && !plausible(resp.GetUsage()) {
 		resp.Usage, resp.Losses = nil, append(resp.GetLosses(), implausible())
 	}
-	s.keep(ctx, req, resp)
+	s.keep(held.record.Caller, req, resp)
 	return resp, nil
 }
 
@@ -114,51 +114,52 @@ func (s *Service) generateText(ctx context.Context, req *deferred.Request) (*gen
 // ends without the completed one.
 func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
 	ctx := stream.Context()
-	asking(ctx, req.GetModel())
-	req.Wire = trusted(ctx, req.GetWire())
+	ctx, record := begin(ctx, "StreamGenerateText", req.GetModel())
+	req.Wire = trusted(record.Caller, req.GetWire())
 	if err := checkText(req); err != nil {
 		return err
 	}
-	asked := textRequest(ctx, req)
-	return s.account(ctx, ask{"StreamGenerateText", req.GetModel(), asked}, func(ctx context.Context) error {
-		return s.streamText(ctx, asked, stream)
+	asked := deferred.New(req)
+	record.Deferred = asked.Deferred()
+	return s.account(ctx, record, asked, func(ctx context.Context, held *admission) error {
+		return s.streamText(ctx, held, asked, stream)
 	})
 }
 
-func (s *Service) streamText(ctx context.Context, req *deferred.Request, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
-	req, err := s.resolved(ctx, req)
+func (s *Service) streamText(ctx context.Context, held *admission, req *deferred.Request, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
+	req, err := s.resolved(ctx, held.record.Caller, req)
 	if err != nil {
 		return err
 	}
 	completed := false
-	call, items := outcomeOf(ctx), s.recorder(ctx, req)
+	record, items := held.record, s.recorder(held.record.Caller, req)
 	err = upstream.StreamGenerateText(ctx, s.config.Upstream, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
 		switch p := ev.GetPayload().(type) {
 		case *genwayv1.StreamGenerateTextResponse_Started:
 			s.name(p.Started, req.Head().GetModel())
-			call.begun()
-			call.answered(p.Started.GetModel(), p.Started.GetUsage())
-			call.lost(p.Started.GetLosses())
+			begun(record)
+			answered(record, p.Started.GetModel(), p.Started.GetUsage())
+			lost(record, p.Started.GetLosses())
 			if !plausible(p.Started.GetUsage()) {
 				p.Started.Usage = nil
 			}
 		case *genwayv1.StreamGenerateTextResponse_Wire:
-			call.begun()
+			begun(record)
 		case *genwayv1.StreamGenerateTextResponse_Completed:
 			if completed {
 				return nil
 			}
 			completed = true
-			call.answered("", p.Completed.GetUsage())
-			call.lost(p.Completed.GetLosses())
-			call.complete = true
+			answered(record, "", p.Completed.GetUsage())
+			lost(record, p.Completed.GetLosses())
+			held.complete = true
 			if !plausible(p.Completed.GetUsage()) {
 				p.Completed.Usage, p.Completed.Losses = nil, append(p.Completed.GetLosses(), implausible())
 			}
 		}
-		call.said.hear(ev)
-		call.held.flowed(ev)
-		items = items.add(ctx, s, req, ev)
+		held.sample.add(ev)
+		held.flowed(ev)
+		items = items.add(s, req, ev)
 		return stream.Send(ev)
 	})
 	if err == nil && !completed {
@@ -179,11 +180,11 @@ func (s *Service) name(started *genwayv1.TextStarted, model string) {
 
 // CountTokens says what a request would put in.
 func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (resp *genwayv1.CountTokensResponse, err error) {
-	asking(ctx, req.GetRequest().GetModel())
-	req.Wire = trusted(ctx, req.GetWire())
+	ctx, record := begin(ctx, "CountTokens", req.GetRequest().GetModel())
+	req.Wire = trusted(record.Caller, req.GetWire())
 	// A direct caller's members are inside of the member request; those of a JSON caller
 	// are not.
-	inside := auth.CallerOf(ctx).Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED
+	inside := record.Caller.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED
 	defer func() {
 		if inside {
 			err = insideOf("request", err)
@@ -197,7 +198,7 @@ func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequ
 	}
 	// The wire message of a count is its own, never one of the request inside.
 	req.Request.Wire = nil
-	err = s.account(ctx, ask{"CountTokens", req.GetRequest().GetModel(), req}, func(ctx context.Context) error {
+	err = s.account(ctx, record, req, func(ctx context.Context, _ *admission) error {
 		resp, err = s.config.Upstream.CountTokens(ctx, req)
 		return err
 	})
@@ -209,7 +210,7 @@ func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequ
 
 // CheckAccess says whether the caller's key may be used at all.
 func (s *Service) CheckAccess(ctx context.Context, _ *genwayv1.CheckAccessRequest) (*genwayv1.CheckAccessResponse, error) {
-	if err := permit(ctx, auth.CallerOf(ctx), ""); err != nil {
+	if err := permit(ctx, call.Of(ctx).Caller, ""); err != nil {
 		return nil, err
 	}
 	return &genwayv1.CheckAccessResponse{}, nil
@@ -217,8 +218,7 @@ func (s *Service) CheckAccess(ctx context.Context, _ *genwayv1.CheckAccessReques
 
 // trusted gives a caller's own body, if an edge vouches that it is one of the
 // protocol the call came in by.
-func trusted(ctx context.Context, wire *genwayv1.WireMessage) *genwayv1.WireMessage {
-	caller := auth.CallerOf(ctx)
+func trusted(caller call.Caller, wire *genwayv1.WireMessage) *genwayv1.WireMessage {
 	if !caller.Edge || wire.GetProtocol() != caller.Protocol {
 		return nil
 	}

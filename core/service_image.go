@@ -12,13 +12,13 @@ import (
 
 // GenerateImage gives images of a prompt.
 func (s *Service) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (resp *genwayv1.GenerateImageResponse, err error) {
-	asking(ctx, req.GetModel())
-	req.Wire = trusted(ctx, req.GetWire())
+	ctx, record := begin(ctx, "GenerateImage", req.GetModel())
+	req.Wire = trusted(record.Caller, req.GetWire())
 	if err := checkImage(req); err != nil {
 		return nil, err
 	}
-	err = s.account(ctx, ask{"GenerateImage", req.GetModel(), req}, func(ctx context.Context) error {
-		resp, err = s.generateImage(ctx, req)
+	err = s.account(ctx, record, req, func(ctx context.Context, held *admission) error {
+		resp, err = s.generateImage(ctx, held, req)
 		return err
 	})
 	if err != nil {
@@ -27,7 +27,7 @@ func (s *Service) GenerateImage(ctx context.Context, req *genwayv1.GenerateImage
 	return resp, nil
 }
 
-func (s *Service) generateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+func (s *Service) generateImage(ctx context.Context, held *admission, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
 	resp, err := s.config.Upstream.GenerateImage(ctx, req)
 	if err != nil {
 		return nil, err
@@ -35,11 +35,10 @@ func (s *Service) generateImage(ctx context.Context, req *genwayv1.GenerateImage
 	if resp.CreateTime == nil {
 		resp.CreateTime = timestamppb.New(s.config.Clock())
 	}
-	call := outcomeOf(ctx)
-	call.answered(req.GetModel(), resp.GetUsage())
-	call.drawn = drawnBy(req, resp)
-	call.complete = true
-	call.lost(resp.GetLosses())
+	answered(held.record, req.GetModel(), resp.GetUsage())
+	held.drawn = drawnBy(req, resp)
+	held.complete = true
+	lost(held.record, resp.GetLosses())
 	if resp.GetWire() == nil && !plausible(resp.GetUsage()) {
 		resp.Usage, resp.Losses = nil, append(resp.GetLosses(), implausible())
 	}
@@ -50,20 +49,20 @@ func (s *Service) generateImage(ctx context.Context, req *genwayv1.GenerateImage
 // without the completed one.
 func (s *Service) StreamGenerateImage(req *genwayv1.GenerateImageRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateImageResponse]) error {
 	ctx := stream.Context()
-	asking(ctx, req.GetModel())
-	req.Wire = trusted(ctx, req.GetWire())
+	ctx, record := begin(ctx, "StreamGenerateImage", req.GetModel())
+	req.Wire = trusted(record.Caller, req.GetWire())
 	if err := checkImage(req); err != nil {
 		return err
 	}
-	return s.account(ctx, ask{"StreamGenerateImage", req.GetModel(), req}, func(ctx context.Context) error {
-		return s.streamImage(ctx, req, stream)
+	return s.account(ctx, record, req, func(ctx context.Context, held *admission) error {
+		return s.streamImage(ctx, held, req, stream)
 	})
 }
 
-func (s *Service) streamImage(ctx context.Context, req *genwayv1.GenerateImageRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateImageResponse]) error {
+func (s *Service) streamImage(ctx context.Context, held *admission, req *genwayv1.GenerateImageRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateImageResponse]) error {
 	completed := false
-	call := outcomeOf(ctx)
-	call.answered(req.GetModel(), nil)
+	record := held.record
+	answered(record, req.GetModel(), nil)
 	err := s.config.Upstream.StreamGenerateImage(ctx, req, func(ev *genwayv1.StreamGenerateImageResponse) error {
 		switch p := ev.GetPayload().(type) {
 		case *genwayv1.StreamGenerateImageResponse_Started:
@@ -71,25 +70,25 @@ func (s *Service) streamImage(ctx context.Context, req *genwayv1.GenerateImageRe
 				p.Started.CreateTime = timestamppb.New(s.config.Clock())
 			}
 		case *genwayv1.StreamGenerateImageResponse_Wire:
-			call.begun()
+			begun(record)
 		case *genwayv1.StreamGenerateImageResponse_PartialImage:
-			call.begun()
+			begun(record)
 			p.PartialImage.CreateTime = cmp.Or(p.PartialImage.CreateTime, timestamppb.New(s.config.Clock()))
 		case *genwayv1.StreamGenerateImageResponse_Image:
-			call.begun()
+			begun(record)
 			p.Image.CreateTime = cmp.Or(p.Image.CreateTime, timestamppb.New(s.config.Clock()))
 			// A stream that is cut has given the images until then.
-			call.drawn = drawnOf(req, int(p.Image.GetImageIndex())+1, p.Image.GetImage().GetSize(), p.Image.GetQuality())
+			held.drawn = drawnOf(req, int(p.Image.GetImageIndex())+1, p.Image.GetImage().GetSize(), p.Image.GetQuality())
 		case *genwayv1.StreamGenerateImageResponse_Completed:
 			if completed {
 				return nil
 			}
-			completed, call.complete = true, true
-			call.answered("", p.Completed.GetUsage())
+			completed, held.complete = true, true
+			answered(record, "", p.Completed.GetUsage())
 			if !plausible(p.Completed.GetUsage()) {
 				p.Completed.Usage = nil
 			}
-			call.drawn = drawnOf(req, int(p.Completed.GetCount()), p.Completed.GetSize(), p.Completed.GetQuality())
+			held.drawn = drawnOf(req, int(p.Completed.GetCount()), p.Completed.GetSize(), p.Completed.GetQuality())
 		}
 		return stream.Send(ev)
 	})

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/keys"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/overload"
@@ -20,11 +20,11 @@ const PriorityKey = "genway-priority"
 // admit refuses a call while the process is overloaded. Only calls of Generation are
 // refused, and of those not the question whether a key is good: administration and health
 // work when they are needed most.
-func (i Interceptors) admit(ctx context.Context, call *outcome) error {
-	if i.Gate == nil || !strings.HasPrefix(call.method, generation) || call.method == genwayv1.Generation_CheckAccess_FullMethodName {
+func (i Interceptors) admit(ctx context.Context, record *call.Record) error {
+	if i.Gate == nil || !strings.HasPrefix(record.Method, generation) || record.Method == genwayv1.Generation_CheckAccess_FullMethodName {
 		return nil
 	}
-	priority := priorityOf(call.caller)
+	priority := priorityOf(record.Caller)
 	if i.InProcess && (priority == overload.Interactive || len(metadata.ValueFromIncomingContext(ctx, PriorityKey)) > 0) {
 		return nil
 	}
@@ -32,8 +32,8 @@ func (i Interceptors) admit(ctx context.Context, call *outcome) error {
 	if err == nil {
 		return nil
 	}
-	call.shed = true
-	if !call.caller.Edge { // an edge has callers of its own, whose answers it holds back
+	record.Shed = true
+	if !record.Caller.Edge { // an edge has callers of its own, whose answers it holds back
 		i.Gate.Hold(ctx)
 	}
 	return err
@@ -47,20 +47,20 @@ type Gatekeeper interface {
 
 // full refuses a request that no upstream has a place for, before it is counted or
 // recorded.
-func (s *Service) full(caller auth.Caller, a ask, p overload.Priority) error {
+func (s *Service) full(record *call.Record, req any, p overload.Priority) error {
 	keeper, ok := s.config.Upstream.(Gatekeeper)
 	if !ok {
 		return nil
 	}
-	_, images := a.req.(*genwayv1.GenerateImageRequest)
-	return keeper.Full(caller.Protocol, a.model, images, p)
+	_, images := req.(*genwayv1.GenerateImageRequest)
+	return keeper.Full(record.Caller.Protocol, record.AskedModel, images, p)
 }
 
 // crowded counts a call that has found no place at an upstream. Nothing was called for it.
-func (i Interceptors) crowded(call *outcome, err error) {
-	if f, ok := errors.AsType[*fault.Error](err); ok && f.Reason == fault.ReasonUpstreamBusy && call.served.Calls == 0 {
-		call.shed = true
-		_ = i.Gate.Refuse(overload.Upstream, priorityOf(call.caller))
+func (i Interceptors) crowded(record *call.Record, err error) {
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Reason == fault.ReasonUpstreamBusy && record.Calls == 0 {
+		record.Shed = true
+		_ = i.Gate.Refuse(overload.Upstream, priorityOf(record.Caller))
 	}
 }
 
@@ -68,7 +68,7 @@ func (i Interceptors) crowded(call *outcome, err error) {
 const generation = "/genway.v1.Generation/"
 
 // priorityOf gives the priority of a caller's key.
-func priorityOf(caller auth.Caller) overload.Priority {
+func priorityOf(caller call.Caller) overload.Priority {
 	if caller.Policy != nil && caller.Policy.Priority == keys.PriorityBatch {
 		return overload.Batch
 	}

@@ -2,14 +2,15 @@ package core
 
 import (
 	"github.com/genway/genway/core/amount"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/ledger"
 )
 
 // addSpent adds to a result what the failed attempts of its request reported to have
 // used, each by the prices of its own upstream. The result's Price stays that of the
 // attempt that answered.
-func (s *Service) addSpent(call *outcome, asked string, r *ledger.Result) {
-	for _, spent := range call.served.Spent {
+func (s *Service) addSpent(record *call.Record, r *ledger.Result) {
+	for _, spent := range record.Spent {
 		if !plausible(spent.Usage) {
 			r.UsageSource = ledger.Rejected
 			continue
@@ -19,7 +20,7 @@ func (s *Service) addSpent(call *outcome, asked string, r *ledger.Result) {
 		if s.config.Prices == nil {
 			continue
 		}
-		if p, ok := s.config.Prices.FindFirst(spent.Name, []string{spent.Model, asked}, call.start); ok {
+		if p, ok := s.config.Prices.FindFirst(spent.Upstream, []string{spent.Model, record.AskedModel}, record.Start); ok {
 			r.Cost = amount.Bound(amount.Sum(r.Cost, p.Cost(usage)))
 		}
 	}

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
@@ -37,6 +38,16 @@ var codeNames = map[codes.Code]string{
 	codes.NotFound: "NOT_FOUND", codes.AlreadyExists: "ALREADY_EXISTS", codes.PermissionDenied: "PERMISSION_DENIED", codes.ResourceExhausted: "RESOURCE_EXHAUSTED",
 	codes.FailedPrecondition: "FAILED_PRECONDITION", codes.Aborted: "ABORTED", codes.OutOfRange: "OUT_OF_RANGE", codes.Unimplemented: "UNIMPLEMENTED",
 	codes.Internal: "INTERNAL", codes.Unavailable: "UNAVAILABLE", codes.DataLoss: "DATA_LOSS", codes.Unauthenticated: "UNAUTHENTICATED",
+}
+
+// foreign reports whether an error is a gRPC status already: the transport's own,
+// when sending to a caller who has left.
+func foreign(err error) bool {
+	if _, ok := errors.AsType[*fault.Error](err); ok {
+		return false
+	}
+	_, ok := status.FromError(err)
+	return ok
 }
 
 // maxWireError bounds the upstream's own error body in a status: it travels in

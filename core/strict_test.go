@@ -5,9 +5,8 @@ import (
 	"testing"
 
 	"github.com/genway/genway/core"
-	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/keys"
-	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -15,7 +14,7 @@ import (
 type told struct{ scripted }
 
 func (*told) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	if upstream.Strict(ctx) {
+	if call.Of(ctx).Strict {
 		return &genwayv1.GenerateTextResponse{Id: "strict"}, nil
 	}
 	return &genwayv1.GenerateTextResponse{Id: "lenient"}, nil
@@ -28,7 +27,7 @@ func TestStrictKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, policy := range map[string]*keys.Policy{"strict": {Strict: true}, "lenient": {}} {
-		ctx := auth.WithCaller(t.Context(), auth.Caller{Principal: keys.Principal{KeyID: "k", Policy: policy}})
+		ctx := call.With(t.Context(), &call.Record{Caller: call.Caller{Principal: keys.Principal{KeyID: "k", Policy: policy}}})
 		if resp, err := service.GenerateText(ctx, request()); err != nil || resp.GetId() != want {
 			t.Errorf("%s: %v, %v", want, resp, err)
 		}

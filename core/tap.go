@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/intake"
 	"github.com/genway/genway/internal/frames"
 	"google.golang.org/grpc/peer"
@@ -25,22 +26,22 @@ func (i Interceptors) Tap(ctx context.Context, info *tap.Info) (context.Context,
 		}
 		return ctx, nil
 	}
-	_, call := i.begin(ctx, info.FullMethodName)
+	_, record := i.begin(ctx, info.FullMethodName)
 	if !open(info.FullMethodName) {
-		if _, err := i.identify(ctx, call); err != nil {
-			return i.turnAway(ctx, call, err)
+		if err := i.identify(ctx, record); err != nil {
+			return i.turnAway(ctx, record, err)
 		}
 	}
 	if i.Intake == nil {
 		return ctx, nil
 	}
-	who := intake.Caller{Key: call.caller.KeyID, Keyless: open(info.FullMethodName)}
-	if address := auth.AddressOf(ctx, call.caller); address.IsValid() {
+	who := intake.Caller{Key: record.Caller.KeyID, Keyless: open(info.FullMethodName)}
+	if address := auth.AddressOf(ctx, record.Caller); address.IsValid() {
 		who.Address = networkOf(address)
 	}
 	taken, err := i.Intake.Begin(ctx, who)
 	if err != nil {
-		return i.turnAway(ctx, call, err)
+		return i.turnAway(ctx, record, err)
 	}
 	return taken, nil
 }
@@ -58,9 +59,9 @@ func networkOf(address netip.Addr) string {
 
 // turnAway refuses a call by its headers. One with a deadline is refused by its handler:
 // grpc-go keeps the timer of a deadline whose call a tap has refused.
-func (i Interceptors) turnAway(ctx context.Context, call *outcome, err error) (context.Context, error) {
-	i.finish(ctx, call, err)
-	err = statusError(err, call.id)
+func (i Interceptors) turnAway(ctx context.Context, record *call.Record, err error) (context.Context, error) {
+	i.finish(ctx, record, err)
+	err = statusError(err, record.ID)
 	if _, timed := ctx.Deadline(); timed {
 		return intake.Refuse(ctx, err), nil
 	}

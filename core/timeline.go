@@ -1,38 +1,27 @@
 package core
 
 import (
-	"strings"
 	"time"
 
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/ledger"
 )
 
-// traceID gives the identifier of the call's trace; empty for none.
-func (o *outcome) traceID() string {
-	if o.trace == "" && o.span.IsValid() {
-		o.trace = o.span.TraceID().String()
-	}
-	return o.trace
-}
-
-// lostMembers gives the members that were lost, separated by commas.
-func (o *outcome) lostMembers() string { return strings.Join(o.losses, ",") }
-
 // recount adds to the ledger's result what the request went through, and what it lost.
-func (o *outcome) recount(model string, r *ledger.Result) {
-	attempts := o.served.Attempts
+func recount(record *call.Record, r *ledger.Result) {
+	attempts := record.Attempts
 	if n := len(attempts); n > 0 {
 		r.UpstreamProtocol = attempts[n-1].Protocol
 	}
-	r.Losses = o.lostMembers()
+	r.Losses = lostMembers(record)
 	since := func(at time.Time) time.Duration {
 		if at.IsZero() {
 			return 0
 		}
-		return max(at.Sub(o.start), time.Microsecond)
+		return max(at.Sub(record.Start), time.Microsecond)
 	}
 	var few [2]ledger.Attempt // on the stack
-	t := ledger.Timeline{Admitted: o.admitted, Settled: time.Since(o.start), Attempts: few[:0]}
+	t := ledger.Timeline{Admitted: record.AdmittedAfter, Settled: time.Since(record.Start), Attempts: few[:0]}
 	for i := range attempts[:min(len(attempts), ledger.MaxAttempts)] {
 		a := &attempts[i]
 		t.Attempts = append(t.Attempts, ledger.Attempt{
@@ -42,5 +31,5 @@ func (o *outcome) recount(model string, r *ledger.Result) {
 		})
 	}
 	var room [256]byte
-	r.Timeline = string(ledger.AppendTimeline(room[:0], &t, &ledger.Request{Model: model}, r))
+	r.Timeline = string(ledger.AppendTimeline(room[:0], &t, &ledger.Request{Model: record.AskedModel}, r))
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/core/amount"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/ledger"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/tokens"
@@ -45,11 +46,11 @@ func implausible() *genwayv1.Loss {
 // lacks, are replaced by a count of the request and of the answer. A complete answer lacks
 // its output when it has text and the upstream tells 0, and its input when neither is told:
 // an engine with a cache tells an input of 0 and means it.
-func (s *Service) meter(call *outcome, a ask, r *ledger.Result) {
+func (s *Service) meter(a *admission, r *ledger.Result) {
 	switch {
-	case !plausible(call.usage):
+	case !plausible(a.record.Usage):
 		r.UsageSource = ledger.Rejected
-	case call.complete && r.Usage.Output == 0:
+	case a.complete && r.Usage.Output == 0:
 		r.UsageSource = ledger.Estimated
 	default:
 		return
@@ -57,12 +58,12 @@ func (s *Service) meter(call *outcome, a ask, r *ledger.Result) {
 	usage, ok := ledger.Usage{}, false
 	switch req := a.req.(type) {
 	case *deferred.Request:
-		usage, ok = call.textUsage(req, r)
+		usage, ok = a.textUsage(req, r)
 	case *genwayv1.GenerateImageRequest:
 		// Images that have a price are counted: the upstream need not say more.
-		p, priced := s.price(call, a.model, r.Model)
+		p, priced := s.price(a, r.Model)
 		if ok = r.UsageSource == ledger.Rejected || r.Usage.Input == 0 && (!priced || p.MostImages(1) == 0); ok {
-			usage = drawingUsage(req, call.drawn)
+			usage = drawingUsage(req, a.drawn)
 		}
 	}
 	if !ok {
@@ -71,14 +72,14 @@ func (s *Service) meter(call *outcome, a ask, r *ledger.Result) {
 	}
 	usage.Images = r.Usage.Images
 	r.Usage = usage
-	call.metered(r)
+	metered(a.record, r)
 }
 
 // textUsage counts a request and its answer; false where what the upstream told is all
 // there is. An answer of nothing may have taken nothing, if its upstream says so.
-func (o *outcome) textUsage(req *deferred.Request, r *ledger.Result) (usage ledger.Usage, ok bool) {
-	output := o.answerTokens()
-	if r.UsageSource == ledger.Estimated && output == 0 && o.usage != nil {
+func (a *admission) textUsage(req *deferred.Request, r *ledger.Result) (usage ledger.Usage, ok bool) {
+	output := a.answerTokens()
+	if r.UsageSource == ledger.Estimated && output == 0 && a.record.Usage != nil {
 		return usage, false
 	}
 	usage = r.Usage
@@ -116,10 +117,10 @@ func drawingUsage(req *genwayv1.GenerateImageRequest, made drawn) ledger.Usage {
 }
 
 // answerTokens counts what was seen of the answer.
-func (o *outcome) answerTokens() int64 {
-	resp, ok := o.answer.(*genwayv1.GenerateTextResponse)
-	if !ok {
-		return o.said.tokens(o.served.Flow)
+func (a *admission) answerTokens() int64 {
+	resp := a.answer
+	if resp == nil {
+		return a.sample.tokens(a.record.Flow)
 	}
 	if len(resp.GetCandidates()) > 0 || len(resp.GetWire().GetJson()) == 0 {
 		return content.Answer(resp)
@@ -133,8 +134,8 @@ func (o *outcome) answerTokens() int64 {
 	return int64(tokens.Count(string(wire.GetJson())))
 }
 
-// metered notes the figures that stand in for the upstream's, for the log.
-func (o *outcome) metered(r *ledger.Result) {
-	o.source, o.told = r.UsageSource, o.usage
-	o.usage = &genwayv1.Usage{InputTokens: r.Usage.Input, OutputTokens: r.Usage.Output}
+// metered records the figures that replace the upstream's, for the log.
+func metered(record *call.Record, r *ledger.Result) {
+	record.UsageSource, record.RejectedUsage = string(r.UsageSource), record.Usage
+	record.Usage = &genwayv1.Usage{InputTokens: r.Usage.Input, OutputTokens: r.Usage.Output}
 }

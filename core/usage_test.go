@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
@@ -38,8 +39,8 @@ type silent struct {
 }
 
 func (u *silent) serve(ctx context.Context) error {
-	note := upstream.NoteOf(ctx)
-	note.Name, note.Model, note.Calls = "main", "small", 1
+	record := call.Of(ctx)
+	record.Upstream, record.TargetModel, record.Calls = "main", "small", 1
 	return u.fails
 }
 
@@ -69,8 +70,8 @@ func (u *silent) StreamGenerateText(ctx context.Context, _ *genwayv1.GenerateTex
 			PartDelta: &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Text{Text: piece}}}})
 	}
 	if u.wired {
-		note := upstream.NoteOf(ctx)
-		note.Flow = &u.flow
+		record := call.Of(ctx)
+		record.Flow = &u.flow
 		u.flow.Store(int64(len(u.text)))
 		events = []*genwayv1.StreamGenerateTextResponse{{Payload: &genwayv1.StreamGenerateTextResponse_Wire{Wire: &genwayv1.WireFrame{Data: []byte(strings.Repeat("x", 3000))}}}}
 	}
@@ -144,7 +145,7 @@ func TestAnswersWithoutUsageAreCounted(t *testing.T) {
 			for _, stream := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s, wired %t, streamed %t", name, wired, stream), func(t *testing.T) {
 					got := settled(t, &silent{text: c.text, usage: c.usage, wired: wired}, func(s *core.Service, i core.Interceptors) {
-						_ = call(i, s, "req", "small", stream)
+						_ = makeCall(i, s, "req", "small", stream)
 					})
 					want := c.want
 					source := ledger.Told
@@ -198,7 +199,7 @@ func TestImplausibleUsageIsRejected(t *testing.T) {
 					f.Usage, u.ends = usage, f
 				}
 				got := settled(t, u, func(s *core.Service, i core.Interceptors) {
-					_ = call(i, s, "req", "small", way == "streamed" || way == "left")
+					_ = makeCall(i, s, "req", "small", way == "streamed" || way == "left")
 				})
 				if diff := cmp.Diff(expected, got.Usage); diff != "" || got.UsageSource != ledger.Rejected || got.Cost != expected.Input*150+expected.Output*600 {
 					t.Errorf("%s = %d, %s: %q, %d (-want +got):\n%s", name, figure, way, got.UsageSource, got.Cost, diff)
@@ -272,7 +273,7 @@ func TestBudgetsAreSpentByTheEstimate(t *testing.T) {
 			}
 			interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: budgeted{}}, Logger: slog.New(slog.DiscardHandler)}
 			for range 10 {
-				if call(interceptors, service, "req", "small", stream) == nil {
+				if makeCall(interceptors, service, "req", "small", stream) == nil {
 					served++
 				}
 			}

@@ -3,10 +3,10 @@ package core
 import (
 	"context"
 	"log/slog"
-	"path"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/telemetry/wideline"
 )
@@ -15,12 +15,12 @@ import (
 // ledger.
 const outcomeRefused = "refused"
 
-// log writes the call's one line. Its fields are documented in docs/observability.md: they
+// logCall writes the call's one line. Its fields are documented in docs/observability.md: they
 // keep their names. It never holds a prompt, an answer or a key.
-func (o *outcome) log(ctx context.Context, log *slog.Logger, end time.Time, err error) {
+func logCall(ctx context.Context, log *slog.Logger, r *call.Record, end time.Time, err error) {
 	f := fault.From(err)
-	if f != nil && o.usage == nil {
-		o.usage = f.Usage
+	if f != nil && r.Usage == nil {
+		r.Usage = f.Usage
 	}
 	level, grave := slog.LevelInfo, f != nil && f.HTTPStatus() >= 500
 	if grave {
@@ -30,54 +30,54 @@ func (o *outcome) log(ctx context.Context, log *slog.Logger, end time.Time, err 
 	if !handler.Enabled(ctx, level) {
 		return
 	}
-	took := end.Sub(o.start)
+	took := end.Sub(r.Start)
 	fields := append(wideline.Take(),
-		slog.String("request_id", o.id),
-		slog.String("method", path.Base(o.method)),
-		slog.String("protocol", protocolName(o.caller.Protocol)),
-		slog.String("key", o.caller.KeyID),
-		slog.String("owner", o.caller.Owner),
-		slog.String("asked_model", clipped(o.asked)),
-		slog.String("model", o.model),
-		slog.String("route", o.served.Route),
-		slog.String("upstream", o.served.Name),
-		slog.Int64("attempts", o.served.Calls),
-		slog.String("outcome", o.word(f)),
+		slog.String("request_id", r.ID),
+		slog.String("method", r.RPC()),
+		slog.String("protocol", protocolName(r.Caller.Protocol)),
+		slog.String("key", r.Caller.KeyID),
+		slog.String("owner", r.Caller.Owner),
+		slog.String("asked_model", clipped(r.AskedModel)),
+		slog.String("model", r.Model),
+		slog.String("route", r.Route),
+		slog.String("upstream", r.Upstream),
+		slog.Int64("attempts", r.Calls),
+		slog.String("outcome", outcomeOf(r, f)),
 		slog.String("status", statusWord(err)),
 		slog.Float64("duration_seconds", seconds(took)),
-		slog.Float64("own_seconds", seconds(o.own(took))),
-		slog.Int64("input_tokens", o.usage.GetInputTokens()),
-		slog.Int64("output_tokens", o.usage.GetOutputTokens()),
-		slog.Int64("cache_read_tokens", o.usage.GetCacheReadInputTokens()),
-		slog.Int64("cache_write_tokens", o.usage.GetCacheWriteInputTokens()+o.usage.GetCacheWrite_1HInputTokens()),
-		slog.Int64("thinking_tokens", o.usage.GetThinkingTokens()),
+		slog.Float64("own_seconds", seconds(r.Own(took))),
+		slog.Int64("input_tokens", r.Usage.GetInputTokens()),
+		slog.Int64("output_tokens", r.Usage.GetOutputTokens()),
+		slog.Int64("cache_read_tokens", r.Usage.GetCacheReadInputTokens()),
+		slog.Int64("cache_write_tokens", r.Usage.GetCacheWriteInputTokens()+r.Usage.GetCacheWrite_1HInputTokens()),
+		slog.Int64("thinking_tokens", r.Usage.GetThinkingTokens()),
 	)
-	if o.span.IsValid() {
-		fields = append(fields, slog.String("trace_id", o.traceID()))
+	if r.Span.IsValid() {
+		fields = append(fields, slog.String("trace_id", r.TraceID()))
 	}
-	if n := len(o.served.Attempts); n > 0 {
-		fields = append(fields, slog.String("upstream_protocol", o.served.Attempts[n-1].Provider))
+	if n := len(r.Attempts); n > 0 {
+		fields = append(fields, slog.String("upstream_protocol", r.Attempts[n-1].Provider))
 		if n > 1 {
-			fields = append(fields, slog.Int("targets", n), slog.String("fallback_reason", o.served.Attempts[n-2].Reason))
+			fields = append(fields, slog.Int("targets", n), slog.String("fallback_reason", r.Attempts[n-2].Reason))
 		}
 	}
-	if o.first > 0 {
-		fields = append(fields, slog.Float64("first_event_seconds", seconds(o.first)))
+	if r.FirstEvent > 0 {
+		fields = append(fields, slog.Float64("first_event_seconds", seconds(r.FirstEvent)))
 	}
-	if o.settled.cost > 0 {
-		fields = append(fields, slog.Float64("cost_dollars", float64(o.settled.cost)/1e9))
+	if r.Cost > 0 {
+		fields = append(fields, slog.Float64("cost_dollars", float64(r.Cost)/1e9))
 	}
-	if len(o.losses) > 0 {
-		fields = append(fields, slog.String("losses", o.lostMembers()))
+	if len(r.Losses) > 0 {
+		fields = append(fields, slog.String("losses", lostMembers(r)))
 	}
-	if o.source != ledger.Told {
-		fields = append(fields, slog.String("usage_source", string(o.source)))
+	if r.UsageSource != string(ledger.Told) {
+		fields = append(fields, slog.String("usage_source", r.UsageSource))
 	}
-	if o.source == ledger.Rejected {
-		fields = append(fields, slog.Int64("told_input_tokens", o.told.GetInputTokens()), slog.Int64("told_output_tokens", o.told.GetOutputTokens()))
+	if r.UsageSource == string(ledger.Rejected) {
+		fields = append(fields, slog.Int64("told_input_tokens", r.RejectedUsage.GetInputTokens()), slog.Int64("told_output_tokens", r.RejectedUsage.GetOutputTokens()))
 	}
-	if o.clientID != "" {
-		fields = append(fields, slog.String("client_request_id", o.clientID))
+	if r.ClientID != "" {
+		fields = append(fields, slog.String("client_request_id", r.ClientID))
 	}
 	if f != nil {
 		fields = append(fields, slog.String("kind", fault.Name(f.Kind)), slog.String("reason", f.Reason))
@@ -88,11 +88,11 @@ func (o *outcome) log(ctx context.Context, log *slog.Logger, end time.Time, err 
 	wideline.Write(ctx, handler, slog.NewRecord(end, level, "call", 0), fields)
 }
 
-// word is the outcome of the call.
-func (o *outcome) word(f *fault.Error) string {
+// outcomeOf gives the outcome of a call that failed with f, or succeeded.
+func outcomeOf(r *call.Record, f *fault.Error) string {
 	switch {
-	case o.settled.outcome != "":
-		return string(o.settled.outcome)
+	case r.Outcome != "":
+		return r.Outcome
 	case f != nil:
 		return outcomeRefused
 	}

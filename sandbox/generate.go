@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/tokens"
@@ -12,7 +13,7 @@ import (
 
 // GenerateText gives one complete answer.
 func (s *Sandbox) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	upstream.NoteOf(ctx).Calls++
+	call.Of(ctx).Calls++
 	m, err := s.find(req.GetModel(), false)
 	if err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func (s *Sandbox) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 // StreamGenerateText gives the same answer as events: texts in pieces of a token, the
 // opening event before anything that takes time.
 func (s *Sandbox) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	upstream.NoteOf(ctx).Calls++
+	call.Of(ctx).Calls++
 	m, err := s.find(req.GetModel(), false)
 	if err != nil {
 		return err
@@ -121,7 +122,7 @@ func (m model) pause(ctx context.Context, i int, ping func() error) error {
 // wait takes its time unless the context ends first.
 func wait(ctx context.Context, d time.Duration) error {
 	if d > 0 {
-		defer upstream.NoteOf(ctx).Awaited(time.Now())
+		defer call.Of(ctx).Await(time.Now())
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		select {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/tokens"
@@ -42,7 +43,7 @@ type commission struct {
 // and refuses all else, input images included. An image costs tokens.Drawing of its
 // size and quality, the prompt its tokens.
 func (s *Sandbox) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
-	upstream.NoteOf(ctx).Calls++
+	call.Of(ctx).Calls++
 	m, err := s.find(req.GetModel(), true)
 	if err != nil {
 		return nil, err

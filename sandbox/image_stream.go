@@ -5,6 +5,7 @@ import (
 	"image"
 
 	"github.com/genway/genway/codec/images"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/sandbox/drawing"
@@ -15,7 +16,7 @@ import (
 // drawn, with as many previews ahead of it as partial_images asks for: the image itself in
 // a mosaic that becomes finer. Previews cost nothing.
 func (s *Sandbox) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
-	upstream.NoteOf(ctx).Calls++
+	call.Of(ctx).Calls++
 	m, err := s.find(req.GetModel(), true)
 	if err != nil {
 		return err

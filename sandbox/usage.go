@@ -3,7 +3,7 @@ package sandbox
 import (
 	"context"
 
-	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/call"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/tokens/content"
 )
@@ -16,7 +16,7 @@ func countInput(req *genwayv1.GenerateTextRequest) *input { return &input{conten
 // CountTokens counts what GenerateText would report as usage.input_tokens. Models
 // that fail at once fail here as well.
 func (s *Sandbox) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
-	upstream.NoteOf(ctx).Calls++
+	call.Of(ctx).Calls++
 	m, err := s.find(req.GetRequest().GetModel(), false)
 	if err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/core/audit"
-	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
@@ -81,5 +81,5 @@ func New(config Config) (*Service, error) {
 
 // acting gives a context in which changes are made by the caller's key.
 func acting(ctx context.Context) context.Context {
-	return audit.WithActor(ctx, "key:"+auth.CallerOf(ctx).KeyID)
+	return audit.WithActor(ctx, "key:"+call.Of(ctx).Caller.KeyID)
 }

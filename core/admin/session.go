@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/keys"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
@@ -17,7 +17,7 @@ const ReasonReadOnly = "READ_ONLY"
 var reads = []string{"Get", "List", "Watch", "Explain", "Verify", "CreateSession", "EndSession"}
 
 // Permit holds a caller to what its key may do of this service. method is the full name.
-func Permit(caller auth.Caller, method string) error {
+func Permit(caller call.Caller, method string) error {
 	if caller.Policy == nil || !caller.Policy.ReadOnly {
 		return nil
 	}
@@ -32,7 +32,7 @@ func Permit(caller auth.Caller, method string) error {
 
 // CreateSession makes a session, or a link that makes one.
 func (s *Service) CreateSession(ctx context.Context, req *adminv1.CreateSessionRequest) (*adminv1.CreateSessionResponse, error) {
-	params := keys.SessionParams{By: auth.CallerOf(ctx).KeyID, ReadOnly: req.GetReadOnly(), Link: req.GetLink()}
+	params := keys.SessionParams{By: call.Of(ctx).Caller.KeyID, ReadOnly: req.GetReadOnly(), Link: req.GetLink()}
 	if req.GetLifetime() != nil {
 		if err := req.Lifetime.CheckValid(); err != nil || req.Lifetime.AsDuration() <= 0 {
 			return nil, fault.Invalid("lifetime", "lifetime: expected more than 0 and up to %s", keys.MaxSession)
@@ -48,7 +48,7 @@ func (s *Service) CreateSession(ctx context.Context, req *adminv1.CreateSessionR
 
 // GetSession gives the key that the caller shows.
 func (s *Service) GetSession(ctx context.Context, _ *adminv1.GetSessionRequest) (*adminv1.GetSessionResponse, error) {
-	key, err := s.config.Keys.Get(ctx, auth.CallerOf(ctx).KeyID)
+	key, err := s.config.Keys.Get(ctx, call.Of(ctx).Caller.KeyID)
 	if err != nil {
 		return nil, failure(ctx, err, inSession)
 	}
@@ -57,7 +57,7 @@ func (s *Service) GetSession(ctx context.Context, _ *adminv1.GetSessionRequest) 
 
 // EndSession ends the session of the caller.
 func (s *Service) EndSession(ctx context.Context, _ *adminv1.EndSessionRequest) (*adminv1.EndSessionResponse, error) {
-	id := auth.CallerOf(ctx).KeyID
+	id := call.Of(ctx).Caller.KeyID
 	key, err := s.config.Keys.Get(ctx, id)
 	if err != nil {
 		return nil, failure(ctx, err, inSession)

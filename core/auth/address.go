@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 
+	"github.com/genway/genway/core/call"
 	"google.golang.org/grpc/peer"
 )
 
@@ -13,7 +14,7 @@ const AddressKey = "genway-client"
 
 // AddressOf gives the address a call comes from: by the word of an edge for its callers,
 // the connection's own for direct ones. It is the zero Addr where none is known.
-func AddressOf(ctx context.Context, caller Caller) netip.Addr {
+func AddressOf(ctx context.Context, caller call.Caller) netip.Addr {
 	text := ""
 	if caller.Edge {
 		text = said(ctx, AddressKey)

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/keys"
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"google.golang.org/grpc/metadata"
 )
@@ -26,16 +26,6 @@ type Keys interface {
 	// keys.ErrWrongKey for every key that is not one, and anything else when
 	// that could not be found out.
 	Authenticate(ctx context.Context, raw string) (keys.Principal, error)
-}
-
-// Caller is who makes a call, and by which way.
-type Caller struct {
-	keys.Principal
-	// Protocol is the JSON protocol the call came in by; unspecified for a direct
-	// gRPC call.
-	Protocol genwayv1.Protocol
-	// Edge reports that an edge we trust made the call for the caller.
-	Edge bool
 }
 
 // ProtocolKey is the metadata by which an edge names the caller's protocol.
@@ -58,7 +48,7 @@ func Administrates(method string) bool { return strings.HasPrefix(method, "/genw
 //
 // The Admin service takes keys of the group admin alone, whatever an edge says, and
 // nothing else takes those (case K11).
-func (a Authenticator) Authenticate(ctx context.Context, method string) (Caller, error) {
+func (a Authenticator) Authenticate(ctx context.Context, method string) (call.Caller, error) {
 	caller, needed, way, err := a.way(ctx, method)
 	if err != nil {
 		return caller, err
@@ -99,7 +89,7 @@ func (a Authenticator) Trusts(ctx context.Context) bool { return a.Trust != nil 
 // way gives the caller of a call as far as its way says who it is: the protocol, and
 // whether an edge we trust made the call. It also says which group's keys the way takes,
 // and in words why.
-func (a Authenticator) way(ctx context.Context, method string) (caller Caller, needed keys.Group, why string, err error) {
+func (a Authenticator) way(ctx context.Context, method string) (caller call.Caller, needed keys.Group, why string, err error) {
 	switch name := said(ctx, ProtocolKey); {
 	case Administrates(method):
 		return caller, keys.GroupAdmin, "the Admin service needs", nil
@@ -134,19 +124,6 @@ func said(ctx context.Context, name string) string {
 		return ""
 	}
 	return values[len(values)-1]
-}
-
-type callerKey struct{}
-
-// WithCaller gives a context that carries the caller.
-func WithCaller(ctx context.Context, caller Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, caller)
-}
-
-// CallerOf gives the caller a context carries; the zero Caller if none.
-func CallerOf(ctx context.Context) Caller {
-	caller, _ := ctx.Value(callerKey{}).(Caller)
-	return caller
 }
 
 // ReasonKeysUnavailable is the reason of calls whose key cannot be looked up.

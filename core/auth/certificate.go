@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/internal/certs"
 	"google.golang.org/grpc/metadata"
 )
@@ -14,7 +15,7 @@ const CertificateKey = "genway-client-certificate"
 // CertificateOf gives the names of the certificate that a caller has shown: by the word of
 // an edge for its callers, of the connection for direct ones. It is none where none was
 // shown.
-func CertificateOf(ctx context.Context, caller Caller) []string {
+func CertificateOf(ctx context.Context, caller call.Caller) []string {
 	if caller.Edge {
 		return metadata.ValueFromIncomingContext(ctx, CertificateKey)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -34,8 +35,8 @@ type talker struct {
 }
 
 func (s *talker) leave(ctx context.Context) {
-	note := upstream.NoteOf(ctx)
-	note.Headers, note.Answered, note.Usage = s.headers, s.name+"-model", s.usage
+	record := call.Of(ctx)
+	record.Headers, record.RawModel, record.RawUsage = s.headers, s.name+"-model", s.usage
 }
 
 func (s *talker) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
@@ -78,9 +79,9 @@ func TestK7AttemptsEndWithTheirHeaders(t *testing.T) {
 		for _, streamed := range []bool{false, true} {
 			first := failing("first")
 			r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "first", Upstream: first}}, Fallback: []route.Target{c.last}}})
-			var note upstream.Note
+			var record call.Record
 			told := &headers{}
-			ctx := upstream.WithNote(told.in(t.Context()), &note)
+			ctx := call.With(told.in(t.Context()), &record)
 			req := &genwayv1.GenerateTextRequest{Model: "m"}
 			if streamed {
 				_ = r.StreamGenerateText(ctx, req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
@@ -93,14 +94,14 @@ func TestK7AttemptsEndWithTheirHeaders(t *testing.T) {
 					got[cut] = values[0]
 				}
 			}
-			if !maps.Equal(got, c.want) || note.Name != "last" || note.Answered != c.says || note.Usage != nil {
-				t.Errorf("%s, streamed %t: headers %v, want %v; note %+v", name, streamed, got, c.want, note)
+			if !maps.Equal(got, c.want) || record.Upstream != "last" || record.RawModel != c.says || record.RawUsage != nil {
+				t.Errorf("%s, streamed %t: headers %v, want %v; record %+v", name, streamed, got, c.want, &record)
 			}
 			if named := told.Get("x-genway-upstream"); len(named) == 0 || named[len(named)-1] != "last" {
 				t.Errorf("%s, streamed %t: served by %v", name, streamed, named)
 			}
-			if !slices.EqualFunc(note.Spent, []*genwayv1.Usage{first.usage}, func(s upstream.Spent, u *genwayv1.Usage) bool { return s.Usage == u && s.Name == "first" }) {
-				t.Errorf("%s, streamed %t: spent by failed attempts: %+v", name, streamed, note.Spent)
+			if !slices.EqualFunc(record.Spent, []*genwayv1.Usage{first.usage}, func(s call.Spent, u *genwayv1.Usage) bool { return s.Usage == u && s.Upstream == "first" }) {
+				t.Errorf("%s, streamed %t: spent by failed attempts: %+v", name, streamed, record.Spent)
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
@@ -209,7 +210,7 @@ func wireFor(wire *genwayv1.WireMessage, t Target) *genwayv1.WireMessage {
 	return nil
 }
 
-// AnswerPrefix is that of the metadata with upstream.Note.Headers. An edge knows the
+// AnswerPrefix is that of the metadata with call.Record.Headers. An edge knows the
 // same.
 const AnswerPrefix = "genway-answer-"
 
@@ -219,7 +220,7 @@ func (a attempt) tell(ctx context.Context, answered map[string]string) {
 	// It fails where the headers have been sent, and outside of a server: nobody is
 	// left to be told.
 	md := make(metadata.MD, 2+len(answered))
-	md["x-genway-upstream"], md["x-genway-attempts"] = []string{a.Name}, []string{strconv.FormatInt(upstream.NoteOf(ctx).Calls, 10)}
+	md["x-genway-upstream"], md["x-genway-attempts"] = []string{a.Name}, []string{strconv.FormatInt(call.Of(ctx).Calls, 10)}
 	for name, value := range answered { // all in lower case, as metadata are
 		md[AnswerPrefix+name] = []string{value}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 )
 
@@ -70,7 +71,7 @@ type drain struct {
 	unhook func() bool
 
 	mu sync.Mutex
-	// left says that the caller is gone, delivered that the answer had been told to its
+	// left says that the caller has left, delivered that the answer had been sent to its
 	// end by then.
 	left, delivered, over bool
 	timer                 *time.Timer
@@ -139,17 +140,17 @@ func (d *drain) end(ctx context.Context, err error) error {
 	d.unhook()
 	d.mu.Lock()
 	d.over = true
-	gone := !d.delivered && (d.left || errors.Is(d.caller.Err(), context.Canceled))
+	left := !d.delivered && (d.left || errors.Is(d.caller.Err(), context.Canceled))
 	if d.timer != nil {
 		d.timer.Stop()
 	}
 	d.mu.Unlock()
 	d.cancel(nil)
 	d.owner.end(d)
-	if !gone {
+	if !left {
 		return err
 	}
-	upstream.NoteOf(ctx).Gone = true
+	call.Of(ctx).CallerLeft = true
 	if err == nil {
 		return nil
 	}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/route"
-	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -16,19 +16,19 @@ import (
 
 // drained is what became of a call whose caller left.
 type drained struct {
-	err   error
-	took  time.Duration
-	note  *upstream.Note
-	usage *genwayv1.Usage
-	sends int
+	err    error
+	took   time.Duration
+	record *call.Record
+	usage  *genwayv1.Usage
+	sends  int
 }
 
 // leave makes a call whose caller leaves after a while; 0 is at once.
 func leave(t *testing.T, u *slow, limits route.Limits, after time.Duration, streamed bool) (d drained) {
 	t.Helper()
-	d.note = &upstream.Note{}
+	d.record = &call.Record{}
 	r := route.New([]route.Route{{Model: "*", Targets: to(u, limits)}})
-	ctx, cancel := context.WithCancel(upstream.WithNote(t.Context(), d.note))
+	ctx, cancel := context.WithCancel(call.With(t.Context(), d.record))
 	time.AfterFunc(after, cancel)
 	begun := time.Now()
 	if streamed {
@@ -69,7 +69,7 @@ func TestDrain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				u := &slow{takes: c.takes}
 				d := leave(t, u, route.Limits{DrainFor: c.most}, c.after, streamed)
-				if d.took != c.took || (d.usage != nil) != c.used || d.note.Gone != c.gone || u.calls != 1 {
+				if d.took != c.took || (d.usage != nil) != c.used || d.record.CallerLeft != c.gone || u.calls != 1 {
 					t.Errorf("%s, streamed %t: %+v, %d calls", c.name, streamed, d, u.calls)
 				}
 				if (d.err == nil) != c.used || d.err != nil && fault.From(d.err).Kind != fault.Cancelled {
@@ -95,13 +95,13 @@ func TestDrainOfFailures(t *testing.T) {
 func TestDeadlinesAreNotDrained(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := route.New([]route.Route{{Model: "*", Targets: to(&slow{takes: time.Hour}, route.Limits{DrainFor: time.Minute})}})
-		note := &upstream.Note{}
-		ctx, cancel := context.WithTimeout(upstream.WithNote(t.Context(), note), time.Second)
+		record := &call.Record{}
+		ctx, cancel := context.WithTimeout(call.With(t.Context(), record), time.Second)
 		defer cancel()
 		begun := time.Now()
 		_, err := r.GenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m"})
-		if fault.From(err).Kind != fault.Timeout || time.Since(begun) >= time.Second || note.Gone {
-			t.Errorf("%v after %v, %+v", err, time.Since(begun), note)
+		if fault.From(err).Kind != fault.Timeout || time.Since(begun) >= time.Second || record.CallerLeft {
+			t.Errorf("%v after %v, %+v", err, time.Since(begun), record)
 		}
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/internal/overload"
 )
@@ -91,15 +92,15 @@ func NewGuard(limits Limits) *Guard {
 	return g
 }
 
-// call is one call of an upstream. Its context may outlive the caller's: the drain
+// doing makes one call of an upstream. Its context may outlive the caller's: the drain
 // then says so.
-type call func(context.Context, *drain) error
+type doing func(context.Context, *drain) error
 
 // turn is what a target may do for a request.
 type turn struct {
 	// caller is the caller's context, without the deadline of the route.
 	caller context.Context //nolint:containedctx // that of the call this is a part of
-	note   *upstream.Note
+	record *call.Record
 	drains *drains
 	// begin is when the answer must have begun: the target's share of the route's
 	// deadline is over then. Zero is no bound but the context's.
@@ -122,21 +123,21 @@ func (t *turn) late() bool { return !t.begin.IsZero() && !time.Now().Before(t.be
 // run makes a call, and makes it again while that may help: the call failed for
 // reasons of the upstream's, its answer had not begun, and the budget and the target's
 // share of the time last. A nil Guard makes it once.
-func (g *Guard) run(ctx context.Context, t *turn, do call) error {
+func (g *Guard) run(ctx context.Context, t *turn, do doing) error {
 	if g == nil {
 		return t.timed(ctx, nil, func(ctx context.Context) error { return do(ctx, nil) })
 	}
 	g.earn()
 	for retry := 0; ; retry++ {
 		err := g.once(ctx, t, do)
-		if err == nil || t.note.Begun() || retry >= g.limits.Retries || !retryable(err) || !g.spend() || !g.wait(ctx) || t.late() {
+		if err == nil || t.record.AnswerBegun() || retry >= g.limits.Retries || !retryable(err) || !g.spend() || !g.wait(ctx) || t.late() {
 			return err
 		}
 	}
 }
 
 // once makes a call within the limits and books how it went.
-func (g *Guard) once(ctx context.Context, t *turn, do call) (err error) {
+func (g *Guard) once(ctx context.Context, t *turn, do doing) (err error) {
 	if ctx.Err() != nil {
 		return upstream.Interrupted(ctx) // nothing is begun for a caller who is gone already
 	}
@@ -188,7 +189,7 @@ func (g *Guard) once(ctx context.Context, t *turn, do call) (err error) {
 }
 
 // within makes a call within its time.
-func (g *Guard) within(ctx context.Context, t *turn, begun func(), do call) (err error) {
+func (g *Guard) within(ctx context.Context, t *turn, begun func(), do doing) (err error) {
 	if g.limits.DrainFor <= 0 {
 		inner, stop := bounded(ctx, g.limits.Deadline)
 		defer stop()
@@ -205,14 +206,14 @@ func (g *Guard) within(ctx context.Context, t *turn, begun func(), do call) (err
 // beginning that bound is gone, and begun is called unless it is nil.
 func (t *turn) timed(ctx context.Context, begun func(), do func(context.Context) error) error {
 	if t.begin.IsZero() {
-		t.note.Attempt(begun)
+		t.record.StartCall(begun)
 		return do(ctx)
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	share := time.AfterFunc(time.Until(t.begin), func() { end(errShare) })
 	defer share.Stop()
-	t.note.Attempt(func() {
+	t.record.StartCall(func() {
 		share.Stop()
 		if begun != nil {
 			begun()
@@ -245,7 +246,7 @@ func (t *turn) judged(ctx context.Context, err error) verdict {
 	switch {
 	case err == nil:
 		return works
-	case t.caller.Err() != nil, ctx.Err() != nil && t.streamed && t.note.Begun():
+	case t.caller.Err() != nil, ctx.Err() != nil && t.streamed && t.record.AnswerBegun():
 		return nothing
 	}
 	f := fault.From(err)

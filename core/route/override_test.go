@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/override"
 	"github.com/genway/genway/core/route"
-	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -63,7 +63,7 @@ func TestOverridesAreTold(t *testing.T) {
 		t.Fatalf("%v, %v", resp, err)
 	}
 	calls := only.calls
-	_, err = r.GenerateText(upstream.WithStrict(t.Context()), warm())
+	_, err = r.GenerateText(call.With(t.Context(), &call.Record{Strict: true}), warm())
 	if f := fault.From(err); f.Kind != fault.InvalidRequest || f.Param != "sampling.temperature" || only.calls != calls {
 		t.Errorf("a strict caller: %v, %d calls more", err, only.calls-calls)
 	}
@@ -98,7 +98,7 @@ func TestLimitsThatUpstreamsDemand(t *testing.T) {
 	} {
 		only := &stub{name: "only"}
 		r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "only", Upstream: only, Protocol: tt.protocol, Overrides: overrides(t, tt.rules)}}}})
-		resp, err := r.GenerateText(upstream.WithStrict(t.Context()), &genwayv1.GenerateTextRequest{Model: "claude-opus-4-1"})
+		resp, err := r.GenerateText(call.With(t.Context(), &call.Record{Strict: true}), &genwayv1.GenerateTextRequest{Model: "claude-opus-4-1"})
 		if err != nil || len(resp.GetLosses()) != 0 || only.seen.GetMaxOutputTokens() != tt.want || (only.seen.MaxOutputTokens != nil) != (tt.want > 0) {
 			t.Errorf("%s: %v, %v, the upstream sees %v", name, resp.GetLosses(), err, only.seen)
 		}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -44,7 +45,7 @@ func TestUnknownReferences(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			u := &listener{}
 			r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "u", Upstream: u, Protocol: test.protocol}}}})
-			resp, err := r.GenerateText(upstream.WithNote(t.Context(), &upstream.Note{}), &genwayv1.GenerateTextRequest{Model: "m", Messages: test.messages})
+			resp, err := r.GenerateText(call.With(t.Context(), &call.Record{}), &genwayv1.GenerateTextRequest{Model: "m", Messages: test.messages})
 			if test.refused {
 				if f := fault.From(err); f == nil || f.Kind != fault.InvalidRequest || f.Param != "input" || u.got != nil {
 					t.Errorf("%v, %v", err, u.got)

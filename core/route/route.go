@@ -15,12 +15,12 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/catalog"
 	"github.com/genway/genway/core/glob"
 	"github.com/genway/genway/core/override"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/genway/genway/internal/overload"
 	"github.com/genway/genway/protocol"
 )
 
@@ -218,13 +218,11 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 	if len(targets) == 0 {
 		return unable(q)
 	}
-	if route.Strict {
-		ctx = upstream.WithStrict(ctx)
-	}
-	ctx, note := upstream.Noted(ctx)
+	ctx, record := call.Ensure(ctx)
+	record.Strict = record.Strict || route.Strict
 	ctx, unshave := shaved(ctx)
 	defer unshave()
-	t := turn{caller: ctx, note: note, drains: &r.drains, streamed: q.streamed, priority: overload.PriorityOf(ctx), measured: route.Strategy == Fastest && !q.counted}
+	t := turn{caller: ctx, record: record, drains: &r.drains, streamed: q.streamed, priority: record.Priority, measured: route.Strategy == Fastest && !q.counted}
 	var deadline time.Time
 	if route.Deadline > 0 {
 		deadline = time.Now().Add(route.Deadline)
@@ -233,36 +231,36 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 	defer stop()
 	var err error
 	var a attempt
-	var spent upstream.Spent
+	var spent call.Spent
 	keep := func() {
 		if spent.Usage != nil {
-			note.Spent, spent = append(note.Spent, spent), upstream.Spent{}
+			record.Spent, spent = append(record.Spent, spent), call.Spent{}
 		}
 	}
 	for n, target := range targets {
 		// Also for a target whose guard refuses the call.
-		note.Attempt(nil)
+		record.StartCall(nil)
 		a = attempt{Target: target, route: route}
-		note.Route, note.Name, note.Model = route.Model, target.Name, cmp.Or(target.Model, q.model)
-		t.model = note.Model
-		note.Try(target.inference(route, q), note.Model, protocol.Of(target.Protocol).Name)
+		record.Route, record.Upstream, record.TargetModel = route.Model, target.Name, cmp.Or(target.Model, q.model)
+		t.model = record.TargetModel
+		record.StartAttempt(target.inference(route, q), record.TargetModel, protocol.Of(target.Protocol).Name)
 		t.begin, t.last = share(deadline, len(targets)-n), n == len(targets)-1
 		err = a.Guard.run(ctx, &t, func(ctx context.Context, d *drain) error {
 			keep()
 			a.drain = d
 			err := try(ctx, a)
-			spent = upstream.Spent{Name: note.Name, Model: note.Model, Usage: usageOf(err)}
+			spent = call.Spent{Upstream: record.Upstream, Model: record.TargetModel, Usage: usageOf(err)}
 			return err
 		})
-		note.Tried(err)
-		if err == nil || note.Begun() || ctx.Err() != nil || !mendable(err) {
+		record.EndAttempt(err)
+		if err == nil || record.AnswerBegun() || ctx.Err() != nil || !mendable(err) {
 			break
 		}
 	}
 	if usageOf(err) == nil {
 		keep() // it is of an attempt before the last: a guard has refused since
 	}
-	a.tell(ctx, note.Headers)
+	a.tell(ctx, record.Headers)
 	return err
 }
 

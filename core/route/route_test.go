@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -38,7 +39,7 @@ func (s *stub) called(ctx context.Context, req *genwayv1.GenerateTextRequest) {
 	if s.calls++; req != nil {
 		s.seen = req
 	}
-	upstream.NoteOf(ctx).Calls++
+	call.Of(ctx).Calls++
 }
 
 func (s *stub) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {

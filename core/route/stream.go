@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol/deferred"
@@ -62,31 +63,31 @@ type step struct {
 type passing[E any] func(losses []*genwayv1.Loss) func(*E) error
 
 // streamed runs the attempts of a streamed request. What an event means says look.
-func streamed[E any](ctx context.Context, r *Router, q request, look func(*E) step, send func(*E) error, call func(context.Context, attempt, passing[E]) error) error {
+func streamed[E any](ctx context.Context, r *Router, q request, look func(*E) step, send func(*E) error, ask func(context.Context, attempt, passing[E]) error) error {
 	return r.attempts(ctx, q, func(ctx context.Context, a attempt) error {
-		note := upstream.NoteOf(ctx)
-		return call(ctx, a, func(losses []*genwayv1.Loss) func(*E) error {
+		record := call.Of(ctx)
+		return ask(ctx, a, func(losses []*genwayv1.Loss) func(*E) error {
 			return func(ev *E) error {
 				s := look(ev)
-				if s.losses != nil && !note.Begun() {
+				if s.losses != nil && !record.AnswerBegun() {
 					*s.losses = slices.Concat(losses, *s.losses)
 					if err := upstream.Lossless(ctx, *s.losses); err != nil {
 						return err
 					}
 				}
-				if !note.Begun() {
+				if !record.AnswerBegun() {
 					// A heartbeat is nothing of the answer: another target may still give
 					// one. The headers go out with it, and name the one asked by then.
 					// The upstream's own may be written at this very moment.
 					var answered map[string]string
 					if !s.ping {
-						note.Begin()
-						answered = note.Headers
+						record.AnswerBegins()
+						answered = record.Headers
 					}
 					a.tell(ctx, answered)
 				}
 				if !s.ping {
-					note.Chunk(ctx)
+					record.Chunk(ctx)
 				}
 				return a.drain.sent(send(ev), s.completed)
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -139,7 +140,7 @@ func (n *noting) GenerateText(ctx context.Context, req *genwayv1.GenerateTextReq
 	case <-ctx.Done():
 		return nil, upstream.Interrupted(ctx)
 	}
-	upstream.NoteOf(ctx).Begin()
+	call.Of(ctx).AnswerBegins()
 	return n.slow.GenerateText(ctx, req)
 }
 

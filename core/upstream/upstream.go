@@ -3,7 +3,7 @@
 // sandbox. Adapters live in packages below this one.
 //
 // It must not import net/http, grpc or any package of ours but the contract, the
-// faults, the protocols, and those of telemetry that record attempts.
+// faults, the protocols, and the record of a call.
 package upstream
 
 import (
@@ -19,8 +19,8 @@ import (
 // is a path in the canonical message (messages[0].parts[1].image).
 //
 // When ctx ends, a call gives up within 100 ms and returns what Interrupted
-// makes of it. An adapter counts each call it makes in NoteOf(ctx).Calls, and tells by
-// its Begin when a unary answer has begun, if it can know.
+// makes of it. An adapter counts each call it makes in the Calls of the call's record (call.Of), and
+// calls its AnswerBegins when a unary answer has begun, if it can know.
 type Upstream interface {
 	// GenerateText gives one complete answer. Id and create_time may be empty; the
 	// caller then sets them.

@@ -91,6 +91,13 @@ var rules = []rule{
 		never: []string{"github.com/redis/...", "google.golang.org/...", "net/http/..."},
 	},
 	{
+		// All of the core imports it.
+		name:  "the record of a call knows the caller alone",
+		from:  []string{"./core/call"},
+		ours:  []string{"./core/call", "./core/keys", "./core/audit", "./core/limit", "./core/amount", "./core/glob", "./codec/fault", "./internal/overload", "./telemetry/...", "./gen/..."},
+		never: []string{"database/sql"},
+	},
+	{
 		name:  "the edge's binary links no core and no store",
 		from:  []string{"./cmd/genway-edge/..."},
 		never: []string{"./core/...", "modernc.org/sqlite/...", "github.com/redis/...", "database/sql"},
@@ -165,6 +172,7 @@ func TestRulesCatch(t *testing.T) {
 		"reading YAML strictly knows nothing of what is read":            {"./core/config/strict", "./core/config"},
 		"amounts are arithmetic alone":                                   {"./core/amount", "./core/limit"},
 		"limits are figures: what is shared between cores is below them": {"./core/limit", "./core/limit/shared"},
+		"the record of a call knows the caller alone":                    {"./core/call", "./core/limit", "./core/route"},
 		"the edge's binary links no core and no store":                   {"./cmd/genway-edge", "example.org/store", "database/sql"},
 		"the core's binary links no edge":                                {"./cmd/genway-core", "./gateway"},
 		"keys are the domain alone":                                      {"./core/keys", "./core/limit", "database/sql"},

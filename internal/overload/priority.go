@@ -1,9 +1,6 @@
 package overload
 
-import (
-	"context"
-	"fmt"
-)
+import "fmt"
 
 // Priority says which requests are refused first.
 type Priority uint8
@@ -33,20 +30,4 @@ func ParsePriority(word string) (Priority, error) {
 		return Batch, nil
 	}
 	return 0, fmt.Errorf("%.40q is no priority; one of interactive, batch", word)
-}
-
-type priorityKey struct{}
-
-// WithPriority gives a context whose calls have that priority.
-func WithPriority(ctx context.Context, p Priority) context.Context {
-	if p == Interactive {
-		return ctx
-	}
-	return context.WithValue(ctx, priorityKey{}, p)
-}
-
-// PriorityOf gives the priority of a context's calls.
-func PriorityOf(ctx context.Context) Priority {
-	p, _ := ctx.Value(priorityKey{}).(Priority)
-	return p
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/sandbox"
@@ -33,11 +34,13 @@ type strict struct{ upstream.Upstream }
 func strictly(u upstream.Upstream) upstream.Upstream { return strict{u} }
 
 func (s strict) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	return s.Upstream.GenerateText(upstream.WithStrict(ctx), req)
+	call.Of(ctx).Strict = true
+	return s.Upstream.GenerateText(ctx, req)
 }
 
 func (s strict) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	return s.Upstream.StreamGenerateText(upstream.WithStrict(ctx), req, send)
+	call.Of(ctx).Strict = true
+	return s.Upstream.StreamGenerateText(ctx, req, send)
 }
 
 // history is a conversation with items that only its vendor can act on.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/transport"
@@ -121,7 +122,7 @@ func (u *Upstream) outgoing(ctx context.Context) context.Context {
 		md.Set("authorization", "Bearer "+key)
 	}
 	if !u.config.NoTrace {
-		upstream.NoteOf(ctx).Carried().Headers(func(name, value string) { md[name] = []string{value} })
+		call.Of(ctx).Carried().Headers(func(name, value string) { md[name] = []string{value} })
 	}
 	return metadata.NewOutgoingContext(ctx, md)
 }
@@ -164,31 +165,31 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 }
 
 // unary makes a call whose answer is one message: it has begun when it is there.
-func unary[Q, A any](ctx context.Context, u *Upstream, req Q, call func(context.Context, Q, ...grpc.CallOption) (A, error)) (A, error) {
-	note := upstream.NoteOf(ctx)
-	note.Calls++
+func unary[Q, A any](ctx context.Context, u *Upstream, req Q, rpc func(context.Context, Q, ...grpc.CallOption) (A, error)) (A, error) {
+	record := call.Of(ctx)
+	record.Calls++
 	u.calls.begin()
 	defer u.calls.end()
 	ctx, _, done := u.patient(ctx)
 	defer done()
-	defer note.Awaited(time.Now())
-	answer, err := call(u.outgoing(ctx), req)
+	defer record.Await(time.Now())
+	answer, err := rpc(u.outgoing(ctx), req)
 	return answer, faultOf(ctx, err)
 }
 
 // streamed makes a call whose answer is events, of which completed knows the last.
-func streamed[Q, E any](ctx context.Context, u *Upstream, req *Q, call func(context.Context, *Q, ...grpc.CallOption) (grpc.ServerStreamingClient[E], error),
+func streamed[Q, E any](ctx context.Context, u *Upstream, req *Q, rpc func(context.Context, *Q, ...grpc.CallOption) (grpc.ServerStreamingClient[E], error),
 	send func(*E) error, completed func(*E) bool,
 ) error {
-	note := upstream.NoteOf(ctx)
-	note.Calls++
+	record := call.Of(ctx)
+	record.Calls++
 	u.calls.begin()
 	defer u.calls.end()
 	ctx, progress, done := u.patient(ctx)
 	defer done()
 	since := time.Now()
-	stream, err := call(u.outgoing(ctx), req)
-	note.Awaited(since)
+	stream, err := rpc(u.outgoing(ctx), req)
+	record.Await(since)
 	if err != nil {
 		return faultOf(ctx, err)
 	}
@@ -196,7 +197,7 @@ func streamed[Q, E any](ctx context.Context, u *Upstream, req *Q, call func(cont
 	for {
 		since = time.Now()
 		ev, err := stream.Recv()
-		note.Awaited(since)
+		record.Await(since)
 		switch {
 		case errors.Is(err, io.EOF) && ended:
 			return nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 )
 
@@ -18,7 +19,7 @@ import (
 // since each call needs all of it.
 type answer struct {
 	upstream *Upstream
-	note     *upstream.Note // of the request
+	record   *call.Record // of the request
 	// ctx is the call's, which end ends for a reason. So does the patience with an upstream
 	// that makes no progress.
 	ctx      context.Context //nolint:containedctx // it lives as long as the call
@@ -90,7 +91,7 @@ type watched answer
 func (w *watched) Read(p []byte) (int, error) {
 	since := time.Now()
 	n, err := w.raw.Read(p)
-	w.note.Awaited(since)
+	w.record.Await(since)
 	if n > 0 {
 		w.patience.hear()
 	}

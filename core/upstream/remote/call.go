@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -31,7 +32,7 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 	if err != nil {
 		return nil, err
 	}
-	a := &answer{upstream: u, note: upstream.NoteOf(ctx)}
+	a := &answer{upstream: u, record: call.Of(ctx)}
 	if op == stream {
 		a.kind = aStream
 	}
@@ -73,7 +74,7 @@ func (u *Upstream) request(ctx context.Context, op operation, model string, body
 		req.Header.Del(betaHeader)
 	}
 	if u.config.Trace {
-		req.Header = traced(req.Header, upstream.NoteOf(ctx).Carried())
+		req.Header = traced(req.Header, call.Of(ctx).Carried())
 	}
 	// Of a reader that the transport does not know it would send the head first, alone.
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))

@@ -5,7 +5,7 @@ import (
 	"net/http"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/call"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -32,12 +32,12 @@ func (u *Upstream) send(a *answer, op operation, model string, body []byte, wire
 	if u.config.Credential == nil {
 		return u.roundTrip(a, u.request(a.ctx, op, model, body, wire))
 	}
-	note := upstream.NoteOf(a.ctx)
+	record := call.Of(a.ctx)
 	for again := false; ; again = true {
 		req := u.request(a.ctx, op, model, body, wire)
 		refused, err := u.authorize(req, body)
 		if err != nil {
-			note.Calls-- // it was counted, and is not made
+			record.Calls-- // it was counted, and is not made
 			return nil, err
 		}
 		resp, err := u.roundTrip(a, req)
@@ -45,7 +45,7 @@ func (u *Upstream) send(a *answer, op operation, model string, body []byte, wire
 			return resp, err
 		}
 		_ = resp.Body.Close()
-		note.Calls++
+		record.Calls++
 	}
 }
 

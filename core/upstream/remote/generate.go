@@ -8,6 +8,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol/deferred"
@@ -221,14 +222,14 @@ func (u *Upstream) patchModel(body []byte, model string) ([]byte, error) {
 // unary calls and reads the whole answer, which has begun when its headers say 2xx. The
 // header is the answer's.
 func (u *Upstream) unary(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) ([]byte, http.Header, error) {
-	note := upstream.NoteOf(ctx)
-	note.Calls++
+	record := call.Of(ctx)
+	record.Calls++
 	a, err := u.call(ctx, op, model, body, wire)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer a.close()
-	note.Begin()
+	record.AnswerBegins()
 	raw, err := a.whole(!u.speaks(wire))
 	if err != nil {
 		return nil, nil, err

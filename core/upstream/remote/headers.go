@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/call"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 )
@@ -89,7 +89,7 @@ func (u *Upstream) note(ctx context.Context, h http.Header, wire *genwayv1.WireM
 			}
 		}
 	}
-	upstream.NoteOf(ctx).Headers = found
+	call.Of(ctx).Headers = found
 }
 
 // mayRead reports whether a caller of the upstream's protocol may read a header.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -66,8 +66,8 @@ func TestHeadersOfTheProtocol(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var note upstream.Note
-		_, err = u.GenerateText(upstream.WithNote(t.Context(), &note), &genwayv1.GenerateTextRequest{
+		var record call.Record
+		_, err = u.GenerateText(call.With(t.Context(), &record), &genwayv1.GenerateTextRequest{
 			Model: "m", Messages: []*genwayv1.Message{user("hi")},
 			Wire: &genwayv1.WireMessage{Protocol: c.caller, Json: []byte(body), Headers: map[string]string{
 				"anthropic-beta": "a,b", "anthropic-version": "2026-10-21", "cookie": "a=b", "x-api-key": "the caller's", "openai-beta": "c",
@@ -81,8 +81,8 @@ func TestHeadersOfTheProtocol(t *testing.T) {
 				t.Errorf("%s: the upstream got %s: %q, want %q", c.name, name, got, want)
 			}
 		}
-		if !maps.Equal(note.Headers, c.told) {
-			t.Errorf("%s: told %v, want %v", c.name, note.Headers, c.told)
+		if !maps.Equal(record.Headers, c.told) {
+			t.Errorf("%s: told %v, want %v", c.name, record.Headers, c.told)
 		}
 		transport.CloseIdleConnections()
 		server.Close()

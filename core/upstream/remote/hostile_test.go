@@ -16,24 +16,24 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // listened is what a caller has got of an answer.
 type listened struct {
-	text string
-	done bool
-	err  error
-	note *upstream.Note
+	text   string
+	done   bool
+	err    error
+	record *call.Record
 }
 
 // hearOf asks for an answer, unary or streamed, passed through or not.
 func hearOf(t *testing.T, u *remote.Upstream, streamed, wired bool) listened {
 	t.Helper()
-	h := listened{note: &upstream.Note{}}
-	ctx := upstream.WithNote(t.Context(), h.note)
+	h := listened{record: &call.Record{}}
+	ctx := call.With(t.Context(), h.record)
 	req := hello()
 	if wired {
 		req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","messages":[]}`)}
@@ -106,7 +106,7 @@ func TestAnswersThatBreakAtEveryByte(t *testing.T) {
 							t.Errorf("%d bytes are taken for the answer: %+v", n, h)
 						case h.err != nil && f.Kind != fault.BadUpstream && f.Kind != fault.Unavailable:
 							t.Errorf("%d bytes: %v", n, f)
-						case h.note.Calls != 1 || asked.all()[strconv.Itoa(n)] != 1:
+						case h.record.Calls != 1 || asked.all()[strconv.Itoa(n)] != 1:
 							t.Errorf("%d bytes: asked %d times", n, asked.all()[strconv.Itoa(n)])
 						}
 					}
@@ -167,7 +167,7 @@ func TestAnswersThatHangOrDrip(t *testing.T) {
 					_, _ = io.Copy(io.Discard, conn) // until the caller hangs up
 				}
 			}, func(c *remote.Config, _ *remote.Way) { c.Idle, c.FirstByte = 50*time.Millisecond, 100*time.Millisecond })
-			if h := hearOf(t, u, streamed, true); fault.From(h.err) == nil || fault.From(h.err).Kind != fault.Timeout || h.note.Begun() == streamed {
+			if h := hearOf(t, u, streamed, true); fault.From(h.err) == nil || fault.From(h.err).Kind != fault.Timeout || h.record.AnswerBegun() == streamed {
 				t.Errorf("streamed %v, %d bytes: %+v", streamed, sent, h)
 			}
 		}

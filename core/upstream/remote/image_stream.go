@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -22,9 +23,9 @@ func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.Genera
 	if err != nil {
 		return err
 	}
-	note := upstream.NoteOf(ctx)
-	note.Calls++
-	o := newOpening(send, imagePing, u.config.Hold, note.Heard)
+	record := call.Of(ctx)
+	record.Calls++
+	o := newOpening(send, imagePing, u.config.Hold, record.FirstContent)
 	defer o.close()
 	a, err := u.call(ctx, draw, req.GetModel(), body, req.GetWire())
 	if err != nil {
@@ -58,7 +59,7 @@ func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.Genera
 				in.idle = 0
 				eventless.hear()
 			}
-			note.Usage = s.decoder.Usage()
+			record.RawUsage = s.decoder.Usage()
 			if err != nil {
 				return err
 			}

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"go.uber.org/goleak"
@@ -114,8 +114,8 @@ func TestStrictIsRefusedFirst(t *testing.T) {
 	u, seen := serve(t, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "", `{}`)
 	topK := int32(4)
 	req := &genwayv1.GenerateTextRequest{Model: "m", Messages: []*genwayv1.Message{user("hi")}, Sampling: &genwayv1.Sampling{TopK: &topK}}
-	_, unary := u.GenerateText(upstream.WithStrict(t.Context()), req)
-	streamed := u.StreamGenerateText(upstream.WithStrict(t.Context()), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+	_, unary := u.GenerateText(call.With(t.Context(), &call.Record{Strict: true}), req)
+	streamed := u.StreamGenerateText(call.With(t.Context(), &call.Record{Strict: true}), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 	for name, err := range map[string]error{"unary": unary, "streamed": streamed} {
 		if f := fault.From(err); f == nil || f.Kind != fault.InvalidRequest || f.Param != "sampling.top_k" {
 			t.Errorf("%s: %v", name, err)

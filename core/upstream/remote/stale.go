@@ -74,7 +74,7 @@ func (u *Upstream) fresh() http.RoundTripper {
 
 // gotConn is told of each connection that the call is about to be sent over.
 func (a *answer) gotConn(info httptrace.GotConnInfo) {
-	defer a.note.Connected()
+	defer a.record.Connected()
 	a.pooled, a.conn = info.Reused, connOf(info.Conn)
 	c := a.conn
 	if c == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -31,18 +32,18 @@ func (u *Upstream) StreamDeferred(ctx context.Context, asked *deferred.Request, 
 	if err != nil {
 		return err
 	}
-	note := upstream.NoteOf(ctx)
-	note.Calls++
-	o := newOpening(send, textPing, u.config.Hold, note.Heard)
+	record := call.Of(ctx)
+	record.Calls++
+	o := newOpening(send, textPing, u.config.Hold, record.FirstContent)
 	defer o.close()
 	a, err := u.call(ctx, stream, req.GetModel(), body, req.GetWire())
 	if err != nil {
 		return err
 	}
 	defer a.close()
-	s := &relay{decoder: u.codec.NewStreamDecoder(), opening: o, losses: losses, protocol: u.config.Protocol, upstream: u, note: note}
+	s := &relay{decoder: u.codec.NewStreamDecoder(), opening: o, losses: losses, protocol: u.config.Protocol, upstream: u, record: record}
 	if s.wired = u.speaks(req.GetWire()); s.wired {
-		note.Flow = &s.flow
+		record.Flow = &s.flow
 	} else {
 		s.names, s.custom = u.names(req), codec.NewFreeForm(req.GetTools())
 	}
@@ -129,11 +130,11 @@ type relay struct {
 	pattern  pattern
 	count    int // of the events of a run that is to be passed on
 	upstream *Upstream
-	// note is told what a stream that passes through says of itself; flow is its bytes of
+	// record gets the model and the usage of a stream that passes through; flow is its bytes of
 	// text so far, and usage what any stream has reported.
-	note  *upstream.Note
-	usage *genwayv1.Usage
-	flow  atomic.Int64
+	record *call.Record
+	usage  *genwayv1.Usage
+	flow   atomic.Int64
 	// completed says that the answer has been told to its end.
 	completed bool
 	// watcher reads a stream that passes through from the first event on that the decoder
@@ -227,7 +228,7 @@ func (s *relay) heard(events []*genwayv1.StreamGenerateTextResponse) {
 	for _, ev := range events {
 		if started := ev.GetStarted(); started != nil {
 			s.usage = started.GetUsage()
-			s.note.Answered, s.note.Usage = started.GetModel(), s.usage
+			s.record.RawModel, s.record.RawUsage = started.GetModel(), s.usage
 		}
 		if s.wired {
 			s.flow.Add(int64(upstream.FlowOf(ev)))

@@ -29,7 +29,7 @@ func traced(h http.Header, carried tracing.Carried) http.Header {
 // answered records a call: how long the head of its answer took, and what it said.
 func (a *answer) answered(req *http.Request, resp *http.Response, sent time.Time) {
 	ctx, took := a.ctx, time.Since(sent)
-	a.note.Waited += took
+	a.record.Waited += took
 	status, failure := 0, ""
 	if resp != nil {
 		if status = resp.StatusCode; status >= 400 {
@@ -39,7 +39,7 @@ func (a *answer) answered(req *http.Request, resp *http.Response, sent time.Time
 		failure = whyNone(context.Cause(ctx))
 	}
 	address, port := addressOf(req.URL)
-	a.note.CalledHTTP(ctx, req.Method, address, port, status, failure, took)
+	a.record.CalledHTTP(ctx, req.Method, address, port, status, failure, took)
 }
 
 // whyNone is the word for a call without an answer (error.type).

@@ -17,17 +17,17 @@ const (
 	textBytesPerToken = 4
 )
 
-// said is what was seen of a streamed answer on its way to its caller.
-type said struct {
-	// text is the bytes of its text, of which sample has the first.
-	text   int64
-	sample []byte
+// sample is what was seen of a streamed answer on its way to its caller, to count its tokens by.
+type sample struct {
+	// text is the bytes of its text, of which first has the first.
+	text  int64
+	first []byte
 	// frames is what flowOf makes of frames that pass through.
 	frames int64
 }
 
-// hear notes an event.
-func (s *said) hear(ev *genwayv1.StreamGenerateTextResponse) {
+// add adds an event.
+func (s *sample) add(ev *genwayv1.StreamGenerateTextResponse) {
 	if ev.GetWire() != nil {
 		s.frames += int64(flowOf(ev))
 		return
@@ -37,21 +37,21 @@ func (s *said) hear(ev *genwayv1.StreamGenerateTextResponse) {
 		return
 	}
 	s.text += int64(len(text))
-	if room := maxSample - len(s.sample); room > 0 {
-		if s.sample == nil {
-			s.sample = make([]byte, 0, maxSample/4)
+	if room := maxSample - len(s.first); room > 0 {
+		if s.first == nil {
+			s.first = make([]byte, 0, maxSample/4)
 		}
-		s.sample = append(s.sample, text[:min(room, len(text))]...)
+		s.first = append(s.first, text[:min(room, len(text))]...)
 	}
 }
 
-// tokens counts what was heard: the text that was kept exactly, and the rest in proportion.
-// flow is the bytes of text in frames that pass through, where somebody reads them.
-func (s *said) tokens(flow *atomic.Int64) int64 {
+// tokens counts what was seen: the text that was kept exactly, and the rest in proportion.
+// flow is the bytes of text in frames that pass through; nil where nobody counts them.
+func (s *sample) tokens(flow *atomic.Int64) int64 {
 	of := int64(0)
-	if len(s.sample) > 0 {
-		high, low := bits.Mul64(uint64(tokens.Count(string(s.sample))), uint64(s.text))
-		quotient, _ := bits.Div64(high, low, uint64(len(s.sample)))
+	if len(s.first) > 0 {
+		high, low := bits.Mul64(uint64(tokens.Count(string(s.first))), uint64(s.text))
+		quotient, _ := bits.Div64(high, low, uint64(len(s.first)))
 		of = int64(quotient)
 	}
 	frames := s.frames / bytesPerToken

@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/route"
-	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// Whoever accounts for a request learns who served it and as what.
-func TestNote(t *testing.T) {
+// The record of a call names the route, the upstream that served it, and the model it was asked for.
+func TestRecord(t *testing.T) {
 	busy, good := &stub{name: "busy", err: fault.New(fault.Overloaded, "BUSY", "busy")}, &stub{name: "good"}
 	first, second := target(busy, 0), target(good, 0)
 	second.Model = "theirs"
@@ -19,23 +19,23 @@ func TestNote(t *testing.T) {
 		{Model: "m*", Targets: []route.Target{first}, Fallback: []route.Target{second}},
 		{Model: "plain", Targets: []route.Target{target(good, 0)}},
 	})
-	for model, want := range map[string]*upstream.Note{
-		"m1":    {Route: "m*", Name: "good", Model: "theirs", Calls: 2},
-		"plain": {Route: "plain", Name: "good", Model: "plain", Calls: 1},
+	for model, want := range map[string]*call.Record{
+		"m1":    {Route: "m*", Upstream: "good", TargetModel: "theirs", Calls: 2},
+		"plain": {Route: "plain", Upstream: "good", TargetModel: "plain", Calls: 1},
 	} {
-		note := &upstream.Note{}
-		_, err := r.GenerateText(upstream.WithNote(t.Context(), note), &genwayv1.GenerateTextRequest{Model: model})
-		got := &upstream.Note{Route: note.Route, Name: note.Name, Model: note.Model, Calls: note.Calls}
+		record := &call.Record{}
+		_, err := r.GenerateText(call.With(t.Context(), record), &genwayv1.GenerateTextRequest{Model: model})
+		got := &call.Record{Route: record.Route, Upstream: record.Upstream, TargetModel: record.TargetModel, Calls: record.Calls}
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v, want %+v", model, got, err, want)
 		}
-		if calls := int64(len(note.Attempts)); calls != want.Calls || note.Attempts[calls-1].Upstream != want.Name {
-			t.Errorf("%s: attempts %+v", model, note.Attempts)
+		if calls := int64(len(record.Attempts)); calls != want.Calls || record.Attempts[calls-1].Upstream != want.Upstream {
+			t.Errorf("%s: attempts %+v", model, record.Attempts)
 		}
 	}
 }
 
-// What failed attempts used is told beside what the last did, with the upstream that used
+// The record has what failed attempts used beside what the last did, with the upstream that used
 // it: each has its own prices (case P4).
 func TestSpent(t *testing.T) {
 	failed := func(tokens int64) error {
@@ -49,12 +49,12 @@ func TestSpent(t *testing.T) {
 		renamed.Model = "theirs"
 		r := route.New([]route.Route{{Model: "*", Targets: []route.Target{target(first, 0)}, Fallback: []route.Target{renamed, target(good, 0)}}})
 		for range 2 {
-			got := &upstream.Note{}
-			err := askBoth(upstream.WithNote(t.Context(), got), r, streams)
+			got := &call.Record{}
+			err := askBoth(call.With(t.Context(), got), r, streams)
 			spent := got.Spent
 			if good.err == nil {
-				if err != nil || len(spent) != 2 || spent[0].Name != "first" || spent[0].Model != "m" || spent[0].Usage.GetInputTokens() != 7 ||
-					spent[1].Name != "second" || spent[1].Model != "theirs" || spent[1].Usage.GetInputTokens() != 11 {
+				if err != nil || len(spent) != 2 || spent[0].Upstream != "first" || spent[0].Model != "m" || spent[0].Usage.GetInputTokens() != 7 ||
+					spent[1].Upstream != "second" || spent[1].Model != "theirs" || spent[1].Usage.GetInputTokens() != 11 {
 					t.Errorf("streamed %v: %v, %+v", streams, err, spent)
 				}
 				good.err = failed(13)

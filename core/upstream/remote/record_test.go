@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/call"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -23,10 +23,10 @@ func TestFlowOfPassingStreams(t *testing.T) {
 	body.WriteString("data: {\"id\":\"c\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":null}\n\ndata: [DONE]\n\n")
 	for _, runs := range []bool{false, true} {
 		u, req := wired(t, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, body.String(), runs)
-		var note upstream.Note
-		err := u.StreamGenerateText(upstream.WithNote(t.Context(), &note), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
-		if err != nil || note.Flow == nil || note.Flow.Load() != int64(text) {
-			t.Errorf("in runs %t: %+v, want %d bytes; %v", runs, note, text, err)
+		var record call.Record
+		err := u.StreamGenerateText(call.With(t.Context(), &record), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+		if err != nil || record.Flow == nil || record.Flow.Load() != int64(text) {
+			t.Errorf("in runs %t: %+v, want %d bytes; %v", runs, record, text, err)
 		}
 	}
 }

@@ -1,0 +1,187 @@
+// Package call has the record of a call: the one place where the core keeps what it knows of a
+// call while the call runs. The interceptors make the record and put it into the context; the
+// service, the router and the adapters of upstreams add to it; the ledger's entry, the log line,
+// the metrics and the spans are made from it.
+//
+// It must not import any package of the core but keys: all of them import it.
+package call
+
+import (
+	"context"
+	"path"
+	"sync/atomic"
+	"time"
+
+	"github.com/genway/genway/core/keys"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/overload"
+	"github.com/genway/genway/telemetry/instrument"
+	"github.com/genway/genway/telemetry/tracing"
+)
+
+// Record is the state of one call. It never holds a prompt, an answer or a key.
+//
+// The goroutines of the call write it, one at a time, and it is read when the call has returned.
+// Flow alone may be read at any time. The fields are grouped by their writers.
+type Record struct {
+	// The interceptors set these when the call begins.
+
+	// ID is the identifier of the call, and ClientID the caller's own; either may be empty.
+	ID, ClientID string
+	// Method is the RPC: its full name (/genway.v1.Generation/GenerateText), or for a call that
+	// did not come over gRPC the last part of it.
+	Method string
+	// Start is when the call began.
+	Start time.Time
+	// Span is that of the call. Tracer makes the spans of its attempts; nil makes none.
+	Span   tracing.Span
+	Tracer *tracing.Tracer
+	// Metrics count the attempts; nil does not.
+	Metrics *instrument.Core
+	// Caller is who makes the call: set by authentication, and the zero Caller before it. After
+	// a failed authentication it has what was known by then.
+	Caller Caller
+	// Shed says that the call was refused because of an overload, of this process or of its
+	// upstreams. The admission gate logs those once a second, so they have no line of their own.
+	Shed bool
+
+	// The service sets these before it asks the upstream.
+
+	// AskedModel is the model that the caller named; empty for calls that name none.
+	AskedModel string
+	// Deferred says that the request came with a deferred body: the edge has had the
+	// announcement that this core takes those.
+	Deferred bool
+	// Strict refuses the call rather than lose anything: for a key that demands it, or, set by
+	// the router, a route that does.
+	Strict bool
+	// Priority is that of the caller's key.
+	Priority overload.Priority
+	// Admitted says that the call was admitted and recorded. Its failure is that of an upstream.
+	Admitted bool
+	// Admission is how long the admission took, the opening of the ledger's entry included.
+	// AdmittedAfter is the time from Start to its end.
+	Admission, AdmittedAfter time.Duration
+
+	// The router sets these for each attempt at a target. The last attempt's stay.
+
+	// Route is the pattern of the route taken.
+	Route string
+	// Upstream is the upstream that served the call, or failed last.
+	Upstream string
+	// TargetModel is the model that it was asked for.
+	TargetModel string
+	// Attempts are the attempts at targets, in their order.
+	Attempts []Attempt
+	// Spent is what failed attempts reported to have used that were followed by another.
+	Spent []Spent
+	// CallerLeft says that the caller had left by the time the answer was there: the answer was
+	// read for what it cost.
+	CallerLeft bool
+
+	// The adapters of upstreams set these.
+
+	// Calls is how often an upstream was called, retries included. A request that an adapter
+	// refuses without calling anything is no call.
+	Calls int64
+	// Waited is how long the call waited for upstreams: for the head of an answer, and for more
+	// of it.
+	Waited time.Duration
+	// Headers are those of the last attempt's answer that are the caller's to read, by names in
+	// lower case: the limits of the vendor of the caller's protocol, for example. Nil for none.
+	Headers map[string]string
+	// RawModel and RawUsage are the model that the last attempt answered with and the usage that
+	// it reported in a stream that passes through: the events of such a stream are the
+	// upstream's own, and have no canonical fields. Empty and nil are not reported.
+	RawModel string
+	RawUsage *genwayv1.Usage
+	// Flow counts the bytes of output text in a stream that passes through; nil where nobody
+	// counts.
+	Flow *atomic.Int64
+
+	// The service sets these from the answer.
+
+	// Model is the model that answered.
+	Model string
+	// Usage is the usage that the answer reports, or the estimate that replaces it; nil for none.
+	Usage *genwayv1.Usage
+	// FirstEvent is the time from Start to a stream's first event; 0 for none.
+	FirstEvent time.Duration
+	// Losses are the names of members that were lost, each once.
+	Losses []string
+
+	// The service sets these when it settles the call.
+
+	// Outcome is that of the ledger's entry; empty for a call without one.
+	Outcome string
+	// Cost is what the call costs, in nano-dollars.
+	Cost int64
+	// UsageSource is where the usage comes from, as the ledger names it; empty for the upstream.
+	// RejectedUsage is what the upstream reported where Usage replaces it; nil for nothing.
+	UsageSource   string
+	RejectedUsage *genwayv1.Usage
+
+	trace   string // that TraceID has given
+	begun   bool   // the answer of the last attempt has begun
+	onBegin func() // called when it does; may be nil
+}
+
+// Caller is who makes a call, and by which way.
+type Caller struct {
+	keys.Principal
+	// Protocol is the JSON protocol the call came in by; unspecified for a direct
+	// gRPC call.
+	Protocol genwayv1.Protocol
+	// Edge reports that an edge we trust made the call for the caller.
+	Edge bool
+}
+
+// Spent is the usage of a failed attempt.
+type Spent struct {
+	// Upstream is the one that failed, Model what it was asked for.
+	Upstream, Model string
+	Usage           *genwayv1.Usage
+}
+
+// RPC is the last part of Method: GenerateText.
+func (r *Record) RPC() string { return path.Base(r.Method) }
+
+// TraceID is the identifier of the call's trace; empty for none.
+func (r *Record) TraceID() string {
+	if r.trace == "" && r.Span.IsValid() {
+		r.trace = r.Span.TraceID().String()
+	}
+	return r.trace
+}
+
+// Own is the gateway's own time of a call that took so long.
+func (r *Record) Own(took time.Duration) time.Duration { return max(took-r.Waited, 0) }
+
+// Await adds what has passed since to the time that the call waited for upstreams.
+func (r *Record) Await(since time.Time) { r.Waited += time.Since(since) }
+
+type recordKey struct{}
+
+// With gives a context that carries the record.
+func With(ctx context.Context, r *Record) context.Context {
+	return context.WithValue(ctx, recordKey{}, r)
+}
+
+// Of gives the record of the call that ctx belongs to. It is never nil: outside of a call it is
+// a new record that nobody reads.
+func Of(ctx context.Context) *Record {
+	if r, ok := ctx.Value(recordKey{}).(*Record); ok {
+		return r
+	}
+	return &Record{}
+}
+
+// Ensure gives the record of the call that ctx belongs to, and a context that carries it. Outside
+// of a call it makes one that begins now.
+func Ensure(ctx context.Context) (context.Context, *Record) {
+	if r, ok := ctx.Value(recordKey{}).(*Record); ok {
+		return ctx, r
+	}
+	r := &Record{Start: time.Now()}
+	return With(ctx, r), r
+}
