@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/core/upstream/remote"
@@ -72,7 +73,7 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 	if sent.err != nil && sent.body == nil {
 		resp.Refusal = refusal(sent.err, speller)
 	} else if strict := req.GetStrict() || explained.Strict; strict {
-		if err := upstream.Lossless(upstream.WithStrict(ctx), sent.losses); err != nil {
+		if err := upstream.Lossless(call.With(ctx, &call.Record{Strict: true}), sent.losses); err != nil {
 			resp.Refusal = refusal(err, speller)
 		}
 	}

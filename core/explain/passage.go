@@ -11,6 +11,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/core/upstream/remote"
@@ -147,7 +148,7 @@ func (p *passage) through(ctx context.Context, router *route.Router, body, answe
 		return result{err: err}
 	}
 	r.asked = asked
-	ctx = upstream.WithNote(ctx, &upstream.Note{})
+	ctx = call.With(ctx, &call.Record{}) // not that of the call which explains
 	p.wire.expect(answer)
 	if asked.image != nil {
 		resp, err := router.GenerateImage(ctx, asked.image.GenerateImageRequest)

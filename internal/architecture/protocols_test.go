@@ -56,6 +56,7 @@ var otherWords = map[string]string{
 	"core/price/foreign/litellm.go":     "LiteLLM's modes",
 	"core/store/storetest/ledger.go":    "rows of a test",
 	"core/store/storetest/report.go":    "rows of a test",
+	"core/store/storetest/search.go":    "rows of a test",
 	"cmd/genway/usage.go":               "a column of the ledger",
 	"sandbox/models.go":                 "what a model draws",
 	"gateway/openapi/generate/paths.go": "a member of OpenAPI",
