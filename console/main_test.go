@@ -20,6 +20,7 @@ import (
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/store"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,7 +28,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // fixture is a console before an Admin service on an SQLite file.
 type fixture struct {
 	*console.Console
-	keys *keys.Service
+	keys     *keys.Service
+	scripted *scripted // of openScripted
 	// ahead moves the console's clock.
 	ahead atomic.Int64
 	// root is an admin key, and viewer a read-only one.
@@ -35,6 +37,17 @@ type fixture struct {
 }
 
 func open(t *testing.T) *fixture {
+	t.Helper()
+	return openWith(t, false)
+}
+
+// openScripted opens a console whose requests and topology a test makes up.
+func openScripted(t *testing.T) *fixture {
+	t.Helper()
+	return openWith(t, true)
+}
+
+func openWith(t *testing.T, made bool) *fixture {
 	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Location: filepath.Join(t.TempDir(), store.FileName)})
 	if err != nil {
@@ -53,7 +66,12 @@ func open(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	quiet := slog.New(slog.DiscardHandler)
-	channel := core.AdminChannel(service, core.Interceptors{Authenticator: auth.Authenticator{Keys: f.keys}, Logger: quiet})
+	var server adminv1.AdminServer = service
+	if made {
+		f.scripted = &scripted{Service: service, tail: make(chan *adminv1.WatchRequestsResponse)}
+		server = f.scripted
+	}
+	channel := core.AdminChannel(server, core.Interceptors{Authenticator: auth.Authenticator{Keys: f.keys}, Logger: quiet})
 	f.Console, err = console.New(console.Config{
 		Admin: channel, Hosts: []string{"console.example"}, Base: "http://127.0.0.1:8080", GRPC: "127.0.0.1:9090", Version: "v0", Logger: quiet,
 		Clock: func() time.Time { return time.Now().Add(time.Duration(f.ahead.Load())) },

@@ -12,11 +12,23 @@ import (
 // hello is a request with a member that upstreams of other protocols lose.
 const hello = `{"model":"sandbox-text","messages":[{"role":"user","content":"Say hello."}],"logit_bias":{"1":1}}`
 
-// Case X60: from the first start to a limit that refuses, by mouse and under the policy of the pages: none
-// throws, and none breaks its policy.
-func TestJourney(t *testing.T) {
-	b := openBrowser(t)
+// TestConsole opens one server's console in one Chromium, one test after the other.
+func TestConsole(t *testing.T) {
+	tab := startBrowser(t)
 	s := start(t)
+	for _, test := range []struct {
+		name string
+		run  func(*browser, started)
+	}{{"the journey", journey}, {"by keyboard", byKeyboard}, {"pages are accessible", pagesAreAccessible}} {
+		t.Run(test.name, func(t *testing.T) { test.run(newVisit(t, tab), s) })
+	}
+}
+
+// journey is case X60: from the first start to a limit that refuses, by mouse and under the policy of the
+// pages: none throws, and none breaks its policy.
+func journey(b *browser, s started) {
+	t := b.t
+	t.Helper()
 	b.open(s.link, "header nav")
 	var at string
 	b.do("look at the address", chromedp.Location(&at))
@@ -32,9 +44,18 @@ func TestJourney(t *testing.T) {
 	if code := s.ask(t, key, hello); code != http.StatusOK {
 		t.Fatalf("the first request: %d", code)
 	}
+	b.click(`header a[href="/requests"]`, `document.querySelectorAll("#requests tbody a").length === 1`)
+	b.click(`#tail-pause`, `document.querySelector("#tail-state").textContent.startsWith("Live")`)
+	if code := s.ask(t, key, hello); code != http.StatusOK {
+		t.Fatalf("the second request: %d", code)
+	}
+	b.until("the second request is there by itself", `document.querySelectorAll("#requests tbody a").length === 2`)
+	b.click(`#tail-pause`, `document.querySelector("#tail-state").textContent.startsWith("Paused")`)
+	b.click(`#requests tbody a`, there("svg.waterfall"))
+	b.click(`a[href^="/keys/key_"]`, there(`form[action$="/settings"]`))
 	b.click(`input[name=requests_per_minute]`, "")
 	b.keys("1", `document.querySelector("input[name=requests_per_minute]").value === "1"`)
-	b.click(`form[action$="/settings"] button`, `!document.querySelector("#raw") && document.querySelector("input[name=requests_per_minute]")?.value === "1"`)
+	b.click(`form[action$="/settings"] button`, `document.querySelector("input[name=requests_per_minute]")?.defaultValue === "1"`)
 	refused := false
 	for range 3 { // one a minute
 		refused = refused || s.ask(t, key, hello) == http.StatusTooManyRequests
@@ -47,12 +68,12 @@ func TestJourney(t *testing.T) {
 	b.clean()
 }
 
-// A page is reached and used without a mouse.
-func TestByKeyboard(t *testing.T) {
-	b := openBrowser(t)
-	s := start(t)
+// byKeyboard reaches and uses pages without a mouse.
+func byKeyboard(b *browser, s started) {
+	t := b.t
+	t.Helper()
 	b.open(s.console, "#sign-in")
-	b.keys(s.link, "")
+	b.keys(s.anotherLink(t), "")
 	b.keys(kb.Enter, there("header nav"))
 	b.keys("g", "")
 	b.keys("k", there(`a[href="/keys/new"]`))

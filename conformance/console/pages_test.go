@@ -13,7 +13,7 @@ import (
 
 // paths are the pages of a console, by the names of their pictures.
 var paths = []struct{ name, path string }{
-	{"usage", "/usage?by=model"}, {"keys", "/keys"}, {"newkey", "/keys/new"}, {"audit", "/audit"}, {"sessions", "/sessions"}, {"connect", "/connect"},
+	{"requests", "/requests"}, {"request", "/requests/LAST"}, {"usage", "/usage?by=model"}, {"keys", "/keys"}, {"newkey", "/keys/new"}, {"audit", "/audit"}, {"sessions", "/sessions"}, {"connect", "/connect"},
 }
 
 func axeCore(t *testing.T) string {
@@ -39,18 +39,18 @@ func themed(theme string) chromedp.Action {
 	return emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}})
 }
 
-// Case X59: axe-core finds nothing on any page, in light and dark, wide and narrow, and no page is wider than
+// pagesAreAccessible is case X59: axe-core finds nothing on any page, in light and dark, wide and narrow, and no page is wider than
 // a narrow screen.
-func TestPagesAreAccessible(t *testing.T) {
-	b := openBrowser(t)
-	s := start(t)
+func pagesAreAccessible(b *browser, s started) {
+	t := b.t
+	t.Helper()
 	axe := axeCore(t)
 	// axe-core makes elements of strings, which the console's policy forbids its own pages. The journey
 	// runs under that policy.
 	b.do("bypass the policy", page.SetBypassCSP(true))
 	b.open(s.console+"/sign-in", "#sign-in")
 	b.accessible("sign-in", axe)
-	b.open(s.link, "header nav") // on the page that is open: a change of what is behind #
+	b.open(s.anotherLink(t), "header nav") // on the page that is open: a change of what is behind #
 	for _, screen := range []struct {
 		theme string
 		width int64
@@ -58,7 +58,11 @@ func TestPagesAreAccessible(t *testing.T) {
 		b.do("choose a theme", themed(screen.theme), chromedp.EmulateViewport(screen.width, 900))
 		for _, p := range paths {
 			var wide bool
-			b.open(s.console+p.path, "main h1")
+			if p.path == "/requests/LAST" {
+				b.click("#requests tbody a", there("dl.facts"))
+			} else {
+				b.open(s.console+p.path, "main h1")
+			}
 			b.do("measure "+p.path, chromedp.Evaluate(`document.documentElement.scrollWidth > document.documentElement.clientWidth`, &wide))
 			if wide {
 				t.Errorf("%s is wider than %d pixels", p.path, screen.width)

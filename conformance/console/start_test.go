@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/genway/genway/conformance/server"
@@ -69,4 +70,14 @@ func (s started) ask(t *testing.T, key, body string) int {
 	}
 	defer resp.Body.Close()
 	return resp.StatusCode
+}
+
+// anotherLink makes a link at the command line.
+func (s started) anotherLink(t *testing.T) string {
+	t.Helper()
+	link, err := server.Output("genway", "console", "link", "--data", s.data, "--url", s.console)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(link)
 }

@@ -1,0 +1,205 @@
+package console_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/admin"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+)
+
+// scripted is the Admin service with requests and a topology that a test makes up, all of whose texts
+// are text.
+type scripted struct {
+	*admin.Service
+
+	text string
+	// asked is the last search.
+	asked *adminv1.ListRequestsRequest
+	// tail sends what it is given to whoever watches.
+	tail chan *adminv1.WatchRequestsResponse
+}
+
+func (s *scripted) request() *adminv1.LoggedRequest {
+	return &adminv1.LoggedRequest{
+		Id: "1-2", RequestId: s.text, KeyId: s.text, Owner: s.text, Protocol: s.text, Method: s.text, Model: s.text, StartTime: timestamppb.New(time.Unix(1e9, 0)),
+		Outcome: adminv1.Outcome_OUTCOME_FAILED, Kind: s.text, Reason: s.text, Route: s.text, Upstream: s.text, UpstreamProtocol: s.text + "2", Attempts: 2, ServedModel: s.text + "3",
+		Usage: &adminv1.RequestUsage{InputTokens: 1234567, Source: s.text}, CostNanoDollars: 5_000_000, Price: s.text, Duration: durationpb.New(time.Second), Losses: []string{s.text}, TraceId: s.text,
+	}
+}
+
+func (s *scripted) ListRequests(_ context.Context, req *adminv1.ListRequestsRequest) (*adminv1.ListRequestsResponse, error) {
+	s.asked = req
+	return &adminv1.ListRequestsResponse{Requests: []*adminv1.LoggedRequest{s.request()}, NextPageToken: "next&=" + s.text, ReadUntil: timestamppb.New(time.Unix(1e9, 0))}, nil
+}
+
+func (s *scripted) GetRequest(_ context.Context, req *adminv1.GetRequestRequest) (*adminv1.GetRequestResponse, error) {
+	if req.GetId() != "1-2" {
+		return nil, fault.New(fault.NotFound, "REQUEST_NOT_FOUND", "there is no request %s", s.text)
+	}
+	at := func(ms int) *durationpb.Duration { return durationpb.New(time.Duration(ms) * time.Millisecond) }
+	return &adminv1.GetRequestResponse{
+		Request: s.request(), Neighbours: []*adminv1.LoggedRequest{s.request()},
+		Timeline: &adminv1.RequestTimeline{Admitted: at(1), Settled: at(90), Attempts: []*adminv1.RequestAttempt{
+			{Upstream: s.text, Protocol: s.text, Model: s.text, Begin: at(2), Connected: at(5), Headers: at(20), End: at(21), Calls: 2, HttpStatus: 503, Kind: s.text, Reason: s.text},
+			{Upstream: s.text, Begin: at(22), FirstEvent: at(40), Released: at(41), End: at(80), Calls: 1, HttpStatus: 200},
+		}},
+		Price: &adminv1.RequestPrice{Id: s.text, NanoDollars: map[string]int64{s.text: 7}},
+	}, nil
+}
+
+func (s *scripted) WatchRequests(_ *adminv1.WatchRequestsRequest, stream grpc.ServerStreamingServer[adminv1.WatchRequestsResponse]) error {
+	for {
+		select {
+		case resp := <-s.tail:
+			if err := stream.Send(resp); err != nil {
+				return err
+			}
+		case <-stream.Context().Done():
+			return nil
+		}
+	}
+}
+
+func (s *scripted) ListUpstreams(context.Context, *adminv1.ListUpstreamsRequest) (*adminv1.ListUpstreamsResponse, error) {
+	return &adminv1.ListUpstreamsResponse{Upstreams: []*adminv1.Upstream{{Name: s.text, Protocol: s.text, Address: s.text, Breaker: adminv1.Breaker_BREAKER_HALF_OPEN, FailingChecks: true, InFlight: 3, Most: 10, Routes: []string{s.text}}, {Name: "sandbox", Healthy: true}}}, nil
+}
+
+func (s *scripted) ListRoutes(context.Context, *adminv1.ListRoutesRequest) (*adminv1.ListRoutesResponse, error) {
+	target := []*adminv1.RouteTarget{{Upstream: s.text, Model: s.text, Weight: 3, Overrides: s.text}}
+	return &adminv1.ListRoutesResponse{Routes: []*adminv1.Route{{Model: s.text, Protocols: []string{s.text}, Strategy: s.text, Sticky: true, Strict: true, Deadline: durationpb.New(time.Minute), Targets: target, Fallback: target}}}, nil
+}
+
+func (s *scripted) GetConfiguration(context.Context, *adminv1.GetConfigurationRequest) (*adminv1.GetConfigurationResponse, error) {
+	return &adminv1.GetConfigurationResponse{Source: s.text, Hash: s.text, Yaml: "a: 1\n" + s.text + "\n", Problem: s.text}, nil
+}
+
+func (s *scripted) ListNodes(context.Context, *adminv1.ListNodesRequest) (*adminv1.ListNodesResponse, error) {
+	return &adminv1.ListNodesResponse{Nodes: []*adminv1.Node{{Process: 1, Host: s.text, Version: s.text, Address: s.text, StartTime: timestamppb.Now(), SeenTime: timestamppb.Now(), ConfigurationHash: s.text, Degraded: []string{s.text}, StoreLag: durationpb.New(time.Second)}, {Process: 2, Version: "v2"}}}, nil
+}
+
+func (s *scripted) GetLimits(context.Context, *adminv1.GetLimitsRequest) (*adminv1.GetLimitsResponse, error) {
+	used := int64(9)
+	return &adminv1.GetLimitsResponse{Gauges: []*adminv1.LimitGauge{
+		{Scope: s.text, Limit: s.text, Most: 10, Used: &used}, {Scope: "key", Limit: "budget", Period: adminv1.Period_PERIOD_DAY, Most: 2e9, Used: new(int64(1e9)), ResetTime: timestamppb.Now(), SpentTime: timestamppb.Now()}, {Scope: "owner", Limit: "concurrent", Most: 3},
+	}}, nil
+}
+
+func (s *scripted) Explain(context.Context, *adminv1.ExplainRequest) (*adminv1.ExplainResponse, error) {
+	members := []*adminv1.ExplainedMember{{Fate: adminv1.Fate_FATE_LOST, Path: s.text, Arrives: []string{s.text}, ValueJson: s.text, ArrivedJson: s.text, Rule: s.text, Reason: s.text}}
+	refusal := &adminv1.ExplainedRefusal{Kind: s.text, Reason: s.text, Member: s.text, Message: s.text}
+	return &adminv1.ExplainResponse{Route: s.text, Upstream: s.text, UpstreamProtocol: s.text, UpstreamModel: s.text, MessageJson: s.text, UpstreamBody: []byte(s.text), Members: members, Truncated: true, Refusal: refusal,
+		Answer: &adminv1.ExplainedAnswer{MessageJson: s.text, CallerBody: []byte(s.text), Members: members, Refusal: refusal}}, nil
+}
+
+// scriptedPages are the pages of what scripted answers.
+var scriptedPages = []string{"/requests", "/requests/1-2", "/requests/9-9", "/xray", "/upstreams", "/configuration", "/nodes"}
+
+// Case X61: what models, upstreams, callers and files say is text on every page that shows it.
+func TestInjectionsOfOthers(t *testing.T) {
+	f := openScripted(t)
+	session := f.signIn(t, f.root)
+	for _, text := range injections {
+		f.scripted.text = text
+		for _, path := range scriptedPages {
+			got := f.get(t, session, path)
+			if got.code != http.StatusOK && path != "/requests/9-9" {
+				t.Errorf("%s: %d", path, got.code)
+			}
+			for _, wrong := range active(got.body) {
+				t.Errorf("%s has %s", path, wrong)
+			}
+		}
+		got := f.post(t, session, "/xray", url.Values{"body": {text}, "model": {text}, "upstream": {text}, "answer": {text}, "protocol": {text}})
+		for _, wrong := range active(got.body) {
+			t.Errorf("the X-ray has %s", wrong)
+		}
+		if csv := f.get(t, session, "/requests.csv").body; !strings.HasPrefix(csv, "id,Time,") {
+			t.Errorf("%s", csv)
+		}
+	}
+	f.scripted.text = "=cmd|'/c calc'!A0"
+	if csv := f.get(t, session, "/requests.csv").body; strings.Contains(csv, ",=cmd") || !strings.Contains(csv, ",'=cmd") {
+		t.Errorf("a formula in the CSV: %s", csv)
+	}
+	f.scripted.text = "who=ada"
+	if file := f.get(t, session, "/requests/1-2/file").body; strings.Contains(file, `"owner":"who`) || !strings.Contains(file, "REDACTED") {
+		t.Errorf("the file for a report: %s", file)
+	}
+}
+
+// A search is in the URL, and every link of the page keeps it.
+func TestSearch(t *testing.T) {
+	f := openScripted(t)
+	session := f.signIn(t, f.root)
+	f.scripted.text = "x"
+	page := f.get(t, session, "/requests?model=m%26&outcome=failed&outcome=cancelled&outcome=nothing&lost=1&period=24h&unknown=1&after=token")
+	asked := f.scripted.asked
+	if w := asked.GetFilter(); w.GetModel() != "m&" || len(w.GetOutcomes()) != 2 || !w.GetLost() || w.GetRetried() || asked.GetPageToken() != "token" || time.Since(w.GetSince().AsTime()).Round(time.Hour) != 24*time.Hour {
+		t.Errorf("asked for %v", asked)
+	}
+	for _, link := range []string{
+		`/requests?after=next%26%3Dx&amp;lost=1&amp;model=m%26&amp;outcome=failed&amp;outcome=cancelled&amp;period=24h`,
+		`/requests.csv?after=token&amp;lost=1&amp;model=m%26&amp;outcome=failed&amp;outcome=cancelled&amp;period=24h`,
+	} {
+		if !strings.Contains(page.body, link) {
+			t.Errorf("there is no link %s in %s", link, page.body)
+		}
+	}
+	f.get(t, session, "/requests.csv")
+	if f.scripted.asked.GetPageSize() != 1000 {
+		t.Errorf("the CSV has %d rows", f.scripted.asked.GetPageSize())
+	}
+	f.get(t, session, "/requests?period=1000000h&outcome=%00&after=%00")
+	if w := f.scripted.asked.GetFilter(); w.GetSince() != nil || len(w.GetOutcomes()) != 0 {
+		t.Errorf("noise asks for %v", w)
+	}
+}
+
+// pipe is a browser that reads a stream.
+type pipe struct {
+	*httptest.ResponseRecorder
+
+	wrote chan string
+}
+
+func (p *pipe) Write(b []byte) (int, error) {
+	p.wrote <- string(b)
+	return len(b), nil
+}
+
+// A live page gets requests as they end, with what was dropped, until it leaves; no goroutine is left behind.
+func TestLive(t *testing.T) {
+	f := openScripted(t)
+	f.scripted.text = "<b>"
+	r := request(t, f.signIn(t, f.root), http.MethodGet, "/requests/live?model=m", nil)
+	ctx, leave := context.WithCancel(r.Context())
+	to := &pipe{httptest.NewRecorder(), make(chan string)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.ServeHTTP(to, r.WithContext(ctx))
+	}()
+	if first := <-to.wrote; first != ": live\n\n" {
+		t.Errorf("%q", first)
+	}
+	f.scripted.tail <- &adminv1.WatchRequestsResponse{Requests: []*adminv1.LoggedRequest{f.scripted.request()}, Dropped: 7}
+	if event := <-to.wrote; !strings.HasPrefix(event, `data: {"rows":[{"id":"1-2","outcome":"failed","cells":["2001-09-09 01:46:40.000","failed: \u003cb\u003e"`) || !strings.HasSuffix(event, "\"dropped\":7}\n\n") || strings.Count(event, "\n") != 2 {
+		t.Errorf("%q", event)
+	}
+	leave()
+	<-done
+	if got := f.get(t, "", "/requests/live"); got.code != http.StatusSeeOther {
+		t.Errorf("without a session: %d", got.code)
+	}
+}
