@@ -41,8 +41,11 @@ var routes = map[string]handler{
 // navigation are the pages that each page links, in order. Key is what is typed behind g.
 var navigation = []struct{ Path, Title, Key string }{
 	{"/requests", "Requests", "r"},
+	{"/xray", "X-ray", "x"},
 	{"/usage", "Usage", "u"},
 	{"/keys", "Keys", "k"},
+	{"/upstreams", "Upstreams", "p"},
+	{"/configuration", "Configuration", "f"},
 	{"/audit", "Audit", "a"},
 	{"/sessions", "Sessions", "s"},
 	{"/connect", "Connect", "c"},

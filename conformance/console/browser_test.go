@@ -210,12 +210,12 @@ type violation struct {
 	Nodes    []struct{ HTML, FailureSummary string }
 }
 
-// accessible holds the page to axe-core's rules.
-func (b *browser) accessible(where, axe string) {
+// accessible holds the page to rules of axe-core, as its options name them.
+func (b *browser) accessible(where, axe, rules string) {
 	b.t.Helper()
 	var text string
 	b.do("axe-core", chromedp.Evaluate(axe+`; "ready"`, &text),
-		chromedp.Evaluate(`axe.run().then(r => JSON.stringify(r.violations))`, &text, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+		chromedp.Evaluate(`axe.run(`+rules+`).then(r => JSON.stringify(r.violations))`, &text, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
 	var found []violation
 	if err := json.Unmarshal([]byte(text), &found); err != nil {
 		b.t.Fatal(err)
