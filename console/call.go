@@ -45,7 +45,7 @@ func (c *call) show(code int, template, title string, data any) {
 		p.Who = c.session.GetSettings().GetOwner()
 	}
 	var out bytes.Buffer
-	if err := templates[template].ExecuteTemplate(&out, "layout.html", p); err != nil {
+	if err := templates()[template].ExecuteTemplate(&out, "layout.html", p); err != nil {
 		c.console.config.Logger.Error("a page of the console cannot be made", "page", template, "error", err)
 		http.Error(c.w, "This page cannot be shown; the server's log says why.", http.StatusInternalServerError)
 		return

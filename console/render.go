@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -14,8 +15,9 @@ import (
 //go:embed templates assets
 var files embed.FS
 
-// templates are the pages, each with the layout around it.
-var templates = parse()
+// templates are the pages, each with the layout around it. They are read for the first page
+// that is asked for, since most processes show none.
+var templates = sync.OnceValue(parse)
 
 func parse() map[string]*template.Template {
 	layout := template.Must(template.New("").Funcs(functions).ParseFS(files, "templates/layout.html"))

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -38,14 +39,20 @@ const (
 )
 
 var (
-	quotedForm = regexp.MustCompile("\"([^\"\n]{1,400})\"|“([^”\n]{1,400})”|«([^»\n]{1,400})»|`([^`\n]{1,400})`|(?:^|[\\s(])'([^'\n]{1,400})'")
-	fieldForm  = regexp.MustCompile(`(?m)(?:^|[\s,;({])"?([\pL_][\pL\pN_-]{0,40})"?\s*[:=]\s*("[^"\n]{0,400}"|[^\s,;)}][^,;)}\n]{0,400})`)
+	quotedForm = lazily("\"([^\"\n]{1,400})\"|“([^”\n]{1,400})”|«([^»\n]{1,400})»|`([^`\n]{1,400})`|(?:^|[\\s(])'([^'\n]{1,400})'")
+	fieldForm  = lazily(`(?m)(?:^|[\s,;({])"?([\pL_][\pL\pN_-]{0,40})"?\s*[:=]\s*("[^"\n]{0,400}"|[^\s,;)}][^,;)}\n]{0,400})`)
 	numberForm = regexp.MustCompile(`^-?(0|[1-9][0-9]{0,17})(\.[0-9]{1,9})?$`)
 	// phraseForm is a preposition and capitalised words, joined by a particle or, for a
 	// region ("San Francisco, CA"), a comma.
-	phraseForm = regexp.MustCompile(`(?:^|[\s(])((?i:in|for|at|to|from|near|of|with|by|about|around))\s+(?:the\s+)?` +
+	phraseForm = lazily(`(?:^|[\s(])((?i:in|for|at|to|from|near|of|with|by|about|around))\s+(?:the\s+)?` +
 		`(\p{Lu}[\pL\pM'’.-]*(?:(?:\s+(?:de|la|le|del|da|do|of|the|van|von|am|an|der)){0,2}\s+\p{Lu}[\pL\pM'’.-]*|,\s+\p{Lu}[\pL\pM'’.-]*){0,5})`)
 )
+
+// lazily compiles a pattern when it is used first: these three take longer than the rest of a
+// start, and 1.8 MB.
+func lazily(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 // FromPrompt finds hints in a prompt by form alone, without any understanding:
 //
@@ -59,14 +66,14 @@ var (
 // order and at hinted. Only the first 16 KiB of the prompt are read.
 func FromPrompt(prompt string) Hints {
 	h := Hints{Fields: map[string]string{}, Prompt: strings.TrimSpace(clip(prompt, longestPrompt))}
-	for _, match := range quotedForm.FindAllStringSubmatch(h.Prompt, mostHints) {
+	for _, match := range quotedForm().FindAllStringSubmatch(h.Prompt, mostHints) {
 		h.Quoted = append(h.Quoted, strings.Join(match[1:], ""))
 	}
-	for _, match := range fieldForm.FindAllStringSubmatch(h.Prompt, mostHints) {
+	for _, match := range fieldForm().FindAllStringSubmatch(h.Prompt, mostHints) {
 		value := strings.TrimRight(strings.TrimSpace(match[2]), ".!?")
 		h.Fields[fieldName(match[1])] = strings.Trim(value, `"`)
 	}
-	for _, match := range phraseForm.FindAllStringSubmatch(h.Prompt, mostHints) {
+	for _, match := range phraseForm().FindAllStringSubmatch(h.Prompt, mostHints) {
 		text := strings.TrimRight(match[2], ".'’-")
 		text = strings.TrimSuffix(strings.TrimSuffix(text, "'s"), "’s")
 		h.Phrases = append(h.Phrases, Phrase{Before: strings.ToLower(match[1]), Text: text})
