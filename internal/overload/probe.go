@@ -2,7 +2,6 @@ package overload
 
 import (
 	"math"
-	"runtime"
 	"runtime/metrics"
 	"time"
 )
@@ -29,6 +28,7 @@ type runtimeProbe struct {
 func newRuntimeProbe() *runtimeProbe {
 	return &runtimeProbe{
 		latencies: [1]metrics.Sample{{Name: "/sched/latencies:seconds"}},
+		share:     share{quota: ownQuota()},
 		held:      [2]metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}},
 	}
 }
@@ -77,15 +77,16 @@ func (p *runtimeProbe) memory() int64 {
 
 // share is how much of its processors the process uses.
 type share struct {
-	used time.Duration
-	at   time.Time
+	used  time.Duration
+	at    time.Time
+	quota float64 // in processors; 0 for none
 }
 
 // largeShare is the part of the processors from which their use is the process's own.
 const largeShare = 0.5
 
-// large reports whether the process has used a large share of GOMAXPROCS processors since
-// the last call. It is the fallback where the system does not report it.
+// large reports whether the process has used a large share of the processors that it may
+// use since the last call. It is the fallback where the system does not report it.
 func (s *share) large(now time.Time) bool {
 	used, known := processorTime()
 	if !known {
@@ -93,5 +94,5 @@ func (s *share) large(now time.Time) bool {
 	}
 	before := *s
 	s.used, s.at = used, now
-	return float64(used-before.used) >= largeShare*float64(now.Sub(before.at))*float64(runtime.GOMAXPROCS(0))
+	return float64(used-before.used) >= largeShare*float64(now.Sub(before.at))*s.processors()
 }
