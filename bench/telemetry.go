@@ -11,12 +11,13 @@ import (
 	"github.com/genway/genway/bench/workload"
 )
 
-// runTelemetry measures what metrics, logs and traces cost a chat request, in turns.
+// runTelemetry measures the CPU time that logs, metrics and traces cost a chat request. Each
+// round runs every setting once.
 func runTelemetry(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var o options
 	flags := newFlags("telemetry", stderr)
 	o.register(flags)
-	flags.IntVar(&o.rounds, "rounds", 24, "turns of each form")
+	flags.IntVar(&o.rounds, "rounds", 24, "rounds; each runs every setting once")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}

@@ -56,8 +56,8 @@ func get(t *testing.T, url, host, origin string) (int, string) {
 // The pages list requests in flight by their ids, and are closed to names that a page in a
 // browser may point here.
 func TestDebugPages(t *testing.T) {
-	told, board := started(t, telemetry.Config{}), flight.NewBoard()
-	at := "http://" + serving(t, func(l net.Listener) error { return told.ServeDebug(t.Context(), l, board) })
+	provider, board := started(t, telemetry.Config{}), flight.NewBoard()
+	at := "http://" + serving(t, func(l net.Listener) error { return provider.ServeDebug(t.Context(), l, board) })
 	now := time.Now()
 	board.Begin(flight.Entry{RequestID: "req_b", Side: "core", Begun: now})
 	end := board.Begin(flight.Entry{RequestID: "req_a", Side: "edge", Protocol: "chat", What: "POST /v1/chat/completions", KeyID: "k", TraceID: "t", Begun: now.Add(-time.Minute)})
@@ -97,9 +97,9 @@ func TestDebugPages(t *testing.T) {
 
 // The listener of the metrics answers probes, and says which part fails.
 func TestProbes(t *testing.T) {
-	told := started(t, telemetry.Config{})
+	provider := started(t, telemetry.Config{})
 	var failing []string
-	at := "http://" + serving(t, func(l net.Listener) error { return told.Serve(t.Context(), l, func() []string { return failing }) })
+	at := "http://" + serving(t, func(l net.Listener) error { return provider.Serve(t.Context(), l, func() []string { return failing }) })
 	for _, c := range []struct {
 		failing []string
 		status  int

@@ -34,23 +34,23 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func started(t *testing.T, config telemetry.Config) *telemetry.Telemetry {
 	t.Helper()
 	config.Service = "test"
-	told, err := telemetry.Start(t.Context(), config, discard)
+	provider, err := telemetry.Start(t.Context(), config, discard)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := told.Close(); err != nil {
+		if err := provider.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return told
+	return provider
 }
 
 // scrape gives the families of /metrics.
-func scrape(t *testing.T, told *telemetry.Telemetry) map[string]*dto.MetricFamily {
+func scrape(t *testing.T, provider *telemetry.Telemetry) map[string]*dto.MetricFamily {
 	t.Helper()
 	w := httptest.NewRecorder()
-	told.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	provider.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
 	parser := expfmt.NewTextParser(model.LegacyValidation)
 	families, err := parser.TextToMetricFamilies(w.Body)
 	if err != nil {
@@ -60,14 +60,14 @@ func scrape(t *testing.T, told *telemetry.Telemetry) map[string]*dto.MetricFamil
 }
 
 // recordAll has each metric recorded, with all its labels.
-func recordAll(t *testing.T, told *telemetry.Telemetry) {
+func recordAll(t *testing.T, provider *telemetry.Telemetry) {
 	t.Helper()
 	ctx := t.Context()
-	c, err := instrument.NewCore(told.Meter, told.Names)
+	c, err := instrument.NewCore(provider.Meter, provider.Names)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := instrument.NewEdge(told.Meter)
+	e, err := instrument.NewEdge(provider.Meter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func recordAll(t *testing.T, told *telemetry.Telemetry) {
 		Breakers: func(yield func(string, int)) { yield("u", 2) }, LedgerQueue: func() int { return 1 }, LedgerLag: func() time.Duration { return 1 },
 		LimitsDegraded: yes, StoreDamaged: yes, AnswerBytes: func() int64 { return 1 }, Budgets: func(yield func(string, string, float64)) { yield("key", "day", 1) },
 		Certificates: func(yield func(string, time.Time)) { yield("http", time.Unix(1, 0)) }, ConfigHash: func() string { return "h" }, CoreReady: yes, Ready: yes,
-	}.Watch(told.Meter)
+	}.Watch(provider.Meter)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,9 +121,9 @@ func prometheus(d instrument.Definition) string {
 // Each metric of the list is in a scrape, with its kind, its help and its labels, and the
 // scrape has no other; the table in docs/observability.md is the list.
 func TestMetricsAreDocumented(t *testing.T) {
-	told := started(t, telemetry.Config{Names: instrument.Names{Newest: true, Older: true}})
-	recordAll(t, told)
-	families := scrape(t, told)
+	provider := started(t, telemetry.Config{Names: instrument.Names{Newest: true, Older: true}})
+	recordAll(t, provider)
+	families := scrape(t, provider)
 	for _, d := range instrument.Definitions() {
 		family := families[prometheus(d)]
 		if family == nil {
@@ -214,9 +214,9 @@ func TestNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := started(t, config)
-		recordAll(t, told)
-		families := scrape(t, told)
+		provider := started(t, config)
+		recordAll(t, provider)
+		families := scrape(t, provider)
 		for i, name := range []string{"gen_ai_client_inference_duration_seconds", "gen_ai_client_operation_duration_seconds"} {
 			if got := families[name] != nil; got != want[i] {
 				t.Errorf("%q: %s is there: %v", value, name, got)
@@ -230,8 +230,8 @@ func TestNames(t *testing.T) {
 
 // Token histograms have operations that did not fail; the counters have all.
 func TestTokensOfFailures(t *testing.T) {
-	told := started(t, telemetry.Config{Names: instrument.Names{Newest: true, Older: true}})
-	c, err := instrument.NewCore(told.Meter, told.Names)
+	provider := started(t, telemetry.Config{Names: instrument.Names{Newest: true, Older: true}})
+	c, err := instrument.NewCore(provider.Meter, provider.Names)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func TestTokensOfFailures(t *testing.T) {
 	for _, kind := range []string{"timeout", ""} {
 		c.Attempted(context.Background(), instrument.Attempt{Inference: i, Kind: kind, Counts: instrument.Counts{Input: 7, Output: 1}})
 	}
-	families := scrape(t, told)
+	families := scrape(t, provider)
 	if got := families["gen_ai_client_inference_usage_input_tokens_total"].GetMetric()[0].GetCounter().GetValue(); got != 14 {
 		t.Errorf("counted %v input tokens, want 14", got)
 	}
@@ -252,14 +252,14 @@ func TestTokensOfFailures(t *testing.T) {
 
 // With telemetry disabled nothing is counted, and nothing fails.
 func TestDisabled(t *testing.T) {
-	told := started(t, telemetry.Config{Disabled: true, Traces: telemetry.GRPC, Metrics: telemetry.HTTP})
-	recordAll(t, told)
-	for name := range scrape(t, told) {
+	provider := started(t, telemetry.Config{Disabled: true, Traces: telemetry.GRPC, Metrics: telemetry.HTTP})
+	recordAll(t, provider)
+	for name := range scrape(t, provider) {
 		if !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") {
 			t.Errorf("%s was counted", name)
 		}
 	}
-	if told.Tracer != nil {
+	if provider.Tracer != nil {
 		t.Error("there is a tracer")
 	}
 }

@@ -33,8 +33,8 @@ func Markdown(out io.Writer, records []measure.Record) {
 	if crossed := all.kind(measure.KindRun).of(GroupPairs, "", ""); len(crossed) > 0 {
 		pairs(out, crossed)
 	}
-	if told := all.kind(measure.KindRun).of(GroupTelemetry, "", ""); len(told) > 0 {
-		telemetry(out, told)
+	if observed := all.kind(measure.KindRun).of(GroupTelemetry, "", ""); len(observed) > 0 {
+		telemetry(out, observed)
 	}
 	if memory := all.kind(measure.KindMemory); len(memory) > 0 {
 		memories(out, memory)

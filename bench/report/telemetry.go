@@ -7,20 +7,27 @@ import (
 	"github.com/genway/genway/bench/target"
 )
 
-// telemetry writes what telling costs: CPU a request of each form, and how much more that is
-// than what the form before it takes in the same round, in the median.
-func telemetry(out io.Writer, told runs) {
+// telemetry writes what telemetry costs: the CPU time a request of each setting, and how much
+// more that is than with telemetry off and than the setting above. Both are medians of the
+// ratios within a round.
+func telemetry(out io.Writer, all runs) {
 	var rows [][]string
-	var before runs
+	var off, above runs
 	for _, t := range target.Telemetry() {
-		own := told.of("", "", t.Name)
+		own := all.of("", "", t.Name)
 		if len(own) == 0 {
 			continue
 		}
 		spent, ok := own.median(cpu)
-		more, compared := own.against(before, ratio, cpu)
-		rows = append(rows, []string{t.Title, number("%.1f")(spent, ok), number("%+.1f %%")(100*(more-1), compared)})
-		before = own
+		row := []string{t.Title, number("%.1f")(spent, ok)}
+		for _, base := range []runs{off, above} {
+			more, compared := own.against(base, ratio, cpu)
+			row = append(row, number("%+.1f %%")(100*(more-1), compared))
+		}
+		rows = append(rows, row)
+		if above = own; off == nil {
+			off = own
+		}
 	}
-	table(out, fmt.Sprintf("What telling costs, %d rounds", len(before)), []string{"what is told", "µs CPU a request", "more than the one above"}, rows)
+	table(out, fmt.Sprintf("Cost of telemetry, %d rounds", len(above)), []string{"telemetry", "µs CPU a request", "more than off", "more than the row above"}, rows)
 }

@@ -5,23 +5,25 @@ import (
 	"path/filepath"
 )
 
-// The forms of one process that differ in what they tell of themselves.
+// The targets that differ in their telemetry.
 const (
-	TellsNothing   = "genway-silent"
-	TellsMetrics   = "genway-metrics"
-	TellsUnsampled = "genway-unsampled"
-	TellsAll       = "genway-sampled"
+	TelemetryOff       = "genway-silent"
+	TelemetryLogs      = "genway-logs"
+	TelemetryMetrics   = "genway-metrics"
+	TelemetryUnsampled = "genway-unsampled"
+	TelemetrySampled   = "genway-sampled"
 )
 
-// Telemetry are Genway as one process with nothing told, with metrics and logs, with
-// tracing that samples nothing beside them, and with all requests traced. Spans and metrics go
-// to the upstream, which takes them for requests and so answers without reading them.
+// Telemetry are Genway as one process with telemetry off, with logs, with logs and metrics,
+// with these and tracing that samples no request, and with these and all requests traced. Spans
+// are exported to the upstream, which answers them as it answers any request.
 func Telemetry() []Target {
 	return []Target{
-		telling(TellsNothing, "nothing", func(Site) []string { return []string{"OTEL_SDK_DISABLED=true", "GENWAY_LOG_LEVEL=error"} }),
-		telling(TellsMetrics, "metrics and logs", func(Site) []string { return nil }),
-		telling(TellsUnsampled, "and traces, unsampled", func(s Site) []string { return exporting(s, "always_off") }),
-		telling(TellsAll, "and traces of all", func(s Site) []string { return exporting(s, "always_on") }),
+		observed(TelemetryOff, "off", func(Site) []string { return []string{"OTEL_SDK_DISABLED=true", "GENWAY_LOG_LEVEL=error"} }),
+		observed(TelemetryLogs, "logs", func(Site) []string { return []string{"OTEL_SDK_DISABLED=true"} }),
+		observed(TelemetryMetrics, "logs and metrics", func(Site) []string { return nil }),
+		observed(TelemetryUnsampled, "logs, metrics, unsampled traces", func(s Site) []string { return exporting(s, "always_off") }),
+		observed(TelemetrySampled, "logs, metrics, all requests traced", func(s Site) []string { return exporting(s, "always_on") }),
 	}
 }
 
@@ -29,7 +31,7 @@ func exporting(s Site, sampler string) []string {
 	return []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + s.Upstream, "OTEL_METRICS_EXPORTER=none", "OTEL_TRACES_SAMPLER=" + sampler, "OTEL_BSP_MAX_QUEUE_SIZE=65536"}
 }
 
-func telling(name, title string, env func(Site) []string) Target {
+func observed(name, title string, env func(Site) []string) Target {
 	return Target{Name: name, Title: title, Gateway: true, Prepare: func(ctx context.Context, site Site) (*Plan, error) {
 		g, err := newGenway(ctx, site)
 		if err != nil {

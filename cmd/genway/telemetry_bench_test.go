@@ -16,11 +16,12 @@ import (
 	"github.com/genway/genway/telemetry/instrument"
 )
 
-// BenchmarkTold is one request through the gateway in one process, by what is told of it:
-// nothing, metrics and logs, those and traces that sample nothing, those and all traces. Spans
-// are made and queued; none is sent meanwhile, since batches are a matter of time.
-func BenchmarkTold(b *testing.B) {
-	for _, told := range []struct {
+// BenchmarkTelemetry sends requests through a gateway of one process with four settings of
+// telemetry: off; metrics and logs; also traces, none sampled; also traces, all sampled. Spans
+// are made and queued. None is exported during the benchmark, because the number of batches
+// depends on time.
+func BenchmarkTelemetry(b *testing.B) {
+	for _, setting := range []struct {
 		name string
 		env  map[string]string
 		log  slog.Level
@@ -30,21 +31,21 @@ func BenchmarkTold(b *testing.B) {
 		{"unsampled", map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_TRACES_SAMPLER": "always_off"}, slog.LevelInfo},
 		{"sampled", map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_TRACES_SAMPLER": "always_on"}, slog.LevelInfo},
 	} {
-		b.Run(told.name, func(b *testing.B) {
+		b.Run(setting.name, func(b *testing.B) {
 			for _, name := range []string{"OTEL_BSP_SCHEDULE_DELAY", "OTEL_BSP_MAX_QUEUE_SIZE", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE"} {
 				b.Setenv(name, "1000000")
 			}
-			b.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "100") // of what is left at the end, which nobody takes
-			for name, value := range told.env {
+			b.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "100") // ms; the spans that are queued at the end have no receiver
+			for name, value := range setting.env {
 				b.Setenv(name, value)
 			}
-			tell(b, slog.New(slog.NewJSONHandler(io.Discard, &slog.HandlerOptions{Level: told.log}))) //nolint:sloglint // Lines are made, as in production.
+			carryObserved(b, slog.New(slog.NewJSONHandler(io.Discard, &slog.HandlerOptions{Level: setting.log}))) //nolint:sloglint // Lines are made, as in production.
 		})
 	}
 }
 
-// tell carries requests through a gateway that tells as the environment says.
-func tell(b *testing.B, log *slog.Logger) {
+// carryObserved sends requests through a gateway whose telemetry the environment sets.
+func carryObserved(b *testing.B, log *slog.Logger) {
 	b.Helper()
 	ctx, stop := context.WithCancel(b.Context())
 	up := startCanned(ctx, b)
@@ -80,6 +81,6 @@ func tell(b *testing.B, log *slog.Logger) {
 	}
 	server.Close()
 	stop()
-	_ = core.Close() // spans that nobody took
+	_ = core.Close() // fails: the queued spans have no receiver
 	<-up.done
 }
