@@ -64,7 +64,7 @@ func (s *Service) account(ctx context.Context, record *call.Record, req any, do 
 		held.settle(result)
 		recount(record, &result)
 		entry.Settle(result)
-		s.record(ctx, record, protocol, answered, result)
+		s.record(record, protocol, answered, result)
 	}()
 	record.Priority, record.Admitted = priority, true
 	record.Strict = record.Strict || caller.Policy != nil && caller.Policy.Strict

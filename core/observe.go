@@ -40,7 +40,7 @@ func carried(ctx context.Context) tracing.Carried {
 
 // record counts a request that was admitted, at its end: by the figures of the ledger's
 // entry, of which answered is what the last attempt used, without those that failed before.
-func (s *Service) record(ctx context.Context, record *call.Record, protocol string, answered ledger.Usage, r ledger.Result) {
+func (s *Service) record(record *call.Record, protocol string, answered ledger.Usage, r ledger.Result) {
 	record.Outcome, record.Cost = string(r.Outcome), r.Cost
 	attempts := record.Attempts
 	if n := len(attempts); n > 0 && attempts[n-1].Counts == (instrument.Counts{}) {
@@ -50,17 +50,16 @@ func (s *Service) record(ctx context.Context, record *call.Record, protocol stri
 	if m == nil {
 		return
 	}
-	ctx = record.Span.Context(ctx)
-	m.Settled(ctx, instrument.Settlement{
+	m.Settled(record.Span.SpanContext, instrument.Settlement{
 		Protocol: protocol, Route: r.Route, Upstream: r.Upstream, Outcome: string(r.Outcome), Kind: r.Kind, Source: string(r.UsageSource),
 		Duration: r.Duration, Own: record.Own(r.Duration), Admission: record.Admission, Calls: r.Attempts, Counts: countsOf(r.Usage), Cost: r.Cost,
 	})
 	for i := range attempts {
 		a := &attempts[i]
-		m.Attempted(a.Span.Context(ctx), instrument.Attempt{Inference: a.Inference, Kind: a.Kind, Duration: a.End.Sub(a.Begin), Counts: a.Counts, Followed: i < len(attempts)-1})
+		m.Attempted(a.Span.SpanContext, instrument.Attempt{Inference: a.Inference, Kind: a.Kind, Duration: a.End.Sub(a.Begin), Counts: a.Counts, Followed: i < len(attempts)-1})
 	}
 	for _, member := range record.Losses {
-		m.Lost(ctx, member)
+		m.Lost(member)
 	}
 }
 
@@ -84,7 +83,7 @@ func (i Interceptors) finish(ctx context.Context, record *call.Record, err error
 	if err != nil {
 		code = codeOf(err)
 	}
-	i.Metrics.ServedRPC(record.Span.Context(ctx), method(record.Method), code, end.Sub(record.Start))
+	i.Metrics.ServedRPC(record.Span.SpanContext, method(record.Method), code, end.Sub(record.Start))
 	if err != nil && record.Outcome == "" {
 		f := fault.From(err)
 		i.Metrics.Refused(protocolName(record.Caller.Protocol), fault.Name(f.Kind))

@@ -160,13 +160,12 @@ func (e *Edge) finish(x *exchange, r *http.Request, path string) {
 	if x.fault != nil {
 		kind = fault.Name(x.fault.Kind)
 	}
-	ctx := x.span.Context(context.Background())
-	e.config.Metrics.Ended(ctx, instrument.HTTPRequest{ //nolint:contextcheck // it is counted though the request is over
+	e.config.Metrics.Ended(x.span.SpanContext, instrument.HTTPRequest{
 		Method: s.method, Scheme: s.scheme, Route: s.route, Version: versionOf(r), Protocol: x.endpoint.protocol.Name, Status: x.w.status, Kind: kind,
 		Duration: took, Own: own, Events: s.events, Heartbeats: s.heartbeats, Cut: cut, Probe: s.probe,
 	})
 	if s.code != "" && e.config.CoreIsRemote {
-		e.config.Metrics.CalledRPC(ctx, s.rpc, s.code, s.calling) //nolint:contextcheck // likewise
+		e.config.Metrics.CalledRPC(x.span.SpanContext, s.rpc, s.code, s.calling)
 	}
 	if !s.probe && e.config.Tracer.Keeps(x.span, x.fault != nil, took) {
 		e.export(x, r, end, own, kind, cut)

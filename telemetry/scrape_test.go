@@ -3,7 +3,6 @@ package telemetry_test
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -21,6 +20,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"go.opentelemetry.io/otel/trace"
 	"go.uber.org/goleak"
 )
 
@@ -62,15 +62,8 @@ func scrape(t *testing.T, provider *telemetry.Telemetry) map[string]*dto.MetricF
 // recordAll has each metric recorded, with all its labels.
 func recordAll(t *testing.T, provider *telemetry.Telemetry) {
 	t.Helper()
-	ctx := t.Context()
-	c, err := instrument.NewCore(provider.Meter, provider.Names)
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := instrument.NewEdge(provider.Meter)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var ctx trace.SpanContext // of no sampled span
+	c, e := instrument.NewCore(provider.Registry, provider.Names), instrument.NewEdge(provider.Registry)
 	i := instrument.Inference{Operation: "chat", Provider: "openai", Model: "m", Route: "r", Upstream: "u"}
 	counts := instrument.Counts{Input: 9, InputImage: 1, InputAudio: 1, Output: 9, CacheRead: 1, CacheWrite: 1, Reasoning: 1}
 	c.Begun("chat")
@@ -80,7 +73,7 @@ func recordAll(t *testing.T, provider *telemetry.Telemetry) {
 	chunks := c.Chunks(i, time.Now())
 	chunks.Chunk(ctx, time.Now())
 	chunks.Chunk(ctx, time.Now())
-	c.Lost(ctx, "seed")
+	c.Lost("seed")
 	c.RefusedByLimit("key", "requests")
 	c.Refused("chat", "unauthenticated")
 	c.Shed("delay", "normal", 1)
@@ -231,13 +224,10 @@ func TestNames(t *testing.T) {
 // Token histograms have operations that did not fail; the counters have all.
 func TestTokensOfFailures(t *testing.T) {
 	provider := started(t, telemetry.Config{Names: instrument.Names{Newest: true, Older: true}})
-	c, err := instrument.NewCore(provider.Meter, provider.Names)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := instrument.NewCore(provider.Registry, provider.Names)
 	i := instrument.Inference{Operation: "chat", Provider: "openai", Model: "m", Route: "r", Upstream: "u"}
 	for _, kind := range []string{"timeout", ""} {
-		c.Attempted(context.Background(), instrument.Attempt{Inference: i, Kind: kind, Counts: instrument.Counts{Input: 7, Output: 1}})
+		c.Attempted(trace.SpanContext{}, instrument.Attempt{Inference: i, Kind: kind, Counts: instrument.Counts{Input: 7, Output: 1}})
 	}
 	families := scrape(t, provider)
 	if got := families["gen_ai_client_inference_usage_input_tokens_total"].GetMetric()[0].GetCounter().GetValue(); got != 14 {

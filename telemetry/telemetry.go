@@ -29,7 +29,9 @@ const scope = "github.com/genway/genway"
 
 // Telemetry is what a program tells of itself.
 type Telemetry struct {
-	// Meter makes the instruments.
+	// Registry holds the counters and histograms; nil while telemetry is disabled.
+	Registry *instrument.Registry
+	// Meter makes the gauges of a State.
 	Meter metric.Meter
 	// Names is the set of GenAI names that a core records.
 	Names instrument.Names
@@ -77,7 +79,8 @@ func describe(ctx context.Context, config Config) (*resource.Resource, error) {
 }
 
 func (t *Telemetry) startMetrics(ctx context.Context, config Config, of *resource.Resource) error {
-	scrape, err := exporter.New(exporter.WithRegisterer(t.registry), exporter.WithoutScopeInfo(), exporter.WithTranslationStrategy(otlptranslator.UnderscoreEscapingWithSuffixes))
+	t.Registry = instrument.NewRegistry()
+	scrape, err := exporter.New(exporter.WithRegisterer(t.registry), exporter.WithProducer(newProducer(t.Registry, cumulative)), exporter.WithoutScopeInfo(), exporter.WithTranslationStrategy(otlptranslator.UnderscoreEscapingWithSuffixes))
 	if err != nil {
 		return fmt.Errorf("metrics for Prometheus: %w", err)
 	}
@@ -87,7 +90,7 @@ func (t *Telemetry) startMetrics(ctx context.Context, config Config, of *resourc
 		if err != nil {
 			return fmt.Errorf("metrics over OTLP: %w", err)
 		}
-		options = append(options, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(push)))
+		options = append(options, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(push, sdkmetric.WithProducer(newProducer(t.Registry, push.Temporality)))))
 	}
 	provider := sdkmetric.NewMeterProvider(options...)
 	t.Meter = provider.Meter(scope)

@@ -119,9 +119,6 @@ func (c *command) observe(ctx context.Context, log *slog.Logger) (*telemetry.Tel
 	if pages.Metrics, err = c.ListenMetrics(ctx); err == nil {
 		pages.Debug, err = c.ListenDebug(ctx)
 	}
-	if err == nil {
-		err = c.UseTelemetry(told, board)
-	}
 	if err != nil {
 		for _, listener := range []net.Listener{pages.Metrics, pages.Debug} {
 			if listener != nil {
@@ -130,6 +127,7 @@ func (c *command) observe(ctx context.Context, log *slog.Logger) (*telemetry.Tel
 		}
 		return nil, errors.Join(err, told.Close())
 	}
+	c.UseTelemetry(told, board)
 	c.ServePages(pages)
 	return told, nil
 }

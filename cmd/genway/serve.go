@@ -62,9 +62,7 @@ func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
 	defer release()
 	defer cli.TellEnd(ctx, log, c.Grace)()
 	c.UseGate(core.Gate())
-	if err := c.UseTelemetry(core.Telemetry(), core.Board()); err != nil {
-		return errors.Join(err, grpcListener.Close(), httpListener.Close(), pages.Close(), core.Close())
-	}
+	c.UseTelemetry(core.Telemetry(), core.Board())
 	var group errgroup.Group
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/gateway"
@@ -27,6 +28,7 @@ func BenchmarkTelemetry(b *testing.B) {
 		log  slog.Level
 	}{
 		{"nothing", map[string]string{"OTEL_SDK_DISABLED": "true"}, slog.LevelError},
+		{"logs", map[string]string{"OTEL_SDK_DISABLED": "true"}, slog.LevelInfo},
 		{"metrics-and-logs", nil, slog.LevelInfo},
 		{"unsampled", map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_TRACES_SAMPLER": "always_off"}, slog.LevelInfo},
 		{"sampled", map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_TRACES_SAMPLER": "always_on"}, slog.LevelInfo},
@@ -39,7 +41,9 @@ func BenchmarkTelemetry(b *testing.B) {
 			for name, value := range setting.env {
 				b.Setenv(name, value)
 			}
-			carryObserved(b, slog.New(slog.NewJSONHandler(io.Discard, &slog.HandlerOptions{Level: setting.log}))) //nolint:sloglint // Lines are made, as in production.
+			log, end := cli.Log{Format: "json", Level: setting.log}.LoggerTo(io.Discard)
+			carryObserved(b, log)
+			end()
 		})
 	}
 }
@@ -61,10 +65,7 @@ func carryObserved(b *testing.B, log *slog.Logger) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	metrics, err := instrument.NewEdge(core.Telemetry().Meter)
-	if err != nil {
-		b.Fatal(err)
-	}
+	metrics := instrument.NewEdge(core.Telemetry().Registry)
 	edge, err := gateway.New(gateway.Config{Core: core.Channel(), Logger: log, Metrics: metrics, Tracer: core.Telemetry().Tracer})
 	if err != nil {
 		b.Fatal(err)

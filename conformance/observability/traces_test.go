@@ -203,10 +203,12 @@ func failuresAreKept(t *testing.T) {
 	})
 }
 
-// A slow request is exported, too.
+// A slow request is exported, too, with the spans of both sides.
 func slowIsKept(t *testing.T) {
-	got := exporting(t, "http/protobuf", "always_off")
-	r := start(t, false, t.TempDir(), func(string, string) []string { return []string{"--trace-slow", "1ns"} })
-	ask(t, r, vendors.Model(vendors.Answer, "traced", 1), r.Keys["chat"], "00")
-	got.Trace(t, callersTrace, 3)
+	forms(t, func(t *testing.T, two bool, data string) {
+		got := exporting(t, map[bool]string{false: "http/protobuf", true: "grpc"}[two], "always_off")
+		r := start(t, two, data, func(string, string) []string { return []string{"--trace-slow", "1ns"} })
+		ask(t, r, vendors.Model(vendors.Answer, "traced", 1), r.Keys["chat"], "00")
+		got.Trace(t, callersTrace, 3)
+	})
 }

@@ -1,7 +1,6 @@
 package call
 
 import (
-	"context"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
@@ -94,7 +93,7 @@ func (r *Record) AnswerBegins() {
 func (r *Record) AnswerBegun() bool { return r.begun }
 
 // Chunk records that a chunk of a streamed answer is about to be sent.
-func (r *Record) Chunk(ctx context.Context) {
+func (r *Record) Chunk() {
 	a := r.attempt()
 	if a == nil {
 		return
@@ -106,7 +105,7 @@ func (r *Record) Chunk(ctx context.Context) {
 			a.First = now
 		}
 	}
-	a.chunks.Chunk(a.Span.Context(ctx), now)
+	a.chunks.Chunk(a.Span.SpanContext, now)
 }
 
 // FirstContent records that the first bytes of a streamed answer's content have come. They may be
@@ -126,7 +125,7 @@ func (r *Record) Connected() {
 
 // CalledHTTP records one call over HTTP: what was called, the status of the answer, 0 for
 // none, and the word for why there is none.
-func (r *Record) CalledHTTP(ctx context.Context, method, address string, port, status int, failure string, took time.Duration) {
+func (r *Record) CalledHTTP(method, address string, port, status int, failure string, took time.Duration) {
 	a := r.attempt()
 	if a == nil {
 		return
@@ -135,7 +134,7 @@ func (r *Record) CalledHTTP(ctx context.Context, method, address string, port, s
 	if status > 0 {
 		a.Headers = time.Now()
 	}
-	r.Metrics.CalledHTTP(a.Span.Context(ctx), instrument.HTTPCall{Method: method, Address: address, Port: port, Status: status, Failure: failure, Upstream: a.Upstream}, took)
+	r.Metrics.CalledHTTP(a.Span.SpanContext, instrument.HTTPCall{Method: method, Address: address, Port: port, Status: status, Failure: failure, Upstream: a.Upstream}, took)
 }
 
 // Carried is the trace context that a call of the attempt under way sends along.

@@ -87,7 +87,7 @@ func streamed[E any](ctx context.Context, r *Router, q request, look func(*E) st
 					a.tell(ctx, answered)
 				}
 				if !s.ping {
-					record.Chunk(ctx)
+					record.Chunk()
 				}
 				return a.drain.sent(send(ev), s.completed)
 			}

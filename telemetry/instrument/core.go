@@ -1,11 +1,10 @@
 package instrument
 
 import (
-	"context"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // The metrics of requests that a core counts.
@@ -22,7 +21,7 @@ var (
 		Help: "Tokens by class, as the ledger has them, those of failed attempts included. Input includes cache_read, output includes thinking.", Labels: []string{"class"}}
 	estimatedUsage = Definition{Name: "genway.estimated_usage", Kind: Counter, Unit: "{request}", Side: OfCore,
 		Help: "Requests whose tokens Genway has counted: their upstream reported none (estimated), or figures that cannot be true (rejected).", Labels: []string{"source"}}
-	costDollars = Definition{Name: "genway.cost_dollars", Kind: Counter, Side: OfCore,
+	costDollars = Definition{Name: "genway.cost_dollars", Kind: Counter, Steps: 1e9, Side: OfCore,
 		Help: "What requests cost, in dollars.", Labels: []string{"route", "upstream"}}
 	limitRefusals = Definition{Name: "genway.limit_refusals", Kind: Counter, Unit: "{request}", Side: OfCore,
 		Help: "Requests that a limit did not admit, by whose limit it is and what it counts.", Labels: []string{"scope", "metric"}}
@@ -60,77 +59,87 @@ var (
 type Core struct {
 	genAI *genAI
 
-	requests, tokens, estimated, limitRefusals, refusals, attempts, fallbacks metric.Int64Counter
-	calls, losses, shed, connections, aside, storeErrors, reloads             metric.Int64Counter
-	cost                                                                      metric.Float64Counter
-	duration, own, admission, httpClient, rpcServer                           metric.Float64Histogram
-	active                                                                    metric.Int64UpDownCounter
-
-	settled   *series[settledKey, *settledSeries]
-	protocols *series[string, *protocolSeries]
-	targets   *series[targetKey, adding]
-	words     *series[wordsKey, adding]
-	https     *series[HTTPCall, recording]
-	rpcs      *series[rpcKey, recording]
-	classes   [5]adding
+	aside                   *counter
+	classes                 [5]*counter
+	settled                 *series[settledKey, *settledSeries]
+	protocols               *series[string, *protocolSeries]
+	attempts, fallbacks     *series[targetKey, *counter]
+	limitRefusals, refusals *series[pair, *counter]
+	shed, connections       *series[pair, *counter]
+	estimated, losses       *series[string, *counter]
+	storeErrors, reloads    *series[string, *counter]
+	https                   *series[HTTPCall, *histogram]
+	rpcs                    *series[rpcKey, *histogram]
 }
 
 type settledKey struct{ protocol, route, upstream, outcome, kind string }
 
 type settledSeries struct {
-	count, cost, calls adding
-	duration           recording
+	count, cost, calls *counter
+	duration           *histogram
 }
 
 type protocolSeries struct {
-	own, admission recording
-	active         adding
+	own, admission *histogram
+	active         *counter
 }
 
 type targetKey struct{ route, upstream, kind string }
 
-// wordsKey is one or two labels with words of closed lists.
-type wordsKey struct{ first, a, second, b string }
+// pair is the values of two labels, words of closed lists.
+type pair struct{ first, second string }
 
 type rpcKey struct{ method, code string }
 
-// NewCore makes the instruments of a core.
-func NewCore(meter metric.Meter, names Names) (*Core, error) {
-	f := &factory{meter: meter}
-	c := &Core{
-		genAI:    newGenAI(f, names),
-		requests: f.counter(requests), tokens: f.counter(tokensUsed), estimated: f.counter(estimatedUsage), limitRefusals: f.counter(limitRefusals),
-		refusals: f.counter(refusals), attempts: f.counter(attempts), fallbacks: f.counter(fallbacks), calls: f.counter(upstreamCalls), losses: f.counter(losses),
-		shed: f.counter(shedRequests), connections: f.counter(connectionsRefused), aside: f.counter(setAside), storeErrors: f.counter(storeErrors), reloads: f.counter(reloads),
-		cost:     f.sum(costDollars),
-		duration: f.histogram(requestDuration), own: f.histogram(ownDuration), admission: f.histogram(admissionDuration),
-		httpClient: f.histogram(httpClientDuration), rpcServer: f.histogram(rpcServerDuration),
-		active: f.upDown(activeCalls),
+// NewCore makes the instruments of a core. Without a registry it gives nil, which records
+// nothing.
+func NewCore(r *Registry, names Names) *Core {
+	if r == nil {
+		return nil
 	}
 	text := attribute.String
+	c := &Core{genAI: newGenAI(r, names), aside: r.family(setAside).counter()}
+	for i, class := range [...]string{"input", "output", "cache_read", "cache_write", "thinking"} {
+		c.classes[i] = r.family(tokensUsed).counter(text("class", class))
+	}
 	c.settled = newSeries(func(k settledKey) *settledSeries {
 		return &settledSeries{
-			count:    adds(text("protocol", k.protocol), text("route", k.route), text("outcome", k.outcome), text("kind", k.kind)),
-			cost:     adds(text("route", k.route), text("upstream", k.upstream)),
-			calls:    adds(text("upstream", k.upstream)),
-			duration: records(text("protocol", k.protocol), text("route", k.route), text("outcome", k.outcome)),
+			count:    r.family(requests).counter(text("protocol", k.protocol), text("route", k.route), text("outcome", k.outcome), text("kind", k.kind)),
+			cost:     r.family(costDollars).counter(text("route", k.route), text("upstream", k.upstream)),
+			calls:    r.family(upstreamCalls).counter(text("upstream", k.upstream)),
+			duration: r.family(requestDuration).histogram(text("protocol", k.protocol), text("route", k.route), text("outcome", k.outcome)),
 		}
 	})
 	c.protocols = newSeries(func(p string) *protocolSeries {
-		return &protocolSeries{own: records(text("component", "core"), text("protocol", p)), admission: records(text("protocol", p)), active: adds(text("protocol", p))}
+		return &protocolSeries{
+			own:       r.family(ownDuration).histogram(text("component", "core"), text("protocol", p)),
+			admission: r.family(admissionDuration).histogram(text("protocol", p)), active: r.family(activeCalls).counter(text("protocol", p)),
+		}
 	})
-	c.targets = newSeries(func(k targetKey) adding {
-		return adds(text("route", k.route), text("upstream", k.upstream), text("kind", k.kind))
-	})
-	c.words = newSeries(func(k wordsKey) adding { return adds(text(k.first, k.a), text(k.second, k.b)) })
-	c.https = newSeries(func(k HTTPCall) recording { return records(k.attributes()...) })
-	c.rpcs = newSeries(func(k rpcKey) recording { return records(rpcAttributes(k)...) })
-	for i, class := range [...]string{"input", "output", "cache_read", "cache_write", "thinking"} {
-		c.classes[i] = adds(text("class", class))
+	target := func(d Definition) *series[targetKey, *counter] {
+		return newSeries(func(k targetKey) *counter {
+			return r.family(d).counter(text("route", k.route), text("upstream", k.upstream), text("kind", k.kind))
+		})
 	}
-	// A counter that has counted nothing is told as 0, so that alerts see its first step.
-	c.aside.Add(context.Background(), 0)
-	return c, f.err
+	c.attempts, c.fallbacks = target(attempts), target(fallbacks)
+	c.limitRefusals, c.refusals, c.shed, c.connections = r.pairs(limitRefusals), r.pairs(refusals), r.pairs(shedRequests), r.pairs(connectionsRefused)
+	c.estimated, c.losses, c.storeErrors, c.reloads = r.words(estimatedUsage), r.words(losses), r.words(storeErrors), r.words(reloads)
+	c.https = newSeries(func(k HTTPCall) *histogram { return r.family(httpClientDuration).histogram(k.attributes()...) })
+	c.rpcs = newSeries(func(k rpcKey) *histogram { return r.family(rpcServerDuration).histogram(rpcAttributes(k)...) })
+	// A counter that has counted nothing is exported as 0, so that alerts see its first step.
+	c.aside.add(0)
+	return c
+}
+
+// pairs are the series of a counter with two labels, words those of a counter with one.
+func (r *Registry) pairs(d Definition) *series[pair, *counter] {
+	return newSeries(func(k pair) *counter {
+		return r.family(d).counter(attribute.String(d.Labels[0], k.first), attribute.String(d.Labels[1], k.second))
+	})
+}
+
+func (r *Registry) words(d Definition) *series[string, *counter] {
+	return newSeries(func(k string) *counter { return r.family(d).counter(attribute.String(d.Labels[0], k)) })
 }
 
 func rpcAttributes(k rpcKey) []attribute.KeyValue {
@@ -164,40 +173,40 @@ type Settlement struct {
 // Begun counts a request in, Ended counts it out.
 func (c *Core) Begun(protocol string) {
 	if c != nil {
-		c.active.Add(context.Background(), 1, c.protocols.of(protocol).active...)
+		c.protocols.of(protocol).active.add(1)
 	}
 }
 
 // Ended counts a request out.
 func (c *Core) Ended(protocol string) {
 	if c != nil {
-		c.active.Add(context.Background(), -1, c.protocols.of(protocol).active...)
+		c.protocols.of(protocol).active.add(-1)
 	}
 }
 
-// Settled counts a request that was admitted, at its end. ctx has the span whose trace the
-// request is an example of.
-func (c *Core) Settled(ctx context.Context, s Settlement) {
+// Settled counts a request that was admitted, at its end. span, if it is sampled, is an
+// example of the histograms, here and below.
+func (c *Core) Settled(span trace.SpanContext, s Settlement) {
 	if c == nil {
 		return
 	}
 	to, protocol := c.settled.of(settledKey{s.Protocol, s.Route, s.Upstream, s.Outcome, s.Kind}), c.protocols.of(s.Protocol)
-	c.requests.Add(ctx, 1, to.count...)
-	c.duration.Record(ctx, s.Duration.Seconds(), to.duration...)
-	c.own.Record(ctx, s.Own.Seconds(), protocol.own...)
-	c.admission.Record(ctx, s.Admission.Seconds(), protocol.admission...)
+	to.count.add(1)
+	to.duration.record(s.Duration.Seconds(), span)
+	protocol.own.record(s.Own.Seconds(), span)
+	protocol.admission.record(s.Admission.Seconds(), span)
 	if s.Calls > 0 {
-		c.calls.Add(ctx, s.Calls, to.calls...)
+		to.calls.add(s.Calls)
 	}
 	if s.Cost > 0 {
-		c.cost.Add(ctx, float64(s.Cost)/1e9, to.cost...)
+		to.cost.add(s.Cost)
 	}
 	if s.Source != "" {
-		c.estimated.Add(ctx, 1, c.words.of(wordsKey{first: "source", a: s.Source})...)
+		c.estimated.of(s.Source).add(1)
 	}
 	for i, n := range [...]int64{s.Input, s.Output, s.CacheRead, s.CacheWrite, s.Reasoning} {
 		if n > 0 {
-			c.tokens.Add(ctx, n, c.classes[i]...)
+			c.classes[i].add(n)
 		}
 	}
 }
@@ -218,24 +227,24 @@ func (c *Core) Chunks(i Inference, begun time.Time) Chunks {
 	if c == nil {
 		return Chunks{}
 	}
-	return Chunks{genAI: c.genAI, to: c.genAI.series.of(i), begun: begun}
+	return Chunks{to: c.genAI.of(i), begun: begun}
 }
 
 // Attempted counts an attempt at its end.
-func (c *Core) Attempted(ctx context.Context, a Attempt) {
+func (c *Core) Attempted(span trace.SpanContext, a Attempt) {
 	if c == nil {
 		return
 	}
-	to := c.targets.of(targetKey{a.Route, a.Upstream, a.Kind})
-	c.attempts.Add(ctx, 1, to...)
+	key := targetKey{a.Route, a.Upstream, a.Kind}
+	c.attempts.of(key).add(1)
 	if a.Followed {
-		c.fallbacks.Add(ctx, 1, to...)
+		c.fallbacks.of(key).add(1)
 	}
 	if a.Operation == CountTokens { // the convention has no name for it, and it uses no tokens
 		return
 	}
-	c.genAI.end(ctx, a.Inference, a.Kind, a.Duration)
-	c.genAI.used(ctx, a.Inference, a.Counts, a.Kind != "")
+	c.genAI.end(span, a.Inference, a.Kind, a.Duration)
+	c.genAI.of(a.Inference).used(span, a.Counts, a.Kind != "")
 }
 
 // CountTokens is the operation of requests that ask for the number of their tokens. It is
@@ -243,44 +252,44 @@ func (c *Core) Attempted(ctx context.Context, a Attempt) {
 const CountTokens = "count_tokens"
 
 // Lost counts a member that could not be carried.
-func (c *Core) Lost(ctx context.Context, member string) {
+func (c *Core) Lost(member string) {
 	if c != nil {
-		c.losses.Add(ctx, 1, c.words.of(wordsKey{first: "member", a: member})...)
+		c.losses.of(member).add(1)
 	}
 }
 
 // RefusedByLimit counts a request that a limit did not admit.
 func (c *Core) RefusedByLimit(scope, metric string) {
 	if c != nil {
-		c.limitRefusals.Add(context.Background(), 1, c.words.of(wordsKey{"scope", scope, "metric", metric})...)
+		c.limitRefusals.of(pair{scope, metric}).add(1)
 	}
 }
 
 // Refused counts a call that failed before it was admitted.
 func (c *Core) Refused(protocol, kind string) {
 	if c != nil {
-		c.refusals.Add(context.Background(), 1, c.words.of(wordsKey{"protocol", protocol, "kind", kind})...)
+		c.refusals.of(pair{protocol, kind}).add(1)
 	}
 }
 
 // Shed counts requests that were refused for an overload.
 func (c *Core) Shed(signal, priority string, n int64) {
 	if c != nil {
-		c.shed.Add(context.Background(), n, c.words.of(wordsKey{"signal", signal, "priority", priority})...)
+		c.shed.of(pair{signal, priority}).add(n)
 	}
 }
 
 // SetAside counts an entry that the ledger's store refused.
 func (c *Core) SetAside() {
 	if c != nil {
-		c.aside.Add(context.Background(), 1)
+		c.aside.add(1)
 	}
 }
 
 // StoreFailed counts an operation of the store that failed.
 func (c *Core) StoreFailed(operation string) {
 	if c != nil {
-		c.storeErrors.Add(context.Background(), 1, c.words.of(wordsKey{first: "operation", a: operation})...)
+		c.storeErrors.of(operation).add(1)
 	}
 }
 
@@ -293,13 +302,13 @@ func (c *Core) Reloaded(ok bool) {
 	if ok {
 		result = "ok"
 	}
-	c.reloads.Add(context.Background(), 1, c.words.of(wordsKey{first: "result", a: result})...)
+	c.reloads.of(result).add(1)
 }
 
 // Connection counts a connection that a port refused or ended.
 func (c *Core) Connection(port, reason string) {
 	if c != nil {
-		c.connections.Add(context.Background(), 1, c.words.of(wordsKey{"port", port, "reason", reason})...)
+		c.connections.of(pair{port, reason}).add(1)
 	}
 }
 
@@ -328,16 +337,16 @@ func (k HTTPCall) attributes() []attribute.KeyValue {
 }
 
 // CalledHTTP counts one call of an upstream over HTTP.
-func (c *Core) CalledHTTP(ctx context.Context, call HTTPCall, took time.Duration) {
+func (c *Core) CalledHTTP(span trace.SpanContext, call HTTPCall, took time.Duration) {
 	if c != nil {
-		c.httpClient.Record(ctx, took.Seconds(), c.https.of(call)...)
+		c.https.of(call).record(took.Seconds(), span)
 	}
 }
 
 // ServedRPC counts one call of the gRPC contract. The method is genway.v1.Generation/NAME,
 // code the name of the status.
-func (c *Core) ServedRPC(ctx context.Context, method, code string, took time.Duration) {
+func (c *Core) ServedRPC(span trace.SpanContext, method, code string, took time.Duration) {
 	if c != nil {
-		c.rpcServer.Record(ctx, took.Seconds(), c.rpcs.of(rpcKey{method, code})...)
+		c.rpcs.of(rpcKey{method, code}).record(took.Seconds(), span)
 	}
 }

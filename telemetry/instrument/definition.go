@@ -42,6 +42,8 @@ type Definition struct {
 	// Bounds are the upper bounds of a histogram's buckets.
 	Bounds []float64
 	Side   Side
+	// Steps is how many steps of a counter are one unit; 0 counts whole units.
+	Steps float64
 	// Older says that the metric belongs to the older set of GenAI names.
 	Older bool
 }
@@ -61,44 +63,16 @@ var (
 	ownBounds = []float64{0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5}
 )
 
-// factory makes instruments of definitions and keeps the first error.
-type factory struct {
+// gauges makes observable gauges of definitions and keeps the first error.
+type gauges struct {
 	meter metric.Meter
 	err   error
 }
 
-func (f *factory) note(name string, err error) {
-	if err != nil && f.err == nil {
-		f.err = fmt.Errorf("instrument %s: %w", name, err)
+func (g *gauges) of(d Definition) metric.Float64ObservableGauge {
+	gauge, err := g.meter.Float64ObservableGauge(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Help))
+	if err != nil && g.err == nil {
+		g.err = fmt.Errorf("instrument %s: %w", d.Name, err)
 	}
-}
-
-func (f *factory) counter(d Definition) metric.Int64Counter {
-	c, err := f.meter.Int64Counter(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Help))
-	f.note(d.Name, err)
-	return c
-}
-
-func (f *factory) sum(d Definition) metric.Float64Counter {
-	c, err := f.meter.Float64Counter(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Help))
-	f.note(d.Name, err)
-	return c
-}
-
-func (f *factory) upDown(d Definition) metric.Int64UpDownCounter {
-	c, err := f.meter.Int64UpDownCounter(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Help))
-	f.note(d.Name, err)
-	return c
-}
-
-func (f *factory) histogram(d Definition) metric.Float64Histogram {
-	h, err := f.meter.Float64Histogram(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Help), metric.WithExplicitBucketBoundaries(d.Bounds...))
-	f.note(d.Name, err)
-	return h
-}
-
-func (f *factory) gauge(d Definition) metric.Float64ObservableGauge {
-	g, err := f.meter.Float64ObservableGauge(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Help))
-	f.note(d.Name, err)
-	return g
+	return gauge
 }

@@ -14,6 +14,7 @@
 // All other metrics are genway.*. No label holds what a caller can choose: labels are
 // routes, upstreams and models of the configuration, and closed lists of words.
 //
-// The package uses the metrics API alone. It must not import an SDK, an exporter, or any
+// Counters and histograms are recorded to a Registry, which package telemetry gives to the
+// readers of the SDK; gauges are the SDK's. It must not import an SDK, an exporter, or any
 // package of core or gateway, so that both can import it.
 package instrument

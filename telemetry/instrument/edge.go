@@ -1,12 +1,11 @@
 package instrument
 
 import (
-	"context"
 	"strconv"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // The metrics of an edge.
@@ -28,15 +27,12 @@ var (
 // Edge records what an edge does. Its methods are safe for concurrent use; those of a nil
 // Edge do nothing.
 type Edge struct {
-	duration, own, rpc                         metric.Float64Histogram
-	active                                     metric.Int64UpDownCounter
-	events, heartbeats, cut, shed, connections metric.Int64Counter
-
-	https     *series[httpKey, recording]
-	actives   *series[activeKey, adding]
-	protocols *series[string, *edgeSeries]
-	rpcs      *series[rpcKey, recording]
-	words     *series[wordsKey, adding]
+	https             *series[httpKey, *histogram]
+	actives           *series[activeKey, *counter]
+	protocols         *series[string, *edgeSeries]
+	rpcs              *series[rpcKey, *histogram]
+	cut               *series[pair, *counter]
+	shed, connections *series[pair, *counter]
 }
 
 type httpKey struct {
@@ -48,34 +44,34 @@ type httpKey struct {
 type activeKey struct{ method, scheme string }
 
 type edgeSeries struct {
-	own      recording
-	protocol adding
+	own                *histogram
+	events, heartbeats *counter
 }
 
-// NewEdge makes the instruments of an edge. shared says that a core of the same process
-// records refusals and connections.
-func NewEdge(meter metric.Meter) (*Edge, error) {
-	f := &factory{meter: meter}
-	e := &Edge{
-		duration: f.histogram(httpServerDuration), own: f.histogram(ownDuration), rpc: f.histogram(rpcClientDuration),
-		active: f.upDown(httpServerActive),
-		events: f.counter(streamEvents), heartbeats: f.counter(heartbeats), cut: f.counter(streamsCut),
-		shed: f.counter(shedRequests), connections: f.counter(connectionsRefused),
+// NewEdge makes the instruments of an edge. Without a registry it gives nil, which records
+// nothing. A core of the same process has the same registry.
+func NewEdge(r *Registry) *Edge {
+	if r == nil {
+		return nil
 	}
 	text := attribute.String
-	e.https = newSeries(func(k httpKey) recording {
-		return records(text("http.request.method", k.method), text("url.scheme", k.scheme), text("http.route", k.route),
-			attribute.Int("http.response.status_code", k.status), text("error.type", k.failure), text("network.protocol.version", k.version))
-	})
-	e.actives = newSeries(func(k activeKey) adding {
-		return adds(text("http.request.method", k.method), text("url.scheme", k.scheme))
-	})
-	e.protocols = newSeries(func(p string) *edgeSeries {
-		return &edgeSeries{own: records(text("component", "edge"), text("protocol", p)), protocol: adds(text("protocol", p))}
-	})
-	e.rpcs = newSeries(func(k rpcKey) recording { return records(rpcAttributes(k)...) })
-	e.words = newSeries(func(k wordsKey) adding { return adds(text(k.first, k.a), text(k.second, k.b)) })
-	return e, f.err
+	return &Edge{
+		https: newSeries(func(k httpKey) *histogram {
+			return r.family(httpServerDuration).histogram(text("http.request.method", k.method), text("url.scheme", k.scheme), text("http.route", k.route),
+				attribute.Int("http.response.status_code", k.status), text("error.type", k.failure), text("network.protocol.version", k.version))
+		}),
+		actives: newSeries(func(k activeKey) *counter {
+			return r.family(httpServerActive).counter(text("http.request.method", k.method), text("url.scheme", k.scheme))
+		}),
+		protocols: newSeries(func(p string) *edgeSeries {
+			return &edgeSeries{
+				own:    r.family(ownDuration).histogram(text("component", "edge"), text("protocol", p)),
+				events: r.family(streamEvents).counter(text("protocol", p)), heartbeats: r.family(heartbeats).counter(text("protocol", p)),
+			}
+		}),
+		rpcs: newSeries(func(k rpcKey) *histogram { return r.family(rpcClientDuration).histogram(rpcAttributes(k)...) }),
+		cut:  r.pairs(streamsCut), shed: r.pairs(shedRequests), connections: r.pairs(connectionsRefused),
+	}
 }
 
 // HTTPRequest is a request that the edge has answered.
@@ -110,54 +106,55 @@ func Method(method string) string {
 // Begun counts a request in, with its method as Method gives it.
 func (e *Edge) Begun(method, scheme string) {
 	if e != nil {
-		e.active.Add(context.Background(), 1, e.actives.of(activeKey{method, scheme})...)
+		e.actives.of(activeKey{method, scheme}).add(1)
 	}
 }
 
-// Ended counts a request out and records it.
-func (e *Edge) Ended(ctx context.Context, r HTTPRequest) {
+// Ended counts a request out and records it. span, if it is sampled, is an example of the
+// histograms.
+func (e *Edge) Ended(span trace.SpanContext, r HTTPRequest) {
 	if e == nil {
 		return
 	}
-	e.active.Add(ctx, -1, e.actives.of(activeKey{r.Method, r.Scheme})...)
+	e.actives.of(activeKey{r.Method, r.Scheme}).add(-1)
 	failure := r.Kind
 	if failure == "" && r.Status >= 500 {
 		failure = strconv.Itoa(r.Status)
 	}
-	e.duration.Record(ctx, r.Duration.Seconds(), e.https.of(httpKey{r.Method, r.Scheme, r.Route, r.Status, failure, r.Version})...)
+	e.https.of(httpKey{r.Method, r.Scheme, r.Route, r.Status, failure, r.Version}).record(r.Duration.Seconds(), span)
 	if r.Probe {
 		return
 	}
 	to := e.protocols.of(r.Protocol)
-	e.own.Record(ctx, r.Own.Seconds(), to.own...)
+	to.own.record(r.Own.Seconds(), span)
 	if r.Events > 0 {
-		e.events.Add(ctx, r.Events, to.protocol...)
+		to.events.add(r.Events)
 	}
 	if r.Heartbeats > 0 {
-		e.heartbeats.Add(ctx, r.Heartbeats, to.protocol...)
+		to.heartbeats.add(r.Heartbeats)
 	}
 	if r.Cut != "" {
-		e.cut.Add(ctx, 1, e.words.of(wordsKey{"protocol", r.Protocol, "side", r.Cut})...)
+		e.cut.of(pair{r.Protocol, r.Cut}).add(1)
 	}
 }
 
 // CalledRPC counts a call of a core.
-func (e *Edge) CalledRPC(ctx context.Context, method, code string, took time.Duration) {
+func (e *Edge) CalledRPC(span trace.SpanContext, method, code string, took time.Duration) {
 	if e != nil {
-		e.rpc.Record(ctx, took.Seconds(), e.rpcs.of(rpcKey{method, code})...)
+		e.rpcs.of(rpcKey{method, code}).record(took.Seconds(), span)
 	}
 }
 
 // Shed counts requests that were refused for an overload.
 func (e *Edge) Shed(signal, priority string, n int64) {
 	if e != nil {
-		e.shed.Add(context.Background(), n, e.words.of(wordsKey{"signal", signal, "priority", priority})...)
+		e.shed.of(pair{signal, priority}).add(n)
 	}
 }
 
 // Connection counts a connection that a port refused or ended.
 func (e *Edge) Connection(port, reason string) {
 	if e != nil {
-		e.connections.Add(context.Background(), 1, e.words.of(wordsKey{"port", port, "reason", reason})...)
+		e.connections.of(pair{port, reason}).add(1)
 	}
 }

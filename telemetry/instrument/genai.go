@@ -1,11 +1,10 @@
 package instrument
 
 import (
-	"context"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 )
 
 // The GenAI metrics. Input tokens include cached ones, output tokens include reasoning.
@@ -74,15 +73,8 @@ type Counts struct {
 
 // genAI are the instruments of one set of names or of both.
 type genAI struct {
-	names                                           Names
-	duration, first, chunk                          metric.Float64Histogram
-	input, output, cacheRead, cacheWrite, reasoning metric.Int64Counter
-	operationInput, operationOutput                 metric.Float64Histogram
-
-	olderDuration, olderFirst, olderChunk, olderUsage metric.Float64Histogram
-
-	series *series[Inference, *inferenceSeries]
-	ended  *series[endedInference, recording]
+	targets *series[Inference, *inferenceSeries]
+	ended   *series[endedInference, *endedSeries]
 }
 
 type endedInference struct {
@@ -90,126 +82,128 @@ type endedInference struct {
 	kind string
 }
 
-// inferenceSeries are the attribute sets of one target.
+// endedSeries are the durations of one target and kind of failure.
+type endedSeries struct{ newest, older *histogram }
+
+// inferenceSeries are the series of one target. Those of names that are not recorded are nil.
 type inferenceSeries struct {
-	plain                       recording
-	text, image, audio, unknown adding
-	olderInput, olderOutput     recording
+	first, chunk, olderFirst, olderChunk *histogram
+	input, output                        modalities
+	cacheRead, cacheWrite, reasoning     *counter
+	operationInput, operationOutput      *histogram
+	olderInput, olderOutput              *histogram
 }
 
-func newGenAI(f *factory, names Names) *genAI {
-	g := &genAI{names: names}
-	if names.Newest {
-		g.duration, g.first, g.chunk = f.histogram(inferenceDuration), f.histogram(inferenceFirst), f.histogram(inferenceChunk)
-		g.input, g.output = f.counter(usageInput), f.counter(usageOutput)
-		g.cacheRead, g.cacheWrite, g.reasoning = f.counter(usageCacheRead), f.counter(usageCacheWrite), f.counter(usageReasoning)
-		g.operationInput, g.operationOutput = f.histogram(operationInput), f.histogram(operationOutput)
-	}
-	if names.Older {
-		g.olderDuration, g.olderFirst, g.olderChunk, g.olderUsage = f.histogram(olderDuration), f.histogram(olderFirst), f.histogram(olderChunk), f.histogram(olderUsage)
-	}
-	g.series = newSeries(func(i Inference) *inferenceSeries {
-		modality := func(m string) adding { return adds(i.attributes(attribute.String("gen_ai.token.modality", m))...) }
-		older := func(t string) recording { return records(i.attributes(attribute.String("gen_ai.token.type", t))...) }
-		return &inferenceSeries{
-			plain: records(i.attributes()...), text: modality("text"), image: modality("image"), audio: modality("audio"), unknown: modality("unknown"),
-			olderInput: older("input"), olderOutput: older("output"),
+// modalities are the series of a counter of tokens by modality.
+type modalities struct{ text, image, audio, unknown *counter }
+
+func newGenAI(r *Registry, names Names) *genAI {
+	of := func(d Definition) *family {
+		if d.Older && !names.Older || !d.Older && !names.Newest {
+			return nil
 		}
-	})
-	g.ended = newSeries(func(i endedInference) recording {
-		return records(i.attributes(attribute.String("error.type", i.kind))...)
-	})
-	return g
+		return r.family(d)
+	}
+	return &genAI{
+		targets: newSeries(func(i Inference) *inferenceSeries {
+			counter := func(d Definition, modality string) *counter {
+				return of(d).counter(i.attributes(attribute.String("gen_ai.token.modality", modality))...)
+			}
+			tokens := func(d Definition) modalities {
+				return modalities{counter(d, "text"), counter(d, "image"), counter(d, "audio"), counter(d, "unknown")}
+			}
+			plain := func(d Definition) *histogram { return of(d).histogram(i.attributes()...) }
+			older := func(t string) *histogram {
+				return of(olderUsage).histogram(i.attributes(attribute.String("gen_ai.token.type", t))...)
+			}
+			return &inferenceSeries{
+				first: plain(inferenceFirst), chunk: plain(inferenceChunk), olderFirst: plain(olderFirst), olderChunk: plain(olderChunk),
+				input: tokens(usageInput), output: tokens(usageOutput),
+				cacheRead: counter(usageCacheRead, "text"), cacheWrite: counter(usageCacheWrite, "text"), reasoning: counter(usageReasoning, "text"),
+				operationInput: plain(operationInput), operationOutput: plain(operationOutput), olderInput: older("input"), olderOutput: older("output"),
+			}
+		}),
+		ended: newSeries(func(i endedInference) *endedSeries {
+			duration := func(d Definition) *histogram {
+				return of(d).histogram(i.attributes(attribute.String("error.type", i.kind))...)
+			}
+			return &endedSeries{duration(inferenceDuration), duration(olderDuration)}
+		}),
+	}
 }
+
+func (g *genAI) of(i Inference) *inferenceSeries { return g.targets.of(i) }
 
 // Chunks records the chunks of one streamed answer. The zero value records nothing.
 type Chunks struct {
-	genAI *genAI
 	to    *inferenceSeries
 	begun time.Time
 	last  time.Time
 }
 
-// Chunk records that a chunk came at now, and gives how long after the beginning the first
-// one came.
-func (c *Chunks) Chunk(ctx context.Context, now time.Time) {
-	if c.genAI == nil {
+// Chunk records that a chunk came at now: how long after the one before, or of the first how
+// long after the beginning.
+func (c *Chunks) Chunk(span trace.SpanContext, now time.Time) {
+	if c.to == nil {
 		return
 	}
-	first := c.last.IsZero()
-	since := now.Sub(c.last).Seconds()
-	if first {
-		since = now.Sub(c.begun).Seconds()
+	if c.last.IsZero() {
+		since := now.Sub(c.begun).Seconds()
+		c.to.first.record(since, span)
+		c.to.olderFirst.record(since, span)
+	} else {
+		since := now.Sub(c.last).Seconds()
+		c.to.chunk.record(since, span)
+		c.to.olderChunk.record(since, span)
 	}
 	c.last = now
-	if g := c.genAI; g.names.Newest {
-		if first {
-			g.first.Record(ctx, since, c.to.plain...)
-		} else {
-			g.chunk.Record(ctx, since, c.to.plain...)
-		}
-	}
-	if g := c.genAI; g.names.Older {
-		if first {
-			g.olderFirst.Record(ctx, since, c.to.plain...)
-		} else {
-			g.olderChunk.Record(ctx, since, c.to.plain...)
-		}
-	}
 }
 
 // end records the end of an operation. kind is that of its failure; empty for none.
-func (g *genAI) end(ctx context.Context, i Inference, kind string, took time.Duration) {
+func (g *genAI) end(span trace.SpanContext, i Inference, kind string, took time.Duration) {
 	to := g.ended.of(endedInference{i, kind})
-	if g.names.Newest {
-		g.duration.Record(ctx, took.Seconds(), to...)
-	}
-	if g.names.Older {
-		g.olderDuration.Record(ctx, took.Seconds(), to...)
-	}
+	to.newest.record(took.Seconds(), span)
+	to.older.record(took.Seconds(), span)
 }
 
 // used records the tokens of an operation: the counters those of all, the histograms those of
 // operations that did not fail (gen-ai-token-metrics.md). Without any figure of the upstream
 // the convention wants a 0 of unknown modality.
-func (g *genAI) used(ctx context.Context, i Inference, n Counts, failed bool) {
-	to := g.series.of(i)
-	if g.names.Older && !failed {
-		g.olderUsage.Record(ctx, float64(n.Input), to.olderInput...)
-		g.olderUsage.Record(ctx, float64(n.Output), to.olderOutput...)
-	}
-	if !g.names.Newest {
-		return
+func (to *inferenceSeries) used(span trace.SpanContext, n Counts, failed bool) {
+	if !failed {
+		to.olderInput.record(float64(n.Input), span)
+		to.olderOutput.record(float64(n.Output), span)
 	}
 	if n == (Counts{}) {
-		g.input.Add(ctx, 0, to.unknown...)
-		g.output.Add(ctx, 0, to.unknown...)
+		to.input.unknown.add(0)
+		to.output.unknown.add(0)
 		return
 	}
-	split(ctx, g.input, to, n.Input, n.InputImage, n.InputAudio)
-	split(ctx, g.output, to, n.Output, n.OutputImage, n.OutputAudio)
+	to.input.add(n.Input, n.InputImage, n.InputAudio)
+	to.output.add(n.Output, n.OutputImage, n.OutputAudio)
 	for _, part := range [...]struct {
-		counter metric.Int64Counter
+		counter *counter
 		n       int64
-	}{{g.cacheRead, n.CacheRead}, {g.cacheWrite, n.CacheWrite}, {g.reasoning, n.Reasoning}} {
+	}{{to.cacheRead, n.CacheRead}, {to.cacheWrite, n.CacheWrite}, {to.reasoning, n.Reasoning}} {
 		if part.n > 0 {
-			part.counter.Add(ctx, part.n, to.text...)
+			part.counter.add(part.n)
 		}
 	}
 	if !failed {
-		g.operationInput.Record(ctx, float64(n.Input), to.plain...)
-		g.operationOutput.Record(ctx, float64(n.Output), to.plain...)
+		to.operationInput.record(float64(n.Input), span)
+		to.operationOutput.record(float64(n.Output), span)
 	}
 }
 
-func split(ctx context.Context, c metric.Int64Counter, to *inferenceSeries, all, image, audio int64) {
+// add counts tokens; what is neither of images nor of audio is of text.
+func (m *modalities) add(all, image, audio int64) {
 	if image > 0 {
-		c.Add(ctx, image, to.image...)
+		m.image.add(image)
 	}
 	if audio > 0 {
-		c.Add(ctx, audio, to.audio...)
+		m.audio.add(audio)
 	}
 	if text := all - image - audio; text > 0 || all == 0 {
-		c.Add(ctx, max(text, 0), to.text...)
+		m.text.add(max(text, 0))
 	}
 }

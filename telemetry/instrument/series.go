@@ -4,14 +4,11 @@ import (
 	"maps"
 	"sync"
 	"sync/atomic"
-
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/metric"
 )
 
-// series are the attribute sets of an instrument, made once for each combination of
-// values. A lookup takes no lock and allocates nothing. Keys hold bounded values alone, so
-// their number is bounded.
+// series are the counters and histograms of each combination of values, resolved once. A
+// lookup takes no lock and allocates nothing. Keys hold bounded values alone, so their number
+// is bounded.
 type series[K comparable, V any] struct {
 	make func(K) V
 
@@ -41,22 +38,3 @@ func (s *series[K, V]) of(key K) V {
 	s.all.Store(&all)
 	return v
 }
-
-// adding and recording are the options of one attribute set.
-type (
-	adding    []metric.AddOption
-	recording []metric.RecordOption
-)
-
-func set(attributes ...attribute.KeyValue) metric.MeasurementOption {
-	kept := attributes[:0]
-	for _, a := range attributes {
-		if a.Value.Type() != attribute.STRING || a.Value.AsString() != "" {
-			kept = append(kept, a)
-		}
-	}
-	return metric.WithAttributeSet(attribute.NewSet(kept...))
-}
-
-func adds(attributes ...attribute.KeyValue) adding       { return adding{set(attributes...)} }
-func records(attributes ...attribute.KeyValue) recording { return recording{set(attributes...)} }

@@ -71,11 +71,11 @@ type State struct {
 // Watch has the figures read whenever metrics are collected, until the provider ends. The
 // result stops it.
 func (s State) Watch(meter metric.Meter) (stop func() error, err error) {
-	f := &factory{meter: meter}
+	f := &gauges{meter: meter}
 	var observe []func(metric.Observer)
 	var instruments []metric.Observable
 	add := func(d Definition, read func(o metric.Observer, g metric.Float64ObservableGauge)) {
-		g := f.gauge(d)
+		g := f.of(d)
 		instruments = append(instruments, g)
 		observe = append(observe, func(o metric.Observer) { read(o, g) })
 	}

@@ -79,15 +79,6 @@ func (t *Tracer) Keeps(s Span, failed bool, took time.Duration) bool {
 	return t != nil && s.IsValid() && (failed || s.IsSampled() || t.slow > 0 && took >= t.slow)
 }
 
-// Context gives the context that metrics find their example by: of a request that is
-// exported for sure. For all others it is ctx.
-func (s Span) Context(ctx context.Context) context.Context {
-	if s.IsSampled() {
-		return trace.ContextWithSpanContext(ctx, s.SpanContext)
-	}
-	return ctx
-}
-
 // Event is something that happened within a span.
 type Event struct {
 	Name       string

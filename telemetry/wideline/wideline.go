@@ -24,13 +24,21 @@ func Take() []slog.Attr {
 	return all[:0]
 }
 
+// Handler is a handler that may write a line itself, in less time than by slog's. It reports
+// false for a line that it leaves to Handle.
+type Handler interface {
+	WriteLine(line slog.Record, fields []slog.Attr) bool
+}
+
 // Write writes the line with the fields, which are nobody's afterwards. A handler must not
 // keep them, as slog's own do not: they are a group without a name, whose fields are written
 // as those of the line. A Logger, which would look for the line of the program first, is not
 // asked.
 func Write(ctx context.Context, handler slog.Handler, line slog.Record, fields []slog.Attr) {
-	line.AddAttrs(slog.Attr{Value: slog.GroupValue(fields...)})
-	_ = handler.Handle(ctx, line) // nobody is left to be told of a log that cannot be written
+	if fast, ok := handler.(Handler); !ok || !fast.WriteLine(line, fields) {
+		line.AddAttrs(slog.Attr{Value: slog.GroupValue(fields...)})
+		_ = handler.Handle(ctx, line) // an error of the log cannot be reported anywhere
+	}
 	clear(fields)
 	if cap(fields) == most {
 		spare.Put((*[most]slog.Attr)(fields[:most]))

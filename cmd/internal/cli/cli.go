@@ -12,6 +12,8 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
+
+	"github.com/genway/genway/telemetry/wideline"
 )
 
 // Exit codes: 1 when the command failed, 2 when it was called wrongly.
@@ -68,15 +70,17 @@ type Log struct {
 
 // Logger gives the log, on standard error, and what must be called at the end so that
 // its last lines are written.
-func (l Log) Logger() (*slog.Logger, func()) { return l.logger(os.Stderr) }
+func (l Log) Logger() (*slog.Logger, func()) { return l.LoggerTo(os.Stderr) }
 
-func (l Log) logger(out io.Writer) (*slog.Logger, func()) {
+// LoggerTo is Logger with a log that is written to out.
+func (l Log) LoggerTo(out io.Writer) (*slog.Logger, func()) {
 	options, lines := &slog.HandlerOptions{Level: l.Level}, newLines(out)
 	var handler slog.Handler = slog.NewTextHandler(lines, options)
+	encoding := wideline.Text
 	if l.Format == "json" {
-		handler = slog.NewJSONHandler(lines, options)
+		handler, encoding = slog.NewJSONHandler(lines, options), wideline.JSON
 	}
-	return slog.New(prompt{handler, lines}), lines.flush
+	return slog.New(prompt{handler, lines, encoding}), lines.flush
 }
 
 // TellEnd logs that the end was asked for, which explains the wait that follows.

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/genway/genway/telemetry/wideline"
 )
 
 const (
@@ -73,6 +75,29 @@ func (w *lines) flush() {
 type prompt struct {
 	slog.Handler
 	lines *lines
+	// encoding is that of the lines of requests; None for a handler with fields of its own.
+	encoding wideline.Encoding
+}
+
+// lineBuffers holds buffers for one line each.
+var lineBuffers = sync.Pool{New: func() any { return new([1024]byte) }}
+
+// WriteLine writes the line of a request, unless its texts need slog's escapes.
+func (h prompt) WriteLine(line slog.Record, fields []slog.Attr) bool {
+	buffer, ok := lineBuffers.Get().(*[1024]byte)
+	if !ok {
+		return false
+	}
+	defer lineBuffers.Put(buffer)
+	text, ok := h.encoding.Append(buffer[:0], line, fields)
+	if !ok {
+		return false
+	}
+	_, _ = h.lines.Write(text) // it never fails
+	if line.Level >= slog.LevelWarn {
+		h.lines.flush()
+	}
+	return true
 }
 
 func (h prompt) Handle(ctx context.Context, r slog.Record) error {
@@ -84,9 +109,9 @@ func (h prompt) Handle(ctx context.Context, r slog.Record) error {
 }
 
 func (h prompt) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return prompt{h.Handler.WithAttrs(attrs), h.lines}
+	return prompt{h.Handler.WithAttrs(attrs), h.lines, wideline.None}
 }
 
 func (h prompt) WithGroup(name string) slog.Handler {
-	return prompt{h.Handler.WithGroup(name), h.lines}
+	return prompt{h.Handler.WithGroup(name), h.lines, wideline.None}
 }

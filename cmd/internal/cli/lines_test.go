@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/genway/genway/telemetry/wideline"
 )
 
 // safeBuffer may be read while it is written.
@@ -33,7 +35,7 @@ func (b *safeBuffer) String() string {
 func TestLines(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out safeBuffer
-		log, end := Log{}.logger(&out)
+		log, end := Log{}.LoggerTo(&out)
 		written := func() int { return strings.Count(out.String(), "\n") }
 		log.Info("one")
 		log.Info("two")
@@ -81,12 +83,46 @@ func TestLinesOfABurst(t *testing.T) {
 func TestLogFormats(t *testing.T) {
 	for format, want := range map[string]string{"text": "level=WARN msg=hello", "json": `"level":"WARN","msg":"hello"`} {
 		var out bytes.Buffer
-		log, end := Log{Format: format, Level: slog.LevelInfo}.logger(&out)
+		log, end := Log{Format: format, Level: slog.LevelInfo}.LoggerTo(&out)
 		log.Debug("unseen")
 		log.Warn("hello")
 		end()
 		if got := out.String(); !strings.Contains(got, want) || strings.Contains(got, "unseen") {
 			t.Errorf("%s: %s", format, got)
+		}
+	}
+}
+
+// The line of a request is the one that slog writes, also of a logger with fields of its own,
+// and of a grave failure it is written at once.
+func TestLineOfARequest(t *testing.T) {
+	for _, format := range []string{"text", "json"} {
+		for name, with := range map[string]func(*slog.Logger) slog.Handler{
+			"plain": func(l *slog.Logger) slog.Handler { return l.Handler() },
+			"with":  func(l *slog.Logger) slog.Handler { return l.With("a", 1).Handler() },
+			"group": func(l *slog.Logger) slog.Handler { return l.WithGroup("g").Handler() },
+		} {
+			for _, value := range []string{"v", "", `needs "escapes" = é`} {
+				var got, want safeBuffer
+				line := slog.NewRecord(time.Now(), slog.LevelWarn, "call", 0)
+				log, end := Log{Format: format}.LoggerTo(&got)
+				wideline.Write(t.Context(), with(log), line.Clone(), append(wideline.Take(), slog.String("k", value), slog.Int("n", 7)))
+				if !strings.HasSuffix(got.String(), "\n") {
+					t.Errorf("%s, %s: not written at once", format, name)
+				}
+				end()
+				var slogs slog.Handler = slog.NewTextHandler(&want, nil)
+				if format == "json" {
+					slogs = slog.NewJSONHandler(&want, nil)
+				}
+				line.Add("k", value, "n", 7)
+				if err := with(slog.New(slogs)).Handle(t.Context(), line); err != nil {
+					t.Fatal(err)
+				}
+				if got.String() != want.String() {
+					t.Errorf("%s, %s: got %q, want %q", format, name, got.String(), want.String())
+				}
+			}
 		}
 	}
 }

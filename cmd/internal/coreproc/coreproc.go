@@ -111,10 +111,7 @@ func (f CoreFlags) open(ctx context.Context, told *telemetry.Telemetry, log *slo
 	if err != nil {
 		return nil, err
 	}
-	counts, err := instrument.NewCore(told.Meter, told.Names)
-	if err != nil {
-		return nil, err
-	}
+	counts := instrument.NewCore(told.Registry, told.Names)
 	routing, err := NewRouting(f.Config, embedded, remote.NewAnswerMemory(f.Answers), log)
 	if err != nil {
 		return nil, err

@@ -16,10 +16,9 @@ import (
 
 // UseTelemetry sets what the edge records by, and the board that lists its requests, which
 // may be nil. Without it nothing is recorded.
-func (f *EdgeFlags) UseTelemetry(told *telemetry.Telemetry, board *flight.Board) (err error) {
+func (f *EdgeFlags) UseTelemetry(told *telemetry.Telemetry, board *flight.Board) {
 	f.told, f.board = told, board
-	f.metrics, err = instrument.NewEdge(told.Meter)
-	return err
+	f.metrics = instrument.NewEdge(told.Registry)
 }
 
 // Pages are the listeners of an edge that has no core in its process; nil for none.

@@ -39,7 +39,7 @@ func (a *answer) answered(req *http.Request, resp *http.Response, sent time.Time
 		failure = whyNone(context.Cause(ctx))
 	}
 	address, port := addressOf(req.URL)
-	a.record.CalledHTTP(ctx, req.Method, address, port, status, failure, took)
+	a.record.CalledHTTP(req.Method, address, port, status, failure, took)
 }
 
 // whyNone is the word for a call without an answer (error.type).
