@@ -29,16 +29,14 @@ func killedCores(t *testing.T, s stores) {
 		edge := f.Edge(f.Addresses()...)
 		load := f.Load(edge, atOnce, 1000)
 		load.Await(100)
-		for _, c := range f.Cores {
-			if len(c.Served()) == 0 {
-				t.Errorf("%v got no call of 100", c)
-			}
+		for _, c := range f.Cores { // the edge may still be connecting to one
+			fleet.Within(t, time.Minute, "a core gets no calls", func() bool { return len(c.Served()) > 0 })
 		}
 		f.Cores[0].Kill()
 		load.Await(200)
 		survived := len(load.Failed())
 		back := f.Start(f.Cores[0].Address)
-		fleet.Within(t, 30*time.Second, "the core that is back gets no calls", func() bool { return len(back.Served()) > 0 })
+		fleet.Within(t, time.Minute, "the core that is back gets no calls", func() bool { return len(back.Served()) > 0 })
 		load.Await(50)
 		load.Stop()
 		failed := load.Failed()
@@ -46,7 +44,7 @@ func killedCores(t *testing.T, s stores) {
 			t.Errorf("%d calls failed, %d of them when the core was back; %d were in flight at most\n%s", len(failed), len(failed)-survived, atOnce, edge.Log())
 		}
 		db := rows.Open(t, data)
-		fleet.Within(t, 20*time.Second, "rows are missing", func() bool { return len(db.Ledger(t)) >= load.Whole() })
+		fleet.Within(t, time.Minute, "rows are missing", func() bool { return len(db.Ledger(t)) >= load.Whole() })
 		ledger := rowsOf(db.Ledger(t))
 		for n := 1001; n <= load.Last(); n++ {
 			seen, lost := failed[n]
@@ -150,7 +148,7 @@ func restartedCores(t *testing.T, _ stores) {
 			t.Fatalf("%v did not end", c)
 		}
 		back := f.Start(c.Address)
-		fleet.Within(t, 30*time.Second, "the core that is back gets no calls", func() bool { return len(back.Served()) > 0 })
+		fleet.Within(t, time.Minute, "the core that is back gets no calls", func() bool { return len(back.Served()) > 0 })
 	}
 	for range cap(held) {
 		if seen := <-held; !seen.Whole {
