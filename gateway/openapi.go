@@ -19,7 +19,7 @@ var documentTag = sync.OnceValue(func() string {
 // document answers with the OpenAPI document of the edge.
 func document(_ *Edge, w *answerWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Etag", documentTag())
+	h.Set("ETag", documentTag())
 	h.Set("Cache-Control", "no-cache")
 	if r.Header.Get("If-None-Match") == documentTag() {
 		w.WriteHeader(http.StatusNotModified)

@@ -12,7 +12,7 @@ import (
 func TestOpenAPI(t *testing.T) {
 	e := serve(t, func(*gateway.Config) {})
 	got := e.do(t, http.MethodGet, openapi.Path, http.Header{}, "")
-	tag := got.header.Get("Etag")
+	tag := got.header.Get("ETag")
 	if got.status != http.StatusOK || got.body != string(openapi.Document) || got.header.Get("Content-Type") != "application/json" || tag == "" {
 		t.Errorf("%d %v, %d bytes", got.status, got.header, len(got.body))
 	}
@@ -27,7 +27,7 @@ func TestOpenAPI(t *testing.T) {
 		{http.MethodDelete, "", http.StatusMethodNotAllowed},
 	} {
 		got := e.do(t, c.method, openapi.Path, http.Header{"If-None-Match": {c.tag}}, "")
-		if got.status != c.status || got.header.Get("X-Request-Id") == "" {
+		if got.status != c.status || got.header.Get("X-Request-ID") == "" {
 			t.Errorf("%s with the tag %s: %d %v", c.method, c.tag, got.status, got.header)
 		}
 		if (c.method == http.MethodHead || c.status == http.StatusNotModified) && got.body != "" {

@@ -31,10 +31,10 @@ func (r *Route) share(targets []Target, q request) []Target {
 			return ranked(targets, func(t *Target) float64 { return t.distance(session) })
 		}
 	}
-	switch {
-	case r.Strategy == LeastBusy:
+	switch r.Strategy {
+	case LeastBusy:
 		return ranked(draw(targets), func(t *Target) float64 { return float64(t.busy()) / t.weight() })
-	case r.Strategy == Fastest:
+	case Fastest:
 		now := time.Now()
 		return ranked(draw(targets), func(t *Target) float64 {
 			return t.Guard.cost(speedOf{cmp.Or(t.Model, q.model), q.streamed}, now) / t.weight()

@@ -67,11 +67,11 @@ func (t table) copy(ctx context.Context, from *sql.Tx, into pgx.Tx, after func(r
 	for i, column := range t.columns {
 		quoted[i] = pgx.Identifier{column}.Sanitize()
 	}
-	rows, err := from.QueryContext(ctx, "SELECT "+strings.Join(quoted, ", ")+" FROM "+pgx.Identifier{t.name}.Sanitize())
+	rows, err := from.QueryContext(ctx, "SELECT "+strings.Join(quoted, ", ")+" FROM "+pgx.Identifier{t.name}.Sanitize()) //nolint:gosec // names of the schema, quoted
 	if err != nil {
 		return err
 	}
-	defer rows.Close() //nolint:errcheck // rowSource asks for its error
+	defer rows.Close()
 	source := &rowSource{rows: rows, values: make([]any, len(t.columns)), after: after}
 	written, err := into.CopyFrom(ctx, pgx.Identifier{t.name}, t.columns, source)
 	switch {
@@ -133,7 +133,7 @@ func texts(ctx context.Context, from *sql.Tx, query string, args ...any) ([]stri
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // Err says what Close would
+	defer rows.Close()
 	var list []string
 	for rows.Next() {
 		var text string

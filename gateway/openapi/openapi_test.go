@@ -83,7 +83,7 @@ func sections(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}
 	for _, pattern := range []string{"*.txtar", "*/*.txtar"} {
-		files, err := filepath.Glob(filepath.Join("../../codec", dir, "testdata", pattern))
+		files, err := filepath.Glob(filepath.Join("..", "..", "codec", dir, "testdata", pattern))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,7 @@ package cases_test
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -52,7 +52,7 @@ func newTenant(t *testing.T, ours, its func() time.Time) *tenant {
 	t.Helper()
 	d := &tenant{Issuer: &clouds.Issuer{Now: its, Check: func(r *http.Request) error {
 		if r.URL.Path != "/my-tenant/oauth2/v2.0/token" || r.FormValue("client_id") != "my-app" || r.FormValue("client_secret") != "s" {
-			return fmt.Errorf("invalid_client")
+			return errors.New("invalid_client")
 		}
 		return nil
 	}}}

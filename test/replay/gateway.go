@@ -40,13 +40,13 @@ func start(ctx context.Context, program, dir, upstream string, protocols []strin
 		if g.keys[group] != "" {
 			continue
 		}
-		made, err := exec.CommandContext(ctx, program, "keys", "create", "--data", data, "--group", group, "--name", "replay").Output() //nolint:gosec // its user names the program
+		made, err := exec.CommandContext(ctx, program, "keys", "create", "--data", data, "--group", group, "--name", "replay").Output()
 		if err != nil {
 			return nil, fmt.Errorf("keys create: %w", err)
 		}
 		g.keys[group] = strings.TrimSpace(string(made))
 	}
-	g.process = exec.CommandContext(ctx, program, "serve", "--data", data, "--config", file, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--log-format", "json") //nolint:gosec // its user names the program
+	g.process = exec.CommandContext(ctx, program, "serve", "--data", data, "--config", file, "--http", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--log-format", "json")
 	printed, err := g.process.StderrPipe()
 	if err != nil {
 		return nil, err
@@ -68,7 +68,7 @@ func start(ctx context.Context, program, dir, upstream string, protocols []strin
 		return nil, errors.Join(fmt.Errorf("the gateway did not start: %s", g.log.String()), g.end())
 	}
 	go func() {
-		for lines.Scan() { //nolint:revive // what follows is not looked at, and must not fill the pipe
+		for lines.Scan() { // what follows is not looked at, and must not fill the pipe
 		}
 	}()
 	return g, nil

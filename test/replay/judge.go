@@ -40,7 +40,7 @@ func ask(ctx context.Context, client *http.Client, g *gateway, x exchange) (answ
 	if err != nil {
 		return answer{}, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // it was read to its end
+	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	return answer{resp.StatusCode, body}, err
 }
@@ -98,7 +98,8 @@ func (p place) judgeAnswer(x exchange, got answer) []string {
 	var found []string
 	switch {
 	case x.Status != http.StatusOK:
-		want, err := []byte(x.Response), error(nil)
+		want := []byte(x.Response)
+		var err error
 		for _, c := range p.changes {
 			if c.failure == nil {
 				continue

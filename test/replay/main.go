@@ -103,7 +103,7 @@ func (p place) play(ctx context.Context, program string, all []exchange) (r repo
 	if err != nil {
 		return report{err: err}
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a folder for temporary files
+	defer os.RemoveAll(dir)
 	account, err := clouds.NewServiceAccount("replay@p.iam.gserviceaccount.com")
 	if err != nil {
 		return report{err: err}
@@ -125,7 +125,7 @@ func (p place) play(ctx context.Context, program string, all []exchange) (r repo
 	if err != nil {
 		return report{err: err}
 	}
-	defer g.end() //nolint:errcheck // it has ended already, then
+	defer g.end()
 	client := &http.Client{}
 	defer client.CloseIdleConnections()
 	for _, x := range all {

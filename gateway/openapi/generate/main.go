@@ -68,7 +68,7 @@ func generate(dir string) ([]byte, error) {
 		return nil, fmt.Errorf("document.yaml: %w", err)
 	}
 	schemas := &schemas{
-		codecs: filepath.Join(dir, "../../codec"), types: map[string]map[string]declared{},
+		codecs: filepath.Join(dir, "..", "..", "codec"), types: map[string]map[string]declared{},
 		said: said.Schemas, titles: said.Titles, used: map[string]bool{}, made: object{},
 	}
 	paths, err := pathsOf(said.Operations, schemas)
