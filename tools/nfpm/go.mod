@@ -1,6 +1,8 @@
 module github.com/genway/genway/tools/nfpm
 
-go 1.26.0
+go 1.26.8
+
+toolchain go1.26.11
 
 tool github.com/goreleaser/nfpm/v2/cmd/nfpm
 

@@ -1,6 +1,8 @@
 module github.com/genway/genway/deploy/chart/test
 
-go 1.26.0
+go 1.26.8
+
+toolchain go1.26.11
 
 require (
 	github.com/prometheus-operator/prometheus-operator/pkg/apis/monitoring v0.86.0

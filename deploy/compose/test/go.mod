@@ -1,6 +1,8 @@
 module github.com/genway/genway/deploy/compose/test
 
-go 1.26.0
+go 1.26.8
+
+toolchain go1.26.11
 
 require github.com/compose-spec/compose-go/v2 v2.16.2
 

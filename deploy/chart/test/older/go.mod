@@ -1,6 +1,8 @@
 module github.com/genway/genway/deploy/chart/test/older
 
-go 1.26.0
+go 1.26.8
+
+toolchain go1.26.11
 
 require (
 	k8s.io/api v0.29.15
