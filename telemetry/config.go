@@ -53,7 +53,7 @@ func FromEnvironment(endpoint string, lookup func(string) (string, bool)) (Confi
 	}
 	c := Config{Endpoint: endpoint, Disabled: strings.EqualFold(get("OTEL_SDK_DISABLED"), "true"), Names: instrument.NamesOf(get(instrument.OptInVariable))}
 	anywhere := endpoint != "" || get("OTEL_EXPORTER_OTLP_ENDPOINT") != ""
-	var errs [4]error
+	var errs [5]error
 	c.Traces, errs[0] = exporting(get, "TRACES", anywhere)
 	c.Metrics, errs[1] = exporting(get, "METRICS", anywhere)
 	c.Sampler, errs[2] = tracing.SamplerOf(get("OTEL_TRACES_SAMPLER"), get("OTEL_TRACES_SAMPLER_ARG"))
@@ -61,6 +61,10 @@ func FromEnvironment(endpoint string, lookup func(string) (string, bool)) (Confi
 		if p := strings.TrimSpace(propagator); !slices.Contains([]string{"", "tracecontext", "baggage"}, p) {
 			errs[3] = fmt.Errorf("OTEL_PROPAGATORS: %q is not supported; contexts travel as tracecontext,baggage", p)
 		}
+	}
+	const aggregation, buckets = "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION", "explicit_bucket_histogram"
+	if v := get(aggregation); v != "" && v != buckets {
+		errs[4] = fmt.Errorf("%s: %q is not supported; histograms have %s", aggregation, v, buckets)
 	}
 	return c, errors.Join(errs[:]...)
 }

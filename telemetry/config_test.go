@@ -44,6 +44,7 @@ func TestEnvironment(t *testing.T) {
 	}
 	for variable, value := range map[string]string{
 		"OTEL_TRACES_EXPORTER": "zipkin", "OTEL_METRICS_EXPORTER": "console", "OTEL_PROPAGATORS": "b3", "OTEL_TRACES_SAMPLER": "jaeger_remote",
+		"OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION": "base2_exponential_bucket_histogram",
 	} {
 		if _, err := telemetry.FromEnvironment("", environment(map[string]string{variable: value})); err == nil || !strings.Contains(err.Error(), variable) {
 			t.Errorf("%s=%s: %v", variable, value, err)
