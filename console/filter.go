@@ -1,6 +1,7 @@
 package console
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -90,9 +91,7 @@ func (c *call) filter() filter {
 // link gives the URL of a page of the search.
 func (f filter) link(path, after string) string {
 	with := url.Values{}
-	for name, values := range f.Values {
-		with[name] = values
-	}
+	maps.Copy(with, f.Values)
 	if after != "" {
 		with.Set("after", after)
 	}

@@ -111,6 +111,7 @@ func active(page string) (found []string) {
 		switch tokens.Next() {
 		case html.ErrorToken:
 			return found
+		case html.TextToken, html.EndTagToken, html.CommentToken, html.DoctypeToken:
 		case html.StartTagToken, html.SelfClosingTagToken:
 			token := tokens.Token()
 			switch token.Data {

@@ -58,7 +58,7 @@ func liveRequests(c *call) error {
 	c.w.Header().Set("Content-Type", "text/event-stream")
 	c.w.Header().Set("X-Accel-Buffering", "no")
 	if err := c.send(": live\n\n"); err != nil {
-		return nil //nolint:nilerr // the browser has left
+		return nil // the browser has left
 	}
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
@@ -71,7 +71,7 @@ func liveRequests(c *call) error {
 			return nil
 		case <-tick.C:
 			if _, err := c.admin.GetSession(ctx, &adminv1.GetSessionRequest{}); err != nil {
-				return nil //nolint:nilerr // the session has ended
+				return nil // the session has ended
 			}
 			text = ": alive\n\n"
 		case resp := <-got:
@@ -86,7 +86,7 @@ func liveRequests(c *call) error {
 			text = "data: " + string(data) + "\n\n"
 		}
 		if err := c.send(text); err != nil {
-			return nil //nolint:nilerr // the browser has left, or does not read
+			return nil // the browser has left, or does not read
 		}
 	}
 }

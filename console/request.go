@@ -49,7 +49,7 @@ func showRequest(c *call) error {
 	for _, n := range resp.GetNeighbours() {
 		p.Neighbours = append(p.Neighbours, rowOf(n))
 	}
-	p.GRPCurl = fmt.Sprintf("grpcurl -plaintext -H \"authorization: Bearer $ADMIN_KEY\" -d '{\"id\":\"%s\"}' \\\n  %s genway.admin.v1.Admin/GetRequest", r.GetId(), cmp.Or(c.console.config.GRPC, "127.0.0.1:9090"))
+	p.GRPCurl = fmt.Sprintf("grpcurl -plaintext -H \"authorization: Bearer $ADMIN_KEY\" -d '{\"id\":%q}' \\\n  %s genway.admin.v1.Admin/GetRequest", r.GetId(), cmp.Or(c.console.config.GRPC, "127.0.0.1:9090"))
 	p.XRay = "/xray?" + url.Values{"protocol": {r.GetProtocol()}, "model": {r.GetModel()}, "upstream": {r.GetUpstream()}}.Encode()
 	c.show(http.StatusOK, "request.html", "Request "+r.GetId(), p)
 	return nil

@@ -47,7 +47,7 @@ func (c *Console) signedIn(handle handler) http.Handler {
 			c.askToSignIn(w, r)
 			return
 		}
-		ctx := showing(r, shown.Value)
+		ctx := showing(r, shown.Value) //nolint:contextcheck // it is the request's
 		key, idle := c.sessions.use(shown.Value)
 		if idle {
 			_, _ = c.admin.EndSession(ctx, &adminv1.EndSessionRequest{}) // it may have ended
@@ -56,7 +56,7 @@ func (c *Console) signedIn(handle handler) http.Handler {
 			return
 		}
 		if key == nil {
-			resp, err := c.admin.GetSession(ctx, &adminv1.GetSessionRequest{})
+			resp, err := c.admin.GetSession(ctx, &adminv1.GetSessionRequest{}) //nolint:contextcheck // it is the request's
 			switch status.Code(err) {
 			case codes.OK:
 				key = resp.GetKey()
@@ -113,7 +113,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	if strings.ContainsFunc(raw, func(c rune) bool { return c <= ' ' || c > '~' }) {
 		raw = "" // it cannot be shown in metadata, and is no key
 	}
-	made, err := c.admin.CreateSession(showing(r, raw), &adminv1.CreateSessionRequest{})
+	made, err := c.admin.CreateSession(showing(r, raw), &adminv1.CreateSessionRequest{}) //nolint:contextcheck // it is the request's
 	if err != nil {
 		if code := status.Code(err); code == codes.Unavailable || code == codes.Internal {
 			one.fail(err)
@@ -129,7 +129,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	c.sessions.note(made.GetRawKey(), made.GetKey())
 	http.SetCookie(w, cookie(made.GetRawKey()))
-	http.Redirect(w, r, to, http.StatusSeeOther)
+	http.Redirect(w, r, to, http.StatusSeeOther) //nolint:gosec // inside leaves a path of the console alone
 }
 
 func signOut(c *call) error {

@@ -74,7 +74,7 @@ func TestImportBlame(t *testing.T) {
 	wrong := &keys.InvalidError{Index: 1, Fields: []keys.FieldError{{Field: "name", Reason: "it is taken"}}}
 	for text, want := range map[string]string{
 		"group,name\nchat,a\nchat,b\n": "3:6: name: it is taken",
-		"group\nchat\nchat\n":          "3:1: name: it is taken",
+		"group\nchat\nchat\n":          "3:1: name: it is taken", //nolint:dupword // two keys
 		"group,name\nchat,a\n":         " the file was changed meanwhile",
 		"name\n":                       "1:1: the column group is missing",
 	} {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"testing"
@@ -33,7 +34,7 @@ func TestSpool(t *testing.T) {
 			p := make([]byte, step)
 			n, err := s.Read(p)
 			got = append(got, p[:n]...)
-			if err == io.EOF {
+			if errors.Is(err, io.EOF) {
 				break
 			}
 			if err != nil {

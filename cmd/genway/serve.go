@@ -75,7 +75,7 @@ func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
 		return core.Serve(ctx, limited)
 	})
 	group.Go(func() error {
-		return consoleproc.Serve(ctx, pages, console.Config{Admin: core.AdminChannel(), Hosts: c.ConsoleHosts, Base: reached.HTTP, GRPC: reached.GRPC, Version: cli.Version(), Logger: log})
+		return consoleproc.Serve(ctx, pages, console.Config{Admin: core.AdminChannel(), Hosts: c.ConsoleHosts, Base: reached.HTTP, GRPC: reached.GRPC, Version: cli.Version(), Logger: log}) //nolint:contextcheck // each call has its own
 	})
 	return errors.Join(group.Wait(), core.Close())
 }

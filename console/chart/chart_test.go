@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func duration(d time.Duration) string { return d.String() }
 func TestGoldens(t *testing.T) {
 	many := chart.Bars{Title: "Many", Description: "d", Format: figure}
 	for i := range 90 {
-		many.Labels, many.Values = append(many.Labels, fmt.Sprint(i)), append(many.Values, float64(i*i))
+		many.Labels, many.Values = append(many.Labels, strconv.Itoa(i)), append(many.Values, float64(i*i))
 	}
 	for name, svg := range map[string]string{
 		"bars":    chart.Bars{Title: "Cost a day", Description: "Three days.", Labels: []string{"01", "02", "03"}, Values: []float64{1, 4, 2}, Format: figure}.SVG(),

@@ -43,22 +43,16 @@ func (s *Service) ImportAll(ctx context.Context, of Importing) error {
 			if len(part) == 0 {
 				return true
 			}
-			batch := Batch{Keys: make([]Key, len(part)), Changes: make([]audit.Change, len(part))}
-			for i, made := range part {
-				var err error
-				batch.Keys[i] = made.Key
-				if batch.Changes[i], err = created(ctx, ActionImport, made.Key); err != nil {
-					fail(err)
-					return false
-				}
+			batch, err := batchOf(ctx, part)
+			if err != nil {
+				fail(err)
+				return false
 			}
 			if !yield(batch, nil) {
 				return false
 			}
 			if of.Dry {
-				for i := range part {
-					part[i].Raw, part[i].Key.ID, part[i].Key.Secrets = "", "", nil
-				}
+				withoutSecrets(part)
 			}
 			if err := of.Made(part); err != nil {
 				fail(err)
@@ -149,5 +143,25 @@ func Each(params []CreateParams) iter.Seq2[CreateParams, error] {
 				return
 			}
 		}
+	}
+}
+
+// batchOf gives the keys and the entries of the audit of a part.
+func batchOf(ctx context.Context, part []Created) (Batch, error) {
+	batch := Batch{Keys: make([]Key, len(part)), Changes: make([]audit.Change, len(part))}
+	for i, made := range part {
+		var err error
+		batch.Keys[i] = made.Key
+		if batch.Changes[i], err = created(ctx, ActionImport, made.Key); err != nil {
+			return Batch{}, err
+		}
+	}
+	return batch, nil
+}
+
+// withoutSecrets removes what a key that is not made does not have.
+func withoutSecrets(part []Created) {
+	for i := range part {
+		part[i].Raw, part[i].Key.ID, part[i].Key.Secrets = "", "", nil
 	}
 }

@@ -44,7 +44,7 @@ type SessionParams struct {
 }
 
 // StartSession makes a session or a link: a key of the group admin with an end, with the
-// addresses, certificates and owner of the key it is made by, and no right that that key has not. A
+// addresses, certificates and owner of the key it is made by, and no right that this key lacks. A
 // link is used up: of several calls by one link, one succeeds, and the others get ErrLinkUsed.
 // The lifetime of what a link makes is not bound by the link's.
 func (s *Service) StartSession(ctx context.Context, params SessionParams) (Created, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,7 +77,7 @@ func (s ledgerStore) Search(ctx context.Context, filter ledger.Filter, after *le
 	if rest > 0 {
 		indexed, bounds := where, args
 		if filter.KeyID != "" {
-			indexed, bounds = append(indexed[:len(indexed):len(indexed)], "key_id = ? AND key_id <> ''"), append(bounds[:len(bounds):len(bounds)], text(filter.KeyID))
+			indexed, bounds = append(slices.Clip(indexed), "key_id = ? AND key_id <> ''"), append(slices.Clip(bounds), text(filter.KeyID))
 		}
 		err := s.db.row(ctx, `SELECT start_time FROM ledger WHERE `+strings.Join(indexed, " AND ")+` ORDER BY start_time DESC LIMIT 1 OFFSET ?`, append(bounds, scanned)...).Scan(&from)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {

@@ -52,7 +52,7 @@ func Listen(ctx context.Context, address string, encrypt *tls.Config, log *slog.
 		listener, err := cli.Listen(ctx, "--console", DefaultAddress)
 		if err != nil {
 			log.Warn("there is no console: its address is not to be had; choose another with --console", "error", err)
-			return nil, nil //nolint:nilerr,nilnil // the server goes on without
+			return nil, nil //nolint:nilnil // the server goes on without
 		}
 		return &Listener{listener, encrypt}, nil
 	}
@@ -135,6 +135,6 @@ func Serve(ctx context.Context, l *Listener, config console.Config) error {
 	if err := server.Shutdown(within); err != nil {
 		_ = server.Close() // what is in flight ends with its context
 	}
-	<-failed
+	_ = <-failed // http.ErrServerClosed
 	return nil
 }

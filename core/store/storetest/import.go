@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strconv"
 	"sync"
 	"testing"
@@ -89,7 +90,7 @@ func testImportAllOrNone(t *testing.T, database Database) {
 	ended, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for name, c := range map[string]struct {
-		ctx    context.Context
+		ctx    context.Context //nolint:containedctx // of one row of the table
 		of     iter.Seq2[keys.Batch, error]
 		is     error
 		by     string // who has the name
@@ -99,7 +100,7 @@ func testImportAllOrNone(t *testing.T, database Database) {
 		"a name of before":            {t.Context(), batches(many, []keys.Key{key(0), named(1, before)}), nil, before.ID, 601},
 		"a name further ahead":        {t.Context(), batches([]keys.Key{key(0)}, many, []keys.Key{named(1, key(0))}), nil, key(0).ID, 601},
 		"a name twice in one part":    {t.Context(), batches([]keys.Key{key(0), named(1, key(0))}), nil, key(0).ID, 1},
-		"a name in a later statement": {t.Context(), batches(append(many[:len(many):len(many)], named(0, before))), nil, before.ID, 600},
+		"a name in a later statement": {t.Context(), batches(append(slices.Clip(many), named(0, before))), nil, before.ID, 600},
 		"an id twice":                 {t.Context(), batches(many, many[:1]), keys.ErrExists, "", 0},
 		"its caller is gone in its midst": {ended, func(yield func(keys.Batch, error) bool) {
 			for batch, err := range batches(many, []keys.Key{key(0)}) {
