@@ -7,8 +7,6 @@ import (
 	"time"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
@@ -110,7 +108,7 @@ func (c *call) showKey(id, raw, why string) error {
 	}
 	p := keyPage{Key: viewOf(resp.GetKey()), Form: formOf(resp.GetKey()), Raw: raw, Why: why}
 	limits, err := c.admin.GetLimits(c.ctx, &adminv1.GetLimitsRequest{Key: id})
-	if err != nil && status.Code(err) != codes.Unimplemented { // a core of an older release
+	if err != nil {
 		return err
 	}
 	p.Gauges = limits.GetGauges()

@@ -46,6 +46,7 @@ var navigation = []struct{ Path, Title, Key string }{
 	{"/keys", "Keys", "k"},
 	{"/upstreams", "Upstreams", "p"},
 	{"/configuration", "Configuration", "f"},
+	{"/nodes", "Nodes", "n"},
 	{"/audit", "Audit", "a"},
 	{"/sessions", "Sessions", "s"},
 	{"/connect", "Connect", "c"},

@@ -28,6 +28,8 @@ type scripted struct {
 	asked *adminv1.ListRequestsRequest
 	// tail sends what it is given to whoever watches.
 	tail chan *adminv1.WatchRequestsResponse
+	// nodes are listed in place of those that have text, if set.
+	nodes []*adminv1.Node
 }
 
 func (s *scripted) request() *adminv1.LoggedRequest {
@@ -85,7 +87,10 @@ func (s *scripted) GetConfiguration(context.Context, *adminv1.GetConfigurationRe
 }
 
 func (s *scripted) ListNodes(context.Context, *adminv1.ListNodesRequest) (*adminv1.ListNodesResponse, error) {
-	return &adminv1.ListNodesResponse{Nodes: []*adminv1.Node{{Process: 1, Host: s.text, Version: s.text, Address: s.text, StartTime: timestamppb.Now(), SeenTime: timestamppb.Now(), ConfigurationHash: s.text, Degraded: []string{s.text}, StoreLag: durationpb.New(time.Second)}, {Process: 2, Version: "v2"}}}, nil
+	if s.nodes != nil {
+		return &adminv1.ListNodesResponse{Nodes: s.nodes}, nil
+	}
+	return &adminv1.ListNodesResponse{Nodes: []*adminv1.Node{{Process: 1, Host: s.text, Version: s.text, Address: s.text, StartTime: timestamppb.Now(), SeenTime: timestamppb.Now(), ConfigurationHash: s.text, Degraded: []string{s.text}}, {Process: 2, Version: "v2", SeenTime: timestamppb.Now()}}}, nil
 }
 
 func (s *scripted) GetLimits(context.Context, *adminv1.GetLimitsRequest) (*adminv1.GetLimitsResponse, error) {
@@ -135,6 +140,32 @@ func TestInjectionsOfOthers(t *testing.T) {
 	f.scripted.text = "who=ada"
 	if file := f.get(t, session, "/requests/1-2/file").body; strings.Contains(file, `"owner":"who`) || !strings.Contains(file, "REDACTED") {
 		t.Errorf("the file for a report: %s", file)
+	}
+}
+
+// The page of nodes is linked, and says where those that are alive differ: not from one that has ended.
+func TestNodes(t *testing.T) {
+	f := openScripted(t)
+	session := f.signIn(t, f.root)
+	ended := &adminv1.Node{Process: 1, Version: "v1", ConfigurationHash: "old", SeenTime: timestamppb.New(time.Now().Add(-time.Minute))}
+	node := func(number int64, version, hash string) *adminv1.Node {
+		return &adminv1.Node{Process: number, Host: "host-" + version, Version: version, ConfigurationHash: hash, SeenTime: timestamppb.New(time.Now().Add(time.Minute))}
+	}
+	for name, c := range map[string]struct {
+		nodes  []*adminv1.Node
+		differ bool
+	}{
+		"none":                  {[]*adminv1.Node{}, false},
+		"one that has ended":    {[]*adminv1.Node{ended, node(2, "v2", "new")}, false},
+		"one that says nothing": {[]*adminv1.Node{node(2, "", ""), node(3, "v2", "new")}, false},
+		"two versions":          {[]*adminv1.Node{node(2, "v2", "new"), node(3, "v3", "new")}, true},
+		"two configurations":    {[]*adminv1.Node{ended, node(2, "v2", "new"), node(3, "v2", "newer")}, true},
+	} {
+		f.scripted.nodes = c.nodes
+		page := f.get(t, session, "/nodes").body
+		if strings.Contains(page, "Nodes differ") != c.differ || !strings.Contains(page, `href="/nodes"`) || strings.Contains(page, "No nodes") != (len(c.nodes) == 0) {
+			t.Errorf("%s: %s", name, page)
+		}
 	}
 }
 

@@ -74,10 +74,13 @@ func showConfiguration(c *call) error {
 
 type nodesPage struct {
 	Nodes []*adminv1.Node
-	// Differ says that nodes have different configurations or versions.
+	// Differ says that nodes that are alive have different configurations or versions.
 	Differ bool
 	Now    time.Time
 }
+
+// silentAfter is when a node that said nothing more is taken for ended: several signs of life.
+const silentAfter = 10 * time.Second
 
 // showNodes shows the cores of the store.
 func showNodes(c *call) error {
@@ -86,8 +89,15 @@ func showNodes(c *call) error {
 		return err
 	}
 	p := nodesPage{Nodes: resp.GetNodes(), Now: c.console.config.Clock()}
+	var first *adminv1.Node
 	for _, n := range p.Nodes {
-		p.Differ = p.Differ || n.GetConfigurationHash() != p.Nodes[0].GetConfigurationHash() || n.GetVersion() != p.Nodes[0].GetVersion()
+		if n.GetVersion() == "" || p.Now.Sub(n.GetSeenTime().AsTime()) > silentAfter {
+			continue // it has not said what it is, or has ended
+		}
+		if first == nil {
+			first = n
+		}
+		p.Differ = p.Differ || n.GetConfigurationHash() != first.GetConfigurationHash() || n.GetVersion() != first.GetVersion()
 	}
 	c.show(http.StatusOK, "nodes.html", "Nodes", p)
 	return nil

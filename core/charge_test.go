@@ -120,7 +120,11 @@ func (k *keeping) Write(_ context.Context, _ int64, entries []*ledger.Entry) err
 	return nil
 }
 
-func (k *keeping) Beat(context.Context, int64, time.Time, time.Time) (int64, error) { return 0, nil }
+func (k *keeping) Beat(context.Context, int64, ledger.Node, time.Time, time.Time) (int64, error) {
+	return 0, nil
+}
+
+func (k *keeping) Processes(context.Context, time.Time) ([]ledger.Process, error) { return nil, nil }
 
 func (k *keeping) End(context.Context, int64) (int64, error) { return 0, nil }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/genway/genway/core/admin"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/store"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"github.com/genway/genway/sandbox"
@@ -31,7 +32,9 @@ type fixture struct {
 	adminv1.AdminClient
 	keys  *keys.Service
 	store *store.Store
-	conn  *grpc.ClientConn
+	// limiter has a rule for the owner "team".
+	limiter *limit.Limiter
+	conn    *grpc.ClientConn
 	// root is an admin key's raw form, and rootID its id.
 	root, rootID string
 	log          *lines
@@ -75,7 +78,8 @@ func serve(t *testing.T) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	administration, err := admin.New(admin.Config{Keys: f.keys, Audit: f.store.Audit(), Usage: f.store.Ledger(), Requests: f.store.Requests()})
+	f.limiter = limit.New(limit.NewMemory(nil), limit.Rules{Owners: []limit.Rule{{Pattern: "team", Limits: limit.Limits{Concurrent: 3, Budgets: []limit.Budget{{Amount: 50, Period: limit.Month}}}}}})
+	administration, err := admin.New(admin.Config{Keys: f.keys, Audit: f.store.Audit(), Usage: f.store.Ledger(), Requests: f.store.Requests(), Limiter: f.limiter})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,11 +15,12 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/limit"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
 // Config is what a Service is made of. All but Explainer, Topology,
-// Prices and Clock must be set; methods of what is not set are unimplemented.
+// Prices, Limiter and Clock must be set; methods of what is not set are unimplemented.
 type Config struct {
 	// Keys makes and changes keys.
 	Keys *keys.Service
@@ -35,6 +36,8 @@ type Config struct {
 	Topology Topology
 	// Prices say how costs were reckoned; nil knows no price.
 	Prices Prices
+	// Limiter knows the limits of keys and owners; nil has none.
+	Limiter *limit.Limiter
 	// Clock is time.Now unless set.
 	Clock func() time.Time
 }
@@ -54,9 +57,12 @@ type Topology interface {
 	Configuration() *adminv1.GetConfigurationResponse
 }
 
-// Reporter sums the ledger up.
+// Reporter sums the ledger up, and knows the processes that write it. Its methods are those of
+// ledger.Store.
 type Reporter interface {
 	Report(ctx context.Context, query ledger.Query) ([]ledger.Row, error)
+	SpentBy(ctx context.Context, keyID, owner string, since time.Time) (int64, error)
+	Processes(ctx context.Context, since time.Time) ([]ledger.Process, error)
 }
 
 // Service is the Admin service. Its errors are *fault.Error values.

@@ -16,7 +16,7 @@ import (
 type noAudit struct{ audit.Store }
 
 // wide is a report of as many rows as are asked for.
-type wide struct{}
+type wide struct{ ledger.Store }
 
 // noRequests finds nothing.
 type noRequests struct{ ledger.Searcher }

@@ -40,6 +40,9 @@ type Config struct {
 	OnAside func()
 	// OnFailure, if set, is called for each write that fails. It must return at once.
 	OnFailure func()
+	// Node, if set, gives what this process says of itself with each sign of life, every 2 s. It
+	// must return at once.
+	Node func() Node
 	// Clock is time.Now unless set.
 	Clock func() time.Time
 }

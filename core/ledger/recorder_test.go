@@ -31,6 +31,7 @@ type memory struct {
 	closed map[int64]int // how often an entry went from open to a terminal outcome
 	writes int
 	beats  int
+	node   ledger.Node                          // of the last beat
 	fail   func(write int) (before, after bool) // whether a write fails, and whether it has happened
 	hold   chan struct{}                        // writes wait for it
 }
@@ -75,12 +76,15 @@ func (m *memory) Write(ctx context.Context, process int64, entries []*ledger.Ent
 	return nil
 }
 
-func (m *memory) Beat(context.Context, int64, time.Time, time.Time) (int64, error) {
+func (m *memory) Beat(_ context.Context, _ int64, node ledger.Node, _, _ time.Time) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.beats++
+	m.node = node
 	return 0, nil
 }
+
+func (m *memory) Processes(context.Context, time.Time) ([]ledger.Process, error) { return nil, nil }
 
 func (m *memory) End(ctx context.Context, _ int64) (n int64, err error) {
 	m.mu.Lock()
@@ -234,7 +238,11 @@ func TestEveryEntryIsClosedOnce(t *testing.T) {
 func TestBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemory()
-		r := start(t, ledger.Config{Store: store})
+		asked := 0
+		r := start(t, ledger.Config{Store: store, Node: func() ledger.Node {
+			asked++
+			return ledger.Node{Host: "a", Configuration: strconv.Itoa(asked)}
+		}})
 		for n := range 100 {
 			open(t, r, strconv.Itoa(n)).Settle(ledger.Result{Outcome: ledger.OK})
 		}
@@ -259,6 +267,9 @@ func TestBatches(t *testing.T) {
 		synctest.Wait()
 		if _, _, beats := store.counts(); beats != 5 {
 			t.Errorf("%d beats in 10 s", beats)
+		}
+		if store.node.Host != "a" || store.node.Configuration != "5" {
+			t.Errorf("the last beat says %+v", store.node)
 		}
 		shut(t, r)
 	})

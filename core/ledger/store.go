@@ -19,9 +19,12 @@ type Store interface {
 	// one for dead, and whoever ran the request knows better. An error that is ErrRefused
 	// is of what one of the entries holds, any other of the store.
 	Write(ctx context.Context, process int64, entries []*Entry) error
-	// Beat says that a process is alive, and closes the open entries of processes that
+	// Beat says that a process is alive and what it is, and closes the open entries of processes that
 	// have not said so since dead as Interrupted. It reports how many it closed.
-	Beat(ctx context.Context, process int64, now, dead time.Time) (interrupted int64, err error)
+	Beat(ctx context.Context, process int64, node Node, now, dead time.Time) (interrupted int64, err error)
+	// Processes gives those that have said that they are alive since a time, the 1000 that began
+	// last at most, by number.
+	Processes(ctx context.Context, since time.Time) ([]Process, error)
 	// End closes a process's open entries as Interrupted and reports how many.
 	End(ctx context.Context, process int64) (interrupted int64, err error)
 	// Entries walks over all entries that began at since or later, by process and

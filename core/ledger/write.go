@@ -125,8 +125,12 @@ func (r *Recorder) write(ctx context.Context, entries []*Entry) error {
 func (r *Recorder) beat(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, writeWithin)
 	defer cancel()
+	var node Node
+	if r.config.Node != nil {
+		node = r.config.Node()
+	}
 	now := r.config.Clock()
-	n, err := r.config.Store.Beat(ctx, r.process, now, now.Add(-deadAfter))
+	n, err := r.config.Store.Beat(ctx, r.process, node, now, now.Add(-deadAfter))
 	r.noteFailure(err)
 	switch {
 	case err != nil:

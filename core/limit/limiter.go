@@ -16,6 +16,9 @@ type Store interface {
 	// Settle puts what a request took in place of what it claimed, once. It does not
 	// wait for others.
 	Settle(claim *Claim, actual Amount)
+	// Peek gives what each subject of a claim uses of its rates and places now, in their order,
+	// and takes nothing. Where nobody can tell, the error wraps ErrGone.
+	Peek(ctx context.Context, claim *Claim) ([]Use, error)
 	// Close ends the store, once all claims are settled.
 	Close() error
 }

@@ -75,6 +75,21 @@ func (m *Memory) Reserve(_ context.Context, claim *Claim) (Standing, error) {
 	return claim.Standing(states[:len(claim.Subjects)], now), nil
 }
 
+// Peek gives what the claim's subjects use.
+func (m *Memory) Peek(_ context.Context, claim *Claim) ([]Use, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_, now := m.now()
+	uses := make([]Use, len(claim.Subjects))
+	for i := range claim.Subjects {
+		s := &claim.Subjects[i]
+		if a := m.accounts[name{s.Scope, s.ID}]; a != nil {
+			uses[i] = a.Use(s, now)
+		}
+	}
+	return uses, nil
+}
+
 // enter begins periods, unless they are those under way.
 func (a *account) enter(starts [2]int64) {
 	for p, start := range starts {

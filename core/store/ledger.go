@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strings"
 	"time"
 
 	"github.com/genway/genway/core/ledger"
@@ -68,9 +69,9 @@ const (
 	countLeft   = `SELECT count(*) FROM ledger WHERE outcome = 'open' AND EXISTS (SELECT 1 FROM ledger_processes AS p WHERE p.id = ledger.process AND p.seen_time < ?)`
 )
 
-// Beat says that a process lives and interrupts the entries of those that do not.
-func (s ledgerStore) Beat(ctx context.Context, process int64, now, dead time.Time) (int64, error) {
-	if _, err := s.writer.exec(ctx, `UPDATE ledger_processes SET seen_time = ? WHERE id = ?`, now.UnixMicro(), process); err != nil {
+// Beat says that a process lives and what it is, and interrupts the entries of those that do not.
+func (s ledgerStore) Beat(ctx context.Context, process int64, node ledger.Node, now, dead time.Time) (int64, error) {
+	if _, err := s.writer.exec(ctx, signOfLife, now.UnixMicro(), text(node.Host), text(node.Version), text(node.Address), text(node.Configuration), text(strings.Join(node.Degraded, ",")), process); err != nil {
 		return 0, fmt.Errorf("update process: %w", err)
 	}
 	// Clocks of machines that share a database differ a little.

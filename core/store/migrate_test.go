@@ -354,7 +354,7 @@ func TestPostgresOpenWithoutRightToMigrate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Ledger().Beat(t.Context(), process, time.Now(), time.Now()); err != nil {
+	if _, err := s.Ledger().Beat(t.Context(), process, ledger.Node{}, time.Now(), time.Now()); err != nil {
 		t.Error(err)
 	}
 }

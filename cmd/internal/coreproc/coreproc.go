@@ -123,12 +123,12 @@ func (f CoreFlags) open(ctx context.Context, told *telemetry.Telemetry, log *slo
 	gate := f.Gate(log, func(signal overload.Signal, p overload.Priority, n int64) {
 		counts.Shed(signal.String(), p.String(), n)
 	})
-	recorder, err := ledger.Start(ctx, ledger.Config{Store: db.Ledger(), Wait: f.LedgerSync == LedgerEach, Journal: f.journal(log), Logger: log, OnAside: counts.SetAside, OnFailure: func() { counts.StoreFailed("ledger") }})
+	self := newNode(f.GRPC, routing)
+	recorder, err := ledger.Start(ctx, ledger.Config{Store: db.Ledger(), Wait: f.LedgerSync == LedgerEach, Journal: f.journal(log), Logger: log, Node: self.now, OnAside: counts.SetAside, OnFailure: func() { counts.StoreFailed("ledger") }})
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), db.Close())
 	}
-	gone := new(atomic.Bool)
-	limits, err := openLimits(ctx, routing.section, db.Ledger(), gone.Store, log)
+	limits, err := openLimits(ctx, routing.section, db.Ledger(), self.gone.Store, log)
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), recorder.Close(), db.Close())
 	}
@@ -142,7 +142,7 @@ func (f CoreFlags) open(ctx context.Context, told *telemetry.Telemetry, log *slo
 		kept.Close()
 		return nil, errors.Join(err, routing.Close(), limits.Close(), recorder.Close(), db.Close())
 	}
-	administration, err := admin.New(admin.Config{Keys: keyService, Audit: db.Audit(), Usage: db.Ledger(), Requests: db.Requests(), Prices: routing.Prices, Explainer: &explain.Explainer{Router: routing.Router}, Topology: routing})
+	administration, err := admin.New(admin.Config{Keys: keyService, Audit: db.Audit(), Usage: db.Ledger(), Requests: db.Requests(), Prices: routing.Prices, Explainer: &explain.Explainer{Router: routing.Router}, Topology: routing, Limiter: limits.Limiter})
 	if err != nil {
 		kept.Close()
 		return nil, errors.Join(err, routing.Close(), limits.Close(), recorder.Close(), db.Close())
@@ -155,9 +155,10 @@ func (f CoreFlags) open(ctx context.Context, told *telemetry.Telemetry, log *slo
 	notices := connections.NewNotices(log, "grpc", counts.Connection)
 	flooded := func(from net.Addr) { notices.Add("flood", from) }
 	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: grpcTLS(certificates), Grace: f.Grace, MessageMemory: f.MessageMemory, Flooded: flooded, Admin: administration, MaxConnectionAge: f.connectionAge()})
+	self.server.Store(server)
 	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, items: kept, service: service, admin: administration, server: server, notices: notices, log: log, told: told, board: board, counts: counts, gate: gate, data: f.Data, certificates: certificates}
 	routing.onReload.Store(new(counts.Reloaded))
-	if err := c.watch(gone); err != nil {
+	if err := c.watch(&self.gone); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	if c.debug, err = f.ListenDebug(ctx); err != nil {

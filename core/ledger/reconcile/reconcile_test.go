@@ -179,7 +179,7 @@ func TestCheckGood(t *testing.T) {
 	if err := s.Write(t.Context(), process, []*ledger.Entry{{Number: 10, Request: ledger.Request{Start: now}, Result: ledger.Result{Outcome: ledger.Open}}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Beat(t.Context(), process, now, start); err != nil {
+	if _, err := s.Beat(t.Context(), process, ledger.Node{}, now, start); err != nil {
 		t.Fatal(err)
 	}
 	for _, pruned := range []int64{0, 2} {

@@ -20,6 +20,8 @@ var (
 	renewText string
 	//go:embed seed.lua
 	seedText string
+	//go:embed peek.lua
+	peekText string
 )
 
 // The scripts. The server runs each as one step.
@@ -28,6 +30,7 @@ var (
 	tellScript    = newScript(amountText + meterText + tellText)
 	renewScript   = newScript(amountText + meterText + renewText)
 	seedScript    = newScript(seedText)
+	peekScript    = newScript(amountText + meterText + peekText)
 )
 
 // script is one of them, and how the server calls it.

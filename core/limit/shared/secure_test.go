@@ -76,6 +76,9 @@ func TestX54ASecuredServer(t *testing.T) {
 			if refusal != nil {
 				t.Fatalf("%+v", refusal)
 			}
+			if gauges, err := limit.New(s, limit.Rules{}).Gauges(t.Context(), w); err != nil || len(gauges) != 4 || gauges[0].Known == c.gone {
+				t.Errorf("%+v, %v", gauges, err)
+			}
 			r.Extend(limit.Amount{Tokens: 2, Cost: 2})
 			r.Settle(limit.Amount{Tokens: 4, Cost: 4})
 			if s.Gone() != c.gone {

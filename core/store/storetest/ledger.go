@@ -35,6 +35,7 @@ func RunLedger(t *testing.T, fresh func(t *testing.T) LedgerDatabase) {
 		{"an open entry is closed once", testCloseOnce},
 		{"what a journal kept is written once", testRecover},
 		{"writing again changes nothing", testWriteAgain},
+		{"processes are what they said last", testProcesses},
 		{"entries of dead processes are interrupted, and of no others", testBeat},
 		{"processes that died before the clock was put back are known to be dead", testClockPutBack},
 		{"whoever ran the request knows better than interrupted", testRevived},
@@ -221,7 +222,7 @@ func testBeat(t *testing.T, database LedgerDatabase) {
 	at := func(seconds int) time.Time { return epoch().Add(time.Duration(seconds) * time.Second) }
 	beat := func(process int64, now, dead time.Time, want int64) {
 		t.Helper()
-		if n, err := s.Beat(t.Context(), process, now, dead); err != nil || n != want {
+		if n, err := s.Beat(t.Context(), process, ledger.Node{}, now, dead); err != nil || n != want {
 			t.Errorf("%d interrupted, %v, want %d", n, err, want)
 		}
 	}
@@ -246,7 +247,7 @@ func testClockPutBack(t *testing.T, database LedgerDatabase) {
 	beat := func(process int64, second int, want int64) {
 		t.Helper()
 		now := epoch().Add(time.Duration(second) * time.Second)
-		if n, err := s.Beat(t.Context(), process, now, now.Add(-6*time.Second)); err != nil || n != want {
+		if n, err := s.Beat(t.Context(), process, ledger.Node{}, now, now.Add(-6*time.Second)); err != nil || n != want {
 			t.Errorf("second %d: %d interrupted, %v, want %d", second, n, err, want)
 		}
 	}
@@ -261,7 +262,7 @@ func testRevived(t *testing.T, database LedgerDatabase) {
 	s := openLedger(t, database)
 	frozen, other := begin(t, s, epoch()), begin(t, s, epoch())
 	write(t, s, frozen, opening(1))
-	if n, err := s.Beat(t.Context(), other, epoch().Add(time.Minute), epoch().Add(time.Second)); err != nil || n != 1 {
+	if n, err := s.Beat(t.Context(), other, ledger.Node{}, epoch().Add(time.Minute), epoch().Add(time.Second)); err != nil || n != 1 {
 		t.Fatal(n, err)
 	}
 	write(t, s, frozen, opening(1))
@@ -316,7 +317,8 @@ func testLedgerErrors(t *testing.T, database LedgerDatabase) {
 	fails := func(ctx context.Context, when string) {
 		t.Helper()
 		_, beginErr := s.Begin(ctx, epoch())
-		_, beatErr := s.Beat(ctx, process, epoch(), epoch())
+		_, beatErr := s.Beat(ctx, process, ledger.Node{}, epoch(), epoch())
+		_, processesErr := s.Processes(ctx, epoch())
 		_, endErr := s.End(ctx, process)
 		_, leftErr := s.Left(ctx, epoch())
 		_, rollErr := s.Roll(ctx, epoch())
@@ -330,7 +332,7 @@ func testLedgerErrors(t *testing.T, database LedgerDatabase) {
 			entriesErr = err
 		}
 		for name, err := range map[string]error{
-			"Begin": beginErr, "Beat": beatErr, "End": endErr, "Left": leftErr, "Roll": rollErr, "Leads": leadsErr, "Prune": pruneErr, "Spent": spentErr, "SpentBy": spentByErr, "Report": reportErr, "Entries": entriesErr,
+			"Begin": beginErr, "Beat": beatErr, "Processes": processesErr, "End": endErr, "Left": leftErr, "Roll": rollErr, "Leads": leadsErr, "Prune": pruneErr, "Spent": spentErr, "SpentBy": spentByErr, "Report": reportErr, "Entries": entriesErr,
 			"Write": s.Write(ctx, process, []*ledger.Entry{entry(1)}),
 		} {
 			if err == nil {

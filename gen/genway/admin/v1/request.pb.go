@@ -1368,12 +1368,14 @@ type LimitGauge struct {
 	Period Period `protobuf:"varint,3,opt,name=period,proto3,enum=genway.admin.v1.Period" json:"period,omitempty"`
 	// The most: a count, or nano-dollars of a budget.
 	Most int64 `protobuf:"varint,4,opt,name=most,proto3" json:"most,omitempty"`
-	// What is used of it now on the core that is asked: requests and tokens that the meter has not
-	// given back yet, or requests that run. Absent where cores share their limits, which are
-	// kept elsewhere. A budget has what the ledger says was spent in the present period.
+	// What is used of it now: requests and tokens that the meter has not given back yet, rounded up
+	// and at most the limit, or requests that run. They are those of the core that is asked, or of all
+	// cores where these share their limits, and absent while what they share them in does not answer.
+	// A budget has what the ledger says was spent in the present period, by all cores, without what
+	// requests under way will cost.
 	Used *int64 `protobuf:"varint,5,opt,name=used,proto3,oneof" json:"used,omitempty"`
 	// Of a budget: when the period ends, and when the budget will be spent at the rate of the
-	// period so far; absent where it will not be within the period.
+	// period so far; absent where it is spent already, or will not be within the period.
 	ResetTime     *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=reset_time,json=resetTime,proto3" json:"reset_time,omitempty"`
 	SpentTime     *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=spent_time,json=spentTime,proto3" json:"spent_time,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -674,21 +674,22 @@ func (x *GetConfigurationResponse) GetProblem() string {
 // Node is a core, or genway serve, of the store.
 type Node struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its number in the store.
+	// Its number in the store. A program that is started anew has another.
 	Process int64 `protobuf:"varint,1,opt,name=process,proto3" json:"process,omitempty"`
-	// The host's name and the program's version, and its address as it was told to listen.
+	// The host's name and the program's version, and its address as it was told to listen. They are
+	// empty, as all that follows but the times, in the first 2 seconds, and of older releases.
 	Host      string                 `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`
 	Version   string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
 	Address   string                 `protobuf:"bytes,4,opt,name=address,proto3" json:"address,omitempty"`
 	StartTime *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
-	// When it last said that it is alive, which it does every 10 seconds.
+	// When it last said that it is alive, which it does every 2 seconds. One that has ended, or
+	// does not reach the store, is silent.
 	SeenTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=seen_time,json=seenTime,proto3" json:"seen_time,omitempty"`
 	// That of its configuration, as in GetConfigurationResponse.
 	ConfigurationHash string `protobuf:"bytes,7,opt,name=configuration_hash,json=configurationHash,proto3" json:"configuration_hash,omitempty"`
-	// What does not work at present: limits, store, …; empty for nothing.
-	Degraded []string `protobuf:"bytes,8,rep,name=degraded,proto3" json:"degraded,omitempty"`
-	// How long the ledger cannot be written there; absent while it is.
-	StoreLag      *durationpb.Duration `protobuf:"bytes,9,opt,name=store_lag,json=storeLag,proto3" json:"store_lag,omitempty"`
+	// What did not work at seen_time: limits for the store that cores share their limits in, or
+	// what keeps it from being ready: store, ledger. Empty for nothing.
+	Degraded      []string `protobuf:"bytes,8,rep,name=degraded,proto3" json:"degraded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -779,13 +780,6 @@ func (x *Node) GetDegraded() []string {
 	return nil
 }
 
-func (x *Node) GetStoreLag() *durationpb.Duration {
-	if x != nil {
-		return x.StoreLag
-	}
-	return nil
-}
-
 // ListNodesRequest asks for the nodes.
 type ListNodesRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -823,7 +817,8 @@ func (*ListNodesRequest) Descriptor() ([]byte, []int) {
 	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{10}
 }
 
-// ListNodesResponse is the nodes that said within the last hour that they are alive, by number.
+// ListNodesResponse is the nodes that said within the last hour that they are alive, by number: the
+// 1000 that began last at most.
 type ListNodesResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Nodes         []*Node                `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
@@ -911,7 +906,7 @@ const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\x04hash\x18\x02 \x01(\tR\x04hash\x12\x12\n" +
 	"\x04yaml\x18\x03 \x01(\tR\x04yaml\x12\x18\n" +
 	"\acurrent\x18\x04 \x01(\bR\acurrent\x12\x18\n" +
-	"\aproblem\x18\x05 \x01(\tR\aproblem\"\xdf\x02\n" +
+	"\aproblem\x18\x05 \x01(\tR\aproblem\"\xa7\x02\n" +
 	"\x04Node\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x03R\aprocess\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x18\n" +
@@ -921,8 +916,7 @@ const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"start_time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x127\n" +
 	"\tseen_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\bseenTime\x12-\n" +
 	"\x12configuration_hash\x18\a \x01(\tR\x11configurationHash\x12\x1a\n" +
-	"\bdegraded\x18\b \x03(\tR\bdegraded\x126\n" +
-	"\tstore_lag\x18\t \x01(\v2\x19.google.protobuf.DurationR\bstoreLag\"\x12\n" +
+	"\bdegraded\x18\b \x03(\tR\bdegraded\"\x12\n" +
 	"\x10ListNodesRequest\"@\n" +
 	"\x11ListNodesResponse\x12+\n" +
 	"\x05nodes\x18\x01 \x03(\v2\x15.genway.admin.v1.NodeR\x05nodes*_\n" +
@@ -973,13 +967,12 @@ var file_genway_admin_v1_topology_proto_depIdxs = []int32{
 	5,  // 5: genway.admin.v1.ListRoutesResponse.routes:type_name -> genway.admin.v1.Route
 	14, // 6: genway.admin.v1.Node.start_time:type_name -> google.protobuf.Timestamp
 	14, // 7: genway.admin.v1.Node.seen_time:type_name -> google.protobuf.Timestamp
-	13, // 8: genway.admin.v1.Node.store_lag:type_name -> google.protobuf.Duration
-	10, // 9: genway.admin.v1.ListNodesResponse.nodes:type_name -> genway.admin.v1.Node
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	10, // 8: genway.admin.v1.ListNodesResponse.nodes:type_name -> genway.admin.v1.Node
+	9,  // [9:9] is the sub-list for method output_type
+	9,  // [9:9] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_topology_proto_init() }
