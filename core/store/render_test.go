@@ -26,6 +26,7 @@ func TestMigrationsAreAsReleased(t *testing.T) {
 		"00010_rollups.sql":   {"0766b75c03655b881edf697697cf0a46cfbdc44395d3a21dd7605388d4da31d0", "ee9c040c9c969d5ef76445fa93557ce4f413fe83742148211f90493cdd4e49f1"},
 		"00011_least.sql":     {"a8b5774ae9d065e381a8617f412e9ee5797c1ae6cfe6f54318a206f90615481c", "90c75c1b4c72c22c16b42f967583725d87497eafff89a2f1e0d207bd8637bc98"},
 		"00012_timelines.sql": {"bc106193f65cfbf3e3010c6b0011c5d2a87c9a4f98a2d1d4f4752fdb9e2bb494", "03af2e2cd634bc803d83caf5a6c40f2e7c848a511ae1ffe035d407b3a629d378"},
+		"00013_nodes.sql":     {"5d85fef5a092b462f045359c4bdf7de9f42366b7fa1d942f824789b02dc279bd", "e7553e5f7d72ce49bc7c54b3f2a47205dbc33c7b15f4cb5c77b0f17fd103e66d"},
 	}
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil || len(files) != len(released) {

@@ -32,6 +32,9 @@ func withoutRollups(location string) (statements []string) {
 	for _, column := range []string{"trace_id", "upstream_protocol", "losses", "timeline"} {
 		statements = append(statements, "ALTER TABLE ledger DROP COLUMN "+column)
 	}
+	for _, column := range []string{"host", "version", "address", "configuration", "degraded"} {
+		statements = append(statements, "ALTER TABLE ledger_processes DROP COLUMN "+column)
+	}
 	return append(statements, `DROP TABLE schema_least`, `DROP TABLE ledger_hours`, `DROP TABLE ledger_rollups`, `ALTER TABLE ledger_processes DROP COLUMN rolls`)
 }
 
