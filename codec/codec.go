@@ -13,6 +13,7 @@ package codec
 import (
 	"time"
 
+	"github.com/genway/genway/codec/dialect"
 	"github.com/genway/genway/codec/fault"
 	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -28,6 +29,9 @@ type Request struct {
 	// IncludeUsage asks for the usage chunk of a chat completions stream
 	// (stream_options.include_usage).
 	IncludeUsage bool
+	// Dialect is what the upstream takes of chat completions, for EncodeRequest. Nil is what
+	// OpenAI takes, and what others add to it.
+	Dialect *dialect.Chat
 	// Statistics describes the body of a request of which the head alone was decoded; nil for
 	// a request that was decoded whole.
 	Statistics *transportv1.BodyStatistics

@@ -18,11 +18,13 @@ func (s *messageEncoder) call(p *genwayv1.Part, place int32) {
 		s.FunctionCall = functionCallOf(p)
 		return
 	}
-	out := toolCall{ID: c.Id, Type: "function", ExtraContent: encodeExtraContent(s.seal(p.ThoughtSignature), p.NativeFields)}
+	out := toolCall{ID: c.Id, Type: "function", ExtraContent: s.extraContent(p, member.Within(s.path, ".parts", int(place)))}
 	if out.ID == "" {
 		out.ID = codec.SyntheticToolID(s.id, s.index, place)
 	}
-	if c.Input != nil {
+	if c.Input != nil && !s.dialect.Takes("tools.custom") {
+		out.Function = &functionCall{Name: c.Name, Arguments: textOf(codec.FreeFormArguments(*c.Input))}
+	} else if c.Input != nil {
 		out.Type = "custom"
 		out.Custom = &customCall{Name: c.Name, Input: textOf(*c.Input), Extra: inner(p.NativeFields, "custom.")}
 	} else {

@@ -55,7 +55,10 @@ func (e *encoder) candidate(list []*genwayv1.Part, fields []*genwayv1.NativeFiel
 			}
 		case *genwayv1.Part_Text:
 			if p == last {
-				signature = e.seal(p.ThoughtSignature)
+				if signature = e.seal(p.ThoughtSignature); signature != "" && !e.dialect.Takes("messages.extra_content") {
+					e.lose(at + ".thought_signature")
+					signature = ""
+				}
 				p = unsigned(p)
 			}
 			s.cite(k.Text, at)
@@ -128,7 +131,9 @@ const unsignable = "chat completions has no place for a signature here"
 // cite writes the citations of a text, whose ranges count from the beginning of
 // the message here.
 func (s *messageEncoder) cite(t *genwayv1.Text, path string) {
-	if len(t.Citations) > 0 {
+	if len(t.Citations) > 0 && !s.dialect.Takes("messages.annotations") {
+		s.lose(path + ".text.citations")
+	} else if len(t.Citations) > 0 {
 		var offset int32
 		for _, before := range s.texts {
 			offset += characters(before.Text)
@@ -158,11 +163,11 @@ func (s *messageEncoder) finish() {
 	}
 	// A refusal at the end stands in the member of its own, where every engine
 	// looks for it.
-	if n := len(s.parts); n > 0 && s.parts[n-1].Refusal != nil && (n == 1 || s.parts[n-2].Refusal == nil) && len(s.parts[n-1].Extra) == 0 {
+	if n := len(s.parts); s.dialect.Takes("messages.refusal") && n > 0 && s.parts[n-1].Refusal != nil && (n == 1 || s.parts[n-2].Refusal == nil) && len(s.parts[n-1].Extra) == 0 {
 		s.Refusal = textOf(*s.parts[n-1].Refusal)
 		s.parts = s.parts[:n-1]
 	}
-	s.Content = contentOf(s.parts)
+	s.Content = s.contentOf(s.parts, "")
 	if len(s.parts) == 0 && s.Refusal.IsZero() && s.ToolCalls == nil && s.FunctionCall == nil && s.Audio == nil {
 		s.Content = content{is: isText}
 	}

@@ -7,6 +7,10 @@ import (
 
 // image adds an image the model made, in OpenRouter's member for it.
 func (s *messageEncoder) image(p *genwayv1.Part, path string) error {
+	if !s.dialect.Takes("messages.images") {
+		s.lose(path + ".image")
+		return nil
+	}
 	out, err := s.part(p, path)
 	if err != nil {
 		if s.answer {
@@ -23,7 +27,9 @@ func (s *messageEncoder) image(p *genwayv1.Part, path string) error {
 // It reports whether the part is done.
 func (s *messageEncoder) audio(p *genwayv1.Part, m *genwayv1.Media, path string) bool {
 	if !s.answer {
-		if p.Id != "" {
+		if p.Id != "" && !s.dialect.Takes("messages.audio") {
+			s.lose(path + ".audio")
+		} else if p.Id != "" {
 			s.Audio = &audio{ID: p.Id}
 		}
 		return p.Id != ""

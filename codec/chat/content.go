@@ -176,11 +176,14 @@ func (e *encoder) part(p *genwayv1.Part, path string) (part, error) {
 	if f := out.File; f != nil && f.FileID == "" && f.FileData == "" && f.media == nil {
 		return part{}, fault.Invalid(path, "%s: the file has neither data nor an id", path)
 	}
-	var err error
-	if out.CacheControl, out.PromptCacheBreakpoint, err = e.cacheControl(p.CacheControl, path); err != nil {
+	if err := e.placed(&out, path); err != nil {
 		return part{}, err
 	}
-	out.ExtraContent = encodeExtraContent(e.seal(p.ThoughtSignature), p.NativeFields)
+	var err error
+	if out.CacheControl, out.PromptCacheBreakpoint, err = e.breakpoint(p.CacheControl, path); err != nil {
+		return part{}, err
+	}
+	out.ExtraContent = e.extraContent(p, path)
 	out.Extra, err = extra(p.NativeFields, path, e.losses, "image_url.", "video_url.", "audio_url.", "input_audio.", "file.", "extra_content")
 	return out, err
 }

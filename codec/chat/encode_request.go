@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/dialect"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
@@ -23,23 +24,26 @@ type encoder struct {
 	deprecated bool
 	// id is that of the answer, from which identifiers it lacks are derived.
 	id string
+	// dialect is what the upstream takes. Nil is for answers and for what OpenAI takes.
+	dialect *dialect.Chat
 }
 
 // EncodeRequest implements codec.Codec. The limit on tokens is written as
 // max_tokens, which every engine knows, unless the request came with
 // max_completion_tokens or asks for thinking (reasoning models of the vendor
-// refuse max_tokens).
+// refuse max_tokens). What the upstream's dialect does not take is left out, and
+// noted.
 func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, error) {
 	if err := reserves(req.GenerateTextRequest); err != nil {
 		return nil, err
 	}
-	e := &encoder{losses: losses}
+	e := &encoder{losses: losses, dialect: req.Dialect}
 	fitted, err := fit.Request(req.GenerateTextRequest, protocol, losses)
 	if err != nil {
 		return nil, err
 	}
 	if fitted != req.GenerateTextRequest {
-		req = &codec.Request{GenerateTextRequest: fitted, Stream: req.Stream, IncludeUsage: req.IncludeUsage}
+		req = &codec.Request{GenerateTextRequest: fitted, Stream: req.Stream, IncludeUsage: req.IncludeUsage, Dialect: req.Dialect}
 	}
 	r, err := e.request(req)
 	if err != nil {
@@ -94,7 +98,7 @@ func (e *encoder) request(req *codec.Request) (*request, error) {
 		PromptCacheKey:   req.PromptCacheKey,
 	}
 	var err error
-	if r.Messages, err = e.messages(identified(req.Messages)); err != nil {
+	if r.Messages, err = e.messages(e.shortened(identified(req.Messages))); err != nil {
 		return nil, err
 	}
 	if err := e.tools(r, req.Tools); err != nil {
@@ -126,8 +130,10 @@ func (e *encoder) request(req *codec.Request) (*request, error) {
 	if options := inner(req.NativeFields, "stream_options."); req.IncludeUsage || options != nil {
 		r.StreamOptions = &streamOptions{IncludeUsage: req.IncludeUsage, Extra: options}
 	}
-	r.Extra, err = extra(req.NativeFields, "", e.losses, "stream_options.", "response_format.")
-	return r, err
+	if r.Extra, err = extra(req.NativeFields, "", e.losses, "stream_options.", "response_format."); err != nil || e.dialect == nil {
+		return r, err
+	}
+	return r, e.settings(r)
 }
 
 func (e *encoder) sampling(r *request, s *genwayv1.Sampling) {

@@ -79,6 +79,6 @@ func (e *encoder) responseFormat(r *request, req *genwayv1.GenerateTextRequest) 
 	default:
 		return fault.Unsupported(responseFormatName, "a plain-text enum cannot be asked of the upstream this model is routed to")
 	}
-	r.ResponseFormat = out
+	r.ResponseFormat = e.format(out)
 	return nil
 }

@@ -46,6 +46,9 @@ func (t *turns) message(m *genwayv1.Message, path string) error {
 	case genwayv1.Role_ROLE_SYSTEM:
 		return t.plain("system", m, path)
 	case genwayv1.Role_ROLE_DEVELOPER:
+		if !t.dialect.Takes("messages.developer") {
+			return t.plain("system", m, path) // which says the same
+		}
 		return t.plain("developer", m, path)
 	case genwayv1.Role_ROLE_USER, genwayv1.Role_ROLE_TOOL:
 		return t.user(m, path)
@@ -60,8 +63,11 @@ func (t *turns) message(m *genwayv1.Message, path string) error {
 				t.called[call.Id] = call.Name
 			}
 		}
-		out.Role, out.Name = "assistant", m.Name
+		out.Role, out.Name = "assistant", t.name(m, path)
 		out.Extra, err = extra(m.NativeFields, path, t.losses, out.reserved()...)
+		if t.dialect != nil && out.saysNothing() {
+			return err // what it said is noted as lost
+		}
 		t.list = append(t.list, out)
 		return err
 	case genwayv1.Role_ROLE_UNSPECIFIED:
@@ -69,10 +75,17 @@ func (t *turns) message(m *genwayv1.Message, path string) error {
 	return fault.Unsupported(path+".role", "%s.role: %q has no place in chat completions", path, m.NativeRole)
 }
 
+// saysNothing reports whether there is neither content nor a call in a message of the model:
+// vendors refuse such a one.
+func (m *message) saysNothing() bool {
+	return m.Content.is == isText && m.Content.s == "" && m.Refusal.IsZero() && m.ReasoningContent.IsZero() && m.Reasoning.IsZero() &&
+		m.ReasoningDetails == nil && m.ToolCalls == nil && m.FunctionCall == nil && m.Audio == nil && m.Images == nil
+}
+
 // release writes what waited for the last result.
 func (t *turns) release() {
 	if len(t.waiting) > 0 {
-		t.list = append(t.list, message{Role: "user", Content: contentOf(t.waiting)})
+		t.list = append(t.list, message{Role: "user", Content: t.contentOf(t.waiting, "\n")})
 	}
 	t.waiting, t.results = nil, false
 }
@@ -94,7 +107,7 @@ func (t *turns) plain(role string, m *genwayv1.Message, path string) error {
 }
 
 func (t *turns) add(role string, m *genwayv1.Message, parts []part, path string) (err error) {
-	out := message{Role: role, Name: m.Name, Content: contentOf(parts)}
+	out := message{Role: role, Name: t.name(m, path), Content: t.contentOf(parts, "\n")}
 	if len(parts) == 0 {
 		out.Content = content{is: isText}
 	}

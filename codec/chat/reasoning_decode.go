@@ -14,8 +14,9 @@ const (
 
 	// reasoningName marks thinking that came as reasoning instead of
 	// reasoning_content.
-	reasoningName = "reasoning"
-	detailsName   = "reasoning_details"
+	reasoningName        = "reasoning"
+	reasoningContentName = "reasoning_content"
+	detailsName          = "reasoning_details"
 )
 
 // thinking reads the reasoning of a message. The details say what is signed and

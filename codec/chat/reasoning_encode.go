@@ -17,7 +17,7 @@ func (s *messageEncoder) reasoning(list []*genwayv1.Part) error {
 	var shown strings.Builder
 	var entries [][]detail // by thinking part
 	var texts []*genwayv1.Thinking
-	name := ""
+	name := reasoningContentName
 	for i, p := range list {
 		if o := p.GetOpaque(); o.GetProtocol() == protocol && marked(p.NativeFields, detailsName) {
 			entries, texts = append(entries, []detail{{verbatim: verbatim{raw: o.Json}}}), append(texts, nil)
@@ -37,14 +37,58 @@ func (s *messageEncoder) reasoning(list []*genwayv1.Part) error {
 		entries, texts = append(entries, s.details(p)), append(texts, t)
 	}
 	s.ReasoningDetails = apart(entries, texts, s.answer)
+	if s.dialect != nil {
+		name = s.heedReasoning(list)
+	}
 	switch {
-	case shown.Len() == 0:
+	case shown.Len() == 0 || name == "":
 	case name == reasoningName:
 		s.Reasoning = textOf(shown.String())
 	default:
 		s.ReasoningContent = textOf(shown.String())
 	}
 	return nil
+}
+
+// heedReasoning leaves out what of the reasoning the dialect does not have, and gives the
+// member that it has for the text; empty for none.
+func (s *messageEncoder) heedReasoning(list []*genwayv1.Part) (name string) {
+	switch {
+	case s.dialect.Takes("messages." + reasoningContentName):
+		name = reasoningContentName
+	case s.dialect.Takes("messages." + reasoningName):
+		name = reasoningName
+	}
+	details := s.dialect.Takes("messages." + detailsName)
+	if !details {
+		s.ReasoningDetails = nil
+	}
+	for i, p := range list {
+		path := member.Within(s.path, ".parts", i)
+		t := p.GetThinking()
+		switch {
+		case !details && p.GetOpaque().GetProtocol() == protocol && marked(p.NativeFields, detailsName):
+			s.lose(path)
+		case t == nil || details:
+		case name == "" && codec.ThinkingText(t) != "":
+			s.lose(path + ".thinking")
+		case s.details(p) != nil:
+			s.loseSeals(p, path)
+		}
+	}
+	return name
+}
+
+// loseSeals notes the seals of a thinking part that would have gone back to who made them.
+func (s *messageEncoder) loseSeals(p *genwayv1.Part, path string) {
+	t := p.GetThinking()
+	for _, sealed := range []struct{ text, field string }{
+		{s.seal(t.Signature), ".thinking.signature"}, {s.seal(t.EncryptedContent), ".thinking.encrypted_content"}, {s.seal(p.ThoughtSignature), ".thought_signature"},
+	} {
+		if sealed.text != "" {
+			s.lose(path + sealed.field)
+		}
+	}
 }
 
 // apart joins the details of several thinking parts, and counts them. A text

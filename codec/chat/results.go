@@ -60,7 +60,7 @@ func (t *turns) result(p *genwayv1.Part, m *genwayv1.Message, path string) (mess
 		parts = append(parts, part{Type: "text", Text: &here})
 		t.waiting = append(t.waiting, part{Type: "text", Text: &there}, written)
 	}
-	out.Content = contentOf(parts)
+	out.Content = t.contentOf(parts, "\n")
 	if len(parts) == 0 {
 		out.Content = content{is: isText}
 	}

@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"slices"
+
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -138,21 +140,41 @@ func (e *encoder) toolChoice(r *request, req *genwayv1.GenerateTextRequest) erro
 	case len(c.Names) == 0 && !c.AllowedList || word == "none":
 		r.ToolChoice = member.AppendQuote(nil, word)
 	case len(c.Names) == 1 && !c.AllowedList && c.Mode == genwayv1.ToolChoice_MODE_REQUIRED:
-		n := callOf(req.Tools, c.Names[0])
+		if !e.dialect.Takes("tool_choice.function") {
+			r.only(c.Names, word)
+			return nil
+		}
+		n := e.callOf(req.Tools, c.Names[0])
 		r.ToolChoice = spelled(&toolChoice{Type: n.Type, Function: n.Function, Custom: n.Custom})
 	default:
+		if !e.dialect.Takes("tool_choice.allowed_tools") {
+			r.only(c.Names, word)
+			return nil
+		}
 		list := &allowedTools{Mode: word, Tools: []named{}}
 		for _, name := range c.Names {
-			list.Tools = append(list.Tools, callOf(req.Tools, name))
+			list.Tools = append(list.Tools, e.callOf(req.Tools, name))
 		}
 		r.ToolChoice = spelled(&toolChoice{Type: "allowed_tools", AllowedTools: list})
 	}
 	return nil
 }
 
+// only offers no tools but those of the names, which says without a list what one of allowed
+// tools says.
+func (r *request) only(names []string, word string) {
+	r.Tools = slices.DeleteFunc(r.Tools, func(t tool) bool {
+		return t.Function == nil || !slices.Contains(names, t.Function.Name)
+	})
+	r.ToolChoice = member.AppendQuote(nil, word)
+}
+
 // callOf names a tool as what it is among the tools: function unless custom.
-func callOf(tools []*genwayv1.Tool, name string) named {
+func (e *encoder) callOf(tools []*genwayv1.Tool, name string) named {
 	for _, t := range tools {
+		if !e.dialect.Takes("tools.custom") {
+			break
+		}
 		if t.GetCustom().GetName() == name {
 			return named{Type: "custom", Custom: &callee{Name: name}}
 		}

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
@@ -101,8 +102,20 @@ func (e *encoder) tool(t *genwayv1.Tool, path string) (out tool, err error) {
 	case *genwayv1.Tool_Function:
 		f := &function{Name: k.Function.Name, Description: k.Function.Description, Strict: k.Function.Strict, Extra: inner(t.NativeFields, "function.")}
 		f.Parameters, err = jsonText(k.Function.ParametersJson, path+".function.parameters_json")
+		if strict := f.Strict; strict != nil && !e.dialect.Takes("tools.function.strict") {
+			if f.Strict = nil; *strict {
+				e.lose(path + ".function.strict")
+			}
+		}
 		out = tool{Type: "function", Function: f}
 	case *genwayv1.Tool_Custom:
+		if !e.dialect.Takes("tools.custom") {
+			if k.Custom.FormatJson != "" {
+				e.lose(path + ".custom.format_json")
+			}
+			out = tool{Type: "function", Function: &function{Name: k.Custom.Name, Description: k.Custom.Description, Parameters: jsontext.Value(codec.FreeFormSchema(k.Custom))}}
+			break
+		}
 		c := &customTool{Name: k.Custom.Name, Description: k.Custom.Description, Extra: inner(t.NativeFields, "custom.")}
 		c.Format, err = jsonText(k.Custom.FormatJson, path+".custom.format_json")
 		out = tool{Type: "custom", Custom: c}
@@ -115,7 +128,9 @@ func (e *encoder) tool(t *genwayv1.Tool, path string) (out tool, err error) {
 	if err != nil {
 		return tool{}, err
 	}
-	if out.CacheControl, _, err = e.cacheControl(t.CacheControl, path); err != nil {
+	if t.CacheControl != nil && !e.dialect.Takes("tools.cache_control") {
+		e.lose(path + ".cache_control")
+	} else if out.CacheControl, _, err = e.cacheControl(t.CacheControl, path); err != nil {
 		return tool{}, err
 	}
 	out.Extra, err = extra(t.NativeFields, path, e.losses, "function.", "custom.")

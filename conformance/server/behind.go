@@ -44,8 +44,12 @@ func (s *Server) configuration(kind string) string {
 	if kind == "responses" {
 		group = "chat"
 	}
-	return fmt.Sprintf("upstreams:\n  text: {kind: %s, base_url: %q, api_key: %q, %s}\n  pictures: {kind: images, base_url: %q, api_key: %q, %s}\n",
-		kind, s.URL(), s.Keys[group], once, s.URL(), s.Keys["chat"], once) +
+	takes := ""
+	if kind == "chat" {
+		takes = ", takes: everything" // as another Genway does
+	}
+	return fmt.Sprintf("upstreams:\n  text: {kind: %s, base_url: %q, api_key: %q, %s%s}\n  pictures: {kind: images, base_url: %q, api_key: %q, %s}\n",
+		kind, s.URL(), s.Keys[group], once, takes, s.URL(), s.Keys["chat"], once) +
 		"routes:\n  - {model: \"*\", targets: [{upstream: text}, {upstream: pictures}]}\n"
 }
 

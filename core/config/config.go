@@ -90,6 +90,9 @@ type Upstream struct {
 	Idle Duration `yaml:"idle,omitempty" json:"idle,omitempty" jsonschema:"type=string" jsonschema_description:"How long an answer may make no progress; default 5m."`
 	// Deadline is how long one call may take in all. Default 1h.
 	Deadline Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" jsonschema:"type=string" jsonschema_description:"How long one call may take in all, whatever its progress; default 1h."`
+	// Takes is what a chat upstream is sent of translated requests: what its provider
+	// documents, or the least without one, unless it is everything.
+	Takes string `yaml:"takes,omitempty" json:"takes,omitempty" jsonschema:"enum=documented,enum=everything" jsonschema_description:"For kind chat, what is sent of translated requests: documented (default), what the provider documents to take, or the least without a provider, or everything, for an upstream that takes whatever OpenAI and others have in the protocol, as another gateway."`
 	// StreamUsage is whether streams are asked for their usage: ask, or leave, which sends
 	// what the caller asked for and passes the answer on in full. For chat. Default ask.
 	StreamUsage string `yaml:"stream_usage,omitempty" json:"stream_usage,omitempty" jsonschema:"enum=ask,enum=leave" jsonschema_description:"For kind chat, whether streams are asked for their usage: ask (default), whatever the caller asks for, or leave, for an upstream that sends usage unasked or refuses to be asked."`

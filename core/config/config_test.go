@@ -114,6 +114,8 @@ func TestErrorsSayWhereAndWhat(t *testing.T) {
 		{"deadline", "upstreams:\n  a: {kind: chat, base_url: http://x, deadline: -1s}\n", "upstreams.a.deadline: expected a time above 0"},
 		{"deadline of a route", "routes:\n  - {model: a, deadline: -1s, targets: [{upstream: sandbox}]}\n", "f.yaml:2:26: routes[0].deadline: expected a time above 0"},
 		{"policy", "upstreams:\n  a: {kind: chat, base_url: http://x, on_cancel: drian}\n", `f.yaml:2:50: upstreams.a.on_cancel: "drian" is no policy; one of cancel, drain; did you mean "drain"?`},
+		{"takes", "upstreams:\n  a: {kind: chat, base_url: http://x, takes: everythin}\n", `upstreams.a.takes: "everythin" is no set of members; one of documented, everything; did you mean "everything"?`},
+		{"takes of another kind", "upstreams:\n  a: {kind: responses, base_url: http://x, takes: everything}\n", "upstreams.a.takes: an upstream of kind responses has none"},
 		{"usage", "upstreams:\n  a: {kind: chat, base_url: http://x, stream_usage: leaf}\n", `upstreams.a.stream_usage: "leaf" is no policy; one of ask, leave; did you mean "leave"?`},
 		{"usage of another kind", "upstreams:\n  a: {kind: messages, base_url: http://x, stream_usage: leave}\n", "upstreams.a.stream_usage: an upstream of kind messages has none"},
 		{"time without its policy", "upstreams:\n  a: {kind: chat, base_url: http://x, drain_for: 5s}\n", "upstreams.a.drain_for: it takes effect with on_cancel: drain only"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/genway/genway/codec/dialect"
 	"github.com/genway/genway/core/config/strict"
 	"github.com/genway/genway/core/upstream/provider"
 )
@@ -18,6 +19,23 @@ func (u Upstream) Place() *provider.Endpoint {
 	}
 	e, _ := p.Endpoint(u.Kind, u.Endpoint)
 	return e
+}
+
+// Everything is the word for an upstream that takes whatever the protocol has.
+const Everything = "everything"
+
+// Dialect is what the upstream takes of chat completions, for requests that are translated:
+// what its provider documents, or the least where none is known. It is nil for upstreams of
+// other kinds, and for one that takes everything.
+func (u Upstream) Dialect() *dialect.Chat {
+	switch e := u.Place(); {
+	case u.Kind != "chat" || u.Takes == Everything:
+		return nil
+	case e == nil:
+		return dialect.Least
+	default:
+		return e.Chat
+	}
 }
 
 // Traces reports whether the upstream gets the context of the caller's trace. Vendors do not
@@ -40,7 +58,7 @@ func (u Upstream) parameters() map[string]string {
 func (c *Config) settle() {
 	for name, u := range c.Upstreams {
 		u.BaseURL = u.baseURL()
-		if e := u.Place(); e != nil && slices.Contains(e.Refuses, "stream_options") && u.StreamUsage == "" {
+		if e := u.Place(); e != nil && u.Kind == "chat" && !u.Dialect().Takes("stream_options") && u.StreamUsage == "" {
 			u.StreamUsage = Leave
 		}
 		c.Upstreams[name] = u

@@ -45,6 +45,7 @@ func (u Upstream) checkSettings(all *checks, at string) {
 		{"idle", u.Idle != 0, u.Kind != Sandbox},
 		{"deadline", u.Deadline != 0, u.Kind != Sandbox},
 		{"models", u.Models.Discover, u.Kind != Sandbox}, // which lists its own anyway
+		{"takes", u.Takes != "", remote && u.Kind == "chat"},
 		{"stream_usage", u.StreamUsage != "", remote && p.Upstream.AsksForUsage},
 		{"on_cancel", u.OnCancel != "", u.Kind != Sandbox},
 		{"drain_for", u.DrainFor != 0, u.Kind != Sandbox},
@@ -90,6 +91,9 @@ func (u Upstream) checkSettings(all *checks, at string) {
 		if s.given < 0 {
 			all.wrongf(at+"."+s.key, "expected a time above 0")
 		}
+	}
+	if u.Takes != "" && u.Takes != "documented" && u.Takes != Everything {
+		all.wrongf(at+".takes", "%q is no set of members; one of documented, everything%s", u.Takes, strict.Meant(u.Takes, []string{"documented", Everything}))
 	}
 	if u.StreamUsage != "" && u.StreamUsage != "ask" && u.StreamUsage != Leave {
 		all.wrongf(at+".stream_usage", "%q is no policy; one of ask, leave%s", u.StreamUsage, strict.Meant(u.StreamUsage, []string{"ask", Leave}))

@@ -58,6 +58,7 @@ func TestCases(t *testing.T) {
 		extremeCases(),
 		providerCases(),
 		credentialCases(),
+		dialectCases(),
 		typedCases(),
 	) {
 		t.Run(c.ID, func(t *testing.T) {

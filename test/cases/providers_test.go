@@ -76,7 +76,7 @@ func place(t *testing.T, u config.Upstream) func(*remote.Config) {
 			return
 		}
 		c.BaseURL += base.Path
-		c.Place, c.APIKey, c.LeaveUsage = u.Place(), u.APIKey, u.StreamUsage == config.Leave
+		c.Place, c.Dialect, c.APIKey, c.LeaveUsage = u.Place(), u.Dialect(), u.APIKey, u.StreamUsage == config.Leave
 		if token != nil {
 			c.Credential = token
 		}
@@ -314,7 +314,7 @@ func upstreamOf(t *testing.T, text string) config.Upstream {
 func dialects(t *testing.T) {
 	u := upstreamOf(t, "kind: chat, provider: mistral")
 	g := harness.New(t, harness.Config{Remote: place(t, u)})
-	known := []string{"model", "messages", "max_tokens", "temperature", "top_p", "stream", "stop", "tools", "tool_choice", "presence_penalty", "frequency_penalty", "n", "response_format", "parallel_tool_calls", "random_seed", "reasoning_effort"}
+	known := []string{"model", "messages", "max_tokens", "temperature", "top_p", "stream", "stop", "tools", "tool_choice", "presence_penalty", "frequency_penalty", "n", "response_format", "parallel_tool_calls", "random_seed", "reasoning_effort", "prompt_cache_key", "metadata"}
 	for _, stream := range []bool{false, true} {
 		g.Chat.Answer(answers.Text("fine").Answer(harness.Chat, stream))
 		body := `{"input":"hi","max_output_tokens":77,"temperature":0.5,"store":false,"user":"u","service_tier":"auto","safety_identifier":"s","prompt_cache_key":"k"}`

@@ -254,7 +254,7 @@ func (u *Upstreams) upstream(name string, c config.Upstream) (adapter, error) {
 		Trace:          c.Traces(),
 		LeaveUsage:     c.StreamUsage == config.Leave,
 	}
-	settings.Place = c.Place()
+	settings.Place, settings.Dialect = c.Place(), c.Dialect()
 	if found := credentialOf(name, c); found != nil {
 		settings.Credential = found
 		u.closers = append(u.closers, found)

@@ -5,12 +5,12 @@ var azure = Provider{
 	Auth: []string{"entra", "managed_identity"},
 	Endpoints: []Endpoint{
 		{
-			Kinds: []string{"chat", "responses", "images"}, Base: "https://{resource}.openai.azure.com/openai/v1",
+			Kinds: []string{"chat", "responses", "images"}, Base: "https://{resource}.openai.azure.com/openai/v1", Chat: openaiChat,
 			KeyHeader: "Api-Key", Scope: "https://cognitiveservices.azure.com/.default", Headers: []string{"Azureml-Model-Session", "X-Ms-Region"},
 			Source: "learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle; openai-go v3.95.0, azure/azure.go", Read: "2026-11-22",
 		},
 		{
-			Name: "foundry", Kinds: []string{"chat", "responses"}, Base: "https://{resource}.services.ai.azure.com/openai/v1",
+			Name: "foundry", Kinds: []string{"chat", "responses"}, Base: "https://{resource}.services.ai.azure.com/openai/v1", Chat: openaiChat,
 			KeyHeader: "Api-Key", Scope: "https://ai.azure.com/.default", Headers: []string{"X-Ms-Region"},
 			Source: "learn.microsoft.com/azure/ai-foundry/openai/api-version-lifecycle", Read: "2026-11-22",
 		},

@@ -7,5 +7,5 @@
 // an example; CONTRIBUTING.md has the steps ("Example: a new upstream"). Each row names the page
 // that it was read from, and when.
 //
-// It must not import any package of ours.
+// It must not import any package of ours but the data of dialects (codec/dialect).
 package provider

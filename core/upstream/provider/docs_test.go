@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/genway/genway/codec/dialect"
 	"github.com/genway/genway/core/upstream/provider"
 )
 
@@ -20,9 +21,10 @@ const intro = `# Providers
 
 A kind of upstream is a protocol; its ` + "`provider`" + ` is where the model lives. With a provider the
 address, the paths, the place of the key and the scope of tokens are known, and what the
-place refuses of translated requests is left out and named in ` + "`x-genway-lost`" + `. Without one, or with
-` + "`provider: custom`" + `, the upstream is what ` + "`base_url`" + ` says and speaks its kind as the protocol's vendor
-does.
+place does not take of translated requests is left out and named in ` + "`x-genway-lost`" + `. Without one, or
+with ` + "`provider: custom`" + `, the upstream is what ` + "`base_url`" + ` says and speaks its kind as the protocol's
+vendor does, but for chat completions, of which the least is assumed ([below](#chat-completions-without-a-provider)).
+Bodies of callers who speak the upstream's own protocol are not changed in either case.
 
 ` + "`base_url`" + ` may still be given: a host alone (` + "`https://my-private-link.example`" + `) takes the place of the
 provider's host, an address with a path that of the whole. ` + "`auth`" + ` is described in
@@ -38,6 +40,7 @@ nothing else, is in [replay.md](replay.md).
 func TestDocs(t *testing.T) {
 	var out bytes.Buffer
 	out.WriteString(intro)
+	least(&out)
 	for _, p := range provider.All {
 		fmt.Fprintf(&out, "\n## %s\n\n", p.Title)
 		out.WriteString("| kind | endpoint | `base_url`, and paths of its own | key in | source |\n|---|---|---|---|---|\n")
@@ -84,11 +87,12 @@ func facts(out *bytes.Buffer, e provider.Endpoint) {
 	if e.Name != "" {
 		of += ", endpoint " + e.Name
 	}
-	if len(e.Refuses) > 0 {
-		fmt.Fprintf(out, "- %s: translated requests go without %s.\n", of, code(e.Refuses...))
-	}
-	if e.MaxTokens {
-		fmt.Fprintf(out, "- %s: the limit of translated requests is `max_tokens`.\n", of)
+	if e.Chat != nil {
+		fmt.Fprintf(out, "- kind chat: translated requests go without %s.\n", code(e.Chat.Lacks()...))
+		spoken(out, e.Chat)
+		if e.Documents != "" {
+			fmt.Fprintf(out, "- kind chat: what it takes is from %s.\n", e.Documents)
+		}
 	}
 	if e.Version != "" {
 		fmt.Fprintf(out, "- %s: the body has `anthropic_version: %s` and no model.\n", of, e.Version)
@@ -99,6 +103,48 @@ func facts(out *bytes.Buffer, e provider.Endpoint) {
 	if e.NoList {
 		fmt.Fprintf(out, "- %s: no `models: discover`.\n", of)
 	}
+}
+
+// spoken says in which form a dialect has what there are several forms for.
+func spoken(out *bytes.Buffer, d *dialect.Chat) {
+	for _, form := range []struct {
+		holds bool
+		text  string
+	}{
+		{!d.Takes("max_completion_tokens"), "the limit is `max_tokens`"},
+		{d.Takes("random_seed"), "`seed` is `random_seed`"},
+		{d.Takes("reasoning"), "`reasoning_effort` is `reasoning.effort`"},
+		{d.Takes("messages.reasoning_content"), "reasoning in the history is `reasoning_content`"},
+		{d.Takes("messages.reasoning") && !d.Takes("messages.reasoning_content"), "reasoning in the history is `reasoning`"},
+		{!d.Takes("messages.reasoning") && !d.Takes("messages.reasoning_content"), "there is no reasoning in the history"},
+		{d.Takes("response_format.value"), "a schema is `{\"type\":\"json\",\"value\":SCHEMA}`"},
+		{!d.Takes("response_format.value") && !d.Takes("response_format.json_schema"), "a schema is `{\"type\":\"json_object\"}`"},
+		{!d.Takes("messages.content.array"), "texts of a message are joined to one string"},
+		{!d.Takes("tool_choice.function"), "one tool that has to be called is the only one offered"},
+		{d.CallIDs > 0, fmt.Sprintf("identifiers of tool calls are %d letters and digits", d.CallIDs)},
+	} {
+		if form.holds {
+			fmt.Fprintf(out, "- kind chat: %s.\n", form.text)
+		}
+	}
+}
+
+// least tells what is assumed without a provider.
+func least(out *bytes.Buffer) {
+	out.WriteString(`
+## Chat completions without a provider
+
+Vendors and engines differ in what they take of chat completions, and some answer 422 to a
+member that they do not know. A translated request for an upstream of ` + "`kind: chat`" + ` without a
+provider has only what each engine below takes, and what bears on the answer: tools, the choice
+among them, a structured output and contents are sent, and the upstream refuses what it does not
+have. ` + "`provider: openai`" + ` with a ` + "`base_url`" + ` says that the upstream takes what OpenAI does,
+` + "`takes: everything`" + ` that it takes what others add to that as well, as another gateway.
+
+`)
+	fmt.Fprintf(out, "- kind chat: translated requests go without %s.\n", code(dialect.Least.Lacks()...))
+	spoken(out, dialect.Least)
+	out.WriteString("- A stream is asked for its usage (`stream_options`), unless `stream_usage` is `leave`.\n")
 }
 
 func base(e provider.Endpoint) string {

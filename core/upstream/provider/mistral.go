@@ -1,18 +1,30 @@
 package provider
 
+import "github.com/genway/genway/codec/dialect"
+
 var mistral = Provider{
 	Name: "mistral", Title: "Mistral", KeyEnv: "MISTRAL_API_KEY",
 	Endpoints: []Endpoint{{
-		Kinds: []string{"chat"}, Base: "https://api.mistral.ai/v1", MaxTokens: true,
-		Refuses: []string{
-			"stream_options", "store", "user", "seed", "logprobs", "top_logprobs", "logit_bias", "service_tier", "modalities", "audio",
-			"safety_identifier", "prompt_cache_key", "verbosity", "web_search_options",
-		},
-		Headers: []string{"X-Ratelimitbysize-", "Ratelimitbysize-"},
-		Source:  "docs.mistral.ai/api/endpoint/chat; github.com/editor-code-assistant/eca/issues/231", Read: "2026-11-22",
+		Kinds: []string{"chat"}, Base: "https://api.mistral.ai/v1", Chat: mistralChat,
+		Documents: "github.com/mistralai/client-python, src/mistralai/client/models/chatcompletionrequest.py, assistantmessage.py, contentchunk.py, read 2026-11-23",
+		Headers:   []string{"X-Ratelimitbysize-", "Ratelimitbysize-"},
+		Source:    "docs.mistral.ai/api/endpoint/chat; github.com/editor-code-assistant/eca/issues/231", Read: "2026-11-22",
 	}},
 	Notes: []string{
 		"It answers 422 to any member that it does not know, also to callers of its own protocol, whose bodies are not changed.",
 		"Streams end with usage unasked, so that `stream_usage` is `leave`.",
 	},
 }
+
+// mistralChat is ChatCompletionRequest of client-python, with the messages, content chunks and
+// tools that it names. Identifiers of tool calls are refused unless they are nine letters and
+// digits.
+var mistralChat = func() *dialect.Chat {
+	d := dialect.New(`
+		max_tokens stop temperature top_p frequency_penalty presence_penalty random_seed n
+		tool_choice tool_choice.function parallel_tool_calls tools.function.strict
+		response_format.json_schema reasoning_effort metadata prompt_cache_key prediction
+		messages.content.array messages.content.image_url messages.content.image_url.detail`)
+	d.CallIDs = 9
+	return d
+}()

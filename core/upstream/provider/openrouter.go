@@ -1,11 +1,14 @@
 package provider
 
+import "github.com/genway/genway/codec/dialect"
+
 var openrouter = Provider{
 	Name: "openrouter", Title: "OpenRouter", KeyEnv: "OPENROUTER_API_KEY",
 	Endpoints: []Endpoint{
 		{
-			Kinds: []string{"chat", "responses"}, Base: "https://openrouter.ai/api/v1",
-			Source: "openrouter.ai/docs/api-reference/overview", Read: "2026-11-22",
+			Kinds: []string{"chat", "responses"}, Base: "https://openrouter.ai/api/v1", Chat: openrouterChat,
+			Documents: "github.com/OpenRouterTeam/typescript-sdk, src/models/chatrequest.ts, chatmessages.ts, read 2026-11-23",
+			Source:    "openrouter.ai/docs/api-reference/overview", Read: "2026-11-22",
 		},
 		{
 			Kinds: []string{"messages"}, Base: "https://openrouter.ai/api", KeyHeader: "Authorization", NoCount: true, NoList: true,
@@ -14,3 +17,14 @@ var openrouter = Provider{
 	},
 	Notes: []string{"Silent streams are kept open by comments (`: OPENROUTER PROCESSING`)."},
 }
+
+// openrouterChat is ChatRequest of the SDK for TypeScript.
+var openrouterChat = dialect.New(`
+	max_tokens max_completion_tokens stop temperature top_p frequency_penalty presence_penalty seed
+	logprobs top_logprobs logit_bias
+	tool_choice tool_choice.function parallel_tool_calls tools.function.strict
+	response_format.json_schema reasoning modalities service_tier metadata user stream_options
+	messages.developer messages.name messages.refusal
+	messages.content.array messages.content.image_url messages.content.image_url.detail messages.content.input_audio
+	messages.content.file messages.content.video_url messages.content.cache_control
+	messages.reasoning messages.reasoning_details messages.images messages.audio`)

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/genway/genway/codec/dialect"
 )
 
 // Custom is the name of the provider that assumes nothing: an upstream at its base_url that
@@ -60,11 +62,11 @@ type Endpoint struct {
 	EventStream bool
 	// Errors is how errors of the place are shaped that are not the protocol's: aws or google.
 	Errors string
-	// Refuses are top-level members of chat completions that it answers with an error. They
-	// are left out of translated requests, and named.
-	Refuses []string
-	// MaxTokens says that it takes max_tokens, and not max_completion_tokens.
-	MaxTokens bool
+	// Chat is what it documents to take of chat completions; nil is what OpenAI takes. Other
+	// members are left out of translated requests, and named.
+	Chat *dialect.Chat
+	// Documents is the page that Chat was read from, and when, if that is not Source.
+	Documents string
 	// Headers are headers of its answers that callers of the protocol may read, beside the
 	// protocol's own. A name that ends in a dash stands for all that begin so.
 	Headers []string

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/genway/genway/codec/dialect"
 	"github.com/genway/genway/core/upstream/provider"
 )
 
@@ -36,6 +37,27 @@ func TestTable(t *testing.T) {
 	}
 	if provider.Find(provider.Custom) != nil || provider.Find("") != nil || provider.Find("nobody") != nil {
 		t.Error("custom assumes something")
+	}
+}
+
+// The least is what each engine takes, but for what bears on the answer: that is sent.
+func TestLeast(t *testing.T) {
+	bears := []string{"tool_choice", "response_format.json_schema"}
+	engines := 0
+	for _, p := range provider.All {
+		e, _ := p.Endpoint("chat", "")
+		if !p.Engine || e == nil {
+			continue
+		}
+		engines++
+		for _, name := range dialect.Members() {
+			if dialect.Least.Takes(name) && !e.Chat.Takes(name) && !slices.Contains(bears, name) && !strings.HasPrefix(name, "messages.content.") {
+				t.Errorf("%s does not take %s", p.Name, name)
+			}
+		}
+	}
+	if engines < 4 {
+		t.Errorf("%d engines", engines)
 	}
 }
 

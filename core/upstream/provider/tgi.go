@@ -1,10 +1,19 @@
 package provider
 
+import "github.com/genway/genway/codec/dialect"
+
 var tgi = Provider{
 	Name: "tgi", Title: "Text Generation Inference", Engine: true,
 	Endpoints: []Endpoint{{
-		Kinds: []string{"chat"}, MaxTokens: true,
-		Source: "huggingface.co/docs/text-generation-inference/messages_api", Read: "2026-11-22",
+		Kinds: []string{"chat"}, Chat: tgiChat,
+		Documents: "github.com/huggingface/text-generation-inference, docs/openapi.json, read 2026-11-23",
+		Source:    "huggingface.co/docs/text-generation-inference/messages_api", Read: "2026-11-22",
 	}},
 	Notes: []string{"`base_url` is `http://HOST:PORT/v1`. The model may be `tgi` whatever it is."},
 }
+
+// tgiChat is ChatRequest of its OpenAPI document. A schema is the value of the type json.
+var tgiChat = dialect.New(`
+	max_tokens stop temperature top_p frequency_penalty presence_penalty seed logprobs top_logprobs
+	tool_choice response_format.value stream_options
+	messages.name messages.content.array messages.content.image_url`)

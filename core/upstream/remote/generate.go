@@ -178,10 +178,11 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 		}
 	}
 	usage := streamed && (!u.config.LeaveUsage || u.speaks(req.GetWire()) && asksForUsage(req.GetWire().GetJson()))
-	body, err := u.codec.EncodeRequest(&codec.Request{GenerateTextRequest: fitted, Stream: streamed, IncludeUsage: usage}, &losses)
-	if err == nil && !u.speaks(req.GetWire()) {
-		body, err = speakDialect(u.config.Place, body, &losses)
+	asking := &codec.Request{GenerateTextRequest: fitted, Stream: streamed, IncludeUsage: usage}
+	if !u.speaks(req.GetWire()) {
+		asking.Dialect = u.config.Dialect
 	}
+	body, err := u.codec.EncodeRequest(asking, &losses)
 	if err == nil {
 		err = upstream.Lossless(ctx, losses.List())
 	}

@@ -5,10 +5,8 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
-	"github.com/genway/genway/core/upstream/provider"
 	"github.com/genway/genway/protocol"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -102,26 +100,4 @@ func betaList(values []string) (jsontext.Value, error) {
 		}
 	}
 	return append(list, ']'), nil
-}
-
-// speakDialect gives a translated body without the members that the place refuses, and names
-// them.
-func speakDialect(e *provider.Endpoint, body []byte, losses *codec.Losses) ([]byte, error) {
-	if e == nil || len(e.Refuses) == 0 && !e.MaxTokens {
-		return body, nil
-	}
-	var change []member.Member
-	if most := member.Value(body, "max_completion_tokens"); e.MaxTokens && len(most) > 0 {
-		change = append(change, member.Member{Name: "max_completion_tokens"}, member.Member{Name: "max_tokens", Value: most})
-	}
-	for _, name := range e.Refuses {
-		if len(member.Value(body, name)) > 0 {
-			change = append(change, member.Member{Name: name})
-			losses.Add(name, "the upstream's provider refuses it")
-		}
-	}
-	if len(change) == 0 {
-		return body, nil
-	}
-	return member.Patch(body, change...)
 }

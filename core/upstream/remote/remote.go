@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/dialect"
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/core/upstream/provider"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -47,6 +48,9 @@ type Config struct {
 	Credential Credential
 	// Place is what is true of where the upstream lives; nil assumes the protocol's vendor.
 	Place *provider.Endpoint
+	// Dialect is what it takes of chat completions, for requests that are translated; nil is
+	// what OpenAI takes, and what others add to it.
+	Dialect *dialect.Chat
 	// Headers are sent with every call.
 	Headers map[string]string
 	// LeaveUsage does not ask streams of chat completions for their usage, and passes what

@@ -18,6 +18,14 @@ type Answer struct {
 	// Sizes are the sizes of the writes in bytes, over and over: {1} is a write a
 	// byte. Empty writes each step whole.
 	Sizes []int
+	// instead gives another answer for a request that is not as it should be.
+	instead func(Request) (Answer, bool)
+}
+
+// If is the answer unless instead has another one for the request.
+func (a Answer) If(instead func(Request) (Answer, bool)) Answer {
+	a.instead = instead
+	return a
 }
 
 // Step is one thing an answer does.

@@ -97,5 +97,10 @@ func (u *Upstream) take(r Request) (Answer, bool) {
 	}
 	next := u.script[0]
 	u.script = u.script[1:]
+	if next.instead != nil {
+		if other, wrong := next.instead(r); wrong {
+			return other, true
+		}
+	}
 	return next, true
 }

@@ -1,0 +1,161 @@
+package chat
+
+import (
+	"strconv"
+
+	"github.com/genway/genway/codec/member"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// untaken is why a member is left out that the upstream's dialect does not have.
+const untaken = "the upstream is not known to take it"
+
+// lose notes a field of the contract that the dialect has no member for.
+func (e *encoder) lose(field string) { e.losses.Add(field, untaken) }
+
+// setting is a parameter of a request: its member, and its field of the contract.
+type setting struct {
+	member, field string
+	// cut takes it out of the request, and reports whether anything is lost by that.
+	cut func(*request) bool
+}
+
+// settings are the parameters that a dialect may not have. The default of a parameter says
+// nothing, so that it is left out unnoted.
+var settings = []setting{
+	{"stop", "stop_sequences", func(r *request) bool { return cutList(&r.Stop) }},
+	{"temperature", "sampling.temperature", func(r *request) bool { return cut(&r.Temperature) }},
+	{"top_p", "sampling.top_p", func(r *request) bool { return cut(&r.TopP) }},
+	{"frequency_penalty", "sampling.frequency_penalty", func(r *request) bool { return cut(&r.FrequencyPenalty) }},
+	{"presence_penalty", "sampling.presence_penalty", func(r *request) bool { return cut(&r.PresencePenalty) }},
+	{"seed", "sampling.seed", func(r *request) bool { return cut(&r.Seed) }},
+	{"n", "sampling.candidate_count", func(r *request) bool { return cutBut(&r.N, 1) }},
+	{"logprobs", "sampling.logprobs", func(r *request) bool { return cutBut(&r.Logprobs, false) }},
+	{"top_logprobs", "sampling.top_logprobs", func(r *request) bool { return cutBut(&r.TopLogprobs, 0) }},
+	{"parallel_tool_calls", "tool_choice.parallel", func(r *request) bool { return cutBut(&r.ParallelToolCalls, true) }},
+	{"reasoning_effort", "thinking", func(r *request) bool { return cut(&r.ReasoningEffort) }},
+	{"verbosity", "verbosity", func(r *request) bool { return cut(&r.Verbosity) }},
+	{"modalities", "modalities", func(r *request) bool {
+		textAlone := len(r.Modalities) == 1 && r.Modalities[0] == "text"
+		return cutList(&r.Modalities) && !textAlone
+	}},
+	{"audio", "audio_output", func(r *request) bool { return cut(&r.Audio) }},
+	{"service_tier", "service_tier", func(r *request) bool {
+		auto := r.ServiceTier == "auto"
+		return cut(&r.ServiceTier) && !auto
+	}},
+	{"store", "store", func(r *request) bool { return cut(&r.Store) }},
+	{"metadata", "metadata", func(r *request) bool {
+		had := len(r.Metadata) > 0
+		r.Metadata = nil
+		return had
+	}},
+	{"user", "user", func(r *request) bool { return cut(&r.User) }},
+	{"safety_identifier", "safety_identifier", func(r *request) bool { return cut(&r.SafetyIdentifier) }},
+	{"prompt_cache_key", "prompt_cache_key", func(r *request) bool { return cut(&r.PromptCacheKey) }},
+	{"stream_options", "stream_options", func(r *request) bool {
+		had := r.StreamOptions != nil && len(r.StreamOptions.Extra) > 0
+		r.StreamOptions = nil
+		return had
+	}},
+	{"tool_choice", "tool_choice", cutToolChoice},
+}
+
+func cut[T comparable](value *T) bool {
+	var zero T
+	had := *value != zero
+	*value = zero
+	return had
+}
+
+func cutList[S ~[]E, E any](value *S) bool {
+	had := len(*value) > 0
+	*value = nil
+	return had
+}
+
+// cutBut is cut for a parameter with a default.
+func cutBut[T comparable](value **T, byDefault T) bool {
+	lost := *value != nil && **value != byDefault
+	*value = nil
+	return lost
+}
+
+// cutToolChoice has no tools offered in place of the word that none be called.
+func cutToolChoice(r *request) bool {
+	word := string(r.ToolChoice)
+	r.ToolChoice = nil
+	if word == `"none"` {
+		r.Tools = nil
+	}
+	return word != "" && word != `"auto"` && word != `"none"`
+}
+
+// spokenOtherwise are unknown members of a request that OpenAI has and the others mostly
+// have not.
+var spokenOtherwise = []string{"logit_bias", "prediction", "web_search_options", "prompt_cache_retention"}
+
+// settings has the parameters be those that the dialect takes.
+func (e *encoder) settings(r *request) error {
+	takes := e.dialect.Takes
+	var change []member.Member
+	if r.MaxCompletionTokens != nil && !takes("max_completion_tokens") {
+		r.MaxTokens, r.MaxCompletionTokens = r.MaxCompletionTokens, nil
+	}
+	if r.MaxTokens != nil && !takes("max_tokens") {
+		r.MaxTokens, r.MaxCompletionTokens = nil, r.MaxTokens
+	}
+	if r.Seed != nil && !takes("seed") && takes("random_seed") {
+		change = append(change, member.Member{Name: "random_seed", Value: strconv.AppendInt(nil, *r.Seed, 10)})
+		r.Seed = nil
+	}
+	if r.ReasoningEffort != "" && !takes("reasoning_effort") && takes("reasoning") {
+		effort := append(member.AppendQuote([]byte(`{"effort":`), r.ReasoningEffort), '}')
+		change = append(change, member.Member{Name: "reasoning", Value: effort})
+		r.ReasoningEffort = ""
+	}
+	for _, s := range settings {
+		if !takes(s.member) && s.cut(r) {
+			e.lose(s.field)
+		}
+	}
+	for _, name := range spokenOtherwise {
+		if !takes(name) && len(r.Extra) > 0 && len(member.Value(r.Extra, name)) > 0 {
+			change = append(change, member.Member{Name: name})
+			e.lose(name)
+		}
+	}
+	if len(change) == 0 {
+		return nil
+	}
+	if len(r.Extra) == 0 {
+		r.Extra = jsontext.Value("{}")
+	}
+	var err error
+	if r.Extra, err = member.Patch(r.Extra, change...); err == nil && len(r.Extra) == len("{}") {
+		r.Extra = nil
+	}
+	return err
+}
+
+// format gives a response format in the form that the dialect has, or as close to it as it
+// comes.
+func (e *encoder) format(f *responseFormat) *responseFormat {
+	switch {
+	case e.dialect.Takes("response_format.json_schema"):
+		return f
+	case e.dialect.Takes("response_format.value"):
+		schema := jsontext.Value(`{"type":"object"}`)
+		if f.JSONSchema != nil {
+			schema = f.JSONSchema.Schema
+		}
+		if f.Type == "text" {
+			return nil
+		}
+		return &responseFormat{Type: "json", Extra: jsontext.Value(`{"value":` + string(schema) + `}`)}
+	case f.Type == "json_schema":
+		e.lose("response_format.schema_json")
+		return &responseFormat{Type: "json_object"}
+	}
+	return f
+}
