@@ -8,6 +8,7 @@ import (
 	"github.com/genway/genway/codec/dialect"
 	"github.com/genway/genway/core/config/strict"
 	"github.com/genway/genway/core/upstream/provider"
+	"github.com/genway/genway/protocol"
 )
 
 // Place is the endpoint of the upstream's provider; nil for provider custom, without a
@@ -29,13 +30,20 @@ const Everything = "everything"
 // other kinds, and for one that takes everything.
 func (u Upstream) Dialect() *dialect.Chat {
 	switch e := u.Place(); {
-	case u.Kind != "chat" || u.Takes == Everything:
+	case !u.hasDialects() || u.Takes == Everything:
 		return nil
 	case e == nil:
 		return dialect.Least
 	default:
 		return e.Chat
 	}
+}
+
+// hasDialects reports whether upstreams of the kind differ in what they take: those whose
+// protocol asks for the usage of streams.
+func (u Upstream) hasDialects() bool {
+	p := protocol.ByKind(u.Kind)
+	return p != nil && p.Upstream.AsksForUsage
 }
 
 // Traces reports whether the upstream gets the context of the caller's trace. Vendors do not
@@ -58,7 +66,7 @@ func (u Upstream) parameters() map[string]string {
 func (c *Config) settle() {
 	for name, u := range c.Upstreams {
 		u.BaseURL = u.baseURL()
-		if e := u.Place(); e != nil && u.Kind == "chat" && !u.Dialect().Takes("stream_options") && u.StreamUsage == "" {
+		if e := u.Place(); e != nil && !u.Dialect().Takes("stream_options") && u.StreamUsage == "" {
 			u.StreamUsage = Leave
 		}
 		c.Upstreams[name] = u

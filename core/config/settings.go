@@ -45,7 +45,7 @@ func (u Upstream) checkSettings(all *checks, at string) {
 		{"idle", u.Idle != 0, u.Kind != Sandbox},
 		{"deadline", u.Deadline != 0, u.Kind != Sandbox},
 		{"models", u.Models.Discover, u.Kind != Sandbox}, // which lists its own anyway
-		{"takes", u.Takes != "", remote && u.Kind == "chat"},
+		{"takes", u.Takes != "", remote && u.hasDialects()},
 		{"stream_usage", u.StreamUsage != "", remote && p.Upstream.AsksForUsage},
 		{"on_cancel", u.OnCancel != "", u.Kind != Sandbox},
 		{"drain_for", u.DrainFor != 0, u.Kind != Sandbox},

@@ -209,17 +209,23 @@ func exercise(t *testing.T, name string, u config.Upstream, called *strings.Buil
 	}
 	check()
 
-	// A caller of another protocol shows an image.
+	// A caller of another protocol shows an image, or is told that the place takes none.
 	other := harness.Chat
 	if p == harness.Chat {
 		other = harness.Messages
 	}
-	at.Answer(say1.Answer(p, false))
-	if a := g.Post(other, model, requests.Body(other, nil, picture(other))); a.Status != http.StatusOK || !bytes.Contains(a.Body, []byte("fine")) {
-		t.Errorf("image: %d %s", a.Status, a.Body)
-	}
-	if r := check(); !bytes.Contains(r.Body, []byte("iVBORw0KGgo")) {
-		t.Errorf("the image was not shown: %s", r.Body)
+	if !u.Dialect().Takes("messages.content.image_url") {
+		if a := g.Post(other, model, requests.Body(other, nil, picture(other))); a.Status != http.StatusBadRequest || !bytes.Contains(a.Body, []byte("image_url")) {
+			t.Errorf("image: %d %s", a.Status, a.Body)
+		}
+	} else {
+		at.Answer(say1.Answer(p, false))
+		if a := g.Post(other, model, requests.Body(other, nil, picture(other))); a.Status != http.StatusOK || !bytes.Contains(a.Body, []byte("fine")) {
+			t.Errorf("image: %d %s", a.Status, a.Body)
+		}
+		if r := check(); !bytes.Contains(r.Body, []byte("iVBORw0KGgo")) {
+			t.Errorf("the image was not shown: %s", r.Body)
+		}
 	}
 
 	at.Answer(fake.Refusal(http.StatusTooManyRequests, `{"message":"slow down"}`, "Retry-After", "7"))

@@ -7,7 +7,7 @@ var deepseek = Provider{
 	Endpoints: []Endpoint{
 		{
 			Kinds: []string{"chat"}, Base: "https://api.deepseek.com/v1", Chat: deepseekChat,
-			Documents: "api-docs.deepseek.com/api/create-chat-completion; api-docs.deepseek.com/guides/thinking_mode, read 2026-11-23",
+			Documents: "api-docs.deepseek.com/api/create-chat-completion; api-docs.deepseek.com/guides/thinking_mode, excerpts read 2026-11-23",
 			Source:    "api-docs.deepseek.com", Read: "2026-11-22",
 		},
 		{

@@ -6,7 +6,7 @@ var groq = Provider{
 	Name: "groq", Title: "Groq", KeyEnv: "GROQ_API_KEY",
 	Endpoints: []Endpoint{{
 		Kinds: []string{"chat", "responses"}, Base: "https://api.groq.com/openai/v1",
-		Chat: groqChat, Documents: "console.groq.com/docs/api-reference, Create chat completion; github.com/groq/groq-python, types/chat, read 2026-11-23",
+		Chat: groqChat, Documents: "console.groq.com/docs/api-reference, Create chat completion; github.com/groq/groq-python, types/chat, excerpts read 2026-11-23",
 		Source: "console.groq.com/docs/openai", Read: "2026-11-22",
 	}},
 	Notes: []string{"`messages[].name` and `n` above 1 are answered with 400."},

@@ -6,7 +6,7 @@ var mistral = Provider{
 	Name: "mistral", Title: "Mistral", KeyEnv: "MISTRAL_API_KEY",
 	Endpoints: []Endpoint{{
 		Kinds: []string{"chat"}, Base: "https://api.mistral.ai/v1", Chat: mistralChat,
-		Documents: "github.com/mistralai/client-python, src/mistralai/client/models/chatcompletionrequest.py, assistantmessage.py, contentchunk.py, read 2026-11-23",
+		Documents: "github.com/mistralai/client-python, src/mistralai/client/models/chatcompletionrequest.py, assistantmessage.py, contentchunk.py, excerpts read 2026-11-23",
 		Headers:   []string{"X-Ratelimitbysize-", "Ratelimitbysize-"},
 		Source:    "docs.mistral.ai/api/endpoint/chat; github.com/editor-code-assistant/eca/issues/231", Read: "2026-11-22",
 	}},

@@ -7,7 +7,7 @@ var openrouter = Provider{
 	Endpoints: []Endpoint{
 		{
 			Kinds: []string{"chat", "responses"}, Base: "https://openrouter.ai/api/v1", Chat: openrouterChat,
-			Documents: "github.com/OpenRouterTeam/typescript-sdk, src/models/chatrequest.ts, chatmessages.ts, read 2026-11-23",
+			Documents: "github.com/OpenRouterTeam/typescript-sdk, src/models/chatrequest.ts, chatmessages.ts, excerpts read 2026-11-23",
 			Source:    "openrouter.ai/docs/api-reference/overview", Read: "2026-11-22",
 		},
 		{

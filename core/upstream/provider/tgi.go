@@ -6,7 +6,7 @@ var tgi = Provider{
 	Name: "tgi", Title: "Text Generation Inference", Engine: true,
 	Endpoints: []Endpoint{{
 		Kinds: []string{"chat"}, Chat: tgiChat,
-		Documents: "github.com/huggingface/text-generation-inference, docs/openapi.json, read 2026-11-23",
+		Documents: "github.com/huggingface/text-generation-inference, docs/openapi.json, excerpts read 2026-11-23",
 		Source:    "huggingface.co/docs/text-generation-inference/messages_api", Read: "2026-11-22",
 	}},
 	Notes: []string{"`base_url` is `http://HOST:PORT/v1`. The model may be `tgi` whatever it is."},

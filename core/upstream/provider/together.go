@@ -6,7 +6,7 @@ var together = Provider{
 	Name: "together", Title: "Together AI", KeyEnv: "TOGETHER_API_KEY",
 	Endpoints: []Endpoint{{
 		Kinds: []string{"chat", "images"}, Base: "https://api.together.ai/v1", Chat: togetherChat,
-		Documents: "github.com/togethercomputer/openapi, openapi.yaml, read 2026-11-23",
+		Documents: "github.com/togethercomputer/openapi, openapi.yaml, excerpts read 2026-11-23",
 		Source:    "docs.together.ai/docs/inference/openai-compatibility", Read: "2026-11-22",
 	}},
 	Notes: []string{"Streams end with usage unasked, so that `stream_usage` is `leave`."},

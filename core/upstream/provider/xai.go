@@ -6,7 +6,7 @@ var xai = Provider{
 	Name: "xai", Title: "xAI", KeyEnv: "XAI_API_KEY",
 	Endpoints: []Endpoint{{
 		Kinds: []string{"chat", "responses", "images"}, Base: "https://api.x.ai/v1", Chat: xaiChat,
-		Documents: "docs.x.ai/developers/rest-api-reference/inference/chat-completions, read 2026-11-23",
+		Documents: "docs.x.ai/developers/rest-api-reference/inference/chat-completions, excerpts read 2026-11-23",
 		Source:    "docs.x.ai/developers/model-capabilities/text/comparison", Read: "2026-11-22",
 	}},
 	Notes: []string{
