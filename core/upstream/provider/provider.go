@@ -65,7 +65,8 @@ type Endpoint struct {
 	// Chat is what it documents to take of chat completions; nil is what OpenAI takes. Other
 	// members are left out of translated requests, and named.
 	Chat *dialect.Chat
-	// Documents is the page that Chat was read from, and when, if that is not Source.
+	// Documents is the page that Chat was read from, and when, if that is not Source; whether it
+	// was read whole or in excerpts.
 	Documents string
 	// Headers are headers of its answers that callers of the protocol may read, beside the
 	// protocol's own. A name that ends in a dash stands for all that begin so.
