@@ -126,6 +126,10 @@ func (s ledgerStore) rollEmpty(ctx context.Context, hour, horizon int64) (hours 
 		AND NOT EXISTS (SELECT 1 FROM ledger WHERE start_time >= ? AND start_time < ?)`, unrolled, hour, horizon, hour*microsOfHour, horizon*microsOfHour)
 }
 
+// ErrTransactionOpen is of roll-ups that waited for transactions of before, of any database of the
+// server, for two seconds. The next try may find them ended.
+var ErrTransactionOpen = errors.New("another program holds a transaction open on the database's server")
+
 // settled waits until every transaction has ended that may have changed rows of an hour
 // without counting that: it began before the hour was known.
 func (s ledgerStore) settled(ctx context.Context) error {
@@ -148,7 +152,7 @@ func (s ledgerStore) settled(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-	return errors.New("another program holds a transaction open on the database's server")
+	return ErrTransactionOpen
 }
 
 const (
