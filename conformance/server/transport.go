@@ -2,6 +2,7 @@ package server
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,6 +22,8 @@ const transportVariable = "GENWAY_TEST_TRANSPORT"
 type transport struct {
 	// certificate are the flags of a certificate; none in cleartext.
 	certificate []string
+	// authorities are those of the certificate; nil in cleartext.
+	authorities *x509.CertPool
 }
 
 var through transport
@@ -61,7 +64,8 @@ func setTransport(dir string) error {
 	}
 	cert, key, roots := filepath.Join(dir, "server.pem"), filepath.Join(dir, "server.key"), filepath.Join(dir, "ca.pem")
 	through.certificate = []string{"--http-cert", cert, "--http-key", key}
-	client.TLSClientConfig = &tls.Config{RootCAs: ca.Pool()}
+	through.authorities = ca.Pool()
+	client.TLSClientConfig = &tls.Config{RootCAs: through.authorities}
 	if name == "tls2" {
 		// Clones of a transport, which SDKs make, share the array that net/http would write
 		// to if either were missing.
@@ -86,11 +90,8 @@ func (o Options) encrypted(flags []string) []string {
 func HTTP1() *http.Client {
 	transport := &http.Transport{Protocols: new(http.Protocols), DisableKeepAlives: true}
 	transport.Protocols.SetHTTP1(true)
-	if usual, ok := http.DefaultTransport.(*http.Transport); ok {
-		transport.TLSClientConfig = usual.TLSClientConfig.Clone()
-		if transport.TLSClientConfig != nil {
-			transport.TLSClientConfig.NextProtos = nil // the default transport has added its own
-		}
+	if through.authorities != nil {
+		transport.TLSClientConfig = &tls.Config{RootCAs: through.authorities}
 	}
 	return &http.Client{Transport: transport}
 }
