@@ -35,10 +35,16 @@ func (s *Service) catchUp() {
 }
 
 // step asks the store for what has changed, if that is due, and reads a page of all keys, if
-// not all are read. It reports whether there is more to read. The caller holds turn.
+// not all are read. It reports whether there is more to read: never of a store that has failed
+// a moment ago. The caller holds turn.
 func (s *Service) step(ctx context.Context) (more bool) {
 	f := &s.follower
-	if v := s.view.Load(); !f.begun || f.behind || v.err != nil || s.elapsed() >= v.due {
+	v := s.view.Load()
+	due := s.elapsed() >= v.due
+	if v.err != nil && !due {
+		return false
+	}
+	if !f.begun || f.behind || due {
 		s.run(ctx)
 		if s.view.Load().err != nil {
 			return false
