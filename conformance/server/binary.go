@@ -3,11 +3,13 @@ package server
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -15,7 +17,7 @@ import (
 const buildTimeout = 10 * time.Minute
 
 // Binary builds one of the commands (genway, genway-core, genway-edge), once per
-// test process, and gives the file's path. Under the race detector the command has
+// test process, and gives the file's path, which stays as it is if the source changes. Under the race detector the command has
 // it too: a race makes the command exit with a code other than 0.
 //
 // From then on GENWAY_CONSOLE is off for the programs that this process starts, unless its own
@@ -62,33 +64,52 @@ type builds struct {
 func (b *builds) build(pkg string) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	root, err := repository()
+	if err != nil {
+		return "", err
+	}
+	kept := filepath.Join(root, "bin", "conformance")
 	if b.dir == "" {
-		dir, err := os.MkdirTemp("", "genway-bin-")
-		if err != nil {
+		if err := os.MkdirAll(kept, 0o750); err != nil {
 			return "", err
 		}
-		b.dir = dir
+		if b.dir, err = os.MkdirTemp(kept, "process-"); err != nil {
+			return "", err
+		}
 	}
 	path := filepath.Join(b.dir, filepath.Base(pkg))
 	if _, err := os.Stat(path); err == nil {
 		return path, nil
 	}
-	root, err := repository()
+	return path, link(root, pkg, kept, path)
+}
+
+// link makes path the program of a package, as it is now. The program is kept for other
+// processes: the go command links it anew only where something has changed.
+func link(root, pkg, kept, path string) (err error) {
+	lock, err := os.Create(filepath.Join(kept, "lock"))
 	if err != nil {
-		return "", err
+		return err
 	}
-	args := []string{"build", "-o", path}
+	defer func() { err = errors.Join(err, lock.Close()) }()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("lock %s: %w", lock.Name(), err)
+	}
+	program := filepath.Join(kept, filepath.Base(pkg))
+	args := []string{"build", "-o"}
 	if race {
-		args = append(args, "-race")
+		// As the Makefile has it.
+		program += ".race"
+		args = []string{"build", "-race", "-gcflags=modernc.org/...=-race=false", "-o"}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
+	cmd := exec.CommandContext(ctx, "go", append(args, program, pkg)...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
+		return fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
 	}
-	return path, nil
+	return os.Link(program, path)
 }
 
 func (b *builds) remove() error {
