@@ -27,14 +27,14 @@ import (
 
 // ends are the ways a request can end, by model, with the row each should leave.
 var ends = map[string]ledger.Result{
-	"ok":        {Outcome: ledger.OK, Usage: ledger.Usage{Input: 9, Output: 4, CacheRead: 3, CacheWrite: 2, CacheWrite1h: 1, Thinking: 2}},
-	"error":     {Outcome: ledger.Failed, Kind: "rate_limited", Reason: "SLOW_DOWN"},
-	"priced":    {Outcome: ledger.Failed, Kind: "bad_upstream", Reason: "HALF", Usage: ledger.Usage{Input: 9}},
-	"panic":     {Outcome: ledger.Failed, Kind: "internal", Reason: fault.ReasonPanic},
-	"gone":      {Outcome: ledger.Cancelled, Kind: "cancelled", Reason: upstream.ReasonCancelled},
-	"deadline":  {Outcome: ledger.Failed, Kind: "timeout", Reason: upstream.ReasonDeadline},
-	"cut":       {Outcome: ledger.Failed, Kind: "bad_upstream", Reason: fault.ReasonStreamCut},
-	"send-gone": {Outcome: ledger.Cancelled, Kind: "cancelled", Reason: upstream.ReasonCancelled},
+	"ok":           {Outcome: ledger.OK, Usage: ledger.Usage{Input: 9, Output: 4, CacheRead: 3, CacheWrite: 2, CacheWrite1h: 1, Thinking: 2}},
+	"error":        {Outcome: ledger.Failed, Kind: "rate_limited", Reason: "SLOW_DOWN"},
+	"priced":       {Outcome: ledger.Failed, Kind: "bad_upstream", Reason: "HALF", Usage: ledger.Usage{Input: 9}},
+	"panic":        {Outcome: ledger.Failed, Kind: "internal", Reason: fault.ReasonPanic},
+	"disconnected": {Outcome: ledger.Cancelled, Kind: "cancelled", Reason: upstream.ReasonCancelled},
+	"deadline":     {Outcome: ledger.Failed, Kind: "timeout", Reason: upstream.ReasonDeadline},
+	"cut":          {Outcome: ledger.Failed, Kind: "bad_upstream", Reason: fault.ReasonStreamCut},
+	"send-fails":   {Outcome: ledger.Cancelled, Kind: "cancelled", Reason: upstream.ReasonCancelled},
 }
 
 // ending ends as the model says.
@@ -52,7 +52,7 @@ func (e *ending) end(ctx context.Context, model string) error {
 		return f
 	case "panic":
 		panic("a bug")
-	case "gone", "deadline":
+	case "disconnected", "deadline":
 		<-ctx.Done()
 		return upstream.Interrupted(ctx)
 	}
@@ -100,7 +100,7 @@ func makeCall(i core.Interceptors, service *core.Service, id, model string, stre
 	ctx, cancel := context.WithCancel(metadata.NewIncomingContext(context.Background(), md))
 	defer cancel()
 	switch model {
-	case "gone":
+	case "disconnected":
 		time.AfterFunc(time.Millisecond, cancel)
 	case "deadline":
 		var stop context.CancelFunc
@@ -116,7 +116,7 @@ func makeCall(i core.Interceptors, service *core.Service, id, model string, stre
 		return err
 	}
 	to := &sink{ctx: ctx}
-	if model == "send-gone" {
+	if model == "send-fails" {
 		to.err = status.Error(codes.Canceled, "the transport is closing")
 	}
 	return i.Stream(service, to, &grpc.StreamServerInfo{FullMethod: genwayv1.Generation_StreamGenerateText_FullMethodName}, func(_ any, s grpc.ServerStream) error {
@@ -155,7 +155,7 @@ func TestEveryRequestIsOneRow(t *testing.T) {
 		var wait sync.WaitGroup
 		for n, model := range models {
 			id := fmt.Sprintf("%d-%d", runs, n)
-			stream := streams[n] || model == "cut" || model == "send-gone"
+			stream := streams[n] || model == "cut" || model == "send-fails"
 			want[id] = ends[model]
 			wait.Go(func() { _ = makeCall(interceptors, service, id, model, stream) })
 		}
@@ -176,7 +176,7 @@ func TestEveryRequestIsOneRow(t *testing.T) {
 			if e.Outcome != end.Outcome || e.Kind != end.Kind || e.Reason != end.Reason || e.Usage != end.Usage {
 				t.Errorf("%s of %s: %+v, want %+v", e.ID, e.Request.Model, e.Result, end)
 			}
-			if e.KeyID != "key_internal" || e.Owner != "team" || e.Protocol != "grpc" || e.Upstream != "u" && e.Request.Model != "send-gone" || (e.FirstEvent > 0) != (e.Method == "StreamGenerateText") {
+			if e.KeyID != "key_internal" || e.Owner != "team" || e.Protocol != "grpc" || e.Upstream != "u" && e.Request.Model != "send-fails" || (e.FirstEvent > 0) != (e.Method == "StreamGenerateText") {
 				t.Errorf("%+v", e)
 			}
 		}

@@ -28,7 +28,7 @@ func (*instant) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextReques
 	return &genwayv1.GenerateTextResponse{Id: "gen_1", Model: "m", Usage: &genwayv1.Usage{InputTokens: 10, OutputTokens: 20}}, nil
 }
 
-// heeded is a call's transport, as far as it is told headers.
+// heeded is a call's transport, which records the headers of the answer.
 type heeded struct{ grpc.ServerTransportStream }
 
 func (heeded) SetHeader(metadata.MD) error { return nil }
@@ -60,7 +60,7 @@ func BenchmarkAdmission(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			recorder, err := ledger.Start(b.Context(), ledger.Config{Store: db.Ledger(), Patience: time.Minute})
+			recorder, err := ledger.Start(b.Context(), ledger.Config{Store: db.Ledger(), MaxWait: time.Minute})
 			if err != nil {
 				b.Fatal(err)
 			}

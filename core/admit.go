@@ -70,7 +70,7 @@ func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*adm
 		most.Cost = cost
 	}
 	standing, err := admitted.Reserve(ctx, most)
-	tellStanding(ctx, standing)
+	sendStanding(ctx, standing)
 	if refused, ok := errors.AsType[*limit.Refusal](err); ok {
 		s.config.Metrics.RefusedByLimit(refused.Scope.String(), string(refused.Metric))
 		return nil, refusal(refused, admitted.member())

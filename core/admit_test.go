@@ -271,7 +271,7 @@ func TestK5EveryRPCIsAdmitted(t *testing.T) {
 				t.Errorf("header %v", header)
 			}
 		})
-		t.Run(name+" from elsewhere", func(t *testing.T) {
+		t.Run(name+" from another address", func(t *testing.T) {
 			l := serveLimited(t, keys.Policy{Addresses: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}}, limit.Rules{})
 			if d := detail(t, l.rpcs()[name](asKey(t))); d.GetReason() != core.ReasonAddressNotAllowed || l.calls.Load() != 0 {
 				t.Errorf("%v", d)
@@ -340,13 +340,13 @@ func TestEveryEndSettles(t *testing.T) {
 	const budget = 10_000
 	for name, c := range map[string]struct {
 		model string
-		gone  bool
+		leave bool
 		least int64 // what it costs
 		most  int64
 	}{
 		"whole":           {"m", false, 30, 30},
 		"cut":             {"cut", false, 1000, 1010},
-		"gone midway":     {"cut-held", true, 1000, 1010},
+		"caller leaves":   {"cut-held", true, 1000, 1010},
 		"beyond estimate": {"cut", false, 1000, 1010},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -360,7 +360,7 @@ func TestEveryEndSettles(t *testing.T) {
 			defer cancel()
 			stream, err := l.client.StreamGenerateText(ctx, req)
 			for events := 0; err == nil; events++ {
-				if c.gone && events == 2 {
+				if c.leave && events == 2 {
 					cancel()
 				}
 				_, err = stream.Recv()

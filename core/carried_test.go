@@ -60,7 +60,7 @@ func TestContextOfDirectCallers(t *testing.T) {
 	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 	for name, c := range map[string]struct{ parent, state, bag, wantParent, wantState, wantBag string }{
 		"a trace":             {parent, "vendor=1", "user=7", parent, "vendor=1", "user=7"},
-		"a trace alone":       {parent, "", "", parent, "", ""},
+		"only a trace":        {parent, "", "", parent, "", ""},
 		"no trace":            {"", "vendor=1", "user=7", "", "", ""},
 		"a malformed trace":   {"00-x", "vendor=1", "", "", "", ""},
 		"a malformed state":   {parent, "=", "user=7", parent, "", "user=7"},

@@ -17,7 +17,7 @@ import (
 
 // Channel gives an edge in the same process its way to the service: calls without a
 // network, through the same interceptors. Messages are handed over, not copied:
-// whoever sends one does not touch it again. The edge knows that the service takes deferred bodies.
+// the sender must not touch one again. The edge knows that the service takes deferred bodies.
 func Channel(service *Service, interceptors Interceptors, health grpc_health_v1.HealthServer) grpc.ClientConnInterface {
 	channel := &inproc.Channel{Unary: interceptors.Unary, Stream: interceptors.Stream}
 	genwayv1.RegisterGenerationServer(channel, service)

@@ -174,7 +174,7 @@ func TestWhoMayCall(t *testing.T) {
 		{"no key", nil, fault.ReasonMissingKey},
 		{"not bearer", []string{"authorization", "internal"}, fault.ReasonMissingKey},
 		{"unknown key", []string{"authorization", "Bearer nope"}, fault.ReasonInvalidKey},
-		{"store gone", []string{"authorization", "Bearer broken-store"}, "KEYS_UNAVAILABLE"},
+		{"store unavailable", []string{"authorization", "Bearer broken-store"}, "KEYS_UNAVAILABLE"},
 		{"direct, internal", []string{"authorization", "Bearer internal"}, ""},
 		{"direct, other group", []string{"authorization", "Bearer chat"}, fault.ReasonWrongGroup},
 		{"protocol without proof", []string{"authorization", "Bearer chat", "genway-protocol", "chat_completions"}, fault.ReasonWrongGroup},

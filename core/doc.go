@@ -1,5 +1,5 @@
 // Package core is the Generation service: it authenticates a call, checks it,
-// hands it to an upstream and accounts for it. Each noun of that is a package
+// sends it to an upstream and accounts for it. Each of these steps is a package
 // below this one.
 //
 // Errors inside are *fault.Error values; status.go is the one place where they

@@ -7,7 +7,7 @@ import (
 	"github.com/genway/genway/protocol/deferred"
 )
 
-// Estimates are what is reserved of limits before an upstream has told what a request
+// Estimates are what is reserved of limits before an upstream has reported what a request
 // takes. They cost a walk over the request's parts, not over their bytes.
 const (
 	// bytesPerToken leans to too many tokens: English has four or five bytes a token,

@@ -35,7 +35,7 @@ func newReadiness(services ...string) *readiness {
 	return r
 }
 
-// servicesOf names the services whose health is told.
+// servicesOf names the services whose health is reported.
 func servicesOf(config ServerConfig) []string {
 	services := []string{genwayv1.Generation_ServiceDesc.ServiceName}
 	if config.Admin != nil {
@@ -47,7 +47,7 @@ func servicesOf(config ServerConfig) []string {
 // Check answers with the parts that fail in the header, for edges.
 func (r *readiness) Check(ctx context.Context, req *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
 	if failing := r.parts(); len(failing) > 0 {
-		_ = grpc.SetHeader(ctx, metadata.MD{transport.FailingKey: failing}) // it fails where nobody listens
+		_ = grpc.SetHeader(ctx, metadata.MD{transport.FailingKey: failing}) // it fails outside of a gRPC server
 	}
 	return r.Server.Check(ctx, req)
 }
@@ -59,7 +59,7 @@ func (r *readiness) parts() []string {
 	return r.failing
 }
 
-// set says which parts fail.
+// set replaces the parts that fail, and the status of each service with them.
 func (r *readiness) set(failing []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,16 +79,16 @@ func (r *readiness) set(failing []string) {
 // drain says that the server is about to end.
 func (r *readiness) drain() {
 	r.mu.Lock()
-	failing, said := r.failing, r.draining
+	failing, already := r.failing, r.draining
 	r.draining = true
 	r.mu.Unlock()
-	if !said {
+	if !already {
 		r.set(failing)
 	}
 }
 
 // SetFailing names the parts of the core that keep it from being ready; none make it
-// ready. The names are told to everybody.
+// ready. Every client of the health service sees the names.
 func (s *Server) SetFailing(parts []string) { s.health.set(parts) }
 
 // Failing names the parts that keep the server from being ready.

@@ -107,7 +107,7 @@ func TestAMessageMustCome(t *testing.T) {
 		headers []string
 		send    func(*rawConn, uint32)
 	}{
-		"headers alone":          {checkMethod, nil, func(*rawConn, uint32) {}},
+		"only headers":           {checkMethod, nil, func(*rawConn, uint32) {}},
 		"a part of the head":     {checkMethod, nil, func(c *rawConn, s uint32) { c.must(c.framer.WriteData(s, false, []byte{0, 0})) }},
 		"the head":               {watchMethod, nil, func(c *rawConn, s uint32) { c.announce(s, 100) }},
 		"reflection":             {reflectMethod, nil, func(c *rawConn, s uint32) { c.announce(s, 100) }},

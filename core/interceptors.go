@@ -30,7 +30,7 @@ type Interceptors struct {
 	// Gate refuses calls while the process is overloaded; nil admits all.
 	Gate *overload.Gate
 	// InProcess says that the calls are those of an edge in this process, which has the
-	// same gate: what passed there does not ask again.
+	// same gate: a call that the edge has admitted does not ask again.
 	InProcess bool
 	// Logger gets one line a call. Default: slog.Default().
 	Logger *slog.Logger
@@ -48,10 +48,10 @@ type Interceptors struct {
 const RequestIDKey = "x-request-id"
 
 // ClientRequestIDKey is the metadata with the identifier that a caller of an edge gave
-// its request. It stands in the log beside the call's own.
+// its request. The log has it together with the call's own.
 const ClientRequestIDKey = "genway-client-request-id"
 
-// KeyKey is the metadata in which an edge is told whose key a call had.
+// KeyKey is the metadata that names to an edge the key of a call.
 const KeyKey = "genway-key"
 
 // longestID bounds an identifier of a caller's, in bytes.

@@ -22,8 +22,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// carried reads what travels with a call. Baggage travels with a trace alone, which a call
-// of an edge always has.
+// carried reads the trace context and baggage of a call. Baggage comes only with a trace, which
+// a call of an edge always has.
 func carried(ctx context.Context) tracing.Carried {
 	value := func(name string) string {
 		if shown := metadata.ValueFromIncomingContext(ctx, name); len(shown) > 0 {

@@ -52,7 +52,7 @@ func (r registrar) handler(name string, method grpc.MethodDesc) grpc.StreamHandl
 			return err
 		}
 		reply, err := method.Handler(service, ctx, func(m any) error {
-			return r.interceptors.unread(ctx, name, receive(ctx, stream, m, true))
+			return r.interceptors.notReceived(ctx, name, receive(ctx, stream, m, true))
 		}, r.unary)
 		if err != nil {
 			return err
@@ -61,9 +61,9 @@ func (r registrar) handler(name string, method grpc.MethodDesc) grpc.StreamHandl
 	}
 }
 
-// unread gives the status of a message that could not be read, and logs the call, which
+// notReceived gives the status of a message that could not be read, and logs the call, which
 // does not come to the interceptors.
-func (i Interceptors) unread(ctx context.Context, method string, err error) error {
+func (i Interceptors) notReceived(ctx context.Context, method string, err error) error {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
 		return err

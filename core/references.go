@@ -79,7 +79,7 @@ func mayRefer(asked *deferred.Request) bool {
 }
 
 // keeps reports whether the items of the answer to a request are to be kept: the caller
-// speaks the responses protocol by an edge, and has not said that nothing be stored.
+// speaks the responses protocol through an edge, and has not asked that nothing be stored.
 func (s *Service) keeps(caller call.Caller, req *genwayv1.GenerateTextRequest) bool {
 	return s.config.Items != nil && caller.Edge && req.GetWire().GetProtocol() == genwayv1.Protocol_PROTOCOL_RESPONSES &&
 		(req.Store == nil || req.GetStore())
@@ -90,7 +90,7 @@ func (s *Service) keep(caller call.Caller, req *deferred.Request, resp *genwayv1
 	if resp.GetWire() != nil || !s.keeps(caller, req.Head()) {
 		return
 	}
-	// An answer that cannot be encoded here cannot be at the edge, which tells of it.
+	// An answer that cannot be encoded here cannot be encoded at the edge, which reports it.
 	if items, err := responses.Items(resp, answerTo(req)); err == nil {
 		s.config.Items.Keep(caller.KeyID, items)
 	}

@@ -31,38 +31,37 @@ const (
 	ReasonLimitsUnavailable = "LIMITS_UNAVAILABLE"
 )
 
-// subjects are the words for whose a limit is.
+// subjects are the words for what a limit applies to.
 var subjects = map[limit.Scope]string{limit.Key: "this key", limit.Owner: "the owner of this key", limit.Model: "this model"}
 
-// refusal is what a caller is told of a limit that does not admit it. "Please try again
-// in 1.2s" is what some clients read the wait from. The member is the one that the
-// request's output is bounded by.
+// refusal is the error for a request that a limit does not admit. Some clients read the wait
+// from "Please try again in 1.2s". The member is the one that bounds the request's output.
 func refusal(r *limit.Refusal, member string) *fault.Error {
-	whose := subjects[r.Scope]
+	subject := subjects[r.Scope]
 	if r.Never {
-		return impossible(r, whose, member)
+		return impossible(r, subject, member)
 	}
 	f := &fault.Error{Kind: fault.RateLimited, RetryAfter: r.After, Quota: &genwayv1.Quota{Scope: r.Scope.String(), Metric: string(r.Metric), Limit: r.Limit, Period: string(r.Period)}}
 	again := fmt.Sprintf("Please try again in %s.", waitText(r.After))
 	switch r.Metric {
 	case limit.Requests:
 		f.Reason = ReasonRequests
-		f.Message = fmt.Sprintf("Rate limit reached for %s: %d requests a minute. %s", whose, r.Limit, again)
+		f.Message = fmt.Sprintf("Rate limit reached for %s: %d requests a minute. %s", subject, r.Limit, again)
 	case limit.Tokens:
 		f.Reason = ReasonTokens
-		f.Message = fmt.Sprintf("Rate limit reached for %s: %d tokens a minute, and this request may take %d. %s", whose, r.Limit, r.Asked, again)
+		f.Message = fmt.Sprintf("Rate limit reached for %s: %d tokens a minute, and this request may take %d. %s", subject, r.Limit, r.Asked, again)
 	case limit.Concurrent:
 		f.Reason = ReasonConcurrent
-		f.Message = fmt.Sprintf("Rate limit reached for %s: %d requests at once. %s", whose, r.Limit, again)
+		f.Message = fmt.Sprintf("Rate limit reached for %s: %d requests at once. %s", subject, r.Limit, again)
 	case limit.Money:
 		f.Quota.ResetTime = timestamppb.New(r.End)
 		f.Reason = ReasonBudget
 		f.Message = fmt.Sprintf("The budget of %s, %s dollars a %s, has not enough left for this request, which may cost up to %s. It begins anew at %s.",
-			whose, limit.FormatMoney(r.Limit), r.Period, limit.FormatMoney(r.Asked), r.End.UTC().Format(time.RFC3339))
+			subject, limit.FormatMoney(r.Limit), r.Period, limit.FormatMoney(r.Asked), r.End.UTC().Format(time.RFC3339))
 		if f.Kind = fault.QuotaExhausted; r.Held {
 			f.Kind, f.Reason = fault.RateLimited, ReasonBudgetHeld
 			f.Message = fmt.Sprintf("What is left of the budget of %s, %s dollars a %s, is held by requests under way; this one may cost up to %s. %s",
-				whose, limit.FormatMoney(r.Limit), r.Period, limit.FormatMoney(r.Asked), again)
+				subject, limit.FormatMoney(r.Limit), r.Period, limit.FormatMoney(r.Asked), again)
 		}
 	}
 	f.Message += shareText(r)
@@ -82,12 +81,12 @@ func shareText(r *limit.Refusal) string {
 	return fmt.Sprintf(" The store that servers share limits by does not answer at the moment: until it does, this server holds the limit by itself, and admits %s of it.", share)
 }
 
-// impossible is what a caller is told of a request that the limit will never admit:
-// trying again as it is does not help.
-func impossible(r *limit.Refusal, whose, member string) *fault.Error {
+// impossible is the error for a request that the limit will never admit: to send it again
+// unchanged does not help.
+func impossible(r *limit.Refusal, subject, member string) *fault.Error {
 	if r.Metric == limit.Money {
 		f := fault.New(fault.QuotaExhausted, ReasonBudget, "This request may cost up to %s dollars, which is more than the whole budget of %s, %s dollars a %s. Lower the request's maximum of output tokens, or its number of answers.",
-			limit.FormatMoney(r.Asked), whose, limit.FormatMoney(r.Limit), r.Period)
+			limit.FormatMoney(r.Asked), subject, limit.FormatMoney(r.Limit), r.Period)
 		f.Quota = &genwayv1.Quota{Scope: r.Scope.String(), Metric: string(r.Metric), Limit: r.Limit, Period: string(r.Period)}
 		return f
 	}
@@ -96,7 +95,7 @@ func impossible(r *limit.Refusal, whose, member string) *fault.Error {
 		atLeast = "at least "
 	}
 	f := fault.New(fault.InvalidRequest, ReasonTooManyTokens, "This request may take %s%d tokens, of all its answers together. The tokens a minute of %s are limited, so at most %d tokens can be asked for at once. Lower the request's maximum of output tokens, or its number of answers.",
-		atLeast, r.Asked, whose, r.Limit)
+		atLeast, r.Asked, subject, r.Limit)
 	f.Param = member
 	return f
 }
@@ -116,8 +115,8 @@ const (
 	RateTokensKey   = "genway-rate-tokens" //nolint:gosec // the name of the metadata, not a secret
 )
 
-// tellStanding puts where a caller stands in the answer's headers.
-func tellStanding(ctx context.Context, s limit.Standing) {
+// sendStanding puts where a caller stands with its limits into the answer's headers.
+func sendStanding(ctx context.Context, s limit.Standing) {
 	var md metadata.MD
 	for _, f := range []struct {
 		name string
@@ -135,7 +134,7 @@ func tellStanding(ctx context.Context, s limit.Standing) {
 		md[f.name] = []string{string(b)}
 	}
 	if md != nil {
-		// It fails outside of a server, where nobody is to be told.
+		// It fails outside of a gRPC server, where there are no headers.
 		_ = grpc.SetHeader(ctx, md)
 	}
 }

@@ -43,7 +43,7 @@ type ServerConfig struct {
 	// Default 20 s.
 	Grace time.Duration
 	// MaxConnectionAge is how old a connection becomes, plus or minus a tenth, before its
-	// client is told (GOAWAY) to make its next calls on another. Calls in flight are not
+	// client is asked (GOAWAY) to make its next calls on another. Calls in flight are not
 	// touched, however long they take. Default: any age.
 	MaxConnectionAge time.Duration
 }

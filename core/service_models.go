@@ -68,8 +68,8 @@ func (s *Service) GetModel(ctx context.Context, req *genwayv1.GetModelRequest) (
 	return resp, err
 }
 
-// models are those a key may use, by name. They are shared with other calls: whoever gives
-// one away clones it.
+// models are those a key may use, by name. They are shared with other calls: clone one
+// before it leaves the service.
 func (s *Service) models(policy *keys.Policy) []*genwayv1.Model {
 	var models []*genwayv1.Model
 	for _, m := range s.config.Upstream.Models() {

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// PriorityKey is the metadata in which an edge is told of a key whose priority is batch,
-// and in which an edge in the same process says that it knows.
+// PriorityKey is the metadata that names to an edge a key's priority if that is batch, and in
+// which an edge in the same process says that it knows.
 const PriorityKey = "genway-priority"
 
 // admit refuses a call while the process is overloaded. Only calls of Generation are

@@ -10,10 +10,10 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// told is an upstream that answers whether the call is strict.
-type told struct{ scripted }
+// strictness is an upstream that answers whether the call is strict.
+type strictness struct{ scripted }
 
-func (*told) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+func (*strictness) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
 	if call.Of(ctx).Strict {
 		return &genwayv1.GenerateTextResponse{Id: "strict"}, nil
 	}
@@ -22,7 +22,7 @@ func (*told) GenerateText(ctx context.Context, _ *genwayv1.GenerateTextRequest) 
 
 // A key that is strict makes its calls so.
 func TestStrictKeys(t *testing.T) {
-	service, err := core.New(core.Config{Upstream: &told{}})
+	service, err := core.New(core.Config{Upstream: &strictness{}})
 	if err != nil {
 		t.Fatal(err)
 	}

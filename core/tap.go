@@ -18,7 +18,7 @@ import (
 // may send.
 //
 // It is for grpc.InTapHandle, which runs it on the goroutine that reads the connection: a
-// key that has to be looked up in the store holds up the caller's own connection alone.
+// key that has to be looked up in the store holds up only the caller's own connection.
 func (i Interceptors) Tap(ctx context.Context, info *tap.Info) (context.Context, error) {
 	if i.Authenticator.FromEdge(ctx) || open(info.FullMethodName) && i.Authenticator.Trusts(ctx) {
 		if connection, ok := peer.FromContext(ctx); ok { // it carries the calls of many callers

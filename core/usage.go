@@ -44,8 +44,8 @@ func implausible() *genwayv1.Loss {
 // meter is where usage enters: the ledger, limits and metrics have what it leaves in the
 // result. Figures of the upstream's that cannot be true, and those that a complete answer
 // lacks, are replaced by a count of the request and of the answer. A complete answer lacks
-// its output when it has text and the upstream tells 0, and its input when neither is told:
-// an engine with a cache tells an input of 0 and means it.
+// its output when it has text and the upstream reports 0, and its input when neither is
+// reported: an engine with a cache reports an input of 0 and means it.
 func (s *Service) meter(a *admission, r *ledger.Result) {
 	switch {
 	case !plausible(a.record.Usage):
@@ -67,7 +67,7 @@ func (s *Service) meter(a *admission, r *ledger.Result) {
 		}
 	}
 	if !ok {
-		r.UsageSource = ledger.Told
+		r.UsageSource = ledger.Reported
 		return
 	}
 	usage.Images = r.Usage.Images
@@ -75,8 +75,8 @@ func (s *Service) meter(a *admission, r *ledger.Result) {
 	metered(a.record, r)
 }
 
-// textUsage counts a request and its answer; false where what the upstream told is all
-// there is. An answer of nothing may have taken nothing, if its upstream says so.
+// textUsage counts a request and its answer; false where the upstream's report is complete.
+// An empty answer may have used nothing, if its upstream reports that.
 func (a *admission) textUsage(req *deferred.Request, r *ledger.Result) (usage ledger.Usage, ok bool) {
 	output := a.answerTokens()
 	if r.UsageSource == ledger.Estimated && output == 0 && a.record.Usage != nil {

@@ -121,23 +121,23 @@ const (
 	asked    = "hi" // of request
 )
 
-// A complete answer whose upstream tells no usage is charged by what it says: unary and
+// A complete answer whose upstream reports no usage is charged by its own text: unary and
 // streamed, passed through and translated, and however long.
 func TestAnswersWithoutUsageAreCounted(t *testing.T) {
 	in := int64(counter.Count(asked))
 	for name, c := range map[string]struct {
-		text  string
-		usage *genwayv1.Usage
-		want  ledger.Usage // of output the tokens of the text, unless it says otherwise
-		told  bool
+		text     string
+		usage    *genwayv1.Usage
+		want     ledger.Usage // of output the tokens of the text, unless it says otherwise
+		reported bool
 	}{
 		"absent":               {answered, nil, ledger.Usage{Input: in}, false},
 		"empty":                {answered, &genwayv1.Usage{}, ledger.Usage{Input: in}, false},
 		"absent of nothing":    {"", nil, ledger.Usage{Input: in}, false},
 		"zero of nothing":      {"", &genwayv1.Usage{}, ledger.Usage{}, true},
 		"absent, long":         {strings.Repeat(answered, 1000), nil, ledger.Usage{Input: in}, false},
-		"of the input alone":   {answered, &genwayv1.Usage{InputTokens: 70, CacheReadInputTokens: proto.Int64(30)}, ledger.Usage{Input: 70, CacheRead: 30}, false},
-		"of the output alone":  {answered, &genwayv1.Usage{OutputTokens: 5}, ledger.Usage{Output: 5}, true},
+		"only of the input":    {answered, &genwayv1.Usage{InputTokens: 70, CacheReadInputTokens: proto.Int64(30)}, ledger.Usage{Input: 70, CacheRead: 30}, false},
+		"only of the output":   {answered, &genwayv1.Usage{OutputTokens: 5}, ledger.Usage{Output: 5}, true},
 		"in full":              {answered, &genwayv1.Usage{InputTokens: 9, OutputTokens: 5}, ledger.Usage{Input: 9, Output: 5}, true},
 		"the largest possible": {answered, &genwayv1.Usage{InputTokens: core.MaxUsageTokens, OutputTokens: core.MaxUsageTokens}, ledger.Usage{Input: core.MaxUsageTokens, Output: core.MaxUsageTokens}, true},
 	} {
@@ -148,16 +148,16 @@ func TestAnswersWithoutUsageAreCounted(t *testing.T) {
 						_ = makeCall(i, s, "req", "small", stream)
 					})
 					want := c.want
-					source := ledger.Told
-					if !c.told {
+					source := ledger.Reported
+					if !c.reported {
 						source = ledger.Estimated
 						want.Output = int64(counter.Count(c.text))
 					}
-					exact := !stream || !wired && len(c.text) <= 4096 || c.told
+					exact := !stream || !wired && len(c.text) <= 4096 || c.reported
 					if off := math.Abs(float64(got.Usage.Output-want.Output)) / float64(max(want.Output, 1)); !exact && off < 0.25 {
 						want.Output = got.Usage.Output
 					}
-					if wired && stream && c.text == "" && !c.told {
+					if wired && stream && c.text == "" && !c.reported {
 						want.Output = got.Usage.Output // of frames that nobody read
 					}
 					if diff := cmp.Diff(want, got.Usage); diff != "" || got.UsageSource != source || got.Outcome != ledger.OK {
@@ -233,8 +233,8 @@ func TestImagesWithoutUsageAreCounted(t *testing.T) {
 	}{
 		{"small", nil, ledger.Usage{Input: 1, Output: out, OutputImage: out, Images: 2}, ledger.Estimated},
 		{"nobody's", &genwayv1.Usage{InputTokens: -4}, ledger.Usage{Input: 1, Output: out, OutputImage: out, Images: 2}, ledger.Rejected},
-		{"draw", nil, ledger.Usage{Images: 2}, ledger.Told},
-		{"small", &genwayv1.Usage{InputTokens: 4, OutputTokens: 5}, ledger.Usage{Input: 4, Output: 5, Images: 2}, ledger.Told},
+		{"draw", nil, ledger.Usage{Images: 2}, ledger.Reported},
+		{"small", &genwayv1.Usage{InputTokens: 4, OutputTokens: 5}, ledger.Usage{Input: 4, Output: 5, Images: 2}, ledger.Reported},
 	} {
 		got := settled(t, &silent{usage: c.usage}, func(s *core.Service, _ core.Interceptors) {
 			if _, err := s.GenerateImage(t.Context(), &genwayv1.GenerateImageRequest{Model: c.model, Prompt: "p", Size: "1024x1536", Quality: "high"}); err != nil {

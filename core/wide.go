@@ -70,7 +70,7 @@ func logCall(ctx context.Context, log *slog.Logger, r *call.Record, end time.Tim
 	if len(r.Losses) > 0 {
 		fields = append(fields, slog.String("losses", lostMembers(r)))
 	}
-	if r.UsageSource != string(ledger.Told) {
+	if r.UsageSource != string(ledger.Reported) {
 		fields = append(fields, slog.String("usage_source", r.UsageSource))
 	}
 	if r.UsageSource == string(ledger.Rejected) {

@@ -169,7 +169,7 @@ func refusingCores(t *testing.T, s stores) {
 		refused = strings.Count(lonely.Log(), "KEYS_UNAVAILABLE")
 		return refused > 0
 	})
-	if refused > 9 { // it is left alone then, but for trials
+	if refused > 9 { // its breaker is open then, but for trials
 		t.Errorf("the core without a database was asked %d times of 12", refused)
 	}
 	db := rows.Open(t, data)

@@ -4,7 +4,7 @@
 // a limit off.
 //
 // Estimates, limits, prices and the sums of the ledger use it in place of +, - and *.
-// It must import the standard library alone.
+// It must import only the standard library.
 package amount
 
 import (

@@ -2,11 +2,11 @@
 // and when. Each entry holds the hash of the one before it, so that a row that is
 // changed, taken out or put in later breaks the chain (Verify).
 //
-// Entries are appended by the store in the transaction of the change they tell of:
+// Entries are appended by the store in the transaction of the change they record:
 // there is no change without its entry, and no entry without its change. No entry
 // holds a secret or a secret's hash.
 //
-// The package is the domain alone: it must import nothing of ours, no database/sql,
+// The package is only the domain: it must import nothing of ours, no database/sql,
 // no driver, no grpc and no net/http.
 package audit
 
@@ -29,11 +29,11 @@ type Change struct {
 	// Subject is the id of what was changed.
 	Subject string
 	// Detail is a JSON object of what it was changed to, as text: only the members
-	// that the action sets. Empty when there is nothing to tell.
+	// that the action sets. Empty when the action sets nothing.
 	Detail string
 }
 
-// Program is the actor of what nobody asked for: the keys of the first start.
+// Program is the actor of changes without a user: the keys of the first start.
 const Program = "genway"
 
 type actorKey struct{}

@@ -18,8 +18,8 @@ func (q Query) Matches(e *Entry) bool {
 	return e.Number > q.After && (q.Subject == "" || e.Subject == q.Subject)
 }
 
-// A Store keeps the record. It has no way to append: whoever's change is recorded
-// does so in the change's transaction. Entries are never changed nor deleted, and
+// A Store keeps the record. It has no way to append: an entry is written in the transaction of
+// the change that it records. Entries are never changed nor deleted, and
 // the database refuses to.
 type Store interface {
 	// Entries gives what the query asks for by ascending number, as it is stored. An

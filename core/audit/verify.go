@@ -7,8 +7,8 @@ import (
 	"iter"
 )
 
-// A Head is the end of a record at some moment. Whoever keeps one elsewhere can tell
-// later that nothing was taken off the end (Report.Has).
+// A Head is the end of a record at some moment. Keep one outside of the store to prove
+// later that no entries were removed from the end (Report.Has).
 type Head struct {
 	// Number is the number of the last entry, and of all entries; 0 for none.
 	Number int64

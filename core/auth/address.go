@@ -12,12 +12,12 @@ import (
 // without a port.
 const AddressKey = "genway-client"
 
-// AddressOf gives the address a call comes from: by the word of an edge for its callers,
+// AddressOf gives the address a call comes from: as an edge reports it for its callers,
 // the connection's own for direct ones. It is the zero Addr where none is known.
 func AddressOf(ctx context.Context, caller call.Caller) netip.Addr {
 	text := ""
 	if caller.Edge {
-		text = said(ctx, AddressKey)
+		text = metadataOf(ctx, AddressKey)
 	} else if p, ok := peer.FromContext(ctx); ok && p.Addr != nil {
 		text = p.Addr.String()
 	}

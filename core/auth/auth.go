@@ -20,7 +20,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Keys says whose a key is. *keys.Service is one.
+// Keys finds the principal of a key. *keys.Service is one.
 type Keys interface {
 	// Authenticate gives the principal of a live key. The error is
 	// keys.ErrWrongKey for every key that is not one, and anything else when
@@ -42,12 +42,11 @@ func Administrates(method string) bool { return strings.HasPrefix(method, "/genw
 
 // Authenticate gives the caller of the call of that method that ctx belongs to. Errors
 // are *fault.Error values: a key that is unknown, revoked or expired gets one and the
-// same answer; a good key of another group is told which group it is, and its caller is
-// given with the error, for the log. So is the protocol that an edge we trust names, with
-// every error.
+// same answer. For a good key of another group the error names the group, and the caller is
+// returned with it, for the log; so is, with every error, the protocol that a trusted edge names.
 //
-// The Admin service takes keys of the group admin alone, whatever an edge says, and
-// nothing else takes those (case K11).
+// The Admin service takes only keys of the group admin, whatever an edge sends, and
+// no other service takes those (case K11).
 func (a Authenticator) Authenticate(ctx context.Context, method string) (call.Caller, error) {
 	caller, needed, way, err := a.way(ctx, method)
 	if err != nil {
@@ -77,26 +76,25 @@ func (a Authenticator) Authenticate(ctx context.Context, method string) (call.Ca
 	return caller, nil
 }
 
-// FromEdge reports whether an edge we trust made the call that ctx belongs to.
+// FromEdge reports whether a trusted edge made the call that ctx belongs to.
 func (a Authenticator) FromEdge(ctx context.Context) bool {
-	return said(ctx, ProtocolKey) != "" && a.Trusts(ctx)
+	return metadataOf(ctx, ProtocolKey) != "" && a.Trusts(ctx)
 }
 
-// Trusts reports whether the call that ctx belongs to comes over a way that only edges
-// have, be it an edge's own call, as of the health service, or one for its caller.
+// Trusts reports whether the call that ctx belongs to comes over a connection that only edges
+// have: an edge's own call, as of the health service, or one for its caller.
 func (a Authenticator) Trusts(ctx context.Context) bool { return a.Trust != nil && a.Trust(ctx) }
 
-// way gives the caller of a call as far as its way says who it is: the protocol, and
-// whether an edge we trust made the call. It also says which group's keys the way takes,
-// and in words why.
+// way gives what the way of a call says of its caller: the protocol, and whether a trusted edge
+// made the call. It also gives the group whose keys the way takes, and the reason in words.
 func (a Authenticator) way(ctx context.Context, method string) (caller call.Caller, needed keys.Group, why string, err error) {
-	switch name := said(ctx, ProtocolKey); {
+	switch name := metadataOf(ctx, ProtocolKey); {
 	case Administrates(method):
 		return caller, keys.GroupAdmin, "the Admin service needs", nil
 	case name == "": // a direct caller
 		return caller, keys.GroupInternal, "direct gRPC calls need", nil
 	case a.Trust == nil || !a.Trust(ctx):
-		// Most likely an edge with a wrong secret: whoever sets it up must see why.
+		// Most likely an edge with a wrong secret: the error tells its operator so.
 		return caller, keys.GroupInternal, "the edge did not prove to be one, and direct gRPC calls need", nil
 	default:
 		p := protocol.ByName(name)
@@ -109,16 +107,16 @@ func (a Authenticator) way(ctx context.Context, method string) (caller call.Call
 }
 
 func bearer(ctx context.Context) string {
-	scheme, key, ok := strings.Cut(said(ctx, "authorization"), " ")
+	scheme, key, ok := strings.Cut(metadataOf(ctx, "authorization"), " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {
 		return ""
 	}
 	return strings.Trim(key, " \t")
 }
 
-// said gives the last value of a call's metadata of that name. The whole of the metadata
+// metadataOf gives the last value of a call's metadata of that name. The whole of the metadata
 // would be a copy.
-func said(ctx context.Context, name string) string {
+func metadataOf(ctx context.Context, name string) string {
 	values := metadata.ValueFromIncomingContext(ctx, name)
 	if len(values) == 0 {
 		return ""

@@ -17,7 +17,7 @@ func (everyKey) Authenticate(context.Context, string) (keys.Principal, error) {
 	return keys.Principal{Group: keys.GroupChat}, nil
 }
 
-// An edge with a wrong secret is a direct caller; its operator is told that it is the
+// An edge with a wrong secret is a direct caller; its operator is shown that it is the
 // edge that is wrong, not the callers' keys.
 func TestAnEdgeWithoutProofIsTold(t *testing.T) {
 	a := auth.Authenticator{Keys: everyKey{}, Trust: auth.TrustSecret("the right one")}

@@ -8,12 +8,12 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// CertificateKey is the metadata in which an edge tells the names of the certificate that
+// CertificateKey is the metadata in which an edge sends the names of the certificate that
 // its caller has shown and that is of an authority, a value each, as certs.Names gives them.
 const CertificateKey = "genway-client-certificate"
 
-// CertificateOf gives the names of the certificate that a caller has shown: by the word of
-// an edge for its callers, of the connection for direct ones. It is none where none was
+// CertificateOf gives the names of the certificate that a caller has shown: as an edge
+// reports it for its callers, and as the connection has it for direct ones. It is none where none was
 // shown.
 func CertificateOf(ctx context.Context, caller call.Caller) []string {
 	if caller.Edge {

@@ -22,18 +22,17 @@ const SecretKey = "genway-edge-secret" //nolint:gosec // the name of the metadat
 // TrustAll is for a channel inside the process.
 func TrustAll(context.Context) bool { return true }
 
-// TrustSecret trusts whoever knows the shared secret. An empty secret trusts
-// nobody.
+// TrustSecret trusts peers that know the shared secret. An empty secret trusts none.
 func TrustSecret(secret string) Trust {
 	want := sha256.Sum256([]byte(secret))
 	return func(ctx context.Context) bool {
-		got := sha256.Sum256([]byte(said(ctx, SecretKey)))
+		got := sha256.Sum256([]byte(metadataOf(ctx, SecretKey)))
 		return secret != "" && subtle.ConstantTimeCompare(want[:], got[:]) == 1
 	}
 }
 
-// TrustUnixSocket trusts whoever may connect to the core's unix socket, which only
-// its own user may.
+// TrustUnixSocket trusts peers on the core's unix socket, to which only its own user
+// may connect.
 func TrustUnixSocket(ctx context.Context) bool {
 	p, ok := peer.FromContext(ctx)
 	return ok && p.Addr != nil && p.Addr.Network() == "unix"

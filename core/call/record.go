@@ -22,7 +22,7 @@ import (
 // Record is the state of one call. It never holds a prompt, an answer or a key.
 //
 // The goroutines of the call write it, one at a time, and it is read when the call has returned.
-// Flow alone may be read at any time. The fields are grouped by their writers.
+// Only Flow may be read at any time. The fields are grouped by their writers.
 type Record struct {
 	// The interceptors set these when the call begins.
 
@@ -95,8 +95,8 @@ type Record struct {
 	// upstream's own, and have no canonical fields. Empty and nil are not reported.
 	RawModel string
 	RawUsage *genwayv1.Usage
-	// Flow counts the bytes of output text in a stream that passes through; nil where nobody
-	// counts.
+	// Flow counts the bytes of output text in a stream that passes through; nil where it is
+	// not counted.
 	Flow *atomic.Int64
 
 	// The service sets these from the answer.
@@ -168,7 +168,7 @@ func With(ctx context.Context, r *Record) context.Context {
 }
 
 // Of gives the record of the call that ctx belongs to. It is never nil: outside of a call it is
-// a new record that nobody reads.
+// a new record, which is read nowhere.
 func Of(ctx context.Context) *Record {
 	if r, ok := ctx.Value(recordKey{}).(*Record); ok {
 		return r

@@ -83,7 +83,7 @@ var (
 	minor = regexp.MustCompile(`^(claude-(?:[a-z]+-)?[0-9]+)\.([0-9])`)
 )
 
-// Plain gives the name that the vendor itself has for a model, as far as it can be told:
+// Plain gives the name that the vendor itself has for a model, as far as it can be derived:
 // us.anthropic.claude-opus-4-7-v1:0, anthropic/claude-opus-4.7 and claude-opus-4-7@20260416
 // all begin with claude-opus-4-7. It is in lower case.
 func Plain(model string) string {

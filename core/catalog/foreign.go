@@ -128,7 +128,7 @@ const mostTokens = 1 << 40
 
 func tokens(n float64) *int64 {
 	if !(n >= 1 && n <= mostTokens) {
-		return nil // 0 is that nobody knows
+		return nil // 0 is unknown
 	}
 	return new(int64(n))
 }

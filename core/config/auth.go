@@ -50,8 +50,8 @@ type GoogleAuth struct {
 	// CredentialsFile is a file of one of Google's types. Default: application default
 	// credentials.
 	CredentialsFile string `yaml:"credentials_file,omitempty" json:"credentials_file,omitempty" jsonschema_description:"A service account's key, a user's credentials or the configuration of workload identity federation; without it, the application default credentials."`
-	// Metadata asks the metadata server alone.
-	Metadata bool `yaml:"metadata,omitempty" json:"metadata,omitempty" jsonschema_description:"Ask the metadata server alone."`
+	// Metadata asks only the metadata server.
+	Metadata bool `yaml:"metadata,omitempty" json:"metadata,omitempty" jsonschema_description:"Ask only the metadata server."`
 }
 
 // AWSSources are the words of AWSAuth.Source.
@@ -96,7 +96,7 @@ type CommandAuth struct {
 	// Lifetime is how long a token is used that is printed without its end. Default 5m.
 	Lifetime Duration `yaml:"lifetime,omitempty" json:"lifetime,omitempty" jsonschema:"type=string" jsonschema_description:"How long a token is used that is printed without its end; default 5m."`
 	// Header is where the token goes. Default Authorization, behind Bearer.
-	Header string `yaml:"header,omitempty" json:"header,omitempty" jsonschema_description:"The header that the token goes into, alone; default Authorization, where it follows Bearer."`
+	Header string `yaml:"header,omitempty" json:"header,omitempty" jsonschema_description:"The header that has the token and nothing else; default Authorization, where the token follows Bearer."`
 }
 
 // authWay is a member of Auth that is given: its key, and what checks it.

@@ -1,10 +1,10 @@
 // Package config is what an operator writes: which upstreams there are and which
-// models go to which of them. It is one YAML file, read strictly; without one, the
-// sandbox alone answers.
+// models go to which of them. It is one YAML file, read strictly; without one, only
+// the sandbox answers.
 //
 // The structs are the file's schema: their tags name the keys, their comments say
 // what they mean. The package must not import the packages it configures, but for
-// core/limit, whose words for money and periods are everybody's, and core/upstream/provider,
+// core/limit, which defines money and periods, and core/upstream/provider,
 // which is data.
 package config
 
@@ -20,8 +20,8 @@ import (
 // Config is the whole file.
 type Config struct {
 	// Store is where keys and the ledger are kept: a PostgreSQL URL or the path of an
-	// SQLite file; empty is genway.db in the data directory. Read at the start alone.
-	Store string `yaml:"store,omitempty" json:"store,omitempty" jsonschema_description:"Where keys and the ledger are kept: postgres://USER:PASSWORD@HOST:PORT/DATABASE, best as ${NAME} from the environment, or the path of an SQLite file. Default: genway.db in the data directory. Read at the start alone."`
+	// SQLite file; empty is genway.db in the data directory. Read only at the start.
+	Store string `yaml:"store,omitempty" json:"store,omitempty" jsonschema_description:"Where keys and the ledger are kept: postgres://USER:PASSWORD@HOST:PORT/DATABASE, best as ${NAME} from the environment, or the path of an SQLite file. Default: genway.db in the data directory. Read only at the start."`
 	// Upstreams are the services that answer, by a name of the operator's.
 	Upstreams map[string]Upstream `yaml:"upstreams,omitempty" json:"upstreams,omitempty" jsonschema_description:"The services that answer, by a name of your own. The name sandbox is the built-in one."`
 	// Routes say which models go where; the first that matches wins. Required.
@@ -57,7 +57,7 @@ type Upstream struct {
 	Region   string `yaml:"region,omitempty" json:"region,omitempty" jsonschema_description:"The region, for providers bedrock and vertex (its location: global, us, eu or a region)."`
 	// BaseURL is what the protocol's own SDK takes: with the version for chat, responses
 	// and images, without it for messages and generatecontent. A version is added to a
-	// host alone. Not for generation and sandbox. With a provider it may be left out, or be
+	// bare host. Not for generation and sandbox. With a provider it may be left out, or be
 	// another host (https://host).
 	BaseURL string `yaml:"base_url,omitempty" json:"base_url,omitempty" jsonschema_description:"What the protocol's own SDK takes as its base URL: https://host/v1 for chat, responses and images, https://host for messages and generatecontent."`
 	// Path takes the place of the protocol's path and version behind BaseURL; / adds none.
@@ -66,8 +66,8 @@ type Upstream struct {
 	Query map[string]string `yaml:"query,omitempty" json:"query,omitempty" jsonschema_description:"Members of the query of every call, as api-version."`
 	// Target is the gRPC target of a Generation server, for kind generation.
 	Target string `yaml:"target,omitempty" json:"target,omitempty" jsonschema_description:"The gRPC target of another Generation server, for kind generation: dns:///host:9090."`
-	// TLS encrypts the gRPC hop, for kind generation.
-	TLS bool `yaml:"tls,omitempty" json:"tls,omitempty" jsonschema_description:"Encrypt the gRPC hop, for kind generation."`
+	// TLS encrypts the gRPC connection, for kind generation.
+	TLS bool `yaml:"tls,omitempty" json:"tls,omitempty" jsonschema_description:"Encrypt the gRPC connection, for kind generation."`
 	// APIKey goes where the protocol puts it.
 	APIKey string `yaml:"api_key,omitempty" json:"api_key,omitempty" jsonschema_description:"The credential, best as ${NAME} from the environment."`
 	// APIKeyFile is a file with the key, in place of APIKey.
@@ -103,7 +103,7 @@ type Upstream struct {
 	// Models are the names the upstream is listed with, or that it is asked for them.
 	Models Models `yaml:"models,omitempty" json:"models,omitzero" jsonschema_description:"Names to list at /v1/models as far as a route leads to them, or discover: the upstream is asked for its own list, at the start, on a reload and every five minutes."`
 	// Check asks the upstream at intervals whether it answers; nil asks nothing.
-	Check *Check `yaml:"check,omitempty" json:"check,omitempty" jsonschema_description:"Ask the upstream at intervals whether it answers, and leave it alone while it does not."`
+	Check *Check `yaml:"check,omitempty" json:"check,omitempty" jsonschema_description:"Ask the upstream at intervals whether it answers, and do not call it while it does not."`
 	// MaxConcurrent bounds the calls at once; 0 is no bound.
 	MaxConcurrent int `yaml:"max_concurrent,omitempty" json:"max_concurrent,omitempty" jsonschema:"minimum=0" jsonschema_description:"Most calls at once; without it, no bound."`
 	// Concurrency says when there are fewer than that for a while.
@@ -116,10 +116,10 @@ type Upstream struct {
 	// MaxAnswerBytes bounds one answer, or one event of a stream, after decompression.
 	// Defaults 64 MiB, for images and generation 120 MiB, which is the most.
 	MaxAnswerBytes int64 `yaml:"max_answer_bytes,omitempty" json:"max_answer_bytes,omitempty" jsonschema:"minimum=65536,maximum=125829120" jsonschema_description:"Most bytes of one answer, or of one event of a stream, after decompression; default 64 MiB, for images and generation 120 MiB, which is the most."`
-	// BreakAfter is the failures in a row after which the upstream is left alone for
+	// BreakAfter is the failures in a row after which the circuit breaker opens for
 	// BreakFor; -1 is never. Defaults 5 and 10s.
-	BreakAfter int      `yaml:"break_after,omitempty" json:"break_after,omitempty" jsonschema:"minimum=-1" jsonschema_description:"Failures in a row after which the upstream is left alone; default 5, -1 is never."`
-	BreakFor   Duration `yaml:"break_for,omitempty" json:"break_for,omitempty" jsonschema:"type=string" jsonschema_description:"How long it is left alone; default 10s."`
+	BreakAfter int      `yaml:"break_after,omitempty" json:"break_after,omitempty" jsonschema:"minimum=-1" jsonschema_description:"Failures in a row after which the circuit breaker opens and the upstream is not called; default 5, -1 is never."`
+	BreakFor   Duration `yaml:"break_for,omitempty" json:"break_for,omitempty" jsonschema:"type=string" jsonschema_description:"How long the circuit breaker stays open before it lets one trial call through; default 10s."`
 }
 
 // Concurrency says when an upstream gets fewer calls at once for a while.
@@ -147,8 +147,8 @@ type Route struct {
 	// Protocols limits the route to callers of these; empty is all, direct gRPC
 	// callers included.
 	Protocols []string `yaml:"protocols,omitempty" json:"protocols,omitempty" jsonschema_description:"Only for callers of these protocols; without it, for all."`
-	// Targets share the load by weight. Where some speak the caller's protocol, they
-	// alone do, since they lose nothing.
+	// Targets share the load by weight. Where some speak the caller's protocol, only
+	// those do, since they lose nothing.
 	Targets []Target `yaml:"targets" json:"targets" jsonschema:"minItems=1" jsonschema_description:"Where the requests go, by weight. Where some speak the caller's protocol, only to those."`
 	// Strategy is how the targets share the load, one of Strategies. Default weight.
 	Strategy string `yaml:"strategy,omitempty" json:"strategy,omitempty" jsonschema:"enum=weight,enum=least_busy,enum=fastest" jsonschema_description:"How the targets share the load: weight (default), a random target, each as often as its weight says; least_busy, the one with the fewest calls under way for its weight; fastest, the one whose answers begin soonest, as a decayed time to first token says."`

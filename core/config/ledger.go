@@ -8,9 +8,9 @@ type Ledger struct {
 }
 
 const (
-	// minRetain leaves a request that began yesterday alone: it may still run.
+	// minRetain keeps a request that began yesterday: it may still run.
 	minRetain = 2
-	// maxRetain is a hundred years: days can be reckoned with.
+	// maxRetain is a hundred years, so that arithmetic on days does not overflow.
 	maxRetain = 36_500
 )
 

@@ -11,7 +11,7 @@ import (
 // Limits hold keys, their owners and models to what they were given. docs/limits.md says
 // what each figure means.
 type Limits struct {
-	// Store is where uses are counted: empty in memory, for a core that is alone, else
+	// Store is where uses are counted: empty in memory, for a single core, else
 	// the URL of a Redis or Valkey that the cores share: of one server, of servers under
 	// Sentinel or of a Cluster (endpoint.Parse).
 	Store string `yaml:"store,omitempty" json:"store,omitempty" jsonschema_description:"The Redis or Valkey that several cores count in: redis://host:6379/0, redis+sentinel://host:26379,host:26379/master/0, redis+cluster://host:6379,host:6379, unix:///path; rediss in place of redis is TLS. Without it each core counts by itself."`
@@ -164,7 +164,7 @@ func (l *Limits) validate(all *checks, at string) {
 	}
 }
 
-// validateStore checks what is said of the store that cores share.
+// validateStore checks the settings of the store that cores share.
 func (l *Limits) validateStore(all *checks, at string) {
 	shared := l.Store != ""
 	for _, s := range []struct {

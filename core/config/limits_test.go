@@ -82,7 +82,7 @@ func TestWrongLimitsSayWhere(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 		if err != nil && strings.Contains(err.Error(), "pass") {
-			t.Errorf("%s: a password is told: %v", text, err)
+			t.Errorf("%s: a password is shown: %v", text, err)
 		}
 	}
 }

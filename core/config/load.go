@@ -26,11 +26,11 @@ type Errors = strict.Errors //nolint:errname // a list, as its original
 // and references to nothing are *Error values, all of them together Errors.
 //
 // Without getenv, placeholders stand as they are, and what depends on their values is not
-// checked; nor are files that are missing a mistake. Such a configuration is for checking
-// alone.
+// checked; nor are files that are missing a mistake. Such a configuration is only for
+// checking.
 //
-// Paths of files are those that the file names, from its own directory; that of an SQLite
-// store alone is from the working directory.
+// Relative paths in the file begin at its own directory, except that of an SQLite store, which
+// begins at the working directory.
 func Load(file string, getenv func(string) (string, bool)) (*Config, error) {
 	text, err := os.ReadFile(file) //nolint:gosec // the operator names the file
 	if err != nil {

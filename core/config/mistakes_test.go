@@ -10,7 +10,7 @@ import (
 	"github.com/genway/genway/core/config"
 )
 
-// lines are all that an error tells, a line each.
+// lines are all that an error reports, a line each.
 func lines(err error) string {
 	var all config.Errors
 	if !errors.As(err, &all) {
@@ -26,8 +26,8 @@ func lines(err error) string {
 	return strings.Join(texts, "\n")
 }
 
-// All mistakes are told at once, in the order of their lines; what follows from a mistake
-// is not told as another. One error is still one line.
+// All mistakes are reported at once, in the order of their lines; what follows from a mistake
+// is not reported as another. One error is still one line.
 func TestAllMistakesAtOnce(t *testing.T) {
 	const text = `store: mysql://x
 upstreams:
@@ -87,7 +87,7 @@ f:15:1: unknown key "unknown"`
 			t.Errorf("line %d: got  %s\n         want %s", i+1, g, w)
 		}
 	}
-	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "more; genway config check tells all") {
+	if err == nil || strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "more; genway config check lists all") {
 		t.Errorf("as one error: %v", err)
 	}
 }
@@ -182,12 +182,12 @@ func TestWarnings(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := ""
+			reported := ""
 			if w := got.Warnings(); len(w) > 0 {
-				told = lines(w)
+				reported = lines(w)
 			}
-			if (c.says == "") != (told == "") || !strings.Contains(told, c.says) {
-				t.Errorf("%q, want %q", told, c.says)
+			if (c.says == "") != (reported == "") || !strings.Contains(reported, c.says) {
+				t.Errorf("%q, want %q", reported, c.says)
 			}
 		})
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // Overrides change the parameters of requests on their way to a target. They apply in
-// the order of the fields; what a caller asked for and does not get is told as lost.
+// the order of the fields; what a caller asked for and does not get is reported as lost.
 type Overrides struct {
 	// Drop leaves parameters out: names as in Parameters, and those of Droppable.
 	Drop []string `yaml:"drop,omitempty" jsonschema_description:"Parameters to leave out of requests, by name; the X-Genway-Lost header names them."`
@@ -69,7 +69,7 @@ type Bounds struct {
 // Droppable are the parameters that can be left out and not be set.
 var Droppable = []string{"thinking", "metadata", "cache_control", "logprobs", "top_logprobs", "modalities", "include_thoughts"}
 
-// Bound is a range; a number alone is the most. Nil is no bound on that side.
+// Bound is a range; a plain number is a maximum. Nil is no bound on that side.
 type Bound struct {
 	Min *float64 `yaml:"min,omitempty"`
 	Max *float64 `yaml:"max,omitempty"`

@@ -54,7 +54,7 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// What an override gets wrong is said, with the line and what was meant.
+// What an override gets wrong is reported, with the line and what was meant.
 func TestWrongOverrides(t *testing.T) {
 	const upstreams = "upstreams:\n  local: {kind: chat, base_url: http://x}\n  claude: {kind: messages, base_url: http://x}\n  pictures: {kind: images, base_url: http://x}\nroutes:\n  - model: m\n    targets:\n      - upstream: "
 	for text, says := range map[string]string{
@@ -94,7 +94,7 @@ func TestWrongOverrides(t *testing.T) {
 	}
 }
 
-// Editors are told of the same.
+// The schema for editors says the same.
 func TestOverrideSchema(t *testing.T) {
 	schema := compiled(t)
 	for target, good := range map[string]bool{

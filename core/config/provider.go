@@ -62,7 +62,7 @@ func (u Upstream) parameters() map[string]string {
 }
 
 // settle gives the upstreams what their providers say of addresses: a base_url where there is
-// none, or one that is a host alone.
+// none, or only a host.
 func (c *Config) settle() {
 	for name, u := range c.Upstreams {
 		u.BaseURL = u.baseURL()
@@ -80,7 +80,7 @@ func (u Upstream) baseURL() string {
 	}
 	for _, name := range e.Parameters() {
 		if u.parameters()[name] == "" && (u.BaseURL == "" || strings.Contains(pathOf(e.Base), "{"+name+"}")) {
-			return u.BaseURL // what is missing is told
+			return u.BaseURL // the checks report what is missing
 		}
 	}
 	if u.BaseURL == "" || onlyHost(u.BaseURL) {

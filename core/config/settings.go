@@ -12,7 +12,7 @@ import (
 // Leave is the policy of not asking a stream for its usage.
 const Leave = "leave"
 
-// Drain is the policy of reading an answer on whose caller left.
+// Drain is the policy of a detached call: the answer is read on after its caller has left.
 const Drain = "drain"
 
 // checkSettings demands that each setting is one the kind has, and within its
@@ -124,7 +124,7 @@ func (c Concurrency) check(all *checks, at string) {
 	}
 }
 
-// mostLate bounds late_factor: later than that nobody waits.
+// mostLate bounds late_factor.
 const mostLate = 1000
 
 // tokenCharacters are those of a header's name, by RFC 9110, in lower case.

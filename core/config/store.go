@@ -10,7 +10,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// LoadStore reads the file's store alone, for commands that need nothing else of it:
+// LoadStore reads only the file's store, for commands that need nothing else of it:
 // the rest is not checked, and its environment variables need not be set. Empty where
 // the file has none.
 func LoadStore(file string, getenv func(string) (string, bool)) (string, error) {

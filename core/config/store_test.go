@@ -10,7 +10,7 @@ import (
 )
 
 // Commands that need the store alone get it from a file whose other variables are not
-// set; what is wrong is told with its place and without the value, which may have a
+// set; what is wrong is reported with its place and without the value, which may have a
 // password.
 func TestLoadStore(t *testing.T) {
 	env := func(name string) (string, bool) {

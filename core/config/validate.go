@@ -23,7 +23,7 @@ func Protocols() []string { return append(protocol.Kinds(), protocol.Direct.Kind
 // Strategies gives the ways in which the targets of a route share its load.
 func Strategies() []string { return []string{"weight", "least_busy", "fastest"} }
 
-// What is wrong is told with its place.
+// Mistakes are reported with their place.
 var wrong, quoted = strict.Wrong, strict.Quoted
 
 // mostWeight bounds a target's weight, so that those of a route can be added.

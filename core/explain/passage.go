@@ -141,7 +141,7 @@ func (p *passage) plainly(ctx context.Context, body []byte) result {
 }
 
 // through sends a body to where nothing is sent. Its losses are those of a unary call, which
-// tells them with its answer; a stream's body is that of a stream.
+// reports them with its answer; a stream's body is that of a stream.
 func (p *passage) through(ctx context.Context, router *route.Router, body, answer []byte) (r result) {
 	asked, err := p.decode(body)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 //
 // Names are in a map. Globs are in groups by what is ahead of their first * and behind their
 // last one, and globs with the same of both by a few characters of what is in between. So a
-// name is looked up once for each length that these texts have, and compared with the globs
-// alone that have such a text.
+// name is looked up once for each length that these texts have, and compared only with
+// the globs that have such a text.
 type Index struct {
 	patterns []string
 	names    map[string][]int

@@ -15,11 +15,11 @@ type share struct {
 // shares are the parts of the budget that the call's bytes count against.
 func (c *Call) shares() [2]share {
 	half := c.intake.config.Memory / 2
-	whose := share{"key " + c.who.Key, half}
+	first := share{"key " + c.who.Key, half}
 	if c.who.Keyless {
-		whose = share{"keyless", min(keylessMemory, half)}
+		first = share{"keyless", min(keylessMemory, half)}
 	}
-	return [2]share{whose, {"address " + c.who.Address, half}}
+	return [2]share{first, {"address " + c.who.Address, half}}
 }
 
 // leastShare is the least of the shares: more than that, the call's bytes can never be.

@@ -66,7 +66,7 @@ func New(config Config) *Intake {
 	return &Intake{config: config, shares: map[string]int64{}, keyless: map[*Call]struct{}{}, calls: map[*peer.Peer]int{}, addresses: map[string]int{}}
 }
 
-// Caller is whose call begins.
+// Caller is the caller of a call that begins.
 type Caller struct {
 	// Key is the identifier of the caller's key.
 	Key string

@@ -74,7 +74,7 @@ func (k *Keeper) Close() {
 }
 
 // Keep keeps the items of an answer for the API key it goes to. It does not wait for the
-// store: until an item is written, this keeper alone knows it. An item that is too large is
+// store: until an item is written, only this keeper knows it. An item that is too large is
 // not kept.
 func (k *Keeper) Keep(keyID string, items []responses.Item) {
 	if k == nil {
@@ -164,7 +164,7 @@ func (k *Keeper) write() bool {
 	defer k.mu.Unlock()
 	if err != nil {
 		if !k.failing {
-			k.config.Logger.Warn("items of answers cannot be kept; references to them resolve at this core alone", "error", err)
+			k.config.Logger.Warn("items of answers cannot be kept; references to them resolve only at this core", "error", err)
 		}
 		k.failing = true
 		return false

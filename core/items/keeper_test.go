@@ -86,7 +86,7 @@ func finds(t *testing.T, k *items.Keeper, keyID, id string, want []byte) {
 	}
 }
 
-// An item is found by its key and identifier alone, at every core, for as long as it is
+// An item is found only by its key and identifier, at every core, for as long as it is
 // used, and not in clear in the store.
 func TestItemsAreKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -12,9 +12,9 @@ import (
 // What Authenticate answers instead of a principal; there is nothing else.
 var (
 	// ErrWrongKey is a key that is mistyped, unknown, revoked or expired: one and
-	// the same value, so that nobody learns which.
+	// the same value, so that a caller does not learn which.
 	ErrWrongKey = errors.New("wrong key")
-	// ErrUnavailable is wrapped around the reason why nobody can tell right now:
+	// ErrUnavailable is wrapped around the reason why a key cannot be checked right now:
 	// the store does not answer, the key's policy is one that this program cannot read, or
 	// the caller's context ended first. It never means that the key is wrong.
 	ErrUnavailable = errors.New("keys cannot be checked")
@@ -42,14 +42,14 @@ const never = math.MinInt64 / 2
 //
 // It answers from a table in memory of all live keys by hash: a known key costs no
 // allocation and no store, and neither do typos, by their checksum. A map lookup is
-// no timing oracle here, since a caller cannot steer the SHA-256 of what he sends.
+// no timing oracle here, since a caller cannot steer the SHA-256 of what it sends.
 //
 // The table follows the store by what has changed since it was last asked:
 //
 //   - A key is found and the store was asked Config.Freshness ago or earlier: it is asked
 //     again, in the background. Only where the key was compared with it longer ago than
-//     1.5 s does its caller wait. So whoever revokes a key, in whichever process, it is
-//     refused within two seconds.
+//     1.5 s does its caller wait. So a revoked key is refused within two seconds, whichever
+//     process revoked it.
 //   - A key is not found: its caller waits until the store was asked. So a new key works at
 //     once, wherever it was made. One question serves all who wait for it, and each waits
 //     for one that began after it came: however many wrong keys arrive, the store sees one
@@ -64,7 +64,7 @@ const never = math.MinInt64 / 2
 // wrong without being looked up.
 //
 // While the store fails, known keys are served for Config.Staleness after its last
-// answer, and nobody waits: it is asked again once every Freshness, in the background.
+// answer, and no caller waits: it is asked again once every Freshness, in the background.
 func (s *Service) Authenticate(ctx context.Context, raw string) (Principal, error) {
 	if Valid(raw) != nil {
 		return Principal{}, ErrWrongKey
@@ -116,8 +116,8 @@ func (s *Service) wait(ctx context.Context, hash Digest) (Principal, error) {
 
 // answer is Authenticate's for a key that is good.
 func (r *record) answer() (Principal, error) {
-	if r.policy.unread != nil {
-		return Principal{}, fmt.Errorf("%w: key %s: %w", ErrUnavailable, r.id(), r.policy.unread)
+	if r.policy.invalid != nil {
+		return Principal{}, fmt.Errorf("%w: key %s: %w", ErrUnavailable, r.id(), r.policy.invalid)
 	}
 	return r.principal(), nil
 }

@@ -157,7 +157,7 @@ func TestOwnRevocation(t *testing.T) {
 }
 
 // However many wait, one asks; and nobody is answered by a question that was asked
-// before he came.
+// before it came.
 func TestMissesShareChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, m, _ := fixture(t)

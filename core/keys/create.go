@@ -78,7 +78,7 @@ func invalidName(err error, list []Key) error {
 // error of it stores nothing. It may be called although first is false in the end, when
 // another process was first meanwhile.
 //
-// There is no default key of the group admin (case K11): whoever may read the host's
+// There is no default key of the group admin (case K11): an operator with access to the host's
 // data makes one.
 func (s *Service) MintDefaults(ctx context.Context, deliver func(minted map[Group]string) error) (minted map[Group]string, first bool, err error) {
 	minted = make(map[Group]string)

@@ -22,7 +22,7 @@ const (
 	ActionRevoke = "key.revoke"
 )
 
-// members are the settings as the audit tells them.
+// members are the settings as the audit record has them.
 var members = []struct {
 	name string
 	of   func(Settings) any

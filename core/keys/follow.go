@@ -10,7 +10,7 @@ import (
 )
 
 // page is how many changes, or keys, one question to the store is about: few enough that
-// whoever waits for the turn does so for milliseconds.
+// a caller that waits for the next one waits for milliseconds.
 const page = 512
 
 // follower is where reading the store has come to.

@@ -77,8 +77,8 @@ func Valid(raw string) error {
 // Hash is what is stored of a key: its SHA-256.
 //
 // A fast hash without a salt is right here. Slow, salted ones protect passwords,
-// which people choose and attackers list; a key is 178 random bits, so whoever
-// holds the hash has 2^177 tries ahead of him at any speed, no two keys share a
+// which people choose and attackers list; a key is 178 random bits, so
+// an attacker with the hash needs 2^177 tries at any speed, no two keys share a
 // hash, and no table can be made in advance. A slow hash would only make each
 // request cost milliseconds.
 func Hash(raw string) [sha256.Size]byte {

@@ -17,7 +17,7 @@ import (
 	"github.com/genway/genway/core/keys"
 )
 
-// pattern is what secret scanners are told to look for.
+// pattern is what secret scanners are configured to look for.
 var pattern = regexp.MustCompile(`^gwk_[0-9A-Za-z]{36}$`)
 
 // generate makes a key from the bytes rapid draws.

@@ -14,9 +14,9 @@ import (
 	"github.com/genway/genway/core/keys"
 )
 
-// unread is a memory of which nobody can read all keys until gate is closed, and which counts
+// loading is a memory of which all keys can be read only once gate is closed, and which counts
 // how often keys are looked up.
-type unread struct {
+type loading struct {
 	*memory
 
 	gate    chan struct{}
@@ -24,7 +24,7 @@ type unread struct {
 	before  func()
 }
 
-func (u *unread) Holding(ctx context.Context, after keys.Place, limit int) ([]keys.Holder, keys.Place, error) {
+func (u *loading) Holding(ctx context.Context, after keys.Place, limit int) ([]keys.Holder, keys.Place, error) {
 	select {
 	case <-u.gate:
 		return u.memory.Holding(ctx, after, limit)
@@ -33,7 +33,7 @@ func (u *unread) Holding(ctx context.Context, after keys.Place, limit int) ([]ke
 	}
 }
 
-func (u *unread) Holders(ctx context.Context, hashes []keys.Digest) ([]keys.Holder, error) {
+func (u *loading) Holders(ctx context.Context, hashes []keys.Digest) ([]keys.Holder, error) {
 	u.lookups.Add(1)
 	if u.before != nil {
 		u.before()
@@ -45,7 +45,7 @@ func (u *unread) Holders(ctx context.Context, hashes []keys.Digest) ([]keys.Hold
 // good key among them is served.
 func TestFloodAtTheStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := &unread{memory: &memory{}, gate: make(chan struct{})}
+		u := &loading{memory: &memory{}, gate: make(chan struct{})}
 		u.before = func() { <-time.After(10 * time.Millisecond) } // the bubble's time
 		s, err := keys.New(keys.Config{Store: u})
 		if err != nil {

@@ -32,7 +32,7 @@ func TestImport(t *testing.T) {
 			t.Errorf("%d: got %+v, %v", i, got, err)
 		}
 	}
-	if got := told(m)[1]; got != `genway key.import {"group":"messages","name":"two","owner":"team"}` {
+	if got := audited(m)[1]; got != `genway key.import {"group":"messages","name":"two","owner":"team"}` {
 		t.Errorf("audit: %s", got)
 	}
 	if made, err := s.Import(t.Context(), nil, false); err != nil || len(made) != 0 || len(m.keys) != 3 {

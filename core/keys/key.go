@@ -5,7 +5,7 @@
 // A key is shown once, when it is made. From then on only its SHA-256 is kept and
 // only its id (key_…) is named: in lists, logs, errors and rows.
 //
-// The package is the domain alone: it reaches its Store through an interface and
+// The package is only the domain: it reaches its Store through an interface and
 // must not import database/sql, a driver, grpc, net/http, codec or gateway.
 package keys
 

@@ -218,13 +218,13 @@ func (s *Service) only(ctx context.Context, ref string, group Group) (Key, error
 		return Key{}, err
 	}
 	var named []Key
-	var told []string
+	var names []string
 	for _, key := range list {
 		if key.ID == ref && group == "" {
 			return key, nil
 		}
 		if ref != "" && key.Name == ref && key.RevokeTime == nil && (group == "" || key.Group == group) {
-			named, told = append(named, key), append(told, fmt.Sprintf("%s of %s", key.ID, key.Group))
+			named, names = append(named, key), append(names, fmt.Sprintf("%s of %s", key.ID, key.Group))
 		}
 	}
 	switch len(named) {
@@ -233,6 +233,6 @@ func (s *Service) only(ctx context.Context, ref string, group Group) (Key, error
 	case 1:
 		return named[0], nil
 	default:
-		return Key{}, fmt.Errorf("%w: %s; name it by its id, or as GROUP/NAME", ErrAmbiguous, strings.Join(told, ", "))
+		return Key{}, fmt.Errorf("%w: %s; name it by its id, or as GROUP/NAME", ErrAmbiguous, strings.Join(names, ", "))
 	}
 }

@@ -67,7 +67,7 @@ func TestRevoke(t *testing.T) {
 	if age := first.RevokeTime.Sub(first.CreateTime); age != time.Minute {
 		t.Errorf("revoked after %s: the second time counted", age)
 	}
-	if got := strings.Count(strings.Join(told(m), "\n"), "key.revoke"); got != 5 {
+	if got := strings.Count(strings.Join(audited(m), "\n"), "key.revoke"); got != 5 {
 		t.Errorf("%d revocations in the audit, want 5", got)
 	}
 	if _, err := s.Revoke(t.Context(), pasted); err == nil || strings.Contains(err.Error(), pasted[4:10]) {
@@ -127,7 +127,7 @@ func TestUpdate(t *testing.T) {
 		`genway key.create {"group":"chat","name":"ci","labels":{"a":"1"}}`,
 		`user:ada key.update {"owner":"team","labels":{"a":"1","b":"2"},"expire_time":"2026-03-01T12:00:00.123456Z",` +
 			`"models":["gpt-*"],"addresses":["10.0.0.0/8"],"limits":{"requests_per_minute":60,"budgets":[{"amount":1000000000,"period":"month"}]},"strict":true}`,
-	}, told(m)); diff != "" {
+	}, audited(m)); diff != "" {
 		t.Errorf("audit (-want +got):\n%s", diff)
 	}
 
@@ -138,7 +138,7 @@ func TestUpdate(t *testing.T) {
 		t.Fatal(err)
 	}
 	const cleared = `user:ada key.update {"owner":"","labels":null,"expire_time":null,"models":null,"addresses":null,"limits":{},"strict":false}`
-	if got := told(m)[2]; got != cleared {
+	if got := audited(m)[2]; got != cleared {
 		t.Errorf("cleared: got %s", got)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/genway/genway/core/keys"
 )
 
-// A name is taken once in its group; a key is named by it alone while no other group has
+// A name is taken once in its group; a key is named by it as long as no other group has
 // it, and as GROUP/NAME otherwise.
 func TestNames(t *testing.T) {
 	s, m, _ := fixture(t)
@@ -39,7 +39,7 @@ func TestNames(t *testing.T) {
 	if _, err := s.Get(t.Context(), "ci"); !errors.Is(err, keys.ErrAmbiguous) || !strings.Contains(err.Error(), chat.ID+" of chat") || !strings.Contains(err.Error(), messages.ID+" of messages") {
 		t.Errorf("ambiguous: %v", err)
 	}
-	// Keys of earlier versions that share a name go on, and can be told apart by id.
+	// Keys of earlier versions that share a name go on, and are distinguished by id.
 	m.keys[3].Name = "ci"
 	if _, err := s.Update(t.Context(), other.ID, func(to *keys.Settings) error { to.Owner = "x"; return nil }); err != nil {
 		t.Errorf("a key that shares its name: %v", err)

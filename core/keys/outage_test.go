@@ -75,7 +75,7 @@ func outage(t *testing.T) {
 	}
 }
 
-// A caller who leaves gets ErrUnavailable, and those who wait with him an answer.
+// A caller who leaves gets ErrUnavailable, and those that wait with it an answer.
 func TestCallerLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, m, _ := fixture(t)

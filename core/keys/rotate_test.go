@@ -51,7 +51,7 @@ func TestRotate(t *testing.T) {
 	}, m.keys[0].Secrets); diff != "" {
 		t.Errorf("secrets (-want +got):\n%s", diff)
 	}
-	if got, want := told(m)[1], `genway key.rotate {"previous_expire_time":"2026-03-01T12:01:00.123456Z"}`; got != want {
+	if got, want := audited(m)[1], `genway key.rotate {"previous_expire_time":"2026-03-01T12:01:00.123456Z"}`; got != want {
 		t.Errorf("audit: got %s", got)
 	}
 

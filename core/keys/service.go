@@ -79,7 +79,7 @@ type Service struct {
 
 	working atomic.Bool
 	work    sync.WaitGroup
-	ctx     context.Context //nolint:containedctx // it ends the goroutine, whoever's use has started it
+	ctx     context.Context //nolint:containedctx // it ends the goroutine, whichever call started it
 	end     context.CancelFunc
 }
 

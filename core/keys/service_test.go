@@ -47,8 +47,8 @@ func fixture(t testing.TB) (*keys.Service, *memory, *clock) {
 	return s, m, c
 }
 
-// told is what the audit tells: who did what, and its detail.
-func told(m *memory) []string {
+// audited is the audit record: who did what, and its detail.
+func audited(m *memory) []string {
 	var lines []string
 	for _, e := range m.entries {
 		lines = append(lines, strings.TrimSpace(strings.Join([]string{e.Actor, e.Action, e.Detail}, " ")))
@@ -145,7 +145,7 @@ func TestMintDefaults(t *testing.T) {
 		`genway key.create {"group":"messages","name":"default-messages"}`,
 		`genway key.create {"group":"generatecontent","name":"default-generatecontent"}`,
 		`genway key.create {"group":"internal","name":"default-internal"}`,
-	}, told(m)); diff != "" {
+	}, audited(m)); diff != "" {
 		t.Errorf("audit (-want +got):\n%s", diff)
 	}
 	if minted, first, err := s.MintDefaults(t.Context(), nil); err != nil || first || minted != nil {

@@ -33,7 +33,7 @@ var ErrLinkUsed = errors.New("the sign-in link was used")
 // SessionParams say which session to make.
 type SessionParams struct {
 	// By is the id of the key of the group admin whose session it is. Empty is the program
-	// itself, which may make links alone.
+	// itself, which may make only links.
 	By string
 	// ReadOnly has the session change nothing.
 	ReadOnly bool
@@ -81,7 +81,7 @@ func (s *Service) StartSession(ctx context.Context, params SessionParams) (Creat
 			with.Labels[LabelConsoleBy] = cmp.Or(by.Labels[LabelConsoleBy], by.ID)
 		}
 	} else if !params.Link {
-		return Created{}, errors.New("start session: nobody's session")
+		return Created{}, errors.New("start session: a session needs the key that it is of")
 	}
 	raw, key, err := s.Create(ctx, CreateParams{Group: GroupAdmin, Settings: with})
 	if err != nil {

@@ -31,7 +31,7 @@ func (e *NameTakenError) Error() string { return "the name is taken: " + e.By + 
 // A Store keeps keys and the hashes of their secrets, never a secret, and the record
 // of what was changed. Each method is atomic, durable when it returns, and safe for
 // concurrent use by any number of goroutines and processes: what it changes and the
-// entries that tell of it are written in one transaction. Package
+// entries that record it are written in one transaction. Package
 // core/store/storetest tests all of this.
 //
 // A key that is given or returned shares nothing with the store's.
@@ -66,8 +66,8 @@ type Store interface {
 	// put back to an earlier state.
 	Version(ctx context.Context) (int64, error)
 	// Changed returns up to limit secrets whose keys have changed behind a position, in the
-	// order of their last changes. Who reads until there are none has missed no change up
-	// to the version of when it began to read: numbers become visible in their order.
+	// order of their last changes. A reader that reads until there are none has missed no
+	// change up to the version of when it began: numbers become visible in their order.
 	Changed(ctx context.Context, after Position, limit int) ([]Position, error)
 	// Holders returns who holds these secrets, in any order; of keys that are revoked and
 	// of secrets that no key has, nothing. It may return other secrets of the same keys.

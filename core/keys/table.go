@@ -49,10 +49,10 @@ const forever = math.MaxInt64
 type policy struct {
 	Policy
 
-	// unread is why the policy cannot be read; nil where it can.
-	unread error
-	digest policyDigest
-	users  int
+	// invalid is why the policy cannot be read; nil where it can.
+	invalid error
+	digest  policyDigest
+	users   int
 }
 
 // policyDigest is the beginning of the SHA-256 of a policy's JSON.
@@ -114,7 +114,7 @@ func (t *table) share(text string) *policy {
 	if p == nil {
 		p = &policy{digest: digest}
 		if err := json.Unmarshal([]byte(text), &p.Policy, json.RejectUnknownMembers(true)); err != nil {
-			p.unread = fmt.Errorf("read the key's policy: %w", err)
+			p.invalid = fmt.Errorf("read the key's policy: %w", err)
 		}
 		t.policies[digest] = p
 	}

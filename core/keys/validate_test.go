@@ -99,7 +99,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-// All that is wrong is told at once.
+// All that is wrong is reported at once.
 func TestAllThatIsWrongIsTold(t *testing.T) {
 	s, _, c := fixture(t)
 	now := c.at()

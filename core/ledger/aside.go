@@ -41,7 +41,7 @@ func (r *Recorder) put(ctx context.Context, entries []*Entry) (rest []*Entry, er
 	return nil, nil
 }
 
-// setAside keeps an entry that the store refuses, so that it is in nobody's way. The log
+// setAside keeps an entry that the store refuses, so that the others can be written. The log
 // has all of it, since the process may end before it can be written.
 func (r *Recorder) setAside(e *Entry, err error) {
 	r.aside = append(r.aside, e)

@@ -6,5 +6,5 @@
 // keeps them (package core/store). What prices, limits and budgets make of the entries
 // is for packages of their own.
 //
-// It must import the standard library and core/amount alone: the store's border is here.
+// It must import only the standard library and core/amount: the border to the store is here.
 package ledger

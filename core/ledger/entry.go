@@ -19,7 +19,7 @@ const (
 	// Failed is an error answer, or a stream that ended with one; Kind and Reason of
 	// the Result say which.
 	Failed Outcome = "failed"
-	// Cancelled is a caller who was gone before the answer was complete.
+	// Cancelled is a request whose caller disconnected before the answer was complete.
 	Cancelled Outcome = "cancelled"
 	// Interrupted is a request whose process ended before it did.
 	Interrupted Outcome = "interrupted"
@@ -97,8 +97,8 @@ type UsageSource string
 
 // The sources.
 const (
-	// Told is an upstream's word, or no usage at all.
-	Told UsageSource = ""
+	// Reported is usage that the upstream reported, or no usage at all.
+	Reported UsageSource = ""
 	// Estimated is a count of our own: the upstream's answer was complete and had no usage.
 	Estimated UsageSource = "estimated"
 	// Rejected is a count of our own as well: the upstream's figures cannot be true.
@@ -139,7 +139,7 @@ func sum(to *int64, more int64) { *to = amount.Sum(*to, more) }
 
 // Entry is one request in the ledger.
 type Entry struct {
-	// Number tells the requests of one process apart.
+	// Number identifies a request among those of one process.
 	Number int64
 	Request
 	Result

@@ -30,7 +30,7 @@ type half struct {
 	err   error  // of a write; the entries of a half that has one are not all in it
 }
 
-// owner is the process whose entries are in a file. The time tells it from a process of
+// owner is the process whose entries are in a file. The time distinguishes it from a process of
 // another database that has the same number.
 type owner struct {
 	process int64
@@ -56,7 +56,7 @@ func journalName(o owner, n int) string {
 }
 
 // openJournal creates a process's journal in a directory, which is created where it is
-// missing, for its owner alone.
+// missing, accessible only to its owner.
 func openJournal(dir string, o owner) (*journal, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
@@ -200,5 +200,5 @@ func readJournal(path string) (owner, []*Entry, error) {
 	return o, entries, nil
 }
 
-// gone reports whether an error is of a file that was removed.
-func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+// removed reports whether an error is of a file that was removed.
+func removed(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -2,10 +2,10 @@ package ledger
 
 import "time"
 
-// Node is what a process says of itself with each sign of life.
+// Node is what a process reports of itself with each heartbeat.
 type Node struct {
-	// Host is the machine's name, Version the program's, and Address where the process was told to
-	// listen.
+	// Host is the machine's name, Version the program's, and Address the one on which
+	// it is configured to listen.
 	Host, Version, Address string
 	// Configuration is the hash of the configuration in force.
 	Configuration string
@@ -17,9 +17,9 @@ type Node struct {
 type Process struct {
 	// Number is what Begin has given.
 	Number int64
-	// Start is when it began, and Seen when it last said that it is alive.
+	// Start is when it began, and Seen when it sent its last heartbeat.
 	Start, Seen time.Time
-	// Node is what it said then. It is zero before the first sign of life, and of processes
-	// that say nothing of themselves.
+	// Node is what that heartbeat reported. It is zero before the first heartbeat, and of
+	// processes that report nothing of themselves.
 	Node
 }

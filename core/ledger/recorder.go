@@ -13,7 +13,7 @@ import (
 // Config is what a Recorder is made of. Only Store must be set.
 type Config struct {
 	Store Store
-	// Wait has Open and Settle return only when what they tell is written: no request
+	// Wait has Open and Settle return only when their entry is written: no request
 	// goes to an upstream, and no answer is over, that a killed process could lose.
 	Wait bool
 	// Journal is a local directory, made where it is missing, for entries that wait to be
@@ -30,9 +30,9 @@ type Config struct {
 	// Queue is how many entries may wait to be written before new requests do.
 	// Default 16,384. Requests that were admitted are always taken.
 	Queue int
-	// Patience is how long a request waits: for a place in the queue, before it is
+	// MaxWait is how long a request waits at most: for a place in the queue, before it is
 	// refused, and with Wait for its entry to be written. Default 2 s.
-	Patience time.Duration
+	MaxWait time.Duration
 	// Logger gets a line when the store fails, one when it is back, and one when
 	// entries of dead processes were closed. Default: none.
 	Logger *slog.Logger
@@ -40,7 +40,7 @@ type Config struct {
 	OnAside func()
 	// OnFailure, if set, is called for each write that fails. It must return at once.
 	OnFailure func()
-	// Node, if set, gives what this process says of itself with each sign of life, every 2 s. It
+	// Node, if set, gives what this process reports of itself with each heartbeat, every 2 s. It
 	// must return at once.
 	Node func() Node
 	// Clock is time.Now unless set.
@@ -48,10 +48,10 @@ type Config struct {
 }
 
 const (
-	defaultWindow   = 20 * time.Millisecond
-	defaultBatch    = 256
-	defaultQueue    = 16_384
-	defaultPatience = 2 * time.Second
+	defaultWindow  = 20 * time.Millisecond
+	defaultBatch   = 256
+	defaultQueue   = 16_384
+	defaultMaxWait = 2 * time.Second
 	// A process that is killed is known to be dead after deadAfter and its entries are
 	// closed up to beatEvery later: within the 10 s that are promised.
 	beatEvery = 2 * time.Second
@@ -83,7 +83,7 @@ type Recorder struct {
 	owner   owner
 	aside   []*Entry        // what the store refuses
 	foreign map[string]bool // journals of other databases
-	unkept  bool            // the journal cannot be looked after, as the log was told
+	unkept  bool            // the journal cannot be maintained, and the log has it
 
 	wake, full, closing chan struct{}
 	kill                context.CancelFunc
@@ -111,7 +111,7 @@ func Start(ctx context.Context, config Config) (*Recorder, error) {
 	}
 	config.Batch = cmp.Or(config.Batch, defaultBatch)
 	config.Queue = cmp.Or(config.Queue, defaultQueue)
-	config.Patience = cmp.Or(config.Patience, defaultPatience)
+	config.MaxWait = cmp.Or(config.MaxWait, defaultMaxWait)
 	config.Logger = cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
 	if config.Clock == nil {
 		config.Clock = time.Now
@@ -147,7 +147,7 @@ type Record struct {
 	settled  bool
 }
 
-// Open opens a request's entry. While the queue is full it waits up to the patience
+// Open opens a request's entry. While the queue is full it waits up to MaxWait
 // and then fails with ErrBusy; it fails with ctx's error when that ends first. A nil
 // Recorder records nothing.
 func (r *Recorder) Open(ctx context.Context, request Request) (*Record, error) {
@@ -163,7 +163,7 @@ func (r *Recorder) Open(ctx context.Context, request Request) (*Record, error) {
 	if space == nil && !r.config.Wait {
 		return record, nil // as most, without a timer
 	}
-	timer := time.NewTimer(r.config.Patience)
+	timer := time.NewTimer(r.config.MaxWait)
 	defer timer.Stop()
 	for space != nil {
 		select {
@@ -236,7 +236,7 @@ func (r *Recorder) queue(e *Entry) {
 
 // Settle closes the entry. The first call counts; later ones, and those on a nil
 // Record, do nothing. With Config.Wait it returns when the entry is written, or after
-// the patience, which the log then tells.
+// MaxWait, and then logs that it is not.
 func (e *Record) Settle(result Result) {
 	if e == nil {
 		return
@@ -245,7 +245,7 @@ func (e *Record) Settle(result Result) {
 	if in == nil || !e.recorder.config.Wait {
 		return
 	}
-	timer := time.NewTimer(e.recorder.config.Patience)
+	timer := time.NewTimer(e.recorder.config.MaxWait)
 	defer timer.Stop()
 	select {
 	case <-in.written:

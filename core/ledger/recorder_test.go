@@ -178,7 +178,7 @@ func TestEveryEntryIsClosedOnce(t *testing.T) {
 		delays := rapid.SliceOfN(rapid.IntRange(0, 60), count, count).Draw(rt, "delays")
 		early := rapid.IntRange(0, 100).Draw(rt, "close")
 		synctest.Test(t, func(t *testing.T) {
-			r := start(t, ledger.Config{Store: store, Wait: wait, Batch: 4, Patience: time.Hour})
+			r := start(t, ledger.Config{Store: store, Wait: wait, Batch: 4, MaxWait: time.Hour})
 			var mu sync.Mutex
 			opened := map[string]ledger.Outcome{}
 			var requests sync.WaitGroup
@@ -318,10 +318,10 @@ func TestStuck(t *testing.T) {
 				if n := len(admitted); n >= 100 || waits && n != 0 {
 					t.Errorf("%d requests were admitted", n)
 				}
-				gone, cancel := context.WithCancel(t.Context())
+				left, cancel := context.WithCancel(t.Context())
 				cancel()
-				if _, err := r.Open(gone, ledger.Request{ID: "gone"}); !errors.Is(err, context.Canceled) {
-					t.Errorf("a caller who is gone: %v", err)
+				if _, err := r.Open(left, ledger.Request{ID: "left"}); !errors.Is(err, context.Canceled) {
+					t.Errorf("a caller that has disconnected: %v", err)
 				}
 				for _, record := range admitted {
 					record.Settle(ledger.Result{Outcome: ledger.OK})

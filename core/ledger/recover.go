@@ -85,7 +85,7 @@ func (r *Recorder) keepJournal() {
 		r.unkept = false
 		return
 	}
-	if !gone(err) {
+	if !removed(err) {
 		if !r.unkept {
 			r.config.Logger.Warn("the ledger's journal cannot be looked after", "error", err)
 		}

@@ -35,17 +35,17 @@ func Retain(ctx context.Context, store Store, days func() int, logger *slog.Logg
 }
 
 // PruneAll prunes until nothing is left to prune, with pauses. It reports how many
-// entries, also with an error, and tells after each step, unless told is nil. What is broken
-// off goes on with the next call.
-func PruneAll(ctx context.Context, store Store, before time.Time, told func(pruned int64)) (pruned int64, err error) {
+// entries, also with an error, and calls progress, unless nil, after each step. An interrupted
+// pruning goes on with the next call.
+func PruneAll(ctx context.Context, store Store, before time.Time, progress func(pruned int64)) (pruned int64, err error) {
 	for {
 		n, err := store.Prune(ctx, before, PruneCount)
 		pruned += n
 		if err != nil || n == 0 {
 			return pruned, err
 		}
-		if told != nil {
-			told(pruned)
+		if progress != nil {
+			progress(pruned)
 		}
 		if !wait(ctx, pruneRest) {
 			return pruned, ctx.Err()

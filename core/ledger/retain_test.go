@@ -40,7 +40,7 @@ func (p *pruning) set(change func()) {
 }
 
 // What is too old goes in batches, every hour, by the setting of the moment; a failure is
-// told and tried again.
+// logged and tried again.
 func TestRetain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &pruning{left: 2500}

@@ -16,14 +16,14 @@ type Store interface {
 	Begin(ctx context.Context, now time.Time) (process int64, err error)
 	// Write adds the entries that are new and closes those that are open. What is
 	// closed stays as it is, but for Interrupted: another process may have taken this
-	// one for dead, and whoever ran the request knows better. An error that is ErrRefused
+	// one for dead, and the process that ran the request knows better. An error that is ErrRefused
 	// is of what one of the entries holds, any other of the store.
 	Write(ctx context.Context, process int64, entries []*Entry) error
-	// Beat says that a process is alive and what it is, and closes the open entries of processes that
-	// have not said so since dead as Interrupted. It reports how many it closed.
+	// Beat records a heartbeat of a process and what it is, and closes as Interrupted the open
+	// entries of processes without a heartbeat since dead. It reports how many it closed.
 	Beat(ctx context.Context, process int64, node Node, now, dead time.Time) (interrupted int64, err error)
-	// Processes gives those that have said that they are alive since a time, the 1000 that began
-	// last at most, by number.
+	// Processes gives those with a heartbeat since a time, at most the 1000 that began last, by
+	// number.
 	Processes(ctx context.Context, since time.Time) ([]Process, error)
 	// End closes a process's open entries as Interrupted and reports how many.
 	End(ctx context.Context, process int64) (interrupted int64, err error)
@@ -33,8 +33,7 @@ type Store interface {
 	// View runs do on one state of the store, which writers do not change meanwhile. What it
 	// reads is read in one piece: a part of the ledger, not all of it.
 	View(ctx context.Context, do func(View) error) error
-	// Left counts the open entries of processes that have not said that they are alive
-	// since dead.
+	// Left counts the open entries of processes without a heartbeat since dead.
 	Left(ctx context.Context, dead time.Time) (entries int64, err error)
 	// Report sums the entries up, with what was pruned: a row for each combination of
 	// the dimensions' values, in their order. Without dimensions it is one row, or none
@@ -59,8 +58,8 @@ type Store interface {
 	// may be written meanwhile and later. It reports whether there was something to do, and is
 	// called again until there is not.
 	Roll(ctx context.Context, before time.Time) (done bool, err error)
-	// Leads reports whether a process is the one that calls Roll: the first of those that
-	// have said that they are alive since dead. There may be two or none for a moment.
+	// Leads reports whether a process is the one that calls Roll: the first of those with a
+	// heartbeat since dead. There may be two or none for a moment.
 	Leads(ctx context.Context, process int64, dead time.Time) (bool, error)
 }
 
@@ -141,7 +140,7 @@ type Query struct {
 	// times bound nothing. Of what was pruned whole days are known: a day counts if its
 	// beginning is in between.
 	Since, Until time.Time
-	// Pruned leaves out the entries: the report is of what was pruned alone.
+	// Pruned leaves out the entries: the report is only of what was pruned.
 	Pruned bool
 	// Limit, unless 0, is how many rows there are at most: the first.
 	Limit int
@@ -158,7 +157,7 @@ type Row struct {
 	Cost int64
 	// Unpriced is how many requests used something that had no price.
 	Unpriced int64
-	// Estimated is how many requests have a usage that no upstream told, Rejected how many
+	// Estimated is how many requests have a usage that no upstream reported, Rejected how many
 	// of these because the upstream's figures cannot be true.
 	Estimated, Rejected int64
 }
@@ -196,7 +195,7 @@ func RowOf(e *Entry) Row {
 	if e.Price == "" && e.Usage.Input+e.Usage.Output+e.Usage.Images > 0 {
 		r.Unpriced = 1
 	}
-	if e.UsageSource != Told {
+	if e.UsageSource != Reported {
 		r.Estimated = 1
 	}
 	if e.UsageSource == Rejected {

@@ -23,7 +23,7 @@ func (r *Recorder) run(ctx context.Context) {
 		select {
 		case <-r.wake:
 			r.gather()
-			// What is lost is told by the end, where alone it can happen.
+			// Close returns what is lost: entries can be lost only at the end.
 			r.err = errors.Join(r.err, r.flush(ctx))
 		case <-beat.C:
 			r.beat(ctx)

@@ -6,7 +6,7 @@ import (
 	"github.com/genway/genway/core/amount"
 )
 
-// Scope is whose a limit is.
+// Scope is what a limit applies to.
 type Scope uint8
 
 // The scopes.
@@ -110,16 +110,16 @@ type Claim struct {
 
 	// What follows is the store's.
 
-	// ID tells claims apart that several processes make.
+	// ID identifies a claim among those of several processes.
 	ID string
 	// Holds are what is held of the subjects' tokens a minute.
 	Holds [maxSubjects]Hold
 	// Starts are the beginnings of the day and the month that pay, in seconds since
 	// 1970.
 	Starts [2]int64
-	// Alone reports that this process admitted the request by its own count, since the
+	// Local reports that this process admitted the request by its own count, since the
 	// store that it shares with others did not answer.
-	Alone bool
+	Local bool
 
 	subjects [maxSubjects]Subject
 	accounts [maxSubjects]*account

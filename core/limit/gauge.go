@@ -7,7 +7,7 @@ import (
 
 // Gauge is one limit and how much of it is used.
 type Gauge struct {
-	// Scope and ID are whose limit it is: the key's identifier or the owner's name.
+	// Scope and ID name the subject of the limit: the key's identifier or the owner's name.
 	Scope Scope
 	ID    string
 	// Metric is what it bounds; Period is that of a budget.
@@ -51,7 +51,7 @@ func (l *Limiter) Gauges(ctx context.Context, who Who) ([]Gauge, error) {
 	var claim Claim
 	l.rules.Load().subjects(&claim, who)
 	uses, err := l.store.Peek(ctx, &claim)
-	if err != nil && !errors.Is(err, ErrGone) {
+	if err != nil && !errors.Is(err, ErrUnavailable) {
 		return nil, err
 	}
 	var gauges []Gauge

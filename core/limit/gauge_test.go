@@ -7,7 +7,7 @@ import (
 	"github.com/genway/genway/core/limit"
 )
 
-// Gauges tell what is used of the limits of a key and its owner, before, while and after a request
+// Gauges report what is used of the limits of a key and its owner, before, while and after a request
 // runs, and take nothing, however often they are read.
 func TestGauges(t *testing.T) {
 	c := clockAt(start)

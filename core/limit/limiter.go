@@ -9,7 +9,7 @@ import (
 // on one claim one after the other.
 type Store interface {
 	// Reserve takes what the claim asks of all its subjects, or nothing: then the error
-	// is a *Refusal, or wraps ErrGone.
+	// is a *Refusal, or wraps ErrUnavailable.
 	Reserve(ctx context.Context, claim *Claim) (Standing, error)
 	// Extend takes more for a claim that was reserved; nothing refuses it.
 	Extend(claim *Claim, more Amount)
@@ -17,7 +17,7 @@ type Store interface {
 	// wait for others.
 	Settle(claim *Claim, actual Amount)
 	// Peek gives what each subject of a claim uses of its rates and places now, in their order,
-	// and takes nothing. Where nobody can tell, the error wraps ErrGone.
+	// and takes nothing. While the shared store does not answer, the error wraps ErrUnavailable.
 	Peek(ctx context.Context, claim *Claim) ([]Use, error)
 	// Close ends the store, once all claims are settled.
 	Close() error
@@ -97,7 +97,7 @@ func (r *Reservation) Weighed() bool {
 }
 
 // Reserve takes what the request may need, from all limits or from none. Where a limit
-// does not admit it, the error is a *Refusal; where nobody can tell, it wraps ErrGone. A
+// does not admit it, the error is a *Refusal; while the shared store does not answer, it wraps ErrUnavailable. A
 // request that no state of the limits admits is refused without asking the store.
 func (r *Reservation) Reserve(ctx context.Context, most Amount) (Standing, error) {
 	if r == nil || len(r.claim.Subjects) == 0 {

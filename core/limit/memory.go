@@ -9,7 +9,7 @@ import (
 	"github.com/genway/genway/core/amount"
 )
 
-// Memory keeps what is used in this process: for a core that is alone. Its methods are
+// Memory keeps what is used in this process, for a core that shares its limits with no other. Its methods are
 // safe for concurrent use. What all subjects of a claim hold is taken in one step, or
 // nothing is.
 type Memory struct {

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// clock is a time that moves when it is told to.
+// clock is a time that moves only by advance.
 type clock struct{ at atomic.Int64 }
 
 func clockAt(text string) *clock {
@@ -112,8 +112,8 @@ type taken struct {
 func level(all []*taken, rate, now int64) *big.Rat {
 	sum, last := new(big.Rat), int64(0)
 	leak := func(until int64) {
-		gone := new(big.Rat).Mul(new(big.Rat).SetFrac64(until-last, 60_000_000), new(big.Rat).SetInt64(rate))
-		if sum.Sub(sum, gone); sum.Sign() < 0 {
+		leaked := new(big.Rat).Mul(new(big.Rat).SetFrac64(until-last, 60_000_000), new(big.Rat).SetInt64(rate))
+		if sum.Sub(sum, leaked); sum.Sign() < 0 {
 			sum.SetInt64(0)
 		}
 		last = until

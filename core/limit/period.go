@@ -2,7 +2,7 @@ package limit
 
 import "time"
 
-// Period is a stretch of time of UTC's calendar.
+// Period is a period of UTC's calendar.
 type Period string
 
 // The periods.

@@ -77,7 +77,7 @@ type Who struct {
 	Limits Limits
 }
 
-// subjects fills in whose limits a request is held to. Keys and owners are there
+// subjects fills in the subjects whose limits a request is held to. Keys and owners are there
 // without limits too, so that what they spend is known when they are given a budget.
 func (r *rules) subjects(claim *Claim, who Who) {
 	list := claim.subjects[:0]

@@ -14,7 +14,7 @@ type Spend struct {
 	Cost         int64
 }
 
-// Spent tells what requests cost that began at since or later, as a ledger does.
+// Spent reports what requests cost that began at since or later, as a ledger does.
 type Spent func(ctx context.Context, since time.Time) ([]Spend, error)
 
 // sums adds spends up by whom they are counted against.

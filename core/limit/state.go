@@ -112,7 +112,7 @@ func (a *State) refuse(s *Subject, claim *Claim, wall time.Time, now int64) *Ref
 	return worst
 }
 
-// heldFor is the wait for what requests under way hold: nobody knows when they end.
+// heldFor is the wait for what requests in flight hold: their end is not known.
 const heldFor = time.Second
 
 // overBudget is the refusal of a claim that does not fit in a budget.

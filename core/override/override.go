@@ -4,7 +4,7 @@
 //
 // The caller's own body follows: the members that spell a changed parameter in the
 // caller's protocol are changed, every other byte stays. What a caller asked for and
-// does not get is told as a loss.
+// does not get is reported as a loss.
 //
 // It must not import upstreams, routes or configuration.
 package override

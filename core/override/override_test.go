@@ -20,7 +20,7 @@ var codecs = map[string]codec.Codec{
 }
 
 // The caller's body follows the canonical request, member by member, and what the
-// caller does not get is told.
+// caller does not get is reported.
 func TestText(t *testing.T) {
 	for _, c := range []struct {
 		name, protocol string
@@ -35,12 +35,12 @@ func TestText(t *testing.T) {
 			[]string{"sampling.temperature"},
 		},
 		{
-			"set where nothing was said", "chat", override.Rules{Set: map[string]any{"temperature": 0.2}},
+			"set where nothing was asked for", "chat", override.Rules{Set: map[string]any{"temperature": 0.2}},
 			`{"model":"m","messages":[{"role":"user","content":"hi"}]}`,
 			`{"model":"m","messages":[{"role":"user","content":"hi"}],"temperature":0.2}`, nil,
 		},
 		{
-			"set what was said", "chat", override.Rules{Set: map[string]any{"temperature": 1.0}},
+			"set what was asked for", "chat", override.Rules{Set: map[string]any{"temperature": 1.0}},
 			`{"model":"m","temperature":1.00,"messages":[{"role":"user","content":"hi"}]}`,
 			`{"model":"m","temperature":1.00,"messages":[{"role":"user","content":"hi"}]}`, nil,
 		},

@@ -116,7 +116,7 @@ func follow(wire *genwayv1.WireMessage, before, after []byte, c any) (*genwayv1.
 	return &genwayv1.WireMessage{Protocol: wire.GetProtocol(), Json: body, Headers: wire.GetHeaders(), Extension: wire.GetExtension()}, nil
 }
 
-// bare is a request with its parameters alone, as its codec takes one: what the
+// bare is a request with only its parameters, as its codec takes one: what the
 // difference of two encodings is to be found in.
 func bare(req *genwayv1.GenerateTextRequest, rules []rule) *codec.Request {
 	out := &genwayv1.GenerateTextRequest{}

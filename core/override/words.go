@@ -13,21 +13,21 @@ func (o *Overrides) String() string {
 	if o == nil {
 		return ""
 	}
-	var said []string
-	say := func(verb string, words []string) {
+	var clauses []string
+	add := func(verb string, words []string) {
 		if len(words) > 0 {
-			said = append(said, verb+" "+strings.Join(words, ", "))
+			clauses = append(clauses, verb+" "+strings.Join(words, ", "))
 		}
 	}
-	say("drop", o.rules.Drop)
-	say("set", values(o.rules.Set))
-	say("default", values(o.rules.Default))
+	add("drop", o.rules.Drop)
+	add("set", values(o.rules.Set))
+	add("default", values(o.rules.Default))
 	var bounds []string
 	for _, name := range slices.Sorted(maps.Keys(o.rules.Bound)) {
 		bounds = append(bounds, name+" to "+o.rules.Bound[name].String())
 	}
-	say("bound", bounds)
-	return strings.Join(said, "; ")
+	add("bound", bounds)
+	return strings.Join(clauses, "; ")
 }
 
 func values(given map[string]any) []string {

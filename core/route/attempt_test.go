@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// headers are what a call tells its caller in the answer's headers.
+// headers records the headers of a call's answer.
 type headers struct{ metadata.MD }
 
 func (h *headers) Method() string                 { return "" }
@@ -71,17 +71,17 @@ func TestK7AttemptsEndWithTheirHeaders(t *testing.T) {
 		want map[string]string
 		says string // the model
 	}{
-		"one that says nothing":   {target(&stub{name: "last"}, 0), map[string]string{}, ""},
-		"one with headers":        {route.Target{Name: "last", Upstream: &talker{stub: stub{name: "last"}, headers: map[string]string{"x-ratelimit-limit": "of last"}}}, map[string]string{"x-ratelimit-limit": "of last"}, "last-model"},
-		"one that fails silently": {target(&stub{name: "last", err: fault.New(fault.Unavailable, "X", "down")}, 0), map[string]string{}, ""},
-		"one that is left alone":  {route.Target{Name: "last", Upstream: down, Guard: full}, map[string]string{}, ""},
+		"one that says nothing":    {target(&stub{name: "last"}, 0), map[string]string{}, ""},
+		"one with headers":         {route.Target{Name: "last", Upstream: &talker{stub: stub{name: "last"}, headers: map[string]string{"x-ratelimit-limit": "of last"}}}, map[string]string{"x-ratelimit-limit": "of last"}, "last-model"},
+		"one that fails silently":  {target(&stub{name: "last", err: fault.New(fault.Unavailable, "X", "down")}, 0), map[string]string{}, ""},
+		"one with an open breaker": {route.Target{Name: "last", Upstream: down, Guard: full}, map[string]string{}, ""},
 	} {
 		for _, streamed := range []bool{false, true} {
 			first := failing("first")
 			r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "first", Upstream: first}}, Fallback: []route.Target{c.last}}})
 			var record call.Record
-			told := &headers{}
-			ctx := call.With(told.in(t.Context()), &record)
+			sent := &headers{}
+			ctx := call.With(sent.in(t.Context()), &record)
 			req := &genwayv1.GenerateTextRequest{Model: "m"}
 			if streamed {
 				_ = r.StreamGenerateText(ctx, req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
@@ -89,7 +89,7 @@ func TestK7AttemptsEndWithTheirHeaders(t *testing.T) {
 				_, _ = r.GenerateText(ctx, req)
 			}
 			got := map[string]string{}
-			for name, values := range told.MD {
+			for name, values := range sent.MD {
 				if cut, ok := strings.CutPrefix(name, route.AnswerPrefix); ok {
 					got[cut] = values[0]
 				}
@@ -97,7 +97,7 @@ func TestK7AttemptsEndWithTheirHeaders(t *testing.T) {
 			if !maps.Equal(got, c.want) || record.Upstream != "last" || record.RawModel != c.says || record.RawUsage != nil {
 				t.Errorf("%s, streamed %t: headers %v, want %v; record %+v", name, streamed, got, c.want, &record)
 			}
-			if named := told.Get("x-genway-upstream"); len(named) == 0 || named[len(named)-1] != "last" {
+			if named := sent.Get("x-genway-upstream"); len(named) == 0 || named[len(named)-1] != "last" {
 				t.Errorf("%s, streamed %t: served by %v", name, streamed, named)
 			}
 			if !slices.EqualFunc(record.Spent, []*genwayv1.Usage{first.usage}, func(s call.Spent, u *genwayv1.Usage) bool { return s.Usage == u && s.Upstream == "first" }) {

@@ -10,7 +10,7 @@ import (
 // one. When the upstream refuses a large share of the calls because it has too much to do
 // (see refusals), or, where the operator wants that, when its answers begin late (see
 // lateness), the bound becomes a part of the calls under way; it then grows again, back to
-// what it was in recovery and beyond, and after a while without another sign it is gone
+// what it was in recovery and beyond, and after a while without another sign it is lifted
 // (CUBIC, RFC 9438, whose growth goes by time: that of AIMD goes by answers, and these may
 // take an hour).
 //
@@ -22,7 +22,7 @@ type bound struct {
 
 	mu       sync.Mutex
 	underWay int
-	// reached is the bound before it was last lowered, at lowered; 0 is that it is gone.
+	// reached is the bound before it was last lowered, at lowered; 0 is that it is lifted.
 	reached  float64
 	lowered  time.Time
 	refusals refusals
@@ -33,8 +33,8 @@ type bound struct {
 const (
 	lowerTo  = 0.7             // of the calls under way
 	recovery = 2 * time.Second // until the bound is what it was
-	// gone is how many recoveries later there is no bound.
-	gone = 5
+	// liftAfter is how many recoveries later there is no bound.
+	liftAfter = 5
 )
 
 // limit gives the bound now.
@@ -47,7 +47,7 @@ func (b *bound) limit(now time.Time) int {
 		return most
 	}
 	x := now.Sub(b.lowered).Seconds() / recovery.Seconds()
-	if x >= gone {
+	if x >= liftAfter {
 		b.reached = 0
 		return most
 	}
@@ -75,9 +75,9 @@ func (p place) refused(now time.Time) (hopeless bool) {
 	b := p.bound
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	alone := b.underWay <= 1
+	only := b.underWay <= 1
 	if !p.begun.After(b.lowered) {
-		return alone || b.refusals.all // it says nothing new
+		return only || b.refusals.all // it says nothing new
 	}
 	share, over := b.refusals.refuse(now)
 	if over && share > largeShare && now.After(b.refusals.blind) {
@@ -93,7 +93,7 @@ func (p place) refused(now time.Time) (hopeless bool) {
 			b.lower(now, lowerTo*float64(limit))
 		}
 	}
-	return alone || b.refusals.all
+	return only || b.refusals.all
 }
 
 // worked notes that the call has ended without a refusal.

@@ -65,7 +65,7 @@ func TestRefusalsLowerTheBound(t *testing.T) {
 		for _, c := range []struct {
 			after       time.Duration
 			least, most int
-		}{{0, 69, 71}, {recovery / 2, 90, 99}, {recovery, 99, 101}, {2 * recovery, 125, 135}, {4 * recovery, 800, 1000}, {gone*recovery + 1, 5000, 5000}} {
+		}{{0, 69, 71}, {recovery / 2, 90, 99}, {recovery, 99, 101}, {2 * recovery, 125, 135}, {4 * recovery, 800, 1000}, {liftAfter*recovery + 1, 5000, 5000}} {
 			time.Sleep(c.after - time.Since(began)) //nolint:forbidigo // of the bubble's clock
 			got := take(t, b, 5000)
 			for _, p := range got {
@@ -78,7 +78,7 @@ func TestRefusalsLowerTheBound(t *testing.T) {
 	})
 }
 
-// TestBoundNeverFallsBelowOne and is gone when a single call at a time is refused as well.
+// TestBoundNeverFallsBelowOne and is lifted when a single call at a time is refused as well.
 func TestBoundNeverFallsBelowOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, bounded := &bound{}, false

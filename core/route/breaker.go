@@ -8,11 +8,11 @@ import (
 // breaker is the circuit breaker of an upstream. After failures in a row it is open: all
 // calls are refused for a while. Then it is half-open: one trial call is let through, and
 // the others are refused until the trial's answer has begun, or has failed. A trial that
-// gives no verdict keeps the others out for no longer than the upstream was left alone:
-// then there is another trial.
+// gives no verdict keeps the others out for no longer than the breaker was open: then there is
+// another trial.
 //
-// It is not failsafe-go's (decision 19), which knows no call without a verdict: one whose caller left
-// would hold its trial for good, or close the breaker.
+// It is not failsafe-go's (decision 19), which has no calls without a verdict: a call whose caller
+// has left would keep its trial forever, or close the breaker.
 type breaker struct {
 	// after is how many failures in a row open it, rest for how long.
 	after int
@@ -30,7 +30,7 @@ type breaker struct {
 type verdict int
 
 const (
-	// nothing is what a call says whose caller left before it was over.
+	// nothing is the verdict of a call whose caller left before it was over.
 	nothing verdict = iota
 	works
 	fails
@@ -72,7 +72,7 @@ func (b *breaker) enter() (p permit, wait time.Duration, ok bool) {
 	return permit{breaker: b, trial: b.trial}, 0, true
 }
 
-// begun is what a trial is told when its answer begins; nil for all other calls.
+// begun gives what to call when the answer of a trial begins; nil for all other calls.
 func (p permit) begun() func() {
 	if p.trial == nil {
 		return nil
@@ -94,8 +94,8 @@ func (t *trial) prove() {
 
 func (b *breaker) close() { b.failures, b.until, b.trial = 0, time.Time{}, nil }
 
-// done books how the call went. Calls that began before the upstream was left alone
-// say nothing any more: the trial decides.
+// done records how the call went. Calls that began before the breaker opened no longer count:
+// the trial decides.
 func (p permit) done(v verdict) {
 	b := p.breaker
 	if b == nil {

@@ -202,7 +202,7 @@ func (a attempt) image(ctx context.Context, req *genwayv1.GenerateImageRequest) 
 }
 
 // wireFor keeps the caller's body for an upstream of its protocol, and for the
-// sandbox, which looks at the protocol alone.
+// sandbox, which looks only at the protocol.
 func wireFor(wire *genwayv1.WireMessage, t Target) *genwayv1.WireMessage {
 	if t.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED || t.Protocol == wire.GetProtocol() {
 		return wire
@@ -214,11 +214,10 @@ func wireFor(wire *genwayv1.WireMessage, t Target) *genwayv1.WireMessage {
 // same.
 const AnswerPrefix = "genway-answer-"
 
-// tell names the upstream that serves the caller, and how often upstreams were called,
-// retries included, in the answer's headers, and what the upstream answered in its own.
-func (a attempt) tell(ctx context.Context, answered map[string]string) {
-	// It fails where the headers have been sent, and outside of a server: nobody is
-	// left to be told.
+// sendHeaders puts into the answer's headers the upstream that serves the caller, how often
+// upstreams were called, retries included, and the upstream's own headers.
+func (a attempt) sendHeaders(ctx context.Context, answered map[string]string) {
+	// It fails where the headers have been sent already, and outside of a gRPC server.
 	md := make(metadata.MD, 2+len(answered))
 	md["x-genway-upstream"], md["x-genway-attempts"] = []string{a.Name}, []string{strconv.FormatInt(call.Of(ctx).Calls, 10)}
 	for name, value := range answered { // all in lower case, as metadata are

@@ -7,8 +7,8 @@ import (
 )
 
 // shaved gives a context that ends a little ahead of the caller's deadline, if there
-// is one, so that the caller still hears from us that the time was up: a twentieth of
-// what is left, within bounds. Each hop takes its own.
+// is one, so that the caller still gets our own error that the time is up: a twentieth of
+// what is left, within bounds. Each server on the way takes its own.
 func shaved(ctx context.Context) (context.Context, context.CancelFunc) {
 	deadline, ok := ctx.Deadline()
 	if !ok {

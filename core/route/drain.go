@@ -11,13 +11,13 @@ import (
 	"github.com/genway/genway/core/upstream"
 )
 
-// Why a call is ended that goes on without its caller.
+// Why a detached call is ended.
 var (
 	errDrained = errors.New("route: the time to read an answer on is over")
 	errClosing = errors.New("route: the router is closing")
 )
 
-// drains are the calls of a router that go on without their callers.
+// drains are the detached calls of a router: those that go on without their callers.
 type drains struct {
 	mu      sync.Mutex
 	closed  bool
@@ -59,8 +59,8 @@ func (s *drains) close() {
 	s.wait.Wait()
 }
 
-// drain is a call that goes on when its caller leaves, for at most a while: the answer
-// is read to its end, for what the upstream says that it cost (case K6). The call
+// drain detaches a call from its caller: when the caller leaves, the call goes on for at most a
+// while, and the answer is read to its end, for the usage that the upstream reports (case K6). The call
 // stays with its goroutine, which returns that much later. A nil drain is a call that
 // ends with its caller.
 type drain struct {
@@ -100,7 +100,7 @@ func (s *drains) newDrain(caller context.Context, most time.Duration) (context.C
 	return ctx, d
 }
 
-// leave begins the time that the call goes on alone.
+// leave begins the time for which the call goes on without its caller.
 func (d *drain) leave() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -112,8 +112,8 @@ func (d *drain) leave() {
 	d.owner.begin(d)
 }
 
-// sent takes what came of sending an event to the caller. When the transport says that
-// nobody is there, the call goes on. last says that the answer ends with the event.
+// sent takes what came of sending an event to the caller. When the transport reports that the
+// caller has left, the call goes on. last says that the answer ends with the event.
 func (d *drain) sent(err error, last bool) error {
 	if d == nil {
 		return err

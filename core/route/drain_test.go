@@ -59,7 +59,7 @@ func TestDrain(t *testing.T) {
 			name               string
 			takes, after, most time.Duration
 			took               time.Duration
-			used, gone         bool
+			used, left         bool
 		}{
 			{"cancelled", 10 * time.Second, time.Second, 0, time.Second, false, false},
 			{"drained", 10 * time.Second, time.Second, 30 * time.Second, 10 * time.Second, true, true},
@@ -69,7 +69,7 @@ func TestDrain(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				u := &slow{takes: c.takes}
 				d := leave(t, u, route.Limits{DrainFor: c.most}, c.after, streamed)
-				if d.took != c.took || (d.usage != nil) != c.used || d.record.CallerLeft != c.gone || u.calls != 1 {
+				if d.took != c.took || (d.usage != nil) != c.used || d.record.CallerLeft != c.left || u.calls != 1 {
 					t.Errorf("%s, streamed %t: %+v, %d calls", c.name, streamed, d, u.calls)
 				}
 				if (d.err == nil) != c.used || d.err != nil && fault.From(d.err).Kind != fault.Cancelled {
@@ -127,7 +127,7 @@ func TestCloseEndsDrains(t *testing.T) {
 		if err := <-done; fault.From(err).Kind != fault.Cancelled || time.Since(begun) != 0 {
 			t.Errorf("%v after %v", err, time.Since(begun))
 		}
-		// Nothing is begun for a caller who is gone already, and what is read on from
+		// Nothing is begun for a caller that has left already, and what is read on from
 		// now on is ended at once.
 		ask()
 		if err := <-done; fault.From(err).Kind != fault.Cancelled || time.Since(begun) != 0 {

@@ -28,7 +28,7 @@ type Limits struct {
 	// Retries is how often a call that failed before its answer began is made again
 	// at the same upstream; negative is never. Default 1.
 	Retries int
-	// BreakAfter is the failures in a row after which the upstream is left alone for
+	// BreakAfter is the failures in a row after which the circuit breaker opens for
 	// BreakFor; negative is never. A refusal for an overload is no failure. Defaults 5
 	// and 10 s.
 	BreakAfter int
@@ -136,10 +136,10 @@ func (g *Guard) run(ctx context.Context, t *turn, do doing) error {
 	}
 }
 
-// once makes a call within the limits and books how it went.
+// once makes a call within the limits and records how it went.
 func (g *Guard) once(ctx context.Context, t *turn, do doing) (err error) {
 	if ctx.Err() != nil {
-		return upstream.Interrupted(ctx) // nothing is begun for a caller who is gone already
+		return upstream.Interrupted(ctx) // nothing is begun for a caller that has left already
 	}
 	if g.unfit.Load() {
 		return errUnfit
@@ -154,11 +154,11 @@ func (g *Guard) once(ctx context.Context, t *turn, do doing) (err error) {
 	defer spot.leave()
 	permit, wait, ok := g.breaker.enter()
 	if !ok {
-		return busy("UPSTREAM_BROKEN", "the upstream failed repeatedly and is left alone for a while", max(time.Second, wait))
+		return busy("UPSTREAM_BROKEN", "the upstream failed repeatedly and is not called for a while", max(time.Second, wait))
 	}
-	// A call that panics is booked as well: the upstream would never be tried again.
-	said := fails
-	defer func() { permit.done(said) }()
+	// A call that panics counts as well. Otherwise the upstream would never be tried again.
+	outcome := fails
+	defer func() { permit.done(outcome) }()
 	begun := permit.begun()
 	if g.limits.Late > 0 {
 		prove := begun
@@ -181,9 +181,9 @@ func (g *Guard) once(ctx context.Context, t *turn, do doing) (err error) {
 		}
 	}
 	err = g.within(ctx, t, begun, do)
-	said = t.judged(ctx, err)
-	if spot.judged(err) && said == fails {
-		said = nothing // fewer calls at once may be all that it takes
+	outcome = t.judged(ctx, err)
+	if spot.judged(err) && outcome == fails {
+		outcome = nothing // fewer calls at once may be all that it takes
 	}
 	return err
 }
@@ -202,8 +202,8 @@ func (g *Guard) within(ctx context.Context, t *turn, begun func(), do doing) (er
 	return t.timed(inner, begun, func(ctx context.Context) error { return do(ctx, d) })
 }
 
-// timed makes a call whose answer must begin in the target's share of the time. With its
-// beginning that bound is gone, and begun is called unless it is nil.
+// timed makes a call whose answer must begin in the target's share of the time. That bound
+// ends with the beginning of the answer, when begun is called unless it is nil.
 func (t *turn) timed(ctx context.Context, begun func(), do func(context.Context) error) error {
 	if t.begin.IsZero() {
 		t.record.StartCall(begun)
@@ -226,9 +226,9 @@ func (t *turn) timed(ctx context.Context, begun func(), do func(context.Context)
 var errBusy = busy(fault.ReasonUpstreamBusy, "as many requests as the upstream may have are under way; try again", time.Second)
 
 // errUnfit is of an upstream that fails its checks.
-var errUnfit = busy("UPSTREAM_BROKEN", "the upstream fails its checks and is left alone until one succeeds", time.Second)
+var errUnfit = busy("UPSTREAM_BROKEN", "the upstream fails its checks and is not called until one succeeds", time.Second)
 
-// Checked tells whether the upstream answers its checks. While it does not, calls are refused
+// Checked sets whether the upstream answers its checks. While it does not, calls are refused
 // as they are by an open breaker, so that other targets are tried.
 func (g *Guard) Checked(ok bool) { g.unfit.Store(!ok) }
 
@@ -238,9 +238,9 @@ func busy(reason, text string, wait time.Duration) error {
 	return e
 }
 
-// judged is what a call says about its upstream: what the request is to blame for
-// never counts against it, and a call whose caller went away, or would not wait, says
-// nothing. One that has not answered by the route's deadline, which ctx has, failed;
+// judged is the verdict of a call on its upstream. A failure that the request is to blame for
+// never counts against the upstream, and a call whose caller left, or would not wait, gives no
+// verdict. One that has not answered by the route's deadline, which ctx has, failed;
 // unless it is a stream that had content.
 func (t *turn) judged(ctx context.Context, err error) verdict {
 	switch {
@@ -289,7 +289,7 @@ func (g *Guard) spend() bool {
 	return true
 }
 
-// wait lets a random while pass; false when the caller is gone by then.
+// wait waits for a random time; false when the caller has left by then.
 func (g *Guard) wait(ctx context.Context) bool {
 	timer := time.NewTimer(g.limits.Backoff/2 + rand.N(g.limits.Backoff)) //nolint:gosec // a wait, no secret
 	defer timer.Stop()

@@ -124,13 +124,13 @@ func TestBreakerIsFair(t *testing.T) {
 			}
 		}
 	}
-	gone, cancel := context.WithCancel(t.Context())
+	left, cancel := context.WithCancel(t.Context())
 	cancel()
 	f := &flaky{failures: 1 << 30, kind: fault.BadUpstream}
 	r := guarded(f, route.Limits{BreakAfter: 2, Retries: -1})
 	for range 10 {
-		if _, err := r.GenerateText(gone, &genwayv1.GenerateTextRequest{Model: "m"}); fault.From(err).Reason == "UPSTREAM_BROKEN" {
-			t.Fatal("a gone caller counted")
+		if _, err := r.GenerateText(left, &genwayv1.GenerateTextRequest{Model: "m"}); fault.From(err).Reason == "UPSTREAM_BROKEN" {
+			t.Fatal("a caller that has left counted")
 		}
 	}
 }
@@ -175,7 +175,7 @@ func TestPanicsDoNotKeepTheBreakerOpen(t *testing.T) {
 		f.panics = false
 		time.Sleep(2 * time.Second) //nolint:forbidigo // the bubble's own clock
 		if _, err := ask(r, 0, "m"); err != nil {
-			t.Errorf("the upstream is left alone for good: %v", err)
+			t.Errorf("the breaker stays open forever: %v", err)
 		}
 	})
 }

@@ -11,7 +11,7 @@ import "time"
 // whether the answers became quicker: if not, there was no queue, and what they take is
 // usual from then on.
 type lateness struct {
-	// factor is how many times longer than usual is late; 0 is that nobody looks.
+	// factor is how many times longer than usual is late; 0 turns this off.
 	factor float64
 
 	usual time.Duration

@@ -33,7 +33,7 @@ func (r *Router) Models() []*genwayv1.Model {
 	for i := range t.routes {
 		route := &t.routes[i]
 		if !glob.Is(route.Model) {
-			continue // of its targets' lists, it leads to its own name alone
+			continue // of its targets' lists, it leads only to its own name
 		}
 		for _, target := range slices.Concat(route.Targets, route.Fallback) {
 			for _, m := range target.listed() {

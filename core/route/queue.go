@@ -11,9 +11,9 @@ import (
 
 // queue is the calls that wait for a place at an upstream that is at its bound. A short
 // one evens out bursts: first come, first served, and each may wait for patient. One that
-// has not been empty for that long is a standing queue, which makes everybody late and
-// serves nobody: then each may wait for hurried alone, and the newest is served first, whose
-// caller is the most likely to be there still (the controlled delay and adaptive LIFO of
+// has not been empty for that long is a standing queue, which delays all calls and
+// helps none: then each may wait only for hurried, and the newest is served first, since its
+// caller is the most likely to be connected still (the controlled delay and adaptive LIFO of
 // Facebook's "Fail at Scale", after RFC 8289). Batch calls are served when no other waits.
 //
 // Its owner's lock is held for all methods but wait.
@@ -26,7 +26,7 @@ type queue struct {
 }
 
 type waiter struct {
-	// turn is told whether there is a place.
+	// turn receives whether there is a place.
 	turn     chan struct{}
 	priority overload.Priority
 }

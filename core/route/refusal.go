@@ -43,9 +43,9 @@ func refusalOf(err error) refusal {
 // OpenAI's server_is_overloaded and "currently overloaded", Anthropic's overloaded_error,
 // Google's "The model is overloaded" and RESOURCE_EXHAUSTED, vLLM's and TGI's "overloaded".
 func saysOverload(f *fault.Error) bool {
-	said := strings.ToLower(f.NativeType + " " + f.NativeCode + " " + f.Message)
+	text := strings.ToLower(f.NativeType + " " + f.NativeCode + " " + f.Message)
 	for _, words := range [...]string{"overload", "rate limit", "rate_limit", "too many requests", "resource_exhausted", "at capacity"} {
-		if strings.Contains(said, words) {
+		if strings.Contains(text, words) {
 			return true
 		}
 	}

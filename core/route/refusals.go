@@ -7,8 +7,8 @@ import "time"
 // what is in them, or for a limit that fewer calls at once do not change. So what counts is
 // the share of refusals among the calls of a window. When the share is large the bound is
 // lowered, until it is not large any more. Where it stays large even for one call at a
-// time, the number of calls is not the reason: then there is no bound, and nobody looks
-// again for a while (blind).
+// time, the number of calls is not the reason: then there is no bound, and
+// refusals are ignored for a while (blind).
 //
 // Calls are counted when they begin, since an answer may take an hour, and refusals when
 // they come. A call that began before the bound was last lowered is not counted.

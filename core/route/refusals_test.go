@@ -63,7 +63,7 @@ func routed(a *answering, limits route.Limits) *route.Router {
 }
 
 // Refusals for an overload do not open the circuit breaker, however many come in a row, also
-// of calls that are alone; a 503 that does not say so is a failure as any other.
+// of single calls; a 503 that does not say so is a failure as any other.
 func TestRefusalsAreNoFailures(t *testing.T) {
 	for name, c := range map[string]struct {
 		refusal error
@@ -109,7 +109,7 @@ func TestFewRefusalsSetNoBound(t *testing.T) {
 }
 
 // All calls of one model are refused: those of another are served, and after a while the
-// first model's caller hears its vendor's own refusals again.
+// first model's caller gets its vendor's own refusals again.
 func TestRefusalsOfOneModel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := routed(&answering{answer: func(model string) error {

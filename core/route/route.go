@@ -31,7 +31,7 @@ type Route struct {
 	// Protocols limits the route to callers of these; empty is all. Direct callers
 	// are PROTOCOL_UNSPECIFIED.
 	Protocols []genwayv1.Protocol
-	// Targets share the load; where some speak the caller's protocol, they alone do.
+	// Targets share the load; where some speak the caller's protocol, only those do.
 	Targets []Target
 	// Strategy is how they share it.
 	Strategy Strategy
@@ -207,8 +207,8 @@ func unknown(model string) error {
 }
 
 // attempts runs try on the targets of a request until one answers, fails for good, or
-// has begun its answer. It tells the caller who served it, unless try has: a stream must
-// before its first event.
+// has begun its answer. It sends the headers that name the upstream, unless try has: a stream must
+// do so before its first event.
 func (r *Router) attempts(ctx context.Context, q request, try func(context.Context, attempt) error) error {
 	route, _ := r.table.Load().find(q.protocol, q.model)
 	if route == nil {
@@ -260,7 +260,7 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 	if usageOf(err) == nil {
 		keep() // it is of an attempt before the last: a guard has refused since
 	}
-	a.tell(ctx, record.Headers)
+	a.sendHeaders(ctx, record.Headers)
 	return err
 }
 
@@ -278,7 +278,7 @@ type request struct {
 	model    string
 	images   bool
 	streamed bool
-	counted  bool // its tokens alone
+	counted  bool // only its tokens
 	// head is a text request, for its session; nil for all others.
 	head *genwayv1.GenerateTextRequest
 }

@@ -54,7 +54,7 @@ func TestDeadlinesAreShared(t *testing.T) {
 					}
 					want := 2100 * time.Millisecond // a third each
 					if n >= 3 {
-						want = 100 * time.Millisecond // both are left alone
+						want = 100 * time.Millisecond // both breakers are open
 					}
 					if took := time.Since(begun); took != want {
 						t.Errorf("streamed %v, call %d took %v, want %v", streams, n, took, want)

@@ -13,7 +13,7 @@ type speeds struct {
 	known map[speedOf]*speed
 }
 
-// speedOf tells streams from whole answers, which begin when all of them is there.
+// speedOf distinguishes streams from unary answers, which begin when they are complete.
 type speedOf struct {
 	model    string
 	streamed bool
@@ -47,7 +47,7 @@ func (s *speed) now(now time.Time) float64 {
 }
 
 // cost is what another call costs: the time that its answer takes to begin, times the calls
-// that are under way. A nil Guard, and a model that nobody has called, cost nothing.
+// that are under way. A nil Guard, and a model that was never called, cost nothing.
 func (g *Guard) cost(of speedOf, now time.Time) float64 {
 	if g == nil {
 		return 0
@@ -58,7 +58,7 @@ func (g *Guard) cost(of speedOf, now time.Time) float64 {
 	if s == nil {
 		return 0
 	}
-	// Calls under way whose time nobody knows yet are as bad as one that failed, so that a
+	// Calls in flight whose time is not known yet are as bad as one that failed, so that a
 	// target without figures gets one call, not all.
 	if s.at.IsZero() {
 		return failedTime.Seconds() * float64(s.underWay)

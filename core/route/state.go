@@ -49,7 +49,7 @@ func (r *Router) Upstreams() []UpstreamState {
 // Routes gives the routes, in the order in which they are tried. They are not to be changed.
 func (r *Router) Routes() []Route { return r.table.Load().routes }
 
-// state tells how the upstream is; a nil Guard knows nothing.
+// state fills in the state of the upstream; a nil Guard sets nothing.
 func (g *Guard) state(s *UpstreamState) {
 	if g == nil {
 		return

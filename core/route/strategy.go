@@ -63,7 +63,7 @@ func ranked(targets []Target, cost func(*Target) float64) []Target {
 
 func (t *Target) weight() float64 { return float64(cmp.Or(t.Weight, 1)) }
 
-// busy is how many calls the target's upstream has under way; 0 where nobody counts them.
+// busy is how many calls the target's upstream has under way; 0 where they are not counted.
 func (t *Target) busy() int {
 	if t.Guard == nil {
 		return 0
@@ -73,7 +73,7 @@ func (t *Target) busy() int {
 
 // distance is how far a session is from the target: the nearest serves it, and where that one
 // fails the next, so that a session moves only while its target does not answer, and a new
-// target takes from each of the others its share of their sessions alone (weighted rendezvous
+// target takes from each of the others only its share of their sessions (weighted rendezvous
 // hashing: Schindelhauer and Schomaker, "Weighted Distributed Hash Tables", 2005).
 func (t *Target) distance(session string) float64 {
 	h := fnv.New64a()

@@ -24,7 +24,7 @@ func (r *Router) StreamDeferred(ctx context.Context, req *deferred.Request, send
 		}
 		return s
 	}
-	return streamed(ctx, r, text(req.Head(), true), look, send, func(ctx context.Context, a attempt, pass passing[genwayv1.StreamGenerateTextResponse]) error {
+	return streamed(ctx, r, text(req.Head(), true), look, send, func(ctx context.Context, a attempt, pass sender[genwayv1.StreamGenerateTextResponse]) error {
 		asked, losses, err := a.text(ctx, req)
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (r *Router) StreamGenerateImage(ctx context.Context, req *genwayv1.Generate
 		}
 		return s
 	}
-	return streamed(ctx, r, image(req, true), look, send, func(ctx context.Context, a attempt, pass passing[genwayv1.StreamGenerateImageResponse]) error {
+	return streamed(ctx, r, image(req, true), look, send, func(ctx context.Context, a attempt, pass sender[genwayv1.StreamGenerateImageResponse]) error {
 		asked, losses, err := a.image(ctx, req)
 		if err != nil {
 			return err
@@ -58,12 +58,12 @@ type step struct {
 	ping, completed bool
 }
 
-// passing gives the function that an attempt sends its events by. The losses are those of
+// sender gives the function that an attempt sends its events by. The losses are those of
 // the route itself, which the event that opens the stream names first.
-type passing[E any] func(losses []*genwayv1.Loss) func(*E) error
+type sender[E any] func(losses []*genwayv1.Loss) func(*E) error
 
-// streamed runs the attempts of a streamed request. What an event means says look.
-func streamed[E any](ctx context.Context, r *Router, q request, look func(*E) step, send func(*E) error, ask func(context.Context, attempt, passing[E]) error) error {
+// streamed runs the attempts of a streamed request; look says what an event means.
+func streamed[E any](ctx context.Context, r *Router, q request, look func(*E) step, send func(*E) error, ask func(context.Context, attempt, sender[E]) error) error {
 	return r.attempts(ctx, q, func(ctx context.Context, a attempt) error {
 		record := call.Of(ctx)
 		return ask(ctx, a, func(losses []*genwayv1.Loss) func(*E) error {
@@ -84,7 +84,7 @@ func streamed[E any](ctx context.Context, r *Router, q request, look func(*E) st
 						record.AnswerBegins()
 						answered = record.Headers
 					}
-					a.tell(ctx, answered)
+					a.sendHeaders(ctx, answered)
 				}
 				if !s.ping {
 					record.Chunk()

@@ -28,7 +28,7 @@ func BenchmarkLedger(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				r, err := ledger.Start(b.Context(), ledger.Config{Store: s.Ledger(), Wait: mode.wait, Patience: time.Minute, Journal: b.TempDir()})
+				r, err := ledger.Start(b.Context(), ledger.Config{Store: s.Ledger(), Wait: mode.wait, MaxWait: time.Minute, Journal: b.TempDir()})
 				if err != nil {
 					b.Fatal(err)
 				}

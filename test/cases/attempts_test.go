@@ -38,7 +38,7 @@ func trialsEnd(t *testing.T) {
 		if a := g.Post(p, "m", p.Hello()); a.Status != http.StatusServiceUnavailable {
 			t.Fatalf("%s: status %d", p, a.Status)
 		}
-		for len(u.Requests()) < 2 { // until break_for is over, it is left alone
+		for len(u.Requests()) < 2 { // the breaker is open for break_for
 			readSome(t, g, harness.CallOf(p, "m", p.Hello(), true), func() {
 				if a := g.Post(p, "m", p.Hello()); a.Status != http.StatusOK {
 					t.Errorf("%s: during the trial's stream: %d %s", p, a.Status, a.Body)

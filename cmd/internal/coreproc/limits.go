@@ -55,7 +55,7 @@ func openLimits(ctx context.Context, section config.Limits, entries ledger.Store
 		var err error
 		l.shared, err = shared.Start(ctx, shared.Config{
 			URL: section.Store, Prefix: section.Prefix, Timeout: time.Duration(section.Timeout),
-			Policy: policyOf(section), Spent: spent, SpentBy: spentBy, OnGone: onGone, Logger: log,
+			Policy: policyOf(section), Spent: spent, SpentBy: spentBy, OnUnavailable: onGone, Logger: log,
 		})
 		if err != nil {
 			return nil, err

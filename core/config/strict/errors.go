@@ -20,7 +20,7 @@ func (e Errors) Error() string {
 	if len(e) == 1 {
 		return e[0].Error()
 	}
-	return fmt.Sprintf("%s (and %d more; genway config check tells all)", e[0], len(e)-1)
+	return fmt.Sprintf("%s (and %d more; genway config check lists all)", e[0], len(e)-1)
 }
 
 // Unwrap gives each of them.
@@ -36,9 +36,9 @@ func (e Errors) Unwrap() []error {
 type Problems struct {
 	file string
 	body ast.Node
-	// unknown are the values that are not known here: what is wrong with them is not told.
+	// unknown are the values that are not known here: what is wrong with them is not reported.
 	unknown map[token.Position]bool
-	// left is what could not be decoded and was left out: that it is missing is not told.
+	// left is what could not be decoded and was left out: that it is missing is not reported.
 	left []leftOut
 	// Absent says that files which are not there are no mistake.
 	Absent bool
@@ -54,7 +54,7 @@ func NewProblems(file string, body ast.Node) *Problems {
 func (p *Problems) Unknown(node ast.Node) { p.unknown[place(node.GetToken())] = true }
 
 // leftOut is a member that was left out. One with an unknown key may be any of those that
-// are missing beside it.
+// are missing in the same mapping.
 type leftOut struct {
 	path    string
 	unknown bool
@@ -76,7 +76,7 @@ func place(t *token.Token) token.Position {
 	return token.Position{Line: t.Position.Line, Column: t.Position.Column}
 }
 
-// Add adds an error: an *Error or one of Wrong, alone or joined.
+// Add adds an error: an *Error or one of Wrong, single or joined.
 func (p *Problems) Add(err error) {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, one := range joined.Unwrap() {

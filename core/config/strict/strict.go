@@ -1,5 +1,5 @@
-// Package strict reads the YAML files that operators write, and says where and how one
-// is wrong: file:line:column, and for a key that nobody knows the one that was meant.
+// Package strict reads the YAML files that operators write, and reports where and how one
+// is wrong: file:line:column, and for an unknown key the one that was probably meant.
 // JSON is YAML too.
 //
 // The package must not know what is in the files, nor import anything of the core.
@@ -75,8 +75,8 @@ func decode(body ast.Node, into any) *decodeError {
 	return nil
 }
 
-// positioned gives a parser's or decoder's error with its place, and for a key that
-// nobody knows the one of the schema that was meant.
+// positioned gives a parser's or decoder's error with its place, and for an unknown key the one
+// of the schema that was probably meant.
 func positioned(file string, err error, schema reflect.Type) error {
 	e := &Error{File: file, Text: err.Error()}
 	if syntax, ok := errors.AsType[yaml.Error](err); ok {

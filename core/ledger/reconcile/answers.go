@@ -22,7 +22,7 @@ import (
 
 // Answers are the records of a file, summed up.
 type Answers struct {
-	// By are the columns that tell the records apart, Figures those that are compared.
+	// By are the columns that identify the records, Figures those that are compared.
 	By, Figures []string
 	rows        map[string]*ledger.Row
 }
@@ -191,7 +191,7 @@ func (a *Answers) choose(r record, columns Columns) error {
 		}
 	}
 	if len(a.By) == 0 {
-		return fmt.Errorf("no column tells the records apart; expected one of %s, or --column OURS=THEIRS", strings.Join(identities(), ", "))
+		return fmt.Errorf("no column identifies the records; expected one of %s, or --column OURS=THEIRS", strings.Join(identities(), ", "))
 	}
 	if len(a.Figures) == 0 {
 		return errors.New("no column can be compared; expected input_tokens, output_tokens or the like, or --column OURS=THEIRS")

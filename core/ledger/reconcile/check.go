@@ -49,8 +49,8 @@ type Checked struct {
 }
 
 const (
-	mostTold = 100
-	// A process that has not said that it lives for so long is dead, and others had time
+	mostReported = 100
+	// A process without a heartbeat for so long is dead, and others had time
 	// to close what it left open.
 	deadFor = time.Minute
 	// piece is what is looked at in one state of the store.
@@ -61,13 +61,13 @@ const (
 func (c *Checked) Good() bool { return c.Left == 0 && len(c.Wrong) == 0 && len(c.Sums) == 0 }
 
 func (c *Checked) wrongf(e *ledger.Entry, format string, args ...any) {
-	if len(c.Wrong) < mostTold {
+	if len(c.Wrong) < mostReported {
 		c.Wrong = append(c.Wrong, fmt.Sprintf("request %s of %s: ", e.ID, e.Start.Format(time.RFC3339))+fmt.Sprintf(format, args...))
 	}
 }
 
 func (c *Checked) sumf(format string, args ...any) {
-	if len(c.Sums) < mostTold {
+	if len(c.Sums) < mostReported {
 		c.Sums = append(c.Sums, fmt.Sprintf(format, args...))
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/genway/genway/core/price"
 )
 
-// RequestID is the column that tells one request from another. The other columns that
-// tell records apart are the ledger's dimensions.
+// RequestID is the column that identifies a request. The other columns that identify records
+// are the ledger's dimensions.
 const RequestID = "request_id"
 
 // figure is a column that is compared.
@@ -38,7 +38,7 @@ var figures = []figure{
 	{"cost", func(r *ledger.Row) *int64 { return &r.Cost }},
 }
 
-// identities are the columns that records are told apart by.
+// identities are the columns that identify records.
 func identities() []string {
 	names := []string{RequestID}
 	for _, d := range ledger.Dimensions {

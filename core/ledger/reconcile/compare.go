@@ -18,7 +18,7 @@ type Scope struct {
 	Upstream string
 	// Used leaves out requests that used nothing: errors, and counts of tokens.
 	Used bool
-	// Read, unless nil, is told now and then how many entries have been read.
+	// Read, unless nil, is called now and then with the number of entries read so far.
 	Read func(entries int64)
 }
 

@@ -40,7 +40,7 @@ func (t table) by(of, dimensions []ledger.Dimension) table {
 	return sums
 }
 
-// compare tells where two tables of one thing differ. Rows of nothing do not count.
+// compare reports where two tables of one thing differ. Rows of nothing do not count.
 func (c *Checked) compare(what string, entries, sums table) {
 	keys := maps.Clone(entries)
 	maps.Copy(keys, sums)

@@ -52,8 +52,8 @@ func opened(t *testing.T, entries ...*ledger.Entry) (ledger.Store, int64) {
 	return db.Ledger(), process
 }
 
-// told is a result in a few lines.
-func told(r *reconcile.Result) string {
+// summary is a result in a few lines.
+func summary(r *reconcile.Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d match", r.Matched)
 	for _, m := range r.MissingInLedger {
@@ -88,7 +88,7 @@ func TestCompare(t *testing.T) {
 {"request_id": "req_2"}
 {"request_id": "req_3"}
 {"request_id": "req_5"}`, nil, reconcile.Scope{}, "4 match; not in the answers: req_4"},
-		{"one is told twice, one is not known, one differs", `{"request_id": "req_1", "output_tokens": 10}
+		{"one is there twice, one is not known, one differs", `{"request_id": "req_1", "output_tokens": 10}
 {"request_id": "req_1", "output_tokens": 10}
 {"request_id": "req_2", "output_tokens": 21}
 {"request_id": "req_9", "output_tokens": 1}`, nil, reconcile.Scope{Used: true},
@@ -117,7 +117,7 @@ func TestCompare(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := told(result); got != c.want || result.Equal() != !strings.Contains(got, ";") {
+			if got := summary(result); got != c.want || result.Equal() != !strings.Contains(got, ";") {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
@@ -127,7 +127,7 @@ func TestCompare(t *testing.T) {
 func TestReadErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, column, says string }{
 		{"nothing", "", "", "answers: there is nothing in it"},
-		{"no identity", `{"input_tokens": 1}`, "", "answers:1: no column tells the records apart; expected one of request_id, key,"},
+		{"no identity", `{"input_tokens": 1}`, "", "answers:1: no column identifies the records; expected one of request_id, key,"},
 		{"no figure", "model\na\n", "", "answers:2: no column can be compared"},
 		{"no number", "model,input_tokens\na,1\na,many\n", "", `answers:3: input_tokens: "many" is no number of input_tokens`},
 		{"below 0", `{"model": "a", "input_tokens": -1}`, "", `"-1" is no number`},
@@ -224,7 +224,7 @@ func (a alteredView) Walk(ctx context.Context, since, until time.Time) iter.Seq2
 	}
 }
 
-// Each thing that can be wrong with an entry is told.
+// Each thing that can be wrong with an entry is reported.
 func TestCheckEntries(t *testing.T) {
 	c, id := catalogue(t)
 	for says, change := range map[string]func(*ledger.Entry){
@@ -258,7 +258,7 @@ func TestCheckSeveralAttempts(t *testing.T) {
 	}
 }
 
-// What dead processes left is told.
+// Entries that dead processes left open are reported.
 func TestCheckLeft(t *testing.T) {
 	open := entry(1, "a", "x")
 	open.Result = ledger.Result{Outcome: ledger.Open}

@@ -17,11 +17,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// settled waits until the server has been told of all that is over.
+// settled waits until the server has all settlements.
 func (s *Store) settled(t interface{ Fatal(...any) }) {
 	for deadline := time.Now().Add(30 * time.Second); len(s.queue.first()) > 0; runtime.Gosched() {
 		if time.Now().After(deadline) {
-			t.Fatal("the settlements are not told")
+			t.Fatal("the settlements are not sent")
 		}
 	}
 }
@@ -112,8 +112,8 @@ func storesAgree(t *testing.T, url string) {
 				}
 			}
 			s.settled(t)
-			if s.Gone() {
-				t.Fatal("the server refuses what it is told")
+			if s.Unavailable() {
+				t.Fatal("the server refuses a settlement")
 			}
 		}
 	})

@@ -19,10 +19,10 @@ func (k keys) requests(s *limit.Subject) string { return k.of("requests", s) }
 func (k keys) tokens(s *limit.Subject) string   { return k.of("tokens", s) }
 func (k keys) running(s *limit.Subject) string  { return k.of("running", s) }
 
-// told is the number of the last thing a core has told the server.
-func (k keys) told(process string) string { return "{" + k.prefix + "}:told:" + process }
+// settled is the key of the number of the last settlement that a process has sent.
+func (k keys) settled(process string) string { return "{" + k.prefix + "}:told:" + process }
 
-// probe is a key that nobody writes.
+// probe is a key that is never written.
 func (k keys) probe() string { return "{" + k.prefix + "}:probe" }
 
 // money is what is spent and held of a budget, and the claims that hold it.
@@ -145,13 +145,13 @@ func read(raw any, claim *limit.Claim) (*answer, error) {
 	return a, nil
 }
 
-// settling puts what a request took in place of its claim. What was claimed of this core
-// alone has no tokens and no place there: only what was spent counts.
+// settling puts what a request took in place of its claim. A claim that this core admitted
+// locally holds no tokens and no place on the server: only what was spent counts.
 func (k keys) settling(claim *limit.Claim, actual limit.Amount) *call {
 	c := &call{}
 	for i := range claim.Subjects {
 		s, h := &claim.Subjects[i], &claim.Holds[i]
-		if s.Tokens > 0 && !claim.Alone {
+		if s.Tokens > 0 && !claim.Local {
 			c.key(k.tokens(s))
 			c.arg("tokens", h.Tokens, h.Last, h.Free, h.Part, h.Returned, actual.Tokens, s.Tokens)
 		}

@@ -18,7 +18,7 @@ import (
 	"github.com/genway/genway/test/servers"
 )
 
-// listen gives the address of a server that does what is said with each command.
+// listen gives the address of a server that answers each command by answer.
 func listen(t *testing.T, answer func(command []string) string) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -116,9 +116,9 @@ func old(answer func(command []string) string) func([]string) string {
 
 // A connection begins with who asks and with what database; then it is kept.
 func TestConnectionsAreKept(t *testing.T) {
-	said := make(chan string, 9)
+	received := make(chan string, 9)
 	c, ctx := clientOf(t, "redis://user:secret@"+listen(t, old(func(command []string) string {
-		said <- strings.ToUpper(command[0]) + " " + strings.Join(command[1:], " ")
+		received <- strings.ToUpper(command[0]) + " " + strings.Join(command[1:], " ")
 		if strings.EqualFold(command[0], "PEXPIRE") {
 			return ":0\r\n"
 		}
@@ -129,9 +129,9 @@ func TestConnectionsAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	close(said)
+	close(received)
 	var got []string
-	for s := range said {
+	for s := range received {
 		got = append(got, s)
 	}
 	if want := []string{"AUTH user secret", "SELECT 3", "PEXPIRE {p}:probe 1", "PEXPIRE {p}:probe 1"}; !slices.Equal(got, want) {
@@ -139,7 +139,7 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 }
 
-// A server that does not answer in time is left, and its late answer is nobody's.
+// A server that does not answer in time is left, and its late answer is dropped.
 func TestAnswersInTimeOrNot(t *testing.T) {
 	var late atomic.Bool
 	late.Store(true)
@@ -150,7 +150,7 @@ func TestAnswersInTimeOrNot(t *testing.T) {
 		return ":0\r\n"
 	})), 200*time.Millisecond)
 	if err := c.probe(ctx); err == nil {
-		t.Error("an answer that nobody gave")
+		t.Error("an answer that was not given")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -181,7 +181,7 @@ func TestX50CommandsAreSentOnce(t *testing.T) {
 		}))
 		c, ctx := clientOf(t, scheme+"://"+address, 2*time.Second)
 		if _, err := newScript("return 1").run(ctx, c, []string{"{p}:k"}); err == nil {
-			t.Error("an answer that nobody gave")
+			t.Error("an answer that was not given")
 		}
 		if runs.Load() != 1 {
 			t.Errorf("%s: sent %d times", scheme, runs.Load())
@@ -270,11 +270,11 @@ func TestLateQuestionsAreNotAsked(t *testing.T) {
 // A batch of settlements is taken in one step or not at all: one that is passed over
 // would have a lower number than those the server knows, and never count.
 func TestABatchIsOneStep(t *testing.T) {
-	said := make(chan string, 99)
+	received := make(chan string, 99)
 	var known atomic.Bool
 	c, ctx := clientOf(t, "redis://"+listen(t, old(func(command []string) string {
 		name := strings.ToUpper(command[0])
-		said <- name
+		received <- name
 		switch name {
 		case "EVALSHA":
 			return "+QUEUED\r\n"
@@ -293,9 +293,9 @@ func TestABatchIsOneStep(t *testing.T) {
 	if err := s.send(ctx, []*settlement{{number: 1, call: &call{keys: []string{"k"}}}, {number: 2, call: &call{keys: []string{"k"}}}}); err != nil {
 		t.Error(err)
 	}
-	close(said)
+	close(received)
 	var got []string
-	for s := range said {
+	for s := range received {
 		got = append(got, s)
 	}
 	batch := []string{"MULTI", "EVALSHA", "EVALSHA", "EXEC"}

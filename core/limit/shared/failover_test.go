@@ -46,7 +46,7 @@ func TestX51LimitsGoOnAfterAFailover(t *testing.T) { //nolint:tparallel // the t
 			}
 			settle(stores[0], 300)
 			settle(stores[1], 300)
-			// Both have been told, and the replica has it: the primary waits for it.
+			// Both have settled, and the replica has it: the primary waits for it.
 			waitFor(t, func() bool {
 				answer, err := site.Primary.Command("HGET", "{limits}:month:"+limit.Month.Start(time.Now()).Format(time.DateOnly)+":key:key_a", "spent")
 				return err == nil && answer == "600"
@@ -63,14 +63,14 @@ func TestX51LimitsGoOnAfterAFailover(t *testing.T) { //nolint:tparallel // the t
 					t.Fatal(err)
 				}
 				r.Settle(limit.Amount{Cost: 10})
-				waitFor(t, func() bool { return !s.Gone() })
+				waitFor(t, func() bool { return !s.Unavailable() })
 			}
 			t.Logf("both cores count together %v after the primary's end", time.Since(begun))
 			// 620 are spent: 380 fit, by either core, and no more.
 			waitFor(t, func() bool {
 				r, refusal := ask(t, limit.New(stores[0], limit.Rules{}), w, limit.Amount{Cost: 381})
 				r.Settle(limit.Amount{})
-				return refusal != nil && !stores[0].Gone()
+				return refusal != nil && !stores[0].Unavailable()
 			})
 			settle(stores[1], 380)
 			waitFor(t, func() bool {
@@ -126,7 +126,7 @@ func TestX53ACluster(t *testing.T) {
 	if _, err := r.Reserve(t.Context(), limit.Amount{}); err != nil {
 		t.Errorf("the local share: %v", err)
 	}
-	if !stores[0].Gone() {
+	if !stores[0].Unavailable() {
 		t.Error("a node that is dead counts")
 	}
 }

@@ -20,7 +20,7 @@ type budget struct {
 	start int64
 }
 
-// known is what is spent as far as this core has heard, for the time when the server does
+// known is what is spent as far as this core knows, for the time when the server does
 // not answer.
 type known struct {
 	mu      sync.Mutex
@@ -55,7 +55,7 @@ func (k *known) get(b budget) int64 {
 	return k.spent[b]
 }
 
-// learn notes what a script has told of a subject's money.
+// learn records what a script has answered of a subject's money.
 func (s *Store) learn(b *limit.Subject, state *limit.State, claim *limit.Claim) {
 	s.fills.Note(b, claim.Starts, [2]int64{state.Money[0].Spent, state.Money[1].Spent})
 	for p, most := range b.Budgets {
@@ -118,7 +118,7 @@ func (s *Store) spent(ctx context.Context, b budget) (int64, error) {
 	return amount.Bound(spent), nil
 }
 
-// seed tells the server what was spent of a claim's budgets, of those it knows nothing of.
+// seed sends the server what was spent of those of a claim's budgets that it does not have.
 func (s *Store) seed(ctx context.Context, claim *limit.Claim, states []limit.State, now time.Time) error {
 	c := &call{args: []any{"first"}}
 	for i := range claim.Subjects {
@@ -142,8 +142,8 @@ func (s *Store) seed(ctx context.Context, claim *limit.Claim, states []limit.Sta
 	return err
 }
 
-// begin asks the ledger at the start: what a core that was killed had spent and could
-// not tell the server is raised there.
+// begin reads the ledger at the start: what a core spent that was killed before it could
+// settle is added on the server.
 func (s *Store) begin(ctx context.Context) error {
 	now := s.config.Clock()
 	c := &call{}
@@ -173,5 +173,5 @@ func (s *Store) begin(ctx context.Context) error {
 	return nil
 }
 
-// Fills is what is spent of budgets, as this core has heard.
+// Fills is what is spent of budgets, as far as this core knows.
 func (s *Store) Fills() *limit.Fills { return &s.fills }

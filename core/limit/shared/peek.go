@@ -9,7 +9,7 @@ import (
 )
 
 // Peek asks the server what the claim's subjects use of their rates and places, on all cores
-// together. Where it does not answer, the error wraps limit.ErrGone, whatever the policy.
+// together. Where it does not answer, the error wraps limit.ErrUnavailable, whatever the policy.
 func (s *Store) Peek(ctx context.Context, claim *limit.Claim) ([]limit.Use, error) {
 	rates := limit.Claim{Subjects: make([]limit.Subject, len(claim.Subjects))}
 	c := &call{}
@@ -34,8 +34,8 @@ func (s *Store) Peek(ctx context.Context, claim *limit.Claim) ([]limit.Use, erro
 	if len(c.keys) == 0 {
 		return uses, nil
 	}
-	if s.gone.Load() {
-		return nil, limit.ErrGone
+	if s.unavailable.Load() {
+		return nil, limit.ErrUnavailable
 	}
 	within, cancel := context.WithTimeout(ctx, s.config.Timeout)
 	defer cancel()
@@ -44,11 +44,11 @@ func (s *Store) Peek(ctx context.Context, claim *limit.Claim) ([]limit.Use, erro
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, errors.Join(limit.ErrGone, fmt.Errorf("peek: %w", err))
+		return nil, errors.Join(limit.ErrUnavailable, fmt.Errorf("peek: %w", err))
 	}
 	a, err := read(raw, &rates)
 	if err != nil {
-		return nil, errors.Join(limit.ErrGone, err)
+		return nil, errors.Join(limit.ErrUnavailable, err)
 	}
 	for i := range uses {
 		uses[i] = a.states[i].Use(&rates.Subjects[i], a.now)

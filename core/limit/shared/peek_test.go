@@ -12,14 +12,14 @@ import (
 	"github.com/genway/genway/test/servers"
 )
 
-// A core tells what another one uses of shared limits, takes nothing by it, and says that it does
-// not know once the server is gone, whatever the policy.
+// A core reports what another one uses of shared limits, takes nothing by it, and reports that it
+// does not know once the server is unavailable, whatever the policy.
 func TestGauges(t *testing.T) {
 	server := servers.NewRedis(t)
 	local := func(c *shared.Config) { c.Policy = shared.Policy{Local: true, Share: 1} }
 	one, two := store(t, server, local), store(t, server, local)
 	t.Cleanup(func() {
-		_ = one.Close() // the server is gone
+		_ = one.Close() // the server is unavailable
 		_ = two.Close()
 	})
 	// A rate of which nothing is given back within a test.

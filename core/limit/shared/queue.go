@@ -10,9 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// settlement is what the server is still to be told of a claim. Each has a number, and
-// they are told in order: of what was told twice, since an answer was lost, the server
-// knows the first.
+// settlement is the end of a claim that the server does not have yet. Settlements are numbered
+// and sent in order: the server ignores one that comes twice, because an answer was lost.
 type settlement struct {
 	number int64
 	id     string
@@ -86,7 +85,7 @@ func (q *queue) drop(n int) {
 	}
 }
 
-// lostError says what the server was never told of.
+// lostError reports the settlements that were never sent to the server.
 func (q *queue) lostError() error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -99,7 +98,7 @@ func (q *queue) lostError() error {
 	if lost == 0 {
 		return nil
 	}
-	return fmt.Errorf("limit: the shared store was not told what %d requests spent; the ledger knows", lost)
+	return fmt.Errorf("limit: the shared store did not receive what %d requests spent; the ledger has it", lost)
 }
 
 // run settles and renews until Close.
@@ -111,15 +110,15 @@ func (s *Store) run(ctx context.Context) {
 	for {
 		select {
 		case <-s.queue.wake:
-			if !s.gone.Load() {
+			if !s.unavailable.Load() {
 				s.flush(ctx)
 			}
 		case <-renew.C:
-			if !s.gone.Load() {
+			if !s.unavailable.Load() {
 				s.renew(ctx)
 			}
 		case <-probe.C:
-			if s.gone.Load() && s.flush(ctx) {
+			if s.unavailable.Load() && s.flush(ctx) {
 				s.found()
 			}
 		case <-s.closing:
@@ -157,7 +156,7 @@ func (s *Store) send(ctx context.Context, batch []*settlement) error {
 	}
 	// A server that has started anew knows no script; none of the batch was run, which is
 	// one step.
-	if err := tellScript.load(ctx, s.client); err != nil {
+	if err := settleScript.load(ctx, s.client); err != nil {
 		return err
 	}
 	return s.pipeline(ctx, batch)
@@ -167,13 +166,13 @@ func (s *Store) pipeline(ctx context.Context, batch []*settlement) error {
 	if len(batch) == 0 {
 		return s.client.probe(ctx)
 	}
-	told := s.keys.told(s.process)
+	settled := s.keys.settled(s.process)
 	return s.client.do(func(current redis.UniversalClient) error { //nolint:contextcheck // the commands have it; the connection is of all requests
-		// All in one step: were the script told to the server by another core in the
-		// middle, it would run the later ones and then take the earlier for known.
+		// All in one step: if another core loaded the script into the server in between, the server
+		// would run the later ones and then ignore the earlier as already settled.
 		_, err := current.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 			for _, one := range batch {
-				pipe.Do(ctx, parameters("EVALSHA", tellScript.hash, append([]string{told}, one.call.keys...), append([]any{one.number, one.id}, one.call.args...))...)
+				pipe.Do(ctx, parameters("EVALSHA", settleScript.hash, append([]string{settled}, one.call.keys...), append([]any{one.number, one.id}, one.call.args...))...)
 			}
 			return nil
 		})

@@ -5,9 +5,9 @@
 --   rate  LIMIT N           a meter
 --   many  LIMIT             the claims that run, by the end of their leases
 --   money LIMIT COST TTL    what is spent and held, and the claims that hold it
--- The answer is a word (ok, no, or seed where nobody has said what is spent), the time,
+-- The answer is a word (ok, no, or seed where it is not known what is spent), the time,
 -- and the state behind each check: f p b r of a meter (as it is then), how many run, what is
--- spent and held (as it was; -1 is spent where nobody has said).
+-- spent and held (as it was; -1 is spent where it is not known).
 local id, lease = ARGV[1], tonumber(ARGV[2])
 local takings, state, word = {}, {}, 'ok'
 local k, a = 1, 3
@@ -20,7 +20,7 @@ local function shorten(leases)
   end
 end
 
--- prune gives back what claims hold whose core has not renewed them.
+-- prune returns what claims hold that their core has not renewed.
 local function prune(hash, leases)
   shorten(leases)
   for _, dead in ipairs(redis.call('ZRANGEBYSCORE', leases, '-inf', text(now), 'LIMIT', 0, 100)) do

@@ -14,8 +14,8 @@ var (
 	meterText string
 	//go:embed reserve.lua
 	reserveText string
-	//go:embed tell.lua
-	tellText string
+	//go:embed settle.lua
+	settleText string
 	//go:embed renew.lua
 	renewText string
 	//go:embed seed.lua
@@ -27,7 +27,7 @@ var (
 // The scripts. The server runs each as one step.
 var (
 	reserveScript = newScript(amountText + meterText + reserveText)
-	tellScript    = newScript(amountText + meterText + tellText)
+	settleScript  = newScript(amountText + meterText + settleText)
 	renewScript   = newScript(amountText + meterText + renewText)
 	seedScript    = newScript(seedText)
 	peekScript    = newScript(amountText + meterText + peekText)

@@ -27,11 +27,11 @@ func write(t *testing.T, dir, name string, text []byte) string {
 	return path
 }
 
-// Case X54: a server that demands TLS, a certificate of its clients and a user with the commands
-// and keys of docs/limits.md alone counts; whatever of these is wrong is a server that does not
-// answer, and no log has the password.
+// Case X54: a server counts that demands TLS, a certificate of its clients and a user with only
+// the commands and keys of docs/limits.md. Where one of these is wrong, the server does not answer;
+// no log has the password.
 func TestX54ASecuredServer(t *testing.T) {
-	dir, err := os.MkdirTemp("", "genway-tls-") // t.TempDir is for this user alone
+	dir, err := os.MkdirTemp("", "genway-tls-") // t.TempDir is for this user only
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,8 +52,8 @@ func TestX54ASecuredServer(t *testing.T) {
 	}
 	client := "&cert_file=" + certFile + "&key_file=" + keyFile
 	for name, c := range map[string]struct {
-		url  string
-		gone bool
+		url         string
+		unavailable bool
 	}{
 		"right":                    {at("genway", password, "ca_file="+ca+client), false},
 		"a wrong password":         {at("genway", password+"x", "ca_file="+ca+client), true},
@@ -76,16 +76,16 @@ func TestX54ASecuredServer(t *testing.T) {
 			if refusal != nil {
 				t.Fatalf("%+v", refusal)
 			}
-			if gauges, err := limit.New(s, limit.Rules{}).Gauges(t.Context(), w); err != nil || len(gauges) != 4 || gauges[0].Known == c.gone {
+			if gauges, err := limit.New(s, limit.Rules{}).Gauges(t.Context(), w); err != nil || len(gauges) != 4 || gauges[0].Known == c.unavailable {
 				t.Errorf("%+v, %v", gauges, err)
 			}
 			r.Extend(limit.Amount{Tokens: 2, Cost: 2})
 			r.Settle(limit.Amount{Tokens: 4, Cost: 4})
-			if s.Gone() != c.gone {
-				t.Errorf("gone: %t\n%s", s.Gone(), &log)
+			if s.Unavailable() != c.unavailable {
+				t.Errorf("unavailable: %t\n%s", s.Unavailable(), &log)
 			}
-			if c.gone {
-				_ = s.Close() // it says what was not told
+			if c.unavailable {
+				_ = s.Close() // the error names what was not sent
 			} else {
 				closed(t, s)
 				if strings.Contains(log.String(), "does not answer") {

@@ -1,4 +1,4 @@
--- Says what was spent in a period, where nobody has yet, or where less is known.
+-- Sets what was spent in a period, where nothing or less is known.
 --
 -- KEYS: what is spent and held. ARGV: first or raise, then for each key what was spent
 -- and its time to live in milliseconds. first begins what is not there, raise only what is there.

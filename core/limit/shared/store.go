@@ -27,22 +27,22 @@ type Config struct {
 	Prefix string
 	// Timeout bounds each question. Default 100 ms.
 	Timeout time.Duration
-	// Lease is how long what a core holds stays held after it was heard of last. Default
-	// 30 s; it is renewed three times as often.
+	// Lease is how long what a core holds stays held after its last renewal. Default 30 s; it is
+	// renewed three times as often.
 	Lease time.Duration
 	// Policy says what becomes of requests while the server does not answer. Default
 	// Closed.
 	Policy Policy
-	// Spent tells what was spent, from a ledger; nil is nothing.
+	// Spent reports what was spent, from a ledger; nil is nothing.
 	Spent limit.Spent
-	// SpentBy tells what one key or owner has spent since a time, so that one that is new to the
-	// server costs no look at all others; nil has Spent asked.
+	// SpentBy reports what one key or owner has spent since a time, so that a subject that is new
+	// to the server does not cost a report of all others. If it is nil, Spent is called.
 	SpentBy func(ctx context.Context, scope limit.Scope, id string, since time.Time) (int64, error)
-	// OnGone is told when the server stops answering and when it answers again; nil is not.
-	OnGone func(gone bool)
+	// OnUnavailable, if set, is called when the server stops answering and when it answers again.
+	OnUnavailable func(unavailable bool)
 	// Logger gets one line at each of these. Default: none.
 	Logger *slog.Logger
-	// Clock is time.Now unless set. It tells days and months.
+	// Clock is time.Now unless set. Days and months begin by it.
 	Clock func() time.Time
 }
 
@@ -61,17 +61,17 @@ const (
 
 // Store is a limit.Store. One goroutine of its own settles and renews.
 type Store struct {
-	config   Config
-	keys     keys
-	client   *client
-	local    *limit.Memory
-	known    *known
-	fills    limit.Fills
-	process  string
-	claims   atomic.Int64
-	gone     atomic.Bool
-	policy   atomic.Pointer[Policy]
-	calendar struct {
+	config      Config
+	keys        keys
+	client      *client
+	local       *limit.Memory
+	known       *known
+	fills       limit.Fills
+	process     string
+	claims      atomic.Int64
+	unavailable atomic.Bool
+	policy      atomic.Pointer[Policy]
+	calendar    struct {
 		sync.Mutex
 		limit.Calendar
 	}
@@ -119,11 +119,11 @@ func Start(ctx context.Context, config Config) (*Store, error) {
 // SetPolicy replaces the policy.
 func (s *Store) SetPolicy(p Policy) { s.policy.Store(&p) }
 
-// Gone reports whether the server does not answer.
-func (s *Store) Gone() bool { return s.gone.Load() }
+// Unavailable reports whether the server does not answer.
+func (s *Store) Unavailable() bool { return s.unavailable.Load() }
 
 // Reserve takes the claim, or gives a *limit.Refusal. While the server does not answer,
-// the policy decides; the error then wraps limit.ErrGone.
+// the policy decides; the error then wraps limit.ErrUnavailable.
 func (s *Store) Reserve(ctx context.Context, claim *limit.Claim) (limit.Standing, error) {
 	if !bounded(claim) {
 		claim.Subjects = nil
@@ -134,8 +134,8 @@ func (s *Store) Reserve(ctx context.Context, claim *limit.Claim) (limit.Standing
 	claim.Starts = s.calendar.Starts(wall)
 	s.calendar.Unlock()
 	claim.ID = s.process + "-" + strconv.FormatInt(s.claims.Add(1), 36)
-	if s.gone.Load() {
-		return s.alone(ctx, claim)
+	if s.unavailable.Load() {
+		return s.reserveLocally(ctx, claim)
 	}
 	answer, err := s.ask(ctx, claim, wall)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *Store) Reserve(ctx context.Context, claim *limit.Claim) (limit.Standing
 		// It may have been taken all the same.
 		s.queue.add(&settlement{id: claim.ID, call: s.keys.settling(claim, limit.Amount{})})
 		claim.ID += "a"
-		return s.alone(ctx, claim)
+		return s.reserveLocally(ctx, claim)
 	}
 	states := make([]*limit.State, len(claim.Subjects))
 	for i := range states {
@@ -168,9 +168,10 @@ func (s *Store) Reserve(ctx context.Context, claim *limit.Claim) (limit.Standing
 	return claim.Standing(states, answer.now), nil
 }
 
-// ask runs the reserving script, and says first what was spent where nobody has.
+// ask runs the reserving script. Where the server does not know what was spent, ask seeds that
+// first.
 func (s *Store) ask(ctx context.Context, claim *limit.Claim, wall time.Time) (*answer, error) {
-	// Who goes away while the server is asked would leave a claim behind.
+	// Otherwise a caller that disconnects during the call would leave a claim behind.
 	ctx = context.WithoutCancel(ctx)
 	c := s.keys.reserving(claim, s.config.Lease, wall)
 	for seeded := false; ; seeded = true {
@@ -185,7 +186,7 @@ func (s *Store) ask(ctx context.Context, claim *limit.Claim, wall time.Time) (*a
 			return a, err
 		}
 		if seeded {
-			return nil, errors.New("limit: the shared store forgets what it is told")
+			return nil, errors.New("limit: the shared store does not keep what was seeded")
 		}
 		if err := s.seed(ctx, claim, a.states[:], wall); err != nil {
 			return nil, err
@@ -195,12 +196,12 @@ func (s *Store) ask(ctx context.Context, claim *limit.Claim, wall time.Time) (*a
 
 // Extend takes more for a claim that runs.
 func (s *Store) Extend(claim *limit.Claim, more limit.Amount) {
-	if claim.Alone {
+	if claim.Local {
 		s.local.Extend(claim, more)
 		return
 	}
 	for i := range claim.Subjects {
-		// Where the new part stands nobody tells, so that none of it can be returned.
+		// The place of the new part in the meter is not known, so none of it can be returned.
 		claim.Holds[i].Tokens = amount.Bound(amount.Sum(claim.Holds[i].Tokens, more.Tokens))
 		claim.Holds[i].Last = 0
 	}
@@ -216,7 +217,7 @@ func (s *Store) Settle(claim *limit.Claim, actual limit.Amount) {
 		return
 	}
 	s.running.remove(claim)
-	if claim.Alone {
+	if claim.Local {
 		s.local.Settle(claim, actual)
 	}
 	s.queue.add(&settlement{id: claim.ID, cost: actual.Cost, call: s.keys.settling(claim, actual)})

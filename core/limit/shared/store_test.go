@@ -266,7 +266,7 @@ func TestSeedsOfOne(t *testing.T) {
 }
 
 // What was spent before is known from the ledger: on a server that knows nothing, and
-// where a core that was killed had not told it.
+// where a core was killed before it settled.
 func TestSeeds(t *testing.T) {
 	server := servers.SharedRedis(t)
 	var ledger atomic.Int64
@@ -306,8 +306,8 @@ func TestSeeds(t *testing.T) {
 
 // The server is killed under load. With policy local each core goes on with its share,
 // with closed all are refused; both say so once, and once more when it is back; and what
-// was spent meanwhile is told to it then.
-func TestServerGone(t *testing.T) {
+// was spent meanwhile is settled then.
+func TestServerUnavailable(t *testing.T) {
 	for _, policy := range []shared.Policy{{Local: true, Share: 0.5}, {}} {
 		t.Run(map[bool]string{true: "local", false: "closed"}[policy.Local], func(t *testing.T) {
 			server := servers.NewRedis(t)
@@ -316,7 +316,7 @@ func TestServerGone(t *testing.T) {
 			var ledger atomic.Int64
 			s := store(t, server, func(c *shared.Config) {
 				c.Policy, c.Logger, c.Timeout = policy, slog.New(slog.NewTextHandler(&log, nil)), time.Second
-				c.OnGone = func(bool) { changes.Add(1) }
+				c.OnUnavailable = func(bool) { changes.Add(1) }
 				c.Spent = func(context.Context, time.Time) ([]limit.Spend, error) {
 					return []limit.Spend{{KeyID: "key_a", Owner: "team", Cost: ledger.Load()}}, nil
 				}
@@ -326,7 +326,7 @@ func TestServerGone(t *testing.T) {
 			// Load, of which each request costs 1.
 			ctx, stop := context.WithCancel(t.Context())
 			var load sync.WaitGroup
-			var admitted, alone, refused, unavailable atomic.Int64
+			var admitted, locally, refused, unavailable atomic.Int64
 			for range 8 {
 				load.Go(func() {
 					for ctx.Err() == nil {
@@ -335,12 +335,12 @@ func TestServerGone(t *testing.T) {
 						switch {
 						case err == nil:
 							admitted.Add(1)
-							if s.Gone() {
-								alone.Add(1)
+							if s.Unavailable() {
+								locally.Add(1)
 							}
 							r.Settle(limit.Amount{Cost: 1})
 							ledger.Add(1)
-						case errors.Is(err, limit.ErrGone):
+						case errors.Is(err, limit.ErrUnavailable):
 							unavailable.Add(1)
 						default:
 							refused.Add(1)
@@ -350,16 +350,16 @@ func TestServerGone(t *testing.T) {
 			}
 			waitFor(t, func() bool { return admitted.Load() >= 100 })
 			server.Kill()
-			waitFor(t, s.Gone)
+			waitFor(t, s.Unavailable)
 			if policy.Local {
-				waitFor(t, func() bool { return alone.Load() > 0 && refused.Load() > 0 })
+				waitFor(t, func() bool { return locally.Load() > 0 && refused.Load() > 0 })
 			} else {
 				waitFor(t, func() bool { return unavailable.Load() > 100 })
 			}
 			stop()
 			load.Wait()
-			if !policy.Local && alone.Load() > 8 { // those between the kill and its notice
-				t.Errorf("%d admitted while closed", alone.Load())
+			if !policy.Local && locally.Load() > 8 { // those between the kill and its notice
+				t.Errorf("%d admitted while closed", locally.Load())
 			}
 			if got := admitted.Load(); got > 1000 {
 				t.Errorf("%d admitted of 1000", got)
@@ -367,7 +367,7 @@ func TestServerGone(t *testing.T) {
 			if err := server.Start(); err != nil {
 				t.Fatal(err)
 			}
-			waitFor(t, func() bool { return !s.Gone() })
+			waitFor(t, func() bool { return !s.Unavailable() })
 			spent := ledger.Load()
 			waitFor(t, func() bool {
 				_, refusal := ask(t, l, who(budget(1000)), limit.Amount{Cost: 1000 - spent + 1})
@@ -404,14 +404,14 @@ func (s *syncBuffer) String() string {
 	return s.b.String()
 }
 
-// A server that is not there is no reason not to start, and its password is not told.
+// A server that is not there is no reason not to start, and its password is not shown.
 func TestStartWithoutServer(t *testing.T) {
 	var log syncBuffer
 	s, err := shared.Start(t.Context(), shared.Config{URL: "unix://:hunter2@/nowhere/at/all", Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := limit.New(s, limit.Rules{}).Prepare(who(budget(1))).Reserve(t.Context(), limit.Amount{Cost: 1}); !errors.Is(err, limit.ErrGone) {
+	if _, err := limit.New(s, limit.Rules{}).Prepare(who(budget(1))).Reserve(t.Context(), limit.Amount{Cost: 1}); !errors.Is(err, limit.ErrUnavailable) {
 		t.Error(err)
 	}
 	// What has no limits needs no server.

@@ -66,7 +66,7 @@ func note(of *map[string][]string, row, format string, args []any) {
 	(*of)[what] = append((*of)[what], row)
 }
 
-// Lines tell the report, a line for each reason with the number of rows and the first
+// Lines give the report, a line for each reason with the number of rows and the first
 // most names of them; all below 0.
 func (r *Report) Lines(most int) []string {
 	var lines []string
@@ -140,7 +140,7 @@ func (s *source) tier(above int64) *price.TierRow {
 
 // finish gives the rows that a catalogue may have together, in order. Rows for the same
 // model and upstream are one if they say the same; if not, they are an error, since
-// nobody could tell which is meant.
+// it is not known which is meant.
 func finish(sources []*source, report *Report) ([]price.Row, error) {
 	slices.SortStableFunc(sources, func(a, b *source) int {
 		return strings.Compare(a.row.Upstream+"\x00"+a.row.Model, b.row.Upstream+"\x00"+b.row.Model)
@@ -150,7 +150,7 @@ func finish(sources []*source, report *Report) ([]price.Row, error) {
 	for _, s := range sources {
 		s.row.Tiers = slices.DeleteFunc(s.row.Tiers, func(t price.TierRow) bool { return t.Classes == price.Classes{} })
 		if s.row.Output == nil && s.row.OutputImage != nil {
-			// A model that answers with images alone.
+			// A model that answers only with images.
 			s.row.Output = s.row.OutputImage
 		}
 		if s.row.Image != nil || len(s.row.Images) > 0 {

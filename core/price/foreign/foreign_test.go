@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens")
 
-// Each golden is a catalogue of another's, the rows it becomes and what is told of the
+// Each golden is a catalogue of another's, the rows it becomes and what is reported of the
 // rest. The first line chooses: the format, then providers.
 func TestGoldens(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")

@@ -19,7 +19,7 @@ import (
 // prefix: azure/gpt-x is gpt-x.
 //
 // Models that neither generate text nor images are not taken, nor are prices of batches
-// and of service tiers, which the ledger does not tell apart. Sizes and qualities of
+// and of service tiers, which the ledger does not distinguish. Sizes and qualities of
 // images are parts of names, hd/1024-x-1024/dall-e-3; they become the images of dall-e-3,
 // unless its tokens have prices.
 func LiteLLM(text []byte, options Options) ([]price.Row, *Report, error) {

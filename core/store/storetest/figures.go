@@ -104,12 +104,12 @@ func testSumsSaturate(t *testing.T, database LedgerDatabase) {
 	}
 }
 
-// What a store was not told but counted is marked, in entries, reports and what was pruned.
+// Usage that was counted instead of reported is marked, in entries, reports and what was pruned.
 func testUsageSources(t *testing.T, database LedgerDatabase) {
 	s := openLedger(t, database)
 	process := begin(t, s, epoch())
 	var entries []*ledger.Entry
-	for n, source := range []ledger.UsageSource{ledger.Told, ledger.Estimated, ledger.Rejected, ledger.Estimated} {
+	for n, source := range []ledger.UsageSource{ledger.Reported, ledger.Estimated, ledger.Rejected, ledger.Estimated} {
 		e := entry(int64(n))
 		e.UsageSource, e.KeyID = source, "key"
 		entries = append(entries, e)

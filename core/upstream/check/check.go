@@ -1,5 +1,5 @@
-// Package check asks upstreams at intervals whether they answer, so that one which is gone is
-// left alone before a caller finds out, and one which is back is used again at once.
+// Package check asks upstreams at intervals whether they answer, so that one which fails is no
+// longer called before a caller finds out, and one which is back is used again at once.
 //
 // It must not import an adapter, routes, nor net/http or grpc.
 package check
@@ -21,11 +21,11 @@ type Check struct {
 	Every time.Duration
 	// Ask makes the call. It gives up when ctx ends.
 	Ask func(ctx context.Context) error
-	// Report is told after each check whether the upstream may be called.
+	// Report is called after each check with whether the upstream may be called.
 	Report func(ok bool)
 }
 
-// mostFailed is how many checks in a row fail before the upstream is left alone: one alone
+// mostFailed is how many checks in a row fail before the upstream is not called: one by itself
 // may be an accident of the network. One that succeeds is enough to use it again.
 const mostFailed = 2
 
@@ -51,7 +51,7 @@ func (c *Check) watch(ctx context.Context, log *slog.Logger) {
 		switch before := failed; {
 		case err != nil:
 			if failed++; failed == mostFailed {
-				log.Warn("the upstream fails its checks and is left alone until one succeeds", "upstream", c.Name, "error", err)
+				log.Warn("the upstream fails its checks and is not called until one succeeds", "upstream", c.Name, "error", err)
 			}
 		default:
 			if failed = 0; before >= mostFailed {

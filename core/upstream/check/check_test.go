@@ -28,7 +28,7 @@ func TestWatch(t *testing.T) {
 		want := "yyyynnnyyyyn" + "y"
 		var log strings.Builder
 		var mu sync.Mutex
-		said, at := "", 0
+		reported, at := "", 0
 		ctx, stop := context.WithCancel(t.Context())
 		c := &check.Check{
 			Name: "a", Every: time.Minute,
@@ -46,7 +46,7 @@ func TestWatch(t *testing.T) {
 			Report: func(ok bool) {
 				mu.Lock()
 				defer mu.Unlock()
-				said += map[bool]string{true: "y", false: "n"}[ok]
+				reported += map[bool]string{true: "y", false: "n"}[ok]
 			},
 		}
 		var group sync.WaitGroup
@@ -54,7 +54,7 @@ func TestWatch(t *testing.T) {
 		for {
 			time.Sleep(30 * time.Second) //nolint:forbidigo // synctest: the bubble's clock
 			mu.Lock()
-			enough := len(said) == len(answers)
+			enough := len(reported) == len(answers)
 			mu.Unlock()
 			if enough {
 				break
@@ -62,10 +62,10 @@ func TestWatch(t *testing.T) {
 		}
 		stop()
 		group.Wait()
-		if said != want {
-			t.Errorf("said %s, want %s", said, want)
+		if reported != want {
+			t.Errorf("reported %s, want %s", reported, want)
 		}
-		if got := strings.Count(log.String(), "\n"); got != 3 || !strings.Contains(log.String(), "left alone") || !strings.Contains(log.String(), "again") {
+		if got := strings.Count(log.String(), "\n"); got != 3 || !strings.Contains(log.String(), "not called") || !strings.Contains(log.String(), "again") {
 			t.Errorf("logged %s", log.String())
 		}
 	})

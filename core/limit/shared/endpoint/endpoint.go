@@ -42,7 +42,7 @@ type Endpoint struct {
 	Username, Password string
 	// SentinelUsername and SentinelPassword are for the sentinels; empty for none.
 	SentinelUsername, SentinelPassword string
-	// Database is the number of the database; a Cluster has 0 alone.
+	// Database is the number of the database; a Cluster has only 0.
 	Database int
 	// TLS connects by TLS 1.2 or later, to sentinels too.
 	TLS bool
@@ -167,7 +167,7 @@ func (e *Endpoint) readPath(path string) error {
 		}
 	case Cluster:
 		if path != "" && path != "0" {
-			return errors.New("a cluster has the database 0 alone")
+			return errors.New("a cluster has only the database 0")
 		}
 	case Single:
 	}

@@ -52,7 +52,7 @@ func TestParse(t *testing.T) {
 		"redis+cluster://a,,b":          "it has an empty host; write HOST:PORT between commas",
 		"redis+cluster://a,:1":          "it has an empty host; write HOST:PORT between commas",
 		"redis+cluster://a,a:6379":      "it names a host twice",
-		"redis+cluster://a/1":           "a cluster has the database 0 alone",
+		"redis+cluster://a/1":           "a cluster has only the database 0",
 		"redis+sentinel://a":            "it does not name the servers; write redis+sentinel://host:26379/MASTER/0",
 		"redis+sentinel://a/m/x":        "its database is no number; write redis://host:6379/0",
 		"redis+cluster://" + strings.Repeat(many, 8) + "z": "it names more than 64 hosts",

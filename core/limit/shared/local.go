@@ -9,9 +9,9 @@ import (
 	"github.com/genway/genway/core/limit"
 )
 
-// lost notes that the server does not answer. The log and the hook are told once.
+// lost records that the server does not answer, and reports it once to the log and to the hook.
 func (s *Store) lost(err error) {
-	if !s.gone.CompareAndSwap(false, true) {
+	if !s.unavailable.CompareAndSwap(false, true) {
 		return
 	}
 	policy := "closed: requests with limits are refused"
@@ -19,31 +19,31 @@ func (s *Store) lost(err error) {
 		policy = "local: each core admits its share by its own count"
 	}
 	s.config.Logger.Error("the shared store of limits does not answer", "policy", policy, "error", err)
-	s.tell(true)
+	s.report(true)
 	s.queue.signal()
 }
 
-// found notes that it answers again.
+// found records that the server answers again.
 func (s *Store) found() {
-	if s.gone.CompareAndSwap(true, false) {
+	if s.unavailable.CompareAndSwap(true, false) {
 		s.config.Logger.Info("the shared store of limits answers again")
-		s.tell(false)
+		s.report(false)
 	}
 }
 
-func (s *Store) tell(gone bool) {
-	if s.config.OnGone != nil {
-		s.config.OnGone(gone)
+func (s *Store) report(unavailable bool) {
+	if s.config.OnUnavailable != nil {
+		s.config.OnUnavailable(unavailable)
 	}
 }
 
-// alone admits by this core's own count, if the policy lets it.
-func (s *Store) alone(ctx context.Context, claim *limit.Claim) (limit.Standing, error) {
+// reserveLocally admits by this core's own count, if the policy permits it.
+func (s *Store) reserveLocally(ctx context.Context, claim *limit.Claim) (limit.Standing, error) {
 	policy := s.policy.Load()
 	if !policy.Local {
-		return limit.Standing{}, limit.ErrGone
+		return limit.Standing{}, limit.ErrUnavailable
 	}
-	claim.Alone = true
+	claim.Local = true
 	full := claim.Subjects
 	own := make([]limit.Subject, len(full))
 	for i := range full {
@@ -53,14 +53,14 @@ func (s *Store) alone(ctx context.Context, claim *limit.Claim) (limit.Standing, 
 	claim.Subjects = own
 	standing, err := s.local.Reserve(ctx, claim)
 	if r, ok := errors.AsType[*limit.Refusal](err); ok {
-		tellWhole(r, full)
+		nameWhole(r, full)
 	}
 	return standing, err
 }
 
-// tellWhole has a refusal by a share name the whole limit too: the caller knows no shares.
-// A request that has no room in the share alone may have it when the server is back.
-func tellWhole(r *limit.Refusal, full []limit.Subject) {
+// nameWhole has a refusal by a share name the whole limit too: the caller knows no shares.
+// A request that is too large only for the share may be admitted when the server is back.
+func nameWhole(r *limit.Refusal, full []limit.Subject) {
 	if r.Never && r.Metric != limit.Money {
 		return // it is no limit of the subject's
 	}
@@ -80,7 +80,7 @@ func tellWhole(r *limit.Refusal, full []limit.Subject) {
 }
 
 // share is this core's share of a subject's bounds. Of a budget it is the share of what
-// was left when the server was heard of last.
+// was left when the server answered last.
 func (s *Store) share(b *limit.Subject, share float64, claim *limit.Claim) limit.Bounds {
 	part := func(n int64) int64 {
 		if n == 0 {

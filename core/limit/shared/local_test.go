@@ -28,7 +28,7 @@ func TestSharesNameTheWholeLimit(t *testing.T) {
 		{limit.Refusal{Scope: limit.Key, Metric: limit.Tokens, Limit: limit.MostTokens, Never: true}, limit.Refusal{Limit: limit.MostTokens, Never: true}},
 	} {
 		got := c.refusal
-		tellWhole(&got, full)
+		nameWhole(&got, full)
 		if got.Limit != c.want.Limit || got.Share != c.want.Share || got.Never != c.want.Never || got.After != c.want.After {
 			t.Errorf("%+v: got %+v, want %+v", c.refusal, got, c.want)
 		}

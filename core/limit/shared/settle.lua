@@ -1,7 +1,7 @@
--- Tells what a claim took in the end, or what more it takes while it runs. Each of a
--- core's tellings has a number; one that comes again does nothing.
+-- Settles what a claim took in the end, or adds what more it takes while it runs. Each
+-- settlement of a core has a number; one that comes again does nothing.
 --
--- KEYS: the number of the core's last telling, then those of ARGV's entries.
+-- KEYS: the number of the core's last settlement, then those of ARGV's entries.
 -- ARGV: the number of this one, the claim's id, then the entries. At the end:
 --   tokens N LAST F P B ACTUAL RATE   a meter, the claim's hold of it and what it used
 --   many                              the claims that run

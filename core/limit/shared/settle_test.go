@@ -42,9 +42,9 @@ func stateOf(t *testing.T, s *Store, conn *redis.Client) state {
 	return state{number("spent"), number("held"), running, free}
 }
 
-// What the server is told twice, since its answer was lost, counts once: an extension and
-// a settlement, alone and in one batch, and an older telling after a newer one.
-func TestToldTwiceCountsOnce(t *testing.T) {
+// A settlement that is sent twice, since its answer was lost, counts once: an extension and
+// a settlement, by itself and in one batch, and an older one after a newer.
+func TestSettledTwiceCountsOnce(t *testing.T) {
 	s, l, conn := beginOn(t, Config{})
 	limits := limit.Limits{TokensPerMinute: 1000, Concurrent: 5, Budgets: []limit.Budget{{Amount: 1000, Period: limit.Month}}}
 	claimOf := func() *limit.Claim {
@@ -56,7 +56,7 @@ func TestToldTwiceCountsOnce(t *testing.T) {
 		}
 		return claim
 	}
-	tell := func(batch ...*settlement) state {
+	send := func(batch ...*settlement) state {
 		t.Helper()
 		if err := s.send(t.Context(), batch); err != nil {
 			t.Fatal(err)
@@ -68,24 +68,24 @@ func TestToldTwiceCountsOnce(t *testing.T) {
 
 	more := limit.Amount{Tokens: 50, Cost: 50}
 	extension := &settlement{number: 1, id: one.ID, call: s.keys.extending(one, more, time.Minute, time.Now())}
-	first := tell(extension)
+	first := send(extension)
 	if first.held != 251 || first.spent != 0 || first.running != 3 {
 		t.Fatalf("after an extension: %+v", first)
 	}
-	if again := tell(extension); again != first {
-		t.Errorf("an extension told twice: %+v, once: %+v", again, first)
+	if again := send(extension); again != first {
+		t.Errorf("an extension sent twice: %+v, once: %+v", again, first)
 	}
 	settlements := []*settlement{
 		{number: 2, id: one.ID, call: s.keys.settling(one, limit.Amount{Tokens: 400, Cost: 30})},
 		{number: 3, id: two.ID, call: s.keys.settling(two, limit.Amount{Tokens: 300, Cost: 20})},
 	}
-	last := tell(settlements...)
+	last := send(settlements...)
 	if last.held != 1 || last.spent != 50 || last.running != 1 {
 		t.Fatalf("after two settlements: %+v", last)
 	}
 	for _, batch := range [][]*settlement{settlements, settlements[1:], settlements[:1], {extension}} {
-		if again := tell(batch...); again != last {
-			t.Errorf("told again from %d: %+v, once: %+v", batch[0].number, again, last)
+		if again := send(batch...); again != last {
+			t.Errorf("sent again from %d: %+v, once: %+v", batch[0].number, again, last)
 		}
 	}
 }
