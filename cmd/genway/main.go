@@ -25,6 +25,7 @@ type command struct {
 	Routes  routesCommand      `cmd:"" help:"Say which target would serve a model."`
 	Xray    xrayCommand        `cmd:"" help:"Say what a translation does to a body, member by member. Nothing is sent."`
 	Models  modelsCommand      `cmd:"" help:"List the models of the routes and what is known of them, or make a file of another catalogue."`
+	Demo    demoCommand        `cmd:"" help:"Fill an empty store with a made-up week: keys, requests, failures, costs. For looking at the console."`
 	Version cli.VersionCommand `cmd:"" help:"Print the version, and the commit it was built from."`
 }
 

@@ -58,6 +58,11 @@ var rules = []rule{
 		ours: []string{"./console/...", "./gen/..."},
 	},
 	{
+		name: "the demo writes by the borders of the keys and the ledger",
+		from: []string{"./core/demo"},
+		ours: []string{"./core/demo", "./core/keys", "./core/ledger", "./core/price", "./core/amount", "./core/audit", "./core/limit", "./core/config/strict", "./core/glob"},
+	},
+	{
 		name: "charts are text alone",
 		from: []string{"./console/chart"},
 		ours: []string{"./console/chart"},
@@ -166,6 +171,7 @@ func TestRulesCatch(t *testing.T) {
 		"the edge does not know the core":                                {"./gateway", "./internal/bridge", "./core"},
 		"the core does not know the edge":                                {"./core/route", "./gateway"},
 		"the console is a client of the Admin service":                   {"./console", "./core/keys"},
+		"the demo writes by the borders of the keys and the ledger":      {"./core/demo", "./core/keys", "./core/store"},
 		"charts are text alone":                                          {"./console/chart", "./console"},
 		"prices know the words of the ledger alone":                      {"./core/price", "./core/ledger", "./core/store"},
 		"the ledger knows no store and nobody whose requests it has":     {"./core/ledger/reconcile", "./core/price", "./core/keys"},

@@ -91,6 +91,16 @@ func (d Data) WithNewKeys(ctx context.Context, do func(*keys.Service) error) err
 	return d.withKeys(ctx, store.Config{}, do)
 }
 
+// WithNewStore runs do on the store, which is created where it is missing.
+func (d Data) WithNewStore(ctx context.Context, do func(*store.Store) error) error {
+	db, service, err := d.openStore(ctx, store.Config{})
+	if err != nil {
+		return err
+	}
+	service.Close()
+	return errors.Join(do(db), db.Close())
+}
+
 // WithKeys runs do on the keys of the store, which must exist.
 func (d Data) WithKeys(ctx context.Context, do func(*keys.Service) error) error {
 	return d.withKeys(ctx, existing, do)
