@@ -32,7 +32,7 @@ type Request struct {
 	// Dialect is what the upstream takes of chat completions, for EncodeRequest. Nil is what
 	// OpenAI takes, and what others add to it.
 	Dialect *dialect.Chat
-	// Statistics describes the body of a request of which the head alone was decoded; nil for
+	// Statistics describes the body of a request of which only the head was decoded; nil for
 	// a request that was decoded whole.
 	Statistics *transportv1.BodyStatistics
 }
@@ -99,7 +99,7 @@ type HeadDecoder interface {
 }
 
 // Repeater is a codec whose answers may depend on members of a request that its head leaves
-// out. Every other codec encodes answers with the head alone.
+// out. Every other codec encodes answers with only the head.
 type Repeater interface {
 	// Repeats reports whether the answer to the body may depend on them.
 	Repeats(body []byte) bool
@@ -136,7 +136,7 @@ type Frame struct {
 // StreamDecoder reads the events of one upstream stream. Not for concurrent use.
 type StreamDecoder interface {
 	// Decode gives the canonical events of one frame. A comment, a keep-alive and a piece
-	// of what cannot be told yet give none. An event that reports a failure gives its
+	// of something incomplete give none. An event that reports a failure gives its
 	// *fault.Error; a frame that cannot be read gives one of kind BadUpstream. No frame
 	// may follow an error.
 	Decode(f Frame) ([]*genwayv1.StreamGenerateTextResponse, error)
@@ -177,7 +177,7 @@ type StreamEncoder interface {
 	Fail(err *fault.Error) []Frame
 }
 
-// BatchCounter is a StreamEncoder that numbers its events. CountBatch tells it how many
+// BatchCounter is a StreamEncoder that numbers its events. CountBatch reports to it how many
 // upstream events were written without it.
 type BatchCounter interface{ CountBatch(events int) }
 

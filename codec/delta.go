@@ -2,7 +2,7 @@ package codec
 
 import genwayv1 "github.com/genway/genway/gen/genway/v1"
 
-// TextDelta is a delta of text alone, made at once: most events of a stream are such.
+// TextDelta is a delta of text, made in one allocation: most events of a stream are such.
 func TextDelta(text string) *genwayv1.PartDelta {
 	d := &struct {
 		delta genwayv1.PartDelta

@@ -34,7 +34,7 @@ func FreeFormArguments(input string) string {
 }
 
 // freeFormInput is the text that arguments stand for. Models also write the text as a
-// JSON string alone; what is neither is the text itself.
+// bare JSON string; what is neither is the text itself.
 func freeFormInput(arguments string) string {
 	var object map[string]jsontext.Value
 	var input string

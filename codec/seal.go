@@ -11,7 +11,7 @@ import (
 // A seal is a signature or encrypted reasoning, of which only the upstream that made it can
 // read the value. Callers of another protocol must carry it from one turn to the next. In a
 // member of another protocol it is therefore written as a signature envelope: a prefix that
-// names the protocol of its origin, and the value. The prefix tells which upstream may get the
+// names the protocol of its origin, and the value. The prefix names the upstream that may get the
 // value back, byte for byte. In a member of its own protocol a seal has no envelope.
 const sealPrefix = "genway."
 

@@ -11,7 +11,7 @@ import (
 
 // Share makes dst, an empty message, hold what src holds, a message of the same type,
 // without copying what its fields point to: for handing a message over where an interface
-// only offers one to fill. Nobody may change what they share afterwards; to set fields of
+// only offers one to fill. What they share must not be changed afterwards; to set fields of
 // one of the two does not change the other.
 func Share(dst, src proto.Message) {
 	from, to := src.ProtoReflect(), reflect.ValueOf(dst)
@@ -27,7 +27,7 @@ func Share(dst, src proto.Message) {
 }
 
 // shareStruct copies the struct as a whole: field by field costs twenty times as much,
-// on every hop of every request.
+// at every step of every request.
 func shareStruct(to, from reflect.Value) {
 	to.Set(from)
 	for _, i := range boxes(to.Type()) {

@@ -14,19 +14,19 @@ const functionCallName = "function_call"
 // toolCallsName marks an opaque part as an element of tool_calls.
 const toolCallsName = "tool_calls"
 
-// assistant reads what the model said, in a request or an answer: thinking,
+// assistant reads a turn of the model, in a request or an answer: thinking,
 // content, refusal, images, audio, calls, in this order. The members of one
 // message have none, and this is the order in which models produce them. Empty
 // texts are not content (F12) unless a signature rests on them (R2).
 func (d decoder) assistant(m *message, place member.Place) ([]*genwayv1.Part, []*genwayv1.NativeField, error) {
 	parts, fields := d.thinking(m)
-	said, err := d.content(m.Content, place)
+	spoken, err := d.content(m.Content, place)
 	if err != nil {
 		return nil, nil, err
 	}
 	var lastText *genwayv1.Part
 	var texts []*genwayv1.Text
-	for _, p := range said {
+	for _, p := range spoken {
 		if empty(p) {
 			continue
 		}
@@ -62,7 +62,7 @@ func (d decoder) assistant(m *message, place member.Place) ([]*genwayv1.Part, []
 		}
 		parts = append(parts, images...)
 	}
-	if m.Audio != nil && m.Audio.said() {
+	if m.Audio != nil && m.Audio.present() {
 		p, err := m.Audio.decode(place.Join("audio"))
 		if err != nil {
 			return nil, nil, err
@@ -101,11 +101,11 @@ func empty(p *genwayv1.Part) bool {
 	return p.ThoughtSignature == nil && p.CacheControl == nil && len(p.NativeFields) == 0
 }
 
-// said tells audio from the empty object that some gateways write for null.
-func (a *audio) said() bool { return a.ID != "" || a.Data != "" || a.Transcript != "" }
+// present distinguishes audio from the empty object that some gateways write for null.
+func (a *audio) present() bool { return a.ID != "" || a.Data != "" || a.Transcript != "" }
 
-// decode reads audio: whole in an answer, by its id alone in a request. When it
-// expires has no canonical field.
+// decode reads audio: whole in an answer, only its id in a request. Its time of
+// expiry has no canonical field.
 func (a *audio) decode(path string) (*genwayv1.Part, error) {
 	m := &genwayv1.Media{Transcript: a.Transcript}
 	if a.Data != "" {

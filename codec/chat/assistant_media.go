@@ -23,7 +23,7 @@ func (s *messageEncoder) image(p *genwayv1.Part, path string) error {
 	return nil
 }
 
-// audio writes speech of the model; the vendor takes it back by its id alone.
+// audio writes speech of the model; the vendor takes back only its id.
 // It reports whether the part is done.
 func (s *messageEncoder) audio(p *genwayv1.Part, m *genwayv1.Media, path string) bool {
 	if !s.answer {

@@ -40,8 +40,8 @@ func (e *encoder) placed(p *part, path string) error {
 	return nil
 }
 
-// contentOf is contentOf for the dialect: texts alone are one string where an array is not
-// known to be taken.
+// contentOf is contentOf for the dialect: texts are one string where an array is not known to be
+// taken.
 func (e *encoder) contentOf(parts []part, between string) content {
 	if len(parts) == 0 || e.dialect.Takes("messages.content.array") {
 		return contentOf(parts)

@@ -189,8 +189,7 @@ func (e *encoder) audioOutput(r *request, a *genwayv1.AudioOutput) (err error) {
 	return err
 }
 
-// seal spells a seal for whoever is written to; "" for an upstream that did not
-// make it (R7).
+// seal spells a seal for the receiver; "" for an upstream that did not make it (R7).
 func (e *encoder) seal(s *genwayv1.Seal) string {
 	if s == nil || !e.answer && s.Origin != protocol {
 		return ""

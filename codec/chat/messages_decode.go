@@ -46,7 +46,7 @@ func (c *conversation) message(m *message, place member.Place) (*genwayv1.Messag
 	case !ok:
 		return nil, fault.Invalid(place.Join("role"), "%s.role: %q is not a role; expected system, developer, user, assistant, tool or function", place, m.Role)
 	case role == genwayv1.Role_ROLE_ASSISTANT:
-		return c.said(m, place)
+		return c.assistantTurn(m, place)
 	}
 	if name := assistantOnly(m); name != "" {
 		return nil, fault.Invalid(place.Join(name), "%s.%s belongs to messages of the assistant", place, name)
@@ -80,8 +80,8 @@ func (c *conversation) message(m *message, place member.Place) (*genwayv1.Messag
 	return out, nil
 }
 
-// said reads a turn of the assistant. Calls must have what results refer to.
-func (c *conversation) said(m *message, place member.Place) (*genwayv1.Message, error) {
+// assistantTurn reads a turn of the assistant. Calls must have what results refer to.
+func (c *conversation) assistantTurn(m *message, place member.Place) (*genwayv1.Message, error) {
 	for i := range m.ToolCalls {
 		if missing := m.ToolCalls[i].missing(); missing != "" {
 			return nil, fault.Missing(member.Index(place.Join(toolCallsName), i) + missing)

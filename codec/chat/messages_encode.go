@@ -66,7 +66,7 @@ func (t *turns) message(m *genwayv1.Message, path string) error {
 		out.Role, out.Name = "assistant", t.name(m, path)
 		out.Extra, err = extra(m.NativeFields, path, t.losses, out.reserved()...)
 		if t.dialect != nil && out.saysNothing() {
-			return err // what it said is noted as lost
+			return err // its parts are noted as lost
 		}
 		t.list = append(t.list, out)
 		return err

@@ -14,8 +14,8 @@ var heads = passthrough.Text{
 	Response: responseHead,
 }
 
-// sign knows seals, and results, which are refused without an identifier, whoever they
-// are for (case T19).
+// sign recognises seals, and results, which are refused without an identifier for every
+// upstream (case T19).
 func sign(value []byte) member.Signs {
 	switch {
 	case string(value) == roleTool:

@@ -85,13 +85,13 @@ func (r *detail) known() bool {
 	return r.Type == detailText || r.Type == detailSummary || r.Type == detailEncrypted
 }
 
-// empty reports whether the entry is null or says nothing.
+// empty reports whether the entry is null or has no content.
 func (r *detail) empty() bool {
 	if !r.known() {
 		return r.Type == ""
 	}
-	said := func(s *string) bool { return s != nil && *s != "" }
-	return !said(r.Text) && !said(r.Summary) && !said(r.Data) && r.Signature == "" && r.ThoughtSignature == "" && r.ID == "" && len(natives(r.Extra)) == 0
+	given := func(s *string) bool { return s != nil && *s != "" }
+	return !given(r.Text) && !given(r.Summary) && !given(r.Data) && r.Signature == "" && r.ThoughtSignature == "" && r.ID == "" && len(natives(r.Extra)) == 0
 }
 
 // interleave puts the pieces of shown that no part repeats where they stand
@@ -104,14 +104,14 @@ func interleave(parts []*genwayv1.Part, shown string, later bool) []*genwayv1.Pa
 	out := make([]*genwayv1.Part, 0, len(parts)+1)
 	rest := shown
 	var first *genwayv1.Thinking
-	told := false
+	found := false
 	for _, p := range parts {
 		t := p.GetThinking()
 		if first == nil {
 			first = t
 		}
 		if text := codec.ThinkingText(t); text != "" {
-			told = true
+			found = true
 			if before, after, ok := strings.Cut(rest, text); ok {
 				out = appendUnsigned(out, before)
 				rest = after
@@ -120,7 +120,7 @@ func interleave(parts []*genwayv1.Part, shown string, later bool) []*genwayv1.Pa
 		out = append(out, p)
 	}
 	switch {
-	case told || first == nil:
+	case found || first == nil:
 	case later:
 		return append(appendUnsigned(nil, shown), out...)
 	default:

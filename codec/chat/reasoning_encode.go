@@ -11,7 +11,7 @@ import (
 
 // reasoning writes the thinking parts: their text as one string for show, and as
 // details what more there is to them (signatures, summaries, ids), so that it
-// comes back. Unsigned thinking is the plain string alone, which every engine
+// comes back. Unsigned thinking is only the plain string, which every engine
 // knows (R5, R8).
 func (s *messageEncoder) reasoning(list []*genwayv1.Part) error {
 	var shown strings.Builder
@@ -79,7 +79,7 @@ func (s *messageEncoder) heedReasoning(list []*genwayv1.Part) (name string) {
 	return name
 }
 
-// loseSeals notes the seals of a thinking part that would have gone back to who made them.
+// loseSeals notes the seals of a thinking part that would have gone back to their makers.
 func (s *messageEncoder) loseSeals(p *genwayv1.Part, path string) {
 	t := p.GetThinking()
 	for _, sealed := range []struct{ text, field string }{

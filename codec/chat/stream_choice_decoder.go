@@ -176,7 +176,7 @@ func (l *choiceDecoder) sound(a *audio) error {
 	}
 	st := l.last(kindAudio)
 	if st == nil {
-		if !a.said() && !given(a.ExpiresAt) {
+		if !a.present() && !given(a.ExpiresAt) {
 			return nil
 		}
 		st = l.push(kindAudio, &genwayv1.Part{Id: a.ID, Kind: &genwayv1.Part_Audio{Audio: &genwayv1.Media{}}}, true)
@@ -195,7 +195,7 @@ func (l *choiceDecoder) sound(a *audio) error {
 	return nil
 }
 
-// end closes the parts and tells how the choice ended.
+// end closes the parts and gives how the choice ended.
 func (l *choiceDecoder) end() *genwayv1.CandidateEnd {
 	if len(l.citations) > 0 {
 		l.flushCitations(l.push(kindText, textPart(""), true))

@@ -84,10 +84,10 @@ func (l *choiceDecoder) piece(st *streamedPart, name, piece string, fields []*ge
 		call.Name, st.ready = name, true
 	}
 	l.note(st, fields)
-	if piece == "" || l.finished && wholeJSON(st.said.String()) {
+	if piece == "" || l.finished && wholeJSON(st.text.String()) {
 		return
 	}
-	st.said.WriteString(piece)
+	st.text.WriteString(piece)
 	if call.Input != nil {
 		l.add(st, codec.InputDelta(piece))
 	} else {

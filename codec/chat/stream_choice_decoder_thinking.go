@@ -46,13 +46,13 @@ func (l *choiceDecoder) thinkText(st *streamedPart, text string) {
 	if text == "" {
 		return
 	}
-	st.said.WriteString(text)
+	st.text.WriteString(text)
 	l.add(st, codec.ThinkingDelta(text))
 }
 
-// detail reads one entry. One without the plain string beside it that says what
-// the open part has said already seals that part; else it goes on with its
-// group or begins a new part.
+// detail reads one entry. One without the plain string, whose text is what the
+// open part has already, seals that part; else it goes on with its group or
+// begins a new part.
 func (l *choiceDecoder) detail(d decoder, entry *detail, name, shown string) {
 	if entry.empty() {
 		return
@@ -67,9 +67,9 @@ func (l *choiceDecoder) detail(d decoder, entry *detail, name, shown string) {
 		text = *entry.Text
 	}
 	switch {
-	case st != nil && st.group == nil && (shown != "" || text == "" || text == st.said.String()):
+	case st != nil && st.group == nil && (shown != "" || text == "" || text == st.text.String()):
 		st.group = newGroup(entry)
-		if shown == "" && text == st.said.String() {
+		if shown == "" && text == st.text.String() {
 			text = ""
 		}
 	case st == nil || st.group == nil || !st.group.takes(entry):

@@ -9,8 +9,8 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// streamDecoder reads chunks. Usage and how the choices ended are told when the
-// upstream has said all: with [DONE], or at the end of its bytes when every
+// streamDecoder reads chunks. It gives usage and the ends of the choices when the
+// answer is complete: with [DONE], or at the end of the upstream's bytes when every
 // choice has its finish_reason (U3, S3, S5).
 type streamDecoder struct {
 	choices []*choiceDecoder
@@ -20,7 +20,7 @@ type streamDecoder struct {
 	tier    string
 	started bool
 	done    bool
-	// completed says that the answer was told to its end.
+	// completed says that the answer was given to its end.
 	completed bool
 	// room and chunk are used again for each chunk.
 	room  *member.Room

@@ -21,8 +21,8 @@ type streamEncoder struct {
 	order    []*choiceEncoder
 	started  bool
 	done     bool
-	// passing says that upstream frames go through, and ended that [DONE] did.
-	passing, ended bool
+	// passThrough says that upstream frames pass through, and ended that [DONE] did.
+	passThrough, ended bool
 }
 
 // NewStreamEncoder implements codec.Codec.
@@ -90,7 +90,7 @@ func (s *streamEncoder) start(t *genwayv1.TextStarted) error {
 }
 
 // choiceOf finds the encoder of a choice, and opens it with its role. The content begins as null unless
-// the first part is a text, as the vendor's does: an answer of calls alone has none.
+// the first part is a text, as the vendor's does: an answer with only calls has none.
 func (s *streamEncoder) choiceOf(index int32, first *genwayv1.Part) *choiceEncoder {
 	if sp, ok := s.encoders[index]; ok {
 		return sp
@@ -111,7 +111,7 @@ func (s *streamEncoder) choiceOf(index int32, first *genwayv1.Part) *choiceEncod
 
 func (s *streamEncoder) complete(t *genwayv1.TextCompleted) error {
 	s.done = true
-	if s.passing {
+	if s.passThrough {
 		if !s.ended {
 			s.raw(doneData)
 		}
@@ -174,10 +174,10 @@ func (s *streamEncoder) ends(t *genwayv1.TextCompleted) []*genwayv1.CandidateEnd
 	return ends
 }
 
-// pass writes an upstream's frame as it is, but for the chunk of usage alone that the
-// gateway asked for and the caller did not (U1).
+// pass writes an upstream's frame as it is, but for the chunk with only usage that
+// the gateway asked for and the caller did not (U1).
 func (s *streamEncoder) pass(f *genwayv1.WireFrame) {
-	s.passing = true
+	s.passThrough = true
 	data := bytes.TrimSpace(f.GetData())
 	if bytes.Equal(data, doneData) {
 		s.ended = true

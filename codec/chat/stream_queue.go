@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// kind is what a part of a stream is, as far as deltas are told apart by it.
+// kind is what a part of a stream is, as far as deltas differ by it.
 type kind uint8
 
 const (
@@ -30,11 +30,11 @@ type streamedPart struct {
 	open    bool
 	// ready says that the opening is known: a call waits for its name.
 	ready bool
-	// key is the index of a call, and said what there is of its arguments, or of
-	// the text of thinking.
+	// key is the index of a call, and text what there is of its arguments, or of
+	// thinking.
 	key  int32
-	said strings.Builder
-	// group tells the details of one thinking part from those of the next.
+	text strings.Builder
+	// group distinguishes the details of one thinking part from those of the next.
 	group *group
 	// names are the unknown members that have been passed on.
 	names map[string]bool
@@ -122,7 +122,7 @@ func (q *queue) start(st *streamedPart) {
 func (q *queue) close() {
 	head := q.list[0]
 	q.start(head)
-	if head.kind == kindCall && head.opening.GetToolCall().Input == nil && head.said.Len() == 0 {
+	if head.kind == kindCall && head.opening.GetToolCall().Input == nil && head.text.Len() == 0 {
 		q.add(head, codec.ArgumentsDelta("{}")) // T10
 	}
 	q.Complete()
@@ -134,7 +134,7 @@ func (q *queue) close() {
 // has begun. Only a call can go on behind another; one whose arguments are whole
 // does not.
 func (st *streamedPart) closable() bool {
-	return st.kind != kindCall || st.ready && st.opening.GetToolCall().Input == nil && wholeJSON(st.said.String())
+	return st.kind != kindCall || st.ready && st.opening.GetToolCall().Input == nil && wholeJSON(st.text.String())
 }
 
 // wholeJSON reports whether the text is an object that has its end.
@@ -144,7 +144,7 @@ func wholeJSON(s string) bool {
 }
 
 // call finds the streamedPart of a call. Engines that number every call 0, or not at
-// all, tell them apart by id.
+// all, distinguish them by id.
 func (q *queue) call(c *toolCall) *streamedPart {
 	var byKey *streamedPart
 	for _, list := range [][]*streamedPart{q.closed, q.list} {

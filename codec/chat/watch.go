@@ -33,7 +33,7 @@ func (s *streamDecoder) Watch(f codec.Frame) (events []*genwayv1.StreamGenerateT
 	}
 	s.events, s.done = nil, false
 	if bytes.Equal(data, doneData) {
-		s.started = true // [DONE] ends whatever was said
+		s.started = true // [DONE] ends any answer
 		events, err = s.end()
 		return events, true, err
 	}

@@ -118,7 +118,7 @@ type customCall struct {
 
 // detail is an element of OpenRouter's reasoning_details. Entries with the same
 // index are of one thinking part. summary_index and thought_signature are ours:
-// the first tells several summaries of one part apart, the second is the part's
+// the first distinguishes several summaries of one part, the second is the part's
 // thought signature.
 type detail struct {
 	Type             string         `json:"type" wire:"always"`

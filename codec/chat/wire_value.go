@@ -18,7 +18,7 @@ func spelled(v interface{ write(w *member.Writer) }) jsontext.Value {
 	return out
 }
 
-// presence tells a member that is not there from one that is null.
+// presence distinguishes an absent member from one that is null.
 type presence uint8
 
 const (

@@ -1,5 +1,5 @@
-// Package fault is the one kind of error Genway shows to callers. Whoever first
-// understands a failure makes an Error of it; every layer above passes it on
+// Package fault is the one kind of error Genway shows to callers. The layer that
+// first understands a failure makes an Error of it; every layer above passes it on
 // untouched, gRPC carries it as an ErrorDetail, and each protocol's codec renders
 // its kind once, in one table.
 //
@@ -69,7 +69,7 @@ const (
 	ReasonUpstreamBusy    = "UPSTREAM_BUSY"
 )
 
-// Error is a failure a caller may be told of. Message, Param and Reason are
+// Error is a failure that a caller may see. Message, Param and Reason are
 // public; Cause is not, and never leaves the process.
 type Error struct {
 	Kind    Kind
@@ -94,7 +94,7 @@ type Error struct {
 	NativeType, NativeCode string
 	// Wire is the upstream's own error body, for callers of the same protocol.
 	Wire *genwayv1.WireMessage
-	// Usage is what the failed call cost, where the upstream said so (case U7). It
+	// Usage is what the failed call used, where the upstream reported it (case U7). It
 	// is for the core's books and does not cross gRPC.
 	Usage *genwayv1.Usage
 	Cause error

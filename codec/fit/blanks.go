@@ -11,10 +11,10 @@ import (
 )
 
 // Texts gives the request with the texts that the vendor takes. That of messages takes none
-// of white space alone ("text content blocks must contain non-whitespace text"): they are
+// of only white space ("text content blocks must contain non-whitespace text"): they are
 // marked as lifted, which encoders pass over. It takes no white space either at the end of a
-// last turn of the assistant, which is cut off. Both are named in losses. An empty text says
-// nothing, and is the encoder's to leave out (case F12).
+// last turn of the assistant, which is cut off. Both are named in losses. An empty text has
+// no content, and the encoder leaves it out (case F12).
 func Texts(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses) *genwayv1.GenerateTextRequest {
 	if !rules.NoBlanks {
 		return req
@@ -47,13 +47,13 @@ func Texts(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses)
 	return out
 }
 
-// isBlank reports whether a part is a text of white space alone, or has one in it.
+// isBlank reports whether a part is a text of only white space, or has one in it.
 func isBlank(p *genwayv1.Part) bool {
 	if r := p.GetToolResult(); r != nil {
 		return slices.ContainsFunc(r.GetParts(), isBlank)
 	}
-	said := p.GetText().GetText() + p.GetRefusal().GetText()
-	return said != "" && blank(said)
+	text := p.GetText().GetText() + p.GetRefusal().GetText()
+	return text != "" && blank(text)
 }
 
 // visible gives the parts, of which some are blank, without those texts.

@@ -51,23 +51,23 @@ type history struct {
 	losses   *codec.Losses
 	// first is the path of the first part that was changed.
 	first string
-	// gone are the identifiers of calls that are not sent, so that their results cannot be
+	// lost are the identifiers of calls that are not sent, so that their results cannot be
 	// sent as such: vendors refuse a result without its call.
-	gone map[string]bool
+	lost map[string]bool
 }
 
-// parts gives the parts of a message as they are to be sent; nil where all stay. said
-// reports whether the user says them.
-func (h *history) parts(list []*genwayv1.Part, said bool, base string, index int) []*genwayv1.Part {
+// parts gives the parts of a message as they are to be sent; nil where all stay. user
+// reports whether the message is of the user.
+func (h *history) parts(list []*genwayv1.Part, user bool, base string, index int) []*genwayv1.Part {
 	var out []*genwayv1.Part
 	for i, p := range list {
 		if call := p.GetToolCall(); call != nil {
-			delete(h.gone, call.GetId()) // used again
+			delete(h.lost, call.GetId()) // used again
 		}
 		if !h.concerns(p) {
 			continue
 		}
-		changed := h.part(p, said, member.Within(member.Index(base, index), ".parts", i))
+		changed := h.part(p, user, member.Within(member.Index(base, index), ".parts", i))
 		if changed == nil {
 			continue
 		}
@@ -85,18 +85,18 @@ func (h *history) concerns(p *genwayv1.Part) bool {
 	case *genwayv1.Part_Opaque:
 		return k.Opaque.GetProtocol() != h.protocol && !member.Lifted(p)
 	case *genwayv1.Part_ToolResult:
-		return h.gone[k.ToolResult.GetToolCallId()] || slices.ContainsFunc(k.ToolResult.GetParts(), h.concerns)
+		return h.lost[k.ToolResult.GetToolCallId()] || slices.ContainsFunc(k.ToolResult.GetParts(), h.concerns)
 	}
 	return false
 }
 
 // part gives what a part that concerns becomes; nil where it stays.
-func (h *history) part(p *genwayv1.Part, said bool, path string) *genwayv1.Part {
+func (h *history) part(p *genwayv1.Part, user bool, path string) *genwayv1.Part {
 	if o := p.GetOpaque(); o != nil {
-		return h.opaque(p, o, said, path)
+		return h.opaque(p, o, user, path)
 	}
 	path += ".tool_result"
-	if r := p.GetToolResult(); !h.gone[r.GetToolCallId()] {
+	if r := p.GetToolResult(); !h.lost[r.GetToolCallId()] {
 		return h.result(p, r, path)
 	}
 	h.losses.Add(path, "its call can only be read by its vendor, so that the text of the result alone is sent")
@@ -106,9 +106,9 @@ func (h *history) part(p *genwayv1.Part, said bool, path string) *genwayv1.Part 
 	return nothing()
 }
 
-func (h *history) opaque(p *genwayv1.Part, o *genwayv1.OpaquePart, said bool, path string) *genwayv1.Part {
+func (h *history) opaque(p *genwayv1.Part, o *genwayv1.OpaquePart, user bool, path string) *genwayv1.Part {
 	text := text(o)
-	if text == "" && (said || compacted[o.GetType()]) {
+	if text == "" && (user || compacted[o.GetType()]) {
 		return nil
 	}
 	path += ".opaque"
@@ -127,12 +127,12 @@ func (h *history) opaque(p *genwayv1.Part, o *genwayv1.OpaquePart, said bool, pa
 
 // lose notes the identifiers of a call that is not sent.
 func (h *history) lose(o *genwayv1.OpaquePart) {
-	if h.gone == nil {
-		h.gone = map[string]bool{}
+	if h.lost == nil {
+		h.lost = map[string]bool{}
 	}
 	for _, name := range []string{"id", "call_id"} {
 		if id := member.Raw(member.Value(o.GetJson(), name)).String(); id != "" {
-			h.gone[id] = true
+			h.lost[id] = true
 		}
 	}
 }

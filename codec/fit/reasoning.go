@@ -10,9 +10,9 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// The responses protocol tells reasoning only when it is asked to: sealed by an element of
-// include, in words by reasoning.summary. Callers of the other protocols cannot say either,
-// and yet they bring reasoning back with the next turn (case R8).
+// The responses protocol returns reasoning only when it is asked to: sealed by an element of
+// include, in words by reasoning.summary. Callers of the other protocols cannot ask for either,
+// although they send reasoning back with the next turn (case R8).
 const (
 	includeName      = "include"
 	includeReasoning = `"reasoning.encrypted_content"`
@@ -28,9 +28,9 @@ func reasoner(model string) bool {
 	return reasoners.MatchString(model) && !strings.Contains(model, "-chat")
 }
 
-// Reasoning gives the request so that an upstream whose vendor seals reasoning tells the
-// reasoning that the caller can bring back. Nobody has to keep it: so store is false unless
-// the caller says otherwise. A summary is asked for where the caller asks for thinking and
+// Reasoning gives the request so that an upstream whose vendor seals reasoning returns
+// reasoning that the caller can send back. The vendor need not keep it: so store is false
+// unless the caller asks otherwise. A summary is asked for where the caller asks for thinking and
 // does not decline to see it. Upstreams of other vendors need nothing.
 func Reasoning(req *genwayv1.GenerateTextRequest, rules Rules) *genwayv1.GenerateTextRequest {
 	if !rules.SealsReasoning {

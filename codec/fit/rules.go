@@ -7,10 +7,10 @@ type Rules struct {
 	Names NameRule
 	// MostStops is how many stop sequences a request may have; 0 is any number.
 	MostStops int
-	// NoBlanks reports that the vendor refuses texts and stop sequences of white space
-	// alone, and white space at the end of a last turn of the assistant.
+	// NoBlanks reports that the vendor refuses texts and stop sequences of only white
+	// space, and white space at the end of a last turn of the assistant.
 	NoBlanks bool
-	// SealsReasoning reports that the vendor tells reasoning only when it is asked to, and
+	// SealsReasoning reports that the vendor returns reasoning only when it is asked to, and
 	// then sealed (case R8).
 	SealsReasoning bool
 }

@@ -10,10 +10,10 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// Stops gives the request with the stop sequences that the vendor takes. Those of white space
-// alone that it refuses are left out and named, as the vendor of messages leaves them out at
+// Stops gives the request with the stop sequences that the vendor takes. Those of only white
+// space that it refuses are left out and named, as the vendor of messages leaves them out at
 // its own endpoint for callers of chat completions. More of them than a vendor takes are
-// refused: which ones to leave out is not ours to say.
+// refused: the gateway does not choose which ones to leave out.
 func Stops(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
 	stops := req.GetStopSequences()
 	if rules.NoBlanks && slices.ContainsFunc(stops, blank) {

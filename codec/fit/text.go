@@ -65,7 +65,7 @@ func resultText(r *genwayv1.ToolResult) string {
 	return strings.Join(found, "\n")
 }
 
-// gather adds the texts at a path. White space alone is no text.
+// gather adds the texts at a path. Only white space is no text.
 func gather(found []string, v any, path []string) []string {
 	switch v := v.(type) {
 	case []any:

@@ -7,7 +7,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// counts are the counts of tokens that not every protocol has. What counts texts alone is not
+// counts are the counts of tokens that not every protocol has. Counts of only texts are not
 // among them: the totals and the other counts say it.
 var counts = []struct {
 	name   string

@@ -33,8 +33,8 @@ var partNotes = map[string]bool{
 
 const dataMembers = "text, inlineData, fileData, functionCall, functionResponse"
 
-// message reads a turn. Text parts that say nothing are left out unless nothing
-// else is said.
+// message reads a turn. Empty text parts are left out unless the turn has no
+// other parts.
 func (r reader) message(c *content, role genwayv1.Role, place member.Place) (*genwayv1.Message, error) {
 	parts, err := r.parts(c.Parts, member.Place{In: &place, Path: "parts"})
 	if err != nil {
@@ -85,7 +85,7 @@ func (r reader) part(w *part, place member.Place) (*genwayv1.Part, error) {
 	}
 	if count == 0 {
 		// The Go SDK leaves out an empty text: what is left of a part that carries
-		// a signature is the signature alone (case R2).
+		// a signature is only the signature (case R2).
 		if w.ThoughtSignature == "" && !w.Thought {
 			if r.answer && len(fields) == 0 {
 				return nil, nil
@@ -117,8 +117,8 @@ func (r reader) part(w *part, place member.Place) (*genwayv1.Part, error) {
 }
 
 // vendorKind names the data member only the vendor can act on; "" when there is
-// none. With alone set a member nobody knows is one.
-func vendorKind(extra jsontext.Value, alone bool) string {
+// none. With only set an unknown member is one.
+func vendorKind(extra jsontext.Value, only bool) string {
 	if len(extra) == 0 {
 		return ""
 	}
@@ -127,7 +127,7 @@ func vendorKind(extra jsontext.Value, alone bool) string {
 		if vendorParts[f.Name] {
 			return f.Name
 		}
-		if unknown == "" && alone && !partNotes[f.Name] {
+		if unknown == "" && only && !partNotes[f.Name] {
 			unknown = f.Name
 		}
 	}
@@ -185,8 +185,8 @@ func (r reader) functionCall(w *functionCall, p *genwayv1.Part, path string) err
 	return err
 }
 
-// transcript reads the words of spoken output; false when more is said of them
-// than a canonical part can hold.
+// transcript reads the words of spoken output; false when they have more
+// members than a canonical part can hold.
 func transcript(raw jsontext.Value, p *genwayv1.Part) bool {
 	var t struct {
 		Text  string         `json:"text"`

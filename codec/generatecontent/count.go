@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// countRequest is the body of countTokens: the contents alone, or a whole
+// countRequest is the body of countTokens: only the contents, or a whole
 // request in a member of its own. Some endpoints of the vendor take the other
 // members beside contents, which is read too.
 //
@@ -49,7 +49,7 @@ func (Codec) DecodeCountRequest(body []byte) (*genwayv1.CountTokensRequest, erro
 	return &genwayv1.CountTokensRequest{Request: req}, nil
 }
 
-// EncodeCountRequest writes a counting body: contents alone where that is all.
+// EncodeCountRequest writes a counting body: only contents where that is all.
 func (Codec) EncodeCountRequest(req *genwayv1.CountTokensRequest, losses *codec.Losses) ([]byte, error) {
 	w, err := wireRequest(req.GetRequest(), losses)
 	if err != nil {

@@ -149,19 +149,19 @@ func (w *candidate) natives(path string) ([]*genwayv1.NativeField, error) {
 
 // logprobs gives the tokens to the text they are of, if there is one; else, and
 // when they say more than the contract can hold, they stay a native field.
-func (w *candidate) logprobs(text *genwayv1.Text, alone bool) []*genwayv1.NativeField {
+func (w *candidate) logprobs(text *genwayv1.Text, only bool) []*genwayv1.NativeField {
 	if !present(w.LogprobsResult) {
 		return nil
 	}
 	tokens, extra, ok := decodeLogprobs(w.LogprobsResult)
-	if !ok || !alone && len(tokens) > 0 {
+	if !ok || !only && len(tokens) > 0 {
 		return []*genwayv1.NativeField{native("logprobsResult", w.LogprobsResult)}
 	}
 	fields, err := nested("logprobsResult.", extra, "logprobsResult", nil)
 	if err != nil {
 		return []*genwayv1.NativeField{native("logprobsResult", w.LogprobsResult)}
 	}
-	if alone {
+	if only {
 		text.Logprobs = append(text.Logprobs, tokens...)
 	}
 	return fields

@@ -7,7 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// logprobsResult tells how likely the tokens of a candidate were (SDK type
+// logprobsResult has how likely the tokens of a candidate were (SDK type
 // LogprobsResult).
 //
 //wire:read,write
@@ -61,8 +61,8 @@ func decodeLogprobs(raw jsontext.Value) (tokens []*genwayv1.TokenLogprob, extra 
 	return tokens, w.Extra, true
 }
 
-// canonical gives the token, or nil when more is said of it or its number is out
-// of range.
+// canonical gives the token, or nil when it has other members or its number is
+// out of range.
 func (w *logprob) canonical() *genwayv1.TokenLogprob {
 	id, err := int32Of(w.TokenID, "")
 	if err != nil || len(w.Extra) > 0 {

@@ -43,7 +43,7 @@ func (r reader) fileData(w *part, p *genwayv1.Part, path string) error {
 	return err
 }
 
-// setMedia tells media apart by type; what is no image, audio or video is a file.
+// setMedia sets the part by the type of media; what is no image, audio or video is a file.
 func setMedia(p *genwayv1.Part, m *genwayv1.Media) {
 	kind, _, _ := strings.Cut(strings.ToLower(m.MediaType), "/")
 	switch kind {
@@ -58,8 +58,8 @@ func setMedia(p *genwayv1.Part, m *genwayv1.Media) {
 	}
 }
 
-// media writes bytes as inlineData and references as fileData. Files other
-// vendors keep are refused: nobody else can read them.
+// media writes bytes as inlineData and references as fileData. Files that another
+// vendor keeps are refused: only that vendor can read them.
 func (e *writer) media(m *genwayv1.Media, w *part, path string, lists [][]*genwayv1.NativeField) error {
 	var err error
 	if m.GetDetail() != "" && m.GetDetail() != "auto" {

@@ -83,7 +83,7 @@ func resultTexts(raw jsontext.Value) (texts []string, isError, plain bool) {
 }
 
 // functionResponse writes the result of a tool call. The name is that of the
-// call where the result's protocol links by id alone.
+// call where the result's protocol links only by id.
 func (e *writer) functionResponse(r *genwayv1.ToolResult, path string, fields []*genwayv1.NativeField) (*functionResponse, error) {
 	w := &functionResponse{ID: r.GetToolCallId(), Name: r.GetName()}
 	if w.Name == "" {
@@ -144,6 +144,6 @@ func responseObject(r *genwayv1.ToolResult, texts []string, media bool) jsontext
 		to.Str(name, "")
 	}
 	to.End()
-	out, _ := to.Finish() // strings alone have no failure
+	out, _ := to.Finish() // strings cannot fail
 	return out
 }

@@ -124,7 +124,7 @@ func opening(p *genwayv1.Part) *genwayv1.Part {
 }
 
 // end emits the last events of the candidate and gives how it ended. What supports the
-// text is known only now; it can be said of the part that is still open.
+// text is known only now; it can be added to the part that is still open.
 func (c *candidateStream) end() *genwayv1.CandidateEnd {
 	if c.texts == 1 && c.IsOpen() && !c.thinking {
 		for _, cited := range citations(c.fields, c.text.String()) {

@@ -15,7 +15,7 @@ import (
 // NewStreamEncoder writes a stream of whole responses: a frame for each piece of
 // text, for each tool call and other part when it is complete, and a last one
 // with the finish reasons and the usage. No frame has an event name: the vendor's
-// Go SDK takes data lines alone.
+// Go SDK takes only data lines.
 func (Codec) NewStreamEncoder(to codec.Answer) codec.StreamEncoder {
 	return &streamEncoder{to: member.NewWriter(512), losses: to.Losses, candidates: map[int32]*candidateWriter{}}
 }
@@ -27,7 +27,7 @@ type streamEncoder struct {
 	fields     []*genwayv1.NativeField
 	candidates map[int32]*candidateWriter
 	// passed says that the upstream's own frames went through: its last one has
-	// said all there is to say.
+	// ended the answer.
 	passed bool
 	to     *member.Writer
 	list   []codec.Frame

@@ -33,7 +33,7 @@ func (w *usage) canonical() *genwayv1.Usage {
 	if u.TotalTokens == 0 {
 		u.TotalTokens = u.InputTokens + u.OutputTokens
 	}
-	// A name that no native field can have is left out: nobody is charged by it.
+	// A name that no native field can have is left out: costs do not depend on it.
 	u.NativeFields, _ = natives(w.Extra, "usageMetadata", nil)
 	if !shares(w.PromptTokensDetails, &u.InputTextTokens, &u.InputImageTokens, &u.InputAudioTokens) {
 		u.NativeFields = append(u.NativeFields, native(promptDetails, w.PromptTokensDetails))

@@ -10,7 +10,7 @@ type content struct {
 	Extra jsontext.Value `json:",embed"`
 }
 
-// part is one piece of a turn: one of its data members, and what is said about it.
+// part is one piece of a turn: one of its data members, and notes about it.
 type part struct {
 	Text               *string           `json:"text"`
 	Thought            bool              `json:"thought"`

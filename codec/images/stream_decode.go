@@ -24,7 +24,7 @@ type StreamDecoder struct {
 
 	want, count   int32
 	partials      int32 // previews of the image under way
-	told          int   // previews and images
+	given         int   // previews and images
 	started, done bool
 	size, quality string
 	usage         *genwayv1.Usage
@@ -35,11 +35,11 @@ func (Codec) NewStreamDecoder(count int32) *StreamDecoder {
 	return &StreamDecoder{want: max(count, 1)}
 }
 
-// Usage is what the images read so far cost; nil where the upstream has not said.
+// Usage is the usage of the images read so far; nil where the upstream has not reported it.
 func (s *StreamDecoder) Usage() *genwayv1.Usage { return s.usage }
 
-// Told is how many previews and images the stream has given.
-func (s *StreamDecoder) Told() int { return s.told }
+// Given is how many previews and images the stream has given.
+func (s *StreamDecoder) Given() int { return s.given }
 
 // Finished reports that all images are there.
 func (s *StreamDecoder) Finished() bool { return s.count >= s.want }
@@ -66,7 +66,7 @@ func (s *StreamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateImageRe
 	}
 	switch e.Type {
 	case partialImage:
-		s.told++
+		s.given++
 		s.partials++
 		return s.begin(e, Event(&genwayv1.PartialImage{
 			ImageIndex: s.count, PartialIndex: s.partials - 1, Data: e.B64JSON, CreateTime: created(e.CreatedAt),
@@ -79,7 +79,7 @@ func (s *StreamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateImageRe
 				Source: &genwayv1.GeneratedImage_Data{Data: e.B64JSON}, Size: e.Size, NativeFields: member.Natives(protocol, e.Extra, nil),
 			},
 		}
-		s.told++
+		s.given++
 		s.count++
 		s.partials, s.size, s.quality = 0, e.Size, e.Quality
 		s.usage = addUsage(s.usage, image.GetUsage())
@@ -130,7 +130,7 @@ func failed(data []byte) bool {
 	return len(raw) > 0 && raw.Kind() != 'n'
 }
 
-// addUsage gives the sum of both: each event tells of its own image.
+// addUsage gives the sum of both: each event has the usage of its own image.
 func addUsage(sum, u *genwayv1.Usage) *genwayv1.Usage {
 	if sum == nil || u == nil {
 		return proto.CloneOf(cmp.Or(sum, u))

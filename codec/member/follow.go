@@ -64,13 +64,13 @@ func Follow(body, before, after []byte, spelled func(string) string) ([]byte, er
 
 // removed gives what was there and is not any more, without a value.
 func removed(was, is []Member) []Member {
-	var gone []Member
+	var without []Member
 	for _, m := range was {
 		if valueOf(is, m.Name) == nil {
-			gone = append(gone, Member{Name: m.Name})
+			without = append(without, Member{Name: m.Name})
 		}
 	}
-	return gone
+	return without
 }
 
 // membersOf gives the members of an object. Their values are parts of it.

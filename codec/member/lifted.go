@@ -7,8 +7,8 @@ import (
 )
 
 // LiftedMark marks an opaque part of which all that it says is in canonical fields as
-// well. Only an encoder of its own protocol writes it; the others lose nothing by
-// passing it over.
+// well. Only an encoder of its own protocol writes it; the others skip it and lose
+// nothing.
 const LiftedMark = "lifted"
 
 // Lifted reports whether a part is such a part.

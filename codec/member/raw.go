@@ -57,7 +57,7 @@ func (r Raw) escaped(to *string) bool {
 	return ok
 }
 
-// Extra adds a member that nobody knows to those of its object.
+// Extra adds an unknown member to those of its object.
 func (r Raw) Extra(to *jsontext.Value, name []byte) bool {
 	out := *to
 	if len(out) == 0 {

@@ -127,10 +127,10 @@ next:
 	return nil
 }
 
-// Misspelt refuses a member of a caller's body whose name differs from one of names by the
-// case of its letters alone. Names are case-sensitive, so the gateway would pass it on as a
+// Misspelt refuses a member of a caller's body whose name differs from one of names only by
+// the case of its letters. Names are case-sensitive, so the gateway would pass it on as a
 // member that it does not know; upstreams written in Go take it for the other
-// (encoding/json): a model or a limit that nobody has admitted. The vendors refuse it.
+// (encoding/json): a model or a limit that was never admitted. The vendors refuse it.
 func Misspelt(extra jsontext.Value, names ...string) error {
 	if len(extra) == 0 {
 		return nil
@@ -144,7 +144,7 @@ func Misspelt(extra jsontext.Value, names ...string) error {
 	}
 	members, err := membersOf(extra)
 	if err != nil {
-		return nil //nolint:nilerr // decoding tells what is wrong
+		return nil //nolint:nilerr // decoding reports what is wrong
 	}
 	for _, m := range members {
 		if err := misspelt([]byte(m.Name), names); err != nil {

@@ -82,7 +82,7 @@ func (s *scanner) array(i, depth int) (int, bool) {
 	}
 }
 
-// object scans an object whose names are all different, and tells o of its members,
+// object scans an object whose names are all different, and adds its members to o,
 // unless that is nil.
 func (s *scanner) object(i, depth int, o *TopIndex) (int, bool) {
 	if depth >= maxScanDepth {

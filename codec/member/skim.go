@@ -6,9 +6,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// skim tells visit of each top-level member of body, an object that is known to be
-// JSON: it passes over the values without a look into them, many times faster than a
-// decoder. A visit that says true is the last. False says that body is no such object,
+// skim calls visit with each top-level member of body, an object that is known to be
+// JSON: it skips the values without looking into them, many times faster than a decoder.
+// A visit that returns true is the last. False says that body is no such object,
 // or has names with escapes, and that what visit was given is worth nothing. closing is
 // where the object ends, if that has been seen.
 func skim(body []byte, visit func(name, value span) bool) (closing int, ok bool) {
@@ -149,7 +149,7 @@ func needsEscapes(name string) bool {
 	return false
 }
 
-// set gives body with one member set, if skim can tell where it stands; the body itself
+// set gives body with one member set, if skim can find where it stands; the body itself
 // when it says the same.
 func set(body []byte, m Member) ([]byte, bool) {
 	var old span

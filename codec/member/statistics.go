@@ -17,7 +17,7 @@ type Statistics struct {
 
 // Look is what a protocol's bodies are looked through for.
 type Look struct {
-	// Sign tells what a string is a sign of by its text between the quotes, as it is
+	// Sign gives what a string is a sign of, by its text between the quotes as it is
 	// written.
 	Sign func(value []byte) Signs
 	// An object whose member Kind is a sign of a Result is to have a member ID that is
@@ -29,7 +29,7 @@ type Look struct {
 type Signs uint8
 
 const (
-	// Foreign is what another upstream has said, or what has an identifier of ours.
+	// Foreign is content of another upstream, or what has an identifier of ours.
 	Foreign Signs = 1 << iota
 	// Result is the result of a tool call; of a body, that one has no identifier.
 	Result

@@ -13,7 +13,7 @@ import (
 // maker knows it. The zero value is ready for use.
 //
 // Methods whose first argument is a name write a member; those without one write an
-// element, or the value behind Key. The first failure stays, and Finish tells it.
+// element, or the value behind Key. The first failure stays, and Finish returns it.
 type Writer struct {
 	buf []byte
 	// start is where the text being written begins in buf.

@@ -74,19 +74,19 @@ func Decode(status int, body []byte, protocol genwayv1.Protocol) *fault.Error {
 	return err
 }
 
-// Fill takes over what an error says: a body, the error object in one, or its message
-// alone. Its words refine the status that err has, but do not make a failure of the
+// Fill takes over the texts of an error: a body, the error object in one, or only its
+// message. Its words refine the status that err has, but do not make a failure of the
 // upstream one of the caller, nor the other way round. It reports whether raw is any
 // of that.
 func Fill(err *fault.Error, raw jsontext.Value) bool {
-	said, inside, ok := read(raw)
+	texts, inside, ok := read(raw)
 	if !ok {
 		return false
 	}
-	if said.message != "" {
-		err.Message = said.message
+	if texts.message != "" {
+		err.Message = texts.message
 	}
-	err.NativeType, err.NativeCode, err.Param = said.kind, said.code, said.param
+	err.NativeType, err.NativeCode, err.Param = texts.kind, texts.code, texts.param
 	status := err.Status
 	if status == 0 {
 		status = inside
@@ -121,8 +121,8 @@ func kindOf(status int, err *fault.Error) fault.Kind {
 // loose are the options errors are read with: some engines are careless.
 var loose = json.JoinOptions(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 
-// said is what an error says, in its own words.
-type said struct{ message, kind, param, code string }
+// errorTexts are the texts of an error.
+type errorTexts struct{ message, kind, param, code string }
 
 // object has the members of the vendor's error object, whatever they are: engines
 // differ. Some have it at the top level, FastAPI has detail.
@@ -137,14 +137,14 @@ type object struct {
 	Error      jsontext.Value `json:"error"`
 }
 
-// read gives what an error says, and the status it names, or 0.
-func read(raw jsontext.Value) (s said, status int, ok bool) {
+// read gives the texts of an error, and the status that it names, or 0.
+func read(raw jsontext.Value) (s errorTexts, status int, ok bool) {
 	if raw.Kind() == '"' {
-		return said{message: spelled(bytes.TrimSpace(raw))}, 0, true
+		return errorTexts{message: spelled(bytes.TrimSpace(raw))}, 0, true
 	}
 	var o object
 	if raw.Kind() != '{' || json.Unmarshal(raw, &o, loose) != nil {
-		return said{}, 0, false
+		return errorTexts{}, 0, false
 	}
 	switch inner := o.Error; inner.Kind() {
 	case '"':
@@ -152,10 +152,10 @@ func read(raw jsontext.Value) (s said, status int, ok bool) {
 	case '{':
 		o = object{}
 		if json.Unmarshal(inner, &o, loose) != nil {
-			return said{}, 0, false
+			return errorTexts{}, 0, false
 		}
 	}
-	s = said{spelled(o.Message), spelled(o.Type), spelled(o.Param), spelled(o.Code)}
+	s = errorTexts{spelled(o.Message), spelled(o.Type), spelled(o.Param), spelled(o.Code)}
 	if s.message == "" {
 		s.message = spelled(o.Detail)
 	}

@@ -13,8 +13,8 @@ const memberBackground = "background"
 
 // refuseBackground refuses a request whose response would run in the background. Such a
 // response is queued when its call is answered: the caller fetches it later by
-// GET /v1/responses/{id}, which Genway does not offer, and its usage is in that later
-// answer alone, so the ledger could not charge it.
+// GET /v1/responses/{id}, which Genway does not offer, and only that later answer has its
+// usage, so the ledger could not charge it.
 func refuseBackground(natives []*genwayv1.NativeField) error {
 	return backgroundFault(member.Native(protocol, natives, memberBackground))
 }

@@ -56,7 +56,7 @@ func encodeCompact(req *genwayv1.GenerateTextRequest, losses *codec.Losses) ([]b
 }
 
 // encodeCompacted writes the answer of the operation (SDK: CompactedResponse). The vendor
-// lists the user's messages ahead of the item; the item of Genway says what they said. A
+// lists the user's messages ahead of the item; the item of Genway has their content. A
 // summary that was cut, or that a filter kept back, is none.
 func encodeCompacted(resp *genwayv1.GenerateTextResponse, losses *codec.Losses) ([]byte, error) {
 	if len(resp.GetCandidates()) == 0 || encodeStop(resp.Candidates[0].GetStopReason(), resp.Candidates[0].GetNativeStopReason(), false).status != statusCompleted {

@@ -15,7 +15,7 @@ import (
 
 // A conversation that has grown too long for its model is compacted: the caller sends an
 // item compaction_trigger as the last one of the input, the answer is one item compaction,
-// and later requests have that item in place of what was said before (SDK:
+// and later requests have that item in place of the earlier turns (SDK:
 // ResponseInputItemCompactionTrigger, ResponseCompactionItem). Upstreams of this protocol do
 // so themselves. All others are asked for a summary, which the item carries.
 
@@ -81,7 +81,7 @@ func compacts(req *genwayv1.GenerateTextRequest) bool {
 	return len(parts) > 0 && isTrigger(parts[len(parts)-1])
 }
 
-// summarizing makes a request that ends with a trigger ask for text alone.
+// summarizing makes a request that ends with a trigger ask only for text.
 func summarizing(req *genwayv1.GenerateTextRequest) {
 	if !compacts(req) {
 		return
@@ -120,14 +120,14 @@ func compactedAnswer(resp *genwayv1.GenerateTextResponse) (*genwayv1.GenerateTex
 	if resp.GetPromptFeedback() != nil || len(resp.GetCandidates()) == 0 {
 		return resp, nil
 	}
-	said := resp.Candidates[0]
-	part, err := compaction(said.GetParts(), responseID(resp.Id), resp.CreateTime.GetSeconds())
+	original := resp.Candidates[0]
+	part, err := compaction(original.GetParts(), responseID(resp.Id), resp.CreateTime.GetSeconds())
 	if err != nil {
 		return nil, err
 	}
 	out, candidate := &genwayv1.GenerateTextResponse{}, &genwayv1.Candidate{}
 	codec.Share(out, resp)
-	codec.Share(candidate, said)
+	codec.Share(candidate, original)
 	candidate.Parts = []*genwayv1.Part{part}
 	out.Candidates = []*genwayv1.Candidate{candidate}
 	return out, nil
@@ -148,11 +148,11 @@ func (e *streamEncoder) compact(ev *genwayv1.StreamGenerateTextResponse) (bool, 
 		if p.Completed.PromptFeedback != nil {
 			return false, nil
 		}
-		var said []*genwayv1.Part
+		var parts []*genwayv1.Part
 		if candidates := e.folder.Response().GetCandidates(); len(candidates) > 0 {
-			said = candidates[0].GetParts()
+			parts = candidates[0].GetParts()
 		}
-		part, err := compaction(said, e.head.id, e.head.created)
+		part, err := compaction(parts, e.head.id, e.head.created)
 		if err != nil {
 			return true, err
 		}

@@ -161,8 +161,8 @@ func (w *wirePart) file(path string) (*genwayv1.Media, error) {
 	return media, nil
 }
 
-// defaultDetail is what the vendor's type of an input image demands when nothing is
-// said (ResponseInputImageParam).
+// defaultDetail is what the vendor's type of an input image demands by default
+// (ResponseInputImageParam).
 const defaultDetail = "auto"
 
 // audioTypes pairs the vendor's formats with their MIME types; any other format
@@ -186,8 +186,8 @@ func (w *wirePart) audio(path string) (*genwayv1.Media, error) {
 	return member.MediaFromBase64(mediaType, w.InputAudio.Data, member.Join(path, "data"))
 }
 
-// canonical keeps the breakpoint's mode as a native field: it tells marks of this
-// protocol, which only newer models take, from those of another.
+// canonical keeps the breakpoint's mode as a native field: it distinguishes marks of
+// this protocol, which only newer models take, from those of another.
 func (b *wireBreakpoint) canonical() *genwayv1.CacheControl {
 	if b == nil {
 		return nil

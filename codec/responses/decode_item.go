@@ -19,8 +19,8 @@ var roles = map[string]genwayv1.Role{
 	"developer": genwayv1.Role_ROLE_DEVELOPER,
 }
 
-// ofMessage prefixes the members of an assistant's message item, to tell them
-// from those of its first content part, which carries them.
+// ofMessage prefixes the members of an assistant's message item, to
+// distinguish them from those of its first content part, which carries them.
 const ofMessage = "message."
 
 // decodeItem reads one item of input or output.
@@ -178,7 +178,7 @@ func assistantItem(id, status string, extra jsontext.Value, part *genwayv1.Part)
 }
 
 // decodeOutput reads the result of a tool. A result is linked by the call's id,
-// or by the tool's name alone.
+// or only by the tool's name.
 func decodeOutput(raw jsontext.Value, place member.Place) (item, error) {
 	var w wireOutput
 	if err := decodeAt(raw, place, &w); err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // DecodeResponse reads the body of a unary answer. A response that failed is a
-// *fault.Error, whatever the HTTP status said.
+// *fault.Error, whatever the HTTP status is.
 func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error) {
 	var w wireResponse
 	if err := member.DecodeLoose(body, &w, "usage", "created_at"); err != nil {

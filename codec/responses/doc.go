@@ -3,7 +3,7 @@
 // the responses package of the vendor's Go SDK (openai-go v3).
 //
 // A conversation is a list of items here: messages, reasoning, tool calls and
-// their outputs each stand alone, and neighbouring items of the assistant make
+// their outputs are items of their own, and neighbouring items of the assistant make
 // one canonical message whose parts keep the items' ids. Items only the vendor
 // can act on are opaque parts.
 //

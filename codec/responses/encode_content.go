@@ -190,7 +190,7 @@ func (e *inputEncoder) output(r *genwayv1.ToolResult, path string) error {
 	w := e.w
 	text, plain := plainText(r.Parts)
 	switch {
-	case !slices.ContainsFunc(r.Parts, func(p *genwayv1.Part) bool { return !passedOver(p) }):
+	case !slices.ContainsFunc(r.Parts, func(p *genwayv1.Part) bool { return !skipped(p) }):
 		w.Str("output", r.GetResultJson())
 		return nil
 	case plain && text != "" && r.ResultJson == nil:
@@ -204,7 +204,7 @@ func (e *inputEncoder) output(r *genwayv1.ToolResult, path string) error {
 		}
 	}
 	for i, p := range r.Parts {
-		if passedOver(p) {
+		if skipped(p) {
 			continue
 		}
 		if err := e.content(p, member.Within(path, ".parts", i)); err != nil {

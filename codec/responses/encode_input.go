@@ -48,15 +48,15 @@ func (e *inputEncoder) message(index int, m *genwayv1.Message) error {
 	return e.given(index, m)
 }
 
-// passedOver reports whether a part of another protocol says nothing that is not said
-// elsewhere.
-func passedOver(p *genwayv1.Part) bool {
+// skipped reports whether all content of a part of another protocol is in canonical fields
+// as well.
+func skipped(p *genwayv1.Part) bool {
 	return member.Lifted(p) && p.GetOpaque().GetProtocol() != protocol
 }
 
 // leavesOut reports whether a message is nothing but such parts.
 func leavesOut(m *genwayv1.Message) bool {
-	return len(m.Parts) > 0 && !slices.ContainsFunc(m.Parts, func(p *genwayv1.Part) bool { return !passedOver(p) })
+	return len(m.Parts) > 0 && !slices.ContainsFunc(m.Parts, func(p *genwayv1.Part) bool { return !skipped(p) })
 }
 
 // foreign gives the fields of other protocols.
@@ -97,10 +97,10 @@ func (e *inputEncoder) given(index int, m *genwayv1.Message) error {
 			}
 		}
 		start = i + 1
-		if passedOver(part) {
+		if skipped(part) {
 			continue
 		}
-		if err := e.alone(index, i, part); err != nil {
+		if err := e.ownItem(index, i, part); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func (e *inputEncoder) givenMessage(path string, m *genwayv1.Message, start, end
 	} else {
 		e.w.List("content")
 		for i := start; i < end; i++ {
-			if passedOver(m.Parts[i]) {
+			if skipped(m.Parts[i]) {
 				continue
 			}
 			if err := e.content(m.Parts[i], member.Index(member.Join(path, "parts"), i)); err != nil {
@@ -140,8 +140,8 @@ func (e *inputEncoder) givenMessage(path string, m *genwayv1.Message, start, end
 	return nil
 }
 
-// alone writes a part that is an item by itself.
-func (e *inputEncoder) alone(index, i int, part *genwayv1.Part) error {
+// ownItem writes a part that is an item by itself.
+func (e *inputEncoder) ownItem(index, i int, part *genwayv1.Part) error {
 	path := member.Index(member.Index("messages", index)+".parts", i)
 	natives, status := without(part.NativeFields, "status")
 	extra, err := member.Extra(protocol, natives, path, e.losses)

@@ -21,8 +21,8 @@ const (
 const syntheticMark = "gw"
 
 // syntheticID names an item that has no identifier: the same for the same answer
-// and place, streamed or not. The time at which the answer was created tells answers apart
-// whose upstream uses few identifiers: Ollama has 999.
+// and place, streamed or not. The time at which the answer was created distinguishes answers
+// of an upstream that uses few identifiers: Ollama has 999.
 func syntheticID(prefix, responseID string, created int64, index int) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s/%d/%d", responseID, created, index)

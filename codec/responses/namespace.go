@@ -14,7 +14,7 @@ import (
 // says which (ResponseFunctionToolCall.Namespace). No other protocol has them, so that
 // the canonical name of the tool, of its calls and of a choice is made of both. What
 // it was made of is kept in marks, by which requests are written again; answers of an
-// upstream that knows the canonical name alone find it among the tools of the request.
+// upstream that knows only the canonical name find it among the tools of the request.
 
 // spaced is the place of a tool in a namespace.
 type spaced struct{ space, name string }

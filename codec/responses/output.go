@@ -71,7 +71,7 @@ func (it *outputItem) encode(w *member.Writer, status string) error {
 		e := inputEncoder{w: w, losses: it.losses}
 		return e.result(k.ToolResult, part, path, it.id(), status, extras(part.NativeFields, path, it.losses))
 	case *genwayv1.Part_Opaque:
-		if !said(part) {
+		if !isContent(part) {
 			w.Value(k.Opaque.Json)
 			return nil
 		}
@@ -156,7 +156,7 @@ const unsignable = "a text's signature has no place in the target protocol"
 
 // unsigned is a part of a message without its signature, which has no place here.
 func unsigned(p *genwayv1.Part, at int, losses *codec.Losses) *genwayv1.Part {
-	if p.ThoughtSignature == nil || !said(p) {
+	if p.ThoughtSignature == nil || !isContent(p) {
 		return p
 	}
 	losses.Add(partPath(at)+".thought_signature", unsignable)

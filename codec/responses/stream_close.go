@@ -5,7 +5,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// closing tells the end of a part, given whole.
+// closing writes the end of a part, given whole.
 func (e *streamEncoder) closing(open *openPart, whole *genwayv1.Part) error {
 	part := answerable(whole, open.at, e.losses)
 	if part == nil {
@@ -42,7 +42,7 @@ func (e *streamEncoder) closePart(part *genwayv1.Part) error {
 	case *genwayv1.Part_ToolCall:
 		e.closeCall(k.ToolCall)
 	case *genwayv1.Part_Opaque:
-		if !said(part) {
+		if !isContent(part) {
 			return e.beginItem(part)
 		}
 		if err := e.beginSaid(); err != nil {
@@ -112,7 +112,7 @@ func (e *streamEncoder) closeThinking(part *genwayv1.Part, t *genwayv1.Thinking)
 	return nil
 }
 
-// closeCall tells the arguments; a call without any has {} (case T10).
+// closeCall writes the arguments; a call without any has {} (case T10).
 func (e *streamEncoder) closeCall(call *genwayv1.ToolCall) {
 	if call.Input != nil {
 		e.beginItemEvent(eventInputDone)

@@ -91,8 +91,8 @@ func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec
 	return e.frames, err
 }
 
-// pass gives an upstream event as it is. The first one tells which response it
-// is, should the stream fail.
+// pass writes an upstream event as it is. It keeps the response's identifier of the
+// first one, in case the stream fails.
 func (e *streamEncoder) pass(f *genwayv1.WireFrame) {
 	var ev wireEvent
 	var w wireResponse

@@ -90,7 +90,7 @@ func (d *streamDecoder) pieceOfItem(ev *wireEvent) {
 	}
 }
 
-// maxSummaries bounds what one event can make us tell.
+// maxSummaries bounds the summaries that one event can open.
 const maxSummaries = 1 << 12
 
 // implied are the items whose opening event an upstream has left out.

@@ -29,7 +29,7 @@ type openPart struct {
 	thinking bool
 }
 
-// opening tells what is known when a part begins. Text waits for its first piece
+// opening writes what is known when a part begins. Text waits for its first piece
 // (case T2), whole parts for their end.
 func (e *streamEncoder) opening() error {
 	part := e.part.part
@@ -69,7 +69,7 @@ func (e *streamEncoder) beginItem(part *genwayv1.Part) error {
 		return nil
 	}
 	e.part.begun, e.part.fresh = true, true
-	if part.ThoughtSignature != nil && !said(part) {
+	if part.ThoughtSignature != nil && !isContent(part) {
 		e.part.signed = true
 		if err := e.newItem(carrier(sealedThought, part.ThoughtSignature), e.part.at); err != nil {
 			return err
@@ -237,7 +237,7 @@ func (e *streamEncoder) thinkingPiece(text string) error {
 	return nil
 }
 
-// summaryPiece tells a piece of a summary, which opens it and closes the last.
+// summaryPiece writes a piece of a summary, which opens it and closes the last.
 func (e *streamEncoder) summaryPiece(index int, text string) error {
 	if err := e.beginItem(e.part.part); err != nil {
 		return err

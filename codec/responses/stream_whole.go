@@ -42,7 +42,7 @@ func (d *streamDecoder) wholeContent(index int, whole *genwayv1.Part) {
 	it.over = index + 1
 }
 
-// closeItem ends an item with what its last event tells of it as a whole.
+// closeItem ends an item with what its last event has of it as a whole.
 func (d *streamDecoder) closeItem(ev *wireEvent) error {
 	it := d.item
 	d.item = nil
@@ -75,13 +75,13 @@ func (d *streamDecoder) wholeItem(it *streamedItem, whole item) {
 		case d.part != nil:
 			d.Add(codec.ThoughtSignatureDelta(whole.thought))
 		}
-	case it.kind == typeMessage || it.kind == "" && len(whole.parts) > 0 && said(whole.parts[0]):
+	case it.kind == typeMessage || it.kind == "" && len(whole.parts) > 0 && isContent(whole.parts[0]):
 		for i, p := range whole.parts {
 			if i == 0 && (it.over > 0 || it.open) {
 				d.late(it, p)
 			}
 			switch {
-			case !said(p):
+			case !isContent(p):
 				d.wholePart(p)
 			case i >= it.over:
 				d.wholeContent(i, p)
@@ -98,7 +98,7 @@ func (d *streamDecoder) wholeItem(it *streamedItem, whole item) {
 	}
 }
 
-// late tells the members of a message that were not there when it began.
+// late emits the members of a message that were not there when it began.
 func (d *streamDecoder) late(it *streamedItem, first *genwayv1.Part) {
 	for _, f := range first.NativeFields {
 		if strings.HasPrefix(f.Name, ofMessage) && !has(it.known, f.Name) {
@@ -107,7 +107,7 @@ func (d *streamDecoder) late(it *streamedItem, first *genwayv1.Part) {
 	}
 }
 
-// wholePart tells a part that did not stream.
+// wholePart emits a part that did not stream.
 func (d *streamDecoder) wholePart(p *genwayv1.Part) {
 	opening := &genwayv1.Part{Id: p.Id, NativeFields: p.NativeFields, Kind: p.Kind}
 	switch {

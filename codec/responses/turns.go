@@ -7,8 +7,8 @@ type item struct {
 	role    genwayv1.Role
 	parts   []*genwayv1.Part
 	natives []*genwayv1.NativeField
-	// bare is an assistant message without an id: nothing but the message around
-	// it tells it from its like.
+	// bare is an assistant message without an id: only its message distinguishes
+	// it from the next.
 	bare bool
 	// thought is a signature that belongs to the part behind, or when it is late to
 	// the one before (see reasoning.go).

@@ -3,7 +3,7 @@ package responses
 import "github.com/go-json-experiment/json/jsontext"
 
 // The events of a stream that have a canonical meaning (SDK:
-// ResponseStreamEventUnion). All others tell of the progress of the vendor's own
+// ResponseStreamEventUnion). All others report the progress of the vendor's own
 // tools, whose items come whole with output_item.done.
 const (
 	eventCreated       = "response.created"

@@ -12,7 +12,7 @@
 //	//wire:head   readHead, which reads a body without the fields that have the options
 //	              main or heavy
 //
-// Two more hold for one type alone:
+// Two more hold only for the type that has them:
 //
 //	//wire:members     writeMembers, which writes the members into an object that is open
 //	//wire:string=F    a string in place of the object is read into the field F
@@ -32,7 +32,7 @@
 //	main      heads leave the member out; it must be there, and not be empty
 //	span      (field without json tag) the place of the object in its body; its raw bytes,
 //	          when it has some, are written in place of the object
-//	whole     (likewise) raw bytes alone, of an object that is only written
+//	whole     (likewise) only the raw bytes, of an object that is only written
 package main
 
 import (

@@ -34,7 +34,7 @@ type object struct {
 	wholeRaw          bool
 	text              string // the field that a string is read into
 	read, write, head bool
-	members           bool // of which the members alone are written, too
+	members           bool // of which the members are written without the object, too
 }
 
 // field is a member.

@@ -50,12 +50,12 @@ func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.Genera
 			return s.end()
 		}
 		if ok {
-			before, told := s.decoder.Finished(), s.decoder.Told()
+			before, given := s.decoder.Finished(), s.decoder.Given()
 			err := a.weigh(f.Data)
 			if err == nil {
 				err = s.frame(f)
 			}
-			if s.decoder.Told() > told {
+			if s.decoder.Given() > given {
 				in.idle = 0
 				eventless.hear()
 			}

@@ -8,14 +8,14 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// said reports whether a part is content of an assistant's message item.
-func said(p *genwayv1.Part) bool {
+// isContent reports whether a part is content of an assistant's message item.
+func isContent(p *genwayv1.Part) bool {
 	return p.GetText() != nil || p.GetRefusal() != nil || p.GetOpaque() != nil && p.Id != ""
 }
 
 // joins reports whether next is in the same message item as the part before it.
 func joins(prev, next *genwayv1.Part) bool {
-	if !said(prev) || !said(next) || prev.Id != next.Id || prev.ThoughtSignature != nil {
+	if !isContent(prev) || !isContent(next) || prev.Id != next.Id || prev.ThoughtSignature != nil {
 		return false
 	}
 	_, own := split(next.NativeFields, ofMessage)
@@ -23,7 +23,7 @@ func joins(prev, next *genwayv1.Part) bool {
 }
 
 // assistant writes the assistant's turn as items again. Thinking goes back only
-// to who can read it: sealed by an upstream of this protocol, or kept by it under
+// to an upstream that can read it: sealed by one of this protocol, or kept by it under
 // the item's id (case R7).
 func (e *inputEncoder) assistant(index int, parts []*genwayv1.Part) error {
 	base := member.Index("messages", index) + ".parts"
@@ -37,8 +37,8 @@ func (e *inputEncoder) assistant(index int, parts []*genwayv1.Part) error {
 			}
 		}
 		switch {
-		case passedOver(part):
-		case said(part):
+		case skipped(part):
+		case isContent(part):
 			next := i + 1
 			for next < len(parts) && joins(parts[next-1], parts[next]) {
 				next++
@@ -46,7 +46,7 @@ func (e *inputEncoder) assistant(index int, parts []*genwayv1.Part) error {
 			if e.plain(parts[i:next]) {
 				next = i + 1
 			}
-			if err := e.saidMessage(base, parts, i, next); err != nil {
+			if err := e.messageItem(base, parts, i, next); err != nil {
 				return err
 			}
 			i = next
@@ -56,7 +56,7 @@ func (e *inputEncoder) assistant(index int, parts []*genwayv1.Part) error {
 				return err
 			}
 		default:
-			if err := e.alone(index, i, part); err != nil {
+			if err := e.ownItem(index, i, part); err != nil {
 				return err
 			}
 		}
@@ -92,7 +92,7 @@ func bareText(p *genwayv1.Part) (string, bool) {
 	return plainText([]*genwayv1.Part{bare})
 }
 
-func (e *inputEncoder) saidMessage(base string, parts []*genwayv1.Part, start, end int) error {
+func (e *inputEncoder) messageItem(base string, parts []*genwayv1.Part, start, end int) error {
 	first := parts[start]
 	_, outer := split(first.NativeFields, ofMessage)
 	outer, status := without(outer, "status")
