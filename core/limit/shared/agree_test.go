@@ -41,11 +41,9 @@ func TestStoresAgree(t *testing.T) {
 
 func storesAgree(t *testing.T, url string) {
 	t.Helper()
-	round := 0
 	rapid.Check(t, func(t *rapid.T) {
-		round++
 		began := time.Now()
-		s, err := Start(context.Background(), Config{URL: url, Prefix: fmt.Sprint("agree", round), Timeout: 10 * time.Second})
+		s, err := Start(context.Background(), Config{URL: url, Prefix: fmt.Sprint("agree", began.UnixNano()), Timeout: 10 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
