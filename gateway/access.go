@@ -52,7 +52,7 @@ func (e *Edge) access(ctx context.Context, x *exchange) error {
 }
 
 // acceptedKeys remembers for acceptedFor which keys the core has accepted. It saves calls and
-// admits nobody, since the core authenticates each call.
+// admits no caller, since the core authenticates each call.
 type acceptedKeys struct {
 	mu    sync.Mutex
 	until map[[sha256.Size]byte]time.Time

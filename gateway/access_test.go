@@ -141,7 +141,7 @@ func TestLargeBodiesWaitForTheKey(t *testing.T) {
 	}
 }
 
-// One caller cannot take all memory for bodies: beyond its share it is told to come again,
+// One caller cannot take all memory for bodies: beyond its share it is asked to come again,
 // natively, and others are served. What ends gives its memory back.
 func TestBodyMemoryIsBounded(t *testing.T) {
 	e := serve(t, func(c *gateway.Config) { c.MaxBodyBytes, c.BodyMemory = 256<<10, 1<<20 })
@@ -172,7 +172,7 @@ func TestBodyMemoryIsBounded(t *testing.T) {
 	for until := time.Now().Add(20 * time.Second); r.status != http.StatusOK && time.Now().Before(until); r = full() {
 	}
 	if r.status != http.StatusOK {
-		t.Errorf("after the others are gone: %d %s", r.status, r.body)
+		t.Errorf("after the others have ended: %d %s", r.status, r.body)
 	}
 }
 

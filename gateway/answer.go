@@ -17,7 +17,7 @@ import (
 const answerPrefix = "genway-answer-"
 
 // answerHeaders are the headers of answers that pass through. The core sends each caller
-// those of its own protocol alone.
+// only those of its own protocol.
 type answerHeaders struct {
 	// passed has their names in lower case, as protocol.NamesHeader takes them.
 	passed []string

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Who served a call, and after how many attempts, is told once, of failures too: that is
+// Who served a call, and after how many attempts, is reported once, of failures too: that is
 // when it is looked for.
 func TestWhoServedIsTold(t *testing.T) {
 	for _, p := range streamed {

@@ -83,7 +83,7 @@ type Deferring interface {
 // Names match without regard to case.
 type Headers struct {
 	// Keys are headers with the bare key of a protocol, by its kind (protocol.Protocol.Kind).
-	// Default: the protocol's. A protocol that has its key in Authorization alone has none.
+	// Default: the protocol's. A protocol that has its key only in Authorization has none.
 	Keys map[string][]string
 	// Versions are the headers with the version of a protocol, by its kind. Default: the
 	// protocol's. They have no effect for a protocol without such a header.

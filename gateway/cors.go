@@ -28,7 +28,7 @@ func exposed() []string {
 
 // newCORS lets pages of those origins call the edge; nil for none. A page may send any
 // header, since SDKs send a dozen each and new ones with every version, but its browser
-// sends no credentials of its own: who calls is said by the key alone.
+// sends no credentials of its own: only the key identifies the caller.
 func newCORS(origins []string) (*cors.Cors, error) {
 	if len(origins) == 0 {
 		return nil, nil

@@ -31,9 +31,9 @@ func (e *edge) preflight(t *testing.T, path, origin, method string) reply {
 // another may not, nor anyone where no origin is.
 func TestPreflights(t *testing.T) {
 	for _, c := range []struct {
-		allowed []string
-		origin  string
-		told    string
+		allowed  []string
+		origin   string
+		answered string
 	}{
 		{[]string{page}, page, page},
 		{[]string{"http://localhost:5173", page}, page, page},
@@ -47,12 +47,12 @@ func TestPreflights(t *testing.T) {
 		e := serve(t, func(config *gateway.Config) { config.CORSOrigins = c.allowed })
 		for _, p := range protocols {
 			r := e.preflight(t, p.path, c.origin, http.MethodPost)
-			if r.status != http.StatusNoContent || r.body != "" || r.header.Get("Access-Control-Allow-Origin") != c.told {
+			if r.status != http.StatusNoContent || r.body != "" || r.header.Get("Access-Control-Allow-Origin") != c.answered {
 				t.Errorf("%v, %s: %d %v", c.allowed, c.origin, r.status, r.header)
 			}
 			headers := "," + strings.ReplaceAll(strings.ToLower(r.header.Get("Access-Control-Allow-Headers")), " ", "") + ","
 			for _, name := range sdkHeaders {
-				if strings.Contains(headers, ","+name+",") != (c.told != "") {
+				if strings.Contains(headers, ","+name+",") != (c.answered != "") {
 					t.Errorf("%v, %s: %s in %s", c.allowed, c.origin, name, headers)
 				}
 			}
@@ -60,7 +60,7 @@ func TestPreflights(t *testing.T) {
 				t.Errorf("credentials are allowed: %v", r.header)
 			}
 		}
-		if r := e.preflight(t, "/v1/models", c.origin, http.MethodGet); c.told != "" && r.header.Get("Access-Control-Allow-Methods") != http.MethodGet {
+		if r := e.preflight(t, "/v1/models", c.origin, http.MethodGet); c.answered != "" && r.header.Get("Access-Control-Allow-Methods") != http.MethodGet {
 			t.Errorf("%v", r.header)
 		}
 		if r := e.preflight(t, "/v1/models", c.origin, http.MethodDelete); r.header.Get("Access-Control-Allow-Origin") != "" {

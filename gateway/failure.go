@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// fail answers with the failure alone, in the caller's protocol. The status line
+// fail answers with only the failure, in the caller's protocol. The status line
 // must not have been sent.
 func (x *exchange) fail(err error) {
 	if x.w.status != 0 || x.w.finished {
@@ -62,8 +62,8 @@ func (x *exchange) reported(err error) fault.Error {
 	return f
 }
 
-// permanent reports whether the same request would fail again. A header tells the SDKs of
-// two vendors so. Without it some clients retry a wrong key for minutes.
+// permanent reports whether the same request would fail again. The SDKs of two vendors read
+// that from a header. Without it some clients retry a wrong key for minutes.
 func permanent(status int, kind fault.Kind) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict:

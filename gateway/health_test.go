@@ -36,7 +36,7 @@ func (h *healthOf) Check(ctx context.Context, req *grpc_health_v1.HealthCheckReq
 }
 
 // An edge is ready while its core is and its own end is not near; it is alive all the
-// while. Probes need no key and are told names of parts alone.
+// while. Probes need no key and get only names of parts.
 func TestProbes(t *testing.T) {
 	for name, c := range map[string]struct {
 		core     *healthOf

@@ -72,16 +72,16 @@ func TestImageHeartbeats(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	told, whole := false, false
+	beat, whole := false, false
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
-		if lines.Text() == ": ping" && !told {
-			told = true
+		if lines.Text() == ": ping" && !beat {
+			beat = true
 			close(alive)
 		}
 		whole = whole || lines.Text() == "event: image_generation.completed"
 	}
-	if !told || !whole {
-		t.Errorf("heartbeat %v, image %v", told, whole)
+	if !beat || !whole {
+		t.Errorf("heartbeat %v, image %v", beat, whole)
 	}
 }
 

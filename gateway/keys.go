@@ -41,15 +41,15 @@ const authorization = "Authorization"
 // invalidKey is the fault of a key that is not valid. It names the place of the key. A
 // revoked or expired key has the same text.
 func (x *exchange) invalidKey(f *fault.Error) *fault.Error {
-	told, place := *f, "the header "+strings.ToLower(x.keyHeader)
+	named, place := *f, "the header "+strings.ToLower(x.keyHeader)
 	switch x.keyHeader {
 	case authorization:
 		place += " (Bearer)"
 	case "":
 		place = "the query parameter " + x.endpoint.protocol.Key.Query
 	}
-	told.Message = "invalid API key in " + place + ": a key of this server begins with gwk_ and has 40 characters"
-	return &told
+	named.Message = "invalid API key in " + place + ": a key of this server begins with gwk_ and has 40 characters"
+	return &named
 }
 
 // keyPlaces names the places of the protocol's key.

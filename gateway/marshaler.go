@@ -20,7 +20,7 @@ import (
 // as the runtime's only marshaler on the protocol's ServeMux.
 type marshaler struct {
 	protocol genwayv1.Protocol
-	text     codec.Codec // nil for a protocol of images alone
+	text     codec.Codec // nil for a protocol that has only images
 	images   images.Codec
 }
 
@@ -128,7 +128,7 @@ func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, e
 }
 
 // decode translates the body of a text request into the canonical message. For a core that
-// takes deferred bodies it decodes the head alone, and gives the statistics of the body; it
+// takes deferred bodies it decodes only the head, and gives the statistics of the body; it
 // decodes all of a body whose head cannot be found, as that of a malformed one.
 func (m *marshaler) decode(body []byte, deferred bool) (*codec.Request, error) {
 	if heads, ok := m.text.(codec.HeadDecoder); ok && deferred {

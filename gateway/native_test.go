@@ -10,7 +10,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// A failure that the upstream has told in the caller's protocol is not told again,
+// A failure that the upstream has reported in the caller's protocol is not reported again,
 // whatever else the upstream said after it.
 func TestNativeFailuresAreToldOnce(t *testing.T) {
 	e := serve(t, nil)

@@ -144,7 +144,7 @@ func (x *exchange) cutBy(ctx context.Context) string {
 	return "gateway"
 }
 
-// finish tells of a request that is over: its line in the log, its span and its metrics.
+// finish records a request that is over: its line in the log, its span and its metrics.
 // The path is that of the caller.
 func (e *Edge) finish(x *exchange, r *http.Request, path string) {
 	end := time.Now()

@@ -44,7 +44,7 @@ type paths struct {
 	// models are those with a model in them, by what is ahead of it.
 	models []modelPaths
 	// steps are the first steps, behind the version, of the paths, and firstSteps those that
-	// clients of one protocol alone send.
+	// only clients of one protocol send.
 	steps      map[string]bool
 	firstSteps map[string]*endpoint
 }

@@ -34,9 +34,9 @@ func (x *exchange) writeRate(names *[3]string, values []string, spell func(time.
 	if err != nil {
 		return
 	}
-	told := [...]string{limit, remaining, spell(time.Duration(ms) * time.Millisecond)}
+	figures := [...]string{limit, remaining, spell(time.Duration(ms) * time.Millisecond)}
 	h := x.w.Header()
 	for i, name := range names {
-		h[name] = told[i : i+1 : i+1]
+		h[name] = figures[i : i+1 : i+1]
 	}
 }

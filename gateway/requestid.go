@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// newRequestID makes an identifier of 130 random bits. It tells requests apart and is no
+// newRequestID makes an identifier of 130 random bits. It identifies requests and is no
 // secret, so the runtime's generator will do, which needs no system call.
 func newRequestID() string {
 	const digits, prefix = "abcdefghijklmnopqrstuvwxyz234567", "req_"

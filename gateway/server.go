@@ -33,7 +33,7 @@ type ServerConfig struct {
 	// TrustedProxies are those whose connections carry the requests of many callers, so that
 	// what these do on HTTP/2 is not held against the connection.
 	TrustedProxies []netip.Prefix
-	// Notices tell of connections that are ended for what came on them; nil tells nobody.
+	// Notices report connections that are ended for what came on them; nil reports none.
 	Notices *connections.Notices
 	Logger  *slog.Logger
 }
@@ -105,7 +105,7 @@ func orDefault[T comparable](v, otherwise T) T {
 // reasonShutdown is the reason of requests that are cut by the end of the process.
 const reasonShutdown = "SHUTTING_DOWN"
 
-// shutdownOr tells a caller that is cut by the end of the process so.
+// shutdownOr gives a caller that is cut by the end of the process an error that says so.
 func shutdownOr(ctx context.Context, err error) error {
 	if !errors.Is(context.Cause(ctx), errShutdown) {
 		return err

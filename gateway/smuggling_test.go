@@ -93,7 +93,7 @@ func TestAmbiguousFraming(t *testing.T) {
 		"ahead of the host": "POST /v1/messages HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 0\r\nHost: a\r\n\r\n" + smuggled,
 		"much behind it":    head + "Content-Length: 6\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + strings.Repeat(smuggled, 1000),
 		"page's preflight":  "OPTIONS /v1/messages HTTP/1.1\r\nHost: a\r\nOrigin: https://a\r\nAccess-Control-Request-Method: POST\r\nX: a\n\r\n" + smuggled,
-		"told by caller":    head + "Genway-Framing: x\r\nContent-Length: 36\r\n\r\n" + smuggled,
+		"sent by caller":    head + "Genway-Framing: x\r\nContent-Length: 36\r\n\r\n" + smuggled,
 	} {
 		for cut := range min(len(sent), 200) {
 			got := converse(t, sent, cut)

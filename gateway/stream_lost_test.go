@@ -97,8 +97,8 @@ func TestStreamsNameTheirLosses(t *testing.T) {
 					t.Errorf("%s: the trailer has %q, not %q", p.path, lost, want)
 				}
 				comment := ": x-genway-lost " + want + "\n\n"
-				before, after, told := strings.Cut(string(body), comment)
-				if takes := p.name != "generatecontent" && want != ""; told != takes || told && (!strings.Contains(before, "hello") || !strings.Contains(after, p.end)) {
+				before, after, commented := strings.Cut(string(body), comment)
+				if takes := p.name != "generatecontent" && want != ""; commented != takes || commented && (!strings.Contains(before, "hello") || !strings.Contains(after, p.end)) {
 					t.Errorf("%s:\n%s", p.path, body)
 				}
 			}

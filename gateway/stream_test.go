@@ -74,7 +74,7 @@ func begin(send func(*genwayv1.StreamGenerateTextResponse) error) error {
 // event and never ends like a success.
 func TestCutStreams(t *testing.T) {
 	overloaded := detailed(fault.New(fault.Overloaded, "X", "too many cooks"))
-	for name, end := range map[string]error{"cut": nil, "failed": overloaded, "core gone": status.Error(codes.Unavailable, "secret text")} {
+	for name, end := range map[string]error{"cut": nil, "failed": overloaded, "core lost": status.Error(codes.Unavailable, "secret text")} {
 		t.Run(name, func(t *testing.T) {
 			e := serve(t, nil)
 			e.core.stream = func(_ context.Context, send func(*genwayv1.StreamGenerateTextResponse) error) error {
@@ -160,7 +160,7 @@ func TestHeartbeats(t *testing.T) {
 			if p.name == "chat" || p.name == "responses" {
 				beat = ": ping"
 			}
-			told, empty := false, 0
+			pinged, empty := false, 0
 			for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
 				line := lines.Text()
 				if line == "" {
@@ -168,15 +168,15 @@ func TestHeartbeats(t *testing.T) {
 				} else {
 					empty = 0
 				}
-				if !told && (line == beat && beat != "" || beat == "" && empty > 1) {
-					told = true
+				if !pinged && (line == beat && beat != "" || beat == "" && empty > 1) {
+					pinged = true
 					close(alive)
 				}
 				if p.name == "generatecontent" && (strings.HasPrefix(line, ":") || strings.HasPrefix(line, "event:")) {
 					t.Errorf("a line its SDKs fail on: %q", line)
 				}
 			}
-			if !told {
+			if !pinged {
 				t.Error("no heartbeat")
 			}
 		})

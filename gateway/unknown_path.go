@@ -154,7 +154,7 @@ func unversioned(name string) (rest string, versions []string) {
 }
 
 // vendorOf is the endpoint of a path by its version and its first step; nil when the
-// caller's headers must tell.
+// caller's headers must decide.
 func (t *paths) vendorOf(versions []string, step string) *endpoint {
 	for _, m := range t.models {
 		if len(versions) > 0 && m.owner != nil && strings.HasPrefix(m.prefix, "/"+versions[len(versions)-1]+"/") {

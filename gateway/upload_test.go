@@ -55,8 +55,8 @@ func TestSlowUploads(t *testing.T) {
 func TestAnnouncedBytesCostNothing(t *testing.T) {
 	b := newBodyBudget(1 << 30)
 	c := claim{bodies: b, key: "k", address: "a"}
-	gone := errors.New("gone")
-	if _, err := readAll(io.MultiReader(&trickle{left: 10}, failing{gone}), 60<<20, 64<<20, c.grow); !errors.Is(err, gone) || b.held != firstRoom {
+	cut := errors.New("cut")
+	if _, err := readAll(io.MultiReader(&trickle{left: 10}, failing{cut}), 60<<20, 64<<20, c.grow); !errors.Is(err, cut) || b.held != firstRoom {
 		t.Errorf("%d bytes are held, %v", b.held, err)
 	}
 	c.end()

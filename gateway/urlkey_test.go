@@ -9,7 +9,7 @@ import (
 	"github.com/genway/genway/internal/transport/inproc"
 )
 
-// A key in the URL is gone from it before anything can log it, however the name of
+// A key in the URL is removed from it before anything can log it, however the name of
 // its parameter is spelled.
 func TestNoKeyStaysInTheURL(t *testing.T) {
 	e, err := New(Config{Core: new(inproc.Channel)})

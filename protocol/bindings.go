@@ -46,7 +46,7 @@ func (b Binding) same(other Binding) bool {
 // that the contract maps onto GenerateText.
 const compactSuffix = "/compact"
 
-// internalSuffix ends the paths that the edge alone binds, for streams that a body asks
+// internalSuffix ends the paths that only the edge binds, for streams that a body asks
 // for. They are no public paths.
 const internalSuffix = ":stream"
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// events is the framing of protocols that stream in server-sent events alone (WHATWG HTML,
+// events is the framing of protocols that stream only in server-sent events (WHATWG HTML,
 // 9.2), whose callers skip comments.
 var events = Framing{Heartbeat: ": ping\n\n", Comments: true, Batches: true}
 

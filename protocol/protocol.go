@@ -32,7 +32,7 @@ type Protocol struct {
 	Version Version
 	// Stream is how streams are framed for callers.
 	Stream Framing
-	// Rates are the headers that tell a caller of its limits; nil for a protocol that has
+	// Rates are the headers that report its limits to a caller; nil for a protocol that has
 	// none.
 	Rates *RateHeaders
 	// PassedHeaders are the headers of a request, in lower case, that travel with its body
@@ -44,10 +44,10 @@ type Protocol struct {
 	// names with that prefix. Headers that name the account are not among them.
 	AnswerHeaders []string
 	// WebSocket reports that clients try a WebSocket before they send a POST, and do the
-	// latter when they are told to.
+	// latter when the answer asks them to.
 	WebSocket bool
-	// FirstSteps are the first steps of paths, behind the version, that clients of the
-	// protocol alone send, beside its own paths: an error for an unknown path below them is
+	// FirstSteps are the first steps of paths, behind the version, that only clients of
+	// the protocol send, beside its own paths: an error for an unknown path below them is
 	// in the protocol's shape.
 	FirstSteps []string
 	// Example is the body of a first request, in which {{Model}} stands for the model and
@@ -143,7 +143,7 @@ type Framing struct {
 // Param is a query parameter and its value.
 type Param struct{ Name, Value string }
 
-// RateHeaders are the headers by which a protocol's vendor tells where a caller stands with
+// RateHeaders are the headers by which a protocol's vendor reports where a caller stands with
 // its limits a minute, in canonical form: the limit, what remains of it, and its reset.
 type RateHeaders struct {
 	Requests, Tokens [3]string

@@ -12,10 +12,10 @@ import (
 type Upstream struct {
 	// VersionBehindPath reports that a version is put behind a base URL with a path, too,
 	// as the SDKs of messages and generateContent do (https://host/anthropic), unless the
-	// path has a version already. For other protocols the version is put behind a host
-	// alone.
+	// path has a version already. For other protocols the version is put only behind
+	// a bare host.
 	VersionBehindPath bool
-	// AsksForUsage reports that a stream tells its usage only when it is asked to.
+	// AsksForUsage reports that a stream has its usage only when it is asked to.
 	AsksForUsage bool
 	// MaxTokens gives the limit of tokens of a request that has none, by its model, for a
 	// protocol that requires one; nil for one that does not.

@@ -280,8 +280,8 @@ func TestMemory(t *testing.T) {
 		}
 	}
 	forgets(first.Id)
-	if len(s.memory.said) != mostRemembered || len(s.memory.ids) != mostRemembered {
-		t.Errorf("%d conversations of %d ids", len(s.memory.said), len(s.memory.ids))
+	if len(s.memory.conversations) != mostRemembered || len(s.memory.ids) != mostRemembered {
+		t.Errorf("%d conversations of %d ids", len(s.memory.conversations), len(s.memory.ids))
 	}
 }
 

@@ -50,26 +50,26 @@ func joined(texts []text) string {
 
 func read(messages []*genwayv1.Message) *conversation {
 	c := &conversation{calls: map[string]*genwayv1.ToolCall{}}
-	var said []*genwayv1.Message
+	var turns []*genwayv1.Message
 	for _, m := range messages {
 		switch m.GetRole() {
 		case genwayv1.Role_ROLE_SYSTEM, genwayv1.Role_ROLE_DEVELOPER:
 			c.system = append(c.system, m)
 		default:
-			said = append(said, m)
+			turns = append(turns, m)
 		}
 	}
-	if n := len(said); n > 0 && said[n-1].GetRole() == genwayv1.Role_ROLE_ASSISTANT {
+	if n := len(turns); n > 0 && turns[n-1].GetRole() == genwayv1.Role_ROLE_ASSISTANT {
 		c.resumed = true
-		if begun := textOf(said[n-1].GetParts()); begun != "" {
-			c.prefill, said = begun, said[:n-1]
+		if begun := textOf(turns[n-1].GetParts()); begun != "" {
+			c.prefill, turns = begun, turns[:n-1]
 		}
 	}
-	from := len(said)
-	for from > 0 && said[from-1].GetRole() != genwayv1.Role_ROLE_ASSISTANT {
+	from := len(turns)
+	for from > 0 && turns[from-1].GetRole() != genwayv1.Role_ROLE_ASSISTANT {
 		from--
 	}
-	c.earlier, c.turn = said[:from], said[from:]
+	c.earlier, c.turn = turns[:from], turns[from:]
 	for _, m := range c.earlier {
 		for _, p := range m.GetParts() {
 			if call := p.GetToolCall(); call != nil {

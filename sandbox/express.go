@@ -80,7 +80,7 @@ func (a *answer) speak(text string) *genwayv1.Part {
 // audioSeconds is for how long an answer states that its audio is kept.
 const audioSeconds = 3600
 
-// outputDetails breaks the output down once it is not text alone. Thinking counts as
+// outputDetails breaks the output down once it is not only text. Thinking counts as
 // text.
 func (a *answer) outputDetails(u *genwayv1.Usage) {
 	var audio, image int64

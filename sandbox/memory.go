@@ -12,12 +12,12 @@ import (
 )
 
 // memory keeps the last conversations of the responses protocol, in which a client
-// may go on from an earlier answer by its identifier alone. It lasts as long as the
+// may go on from an earlier answer by only its identifier. It lasts as long as the
 // process. The zero memory is ready for use.
 type memory struct {
-	mu   sync.Mutex
-	said map[string][]*genwayv1.Message
-	// ids are the keys of said, oldest first.
+	mu            sync.Mutex
+	conversations map[string][]*genwayv1.Message
+	// ids are the keys of conversations, oldest first.
 	ids []string
 }
 
@@ -34,7 +34,7 @@ func (m *memory) keep(req *genwayv1.GenerateTextRequest, resp *genwayv1.Generate
 		return
 	}
 	size := proto.Size(resp)
-	var said []*genwayv1.Message
+	var turns []*genwayv1.Message
 	for _, message := range req.GetMessages() {
 		// The protocol's instructions hold for one answer.
 		if message.GetRole() == genwayv1.Role_ROLE_SYSTEM {
@@ -43,25 +43,25 @@ func (m *memory) keep(req *genwayv1.GenerateTextRequest, resp *genwayv1.Generate
 		if size += proto.Size(message); size > largestRemembered {
 			return
 		}
-		said = append(said, proto.CloneOf(message))
+		turns = append(turns, proto.CloneOf(message))
 	}
 	for _, c := range resp.GetCandidates() {
 		answer := &genwayv1.Message{Role: genwayv1.Role_ROLE_ASSISTANT}
 		for _, p := range c.GetParts() {
 			answer.Parts = append(answer.Parts, proto.CloneOf(p))
 		}
-		said = append(said, answer)
+		turns = append(turns, answer)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.said == nil {
-		m.said = map[string][]*genwayv1.Message{}
+	if m.conversations == nil {
+		m.conversations = map[string][]*genwayv1.Message{}
 	}
 	if len(m.ids) == mostRemembered {
-		delete(m.said, m.ids[0])
+		delete(m.conversations, m.ids[0])
 		m.ids = append(m.ids[:0], m.ids[1:]...)
 	}
-	m.said[resp.GetId()] = said
+	m.conversations[resp.GetId()] = turns
 	m.ids = append(m.ids, resp.GetId())
 }
 
@@ -79,7 +79,7 @@ func (m *memory) recall(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTe
 		}
 	}
 	id := previous(req)
-	said, ok := m.find(id)
+	turns, ok := m.find(id)
 	switch {
 	case id == "":
 		return req, nil
@@ -91,15 +91,15 @@ func (m *memory) recall(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTe
 		return req, nil
 	}
 	full := shallow(req, &genwayv1.GenerateTextRequest{})
-	full.Messages = append(append([]*genwayv1.Message{}, said...), req.GetMessages()...)
+	full.Messages = append(append([]*genwayv1.Message{}, turns...), req.GetMessages()...)
 	return full, nil
 }
 
 func (m *memory) find(id string) ([]*genwayv1.Message, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	said, ok := m.said[id]
-	return said, ok
+	turns, ok := m.conversations[id]
+	return turns, ok
 }
 
 // answerID is the form of the identifiers of answers, the vendor's included.

@@ -22,7 +22,7 @@ func mentioned(prompt, name string) int {
 		}
 		i += from
 		before, after := prompt[:i], prompt[i+len(name):]
-		if alone(before, after) && (!plain || spokenOf(before, after)) {
+		if separate(before, after) && (!plain || spokenOf(before, after)) {
 			return i
 		}
 		from = i + len(name)
@@ -38,9 +38,9 @@ func isPlainWord(name string) bool {
 	return true
 }
 
-// alone reports whether a name between two texts is a word of its own. A full stop
+// separate reports whether a name between two texts is a word of its own. A full stop
 // may follow it, but not a dot within a longer name.
-func alone(before, after string) bool {
+func separate(before, after string) bool {
 	tail, front := []rune(last(before, 1)), []rune(head(after, 2))
 	if len(tail) > 0 && (inName(tail[0]) || tail[0] == '.') {
 		return false

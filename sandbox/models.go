@@ -64,8 +64,8 @@ func (s *Sandbox) find(name string, image bool) (model, error) {
 	return m, nil
 }
 
-// Models lists the two models and the aliases. What behaves on demand is not listed:
-// nobody should pick it from a menu.
+// Models lists the two models and the aliases. Models that fail or misbehave on demand are not
+// listed: they do not belong into a menu.
 func (s *Sandbox) Models() []*genwayv1.Model {
 	targets := maps.Clone(s.config.Aliases)
 	if targets == nil {

@@ -9,7 +9,7 @@ import (
 
 // report collects the lines of a reply. The first repeats the turn's texts (or the
 // tool results, one line each), and each further one stands only when there is
-// something to tell:
+// something to report:
 //
 //	You said: "What is my name?"
 //	Answer begun: "Your name"

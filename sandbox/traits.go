@@ -14,10 +14,10 @@ type traits struct {
 	signsText bool
 	// hidesThoughts reports that thinking is left out unless the caller asks for it.
 	hidesThoughts bool
-	// encryptsThoughts reports that thinking is reported as a summary alone, with its encrypted
+	// encryptsThoughts reports that thinking is reported only as a summary, with its encrypted
 	// form where the caller includes it.
 	encryptsThoughts bool
-	// breakdown says which modalities a usage report tells apart.
+	// breakdown says which modalities a usage report distinguishes.
 	breakdown modalities
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/genway/genway/telemetry/tracing"
 )
 
-// Config says what is exported. The zero value exports nothing: metrics are counted for
-// Handler alone.
+// Config says what is exported. The zero value exports nothing: metrics are counted only
+// for Handler.
 type Config struct {
 	// Service is the name of the program (service.name), Version its version.
 	Service, Version string
@@ -23,7 +23,7 @@ type Config struct {
 	// Sampler decides at the beginning of a request whether its spans are exported.
 	Sampler tracing.Sampler
 	// Slow is how long a request takes at least whose spans are exported whatever the
-	// sampler said; 0 or less is none.
+	// sampler decided; 0 or less is none.
 	Slow time.Duration
 	// Names is the set of GenAI names.
 	Names instrument.Names

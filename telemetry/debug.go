@@ -38,23 +38,23 @@ func debugPages(board *flight.Board) http.Handler {
 	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	mux.HandleFunc("GET /debug/build", func(w http.ResponseWriter, _ *http.Request) {
 		built, _ := debug.ReadBuildInfo()
-		tell(w, built)
+		writeJSON(w, built)
 	})
 	mux.HandleFunc("GET /debug/requests", func(w http.ResponseWriter, r *http.Request) {
 		if id := r.URL.Query().Get("id"); id != "" {
-			tell(w, board.Find(id))
+			writeJSON(w, board.Find(id))
 			return
 		}
-		tell(w, board.List(mostListed))
+		writeJSON(w, board.List(mostListed))
 	})
 	return hostsOf(mux)
 }
 
-func tell(w http.ResponseWriter, v any) {
+func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
-	//nolint:errchkjson // the values can be encoded, and nobody is left to be told of a caller who has gone
+	//nolint:errchkjson // the values can be encoded, and a caller that has disconnected needs no answer
 	_ = encoder.Encode(v)
 }
 

@@ -1,4 +1,4 @@
-// Package telemetry sets up what a program tells of itself: metrics for Prometheus and
+// Package telemetry sets up the telemetry of a program: metrics for Prometheus and
 // over OTLP, spans over OTLP, health, and pages for debugging. It is the one place that
 // knows the OpenTelemetry SDK and its exporters; package instrument has the metrics,
 // package tracing the spans.

@@ -29,7 +29,7 @@ func probed(w http.ResponseWriter, failing []string) {
 		status = "not ready"
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	//nolint:errchkjson // texts can be encoded, and nobody is left to be told that a probe has gone
+	//nolint:errchkjson // texts can be encoded, and a probe that has disconnected needs no answer
 	_ = json.NewEncoder(w).Encode(struct {
 		Status  string   `json:"status"`
 		Failing []string `json:"failing,omitempty"`

@@ -27,7 +27,7 @@ import (
 // scope is the name of the instrumentation.
 const scope = "github.com/genway/genway"
 
-// Telemetry is what a program tells of itself.
+// Telemetry is the metrics, spans and logs of a program.
 type Telemetry struct {
 	// Registry holds the counters and histograms; nil while telemetry is disabled.
 	Registry *instrument.Registry

@@ -1,4 +1,4 @@
-// Command genway-core is the core alone: the Generation service over gRPC, for
+// Command genway-core is the core by itself: the Generation service over gRPC, for
 // edges and for direct callers.
 package main
 

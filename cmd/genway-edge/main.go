@@ -1,4 +1,4 @@
-// Command genway-edge is the edge alone: it maps the JSON protocols onto cores
+// Command genway-edge is the edge by itself: it maps the JSON protocols onto cores
 // that run elsewhere.
 package main
 
@@ -81,7 +81,7 @@ func (c *command) Run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return errors.Join(err, conn.Close())
 	}
-	told, err := c.observe(ctx, log)
+	tel, err := c.observe(ctx, log)
 	if err != nil {
 		return errors.Join(err, listener.Close(), conn.Close())
 	}
@@ -102,12 +102,12 @@ func (c *command) Run(ctx context.Context, stdout io.Writer) error {
 	err = c.Serve(ctx, listener, conn, c.Grace, log, edge.Connection)
 	stop()
 	following.Wait()
-	return errors.Join(err, conn.Close(), told.Close())
+	return errors.Join(err, conn.Close(), tel.Close())
 }
 
-// observe sets up what the edge tells of itself, and opens its listeners.
+// observe sets up the edge's telemetry, and opens its listeners.
 func (c *command) observe(ctx context.Context, log *slog.Logger) (*telemetry.Telemetry, error) {
-	told, err := c.StartTelemetry(ctx, cli.ProgramName(), log)
+	tel, err := c.StartTelemetry(ctx, cli.ProgramName(), log)
 	if err != nil {
 		return nil, err
 	}
@@ -125,11 +125,11 @@ func (c *command) observe(ctx context.Context, log *slog.Logger) (*telemetry.Tel
 				err = errors.Join(err, listener.Close())
 			}
 		}
-		return nil, errors.Join(err, told.Close())
+		return nil, errors.Join(err, tel.Close())
 	}
-	c.UseTelemetry(told, board)
+	c.UseTelemetry(tel, board)
 	c.ServePages(pages)
-	return told, nil
+	return tel, nil
 }
 
 func (c *command) core() (gateway.CoreConfig, error) {

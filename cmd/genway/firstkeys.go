@@ -94,8 +94,8 @@ func (e *unwrittenError) Unwrap() error { return e.error }
 // firstKeysText is the head of the file, which a shell reads as assignments.
 const firstKeysText = "# The first keys of this Genway, one a group. Remove this file once they are kept elsewhere.\n"
 
-// writeFirstKeys writes keys into a new file in the directory of the data, for its own user
-// alone, and gives its name: first-keys, with a number where there is one already.
+// writeFirstKeys writes keys into a new file in the directory of the data, readable only to its
+// own user, and gives its name: first-keys, with a number where there is one already.
 func (c *serveCommand) writeFirstKeys(minted map[keys.Group]string) (string, error) {
 	name, err := c.newFirstKeys(minted)
 	if err != nil {

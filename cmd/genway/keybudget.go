@@ -21,7 +21,7 @@ func warnOfBudget(stderr io.Writer, data coreproc.Data, server string, given key
 	}
 	c, err := config.Load(data.Config, nil)
 	if err != nil || c.Prices != "" || c.Limits != nil && c.Limits.Unpriced == "allow" {
-		return nil //nolint:nilerr // what is wrong with it is the server's to tell
+		return nil //nolint:nilerr // the server reports what is wrong with it
 	}
 	_, err = io.WriteString(stderr, "warning: "+data.Config+" has no prices, so all requests of this key, which has a budget, are refused: "+config.PricesRemedy+"\n")
 	return err

@@ -242,7 +242,7 @@ func (f *settingFlags) apply(to *keys.Settings, now time.Time) error {
 	return nil
 }
 
-// summary tells what a key may do in a few words; a dash where it may do everything.
+// summary gives in a few words what a key may do; a dash where it may do everything.
 func summary(p keys.Policy) string {
 	var words []string
 	if len(p.Models) > 0 {

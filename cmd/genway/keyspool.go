@@ -10,7 +10,7 @@ import (
 	"os"
 )
 
-// spool is a temporary file that is encrypted under a key which this process alone has: new keys
+// spool is a temporary file that is encrypted under a key that only this process has: new keys
 // and what operators feed to a pipe are in no file in the clear. It is written once, then read
 // from any place on.
 type spool struct {

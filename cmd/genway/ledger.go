@@ -227,7 +227,7 @@ func (c *pruneLedger) Run(ctx context.Context, stdout io.Writer) error {
 	})
 }
 
-// entriesOf counts the requests that have rows, if there is a progress to tell it.
+// entriesOf counts the requests that have rows, if there is a progress that needs it.
 func entriesOf(ctx context.Context, store ledger.Store, query ledger.Query, progress *cli.Progress) (entries int64, err error) {
 	if progress == nil {
 		return 0, nil

@@ -62,14 +62,14 @@ func TestModelsImport(t *testing.T) {
 	if err := os.WriteFile(file, []byte(`{"a": {"models": {"m": {"limit": {"context": 9}}, "x*": {}}}, "b": {"models": {"n": {}}}}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var out, told strings.Builder
-	if err := (&importModels{Format: "models.dev", Provider: []string{"a"}, File: file, stderr: &told}).Run(t.Context(), &out); err != nil {
+	var out, stderr strings.Builder
+	if err := (&importModels{Format: "models.dev", Provider: []string{"a"}, File: file, stderr: &stderr}).Run(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}
-	if out.String() != "models:\n  - {model: m, context: 9, source: \"models.dev, a\"}\n" || told.String() != "not taken, a pattern: 1 (a/x*)\n1 models\n" {
-		t.Errorf("printed %q, told %q", out.String(), told.String())
+	if out.String() != "models:\n  - {model: m, context: 9, source: \"models.dev, a\"}\n" || stderr.String() != "not taken, a pattern: 1 (a/x*)\n1 models\n" {
+		t.Errorf("printed %q, stderr %q", out.String(), stderr.String())
 	}
-	if err := (&importModels{Format: "models.dev", Provider: []string{"c"}, File: file, stderr: &told}).Run(t.Context(), &out); err == nil || !strings.Contains(err.Error(), "no models in it of these providers") {
+	if err := (&importModels{Format: "models.dev", Provider: []string{"c"}, File: file, stderr: &stderr}).Run(t.Context(), &out); err == nil || !strings.Contains(err.Error(), "no models in it of these providers") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -69,16 +69,16 @@ output audio    15      22.5
 // An import writes a file that is valid, and reports what it did not take.
 func TestPricesImport(t *testing.T) {
 	catalogue := file(t, "api.json", `{"openai": {"models": {"m": {"cost": {"input": 1.25, "output": 10, "per_minute": 1}}, "n": {}}}, "other": {"models": {"m": {"cost": {"input": 2, "output": 3}}}}}`)
-	var out, told strings.Builder
-	command := importPrices{Format: "models.dev", Provider: []string{"openai", "other=cheap"}, From: "2026-01-01", File: catalogue, stderr: &told}
+	var out, stderr strings.Builder
+	command := importPrices{Format: "models.dev", Provider: []string{"openai", "other=cheap"}, From: "2026-01-01", File: catalogue, stderr: &stderr}
 	if err := command.Run(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}
 	if want := "prices:\n  - {model: m, from: 2026-01-01, input: 1.25, output: 10}\n  - {model: m, upstream: cheap, from: 2026-01-01, input: 2, output: 3}\n"; out.String() != want {
 		t.Errorf("got\n%swant\n%s", &out, want)
 	}
-	if want := "not taken, 1: no cost (openai/n)\nin part, 1: cost.per_minute (openai/m)\n2 prices\n"; told.String() != want {
-		t.Errorf("told\n%swant\n%s", &told, want)
+	if want := "not taken, 1: no cost (openai/n)\nin part, 1: cost.per_minute (openai/m)\n2 prices\n"; stderr.String() != want {
+		t.Errorf("stderr\n%swant\n%s", &stderr, want)
 	}
 	if err := (&checkPrices{File: file(t, "prices.yaml", out.String())}).Run(t.Context(), &out); err != nil {
 		t.Error(err)

@@ -36,7 +36,7 @@ func TestUsageNamesKeys(t *testing.T) {
 	}
 	if err := db.Ledger().Write(t.Context(), process, []*ledger.Entry{
 		{Number: 1, Request: ledger.Request{KeyID: key.ID, Model: "m", Start: now}, Result: ledger.Result{Outcome: ledger.OK}},
-		{Number: 2, Request: ledger.Request{KeyID: "key_gone", Model: "m", Start: now}, Result: ledger.Result{Outcome: ledger.OK}},
+		{Number: 2, Request: ledger.Request{KeyID: "key_deleted", Model: "m", Start: now}, Result: ledger.Result{Outcome: ledger.OK}},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -46,12 +46,12 @@ func TestUsageNamesKeys(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"--by model,key", "MODEL KEY KEY NAME REQUESTS"}, //nolint:dupword // two columns
 		{"--by model,key", "m " + key.ID + " ci 1"},
-		{"--by model,key", "m key_gone - 1"},
+		{"--by model,key", "m key_deleted - 1"},
 		{"--by key --format csv", "key,key_name,requests"},
 		{"--by key --format csv", key.ID + ",ci,1"},
-		{"--by key --format csv", "key_gone,,1"},
+		{"--by key --format csv", "key_deleted,,1"},
 		{"--by key --format json", `{"key":"` + key.ID + `","key_name":"ci","requests":1`},
-		{"--by key --format json", `{"key":"key_gone","key_name":"","requests":1`},
+		{"--by key --format json", `{"key":"key_deleted","key_name":"","requests":1`},
 	} {
 		out := must(t, dir, strings.Fields("usage "+c.args)...)
 		if !strings.Contains(regexp.MustCompile(` {2,}`).ReplaceAllString(out, " "), c.want) {

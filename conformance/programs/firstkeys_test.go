@@ -33,7 +33,7 @@ func missingKeys(t *testing.T, _ stores) {
 	// What logs that there is no key says how to make one.
 	for program, args := range map[string][]string{"genway-core": nil, "genway": {"serve", "--http", "127.0.0.1:0", "--first-keys=none"}} {
 		data := t.TempDir()
-		said, err := run(data, program, args...).Await("there is no key, so nobody can call; make one")
+		said, err := run(data, program, args...).Await("there is no key, so no client can call; make one")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 // policy is the name of the balancer in a service configuration.
 const policy = "genway_cores"
 
-func init() { //nolint:gochecknoinits // gRPC finds balancers by name alone, registered at init
+func init() { //nolint:gochecknoinits // gRPC finds balancers only by name, registered at init
 	balancer.Register(policyBuilder{})
 }
 
@@ -29,9 +29,9 @@ func (policyBuilder) Build(cc balancer.ClientConn, options balancer.BuildOptions
 
 // leastBusy is a gRPC balancer that keeps a connection to each core and sends a call to the
 // ready core with the fewest calls in flight. That is gRPC's least_request policy (gRFC A48)
-// with all cores as choices, and with passive ejection, which gRPC has for xDS alone (gRFC
-// A50). A core that stops answering gets few calls even before it is found out, since those
-// it has stay in flight.
+// with all cores as choices, and with passive ejection, which gRPC has only for xDS (gRFC
+// A50). A core that stops answering gets few calls even before that is detected, since its
+// calls stay in flight.
 //
 // A core is ready when it is connected and its health service says that it serves.
 type leastBusy struct {

@@ -94,7 +94,7 @@ func (c *connection) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 // oneCore is the name of the balancer for a single core on a fixed address.
 const oneCore = "genway_core"
 
-func init() { //nolint:gochecknoinits // gRPC finds balancers by name alone, registered at init
+func init() { //nolint:gochecknoinits // gRPC finds balancers only by name, registered at init
 	balancer.Register(oneBuilder{})
 }
 

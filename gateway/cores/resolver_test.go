@@ -158,7 +158,7 @@ func TestKnownAddressesStay(t *testing.T) {
 	})
 }
 
-// A name that is not there yet is looked up every second, and calls are told why they fail.
+// A name that is not there yet is looked up every second, and calls get the reason why they fail.
 func TestNamesThatAreNotThereYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &names{err: errors.New("no such host")}

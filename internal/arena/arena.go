@@ -1,6 +1,6 @@
 // Package arena has the memory of large bodies, which is used again once the call that
-// needed it is over. The collector alone would be asked for it anew each time, wipe it,
-// and run the more often the larger it is: a sixth of what an image costs.
+// needed it is over. Without it the runtime would allocate and clear that memory for
+// each call, and collect the more often the larger it is: a sixth of what an image costs.
 package arena
 
 import (

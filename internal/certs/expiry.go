@@ -12,20 +12,20 @@ const (
 	// soon is how long before its end a certificate is warned of: shorter than the time in
 	// which those of ACME are renewed, so that a warning says that renewal has failed.
 	soon = 14 * 24 * time.Hour
-	// tellEvery is how often a warning is repeated.
-	tellEvery = 24 * time.Hour
+	// warnEvery is how often a warning is repeated.
+	warnEvery = 24 * time.Hour
 )
 
 // Expiry warns of certificates that end. The zero value has warned of none.
-type Expiry struct{ told time.Time }
+type Expiry struct{ warned time.Time }
 
-// Tell logs the certificates that are no longer good, not yet, or not for long, by the
+// Warn logs the certificates that are no longer good, not yet, or not for long, by the
 // files that they are in; what it has logged, it logs again after a day.
-func (e *Expiry) Tell(log *slog.Logger, leaves map[string]*x509.Certificate, now time.Time) {
-	if !e.told.IsZero() && now.Sub(e.told) < tellEvery {
+func (e *Expiry) Warn(log *slog.Logger, leaves map[string]*x509.Certificate, now time.Time) {
+	if !e.warned.IsZero() && now.Sub(e.warned) < warnEvery {
 		return
 	}
-	e.told = now
+	e.warned = now
 	for _, file := range slices.Sorted(maps.Keys(leaves)) {
 		leaf := leaves[file]
 		attributes := []any{"file", file, "certificate", Subject(leaf), "not_before", leaf.NotBefore.UTC(), "not_after", leaf.NotAfter.UTC()}

@@ -100,7 +100,7 @@ func checkKey(file string, text []byte) error {
 	}
 }
 
-// Subject is what people tell a certificate by: its first name, or its subject.
+// Subject names a certificate for people: its first name, or its subject.
 func Subject(c *x509.Certificate) string {
 	switch {
 	case len(c.DNSNames) > 0:

@@ -105,7 +105,7 @@ func Follow(ctx context.Context, log *slog.Logger, sources ...*Source) {
 	for {
 		for _, s := range sources {
 			s.refresh(log)
-			s.expiry.Tell(log, s.leaves(), time.Now())
+			s.expiry.Warn(log, s.leaves(), time.Now())
 		}
 		select {
 		case <-ctx.Done():

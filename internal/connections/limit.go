@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// Config bounds a listener's connections. Connections on unix sockets count in all alone.
+// Config bounds a listener's connections. Connections on unix sockets count only in Most.
 type Config struct {
 	// Most is how many may be open at once; 0 is any number.
 	Most int

@@ -131,7 +131,7 @@ func (g *Gate) decide(pressed uint32, p Priority) (Signal, bool) {
 		return 0, true
 	}
 	// GCRA: a request conforms if it is not more than the burst ahead of its time. Batch
-	// requests get what is left when nobody else has used the burst.
+	// requests get what is left when no others have used the burst.
 	every := g.every.Load()
 	burst := max(int64(g.config.Delay), leastBurst*every)
 	if p == Batch {

@@ -10,7 +10,7 @@ import (
 )
 
 // MemoryLimit gives how much memory this process may use, in bytes: GOMEMLIMIT, else nine
-// tenths of what its cgroup may use, which fromGroup tells; 0 where nothing bounds it.
+// tenths of what its cgroup may use, which fromGroup reports; 0 where nothing bounds it.
 func MemoryLimit() (bytes int64, fromGroup bool) {
 	if limit := debug.SetMemoryLimit(-1); limit != math.MaxInt64 {
 		return limit, false

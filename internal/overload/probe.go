@@ -10,7 +10,7 @@ import (
 type probe interface {
 	// delay is the latency within which nine of ten goroutines ran that became runnable
 	// since the last call; 0 for too few, and while the process has not used the processors
-	// that it may: then they are slow for others' work, and to refuse requests helps nobody.
+	// that it may: then other processes slow it down, and refusing requests does not help.
 	delay() time.Duration
 	// memory is what the process holds for good, in bytes: the heap that the last
 	// collection left, and stacks.

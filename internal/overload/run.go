@@ -13,7 +13,7 @@ const (
 )
 
 // sustained is how long the delay must be too long without a break before requests are
-// refused: the interval of CoDel (RFC 8289), so that a burst that passes costs nobody.
+// refused: the interval of CoDel (RFC 8289), so that a short burst costs no requests.
 const sustained = 100 * time.Millisecond
 
 // Run reads the signals until ctx ends. There is one Run of a Gate.
@@ -21,13 +21,13 @@ func (g *Gate) Run(ctx context.Context) {
 	if g == nil {
 		return
 	}
-	c := controller{gate: g, last: time.Now(), told: time.Now()}
+	c := controller{gate: g, last: time.Now(), reported: time.Now()}
 	g.config.probe.delay()
 	timer := time.NewTimer(busyTick)
 	defer timer.Stop()
 	defer func() {
-		c.tell(ctx)
-		g.pressed.Store(0) // nobody would see the end of it
+		c.report(ctx)
+		g.pressed.Store(0) // otherwise the overload would never end
 	}()
 	for {
 		select {
@@ -40,9 +40,9 @@ func (g *Gate) Run(ctx context.Context) {
 		} else {
 			timer.Reset(idleTick)
 		}
-		if time.Since(c.told) >= time.Second {
-			c.tell(ctx)
-			c.told = time.Now()
+		if time.Since(c.reported) >= time.Second {
+			c.report(ctx)
+			c.reported = time.Now()
 		}
 	}
 }
@@ -64,8 +64,8 @@ type controller struct {
 	tooHigh   float64   // the rate that it was lowered from
 	untouched time.Duration
 
-	told  time.Time
-	shown [signals][priorities]int64
+	reported time.Time
+	shown    [signals][priorities]int64
 }
 
 // step reads the signals; it reports whether requests come.
@@ -190,8 +190,8 @@ func (c *controller) weigh(used int64) {
 	set(noneAtAll, float64(used) > most*memoryForAll)
 }
 
-// tell writes the line of the log, and tells of the refusals since the last time.
-func (c *controller) tell(ctx context.Context) {
+// report logs the refusals since the last time, and calls OnRefused with them.
+func (c *controller) report(ctx context.Context) {
 	g := c.gate
 	var attrs []slog.Attr
 	total := int64(0)

@@ -19,8 +19,8 @@ import (
 // Config says who is a balancer.
 type Config struct {
 	// Balancers are the networks whose connections begin with a header of the PROXY
-	// protocol. One without is closed: the protocol has no way to tell whether a header is
-	// left out or is the caller's own. On a unix socket every connection is a balancer's.
+	// protocol. One without is closed: the protocol cannot distinguish a missing
+	// header from one of the caller's own. On a unix socket every connection is a balancer's.
 	// Connections from elsewhere are taken as they are, and a header on one is no HTTP.
 	Balancers []netip.Prefix
 	// Timeout is how long a header may take. Default 5 s.

@@ -1,4 +1,4 @@
-// Package stamp tells whether files have changed, without reading them.
+// Package stamp detects whether files have changed, without reading them.
 package stamp
 
 import (
@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Of tells one state of files from another. Symbolic links are followed, so a link that
+// Of identifies a state of files. Symbolic links are followed, so a link that
 // leads elsewhere is a change, as where Kubernetes replaces the files of a volume. A file
 // that is replaced by one of the same size and age is another inode.
 func Of(files ...string) string {

@@ -63,9 +63,9 @@ func (m *merge) look(at int32) {
 // join merges a part with the one behind.
 func (m *merge) join(at int32) {
 	p := &m.parts[at]
-	gone := &m.parts[p.after]
-	gone.rank = none
-	p.after = gone.after
+	merged := &m.parts[p.after]
+	merged.rank = none
+	p.after = merged.after
 	m.parts[p.after].before = at
 	m.look(at)
 	if p.before >= 0 {

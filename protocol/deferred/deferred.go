@@ -48,8 +48,8 @@ func New(message *genwayv1.GenerateTextRequest) *Request {
 	return &Request{head: message, content: &content{raw: message.GetWire()}}
 }
 
-// Is reports whether the conversation of a message is in its raw body alone. Edges of versions
-// before the extension do not say so: they send a raw body, no extension and no messages.
+// Is reports whether the conversation of a message is only in its raw body. Edges of versions
+// before the extension do not mark that: they send a raw body, no extension and no messages.
 func Is(message *genwayv1.GenerateTextRequest) bool {
 	wire := message.GetWire()
 	if extension := wire.GetExtension(); extension != nil {

@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// none is said of a field that a protocol has no member for: its callers cannot have set
+// none marks a field that a protocol has no member for: its callers cannot have set
 // it. It keeps the contract's name.
 const none = ""
 

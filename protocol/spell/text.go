@@ -12,8 +12,8 @@ import (
 var pathInText = regexp.MustCompile(`\b[a-z][a-z_]*(?:\[\d+\])?(?:\.[A-Za-z_]\w*(?:\[\d+\])?)*`)
 
 // Fault names the members of a failure for the caller, in its text and in its param. The
-// failure is one that the core has told of: of a body that the core could not decode it
-// has the caller's names already, and of an upstream's words nothing is known.
+// failure is one that the core has reported: that of a body that the core could not decode
+// has the caller's names already, and the words of an upstream are left unchanged.
 func (s *Speller) Fault(f *fault.Error) {
 	if s.names == nil || f.NativeType != "" || f.NativeCode != "" || f.UpstreamRequestID != "" {
 		return

@@ -3,7 +3,7 @@
 // claim to be nothing more; the prompt's first words stand below as a caption, so that
 // a reader sees which request a picture answers.
 //
-// A drawing depends on its Spec alone: the same on every machine and in every run,
+// A drawing depends only on its Spec: the same on every machine and in every run,
 // since all that reaches a pixel is rounded to integers first.
 //
 // The package makes pixels only: it must not import gen, codec or gateway.
@@ -28,7 +28,7 @@ type Spec struct {
 	// Quality is low, medium (also standard, auto and empty) or high (also hd): how much
 	// there is in the drawing. The size is not affected.
 	Quality string
-	// Background is opaque (also auto and empty) or transparent: the subject alone then,
+	// Background is opaque (also auto and empty) or transparent: then only the subject,
 	// cut out, with everything around it at alpha 0.
 	Background string
 }
@@ -87,8 +87,8 @@ func Draw(spec Spec) (*image.NRGBA, error) {
 	return p.img, nil
 }
 
-// painter is one drawing in the making. What look decides (palette, scene) is the
-// prompt's alone; what place decides varies with the seed too.
+// painter is one drawing in the making. What look decides (palette, scene) depends
+// only on the prompt; what place decides varies with the seed too.
 type painter struct {
 	*canvas
 	look, place *rand.Rand

@@ -3,7 +3,7 @@ package drawing
 import "math"
 
 // still draws the figures of the prompt in rows on a table before a plain wall, or
-// alone where the background is transparent.
+// without both where the background is transparent.
 func (p *painter) still(transparent bool) {
 	width, height := float64(p.w), float64(p.h)
 	if !transparent {

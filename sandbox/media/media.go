@@ -18,7 +18,7 @@ import (
 )
 
 // Info is what is known of a piece of media. A zero measure means that it does not
-// apply or that the header does not tell.
+// apply or that the header does not have it.
 type Info struct {
 	// Type is the media type the bytes show, without parameters; the declared type
 	// where the bytes show none; application/octet-stream where neither does.

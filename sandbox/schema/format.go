@@ -100,7 +100,7 @@ func conforms(format, s string) bool {
 	return err == nil
 }
 
-// checkable reports whether conforms tells strings of the format from others.
+// checkable reports whether conforms distinguishes strings of the format from others.
 func checkable(format string) bool { return !conforms(format, "\x00") }
 
 // makable reports whether there are made-up strings of the format.

@@ -152,21 +152,21 @@ var kindOrder = []kind{kindString, kindObject, kindArray, kindInteger, kindFract
 // order is kindOrder with the types first that the keywords speak about.
 func (g *goal) order() []kind {
 	var out []kind
-	told := kind(0)
+	constrained := kind(0)
 	for _, n := range g.nodes {
 		switch {
 		case n.properties != nil || n.required != nil || n.minMembers > 0 || n.patterns != nil:
-			told |= kindObject
+			constrained |= kindObject
 		case n.items != nil || n.prefix != nil || n.contains != nil || n.minItems > 0:
-			told |= kindArray
+			constrained |= kindArray
 		case n.lower.value != nil || n.upper.value != nil || n.multiple != nil:
-			told |= kindNumber
+			constrained |= kindNumber
 		}
 	}
 	if g.minLength > 0 || g.patterns != nil || g.format != "" {
-		told |= kindString
+		constrained |= kindString
 	}
-	for _, pass := range []kind{told, kindAny &^ told} {
+	for _, pass := range []kind{constrained, kindAny &^ constrained} {
 		for _, k := range kindOrder {
 			if g.kinds&pass&k != 0 {
 				out = append(out, k)

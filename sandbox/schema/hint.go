@@ -54,7 +54,7 @@ func lazily(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// FromPrompt finds hints in a prompt by form alone, without any understanding:
+// FromPrompt finds hints in a prompt only by form, without any understanding:
 //
 //	city: Paris, days = 3          Fields  city "Paris", days "3"
 //	weather in San Francisco, CA   Phrases in "San Francisco, CA"

@@ -178,7 +178,7 @@ func (m *maker) choose(c conjunction, at place) (*value, error) {
 }
 
 // order puts the branches in the order of trial: from the one the seed picks on, with
-// those that can only be null at the end, since null tells a reader least.
+// those that can only be null at the end, since null has the least content.
 func (m *maker) order(branches [][]*node, at place) [][]*node {
 	var telling, null [][]*node
 	for _, b := range branches {

@@ -69,7 +69,7 @@ func (o Options) instance(doc *document) ([]byte, error) {
 		return nil, err
 	}
 	// A schema of many recursive members can exhaust the steps when everything optional
-	// is filled; what is required alone is then tried by itself.
+	// is filled; then only what is required is tried.
 	for _, lean := range []bool{o.Lean, true} {
 		m := &maker{doc: doc, seed: o.Seed, hints: o.Hints, lean: lean, steps: mostSteps, active: map[*node]int{}}
 		doc.checks = mostChecks

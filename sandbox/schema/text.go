@@ -25,7 +25,7 @@ func (m *maker) text(g *goal, at place) (*value, error) {
 	s := m.words(at)
 	if g.maxLength >= 0 {
 		s = s[:min(len(s), g.maxLength)]
-		// A word cut short must still tell items of an array apart.
+		// A word cut short must still distinguish items of an array.
 		if mark := strconv.Itoa(at.index + at.variant); at.index+at.variant > 0 && len(mark) <= len(s) {
 			s = s[:len(s)-len(mark)] + mark
 		} else if at.index+at.variant > 0 && len(s) == 1 {

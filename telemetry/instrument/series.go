@@ -7,7 +7,7 @@ import (
 )
 
 // series are the counters and histograms of each combination of values, resolved once. A
-// lookup takes no lock and allocates nothing. Keys hold bounded values alone, so their number
+// lookup takes no lock and allocates nothing. Keys hold only bounded values, so their number
 // is bounded.
 type series[K comparable, V any] struct {
 	make func(K) V

@@ -122,7 +122,7 @@ func (c Carried) Headers(yield func(name, value string)) {
 	}
 }
 
-// newSpanID gives 64 random bits that are not all 0. They tell spans apart and are no
+// newSpanID gives 64 random bits that are not all 0. They identify spans and are no
 // secret.
 func newSpanID() (id trace.SpanID) {
 	for !id.IsValid() {

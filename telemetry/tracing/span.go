@@ -24,7 +24,7 @@ type Config struct {
 	Tracer trace.Tracer
 	// Sampler decides at the beginning of a request.
 	Sampler Sampler
-	// Slow is how long a request takes at least that is exported whatever the sampler said;
+	// Slow is how long a request takes at least that is exported whatever the sampler decided;
 	// 0 or less is none.
 	Slow time.Duration
 }

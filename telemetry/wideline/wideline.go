@@ -30,7 +30,7 @@ type Handler interface {
 	WriteLine(line slog.Record, fields []slog.Attr) bool
 }
 
-// Write writes the line with the fields, which are nobody's afterwards. A handler must not
+// Write writes the line with the fields, which may be reused afterwards. A handler must not
 // keep them, as slog's own do not: they are a group without a name, whose fields are written
 // as those of the line. A Logger, which would look for the line of the program first, is not
 // asked.

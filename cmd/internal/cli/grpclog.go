@@ -13,10 +13,10 @@ import (
 // mostMessage bounds one message of a library in the log, in bytes.
 const mostMessage = 1024
 
-// grpcLog writes what grpc-go and the gateway's runtime say of themselves to the log of the
+// grpcLog writes the messages of grpc-go and of the gateway's runtime to the log of the
 // program. Their errors are warnings here, since the program goes on. Their warnings are for
-// debugging: strangers can cause them at will, by malformed frames. What they tell of each
-// connection is left out.
+// debugging: strangers can cause them at will, by malformed frames. Messages about
+// single connections are left out.
 type grpcLog struct{ log *slog.Logger }
 
 // UseForGRPC has the messages of grpc-go and of the gateway's runtime written to the log. It
@@ -69,5 +69,5 @@ func (g grpcLog) Fatal(args ...any)                 { g.fatal(fmt.Sprint(args...
 func (g grpcLog) Fatalln(args ...any)               { g.fatal(fmt.Sprintln(args...)) }
 func (g grpcLog) Fatalf(format string, args ...any) { g.fatal(fmt.Sprintf(format, args...)) }
 
-// V reports whether grpc-go tells more of its own accord. It does not.
+// V reports whether grpc-go logs verbosely. It does not.
 func (g grpcLog) V(int) bool { return false }

@@ -48,7 +48,7 @@ func listenUnix(ctx context.Context, flag, path string) (net.Listener, error) {
 	return listener, nil
 }
 
-// removeStale removes a socket that nobody listens on any more.
+// removeStale removes a socket on which no process listens any more.
 func removeStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

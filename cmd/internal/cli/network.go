@@ -6,7 +6,7 @@ import (
 )
 
 // Network is a network of addresses as a flag spells it: 10.0.0.0/8, or an address, which is
-// the network of that address alone.
+// the network of only that address.
 type Network struct{ netip.Prefix }
 
 // UnmarshalText reads a network or an address. IPv4 addresses within IPv6 are IPv4.

@@ -13,7 +13,7 @@ import (
 	"github.com/genway/genway/telemetry"
 )
 
-// Telemetry is the flags of what a server tells of itself.
+// Telemetry is the flags of a server's telemetry.
 type Telemetry struct {
 	Metrics   string        `name:"metrics-listen" env:"GENWAY_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the metrics, in Prometheus' format at /metrics, and of the probes /livez and /readyz: HOST:PORT or unix:PATH. Without it there are none."`
 	Debug     string        `name:"debug-listen" env:"GENWAY_DEBUG_LISTEN" placeholder:"ADDR" help:"Address of the pages for debugging (profiles, goroutines, build, requests in flight): a loopback address, as 127.0.0.1:6060, or unix:PATH. They need no key. Without it there are none."`

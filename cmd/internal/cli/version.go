@@ -52,7 +52,7 @@ func thisBuild() build {
 	return buildOf(info, version)
 }
 
-// shortRevision is how much of a commit's name tells it from others.
+// shortRevision is how much of a commit's name identifies it.
 const shortRevision = 12
 
 // String is the build in one line: the version, and the commit unless the version names it.

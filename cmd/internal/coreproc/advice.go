@@ -21,7 +21,7 @@ func (c *Core) advise(ctx context.Context) {
 		flag = ""
 	}
 	if len(live) == 0 {
-		c.log.Warn("there is no key, so nobody can call; make one", "command", "genway keys create --group "+string(keys.GroupChat)+flag)
+		c.log.Warn("there is no key, so no client can call; make one", "command", "genway keys create --group "+string(keys.GroupChat)+flag)
 	}
 }
 

@@ -66,43 +66,43 @@ func (f CoreFlags) ListenGRPC(ctx context.Context) (net.Listener, error) {
 
 // Core is a core that is ready to serve.
 type Core struct {
-	Keys    *keys.Service
-	routing *Routing
-	limits  *Limits
-	ledger  *ledger.Recorder
-	store   *store.Store
-	items   *items.Keeper
-	service *core.Service
-	admin   *admin.Service
-	server  *core.Server
-	told    *telemetry.Telemetry
-	counts  *instrument.Core
-	gate    *overload.Gate
-	metrics net.Listener  // nil for none
-	debug   net.Listener  // likewise
-	board   *flight.Board // nil without debug
-	notices *connections.Notices
-	data    Data
-	log     *slog.Logger
-	damaged atomic.Bool // the store
+	Keys      *keys.Service
+	routing   *Routing
+	limits    *Limits
+	ledger    *ledger.Recorder
+	store     *store.Store
+	items     *items.Keeper
+	service   *core.Service
+	admin     *admin.Service
+	server    *core.Server
+	telemetry *telemetry.Telemetry
+	counts    *instrument.Core
+	gate      *overload.Gate
+	metrics   net.Listener  // nil for none
+	debug     net.Listener  // likewise
+	board     *flight.Board // nil without debug
+	notices   *connections.Notices
+	data      Data
+	log       *slog.Logger
+	damaged   atomic.Bool // the store
 
 	certificates *certs.Source // of the gRPC side; nil is cleartext
 }
 
 // Open makes a core: its store, its keys, its upstream and its server.
 func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
-	told, err := f.StartTelemetry(ctx, cli.ProgramName(), log)
+	tel, err := f.StartTelemetry(ctx, cli.ProgramName(), log)
 	if err != nil {
 		return nil, err
 	}
-	c, err := f.open(ctx, told, log)
+	c, err := f.open(ctx, tel, log)
 	if err != nil {
-		return nil, errors.Join(err, told.Close())
+		return nil, errors.Join(err, tel.Close())
 	}
 	return c, nil
 }
 
-func (f CoreFlags) open(ctx context.Context, told *telemetry.Telemetry, log *slog.Logger) (*Core, error) {
+func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog.Logger) (*Core, error) {
 	trust, certificates, err := f.trust()
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (f CoreFlags) open(ctx context.Context, told *telemetry.Telemetry, log *slo
 	if err != nil {
 		return nil, err
 	}
-	counts := instrument.NewCore(told.Registry, told.Names)
+	counts := instrument.NewCore(tel.Registry, tel.Names)
 	routing, err := NewRouting(f.Config, embedded, remote.NewAnswerMemory(f.Answers), log)
 	if err != nil {
 		return nil, err
@@ -128,7 +128,7 @@ func (f CoreFlags) open(ctx context.Context, told *telemetry.Telemetry, log *slo
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), db.Close())
 	}
-	limits, err := openLimits(ctx, routing.section, db.Ledger(), self.gone.Store, log)
+	limits, err := openLimits(ctx, routing.section, db.Ledger(), self.limitsUnavailable.Store, log)
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), recorder.Close(), db.Close())
 	}
@@ -151,14 +151,14 @@ func (f CoreFlags) open(ctx context.Context, told *telemetry.Telemetry, log *slo
 	if f.Debug != "" {
 		board = flight.NewBoard()
 	}
-	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: keyService, Trust: trust}, Board: board, Gate: gate, Metrics: counts, Tracer: told.Tracer, Logger: log}
+	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: keyService, Trust: trust}, Board: board, Gate: gate, Metrics: counts, Tracer: tel.Tracer, Logger: log}
 	notices := connections.NewNotices(log, "grpc", counts.Connection)
 	flooded := func(from net.Addr) { notices.Add("flood", from) }
 	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: grpcTLS(certificates), Grace: f.Grace, MessageMemory: f.MessageMemory, Flooded: flooded, Admin: administration, MaxConnectionAge: f.connectionAge()})
 	self.server.Store(server)
-	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, items: kept, service: service, admin: administration, server: server, notices: notices, log: log, told: told, board: board, counts: counts, gate: gate, data: f.Data, certificates: certificates}
+	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, items: kept, service: service, admin: administration, server: server, notices: notices, log: log, telemetry: tel, board: board, counts: counts, gate: gate, data: f.Data, certificates: certificates}
 	routing.onReload.Store(new(counts.Reloaded))
-	if err := c.watch(&self.gone); err != nil {
+	if err := c.watch(&self.limitsUnavailable); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	if c.debug, err = f.ListenDebug(ctx); err != nil {
@@ -203,10 +203,10 @@ func (c *Core) Serve(ctx context.Context, listener net.Listener) error {
 	group.Go(func() error { c.announceEnd(ctx); return nil })
 	group.Go(func() error { return c.server.Serve(ctx, listener) })
 	if c.metrics != nil {
-		group.Go(func() error { return c.told.Serve(ctx, c.metrics, c.server.Failing) })
+		group.Go(func() error { return c.telemetry.Serve(ctx, c.metrics, c.server.Failing) })
 	}
 	if c.debug != nil {
-		group.Go(func() error { return c.told.ServeDebug(ctx, c.debug, c.board) })
+		group.Go(func() error { return c.telemetry.ServeDebug(ctx, c.debug, c.board) })
 	}
 	return group.Wait()
 }
@@ -233,24 +233,24 @@ func (c *Core) Close() error {
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(append(errs, c.told.Close())...)
+	return errors.Join(append(errs, c.telemetry.Close())...)
 }
 
 // Board lists the requests in flight; nil without --debug-listen.
 func (c *Core) Board() *flight.Board { return c.board }
 
 // Telemetry is the core's, for an edge in the same process.
-func (c *Core) Telemetry() *telemetry.Telemetry { return c.told }
+func (c *Core) Telemetry() *telemetry.Telemetry { return c.telemetry }
 
 // Channel gives an edge in the same process its way to the core, which trusts it.
 func (c *Core) Channel() grpc.ClientConnInterface {
-	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys, Trust: auth.TrustAll}, Board: c.board, Gate: c.gate, InProcess: true, Metrics: c.counts, Tracer: c.told.Tracer, Logger: c.log}
+	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys, Trust: auth.TrustAll}, Board: c.board, Gate: c.gate, InProcess: true, Metrics: c.counts, Tracer: c.telemetry.Tracer, Logger: c.log}
 	return core.Channel(c.service, interceptors, c.server.Health())
 }
 
 // AdminChannel gives a console in the same process its way to the Admin service.
 func (c *Core) AdminChannel() grpc.ClientConnInterface {
-	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys}, Board: c.board, Gate: c.gate, InProcess: true, Metrics: c.counts, Tracer: c.told.Tracer, Logger: c.log}
+	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys}, Board: c.board, Gate: c.gate, InProcess: true, Metrics: c.counts, Tracer: c.telemetry.Tracer, Logger: c.log}
 	return core.AdminChannel(c.admin, interceptors)
 }
 

@@ -187,7 +187,7 @@ func TestMetricsAreServed(t *testing.T) {
 		t.Fatal(got)
 	}
 	answer := httptest.NewRecorder()
-	core.told.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+	core.telemetry.Handler().ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
 	text := answer.Body.String()
 	if !strings.Contains(text, `genway_requests_total{outcome="ok",protocol="grpc",route="*"} 1`) {
 		t.Errorf("%s", text)

@@ -13,12 +13,12 @@ import (
 // partLimits is the store that cores share their limits in. A core is ready without it.
 const partLimits = "limits"
 
-// node is what this core says of itself in the store.
+// node is what this core reports of itself in the store.
 type node struct {
 	fixed   ledger.Node
 	routing *Routing
-	// gone reports that the store of limits does not answer.
-	gone atomic.Bool
+	// limitsUnavailable is set while the store of limits does not answer.
+	limitsUnavailable atomic.Bool
 	// server is nil until there is one.
 	server atomic.Pointer[core.Server]
 }
@@ -38,7 +38,7 @@ func (n *node) now() ledger.Node {
 	if server := n.server.Load(); server != nil {
 		is.Degraded = slices.Clone(server.Failing())
 	}
-	if n.gone.Load() {
+	if n.limitsUnavailable.Load() {
 		is.Degraded = append(is.Degraded, partLimits)
 	}
 	return is

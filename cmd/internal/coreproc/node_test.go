@@ -33,12 +33,12 @@ func TestNode(t *testing.T) {
 	t.Cleanup(server.Close)
 	n.server.Store(server)
 	server.SetFailing([]string{partStore, partLedger})
-	n.gone.Store(true)
+	n.limitsUnavailable.Store(true)
 	if is := n.now(); !slices.Equal(is.Degraded, []string{partStore, partLedger, partLimits}) {
 		t.Errorf("%+v", is)
 	}
 	server.SetFailing(nil)
-	n.gone.Store(false)
+	n.limitsUnavailable.Store(false)
 	if is := n.now(); len(is.Degraded) != 0 {
 		t.Errorf("still degraded: %+v", is)
 	}

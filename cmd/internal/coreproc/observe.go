@@ -13,21 +13,21 @@ import (
 )
 
 // watch has the state of the core read whenever metrics are collected.
-func (c *Core) watch(gone *atomic.Bool) error {
+func (c *Core) watch(limitsUnavailable *atomic.Bool) error {
 	var fills *limit.Fills
 	if counted, ok := c.limits.store.(interface{ Fills() *limit.Fills }); ok {
 		fills = counted.Fills()
 	}
 	_, err := instrument.State{
 		Breakers: c.routing.Router.Breakers, LedgerQueue: c.ledger.Queued, LedgerLag: c.ledger.Lag,
-		LimitsDegraded: gone.Load, StoreDamaged: c.damaged.Load, AnswerBytes: c.routing.Answers.Held,
+		LimitsDegraded: limitsUnavailable.Load, StoreDamaged: c.damaged.Load, AnswerBytes: c.routing.Answers.Held,
 		Budgets: func(yield func(scope, period string, fill float64)) {
 			if fills != nil {
 				fills.Each(time.Now(), yield)
 			}
 		},
 		Certificates: c.expiries, ConfigHash: c.routing.Hash, Ready: func() bool { return len(c.server.Failing()) == 0 },
-	}.Watch(c.told.Meter)
+	}.Watch(c.telemetry.Meter)
 	return err
 }
 

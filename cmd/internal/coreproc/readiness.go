@@ -34,9 +34,9 @@ type readiness struct {
 	met func() error
 	// ledger says since when the ledger cannot be written, and why.
 	ledger func() (time.Time, error)
-	// tell is called with the failing parts when they change.
-	tell func(failing []string)
-	log  *slog.Logger
+	// report is called with the failing parts when they change.
+	report func(failing []string)
+	log    *slog.Logger
 
 	asked   time.Time // when the store has answered last
 	failing []string
@@ -82,7 +82,7 @@ func (r *readiness) watch(ctx context.Context) {
 	}
 }
 
-// look tells which parts fail if that has changed.
+// look reports which parts fail if that has changed.
 func (r *readiness) look(ctx context.Context) {
 	asking, cancel := context.WithTimeout(ctx, lookEvery)
 	defer cancel()
@@ -108,7 +108,7 @@ func (r *readiness) look(ctx context.Context) {
 		return
 	}
 	r.failing = failing
-	r.tell(failing)
+	r.report(failing)
 	if len(failing) > 0 {
 		r.log.Error("not ready", "failing", strings.Join(failing, ","), "cause", err)
 	} else {
@@ -134,7 +134,7 @@ func (c *Core) lookAfter(ctx context.Context) {
 		},
 		met:    c.store.Damage,
 		ledger: c.ledger.Failing,
-		tell:   c.server.SetFailing,
+		report: c.server.SetFailing,
 		log:    c.log,
 	}
 	r.watch(ctx)

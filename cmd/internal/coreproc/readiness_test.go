@@ -22,7 +22,7 @@ func TestReadiness(t *testing.T) {
 		var mu sync.Mutex
 		var away, unwritten, damage error
 		var since time.Time
-		told := [][]string{}
+		reported := [][]string{}
 		r := &readiness{
 			ask: func(context.Context) error {
 				mu.Lock()
@@ -39,10 +39,10 @@ func TestReadiness(t *testing.T) {
 				defer mu.Unlock()
 				return damage
 			},
-			tell: func(failing []string) {
+			report: func(failing []string) {
 				mu.Lock()
 				defer mu.Unlock()
-				told = append(told, failing)
+				reported = append(reported, failing)
 			},
 			log: slog.New(slog.DiscardHandler),
 		}
@@ -54,10 +54,10 @@ func TestReadiness(t *testing.T) {
 			synctest.Wait()
 			mu.Lock()
 			defer mu.Unlock()
-			if !slices.EqualFunc(told, want, slices.Equal) {
-				t.Errorf("%s: told %q, want %q", what, told, want)
+			if !slices.EqualFunc(reported, want, slices.Equal) {
+				t.Errorf("%s: reported %q, want %q", what, reported, want)
 			}
-			told = nil
+			reported = nil
 		}
 		now := func(change func()) {
 			mu.Lock()

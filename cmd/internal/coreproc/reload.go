@@ -194,7 +194,7 @@ func (r *Routing) Watch(ctx context.Context) (err error) {
 		defer func() { err = errors.Join(err, watcher.Close()) }()
 		seen, failed = watcher.Events, watcher.Errors
 	} else {
-		r.log.Warn("the system does not tell of changes of the configuration; looking every second", "error", refused)
+		r.log.Warn("the system does not report changes of the configuration; looking every second", "error", refused)
 	}
 	look := time.NewTicker(pollEvery)
 	defer look.Stop()
@@ -258,8 +258,8 @@ const (
 	// settle is how long the file must stay unchanged before it is read: editors write
 	// it in several steps.
 	settle = 100 * time.Millisecond
-	// pollEvery is how often the files are looked at where the system does not tell, as
-	// it does not of the prices: they may be anywhere.
+	// pollEvery is how often the files are looked at where the system does not report changes, as
+	// it does not for the prices: they may be anywhere.
 	pollEvery = time.Second
 )
 
@@ -281,7 +281,7 @@ func (r *Routing) reloadIfChanged() (again bool) {
 	r.mu.Lock()
 	changed := stamp.Of(r.file)+stamp.Of(r.files...) != r.read
 	secrets := r.current.secrets
-	r.expiry.Tell(r.log, r.current.certificates, time.Now())
+	r.expiry.Warn(r.log, r.current.certificates, time.Now())
 	r.mu.Unlock()
 	if changed {
 		r.reload()
@@ -295,8 +295,8 @@ func (r *Routing) reloadIfChanged() (again bool) {
 
 func (r *Routing) reload() {
 	err := r.Reload()
-	if told := r.onReload.Load(); told != nil {
-		(*told)(err == nil)
+	if onReload := r.onReload.Load(); onReload != nil {
+		(*onReload)(err == nil)
 	}
 	if err != nil {
 		r.log.Error("the new configuration is bad; the old one stays", "error", err)

@@ -111,8 +111,8 @@ func TestReloadUnderLoad(t *testing.T) {
 // without it.
 func TestWatch(t *testing.T) {
 	for name, watching := range map[string]func(string) (*fsnotify.Watcher, error){
-		"told by the system": watch,
-		"not told":           func(string) (*fsnotify.Watcher, error) { return nil, errors.New("no watches left") },
+		"reported by the system": watch,
+		"not reported":           func(string) (*fsnotify.Watcher, error) { return nil, errors.New("no watches left") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			one, two, three := engine(t, "one"), engine(t, "two"), engine(t, "three")

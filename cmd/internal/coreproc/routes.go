@@ -188,7 +188,7 @@ type adapter interface {
 }
 
 // listed gives the models that a target is listed with whose upstream is asked for its
-// own: of a target that asks for one model alone, that one, if the upstream has it.
+// own: of a target that asks for only one model, that one, if the upstream has it.
 func listed(listing *discover.Listing, only string) func() []*genwayv1.Model {
 	if only == "" {
 		return listing.Models

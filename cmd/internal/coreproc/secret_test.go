@@ -72,7 +72,7 @@ func TestSecretRefresh(t *testing.T) {
 		}
 		log.Reset()
 		if refresh(); log.Len() > 0 {
-			t.Errorf("step %d: told again: %s", i, log.String())
+			t.Errorf("step %d: logged again: %s", i, log.String())
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/genway/genway/sandbox"
 )
 
-// What is told of the configuration in force is what the file says, without its secrets.
+// What is reported of the configuration in force is what the file says, without its secrets.
 func TestTopology(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "genway.yaml")
 	write := func(text string) {
@@ -59,6 +59,6 @@ routes:
 		t.Fatal(err)
 	}
 	if c = r.Configuration(); c.GetCurrent() || c.GetProblem() == "" {
-		t.Errorf("a file that is gone: %v", c)
+		t.Errorf("a file that was removed: %v", c)
 	}
 }

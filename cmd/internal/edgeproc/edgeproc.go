@@ -25,7 +25,7 @@ import (
 )
 
 // EdgeFlags are the edge's flags.
-type EdgeFlags struct { //nolint:recvcheck // UseGate and UseTelemetry alone change it
+type EdgeFlags struct { //nolint:recvcheck // only UseGate and UseTelemetry change it
 	HTTP string `name:"http" env:"GENWAY_HTTP" default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the JSON side: HOST:PORT or unix:PATH."`
 	TLSFlags
 	MaxBody      int64         `name:"max-body-bytes" env:"GENWAY_MAX_BODY_BYTES" default:"67108864" least:"1" most:"2147483647" placeholder:"BYTES" help:"Largest request body, after decompression; at most 2 GiB."`
@@ -48,7 +48,7 @@ type EdgeFlags struct { //nolint:recvcheck // UseGate and UseTelemetry alone cha
 	DeferBodies bool `name:"defer-bodies" env:"GENWAY_DEFER_BODIES" default:"true" negatable:"" help:"Send requests to a core that announces it with the settings decoded and the rest in the raw body; a core that does not announce it always gets the whole message."`
 
 	gate         *overload.Gate
-	told         *telemetry.Telemetry
+	telemetry    *telemetry.Telemetry
 	metrics      *instrument.Edge
 	pages        Pages
 	board        *flight.Board

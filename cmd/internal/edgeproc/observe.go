@@ -16,9 +16,9 @@ import (
 
 // UseTelemetry sets what the edge records by, and the board that lists its requests, which
 // may be nil. Without it nothing is recorded.
-func (f *EdgeFlags) UseTelemetry(told *telemetry.Telemetry, board *flight.Board) {
-	f.told, f.board = told, board
-	f.metrics = instrument.NewEdge(told.Registry)
+func (f *EdgeFlags) UseTelemetry(tel *telemetry.Telemetry, board *flight.Board) {
+	f.telemetry, f.board = tel, board
+	f.metrics = instrument.NewEdge(tel.Registry)
 }
 
 // Pages are the listeners of an edge that has no core in its process; nil for none.
@@ -39,23 +39,23 @@ func (f EdgeFlags) servePages(ctx context.Context, edge *gateway.Edge, group *sy
 			}
 		})
 	}
-	serve("metrics", f.pages.Metrics, func() error { return f.told.Serve(ctx, f.pages.Metrics, edge.Failing) })
-	serve("pages for debugging", f.pages.Debug, func() error { return f.told.ServeDebug(ctx, f.pages.Debug, f.board) })
+	serve("metrics", f.pages.Metrics, func() error { return f.telemetry.Serve(ctx, f.pages.Metrics, edge.Failing) })
+	serve("pages for debugging", f.pages.Debug, func() error { return f.telemetry.ServeDebug(ctx, f.pages.Debug, f.board) })
 }
 
 // Instruments are those of UseTelemetry; nil before.
 func (f EdgeFlags) Instruments() *instrument.Edge { return f.metrics }
 
 func (f EdgeFlags) tracer() *tracing.Tracer {
-	if f.told == nil {
+	if f.telemetry == nil {
 		return nil
 	}
-	return f.told.Tracer
+	return f.telemetry.Tracer
 }
 
 // watch has the state of the edge read whenever metrics are collected. The result stops it.
 func (f EdgeFlags) watch(edge *gateway.Edge, listener Listener) (stop func(), err error) {
-	if f.told == nil {
+	if f.telemetry == nil {
 		return func() {}, nil
 	}
 	state := instrument.State{Certificates: func(yield func(group string, end time.Time)) {
@@ -67,7 +67,7 @@ func (f EdgeFlags) watch(edge *gateway.Edge, listener Listener) (stop func(), er
 		state.CoreReady = edge.CoreReady
 		state.Ready = func() bool { return len(edge.Failing()) == 0 }
 	}
-	unregister, err := state.Watch(f.told.Meter)
+	unregister, err := state.Watch(f.telemetry.Meter)
 	if err != nil {
 		return nil, err
 	}

@@ -58,29 +58,29 @@ func generate(dir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	var said struct {
+	var sections struct {
 		Document   object            `yaml:"document"`
 		Schemas    map[string]object `yaml:"schemas"`
 		Operations map[string]object `yaml:"operations"`
 		Titles     map[string]string `yaml:"titles"`
 	}
-	if err := yaml.UnmarshalWithOptions(text, &said, yaml.Strict()); err != nil {
+	if err := yaml.UnmarshalWithOptions(text, &sections, yaml.Strict()); err != nil {
 		return nil, fmt.Errorf("document.yaml: %w", err)
 	}
 	schemas := &schemas{
 		codecs: filepath.Join(dir, "..", "..", "codec"), types: map[string]map[string]declared{},
-		said: said.Schemas, titles: said.Titles, used: map[string]bool{}, made: object{},
+		descriptions: sections.Schemas, titles: sections.Titles, used: map[string]bool{}, made: object{},
 	}
-	paths, err := pathsOf(said.Operations, schemas)
+	paths, err := pathsOf(sections.Operations, schemas)
 	if err != nil {
 		return nil, err
 	}
-	for name := range said.Schemas {
+	for name := range sections.Schemas {
 		if !schemas.used[name] {
 			return nil, fmt.Errorf("document.yaml: schema %s is of no path", name)
 		}
 	}
-	document := said.Document
+	document := sections.Document
 	document["paths"] = paths
 	components, _ := document["components"].(object)
 	if own, ok := components["schemas"].(object); ok {

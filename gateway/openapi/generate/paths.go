@@ -10,8 +10,8 @@ import (
 	"github.com/genway/genway/protocol"
 )
 
-// said is what document.yaml says of a path of the contract.
-type said struct {
+// description is what document.yaml has of a path of the contract.
+type description struct {
 	// summary, description and tag are for people.
 	summary, description, tag string
 	// request, answer and events are types of codecs: of the body, of the answer's body, of which
@@ -25,7 +25,7 @@ type said struct {
 	parameters []string
 }
 
-func readSaid(of object) (s said, err error) {
+func readDescription(of object) (s description, err error) {
 	text := map[string]*string{"summary": &s.summary, "description": &s.description, "tag": &s.tag, "request": &s.request, "errors": &s.errors}
 	lists := map[string]*[]string{"answer": &s.answer, "events": &s.events, "security": &s.security, "parameters": &s.parameters}
 	for key, value := range of {
@@ -66,7 +66,7 @@ func pathsOf(operations map[string]object, schemas *schemas) (object, error) {
 			return nil, fmt.Errorf("document.yaml has no operation %s", name)
 		}
 		delete(missing, name)
-		about, err := readSaid(operations[name])
+		about, err := readDescription(operations[name])
 		if err != nil {
 			return nil, fmt.Errorf("document.yaml: %s: %w", name, err)
 		}
@@ -82,7 +82,7 @@ func pathsOf(operations map[string]object, schemas *schemas) (object, error) {
 	return paths, nil
 }
 
-func operationOf(b protocol.Binding, about said, schemas *schemas) (object, error) {
+func operationOf(b protocol.Binding, about description, schemas *schemas) (object, error) {
 	content := object{}
 	for media, names := range map[string][]string{"application/json": about.answer, "text/event-stream": about.events} {
 		if len(names) == 0 {

@@ -14,12 +14,12 @@ type schemas struct {
 	// codecs is the folder of their packages, whose types are read as they are needed.
 	codecs string
 	types  map[string]map[string]declared
-	// said is what document.yaml says of types: a whole schema of a type that has no members by
+	// descriptions are what document.yaml has of types: a whole schema of a type without members by
 	// tags, else members of the schema and of its properties.
-	said   map[string]object
-	titles map[string]string
-	used   map[string]bool
-	made   object
+	descriptions map[string]object
+	titles       map[string]string
+	used         map[string]bool
+	made         object
 }
 
 // basic are the types of JSON that Go's stand for.
@@ -108,7 +108,7 @@ func (s *schemas) titleOf(name string) string {
 }
 
 func (s *schemas) schema(name string, of declared) (object, error) {
-	said := s.said[name]
+	described := s.descriptions[name]
 	s.used[name] = true
 	made, properties := object{}, object{}
 	fields, isStruct := of.typ.(*ast.StructType)
@@ -118,16 +118,16 @@ func (s *schemas) schema(name string, of declared) (object, error) {
 		}
 	}
 	switch {
-	case !isStruct && said == nil:
+	case !isStruct && described == nil:
 		value, err := s.value(of.pkg, of.typ)
 		maps.Copy(made, value)
 		return made, err
 	case len(properties) > 0:
 		made["type"] = "object"
-	case said == nil:
+	case described == nil:
 		return nil, fmt.Errorf("the type %s has no members by tags: say its schema in document.yaml", types.ExprString(of.typ))
 	}
-	replaced, err := s.resolve(of.pkg, said)
+	replaced, err := s.resolve(of.pkg, described)
 	if err != nil {
 		return nil, err
 	}
@@ -214,9 +214,9 @@ func (s *schemas) list(pkg string, element ast.Expr) (object, error) {
 
 // resolve gives what document.yaml says with its references to types, which are $type, as
 // references to schemas.
-func (s *schemas) resolve(pkg string, said object) (object, error) {
+func (s *schemas) resolve(pkg string, described object) (object, error) {
 	out := object{}
-	for key, value := range said {
+	for key, value := range described {
 		resolved, err := s.resolveValue(pkg, value)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", key, err)

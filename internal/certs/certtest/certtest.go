@@ -95,7 +95,7 @@ func (a *Authority) File(tb testing.TB, dir, name string) string {
 	return file
 }
 
-// Pool has the authority alone.
+// Pool has only the authority.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.Certificate)
