@@ -147,9 +147,14 @@ fuzz: ## Run each fuzz target for FUZZTIME
 	GO=$(GO) FUZZTIME=$(FUZZTIME) scripts/fuzz $(PKGS)
 
 .PHONY: bench
-bench: build ## Measure the gateway beside nginx (BENCH=quick: in three minutes)
+bench: build ## Measure the gateway beside Go's reverse proxy and others (BENCH=quick: in five minutes)
 	$(GO) build -C bench -o $(CURDIR)/bin/bench .
-	bin/bench run -programs bin -results bin/bench.jsonl $(if $(filter quick,$(BENCH)),-quick) $(BENCHFLAGS)
+	bin/bench run -programs bin -peers bench/peers.yaml $(if $(filter quick,$(BENCH)),-quick -results bench/results/quick.jsonl,-results bench/results/bench.jsonl) $(BENCHFLAGS)
+
+.PHONY: bench-docs
+bench-docs: ## Write the results of the last make bench into docs/performance.md
+	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	bin/bench report -write docs/performance.md bench/results/bench.jsonl
 
 .PHONY: bench-growth
 bench-growth: ## Measure what grows with keys, routes, rows of the ledger and limits (SIZES=1,100,10000,1000000)

@@ -47,6 +47,6 @@ func runLoad(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	client := load.NewClient(*address, *connections, *timeout)
 	defer client.Close()
-	result := client.Do(ctx, w.Job(*address, *key), load.Run{Duration: *duration, Rate: *rate})
+	result := client.Do(ctx, w.Job(workload.Recipient{Address: *address, Key: *key}), load.Run{Duration: *duration, Rate: *rate})
 	return json.NewEncoder(stdout).Encode(result)
 }

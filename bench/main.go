@@ -13,6 +13,7 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/genway/genway/bench/bare"
 	"github.com/genway/genway/bench/target"
 	"github.com/genway/genway/bench/upstream"
 )
@@ -42,6 +43,7 @@ var commands = map[string]func(ctx context.Context, args []string, stdout, stder
 	"telemetry":            runTelemetry,
 	target.UpstreamCommand: runUpstream,
 	target.ProxyCommand:    runProxy,
+	target.BareCommand:     runBare,
 }
 
 const usage = `bench measures what a gateway costs.
@@ -53,10 +55,11 @@ const usage = `bench measures what a gateway costs.
   bench profile    say where Genway's time goes
   bench allocs     compare what Genway's stages allocate with the baseline
   bench growth     measure what grows with keys, routes, rows and limits
-  bench report     print the tables of results written earlier
+  bench report     print the tables of results written earlier, or write them into a document
   bench load       send load to an address
   bench upstream   be the upstream
   bench proxy      be Go's reverse proxy
+  bench bare       be Genway's shape without its features
 
 bench COMMAND -h lists a command's flags.
 `
@@ -99,6 +102,24 @@ func runProxy(ctx context.Context, args []string, _, stderr io.Writer) error {
 		return err
 	}
 	return target.ServeProxy(ctx, *listen, *to)
+}
+
+func runBare(ctx context.Context, args []string, _, stderr io.Writer) error {
+	flags := newFlags("bare", stderr)
+	listen := flags.String("listen", "127.0.0.1:9200", "HOST:PORT to answer at")
+	to := flags.String("upstream", "127.0.0.1:9100", "HOST:PORT of the upstream")
+	core := flags.String("core", "", "unix socket to serve the contract at, as the core of two processes")
+	edge := flags.String("edge", "", "unix socket of the core, as the edge of two processes")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	switch {
+	case *core != "":
+		return bare.ServeCore(ctx, *core, *to)
+	case *edge != "":
+		return bare.ServeEdge(ctx, *listen, *edge)
+	}
+	return bare.Serve(ctx, *listen, *to)
 }
 
 func newFlags(command string, stderr io.Writer) *flag.FlagSet {

@@ -37,6 +37,7 @@ func TestRefused(t *testing.T) {
 		{"run -targets envoy", "no such target: envoy"},
 		{"run -only chat,nothing", "no such workload: nothing"},
 		{"profile -only chat,nothing", "no such workload: nothing"},
+		{"run -peers main.go", "main.go"},
 		{"report", "name one file"},
 		{"report /nonexistent", "/nonexistent"},
 		{"load -connections 0", "at least one connection"},

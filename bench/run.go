@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -25,6 +22,7 @@ import (
 // options are the flags of commands that measure.
 type options struct {
 	programs, results, targets, only string
+	peers                            string
 	duration, warm                   time.Duration
 	others                           float64
 	tries, rounds, starts            int
@@ -32,14 +30,15 @@ type options struct {
 	quick                            bool
 
 	// What is chosen by only.
-	workloads         []workload.Workload
-	pairs, withMemory bool
+	workloads                  []workload.Workload
+	pairs, streams, withMemory bool
 }
 
 func (o *options) register(flags *flag.FlagSet) {
 	flags.StringVar(&o.programs, "programs", "bin", "directory with genway, genway-core and genway-edge, stripped")
 	flags.StringVar(&o.results, "results", "", "file that results are written to, a line of JSON each; none when empty")
 	flags.StringVar(&o.targets, "targets", "", "targets, separated by commas; all when empty")
+	flags.StringVar(&o.peers, "peers", "", "file with other gateways to measure, as bench/peers.yaml; none when empty or not there")
 	flags.DurationVar(&o.duration, "duration", 500*time.Millisecond, "length of a run")
 	flags.DurationVar(&o.warm, "warm", 200*time.Millisecond, "requests ahead of a run that do not count")
 	flags.Float64Var(&o.others, "others", 0.2, "cores that others may use during a run before it is made again")
@@ -48,11 +47,14 @@ func (o *options) register(flags *flag.FlagSet) {
 
 // open gives a bench and what closes it.
 func (o *options) open(ctx context.Context, stderr io.Writer) (*measure.Bench, func() error, error) {
+	peers, err := o.readPeers()
+	if err != nil {
+		return nil, nil, err
+	}
 	names := strings.FieldsFunc(o.targets, func(r rune) bool { return r == ',' })
-	targets := target.All()
+	targets := append(target.All(), peers...)
 	if len(names) > 0 {
-		var err error
-		if targets, err = target.Named(names); err != nil {
+		if targets, err = target.Named(names, peers...); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -94,6 +96,14 @@ func (o *options) open(ctx context.Context, stderr io.Writer) (*measure.Bench, f
 	}, nil
 }
 
+// readPeers gives the peers, if a file of them is named.
+func (o *options) readPeers() ([]target.Target, error) {
+	if o.peers == "" {
+		return nil, nil
+	}
+	return target.Peers(o.peers)
+}
+
 // resultsFile is where results go; read again at the end for the tables.
 func (o *options) resultsFile() (*os.File, error) {
 	if o.results == "" {
@@ -104,6 +114,9 @@ func (o *options) resultsFile() (*os.File, error) {
 		o.results = file.Name()
 		return file, nil
 	}
+	if err := os.MkdirAll(filepath.Dir(o.results), 0o750); err != nil {
+		return nil, err
+	}
 	return os.Create(o.results)
 }
 
@@ -111,18 +124,18 @@ func runAll(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	var o options
 	flags := newFlags("run", stderr)
 	o.register(flags)
-	flags.IntVar(&o.rounds, "rounds", 6, "turns of each target; two in three of them through all pairs of protocols")
+	flags.IntVar(&o.rounds, "rounds", 6, "turns of each target; half of them through all pairs of protocols, a third with many streams")
 	flags.IntVar(&o.starts, "starts", 7, "how often each target is started")
-	flags.StringVar(&o.only, "only", "", "workloads, separated by commas, and pairs, memory; all when empty")
+	flags.StringVar(&o.only, "only", "", "workloads, separated by commas, and pairs, stream-pairs, memory; all when empty")
 	flags.IntVar(&o.memory.Streams, "streams", 1000, "streams open at once, for their memory")
 	flags.Int64Var(&o.memory.Pictures, "pictures", 200, "images of 20 MB")
 	flags.DurationVar(&o.memory.Collect, "collect", 15*time.Second, "small requests after them, which make the runtime collect, and as long a rest")
-	flags.BoolVar(&o.quick, "quick", false, "two turns, two starts, no images of 20 MB: figures to look at, not to quote")
+	flags.BoolVar(&o.quick, "quick", false, "short runs, two turns, two starts, few images of 20 MB: figures to look at, not to quote")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if o.quick {
-		o.rounds, o.starts, o.tries, o.memory.Pictures = 2, 2, 1, 0
+		o.rounds, o.starts, o.tries, o.memory.Pictures, o.memory.Collect = 2, 2, 1, 10, 2*time.Second
 		o.duration, o.warm = 300*time.Millisecond, 100*time.Millisecond
 	}
 	if err := o.choose(); err != nil {
@@ -133,10 +146,10 @@ func runAll(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(o.measure(ctx, b), done()); err != nil {
+	if err := errors.Join(b.Site(o.programs, o.rounds), o.measure(ctx, b), done()); err != nil {
 		return err
 	}
-	fmt.Fprintf(stdout, "%s, %d cores; %d rounds of %v; took %v\n", runtime.Version(), runtime.NumCPU(), o.rounds, o.duration, time.Since(begin).Round(time.Second))
+	fmt.Fprintf(stdout, "took %v\n", time.Since(begin).Round(time.Second))
 	return printReport(stdout, o.results)
 }
 
@@ -155,7 +168,7 @@ func (o *options) choose() error {
 			o.workloads = append(o.workloads, w)
 		}
 	}
-	o.pairs, o.withMemory = chosen("pairs"), chosen("memory")
+	o.pairs, o.streams, o.withMemory = chosen("pairs"), chosen("stream-pairs"), chosen("memory")
 	if len(names) > 0 {
 		return fmt.Errorf("no such workload: %s", strings.Join(names, ", "))
 	}
@@ -171,11 +184,17 @@ func (o *options) measure(ctx context.Context, b *measure.Bench) error {
 		return err
 	}
 	if o.pairs {
-		if err := b.Rounds(ctx, report.GroupPairs, workload.Pairs(), max(1, o.rounds*2/3), true); err != nil {
+		if err := b.Rounds(ctx, report.GroupPairs, workload.Pairs(), max(1, o.rounds/2), true); err != nil {
+			return err
+		}
+	}
+	if o.streams {
+		if err := b.Rounds(ctx, report.GroupStreams, workload.StreamPairs(), max(1, o.rounds/2), true); err != nil {
 			return err
 		}
 	}
 	if o.withMemory {
+		o.memory.Rounds = max(1, o.rounds/3)
 		return b.Memory(ctx, o.memory)
 	}
 	return nil
@@ -198,32 +217,4 @@ func runSoak(ctx context.Context, args []string, stdout, stderr io.Writer) error
 		return err
 	}
 	return printReport(stdout, o.results)
-}
-
-func runReport(_ context.Context, args []string, stdout, stderr io.Writer) error {
-	flags := newFlags("report FILE", stderr)
-	if err := flags.Parse(args); err != nil {
-		return err
-	}
-	if flags.NArg() != 1 {
-		return errors.New("report: name one file of results")
-	}
-	return printReport(stdout, flags.Arg(0))
-}
-
-func printReport(stdout io.Writer, path string) error {
-	results, err := os.ReadFile(path) //nolint:gosec // The user names it.
-	if err != nil {
-		return err
-	}
-	var records []measure.Record
-	for decoder := json.NewDecoder(bytes.NewReader(results)); decoder.More(); {
-		var r measure.Record
-		if err := decoder.Decode(&r); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
-		}
-		records = append(records, r)
-	}
-	report.Markdown(stdout, records)
-	return nil
 }

@@ -51,6 +51,27 @@ type subject struct {
 	group process.Group // its processes, while it runs
 }
 
+// recipient is the target as the one that a workload's requests go to.
+func (s *subject) recipient(w workload.Workload) workload.Recipient {
+	to := workload.Recipient{Address: s.plan.Address, Key: s.plan.Key(w.Caller.Group())}
+	if p := s.Peer; p != nil {
+		to.Headers, to.Model, to.Models = p.Headers, p.Model, p.Models
+	}
+	return to
+}
+
+// takes reports whether a target can answer a workload: all can answer in the protocol asked in,
+// and only gateways in others.
+func (s *subject) takes(w workload.Workload, gatewaysOnly bool) bool {
+	switch {
+	case s.group == nil:
+		return false
+	case s.Peer != nil:
+		return s.Peer.Takes(string(w.Caller), string(w.Served))
+	}
+	return s.Gateway || !gatewaysOnly && !w.Crosses()
+}
+
 // New starts the upstream and prepares the targets. One that cannot be prepared for
 // want of nginx is left out, which is logged.
 func New(ctx context.Context, config Config) (_ *Bench, err error) {
@@ -110,13 +131,18 @@ func (b *Bench) logf(format string, args ...any) {
 
 func (b *Bench) record(r Record) error {
 	r.Time = time.Now().UTC()
+	for _, s := range b.subjects {
+		if s.Name == r.Target && s.Peer != nil {
+			r.Title = s.Title
+		}
+	}
 	return b.results.Encode(r)
 }
 
 // start starts a target and waits for its first answer. It gives how long that took.
 func (b *Bench) start(ctx context.Context, s *subject) (took time.Duration, err error) {
 	chat := workload.Chat1K()
-	job := chat.Job(s.plan.Address, s.plan.Key(chat.Caller.Group()))
+	job := chat.Job(s.recipient(chat))
 	client := load.NewClient(s.plan.Address, 1, time.Second)
 	defer client.Close()
 	begin := time.Now()

@@ -74,7 +74,7 @@ func named(t *testing.T, names ...string) []target.Target {
 
 // Targets take turns in each round, and each run has its cost.
 func TestRounds(t *testing.T) {
-	b, records := open(t, named(t, target.Direct, "reverseproxy"))
+	b, records := open(t, named(t, target.Direct, target.ReverseProxy))
 	if err := b.Startup(t.Context(), 2); err != nil {
 		t.Fatal(err)
 	}
@@ -108,10 +108,10 @@ func TestRounds(t *testing.T) {
 
 // Memory and long streams are asked of gateways; any target can stand for one.
 func TestMemoryAndSoak(t *testing.T) {
-	gateway := named(t, "reverseproxy")
+	gateway := named(t, target.ReverseProxy)
 	gateway[0].Gateway = true
 	b, records := open(t, gateway)
-	if err := b.Memory(t.Context(), measure.MemoryConfig{Streams: 20, Pictures: 2, Collect: time.Millisecond}); err != nil {
+	if err := b.Memory(t.Context(), measure.MemoryConfig{Rounds: 1, Streams: 20, Pictures: 2, Collect: time.Millisecond}); err != nil {
 		t.Fatal(err)
 	}
 	if err := b.Soak(t.Context(), 10, time.Second); err != nil {

@@ -11,6 +11,8 @@ import (
 
 // MemoryConfig says how much memory is asked for.
 type MemoryConfig struct {
+	// Rounds is how often streams are opened. The CPU time that they take is of these rounds.
+	Rounds int
 	// Streams is how many are open at once.
 	Streams int
 	// Pictures is how many images of 20 MB are answered with. 0 is none.
@@ -21,24 +23,15 @@ type MemoryConfig struct {
 	Collect time.Duration
 }
 
-// Memory asks targets for what takes memory, each time with a target newly started.
+// Memory asks targets for what takes memory, each time with a target newly started: all for images
+// and for streams, gateways for images of 20 MB.
 func (b *Bench) Memory(ctx context.Context, config MemoryConfig) error {
-	rows := []workload.Workload{imagesAtOnce(), workload.Open("open-streams", "streams open at once", config.Streams, 5*time.Second)}
-	for _, w := range rows {
-		if err := b.control(ctx, w.Upstream); err != nil {
+	if err := b.memories(ctx, imagesAtOnce(), 0); err != nil {
+		return err
+	}
+	for round := range config.Rounds {
+		if err := b.memories(ctx, workload.OpenStreams(config.Streams), round); err != nil {
 			return err
-		}
-		for _, s := range b.gateways() {
-			if err := b.restart(ctx, s); err != nil {
-				return err
-			}
-			r, err := b.memory(ctx, s, w)
-			if err != nil {
-				return err
-			}
-			if err := b.record(r); err != nil {
-				return err
-			}
 		}
 	}
 	if config.Pictures == 0 {
@@ -47,7 +40,36 @@ func (b *Bench) Memory(ctx context.Context, config MemoryConfig) error {
 	return b.pictures(ctx, workload.Pictures(config.Pictures), config.Collect)
 }
 
-// gateways are the targets whose memory is asked after, and nginx beside them.
+// memories puts each target through a workload, newly started.
+func (b *Bench) memories(ctx context.Context, w workload.Workload, round int) error {
+	for _, s := range b.subjects {
+		if s.Peer != nil && !s.Peer.Takes(string(w.Caller), "") {
+			continue
+		}
+		if err := b.restart(ctx, s); err != nil {
+			return err
+		}
+		if err := b.control(ctx, w.Upstream); err != nil { // of the direct target, too
+			return err
+		}
+		r, err := b.memory(ctx, s, w)
+		b.stop(s)
+		switch {
+		case err != nil && s.Peer != nil && ctx.Err() == nil:
+			b.logf("WARNING: %v", err)
+			continue
+		case err != nil:
+			return err
+		}
+		r.Round = round
+		if err := b.record(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gateways are the forms of Genway, or what stands for one.
 func (b *Bench) gateways() (gateways []*subject) {
 	for _, s := range b.subjects {
 		if s.Gateway {

@@ -17,6 +17,11 @@ type Record struct {
 	// Round counts the turns of a group, from 0: runs of one round belong together.
 	Round int `json:"round"`
 
+	// Title is what tables call the target, unless it is one of the bench's own.
+	Title string `json:"title,omitempty"`
+	// Site is where it was measured (kind site), the first record.
+	Site *Site `json:"site,omitempty"`
+
 	// CPU is in seconds, of all processes of the target (kind run and soak).
 	CPU float64 `json:"cpu_seconds,omitempty"`
 	// CPUPer1000 is CPU milliseconds for 1,000 requests.
@@ -43,6 +48,7 @@ type Kind string
 
 // The kinds.
 const (
+	KindSite   Kind = "site"
 	KindStart  Kind = "startup"
 	KindRun    Kind = "run"
 	KindMemory Kind = "memory"

@@ -40,11 +40,15 @@ func (b *Bench) Rounds(ctx context.Context, group string, workloads []workload.W
 				return err
 			}
 			for _, s := range b.subjects {
-				if s.group == nil || !s.Gateway && (gatewaysOnly || w.Crosses()) {
+				if !s.takes(w, gatewaysOnly) {
 					continue
 				}
 				r, err := b.run(ctx, s, w)
-				if err != nil {
+				switch {
+				case err != nil && s.Peer != nil && ctx.Err() == nil:
+					b.logf("WARNING: %s, %s: %v", s.Name, w.Name, err)
+					continue
+				case err != nil:
 					return fmt.Errorf("%s, %s: %w", s.Name, w.Name, err)
 				}
 				r.Group, r.Round = group, round
@@ -67,7 +71,7 @@ func (b *Bench) run(ctx context.Context, s *subject, w workload.Workload) (r Rec
 	warm := job
 	if w.Requests > 0 {
 		chat := workload.Chat1K()
-		warm = chat.Job(s.plan.Address, s.plan.Key(chat.Caller.Group()))
+		warm = chat.Job(s.recipient(chat))
 	}
 	for tries := 1; ; tries++ {
 		if result := client.Do(ctx, warm, load.Run{Duration: b.config.Warm}); result.Failed() > 0 {
@@ -89,7 +93,7 @@ func (b *Bench) run(ctx context.Context, s *subject, w workload.Workload) (r Rec
 func (b *Bench) client(s *subject, w workload.Workload) (*load.Client, *load.Job) {
 	stream := w.Upstream.Latency + time.Duration(w.Upstream.Pieces)*w.Upstream.Gap
 	client := load.NewClient(s.plan.Address, w.Connections, 30*time.Second+2*stream)
-	return client, w.Job(s.plan.Address, s.plan.Key(w.Caller.Group()))
+	return client, w.Job(s.recipient(w))
 }
 
 func (b *Bench) pace(w workload.Workload) load.Run {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/genway/genway/bench/measure"
+	"github.com/genway/genway/bench/target"
 	"github.com/genway/genway/bench/workload"
 )
 
@@ -62,7 +63,7 @@ func memories(out io.Writer, memory runs) {
 			{"image-out", "1.5 MB images, 8 at once"}, {"open-streams", "streams open at once"}, {"pictures", "20 MB images, 8 at once, then small requests"},
 		} {
 			own := memory.of("", w.name, t.Name)
-			if len(own) == 0 {
+			if len(own) == 0 || t.Name == target.Direct {
 				continue
 			}
 			idle := megabytes(func(r measure.Record) int64 { return r.IdleRSS })

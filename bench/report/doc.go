@@ -1,3 +1,3 @@
-// Package report makes tables of records: medians, and multiples of nginx in the same
-// round. It measures nothing.
+// Package report makes tables and a chart of records: medians, and multiples of Go's reverse proxy
+// in the same round. It measures nothing.
 package report

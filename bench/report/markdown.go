@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -14,6 +15,7 @@ import (
 const (
 	GroupMain      = "main"
 	GroupPairs     = "pairs"
+	GroupStreams   = "stream-pairs"
 	GroupTelemetry = "telemetry"
 )
 
@@ -22,21 +24,37 @@ const none = "–"
 
 // Markdown writes the tables of what the records have.
 func Markdown(out io.Writer, records []measure.Record) {
-	all := runs(records)
-	main := all.kind(measure.KindRun).of(GroupMain, "", "")
-	if len(main) > 0 {
-		multiples(out, main)
-		growth(out, main)
-		latencies(out, main)
+	site(out, records)
+	tables(out, records)
+	if main := runs(records).kind(measure.KindRun).of(GroupMain, "", ""); len(main) > 0 {
 		details(out, main)
 	}
+}
+
+// tables are all but the figures behind the multiples.
+func tables(out io.Writer, records []measure.Record) {
+	all := runs(records)
+	main, memory := all.kind(measure.KindRun).of(GroupMain, "", ""), all.kind(measure.KindMemory)
+	rows := costRows(main, memory)
+	if len(rows) > 0 {
+		costs(out, rows, all)
+		multiples(out, rows, all)
+	}
+	aims(out, all)
+	if len(main) > 0 {
+		growth(out, main)
+		latencies(out, main)
+	}
 	if crossed := all.kind(measure.KindRun).of(GroupPairs, "", ""); len(crossed) > 0 {
-		pairs(out, crossed)
+		pairs(out, "Protocols, 1 KB, 32 connections, CPU/request", workload.Pairs(), crossed)
+	}
+	if crossed := all.kind(measure.KindRun).of(GroupStreams, "", ""); len(crossed) > 0 {
+		pairs(out, "Protocols, streams of 200 events, 16 connections, CPU/stream", workload.StreamPairs(), crossed)
 	}
 	if observed := all.kind(measure.KindRun).of(GroupTelemetry, "", ""); len(observed) > 0 {
 		telemetry(out, observed)
 	}
-	if memory := all.kind(measure.KindMemory); len(memory) > 0 {
+	if len(memory) > 0 {
 		memories(out, memory)
 	}
 	if started := all.kind(measure.KindStart); len(started.targets()) > 0 {
@@ -44,6 +62,16 @@ func Markdown(out io.Writer, records []measure.Record) {
 	}
 	if soaked := all.kind(measure.KindSoak); len(soaked) > 0 {
 		soaks(out, soaked)
+	}
+}
+
+// site says where and of what the records are.
+func site(out io.Writer, records []measure.Record) {
+	for _, r := range records {
+		if s := r.Site; s != nil {
+			fmt.Fprintf(out, "Taken on %s at commit %s, %s, %d cores of %s, Linux %s; %d rounds of %g s.\n",
+				r.Time.Format("2 January 2006"), cmp.Or(s.Commit, none), cmp.Or(s.Go, none), s.Cores, cmp.Or(s.CPU, none), cmp.Or(s.Kernel, none), s.Rounds, s.Seconds)
+		}
 	}
 }
 
@@ -72,30 +100,66 @@ func titles(targets []target.Target) (titles []string) {
 	return titles
 }
 
-// multiples is the cost of each workload in multiples of nginx.
-func multiples(out io.Writer, main runs) {
-	targets := main.targets()
-	head := append([]string{"workload", "counted by", "nginx"}, titles(targets)...)
-	var rows [][]string
+// costRow is a workload and what was measured of it.
+type costRow struct {
+	workload.Workload
+	runs runs
+}
+
+// costRows are the workloads whose cost is CPU time.
+func costRows(main, memory runs) (rows []costRow) {
 	for _, w := range workload.Main() {
-		if w.Unit == workload.ByLatency || len(main.of("", w.Name, "")) == 0 {
-			continue
+		if own := main.of("", w.Name, ""); w.Unit != workload.ByLatency && len(own) > 0 {
+			rows = append(rows, costRow{w, own})
 		}
-		figure, unit := cpu, "%.0f µs"
-		if w.Unit == workload.ByEvent {
-			figure, unit = perCPU, "%.0f"
-		}
-		base := main.of("", w.Name, target.Nginx)
-		row := []string{w.Title, string(w.Unit), number(unit)(base.median(figure))}
+	}
+	w := workload.OpenStreams(0)
+	if own := memory.of("", w.Name, ""); len(own) > 0 {
+		w.Title = fmt.Sprintf("%d %s, for 5 s", own[0].Load.Requests, w.Title)
+		rows = append(rows, costRow{w, own})
+	}
+	return rows
+}
+
+// costs is the CPU time of each workload.
+func costs(out io.Writer, rows []costRow, all runs) {
+	measured := all.kind(measure.KindRun).of(GroupMain, "", "")
+	if len(measured) == 0 {
+		measured = rows[0].runs
+	}
+	targets := measured.targets()
+	var cells [][]string
+	for _, row := range rows {
+		line := []string{row.Title, string(row.Unit)}
 		for _, t := range targets {
-			row = append(row, number("%.2f")(main.of("", w.Name, t.Name).against(base, ratio, figure)))
+			line = append(line, number("%.0f")(row.runs.of("", "", t.Name).median(cpu)))
 		}
-		rows = append(rows, row)
+		cells = append(cells, line)
 	}
-	if len(rows) == 0 {
-		return
+	table(out, "CPU time, µs", append([]string{"workload", "counted by"}, titles(targets)...), cells)
+}
+
+// multiples is the cost of each workload in multiples of the reverse proxy.
+func multiples(out io.Writer, rows []costRow, all runs) {
+	measured := all.kind(measure.KindRun).of(GroupMain, "", "")
+	if len(measured) == 0 {
+		measured = rows[0].runs
 	}
-	table(out, "Cost in multiples of nginx", head, rows)
+	targets := measured.targets()
+	var cells [][]string
+	for _, row := range rows {
+		line := []string{row.Title}
+		for _, t := range targets {
+			line = append(line, number("%.2f")(row.multiple(t.Name)))
+		}
+		cells = append(cells, line)
+	}
+	table(out, "CPU time in multiples of Go's ReverseProxy", append([]string{"workload"}, titles(targets)...), cells)
+}
+
+// multiple is a target's cost in multiples of the reverse proxy.
+func (r costRow) multiple(name string) (float64, bool) {
+	return r.runs.of("", "", name).against(r.runs.of("", "", target.ReverseProxy), ratio, cpu)
 }
 
 // growth is how the cost grows with the size of what is sent.
@@ -144,22 +208,21 @@ func latencies(out io.Writer, main runs) {
 	}
 }
 
-// pairs is the cost of translating, in multiples of the gateway's own chat.
-func pairs(out io.Writer, crossed runs) {
+// pairs is the cost of translating, in multiples of the gateway's own chat, the first workload.
+func pairs(out io.Writer, title string, workloads []workload.Workload, crossed runs) {
 	targets := crossed.targets()
-	chat := workload.Chat1K()
 	head := []string{"caller → upstream"}
 	for _, t := range targets {
 		head = append(head, t.Title+", µs", "× own chat")
 	}
 	var rows [][]string
-	for _, w := range workload.Pairs() {
+	for _, w := range workloads {
 		row := []string{w.Title}
 		for _, t := range targets {
 			own := crossed.of("", w.Name, t.Name)
-			row = append(row, number("%.0f")(own.median(cpu)), number("%.2f")(own.against(crossed.of("", chat.Name, t.Name), ratio, cpu)))
+			row = append(row, number("%.0f")(own.median(cpu)), number("%.2f")(own.against(crossed.of("", workloads[0].Name, t.Name), ratio, cpu)))
 		}
 		rows = append(rows, row)
 	}
-	table(out, "Protocols, 1 KB, 32 connections, CPU/request", head, rows)
+	table(out, title, head, rows)
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/genway/genway/bench/measure"
@@ -74,11 +75,19 @@ func cpu(r measure.Record) float64     { return r.CPUPer1000 }
 func latency(r measure.Record) float64 { return r.Load.Latency.P50 }
 func perCPU(r measure.Record) float64  { return float64(r.Load.Events) / r.CPU }
 
-// targets are the names in the order of turns, as far as there are records.
+// targets are the targets in the order of turns, as far as there are records; peers come last.
 func (r runs) targets() (present []target.Target) {
+	known := map[string]bool{}
 	for _, t := range target.All() {
+		known[t.Name] = true
 		if len(r.of("", "", t.Name)) > 0 {
 			present = append(present, t)
+		}
+	}
+	for _, record := range r {
+		if !known[record.Target] {
+			known[record.Target] = true
+			present = append(present, target.Target{Name: record.Target, Title: cmp.Or(record.Title, record.Target), Gateway: true})
 		}
 	}
 	return present

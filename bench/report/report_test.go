@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/genway/genway/bench/load"
 	"github.com/genway/genway/bench/measure"
@@ -18,8 +19,9 @@ var update = flag.Bool("update", false, "write testdata")
 // records are what a bench of three rounds might have measured: the middle round is
 // disturbed, and costs all targets twice as much.
 func records() (all []measure.Record) {
-	cost := map[string]float64{target.Direct: 10, target.Nginx: 20, "reverseproxy": 60, target.AllInOne: 90, target.TwoProcesses: 130, target.WholeBodies: 140}
-	for _, t := range target.All() {
+	cost := map[string]float64{target.Direct: 10, target.Nginx: 20, target.ReverseProxy: 60, target.BareOne: 70, target.BareTwo: 100, "peer": 300, target.AllInOne: 90, target.TwoProcesses: 130, target.WholeBodies: 140}
+	all = append(all, measure.Record{Time: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC), Kind: measure.KindSite, Site: &measure.Site{Commit: "0123456789", Go: "go1.26.8", CPU: "a processor", Cores: 2, Kernel: "6.18.5", Rounds: 3, Seconds: 0.5}})
+	for _, t := range append(target.All(), target.Target{Name: "peer", Title: "A peer", Peer: &target.Peer{}}) {
 		for round := range 3 {
 			noise := 1.0
 			if round == 1 {
@@ -33,6 +35,9 @@ func records() (all []measure.Record) {
 				if w.Stream {
 					r.Load.Events = 200_000
 				}
+				if t.Peer != nil {
+					r.Title = t.Title
+				}
 				all = append(all, r)
 			}
 			for i, w := range workload.Main() {
@@ -42,12 +47,18 @@ func records() (all []measure.Record) {
 				for i, w := range workload.Pairs() {
 					run(GroupPairs, w, 1+float64(i)/100)
 				}
+				for i, w := range workload.StreamPairs() {
+					run(GroupStreams, w, 2+float64(i)/50)
+				}
 			}
 			all = append(all, measure.Record{Kind: measure.KindStart, Target: t.Name, Round: round, StartSeconds: 0.02 * noise, Binary: 30_000_000})
 		}
+		if t.Peer == nil {
+			all = append(all,
+				measure.Record{Kind: measure.KindMemory, Workload: "open-streams", Target: t.Name, CPUPer1000: 20 * cost[t.Name], IdleRSS: 20 << 20, PeakRSS: 80 << 20, AfterRSS: 70 << 20, Load: &load.Result{Requests: 1000}})
+		}
 		if t.Gateway {
 			all = append(all,
-				measure.Record{Kind: measure.KindMemory, Workload: "open-streams", Target: t.Name, IdleRSS: 20 << 20, PeakRSS: 80 << 20, AfterRSS: 70 << 20, Load: &load.Result{Requests: 1000}},
 				measure.Record{Kind: measure.KindSoak, Workload: "soak", Target: t.Name, CPU: 90, PeakRSS: 80 << 20, Load: &load.Result{Requests: 2000, Events: 6_000_000, Wall: 300, Errors: map[string]int{"no answer": 1}}})
 		}
 	}
@@ -63,22 +74,67 @@ func records() (all []measure.Record) {
 	return all
 }
 
-// The tables of made-up records are those of testdata.
-func TestMarkdown(t *testing.T) {
-	var got strings.Builder
-	Markdown(&got, records())
-	golden := filepath.Join("testdata", "tables.md")
+// golden compares with a file of testdata.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
 	if *update {
-		if err := os.WriteFile(golden, []byte(got.String()), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(golden)
+	want, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.String() != string(want) {
-		t.Errorf("tables differ from %s (write it with -update):\n%s", golden, got.String())
+	if got != string(want) {
+		t.Errorf("not as in %s (write it with -update):\n%s", path, got)
+	}
+}
+
+// The tables and the chart of made-up records are those of testdata.
+func TestMarkdown(t *testing.T) {
+	var got strings.Builder
+	Markdown(&got, records())
+	golden(t, "tables.md", got.String())
+	golden(t, "chart.svg", string(Chart(records())))
+}
+
+// Without records there are no tables, and a chart without bars.
+func TestNothing(t *testing.T) {
+	var got strings.Builder
+	if Markdown(&got, nil); got.Len() > 0 {
+		t.Error(got.String())
+	}
+	if chart := string(Chart(nil)); !strings.HasPrefix(chart, "<svg ") || !strings.HasSuffix(chart, "</svg>\n") {
+		t.Error(chart)
+	}
+}
+
+// The tables replace what a document has between its marks, and nothing else; docs/performance.md
+// has the marks.
+func TestDocument(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "performance.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	once, err := Document(text, records(), "performance.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	twice, err := Document(once, records(), "performance.svg")
+	if err != nil || string(once) != string(twice) {
+		t.Errorf("written twice it is another document: %v", err)
+	}
+	before, _, _ := strings.Cut(string(text), beginMark)
+	_, after, _ := strings.Cut(string(text), endMark)
+	if !strings.HasPrefix(string(once), before) || !strings.HasSuffix(string(once), after) || !strings.Contains(string(once), "| chat, 1 KB, 32 connections | 0.17 |") {
+		t.Errorf("%.4000s", once)
+	}
+	for _, without := range []string{"", beginMark, endMark, endMark + beginMark} {
+		if _, err := Document([]byte(without), records(), "x.svg"); err == nil {
+			t.Errorf("%q was written", without)
+		}
 	}
 }
 
@@ -86,8 +142,8 @@ func TestMarkdown(t *testing.T) {
 func TestMultiplesAreOfTheSameRound(t *testing.T) {
 	all := runs(records())
 	own := all.of(GroupMain, "chat", target.AllInOne)
-	got, ok := own.against(all.of(GroupMain, "chat", target.Nginx), ratio, cpu)
-	if !ok || got != 4.5 {
+	got, ok := own.against(all.of(GroupMain, "chat", target.ReverseProxy), ratio, cpu)
+	if !ok || got != 1.5 {
 		t.Errorf("%v, %v", got, ok)
 	}
 	if _, ok := own.against(nil, ratio, cpu); ok {

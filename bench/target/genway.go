@@ -12,8 +12,8 @@ import (
 )
 
 // genwayConfig has the upstream in each protocol: bench-model is answered in the
-// caller's own, bench-on-PROTOCOL always in that one. Prices and all kinds of limits are
-// on, too wide to refuse anything.
+// caller's own, bench-on-PROTOCOL always in that one. Prices and all kinds of limits, those of
+// keys, owners and models, are on, too wide to refuse anything.
 const genwayConfig = `upstreams:
   chat:            {kind: chat, base_url: "http://%[1]s/v1", api_key: sk-bench}
   responses:       {kind: responses, base_url: "http://%[1]s/v1", api_key: sk-bench}
@@ -33,8 +33,10 @@ routes:
 prices: %[2]s
 limits:
   keys: {requests_per_minute: 1000000000, tokens_per_minute: 1000000000, concurrent: 100000, budgets: [1000000/day, 9000000/month]}
+  owners:
+    - {owner: bench, requests_per_minute: 1000000000, tokens_per_minute: 1000000000, concurrent: 100000, budgets: [1000000/day, 9000000/month]}
   models:
-    - {model: "bench-*", requests_per_minute: 1000000000, concurrent: 100000}
+    - {model: "bench-*", requests_per_minute: 1000000000, tokens_per_minute: 1000000000, concurrent: 100000}
 `
 
 // genwayPrices make requests count against the budgets, by little.
@@ -58,7 +60,7 @@ func newGenway(ctx context.Context, site Site) (g genway, err error) {
 	}
 	for _, group := range []string{"chat", "messages", "generatecontent"} {
 		//nolint:gosec // Our own command, with our own arguments.
-		create := exec.CommandContext(ctx, g.program("genway"), "keys", "create", "--data", g.data, "--group", group, "--name", "bench-"+group)
+		create := exec.CommandContext(ctx, g.program("genway"), "keys", "create", "--data", g.data, "--group", group, "--owner", "bench", "--name", "bench-"+group)
 		create.Stderr = os.Stderr
 		key, err := create.Output()
 		if err != nil {
@@ -75,9 +77,10 @@ func newGenway(ctx context.Context, site Site) (g genway, err error) {
 
 func (g genway) program(name string) string { return filepath.Join(g.site.Programs, name) }
 
-// command starts a program with everything on that is on in production, the log into a
-// file included.
+// command starts a program with everything on that is on in production, the log into a file and
+// the listener of the metrics included.
 func (g genway) command(program string, args ...string) process.Command {
+	args = append(args, "--metrics-listen", "unix:"+filepath.Join(g.site.Dir, program+"-metrics.sock"))
 	return process.Command{Path: g.program(program), Args: args, Log: filepath.Join(g.site.Dir, program+".log"), Core: g.site.Core}
 }
 

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNoNginx says how to get nginx.
-var ErrNoNginx = errors.New("nginx is not installed, so there is nothing to give multiples of; on Debian: apt-get install nginx-light")
+var ErrNoNginx = errors.New("nginx is not installed, so the tables have no column of it; on Debian: apt-get install nginx-light")
 
 // nginxConfig is a proxy at its cheapest: one worker, connections kept, nothing
 // buffered, nothing logged.
@@ -77,7 +77,7 @@ func nginx() Target {
 	}}
 }
 
-// Nginx is the target that multiples are of.
+// Nginx is a proxy that others know.
 const Nginx = "nginx"
 
 // nginxPlaces are where nginx is looked for: the path, and where Debian puts it, which

@@ -17,6 +17,8 @@ type Target struct {
 	Title string
 	// Gateway tells that it translates between protocols, and that keys matter.
 	Gateway bool
+	// Peer says what a gateway of others can do; nil for all other targets.
+	Peer *Peer
 	// Prepare writes what the target needs and says how to start it.
 	Prepare func(ctx context.Context, site Site) (*Plan, error)
 }
@@ -83,14 +85,14 @@ func (p *Plan) Key(group string) string {
 
 // All are the targets, in the order in which they take turns.
 func All() []Target {
-	return []Target{direct(), nginx(), reverseProxy(), allInOne(), twoProcesses(), wholeBodies()}
+	return []Target{direct(), nginx(), reverseProxy(), bareOne(), bareTwo(), allInOne(), twoProcesses(), wholeBodies()}
 }
 
-// Named picks targets by name, keeping their order.
-func Named(names []string) ([]Target, error) {
+// Named picks targets by name, keeping their order, of all that there are and of more.
+func Named(names []string, more ...Target) ([]Target, error) {
 	var picked []Target
 	known := map[string]bool{}
-	for _, t := range append(All(), Telemetry()...) {
+	for _, t := range append(append(All(), Telemetry()...), more...) {
 		known[t.Name] = true
 		for _, name := range names {
 			if name == t.Name {

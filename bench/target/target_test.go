@@ -33,15 +33,15 @@ func TestReverseProxy(t *testing.T) {
 	go func() { ended <- upstream.New(upstream.Defaults()).Serve(ctx, listener) }()
 	go func() { ended <- ServeProxy(ctx, address, listener.Addr().String()) }()
 	client := load.NewClient(address, 2, time.Minute)
-	w := workload.Chat1K()
-	for client.Once(ctx, w.Job(address, "key")) != nil { // until it listens
+	w, to := workload.Chat1K(), workload.Recipient{Address: address, Key: "key"}
+	for client.Once(ctx, w.Job(to)) != nil { // until it listens
 		if ctx.Err() != nil {
 			t.Fatal(ctx.Err())
 		}
 	}
 	for _, stream := range []bool{false, true} {
 		w.Stream = stream
-		if result := client.Do(ctx, w.Job(address, "key"), load.Run{Duration: time.Minute, Requests: 20}); result.Requests != 20 {
+		if result := client.Do(ctx, w.Job(to), load.Run{Duration: time.Minute, Requests: 20}); result.Requests != 20 {
 			t.Errorf("stream %v: %v", stream, result.Errors)
 		}
 	}

@@ -27,7 +27,7 @@ func Main() []Workload {
 	return []Workload{
 		Chat1K(),
 		{
-			Name: "stream", Title: "chat stream, 200 events, 16 connections", Unit: ByEvent,
+			Name: "stream", Title: "chat stream, 200 events, 16 connections", Unit: ByStream,
 			Upstream: upstream.Defaults(), Caller: Chat, Size: kilobyte, Stream: true, Connections: 16,
 		},
 		{
@@ -58,23 +58,36 @@ func Main() []Workload {
 	}
 }
 
+// ChatStream is the stream that others are compared with.
+func ChatStream() Workload { return Main()[1] }
+
 // Pairs are chat within each protocol and between all of them, in the order of the
 // callers. The first is Chat1K.
-func Pairs() []Workload {
-	pairs := []Workload{Chat1K()}
+func Pairs() []Workload { return pairsOf(Chat1K(), "") }
+
+// StreamPairs are the same as streams. The first is ChatStream.
+func StreamPairs() []Workload { return pairsOf(ChatStream(), " stream") }
+
+func pairsOf(base Workload, suffix string) []Workload {
+	pairs := []Workload{base}
 	for _, caller := range Texts() {
 		for _, served := range Texts() {
 			if caller == Chat && served == Chat {
 				continue
 			}
-			w := Chat1K()
-			w.Name = string(caller) + ">" + string(served)
+			w := base
+			w.Name = string(caller) + ">" + string(served) + suffix
 			w.Title = string(caller) + " → " + string(served)
 			w.Caller, w.Served = caller, served
 			pairs = append(pairs, w)
 		}
 	}
 	return pairs
+}
+
+// OpenStreams is so many streams at once of an event each 100 ms, for five seconds.
+func OpenStreams(streams int) Workload {
+	return Open("open-streams", "streams of an event each 100 ms", streams, 5*time.Second)
 }
 
 // Open is so many streams at once that last for a time, an event each 100 ms.

@@ -1,6 +1,8 @@
 package workload
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/genway/genway/bench/load"
@@ -10,12 +12,10 @@ import (
 // Unit is what a workload's cost is counted by.
 type Unit string
 
-// The units. A cost by requests or streams is CPU time for one, less is better; by
-// events it is events for a second of CPU time, more is better.
+// The units. A cost is CPU time for one request or one stream: less is better.
 const (
 	ByRequest Unit = "CPU/request"
 	ByStream  Unit = "CPU/stream"
-	ByEvent   Unit = "events/CPU-second"
 	ByLatency Unit = "p50 added"
 )
 
@@ -45,12 +45,47 @@ type Workload struct {
 	Ramp time.Duration
 }
 
-// Job gives the workload's request to an address, and what its answers must be.
-func (w Workload) Job(address, key string) *load.Job {
-	model := Native
-	if w.Crosses() {
-		model = On(w.Served)
+// Recipient is whom requests go to.
+type Recipient struct {
+	// Address is a HOST:PORT, and Key what the caller's protocol carries a key by.
+	Address, Key string
+	// Headers, if any, are sent in place of the key's.
+	Headers map[string]string
+	// Model is what is asked for where the upstream speaks the caller's protocol, Native where it
+	// is empty; Models where it speaks another, by that, what On gives where they are nil.
+	Model  string
+	Models map[string]string
+}
+
+// model gives the name that a workload asks for.
+func (to Recipient) model(w Workload) string {
+	switch {
+	case w.Crosses() && to.Models != nil:
+		return to.Models[string(w.Served)]
+	case w.Crosses():
+		return On(w.Served)
+	case to.Model != "":
+		return to.Model
 	}
+	return Native
+}
+
+// headers are those of a request of a protocol.
+func (to Recipient) headers(p Protocol) []load.Header {
+	headers := p.Headers(to.Key)
+	if to.Headers == nil {
+		return headers
+	}
+	headers = headers[1:] // the first has the key
+	for _, name := range slices.Sorted(maps.Keys(to.Headers)) {
+		headers = append(headers, load.Header{Name: name, Value: to.Headers[name]})
+	}
+	return headers
+}
+
+// Job gives the workload's request to a recipient, and what its answers must be.
+func (w Workload) Job(to Recipient) *load.Job {
+	model := to.model(w)
 	expect := load.Expect{}
 	if w.Stream {
 		expect = w.Caller.events(w.Upstream.Pieces)
@@ -60,7 +95,7 @@ func (w Workload) Job(address, key string) *load.Job {
 	}
 	body := w.Caller.body(model, w.Size, w.Picture, w.Stream)
 	return &load.Job{
-		Request: load.NewRequest(address, w.Caller.Path(model, w.Stream), w.Caller.Headers(key), body),
+		Request: load.NewRequest(to.Address, w.Caller.Path(model, w.Stream), to.headers(w.Caller), body),
 		Expect:  expect,
 	}
 }
