@@ -2,8 +2,10 @@ package console
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/netip"
 	"time"
@@ -16,6 +18,12 @@ import (
 type Config struct {
 	// Admin is the way to the Admin service. Each call shows the key of a session.
 	Admin grpc.ClientConnInterface
+	// Generation is the way to the Generation service as a direct caller, for the playground. Each
+	// call shows the key of the request. Nil is none.
+	Generation grpc.ClientConnInterface
+	// Gateway opens a connection to the JSON side of the same process, in cleartext, as from an
+	// address, for the playground; nil is none. The console sends requests nowhere else.
+	Gateway func(ctx context.Context, from netip.Addr) (net.Conn, error)
 	// Hosts are the names by which browsers may reach the console besides localhost and
 	// addresses. Others are refused, so that no foreign name can be pointed at it (DNS
 	// rebinding).
@@ -37,6 +45,7 @@ type Console struct {
 	admin    adminv1.AdminClient
 	sessions *sessions
 	signIns  *bound[netip.Prefix]
+	runs     *runs
 	handler  http.Handler
 }
 
@@ -51,7 +60,7 @@ func New(config Config) (*Console, error) {
 	}
 	c := &Console{
 		config: config, admin: adminv1.NewAdminClient(config.Admin),
-		sessions: newSessions(config.Clock), signIns: newBound[netip.Prefix](config.Clock, signInBurst, signInEvery),
+		sessions: newSessions(config.Clock), signIns: newBound[netip.Prefix](config.Clock, signInBurst, signInEvery), runs: newRuns(),
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", assets())

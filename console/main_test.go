@@ -21,6 +21,8 @@ import (
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/store"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/transport/inproc"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,6 +32,7 @@ type fixture struct {
 	*console.Console
 	keys     *keys.Service
 	scripted *scripted // of openScripted
+	gateway  *fakeGateway
 	// ahead moves the console's clock.
 	ahead atomic.Int64
 	// root is an admin key, and viewer a read-only one.
@@ -72,8 +75,11 @@ func openWith(t *testing.T, made bool) *fixture {
 		server = f.scripted
 	}
 	channel := core.AdminChannel(server, core.Interceptors{Authenticator: auth.Authenticator{Keys: f.keys}, Logger: quiet})
+	f.gateway = startGateway(t)
+	direct := &inproc.Channel{}
+	genwayv1.RegisterGenerationServer(direct, f.gateway)
 	f.Console, err = console.New(console.Config{
-		Admin: channel, Hosts: []string{"console.example"}, Base: "http://127.0.0.1:8080", GRPC: "127.0.0.1:9090", Version: "v0", Logger: quiet,
+		Admin: channel, Generation: direct, Gateway: f.gateway.listener.Dial, Hosts: []string{"console.example"}, Base: "http://127.0.0.1:8080", GRPC: "127.0.0.1:9090", Version: "v0", Logger: quiet,
 		Clock: func() time.Time { return time.Now().Add(time.Duration(f.ahead.Load())) },
 	})
 	if err != nil {

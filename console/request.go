@@ -27,6 +27,8 @@ type requestPage struct {
 	Columns    []string
 	GRPCurl    string
 	XRay       string
+	// Playground is where one like it can be sent: its body is not kept.
+	Playground string
 }
 
 // showRequest shows one request and what it went through.
@@ -51,6 +53,7 @@ func showRequest(c *call) error {
 	}
 	p.GRPCurl = fmt.Sprintf("grpcurl -plaintext -H \"authorization: Bearer $ADMIN_KEY\" -d '{\"id\":%q}' \\\n  %s genway.admin.v1.Admin/GetRequest", r.GetId(), cmp.Or(c.console.config.GRPC, "127.0.0.1:9090"))
 	p.XRay = "/xray?" + url.Values{"protocol": {r.GetProtocol()}, "model": {r.GetModel()}, "upstream": {r.GetUpstream()}}.Encode()
+	p.Playground = "/playground?" + url.Values{"protocol": {playLike(r)}, "model": {r.GetModel()}}.Encode()
 	c.show(http.StatusOK, "request.html", "Request "+r.GetId(), p)
 	return nil
 }

@@ -16,6 +16,8 @@ var routes = map[string]handler{
 	"GET /requests/{id}/file":  requestFile,
 	"GET /xray":                showXRay,
 	"POST /xray":               showXRay,
+	"GET /playground":          showPlayground,
+	"POST /playground/run":     runPlayground,
 	"GET /upstreams":           showUpstreams,
 	"GET /configuration":       showConfiguration,
 	"GET /nodes":               showNodes,
@@ -42,6 +44,7 @@ var routes = map[string]handler{
 var navigation = []struct{ Path, Title, Key string }{
 	{"/requests", "Requests", "r"},
 	{"/xray", "X-ray", "x"},
+	{"/playground", "Playground", "y"},
 	{"/usage", "Usage", "u"},
 	{"/keys", "Keys", "k"},
 	{"/upstreams", "Upstreams", "p"},

@@ -108,7 +108,7 @@ func (s *scripted) Explain(context.Context, *adminv1.ExplainRequest) (*adminv1.E
 }
 
 // scriptedPages are the pages of what scripted answers.
-var scriptedPages = []string{"/requests", "/requests/1-2", "/requests/9-9", "/xray", "/upstreams", "/configuration", "/nodes"}
+var scriptedPages = []string{"/requests", "/requests/1-2", "/requests/9-9", "/xray", "/playground", "/playground?protocol=grpc&example=tools", "/upstreams", "/configuration", "/nodes"}
 
 // Case X61: what models, upstreams, callers and files say is text on every page that shows it.
 func TestInjectionsOfOthers(t *testing.T) {
@@ -123,6 +123,11 @@ func TestInjectionsOfOthers(t *testing.T) {
 			}
 			for _, wrong := range active(got.body) {
 				t.Errorf("%s has %s", path, wrong)
+			}
+		}
+		for _, name := range []string{"protocol", "example", "model"} {
+			if wrong := active(f.get(t, session, "/playground?"+url.Values{name: {text}}.Encode()).body); len(wrong) > 0 {
+				t.Errorf("the playground by %s %q has %v", name, text, wrong)
 			}
 		}
 		got := f.post(t, session, "/xray", url.Values{"body": {text}, "model": {text}, "upstream": {text}, "answer": {text}, "protocol": {text}})

@@ -30,7 +30,23 @@ func Channel(service *Service, interceptors Interceptors, health grpc_health_v1.
 // The console is believed where its caller is (auth.AddressKey), for keys that are good from
 // some addresses only.
 func AdminChannel(service adminv1.AdminServer, interceptors Interceptors) grpc.ClientConnInterface {
-	channel := &inproc.Channel{
+	channel := believed(interceptors)
+	adminv1.RegisterAdminServer(channel, service)
+	return channel
+}
+
+// DirectChannel gives a console in the same process its way to the Generation service as a direct
+// caller, with the rights of the key that each call shows. Where the caller is, is believed as by
+// AdminChannel; that it is an edge is not.
+func DirectChannel(service *Service, interceptors Interceptors) grpc.ClientConnInterface {
+	channel := believed(interceptors)
+	genwayv1.RegisterGenerationServer(channel, service)
+	return channel
+}
+
+// believed makes a channel whose calls say where they come from.
+func believed(interceptors Interceptors) *inproc.Channel {
+	return &inproc.Channel{
 		Unary: func(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 			return interceptors.Unary(from(ctx), req, info, handler)
 		},
@@ -38,8 +54,6 @@ func AdminChannel(service adminv1.AdminServer, interceptors Interceptors) grpc.C
 			return interceptors.Stream(srv, &serverStream{ServerStream: stream, ctx: from(stream.Context()), only: true}, info, handler)
 		},
 	}
-	adminv1.RegisterAdminServer(channel, service)
-	return channel
 }
 
 // from gives a context whose peer is where a console's caller is.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"net/netip"
 	"os"
 
 	"github.com/genway/genway/cmd/internal/cli"
@@ -14,6 +15,7 @@ import (
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/cmd/internal/edgeproc"
 	"github.com/genway/genway/console"
+	"github.com/genway/genway/internal/transport/pipe"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -63,6 +65,12 @@ func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
 	defer cli.TellEnd(ctx, log, c.Grace)()
 	c.UseGate(core.Gate())
 	c.UseTelemetry(core.Telemetry(), core.Board())
+	var gatewayOf func(context.Context, netip.Addr) (net.Conn, error)
+	if pages != nil {
+		inside := pipe.NewListener()
+		c.UseInside(inside)
+		gatewayOf = inside.Dial
+	}
 	var group errgroup.Group
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -75,7 +83,7 @@ func (c *serveCommand) Run(ctx context.Context, stdout io.Writer) error {
 		return core.Serve(ctx, limited)
 	})
 	group.Go(func() error {
-		return consoleproc.Serve(ctx, pages, console.Config{Admin: core.AdminChannel(), Hosts: c.ConsoleHosts, Base: reached.HTTP, GRPC: reached.GRPC, Version: cli.Version(), Logger: log}) //nolint:contextcheck // each call has its own
+		return consoleproc.Serve(ctx, pages, console.Config{Admin: core.AdminChannel(), Generation: core.DirectChannel(), Gateway: gatewayOf, Hosts: c.ConsoleHosts, Base: reached.HTTP, GRPC: reached.GRPC, Version: cli.Version(), Logger: log}) //nolint:contextcheck // each call has its own
 	})
 	return errors.Join(group.Wait(), core.Close())
 }

@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -67,8 +68,36 @@ func journey(b *browser, s started) {
 		t.Error("nothing was refused")
 	}
 	b.click(`a[href^="/audit?subject="]`, `document.body.innerText.includes("key.update")`)
+	playground(b)
 	b.click(`form[action="/sign-out"] button`, there("#sign-in"))
 	b.clean()
+}
+
+// playground is case X64: a body is sent as each protocol, and what comes is shown: raw, as text, as a tool
+// call and as an image, with its row of the ledger.
+func playground(b *browser) {
+	b.t.Helper()
+	b.click(`header a[href="/playground"]`, there("#as-curl"))
+	ended := func(n int) string {
+		return `document.querySelectorAll("section.answer[data-ended]").length === ` + strconv.Itoa(n) + ` && !document.querySelector("section.answer .badge.failed")`
+	}
+	for _, p := range []struct{ link, shown string }{
+		{"", `document.querySelector(".said").textContent.includes("Say hello.") && document.querySelectorAll(".raw li").length > 3`},
+		{"?protocol=responses", there(".raw li")},
+		{"?protocol=messages", there(".raw li")},
+		{"?example=tools&protocol=messages", `document.querySelector(".tool").textContent.startsWith("get_weather({")`},
+		{"?protocol=generate_content", there(".raw li")},
+		{"?protocol=images", `document.querySelector(".images img").naturalWidth === 256`},
+		{"?protocol=grpc", `document.querySelector(".said").textContent.includes("Say hello.")`},
+	} {
+		if p.link != "" {
+			b.click(`main a[href="`+p.link+`"]`, `location.search === "`+p.link+`" && `+there("#as-curl"))
+		}
+		b.click("#run", ended(1)+" && "+p.shown+" && "+there(`section.answer a[href^="/requests/"]`))
+	}
+	b.click("input[name=model]", "")
+	b.keys("sandbox-text, sandbox-other", `document.querySelector("#as-curl").textContent.includes("sandbox-text")`)
+	b.click("#run", `document.querySelectorAll("section.answer[data-ended]").length === 2 && `+there("section.answer .badge.failed"))
 }
 
 // byKeyboard reaches and uses pages without a mouse.

@@ -1,5 +1,6 @@
-// The pages' script. They work without it, but for the live tail; nothing here makes HTML of a text.
+// The pages' script. They work without it, but for the live tail and the playground; nothing here makes HTML of a text.
 import { follow } from "./tail.js";
+import { play } from "./playground.js";
 
 // A sign-in link carries its secret behind #, which is sent to no server; it leaves the address bar at once.
 const signIn = document.getElementById("sign-in");
@@ -46,3 +47,4 @@ document.addEventListener("keydown", (event) => {
 });
 
 follow(document.getElementById("tail"), document.getElementById("requests"));
+play(document.getElementById("playground"));

@@ -254,6 +254,13 @@ func (c *Core) AdminChannel() grpc.ClientConnInterface {
 	return core.AdminChannel(c.admin, interceptors)
 }
 
+// DirectChannel gives a console in the same process its way to the Generation service, as a
+// direct caller.
+func (c *Core) DirectChannel() grpc.ClientConnInterface {
+	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: c.Keys}, Board: c.board, Gate: c.gate, InProcess: true, Metrics: c.counts, Tracer: c.telemetry.Tracer, Logger: c.log}
+	return core.DirectChannel(c.service, interceptors)
+}
+
 // ConsoleTLS is how a console beside the core encrypts: with the certificates of the gRPC side;
 // nil is cleartext.
 func (c *Core) ConsoleTLS() *tls.Config {

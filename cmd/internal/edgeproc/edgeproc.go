@@ -48,6 +48,7 @@ type EdgeFlags struct { //nolint:recvcheck // only UseGate and UseTelemetry chan
 	DeferBodies bool `name:"defer-bodies" env:"GENWAY_DEFER_BODIES" default:"true" negatable:"" help:"Send requests to a core that announces it with the settings decoded and the rest in the raw body; a core that does not announce it always gets the whole message."`
 
 	gate         *overload.Gate
+	inside       net.Listener
 	telemetry    *telemetry.Telemetry
 	metrics      *instrument.Edge
 	pages        Pages
@@ -58,6 +59,10 @@ type EdgeFlags struct { //nolint:recvcheck // only UseGate and UseTelemetry chan
 // UseGate sets the gate that refuses requests while the process is overloaded. Without
 // one all are admitted.
 func (f *EdgeFlags) UseGate(gate *overload.Gate) { f.gate = gate }
+
+// UseInside has Serve accept the connections of this listener as well: in cleartext, from parts of
+// this process. Serve closes it. Without one there are none.
+func (f *EdgeFlags) UseInside(listener net.Listener) { f.inside = listener }
 
 // heartbeat is negative for never, as the gateway has it: its 0 is the default.
 func (f EdgeFlags) heartbeat() time.Duration {
@@ -137,6 +142,14 @@ func (f EdgeFlags) Serve(ctx context.Context, listener Listener, core grpc.Clien
 		following.Wait()
 	}()
 	f.servePages(followed, edge, &following, log)
+	if f.inside != nil {
+		inside := config
+		following.Go(func() {
+			if err := gateway.Serve(followed, f.inside, edge, inside); err != nil {
+				log.Error("parts of this process reach the gateway no more", "error", err)
+			}
+		})
+	}
 	if listener.Certificates != nil {
 		config.TLS = listener.Certificates.Server(&tls.Config{MinVersion: tls.VersionTLS12, NextProtos: gateway.NextProtos()})
 		following.Go(func() { certs.Follow(followed, log, listener.Certificates) })

@@ -1,0 +1,69 @@
+package console
+
+import (
+	"crypto/sha256"
+	"net/http"
+	"strings"
+	"time"
+
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+const (
+	// runKeyGood is how long a key is good that was made for the playground, runKeyLeft what it
+	// must have left to be used once more.
+	runKeyGood = time.Hour
+	runKeyLeft = 2 * runWithin
+	// playgroundLabel marks these keys.
+	playgroundLabel = "playground"
+	// mostKey bounds a key that is pasted, in bytes.
+	mostKey = 256
+)
+
+// runKey is a key that was made for a session's runs.
+type runKey struct {
+	raw string
+	end time.Time
+}
+
+// keyFor gives the key to send a request with: the one that was pasted, which is kept nowhere, or
+// for an admin one of the group that ends within the hour.
+func (c *call) keyFor(pasted, group string) (string, error) {
+	switch {
+	case len(pasted) > mostKey || strings.ContainsFunc(pasted, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "", &pageError{http.StatusBadRequest, "What was pasted is no key."}
+	case pasted != "":
+		return pasted, nil
+	case !c.writes():
+		return "", &pageError{http.StatusForbidden, "Paste a key of the group " + group + ": a viewer has none made."}
+	}
+	r := c.console.runs
+	now := c.console.config.Clock()
+	at := sha256.Sum256([]byte(c.raw + " " + group))
+	r.mu.Lock()
+	known := r.keys[at]
+	for k, key := range r.keys {
+		if key.end.Before(now) {
+			delete(r.keys, k)
+		}
+	}
+	r.mu.Unlock()
+	if known.end.Sub(now) > runKeyLeft {
+		return known.raw, nil
+	}
+	end := now.Add(runKeyGood)
+	made, err := c.admin.CreateKey(c.ctx, &adminv1.CreateKeyRequest{Group: groupOf(group), Settings: &adminv1.KeySettings{
+		Owner: c.session.GetSettings().GetOwner(), Labels: map[string]string{playgroundLabel: c.session.GetId()}, ExpireTime: timestamppb.New(end),
+	}})
+	if err != nil {
+		if message, ok := wrongInput(err); ok {
+			return "", &pageError{http.StatusBadRequest, message}
+		}
+		return "", err
+	}
+	r.mu.Lock()
+	r.keys[at] = runKey{made.GetRawKey(), end}
+	r.mu.Unlock()
+	return made.GetRawKey(), nil
+}
