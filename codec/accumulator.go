@@ -142,14 +142,15 @@ func open(part *genwayv1.Part) *openPart {
 		o.text.WriteString(k.ToolCall.GetArgumentsJson())
 		o.input.WriteString(k.ToolCall.GetInput())
 	}
-	if m := media(o.part); m != nil {
+	if m := MediaOf(o.part); m != nil {
 		o.data = append(o.data, m.GetData()...)
 		o.script.WriteString(m.GetTranscript())
 	}
 	return o
 }
 
-func media(p *genwayv1.Part) *genwayv1.Media {
+// MediaOf gives the image, audio, file or video of a part; nil for any other part.
+func MediaOf(p *genwayv1.Part) *genwayv1.Media {
 	for _, m := range []*genwayv1.Media{p.GetImage(), p.GetAudio(), p.GetFile(), p.GetVideo()} {
 		if m != nil {
 			return m
@@ -192,7 +193,7 @@ func (o *openPart) add(d *genwayv1.PartDelta) error {
 		}
 		p.GetText().Citations = append(p.GetText().Citations, v.Citation)
 	case *genwayv1.PartDelta_Data, *genwayv1.PartDelta_Transcript:
-		if media(p) == nil {
+		if MediaOf(p) == nil {
 			return disorder("media in a part of another kind")
 		}
 		o.data = append(o.data, d.GetData()...)
@@ -255,7 +256,7 @@ func (o *openPart) close() *genwayv1.Part {
 			k.ToolCall.Input = &input
 		}
 	}
-	if m := media(o.part); m != nil {
+	if m := MediaOf(o.part); m != nil {
 		if len(o.data) > 0 {
 			m.Source = &genwayv1.Media_Data{Data: o.data}
 		}

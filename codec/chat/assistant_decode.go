@@ -171,7 +171,7 @@ func (f *functionCall) part(marks string) *genwayv1.Part {
 	if marks != "" {
 		p.NativeFields = append(p.NativeFields, mark(marks))
 	}
-	p.NativeFields = append(p.NativeFields, nested("function.", f.Extra)...)
+	p.NativeFields = append(p.NativeFields, member.NativesUnder(protocol, "function.", f.Extra)...)
 	return p
 }
 
@@ -179,6 +179,6 @@ func (c *customCall) part() *genwayv1.Part {
 	input := c.Input.spelled()
 	return &genwayv1.Part{
 		Kind:         &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Name: c.Name, Input: &input}},
-		NativeFields: nested("custom.", c.Extra),
+		NativeFields: member.NativesUnder(protocol, "custom.", c.Extra),
 	}
 }

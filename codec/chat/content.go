@@ -94,7 +94,7 @@ func (d decoder) part(p *part, path string) (*genwayv1.Part, error) {
 			if media.GetUrl() != "" {
 				out.NativeFields = append(out.NativeFields, mark("audio_url"))
 			}
-			inside = nested("input_audio.", p.InputAudio.Extra)
+			inside = member.NativesUnder(protocol, "input_audio.", p.InputAudio.Extra)
 		}
 	case "file":
 		if p.File == nil {
@@ -102,7 +102,7 @@ func (d decoder) part(p *part, path string) (*genwayv1.Part, error) {
 		}
 		if media, err = decodeFile(p.File, path+".file"); err == nil {
 			out.Kind = &genwayv1.Part_File{File: media}
-			inside = nested("file.", p.File.Extra)
+			inside = member.NativesUnder(protocol, "file.", p.File.Extra)
 		}
 	default:
 		return opaquePart(p.Type, p.verbatim.of(d.body)), nil
@@ -127,7 +127,7 @@ func decodeLink(l *link, path, name string) (*genwayv1.Media, []*genwayv1.Native
 		return nil, nil, err
 	}
 	m.Detail = l.Detail
-	return m, nested(name+".", l.Extra), nil
+	return m, member.NativesUnder(protocol, name+".", l.Extra), nil
 }
 
 // part writes a part as an element of a content array. Tool calls, tool results

@@ -84,7 +84,7 @@ func (r *request) finish(d decoder, req *genwayv1.GenerateTextRequest) (*codec.R
 	out := &codec.Request{GenerateTextRequest: req, Stream: r.Stream != nil && *r.Stream}
 	if o := r.StreamOptions; o != nil {
 		out.IncludeUsage = o.IncludeUsage
-		req.NativeFields = append(req.NativeFields, nested("stream_options.", o.Extra)...)
+		req.NativeFields = append(req.NativeFields, member.NativesUnder(protocol, "stream_options.", o.Extra)...)
 	}
 	req.NativeFields = append(req.NativeFields, member.Natives(protocol, r.Extra, binding)...)
 	return out, nil

@@ -89,7 +89,7 @@ func (l *logprobs) natives() []*genwayv1.NativeField {
 	if l == nil {
 		return nil
 	}
-	return nested("logprobs.", l.Extra)
+	return member.NativesUnder(protocol, "logprobs.", l.Extra)
 }
 
 // attachLogprobs gives the tokens to the first text and the first refusal.

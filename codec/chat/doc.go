@@ -26,8 +26,5 @@ var (
 	_ codec.ModelLister = Codec{}
 )
 
-// New gives the codec.
-func New() Codec { return Codec{} }
-
 // Protocol is PROTOCOL_CHAT_COMPLETIONS.
 func (Codec) Protocol() genwayv1.Protocol { return protocol }

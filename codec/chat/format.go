@@ -2,6 +2,7 @@ package chat
 
 import (
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -34,14 +35,14 @@ func (d decoder) responseFormat(req *genwayv1.GenerateTextRequest, f *responseFo
 		if given(s.Schema) {
 			out.SchemaJson = utf8Text(s.Schema)
 		}
-		req.NativeFields = append(req.NativeFields, nested("response_format.json_schema.", s.Extra)...)
+		req.NativeFields = append(req.NativeFields, member.NativesUnder(protocol, "response_format.json_schema.", s.Extra)...)
 	default:
 		out.Native = &genwayv1.NativeField{Protocol: protocol, Name: responseFormatName, Json: f.verbatim.of(d.body), Binding: true}
 		req.ResponseFormat = out
 		return nil
 	}
 	req.ResponseFormat = out
-	req.NativeFields = append(req.NativeFields, nested("response_format.", f.Extra)...)
+	req.NativeFields = append(req.NativeFields, member.NativesUnder(protocol, "response_format.", f.Extra)...)
 	return nil
 }
 

@@ -17,7 +17,7 @@ import (
 
 const own = genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS
 
-var c = chat.New()
+var c = chat.Codec{}
 
 var (
 	words   = rapid.StringMatching(`[a-z]{1,8}`)

@@ -46,16 +46,6 @@ func natives(extra jsontext.Value) []*genwayv1.NativeField {
 	return member.Natives(protocol, extra, nil)
 }
 
-// nested are the unknown members of an object inside another: prefix ends with a
-// dot.
-func nested(prefix string, extra jsontext.Value) []*genwayv1.NativeField {
-	fields := member.Natives(protocol, extra, nil)
-	for _, f := range fields {
-		f.Name = prefix + f.Name
-	}
-	return fields
-}
-
 func mark(name string) *genwayv1.NativeField { return member.Mark(protocol, name) }
 
 func marked(fields []*genwayv1.NativeField, name string) bool {

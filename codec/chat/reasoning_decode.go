@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -205,18 +206,9 @@ func (g *group) add(entry *detail) {
 // addNatives adds the fields whose names are not there yet.
 func addNatives(have, more []*genwayv1.NativeField) []*genwayv1.NativeField {
 	for _, f := range more {
-		if !hasName(have, f.Name) {
+		if !member.HasNative(have, f.Name) {
 			have = append(have, f)
 		}
 	}
 	return have
-}
-
-func hasName(fields []*genwayv1.NativeField, name string) bool {
-	for _, f := range fields {
-		if f.Name == name {
-			return true
-		}
-	}
-	return false
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -33,11 +34,11 @@ func (l *choiceDecoder) call(d decoder, c *toolCall) {
 	var fields []*genwayv1.NativeField
 	if c.Function != nil {
 		name, piece = c.Function.Name, c.Function.Arguments.spelled()
-		fields = nested("function.", c.Function.Extra)
+		fields = member.NativesUnder(protocol, "function.", c.Function.Extra)
 	}
 	if custom := st.opening.GetToolCall().Input != nil; custom && c.Custom != nil {
 		name, piece = c.Custom.Name, c.Custom.Input.spelled()
-		fields = nested("custom.", c.Custom.Extra)
+		fields = member.NativesUnder(protocol, "custom.", c.Custom.Extra)
 	}
 	seal, rest := decodeExtraContent(c.ExtraContent)
 	fields = append(append(fields, rest...), natives(c.Extra)...)
@@ -70,7 +71,7 @@ func (l *choiceDecoder) function(f *functionCall) {
 		}, false)
 		st.key = functionKey
 	}
-	l.piece(st, f.Name, f.Arguments.spelled(), nested("function.", f.Extra))
+	l.piece(st, f.Name, f.Arguments.spelled(), member.NativesUnder(protocol, "function.", f.Extra))
 }
 
 // piece adds to a call. What comes for one that is closed, or after the end to

@@ -59,7 +59,7 @@ func (d decoder) tool(t *tool, path string) (*genwayv1.Tool, error) {
 		if given(t.Custom.Format) {
 			c.FormatJson = utf8Text(t.Custom.Format)
 		}
-		out = &genwayv1.Tool{Kind: &genwayv1.Tool_Custom{Custom: c}, NativeFields: nested("custom.", t.Custom.Extra)}
+		out = &genwayv1.Tool{Kind: &genwayv1.Tool_Custom{Custom: c}, NativeFields: member.NativesUnder(protocol, "custom.", t.Custom.Extra)}
 	default:
 		return &genwayv1.Tool{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{
 			Protocol: protocol, Type: t.Type, Json: t.verbatim.of(d.body)}}}, nil
@@ -74,7 +74,7 @@ func (f *function) tool() *genwayv1.Tool {
 	if given(f.Parameters) {
 		out.ParametersJson = utf8Text(f.Parameters)
 	}
-	return &genwayv1.Tool{Kind: &genwayv1.Tool_Function{Function: out}, NativeFields: nested("function.", f.Extra)}
+	return &genwayv1.Tool{Kind: &genwayv1.Tool_Function{Function: out}, NativeFields: member.NativesUnder(protocol, "function.", f.Extra)}
 }
 
 // tools writes the tools into the request, in their order (T16).

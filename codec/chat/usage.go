@@ -25,13 +25,13 @@ func (u *usage) decode() *genwayv1.Usage {
 	if d := u.PromptTokensDetails; d != nil {
 		out.CacheReadInputTokens, out.CacheWriteInputTokens = d.CachedTokens, d.CacheWriteTokens
 		out.InputTextTokens, out.InputImageTokens, out.InputAudioTokens = d.TextTokens, d.ImageTokens, d.AudioTokens
-		out.NativeFields = append(out.NativeFields, nested("prompt_tokens_details.", d.Extra)...)
+		out.NativeFields = append(out.NativeFields, member.NativesUnder(protocol, "prompt_tokens_details.", d.Extra)...)
 	}
 	if d := u.CompletionTokensDetails; d != nil {
 		out.ThinkingTokens = d.ReasoningTokens
 		out.OutputTextTokens, out.OutputImageTokens, out.OutputAudioTokens = d.TextTokens, d.ImageTokens, d.AudioTokens
 		out.AcceptedPredictionTokens, out.RejectedPredictionTokens = d.AcceptedPredictionTokens, d.RejectedPredictionTokens
-		out.NativeFields = append(out.NativeFields, nested("completion_tokens_details.", d.Extra)...)
+		out.NativeFields = append(out.NativeFields, member.NativesUnder(protocol, "completion_tokens_details.", d.Extra)...)
 	}
 	for _, name := range cachedNames {
 		if out.CacheReadInputTokens != nil {

@@ -25,9 +25,6 @@ import (
 // Codec is the codec; its zero value is ready for use.
 type Codec struct{}
 
-// New gives the codec.
-func New() Codec { return Codec{} }
-
 var (
 	_ codec.Codec        = Codec{}
 	_ codec.TokenCounter = Codec{}

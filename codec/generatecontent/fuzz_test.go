@@ -146,7 +146,7 @@ func FuzzDecodeCountRequest(f *testing.F) {
 			mustBe(t, err, fault.InvalidRequest)
 			return
 		}
-		if _, err := generatecontent.New().EncodeCountRequest(req, nil); err != nil {
+		if _, err := (generatecontent.Codec{}).EncodeCountRequest(req, nil); err != nil {
 			t.Fatalf("encode: %v", err)
 		}
 	})

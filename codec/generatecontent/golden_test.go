@@ -11,7 +11,7 @@ import (
 	"github.com/genway/genway/codec/generatecontent"
 )
 
-var c = generatecontent.New()
+var c = generatecontent.Codec{}
 
 // outcome spells an error for a golden section.
 func outcome(err error) map[string]string {

@@ -58,20 +58,11 @@ func (c *candidateWriter) start(s *genwayv1.PartStarted) ([]candidate, error) {
 		c.text.WriteString(k.ToolCall.GetArgumentsJson() + k.ToolCall.GetInput())
 	}
 	c.streams = c.streams && len(c.open.NativeFields) == 0
-	c.data = media(c.open).GetData()
+	c.data = codec.MediaOf(c.open).GetData()
 	if first == "" {
 		return nil, nil
 	}
 	return c.piece(first, c.open.GetText().GetLogprobs())
-}
-
-func media(p *genwayv1.Part) *genwayv1.Media {
-	for _, m := range []*genwayv1.Media{p.GetImage(), p.GetAudio(), p.GetFile(), p.GetVideo()} {
-		if m != nil {
-			return m
-		}
-	}
-	return nil
 }
 
 // delta adds to the open part, and writes what streams.
@@ -102,7 +93,7 @@ func (c *candidateWriter) delta(d *genwayv1.PartDelta) ([]candidate, error) {
 	case *genwayv1.PartDelta_Data:
 		c.data = append(c.data, v.Data...)
 	case *genwayv1.PartDelta_Transcript:
-		if m := media(c.open); m != nil {
+		if m := codec.MediaOf(c.open); m != nil {
 			m.Transcript += v.Transcript
 		}
 	case *genwayv1.PartDelta_Signature:
@@ -189,7 +180,7 @@ func (c *candidateWriter) complete() ([]candidate, error) {
 			return nil, nil
 		}
 	}
-	if m := media(p); m != nil && len(c.data) > 0 {
+	if m := codec.MediaOf(p); m != nil && len(c.data) > 0 {
 		m.Source = &genwayv1.Media_Data{Data: c.data}
 	}
 	parts, err := c.part(nil, p, member.Within(member.Index("candidates", int(c.index)), ".parts", int(c.at)))

@@ -62,16 +62,3 @@ func DecodeBase64(text string) ([]byte, error) {
 	}
 	return base64.RawStdEncoding.DecodeString(text)
 }
-
-// DataURL spells media with data as a data: URL, other media as its URL.
-func DataURL(m *genwayv1.Media) string {
-	data, ok := m.GetSource().(*genwayv1.Media_Data)
-	if !ok {
-		return m.GetUrl()
-	}
-	mediaType := m.GetMediaType()
-	if mediaType == "" {
-		mediaType = "application/octet-stream"
-	}
-	return "data:" + mediaType + ";base64," + base64.StdEncoding.EncodeToString(data.Data)
-}

@@ -42,6 +42,21 @@ func NativesBut(but map[string]bool, protocol genwayv1.Protocol, extra jsontext.
 	return slices.DeleteFunc(decodedNatives(protocol, extra, binding), func(f *genwayv1.NativeField) bool { return but[f.Name] })
 }
 
+// NativesUnder gives the unknown members of an object that has no canonical message of its own:
+// they belong to the message around it, and their names begin with prefix, which ends with a dot.
+func NativesUnder(protocol genwayv1.Protocol, prefix string, extra jsontext.Value) []*genwayv1.NativeField {
+	fields := Natives(protocol, extra, nil)
+	for _, f := range fields {
+		f.Name = prefix + f.Name
+	}
+	return fields
+}
+
+// HasNative reports whether a field has that name.
+func HasNative(fields []*genwayv1.NativeField, name string) bool {
+	return slices.ContainsFunc(fields, func(f *genwayv1.NativeField) bool { return f.Name == name })
+}
+
 // decodedNatives is Natives for objects whose names have escapes, or may not be text.
 func decodedNatives(protocol genwayv1.Protocol, extra jsontext.Value, binding func(name string) bool) []*genwayv1.NativeField {
 	var fields []*genwayv1.NativeField

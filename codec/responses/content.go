@@ -63,7 +63,7 @@ func decodeContent(raw jsontext.Value, place member.Place, id string) (*genwayv1
 		}
 		part.Kind = &genwayv1.Part_Audio{Audio: media}
 		part.NativeFields = append(part.NativeFields, member.Mark(protocol, typeInputAudio))
-		part.NativeFields = append(part.NativeFields, prefixed("input_audio.", w.InputAudio.Extra)...)
+		part.NativeFields = append(part.NativeFields, member.NativesUnder(protocol, "input_audio.", w.InputAudio.Extra)...)
 	}
 	return part, nil
 }

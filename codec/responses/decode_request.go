@@ -156,5 +156,5 @@ func (w *wireRequest) natives() []*genwayv1.NativeField {
 	if list := include.Text(); len(list) > len("[]") {
 		fields = append(fields, native("include", list))
 	}
-	return append(fields, prefixed("text.", w.Text.Extra)...)
+	return append(fields, member.NativesUnder(protocol, "text.", w.Text.Extra)...)
 }

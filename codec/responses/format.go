@@ -49,7 +49,7 @@ func decodeFormat(raw jsontext.Value) (*genwayv1.ResponseFormat, []*genwayv1.Nat
 			return nil, nil, fault.Missing(formatPath + ".schema")
 		}
 	}
-	return f, prefixed(formatPath+".", w.Extra), nil
+	return f, member.NativesUnder(protocol, formatPath+".", w.Extra), nil
 }
 
 // encodeText writes the text member of a request: format and verbosity. natives

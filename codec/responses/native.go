@@ -21,17 +21,7 @@ func nativeText(name, text string) *genwayv1.NativeField {
 // textIn reads a field whose value is a string.
 func textIn(f *genwayv1.NativeField) string { return unquote(f.GetJson()) }
 
-// prefixed gives the unknown members of an object that has no canonical message
-// of its own: they belong to the message around it, under their path from there.
-func prefixed(prefix string, extra jsontext.Value) []*genwayv1.NativeField {
-	fields := member.Natives(protocol, extra, nil)
-	for _, f := range fields {
-		f.Name = prefix + f.Name
-	}
-	return fields
-}
-
-// split is the inverse of prefixed: it takes the fields of this protocol with
+// split is the inverse of member.NativesUnder: it takes the fields of this protocol with
 // the prefix out, and gives them without it.
 func split(fields []*genwayv1.NativeField, prefix string) (rest, inner []*genwayv1.NativeField) {
 	for i, f := range fields {

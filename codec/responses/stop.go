@@ -1,5 +1,7 @@
 package responses
 
+import "slices"
+
 import genwayv1 "github.com/genway/genway/gen/genway/v1"
 
 // The statuses of a response (SDK: ResponseStatus) and of its items.
@@ -77,19 +79,9 @@ func encodeStop(reason genwayv1.StopReason, native string, refused bool) ending 
 
 // called reports whether the answer asks the caller to run a tool.
 func called(parts []*genwayv1.Part) bool {
-	for _, p := range parts {
-		if p.GetToolCall() != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(p *genwayv1.Part) bool { return p.GetToolCall() != nil })
 }
 
 func refused(parts []*genwayv1.Part) bool {
-	for _, p := range parts {
-		if p.GetRefusal() != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(p *genwayv1.Part) bool { return p.GetRefusal() != nil })
 }

@@ -116,7 +116,7 @@ func (d *streamDecoder) openItem(ev *wireEvent) error {
 			return err
 		}
 		it.id = w.ID
-		it.natives = prefixed(ofMessage, w.Extra)
+		it.natives = member.NativesUnder(protocol, ofMessage, w.Extra)
 		it.known = it.natives
 	case typeReasoning:
 		var w wireReasoningItem
@@ -179,7 +179,7 @@ func (d *streamDecoder) content(index int, empty func() *genwayv1.Part) {
 	}
 	part.Id = it.id
 	for _, f := range it.natives {
-		if !has(part.NativeFields, f.Name) {
+		if !member.HasNative(part.NativeFields, f.Name) {
 			part.NativeFields = append(part.NativeFields, f)
 		}
 	}

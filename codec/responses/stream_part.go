@@ -2,6 +2,7 @@ package responses
 
 import (
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -103,7 +104,7 @@ func (d *streamDecoder) rest(whole *genwayv1.Part) {
 		d.restOfCall(k.ToolCall)
 	}
 	for _, f := range whole.NativeFields {
-		if !has(sent.part.NativeFields, f.Name) {
+		if !member.HasNative(sent.part.NativeFields, f.Name) {
 			d.Add(codec.NativeDelta(f))
 		}
 	}
@@ -139,13 +140,4 @@ func (d *streamDecoder) restOfCall(call *genwayv1.ToolCall) {
 	default:
 		d.argumentsDelta(arguments(call))
 	}
-}
-
-func has(fields []*genwayv1.NativeField, name string) bool {
-	for _, f := range fields {
-		if f.Name == name {
-			return true
-		}
-	}
-	return false
 }

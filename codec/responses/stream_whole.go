@@ -101,7 +101,7 @@ func (d *streamDecoder) wholeItem(it *streamedItem, whole item) {
 // late emits the members of a message that were not there when it began.
 func (d *streamDecoder) late(it *streamedItem, first *genwayv1.Part) {
 	for _, f := range first.NativeFields {
-		if strings.HasPrefix(f.Name, ofMessage) && !has(it.known, f.Name) {
+		if strings.HasPrefix(f.Name, ofMessage) && !member.HasNative(it.known, f.Name) {
 			d.Add(codec.NativeDelta(f))
 		}
 	}

@@ -73,7 +73,7 @@ func decodeNamespace(raw jsontext.Value, path string) ([]*genwayv1.Tool, error) 
 	if tools == nil {
 		return []*genwayv1.Tool{hosted(raw, typeNamespace)}, nil
 	}
-	tools[0].NativeFields = append(tools[0].NativeFields, prefixed(ofSpace, w.Extra)...)
+	tools[0].NativeFields = append(tools[0].NativeFields, member.NativesUnder(protocol, ofSpace, w.Extra)...)
 	return tools, nil
 }
 

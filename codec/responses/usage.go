@@ -45,8 +45,8 @@ func (u *wireUsage) canonical() *genwayv1.Usage {
 		ThinkingTokens:        u.OutputTokensDetails.ReasoningTokens,
 		NativeFields:          member.Natives(protocol, u.Extra, nil),
 	}
-	out.NativeFields = append(out.NativeFields, prefixed(ofInputDetails, u.InputTokensDetails.Extra)...)
-	out.NativeFields = append(out.NativeFields, prefixed(ofOutputDetails, u.OutputTokensDetails.Extra)...)
+	out.NativeFields = append(out.NativeFields, member.NativesUnder(protocol, ofInputDetails, u.InputTokensDetails.Extra)...)
+	out.NativeFields = append(out.NativeFields, member.NativesUnder(protocol, ofOutputDetails, u.OutputTokensDetails.Extra)...)
 	return out
 }
 

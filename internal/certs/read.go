@@ -1,7 +1,6 @@
 package certs
 
 import (
-	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -113,14 +112,4 @@ func Subject(c *x509.Certificate) string {
 		return c.EmailAddresses[0]
 	}
 	return c.Subject.String()
-}
-
-// Holds reports whether a certificate is one of a list.
-func Holds(list []*x509.Certificate, c *x509.Certificate) bool {
-	for _, one := range list {
-		if bytes.Equal(one.Raw, c.Raw) {
-			return true
-		}
-	}
-	return false
 }

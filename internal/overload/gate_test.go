@@ -322,17 +322,6 @@ func TestGroupLimit(t *testing.T) {
 	}
 }
 
-func TestParsePriority(t *testing.T) {
-	for word, want := range map[string]Priority{"": Interactive, "interactive": Interactive, "batch": Batch} {
-		if got, err := ParsePriority(word); got != want || err != nil {
-			t.Errorf("%q: %v, %v", word, got, err)
-		}
-	}
-	if _, err := ParsePriority("Batch"); err == nil {
-		t.Error("Batch was taken")
-	}
-}
-
 // TestSchedulerLatencyIsSeen has many goroutines wait for few processors. The runtime looks at
 // some of them only, so it tries more than once.
 func TestSchedulerLatencyIsSeen(t *testing.T) {

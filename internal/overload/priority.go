@@ -1,7 +1,5 @@
 package overload
 
-import "fmt"
-
 // Priority says which requests are refused first.
 type Priority uint8
 
@@ -19,15 +17,4 @@ func (p Priority) String() string {
 		return "batch"
 	}
 	return "interactive"
-}
-
-// ParsePriority reads the word of the setting. Empty is Interactive.
-func ParsePriority(word string) (Priority, error) {
-	switch word {
-	case "", "interactive":
-		return Interactive, nil
-	case "batch":
-		return Batch, nil
-	}
-	return 0, fmt.Errorf("%.40q is no priority; one of interactive, batch", word)
 }

@@ -32,7 +32,7 @@ func TestDescribed(t *testing.T) {
 		"a constant":         {`{"const":{"description":"{const: 1}"}}`, `{"description":"{const: 1}"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := Instance([]byte(c.schema), 0)
+			got, err := Options{}.Instance([]byte(c.schema))
 			if err != nil || string(got) != c.want {
 				t.Errorf("%s (%v), want %s", got, err, c.want)
 			}

@@ -138,7 +138,7 @@ func TestAnyInstanceIsValid(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
-		instance, err := Instance(schema, rapid.Uint64().Draw(t, "seed"))
+		instance, err := Options{Seed: rapid.Uint64().Draw(t, "seed")}.Instance(schema)
 		if err != nil {
 			return
 		}

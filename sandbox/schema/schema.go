@@ -33,12 +33,6 @@ type Options struct {
 	Lean bool
 }
 
-// Instance returns a compact JSON text that validates against schema; seed varies it.
-// See Options.Instance.
-func Instance(schema []byte, seed uint64) ([]byte, error) {
-	return Options{Seed: seed}.Instance(schema)
-}
-
 // Instance returns a compact JSON text that validates against schema.
 //
 // Objects have all their listed properties, in propertyOrdering or the schema's order,

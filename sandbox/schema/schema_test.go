@@ -87,7 +87,7 @@ func TestInstance(t *testing.T) {
 		{"unevaluated", `{"type":"object","allOf":[{"properties":{"a":{"const":1}}}],"unevaluatedProperties":false}`, `{"a":1}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := Instance([]byte(c.schema), 0)
+			got, err := Options{}.Instance([]byte(c.schema))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -95,12 +95,12 @@ func TestInstance(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 			for seed := range uint64(20) {
-				got, err := Instance([]byte(c.schema), seed)
+				got, err := Options{Seed: seed}.Instance([]byte(c.schema))
 				if err != nil {
 					t.Fatalf("seed %d: %v", seed, err)
 				}
 				validate(t, []byte(c.schema), got, true)
-				again, err := Instance([]byte(c.schema), seed)
+				again, err := Options{Seed: seed}.Instance([]byte(c.schema))
 				if err != nil || !bytes.Equal(got, again) {
 					t.Fatalf("seed %d: %s, then %s (%v)", seed, got, again, err)
 				}
@@ -120,7 +120,7 @@ func TestOtherSpellings(t *testing.T) {
 		{`{"type":"TYPE_UNSPECIFIED","anyOf":[{"type":"BOOLEAN"}]}`, `false`},
 		{`{"type":"OBJECT","nullable":true,"properties":{"self":{"$ref":"#"}},"required":["self"]}`, `{"self":{"self":null}}`},
 	} {
-		got, err := Instance([]byte(c.schema), 0)
+		got, err := Options{}.Instance([]byte(c.schema))
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s\ngot  %s (%v)\nwant %s", c.schema, got, err, c.want)
 		}
@@ -161,7 +161,7 @@ func TestUnsatisfiable(t *testing.T) {
 		{`{} {}`, "more than one"},
 		{strings.Repeat(`{"not":`, 1000) + `{}` + strings.Repeat(`}`, 1000), "nested"},
 	} {
-		got, err := Instance([]byte(c.schema), 1)
+		got, err := Options{Seed: 1}.Instance([]byte(c.schema))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%.80s\ngot  %s, %v\nwant an error with %q", c.schema, got, err, c.want)
 		}
@@ -195,7 +195,7 @@ func TestBounded(t *testing.T) {
 		"sums":     `{"enum":[` + strings.Repeat("1.5,", 50_000) + `"a"],"type":"string"}`,
 	} {
 		start := time.Now()
-		got, err := Instance([]byte(schema), 0)
+		got, err := Options{}.Instance([]byte(schema))
 		if err == nil && len(got) > mostBytes {
 			t.Errorf("%s: %d bytes", name, len(got))
 		}
@@ -226,7 +226,7 @@ func BenchmarkInstance(b *testing.B) {
 	tool := []byte(`{"type":"object","properties":{"location":{"type":"string","description":"The city"},"unit":{"type":"string","enum":["celsius","fahrenheit"]},"days":{"type":"integer","minimum":1,"maximum":14}},"required":["location"],"additionalProperties":false}`)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Instance(tool, 7); err != nil {
+		if _, err := (Options{Seed: 7}).Instance(tool); err != nil {
 			b.Fatal(err)
 		}
 	}
