@@ -66,22 +66,6 @@ func New(config Config) (*Edge, error) {
 	return e, nil
 }
 
-// Why a request is refused that a framing.Conn has marked: its end is ambiguous, or it expects
-// of the server what this one does not know.
-const (
-	reasonFraming     = "AMBIGUOUS_FRAMING"
-	reasonExpectation = "UNKNOWN_EXPECTATION"
-)
-
-// marked is the refusal of a request that a framing.Conn has marked with a reason.
-func marked(reason string) *fault.Error {
-	f := fault.New(fault.InvalidRequest, reasonFraming, "%s", framing.Text(reason))
-	if reason == framing.Expectation {
-		f.Reason, f.Status = reasonExpectation, http.StatusExpectationFailed
-	}
-	return f
-}
-
 // ServeHTTP answers one request, in the protocol of its path or key; the preflight of a
 // browser, which has neither, by what pages may do.
 func (e *Edge) ServeHTTP(rw http.ResponseWriter, r *http.Request) {

@@ -21,8 +21,9 @@ func (e encrypted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 type tlsKey struct{}
 
-// withTLS gives the requests of a connection how it is encrypted.
+// withTLS gives the requests of a connection the connection, and how it is encrypted.
 func withTLS(ctx context.Context, c net.Conn) context.Context {
+	ctx = withConn(ctx, c)
 	if conn, ok := c.(*framing.Conn); ok {
 		return context.WithValue(ctx, tlsKey{}, conn.TLS())
 	}

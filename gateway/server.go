@@ -25,8 +25,6 @@ type ServerConfig struct {
 	// IdleTimeout is how long a connection may wait for its next request. Default
 	// 2 min.
 	IdleTimeout time.Duration
-	// MaxHeaderBytes bounds the headers. Default 64 KiB.
-	MaxHeaderBytes int
 	// TLS, if set, encrypts all connections; HTTP/2 is chosen by ALPN, for which the
 	// configuration names NextProtos. nil is cleartext.
 	TLS *tls.Config
@@ -41,6 +39,9 @@ type ServerConfig struct {
 // NextProtos are the protocols of connections with TLS, in the order of preference.
 func NextProtos() []string { return []string{"h2", "http/1.1"} }
 
+// maxHead bounds the request line and the header fields of a request, in bytes.
+const maxHead = 64 << 10
+
 // errShutdown is why a request ends when the grace is over.
 var errShutdown = errors.New("gateway: shutting down")
 
@@ -51,22 +52,25 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 	requests, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
 	server := &http.Server{
-		Handler:           handler,
 		ReadHeaderTimeout: orDefault(config.HeaderTimeout, 10*time.Second),
 		IdleTimeout:       orDefault(config.IdleTimeout, 2*time.Minute),
-		MaxHeaderBytes:    orDefault(config.MaxHeaderBytes, 64<<10),
+		MaxHeaderBytes:    maxHead,
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		Protocols:         new(http.Protocols),
 		HTTP2:             config.http2(),
 	}
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetUnencryptedHTTP2(true) // behind TLS, too: see framing.NewTLSListener
+	server.ConnContext, server.ConnState = withConn, answered
+	below := config.framing()
+	below.Refuse = refuser{handler, requests}.answer
 	if config.TLS == nil {
-		listener = framing.NewListener(listener, config.framing())
+		listener = framing.NewListener(listener, below)
 	} else {
-		listener = framing.NewTLSListener(listener, config.TLS, server.ReadHeaderTimeout, config.framing())
-		server.ConnContext, server.Handler = withTLS, encrypted{handler}
+		listener = framing.NewTLSListener(listener, config.TLS, server.ReadHeaderTimeout, below)
+		server.ConnContext, handler = withTLS, encrypted{handler}
 	}
+	server.Handler = answering{handler}
 	if config.Logger != nil {
 		server.ErrorLog = slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug)
 	}

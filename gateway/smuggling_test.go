@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -17,13 +18,14 @@ import (
 )
 
 // converse sends the bytes in two pieces, the first of that length, to a server, and gives
-// all that it answers until it closes the connection.
-func converse(t *testing.T, sent string, cut int) (answered string) {
+// all that it answers until it closes the connection, and its log.
+func converse(t *testing.T, sent string, cut int) (got, log string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
+		var lines bytes.Buffer
 		channel := new(inproc.Channel)
 		genwayv1.RegisterGenerationServer(channel, &core{answer: answer()})
-		edge, err := gateway.New(gateway.Config{Core: channel, Logger: slog.New(slog.DiscardHandler)})
+		edge, err := gateway.New(gateway.Config{Core: channel, Logger: slog.New(slog.NewTextHandler(&lines, nil))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,9 +50,9 @@ func converse(t *testing.T, sent string, cut int) (answered string) {
 		if err := <-served; err != nil {
 			t.Error(err)
 		}
-		answered = string(all)
+		got, log = string(all), lines.String()
 	})
-	return answered
+	return got, log
 }
 
 // smuggled is the request that a reader of other rules finds behind or within the first.
@@ -96,7 +98,7 @@ func TestAmbiguousFraming(t *testing.T) {
 		"sent by caller":    head + "Genway-Framing: x\r\nContent-Length: 36\r\n\r\n" + smuggled,
 	} {
 		for cut := range min(len(sent), 200) {
-			got := converse(t, sent, cut)
+			got, _ := converse(t, sent, cut)
 			if !strings.HasPrefix(got[min(len(got), 8):], " 400 ") || answers(got) != 1 ||
 				!strings.Contains(got, `{"type":"error","error":{"type":"invalid_request_error"`) || !strings.Contains(got, "\r\nConnection: close\r\n") {
 				t.Fatalf("%s, cut at %d:\n%s", name, cut, got)
@@ -130,7 +132,7 @@ func TestAmbiguousFramingElsewhere(t *testing.T) {
 		"body cut by LF":     chunked + "0\r\n\n" + smuggled,
 	} {
 		for cut := range len(sent) {
-			if got := converse(t, sent, cut); !strings.HasPrefix(got[min(len(got), 8):], " 400 ") || answers(got) != 1 {
+			if got, _ := converse(t, sent, cut); !strings.HasPrefix(got[min(len(got), 8):], " 400 ") || answers(got) != 1 || !strings.Contains(got, "X-Request-Id: req_") {
 				t.Fatalf("%s, cut at %d:\n%s", name, cut, got)
 			}
 		}
@@ -150,7 +152,7 @@ func TestPipelined(t *testing.T) {
 		"\r\n" + smuggled +
 		"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length:0\r\n\r\n"
 	for cut := range len(sent) {
-		if got := converse(t, sent, cut); strings.Count(got, "HTTP/1.1 200 ") != 5 || answers(got) != 5 {
+		if got, _ := converse(t, sent, cut); strings.Count(got, "HTTP/1.1 200 ") != 5 || answers(got) != 5 {
 			t.Fatalf("cut at %d:\n%s", cut, got)
 		}
 	}

@@ -71,6 +71,7 @@ func TestCases(t *testing.T) {
 		{"N23", "behind a balancer that speaks the PROXY protocol, in cleartext and with TLS, keys and bounds go by the caller's address; strangers cannot speak it, and X-Forwarded-For counts only from a caller that is a trusted proxy", proxiedCallers},
 		{"N80", "a direct message of 100 MB of one letter is answered within seconds, and one that a caller's share of the memory can never hold is refused for good", largeMessages},
 		{"N83", "a body that is announced and never sent is not waited for: without a key, with a wrong one and where none is needed, the answer comes and the connection ends, whatever the request expects", unsentBodies},
+		{"N84", "a request that is refused ahead of any handler, for a malformed or too large head, another version of HTTP or clear text where TLS is spoken, gets the error of its path's protocol with an identifier that is in the log", refusedHeads},
 		{"N81", "damaged pages of a store are told at start, and by a server that met them while it serves: by its log, its metrics and its readiness", damagedPages},
 		{"N24", "the first keys are printed on a terminal alone; elsewhere they are in a file for the server's user, which the log names and nothing overwrites", keptKeys},
 	} {

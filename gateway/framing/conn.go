@@ -1,6 +1,8 @@
 package framing
 
 import (
+	"bytes"
+	"errors"
 	"io"
 	"net"
 	"sync/atomic"
@@ -20,6 +22,9 @@ type Config struct {
 	// Unmetered, if set, reports whether a connection of HTTP/2 from an address is not
 	// metered: that of a proxy carries the requests of many callers.
 	Unmetered func(from net.Addr) bool
+	// Refuse, if set, gives the whole answer to a request of HTTP/1 that net/http refuses
+	// itself, in the place of net/http's. Conn.Answering must be called then.
+	Refuse func(Refusal, *Conn) []byte
 }
 
 type listener struct {
@@ -43,6 +48,12 @@ type Conn struct {
 	held   [maxHeld]byte
 	nheld  int
 	ending []byte // to be delivered ahead of the end
+	// ahead has come behind the end of a request, and is not scanned yet.
+	ahead []byte
+	// cut says that the peer has ended its side of the connection, and answering that a
+	// handler answers.
+	cut       bool
+	answering atomic.Bool
 	// ended says that nothing else is delivered, broken that the end is that of a body, and
 	// closed that Close was called.
 	ended, closed atomic.Bool
@@ -80,7 +91,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 		if len(p) <= c.nheld {
 			return c.readSmall(p)
 		}
-		n, err := c.Conn.Read(p[c.nheld:])
+		n, err := c.read(p[c.nheld:])
 		if n > 0 {
 			copy(p, c.held[:c.nheld])
 			if n = c.take(p[:c.nheld+n]); n > 0 {
@@ -88,13 +99,18 @@ func (c *Conn) Read(p []byte) (int, error) {
 			}
 		}
 		if err != nil {
+			c.cut = errors.Is(err, io.EOF)
 			return 0, err
 		}
 	}
 }
 
-// Write sends a piece of an answer.
+// Write sends a piece of an answer, or what Config.Refuse has in the place of one that is
+// net/http's own.
 func (c *Conn) Write(p []byte) (int, error) {
+	if r, ok := c.refused(p); ok {
+		return len(p), c.refuse(r)
+	}
 	if meter := c.meter.Load(); meter != nil {
 		meter.Out(p)
 	}
@@ -111,11 +127,19 @@ func (c *Conn) take(p []byte) int {
 		}
 		c.meter.Store(meter)
 	}
-	if reason == "" {
+	switch {
+	case reason != "":
+		c.nheld = 0
+	case c.scanner.whole:
+		c.nheld = 0
+		if n < len(p) {
+			c.ahead = append(bytes.Clone(p[n:]), c.ahead...)
+		}
+		return n
+	default:
 		c.nheld = copy(c.held[:], p[n:])
 		return n
 	}
-	c.nheld = 0
 	if c.config.Ended != nil {
 		c.config.Ended(reason, c.RemoteAddr())
 	}

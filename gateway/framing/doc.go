@@ -11,5 +11,8 @@
 // is delivered with a header field that says so (Reason), for the handler to answer 400; a
 // body that departs ends in an error.
 //
+// A request that net/http itself refuses, ahead of any handler, is seen by the answer that
+// net/http writes while no handler answers: Config.Refuse gives another in its place.
+//
 // The package must not import anything of ours but packages frames and connections.
 package framing

@@ -41,6 +41,10 @@ type scanner struct {
 	// have come, or the digits of a chunk's size.
 	left   int64
 	digits int
+	// whole says that the last scan stopped at the end of a request.
+	whole bool
+	// requestLine is the beginning of the current request line, or of the last one.
+	requestLine []byte
 	// version is the end of a request line that came in pieces.
 	version [len("HTTP/1.1\r")]byte
 	// head is what is known of the current head.
@@ -55,11 +59,12 @@ type head struct {
 	size                          int64
 }
 
-// scan looks at the bytes behind those it was given before. It says how many of them may be
-// delivered. The rest must be given again with more behind them, unless reason says what is
-// wrong: then nothing else may be delivered.
+// scan looks at the bytes behind those it was given before, up to the end of a request. It
+// says how many of them may be delivered. The rest must be given again with more behind them,
+// unless reason says what is wrong: then nothing else may be delivered.
 func (s *scanner) scan(p []byte) (n int, reason string) {
-	for n < len(p) && reason == "" {
+	s.whole = false
+	for n < len(p) && reason == "" && !s.whole {
 		var used int
 		rest := p[n:]
 		switch s.state {
@@ -83,7 +88,7 @@ func (s *scanner) scan(p []byte) (n int, reason string) {
 				break
 			}
 			if s.state == atBody {
-				s.next(atRequest)
+				s.finish()
 			} else {
 				s.next(atDataEnd)
 			}
@@ -100,6 +105,13 @@ func (s *scanner) scan(p []byte) (n int, reason string) {
 // next begins another line or body.
 func (s *scanner) next(to state) { s.state, s.column, s.cr = to, 0, false }
 
+// finish ends a request, so that no byte of another is delivered with it: what net/http then
+// refuses is the request whose line is kept.
+func (s *scanner) finish() {
+	s.next(atRequest)
+	s.whole = true
+}
+
 // preface takes the first bytes of a connection.
 func (s *scanner) preface(p []byte) (int, string) {
 	n := 0
@@ -114,11 +126,13 @@ func (s *scanner) preface(p []byte) (int, string) {
 	if n == len(p) {
 		return n, ""
 	}
-	if s.left > int64(len("PRI * HTTP/2.0")) {
+	if line := preface[:len("PRI * HTTP/2.0")]; s.left > int64(len(line)) {
+		s.keepLine([]byte(line))
 		return n, Preface
 	}
 	// No request line but HTTP/2's ends within what has come of the preface.
 	s.next(atRequest)
+	s.keepLine([]byte(preface[:s.left]))
 	s.column = int(s.left)
 	s.keepVersion([]byte(preface[:s.left]))
 	return n, ""
@@ -128,11 +142,13 @@ func (s *scanner) preface(p []byte) (int, string) {
 func (s *scanner) request(p []byte) (int, string) {
 	end := bytes.IndexByte(p, '\n')
 	if end < 0 {
+		s.keepLine(p)
 		s.pass(p)
 		s.keepVersion(p)
 		return len(p), ""
 	}
 	line := p[:end]
+	s.keepLine(line)
 	if !s.endsCR(line) {
 		return end, BareLF
 	}
@@ -238,7 +254,7 @@ func (s *scanner) body() {
 		s.next(atBody)
 		s.left = s.head.size
 	default:
-		s.next(atRequest)
+		s.finish()
 	}
 }
 
@@ -291,7 +307,7 @@ func (s *scanner) line(p []byte) (int, string) {
 	case s.state == atExtension && s.left > 0:
 		s.next(atData)
 	case s.state == atTrailer && empty:
-		s.next(atRequest)
+		s.finish()
 	default:
 		s.next(atTrailer)
 	}
