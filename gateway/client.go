@@ -61,7 +61,7 @@ func openStream[Q, E any](ctx context.Context, c *client, in *Q, call func(conte
 ) (grpc.ServerStreamingClient[E], error) {
 	x := exchangeOf(ctx)
 	x.record.call(kind.method[1:])
-	s := &eventStream[Q, E]{record: &x.record, kind: kind, done: ctx.Done(), heartbeat: c.heartbeat}
+	s := &eventStream[Q, E]{record: &x.record, kind: kind, done: ctx.Done(), beats: newHeartbeatTimer(c.heartbeat)}
 	first, err := deliver(x.outgoing(ctx), c.remote, in, func(outgoing context.Context, in *Q) (first *E, err error) {
 		if s.ServerStreamingClient, err = call(outgoing, in, opts...); err != nil {
 			return nil, err
@@ -85,7 +85,7 @@ func openStream[Q, E any](ctx context.Context, c *client, in *Q, call func(conte
 		return nil, unknown
 	}
 	s.header, s.ahead, s.isAhead = header, received[E]{event: first}, true
-	x.stream.ready = s.ready
+	x.stream.ready, x.stream.beats = s.ready, s.beats
 	if s.source == nil {
 		s.source = readAhead(ctx, x, s.ServerStreamingClient)
 	}
@@ -108,8 +108,7 @@ type eventStream[Q, E any] struct {
 	ahead     received[E] // taken from the source ahead of Recv, if isAhead
 	isAhead   bool
 	done      <-chan struct{} // the request is over
-	heartbeat time.Duration
-	timer     *time.Timer
+	beats     *heartbeatTimer
 	completed bool
 	record    *requestRecord
 }
@@ -172,24 +171,23 @@ func (s *eventStream[Q, E]) next() (received[E], bool) {
 		s.isAhead = false
 		return s.ahead, true
 	}
-	var silence <-chan time.Time
-	if s.heartbeat > 0 && !s.completed {
-		if s.timer == nil {
-			s.timer = time.NewTimer(s.heartbeat)
-		} else {
-			s.timer.Reset(s.heartbeat)
-		}
-		defer s.timer.Stop()
-		silence = s.timer.C
+	since := time.Now()
+	defer s.record.awaited(since)
+	var silent <-chan struct{}
+	if !s.completed {
+		silent = s.beats.watch()
 	}
-	defer s.record.awaited(time.Now())
-	select {
-	case message, more := <-s.source.Messages():
-		return s.step(message, more), true
-	case <-s.done:
-		return received[E]{err: status.FromContextError(context.Canceled).Err()}, true
-	case <-silence:
-		return received[E]{}, false
+	for {
+		select {
+		case message, more := <-s.source.Messages():
+			return s.step(message, more), true
+		case <-s.done:
+			return received[E]{err: status.FromContextError(context.Canceled).Err()}, true
+		case <-silent:
+			if s.beats.over(since) {
+				return received[E]{}, false
+			}
+		}
 	}
 }
 

@@ -122,6 +122,7 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 	if x.stream != nil {
 		x.writeLateLosses()
 		_ = x.w.flushGathered() // the server notices a broken connection
+		x.stream.beats.end()
 		x.stream.readers.Wait()
 	}
 }

@@ -48,6 +48,11 @@ func readAhead[E any](ctx context.Context, x *exchange, stream grpc.ServerStream
 				r.err = err
 				return
 			}
+			select { // most find room, and to wait for two things costs more
+			case r.messages <- event:
+				continue
+			default:
+			}
 			select {
 			case r.messages <- event:
 			case <-ctx.Done():

@@ -26,6 +26,8 @@ type streamState struct {
 	passed codec.Frame
 	// ready reports whether another event can be read without waiting.
 	ready func() bool
+	// beats times heartbeats; nil before the first event.
+	beats *heartbeatTimer
 	// readers are the goroutines that read the core's stream.
 	readers sync.WaitGroup
 	buf     bytes.Buffer

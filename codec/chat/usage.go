@@ -37,7 +37,11 @@ func (u *usage) decode() *genwayv1.Usage {
 		if out.CacheReadInputTokens != nil {
 			break
 		}
-		if n, err := strconv.ParseInt(string(member.Native(protocol, out.NativeFields, name)), 10, 64); err == nil {
+		text := member.Native(protocol, out.NativeFields, name)
+		if len(text) == 0 { // as most are: an error would be made of each
+			continue
+		}
+		if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 			out.CacheReadInputTokens = &n
 		}
 	}

@@ -82,6 +82,7 @@ func (u *Upstream) StreamDeferred(ctx context.Context, asked *deferred.Request, 
 			}
 			continue
 		}
+		run := s.count > 0
 		if err := a.weigh(f.Data); err != nil {
 			return s.own(err)
 		}
@@ -93,6 +94,9 @@ func (u *Upstream) StreamDeferred(ctx context.Context, asked *deferred.Request, 
 		}
 		if !s.pinged {
 			eventless.hear()
+		}
+		if run {
+			continue // the decoder has not read it, and says what it said
 		}
 		if was := finished; s.finished() != was {
 			finished = !was
@@ -186,8 +190,7 @@ func (s *relay) next(in *events, ended bool) (f codec.Frame, raw []byte, ok bool
 func (s *relay) frame(f codec.Frame, raw []byte) error {
 	if count := s.count; count > 0 {
 		s.count, s.told, s.pinged = 0, true, false
-		batch := &transportv1.FrameBatch{Events: bytes.Clone(raw), Count: int32(count)}
-		return s.opening.pass(codec.Event(&genwayv1.WireFrame{Protocol: s.protocol, Batch: batch}), true)
+		return s.opening.pass(batched(s.protocol, raw, count), true)
 	}
 	s.told, s.pinged = false, true
 	if len(f.Data) == 0 {
@@ -221,6 +224,20 @@ func (s *relay) frame(f codec.Frame, raw []byte) error {
 		}
 	}
 	return s.pass(events, err)
+}
+
+// batched gives a copy of a run as an event, all of whose messages are one piece of memory.
+func batched(protocol genwayv1.Protocol, run []byte, count int) *genwayv1.StreamGenerateTextResponse {
+	e := &struct {
+		event   genwayv1.StreamGenerateTextResponse
+		payload genwayv1.StreamGenerateTextResponse_Wire
+		frame   genwayv1.WireFrame
+		batch   transportv1.FrameBatch
+	}{}
+	e.batch.Events, e.batch.Count = bytes.Clone(run), int32(count)
+	e.frame.Protocol, e.frame.Batch = protocol, &e.batch
+	e.payload.Wire, e.event.Payload = &e.frame, &e.payload
+	return &e.event
 }
 
 // heard notes what events say of usage and output, ahead of whatever becomes of them.
