@@ -100,7 +100,7 @@ func link(root, pkg, kept, path string) (err error) {
 	if race {
 		// As the Makefile has it.
 		program += ".race"
-		args = []string{"build", "-race", "-gcflags=modernc.org/...=-race=false", "-o"}
+		args = []string{"build", "-race", "-gcflags=modernc.org/sqlite/lib=-race=false", "-o"}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
