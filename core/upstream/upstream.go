@@ -1,4 +1,4 @@
-// Package upstream says what the core needs of whoever answers a request: a
+// Package upstream declares what the core needs of the server of a request: a
 // vendor's service behind an adapter, another Generation server, or the embedded
 // sandbox. Adapters live in packages below this one.
 //

@@ -50,7 +50,7 @@ const (
 	AWSProfile     = "profile"
 	AWSWebIdentity = "web_identity"
 	AWSPodIdentity = "pod_identity"
-	// AWSInstance asks the instance metadata service, in its version 2 alone.
+	// AWSInstance asks the instance metadata service, only in its version 2.
 	AWSInstance = "instance"
 )
 
@@ -153,7 +153,7 @@ func podIdentity() (aws.CredentialsProvider, error) {
 // jwt is a token that an error might repeat.
 var jwt = regexp.MustCompile(`[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]*`)
 
-// unrepeated tells an error of AWS's SDK without what it might repeat of what was sent.
+// unrepeated gives an error of AWS's SDK without what it might repeat of what was sent.
 func unrepeated(err error) error {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
 		return fmt.Errorf("AWS answered %s: %s", plain(api.ErrorCode()), jwt.ReplaceAllString(plain(api.ErrorMessage()), "[REDACTED]"))

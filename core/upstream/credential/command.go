@@ -31,7 +31,7 @@ type Command struct {
 //   - lines of git credential: password=…, password_expiry_utc=… (git-scm.com/docs/git-credential,
 //     read 2026-11-22).
 //
-// What it prints to standard error is told to nobody: it may have the token.
+// What it prints to standard error is dropped: it may have the token.
 func NewCommand(name string, config Command) Credential {
 	lifetime := config.Lifetime
 	if lifetime == 0 {
@@ -99,7 +99,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// printedToken reads what a program has printed. The expiry is zero if it is not told.
+// printedToken reads what a program has printed. The expiry is zero if it is not there.
 func printedToken(printed []byte) (token string, expires time.Time, err error) {
 	printed = bytes.TrimSpace(printed)
 	if bytes.HasPrefix(printed, []byte("{")) {

@@ -29,7 +29,7 @@ type Credential interface {
 type Error struct {
 	// Name is the credential in the words of the configuration: "auth.entra of upstream east".
 	Name string
-	// Cause is why, without secrets. It is for the operator alone.
+	// Cause is why, without secrets. It is only for the operator.
 	Cause error
 }
 

@@ -29,7 +29,7 @@ type Google struct {
 	// default credentials: the file that GOOGLE_APPLICATION_CREDENTIALS names, the file that
 	// gcloud writes, or the metadata server.
 	File string
-	// Metadata asks the metadata server alone.
+	// Metadata asks only the metadata server.
 	Metadata bool
 }
 

@@ -18,8 +18,8 @@ import (
 const (
 	// mostAnswer bounds an issuer's answer, and a file or a command's output, in bytes.
 	mostAnswer = 1 << 20
-	// mostSaid bounds what is told of an issuer's own words, in bytes.
-	mostSaid = 300
+	// mostText bounds an issuer's own text in errors, in bytes.
+	mostText = 300
 )
 
 // issuerClient makes the calls to issuers. Redirects are not followed: a credential is asked
@@ -54,7 +54,7 @@ func sendable(token string, expires time.Time) (string, time.Time, error) {
 	return token, expires, nil
 }
 
-// refusal tells an error of x/oauth2 in its status and code alone: the body of the answer may
+// refusal gives only the status and the code of an error of x/oauth2: the body of the answer may
 // repeat what was sent.
 func refusal(err error) error {
 	refused, ok := errors.AsType[*oauth2.RetrieveError](err)
@@ -87,7 +87,7 @@ func plain(text string) string {
 		}
 		return ' '
 	}, strings.TrimSpace(text))
-	return text[:min(len(text), mostSaid)]
+	return text[:min(len(text), mostText)]
 }
 
 // readSecret reads a file that holds a secret and nothing else. The error never has it.

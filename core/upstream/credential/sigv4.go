@@ -70,8 +70,8 @@ func (s *signer) refused(resp *http.Response, held *lease[aws.Credentials]) bool
 	if err != nil {
 		return false
 	}
-	said := slices.Concat([]byte(resp.Header.Get("X-Amzn-Errortype")), []byte("\n"), begun)
-	if contains(said, clockErrors) {
+	text := slices.Concat([]byte(resp.Header.Get("X-Amzn-Errortype")), []byte("\n"), begun)
+	if contains(text, clockErrors) {
 		if at, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
 			before := time.Duration(s.offset.Load())
 			if now := at.Sub(s.now()); (now - before).Abs() > mostOffset {
@@ -80,11 +80,11 @@ func (s *signer) refused(resp *http.Response, held *lease[aws.Credentials]) bool
 			}
 		}
 	}
-	return contains(said, keyErrors) && s.keys.discard(held)
+	return contains(text, keyErrors) && s.keys.discard(held)
 }
 
-func contains(said []byte, words [][]byte) bool {
-	return slices.ContainsFunc(words, func(w []byte) bool { return bytes.Contains(said, w) })
+func contains(text []byte, words [][]byte) bool {
+	return slices.ContainsFunc(words, func(w []byte) bool { return bytes.Contains(text, w) })
 }
 
 // resumed is a body of which a part was read, from its beginning.

@@ -24,27 +24,27 @@ func askToken(client *http.Client, req *http.Request) (string, time.Time, error)
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	var said struct {
+	var answer struct {
 		AccessToken string      `json:"access_token"`
 		ExpiresIn   json.Number `json:"expires_in"`
 		ExpiresOn   json.Number `json:"expires_on"`
 		Error       string      `json:"error"`
 	}
-	malformed := json.Unmarshal(body, &said)
+	malformed := json.Unmarshal(body, &answer)
 	switch {
 	case resp.StatusCode != http.StatusOK:
-		return "", time.Time{}, answered(resp.StatusCode, said.Error)
+		return "", time.Time{}, answered(resp.StatusCode, answer.Error)
 	case malformed != nil:
 		return "", time.Time{}, errors.New("the issuer's answer is no token: it is not the JSON that is expected")
 	}
-	expires, err := expiry(said.ExpiresIn, said.ExpiresOn)
+	expires, err := expiry(answer.ExpiresIn, answer.ExpiresOn)
 	if err != nil {
 		return "", time.Time{}, err
 	}
-	return sendable(said.AccessToken, expires)
+	return sendable(answer.AccessToken, expires)
 }
 
-// mostLife bounds the life of a token that an issuer tells.
+// mostLife bounds the life of a token that an issuer reports.
 const mostLife = 30 * 24 * time.Hour
 
 // expiry reads when a token ends: after so many seconds, which does not depend on clocks, or

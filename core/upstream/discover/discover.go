@@ -166,7 +166,7 @@ func shown(text string) bool {
 }
 
 // tidy leaves out what a picker could not show, and has the upstream's name for an owner
-// that is not told.
+// that is not there.
 func (l *Listing) tidy(m *genwayv1.Model) *genwayv1.Model {
 	for _, text := range []*string{&m.DisplayName, &m.OwnedBy, &m.Description} {
 		if len(*text) > maxText || !shown(*text) {

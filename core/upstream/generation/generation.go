@@ -35,7 +35,7 @@ type Config struct {
 	Target string
 	// APIKey is a key of the group internal there; empty sends none.
 	APIKey string
-	// TLS encrypts the hop; nil does not.
+	// TLS encrypts the connection; nil does not.
 	TLS *tls.Config
 	// FirstByte is how long an answer may take to begin, Idle how long a stream may
 	// make no progress. Defaults 10 minutes and 5 minutes.
@@ -59,7 +59,7 @@ type Upstream struct {
 
 var _ upstream.Upstream = (*Upstream)(nil)
 
-// alive finds out that a connection is dead which nobody has closed. More frequent
+// alive detects that a connection is dead which neither side has closed. More frequent
 // pings offend servers with gRPC's own defaults, which allow one in five minutes
 // (grpc/proposal A8).
 var alive = keepalive.ClientParameters{Time: 5*time.Minute + 10*time.Second, Timeout: 20 * time.Second}
@@ -170,7 +170,7 @@ func unary[Q, A any](ctx context.Context, u *Upstream, req Q, rpc func(context.C
 	record.Calls++
 	u.calls.begin()
 	defer u.calls.end()
-	ctx, _, done := u.patient(ctx)
+	ctx, _, done := u.withIdleTimeout(ctx)
 	defer done()
 	defer record.Await(time.Now())
 	answer, err := rpc(u.outgoing(ctx), req)
@@ -185,7 +185,7 @@ func streamed[Q, E any](ctx context.Context, u *Upstream, req *Q, rpc func(conte
 	record.Calls++
 	u.calls.begin()
 	defer u.calls.end()
-	ctx, progress, done := u.patient(ctx)
+	ctx, progress, done := u.withIdleTimeout(ctx)
 	defer done()
 	since := time.Now()
 	stream, err := rpc(u.outgoing(ctx), req)
@@ -234,7 +234,7 @@ func faultOf(ctx context.Context, err error) error {
 		if detail, ok := d.(*genwayv1.ErrorDetail); ok {
 			f := fault.FromDetail(detail)
 			switch f.Reason {
-			case fault.ReasonOverloaded, fault.ReasonUpstreamBusy: // not of this process: edges tell them apart
+			case fault.ReasonOverloaded, fault.ReasonUpstreamBusy: // not of this process: edges distinguish them
 				f.Reason = "UPSTREAM_OVERLOADED"
 			}
 			f.UpstreamRequestID, f.RequestID = f.RequestID, ""

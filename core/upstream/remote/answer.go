@@ -107,7 +107,7 @@ func (a *answer) close() {
 	a.upstream.config.Memory.discard(a.peak)
 }
 
-// cause tells why the call has ended.
+// cause gives why the call has ended.
 func (a *answer) cause() error { return context.Cause(a.ctx) }
 
 // broken gives the fault of an error in reading the body.

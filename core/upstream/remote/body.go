@@ -112,7 +112,7 @@ func (a *answer) fillUp(p []byte) (n int, ended bool, err error) {
 	return n, false, nil
 }
 
-// complete demands that a body is as long as it said to be.
+// complete demands that a body is as long as its Content-Length.
 func (a *answer) complete(n int) error {
 	if a.size > 0 && int64(n) < a.size {
 		return io.ErrUnexpectedEOF

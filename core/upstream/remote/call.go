@@ -76,7 +76,7 @@ func (u *Upstream) request(ctx context.Context, op operation, model string, body
 	if u.config.Trace {
 		req.Header = traced(req.Header, call.Of(ctx).Carried())
 	}
-	// Of a reader that the transport does not know it would send the head first, alone.
+	// For a reader that the transport does not know it would send the head first, by itself.
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	return req
@@ -107,14 +107,14 @@ func (u *Upstream) refused(a *answer, resp *http.Response, wire *genwayv1.WireMe
 }
 
 // translate makes what another protocol says of models and of overload that of ours:
-// the vendors tell an unknown model by the message of a 404, overload by a 529 or by
+// the vendors report an unknown model by the message of a 404, overload by a 529 or by
 // that of a 503, and a caller's protocol has its own words and status for both.
 func translate(f *fault.Error) {
-	said := strings.ToLower(f.Message)
+	message := strings.ToLower(f.Message)
 	switch {
-	case f.Kind == fault.NotFound && strings.Contains(said, "model"):
+	case f.Kind == fault.NotFound && strings.Contains(message, "model"):
 		f.Reason = fault.ReasonModelNotFound
-	case f.Kind == fault.Overloaded || f.Kind == fault.Unavailable && strings.Contains(said, "overloaded"):
+	case f.Kind == fault.Overloaded || f.Kind == fault.Unavailable && strings.Contains(message, "overloaded"):
 		f.Kind, f.Status = fault.Overloaded, 0
 	}
 }

@@ -40,9 +40,9 @@ type conn struct {
 	at   sync.Mutex // keeps looks apart
 	seen state
 
-	// gone is closed when the other side has closed, or we have.
-	gone chan struct{}
-	once sync.Once
+	// closed is closed when the other side has closed, or we have.
+	closed chan struct{}
+	once   sync.Once
 	// refused says that nothing more may be written.
 	refused atomic.Bool
 	// written counts the bytes that were. Those under way count: an answer may come before
@@ -64,7 +64,7 @@ const (
 )
 
 func newConn(c net.Conn) *conn {
-	made := &conn{Conn: c, gone: make(chan struct{})}
+	made := &conn{Conn: c, closed: make(chan struct{})}
 	if socket, ok := c.(syscall.Conn); ok {
 		if raw, err := socket.SyscallConn(); err == nil {
 			made.raw = raw
@@ -89,13 +89,13 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-func (c *conn) end() { c.once.Do(func() { close(c.gone) }) }
+func (c *conn) end() { c.once.Do(func() { close(c.closed) }) }
 
 // dead reports whether the connection has been closed, or something came over it that
-// nobody has asked for. It is asked while no call uses the connection.
+// was not asked for. It is asked while no call uses the connection.
 func (c *conn) dead() bool {
 	select {
-	case <-c.gone:
+	case <-c.closed:
 		return true
 	default:
 	}

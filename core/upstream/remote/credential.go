@@ -60,7 +60,7 @@ func (u *Upstream) authorize(req *http.Request, body []byte) (refused func(*http
 	case err == nil:
 		return refused, nil
 	case req.Context().Err() != nil:
-		return nil, err // the call has ended; why is told by its context
+		return nil, err // the call has ended; its context has the reason
 	}
 	return nil, fault.Wrap(err, fault.Unavailable, reasonCredential, "the gateway has no valid credential for the upstream of this model (%s)", u.config.Credential.Name())
 }

@@ -65,7 +65,7 @@ func (e *eventStream) Read(p []byte) (int, error) {
 func (e *eventStream) next() error {
 	var prelude [preludeBytes]byte
 	if _, err := io.ReadFull(e.frames, prelude[:]); err != nil {
-		return err // io.EOF between frames alone
+		return err // io.EOF only between frames
 	}
 	// The length is one only if the prelude's own checksum says so: room is made for it.
 	if crc32.ChecksumIEEE(prelude[:8]) != binary.BigEndian.Uint32(prelude[8:]) {
@@ -120,9 +120,9 @@ func (e *eventStream) take(frame eventstream.Message) error {
 		e.write(eventName(chunk.Bytes), chunk.Bytes)
 		return nil
 	case eventstreamapi.ExceptionMessageType:
-		var said struct{ Message string }
-		_ = json.Unmarshal(frame.Payload, &said) // an exception without a text is one
-		return e.writeError(header(eventstreamapi.ExceptionTypeHeader), said.Message)
+		var exception struct{ Message string }
+		_ = json.Unmarshal(frame.Payload, &exception) // an exception without a text is one
+		return e.writeError(header(eventstreamapi.ExceptionTypeHeader), exception.Message)
 	case eventstreamapi.ErrorMessageType:
 		return e.writeError(header(eventstreamapi.ErrorCodeHeader), header(eventstreamapi.ErrorMessageHeader))
 	default:

@@ -2,5 +2,5 @@
 
 package remote
 
-// lookAt knows nothing of a socket here: only what was read tells.
+// lookAt knows nothing of a socket here: a close is found only by reading.
 func lookAt(uintptr) state { return open }

@@ -22,7 +22,7 @@ type AnswerMemory struct {
 	garbage atomic.Int64
 }
 
-// DefaultAnswerMemory is the budget of a process that is told none.
+// DefaultAnswerMemory is the budget of a process without one in its flags.
 const DefaultAnswerMemory = 1 << 30
 
 // NewAnswerMemory makes a budget of so many bytes; 0 is DefaultAnswerMemory.
@@ -54,7 +54,7 @@ func (m *AnswerMemory) give(u *Upstream, bytes int64) {
 	m.held.Add(-bytes)
 }
 
-// discard counts what a large answer leaves to the collector. Go alone would let garbage
+// discard counts what a large answer leaves to the collector. By itself Go would let garbage
 // grow to the size of all that was held at once.
 func (m *AnswerMemory) discard(bytes int64) {
 	if bytes >= large && m.garbage.Add(bytes) > m.most/8 {

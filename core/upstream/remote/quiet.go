@@ -1,6 +1,6 @@
 package remote
 
-// mostQuiet bounds the bytes of a stream between two events that tell something of its
+// mostQuiet bounds the bytes of a stream between two events with content of its
 // answer. Comments, pings and events without content keep a call alive, at the upstream's
 // pace: a comment of 25 bytes each second takes a week to get there. Events that repeat
 // a large request (response.in_progress) fit.

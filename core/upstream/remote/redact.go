@@ -17,8 +17,8 @@ const (
 	leastSecret = 8
 )
 
-// redact takes our own credentials out of what an upstream says of a call that it
-// refuses: some repeat them, and the caller and the log get to see what is said (K1).
+// redact removes our own credentials from an upstream's answer to a call that it refuses:
+// some upstreams repeat them, and the caller and the log get that answer (K1).
 func (u *Upstream) redact(body []byte) []byte {
 	for _, secret := range u.secrets() {
 		if len(secret) >= leastSecret {
@@ -28,7 +28,7 @@ func (u *Upstream) redact(body []byte) []byte {
 	return body
 }
 
-// redactFault does so with a failure that an upstream tells as an answer: with status
+// redactFault does so with a failure that an upstream reports as an answer: with status
 // 200, or in the middle of a stream.
 func (u *Upstream) redactFault(err error) error {
 	if err == nil {

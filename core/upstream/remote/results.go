@@ -32,8 +32,8 @@ func gatherResults(messages []*genwayv1.Message) []*genwayv1.Message {
 	return out
 }
 
-// gatherable reports whether a message has tool results and nothing that says
-// that it must stand alone.
+// gatherable reports whether a message has tool results and nothing that
+// requires a message of its own.
 func gatherable(m *genwayv1.Message) bool {
 	if m.GetRole() != genwayv1.Role_ROLE_TOOL && m.GetRole() != genwayv1.Role_ROLE_USER || m.GetName() != "" || len(m.GetNativeFields()) > 0 {
 		return false
@@ -53,7 +53,7 @@ func callOrder(m *genwayv1.Message) map[string]int {
 	return order
 }
 
-// gathered is one message of all: results first, then what else was said.
+// gathered is one message of all: results first, then the other parts.
 func gathered(all []*genwayv1.Message, order map[string]int) *genwayv1.Message {
 	var results, rest []*genwayv1.Part
 	for _, m := range all {

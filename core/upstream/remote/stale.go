@@ -12,7 +12,7 @@ import (
 )
 
 // An HTTP/1.1 upstream may close a connection that it has said to keep, at any moment: also
-// while a request is on its way. Then nobody can know from here whether the request was
+// while a request is on its way. Then the gateway cannot know whether the request was
 // read, so it must not be sent again. What can be done is to send none into a connection
 // that is about to close, and to know for sure of as many as possible that not one byte
 // went out:
@@ -21,8 +21,8 @@ import (
 //     has closed is refused, and net/http takes another.
 //   - One that has been idle for almost as long as upstreams keep them is not used.
 //   - Until an upstream has proved that it keeps connections, one that has only just
-//     served is watched for a moment first: those who close do so right behind the
-//     answer. One of an upstream that was seen to do that is not used at once.
+//     served is watched for a moment first: upstreams that close do so right behind
+//     the answer. One of an upstream that was seen to do that is not used at once.
 //   - A request of which nothing was written before its connection turned out to be closed
 //     is sent once more, over a new connection.
 //
@@ -41,7 +41,7 @@ func (u *Upstream) roundTrip(a *answer, req *http.Request) (resp *http.Response,
 		a.served(resp)
 		return resp, nil
 	case err == nil:
-		// The upstream said why it closes, and net/http took that for the answer.
+		// The upstream sent why it closes, and net/http took that for the answer.
 		_ = resp.Body.Close()
 		err = errRefused
 	case a.pooled && hungUp(err):
@@ -64,15 +64,15 @@ func (u *Upstream) fresh() http.RoundTripper {
 	u.freshOnce.Do(func() {
 		u.freshHTTP = u.config.HTTP
 		if t, ok := u.config.HTTP.(*http.Transport); ok {
-			alone := t.Clone()
-			alone.DisableKeepAlives = true
-			u.freshHTTP = alone
+			unpooled := t.Clone()
+			unpooled.DisableKeepAlives = true
+			u.freshHTTP = unpooled
 		}
 	})
 	return u.freshHTTP
 }
 
-// gotConn is told of each connection that the call is about to be sent over.
+// gotConn is called with each connection over which the call is about to be sent.
 func (a *answer) gotConn(info httptrace.GotConnInfo) {
 	defer a.record.Connected()
 	a.pooled, a.conn = info.Reused, connOf(info.Conn)
@@ -100,7 +100,7 @@ func (a *answer) usable(c *conn, info httptrace.GotConnInfo) bool {
 		}
 		timer := time.NewTimer(watch)
 		select {
-		case <-c.gone:
+		case <-c.closed:
 		case <-timer.C:
 		case <-a.ctx.Done():
 		}

@@ -26,7 +26,7 @@ func traced(h http.Header, carried tracing.Carried) http.Header {
 	return h
 }
 
-// answered records a call: how long the head of its answer took, and what it said.
+// answered records a call: how long the head of its answer took, and its status.
 func (a *answer) answered(req *http.Request, resp *http.Response, sent time.Time) {
 	ctx, took := a.ctx, time.Since(sent)
 	a.record.Waited += took

@@ -36,7 +36,7 @@ type trust struct {
 const (
 	// proven is how often an upstream must be seen to keep a connection to be trusted.
 	proven = 3
-	// settles is how long a connection that has just served is watched, or left alone,
+	// settles is how long a connection that has just served is watched, or not used,
 	// while there is no trust, and young how soon behind an answer a close says something
 	// of all answers.
 	settles, young = 50 * time.Millisecond, time.Second

@@ -46,7 +46,7 @@ func (s *slow) wait(ctx context.Context) error {
 }
 
 // An answer that does not begin, or does not go on, ends as a timeout.
-func TestPatience(t *testing.T) {
+func TestIdleTimeout(t *testing.T) {
 	drop := func(*genwayv1.StreamGenerateTextResponse) error { return nil }
 	for name, c := range map[string]struct {
 		begin  bool

@@ -15,9 +15,9 @@ const (
 // errIdle is why a call is ended from this side.
 var errIdle = errors.New("generation: the upstream makes no progress")
 
-// patient gives the context of a call, which ends when the answer has not begun in
-// time, or after progress was called, when it goes on no more. done ends the call.
-func (u *Upstream) patient(ctx context.Context) (patient context.Context, progress, done func()) {
+// withIdleTimeout gives the context of a call, which ends when the answer has not begun in
+// time, or, after progress was called, when no more of it comes for a while. done ends the call.
+func (u *Upstream) withIdleTimeout(ctx context.Context) (timed context.Context, progress, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(u.config.FirstByte, func() { cancel(errIdle) })
 	return ctx, func() { timer.Reset(u.config.Idle) }, func() { timer.Stop(); cancel(nil) }
@@ -33,7 +33,7 @@ type inFlight struct {
 }
 
 // begin counts a call in. Those that come after the closing find the connection
-// closed if nobody keeps it open.
+// closed unless another call keeps it open.
 func (f *inFlight) begin() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -46,7 +46,7 @@ func (f *inFlight) end() {
 	defer f.mu.Unlock()
 	f.calls--
 	if f.closed && f.calls == 0 {
-		// Nothing of it is left in use, and nobody to tell.
+		// No call uses it any more, so there is nowhere to report an error.
 		_ = f.close()
 	}
 }
