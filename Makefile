@@ -112,12 +112,12 @@ check: ## Check formatting, vet, and run the tests that need no server, root or 
 .PHONY: test
 test: test-deps proto-lint gen-check breaking allocs binaries ## Run all tests under the race detector
 	@$(RACE_NOTICE)
-	$(GO) test $(RACE) -timeout=15m ./...
-	$(GO) test -C conformance $(RACE) -count=1 -timeout=15m \
+	$(GO) test $(RACE) -timeout=25m ./...
+	$(GO) test -C conformance $(RACE) -count=1 -timeout=25m \
 		$$($(GO) list -C conformance ./... | grep -v -e '/programs$$' -e '/chaos$$')
 	GENWAY_TEST_TRANSPORT=tls1 $(GO) test -C conformance $(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)' ./anthropic
 	GENWAY_TEST_TRANSPORT=tls2 $(GO) test -C conformance $(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)' ./openai ./genai ./losses
-	$(GO) test -C conformance -count=1 -timeout=15m ./programs ./chaos
+	$(GO) test -C conformance -count=1 -timeout=25m ./programs ./chaos
 	$(GO) test -C bench $(RACE) -timeout=5m ./...
 	$(GO) test -C tools/crossing -count=1 -timeout=5m ./...
 	@$(RACE_NOTICE)
