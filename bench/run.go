@@ -57,6 +57,8 @@ func (o *options) open(ctx context.Context, stderr io.Writer) (*measure.Bench, f
 		if targets, err = target.Named(names, peers...); err != nil {
 			return nil, nil, err
 		}
+	} else if o.quick {
+		targets = slices.DeleteFunc(targets, func(t target.Target) bool { return t.Name == target.WholeBodies })
 	}
 	cores, err := process.Cores()
 	if err != nil {
@@ -130,7 +132,7 @@ func runAll(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	flags.IntVar(&o.memory.Streams, "streams", 1000, "streams open at once, for their memory")
 	flags.Int64Var(&o.memory.Pictures, "pictures", 200, "images of 20 MB")
 	flags.DurationVar(&o.memory.Collect, "collect", 15*time.Second, "small requests after them, which make the runtime collect, and as long a rest")
-	flags.BoolVar(&o.quick, "quick", false, "short runs, two turns, two starts, few images of 20 MB: figures to look at, not to quote")
+	flags.BoolVar(&o.quick, "quick", false, "short runs, two turns, two starts, few images of 20 MB, deferral always: figures to look at, not to quote")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -146,7 +148,7 @@ func runAll(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(b.Site(o.programs, o.rounds), o.measure(ctx, b), done()); err != nil {
+	if err := errors.Join(b.Site(ctx, o.programs, o.rounds), o.measure(ctx, b), done()); err != nil {
 		return err
 	}
 	fmt.Fprintf(stdout, "took %v\n", time.Since(begin).Round(time.Second))

@@ -2,8 +2,10 @@ package measure
 
 import (
 	"bytes"
+	"context"
 	"debug/buildinfo"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"time"
@@ -14,7 +16,7 @@ import (
 // Site is where and of what a bench was.
 type Site struct {
 	// Commit is what Genway's programs were built from, "changed" behind it where the tree was not
-	// clean; empty where they do not say.
+	// clean; that of the repository where they do not say, and empty outside of one.
 	Commit string `json:"commit,omitempty"`
 	// Go is the version of Go that they were built with.
 	Go string `json:"go,omitempty"`
@@ -28,7 +30,7 @@ type Site struct {
 }
 
 // Site records where the bench is. What cannot be found out is left out.
-func (b *Bench) Site(programs string, rounds int) error {
+func (b *Bench) Site(ctx context.Context, programs string, rounds int) error {
 	site := &Site{Cores: runtime.NumCPU(), CPU: processor(), Kernel: kernel(), Rounds: rounds, Seconds: b.config.Duration.Seconds()}
 	if info, err := buildinfo.ReadFile(filepath.Join(programs, "genway")); err == nil {
 		site.Go = info.GoVersion
@@ -39,6 +41,11 @@ func (b *Bench) Site(programs string, rounds int) error {
 			case s.Key == "vcs.modified" && s.Value == "true":
 				site.Commit += ", changed"
 			}
+		}
+	}
+	if site.Commit == "" {
+		if commit, err := exec.CommandContext(ctx, "git", "rev-parse", "--short=10", "HEAD").Output(); err == nil {
+			site.Commit = string(bytes.TrimSpace(commit))
 		}
 	}
 	return b.results.Encode(Record{Time: time.Now().UTC(), Kind: KindSite, Site: site})

@@ -218,10 +218,15 @@ const AnswerPrefix = "genway-answer-"
 // upstreams were called, retries included, and the upstream's own headers.
 func (a attempt) sendHeaders(ctx context.Context, answered map[string]string) {
 	// It fails where the headers have been sent already, and outside of a gRPC server.
-	md := make(metadata.MD, 2+len(answered))
-	md["x-genway-upstream"], md["x-genway-attempts"] = []string{a.Name}, []string{strconv.FormatInt(call.Of(ctx).Calls, 10)}
+	md, values := make(metadata.MD, 2+len(answered)), make([]string, 0, 2+len(answered))
+	set := func(name, value string) {
+		values = append(values, value)
+		md[name] = values[len(values)-1 : len(values) : len(values)]
+	}
+	set("x-genway-upstream", a.Name)
+	set("x-genway-attempts", strconv.FormatInt(call.Of(ctx).Calls, 10))
 	for name, value := range answered { // all in lower case, as metadata are
-		md[AnswerPrefix+name] = []string{value}
+		set(AnswerPrefix+name, value)
 	}
 	_ = grpc.SetHeader(ctx, md)
 }
