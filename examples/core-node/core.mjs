@@ -1,4 +1,4 @@
-// A core in another language, by the typed contract alone: genway-edge in front of it serves
+// A core in another language, with only the typed contract: genway-edge in front of it serves
 // all five JSON protocols. It repeats what the user said, calls the first tool that it is
 // offered, and draws plain squares. It knows no JSON protocol and never reads `wire`.
 import { crc32, deflateSync } from 'node:zlib';
