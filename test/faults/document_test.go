@@ -63,7 +63,7 @@ the upstream and protocol of the caller, and holds what comes to this table.
 - **whole**: the answer in full, and nothing else looks like it: a 200 body, or a stream
   with the protocol's terminator.
 - **503 unreachable, 504 timeout, 502 cut off, 502 malformed**: nothing of the answer was
-  sent; an error alone, with that status. **Retried**: the upstream has been asked once
+  sent; only an error, with that status. **Retried**: the upstream has been asked once
   more before (a retry is allowed here), or the next one of the route would be.
   A unary answer has begun when its headers say 2xx: whatever fails after that is not tried
   again, here or elsewhere, since the upstream may have done and charged what was asked.
@@ -72,7 +72,7 @@ the upstream and protocol of the caller, and holds what comes to this table.
   event, and nothing says that the answer is complete. Nothing is tried again. A stream of
   chat completions has ` + "`" + `[DONE]` + "`" + ` behind the error, as the vendor's has: it ends the stream
   and is no success; the vendor's SDKs raise at the error and read no further.
-- **–**: there is no such case; why is said below.
+- **–**: there is no such case; the reason is below.
 
 Timeouts are the upstream's ` + "`first_byte` and `idle`" + ` of the configuration. A stream that has
 been silent for 15 s has begun for the caller, with a heartbeat: what would have been an

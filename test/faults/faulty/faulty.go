@@ -30,7 +30,7 @@ func Faults() []Fault {
 // About says what the upstream does.
 func (f Fault) About() string {
 	return map[Fault]string{
-		Refuse:       "nobody listens",
+		Refuse:       "no process listens",
 		ConnectStall: "the connection is never established",
 		TLSFailure:   "the certificate is not trusted; later, a TLS record is broken",
 		Reset:        "the connection is reset (RST)",

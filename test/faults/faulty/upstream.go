@@ -41,7 +41,7 @@ func New(f Fault, m Moment, a Answer) (*Upstream, error) {
 	}
 	u := &Upstream{URL: "http://" + listener.Addr().String(), fault: f, moment: m, answer: a, listener: listener, closing: make(chan struct{})}
 	if f == Refuse {
-		// The near end of a connection keeps its port, on which nobody listens, from
+		// The near end of a connection keeps its port, on which no process listens, from
 		// becoming somebody else's.
 		u.held, err = new(net.Dialer).DialContext(context.Background(), "tcp", listener.Addr().String())
 		if err != nil {
