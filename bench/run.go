@@ -148,11 +148,13 @@ func runAll(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(b.Site(ctx, o.programs, o.rounds), o.measure(ctx, b), done()); err != nil {
-		return err
+	err = b.Site(ctx, o.programs, o.rounds)
+	if err == nil {
+		err = o.measure(ctx, b)
 	}
+	// What was measured ahead of a failure is printed too.
 	fmt.Fprintf(stdout, "took %v\n", time.Since(begin).Round(time.Second))
-	return printReport(stdout, o.results)
+	return errors.Join(err, done(), printReport(stdout, o.results))
 }
 
 // choose finds the workloads that were asked for.
