@@ -2,6 +2,7 @@ package bare
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -63,7 +64,7 @@ func (marshaler) NewDecoder(r io.Reader) runtime.Decoder {
 }
 
 // Unmarshal and NewEncoder complete the interface; the generated code calls neither.
-func (marshaler) Unmarshal([]byte, any) error { return fmt.Errorf("bare: not to be unmarshalled") }
+func (marshaler) Unmarshal([]byte, any) error { return errors.New("bare: bodies are not unmarshalled") }
 
 func (m marshaler) NewEncoder(w io.Writer) runtime.Encoder {
 	return runtime.EncoderFunc(func(v any) error {

@@ -70,14 +70,14 @@ func addedLatency(all runs, name string) (float64, bool) {
 func aims(out io.Writer, all runs) {
 	var rows [][]string
 	for _, a := range theAims() {
-		row, any := []string{a.title}, false
+		row, known := []string{a.title}, false
 		for _, form := range []struct {
 			target string
 			most   float64
 		}{{target.AllInOne, a.one}, {target.TwoProcesses, a.two}} {
 			measured, ok := a.of(all, form.target)
 			met := none
-			if any = any || ok; ok {
+			if known = known || ok; ok {
 				met = "no"
 				if measured <= form.most {
 					met = "yes"
@@ -85,7 +85,7 @@ func aims(out io.Writer, all runs) {
 			}
 			row = append(row, fmt.Sprintf("%.2f", form.most), number("%.2f")(measured, ok), met)
 		}
-		if any {
+		if known {
 			rows = append(rows, row)
 		}
 	}
