@@ -66,7 +66,13 @@ func (c *importKeys) Run(ctx context.Context, stdout io.Writer) (err error) {
 	if invalid, ok := errors.AsType[*keys.InvalidError](err); ok {
 		return fmt.Errorf("%s:%w; nothing was imported", name, table.blame(invalid))
 	}
-	if err != nil {
+	switch {
+	case err == nil:
+	case errors.Is(err, store.ErrUnknown):
+		return errors.Join(fmt.Errorf("%w; the keys are printed in case they were imported, all or none: genway keys list shows it", err), made.copyTo(stdout))
+	case c.Server == "":
+		return fmt.Errorf("%w; nothing was imported", err)
+	default: // the server may have imported them, and its answer is lost
 		return err
 	}
 	if c.DryRun {

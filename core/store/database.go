@@ -86,7 +86,7 @@ func (d database) locked(ctx context.Context, do func(transaction) error) error 
 		return err
 	}
 	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit: %w", d.seen.note(err))
+		return fmt.Errorf("commit: %w", committed(d.seen.note(err)))
 	}
 	return nil
 }
