@@ -28,7 +28,7 @@ type Client struct {
 func (c Client) Create(ctx context.Context, params keys.CreateParams) (raw string, key keys.Key, err error) {
 	resp, err := c.Admin.CreateKey(ctx, createRequest(params))
 	if err != nil {
-		return "", keys.Key{}, told("create key", err)
+		return "", keys.Key{}, clientError("create key", err)
 	}
 	return keyAnd(resp.GetRawKey(), resp.GetKey())
 }
@@ -41,7 +41,7 @@ func (c Client) Import(ctx context.Context, params []keys.CreateParams, dry bool
 	}
 	resp, err := c.Admin.ImportKeys(ctx, req)
 	if err != nil {
-		return nil, told("import keys", err)
+		return nil, clientError("import keys", err)
 	}
 	made := make([]keys.Created, len(resp.GetKeys()))
 	for i, m := range resp.GetKeys() {
@@ -80,7 +80,7 @@ func (c Client) All(ctx context.Context, query keys.Query) iter.Seq2[keys.Key, e
 		for {
 			resp, err := c.Admin.ListKeys(ctx, req)
 			if err != nil {
-				yield(keys.Key{}, told("list keys", err))
+				yield(keys.Key{}, clientError("list keys", err))
 				return
 			}
 			for _, m := range resp.GetKeys() {
@@ -100,7 +100,7 @@ func (c Client) All(ctx context.Context, query keys.Query) iter.Seq2[keys.Key, e
 func (c Client) Get(ctx context.Context, ref string) (keys.Key, error) {
 	resp, err := c.Admin.GetKey(ctx, &adminv1.GetKeyRequest{Key: ref})
 	if err != nil {
-		return keys.Key{}, told("find key", err)
+		return keys.Key{}, clientError("find key", err)
 	}
 	_, key, err := keyAnd("", resp.GetKey())
 	return key, err
@@ -129,7 +129,7 @@ func (c Client) Update(ctx context.Context, ref string, change func(*keys.Settin
 	}
 	resp, err := c.Admin.UpdateKey(ctx, req)
 	if err != nil {
-		return keys.Key{}, told("update key "+key.ID, err)
+		return keys.Key{}, clientError("update key "+key.ID, err)
 	}
 	_, key, err = keyAnd("", resp.GetKey())
 	return key, err
@@ -143,7 +143,7 @@ func same(a, b protoreflect.Message, field protoreflect.FieldDescriptor) bool {
 func (c Client) Rotate(ctx context.Context, ref string, grace time.Duration) (keys.Created, error) {
 	resp, err := c.Admin.RotateKey(ctx, &adminv1.RotateKeyRequest{Key: ref, Grace: durationpb.New(grace)})
 	if err != nil {
-		return keys.Created{}, told("rotate key", err)
+		return keys.Created{}, clientError("rotate key", err)
 	}
 	raw, key, err := keyAnd(resp.GetRawKey(), resp.GetKey())
 	return keys.Created{Raw: raw, Key: key}, err
@@ -153,7 +153,7 @@ func (c Client) Rotate(ctx context.Context, ref string, grace time.Duration) (ke
 func (c Client) Revoke(ctx context.Context, ref string) (keys.Key, error) {
 	resp, err := c.Admin.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Key: ref})
 	if err != nil {
-		return keys.Key{}, told("revoke key", err)
+		return keys.Key{}, clientError("revoke key", err)
 	}
 	_, key, err := keyAnd("", resp.GetKey())
 	return key, err
@@ -185,8 +185,8 @@ func keyAnd(raw string, m *adminv1.Key) (string, keys.Key, error) {
 	return raw, key, nil
 }
 
-// told gives the service's error in its own words.
-func told(doing string, err error) error {
+// clientError gives the service's error with its own text.
+func clientError(doing string, err error) error {
 	st := status.Convert(err)
 	for _, d := range st.Details() {
 		request, ok := d.(*errdetails.BadRequest)

@@ -103,7 +103,7 @@ func settings(from *adminv1.KeySettings, param string) (keys.Settings, error) {
 	return s, nil
 }
 
-// keyMessage gives a key as the contract tells it.
+// keyMessage gives a key as the contract has it.
 func keyMessage(key keys.Key, now time.Time) *adminv1.Key {
 	m := &adminv1.Key{
 		Id:         key.ID,

@@ -90,7 +90,7 @@ func (t *tail) run(ctx context.Context, done chan struct{}) {
 			return
 		}
 		s.messages = logged(s.entries)
-		t.tell(done, s)
+		t.send(done, s)
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
@@ -99,14 +99,14 @@ func (t *tail) run(ctx context.Context, done chan struct{}) {
 	}
 }
 
-// tell gives each viewer what was read, if it has room.
-func (t *tail) tell(done chan struct{}, s seen) {
+// send gives each viewer what was read, if it has room.
+func (t *tail) send(done chan struct{}, s seen) {
 	if len(s.entries) == 0 && s.dropped == 0 && s.err == nil {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.done != done { // all who watched have left, and others have come
+	if t.done != done { // all viewers have left, and others have come
 		return
 	}
 	for v := range t.viewers {
@@ -126,7 +126,7 @@ func (s *Service) WatchRequests(req *adminv1.WatchRequestsRequest, stream grpc.S
 	ctx := stream.Context()
 	for name, given := range map[string]bool{"filter.since": req.GetFilter().GetSince() != nil, "filter.until": req.GetFilter().GetUntil() != nil} {
 		if given {
-			return fault.Invalid(name, "%s: a stream has the present alone; leave it out", name)
+			return fault.Invalid(name, "%s: a stream has only the present; leave it out", name)
 		}
 	}
 	filter, err := filterOf(req.GetFilter())

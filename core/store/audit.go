@@ -25,8 +25,8 @@ func (s *Store) Audit() audit.Store {
 	return auditStore{db: s.db}
 }
 
-// record appends what was changed, within the change's transaction. Nobody else
-// appends meanwhile: see database.change.
+// record appends what was changed, within the change's transaction. No other
+// transaction appends meanwhile: see database.change.
 func record(ctx context.Context, tx transaction, changes []audit.Change) error {
 	if len(changes) == 0 {
 		return nil
@@ -58,8 +58,8 @@ func record(ctx context.Context, tx transaction, changes []audit.Change) error {
 	return nil
 }
 
-// auditPage is how many entries are read at once: whoever walks them holds neither a
-// connection nor a lock meanwhile.
+// auditPage is how many entries are read at once: a walk over them holds neither a
+// connection nor a lock in between.
 const auditPage = 1000
 
 // Entries gives what the query asks for.

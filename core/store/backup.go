@@ -19,8 +19,8 @@ import (
 // ErrNoBackup is of PostgreSQL, which has its own tools.
 var ErrNoBackup = errors.New("the store is PostgreSQL: use pg_dump and pg_restore, or the archive of its log (docs/operation.md, Backups)")
 
-// Backup writes a copy of an SQLite database as it is at one moment into a new file, for its
-// owner alone (0600). Servers go on meanwhile. The copy is read again before it gets its
+// Backup writes a copy of an SQLite database as it is at one moment into a new file, accessible
+// only to its owner (0600). Servers go on meanwhile. The copy is read again before it gets its
 // name, so that a file of that name is whole.
 func Backup(ctx context.Context, location, file string) error {
 	if IsPostgres(location) {
@@ -61,7 +61,7 @@ func Restore(ctx context.Context, file, location string, replace bool) (kept str
 			if !replace {
 				return errors.New("there is a database already: --replace keeps it under another name")
 			}
-			if err := alone(ctx, path); err != nil {
+			if err := soleConnection(ctx, path); err != nil {
 				return err
 			}
 			kept = path + time.Now().UTC().Format(".replaced-20060102T150405.000000000Z")
@@ -112,9 +112,9 @@ func checkBackup(ctx context.Context, file string) error {
 	return nil
 }
 
-// alone fails when another connection has the file open, and folds the write-ahead log
+// soleConnection fails when another connection has the file open, and folds the write-ahead log
 // into it: SQLite ends that mode for the last connection only.
-func alone(ctx context.Context, path string) error {
+func soleConnection(ctx context.Context, path string) error {
 	pool, err := sql.Open("sqlite", dsn(path, url.Values{}))
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func alone(ctx context.Context, path string) error {
 	return err
 }
 
-// whole makes a file under another name, for its owner alone, and gives it its name once it
+// whole makes a file under another name, accessible only to its owner, and renames it once it
 // is on the disk. A file of that name is never replaced.
 func whole(file string, write func(partial string) error) error {
 	dir, err := os.MkdirTemp(filepath.Dir(file), ".genway-*")

@@ -45,7 +45,7 @@ func Copy(ctx context.Context, from, to string, after func(done, total int64)) (
 	var copied []Copied
 	err = withSchema(Config{Location: path, Existing: true}, func(source database) error {
 		return exclusively(ctx, path, func() error {
-			if err := alone(ctx, path); err != nil {
+			if err := soleConnection(ctx, path); err != nil {
 				return err
 			}
 			if _, err := migrate(ctx, source, MigrateCheck); err != nil {

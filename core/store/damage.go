@@ -26,8 +26,8 @@ func Damaged(err error) bool {
 }
 
 // Check reads all of an SQLite file and gives ErrDamaged, with what is wrong, when pages of
-// it are damaged (PRAGMA quick_check). It takes a second or two for each gigabyte, and holds
-// nobody up. PostgreSQL checks its pages itself: of it the error is always nil.
+// it are damaged (PRAGMA quick_check). It takes a second or two for each gigabyte, and blocks
+// no one. PostgreSQL checks its pages itself: of it the error is always nil.
 func (s *Store) Check(ctx context.Context) error {
 	if s.db.dialect != &sqliteDialect {
 		return nil

@@ -30,7 +30,7 @@ type dialect struct {
 	// bind writes a statement's placeholders as the database wants them.
 	bind func(statement string) string
 	// lock is run first in a transaction that changes what it has read; empty where
-	// transactions are alone as they begin.
+	// a transaction excludes others as it begins.
 	lock string
 	// isolation has a transaction see one state of the database, and fail where another
 	// one changes what it does.
@@ -47,7 +47,7 @@ type dialect struct {
 	arrays bool
 	// newest and oldest are statements: the transactions that may have begun are before
 	// newest's number, those that have ended are all before oldest's. Empty where a
-	// transaction that writes is alone.
+	// transaction that writes excludes others.
 	newest, oldest string
 	// taken says that an error is of a key that exists already.
 	taken func(error) bool
@@ -86,8 +86,8 @@ var sqliteDialect = dialect{
 		}
 		return strings.Join(triggers, "\n\n")
 	},
-	// A row's key in the counters never changes but by hand, for which alone the second
-	// trigger of updates is.
+	// A row's key in the counters changes only by hand; the second trigger of updates is only
+	// for that.
 	countchanges: func(table, counters, key, keyOf string) string {
 		var triggers []string
 		for _, event := range []struct{ name, of, row string }{{"inserted", "INSERT", "NEW"}, {"updated", "UPDATE", "NEW"}, {"moved", "UPDATE OF start_time", "OLD"}, {"deleted", "DELETE", "OLD"}} {
@@ -127,8 +127,8 @@ var sqliteDialect = dialect{
 		}
 		return false
 	},
-	// Those who wait for the write lock look for it now and then, so that one may find it
-	// taken each time until its patience ends.
+	// Connections that wait for the write lock poll it, so one may find it taken each time until
+	// its busy timeout ends.
 	retry: func(err error) bool {
 		e, ok := errors.AsType[*sqlite.Error](err)
 		return ok && e.Code()&0xff == sqlite3.SQLITE_BUSY
@@ -140,7 +140,7 @@ var postgresDialect = dialect{
 	hasTable: `SELECT to_regclass(?) IS NOT NULL`,
 	words: map[string]string{
 		"integer": "BIGINT",
-		// Bytes alone order texts, as in SQLite: a locale's order is another on each
+		// Texts are ordered by their bytes, as in SQLite: a locale's order is another on each
 		// system, and an index in it breaks when the system's library is updated.
 		"text":      `TEXT COLLATE "C"`,
 		"bytes":     "BYTEA",
@@ -158,7 +158,7 @@ var postgresDialect = dialect{
 	},
 	// Triggers of statements cost a writer little. What is deleted is counted where there is no
 	// counter yet, too: a transaction that sees an older state of the database does not see one
-	// that is new, and fails instead of passing it over.
+	// that is new, and fails instead of skipping it.
 	countchanges: func(table, counters, key, keyOf string) string {
 		update := func(rows string) string {
 			return "UPDATE " + counters + " SET changed = changed + 1 WHERE " + key + " IN (" + rows + ")"
@@ -215,7 +215,7 @@ var postgresDialect = dialect{
 	},
 }
 
-// sqlState is the code of an error that the PostgreSQL server has told, else empty.
+// sqlState is the code of an error that the PostgreSQL server has reported, else empty.
 func sqlState(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code

@@ -72,7 +72,7 @@ func importKeys(ctx context.Context, tx transaction, batches iter.Seq2[keys.Batc
 }
 
 // CreateFirst adds the keys if there has never been one. Keys are revoked and not
-// deleted, so that an empty table says so, and nobody changes it meanwhile.
+// deleted, so an empty table proves that, and no other transaction changes it meanwhile.
 func (s keyStore) CreateFirst(ctx context.Context, list []keys.Key, changes []audit.Change) (first bool, err error) {
 	err = s.db.change(ctx, func(tx transaction) error {
 		var some bool
@@ -88,7 +88,7 @@ func (s keyStore) CreateFirst(ctx context.Context, list []keys.Key, changes []au
 	return first && err == nil, err
 }
 
-// Update changes a key as change says. The transaction is alone from its beginning,
+// Update changes a key as change says. The transaction excludes others from its beginning,
 // so that what change was given is still true when it is written.
 func (s keyStore) Update(ctx context.Context, id string, change func(*keys.Key) ([]audit.Change, error)) error {
 	return s.db.change(ctx, func(tx transaction) error {

@@ -49,8 +49,8 @@ type step struct {
 	entries   []*ledger.Entry
 }
 
-// errRepeated is of entries of which one statement has written some: what they cost is
-// told by those that are new.
+// errRepeated is of entries of which one statement has written some: those that
+// are new give what they cost.
 var errRepeated = errors.New("some entries were written before")
 
 // write writes entries in one transaction, and adds what they cost to what was spent.

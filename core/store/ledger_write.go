@@ -34,7 +34,7 @@ func (s ledgerStore) Write(ctx context.Context, process int64, entries []*ledger
 }
 
 // writeArrays runs one statement for all, with an array for each column: one round
-// trip to a server. What it has written tells it what was spent.
+// trip to a server. The rows that it has written give what was spent.
 func (s ledgerStore) writeArrays(ctx context.Context, process int64, entries []*ledger.Entry) error {
 	args := []any{process}
 	for _, c := range ledgerColumns {

@@ -28,7 +28,7 @@ const (
 	migrationLock = 0x67656e776179
 )
 
-// settings are what the server is told of a connection, unless the URL says otherwise:
+// settings are the server's settings of a connection, unless the URL has others:
 // statements and transactions of a core that is cut off end by themselves, and with
 // them their locks.
 var settings = map[string]string{
@@ -117,8 +117,8 @@ func address(config *pgx.ConnConfig) string {
 }
 
 // badURL says what is wrong with a URL without repeating any of it, since a password
-// may be anywhere in one that is malformed. What pgx says of it is told where the URL
-// itself is sound and its password not among the words.
+// may be anywhere in one that is malformed. The text of pgx is given where the URL
+// itself is valid and its password is not in the text.
 func badURL(location string, err error) error {
 	parsed, parseErr := url.Parse(location)
 	if parseErr != nil {

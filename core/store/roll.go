@@ -31,7 +31,7 @@ const (
 
 // Leads reports whether a process is the one that rolls up: of those that can and are alive,
 // the first. One that was last alive later than now, by more than clocks of machines differ,
-// said so before the clock was put back, and may be dead.
+// sent its heartbeat before the clock was set back, and may be dead.
 func (s ledgerStore) Leads(ctx context.Context, process int64, dead time.Time) (bool, error) {
 	var first sql.NullInt64
 	err := s.db.row(ctx, `SELECT min(id) FROM ledger_processes WHERE rolls = 1 AND seen_time BETWEEN ? AND ?`, dead.UnixMicro(), dead.Add(clocksDiffer).UnixMicro()).Scan(&first)
@@ -82,7 +82,7 @@ func (s ledgerStore) rollHour(ctx context.Context, horizon int64) (bool, error) 
 		return false, err
 	}
 	defer rows.Close()
-	more := rows.Next() // the sums are made by now: what follows holds nobody up
+	more := rows.Next() // the sums are made by now: what follows blocks no one
 	if err := rows.Err(); err != nil {
 		return false, err
 	}

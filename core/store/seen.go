@@ -19,7 +19,7 @@ func (s *seen) note(err error) error {
 	return err
 }
 
-// result is the rows that a statement gives. Whoever reads them to their end asks for Err.
+// result is the rows that a statement gives. A caller that reads them to their end checks Err.
 type result struct {
 	*sql.Rows
 	seen *seen

@@ -63,7 +63,7 @@ type spender struct {
 type costs map[spender]int64
 
 // add adds what entries that have been closed cost. That of an interrupted one is not
-// known: whoever ran the request may still tell.
+// known: the process that ran the request may still report it.
 func (c costs) add(entries []*ledger.Entry) {
 	for _, e := range entries {
 		if e.Outcome != ledger.Interrupted && e.Cost > 0 {

@@ -173,8 +173,8 @@ func exclusively(ctx context.Context, path string, do func() error) error {
 // record locking"): that must have happened before another goroutine opens it.
 var creating sync.Mutex
 
-// private creates an empty file for its owner alone, or takes others' rights to it
-// away. SQLite gives the files it makes beside a database the same rights.
+// private creates an empty file that only its owner can access, or removes the rights
+// of others. SQLite gives the files it makes beside a database the same rights.
 func private(path string) error {
 	creating.Lock()
 	defer creating.Unlock()

@@ -24,7 +24,7 @@ import (
 type Config struct {
 	// Location is a file's path, for SQLite, or the URL of a PostgreSQL database:
 	// postgres://USER:PASSWORD@HOST:PORT/DATABASE. The file and its directory are
-	// created where they are missing, for their owner alone (0600 and 0700). The
+	// created where they are missing, accessible only to their owner (0600 and 0700). The
 	// URL's parameters are libpq's; environment variables as PGPASSWORD and a
 	// password file fill in what it leaves out.
 	Location string
@@ -42,7 +42,7 @@ type Config struct {
 // Store is an open database. It is safe for concurrent use.
 type Store struct {
 	db     database
-	writer database // of the ledger alone, so that its stream of commits has a connection
+	writer database // only of the ledger, so that its stream of commits has a connection
 	rows   *rowWriter
 	file   string // the path of an SQLite database
 }

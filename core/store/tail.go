@@ -17,7 +17,7 @@ const (
 	tailOpen = 20_000
 	// tailChunk is how many entries a statement looks up by their numbers.
 	tailChunk = 200
-	// tailAlive is how long ago a process that is followed may have said that it is alive.
+	// tailAlive is how old the last heartbeat of a process that is followed may be.
 	tailAlive = time.Minute
 )
 
