@@ -36,7 +36,7 @@ type sentRequest struct {
 func startGateway(t *testing.T) *fakeGateway {
 	t.Helper()
 	g := &fakeGateway{listener: transportpipe.NewListener()}
-	server := &http.Server{Handler: g} //nolint:gosec // a test's
+	server := &http.Server{Handler: g}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(g.listener) }()
 	t.Cleanup(func() {

@@ -3,6 +3,7 @@ package console_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -66,7 +67,7 @@ func TestPlayground(t *testing.T) {
 		{"a stream", url.Values{"protocol": {"generate_content"}, "model": {"m"}, "stream": {"1"}, "body": {"{}"}}, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/event-stream; charset=utf-8")
 			_, _ = w.Write([]byte(stream))
-		}, "/v1beta/models/m:streamGenerateContent?alt=sse", "{}", "head piece piece end", stream},
+		}, "/v1beta/models/m:streamGenerateContent?alt=sse", "{}", "head piece piece end", stream}, //nolint:dupword // two pieces
 		{"a refusal", url.Values{"protocol": {"chat_completions"}}, func(w http.ResponseWriter, _ *http.Request) {
 			http.Error(w, "<img src=x onerror=alert(1)>", http.StatusTeapot)
 		}, "/v1/chat/completions", "", "head piece end", "<img src=x onerror=alert(1)>\n"},
@@ -120,8 +121,8 @@ func TestPlaygroundContract(t *testing.T) {
 	session := f.signIn(t, f.root)
 	for _, c := range []struct{ protocol, body, stream, want, text, method string }{
 		{"grpc", `{"model":"m"}`, "", "head piece end", `"answer"`, "GenerateText"},
-		{"grpc", `{"model":"m"}`, "1", "head piece piece end", `"hey"`, "StreamGenerateText"},
-		{"grpc", `{"model":"cut"}`, "1", "head piece piece cut end", "cut", "StreamGenerateText"},
+		{"grpc", `{"model":"m"}`, "1", "head piece piece end", `"hey"`, "StreamGenerateText"}, //nolint:dupword // two pieces
+		{"grpc", `{"model":"cut"}`, "1", "head piece piece cut end", "cut", "StreamGenerateText"}, //nolint:dupword // two pieces
 		{"grpc", `{"model":"none"}`, "", "head piece end", "there is no <b>none</b>", "GenerateText"},
 		{"grpc", `{"unknown":1}`, "", "head piece end", "no message of the contract", ""},
 		{"grpc", `[]`, "1", "head piece end", "no message of the contract", ""},
@@ -147,10 +148,7 @@ func TestPlaygroundRefuses(t *testing.T) {
 	admin, viewer := f.signIn(t, f.root), f.signIn(t, f.viewer)
 	good := url.Values{"protocol": {"chat_completions"}, "body": {"{}"}, "key": {"gwk_x"}}
 	with := func(name, value string) url.Values {
-		form := url.Values{}
-		for k, v := range good {
-			form[k] = v
-		}
+		form := maps.Clone(good)
 		form.Set(name, value)
 		return form
 	}

@@ -233,10 +233,10 @@ func (p *run) json(ctx context.Context) error {
 	if err != nil {
 		return errors.New("the gateway of this process does not answer")
 	}
-	defer resp.Body.Close() //nolint:errcheck // it is only read
+	defer resp.Body.Close()
 	p.id = resp.Header.Get("X-Genway-Request-Id")
 	if err := p.tell(runEvent{Kind: "head", Text: headText(resp), Failed: resp.StatusCode >= 400}); err != nil {
-		return nil //nolint:nilerr // the browser has left
+		return nil // the browser has left
 	}
 	in := bufio.NewReader(io.LimitReader(resp.Body, maxAnswer+1))
 	frames := strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")

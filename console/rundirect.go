@@ -26,7 +26,7 @@ func (p *run) direct(ctx context.Context) error {
 		return p.refused("INVALID_ARGUMENT", "the body is no message of the contract: "+strings.ReplaceAll(err.Error(), "\u00a0", " "))
 	}
 	p.id = "req_" + strings.ToLower(rand.Text())
-	ctx = metadata.NewOutgoingContext(ctx, metadata.Join(outgoing(showing(p.r, p.key)), metadata.Pairs("x-request-id", p.id)))
+	ctx = metadata.NewOutgoingContext(ctx, metadata.Join(outgoing(showing(p.r, p.key)), metadata.Pairs("x-request-id", p.id))) //nolint:contextcheck // it is the request's
 	answer := func(resp proto.Message, err error) error {
 		if err != nil {
 			return p.refusal(err)

@@ -47,10 +47,10 @@ func (c *Console) signedIn(handle handler) http.Handler {
 			c.askToSignIn(w, r)
 			return
 		}
-		ctx := showing(r, shown.Value) //nolint:contextcheck // it is the request's
+		ctx := showing(r, shown.Value)
 		key, idle := c.sessions.use(shown.Value)
 		if idle {
-			_, _ = c.admin.EndSession(ctx, &adminv1.EndSessionRequest{}) // it may have ended
+			_, _ = c.admin.EndSession(ctx, &adminv1.EndSessionRequest{}) //nolint:contextcheck // it is the request's; the session may have ended
 			c.sessions.forget(shown.Value)
 			c.askToSignIn(w, r)
 			return

@@ -108,7 +108,7 @@ func writeDemoFiles(dir string) (config string, err error) {
 			return "", err
 		}
 		_, err = file.WriteString(text)
-		if err = errors.Join(err, file.Close()); err != nil {
+		if err := errors.Join(err, file.Close()); err != nil {
 			return "", err
 		}
 	}

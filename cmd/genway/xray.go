@@ -75,7 +75,7 @@ func (c *xrayCommand) body(stdin io.Reader) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		defer file.Close()
+		defer func() { _ = file.Close() }() // it is only read
 		stdin = file
 	}
 	return io.ReadAll(io.LimitReader(stdin, explain.MaxBody+1))

@@ -22,12 +22,13 @@ func (s *messageEncoder) call(p *genwayv1.Part, place int32) {
 	if out.ID == "" {
 		out.ID = codec.SyntheticToolID(s.id, s.index, place)
 	}
-	if c.Input != nil && !s.dialect.Takes("tools.custom") {
+	switch {
+	case c.Input != nil && !s.dialect.Takes("tools.custom"):
 		out.Function = &functionCall{Name: c.Name, Arguments: textOf(codec.FreeFormArguments(*c.Input))}
-	} else if c.Input != nil {
+	case c.Input != nil:
 		out.Type = "custom"
 		out.Custom = &customCall{Name: c.Name, Input: textOf(*c.Input), Extra: inner(p.NativeFields, "custom.")}
-	} else {
+	default:
 		out.Function = functionCallOf(p)
 	}
 	if len(p.NativeFields) > 0 {

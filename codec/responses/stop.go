@@ -1,8 +1,10 @@
 package responses
 
-import "slices"
+import (
+	"slices"
 
-import genwayv1 "github.com/genway/genway/gen/genway/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
 
 // The statuses of a response (SDK: ResponseStatus) and of its items.
 const (

@@ -52,7 +52,7 @@ func TestListNodes(t *testing.T) {
 // spent, others of the owner's keys included.
 func TestGetLimits(t *testing.T) {
 	f := serve(t)
-	make := func(settings keys.Settings) string {
+	create := func(settings keys.Settings) string {
 		t.Helper()
 		_, key, err := f.keys.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat, Settings: settings})
 		if err != nil {
@@ -61,7 +61,7 @@ func TestGetLimits(t *testing.T) {
 		return key.ID
 	}
 	limits := limit.Limits{RequestsPerMinute: 1, Budgets: []limit.Budget{{Amount: math.MaxInt32, Period: limit.Month}, {Amount: 9, Period: limit.Day}}}
-	id, free := make(keys.Settings{Name: "held", Owner: "team", Policy: keys.Policy{Limits: limits}}), make(keys.Settings{Name: "free"})
+	id, free := create(keys.Settings{Name: "held", Owner: "team", Policy: keys.Policy{Limits: limits}}), create(keys.Settings{Name: "free"})
 	process, err := f.store.Ledger().Begin(t.Context(), time.Now())
 	if err != nil {
 		t.Fatal(err)

@@ -94,7 +94,7 @@ func Fill(ctx context.Context, into Into, w Week) (Filled, error) {
 	}
 	filled.Requests, err = maker.record(ctx, recorder, into.Told)
 	// What is still open has been interrupted by the end of its process.
-	if err = errors.Join(err, recorder.Close()); err != nil {
+	if err := errors.Join(err, recorder.Close()); err != nil {
 		return filled, err
 	}
 	filled.Steps, err = ledger.RollAll(ctx, into.Ledger, w.End)

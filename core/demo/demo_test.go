@@ -95,7 +95,7 @@ func TestFill(t *testing.T) {
 		seen["outcome "+string(e.Outcome)]++
 		seen["protocol "+e.Protocol]++
 		seen["upstream "+e.Upstream]++
-		for _, lost := range strings.Split(e.Losses, ",") {
+		for lost := range strings.SplitSeq(e.Losses, ",") {
 			if lost != "" && lost != "other" && !known[lost] {
 				t.Errorf("%q is no member", lost)
 			}

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
@@ -120,13 +121,13 @@ func (e *Explainer) target(caller *protocol.Protocol, model string, req *adminv1
 
 // names are those of the protocols.
 func names() string {
-	list := ""
+	var list []string
 	for _, p := range protocol.All() {
 		if p.Codec != nil || p.Images {
-			list += ", " + p.Name
+			list = append(list, p.Name)
 		}
 	}
-	return list[min(len(list), 2):]
+	return strings.Join(list, ", ")
 }
 
 // refusal is a failure as the contract has it.

@@ -32,6 +32,7 @@ func (r *Route) share(targets []Target, q request) []Target {
 		}
 	}
 	switch r.Strategy {
+	case ByWeight: // below
 	case LeastBusy:
 		return ranked(draw(targets), func(t *Target) float64 { return float64(t.busy()) / t.weight() })
 	case Fastest:

@@ -67,7 +67,7 @@ func (t table) copy(ctx context.Context, from *sql.Tx, into pgx.Tx, after func(r
 	for i, column := range t.columns {
 		quoted[i] = pgx.Identifier{column}.Sanitize()
 	}
-	rows, err := from.QueryContext(ctx, "SELECT "+strings.Join(quoted, ", ")+" FROM "+pgx.Identifier{t.name}.Sanitize()) //nolint:gosec // names of the schema, quoted
+	rows, err := from.QueryContext(ctx, "SELECT "+strings.Join(quoted, ", ")+" FROM "+pgx.Identifier{t.name}.Sanitize()) //nolint:gosec,rowserrcheck // names of the schema, quoted; rowSource gives the error
 	if err != nil {
 		return err
 	}

@@ -37,7 +37,7 @@ func groupQuota(root, own string) (least float64) {
 			continue
 		}
 		for at := filepath.Clean("/" + path); ; at = filepath.Dir(at) {
-			text, err := os.ReadFile(filepath.Join(root, at, "cpu.max")) //nolint:gosec // of the system
+			text, err := os.ReadFile(filepath.Join(root, at, "cpu.max"))
 			var quota, period float64
 			if err == nil {
 				_, err = fmt.Sscan(string(text), &quota, &period) // "max" is no number

@@ -2,6 +2,7 @@ package instrument
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -46,7 +47,7 @@ func (r *Registry) Begun() time.Time { return r.start }
 // Collect gives all metrics that something was recorded to.
 func (r *Registry) Collect() []Metric {
 	r.mu.Lock()
-	families := r.families[:len(r.families):len(r.families)]
+	families := slices.Clip(r.families)
 	r.mu.Unlock()
 	var all []Metric
 	for _, f := range families {
@@ -68,7 +69,7 @@ func (f *family) collect() Metric {
 		}
 	}
 	for _, h := range histograms {
-		if d, any := h.collect(); any {
+		if d, seen := h.collect(); seen {
 			m.Distributions = append(m.Distributions, d)
 		}
 	}
@@ -76,15 +77,15 @@ func (f *family) collect() Metric {
 }
 
 // collect reads the histogram, and reports whether it has any value.
-func (h *histogram) collect() (d Distribution, any bool) {
+func (h *histogram) collect() (d Distribution, seen bool) {
 	d = Distribution{Set: h.set, Counts: make([]uint64, len(h.counts)), Total: math.Float64frombits(h.sum.Load())}
 	for i := range h.counts {
 		d.Counts[i] = h.counts[i].Load()
-		any = any || d.Counts[i] > 0
+		seen = seen || d.Counts[i] > 0
 		if e := h.examples[i].Load(); e != nil {
 			e.collected.Store(true)
 			d.Examples = append(d.Examples, e.Example)
 		}
 	}
-	return d, any
+	return d, seen
 }

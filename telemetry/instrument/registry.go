@@ -72,12 +72,12 @@ func (f *family) histogram(attributes ...attribute.KeyValue) *histogram {
 	return f.histograms.of(set, func() *histogram { return newHistogram(set, f.Bounds) })
 }
 
-func (b *bySet[T]) of(set attribute.Set, make func() T) T {
+func (b *bySet[T]) of(set attribute.Set, newOne func() T) T {
 	key := set.Equivalent()
 	if one, ok := b.index[key]; ok {
 		return one
 	}
-	one := make()
+	one := newOne()
 	if b.index == nil {
 		b.index = map[attribute.Distinct]T{}
 	}

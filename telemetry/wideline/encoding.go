@@ -43,7 +43,7 @@ func appendText(b []byte, line slog.Record, fields []slog.Attr) ([]byte, bool) {
 	for i := range fields {
 		f := &fields[i]
 		b = append(append(append(b, ' '), f.Key...), '=')
-		switch f.Value.Kind() { //nolint:exhaustive // the others are left to the handler
+		switch f.Value.Kind() { // the others are left to the handler
 		case slog.KindString:
 			switch text := f.Value.String(); {
 			case text == "":
@@ -75,7 +75,7 @@ func appendJSON(b []byte, line slog.Record, fields []slog.Attr) ([]byte, bool) {
 	for i := range fields {
 		f := &fields[i]
 		b = append(append(append(b, `,"`...), f.Key...), `":`...)
-		switch f.Value.Kind() { //nolint:exhaustive // the others are left to the handler
+		switch f.Value.Kind() { // the others are left to the handler
 		case slog.KindString:
 			text := f.Value.String()
 			if !plain(text) {

@@ -211,7 +211,7 @@ func leastAssumed(t *testing.T) {
 		}
 	}
 	for _, stream := range []bool{false, true} {
-		own := strings.Replace(wholeChat, "\n", "", -1)
+		own := strings.ReplaceAll(wholeChat, "\n", "")
 		if stream {
 			own = strings.Replace(own, `{"model"`, `{"stream":true,"stream_options":{"include_usage":true},"model"`, 1)
 		}

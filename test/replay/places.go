@@ -187,7 +187,7 @@ func table() string {
 			says = slices.Insert(says, 0, "streams are framed by AWS's event stream; callers get the protocol's events")
 		}
 		for _, protocol := range p.refused {
-			says = append(says, fmt.Sprintf("`%s` is refused by name", protocol))
+			says = append(says, "`"+protocol+"` is refused by name")
 		}
 		if len(says) == 0 {
 			says = []string{"nothing"}

@@ -50,7 +50,7 @@ func (r *Routing) Routes() []*adminv1.Route {
 		}
 		for i := range from.Targets {
 			t := &from.Targets[i]
-			m.Targets = append(m.Targets, &adminv1.RouteTarget{Upstream: t.Name, Model: t.Model, Weight: int32(cmp.Or(t.Weight, 1)), Overrides: t.Overrides.String()}) //nolint:gosec // the configuration bounds it
+			m.Targets = append(m.Targets, &adminv1.RouteTarget{Upstream: t.Name, Model: t.Model, Weight: int32(cmp.Or(t.Weight, 1)), Overrides: t.Overrides.String()})
 		}
 		for i := range from.Fallback {
 			t := &from.Fallback[i]

@@ -19,12 +19,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // A server on the listener sees where the caller says that it is, and ends with it.
 func TestListener(t *testing.T) {
 	l := pipe.NewListener()
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.RemoteAddr) })} //nolint:gosec // a test's
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.RemoteAddr) })}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(l) }()
 	for from, want := range map[netip.Addr]string{netip.MustParseAddr("192.0.2.7"): "192.0.2.7:0", netip.MustParseAddr("2001:db8::1"): "[2001:db8::1]:0", {}: "@"} {
 		client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return l.Dial(ctx, from) }}}
-		resp, err := client.Get("http://gateway/") //nolint:noctx // a test's
+		resp, err := client.Get("http://gateway/")
 		if err != nil {
 			t.Fatal(err)
 		}
