@@ -121,7 +121,7 @@ func TestPlaygroundContract(t *testing.T) {
 	session := f.signIn(t, f.root)
 	for _, c := range []struct{ protocol, body, stream, want, text, method string }{
 		{"grpc", `{"model":"m"}`, "", "head piece end", `"answer"`, "GenerateText"},
-		{"grpc", `{"model":"m"}`, "1", "head piece piece end", `"hey"`, "StreamGenerateText"}, //nolint:dupword // two pieces
+		{"grpc", `{"model":"m"}`, "1", "head piece piece end", `"hey"`, "StreamGenerateText"},     //nolint:dupword // two pieces
 		{"grpc", `{"model":"cut"}`, "1", "head piece piece cut end", "cut", "StreamGenerateText"}, //nolint:dupword // two pieces
 		{"grpc", `{"model":"none"}`, "", "head piece end", "there is no <b>none</b>", "GenerateText"},
 		{"grpc", `{"unknown":1}`, "", "head piece end", "no message of the contract", ""},
