@@ -38,14 +38,14 @@ func TestSilence(t *testing.T) {
 		completed.GetPayload().(*genwayv1.StreamGenerateTextResponse_Completed).Completed = &genwayv1.TextCompleted{}
 		go func() {
 			for range 3 {
-				time.Sleep(just)
+				time.Sleep(just) //nolint:forbidigo // the bubble's own clock
 				source <- event
 			}
-			time.Sleep(2*most + just)
+			time.Sleep(2*most + just) //nolint:forbidigo // the bubble's own clock
 			source <- event
-			time.Sleep(time.Second)
+			time.Sleep(time.Second) //nolint:forbidigo // the bubble's own clock
 			source <- completed
-			time.Sleep(5 * most)
+			time.Sleep(5 * most) //nolint:forbidigo // the bubble's own clock
 			close(source)
 		}()
 		begun, beats := time.Now(), []time.Duration{}
@@ -75,7 +75,7 @@ func TestSilenceBeginsWithTheWait(t *testing.T) {
 		if got, err := s.Recv(); got == nil || err != nil {
 			t.Fatal(got, err)
 		}
-		time.Sleep(25 * time.Second) // a slow caller
+		time.Sleep(25 * time.Second) //nolint:forbidigo // the bubble's own clock
 		begun := time.Now()
 		if got, _ := s.Recv(); got != nil || time.Since(begun) != 10*time.Second {
 			t.Errorf("%v after %v", got, time.Since(begun))
@@ -89,7 +89,7 @@ func TestNoHeartbeat(t *testing.T) {
 		source := make(paced)
 		s := newPaced(source, 0)
 		go func() {
-			time.Sleep(time.Hour)
+			time.Sleep(time.Hour) //nolint:forbidigo // the bubble's own clock
 			close(source)
 		}()
 		if got, err := s.Recv(); got != nil || err == nil || s.beats.timer != nil {

@@ -73,7 +73,7 @@ func TestRefusalsOfTheServer(t *testing.T) {
 					t.Fatalf("%s, cut at %d: %d answers\n%s", name, cut, len(answers), got)
 				}
 				last := answers[len(answers)-1]
-				id := last.Header.Get("X-Request-Id")
+				id := last.Header.Get("X-Request-ID")
 				if last.StatusCode != c.status || !strings.Contains(last.body, c.form) || !json.Valid([]byte(last.body)) || last.Header.Get("Content-Type") != "application/json" ||
 					!last.Close || !strings.HasPrefix(id, "req_") || last.Header.Get("Request-Id") != id || last.Header.Get("Date") == "" {
 					t.Fatalf("%s, cut at %d:\n%s", name, cut, got)

@@ -81,7 +81,7 @@ func fillBut(t *testing.T, file string, room int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close() //nolint:errcheck // it is read by nobody
+	defer f.Close()
 	size, piece := 0, bytes.Repeat([]byte{1}, 4<<10)
 	for err == nil {
 		var n int

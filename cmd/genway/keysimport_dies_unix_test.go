@@ -88,7 +88,7 @@ func statements(t *testing.T, at string, all ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // nothing is in flight
+	defer db.Close()
 	for _, statement := range all {
 		if _, err := db.ExecContext(t.Context(), statement); err != nil {
 			t.Fatalf("%s: %v", statement, err)
@@ -103,7 +103,7 @@ func asleep(t *testing.T, at string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close() //nolint:errcheck // nothing is in flight
+	defer db.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for tick := time.NewTicker(20 * time.Millisecond); ; <-tick.C {

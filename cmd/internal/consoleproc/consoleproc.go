@@ -135,6 +135,6 @@ func Serve(ctx context.Context, l *Listener, config console.Config) error {
 	if err := server.Shutdown(within); err != nil {
 		_ = server.Close() // what is in flight ends with its context
 	}
-	<-failed // http.ErrServerClosed
+	<-failed //nolint:errcheck // http.ErrServerClosed
 	return nil
 }
