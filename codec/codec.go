@@ -105,6 +105,18 @@ type Repeater interface {
 	Repeats(body []byte) bool
 }
 
+// Versioned is a codec whose protocol has versions that differ in what requests may hold.
+// Versions are compared as the texts they are in the header: dates, as 2023-06-01.
+type Versioned interface {
+	// CheckVersion refuses, by its name in the contract, what a version does not take of a
+	// request that was sent as one of that version.
+	CheckVersion(req *genwayv1.GenerateTextRequest, version string) error
+	// FitVersion gives a request as an upstream takes it that speaks a version. What the
+	// version lacks is refused when it bears on the answer, and else left out and added to
+	// losses. A body of the protocol in Wire is changed alike. req is not changed.
+	FitVersion(req *genwayv1.GenerateTextRequest, version string, losses *Losses) (*genwayv1.GenerateTextRequest, error)
+}
+
 // Compacter is a codec whose protocol compacts conversations by an operation of its own.
 // EncodeResponse gives the answer for a request that has Compact set.
 type Compacter interface {

@@ -150,12 +150,17 @@ const keyCheckTimeout = 5 * time.Second
 
 func (e *endpoint) decode(x *exchange, op protocol.Operation, body []byte, r *http.Request) (proto.Message, error) {
 	x.body = body
-	wire := &genwayv1.WireMessage{Protocol: e.protocol.ID, Json: body, Headers: e.edge.passedHeaders(r.Header)}
+	wire := &genwayv1.WireMessage{Protocol: e.protocol.ID, Json: body, Headers: e.passedHeaders(r.Header)}
 	switch op {
 	case protocol.Generate, protocol.Stream:
 		req, err := e.marshaler.decode(body, e.edge.defers())
 		if err != nil {
 			return nil, err
+		}
+		if req.Statistics == nil { // it is decoded whole
+			if err := e.checkContents(x, req.GenerateTextRequest, req.GenerateTextRequest, wire); err != nil {
+				return nil, err
+			}
 		}
 		wire.Extension = &transportv1.RequestExtension{Deferred: req.Statistics != nil, Statistics: req.Statistics, AcceptsBatches: e.protocol.Stream.Batches}
 		req.Wire = wire
@@ -179,6 +184,9 @@ func (e *endpoint) decode(x *exchange, op protocol.Operation, body []byte, r *ht
 			return nil, fault.New(fault.NotFound, fault.ReasonPathNotFound, "this protocol does not count tokens")
 		}
 		req, err := counter.DecodeCountRequest(body)
+		if err == nil {
+			err = e.checkContents(x, req, req.GetRequest(), wire)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -162,7 +162,19 @@ func (e *Edge) callersEndpoint(r *http.Request) *endpoint {
 	return e.endpoints[0]
 }
 
-// passedHeaders gives the headers of a request that pass through with its body.
+// passedHeaders gives the headers of a request that pass through with its body. The version of
+// its protocol is the one that was checked, whichever header it came in.
+func (e *endpoint) passedHeaders(h http.Header) map[string]string {
+	found := e.edge.passedHeaders(h)
+	if _, version := firstOf(h, e.versions.read); version != "" {
+		if found == nil {
+			found = map[string]string{}
+		}
+		found[e.protocol.Version.Headers[0]] = version
+	}
+	return found
+}
+
 func (e *Edge) passedHeaders(h http.Header) map[string]string {
 	var found map[string]string
 	for _, name := range e.passed.read {

@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // checkVersion demands the version header of a protocol that has one.
@@ -32,6 +34,19 @@ func (e *endpoint) checkVersion(h http.Header) error {
 		return f
 	}
 	return nil
+}
+
+// checkContents refuses what the version of a request does not take, by the caller's name of
+// it. message is what was decoded, and req the conversation in it.
+func (e *endpoint) checkContents(x *exchange, message proto.Message, req *genwayv1.GenerateTextRequest, wire *genwayv1.WireMessage) error {
+	err := e.protocol.CheckVersion(req, wire.GetHeaders())
+	if err == nil {
+		return nil
+	}
+	x.message = message
+	f := *fault.From(err)
+	x.spells().Fault(&f)
+	return &f
 }
 
 // clip shortens a text to that many bytes, and cuts no character in two.

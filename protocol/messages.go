@@ -17,7 +17,7 @@ var messagesProtocol = Protocol{
 	KeyGroup:      "messages",
 	Bindings:      bound(below("/v1/messages")),
 	Key:           Key{Headers: []string{"x-api-key"}, Bearer: true},
-	Version:       Version{Headers: []string{"anthropic-version", "vendorb-version"}, Oldest: "2023-06-01"},
+	Version:       Version{Headers: []string{"anthropic-version", "vendorb-version"}, Oldest: "2023-06-01", Known: []string{"2023-06-01", messages.Version2026}},
 	Stream:        events,
 	Rates:         &anthropicRates,
 	PassedHeaders: []string{"anthropic-beta", "anthropic-version"},

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/genway/genway/codec"
@@ -98,11 +99,34 @@ type Key struct {
 // Version is a header that names the version of a protocol.
 type Version struct {
 	// Headers are the names under which the edge reads it, in lower case; none for a
-	// protocol that has no such header. Upstreams get the first, with Oldest.
+	// protocol that has no such header. Upstreams get the first, with Oldest unless they are
+	// said to speak another.
 	Headers []string
 	// Oldest is the first version that the edge speaks, a date as 2023-06-01. The edge
 	// accepts later dates: the vendor's SDKs send them with the same shapes.
 	Oldest string
+	// Known are the versions that an upstream may be said to speak, oldest first: those
+	// whose requests differ.
+	Known []string
+}
+
+// Sent gives the version of a request by the headers that came with its body: the oldest where
+// they say none.
+func (v Version) Sent(headers map[string]string) string {
+	if len(v.Headers) == 0 {
+		return ""
+	}
+	return cmp.Or(headers[v.Headers[0]], v.Oldest)
+}
+
+// CheckVersion refuses what a request holds that its version does not take, for requests that
+// are decoded: of one that passes unread, the upstream says it.
+func (p *Protocol) CheckVersion(req *genwayv1.GenerateTextRequest, headers map[string]string) error {
+	versioned, ok := p.Codec.(codec.Versioned)
+	if !ok {
+		return nil
+	}
+	return versioned.CheckVersion(req, p.Version.Sent(headers))
 }
 
 // Telemetry are the names of a protocol in OpenTelemetry's conventions for generative AI.

@@ -94,6 +94,50 @@ func TestKeyStyles(t *testing.T) {
 	refused(t, failing(t, textModel, option.WithHeaderDel("X-Api-Key"), option.WithAuthToken("wrong")), 401, "authentication_error")
 }
 
+// TestVersions: what 2026-10-21 took out of the protocol is refused for it, and for it alone.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	newest := []option.RequestOption{
+		option.WithHeaderDel("X-Api-Key"), option.WithAuthToken(gateway.Keys["messages"]), option.WithHeader("anthropic-version", "2026-10-21"),
+	}
+	cited := anthropic.NewTextBlock("as it says")
+	cited.OfText.Citations = []anthropic.TextCitationParamUnion{{OfCharLocation: &anthropic.CitationCharLocationParam{CitedText: "c", EndCharIndex: 1}}}
+	document := anthropic.NewDocumentBlock(anthropic.PlainTextSourceParam{Data: "d"})
+	warm := message(user("Say hello."))
+	warm.Temperature = anthropic.Float(1)
+	for name, c := range map[string]struct {
+		params  anthropic.MessageNewParams
+		refuses string
+	}{
+		"plain":                      {message(user("Say hello."), anthropic.NewAssistantMessage(cited), anthropic.NewUserMessage(document)), ""},
+		"a default temperature":      {warm, "temperature"},
+		"citations of the user":      {message(anthropic.NewUserMessage(cited)), "messages[0].content[0].citations"},
+		"a document of an assistant": {message(user("Say hello."), anthropic.NewAssistantMessage(document), user("And?")), "messages[1].content[0]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			sdk := client()
+			if _, err := sdk.Messages.New(t.Context(), c.params); err != nil {
+				t.Errorf("2023-06-01: %v", err)
+			}
+			answer, err := sdk.Messages.New(t.Context(), c.params, newest...)
+			stream := sdk.Messages.NewStreaming(t.Context(), c.params, newest...)
+			for stream.Next() {
+			}
+			if c.refuses == "" {
+				if err != nil || stream.Err() != nil {
+					t.Fatal(err, stream.Err())
+				}
+				check.Contains(t, text(t, answer), "Say hello.")
+				return
+			}
+			for _, err := range []error{err, stream.Err()} {
+				check.Contains(t, refused(t, err, 400, "invalid_request_error").RawJSON(), `"message":"`+c.refuses, "2026-10-21")
+			}
+		})
+	}
+}
+
 func TestModels(t *testing.T) {
 	t.Parallel()
 	c := client()

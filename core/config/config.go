@@ -93,6 +93,9 @@ type Upstream struct {
 	// Takes is what a chat upstream is sent of translated requests: what its provider
 	// documents, or the least without one, unless it is everything.
 	Takes string `yaml:"takes,omitempty" json:"takes,omitempty" jsonschema:"enum=documented,enum=everything" jsonschema_description:"For kind chat, what is sent of translated requests: documented (default), what the provider documents to take, or the least without a provider, or everything, for an upstream that takes whatever OpenAI and others have in the protocol, as another gateway."`
+	// APIVersion is the version of messages that the upstream speaks, one of its protocol's
+	// Known. Default: the caller's for its own body, and the oldest for any other.
+	APIVersion string `yaml:"api_version,omitempty" json:"api_version,omitempty" jsonschema:"enum=2023-06-01,enum=2026-10-21" jsonschema_description:"For kind messages, the version that the upstream is called with (anthropic-version). Requests of another version, and of other protocols, are made to fit it. Without it, callers' own version goes with their bodies, and 2023-06-01 with translated requests."`
 	// StreamUsage is whether streams are asked for their usage: ask, or leave, which sends
 	// what the caller asked for and passes the answer on in full. For chat. Default ask.
 	StreamUsage string `yaml:"stream_usage,omitempty" json:"stream_usage,omitempty" jsonschema:"enum=ask,enum=leave" jsonschema_description:"For kind chat, whether streams are asked for their usage: ask (default), whatever the caller asks for, or leave, for an upstream that sends usage unasked or refuses to be asked."`

@@ -39,6 +39,33 @@ func (u Upstream) Dialect() *dialect.Chat {
 	}
 }
 
+// Version is the version of its protocol that the upstream speaks; empty for the caller's. A
+// place that has the version in bodies is called with one, and what came with a caller's body
+// would not reach it.
+func (u Upstream) Version() string {
+	p := protocol.ByKind(u.Kind)
+	if e := u.Place(); u.APIVersion == "" && p != nil && e != nil && e.Version != "" {
+		return p.Version.Oldest
+	}
+	return u.APIVersion
+}
+
+// checkVersion demands a version that is known, and said once.
+func (u Upstream) checkVersion(all *checks, at string) {
+	p := protocol.ByKind(u.Kind)
+	if u.APIVersion == "" || p == nil || len(p.Version.Known) == 0 {
+		return
+	}
+	if known := p.Version.Known; !slices.Contains(known, u.APIVersion) {
+		all.wrongf(at+".api_version", "%q is no version of %s; one of %s%s", u.APIVersion, u.Kind, strings.Join(known, ", "), strict.Meant(u.APIVersion, known))
+	}
+	for name, value := range u.Headers {
+		if strings.EqualFold(name, p.Version.Headers[0]) && value != u.APIVersion {
+			all.wrongf(at+".headers", "%s says %q beside api_version: leave the header out", name, value)
+		}
+	}
+}
+
 // hasDialects reports whether upstreams of the kind differ in what they take: those whose
 // protocol asks for the usage of streams.
 func (u Upstream) hasDialects() bool {

@@ -46,6 +46,7 @@ func (u Upstream) checkSettings(all *checks, at string) {
 		{"deadline", u.Deadline != 0, u.Kind != Sandbox},
 		{"models", u.Models.Discover, u.Kind != Sandbox}, // which lists its own anyway
 		{"takes", u.Takes != "", remote && u.hasDialects()},
+		{"api_version", u.APIVersion != "", remote && len(p.Version.Known) > 0},
 		{"stream_usage", u.StreamUsage != "", remote && p.Upstream.AsksForUsage},
 		{"on_cancel", u.OnCancel != "", u.Kind != Sandbox},
 		{"drain_for", u.DrainFor != 0, u.Kind != Sandbox},
@@ -95,6 +96,7 @@ func (u Upstream) checkSettings(all *checks, at string) {
 	if u.Takes != "" && u.Takes != "documented" && u.Takes != Everything {
 		all.wrongf(at+".takes", "%q is no set of members; one of documented, everything%s", u.Takes, strict.Meant(u.Takes, []string{"documented", Everything}))
 	}
+	u.checkVersion(all, at)
 	if u.StreamUsage != "" && u.StreamUsage != "ask" && u.StreamUsage != Leave {
 		all.wrongf(at+".stream_usage", "%q is no policy; one of ask, leave%s", u.StreamUsage, strict.Meant(u.StreamUsage, []string{"ask", Leave}))
 	}

@@ -67,10 +67,18 @@ func (r *Router) CountTokens(ctx context.Context, req *genwayv1.CountTokensReque
 		if err != nil {
 			return err
 		}
-		if resp, err = a.Upstream.CountTokens(ctx, &genwayv1.CountTokensRequest{Request: a.targeted(whole), Wire: wireFor(req.GetWire(), a.Target)}); err != nil {
+		asked := a.targeted(whole)
+		asked.Wire = wireFor(req.GetWire(), a.Target)
+		asked, lost, err := a.ofVersion(asked)
+		if err != nil {
 			return err
 		}
-		resp.Losses = slices.Concat(unknown, resp.GetLosses())
+		wire := asked.GetWire()
+		asked.Wire = nil
+		if resp, err = a.Upstream.CountTokens(ctx, &genwayv1.CountTokensRequest{Request: asked, Wire: wire}); err != nil {
+			return err
+		}
+		resp.Losses = slices.Concat(unknown, lost, resp.GetLosses())
 		return nil
 	})
 	if err != nil {
@@ -137,9 +145,14 @@ func (a attempt) text(ctx context.Context, req *deferred.Request) (*deferred.Req
 		return nil, nil, err
 	}
 	losses = append(unknown, losses...)
-	if asked, losses, err = a.fitted(asked, losses, a.passes(req.Head())); err != nil {
+	if asked, losses, err = a.fitted(asked, losses, a.speaks(req.Head())); err != nil {
 		return nil, nil, err
 	}
+	asked, lost, err := a.ofVersion(asked)
+	if err != nil {
+		return nil, nil, err
+	}
+	losses = append(losses, lost...)
 	return req.With(asked), losses, upstream.Lossless(ctx, losses)
 }
 
@@ -182,10 +195,36 @@ func withLimit(req *genwayv1.GenerateTextRequest, limit int64) *genwayv1.Generat
 	return out
 }
 
-// passes reports whether the target takes the caller's own body, so that its conversation need
-// not be decoded here.
-func (a attempt) passes(req *genwayv1.GenerateTextRequest) bool {
+// speaks reports whether the target's protocol is the caller's.
+func (a attempt) speaks(req *genwayv1.GenerateTextRequest) bool {
 	return a.Protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED && a.Protocol == req.GetWire().GetProtocol()
+}
+
+// passes reports whether the target takes the caller's own body as it is, so that its
+// conversation need not be decoded here.
+func (a attempt) passes(req *genwayv1.GenerateTextRequest) bool {
+	return a.speaks(req) && a.sameVersion(req.GetWire())
+}
+
+// sameVersion reports whether a body of the target's protocol is of the version that the target
+// speaks.
+func (a attempt) sameVersion(wire *genwayv1.WireMessage) bool {
+	return a.Version == "" || a.Version == protocol.Of(a.Protocol).Version.Sent(wire.GetHeaders())
+}
+
+// ofVersion gives a request as the version of the protocol takes it that the target speaks. A
+// caller's own body of that version is the vendor's to judge.
+func (a attempt) ofVersion(asked *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, []*genwayv1.Loss, error) {
+	if a.passes(asked) || a.Version == "" {
+		return asked, nil, nil
+	}
+	versioned, ok := protocol.Of(a.Protocol).Codec.(codec.Versioned)
+	if !ok {
+		return asked, nil, nil
+	}
+	var losses codec.Losses
+	fitted, err := versioned.FitVersion(asked, a.Version, &losses)
+	return fitted, losses.List(), err
 }
 
 // image does so for images.

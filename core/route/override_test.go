@@ -2,12 +2,15 @@ package route_test
 
 import (
 	"bytes"
+	"context"
 	"testing"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/override"
 	"github.com/genway/genway/core/route"
+	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -48,6 +51,44 @@ func TestOverridesOfTargets(t *testing.T) {
 	if got := second.seen; !bytes.Equal(got.GetWire().GetJson(), req.GetWire().GetJson()) || got.GetSampling().GetTemperature() != 1 {
 		t.Errorf("second got %v", got)
 	}
+}
+
+// A stream whose frames pass through has no event that opens it: what an override takes from the
+// caller is named at its end, once.
+func TestOverridesAreToldOfStreams(t *testing.T) {
+	for name, events := range map[string][]*genwayv1.StreamGenerateTextResponse{
+		"passed through": {codec.Event(&genwayv1.WireFrame{Data: []byte("{}")}), codec.Event(&genwayv1.TextCompleted{})},
+		"translated":     {codec.Event(&genwayv1.TextStarted{}), codec.Event(&genwayv1.TextCompleted{})},
+	} {
+		r := route.New([]route.Route{{Model: "*", Targets: []route.Target{
+			{Name: "u", Upstream: scripted{events: events}, Protocol: chat, Overrides: overrides(t, override.Rules{Drop: []string{"temperature"}})},
+		}}})
+		var told []string
+		err := r.StreamGenerateText(t.Context(), warm(), func(ev *genwayv1.StreamGenerateTextResponse) error {
+			for _, l := range append(ev.GetStarted().GetLosses(), ev.GetCompleted().GetLosses()...) {
+				told = append(told, l.GetMember())
+			}
+			return nil
+		})
+		if err != nil || len(told) != 1 || told[0] != "sampling.temperature" {
+			t.Errorf("%s: %v, told %v", name, err, told)
+		}
+	}
+}
+
+// scripted streams the events that it has.
+type scripted struct {
+	upstream.Upstream
+	events []*genwayv1.StreamGenerateTextResponse
+}
+
+func (s scripted) StreamGenerateText(_ context.Context, _ *genwayv1.GenerateTextRequest, send upstream.Send) error {
+	for _, ev := range s.events {
+		if err := send(ev); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // What an override takes from the caller is a loss, which a strict call is refused

@@ -56,6 +56,9 @@ type Target struct {
 	// Protocol is what the upstream speaks; unspecified for one that takes the
 	// canonical messages.
 	Protocol genwayv1.Protocol
+	// Version is the version of its protocol that the upstream speaks, and requests are made to
+	// fit; empty is the caller's, and the oldest for translated requests.
+	Version string
 	// Model is the upstream's name for the model; empty is the caller's.
 	Model string
 	// Weight is the share of the load; 0 is 1.

@@ -18,9 +18,11 @@ func (r *Router) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateT
 // StreamDeferred does so for a request that may be deferred.
 func (r *Router) StreamDeferred(ctx context.Context, req *deferred.Request, send upstream.Send) error {
 	look := func(ev *genwayv1.StreamGenerateTextResponse) step {
-		s := step{ping: ev.GetPing() != nil, completed: ev.GetCompleted() != nil}
+		s := step{ping: ev.GetPing() != nil}
 		if started := ev.GetStarted(); started != nil {
 			s.losses = &started.Losses
+		} else if completed := ev.GetCompleted(); completed != nil {
+			s.completed, s.losses = true, &completed.Losses
 		}
 		return s
 	}
@@ -36,9 +38,11 @@ func (r *Router) StreamDeferred(ctx context.Context, req *deferred.Request, send
 // StreamGenerateImage does so for images.
 func (r *Router) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
 	look := func(ev *genwayv1.StreamGenerateImageResponse) step {
-		s := step{ping: ev.GetPing() != nil, completed: ev.GetCompleted() != nil}
+		s := step{ping: ev.GetPing() != nil}
 		if started := ev.GetStarted(); started != nil {
 			s.losses = &started.Losses
+		} else if completed := ev.GetCompleted(); completed != nil {
+			s.completed, s.losses = true, &completed.Losses
 		}
 		return s
 	}
@@ -51,15 +55,16 @@ func (r *Router) StreamGenerateImage(ctx context.Context, req *genwayv1.Generate
 	})
 }
 
-// step is what an event of a stream means to a route. Losses are those that the event
-// which opens the stream names; nil for any other event.
+// step is what an event of a stream means to a route. Losses are those that the event names
+// which opens or completes the stream; nil for any other event.
 type step struct {
 	losses          *[]*genwayv1.Loss
 	ping, completed bool
 }
 
 // sender gives the function that an attempt sends its events by. The losses are those of
-// the route itself, which the event that opens the stream names first.
+// the route itself. The event that opens the stream names them first; where the upstream's
+// own frames pass through, there is none, and the event that completes it does.
 type sender[E any] func(losses []*genwayv1.Loss) func(*E) error
 
 // streamed runs the attempts of a streamed request; look says what an event means.
@@ -67,10 +72,13 @@ func streamed[E any](ctx context.Context, r *Router, q request, look func(*E) st
 	return r.attempts(ctx, q, func(ctx context.Context, a attempt) error {
 		record := call.Of(ctx)
 		return ask(ctx, a, func(losses []*genwayv1.Loss) func(*E) error {
+			named := false
 			return func(ev *E) error {
 				s := look(ev)
+				if s.losses != nil && !named {
+					*s.losses, named = slices.Concat(losses, *s.losses), true
+				}
 				if s.losses != nil && !record.AnswerBegun() {
-					*s.losses = slices.Concat(losses, *s.losses)
 					if err := upstream.Lossless(ctx, *s.losses); err != nil {
 						return err
 					}

@@ -95,6 +95,9 @@ func (c *content) decode() {
 		return
 	}
 	whole, err := decoder.DecodeRequest(c.raw.GetJson())
+	if err == nil {
+		err = protocol.Of(c.raw.GetProtocol()).CheckVersion(whole.GenerateTextRequest, c.raw.GetHeaders())
+	}
 	if err != nil {
 		c.err = err
 		return

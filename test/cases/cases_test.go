@@ -59,6 +59,7 @@ func TestCases(t *testing.T) {
 		providerCases(),
 		credentialCases(),
 		dialectCases(),
+		versionCases(),
 		typedCases(),
 	) {
 		t.Run(c.ID, func(t *testing.T) {

@@ -77,6 +77,7 @@ func place(t *testing.T, u config.Upstream) func(*remote.Config) {
 		}
 		c.BaseURL += base.Path
 		c.Place, c.Dialect, c.APIKey, c.LeaveUsage = u.Place(), u.Dialect(), u.APIKey, u.StreamUsage == config.Leave
+		c.Version = u.Version()
 		if token != nil {
 			c.Credential = token
 		}
@@ -477,16 +478,27 @@ func placeErrors(t *testing.T) {
 
 func placedBodies(t *testing.T) {
 	const asked = `"max_tokens":9, "messages":[{"role":"user","content":"a\u0062"}],"x":1e2`
-	for _, test := range []struct{ upstream, want, stream, beta string }{
+	for _, test := range []struct{ upstream, want, stream, beta, version string }{
 		{
 			"kind: messages, provider: bedrock, endpoint: invoke, region: us-east-1, api_key: k",
 			`{` + asked + `,"anthropic_version":"bedrock-2023-05-31","anthropic_beta":["b-1","b-2"]}`,
-			`{` + asked + `,"anthropic_version":"bedrock-2023-05-31","anthropic_beta":["b-1","b-2"]}`, "",
+			`{` + asked + `,"anthropic_version":"bedrock-2023-05-31","anthropic_beta":["b-1","b-2"]}`, "", "2023-06-01",
 		},
 		{
 			"kind: messages, provider: vertex, project: p, region: global",
 			`{` + asked + `,"anthropic_version":"vertex-2023-10-16"}`,
-			`{"stream":true,` + asked + `,"anthropic_version":"vertex-2023-10-16"}`, "b-1, b-2",
+			`{"stream":true,` + asked + `,"anthropic_version":"vertex-2023-10-16"}`, "b-1, b-2", "2023-06-01",
+		},
+		// As version 2 of the vendor's SDK for Go calls them: the header's version is in the body alone.
+		{
+			"kind: messages, provider: bedrock, endpoint: invoke, region: us-east-1, api_key: k, api_version: 2026-10-21",
+			`{` + asked + `,"anthropic_version":"2026-10-21","anthropic_beta":["b-1","b-2"]}`,
+			`{` + asked + `,"anthropic_version":"2026-10-21","anthropic_beta":["b-1","b-2"]}`, "", "",
+		},
+		{
+			"kind: messages, provider: vertex, project: p, region: global, api_version: 2026-10-21",
+			`{` + asked + `,"anthropic_version":"2026-10-21"}`,
+			`{"stream":true,` + asked + `,"anthropic_version":"2026-10-21"}`, "b-1, b-2", "",
 		},
 	} {
 		u := upstreamOf(t, test.upstream)
@@ -501,6 +513,7 @@ func placedBodies(t *testing.T) {
 			}
 			call := harness.CallOf(harness.Messages, "messages/m", "{"+asked+"}", stream)
 			call.Header.Set("Anthropic-Beta", "b-1, b-2")
+			call.Header.Set("Anthropic-Version", "2026-10-21") // the caller's, which the place would not read
 			if a := g.Call(call); a.Status != http.StatusOK {
 				t.Errorf("%d %s", a.Status, a.Body)
 			}
@@ -510,6 +523,9 @@ func placedBodies(t *testing.T) {
 			}
 			if got := r.Header.Get("Anthropic-Beta"); got != test.beta {
 				t.Errorf("anthropic-beta is %q", got)
+			}
+			if got := r.Header.Get("Anthropic-Version"); got != test.version {
+				t.Errorf("%s: anthropic-version is %q", test.upstream, got)
 			}
 		}
 	}

@@ -59,7 +59,7 @@ func Build(c *config.Config, embedded *sandbox.Sandbox, memory *remote.AnswerMem
 	made := map[string]route.Target{config.Sandbox: {Name: config.Sandbox, Upstream: embedded, Catalog: known}}
 	listings := map[string]*discover.Listing{}
 	for name, u := range c.Upstreams {
-		target := route.Target{Name: name, Upstream: embedded, Protocol: spoken(u.Kind), Catalog: known}
+		target := route.Target{Name: name, Upstream: embedded, Protocol: spoken(u.Kind), Version: u.Version(), Catalog: known}
 		if u.Kind != config.Sandbox {
 			made, err := built.upstream(name, u)
 			if err != nil {
@@ -243,6 +243,7 @@ func (u *Upstreams) upstream(name string, c config.Upstream) (adapter, error) {
 		Path:      c.Path,
 		Query:     c.Query,
 		APIKey:    c.APIKey,
+		Version:   c.Version(),
 		Headers:   c.Headers,
 		Models:    configured(c),
 		HTTP:      transport,

@@ -1,9 +1,11 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/genway/genway/core/call"
@@ -32,8 +34,8 @@ func (c *Config) ownHeaders(p *protocol.Protocol) http.Header {
 	if c.APIKey != "" {
 		c.setKey(h, p)
 	}
-	if version := p.Version; len(version.Headers) > 0 {
-		h.Set(version.Headers[0], version.Oldest)
+	if version := p.Version; len(version.Headers) > 0 && !c.versionInBody(p) {
+		h.Set(version.Headers[0], cmp.Or(c.Version, version.Oldest))
 	}
 	for name, value := range c.Headers {
 		h.Set(name, value)
@@ -42,8 +44,8 @@ func (c *Config) ownHeaders(p *protocol.Protocol) http.Header {
 }
 
 // headers are a call's: those of every call, and where the upstream speaks the caller's
-// protocol, those that came with its body, unless the operator sets them. They are not to
-// be changed, as no transport may.
+// protocol, those that came with its body, unless the operator sets them or says the version
+// that they name. They are not to be changed, as no transport may.
 func (u *Upstream) headers(wire *genwayv1.WireMessage) http.Header {
 	h := *u.own.Load()
 	if len(wire.GetHeaders()) == 0 || !u.speaks(wire) {
@@ -51,7 +53,7 @@ func (u *Upstream) headers(wire *genwayv1.WireMessage) http.Header {
 	}
 	for _, name := range u.protocol.PassedHeaders {
 		value, sent := wire.GetHeaders()[name]
-		if sent && !u.operators(name) {
+		if sent && !u.operators(name) && !(u.config.Version != "" && slices.Contains(u.protocol.Version.Headers, name)) {
 			h = maps.Clone(h)
 			h.Set(name, value)
 		}

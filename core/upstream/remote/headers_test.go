@@ -25,26 +25,37 @@ func TestHeadersOfTheProtocol(t *testing.T) {
 	for _, c := range []struct {
 		name             string
 		upstream, caller genwayv1.Protocol
+		version          string
 		status           int
 		sent, told       map[string]string
 	}{
 		{
-			"same protocol", messages, messages, http.StatusOK,
+			"same protocol", messages, messages, "", http.StatusOK,
 			map[string]string{"Anthropic-Beta": "a,b", "Anthropic-Version": "2026-10-21", "X-Api-Key": "k", "Cookie": ""},
 			map[string]string{"anthropic-ratelimit-requests-remaining": "7", "x-genway-upstream-request-id": "req_9"},
 		},
 		{
-			"a refusal", messages, messages, http.StatusTooManyRequests,
+			"a refusal", messages, messages, "", http.StatusTooManyRequests,
 			map[string]string{"Anthropic-Beta": "a,b"},
 			map[string]string{"anthropic-ratelimit-requests-remaining": "7", "x-genway-upstream-request-id": "req_9"},
 		},
 		{
-			"another protocol", messages, chat, http.StatusOK,
+			"same protocol, of a version", messages, messages, "2023-06-01", http.StatusOK,
+			map[string]string{"Anthropic-Beta": "a,b", "Anthropic-Version": "2023-06-01"},
+			map[string]string{"anthropic-ratelimit-requests-remaining": "7", "x-genway-upstream-request-id": "req_9"},
+		},
+		{
+			"another protocol, of a version", messages, chat, "2026-10-21", http.StatusOK,
+			map[string]string{"Anthropic-Beta": "", "Anthropic-Version": "2026-10-21"},
+			map[string]string{"x-genway-upstream-request-id": "req_9"},
+		},
+		{
+			"another protocol", messages, chat, "", http.StatusOK,
 			map[string]string{"Anthropic-Beta": "", "Anthropic-Version": "2023-06-01"},
 			map[string]string{"x-genway-upstream-request-id": "req_9"},
 		},
 		{
-			"chat", chat, chat, http.StatusOK,
+			"chat", chat, chat, "", http.StatusOK,
 			map[string]string{"Anthropic-Version": "", "Openai-Beta": "c", "Authorization": "Bearer k"},
 			map[string]string{"x-ratelimit-remaining-tokens": "3", "openai-processing-ms": "12", "x-genway-upstream-request-id": "req_9"},
 		},
@@ -62,7 +73,7 @@ func TestHeadersOfTheProtocol(t *testing.T) {
 			_, _ = io.WriteString(w, map[genwayv1.Protocol]string{messages: whole, chat: aChat}[c.upstream])
 		}))
 		transport := remote.NewTransport(remote.Way{})
-		u, err := remote.New(remote.Config{Protocol: c.upstream, BaseURL: server.URL, APIKey: "k", HTTP: transport})
+		u, err := remote.New(remote.Config{Protocol: c.upstream, BaseURL: server.URL, APIKey: "k", Version: c.version, HTTP: transport})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -70,7 +70,11 @@ func (u *Upstream) placed(op operation, body []byte, wire *genwayv1.WireMessage)
 		change = append(change, member.Member{Name: "stream"})
 	}
 	if len(member.Value(body, "anthropic_version")) == 0 {
-		change = append(change, member.Member{Name: "anthropic_version", Value: jsontext.Value(`"` + e.Version + `"`)})
+		version := e.Version
+		if u.config.versionInBody(u.protocol) {
+			version = u.config.Version
+		}
+		change = append(change, member.Member{Name: "anthropic_version", Value: jsontext.Value(`"` + version + `"`)})
 	}
 	if betas := u.headers(wire).Values(betaHeader); e.NoStream && len(betas) > 0 && len(member.Value(body, "anthropic_beta")) == 0 {
 		list, err := betaList(betas)
@@ -80,6 +84,12 @@ func (u *Upstream) placed(op operation, body []byte, wire *genwayv1.WireMessage)
 		change = append(change, member.Member{Name: "anthropic_beta", Value: list})
 	}
 	return member.Patch(body, change...)
+}
+
+// versionInBody reports whether the place gets its version in the body alone: versions behind
+// the oldest have no word of the place's own.
+func (c *Config) versionInBody(p *protocol.Protocol) bool {
+	return c.Place != nil && c.Place.Version != "" && c.Version > p.Version.Oldest
 }
 
 // betaList gives the names in headers anthropic-beta as a JSON array.

@@ -51,6 +51,9 @@ type Config struct {
 	// Dialect is what it takes of chat completions, for requests that are translated; nil is
 	// what OpenAI takes, and what others add to it.
 	Dialect *dialect.Chat
+	// Version is the version of the protocol that it is called with, whatever the caller's; empty
+	// is the caller's for its own body, and the oldest for any other.
+	Version string
 	// Headers are sent with every call.
 	Headers map[string]string
 	// LeaveUsage does not ask streams of chat completions for their usage, and passes what
