@@ -209,7 +209,9 @@ func betweenVersions(t *testing.T, g *harness.Gateway, says, speaks, body, refus
 }
 
 // at is a caller's body with the model's name of the upstream, which is m here.
-func at(body, model string) string { return strings.Replace(body, `"model":"strict"`, `"model":"`+model+`"`, 1) }
+func at(body, model string) string {
+	return strings.Replace(body, `"model":"strict"`, `"model":"`+model+`"`, 1)
+}
 
 // othersToVersion has callers of other protocols, and of the contract, ask for sampling and for
 // what an assistant cannot have said in the new version.
