@@ -13,7 +13,8 @@ import (
 
 // Version2026 is the first version that takes less than 2023-06-01: no parameters of sampling,
 // no documents among the contents of assistant turns, and no citations on texts of user turns.
-// Answers are the same in both (platform.claude.com/docs/en/api/versioning, read 2026-11-23).
+// Changes of answers are not known (platform.claude.com/docs/en/api/versioning, excerpt read
+// 2026-11-23).
 const Version2026 = "2026-10-21"
 
 var _ codec.Versioned = Codec{}
