@@ -127,6 +127,10 @@ conformance-tls: ## Run the suites of the protocols, lifecycle, gRPC, programs a
 	for transport in tls1 tls2 http2; do echo "over $$transport:"; \
 		GENWAY_TEST_TRANSPORT=$$transport $(GO) test -C conformance -count=1 -timeout=30m ./spec ./openai ./anthropic ./genai ./losses ./openresponses ./lifecycle ./grpc ./programs ./chaos || exit 1; done
 
+.PHONY: screenshots
+screenshots: ## Take the README's pictures of the console, of the data of `genway demo`, by Chromium
+	GENWAY_SCREENSHOTS=$(CURDIR)/docs/console $(GO) test -C conformance -count=1 -tags=screenshots -run TestScreenshots ./console
+
 .PHONY: chart
 chart: ## Lint and render the Helm chart, and hold what it makes to the APIs of two Kubernetes versions
 	$(GO) test -C deploy/chart/test -count=1 ./...

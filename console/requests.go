@@ -9,7 +9,7 @@ import (
 )
 
 // requestColumns are the columns of a list of requests.
-var requestColumns = []string{"Time", "Outcome", "Protocol", "Model", "Key", "Owner", "Tries", "First event", "Took", "In", "Cached", "Out", "Thinking", "Cost", "Lost"}
+var requestColumns = []string{"Time", "Outcome", "Protocol", "Model", "Owner", "Tries", "First event", "Took", "In", "Cached", "Out", "Thinking", "Cost", "Lost", "Key"}
 
 // requestRow is a request as lists show it, live ones too.
 type requestRow struct {
@@ -28,9 +28,9 @@ func rowOf(r *adminv1.LoggedRequest) requestRow {
 	return requestRow{r.GetId(), outcome, []string{
 		r.GetStartTime().AsTime().UTC().Format("2006-01-02 15:04:05.000"), said,
 		arrow(r.GetProtocol(), r.GetUpstreamProtocol()), arrow(r.GetModel(), r.GetServedModel()),
-		r.GetKeyId(), r.GetOwner(), count(r.GetAttempts()), took(r.GetFirstEvent().AsDuration()), took(r.GetDuration().AsDuration()),
+		r.GetOwner(), count(r.GetAttempts()), took(r.GetFirstEvent().AsDuration()), took(r.GetDuration().AsDuration()),
 		count(u.GetInputTokens()), count(u.GetCacheReadTokens()), count(u.GetOutputTokens()), count(u.GetThinkingTokens()),
-		money(r.GetCostNanoDollars()), strings.Join(r.GetLosses(), ", "),
+		money(r.GetCostNanoDollars()), strings.Join(r.GetLosses(), ", "), r.GetKeyId(),
 	}}
 }
 

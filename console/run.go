@@ -289,7 +289,7 @@ func (p *run) row() (id string, facts [][2]string) {
 		}
 		if rows := resp.GetRequests(); len(rows) == 1 && rows[0].GetOutcome() != adminv1.Outcome_OUTCOME_OPEN {
 			row := rowOf(rows[0])
-			for _, i := range []int{1, 3, 7, 8, 9, 10, 11, 12, 13, 14, 6} {
+			for _, i := range []int{1, 3, 6, 7, 8, 9, 10, 11, 12, 13, 5} {
 				facts = append(facts, [2]string{requestColumns[i], row.Cells[i]})
 			}
 			return row.ID, append(facts, [2]string{"Upstream", rows[0].GetUpstream()})

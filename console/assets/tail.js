@@ -32,7 +32,7 @@ export function follow(bar, table) {
         cell.append(badge);
       } else {
         cell.textContent = text || "–";
-        if (i > 5 && i < 14) cell.className = "n";
+        if (i > 4 && i < 13) cell.className = "n";
       }
       tr.append(cell);
     });
