@@ -137,7 +137,7 @@ func runAll(ctx context.Context, args []string, stdout, stderr io.Writer) error 
 		return err
 	}
 	if o.quick {
-		o.rounds, o.starts, o.tries, o.memory.Pictures, o.memory.Collect = 2, 2, 1, 10, 2*time.Second
+		o.rounds, o.starts, o.tries, o.memory.Pictures, o.memory.Collect = 2, 2, 2, 10, 2*time.Second
 		o.duration, o.warm = 300*time.Millisecond, 100*time.Millisecond
 	}
 	if err := o.choose(); err != nil {

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,49 +25,60 @@ type MemoryConfig struct {
 }
 
 // Memory asks targets for what takes memory, each time with a target newly started: all for images
-// and for streams, gateways for images of 20 MB.
+// and for streams, gateways for images of 20 MB. A target that fails at one of them, as one that
+// sheds load while others use the machine, is asked again up to Tries times; the failures that
+// remain are given when all else is measured.
 func (b *Bench) Memory(ctx context.Context, config MemoryConfig) error {
-	if err := b.memories(ctx, imagesAtOnce(), 0); err != nil {
-		return err
-	}
+	failed := b.memories(ctx, imagesAtOnce(), 0)
 	for round := range config.Rounds {
-		if err := b.memories(ctx, workload.OpenStreams(config.Streams), round); err != nil {
-			return err
-		}
+		failed = errors.Join(failed, b.memories(ctx, workload.OpenStreams(config.Streams), round))
 	}
-	if config.Pictures == 0 {
-		return nil
+	if config.Pictures > 0 {
+		failed = errors.Join(failed, b.pictures(ctx, workload.Pictures(config.Pictures), config.Collect))
 	}
-	return b.pictures(ctx, workload.Pictures(config.Pictures), config.Collect)
+	return failed
 }
 
 // memories puts each target through a workload, newly started.
-func (b *Bench) memories(ctx context.Context, w workload.Workload, round int) error {
+func (b *Bench) memories(ctx context.Context, w workload.Workload, round int) (failed error) {
 	for _, s := range b.subjects {
 		if s.Peer != nil && !s.Peer.Takes(string(w.Caller), "") {
 			continue
 		}
-		if err := b.restart(ctx, s); err != nil {
-			return err
-		}
-		if err := b.control(ctx, w.Upstream); err != nil { // of the direct target, too
-			return err
-		}
-		r, err := b.memory(ctx, s, w)
-		b.stop(s)
-		switch {
-		case err != nil && s.Peer != nil && ctx.Err() == nil:
-			b.logf("WARNING: %v", err)
-			continue
-		case err != nil:
-			return err
-		}
-		r.Round = round
-		if err := b.record(r); err != nil {
-			return err
-		}
+		err := b.again(ctx, s, func() error {
+			if err := b.restart(ctx, s); err != nil {
+				return err
+			}
+			if err := b.control(ctx, w.Upstream); err != nil { // of the direct target, too
+				return err
+			}
+			r, err := b.memory(ctx, s, w)
+			if err != nil {
+				return err
+			}
+			r.Round = round
+			return b.record(r)
+		})
+		failed = errors.Join(failed, err)
 	}
-	return nil
+	return failed
+}
+
+// again measures a target up to Tries times, until that succeeds, and stops it. A peer's failures
+// are only warned of.
+func (b *Bench) again(ctx context.Context, s *subject, do func() error) (err error) {
+	for range max(1, b.config.Tries) {
+		err = do()
+		b.stop(s)
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		b.logf("WARNING: %v", err)
+	}
+	if s.Peer != nil {
+		return nil
+	}
+	return err
 }
 
 // gateways are the forms of Genway, or what stands for one.
@@ -108,35 +120,35 @@ func (b *Bench) memory(ctx context.Context, s *subject, w workload.Workload) (Re
 
 // pictures sends large images through each gateway, then small requests, and looks at
 // its memory when it has come to rest.
-func (b *Bench) pictures(ctx context.Context, w workload.Workload, collect time.Duration) error {
+func (b *Bench) pictures(ctx context.Context, w workload.Workload, collect time.Duration) (failed error) {
 	for _, s := range b.gateways() {
-		if err := b.control(ctx, w.Upstream); err != nil {
-			return err
-		}
-		if err := b.restart(ctx, s); err != nil {
-			return err
-		}
-		r, err := b.memory(ctx, s, w)
-		if err != nil {
-			return err
-		}
-		client, job := b.client(s, workload.Chat1K())
-		result := client.Do(ctx, job, load.Run{Duration: collect})
-		client.Close()
-		if result.Failed() > 0 {
-			return fmt.Errorf("%s, after images: %v", s.Name, result.Errors)
-		}
-		if err := rest(ctx, collect); err != nil {
-			return err
-		}
-		r.AfterRSS = s.group.RSS()
-		b.logf("memory %-13s %-13s after %d small requests %.1f MB", w.Name, s.Name, result.Requests, megabytes(r.AfterRSS))
-		if err := b.record(r); err != nil {
-			return err
-		}
-		b.stop(s)
+		err := b.again(ctx, s, func() error {
+			if err := b.control(ctx, w.Upstream); err != nil {
+				return err
+			}
+			if err := b.restart(ctx, s); err != nil {
+				return err
+			}
+			r, err := b.memory(ctx, s, w)
+			if err != nil {
+				return err
+			}
+			client, job := b.client(s, workload.Chat1K())
+			result := client.Do(ctx, job, load.Run{Duration: collect})
+			client.Close()
+			if result.Failed() > 0 {
+				return fmt.Errorf("%s, after images: %v", s.Name, result.Errors)
+			}
+			if err := rest(ctx, collect); err != nil {
+				return err
+			}
+			r.AfterRSS = s.group.RSS()
+			b.logf("memory %-13s %-13s after %d small requests %.1f MB", w.Name, s.Name, result.Requests, megabytes(r.AfterRSS))
+			return b.record(r)
+		})
+		failed = errors.Join(failed, err)
 	}
-	return nil
+	return failed
 }
 
 func megabytes(bytes int64) float64 { return float64(bytes) / (1 << 20) }
