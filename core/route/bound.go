@@ -64,7 +64,7 @@ type place struct {
 // take takes a place, which there must be.
 func (b *bound) take(now time.Time) place {
 	b.underWay++
-	b.refusals.call(now)
+	b.refusals.call(now, b.underWay)
 	return place{b, now}
 }
 
@@ -79,9 +79,9 @@ func (p place) refused(now time.Time) (hopeless bool) {
 	if !p.begun.After(b.lowered) {
 		return only || b.refusals.all // it says nothing new
 	}
-	share, over := b.refusals.refuse(now)
+	share, most, over := b.refusals.refuse(now)
 	if over && share > largeShare && now.After(b.refusals.blind) {
-		limit := min(b.limit(now), b.underWay)
+		limit := min(b.limit(now), most)
 		switch {
 		case b.reached > 0 && limit <= 1:
 			b.reached = 0

@@ -15,6 +15,9 @@ import "time"
 type refusals struct {
 	since          time.Time
 	calls, refused int
+	// most is the largest number of calls under way at once in the window. Their number at the
+	// moment of a refusal may be far smaller: calls that began together end together.
+	most int
 	// worked says that a call of the window has ended without a refusal.
 	worked bool
 	// all says that the last window had nothing but refusals.
@@ -40,27 +43,32 @@ const (
 	leastBlind, mostBlind = 10 * time.Second, 10 * time.Minute
 )
 
-// call counts a call that begins.
-func (r *refusals) call(now time.Time) {
+// call counts a call that begins, with how many are under way then.
+func (r *refusals) call(now time.Time, underWay int) {
 	if r.calls == 0 || r.calls < shareCalls && now.Sub(r.since) > shareMost {
 		r.begin(now)
 	}
 	r.calls++
+	r.most = max(r.most, underWay)
 }
 
 // begin starts another window.
-func (r *refusals) begin(now time.Time) { r.since, r.calls, r.refused, r.worked = now, 0, 0, false }
+func (r *refusals) begin(now time.Time) {
+	r.since, r.calls, r.refused, r.most, r.worked = now, 0, 0, 0, false
+}
 
-// refuse counts a refusal. When the window is over it gives the share of refusals.
-func (r *refusals) refuse(now time.Time) (share float64, over bool) {
+// refuse counts a refusal. When the window is over it gives the share of refusals, and the
+// most calls that were under way at once.
+func (r *refusals) refuse(now time.Time) (share float64, most int, over bool) {
 	r.refused++
 	if r.calls < shareCalls || now.Sub(r.since) < shareTime {
-		return 0, false
+		return 0, 0, false
 	}
+	most = r.most
 	share = min(1, float64(r.refused)/float64(r.calls))
 	r.all = share >= allShare && !r.worked
 	r.begin(now)
-	return share, true
+	return share, most, true
 }
 
 // work notes a call that has ended without a refusal.
