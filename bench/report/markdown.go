@@ -121,13 +121,18 @@ func costRows(main, memory runs) (rows []costRow) {
 	return rows
 }
 
-// costs is the CPU time of each workload.
-func costs(out io.Writer, rows []costRow, all runs) {
+// compared are the targets of a table: those of the main rounds, else those of the first row.
+func compared(rows []costRow, all runs) []target.Target {
 	measured := all.kind(measure.KindRun).of(GroupMain, "", "")
 	if len(measured) == 0 {
 		measured = rows[0].runs
 	}
-	targets := measured.targets()
+	return measured.targets()
+}
+
+// costs is the CPU time of each workload.
+func costs(out io.Writer, rows []costRow, all runs) {
+	targets := compared(rows, all)
 	var cells [][]string
 	for _, row := range rows {
 		line := []string{row.Title, string(row.Unit)}
@@ -141,11 +146,7 @@ func costs(out io.Writer, rows []costRow, all runs) {
 
 // multiples is the cost of each workload in multiples of the reverse proxy.
 func multiples(out io.Writer, rows []costRow, all runs) {
-	measured := all.kind(measure.KindRun).of(GroupMain, "", "")
-	if len(measured) == 0 {
-		measured = rows[0].runs
-	}
-	targets := measured.targets()
+	targets := compared(rows, all)
 	var cells [][]string
 	for _, row := range rows {
 		line := []string{row.Title}

@@ -18,9 +18,9 @@ type messageEncoder struct {
 	index   int32 // of the candidate
 }
 
-// assistant writes a turn of the model: the inverse of decoder.assistant. The
-// members of a message have no order, so text behind a call moves ahead of it,
-// which is noted.
+// assistant writes a turn of the model: the inverse of decoder.assistant. A message has its texts
+// in one member and its calls in another. So text that follows a call comes to stand before it,
+// which is noted as a loss.
 func (e *encoder) assistant(list []*genwayv1.Part, fields []*genwayv1.NativeField, path string) (message, error) {
 	return e.candidate(list, fields, path, 0)
 }

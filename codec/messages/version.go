@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Version2026 is the first version that takes less than 2023-06-01: no parameters of sampling,
@@ -114,7 +115,7 @@ func documentOf(m *genwayv1.Message, p *genwayv1.Part) string {
 // citedIn gives the path, below the part, of citations that are refused: on a text of a user
 // turn, or in one of its search results.
 func citedIn(m *genwayv1.Message, p *genwayv1.Part) string {
-	if !saidByUser(m) {
+	if !isUserTurn(m) {
 		return ""
 	}
 	switch {
@@ -132,8 +133,8 @@ func citedIn(m *genwayv1.Message, p *genwayv1.Part) string {
 	return ""
 }
 
-// saidByUser reports whether a message becomes a turn of the user. Results of tools do.
-func saidByUser(m *genwayv1.Message) bool {
+// isUserTurn reports whether a message becomes a turn of the user. Results of tools do.
+func isUserTurn(m *genwayv1.Message) bool {
 	return m.GetRole() == genwayv1.Role_ROLE_USER || m.GetRole() == genwayv1.Role_ROLE_TOOL
 }
 
@@ -244,9 +245,9 @@ func changed(object jsontext.Value, change member.Member) jsontext.Value {
 
 // holds reports whether a value is an array with an element.
 func holds(list jsontext.Value) bool {
-	any := false
-	eachElement(list, func(element jsontext.Value) jsontext.Value { any = true; return element })
-	return any
+	found := false
+	eachElement(list, func(element jsontext.Value) jsontext.Value { found = true; return element })
+	return found
 }
 
 // eachElement gives an array with its elements changed. What change gives has the length of

@@ -117,7 +117,7 @@ func TestGetLimits(t *testing.T) {
 	}
 }
 
-// Neither is told to those who show no key, or one of another group.
+// ListNodes and GetLimits refuse a caller without a key, and one whose key is of another group.
 func TestNodesAndLimitsOfAStranger(t *testing.T) {
 	f := serve(t)
 	other, key, err := f.keys.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat})

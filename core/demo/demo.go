@@ -19,7 +19,7 @@ import (
 //go:embed demo.yaml
 var Configuration string
 
-// Prices are what the made-up requests cost by. The figures are nobody's price list.
+// Prices is the price file of the made-up requests. Its figures are invented.
 //
 //go:embed prices.yaml
 var Prices string
@@ -101,5 +101,6 @@ func Fill(ctx context.Context, into Into, w Week) (Filled, error) {
 	return filled, err
 }
 
-// batch is how many rows are written at once: more than a core gathers, since nobody waits.
+// batch is the number of rows of one write. It is larger than that of a core, as no request waits
+// for the write.
 const batch = 2048

@@ -8,7 +8,8 @@ type habit struct {
 	group       keys.Group
 	// protocol is that of its requests, by the names of the ledger.
 	protocol string
-	// share is its part of the requests, in proportion to others; 0 is a key that nobody uses.
+	// share is the key's weight among all keys: how many of the requests it sends. A key with 0
+	// sends none.
 	share float64
 	hours hours
 	// models are what it asks for, each as likely as its figure says.

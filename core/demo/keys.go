@@ -134,8 +134,8 @@ func (h *habit) params(w Week) keys.CreateParams {
 	return keys.CreateParams{Group: h.group, Settings: s}
 }
 
-// idsBy gives the identifiers of keys by chance, which is chosen by a seed, and their secrets by
-// crypto/rand: nobody can know these, who knows the seed.
+// idsBy draws the identifiers of keys from chance, so that a seed repeats them, and their secrets
+// from crypto/rand, so that the seed does not reveal them.
 type idsBy struct {
 	chance *rand.Rand
 	// secret says that what is drawn is of a secret: draws begin with the length of an identifier

@@ -54,6 +54,26 @@ func refuseAll(t *testing.T, b *bound, n, turns int) (had int) {
 	return had
 }
 
+// Calls that end at the moment of a refusal were under way when the upstream refused: the bound
+// is a part of all of them.
+func TestBoundIsOfTheMostUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := &bound{}
+		places := take(t, b, 20)
+		for _, p := range places[:15] {
+			p.leave()
+		}
+		for _, p := range places[15:19] {
+			p.refused(time.Now())
+		}
+		time.Sleep(shareTime) //nolint:forbidigo // of the bubble's clock
+		places[19].refused(time.Now())
+		if got := b.limit(time.Now()); got != 14 {
+			t.Errorf("of 20 calls under way, 5 of them refused, the bound is %d, want 14", got)
+		}
+	})
+}
+
 // TestRefusalsLowerTheBound follows the bound through a window of refusals and its recovery.
 func TestRefusalsLowerTheBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

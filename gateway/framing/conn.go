@@ -220,3 +220,13 @@ func (c *Conn) drain() {
 		taken += n
 	}
 }
+
+// read takes bytes that came behind the end of a request ahead of those of the connection.
+func (c *Conn) read(p []byte) (int, error) {
+	if len(c.ahead) > 0 {
+		n := copy(p, c.ahead)
+		c.ahead = c.ahead[n:]
+		return n, nil
+	}
+	return c.Conn.Read(p)
+}

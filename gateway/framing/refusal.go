@@ -101,13 +101,3 @@ func (s *scanner) keepLine(p []byte) {
 func (s *scanner) inHead() bool {
 	return s.state == atHeader || s.state == atRequest && s.column > 0 || s.state == atPreface && s.left > 0
 }
-
-// read takes bytes that came behind the end of a request ahead of those of the connection.
-func (c *Conn) read(p []byte) (int, error) {
-	if len(c.ahead) > 0 {
-		n := copy(p, c.ahead)
-		c.ahead = c.ahead[n:]
-		return n, nil
-	}
-	return c.Conn.Read(p)
-}
