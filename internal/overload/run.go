@@ -3,6 +3,7 @@ package overload
 import (
 	"context"
 	"log/slog"
+	"math"
 	"time"
 )
 
@@ -52,17 +53,16 @@ type controller struct {
 	gate *Gate
 	last time.Time // of the step before
 
-	// Of the scheduler latency: for how long it has been too long, and how many requests
-	// were admitted when that began.
-	over      time.Duration
-	overFrom  int64
-	admitted  int64 // by the last step
-	refused   int64
-	rate      float64 // requests a second, while the gate is rated
-	least     float64
-	cut       time.Time // when the rate was last lowered
-	tooHigh   float64   // the rate that it was lowered from
-	untouched time.Duration
+	// Of the scheduler latency: for how long it has been too long, and for how long it has been short.
+	over, short time.Duration
+	admitted    int64 // by the last step
+	refused     int64
+	usual       average // requests a second that were admitted
+	rate        float64 // requests a second, while the gate is rated
+	least       float64
+	cut         time.Time // when the rate was last lowered
+	tooHigh     float64   // the rate that it was lowered from; +Inf for none that counts any more
+	untouched   time.Duration
 
 	reported time.Time
 	shown    [signals][priorities]int64
@@ -74,6 +74,7 @@ func (c *controller) step(now time.Time) bool {
 	admitted, refused := g.admitted.Load(), c.refusals()
 	passed := now.Sub(c.last)
 	busy := admitted != c.admitted || refused != c.refused
+	c.usual.add(float64(admitted-c.admitted), passed)
 	if g.config.Delay > 0 {
 		c.steer(now, passed, g.config.probe.delay(), admitted, refused)
 	}
@@ -96,20 +97,25 @@ func (c *controller) refusals() (n int64) {
 // the delay has been too long for cutAfter: a garbage collection makes a shorter one. It
 // falls again when the fall before has had its effect, which takes as long as the delay is.
 //
-// The rate rises quickly while the delay is short, up to nearly the rate that was too much,
-// and slowly from there on, as in CUBIC (RFC 9438). A delay is short that is less than a
-// quarter of what is too long; between the two the rate stays.
+// The rate rises quickly while the delay is short, up to nearly the rate that was too much, and
+// slowly from there on; when the delay has been short for shortFor, requests have become cheaper and
+// that rate counts no more: it rises quickly again. CUBIC does the same (RFC 9438). A delay is
+// short that is less than a quarter of what is too long; between the two the rate stays.
 const (
 	cutBy, cutDeep     = 0.9, 0.75
 	cutAfter           = 3 * busyTick
 	riseFast, riseSlow = 4, 0.5 // of the rate, in a second
 	nearTooHigh        = 0.95
 	shortDelay         = 4
+	shortFor           = 300 * time.Millisecond
 	// keepRated is how long nothing must have been refused before the gate is open again.
 	keepRated = 500 * time.Millisecond
 	// leastOf is the part of the rate at the beginning that it never falls below: below it
 	// the delay is not for what was admitted.
 	leastOf = 0.4
+	// leastFalls is what is left of that bound with each cut that a far too long delay makes at it:
+	// a burst of callers at the beginning can make it higher than what can be served.
+	leastFalls = 0.95
 	// leastPerProcessor is a rate below which no request is refused, whatever the rate was: a
 	// process that has few requests and is busy all the same has other work (a flood that ends
 	// with its connections, say), and to refuse them would not shorten it.
@@ -127,33 +133,43 @@ func (c *controller) steer(now time.Time, passed, delay time.Duration, admitted,
 			c.over = 0
 			return
 		}
-		if c.over == 0 {
-			c.overFrom = c.admitted
-		}
 		if c.over += passed; c.over < sustained {
 			return
 		}
-		c.rate = max(g.config.least, float64(admitted-c.overFrom)/c.over.Seconds()*cutBy)
-		c.least, c.tooHigh, c.cut, c.untouched = max(g.config.least, c.rate*leastOf), c.rate, now, 0
+		// An overload begins with a burst of callers who wait, so what was admitted in it says
+		// little of what can be served.
+		c.rate = max(g.config.least, c.usual.rate()*cutBy)
+		c.least, c.tooHigh, c.cut, c.untouched = max(g.config.least, c.rate*leastOf), math.Inf(1), now, 0
 		c.setRate()
 		g.pressed.Or(rated)
 		return
 	}
 	if tooLong {
-		c.untouched = 0
+		c.untouched, c.short = 0, 0
 		if c.over += passed; c.over < cutAfter || now.Sub(c.cut) < max(cutAfter, delay) {
 			return
 		}
 		by := cutBy
 		if delay > 2*g.config.Delay {
 			by = cutDeep
+			if c.rate <= c.least {
+				c.least = max(g.config.least, c.least*leastFalls)
+			}
 		}
-		c.tooHigh, c.rate, c.cut = max(c.rate, c.tooHigh*cutBy), max(c.least, c.rate*by), now
+		if c.tooHigh = max(c.rate, c.tooHigh*cutBy); math.IsInf(c.tooHigh, 1) {
+			c.tooHigh = c.rate
+		}
+		c.rate, c.cut = max(c.least, c.rate*by), now
 		c.setRate()
 		return
 	}
 	c.over = 0
-	if delay < g.config.Delay/shortDelay {
+	if delay >= g.config.Delay/shortDelay {
+		c.short = 0
+	} else {
+		if c.short += passed; c.short >= shortFor {
+			c.tooHigh = math.Inf(1)
+		}
 		rise := float64(riseSlow)
 		if c.rate < nearTooHigh*c.tooHigh {
 			rise = riseFast
@@ -167,6 +183,24 @@ func (c *controller) steer(now time.Time, passed, delay time.Duration, admitted,
 		c.over = 0
 		g.pressed.And(^rated)
 	}
+}
+
+// average is that of a rate in the last averageOf, which weighs the latest most.
+type average struct{ sum, weight float64 }
+
+const averageOf = 300 * time.Millisecond
+
+func (a *average) add(n float64, in time.Duration) {
+	keep := math.Exp(-in.Seconds() / averageOf.Seconds())
+	a.sum, a.weight = a.sum*keep+n, a.weight*keep+in.Seconds()
+}
+
+// rate is a second's, 0 when nothing was added.
+func (a *average) rate() float64 {
+	if a.weight == 0 {
+		return 0
+	}
+	return a.sum / a.weight
 }
 
 func (c *controller) setRate() { c.gate.every.Store(int64(float64(time.Second) / c.rate)) }
