@@ -2,6 +2,7 @@ package overload
 
 import (
 	"context"
+	"math/rand/v2"
 	"time"
 )
 
@@ -44,13 +45,15 @@ func (g *Gate) Hold(ctx context.Context) {
 }
 
 // holdFor counts a refusal by GCRA, and gives how long its answer is to wait. Those that
-// wait for the longest time are not counted: they come at the rate of their callers.
+// would wait for longer than the longest time are not counted: they come at the rate of their
+// callers. They wait for half of it and more, each for another time: those that came at once
+// would otherwise come again at once.
 func (g *Gate) holdFor(now int64) time.Duration {
 	for {
 		due := g.answered.Load()
 		wait := time.Duration(due-now) - holdBurst
 		if wait > longestHold {
-			return longestHold
+			return longestHold - rand.N(longestHold/2)
 		}
 		if g.answered.CompareAndSwap(due, max(due, now)+g.answerEvery) {
 			return wait

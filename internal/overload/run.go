@@ -14,8 +14,9 @@ const (
 )
 
 // sustained is how long the delay must be too long without a break before requests are
-// refused: the interval of CoDel (RFC 8289), so that a short burst costs no requests.
-const sustained = 100 * time.Millisecond
+// refused, like the interval of CoDel (RFC 8289): a short burst, such as a thousand callers who
+// connect at once, costs no requests.
+const sustained = 300 * time.Millisecond
 
 // Run reads the signals until ctx ends. There is one Run of a Gate.
 func (g *Gate) Run(ctx context.Context) {
