@@ -73,7 +73,7 @@ func (i Interceptors) Unary(ctx context.Context, req any, info *grpc.UnaryServer
 
 // Stream is the interceptor of streams.
 func (i Interceptors) Stream(srv any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	if err := intake.Refused(stream.Context()); err != nil {
+	if err := refused(stream.Context()); err != nil {
 		return err
 	}
 	ctx, record := i.begin(stream.Context(), info.FullMethod)

@@ -48,7 +48,7 @@ func (r registrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 func (r registrar) handler(name string, method grpc.MethodDesc) grpc.StreamHandler {
 	return func(service any, stream grpc.ServerStream) error {
 		ctx := stream.Context()
-		if err := intake.Refused(ctx); err != nil {
+		if err := refused(ctx); err != nil {
 			return err
 		}
 		reply, err := method.Handler(service, ctx, func(m any) error {

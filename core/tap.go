@@ -7,8 +7,12 @@ import (
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/intake"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/frames"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 	"google.golang.org/grpc/tap"
 )
 
@@ -66,4 +70,16 @@ func (i Interceptors) turnAway(ctx context.Context, record *call.Record, err err
 		return intake.Refuse(ctx, err), nil
 	}
 	return ctx, err
+}
+
+// refused gives the error of a call that turnAway has left to its handler, with the call's
+// identifier in the headers; nil for a call that goes on.
+func refused(ctx context.Context) error {
+	err := intake.Refused(ctx)
+	for _, detail := range status.Convert(err).Details() {
+		if d, ok := detail.(*genwayv1.ErrorDetail); ok {
+			_ = grpc.SetHeader(ctx, metadata.Pairs(RequestIDKey, d.GetRequestId())) // it fails outside of a gRPC server
+		}
+	}
+	return err
 }
