@@ -71,8 +71,9 @@ help: ## List the targets
 WIRES := ./codec/chat ./codec/messages ./codec/responses ./codec/generatecontent ./codec/images ./codec/internal/wiregen/kinds
 
 .PHONY: gen
-gen: ## Write gen/ from proto/, what reads and writes the structs of the codecs, and the OpenAPI document
+gen: ## Write gen/ and contract/ from proto/, what reads and writes the structs of the codecs, and the OpenAPI document
 	$(BUF) generate
+	$(BUF) generate --template contract/buf.gen.yaml
 	go run ./codec/internal/wiregen $(WIRES)
 	go run ./gateway/openapi/generate gateway/openapi
 
@@ -82,7 +83,8 @@ gen-check: ## Fail when something is not what `make gen` writes
 	go run ./gateway/openapi/generate -check gateway/openapi
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	$(BUF) generate --output "$$tmp"; \
-	diff -ru gen "$$tmp/gen" || { echo "gen/ is stale: run make gen and commit it" >&2; exit 1; }
+	$(BUF) generate --output "$$tmp" --template contract/buf.gen.yaml; \
+	diff -ru gen "$$tmp/gen" && diff -ru contract/genway "$$tmp/contract/genway" || { echo "gen/ or contract/ is stale: run make gen and commit it" >&2; exit 1; }
 
 .PHONY: proto-lint
 proto-lint: ## Lint the .proto files
@@ -327,7 +329,7 @@ vuln: ## Look for known vulnerabilities (asks GOVULNDB, by default https://vuln.
 
 .PHONY: outdated
 outdated: ## List newer versions of direct dependencies, of all modules
-	@for dir in . conformance bench $(dir $(wildcard tools/*/go.mod)); do \
+	@for dir in . conformance bench contract examples/client-go $(dir $(wildcard tools/*/go.mod)); do \
 		$(GO) list -C $$dir -m -u -e -f '{{if and .Update (not .Indirect)}}{{.Path}} {{.Version}} -> {{.Update.Version}}{{end}}' all; \
 	done | sort -u
 

@@ -89,6 +89,31 @@ func (p *Process) Await(msg string) (map[string]string, error) {
 	}
 }
 
+// AwaitText waits until the log has a text. It fails when the process ends first or after a
+// minute.
+func (p *Process) AwaitText(text string) error {
+	deadline := time.NewTimer(startTimeout)
+	defer deadline.Stop()
+	for {
+		p.mu.Lock()
+		found, changed := strings.Contains(p.log.String(), text), p.changed
+		p.mu.Unlock()
+		if found {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-p.exited:
+			if strings.Contains(p.Log(), text) {
+				return nil
+			}
+			return fmt.Errorf("%s ended (%v) without the text %q in its log\n%s", p.name, p.cmd.ProcessState, text, p.Log())
+		case <-deadline.C:
+			return fmt.Errorf("the log of %s has no text %q\n%s", p.name, text, p.Log())
+		}
+	}
+}
+
 // Stop asks the process to end (SIGTERM) and waits for it. A process that does not
 // end within a minute is killed. Any exit code but 0 is an error, with the log.
 func (p *Process) Stop() error {
