@@ -82,6 +82,18 @@ func pathsOf(operations map[string]object, schemas *schemas) (object, error) {
 	return paths, nil
 }
 
+// answerHeaders refers to the headers of answers that are no errors.
+func answerHeaders() object {
+	headers := object{}
+	for _, name := range []string{
+		"x-request-id", "request-id", "x-genway-request-id", "x-client-request-id",
+		"x-genway-upstream", "x-genway-upstream-request-id", "x-genway-attempts", "x-genway-lost",
+	} {
+		headers[name] = object{"$ref": "#/components/headers/" + name}
+	}
+	return headers
+}
+
 func operationOf(b protocol.Binding, about description, schemas *schemas) (object, error) {
 	content := object{}
 	for media, names := range map[string][]string{"application/json": about.answer, "text/event-stream": about.events} {
@@ -103,10 +115,7 @@ func operationOf(b protocol.Binding, about description, schemas *schemas) (objec
 		"summary": about.summary, "tags": []any{about.tag},
 		"operationId": operationID(b),
 		"responses": object{
-			"200": object{"description": "The answer.", "headers": object{
-				"x-request-id": object{"$ref": "#/components/headers/RequestID"}, "x-genway-upstream": object{"$ref": "#/components/headers/Upstream"},
-				"x-genway-attempts": object{"$ref": "#/components/headers/Attempts"}, "x-genway-lost": object{"$ref": "#/components/headers/Lost"},
-			}, "content": content},
+			"200": object{"description": "The answer.", "headers": answerHeaders(), "content": content},
 			"4XX": failure, "5XX": failure,
 		},
 	}

@@ -1,0 +1,144 @@
+package spec_test
+
+import (
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/conformance/check"
+	"github.com/genway/genway/conformance/wire"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// documented are operations of the OpenAPI document.
+type documented struct {
+	all      object
+	compiler *jsonschema.Compiler
+}
+
+// document reads what the gateway serves.
+func document(t *testing.T) documented {
+	t.Helper()
+	a := send(t, http.MethodGet, "/openapi.json", nil, nil)
+	check.Equal(t, "status of the document", a.status, 200)
+	all, err := jsonschema.UnmarshalJSON(strings.NewReader(a.raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := documented{compiler: jsonschema.NewCompiler()}
+	d.compiler.DefaultDraft(jsonschema.Draft2020)
+	if err := d.compiler.AddResource("openapi.json", all); err != nil {
+		t.Fatal(err)
+	}
+	d.all, _ = all.(object)
+	return d
+}
+
+// allows fails the test unless the document has an answer's status, the gateway's headers in it, its
+// content type and its body.
+func (d documented) allows(t *testing.T, what, path string, a answer) {
+	t.Helper()
+	if template := "{model}"; strings.Contains(path, "/models/") {
+		name, method, _ := strings.Cut(path[strings.Index(path, "/models/")+len("/models/"):], ":")
+		path = strings.Replace(path, name, template, 1)
+		check.Truef(t, method != "", "%s: %s has no method", what, path)
+	}
+	path, _, _ = strings.Cut(path, "?")
+	at := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(path) + "/post/responses/"
+	status := "200"
+	if a.status >= 400 {
+		status = string('0'+rune(a.status/100)) + "XX"
+	}
+	response, pointer := d.response(at + status)
+	if response == nil {
+		t.Errorf("%s: the status %d of %s is not in the document", what, a.status, path)
+		return
+	}
+	named, _ := response["headers"].(object)
+	for name := range a.header {
+		name = strings.ToLower(name)
+		if !strings.HasPrefix(name, "x-genway-") && !strings.HasSuffix(name, "request-id") && name != "retry-after" {
+			continue
+		}
+		check.Truef(t, named[name] != nil, "%s: the header %s of %s %s is not in the document", what, name, path, status)
+	}
+	check.Truef(t, a.header.Get("X-Request-Id") != "", "%s: no x-request-id", what)
+	media, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
+	content, _ := response["content"].(object)
+	if err != nil || content[media] == nil {
+		t.Errorf("%s: the content type %s of %s %s is not in the document", what, media, path, status)
+		return
+	}
+	schema, err := d.compiler.Compile("openapi.json#" + (&url.URL{Fragment: pointer + "/content/" + strings.ReplaceAll(media, "/", "~1") + "/schema"}).EscapedFragment())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bodies := []string{a.raw}
+	if media == "text/event-stream" {
+		bodies = slices.DeleteFunc(data(a.raw), func(s string) bool { return s == "[DONE]" })
+		check.Truef(t, len(bodies) > 1 || strings.Contains(path, "images"), "%s: %d events", what, len(bodies))
+	}
+	for _, body := range bodies {
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
+		if err == nil {
+			err = schema.Validate(value)
+		}
+		check.Truef(t, err == nil, "%s: %v: %s", what, err, wire.Clip(body))
+	}
+}
+
+// response finds what the document has of an answer, and where; it follows one reference.
+func (d documented) response(pointer string) (object, string) {
+	var at any = d.all
+	for _, name := range strings.Split(pointer, "/")[1:] {
+		members, _ := at.(object)
+		at = members[strings.NewReplacer("~1", "/", "~0", "~").Replace(name)]
+	}
+	found, _ := at.(object)
+	if reference, ok := found["$ref"].(string); ok {
+		return d.response(strings.TrimPrefix(reference, "#"))
+	}
+	return found, pointer
+}
+
+// data gives the data of each event of a stream.
+func data(raw string) []string {
+	var all []string
+	for line := range strings.Lines(raw) {
+		if text, ok := strings.CutPrefix(line, "data: "); ok {
+			all = append(all, strings.TrimSpace(text))
+		}
+	}
+	return all
+}
+
+// TestU36DocumentIsTrue: what the gateway answers, whole, streamed and failed, by each kind of
+// upstream, is in the OpenAPI document that it serves: status, headers, content type and body.
+func TestU36DocumentIsTrue(t *testing.T) {
+	t.Parallel()
+	d := document(t)
+	for _, op := range operations() {
+		for _, kind := range []string{"sandbox", "chat", "messages"} {
+			base := ways.ByKind[kind].URL()
+			what := op.name + " by " + kind
+			streamed := strings.Replace(op.path, ":generateContent", ":streamGenerateContent?alt=sse", 1)
+			d.allows(t, what, op.path, send(t, "POST", base+op.path, op.headers().with("X-Client-Request-Id", "mine"), op.body()))
+			body := op.body()
+			if streamed == op.path {
+				body["stream"] = true
+			}
+			d.allows(t, what+", streamed", streamed, send(t, "POST", base+streamed, op.headers(), body))
+			body["temperature"], body["unheard_of"] = "hot", true
+			d.allows(t, what+", wrong", op.path, send(t, "POST", base+op.path, op.headers(), body))
+			d.allows(t, what+", without a key", op.path, send(t, "POST", base+op.path, nil, op.body()))
+			d.allows(t, what+", no JSON", op.path, send(t, "POST", base+op.path, op.headers(), `{"model":`))
+			body = op.body()
+			body["model"] = "nothing"
+			unknown := strings.Replace(op.path, "sandbox-text", "nothing", 1)
+			d.allows(t, what+", of no model", unknown, send(t, "POST", base+unknown, op.headers(), body))
+		}
+	}
+}
