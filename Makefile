@@ -142,6 +142,15 @@ chart: ## Lint and render the Helm chart, and hold what it makes to the APIs of 
 packages: ## Build a deb and an rpm of the three programs into bin/packages (GOARCH, VERSION)
 	@GO=$(GO) scripts/packages
 
+.PHONY: cross
+cross: ## Build the programs for each system and architecture of a release (TARGETS=GOOS/GOARCH…)
+	GO=$(GO) BUILDFLAGS="$(BUILDFLAGS)" scripts/cross
+
+.PHONY: release-check
+release-check: ## Hold .goreleaser.yaml, the release workflow and the licences of all dependencies to what a release needs
+	$(GO) test -C deploy/release/test -count=1 ./...
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; GO=$(GO) scripts/licences "$$dir"
+
 .PHONY: compose
 compose: ## Hold deploy/compose to the schema of the Compose Specification, and to what it refers to
 	$(GO) test -C deploy/compose/test -count=1 ./...

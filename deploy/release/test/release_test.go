@@ -1,0 +1,203 @@
+// Package release holds .goreleaser.yaml to goreleaser's own strict reader and to what a release
+// must have, and the workflows to actions that are pinned.
+package release
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goreleaser/goreleaser/v2/pkg/config"
+)
+
+const root = "../../.."
+
+// load reads .goreleaser.yaml; a member that goreleaser does not know is an error.
+func load(t *testing.T) config.Project {
+	t.Helper()
+	project, err := config.Load(filepath.Join(root, ".goreleaser.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return project
+}
+
+func text(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// Each program is built for six systems, as `make build` builds it, and says its version.
+func TestU20EachProgramIsBuiltForSixSystems(t *testing.T) {
+	mains, err := filepath.Glob(filepath.Join(root, "cmd", "*", "main.go"))
+	if err != nil || len(mains) == 0 {
+		t.Fatalf("no commands: %v", err)
+	}
+	builds := map[string]config.Build{}
+	for _, b := range load(t).Builds {
+		builds[b.Main] = b
+	}
+	if len(builds) != len(mains) {
+		t.Errorf("%d builds, %d commands", len(builds), len(mains))
+	}
+	if !strings.Contains(text(t, "cmd/internal/cli/version.go"), "\nvar version string\n") {
+		t.Error("the variable that the linker sets has gone")
+	}
+	for _, main := range mains {
+		name := filepath.Base(filepath.Dir(main))
+		b, ok := builds["./cmd/"+name]
+		if !ok {
+			t.Errorf("%s is not built", name)
+			continue
+		}
+		if b.Binary != name || b.ID != name {
+			t.Errorf("%s is built as %s, %s", name, b.Binary, b.ID)
+		}
+		if !slices.Equal(b.Goos, []string{"linux", "darwin", "windows"}) || !slices.Equal(b.Goarch, []string{"amd64", "arm64"}) {
+			t.Errorf("%s is built for %v on %v", name, b.Goarch, b.Goos)
+		}
+		if !slices.Contains(b.Env, "CGO_ENABLED=0") || b.ModTimestamp == "" {
+			t.Errorf("%s is not static, or has the time of its build in it: %v", name, b.Env)
+		}
+		if flags := "BUILDFLAGS := " + strings.Join(b.Flags, " ") + "\n"; !strings.Contains(text(t, "Makefile"), flags) {
+			t.Errorf("%s is built with other flags than make build has: %v", name, b.Flags)
+		}
+		if !strings.Contains(strings.Join(b.Ldflags, " "), "-X github.com/genway/genway/cmd/internal/cli.version=v{{ .Version }}") {
+			t.Errorf("%s does not say its version: %v", name, b.Ldflags)
+		}
+	}
+}
+
+// Archives and packages have all programs, the licences and an SBOM; the checksums are signed.
+func TestU21WhatIsReleasedIsWhole(t *testing.T) {
+	project := load(t)
+	var programs []string
+	for _, b := range project.Builds {
+		programs = append(programs, b.ID)
+	}
+	const licences = "dist-licences/third-party-licences.txt"
+	if len(project.Before.Hooks) != 1 || project.Before.Hooks[0] != "scripts/licences "+filepath.Dir(licences) {
+		t.Errorf("the licences are not written before: %+v", project.Before.Hooks)
+	}
+	if len(project.Archives) != 1 || !slices.Equal(project.Archives[0].IDs, programs) {
+		t.Fatalf("archives: %+v", project.Archives)
+	}
+	var files []string
+	for _, f := range project.Archives[0].Files {
+		files = append(files, f.Source)
+	}
+	for _, want := range []string{"LICENSE", "NOTICE", licences} {
+		if !slices.Contains(files, want) {
+			t.Errorf("the archives have no %s", want)
+		}
+	}
+	if len(project.NFPMs) != 1 || !slices.Equal(project.NFPMs[0].IDs, programs) {
+		t.Fatalf("packages: %+v", project.NFPMs)
+	}
+	nfpm := project.NFPMs[0]
+	files = append(files, nfpm.Scripts.PostInstall, nfpm.Scripts.PreRemove)
+	packaged := []string{}
+	for _, c := range nfpm.Contents {
+		files = append(files, c.Source)
+		packaged = append(packaged, c.Destination)
+	}
+	for _, name := range files {
+		if name == licences {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(root, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	// `make packages` makes the same, but for the licences, which only a release collects.
+	var made struct {
+		Contents []struct {
+			Dst string `yaml:"dst"`
+		} `yaml:"contents"`
+	}
+	if err := yaml.Unmarshal([]byte(text(t, "deploy/packages/nfpm.yaml")), &made); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range made.Contents {
+		if !slices.Contains(packaged, c.Dst) && !slices.Contains(programs, strings.TrimPrefix(c.Dst, nfpm.Bindir+"/")) {
+			t.Errorf("a released package has no %s", c.Dst)
+		}
+	}
+	with := map[string]bool{}
+	for _, s := range project.SBOMs {
+		with[s.Artifacts] = strings.Contains(strings.Join(s.Args, " "), "spdx-json=") && strings.HasSuffix(s.Documents[0], ".spdx.json")
+	}
+	if !with["archive"] || !with["package"] {
+		t.Errorf("SBOMs: %+v", project.SBOMs)
+	}
+	if len(project.Signs) != 1 || project.Signs[0].Artifacts != "checksum" || project.Signs[0].Cmd != "cosign" ||
+		!slices.Contains(project.Signs[0].Args, "--bundle=${signature}") {
+		t.Errorf("signatures: %+v", project.Signs)
+	}
+}
+
+// pinned is an action by the hash of its commit, with its version for people.
+var pinned = regexp.MustCompile(`^[\w.-]+/[\w./-]+@[0-9a-f]{40} # v\d+(\.\d+)*$`)
+
+// Each action is pinned by hash, no workflow has a permission that it does not name, and a release
+// uses the goreleaser that has read the file here.
+func TestU22WorkflowsArePinned(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join(root, ".github", "workflows", "*"))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no workflows: %v", err)
+	}
+	for _, name := range names {
+		content := text(t, filepath.Join(".github", "workflows", filepath.Base(name)))
+		var workflow struct {
+			Permissions map[string]string `yaml:"permissions"`
+			Jobs        map[string]struct {
+				Permissions map[string]string `yaml:"permissions"`
+				Steps       []struct {
+					Uses string `yaml:"uses"`
+					Run  string `yaml:"run"`
+				} `yaml:"steps"`
+			} `yaml:"jobs"`
+		}
+		if err := yaml.Unmarshal([]byte(content), &workflow); err != nil {
+			t.Fatal(err)
+		}
+		if workflow.Permissions == nil || len(workflow.Permissions) > 0 || len(workflow.Jobs) == 0 {
+			t.Errorf("%s: permissions for all jobs: %v", name, workflow.Permissions)
+		}
+		count := 0
+		for line := range strings.Lines(content) {
+			if _, uses, is := strings.Cut(line, "uses: "); is {
+				count++
+				if !pinned.MatchString(strings.TrimSpace(uses)) {
+					t.Errorf("%s: not pinned: %s", name, uses)
+				}
+			}
+		}
+		for job, j := range workflow.Jobs {
+			for _, s := range j.Steps {
+				if s.Uses != "" {
+					count--
+				}
+				if strings.Contains(s.Run, "@latest") || strings.Contains(s.Run, "curl ") {
+					t.Errorf("%s: %s runs what is not pinned: %s", name, job, s.Run)
+				}
+			}
+		}
+		if count != 0 {
+			t.Errorf("%s: %d lines with uses are no steps", name, count)
+		}
+	}
+	_, version, _ := strings.Cut(text(t, "deploy/release/test/go.mod"), "github.com/goreleaser/goreleaser/v2 ")
+	version, _, _ = strings.Cut(version, "\n")
+	if !strings.Contains(text(t, ".github/workflows/release.yaml"), "GORELEASER: "+version+"\n") {
+		t.Errorf("the release uses another goreleaser than %s", version)
+	}
+}
