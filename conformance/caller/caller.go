@@ -16,6 +16,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // Call is one request.
@@ -42,6 +43,8 @@ type Seen struct {
 	Status int
 	// Whole says that the answer came to its end, as its protocol marks it.
 	Whole bool
+	// Cut says that the connection broke before HTTP's end of the answer.
+	Cut bool
 	// Body is all of the answer, or a direct caller's error.
 	Body string
 	// Header is HTTP's.
@@ -83,6 +86,14 @@ func New(url, target string) (*Client, error) {
 	return &Client{url: url, http: &http.Client{Transport: transport}, direct: d}, nil
 }
 
+// KeepIdle bounds how long a connection without a request is kept for the next one. Default: no
+// bound. It is called before the first call.
+func (c *Client) KeepIdle(d time.Duration) {
+	if transport, ok := c.http.Transport.(*http.Transport); ok {
+		transport.IdleConnTimeout = d
+	}
+}
+
 // Close ends the client's connections.
 func (c *Client) Close() error {
 	c.http.CloseIdleConnections()
@@ -108,7 +119,7 @@ func (c *Client) Do(ctx context.Context, call Call) (Seen, error) {
 	defer resp.Body.Close()
 	seen := Seen{Status: resp.StatusCode, Header: resp.Header}
 	text, err := io.ReadAll(resp.Body)
-	seen.Body = string(text)
+	seen.Body, seen.Cut = string(text), err != nil
 	seen.Whole = err == nil && resp.StatusCode == http.StatusOK && whole(call, text)
 	return seen, nil
 }

@@ -22,6 +22,7 @@ type Host struct {
 	namespace string // empty for the test's own
 	tap       *os.File
 	queue     chan frame
+	mac       [6]byte // as its own frames say; zero before the first
 }
 
 // frame is what a host is sent, and when it is due.
@@ -38,7 +39,8 @@ type Link struct {
 	Loss float64
 }
 
-// Switch joins hosts: each gets the frames of all others.
+// Switch joins hosts. As switches do it learns by a host's frames which address it has, and sends
+// it the frames for that address alone, and those for all.
 type Switch struct {
 	tb      testing.TB
 	subnet  string
@@ -131,8 +133,12 @@ func (s *Switch) forward(from *Host) {
 		if err != nil {
 			return
 		}
+		if n < 14 {
+			continue // it has no Ethernet header
+		}
 		s.mu.Lock()
-		for _, to := range s.hosts {
+		from.mac = [6]byte(buffer[6:12])
+		for _, to := range s.receivers([6]byte(buffer[:6])) {
 			link := s.links[pair(from, to)]
 			if to == from || link.Cut || link.Loss > 0 && rand.Float64() < link.Loss {
 				continue
@@ -144,6 +150,17 @@ func (s *Switch) forward(from *Host) {
 		}
 		s.mu.Unlock()
 	}
+}
+
+// receivers are the hosts that get a frame for an address: one, or all for an address that is not
+// known or is of several hosts.
+func (s *Switch) receivers(mac [6]byte) []*Host {
+	for i, h := range s.hosts {
+		if h.mac == mac {
+			return s.hosts[i : i+1]
+		}
+	}
+	return s.hosts
 }
 
 // deliver writes what is due to a host.
@@ -194,6 +211,12 @@ func (h *Host) Start(name string, args ...string) (*server.Process, error) {
 		return nil, err
 	}
 	return server.StartProgram(name, ip, append([]string{"netns", "exec", h.namespace, path}, args...)...)
+}
+
+// Command is a command that runs the program of a file on the host, which must have a namespace of
+// its own. Its process is the program's.
+func (h *Host) Command(path string, args ...string) *exec.Cmd {
+	return exec.Command("ip", append([]string{"netns", "exec", h.namespace, path}, args...)...)
 }
 
 // ip runs iproute2's ip.

@@ -105,6 +105,14 @@ func (s *Server) act(do string, n int, pieces []string, w http.ResponseWriter, r
 				}
 			}
 		}
+		if do == Drip && i > 0 {
+			pause := time.NewTimer(s.Pause)
+			select {
+			case <-pause.C:
+			case <-r.Context().Done():
+				pause.Stop()
+			}
+		}
 		if r.Context().Err() != nil {
 			return // nobody is there, which a write might not tell
 		}

@@ -18,6 +18,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // What a model's name may ask for.
@@ -51,6 +52,8 @@ const (
 	LeaveMiddle = "leavemiddle"
 	// Hold begins the answer and does not go on before Server.Release.
 	Hold = "hold"
+	// Drip is a whole answer, with Server.Pause ahead of each piece but the first.
+	Drip = "drip"
 )
 
 // Told is what the server told in answer to the requests of one number.
@@ -69,6 +72,8 @@ type Server struct {
 	Leave func(n int)
 	// Watch sees each request, but for its body, which it may not read.
 	Watch func(*http.Request)
+	// Pause is that of Drip. Default: none.
+	Pause time.Duration
 
 	mu     sync.Mutex
 	held   chan struct{} // closed and replaced by Release
