@@ -21,6 +21,10 @@ HOSTILE ?= 5
 REQUESTS ?= 100000
 ROUNDS ?= 50
 IMAGES ?= 200
+# What `make cluster` asks, and for how long. Empty is 300 a second beside 300 streams, for 15m.
+RATE ?=
+STREAMS ?=
+DURATION ?=
 # The commit or tag whose programs `make versions` puts beside these.
 OTHER ?=
 # The mutants that `make mutate` makes: an expression for their names. Empty is all.
@@ -264,6 +268,14 @@ network: ## Put an edge and two cores on hosts of their own, with partitions, lo
 .PHONY: roll
 roll: ## Restart cores, edges and both under load: no request fails, each stream ends whole
 	GENWAY_ROLL=full $(GO) test -C conformance -count=1 -timeout=15m -v ./roll
+
+.PHONY: cluster
+cluster: test-deps ## Put a whole cluster into a storm and write docs/cluster.md (RATE, STREAMS, DURATION; Linux, root)
+	scripts/cluster full
+
+.PHONY: cluster-short
+cluster-short: test-deps ## The same in two minutes, which writes nothing
+	scripts/cluster short
 
 .PHONY: faults
 faults: ## Run the fault table and write docs/faults.md
