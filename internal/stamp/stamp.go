@@ -3,10 +3,8 @@ package stamp
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"strings"
-	"syscall"
 )
 
 // Of identifies a state of files. Symbolic links are followed, so a link that
@@ -23,12 +21,4 @@ func Of(files ...string) string {
 		fmt.Fprint(&b, file, info.ModTime().UnixNano(), info.Size(), inode(info), ";")
 	}
 	return b.String()
-}
-
-// inode is the number of a file where the system has such numbers.
-func inode(info fs.FileInfo) uint64 {
-	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return s.Ino
-	}
-	return 0
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"net"
 	"net/netip"
-	"syscall"
 
 	"github.com/genway/genway/internal/connections"
 )
@@ -25,9 +24,9 @@ func (c Connections) Limit(l net.Listener, proxies []netip.Prefix, notices *conn
 // withinFiles gives the number, or three quarters of the files that the process may open: the
 // rest is for upstreams and stores.
 func withinFiles(most int) int {
-	var files syscall.Rlimit
-	if most == 0 || syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files) != nil || files.Cur > 1<<30 {
+	files, bounded := openFiles()
+	if most == 0 || !bounded || files > 1<<30 {
 		return most
 	}
-	return min(most, int(files.Cur)*3/4)
+	return min(most, int(files)*3/4)
 }

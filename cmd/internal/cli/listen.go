@@ -39,9 +39,9 @@ func listenUnix(ctx context.Context, flag, path string) (net.Listener, error) {
 		return nil, fmt.Errorf("%s unix:%s: %w", flag, path, err)
 	}
 	// The socket must never exist with wider permissions, so the umask does it.
-	old := syscall.Umask(0o177)
+	old := setUmask(0o177)
 	listener, err := new(net.ListenConfig).Listen(ctx, "unix", path)
-	syscall.Umask(old)
+	setUmask(old)
 	if err != nil {
 		return nil, fmt.Errorf("%s unix:%s: %w", flag, path, err)
 	}

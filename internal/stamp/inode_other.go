@@ -1,0 +1,8 @@
+//go:build !unix
+
+package stamp
+
+import "io/fs"
+
+// inode is 0: the system gives no number of a file with its size and time.
+func inode(fs.FileInfo) uint64 { return 0 }
