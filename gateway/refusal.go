@@ -52,8 +52,12 @@ func requestOf(line []byte) *http.Request {
 	return &http.Request{Method: method, URL: at, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Body: http.NoBody, Close: true}
 }
 
-// answering is a handler that tells connections of HTTP/1 when their requests are answered.
-type answering struct{ http.Handler }
+// answering is a handler that tells connections of HTTP/1 when their requests are answered, and
+// callers when an answer is the last of its connection.
+type answering struct {
+	http.Handler
+	linger *lingering
+}
 
 // ServeHTTP answers a request.
 func (a answering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -61,6 +65,9 @@ func (a answering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if conn, ok := r.Context().Value(connKey{}).(*framing.Conn); ok {
 			conn.Answering(true)
 		}
+	}
+	if a.linger.closing.Load() { // HTTP/2 sends GOAWAY
+		w.Header().Set("Connection", "close")
 	}
 	a.Handler.ServeHTTP(w, r)
 }

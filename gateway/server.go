@@ -20,6 +20,11 @@ type ServerConfig struct {
 	// Grace is how long requests in flight may go on after the shutdown begins. Then they
 	// get an error and end. Default 20 s.
 	Grace time.Duration
+	// Linger is how long connections of HTTP/1 may still bring a request after the shutdown has
+	// begun and the listener is closed; it is a part of Grace. Each answer is then the last of
+	// its connection. The wait ends early when no connection is open. Default none: what is on
+	// its way at that moment is lost.
+	Linger time.Duration
 	// HeaderTimeout is how long a caller may take to send its headers. Default 10 s.
 	HeaderTimeout time.Duration
 	// IdleTimeout is how long a connection may wait for its next request. Default
@@ -61,7 +66,12 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 	}
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetUnencryptedHTTP2(true) // behind TLS, too: see framing.NewTLSListener
-	server.ConnContext, server.ConnState = withConn, answered
+	linger := newLingering()
+	server.ConnContext = withConn
+	server.ConnState = func(c net.Conn, state http.ConnState) {
+		answered(c, state)
+		linger.note(c, state)
+	}
 	below := config.framing()
 	below.Refuse = refuser{handler, requests}.answer
 	if config.TLS == nil {
@@ -70,7 +80,8 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 		listener = framing.NewTLSListener(listener, config.TLS, server.ReadHeaderTimeout, below)
 		server.ConnContext, handler = withTLS, encrypted{handler}
 	}
-	server.Handler = answering{handler}
+	server.Handler = answering{handler, linger}
+	listener = newOnce(listener)
 	if config.Logger != nil {
 		server.ErrorLog = slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug)
 	}
@@ -87,9 +98,18 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 	defer timer.Stop()
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+2*time.Second)
 	defer cancel()
-	err := server.Shutdown(last)
-	if err != nil {
-		err = server.Close()
+	var err error
+	if config.Linger > 0 {
+		err = listener.Close()
+		served := <-failed // now linger knows all connections
+		if errors.Is(served, net.ErrClosed) {
+			served = http.ErrServerClosed
+		}
+		failed <- served
+		linger.wait(min(config.Linger, grace))
+	}
+	if server.Shutdown(last) != nil {
+		err = errors.Join(err, server.Close())
 	}
 	// Serve has nothing more to say than that it was closed.
 	if served := <-failed; !errors.Is(served, http.ErrServerClosed) {

@@ -71,6 +71,9 @@ func newConn(c net.Conn, config Config) *Conn { return &Conn{Conn: c, config: co
 // NetConn gives the connection below.
 func (c *Conn) NetConn() net.Conn { return c.Conn }
 
+// HTTP2 reports whether the connection has turned out to be one of HTTP/2.
+func (c *Conn) HTTP2() bool { return c.meter.Load() != nil }
+
 // Read delivers what has come of unambiguous requests.
 func (c *Conn) Read(p []byte) (int, error) {
 	if len(p) == 0 {

@@ -30,7 +30,7 @@ func (c *Conn) Answering(begun bool) { c.answering.Store(begun) }
 // refused reports whether the bytes are an answer of net/http's own. It writes one at a time,
 // while no handler answers. On HTTP/2 it answers with frames, which are not looked at.
 func (c *Conn) refused(p []byte) (Refusal, bool) {
-	if c.config.Refuse == nil || c.answering.Load() || c.meter.Load() != nil {
+	if c.config.Refuse == nil || c.answering.Load() || c.HTTP2() {
 		return Refusal{}, false
 	}
 	status, text, ok := statusOf(p)

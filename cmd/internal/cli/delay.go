@@ -11,13 +11,19 @@ import (
 
 type drainingKey struct{}
 
+// draining is what a context of Delay knows of its end.
+type draining struct {
+	begun <-chan struct{}
+	lasts time.Duration
+}
+
 // Delay gives a context that ends a while after ctx does: the shutdown delay, in which a
 // server says that it is not ready and still serves, so that balancers take it out before
 // its listeners close. A second signal ends the delay; with Main, a third one ends the
 // process. The channel of Draining is closed when the delay begins. The function releases
 // the resources of Delay.
 func Delay(ctx context.Context, delay time.Duration, log *slog.Logger) (context.Context, func()) {
-	over, end := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), drainingKey{}, ctx.Done()))
+	over, end := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), drainingKey{}, draining{ctx.Done(), max(delay, 0)}))
 	if delay <= 0 {
 		undo := context.AfterFunc(ctx, end)
 		return over, func() { undo(); end() }
@@ -55,6 +61,12 @@ func Delay(ctx context.Context, delay time.Duration, log *slog.Logger) (context.
 // Draining gives a channel that is closed when the shutdown delay begins that ends ctx, a
 // context of Delay's or of its children; nil for another context.
 func Draining(ctx context.Context) <-chan struct{} {
-	draining, _ := ctx.Value(drainingKey{}).(<-chan struct{})
-	return draining
+	d, _ := ctx.Value(drainingKey{}).(draining)
+	return d.begun
+}
+
+// DelayOf gives the shutdown delay of a ctx of Delay; 0 for any other.
+func DelayOf(ctx context.Context) time.Duration {
+	d, _ := ctx.Value(drainingKey{}).(draining)
+	return d.lasts
 }

@@ -32,6 +32,9 @@ func TestDelay(t *testing.T) {
 				t.Error("over ahead of the end")
 			default:
 			}
+			if got := DelayOf(child); got != delay {
+				t.Errorf("the delay is %v, want %v", got, delay)
+			}
 			begun := time.Now()
 			end()
 			<-Draining(child)
@@ -45,7 +48,7 @@ func TestDelay(t *testing.T) {
 
 // A context of another kind is never draining.
 func TestNoDelay(t *testing.T) {
-	if Draining(t.Context()) != nil {
+	if Draining(t.Context()) != nil || DelayOf(t.Context()) != 0 {
 		t.Error("draining")
 	}
 }

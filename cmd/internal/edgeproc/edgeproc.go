@@ -56,6 +56,10 @@ type EdgeFlags struct { //nolint:recvcheck // only UseGate and UseTelemetry chan
 	coreIsRemote bool
 }
 
+// linger is how long callers with an idle connection may still use it after the shutdown delay:
+// more than a request takes to get here, and no more than the end can wait for.
+const linger = time.Second
+
 // UseGate sets the gate that refuses requests while the process is overloaded. Without
 // one all are admitted.
 func (f *EdgeFlags) UseGate(gate *overload.Gate) { f.gate = gate }
@@ -154,5 +158,7 @@ func (f EdgeFlags) Serve(ctx context.Context, listener Listener, core grpc.Clien
 		config.TLS = listener.Certificates.Server(&tls.Config{MinVersion: tls.VersionTLS12, NextProtos: gateway.NextProtos()})
 		following.Go(func() { certs.Follow(followed, log, listener.Certificates) })
 	}
+	// Without a delay the end is meant to be at once.
+	config.Linger = min(linger, cli.DelayOf(ctx))
 	return gateway.Serve(ctx, limited, edge, config)
 }
