@@ -8,6 +8,7 @@ require (
 	github.com/HugoSmits86/nativewebp v1.3.0
 	github.com/agnivade/levenshtein v1.2.2
 	github.com/alecthomas/kong v1.17.0
+	github.com/coreos/go-oidc/v3 v3.21.0
 	github.com/dlclark/regexp2/v2 v2.5.1
 	github.com/fsnotify/fsnotify v1.10.1
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3
@@ -36,7 +37,10 @@ require (
 	pgregory.net/rapid v1.3.0
 )
 
-require go.uber.org/atomic v1.12.0 // indirect
+require (
+	github.com/go-jose/go-jose/v4 v4.1.4 // indirect
+	go.uber.org/atomic v1.12.0 // indirect
+)
 
 require (
 	cloud.google.com/go/compute/metadata v0.9.0 // indirect

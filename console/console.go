@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/genway/genway/console/openid"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"google.golang.org/grpc"
 )
@@ -31,6 +32,12 @@ type Config struct {
 	// Base is the URL of the JSON side for snippets, without a path; GRPC is HOST:PORT of the
 	// core. Empty ones are left to whoever pastes the snippet.
 	Base, GRPC string
+	// OpenID gives the identity provider by which people sign in besides keys. Nil is none, and so
+	// is a nil answer. It may change.
+	OpenID func() *openid.Provider
+	// StartSession makes a session for whom the identity provider vouches for, and gives its key.
+	// It must be set with OpenID.
+	StartSession func(ctx context.Context, who openid.Identity) (raw string, err error)
 	// Version is the program's.
 	Version string
 	// Logger gets a line for each failure that is the console's own. Default: slog.Default().
@@ -46,6 +53,7 @@ type Console struct {
 	sessions *sessions
 	signIns  *bound[netip.Prefix]
 	runs     *runs
+	attempts *attempts
 	handler  http.Handler
 }
 
@@ -61,11 +69,14 @@ func New(config Config) (*Console, error) {
 	c := &Console{
 		config: config, admin: adminv1.NewAdminClient(config.Admin),
 		sessions: newSessions(config.Clock), signIns: newBound[netip.Prefix](config.Clock, signInBurst, signInEvery), runs: newRuns(),
+		attempts: newAttempts(config.Clock),
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", assets())
 	mux.HandleFunc("GET /sign-in", c.showSignIn)
 	mux.HandleFunc("POST /sign-in", c.signIn)
+	mux.HandleFunc("GET /sign-in/start", c.beginOpenID)
+	mux.HandleFunc("GET "+CallbackPath, c.endOpenID)
 	for pattern, handle := range routes {
 		mux.Handle(pattern, c.signedIn(handle))
 	}

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 )
@@ -45,6 +46,11 @@ func (c *Console) hosts(host string) bool {
 		name = h
 	}
 	name = strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(name, "["), "]"), "."))
+	if provider := c.provider(); provider != nil {
+		if back, err := url.Parse(provider.RedirectURL()); err == nil && strings.EqualFold(back.Hostname(), name) {
+			return true
+		}
+	}
 	if name == "localhost" || slices.ContainsFunc(c.config.Hosts, func(h string) bool { return strings.EqualFold(h, name) }) {
 		return true
 	}

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"context"
 	"io"
 	"log/slog"
 	"net/http"
@@ -15,8 +16,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/genway/genway/console"
+	"github.com/genway/genway/console/openid"
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/admin"
+	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/store"
@@ -33,6 +36,8 @@ type fixture struct {
 	keys     *keys.Service
 	scripted *scripted // of openScripted
 	gateway  *fakeGateway
+	// provider is the identity provider by which people sign in; nil for none.
+	provider atomic.Pointer[openid.Provider]
 	// ahead moves the console's clock.
 	ahead atomic.Int64
 	// root is an admin key, and viewer a read-only one.
@@ -80,7 +85,12 @@ func openWith(t *testing.T, made bool) *fixture {
 	genwayv1.RegisterGenerationServer(direct, f.gateway)
 	f.Console, err = console.New(console.Config{
 		Admin: channel, Generation: direct, Gateway: f.gateway.listener.Dial, Hosts: []string{"console.example"}, Base: "http://127.0.0.1:8080", GRPC: "127.0.0.1:9090", Version: "v0", Logger: quiet,
-		Clock: func() time.Time { return time.Now().Add(time.Duration(f.ahead.Load())) },
+		Clock:  func() time.Time { return time.Now().Add(time.Duration(f.ahead.Load())) },
+		OpenID: f.provider.Load,
+		StartSession: func(ctx context.Context, who openid.Identity) (string, error) {
+			made, err := f.keys.StartSession(audit.WithActor(ctx, "oidc:"+who.Subject), keys.SessionParams{Subject: who.Subject, Email: who.Email, ReadOnly: who.ReadOnly})
+			return made.Raw, err
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

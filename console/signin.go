@@ -89,21 +89,36 @@ func (c *Console) askToSignIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/sign-in?to="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
 }
 
-type signInPage struct{ To, Wrong string }
+type signInPage struct {
+	To, Wrong string
+	// Issuer is the host of the identity provider; empty for none.
+	Issuer string
+}
 
 func (c *Console) showSignIn(w http.ResponseWriter, r *http.Request) {
-	one := &call{console: c, w: w, r: r, ctx: r.Context()}
-	one.show(http.StatusOK, "signin.html", "Sign in", signInPage{To: inside(r.FormValue("to"))})
+	c.signInPage(w, r, http.StatusOK, inside(r.FormValue("to")), "")
 }
+
+// signInPage shows the sign-in, with what went wrong.
+func (c *Console) signInPage(w http.ResponseWriter, r *http.Request, code int, to, wrong string) {
+	p := signInPage{To: to, Wrong: wrong}
+	if provider := c.provider(); provider != nil {
+		if at, err := url.Parse(provider.Issuer()); err == nil {
+			p.Issuer = at.Host
+		}
+	}
+	(&call{console: c, w: w, r: r, ctx: r.Context()}).show(code, "signin.html", "Sign in", p)
+}
+
+const tooManySignIns = "Too many sign-ins failed from this address. Wait a minute."
 
 // signIn makes a session of an admin key or of a one-time link.
 func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
-	one := &call{console: c, w: w, r: r, ctx: r.Context()}
 	to := inside(r.PostFormValue("to"))
 	from := placeOf(addressOf(r))
 	if !c.signIns.admits(from) {
 		w.Header().Set("Retry-After", "60")
-		one.show(http.StatusTooManyRequests, "signin.html", "Sign in", signInPage{To: to, Wrong: "Too many sign-ins failed from this address. Wait a minute."})
+		c.signInPage(w, r, http.StatusTooManyRequests, to, tooManySignIns)
 		return
 	}
 	raw := strings.TrimSpace(r.PostFormValue("key"))
@@ -116,7 +131,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 	made, err := c.admin.CreateSession(showing(r, raw), &adminv1.CreateSessionRequest{}) //nolint:contextcheck // it is the request's
 	if err != nil {
 		if code := status.Code(err); code == codes.Unavailable || code == codes.Internal {
-			one.fail(err)
+			(&call{console: c, w: w, r: r, ctx: r.Context()}).fail(err)
 			return
 		}
 		c.signIns.count(from)
@@ -124,7 +139,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 		if status.Code(err) == codes.Unauthenticated {
 			wrong = "That is no key of the group admin, and no link that is still good."
 		}
-		one.show(http.StatusForbidden, "signin.html", "Sign in", signInPage{To: to, Wrong: wrong})
+		c.signInPage(w, r, http.StatusForbidden, to, wrong)
 		return
 	}
 	c.sessions.note(made.GetRawKey(), made.GetKey())

@@ -32,6 +32,8 @@ type Config struct {
 	Prices string `yaml:"prices,omitempty" json:"prices,omitempty" jsonschema_description:"A file with prices, as docs/prices.md has it; a relative path begins beside this file. It is read again with this one, and on change."`
 	// Catalog is a file of package core/catalog: what models accept.
 	Catalog string `yaml:"catalog,omitempty" json:"catalog,omitempty" jsonschema_description:"A file that says what models accept, ahead of what ships, as docs/models.md has it; a relative path begins beside this file. It is read again with this one, and on change."`
+	// Console is who signs in to the console.
+	Console *Console `yaml:"console,omitempty" json:"console,omitempty" jsonschema_description:"Who signs in to the console, besides keys and links."`
 	// Limits hold keys, owners and models to what they were given.
 	Limits *Limits `yaml:"limits,omitempty" json:"limits,omitempty" jsonschema_description:"What keys, owners and models are held to."`
 

@@ -80,6 +80,9 @@ func (c *Config) resolve(dir string) {
 	}
 	from(&c.Prices)
 	from(&c.Catalog)
+	if oidc := c.OIDC(); oidc != nil {
+		from(&oidc.ClientSecretFile)
+	}
 	for name, u := range c.Upstreams {
 		from(&u.APIKeyFile)
 		from(&u.CAFile)
@@ -143,6 +146,11 @@ func readSecrets(config *Config) error {
 		}
 		u.APIKey = secret
 		config.Upstreams[name] = u
+	}
+	if oidc := config.OIDC(); oidc != nil {
+		if _, err := oidc.Secret(); err != nil {
+			all.add(strict.Because(err, "$.console.oidc.client_secret_file", "%v", err))
+		}
 	}
 	return errors.Join(all...)
 }

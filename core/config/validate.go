@@ -57,6 +57,7 @@ func (c *Config) Validate() error {
 		c.checkRoute(&all, fmt.Sprintf("$.routes[%d]", i), r)
 	}
 	c.Limits.validate(&all, "$.limits")
+	c.Console.validate(&all, "$.console")
 	return errors.Join(all...)
 }
 

@@ -14,8 +14,13 @@ const (
 	LabelConsole = "console"
 	// LabelConsoleBy has the id of the key that signed in or made the link.
 	LabelConsoleBy = "console.by"
-	// labelUsed has the id of the session that a link was used for.
+	// LabelConsoleSubject has the subject at an identity provider whose session it is.
+	LabelConsoleSubject = "console.subject"
+	// labelUsed says that a link was used.
 	labelUsed = "console.used"
+	// labelEnd has when the sign-in at an identity provider ends from which a session or a link
+	// descends, as of RFC 3339.
+	labelEnd = "console.end"
 
 	ConsoleSession = "session"
 	ConsoleLink    = "link"
@@ -33,8 +38,11 @@ var ErrLinkUsed = errors.New("the sign-in link was used")
 // SessionParams say which session to make.
 type SessionParams struct {
 	// By is the id of the key of the group admin whose session it is. Empty is the program
-	// itself, which may make only links.
+	// itself, which may make links, and sessions of a Subject.
 	By string
+	// Subject is who an identity provider vouches for; only without By. Email is a verified address
+	// of theirs, or empty. The session's owner is the address, or the subject, if it can be one.
+	Subject, Email string
 	// ReadOnly has the session change nothing.
 	ReadOnly bool
 	// Link makes a link: a key with which one session can be made.
@@ -46,7 +54,9 @@ type SessionParams struct {
 // StartSession makes a session or a link: a key of the group admin with an end, with the
 // addresses, certificates and owner of the key it is made by, and no right that this key lacks. A
 // link is used up: of several calls by one link, one succeeds, and the others get ErrLinkUsed.
-// The lifetime of what a link makes is not bound by the link's.
+// The lifetime of what a link makes is not bound by the link's; but whatever descends from a
+// session of a Subject ends with that session at the latest, since the identity provider has
+// vouched for no longer.
 func (s *Service) StartSession(ctx context.Context, params SessionParams) (Created, error) {
 	if params.Lifetime < 0 || params.Lifetime > MaxSession {
 		return Created{}, fmt.Errorf("start session: %w", &InvalidError{Fields: []FieldError{
@@ -62,7 +72,10 @@ func (s *Service) StartSession(ctx context.Context, params SessionParams) (Creat
 	}
 	end := stored(s.clock().Add(lifetime))
 	with := Settings{Labels: map[string]string{LabelConsole: kind}, ExpireTime: &end, Policy: Policy{ReadOnly: params.ReadOnly}}
-	if params.By != "" {
+	switch {
+	case params.By != "" && params.Subject != "":
+		return Created{}, errors.New("start session: a subject's session is by no key")
+	case params.By != "":
 		by, err := s.Get(ctx, params.By)
 		if err != nil {
 			return Created{}, fmt.Errorf("start session: %w", err)
@@ -80,14 +93,42 @@ func (s *Service) StartSession(ctx context.Context, params SessionParams) (Creat
 		case ConsoleSession: // its links and sessions are those of the key that signed in, and end with that
 			with.Labels[LabelConsoleBy] = cmp.Or(by.Labels[LabelConsoleBy], by.ID)
 		}
-	} else if !params.Link {
-		return Created{}, errors.New("start session: a session needs the key that it is of")
+		descend(&with, by.Settings)
+	case params.Subject != "":
+		with.Owner = ownerOf(params.Email, params.Subject)
+		with.Labels[LabelConsoleSubject], with.Labels[labelEnd] = params.Subject, end.Format(time.RFC3339)
+	case !params.Link:
+		return Created{}, errors.New("start session: a session needs the key, or the subject, that it is of")
 	}
 	raw, key, err := s.Create(ctx, CreateParams{Group: GroupAdmin, Settings: with})
 	if err != nil {
 		return Created{}, fmt.Errorf("start session: %w", err)
 	}
 	return Created{Raw: raw, Key: key}, nil
+}
+
+// ownerOf gives the first name that can be an owner's; empty for none.
+func ownerOf(names ...string) string {
+	for _, name := range names {
+		var v violations
+		if checkText(&v, "owner", name, maxTextLength); name != "" && v.err() == nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// descend has what a subject's session or link makes be the subject's, too, and end with the
+// sign-in.
+func descend(with *Settings, from Settings) {
+	subject := from.Labels[LabelConsoleSubject]
+	if subject == "" {
+		return
+	}
+	with.Labels[LabelConsoleSubject], with.Labels[labelEnd] = subject, from.Labels[labelEnd]
+	if last, err := time.Parse(time.RFC3339, from.Labels[labelEnd]); err != nil || last.Before(*with.ExpireTime) {
+		*with.ExpireTime = last
+	}
 }
 
 // use uses a link up. The mark is made first, within one transaction, so that one of many wins.

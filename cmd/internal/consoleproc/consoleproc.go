@@ -16,6 +16,7 @@ import (
 
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/console"
+	"github.com/genway/genway/console/openid"
 	"golang.org/x/net/netutil"
 )
 
@@ -101,10 +102,15 @@ const (
 	endTimeout = 5 * time.Second
 )
 
-// Serve serves a console on the listener until ctx ends. A nil listener serves nothing.
-func Serve(ctx context.Context, l *Listener, config console.Config) error {
+// Serve serves a console on the listener until ctx ends, beside the core that makes sessions for
+// whom its identity provider vouches for. A nil listener serves nothing.
+func Serve(ctx context.Context, l *Listener, core Core, config console.Config) error {
 	if l == nil {
 		return nil
+	}
+	config.OpenID = NewSignIn(core.OIDC).Provider
+	config.StartSession = func(ctx context.Context, who openid.Identity) (string, error) {
+		return core.StartSession(ctx, who.Subject, who.Email, who.ReadOnly)
 	}
 	handler, err := console.New(config)
 	if err != nil {

@@ -39,9 +39,10 @@ type Routing struct {
 	embedded *sandbox.Sandbox
 	log      *slog.Logger
 	watch    func(directory string) (*fsnotify.Watcher, error)
-	retain   atomic.Int64   // days the ledger keeps its rows
-	hangup   chan os.Signal // SIGHUP; taken from the start, since it ends a process otherwise
-	replaced chan struct{}  // signalled when the listings change
+	retain   atomic.Int64                // days the ledger keeps its rows
+	oidc     atomic.Pointer[config.OIDC] // the console's identity provider; nil for none
+	hangup   chan os.Signal              // SIGHUP; taken from the start, since it ends a process otherwise
+	replaced chan struct{}               // signalled when the listings change
 
 	onReload atomic.Pointer[func(ok bool)] // called after each reload; nil is not
 
@@ -71,6 +72,7 @@ func NewRouting(file string, embedded *sandbox.Sandbox, answers *remote.AnswerMe
 	r.Router, r.current, r.hash = route.New(built.Routes), built, hashOf(file)
 	r.Prices.Swap(prices)
 	r.retain.Store(int64(built.retainDays))
+	r.oidc.Store(built.oidc)
 	signal.Notify(r.hangup, syscall.SIGHUP)
 	return r, nil
 }
@@ -145,6 +147,7 @@ func (r *Routing) Reload() error {
 	r.Router.Swap(built.Routes)
 	r.Prices.Swap(prices)
 	r.retain.Store(int64(built.retainDays))
+	r.oidc.Store(built.oidc)
 	r.limits.swap(r.section)
 	r.current, r.expiry, r.hash = built, certs.Expiry{}, hashOf(r.file)
 	select {

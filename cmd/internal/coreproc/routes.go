@@ -31,6 +31,7 @@ type Upstreams struct {
 	memory     *remote.AnswerMemory
 	called     map[string]Called
 	retainDays int
+	oidc       *config.OIDC // of the console; nil for none
 	listings   []*discover.Listing
 	checks     []*check.Check
 	secrets    []*secret
@@ -55,7 +56,7 @@ func Build(c *config.Config, embedded *sandbox.Sandbox, memory *remote.AnswerMem
 	if err != nil {
 		return nil, err
 	}
-	built := &Upstreams{memory: memory, retainDays: c.Ledger.RetainDays, called: map[string]Called{}, certificates: map[string]*x509.Certificate{}}
+	built := &Upstreams{memory: memory, retainDays: c.Ledger.RetainDays, oidc: c.OIDC(), called: map[string]Called{}, certificates: map[string]*x509.Certificate{}}
 	made := map[string]route.Target{config.Sandbox: {Name: config.Sandbox, Upstream: embedded, Catalog: known}}
 	listings := map[string]*discover.Listing{}
 	for name, u := range c.Upstreams {

@@ -1,0 +1,19 @@
+package coreproc
+
+import (
+	"context"
+
+	"github.com/genway/genway/core/audit"
+	"github.com/genway/genway/core/config"
+	"github.com/genway/genway/core/keys"
+)
+
+// OIDC is the console's identity provider as the configuration in force has it; nil for none.
+func (c *Core) OIDC() *config.OIDC { return c.routing.oidc.Load() }
+
+// StartSession makes a session of the console for whom an identity provider vouches for, and gives
+// its key. The audit names the subject.
+func (c *Core) StartSession(ctx context.Context, subject, email string, readOnly bool) (raw string, err error) {
+	made, err := c.Keys.StartSession(audit.WithActor(ctx, "oidc:"+subject), keys.SessionParams{Subject: subject, Email: email, ReadOnly: readOnly})
+	return made.Raw, err
+}

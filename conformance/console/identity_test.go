@@ -1,0 +1,48 @@
+package console_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+
+	"github.com/genway/genway/test/identity"
+)
+
+// byAnIdentityProvider is case X69: a browser signs in at an identity provider of another site, which
+// is added while the server runs.
+func byAnIdentityProvider(b *browser, _ started) {
+	t := b.t
+	t.Helper()
+	const routes = "routes: [{model: \"*\", targets: [{upstream: sandbox}]}]\n"
+	file := filepath.Join(t.TempDir(), "genway.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(file+".new", file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(routes)
+	s := start(t, "--config", file)
+	at := identity.Start("genway", "s3cret")
+	defer at.Close()
+	at.Set(func(p *identity.Provider) {
+		p.URL = strings.Replace(p.URL, "127.0.0.1", "localhost", 1)
+		p.RedirectURL = s.console + "/sign-in/oidc"
+		p.Claims = map[string]any{"groups": []string{"staff"}, "email": "ada@example.com", "email_verified": true}
+	})
+	write(routes + fmt.Sprintf("console:\n  oidc: {issuer: %s, client_id: genway, client_secret: s3cret, redirect_url: %s, viewer_groups: [staff]}\n", at.URL, at.RedirectURL))
+	const offered = `document.querySelector("a[href^='/sign-in/start']") !== null`
+	b.open(s.console+"/sign-in?to=/keys", "#sign-in")
+	b.until("the new configuration is in force", `(`+offered+`) || (location.reload(), false)`)
+	b.click(`a[href^="/sign-in/start"]`, "")
+	b.until("it leads back to the page, signed in", `location.pathname === "/keys" && document.body.innerText.includes("ada@example.com") && document.body.innerText.includes("viewer")`)
+	if refused := at.Refused(); len(refused) != 0 {
+		t.Errorf("the identity provider refused %v", refused)
+	}
+	b.clean()
+}
