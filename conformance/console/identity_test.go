@@ -4,10 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 
-
-	"github.com/genway/genway/test/identity"
+	"github.com/genway/genway/conformance/server"
 )
 
 // byAnIdentityProvider is case X69: a browser signs in at an identity provider of another site, which
@@ -28,20 +26,18 @@ func byAnIdentityProvider(b *browser, _ started) {
 	}
 	write(routes)
 	s := start(t, "--config", file)
-	at := identity.Start("genway", "s3cret")
-	defer at.Close()
-	at.Set(func(p *identity.Provider) {
-		p.URL = strings.Replace(p.URL, "127.0.0.1", "localhost", 1)
-		p.RedirectURL = s.console + "/sign-in/oidc"
-		p.Claims = map[string]any{"groups": []string{"staff"}, "email": "ada@example.com", "email_verified": true}
+	redirect := s.console + "/sign-in/oidc"
+	at := server.StartIssuer(t, server.Client{
+		ID: "genway", Secret: "s3cret", RedirectURL: redirect,
+		Claims: map[string]any{"groups": []string{"staff"}, "email": "ada@example.com", "email_verified": true},
 	})
-	write(routes + fmt.Sprintf("console:\n  oidc: {issuer: %s, client_id: genway, client_secret: s3cret, redirect_url: %s, viewer_groups: [staff]}\n", at.URL, at.RedirectURL))
+	write(routes + fmt.Sprintf("console:\n  oidc: {issuer: %q, client_id: genway, client_secret: s3cret, redirect_url: %q, viewer_groups: [staff]}\n", at.URL(t), redirect))
 	const offered = `document.querySelector("a[href^='/sign-in/start']") !== null`
 	b.open(s.console+"/sign-in?to=/keys", "#sign-in")
 	b.until("the new configuration is in force", `(`+offered+`) || (location.reload(), false)`)
 	b.click(`a[href^="/sign-in/start"]`, "")
 	b.until("it leads back to the page, signed in", `location.pathname === "/keys" && document.body.innerText.includes("ada@example.com") && document.body.innerText.includes("viewer")`)
-	if refused := at.Refused(); len(refused) != 0 {
+	if refused := at.Refused(t); len(refused) != 0 {
 		t.Errorf("the identity provider refused %v", refused)
 	}
 	b.clean()

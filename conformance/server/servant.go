@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// servant is test/servers/serve with a server in it. The server ends with the
+// servant is a program with a server in it, as test/servers/serve. The server ends with the
 // process that started it, however that ends.
 type servant struct {
 	cmd    *exec.Cmd
@@ -23,10 +23,16 @@ type servant struct {
 	stdout *bufio.Reader
 }
 
-// startServant starts one. The test's end ends it.
+// startServant starts test/servers/serve. The test's end ends it.
 func startServant(tb testing.TB, args ...string) *servant {
 	tb.Helper()
-	path, err := binaries.build("./test/servers/serve")
+	return startServantOf(tb, "./test/servers/serve", args...)
+}
+
+// startServantOf starts the program of a package. The test's end ends it.
+func startServantOf(tb testing.TB, pkg string, args ...string) *servant {
+	tb.Helper()
+	path, err := binaries.build(pkg)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 // Every configuration the documents show is a good one.
 func TestDocumentedConfigurations(t *testing.T) {
 	anything := func(string) (string, bool) { return "x", true }
-	for _, name := range []string{"README.md", "docs/configuration.md", "docs/limits.md"} {
+	for _, name := range []string{"README.md", "docs/configuration.md", "docs/limits.md", "docs/console.md"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,34 @@
+package consoleproc_test
+
+import (
+	"testing"
+
+	"github.com/genway/genway/cmd/internal/consoleproc"
+	"github.com/genway/genway/console"
+	"github.com/genway/genway/core/config"
+)
+
+// A reload keeps what is known of an identity provider unless its own section changes.
+func TestSignInFollowsTheConfiguration(t *testing.T) {
+	section := &config.OIDC{Issuer: "https://a.example", AdminGroups: []string{"a"}}
+	s := consoleproc.NewSignIn(func() *config.OIDC { return section })
+	first := s.Provider()
+	section = &config.OIDC{Issuer: "https://a.example", AdminGroups: []string{"a"}}
+	if s.Provider() != first || first.Issuer() != "https://a.example" {
+		t.Error("the same section makes another provider")
+	}
+	section = &config.OIDC{Issuer: "https://a.example", AdminGroups: []string{"b"}}
+	if second := s.Provider(); second == nil || second == first || s.Provider() != second {
+		t.Error("another section makes no other provider, once")
+	}
+	if section = nil; s.Provider() != nil {
+		t.Error("a section that is gone still signs in")
+	}
+}
+
+// What the configuration demands of redirect URLs is what the console serves.
+func TestCallbackPath(t *testing.T) {
+	if config.CallbackPath != console.CallbackPath {
+		t.Errorf("%s, %s", config.CallbackPath, console.CallbackPath)
+	}
+}
