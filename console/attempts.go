@@ -14,28 +14,28 @@ type attempts struct {
 	mu    sync.Mutex
 	clock func() time.Time
 	ends  map[string]time.Time
+	// order has the ids of ends as they came.
+	order []string
 }
 
 func newAttempts(clock func() time.Time) *attempts {
 	return &attempts{clock: clock, ends: map[string]time.Time{}}
 }
 
-// use marks an attempt that is good until a time. It reports false for one that was used, and
-// while too many are remembered.
+// use marks an attempt that is good until a time. It reports false for one that was used. Anybody
+// can make attempts up, so a full table drops its oldest: the identity provider refuses the code of
+// an attempt that was used all the same.
 func (a *attempts) use(id string, until time.Time) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	now := a.clock()
-	if len(a.ends) >= mostAttempts {
-		for k, end := range a.ends {
-			if end.Before(now) {
-				delete(a.ends, k)
-			}
-		}
+	for len(a.order) > 0 && (len(a.order) >= mostAttempts || a.ends[a.order[0]].Before(now)) {
+		delete(a.ends, a.order[0])
+		a.order = a.order[1:]
 	}
-	if _, used := a.ends[id]; used || len(a.ends) >= mostAttempts {
+	if _, used := a.ends[id]; used {
 		return false
 	}
-	a.ends[id] = until
+	a.ends[id], a.order = until, append(a.order, id)
 	return true
 }

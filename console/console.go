@@ -54,6 +54,7 @@ type Console struct {
 	signIns  *bound[netip.Prefix]
 	runs     *runs
 	attempts *attempts
+	answers  *bound[netip.Prefix] // failed sign-ins by the identity provider, so that its outage keeps no key out
 	handler  http.Handler
 }
 
@@ -69,7 +70,7 @@ func New(config Config) (*Console, error) {
 	c := &Console{
 		config: config, admin: adminv1.NewAdminClient(config.Admin),
 		sessions: newSessions(config.Clock), signIns: newBound[netip.Prefix](config.Clock, signInBurst, signInEvery), runs: newRuns(),
-		attempts: newAttempts(config.Clock),
+		attempts: newAttempts(config.Clock), answers: newBound[netip.Prefix](config.Clock, signInBurst, signInEvery),
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", assets())

@@ -15,6 +15,10 @@ const CallbackPath = "/sign-in/oidc"
 // attemptCookie keeps what is secret of a sign-in at an identity provider.
 const attemptCookie = "__Host-genway-sign-in"
 
+// maxReturn bounds the address that a sign-in leads to, in bytes. Browsers drop cookies of more than
+// 4096 bytes, and base64 makes it a third longer.
+const maxReturn = 2500
+
 // provider gives the identity provider in force; nil for none.
 func (c *Console) provider() *openid.Provider {
 	if c.config.OpenID == nil {
@@ -46,6 +50,9 @@ func (c *Console) beginOpenID(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, back.String(), http.StatusSeeOther)
 		return
 	}
+	if len(to) > maxReturn {
+		to = "/"
+	}
 	address, attempt, err := provider.Begin(r.Context(), to)
 	if err != nil {
 		c.refuse(w, r, to, err)
@@ -64,7 +71,7 @@ func (c *Console) endOpenID(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, attempting(""))
-	if !c.signIns.admits(from) {
+	if !c.answers.admits(from) {
 		w.Header().Set("Retry-After", "60")
 		c.signInPage(w, r, http.StatusTooManyRequests, "/", tooManySignIns)
 		return
@@ -76,7 +83,7 @@ func (c *Console) endOpenID(w http.ResponseWriter, r *http.Request) {
 		who, err = provider.Finish(r.Context(), attempt, r.URL.Query())
 	}
 	if err != nil {
-		c.signIns.count(from)
+		c.answers.count(from)
 		c.refuse(w, r, to, err)
 		return
 	}
@@ -106,7 +113,13 @@ func (c *Console) attempt(r *http.Request) (openid.Attempt, error) {
 		return openid.Attempt{}, elsewhere
 	}
 	attempt, err := openid.ParseAttempt(shown.Value)
-	if err != nil || !c.attempts.use(attempt.ID(), attempt.Ends()) {
+	if err != nil {
+		return openid.Attempt{}, elsewhere
+	}
+	if err := attempt.Check(c.config.Clock()); err != nil {
+		return openid.Attempt{}, err //nolint:wrapcheck // it is in words for a person
+	}
+	if !c.attempts.use(attempt.ID(), attempt.Ends()) {
 		return openid.Attempt{}, elsewhere
 	}
 	return attempt, nil

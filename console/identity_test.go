@@ -3,6 +3,7 @@ package console_test
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -221,5 +222,57 @@ func TestRedirectHost(t *testing.T) {
 	r.Host = "ops.example"
 	if got := f.do(r); got.code != http.StatusOK {
 		t.Errorf("the redirect URL's host: %d", got.code)
+	}
+}
+
+// Attempts that somebody makes up are not remembered beyond their time, whatever they say of it.
+func TestMadeUpAttempts(t *testing.T) {
+	f, _ := vouch(t)
+	secret := strings.Repeat("A", 43)
+	for _, began := range []int64{0, -1, 1, time.Now().Add(time.Hour).Unix(), time.Now().Add(-11 * time.Minute).Unix(), 1<<53 + 1, 1<<63 - 1, -1 << 63} {
+		made := &http.Cookie{Name: "__Host-genway-sign-in", Value: secret + "." + strconv.FormatInt(began, 10) + ".Lw"}
+		for range 2 { // the first one did not use it up, since it was never good
+			got := f.come(t, made, "/sign-in/oidc?code=x&state=y")
+			if got.code != http.StatusForbidden || !strings.Contains(got.body, "ten minutes") || sessionOf(t, got) != nil {
+				t.Errorf("%d: %d %s", began, got.code, got.body)
+			}
+			f.ahead.Add(int64(6 * time.Second)) // so that the bound of failed sign-ins is not met
+		}
+	}
+}
+
+// While the identity provider fails, sign-ins by it are bounded, and keys sign in as before.
+func TestKeysDuringAnOutage(t *testing.T) {
+	f, at := vouch(t)
+	at.Set(func(p *identity.Provider) { p.Away = map[string]int{"/token": 503} })
+	var last answer
+	for range 12 {
+		cookie, back := f.begin(t, "/")
+		last = f.come(t, cookie, back)
+	}
+	if last.code != http.StatusTooManyRequests {
+		t.Errorf("the twelfth: %d", last.code)
+	}
+	if n := at.Calls("/token"); n != 10 {
+		t.Errorf("the provider was called %d times", n)
+	}
+	f.signIn(t, f.root)
+}
+
+// A page whose address is longer than a cookie is not returned to; the sign-in works.
+func TestLongAddresses(t *testing.T) {
+	f, _ := vouch(t)
+	for length, want := range map[int]string{1900: "", 3000: "/", 100_000: "/"} {
+		to := "/keys?owner=" + strings.Repeat("a", length)
+		if want == "" {
+			want = to
+		}
+		cookie, back := f.begin(t, to)
+		if n := len(cookie.Name) + len(cookie.Value); n > 4096 {
+			t.Errorf("%d: a cookie of %d bytes, which browsers drop", length, n)
+		}
+		if got := f.come(t, cookie, back).header.Get("Refresh"); got != "0; url="+want {
+			t.Errorf("%d: it leads to %.60s", length, got)
+		}
 	}
 }

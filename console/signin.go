@@ -162,7 +162,7 @@ func signOut(c *call) error {
 // inside gives a path of the console for one that a form or a URL has: never another host.
 func inside(to string) string {
 	u, err := url.Parse(to)
-	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(to, "\\\r\n\t") || u.Path == "/sign-in" {
+	if err != nil || u.IsAbs() || u.Host != "" || u.User != nil || !strings.HasPrefix(u.Path, "/") || strings.HasPrefix(u.Path, "//") || strings.ContainsAny(to, "\\\r\n\t") || u.Path == "/sign-in" || strings.HasPrefix(u.Path, "/sign-in/") {
 		return "/"
 	}
 	return u.RequestURI()

@@ -61,7 +61,7 @@ func TestSignIn(t *testing.T) {
 // A sign-in leads nowhere but into the console.
 func TestSignInLeadsInside(t *testing.T) {
 	f := open(t)
-	for _, to := range []string{"//evil.example", "https://evil.example/", "/\\evil.example", "\\\\evil.example", "javascript:alert(1)", "///evil.example", "/\t/evil.example", "/sign-in", "", "%2f%2fevil.example", "x"} {
+	for _, to := range []string{"//evil.example", "https://evil.example/", "/\\evil.example", "\\\\evil.example", "javascript:alert(1)", "///evil.example", "/\t/evil.example", "/sign-in", "/sign-in/start?to=/", "/sign-in/oidc?code=x", "", "%2f%2fevil.example", "x"} {
 		got := f.post(t, "", "/sign-in", url.Values{"key": {f.root}, "to": {to}})
 		if where := got.header.Get("Location"); where != "/" {
 			t.Errorf("%q leads to %q", to, where)

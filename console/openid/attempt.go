@@ -47,6 +47,15 @@ func (a Attempt) ID() string { return a.derive("id") }
 // Ends is when the attempt is too old.
 func (a Attempt) Ends() time.Time { return a.began.Add(MaxAge) }
 
+// Check refuses an attempt that is too old, or of the future, with a *RefusedError. Clocks of
+// consoles may differ by a minute.
+func (a Attempt) Check(now time.Time) error {
+	if now.After(a.Ends()) || a.began.After(now.Add(time.Minute)) {
+		return &RefusedError{Text: "This sign-in took longer than ten minutes. Sign in again."}
+	}
+	return nil
+}
+
 // Text is the attempt as a cookie's value. It is a secret.
 func (a Attempt) Text() string {
 	encode := base64.RawURLEncoding.EncodeToString

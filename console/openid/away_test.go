@@ -71,7 +71,7 @@ func TestAway(t *testing.T) {
 
 // What is secret goes to nobody in cleartext, whatever a discovery document says.
 func TestCleartext(t *testing.T) {
-	for _, endpoint := range []string{"http://192.0.2.1/token", "ftp://127.0.0.1/", "/token", "http:///token", "https:opaque", "http://localhost.evil.example/", "::"} {
+	for _, endpoint := range []string{"http://192.0.2.1/token", "ftp://127.0.0.1/", "/token", "http:///token", "https:opaque", "http://localhost.evil.example/", "http://127.evil.example/", "http://127.0.0.1.evil.example/", "http://[::1].evil/", "::"} {
 		w := start(t, nil)
 		w.at.Endpoint = endpoint
 		if _, _, err := w.Begin(t.Context(), "/"); !away(err) {

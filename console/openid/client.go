@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
-	"strings"
 	"time"
 )
 
@@ -49,6 +49,12 @@ func Protected(u *url.URL) bool {
 	if u == nil || u.Host == "" {
 		return false
 	}
-	host := u.Hostname()
-	return u.Scheme == "https" || u.Scheme == "http" && (host == "localhost" || host == "::1" || strings.HasPrefix(host, "127."))
+	return u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname())
+}
+
+// isLoopback reports whether a host is this machine. A name that begins as an address does is
+// anybody's.
+func isLoopback(host string) bool {
+	at, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && at.IsLoopback()
 }

@@ -248,6 +248,12 @@ func TestAnswers(t *testing.T) {
 	if _, err := w.Finish(t.Context(), old, query); !refused(err, "ten minutes") {
 		t.Errorf("an old attempt: %v", err)
 	}
+	w.ahead.Store(-int64(50 * time.Second))
+	early, answer := w.begin(t)
+	w.ahead.Store(-int64(100 * time.Second))
+	if _, err := w.Finish(t.Context(), early, answer); err != nil {
+		t.Errorf("an attempt that began at a console whose clock is 50 s ahead: %v", err)
+	}
 	w.ahead.Store(-int64(time.Hour))
 	if _, err := w.Finish(t.Context(), old, query); !refused(err, "ten minutes") {
 		t.Errorf("an attempt of the future: %v", err)

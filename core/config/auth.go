@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -250,8 +251,11 @@ func checkIssuer(all *checks, at, address string) {
 	}
 }
 
+// isLoopback reports whether a host is this machine. A name that begins as an address does is
+// anybody's.
 func isLoopback(host string) bool {
-	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
+	at, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && at.IsLoopback()
 }
 
 // AuthName is the credential of an upstream in the words of the file: "auth.aws of upstream x".
