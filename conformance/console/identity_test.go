@@ -5,6 +5,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+
 	"github.com/genway/genway/conformance/server"
 )
 
@@ -35,6 +38,9 @@ func byAnIdentityProvider(b *browser, _ started) {
 	const offered = `document.querySelector("a[href^='/sign-in/start']") !== null`
 	b.open(s.console+"/sign-in?to=/keys", "#sign-in")
 	b.until("the new configuration is in force", `(`+offered+`) || (location.reload(), false)`)
+	b.do("bypass the policy", page.SetBypassCSP(true)) // as pagesAreAccessible does
+	b.accessible("sign-in at an identity provider", axeCore(t), `{}`)
+	b.do("restore the policy", page.SetBypassCSP(false), chromedp.Reload())
 	b.click(`a[href^="/sign-in/start"]`, "")
 	b.until("it leads back to the page, signed in", `location.pathname === "/keys" && document.body.innerText.includes("ada@example.com") && document.body.innerText.includes("viewer")`)
 	if refused := at.Refused(t); len(refused) != 0 {
