@@ -20,7 +20,7 @@ import (
 
 type usageCommand struct {
 	coreproc.Data
-	By     []string `enum:"key,owner,model,day,protocol,upstream,served_model" default:"day" placeholder:"BY" help:"What to have a row for each of, or for each combination of: key (its id, with its name beside it), owner, model (as asked for), day (of UTC), protocol, upstream or served_model."`
+	By     []string `enum:"key,owner,model,day,hour,protocol,upstream,served_model" default:"day" placeholder:"BY" help:"What to have a row for each of, or for each combination of: key (its id, with its name beside it), owner, model (as asked for), day or hour (of UTC; of what was pruned only the day is known), protocol, upstream or served_model."`
 	Since  moment   `placeholder:"TIME" help:"Only requests that began then or later: 36h or 30d ago, 2026-01-31, 2026-01-31T12:00:00Z. Without it, all."`
 	Until  moment   `placeholder:"TIME" help:"Only requests that began before."`
 	Format string   `enum:"table,csv,json" default:"table" help:"table, csv or json."`

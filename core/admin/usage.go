@@ -17,6 +17,7 @@ var dimensions = map[adminv1.Dimension]ledger.Dimension{
 	adminv1.Dimension_DIMENSION_KEY:          ledger.ByKey,
 	adminv1.Dimension_DIMENSION_MODEL:        ledger.ByModel,
 	adminv1.Dimension_DIMENSION_DAY:          ledger.ByDay,
+	adminv1.Dimension_DIMENSION_HOUR:         ledger.ByHour,
 	adminv1.Dimension_DIMENSION_PROTOCOL:     ledger.ByProtocol,
 	adminv1.Dimension_DIMENSION_UPSTREAM:     ledger.ByUpstream,
 	adminv1.Dimension_DIMENSION_OWNER:        ledger.ByOwner,

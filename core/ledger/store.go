@@ -96,20 +96,25 @@ type Spend struct {
 // Dimension is what a report has a row for each of.
 type Dimension string
 
-// The dimensions. Days are those of UTC in which requests began; models are those
-// asked for, served models those that answered.
+// The dimensions. Days and hours are those of UTC in which requests began; models are those
+// asked for, served models those that answered. Of what was pruned no hour is known: its value by
+// hour is the day's.
 const (
 	ByKey      Dimension = "key"
 	ByOwner    Dimension = "owner"
 	ByModel    Dimension = "model"
 	ByDay      Dimension = "day"
+	ByHour     Dimension = "hour"
 	ByProtocol Dimension = "protocol"
 	ByUpstream Dimension = "upstream"
 	ByServed   Dimension = "served_model"
 )
 
-// Dimensions are all there are.
+// Dimensions are all there are but ByHour, which is ByDay in more detail.
 var Dimensions = []Dimension{ByKey, ByOwner, ByModel, ByDay, ByProtocol, ByUpstream, ByServed}
+
+// HourLayout is how values by hour are written, as of package time: 2026-03-01T13.
+const HourLayout = "2006-01-02T15"
 
 // Of is an entry's value of the dimension; empty for a dimension that there is not.
 func (d Dimension) Of(e *Entry) string {
@@ -122,6 +127,8 @@ func (d Dimension) Of(e *Entry) string {
 		return e.Request.Model
 	case ByDay:
 		return e.Start.UTC().Format(time.DateOnly)
+	case ByHour:
+		return e.Start.UTC().Format(HourLayout)
 	case ByProtocol:
 		return e.Protocol
 	case ByUpstream:
@@ -149,7 +156,7 @@ type Query struct {
 // Row is one line of a report: how many requests, by outcome, and what they used.
 type Row struct {
 	// Values are those of the query's dimensions: the key's id, the owner, the model, the
-	// day (2006-01-02), the protocol, the upstream; empty for requests that have none.
+	// day (2006-01-02), the hour (2006-01-02T15), the protocol, the upstream; empty for requests that have none.
 	Values                                             []string
 	Requests, OK, Failed, Cancelled, Interrupted, Open int64
 	Usage

@@ -12,13 +12,15 @@ import (
 	"github.com/genway/genway/core/ledger"
 )
 
-// dimensions are the columns of what a report can have rows for: in ledger, where the
-// day is reckoned, and in ledger_days.
+// dimensions are the columns of what a report can have rows for: in ledger, where days and
+// hours are reckoned, and in ledger_days. By hour an hour is an odd number, and a day whose hours
+// are not known is the even one ahead of its hours; see hour.
 var dimensions = map[ledger.Dimension]struct{ entry, pruned string }{
 	ledger.ByKey:      {"key_id", "key_id"},
 	ledger.ByOwner:    {"owner", "owner"},
 	ledger.ByModel:    {"model", "model"},
 	ledger.ByDay:      {"start_time / 86400000000", "day"}, // days since 1970; see day
+	ledger.ByHour:     {"start_time / 3600000000 * 2 + 1", "day * 48"},
 	ledger.ByProtocol: {"protocol", "protocol"},
 	ledger.ByUpstream: {"upstream", "upstream"},
 	ledger.ByServed:   {"served_model", "served_model"},
@@ -160,7 +162,6 @@ func reportRows(ctx context.Context, tx transaction, query ledger.Query, stateme
 		return nil, err
 	}
 	defer rows.Close()
-	byDay := slices.Index(query.By, ledger.ByDay)
 	var report []ledger.Row
 	for rows.Next() {
 		r := ledger.Row{Values: make([]string, len(query.By))}
@@ -171,10 +172,16 @@ func reportRows(ctx context.Context, tx transaction, query ledger.Query, stateme
 		if err := rows.Scan(figures...); err != nil {
 			return nil, err
 		}
-		if byDay >= 0 {
-			if r.Values[byDay], err = day(r.Values[byDay]); err != nil {
+		for i, by := range query.By {
+			write := timeTexts[by]
+			if write == nil {
+				continue
+			}
+			number, err := strconv.ParseInt(r.Values[i], 10, 64)
+			if err != nil {
 				return nil, err
 			}
+			r.Values[i] = write(number)
 		}
 		report = append(report, r)
 	}
@@ -245,6 +252,8 @@ func prunedDimension(d ledger.Dimension) string { return dimensions[d].pruned }
 func rolledDimension(level int) func(ledger.Dimension) string {
 	return func(d ledger.Dimension) string {
 		switch {
+		case d == ledger.ByHour: // of which a report reads the hours alone
+			return "period * 2 + 1"
 		case d != ledger.ByDay:
 			return dimensions[d].pruned
 		case level == byHour:
@@ -305,18 +314,25 @@ func reportOf(query ledger.Query, sum func(string) string, parts []part) part {
 	return part{statement, args}
 }
 
+// timeTexts write the numbers of dimensions that are times.
+var timeTexts = map[ledger.Dimension]func(int64) string{ledger.ByDay: day, ledger.ByHour: hour}
+
 // day writes a number of days since 1970 as a date.
-func day(number string) (string, error) {
-	n, err := strconv.ParseInt(number, 10, 64)
-	if err != nil {
-		return "", err
+func day(n int64) string { return time.Unix(n*secondsOfDay, 0).UTC().Format(time.DateOnly) }
+
+// hour writes what dimensions has as the column of an hour: 2h+1 is the hour h since 1970, and 48d the
+// day d.
+func hour(n int64) string {
+	if n%2 == 0 {
+		return day(n / 48)
 	}
-	return time.Unix(n*secondsOfDay, 0).UTC().Format(time.DateOnly), nil
+	return time.Unix((n-1)/2*secondsOfHour, 0).UTC().Format(ledger.HourLayout)
 }
 
 const (
-	secondsOfDay = 24 * 60 * 60
-	microsOfDay  = secondsOfDay * 1_000_000
+	secondsOfHour = 60 * 60
+	secondsOfDay  = 24 * secondsOfHour
+	microsOfDay   = secondsOfDay * 1_000_000
 )
 
 // daysUp is the first day that begins at a time of a row or later.

@@ -37,6 +37,9 @@ func spans(ctx context.Context, tx transaction, query ledger.Query) ([]span, err
 	if !slices.Contains(query.By, ledger.ByKey) && !slices.Contains(query.By, ledger.ByOwner) {
 		day = byDayAlone
 	}
+	if slices.Contains(query.By, ledger.ByHour) {
+		day = byHour
+	}
 	return cover(whole.from, whole.to, hours, day), nil
 }
 
@@ -59,7 +62,8 @@ func goodHours(ctx context.Context, tx transaction, whole span) ([]hourState, er
 	return hours, states.Err()
 }
 
-// cover divides a time into spans, by the hours in it that have good roll-ups.
+// cover divides a time into spans, by the hours in it that have good roll-ups. day is the level to
+// read of whole days: byHour is none.
 func cover(from, to int64, hours []hourState, day int) []span {
 	var all []span
 	add := func(level int, until int64) {
@@ -76,7 +80,7 @@ func cover(from, to int64, hours []hourState, day int) []span {
 	}
 	for len(hours) > 0 {
 		level, n := byHour, 1
-		if wholeDay(hours) {
+		if day != byHour && wholeDay(hours) {
 			level, n = day, hoursOfDay
 		}
 		add(rows, hours[0].hour*microsOfHour)

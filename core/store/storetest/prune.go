@@ -161,6 +161,14 @@ func testPrune(t *testing.T, database LedgerDatabase) {
 	if pruned != 4 {
 		t.Errorf("%d requests of what was pruned", pruned)
 	}
+	// Of what was pruned the day is known, beside the hours of what is not.
+	var hours []string
+	for _, r := range report(t, s, ledger.Query{By: []ledger.Dimension{ledger.ByHour}}) {
+		hours = append(hours, r.Values[0])
+	}
+	if diff := cmp.Diff([]string{"2026-02-28", "2026-02-28T23", "2026-03-01", "2026-03-02", "2026-03-03T00"}, hours); diff != "" {
+		t.Errorf("by hour (-want +got):\n%s", diff)
+	}
 	// What began with the last of a batch goes with it.
 	same := []*ledger.Entry{dated(11, 24), dated(12, 24), dated(13, 24)}
 	write(t, s, process, same...)

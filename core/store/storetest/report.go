@@ -61,6 +61,7 @@ func testReport(t *testing.T, database LedgerDatabase) {
 		ledger.ByKey:      {"key_0", "key_1"},
 		ledger.ByModel:    {"a", "b", opening(4).Request.Model},
 		ledger.ByDay:      {"2026-02-28", "2026-03-01"},
+		ledger.ByHour:     {"2026-02-28T23", "2026-03-01T00"},
 		ledger.ByUpstream: {"", "x"},
 		ledger.ByOwner:    {"team 鍵"},
 		ledger.ByServed:   {"", "served"},

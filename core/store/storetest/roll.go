@@ -89,7 +89,7 @@ func exact(t *testing.T, s ledger.Store, random *rand.Rand, hours int, when stri
 		at := epoch().Add(time.Duration(random.IntN(hours)) * time.Hour)
 		return at.Truncate([]time.Duration{1, time.Hour, 24 * time.Hour}[random.IntN(3)])
 	}
-	for _, by := range [][]ledger.Dimension{nil, {ledger.ByDay}, {ledger.ByKey, ledger.ByDay}, {ledger.ByProtocol, ledger.ByModel, ledger.ByUpstream, ledger.ByServed}, ledger.Dimensions} {
+	for _, by := range [][]ledger.Dimension{nil, {ledger.ByDay}, {ledger.ByHour}, {ledger.ByModel, ledger.ByHour, ledger.ByDay}, {ledger.ByKey, ledger.ByDay}, {ledger.ByProtocol, ledger.ByModel, ledger.ByUpstream, ledger.ByServed}, ledger.Dimensions} {
 		query := ledger.Query{By: by, Since: moment(), Until: moment()}
 		if diff := cmp.Diff(summed(t, s, query), report(t, s, query)); diff != "" {
 			t.Fatalf("%s, by %v from %s until %s (-entries +report):\n%s", when, by, query.Since, query.Until, diff)
