@@ -99,17 +99,18 @@ func (t *tail) run(ctx context.Context, done chan struct{}) {
 	}
 }
 
-// send gives each viewer what was read, if it has room.
+// send gives each viewer what was read, and what it has missed, if it has room.
 func (t *tail) send(done chan struct{}, s seen) {
-	if len(s.entries) == 0 && s.dropped == 0 && s.err == nil {
-		return
-	}
+	nothing := len(s.entries) == 0 && s.dropped == 0 && s.err == nil
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.done != done { // all viewers have left, and others have come
 		return
 	}
 	for v := range t.viewers {
+		if nothing && v.dropped == 0 {
+			continue
+		}
 		one := s
 		one.dropped += v.dropped
 		select {
