@@ -52,6 +52,14 @@ func percent(part, whole int64) string {
 	return strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 1, 64) + " %"
 }
 
+// change writes by how much a figure has grown since it was before; a dash where it was 0.
+func change(before, now int64) string {
+	if before == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%+.1f %%", 100*(float64(now)/float64(before)-1))
+}
+
 // size writes a number of bytes.
 func size(n int64) string {
 	switch {

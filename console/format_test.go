@@ -13,6 +13,11 @@ func TestFormats(t *testing.T) {
 			t.Errorf("count(%d) = %s, want %s", n, got, want)
 		}
 	}
+	for figures, want := range map[[2]int64]string{{0, 5}: "–", {0, 0}: "–", {4, 5}: "+25.0 %", {4, 0}: "-100.0 %", {4, 4}: "+0.0 %", {1, 1<<63 - 1}: "+922337203685477580800.0 %"} {
+		if got := change(figures[0], figures[1]); got != want {
+			t.Errorf("change(%d, %d) = %s, want %s", figures[0], figures[1], got, want)
+		}
+	}
 	for cell, want := range map[string]string{"a": "a", "": "", "=1+1": "'=1+1", "+1": "'+1", "@x": "'@x", "-5": "-5", "-5.2": "-5.2", "-cmd": "'-cmd", "\tx": "'\tx"} {
 		if got := cellText(cell); got != want {
 			t.Errorf("%q: %q, want %q", cell, got, want)

@@ -51,7 +51,15 @@ func formOf(key *adminv1.Key) keyForm {
 
 // settings reads a form: the settings, and a mask of those that it has fields for.
 func (c *call) settings() (*adminv1.KeySettings, *fieldmaskpb.FieldMask, error) {
-	field := func(name string) string { return strings.TrimSpace(c.r.PostFormValue(name)) }
+	s, err := settingsOf(func(name string) string { return strings.TrimSpace(c.r.PostFormValue(name)) })
+	if err != nil {
+		return nil, nil, &pageError{http.StatusBadRequest, err.Error()}
+	}
+	return s, &fieldmaskpb.FieldMask{Paths: []string{"name", "owner", "models", "addresses", "strict", "read_only", "priority", "limits", "expire_time"}}, nil
+}
+
+// settingsOf makes settings of the texts of fields. An error names the field.
+func settingsOf(field func(name string) string) (*adminv1.KeySettings, error) {
 	s := &adminv1.KeySettings{
 		Name: field("name"), Owner: field("owner"), Models: words(field("models")), Addresses: words(field("addresses")),
 		Strict: field("strict") != "", ReadOnly: field("read_only") != "", Limits: &adminv1.Limits{},
@@ -66,7 +74,7 @@ func (c *call) settings() (*adminv1.KeySettings, *fieldmaskpb.FieldMask, error) 
 		}
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return nil, nil, &pageError{http.StatusBadRequest, fmt.Sprintf("%s: %.40q is no whole number.", name, text)}
+			return nil, fmt.Errorf("%s: %.40q is no whole number", name, text)
 		}
 		*to = n
 	}
@@ -80,7 +88,7 @@ func (c *call) settings() (*adminv1.KeySettings, *fieldmaskpb.FieldMask, error) 
 		}
 		nano, err := dollars(text)
 		if err != nil {
-			return nil, nil, &pageError{http.StatusBadRequest, fmt.Sprintf("%s: %.40q is no sum of dollars, as 12.50.", b.name, text)}
+			return nil, fmt.Errorf("%s: %.40q is no sum of dollars, as 12.50", b.name, text)
 		}
 		s.Limits.Budgets = append(s.Limits.Budgets, &adminv1.Budget{NanoDollars: nano, Period: b.period})
 	}
@@ -90,11 +98,11 @@ func (c *call) settings() (*adminv1.KeySettings, *fieldmaskpb.FieldMask, error) 
 			at, err = day, nil
 		}
 		if err != nil {
-			return nil, nil, &pageError{http.StatusBadRequest, fmt.Sprintf("expire_time: %.40q is no time; write 2030-01-31 or 2030-01-31T12:00:00Z.", text)}
+			return nil, fmt.Errorf("expire_time: %.40q is no time; write 2030-01-31 or 2030-01-31T12:00:00Z", text)
 		}
 		s.ExpireTime = timestamppb.New(at)
 	}
-	return s, &fieldmaskpb.FieldMask{Paths: []string{"name", "owner", "models", "addresses", "strict", "read_only", "priority", "limits", "expire_time"}}, nil
+	return s, nil
 }
 
 // words splits at commas, spaces and lines.

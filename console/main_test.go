@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"google.golang.org/grpc"
 
 	"github.com/genway/genway/console"
 	"github.com/genway/genway/console/openid"
@@ -38,6 +39,8 @@ type fixture struct {
 	gateway  *fakeGateway
 	// provider is the identity provider by which people sign in; nil for none.
 	provider atomic.Pointer[openid.Provider]
+	// calls are those of the Admin service but by what sessions are looked at.
+	calls atomic.Int64
 	// ahead moves the console's clock.
 	ahead atomic.Int64
 	// root is an admin key, and viewer a read-only one.
@@ -79,7 +82,7 @@ func openWith(t *testing.T, made bool) *fixture {
 		f.scripted = &scripted{Service: service, tail: make(chan *adminv1.WatchRequestsResponse)}
 		server = f.scripted
 	}
-	channel := core.AdminChannel(server, core.Interceptors{Authenticator: auth.Authenticator{Keys: f.keys}, Logger: quiet})
+	channel := &counted{ClientConnInterface: core.AdminChannel(server, core.Interceptors{Authenticator: auth.Authenticator{Keys: f.keys}, Logger: quiet}), calls: &f.calls}
 	f.gateway = startGateway(t)
 	direct := &inproc.Channel{}
 	genwayv1.RegisterGenerationServer(direct, f.gateway)
@@ -164,4 +167,18 @@ func cookieOf(t *testing.T, got answer) *http.Cookie {
 		t.Fatalf("%d cookies: %v", len(cookies), cookies)
 	}
 	return cookies[0]
+}
+
+// counted counts calls.
+type counted struct {
+	grpc.ClientConnInterface
+
+	calls *atomic.Int64
+}
+
+func (c *counted) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	if method != adminv1.Admin_GetSession_FullMethodName {
+		c.calls.Add(1)
+	}
+	return c.ClientConnInterface.Invoke(ctx, method, args, reply, opts...)
 }

@@ -34,7 +34,7 @@ func parse() map[string]*template.Template {
 }
 
 var functions = template.FuncMap{
-	"money": money, "count": count, "percent": percent, "bytes": size,
+	"money": money, "count": count, "percent": percent, "change": change, "bytes": size,
 	"time": func(t time.Time) string {
 		if t.IsZero() {
 			return "–"

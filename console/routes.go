@@ -26,6 +26,8 @@ var routes = map[string]handler{
 	"GET /keys":                listKeys,
 	"GET /keys/new":            newKey,
 	"POST /keys":               createKey,
+	"GET /keys/import":         importForm,
+	"POST /keys/import":        importKeys,
 	"GET /keys/{id}":           showKey,
 	"POST /keys/{id}/settings": updateKey,
 	"POST /keys/{id}/rotate":   rotateKey,

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,10 @@ type scripted struct {
 	asked *adminv1.ListRequestsRequest
 	// tail sends what it is given to whoever watches.
 	tail chan *adminv1.WatchRequestsResponse
+	// left is closed when somebody stops watching, if set.
+	left chan struct{}
+	// usage makes reports, if set.
+	usage func(*adminv1.GetUsageRequest) []*adminv1.UsageRow
 	// nodes are listed in place of those that have text, if set.
 	nodes []*adminv1.Node
 }
@@ -61,6 +66,9 @@ func (s *scripted) GetRequest(_ context.Context, req *adminv1.GetRequestRequest)
 }
 
 func (s *scripted) WatchRequests(_ *adminv1.WatchRequestsRequest, stream grpc.ServerStreamingServer[adminv1.WatchRequestsResponse]) error {
+	if s.left != nil {
+		defer close(s.left)
+	}
 	for {
 		select {
 		case resp := <-s.tail:
@@ -98,6 +106,13 @@ func (s *scripted) GetLimits(context.Context, *adminv1.GetLimitsRequest) (*admin
 	return &adminv1.GetLimitsResponse{Gauges: []*adminv1.LimitGauge{
 		{Scope: s.text, Limit: s.text, Most: 10, Used: &used}, {Scope: "key", Limit: "budget", Period: adminv1.Period_PERIOD_DAY, Most: 2e9, Used: new(int64(1e9)), ResetTime: timestamppb.Now(), SpentTime: timestamppb.Now()}, {Scope: "owner", Limit: "concurrent", Most: 3},
 	}}, nil
+}
+
+func (s *scripted) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (*adminv1.GetUsageResponse, error) {
+	if s.usage != nil {
+		return &adminv1.GetUsageResponse{Rows: s.usage(req)}, nil
+	}
+	return s.Service.GetUsage(ctx, req)
 }
 
 func (s *scripted) Explain(context.Context, *adminv1.ExplainRequest) (*adminv1.ExplainResponse, error) {
@@ -237,5 +252,47 @@ func TestLive(t *testing.T) {
 	<-done
 	if got := f.get(t, "", "/requests/live"); got.code != http.StatusSeeOther {
 		t.Errorf("without a session: %d", got.code)
+	}
+}
+
+// stuck is a browser that reads the first event and nothing more: a write fails once its deadline is over.
+type stuck struct {
+	*httptest.ResponseRecorder
+
+	within   time.Duration // the last deadline, from when it was set
+	accepted chan struct{}
+	writes   int
+}
+
+func (s *stuck) SetWriteDeadline(at time.Time) error {
+	s.within = time.Until(at)
+	return nil
+}
+
+func (s *stuck) Write(b []byte) (int, error) {
+	if s.writes++; s.writes == 1 {
+		close(s.accepted)
+		return len(b), nil
+	}
+	return 0, os.ErrDeadlineExceeded
+}
+
+// A browser that does not read is left after ten seconds, and what it watches ends.
+func TestStuckBrowser(t *testing.T) {
+	f := openScripted(t)
+	f.scripted.left = make(chan struct{})
+	r := request(t, f.signIn(t, f.root), http.MethodGet, "/requests/live", nil)
+	to := &stuck{ResponseRecorder: httptest.NewRecorder(), accepted: make(chan struct{})}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.ServeHTTP(to, r)
+	}()
+	<-to.accepted
+	f.scripted.tail <- &adminv1.WatchRequestsResponse{Requests: []*adminv1.LoggedRequest{f.scripted.request()}}
+	<-done
+	<-f.scripted.left
+	if to.writes != 2 || to.within <= 0 || to.within > 10*time.Second {
+		t.Errorf("%d writes, the last within %s", to.writes, to.within)
 	}
 }

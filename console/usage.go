@@ -20,27 +20,7 @@ type choice struct {
 	Current            bool
 }
 
-// usageBy are what usage is shown by.
-var usageBy = []struct {
-	value, title string
-	dimension    adminv1.Dimension
-}{
-	{"key", "Key", adminv1.Dimension_DIMENSION_KEY},
-	{"owner", "Owner", adminv1.Dimension_DIMENSION_OWNER},
-	{"model", "Model asked", adminv1.Dimension_DIMENSION_MODEL},
-	{"served", "Model served", adminv1.Dimension_DIMENSION_SERVED_MODEL},
-	{"upstream", "Upstream", adminv1.Dimension_DIMENSION_UPSTREAM},
-	{"protocol", "Protocol", adminv1.Dimension_DIMENSION_PROTOCOL},
-	{"day", "Day", adminv1.Dimension_DIMENSION_DAY},
-}
-
-// usagePeriods are how far back usage goes, in whole days of UTC with today.
-var usagePeriods = []struct {
-	value, title string
-	days         int
-}{{"1d", "Today", 1}, {"7d", "7 days", 7}, {"30d", "30 days", 30}, {"90d", "90 days", 90}}
-
-// usageRow is a row and what it was in the period before.
+// usageRow is a row and what it was in the period that it is compared with.
 type usageRow struct {
 	Name, Link string
 	*adminv1.UsageRow
@@ -49,36 +29,19 @@ type usageRow struct {
 
 type usagePage struct {
 	By, Periods []choice
-	Heading     string
-	Rows        []usageRow
-	Total, Past *adminv1.UsageRow
-	Since       time.Time
-	Chart       template.HTML
-	Days        []usageRow
-	CSV         string
-}
-
-// usageQuery is what the URL asks for.
-type usageQuery struct {
-	by, period   int
-	since, until time.Time
-}
-
-func (c *call) usageQuery() usageQuery {
-	q := usageQuery{by: 2, period: 1}
-	for i, b := range usageBy {
-		if b.value == c.r.FormValue("by") {
-			q.by = i
-		}
-	}
-	for i, p := range usagePeriods {
-		if p.value == c.r.FormValue("period") {
-			q.period = i
-		}
-	}
-	q.until = c.console.config.Clock().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
-	q.since = q.until.AddDate(0, 0, -usagePeriods[q.period].days)
-	return q
+	// Value is what By has chosen, and Heading its title.
+	Value, Heading string
+	Rows           []usageRow
+	Total, Past    *adminv1.UsageRow
+	// Since, Last, Other and OtherLast are the first and last days of both periods; With is what was
+	// chosen of the other, if it was.
+	Since, Last, Other, OtherLast, With string
+	// More is how many rows there are beyond those that are shown.
+	More  int64
+	Unit  string
+	Chart template.HTML
+	Steps []usageRow
+	CSV   string
 }
 
 // usage asks for a report.
@@ -90,69 +53,88 @@ func (c *call) usage(since, until time.Time, by adminv1.Dimension) ([]*adminv1.U
 }
 
 // mostUsageRows is how many rows a page shows; the CSV has all.
-const mostUsageRows = 100
+const mostUsageRows = 200
 
 func showUsage(c *call) error {
-	q := c.usageQuery()
+	q, err := c.usageQuery()
+	if err != nil {
+		return err
+	}
 	rows, err := c.usageRows(q)
 	if err != nil {
 		return err
 	}
-	days, err := c.usage(q.since, q.until, adminv1.Dimension_DIMENSION_DAY)
+	steps, err := c.usage(q.since, q.until, q.step())
 	if err != nil {
 		return err
 	}
-	link := func(by, period string) string { return "?" + url.Values{"by": {by}, "period": {period}}.Encode() }
-	by, period := usageBy[q.by], usagePeriods[q.period]
-	p := usagePage{Heading: by.title, Rows: rows, Since: q.since, Total: &adminv1.UsageRow{}, Past: &adminv1.UsageRow{}, CSV: "/usage.csv" + link(by.value, period.value)}
+	by := usageBy[q.by]
+	p := usagePage{
+		Value: by.value, Heading: by.title, Rows: rows, Total: &adminv1.UsageRow{}, Past: &adminv1.UsageRow{}, CSV: q.link("/usage.csv", by.value),
+		Since: q.since.Format(time.DateOnly), Last: q.until.Add(-day).Format(time.DateOnly),
+		Other: q.other.Format(time.DateOnly), OtherLast: q.other.Add(q.until.Sub(q.since) - day).Format(time.DateOnly), With: q.chosen.Get("with"),
+	}
 	for i, b := range usageBy {
-		p.By = append(p.By, choice{b.value, b.title, link(b.value, period.value), i == q.by})
+		p.By = append(p.By, choice{b.value, b.title, q.link("", b.value), i == q.by})
 	}
 	for i, t := range usagePeriods {
-		p.Periods = append(p.Periods, choice{t.value, t.title, link(by.value, t.value), i == q.period})
+		p.Periods = append(p.Periods, choice{t.value, t.title, "?" + url.Values{"by": {by.value}, "period": {t.value}}.Encode(), i == q.period})
 	}
 	for _, r := range rows {
 		add(p.Total, r.UsageRow)
 		add(p.Past, r.Before)
 	}
-	if len(p.Rows) > mostUsageRows {
-		p.Rows = p.Rows[:mostUsageRows]
+	if p.More = int64(max(0, len(rows)-mostUsageRows)); p.More > 0 {
+		p.Rows = rows[:mostUsageRows]
 	}
-	p.Chart, p.Days = daysChart(q, days)
+	p.Chart, p.Unit, p.Steps = stepsChart(q, steps)
 	c.show(200, "usage.html", "Usage", p)
 	return nil
 }
 
-// usageRows gives the rows of a report, the most expensive first, with those of the period before.
+// usageRows gives the rows of a report, the most expensive first or in the order of time, with those of
+// the period that it is compared with. What only that one has is a row, too.
 func (c *call) usageRows(q usageQuery) ([]usageRow, error) {
 	by := usageBy[q.by]
 	now, err := c.usage(q.since, q.until, by.dimension)
 	if err != nil {
 		return nil, err
 	}
-	before, err := c.usage(q.since.Add(-q.until.Sub(q.since)), q.since, by.dimension)
+	before, err := c.usage(q.other, q.other.Add(q.until.Sub(q.since)), by.dimension)
 	if err != nil {
 		return nil, err
 	}
+	back := q
+	back.since, back.other = q.other, q.since
 	past := map[string]*adminv1.UsageRow{}
 	for _, r := range before {
-		past[r.GetValues()[0]] = r
+		past[back.then(r.GetValues()[0])] = r
 	}
-	rows := make([]usageRow, len(now))
-	for i, r := range now {
-		rows[i] = usageRow{Name: r.GetValues()[0], UsageRow: r, Before: past[r.GetValues()[0]]}
-		if rows[i].Before == nil {
-			rows[i].Before = &adminv1.UsageRow{}
+	rows := make([]usageRow, 0, len(now))
+	for _, r := range now {
+		name := r.GetValues()[0]
+		was := past[name]
+		if was == nil {
+			was = &adminv1.UsageRow{}
 		}
-		if by.value == "key" {
+		delete(past, name)
+		rows = append(rows, usageRow{Name: name, UsageRow: r, Before: was})
+	}
+	for name, was := range past {
+		rows = append(rows, usageRow{Name: name, UsageRow: &adminv1.UsageRow{}, Before: was})
+	}
+	if by.value == "key" {
+		for i := range rows {
 			rows[i].Link = "/keys/" + url.PathEscape(rows[i].Name)
 		}
 	}
-	if by.value != "day" {
-		slices.SortStableFunc(rows, func(a, b usageRow) int {
-			return cmp.Or(cmp.Compare(b.GetCostNanoDollars(), a.GetCostNanoDollars()), cmp.Compare(b.GetRequests(), a.GetRequests()))
-		})
-	}
+	slices.SortFunc(rows, func(a, b usageRow) int {
+		if q.timed() {
+			return cmp.Compare(a.Name, b.Name)
+		}
+		return cmp.Or(cmp.Compare(b.GetCostNanoDollars(), a.GetCostNanoDollars()), cmp.Compare(b.GetRequests(), a.GetRequests()),
+			cmp.Compare(b.Before.GetCostNanoDollars(), a.Before.GetCostNanoDollars()), cmp.Compare(a.Name, b.Name))
+	})
 	return rows, nil
 }
 
@@ -169,27 +151,30 @@ func add(to, r *adminv1.UsageRow) {
 	to.Unpriced += r.GetUnpriced()
 }
 
-// daysChart draws what each day cost, or its requests where nothing had a price.
-func daysChart(q usageQuery, rows []*adminv1.UsageRow) (template.HTML, []usageRow) {
+// stepsChart draws what each day or hour cost, or its requests where nothing had a price.
+func stepsChart(q usageQuery, rows []*adminv1.UsageRow) (drawn template.HTML, unit string, steps []usageRow) {
+	unit, every, layout := "day", day, time.DateOnly
+	if q.step() == adminv1.Dimension_DIMENSION_HOUR {
+		unit, every, layout = "hour", time.Hour, hourLayout
+	}
 	of := map[string]*adminv1.UsageRow{}
 	priced := false
 	for _, r := range rows {
 		of[r.GetValues()[0]] = r
 		priced = priced || r.GetCostNanoDollars() > 0
 	}
-	bars := chart.Bars{Title: "Requests a day", Format: func(v float64) string { return count(int64(v)) }}
+	bars := chart.Bars{Title: "Requests, by " + unit, Format: func(v float64) string { return count(int64(v)) }}
 	if priced {
-		bars.Title, bars.Format = "Cost a day", func(v float64) string { return money(int64(v)) }
+		bars.Title, bars.Format = "Cost, by "+unit, func(v float64) string { return money(int64(v)) }
 	}
-	bars.Description = "A bar for each day of UTC from " + q.since.Format(time.DateOnly) + ". The table of days below has the same figures."
-	var days []usageRow
-	for day := q.since; day.Before(q.until); day = day.AddDate(0, 0, 1) {
-		name := day.Format(time.DateOnly)
+	bars.Description = "A bar for each " + unit + " of UTC from " + q.since.Format(time.DateOnly) + ". The table below the chart has the same figures."
+	for at := q.since; at.Before(q.until); at = at.Add(every) {
+		name := at.Format(layout)
 		r := of[name]
 		if r == nil {
 			r = &adminv1.UsageRow{}
 		}
-		days = append(days, usageRow{Name: name, UsageRow: r})
+		steps = append(steps, usageRow{Name: name, UsageRow: r})
 		bars.Labels = append(bars.Labels, name[5:])
 		if priced {
 			bars.Values = append(bars.Values, float64(r.GetCostNanoDollars()))
@@ -197,31 +182,41 @@ func daysChart(q usageQuery, rows []*adminv1.UsageRow) (template.HTML, []usageRo
 			bars.Values = append(bars.Values, float64(r.GetRequests()))
 		}
 	}
-	return template.HTML(bars.SVG()), days //nolint:gosec // package chart escapes its texts
+	return template.HTML(bars.SVG()), unit, steps //nolint:gosec // package chart escapes its texts
 }
 
+// usageCSV gives all rows, with all figures of both periods.
 func usageCSV(c *call) error {
-	q := c.usageQuery()
+	q, err := c.usageQuery()
+	if err != nil {
+		return err
+	}
 	rows, err := c.usageRows(q)
 	if err != nil {
 		return err
 	}
-	figures := (&adminv1.UsageRow{}).ProtoReflect().Descriptor().Fields()
-	head := []string{usageBy[q.by].value}
-	for i := range figures.Len() {
-		if f := figures.Get(i); f.Kind() == protoreflect.Int64Kind {
-			head = append(head, string(f.Name()))
+	var figures []protoreflect.FieldDescriptor
+	fields := (&adminv1.UsageRow{}).ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		if f := fields.Get(i); f.Kind() == protoreflect.Int64Kind {
+			figures = append(figures, f)
 		}
 	}
-	table := [][]string{append(head, "cost_nano_dollars_before")}
+	head := []string{usageBy[q.by].value}
+	for _, behind := range []string{"", "_before"} {
+		for _, f := range figures {
+			head = append(head, string(f.Name())+behind)
+		}
+	}
+	table := [][]string{head}
 	for _, r := range rows {
 		row := []string{r.Name}
-		for i := range figures.Len() {
-			if f := figures.Get(i); f.Kind() == protoreflect.Int64Kind {
-				row = append(row, strconv.FormatInt(r.ProtoReflect().Get(f).Int(), 10))
+		for _, of := range []*adminv1.UsageRow{r.UsageRow, r.Before} {
+			for _, f := range figures {
+				row = append(row, strconv.FormatInt(of.ProtoReflect().Get(f).Int(), 10))
 			}
 		}
-		table = append(table, append(row, strconv.FormatInt(r.Before.GetCostNanoDollars(), 10)))
+		table = append(table, row)
 	}
 	return c.writeCSV("genway-usage.csv", table)
 }
