@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -100,7 +101,8 @@ func playground(b *browser) {
 	b.click("#run", `document.querySelectorAll("section.answer[data-ended]").length === 2 && `+there("section.answer .badge.failed"))
 }
 
-// byKeyboard reaches and uses pages without a mouse.
+// byKeyboard is case X75: the same journey without a mouse. What is not at the beginning of a page is reached by
+// Tab alone.
 func byKeyboard(b *browser, s started) {
 	t := b.t
 	t.Helper()
@@ -114,11 +116,68 @@ func byKeyboard(b *browser, s started) {
 		b.keys(kb.Tab, `(document.activeElement.name ?? "") === "`+next+`"`)
 	}
 	b.keys(kb.Enter, there(`form[action="/keys"]`))
-	b.do("focus the name", chromedp.Focus(`input[name=name]`, chromedp.ByQuery))
+	b.tab("input[name=name]")
 	b.keys("typed", "")
 	b.keys(kb.Enter, there("#raw"))
-	if code := s.ask(t, b.text("#raw"), hello); code != http.StatusOK {
-		t.Errorf("its key: %d", code)
+	key := b.text("#raw")
+	if code := s.ask(t, key, hello); code != http.StatusOK {
+		t.Fatalf("the first request: %d", code)
 	}
+	b.keys("g", "")
+	b.keys("r", there("#tail-pause"))
+	b.tab("#tail-pause")
+	b.keys(kb.Enter, `document.querySelector("#tail-state").textContent.startsWith("Live")`)
+	// What ends before the tail begins is not followed.
+	for shown := false; !shown; {
+		if code := s.ask(t, key, hello); code != http.StatusOK {
+			t.Fatalf("a request: %d", code)
+		}
+		b.do("look", chromedp.Evaluate(`!document.querySelector("#tail-state").textContent.startsWith("Live: 0")`, &shown))
+	}
+	b.keys(" ", `document.querySelector("#tail-state").textContent.startsWith("Paused")`)
+	b.tab("#requests tbody a")
+	b.keys(kb.Enter, there("svg.waterfall"))
+	b.tab(`a[href^="/xray?"]`)
+	b.keys(kb.Enter, there("textarea[name=body]"))
+	b.tab(`form[action="/xray"] button`)
+	b.keys(kb.Enter, there("tr.kept, tr.mapped"))
+	b.keys("g", "")
+	b.keys("k", there(`a[href="/keys/new"]`))
+	var at string
+	b.do("find the key", chromedp.Evaluate(`[...document.querySelectorAll("tbody th a")].find(a => a.textContent === "typed").getAttribute("href")`, &at))
+	b.tab(`tbody a[href="` + at + `"]`)
+	b.keys(kb.Enter, there(`form[action$="/settings"]`))
+	b.tab("input[name=requests_per_minute]")
+	b.keys("1", "")
+	b.keys(kb.Enter, `document.querySelector("input[name=requests_per_minute]")?.defaultValue === "1"`)
+	refused := false
+	for range 3 { // one a minute
+		refused = refused || s.ask(t, key, hello) == http.StatusTooManyRequests
+	}
+	if !refused {
+		t.Error("nothing was refused")
+	}
+	b.tab(`a[href^="/audit?subject="]`)
+	b.keys(kb.Enter, `document.body.innerText.includes("key.update")`)
+	b.tab(`form[action="/sign-out"] button`)
+	b.keys(kb.Enter, there("#sign-in"))
 	b.clean()
+}
+
+// mostTabs is how many presses of Tab a page may take.
+const mostTabs = 200
+
+// tab presses Tab until an element has the focus, which is visible.
+func (b *browser) tab(selector string) {
+	b.t.Helper()
+	b.until("reach "+selector, there(selector))
+	b.do("begin at the top", chromedp.Evaluate(`document.activeElement.blur()`, nil))
+	for range mostTabs {
+		var reached bool
+		b.do("press Tab", chromedp.KeyEvent(kb.Tab), chromedp.Evaluate(fmt.Sprintf(`document.activeElement.matches(%q) && getComputedStyle(document.activeElement).outlineStyle !== "none"`, selector), &reached))
+		if reached {
+			return
+		}
+	}
+	b.t.Fatalf("%d presses of Tab do not lead to %s", mostTabs, selector)
 }

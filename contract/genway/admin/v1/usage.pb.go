@@ -42,6 +42,9 @@ const (
 	Dimension_DIMENSION_OWNER Dimension = 6
 	// The model that answered.
 	Dimension_DIMENSION_SERVED_MODEL Dimension = 7
+	// The hour of UTC in which requests began: 2026-03-01T13. Of requests that were pruned from the
+	// ledger the day alone is known: 2026-03-01.
+	Dimension_DIMENSION_HOUR Dimension = 8
 )
 
 // Enum value maps for Dimension.
@@ -55,6 +58,7 @@ var (
 		5: "DIMENSION_UPSTREAM",
 		6: "DIMENSION_OWNER",
 		7: "DIMENSION_SERVED_MODEL",
+		8: "DIMENSION_HOUR",
 	}
 	Dimension_value = map[string]int32{
 		"DIMENSION_UNSPECIFIED":  0,
@@ -65,6 +69,7 @@ var (
 		"DIMENSION_UPSTREAM":     5,
 		"DIMENSION_OWNER":        6,
 		"DIMENSION_SERVED_MODEL": 7,
+		"DIMENSION_HOUR":         8,
 	}
 )
 
@@ -467,7 +472,7 @@ const file_genway_admin_v1_usage_proto_rawDesc = "" +
 	"\x11cost_nano_dollars\x18\x13 \x01(\x03R\x0fcostNanoDollars\x12\x1a\n" +
 	"\bunpriced\x18\x14 \x01(\x03R\bunpriced\x12\x1c\n" +
 	"\testimated\x18\x15 \x01(\x03R\testimated\x12\x1a\n" +
-	"\brejected\x18\x16 \x01(\x03R\brejected*\xc2\x01\n" +
+	"\brejected\x18\x16 \x01(\x03R\brejected*\xd6\x01\n" +
 	"\tDimension\x12\x19\n" +
 	"\x15DIMENSION_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rDIMENSION_KEY\x10\x01\x12\x13\n" +
@@ -476,7 +481,8 @@ const file_genway_admin_v1_usage_proto_rawDesc = "" +
 	"\x12DIMENSION_PROTOCOL\x10\x04\x12\x16\n" +
 	"\x12DIMENSION_UPSTREAM\x10\x05\x12\x13\n" +
 	"\x0fDIMENSION_OWNER\x10\x06\x12\x1a\n" +
-	"\x16DIMENSION_SERVED_MODEL\x10\aB\xba\x01\n" +
+	"\x16DIMENSION_SERVED_MODEL\x10\a\x12\x12\n" +
+	"\x0eDIMENSION_HOUR\x10\bB\xba\x01\n" +
 	"\x13com.genway.admin.v1B\n" +
 	"UsageProtoP\x01Z9github.com/genway/genway/contract/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
 
