@@ -50,6 +50,9 @@ func (s *Service) account(ctx context.Context, record *call.Record, req any, do 
 		return unrecorded(ctx, err)
 	}
 	record.Admission, record.AdmittedAfter = time.Since(start), time.Since(record.Start)
+	if s.config.Captures != nil && entry != nil {
+		record.Capture = s.capture(caller, record.AskedModel, req)
+	}
 	returned := false
 	defer func() {
 		if !returned { // do panics
@@ -64,6 +67,10 @@ func (s *Service) account(ctx context.Context, record *call.Record, req any, do 
 		held.settle(result)
 		recount(record, &result)
 		entry.Settle(result)
+		if record.Capture != nil {
+			process, number := entry.ID()
+			s.config.Captures.Keep(record.Capture, process, number, record.Caller.KeyID)
+		}
 		s.record(record, protocol, answered, result)
 	}()
 	record.Priority, record.Admitted = priority, true

@@ -10,6 +10,8 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
+	"github.com/genway/genway/core/capture"
+	"github.com/genway/genway/core/capture/vault"
 	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
@@ -33,6 +35,9 @@ type Config struct {
 	Limiter *limit.Limiter
 	// Metrics count requests; nil does not.
 	Metrics *instrument.Core
+	// Captures keep the bodies of requests that are to be captured, which must be in the Ledger; nil
+	// captures none.
+	Captures *vault.Vault
 	// Items keep what callers may refer to later; nil keeps nothing.
 	Items *items.Keeper
 	// Clock is time.Now unless set.
@@ -47,6 +52,8 @@ type Service struct {
 	genwayv1.UnimplementedGenerationServer
 	config  Config
 	started time.Time
+	// captures gives the rule of a request's route for capturing; nil where there are no routes.
+	captures func(genwayv1.Protocol, string) *capture.Rule
 }
 
 var _ genwayv1.GenerationServer = (*Service)(nil)
@@ -62,7 +69,13 @@ func New(config Config) (*Service, error) {
 	if config.NewID == nil {
 		config.NewID = func(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
 	}
-	return &Service{config: config, started: config.Clock()}, nil
+	s := &Service{config: config, started: config.Clock()}
+	if routes, ok := config.Upstream.(interface {
+		Capture(protocol genwayv1.Protocol, model string) *capture.Rule
+	}); ok {
+		s.captures = routes.Capture
+	}
+	return s, nil
 }
 
 // GenerateText gives one complete answer.
@@ -107,6 +120,9 @@ func (s *Service) generateText(ctx context.Context, held *admission, req *deferr
 		resp.Usage, resp.Losses = nil, append(resp.GetLosses(), implausible())
 	}
 	s.keep(held.record.Caller, req, resp)
+	if c := held.record.Capture; c != nil && resp.GetWire() == nil {
+		c.Message(capture.ContractAnswer, "", resp)
+	}
 	return resp, nil
 }
 
@@ -160,6 +176,9 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 		held.sample.add(ev)
 		held.flowed(ev)
 		items = items.add(s, req, ev)
+		if c := record.Capture; c != nil && ev.GetWire() == nil && ev.GetPing() == nil {
+			c.Message(capture.ContractAnswer, "", ev)
+		}
 		return stream.Send(ev)
 	})
 	if err == nil && !completed {

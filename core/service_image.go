@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/capture"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -41,6 +42,9 @@ func (s *Service) generateImage(ctx context.Context, held *admission, req *genwa
 	lost(held.record, resp.GetLosses())
 	if resp.GetWire() == nil && !plausible(resp.GetUsage()) {
 		resp.Usage, resp.Losses = nil, append(resp.GetLosses(), implausible())
+	}
+	if c := held.record.Capture; c != nil && resp.GetWire() == nil {
+		c.Message(capture.ContractAnswer, "", resp)
 	}
 	return resp, nil
 }
@@ -89,6 +93,9 @@ func (s *Service) streamImage(ctx context.Context, held *admission, req *genwayv
 				p.Completed.Usage = nil
 			}
 			held.drawn = drawnOf(req, int(p.Completed.GetCount()), p.Completed.GetSize(), p.Completed.GetQuality())
+		}
+		if c := record.Capture; c != nil && ev.GetWire() == nil && ev.GetPing() == nil {
+			c.Message(capture.ContractAnswer, "", ev)
 		}
 		return stream.Send(ev)
 	})

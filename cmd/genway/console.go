@@ -19,12 +19,14 @@ type consoleLink struct {
 	coreproc.Data
 	URL      string `name:"url" default:"http://127.0.0.1:8088" help:"Where the console is."`
 	ReadOnly bool   `help:"For a viewer, who sees all and changes nothing."`
+
+	ReadCaptures bool `help:"For somebody who reads captured bodies."`
 }
 
 // Run makes a link in the store, which must exist, and prints it and nothing else.
 func (c *consoleLink) Run(ctx context.Context, stdout io.Writer) error {
 	return c.WithKeys(ctx, func(ring *keys.Service) error {
-		made, err := ring.StartSession(audit.WithActor(ctx, actor()), keys.SessionParams{Link: true, ReadOnly: c.ReadOnly})
+		made, err := ring.StartSession(audit.WithActor(ctx, actor()), keys.SessionParams{Link: true, ReadOnly: c.ReadOnly, ReadCaptures: c.ReadCaptures})
 		if err != nil {
 			return err
 		}

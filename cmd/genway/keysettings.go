@@ -40,12 +40,19 @@ var settings = []setting{
 	{"budget_month", func(s *keys.Settings, text string) error { return setBudget(&s.Policy.Limits, limit.Month, text) }},
 	{"strict", setStrict},
 	{"priority", setPriority},
+	{"capture_until", setCaptureUntil},
+	{"capture_share", setCaptureShare},
+	{"capture_max_bytes", setCaptureMaxBytes},
+	{"capture_redact", setCaptureRedact},
 }
 
 // settingOf gives the setting that a member at fault belongs to, as package keys
 // names members; empty for another.
 func settingOf(field string) string {
 	name := strings.TrimPrefix(field, "limits.")
+	if member, ok := strings.CutPrefix(name, "capture."); ok {
+		name = "capture_" + member
+	}
 	name, _, _ = strings.Cut(name, "[")
 	name, _, _ = strings.Cut(name, ".")
 	if slices.ContainsFunc(settings, func(s setting) bool { return s.name == name }) {
@@ -207,7 +214,12 @@ type settingFlags struct {
 	BudgetMonth       *string        `placeholder:"DOLLARS" help:"What it may spend in a month of UTC; none is no budget."`
 	Priority          *string        `placeholder:"PRIORITY" help:"Whether its requests are refused ahead of others when there are more than can be served: interactive, the default, or batch."`
 	Strict            *bool          `negatable:"" help:"Refuse requests that would lose a member on their way to another protocol."`
+	CaptureUntil      *string        `placeholder:"TIME" help:"Capture the bodies of its requests until then, at most 7 days from now: 2027-01-31T12:00:00Z, 2027-01-31 (UTC), a duration such as 2h; none captures none. docs/capture.md says what is kept, and who sees it."`
+	CaptureShare      *string        `placeholder:"N" help:"The part of the requests to capture, above 0 and up to 1, which is the default."`
+	CaptureMaxBytes   *string        `placeholder:"N" help:"How much to keep of each captured body: 65536 by default, at most 1048576."`
+	CaptureRedact     *string        `placeholder:"MEMBER,…" help:"Members whose values are replaced in captured bodies: names, and JSON pointers such as /messages/*/content."`
 	ReadOnly          *bool          `negatable:"" help:"Of a key of the group admin: change nothing, for those who only look."`
+	ReadCaptures      *bool          `negatable:"" help:"Of a key of the group admin: read captured bodies, which no other key does."`
 }
 
 // apply sets what flags were given, as of now.
@@ -216,6 +228,7 @@ func (f *settingFlags) apply(to *keys.Settings, now time.Time) error {
 		"name": f.Name, "owner": f.Owner, "labels": f.Labels, "expire_time": f.ExpireTime, "models": f.Models,
 		"addresses": f.Addresses, "certificates": f.Certificates, "requests_per_minute": f.RequestsPerMinute, "tokens_per_minute": f.TokensPerMinute,
 		"concurrent": f.Concurrent, "budget_day": f.BudgetDay, "budget_month": f.BudgetMonth, "priority": f.Priority,
+		"capture_until": f.CaptureUntil, "capture_share": f.CaptureShare, "capture_max_bytes": f.CaptureMaxBytes, "capture_redact": f.CaptureRedact,
 	}
 	for _, s := range settings {
 		text := given[s.name]
@@ -238,6 +251,9 @@ func (f *settingFlags) apply(to *keys.Settings, now time.Time) error {
 	}
 	if f.ReadOnly != nil {
 		to.Policy.ReadOnly = *f.ReadOnly
+	}
+	if f.ReadCaptures != nil {
+		to.Policy.ReadCaptures = *f.ReadCaptures
 	}
 	return nil
 }
@@ -275,6 +291,12 @@ func summary(p keys.Policy) string {
 	}
 	if p.ReadOnly {
 		words = append(words, "read-only")
+	}
+	if p.ReadCaptures {
+		words = append(words, "reads captures")
+	}
+	if p.Capture != nil {
+		words = append(words, "captured until "+p.Capture.Until.Format(time.RFC3339))
 	}
 	return dash(strings.Join(words, "; "))
 }

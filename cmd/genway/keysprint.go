@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/genway/genway/core/capture"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/limit"
 )
@@ -82,6 +83,12 @@ func keyLines(stdout io.Writer, key keys.Key, now time.Time) error {
 	if key.Policy.ReadOnly {
 		fmt.Fprintf(table, "read-only\ttrue\n")
 	}
+	if key.Policy.ReadCaptures {
+		fmt.Fprintf(table, "reads captures\ttrue\n")
+	}
+	for _, line := range captureLines(key.Policy.Capture) {
+		fmt.Fprintf(table, "%s\t%s\n", line[0], line[1])
+	}
 	return table.Flush()
 }
 
@@ -138,6 +145,8 @@ type keyObject struct {
 	Strict       bool              `json:"strict"`
 	Priority     string            `json:"priority"`
 	ReadOnly     bool              `json:"read_only,omitzero"`
+	Capture      *capture.Rule     `json:"capture,omitzero"`
+	ReadCaptures bool              `json:"read_captures,omitzero"`
 	Secrets      []secretObject    `json:"secrets"`
 }
 
@@ -152,7 +161,7 @@ func objectOf(key keys.Key, now time.Time) keyObject {
 		ID: key.ID, Group: key.Group, Name: key.Name, Owner: key.Owner, Labels: key.Labels, State: word,
 		CreateTime: key.CreateTime, ExpireTime: key.ExpireTime, RevokeTime: key.RevokeTime,
 		Models: key.Policy.Models, Addresses: addresses(key.Policy), Certificates: key.Policy.Certificates, Limits: key.Policy.Limits, Strict: key.Policy.Strict,
-		Priority: cmp.Or(key.Policy.Priority, interactive), ReadOnly: key.Policy.ReadOnly,
+		Priority: cmp.Or(key.Policy.Priority, interactive), ReadOnly: key.Policy.ReadOnly, Capture: key.Policy.Capture, ReadCaptures: key.Policy.ReadCaptures,
 	}
 	for _, secret := range key.Secrets {
 		o.Secrets = append(o.Secrets, secretObject{CreateTime: secret.CreateTime, ExpireTime: secret.ExpireTime})

@@ -55,7 +55,11 @@ func group(g adminv1.Group, param string) (keys.Group, error) {
 func settings(from *adminv1.KeySettings, param string) (keys.Settings, error) {
 	s := keys.Settings{
 		Name: from.GetName(), Owner: from.GetOwner(), Labels: from.GetLabels(),
-		Policy: keys.Policy{Models: from.GetModels(), Strict: from.GetStrict(), ReadOnly: from.GetReadOnly()},
+		Policy: keys.Policy{Models: from.GetModels(), Strict: from.GetStrict(), ReadOnly: from.GetReadOnly(), ReadCaptures: from.GetReadCaptures()},
+	}
+	var err error
+	if s.Policy.Capture, err = captureRule(from.GetCapture(), param+".capture"); err != nil {
+		return s, err
 	}
 	if from.GetExpireTime() != nil {
 		if err := from.ExpireTime.CheckValid(); err != nil {
@@ -129,7 +133,7 @@ func settingsMessage(s keys.Settings) *adminv1.KeySettings {
 	m := &adminv1.KeySettings{
 		Name: s.Name, Owner: s.Owner, Labels: s.Labels, ExpireTime: timestamp(s.ExpireTime),
 		Models: s.Policy.Models, Addresses: texts(s.Policy.Addresses), Strict: s.Policy.Strict,
-		Certificates: s.Policy.Certificates, ReadOnly: s.Policy.ReadOnly,
+		Certificates: s.Policy.Certificates, ReadOnly: s.Policy.ReadOnly, Capture: captureMessage(s.Policy.Capture), ReadCaptures: s.Policy.ReadCaptures,
 		Limits: &adminv1.Limits{
 			RequestsPerMinute: s.Policy.Limits.RequestsPerMinute,
 			TokensPerMinute:   s.Policy.Limits.TokensPerMinute,

@@ -16,6 +16,9 @@ func (s *Service) CreateKey(ctx context.Context, req *adminv1.CreateKeyRequest) 
 	if err != nil {
 		return nil, err
 	}
+	if err := permitReading(ctx, &keys.Settings{}, &params.Settings); err != nil {
+		return nil, err
+	}
 	raw, key, err := s.config.Keys.Create(acting(ctx), params)
 	if err != nil {
 		return nil, failure(ctx, err, inSettings)
@@ -45,6 +48,9 @@ func (s *Service) ImportKeys(ctx context.Context, req *adminv1.ImportKeysRequest
 	for i, one := range req.GetKeys() {
 		var err error
 		if params[i], err = createParams(one, fmt.Sprintf("keys[%d].", i)); err != nil {
+			return nil, err
+		}
+		if err := permitReading(ctx, &keys.Settings{}, &params[i].Settings); err != nil {
 			return nil, err
 		}
 	}
@@ -87,8 +93,9 @@ func (s *Service) UpdateKey(ctx context.Context, req *adminv1.UpdateKeyRequest) 
 		return nil, err
 	}
 	key, err := s.config.Keys.Update(acting(ctx), req.GetKey(), func(to *keys.Settings) error {
+		before := to.Clone()
 		change(to, next.Clone())
-		return nil
+		return permitReading(ctx, &before, to)
 	})
 	if err != nil {
 		return nil, failure(ctx, err, inSettings)

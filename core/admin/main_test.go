@@ -18,6 +18,7 @@ import (
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/admin"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/capture/vault"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/store"
@@ -32,6 +33,7 @@ type fixture struct {
 	adminv1.AdminClient
 	keys  *keys.Service
 	store *store.Store
+	vault *vault.Vault
 	// limiter has a rule for the owner "team".
 	limiter *limit.Limiter
 	conn    *grpc.ClientConn
@@ -79,7 +81,8 @@ func serve(t *testing.T) *fixture {
 		t.Fatal(err)
 	}
 	f.limiter = limit.New(limit.NewMemory(nil), limit.Rules{Owners: []limit.Rule{{Pattern: "team", Limits: limit.Limits{Concurrent: 3, Budgets: []limit.Budget{{Amount: 50, Period: limit.Month}}}}}})
-	administration, err := admin.New(admin.Config{Keys: f.keys, Audit: f.store.Audit(), Usage: f.store.Ledger(), Requests: f.store.Requests(), Limiter: f.limiter})
+	f.vault = vault.New(vault.Config{Store: f.store.Captures()})
+	administration, err := admin.New(admin.Config{Captures: f.vault, Keys: f.keys, Audit: f.store.Audit(), Usage: f.store.Ledger(), Requests: f.store.Requests(), Limiter: f.limiter})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +106,7 @@ func serve(t *testing.T) *fixture {
 		if err := <-done; err != nil {
 			t.Errorf("serve: %v", err)
 		}
+		f.vault.Close()
 		if err := f.store.Close(); err != nil {
 			t.Errorf("close: %v", err)
 		}

@@ -19,10 +19,12 @@ var paths = map[string]func(to *keys.Settings, from keys.Settings){
 	"certificates": func(to *keys.Settings, from keys.Settings) {
 		to.Policy.Certificates = from.Policy.Certificates
 	},
-	"strict":    func(to *keys.Settings, from keys.Settings) { to.Policy.Strict = from.Policy.Strict },
-	"priority":  func(to *keys.Settings, from keys.Settings) { to.Policy.Priority = from.Policy.Priority },
-	"read_only": func(to *keys.Settings, from keys.Settings) { to.Policy.ReadOnly = from.Policy.ReadOnly },
-	"limits":    func(to *keys.Settings, from keys.Settings) { to.Policy.Limits = from.Policy.Limits },
+	"strict":        func(to *keys.Settings, from keys.Settings) { to.Policy.Strict = from.Policy.Strict },
+	"priority":      func(to *keys.Settings, from keys.Settings) { to.Policy.Priority = from.Policy.Priority },
+	"capture":       func(to *keys.Settings, from keys.Settings) { to.Policy.Capture = from.Policy.Capture },
+	"read_captures": func(to *keys.Settings, from keys.Settings) { to.Policy.ReadCaptures = from.Policy.ReadCaptures },
+	"read_only":     func(to *keys.Settings, from keys.Settings) { to.Policy.ReadOnly = from.Policy.ReadOnly },
+	"limits":        func(to *keys.Settings, from keys.Settings) { to.Policy.Limits = from.Policy.Limits },
 	"limits.requests_per_minute": func(to *keys.Settings, from keys.Settings) {
 		to.Policy.Limits.RequestsPerMinute = from.Policy.Limits.RequestsPerMinute
 	},

@@ -141,11 +141,9 @@ func filterOf(f *adminv1.RequestFilter) (ledger.Filter, error) {
 
 // GetRequest gives one request.
 func (s *Service) GetRequest(ctx context.Context, req *adminv1.GetRequestRequest) (*adminv1.GetRequestResponse, error) {
-	first, second, _ := strings.Cut(req.GetId(), "-")
-	process, err := strconv.ParseInt(first, 10, 64)
-	number, err2 := strconv.ParseInt(second, 10, 64)
-	if err != nil || err2 != nil || idOf(process, number) != req.GetId() {
-		return nil, fault.Invalid("id", "id: expected that of a LoggedRequest, such as 12-3456")
+	process, number, err := located(req.GetId())
+	if err != nil {
+		return nil, err
 	}
 	found, err := s.config.Requests.Find(ctx, process, number)
 	if err != nil {
@@ -174,7 +172,23 @@ func (s *Service) GetRequest(ctx context.Context, req *adminv1.GetRequestRequest
 			resp.Neighbours = append(resp.Neighbours, loggedRequest(n))
 		}
 	}
+	if s.config.Captures != nil {
+		if resp.Captured, err = s.config.Captures.Has(ctx, process, number); err != nil {
+			return nil, unavailable(ctx, err)
+		}
+	}
 	return resp, nil
+}
+
+// located reads the id of a LoggedRequest.
+func located(id string) (process, number int64, err error) {
+	first, second, _ := strings.Cut(id, "-")
+	process, err = strconv.ParseInt(first, 10, 64)
+	number, err2 := strconv.ParseInt(second, 10, 64)
+	if err != nil || err2 != nil || idOf(process, number) != id {
+		return 0, 0, fault.Invalid("id", "id: expected that of a LoggedRequest, such as 12-3456")
+	}
+	return process, number, nil
 }
 
 func idOf(process, number int64) string { return fmt.Sprintf("%d-%d", process, number) }

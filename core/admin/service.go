@@ -20,7 +20,7 @@ import (
 )
 
 // Config is what a Service is made of. All but Explainer, Topology,
-// Prices, Limiter and Clock must be set; methods of what is not set are unimplemented.
+// Prices, Captures, Limiter and Clock must be set; methods of what is not set are unimplemented.
 type Config struct {
 	// Keys makes and changes keys.
 	Keys *keys.Service
@@ -36,6 +36,8 @@ type Config struct {
 	Topology Topology
 	// Prices say how costs were reckoned; nil knows no price.
 	Prices Prices
+	// Captures are the captured bodies. A vault.Vault has them.
+	Captures Captures
 	// Limiter knows the limits of keys and owners; nil has none.
 	Limiter *limit.Limiter
 	// Clock is time.Now unless set.

@@ -18,10 +18,13 @@ var reads = []string{"Get", "List", "Watch", "Explain", "Verify", "CreateSession
 
 // Permit holds a caller to what its key may do of this service. method is the full name.
 func Permit(caller call.Caller, method string) error {
+	name := method[strings.LastIndexByte(method, '/')+1:]
+	if name == "GetCapture" && (caller.Policy == nil || !caller.Policy.ReadCaptures) {
+		return fault.New(fault.PermissionDenied, ReasonNotForCaptures, "this key may not read captured bodies; %s takes one with read_captures", name)
+	}
 	if caller.Policy == nil || !caller.Policy.ReadOnly {
 		return nil
 	}
-	name := method[strings.LastIndexByte(method, '/')+1:]
 	for _, prefix := range reads {
 		if strings.HasPrefix(name, prefix) {
 			return nil
@@ -32,7 +35,7 @@ func Permit(caller call.Caller, method string) error {
 
 // CreateSession makes a session, or a link that makes one.
 func (s *Service) CreateSession(ctx context.Context, req *adminv1.CreateSessionRequest) (*adminv1.CreateSessionResponse, error) {
-	params := keys.SessionParams{By: call.Of(ctx).Caller.KeyID, ReadOnly: req.GetReadOnly(), Link: req.GetLink()}
+	params := keys.SessionParams{By: call.Of(ctx).Caller.KeyID, ReadOnly: req.GetReadOnly(), ReadCaptures: req.GetReadCaptures(), Link: req.GetLink()}
 	if req.GetLifetime() != nil {
 		if err := req.Lifetime.CheckValid(); err != nil || req.Lifetime.AsDuration() <= 0 {
 			return nil, fault.Invalid("lifetime", "lifetime: expected more than 0 and up to %s", keys.MaxSession)

@@ -137,6 +137,14 @@ func (r *Record) CalledHTTP(method, address string, port, status int, failure st
 	r.Metrics.CalledHTTP(a.Span.SpanContext, instrument.HTTPCall{Method: method, Address: address, Port: port, Status: status, Failure: failure, Upstream: a.Upstream}, took)
 }
 
+// TargetName is the upstream of the attempt under way, or of the last; empty for none.
+func (r *Record) TargetName() string {
+	if a := r.attempt(); a != nil {
+		return a.Upstream
+	}
+	return r.Upstream
+}
+
 // Carried is the trace context that a call of the attempt under way sends along.
 func (r *Record) Carried() tracing.Carried {
 	if a := r.attempt(); a != nil {

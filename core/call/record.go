@@ -3,7 +3,7 @@
 // service, the router and the adapters of upstreams add to it; the ledger's entry, the log line,
 // the metrics and the spans are made from it.
 //
-// It must not import any package of the core but keys: all of them import it.
+// It must not import any package of the core but keys and capture: all of them import it.
 package call
 
 import (
@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/genway/genway/core/capture"
 	"github.com/genway/genway/core/keys"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/overload"
@@ -19,7 +20,7 @@ import (
 	"github.com/genway/genway/telemetry/tracing"
 )
 
-// Record is the state of one call. It never holds a prompt, an answer or a key.
+// Record is the state of one call. It never holds a prompt, an answer or a key, but for Capture.
 //
 // The goroutines of the call write it, one at a time, and it is read when the call has returned.
 // Only Flow may be read at any time. The fields are grouped by their writers.
@@ -59,6 +60,8 @@ type Record struct {
 	Priority overload.Priority
 	// Admitted says that the call was admitted and recorded. Its failure is that of an upstream.
 	Admitted bool
+	// Capture collects the bodies of a call that is to be captured; nil for all others.
+	Capture *capture.Capture
 	// Admission is how long the admission took, the opening of the ledger's entry included.
 	// AdmittedAfter is the time from Start to its end.
 	Admission, AdmittedAfter time.Duration

@@ -4,8 +4,8 @@
 //
 // The structs are the file's schema: their tags name the keys, their comments say
 // what they mean. The package must not import the packages it configures, but for
-// core/limit, which defines money and periods, and core/upstream/provider,
-// which is data.
+// core/limit, which defines money and periods, core/capture, which defines what may be captured
+// and reads the keys of it, and core/upstream/provider, which is data.
 package config
 
 import (
@@ -36,6 +36,8 @@ type Config struct {
 	Console *Console `yaml:"console,omitempty" json:"console,omitempty" jsonschema_description:"Who signs in to the console, besides keys and links."`
 	// Limits hold keys, owners and models to what they were given.
 	Limits *Limits `yaml:"limits,omitempty" json:"limits,omitempty" jsonschema_description:"What keys, owners and models are held to."`
+	// Captures is how captured bodies are kept; which are captured is for keys and routes to say.
+	Captures *Captures `yaml:"captures,omitempty" json:"captures,omitempty" jsonschema_description:"How captured bodies are kept. Which are captured, keys and routes say."`
 
 	warnings Errors
 }
@@ -171,6 +173,8 @@ type Route struct {
 	DropTools []string `yaml:"drop_tools,omitempty" json:"drop_tools,omitempty" jsonschema_description:"Deprecated, without effect: hosted tools that a target lacks are left out and named, unless the caller demands one."`
 	// Strict refuses what the target cannot carry instead of naming it in the losses.
 	Strict bool `yaml:"strict,omitempty" json:"strict,omitempty" jsonschema_description:"Refuse requests of which something would be lost."`
+	// Capture has bodies of the route's requests captured; nil captures none.
+	Capture *Capture `yaml:"capture,omitempty" json:"capture,omitempty" jsonschema_description:"Capture bodies of the route's requests for a while, as docs/capture.md has it. Without it, none."`
 }
 
 // Target is an upstream and the model to ask it for.

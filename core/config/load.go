@@ -60,6 +60,7 @@ func Parse(file string, text []byte, getenv func(string) (string, bool)) (*Confi
 		config.settle()
 		problems.Add(config.Validate())
 		problems.Add(readSecrets(config))
+		problems.Add(readRing(config))
 		config.findWarnings(file, body)
 		if len(config.Routes) == 0 && problems.Err() == nil {
 			problems.Add(&Error{File: file, Text: noRoutes})
@@ -82,6 +83,9 @@ func (c *Config) resolve(dir string) {
 	from(&c.Catalog)
 	if oidc := c.OIDC(); oidc != nil {
 		from(&oidc.ClientSecretFile)
+	}
+	if c.Captures != nil {
+		from(&c.Captures.KeyFile)
 	}
 	for name, u := range c.Upstreams {
 		from(&u.APIKeyFile)

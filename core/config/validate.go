@@ -58,6 +58,7 @@ func (c *Config) Validate() error {
 	}
 	c.Limits.validate(&all, "$.limits")
 	c.Console.validate(&all, "$.console")
+	c.Captures.check(&all, "$.captures")
 	return errors.Join(all...)
 }
 
@@ -109,6 +110,7 @@ func (c *Config) checkRoute(all *checks, at string, r Route) {
 	if r.Deadline < 0 {
 		all.wrongf(at+".deadline", "expected a time above 0")
 	}
+	r.Capture.check(all, at+".capture")
 	for _, list := range []struct {
 		name    string
 		targets []Target

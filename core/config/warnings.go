@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/genway/genway/core/config/strict"
 	"github.com/genway/genway/core/glob"
@@ -24,6 +25,9 @@ func (c *Config) findWarnings(file string, body ast.Node) {
 		if len(r.Targets) == 1 && (r.Strategy != "" || r.Sticky) {
 			key := map[bool]string{true: "strategy", false: "sticky"}[r.Strategy != ""]
 			all.wrongf(at+"."+key, "it has no effect: the route has one target")
+		}
+		if r.Capture != nil && !time.Time(r.Capture.Until).After(time.Now()) {
+			all.wrongf(at+".capture.until", "it has no effect: the time has passed")
 		}
 		for j, t := range r.Targets {
 			if t.Weight != nil && *t.Weight == 0 {

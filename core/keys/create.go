@@ -31,6 +31,7 @@ func (p CreateParams) Check(now time.Time) error {
 		}
 	}
 	checkExpiry(&v, settings.ExpireTime, now)
+	checkCapture(&v, settings.Policy.Capture, now)
 	return v.err()
 }
 

@@ -38,6 +38,8 @@ var members = []struct {
 	{"strict", func(s Settings) any { return s.Policy.Strict }},
 	{"priority", func(s Settings) any { return s.Policy.Priority }},
 	{"read_only", func(s Settings) any { return s.Policy.ReadOnly }},
+	{"capture", func(s Settings) any { return s.Policy.Capture }},
+	{"read_captures", func(s Settings) any { return s.Policy.ReadCaptures }},
 }
 
 // created is the entry of a new key: its group, and its settings but the empty ones.

@@ -97,6 +97,7 @@ func (s Settings) Clone() Settings {
 	s.Policy.Addresses = slices.Clone(s.Policy.Addresses)
 	s.Policy.Certificates = slices.Clone(s.Policy.Certificates)
 	s.Policy.Limits.Budgets = slices.Clone(s.Policy.Limits.Budgets)
+	s.Policy.Capture = s.Policy.Capture.Clone()
 	return s
 }
 
@@ -121,6 +122,9 @@ func (s Settings) normal() Settings {
 	}
 	if s.ExpireTime != nil {
 		*s.ExpireTime = stored(*s.ExpireTime)
+	}
+	if s.Policy.Capture != nil {
+		s.Policy.Capture.Until = stored(s.Policy.Capture.Until)
 	}
 	return s
 }

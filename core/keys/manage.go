@@ -113,7 +113,8 @@ func (s *Service) Update(ctx context.Context, ref string, change func(*Settings)
 	return key, nil
 }
 
-// revalidate checks changed settings. A key that has expired may keep its end.
+// revalidate checks changed settings. A key that has expired may keep its end, and so may its
+// capturing.
 func revalidate(before, after Key, now time.Time) error {
 	var v violations
 	if err := after.Validate(after.Group); err != nil {
@@ -123,6 +124,9 @@ func revalidate(before, after Key, now time.Time) error {
 	}
 	if before.ExpireTime == nil || after.ExpireTime == nil || !after.ExpireTime.Equal(*before.ExpireTime) {
 		checkExpiry(&v, after.ExpireTime, now)
+	}
+	if was, is := before.Policy.Capture, after.Policy.Capture; was == nil || is == nil || !is.Until.Equal(was.Until) {
+		checkCapture(&v, is, now)
 	}
 	return v.err()
 }

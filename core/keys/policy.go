@@ -4,6 +4,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/genway/genway/core/capture"
 	"github.com/genway/genway/core/glob"
 	"github.com/genway/genway/core/limit"
 )
@@ -31,6 +32,11 @@ type Policy struct {
 	// ReadOnly has a key of the group admin change nothing: the Admin service refuses it
 	// every method but those that read.
 	ReadOnly bool `json:"read_only,omitzero"`
+	// Capture says which of the key's requests have their bodies captured; nil asks for none.
+	Capture *capture.Rule `json:"capture,omitzero"`
+	// ReadCaptures has a key of the group admin read captured bodies. No other key does, whatever
+	// else it may do.
+	ReadCaptures bool `json:"read_captures,omitzero"`
 }
 
 // PriorityBatch is the priority of keys whose requests can wait.

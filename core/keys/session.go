@@ -45,6 +45,9 @@ type SessionParams struct {
 	Subject, Email string
 	// ReadOnly has the session change nothing.
 	ReadOnly bool
+	// ReadCaptures has a link's session read captured bodies, if the key that makes the link does.
+	// The session of a key does so by itself where the key does.
+	ReadCaptures bool
 	// Link makes a link: a key with which one session can be made.
 	Link bool
 	// Lifetime is up to MaxSession; 0 is MaxSession, and 15 minutes for a link.
@@ -71,7 +74,7 @@ func (s *Service) StartSession(ctx context.Context, params SessionParams) (Creat
 		lifetime = params.Lifetime
 	}
 	end := stored(s.clock().Add(lifetime))
-	with := Settings{Labels: map[string]string{LabelConsole: kind}, ExpireTime: &end, Policy: Policy{ReadOnly: params.ReadOnly}}
+	with := Settings{Labels: map[string]string{LabelConsole: kind}, ExpireTime: &end, Policy: Policy{ReadOnly: params.ReadOnly, ReadCaptures: params.ReadCaptures}}
 	switch {
 	case params.By != "" && params.Subject != "":
 		return Created{}, errors.New("start session: a subject's session is by no key")
@@ -84,6 +87,7 @@ func (s *Service) StartSession(ctx context.Context, params SessionParams) (Creat
 		with.Owner, with.Labels[LabelConsoleBy] = by.Owner, by.ID
 		with.Policy.Addresses, with.Policy.Certificates = by.Policy.Addresses, by.Policy.Certificates
 		with.Policy.ReadOnly = with.Policy.ReadOnly || by.Policy.ReadOnly
+		with.Policy.ReadCaptures = by.Policy.ReadCaptures && (params.ReadCaptures || !params.Link)
 		switch by.Labels[LabelConsole] {
 		case ConsoleLink:
 			if err := s.use(ctx, by); err != nil {

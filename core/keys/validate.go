@@ -10,6 +10,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/genway/genway/core/capture"
 	"github.com/genway/genway/core/limit"
 )
 
@@ -42,8 +43,13 @@ func (s Settings) Validate(group Group) error {
 	s.Policy.check(&v)
 	if group == GroupAdmin {
 		s.Policy.checkAdmin(&v)
-	} else if s.Policy.ReadOnly {
-		v.addf("read_only", "only a key of the group admin can be read-only")
+	} else {
+		if s.Policy.ReadOnly {
+			v.addf("read_only", "only a key of the group admin can be read-only")
+		}
+		if s.Policy.ReadCaptures {
+			v.addf("read_captures", "only a key of the group admin can read captured bodies")
+		}
 	}
 	return v.err()
 }
@@ -92,6 +98,11 @@ func (p *Policy) check(v *violations) {
 	if p.Priority != "" && p.Priority != PriorityBatch {
 		v.addf("priority", "%.40q is none; one of interactive, batch", p.Priority)
 	}
+	if p.Capture != nil {
+		for _, m := range p.Capture.Check(p.Capture.Until) { // how far ahead that is, checkCapture knows
+			v.addf("capture."+m.Member, "%s", m.Reason)
+		}
+	}
 	if err := (limit.Limits{Budgets: p.Limits.Budgets}).Validate(); err != nil {
 		v.addf("limits.budgets", "%v", err)
 	}
@@ -112,6 +123,9 @@ func (p *Policy) checkAdmin(v *violations) {
 	}
 	if p.Priority != "" {
 		v.addf("priority", reason)
+	}
+	if p.Capture != nil {
+		v.addf("capture", reason)
 	}
 }
 
@@ -161,6 +175,17 @@ func checkText(v *violations, field, text string, limit int) {
 			v.addf(field, "%+q is not printable", r)
 			return
 		}
+	}
+}
+
+// checkCapture refuses an end of capturing that has passed, or is too far ahead.
+func checkCapture(v *violations, rule *capture.Rule, now time.Time) {
+	switch {
+	case rule == nil || rule.Until.IsZero():
+	case !rule.Until.After(now):
+		v.addf("capture.until", "%s is in the past", rule.Until.Format(time.RFC3339))
+	case rule.Until.Sub(now) > capture.MostAhead:
+		v.addf("capture.until", "expected at most 7 days from now, got %s", rule.Until.Format(time.RFC3339))
 	}
 }
 

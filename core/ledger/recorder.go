@@ -147,6 +147,14 @@ type Record struct {
 	settled  bool
 }
 
+// ID names the entry in its store: its process, and its number there. Both are 0 for a nil Record.
+func (e *Record) ID() (process, number int64) {
+	if e == nil {
+		return 0, 0
+	}
+	return e.recorder.process, e.entry.Number
+}
+
 // Open opens a request's entry. While the queue is full it waits up to MaxWait
 // and then fails with ErrBusy; it fails with ctx's error when that ends first. A nil
 // Recorder records nothing.

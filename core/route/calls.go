@@ -29,6 +29,7 @@ func (r *Router) GenerateDeferred(ctx context.Context, req *deferred.Request) (r
 		if err != nil {
 			return err
 		}
+		a.capture(ctx, asked.Head())
 		if resp, err = upstream.GenerateText(ctx, a.Upstream, asked); err != nil {
 			return err
 		}
@@ -48,6 +49,7 @@ func (r *Router) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageR
 		if err != nil {
 			return err
 		}
+		a.capture(ctx, asked)
 		if resp, err = a.Upstream.GenerateImage(ctx, asked); err != nil {
 			return err
 		}

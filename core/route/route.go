@@ -16,6 +16,7 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
+	"github.com/genway/genway/core/capture"
 	"github.com/genway/genway/core/catalog"
 	"github.com/genway/genway/core/glob"
 	"github.com/genway/genway/core/override"
@@ -43,6 +44,8 @@ type Route struct {
 	Fallback []Target
 	// Strict refuses what a target would lose.
 	Strict bool
+	// Capture says which of its requests have their bodies captured; nil asks for none.
+	Capture *capture.Rule
 	// Deadline is how long a request may take in all, retries and fallback included; 0
 	// is no bound of the route's.
 	Deadline time.Duration
@@ -85,6 +88,8 @@ type Router struct {
 type table struct {
 	routes []Route
 	models *glob.Index // of the routes' patterns, by the routes' numbers
+	// captures says that a route has a rule for capturing.
+	captures bool
 }
 
 var _ upstream.Upstream = (*Router)(nil)
@@ -98,14 +103,14 @@ func New(routes []Route) *Router {
 
 // Swap replaces the routes, for requests that begin from now on.
 func (r *Router) Swap(routes []Route) {
-	patterns := make([]string, len(routes))
+	patterns, captures := make([]string, len(routes)), false
 	for i := range routes {
-		patterns[i] = routes[i].Model
+		patterns[i], captures = routes[i].Model, captures || routes[i].Capture != nil
 		for _, target := range slices.Concat(routes[i].Targets, routes[i].Fallback) {
 			target.Guard.report(&r.crowd)
 		}
 	}
-	r.table.Store(&table{routes: routes, models: glob.NewIndex(patterns)})
+	r.table.Store(&table{routes: routes, models: glob.NewIndex(patterns), captures: captures})
 }
 
 // Close ends the calls that go on without their callers, and waits for them.

@@ -31,6 +31,7 @@ func (r *Router) StreamDeferred(ctx context.Context, req *deferred.Request, send
 		if err != nil {
 			return err
 		}
+		a.capture(ctx, asked.Head())
 		return upstream.StreamGenerateText(ctx, a.Upstream, asked, pass(losses))
 	})
 }
@@ -51,6 +52,7 @@ func (r *Router) StreamGenerateImage(ctx context.Context, req *genwayv1.Generate
 		if err != nil {
 			return err
 		}
+		a.capture(ctx, asked)
 		return a.Upstream.StreamGenerateImage(ctx, asked, pass(losses))
 	})
 }

@@ -56,6 +56,7 @@ func (s ledgerStore) Prune(ctx context.Context, before time.Time, count int64) (
 			statement string
 			before    int64
 		}{
+			{`DELETE FROM captures WHERE start_time < ?`, last + 1},
 			{`DELETE FROM ledger_spent WHERE day < ?`, day/microsOfDay - longestMonth},
 			// Sums by hour go with the rows. So do those of a day that has lost some of them.
 			{`DELETE FROM ledger_hours WHERE hour < ?`, (last + 1) / microsOfHour},

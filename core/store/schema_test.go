@@ -83,7 +83,7 @@ func expand(t testing.TB, location string) {
 		t.Fatal(err)
 	}
 	db := raw(t, location)
-	for _, table := range []string{"keys", "audit", "ledger", "ledger_processes", "ledger_days", "ledger_spent", "ledger_hours", "ledger_rollups", "items"} {
+	for _, table := range []string{"keys", "audit", "ledger", "ledger_processes", "ledger_days", "ledger_spent", "ledger_hours", "ledger_rollups", "items", "captures"} {
 		run(t, db, `ALTER TABLE `+table+` ADD COLUMN next_release INTEGER NOT NULL DEFAULT 7`)
 	}
 	run(t, db, `CREATE TABLE next_release (id INTEGER NOT NULL PRIMARY KEY)`,

@@ -111,6 +111,15 @@ func BenchmarkVersion(b *testing.B) {
 	}
 }
 
+func TestCaptures(t *testing.T) {
+	for kind, fresh := range kinds {
+		t.Run(kind, func(t *testing.T) {
+			location := fresh(t)
+			storetest.RunCaptures(t, func(t *testing.T) *store.Store { return open(t, location) })
+		})
+	}
+}
+
 func TestItems(t *testing.T) {
 	for kind, fresh := range kinds {
 		t.Run(kind, func(t *testing.T) {

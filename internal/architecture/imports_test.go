@@ -60,7 +60,7 @@ var rules = []rule{
 	{
 		name: "the demo writes by the borders of the keys and the ledger",
 		from: []string{"./core/demo"},
-		ours: []string{"./core/demo", "./core/keys", "./core/ledger", "./core/price", "./core/amount", "./core/audit", "./core/limit", "./core/config/strict", "./core/glob"},
+		ours: []string{"./core/demo", "./core/keys", "./core/capture", "./core/ledger", "./core/price", "./core/amount", "./core/audit", "./core/limit", "./core/config/strict", "./core/glob"},
 	},
 	{
 		name: "charts are text alone",
@@ -99,7 +99,7 @@ var rules = []rule{
 		// All of the core imports it.
 		name:  "the record of a call knows the caller alone",
 		from:  []string{"./core/call"},
-		ours:  []string{"./core/call", "./core/keys", "./core/audit", "./core/limit", "./core/amount", "./core/glob", "./codec/fault", "./internal/overload", "./telemetry/...", "./gen/..."},
+		ours:  []string{"./core/call", "./core/keys", "./core/capture", "./core/audit", "./core/limit", "./core/amount", "./core/glob", "./codec/fault", "./internal/overload", "./telemetry/...", "./gen/..."},
 		never: []string{"database/sql"},
 	},
 	{
@@ -120,7 +120,20 @@ var rules = []rule{
 	{
 		name:  "keys are the domain alone",
 		from:  []string{"./core/keys/..."},
-		ours:  []string{"./core/keys/...", "./core/audit", "./core/limit", "./core/amount", "./core/glob"},
+		ours:  []string{"./core/keys/...", "./core/capture", "./core/audit", "./core/limit", "./core/amount", "./core/glob"},
+		never: []string{"database/sql", "net/http/...", "google.golang.org/grpc/..."},
+	},
+	{
+		// Keys are made of its rules, and the record of a call has a capture.
+		name:  "captures are rules and bytes alone",
+		from:  []string{"./core/capture"},
+		ours:  []string{"./core/capture"},
+		never: []string{"database/sql", "net/http/...", "google.golang.org/grpc/..."},
+	},
+	{
+		name:  "the vault reaches stores through its interface",
+		from:  []string{"./core/capture/vault"},
+		ours:  []string{"./core/capture/...", "./core/audit"},
 		never: []string{"database/sql", "net/http/...", "google.golang.org/grpc/..."},
 	},
 	{
@@ -182,6 +195,8 @@ func TestRulesCatch(t *testing.T) {
 		"the edge's binary links no core and no store":                   {"./cmd/genway-edge", "example.org/store", "database/sql"},
 		"the core's binary links no edge":                                {"./cmd/genway-core", "./gateway"},
 		"keys are the domain alone":                                      {"./core/keys", "./core/limit", "database/sql"},
+		"captures are rules and bytes alone":                             {"./core/capture", "./core/keys"},
+		"the vault reaches stores through its interface":                 {"./core/capture/vault", "./core/audit", "database/sql"},
 		"the audit is the domain alone":                                  {"./core/audit", "./core/keys"},
 		"the Admin service reaches stores through their interfaces":      {"./core/admin", "./core/keys", "./core/store"},
 		"no binary links what only tests run":                            {"./cmd/genway", "./core/store", "./test/servers"},

@@ -45,6 +45,8 @@ var (
 		Help: "Entries of the ledger that the store refused. The log has them."}
 	storeErrors = Definition{Name: "genway.store_errors", Kind: Counter, Unit: "{error}", Side: OfCore,
 		Help: "Operations of the store that failed, by what they are for.", Labels: []string{"operation"}}
+	captures = Definition{Name: "genway.captures", Kind: Counter, Unit: "{request}", Side: OfCore,
+		Help: "Requests whose bodies were captured, by the result: kept, dropped where there was no room for them, or failed where the store did not take them.", Labels: []string{"result"}}
 	reloads = Definition{Name: "genway.config_reloads", Kind: Counter, Unit: "{reload}", Side: OfCore,
 		Help: "Times that the configuration was read again, by the result: ok, or bad where the old one stays.", Labels: []string{"result"}}
 
@@ -68,6 +70,7 @@ type Core struct {
 	shed, connections       *series[pair, *counter]
 	estimated, losses       *series[string, *counter]
 	storeErrors, reloads    *series[string, *counter]
+	captures                *series[string, *counter]
 	https                   *series[HTTPCall, *histogram]
 	rpcs                    *series[rpcKey, *histogram]
 }
@@ -124,6 +127,7 @@ func NewCore(r *Registry, names Names) *Core {
 	c.attempts, c.fallbacks = target(attempts), target(fallbacks)
 	c.limitRefusals, c.refusals, c.shed, c.connections = r.pairs(limitRefusals), r.pairs(refusals), r.pairs(shedRequests), r.pairs(connectionsRefused)
 	c.estimated, c.losses, c.storeErrors, c.reloads = r.words(estimatedUsage), r.words(losses), r.words(storeErrors), r.words(reloads)
+	c.captures = r.words(captures)
 	c.https = newSeries(func(k HTTPCall) *histogram { return r.family(httpClientDuration).histogram(k.attributes()...) })
 	c.rpcs = newSeries(func(k rpcKey) *histogram { return r.family(rpcServerDuration).histogram(rpcAttributes(k)...) })
 	// A counter that has counted nothing is exported as 0, so that alerts see its first step.
@@ -303,6 +307,14 @@ func (c *Core) Reloaded(ok bool) {
 		result = "ok"
 	}
 	c.reloads.of(result).add(1)
+}
+
+// Captured counts a request whose bodies were captured, by what has become of them.
+func (c *Core) Captured(result string) {
+	if c == nil {
+		return
+	}
+	c.captures.of(result).add(1)
 }
 
 // Connection counts a connection that a port refused or ended.

@@ -13,6 +13,7 @@ import (
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/admin"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/capture/vault"
 	"github.com/genway/genway/core/explain"
 	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/keys"
@@ -72,6 +73,7 @@ type Core struct {
 	ledger    *ledger.Recorder
 	store     *store.Store
 	items     *items.Keeper
+	captures  *vault.Vault
 	service   *core.Service
 	admin     *admin.Service
 	server    *core.Server
@@ -137,14 +139,18 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 	if f.KeepItems > 0 {
 		kept = items.New(items.Config{Store: db.Items(), Keep: f.KeepItems, Logger: log}) //nolint:contextcheck // it outlives ctx, and ends with Close
 	}
-	service, err := core.New(core.Config{Items: kept, Upstream: routing.Router, Ledger: recorder, Prices: routing.Prices, Limiter: limits.Limiter, Metrics: counts})
+	captures := vault.New(vault.Config{Store: db.Captures(), Logger: log, Count: counts.Captured}) //nolint:contextcheck // likewise
+	routing.keepCaptures(captures)
+	service, err := core.New(core.Config{Items: kept, Captures: captures, Upstream: routing.Router, Ledger: recorder, Prices: routing.Prices, Limiter: limits.Limiter, Metrics: counts})
 	if err != nil {
 		kept.Close()
+		captures.Close()
 		return nil, errors.Join(err, routing.Close(), limits.Close(), recorder.Close(), db.Close())
 	}
-	administration, err := admin.New(admin.Config{Keys: keyService, Audit: db.Audit(), Usage: db.Ledger(), Requests: db.Requests(), Prices: routing.Prices, Explainer: &explain.Explainer{Router: routing.Router}, Topology: routing, Limiter: limits.Limiter})
+	administration, err := admin.New(admin.Config{Keys: keyService, Audit: db.Audit(), Usage: db.Ledger(), Requests: db.Requests(), Prices: routing.Prices, Explainer: &explain.Explainer{Router: routing.Router}, Topology: routing, Limiter: limits.Limiter, Captures: captures})
 	if err != nil {
 		kept.Close()
+		captures.Close()
 		return nil, errors.Join(err, routing.Close(), limits.Close(), recorder.Close(), db.Close())
 	}
 	var board *flight.Board
@@ -156,7 +162,7 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 	flooded := func(from net.Addr) { notices.Add("flood", from) }
 	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: grpcTLS(certificates), Grace: f.Grace, MessageMemory: f.MessageMemory, Flooded: flooded, Admin: administration, MaxConnectionAge: f.connectionAge()})
 	self.server.Store(server)
-	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, items: kept, service: service, admin: administration, server: server, notices: notices, log: log, telemetry: tel, board: board, counts: counts, gate: gate, data: f.Data, certificates: certificates}
+	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, items: kept, captures: captures, service: service, admin: administration, server: server, notices: notices, log: log, telemetry: tel, board: board, counts: counts, gate: gate, data: f.Data, certificates: certificates}
 	routing.onReload.Store(new(counts.Reloaded))
 	if err := c.watch(&self.limitsUnavailable); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -224,7 +230,9 @@ func (c *Core) Close() error {
 	c.server.Close()
 	c.Keys.Close()
 	c.items.Close()
-	errs := []error{c.routing.Close(), c.limits.Close(), c.ledger.Close(), c.store.Close()}
+	errs := []error{c.routing.Close(), c.limits.Close(), c.ledger.Close()}
+	c.captures.Close() // requests that the routing ends have been kept by now
+	errs = append(errs, c.store.Close())
 	for _, listener := range []net.Listener{c.metrics, c.debug} {
 		if listener == nil {
 			continue

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"github.com/genway/genway/core/capture/vault"
 	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/price"
 	"github.com/genway/genway/core/route"
@@ -53,6 +54,8 @@ type Routing struct {
 	read    string        // the stamp of the files that were read last, good or bad
 	limits  *Limits       // nil until the core has one
 	section config.Limits // of the file that was read last
+	vault   *vault.Vault  // nil until the core has one
+	keeping *config.Captures
 	current *Upstreams
 	retired map[io.Closer]*time.Timer
 	expiry  certs.Expiry // of the certificates that upstreams are shown
@@ -98,7 +101,7 @@ func (r *Routing) build() (built *Upstreams, prices *price.Catalogue, err error)
 			return nil, nil, err
 		}
 	}
-	r.section = c.EffectiveLimits()
+	r.section, r.keeping = c.EffectiveLimits(), c.Captures
 	if err := r.limits.check(r.section); err != nil {
 		return nil, nil, err
 	}
@@ -122,6 +125,14 @@ func (r *Routing) follow(limits *Limits) {
 	defer r.mu.Unlock()
 	r.limits = limits
 	r.limits.swap(r.section)
+}
+
+// keepCaptures has a vault keep captured bodies as the file says, now and whenever it changes.
+func (r *Routing) keepCaptures(in *vault.Vault) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.vault = in
+	in.Use(r.keeping.Ring(), r.keeping.KeepFor())
 }
 
 // Called gives the upstreams that are called over a network, by name.
@@ -149,6 +160,9 @@ func (r *Routing) Reload() error {
 	r.retain.Store(int64(built.retainDays))
 	r.oidc.Store(built.oidc)
 	r.limits.swap(r.section)
+	if r.vault != nil {
+		r.vault.Use(r.keeping.Ring(), r.keeping.KeepFor())
+	}
 	r.current, r.expiry, r.hash = built, certs.Expiry{}, hashOf(r.file)
 	select {
 	case r.replaced <- struct{}{}:

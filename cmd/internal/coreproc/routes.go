@@ -93,7 +93,7 @@ func Build(c *config.Config, embedded *sandbox.Sandbox, memory *remote.AnswerMem
 		built.Routes = []route.Route{{Model: "*", Targets: []route.Target{made[config.Sandbox]}}}
 	}
 	for i, r := range c.Routes {
-		one := route.Route{Model: r.Model, Strict: r.Strict, Deadline: time.Duration(r.Deadline), Strategy: strategies[r.Strategy], Sticky: r.Sticky}
+		one := route.Route{Model: r.Model, Strict: r.Strict, Deadline: time.Duration(r.Deadline), Strategy: strategies[r.Strategy], Sticky: r.Sticky, Capture: r.Capture.Rule()}
 		for _, p := range r.Protocols {
 			one.Protocols = append(one.Protocols, spoken(p))
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/genway/genway/core/audit"
+	"github.com/genway/genway/core/capture"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/limit"
 )
@@ -44,16 +45,20 @@ func full(n int) keys.Key {
 func shapes() map[string]func(*keys.Key) {
 	whole := full(0)
 	return map[string]func(*keys.Key){
-		"plain":       func(*keys.Key) {},
-		"no name":     func(k *keys.Key) { k.Name = "" },
-		"name":        func(k *keys.Key) { k.Name = whole.Name },
-		"owner":       func(k *keys.Key) { k.Owner = whole.Owner },
-		"labels":      func(k *keys.Key) { k.Labels = whole.Labels },
-		"models":      func(k *keys.Key) { k.Policy.Models = whole.Policy.Models },
-		"addresses":   func(k *keys.Key) { k.Policy.Addresses = whole.Policy.Addresses },
-		"limits":      func(k *keys.Key) { k.Policy.Limits = whole.Policy.Limits },
-		"strict":      func(k *keys.Key) { k.Policy.Strict = true },
-		"read only":   func(k *keys.Key) { k.Policy.ReadOnly = true },
+		"plain":     func(*keys.Key) {},
+		"no name":   func(k *keys.Key) { k.Name = "" },
+		"name":      func(k *keys.Key) { k.Name = whole.Name },
+		"owner":     func(k *keys.Key) { k.Owner = whole.Owner },
+		"labels":    func(k *keys.Key) { k.Labels = whole.Labels },
+		"models":    func(k *keys.Key) { k.Policy.Models = whole.Policy.Models },
+		"addresses": func(k *keys.Key) { k.Policy.Addresses = whole.Policy.Addresses },
+		"limits":    func(k *keys.Key) { k.Policy.Limits = whole.Policy.Limits },
+		"strict":    func(k *keys.Key) { k.Policy.Strict = true },
+		"read only": func(k *keys.Key) { k.Policy.ReadOnly = true },
+		"captures":  func(k *keys.Key) { k.Policy.ReadCaptures = true },
+		"captured": func(k *keys.Key) {
+			k.Policy.Capture = &capture.Rule{Share: 0.125, MaxBytes: 7, Redact: []string{"/a/*", "content"}, Until: epoch().Add(time.Hour)}
+		},
 		"expiring":    func(k *keys.Key) { k.ExpireTime = whole.ExpireTime },
 		"revoked":     func(k *keys.Key) { k.RevokeTime = whole.RevokeTime },
 		"all times":   func(k *keys.Key) { k.ExpireTime, k.RevokeTime = whole.ExpireTime, whole.RevokeTime },

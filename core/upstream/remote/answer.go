@@ -34,6 +34,9 @@ type answer struct {
 	kind, after kind
 	before      int64
 
+	// captured gives a reader that captures what is read; nil where the call is not captured.
+	captured func(io.Reader) io.Reader
+
 	header http.Header
 	// body is to be read, raw what comes over the connection for it.
 	body io.Reader
@@ -51,6 +54,14 @@ type answer struct {
 
 // begin takes the answer's head.
 func (a *answer) begin(resp *http.Response) (err error) {
+	if err = a.decode(resp); err == nil && a.captured != nil {
+		a.body = a.captured(a.body)
+	}
+	return err
+}
+
+// decode has the body be read without what encodes it.
+func (a *answer) decode(resp *http.Response) (err error) {
 	a.header, a.raw, a.size = resp.Header, resp.Body, resp.ContentLength
 	a.body = (*watched)(a)
 	if a.upstream.isEventStream(resp.Header) {

@@ -33,6 +33,9 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 		return nil, err
 	}
 	a := &answer{upstream: u, record: call.Of(ctx)}
+	if c := a.record.Capture; c != nil {
+		a.captured = c.Call(a.record.TargetName(), u.protocol.Name, body, u.redact)
+	}
 	if op == stream {
 		a.kind = aStream
 	}

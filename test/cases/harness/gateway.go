@@ -9,6 +9,7 @@ import (
 
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
+	"github.com/genway/genway/core/capture/vault"
 	"github.com/genway/genway/core/items"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
@@ -40,6 +41,8 @@ type Config struct {
 	Ledger *ledger.Recorder
 	// Overload refuses requests, of edge and core; nil admits all.
 	Overload *overload.Gate
+	// Captures keep bodies of calls that the ledger has; nil keeps none.
+	Captures *vault.Vault
 	// Items keep what callers may refer to; nil keeps nothing.
 	Items *items.Keeper
 }
@@ -74,7 +77,7 @@ func New(t *testing.T, config Config) *Gateway {
 	if config.Wrap != nil {
 		behind = config.Wrap(behind)
 	}
-	service, err := core.New(core.Config{Upstream: behind, Ledger: config.Ledger, Items: config.Items})
+	service, err := core.New(core.Config{Upstream: behind, Ledger: config.Ledger, Items: config.Items, Captures: config.Captures})
 	if err != nil {
 		t.Fatal(err)
 	}
