@@ -147,7 +147,7 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 	if err != nil {
 		return err
 	}
-	completed := false
+	completed, passes := false, false // passes: the upstream's own frames pass through
 	record, items := held.record, s.recorder(held.record.Caller, req)
 	err = upstream.StreamGenerateText(ctx, s.config.Upstream, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
 		switch p := ev.GetPayload().(type) {
@@ -176,7 +176,8 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 		held.sample.add(ev)
 		held.flowed(ev)
 		items = items.add(s, req, ev)
-		if c := record.Capture; c != nil && ev.GetWire() == nil && ev.GetPing() == nil {
+		passes = passes || ev.GetWire() != nil
+		if c := record.Capture; c != nil && !passes && ev.GetPing() == nil {
 			c.Message(capture.ContractAnswer, "", ev)
 		}
 		return stream.Send(ev)

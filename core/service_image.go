@@ -64,7 +64,7 @@ func (s *Service) StreamGenerateImage(req *genwayv1.GenerateImageRequest, stream
 }
 
 func (s *Service) streamImage(ctx context.Context, held *admission, req *genwayv1.GenerateImageRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateImageResponse]) error {
-	completed := false
+	completed, passes := false, false // passes: the upstream's own frames pass through
 	record := held.record
 	answered(record, req.GetModel(), nil)
 	err := s.config.Upstream.StreamGenerateImage(ctx, req, func(ev *genwayv1.StreamGenerateImageResponse) error {
@@ -94,7 +94,8 @@ func (s *Service) streamImage(ctx context.Context, held *admission, req *genwayv
 			}
 			held.drawn = drawnOf(req, int(p.Completed.GetCount()), p.Completed.GetSize(), p.Completed.GetQuality())
 		}
-		if c := record.Capture; c != nil && ev.GetWire() == nil && ev.GetPing() == nil {
+		passes = passes || ev.GetWire() != nil
+		if c := record.Capture; c != nil && !passes && ev.GetPing() == nil {
 			c.Message(capture.ContractAnswer, "", ev)
 		}
 		return stream.Send(ev)

@@ -27,6 +27,7 @@ func TestMigrationsAreAsReleased(t *testing.T) {
 		"00011_least.sql":     {"a8b5774ae9d065e381a8617f412e9ee5797c1ae6cfe6f54318a206f90615481c", "90c75c1b4c72c22c16b42f967583725d87497eafff89a2f1e0d207bd8637bc98"},
 		"00012_timelines.sql": {"bc106193f65cfbf3e3010c6b0011c5d2a87c9a4f98a2d1d4f4752fdb9e2bb494", "03af2e2cd634bc803d83caf5a6c40f2e7c848a511ae1ffe035d407b3a629d378"},
 		"00013_nodes.sql":     {"5d85fef5a092b462f045359c4bdf7de9f42366b7fa1d942f824789b02dc279bd", "e7553e5f7d72ce49bc7c54b3f2a47205dbc33c7b15f4cb5c77b0f17fd103e66d"},
+		"00014_captures.sql":  {"1849edb5cfc1097110fc4adb8be184160ba22fa27be28e42fa17c8d07dd851eb", "6d383dd3816209f9cf5b341b385535ae0ccea5814c75fe29b5c615bcae5e7586"},
 	}
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil || len(files) != len(released) {
