@@ -80,6 +80,7 @@ func recordAll(t *testing.T, provider *telemetry.Telemetry) {
 	c.SetAside()
 	c.StoreFailed("keys")
 	c.Reloaded(true)
+	c.Captured("kept")
 	c.Connection("grpc", "flood")
 	c.CalledHTTP(ctx, instrument.HTTPCall{Method: "POST", Address: "a", Port: 443, Status: 500, Failure: "500", Upstream: "u"}, time.Second)
 	c.ServedRPC(ctx, "genway.v1.Generation/GenerateText", "INTERNAL", time.Second)

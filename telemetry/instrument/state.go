@@ -38,7 +38,7 @@ var (
 func Definitions() []Definition {
 	return []Definition{
 		requests, requestDuration, ownDuration, admissionDuration, tokensUsed, estimatedUsage, costDollars, limitRefusals, refusals,
-		attempts, fallbacks, upstreamCalls, losses, activeCalls, shedRequests, connectionsRefused, setAside, storeErrors, reloads,
+		attempts, fallbacks, upstreamCalls, losses, activeCalls, shedRequests, connectionsRefused, setAside, storeErrors, captures, reloads,
 		breakerState, ledgerQueue, ledgerLag, limitsDegraded, storeDamaged, answerBytes, budgetFill, certificateExpiry, configInfo, coreReady, ready,
 		streamEvents, heartbeats, streamsCut,
 		inferenceDuration, inferenceFirst, inferenceChunk, usageInput, usageOutput, usageCacheRead, usageCacheWrite, usageReasoning, operationInput, operationOutput,

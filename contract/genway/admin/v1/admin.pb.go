@@ -26,7 +26,7 @@ var File_genway_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x1dgenway/admin/v1/explain.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/request.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1egenway/admin/v1/topology.proto\x1a\x1bgenway/admin/v1/usage.proto2\x98\x0f\n" +
+	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x1dgenway/admin/v1/capture.proto\x1a\x1dgenway/admin/v1/explain.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/request.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1egenway/admin/v1/topology.proto\x1a\x1bgenway/admin/v1/usage.proto2\xd2\x10\n" +
 	"\x05Admin\x12R\n" +
 	"\tCreateKey\x12!.genway.admin.v1.CreateKeyRequest\x1a\".genway.admin.v1.CreateKeyResponse\x12I\n" +
 	"\x06GetKey\x12\x1e.genway.admin.v1.GetKeyRequest\x1a\x1f.genway.admin.v1.GetKeyResponse\x12O\n" +
@@ -54,7 +54,10 @@ const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"ListRoutes\x12\".genway.admin.v1.ListRoutesRequest\x1a#.genway.admin.v1.ListRoutesResponse\x12g\n" +
 	"\x10GetConfiguration\x12(.genway.admin.v1.GetConfigurationRequest\x1a).genway.admin.v1.GetConfigurationResponse\x12R\n" +
 	"\tListNodes\x12!.genway.admin.v1.ListNodesRequest\x1a\".genway.admin.v1.ListNodesResponse\x12R\n" +
-	"\tGetLimits\x12!.genway.admin.v1.GetLimitsRequest\x1a\".genway.admin.v1.GetLimitsResponseB\xba\x01\n" +
+	"\tGetLimits\x12!.genway.admin.v1.GetLimitsRequest\x1a\".genway.admin.v1.GetLimitsResponse\x12U\n" +
+	"\n" +
+	"GetCapture\x12\".genway.admin.v1.GetCaptureRequest\x1a#.genway.admin.v1.GetCaptureResponse\x12a\n" +
+	"\x0eDeleteCaptures\x12&.genway.admin.v1.DeleteCapturesRequest\x1a'.genway.admin.v1.DeleteCapturesResponseB\xba\x01\n" +
 	"\x13com.genway.admin.v1B\n" +
 	"AdminProtoP\x01Z9github.com/genway/genway/contract/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
 
@@ -81,28 +84,32 @@ var file_genway_admin_v1_admin_proto_goTypes = []any{
 	(*GetConfigurationRequest)(nil),  // 19: genway.admin.v1.GetConfigurationRequest
 	(*ListNodesRequest)(nil),         // 20: genway.admin.v1.ListNodesRequest
 	(*GetLimitsRequest)(nil),         // 21: genway.admin.v1.GetLimitsRequest
-	(*CreateKeyResponse)(nil),        // 22: genway.admin.v1.CreateKeyResponse
-	(*GetKeyResponse)(nil),           // 23: genway.admin.v1.GetKeyResponse
-	(*ListKeysResponse)(nil),         // 24: genway.admin.v1.ListKeysResponse
-	(*UpdateKeyResponse)(nil),        // 25: genway.admin.v1.UpdateKeyResponse
-	(*RotateKeyResponse)(nil),        // 26: genway.admin.v1.RotateKeyResponse
-	(*RevokeKeyResponse)(nil),        // 27: genway.admin.v1.RevokeKeyResponse
-	(*ImportKeysResponse)(nil),       // 28: genway.admin.v1.ImportKeysResponse
-	(*ListAuditEntriesResponse)(nil), // 29: genway.admin.v1.ListAuditEntriesResponse
-	(*VerifyAuditResponse)(nil),      // 30: genway.admin.v1.VerifyAuditResponse
-	(*GetUsageResponse)(nil),         // 31: genway.admin.v1.GetUsageResponse
-	(*CreateSessionResponse)(nil),    // 32: genway.admin.v1.CreateSessionResponse
-	(*GetSessionResponse)(nil),       // 33: genway.admin.v1.GetSessionResponse
-	(*EndSessionResponse)(nil),       // 34: genway.admin.v1.EndSessionResponse
-	(*ListRequestsResponse)(nil),     // 35: genway.admin.v1.ListRequestsResponse
-	(*GetRequestResponse)(nil),       // 36: genway.admin.v1.GetRequestResponse
-	(*WatchRequestsResponse)(nil),    // 37: genway.admin.v1.WatchRequestsResponse
-	(*ExplainResponse)(nil),          // 38: genway.admin.v1.ExplainResponse
-	(*ListUpstreamsResponse)(nil),    // 39: genway.admin.v1.ListUpstreamsResponse
-	(*ListRoutesResponse)(nil),       // 40: genway.admin.v1.ListRoutesResponse
-	(*GetConfigurationResponse)(nil), // 41: genway.admin.v1.GetConfigurationResponse
-	(*ListNodesResponse)(nil),        // 42: genway.admin.v1.ListNodesResponse
-	(*GetLimitsResponse)(nil),        // 43: genway.admin.v1.GetLimitsResponse
+	(*GetCaptureRequest)(nil),        // 22: genway.admin.v1.GetCaptureRequest
+	(*DeleteCapturesRequest)(nil),    // 23: genway.admin.v1.DeleteCapturesRequest
+	(*CreateKeyResponse)(nil),        // 24: genway.admin.v1.CreateKeyResponse
+	(*GetKeyResponse)(nil),           // 25: genway.admin.v1.GetKeyResponse
+	(*ListKeysResponse)(nil),         // 26: genway.admin.v1.ListKeysResponse
+	(*UpdateKeyResponse)(nil),        // 27: genway.admin.v1.UpdateKeyResponse
+	(*RotateKeyResponse)(nil),        // 28: genway.admin.v1.RotateKeyResponse
+	(*RevokeKeyResponse)(nil),        // 29: genway.admin.v1.RevokeKeyResponse
+	(*ImportKeysResponse)(nil),       // 30: genway.admin.v1.ImportKeysResponse
+	(*ListAuditEntriesResponse)(nil), // 31: genway.admin.v1.ListAuditEntriesResponse
+	(*VerifyAuditResponse)(nil),      // 32: genway.admin.v1.VerifyAuditResponse
+	(*GetUsageResponse)(nil),         // 33: genway.admin.v1.GetUsageResponse
+	(*CreateSessionResponse)(nil),    // 34: genway.admin.v1.CreateSessionResponse
+	(*GetSessionResponse)(nil),       // 35: genway.admin.v1.GetSessionResponse
+	(*EndSessionResponse)(nil),       // 36: genway.admin.v1.EndSessionResponse
+	(*ListRequestsResponse)(nil),     // 37: genway.admin.v1.ListRequestsResponse
+	(*GetRequestResponse)(nil),       // 38: genway.admin.v1.GetRequestResponse
+	(*WatchRequestsResponse)(nil),    // 39: genway.admin.v1.WatchRequestsResponse
+	(*ExplainResponse)(nil),          // 40: genway.admin.v1.ExplainResponse
+	(*ListUpstreamsResponse)(nil),    // 41: genway.admin.v1.ListUpstreamsResponse
+	(*ListRoutesResponse)(nil),       // 42: genway.admin.v1.ListRoutesResponse
+	(*GetConfigurationResponse)(nil), // 43: genway.admin.v1.GetConfigurationResponse
+	(*ListNodesResponse)(nil),        // 44: genway.admin.v1.ListNodesResponse
+	(*GetLimitsResponse)(nil),        // 45: genway.admin.v1.GetLimitsResponse
+	(*GetCaptureResponse)(nil),       // 46: genway.admin.v1.GetCaptureResponse
+	(*DeleteCapturesResponse)(nil),   // 47: genway.admin.v1.DeleteCapturesResponse
 }
 var file_genway_admin_v1_admin_proto_depIdxs = []int32{
 	0,  // 0: genway.admin.v1.Admin.CreateKey:input_type -> genway.admin.v1.CreateKeyRequest
@@ -127,30 +134,34 @@ var file_genway_admin_v1_admin_proto_depIdxs = []int32{
 	19, // 19: genway.admin.v1.Admin.GetConfiguration:input_type -> genway.admin.v1.GetConfigurationRequest
 	20, // 20: genway.admin.v1.Admin.ListNodes:input_type -> genway.admin.v1.ListNodesRequest
 	21, // 21: genway.admin.v1.Admin.GetLimits:input_type -> genway.admin.v1.GetLimitsRequest
-	22, // 22: genway.admin.v1.Admin.CreateKey:output_type -> genway.admin.v1.CreateKeyResponse
-	23, // 23: genway.admin.v1.Admin.GetKey:output_type -> genway.admin.v1.GetKeyResponse
-	24, // 24: genway.admin.v1.Admin.ListKeys:output_type -> genway.admin.v1.ListKeysResponse
-	25, // 25: genway.admin.v1.Admin.UpdateKey:output_type -> genway.admin.v1.UpdateKeyResponse
-	26, // 26: genway.admin.v1.Admin.RotateKey:output_type -> genway.admin.v1.RotateKeyResponse
-	27, // 27: genway.admin.v1.Admin.RevokeKey:output_type -> genway.admin.v1.RevokeKeyResponse
-	28, // 28: genway.admin.v1.Admin.ImportKeys:output_type -> genway.admin.v1.ImportKeysResponse
-	29, // 29: genway.admin.v1.Admin.ListAuditEntries:output_type -> genway.admin.v1.ListAuditEntriesResponse
-	30, // 30: genway.admin.v1.Admin.VerifyAudit:output_type -> genway.admin.v1.VerifyAuditResponse
-	31, // 31: genway.admin.v1.Admin.GetUsage:output_type -> genway.admin.v1.GetUsageResponse
-	32, // 32: genway.admin.v1.Admin.CreateSession:output_type -> genway.admin.v1.CreateSessionResponse
-	33, // 33: genway.admin.v1.Admin.GetSession:output_type -> genway.admin.v1.GetSessionResponse
-	34, // 34: genway.admin.v1.Admin.EndSession:output_type -> genway.admin.v1.EndSessionResponse
-	35, // 35: genway.admin.v1.Admin.ListRequests:output_type -> genway.admin.v1.ListRequestsResponse
-	36, // 36: genway.admin.v1.Admin.GetRequest:output_type -> genway.admin.v1.GetRequestResponse
-	37, // 37: genway.admin.v1.Admin.WatchRequests:output_type -> genway.admin.v1.WatchRequestsResponse
-	38, // 38: genway.admin.v1.Admin.Explain:output_type -> genway.admin.v1.ExplainResponse
-	39, // 39: genway.admin.v1.Admin.ListUpstreams:output_type -> genway.admin.v1.ListUpstreamsResponse
-	40, // 40: genway.admin.v1.Admin.ListRoutes:output_type -> genway.admin.v1.ListRoutesResponse
-	41, // 41: genway.admin.v1.Admin.GetConfiguration:output_type -> genway.admin.v1.GetConfigurationResponse
-	42, // 42: genway.admin.v1.Admin.ListNodes:output_type -> genway.admin.v1.ListNodesResponse
-	43, // 43: genway.admin.v1.Admin.GetLimits:output_type -> genway.admin.v1.GetLimitsResponse
-	22, // [22:44] is the sub-list for method output_type
-	0,  // [0:22] is the sub-list for method input_type
+	22, // 22: genway.admin.v1.Admin.GetCapture:input_type -> genway.admin.v1.GetCaptureRequest
+	23, // 23: genway.admin.v1.Admin.DeleteCaptures:input_type -> genway.admin.v1.DeleteCapturesRequest
+	24, // 24: genway.admin.v1.Admin.CreateKey:output_type -> genway.admin.v1.CreateKeyResponse
+	25, // 25: genway.admin.v1.Admin.GetKey:output_type -> genway.admin.v1.GetKeyResponse
+	26, // 26: genway.admin.v1.Admin.ListKeys:output_type -> genway.admin.v1.ListKeysResponse
+	27, // 27: genway.admin.v1.Admin.UpdateKey:output_type -> genway.admin.v1.UpdateKeyResponse
+	28, // 28: genway.admin.v1.Admin.RotateKey:output_type -> genway.admin.v1.RotateKeyResponse
+	29, // 29: genway.admin.v1.Admin.RevokeKey:output_type -> genway.admin.v1.RevokeKeyResponse
+	30, // 30: genway.admin.v1.Admin.ImportKeys:output_type -> genway.admin.v1.ImportKeysResponse
+	31, // 31: genway.admin.v1.Admin.ListAuditEntries:output_type -> genway.admin.v1.ListAuditEntriesResponse
+	32, // 32: genway.admin.v1.Admin.VerifyAudit:output_type -> genway.admin.v1.VerifyAuditResponse
+	33, // 33: genway.admin.v1.Admin.GetUsage:output_type -> genway.admin.v1.GetUsageResponse
+	34, // 34: genway.admin.v1.Admin.CreateSession:output_type -> genway.admin.v1.CreateSessionResponse
+	35, // 35: genway.admin.v1.Admin.GetSession:output_type -> genway.admin.v1.GetSessionResponse
+	36, // 36: genway.admin.v1.Admin.EndSession:output_type -> genway.admin.v1.EndSessionResponse
+	37, // 37: genway.admin.v1.Admin.ListRequests:output_type -> genway.admin.v1.ListRequestsResponse
+	38, // 38: genway.admin.v1.Admin.GetRequest:output_type -> genway.admin.v1.GetRequestResponse
+	39, // 39: genway.admin.v1.Admin.WatchRequests:output_type -> genway.admin.v1.WatchRequestsResponse
+	40, // 40: genway.admin.v1.Admin.Explain:output_type -> genway.admin.v1.ExplainResponse
+	41, // 41: genway.admin.v1.Admin.ListUpstreams:output_type -> genway.admin.v1.ListUpstreamsResponse
+	42, // 42: genway.admin.v1.Admin.ListRoutes:output_type -> genway.admin.v1.ListRoutesResponse
+	43, // 43: genway.admin.v1.Admin.GetConfiguration:output_type -> genway.admin.v1.GetConfigurationResponse
+	44, // 44: genway.admin.v1.Admin.ListNodes:output_type -> genway.admin.v1.ListNodesResponse
+	45, // 45: genway.admin.v1.Admin.GetLimits:output_type -> genway.admin.v1.GetLimitsResponse
+	46, // 46: genway.admin.v1.Admin.GetCapture:output_type -> genway.admin.v1.GetCaptureResponse
+	47, // 47: genway.admin.v1.Admin.DeleteCaptures:output_type -> genway.admin.v1.DeleteCapturesResponse
+	24, // [24:48] is the sub-list for method output_type
+	0,  // [0:24] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name
@@ -162,6 +173,7 @@ func file_genway_admin_v1_admin_proto_init() {
 		return
 	}
 	file_genway_admin_v1_audit_proto_init()
+	file_genway_admin_v1_capture_proto_init()
 	file_genway_admin_v1_explain_proto_init()
 	file_genway_admin_v1_key_proto_init()
 	file_genway_admin_v1_request_proto_init()

@@ -43,6 +43,8 @@ const (
 	Admin_GetConfiguration_FullMethodName = "/genway.admin.v1.Admin/GetConfiguration"
 	Admin_ListNodes_FullMethodName        = "/genway.admin.v1.Admin/ListNodes"
 	Admin_GetLimits_FullMethodName        = "/genway.admin.v1.Admin/GetLimits"
+	Admin_GetCapture_FullMethodName       = "/genway.admin.v1.Admin/GetCapture"
+	Admin_DeleteCaptures_FullMethodName   = "/genway.admin.v1.Admin/DeleteCaptures"
 )
 
 // AdminClient is the client API for Admin service.
@@ -65,7 +67,8 @@ const (
 // A failed call has a genway.v1.ErrorDetail in the details of its status, and where
 // members of the request are at fault a google.rpc.BadRequest that names each of them
 // by its path from the request. Reasons: INVALID_MEMBER, KEY_NOT_FOUND,
-// KEY_AMBIGUOUS, KEY_REVOKED, KEY_EXPIRED, LINK_USED, READ_ONLY, REQUEST_NOT_FOUND.
+// KEY_AMBIGUOUS, KEY_REVOKED, KEY_EXPIRED, LINK_USED, READ_ONLY, REQUEST_NOT_FOUND,
+// CAPTURES_NOT_PERMITTED, CAPTURE_NOT_FOUND, CAPTURE_KEY_MISSING, CAPTURE_DAMAGED.
 type AdminClient interface {
 	// CreateKey makes a key. Its answer is the only one that has the key itself.
 	CreateKey(ctx context.Context, in *CreateKeyRequest, opts ...grpc.CallOption) (*CreateKeyResponse, error)
@@ -119,6 +122,13 @@ type AdminClient interface {
 	ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error)
 	// GetLimits says where a key stands with its limits.
 	GetLimits(ctx context.Context, in *GetLimitsRequest, opts ...grpc.CallOption) (*GetLimitsResponse, error)
+	// GetCapture gives the captured bodies of a request (CAPTURE_NOT_FOUND). The key shown must have
+	// read_captures (CAPTURES_NOT_PERMITTED), and each reading is an entry of the audit. Bodies that
+	// are encrypted by a key which the core's key file does not have cannot be read
+	// (CAPTURE_KEY_MISSING).
+	GetCapture(ctx context.Context, in *GetCaptureRequest, opts ...grpc.CallOption) (*GetCaptureResponse, error)
+	// DeleteCaptures deletes captured bodies before their time.
+	DeleteCaptures(ctx context.Context, in *DeleteCapturesRequest, opts ...grpc.CallOption) (*DeleteCapturesResponse, error)
 }
 
 type adminClient struct {
@@ -358,6 +368,26 @@ func (c *adminClient) GetLimits(ctx context.Context, in *GetLimitsRequest, opts 
 	return out, nil
 }
 
+func (c *adminClient) GetCapture(ctx context.Context, in *GetCaptureRequest, opts ...grpc.CallOption) (*GetCaptureResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetCaptureResponse)
+	err := c.cc.Invoke(ctx, Admin_GetCapture_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) DeleteCaptures(ctx context.Context, in *DeleteCapturesRequest, opts ...grpc.CallOption) (*DeleteCapturesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(DeleteCapturesResponse)
+	err := c.cc.Invoke(ctx, Admin_DeleteCaptures_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServer is the server API for Admin service.
 // All implementations must embed UnimplementedAdminServer
 // for forward compatibility.
@@ -378,7 +408,8 @@ func (c *adminClient) GetLimits(ctx context.Context, in *GetLimitsRequest, opts 
 // A failed call has a genway.v1.ErrorDetail in the details of its status, and where
 // members of the request are at fault a google.rpc.BadRequest that names each of them
 // by its path from the request. Reasons: INVALID_MEMBER, KEY_NOT_FOUND,
-// KEY_AMBIGUOUS, KEY_REVOKED, KEY_EXPIRED, LINK_USED, READ_ONLY, REQUEST_NOT_FOUND.
+// KEY_AMBIGUOUS, KEY_REVOKED, KEY_EXPIRED, LINK_USED, READ_ONLY, REQUEST_NOT_FOUND,
+// CAPTURES_NOT_PERMITTED, CAPTURE_NOT_FOUND, CAPTURE_KEY_MISSING, CAPTURE_DAMAGED.
 type AdminServer interface {
 	// CreateKey makes a key. Its answer is the only one that has the key itself.
 	CreateKey(context.Context, *CreateKeyRequest) (*CreateKeyResponse, error)
@@ -432,6 +463,13 @@ type AdminServer interface {
 	ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error)
 	// GetLimits says where a key stands with its limits.
 	GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error)
+	// GetCapture gives the captured bodies of a request (CAPTURE_NOT_FOUND). The key shown must have
+	// read_captures (CAPTURES_NOT_PERMITTED), and each reading is an entry of the audit. Bodies that
+	// are encrypted by a key which the core's key file does not have cannot be read
+	// (CAPTURE_KEY_MISSING).
+	GetCapture(context.Context, *GetCaptureRequest) (*GetCaptureResponse, error)
+	// DeleteCaptures deletes captured bodies before their time.
+	DeleteCaptures(context.Context, *DeleteCapturesRequest) (*DeleteCapturesResponse, error)
 	mustEmbedUnimplementedAdminServer()
 }
 
@@ -507,6 +545,12 @@ func (UnimplementedAdminServer) ListNodes(context.Context, *ListNodesRequest) (*
 }
 func (UnimplementedAdminServer) GetLimits(context.Context, *GetLimitsRequest) (*GetLimitsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetLimits not implemented")
+}
+func (UnimplementedAdminServer) GetCapture(context.Context, *GetCaptureRequest) (*GetCaptureResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetCapture not implemented")
+}
+func (UnimplementedAdminServer) DeleteCaptures(context.Context, *DeleteCapturesRequest) (*DeleteCapturesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method DeleteCaptures not implemented")
 }
 func (UnimplementedAdminServer) mustEmbedUnimplementedAdminServer() {}
 func (UnimplementedAdminServer) testEmbeddedByValue()               {}
@@ -918,6 +962,42 @@ func _Admin_GetLimits_Handler(srv interface{}, ctx context.Context, dec func(int
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_GetCapture_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetCaptureRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).GetCapture(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_GetCapture_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).GetCapture(ctx, req.(*GetCaptureRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_DeleteCaptures_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(DeleteCapturesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).DeleteCaptures(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_DeleteCaptures_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).DeleteCaptures(ctx, req.(*DeleteCapturesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Admin_ServiceDesc is the grpc.ServiceDesc for Admin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -1008,6 +1088,14 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetLimits",
 			Handler:    _Admin_GetLimits_Handler,
+		},
+		{
+			MethodName: "GetCapture",
+			Handler:    _Admin_GetCapture_Handler,
+		},
+		{
+			MethodName: "DeleteCaptures",
+			Handler:    _Admin_DeleteCaptures_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

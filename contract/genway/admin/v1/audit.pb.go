@@ -33,9 +33,11 @@ type AuditEntry struct {
 	// Who made the change: "user:NAME" at the command line of a host, "key:ID" through
 	// this service, "genway" for what the program does by itself.
 	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
-	// What was done: key.create, key.import, key.update, key.rotate, key.revoke.
+	// What was done: key.create, key.import, key.update, key.rotate, key.revoke, capture.read,
+	// capture.delete.
 	Action string `protobuf:"bytes,4,opt,name=action,proto3" json:"action,omitempty"`
-	// The id of what was changed.
+	// The id of what was changed: of a key, or of a request whose captured bodies were read or
+	// deleted; for those of a key the key's, and empty for all.
 	Subject string `protobuf:"bytes,5,opt,name=subject,proto3" json:"subject,omitempty"`
 	// What it was changed to: a JSON object of the members that were set, or empty. No
 	// secret is in it.

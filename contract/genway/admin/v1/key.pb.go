@@ -432,7 +432,13 @@ type KeySettings struct {
 	// Of a key of the group admin: change nothing. Methods of this service that do more than
 	// read are refused (READ_ONLY), but CreateSession and EndSession. Keys of other groups
 	// cannot have it.
-	ReadOnly      bool `protobuf:"varint,11,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	ReadOnly bool `protobuf:"varint,11,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
+	// Which of the key's requests have their bodies captured; absent is none. Keys of the group
+	// admin cannot have it.
+	Capture *CaptureRule `protobuf:"bytes,12,opt,name=capture,proto3" json:"capture,omitempty"`
+	// Of a key of the group admin: read captured bodies (GetCapture). No other key does, whatever
+	// else it may do, and only a key that does can give it to another.
+	ReadCaptures  bool `protobuf:"varint,13,opt,name=read_captures,json=readCaptures,proto3" json:"read_captures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -544,6 +550,95 @@ func (x *KeySettings) GetReadOnly() bool {
 	return false
 }
 
+func (x *KeySettings) GetCapture() *CaptureRule {
+	if x != nil {
+		return x.Capture
+	}
+	return nil
+}
+
+func (x *KeySettings) GetReadCaptures() bool {
+	if x != nil {
+		return x.ReadCaptures
+	}
+	return false
+}
+
+// CaptureRule says which requests have their bodies captured. Headers are never captured.
+type CaptureRule struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The part of the requests, drawn at random: above 0 and up to 1. Absent is 1.
+	Share *float64 `protobuf:"fixed64,1,opt,name=share,proto3,oneof" json:"share,omitempty"`
+	// How much is kept of each body, in bytes: up to 1,048,576. 0 is 65,536.
+	MaxBytes int64 `protobuf:"varint,2,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
+	// The members whose values are replaced in each body before anything is kept: names, wherever
+	// they are, and JSON pointers in which * is any one name or index. At most 64. Of a body that is
+	// neither JSON nor events of JSON nothing is kept then.
+	Redact []string `protobuf:"bytes,3,rep,name=redact,proto3" json:"redact,omitempty"`
+	// Required: when capturing ends, at most 7 days from now.
+	Until         *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=until,proto3" json:"until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CaptureRule) Reset() {
+	*x = CaptureRule{}
+	mi := &file_genway_admin_v1_key_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CaptureRule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CaptureRule) ProtoMessage() {}
+
+func (x *CaptureRule) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_key_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CaptureRule.ProtoReflect.Descriptor instead.
+func (*CaptureRule) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *CaptureRule) GetShare() float64 {
+	if x != nil && x.Share != nil {
+		return *x.Share
+	}
+	return 0
+}
+
+func (x *CaptureRule) GetMaxBytes() int64 {
+	if x != nil {
+		return x.MaxBytes
+	}
+	return 0
+}
+
+func (x *CaptureRule) GetRedact() []string {
+	if x != nil {
+		return x.Redact
+	}
+	return nil
+}
+
+func (x *CaptureRule) GetUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Until
+	}
+	return nil
+}
+
 // Limits are what a key is held to. A figure that is 0 is no bound.
 type Limits struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -561,7 +656,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_genway_admin_v1_key_proto_msgTypes[3]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -573,7 +668,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_key_proto_msgTypes[3]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -586,7 +681,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{3}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Limits) GetRequestsPerMinute() int64 {
@@ -629,7 +724,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_genway_admin_v1_key_proto_msgTypes[4]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -641,7 +736,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_key_proto_msgTypes[4]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -654,7 +749,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{4}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Budget) GetNanoDollars() int64 {
@@ -684,7 +779,7 @@ type CreateKeyRequest struct {
 
 func (x *CreateKeyRequest) Reset() {
 	*x = CreateKeyRequest{}
-	mi := &file_genway_admin_v1_key_proto_msgTypes[5]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -696,7 +791,7 @@ func (x *CreateKeyRequest) String() string {
 func (*CreateKeyRequest) ProtoMessage() {}
 
 func (x *CreateKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_key_proto_msgTypes[5]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -709,7 +804,7 @@ func (x *CreateKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateKeyRequest.ProtoReflect.Descriptor instead.
 func (*CreateKeyRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{5}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CreateKeyRequest) GetGroup() Group {
@@ -738,7 +833,7 @@ type CreateKeyResponse struct {
 
 func (x *CreateKeyResponse) Reset() {
 	*x = CreateKeyResponse{}
-	mi := &file_genway_admin_v1_key_proto_msgTypes[6]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -750,7 +845,7 @@ func (x *CreateKeyResponse) String() string {
 func (*CreateKeyResponse) ProtoMessage() {}
 
 func (x *CreateKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_key_proto_msgTypes[6]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +858,7 @@ func (x *CreateKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateKeyResponse.ProtoReflect.Descriptor instead.
 func (*CreateKeyResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{6}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CreateKeyResponse) GetKey() *Key {
@@ -792,7 +887,7 @@ type GetKeyRequest struct {
 
 func (x *GetKeyRequest) Reset() {
 	*x = GetKeyRequest{}
-	mi := &file_genway_admin_v1_key_proto_msgTypes[7]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -804,7 +899,7 @@ func (x *GetKeyRequest) String() string {
 func (*GetKeyRequest) ProtoMessage() {}
 
 func (x *GetKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_key_proto_msgTypes[7]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -817,7 +912,7 @@ func (x *GetKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetKeyRequest.ProtoReflect.Descriptor instead.
 func (*GetKeyRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{7}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetKeyRequest) GetKey() string {
@@ -837,7 +932,7 @@ type GetKeyResponse struct {
 
 func (x *GetKeyResponse) Reset() {
 	*x = GetKeyResponse{}
-	mi := &file_genway_admin_v1_key_proto_msgTypes[8]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -849,7 +944,7 @@ func (x *GetKeyResponse) String() string {
 func (*GetKeyResponse) ProtoMessage() {}
 
 func (x *GetKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_key_proto_msgTypes[8]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -862,7 +957,7 @@ func (x *GetKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetKeyResponse.ProtoReflect.Descriptor instead.
 func (*GetKeyResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{8}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetKeyResponse) GetKey() *Key {
@@ -891,7 +986,7 @@ type ListKeysRequest struct {
 
 func (x *ListKeysRequest) Reset() {
 	*x = ListKeysRequest{}
-	mi := &file_genway_admin_v1_key_proto_msgTypes[9]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -903,7 +998,7 @@ func (x *ListKeysRequest) String() string {
 func (*ListKeysRequest) ProtoMessage() {}
 
 func (x *ListKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_key_proto_msgTypes[9]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -916,7 +1011,7 @@ func (x *ListKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListKeysRequest.ProtoReflect.Descriptor instead.
 func (*ListKeysRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{9}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListKeysRequest) GetPageSize() int32 {
@@ -966,7 +1061,7 @@ type ListKeysResponse struct {
 
 func (x *ListKeysResponse) Reset() {
 	*x = ListKeysResponse{}
-	mi := &file_genway_admin_v1_key_proto_msgTypes[10]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -978,7 +1073,7 @@ func (x *ListKeysResponse) String() string {
 func (*ListKeysResponse) ProtoMessage() {}
 
 func (x *ListKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_key_proto_msgTypes[10]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -991,7 +1086,7 @@ func (x *ListKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListKeysResponse.ProtoReflect.Descriptor instead.
 func (*ListKeysResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{10}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListKeysResponse) GetKeys() []*Key {
@@ -1025,7 +1120,7 @@ type UpdateKeyRequest struct {
 
 func (x *UpdateKeyRequest) Reset() {
 	*x = UpdateKeyRequest{}
-	mi := &file_genway_admin_v1_key_proto_msgTypes[11]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1037,7 +1132,7 @@ func (x *UpdateKeyRequest) String() string {
 func (*UpdateKeyRequest) ProtoMessage() {}
 
 func (x *UpdateKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_key_proto_msgTypes[11]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1050,7 +1145,7 @@ func (x *UpdateKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateKeyRequest.ProtoReflect.Descriptor instead.
 func (*UpdateKeyRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{11}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *UpdateKeyRequest) GetKey() string {
@@ -1084,7 +1179,7 @@ type UpdateKeyResponse struct {
 
 func (x *UpdateKeyResponse) Reset() {
 	*x = UpdateKeyResponse{}
-	mi := &file_genway_admin_v1_key_proto_msgTypes[12]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1096,7 +1191,7 @@ func (x *UpdateKeyResponse) String() string {
 func (*UpdateKeyResponse) ProtoMessage() {}
 
 func (x *UpdateKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_key_proto_msgTypes[12]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1109,7 +1204,7 @@ func (x *UpdateKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateKeyResponse.ProtoReflect.Descriptor instead.
 func (*UpdateKeyResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{12}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *UpdateKeyResponse) GetKey() *Key {
@@ -1133,7 +1228,7 @@ type RotateKeyRequest struct {
 
 func (x *RotateKeyRequest) Reset() {
 	*x = RotateKeyRequest{}
-	mi := &file_genway_admin_v1_key_proto_msgTypes[13]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1145,7 +1240,7 @@ func (x *RotateKeyRequest) String() string {
 func (*RotateKeyRequest) ProtoMessage() {}
 
 func (x *RotateKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_key_proto_msgTypes[13]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1158,7 +1253,7 @@ func (x *RotateKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateKeyRequest.ProtoReflect.Descriptor instead.
 func (*RotateKeyRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{13}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RotateKeyRequest) GetKey() string {
@@ -1187,7 +1282,7 @@ type RotateKeyResponse struct {
 
 func (x *RotateKeyResponse) Reset() {
 	*x = RotateKeyResponse{}
-	mi := &file_genway_admin_v1_key_proto_msgTypes[14]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1199,7 +1294,7 @@ func (x *RotateKeyResponse) String() string {
 func (*RotateKeyResponse) ProtoMessage() {}
 
 func (x *RotateKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_key_proto_msgTypes[14]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1212,7 +1307,7 @@ func (x *RotateKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateKeyResponse.ProtoReflect.Descriptor instead.
 func (*RotateKeyResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{14}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RotateKeyResponse) GetKey() *Key {
@@ -1240,7 +1335,7 @@ type RevokeKeyRequest struct {
 
 func (x *RevokeKeyRequest) Reset() {
 	*x = RevokeKeyRequest{}
-	mi := &file_genway_admin_v1_key_proto_msgTypes[15]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1252,7 +1347,7 @@ func (x *RevokeKeyRequest) String() string {
 func (*RevokeKeyRequest) ProtoMessage() {}
 
 func (x *RevokeKeyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_key_proto_msgTypes[15]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1265,7 +1360,7 @@ func (x *RevokeKeyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeKeyRequest.ProtoReflect.Descriptor instead.
 func (*RevokeKeyRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{15}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RevokeKeyRequest) GetKey() string {
@@ -1285,7 +1380,7 @@ type RevokeKeyResponse struct {
 
 func (x *RevokeKeyResponse) Reset() {
 	*x = RevokeKeyResponse{}
-	mi := &file_genway_admin_v1_key_proto_msgTypes[16]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1297,7 +1392,7 @@ func (x *RevokeKeyResponse) String() string {
 func (*RevokeKeyResponse) ProtoMessage() {}
 
 func (x *RevokeKeyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_key_proto_msgTypes[16]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1310,7 +1405,7 @@ func (x *RevokeKeyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeKeyResponse.ProtoReflect.Descriptor instead.
 func (*RevokeKeyResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{16}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RevokeKeyResponse) GetKey() *Key {
@@ -1335,7 +1430,7 @@ type ImportKeysRequest struct {
 
 func (x *ImportKeysRequest) Reset() {
 	*x = ImportKeysRequest{}
-	mi := &file_genway_admin_v1_key_proto_msgTypes[17]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1347,7 +1442,7 @@ func (x *ImportKeysRequest) String() string {
 func (*ImportKeysRequest) ProtoMessage() {}
 
 func (x *ImportKeysRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_key_proto_msgTypes[17]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1360,7 +1455,7 @@ func (x *ImportKeysRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportKeysRequest.ProtoReflect.Descriptor instead.
 func (*ImportKeysRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{17}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ImportKeysRequest) GetKeys() []*CreateKeyRequest {
@@ -1387,7 +1482,7 @@ type ImportKeysResponse struct {
 
 func (x *ImportKeysResponse) Reset() {
 	*x = ImportKeysResponse{}
-	mi := &file_genway_admin_v1_key_proto_msgTypes[18]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1399,7 +1494,7 @@ func (x *ImportKeysResponse) String() string {
 func (*ImportKeysResponse) ProtoMessage() {}
 
 func (x *ImportKeysResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_key_proto_msgTypes[18]
+	mi := &file_genway_admin_v1_key_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1412,7 +1507,7 @@ func (x *ImportKeysResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ImportKeysResponse.ProtoReflect.Descriptor instead.
 func (*ImportKeysResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{18}
+	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ImportKeysResponse) GetKeys() []*CreateKeyResponse {
@@ -1441,7 +1536,7 @@ const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\vcreate_time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
 	"createTime\x12;\n" +
 	"\vexpire_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"expireTime\"\xe8\x03\n" +
+	"expireTime\"\xc5\x04\n" +
 	"\vKeySettings\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05owner\x18\x02 \x01(\tR\x05owner\x12@\n" +
@@ -1455,10 +1550,18 @@ const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\fcertificates\x18\t \x03(\tR\fcertificates\x125\n" +
 	"\bpriority\x18\n" +
 	" \x01(\x0e2\x19.genway.admin.v1.PriorityR\bpriority\x12\x1b\n" +
-	"\tread_only\x18\v \x01(\bR\breadOnly\x1a9\n" +
+	"\tread_only\x18\v \x01(\bR\breadOnly\x126\n" +
+	"\acapture\x18\f \x01(\v2\x1c.genway.admin.v1.CaptureRuleR\acapture\x12#\n" +
+	"\rread_captures\x18\r \x01(\bR\freadCaptures\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb7\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x99\x01\n" +
+	"\vCaptureRule\x12\x19\n" +
+	"\x05share\x18\x01 \x01(\x01H\x00R\x05share\x88\x01\x01\x12\x1b\n" +
+	"\tmax_bytes\x18\x02 \x01(\x03R\bmaxBytes\x12\x16\n" +
+	"\x06redact\x18\x03 \x03(\tR\x06redact\x120\n" +
+	"\x05until\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x05untilB\b\n" +
+	"\x06_share\"\xb7\x01\n" +
 	"\x06Limits\x12.\n" +
 	"\x13requests_per_minute\x18\x01 \x01(\x03R\x11requestsPerMinute\x12*\n" +
 	"\x11tokens_per_minute\x18\x02 \x01(\x03R\x0ftokensPerMinute\x12\x1e\n" +
@@ -1548,7 +1651,7 @@ func file_genway_admin_v1_key_proto_rawDescGZIP() []byte {
 }
 
 var file_genway_admin_v1_key_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_genway_admin_v1_key_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_genway_admin_v1_key_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_genway_admin_v1_key_proto_goTypes = []any{
 	(Group)(0),                    // 0: genway.admin.v1.Group
 	(KeyState)(0),                 // 1: genway.admin.v1.KeyState
@@ -1557,61 +1660,64 @@ var file_genway_admin_v1_key_proto_goTypes = []any{
 	(*Key)(nil),                   // 4: genway.admin.v1.Key
 	(*Secret)(nil),                // 5: genway.admin.v1.Secret
 	(*KeySettings)(nil),           // 6: genway.admin.v1.KeySettings
-	(*Limits)(nil),                // 7: genway.admin.v1.Limits
-	(*Budget)(nil),                // 8: genway.admin.v1.Budget
-	(*CreateKeyRequest)(nil),      // 9: genway.admin.v1.CreateKeyRequest
-	(*CreateKeyResponse)(nil),     // 10: genway.admin.v1.CreateKeyResponse
-	(*GetKeyRequest)(nil),         // 11: genway.admin.v1.GetKeyRequest
-	(*GetKeyResponse)(nil),        // 12: genway.admin.v1.GetKeyResponse
-	(*ListKeysRequest)(nil),       // 13: genway.admin.v1.ListKeysRequest
-	(*ListKeysResponse)(nil),      // 14: genway.admin.v1.ListKeysResponse
-	(*UpdateKeyRequest)(nil),      // 15: genway.admin.v1.UpdateKeyRequest
-	(*UpdateKeyResponse)(nil),     // 16: genway.admin.v1.UpdateKeyResponse
-	(*RotateKeyRequest)(nil),      // 17: genway.admin.v1.RotateKeyRequest
-	(*RotateKeyResponse)(nil),     // 18: genway.admin.v1.RotateKeyResponse
-	(*RevokeKeyRequest)(nil),      // 19: genway.admin.v1.RevokeKeyRequest
-	(*RevokeKeyResponse)(nil),     // 20: genway.admin.v1.RevokeKeyResponse
-	(*ImportKeysRequest)(nil),     // 21: genway.admin.v1.ImportKeysRequest
-	(*ImportKeysResponse)(nil),    // 22: genway.admin.v1.ImportKeysResponse
-	nil,                           // 23: genway.admin.v1.KeySettings.LabelsEntry
-	(*timestamppb.Timestamp)(nil), // 24: google.protobuf.Timestamp
-	(*fieldmaskpb.FieldMask)(nil), // 25: google.protobuf.FieldMask
-	(*durationpb.Duration)(nil),   // 26: google.protobuf.Duration
+	(*CaptureRule)(nil),           // 7: genway.admin.v1.CaptureRule
+	(*Limits)(nil),                // 8: genway.admin.v1.Limits
+	(*Budget)(nil),                // 9: genway.admin.v1.Budget
+	(*CreateKeyRequest)(nil),      // 10: genway.admin.v1.CreateKeyRequest
+	(*CreateKeyResponse)(nil),     // 11: genway.admin.v1.CreateKeyResponse
+	(*GetKeyRequest)(nil),         // 12: genway.admin.v1.GetKeyRequest
+	(*GetKeyResponse)(nil),        // 13: genway.admin.v1.GetKeyResponse
+	(*ListKeysRequest)(nil),       // 14: genway.admin.v1.ListKeysRequest
+	(*ListKeysResponse)(nil),      // 15: genway.admin.v1.ListKeysResponse
+	(*UpdateKeyRequest)(nil),      // 16: genway.admin.v1.UpdateKeyRequest
+	(*UpdateKeyResponse)(nil),     // 17: genway.admin.v1.UpdateKeyResponse
+	(*RotateKeyRequest)(nil),      // 18: genway.admin.v1.RotateKeyRequest
+	(*RotateKeyResponse)(nil),     // 19: genway.admin.v1.RotateKeyResponse
+	(*RevokeKeyRequest)(nil),      // 20: genway.admin.v1.RevokeKeyRequest
+	(*RevokeKeyResponse)(nil),     // 21: genway.admin.v1.RevokeKeyResponse
+	(*ImportKeysRequest)(nil),     // 22: genway.admin.v1.ImportKeysRequest
+	(*ImportKeysResponse)(nil),    // 23: genway.admin.v1.ImportKeysResponse
+	nil,                           // 24: genway.admin.v1.KeySettings.LabelsEntry
+	(*timestamppb.Timestamp)(nil), // 25: google.protobuf.Timestamp
+	(*fieldmaskpb.FieldMask)(nil), // 26: google.protobuf.FieldMask
+	(*durationpb.Duration)(nil),   // 27: google.protobuf.Duration
 }
 var file_genway_admin_v1_key_proto_depIdxs = []int32{
 	0,  // 0: genway.admin.v1.Key.group:type_name -> genway.admin.v1.Group
 	6,  // 1: genway.admin.v1.Key.settings:type_name -> genway.admin.v1.KeySettings
-	24, // 2: genway.admin.v1.Key.create_time:type_name -> google.protobuf.Timestamp
-	24, // 3: genway.admin.v1.Key.revoke_time:type_name -> google.protobuf.Timestamp
+	25, // 2: genway.admin.v1.Key.create_time:type_name -> google.protobuf.Timestamp
+	25, // 3: genway.admin.v1.Key.revoke_time:type_name -> google.protobuf.Timestamp
 	5,  // 4: genway.admin.v1.Key.secrets:type_name -> genway.admin.v1.Secret
 	1,  // 5: genway.admin.v1.Key.state:type_name -> genway.admin.v1.KeyState
-	24, // 6: genway.admin.v1.Secret.create_time:type_name -> google.protobuf.Timestamp
-	24, // 7: genway.admin.v1.Secret.expire_time:type_name -> google.protobuf.Timestamp
-	23, // 8: genway.admin.v1.KeySettings.labels:type_name -> genway.admin.v1.KeySettings.LabelsEntry
-	24, // 9: genway.admin.v1.KeySettings.expire_time:type_name -> google.protobuf.Timestamp
-	7,  // 10: genway.admin.v1.KeySettings.limits:type_name -> genway.admin.v1.Limits
+	25, // 6: genway.admin.v1.Secret.create_time:type_name -> google.protobuf.Timestamp
+	25, // 7: genway.admin.v1.Secret.expire_time:type_name -> google.protobuf.Timestamp
+	24, // 8: genway.admin.v1.KeySettings.labels:type_name -> genway.admin.v1.KeySettings.LabelsEntry
+	25, // 9: genway.admin.v1.KeySettings.expire_time:type_name -> google.protobuf.Timestamp
+	8,  // 10: genway.admin.v1.KeySettings.limits:type_name -> genway.admin.v1.Limits
 	2,  // 11: genway.admin.v1.KeySettings.priority:type_name -> genway.admin.v1.Priority
-	8,  // 12: genway.admin.v1.Limits.budgets:type_name -> genway.admin.v1.Budget
-	3,  // 13: genway.admin.v1.Budget.period:type_name -> genway.admin.v1.Period
-	0,  // 14: genway.admin.v1.CreateKeyRequest.group:type_name -> genway.admin.v1.Group
-	6,  // 15: genway.admin.v1.CreateKeyRequest.settings:type_name -> genway.admin.v1.KeySettings
-	4,  // 16: genway.admin.v1.CreateKeyResponse.key:type_name -> genway.admin.v1.Key
-	4,  // 17: genway.admin.v1.GetKeyResponse.key:type_name -> genway.admin.v1.Key
-	0,  // 18: genway.admin.v1.ListKeysRequest.group:type_name -> genway.admin.v1.Group
-	4,  // 19: genway.admin.v1.ListKeysResponse.keys:type_name -> genway.admin.v1.Key
-	6,  // 20: genway.admin.v1.UpdateKeyRequest.settings:type_name -> genway.admin.v1.KeySettings
-	25, // 21: genway.admin.v1.UpdateKeyRequest.update_mask:type_name -> google.protobuf.FieldMask
-	4,  // 22: genway.admin.v1.UpdateKeyResponse.key:type_name -> genway.admin.v1.Key
-	26, // 23: genway.admin.v1.RotateKeyRequest.grace:type_name -> google.protobuf.Duration
-	4,  // 24: genway.admin.v1.RotateKeyResponse.key:type_name -> genway.admin.v1.Key
-	4,  // 25: genway.admin.v1.RevokeKeyResponse.key:type_name -> genway.admin.v1.Key
-	9,  // 26: genway.admin.v1.ImportKeysRequest.keys:type_name -> genway.admin.v1.CreateKeyRequest
-	10, // 27: genway.admin.v1.ImportKeysResponse.keys:type_name -> genway.admin.v1.CreateKeyResponse
-	28, // [28:28] is the sub-list for method output_type
-	28, // [28:28] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	7,  // 12: genway.admin.v1.KeySettings.capture:type_name -> genway.admin.v1.CaptureRule
+	25, // 13: genway.admin.v1.CaptureRule.until:type_name -> google.protobuf.Timestamp
+	9,  // 14: genway.admin.v1.Limits.budgets:type_name -> genway.admin.v1.Budget
+	3,  // 15: genway.admin.v1.Budget.period:type_name -> genway.admin.v1.Period
+	0,  // 16: genway.admin.v1.CreateKeyRequest.group:type_name -> genway.admin.v1.Group
+	6,  // 17: genway.admin.v1.CreateKeyRequest.settings:type_name -> genway.admin.v1.KeySettings
+	4,  // 18: genway.admin.v1.CreateKeyResponse.key:type_name -> genway.admin.v1.Key
+	4,  // 19: genway.admin.v1.GetKeyResponse.key:type_name -> genway.admin.v1.Key
+	0,  // 20: genway.admin.v1.ListKeysRequest.group:type_name -> genway.admin.v1.Group
+	4,  // 21: genway.admin.v1.ListKeysResponse.keys:type_name -> genway.admin.v1.Key
+	6,  // 22: genway.admin.v1.UpdateKeyRequest.settings:type_name -> genway.admin.v1.KeySettings
+	26, // 23: genway.admin.v1.UpdateKeyRequest.update_mask:type_name -> google.protobuf.FieldMask
+	4,  // 24: genway.admin.v1.UpdateKeyResponse.key:type_name -> genway.admin.v1.Key
+	27, // 25: genway.admin.v1.RotateKeyRequest.grace:type_name -> google.protobuf.Duration
+	4,  // 26: genway.admin.v1.RotateKeyResponse.key:type_name -> genway.admin.v1.Key
+	4,  // 27: genway.admin.v1.RevokeKeyResponse.key:type_name -> genway.admin.v1.Key
+	10, // 28: genway.admin.v1.ImportKeysRequest.keys:type_name -> genway.admin.v1.CreateKeyRequest
+	11, // 29: genway.admin.v1.ImportKeysResponse.keys:type_name -> genway.admin.v1.CreateKeyResponse
+	30, // [30:30] is the sub-list for method output_type
+	30, // [30:30] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_key_proto_init() }
@@ -1619,13 +1725,14 @@ func file_genway_admin_v1_key_proto_init() {
 	if File_genway_admin_v1_key_proto != nil {
 		return
 	}
+	file_genway_admin_v1_key_proto_msgTypes[3].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_admin_v1_key_proto_rawDesc), len(file_genway_admin_v1_key_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

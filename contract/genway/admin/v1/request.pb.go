@@ -833,7 +833,9 @@ type GetRequestResponse struct {
 	Price *RequestPrice `protobuf:"bytes,3,opt,name=price,proto3" json:"price,omitempty"`
 	// Others of the same trace, that began within an hour of this one: at most 100, the oldest
 	// first.
-	Neighbours    []*LoggedRequest `protobuf:"bytes,4,rep,name=neighbours,proto3" json:"neighbours,omitempty"`
+	Neighbours []*LoggedRequest `protobuf:"bytes,4,rep,name=neighbours,proto3" json:"neighbours,omitempty"`
+	// Whether bodies of it were captured: GetCapture has them.
+	Captured      bool `protobuf:"varint,5,opt,name=captured,proto3" json:"captured,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -894,6 +896,13 @@ func (x *GetRequestResponse) GetNeighbours() []*LoggedRequest {
 		return x.Neighbours
 	}
 	return nil
+}
+
+func (x *GetRequestResponse) GetCaptured() bool {
+	if x != nil {
+		return x.Captured
+	}
+	return false
 }
 
 // RequestTimeline is what a request went through. Times are since its start_time.
@@ -1539,14 +1548,15 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\n" +
 	"read_until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\treadUntil\"#\n" +
 	"\x11GetRequestRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x81\x02\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x9d\x02\n" +
 	"\x12GetRequestResponse\x128\n" +
 	"\arequest\x18\x01 \x01(\v2\x1e.genway.admin.v1.LoggedRequestR\arequest\x12<\n" +
 	"\btimeline\x18\x02 \x01(\v2 .genway.admin.v1.RequestTimelineR\btimeline\x123\n" +
 	"\x05price\x18\x03 \x01(\v2\x1d.genway.admin.v1.RequestPriceR\x05price\x12>\n" +
 	"\n" +
 	"neighbours\x18\x04 \x03(\v2\x1e.genway.admin.v1.LoggedRequestR\n" +
-	"neighbours\"\xba\x01\n" +
+	"neighbours\x12\x1a\n" +
+	"\bcaptured\x18\x05 \x01(\bR\bcaptured\"\xba\x01\n" +
 	"\x0fRequestTimeline\x125\n" +
 	"\badmitted\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\badmitted\x12;\n" +
 	"\battempts\x18\x02 \x03(\v2\x1f.genway.admin.v1.RequestAttemptR\battempts\x123\n" +

@@ -32,7 +32,10 @@ type CreateSessionRequest struct {
 	Link bool `protobuf:"varint,2,opt,name=link,proto3" json:"link,omitempty"`
 	// How long it is good: up to 12 hours. Absent is 12 hours for a session and 15 minutes for
 	// a link.
-	Lifetime      *durationpb.Duration `protobuf:"bytes,3,opt,name=lifetime,proto3" json:"lifetime,omitempty"`
+	Lifetime *durationpb.Duration `protobuf:"bytes,3,opt,name=lifetime,proto3" json:"lifetime,omitempty"`
+	// With link: the link's session reads captured bodies, if the key shown does. Without link, a
+	// session does so by itself where the key shown does.
+	ReadCaptures  bool `protobuf:"varint,4,opt,name=read_captures,json=readCaptures,proto3" json:"read_captures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -86,6 +89,13 @@ func (x *CreateSessionRequest) GetLifetime() *durationpb.Duration {
 		return x.Lifetime
 	}
 	return nil
+}
+
+func (x *CreateSessionRequest) GetReadCaptures() bool {
+	if x != nil {
+		return x.ReadCaptures
+	}
+	return false
 }
 
 // CreateSessionResponse is the session that was made. Sessions and links are keys: ListKeys
@@ -305,11 +315,12 @@ var File_genway_admin_v1_session_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_session_proto_rawDesc = "" +
 	"\n" +
-	"\x1dgenway/admin/v1/session.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1egoogle/protobuf/duration.proto\"~\n" +
+	"\x1dgenway/admin/v1/session.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1egoogle/protobuf/duration.proto\"\xa3\x01\n" +
 	"\x14CreateSessionRequest\x12\x1b\n" +
 	"\tread_only\x18\x01 \x01(\bR\breadOnly\x12\x12\n" +
 	"\x04link\x18\x02 \x01(\bR\x04link\x125\n" +
-	"\blifetime\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\blifetime\"X\n" +
+	"\blifetime\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\blifetime\x12#\n" +
+	"\rread_captures\x18\x04 \x01(\bR\freadCaptures\"X\n" +
 	"\x15CreateSessionResponse\x12&\n" +
 	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\x12\x17\n" +
 	"\araw_key\x18\x02 \x01(\tR\x06rawKey\"\x13\n" +
