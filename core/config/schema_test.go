@@ -39,6 +39,8 @@ func reflected() ([]byte, error) {
 			switch t {
 			case reflect.TypeFor[config.Duration]():
 				return &jsonschema.Schema{Type: "string", Examples: []any{"30s", "5m"}}
+			case reflect.TypeFor[config.Moment]():
+				return &jsonschema.Schema{Type: "string", Examples: []any{"2027-01-31T12:00:00Z", "2027-01-31"}}
 			case reflect.TypeFor[config.Bound]():
 				return boundSchema()
 			case reflect.TypeFor[config.Models]():
