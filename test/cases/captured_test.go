@@ -265,7 +265,9 @@ func TestCapturedFromStrangers(t *testing.T) {
 	until, done := make(chan struct{}), make(chan error, 1)
 	before := len(c.Chat.Requests())
 	c.Chat.Answer(fake.Stream(fake.Wait(until)))
-	go func() { done <- await(ctx, c.Gateway, harness.CallOf(harness.Chat, "chat", harness.Chat.Hello(), true)) }()
+	go func() {
+		done <- await(ctx, c.Gateway, harness.CallOf(harness.Chat, "chat", harness.Chat.Hello(), true))
+	}()
 	for len(c.Chat.Requests()) == before {
 		runtime.Gosched()
 	}
