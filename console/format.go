@@ -71,6 +71,14 @@ func size(n int64) string {
 	return fmt.Sprint(n, " B")
 }
 
+// fromBeginning is took for a scale, which begins with 0.
+func fromBeginning(d time.Duration) string {
+	if d == 0 {
+		return "0"
+	}
+	return took(d)
+}
+
 // took writes a duration in the unit that suits it.
 func took(d time.Duration) string {
 	switch {

@@ -131,7 +131,7 @@ func TestImportRefuses(t *testing.T) {
 		if wrong := active(got.body); len(wrong) > 0 {
 			t.Errorf("%q: %v", text, wrong)
 		}
-		if n := strings.Count(got.body, "<li>"); n > 20 {
+		if n := strings.Count(got.body, "<li>line "); n > 20 {
 			t.Errorf("%d mistakes are shown", n)
 		}
 	}

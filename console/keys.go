@@ -58,6 +58,27 @@ func viewOf(key *adminv1.Key) keyView {
 	return keyView{key, groupName(key.GetGroup()), state}
 }
 
+// Limits says in a few words what the key is held to.
+func (k keyView) Limits() string {
+	s := k.GetSettings()
+	var words []string
+	for _, figure := range []struct {
+		n    int64
+		unit string
+	}{{s.GetLimits().GetRequestsPerMinute(), "requests/min"}, {s.GetLimits().GetTokensPerMinute(), "tokens/min"}, {s.GetLimits().GetConcurrent(), "at once"}} {
+		if figure.n != 0 {
+			words = append(words, count(figure.n)+" "+figure.unit)
+		}
+	}
+	for _, b := range s.GetLimits().GetBudgets() {
+		words = append(words, money(b.GetNanoDollars())+" a "+strings.ToLower(strings.TrimPrefix(b.GetPeriod().String(), "PERIOD_")))
+	}
+	if s.GetReadOnly() {
+		words = append(words, "read-only")
+	}
+	return strings.Join(words, ", ")
+}
+
 type keysPage struct {
 	Keys               []keyView
 	Owner, Group, Next string

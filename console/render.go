@@ -59,7 +59,7 @@ var functions = template.FuncMap{
 	"took":  took,
 	"line":  func(i int) int { return i + 1 },
 	"since": func(now time.Time, t *timestamppb.Timestamp) string {
-		return took(max(time.Microsecond, now.Sub(t.AsTime())).Round(time.Second))
+		return max(0, now.Sub(t.AsTime())).Round(time.Second).String()
 	},
 	"words": func(s string) string { return strings.ReplaceAll(s, "_", " ") },
 	"has":   strings.HasPrefix, "join": strings.Join,

@@ -41,7 +41,7 @@ func showRequest(c *call) error {
 	p := requestPage{GetRequestResponse: resp, Row: rowOf(r), Columns: requestColumns, Stages: stages(resp)}
 	if len(p.Stages) > 0 {
 		p.Chart = template.HTML(chart.Waterfall{ //nolint:gosec // package chart escapes its texts
-			Title: "What the request went through", Description: "A row for each stage, on one scale of time. The table below has the same figures.", Stages: p.Stages, Format: took,
+			Title: "What the request went through", Description: "A row for each stage, on one scale of time. The table below has the same figures.", Stages: p.Stages, Format: fromBeginning,
 		}.SVG())
 	}
 	for name, nano := range resp.GetPrice().GetNanoDollars() {

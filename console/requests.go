@@ -21,7 +21,7 @@ type requestRow struct {
 func rowOf(r *adminv1.LoggedRequest) requestRow {
 	outcome := outcomeName(r.GetOutcome())
 	said := outcome
-	if r.GetKind() != "" {
+	if r.GetKind() != "" && r.GetKind() != outcome {
 		said += ": " + r.GetKind()
 	}
 	u := r.GetUsage()

@@ -36,6 +36,7 @@ func (b Bars) SVG() string {
 		}
 		most = max(most, v)
 	}
+	most = nice(most)
 	height := barsHeight - barsBottom - barsTop
 	for _, part := range []float64{0, 0.5, 1} {
 		y := barsTop + height*(1-part)
@@ -62,4 +63,18 @@ func (b Bars) SVG() string {
 	}
 	out.WriteString(`</svg>`)
 	return out.String()
+}
+
+// nice gives the least figure from a value on that is easy to read: a digit with zeros, whose half is as easy.
+func nice(v float64) float64 {
+	if v <= 0 {
+		return 0
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, step := range []float64{1, 2, 3, 4, 5, 6, 8, 10} {
+		if top := step * unit; v <= top && !math.IsInf(top, 0) {
+			return top
+		}
+	}
+	return v
 }

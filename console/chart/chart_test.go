@@ -71,3 +71,13 @@ func TestGoldens(t *testing.T) {
 		})
 	}
 }
+
+// The scale of a chart ends with a figure that is easy to read, never below the highest bar.
+func TestScales(t *testing.T) {
+	for most, want := range map[float64]string{1: "1", 1.01: "2", 3: "3", 4.5: "5", 6.5: "8", 9: "10", 215.53: "300", 99999: "100000", 0.03: "0.03", math.MaxFloat64: "1.797693135e+308", 5e-324: ""} {
+		svg := chart.Bars{Labels: []string{"a"}, Values: []float64{most}, Format: func(v float64) string { return strconv.FormatFloat(v, 'g', 10, 64) }}.SVG()
+		if !strings.Contains(svg, `text-anchor="end">`+want+`</text>`) && want != "" || strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+			t.Errorf("%g: %s", most, svg)
+		}
+	}
+}
