@@ -77,6 +77,10 @@ type playgroundPage struct {
 	Streams           bool
 	Known             []string // models that routes name
 	Most              int
+	// Then are what was answered to the captured request that is sent again.
+	Then []bodyView
+	// Unary says that it asked for no stream.
+	Unary bool
 	// Reached says that what is chosen can be sent from here.
 	Reached bool
 }
@@ -84,6 +88,18 @@ type playgroundPage struct {
 // showPlayground shows the form. Scripts send it, and show what comes.
 func showPlayground(c *call) error {
 	form := c.r.URL.Query()
+	again, then, unary := "", []bodyView(nil), false
+	if id := form.Get("replay"); id != "" {
+		body, r, answered, err := c.replay(id)
+		if err != nil {
+			return err
+		}
+		again, then, unary = body, answered, !strings.HasPrefix(r.GetMethod(), "Stream")
+		form.Set("protocol", playLike(r))
+		if r.GetProtocol() == "generate_content" {
+			form.Set("model", r.GetModel())
+		}
+	}
 	chosen, ok := playOf(form.Get("protocol"))
 	if !ok {
 		chosen = plays[0]
@@ -105,6 +121,9 @@ func showPlayground(c *call) error {
 			p.Body = e.Body
 		}
 		p.Bodies = append(p.Bodies, choice{Link: "?" + url.Values{"protocol": {chosen.Protocol}, "example": {e.Name}}.Encode(), Title: cmp.Or(e.Name, "plain"), Current: e.Name == form.Get("example")})
+	}
+	if again != "" {
+		p.Body, p.Then, p.Unary = again, then, unary
 	}
 	if p.Model == "" && strings.Contains(chosen.Path, "{MODEL}") {
 		p.Model = "sandbox-text"

@@ -27,8 +27,10 @@ type requestPage struct {
 	Columns    []string
 	GRPCurl    string
 	XRay       string
-	// Playground is where one like it can be sent: its body is not kept.
+	// Playground is where one like it can be sent.
 	Playground string
+	// Reads says that the reader may see its captured bodies, if there are any.
+	Reads bool
 }
 
 // showRequest shows one request and what it went through.
@@ -38,7 +40,7 @@ func showRequest(c *call) error {
 		return err
 	}
 	r := resp.GetRequest()
-	p := requestPage{GetRequestResponse: resp, Row: rowOf(r), Columns: requestColumns, Stages: stages(resp)}
+	p := requestPage{GetRequestResponse: resp, Row: rowOf(r), Columns: requestColumns, Stages: stages(resp), Reads: c.readsCaptures()}
 	if len(p.Stages) > 0 {
 		p.Chart = template.HTML(chart.Waterfall{ //nolint:gosec // package chart escapes its texts
 			Title: "What the request went through", Description: "A row for each stage, on one scale of time. The table below has the same figures.", Stages: p.Stages, Format: fromBeginning,

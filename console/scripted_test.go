@@ -33,6 +33,13 @@ type scripted struct {
 	left chan struct{}
 	// usage makes reports, if set.
 	usage func(*adminv1.GetUsageRequest) []*adminv1.UsageRow
+	// captured are the bodies of request 1-2, which is of that protocol and method; deleted is what was
+	// asked to be deleted.
+	captured         []*adminv1.CapturedBody
+	protocol, method string
+	deleted          *adminv1.DeleteCapturesRequest
+	// explain answers Explain, if set.
+	explain func(*adminv1.ExplainRequest) (*adminv1.ExplainResponse, error)
 	// nodes are listed in place of those that have text, if set.
 	nodes []*adminv1.Node
 }
@@ -55,14 +62,30 @@ func (s *scripted) GetRequest(_ context.Context, req *adminv1.GetRequestRequest)
 		return nil, fault.New(fault.NotFound, "REQUEST_NOT_FOUND", "there is no request %s", s.text)
 	}
 	at := func(ms int) *durationpb.Duration { return durationpb.New(time.Duration(ms) * time.Millisecond) }
+	r := s.request()
+	if s.protocol != "" {
+		r.Protocol, r.Method, r.Outcome = s.protocol, s.method, adminv1.Outcome_OUTCOME_OK
+	}
 	return &adminv1.GetRequestResponse{
-		Request: s.request(), Neighbours: []*adminv1.LoggedRequest{s.request()},
+		Captured: s.captured != nil, Request: r, Neighbours: []*adminv1.LoggedRequest{s.request()},
 		Timeline: &adminv1.RequestTimeline{Admitted: at(1), Settled: at(90), Attempts: []*adminv1.RequestAttempt{
 			{Upstream: s.text, Protocol: s.text, Model: s.text, Begin: at(2), Connected: at(5), Headers: at(20), End: at(21), Calls: 2, HttpStatus: 503, Kind: s.text, Reason: s.text},
 			{Upstream: s.text, Begin: at(22), FirstEvent: at(40), Released: at(41), End: at(80), Calls: 1, HttpStatus: 200},
 		}},
 		Price: &adminv1.RequestPrice{Id: s.text, NanoDollars: map[string]int64{s.text: 7}},
 	}, nil
+}
+
+func (s *scripted) GetCapture(_ context.Context, req *adminv1.GetCaptureRequest) (*adminv1.GetCaptureResponse, error) {
+	if s.captured == nil || req.GetId() != "1-2" {
+		return nil, fault.New(fault.NotFound, admin.ReasonNoCapture, "no bodies of that request were captured")
+	}
+	return &adminv1.GetCaptureResponse{Bodies: s.captured, KeyId: s.text, SealedBy: s.text, ExpireTime: timestamppb.New(time.Unix(1e9, 0))}, nil
+}
+
+func (s *scripted) DeleteCaptures(_ context.Context, req *adminv1.DeleteCapturesRequest) (*adminv1.DeleteCapturesResponse, error) {
+	s.deleted = req
+	return &adminv1.DeleteCapturesResponse{Deleted: 1}, nil
 }
 
 func (s *scripted) WatchRequests(_ *adminv1.WatchRequestsRequest, stream grpc.ServerStreamingServer[adminv1.WatchRequestsResponse]) error {
@@ -115,7 +138,10 @@ func (s *scripted) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (
 	return s.Service.GetUsage(ctx, req)
 }
 
-func (s *scripted) Explain(context.Context, *adminv1.ExplainRequest) (*adminv1.ExplainResponse, error) {
+func (s *scripted) Explain(_ context.Context, req *adminv1.ExplainRequest) (*adminv1.ExplainResponse, error) {
+	if s.explain != nil {
+		return s.explain(req)
+	}
 	members := []*adminv1.ExplainedMember{{Fate: adminv1.Fate_FATE_LOST, Path: s.text, Arrives: []string{s.text}, ValueJson: s.text, ArrivedJson: s.text, Rule: s.text, Reason: s.text}}
 	refusal := &adminv1.ExplainedRefusal{Kind: s.text, Reason: s.text, Member: s.text, Message: s.text}
 	return &adminv1.ExplainResponse{Route: s.text, Upstream: s.text, UpstreamProtocol: s.text, UpstreamModel: s.text, MessageJson: s.text, UpstreamBody: []byte(s.text), Members: members, Truncated: true, Refusal: refusal,
