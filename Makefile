@@ -182,6 +182,11 @@ bench-growth: ## Measure what grows with keys, routes, rows of the ledger and li
 	$(GO) build -C bench -o $(CURDIR)/bin/bench .
 	bin/bench growth $(if $(SIZES),-sizes $(SIZES)) $(BENCHFLAGS)
 
+.PHONY: bench-scale
+bench-scale: ## Measure what one PostgreSQL and one Redis or Valkey, which all cores share, can do
+	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	bin/bench scale $(BENCHFLAGS)
+
 .PHONY: bench-telemetry
 bench-telemetry: build ## Measure what metrics, logs and traces cost, in turns with telling nothing
 	$(GO) build -C bench -o $(CURDIR)/bin/bench .

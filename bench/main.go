@@ -35,6 +35,7 @@ var commands = map[string]func(ctx context.Context, args []string, stdout, stder
 	"run":                  runAll,
 	"soak":                 runSoak,
 	"growth":               runGrowth,
+	"scale":                runScale,
 	"report":               runReport,
 	"allocs":               runAllocs,
 	"profile":              runProfile,
@@ -55,6 +56,7 @@ const usage = `bench measures what a gateway costs.
   bench profile    say where Genway's time goes
   bench allocs     compare what Genway's stages allocate with the baseline
   bench growth     measure what grows with keys, routes, rows and limits
+  bench scale      measure what one PostgreSQL and one Redis, which all cores share, can do
   bench report     print the tables of results written earlier, or write them into a document
   bench load       send load to an address
   bench upstream   be the upstream

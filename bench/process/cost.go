@@ -139,3 +139,12 @@ func (g Group) ResetPeak() error {
 	}
 	return nil
 }
+
+// TreeCPU is the time that a process, which need not be one of ours, and its descendants have run.
+// Descendants that have ended are left out.
+func TreeCPU(id int) (total time.Duration) {
+	for _, one := range tree(id) {
+		total += clock(one)
+	}
+	return total
+}
