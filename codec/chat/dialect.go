@@ -109,6 +109,10 @@ func (e *encoder) settings(r *request) error {
 		change = append(change, member.Member{Name: "random_seed", Value: strconv.AppendInt(nil, *r.Seed, 10)})
 		r.Seed = nil
 	}
+	if word := e.dialect.Effort(r.ReasoningEffort); word != r.ReasoningEffort {
+		e.losses.Add("thinking.effort", "the upstream has no such effort")
+		r.ReasoningEffort = word
+	}
 	if r.ReasoningEffort != "" && !takes("reasoning_effort") && takes("reasoning") {
 		effort := append(member.AppendQuote([]byte(`{"effort":`), r.ReasoningEffort), '}')
 		change = append(change, member.Member{Name: "reasoning", Value: effort})

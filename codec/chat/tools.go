@@ -102,6 +102,9 @@ func (e *encoder) tool(t *genwayv1.Tool, path string) (out tool, err error) {
 	case *genwayv1.Tool_Function:
 		f := &function{Name: k.Function.Name, Description: k.Function.Description, Strict: k.Function.Strict, Extra: inner(t.NativeFields, "function.")}
 		f.Parameters, err = jsonText(k.Function.ParametersJson, path+".function.parameters_json")
+		if f.Parameters == nil && e.dialect != nil {
+			f.Parameters = noParameters(f.Strict)
+		}
 		if strict := f.Strict; strict != nil && !e.dialect.Takes("tools.function.strict") {
 			if f.Strict = nil; *strict {
 				e.lose(path + ".function.strict")
@@ -135,6 +138,15 @@ func (e *encoder) tool(t *genwayv1.Tool, path string) (out tool, err error) {
 	}
 	out.Extra, err = extra(t.NativeFields, path, e.losses, "function.", "custom.")
 	return out, err
+}
+
+// noParameters is the schema of a function that takes none. To OpenAI an absent schema means the
+// same; xAI and Mistral answer 422 to it. Strict schemas of OpenAI are closed.
+func noParameters(strict *bool) jsontext.Value {
+	if strict != nil && *strict {
+		return jsontext.Value(`{"type":"object","properties":{},"additionalProperties":false}`)
+	}
+	return jsontext.Value(`{"type":"object","properties":{}}`)
 }
 
 // jsonText checks a JSON text that a field of the message holds; empty is absent.

@@ -21,6 +21,8 @@ type Chat struct {
 	// CallIDs is the length of identifiers of tool calls, if they are letters and digits of
 	// one length; 0 takes any.
 	CallIDs int
+	// efforts are the words of reasoning_effort that it takes; nil takes any.
+	efforts []string
 }
 
 // New gives the dialect that takes the members, which stand apart by white space. It panics

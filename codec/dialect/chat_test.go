@@ -39,3 +39,34 @@ func TestUnknownWords(t *testing.T) {
 		}()
 	}
 }
+
+func TestEfforts(t *testing.T) {
+	for _, one := range []struct {
+		words []string
+		want  map[string]string
+	}{
+		{nil, map[string]string{"": "", "none": "none", "max": "max", "other": "other"}},
+		{[]string{"low", "high"}, map[string]string{"": "", "none": "", "minimal": "low", "low": "low", "medium": "high", "high": "high", "xhigh": "high", "max": "high", "other": "other"}},
+		{[]string{"none", "max"}, map[string]string{"none": "none", "minimal": "max", "max": "max"}},
+		{[]string{"none"}, map[string]string{"none": "none", "minimal": "none", "max": "none"}},
+	} {
+		d := dialect.New("reasoning_effort")
+		if one.words != nil {
+			d = d.WithEfforts(one.words...)
+		}
+		for word, want := range one.want {
+			if got := d.Effort(word); got != want {
+				t.Errorf("of %v, %q is %q, not %q", one.words, word, got, want)
+			}
+		}
+	}
+	if got := (*dialect.Chat)(nil).Effort("max"); got != "max" {
+		t.Errorf("no dialect makes max %q", got)
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("a word that is no effort is taken for one")
+		}
+	}()
+	dialect.New("").WithEfforts("Low")
+}

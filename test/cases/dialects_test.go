@@ -26,6 +26,7 @@ func dialectCases() []Case {
 		{"V8", "contents that a place of chat completions does not document are refused by name and never sent", untakenContents},
 		{"V9", "an upstream of chat completions without a provider gets the least of a translated request, and of one of its own protocol every byte", leastAssumed},
 		{"V10", "what only the form of a member differs in reaches each place in its form: limits, seeds, efforts, reasoning, schemas, identifiers, one tool to be called", ownForms},
+		{"V12", "an effort that a place of chat completions has no word for is the next higher that it has, is left out if it is none, and is named; words that it has, and that nobody knows, reach it", placesEfforts},
 	}
 }
 
@@ -233,7 +234,7 @@ func ownForms(t *testing.T) {
 			"max_tokens": "4096", "random_seed": "7", "seed": "", "messages[1].content": `"one"`,
 		},
 		"openrouter": {"reasoning": `{"effort":"low"}`, "reasoning_effort": "", "max_completion_tokens": "4096", "seed": "7"},
-		"tgi":        {"response_format.type": `"json"`, "response_format.value.type": `"object"`, "tool_choice": `"required"`, "tools[1]": ""},
+		"tgi":        {"response_format.type": `"json"`, "response_format.value.type": `"object"`, "tool_choice.function.name": `"look"`, "tools[1].function.name": `"go"`},
 		"deepseek":   {"response_format": `{"type":"json_object"}`, "messages[2].reasoning_content": `"hm"`, "tool_choice.function.name": `"look"`},
 		"vllm":       {"messages[2].reasoning": `"hm"`, "messages[2].reasoning_content": "", "max_tokens": "4096"},
 		"ollama":     {"tool_choice": "", "tools[0].function.name": `"look"`, "messages[2].reasoning": `"hm"`},
@@ -258,6 +259,43 @@ func ownForms(t *testing.T) {
 			call, result := string(sent.At("messages[2].tool_calls[0].id").Raw), string(sent.At("messages[3].tool_call_id").Raw)
 			if call != result || (len(call) == 11) != (name == "mistral") {
 				t.Errorf("the call is %s, its result %s", call, result)
+			}
+		})
+	}
+}
+
+func placesEfforts(t *testing.T) {
+	sent := map[string]map[string]string{
+		"groq":       {"none": "none", "minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"},
+		"together":   {"none": "", "minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "high", "max": "high"},
+		"xai":        {"none": "", "minimal": "low", "low": "low", "medium": "high", "high": "high", "xhigh": "high", "max": "high"},
+		"mistral":    {"none": "none", "minimal": "minimal", "medium": "medium", "xhigh": "xhigh", "max": "xhigh"},
+		"openai":     {"none": "none", "minimal": "minimal", "max": "max"},
+		"openrouter": {"none": "none", "max": "max"},
+	}
+	for _, name := range slices.Sorted(maps.Keys(sent)) {
+		schema, err := clouds.ReadChatSchema(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(name, func(t *testing.T) {
+			g := harness.New(t, harness.Config{Remote: place(t, upstreamOf(t, schemaOf(name)))})
+			sent[name]["brand-new"] = "brand-new"
+			for word, want := range sent[name] {
+				g.Chat.Answer(answers.Text("fine").Answer(harness.Chat, false))
+				a := g.Post(harness.Responses, "chat/m", fmt.Sprintf(`{"input":"hi","reasoning":{"effort":%q}}`, word))
+				if a.Status != http.StatusOK {
+					t.Errorf("%s: %d %s", word, a.Status, a.Body)
+					continue
+				}
+				body := probe.Parse(t, g.Chat.Last(t).Body)
+				got := strings.Trim(string(body.At("reasoning_effort").Raw)+string(body.At("reasoning.effort").Raw), `"`)
+				if lost := a.Header.Get("X-Genway-Lost"); got != want || (lost == "reasoning.effort") != (got != word) {
+					t.Errorf("%s: %q was sent, not %q, and %q named", word, got, want, lost)
+				}
+				if wrong := schema.Check(body.Raw); len(wrong) > 0 && word != "brand-new" {
+					t.Errorf("%s: %v", word, wrong)
+				}
 			}
 		})
 	}

@@ -22,9 +22,11 @@ type ChatSchema struct {
 	Body map[string]string `json:"body"`
 	// Types are the objects in it by name: system, user, assistant and tool are messages, and
 	// part.TYPE are elements of their content. They take the place of the common ones. A
-	// member's type is any, string, content (a string, or an array of parts) or the name of
-	// an object, in brackets for an array of such.
+	// member's type is any, string, strings (an array of them), content (a string, or an array of
+	// parts) or the name of an object, in brackets for an array of such.
 	Types map[string]map[string]string `json:"types"`
+	// Required are the members that an object must have, by its name.
+	Required map[string][]string `json:"required"`
 	// Words are the strings that a member may be, by the name of its object and its own.
 	Words map[string][]string `json:"words"`
 	// CallID is the pattern of identifiers of tool calls; empty for any.
@@ -96,6 +98,11 @@ func (c *chatCheck) wrongf(format string, args ...any) {
 }
 
 func (c *chatCheck) object(kind, path string, members map[string]string, value map[string]any) {
+	for _, name := range c.schema.Required[kind] {
+		if value[name] == nil {
+			c.wrongf("%s: Field required", strings.TrimPrefix(path+"."+name, "."))
+		}
+	}
 	for name, v := range value {
 		at := strings.TrimPrefix(path+"."+name, ".")
 		is, known := members[name]
@@ -120,6 +127,12 @@ func (c *chatCheck) value(is, path string, v any) {
 	case "string":
 		if _, ok := v.(string); !ok {
 			c.wrongf("%s: Input should be a valid string", path)
+		}
+		return
+	case "strings":
+		list, ok := v.([]any)
+		if !ok || slices.ContainsFunc(list, func(e any) bool { _, isText := e.(string); return !isText }) {
+			c.wrongf("%s: Input should be a valid list of strings", path)
 		}
 		return
 	case "content":

@@ -7,7 +7,7 @@ var openrouter = Provider{
 	Endpoints: []Endpoint{
 		{
 			Kinds: []string{"chat", "responses"}, Base: "https://openrouter.ai/api/v1", Chat: openrouterChat,
-			Documents: "github.com/OpenRouterTeam/typescript-sdk, src/models/chatrequest.ts, chatmessages.ts, excerpts read 2026-11-23",
+			Documents: "@openrouter/sdk 1.3.19, models/chatrequest, read 2026-11-23",
 			Source:    "openrouter.ai/docs/api-reference/overview", Read: "2026-11-22",
 		},
 		{
@@ -18,13 +18,14 @@ var openrouter = Provider{
 	Notes: []string{"Silent streams are kept open by comments (`: OPENROUTER PROCESSING`)."},
 }
 
-// openrouterChat is ChatRequest of the SDK for TypeScript.
+// openrouterChat is ChatRequest of the SDK for TypeScript. Its reasoning_effort is another word for
+// reasoning.effort.
 var openrouterChat = dialect.New(`
 	max_tokens max_completion_tokens stop temperature top_p frequency_penalty presence_penalty seed
-	logprobs top_logprobs logit_bias
-	tool_choice tool_choice.function parallel_tool_calls tools.function.strict
-	response_format.json_schema reasoning modalities service_tier metadata user stream_options
+	logprobs top_logprobs logit_bias prediction
+	tool_choice tool_choice.function parallel_tool_calls tools.function.strict tools.cache_control
+	response_format.json_schema reasoning modalities service_tier metadata user prompt_cache_key stream_options
 	messages.developer messages.name messages.refusal
 	messages.content.array messages.content.image_url messages.content.image_url.detail messages.content.input_audio
-	messages.content.file messages.content.video_url messages.content.cache_control
+	messages.content.file messages.content.video_url messages.content.cache_control messages.content.prompt_cache_breakpoint
 	messages.reasoning messages.reasoning_details messages.images messages.audio`)

@@ -6,7 +6,7 @@ var xai = Provider{
 	Name: "xai", Title: "xAI", KeyEnv: "XAI_API_KEY",
 	Endpoints: []Endpoint{{
 		Kinds: []string{"chat", "responses", "images"}, Base: "https://api.x.ai/v1", Chat: xaiChat,
-		Documents: "docs.x.ai/developers/rest-api-reference/inference/chat-completions, excerpts read 2026-11-23",
+		Documents: "xAI's OpenAPI document (api.x.ai/api-docs/openapi.json), ChatRequest, by way of github.com/api-evangelist/xai, read 2026-11-23",
 		Source:    "docs.x.ai/developers/model-capabilities/text/comparison", Read: "2026-11-22",
 	}},
 	Notes: []string{
@@ -15,11 +15,11 @@ var xai = Provider{
 	},
 }
 
-// xaiChat is the body of POST /v1/chat/completions. logit_bias is in it as "unsupported".
+// xaiChat is ChatRequest of the OpenAPI document. logit_bias and a function's strict are in it as
+// not supported, and a file is taken by its identifier or address alone.
 var xaiChat = dialect.New(`
 	max_tokens max_completion_tokens stop temperature top_p frequency_penalty presence_penalty seed n
 	logprobs top_logprobs
 	tool_choice tool_choice.function parallel_tool_calls
 	response_format.json_schema reasoning_effort user stream_options
-	messages.name messages.content.array messages.content.image_url messages.content.image_url.detail
-	messages.refusal messages.reasoning_content`)
+	messages.name messages.content.array messages.content.image_url messages.reasoning_content`).WithEfforts("low", "high")
