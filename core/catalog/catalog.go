@@ -13,20 +13,26 @@ import (
 
 // Catalog is what is known of models. It is safe for concurrent use. A nil one knows nothing.
 type Catalog struct {
-	rows  []Row // never changed
-	found memory
+	rows []Row // never changed
+	// behind gives the rows behind them, which are read when the first model is looked up; nil
+	// is none.
+	behind func() []Row
+	found  memory
 }
 
 //go:embed models.yaml
 var shipped []byte
 
-// Shipped gives the catalogue that ships with the program.
-var Shipped = sync.OnceValue(func() *Catalog {
+// Shipped gives the catalogue that ships with the program. It is read when the first model is
+// looked up: a program that translates nothing starts without it.
+var Shipped = sync.OnceValue(func() *Catalog { return &Catalog{behind: shippedRows} })
+
+var shippedRows = sync.OnceValue(func() []Row {
 	c, err := Parse("models.yaml", shipped)
 	if err != nil {
 		panic(err) // a test reads it
 	}
-	return c
+	return c.rows
 })
 
 // file is a whole file.
@@ -45,7 +51,7 @@ func Load(name string) (*Catalog, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Catalog{rows: append(c.rows, Shipped().rows...)}, nil
+	return &Catalog{rows: c.rows, behind: shippedRows}, nil
 }
 
 // Parse reads the text of a file, whose name is for errors. What ships is not in it.
@@ -73,7 +79,15 @@ func Parse(name string, text []byte) (*Catalog, error) {
 }
 
 // Len is how many rows there are.
-func (c *Catalog) Len() int { return len(c.rows) }
+func (c *Catalog) Len() int { return len(c.rows) + len(c.rest()) }
+
+// rest are the rows behind the catalogue's own.
+func (c *Catalog) rest() []Row {
+	if c.behind == nil {
+		return nil
+	}
+	return c.behind()
+}
 
 var (
 	// cloud is what clouds and resellers put ahead of a model's name: us.anthropic., a

@@ -44,9 +44,11 @@ func (c *Catalog) Find(model string) Row {
 func (c *Catalog) look(model string) Row {
 	var found Row
 	name, plain := strings.ToLower(model), Plain(model)
-	for i := range c.rows {
-		if r := &c.rows[i]; glob.Match(r.Model, plain) || glob.Match(r.Model, name) {
-			found = found.over(*r)
+	for _, rows := range [][]Row{c.rows, c.rest()} {
+		for i := range rows {
+			if r := &rows[i]; glob.Match(r.Model, plain) || glob.Match(r.Model, name) {
+				found = found.over(*r)
+			}
 		}
 	}
 	found.Model = model

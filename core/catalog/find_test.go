@@ -10,7 +10,7 @@ import (
 
 // A model is found alike each time, whatever a caller writes for its name.
 func TestFindRemembers(t *testing.T) {
-	c := &Catalog{rows: Shipped().rows}
+	c := &Catalog{rows: shippedRows()}
 	for _, name := range []string{
 		"claude-opus-4-7", "Claude-Opus-4-7", "anthropic/claude-opus-4.7", "gpt-5-mini", "openai/gpt-5-mini", "my-own-model",
 		"", "*", "claude-*", "\x00", "\xff\xfe", "a/b/c/", strings.Repeat("x", maxRememberedName), strings.Repeat("x", maxRememberedName+1), strings.Repeat("/", 1<<20),
@@ -29,7 +29,7 @@ func TestFindRemembers(t *testing.T) {
 
 // Callers who make names up do not grow the memory, nor keep others out of it.
 func TestFindIsBounded(t *testing.T) {
-	c := &Catalog{rows: Shipped().rows}
+	c := &Catalog{rows: shippedRows()}
 	var callers sync.WaitGroup
 	for caller := range 4 {
 		callers.Go(func() {
@@ -52,7 +52,7 @@ func TestFindIsBounded(t *testing.T) {
 }
 
 func TestFindDoesNotAllocate(t *testing.T) {
-	c := &Catalog{rows: Shipped().rows}
+	c := &Catalog{rows: shippedRows()}
 	c.Find("claude-opus-4-7")
 	if n := testing.AllocsPerRun(100, func() { c.Find("claude-opus-4-7") }); n > 0 {
 		t.Errorf("%v allocations for a model that is remembered", n)
@@ -60,7 +60,7 @@ func TestFindDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkFind(b *testing.B) {
-	c := &Catalog{rows: Shipped().rows}
+	c := &Catalog{rows: shippedRows()}
 	for b.Loop() {
 		c.Find("claude-opus-4-7")
 	}

@@ -69,13 +69,26 @@ func openJournal(dir string, o owner) (*journal, error) {
 			return nil, err
 		}
 		j.halves[n] = &half{file: file, owner: o, end: journalHeader}
-		start := append(o.append([]byte(journalMagic)), make([]byte, journalRoom)...)
-		if _, err := file.WriteAt(start, 0); err != nil {
+		if err := allocate(file, o); err != nil {
 			j.remove()
 			return nil, err
 		}
 	}
 	return j, nil
+}
+
+// allocate writes the header of a file, and zeros in the room behind it.
+func allocate(file *os.File, o owner) error {
+	if _, err := file.WriteAt(o.append([]byte(journalMagic)), 0); err != nil {
+		return err
+	}
+	zeros := make([]byte, 16<<10)
+	for at := journalHeader; at < journalHeader+journalRoom; at += int64(len(zeros)) {
+		if _, err := file.WriteAt(zeros, at); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (o owner) append(b []byte) []byte {

@@ -33,7 +33,7 @@ type Command interface {
 func (p Program) Parse(args []string) (Command, error) {
 	var out strings.Builder
 	var text *string
-	parser, err := p.parser(kong.Writers(&out, &out), kong.Exit(func(int) {
+	parser, err := p.chosen(args).parser(kong.Writers(&out, &out), kong.Exit(func(int) {
 		if text == nil {
 			printed := out.String()
 			text = &printed
@@ -65,6 +65,21 @@ func (p Program) Parse(args []string) (Command, error) {
 		return nil, fmt.Errorf("%s: a %s cannot run", node.FullPath(), node.Target.Type())
 	}
 	return command, nil
+}
+
+// chosen is the program with the command alone that the first argument names, if it names one: to
+// read the tags of all others is most of what parsing costs, at each start.
+func (p Program) chosen(args []string) Program {
+	grammar := reflect.TypeOf(p.Grammar).Elem()
+	for i := range grammar.NumField() {
+		field := grammar.Field(i)
+		if _, isCommand := field.Tag.Lookup("cmd"); isCommand && len(args) > 0 && args[0] == strings.ToLower(field.Name) {
+			field.Index, field.Offset = nil, 0
+			p.Grammar = reflect.New(reflect.StructOf([]reflect.StructField{field})).Interface()
+			break
+		}
+	}
+	return p
 }
 
 // output is a text that was asked for in place of a command.
