@@ -10,6 +10,7 @@ import (
 
 	"github.com/genway/genway/bench/growth"
 	"github.com/genway/genway/bench/scale"
+	"github.com/genway/genway/test/servers"
 )
 
 // runScale measures what the servers that all cores share can do.
@@ -25,10 +26,10 @@ func runScale(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		return err
 	}
 	ledger := func(ctx context.Context, n int, during time.Duration) (growth.Row, error) {
-		return scale.Ledger(ctx, scale.Durable, n, during)
+		return onPostgres(ctx, func(db *scale.Database) (growth.Row, error) { return scale.Ledger(ctx, db, n, during) })
 	}
 	prune := func(ctx context.Context, n int, _ time.Duration) (growth.Row, error) {
-		return scale.Prune(ctx, scale.Durable, n)
+		return onPostgres(ctx, func(db *scale.Database) (growth.Row, error) { return scale.Prune(ctx, db, n) })
 	}
 	var rows []growth.Row
 	for _, m := range []struct {
@@ -49,4 +50,18 @@ func runScale(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 		}
 	}
 	return growth.Print(stdout, rows)
+}
+
+// onPostgres measures on a server that is started for it, whose commits reach the disk.
+func onPostgres(ctx context.Context, measure func(*scale.Database) (growth.Row, error)) (growth.Row, error) {
+	server, err := servers.StartPostgres("fsync=on", "full_page_writes=on", "max_wal_size=4GB", "shared_buffers=512MB")
+	if err != nil {
+		return growth.Row{}, err
+	}
+	defer server.End()
+	db, err := scale.NewDatabase(ctx, server)
+	if err != nil {
+		return growth.Row{}, err
+	}
+	return measure(db)
 }

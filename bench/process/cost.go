@@ -141,10 +141,31 @@ func (g Group) ResetPeak() error {
 }
 
 // TreeCPU is the time that a process, which need not be one of ours, and its descendants have run.
-// Descendants that have ended are left out.
-func TreeCPU(id int) (total time.Duration) {
+// Children that have ended count by what the kernel keeps of them, in hundredths of a second each.
+func TreeCPU(id int) time.Duration {
+	total := reaped(id)
 	for _, one := range tree(id) {
 		total += clock(one)
 	}
 	return total
+}
+
+// reaped is the time that the ended children of a process had run: cutime and cstime of proc(5).
+func reaped(id int) time.Duration {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", id))
+	if err != nil {
+		return 0
+	}
+	// The name, the second field, is in parentheses and may hold anything.
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	const cutime, perSecond = 13, 100 // behind the name, and USER_HZ
+	var ticks int64
+	for _, field := range fields[min(cutime, len(fields)):min(cutime+2, len(fields))] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			return 0
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * time.Second / perSecond
 }

@@ -2,6 +2,7 @@ package process
 
 import (
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
@@ -122,6 +123,20 @@ func TestDescendants(t *testing.T) {
 			t.Fatal(p.Err())
 		default:
 		}
+	}
+}
+
+// What ended children have run is in the time of a tree.
+func TestTreeCPU(t *testing.T) {
+	before := TreeCPU(os.Getpid())
+	child := exec.Command("/bin/sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done")
+	if err := child.Run(); err != nil {
+		t.Fatal(err)
+	}
+	ran := child.ProcessState.UserTime() + child.ProcessState.SystemTime()
+	const tick = 10 * time.Millisecond // of user and of system
+	if got := TreeCPU(os.Getpid()) - before; ran < 2*tick || got < ran-2*tick {
+		t.Errorf("the tree has run %v more, its child %v", got, ran)
 	}
 }
 

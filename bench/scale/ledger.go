@@ -28,23 +28,9 @@ const (
 // Durable are settings of a PostgreSQL whose commits reach the disk.
 var Durable = []string{"fsync=on", "full_page_writes=on", "max_wal_size=4GB", "shared_buffers=512MB"}
 
-// Ledger writes rows by so many cores at once, for that long, to a PostgreSQL of their own with the
-// settings.
-func Ledger(ctx context.Context, settings []string, cores int, during time.Duration) (row growth.Row, err error) {
-	row = growth.Row{Name: "cores that write to one PostgreSQL", N: int64(cores)}
-	server, err := servers.StartPostgres(settings...)
-	if err != nil {
-		return row, err
-	}
-	defer server.End()
-	name, err := server.Create(ctx)
-	if err != nil {
-		return row, err
-	}
-	db := database{url: server.URL(name)}
-	if db.postmaster, err = db.pid(ctx); err != nil {
-		return row, err
-	}
+// Ledger writes rows by so many cores at once, for that long, to the database.
+func Ledger(ctx context.Context, db *Database, cores int, during time.Duration) (growth.Row, error) {
+	row := growth.Row{Name: "cores that write to one PostgreSQL", N: int64(cores)}
 	for _, twice := range []bool{false, true} {
 		what := "rows a second, written once"
 		if twice {
@@ -68,17 +54,28 @@ func Ledger(ctx context.Context, settings []string, cores int, during time.Durat
 	return row, nil
 }
 
-// database is that of the ledger, with its server's process.
-type database struct {
+// Database is that of a ledger, with its server's process.
+type Database struct {
 	url        string
 	postmaster int
+}
+
+// NewDatabase makes an empty one, which ends with its server.
+func NewDatabase(ctx context.Context, server *servers.Postgres) (*Database, error) {
+	name, err := server.Create(ctx)
+	if err != nil {
+		return nil, err
+	}
+	db := &Database{url: server.URL(name)}
+	db.postmaster, err = db.pid(ctx)
+	return db, err
 }
 
 // costs are of one row, in µs and bytes, but for the rate and what one commit takes in ms.
 type costs struct{ rate, server, core, wal, commit float64 }
 
 // write has each core write batches, one after the other.
-func (d database) write(ctx context.Context, cores int, twice bool, during time.Duration) (costs, error) {
+func (d *Database) write(ctx context.Context, cores int, twice bool, during time.Duration) (costs, error) {
 	writers := make([]*writer, cores)
 	for i := range writers {
 		w, err := d.open(ctx)
@@ -128,7 +125,7 @@ func (d database) write(ctx context.Context, cores int, twice bool, during time.
 const walPosition = "SELECT (pg_current_wal_lsn() - '0/0'::pg_lsn)::bigint"
 
 // pid is that of the server's first process.
-func (d database) pid(ctx context.Context) (int, error) {
+func (d *Database) pid(ctx context.Context) (int, error) {
 	var text string
 	if err := d.ask(ctx, "SELECT pg_read_file('postmaster.pid')", &text); err != nil {
 		return 0, err
@@ -137,11 +134,11 @@ func (d database) pid(ctx context.Context) (int, error) {
 	return strconv.Atoi(line)
 }
 
-func (d database) number(ctx context.Context, query string) (n int64, err error) {
+func (d *Database) number(ctx context.Context, query string) (n int64, err error) {
 	return n, d.ask(ctx, query, &n)
 }
 
-func (d database) ask(ctx context.Context, query string, into any) error {
+func (d *Database) ask(ctx context.Context, query string, into any) error {
 	conn, err := pgx.Connect(ctx, d.url)
 	if err != nil {
 		return err
@@ -158,7 +155,7 @@ type writer struct {
 	step    time.Duration // from one to the next, if at is set
 }
 
-func (d database) open(ctx context.Context) (*writer, error) {
+func (d *Database) open(ctx context.Context) (*writer, error) {
 	s, err := store.Open(ctx, store.Config{Location: d.url})
 	if err != nil {
 		return nil, err

@@ -8,27 +8,13 @@ import (
 	"github.com/genway/genway/bench/growth"
 	"github.com/genway/genway/bench/process"
 	"github.com/genway/genway/core/ledger"
-	"github.com/genway/genway/test/servers"
 	"github.com/jackc/pgx/v5"
 )
 
 // Prune writes so many rows of one day, removes them as cores do, and drops a table with the same
 // rows and indexes beside it, which is what removing a partition costs.
-func Prune(ctx context.Context, settings []string, rows int) (row growth.Row, err error) {
-	row = growth.Row{Name: "rows of a day, on one PostgreSQL", N: int64(rows)}
-	server, err := servers.StartPostgres(settings...)
-	if err != nil {
-		return row, err
-	}
-	defer server.End()
-	name, err := server.Create(ctx)
-	if err != nil {
-		return row, err
-	}
-	db := database{url: server.URL(name)}
-	if db.postmaster, err = db.pid(ctx); err != nil {
-		return row, err
-	}
+func Prune(ctx context.Context, db *Database, rows int) (growth.Row, error) {
+	row := growth.Row{Name: "rows of a day, on one PostgreSQL", N: int64(rows)}
 	w, err := db.open(ctx)
 	if err != nil {
 		return row, err
@@ -50,7 +36,7 @@ func Prune(ctx context.Context, settings []string, rows int) (row growth.Row, er
 		if err := do(); err != nil {
 			return err
 		}
-		took, cpu := time.Since(began), process.TreeCPU(db.postmaster)-cpu
+		took, cpu := time.Since(began), max(0, process.TreeCPU(db.postmaster)-cpu) // an ended process rounds its time
 		after, err := db.number(ctx, walPosition)
 		row.Metrics = append(row.Metrics,
 			growth.Metric{What: what, Unit: "ms", Value: float64(took.Microseconds()) / 1000},
@@ -68,7 +54,7 @@ func Prune(ctx context.Context, settings []string, rows int) (row growth.Row, er
 			return err
 		}
 	}
-	return row, errors.Join(
+	err = errors.Join(
 		exec("CREATE TABLE partition (LIKE ledger INCLUDING ALL)")(),
 		exec("INSERT INTO partition SELECT * FROM ledger")(),
 		exec("CHECKPOINT")(),
@@ -83,4 +69,5 @@ func Prune(ctx context.Context, settings []string, rows int) (row growth.Row, er
 		add("dropping the table", exec("DROP TABLE partition")),
 		conn.Close(ctx),
 	)
+	return row, err
 }
