@@ -53,13 +53,13 @@ func entries(t *testing.T, db *store.Store) (all []*ledger.Entry) {
 
 // A week passes the checks of the ledger and of the audit, and has what a console should show.
 func TestFill(t *testing.T) {
-	db, filled := fill(t, demo.Week{Seed: 1, Requests: 4000, Days: 7, End: end})
+	db, filled := fill(t, demo.Week{Seed: 1, Requests: 4000, Days: 3, End: end})
 	catalogue, err := price.Parse(demo.PricesName, []byte(demo.Prices))
 	if err != nil {
 		t.Fatal(err)
 	}
 	checked, err := reconcile.Check(t.Context(), reconcile.Checking{Store: db.Ledger(), Prices: catalogue, Now: end})
-	if err != nil || !checked.Good() || checked.Entries != 4000 || checked.Unknown > 0 || checked.Hours < 7*24-2 {
+	if err != nil || !checked.Good() || checked.Entries != 4000 || checked.Unknown > 0 || checked.Hours < 3*24-2 {
 		t.Errorf("%+v, %v", checked, err)
 	}
 	if head, err := audit.Verify(db.Audit().Entries(t.Context(), audit.Query{}), [32]byte{}); err != nil || head.Number < int64(filled.Keys) {
@@ -86,7 +86,7 @@ func TestFill(t *testing.T) {
 	}
 	known, seen := members(), map[string]int{}
 	for _, e := range all {
-		if e.Start.Before(end.AddDate(0, 0, -7)) || !e.Start.Before(end) {
+		if e.Start.Before(end.AddDate(0, 0, -3)) || !e.Start.Before(end) {
 			t.Errorf("it began at %s", e.Start)
 		}
 		if owner, ok := owners[e.KeyID]; !ok || owner != e.Owner {
