@@ -61,6 +61,9 @@ var functions = template.FuncMap{
 	"since": func(now time.Time, t *timestamppb.Timestamp) string {
 		return max(0, now.Sub(t.AsTime())).Round(time.Second).String()
 	},
+	"region": func(title string, lines []diffLine) map[string]any {
+		return map[string]any{"Title": title, "Lines": lines}
+	},
 	"words": func(s string) string { return strings.ReplaceAll(s, "_", " ") },
 	"has":   strings.HasPrefix, "join": strings.Join,
 }

@@ -22,6 +22,8 @@ var routes = map[string]handler{
 	"POST /playground/run":              runPlayground,
 	"GET /upstreams":                    showUpstreams,
 	"GET /configuration":                showConfiguration,
+	"POST /configuration":               changeConfiguration,
+	"POST /configuration/check":         checkConfiguration,
 	"GET /nodes":                        showNodes,
 	"GET /usage":                        showUsage,
 	"GET /usage.csv":                    usageCSV,

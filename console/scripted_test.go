@@ -31,6 +31,8 @@ type scripted struct {
 	tail chan *adminv1.WatchRequestsResponse
 	// left is closed when somebody stops watching, if set.
 	left chan struct{}
+	// typed is the last configuration that was checked or written.
+	typed string
 	// usage makes reports, if set.
 	usage func(*adminv1.GetUsageRequest) []*adminv1.UsageRow
 	// captured are the bodies of request 1-2, which is of that protocol and method; deleted is what was
@@ -114,7 +116,7 @@ func (s *scripted) ListRoutes(context.Context, *adminv1.ListRoutesRequest) (*adm
 }
 
 func (s *scripted) GetConfiguration(context.Context, *adminv1.GetConfigurationRequest) (*adminv1.GetConfigurationResponse, error) {
-	return &adminv1.GetConfigurationResponse{Source: s.text, Hash: s.text, Yaml: "a: 1\n" + s.text + "\n", Problem: s.text}, nil
+	return &adminv1.GetConfigurationResponse{Source: s.text, Hash: s.text, Yaml: "a: 1\n" + s.text + "\n", Problem: s.text, RunningYaml: "a: 0\n" + s.text + "\n", FileHash: "hash", Writable: true}, nil
 }
 
 func (s *scripted) ListNodes(context.Context, *adminv1.ListNodesRequest) (*adminv1.ListNodesResponse, error) {
@@ -321,4 +323,20 @@ func TestStuckBrowser(t *testing.T) {
 	if to.writes != 2 || to.within <= 0 || to.within > 10*time.Second {
 		t.Errorf("%d writes, the last within %s", to.writes, to.within)
 	}
+}
+
+func (s *scripted) CheckConfiguration(_ context.Context, req *adminv1.CheckConfigurationRequest) (*adminv1.CheckConfigurationResponse, error) {
+	s.typed = req.GetYaml()
+	return &adminv1.CheckConfigurationResponse{Mistakes: []*adminv1.ConfigurationMistake{{Line: 2, Column: 3, Message: s.text}, {Message: s.text}}, Warnings: []string{s.text}, Yaml: "a: 2\n" + s.text + "\n"}, nil
+}
+
+func (s *scripted) ReloadConfiguration(context.Context, *adminv1.ReloadConfigurationRequest) (*adminv1.ReloadConfigurationResponse, error) {
+	return &adminv1.ReloadConfigurationResponse{Hash: s.text}, nil
+}
+
+func (s *scripted) WriteConfiguration(_ context.Context, req *adminv1.WriteConfigurationRequest) (*adminv1.WriteConfigurationResponse, error) {
+	if s.typed = req.GetYaml(); req.GetFileHash() != "hash" {
+		return nil, fault.Invalid("yaml", "line 3: %s", s.text)
+	}
+	return &adminv1.WriteConfigurationResponse{Hash: s.text}, nil
 }

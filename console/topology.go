@@ -53,25 +53,6 @@ func showUpstreams(c *call) error {
 	return nil
 }
 
-type configurationPage struct {
-	*adminv1.GetConfigurationResponse
-	Lines []string
-}
-
-// showConfiguration shows the file that is in force, without secrets.
-func showConfiguration(c *call) error {
-	resp, err := c.admin.GetConfiguration(c.ctx, &adminv1.GetConfigurationRequest{})
-	if err != nil {
-		return err
-	}
-	p := configurationPage{GetConfigurationResponse: resp}
-	if resp.GetYaml() != "" {
-		p.Lines = strings.Split(strings.TrimSuffix(resp.GetYaml(), "\n"), "\n")
-	}
-	c.show(http.StatusOK, "configuration.html", "Configuration", p)
-	return nil
-}
-
 type nodesPage struct {
 	Nodes []*adminv1.Node
 	// Differ says that nodes that are alive have different configurations or versions.

@@ -1,6 +1,7 @@
 // The pages' script. They work without it, but for the live tail and the playground; nothing here makes HTML of a text.
 import { follow } from "./tail.js";
 import { play } from "./playground.js";
+import { configure } from "./configure.js";
 
 // A sign-in link carries its secret behind #, which is sent to no server; it leaves the address bar at once.
 const signIn = document.getElementById("sign-in");
@@ -48,3 +49,4 @@ document.addEventListener("keydown", (event) => {
 
 follow(document.getElementById("tail"), document.getElementById("requests"));
 play(document.getElementById("playground"));
+configure(document.getElementById("configure"));

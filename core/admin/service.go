@@ -19,7 +19,7 @@ import (
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
-// Config is what a Service is made of. All but Explainer, Topology,
+// Config is what a Service is made of. All but Explainer, Topology, Configurator, Recorder,
 // Prices, Captures, Limiter and Clock must be set; methods of what is not set are unimplemented.
 type Config struct {
 	// Keys makes and changes keys.
@@ -34,6 +34,9 @@ type Config struct {
 	Explainer Explainer
 	// Topology is what is configured, and how it is.
 	Topology Topology
+	// Configurator changes that, and Recorder has the audit's entries of it.
+	Configurator Configurator
+	Recorder     audit.Recorder
 	// Prices say how costs were reckoned; nil knows no price.
 	Prices Prices
 	// Captures are the captured bodies. A vault.Vault has them.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -28,13 +29,22 @@ func Masked(file string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("config: %s cannot be read", file)
 	}
+	shown, err := MaskedText(text)
+	if err != nil {
+		return nil, fmt.Errorf("config: %s %w", file, err)
+	}
+	return shown, nil
+}
+
+// MaskedText is Masked of a file's text.
+func MaskedText(text []byte) ([]byte, error) {
 	var body yaml.MapSlice
 	if err := yaml.UnmarshalWithOptions(text, &body, yaml.UseOrderedMap()); err != nil {
-		return nil, fmt.Errorf("config: %s is no YAML", file) // the error would show the text
+		return nil, errors.New("is no YAML") // the error would show the text
 	}
 	shown, err := yaml.Marshal(mask(body, false))
 	if err != nil {
-		return nil, fmt.Errorf("config: %s cannot be shown", file)
+		return nil, errors.New("cannot be shown")
 	}
 	return shown, nil
 }

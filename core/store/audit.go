@@ -25,6 +25,16 @@ func (s *Store) Audit() audit.Store {
 	return auditStore{db: s.db}
 }
 
+// Recorder appends entries of changes that are not the database's.
+func (s *Store) Recorder() audit.Recorder {
+	return auditStore{db: s.db}
+}
+
+// Record appends an entry, in a transaction of its own.
+func (s auditStore) Record(ctx context.Context, change audit.Change) error {
+	return s.db.change(ctx, func(tx transaction) error { return record(ctx, tx, []audit.Change{change}) })
+}
+
 // record appends what was changed, within the change's transaction. No other
 // transaction appends meanwhile: see database.change.
 func record(ctx context.Context, tx transaction, changes []audit.Change) error {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/keys"
@@ -112,6 +113,28 @@ func TestUnknownPolicy(t *testing.T) {
 		}
 		if _, err := service.Authenticate(t.Context(), minted[keys.GroupMessages]); err != nil {
 			t.Errorf("another key: %v", err)
+		}
+	})
+}
+
+// A change that is not the database's has an entry in the same chain.
+func TestRecorder(t *testing.T) {
+	onEach(t, func(t *testing.T, location string) {
+		s := recorded(t, location)
+		for range 2 {
+			if err := s.Recorder().Record(t.Context(), audit.Change{Time: time.Unix(1_800_000_000, 0).UTC(), Actor: "key:key_1", Action: "configuration.write", Subject: "configuration"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var last *audit.Entry
+		for e, err := range s.Audit().Entries(t.Context(), audit.Query{Subject: "configuration"}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			last = e
+		}
+		if head, err := verify(t.Context(), s); err != nil || head.Number != 9 || last == nil || last.Number != 9 || last.Actor != "key:key_1" {
+			t.Errorf("%+v, %+v, %v", head, last, err)
 		}
 	})
 }

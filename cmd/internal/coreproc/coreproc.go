@@ -46,6 +46,8 @@ type CoreFlags struct {
 	MessageMemory int64         `env:"GENWAY_MESSAGE_MEMORY" least:"33554432" or:"0" placeholder:"BYTES" help:"Most memory for the request messages of direct gRPC callers, of all calls together: at least 33554432, by default 512 MiB. One key and one address may have half of it each."`
 	ShutdownDelay time.Duration `env:"GENWAY_SHUTDOWN_DELAY" least:"0s" placeholder:"D" help:"How long to go on serving while saying not to be ready, once the end was asked for: until balancers have noticed. None by default."`
 
+	ConsoleWrite bool `name:"console-write" env:"GENWAY_CONSOLE_WRITE" help:"Let admins write the configuration file, in the console and by the Admin service. Whoever may do that can send the keys of upstreams anywhere."`
+
 	TrustFlags
 	cli.Overload
 	cli.Telemetry
@@ -118,6 +120,7 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 	if err != nil {
 		return nil, err
 	}
+	routing.writable = f.ConsoleWrite
 	db, keyService, err := f.openStore(ctx, store.Config{RelaxLedger: f.LedgerSync == LedgerOff})
 	if err != nil {
 		return nil, errors.Join(err, routing.Close())
@@ -147,7 +150,7 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 		captures.Close()
 		return nil, errors.Join(err, routing.Close(), limits.Close(), recorder.Close(), db.Close())
 	}
-	administration, err := admin.New(admin.Config{Keys: keyService, Audit: db.Audit(), Usage: db.Ledger(), Requests: db.Requests(), Prices: routing.Prices, Explainer: &explain.Explainer{Router: routing.Router}, Topology: routing, Limiter: limits.Limiter, Captures: captures})
+	administration, err := admin.New(admin.Config{Keys: keyService, Audit: db.Audit(), Usage: db.Ledger(), Requests: db.Requests(), Prices: routing.Prices, Explainer: &explain.Explainer{Router: routing.Router}, Topology: routing, Configurator: routing, Recorder: db.Recorder(), Limiter: limits.Limiter, Captures: captures})
 	if err != nil {
 		kept.Close()
 		captures.Close()

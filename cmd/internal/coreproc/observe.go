@@ -1,8 +1,6 @@
 package coreproc
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"os"
 	"sync/atomic"
 	"time"
@@ -63,6 +61,5 @@ func hashOf(file string) string {
 	if err != nil {
 		return noHash
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:6])
+	return hashOfText(text)
 }

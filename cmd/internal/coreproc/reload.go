@@ -45,10 +45,14 @@ type Routing struct {
 	hangup   chan os.Signal              // SIGHUP; taken from the start, since it ends a process otherwise
 	replaced chan struct{}               // signalled when the listings change
 
+	writable bool       // by WriteConfiguration
+	writing  sync.Mutex // of WriteConfiguration
+
 	onReload atomic.Pointer[func(ok bool)] // called after each reload; nil is not
 
 	mu      sync.Mutex
 	hash    string        // of the file in force
+	shown   string        // that file, without what may be a secret
 	prices  string        // the file of prices that is valid; empty without one
 	files   []string      // what the file names and is read with it: prices, certificates
 	read    string        // the stamp of the files that were read last, good or bad
@@ -72,7 +76,7 @@ func NewRouting(file string, embedded *sandbox.Sandbox, answers *remote.AnswerMe
 	if err != nil {
 		return nil, err
 	}
-	r.Router, r.current, r.hash = route.New(built.Routes), built, hashOf(file)
+	r.Router, r.current, r.hash, r.shown = route.New(built.Routes), built, hashOf(file), shownOf(file)
 	r.Prices.Swap(prices)
 	r.retain.Store(int64(built.retainDays))
 	r.oidc.Store(built.oidc)
@@ -163,7 +167,7 @@ func (r *Routing) Reload() error {
 	if r.vault != nil {
 		r.vault.Use(r.keeping.Ring(), r.keeping.KeepFor())
 	}
-	r.current, r.expiry, r.hash = built, certs.Expiry{}, hashOf(r.file)
+	r.current, r.expiry, r.hash, r.shown = built, certs.Expiry{}, hashOf(r.file), shownOf(r.file)
 	select {
 	case r.replaced <- struct{}{}:
 	default: // signalled already
@@ -223,7 +227,7 @@ func (r *Routing) Watch(ctx context.Context) (err error) {
 		case <-ctx.Done():
 			return nil
 		case <-r.hangup:
-			r.reload()
+			_ = r.reload() // the log has it
 		case <-seen:
 			settled.Reset(settle)
 		case err := <-failed:
@@ -301,7 +305,7 @@ func (r *Routing) reloadIfChanged() (again bool) {
 	r.expiry.Warn(r.log, r.current.certificates, time.Now())
 	r.mu.Unlock()
 	if changed {
-		r.reload()
+		_ = r.reload() // the log has it
 		return false
 	}
 	for _, s := range secrets {
@@ -310,14 +314,16 @@ func (r *Routing) reloadIfChanged() (again bool) {
 	return again
 }
 
-func (r *Routing) reload() {
+// reload reloads, and says in the log and to onReload what came of it.
+func (r *Routing) reload() error {
 	err := r.Reload()
 	if onReload := r.onReload.Load(); onReload != nil {
 		(*onReload)(err == nil)
 	}
 	if err != nil {
 		r.log.Error("the new configuration is bad; the old one stays", "error", err)
-		return
+		return err
 	}
 	r.log.Info("configuration reloaded", "file", r.file)
+	return nil
 }

@@ -66,9 +66,12 @@ var strategyNames = map[route.Strategy]string{route.ByWeight: "weight", route.Le
 // Configuration is the one in force, without what may be a secret.
 func (r *Routing) Configuration() *adminv1.GetConfigurationResponse {
 	r.mu.Lock()
-	file, hash := r.file, r.hash
+	file, hash, running := r.file, r.hash, r.shown
 	r.mu.Unlock()
-	resp := &adminv1.GetConfigurationResponse{Source: file, Hash: hash, Current: hashOf(file) == hash}
+	resp := &adminv1.GetConfigurationResponse{Source: file, Hash: hash, FileHash: hashOf(file), Writable: r.writable && file != ""}
+	if resp.Current = resp.FileHash == hash; !resp.Current {
+		resp.RunningYaml = running
+	}
 	if file == "" {
 		return resp
 	}

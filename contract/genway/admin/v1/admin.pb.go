@@ -26,7 +26,7 @@ var File_genway_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x1dgenway/admin/v1/capture.proto\x1a\x1dgenway/admin/v1/explain.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/request.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1egenway/admin/v1/topology.proto\x1a\x1bgenway/admin/v1/usage.proto2\xd2\x10\n" +
+	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x1dgenway/admin/v1/capture.proto\x1a\x1dgenway/admin/v1/explain.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/request.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1egenway/admin/v1/topology.proto\x1a\x1bgenway/admin/v1/usage.proto2\xa2\x13\n" +
 	"\x05Admin\x12R\n" +
 	"\tCreateKey\x12!.genway.admin.v1.CreateKeyRequest\x1a\".genway.admin.v1.CreateKeyResponse\x12I\n" +
 	"\x06GetKey\x12\x1e.genway.admin.v1.GetKeyRequest\x1a\x1f.genway.admin.v1.GetKeyResponse\x12O\n" +
@@ -52,7 +52,10 @@ const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"\rListUpstreams\x12%.genway.admin.v1.ListUpstreamsRequest\x1a&.genway.admin.v1.ListUpstreamsResponse\x12U\n" +
 	"\n" +
 	"ListRoutes\x12\".genway.admin.v1.ListRoutesRequest\x1a#.genway.admin.v1.ListRoutesResponse\x12g\n" +
-	"\x10GetConfiguration\x12(.genway.admin.v1.GetConfigurationRequest\x1a).genway.admin.v1.GetConfigurationResponse\x12R\n" +
+	"\x10GetConfiguration\x12(.genway.admin.v1.GetConfigurationRequest\x1a).genway.admin.v1.GetConfigurationResponse\x12m\n" +
+	"\x12CheckConfiguration\x12*.genway.admin.v1.CheckConfigurationRequest\x1a+.genway.admin.v1.CheckConfigurationResponse\x12p\n" +
+	"\x13ReloadConfiguration\x12+.genway.admin.v1.ReloadConfigurationRequest\x1a,.genway.admin.v1.ReloadConfigurationResponse\x12m\n" +
+	"\x12WriteConfiguration\x12*.genway.admin.v1.WriteConfigurationRequest\x1a+.genway.admin.v1.WriteConfigurationResponse\x12R\n" +
 	"\tListNodes\x12!.genway.admin.v1.ListNodesRequest\x1a\".genway.admin.v1.ListNodesResponse\x12R\n" +
 	"\tGetLimits\x12!.genway.admin.v1.GetLimitsRequest\x1a\".genway.admin.v1.GetLimitsResponse\x12U\n" +
 	"\n" +
@@ -62,54 +65,60 @@ const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"AdminProtoP\x01Z9github.com/genway/genway/contract/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
 
 var file_genway_admin_v1_admin_proto_goTypes = []any{
-	(*CreateKeyRequest)(nil),         // 0: genway.admin.v1.CreateKeyRequest
-	(*GetKeyRequest)(nil),            // 1: genway.admin.v1.GetKeyRequest
-	(*ListKeysRequest)(nil),          // 2: genway.admin.v1.ListKeysRequest
-	(*UpdateKeyRequest)(nil),         // 3: genway.admin.v1.UpdateKeyRequest
-	(*RotateKeyRequest)(nil),         // 4: genway.admin.v1.RotateKeyRequest
-	(*RevokeKeyRequest)(nil),         // 5: genway.admin.v1.RevokeKeyRequest
-	(*ImportKeysRequest)(nil),        // 6: genway.admin.v1.ImportKeysRequest
-	(*ListAuditEntriesRequest)(nil),  // 7: genway.admin.v1.ListAuditEntriesRequest
-	(*VerifyAuditRequest)(nil),       // 8: genway.admin.v1.VerifyAuditRequest
-	(*GetUsageRequest)(nil),          // 9: genway.admin.v1.GetUsageRequest
-	(*CreateSessionRequest)(nil),     // 10: genway.admin.v1.CreateSessionRequest
-	(*GetSessionRequest)(nil),        // 11: genway.admin.v1.GetSessionRequest
-	(*EndSessionRequest)(nil),        // 12: genway.admin.v1.EndSessionRequest
-	(*ListRequestsRequest)(nil),      // 13: genway.admin.v1.ListRequestsRequest
-	(*GetRequestRequest)(nil),        // 14: genway.admin.v1.GetRequestRequest
-	(*WatchRequestsRequest)(nil),     // 15: genway.admin.v1.WatchRequestsRequest
-	(*ExplainRequest)(nil),           // 16: genway.admin.v1.ExplainRequest
-	(*ListUpstreamsRequest)(nil),     // 17: genway.admin.v1.ListUpstreamsRequest
-	(*ListRoutesRequest)(nil),        // 18: genway.admin.v1.ListRoutesRequest
-	(*GetConfigurationRequest)(nil),  // 19: genway.admin.v1.GetConfigurationRequest
-	(*ListNodesRequest)(nil),         // 20: genway.admin.v1.ListNodesRequest
-	(*GetLimitsRequest)(nil),         // 21: genway.admin.v1.GetLimitsRequest
-	(*GetCaptureRequest)(nil),        // 22: genway.admin.v1.GetCaptureRequest
-	(*DeleteCapturesRequest)(nil),    // 23: genway.admin.v1.DeleteCapturesRequest
-	(*CreateKeyResponse)(nil),        // 24: genway.admin.v1.CreateKeyResponse
-	(*GetKeyResponse)(nil),           // 25: genway.admin.v1.GetKeyResponse
-	(*ListKeysResponse)(nil),         // 26: genway.admin.v1.ListKeysResponse
-	(*UpdateKeyResponse)(nil),        // 27: genway.admin.v1.UpdateKeyResponse
-	(*RotateKeyResponse)(nil),        // 28: genway.admin.v1.RotateKeyResponse
-	(*RevokeKeyResponse)(nil),        // 29: genway.admin.v1.RevokeKeyResponse
-	(*ImportKeysResponse)(nil),       // 30: genway.admin.v1.ImportKeysResponse
-	(*ListAuditEntriesResponse)(nil), // 31: genway.admin.v1.ListAuditEntriesResponse
-	(*VerifyAuditResponse)(nil),      // 32: genway.admin.v1.VerifyAuditResponse
-	(*GetUsageResponse)(nil),         // 33: genway.admin.v1.GetUsageResponse
-	(*CreateSessionResponse)(nil),    // 34: genway.admin.v1.CreateSessionResponse
-	(*GetSessionResponse)(nil),       // 35: genway.admin.v1.GetSessionResponse
-	(*EndSessionResponse)(nil),       // 36: genway.admin.v1.EndSessionResponse
-	(*ListRequestsResponse)(nil),     // 37: genway.admin.v1.ListRequestsResponse
-	(*GetRequestResponse)(nil),       // 38: genway.admin.v1.GetRequestResponse
-	(*WatchRequestsResponse)(nil),    // 39: genway.admin.v1.WatchRequestsResponse
-	(*ExplainResponse)(nil),          // 40: genway.admin.v1.ExplainResponse
-	(*ListUpstreamsResponse)(nil),    // 41: genway.admin.v1.ListUpstreamsResponse
-	(*ListRoutesResponse)(nil),       // 42: genway.admin.v1.ListRoutesResponse
-	(*GetConfigurationResponse)(nil), // 43: genway.admin.v1.GetConfigurationResponse
-	(*ListNodesResponse)(nil),        // 44: genway.admin.v1.ListNodesResponse
-	(*GetLimitsResponse)(nil),        // 45: genway.admin.v1.GetLimitsResponse
-	(*GetCaptureResponse)(nil),       // 46: genway.admin.v1.GetCaptureResponse
-	(*DeleteCapturesResponse)(nil),   // 47: genway.admin.v1.DeleteCapturesResponse
+	(*CreateKeyRequest)(nil),            // 0: genway.admin.v1.CreateKeyRequest
+	(*GetKeyRequest)(nil),               // 1: genway.admin.v1.GetKeyRequest
+	(*ListKeysRequest)(nil),             // 2: genway.admin.v1.ListKeysRequest
+	(*UpdateKeyRequest)(nil),            // 3: genway.admin.v1.UpdateKeyRequest
+	(*RotateKeyRequest)(nil),            // 4: genway.admin.v1.RotateKeyRequest
+	(*RevokeKeyRequest)(nil),            // 5: genway.admin.v1.RevokeKeyRequest
+	(*ImportKeysRequest)(nil),           // 6: genway.admin.v1.ImportKeysRequest
+	(*ListAuditEntriesRequest)(nil),     // 7: genway.admin.v1.ListAuditEntriesRequest
+	(*VerifyAuditRequest)(nil),          // 8: genway.admin.v1.VerifyAuditRequest
+	(*GetUsageRequest)(nil),             // 9: genway.admin.v1.GetUsageRequest
+	(*CreateSessionRequest)(nil),        // 10: genway.admin.v1.CreateSessionRequest
+	(*GetSessionRequest)(nil),           // 11: genway.admin.v1.GetSessionRequest
+	(*EndSessionRequest)(nil),           // 12: genway.admin.v1.EndSessionRequest
+	(*ListRequestsRequest)(nil),         // 13: genway.admin.v1.ListRequestsRequest
+	(*GetRequestRequest)(nil),           // 14: genway.admin.v1.GetRequestRequest
+	(*WatchRequestsRequest)(nil),        // 15: genway.admin.v1.WatchRequestsRequest
+	(*ExplainRequest)(nil),              // 16: genway.admin.v1.ExplainRequest
+	(*ListUpstreamsRequest)(nil),        // 17: genway.admin.v1.ListUpstreamsRequest
+	(*ListRoutesRequest)(nil),           // 18: genway.admin.v1.ListRoutesRequest
+	(*GetConfigurationRequest)(nil),     // 19: genway.admin.v1.GetConfigurationRequest
+	(*CheckConfigurationRequest)(nil),   // 20: genway.admin.v1.CheckConfigurationRequest
+	(*ReloadConfigurationRequest)(nil),  // 21: genway.admin.v1.ReloadConfigurationRequest
+	(*WriteConfigurationRequest)(nil),   // 22: genway.admin.v1.WriteConfigurationRequest
+	(*ListNodesRequest)(nil),            // 23: genway.admin.v1.ListNodesRequest
+	(*GetLimitsRequest)(nil),            // 24: genway.admin.v1.GetLimitsRequest
+	(*GetCaptureRequest)(nil),           // 25: genway.admin.v1.GetCaptureRequest
+	(*DeleteCapturesRequest)(nil),       // 26: genway.admin.v1.DeleteCapturesRequest
+	(*CreateKeyResponse)(nil),           // 27: genway.admin.v1.CreateKeyResponse
+	(*GetKeyResponse)(nil),              // 28: genway.admin.v1.GetKeyResponse
+	(*ListKeysResponse)(nil),            // 29: genway.admin.v1.ListKeysResponse
+	(*UpdateKeyResponse)(nil),           // 30: genway.admin.v1.UpdateKeyResponse
+	(*RotateKeyResponse)(nil),           // 31: genway.admin.v1.RotateKeyResponse
+	(*RevokeKeyResponse)(nil),           // 32: genway.admin.v1.RevokeKeyResponse
+	(*ImportKeysResponse)(nil),          // 33: genway.admin.v1.ImportKeysResponse
+	(*ListAuditEntriesResponse)(nil),    // 34: genway.admin.v1.ListAuditEntriesResponse
+	(*VerifyAuditResponse)(nil),         // 35: genway.admin.v1.VerifyAuditResponse
+	(*GetUsageResponse)(nil),            // 36: genway.admin.v1.GetUsageResponse
+	(*CreateSessionResponse)(nil),       // 37: genway.admin.v1.CreateSessionResponse
+	(*GetSessionResponse)(nil),          // 38: genway.admin.v1.GetSessionResponse
+	(*EndSessionResponse)(nil),          // 39: genway.admin.v1.EndSessionResponse
+	(*ListRequestsResponse)(nil),        // 40: genway.admin.v1.ListRequestsResponse
+	(*GetRequestResponse)(nil),          // 41: genway.admin.v1.GetRequestResponse
+	(*WatchRequestsResponse)(nil),       // 42: genway.admin.v1.WatchRequestsResponse
+	(*ExplainResponse)(nil),             // 43: genway.admin.v1.ExplainResponse
+	(*ListUpstreamsResponse)(nil),       // 44: genway.admin.v1.ListUpstreamsResponse
+	(*ListRoutesResponse)(nil),          // 45: genway.admin.v1.ListRoutesResponse
+	(*GetConfigurationResponse)(nil),    // 46: genway.admin.v1.GetConfigurationResponse
+	(*CheckConfigurationResponse)(nil),  // 47: genway.admin.v1.CheckConfigurationResponse
+	(*ReloadConfigurationResponse)(nil), // 48: genway.admin.v1.ReloadConfigurationResponse
+	(*WriteConfigurationResponse)(nil),  // 49: genway.admin.v1.WriteConfigurationResponse
+	(*ListNodesResponse)(nil),           // 50: genway.admin.v1.ListNodesResponse
+	(*GetLimitsResponse)(nil),           // 51: genway.admin.v1.GetLimitsResponse
+	(*GetCaptureResponse)(nil),          // 52: genway.admin.v1.GetCaptureResponse
+	(*DeleteCapturesResponse)(nil),      // 53: genway.admin.v1.DeleteCapturesResponse
 }
 var file_genway_admin_v1_admin_proto_depIdxs = []int32{
 	0,  // 0: genway.admin.v1.Admin.CreateKey:input_type -> genway.admin.v1.CreateKeyRequest
@@ -132,36 +141,42 @@ var file_genway_admin_v1_admin_proto_depIdxs = []int32{
 	17, // 17: genway.admin.v1.Admin.ListUpstreams:input_type -> genway.admin.v1.ListUpstreamsRequest
 	18, // 18: genway.admin.v1.Admin.ListRoutes:input_type -> genway.admin.v1.ListRoutesRequest
 	19, // 19: genway.admin.v1.Admin.GetConfiguration:input_type -> genway.admin.v1.GetConfigurationRequest
-	20, // 20: genway.admin.v1.Admin.ListNodes:input_type -> genway.admin.v1.ListNodesRequest
-	21, // 21: genway.admin.v1.Admin.GetLimits:input_type -> genway.admin.v1.GetLimitsRequest
-	22, // 22: genway.admin.v1.Admin.GetCapture:input_type -> genway.admin.v1.GetCaptureRequest
-	23, // 23: genway.admin.v1.Admin.DeleteCaptures:input_type -> genway.admin.v1.DeleteCapturesRequest
-	24, // 24: genway.admin.v1.Admin.CreateKey:output_type -> genway.admin.v1.CreateKeyResponse
-	25, // 25: genway.admin.v1.Admin.GetKey:output_type -> genway.admin.v1.GetKeyResponse
-	26, // 26: genway.admin.v1.Admin.ListKeys:output_type -> genway.admin.v1.ListKeysResponse
-	27, // 27: genway.admin.v1.Admin.UpdateKey:output_type -> genway.admin.v1.UpdateKeyResponse
-	28, // 28: genway.admin.v1.Admin.RotateKey:output_type -> genway.admin.v1.RotateKeyResponse
-	29, // 29: genway.admin.v1.Admin.RevokeKey:output_type -> genway.admin.v1.RevokeKeyResponse
-	30, // 30: genway.admin.v1.Admin.ImportKeys:output_type -> genway.admin.v1.ImportKeysResponse
-	31, // 31: genway.admin.v1.Admin.ListAuditEntries:output_type -> genway.admin.v1.ListAuditEntriesResponse
-	32, // 32: genway.admin.v1.Admin.VerifyAudit:output_type -> genway.admin.v1.VerifyAuditResponse
-	33, // 33: genway.admin.v1.Admin.GetUsage:output_type -> genway.admin.v1.GetUsageResponse
-	34, // 34: genway.admin.v1.Admin.CreateSession:output_type -> genway.admin.v1.CreateSessionResponse
-	35, // 35: genway.admin.v1.Admin.GetSession:output_type -> genway.admin.v1.GetSessionResponse
-	36, // 36: genway.admin.v1.Admin.EndSession:output_type -> genway.admin.v1.EndSessionResponse
-	37, // 37: genway.admin.v1.Admin.ListRequests:output_type -> genway.admin.v1.ListRequestsResponse
-	38, // 38: genway.admin.v1.Admin.GetRequest:output_type -> genway.admin.v1.GetRequestResponse
-	39, // 39: genway.admin.v1.Admin.WatchRequests:output_type -> genway.admin.v1.WatchRequestsResponse
-	40, // 40: genway.admin.v1.Admin.Explain:output_type -> genway.admin.v1.ExplainResponse
-	41, // 41: genway.admin.v1.Admin.ListUpstreams:output_type -> genway.admin.v1.ListUpstreamsResponse
-	42, // 42: genway.admin.v1.Admin.ListRoutes:output_type -> genway.admin.v1.ListRoutesResponse
-	43, // 43: genway.admin.v1.Admin.GetConfiguration:output_type -> genway.admin.v1.GetConfigurationResponse
-	44, // 44: genway.admin.v1.Admin.ListNodes:output_type -> genway.admin.v1.ListNodesResponse
-	45, // 45: genway.admin.v1.Admin.GetLimits:output_type -> genway.admin.v1.GetLimitsResponse
-	46, // 46: genway.admin.v1.Admin.GetCapture:output_type -> genway.admin.v1.GetCaptureResponse
-	47, // 47: genway.admin.v1.Admin.DeleteCaptures:output_type -> genway.admin.v1.DeleteCapturesResponse
-	24, // [24:48] is the sub-list for method output_type
-	0,  // [0:24] is the sub-list for method input_type
+	20, // 20: genway.admin.v1.Admin.CheckConfiguration:input_type -> genway.admin.v1.CheckConfigurationRequest
+	21, // 21: genway.admin.v1.Admin.ReloadConfiguration:input_type -> genway.admin.v1.ReloadConfigurationRequest
+	22, // 22: genway.admin.v1.Admin.WriteConfiguration:input_type -> genway.admin.v1.WriteConfigurationRequest
+	23, // 23: genway.admin.v1.Admin.ListNodes:input_type -> genway.admin.v1.ListNodesRequest
+	24, // 24: genway.admin.v1.Admin.GetLimits:input_type -> genway.admin.v1.GetLimitsRequest
+	25, // 25: genway.admin.v1.Admin.GetCapture:input_type -> genway.admin.v1.GetCaptureRequest
+	26, // 26: genway.admin.v1.Admin.DeleteCaptures:input_type -> genway.admin.v1.DeleteCapturesRequest
+	27, // 27: genway.admin.v1.Admin.CreateKey:output_type -> genway.admin.v1.CreateKeyResponse
+	28, // 28: genway.admin.v1.Admin.GetKey:output_type -> genway.admin.v1.GetKeyResponse
+	29, // 29: genway.admin.v1.Admin.ListKeys:output_type -> genway.admin.v1.ListKeysResponse
+	30, // 30: genway.admin.v1.Admin.UpdateKey:output_type -> genway.admin.v1.UpdateKeyResponse
+	31, // 31: genway.admin.v1.Admin.RotateKey:output_type -> genway.admin.v1.RotateKeyResponse
+	32, // 32: genway.admin.v1.Admin.RevokeKey:output_type -> genway.admin.v1.RevokeKeyResponse
+	33, // 33: genway.admin.v1.Admin.ImportKeys:output_type -> genway.admin.v1.ImportKeysResponse
+	34, // 34: genway.admin.v1.Admin.ListAuditEntries:output_type -> genway.admin.v1.ListAuditEntriesResponse
+	35, // 35: genway.admin.v1.Admin.VerifyAudit:output_type -> genway.admin.v1.VerifyAuditResponse
+	36, // 36: genway.admin.v1.Admin.GetUsage:output_type -> genway.admin.v1.GetUsageResponse
+	37, // 37: genway.admin.v1.Admin.CreateSession:output_type -> genway.admin.v1.CreateSessionResponse
+	38, // 38: genway.admin.v1.Admin.GetSession:output_type -> genway.admin.v1.GetSessionResponse
+	39, // 39: genway.admin.v1.Admin.EndSession:output_type -> genway.admin.v1.EndSessionResponse
+	40, // 40: genway.admin.v1.Admin.ListRequests:output_type -> genway.admin.v1.ListRequestsResponse
+	41, // 41: genway.admin.v1.Admin.GetRequest:output_type -> genway.admin.v1.GetRequestResponse
+	42, // 42: genway.admin.v1.Admin.WatchRequests:output_type -> genway.admin.v1.WatchRequestsResponse
+	43, // 43: genway.admin.v1.Admin.Explain:output_type -> genway.admin.v1.ExplainResponse
+	44, // 44: genway.admin.v1.Admin.ListUpstreams:output_type -> genway.admin.v1.ListUpstreamsResponse
+	45, // 45: genway.admin.v1.Admin.ListRoutes:output_type -> genway.admin.v1.ListRoutesResponse
+	46, // 46: genway.admin.v1.Admin.GetConfiguration:output_type -> genway.admin.v1.GetConfigurationResponse
+	47, // 47: genway.admin.v1.Admin.CheckConfiguration:output_type -> genway.admin.v1.CheckConfigurationResponse
+	48, // 48: genway.admin.v1.Admin.ReloadConfiguration:output_type -> genway.admin.v1.ReloadConfigurationResponse
+	49, // 49: genway.admin.v1.Admin.WriteConfiguration:output_type -> genway.admin.v1.WriteConfigurationResponse
+	50, // 50: genway.admin.v1.Admin.ListNodes:output_type -> genway.admin.v1.ListNodesResponse
+	51, // 51: genway.admin.v1.Admin.GetLimits:output_type -> genway.admin.v1.GetLimitsResponse
+	52, // 52: genway.admin.v1.Admin.GetCapture:output_type -> genway.admin.v1.GetCaptureResponse
+	53, // 53: genway.admin.v1.Admin.DeleteCaptures:output_type -> genway.admin.v1.DeleteCapturesResponse
+	27, // [27:54] is the sub-list for method output_type
+	0,  // [0:27] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name

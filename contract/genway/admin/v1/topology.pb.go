@@ -601,7 +601,13 @@ type GetConfigurationResponse struct {
 	// taken.
 	Current bool `protobuf:"varint,4,opt,name=current,proto3" json:"current,omitempty"`
 	// Why the file cannot be shown; empty where it is.
-	Problem       string `protobuf:"bytes,5,opt,name=problem,proto3" json:"problem,omitempty"`
+	Problem string `protobuf:"bytes,5,opt,name=problem,proto3" json:"problem,omitempty"`
+	// What is in force, as yaml shows the file, where that is not current.
+	RunningYaml string `protobuf:"bytes,6,opt,name=running_yaml,json=runningYaml,proto3" json:"running_yaml,omitempty"`
+	// Whether WriteConfiguration writes the file.
+	Writable bool `protobuf:"varint,7,opt,name=writable,proto3" json:"writable,omitempty"`
+	// That of the file as it is on the disk now, for WriteConfigurationRequest.
+	FileHash      string `protobuf:"bytes,8,opt,name=file_hash,json=fileHash,proto3" json:"file_hash,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -671,6 +677,385 @@ func (x *GetConfigurationResponse) GetProblem() string {
 	return ""
 }
 
+func (x *GetConfigurationResponse) GetRunningYaml() string {
+	if x != nil {
+		return x.RunningYaml
+	}
+	return ""
+}
+
+func (x *GetConfigurationResponse) GetWritable() bool {
+	if x != nil {
+		return x.Writable
+	}
+	return false
+}
+
+func (x *GetConfigurationResponse) GetFileHash() string {
+	if x != nil {
+		return x.FileHash
+	}
+	return ""
+}
+
+// CheckConfigurationRequest asks about a configuration.
+type CheckConfigurationRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A file's text, up to 1 MiB. A value that is "(masked)" stands for what the file has at the same
+	// place.
+	Yaml          string `protobuf:"bytes,1,opt,name=yaml,proto3" json:"yaml,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckConfigurationRequest) Reset() {
+	*x = CheckConfigurationRequest{}
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckConfigurationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckConfigurationRequest) ProtoMessage() {}
+
+func (x *CheckConfigurationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckConfigurationRequest.ProtoReflect.Descriptor instead.
+func (*CheckConfigurationRequest) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *CheckConfigurationRequest) GetYaml() string {
+	if x != nil {
+		return x.Yaml
+	}
+	return ""
+}
+
+// ConfigurationMistake is something wrong in a text.
+type ConfigurationMistake struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// From 1, the column in characters; 0 for the text as a whole.
+	Line          int32  `protobuf:"varint,1,opt,name=line,proto3" json:"line,omitempty"`
+	Column        int32  `protobuf:"varint,2,opt,name=column,proto3" json:"column,omitempty"`
+	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfigurationMistake) Reset() {
+	*x = ConfigurationMistake{}
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfigurationMistake) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfigurationMistake) ProtoMessage() {}
+
+func (x *ConfigurationMistake) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfigurationMistake.ProtoReflect.Descriptor instead.
+func (*ConfigurationMistake) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *ConfigurationMistake) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *ConfigurationMistake) GetColumn() int32 {
+	if x != nil {
+		return x.Column
+	}
+	return 0
+}
+
+func (x *ConfigurationMistake) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+// CheckConfigurationResponse is what is wrong with a configuration.
+type CheckConfigurationResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// By line; empty for a good one. What depends on others is found once those are mended.
+	Mistakes []*ConfigurationMistake `protobuf:"bytes,1,rep,name=mistakes,proto3" json:"mistakes,omitempty"`
+	// What is most likely not meant.
+	Warnings []string `protobuf:"bytes,2,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	// The text as GetConfigurationResponse.yaml shows a file; empty for one that is no YAML.
+	Yaml          string `protobuf:"bytes,3,opt,name=yaml,proto3" json:"yaml,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CheckConfigurationResponse) Reset() {
+	*x = CheckConfigurationResponse{}
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CheckConfigurationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CheckConfigurationResponse) ProtoMessage() {}
+
+func (x *CheckConfigurationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CheckConfigurationResponse.ProtoReflect.Descriptor instead.
+func (*CheckConfigurationResponse) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *CheckConfigurationResponse) GetMistakes() []*ConfigurationMistake {
+	if x != nil {
+		return x.Mistakes
+	}
+	return nil
+}
+
+func (x *CheckConfigurationResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
+func (x *CheckConfigurationResponse) GetYaml() string {
+	if x != nil {
+		return x.Yaml
+	}
+	return ""
+}
+
+// ReloadConfigurationRequest asks to read the file again.
+type ReloadConfigurationRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReloadConfigurationRequest) Reset() {
+	*x = ReloadConfigurationRequest{}
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReloadConfigurationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReloadConfigurationRequest) ProtoMessage() {}
+
+func (x *ReloadConfigurationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReloadConfigurationRequest.ProtoReflect.Descriptor instead.
+func (*ReloadConfigurationRequest) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{12}
+}
+
+// ReloadConfigurationResponse says that it is in force.
+type ReloadConfigurationResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in GetConfigurationResponse.
+	Hash          string `protobuf:"bytes,1,opt,name=hash,proto3" json:"hash,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReloadConfigurationResponse) Reset() {
+	*x = ReloadConfigurationResponse{}
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReloadConfigurationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReloadConfigurationResponse) ProtoMessage() {}
+
+func (x *ReloadConfigurationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReloadConfigurationResponse.ProtoReflect.Descriptor instead.
+func (*ReloadConfigurationResponse) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ReloadConfigurationResponse) GetHash() string {
+	if x != nil {
+		return x.Hash
+	}
+	return ""
+}
+
+// WriteConfigurationRequest asks to write the file.
+type WriteConfigurationRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in CheckConfigurationRequest. It replaces the file, whose text before is kept beside it, with
+	// ".before" behind its name.
+	Yaml string `protobuf:"bytes,1,opt,name=yaml,proto3" json:"yaml,omitempty"`
+	// The first digits of the SHA-256 of the file that it was made of. Required.
+	FileHash      string `protobuf:"bytes,2,opt,name=file_hash,json=fileHash,proto3" json:"file_hash,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WriteConfigurationRequest) Reset() {
+	*x = WriteConfigurationRequest{}
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WriteConfigurationRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WriteConfigurationRequest) ProtoMessage() {}
+
+func (x *WriteConfigurationRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WriteConfigurationRequest.ProtoReflect.Descriptor instead.
+func (*WriteConfigurationRequest) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *WriteConfigurationRequest) GetYaml() string {
+	if x != nil {
+		return x.Yaml
+	}
+	return ""
+}
+
+func (x *WriteConfigurationRequest) GetFileHash() string {
+	if x != nil {
+		return x.FileHash
+	}
+	return ""
+}
+
+// WriteConfigurationResponse says that it is written and in force.
+type WriteConfigurationResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in GetConfigurationResponse.
+	Hash          string `protobuf:"bytes,1,opt,name=hash,proto3" json:"hash,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WriteConfigurationResponse) Reset() {
+	*x = WriteConfigurationResponse{}
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WriteConfigurationResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WriteConfigurationResponse) ProtoMessage() {}
+
+func (x *WriteConfigurationResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WriteConfigurationResponse.ProtoReflect.Descriptor instead.
+func (*WriteConfigurationResponse) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *WriteConfigurationResponse) GetHash() string {
+	if x != nil {
+		return x.Hash
+	}
+	return ""
+}
+
 // Node is a core, or genway serve, of the store.
 type Node struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -696,7 +1081,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[9]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -708,7 +1093,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[9]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -721,7 +1106,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{9}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Node) GetProcess() int64 {
@@ -789,7 +1174,7 @@ type ListNodesRequest struct {
 
 func (x *ListNodesRequest) Reset() {
 	*x = ListNodesRequest{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[10]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -801,7 +1186,7 @@ func (x *ListNodesRequest) String() string {
 func (*ListNodesRequest) ProtoMessage() {}
 
 func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[10]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -814,7 +1199,7 @@ func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesRequest.ProtoReflect.Descriptor instead.
 func (*ListNodesRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{10}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{17}
 }
 
 // ListNodesResponse is the nodes that said within the last hour that they are alive, by number: the
@@ -828,7 +1213,7 @@ type ListNodesResponse struct {
 
 func (x *ListNodesResponse) Reset() {
 	*x = ListNodesResponse{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[11]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -840,7 +1225,7 @@ func (x *ListNodesResponse) String() string {
 func (*ListNodesResponse) ProtoMessage() {}
 
 func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[11]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -853,7 +1238,7 @@ func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesResponse.ProtoReflect.Descriptor instead.
 func (*ListNodesResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{11}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ListNodesResponse) GetNodes() []*Node {
@@ -900,13 +1285,34 @@ const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\x11ListRoutesRequest\"D\n" +
 	"\x12ListRoutesResponse\x12.\n" +
 	"\x06routes\x18\x01 \x03(\v2\x16.genway.admin.v1.RouteR\x06routes\"\x19\n" +
-	"\x17GetConfigurationRequest\"\x8e\x01\n" +
+	"\x17GetConfigurationRequest\"\xea\x01\n" +
 	"\x18GetConfigurationResponse\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\tR\x06source\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\tR\x04hash\x12\x12\n" +
 	"\x04yaml\x18\x03 \x01(\tR\x04yaml\x12\x18\n" +
 	"\acurrent\x18\x04 \x01(\bR\acurrent\x12\x18\n" +
-	"\aproblem\x18\x05 \x01(\tR\aproblem\"\xa7\x02\n" +
+	"\aproblem\x18\x05 \x01(\tR\aproblem\x12!\n" +
+	"\frunning_yaml\x18\x06 \x01(\tR\vrunningYaml\x12\x1a\n" +
+	"\bwritable\x18\a \x01(\bR\bwritable\x12\x1b\n" +
+	"\tfile_hash\x18\b \x01(\tR\bfileHash\"/\n" +
+	"\x19CheckConfigurationRequest\x12\x12\n" +
+	"\x04yaml\x18\x01 \x01(\tR\x04yaml\"\\\n" +
+	"\x14ConfigurationMistake\x12\x12\n" +
+	"\x04line\x18\x01 \x01(\x05R\x04line\x12\x16\n" +
+	"\x06column\x18\x02 \x01(\x05R\x06column\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\x8f\x01\n" +
+	"\x1aCheckConfigurationResponse\x12A\n" +
+	"\bmistakes\x18\x01 \x03(\v2%.genway.admin.v1.ConfigurationMistakeR\bmistakes\x12\x1a\n" +
+	"\bwarnings\x18\x02 \x03(\tR\bwarnings\x12\x12\n" +
+	"\x04yaml\x18\x03 \x01(\tR\x04yaml\"\x1c\n" +
+	"\x1aReloadConfigurationRequest\"1\n" +
+	"\x1bReloadConfigurationResponse\x12\x12\n" +
+	"\x04hash\x18\x01 \x01(\tR\x04hash\"L\n" +
+	"\x19WriteConfigurationRequest\x12\x12\n" +
+	"\x04yaml\x18\x01 \x01(\tR\x04yaml\x12\x1b\n" +
+	"\tfile_hash\x18\x02 \x01(\tR\bfileHash\"0\n" +
+	"\x1aWriteConfigurationResponse\x12\x12\n" +
+	"\x04hash\x18\x01 \x01(\tR\x04hash\"\xa7\x02\n" +
 	"\x04Node\x12\x18\n" +
 	"\aprocess\x18\x01 \x01(\x03R\aprocess\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x18\n" +
@@ -940,39 +1346,47 @@ func file_genway_admin_v1_topology_proto_rawDescGZIP() []byte {
 }
 
 var file_genway_admin_v1_topology_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_genway_admin_v1_topology_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_genway_admin_v1_topology_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_genway_admin_v1_topology_proto_goTypes = []any{
-	(Breaker)(0),                     // 0: genway.admin.v1.Breaker
-	(*Upstream)(nil),                 // 1: genway.admin.v1.Upstream
-	(*ListUpstreamsRequest)(nil),     // 2: genway.admin.v1.ListUpstreamsRequest
-	(*ListUpstreamsResponse)(nil),    // 3: genway.admin.v1.ListUpstreamsResponse
-	(*RouteTarget)(nil),              // 4: genway.admin.v1.RouteTarget
-	(*Route)(nil),                    // 5: genway.admin.v1.Route
-	(*ListRoutesRequest)(nil),        // 6: genway.admin.v1.ListRoutesRequest
-	(*ListRoutesResponse)(nil),       // 7: genway.admin.v1.ListRoutesResponse
-	(*GetConfigurationRequest)(nil),  // 8: genway.admin.v1.GetConfigurationRequest
-	(*GetConfigurationResponse)(nil), // 9: genway.admin.v1.GetConfigurationResponse
-	(*Node)(nil),                     // 10: genway.admin.v1.Node
-	(*ListNodesRequest)(nil),         // 11: genway.admin.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),        // 12: genway.admin.v1.ListNodesResponse
-	(*durationpb.Duration)(nil),      // 13: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),    // 14: google.protobuf.Timestamp
+	(Breaker)(0),                        // 0: genway.admin.v1.Breaker
+	(*Upstream)(nil),                    // 1: genway.admin.v1.Upstream
+	(*ListUpstreamsRequest)(nil),        // 2: genway.admin.v1.ListUpstreamsRequest
+	(*ListUpstreamsResponse)(nil),       // 3: genway.admin.v1.ListUpstreamsResponse
+	(*RouteTarget)(nil),                 // 4: genway.admin.v1.RouteTarget
+	(*Route)(nil),                       // 5: genway.admin.v1.Route
+	(*ListRoutesRequest)(nil),           // 6: genway.admin.v1.ListRoutesRequest
+	(*ListRoutesResponse)(nil),          // 7: genway.admin.v1.ListRoutesResponse
+	(*GetConfigurationRequest)(nil),     // 8: genway.admin.v1.GetConfigurationRequest
+	(*GetConfigurationResponse)(nil),    // 9: genway.admin.v1.GetConfigurationResponse
+	(*CheckConfigurationRequest)(nil),   // 10: genway.admin.v1.CheckConfigurationRequest
+	(*ConfigurationMistake)(nil),        // 11: genway.admin.v1.ConfigurationMistake
+	(*CheckConfigurationResponse)(nil),  // 12: genway.admin.v1.CheckConfigurationResponse
+	(*ReloadConfigurationRequest)(nil),  // 13: genway.admin.v1.ReloadConfigurationRequest
+	(*ReloadConfigurationResponse)(nil), // 14: genway.admin.v1.ReloadConfigurationResponse
+	(*WriteConfigurationRequest)(nil),   // 15: genway.admin.v1.WriteConfigurationRequest
+	(*WriteConfigurationResponse)(nil),  // 16: genway.admin.v1.WriteConfigurationResponse
+	(*Node)(nil),                        // 17: genway.admin.v1.Node
+	(*ListNodesRequest)(nil),            // 18: genway.admin.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),           // 19: genway.admin.v1.ListNodesResponse
+	(*durationpb.Duration)(nil),         // 20: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 21: google.protobuf.Timestamp
 }
 var file_genway_admin_v1_topology_proto_depIdxs = []int32{
 	0,  // 0: genway.admin.v1.Upstream.breaker:type_name -> genway.admin.v1.Breaker
 	1,  // 1: genway.admin.v1.ListUpstreamsResponse.upstreams:type_name -> genway.admin.v1.Upstream
-	13, // 2: genway.admin.v1.Route.deadline:type_name -> google.protobuf.Duration
+	20, // 2: genway.admin.v1.Route.deadline:type_name -> google.protobuf.Duration
 	4,  // 3: genway.admin.v1.Route.targets:type_name -> genway.admin.v1.RouteTarget
 	4,  // 4: genway.admin.v1.Route.fallback:type_name -> genway.admin.v1.RouteTarget
 	5,  // 5: genway.admin.v1.ListRoutesResponse.routes:type_name -> genway.admin.v1.Route
-	14, // 6: genway.admin.v1.Node.start_time:type_name -> google.protobuf.Timestamp
-	14, // 7: genway.admin.v1.Node.seen_time:type_name -> google.protobuf.Timestamp
-	10, // 8: genway.admin.v1.ListNodesResponse.nodes:type_name -> genway.admin.v1.Node
-	9,  // [9:9] is the sub-list for method output_type
-	9,  // [9:9] is the sub-list for method input_type
-	9,  // [9:9] is the sub-list for extension type_name
-	9,  // [9:9] is the sub-list for extension extendee
-	0,  // [0:9] is the sub-list for field type_name
+	11, // 6: genway.admin.v1.CheckConfigurationResponse.mistakes:type_name -> genway.admin.v1.ConfigurationMistake
+	21, // 7: genway.admin.v1.Node.start_time:type_name -> google.protobuf.Timestamp
+	21, // 8: genway.admin.v1.Node.seen_time:type_name -> google.protobuf.Timestamp
+	17, // 9: genway.admin.v1.ListNodesResponse.nodes:type_name -> genway.admin.v1.Node
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_topology_proto_init() }
@@ -986,7 +1400,7 @@ func file_genway_admin_v1_topology_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_admin_v1_topology_proto_rawDesc), len(file_genway_admin_v1_topology_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   12,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -21,30 +21,33 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	Admin_CreateKey_FullMethodName        = "/genway.admin.v1.Admin/CreateKey"
-	Admin_GetKey_FullMethodName           = "/genway.admin.v1.Admin/GetKey"
-	Admin_ListKeys_FullMethodName         = "/genway.admin.v1.Admin/ListKeys"
-	Admin_UpdateKey_FullMethodName        = "/genway.admin.v1.Admin/UpdateKey"
-	Admin_RotateKey_FullMethodName        = "/genway.admin.v1.Admin/RotateKey"
-	Admin_RevokeKey_FullMethodName        = "/genway.admin.v1.Admin/RevokeKey"
-	Admin_ImportKeys_FullMethodName       = "/genway.admin.v1.Admin/ImportKeys"
-	Admin_ListAuditEntries_FullMethodName = "/genway.admin.v1.Admin/ListAuditEntries"
-	Admin_VerifyAudit_FullMethodName      = "/genway.admin.v1.Admin/VerifyAudit"
-	Admin_GetUsage_FullMethodName         = "/genway.admin.v1.Admin/GetUsage"
-	Admin_CreateSession_FullMethodName    = "/genway.admin.v1.Admin/CreateSession"
-	Admin_GetSession_FullMethodName       = "/genway.admin.v1.Admin/GetSession"
-	Admin_EndSession_FullMethodName       = "/genway.admin.v1.Admin/EndSession"
-	Admin_ListRequests_FullMethodName     = "/genway.admin.v1.Admin/ListRequests"
-	Admin_GetRequest_FullMethodName       = "/genway.admin.v1.Admin/GetRequest"
-	Admin_WatchRequests_FullMethodName    = "/genway.admin.v1.Admin/WatchRequests"
-	Admin_Explain_FullMethodName          = "/genway.admin.v1.Admin/Explain"
-	Admin_ListUpstreams_FullMethodName    = "/genway.admin.v1.Admin/ListUpstreams"
-	Admin_ListRoutes_FullMethodName       = "/genway.admin.v1.Admin/ListRoutes"
-	Admin_GetConfiguration_FullMethodName = "/genway.admin.v1.Admin/GetConfiguration"
-	Admin_ListNodes_FullMethodName        = "/genway.admin.v1.Admin/ListNodes"
-	Admin_GetLimits_FullMethodName        = "/genway.admin.v1.Admin/GetLimits"
-	Admin_GetCapture_FullMethodName       = "/genway.admin.v1.Admin/GetCapture"
-	Admin_DeleteCaptures_FullMethodName   = "/genway.admin.v1.Admin/DeleteCaptures"
+	Admin_CreateKey_FullMethodName           = "/genway.admin.v1.Admin/CreateKey"
+	Admin_GetKey_FullMethodName              = "/genway.admin.v1.Admin/GetKey"
+	Admin_ListKeys_FullMethodName            = "/genway.admin.v1.Admin/ListKeys"
+	Admin_UpdateKey_FullMethodName           = "/genway.admin.v1.Admin/UpdateKey"
+	Admin_RotateKey_FullMethodName           = "/genway.admin.v1.Admin/RotateKey"
+	Admin_RevokeKey_FullMethodName           = "/genway.admin.v1.Admin/RevokeKey"
+	Admin_ImportKeys_FullMethodName          = "/genway.admin.v1.Admin/ImportKeys"
+	Admin_ListAuditEntries_FullMethodName    = "/genway.admin.v1.Admin/ListAuditEntries"
+	Admin_VerifyAudit_FullMethodName         = "/genway.admin.v1.Admin/VerifyAudit"
+	Admin_GetUsage_FullMethodName            = "/genway.admin.v1.Admin/GetUsage"
+	Admin_CreateSession_FullMethodName       = "/genway.admin.v1.Admin/CreateSession"
+	Admin_GetSession_FullMethodName          = "/genway.admin.v1.Admin/GetSession"
+	Admin_EndSession_FullMethodName          = "/genway.admin.v1.Admin/EndSession"
+	Admin_ListRequests_FullMethodName        = "/genway.admin.v1.Admin/ListRequests"
+	Admin_GetRequest_FullMethodName          = "/genway.admin.v1.Admin/GetRequest"
+	Admin_WatchRequests_FullMethodName       = "/genway.admin.v1.Admin/WatchRequests"
+	Admin_Explain_FullMethodName             = "/genway.admin.v1.Admin/Explain"
+	Admin_ListUpstreams_FullMethodName       = "/genway.admin.v1.Admin/ListUpstreams"
+	Admin_ListRoutes_FullMethodName          = "/genway.admin.v1.Admin/ListRoutes"
+	Admin_GetConfiguration_FullMethodName    = "/genway.admin.v1.Admin/GetConfiguration"
+	Admin_CheckConfiguration_FullMethodName  = "/genway.admin.v1.Admin/CheckConfiguration"
+	Admin_ReloadConfiguration_FullMethodName = "/genway.admin.v1.Admin/ReloadConfiguration"
+	Admin_WriteConfiguration_FullMethodName  = "/genway.admin.v1.Admin/WriteConfiguration"
+	Admin_ListNodes_FullMethodName           = "/genway.admin.v1.Admin/ListNodes"
+	Admin_GetLimits_FullMethodName           = "/genway.admin.v1.Admin/GetLimits"
+	Admin_GetCapture_FullMethodName          = "/genway.admin.v1.Admin/GetCapture"
+	Admin_DeleteCaptures_FullMethodName      = "/genway.admin.v1.Admin/DeleteCaptures"
 )
 
 // AdminClient is the client API for Admin service.
@@ -118,6 +121,17 @@ type AdminClient interface {
 	ListRoutes(ctx context.Context, in *ListRoutesRequest, opts ...grpc.CallOption) (*ListRoutesResponse, error)
 	// GetConfiguration gives the configuration in force, without secrets.
 	GetConfiguration(ctx context.Context, in *GetConfigurationRequest, opts ...grpc.CallOption) (*GetConfigurationResponse, error)
+	// CheckConfiguration says what is wrong with a configuration, and what it would change. It takes
+	// nothing.
+	CheckConfiguration(ctx context.Context, in *CheckConfigurationRequest, opts ...grpc.CallOption) (*CheckConfigurationResponse, error)
+	// ReloadConfiguration has the core that is asked read its file again, as SIGHUP does. A bad file
+	// changes nothing (INVALID_MEMBER).
+	ReloadConfiguration(ctx context.Context, in *ReloadConfigurationRequest, opts ...grpc.CallOption) (*ReloadConfigurationResponse, error)
+	// WriteConfiguration writes the file of the core that is asked, if it was started with
+	// --console-write (CONFIGURATION_READ_ONLY), and takes it. A bad one is not written
+	// (INVALID_MEMBER), nor is one that was made of another file than there is now
+	// (CONFIGURATION_CHANGED).
+	WriteConfiguration(ctx context.Context, in *WriteConfigurationRequest, opts ...grpc.CallOption) (*WriteConfigurationResponse, error)
 	// ListNodes lists the cores of the store.
 	ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error)
 	// GetLimits says where a key stands with its limits.
@@ -348,6 +362,36 @@ func (c *adminClient) GetConfiguration(ctx context.Context, in *GetConfiguration
 	return out, nil
 }
 
+func (c *adminClient) CheckConfiguration(ctx context.Context, in *CheckConfigurationRequest, opts ...grpc.CallOption) (*CheckConfigurationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CheckConfigurationResponse)
+	err := c.cc.Invoke(ctx, Admin_CheckConfiguration_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) ReloadConfiguration(ctx context.Context, in *ReloadConfigurationRequest, opts ...grpc.CallOption) (*ReloadConfigurationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReloadConfigurationResponse)
+	err := c.cc.Invoke(ctx, Admin_ReloadConfiguration_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *adminClient) WriteConfiguration(ctx context.Context, in *WriteConfigurationRequest, opts ...grpc.CallOption) (*WriteConfigurationResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(WriteConfigurationResponse)
+	err := c.cc.Invoke(ctx, Admin_WriteConfiguration_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminClient) ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListNodesResponse)
@@ -459,6 +503,17 @@ type AdminServer interface {
 	ListRoutes(context.Context, *ListRoutesRequest) (*ListRoutesResponse, error)
 	// GetConfiguration gives the configuration in force, without secrets.
 	GetConfiguration(context.Context, *GetConfigurationRequest) (*GetConfigurationResponse, error)
+	// CheckConfiguration says what is wrong with a configuration, and what it would change. It takes
+	// nothing.
+	CheckConfiguration(context.Context, *CheckConfigurationRequest) (*CheckConfigurationResponse, error)
+	// ReloadConfiguration has the core that is asked read its file again, as SIGHUP does. A bad file
+	// changes nothing (INVALID_MEMBER).
+	ReloadConfiguration(context.Context, *ReloadConfigurationRequest) (*ReloadConfigurationResponse, error)
+	// WriteConfiguration writes the file of the core that is asked, if it was started with
+	// --console-write (CONFIGURATION_READ_ONLY), and takes it. A bad one is not written
+	// (INVALID_MEMBER), nor is one that was made of another file than there is now
+	// (CONFIGURATION_CHANGED).
+	WriteConfiguration(context.Context, *WriteConfigurationRequest) (*WriteConfigurationResponse, error)
 	// ListNodes lists the cores of the store.
 	ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error)
 	// GetLimits says where a key stands with its limits.
@@ -539,6 +594,15 @@ func (UnimplementedAdminServer) ListRoutes(context.Context, *ListRoutesRequest) 
 }
 func (UnimplementedAdminServer) GetConfiguration(context.Context, *GetConfigurationRequest) (*GetConfigurationResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetConfiguration not implemented")
+}
+func (UnimplementedAdminServer) CheckConfiguration(context.Context, *CheckConfigurationRequest) (*CheckConfigurationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CheckConfiguration not implemented")
+}
+func (UnimplementedAdminServer) ReloadConfiguration(context.Context, *ReloadConfigurationRequest) (*ReloadConfigurationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReloadConfiguration not implemented")
+}
+func (UnimplementedAdminServer) WriteConfiguration(context.Context, *WriteConfigurationRequest) (*WriteConfigurationResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method WriteConfiguration not implemented")
 }
 func (UnimplementedAdminServer) ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListNodes not implemented")
@@ -926,6 +990,60 @@ func _Admin_GetConfiguration_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_CheckConfiguration_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CheckConfigurationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).CheckConfiguration(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_CheckConfiguration_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).CheckConfiguration(ctx, req.(*CheckConfigurationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_ReloadConfiguration_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReloadConfigurationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).ReloadConfiguration(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_ReloadConfiguration_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).ReloadConfiguration(ctx, req.(*ReloadConfigurationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _Admin_WriteConfiguration_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(WriteConfigurationRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).WriteConfiguration(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_WriteConfiguration_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).WriteConfiguration(ctx, req.(*WriteConfigurationRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Admin_ListNodes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListNodesRequest)
 	if err := dec(in); err != nil {
@@ -1080,6 +1198,18 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetConfiguration",
 			Handler:    _Admin_GetConfiguration_Handler,
+		},
+		{
+			MethodName: "CheckConfiguration",
+			Handler:    _Admin_CheckConfiguration_Handler,
+		},
+		{
+			MethodName: "ReloadConfiguration",
+			Handler:    _Admin_ReloadConfiguration_Handler,
+		},
+		{
+			MethodName: "WriteConfiguration",
+			Handler:    _Admin_WriteConfiguration_Handler,
 		},
 		{
 			MethodName: "ListNodes",
