@@ -156,8 +156,8 @@ release-check: ## Hold .goreleaser.yaml, the release workflow and the licences o
 	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; GO=$(GO) scripts/licences "$$dir"
 
 .PHONY: compose
-compose: ## Hold deploy/compose to the schema of the Compose Specification, and to what it refers to
-	$(GO) test -C deploy/compose/test -count=1 ./...
+compose: ## Hold deploy/compose to the Compose Specification and to what it refers to, and run its services (Linux, root)
+	$(GO) test -C deploy/compose/test -count=1 -v ./...
 
 .PHONY: mutate
 mutate: test-deps ## Break the gateway in named ways, which the tests must notice (MUTANTS=EXPRESSION)
