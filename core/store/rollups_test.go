@@ -35,7 +35,7 @@ func withoutRollups(location string) (statements []string) {
 	for _, column := range []string{"host", "version", "address", "configuration", "degraded"} {
 		statements = append(statements, "ALTER TABLE ledger_processes DROP COLUMN "+column)
 	}
-	return append(statements, `DROP TABLE schema_least`, `DROP TABLE ledger_hours`, `DROP TABLE ledger_rollups`, `ALTER TABLE ledger_processes DROP COLUMN rolls`)
+	return append(statements, `DROP TABLE captures`, `DROP TABLE schema_least`, `DROP TABLE ledger_hours`, `DROP TABLE ledger_rollups`, `ALTER TABLE ledger_processes DROP COLUMN rolls`)
 }
 
 // Hours without rows, of which a quiet ledger has many, take a step in all.
