@@ -33,6 +33,10 @@ func typescript(t *testing.T) language {
 			t.Skip("SKIPPED: the client in TypeScript was not tested:", err)
 		}
 	}
+	const modern = "process.exit(process.versions.node.split('.')[0] >= 20 ? 0 : 1)"
+	if err := exec.CommandContext(t.Context(), "node", "-e", modern).Run(); err != nil {
+		t.Skip("SKIPPED: the client in TypeScript was not tested: node is older than 20")
+	}
 	return language{dir: "client-typescript", run: "node dist/client.js", path: wrappers(t, nil)}
 }
 
