@@ -279,7 +279,7 @@ cluster: test-deps ## Put a whole cluster into a storm and write docs/cluster.md
 	scripts/cluster full
 
 .PHONY: cluster-short
-cluster-short: test-deps ## The same in two minutes, which writes nothing
+cluster-short: test-deps ## The same in some four minutes, which writes nothing
 	scripts/cluster short
 
 .PHONY: faults
