@@ -135,7 +135,7 @@ func (c *call) explainCaptured(p *bodiesPage, r *adminv1.LoggedRequest) error {
 		return nil
 	}
 	x := xrayPage{Body: string(body.data), Stream: strings.HasPrefix(r.GetMethod(), "Stream")}
-	if r.GetProtocol() == "generate_content" {
+	if modelInPath(r.GetProtocol()) {
 		x.Model = r.GetModel()
 	}
 	answer, answered := ofKind(p.Bodies, adminv1.BodyKind_BODY_KIND_UPSTREAM_ANSWER)

@@ -70,6 +70,12 @@ func playOf(protocol string) (play, bool) {
 	return plays[i], true
 }
 
+// modelInPath reports whether requests of a protocol name the model in the path, not in the body.
+func modelInPath(protocol string) bool {
+	p, ok := playOf(protocol)
+	return ok && strings.Contains(p.Path, "{MODEL}")
+}
+
 type playgroundPage struct {
 	play
 	Protocols, Bodies []choice
@@ -96,7 +102,7 @@ func showPlayground(c *call) error {
 		}
 		again, then, unary = body, answered, !strings.HasPrefix(r.GetMethod(), "Stream")
 		form.Set("protocol", playLike(r))
-		if r.GetProtocol() == "generate_content" {
+		if modelInPath(r.GetProtocol()) {
 			form.Set("model", r.GetModel())
 		}
 	}
