@@ -2,6 +2,7 @@ package programs
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"maps"
@@ -284,7 +285,8 @@ func (l *leaks) search(t *testing.T) {
 			}
 		}
 		if where != "answers" && where != "the upstream's requests" {
-			for _, words := range []string{canaryPrompt, canaryAnswer} {
+			// What is stored as bytes is dumped as hexadecimal digits.
+			for _, words := range []string{canaryPrompt, canaryAnswer, hex.EncodeToString([]byte(canaryPrompt)), hex.EncodeToString([]byte(canaryAnswer))} {
 				if strings.Contains(text.String(), words) {
 					report("text "+words, words, where, text.String())
 				}
