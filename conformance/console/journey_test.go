@@ -21,7 +21,7 @@ func TestConsole(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		run  func(*browser, started)
-	}{{"the journey", journey}, {"by keyboard", byKeyboard}, {"by an identity provider", byAnIdentityProvider}, {"the configuration", ofTheConfiguration}, {"pages are accessible", pagesAreAccessible}} {
+	}{{"the journey", journey}, {"by keyboard", byKeyboard}, {"by an identity provider", byAnIdentityProvider}, {"the configuration", ofTheConfiguration}, {"captured bodies", ofCapturedBodies}, {"pages are accessible", pagesAreAccessible}} {
 		t.Run(test.name, func(t *testing.T) { test.run(newVisit(t, tab), s) })
 	}
 }
