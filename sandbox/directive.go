@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -22,7 +21,7 @@ type directive struct {
 	at int
 }
 
-var directiveForm = regexp.MustCompile("(?i)\\bcall the tool [`'\"]?([\\pL\\pN_.:/-]+?)[`'\"]? with\\s+([{\"])")
+var directiveForm = lazily("(?i)\\bcall the tool [`'\"]?([\\pL\\pN_.:/-]+?)[`'\"]? with\\s+([{\"])")
 
 // mostDirectives bounds what one prompt can ask for.
 const mostDirectives = 64
@@ -31,7 +30,7 @@ const mostDirectives = 64
 func directives(prompt string) []directive {
 	var list []directive
 	for from := 0; len(list) < mostDirectives; {
-		m := directiveForm.FindStringSubmatchIndex(prompt[from:])
+		m := directiveForm().FindStringSubmatchIndex(prompt[from:])
 		if m == nil {
 			break
 		}

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"regexp"
 	"sync"
 
 	"github.com/genway/genway/codec/fault"
@@ -83,7 +82,7 @@ func (m *memory) recall(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTe
 	switch {
 	case id == "":
 		return req, nil
-	case !ok && !answerID.MatchString(id):
+	case !ok && !answerID().MatchString(id):
 		err := fault.Invalid(previousResponse, "Previous response with id '%s' not found.", clip(id, 100))
 		err.NativeCode = "previous_response_not_found"
 		return nil, err
@@ -103,7 +102,7 @@ func (m *memory) find(id string) ([]*genwayv1.Message, bool) {
 }
 
 // answerID is the form of the identifiers of answers, the vendor's included.
-var answerID = regexp.MustCompile(`^resp_[0-9A-Za-z]{16,}$`)
+var answerID = lazily(`^resp_[0-9A-Za-z]{16,}$`)
 
 // previous is the identifier of the answer a request goes on from; empty for none.
 func previous(req *genwayv1.GenerateTextRequest) string {

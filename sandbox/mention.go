@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 )
@@ -56,10 +55,10 @@ func inName(r rune) bool {
 }
 
 var (
-	spokenBefore = regexp.MustCompile("(?i)(?:\\b(?:tools?|functions?|use|using|call|run|invoke)(?: the)?:?\\s+[`'\"]?|`)$")
-	spokenAfter  = regexp.MustCompile("(?i)^(?:[`'\"]?\\s+(?:tool|function)\\b|`)")
+	spokenBefore = lazily("(?i)(?:\\b(?:tools?|functions?|use|using|call|run|invoke)(?: the)?:?\\s+[`'\"]?|`)$")
+	spokenAfter  = lazily("(?i)^(?:[`'\"]?\\s+(?:tool|function)\\b|`)")
 )
 
 func spokenOf(before, after string) bool {
-	return spokenBefore.MatchString(last(before, 40)) || spokenAfter.MatchString(head(after, 40))
+	return spokenBefore().MatchString(last(before, 40)) || spokenAfter().MatchString(head(after, 40))
 }

@@ -92,9 +92,11 @@ func (c *Catalog) rest() []Row {
 var (
 	// cloud is what clouds and resellers put ahead of a model's name: us.anthropic., a
 	// publisher and a slash.
-	cloud = regexp.MustCompile(`^(?:.*/)?(?:[a-z-]+\.)?(?:anthropic|openai|google|meta|mistral|amazon|deepseek)\.`)
+	cloud = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:.*/)?(?:[a-z-]+\.)?(?:anthropic|openai|google|meta|mistral|amazon|deepseek)\.`)
+	})
 	// minor is the dot of a version, which the vendor of messages writes as a dash.
-	minor = regexp.MustCompile(`^(claude-(?:[a-z]+-)?[0-9]+)\.([0-9])`)
+	minor = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(claude-(?:[a-z]+-)?[0-9]+)\.([0-9])`) })
 )
 
 // Plain gives the name that the vendor itself has for a model, as far as it can be derived:
@@ -102,8 +104,8 @@ var (
 // all begin with claude-opus-4-7. It is in lower case.
 func Plain(model string) string {
 	name := strings.ToLower(model)
-	name = strings.TrimPrefix(name, cloud.FindString(name))
+	name = strings.TrimPrefix(name, cloud().FindString(name))
 	name = name[strings.LastIndexByte(name, '/')+1:]
-	name = minor.ReplaceAllString(name, "$1-$2")
+	name = minor().ReplaceAllString(name, "$1-$2")
 	return name
 }

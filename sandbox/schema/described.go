@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -75,7 +74,7 @@ func described(description string) []member {
 }
 
 // nextKeyword is what stands between two keywords.
-var nextKeyword = regexp.MustCompile(`, [$A-Za-z]+: `)
+var nextKeyword = lazily(`, [$A-Za-z]+: `)
 
 // describedValue reads a value up to the next keyword: JSON, a list or an object as
 // Python shows it, or else a string without quotes. Each looks no further than it
@@ -97,7 +96,7 @@ func describedValue(text string) (v *value, rest string, ok bool) {
 		return nil, "", false
 	}
 	end := len(text)
-	if at := nextKeyword.FindStringIndex(text); at != nil {
+	if at := nextKeyword().FindStringIndex(text); at != nil {
 		end = at[0]
 	}
 	rest, _ = afterValue(text[end:])
@@ -121,7 +120,7 @@ func afterValue(text string) (rest string, ok bool) {
 }
 
 // pythonToken is a string of Python's, or one of its names for what JSON has too.
-var pythonToken = regexp.MustCompile(`^(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|None\b|True\b|False\b)`)
+var pythonToken = lazily(`^(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|None\b|True\b|False\b)`)
 
 // pythonLiteral spells the list or object that a text begins with as JSON does.
 func pythonLiteral(text string) (raw, rest string, ok bool) {
@@ -137,7 +136,7 @@ func pythonLiteral(text string) (raw, rest string, ok bool) {
 			depth--
 			out.WriteByte(c)
 		case '\'', '"', 'N', 'T', 'F':
-			token := pythonToken.FindString(text)
+			token := pythonToken().FindString(text)
 			if token == "" {
 				return "", "", false
 			}

@@ -6,7 +6,6 @@ import (
 	"net/mail"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -62,9 +61,9 @@ func formatted(format string, n, length int) (string, bool) {
 }
 
 var (
-	uuidForm     = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
-	hostnameForm = regexp.MustCompile(`^([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`)
-	durationForm = regexp.MustCompile(`^P(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(\d+H)?(\d+M)?(\d+S)?)?)$`)
+	uuidForm     = lazily(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+	hostnameForm = lazily(`^([a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)(\.[a-zA-Z0-9]([a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$`)
+	durationForm = lazily(`^P(\d+W|(\d+Y)?(\d+M)?(\d+D)?(T(\d+H)?(\d+M)?(\d+S)?)?)$`)
 )
 
 // conforms reports whether a hint or a default can stand in a field of that format;
@@ -79,13 +78,13 @@ func conforms(format, s string) bool {
 	case "time":
 		_, err = time.Parse("15:04:05Z07:00", s)
 	case "duration":
-		return durationForm.MatchString(s) && len(s) > 2 && !strings.HasSuffix(s, "T")
+		return durationForm().MatchString(s) && len(s) > 2 && !strings.HasSuffix(s, "T")
 	case "email":
 		var a *mail.Address
 		a, err = mail.ParseAddress(s)
 		return err == nil && a.Address == s
 	case "hostname":
-		return len(s) < 254 && hostnameForm.MatchString(s)
+		return len(s) < 254 && hostnameForm().MatchString(s)
 	case "ipv4", "ipv6":
 		var a netip.Addr
 		a, err = netip.ParseAddr(s)
@@ -95,7 +94,7 @@ func conforms(format, s string) bool {
 		u, err = url.Parse(s)
 		return err == nil && u.IsAbs() && (u.Host != "" || u.Opaque != "")
 	case "uuid":
-		return uuidForm.MatchString(s)
+		return uuidForm().MatchString(s)
 	}
 	return err == nil
 }

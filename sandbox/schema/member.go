@@ -36,7 +36,7 @@ func (m *maker) hinted(g *goal, at place) []*value {
 	}
 	if s, ok := m.hints.Fields[fieldName(at.name)]; ok && at.index == 0 {
 		text(s)
-		if v, err := literalValue(s); err == nil && numberForm.MatchString(s) {
+		if v, err := literalValue(s); err == nil && numberForm().MatchString(s) {
 			out = append(out, v)
 		}
 		if s == "true" || s == "false" {

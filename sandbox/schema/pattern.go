@@ -20,11 +20,11 @@ type pattern struct {
 }
 
 // unicodeEscape is how ECMA-262 spells a character by its code.
-var unicodeEscape = regexp.MustCompile(`\\u(?:([0-9A-Fa-f]{4})|\{([0-9A-Fa-f]+)\})`)
+var unicodeEscape = lazily(`\\u(?:([0-9A-Fa-f]{4})|\{([0-9A-Fa-f]+)\})`)
 
 func newPattern(source string) *pattern {
 	p := &pattern{source: source}
-	translated := unicodeEscape.ReplaceAllString(source, `\x{$1$2}`)
+	translated := unicodeEscape().ReplaceAllString(source, `\x{$1$2}`)
 	if p.re, p.err = regexp.Compile(translated); p.err != nil {
 		return p
 	}

@@ -136,7 +136,7 @@ func (p *Problems) Decode(fresh func() any) bool {
 		}
 		p.Add(positioned(p.file, err.error, err.schema))
 		syntax, ok := errors.AsType[yaml.Error](err.error)
-		if !ok || syntax.GetToken() == nil || !p.leaveOut(syntax.GetToken(), unknownKey.MatchString(err.Error())) {
+		if !ok || syntax.GetToken() == nil || !p.leaveOut(syntax.GetToken(), unknownKey().MatchString(err.Error())) {
 			return false
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/agnivade/levenshtein"
 	"github.com/goccy/go-yaml"
@@ -85,13 +86,13 @@ func positioned(file string, err error, schema reflect.Type) error {
 			e.Line, e.Column = t.Position.Line, t.Position.Column
 		}
 	}
-	if m := wrongType.FindStringSubmatch(e.Text); m != nil {
+	if m := wrongType().FindStringSubmatch(e.Text); m != nil {
 		e.Text = fmt.Sprintf("expected %s, got %s", typeName(m[2]), typeName(m[1]))
 	}
-	if m := tooLarge.FindStringSubmatch(e.Text); m != nil {
+	if m := tooLarge().FindStringSubmatch(e.Text); m != nil {
 		e.Text = m[1] + " is too large a number"
 	}
-	if m := unknownKey.FindStringSubmatch(e.Text); m != nil {
+	if m := unknownKey().FindStringSubmatch(e.Text); m != nil {
 		e.Text = fmt.Sprintf("unknown key %q", m[1])
 		if schema != nil {
 			keys := keysOf(schema, map[reflect.Type]bool{})
@@ -106,9 +107,11 @@ func positioned(file string, err error, schema reflect.Type) error {
 }
 
 var (
-	unknownKey = regexp.MustCompile(`unknown field "([^"]+)"`)
-	tooLarge   = regexp.MustCompile(`cannot unmarshal (\S+) into Go value of type \S+ \( overflow \)`)
-	wrongType  = regexp.MustCompile(`cannot unmarshal (.+) into Go .* of type (\S+)$`)
+	unknownKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`unknown field "([^"]+)"`) })
+	tooLarge   = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`cannot unmarshal (\S+) into Go value of type \S+ \( overflow \)`)
+	})
+	wrongType = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`cannot unmarshal (.+) into Go .* of type (\S+)$`) })
 )
 
 // typeName is what an operator calls a type of Go's.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"regexp"
+	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -151,12 +152,14 @@ func podIdentity() (aws.CredentialsProvider, error) {
 }
 
 // jwt is a token that an error might repeat.
-var jwt = regexp.MustCompile(`[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]*`)
+var jwt = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]*`)
+})
 
 // unrepeated gives an error of AWS's SDK without what it might repeat of what was sent.
 func unrepeated(err error) error {
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
-		return fmt.Errorf("AWS answered %s: %s", plain(api.ErrorCode()), jwt.ReplaceAllString(plain(api.ErrorMessage()), "[REDACTED]"))
+		return fmt.Errorf("AWS answered %s: %s", plain(api.ErrorCode()), jwt().ReplaceAllString(plain(api.ErrorMessage()), "[REDACTED]"))
 	}
-	return errors.New(jwt.ReplaceAllString(plain(err.Error()), "[REDACTED]"))
+	return errors.New(jwt().ReplaceAllString(plain(err.Error()), "[REDACTED]"))
 }
