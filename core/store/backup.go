@@ -96,7 +96,7 @@ func checkBackup(ctx context.Context, file string) error {
 	if err := (&Store{db: db}).Check(ctx); err != nil {
 		return err
 	}
-	known, err := inDialect(&sqliteDialect)
+	known, err := versions()
 	if err != nil {
 		return err
 	}

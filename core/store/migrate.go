@@ -47,7 +47,7 @@ func migrate(ctx context.Context, db database, mode Migrate) ([]Migration, error
 	if mode == MigrateOff {
 		return nil, nil
 	}
-	known, err := inDialect(db.dialect)
+	known, err := versions()
 	if err != nil {
 		return nil, fmt.Errorf("read the migrations: %w", err)
 	}
@@ -63,13 +63,13 @@ func migrate(ctx context.Context, db database, mode Migrate) ([]Migration, error
 		return nil, fmt.Errorf("its schema is version %d and this program needs %d: %w", schema.Version, schema.Known, ErrPending)
 	}
 	if schema.Version == 0 {
-		if err := create(ctx, db, known); err != nil {
+		if err := create(ctx, db, schema.Pending); err != nil {
 			return nil, fmt.Errorf("migrate its schema: %w", err)
 		}
 		return schema.Pending, nil
 	}
 	steps := make([]*goose.Migration, 0, len(known))
-	for _, step := range known {
+	for _, step := range append(known[:len(known)-len(schema.Pending)], schema.Pending...) {
 		steps = append(steps, goose.NewGoMigration(step.Version, &goose.GoFunc{RunTx: step.run}, nil))
 	}
 	provider, err := goose.NewProvider(db.goose, db.pool, nil, goose.WithGoMigrations(steps...),
@@ -85,8 +85,8 @@ func migrate(ctx context.Context, db database, mode Migrate) ([]Migration, error
 
 // create makes the schema of an empty database in one transaction: a first start leaves all of it
 // or nothing, and takes a third of the time that a transaction for each migration does.
-func create(ctx context.Context, db database, known []Migration) error {
-	versions, err := goosedb.NewStore(db.goose, goose.DefaultTablename)
+func create(ctx context.Context, db database, all []Migration) error {
+	table, err := goosedb.NewStore(db.goose, goose.DefaultTablename)
 	if err != nil {
 		return err
 	}
@@ -95,23 +95,23 @@ func create(ctx context.Context, db database, known []Migration) error {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
-	if err := versions.CreateVersionTable(ctx, tx); err != nil {
+	if err := table.CreateVersionTable(ctx, tx); err != nil {
 		return err
 	}
 	// Goose counts from a version 0 that is in the table.
-	for _, step := range append([]Migration{{}}, known...) {
+	for _, step := range append([]Migration{{}}, all...) {
 		if err := step.run(ctx, tx); err != nil {
 			return err
 		}
-		if err := versions.Insert(ctx, tx, goosedb.InsertRequest{Version: step.Version}); err != nil {
+		if err := table.Insert(ctx, tx, goosedb.InsertRequest{Version: step.Version}); err != nil {
 			return err
 		}
 	}
 	return tx.Commit()
 }
 
-// inDialect are the files' migrations in a dialect, in order. A file's number is its version.
-func inDialect(d *dialect) ([]Migration, error) {
+// versions are the files' migrations, in order, without their SQL. A file's number is its version.
+func versions() ([]Migration, error) {
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
 		return nil, err
@@ -122,13 +122,16 @@ func inDialect(d *dialect) ([]Migration, error) {
 		if err != nil {
 			return nil, err
 		}
-		statements, err := render(d, migrations, file)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, Migration{Version: version, Name: path.Base(file), SQL: statements})
+		all = append(all, Migration{Version: version, Name: path.Base(file)})
 	}
 	return all, nil
+}
+
+// inDialect is a migration with its SQL in a dialect.
+func inDialect(d *dialect, step Migration) (Migration, error) {
+	var err error
+	step.SQL, err = render(d, migrations, "migrations/"+step.Name)
+	return step, err
 }
 
 func (m Migration) run(ctx context.Context, tx *sql.Tx) error {

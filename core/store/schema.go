@@ -43,7 +43,7 @@ func (s Schema) Compatible() bool {
 func ReadSchema(ctx context.Context, cfg Config) (Schema, error) {
 	var schema Schema
 	err := withSchema(cfg, func(db database) error {
-		known, err := inDialect(db.dialect)
+		known, err := versions()
 		if err != nil {
 			return err
 		}
@@ -58,11 +58,13 @@ func ReadSchema(ctx context.Context, cfg Config) (Schema, error) {
 
 // pendingAll is the schema of an SQLite file that is not there.
 func pendingAll() (Schema, error) {
-	known, err := inDialect(&sqliteDialect)
+	known, err := versions()
 	if err != nil {
 		return Schema{}, err
 	}
-	return Schema{Known: known[len(known)-1].Version, Pending: known}, nil
+	schema := Schema{Known: known[len(known)-1].Version}
+	err = schema.await(&sqliteDialect, known)
+	return schema, err
 }
 
 // MigrateUp brings the schema of a database up to date, creating an SQLite file that is not
@@ -147,12 +149,22 @@ func readSchema(ctx context.Context, db database, known []Migration) (Schema, er
 			return schema, fmt.Errorf("read the schema's version: %w", err)
 		}
 	}
+	return schema, schema.await(db.dialect, known)
+}
+
+// await has the migrations behind the version be pending, with their SQL.
+func (s *Schema) await(d *dialect, known []Migration) error {
 	for _, step := range known {
-		if step.Version > schema.Version {
-			schema.Pending = append(schema.Pending, step)
+		if step.Version <= s.Version {
+			continue
 		}
+		written, err := inDialect(d, step)
+		if err != nil {
+			return fmt.Errorf("read the migrations: %w", err)
+		}
+		s.Pending = append(s.Pending, written)
 	}
-	return schema, nil
+	return nil
 }
 
 // parsePostgres reads the URL of a PostgreSQL database.
