@@ -107,7 +107,7 @@ func (d *Database) write(ctx context.Context, cores int, twice bool, during time
 	}
 	group.Wait()
 	took := time.Since(began)
-	server, self = process.TreeCPU(d.postmaster)-server, process.SelfCPU()-self
+	server, self = max(0, process.TreeCPU(d.postmaster)-server), process.SelfCPU()-self // an ended process rounds its time
 	after, err := d.number(ctx, walPosition)
 	if err := errors.Join(append(failed, err)...); err != nil {
 		return costs{}, err

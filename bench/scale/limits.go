@@ -71,7 +71,7 @@ func Limits(ctx context.Context, callers int, during time.Duration) (row growth.
 		{What: "the server's CPU time for a request", Unit: "µs", Value: (after.cpu - before.cpu) * 1e6 / n},
 		{What: "the core's CPU time for a request", Unit: "µs", Value: float64(self.Nanoseconds()) / n / 1000},
 		{What: "the answer takes", Unit: "ms", Value: took.Seconds() * 1000 * float64(callers) / n},
-		{What: "memory of the server for a key", Unit: "bytes", Value: float64(after.memory-before.memory) / keys},
+		{What: "memory of the server for a key", Unit: "bytes", Value: max(0, float64(after.memory-before.memory)/keys)}, // connections have ended, too
 	}
 	return row, nil
 }
