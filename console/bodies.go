@@ -139,6 +139,9 @@ func (c *call) explainCaptured(p *bodiesPage, r *adminv1.LoggedRequest) error {
 		x.Model = r.GetModel()
 	}
 	answer, answered := ofKind(p.Bodies, adminv1.BodyKind_BODY_KIND_UPSTREAM_ANSWER)
+	if !answered && !x.Stream { // of an upstream that takes the contract's messages
+		answer, answered = ofKind(p.Bodies, adminv1.BodyKind_BODY_KIND_CONTRACT_ANSWER)
+	}
 	if answered && answer.whole && r.GetOutcome() == adminv1.Outcome_OUTCOME_OK {
 		x.Answer = string(answer.data)
 	}
