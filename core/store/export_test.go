@@ -2,6 +2,7 @@ package store
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/genway/genway/core/ledger"
@@ -99,4 +100,18 @@ func (s *Store) Plan(t testing.TB, statement string, args ...any) (steps []strin
 		t.Fatal(err)
 	}
 	return steps
+}
+
+// Counted is the same store, whose statements are counted as they are made; those that begin and end
+// transactions are not.
+func (s *Store) Counted() (counted *Store, statements *atomic.Int64) {
+	statements = &atomic.Int64{}
+	counting := *s.db.dialect
+	counting.bind = func(statement string) string {
+		statements.Add(1)
+		return s.db.bind(statement)
+	}
+	counted = &Store{db: s.db, writer: s.writer, rows: s.rows, file: s.file}
+	counted.db.dialect = &counting
+	return counted, statements
 }
