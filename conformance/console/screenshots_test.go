@@ -91,6 +91,10 @@ func all(b *browser, s started) {
 				switch p.name {
 				case "key":
 					b.click(`#main tbody a[href^="/keys/"]`, there(`form[action$="/settings"]`))
+				case "configuration":
+					b.click(`main details summary`, there("textarea[name=yaml]"))
+					b.do("change it", chromedp.Evaluate(`(() => { const e = document.querySelector("textarea[name=yaml]"); e.value = e.value.replace("weight: 3", "weight: 5"); })()`, nil))
+					b.click(`button[value=check]`, there("tr.new"))
 				case "xray":
 					b.click(`form[action="/xray"] button`, there("tr.kept, tr.mapped"))
 				case "playground":
