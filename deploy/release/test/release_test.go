@@ -201,3 +201,50 @@ func TestU22WorkflowsArePinned(t *testing.T) {
 		t.Errorf("the release uses another goreleaser than %s", version)
 	}
 }
+
+// The tags of the contract's Go module, contract/vX.Y.Z, are made by a release and start none: neither
+// the workflow nor goreleaser takes them for versions of the programs.
+func TestU34TheContractIsTagged(t *testing.T) {
+	var workflow struct {
+		On struct {
+			Push struct{ Tags []string }
+		}
+		Jobs map[string]struct {
+			Steps []struct {
+				Run string
+				Env map[string]string
+			}
+		}
+	}
+	if err := yaml.Unmarshal([]byte(text(t, ".github/workflows/release.yaml")), &workflow); err != nil {
+		t.Fatal(err)
+	}
+	for _, pattern := range workflow.On.Push.Tags {
+		if matched, err := filepath.Match(pattern, "contract/v1.2.3"); matched || err != nil {
+			t.Errorf("a tag of the contract starts a release: %s, %v", pattern, err)
+		}
+	}
+	released := false
+	var tagged []string
+	for _, step := range workflow.Jobs["release"].Steps {
+		if strings.Contains(step.Run, "goreleaser release") {
+			released = step.Env["GORELEASER_CURRENT_TAG"] == "${{ github.ref_name }}"
+		}
+		if strings.Contains(step.Run, "refs/tags/contract/$GITHUB_REF_NAME") {
+			tagged = append(tagged, step.Run)
+		}
+	}
+	if !released || len(tagged) != 1 {
+		t.Errorf("the release knows its tag: %t; tags of the contract: %q", released, tagged)
+	}
+	ignored := load(t).Git.IgnoreTags
+	if !slices.ContainsFunc(ignored, func(pattern string) bool {
+		matched, _ := filepath.Match(pattern, "contract/v1.2.3")
+		return matched
+	}) {
+		t.Errorf("goreleaser ignores %q", ignored)
+	}
+	if !strings.HasPrefix(text(t, "contract/go.mod"), "module github.com/genway/genway/contract\n") {
+		t.Error("contract/go.mod is of another module")
+	}
+}
