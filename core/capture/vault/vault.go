@@ -164,7 +164,8 @@ func (v *Vault) Delete(ctx context.Context, which Selection, changes ...audit.Ch
 	}
 }
 
-// Close writes what waits to be written, within 5 s, and ends the vault.
+// Close writes what waits to be written and ends the vault. It takes 10 s at most; what is left by
+// then is lost, and counted.
 func (v *Vault) Close() {
 	v.mu.Lock()
 	first := !v.closed
@@ -194,9 +195,9 @@ func (v *Vault) run() {
 	}
 }
 
-// drain writes what is left, as far as the store takes it.
+// drain writes what is left, as far as the store takes it in time.
 func (v *Vault) drain() {
-	for {
+	for began := time.Now(); time.Since(began) < writeWithin; {
 		some := v.take()
 		if len(some) == 0 || !v.write(some) && v.failing {
 			break
