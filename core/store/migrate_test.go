@@ -289,6 +289,23 @@ func TestFilesOfOldSchema(t *testing.T) {
 			t.Errorf("%s is\n%s\nand was\n%s", name, got[name], statement)
 		}
 	}
+	const made = `SELECT version_id || ' ' || is_applied FROM goose_db_version ORDER BY id`
+	if one, other := column(t, old, made), column(t, raw(t, fresh), made); !slices.Equal(one, other) {
+		t.Errorf("migrated step by step: %q; at once: %q", one, other)
+	}
+}
+
+// What is in the way of a migration leaves an empty database as it was.
+func TestFirstSchemaIsWholeOrNothing(t *testing.T) {
+	file := filepath.Join(t.TempDir(), store.FileName)
+	db := raw(t, file)
+	run(t, db, `CREATE TABLE ledger (mine TEXT)`)
+	if s, err := store.Open(t.Context(), store.Config{Location: file}); err == nil || !strings.Contains(err.Error(), "00002_ledger.sql") {
+		t.Errorf("%v, %v", s, err)
+	}
+	if got := schema(t, db); len(got) != 1 || got["ledger"] == "" {
+		t.Errorf("it left %v", got)
+	}
 }
 
 // schema are the statements that made a file's tables, indexes and triggers, by name,

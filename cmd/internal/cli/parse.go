@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,14 +69,20 @@ func (p Program) Parse(args []string) (Command, error) {
 }
 
 // chosen is the program with the command alone that the first argument names, if it names one: to
-// read the tags of all others is most of what parsing costs, at each start.
+// read the tags of all others is most of what parsing costs, at each start. A grammar that has
+// more than commands stays whole.
 func (p Program) chosen(args []string) Program {
 	grammar := reflect.TypeOf(p.Grammar).Elem()
 	for i := range grammar.NumField() {
 		field := grammar.Field(i)
-		if _, isCommand := field.Tag.Lookup("cmd"); isCommand && len(args) > 0 && args[0] == strings.ToLower(field.Name) {
-			field.Index, field.Offset = nil, 0
-			p.Grammar = reflect.New(reflect.StructOf([]reflect.StructField{field})).Interface()
+		if _, isCommand := field.Tag.Lookup("cmd"); !isCommand {
+			return p
+		}
+	}
+	for i := range grammar.NumField() {
+		field := grammar.Field(i)
+		if len(args) > 0 && args[0] == cmp.Or(field.Tag.Get("name"), strings.ToLower(field.Name)) {
+			p.Grammar = reflect.New(reflect.StructOf([]reflect.StructField{{Name: field.Name, Type: field.Type, Tag: field.Tag}})).Interface()
 			break
 		}
 	}

@@ -3,11 +3,15 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/netip"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/alecthomas/kong"
 )
 
 // sample has every tag.
@@ -149,5 +153,45 @@ func TestErrorsKeepSecrets(t *testing.T) {
 				t.Errorf("%v is not a usage error", err)
 			}
 		})
+	}
+}
+
+// A command is parsed, refused and explained alike whether the others are read or not.
+func TestChosen(t *testing.T) {
+	type mixed struct {
+		Verbose bool `help:"Say more."`
+		Ends    ends `cmd:"" help:"Succeeds."`
+	}
+	for name, want := range map[string]int{"ends": 1, "group": 1, "groups": 2, "Ends": 2, "": 2, "--help": 2} {
+		if got := reflect.TypeOf(Program{Grammar: &sample{}}.chosen([]string{name}).Grammar).Elem().NumField(); got != want {
+			t.Errorf("%q chooses %d commands, not %d", name, got, want)
+		}
+	}
+	if got := (Program{Grammar: &mixed{}}).chosen([]string{"ends"}); reflect.TypeOf(got.Grammar) != reflect.TypeFor[*mixed]() {
+		t.Errorf("a grammar with flags of its own became %T", got.Grammar)
+	}
+	if got := (Program{Grammar: &sample{}}).chosen(nil); reflect.TypeOf(got.Grammar) != reflect.TypeFor[*sample]() {
+		t.Errorf("without arguments the grammar became %T", got.Grammar)
+	}
+	for _, line := range []string{"ends", "ends --help", "ends more", "ends --unknown", "group", "group --help", "group do --help", "group do x --format=table", "group do x", "group du x", "group do x --format=csv"} {
+		args := strings.Fields(line)
+		var said [2]string
+		whole := Program{Name: "test", Grammar: &sample{}}
+		for i, p := range []Program{whole, whole.chosen(args)} {
+			var out strings.Builder
+			parser, err := p.parser(kong.Writers(&out, &out), kong.Exit(func(int) {}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			chosen, err := parser.Parse(args)
+			command := ""
+			if chosen != nil && err == nil {
+				command = chosen.Command()
+			}
+			said[i] = fmt.Sprintf("%s\n%v\n%s", out.String(), err, command)
+		}
+		if said[0] != said[1] {
+			t.Errorf("%s: with all commands %s\nalone %s", line, said[0], said[1])
+		}
 	}
 }
