@@ -39,15 +39,15 @@ func document(t *testing.T) documented {
 
 // allows fails the test unless the document has an answer's status, the gateway's headers in it, its
 // content type and its body.
-func (d documented) allows(t *testing.T, what, path string, a answer) {
+func (d documented) allows(t *testing.T, what, method, path string, a answer) {
 	t.Helper()
-	if template := "{model}"; strings.Contains(path, "/models/") {
-		name, method, _ := strings.Cut(path[strings.Index(path, "/models/")+len("/models/"):], ":")
-		path = strings.Replace(path, name, template, 1)
-		check.Truef(t, method != "", "%s: %s has no method", what, path)
-	}
 	path, _, _ = strings.Cut(path, "?")
-	at := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(path) + "/post/responses/"
+	if before, after, ok := strings.Cut(path, "/models/"); ok {
+		model, verb, _ := strings.Cut(after, ":")
+		path = before + "/models/{model}" + strings.TrimPrefix(after, model)
+		check.Truef(t, (verb != "") == (method == "POST"), "%s: %s %s", what, method, path)
+	}
+	at := "/paths/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(path) + "/" + strings.ToLower(method) + "/responses/"
 	status := "200"
 	if a.status >= 400 {
 		status = string('0'+rune(a.status/100)) + "XX"
@@ -122,23 +122,48 @@ func TestU36DocumentIsTrue(t *testing.T) {
 	d := document(t)
 	for _, op := range operations() {
 		for _, kind := range []string{"sandbox", "chat", "messages"} {
-			base := ways.ByKind[kind].URL()
-			what := op.name + " by " + kind
+			exchange := func(what, path string, h headers, body any) {
+				t.Helper()
+				d.allows(t, op.name+" by "+kind+", "+what, "POST", path, send(t, "POST", ways.ByKind[kind].URL()+path, h, body))
+			}
+			exchange("whole", op.path, op.headers().with("X-Client-Request-Id", "mine"), op.body())
 			streamed := strings.Replace(op.path, ":generateContent", ":streamGenerateContent?alt=sse", 1)
-			d.allows(t, what, op.path, send(t, "POST", base+op.path, op.headers().with("X-Client-Request-Id", "mine"), op.body()))
 			body := op.body()
 			if streamed == op.path {
 				body["stream"] = true
 			}
-			d.allows(t, what+", streamed", streamed, send(t, "POST", base+streamed, op.headers(), body))
+			exchange("streamed", streamed, op.headers(), body)
 			body["temperature"], body["unheard_of"] = "hot", true
-			d.allows(t, what+", wrong", op.path, send(t, "POST", base+op.path, op.headers(), body))
-			d.allows(t, what+", without a key", op.path, send(t, "POST", base+op.path, nil, op.body()))
-			d.allows(t, what+", no JSON", op.path, send(t, "POST", base+op.path, op.headers(), `{"model":`))
+			exchange("wrong", op.path, op.headers(), body)
+			exchange("without a key", op.path, nil, op.body())
+			exchange("no JSON", op.path, op.headers(), `{"model":`)
 			body = op.body()
 			body["model"] = "nothing"
-			unknown := strings.Replace(op.path, "sandbox-text", "nothing", 1)
-			d.allows(t, what+", of no model", unknown, send(t, "POST", base+unknown, op.headers(), body))
+			exchange("of no model", strings.Replace(op.path, "sandbox-text", "nothing", 1), op.headers(), body)
 		}
+	}
+	counted := []object{{"role": "user", "parts": []object{{"text": "Say hello."}}}}
+	for _, x := range []struct {
+		method, path string
+		headers      headers
+		body         any
+	}{
+		{"POST", "/v1/messages/count_tokens", messagesHeaders(), object{"model": "sandbox-text", "messages": user("Say hello.")}},
+		{"POST", "/v1/messages/count_tokens", messagesHeaders(), object{"model": "nothing", "messages": user("Say hello.")}},
+		{"POST", "/v1/responses/input_tokens", chatHeaders(), object{"model": "sandbox-text", "input": "Say hello."}},
+		{"POST", "/v1beta/models/sandbox-text:countTokens", geminiHeaders(), object{"contents": counted}},
+		{"POST", "/v1/models/sandbox-text:countTokens", geminiHeaders(), object{"contents": counted}},
+		{"GET", "/v1/models", chatHeaders(), nil},
+		{"GET", "/v1/models?limit=1", messagesHeaders(), nil},
+		{"GET", "/v1/models", nil, nil},
+		{"GET", "/v1/models/sandbox-text", chatHeaders(), nil},
+		{"GET", "/v1/models/sandbox-text", messagesHeaders(), nil},
+		{"GET", "/v1/models/nothing", chatHeaders(), nil},
+		{"GET", "/v1beta/models", geminiHeaders(), nil},
+		{"GET", "/v1beta/models?pageSize=x", geminiHeaders(), nil},
+		{"GET", "/v1beta/models/sandbox-text", geminiHeaders(), nil},
+		{"GET", "/v1beta/models/nothing", geminiHeaders(), nil},
+	} {
+		d.allows(t, x.method+" "+x.path, x.method, x.path, send(t, x.method, x.path, x.headers, x.body))
 	}
 }
