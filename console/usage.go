@@ -23,6 +23,8 @@ type choice struct {
 // usageRow is a row and what it was in the period that it is compared with.
 type usageRow struct {
 	Name, Link string
+	// Search lists the row's requests; empty for rows of times, and of what has no name.
+	Search string
 	*adminv1.UsageRow
 	Before *adminv1.UsageRow
 }
@@ -123,9 +125,13 @@ func (c *call) usageRows(q usageQuery) ([]usageRow, error) {
 	for name, was := range past {
 		rows = append(rows, usageRow{Name: name, UsageRow: &adminv1.UsageRow{}, Before: was})
 	}
-	if by.value == "key" {
-		for i := range rows {
-			rows[i].Link = "/keys/" + url.PathEscape(rows[i].Name)
+	for i := range rows {
+		r := &rows[i]
+		if by.value == "key" {
+			r.Link = "/keys/" + url.PathEscape(r.Name)
+		}
+		if !q.timed() && r.Name != "" {
+			r.Search = "/requests?" + url.Values{by.value: {r.Name}}.Encode() // a filter has the dimension's name
 		}
 	}
 	slices.SortFunc(rows, func(a, b usageRow) int {

@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"encoding/csv"
+	"html"
 	"net/http"
 	"net/url"
 	"strings"
@@ -30,6 +31,30 @@ func (f *fixture) script(rows map[string][]*adminv1.UsageRow) *[]asked {
 
 func used(name string, requests, cost int64) *adminv1.UsageRow {
 	return &adminv1.UsageRow{Values: []string{name}, Requests: requests, CostNanoDollars: cost, InputTokens: 10 * requests, CacheReadTokens: requests}
+}
+
+// Each row leads to its requests, by a filter that the list knows.
+func TestRequestsOfUsage(t *testing.T) {
+	f := openScripted(t)
+	session := f.signIn(t, f.root)
+	f.scripted.text = "x"
+	f.scripted.usage = func(*adminv1.GetUsageRequest) []*adminv1.UsageRow {
+		return []*adminv1.UsageRow{used("a&b <c>", 3, 6e9), used("", 1, 0)}
+	}
+	for _, by := range []string{"key", "owner", "model", "served", "upstream", "protocol"} {
+		page := f.get(t, session, "/usage?by="+by).body
+		link := "/requests?" + by + "=a%26b+%3Cc%3E"
+		if strings.Count(page, `href="/requests?`+by) != 1 || !strings.Contains(html.UnescapeString(page), `href="`+link+`"`) {
+			t.Errorf("by %s there is no link %s: %s", by, link, page)
+		}
+		f.get(t, session, link)
+		if asked := f.scripted.asked.GetFilter().String(); !strings.Contains(asked, "a&b <c>") {
+			t.Errorf("by %s: the search is for %s", by, asked)
+		}
+	}
+	if page := f.get(t, session, "/usage?by=day").body; strings.Contains(page, "/requests?day") {
+		t.Error("a day leads to a search that there is not")
+	}
 }
 
 // table is a CSV as maps by its head.
