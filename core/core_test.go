@@ -51,6 +51,8 @@ type scripted struct {
 	seen   *genwayv1.GenerateTextRequest
 	answer func() (*genwayv1.GenerateTextResponse, error)
 	stream func(upstream.Send) error
+	// streamOf, if set, is called in place of stream.
+	streamOf func(context.Context, upstream.Send) error
 	// images are the events of a stream of images; nil are those of one without images.
 	images []*genwayv1.StreamGenerateImageResponse
 }
@@ -60,8 +62,11 @@ func (s *scripted) GenerateText(_ context.Context, req *genwayv1.GenerateTextReq
 	return s.answer()
 }
 
-func (s *scripted) StreamGenerateText(_ context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+func (s *scripted) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
 	s.seen = req
+	if s.streamOf != nil {
+		return s.streamOf(ctx, send)
+	}
 	return s.stream(send)
 }
 

@@ -143,6 +143,7 @@ func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream g
 }
 
 func (s *Service) streamText(ctx context.Context, held *admission, req *deferred.Request, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
+	out := newGatherer(req.Head(), held.record, stream)
 	req, err := s.resolved(ctx, held.record.Caller, req)
 	if err != nil {
 		return err
@@ -180,8 +181,12 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 		if c := record.Capture; c != nil && !passes && ev.GetPing() == nil {
 			c.Message(capture.ContractAnswer, "", ev)
 		}
-		return stream.Send(ev)
+		if out == nil {
+			return stream.Send(ev)
+		}
+		return out.send(ev)
 	})
+	out.flush() // what was said before a failure goes ahead of it
 	if err == nil && !completed {
 		return fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
 	}

@@ -10,10 +10,12 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/transport"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // client is the core's client as the runtime sees it. It makes streams safe to forward. A
@@ -32,6 +34,7 @@ func (c *client) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTe
 		events: func(ev *genwayv1.StreamGenerateTextResponse) int64 {
 			return max(int64(ev.GetWire().GetBatch().GetCount()), 1)
 		},
+		batch:     func(ev *genwayv1.StreamGenerateTextResponse) []byte { return ev.GetWire().GetBatch().GetTranslated() },
 		ping:      func() *genwayv1.StreamGenerateTextResponse { return codec.Event(&genwayv1.Ping{}) },
 		completed: func(ev *genwayv1.StreamGenerateTextResponse) bool { return ev.GetCompleted() != nil },
 	})
@@ -49,9 +52,12 @@ func (c *client) StreamGenerateImage(ctx context.Context, in *genwayv1.GenerateI
 
 // kindOf is what the edge knows of the events of a stream: the method that gives them, how
 // to make a ping, which is the last, and how many of the upstream's events one stands for.
+// batch gives the translated events that a message has in the place of one event, none for an event;
+// nil where there are no batches.
 type kindOf[E any] struct {
 	method    string
 	events    func(*E) int64
+	batch     func(*E) []byte
 	ping      func() *E
 	completed func(*E) bool
 }
@@ -107,6 +113,7 @@ type eventStream[Q, E any] struct {
 	source    source
 	ahead     received[E] // taken from the source ahead of Recv, if isAhead
 	isAhead   bool
+	rest      []byte          // of a batch, the events that are not taken yet
 	done      <-chan struct{} // the request is over
 	beats     *heartbeatTimer
 	completed bool
@@ -117,7 +124,12 @@ type eventStream[Q, E any] struct {
 func (s *eventStream[Q, E]) begin(ctx context.Context) (*E, error) {
 	within, ok := withinProcess[Q](s.ServerStreamingClient)
 	if !ok {
-		return s.ServerStreamingClient.Recv()
+		message, err := s.ServerStreamingClient.Recv()
+		if err != nil {
+			return nil, err
+		}
+		r := s.step(message, true)
+		return r.event, r.err
 	}
 	s.source = within
 	select {
@@ -156,6 +168,10 @@ func (s *eventStream[Q, E]) Recv() (*E, error) {
 // ready reports whether the next step is there already.
 func (s *eventStream[Q, E]) ready() bool {
 	if s.isAhead {
+		return true
+	}
+	if len(s.rest) > 0 {
+		s.ahead, s.isAhead = s.unpack(), true
 		return true
 	}
 	select {
@@ -199,6 +215,21 @@ func (s *eventStream[Q, E]) step(message any, more bool) received[E] {
 	event, ok := message.(*E)
 	if !ok {
 		return received[E]{err: status.Errorf(codes.Internal, "gateway: a %T in a stream", message)}
+	}
+	if s.kind.batch != nil {
+		if s.rest = s.kind.batch(event); len(s.rest) > 0 {
+			return s.unpack()
+		}
+	}
+	return received[E]{event: event}
+}
+
+// unpack takes the next event of a batch.
+func (s *eventStream[Q, E]) unpack() received[E] {
+	event := new(E)
+	rest, err := transport.NextEvent(s.rest, any(event).(proto.Message)) //nolint:forcetypeassert // *E is a message of the contract
+	if s.rest = rest; err != nil {
+		return received[E]{err: status.Errorf(codes.Internal, "gateway: %v", err)}
 	}
 	return received[E]{event: event}
 }

@@ -24,6 +24,7 @@ type Edge struct {
 	passed    names // headers that pass with bodies
 	client    genwayv1.GenerationClient
 	defers    func() bool // whether the core takes deferred bodies now
+	remote    bool        // the core is reached over a connection
 	readiness readiness
 	endpoints []*endpoint // in the order of the table of protocols
 	paths     paths
@@ -51,6 +52,7 @@ func New(config Config) (*Edge, error) {
 		passed:    namesOf(config.Headers.Passed, config.Headers.Passed),
 		client:    &client{unaryClient{genwayv1.NewGenerationClient(config.Core), remote}, config.Heartbeat},
 		defers:    config.defers(),
+		remote:    remote,
 		readiness: readiness{client: grpc_health_v1.NewHealthClient(config.Core)},
 		answers:   newAnswerHeaders(),
 		bodies:    newBodyBudget(config.BodyMemory),

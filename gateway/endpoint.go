@@ -162,7 +162,10 @@ func (e *endpoint) decode(x *exchange, op protocol.Operation, body []byte, r *ht
 				return nil, err
 			}
 		}
-		wire.Extension = &transportv1.RequestExtension{Deferred: req.Statistics != nil, Statistics: req.Statistics, AcceptsBatches: e.protocol.Stream.Batches}
+		wire.Extension = &transportv1.RequestExtension{
+			Deferred: req.Statistics != nil, Statistics: req.Statistics,
+			AcceptsBatches: e.protocol.Stream.Batches, AcceptsTranslatedBatches: e.edge.remote,
+		}
 		req.Wire = wire
 		x.request, x.streamed = req, req.Stream
 		return req.GenerateTextRequest, nil

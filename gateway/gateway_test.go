@@ -18,6 +18,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/gateway"
+	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/transport/inproc"
 	"go.uber.org/goleak"
@@ -42,7 +43,8 @@ type core struct {
 	fail   error
 	answer *genwayv1.GenerateTextResponse
 	stream func(context.Context, func(*genwayv1.StreamGenerateTextResponse) error) error
-	checks atomic.Int64 // calls of CheckAccess
+	checks atomic.Int64                                 // calls of CheckAccess
+	asked  atomic.Pointer[transportv1.RequestExtension] // of the last stream
 	draw   func(context.Context, func(*genwayv1.StreamGenerateImageResponse) error) error
 }
 
@@ -90,6 +92,7 @@ func (c *core) GenerateText(ctx context.Context, req *genwayv1.GenerateTextReque
 }
 
 func (c *core) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
+	c.asked.Store(req.GetWire().GetExtension())
 	if err := c.note(stream.Context()); err != nil {
 		return err
 	}

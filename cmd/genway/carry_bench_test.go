@@ -29,6 +29,7 @@ var carried = []struct{ name, path, body, answer string }{
 	{"chat-1KB", "/v1/chat/completions", chatBody("own", 1_000, ""), chatAnswer},
 	{"chat-to-messages-1KB", "/v1/chat/completions", chatBody("foreign", 1_000, ""), messagesAnswer},
 	{"chat-stream-200", "/v1/chat/completions", chatBody("own", 1_000, `,"stream":true`), chatStream(200)},
+	{"chat-to-messages-stream-200", "/v1/chat/completions", chatBody("foreign", 1_000, `,"stream":true`), messagesStream(200)},
 	{"chat-200KB", "/v1/chat/completions", chatBody("own", 200_000, ""), chatAnswer},
 	{"image-in-1MB", "/v1/chat/completions", pictureBody(1_000_000), chatAnswer},
 	{"image-out-1.5MB", "/v1/images/generations", `{"model":"own","prompt":"a lighthouse"}`, imageAnswer(1_500_000)},
@@ -66,7 +67,26 @@ func chatStream(words int) string {
 	}
 	events.WriteString(`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1763683200,"model":"m","choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"stop"}],"usage":null}` + "\n\n" +
 		`data: {"id":"chatcmpl-1","object":"chat.completion.chunk","created":1763683200,"model":"m","choices":[],"usage":{"prompt_tokens":19,"completion_tokens":200,"total_tokens":219}}` + "\n\ndata: [DONE]\n\n")
-	return "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: " + strconv.Itoa(events.Len()) + "\r\n\r\n" + events.String()
+	return wholeStream(events.String())
+}
+
+// messagesStream is the same of the messages protocol.
+func messagesStream(words int) string {
+	var events strings.Builder
+	events.WriteString("event: message_start\n" + `data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":19,"output_tokens":1}}}` + "\n\n" +
+		"event: content_block_start\n" + `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}` + "\n\n")
+	for i := range words {
+		fmt.Fprintf(&events, "event: content_block_delta\n"+`data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" word%d"}}`+"\n\n", i)
+	}
+	events.WriteString("event: content_block_stop\n" + `data: {"type":"content_block_stop","index":0}` + "\n\n" +
+		"event: message_delta\n" + `data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":200}}` + "\n\n" +
+		"event: message_stop\n" + `data: {"type":"message_stop"}` + "\n\n")
+	return wholeStream(events.String())
+}
+
+// wholeStream is a stream with its head.
+func wholeStream(events string) string {
+	return "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: " + strconv.Itoa(len(events)) + "\r\n\r\n" + events
 }
 
 // BenchmarkCarry is one request through the whole gateway to an upstream and back, keys

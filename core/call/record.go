@@ -98,6 +98,9 @@ type Record struct {
 	// upstream's own, and have no canonical fields. Empty and nil are not reported.
 	RawModel string
 	RawUsage *genwayv1.Usage
+	// Gathers says that the adapter calls Flush before it waits for more of a stream, so that the
+	// events that it sends until then may go together.
+	Gathers bool
 	// Flow counts the bytes of output text in a stream that passes through; nil where it is
 	// not counted.
 	Flow *atomic.Int64
@@ -110,6 +113,8 @@ type Record struct {
 	Usage *genwayv1.Usage
 	// FirstEvent is the time from Start to a stream's first event; 0 for none.
 	FirstEvent time.Duration
+	// OnFlush sends the events of a stream that wait to be sent together; nil where none wait.
+	OnFlush func()
 	// Losses are the names of members that were lost, each once.
 	Losses []string
 
@@ -159,6 +164,14 @@ func (r *Record) TraceID() string {
 
 // Own is the gateway's own time of a call that took so long.
 func (r *Record) Own(took time.Duration) time.Duration { return max(took-r.Waited, 0) }
+
+// Flush sends the events of a stream that wait to be sent together. An adapter that has set Gathers
+// calls it before it waits.
+func (r *Record) Flush() {
+	if r.OnFlush != nil {
+		r.OnFlush()
+	}
+}
 
 // Await adds what has passed since to the time that the call waited for upstreams.
 func (r *Record) Await(since time.Time) { r.Waited += time.Since(since) }

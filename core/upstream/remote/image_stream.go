@@ -25,7 +25,7 @@ func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.Genera
 	}
 	record := call.Of(ctx)
 	record.Calls++
-	o := newOpening(send, imagePing, u.config.Hold, record.FirstContent)
+	o := newOpening(send, imagePing, u.config.Hold, record)
 	defer o.close()
 	a, err := u.call(ctx, draw, req.GetModel(), body, req.GetWire())
 	if err != nil {

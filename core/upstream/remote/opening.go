@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/genway/genway/core/call"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -20,8 +21,8 @@ type opening[E any] struct {
 	send func(*E) error
 	ping func() *E
 	held []*E
-	// heard is called for the first event, which may be held.
-	heard func()
+	// record hears of the first event, which may be held, and is flushed before a wait.
+	record *call.Record
 	// open says that nothing is held any more, over that nothing may be sent.
 	open, over bool
 	err        error
@@ -32,9 +33,9 @@ const mostHeld = 1024
 
 // newOpening begins to hold, for at most the given time; ping makes an event that says
 // only that the call is alive.
-// heard is called for the first event.
-func newOpening[E any](send func(*E) error, ping func() *E, most time.Duration, heard func()) *opening[E] {
-	o := &opening[E]{send: send, ping: ping, heard: heard}
+// record is the call's.
+func newOpening[E any](send func(*E) error, ping func() *E, most time.Duration, record *call.Record) *opening[E] {
+	o := &opening[E]{send: send, ping: ping, record: record}
 	// The timer may run out before it is known here.
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -53,7 +54,7 @@ func (o *opening[E]) pass(ev *E, content bool) error {
 		return o.send(ev)
 	}
 	if len(o.held) == 0 {
-		o.heard()
+		o.record.FirstContent()
 	}
 	o.held = append(o.held, ev)
 	if content || len(o.held) >= mostHeld {
@@ -86,6 +87,14 @@ func (o *opening[E]) expire() {
 		o.held = append(o.held, o.ping())
 	}
 	o.release()
+	o.record.Flush()
+}
+
+// flush has what was sent go to the caller, ahead of a wait.
+func (o *opening[E]) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.record.Flush()
 }
 
 // isOpen reports whether the caller has been told anything.

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -67,7 +69,9 @@ type heard struct {
 
 func (h heard) String() string { return strings.Join(h.kinds, " ") }
 
-// listen makes a streamed call in a bubble of its own.
+// listen makes a streamed call in a bubble of its own. Its events wait for the upstream's adapter to
+// say that it waits, as those for an edge that takes batches do; when they are sent is when they no
+// longer wait.
 func listen(t *testing.T, transport http.RoundTripper, change func(*remote.Config), wired bool) (h heard) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -77,7 +81,13 @@ func listen(t *testing.T, transport http.RoundTripper, change func(*remote.Confi
 		if wired {
 			req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","stream":true,"messages":[]}`)}
 		}
-		h.err = u.StreamGenerateText(t.Context(), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
+		record := &call.Record{}
+		record.OnFlush = func() {
+			for len(h.at) < len(h.kinds) {
+				h.at = append(h.at, time.Since(begin))
+			}
+		}
+		h.err = u.StreamGenerateText(call.With(t.Context(), record), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
 			var kind string
 			switch p := ev.GetPayload().(type) {
 			case *genwayv1.StreamGenerateTextResponse_Started:
@@ -93,9 +103,12 @@ func listen(t *testing.T, transport http.RoundTripper, change func(*remote.Confi
 			default:
 				return nil
 			}
-			h.kinds, h.at = append(h.kinds, kind), append(h.at, time.Since(begin))
+			if h.kinds = append(h.kinds, kind); !record.Gathers {
+				record.Flush()
+			}
 			return nil
 		})
+		record.Flush()
 		h.took = time.Since(begin)
 	})
 	return h
@@ -228,4 +241,28 @@ func TestDepartures(t *testing.T) {
 			t.Errorf("a deadline: %v", err)
 		}
 	})
+}
+
+// No event waits for one that the upstream has not sent: what has arrived goes on before the wait, in
+// events and as a heartbeat.
+func TestNothingWaitsForTheUpstream(t *testing.T) {
+	for _, wired := range []bool{false, true} {
+		h := listen(t, script(role+piece, pause(time.Second), piece+piece, pause(time.Second), finish+late+done), defaults, wired)
+		var at []time.Duration
+		for i, kind := range h.kinds {
+			if kind == "text" || kind == "frame" {
+				at = append(at, h.at[i])
+			}
+		}
+		if wired {
+			at = at[1:4] // without the role, the finish, the usage and the end
+		}
+		if h.err != nil || !slices.Equal(at, []time.Duration{0, time.Second, time.Second}) {
+			t.Errorf("wired %t: %v at %v: %v", wired, h, h.at, h.err)
+		}
+		h = listen(t, script(pause(time.Minute), role+piece+finish+late+done), func(c *remote.Config) { c.Hold = time.Second }, wired)
+		if h.err != nil || h.kinds[0] != "ping" || h.at[0] != time.Second {
+			t.Errorf("wired %t: %v at %v: %v", wired, h, h.at, h.err)
+		}
+	}
 }

@@ -34,7 +34,8 @@ func (u *Upstream) StreamDeferred(ctx context.Context, asked *deferred.Request, 
 	}
 	record := call.Of(ctx)
 	record.Calls++
-	o := newOpening(send, textPing, u.config.Hold, record.FirstContent)
+	record.Gathers = true
+	o := newOpening(send, textPing, u.config.Hold, record)
 	defer o.close()
 	a, err := u.call(ctx, stream, req.GetModel(), body, req.GetWire())
 	if err != nil {
@@ -67,6 +68,7 @@ func (u *Upstream) StreamDeferred(ctx context.Context, asked *deferred.Request, 
 		case ended:
 			return s.end()
 		default:
+			o.flush()
 			err := a.fill(in)
 			switch {
 			case errors.Is(err, io.EOF):
