@@ -51,7 +51,9 @@ func Copy(ctx context.Context, from, to string, after func(done, total int64)) (
 			if _, err := migrate(ctx, source, MigrateCheck); err != nil {
 				return err
 			}
-			return source.view(ctx, func(read transaction) (err error) {
+			// The transaction does not end with ctx: database/sql would roll it back beside its last
+			// statement, and the file would stay open behind the copy.
+			return source.view(context.WithoutCancel(ctx), func(read transaction) (err error) {
 				copied, err = copyTo(ctx, read.tx, config, after)
 				return err
 			})
