@@ -115,3 +115,16 @@ func (s *Store) Counted() (counted *Store, statements *atomic.Int64) {
 	counted.db.dialect = &counting
 	return counted, statements
 }
+
+// Written is the same store, which gives the statements that it makes.
+func (s *Store) Written() (written *Store, statements *[]string) {
+	statements = &[]string{}
+	writing := *s.db.dialect
+	writing.bind = func(statement string) string {
+		*statements = append(*statements, statement)
+		return s.db.bind(statement)
+	}
+	written = &Store{db: s.db, writer: s.writer, rows: s.rows, file: s.file}
+	written.db.dialect = &writing
+	return written, statements
+}

@@ -62,11 +62,14 @@ func (s ledgerStore) Search(ctx context.Context, filter ledger.Filter, after *le
 	if !filter.Until.IsZero() {
 		until = filter.Until.UnixMicro()
 	}
+	if after != nil && after.Start < until {
+		until = after.Start + 1
+	}
+	// One bound on each side: of several SQLite uses the first alone.
 	where, args := []string{"start_time >= ?", "start_time < ?"}, []any{since, until}
 	if after != nil {
-		// The first of these is what an index is used by, the second is exact.
-		where = append(where, "start_time <= ?", "(start_time < ? OR process < ? OR process = ? AND number < ?)")
-		args = append(args, after.Start, after.Start, after.Process, after.Process, after.Number)
+		where = append(where, "(start_time < ? OR process < ? OR process = ? AND number < ?)")
+		args = append(args, after.Start, after.Process, after.Process, after.Number)
 	}
 	conditions, values := condition(&filter)
 	rest := len(conditions)
@@ -83,9 +86,7 @@ func (s ledgerStore) Search(ctx context.Context, filter ledger.Filter, after *le
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return ledger.Page{}, fmt.Errorf("bound entries: %w", err)
 		}
-		if from != math.MinInt64 {
-			where, args = append(where, "start_time >= ?"), append(args, from)
-		}
+		args[0] = max(since, from)
 	}
 	where, args = append(where, conditions...), append(args, values...)
 	found, err := s.located(ctx, s.db.query, " WHERE "+strings.Join(where, " AND ")+" ORDER BY start_time DESC, process DESC, number DESC LIMIT ?", append(args, size+1)...)
@@ -121,11 +122,11 @@ func (s ledgerStore) Neighbours(ctx context.Context, trace string, at time.Time,
 	}
 	near := at.UnixMicro()
 	const reach = int64(time.Hour / time.Microsecond)
-	bound := func(order, compare, far string) string {
-		return `COALESCE((SELECT start_time FROM ledger WHERE start_time ` + compare + ` ? ORDER BY start_time ` + order + ` LIMIT 1 OFFSET ?), ` + far + `)`
+	bound := func(order string) string {
+		return `COALESCE((SELECT start_time FROM ledger WHERE start_time >= ? AND start_time <= ? ORDER BY start_time ` + order + ` LIMIT 1 OFFSET ?), ?)`
 	}
-	return s.located(ctx, s.db.query, ` WHERE start_time >= ? AND start_time <= ? AND start_time >= `+bound("DESC", "<=", "0")+` AND start_time <= `+bound("ASC", ">=", "9223372036854775807")+
-		` AND trace_id = ? ORDER BY start_time, process, number LIMIT ?`, near-reach, near+reach, near, nearby, near, nearby, text(trace), size)
+	return s.located(ctx, s.db.query, ` WHERE start_time >= `+bound("DESC")+` AND start_time <= `+bound("ASC")+
+		` AND trace_id = ? ORDER BY start_time, process, number LIMIT ?`, near-reach, near, nearby, near-reach, near, near+reach, nearby, near+reach, text(trace), size)
 }
 
 // located reads the entries that the rest of a statement says, with their processes.

@@ -3,6 +3,8 @@
 package store_test
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +67,37 @@ func TestStatementsOfPages(t *testing.T) {
 			if n := statements.Load() - before; n > page.at || n == 0 {
 				t.Errorf("%s: %d statements, at most %d are good", name, n, page.at)
 			}
+		}
+	})
+}
+
+// SQLite uses the first of several bounds of a column alone, so a statement that has two reads the whole ledger:
+// a search has one bound on each side, whatever it is asked for.
+func TestBoundsOfSearches(t *testing.T) {
+	onEach(t, func(t *testing.T, location string) {
+		s, statements := opened(t, location).Written()
+		now := time.Now()
+		for _, filter := range []ledger.Filter{{}, {Model: "m"}, {KeyID: "k"}, {KeyID: "k", Model: "m", Since: now.Add(-time.Hour), Until: now}} {
+			for _, after := range []*ledger.Position{nil, {Start: now.UnixMicro(), Process: 1, Number: 1}, {Start: 1<<63 - 1}, {Start: -1 << 63}} {
+				if _, err := s.Requests().Search(t.Context(), filter, after, 100); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		if _, err := s.Requests().Neighbours(t.Context(), "t", now, 100); err != nil {
+			t.Error(err)
+		}
+		for _, statement := range *statements {
+			outer := regexp.MustCompile(`\([^()]*\)`).ReplaceAllString(statement, "") // of a tie, and of a statement within
+			for strings.Contains(outer, "(SELECT") {
+				outer = regexp.MustCompile(`\([^()]*\)`).ReplaceAllString(outer, "")
+			}
+			if lower, upper := strings.Count(outer, "start_time >"), strings.Count(outer, "start_time <"); lower > 1 || upper > 1 {
+				t.Errorf("%d lower and %d upper bounds: %s", lower, upper, statement)
+			}
+		}
+		if len(*statements) == 0 {
+			t.Error("no statement was seen")
 		}
 	})
 }
