@@ -87,6 +87,19 @@ func TestRefusalsOfTheServer(t *testing.T) {
 	}
 }
 
+// A head that has ended after fewer bytes than the preface of HTTP/2 has is refused at once, though
+// net/http looks for the preface first.
+func TestRefusalsOfShortHeads(t *testing.T) {
+	for _, sent := range []string{"G\r\n\r\n", "GET /\r\n\r\n", "GET / HTTP\r\n\r\n", "PRI *\r\n\r\n", "P\r\n\r\n", "\x16\x03\x01\r\n\r\n", "a\r\nHost: a\r\n\r\n", "A * HTTP/1\r\n\r\n"} {
+		for cut := range len(sent) + 1 {
+			got, log := converse(t, sent, cut) // which demands that the connection ends within 5 s
+			if !strings.HasPrefix(got, "HTTP/1.1 400 ") || answers(got) != 1 || !strings.Contains(got, ofChat) || strings.Count(log, "reason=MALFORMED_REQUEST") != 1 {
+				t.Fatalf("%q, cut at %d: %q\n%s", sent, cut, got, log)
+			}
+		}
+	}
+}
+
 // A refused HEAD has no body.
 func TestRefusalsOfHead(t *testing.T) {
 	got, _ := converse(t, "HEAD /v1/messages HTTP/1.1\r\n\r\n", 0)

@@ -50,6 +50,10 @@ type Conn struct {
 	ending []byte // to be delivered ahead of the end
 	// ahead has come behind the end of a request, and is not scanned yet.
 	ahead []byte
+	// delivered is how many bytes were, and short says that the first head has ended after so few
+	// that it is malformed: nothing else is delivered, since net/http would wait for it.
+	delivered int
+	short     bool
 	// cut says that the peer has ended its side of the connection, and answering that a
 	// handler answers.
 	cut       bool
@@ -74,6 +78,11 @@ func (c *Conn) NetConn() net.Conn { return c.Conn }
 // HTTP2 reports whether the connection has turned out to be one of HTTP/2.
 func (c *Conn) HTTP2() bool { return c.meter.Load() != nil }
 
+// leastHead is how many bytes a head has at least that is not malformed. net/http waits for as
+// many as it takes to tell a connection's first head from the preface of HTTP/2, 14, even where
+// that head has ended.
+const leastHead = len("A * HTTP/1.0\r\n\r\n")
+
 // Read delivers what has come of unambiguous requests.
 func (c *Conn) Read(p []byte) (int, error) {
 	if len(p) == 0 {
@@ -85,7 +94,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 			c.ending = c.ending[n:]
 			return n, nil
 		}
-		if c.ended.Load() {
+		if c.short || c.ended.Load() {
 			if c.broken {
 				return 0, io.ErrUnexpectedEOF
 			}
@@ -138,9 +147,12 @@ func (c *Conn) take(p []byte) int {
 		if n < len(p) {
 			c.ahead = append(bytes.Clone(p[n:]), c.ahead...)
 		}
+		c.delivered += n
+		c.short = c.delivered < leastHead
 		return n
 	default:
 		c.nheld = copy(c.held[:], p[n:])
+		c.delivered += n
 		return n
 	}
 	if c.config.Ended != nil {
