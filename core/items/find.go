@@ -53,6 +53,9 @@ func (k *Keeper) look(ctx context.Context, keyID string, ids []string, found map
 	k.mu.Unlock()
 	stored, err := k.config.Store.Get(ctx, asked)
 	if err != nil {
+		if ctx.Err() == nil { // not a caller who has left
+			k.config.OnFailure()
+		}
 		return nil, fmt.Errorf("items: %w", err)
 	}
 	now := k.config.Clock()

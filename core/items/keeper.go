@@ -18,6 +18,9 @@ type Config struct {
 	Keep time.Duration
 	// Logger gets a line when the store fails. Default: none.
 	Logger *slog.Logger
+	// OnFailure is called for each operation of the store that failed, by any goroutine. Default:
+	// nothing.
+	OnFailure func()
 	// Clock is time.Now unless set.
 	Clock func() time.Time
 }
@@ -55,6 +58,9 @@ func New(config Config) *Keeper {
 	}
 	if config.Logger == nil {
 		config.Logger = slog.New(slog.DiscardHandler)
+	}
+	if config.OnFailure == nil {
+		config.OnFailure = func() {}
 	}
 	k := &Keeper{
 		config: config, pending: map[[sha256.Size]byte]Row{},
@@ -160,6 +166,9 @@ func (k *Keeper) write() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), writeWithin)
 	defer cancel()
 	err := k.config.Store.Put(ctx, rows)
+	if err != nil {
+		k.config.OnFailure()
+	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
@@ -185,6 +194,7 @@ func (k *Keeper) expire() {
 		n, err := k.config.Store.Expire(ctx, k.config.Clock(), expireCount)
 		cancel()
 		if err != nil {
+			k.config.OnFailure()
 			k.config.Logger.Warn("expired items cannot be removed", "error", err)
 		}
 		if err != nil || n < expireCount {

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -124,13 +125,22 @@ func TestItemsAreKept(t *testing.T) {
 func TestStoreFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		shared := &memory{fail: errors.New("down")}
-		k := items.New(items.Config{Store: shared, Keep: time.Hour})
+		var failures atomic.Int64
+		k := items.New(items.Config{Store: shared, Keep: time.Hour, OnFailure: func() { failures.Add(1) }})
 		k.Keep("key_1", item("rs_1", "one"))
 		if _, err := k.Find(t.Context(), "key_1", []string{"rs_2"}); err == nil {
 			t.Error("a lookup that failed looks like an item that is not known")
 		}
+		left, leave := context.WithCancel(t.Context())
+		leave()
+		if _, err := k.Find(left, "key_1", []string{"rs_2"}); err == nil {
+			t.Error("a lookup of a caller who has left looks like an item that is not known")
+		}
 		time.Sleep(5 * time.Second) //nolint:forbidigo // of the bubble
 		synctest.Wait()
+		if n := failures.Load(); n != int64(shared.puts)+1 {
+			t.Errorf("%d failures were reported of %d writes and one lookup", n, shared.puts)
+		}
 		if shared.puts < 3 || shared.puts > 10 {
 			t.Errorf("%d tries in 5 s", shared.puts)
 		}

@@ -132,6 +132,12 @@ func NewCore(r *Registry, names Names) *Core {
 	c.rpcs = newSeries(func(k rpcKey) *histogram { return r.family(rpcServerDuration).histogram(rpcAttributes(k)...) })
 	// A counter that has counted nothing is exported as 0, so that alerts see its first step.
 	c.aside.add(0)
+	for _, operation := range storeOperations {
+		c.storeErrors.of(operation).add(0)
+	}
+	for _, result := range [...]string{"ok", "bad"} {
+		c.reloads.of(result).add(0)
+	}
 	return c
 }
 
@@ -290,7 +296,11 @@ func (c *Core) SetAside() {
 	}
 }
 
-// StoreFailed counts an operation of the store that failed.
+// storeOperations are what StoreFailed counts: writing the ledger, looking a key up for a caller,
+// reading and writing items of answers, and asking whether the store answers, for readiness.
+var storeOperations = [...]string{"ledger", "keys", "items", "check"}
+
+// StoreFailed counts an operation of the store that failed, by one of storeOperations.
 func (c *Core) StoreFailed(operation string) {
 	if c != nil {
 		c.storeErrors.of(operation).add(1)

@@ -140,7 +140,7 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 	routing.follow(limits)
 	var kept *items.Keeper
 	if f.KeepItems > 0 {
-		kept = items.New(items.Config{Store: db.Items(), Keep: f.KeepItems, Logger: log}) //nolint:contextcheck // it outlives ctx, and ends with Close
+		kept = items.New(items.Config{Store: db.Items(), Keep: f.KeepItems, Logger: log, OnFailure: func() { counts.StoreFailed("items") }}) //nolint:contextcheck // it outlives ctx, and ends with Close
 	}
 	captures := vault.New(vault.Config{Store: db.Captures(), Logger: log, Count: counts.Captured}) //nolint:contextcheck // likewise
 	routing.keepCaptures(captures)
