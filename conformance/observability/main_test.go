@@ -4,11 +4,16 @@
 package observability
 
 import (
+	"cmp"
+	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/genway/genway/conformance/caller"
 	"github.com/genway/genway/conformance/server"
@@ -36,6 +41,8 @@ func TestCases(t *testing.T) {
 		{"O13", "all fields of the lines of a request are documented, and come", documentedFields},
 		{"O14", "a real Prometheus scrapes text and OpenMetrics under load, with traces as examples; promtool finds nothing, and each query of the dashboards gives series", scrapedForms},
 		{"O15", "the alerts fire on what they are for and on nothing else", rules},
+		{"O20", "each documented metric comes from the real programs, of the side, the kind and with the labels that are documented, and none else; what it is about moves it", moves},
+		{"O21", "a slow request is found in four clicks: from the dashboard's panel by an example to its trace, by its attempt to the cause, by the core's span to its identifier, and with that to its lines in both logs", fourClicks},
 		{"O16", "10,000 hostile models, paths, methods and ids make no more series than 100", hostileNames},
 	} {
 		t.Run(c.id, func(t *testing.T) {
@@ -51,6 +58,7 @@ type rig struct {
 	vendors *vendors.Server
 	client  *caller.Client
 	dir     string // short enough for the paths of sockets
+	config  string // the file
 }
 
 const (
@@ -68,8 +76,19 @@ routes:
   - {model: "*-untraced-*", targets: [{upstream: vendor}]}
 `
 
-// start starts a gateway of one process or two, with data; more is flags of both sides.
+// setup is what a test adds to the configuration: upstreams, routes ahead of all others, and
+// members of its limits.
+type setup struct{ upstreams, routes, limits string }
+
+// start starts a gateway of one process or two, with data; flags is flags of each side. Its keys
+// are known to it when start returns.
 func start(t *testing.T, two bool, data string, flags func(dir, side string) []string) *rig {
+	t.Helper()
+	return startWith(t, two, data, func(string) setup { return setup{} }, flags)
+}
+
+// startWith does so with more in the configuration, which is made for the address of the vendors.
+func startWith(t *testing.T, two bool, data string, more func(vendors string) setup, flags func(dir, side string) []string) *rig {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "genway-")
 	if err != nil {
@@ -84,10 +103,13 @@ func start(t *testing.T, two bool, data string, flags func(dir, side string) []s
 		}
 		return file
 	}
+	added := more(r.vendors.URL)
 	config := strings.Replace(r.vendors.Upstreams(upstreamKey), "routes:\n", fmt.Sprintf(extra, r.vendors.URL, upstreamKey), 1) +
 		"prices: " + write("prices.yaml", vendors.Prices) + "\n" +
-		"limits: {keys: {budgets: [1000/day, 1000/month]}, models: [{model: \"*-limited-*\", requests_per_minute: 1}]}\n"
-	core := append([]string{"--config", write("genway.yaml", config)}, flags(dir, "core")...)
+		"limits: {" + added.limits + "keys: {budgets: [1000/day, 1000/month]}, models: [{model: \"*-limited-*\", requests_per_minute: 1}]}\n"
+	config = strings.Replace(config, "routes:\n", added.upstreams+"routes:\n"+added.routes, 1)
+	r.config = write("genway.yaml", config)
+	core := append([]string{"--config", r.config}, flags(dir, "core")...)
 	options := server.Options{Data: data, TwoProcess: two, Args: core}
 	if two {
 		options.EdgeArgs = flags(dir, "edge")
@@ -97,7 +119,56 @@ func start(t *testing.T, two bool, data string, flags func(dir, side string) []s
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.client.Close() })
+	r.awaitKeys(t)
 	return r
+}
+
+// awaitKeys waits until the gateway knows its keys: on a busy machine the first questions to its
+// store may take longer than it lets callers wait, and it answers 503.
+func (r *rig) awaitKeys(t *testing.T) {
+	t.Helper()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for group, key := range r.Keys {
+		if group == "internal" {
+			continue // of direct callers
+		}
+		for deadline := time.Now().Add(time.Minute); ; <-tick.C {
+			status, err := r.list(t.Context(), group, key)
+			if status == http.StatusOK {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("the key of %s gets %d %v", group, status, err)
+			}
+		}
+	}
+}
+
+// list asks for the models of a key within a trace of its own, which nothing samples.
+func (r *rig) list(ctx context.Context, group, key string) (int, error) {
+	path := map[string]string{"generatecontent": "/v1beta/models"}[group]
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL()+cmp.Or(path, "/v1/models"), nil)
+	if err != nil {
+		return 0, err
+	}
+	header, value := "Authorization", "Bearer "+key
+	switch group {
+	case "messages":
+		header, value = "X-Api-Key", key
+		req.Header.Set("Anthropic-Version", "2023-06-01")
+	case "generatecontent":
+		header, value = "X-Goog-Api-Key", key
+	}
+	req.Header.Set(header, value)
+	req.Header.Set("Traceparent", "00-"+startsTrace+"-"+callersSpan+"-00")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	_, err = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode, err
 }
 
 // call makes a call and gives what was seen.

@@ -282,11 +282,7 @@ func documentedNames(t *testing.T) map[string]bool {
 		if len(cells) != 8 {
 			continue
 		}
-		name := strings.ReplaceAll(strings.Trim(cells[1], " `"), ".", "_")
-		if suffix := map[string]string{"s": "_seconds", "By": "_bytes", "1": "_ratio"}[strings.TrimSpace(cells[3])]; !strings.HasSuffix(name, suffix) {
-			name += suffix
-		}
-		names[name] = true
+		names[promName(cells[1], cells[3])] = true
 	}
 	return names
 }
