@@ -165,7 +165,7 @@ func refusingCores(t *testing.T, s stores) {
 			t.Errorf("request %d: the upstream was called %d times", n, told)
 		}
 	}
-	fleet.Within(t, 20*time.Second, "the core without a database refused nothing", func() bool {
+	fleet.Within(t, fleet.Patience, "the core without a database refused nothing", func() bool {
 		refused = strings.Count(lonely.Log(), "KEYS_UNAVAILABLE")
 		return refused > 0
 	})
@@ -173,7 +173,7 @@ func refusingCores(t *testing.T, s stores) {
 		t.Errorf("the core without a database was asked %d times of 12", refused)
 	}
 	db := rows.Open(t, data)
-	fleet.Within(t, 20*time.Second, "rows are missing", func() bool { return rowsOf(db.Ledger(t))[2000+8*11] > 0 })
+	fleet.Within(t, fleet.Patience, "rows are missing", func() bool { return rowsOf(db.Ledger(t))[2000+8*11] > 0 })
 	count := rowsOf(db.Ledger(t))
 	for n := range 12 {
 		if got := count[2000+8*n]; got != 1 {

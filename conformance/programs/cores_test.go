@@ -30,21 +30,24 @@ func killedCores(t *testing.T, s stores) {
 		load := f.Load(edge, atOnce, 1000)
 		load.Await(100)
 		for _, c := range f.Cores { // the edge may still be connecting to one
-			fleet.Within(t, time.Minute, "a core gets no calls", func() bool { return len(c.Served()) > 0 })
+			fleet.Within(t, fleet.Patience, "a core gets no calls", func() bool { return len(c.Served()) > 0 })
 		}
+		// On a busy machine a core may refuse the first calls with a key, unread, since its store does
+		// not answer in time: those are not what this is about.
+		before := len(load.Failed())
 		f.Cores[0].Kill()
 		load.Await(200)
 		survived := len(load.Failed())
 		back := f.Start(f.Cores[0].Address)
-		fleet.Within(t, time.Minute, "the core that is back gets no calls", func() bool { return len(back.Served()) > 0 })
+		fleet.Within(t, fleet.Patience, "the core that is back gets no calls", func() bool { return len(back.Served()) > 0 })
 		load.Await(50)
 		load.Stop()
 		failed := load.Failed()
-		if len(failed) > atOnce || len(failed) != survived {
-			t.Errorf("%d calls failed, %d of them when the core was back; %d were in flight at most\n%s", len(failed), len(failed)-survived, atOnce, edge.Log())
+		if len(failed)-before > atOnce || len(failed) != survived {
+			t.Errorf("%d calls failed, %d of them before the kill and %d when the core was back; %d were in flight at most\n%s", len(failed), before, len(failed)-survived, atOnce, edge.Log())
 		}
 		db := rows.Open(t, data)
-		fleet.Within(t, time.Minute, "rows are missing", func() bool { return len(db.Ledger(t)) >= load.Whole() })
+		fleet.Within(t, fleet.Patience, "rows are missing", func() bool { return len(db.Ledger(t)) >= load.Whole() })
 		ledger := rowsOf(db.Ledger(t))
 		for n := 1001; n <= load.Last(); n++ {
 			seen, lost := failed[n]
@@ -77,6 +80,8 @@ func hungCores(t *testing.T, s stores) {
 	edge := f.Edge(f.Addresses()...)
 	load := f.Load(edge, 2*atOnce, 1000)
 	load.Await(100)
+	fleet.Within(t, fleet.Patience, "a core gets no calls", func() bool { return len(hung.Served()) > 0 })
+	early := len(load.Failed()) // refused unread, as in killedCores
 	signal := func(s syscall.Signal) {
 		if err := hung.Signal(s); err != nil {
 			t.Error(err)
@@ -85,22 +90,21 @@ func hungCores(t *testing.T, s stores) {
 	signal(syscall.SIGSTOP)
 	defer signal(syscall.SIGCONT)
 	load.Await(300)
-	if n := len(load.Failed()); n > 0 {
-		t.Errorf("%d calls failed", n)
-	}
-	allowed := 0
 	if os.Getenv("GENWAY_CASES_HUNG") == "long" { // until it is found out
 		if _, err := edge.Await("core is not ready"); err != nil {
 			t.Error(err)
 		}
 		load.Await(300)
-		allowed = 2 * atOnce
 		t.Logf("%d calls failed, of %d callers", len(load.Failed()), 2*atOnce)
 	}
 	signal(syscall.SIGCONT)
 	before := len(hung.Served())
-	fleet.Within(t, 30*time.Second, "the core that hung gets no calls", func() bool { return len(hung.Served()) > before+20 })
+	fleet.Within(t, fleet.Patience, "the core that hung gets no calls", func() bool { return len(hung.Served()) > before+20 })
 	load.Stop()
+	allowed := early
+	if strings.Contains(edge.Log(), "core is not ready") { // it took so long that the edge has found it out
+		allowed += 2 * atOnce
+	}
 	if failed := load.Failed(); len(failed) > allowed {
 		t.Errorf("%d calls failed of a core that hung: %v\n%s", len(failed), failed, edge.Log())
 	}
@@ -128,7 +132,7 @@ func restartedCores(t *testing.T, _ stores) {
 			held <- seen
 		}()
 	}
-	fleet.Within(t, 30*time.Second, "the streams did not begin", func() bool {
+	fleet.Within(t, fleet.Patience, "the streams did not begin", func() bool {
 		for n := range cap(held) {
 			if f.Vendors.Told(n).Calls == 0 {
 				return false
@@ -144,11 +148,11 @@ func restartedCores(t *testing.T, _ stores) {
 		f.Vendors.Release()
 		select {
 		case <-c.Exited():
-		case <-time.After(30 * time.Second):
+		case <-time.After(fleet.Patience):
 			t.Fatalf("%v did not end", c)
 		}
 		back := f.Start(c.Address)
-		fleet.Within(t, time.Minute, "the core that is back gets no calls", func() bool { return len(back.Served()) > 0 })
+		fleet.Within(t, fleet.Patience, "the core that is back gets no calls", func() bool { return len(back.Served()) > 0 })
 	}
 	for range cap(held) {
 		if seen := <-held; !seen.Whole {

@@ -73,6 +73,10 @@ func TestCases(t *testing.T) {
 		{"N80", "a direct message of 100 MB of one letter is answered within seconds, and one that a caller's share of the memory can never hold is refused for good", largeMessages},
 		{"N83", "a body that is announced and never sent is not waited for: without a key, with a wrong one and where none is needed, the answer comes and the connection ends, whatever the request expects", unsentBodies},
 		{"N84", "a request that is refused ahead of any handler, for a malformed or too large head, another version of HTTP or clear text where TLS is spoken, gets the error of its path's protocol with an identifier that is in the log", refusedHeads},
+		{"N74", "bodies that strangers announce, and compressed ones that inflate, cost the programs no memory: requests without a good key are refused by their heads", costlessStrangers},
+		{"N75", "an escaped slash is no slash of a path, a space of another alphabet is a part of a key, and two keys in one request are none, over HTTP and gRPC", exactNames},
+		{"N76", "callers who announce bodies and send none do not hold up the end of the programs beyond the grace", unansweredBodies},
+		{"N77", "a request over HTTP/2 that is malformed or whose head is too large is refused or its stream reset, and its connection serves on", refusedStreams},
 		{"N81", "damaged pages of a store are told at start, and by a server that met them while it serves: by its log, its metrics and its readiness", damagedPages},
 		{"N24", "the first keys are printed on a terminal alone; elsewhere they are in a file for the server's user, which the log names and nothing overwrites", keptKeys},
 	} {

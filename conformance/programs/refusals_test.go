@@ -45,6 +45,9 @@ func refusedHeads(t *testing.T, _ stores) {
 					reasons[nativelyRefused(t, ahead != "", got, c.status, c.form)] = c.reason
 				}
 			}
+			for _, short := range []string{"GET /\r\n\r\n", "G\r\n\r\n"} { // shorter than the preface of HTTP/2
+				reasons[nativelyRefused(t, false, converse(t, s.HTTP, short), 400, chat)] = "MALFORMED_REQUEST"
+			}
 			logged(t, s, reasons)
 			want := `genway_connections_refused_total{port="http",reason="large-head"} 4`
 			if text, _ := get(t, "http://"+metrics+"/metrics", "Accept", "text/plain"); !strings.Contains(text, want) {

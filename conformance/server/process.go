@@ -17,8 +17,8 @@ import (
 const (
 	// startTimeout bounds a start, endTimeout an end: far above what either takes,
 	// for a loaded machine.
-	startTimeout = time.Minute
-	endTimeout   = time.Minute
+	startTimeout = 3 * time.Minute
+	endTimeout   = 3 * time.Minute
 )
 
 // Process is one running command. Its standard error is read as JSON log lines.
@@ -67,7 +67,7 @@ func StartProgram(name, path string, args ...string) (*Process, error) {
 
 // Await waits for the log record with this msg, from the start of the log on, and
 // gives its members that are strings. It fails when the process ends first or after
-// a minute.
+// three minutes.
 func (p *Process) Await(msg string) (map[string]string, error) {
 	deadline := time.NewTimer(startTimeout)
 	defer deadline.Stop()
@@ -115,7 +115,7 @@ func (p *Process) AwaitText(text string) error {
 }
 
 // Stop asks the process to end (SIGTERM) and waits for it. A process that does not
-// end within a minute is killed. Any exit code but 0 is an error, with the log.
+// end within three minutes is killed. Any exit code but 0 is an error, with the log.
 func (p *Process) Stop() error {
 	// A process that has ended already shows in its exit code.
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
