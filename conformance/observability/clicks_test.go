@@ -15,9 +15,9 @@ import (
 )
 
 // fourClicks goes the way of docs/observability.md, from one to the next by what each shows alone.
-func fourClicks(t *testing.T) {
+func fourClicks(t *testing.T, on bases) {
 	program(t, "prometheus")
-	forms(t, func(t *testing.T, two bool, data string) {
+	forms(t, on, func(t *testing.T, two bool, data string) {
 		got := exporting(t, "grpc", "always_on")
 		r := start(t, two, data, func(dir, side string) []string {
 			return []string{"--metrics-listen", "unix:" + filepath.Join(dir, side)}
@@ -64,7 +64,7 @@ func awaitExample(t *testing.T, at, expr string) string {
 	t.Helper()
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
+	for deadline := time.Now().Add(3 * time.Minute); ; <-tick.C {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, at+"/api/v1/query_exemplars?start=0&end=99999999999&query="+url.QueryEscape(expr), nil)
 		if err != nil {
 			t.Fatal(err)

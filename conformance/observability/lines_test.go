@@ -29,7 +29,7 @@ func awaitLine(t *testing.T, p *server.Process, msg, id string) map[string]any {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
+	for deadline := time.Now().Add(3 * time.Minute); ; <-tick.C {
 		for _, line := range lines(p) {
 			if line["msg"] == msg && line["request_id"] == id {
 				return line
@@ -84,8 +84,8 @@ func fieldsOf(t *testing.T, side string) map[string]bool {
 
 // Each field of the two lines is documented, and each documented field comes of a request
 // that it is about.
-func documentedFields(t *testing.T) {
-	forms(t, func(t *testing.T, two bool, data string) {
+func documentedFields(t *testing.T, on bases) {
+	forms(t, on, func(t *testing.T, two bool, data string) {
 		exporting(t, "grpc", "always_on")
 		r := start(t, two, data, func(string, string) []string { return nil })
 		for n, c := range []struct{ do, words string }{{vendors.BrokenChat, "traced"}, {vendors.Cut, "drain-messages"}, {vendors.Broken, "untraced"}, {"missing", "untraced"}} {

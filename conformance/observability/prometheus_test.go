@@ -182,9 +182,9 @@ func dashboards(t *testing.T) map[string]string {
 // A real Prometheus scrapes both forms under load: nothing is to be said against them, all
 // names are documented, traces are examples of them, and each query of the dashboards gives
 // series.
-func scrapedForms(t *testing.T) {
+func scrapedForms(t *testing.T, on bases) {
 	program(t, "prometheus")
-	forms(t, func(t *testing.T, two bool, data string) {
+	forms(t, on, func(t *testing.T, two bool, data string) {
 		exporting(t, "grpc", "always_on")
 		r := start(t, two, data, func(dir, side string) []string {
 			return []string{"--metrics-listen", "unix:" + filepath.Join(dir, side)}
@@ -287,8 +287,17 @@ func documentedNames(t *testing.T) map[string]bool {
 	return names
 }
 
+// promName is Prometheus' name of a metric, but for _total.
+func promName(name, unit string) string {
+	name = strings.ReplaceAll(strings.Trim(name, " `"), ".", "_")
+	if suffix := map[string]string{"s": "_seconds", "By": "_bytes", "1": "_ratio"}[strings.TrimSpace(unit)]; !strings.HasSuffix(name, suffix) {
+		name += suffix
+	}
+	return name
+}
+
 // The rules are valid, and do what they are for.
-func rules(t *testing.T) {
+func rules(t *testing.T, _ bases) {
 	promtool, dir := program(t, "promtool"), filepath.Join("..", "..", "deploy", "observability", "rules")
 	for _, args := range [][]string{{"check", "rules", filepath.Join(dir, "genway.yml")}, {"test", "rules", filepath.Join(dir, "tests", "genway.yml")}} {
 		if out, err := exec.CommandContext(t.Context(), promtool, args...).CombinedOutput(); err != nil {

@@ -35,7 +35,7 @@ func hostile(n int) (method, path, model string) {
 
 // The number of series does not grow with what callers choose: 10,000 requests with as many
 // names of models, paths, methods and ids leave as many as 100 of them do.
-func hostileNames(t *testing.T) {
+func hostileNames(t *testing.T, _ bases) {
 	exporting(t, "grpc", "always_off")
 	r := start(t, false, t.TempDir(), func(dir, side string) []string {
 		return []string{"--metrics-listen", "unix:" + filepath.Join(dir, side)}

@@ -23,11 +23,14 @@ const (
 )
 
 // forms are the two forms of a gateway, on both stores.
-func forms(t *testing.T, test func(t *testing.T, two bool, data string)) {
+func forms(t *testing.T, on bases, test func(t *testing.T, two bool, data string)) {
 	t.Helper()
 	t.Run("one process on SQLite", func(t *testing.T) { test(t, false, t.TempDir()) })
-	t.Run("two processes on PostgreSQL", func(t *testing.T) { test(t, true, server.StartPostgres(t).Database(t)) })
+	t.Run("two processes on PostgreSQL", func(t *testing.T) { test(t, true, on.postgres().Database(t)) })
 }
+
+// bases are the servers that the cases share: postgres starts PostgreSQL when it is first asked for.
+type bases struct{ postgres func() *server.Postgres }
 
 // exporting has the programs export to a receiver without delay.
 func exporting(t *testing.T, protocol, sampler string) *otlp.Receiver {
@@ -90,8 +93,8 @@ func ask(t *testing.T, r *rig, model, key, flags string) (id, body string) {
 
 // A stream that fell back is one tree: the caller's span, the edge's, the core's, and one for
 // each attempt; each upstream sees the context of its attempt.
-func oneTree(t *testing.T) {
-	forms(t, func(t *testing.T, two bool, data string) {
+func oneTree(t *testing.T, on bases) {
+	forms(t, on, func(t *testing.T, two bool, data string) {
 		protocol := map[bool]string{false: "grpc", true: "http/protobuf"}[two]
 		got, seen := exporting(t, protocol, "parentbased_always_on"), &seenUpstream{}
 		r := start(t, two, data, func(string, string) []string { return []string{"--log-level", "debug"} })
@@ -182,8 +185,8 @@ func quiet(t *testing.T, r *rig, got *otlp.Receiver) {
 
 // A request that fails or is refused is exported although its caller and the sampler said no;
 // one that went well is not.
-func failuresAreKept(t *testing.T) {
-	forms(t, func(t *testing.T, two bool, data string) {
+func failuresAreKept(t *testing.T, on bases) {
+	forms(t, on, func(t *testing.T, two bool, data string) {
 		got := exporting(t, "grpc", "always_off")
 		r := start(t, two, data, func(string, string) []string { return []string{"--trace-slow=-1s"} })
 		fine, _ := ask(t, r, vendors.Model(vendors.Answer, "traced", 1), r.Keys["chat"], "00")
@@ -209,8 +212,8 @@ func failuresAreKept(t *testing.T) {
 }
 
 // A slow request is exported, too, with the spans of both sides.
-func slowIsKept(t *testing.T) {
-	forms(t, func(t *testing.T, two bool, data string) {
+func slowIsKept(t *testing.T, on bases) {
+	forms(t, on, func(t *testing.T, two bool, data string) {
 		got := exporting(t, map[bool]string{false: "http/protobuf", true: "grpc"}[two], "always_off")
 		r := start(t, two, data, func(string, string) []string { return []string{"--trace-slow", "1ns"} })
 		ask(t, r, vendors.Model(vendors.Answer, "traced", 1), r.Keys["chat"], "00")

@@ -149,7 +149,7 @@ func (r *Receiver) Raw() string {
 // Await waits until what has come is enough.
 func (r *Receiver) Await(tb testing.TB, what string, enough func(spans []*tracepb.Span, metrics map[string]bool) bool) {
 	tb.Helper()
-	deadline := time.NewTimer(time.Minute)
+	deadline := time.NewTimer(3 * time.Minute)
 	defer deadline.Stop()
 	for {
 		r.mu.Lock()
