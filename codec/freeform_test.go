@@ -19,7 +19,7 @@ func called(name, arguments string) *genwayv1.GenerateTextResponse {
 }
 
 // The text of a free-form call is what the arguments hold that stand for it, streamed
-// or not; calls of functions are left alone, and arguments of another form are the text.
+// or not; calls of functions are not changed, and arguments of another form are the text.
 func TestFreeFormCallsAreRestored(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		input := rapid.String().Draw(t, "input")
@@ -49,9 +49,9 @@ func TestFreeFormCallsAreRestored(t *testing.T) {
 			t.Fatalf("streamed, %q became %v", arguments, call)
 		}
 	})
-	alone := called("run", `"ls\n"`)
-	codec.NewFreeForm(customTool("run")).Response(alone)
-	if call := alone.Candidates[0].Parts[0].GetToolCall(); call.GetInput() != "ls\n" {
+	text := called("run", `"ls\n"`)
+	codec.NewFreeForm(customTool("run")).Response(text)
+	if call := text.Candidates[0].Parts[0].GetToolCall(); call.GetInput() != "ls\n" {
 		t.Errorf("a string alone became %v", call)
 	}
 	other := called("look", `{"input":"x"}`)

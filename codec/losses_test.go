@@ -7,7 +7,7 @@ import (
 	"github.com/genway/genway/codec"
 )
 
-// However much is lost, it is told in bounded time and space, each member once.
+// Any number of losses is collected in bounded time and space, each member once.
 func TestLosses(t *testing.T) {
 	var losses codec.Losses
 	for i := range 100_000 {

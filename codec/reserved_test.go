@@ -235,7 +235,7 @@ func TestNoTextBreaksOut(t *testing.T) {
 	}
 }
 
-// brokeOut reports whether a member that nobody asked for stands where it is heeded.
+// brokeOut reports whether a member that the request does not have is in a place where it has an effect.
 func brokeOut(t *testing.T, body []byte) bool {
 	t.Helper()
 	var top map[string]json.RawMessage

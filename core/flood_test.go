@@ -8,7 +8,7 @@ import (
 )
 
 // An edge's connection carries the calls of many callers, who may leave as soon as they have
-// come: that ends nobody else's call. The same from a direct caller is a flood.
+// come: that ends no other call. The same from a direct caller is a flood.
 func TestEdgesMayCancelAnyNumberOfCalls(t *testing.T) {
 	address := serveRaw(t, core.ServerConfig{})
 	for name, c := range map[string]struct {

@@ -46,7 +46,7 @@ func (s *sample) add(ev *genwayv1.StreamGenerateTextResponse) {
 }
 
 // tokens counts what was seen: the text that was kept exactly, and the rest in proportion.
-// flow is the bytes of text in frames that pass through; nil where nobody counts them.
+// flow is the bytes of text in frames that pass through; nil if they are not counted.
 func (s *sample) tokens(flow *atomic.Int64) int64 {
 	of := int64(0)
 	if len(s.first) > 0 {

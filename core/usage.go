@@ -20,7 +20,7 @@ import (
 const MaxUsageTokens = 100_000_000
 
 // plausible reports whether all figures of an upstream's usage can be true. The totals are
-// not looked at, since nobody is charged by them.
+// ignored, since no charge depends on them.
 func plausible(u *genwayv1.Usage) bool {
 	for _, n := range [...]int64{
 		u.GetInputTokens(), u.GetOutputTokens(), u.GetCacheReadInputTokens(), u.GetCacheWriteInputTokens(),

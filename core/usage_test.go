@@ -31,7 +31,7 @@ type silent struct {
 	text  string
 	usage *genwayv1.Usage
 	fails error
-	// wired has the answers be bodies of chat completions, as they came.
+	// wired makes the answers raw bodies of chat completions.
 	wired bool
 	flow  atomic.Int64
 	// ends is what a stream ends with; nil is its completion.

@@ -51,7 +51,7 @@ func TestStreamedImages(t *testing.T) {
 	}
 }
 
-// Between previews the caller hears heartbeats.
+// Between previews the caller gets heartbeats.
 func TestImageHeartbeats(t *testing.T) {
 	e := serve(t, func(c *gateway.Config) { c.Heartbeat = 5 * time.Millisecond })
 	alive := make(chan struct{})

@@ -108,7 +108,7 @@ func TestHeaderNamesAreConfiguration(t *testing.T) {
 	}
 }
 
-// Three protocols share /v1/models; the key's header tells them apart.
+// Three protocols share /v1/models; the key's header distinguishes them.
 func TestModelLists(t *testing.T) {
 	e := serve(t, nil)
 	for _, c := range []struct{ protocol, path, says string }{

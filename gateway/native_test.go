@@ -11,7 +11,7 @@ import (
 )
 
 // A failure that the upstream has reported in the caller's protocol is not reported again,
-// whatever else the upstream said after it.
+// even if the upstream sends more after it.
 func TestNativeFailuresAreToldOnce(t *testing.T) {
 	e := serve(t, nil)
 	for _, after := range []string{"", "[DONE]"} {

@@ -23,7 +23,7 @@ func newRequestID() string {
 }
 
 // The metadata with the identifier that a caller gave its request, and that in which the
-// core tells whose key a call had.
+// core reports whose key a call had.
 const (
 	clientIDKey = "genway-client-request-id"
 	keyKey      = "genway-key"

@@ -45,7 +45,7 @@ func TestWrongBaseURLs(t *testing.T) {
 	}
 }
 
-// What vendors offer and this server does not is said to be so.
+// Paths that vendors serve and this server does not get an error that says so.
 func TestPathsThatAreNotOffered(t *testing.T) {
 	e := serve(t, nil)
 	for _, c := range []struct{ protocol, paths string }{

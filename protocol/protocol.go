@@ -100,12 +100,12 @@ type Key struct {
 type Version struct {
 	// Headers are the names under which the edge reads it, in lower case; none for a
 	// protocol that has no such header. Upstreams get the first, with Oldest unless they are
-	// said to speak another.
+	// configured to speak another.
 	Headers []string
 	// Oldest is the first version that the edge speaks, a date as 2023-06-01. The edge
 	// accepts later dates: the vendor's SDKs send them with the same shapes.
 	Oldest string
-	// Known are the versions that an upstream may be said to speak, oldest first: those
+	// Known are the versions that an upstream may be configured to speak, oldest first: those
 	// whose requests differ.
 	Known []string
 }
@@ -120,7 +120,7 @@ func (v Version) Sent(headers map[string]string) string {
 }
 
 // CheckVersion refuses what a request holds that its version does not take, for requests that
-// are decoded: of one that passes unread, the upstream says it.
+// are decoded: a request that passes through is judged by the upstream.
 func (p *Protocol) CheckVersion(req *genwayv1.GenerateTextRequest, headers map[string]string) error {
 	versioned, ok := p.Codec.(codec.Versioned)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 )
 
 // Each public path of the contract belongs to one protocol, but for the list of models,
-// whose callers are told apart by their headers.
+// whose callers are distinguished by their headers.
 func TestPathsOfTheContract(t *testing.T) {
 	shared := 0
 	for _, b := range Contract() {

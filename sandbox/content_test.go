@@ -27,7 +27,7 @@ func TestStructured(t *testing.T) {
 		"text":               {&genwayv1.ResponseFormat{Kind: genwayv1.ResponseFormat_KIND_TEXT}, `You said: "Plan for Paris, 7 days, sunny."`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := said(generate(t, ask("Plan for Paris, 7 days, sunny.", format(c.format)))); got != c.want {
+			if got := answerText(generate(t, ask("Plan for Paris, 7 days, sunny.", format(c.format)))); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
 		})
@@ -36,7 +36,7 @@ func TestStructured(t *testing.T) {
 
 func TestNamesAreHints(t *testing.T) {
 	schema := `{"type":"object","properties":{"name":{"type":"string"},"tags":{"type":"array","items":{"type":"string"}}},"required":["name","tags"]}`
-	got := said(generate(t, ask("Describe Paris.", format(&genwayv1.ResponseFormat{Kind: genwayv1.ResponseFormat_KIND_JSON_SCHEMA, SchemaJson: schema}))))
+	got := answerText(generate(t, ask("Describe Paris.", format(&genwayv1.ResponseFormat{Kind: genwayv1.ResponseFormat_KIND_JSON_SCHEMA, SchemaJson: schema}))))
 	if want := `{"name":"Paris","tags":["sample tags"]}`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -125,7 +125,7 @@ func TestThinkingStaysWithinItsBudget(t *testing.T) {
 	resp = generate(t, ask("Say hello.", func(r *genwayv1.GenerateTextRequest) {
 		r.Thinking, r.MaxOutputTokens = &genwayv1.ThinkingConfig{Effort: "max"}, new(int64(20))
 	}))
-	if got := resp.Usage.GetThinkingTokens(); got != 10 || resp.Usage.OutputTokens > 20 || said(resp) == "" {
+	if got := resp.Usage.GetThinkingTokens(); got != 10 || resp.Usage.OutputTokens > 20 || answerText(resp) == "" {
 		t.Errorf("%d tokens of thinking, %d in all", got, resp.Usage.OutputTokens)
 	}
 }
@@ -248,17 +248,17 @@ func TestMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	second := folder.Response()
-	if got := said(second); !strings.Contains(got, `- user: "My name is Ada."`) || strings.Contains(got, "\nsystem: ") || len(second.Losses) != 0 {
+	if got := answerText(second); !strings.Contains(got, `- user: "My name is Ada."`) || strings.Contains(got, "\nsystem: ") || len(second.Losses) != 0 {
 		t.Errorf("%q", got)
 	}
 	third, err := s.GenerateText(t.Context(), ask("And?", responses, after(second.Id)))
-	if err != nil || !strings.Contains(said(third), "Earlier turns: 4") {
-		t.Errorf("%q, %v", said(third), err)
+	if err != nil || !strings.Contains(answerText(third), "Earlier turns: 4") {
+		t.Errorf("%q, %v", answerText(third), err)
 	}
 	forgets := func(id string) {
 		t.Helper()
 		resp, err := s.GenerateText(t.Context(), ask("hi", responses, after(id)))
-		if err != nil || !strings.Contains(said(resp), "\nPrevious response: not remembered\n") ||
+		if err != nil || !strings.Contains(answerText(resp), "\nPrevious response: not remembered\n") ||
 			len(resp.Losses) != 1 || resp.Losses[0].Member != "previous_response_id" {
 			t.Errorf("%s: %v, %v", id, resp, err)
 		}

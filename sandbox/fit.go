@@ -114,7 +114,7 @@ func stem(w string) string {
 	return w
 }
 
-// commonWords do not tell what a question is about. They are stemmed.
+// commonWords do not show what a question is about. They are stemmed.
 var commonWords = wordSet(`
 	the and for not but you your yours his her hers its our ours their them they this that these those there here
 	what who whom whose which when where why how with from into onto about above below between over under out off

@@ -118,13 +118,13 @@ func TestStreamsInTokens(t *testing.T) {
 }
 
 func TestSendEndsTheStream(t *testing.T) {
-	gone := errors.New("gone")
+	failure := errors.New("gone")
 	sent := 0
 	err := newSandbox(t).StreamGenerateText(t.Context(), ask("Say hello."), func(*genwayv1.StreamGenerateTextResponse) error {
 		sent++
-		return gone
+		return failure
 	})
-	if err != gone || sent != 1 { //nolint:errorlint // the contract is the very error
+	if err != failure || sent != 1 { //nolint:errorlint // the contract is the very error
 		t.Errorf("sent %d, %v", sent, err)
 	}
 }
@@ -239,15 +239,15 @@ func TestShapes(t *testing.T) {
 			return r.Candidates[0].Parts[0].GetRefusal().GetText() != ""
 		}},
 		"filter": {genwayv1.StopReason_STOP_REASON_CONTENT_FILTER, func(r *genwayv1.GenerateTextResponse) bool {
-			return said(r) == `You said: "`
+			return answerText(r) == `You said: "`
 		}},
 		"redacted": {genwayv1.StopReason_STOP_REASON_END_TURN, func(r *genwayv1.GenerateTextResponse) bool {
 			return r.Candidates[0].Parts[0].GetThinking().GetEncryptedContent() != nil && r.Candidates[0].Parts[0].GetThinking().GetText() == ""
 		}},
 		"citations": {genwayv1.StopReason_STOP_REASON_END_TURN, func(r *genwayv1.GenerateTextResponse) bool {
-			return r.Candidates[0].Parts[0].GetText().GetCitations()[0].GetEndIndex() == int32(len(said(r)))
+			return r.Candidates[0].Parts[0].GetText().GetCitations()[0].GetEndIndex() == int32(len(answerText(r)))
 		}},
-		"pause": {genwayv1.StopReason_STOP_REASON_PAUSE, func(r *genwayv1.GenerateTextResponse) bool { return said(r) != "" }},
+		"pause": {genwayv1.StopReason_STOP_REASON_PAUSE, func(r *genwayv1.GenerateTextResponse) bool { return answerText(r) != "" }},
 		"long": {genwayv1.StopReason_STOP_REASON_END_TURN, func(r *genwayv1.GenerateTextResponse) bool {
 			return r.Usage.OutputTokens >= 2000 && r.Usage.OutputTokens < 2100
 		}},
@@ -304,7 +304,7 @@ func TestStop(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp := generate(t, ask("one two three", func(r *genwayv1.GenerateTextRequest) { r.StopSequences = c.stops }))
-			if got := said(resp); got != c.want {
+			if got := answerText(resp); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 			stopped := resp.Candidates[0].StopReason == genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE
@@ -320,7 +320,7 @@ func TestMaxTokens(t *testing.T) {
 		return generate(t, ask("Say hello.", append(with, func(r *genwayv1.GenerateTextRequest) { r.MaxOutputTokens = &n })...))
 	}
 	resp := limited(3)
-	if got := said(resp); got != "You said:" && got != `You said: "` || resp.Usage.OutputTokens != 3 ||
+	if got := answerText(resp); got != "You said:" && got != `You said: "` || resp.Usage.OutputTokens != 3 ||
 		resp.Candidates[0].StopReason != genwayv1.StopReason_STOP_REASON_MAX_TOKENS {
 		t.Errorf("%q, %v", got, resp)
 	}

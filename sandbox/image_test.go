@@ -102,9 +102,9 @@ func TestImagesOnDemand(t *testing.T) {
 	refused(t, draw(t.Context(), "nope"), fault.NotFound, "model")
 	refused(t, draw(t.Context(), "sandbox-overload"), fault.Overloaded, "")
 	refused(t, draw(t.Context(), "sandbox-cut"), fault.BadUpstream, "")
-	gone, cancel := context.WithCancel(t.Context())
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	refused(t, draw(gone, "sandbox-image"), fault.Cancelled, "")
+	refused(t, draw(cancelled, "sandbox-image"), fault.Cancelled, "")
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		if err := draw(t.Context(), "sandbox-slow-3s"); err != nil || time.Since(start) != 3*time.Second {

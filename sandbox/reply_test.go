@@ -18,7 +18,7 @@ func picture(data string) *genwayv1.Part {
 
 func TestPlainReplyIsShort(t *testing.T) {
 	resp := generate(t, ask("Say hello."))
-	if got, want := said(resp), `You said: "Say hello."`; got != want {
+	if got, want := answerText(resp), `You said: "Say hello."`; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	c := resp.Candidates[0]
@@ -87,7 +87,7 @@ Options: temperature 0.5, top_k 7, seed 0, max_output_tokens 5000, stop_sequence
 Metadata: a=b, trace=7
 Cache marks: 1
 Also given: logit_bias, messages[6].mood`
-	if got := said(resp); got != want {
+	if got := answerText(resp); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 	if len(resp.Losses) != 2 || resp.Losses[0].Member != "logit_bias" || resp.Losses[1].Member != "tools[2]" {
@@ -100,12 +100,12 @@ Also given: logit_bias, messages[6].mood`
 
 func TestLongTextsAreElided(t *testing.T) {
 	long := strings.Repeat("päth ", 20_000)
-	got := said(generate(t, conversed([]*genwayv1.Message{say(genwayv1.Role_ROLE_SYSTEM, long), say(genwayv1.Role_ROLE_USER, long)})))
+	got := answerText(generate(t, conversed([]*genwayv1.Message{say(genwayv1.Role_ROLE_SYSTEM, long), say(genwayv1.Role_ROLE_USER, long)})))
 	if n := len([]rune(got)); n > longestPrompt+2*longestExcerpt || !strings.Contains(got, "(100000 characters)") {
 		t.Errorf("%d characters", n)
 	}
 	exact := strings.Repeat("a b", 4000)
-	if got := said(generate(t, ask(exact))); !strings.Contains(got, exact) {
+	if got := answerText(generate(t, ask(exact))); !strings.Contains(got, exact) {
 		t.Error("a prompt of 12,000 characters is not repeated whole")
 	}
 }
@@ -122,7 +122,7 @@ func TestReplyWithoutWords(t *testing.T) {
 		"a lone tag": {[]*genwayv1.Message{say(genwayv1.Role_ROLE_USER, "<b>hi</b>")}, `You said: "<b>hi</b>"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := said(generate(t, conversed(c.messages))); got != c.want {
+			if got := answerText(generate(t, conversed(c.messages))); got != c.want {
 				t.Errorf("%q, want %q", got, c.want)
 			}
 		})
@@ -135,10 +135,10 @@ func TestSeedsAndCandidates(t *testing.T) {
 			r.Sampling = &genwayv1.Sampling{Seed: &seed, CandidateCount: &n}
 		}))
 	}
-	if a, b := said(sampled(1, 1)), said(sampled(2, 1)); a == b {
+	if a, b := answerText(sampled(1, 1)), answerText(sampled(2, 1)); a == b {
 		t.Errorf("seeds 1 and 2 both give %q", a)
 	}
-	if a, b := said(sampled(3, 1)), said(sampled(3, 1)); a != b {
+	if a, b := answerText(sampled(3, 1)), answerText(sampled(3, 1)); a != b {
 		t.Errorf("seed 3 gives %q and %q", a, b)
 	}
 	three := sampled(0, 3)
@@ -175,10 +175,10 @@ func TestSeals(t *testing.T) {
 			say(genwayv1.Role_ROLE_USER, "Bye."),
 		})
 	}
-	if got := said(generate(t, again(string(signature.Value)))); !strings.HasSuffix(got, "Signatures: 1 of the sandbox accepted") {
+	if got := answerText(generate(t, again(string(signature.Value)))); !strings.HasSuffix(got, "Signatures: 1 of the sandbox accepted") {
 		t.Errorf("own: %q", got)
 	}
-	if got := said(generate(t, again("EpQC1234"))); !strings.HasSuffix(got, "Signatures: 1 foreign") {
+	if got := answerText(generate(t, again("EpQC1234"))); !strings.HasSuffix(got, "Signatures: 1 foreign") {
 		t.Errorf("foreign: %q", got)
 	}
 	for _, damaged := range []string{

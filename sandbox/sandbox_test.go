@@ -77,7 +77,7 @@ func generate(t testing.TB, req *genwayv1.GenerateTextRequest) *genwayv1.Generat
 }
 
 // text is what the first candidate says.
-func said(resp *genwayv1.GenerateTextResponse) string {
+func answerText(resp *genwayv1.GenerateTextResponse) string {
 	if len(resp.GetCandidates()) == 0 {
 		return ""
 	}

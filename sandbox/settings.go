@@ -9,7 +9,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// settings tells what the request asks for besides its messages.
+// settings gives what the request asks for besides its messages.
 func (r *report) settings(req *genwayv1.GenerateTextRequest) {
 	r.tools(req)
 	if t := req.GetThinking(); t != nil {

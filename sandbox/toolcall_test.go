@@ -172,7 +172,7 @@ func TestResultsAreRepeated(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			resp := generate(t, results(c.after, c.result, choose(c.choice)))
-			if got := said(resp); !strings.HasPrefix(got, c.want) {
+			if got := answerText(resp); !strings.HasPrefix(got, c.want) {
 				t.Errorf("said %q, want %q", got, c.want)
 			}
 			if got := calls(resp); !strings.HasPrefix(got, c.calls) || c.calls == "" && got != "" {
@@ -257,7 +257,7 @@ func TestFencesAreContext(t *testing.T) {
 image: image/png, 33 bytes, 1x1 pixels
 Context: 3 blocks: "--- Content from referenced files ---" | "Use read_file on b.txt." | "--- End of content ---"
 Tools offered: read_file`
-	if got := said(resp); got != want {
+	if got := answerText(resp); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 	for text, want := range map[string]bool{

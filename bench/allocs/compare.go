@@ -10,7 +10,7 @@ import (
 type Finding struct {
 	Name string
 	What string
-	// Better tells that the change is for the good: nothing has to fail for it.
+	// Better means that the change is an improvement, for which nothing has to fail.
 	Better bool
 }
 

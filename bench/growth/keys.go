@@ -107,11 +107,11 @@ func importKeys(ctx context.Context, to *keys.Service, n int64) (raw string, err
 // processor time of all that beside a second without a change: the least of three times.
 func changeSeen(ctx context.Context, operator, core *keys.Service, raw string) (longest, cost time.Duration, err error) {
 	for try := range 3 {
-		gone, key, err := operator.Create(ctx, keys.CreateParams{Group: keys.GroupChat})
+		revoked, key, err := operator.Create(ctx, keys.CreateParams{Group: keys.GroupChat})
 		if err != nil {
 			return 0, 0, err
 		}
-		if _, err := core.Authenticate(ctx, gone); err != nil {
+		if _, err := core.Authenticate(ctx, revoked); err != nil {
 			return 0, 0, err
 		}
 		var taken [2]time.Duration // without a change, and with one
@@ -131,7 +131,7 @@ func changeSeen(ctx context.Context, operator, core *keys.Service, raw string) (
 			}
 			taken[i] = processor() - start
 		}
-		if _, err := core.Authenticate(ctx, gone); err == nil {
+		if _, err := core.Authenticate(ctx, revoked); err == nil {
 			return 0, 0, errors.New("growth: a key is accepted a second after it was revoked")
 		}
 		if extra := max(taken[1]-taken[0], 0); try == 0 || extra < cost {

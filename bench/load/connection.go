@@ -74,7 +74,7 @@ type statusError int
 
 func (e statusError) Error() string { return fmt.Sprintf("status %d", int(e)) }
 
-// broken tells what became of a connection without its ports, so that failures of one
+// broken describes the end of a connection without its ports, so that failures of one
 // kind are counted together.
 func broken(what string, err error) error {
 	if os.IsTimeout(err) {
@@ -130,7 +130,7 @@ func (c *connection) readHead() (h head, err error) {
 	}
 }
 
-// read reads an answer; last tells that the connection ends with it.
+// read reads an answer; last means that the connection ends with it.
 func (c *connection) read(s *sample, expect Expect) (last bool, err error) {
 	h, err := c.readHead()
 	if err != nil {

@@ -18,7 +18,7 @@ type events struct {
 	expect Expect
 	// rest is the line that has begun.
 	rest []byte
-	// open tells that the event has a data line.
+	// open means that the event has a data line.
 	open  bool
 	ended bool
 	// count is how many events have come, next which piece is to come.

@@ -32,7 +32,7 @@ func (b *Bench) Startup(ctx context.Context, rounds int) error {
 }
 
 // Rounds puts all targets that run through all workloads, so many times. Workloads
-// that cross protocols are for gateways alone; with gatewaysOnly all are.
+// that cross protocols are only for gateways; with gatewaysOnly all are.
 func (b *Bench) Rounds(ctx context.Context, group string, workloads []workload.Workload, rounds int, gatewaysOnly bool) error {
 	for round := range rounds {
 		for _, w := range workloads {

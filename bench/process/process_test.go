@@ -69,8 +69,8 @@ func TestCosts(t *testing.T) {
 	p, log := start(t, "works", core)
 	group := Group{p}
 	defer group.Stop(time.Minute)
-	said := ""
-	for !strings.HasSuffix(said, "\n") {
+	written := ""
+	for !strings.HasSuffix(written, "\n") {
 		select {
 		case <-p.Ended():
 			t.Fatal(p.Err())
@@ -80,10 +80,10 @@ func TestCosts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		said = string(text)
+		written = string(text)
 	}
-	if said != "Cpus "+strconv.Itoa(core)+"\n" {
-		t.Errorf("said %q, want core %d", said, core)
+	if written != "Cpus "+strconv.Itoa(core)+"\n" {
+		t.Errorf("said %q, want core %d", written, core)
 	}
 	if cpu := group.CPU(); cpu < 50*time.Millisecond || cpu > time.Minute {
 		t.Errorf("CPU %v", cpu)

@@ -93,7 +93,7 @@ func stageOf(function string) (Stage, bool) {
 	return "", false
 }
 
-// codecStage tells what a codec does by how the function is named.
+// codecStage gives the stage of a codec's function by its name.
 func codecStage(function string) Stage {
 	lower := strings.ToLower(function)
 	has := func(words ...string) bool {

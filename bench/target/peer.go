@@ -41,7 +41,7 @@ type Peer struct {
 	// protocol: chat, responses, messages or generatecontent. The peer is not asked to translate
 	// into a protocol that is not there.
 	Models map[string]string `yaml:"models"`
-	// Callers are the protocols it serves; chat alone where they are empty. Chat must be among
+	// Callers are the protocols it serves; only chat if they are empty. Chat must be among
 	// them: by a chat request the bench finds out that a peer is up.
 	Callers []string `yaml:"callers"`
 }

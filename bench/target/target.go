@@ -15,7 +15,7 @@ import (
 type Target struct {
 	Name  string
 	Title string
-	// Gateway tells that it translates between protocols, and that keys matter.
+	// Gateway means that it translates between protocols and checks keys.
 	Gateway bool
 	// Peer says what a gateway of others can do; nil for all other targets.
 	Peer *Peer
@@ -109,7 +109,7 @@ func Named(names []string, more ...Target) ([]Target, error) {
 	return picked, unknown
 }
 
-// FreeAddress finds a port of the loopback interface that nobody listens on.
+// FreeAddress finds a free port of the loopback interface.
 func FreeAddress(ctx context.Context) (string, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {

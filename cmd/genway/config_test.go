@@ -56,7 +56,7 @@ fallback, in this order:
 	}
 }
 
-// config check tells all mistakes, warns, and does without the environment where it is
+// config check reports all mistakes, warns, and does without the environment where it is
 // asked to.
 func TestConfigCheck(t *testing.T) {
 	dir := t.TempDir()

@@ -198,7 +198,7 @@ func TestKeysCommandsRefuse(t *testing.T) {
 	}
 }
 
-// What a verification printed is enough to tell later that nothing was cut off.
+// The output of a verification is enough to prove later that nothing was cut off.
 func TestAuditVerify(t *testing.T) {
 	dir := t.TempDir()
 	must(t, dir, "keys", "create", "--group=chat")

@@ -76,7 +76,7 @@ func TestBothSidesEndTogether(t *testing.T) {
 	}
 }
 
-// free gives an address nobody listens on.
+// free gives an address on which no server listens.
 func free(t *testing.T) string {
 	t.Helper()
 	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

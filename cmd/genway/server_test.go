@@ -13,7 +13,7 @@ import (
 	"github.com/genway/genway/core/keys"
 )
 
-// The same commands work on a server as on a store, by an admin key alone.
+// The same commands work on a server as on a store, with nothing but an admin key.
 func TestKeysOfAServer(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "admin.key")

@@ -81,7 +81,7 @@ func walk(t *testing.T, table *document, s subject, implied []implication, encod
 				for n, encode := range encodings {
 					one := look(s, f, i, c, encode)
 					if reason, ok := impliedBy(implied, row.name, c.Protocol()); ok && one.verdict == silent {
-						one = finding{said, reason}
+						one = finding{otherMember, reason}
 					}
 					if one.verdict == silent {
 						t.Errorf("%s: %s, %v%s: the field is dropped silently (%s). Write it into the body, or have the encoder name it with losses.Add or refuse it with fault.Unsupported",
@@ -165,7 +165,7 @@ type verdict int
 const (
 	silent verdict = iota
 	mapped
-	said // by another member, or by none
+	otherMember // by another member, or by none
 	lost
 	refused
 	impossible // what the field is in is refused already

@@ -92,7 +92,7 @@ func (d *document) text() string {
 	reasons := map[string]int{}
 	var order []string
 	cell := func(f finding) string {
-		word := map[verdict]string{mapped: "yes", said: "yes", lost: "lost", refused: "refused", impossible: "–", silent: "silent"}[f.verdict]
+		word := map[verdict]string{mapped: "yes", otherMember: "yes", lost: "lost", refused: "refused", impossible: "–", silent: "silent"}[f.verdict]
 		if f.reason == "" {
 			return word
 		}

@@ -55,7 +55,7 @@ var impliedInAnswers = []implication{
 	{"citations[0].native", []genwayv1.Protocol{generateContent}, "the other fields say what is cited"},
 }
 
-// impliedBy gives why a silent field is said all the same.
+// impliedBy gives the member that implies a field which is not encoded itself.
 func impliedBy(implied []implication, row string, to genwayv1.Protocol) (string, bool) {
 	for _, i := range implied {
 		if row != i.row && !strings.HasSuffix(row, "."+i.row) {

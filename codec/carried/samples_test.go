@@ -134,7 +134,7 @@ func message(m proto.Message) protoreflect.Value {
 
 // valueText is a value as the table shows it.
 func valueText(field protoreflect.FieldDescriptor, v protoreflect.Value) string {
-	switch field.Kind() { //nolint:exhaustive // all others are told as they are
+	switch field.Kind() { //nolint:exhaustive // all others keep their value
 	case protoreflect.EnumKind:
 		values := field.Enum().Values()
 		prefix := strings.TrimSuffix(string(values.Get(0).Name()), "UNSPECIFIED")

@@ -9,7 +9,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// The bytes of speech are what they are, whatever its media type looks like.
+// The bytes of audio are not changed, whatever its media type is.
 func TestSpeechOfOddMediaTypes(t *testing.T) {
 	data := []byte("RIFF\x00speech\xff")
 	for _, mediaType := range []string{"audio/wav", `audio/x;codecs="a,b"`, "audio/x,base64,eA=="} {

@@ -130,7 +130,7 @@ func BenchmarkEncodeResponse(b *testing.B) {
 	})
 }
 
-// BenchmarkStreamEncode and BenchmarkStreamDecode tell the cost of one event.
+// BenchmarkStreamEncode and BenchmarkStreamDecode measure the cost of one event.
 func BenchmarkStreamEncode(b *testing.B) {
 	e := c.NewStreamEncoder(codec.Answer{})
 	events := codec.Events(answerOf(text("hello")), nil)

@@ -94,14 +94,14 @@ func drawResponse(t *rapid.T) *genwayv1.GenerateTextResponse {
 	return resp
 }
 
-func drawSaid(t *rapid.T, turn int) (*genwayv1.Message, []string) {
+func drawAssistant(t *rapid.T, turn int) (*genwayv1.Message, []string) {
 	m := &genwayv1.Message{Role: genwayv1.Role_ROLE_ASSISTANT, Name: maybe(t, "name", words), Parts: drawThinking(t)}
-	said := listOf(t, "said", 0, 2, func(int) *genwayv1.Part { return drawText(t) })
-	if n := len(said); n > 0 {
-		said[n-1].ThoughtSignature = drawSeal(t)
-		said[n-1].GetText().Citations = listOf(t, "citations", 0, 1, func(int) *genwayv1.Citation { return drawCitation(t) })
+	content := listOf(t, "said", 0, 2, func(int) *genwayv1.Part { return drawText(t) })
+	if n := len(content); n > 0 {
+		content[n-1].ThoughtSignature = drawSeal(t)
+		content[n-1].GetText().Citations = listOf(t, "citations", 0, 1, func(int) *genwayv1.Citation { return drawCitation(t) })
 	}
-	m.Parts = append(m.Parts, said...)
+	m.Parts = append(m.Parts, content...)
 	if rapid.IntRange(0, 3).Draw(t, "refusal") == 0 {
 		m.Parts = append(m.Parts, &genwayv1.Part{Kind: &genwayv1.Part_Refusal{Refusal: &genwayv1.Refusal{Text: texts.Draw(t, "refusal")}}})
 	}
@@ -147,9 +147,9 @@ func drawTurns(t *rapid.T) []*genwayv1.Message {
 		if !rapid.Bool().Draw(t, "answered") {
 			continue
 		}
-		said, _ := drawSaid(t, turn)
-		out = append(out, said)
-		for _, p := range said.Parts {
+		content, _ := drawAssistant(t, turn)
+		out = append(out, content)
+		for _, p := range content.Parts {
 			if call := p.GetToolCall(); call != nil && rapid.Bool().Draw(t, fmt.Sprint("result of ", call.Id)) {
 				out = append(out, drawResult(t, call))
 			}

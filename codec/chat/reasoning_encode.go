@@ -79,7 +79,7 @@ func (s *messageEncoder) heedReasoning(list []*genwayv1.Part) (name string) {
 	return name
 }
 
-// loseSeals notes the seals of a thinking part that would have gone back to their makers.
+// loseSeals declares as lost the signature envelopes of a thinking part that belong to other vendors.
 func (s *messageEncoder) loseSeals(p *genwayv1.Part, path string) {
 	t := p.GetThinking()
 	for _, sealed := range []struct{ text, field string }{

@@ -187,13 +187,13 @@ func TestNoFrameHasALineBreak(t *testing.T) {
 }
 
 func TestForeignSealsComeBack(t *testing.T) { // R1, R6
-	said := answerOf(
+	answer := answerOf(
 		&genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: "hm", Signature: &genwayv1.Seal{Origin: genwayv1.Protocol_PROTOCOL_MESSAGES, Value: []byte("sig+/=")}}}},
 		&genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{EncryptedContent: &genwayv1.Seal{Origin: genwayv1.Protocol_PROTOCOL_MESSAGES, Value: []byte("red")}}}},
 		&genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{Id: "a", Name: "f", ArgumentsJson: "{}"}},
 			ThoughtSignature: &genwayv1.Seal{Origin: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, Value: []byte{0, 255}}},
 	)
-	body, err := c.EncodeResponse(said, codec.Answer{})
+	body, err := c.EncodeResponse(answer, codec.Answer{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +203,7 @@ func TestForeignSealsComeBack(t *testing.T) { // R1, R6
 		t.Fatal(err)
 	}
 	got := req.Messages[0].Parts
-	for i, want := range said.Candidates[0].Parts {
+	for i, want := range answer.Candidates[0].Parts {
 		if !proto.Equal(got[i], want) {
 			t.Errorf("%v became %v", want, got[i])
 		}

@@ -12,7 +12,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// Texts of white space alone are passed over for messages, wherever they stand; the end of
+// Texts of only white space are skipped for messages, wherever they stand; the end of
 // a last turn of the assistant has none.
 func TestTexts(t *testing.T) {
 	const model = genwayv1.Role_ROLE_ASSISTANT

@@ -156,24 +156,24 @@ func TestStreamUsageSaturates(t *testing.T) {
 	}
 }
 
-// A failure within a stream is told in the protocol's words, and ends it.
+// A failure within a stream is an event of the protocol, and ends the stream.
 func TestStreamFails(t *testing.T) {
 	for _, f := range []codec.Frame{
 		{Event: "error", Data: []byte(`{"type":"error","error":{"type":"image_generation_user_error","code":"moderation_blocked","message":"no","param":null}}`)},
 		{Data: []byte(`{"error":{"type":"image_generation_user_error","code":"moderation_blocked","message":"no","param":null}}`)},
 	} {
 		_, err := decode(2, false, finished(`{"input_tokens":2,"output_tokens":3,"total_tokens":5}`), f)
-		var said *fault.Error
-		if !errors.As(err, &said) || said.NativeCode != "moderation_blocked" || said.Usage.GetTotalTokens() != 5 {
-			t.Errorf("%s: %+v", f.Data, said)
+		var failure *fault.Error
+		if !errors.As(err, &failure) || failure.NativeCode != "moderation_blocked" || failure.Usage.GetTotalTokens() != 5 {
+			t.Errorf("%s: %+v", f.Data, failure)
 			continue
 		}
 		e := images.Codec{}.NewStreamEncoder(nil)
-		frames := e.Fail(said)
+		frames := e.Fail(failure)
 		if len(frames) != 1 || frames[0].Event != "error" || !bytes.Equal(frames[0].Data, f.Data) {
 			t.Errorf("%s", frames)
 		}
-		if again := e.Fail(said); len(again) != 0 {
+		if again := e.Fail(failure); len(again) != 0 {
 			t.Errorf("told twice: %s", again)
 		}
 	}
@@ -209,7 +209,7 @@ func TestEventsOfAnAnswer(t *testing.T) {
 	}
 }
 
-// Previews are asked for in a stream alone, at most three of them.
+// Previews can be requested only for a stream, at most three of them.
 func TestPartialImages(t *testing.T) {
 	const body = `{"model":"m","prompt":"a","stream":%v,"partial_images":%s}`
 	for _, n := range []string{"-1", "4", "9007199254740993", "9223372036854775807", "1.5", `"2"`, "[]", "true"} {

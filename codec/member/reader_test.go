@@ -96,7 +96,7 @@ func TestReadKeepsNoBody(t *testing.T) {
 	}
 }
 
-// Many names are told apart, and twins found among them.
+// Many names are distinguished, and duplicates among them are found.
 func TestReadManyNames(t *testing.T) {
 	wire := codectest.WireOf[kinds.Kinds]()
 	for _, n := range []int{1, 31, 32, 33, 64, 65, 500} {

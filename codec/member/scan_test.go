@@ -44,7 +44,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// Names are told apart however many there are.
+// Any number of names are distinguished.
 func TestScanManyNames(t *testing.T) {
 	for _, n := range []int{1, 31, 32, 33, 34, 35, 100} {
 		list := make([]string, n)

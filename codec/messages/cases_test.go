@@ -148,9 +148,9 @@ func TestCases(t *testing.T) {
 		call := toolCall("c", `{}`)
 		call.ThoughtSignature = seal(gemini, "\x00\xffsig")
 		for name, blocks := range map[string]*genwayv1.GenerateTextResponse{"alone": answer(call), "between": answer(text("x"), call, text("y"))} {
-			// What the caller was told is what it says in its next turn.
-			for how, told := range map[string]string{"unary": compactResponse(t, blocks), "streamed": accumulated(t, blocks)} {
-				got := replayed(t, told)
+			// The caller's next turn repeats the answer as it was encoded.
+			for how, answered := range map[string]string{"unary": compactResponse(t, blocks), "streamed": accumulated(t, blocks)} {
+				got := replayed(t, answered)
 				sealed := 0
 				for _, p := range got {
 					if p.ThoughtSignature != nil {
@@ -170,8 +170,8 @@ func TestCases(t *testing.T) {
 		own := text("")
 		own.ThoughtSignature = seal(gemini, "sig")
 		resp := answer(text("x"), own)
-		for how, told := range map[string]string{"unary": compactResponse(t, resp), "streamed": accumulated(t, resp)} {
-			got := replayed(t, told)
+		for how, answered := range map[string]string{"unary": compactResponse(t, resp), "streamed": accumulated(t, resp)} {
+			got := replayed(t, answered)
 			// No block stands behind the last text: agents print it as the result.
 			if len(got) != 1 || !proto.Equal(got[0], text("x")) {
 				t.Errorf("%s: got %v", how, got)

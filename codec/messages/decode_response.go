@@ -67,7 +67,7 @@ func emptyList(raw jsontext.Value) bool {
 }
 
 // malformed is an answer of the upstream that cannot be read; cause says why, to
-// the log alone.
+// only the log.
 func malformed(cause error) *fault.Error {
 	return fault.Wrap(cause, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
 }

@@ -48,14 +48,14 @@ func TestGoldenStreams(t *testing.T) {
 	})
 }
 
-// Requests of other protocols: what goes to an upstream, and what is told.
+// Requests of other protocols: the body for an upstream, and the declared losses.
 func TestGoldenForeignRequests(t *testing.T) {
 	codectest.Golden(t, "testdata/foreign/*.txtar", func(t *testing.T, in map[string]string) map[string]string {
 		req := &codec.Request{GenerateTextRequest: &genwayv1.GenerateTextRequest{}}
 		parse(t, in["canonical.json"], req.GenerateTextRequest)
 		var losses codec.Losses
 		out := encodedRequest(t, req, &losses)
-		return map[string]string{"out.json": out, "losses.json": told(t, &losses)}
+		return map[string]string{"out.json": out, "losses.json": lossesJSON(t, &losses)}
 	})
 }
 
@@ -73,7 +73,7 @@ func TestGoldenForeignAnswers(t *testing.T) {
 		}
 		frames := codectest.EncodeStream(t, c, codec.Events(resp, nil), codec.Answer{})
 		return map[string]string{
-			"out.json": out, "losses.json": told(t, &losses),
+			"out.json": out, "losses.json": lossesJSON(t, &losses),
 			"back.json": canonical(t, back), "out.sse": codectest.Frames(frames),
 		}
 	})
@@ -135,7 +135,7 @@ func encodedResponse(t *testing.T, resp *genwayv1.GenerateTextResponse, losses *
 	return codectest.Indent(t, body)
 }
 
-func told(t *testing.T, losses *codec.Losses) string {
+func lossesJSON(t *testing.T, losses *codec.Losses) string {
 	t.Helper()
 	return canonical(t, &genwayv1.GenerateTextResponse{Losses: losses.List()})
 }

@@ -90,7 +90,7 @@ func TestStreamsThatAreTolerated(t *testing.T) {
 	}
 }
 
-// What a stream says by events and deltas of unknown types is told as lost.
+// Events and deltas of unknown types are declared as losses.
 func TestUnknownEventsAreLost(t *testing.T) {
 	resp, err := codectest.DecodeStream(c, frames(frameStart, `{"type":"news"}`, frameText, `{"type":"content_block_delta","index":0,"delta":{"type":"new_delta"}}`, frameDelta, frameClose, frameEnd, frameStop))
 	if err != nil {
@@ -105,7 +105,7 @@ func TestUnknownEventsAreLost(t *testing.T) {
 	}
 }
 
-// Once the stop reason is told a stream may be ended for the upstream (case S3).
+// A stream may be ended for the upstream after the stop reason (case S3).
 func TestFinished(t *testing.T) {
 	decoder := c.NewStreamDecoder()
 	for i, f := range frames(frameStart, frameText, frameDelta, frameClose, frameEnd) {
@@ -161,7 +161,7 @@ func TestWireFramesPass(t *testing.T) {
 	}
 }
 
-// Of several candidates the first is told.
+// Of several candidates the first is encoded.
 func TestStreamOfSeveralCandidates(t *testing.T) {
 	resp := &genwayv1.GenerateTextResponse{Id: "r", Candidates: []*genwayv1.Candidate{
 		{Parts: []*genwayv1.Part{text("one")}, StopReason: genwayv1.StopReason_STOP_REASON_END_TURN},

@@ -117,7 +117,7 @@ func TestThinkingOfOtherProtocols(t *testing.T) {
 		config *genwayv1.ThinkingConfig
 		limit  int64
 		want   string
-		told   int
+		lost   int
 	}{
 		{"R9 an effort is passed", &genwayv1.ThinkingConfig{Effort: "ultra"}, 100, `,"output_config":{"effort":"ultra"}`, 0},
 		{"R9 the least is told", &genwayv1.ThinkingConfig{Effort: "minimal"}, 100, `,"output_config":{"effort":"low"}`, 1},
@@ -140,7 +140,7 @@ func TestThinkingOfOtherProtocols(t *testing.T) {
 			if err != nil || !strings.HasSuffix(string(body), `"content":"x"}]`+tt.want+`}`) {
 				t.Errorf("got %s %v", body, err)
 			}
-			if len(losses.List()) != tt.told {
+			if len(losses.List()) != tt.lost {
 				t.Errorf("told %v", losses.List())
 			}
 		})

@@ -112,8 +112,8 @@ func citation(t *rapid.T) *genwayv1.Citation {
 		Name: "annotations", Json: []byte(`{"type":"file_path","file_id":"file_1", "index":2}`)}}
 }
 
-// said is the content of one message of the assistant.
-func said(t *rapid.T, id string, answer bool) []*genwayv1.Part {
+// drawContent draws the content of one message of the assistant.
+func drawContent(t *rapid.T, id string, answer bool) []*genwayv1.Part {
 	var parts []*genwayv1.Part
 	for i := range rapid.IntRange(1, 2).Draw(t, "said") {
 		p := &genwayv1.Part{Id: id}
@@ -199,7 +199,7 @@ func turn(t *rapid.T, answer bool) []*genwayv1.Part {
 	for i := range rapid.IntRange(1, 4).Draw(t, "items") {
 		switch draw(t, "item", 0, 1, 2, 3, 4) {
 		case 0:
-			parts = append(parts, said(t, fmt.Sprintf("msg_%d", i), answer)...)
+			parts = append(parts, drawContent(t, fmt.Sprintf("msg_%d", i), answer)...)
 		case 1:
 			parts = append(parts, thinking(t, answer))
 		case 2:

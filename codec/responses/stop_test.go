@@ -113,7 +113,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// Numbers without a place are told, but not those that count text alone.
+// Usage without a place in the protocol is declared as a loss, except for counts of text tokens.
 func TestUsageLosses(t *testing.T) {
 	n := func(v int64) *int64 { return &v }
 	var losses codec.Losses

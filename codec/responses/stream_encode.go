@@ -36,7 +36,7 @@ type streamEncoder struct {
 	frames   []codec.Frame
 	seq      int64
 	started  bool
-	// wired is set when upstream events were passed through, the last included.
+	// wired means that events of the upstream passed through, among them the last.
 	wired, done bool
 	folder      codec.Accumulator
 	item        *outputItem

@@ -195,7 +195,7 @@ func TestWireEventsPassThrough(t *testing.T) {
 	}
 }
 
-// A failure among passed events counts on and tells the same response.
+// A failure after events that passed through continues their numbers and names the same response.
 func TestWireEventsThatFail(t *testing.T) {
 	e := c.NewStreamEncoder(codec.Answer{})
 	if _, err := e.Encode(codec.Event(&genwayv1.WireFrame{Protocol: protocol, Data: []byte(created)})); err != nil {
@@ -229,7 +229,7 @@ func TestEventsOutOfOrder(t *testing.T) {
 	}
 }
 
-// Only the first candidate has a place; the others are told as lost.
+// Only the first candidate has a place in the protocol; the others are declared as losses.
 func TestFurtherCandidates(t *testing.T) {
 	var losses codec.Losses
 	resp := &genwayv1.GenerateTextResponse{Id: "resp_1", Candidates: []*genwayv1.Candidate{

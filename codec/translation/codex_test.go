@@ -40,8 +40,8 @@ func TestToolsOfNamespacesReachEveryUpstream(t *testing.T) {
 			continue
 		}
 		t.Run(to, func(t *testing.T) {
-			var told codec.Losses
-			body, err := target.EncodeRequest(asked, &told)
+			var lost codec.Losses
+			body, err := target.EncodeRequest(asked, &lost)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,13 +69,13 @@ func TestToolsOfNamespacesReachEveryUpstream(t *testing.T) {
 			if strings.Contains(string(body), "additional_tools") {
 				t.Errorf("the item is there: %s", body)
 			}
-			for _, l := range told.List() {
+			for _, l := range lost.List() {
 				if strings.Contains(l.Member, "=") || strings.Contains(l.Member, "lifted") || strings.Contains(l.Member, "opaque") {
 					t.Errorf("told lost: %s: %s", l.Member, l.Reason)
 				}
 			}
-			if !tells(told.List(), "tools[0].namespace.description") {
-				t.Errorf("the description of the namespace is lost in silence: %v", told.List())
+			if !isLost(lost.List(), "tools[0].namespace.description") {
+				t.Errorf("the description of the namespace is lost in silence: %v", lost.List())
 			}
 		})
 	}
@@ -90,7 +90,7 @@ func TestCallsOfNamespacesReachTheCaller(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := &genwayv1.GenerateTextResponse{Id: "a1", Model: "m", Candidates: []*genwayv1.Candidate{{
+	canonical := &genwayv1.GenerateTextResponse{Id: "a1", Model: "m", Candidates: []*genwayv1.Candidate{{
 		StopReason: genwayv1.StopReason_STOP_REASON_TOOL_CALL,
 		Parts: []*genwayv1.Part{
 			{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{Text: "Let me look."}}},
@@ -106,7 +106,7 @@ func TestCallsOfNamespacesReachTheCaller(t *testing.T) {
 			continue
 		}
 		t.Run(from, func(t *testing.T) {
-			body, err := upstream.EncodeResponse(proto.CloneOf(said), codec.Answer{})
+			body, err := upstream.EncodeResponse(proto.CloneOf(canonical), codec.Answer{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,7 +122,7 @@ func TestCallsOfNamespacesReachTheCaller(t *testing.T) {
 			decoder := upstream.NewStreamDecoder()
 			restore := codec.NewFreeForm(asked.Tools)
 			var events []*genwayv1.StreamGenerateTextResponse
-			for _, frame := range codectest.EncodeStream(t, upstream, codec.Events(proto.CloneOf(said), halves), codec.Answer{}) {
+			for _, frame := range codectest.EncodeStream(t, upstream, codec.Events(proto.CloneOf(canonical), halves), codec.Answer{}) {
 				evs, err := decoder.Decode(frame)
 				if err != nil {
 					t.Fatal(err)

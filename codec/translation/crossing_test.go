@@ -40,7 +40,7 @@ func pairs(t *testing.T, run func(t *testing.T, from, to string)) {
 }
 
 // A request of any protocol means the same to an upstream of any other, is refused
-// by name, or its loss is told.
+// by name, or its loss is declared.
 func TestRequestsKeepTheirMeaning(t *testing.T) {
 	pairs(t, func(t *testing.T, from, to string) {
 		for name, canonical := range requests() {
@@ -49,8 +49,8 @@ func TestRequestsKeepTheirMeaning(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				asked := asCaller(t, codecs[from], canonical)
-				var told codec.Losses
-				body, err := codecs[to].EncodeRequest(asked, &told)
+				var lost codec.Losses
+				body, err := codecs[to].EncodeRequest(asked, &lost)
 				if from != to {
 					if param, refused := refusals[name+" to "+to]; refused {
 						var f *fault.Error
@@ -68,7 +68,7 @@ func TestRequestsKeepTheirMeaning(t *testing.T) {
 					t.Fatalf("%v\n%s", err, body)
 				}
 				want, have := meaning(asked), meaning(got)
-				if want != have && !tells(told.List(), losses[name+" to "+to]) {
+				if want != have && !isLost(lost.List(), losses[name+" to "+to]) {
 					t.Errorf("asked\n%s\nbecame\n%s\nin %s", want, have, body)
 				}
 			})
@@ -76,7 +76,7 @@ func TestRequestsKeepTheirMeaning(t *testing.T) {
 	})
 }
 
-func tells(list []*genwayv1.Loss, member string) bool {
+func isLost(list []*genwayv1.Loss, member string) bool {
 	for _, l := range list {
 		if member != "" && strings.HasPrefix(l.GetMember(), member) {
 			return true
@@ -132,8 +132,8 @@ func TestAnswersKeepTheirMeaning(t *testing.T) {
 					t.Errorf("unary: the upstream said\n%s\nthe caller hears\n%s\nin %s", want, have, body)
 				}
 
-				heard := restream(t, upstream, caller, canonical, asked)
-				if have := outcome(heard); have != want {
+				received := restream(t, upstream, caller, canonical, asked)
+				if have := outcome(received); have != want {
 					t.Errorf("streamed: the upstream said\n%s\nthe caller hears\n%s", want, have)
 				}
 			})

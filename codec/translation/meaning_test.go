@@ -25,7 +25,7 @@ func meaning(r *codec.Request) string {
 		}
 		for _, p := range m.GetParts() {
 			speaker := map[bool]string{true: "assistant", false: "user"}[m.GetRole() == genwayv1.Role_ROLE_ASSISTANT]
-			if fact := said(p); fact != "" {
+			if fact := factOf(p); fact != "" {
 				if speaker != last {
 					fmt.Fprintf(&b, "%s:\n", speaker)
 					last = speaker
@@ -58,9 +58,9 @@ func meaning(r *codec.Request) string {
 	return b.String()
 }
 
-// said is the fact of one part; empty when it says nothing another vendor could
+// factOf gives the fact of one part; empty when it says nothing another vendor could
 // know.
-func said(p *genwayv1.Part) string {
+func factOf(p *genwayv1.Part) string {
 	switch k := p.GetKind().(type) {
 	case *genwayv1.Part_Text:
 		if k.Text.GetText() == "" {
@@ -79,7 +79,7 @@ func said(p *genwayv1.Part) string {
 			facts = append(facts, plain(k.ToolResult.GetResultJson()))
 		}
 		for _, inner := range k.ToolResult.GetParts() {
-			facts = append(facts, strings.TrimPrefix(said(inner), "says "))
+			facts = append(facts, strings.TrimPrefix(factOf(inner), "says "))
 		}
 		return "result " + strings.Join(facts, "; ")
 	}
@@ -114,7 +114,7 @@ func outcome(r *genwayv1.GenerateTextResponse) string {
 			case *genwayv1.Part_Thinking:
 				thoughts.WriteString(k.Thinking.GetText() + strings.Join(k.Thinking.GetSummary(), "\n\n"))
 			case *genwayv1.Part_ToolCall:
-				calls = append(calls, said(p))
+				calls = append(calls, factOf(p))
 			}
 		}
 		fmt.Fprintf(&b, "candidate %d: %s\n  thinks %s\n  %s\n  ends %v\n", c.GetIndex(), words.String(), thoughts.String(), strings.Join(calls, "\n  "), c.GetStopReason())

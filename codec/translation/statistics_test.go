@@ -95,14 +95,14 @@ func sealed(seal *genwayv1.Seal) [][]*genwayv1.Part {
 		change(p.GetThinking())
 		return p
 	}
-	called, said := call("call_1", `{"city":"Bern"}`), text("Done.")
-	called.ThoughtSignature, said.ThoughtSignature = seal, seal
+	called, spoken := call("call_1", `{"city":"Bern"}`), text("Done.")
+	called.ThoughtSignature, spoken.ThoughtSignature = seal, seal
 	return [][]*genwayv1.Part{
 		{thought(func(t *genwayv1.Thinking) { t.Signature = seal }), text("Done.")},
 		{thought(func(t *genwayv1.Thinking) { t.EncryptedContent = seal }), text("Done.")},
 		{thought(func(t *genwayv1.Thinking) { t.Signature, t.Summary = seal, []string{"Hm."} }), text("Done.")},
 		{{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{EncryptedContent: seal}}}, text("Done.")},
-		{called}, {said},
+		{called}, {spoken},
 	}
 }
 

@@ -94,7 +94,7 @@ func TestKeyStyles(t *testing.T) {
 	refused(t, failing(t, textModel, option.WithHeaderDel("X-Api-Key"), option.WithAuthToken("wrong")), 401, "authentication_error")
 }
 
-// TestVersions: what 2026-10-21 took out of the protocol is refused for it, and for it alone.
+// TestVersions: what 2026-10-21 took out of the protocol is refused for it, and only for it.
 func TestVersions(t *testing.T) {
 	t.Parallel()
 	newest := []option.RequestOption{

@@ -47,7 +47,7 @@ func TestMultiTurn(t *testing.T) {
 	check.Truef(t, second.Usage.InputTokens > first.Usage.InputTokens, "two turns cost no more than one")
 }
 
-// TestPrefill: an answer that is begun is gone on with.
+// TestPrefill: an answer continues the text that the request has of it.
 func TestPrefill(t *testing.T) {
 	t.Parallel()
 	answer := create(t, message(user("Say hello."), anthropic.NewAssistantMessage(anthropic.NewTextBlock("Well, hel"))))

@@ -79,7 +79,7 @@ func (a *Authority) Issue(names Names) (*Issued, error) {
 	return sign(template, a)
 }
 
-// Pool has the authority alone.
+// Pool has only the authority.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.certificate)

@@ -1,6 +1,6 @@
 // Package caller makes requests as clients of all protocols do: chat, responses,
 // messages and generateContent over HTTP, and grpc straight to the core, unary and
-// streamed. It tells a whole answer from one that is not.
+// streamed. It distinguishes complete answers from others.
 //
 // It must not import the gateway's own packages: what gRPC needs it asks the server by
 // reflection.

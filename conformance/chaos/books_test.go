@@ -63,7 +63,7 @@ type summary struct {
 }
 
 // check compares the ledger with the books: for each request its row, or none, with what
-// the upstream says that it told.
+// the upstream says that it answered.
 func (b *books) check(t *testing.T, ledger []rows.Row, v *vendors.Server) summary {
 	t.Helper()
 	b.mu.Lock()
@@ -76,14 +76,14 @@ func (b *books) check(t *testing.T, ledger []rows.Row, v *vendors.Server) summar
 		sum.Outcomes[r.Outcome]++
 		sum.Input, sum.Output, sum.Cost = sum.Input+r.Input, sum.Output+r.Output, sum.Cost+r.Cost
 		if _, known := b.seen[n]; !known {
-			t.Errorf("a row of a request that nobody made: %+v", r)
+			t.Errorf("a row of a request that was not made: %+v", r)
 		}
 	}
 	faults := 0
 	for n, o := range b.seen {
 		if why := o.wrong(byNumber[n], v.Told(n)); why != "" {
 			if faults++; faults <= 20 {
-				t.Errorf("request %d, %+v: %s: told %+v, rows %+v", n, o.call, why, v.Told(n), byNumber[n])
+				t.Errorf("request %d, %+v: %s: answered %+v, rows %+v", n, o.call, why, v.Told(n), byNumber[n])
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func (b *books) check(t *testing.T, ledger []rows.Row, v *vendors.Server) summar
 }
 
 // wrong says what is wrong with the rows of a request.
-func (o outcome) wrong(found []rows.Row, told vendors.Told) string {
+func (o outcome) wrong(found []rows.Row, answered vendors.Told) string {
 	switch {
 	case o.refused && len(found) == 0, o.lost && len(found) == 0:
 		return ""
@@ -109,12 +109,12 @@ func (o outcome) wrong(found []rows.Row, told vendors.Told) string {
 	switch may := o.may(); {
 	case !slices.Contains(may, r.Outcome):
 		return "its outcome is none of " + strings.Join(may, ", ")
-	case r.Outcome == "ok" && (!exact || !told.Whole):
-		return "a whole answer has other tokens than were told"
-	case o.leaves() && o.drains && !o.lost && (!exact || !told.Whole):
-		return "an answer that was read to its end has other tokens than were told"
-	case r.Input > input || r.Output > output || told.Calls == 0 && r.Input+r.Output > 0:
-		return "it has tokens that nobody told"
+	case r.Outcome == "ok" && (!exact || !answered.Whole):
+		return "a whole answer has other tokens than the upstream has answered"
+	case o.leaves() && o.drains && !o.lost && (!exact || !answered.Whole):
+		return "an answer that was read to its end has other tokens than the upstream has answered"
+	case r.Input > input || r.Output > output || answered.Calls == 0 && r.Input+r.Output > 0:
+		return "it has tokens that the upstream has not answered"
 	case r.Cost != vendors.Cost(r.Input, r.Output):
 		return "it costs something else"
 	}

@@ -103,7 +103,7 @@ func TestTool(t *testing.T) {
 
 func TestStructuredOutput(t *testing.T) {
 	each(t, func(t *testing.T, ask caller, q question) {
-		// The engine heeds a schema in chat completions alone.
+		// The engine applies a schema only in chat completions.
 		q.model, q.schema = "tiny-chat", true
 		got := get(t, ask, q)
 		check.Equal(t, "finish", got.finish, "stop")

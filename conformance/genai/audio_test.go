@@ -30,7 +30,7 @@ func TestSpeech(t *testing.T) {
 // TestHearing: sound is described by what its bytes show, and counted as audio.
 func TestHearing(t *testing.T) {
 	t.Parallel()
-	// A WAV file without a sample: its header alone.
+	// A WAV file without a sample: only its header.
 	wav := []byte("RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data\x00\x00\x00\x00")
 	answer := generate(t, []*genai.Content{genai.NewContentFromParts([]*genai.Part{
 		genai.NewPartFromText("What do you hear?"), genai.NewPartFromBytes(wav, "audio/wav"),

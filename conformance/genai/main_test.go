@@ -54,7 +54,7 @@ func modelled(t *testing.T, model string, contents []*genai.Content) *genai.Gene
 
 func user(text string) *genai.Content { return genai.NewContentFromText(text, genai.RoleUser) }
 
-func said(text string) *genai.Content { return genai.NewContentFromText(text, genai.RoleModel) }
+func modelTurn(text string) *genai.Content { return genai.NewContentFromText(text, genai.RoleModel) }
 
 // only is the single candidate of an answer.
 func only(t *testing.T, answer *genai.GenerateContentResponse) *genai.Candidate {

@@ -145,7 +145,7 @@ func TestStreamFails(t *testing.T) {
 	}
 }
 
-// TestAbort ends a call mid-stream; the next one works. The SDK tells of the end in
+// TestAbort ends a call mid-stream; the next one works. The SDK reports the end in
 // words of its own: it takes what it has read of a frame for the whole.
 func TestAbort(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,7 @@ func TestContentsWithoutRole(t *testing.T) {
 // it makes one content of each frame, and leaves out a signature without text.
 func TestChat(t *testing.T) {
 	t.Parallel()
-	chat, err := client(t, "", genai.HTTPOptions{}).Chats.Create(t.Context(), textModel, nil, []*genai.Content{user("Call me Ada."), said("Hello Ada.")})
+	chat, err := client(t, "", genai.HTTPOptions{}).Chats.Create(t.Context(), textModel, nil, []*genai.Content{user("Call me Ada."), modelTurn("Hello Ada.")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestOtherEnds(t *testing.T) {
 
 func TestCountTokens(t *testing.T) {
 	t.Parallel()
-	contents := []*genai.Content{user("My name is Ada."), said("Hello Ada."), user("How many tokens is this?")}
+	contents := []*genai.Content{user("My name is Ada."), modelTurn("Hello Ada."), user("How many tokens is this?")}
 	count, err := client(t, "", genai.HTTPOptions{}).Models.CountTokens(t.Context(), textModel, contents, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ const (
 	grpcClosed    = "grpc-go: frames of streams that are over are ignored, or the call is answered ahead of them"
 	grpcPriority  = "grpc-go: priorities are ignored, those of a stream on itself too"
 	grpcSettings  = "grpc-go: values of SETTINGS that mean nothing to a server are not checked"
-	grpcFlow      = "grpc-go: a window above 2^31-1 is not told from a large one"
+	grpcFlow      = "grpc-go: a window above 2^31-1 is taken for a large one"
 	grpcNoData    = "grpc: a call without a key is answered without DATA, which the suite waits for"
 	grpcStreams   = "ours: an edge may open 10,000 calls on one connection; those of strangers are bounded ahead of that"
 	grpcPush      = "grpc-go: PUSH_PROMISE of a client is ignored"

@@ -117,7 +117,7 @@ func TestFirstStart(t *testing.T) {
 	second.stop(t)
 }
 
-// Where no terminal is, the first start writes keys into a file for its user alone, and
+// Without a terminal, the first start writes keys into a file that only its user can read, and
 // prints lines that work with it. No key is in what it prints or logs, and no file is ever
 // overwritten.
 func TestFirstKeysInAFile(t *testing.T) {
@@ -171,8 +171,8 @@ func TestFirstKeysInAFile(t *testing.T) {
 	if list, err := filepath.Glob(older + "*"); err != nil || len(list) != 2 || strings.Contains(second.welcome, "gwk_") {
 		t.Errorf("%v, %v\n%s", list, err, second.welcome)
 	}
-	if code, _, said := run(t, "genway", "serve", "--http=127.0.0.1:0", "--grpc=127.0.0.1:0", "--first-keys=paper"); code != 2 || !strings.Contains(said, "--first-keys must be one of") {
-		t.Errorf("exit %d: %s", code, said)
+	if code, _, stderr := run(t, "genway", "serve", "--http=127.0.0.1:0", "--grpc=127.0.0.1:0", "--first-keys=paper"); code != 2 || !strings.Contains(stderr, "--first-keys must be one of") {
+		t.Errorf("exit %d: %s", code, stderr)
 	}
 }
 

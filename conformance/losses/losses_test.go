@@ -62,9 +62,9 @@ func (d *drained) Close() error {
 	return errors.Join(err, d.Closer.Close())
 }
 
-// told fails unless the stream had a comment with a loss, ahead of its end, and a trailer
+// hasLoss fails unless the stream had a comment with a loss, ahead of its end, and a trailer
 // with the same.
-func (r *recorded) told(t *testing.T, lost, end string) {
+func (r *recorded) hasLoss(t *testing.T, lost, end string) {
 	t.Helper()
 	if err := r.response.Body.Close(); err != nil {
 		t.Error(err)
@@ -98,7 +98,7 @@ func TestStreamsWithLosses(t *testing.T) {
 		}
 		check.Equal(t, "the error", stream.Err(), nil)
 		check.Equal(t, "the text", all.Choices[0].Message.Content, "hello")
-		r.told(t, "usage.tool_use_input_tokens", "[DONE]")
+		r.hasLoss(t, "usage.tool_use_input_tokens", "[DONE]")
 	})
 	t.Run("responses", func(t *testing.T) {
 		r := &recorded{}
@@ -110,7 +110,7 @@ func TestStreamsWithLosses(t *testing.T) {
 		}
 		check.Equal(t, "the error", stream.Err(), nil)
 		check.Equal(t, "the text", text.String(), "hello")
-		r.told(t, "thought_signature", "response.completed")
+		r.hasLoss(t, "thought_signature", "response.completed")
 	})
 	t.Run("messages", func(t *testing.T) {
 		r := &recorded{}
@@ -122,6 +122,6 @@ func TestStreamsWithLosses(t *testing.T) {
 		}
 		check.Equal(t, "the error", stream.Err(), nil)
 		check.Truef(t, len(all.Content) > 0 && all.Content[0].Text == "hello", "the text is in %s", all.RawJSON())
-		r.told(t, "thought_signature", "message_stop")
+		r.hasLoss(t, "thought_signature", "message_stop")
 	})
 }

@@ -1,4 +1,4 @@
-// Package observability holds what the programs tell of themselves to what is promised of it:
+// Package observability tests the telemetry of the programs against its promises:
 // a real Prometheus scrapes them under load and answers the queries of the dashboards, and an
 // OTLP receiver on the official types gets their spans and metrics.
 package observability
@@ -21,7 +21,7 @@ import (
 	"github.com/genway/genway/conformance/vendors"
 )
 
-// The JSON side has a certificate, so that its end is told.
+// The JSON side has a certificate, so that its expiry is reported.
 func TestMain(m *testing.M) {
 	if os.Getenv("GENWAY_TEST_TRANSPORT") == "" {
 		if err := os.Setenv("GENWAY_TEST_TRANSPORT", "tls1"); err != nil {
@@ -67,7 +67,7 @@ const (
 )
 
 // extra are routes and upstreams beside those of the vendors: traced-N goes to chat, then to
-// messages, both with the context of the trace; untraced-N to chat alone.
+// messages, both with the context of the trace; untraced-N only to chat.
 const extra = `  first: {kind: chat, base_url: %[1]q, api_key: %[2]q, retries: -1, trace: true}
   second: {kind: messages, base_url: %[1]q, api_key: %[2]q, retries: -1, trace: true}
   vendor: {kind: chat, base_url: %[1]q, api_key: %[2]q, retries: -1}
@@ -168,7 +168,7 @@ func (r *rig) call(t *testing.T, protocol, model string, stream bool) caller.See
 	return seen
 }
 
-// round has happen what the metrics tell of: whole answers of all protocols, fallbacks, cut
+// round causes everything that the metrics count: whole answers of all protocols, fallbacks, cut
 // streams, refusals by limits, wrong keys.
 func (r *rig) round(t *testing.T, n int) {
 	t.Helper()

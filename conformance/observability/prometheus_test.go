@@ -179,7 +179,7 @@ func dashboards(t *testing.T) map[string]string {
 	return queries
 }
 
-// A real Prometheus scrapes both forms under load: nothing is to be said against them, all
+// A real Prometheus scrapes both forms under load: it reports no problem with them, all
 // names are documented, traces are examples of them, and each query of the dashboards gives
 // series.
 func scrapedForms(t *testing.T, on bases) {

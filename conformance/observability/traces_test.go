@@ -129,7 +129,7 @@ func oneTree(t *testing.T, on bases) {
 			t.Errorf("the attempt that served: %v", served)
 		}
 		if otlp.Event(core, "genway.fallback") == nil {
-			t.Errorf("the core's span does not tell of the fallback: %v", core)
+			t.Errorf("the core's span does not have the fallback: %v", core)
 		}
 		for i, attempt := range []*tracepb.Span{failed, served} {
 			h := seen.at(i)
@@ -183,7 +183,7 @@ func quiet(t *testing.T, r *rig, got *otlp.Receiver) {
 	}
 }
 
-// A request that fails or is refused is exported although its caller and the sampler said no;
+// A request that fails or is refused is exported although its caller and the sampler declined;
 // one that went well is not.
 func failuresAreKept(t *testing.T, on bases) {
 	forms(t, on, func(t *testing.T, two bool, data string) {

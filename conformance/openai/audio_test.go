@@ -35,9 +35,9 @@ func TestChatAudio(t *testing.T) {
 			Data: base64.StdEncoding.EncodeToString(tone(t)), Format: "wav",
 		}),
 	}))
-	heard := complete(t, params)
-	check.Contains(t, heard.Choices[0].Message.Content, "What do you hear?", "audio/wav", "0.500 s at 8000 Hz")
-	check.Truef(t, heard.Usage.PromptTokensDetails.AudioTokens > 0, "no audio tokens: %s", heard.RawJSON())
+	answer := complete(t, params)
+	check.Contains(t, answer.Choices[0].Message.Content, "What do you hear?", "audio/wav", "0.500 s at 8000 Hz")
+	check.Truef(t, answer.Usage.PromptTokensDetails.AudioTokens > 0, "no audio tokens: %s", answer.RawJSON())
 
 	params = chat(openai.UserMessage("Say hello."))
 	params.Modalities = []string{"text", "audio"}

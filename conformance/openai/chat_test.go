@@ -68,7 +68,7 @@ func TestChatMultiTurn(t *testing.T) {
 }
 
 // TestChatEveryKnob sends each setting the SDK has for text and looks for it in the
-// reply, which tells all it was given.
+// reply, which lists all that the sandbox was given.
 func TestChatEveryKnob(t *testing.T) {
 	t.Parallel()
 	params := chat(openai.UserMessage("Say hello."))

@@ -65,7 +65,7 @@ func TestChatParallelTools(t *testing.T) {
 	check.Equal(t, "arguments", calls[1].Function.Arguments, `{"zone":"UTC"}`)
 	check.Truef(t, calls[0].ID != calls[1].ID, "two calls have one id")
 
-	// The results come in the other order: they are told apart by their ids.
+	// The results come in the other order: they are distinguished by their ids.
 	both := append([]openai.ChatCompletionMessageParamUnion{}, params.Messages...)
 	both = append(both, first.Choices[0].Message.ToParam(),
 		openai.ToolMessage("noon", calls[1].ID), openai.ToolMessage([]openai.ChatCompletionContentPartTextParam{{Text: "4 degrees"}}, calls[0].ID))

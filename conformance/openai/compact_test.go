@@ -11,16 +11,16 @@ import (
 func TestCompact(t *testing.T) {
 	t.Parallel()
 	c := client()
-	said := says(responses.EasyInputMessageRoleUser, "We launch on Tuesday.")
+	message := says(responses.EasyInputMessageRoleUser, "We launch on Tuesday.")
 	whole, err := c.Responses.Compact(t.Context(), responses.ResponseCompactParams{
-		Model: textModel, Input: responses.ResponseCompactParamsInputUnion{OfResponseInputItemArray: []responses.ResponseInputItemUnionParam{said}},
+		Model: textModel, Input: responses.ResponseCompactParamsInputUnion{OfResponseInputItemArray: []responses.ResponseInputItemUnionParam{message}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	check.Equal(t, "object", string(whole.Object), "response.compaction")
 	check.Truef(t, whole.Usage.TotalTokens > 0 && whole.CreatedAt > 0 && whole.ID != "", "answer %s", whole.RawJSON())
-	triggered := respond(t, conversation(said, responses.ResponseInputItemUnionParam{OfCompactionTrigger: new(responses.NewResponseInputItemCompactionTriggerParam())}))
+	triggered := respond(t, conversation(message, responses.ResponseInputItemUnionParam{OfCompactionTrigger: new(responses.NewResponseInputItemCompactionTriggerParam())}))
 	for _, output := range [][]responses.ResponseOutputItemUnion{whole.Output, triggered.Output} {
 		if len(output) != 1 || output[0].Type != "compaction" {
 			t.Fatalf("not one compaction item: %v", output)

@@ -28,7 +28,7 @@ func respondStreamed(t *testing.T, params responses.ResponseNewParams) (*respons
 		event := stream.Current()
 		check.Equal(t, "sequence_number", event.SequenceNumber, int64(len(types)))
 		types = append(types, event.Type)
-		// What the final response says replaces what the deltas said: look before it.
+		// The final response replaces the text of the deltas: look before it.
 		deltas = acc.Snapshot()
 		// The accumulator takes the same events under the name they have on a socket.
 		var message responses.ResponsesServerEventUnion

@@ -123,7 +123,7 @@ func TestResponsesToolChoice(t *testing.T) {
 	functionCalls(t, respond(t, params), 0)
 }
 
-// TestResponsesOtherTools: tools that nobody here can run are accepted, and a custom
+// TestResponsesOtherTools: tools that the sandbox cannot run are accepted, and a custom
 // tool is called with its input.
 func TestResponsesOtherTools(t *testing.T) {
 	t.Parallel()

@@ -12,8 +12,8 @@ import (
 func TestCompaction(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, kind string) {
-		said := []object{message("user", "We launch on Tuesday."), message("assistant", "Understood.")}
-		status, raw := ask(t, kind, "/v1/responses/compact", object{"model": model, "prompt_cache_key": "k", "input": said})
+		conversation := []object{message("user", "We launch on Tuesday."), message("assistant", "Understood.")}
+		status, raw := ask(t, kind, "/v1/responses/compact", object{"model": model, "prompt_cache_key": "k", "input": conversation})
 		check.Equal(t, "status", status, http.StatusOK)
 		doc, err := wire.Decode(raw)
 		if err != nil {
@@ -29,8 +29,8 @@ func TestCompaction(t *testing.T) {
 		}
 		item, _ := wire.Lookup(doc, "output[0]")
 		check.Equal(t, "type of the item", wire.Text(item, "type"), "compaction")
-		check.Contains(t, saidIn(whole(t, kind, object{"model": model, "input": []any{item, message("user", "When?")}})), "Tuesday", "When?")
-		status, raw = ask(t, kind, "/v1/responses/compact", object{"input": said})
+		check.Contains(t, textOf(whole(t, kind, object{"model": model, "input": []any{item, message("user", "When?")}})), "Tuesday", "When?")
+		status, raw = ask(t, kind, "/v1/responses/compact", object{"input": conversation})
 		check.Equal(t, "status without a model", status, http.StatusBadRequest)
 		check.Contains(t, raw, "model")
 	})

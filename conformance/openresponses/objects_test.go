@@ -85,7 +85,7 @@ var itemTables = map[string]string{
 		encrypted_content  string`,
 }
 
-// faults tells what of a response object, of its items and tools is missing or wrong.
+// faults lists what is missing or wrong in a response object, its items and its tools.
 func faults(response any) []string {
 	all := wire.Faults(response, responseTable)
 	if usage, _ := wire.Lookup(response, "usage"); usage != nil {

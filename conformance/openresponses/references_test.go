@@ -28,7 +28,7 @@ func referring(t *testing.T, answer any) []any {
 	return items
 }
 
-// steps asks with reasoning, tools and what was said before.
+// steps asks with reasoning, tools and the previous turns.
 func steps(input ...any) object {
 	return object{"model": model, "tools": tools(), "reasoning": object{"effort": "high", "summary": "auto"}, "input": input}
 }
@@ -57,29 +57,29 @@ func TestReferencesResolve(t *testing.T) {
 				check.Equal(t, "name of the call", wire.Text(call(t, first, "output"), "name"), "weather")
 				conversation = append(conversation, referring(t, first)...)
 				second := last(t, kind, streamed, steps(conversation...))
-				said := saidIn(second)
-				check.Contains(t, said, "The sun shines.")
+				text := textOf(second)
+				check.Contains(t, text, "The sun shines.")
 				if kind != "responses" { // which resolves them at the upstream, or refuses
-					check.Contains(t, said, "assistant: thinking")
+					check.Contains(t, text, "assistant: thinking")
 				}
 				conversation = append(append(conversation, referring(t, second)...), message("user", "Good bye."))
-				check.Contains(t, saidIn(last(t, kind, streamed, steps(conversation...))), `assistant: `, "The sun shines.", "Good bye.")
+				check.Contains(t, textOf(last(t, kind, streamed, steps(conversation...))), `assistant: `, "The sun shines.", "Good bye.")
 			})
 		}
 	})
 }
 
 // saidIn is the text of an answer.
-func saidIn(answer any) string {
+func textOf(answer any) string {
 	output, _ := wire.Lookup(answer, "output")
-	var said strings.Builder
+	var text strings.Builder
 	for _, item := range output.([]any) {
-		said.WriteString(wire.Text(item, "content[0].text"))
+		text.WriteString(wire.Text(item, "content[0].text"))
 	}
-	return said.String()
+	return text.String()
 }
 
-// TestUnknownReferences: references to what nobody knows are left out and named; a request
+// TestUnknownReferences: unknown references are left out and named; a request
 // of nothing else is refused.
 func TestUnknownReferences(t *testing.T) {
 	t.Parallel()
@@ -88,7 +88,7 @@ func TestUnknownReferences(t *testing.T) {
 			object{"type": "item_reference", "id": "rs_gw0123456789abcdef"}, object{"type": "item_reference", "id": "rs_68af"}, object{"id": "msg_68af"},
 		}
 		status, raw := ask(t, kind, "/v1/responses", steps(unknown...))
-		check.Equal(t, "status of references alone", status, http.StatusBadRequest)
+		check.Equal(t, "status of a request with nothing but references", status, http.StatusBadRequest)
 		check.Contains(t, raw, "item", `"param":"input`)
 		whole(t, kind, steps(append(unknown, message("user", "Say hello."))...))
 	})
@@ -100,8 +100,8 @@ func TestReferencesAtAnotherCore(t *testing.T) {
 	t.Parallel()
 	sandbox := ways.ByKind["sandbox"]
 	other := server.Start(t, server.Options{Data: sandbox.Data, Keys: sandbox.Keys})
-	said := whole(t, "sandbox", object{"model": model, "input": "Say a word."})
-	input := append(referring(t, said), message("user", "Again."))
+	answer := whole(t, "sandbox", object{"model": model, "input": "Say a word."})
+	input := append(referring(t, answer), message("user", "Again."))
 	_, raw := post(t, other.URL(), sandbox.Keys["chat"], "/v1/responses", object{"model": model, "input": input})
 	check.Contains(t, raw, "Say a word.")
 	stranger, err := server.CreateKey(sandbox.Data, "chat", "stranger")

@@ -115,8 +115,8 @@ func TestUnfinishedResponses(t *testing.T) {
 		}
 		if wire.Text(doc, "status") != "completed" {
 			check.Equal(t, "reason", wire.Text(doc, "incomplete_details.reason"), "max_output_tokens")
-			finished, told := wire.Lookup(doc, "completed_at")
-			check.Truef(t, told && finished == nil, "completed_at is %v of a response that is not complete", finished)
+			finished, answered := wire.Lookup(doc, "completed_at")
+			check.Truef(t, answered && finished == nil, "completed_at is %v of a response that is not complete", finished)
 		}
 	})
 }

@@ -116,13 +116,13 @@ func TestStreams(t *testing.T) {
 				last := list[len(list)-1]
 				check.Equal(t, "last event", last.Event, "response.completed")
 				check.Equal(t, "status", wire.Text(last.Data, "response.status"), "completed")
-				var said strings.Builder
+				var text strings.Builder
 				for _, f := range list {
 					if f.Event == "response.output_text.delta" {
-						said.WriteString(wire.Text(f.Data, "delta"))
+						text.WriteString(wire.Text(f.Data, "delta"))
 					}
 				}
-				check.Equal(t, "text", wire.Text(last.Data, "response.output[0].content[0].text"), said.String())
+				check.Equal(t, "text", wire.Text(last.Data, "response.output[0].content[0].text"), text.String())
 			})
 		}
 	})

@@ -36,7 +36,7 @@ func DataURL(mediaType string, data []byte) string {
 	return "data:" + mediaType + ";base64," + base64.StdEncoding.EncodeToString(data)
 }
 
-// Described is how the sandbox tells of a PNG that arrived whole.
+// Described is how the sandbox describes a PNG that arrived whole.
 func Described(data []byte, width, height int) string {
 	return fmt.Sprintf("image: image/png, %d bytes, %dx%d pixels", len(data), width, height)
 }

@@ -105,8 +105,8 @@ func onePoint(t *testing.T, on stores) {
 				}
 			}
 		}
-		if told := r.vendors.Told(never); told.Calls > 0 {
-			t.Errorf("the upstream was asked %d times", told.Calls)
+		if answered := r.vendors.Told(never); answered.Calls > 0 {
+			t.Errorf("the upstream was asked %d times", answered.Calls)
 		}
 		for _, row := range r.db.Ledger(t) {
 			if vendors.Number(row.Model) == never {

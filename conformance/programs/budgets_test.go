@@ -92,7 +92,7 @@ func exactBudgets(t *testing.T, on stores) {
 		}
 		spent := int64(0)
 		for i := 1; i <= 1000; i++ {
-			if told := r.vendors.Told(i); told.Whole {
+			if answered := r.vendors.Told(i); answered.Whole {
 				spent += vendors.Cost(vendors.Tokens(i))
 			}
 		}

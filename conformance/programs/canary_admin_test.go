@@ -14,7 +14,7 @@ import (
 var rawKey = regexp.MustCompile(`gwk_[0-9A-Za-z]+`)
 
 // administer makes, changes and imports keys, on the store and through the Admin service,
-// with keys where they belong and where they do not, and keeps what is said of it. The
+// with keys where they belong and where they do not, and keeps all output. The
 // keys that are made on the way are among the secrets from then on.
 func administer(t *testing.T, r *rig, found *leaks, admin string) {
 	t.Helper()
@@ -75,6 +75,6 @@ func refused(t *testing.T, found *leaks, args ...string) {
 		t.Errorf("genway %v: not refused: %s", args, out)
 		return
 	}
-	_, said, _ := strings.Cut(err.Error(), "\n") // ahead of it are the arguments
-	found.add("errors of the commands", said)
+	_, output, _ := strings.Cut(err.Error(), "\n") // ahead of it are the arguments
+	found.add("errors of the commands", output)
 }

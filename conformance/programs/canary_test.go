@@ -32,7 +32,7 @@ const (
 	canaryDatabase = "canary-of-the-database"
 )
 
-// leaks is a search for secrets in what a gateway has said.
+// leaks is a search for secrets in the output of a gateway.
 type leaks struct {
 	secrets map[string]string // by what they are
 	mu      sync.Mutex
@@ -48,7 +48,7 @@ func (l *leaks) add(where, text string) {
 	l.texts[where].WriteString(text + "\n")
 }
 
-// pieces of a secret that would tell too much: a mask that leaves so much is none.
+// pieces of a secret that are too long to be shown: a mask that leaves so much hides nothing.
 func pieces(secret string) []string {
 	const enough = 12
 	if len(secret) <= enough+4 {
@@ -95,7 +95,7 @@ func canaries(t *testing.T, options server.Options, restart func()) {
 	exported, endpoints := otlp.Start(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoints["grpc"])
 	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
-	// Nobody listens there: what the program says of that has no password in it.
+	// No server listens there: the program's error has no password in it.
 	r := start(t, options, "limits: {store: \"redis://genway:"+canaryRedis+"@127.0.0.1:1/0\", keys: {requests_per_minute: 1000000000}}\n")
 	found := &leaks{texts: map[string]*strings.Builder{}, secrets: map[string]string{
 		"upstream's key": upstreamKey, "edge's secret": canaryEdge, "database's password": canaryDatabase, "Redis' password": canaryRedis,
@@ -263,7 +263,7 @@ func (l *leaks) outputs(t *testing.T, r *rig) {
 	core, edge := r.Core.Log(), r.Edge.Log()
 	for name, log := range map[string]string{"core": core, "edge": edge} {
 		if strings.Count(log, `"msg":"call"`)+strings.Count(log, `"msg":"request"`) < 100 || !strings.Contains(log, "key_") && name == "core" {
-			t.Errorf("the %s's log does not tell of the requests:\n%.2000s", name, log)
+			t.Errorf("the %s's log does not have the requests:\n%.2000s", name, log)
 		}
 	}
 	l.add("logs", core+edge)

@@ -63,8 +63,8 @@ func absurdClaims(t *testing.T, on stores) {
 						t.Errorf("%s %s of a limited model: %d %s", w.path, w.body, status, body)
 					}
 				}
-				if told := r.vendors.Told(never); told.Calls > 0 {
-					t.Errorf("the upstream was asked %d times", told.Calls)
+				if answered := r.vendors.Told(never); answered.Calls > 0 {
+					t.Errorf("the upstream was asked %d times", answered.Calls)
 				}
 				// The model is free for all that it was.
 				if got := r.call(t, caller.Call{Protocol: "messages", Model: model, MaxTokens: 900}); !got.Whole {

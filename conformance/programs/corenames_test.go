@@ -64,7 +64,7 @@ func silentCores(t *testing.T, _ stores) {
 	}
 }
 
-// joiningCores has a name that has one core, then another as well, then that alone.
+// joiningCores has a name that has one core, then another as well, then only that.
 func joiningCores(t *testing.T, _ stores) {
 	f := fleet.New(t, t.TempDir())
 	names := fleet.StartNames(t)
@@ -161,8 +161,8 @@ func refusingCores(t *testing.T, s stores) {
 		if err != nil || !seen.Whole {
 			t.Errorf("request %d: %+v, %v", n, seen, err)
 		}
-		if told := f.Vendors.Told(2000 + 8*n).Calls; told != 1 {
-			t.Errorf("request %d: the upstream was called %d times", n, told)
+		if answered := f.Vendors.Told(2000 + 8*n).Calls; answered != 1 {
+			t.Errorf("request %d: the upstream was called %d times", n, answered)
 		}
 	}
 	fleet.Within(t, fleet.Patience, "the core without a database refused nothing", func() bool {

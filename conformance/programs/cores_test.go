@@ -51,8 +51,8 @@ func killedCores(t *testing.T, s stores) {
 		ledger := rowsOf(db.Ledger(t))
 		for n := 1001; n <= load.Last(); n++ {
 			seen, lost := failed[n]
-			if told := f.Vendors.Told(n).Calls; told > 1 || ledger[n] > 1 || !lost && (told != 1 || ledger[n] != 1) {
-				t.Errorf("request %d (failed: %v): the upstream was called %d times, and it has %d rows", n, lost, told, ledger[n])
+			if answered := f.Vendors.Told(n).Calls; answered > 1 || ledger[n] > 1 || !lost && (answered != 1 || ledger[n] != 1) {
+				t.Errorf("request %d (failed: %v): the upstream was called %d times, and it has %d rows", n, lost, answered, ledger[n])
 			}
 			if lost && seen.Status != http.StatusServiceUnavailable && seen.Status != http.StatusOK {
 				t.Errorf("request %d failed with %d: %s", n, seen.Status, seen.Body)

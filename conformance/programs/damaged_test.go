@@ -46,11 +46,11 @@ func damagedPages(t *testing.T, _ stores) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := func(t *testing.T, s *server.Server) {
+	reported := func(t *testing.T, s *server.Server) {
 		t.Helper()
 		awaitReady(t, s.URL(), "store")
 		if log := s.Core.Log(); strings.Count(log, "THE STORE IS DAMAGED") != 1 {
-			t.Errorf("the log does not tell of the damage once:\n%s", log)
+			t.Errorf("the log does not have the damage once:\n%s", log)
 		}
 		if text, _ := get(t, "http://"+metrics+"/metrics", "Accept", "text/plain"); !strings.Contains(text, "\ngenway_store_damaged 1\n") {
 			t.Errorf("the metrics:\n%s", text)
@@ -59,7 +59,7 @@ func damagedPages(t *testing.T, _ stores) {
 	t.Run("the record of changes at start", func(t *testing.T) {
 		write(t, file, string(whole))
 		spoil(t, file, "key.import")
-		told(t, server.Start(t, form))
+		reported(t, server.Start(t, form))
 	})
 	t.Run("keys at start", func(t *testing.T) {
 		write(t, file, string(whole))
@@ -90,7 +90,7 @@ func damagedPages(t *testing.T, _ stores) {
 		} else if text := err.Error(); !unanswered.MatchString(text) || strings.Contains(text, "malformed") || strings.Contains(text, "damaged") {
 			t.Errorf("a list of damaged pages: %v", err)
 		}
-		told(t, s)
+		reported(t, s)
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // boundDirectCallers holds direct callers to their own certificates, whatever they say of
-// themselves, and tells them from edges.
+// themselves, and distinguishes them from edges.
 func boundDirectCallers(t *testing.T, _ stores) {
 	edges, callers := newTLSRig(t), newTLSRig(t)
 	edges.issue(t, "core", authority.Here)
@@ -44,10 +44,10 @@ func boundDirectCallers(t *testing.T, _ stores) {
 	direct, chat := key("internal"), key("chat")
 	const claim = "genway-client-certificate"
 	for name, c := range map[string]struct {
-		shown  *authority.Issued
-		key    string
-		said   []string
-		refuse string // empty is served
+		shown   *authority.Issued
+		key     string
+		headers []string
+		refuse  string // empty is served
 	}{
 		"its certificate":               {mine, direct, nil, ""},
 		"none":                          {nil, direct, nil, "none was shown"},
@@ -68,7 +68,7 @@ func boundDirectCallers(t *testing.T, _ stores) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), append(c.said, "authorization", "Bearer "+c.key)...), 30*time.Second)
+			ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), append(c.headers, "authorization", "Bearer "+c.key)...), 30*time.Second)
 			defer cancel()
 			// What the answer holds does not matter.
 			err = conn.Invoke(ctx, "/genway.v1.Generation/ListModels", &emptypb.Empty{}, &emptypb.Empty{})

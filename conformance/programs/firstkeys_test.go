@@ -33,16 +33,16 @@ func missingKeys(t *testing.T, _ stores) {
 	// What logs that there is no key says how to make one.
 	for program, args := range map[string][]string{"genway-core": nil, "genway": {"serve", "--http", "127.0.0.1:0", "--first-keys=none"}} {
 		data := t.TempDir()
-		said, err := run(data, program, args...).Await("there is no key, so no client can call; make one")
+		line, err := run(data, program, args...).Await("there is no key, so no client can call; make one")
 		if err != nil {
 			t.Fatal(err)
 		}
-		command := strings.Fields(said["command"])
+		command := strings.Fields(line["command"])
 		if len(command) < 2 || command[0] != "genway" {
-			t.Fatalf("%s: %v", program, said)
+			t.Fatalf("%s: %v", program, line)
 		}
 		if key, err := server.Output("genway", command[1:]...); err != nil || !strings.HasPrefix(key, "gwk_") {
-			t.Errorf("%s: %q makes %q, %v", program, said["command"], key, err)
+			t.Errorf("%s: %q makes %q, %v", program, line["command"], key, err)
 		}
 		if list := genway(t, data, "keys", "list"); strings.Count(list, "key_") != 1 {
 			t.Errorf("%s made keys of its own:\n%s", program, list)
@@ -63,7 +63,7 @@ func missingKeys(t *testing.T, _ stores) {
 	if list := genway(t, data, "keys", "list"); strings.Count(list, "default-") != 4 {
 		t.Errorf("the first keys:\n%s", list)
 	}
-	// A mistyped directory is told, and not made.
+	// A mistyped directory is an error, and is not created.
 	typo := filepath.Join(t.TempDir(), "typo")
 	for _, command := range []string{"keys list", "keys show a", "keys revoke a", "audit list", "usage", "ledger check"} {
 		if out, err := server.Output("genway", append(strings.Fields(command), "--data", typo)...); err == nil || !strings.Contains(err.Error(), typo) {
@@ -82,7 +82,7 @@ func missingKeys(t *testing.T, _ stores) {
 	}
 }
 
-// keptKeys holds the first keys of a server without a terminal to a file that its user alone
+// keptKeys demands that a server without a terminal writes its first keys to a file that only its user
 // can read, and to no other place; with a terminal they are printed.
 func keptKeys(t *testing.T, _ stores) {
 	data := filepath.Join(t.TempDir(), "new")

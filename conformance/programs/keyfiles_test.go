@@ -50,9 +50,9 @@ func rotatedKeys(t *testing.T, _ stores) {
 		if err != nil {
 			return err
 		}
-		said, err := io.ReadAll(resp.Body)
+		body, err := io.ReadAll(resp.Body)
 		if resp.StatusCode != http.StatusOK {
-			err = errors.Join(err, fmt.Errorf("status %d: %s", resp.StatusCode, said))
+			err = errors.Join(err, fmt.Errorf("status %d: %s", resp.StatusCode, body))
 		}
 		return errors.Join(err, resp.Body.Close())
 	}

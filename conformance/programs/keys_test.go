@@ -72,8 +72,8 @@ func noDefaults(t *testing.T, on stores) {
 				}
 			}
 		}
-		if told := r.vendors.Told(1); told.Calls > 0 {
-			t.Errorf("the upstream was asked %d times", told.Calls)
+		if answered := r.vendors.Told(1); answered.Calls > 0 {
+			t.Errorf("the upstream was asked %d times", answered.Calls)
 		}
 	})
 }

@@ -110,8 +110,8 @@ func proxiedCallers(t *testing.T, _ stores) {
 				t.Errorf("a header of a stranger: status %d", got)
 			}
 			_ = stranger.Close()
-			if told, err := s.Edge.Await("connections were refused or ended"); err != nil || !strings.Contains(told["reasons"], "proxy_protocol") {
-				t.Errorf("%v, %v", told, err)
+			if line, err := s.Edge.Await("connections were refused or ended"); err != nil || !strings.Contains(line["reasons"], "proxy_protocol") {
+				t.Errorf("%v, %v", line, err)
 			}
 			// Connections count for the callers' addresses, not for the balancer's.
 			held := []net.Conn{behind(t, s, "127.0.0.1", proxyHeader("192.0.2.7"), encrypted)}

@@ -92,8 +92,8 @@ func becomesReadOnly(t *testing.T) {
 		{"mkdir", data},
 		{"mount", "-o", "loop,errors=remount-ro", image, data},
 	} {
-		if said, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
-			t.Skipf("SKIPPED: %s: %v: %s: nothing is known of a file system that becomes read-only", args[0], err, said)
+		if output, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
+			t.Skipf("SKIPPED: %s: %v: %s: nothing is known of a file system that becomes read-only", args[0], err, output)
 		}
 	}
 	t.Cleanup(func() {
@@ -125,7 +125,7 @@ func becomesReadOnly(t *testing.T) {
 	began := time.Now()
 	awaitReady(t, s.URL(), "ledger")
 	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("readiness tells of it after %v, as of a store that is away for a moment", took)
+		t.Errorf("readiness reports it after %v, as of a store that is away for a moment", took)
 	}
 	err = s.Core.Stop()
 	if log := s.Core.Log(); err == nil || !strings.Contains(log, "the ledger's last entries are") {

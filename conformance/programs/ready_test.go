@@ -37,7 +37,7 @@ func probe(t *testing.T, url string) (int, string) {
 	return resp.StatusCode, strings.TrimSpace(string(text))
 }
 
-// awaitReady waits until /readyz tells that, and demands that /livez is 200 all the while.
+// awaitReady waits until /readyz reports that, and demands that /livez is 200 meanwhile.
 func awaitReady(t *testing.T, url, failing string) {
 	t.Helper()
 	want, text := http.StatusOK, `{"status":"ok"}`
@@ -47,15 +47,15 @@ func awaitReady(t *testing.T, url, failing string) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
-		if status, said := probe(t, url+"/livez"); status != http.StatusOK {
-			t.Fatalf("/livez: %d %s", status, said)
+		if status, body := probe(t, url+"/livez"); status != http.StatusOK {
+			t.Fatalf("/livez: %d %s", status, body)
 		}
-		status, said := probe(t, url+"/readyz")
-		if status == want && said == text {
+		status, body := probe(t, url+"/readyz")
+		if status == want && body == text {
 			break
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("/readyz: %d %s, want %d %s", status, said, want, text)
+			t.Fatalf("/readyz: %d %s, want %d %s", status, body, want, text)
 		}
 	}
 	if status, _ := probe(t, url+"/healthz"); status != want {

@@ -59,11 +59,11 @@ func smuggledRequests(t *testing.T, _ stores) {
 	}
 }
 
-// unsentBodies announces bodies and sends none, without a key, with one that nobody has and with
+// unsentBodies announces bodies and sends none, without a key, with an unknown one and with
 // a good one where no body is needed: each is answered, and the connection ends.
 func unsentBodies(t *testing.T, _ stores) {
 	eachForm(t, server.Options{Cleartext: true}, func(t *testing.T, s *server.Server) {
-		good, nobody := "Authorization: Bearer "+s.Keys["chat"]+"\r\n", "Authorization: Bearer "+swapped(s.Keys["chat"])+"\r\n"
+		good, unknown := "Authorization: Bearer "+s.Keys["chat"]+"\r\n", "Authorization: Bearer "+swapped(s.Keys["chat"])+"\r\n"
 		// Each answer is followed by half a second in which the server waits for the rest of the body,
 		// so the requests run at once.
 		var all sync.WaitGroup
@@ -72,9 +72,9 @@ func unsentBodies(t *testing.T, _ stores) {
 			{"POST /nowhere", ""}:                 "404",
 			{"PUT /v1/chat/completions", good}:    "405",
 			{"GET /livez", ""}:                    "200",
-			{"GET /readyz", nobody}:               "200",
+			{"GET /readyz", unknown}:              "200",
 			{"GET /v1/models", ""}:                "401",
-			{"GET /v1/models", nobody}:            "401",
+			{"GET /v1/models", unknown}:           "401",
 			{"GET /v1/models", good}:              "200",
 			{"GET /v1/models/sandbox-text", good}: "200",
 			{"HEAD /livez", ""}:                   "200",
@@ -96,7 +96,7 @@ func unsentBodies(t *testing.T, _ stores) {
 	})
 }
 
-// swapped is a key of the form of another, that nobody has.
+// swapped makes an unknown key of the form of another.
 func swapped(key string) string {
 	n := len(key) / 2
 	return key[:n] + strings.Map(func(c rune) rune {
@@ -139,7 +139,7 @@ func conversation(address string, pieces ...string) (string, error) {
 
 // boundedConnections opens more connections from an address than may be, to each port:
 // those beyond the bound are closed at once, all others stay, a caller from elsewhere is
-// served, and the log and the metrics tell.
+// served, and the log and the metrics have the refusals.
 func boundedConnections(t *testing.T, _ stores) {
 	const bound = 50
 	metrics := freeAddress(t)
@@ -170,7 +170,7 @@ func boundedConnections(t *testing.T, _ stores) {
 	}
 }
 
-// freeAddress is an address on which nobody listens.
+// freeAddress is an address on which no server listens.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -101,8 +101,8 @@ func encryptedEdge(t *testing.T, _ stores) {
 			if !strings.HasPrefix(s.URL(), "https://") {
 				t.Fatalf("the log does not say https: %s", s.Edge.Log())
 			}
-			if told, err := s.Edge.Await("a certificate has expired"); err != nil || told["file"] != r.file("over.pem") {
-				t.Errorf("%v, %v", told, err)
+			if line, err := s.Edge.Await("a certificate has expired"); err != nil || line["file"] != r.file("over.pem") {
+				t.Errorf("%v, %v", line, err)
 			}
 			for _, c := range []struct {
 				config   *tls.Config
@@ -140,7 +140,7 @@ func encryptedEdge(t *testing.T, _ stores) {
 		})
 	}
 	r.issue(t, "other", authority.Here)
-	for said, flags := range map[string][]string{
+	for want, flags := range map[string][]string{
 		"first.key: the key does not belong to the first certificate in " + r.file("other.pem"): {"--http-cert", r.file("other.pem"), "--http-key", r.file("first.key")},
 		"names 1 files and --http-key 0":          {"--http-cert", r.file("first.pem")},
 		"no certificate in it, but a private key": {"--http-cert", r.file("first.key"), "--http-key", r.file("first.pem")},
@@ -148,8 +148,8 @@ func encryptedEdge(t *testing.T, _ stores) {
 		"--http-client-ca needs --http-cert":      {"--http-client-ca", r.file("ca.pem")},
 		"first.key: no certificate in it":         {"--http-cert", r.file("first.pem"), "--http-key", r.file("first.key"), "--http-client-ca", r.file("first.key")},
 	} {
-		if out, err := server.Output("genway-edge", append(flags, "--http", "127.0.0.1:0")...); err == nil || !strings.Contains(err.Error(), said) {
-			t.Errorf("%v: %q, %v; want %q", flags, out, err, said)
+		if out, err := server.Output("genway-edge", append(flags, "--http", "127.0.0.1:0")...); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %q, %v; want %q", flags, out, err, want)
 		}
 	}
 }
@@ -206,17 +206,17 @@ func rotatedCertificates(t *testing.T, _ stores) {
 	}
 	client := old.issue(t, "client", authority.Names{DNS: []string{"client.example"}})
 	eventually(t, "before", func() error { return ask(old, client) })
-	// A broken certificate changes nothing, and is told once.
+	// A broken certificate changes nothing, and is logged once.
 	if err := next.Write(old.file("http.key")); err != nil {
 		t.Fatal(err)
 	}
-	if told, err := edge.Await("certificates cannot be read again; the old ones stay"); err != nil || !strings.Contains(told["error"], "http.key: no private key in it, but a certificate") {
-		t.Fatalf("%v, %v", told, err)
+	if line, err := edge.Await("certificates cannot be read again; the old ones stay"); err != nil || !strings.Contains(line["error"], "http.key: no private key in it, but a certificate") {
+		t.Fatalf("%v, %v", line, err)
 	}
 	if err := ask(old, client); err != nil {
 		t.Errorf("with a broken file: %v", err)
 	}
-	// Both authorities, then certificates of the other, then the other alone: as operators do.
+	// Both authorities, then certificates of the other, then only the other: as operators do.
 	renewed := tlsRig{Authority: next.Authority, dir: old.dir}
 	for _, name := range []string{"http", "core", "edge"} {
 		renewed.issue(t, name, authority.Here)
@@ -233,7 +233,7 @@ func rotatedCertificates(t *testing.T, _ stores) {
 		return nil
 	})
 	if n := strings.Count(edge.Log(), "cannot be read again"); n != 1 {
-		t.Errorf("a broken file is told %d times:\n%s", n, edge.Log())
+		t.Errorf("a broken file is logged %d times:\n%s", n, edge.Log())
 	}
 }
 

@@ -25,12 +25,12 @@ func leaversPay(t *testing.T, on stores) {
 						seen, _ := r.client.Do(ctx, call) // whose error is the caller's own
 						row := r.row(t, n)
 						input, output := vendors.Tokens(n)
-						switch told := r.vendors.Told(n); {
-						case told.Calls != 1 || row.Attempts != 1:
-							t.Errorf("%+v: the upstream was asked %d times, the row is %+v", call, told.Calls, row)
-						case policy == "drain" && (!told.Whole || row.Input != input || row.Output != output):
-							t.Errorf("%+v: the upstream was read to its end (%t) for %d and %d tokens; the row is %+v", call, told.Whole, input, output, row)
-						case policy == "cancel" && (told.Whole || row.Outcome != "cancelled" || row.Input > input || row.Output > output):
+						switch answered := r.vendors.Told(n); {
+						case answered.Calls != 1 || row.Attempts != 1:
+							t.Errorf("%+v: the upstream was asked %d times, the row is %+v", call, answered.Calls, row)
+						case policy == "drain" && (!answered.Whole || row.Input != input || row.Output != output):
+							t.Errorf("%+v: the upstream was read to its end (%t) for %d and %d tokens; the row is %+v", call, answered.Whole, input, output, row)
+						case policy == "cancel" && (answered.Whole || row.Outcome != "cancelled" || row.Input > input || row.Output > output):
 							t.Errorf("%+v: seen %+v; the row is %+v", call, seen, row)
 						}
 					}

@@ -44,7 +44,7 @@ func blocks(t *testing.T, language string) []string {
 	return found
 }
 
-// environment is what the README tells its reader to export.
+// environment has the variables that the README exports.
 func environment(name string) string {
 	return map[string]string{
 		"BASE":                gateway.URL(),

@@ -78,12 +78,12 @@ func (l *load) request(ctx context.Context) {
 func (l *load) stream(ctx context.Context) {
 	words := strings.Repeat("word ", l.words)
 	text, err := l.ask(ctx, `{"model":"`+l.drip+`","stream":true,"messages":[{"role":"user","content":"`+words+`"}]}`)
-	switch said := strings.Count(text, `word`); {
+	switch answered := strings.Count(text, `word`); {
 	case err != nil:
 	case !strings.HasSuffix(text, "data: [DONE]\n\n") || !strings.Contains(text, `"finish_reason":"stop"`) || strings.Contains(text, `"error"`):
 		err = fmt.Errorf("the stream is not whole: …%q", text[max(0, len(text)-300):])
-	case said < l.words:
-		err = fmt.Errorf("the stream has %d of %d words", said, l.words)
+	case answered < l.words:
+		err = fmt.Errorf("the stream has %d of %d words", answered, l.words)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

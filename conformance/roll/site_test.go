@@ -62,7 +62,7 @@ func newSite(tb testing.TB, delay time.Duration) *site {
 	return s
 }
 
-// free gives addresses that nobody listens on.
+// free gives addresses on which no server listens.
 func free(tb testing.TB, n int) []string {
 	tb.Helper()
 	addresses := make([]string, 0, n)

@@ -14,7 +14,7 @@ import (
 const NodeCore = "core-node"
 
 // AddNodeCore adds an edge in front of examples/core-node, a core in another language that knows
-// the typed contract alone. It has the models and the keys of the sandbox. Where node or npm is
+// only the typed contract. It has the models and the keys of the sandbox. Where node or npm is
 // missing, or the packages of the example cannot be installed, it says so and adds nothing.
 func AddNodeCore(w *Ways) error {
 	dir, err := nodePackages()

@@ -82,7 +82,7 @@ func (p *Process) Await(msg string) (map[string]string, error) {
 			if record, _ := p.find(msg); record != nil {
 				return record, nil
 			}
-			return nil, fmt.Errorf("%s ended (%v) before it said %q\n%s", p.name, p.cmd.ProcessState, msg, p.Log())
+			return nil, fmt.Errorf("%s ended (%v) before it logged %q\n%s", p.name, p.cmd.ProcessState, msg, p.Log())
 		case <-deadline.C:
 			return nil, fmt.Errorf("%s did not say %q\n%s", p.name, msg, p.Log())
 		}

@@ -2,5 +2,5 @@
 
 package server
 
-// race tells whether the tests run under the race detector.
+// race reports whether the tests run under the race detector.
 const race = true

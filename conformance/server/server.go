@@ -43,7 +43,7 @@ type Options struct {
 	// no TLS, whatever the transport of the tests.
 	Cleartext bool
 	// Data is an existing data directory, or the URL of a PostgreSQL database, which
-	// Stop leaves alone. Empty is a new directory, which Stop removes.
+	// Stop keeps. Empty is a new directory, which Stop removes.
 	Data string
 	// Keys are keys of that data, one by group. Without them new ones are made.
 	Keys map[string]string
@@ -167,7 +167,7 @@ func (s *Server) listens(up map[string]string) {
 }
 
 // Stop ends the processes, the edge first, and removes what Launch made. The error
-// tells of a process that did not end with exit code 0 and carries its log. A second
+// reports a process that did not end with exit code 0, with its log. A second
 // call does nothing.
 func (s *Server) Stop() error {
 	var errs []error

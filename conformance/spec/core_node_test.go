@@ -59,7 +59,7 @@ func TestNodeTools(t *testing.T) {
 func TestNodeImages(t *testing.T) {
 	t.Parallel()
 	data := base64.StdEncoding.EncodeToString([]byte("twelve bytes"))
-	said := map[string]object{
+	reasons := map[string]object{
 		"chat completion": {"messages": []object{{"role": "user", "content": []object{
 			{"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": object{"url": "data:image/png;base64," + data}},
 		}}}},
@@ -74,7 +74,7 @@ func TestNodeImages(t *testing.T) {
 		}}}},
 	}
 	for _, op := range nodeOperations(t) {
-		members, ok := said[op.name]
+		members, ok := reasons[op.name]
 		if !ok {
 			continue
 		}
@@ -85,7 +85,7 @@ func TestNodeImages(t *testing.T) {
 	}
 }
 
-// TestNodeErrors: what a core refuses by the typed contract is told in the caller's protocol.
+// TestNodeErrors: a refusal of a core by the typed contract is an error of the caller's protocol.
 func TestNodeErrors(t *testing.T) {
 	t.Parallel()
 	for _, op := range nodeOperations(t) {

@@ -9,7 +9,7 @@ import (
 	"github.com/genway/genway/conformance/wire"
 )
 
-// nativeOf is native for a failure of an operation. A failure that an upstream told in the
+// nativeOf is native for a failure of an operation. A failure that an upstream reported in the
 // caller's protocol passes as it is, with the upstream's request_id in its body.
 func nativeOf(t *testing.T, op operation, a answer) {
 	t.Helper()

@@ -213,7 +213,7 @@ func TestContentsWithoutRole(t *testing.T) {
 	})
 }
 
-// TestUnknownExtraMembers: what nobody knows is no failure.
+// TestUnknownExtraMembers: unknown members are no failure.
 func TestUnknownExtraMembers(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, op operation) {

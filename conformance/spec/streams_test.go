@@ -85,7 +85,7 @@ func TestResponsesStream(t *testing.T) {
 	})
 }
 
-// TestGenerateContentStream: frames of data alone, without comments, which the
+// TestGenerateContentStream: frames with nothing but data, without comments, which the
 // vendor's SDKs do not take; without alt=sse one JSON array.
 func TestGenerateContentStream(t *testing.T) {
 	t.Parallel()

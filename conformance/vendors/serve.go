@@ -114,7 +114,7 @@ func (s *Server) act(do string, n int, pieces []string, w http.ResponseWriter, r
 			}
 		}
 		if r.Context().Err() != nil {
-			return // nobody is there, which a write might not tell
+			return // the caller has disconnected, which a write might not report
 		}
 		if _, err := io.WriteString(w, piece); err != nil {
 			return

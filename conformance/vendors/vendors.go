@@ -1,6 +1,6 @@
 // Package vendors is a fake of the vendors' services: one HTTP server that speaks chat,
 // responses, messages and generateContent, unary and streamed, does to each request what
-// the name of its model says, and keeps count of what it told.
+// the name of its model says, and counts its answers.
 //
 // A model's name is Model's: what to do, words of the test's own, and a number. Tokens
 // are a function of the number (Tokens), so that no two answers are easily confused.
@@ -56,11 +56,11 @@ const (
 	Drip = "drip"
 )
 
-// Told is what the server told in answer to the requests of one number.
+// Told describes the answers to the requests of one number.
 type Told struct {
 	// Calls is how many requests there were, retries included.
 	Calls int
-	// Whole says that the last answer was told to its end, with all its usage.
+	// Whole means that the last answer was sent to its end, with its usage.
 	Whole bool
 }
 
@@ -68,17 +68,17 @@ type Told struct {
 type Server struct {
 	// URL is the base of all of them, without a version.
 	URL string
-	// Leave is told that the caller of a number is to leave. Default: nobody leaves.
+	// Leave is called with the number of a request whose caller is to disconnect. Default: none is.
 	Leave func(n int)
 	// Watch sees each request, but for its body, which it may not read.
 	Watch func(*http.Request)
 	// Pause is that of Drip. Default: none.
 	Pause time.Duration
 
-	mu     sync.Mutex
-	held   chan struct{} // closed and replaced by Release
-	told   map[int]Told
-	stayed []int
+	mu       sync.Mutex
+	held     chan struct{} // closed and replaced by Release
+	answered map[int]Told
+	stayed   []int
 }
 
 // OnCancel is the header by which the gateway's configuration says what it does when a
@@ -94,7 +94,7 @@ func Start(tb testing.TB) *Server {
 // StartOn starts them on HOST:PORT, where the port may be 0.
 func StartOn(tb testing.TB, address string) *Server {
 	tb.Helper()
-	s := &Server{held: make(chan struct{}), told: map[int]Told{}, Leave: func(int) {}, Watch: func(*http.Request) {}}
+	s := &Server{held: make(chan struct{}), answered: map[int]Told{}, Leave: func(int) {}, Watch: func(*http.Request) {}}
 	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", address)
 	if err != nil {
 		tb.Fatal(err)
@@ -119,11 +119,11 @@ func (s *Server) Release() {
 	s.held = make(chan struct{})
 }
 
-// Told gives what was told to requests of a number.
+// Told describes the answers to the requests of a number.
 func (s *Server) Told(n int) Told {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.told[n]
+	return s.answered[n]
 }
 
 // Stayed are the numbers of requests that the gateway did not break off within 30 s of
@@ -138,14 +138,14 @@ func (s *Server) Stayed() []int {
 func (s *Server) called(n int) (calls int, held <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told[n] = Told{Calls: s.told[n].Calls + 1}
-	return s.told[n].Calls, s.held
+	s.answered[n] = Told{Calls: s.answered[n].Calls + 1}
+	return s.answered[n].Calls, s.held
 }
 
 func (s *Server) finished(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told[n] = Told{Calls: s.told[n].Calls, Whole: true}
+	s.answered[n] = Told{Calls: s.answered[n].Calls, Whole: true}
 }
 
 // Tokens are what a whole answer to the request of a number costs.
@@ -167,9 +167,9 @@ func Number(model string) int {
 // Protocols are those the server speaks, by the gateway's names for them.
 func Protocols() []string { return []string{"chat", "responses", "messages", "generatecontent"} }
 
-// Forget forgets what was told.
+// Forget forgets all answers.
 func (s *Server) Forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clear(s.told)
+	clear(s.answered)
 }

@@ -19,7 +19,7 @@ func Decode(raw string) (any, error) {
 	return doc, err
 }
 
-// Faults tells what of a table a document does not satisfy, one line each. A row of
+// Faults lists the rows of a table that a document does not satisfy, one line each. A row of
 // the table is a line of a path, the JSON types that may stand there and, if it is
 // fixed, the value:
 //

@@ -324,7 +324,7 @@ func TestGetUsage(t *testing.T) {
 	}
 }
 
-// Case K2: no raw key is told but by the answer that makes it, nor logged.
+// Case K2: a raw key is in no answer but that of the call that creates it, and in no log.
 func TestRawKeysAreNowhere(t *testing.T) {
 	f := serve(t)
 	ctx := showing(t, f.root)

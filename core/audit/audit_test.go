@@ -103,7 +103,7 @@ func TestVerifyNamesTheFirstBadEntry(t *testing.T) {
 	}
 }
 
-// What is cut off the end leaves a whole record: only a head kept elsewhere tells.
+// What is cut off the end leaves a whole record: only a head kept elsewhere shows it.
 func TestVerifyKnownHead(t *testing.T) {
 	entries := record(5)
 	known := entries[3].Hash

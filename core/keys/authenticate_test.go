@@ -156,7 +156,7 @@ func TestOwnRevocation(t *testing.T) {
 	}
 }
 
-// However many wait, one asks; and nobody is answered by a question that was asked
+// Of any number of waiting calls, one queries the store; and no call uses a query that began
 // before it came.
 func TestMissesShareChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -47,7 +47,7 @@ func request(t *testing.T, r *ledger.Recorder, id, model string) *ledger.Record 
 	return record
 }
 
-// An entry that the store refuses is in nobody's way: those beside it and after it are
+// An entry that the store refuses does not block others: those beside it and after it are
 // written. It is logged in full, counted, tried again, and written once the store takes it.
 func TestRefusedEntriesAreSetAside(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

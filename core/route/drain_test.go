@@ -52,7 +52,7 @@ func leave(t *testing.T, u *slow, limits route.Limits, after time.Duration, stre
 }
 
 // A call whose caller leaves is read to its end where the operator says so, within
-// bounds, and says that nobody was there for it (case K6).
+// bounds, and records that its caller had disconnected (case K6).
 func TestDrain(t *testing.T) {
 	for _, streamed := range []bool{false, true} {
 		for _, c := range []struct {
@@ -80,7 +80,7 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// What fails while it is read on is not tried again, and blames nobody.
+// A failure of a detached call is not retried and does not count for the breaker.
 func TestDrainOfFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u := &slow{takes: time.Hour}

@@ -111,7 +111,7 @@ func TestFullQueuesRefuseAtOnce(t *testing.T) {
 	})
 }
 
-// TestCallersWhoLeaveAreRemoved from the queue at once, and take nobody's place.
+// TestCallersWhoLeaveAreRemoved from the queue at once, and take no place.
 func TestCallersWhoLeaveAreRemoved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &waiters{t: t, b: &bound{most: 1}}

@@ -90,7 +90,7 @@ func TestRefusalsAreNoFailures(t *testing.T) {
 	}
 }
 
-// A tenth of mixed traffic is refused for what is in it: nobody else is.
+// A tenth of mixed traffic is refused for its content: no other request is.
 func TestFewRefusalsSetNoBound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int64

@@ -89,7 +89,7 @@ func (c *fakeCore) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream 
 	return stream.Send(&genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_Ping{Ping: &genwayv1.Ping{}}})
 }
 
-// refuse answers that the core has refused the call unread.
+// refuse answers that the core has refused the call without reading it.
 func refuse(how string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		if err := grpc.SetTrailer(ctx, metadata.Pairs(transport.RefusedKey, how)); err != nil {
@@ -248,7 +248,7 @@ func TestCoresThatDoNotAnswer(t *testing.T) {
 	}
 }
 
-// A call that a core has refused unread goes to another core, once to each; the caller gets
+// A call that a core has refused without reading it goes to another core, once to each; the caller gets
 // the refusal when all refuse.
 func TestRefusedCallsGoElsewhere(t *testing.T) {
 	for _, how := range []string{"unavailable", "overloaded"} {

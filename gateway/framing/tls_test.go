@@ -95,7 +95,7 @@ func TestTLS(t *testing.T) {
 }
 
 // A handshake that does not come to an end holds up no other, and ends with the listener;
-// one that speaks no TLS is told so.
+// one that speaks no TLS gets an error that says so.
 func TestHandshakesApart(t *testing.T) {
 	address, config := encryptedServer(t)
 	for range 20 {

@@ -164,7 +164,7 @@ func TestBatchIsRefusedFirst(t *testing.T) {
 		if batch > interactive/50 || interactive < 300 {
 			t.Errorf("%d interactive and %d batch requests were admitted", interactive, batch)
 		}
-		// What nobody else wants is for batch requests.
+		// Batch requests get the capacity that is left.
 		if n := offer(g, Batch, 100, time.Second); n < 90 {
 			t.Errorf("%d of 100 batch requests were admitted with nobody else there", n)
 		}
@@ -306,9 +306,9 @@ func TestHeldRefusalsAreSpread(t *testing.T) {
 func TestOneLineASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
-		told := map[string]int64{}
+		refused := map[string]int64{}
 		g, s := running(t, Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), OnRefused: func(signal Signal, p Priority, n int64) {
-			told[signal.String()+" "+p.String()] += n
+			refused[signal.String()+" "+p.String()] += n
 		}})
 		s.used.Store(990)
 		time.Sleep(2 * idleTick) //nolint:forbidigo // of the bubble's clock
@@ -320,8 +320,8 @@ func TestOneLineASecond(t *testing.T) {
 		if n := strings.Count(log.String(), "\n"); n < 3 || n > 6 {
 			t.Errorf("%d lines in 4 s:\n%s", n, log.String())
 		}
-		if told["memory interactive"] != 3000 || told["memory batch"] != 1000 {
-			t.Errorf("%v", told)
+		if refused["memory interactive"] != 3000 || refused["memory batch"] != 1000 {
+			t.Errorf("%v", refused)
 		}
 	})
 }

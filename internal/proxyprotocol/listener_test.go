@@ -34,7 +34,7 @@ func version2(t *testing.T, command proxyproto.ProtocolVersionAndCommand, from n
 // Balancers' connections have the address that their headers name; one without a header is
 // closed, and so is one whose header is malformed, cut off or slow. Others are as they are.
 func TestHeaders(t *testing.T) {
-	everyone, nobody := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
+	everyone, otherNetwork := []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}
 	caller := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 1234}
 	proxy := proxyproto.PROXY
 	for name, c := range map[string]struct {
@@ -53,8 +53,8 @@ func TestHeaders(t *testing.T) {
 		"malformed":              {everyone, "PROXY TCP4 nobody 10.0.0.1 1 2\r\nhello", "", ""},
 		"without end":            {everyone, "PROXY TCP4 " + strings.Repeat("1", 500), "", ""},
 		"cut off":                {everyone, version2(t, proxy, caller)[:20], "", ""},
-		"no balancer":            {nobody, "PROXY TCP4 192.0.2.7 10.0.0.1 1234 443\r\n", "127.0.0.1", "PROXY TCP4 192.0.2.7 10.0.0.1 1234 443\r\n"},
-		"no balancer, no header": {nobody, "hello", "127.0.0.1", "hello"},
+		"no balancer":            {otherNetwork, "PROXY TCP4 192.0.2.7 10.0.0.1 1234 443\r\n", "127.0.0.1", "PROXY TCP4 192.0.2.7 10.0.0.1 1234 443\r\n"},
+		"no balancer, no header": {otherNetwork, "hello", "127.0.0.1", "hello"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			below, err := net.Listen("tcp", "127.0.0.1:0")

@@ -76,7 +76,7 @@ func TestItIsProtobuf(t *testing.T) {
 		got = empty()
 		same(err, want)
 		same(transport.Codec{}.Unmarshal(pieces(t, theirs), got), got)
-		// What was there before is gone, as with proto.Unmarshal.
+		// The previous content is replaced, as by proto.Unmarshal.
 		again := &genwayv1.GenerateTextRequest{User: "x", Wire: &genwayv1.WireMessage{Headers: map[string]string{"x": "x"}}}
 		if _, text := want.(*genwayv1.GenerateTextRequest); text {
 			same(transport.Codec{}.Unmarshal(pieces(t, theirs), again), again)

@@ -27,7 +27,7 @@ func draw(t testing.TB, s Spec) *image.NRGBA {
 }
 
 // TestGolden holds the pixels of one drawing of each kind. They change with the
-// drawings alone, not with an encoder; after a wanted change, take what the test says.
+// drawings alone, not with an encoder; after a wanted change, take the values that the test prints.
 func TestGolden(t *testing.T) {
 	for _, c := range []struct {
 		spec Spec

@@ -15,23 +15,23 @@ import (
 	"github.com/genway/genway/test/cases/probe"
 )
 
-// said is the usage that package say puts into every answer, in each protocol's
+// reportedUsage is the usage that package answers puts into every answer, in each protocol's
 // words; messages has a second one at the end of its streams.
-var said = map[harness.Protocol]string{
+var reportedUsage = map[harness.Protocol]string{
 	harness.Chat:            `{"completion_tokens":7,"prompt_tokens":11,"total_tokens":18}`,
 	harness.Responses:       `{"input_tokens":11,"input_tokens_details":{"cached_tokens":0},"output_tokens":7,"output_tokens_details":{"reasoning_tokens":0},"total_tokens":18}`,
 	harness.Messages:        `{"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"input_tokens":11,"output_tokens":7}`,
 	harness.GenerateContent: `{"promptTokenCount":11,"candidatesTokenCount":7,"totalTokenCount":18}`,
 }
 
-const saidLast = `{"output_tokens":7}`
+const usageLast = `{"output_tokens":7}`
 
 // billing is an answer of the protocol that reports the usage; for messages it
 // stands at the start of a stream and at its end.
 func billing(t *testing.T, p harness.Protocol, usage string, streamed bool) fake.Answer {
 	t.Helper()
 	if !streamed {
-		return fake.JSON(replaced(t, answers.Text("fine").Body(p), said[p], usage))
+		return fake.JSON(replaced(t, answers.Text("fine").Body(p), reportedUsage[p], usage))
 	}
 	return fake.Stream(fake.Events(billedEvents(t, p, usage, usage)...)...)
 }
@@ -42,9 +42,9 @@ func billedEvents(t *testing.T, p harness.Protocol, first, last string) []string
 	t.Helper()
 	all := strings.Join(answers.Text("fine").Events(p), "\n")
 	if p == harness.Messages {
-		all = replaced(t, replaced(t, all, said[p], first), saidLast, last)
+		all = replaced(t, replaced(t, all, reportedUsage[p], first), usageLast, last)
 	} else {
-		all = replaced(t, all, said[p], last)
+		all = replaced(t, all, reportedUsage[p], last)
 	}
 	return strings.Split(all, "\n")
 }
@@ -90,7 +90,7 @@ func (w way) bill(t *testing.T, a harness.Answer) probe.Value {
 	}
 }
 
-// billed has the upstream report a usage and gives what the caller is told.
+// billed has the upstream report a usage and gives what the caller gets.
 func (w way) billed(t *testing.T, usage string) probe.Value {
 	t.Helper()
 	w.Upstream(w.upstream).Answer(billing(t, w.upstream, usage, w.streamed))

@@ -44,12 +44,12 @@ func brokenAnswers(t *testing.T) {
 			return
 		}
 		for name, arguments := range broken {
-			said := answers.Text("hm").Then(answers.Tool("call_1", "delete_files", arguments))
+			reply := answers.Text("hm").Then(answers.Tool("call_1", "delete_files", arguments))
 			if !strings.Contains(name, "deep") {
-				said = said.Then(answers.Tool("call_2", "now", `{}`))
+				reply = reply.Then(answers.Tool("call_2", "now", `{}`))
 			}
-			for _, said := range []answers.Reply{answers.Tool("call_1", "delete_files", arguments), said} {
-				w.Upstream(w.upstream).Answer(said.Answer(w.upstream, w.streamed))
+			for _, reply := range []answers.Reply{answers.Tool("call_1", "delete_files", arguments), reply} {
+				w.Upstream(w.upstream).Answer(reply.Answer(w.upstream, w.streamed))
 				a := w.ask(w.caller.Hello())
 				switch {
 				case w.caller == harness.Chat || w.caller == harness.Responses:
@@ -75,7 +75,7 @@ func brokenAnswers(t *testing.T) {
 	// Blank arguments are none (T10).
 	everyWay(t, harness.Texts(), only(harness.Chat), func(t *testing.T, w way) {
 		if w.caller == harness.Messages || w.caller == harness.GenerateContent {
-			got := w.hear(t, answers.Tool("call_1", "now", " \n"))
+			got := w.receive(t, answers.Tool("call_1", "now", " \n"))
 			if len(got.Calls) != 1 || strings.TrimSpace(got.Calls[0].Arguments) != "{}" {
 				t.Errorf("calls %q", got.Calls)
 			}

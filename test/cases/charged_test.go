@@ -46,7 +46,7 @@ func leaversPay(t *testing.T) {
 			u.Answer(then(begun(to), fake.Wait(never)))
 			call := harness.CallOf(caller, string(to)+"/m", caller.Hello(), true)
 			readSome(t, g, call, func() {})
-			<-u.Last(t).Gone
+			<-u.Last(t).Done
 			row := settled(t, rowsOf, 1)
 			if row.Outcome != books.Cancelled || row.FirstEvent <= 0 || row.FirstEvent > row.Duration {
 				t.Errorf("%s over %s: %+v", caller, to, row.Result)

@@ -75,7 +75,7 @@ func textBlocks(t *testing.T) {
 		if w.caller == w.upstream {
 			return
 		}
-		got := w.hear(t, answers.Text("One ").Then(answers.Text("two, ")).Then(answers.Text("three.")))
+		got := w.receive(t, answers.Text("One ").Then(answers.Text("two, ")).Then(answers.Text("three.")))
 		if got.Text != "One two, three." {
 			t.Errorf("got %q", got.Text)
 		}

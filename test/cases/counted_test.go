@@ -60,7 +60,7 @@ var usageMember = map[harness.Protocol]string{harness.Chat: "usage", harness.Res
 // without takes the usage out of an answer or an event.
 func without(p harness.Protocol, text string) string {
 	member := `"` + usageMember[p] + `":`
-	for _, usage := range []string{said[p], saidLast} {
+	for _, usage := range []string{reportedUsage[p], usageLast} {
 		text = strings.ReplaceAll(text, ","+member+usage, "")
 		text = strings.ReplaceAll(text, member+usage+",", "")
 	}
@@ -113,7 +113,7 @@ func absurdFigures(t *testing.T) {
 				if a.Status != 200 {
 					t.Fatalf("%d %s", a.Status, a.Body)
 				}
-				if told := strings.Contains(string(a.Body), absurd[w.upstream][i]); told != (w.caller == w.upstream) {
+				if shown := strings.Contains(string(a.Body), absurd[w.upstream][i]); shown != (w.caller == w.upstream) {
 					t.Errorf("the caller is told %s", a.Body)
 				}
 				if strings.Contains(string(a.Body), "9000000000000000000") && w.caller != w.upstream {

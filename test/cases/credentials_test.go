@@ -151,7 +151,7 @@ func tokensRenewed(t *testing.T) {
 	if given := d.Given(); given != 7 {
 		t.Errorf("%d tokens were given in 5 h 50 min", given)
 	}
-	// Nobody asks for a while: all who come then wait for one flight.
+	// After a while without calls, all that come at once wait for one flight.
 	for range 3 {
 		given := d.Given()
 		times.advance(2 * time.Hour)
@@ -188,15 +188,15 @@ func issuerAway(t *testing.T) {
 	for _, caller := range harness.Texts() {
 		for _, stream := range []bool{false, true} {
 			a := g.Call(harness.CallOf(caller, "chat/m", caller.Hello(), stream))
-			said := a.JSON()
-			if text := said.At("error.message").Text(); a.Status != http.StatusServiceUnavailable || !strings.Contains(text, "auth.entra of upstream east") {
+			answer := a.JSON()
+			if text := answer.At("error.message").Text(); a.Status != http.StatusServiceUnavailable || !strings.Contains(text, "auth.entra of upstream east") {
 				t.Errorf("%s, streamed %t: %d %s", caller, stream, a.Status, a.Body)
 			}
 			if bytes.Contains(a.Body, []byte("token-")) || bytes.Contains(a.Body, []byte("http")) {
 				t.Errorf("%s is told of the issuer: %s", caller, a.Body)
 			}
 			native := map[harness.Protocol][2]string{harness.Messages: {"error.type", "api_error"}, harness.GenerateContent: {"error.status", "UNAVAILABLE"}}[caller]
-			if native[0] != "" && said.At(native[0]).Text() != native[1] {
+			if native[0] != "" && answer.At(native[0]).Text() != native[1] {
 				t.Errorf("%s: %s", caller, a.Body)
 			}
 		}

@@ -96,7 +96,7 @@ const wholeChat = `{"model":"m","max_completion_tokens":4096,"temperature":0.5,"
 		{"role":"user","content":"and?"}]}`
 
 func strictPlaces(t *testing.T) {
-	var told strings.Builder
+	var losses strings.Builder
 	for _, name := range clouds.ChatProviders() {
 		schema, err := clouds.ReadChatSchema(name)
 		if err != nil {
@@ -122,7 +122,7 @@ func strictPlaces(t *testing.T) {
 						continue
 					}
 					if !stream {
-						fmt.Fprintf(&told, "%s < %s: %s\n", name, p, a.Header.Get("X-Genway-Lost"))
+						fmt.Fprintf(&losses, "%s < %s: %s\n", name, p, a.Header.Get("X-Genway-Lost"))
 					}
 				}
 			}
@@ -139,10 +139,10 @@ func strictPlaces(t *testing.T) {
 			for _, l := range resp.GetLosses() {
 				lost = append(lost, l.GetMember())
 			}
-			fmt.Fprintf(&told, "%s < contract: %s\n", name, strings.Join(lost, ", "))
+			fmt.Fprintf(&losses, "%s < contract: %s\n", name, strings.Join(lost, ", "))
 		})
 	}
-	golden(t, filepath.Join("testdata", "dialects.txt"), told.String())
+	golden(t, filepath.Join("testdata", "dialects.txt"), losses.String())
 }
 
 // Every place of chat completions that says what it takes has a strict fake.

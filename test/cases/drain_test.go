@@ -46,15 +46,15 @@ func drains(t *testing.T) {
 		}
 		return &watched{Upstream: route.New(routes), left: left}
 	}})
-	told := 0
+	calls := 0
 	for _, caller := range harness.Texts() {
 		for _, to := range harness.Texts() {
 			for name, streamed := range map[string]bool{"unary": false, "streamed": true} {
 				for when, answer := range drainable(to, streamed) {
 					t.Run(string(caller)+" over "+string(to)+" "+name+", "+when, func(t *testing.T) {
-						told++
+						calls++
 						leaveBehind(t, g, harness.CallOf(caller, string(to), caller.Hello(), streamed), g.Upstream(to), answer, left)
-						row := settled(t, db.Ledger(), told)
+						row := settled(t, db.Ledger(), calls)
 						if row.Outcome != books.Cancelled || row.Usage.Input != 11 || row.Usage.Output != 7 || row.Attempts != 1 {
 							t.Errorf("%+v", row.Result)
 						}
@@ -65,7 +65,7 @@ func drains(t *testing.T) {
 	}
 }
 
-// watched tells when the core knows that its caller has left.
+// watched reports when the core knows that its caller has disconnected.
 type watched struct {
 	upstream.Upstream
 	left chan<- struct{}

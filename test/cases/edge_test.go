@@ -39,20 +39,20 @@ func callersIdentifiers(t *testing.T) {
 	})
 }
 
-// streamedLosses compares what is told of the same answers, streamed and not.
+// streamedLosses compares the losses of the same answers, streamed and not.
 func streamedLosses(t *testing.T) {
 	for _, caller := range only(harness.Responses, harness.Messages) {
-		told := map[bool]string{}
+		losses := map[bool]string{}
 		everyWay(t, only(caller), only(harness.GenerateContent), func(t *testing.T, w way) {
 			w.GenerateContent.Answer(answers.Text("hello").Then(answers.Reply{Parts: []answers.Part{{Redacted: signature}}}).Answer(w.upstream, w.streamed))
 			a := w.ask(odd[w.caller])
-			told[w.streamed] = strings.Trim(a.Header.Get("X-Genway-Lost")+", "+a.Trailer.Get("X-Genway-Lost"), ", ")
+			losses[w.streamed] = strings.Trim(a.Header.Get("X-Genway-Lost")+", "+a.Trailer.Get("X-Genway-Lost"), ", ")
 			if comment := ": x-genway-lost " + a.Trailer.Get("X-Genway-Lost") + "\n\n"; w.streamed && strings.Count(string(a.Body), comment) != 1 {
 				t.Errorf("no comment %q in\n%s", comment, a.Body)
 			}
 		})
-		if told[true] != told[false] || !strings.Contains(told[true], "thought_signature") {
-			t.Errorf("%s: streamed %q, unary %q", caller, told[true], told[false])
+		if losses[true] != losses[false] || !strings.Contains(losses[true], "thought_signature") {
+			t.Errorf("%s: streamed %q, unary %q", caller, losses[true], losses[false])
 		}
 	}
 }
@@ -108,8 +108,8 @@ func browsers(t *testing.T) {
 			call.Header.Set("Origin", origin)
 			preflight, refused := g.Call(asked), g.Call(call)
 			native(t, p, refused, 404)
-			told := map[bool]string{true: page}[origin == page]
-			if preflight.Status != 204 || preflight.Header.Get("Access-Control-Allow-Origin") != told || refused.Header.Get("Access-Control-Allow-Origin") != told {
+			losses := map[bool]string{true: page}[origin == page]
+			if preflight.Status != 204 || preflight.Header.Get("Access-Control-Allow-Origin") != losses || refused.Header.Get("Access-Control-Allow-Origin") != losses {
 				t.Errorf("%s from %s: %d %v, %v", p, origin, preflight.Status, preflight.Header, refused.Header)
 			}
 		}

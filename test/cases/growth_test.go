@@ -28,7 +28,7 @@ func growthCases() []Case {
 	}
 }
 
-// slowStore holds reading back until it is told to let go.
+// slowStore blocks reads until it is released.
 type slowStore struct {
 	keys.Store
 
@@ -112,7 +112,7 @@ func servedBeforeAllAreRead(t *testing.T, k *keyed) {
 	k.answers(t, "the other key", second, http.StatusOK)
 }
 
-// zeros is randomness of a key that nobody has.
+// zeros is the randomness of an unknown key.
 type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
@@ -124,7 +124,7 @@ func nobodyWaits(t *testing.T, k *keyed) {
 	defer letGo()
 	k.key(t, keys.GroupChat, "another")
 	k.pass(time.Second)
-	// Whoever waited would do so for the timeout of a question, of a second, each time.
+	// A call that waited would do so for the timeout of a query, a second, each time.
 	began := time.Now()
 	for range 20 {
 		k.answers(t, "a known key", raw, http.StatusOK)

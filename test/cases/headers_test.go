@@ -21,7 +21,7 @@ var protocols = map[harness.Protocol]genwayv1.Protocol{
 
 // What a vendor's answer says in its headers reaches the programs of its callers: of
 // limits to those of its protocol, its name for the call to all. Whose account it is
-// reaches nobody.
+// reaches no caller.
 func TestHeadersOfAnswers(t *testing.T) {
 	vendors := map[string]string{
 		"X-Ratelimit-Remaining-Tokens": "3", "Anthropic-Ratelimit-Requests-Remaining": "7", "Openai-Version": "2020-10-01",

@@ -66,14 +66,14 @@ func streamedImages(t *testing.T) {
 		const failure = `{"type":"error","error":{"message":"no","type":"image_generation_user_error","code":"moderation_blocked","param":null}}`
 		g.Images.Answer(fake.Stream(fake.Events(imagePreview, failure)...))
 		frames := ask().Frames()
-		told := 0
+		failures := 0
 		for _, f := range frames {
 			if strings.Contains(f.Data, "moderation_blocked") {
-				told++
+				failures++
 			}
 		}
-		if told != 1 || frames[len(frames)-1].Data != failure {
-			t.Errorf("%d times in %+v", told, frames)
+		if failures != 1 || frames[len(frames)-1].Data != failure {
+			t.Errorf("%d times in %+v", failures, frames)
 		}
 	})
 	t.Run("refused", func(t *testing.T) {

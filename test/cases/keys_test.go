@@ -57,7 +57,7 @@ func newFile(t testing.TB) string {
 }
 
 // keyed is a gateway whose keys are in a database, and the operator's way to them:
-// another process as far as the two can tell.
+// another process as far as either can know.
 type keyed struct {
 	*harness.Gateway
 	location string
@@ -310,7 +310,7 @@ func freshInstall(t *testing.T, k *keyed) {
 	}
 }
 
-// largeBodies is of two processes, as far as gRPC can tell.
+// largeBodies has edge and core as two processes, as far as gRPC can know.
 func largeBodies(t *testing.T) {
 	service, err := core.New(core.Config{Upstream: echo{}})
 	if err != nil {

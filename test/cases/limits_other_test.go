@@ -2,5 +2,5 @@
 
 package cases_test
 
-// limitCases are of a shared store, which the tests start on Unix alone.
+// limitCases need a shared store, which the tests start only on Unix.
 func limitCases() []Case { return nil }

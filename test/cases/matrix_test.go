@@ -56,10 +56,10 @@ func (w way) ask(body string) harness.Answer {
 	return w.Post(w.caller, w.model(), body)
 }
 
-// hear has the upstream say a turn and gives what the caller makes of it.
-func (w way) hear(t *testing.T, said answers.Reply) transcript.Transcript {
+// receive has the upstream answer with a reply and gives the caller's transcript of it.
+func (w way) receive(t *testing.T, reply answers.Reply) transcript.Transcript {
 	t.Helper()
-	w.Upstream(w.upstream).Answer(said.Answer(w.upstream, w.streamed))
+	w.Upstream(w.upstream).Answer(reply.Answer(w.upstream, w.streamed))
 	return transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
 }
 

@@ -13,9 +13,9 @@ import (
 )
 
 // answers gives the documents of an answer: the body, or each event.
-func (w way) answers(t *testing.T, said answers.Reply) []probe.Value {
+func (w way) answers(t *testing.T, reply answers.Reply) []probe.Value {
 	t.Helper()
-	w.Upstream(w.upstream).Answer(said.Answer(w.upstream, w.streamed))
+	w.Upstream(w.upstream).Answer(reply.Answer(w.upstream, w.streamed))
 	a := w.askForBill()
 	if !w.streamed {
 		return []probe.Value{a.JSON()}
@@ -62,8 +62,8 @@ func onlyRequiredNulls(t *testing.T) {
 		if w.caller == w.upstream { // what the vendor says is passed on as it is
 			return
 		}
-		for _, said := range []answers.Reply{answers.Text("fine"), answers.Tool("call_1", "weather", `{}`), answers.Think("hm", "").Then(answers.Text("fine").Cut())} {
-			for _, v := range w.answers(t, said) {
+		for _, reply := range []answers.Reply{answers.Text("fine"), answers.Tool("call_1", "weather", `{}`), answers.Think("hm", "").Then(answers.Text("fine").Cut())} {
+			for _, v := range w.answers(t, reply) {
 				everyNull(v.Raw, "", func(path string) {
 					if !nulls[w.caller].MatchString(path) {
 						t.Errorf("%s is null in %s", path, v.Raw)
@@ -79,8 +79,8 @@ func requiredNulls(t *testing.T) {
 		if w.caller == w.upstream {
 			return
 		}
-		said := w.answers(t, answers.Text("fine"))
-		first, last := said[0], said[len(said)-1]
+		reply := w.answers(t, answers.Text("fine"))
+		first, last := reply[0], reply[len(reply)-1]
 		called := w.answers(t, answers.Tool("call_1", "weather", `{}`))
 		switch {
 		case w.caller == harness.Chat && !w.streamed:
@@ -89,7 +89,7 @@ func requiredNulls(t *testing.T) {
 			first.At("choices[0].logprobs").Is(t, `null`)
 			called[0].At("choices[0].message.content").Is(t, `null`)
 		case w.caller == harness.Chat:
-			for i, v := range said[:len(said)-2] {
+			for i, v := range reply[:len(reply)-2] {
 				v.At("choices[0].finish_reason").Is(t, `null`)
 				if !v.At("choices[0].delta").Exists() {
 					t.Errorf("chunk %d has no delta", i)
@@ -105,7 +105,7 @@ func requiredNulls(t *testing.T) {
 			first.At("message.content").Is(t, `[]`)
 			first.At("message.stop_reason").Is(t, `null`)
 			first.At("message.stop_sequence").Is(t, `null`)
-			end := said[len(said)-2]
+			end := reply[len(reply)-2]
 			end.At("type").Is(t, `"message_delta"`)
 			end.At("delta.stop_sequence").Is(t, `null`)
 		case w.caller == harness.Responses:
@@ -164,9 +164,9 @@ func droppedMembers(t *testing.T) {
 		for _, member := range []string{"seed", "frequency_penalty", "x_unknown"} {
 			camel := map[string]string{"seed": "generationConfig.seed", "frequency_penalty": "generationConfig.frequencyPenalty"}[member]
 			carried := seen.At(member).Exists() || camel != "" && seen.At(camel).Exists()
-			told := slices.ContainsFunc(lost, func(path string) bool { return path == member || strings.HasSuffix(path, "."+member) })
-			if carried == told || a.Status != 200 {
-				t.Errorf("%s: carried %t, told %t (%v), %d %s", member, carried, told, lost, a.Status, a.Body)
+			dropped := slices.ContainsFunc(lost, func(path string) bool { return path == member || strings.HasSuffix(path, "."+member) })
+			if carried == dropped || a.Status != 200 {
+				t.Errorf("%s: carried %t, told %t (%v), %d %s", member, carried, dropped, lost, a.Status, a.Body)
 			}
 		}
 	})
@@ -197,7 +197,7 @@ func tokenLimits(t *testing.T) {
 		for _, member := range limits[w.upstream] {
 			seen.At(member).Absent(t)
 		}
-		if got := w.hear(t, answers.Text("fine").Cut()).Finish; !slices.Contains([]string{"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"}, got) {
+		if got := w.receive(t, answers.Text("fine").Cut()).Finish; !slices.Contains([]string{"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"}, got) {
 			t.Errorf("truncation is told as %q", got)
 		}
 	})

@@ -19,9 +19,9 @@ func terminalUsage(t *testing.T) {
 		everyWay(t, harness.Texts(), only(harness.Responses), func(t *testing.T, w way) {
 			if w.streamed {
 				events := strings.Join(answers.Text("fine").Cut().Events(harness.Responses), "\n")
-				w.Responses.Answer(fake.Stream(fake.Events(strings.Split(replaced(t, events, said[harness.Responses], cached[harness.Responses]), "\n")...)...))
+				w.Responses.Answer(fake.Stream(fake.Events(strings.Split(replaced(t, events, reportedUsage[harness.Responses], cached[harness.Responses]), "\n")...)...))
 			} else {
-				w.Responses.Answer(fake.JSON(replaced(t, answers.Text("fine").Cut().Body(harness.Responses), said[harness.Responses], cached[harness.Responses])))
+				w.Responses.Answer(fake.JSON(replaced(t, answers.Text("fine").Cut().Body(harness.Responses), reportedUsage[harness.Responses], cached[harness.Responses])))
 			}
 			holds(t, w.caller, w.bill(t, w.askForBill()), 0)
 		})
@@ -84,7 +84,7 @@ var classes = map[harness.Protocol]struct {
 	},
 }
 
-// Whoever asks, and whether or not the body passes through, the books get the
+// For callers of every protocol, and whether or not the body passes through, the ledger gets the
 // same usage.
 func canonicalUsage(t *testing.T) {
 	for _, foreign := range []bool{false, true} {
@@ -157,7 +157,7 @@ func thoughtUsage(t *testing.T) {
 			bill = w.billed(t, `{"promptTokenCount":11,"thoughtsTokenCount":4,"totalTokenCount":15}`)
 			bill.At(tokens).Is(t, "4")
 			bill.At(details).Is(t, "4")
-			bill = w.billed(t, said[harness.GenerateContent])
+			bill = w.billed(t, reportedUsage[harness.GenerateContent])
 			bill.At(tokens).Is(t, "7")
 			if w.caller == harness.Chat {
 				bill.At("completion_tokens_details.reasoning_tokens").Absent(t)
@@ -175,7 +175,7 @@ func thoughtUsage(t *testing.T) {
 			bill.At("thoughtsTokenCount").Is(t, "4")
 			bill.At("totalTokenCount").Is(t, "18")
 			if w.upstream == harness.Chat {
-				bill = w.billed(t, said[harness.Chat])
+				bill = w.billed(t, reportedUsage[harness.Chat])
 				bill.At("candidatesTokenCount").Is(t, "7")
 				bill.At("thoughtsTokenCount").Absent(t)
 			}

@@ -117,7 +117,7 @@ func leaversInTheQueue(t *testing.T) {
 	go func() { second <- await(ctx, g, harness.CallOf(harness.Chat, "m", harness.Chat.Hello(), false)) }()
 	leave()
 	<-second
-	// Its place in the queue is nobody's: after the wait others are refused, natively.
+	// Its place in the queue is free: after the wait others are refused, natively.
 	if a := g.Post(harness.Chat, "m", harness.Chat.Hello()); a.Status != http.StatusServiceUnavailable || !strings.Contains(string(a.Body), "under way") {
 		t.Errorf("%d %s", a.Status, a.Body)
 	}

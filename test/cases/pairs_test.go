@@ -22,11 +22,11 @@ func pairs(t *testing.T) {
 		}
 		return fmt.Sprintf(`{"functionCall":{%s"name":%q,"args":{}}}`, id, name)
 	}
-	result := func(name, id, said string) string {
+	result := func(name, id, output string) string {
 		if id != "" {
 			id = fmt.Sprintf(`"id":%q,`, id)
 		}
-		return fmt.Sprintf(`{"functionResponse":{%s"name":%q,"response":{"output":%q}}}`, id, name, said)
+		return fmt.Sprintf(`{"functionResponse":{%s"name":%q,"response":{"output":%q}}}`, id, name, output)
 	}
 	body := func(calls, results []string) string {
 		return `{"contents":[{"role":"user","parts":[{"text":"go"}]},{"role":"model","parts":[` + strings.Join(calls, ",") + `]},{"role":"user","parts":[` + strings.Join(results, ",") + `]}]}`
@@ -53,9 +53,9 @@ func pairs(t *testing.T) {
 				if len(calls) != len(c.calls) || len(results) != len(c.results) {
 					t.Fatalf("calls %q, results %q", calls, results)
 				}
-				for said, n := range c.ids {
-					if results[said] == "" || results[said] != calls[n] {
-						t.Errorf("%s answers %q, want %q", said, results[said], calls[n])
+				for output, n := range c.ids {
+					if results[output] == "" || results[output] != calls[n] {
+						t.Errorf("%s answers %q, want %q", output, results[output], calls[n])
 					}
 				}
 			})

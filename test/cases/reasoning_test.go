@@ -36,19 +36,19 @@ const (
 
 // again has the caller send the turn back with more behind it, and gives what the
 // upstream sees of the conversation.
-func (w way) again(t *testing.T, said transcript.Transcript, more ...string) probeValue {
+func (w way) again(t *testing.T, turn transcript.Transcript, more ...string) probeValue {
 	t.Helper()
-	turns := append([]string{requests.User(w.caller, "hi"), said.Echo}, more...)
+	turns := append([]string{requests.User(w.caller, "hi"), turn.Echo}, more...)
 	return w.sees(t, requests.Body(w.caller, []string{requests.Tools(w.caller, false, weather)}, turns...))
 }
 
 // result is the result of the turn's first call.
-func (w way) result(t *testing.T, said transcript.Transcript) string {
+func (w way) result(t *testing.T, turn transcript.Transcript) string {
 	t.Helper()
-	if len(said.Calls) == 0 {
-		t.Fatalf("no calls in %s", said.Echo)
+	if len(turn.Calls) == 0 {
+		t.Fatalf("no calls in %s", turn.Echo)
 	}
-	return requests.Result(w.caller, said.Calls[0].ID, said.Calls[0].Name, "sun")
+	return requests.Result(w.caller, turn.Calls[0].ID, turn.Calls[0].Name, "sun")
 }
 
 // count demands how often a text stands in what was seen.
@@ -60,21 +60,21 @@ func count(t *testing.T, seen probeValue, text string, want int) {
 }
 
 func thoughtSignatures(t *testing.T) {
-	said := answers.Reply{Parts: []answers.Part{
+	turn := answers.Reply{Parts: []answers.Part{
 		{Call: &answers.Call{Name: "weather", Arguments: paris, Signature: signature}},
 		{Call: &answers.Call{Name: "time", Arguments: `{}`}},
 	}}
 	everyWay(t, harness.Texts(), only(harness.GenerateContent), func(t *testing.T, w way) {
-		heard := w.hear(t, said)
-		calls(t, heard, transcript.Call{Name: "weather", Arguments: paris}, transcript.Call{Name: "time", Arguments: `{}`})
+		received := w.receive(t, turn)
+		calls(t, received, transcript.Call{Name: "weather", Arguments: paris}, transcript.Call{Name: "time", Arguments: `{}`})
 		if w.caller == harness.Chat {
-			at := parse(t, []byte(heard.Echo)).At("tool_calls[0].extra_content.google.thought_signature")
+			at := parse(t, []byte(received.Echo)).At("tool_calls[0].extra_content.google.thought_signature")
 			if at.Text() == "" {
-				t.Errorf("not in the vendor's own place: %s", heard.Echo)
+				t.Errorf("not in the vendor's own place: %s", received.Echo)
 			}
-			parse(t, []byte(heard.Echo)).At("tool_calls[1].extra_content").Absent(t)
+			parse(t, []byte(received.Echo)).At("tool_calls[1].extra_content").Absent(t)
 		}
-		seen := w.again(t, heard, w.result(t, heard))
+		seen := w.again(t, received, w.result(t, received))
 		seen.At("contents[1].parts[0].thoughtSignature").Is(t, strconv.Quote(signature))
 		seen.At("contents[1].parts[0].functionCall.args").Is(t, paris)
 		seen.At("contents[1].parts[1].thoughtSignature").Absent(t)
@@ -82,11 +82,11 @@ func thoughtSignatures(t *testing.T) {
 	})
 	everyWay(t, signingTexts(), only(harness.GenerateContent), func(t *testing.T, w way) {
 		w.GenerateContent.Answer(w.altered(answers.Text("hello"), `"text":"hello"`, `"text":"hello","thoughtSignature":"`+signature+`"`, `"text":"llo"`, `"text":"llo","thoughtSignature":"`+signature+`"`))
-		heard := transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
-		if heard.Text != "hello" {
-			t.Errorf("text %q", heard.Text)
+		received := transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
+		if received.Text != "hello" {
+			t.Errorf("text %q", received.Text)
 		}
-		count(t, w.again(t, heard, requests.User(w.caller, "and?")), `"thoughtSignature":"`+signature+`"`, 1)
+		count(t, w.again(t, received, requests.User(w.caller, "and?")), `"thoughtSignature":"`+signature+`"`, 1)
 	})
 }
 
@@ -101,18 +101,18 @@ func signingTexts() []harness.Protocol { return only(harness.Chat, harness.Gener
 func emptySignedText(t *testing.T) {
 	everyWay(t, signingTexts(), only(harness.GenerateContent), func(t *testing.T, w way) {
 		w.GenerateContent.Answer(answers.Text("hello").Then(answers.Reply{Parts: []answers.Part{{Redacted: signature}}}).Answer(w.upstream, w.streamed))
-		heard := transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
-		if heard.Text != "hello" || len(heard.Signatures) != 1 {
-			t.Errorf("text %q, signatures %q", heard.Text, heard.Signatures)
+		received := transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
+		if received.Text != "hello" || len(received.Signatures) != 1 {
+			t.Errorf("text %q, signatures %q", received.Text, received.Signatures)
 		}
-		count(t, w.again(t, heard, requests.User(w.caller, "and?")), `"thoughtSignature":"`+signature+`"`, 1)
+		count(t, w.again(t, received, requests.User(w.caller, "and?")), `"thoughtSignature":"`+signature+`"`, 1)
 	})
 	everyWay(t, others(signingTexts()...), only(harness.GenerateContent), func(t *testing.T, w way) {
 		w.GenerateContent.Answer(answers.Text("hello").Then(answers.Reply{Parts: []answers.Part{{Redacted: signature}}}).Answer(w.upstream, w.streamed))
 		a := w.ask(w.caller.Hello())
-		heard := transcript.Read(t, w.caller, a, w.streamed)
-		if heard.Text != "hello" || len(heard.Signatures) != 0 || strings.Contains(string(a.Body), "thinking\"") || strings.Contains(string(a.Body), `"type":"reasoning"`) {
-			t.Errorf("text %q and a block behind it: %s", heard.Text, a.Body)
+		received := transcript.Read(t, w.caller, a, w.streamed)
+		if received.Text != "hello" || len(received.Signatures) != 0 || strings.Contains(string(a.Body), "thinking\"") || strings.Contains(string(a.Body), `"type":"reasoning"`) {
+			t.Errorf("text %q and a block behind it: %s", received.Text, a.Body)
 		}
 		if lost := a.Header.Get("X-Genway-Lost") + a.Trailer.Get("X-Genway-Lost"); !strings.Contains(lost, "thought_signature") {
 			t.Errorf("lost %q", lost)
@@ -122,16 +122,16 @@ func emptySignedText(t *testing.T) {
 
 // signed is a turn of signed thinking as the upstream's protocol has it.
 func (w way) signed() fake.Answer {
-	said := answers.Think(thought, signature).Then(answers.Text("hello"))
+	turn := answers.Think(thought, signature).Then(answers.Text("hello"))
 	if w.upstream != harness.Chat {
-		return said.Answer(w.upstream, w.streamed)
+		return turn.Answer(w.upstream, w.streamed)
 	}
 	both := func(text, seal string) string {
 		return `"reasoning_content":"` + text + `","reasoning_details":[{"type":"reasoning.text","text":"` + text + `"` + seal + `,"format":"anthropic-claude-v1","index":0}]`
 	}
 	begun, rest := thought[:len(thought)/2], thought[len(thought)/2:]
 	sealed := `,"signature":"` + signature + `"`
-	return w.altered(said, `"reasoning_content":"`+thought+`"`, both(thought, sealed),
+	return w.altered(turn, `"reasoning_content":"`+thought+`"`, both(thought, sealed),
 		`"reasoning_content":"`+begun+`"`, both(begun, ""), `"reasoning_content":"`+rest+`"`, both(rest, sealed))
 }
 
@@ -141,9 +141,9 @@ func signatureDelta(t *testing.T) {
 			w := way{Gateway: harness.New(t, harness.Config{}), caller: harness.Messages, upstream: p, streamed: true}
 			w.Upstream(p).Answer(w.signed())
 			a := w.ask(w.caller.Hello())
-			heard := transcript.Read(t, w.caller, a, true)
-			if heard.Thinking == "" || len(heard.Signatures) != 1 {
-				t.Fatalf("thinking %q, signatures %q:\n%s", heard.Thinking, heard.Signatures, a.Body)
+			received := transcript.Read(t, w.caller, a, true)
+			if received.Thinking == "" || len(received.Signatures) != 1 {
+				t.Fatalf("thinking %q, signatures %q:\n%s", received.Thinking, received.Signatures, a.Body)
 			}
 			var order []string
 			for _, f := range a.Frames() {
@@ -167,9 +167,9 @@ func noInventedSignature(t *testing.T) {
 	everyWay(t, harness.Texts(), only(harness.Chat, harness.GenerateContent), func(t *testing.T, w way) {
 		w.Upstream(w.upstream).Answer(answers.Think(thought, "").Then(answers.Text("hello")).Answer(w.upstream, w.streamed))
 		a := w.ask(w.caller.Hello())
-		heard := transcript.Read(t, w.caller, a, w.streamed)
-		if heard.Thinking != thought || len(heard.Signatures) != 0 {
-			t.Errorf("thinking %q, signatures %q", heard.Thinking, heard.Signatures)
+		received := transcript.Read(t, w.caller, a, w.streamed)
+		if received.Thinking != thought || len(received.Signatures) != 0 {
+			t.Errorf("thinking %q, signatures %q", received.Thinking, received.Signatures)
 		}
 		for _, name := range []string{`"signature"`, `"signature_delta"`, `"encrypted_content"`, `"thoughtSignature"`, `"thought_signature"`, `"reasoning_details"`} {
 			if strings.Contains(string(a.Body), name) && !strings.Contains(string(a.Body), name+":null") {
@@ -184,9 +184,9 @@ func reasoningContent(t *testing.T) {
 		everyWay(t, others(harness.Chat), only(harness.Chat), func(t *testing.T, w way) {
 			w.Chat.Answer(w.altered(answers.Think(thought, "").Then(answers.Text("hello")), `"reasoning_content"`, strconv.Quote(name)))
 			a := w.ask(w.caller.Hello())
-			heard := transcript.Read(t, w.caller, a, w.streamed)
-			if heard.Thinking != thought || heard.Text != "hello" {
-				t.Errorf("thinking %q, text %q", heard.Thinking, heard.Text)
+			received := transcript.Read(t, w.caller, a, w.streamed)
+			if received.Thinking != thought || received.Text != "hello" {
+				t.Errorf("thinking %q, text %q", received.Thinking, received.Text)
 			}
 			first := map[harness.Protocol]string{harness.Messages: `"type":"thinking"`, harness.Responses: `"type":"reasoning"`, harness.GenerateContent: `"thought":true`}[w.caller]
 			if place := bytes.Index(a.Body, []byte(first)); place < 0 || place > bytes.Index(a.Body, []byte("hello")) && !w.streamed {
@@ -198,18 +198,18 @@ func reasoningContent(t *testing.T) {
 
 func redactedReasoning(t *testing.T) {
 	const data = "EmwKAhgBIgzOpaque+data/for=the=vendor=="
-	said := answers.Reply{Parts: []answers.Part{{Redacted: data}}}.Then(answers.Tool("call_1", "weather", paris))
+	turn := answers.Reply{Parts: []answers.Part{{Redacted: data}}}.Then(answers.Tool("call_1", "weather", paris))
 	want := map[harness.Protocol]string{
 		harness.Messages:  fmt.Sprintf(`{"type":"redacted_thinking","data":%q}`, data),
 		harness.Responses: fmt.Sprintf(`"encrypted_content":%q`, data),
 		harness.Chat:      fmt.Sprintf(`"data":%q`, data),
 	}
 	everyWay(t, harness.Texts(), others(harness.GenerateContent), func(t *testing.T, w way) {
-		heard := w.hear(t, said)
-		if len(heard.Signatures) != 1 {
-			t.Errorf("signatures %q", heard.Signatures)
+		received := w.receive(t, turn)
+		if len(received.Signatures) != 1 {
+			t.Errorf("signatures %q", received.Signatures)
 		}
-		seen := w.again(t, heard, w.result(t, heard))
+		seen := w.again(t, received, w.result(t, received))
 		count(t, seen, data, 1)
 		if w.upstream == harness.Messages {
 			seen.At("messages[1].content[0]").Is(t, want[harness.Messages])

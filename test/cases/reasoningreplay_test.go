@@ -17,10 +17,10 @@ func foreignReasoning(t *testing.T) {
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 		for _, next := range others(w.upstream) {
 			w.Upstream(w.upstream).Answer(w.signed())
-			heard := transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
+			received := transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
 			then := w
 			then.upstream = next
-			seen := then.again(t, heard, requests.User(w.caller, "and?"))
+			seen := then.again(t, received, requests.User(w.caller, "and?"))
 			count(t, seen, signature, 0)
 			count(t, seen, "genway.", 0)
 			count(t, seen, "Z2Vud2F5", 0) // the same in base64
@@ -36,15 +36,15 @@ func foreignReasoning(t *testing.T) {
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 		from := w
 		from.upstream = harness.Chat
-		heard := from.hear(t, answers.Think(thought, "").Then(answers.Text("hello")))
-		seen := w.again(t, heard, requests.User(w.caller, "and?"))
+		received := from.receive(t, answers.Think(thought, "").Then(answers.Text("hello")))
+		seen := w.again(t, received, requests.User(w.caller, "and?"))
 		switch w.upstream {
 		case harness.Chat:
 			seen.At("messages[1].reasoning_content").Is(t, strconv.Quote(thought))
 		case harness.Messages, harness.Responses:
 			count(t, seen, thought, 0)
 			count(t, seen, `_gw`, 0) // names of ours for items without one
-		default: // told as a thought, which is not verified without a signature
+		default: // sent as a thought, which is not verified without a signature
 			count(t, seen, `"thought":true`, 1)
 		}
 		count(t, seen, "hello", 1)
@@ -54,11 +54,11 @@ func foreignReasoning(t *testing.T) {
 func reasoningReplay(t *testing.T) {
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 		w.Upstream(w.upstream).Answer(w.signed())
-		heard := transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
-		if heard.Thinking != thought || heard.Text != "hello" || len(heard.Signatures) == 0 {
-			t.Fatalf("heard %+v", heard)
+		received := transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
+		if received.Thinking != thought || received.Text != "hello" || len(received.Signatures) == 0 {
+			t.Fatalf("heard %+v", received)
 		}
-		seen := w.again(t, heard, requests.User(w.caller, "and?"))
+		seen := w.again(t, received, requests.User(w.caller, "and?"))
 		quoted, sealed := strconv.Quote(thought), strconv.Quote(signature)
 		switch w.upstream {
 		case harness.Chat:

@@ -65,7 +65,7 @@ func leavers(t *testing.T) {
 				runtime.Gosched()
 			}
 			leave()
-			<-first.Last(t).Gone
+			<-first.Last(t).Done
 			if err := <-done; !errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v", when, err)
 			}
@@ -138,8 +138,8 @@ func fallsBack(t *testing.T, first, second harness.Protocol, streamed bool) {
 	if strings.TrimPrefix(keys, "Bearer ") != "upstream-key-of-"+string(second) {
 		t.Errorf("asked with %q", keys)
 	}
-	if said := asked.Path + string(asked.Body); !strings.Contains(said, "m-of-"+string(second)) || strings.Contains(said, "m-of-"+string(first)) {
-		t.Errorf("asked for %s", said)
+	if address := asked.Path + string(asked.Body); !strings.Contains(address, "m-of-"+string(second)) || strings.Contains(address, "m-of-"+string(first)) {
+		t.Errorf("asked for %s", address)
 	}
 	if strings.Contains(string(a.Body), "req_of_the_first") || strings.Count(g.Log(), "output_tokens=7") != 1 {
 		t.Errorf("the first upstream shows, or was billed: %s\n%s", a.Body, g.Log())

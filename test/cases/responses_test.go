@@ -75,7 +75,7 @@ func kept(t *testing.T, db *store.Store, callers auth.Keys) *harness.Gateway {
 	return harness.New(t, harness.Config{Items: keeper, Keys: callers})
 }
 
-// otherKey takes every key for one of the group chat that nobody else has.
+// otherKey takes every key for the same key of the group chat, which no other test has.
 type otherKey struct{}
 
 func (otherKey) Authenticate(context.Context, string) (keys.Principal, error) {
@@ -93,7 +93,7 @@ func references(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = db.Close() })
 	first, second, other := kept(t, db, nil), kept(t, db, nil), kept(t, db, otherKey{})
-	said := answers.Reply{Parts: []answers.Part{
+	reply := answers.Reply{Parts: []answers.Part{
 		{Thinking: thought, Signature: signature},
 		{Text: "Let me see the weather."},
 		{Call: &answers.Call{ID: "call_1", Name: "weather", Arguments: paris, Signature: signature}},
@@ -106,12 +106,12 @@ func references(t *testing.T) {
 					return string(w.sees(t, `{`+requests.Tools(harness.Responses, false, weather)+`,"reasoning":{"summary":"auto","effort":"high"},"input":[{"role":"user","content":"hi"},`+items+`]}`).Raw)
 				}
 				w := way{Gateway: first, caller: harness.Responses, upstream: upstream, streamed: streamed}
-				w.Upstream(upstream).Answer(said.Answer(upstream, streamed))
-				heard := transcript.Read(t, w.caller, w.ask(`{`+requests.Tools(harness.Responses, false, weather)+`,"reasoning":{"summary":"auto","effort":"high"},"input":"hi"}`), streamed)
+				w.Upstream(upstream).Answer(reply.Answer(upstream, streamed))
+				received := transcript.Read(t, w.caller, w.ask(`{`+requests.Tools(harness.Responses, false, weather)+`,"reasoning":{"summary":"auto","effort":"high"},"input":"hi"}`), streamed)
 				const result = `{"type":"function_call_output","call_id":"CALL","output":"sun"}`
-				outcome := strings.Replace(result, "CALL", heard.Calls[0].ID, 1)
+				outcome := strings.Replace(result, "CALL", received.Calls[0].ID, 1)
 				var referring []string
-				for _, item := range parse(t, []byte("["+heard.Echo+"]")).List() {
+				for _, item := range parse(t, []byte("["+received.Echo+"]")).List() {
 					if item.At("type").Text() == "function_call" {
 						referring = append(referring, `{"type":"function_call","call_id":`+string(item.At("call_id").Raw)+`,"name":"weather","arguments":`+string(item.At("arguments").Raw)+`}`)
 						continue
@@ -123,10 +123,10 @@ func references(t *testing.T) {
 					referring = append(referring, `{"type":"item_reference","id":"`+id+`"}`)
 				}
 				if len(referring) < 3 {
-					t.Fatalf("too few items: %s", heard.Echo)
+					t.Fatalf("too few items: %s", received.Echo)
 				}
 				references := strings.Join(referring, ",") + "," + outcome
-				want := asked(first, upstream, heard.Echo+","+outcome)
+				want := asked(first, upstream, received.Echo+","+outcome)
 				if got := asked(first, upstream, references); got != want {
 					t.Errorf("the core that gave the items lets the upstream see\n%s\nnot\n%s", got, want)
 				}
@@ -151,9 +151,9 @@ func references(t *testing.T) {
 		t.Cleanup(func() { _ = empty.Close() })
 		first := kept(t, empty, nil)
 		w := way{Gateway: first, caller: harness.Responses, upstream: harness.Chat}
-		w.Upstream(harness.Chat).Answer(said.Answer(harness.Chat, false))
-		heard := transcript.Read(t, w.caller, w.ask(`{"store":false,"input":"hi"}`), false)
-		id := parse(t, []byte("["+heard.Echo+"]")).List()[0].At("id").Text()
+		w.Upstream(harness.Chat).Answer(reply.Answer(harness.Chat, false))
+		received := transcript.Read(t, w.caller, w.ask(`{"store":false,"input":"hi"}`), false)
+		id := parse(t, []byte("["+received.Echo+"]")).List()[0].At("id").Text()
 		w = way{Gateway: first, caller: harness.Responses, upstream: harness.Responses}
 		if seen := w.sees(t, `{"input":[{"role":"user","content":"hi"},{"type":"item_reference","id":"`+id+`"}]}`); !strings.Contains(string(seen.Raw), id) {
 			t.Errorf("an item that was not to be stored was found: %s", seen.Raw)
@@ -249,16 +249,16 @@ func compaction(t *testing.T) {
 }
 
 // seesOf is sees with an answer of the test's choice.
-func (w way) seesOf(t *testing.T, body string, said answers.Reply) probeValue {
+func (w way) seesOf(t *testing.T, body string, reply answers.Reply) probeValue {
 	t.Helper()
-	w.Upstream(w.upstream).Answer(said.Answer(w.upstream, w.streamed))
+	w.Upstream(w.upstream).Answer(reply.Answer(w.upstream, w.streamed))
 	if a := w.ask(body); a.Status != 200 {
 		t.Fatalf("status %d: %s", a.Status, a.Body)
 	}
 	return parse(t, w.Upstream(w.upstream).Last(t).Body)
 }
 
-// compacted is the only item of an answer. A stream tells it as it tells other items.
+// compacted is the only item of an answer. A stream has it like other items.
 func compacted(t *testing.T, a harness.Answer, streamed bool) probeValue {
 	t.Helper()
 	whole := a.JSON

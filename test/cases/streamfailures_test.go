@@ -40,7 +40,7 @@ func failures(t *testing.T) {
 			w.Upstream(w.upstream).Answer(then(begun(w.upstream), end...))
 			a := w.ask(w.caller.Hello())
 			message := failsInBand(t, w.caller, a)
-			if told := name == "told" || name == "failed"; told != (message == "too many cooks") || !strings.Contains(string(a.Body), `"fi"`) {
+			if reported := name == "told" || name == "failed"; reported != (message == "too many cooks") || !strings.Contains(string(a.Body), `"fi"`) {
 				t.Errorf("%s: %s\n%s", name, message, a.Body)
 			}
 			if t.Failed() {
@@ -96,7 +96,7 @@ func earlyFailures(t *testing.T) {
 			before := len(u.Requests())
 			a := w.ask(w.caller.Hello())
 			message := native(t, w.caller, a, status)
-			if told := name == "told" || name == "failed"; told != (message == "too many cooks") {
+			if reported := name == "told" || name == "failed"; reported != (message == "too many cooks") {
 				t.Errorf("%s: %s", name, message)
 			}
 			if n := len(u.Requests()) - before; n != 1 {
@@ -178,7 +178,7 @@ func departures(t *testing.T) {
 		}
 		all.Wait()
 		for _, r := range u.Requests() {
-			<-r.Gone
+			<-r.Done
 		}
 	})
 }
@@ -218,17 +218,17 @@ func malformedAnswers(t *testing.T) {
 		if _, stack, found := strings.Cut(w.Log(), "panic"); found {
 			t.Errorf("panic%.2000s", stack)
 		}
-		w.hear(t, answers.Text("fine"))
+		w.receive(t, answers.Text("fine"))
 	})
 }
 
 func unreachable(t *testing.T) {
-	const nobody = "http://127.0.0.1:1" // a port no listener of a test is given
+	const closedPort = "http://127.0.0.1:1" // a port no listener of a test is given
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 		u := w.Upstream(w.upstream)
 		u.Answer(fake.Stream(fake.Reset()))
 		native(t, w.caller, w.ask(w.caller.Hello()), http.StatusBadGateway)
-		w.Gateway = harness.New(t, harness.Config{Remote: func(c *remote.Config) { c.BaseURL = nobody }})
+		w.Gateway = harness.New(t, harness.Config{Remote: func(c *remote.Config) { c.BaseURL = closedPort }})
 		a := w.ask(w.caller.Hello())
 		message := native(t, w.caller, a, http.StatusServiceUnavailable)
 		if strings.Contains(message, "127.0.0.1") || strings.Contains(message, "refused") {

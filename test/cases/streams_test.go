@@ -55,11 +55,11 @@ var styles = map[string]func(event, data string) string{
 
 // framed writes the events of a turn in a style; chat and generateContent have no
 // names of events.
-func framed(t *testing.T, p harness.Protocol, said answers.Reply, style func(event, data string) string) string {
+func framed(t *testing.T, p harness.Protocol, reply answers.Reply, style func(event, data string) string) string {
 	t.Helper()
 	var raw strings.Builder
 	nameless := strings.NewReplacer("event: \r\n", "", "event: \r", "", "event: \n", "", "event:\n", "", "\nevent: ", "")
-	for _, data := range said.Events(p) {
+	for _, data := range reply.Events(p) {
 		if p == harness.Messages || p == harness.Responses {
 			raw.WriteString(style(parse(t, []byte(data)).At("type").Text(), data))
 		} else {
@@ -70,15 +70,15 @@ func framed(t *testing.T, p harness.Protocol, said answers.Reply, style func(eve
 }
 
 func framings(t *testing.T) {
-	said := answers.Text("fine so fine").Then(answers.Tool("call_1", "weather", `{"city":"Paris"}`))
+	reply := answers.Text("fine so fine").Then(answers.Tool("call_1", "weather", `{"city":"Paris"}`))
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 		if !w.streamed {
 			return
 		}
-		want := w.hear(t, said)
+		want := w.receive(t, reply)
 		for name, style := range styles {
 			for _, sizes := range [][]int{{1}, {7, 3}, {1 << 20}} {
-				w.Upstream(w.upstream).Answer(fake.Stream(fake.Bytes(framed(t, w.upstream, said, style))).Split(sizes...))
+				w.Upstream(w.upstream).Answer(fake.Stream(fake.Bytes(framed(t, w.upstream, reply, style))).Split(sizes...))
 				got := transcript.Read(t, w.caller, w.ask(w.caller.Hello()), true)
 				if alike(got) != alike(want) {
 					t.Errorf("%s in pieces of %v: %+v, want %+v", name, sizes, got, want)
@@ -171,7 +171,7 @@ func encodings(t *testing.T) {
 	}
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 		answer := answers.Text("fine").Answer(w.upstream, w.streamed)
-		want := w.hear(t, answers.Text("fine"))
+		want := w.receive(t, answers.Text("fine"))
 		var body strings.Builder
 		if w.streamed {
 			body.WriteString(framed(t, w.upstream, answers.Text("fine"), styles["CRLF"]))
@@ -220,5 +220,5 @@ func encodings(t *testing.T) {
 // were created in two seconds.
 var ourIDs = regexp.MustCompile(`_gw[0-9a-f]{16}`)
 
-// alike is what a turn says, whenever it was said.
+// alike is the content of a turn without its times.
 func alike(t transcript.Transcript) string { return ourIDs.ReplaceAllString(fmt.Sprint(t), "_gw") }

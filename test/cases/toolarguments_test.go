@@ -16,8 +16,8 @@ func noArguments(t *testing.T) {
 		if w.caller == w.upstream {
 			return // the upstream's own bytes
 		}
-		said := answers.Tool("call_1", "now", "")
-		got := w.hear(t, said)
+		reply := answers.Tool("call_1", "now", "")
+		got := w.receive(t, reply)
 		calls(t, got, transcript.Call{ID: "call_1", Name: "now", Arguments: "{}"})
 	})
 	// Replayed, as clients have got it from elsewhere.
@@ -43,7 +43,7 @@ func noArguments(t *testing.T) {
 }
 
 func repeatedFinish(t *testing.T) {
-	said := answers.Tool("call_1", "weather", paris)
+	reply := answers.Tool("call_1", "weather", paris)
 	repeats := map[harness.Protocol]func([]string) []string{
 		harness.Chat: func(e []string) []string { // the finish chunk twice
 			n := len(e) - 3
@@ -63,7 +63,7 @@ func repeatedFinish(t *testing.T) {
 	for _, upstream := range harness.Texts() {
 		for _, p := range others(upstream) {
 			t.Run(string(p)+" over "+string(upstream), func(t *testing.T) {
-				g.Upstream(upstream).Answer(fake.Stream(fake.Events(repeats[upstream](said.Events(upstream))...)...))
+				g.Upstream(upstream).Answer(fake.Stream(fake.Events(repeats[upstream](reply.Events(upstream))...)...))
 				got := transcript.Read(t, p, g.Stream(p, string(upstream)+"/m", p.Hello()), true)
 				calls(t, got, transcript.Call{ID: "call_1", Name: "weather", Arguments: paris})
 				finishes(t, got, words[p].called)
@@ -81,7 +81,7 @@ func repeatedFinish(t *testing.T) {
 func cutArguments(t *testing.T) {
 	const partial = `{"city":"Par`
 	everyWay(t, harness.Texts(), others(harness.GenerateContent), func(t *testing.T, w way) {
-		got := w.hear(t, answers.Tool("call_1", "weather", partial).Cut())
+		got := w.receive(t, answers.Tool("call_1", "weather", partial).Cut())
 		finishes(t, got, words[w.caller].truncated)
 		if w.upstream == harness.Messages && !w.streamed {
 			return // its own unary answer has no partial input

@@ -59,19 +59,19 @@ func finishes(t *testing.T, got transcript.Transcript, want string) {
 }
 
 func textThenTool(t *testing.T) {
-	said := answers.Text("Let me look.").Then(answers.Tool("call_1", "weather", paris))
+	reply := answers.Text("Let me look.").Then(answers.Tool("call_1", "weather", paris))
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
-		got := w.hear(t, said)
+		got := w.receive(t, reply)
 		if got.Text != "Let me look." {
 			t.Errorf("text %q", got.Text)
 		}
 		calls(t, got, transcript.Call{ID: "call_1", Name: "weather", Arguments: paris})
 		finishes(t, got, words[w.caller].called)
-		finishes(t, w.hear(t, said.Cut()), words[w.caller].truncated)
+		finishes(t, w.receive(t, reply.Cut()), words[w.caller].truncated)
 	})
 	// Engines that say "stop" although they call.
 	everyWay(t, others(harness.Chat), only(harness.Chat), func(t *testing.T, w way) {
-		w.Chat.Answer(w.altered(said, `"tool_calls"`+"}", `"stop"}`, `"finish_reason":"tool_calls"`, `"finish_reason":"stop"`))
+		w.Chat.Answer(w.altered(reply, `"tool_calls"`+"}", `"stop"}`, `"finish_reason":"tool_calls"`, `"finish_reason":"stop"`))
 		got := transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
 		calls(t, got, transcript.Call{ID: "call_1", Name: "weather", Arguments: paris})
 		finishes(t, got, words[w.caller].called)
@@ -79,12 +79,12 @@ func textThenTool(t *testing.T) {
 }
 
 // altered is the turn as the upstream says it, with replacements in its JSON.
-func (w way) altered(said answers.Reply, oldnew ...string) fake.Answer {
+func (w way) altered(reply answers.Reply, oldnew ...string) fake.Answer {
 	replace := strings.NewReplacer(oldnew...).Replace
 	if !w.streamed {
-		return fake.JSON(replace(said.Body(w.upstream)))
+		return fake.JSON(replace(reply.Body(w.upstream)))
 	}
-	events := said.Events(w.upstream)
+	events := reply.Events(w.upstream)
 	for i := range events {
 		events[i] = replace(events[i])
 	}
@@ -152,8 +152,8 @@ func oneFinish(t *testing.T) {
 
 func alwaysFinish(t *testing.T) {
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
-		finishes(t, w.hear(t, answers.Text("hello")), words[w.caller].ended)
-		finishes(t, w.hear(t, answers.Text("hello").Cut()), words[w.caller].truncated)
+		finishes(t, w.receive(t, answers.Text("hello")), words[w.caller].ended)
+		finishes(t, w.receive(t, answers.Text("hello").Cut()), words[w.caller].truncated)
 	})
 	// Engines that leave the word out.
 	everyWay(t, others(harness.Chat), only(harness.Chat), func(t *testing.T, w way) {
@@ -204,9 +204,9 @@ func finishChunkHasDelta(t *testing.T) {
 }
 
 func parallelCalls(t *testing.T) {
-	said := answers.Tool("call_a", "weather", paris).Then(answers.Tool("call_b", "time", `{"zone":"CET"}`)).Then(answers.Tool("call_c", "weather", `{"city":"Oslo"}`))
+	reply := answers.Tool("call_a", "weather", paris).Then(answers.Tool("call_b", "time", `{"zone":"CET"}`)).Then(answers.Tool("call_c", "weather", `{"city":"Oslo"}`))
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
-		got := w.hear(t, said)
+		got := w.receive(t, reply)
 		calls(t, got, transcript.Call{ID: "call_a", Name: "weather", Arguments: paris}, transcript.Call{ID: "call_b", Name: "time", Arguments: `{"zone":"CET"}`},
 			transcript.Call{ID: "call_c", Name: "weather", Arguments: `{"city":"Oslo"}`})
 	})

@@ -140,7 +140,7 @@ func parallelResults(t *testing.T) {
 			})
 		}
 	})
-	// Each result alone stays with its call where results stand alone.
+	// Where results are separate messages, each one stays with its call.
 	everyWay(t, others(harness.Chat), only(harness.Chat), func(t *testing.T, w way) {
 		seen := w.sees(t, requests.Body(w.caller, nil, requests.User(w.caller, "hi"), requests.Call(w.caller, [3]string{"call_a", "weather", paris}, [3]string{"call_b", "time", `{}`}),
 			requests.Result(w.caller, "call_a", "weather", "sun"), requests.Result(w.caller, "call_b", "time", "noon")))
@@ -187,7 +187,7 @@ func foreignToolIDs(t *testing.T) {
 	// An upstream of another protocol made the call: the client sees an id it can
 	// send anywhere, and the upstream sees its own again.
 	everyWay(t, only(harness.Messages), others(harness.Messages), func(t *testing.T, w way) {
-		got := w.hear(t, answers.Tool(id, "weather", paris))
+		got := w.receive(t, answers.Tool(id, "weather", paris))
 		if len(got.Calls) != 1 || !messagesID.MatchString(got.Calls[0].ID) {
 			t.Fatalf("calls %q", got.Calls)
 		}
@@ -206,7 +206,7 @@ func foreignToolIDs(t *testing.T) {
 	})
 	// An upstream without ids: those of ours never reach it.
 	everyWay(t, others(harness.GenerateContent), only(harness.GenerateContent), func(t *testing.T, w way) {
-		got := w.hear(t, answers.Tool("", "weather", paris))
+		got := w.receive(t, answers.Tool("", "weather", paris))
 		if len(got.Calls) != 1 || got.Calls[0].ID == "" {
 			t.Fatalf("calls %q", got.Calls)
 		}

@@ -19,16 +19,16 @@ func unaskedCases() []Case {
 
 func unaskedUsage(t *testing.T) {
 	const usage = `{"prompt_tokens":11,"completion_tokens":7,"total_tokens":18}`
-	alone := `{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":` + usage + `}`
+	usageChunk := `{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":` + usage + `}`
 	whole := []string{
 		`{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}], "usage":` + usage + `}`,
 		`{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":null}`,
 		`{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":7}`,
 		`{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"fine"},"finish_reason":null}],"usage":{"total_tokens":12}}`,
 		`{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}], "usage" : ` + usage + `}`,
-		alone, "[DONE]",
+		usageChunk, "[DONE]",
 	}
-	without := slices.DeleteFunc(slices.Clone(whole), func(s string) bool { return s == alone })
+	without := slices.DeleteFunc(slices.Clone(whole), func(s string) bool { return s == usageChunk })
 	for _, leave := range []bool{false, true} {
 		for options, asked := range map[string]bool{``: false, `,"stream_options":null`: false, `,"stream_options":{"include_usage":false}`: false, `,"stream_options":{"include_usage":true}`: true} {
 			g := harness.New(t, harness.Config{Remote: func(c *remote.Config) { c.LeaveUsage = leave }})

@@ -30,7 +30,7 @@ func usageCases() []Case {
 func usageChunk(t *testing.T) {
 	everyWay(t, only(harness.Chat), harness.Texts(), func(t *testing.T, w way) {
 		if !w.streamed {
-			w.hear(t, answers.Text("fine"))
+			w.receive(t, answers.Text("fine"))
 			return
 		}
 		for options, asked := range map[string]bool{``: false, `,"stream_options":{}`: false, `,"stream_options":{"include_usage":false}`: false, `,"stream_options":{"include_usage":true}`: true} {
@@ -77,7 +77,7 @@ var cached = map[harness.Protocol]string{
 	harness.GenerateContent: `{"promptTokenCount":100,"cachedContentTokenCount":60,"candidatesTokenCount":7,"totalTokenCount":107}`,
 }
 
-// holds demands what a caller of the protocol must be told of such a prompt.
+// holds demands the usage that a caller of the protocol must get for such a prompt.
 func holds(t *testing.T, p harness.Protocol, bill probe.Value, written int) {
 	t.Helper()
 	want := map[harness.Protocol]map[string]int{

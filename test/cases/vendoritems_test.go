@@ -48,27 +48,27 @@ type history struct {
 	turns []string
 	// text is what of the items any model can read; "" is nothing.
 	text string
-	// gone is what must not reach another vendor.
-	gone []string
+	// dropped must not reach another vendor.
+	dropped []string
 }
 
 // histories are those of each protocol that has such items.
 func histories() map[harness.Protocol][]history {
 	return map[harness.Protocol][]history{
 		harness.Responses: {
-			{turns: []string{`{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"q1"}}`}, gone: []string{"web_search_call", "ws_1"}},
-			{turns: []string{`{"type":"code_interpreter_call","id":"ci_1","status":"completed","container_id":"c1","code":"print(6*7)","outputs":[{"type":"logs","logs":"forty-two"}]}`}, text: "forty-two", gone: []string{"container_id"}},
-			{turns: []string{`{"type":"mcp_call","id":"m1","server_label":"s","name":"n","arguments":"{}","output":"from the server"}`}, text: "from the server", gone: []string{"server_label"}},
-			{turns: []string{`{"type":"tool_search_call","call_id":"s1","execution":"client","arguments":{"queries":["x"]},"status":"completed"}`, `{"type":"tool_search_output","call_id":"s1","execution":"client","tools":[],"status":"completed"}`}, gone: []string{"tool_search"}},
+			{turns: []string{`{"type":"web_search_call","id":"ws_1","status":"completed","action":{"type":"search","query":"q1"}}`}, dropped: []string{"web_search_call", "ws_1"}},
+			{turns: []string{`{"type":"code_interpreter_call","id":"ci_1","status":"completed","container_id":"c1","code":"print(6*7)","outputs":[{"type":"logs","logs":"forty-two"}]}`}, text: "forty-two", dropped: []string{"container_id"}},
+			{turns: []string{`{"type":"mcp_call","id":"m1","server_label":"s","name":"n","arguments":"{}","output":"from the server"}`}, text: "from the server", dropped: []string{"server_label"}},
+			{turns: []string{`{"type":"tool_search_call","call_id":"s1","execution":"client","arguments":{"queries":["x"]},"status":"completed"}`, `{"type":"tool_search_output","call_id":"s1","execution":"client","tools":[],"status":"completed"}`}, dropped: []string{"tool_search"}},
 		},
 		harness.Messages: {
-			{turns: []string{`{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"q1"}},{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","title":"T","url":"https://a.example","encrypted_content":"xyz"}]},{"type":"text","text":"found"}]}`}, text: "found", gone: []string{"srvtoolu_1", "xyz"}},
-			{turns: []string{`{"role":"assistant","content":[{"type":"bash_code_execution_tool_result","tool_use_id":"srvtoolu_2","content":{"type":"bash_code_execution_result","stdout":"forty-two","stderr":"","return_code":0,"content":[]}}]}`}, text: "forty-two", gone: []string{"return_code"}},
-			{turns: []string{`{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"search","input":{}}]}`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"tool_reference","tool_name":"weather"}]}]}`}, text: "weather", gone: []string{"tool_reference"}},
-			{turns: []string{`{"role":"user","content":[{"type":"search_result","source":"https://a.example","title":"T","content":[{"type":"text","text":"as was found"}]}]}`}, text: "as was found", gone: []string{"search_result"}},
+			{turns: []string{`{"role":"assistant","content":[{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"q1"}},{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","title":"T","url":"https://a.example","encrypted_content":"xyz"}]},{"type":"text","text":"found"}]}`}, text: "found", dropped: []string{"srvtoolu_1", "xyz"}},
+			{turns: []string{`{"role":"assistant","content":[{"type":"bash_code_execution_tool_result","tool_use_id":"srvtoolu_2","content":{"type":"bash_code_execution_result","stdout":"forty-two","stderr":"","return_code":0,"content":[]}}]}`}, text: "forty-two", dropped: []string{"return_code"}},
+			{turns: []string{`{"role":"assistant","content":[{"type":"tool_use","id":"t1","name":"search","input":{}}]}`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"tool_reference","tool_name":"weather"}]}]}`}, text: "weather", dropped: []string{"tool_reference"}},
+			{turns: []string{`{"role":"user","content":[{"type":"search_result","source":"https://a.example","title":"T","content":[{"type":"text","text":"as was found"}]}]}`}, text: "as was found", dropped: []string{"search_result"}},
 		},
 		harness.GenerateContent: {
-			{turns: []string{`{"role":"model","parts":[{"executableCode":{"language":"PYTHON","code":"print(6*7)"}},{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"forty-two"}}]}`}, text: "forty-two", gone: []string{"executableCode", "OUTCOME_OK"}},
+			{turns: []string{`{"role":"model","parts":[{"executableCode":{"language":"PYTHON","code":"print(6*7)"}},{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"forty-two"}}]}`}, text: "forty-two", dropped: []string{"executableCode", "OUTCOME_OK"}},
 		},
 	}
 }
@@ -87,9 +87,9 @@ func vendorHistory(t *testing.T) {
 				if !strings.Contains(seen, h.text) || !strings.Contains(seen, "and then?") {
 					t.Errorf("%q is not in %s", h.text, seen)
 				}
-				for _, gone := range h.gone {
-					if strings.Contains(seen, gone) {
-						t.Errorf("%q is in %s", gone, seen)
+				for _, dropped := range h.dropped {
+					if strings.Contains(seen, dropped) {
+						t.Errorf("%q is in %s", dropped, seen)
 					}
 				}
 				if lost := a.Header.Get("X-Genway-Lost"); !w.streamed && lost == "" {
@@ -120,7 +120,7 @@ func vendorHistory(t *testing.T) {
 }
 
 func offeredTools(t *testing.T) {
-	alone := map[harness.Protocol]string{
+	single := map[harness.Protocol]string{
 		harness.Chat:            `"tools":[{"type":"code_of_tomorrow","x":1}]`,
 		harness.Responses:       `"tools":[{"type":"web_search"}]`,
 		harness.Messages:        `"tools":[{"type":"web_search_20250305","name":"web_search"}]`,
@@ -155,9 +155,9 @@ func offeredTools(t *testing.T) {
 				t.Errorf("choice %q: lost %q", choice, lost)
 			}
 		}
-		// Offered alone: there is nothing left to choose from.
+		// It is the only tool: there is nothing left to choose from.
 		w.Upstream(w.upstream).Answer(answers.Text("fine").Answer(w.upstream, w.streamed))
-		a := w.ask(requests.Body(w.caller, []string{alone[w.caller], requests.Choice(w.caller, "auto")}, requests.User(w.caller, "hi")))
+		a := w.ask(requests.Body(w.caller, []string{single[w.caller], requests.Choice(w.caller, "auto")}, requests.User(w.caller, "hi")))
 		if a.Status != http.StatusOK {
 			t.Fatalf("alone: status %d: %s", a.Status, a.Body)
 		}
@@ -167,7 +167,7 @@ func offeredTools(t *testing.T) {
 		asked := len(w.Upstream(w.upstream).Requests())
 		// Demanded.
 		for _, choice := range []string{demanded[w.caller], requests.Choice(w.caller, "any")} {
-			a := w.ask(requests.Body(w.caller, []string{alone[w.caller], choice}, requests.User(w.caller, "hi")))
+			a := w.ask(requests.Body(w.caller, []string{single[w.caller], choice}, requests.User(w.caller, "hi")))
 			if message := errorMessage(w.caller, a); a.Status != http.StatusBadRequest || !strings.Contains(message, "tool") {
 				t.Errorf("%s: status %d: %s", choice, a.Status, a.Body)
 			}

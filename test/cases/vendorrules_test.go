@@ -50,7 +50,7 @@ func toolNames(t *testing.T) {
 			return
 		}
 		for _, name := range oddNames {
-			// Another tool differs in one character alone.
+			// Another tool differs in only one character.
 			twin := name + "!"
 			body := requests.Body(w.caller, []string{requests.Tools(w.caller, false, requests.Tool{Name: name, Schema: schema}, requests.Tool{Name: twin, Schema: schema}), requests.Choice(w.caller, name)},
 				requests.User(w.caller, "hi"), requests.Call(w.caller, [3]string{"call_1", name, `{}`}), requests.Result(w.caller, "call_1", name, "sun"))
@@ -69,9 +69,9 @@ func toolNames(t *testing.T) {
 			}
 			w.Upstream(w.upstream).Answer(answers.Tool("call_2", first, paris).Answer(w.upstream, w.streamed))
 			a := w.ask(body)
-			heard := transcript.Read(t, w.caller, a, w.streamed)
-			if len(heard.Calls) != 1 || heard.Calls[0].Name != name {
-				t.Errorf("the caller of %q hears %v: %s", name, heard.Calls, a.Body)
+			received := transcript.Read(t, w.caller, a, w.streamed)
+			if len(received.Calls) != 1 || received.Calls[0].Name != name {
+				t.Errorf("the caller of %q hears %v: %s", name, received.Calls, a.Body)
 			}
 		}
 	})
@@ -140,14 +140,14 @@ func reasoningIsAsked(t *testing.T) {
 		seen.At(include).Is(t, `["reasoning.encrypted_content"]`)
 		seen.At(summary).Is(t, `"auto"`)
 		seen.At(store).Is(t, "false")
-		// What is told is brought back, and the next request asks again.
+		// The answer is repeated in the next request.
 		said := answers.Think(thought, signature).Then(answers.Text("hello"))
 		w.Responses.Answer(said.Answer(w.upstream, w.streamed))
-		heard := transcript.Read(t, w.caller, w.ask(requests.Body(w.caller, []string{thinks[w.caller]}, requests.User(w.caller, "hi"))), w.streamed)
-		if heard.Thinking != thought || len(heard.Signatures) != 1 {
-			t.Fatalf("heard %+v", heard)
+		received := transcript.Read(t, w.caller, w.ask(requests.Body(w.caller, []string{thinks[w.caller]}, requests.User(w.caller, "hi"))), w.streamed)
+		if received.Thinking != thought || len(received.Signatures) != 1 {
+			t.Fatalf("heard %+v", received)
 		}
-		seen = w.sees(t, requests.Body(w.caller, nil, requests.User(w.caller, "hi"), heard.Echo, requests.User(w.caller, "and?")))
+		seen = w.sees(t, requests.Body(w.caller, nil, requests.User(w.caller, "hi"), received.Echo, requests.User(w.caller, "and?")))
 		count(t, seen, signature, 1)
 		seen.At(include).Is(t, `["reasoning.encrypted_content"]`)
 	})

@@ -194,9 +194,9 @@ func betweenVersions(t *testing.T, g *harness.Gateway, says, speaks, body, refus
 		}
 	default:
 		// A stream that passes through begins with the vendor's own event: what was lost is in the trailer.
-		told := a.Header.Get("X-Genway-Lost") + a.Trailer.Get("X-Genway-Lost")
-		if a.Status != http.StatusOK || strings.ReplaceAll(told, " ", "") != refuses {
-			t.Fatalf("%d %s, lost %q, want %q", a.Status, a.Body, told, refuses)
+		losses := a.Header.Get("X-Genway-Lost") + a.Trailer.Get("X-Genway-Lost")
+		if a.Status != http.StatusOK || strings.ReplaceAll(losses, " ", "") != refuses {
+			t.Fatalf("%d %s, lost %q, want %q", a.Status, a.Body, losses, refuses)
 		}
 		want := sentAs(says, "m", without, stream)
 		if got := string(g.Messages.Last(t).Body); got != at(want.Body, "m") {
@@ -214,7 +214,7 @@ func at(body, model string) string {
 }
 
 // othersToVersion has callers of other protocols, and of the contract, ask for sampling and for
-// what an assistant cannot have said in the new version.
+// what an assistant's turn cannot have in the new version.
 func othersToVersion(t *testing.T, g *harness.Gateway, speaks string) {
 	lost := map[bool]string{true: "temperature, top_p"}
 	for p, body := range map[harness.Protocol]string{
@@ -235,8 +235,8 @@ func othersToVersion(t *testing.T, g *harness.Gateway, speaks string) {
 	if speaks != newVersion {
 		g.Messages.Answer(versioned(speaks, false))
 	}
-	said := `{"generationConfig":{"topK":3},"contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"inlineData":{"mimeType":"application/pdf","data":"JVBERi0="}}]},{"role":"user","parts":[{"text":"b"}]}]}`
-	if a := g.Call(harness.CallOf(harness.GenerateContent, "m", said, false)); (a.Status == http.StatusBadRequest && strings.Contains(string(a.Body), "contents[1].parts[0]")) != (speaks == newVersion) {
+	body := `{"generationConfig":{"topK":3},"contents":[{"role":"user","parts":[{"text":"a"}]},{"role":"model","parts":[{"inlineData":{"mimeType":"application/pdf","data":"JVBERi0="}}]},{"role":"user","parts":[{"text":"b"}]}]}`
+	if a := g.Call(harness.CallOf(harness.GenerateContent, "m", body, false)); (a.Status == http.StatusBadRequest && strings.Contains(string(a.Body), "contents[1].parts[0]")) != (speaks == newVersion) {
 		t.Errorf("a document of the model: %d %s", a.Status, a.Body)
 	}
 	g.Messages.Answer(versioned(speaks, false))

@@ -33,8 +33,8 @@ func watchedCases() []Case {
 
 // spoken is a stream with thinking, text and a call, where the protocol streams them.
 func spoken(p harness.Protocol) []string {
-	said := answers.Think("hm", "c2ln").Then(answers.Text("fine")).Then(answers.Tool("call_1", "weather", `{"city":"Rome"}`))
-	return said.Events(p)
+	reply := answers.Think("hm", "c2ln").Then(answers.Text("fine")).Then(answers.Tool("call_1", "weather", `{"city":"Rome"}`))
+	return reply.Events(p)
 }
 
 // passes demands that a stream of events reaches the caller as it is, without an error.
@@ -115,8 +115,8 @@ func spoilt(document string, yield func(where, spoilt string)) {
 	walk(whole, "", func(any) {})
 }
 
-// ends reports whether a member of an event is one that its end is told by, so that the
-// event without it tells nothing.
+// ends reports whether a member of an event is one that marks its end, so that the
+// event without it has no meaning.
 func ends(p harness.Protocol, event, where string) bool {
 	member, _, _ := strings.Cut(where, "=")
 	switch p {
@@ -222,7 +222,7 @@ func oddUsage(t *testing.T) {
 }
 
 // foreignUsage demands that a translated answer does not fail for what is metered of it, and
-// that a delta of a type that the messages protocol adds is told as lost.
+// that a delta of a type that the messages protocol adds is declared as a loss.
 func foreignUsage(t *testing.T) {
 	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
 		if w.caller == w.upstream {
@@ -268,7 +268,7 @@ var unknownDelta = map[harness.Protocol]string{
 }
 
 // watchedEndings demands that behind an event that could not be read a cut is still a
-// failure, and the upstream's own failure is told as it put it.
+// failure, and the upstream's own failure is unchanged.
 func watchedEndings(t *testing.T) {
 	for _, p := range harness.Texts() {
 		g := harness.New(t, harness.Config{})
@@ -281,7 +281,7 @@ func watchedEndings(t *testing.T) {
 			w.Upstream(p).Answer(then(before, append(fake.Events(unknownDelta[p]), end...)...))
 			a := w.ask(p.Hello())
 			message := failsInBand(t, p, a)
-			if told := name == "told" || name == "failed"; told != (message == "too many cooks") || t.Failed() {
+			if reported := name == "told" || name == "failed"; reported != (message == "too many cooks") || t.Failed() {
 				t.Fatalf("%s %s: %s\n%s", p, name, message, a.Body)
 			}
 		}

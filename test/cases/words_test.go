@@ -34,7 +34,7 @@ func serviceTiers(t *testing.T) {
 			t.Errorf("the upstream is asked for %q, want %q", got, words[w.upstream][1])
 		}
 	})
-	// Told: what served the answer.
+	// The answer names what served it.
 	everyWay(t, only(harness.Chat, harness.Responses), only(harness.Messages, harness.GenerateContent), func(t *testing.T, w way) {
 		w.Upstream(w.upstream).Answer(w.altered(answers.Text("hello"), `"input_tokens":11`, `"input_tokens":11,"service_tier":"standard"`, `"promptTokenCount":11`, `"promptTokenCount":11,"serviceTier":"standard"`))
 		a := w.ask(w.caller.Hello())
@@ -47,15 +47,15 @@ func serviceTiers(t *testing.T) {
 func nullContent(t *testing.T) {
 	everyWay(t, only(harness.Chat), others(harness.Chat), func(t *testing.T, w way) {
 		for name, tt := range map[string]struct {
-			said answers.Reply
-			null bool
+			reply answers.Reply
+			null  bool
 		}{
 			"a call alone":  {answers.Tool("call_1", "weather", paris), true},
 			"a text":        {answers.Text("hello"), false},
 			"text and call": {answers.Text("hello").Then(answers.Tool("call_1", "weather", paris)), false},
 			"thinking":      {answers.Think(thought, "").Then(answers.Tool("call_1", "weather", paris)), true},
 		} {
-			w.Upstream(w.upstream).Answer(tt.said.Answer(w.upstream, w.streamed))
+			w.Upstream(w.upstream).Answer(tt.reply.Answer(w.upstream, w.streamed))
 			a := w.ask(w.caller.Hello())
 			if !w.streamed {
 				content := string(a.JSON().At("choices[0].message.content").Raw)
@@ -68,8 +68,8 @@ func nullContent(t *testing.T) {
 			if whole := strings.Contains(string(a.Body), `"content":"`); whole == tt.null || tt.null && first != "null" {
 				t.Errorf("%s: the first content is %s in %s", name, first, a.Body)
 			}
-			if heard := transcript.Read(t, harness.Chat, a, true); tt.null && (heard.Text != "" || len(heard.Calls) != 1) {
-				t.Errorf("%s: %+v", name, heard)
+			if received := transcript.Read(t, harness.Chat, a, true); tt.null && (received.Text != "" || len(received.Calls) != 1) {
+				t.Errorf("%s: %+v", name, received)
 			}
 		}
 	})

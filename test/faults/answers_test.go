@@ -10,8 +10,8 @@ import (
 	"github.com/genway/genway/test/faults/faulty"
 )
 
-// said is the text of all answers; streams say it in two pieces.
-const said = "fine"
+// answerText is the text of all answers; streams have it in two pieces.
+const answerText = "fine"
 
 // picture is the image that images answers have.
 const picture = "aGVsbG8="
@@ -30,9 +30,9 @@ func answer(p harness.Protocol, streamed bool) faulty.Answer {
 	case p == harness.Images:
 		return faulty.Body(`{"created":7,"data":[{"b64_json":"`+picture+`"}],"usage":{"input_tokens":11,"output_tokens":7,"total_tokens":18}}`, picture)
 	case !streamed:
-		return faulty.Body(answers.Text(said).Body(p), said)
+		return faulty.Body(answers.Text(answerText).Body(p), answerText)
 	}
-	events := answers.Text(said).Events(p)
+	events := answers.Text(answerText).Events(p)
 	if p == harness.GenerateContent {
 		events = append([]string{answers.Chunk(`[]`, "")}, events...)
 	}
@@ -48,7 +48,7 @@ func answer(p harness.Protocol, streamed bool) faulty.Answer {
 func invoked() faulty.Answer {
 	a := answer(harness.Messages, true)
 	a.Type = "application/vnd.amazon.eventstream"
-	for i, data := range answers.Text(said).Events(harness.Messages) {
+	for i, data := range answers.Text(answerText).Events(harness.Messages) {
 		m := eventstream.Message{Payload: []byte(`{"bytes":"` + base64.StdEncoding.EncodeToString([]byte(data)) + `"}`)}
 		m.Headers.Set(":message-type", eventstream.StringValue("event"))
 		m.Headers.Set(":event-type", eventstream.StringValue("chunk"))

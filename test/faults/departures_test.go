@@ -82,7 +82,7 @@ func TestClientsGoneUnderLoad(t *testing.T) {
 	}
 	transport.CloseIdleConnections()
 	goleak.VerifyNone(t, before)
-	// Whoever holds a connection is a goroutine, so by now all are closed.
+	// Each open connection has a goroutine, so by now all are closed.
 	if now := openFiles(t); now > descriptors {
 		t.Errorf("%d descriptors, %d before", now, descriptors)
 	}

@@ -85,11 +85,11 @@ error with a status until then is an event from then on.
 			table := []map[faulty.Fault]byMoment{unary, streamed}[i]
 			fmt.Fprintf(&b, "| %s | %s |", map[bool]faulty.Fault{true: f}[i == 0], how)
 			for j, m := range faulty.Moments() {
-				said := table[f][j].String()
+				answerText := table[f][j].String()
 				if faulty.Meaningless(f, m, i == 1) != "" {
-					said = "–"
+					answerText = "–"
 				}
-				fmt.Fprintf(&b, " %s%s |", said, mark(f, m, i == 1))
+				fmt.Fprintf(&b, " %s%s |", answerText, mark(f, m, i == 1))
 			}
 			b.WriteString("\n")
 		}

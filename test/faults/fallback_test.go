@@ -37,7 +37,7 @@ func newRelief(t *testing.T, f faulty.Fault, m faulty.Moment, first, second harn
 		t.Cleanup(dialed.CloseIdleConnections)
 		config := remote.Config{Protocol: protocols[p], BaseURL: url, HTTP: dialed, FirstByte: plenty, Idle: plenty, Hold: hold}
 		if f == faulty.Stall || f == faulty.ConnectStall {
-			config.FirstByte, config.Idle = patience/3, patience/3
+			config.FirstByte, config.Idle = silenceLimit/3, silenceLimit/3
 		}
 		adapter, err := remote.New(config)
 		if err != nil {
@@ -139,12 +139,12 @@ func TestNoFallbackAfterContent(t *testing.T) {
 	}
 }
 
-// A caller who has been told to wait, and nothing else, has nothing of an answer
+// A caller that has got nothing but heartbeats has nothing of an answer
 // yet: another upstream may still give one.
 func TestFallbackAfterHeartbeat(t *testing.T) {
 	for _, caller := range harness.Texts() {
 		t.Run(string(caller), func(t *testing.T) {
-			r := newRelief(t, faulty.Stall, faulty.AfterHeaders, caller, harness.Chat, true, patience/30)
+			r := newRelief(t, faulty.Stall, faulty.AfterHeaders, caller, harness.Chat, true, silenceLimit/30)
 			r.good(harness.Chat, true)
 			a := r.Stream(caller, "m", caller.Hello())
 			if got := judged(t, caller, true, a); !got.complete {

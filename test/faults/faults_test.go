@@ -98,11 +98,11 @@ var foreign = map[harness.Protocol]harness.Protocol{
 	harness.Chat: harness.Messages, harness.Messages: harness.Responses, harness.Responses: harness.GenerateContent, harness.GenerateContent: harness.Chat,
 }
 
-// patience is how long a silent upstream gets where silence is the fault. Where it
+// silenceLimit is how long a silent upstream is waited for where silence is the fault. Where it
 // is not, it is so long that a busy machine does not look like one.
 const (
-	patience = 1500 * time.Millisecond
-	plenty   = 30 * time.Second
+	silenceLimit = 1500 * time.Millisecond
+	plenty       = 30 * time.Second
 )
 
 // atOnce is how many cells run at once: most of them only wait.
@@ -133,7 +133,7 @@ func TestFaults(t *testing.T) {
 	document(t)
 }
 
-// run breaks one answer and compares what the caller is told with the table.
+// run breaks one answer and compares what the caller gets with the table.
 func (c cell) run(table *routes, model, url string, client *http.Client) error {
 	good := answer(c.upstream, c.streamed)
 	if c.bedrock && c.streamed {
@@ -154,7 +154,7 @@ func (c cell) run(table *routes, model, url string, client *http.Client) error {
 		config.Place, _ = provider.Find("bedrock").Endpoint("messages", "invoke")
 	}
 	if c.fault == faulty.Stall || c.fault == faulty.ConnectStall {
-		config.FirstByte, config.Idle = patience, patience
+		config.FirstByte, config.Idle = silenceLimit, silenceLimit
 	}
 	adapter, err := remote.New(config)
 	if err != nil {
@@ -167,7 +167,7 @@ func (c cell) run(table *routes, model, url string, client *http.Client) error {
 		return err
 	}
 	defer resp.Body.Close()
-	// Of an answer that has said that it is over, the caller has heard so.
+	// If the answer has ended, the caller has got its end.
 	got, err := judge(c.caller, c.streamed, c.moment == faulty.AfterEnd, resp)
 	if err != nil {
 		return err

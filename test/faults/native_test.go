@@ -10,8 +10,8 @@ import (
 	"github.com/genway/genway/test/cases/harness"
 )
 
-// fault gives the error that an event tells of, if any.
-func (b body) fault(p harness.Protocol) *told {
+// fault gives the error in an event, if any.
+func (b body) fault(p harness.Protocol) *nativeError {
 	if p == harness.Responses {
 		if b.Type == "response.failed" && b.Response != nil && b.Response.Status == "failed" {
 			return b.Response.Error

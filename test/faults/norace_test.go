@@ -2,5 +2,5 @@
 
 package faults_test
 
-// race tells whether the tests run under the race detector.
+// race reports whether the tests run under the race detector.
 const race = false

@@ -2,6 +2,6 @@
 
 package faults_test
 
-// race tells whether the tests run under the race detector, which makes them
+// race reports whether the tests run under the race detector, which makes them
 // several times slower: they then take fewer callers.
 const race = true

@@ -5,19 +5,19 @@ import (
 	"github.com/genway/genway/test/faults/faulty"
 )
 
-// outcome is what a caller is told.
+// outcome is what a caller gets.
 type outcome struct {
 	// complete says that the answer is there, in full, and looks like it.
 	complete bool
 	// inBand says that the failure is an event at the end of a stream; else it is
-	// an error alone, with a status of its own.
+	// nothing but an error, with a status of its own.
 	inBand bool
 	why    why
 	// calls is how often the upstream is asked, with one retry allowed.
 	calls int
 }
 
-// why is the failure that is told.
+// why is the reported failure.
 type why string
 
 const (
@@ -27,7 +27,7 @@ const (
 	malformed   why = "malformed"
 )
 
-// statuses are the ones of an error alone.
+// statuses are those of an error without an answer.
 var statuses = map[why]int{unreachable: 503, timeout: 504, cut: 502, malformed: 502}
 
 // The outcomes.
@@ -37,7 +37,7 @@ var (
 	never = outcome{why: unreachable, calls: 2}
 	// late: another try would take as long again.
 	late = outcome{why: timeout, calls: 1}
-	// halved and unreadable: a stream of which nothing has gone out, since it has had no
+	// halved and unreadable: a stream of which nothing was sent, since it had no
 	// content: made again once.
 	halved     = outcome{why: cut, calls: 2}
 	unreadable = outcome{why: malformed, calls: 2}
@@ -45,7 +45,7 @@ var (
 	// made again.
 	halvedOnce     = outcome{why: cut, calls: 1}
 	unreadableOnce = outcome{why: malformed, calls: 1}
-	// The same after content has gone out: never made again.
+	// The same after content was sent: the call is never repeated.
 	lateIn       = outcome{inBand: true, why: timeout, calls: 1}
 	halvedIn     = outcome{inBand: true, why: cut, calls: 1}
 	unreadableIn = outcome{inBand: true, why: malformed, calls: 1}

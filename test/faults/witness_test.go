@@ -16,7 +16,7 @@ import (
 type body struct {
 	Type    string
 	Object  string
-	Error   *told
+	Error   *nativeError
 	Choices []struct {
 		Delta, Message struct{ Content string }
 		FinishReason   string `json:"finish_reason"`
@@ -26,7 +26,7 @@ type body struct {
 	StopReason string `json:"stop_reason"`
 	Response   *struct {
 		Status string
-		Error  *told
+		Error  *nativeError
 	}
 	Output     []struct{ Content []struct{ Text string } }
 	Status     string
@@ -39,8 +39,8 @@ type body struct {
 	}
 }
 
-// told is an error in the words of some protocol.
-type told struct {
+// nativeError is an error of some protocol.
+type nativeError struct {
 	Message, Type, Status string
 	Code                  json.RawMessage
 }
@@ -52,7 +52,7 @@ func parse(data string) (b body) {
 
 // judge reads an answer as its caller would, and says what it amounts to. Whatever
 // is neither a whole answer nor a failure in the protocol's own shape is an error. Over
-// says that the caller may have heard why the answer ended, ahead of a failure.
+// says that the caller may have got the reason of the end, ahead of a failure.
 func judge(p harness.Protocol, streamed, over bool, resp *http.Response) (outcome, error) {
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil {
@@ -93,9 +93,9 @@ func judgeBody(p harness.Protocol, raw string) (outcome, error) {
 	case p == harness.GenerateContent && len(b.Candidates) == 1 && len(b.Candidates[0].Content.Parts) == 1:
 		text, ended = b.Candidates[0].Content.Parts[0].Text, b.Candidates[0].FinishReason
 	case p == harness.Images && len(b.Data) == 1 && b.Data[0].B64 == picture:
-		text, ended = said, "drawn"
+		text, ended = answerText, "drawn"
 	}
-	if !json.Valid([]byte(raw)) || text != said || ended == "" {
+	if !json.Valid([]byte(raw)) || text != answerText || ended == "" {
 		return outcome{}, fmt.Errorf("a 200 that is no whole answer (text %q, ended %q)", text, ended)
 	}
 	return outcome{complete: true}, nil
@@ -139,7 +139,7 @@ func judgeStream(p harness.Protocol, over bool, raw string) (outcome, error) {
 	}
 	if fault := final.fault(p); fault != nil {
 		got, err := failure(p, body{Type: final.Type, Error: fault}, 0)
-		if err == nil && (ended != "" && !over || !strings.HasPrefix(said, text.String())) {
+		if err == nil && (ended != "" && !over || !strings.HasPrefix(answerText, text.String())) {
 			err = fmt.Errorf("failed, and looks like success (ended %q, text %q)", ended, text.String())
 		}
 		got.inBand = true
@@ -152,7 +152,7 @@ func judgeStream(p harness.Protocol, over bool, raw string) (outcome, error) {
 	for _, e := range events {
 		whole = whole && e.fault(p) == nil
 	}
-	if !whole || text.String() != said {
+	if !whole || text.String() != answerText {
 		return outcome{}, fmt.Errorf("a stream that is neither whole nor failed (text %q, ended %q)", text.String(), ended)
 	}
 	return outcome{complete: true}, nil

@@ -97,7 +97,7 @@ func (p *player) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Amzn-Errortype", exceptions[x.Status]+":http://internal.amazon.com/coral/com.amazon.bedrock/")
 	}
 	w.WriteHeader(x.Status)
-	_, _ = w.Write(text) // a gateway that is gone is told of by its caller
+	_, _ = w.Write(text) // the caller reports a gateway that has ended
 }
 
 // answer is a recorded answer as the place sends it.

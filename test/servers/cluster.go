@@ -18,7 +18,7 @@ type Cluster struct {
 // slots is how many hash slots a Cluster has.
 const slots = 16384
 
-// NewCluster starts a Cluster for this test alone. The test's end ends it.
+// NewCluster starts a Cluster for only this test. The test's end ends it.
 func NewCluster(tb testing.TB) *Cluster {
 	tb.Helper()
 	c := &Cluster{}

@@ -58,7 +58,7 @@ func sharedPostgres(tb testing.TB) *Postgres {
 	return shared.postgres
 }
 
-// NewPostgres starts a server for this test alone, which may kill it. The test's end
+// NewPostgres starts a server for only this test, which may kill it. The test's end
 // ends it. Settings are beside those of a server that forgets everything in a power cut:
 // "fsync=on".
 func NewPostgres(tb testing.TB, settings ...string) *Postgres {

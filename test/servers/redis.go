@@ -35,7 +35,7 @@ func SharedRedis(tb testing.TB) *Redis {
 	return shared.redis
 }
 
-// NewRedis starts a server for this test alone, which may kill it. The test's end ends
+// NewRedis starts a server for only this test, which may kill it. The test's end ends
 // it.
 func NewRedis(tb testing.TB) *Redis {
 	tb.Helper()

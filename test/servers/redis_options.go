@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// SecuredRedis starts a server for this test alone that has TLS on a port of 127.0.0.1, and gives
+// SecuredRedis starts a server for only this test that has TLS on a port of 127.0.0.1, and gives
 // the port. The options name its certificate and whom it takes. The test's end ends it.
 func SecuredRedis(tb testing.TB, options ...string) (port string) {
 	tb.Helper()
@@ -96,7 +96,7 @@ func (r *Redis) Command(args ...string) (string, error) {
 // await asks a server until its answer has the words want, for startWithin at most.
 func (r *Redis) await(want string, args ...string) error {
 	var last string
-	for deadline := time.Now().Add(startWithin); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) { //nolint:forbidigo // the server tells no event: it has to be asked
+	for deadline := time.Now().Add(startWithin); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) { //nolint:forbidigo // the server has no event to wait for
 		answer, err := r.client(args...)
 		if err == nil && strings.Contains(answer, want) {
 			return nil

@@ -21,7 +21,7 @@ type Sentinel struct {
 // sentinelMaster is the name by which the sentinel knows the servers.
 const sentinelMaster = "limits"
 
-// NewSentinel starts the three for this test alone. The sentinel takes the primary for dead after
+// NewSentinel starts the three for only this test. The sentinel takes the primary for dead after
 // 300 ms of silence. The test's end ends them.
 func NewSentinel(tb testing.TB) *Sentinel {
 	tb.Helper()

@@ -30,7 +30,7 @@ func cross(r *report, x exchange, other string) {
 }
 
 // request crosses the request, and gives it as a caller of the other protocol
-// would have said it.
+// would have written it.
 func request(r *row, x exchange, here, there protocol) *codec.Request {
 	plain := &codec.Request{GenerateTextRequest: &genwayv1.GenerateTextRequest{Model: "m"}, Stream: x.Stream, IncludeUsage: true}
 	asked, err := here.codec.DecodeRequest(x.Request)
@@ -86,10 +86,10 @@ func stream(r *row, x exchange, here, there protocol, asked *codec.Request) {
 	decoder := here.codec.NewStreamDecoder()
 	encoder := there.codec.NewStreamEncoder(codec.Answer{Request: asked, Losses: &losses})
 	var all []misfit
-	var told bytes.Buffer
+	var sent bytes.Buffer
 	pass := func(out []codec.Frame) {
 		for _, f := range out {
-			fmt.Fprintf(&told, "%s\n", f.Data)
+			fmt.Fprintf(&sent, "%s\n", f.Data)
 			if string(f.Data) != "[DONE]" {
 				all = append(all, judge(there.event, f.Data, true)...)
 			}
@@ -116,10 +116,10 @@ func stream(r *row, x exchange, here, there protocol, asked *codec.Request) {
 	}
 	if err != nil {
 		r.refused(x, err)
-		r.misfits(x, all, told.Bytes())
+		r.misfits(x, all, sent.Bytes())
 		return
 	}
-	r.translated(x, losses.List(), all, told.Bytes())
+	r.translated(x, losses.List(), all, sent.Bytes())
 }
 
 // failure crosses an answer that is an error.

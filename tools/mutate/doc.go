@@ -5,6 +5,6 @@
 // mutants.yaml has them: what a mutant breaks, in which file, and the text that is put in
 // place of another. A mutant is built from an overlay (go build -overlay), so no file of
 // the repository changes, and scripts that are embedded can be broken too. Tools that make
-// mutants by rule (gremlins) know Go's operators alone: neither what a settlement
+// mutants by rule (gremlins) know only Go's operators: neither what a settlement
 // is nor the scripts of the shared store.
 package main

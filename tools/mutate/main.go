@@ -47,7 +47,7 @@ func run(out io.Writer, mutants []mutant) (err error) {
 		return fmt.Errorf("make a folder: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	b := &bench{root: strings.TrimSpace(string(root)), scratch: scratch, patience: 3 * time.Minute}
+	b := &bench{root: strings.TrimSpace(string(root)), scratch: scratch, timeout: 3 * time.Minute}
 	sound := map[string]bool{}
 	survivors := 0
 	for i := range mutants {

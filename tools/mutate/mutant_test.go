@@ -48,7 +48,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// A survivor, a mutant that is killed and one that does not build are told apart, and the
+// A survivor, a mutant that is killed and one that does not build are distinguished, and the
 // file stays as it is.
 func TestTry(t *testing.T) {
 	dir := t.TempDir()
@@ -69,7 +69,7 @@ func TestTry(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := &bench{root: dir, scratch: t.TempDir(), patience: 60e9}
+	b := &bench{root: dir, scratch: t.TempDir(), timeout: 60e9}
 	for _, c := range []struct {
 		m      mutant
 		passed bool

@@ -18,9 +18,9 @@ import (
 type bench struct {
 	// root is that of the repository, scratch a folder of the bench's own.
 	root, scratch string
-	// patience is how long a package's tests may run. A mutant that makes them hang is
+	// timeout is how long a package's tests may run. A mutant that makes them hang is
 	// noticed when it is over.
-	patience time.Duration
+	timeout time.Duration
 }
 
 // verdict is how the tests of a package ended.
@@ -60,9 +60,9 @@ func (b *bench) try(ctx context.Context, folder string, overlay map[string]strin
 	}
 	began := time.Now()
 	// The tests have a deadline of their own, which says what hangs; this is behind it.
-	ctx, cancel := context.WithTimeout(ctx, b.patience+time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, b.timeout+time.Minute)
 	defer cancel()
-	flags := []string{"-test.failfast", "-test.timeout=" + b.patience.String()}
+	flags := []string{"-test.failfast", "-test.timeout=" + b.timeout.String()}
 	if exec.CommandContext(ctx, program, slices.Concat(quiet, []string{"-test.list=^$"})...).Run() == nil { //nolint:gosec // just built
 		flags = append(flags, quiet...)
 	}

@@ -31,7 +31,7 @@ func (waits) Run(ctx context.Context, _ io.Writer) error {
 	return fmt.Errorf("wait: %w", ctx.Err())
 }
 
-// Exit codes tell what became of a command, and one line says it. A command that was
+// The exit code and one line report the outcome of a command. A command that was
 // interrupted has not done what it was to do.
 func TestExitCodes(t *testing.T) {
 	for _, c := range []struct {

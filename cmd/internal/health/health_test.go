@@ -71,7 +71,7 @@ func TestCore(t *testing.T) {
 	}
 }
 
-// Where nobody listens, the error names the address.
+// Without a server, the error names the address.
 func TestNobodyListens(t *testing.T) {
 	socket := "unix:" + t.TempDir() + "/none"
 	for _, err := range []error{health.Edge(t.Context(), socket, false), health.Core(t.Context(), socket, false)} {

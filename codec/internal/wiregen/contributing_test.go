@@ -42,7 +42,7 @@ func TestContributing(t *testing.T) {
 	if err := os.WriteFile(patch, []byte(example), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Hunks have one line in front of what they add: whoever adds a line behind it does not break
+	// Hunks have one line ahead of the lines that they add, so that a line added behind it does not break
 	// the example.
 	run(t, dir, "git", "apply", "--unidiff-zero", patch)
 	run(t, dir, "go", "tool", "-modfile=tools/buf/go.mod", "buf", "generate")

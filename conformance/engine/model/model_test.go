@@ -32,7 +32,7 @@ func TestBytes(t *testing.T) {
 // TestSentence walks from a beginning to the end by what is wanted most.
 func TestSentence(t *testing.T) {
 	v := newVocabulary()
-	var said strings.Builder
+	var text strings.Builder
 	token := int(v.start)
 	for range len(v.tokens) {
 		best := 0
@@ -44,10 +44,10 @@ func TestSentence(t *testing.T) {
 		if best == int(v.end) {
 			break
 		}
-		said.WriteString(strings.ReplaceAll(v.tokens[best], "▁", " "))
+		text.WriteString(strings.ReplaceAll(v.tokens[best], "▁", " "))
 		token = best
 	}
-	if got := said.String(); got != Sentence {
+	if got := text.String(); got != Sentence {
 		t.Errorf("says %q", got)
 	}
 }

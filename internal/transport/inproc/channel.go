@@ -107,7 +107,7 @@ func statusOf(err error) error {
 	return status.Error(codes.Unknown, err.Error())
 }
 
-// tell gives a call's header and trailer to the options that ask for them.
+// tell gives a call's header and trailer to the call options that ask for them.
 func (c *call) tell(opts []grpc.CallOption) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

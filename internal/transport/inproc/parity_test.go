@@ -151,7 +151,7 @@ func TestUnaryFailure(t *testing.T) {
 	}
 }
 
-// A client that goes away is seen by the handler, and hears of it itself.
+// When a client disconnects, the handler's context ends, and the client gets the error too.
 func TestCancelledCall(t *testing.T) {
 	begun, ended := make(chan struct{}), make(chan error, 1)
 	s := &service{unary: func(ctx context.Context, _ *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
@@ -175,7 +175,7 @@ func TestCancelledCall(t *testing.T) {
 	})
 }
 
-// A method nobody serves is one and the same error.
+// A method that is not registered gives the same error on both transports.
 func TestUnknownMethod(t *testing.T) {
 	onBoth(t, &service{}, func(t *testing.T, client genwayv1.GenerationClient) {
 		if _, err := client.CountTokens(t.Context(), &genwayv1.CountTokensRequest{}); status.Code(err) != codes.Unimplemented {

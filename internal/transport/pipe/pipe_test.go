@@ -42,10 +42,10 @@ func TestListener(t *testing.T) {
 	if _, err := l.Dial(t.Context(), netip.Addr{}); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("a closed listener: %v", err)
 	}
-	// Nobody accepts: the caller gives up.
-	gone, cancel := context.WithCancel(t.Context())
+	// No listener accepts: dialing ends with its context.
+	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := pipe.NewListener().Dial(gone, netip.Addr{}); !errors.Is(err, context.Canceled) {
+	if _, err := pipe.NewListener().Dial(cancelled, netip.Addr{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a caller who gives up: %v", err)
 	}
 	if l.Addr().String() != "@" || l.Addr().Network() != "unix" || l.Close() != nil {

@@ -14,13 +14,13 @@ var chatUsage = object{"prompt_tokens": 11, "completion_tokens": 7, "total_token
 
 func (t Reply) chat() string {
 	message := object{"role": "assistant", "content": nil, "refusal": nil}
-	said, thought := "", ""
+	content, thought := "", ""
 	var calls, details []object
 	for _, p := range t.Parts {
 		switch {
 		case p.Text != "":
-			said += p.Text
-			message["content"] = said
+			content += p.Text
+			message["content"] = content
 		case p.Call != nil:
 			calls = append(calls, chatCall(p.Call, p.Call.Arguments))
 			message["tool_calls"] = calls

@@ -11,7 +11,7 @@ type Answer struct {
 	// Status is the HTTP status; 0 is 200.
 	Status int
 	Header map[string]string
-	// Hold keeps the headers back until the channel is closed or the caller is gone.
+	// Hold holds the headers back until the channel is closed or the caller has disconnected.
 	Hold <-chan struct{}
 	// Steps are what is done after the headers are out, in order.
 	Steps []Step
@@ -80,7 +80,7 @@ func Events(data ...string) []Step {
 // Bytes writes bytes as they are.
 func Bytes(data string) Step { return Step{data: data} }
 
-// Wait holds the answer up until the channel is closed or the caller is gone.
+// Wait delays the answer until the channel is closed or the caller has disconnected.
 func Wait(until <-chan struct{}) Step { return Step{until: until} }
 
 // Cut closes the connection in the middle of the body. For a clean end of the body

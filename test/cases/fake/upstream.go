@@ -30,8 +30,8 @@ type Request struct {
 	Path   string
 	Header http.Header
 	Body   []byte
-	// Gone is closed when the answer has been given or the caller has left.
-	Gone <-chan struct{}
+	// Done is closed when the answer was sent or the caller has disconnected.
+	Done <-chan struct{}
 }
 
 // New starts an upstream that stops with the test.
@@ -76,9 +76,9 @@ func (u *Upstream) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	gone := make(chan struct{})
-	defer close(gone)
-	answer, ok := u.take(Request{Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header.Clone(), Body: bytes.Clone(body), Gone: gone})
+	done := make(chan struct{})
+	defer close(done)
+	answer, ok := u.take(Request{Method: r.Method, Path: r.URL.RequestURI(), Header: r.Header.Clone(), Body: bytes.Clone(body), Done: done})
 	if !ok {
 		u.t.Errorf("unexpected request to the upstream: %s %s", r.Method, r.URL.Path)
 		http.Error(w, `{"error":{"message":"nothing is scripted"}}`, http.StatusInternalServerError)

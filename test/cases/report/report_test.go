@@ -22,7 +22,7 @@ const ran = `{"Action":"run","Test":"TestCases"}
 
 func TestReport(t *testing.T) {
 	for name, c := range map[string]struct {
-		events, table, said, err string
+		events, table, output, err string
 	}{
 		"pass":      {strings.ReplaceAll(ran, "VERDICT", "pass"), "| T2 | two | pass |\n| T10 | ten \\| ten | pass |\n\n2 cases, 2 passed.\n", "", ""},
 		"fail":      {strings.ReplaceAll(ran, "VERDICT", "fail"), "| T2 | two | pass |\n| T10 | ten \\| ten | fail |\n\n2 cases, 1 passed.\n", "too bad\n", "1 of 2 cases failed"},
@@ -30,10 +30,10 @@ func TestReport(t *testing.T) {
 		"no events": {"go: no such thing", "\n0 cases, 0 passed.\n", "go: no such thing\n", "no case ran"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var table, said strings.Builder
-			err := run(strings.NewReader(c.events), "", &table, &said)
-			if !strings.HasSuffix(table.String(), c.table) || said.String() != c.said {
-				t.Errorf("table %s\nsaid %s", table.String(), said.String())
+			var table, output strings.Builder
+			err := run(strings.NewReader(c.events), "", &table, &output)
+			if !strings.HasSuffix(table.String(), c.table) || output.String() != c.output {
+				t.Errorf("table %s\nsaid %s", table.String(), output.String())
 			}
 			got := ""
 			if err != nil {
@@ -49,9 +49,9 @@ func TestReport(t *testing.T) {
 // A leak fails the run though each case passed.
 func TestReportOfLeak(t *testing.T) {
 	events := strings.ReplaceAll(ran, "VERDICT", "pass") + `{"Action":"output","Output":"found unexpected goroutines\n"}` + "\n" + `{"Action":"fail"}`
-	var table, said strings.Builder
-	if err := run(strings.NewReader(events), "", &table, &said); err == nil || !strings.Contains(said.String(), "goroutines") {
-		t.Errorf("%v: %s", err, said.String())
+	var table, output strings.Builder
+	if err := run(strings.NewReader(events), "", &table, &output); err == nil || !strings.Contains(output.String(), "goroutines") {
+		t.Errorf("%v: %s", err, output.String())
 	}
 }
 
@@ -61,8 +61,8 @@ func TestReportOfTwo(t *testing.T) {
 		second := `{"Action":"attr","Test":"TestCases/T2","Key":"proves","Value":"also"}
 {"Action":"` + verdict + `","Test":"TestCases/T2"}
 `
-		var table, said strings.Builder
-		err := run(strings.NewReader(strings.ReplaceAll(ran, "VERDICT", "pass")+second), "", &table, &said)
+		var table, output strings.Builder
+		err := run(strings.NewReader(strings.ReplaceAll(ran, "VERDICT", "pass")+second), "", &table, &output)
 		if (err == nil) != (verdict == "pass") || !strings.Contains(table.String(), want) {
 			t.Errorf("%s: %v\n%s", verdict, err, table.String())
 		}

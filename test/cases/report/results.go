@@ -21,7 +21,7 @@ type event struct {
 	Key, Value string
 }
 
-// results are what a run said of each case.
+// results has the outcome of each case in a run.
 type results struct {
 	cases map[string]*result
 	// broken says that something failed that is no case: the build, a leak.

@@ -37,8 +37,8 @@ func (parrot) DecodeRequest(body []byte) (*codec.Request, error) {
 	if w.Say == "" {
 		return nil, fault.Missing("say")
 	}
-	said := &genwayv1.Message{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{codec.TextPart(w.Say)}}
-	return &codec.Request{GenerateTextRequest: &genwayv1.GenerateTextRequest{Model: w.Model, Messages: []*genwayv1.Message{said}}, Stream: w.Stream}, nil
+	message := &genwayv1.Message{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{codec.TextPart(w.Say)}}
+	return &codec.Request{GenerateTextRequest: &genwayv1.GenerateTextRequest{Model: w.Model, Messages: []*genwayv1.Message{message}}, Stream: w.Stream}, nil
 }
 
 func (parrot) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, error) {

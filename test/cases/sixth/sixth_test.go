@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/health"
 )
 
-// entry is all that Genway is told of the made-up protocol.
+// entry is all that Genway knows of the made-up protocol.
 var entry = protocol.Protocol{
 	ID: id, Name: "parrot_talk", Kind: "parrot", KeyGroup: "chat",
 	Bindings:      []protocol.Binding{{Operation: protocol.Generate, Method: http.MethodPost, Prefix: "/v3/parrot/talk"}},

@@ -46,7 +46,7 @@ func (f Fault) About() string {
 // Moment is how far an answer has come when the fault sets in.
 type Moment string
 
-// The moments. AfterEnd is for streams: the answer has been told to its end, the
+// The moments. AfterEnd is for streams: the answer was sent to its end, the
 // protocol's terminator or the end of the body is missing.
 const (
 	BeforeHeaders Moment = "before headers"

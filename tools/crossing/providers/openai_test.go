@@ -38,13 +38,13 @@ func responseEvents() string {
 		"event: response.completed\ndata: {\"type\":\"response.completed\",\"sequence_number\":2,\"response\":" + response + "}\n\n"
 }
 
-// speech is a protocol of the SDK: what asks by it, and how it is answered.
-type speech struct {
+// protocolCase is a protocol of the SDK: what asks by it, and how it is answered.
+type protocolCase struct {
 	asks           func(t *testing.T, client openai.Client, model string, streamed bool)
 	answer, stream string
 }
 
-var speeches = map[string]speech{
+var protocolCases = map[string]protocolCase{
 	"chat":      {asksChat, completion, chunks},
 	"responses": {asksResponses, response, responseEvents()},
 }
@@ -96,7 +96,7 @@ func asksResponses(t *testing.T, client openai.Client, model string, streamed bo
 // both has a client of the place's SDK and genway call the place, unary and streamed.
 func both(t *testing.T, p *place, kind, upstream, model string, client func(at *http.Client) openai.Client, leave ...string) {
 	t.Helper()
-	say := speeches[kind]
+	say := protocolCases[kind]
 	for _, streamed := range []bool{false, true} {
 		p.answer, p.typed = say.answer, "application/json"
 		if streamed {
@@ -119,10 +119,10 @@ func (entra) GetToken(context.Context, policy.TokenRequestOptions) (azcore.Acces
 	return azcore.AccessToken{Token: token, ExpiresOn: time.Now().Add(time.Hour)}, nil
 }
 
-// The SDK's azure option serves dated API versions alone. At the v1 API it is the SDK itself, with
+// The SDK's azure option serves only dated API versions. At the v1 API it is the SDK itself, with
 // a key or a token as its key: both are documented for the place, beside the header api-key.
 func TestAzure(t *testing.T) {
-	for kind := range speeches {
+	for kind := range protocolCases {
 		for host, endpoint := range map[string]string{"openai.azure.com": "", "services.ai.azure.com": "endpoint: foundry, "} {
 			upstream := "kind: " + kind + ", provider: azure, " + endpoint + "resource: my-resource, "
 			made := func(key string) func(*http.Client) openai.Client {

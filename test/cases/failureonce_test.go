@@ -16,29 +16,29 @@ var inBand = map[harness.Protocol]string{
 	harness.GenerateContent: `{"error":{"code":503,"message":"MESSAGE","status":"UNAVAILABLE"}}`,
 }
 
-// What an upstream says of its failure in the middle of a stream reaches a caller of
-// its protocol as it was said, and is not told again in our words: not even when it is
+// The failure that an upstream reports in the middle of a stream reaches a caller of
+// its protocol unchanged and is not reported again by the gateway, not even when it is
 // too long to travel with the failure itself.
-func TestFailuresAreToldOnce(t *testing.T) {
+func TestFailuresAreReportedOnce(t *testing.T) {
 	for _, p := range harness.Texts() {
 		for name, size := range map[string]int{"short": 10, "long": 70 << 10} {
 			t.Run(string(p)+", "+name, func(t *testing.T) {
 				g := harness.New(t, harness.Config{})
 				message := strings.Repeat("x", size)
-				said := strings.Replace(inBand[p], "MESSAGE", message, 1)
-				g.Upstream(p).Answer(then(begun(p), fake.Events(said)...))
+				failed := strings.Replace(inBand[p], "MESSAGE", message, 1)
+				g.Upstream(p).Answer(then(begun(p), fake.Events(failed)...))
 				frames := g.Stream(p, string(p)+"/m", p.Hello()).Frames()
-				told := 0
+				failures := 0
 				for _, f := range frames {
 					if strings.Contains(f.Data, "xxxxxxxxxx") {
-						told++
-						if f.Data != said {
-							t.Errorf("told %.200s", f.Data)
+						failures++
+						if f.Data != failed {
+							t.Errorf("the caller got %.200s", f.Data)
 						}
 					}
 				}
-				if told != 1 {
-					t.Errorf("told %d times", told)
+				if failures != 1 {
+					t.Errorf("reported %d times", failures)
 				}
 			})
 		}
