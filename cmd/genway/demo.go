@@ -54,7 +54,7 @@ func (c *demoCommand) Run(ctx context.Context, stdout io.Writer) error {
 		if used, err := inUse(ctx, db); err != nil || used && !c.Add {
 			return errors.Join(err, errNotEmpty)
 		}
-		filled, err = demo.Fill(ctx, demo.Into{Keys: db.Keys(), Ledger: db.Ledger(), Told: func(n int64) { progress.Tell(n, int64(c.Requests), "requests are made up") }}, week)
+		filled, err = demo.Fill(ctx, demo.Into{Keys: db.Keys(), Ledger: db.Ledger(), Progress: func(n int64) { progress.Report(n, int64(c.Requests), "requests are made up") }}, week)
 		return err
 	})
 	progress.Clear()

@@ -57,7 +57,7 @@ func (c *importKeys) Run(ctx context.Context, stdout io.Writer) (err error) {
 			Dry:    c.DryRun,
 			Made: func(part []keys.Created) error {
 				done += int64(len(part))
-				progress.Tell(done, total, "keys are made")
+				progress.Report(done, total, "keys are made")
 				return createdCSV(lines, part)
 			},
 		})
@@ -126,7 +126,7 @@ func checkKeys(ctx context.Context, table keyTable, progress *cli.Progress) (tot
 			return 0, fmt.Errorf("%w; nothing was imported", row.blame(invalid))
 		}
 		total++
-		progress.Tell(total, 0, "keys are checked")
+		progress.Report(total, 0, "keys are checked")
 	}
 	return total, nil
 }

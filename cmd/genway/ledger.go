@@ -59,7 +59,7 @@ func (c *checkLedger) Run(ctx context.Context, stdout io.Writer) error {
 	progress := cli.NewProgress()
 	what.After = func(found *reconcile.Checked) error {
 		days := func(t time.Time) int64 { return int64(t.Sub(found.First)/(24*time.Hour)) + 1 }
-		progress.Tell(days(found.Next)-1, days(found.Until), fmt.Sprintf("days are checked, %d requests", found.Entries))
+		progress.Report(days(found.Next)-1, days(found.Until), fmt.Sprintf("days are checked, %d requests", found.Entries))
 		return point.write(found)
 	}
 	return c.WithLedger(ctx, func(store ledger.Store, _ *keys.Service) error {
@@ -138,7 +138,7 @@ func (c *reconcileLedger) Run(ctx context.Context, stdout io.Writer) error {
 		if err != nil {
 			return err
 		}
-		scope.Read = func(entries int64) { progress.Tell(entries, total, "requests are read") }
+		scope.Read = func(entries int64) { progress.Report(entries, total, "requests are read") }
 		result, err := reconcile.Compare(ctx, store, answers, scope)
 		progress.Clear()
 		if err != nil {
@@ -220,7 +220,7 @@ func (c *pruneLedger) Run(ctx context.Context, stdout io.Writer) error {
 		if err != nil {
 			return err
 		}
-		n, err := ledger.PruneAll(ctx, store, c.Before.Time, func(pruned int64) { progress.Tell(pruned, total, "requests are pruned") })
+		n, err := ledger.PruneAll(ctx, store, c.Before.Time, func(pruned int64) { progress.Report(pruned, total, "requests are pruned") })
 		progress.Clear()
 		fmt.Fprintf(stdout, "removed the rows of %d requests; their sums by day stay\n", n)
 		return err

@@ -27,9 +27,9 @@ type placedPart struct {
 	callID string
 }
 
-// conversation writes system and messages. System text goes to the system member
-// wherever it was said (case F13), but for turns that came as turns of this
-// protocol's own system role, which only its newest models take.
+// conversation writes system and messages. System text goes to the system member, wherever it is in
+// the conversation (case F13), except for turns of this protocol's own system role, which only its
+// newest models take.
 func (w *writer) conversation(r *genwayv1.GenerateTextRequest, losses *codec.Losses) {
 	var system []placedPart
 	var turns []turn
@@ -67,12 +67,12 @@ func (w *writer) conversation(r *genwayv1.GenerateTextRequest, losses *codec.Los
 	}
 	w.system(system, losses)
 	w.List("messages")
-	said := false
+	hasMessages := false
 	for _, t := range turns {
-		said = w.turn(t, losses) || said
+		hasMessages = w.turn(t, losses) || hasMessages
 	}
 	w.EndList()
-	if !said {
+	if !hasMessages {
 		w.Fail(fault.Unsupported("messages", "messages: the messages protocol demands one that is not system text"))
 	}
 }

@@ -97,10 +97,10 @@ func bindingMember(name string) bool {
 	return false
 }
 
-// threadField keeps the thread member. One that continues a thread has only the
-// newest turn in messages: it binds, since the rest is known to nobody but the
-// vendor. One that creates a thread has the whole conversation, so that the answer
-// is right without it; what continues it later is refused then (see threadError).
+// threadField keeps the thread member. A request that continues a thread has only the newest turn in
+// messages: the member is binding, since only the vendor has the other turns. A request that creates
+// a thread has the whole conversation, so that its answer is right without the member; a request that
+// continues that thread later is refused (see threadError).
 func threadField(raw jsontext.Value) *genwayv1.NativeField {
 	if kind := raw.Kind(); kind == 'n' || kind == 0 {
 		return nil
@@ -139,7 +139,7 @@ func (m *wireMessage) canonical(place member.Place) (*genwayv1.Message, error) {
 	case "assistant":
 		out.Role = genwayv1.Role_ROLE_ASSISTANT
 	case "system":
-		// The native role tells a turn of its own from the system member.
+		// The native role distinguishes a system turn from the system member.
 		out.Role, out.NativeRole = genwayv1.Role_ROLE_SYSTEM, "system"
 	case "":
 		return nil, fault.Missing(place.Join("role"))

@@ -79,8 +79,8 @@ func (w *writer) delivery(r *genwayv1.GenerateTextRequest, losses *codec.Losses)
 	w.cacheControl(r.GetCacheControl(), "", losses)
 }
 
-// refuse fails on what bears on the answer and this protocol does not have, and
-// tells of what is harmless (case F7).
+// refuse fails on fields that bear on the answer and that this protocol does not have, and declares
+// the others as losses (case F7).
 func refuse(w *writer, r *genwayv1.GenerateTextRequest, losses *codec.Losses) {
 	s := r.GetSampling()
 	for _, c := range []struct {

@@ -36,11 +36,10 @@ func whole(name string, value jsontext.Value) *genwayv1.NativeField {
 	return &genwayv1.NativeField{Protocol: protocol, Name: name, Json: bytes.Clone(value)}
 }
 
-// natives writes the native fields of this protocol into the open object, but
-// for those that merge writes. Those of another protocol are refused when binding,
-// else named in losses. A member twice is refused in requests, where it could
-// smuggle in another model; in answers, which a stream tells piece by piece, the
-// last word counts.
+// natives writes the native fields of this protocol into the open object, except for those that
+// merge writes. Those of another protocol are refused if they are binding, and else declared as
+// losses. A duplicate member is refused in requests, where it could smuggle in another model. In
+// answers, which a stream has in pieces, the last value counts.
 func (w *writer) natives(fields []*genwayv1.NativeField, path string, losses *codec.Losses, merged ...string) {
 	for i, f := range fields {
 		at := member.Join(path, f.Name)

@@ -187,8 +187,8 @@ func merged(start, end []*genwayv1.NativeField) []*genwayv1.NativeField {
 	return append(append([]*genwayv1.NativeField{}, end...), start...)
 }
 
-// skips reports whether a part is of another candidate than the first, which this
-// protocol cannot tell.
+// skips reports whether a part belongs to another candidate than the first, for which this protocol
+// has no place.
 func (e *streamEncoder) skips(candidate int32) bool {
 	if candidate != 0 {
 		e.losses.Add("candidates", "the messages protocol has one answer")

@@ -6,18 +6,17 @@ import (
 	"github.com/genway/genway/codec/fault"
 )
 
-// The vendor's newest SDK tells errors of message threads apart by codes with this
-// prefix (error.details.error_code). On thread_not_found it sends the whole
-// conversation again, in a new thread; thread_unsupported_request it raises.
+// The vendor's newest SDK recognises errors of message threads by codes with this prefix
+// (error.details.error_code). On thread_not_found it sends the whole conversation again, in a new
+// thread; it raises thread_unsupported_request.
 const (
 	threadPrefix   = "thread_"
 	threadNotFound = "thread_not_found"
 )
 
-// threadError gives an error about the thread member in the vendor's terms. An
-// upstream without threads refuses the member as it refuses any that binds
-// (ReasonUnsupported with Param thread); since only requests that continue a thread
-// bind, that says nobody knows the thread, and the client can recover.
+// threadError gives an error about the thread member the vendor's code. An upstream without threads
+// refuses the member like any that is binding (ReasonUnsupported with Param thread). Since only
+// requests that continue a thread are binding, the thread is unknown, and the client can recover.
 func threadError(err *fault.Error) *fault.Error {
 	if err.Reason != fault.ReasonUnsupported || err.Param != "thread" || err.NativeCode != "" {
 		return err

@@ -36,11 +36,11 @@ type streamEncoder struct {
 	frames   []codec.Frame
 	seq      int64
 	started  bool
-	// wired means that events of the upstream passed through, among them the last.
-	wired, done bool
-	folder      codec.Accumulator
-	item        *outputItem
-	count       int
+	// passedThrough means that events of the upstream passed through, among them the last.
+	passedThrough, done bool
+	folder              codec.Accumulator
+	item                *outputItem
+	count               int
 	// items are the finished ones, as they stand in the output.
 	items   *member.Writer
 	part    *openPart
@@ -58,7 +58,7 @@ func isEvent(data []byte) bool {
 func (e *streamEncoder) Encode(ev *genwayv1.StreamGenerateTextResponse) ([]codec.Frame, error) {
 	e.w.Reset()
 	e.frames = e.frames[:0]
-	if e.done && (!e.wired || !isEvent(ev.GetWire().GetData())) {
+	if e.done && (!e.passedThrough || !isEvent(ev.GetWire().GetData())) {
 		return nil, nil // but what an upstream says behind its end passes
 	}
 	if e.compacts && ev.GetWire() == nil {
@@ -102,7 +102,7 @@ func (e *streamEncoder) pass(f *genwayv1.WireFrame) {
 	if !e.started {
 		e.head.id = responseID(w.ID)
 	}
-	e.wired, e.started = true, true
+	e.passedThrough, e.started = true, true
 	e.seq++
 	e.frames = append(e.frames, codec.Frame{Event: f.Event, Data: f.Data})
 }
@@ -159,7 +159,7 @@ func (e *streamEncoder) whole(event string, end ending, usage *genwayv1.Usage, l
 // would.
 func (e *streamEncoder) complete(c *genwayv1.TextCompleted) error {
 	e.done = true
-	if e.wired {
+	if e.passedThrough {
 		return nil
 	}
 	e.start(&genwayv1.TextStarted{})

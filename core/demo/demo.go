@@ -57,8 +57,8 @@ type Week struct {
 type Into struct {
 	Keys   keys.Store
 	Ledger ledger.Store
-	// Told, unless nil, is called now and then with how many requests are written.
-	Told func(requests int64)
+	// Progress, unless nil, is called from time to time with the number of requests that are written.
+	Progress func(requests int64)
 }
 
 // Filled is what Fill has written.
@@ -92,7 +92,7 @@ func Fill(ctx context.Context, into Into, w Week) (Filled, error) {
 		Week: w, rand: rand.New(rand.NewPCG(w.Seed, 2)), prices: catalogue, callers: callers, //nolint:gosec // nothing here is a secret
 		events: eventsOf(w), sessions: map[string]*session{},
 	}
-	filled.Requests, err = maker.record(ctx, recorder, into.Told)
+	filled.Requests, err = maker.record(ctx, recorder, into.Progress)
 	// What is still open has been interrupted by the end of its process.
 	if err := errors.Join(err, recorder.Close()); err != nil {
 		return filled, err

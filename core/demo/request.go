@@ -36,7 +36,7 @@ type session struct {
 const mostLeft = 3
 
 // record makes the requests of the week and records them.
-func (m *maker) record(ctx context.Context, recorder *ledger.Recorder, told func(int64)) (done int, err error) {
+func (m *maker) record(ctx context.Context, recorder *ledger.Recorder, progress func(int64)) (done int, err error) {
 	from := m.End.Add(-time.Duration(m.Days) * day)
 	for i, n := range spread(m.Week) {
 		for _, at := range starts(m.rand, from.Add(time.Duration(i)*time.Hour), n) {
@@ -50,8 +50,8 @@ func (m *maker) record(ctx context.Context, recorder *ledger.Recorder, told func
 			}
 			done++
 		}
-		if told != nil {
-			told(int64(done))
+		if progress != nil {
+			progress(int64(done))
 		}
 	}
 	return done, nil

@@ -71,7 +71,7 @@ func (s *Service) ImportAll(ctx context.Context, of Importing) error {
 			}
 			switch {
 			case err != nil:
-				// The store is asked for the names ahead first: the first error is told.
+				// The store checks the names of the keys ahead first, so that the first error is reported.
 				if hand() {
 					fail(err)
 				}

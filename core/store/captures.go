@@ -21,7 +21,7 @@ func (s *Store) Captures() vault.Store { return captureStore{s.db} }
 
 // Put inserts or replaces rows. They are large, so that one statement has one of them.
 func (s captureStore) Put(ctx context.Context, rows []vault.Row) error {
-	err := s.db.alone(ctx, func(tx transaction) error {
+	err := s.db.isolated(ctx, func(tx transaction) error {
 		for _, r := range rows {
 			_, err := tx.exec(ctx, `INSERT INTO captures (process, number, key_id, start_time, expires, sealed_by, content) VALUES (?, ?, ?, ?, ?, ?, ?)
 				ON CONFLICT (process, number) DO UPDATE SET key_id = excluded.key_id, start_time = excluded.start_time, expires = excluded.expires, sealed_by = excluded.sealed_by, content = excluded.content`,

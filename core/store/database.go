@@ -91,9 +91,9 @@ func (d database) locked(ctx context.Context, do func(transaction) error) error 
 	return nil
 }
 
-// alone runs do in a transaction that sees one state of the database: where another one
-// has changed since what do changes, it is run again. do must have no other effects.
-func (d database) alone(ctx context.Context, do func(transaction) error) error {
+// isolated runs do in a transaction that sees one state of the database. If another transaction has
+// changed the same rows since, do is run again, so it must have no other effects.
+func (d database) isolated(ctx context.Context, do func(transaction) error) error {
 	return d.again(ctx, func() error { return d.once(ctx, d.isolation, do) })
 }
 

@@ -24,7 +24,7 @@ const manyItems = 200
 
 // Put inserts or replaces rows.
 func (s itemStore) Put(ctx context.Context, rows []items.Row) error {
-	err := s.db.alone(ctx, func(tx transaction) error {
+	err := s.db.isolated(ctx, func(tx transaction) error {
 		for some := range slices.Chunk(rows, manyItems) {
 			args := make([]any, 0, 3*len(some))
 			for _, r := range some {

@@ -39,7 +39,7 @@ const longestMonth = 31
 // again.
 func (s ledgerStore) Prune(ctx context.Context, before time.Time, count int64) (pruned int64, err error) {
 	day := before.UnixMicro() / microsOfDay * microsOfDay
-	err = s.db.alone(ctx, func(tx transaction) error {
+	err = s.db.isolated(ctx, func(tx transaction) error {
 		pruned = 0
 		last := day - 1
 		err := tx.row(ctx, `SELECT start_time FROM ledger WHERE start_time < ? AND outcome <> 'open' ORDER BY start_time LIMIT 1 OFFSET ?`, day, max(count, 1)-1).Scan(&last)

@@ -172,7 +172,7 @@ func (s ledgerStore) rollDay(ctx context.Context, horizon int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	err = s.db.alone(ctx, func(tx transaction) error {
+	err = s.db.isolated(ctx, func(tx transaction) error {
 		if _, err := tx.exec(ctx, `DELETE FROM ledger_rollups WHERE level IN (1, 2) AND period = ?`, day); err != nil {
 			return err
 		}

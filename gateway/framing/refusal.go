@@ -22,9 +22,9 @@ type Refusal struct {
 // protocol has 30 beside the name of a model.
 const maxLine = 256
 
-// Answering says that a handler has begun to answer a request of the connection, so that what
-// is written is its answer; with false, that the answer has been written. net/http tells both:
-// the one by calling the handler, the other by the state http.StateIdle of the connection.
+// Answering notes that a handler has begun to answer a request of the connection, so that the bytes
+// written next are its answer; with false, that the answer has been written. net/http reports the
+// beginning by calling the handler, and the end by the state http.StateIdle of the connection.
 func (c *Conn) Answering(begun bool) { c.answering.Store(begun) }
 
 // refused reports whether the bytes are an answer of net/http's own. It writes one at a time,

@@ -39,9 +39,9 @@ func newProgress(out io.Writer, now func() time.Time) *Progress {
 	return &Progress{out: out, now: now, began: now()}
 }
 
-// Tell says how much is done, of all there is, and what to name it by. Where total is 0 or
-// less than what is done, the time that is left is not known.
-func (p *Progress) Tell(done, total int64, what string) {
+// Report shows that done of total are done, and what they are. The remaining time is not shown if
+// total is 0 or less than done.
+func (p *Progress) Report(done, total int64, what string) {
 	if p == nil {
 		return
 	}

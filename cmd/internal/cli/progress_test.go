@@ -26,7 +26,7 @@ func TestProgress(t *testing.T) {
 	} {
 		at = at.Add(step.after)
 		out.Reset()
-		p.Tell(step.done, step.total, "days")
+		p.Report(step.done, step.total, "days")
 		if out.String() != step.want {
 			t.Errorf("%d of %d: %q, want %q", step.done, step.total, out.String(), step.want)
 		}
@@ -38,7 +38,7 @@ func TestProgress(t *testing.T) {
 		t.Errorf("cleared by %q", out.String())
 	}
 	var none *Progress
-	none.Tell(1, 2, "days")
+	none.Report(1, 2, "days")
 	none.Clear()
 }
 
