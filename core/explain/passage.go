@@ -1,19 +1,14 @@
 package explain
 
 import (
-	"bytes"
 	"context"
-	"io"
 	"net/http"
-	"slices"
-	"sync"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/route"
-	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/core/upstream/remote"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -21,16 +16,15 @@ import (
 	"github.com/genway/genway/protocol/spell"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// passage is the way of a caller's bodies to one target, which nothing leaves.
+// passage carries bodies of a caller to one target and back, without sending anything.
 type passage struct {
 	caller *protocol.Protocol
 	model  string
 	stream bool
 	wire   *wire
-	// routed has the target's overrides, plain has not.
+	// routed applies the overrides of the target, plain does not.
 	routed, plain *route.Router
 }
 
@@ -122,7 +116,7 @@ func (p *passage) aim(t route.Target) error {
 	return nil
 }
 
-// result is what came of a body: what was sent, what was lost, and the answer.
+// result has the body that was sent to the target, its losses, and the answer.
 type result struct {
 	body   []byte
 	losses []*genwayv1.Loss
@@ -135,20 +129,20 @@ func (p *passage) run(ctx context.Context, body, answer []byte) result {
 	return p.through(ctx, p.routed, body, answer)
 }
 
-// plainly is run without the overrides.
+// plainly is run without the overrides of the target.
 func (p *passage) plainly(ctx context.Context, body []byte) result {
 	return p.through(ctx, p.plain, body, nil)
 }
 
-// through sends a body to where nothing is sent. Its losses are those of a unary call, which
-// reports them with its answer; a stream's body is that of a stream.
+// through routes a body to the wire, which answers it. The losses are those of a unary call, which
+// reports them with its answer; the body of a streamed request is that of a streamed call.
 func (p *passage) through(ctx context.Context, router *route.Router, body, answer []byte) (r result) {
 	asked, err := p.decode(body)
 	if err != nil {
 		return result{err: err}
 	}
 	r.asked = asked
-	ctx = call.With(ctx, &call.Record{}) // not that of the call which explains
+	ctx = call.With(ctx, &call.Record{}) // not the record of the call that asks for the explanation
 	p.wire.expect(answer)
 	if asked.image != nil {
 		resp, err := router.GenerateImage(ctx, asked.image.GenerateImageRequest)
@@ -168,7 +162,7 @@ func (p *passage) through(ctx context.Context, router *route.Router, body, answe
 	return r
 }
 
-// answer says what becomes of an upstream's answer.
+// answer explains how an upstream's answer is translated for the caller.
 func (p *passage) answer(ctx context.Context, body, answer []byte) *adminv1.ExplainedAnswer {
 	back := func(answer []byte) (result, []byte, []*genwayv1.Loss, error) {
 		p.stream = false
@@ -227,139 +221,4 @@ func spelled(s *spell.Speller, losses []*genwayv1.Loss) []*genwayv1.Loss {
 		list = append(list, &genwayv1.Loss{Member: s.Member(l.GetMember()), Reason: l.GetReason()})
 	}
 	return list
-}
-
-// wire keeps what an adapter sends, and answers it.
-type wire struct {
-	spoken *protocol.Protocol
-
-	mu     sync.Mutex
-	body   []byte
-	answer []byte // nil: none
-}
-
-// expect forgets what was kept. Without an answer it gives one that says nothing.
-func (w *wire) expect(answer []byte) {
-	if answer == nil {
-		answer = w.plain()
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.body, w.answer = nil, answer
-}
-
-// refuse has calls end without an answer from now on.
-func (w *wire) refuse() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.answer = nil
-}
-
-func (w *wire) kept() []byte {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.body)
-}
-
-// plain is a short answer in the protocol of the upstream.
-func (w *wire) plain() []byte {
-	var body []byte
-	now := timestamppb.Now()
-	switch {
-	case w.spoken.Images:
-		body, _ = images.Codec{}.EncodeResponse(&genwayv1.GenerateImageResponse{CreateTime: now}, nil)
-	case w.spoken.Codec != nil:
-		body, _ = w.spoken.Codec.EncodeResponse(emptyAnswer(now), codec.Answer{})
-	}
-	return body
-}
-
-func emptyAnswer(now *timestamppb.Timestamp) *genwayv1.GenerateTextResponse {
-	return &genwayv1.GenerateTextResponse{Id: "gen_explain", Model: "explain", CreateTime: now, Usage: &genwayv1.Usage{}, Candidates: []*genwayv1.Candidate{{
-		Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "."}}}}, StopReason: genwayv1.StopReason_STOP_REASON_END_TURN,
-	}}}
-}
-
-// RoundTrip keeps a call's body.
-func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
-	body, err := io.ReadAll(req.Body)
-	if err != nil {
-		return nil, err
-	}
-	_ = req.Body.Close()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.body = body
-	if w.answer == nil {
-		return nil, errKept
-	}
-	return &http.Response{
-		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req, ContentLength: int64(len(w.answer)),
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(w.answer)),
-	}, nil
-}
-
-// canonical is an upstream that takes the contract's messages: it keeps them as ProtoJSON.
-type canonical struct{ wire *wire }
-
-func (c canonical) keep(m proto.Message) error {
-	body, err := protojson.Marshal(m)
-	if err != nil {
-		return err
-	}
-	c.wire.mu.Lock()
-	defer c.wire.mu.Unlock()
-	c.wire.body = body
-	return nil
-}
-
-func (c canonical) GenerateText(_ context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	shown := proto.CloneOf(req)
-	shown.Wire = nil
-	if err := c.keep(shown); err != nil {
-		return nil, err
-	}
-	if c.wire.answer != nil {
-		resp := &genwayv1.GenerateTextResponse{}
-		return resp, unmarshal(c.wire.answer, resp)
-	}
-	return emptyAnswer(timestamppb.Now()), nil
-}
-
-func (c canonical) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, _ upstream.Send) error {
-	if _, err := c.GenerateText(ctx, req); err != nil {
-		return err
-	}
-	return errKept
-}
-
-func (c canonical) GenerateImage(_ context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
-	shown := proto.CloneOf(req)
-	shown.Wire = nil
-	if err := c.keep(shown); err != nil {
-		return nil, err
-	}
-	resp := &genwayv1.GenerateImageResponse{}
-	if c.wire.answer != nil {
-		return resp, unmarshal(c.wire.answer, resp)
-	}
-	return resp, nil
-}
-
-func (c canonical) StreamGenerateImage(context.Context, *genwayv1.GenerateImageRequest, upstream.SendImage) error {
-	return errKept
-}
-
-func (c canonical) CountTokens(context.Context, *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
-	return nil, errKept
-}
-
-func (c canonical) Models() []*genwayv1.Model { return nil }
-
-// unmarshal reads an answer of the contract.
-func unmarshal(answer []byte, into proto.Message) error {
-	if err := protojson.Unmarshal(answer, into); err != nil {
-		return fault.Wrap(err, fault.BadUpstream, fault.ReasonUnsupported, "the answer is no message of the contract")
-	}
-	return nil
 }
