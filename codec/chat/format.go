@@ -33,7 +33,7 @@ func (d decoder) responseFormat(req *genwayv1.GenerateTextRequest, f *responseFo
 		out.Kind = genwayv1.ResponseFormat_KIND_JSON_SCHEMA
 		out.Name, out.Description, out.Strict = s.Name, s.Description, s.Strict
 		if given(s.Schema) {
-			out.SchemaJson = utf8Text(s.Schema)
+			out.SchemaJson = member.Text(s.Schema)
 		}
 		req.NativeFields = append(req.NativeFields, member.NativesUnder(protocol, "response_format.json_schema.", s.Extra)...)
 	default:

@@ -119,10 +119,5 @@ func excepted(name string, except []string) bool {
 	return false
 }
 
-// utf8Text makes raw JSON fit for a string field of a message.
-func utf8Text(raw jsontext.Value) string {
-	return strings.ToValidUTF8(string(raw), "\ufffd")
-}
-
 // given reports whether a raw member is there and not null.
 func given(raw jsontext.Value) bool { return len(raw) > 0 && raw.Kind() != 'n' }

@@ -57,7 +57,7 @@ func (d decoder) tool(t *tool, path string) (*genwayv1.Tool, error) {
 		}
 		c := &genwayv1.CustomTool{Name: t.Custom.Name, Description: t.Custom.Description}
 		if given(t.Custom.Format) {
-			c.FormatJson = utf8Text(t.Custom.Format)
+			c.FormatJson = member.Text(t.Custom.Format)
 		}
 		out = &genwayv1.Tool{Kind: &genwayv1.Tool_Custom{Custom: c}, NativeFields: member.NativesUnder(protocol, "custom.", t.Custom.Extra)}
 	default:
@@ -72,7 +72,7 @@ func (d decoder) tool(t *tool, path string) (*genwayv1.Tool, error) {
 func (f *function) tool() *genwayv1.Tool {
 	out := &genwayv1.FunctionTool{Name: f.Name, Description: f.Description, Strict: f.Strict}
 	if given(f.Parameters) {
-		out.ParametersJson = utf8Text(f.Parameters)
+		out.ParametersJson = member.Text(f.Parameters)
 	}
 	return &genwayv1.Tool{Kind: &genwayv1.Tool_Function{Function: out}, NativeFields: member.NativesUnder(protocol, "function.", f.Extra)}
 }

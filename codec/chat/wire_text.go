@@ -97,7 +97,7 @@ func (t text) str(path string) (string, error) {
 // spelled gives the string, or the JSON text of anything else.
 func (t text) spelled() string {
 	if t.is == isOther {
-		return utf8Text(t.raw)
+		return member.Text(t.raw)
 	}
 	return t.s
 }

@@ -177,7 +177,7 @@ func (r reader) functionCall(w *functionCall, p *genwayv1.Part, path string) err
 		if w.Args.Kind() != '{' {
 			return fault.Invalid(path+".args", "%s.args is not an object", path)
 		}
-		call.ArgumentsJson = rawText(w.Args)
+		call.ArgumentsJson = member.Text(w.Args)
 	}
 	p.Kind = &genwayv1.Part_ToolCall{ToolCall: call}
 	var err error

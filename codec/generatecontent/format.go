@@ -67,7 +67,7 @@ func (w *generationConfig) schema(path string) (string, error) {
 	case present(w.ResponseSchema):
 		return jsonSchema(w.ResponseSchema, path+".responseSchema")
 	case present(w.ResponseJSONSchema):
-		return rawText(w.ResponseJSONSchema), nil
+		return member.Text(w.ResponseJSONSchema), nil
 	}
 	return "", nil
 }

@@ -41,7 +41,7 @@ func (r reader) functionResponse(w *functionResponse, p *genwayv1.Part, path str
 			result.Parts = append(result.Parts, &genwayv1.Part{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: text}}})
 		}
 	} else {
-		whole := rawText(w.Response)
+		whole := member.Text(w.Response)
 		result.ResultJson = &whole
 	}
 	media, err := r.parts(w.Parts, member.Place{Path: path + ".parts"})

@@ -20,7 +20,7 @@ func jsonSchema(raw jsontext.Value, param string) (string, error) {
 	if err := c.schema(raw); err != nil {
 		return "", fault.Invalid(param, "%s is not a schema: %v", param, err)
 	}
-	return rawText(c.out), nil
+	return member.Text(c.out), nil
 }
 
 type schemaConverter struct{ out []byte }

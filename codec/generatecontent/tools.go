@@ -47,7 +47,7 @@ func (w *functionDeclaration) decode(path string) (*genwayv1.Tool, error) {
 	case present(w.Parameters):
 		f.ParametersJson, err = jsonSchema(w.Parameters, path+".parameters")
 	case present(w.ParametersJSONSchema):
-		f.ParametersJson = rawText(w.ParametersJSONSchema)
+		f.ParametersJson = member.Text(w.ParametersJSONSchema)
 	}
 	if err != nil {
 		return nil, err

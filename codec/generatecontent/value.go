@@ -6,7 +6,6 @@ import (
 	"math"
 	"reflect"
 	"strconv"
-	"strings"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
@@ -149,7 +148,3 @@ func (b *base64Bytes) take(value jsontext.Value) error {
 
 // present reports whether a raw member was given a value.
 func present(v jsontext.Value) bool { return len(v) > 0 && v.Kind() != 'n' }
-
-// rawText is the text of a raw value for a string field of the contract, which
-// must be UTF-8.
-func rawText(v jsontext.Value) string { return strings.ToValidUTF8(string(v), "\uFFFD") }

@@ -137,7 +137,7 @@ func decodeToolUse(raw jsontext.Value, place member.Place) (*genwayv1.Part, erro
 	call.Id = codec.DecodeToolID(b.ID)
 	switch b.Input.Kind() {
 	case '{':
-		call.ArgumentsJson = string(b.Input)
+		call.ArgumentsJson = member.Text(b.Input)
 	case 0, 'n':
 	default:
 		return nil, fault.Invalid(place.Join("input"), "%s.input: expected object", place)

@@ -73,7 +73,7 @@ func decodeFormat(raw jsontext.Value, path string) (*genwayv1.ResponseFormat, er
 	if f.Schema.Kind() != '{' {
 		return nil, fault.Missing(path + ".schema")
 	}
-	out := &genwayv1.ResponseFormat{Kind: genwayv1.ResponseFormat_KIND_JSON_SCHEMA, SchemaJson: string(f.Schema)}
+	out := &genwayv1.ResponseFormat{Kind: genwayv1.ResponseFormat_KIND_JSON_SCHEMA, SchemaJson: member.Text(f.Schema)}
 	if len(natives(f.Extra)) > 0 {
 		out.Native = whole("format", raw)
 	}

@@ -39,7 +39,7 @@ func (w *wireRequest) tools(req *genwayv1.GenerateTextRequest) error {
 		}
 		req.Tools = append(req.Tools, &genwayv1.Tool{
 			Kind: &genwayv1.Tool_Function{Function: &genwayv1.FunctionTool{
-				Name: t.Name, Description: t.Description, ParametersJson: string(t.InputSchema), Strict: t.Strict}},
+				Name: t.Name, Description: t.Description, ParametersJson: member.Text(t.InputSchema), Strict: t.Strict}},
 			CacheControl: t.CacheControl.canonical(),
 			NativeFields: natives(t.Extra),
 		})

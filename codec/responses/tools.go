@@ -2,7 +2,6 @@ package responses
 
 import (
 	"bytes"
-	"strings"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
@@ -124,8 +123,7 @@ func object(raw jsontext.Value, path string) (string, error) {
 	case 0, 'n':
 		return "", nil
 	case '{':
-		// Bytes that are not UTF-8 have no place in a string of the contract.
-		return strings.ToValidUTF8(string(raw), "\uFFFD"), nil
+		return member.Text(raw), nil
 	}
 	return "", fault.Invalid(path, "%s: expected an object", path)
 }

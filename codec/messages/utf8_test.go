@@ -1,0 +1,54 @@
+package messages_test
+
+import (
+	"testing"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/messages"
+	"google.golang.org/protobuf/proto"
+)
+
+// JSON of callers and upstreams may have bytes that are no UTF-8, in names too. A message of the
+// contract with such a string could not be sent to another process.
+func TestInvalidUTF8(t *testing.T) {
+	const broken = "{\"\xff\":\"\xfe\"}"
+	marshals := func(name string, m proto.Message, err error) {
+		t.Helper()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			return
+		}
+		if _, err := proto.Marshal(m); err != nil {
+			t.Errorf("%s: %v in %v", name, err, m)
+		}
+	}
+	for name, members := range map[string]string{
+		"schema of a tool":    `"messages":[{"role":"user","content":"hi"}],"tools":[{"name":"t","input_schema":` + broken + `}]`,
+		"schema of an answer": `"messages":[{"role":"user","content":"hi"}],"output_config":{"format":{"type":"json_schema","schema":` + broken + `}}`,
+		"arguments in a turn": `"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"t","input":` + broken + `}]}]`,
+	} {
+		req, err := messages.Codec{}.DecodeRequest([]byte(`{"model":"m","max_tokens":9,` + members + `}`))
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		marshals(name, req.GenerateTextRequest, nil)
+	}
+	call := `{"type":"tool_use","id":"toolu_1","name":"t","input":` + broken + `}`
+	resp, err := messages.Codec{}.DecodeResponse([]byte(`{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[` + call + `],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":1}}`))
+	marshals("arguments in an answer", resp, err)
+	decoder := messages.Codec{}.NewStreamDecoder()
+	for _, data := range []string{
+		`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":1,"output_tokens":1}}}`,
+		`{"type":"content_block_start","index":0,"content_block":` + call + `}`,
+		`{"type":"content_block_stop","index":0}`,
+	} {
+		events, err := decoder.Decode(codec.Frame{Data: []byte(data)})
+		if err != nil {
+			t.Error(err)
+		}
+		for _, ev := range events {
+			marshals("arguments in a stream", ev, nil)
+		}
+	}
+}
