@@ -63,15 +63,17 @@ func TestProducerAgreesWithSDK(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		size := 0.0 // of all values: a delta is the difference of two sums of them
 		for range rapid.IntRange(1, 4).Draw(t, "collections") {
 			for range rapid.IntRange(0, 20).Draw(t, "values") {
 				took := time.Duration(rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{0, -1, 1, int64(5 * time.Millisecond), int64(300 * time.Second), math.MaxInt64})).Draw(t, "took"))
 				edge.CalledRPC(trace.SpanContext{}, "m", "OK", took)
 				theirs.Record(t.Context(), took.Seconds())
+				size += math.Abs(took.Seconds())
 			}
 			all := collected(t, reader)
 			got, want := only(t, all["rpc.client.call.duration"]), only(t, all["theirs"])
-			if !slices.Equal(got.BucketCounts, want.BucketCounts) || got.Count != want.Count || math.Abs(got.Sum-want.Sum) > 1e-6*(1+math.Abs(want.Sum)) && math.Abs(want.Sum) > 1 || !slices.Equal(got.Bounds, want.Bounds) {
+			if !slices.Equal(got.BucketCounts, want.BucketCounts) || got.Count != want.Count || math.Abs(got.Sum-want.Sum) > 1e-12*(1+size) || !slices.Equal(got.Bounds, want.Bounds) {
 				t.Fatalf("got  %+v\nwant %+v", got, want)
 			}
 		}
