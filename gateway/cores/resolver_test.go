@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/resolver"
 )
 
-// clientConn is gRPC's side of a resolver: it keeps the last state and the last error.
+// heard is gRPC's side of a resolver: it keeps the last state and the last error.
 type heard struct {
 	resolver.ClientConn
 	updates atomic.Int64

@@ -160,7 +160,7 @@ func TestBodies(t *testing.T) {
 		})
 	}
 	if tried != len(generating) {
-		t.Errorf("%d protocols of %d", tried, len(generating))
+		t.Errorf("%d protocols of %d: add the path and the folder of a new protocol to generating", tried, len(generating))
 	}
 }
 

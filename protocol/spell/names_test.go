@@ -65,7 +65,7 @@ func TestEveryFieldHasAName(t *testing.T) {
 			for _, path := range fieldsOf(table.of.ProtoReflect().Descriptor(), table.prefix, table.leave...) {
 				whole := path == "sampling" || path == "parts" // known by what is in them
 				if _, _, ok := longest(table.names, path); !ok && !whole && !plumbing(path) {
-					t.Errorf("%v has no name for %s of %T", protocol, path, table.of)
+					t.Errorf("%v has no name for %s of %T: add the member's name, or an empty one where the protocol has no such member, to protocol/spell/names_*.go", protocol, path, table.of)
 				}
 			}
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/types"
@@ -100,7 +101,7 @@ func (s *schemas) find(name string) (declared, error) {
 // ImagesRequest, unless document.yaml writes the package in another way.
 func (s *schemas) titleOf(name string) string {
 	pkg, typ, _ := strings.Cut(name, ".")
-	typ = strings.TrimPrefix(typ, "wire")
+	typ = cmp.Or(strings.TrimPrefix(typ, "wire"), typ)
 	if title := s.titles[pkg]; title != "" {
 		pkg = title
 	}
