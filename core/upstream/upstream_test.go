@@ -12,8 +12,8 @@ import (
 
 func TestInterrupted(t *testing.T) {
 	cancelled, cancel := context.WithCancelCause(t.Context())
-	gone := errors.New("the client is gone")
-	cancel(gone)
+	disconnected := errors.New("the client is gone")
+	cancel(disconnected)
 	late, stop := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer stop()
 	share := fmt.Errorf("its share: %w", context.DeadlineExceeded)
@@ -24,7 +24,7 @@ func TestInterrupted(t *testing.T) {
 		kind fault.Kind
 		is   error
 	}{
-		"cancelled": {cancelled, fault.Cancelled, gone},
+		"cancelled": {cancelled, fault.Cancelled, disconnected},
 		"deadline":  {late, fault.Timeout, context.DeadlineExceeded},
 		"share":     {ended, fault.Timeout, share},
 	} {

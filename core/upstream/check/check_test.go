@@ -17,14 +17,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// Two failures in a row leave the upstream alone, one success brings it back; each change is
+// After two failures in a row the upstream gets no calls, and after one success it does again; each change is
 // logged once, and a configuration that is replaced leaves nothing behind.
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		gone := errors.New("gone")
+		down := errors.New("gone")
 		limited := fault.New(fault.RateLimited, "X", "slow down")
 		hang := errors.New("hang")
-		answers := []error{nil, gone, nil, gone, gone, gone, hang, nil, limited, fault.New(fault.NotFound, "X", "no such model"), gone, gone}
+		answers := []error{nil, down, nil, down, down, down, hang, nil, limited, fault.New(fault.NotFound, "X", "no such model"), down, down}
 		want := "yyyynnnyyyyn" + "y"
 		var log strings.Builder
 		var mu sync.Mutex

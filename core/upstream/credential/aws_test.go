@@ -236,12 +236,12 @@ func TestOtherRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := strings.Repeat("AccessDeniedException ", 1000)
-	resp := &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{"Date": {time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)}}, Body: io.NopCloser(strings.NewReader(said))}
+	long := strings.Repeat("AccessDeniedException ", 1000)
+	resp := &http.Response{StatusCode: http.StatusForbidden, Header: http.Header{"Date": {time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)}}, Body: io.NopCloser(strings.NewReader(long))}
 	if refused(resp) {
 		t.Error("it would be sent again")
 	}
-	if body, err := io.ReadAll(resp.Body); err != nil || !bytes.Equal(body, []byte(said)) {
+	if body, err := io.ReadAll(resp.Body); err != nil || !bytes.Equal(body, []byte(long)) {
 		t.Errorf("got %d bytes, %v", len(body), err)
 	}
 }

@@ -187,7 +187,7 @@ func TestHanging(t *testing.T) {
 	})
 }
 
-// What is said of a model is kept as far as it can be shown; a new listing goes on with
+// The properties of a model are kept as far as they can be shown; a new listing goes on with
 // the list of the one before at the same address.
 func TestAdopt(t *testing.T) {
 	old := discover.New("u", "chat http://u", lister(func(context.Context, string) (*genwayv1.ListModelsResponse, error) {

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// slow begins answers and goes on with them when it is told to.
+// slow begins answers and continues them on a signal.
 type slow struct {
 	genwayv1.UnimplementedGenerationServer
 	begin bool

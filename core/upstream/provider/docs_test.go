@@ -129,7 +129,7 @@ func spoken(out *bytes.Buffer, d *dialect.Chat) {
 	}
 }
 
-// least tells what is assumed without a provider.
+// least describes what is assumed without a provider.
 func least(out *bytes.Buffer) {
 	out.WriteString(`
 ## Chat completions without a provider

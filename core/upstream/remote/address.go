@@ -9,7 +9,7 @@ import (
 	"github.com/genway/genway/protocol"
 )
 
-// operation is what is asked of the upstream.
+// operation is what a call asks of the upstream.
 type operation int
 
 const (
@@ -23,7 +23,7 @@ const (
 	operations // how many there are
 )
 
-// address is that of an operation on a model. It is not to be changed.
+// address gives the URL of an operation with a model. The result must not be changed.
 func (u *Upstream) address(op operation, model string) *url.URL {
 	if known := u.addresses[op]; known != nil {
 		return known
@@ -31,8 +31,8 @@ func (u *Upstream) address(op operation, model string) *url.URL {
 	return u.addressOf(op, model)
 }
 
-// addressOf makes an address: the base, a version where one is wanted, the path of the
-// operation, and the queries of the base, the operator and the operation.
+// addressOf makes a URL of the base, the version if one is to be added, the path of the operation, and
+// the queries of the base, the configuration and the operation.
 func (u *Upstream) addressOf(op operation, model string) *url.URL {
 	base := strings.TrimRight(u.base.EscapedPath(), "/")
 	path, own := u.path(op, model)
@@ -55,8 +55,8 @@ func (u *Upstream) addressOf(op operation, model string) *url.URL {
 	return &address
 }
 
-// path gives the path of an operation behind the base's and the version, with a slash in
-// front, and whether it is the operator's own, which has no version.
+// path gives the path of an operation, which follows that of the base and the version and begins with
+// a slash. own means that it is configured, or of the provider: then no version is added.
 func (u *Upstream) path(op operation, model string) (path string, own bool) {
 	if own = u.config.Path != ""; own {
 		path = "/" + strings.Trim(u.config.Path, "/")
@@ -86,7 +86,7 @@ func (u *Upstream) path(op operation, model string) (path string, own bool) {
 	return path + u.protocol.Subpath(asked[op]), true
 }
 
-// asked are the operations of the protocol that calls are.
+// asked gives the protocol's operation for each operation of a call.
 var asked = [operations]protocol.Operation{
 	generate: protocol.Generate, stream: protocol.Stream, count: protocol.Count, draw: protocol.Draw,
 	list: protocol.ListModels, compact: protocol.Compact,
@@ -113,7 +113,7 @@ func hasVersion(path string) bool {
 	return false
 }
 
-// URL shows what is called for a unary answer of a model, without the credentials in it.
+// URL gives the URL that is called for a unary answer of a model, with its credentials redacted.
 func (u *Upstream) URL(model string) string {
 	address := *u.addressOf(generate, model)
 	var shown []string

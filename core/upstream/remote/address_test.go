@@ -29,7 +29,7 @@ func TestWhatIsWrittenIsCalled(t *testing.T) {
 		streamed   string // empty: the same
 		counted    string // empty: the protocol has none
 	}{
-		// A version is added to the host alone.
+		// A version is added to a URL without a path.
 		{chat, "", "", nil, "/v1/chat/completions", "", ""},
 		{chat, "/", "", nil, "/v1/chat/completions", "", ""},
 		{chat, "/v1", "", nil, "/v1/chat/completions", "", ""},

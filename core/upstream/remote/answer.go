@@ -20,14 +20,14 @@ import (
 type answer struct {
 	upstream *Upstream
 	record   *call.Record // of the request
-	// ctx is the call's, which end ends for a reason. So does the patience with an upstream
-	// that makes no progress.
-	ctx      context.Context //nolint:containedctx // it lives as long as the call
-	end      context.CancelCauseFunc
-	patience patience
-	// conn is the call's connection, as the trace finds out; nil if it is not ours to look
-	// into. pooled says that it had served others before, after what that was last, and
-	// before the bytes that it had sent by then. kind is the call's own.
+	// ctx is the call's, which end ends with a reason. The idle timer ends it as
+	// well, when the upstream makes no progress.
+	ctx  context.Context //nolint:containedctx // it lives as long as the call
+	end  context.CancelCauseFunc
+	idle idleTimer
+	// conn is the connection of the call, which the trace reports; nil if it is not one of ours.
+	// pooled means that it served other calls before, the last of kind after; before is the number
+	// of bytes that were written to it by then. kind is that of this call.
 	trace       httptrace.ClientTrace
 	conn        *conn
 	pooled      bool
@@ -38,21 +38,21 @@ type answer struct {
 	captured func(io.Reader) io.Reader
 
 	header http.Header
-	// body is to be read, raw what comes over the connection for it.
+	// body is the answer after decompression, raw as it comes over the connection.
 	body io.Reader
 	raw  io.ReadCloser
-	// size is how long the body says to be; -1 when it does not, or is compressed.
+	// size is the Content-Length; -1 without one, or when the body is compressed.
 	size int64
-	// held is how many bytes of the upstream's AnswerMemory the answer holds, and peak how
-	// many it has held at most.
+	// held is the number of bytes of the upstream's AnswerMemory that the answer holds, and peak
+	// the most that it has held.
 	held, peak int64
-	// room is how much of that is the buffer of a stream, and heavy says that an event of
-	// it holds more.
-	room  int64
-	heavy bool
+	// buffer is the part of held that the buffer of a stream takes; heavy means that an event
+	// takes more.
+	buffer int64
+	heavy  bool
 }
 
-// begin takes the answer's head.
+// begin reads the head of the answer.
 func (a *answer) begin(resp *http.Response) (err error) {
 	if err = a.decode(resp); err == nil && a.captured != nil {
 		a.body = a.captured(a.body)
@@ -63,7 +63,7 @@ func (a *answer) begin(resp *http.Response) (err error) {
 // decode has the body be read without what encodes it.
 func (a *answer) decode(resp *http.Response) (err error) {
 	a.header, a.raw, a.size = resp.Header, resp.Body, resp.ContentLength
-	a.body = (*watched)(a)
+	a.body = (*activeBody)(a)
 	if a.upstream.isEventStream(resp.Header) {
 		a.size, a.body = -1, newEventStream(a, a.body)
 	}
@@ -95,26 +95,25 @@ func encodingOf(h http.Header) string {
 	return strings.Join(codings, ", ")
 }
 
-// watched is an answer's body as it comes, which gives the upstream more time with every
-// byte it sends.
-type watched answer
+// activeBody is the body of an answer. Each byte that it reads resets the idle timer.
+type activeBody answer
 
-func (w *watched) Read(p []byte) (int, error) {
+func (b *activeBody) Read(p []byte) (int, error) {
 	since := time.Now()
-	n, err := w.raw.Read(p)
-	w.record.Await(since)
+	n, err := b.raw.Read(p)
+	b.record.Await(since)
 	if n > 0 {
-		w.patience.hear()
+		b.idle.reset()
 	}
 	return n, err
 }
 
 // close ends the call.
 func (a *answer) close() {
-	a.patience.end()
+	a.idle.stop()
 	a.end(nil)
 	_ = a.raw.Close()
-	_ = a.hold(0) // giving back does not fail
+	_ = a.hold(0) // to hold less does not fail
 	a.upstream.config.Memory.discard(a.peak)
 }
 
@@ -132,8 +131,8 @@ func (a *answer) broken(err error) error {
 		return f
 	case errors.Is(err, errEventTooLarge):
 		return a.upstream.tooLarge()
-	case errors.Is(err, errQuiet):
-		return fault.Wrap(err, fault.BadUpstream, upstream.ReasonNoContent, "the upstream's stream went on for more than %d bytes and said nothing of its answer", mostQuiet)
+	case errors.Is(err, errNoContent):
+		return fault.Wrap(err, fault.BadUpstream, upstream.ReasonNoContent, "the upstream's stream went on for more than %d bytes and said nothing of its answer", maxWithoutContent)
 	}
 	return fault.Wrap(err, fault.BadUpstream, fault.ReasonStreamCut, "the upstream's answer was cut off before its end")
 }

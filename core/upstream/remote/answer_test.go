@@ -84,20 +84,20 @@ func TestAnswersOfEverySize(t *testing.T) {
 	req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`)}
 	for _, size := range []int{200, 4096, 4097, 8192, 65_535, 65_536, 65_537, 1_000_000} {
 		body := strings.Replace(chatAnswer, "x", strings.Repeat("x", size-len(chatAnswer)+1), 1)
-		for _, said := range []int64{-1, int64(len(body))} {
+		for _, length := range []int64{-1, int64(len(body))} {
 			for _, memory := range []*arena.Arena{nil, new(arena.Arena)} {
 				sized := answering(func(r *http.Request) (*http.Response, error) {
 					resp, err := answered(200, iotest.HalfReader(strings.NewReader(body)))(r)
-					resp.ContentLength = said
+					resp.ContentLength = length
 					return resp, err
 				})
 				resp, err := chat(t, sized).GenerateText(arena.With(t.Context(), memory), req)
 				if err != nil || string(resp.GetWire().GetJson()) != body {
-					t.Errorf("%d bytes, said to be %d: %v, got %d", size, said, err, len(resp.GetWire().GetJson()))
+					t.Errorf("%d bytes, Content-Length %d: %v, got %d", size, length, err, len(resp.GetWire().GetJson()))
 				}
-				// What is not said to be small may be a byte short of large.
-				if want := memory != nil && (size >= arena.Least || said < 0 && size > arena.Least/2); memory.Used() != want {
-					t.Errorf("%d bytes, said to be %d: memory to be used again: %v", size, said, !want)
+				// Without a Content-Length the memory is that of the next larger size.
+				if want := memory != nil && (size >= arena.Least || length < 0 && size > arena.Least/2); memory.Used() != want {
+					t.Errorf("%d bytes, Content-Length %d: memory to be used again: %v", size, length, !want)
 				}
 			}
 		}
@@ -148,7 +148,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What other protocols say by a message alone.
+// Failures that other protocols report only by the text of a message.
 func TestForeignWords(t *testing.T) {
 	for _, c := range []struct {
 		status  int
@@ -207,8 +207,8 @@ func TestOwnBodies(t *testing.T) {
 		t.Errorf("headers %v", headers)
 	}
 	// Usage that is left to the caller and the upstream leaves the body as it is.
-	leave := chat(t, transport, func(c *remote.Config) { c.LeaveUsage = true })
-	_ = leave.StreamGenerateText(t.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+	cancel := chat(t, transport, func(c *remote.Config) { c.LeaveUsage = true })
+	_ = cancel.StreamGenerateText(t.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 	if want := `{"stream" : true, "x":1.50,"model":"m","stream_options":{"a":1}}`; sent != want {
 		t.Errorf("sent %s, want %s", sent, want)
 	}
@@ -236,9 +236,9 @@ func TestBrokenTransport(t *testing.T) {
 	if f := fault.From(err); f == nil || f.Reason != fault.ReasonMalformedAnswer {
 		t.Errorf("%+v", f)
 	}
-	gone, leave := context.WithCancel(t.Context())
-	leave()
-	_, err = chat(t, answering(func(r *http.Request) (*http.Response, error) { return nil, r.Context().Err() })).GenerateText(gone, hello())
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = chat(t, answering(func(r *http.Request) (*http.Response, error) { return nil, r.Context().Err() })).GenerateText(cancelled, hello())
 	if f := fault.From(err); f == nil || f.Kind != fault.Cancelled {
 		t.Errorf("%+v", f)
 	}

@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	// trusted is how much room is made for a body on an upstream's word.
-	trusted = 4 << 20
-	// unsaid is the room for one that does not say its size, as it begins.
-	unsaid = 4 << 10
-	// piece is how much room is made at once for what comes beyond.
+	// maxTrusted is the most memory that is reserved on account of the Content-Length.
+	maxTrusted = 4 << 20
+	// firstBuffer is the memory that is reserved at first for a body without a Content-Length.
+	firstBuffer = 4 << 10
+	// piece is the memory that is added at a time for a longer body.
 	piece = 1 << 20
 )
 
-// whole reads all of the answer's body. decoded says that the texts in it will be copied.
+// whole reads the whole body of the answer. decoded means that it will be decoded, which copies its
+// texts.
 func (a *answer) whole(decoded bool) ([]byte, error) {
 	raw, err := a.read(a.upstream.config.MaxAnswerBytes)
 	if err != nil {
@@ -30,44 +31,44 @@ func (a *answer) whole(decoded bool) ([]byte, error) {
 	return raw, nil
 }
 
-// read gives the body, in the call's memory, if it has no more than most bytes. Memory
-// grows as the bytes come.
-func (a *answer) read(most int64) ([]byte, error) {
-	if a.size > most {
+// read reads the body into the memory of the call. A body of more than limit bytes is an error.
+// Memory is added as bytes arrive.
+func (a *answer) read(limit int64) ([]byte, error) {
+	if a.size > limit {
 		return nil, a.upstream.tooLarge()
 	}
-	room := int64(unsaid)
+	size := int64(firstBuffer)
 	if a.size > 0 {
-		room = min(a.size, trusted)
+		size = min(a.size, maxTrusted)
 	}
-	if err := a.hold(room); err != nil {
+	if err := a.hold(size); err != nil {
 		return nil, err
 	}
 	memory := arena.Of(a.ctx)
-	whole := memory.Make(int(room))
+	whole := memory.Make(int(size))
 	for n := 0; ; {
 		more, ended, err := a.fillUp(whole[n:])
 		n += more
 		switch {
 		case err != nil:
 			return nil, err
-		case int64(n) > most:
+		case int64(n) > limit:
 			return nil, a.upstream.tooLarge()
 		case ended, int64(n) == a.size:
 			return whole[:n], a.complete(n)
 		case n >= piece:
-			return a.readPieces(whole, most)
+			return a.readPieces(whole, limit)
 		}
-		if err := a.hold(int64(3 * n)); err != nil { // both, while one is copied
+		if err := a.hold(int64(3 * n)); err != nil { // the old and the new memory, while one is copied into the other
 			return nil, err
 		}
 		whole = memory.Grow(whole, 2*n)
 	}
 }
 
-// readPieces gives a body that goes on behind its first piece. The pieces are of one size,
-// so that those of a body which turns out to be too large serve the next.
-func (a *answer) readPieces(first []byte, most int64) ([]byte, error) {
+// readPieces reads the rest of a body behind its first piece. All pieces have one size, so that
+// those of a body that turns out to be too large are used again for the next body.
+func (a *answer) readPieces(first []byte, limit int64) ([]byte, error) {
 	var memory arena.Arena
 	defer memory.Free()
 	pieces, total := [][]byte{first}, len(first)
@@ -81,7 +82,7 @@ func (a *answer) readPieces(first []byte, most int64) ([]byte, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case int64(total) > most:
+		case int64(total) > limit:
 			return nil, a.upstream.tooLarge()
 		}
 	}
@@ -112,7 +113,7 @@ func (a *answer) fillUp(p []byte) (n int, ended bool, err error) {
 	return n, false, nil
 }
 
-// complete demands that a body is as long as its Content-Length.
+// complete gives an error for a body that is shorter than its Content-Length.
 func (a *answer) complete(n int) error {
 	if a.size > 0 && int64(n) < a.size {
 		return io.ErrUnexpectedEOF

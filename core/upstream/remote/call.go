@@ -18,11 +18,11 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// Why a call is ended from this side.
+// Reasons for which the gateway ends a call.
 var (
-	errIdle    = errors.New("remote: the upstream makes no progress")
-	errLingers = errors.New("remote: the upstream keeps the stream open after its end")
-	errQuiet   = errors.New("remote: the upstream's stream has no content")
+	errIdle      = errors.New("remote: the upstream makes no progress")
+	errKeptOpen  = errors.New("remote: the upstream keeps the stream open after its end")
+	errNoContent = errors.New("remote: the upstream's stream has no content")
 )
 
 // call posts body and gives the answer when its status is 2xx (case K12), else
@@ -43,22 +43,22 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 	a.trace.GotConn = a.gotConn
 	ctx = httptrace.WithClientTrace(ctx, &a.trace)
 	a.ctx = ctx
-	a.patience.begin(u.config.FirstByte, func() { a.end(errIdle) })
+	a.idle.start(u.config.FirstByte, func() { a.end(errIdle) })
 	resp, err := u.send(a, op, model, body, wire) //nolint:bodyclose // the answer closes it
 	if err != nil {
-		a.patience.end()
+		a.idle.stop()
 		err = u.interrupted(ctx, err)
 		a.end(nil)
 		return nil, err
 	}
-	a.patience.change(u.config.Idle)
+	a.idle.resetTo(u.config.Idle)
 	u.note(ctx, resp.Header, wire)
 	err = a.begin(resp)
 	switch {
 	case resp.StatusCode/100 != 2:
 		defer a.close()
 		if err != nil {
-			a.body = http.NoBody // the status says enough
+			a.body = http.NoBody // the status is enough
 		}
 		return nil, u.refused(a, resp, wire)
 	case err != nil:
@@ -68,7 +68,7 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 	return a, nil
 }
 
-// request is a call's.
+// request makes the HTTP request of a call.
 func (u *Upstream) request(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) *http.Request {
 	req := u.blank.WithContext(ctx)
 	req.URL, req.Header = u.address(op, model), u.headers(wire)
@@ -79,7 +79,8 @@ func (u *Upstream) request(ctx context.Context, op operation, model string, body
 	if u.config.Trace {
 		req.Header = traced(req.Header, call.Of(ctx).Carried())
 	}
-	// For a reader that the transport does not know it would send the head first, by itself.
+	// The transport writes the head by itself, ahead of the body, for types of readers that it does
+	// not know.
 	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	return req
@@ -98,7 +99,7 @@ func (u *Upstream) refused(a *answer, resp *http.Response, wire *genwayv1.WireMe
 	f.UpstreamRequestID = requestID(resp.Header)
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
-		// Our credentials, not the caller's: nothing the caller can mend.
+		// The credentials are ours: the caller can do nothing about it.
 		own := fault.Wrap(f, fault.BadUpstream, "UPSTREAM_CREDENTIALS", "the upstream refused the gateway's credentials")
 		own.UpstreamRequestID = f.UpstreamRequestID
 		return own
@@ -109,9 +110,9 @@ func (u *Upstream) refused(a *answer, resp *http.Response, wire *genwayv1.WireMe
 	return f
 }
 
-// translate makes what another protocol says of models and of overload that of ours:
-// the vendors report an unknown model by the message of a 404, overload by a 529 or by
-// that of a 503, and a caller's protocol has its own words and status for both.
+// translate gives unknown models and overload the reason and the kind that callers of another
+// protocol know: the vendors report an unknown model by the message of a 404, overload by a 529 or by
+// that of a 503, and a caller's protocol has its own texts and statuses for both.
 func translate(f *fault.Error) {
 	message := strings.ToLower(f.Message)
 	switch {
@@ -149,15 +150,16 @@ func (u *Upstream) interrupted(ctx context.Context, err error) error {
 	return fault.Wrap(err, fault.Unavailable, "UPSTREAM_UNREACHABLE", "the upstream could not be reached")
 }
 
-// mostWait bounds the wait that an upstream may name.
-const mostWait = 30 * 24 * time.Hour
+// maxWait bounds the wait that an upstream may ask for.
+const maxWait = 30 * 24 * time.Hour
 
-// waitOf gives a figure of so many units as a wait.
+// waitOf gives the duration of figure units, at most maxWait.
 func waitOf(figure float64, unit time.Duration) time.Duration {
-	return time.Duration(min(figure*float64(unit), float64(mostWait)))
+	return time.Duration(min(figure*float64(unit), float64(maxWait)))
 }
 
-// retryAfter reads how long to wait: milliseconds first, then seconds or a date.
+// retryAfter reads how long the caller is to wait: Retry-After-Ms, or else Retry-After in seconds
+// or as a date; 0 without either.
 func retryAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return waitOf(ms, time.Millisecond)
@@ -167,7 +169,7 @@ func retryAfter(h http.Header) time.Duration {
 		return waitOf(s, time.Second)
 	}
 	if at, err := http.ParseTime(value); err == nil {
-		return min(max(0, time.Until(at)), mostWait)
+		return min(max(0, time.Until(at)), maxWait)
 	}
 	return 0
 }

@@ -24,33 +24,32 @@ func dialed(dialer *net.Dialer) func(ctx context.Context, network, address strin
 	}
 }
 
-// errRefused is a write to a connection that is not to be used any more. No byte of it is
-// sent.
+// errRefused is the error of a write to a connection that was refused. No byte is sent.
 var errRefused = errors.New("remote: the connection is not used any more")
 
-// conn is a connection to an upstream. It takes a body that lies in memory as it lies:
-// net/http hands bodies over to be read, and what reads them copies 32 KiB at a time, each
-// with a call of the system: a twentieth of all that carrying a request of 1 MB costs.
+// conn is a connection to an upstream. It writes a body that is in memory with one system call.
+// net/http would copy it in pieces of 32 KiB, each with a system call of its own: a twentieth of the
+// cost of a request of 1 MB.
 type conn struct {
 	net.Conn
-	// raw is the socket, nil for other connections, and look a function for its Control,
-	// ready since each call needs it.
+	// raw is the socket; nil for other connections. look is the function for its Control, made once
+	// since each call needs it. at serialises looks, and seen is the result of the last.
 	raw  syscall.RawConn
 	look func(fd uintptr)
-	at   sync.Mutex // keeps looks apart
+	at   sync.Mutex
 	seen state
 
 	// closed is closed when the other side has closed, or we have.
 	closed chan struct{}
 	once   sync.Once
-	// refused says that nothing more may be written.
+	// refused means that nothing more may be written.
 	refused atomic.Bool
-	// written counts the bytes that were. Those under way count: an answer may come before
-	// the write has returned.
+	// written counts the bytes that were written, including those of a write in progress: an answer
+	// may arrive before the write has returned.
 	written atomic.Int64
 
-	// after is what the connection served last, and keep how long in nanoseconds the
-	// upstream says that it keeps it; 0 when it does not say.
+	// after is the kind of call that the connection served last. keep is the time in nanoseconds that
+	// the upstream has announced to keep it; 0 if it has not.
 	after kind
 	keep  atomic.Int64
 }
@@ -91,8 +90,8 @@ func (c *conn) Close() error {
 
 func (c *conn) end() { c.once.Do(func() { close(c.closed) }) }
 
-// dead reports whether the connection has been closed, or something came over it that
-// was not asked for. It is asked while no call uses the connection.
+// dead reports whether the other side has closed the connection or has sent something unasked. It is
+// called while no call uses the connection.
 func (c *conn) dead() bool {
 	select {
 	case <-c.closed:
@@ -118,12 +117,12 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadFrom sends what r has.
+// ReadFrom sends all of r.
 func (c *conn) ReadFrom(r io.Reader) (int64, error) {
 	if c.refused.Load() {
 		return 0, errRefused
 	}
-	c.written.Add(1) // it may turn out to be none, which is no reason to think so
+	c.written.Add(1) // until the number of bytes is known, assume that some were written
 	if limited, ok := r.(*io.LimitedReader); ok {
 		if body, ok := limited.R.(io.WriterTo); ok {
 			n, err := body.WriteTo(atMost{c.Conn, limited.N})
@@ -137,7 +136,7 @@ func (c *conn) ReadFrom(r io.Reader) (int64, error) {
 	return n, err
 }
 
-// atMost is a connection that takes so many bytes at once.
+// atMost is a connection that takes at most bytes in one write.
 type atMost struct {
 	net.Conn
 	bytes int64

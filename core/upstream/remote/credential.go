@@ -9,25 +9,24 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// Credential authorises calls; package core/upstream/credential has those that renew
-// themselves. It is safe for concurrent use.
+// Credential authorises calls. The implementations, which renew themselves, are in package
+// core/upstream/credential. It is safe for concurrent use.
 type Credential interface {
-	// Name is the credential in the words of the configuration.
+	// Name is the name of the credential's kind in the configuration.
 	Name() string
-	// Authorize sets the headers that prove who is calling. refused is called with an answer of
-	// status 401 or 403, and reports whether to send the request again, authorised anew. The
-	// error is the end of the request's context, or says why there is no valid credential.
+	// Authorize sets the headers that authenticate the request. refused is called with an answer of
+	// status 401 or 403, and reports whether the request is to be authorised and sent once more. The
+	// error is that of the request's context, or the reason why there is no valid credential.
 	Authorize(req *http.Request, body []byte) (refused func(*http.Response) bool, err error)
-	// Secrets are the values that must not be repeated to anyone.
+	// Secrets are the values that are redacted from answers and errors.
 	Secrets() []string
 }
 
-// reasonCredential is of a call that was not made for want of a valid credential.
+// reasonCredential is the reason of a call that was not made because there was no valid credential.
 const reasonCredential = "UPSTREAM_CREDENTIAL_UNAVAILABLE" //nolint:gosec // the name of a reason, not a secret
 
-// send sends the request of a call. A request that is refused because of a credential that
-// was valid as far as we know is sent once more with another: an upstream has done nothing
-// for a request that it answers with 401.
+// send sends the request of a call. If the upstream refuses its credential, the request is sent once
+// more with a renewed one: an upstream does no work for a request that it answers with 401.
 func (u *Upstream) send(a *answer, op operation, model string, body []byte, wire *genwayv1.WireMessage) (*http.Response, error) {
 	if u.config.Credential == nil {
 		return u.roundTrip(a, u.request(a.ctx, op, model, body, wire))
@@ -37,7 +36,7 @@ func (u *Upstream) send(a *answer, op operation, model string, body []byte, wire
 		req := u.request(a.ctx, op, model, body, wire)
 		refused, err := u.authorize(req, body)
 		if err != nil {
-			record.Calls-- // it was counted, and is not made
+			record.Calls-- // the call was counted and is not made
 			return nil, err
 		}
 		resp, err := u.roundTrip(a, req)
@@ -49,7 +48,7 @@ func (u *Upstream) send(a *answer, op operation, model string, body []byte, wire
 	}
 }
 
-// authorize sets what the upstream's credential wants, on headers of the request's own.
+// authorize has the credential set its headers, on a copy of the shared headers.
 func (u *Upstream) authorize(req *http.Request, body []byte) (refused func(*http.Response) bool, err error) {
 	if u.config.Credential == nil {
 		return nil, nil

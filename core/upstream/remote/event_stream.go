@@ -37,7 +37,7 @@ type eventStream struct {
 	frames  io.Reader
 	decoder *eventstream.Decoder
 	payload []byte
-	events  []byte // that are not taken
+	events  []byte // are not read yet
 	err     error
 }
 
@@ -48,7 +48,7 @@ func newEventStream(a *answer, frames io.Reader) *eventStream {
 	return &eventStream{answer: a, frames: frames, decoder: eventstream.NewDecoder()}
 }
 
-// Read gives the events. What came ahead of a failure is given first.
+// Read gives the events. Those ahead of a failure are given first.
 func (e *eventStream) Read(p []byte) (int, error) {
 	for len(e.events) == 0 {
 		if e.err != nil {
@@ -67,7 +67,7 @@ func (e *eventStream) next() error {
 	if _, err := io.ReadFull(e.frames, prelude[:]); err != nil {
 		return err // io.EOF only between frames
 	}
-	// The length is one only if the prelude's own checksum says so: room is made for it.
+	// The length is used to reserve memory, so the checksum of the prelude is verified first.
 	if crc32.ChecksumIEEE(prelude[:8]) != binary.BigEndian.Uint32(prelude[8:]) {
 		return damaged(errors.New("the checksum of a prelude is wrong"))
 	}
@@ -77,7 +77,7 @@ func (e *eventStream) next() error {
 	}
 	if length > uncounted {
 		// The frame, its text and its event.
-		if err := e.answer.hold(e.answer.room + 4*length); err != nil {
+		if err := e.answer.hold(e.answer.buffer + 4*length); err != nil {
 			return err
 		}
 	}
@@ -98,7 +98,7 @@ func damaged(err error) error {
 	return fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "a frame of the upstream's event stream could not be read")
 }
 
-// take writes what a frame says as an event.
+// take writes the content of a frame as an event.
 func (e *eventStream) take(frame eventstream.Message) error {
 	header := func(name string) string {
 		if v, ok := frame.Headers.Get(name).(eventstream.StringValue); ok {
@@ -109,7 +109,7 @@ func (e *eventStream) take(frame eventstream.Message) error {
 	switch kind := header(eventstreamapi.MessageTypeHeader); kind {
 	case eventstreamapi.EventMessageType:
 		if header(eventstreamapi.EventTypeHeader) != "chunk" {
-			return nil // there is no other that says anything of the answer
+			return nil // no other event has content of the answer
 		}
 		var chunk struct {
 			Bytes []byte `json:"bytes"`
@@ -130,7 +130,7 @@ func (e *eventStream) take(frame eventstream.Message) error {
 	}
 }
 
-// exceptions are the messages protocol's words for the exceptions of a stream
+// exceptions are the types of errors of the messages protocol for the exceptions of a stream
 // (docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ResponseStream.html, read
 // 2026-11-22).
 var exceptions = map[string]string{
@@ -142,14 +142,14 @@ var exceptions = map[string]string{
 
 // writeError writes an exception as the protocol's event of an error.
 func (e *eventStream) writeError(exception, message string) error {
-	word, known := exceptions[exception]
+	kind, known := exceptions[exception]
 	if !known {
-		word = "api_error"
+		kind = "api_error"
 	}
 	if message == "" {
 		message = "the upstream's stream failed"
 	}
-	body, err := messagesError(word, message)
+	body, err := messagesError(kind, message)
 	if err != nil {
 		return damaged(err)
 	}
@@ -158,15 +158,15 @@ func (e *eventStream) writeError(exception, message string) error {
 }
 
 // messagesError is an error of the messages protocol.
-func messagesError(word, message string) ([]byte, error) {
+func messagesError(kind, message string) ([]byte, error) {
 	text, err := jsontext.AppendQuote(nil, message)
 	if err != nil {
 		return nil, err
 	}
-	return fmt.Appendf(nil, `{"type":"error","error":{"type":%q,"message":%s}}`, word, text), nil
+	return fmt.Appendf(nil, `{"type":"error","error":{"type":%q,"message":%s}}`, kind, text), nil
 }
 
-// eventName is the type that an event's data names.
+// eventName is the member type of an event's data; empty without one.
 func eventName(data []byte) string {
 	name, err := jsontext.AppendUnquote(nil, member.Value(data, "type"))
 	if err != nil || bytes.ContainsAny(name, "\r\n") {

@@ -70,7 +70,7 @@ func TestEventStreamChangedAtEveryByte(t *testing.T) {
 			changed[n] ^= bit
 			got, err := readFrames(t, changed)
 			// A header whose length is changed may end behind its frame, as in a cut one.
-			if told := errors.Is(err, io.ErrUnexpectedEOF) || fault.From(err).Reason == fault.ReasonMalformedAnswer && !errors.Is(err, errEventTooLarge); got != want || !told {
+			if reported := errors.Is(err, io.ErrUnexpectedEOF) || fault.From(err).Reason == fault.ReasonMalformedAnswer && !errors.Is(err, errEventTooLarge); got != want || !reported {
 				t.Errorf("byte %d: got %q, %v", n, got, err)
 			}
 		}

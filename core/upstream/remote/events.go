@@ -8,31 +8,29 @@ import (
 	"github.com/genway/genway/codec"
 )
 
-// errEventTooLarge is an event above the bound.
 var errEventTooLarge = errors.New("remote: an event of the stream is too large")
 
-// events reads server-sent events (WHATWG HTML, 9.2.6) and keeps what has arrived at
-// hand, so that whoever knows the next events by sight need not have them parsed. No
-// byte is parsed twice, however the bytes arrive.
+// events reads server-sent events (WHATWG HTML, 9.2.6). Its buffer has the bytes that have arrived,
+// so that a pattern can match the next events without parsing them. No byte is parsed twice,
+// however the bytes arrive.
 type events struct {
-	r    io.Reader
-	most int
-	buf  []byte // what has arrived and is not taken
-	room []byte // where buf lies
-	// answer is whose memory the room is in; nil is the collector's.
+	r      io.Reader
+	limit  int
+	buf    []byte // has arrived and is not taken
+	memory []byte // holds buf
+	// answer is the answer that memory counts for; nil counts it nowhere.
 	answer *answer
-	// begun says that the beginning of the stream is past, where a byte order mark may
-	// stand.
-	begun bool
-	// looked is how much of buf is known to end no line.
-	looked int
-	// under is the event that has arrived in part, and at how much of buf is parsed.
-	under partial
-	at    int
-	// idle counts the bytes that were taken, comments too. Who reads the events sets it back
-	// when one tells something.
-	idle int
-	// name is that of the event before, which most have again.
+	// started means that the beginning of the stream, where a byte order mark may be, was read.
+	started bool
+	// scanned is the length of the beginning of buf that has no end of a line.
+	scanned int
+	// part is the event that has arrived in part; at is the length of buf that is parsed.
+	part partial
+	at   int
+	// withoutContent counts the bytes that were taken, comments too. The reader of the events sets
+	// it to 0 with each event that has content of the answer.
+	withoutContent int
+	// name is that of the event before; most events have the same.
 	name string
 }
 
@@ -41,21 +39,21 @@ type partial struct {
 	event string
 	data  []byte
 	lines int
-	// dirty says that it is an event: it has data, a name or an id.
+	// dirty means that it is an event: it has data, a name or an id.
 	dirty bool
 }
 
-func newEvents(r io.Reader, most int) *events {
-	return &events{r: r, most: most, room: make([]byte, 0, 8<<10)}
+func newEvents(r io.Reader, limit int) *events {
+	return &events{r: r, limit: limit, memory: make([]byte, 0, 8<<10)}
 }
 
-// fill reads more. It gives io.EOF at the end of the stream, and then only.
+// fill reads more into the buffer. Its error is io.EOF only at the end of the stream.
 func (e *events) fill() error {
-	if len(e.buf) > e.most {
+	if len(e.buf) > e.limit {
 		return errEventTooLarge
 	}
 	if len(e.buf) == 0 {
-		e.buf = e.room[:0]
+		e.buf = e.memory[:0]
 	}
 	if cap(e.buf)-len(e.buf) < 4<<10 {
 		if err := e.grow(); err != nil {
@@ -73,68 +71,68 @@ func (e *events) fill() error {
 	return err
 }
 
-// grow makes room behind what has arrived, which may move.
+// grow makes space at the end of the buffer, which may be copied for it.
 func (e *events) grow() error {
-	if len(e.buf) > cap(e.room)/2 {
-		size := 2 * cap(e.room)
+	if len(e.buf) > cap(e.memory)/2 {
+		size := 2 * cap(e.memory)
 		if e.answer == nil || size <= uncounted {
-			e.room = append(make([]byte, 0, size), e.buf...)
-			e.buf = e.room
+			e.memory = append(make([]byte, 0, size), e.buf...)
+			e.buf = e.memory
 			return nil
 		}
-		larger, err := e.answer.largerRoom(e.buf, size)
+		larger, err := e.answer.largerBuffer(e.buf, size)
 		if err != nil {
 			return err
 		}
-		e.room, e.buf = larger[:0], larger[:len(e.buf)]
+		e.memory, e.buf = larger[:0], larger[:len(e.buf)]
 		return nil
 	}
-	e.buf = append(e.room[:0], e.buf...)
+	e.buf = append(e.memory[:0], e.buf...)
 	return nil
 }
 
-// skip takes n bytes unparsed, of a buffer whose first event is not parsed.
-func (e *events) skip(n int) { e.buf, e.looked = e.buf[n:], 0 }
+// skip takes n bytes without parsing them. atEvent must have reported true.
+func (e *events) skip(n int) { e.buf, e.scanned = e.buf[n:], 0 }
 
-// whole reports whether the buffer begins with an event of which nothing is parsed. What
-// is parsed of the first is forgotten if it is short: its name.
-func (e *events) whole() bool {
+// atEvent reports whether the buffer begins with an event of which nothing is parsed. If no more
+// than the name of that event is parsed, it will be parsed again.
+func (e *events) atEvent() bool {
 	if e.at > 0 && e.at <= 512 {
-		e.at, e.looked, e.under = 0, 0, partial{}
+		e.at, e.scanned, e.part = 0, 0, partial{}
 	}
 	return e.at == 0
 }
 
-// next takes the next event that has arrived in full: it, and the bytes it stood in,
-// which are valid until the next fill. An event without data or name is none.
+// next takes the next event that has arrived in full. raw is its bytes, which are valid until the
+// next fill. Events without data, name and id are skipped. ended means that no more bytes follow.
 func (e *events) next(ended bool) (f codec.Frame, raw []byte, ok bool) {
-	if !e.begun && len(e.buf) >= 3 {
-		e.begun, e.looked = true, 0
+	if !e.started && len(e.buf) >= 3 {
+		e.started, e.scanned = true, 0
 		e.buf = bytes.TrimPrefix(e.buf, []byte("\xef\xbb\xbf"))
 	}
-	if !ended && !bytes.ContainsAny(e.buf[e.looked:], "\r\n") {
-		e.looked = len(e.buf)
+	if !ended && !bytes.ContainsAny(e.buf[e.scanned:], "\r\n") {
+		e.scanned = len(e.buf)
 		return codec.Frame{}, nil, false
 	}
-	e.looked = 0
+	e.scanned = 0
 	for {
 		line, after, whole := cutLine(e.buf[e.at:], ended)
 		if !whole {
-			if ended && e.under.dirty && e.at == len(e.buf) {
+			if ended && e.part.dirty && e.at == len(e.buf) {
 				return e.take(), nil, true
 			}
-			e.looked = len(e.buf)
+			e.scanned = len(e.buf)
 			return codec.Frame{}, nil, false
 		}
 		e.at += after
 		if len(line) > 0 {
-			e.under.line(e, line)
-			if !e.under.dirty {
-				e.drop() // a comment ahead of an event is no part of it
+			e.part.line(e, line)
+			if !e.part.dirty {
+				e.drop() // a comment ahead of an event does not belong to it
 			}
 			continue
 		}
-		if !e.under.dirty {
+		if !e.part.dirty {
 			e.drop()
 			continue
 		}
@@ -143,17 +141,17 @@ func (e *events) next(ended bool) (f codec.Frame, raw []byte, ok bool) {
 	}
 }
 
-// drop takes what is parsed and told nothing.
+// drop takes the bytes that are parsed and are no event.
 func (e *events) drop() {
-	e.idle += e.at
+	e.withoutContent += e.at
 	e.buf, e.at = e.buf[e.at:], 0
 }
 
 // take takes the event that is parsed.
 func (e *events) take() codec.Frame {
-	f := codec.Frame{Event: e.under.event, Data: e.under.data}
-	e.idle += e.at
-	e.buf, e.at, e.under = e.buf[e.at:], 0, partial{}
+	f := codec.Frame{Event: e.part.event, Data: e.part.data}
+	e.withoutContent += e.at
+	e.buf, e.at, e.part = e.buf[e.at:], 0, partial{}
 	return f
 }
 
@@ -179,8 +177,8 @@ func (p *partial) line(e *events, line []byte) {
 	}
 }
 
-// cutLine gives the first line of b, without its end, and where the next begins. A
-// carriage return is a line's end, too, and one with the line feed behind it.
+// cutLine gives the first line of b, without its end, and where the next begins. A line ends with
+// a line feed, a carriage return, or both.
 func cutLine(b []byte, ended bool) (line []byte, after int, whole bool) {
 	i := bytes.IndexByte(b, '\n')
 	head := b
@@ -196,7 +194,7 @@ func cutLine(b []byte, ended bool) (line []byte, after int, whole bool) {
 	case r+1 < len(b) && b[r+1] == '\n':
 		return b[:r], r + 2, true
 	case r+1 == len(b) && !ended:
-		return nil, 0, false // its line feed may be on the way
+		return nil, 0, false // its line feed may follow
 	}
 	return b[:r], r + 1, true
 }

@@ -83,7 +83,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// An event is bounded, and a reader that fails is told of.
+// An event is bounded, and an error of the reader is reported.
 func TestEventsEnd(t *testing.T) {
 	if _, err := read(strings.NewReader("data: "+strings.Repeat("x", 100_000)), 50_000); !errors.Is(err, errEventTooLarge) {
 		t.Errorf("too large: %v", err)

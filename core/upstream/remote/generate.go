@@ -39,14 +39,14 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 		resp, ok := u.head(raw)
 		if !ok {
 			if resp, err = u.codec.DecodeResponse(raw); unreadable(err) {
-				resp = u.watched(raw)
+				resp = u.partialAnswer(raw)
 			}
 		}
 		return u.native(raw, header, resp, u.redactFault(err))
 	}
 	var resp *genwayv1.GenerateTextResponse
 	if stream {
-		resp, err = u.folded(raw)
+		resp, err = u.foldStream(raw)
 	} else if resp, err = u.codec.DecodeResponse(raw); err != nil {
 		f := fault.From(u.redactFault(err))
 		f.Usage = u.cost(f)
@@ -67,8 +67,7 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 	return resp, nil
 }
 
-// head reads what an answer says of itself beside its candidates, which its caller
-// reads.
+// head reads the members of an answer other than its candidates.
 func (u *Upstream) head(raw []byte) (*genwayv1.GenerateTextResponse, bool) {
 	heads, ok := u.codec.(codec.HeadDecoder)
 	if !ok {
@@ -77,9 +76,9 @@ func (u *Upstream) head(raw []byte) (*genwayv1.GenerateTextResponse, bool) {
 	return heads.DecodeResponseHead(raw)
 }
 
-// native is the answer for a caller of the upstream's protocol: its body as it is.
-// The caller may understand what the canonical model does not, as long as it is an object,
-// or a text that says to be one.
+// native is the answer for a caller of the upstream's protocol: the raw body. The caller may be
+// able to read a body that the codec cannot read, if it is a JSON object, or a text whose
+// Content-Type says that it is one.
 func (u *Upstream) native(raw []byte, header http.Header, resp *genwayv1.GenerateTextResponse, err error) (*genwayv1.GenerateTextResponse, error) {
 	wire := &genwayv1.WireMessage{Protocol: u.config.Protocol, Json: raw}
 	if resp == nil {
@@ -107,7 +106,7 @@ func (u *Upstream) cost(f *fault.Error) *genwayv1.Usage {
 	return nil
 }
 
-// CountTokens asks an upstream whose protocol counts.
+// CountTokens asks the upstream, if its protocol has an operation that counts tokens.
 func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
 	counter, ok := u.codec.(codec.TokenCounter)
 	if !ok || u.config.Place != nil && u.config.Place.NoCount {
@@ -130,7 +129,7 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 	}
 	resp, err := counter.DecodeCountResponse(raw)
 	if unreadable(err) && u.speaks(req.GetWire()) && isObject(raw) {
-		resp, err = &genwayv1.CountTokensResponse{}, nil // the caller's to understand
+		resp, err = &genwayv1.CountTokensResponse{}, nil // the caller may be able to read it
 	}
 	if err != nil {
 		return nil, err
@@ -142,9 +141,9 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 	return resp, nil
 }
 
-// textBody gives the body of a text call: the caller's own, with the members that
-// are the gateway's patched, or the canonical encoding. It gives the request as well, whose
-// conversation is decoded unless the caller's own body is sent.
+// textBody gives the body of a text call: the caller's own, in which the members that the gateway
+// sets are patched, or the canonical encoding. It gives the request as well; its conversation is
+// decoded unless the caller's own body is sent.
 func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, streamed bool) (*genwayv1.GenerateTextRequest, []byte, []*genwayv1.Loss, error) {
 	if u.codec == nil {
 		return nil, nil, nil, fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the upstream of this model does not generate text")
@@ -189,8 +188,8 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 	return req, body, losses.List(), err
 }
 
-// encodable is the request as the upstream's vendor takes it. What a caller of the same
-// protocol says is the vendor's to judge.
+// encodable is the request as the upstream's vendor takes it. A request of a caller of the same
+// protocol is left for the vendor to judge.
 func (u *Upstream) encodable(req *genwayv1.GenerateTextRequest, own bool, losses *codec.Losses) *genwayv1.GenerateTextRequest {
 	out := new(genwayv1.GenerateTextRequest)
 	codec.Share(out, req)
@@ -202,13 +201,12 @@ func (u *Upstream) encodable(req *genwayv1.GenerateTextRequest, own bool, losses
 	return fit.Texts(out, u.protocol.Upstream.Fit, losses)
 }
 
-// names are those of the tools of a request that is translated.
+// names maps the names of the tools of a request that is translated.
 func (u *Upstream) names(req *genwayv1.GenerateTextRequest) *fit.Names {
 	return fit.NewNames(req, u.protocol.Upstream.Fit.Names)
 }
 
-// patchModel sets the model, unless the body says the same or the protocol has it
-// in the path.
+// patchModel sets the model, unless the protocol has it in the path.
 func (u *Upstream) patchModel(body []byte, model string) ([]byte, error) {
 	if u.protocol.NamesModelInPath() {
 		return body, nil
@@ -220,8 +218,8 @@ func (u *Upstream) patchModel(body []byte, model string) ([]byte, error) {
 	return member.Patch(body, member.Member{Name: "model", Value: name})
 }
 
-// unary calls and reads the whole answer, which has begun when its headers say 2xx. The
-// header is the answer's.
+// unary makes a call and reads the whole answer. The answer counts as begun once its status is
+// known to be 2xx.
 func (u *Upstream) unary(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) ([]byte, http.Header, error) {
 	record := call.Of(ctx)
 	record.Calls++

@@ -13,11 +13,11 @@ import (
 	"github.com/genway/genway/protocol"
 )
 
-// SetAPIKey has calls that begin from now on use another key.
+// SetAPIKey sets the key of calls that begin from now on.
 func (u *Upstream) SetAPIKey(key string) { u.useKeys(key, (*u.keys.Load())[0]) }
 
-// useKeys has the first key used. The others are kept from callers as the first is: calls
-// that began with them go on.
+// useKeys sets the key to the first. The others are redacted as it is, since calls that began with
+// them are still in flight.
 func (u *Upstream) useKeys(keys ...string) {
 	config := u.config
 	config.APIKey = keys[0]
@@ -43,9 +43,9 @@ func (c *Config) ownHeaders(p *protocol.Protocol) http.Header {
 	return h
 }
 
-// headers are a call's: those of every call, and where the upstream speaks the caller's
-// protocol, those that came with its body, unless the operator sets them or says the version
-// that they name. They are not to be changed, as no transport may.
+// headers gives the headers of a call: those of every call, and if the upstream speaks the caller's
+// protocol, those that came with the caller's body, unless the configuration sets them or the version
+// that they name. The result must not be changed.
 func (u *Upstream) headers(wire *genwayv1.WireMessage) http.Header {
 	h := *u.own.Load()
 	if len(wire.GetHeaders()) == 0 || !u.speaks(wire) {
@@ -71,23 +71,23 @@ func (u *Upstream) operators(name string) bool {
 	return false
 }
 
-// note leaves the headers of an answer that a caller of the upstream's protocol may
-// read, and for every caller the upstream's name of the call.
+// note puts headers of an answer into the call record: the upstream's request id, and for a caller
+// of the upstream's protocol those that it may read.
 func (u *Upstream) note(ctx context.Context, h http.Header, wire *genwayv1.WireMessage) {
 	var found map[string]string
-	leave := func(name, value string) {
+	add := func(name, value string) {
 		if found == nil {
 			found = map[string]string{}
 		}
 		found[name] = value
 	}
 	if id := requestID(h); printable(id) {
-		leave("x-genway-upstream-request-id", id)
+		add("x-genway-upstream-request-id", id)
 	}
 	if u.speaks(wire) {
 		for name, values := range h {
 			if len(found) < maxAnswered && u.mayRead(name) && printable(values[0]) {
-				leave(strings.ToLower(name), values[0])
+				add(strings.ToLower(name), values[0])
 			}
 		}
 	}
@@ -99,10 +99,10 @@ func (u *Upstream) mayRead(name string) bool {
 	return protocol.NamesHeader(u.protocol.AnswerHeaders, name) || u.config.Place != nil && protocol.NamesHeader(u.config.Place.Headers, name)
 }
 
-// maxAnswered bounds how many there are: every proxy on the way bounds headers.
+// maxAnswered is the most headers that note takes, since every proxy on the way bounds headers.
 const maxAnswered = 32
 
-// printable reports whether a value is short and plain enough to be passed on.
+// printable reports whether a value has at most 128 characters, all of printable ASCII.
 func printable(value string) bool {
 	if value == "" || len(value) > 128 {
 		return false

@@ -27,7 +27,7 @@ func TestHeadersOfTheProtocol(t *testing.T) {
 		upstream, caller genwayv1.Protocol
 		version          string
 		status           int
-		sent, told       map[string]string
+		sent, answered   map[string]string
 	}{
 		{
 			"same protocol", messages, messages, "", http.StatusOK,
@@ -92,8 +92,8 @@ func TestHeadersOfTheProtocol(t *testing.T) {
 				t.Errorf("%s: the upstream got %s: %q, want %q", c.name, name, got, want)
 			}
 		}
-		if !maps.Equal(record.Headers, c.told) {
-			t.Errorf("%s: told %v, want %v", c.name, record.Headers, c.told)
+		if !maps.Equal(record.Headers, c.answered) {
+			t.Errorf("%s: told %v, want %v", c.name, record.Headers, c.answered)
 		}
 		transport.CloseIdleConnections()
 		server.Close()

@@ -21,28 +21,28 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// listened is what a caller has got of an answer.
-type listened struct {
+// result is what a caller gets of an answer.
+type result struct {
 	text   string
 	done   bool
 	err    error
 	record *call.Record
 }
 
-// hearOf asks for an answer, unary or streamed, passed through or not.
-func hearOf(t *testing.T, u *remote.Upstream, streamed, wired bool) listened {
+// ask makes a call, unary or streamed, for a caller of the same protocol or of another.
+func ask(t *testing.T, u *remote.Upstream, streamed, passThrough bool) result {
 	t.Helper()
-	h := listened{record: &call.Record{}}
+	h := result{record: &call.Record{}}
 	ctx := call.With(t.Context(), h.record)
 	req := hello()
-	if wired {
+	if passThrough {
 		req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","messages":[]}`)}
 	}
 	if !streamed {
 		var resp *genwayv1.GenerateTextResponse
 		resp, h.err = u.GenerateText(ctx, req)
 		h.done = resp != nil
-		if wired {
+		if passThrough {
 			h.text = string(resp.GetWire().GetJson())
 		} else if h.done {
 			h.text = resp.GetCandidates()[0].GetParts()[0].GetText().GetText()
@@ -84,8 +84,8 @@ func TestAnswersThatBreakAtEveryByte(t *testing.T) {
 			enough = strings.Index(whole, last) + len(last)
 		}
 		for name, broken := range breaks {
-			for _, wired := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s, streamed %v, wired %v", name, streamed, wired), func(t *testing.T) {
+			for _, passThrough := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s, streamed %v, passThrough %v", name, streamed, passThrough), func(t *testing.T) {
 					t.Parallel()
 					var asked tally
 					bytes := make(chan int, 1)
@@ -99,7 +99,7 @@ func TestAnswersThatBreakAtEveryByte(t *testing.T) {
 					})
 					for n := range len(whole) {
 						bytes <- n
-						h := hearOf(t, u, streamed, wired)
+						h := ask(t, u, streamed, passThrough)
 						f := fault.From(h.err)
 						switch {
 						case h.err == nil && (n < enough || !h.done):
@@ -128,7 +128,7 @@ func TestInformationalAnswers(t *testing.T) {
 			}
 		}
 	})
-	if h := hearOf(t, flood, false, false); fault.From(h.err) == nil || fault.From(h.err).Kind != fault.Unavailable {
+	if h := ask(t, flood, false, false); fault.From(h.err) == nil || fault.From(h.err).Kind != fault.Unavailable {
 		t.Errorf("a flood: %+v", h)
 	}
 	slow := hangingUp(t, func(conn *net.TCPConn) {
@@ -137,8 +137,8 @@ func TestInformationalAnswers(t *testing.T) {
 			_, _ = io.Copy(io.Discard, conn) // until the caller hangs up
 		}
 	}, func(c *remote.Config, _ *remote.Way) { c.FirstByte = 50 * time.Millisecond })
-	if h := hearOf(t, slow, true, false); fault.From(h.err) == nil || fault.From(h.err).Kind != fault.Timeout {
-		t.Errorf("one alone: %+v", h)
+	if h := ask(t, slow, true, false); fault.From(h.err) == nil || fault.From(h.err).Kind != fault.Timeout {
+		t.Errorf("one: %+v", h)
 	}
 	few := hangingUp(t, func(conn *net.TCPConn) {
 		if _, ok := read(bufio.NewReader(conn)); ok {
@@ -146,7 +146,7 @@ func TestInformationalAnswers(t *testing.T) {
 			reply(conn)
 		}
 	})
-	if h := hearOf(t, few, false, false); h.err != nil || !h.done {
+	if h := ask(t, few, false, false); h.err != nil || !h.done {
 		t.Errorf("two, and the answer: %+v", h)
 	}
 }
@@ -167,7 +167,7 @@ func TestAnswersThatHangOrDrip(t *testing.T) {
 					_, _ = io.Copy(io.Discard, conn) // until the caller hangs up
 				}
 			}, func(c *remote.Config, _ *remote.Way) { c.Idle, c.FirstByte = 50*time.Millisecond, 100*time.Millisecond })
-			if h := hearOf(t, u, streamed, true); fault.From(h.err) == nil || fault.From(h.err).Kind != fault.Timeout || h.record.AnswerBegun() == streamed {
+			if h := ask(t, u, streamed, true); fault.From(h.err) == nil || fault.From(h.err).Kind != fault.Timeout || h.record.AnswerBegun() == streamed {
 				t.Errorf("streamed %v, %d bytes: %+v", streamed, sent, h)
 			}
 		}
@@ -179,7 +179,7 @@ func TestAnswersThatHangOrDrip(t *testing.T) {
 				}
 			}
 		})
-		if h := hearOf(t, u, streamed, false); h.err != nil || h.text != "x" {
+		if h := ask(t, u, streamed, false); h.err != nil || h.text != "x" {
 			t.Errorf("streamed %v, a byte at a time: %+v", streamed, h)
 		}
 	}

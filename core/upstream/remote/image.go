@@ -21,10 +21,10 @@ func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImag
 		return nil, err
 	}
 	if u.speaks(req.GetWire()) {
-		// The images travel once, in the body the caller gets.
+		// The caller gets the images in the raw body; the canonical message has none.
 		resp, ok := images.Codec{}.DecodeResponseHead(raw)
 		if !ok {
-			if resp, err = drawn(raw); err != nil {
+			if resp, err = readImages(raw); err != nil {
 				return nil, err
 			}
 		}

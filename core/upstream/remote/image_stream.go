@@ -15,9 +15,8 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// StreamGenerateImage makes one streamed call. As with text, nothing is sent until there
-// is a preview or an image, or Config.Hold is over. An upstream that answers with all
-// images at once is taken at its word.
+// StreamGenerateImage makes one streamed call. As with text, it sends nothing before there is a
+// preview or an image, or Config.Hold is over. A unary answer with all images is sent as events.
 func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
 	body, losses, err := u.imageBody(ctx, req, images.Codec{}.EncodeStreamRequest)
 	if err != nil {
@@ -25,24 +24,24 @@ func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.Genera
 	}
 	record := call.Of(ctx)
 	record.Calls++
-	o := newOpening(send, imagePing, u.config.Hold, record)
-	defer o.close()
+	out := newHoldBack(send, imagePing, u.config.Hold, record)
+	defer out.close()
 	a, err := u.call(ctx, draw, req.GetModel(), body, req.GetWire())
 	if err != nil {
 		return err
 	}
 	defer a.close()
-	s := &imageRelay{upstream: u, decoder: images.Codec{}.NewStreamDecoder(req.GetCount()), opening: o, losses: losses}
+	s := &imageForwarder{upstream: u, decoder: images.Codec{}.NewStreamDecoder(req.GetCount()), out: out, losses: losses}
 	s.decoder.Watch = u.speaks(req.GetWire())
 	if mediaType, _, _ := mime.ParseMediaType(a.header.Get("Content-Type")); mediaType == "application/json" {
-		return s.whole(a)
+		return s.unary(a)
 	}
-	lingers := time.AfterFunc(u.config.Grace, func() { a.end(errLingers) })
-	lingers.Stop()
-	defer lingers.Stop()
-	var eventless patience
-	eventless.begin(u.config.FirstByte, func() { a.end(errIdle) })
-	defer eventless.end()
+	grace := time.AfterFunc(u.config.Grace, func() { a.end(errKeptOpen) })
+	grace.Stop()
+	defer grace.Stop()
+	var idle idleTimer
+	idle.start(u.config.FirstByte, func() { a.end(errIdle) })
+	defer idle.stop()
 	in := a.events()
 	for ended := false; ; {
 		f, _, ok := in.next(ended)
@@ -53,18 +52,18 @@ func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.Genera
 			before, given := s.decoder.Finished(), s.decoder.Given()
 			err := a.weigh(f.Data)
 			if err == nil {
-				err = s.frame(f)
+				err = s.forward(f)
 			}
 			if s.decoder.Given() > given {
-				in.idle = 0
-				eventless.hear()
+				in.withoutContent = 0
+				idle.reset()
 			}
 			record.RawUsage = s.decoder.Usage()
 			if err != nil {
 				return err
 			}
 			if !before && s.decoder.Finished() {
-				lingers.Reset(u.config.Grace)
+				grace.Reset(u.config.Grace)
 			}
 			continue
 		}
@@ -72,7 +71,7 @@ func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.Genera
 		case errors.Is(err, io.EOF):
 			ended = true
 		case err != nil && s.decoder.Finished() && ctx.Err() == nil:
-			return s.end() // what broke off after the last image is no part of the answer
+			return s.end() // the connection broke after the last image
 		case err != nil:
 			broken := fault.From(a.broken(err))
 			broken.Usage = s.decoder.Usage()
@@ -83,33 +82,34 @@ func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.Genera
 
 func imagePing() *genwayv1.StreamGenerateImageResponse { return images.Event(&genwayv1.Ping{}) }
 
-// imageRelay passes an upstream's stream of images on: as canonical events, or to a caller
-// of the protocol as the frames themselves.
-type imageRelay struct {
+// imageForwarder sends an upstream's stream of images to the caller: as canonical events, or to a
+// caller of the protocol as the upstream's own frames.
+type imageForwarder struct {
 	upstream *Upstream
 	decoder  *images.StreamDecoder
-	opening  *opening[genwayv1.StreamGenerateImageResponse]
+	out      *holdBack[genwayv1.StreamGenerateImageResponse]
 	losses   []*genwayv1.Loss
 }
 
-// frame passes one event on.
-func (s *imageRelay) frame(f codec.Frame) error {
+// forward sends one event.
+func (s *imageForwarder) forward(f codec.Frame) error {
 	if len(f.Data) == 0 {
 		return nil
 	}
 	events, err := s.decoder.Decode(f)
 	if err != nil {
-		return s.own(err)
+		return s.failure(err)
 	}
 	if s.decoder.Watch {
 		frame := &genwayv1.WireFrame{Protocol: s.upstream.config.Protocol, Event: f.Event, Data: f.Data}
-		return s.opening.pass(images.Event(frame), true)
+		return s.out.add(images.Event(frame), true)
 	}
-	return s.pass(events)
+	return s.send(events)
 }
 
-// own keeps an upstream's error body for callers of its protocol alone.
-func (s *imageRelay) own(err error) error {
+// failure gives an error as the caller gets it. The upstream's own error body is kept only for
+// callers of its protocol.
+func (s *imageForwarder) failure(err error) error {
 	f := fault.From(s.upstream.redactFault(err))
 	if !s.decoder.Watch {
 		f.Wire = nil
@@ -117,29 +117,29 @@ func (s *imageRelay) own(err error) error {
 	return f
 }
 
-func (s *imageRelay) pass(events []*genwayv1.StreamGenerateImageResponse) error {
+func (s *imageForwarder) send(events []*genwayv1.StreamGenerateImageResponse) error {
 	for _, ev := range events {
 		if started := ev.GetStarted(); started != nil {
 			started.Losses = append(s.losses, started.Losses...)
 		}
-		if err := s.opening.pass(ev, ev.GetStarted() == nil); err != nil {
+		if err := s.out.add(ev, ev.GetStarted() == nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// end passes the end of the answer on.
-func (s *imageRelay) end() error {
+// end sends the end of the answer.
+func (s *imageForwarder) end() error {
 	events, err := s.decoder.Close()
 	if err != nil {
 		return err
 	}
-	return s.pass(events)
+	return s.send(events)
 }
 
-// whole passes on an answer that came in one piece.
-func (s *imageRelay) whole(a *answer) error {
+// unary sends a unary answer as the events of a stream.
+func (s *imageForwarder) unary(a *answer) error {
 	raw, err := a.whole(true)
 	if err != nil {
 		return err
@@ -148,5 +148,5 @@ func (s *imageRelay) whole(a *answer) error {
 	if err != nil {
 		return err
 	}
-	return s.pass(images.Events(resp))
+	return s.send(images.Events(resp))
 }

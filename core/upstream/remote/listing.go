@@ -13,14 +13,14 @@ import (
 // maxListBytes bounds a page of an upstream's list of models.
 const maxListBytes = 8 << 20
 
-// ListModels asks the upstream for a page of its list of models, at the path of its
-// protocol; it is discover.Lister's. Redirects are not followed. The error has nothing of
-// the answer's text, which may repeat credentials.
+// ListModels asks the upstream for a page of its list of models, at the path of its protocol. It
+// implements discover.Lister. Redirects are not followed. The error has no text of the answer, which
+// may repeat credentials.
 func (u *Upstream) ListModels(ctx context.Context, token string) (*genwayv1.ListModelsResponse, error) {
 	req := u.blank.WithContext(ctx)
 	req.Method, req.URL, req.Header = http.MethodGet, u.listAddress(token), u.headers(nil).Clone()
 	req.Header.Del("Content-Type")
-	req.Header.Del("Accept-Encoding")                // of the operator's: a page is small, and what unpacks it would have to be bounded
+	req.Header.Del("Accept-Encoding")                // that the configuration may set: a page is small, and decompression would have to be bounded
 	if _, err := u.authorize(req, nil); err != nil { //nolint:bodyclose // without a body no answer is given back
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (u *Upstream) ListModels(ctx context.Context, token string) (*genwayv1.List
 	return u.protocol.Upstream.Listing.Decode(body)
 }
 
-// listAddress is that of a page of the list.
+// listAddress is the URL of a page of the list.
 func (u *Upstream) listAddress(token string) *url.URL {
 	address := *u.address(list, "")
 	query := address.Query()

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// lookAt finds out whether the other side of a socket that no call uses has closed it,
-// without taking anything from it. Bytes that wait mean so as well, since nothing was
-// asked: they say why the connection is closed (a 408, an alert of TLS).
+// lookAt finds out whether the other side has closed a socket that no call uses, without reading from
+// it. Bytes that can be read count as closed too: since no request was sent, they are the reason for
+// closing (a 408, a TLS alert).
 func lookAt(fd uintptr) state {
 	var first [1]byte
 	for {

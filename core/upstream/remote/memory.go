@@ -11,38 +11,37 @@ import (
 	"github.com/genway/genway/internal/arena"
 )
 
-// AnswerMemory is the budget of memory for the answers of all upstreams of a process, in
-// bytes: for what has arrived of them, after decompression, and for what they take
-// decoded. One upstream may have half of it, so that one that floods leaves room for the
-// others. The first 64 KiB of an answer are not counted. It is safe for concurrent use.
+// AnswerMemory is the budget of memory for the answers of all upstreams of a process, in bytes: for
+// the bytes that have arrived, after decompression, and for the decoded messages. One upstream may
+// have half of it, so that one that floods leaves memory for the others. The first 64 KiB of an answer are not counted. It is safe for concurrent use.
 type AnswerMemory struct {
-	most int64
-	held atomic.Int64
-	// garbage counts what large answers have given back since the last collection.
+	limit int64
+	held  atomic.Int64
+	// garbage counts the bytes that large answers have released since the last collection.
 	garbage atomic.Int64
 }
 
 // DefaultAnswerMemory is the budget of a process without one in its flags.
 const DefaultAnswerMemory = 1 << 30
 
-// NewAnswerMemory makes a budget of so many bytes; 0 is DefaultAnswerMemory.
-func NewAnswerMemory(most int64) *AnswerMemory {
-	if most == 0 {
-		most = DefaultAnswerMemory
+// NewAnswerMemory makes a budget of limit bytes; 0 means DefaultAnswerMemory.
+func NewAnswerMemory(limit int64) *AnswerMemory {
+	if limit == 0 {
+		limit = DefaultAnswerMemory
 	}
-	return &AnswerMemory{most: most}
+	return &AnswerMemory{limit: limit}
 }
 
-// Held is how many bytes are held at the moment.
+// Held gives the number of bytes that are held now.
 func (m *AnswerMemory) Held() int64 { return m.held.Load() }
 
-// take takes bytes for an answer of the upstream, if there are as many.
+// take reserves bytes for an answer of the upstream. It reports false if there are not as many.
 func (m *AnswerMemory) take(u *Upstream, bytes int64) bool {
-	if u.held.Add(bytes) > m.most/2 {
+	if u.held.Add(bytes) > m.limit/2 {
 		u.held.Add(-bytes)
 		return false
 	}
-	if m.held.Add(bytes) > m.most {
+	if m.held.Add(bytes) > m.limit {
 		m.give(u, bytes)
 		return false
 	}
@@ -54,36 +53,35 @@ func (m *AnswerMemory) give(u *Upstream, bytes int64) {
 	m.held.Add(-bytes)
 }
 
-// discard counts what a large answer leaves to the collector. By itself Go would let garbage
-// grow to the size of all that was held at once.
+// discard counts the memory of a large answer as garbage, and starts a collection when there is much
+// of it. By itself Go would let garbage grow to the size of all answers that were held at once.
 func (m *AnswerMemory) discard(bytes int64) {
-	if bytes >= large && m.garbage.Add(bytes) > m.most/8 {
+	if bytes >= large && m.garbage.Add(bytes) > m.limit/8 {
 		m.garbage.Store(0)
 		runtime.GC()
 	}
 }
 
 const (
-	// uncounted is how much of an answer is not counted, since most are smaller.
+	// uncounted is the part of each answer that does not count, since most answers are smaller.
 	uncounted = 64 << 10
-	// weighed is from where on a body is looked at for what it takes decoded, and
-	// perValue what each of its values takes at most, in bytes: a body of empty objects
-	// takes a hundred times its length.
+	// weighed is the size of a body from which on the memory of its decoded form counts; perValue is
+	// the most that each of its values takes, in bytes: a body of empty objects takes a hundred times
+	// its length.
 	weighed  = 1 << 20
 	perValue = 128
-	// large is from where on an answer's memory is collected ahead of time.
+	// large is the size of an answer from which on its memory counts as garbage (discard).
 	large = 8 << 20
 )
 
-// hold has the answer hold so many bytes of the budget, instead of what it held. The error
-// is the caller's.
+// hold sets how many bytes of the budget the answer holds. The error is one for the caller.
 func (a *answer) hold(bytes int64) error {
 	if bytes <= uncounted {
 		bytes = 0
 	}
 	memory, more := a.upstream.config.Memory, bytes-a.held
 	switch {
-	case bytes > memory.most/2:
+	case bytes > memory.limit/2:
 		return fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer is too large: it takes more memory than the answers of one upstream may have")
 	case more > 0 && !memory.take(a.upstream, more):
 		f := fault.New(fault.Unavailable, upstream.ReasonAnswersFull, "the server holds as many bytes of answers as it may; try again")
@@ -96,8 +94,8 @@ func (a *answer) hold(bytes int64) error {
 	return nil
 }
 
-// keep has what the answer holds be held until the call is over, where it is known when
-// that is: the body is read from until then.
+// keep has the answer's bytes held until the end of the call, since its body is read until then. It
+// does nothing for a call whose end is not known.
 func (a *answer) keep() {
 	held, u := a.held, a.upstream
 	give := func() {
@@ -109,8 +107,9 @@ func (a *answer) keep() {
 	}
 }
 
-// weight is what a body takes decoded beside its own length: its values, and if its texts
-// are decoded, those once more decoded, in a message and encoded. Of a small body it is 0.
+// weight is the memory that a decoded body takes in addition to its own length: its values, and if
+// its texts are decoded, three copies of those (decoded, in a message, encoded). For a small body it
+// is 0.
 func weight(body []byte, decoded bool) int64 {
 	if len(body) < weighed {
 		return 0

@@ -36,14 +36,14 @@ func zipped(t *testing.T, head, text, tail string, size int) []byte {
 func TestInflatedAnswersAreBounded(t *testing.T) {
 	const most = 1 << 20
 	text := strings.Repeat("x", 1<<16)
-	for _, wired := range []bool{false, true} {
+	for _, passThrough := range []bool{false, true} {
 		for name, body := range map[string][]byte{
 			"unary": zipped(t, `{"id":"`, text, `"}`, 8*most), "event": zipped(t, `data: {"id":"`, text, "\"}\n\n", 8*most), "comment": zipped(t, ": ", text, "\n\n", 8*most),
 		} {
 			u := chat(t, answered(http.StatusOK, bytes.NewReader(body), "Content-Encoding", "gzip"), func(c *remote.Config) { c.MaxAnswerBytes = most })
-			h := hearOf(t, u, name != "unary", wired)
+			h := ask(t, u, name != "unary", passThrough)
 			if f := fault.From(h.err); f == nil || f.Kind != fault.BadUpstream || !strings.Contains(f.Message, "too large") {
-				t.Errorf("%s, wired %v: %v", name, wired, h.err)
+				t.Errorf("%s, passThrough %v: %v", name, passThrough, h.err)
 			}
 		}
 	}
@@ -59,18 +59,18 @@ func TestInflatedAnswersAreBounded(t *testing.T) {
 	}
 }
 
-// Codings that nobody asked for are told by name, and never taken for an answer.
+// An answer with a content coding that was not asked for is an error that names it.
 func TestUnknownContentCodings(t *testing.T) {
 	for _, coding := range []string{"br", "zstd", "deflate", "gzip, gzip", "compress"} {
 		for _, streamed := range []bool{false, true} {
-			h := hearOf(t, chat(t, answered(http.StatusOK, strings.NewReader(chatAnswer), "Content-Encoding", coding, "Content-Type", "text/event-stream")), streamed, true)
+			h := ask(t, chat(t, answered(http.StatusOK, strings.NewReader(chatAnswer), "Content-Encoding", coding, "Content-Type", "text/event-stream")), streamed, true)
 			if f := fault.From(h.err); f == nil || f.Kind != fault.BadUpstream || !strings.Contains(f.Message, coding) {
 				t.Errorf("%s, streamed %v: %v %s", coding, streamed, h.err, h.text)
 			}
 		}
 	}
 	for _, coding := range []string{"identity", ""} {
-		if h := hearOf(t, chat(t, answered(http.StatusOK, strings.NewReader(chatAnswer), "Content-Encoding", coding)), false, true); h.err != nil {
+		if h := ask(t, chat(t, answered(http.StatusOK, strings.NewReader(chatAnswer), "Content-Encoding", coding)), false, true); h.err != nil {
 			t.Errorf("%q: %v", coding, h.err)
 		}
 	}

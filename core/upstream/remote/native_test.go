@@ -37,8 +37,8 @@ func native(t *testing.T, protocol genwayv1.Protocol, mediaType, answer string) 
 	}
 }
 
-// A failure that an upstream tells in its stream reaches a caller of its protocol,
-// who has seen the beginning, as it was; so does what follows it.
+// A caller of the upstream's protocol gets a failure within the stream as the upstream has sent it,
+// and the frames after it.
 func TestNativeFailures(t *testing.T) {
 	const unreadable = `data: {"error":"this protocol's clients cannot read it"}` + "\n\n"
 	streams := map[genwayv1.Protocol][]string{
@@ -67,36 +67,36 @@ func TestNativeFailures(t *testing.T) {
 	}
 	for protocol, frames := range streams {
 		u, req := native(t, protocol, "text/event-stream", strings.Join(frames, ""))
-		heard, err := hear(t.Context(), u, req)
-		if f := fault.From(err); f == nil || f.Message != "native words" || !strings.Contains(heard, string(f.Wire.GetJson())) {
+		got, err := receive(t.Context(), u, req)
+		if f := fault.From(err); f == nil || f.Message != "native words" || !strings.Contains(got, string(f.Wire.GetJson())) {
 			t.Errorf("%s: %v", protocol, err)
 		}
-		if heard != strings.Join(frames, "") {
-			t.Errorf("%s: heard\n%s", protocol, heard)
+		if got != strings.Join(frames, "") {
+			t.Errorf("%s: got\n%s", protocol, got)
 		}
 		req.Wire = nil
-		if heard, err = hear(t.Context(), u, req); heard != "" || fault.From(err).Wire != nil {
-			t.Errorf("%s: a foreign caller hears %v\n%s", protocol, err, heard)
+		if got, err = receive(t.Context(), u, req); got != "" || fault.From(err).Wire != nil {
+			t.Errorf("%s: a caller of another protocol gets %v\n%s", protocol, err, got)
 		}
 	}
 	chat := streams[genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS]
 	u, req := native(t, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "text/event-stream", chat[0]+unreadable)
-	if heard, err := hear(t.Context(), u, req); heard != chat[0] || fault.From(err) == nil {
-		t.Errorf("%v\n%s", err, heard)
+	if got, err := receive(t.Context(), u, req); got != chat[0] || fault.From(err) == nil {
+		t.Errorf("%v\n%s", err, got)
 	}
 }
 
-// hear gives the frames of a streamed call as they came.
-func hear(ctx context.Context, u *remote.Upstream, req *genwayv1.GenerateTextRequest) (string, error) {
-	var heard strings.Builder
+// receive gives the frames of a streamed call.
+func receive(ctx context.Context, u *remote.Upstream, req *genwayv1.GenerateTextRequest) (string, error) {
+	var got strings.Builder
 	err := u.StreamGenerateText(ctx, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
 		if w := ev.GetWire(); w != nil {
 			if w.GetEvent() != "" {
-				heard.WriteString("event: " + w.GetEvent() + "\n")
+				got.WriteString("event: " + w.GetEvent() + "\n")
 			}
-			heard.WriteString("data: " + string(w.GetData()) + "\n\n")
+			got.WriteString("data: " + string(w.GetData()) + "\n\n")
 		}
 		return nil
 	})
-	return heard.String(), err
+	return got.String(), err
 }

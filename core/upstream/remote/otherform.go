@@ -15,11 +15,11 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// isStream reports whether the answer to a unary call is a stream of events: it says so and
-// is neither JSON nor text, or it begins like one.
+// isStream reports whether the answer to a unary call is a stream of events: its Content-Type says
+// so and it is neither JSON nor text, or it begins like one.
 func isStream(h http.Header, raw []byte) bool {
 	if mediaType, _, _ := mime.ParseMediaType(h.Get("Content-Type")); mediaType == "text/event-stream" {
-		return !isJSON(raw) && !isText(h, raw) // which are mislabelled
+		return !isJSON(raw) && !isText(h, raw) // both occur with this type
 	}
 	return beginsEvents(raw)
 }
@@ -31,33 +31,33 @@ func beginsEvents(raw []byte) bool {
 	})
 }
 
-// isText reports whether an answer says to be text and is: a line of an upstream's for those
-// who read it (genway.v1.WireMessage). What begins like JSON, a page or events is a broken
-// one of those, and a type that only Go's servers gave it, for want of a type of its own
-// (http.DetectContentType), says nothing.
+// isText reports whether an answer is text by its Content-Type and by its content, as a line that
+// an upstream writes for people (genway.v1.WireMessage). A body that begins like JSON, HTML or
+// events is a broken one of those. The type that Go's servers guess for a body without one
+// (http.DetectContentType) does not count.
 func isText(h http.Header, raw []byte) bool {
 	value := h.Get("Content-Type")
 	mediaType, _, err := mime.ParseMediaType(value)
 	if err != nil || value == "text/plain; charset=utf-8" || mediaType != "text/plain" && mediaType != "text/event-stream" {
 		return false
 	}
-	begun := bytes.TrimSpace(raw)
-	return len(begun) > 0 && !strings.ContainsRune("{[\"<", rune(begun[0])) && !isJSON(raw) && !beginsEvents(raw) &&
+	start := bytes.TrimSpace(raw)
+	return len(start) > 0 && !strings.ContainsRune("{[\"<", rune(start[0])) && !isJSON(raw) && !beginsEvents(raw) &&
 		utf8.Valid(raw) && bytes.IndexByte(raw, 0) < 0
 }
 
-// folded reads a stream of events as the one answer that it amounts to. The answer is
-// canonical, for callers of the upstream's protocol too: they did not ask for events.
-func (u *Upstream) folded(raw []byte) (*genwayv1.GenerateTextResponse, error) {
+// foldStream reads a stream of events as a unary answer. The answer is canonical for callers of
+// the upstream's protocol too, since they did not ask for events.
+func (u *Upstream) foldStream(raw []byte) (*genwayv1.GenerateTextResponse, error) {
 	decoder, in := u.codec.NewStreamDecoder(), newEvents(bytes.NewReader(raw), len(raw))
-	var folder codec.Accumulator
+	var accumulator codec.Accumulator
 	var usage *genwayv1.Usage
 	add := func(events []*genwayv1.StreamGenerateTextResponse, err error) error {
 		for _, ev := range events {
 			if started := ev.GetStarted(); started != nil {
 				usage = started.GetUsage()
 			}
-			if err := folder.Add(ev); err != nil {
+			if err := accumulator.Add(ev); err != nil {
 				return err
 			}
 		}
@@ -83,7 +83,7 @@ func (u *Upstream) folded(raw []byte) (*genwayv1.GenerateTextResponse, error) {
 			}
 		}
 	}()
-	if err == nil && !folder.Complete() {
+	if err == nil && !accumulator.Complete() {
 		err = fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
 	}
 	if err != nil {
@@ -93,16 +93,16 @@ func (u *Upstream) folded(raw []byte) (*genwayv1.GenerateTextResponse, error) {
 		}
 		return nil, f
 	}
-	return folder.Response(), nil
+	return accumulator.Response(), nil
 }
 
-// isWhole reports whether the answer to a streamed call begins like a JSON object, which no
-// stream of events does. It reads as much as that takes. What was read is read again.
-func (a *answer) isWhole(in *events) (bool, error) {
+// isUnary reports whether the answer to a streamed call begins like a JSON object, as no stream of
+// events does. It fills the buffer of in as far as necessary and takes nothing from it.
+func (a *answer) isUnary(in *events) (bool, error) {
 	for {
-		begun := bytes.TrimLeft(bytes.TrimPrefix(in.buf, []byte("\xef\xbb\xbf")), " \t\r\n")
-		if len(begun) > 0 {
-			return begun[0] == '{', nil
+		start := bytes.TrimLeft(bytes.TrimPrefix(in.buf, []byte("\xef\xbb\xbf")), " \t\r\n")
+		if len(start) > 0 {
+			return start[0] == '{', nil
 		}
 		if err := a.fill(in); err != nil {
 			return false, err
@@ -113,19 +113,19 @@ func (a *answer) isWhole(in *events) (bool, error) {
 	}
 }
 
-// whole passes on an answer that came in one piece, as the events that it amounts to.
-func (s *relay) whole(a *answer, in *events) error {
+// unary sends a unary answer as the events of a stream.
+func (s *forwarder) unary(a *answer, in *events) error {
 	a.body = io.MultiReader(bytes.NewReader(bytes.Clone(in.buf)), a.body)
 	raw, err := a.whole(true)
 	if err != nil {
-		return s.own(err)
+		return s.failure(err)
 	}
 	resp, err := s.upstream.codec.DecodeResponse(raw)
 	if err != nil {
-		return s.own(s.upstream.redactFault(err))
+		return s.failure(s.upstream.redactFault(err))
 	}
-	s.wired = false // the caller asked for events, and there are none of the upstream's
+	s.passThrough = false // the caller asked for events, and the upstream has sent none
 	events := codec.Events(resp, nil)
-	s.heard(events)
-	return s.pass(events, nil)
+	s.noteUsage(events)
+	return s.send(events, nil)
 }

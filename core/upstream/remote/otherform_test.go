@@ -50,10 +50,10 @@ data: {"type":"message_stop"}
 func TestAnswersOfTheOtherForm(t *testing.T) {
 	for protocol, answer := range answersOf {
 		for _, mediaType := range []string{"text/event-stream", "application/json", "text/plain", ""} {
-			for _, wired := range []bool{false, true} {
-				what := fmt.Sprintf("%v, %q, wired %v", protocol, mediaType, wired)
+			for _, passThrough := range []bool{false, true} {
+				what := fmt.Sprintf("%v, %q, passThrough %v", protocol, mediaType, passThrough)
 				u, req := native(t, protocol, mediaType, answer[1])
-				if !wired {
+				if !passThrough {
 					req.Wire = nil
 				}
 				resp, err := u.GenerateText(t.Context(), req)
@@ -65,7 +65,7 @@ func TestAnswersOfTheOtherForm(t *testing.T) {
 					t.Errorf("%s: a third of the events: %v %v", what, resp, err)
 				}
 				u, req = native(t, protocol, mediaType, "\n "+answer[0])
-				if !wired {
+				if !passThrough {
 					req.Wire = nil
 				}
 				text, done, usage := "", false, int64(0)
@@ -95,13 +95,13 @@ func TestNoAnswers(t *testing.T) {
 				continue // all of its members are optional
 			}
 			for _, mediaType := range []string{"application/json", "text/event-stream", "text/html", "text/plain", "image/png"} {
-				for _, wired := range []bool{false, true} {
+				for _, passThrough := range []bool{false, true} {
 					for _, streamed := range []bool{false, true} {
 						u, req := native(t, protocol, mediaType, body)
-						if !wired {
+						if !passThrough {
 							req.Wire = nil
 						}
-						what, done := fmt.Sprintf("%v, %s %.60q, wired %v, streamed %v", protocol, mediaType, body, wired, streamed), false
+						what, done := fmt.Sprintf("%v, %s %.60q, passThrough %v, streamed %v", protocol, mediaType, body, passThrough, streamed), false
 						var err error
 						if streamed {
 							err = u.StreamGenerateText(t.Context(), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
@@ -112,14 +112,14 @@ func TestNoAnswers(t *testing.T) {
 							var resp *genwayv1.GenerateTextResponse
 							resp, err = u.GenerateText(t.Context(), req)
 							// Texts that say to be such pass for callers of the protocol.
-							if wired && body == "OK" && (mediaType == "text/plain" || mediaType == "text/event-stream") {
+							if passThrough && body == "OK" && (mediaType == "text/plain" || mediaType == "text/event-stream") {
 								if resp.GetWire().GetHeaders()["content-type"] != mediaType || string(resp.GetWire().GetJson()) != body {
 									t.Errorf("%s: %v, %v", what, resp, err)
 								}
 								continue
 							}
 							// Objects are for callers of the protocol to understand (case X2).
-							if err == nil && wired && body == "{}" {
+							if err == nil && passThrough && body == "{}" {
 								continue
 							}
 							done = resp != nil

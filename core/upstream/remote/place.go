@@ -13,8 +13,8 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// placePath gives the path that the upstream's place has for an operation, if it is another
-// than the protocol's.
+// placePath gives the path of an operation at the upstream's provider, if it differs from that of the
+// protocol.
 func (u *Upstream) placePath(op operation, model string) (string, bool) {
 	e := u.config.Place
 	if e == nil {
@@ -37,7 +37,7 @@ func (u *Upstream) namesModelInPath() bool {
 	return u.protocol.NamesModelInPath() || u.config.Place != nil && u.config.Place.Generate != ""
 }
 
-// setKey sets a key where the protocol or the place has it.
+// setKey sets the key in the header of the provider, or else of the protocol.
 func (c *Config) setKey(h http.Header, p *protocol.Protocol) {
 	name := ""
 	if own := p.Key.Headers; len(own) > 0 {
@@ -55,8 +55,8 @@ func (c *Config) setKey(h http.Header, p *protocol.Protocol) {
 
 const betaHeader = "Anthropic-Beta"
 
-// placed gives the body as the place wants it: with the version in it, and without what the
-// path says.
+// placed gives the body as the provider takes it: with the version, and without the members that
+// its path has.
 func (u *Upstream) placed(op operation, body []byte, wire *genwayv1.WireMessage) ([]byte, error) {
 	e := u.config.Place
 	if e == nil || e.Version == "" {
@@ -86,8 +86,8 @@ func (u *Upstream) placed(op operation, body []byte, wire *genwayv1.WireMessage)
 	return member.Patch(body, change...)
 }
 
-// versionInBody reports whether the place gets its version in the body alone: versions behind
-// the oldest have no word of the place's own.
+// versionInBody reports whether the version is sent only in the body: providers have names of their
+// own only for the oldest version.
 func (c *Config) versionInBody(p *protocol.Protocol) bool {
 	return c.Place != nil && c.Place.Version != "" && c.Version > p.Version.Oldest
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/genway/genway/codec/fault"
 )
 
-// placeError gives an error of the place itself in the shape of the upstream's protocol, so
-// that its text is told. A body that has the protocol's shape stays.
+// placeError gives an error of the provider in the shape of the upstream's protocol, so that callers
+// get its text. A body that has the protocol's shape is not changed.
 func (u *Upstream) placeError(status int, h http.Header, body []byte) []byte {
 	if u.config.Place == nil {
 		return body
@@ -35,14 +35,14 @@ func (u *Upstream) placeError(status int, h http.Header, body []byte) []byte {
 
 // awsMessage is the text of an error of AWS: {"message": …}, or {"Message": …}.
 func awsMessage(body []byte) string {
-	var said struct {
+	var found struct {
 		Message string          `json:"message"` // of either case
 		Error   json.RawMessage `json:"error"`
 	}
-	if json.Unmarshal(body, &said) != nil || said.Error != nil {
+	if json.Unmarshal(body, &found) != nil || found.Error != nil {
 		return ""
 	}
-	return said.Message
+	return found.Message
 }
 
 // googleMessage is the text of an error of Google's (google.rpc.Status), which may stand in

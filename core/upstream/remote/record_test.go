@@ -10,9 +10,9 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// The text of a stream that passes through is counted on its way, in runs and event by
-// event, so that a caller who leaves is charged for what was seen.
-func TestFlowOfPassingStreams(t *testing.T) {
+// The text of a stream that passes through is counted while it is forwarded, in batches and in single
+// events, so that a caller that disconnects is charged for the text that it got.
+func TestFlowOfPassThroughStreams(t *testing.T) {
 	var body strings.Builder
 	text := 0
 	for i := range 300 {
@@ -21,19 +21,19 @@ func TestFlowOfPassingStreams(t *testing.T) {
 		fmt.Fprintf(&body, "data: {\"id\":\"c\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":%q},\"finish_reason\":null}],\"usage\":null}\n\n", word)
 	}
 	body.WriteString("data: {\"id\":\"c\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}],\"usage\":null}\n\ndata: [DONE]\n\n")
-	for _, runs := range []bool{false, true} {
-		u, req := wired(t, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, body.String(), runs)
+	for _, batches := range []bool{false, true} {
+		u, req := passThrough(t, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, body.String(), batches)
 		var record call.Record
 		err := u.StreamGenerateText(call.With(t.Context(), &record), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 		if err != nil || record.Flow == nil || record.Flow.Load() != int64(text) {
-			t.Errorf("in runs %t: %+v, want %d bytes; %v", runs, record, text, err)
+			t.Errorf("in batches %t: %+v, want %d bytes; %v", batches, record, text, err)
 		}
 	}
 }
 
-// A stream that fails costs what it said at its beginning, unless the failure itself says
-// what it cost; the same for callers of its protocol and for others.
-func TestFailedStreamsCostWhatTheySaid(t *testing.T) {
+// The usage of a stream that fails is that of its beginning, unless the failure itself has one; for
+// callers of its protocol and for others.
+func TestUsageOfFailedStreams(t *testing.T) {
 	start := "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"model\":\"m\",\"content\":[],\"usage\":{\"input_tokens\":7,\"output_tokens\":1}}}\n\n" +
 		"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n" +
 		"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"hi\"}}\n\n"
@@ -42,7 +42,7 @@ func TestFailedStreamsCostWhatTheySaid(t *testing.T) {
 		"cut":            "",
 	} {
 		for _, own := range []bool{true, false} {
-			u, req := wired(t, genwayv1.Protocol_PROTOCOL_MESSAGES, start+rest, false)
+			u, req := passThrough(t, genwayv1.Protocol_PROTOCOL_MESSAGES, start+rest, false)
 			if !own {
 				req.Wire = nil
 				req.Messages = []*genwayv1.Message{{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "a"}}}}}}

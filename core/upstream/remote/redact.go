@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// redacted stands where a credential of ours was.
+	// redacted replaces a credential.
 	redacted = "[REDACTED]"
-	// leastSecret is the least length of what is taken for one: anything shorter is also
-	// part of harmless words.
+	// leastSecret is the least length of a value that is redacted: shorter values occur in ordinary
+	// words.
 	leastSecret = 8
 )
 
-// redact removes our own credentials from an upstream's answer to a call that it refuses:
-// some upstreams repeat them, and the caller and the log get that answer (K1).
+// redact removes the gateway's credentials from an upstream's error: some upstreams repeat them, and
+// the caller and the log get that error (case K1).
 func (u *Upstream) redact(body []byte) []byte {
 	for _, secret := range u.secrets() {
 		if len(secret) >= leastSecret {
@@ -28,8 +28,8 @@ func (u *Upstream) redact(body []byte) []byte {
 	return body
 }
 
-// redactFault does so with a failure that an upstream reports as an answer: with status
-// 200, or in the middle of a stream.
+// redactFault does the same for a failure that an upstream reports with status 200, or within a
+// stream.
 func (u *Upstream) redactFault(err error) error {
 	if err == nil {
 		return nil
@@ -42,8 +42,8 @@ func (u *Upstream) redactFault(err error) error {
 	return f
 }
 
-// secrets are the key, and what the operator's headers and query hold for credentials, as
-// well as the address.
+// secrets are the keys, the secrets of the credential, and the values of the configured headers,
+// query parameters and URL that are named like credentials.
 func (u *Upstream) secrets() []string {
 	secrets := slices.Clone(*u.keys.Load())
 	if u.config.Credential != nil {

@@ -12,7 +12,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// An upstream that repeats our credentials in an error tells them neither to the caller
+// Credentials that an upstream repeats in an error reach neither the caller
 // nor to the log (case K1).
 func TestCredentialsAreRedacted(t *testing.T) {
 	const key, header, plain = "sk-of-the-gateway-0123", "second-of-the-gateway", "our-own-name"
@@ -36,22 +36,22 @@ func TestCredentialsAreRedacted(t *testing.T) {
 			Wire: &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`)},
 		})
 		f := fault.From(err)
-		said := f.Message + string(f.Wire.GetJson())
+		shown := f.Message + string(f.Wire.GetJson())
 		if f.Cause != nil {
-			said += f.Cause.Error()
+			shown += f.Cause.Error()
 		}
-		if strings.Contains(said, key) || strings.Contains(said, header) || !strings.Contains(said, "no: [REDACTED] and [REDACTED] of "+plain) {
-			t.Errorf("%d: %s", status, said)
+		if strings.Contains(shown, key) || strings.Contains(shown, header) || !strings.Contains(shown, "no: [REDACTED] and [REDACTED] of "+plain) {
+			t.Errorf("%d: %s", status, shown)
 		}
 	}
 }
 
-// So does one that tells the error as an answer: with status 200, or as an event of a
+// The same for an upstream that sends the error as an answer: with status 200, or as an event of a
 // stream that had begun.
 func TestCredentialsInAnswersAreRedacted(t *testing.T) {
 	const key = "sk-of-the-gateway-0123"
 	const failure = `{"error":{"message":"no: ` + key + `","type":"t"}}`
-	for _, wired := range []bool{true, false} {
+	for _, passThrough := range []bool{true, false} {
 		for name, answer := range map[string]string{
 			"an answer":       failure,
 			"the first event": "data: " + failure + "\n\n",
@@ -66,27 +66,27 @@ func TestCredentialsInAnswersAreRedacted(t *testing.T) {
 				t.Fatal(err)
 			}
 			req := &genwayv1.GenerateTextRequest{Model: "m", Messages: []*genwayv1.Message{user("hi")}}
-			if wired {
+			if passThrough {
 				req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","messages":[{"role":"user","content":"hi"}]}`)}
 			}
-			var said strings.Builder
+			var shown strings.Builder
 			if name == "an answer" {
 				resp, unaryErr := u.GenerateText(t.Context(), req)
-				said.Write(resp.GetWire().GetJson())
+				shown.Write(resp.GetWire().GetJson())
 				err = unaryErr
 			} else {
 				err = u.StreamGenerateText(t.Context(), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
-					said.Write(ev.GetWire().GetData())
-					said.Write(ev.GetWire().GetBatch().GetEvents())
+					shown.Write(ev.GetWire().GetData())
+					shown.Write(ev.GetWire().GetBatch().GetEvents())
 					return nil
 				})
 			}
 			if err != nil {
 				f := fault.From(err)
-				said.WriteString(f.Message + string(f.Wire.GetJson()) + f.Error())
+				shown.WriteString(f.Message + string(f.Wire.GetJson()) + f.Error())
 			}
-			if strings.Contains(said.String(), key) || !strings.Contains(said.String(), "no: [REDACTED]") {
-				t.Errorf("%s, wired %v: %s", name, wired, said.String())
+			if strings.Contains(shown.String(), key) || !strings.Contains(shown.String(), "no: [REDACTED]") {
+				t.Errorf("%s, passThrough %v: %s", name, passThrough, shown.String())
 			}
 		}
 	}

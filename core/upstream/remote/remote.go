@@ -31,10 +31,10 @@ import (
 type Config struct {
 	// Protocol is what it speaks. Required.
 	Protocol genwayv1.Protocol
-	// BaseURL is what the SDK of the protocol takes: with the version for chat, responses
-	// and images (https://host/v1), without it for messages and generateContent
-	// (https://host). A version is added to a host alone, and never a second one. A query
-	// goes with every call. Required.
+	// BaseURL is the base URL that the SDK of the protocol takes: with the version for chat,
+	// responses and images (https://host/v1), without it for messages and generateContent
+	// (https://host). A version is added to a URL without a path, and never a second one. A query
+	// is added to every call. Required.
 	BaseURL string
 	// Path takes the place of the protocol's own path (chat/completions) and version behind
 	// the base's; "/" adds none. For generateContent it is that of the models. Empty is the
@@ -46,41 +46,41 @@ type Config struct {
 	APIKey string
 	// Credential authorises calls in place of a key that stays the same; nil is none.
 	Credential Credential
-	// Place is what is true of where the upstream lives; nil assumes the protocol's vendor.
+	// Place describes the provider that runs the upstream; nil is the protocol's vendor.
 	Place *provider.Endpoint
-	// Dialect is what it takes of chat completions, for requests that are translated; nil is
-	// what OpenAI takes, and what others add to it.
+	// Dialect lists the members of chat completions that it takes, for requests that are translated;
+	// nil lists those of OpenAI and the additions of others.
 	Dialect *dialect.Chat
 	// Version is the version of the protocol that it is called with, whatever the caller's; empty
 	// is the caller's for its own body, and the oldest for any other.
 	Version string
 	// Headers are sent with every call.
 	Headers map[string]string
-	// LeaveUsage does not ask streams of chat completions for their usage, and passes what
-	// usage they tell on to every caller of the protocol.
+	// LeaveUsage does not ask streams of chat completions for their usage. Usage that they report
+	// anyway is sent to every caller of the protocol.
 	LeaveUsage bool
 	// Models is the listing. ListModels asks the upstream for its own.
 	Models []*genwayv1.Model
 	// HTTP makes the calls. Default: NewTransport with its defaults.
 	HTTP http.RoundTripper
 	// FirstByte is how long the headers of an answer may take, and how long a
-	// stream may go on with heartbeats alone. Default 10 min: unary answers come
+	// stream may have only heartbeats. Default 10 min: unary answers come
 	// after all thinking.
 	FirstByte time.Duration
 	// Idle is how long an answer may make no progress once it has begun. Default
 	// 5 min.
 	Idle time.Duration
-	// Hold is how long a stream is kept from the caller while it has no content
-	// yet, so that a failure until then is a plain error. Default 15 s.
+	// Hold is how long a stream without content is held back from the caller, so that a failure
+	// until then is a plain error. Default 15 s.
 	Hold time.Duration
 	// Grace is how long an upstream may keep a stream open after the answer has
-	// ended: for usage that comes late, or for nothing. Default 5 s.
+	// ended, for usage that may follow. Default 5 s.
 	Grace time.Duration
 	// MaxAnswerBytes bounds a unary answer and one event of a stream, after
 	// decompression. Default 64 MiB, for images 120 MiB: a little less than a gRPC message
 	// takes.
 	MaxAnswerBytes int64
-	// Trace sends the context of the trace along (traceparent, tracestate, baggage).
+	// Trace adds the context of the trace to the headers of calls (traceparent, tracestate, baggage).
 	Trace bool
 	// Memory is the budget that the answers of all upstreams share. Default: one of its own.
 	Memory *AnswerMemory
@@ -92,13 +92,14 @@ type Upstream struct {
 	protocol *protocol.Protocol
 	base     *url.URL
 	codec    codec.Codec // the protocol's; nil for images
-	// What calls have in common: a request without address and body, headers, and the
-	// addresses of operations, of protocols that do not name the model in them.
+	// These are shared by all calls: a request without address and body, headers, and the addresses
+	// of operations if the protocol does not have the model in them.
 	blank     *http.Request
 	own       atomic.Pointer[http.Header]
-	keys      atomic.Pointer[[]string] // ours, the one before the last change too
+	keys      atomic.Pointer[[]string] // the current key, and the previous one
 	addresses [operations]*url.URL
-	// trusts is whether pooled connections are kept, by what they served last.
+	// trusts says whether the upstream keeps pooled connections, by the kind of call that they served
+	// last.
 	trusts    [kinds]trust
 	freshOnce sync.Once
 	freshHTTP http.RoundTripper

@@ -6,11 +6,10 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// gatherResults gives the messages with the results of one turn's tool calls in
-// one message right behind it, in the order of the calls, whichever way the
-// caller's protocol spreads them: vendors refuse results that come in turns of
-// their own (case T17). No result is made up for a call that has none. The
-// messages themselves are not changed.
+// gatherResults gives the messages with all results of one turn's tool calls in the message right
+// after it, in the order of the calls, however the caller's protocol distributes them: vendors refuse
+// results in separate turns (case T17). A call without a result gets none. The messages of the
+// argument are not changed.
 func gatherResults(messages []*genwayv1.Message) []*genwayv1.Message {
 	var out []*genwayv1.Message
 	order := map[string]int{}

@@ -11,26 +11,24 @@ import (
 	"time"
 )
 
-// An HTTP/1.1 upstream may close a connection that it has said to keep, at any moment: also
-// while a request is on its way. Then the gateway cannot know whether the request was
-// read, so it must not be sent again. What can be done is to send none into a connection
-// that is about to close, and to know for sure of as many as possible that not one byte
-// went out:
+// An HTTP/1.1 upstream may close a kept connection at any moment, even while a request is on its
+// way. Then the gateway cannot know whether the request was read, so it must not be sent again. This
+// file avoids connections that are about to be closed, and finds out for as many requests as possible
+// that not one byte of them was sent:
 //
-//   - A pooled connection is looked at before it is written to. One that the other side
-//     has closed is refused, and net/http takes another.
-//   - One that has been idle for almost as long as upstreams keep them is not used.
-//   - Until an upstream has proved that it keeps connections, one that has only just
-//     served is watched for a moment first: upstreams that close do so right behind
-//     the answer. One of an upstream that was seen to do that is not used at once.
+//   - A pooled connection is examined before it is used. One that the other side has closed is
+//     refused, and net/http takes another.
+//   - A connection that was idle for almost as long as upstreams keep them is not used.
+//   - Until an upstream has proved that it keeps connections, a connection is watched for a moment
+//     after each answer, since upstreams that close connections do so right after the answer. After
+//     one was closed so, the upstream's connections are not used within that moment.
 //   - A request of which nothing was written before its connection turned out to be closed
 //     is sent once more, over a new connection.
 //
 // HTTP/2 says which requests were not read (RFC 9113, 6.8), and net/http sends those again.
 
-// roundTrip sends a request, and sends it again over a new connection if it did not leave
-// over the pooled one: that is no retry of a call that failed, and no matter of the
-// operator's.
+// roundTrip sends a request. If no byte of it was sent over the pooled connection, it is sent again
+// over a new one. That is no retry in the sense of the configuration, since no call has failed.
 func (u *Upstream) roundTrip(a *answer, req *http.Request) (resp *http.Response, err error) {
 	sent := time.Now()
 	defer func() { a.answered(req, resp, sent) }()
@@ -41,7 +39,7 @@ func (u *Upstream) roundTrip(a *answer, req *http.Request) (resp *http.Response,
 		a.served(resp)
 		return resp, nil
 	case err == nil:
-		// The upstream sent why it closes, and net/http took that for the answer.
+		// The upstream sent the reason for closing (a 408), and net/http took it for the answer.
 		_ = resp.Body.Close()
 		err = errRefused
 	case a.pooled && hungUp(err):
@@ -59,7 +57,7 @@ func (u *Upstream) roundTrip(a *answer, req *http.Request) (resp *http.Response,
 	return u.fresh().RoundTrip(&again)
 }
 
-// fresh gives a transport whose connections are new ones.
+// fresh gives a transport that makes a new connection for each call.
 func (u *Upstream) fresh() http.RoundTripper {
 	u.freshOnce.Do(func() {
 		u.freshHTTP = u.config.HTTP
@@ -90,7 +88,7 @@ func (a *answer) gotConn(info httptrace.GotConnInfo) {
 // usable reports whether a pooled connection may be used.
 func (a *answer) usable(c *conn, info httptrace.GotConnInfo) bool {
 	_, encrypted := info.Conn.(*tls.Conn)
-	if info.IdleTime > idleMost(time.Duration(c.keep.Load()), encrypted) {
+	if info.IdleTime > maxIdle(time.Duration(c.keep.Load()), encrypted) {
 		return false
 	}
 	trust := &a.upstream.trusts[a.after]
@@ -115,9 +113,9 @@ func (a *answer) usable(c *conn, info httptrace.GotConnInfo) bool {
 	return true
 }
 
-// unsent reports whether nothing of the call has left: not one byte was written to its
-// pooled connection. The name is net/http's for a connection that was closed before the
-// call began; over TLS the close itself writes.
+// unsent reports whether not one byte of the call was written to its pooled connection. The text is
+// that of net/http for a connection that was closed before the call began: over TLS, closing writes
+// bytes too.
 func (a *answer) unsent(err error) bool {
 	if !a.pooled {
 		return false
@@ -125,8 +123,7 @@ func (a *answer) unsent(err error) bool {
 	return a.conn != nil && (a.conn.refused.Load() || a.conn.written.Load() == a.before) || err != nil && err.Error() == "http: server closed idle connection"
 }
 
-// served notes that a connection which had served before did so again, and how long the
-// upstream says that it keeps it.
+// served notes that a pooled connection was usable, and how long the upstream keeps it from now on.
 func (a *answer) served(resp *http.Response) {
 	if a.conn == nil {
 		return
@@ -137,7 +134,7 @@ func (a *answer) served(resp *http.Response) {
 	a.conn.keep.Store(int64(keepAlive(resp.Header)))
 }
 
-// connOf gives the connection below TLS; nil for one that is not ours, and for HTTP/2.
+// connOf gives the connection below TLS; nil for one that was not made by dialed, and for HTTP/2.
 func connOf(c net.Conn) *conn {
 	if encrypted, ok := c.(*tls.Conn); ok {
 		if encrypted.ConnectionState().NegotiatedProtocol == "h2" {

@@ -128,7 +128,7 @@ func (s *tally) all() map[string]int {
 // after lets a while pass.
 func after(d time.Duration) { <-time.After(d) }
 
-// closings are the ways and moments in which an upstream closes a connection that it has said to
+// closings are the ways and moments in which an upstream closes a connection that it had promised to
 // keep.
 var closings = map[string]func(*net.TCPConn){
 	"at once":           func(c *net.TCPConn) { _ = c.Close() },
@@ -148,16 +148,16 @@ var closings = map[string]func(*net.TCPConn){
 	},
 }
 
-// watched is how long a connection of an upstream that nobody trusts is watched behind an answer.
+// settles is how long a connection of an upstream without trust is watched after an answer.
 // One that the machine's load lets be closed later than that may meet a request.
-const watched = 50 * time.Millisecond
+const settles = 50 * time.Millisecond
 
 // losses holds the calls that failed against the connections that were closed too late.
 type losses struct{ lost, late atomic.Int32 }
 
 // closedAfter notes when a connection was closed, by when its answer began.
 func (l *losses) closedAfter(answered time.Time) {
-	if time.Since(answered) >= watched {
+	if time.Since(answered) >= settles {
 		l.late.Add(1)
 	}
 }
@@ -165,11 +165,11 @@ func (l *losses) closedAfter(answered time.Time) {
 func (l *losses) check(t *testing.T) {
 	t.Helper()
 	if lost, late := l.lost.Load(), l.late.Load(); lost > late {
-		t.Errorf("%d calls were lost, and %d connections closed later than %v", lost, late, watched)
+		t.Errorf("%d calls were lost, and %d connections closed later than %v", lost, late, settles)
 	}
 }
 
-// An upstream may close connections that it has said to keep, right behind any answer: no call
+// An upstream may close connections that it had promised to keep, right after any answer: no call
 // fails for that, and none is executed twice (case P5).
 func TestUpstreamsThatCloseAfterEveryAnswer(t *testing.T) {
 	t.Parallel()

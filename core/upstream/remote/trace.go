@@ -13,8 +13,7 @@ import (
 	"github.com/genway/genway/telemetry/tracing"
 )
 
-// traced gives the headers with the context of the trace: copied, since those of all calls
-// are one value.
+// traced gives a copy of the headers with the context of the trace.
 func traced(h http.Header, carried tracing.Carried) http.Header {
 	copied := false
 	carried.Headers(func(name, value string) {
@@ -26,7 +25,7 @@ func traced(h http.Header, carried tracing.Carried) http.Header {
 	return h
 }
 
-// answered records a call: how long the head of its answer took, and its status.
+// answered records the status of a call and the time until the head of its answer.
 func (a *answer) answered(req *http.Request, resp *http.Response, sent time.Time) {
 	ctx, took := a.ctx, time.Since(sent)
 	a.record.Waited += took
@@ -36,14 +35,14 @@ func (a *answer) answered(req *http.Request, resp *http.Response, sent time.Time
 			failure = strconv.Itoa(status)
 		}
 	} else {
-		failure = whyNone(context.Cause(ctx))
+		failure = errorType(context.Cause(ctx))
 	}
 	address, port := addressOf(req.URL)
 	a.record.CalledHTTP(req.Method, address, port, status, failure, took)
 }
 
-// whyNone is the word for a call without an answer (error.type).
-func whyNone(cause error) string {
+// errorType is error.type of a call without an answer.
+func errorType(cause error) string {
 	switch {
 	case cause == nil:
 		return "connection"
@@ -53,7 +52,7 @@ func whyNone(cause error) string {
 	return "cancelled"
 }
 
-// addressOf gives what the conventions call server.address and server.port.
+// addressOf gives server.address and server.port of OpenTelemetry's conventions.
 func addressOf(u *url.URL) (string, int) {
 	host, text, err := net.SplitHostPort(u.Host)
 	if err != nil {

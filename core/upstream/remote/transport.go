@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// Way is how an upstream is reached. The zero value goes by the environment's proxy
-// and trusts the system's authorities.
+// Way says how an upstream is reached. The zero value uses the environment's proxy and trusts the
+// system's certificate authorities.
 type Way struct {
 	// Proxy is the address of a proxy; nil is the environment's.
 	Proxy *url.URL
-	// Direct goes by no proxy at all.
+	// Direct uses no proxy.
 	Direct bool
-	// TLS says whom to trust and how to be known; nil is the default.
+	// TLS has the trusted authorities and the client certificate; nil is the default.
 	TLS *tls.Config
 }
 
@@ -32,14 +32,14 @@ func NewTransport(way Way) *http.Transport {
 		IdleConnTimeout:       90 * time.Second,
 		MaxIdleConns:          1024,
 		MaxIdleConnsPerHost:   512,
-		// Without it, a TLS configuration of one's own turns HTTP/2 off.
+		// Otherwise a custom TLS configuration turns HTTP/2 off.
 		ForceAttemptHTTP2: true,
-		// One connection carries many calls: it must be found dead before they wait
-		// for their own timeouts.
+		// One connection carries many calls. Pings find a broken one before the calls on it reach
+		// their own timeouts.
 		HTTP2:              &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second, WriteByteTimeout: 30 * time.Second},
 		DisableCompression: true,
-		// Each stream that is open has both. Larger ones save no CPU that can be measured:
-		// bodies larger than a buffer pass it by.
+		// Each open stream has both buffers. Larger ones save no measurable CPU time, since bodies larger
+		// than a buffer bypass it.
 		ReadBufferSize:  8 << 10,
 		WriteBufferSize: 4 << 10,
 	}

@@ -20,47 +20,47 @@ const (
 	kinds // how many there are
 )
 
-// trust is how sure it is that an upstream keeps connections after answers of a kind. The
-// zero value knows nothing.
+// trust records whether an upstream keeps its connections open after answers of one kind. The zero
+// value has no observations.
 type trust struct {
-	// proofs is how often it was seen to keep one, since it was last seen not to.
+	// proofs counts the connections that it kept, since it last closed one.
 	proofs atomic.Int32
 
 	mu sync.Mutex
-	// lost is how often in a row it was seen not to, until when it is not trusted, as
-	// sinceStart gives it; each time it is for twice as long.
+	// lost counts the connections in a row that it closed. It is not trusted before until, a time of
+	// sinceStart, which is twice as far in the future with each of them.
 	lost  int
 	until atomic.Int64
 }
 
 const (
-	// proven is how often an upstream must be seen to keep a connection to be trusted.
+	// proven is the number of proofs from which on an upstream is trusted.
 	proven = 3
-	// settles is how long a connection that has just served is watched, or not used,
-	// while there is no trust, and young how soon behind an answer a close says something
-	// of all answers.
+	// settles is how long after an answer a connection is watched before it is used again, or is not
+	// used, while there is no trust. young is the time after an answer within which a close counts
+	// against the trust.
 	settles, young = 50 * time.Millisecond, time.Second
-	// An upstream that was seen to close a connection behind an answer is not trusted for
-	// distrust, up to mostDistrust.
-	distrust, mostDistrust = 10 * time.Second, 10 * time.Minute
+	// An upstream that closed a connection after an answer is not trusted for distrust at first, and
+	// for maxDistrust at most.
+	distrust, maxDistrust = 10 * time.Second, 10 * time.Minute
 )
 
-// started is when the program did.
+// started is the time at which the program started.
 var started = time.Now()
 
-// sinceStart is how many nanoseconds the program runs, which no change of the clock alters. It
-// begins late enough for an until of 0 to be long ago.
-func sinceStart() int64 { return int64(time.Since(started) + 2*mostDistrust) }
+// sinceStart gives the monotonic time since the start of the program in nanoseconds. It begins at
+// twice maxDistrust, so that an until of 0 is long past.
+func sinceStart() int64 { return int64(time.Since(started) + 2*maxDistrust) }
 
-// has reports whether connections are kept, as far as is known.
+// has reports whether the upstream is trusted to keep connections.
 func (t *trust) has() bool { return t.proofs.Load() >= proven }
 
-// barred reports whether they were lately seen not to be.
+// barred reports whether it has lately closed one.
 func (t *trust) barred() bool { return t.until.Load() > sinceStart() }
 
 // gain notes that a connection was kept.
 func (t *trust) gain() {
-	if !t.has() && !t.barred() { // else, as nearly always, nothing is written that others read
+	if !t.has() && !t.barred() { // mostly nothing is written, which other processors would have to read again
 		t.proofs.Add(1)
 	}
 }
@@ -74,32 +74,32 @@ func (t *trust) lose() {
 		return
 	}
 	now := sinceStart()
-	if now-t.until.Load() > int64(mostDistrust) {
+	if now-t.until.Load() > int64(maxDistrust) {
 		t.lost = 0
 	}
-	t.until.Store(now + int64(min(distrust<<min(t.lost, 10), mostDistrust)))
+	t.until.Store(now + int64(min(distrust<<min(t.lost, 10), maxDistrust)))
 	t.lost++
 }
 
-// How long a pooled connection may have been idle to be used again. Servers close them
-// after 5 s and more (Node.js, uvicorn, llama-server), load balancers, in front of which TLS
-// ends, after 60 s and more.
-const idleMostPlain, idleMostTLS = 4 * time.Second, 55 * time.Second
+// The longest time that a pooled connection may have been idle to be used again. Servers close idle
+// connections after 5 s and more (Node.js, uvicorn, llama-server), load balancers that terminate TLS
+// after 60 s and more.
+const maxIdlePlain, maxIdleTLS = 4 * time.Second, 55 * time.Second
 
-// idleMost gives the bound for a connection whose upstream says that it keeps it for so
-// long; 0 when it does not say.
-func idleMost(keep time.Duration, encrypted bool) time.Duration {
+// maxIdle gives that time for a connection. keep is the time that the upstream has announced; 0 if it
+// has not.
+func maxIdle(keep time.Duration, encrypted bool) time.Duration {
 	switch {
 	case keep > 0:
 		return keep - min(time.Second, keep/2)
 	case encrypted:
-		return idleMostTLS
+		return maxIdleTLS
 	}
-	return idleMostPlain
+	return maxIdlePlain
 }
 
-// keepAlive reads for how long an upstream says to keep the connection idle (Keep-Alive:
-// timeout=5, max=100; RFC 2068, 19.7.1.1); 0 when it does not say.
+// keepAlive reads how long an upstream keeps an idle connection (Keep-Alive: timeout=5, max=100;
+// RFC 2068, 19.7.1.1); 0 if it does not say.
 func keepAlive(h http.Header) time.Duration {
 	for _, value := range h["Keep-Alive"] {
 		for parameter := range strings.SplitSeq(value, ",") {

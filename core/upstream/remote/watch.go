@@ -8,21 +8,20 @@ import (
 )
 
 const (
-	// leastFlow and envelope are what an event that was not decoded counts as text: a
-	// token, in bytes, and what exceeds the names around it.
+	// An event that was not decoded counts as text of leastFlow bytes, about a token, and of its
+	// length beyond envelope, about the length of the members around a text.
 	leastFlow, envelope = 3, 256
 )
 
-// read gives the events of one frame, and whether it may add to the answer. A frame of a
-// stream that passes through is the caller's to understand: one that is JSON and that the
-// decoder cannot read fails nothing, and is watched from there on for the end, the usage
-// and failures alone (case X2).
-func (s *relay) read(f codec.Frame) (events []*genwayv1.StreamGenerateTextResponse, content bool, err error) {
+// read gives the events of one frame, and whether it may have content of the answer. A frame of
+// a stream that passes through may be JSON that the decoder cannot read and the caller can: the
+// stream goes on, and from there on only its end, its usage and its failures are read (case X2).
+func (s *forwarder) read(f codec.Frame) (events []*genwayv1.StreamGenerateTextResponse, content bool, err error) {
 	if s.watcher == nil {
 		events, err = s.decoder.Decode(f)
 		watcher, ok := s.decoder.(codec.StreamWatcher)
-		if !ok || !s.wired || !unreadable(err) || !isJSON(f.Data) {
-			return events, contentful(events), err
+		if !ok || !s.passThrough || !unreadable(err) || !isJSON(f.Data) {
+			return events, hasContent(events), err
 		}
 		s.watcher = watcher
 	}
@@ -30,20 +29,20 @@ func (s *relay) read(f codec.Frame) (events []*genwayv1.StreamGenerateTextRespon
 	if content {
 		s.flow.Add(int64(leastFlow + max(len(f.Data)-envelope, 0)))
 	}
-	return events, content || contentful(events), err
+	return events, content || hasContent(events), err
 }
 
-// isJSON reports whether a body or a frame is JSON for the most lenient client.
+// isJSON reports whether a body or a frame is JSON as the most lenient client reads it.
 func isJSON(data []byte) bool {
 	return jsontext.Value(data).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 }
 
-// isObject reports whether a body is a JSON object for the most lenient client.
+// isObject reports whether a body is a JSON object as the most lenient client reads it.
 func isObject(raw []byte) bool { return jsontext.Value(raw).Kind() == '{' && isJSON(raw) }
 
-// watched gives what can be read of an answer that the codec cannot read whole; nil for a
-// failure. It is for callers of the upstream's protocol, who get the body as it is.
-func (u *Upstream) watched(raw []byte) *genwayv1.GenerateTextResponse {
+// partialAnswer gives the parts that can be read of an answer which the codec cannot read as a whole;
+// nil for a failure. It is for callers of the upstream's protocol, which get the raw body.
+func (u *Upstream) partialAnswer(raw []byte) *genwayv1.GenerateTextResponse {
 	watcher, ok := u.codec.(codec.ResponseWatcher)
 	if !ok || !isObject(raw) {
 		return nil
@@ -55,9 +54,9 @@ func (u *Upstream) watched(raw []byte) *genwayv1.GenerateTextResponse {
 	return resp
 }
 
-// drawn reads an answer with images for a caller of the upstream's protocol, who gets the
-// images in its body: what fits of one that cannot be read whole.
-func drawn(raw []byte) (*genwayv1.GenerateImageResponse, error) {
+// readImages reads an answer with images for a caller of the upstream's protocol, which gets the
+// images in the raw body. Of an answer that cannot be read as a whole it reads what it can.
+func readImages(raw []byte) (*genwayv1.GenerateImageResponse, error) {
 	resp, err := images.Codec{}.DecodeResponse(raw)
 	if unreadable(err) && isJSON(raw) {
 		if fitting, ok := (images.Codec{}).WatchResponse(raw); ok {

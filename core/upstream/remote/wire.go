@@ -7,11 +7,10 @@ import (
 	"github.com/genway/genway/protocol/deferred"
 )
 
-// ownBody reports whether the caller's body can go to the upstream as it is. It
-// cannot when the conversation has seen another upstream before: what that one has
-// sealed travels in this protocol's members under our prefix, and what it left
-// without a name has one of ours; only the codecs understand that, and an upstream
-// that verifies signatures or looks items up refuses the whole request for it
+// ownBody reports whether the caller's body can be sent to the upstream unchanged. It cannot if
+// another upstream has taken part in the conversation: the body then has that upstream's signatures,
+// in envelopes with our prefix, or identifiers that the gateway has made. Only the codecs can read
+// those, and an upstream that verifies signatures or looks items up would refuse the whole request
 // (case R7).
 func (u *Upstream) ownBody(wire *genwayv1.WireMessage, messages []*genwayv1.Message) bool {
 	if !u.speaks(wire) {
@@ -27,8 +26,8 @@ func (u *Upstream) ownBody(wire *genwayv1.WireMessage, messages []*genwayv1.Mess
 	})
 }
 
-// passes is ownBody for a deferred request. It reports false for a body that may hold something
-// of another upstream; such a body is decoded.
+// passes is ownBody for a deferred request. It reports false if the body may have signatures or
+// identifiers of another upstream; such a body is decoded.
 func (u *Upstream) passes(req *deferred.Request) bool {
 	return req.Deferred() && u.speaks(req.Head().GetWire()) && !req.Statistics().GetForeign()
 }

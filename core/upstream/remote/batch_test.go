@@ -60,13 +60,13 @@ func TestPattern(t *testing.T) {
 				t.Errorf("%q matches", raw[:cut])
 			}
 		}
-		if n, events, text := p.run([]byte(raw + raw + raw[:20])); n != 2*len(raw) || events != 2 || text != 2*len("one") {
-			t.Errorf("a run of %d events in %d bytes", events, n)
+		if n, events, text := p.batch([]byte(raw + raw + raw[:20])); n != 2*len(raw) || events != 2 || text != 2*len("one") {
+			t.Errorf("a batch of %d events in %d bytes", events, n)
 		}
 	}
 }
 
-// Nothing is learnt from what is more than an addition of text, or is not written plainly.
+// There is no pattern of an event that is more than an addition of text, or is not written plainly.
 func TestPatternIsNotLearnt(t *testing.T) {
 	const raw = "data: {\"content\":\"one\"}\n\n"
 	two := append(textDelta("one"), textDelta("one")...)
@@ -90,14 +90,14 @@ func TestPatternIsNotLearnt(t *testing.T) {
 		p.learn([]byte(c.raw), c.events)
 		plain, _ := p.match([]byte(raw))
 		if other, _ := p.match([]byte(c.raw)); plain != 0 || other != 0 {
-			t.Errorf("%s: learnt", name)
+			t.Errorf("%s: there is a pattern", name)
 		}
 	}
 }
 
-// A caller who takes runs gets the bytes that one who does not gets in single events,
-// and the same completed event, on each protocol.
-func TestRuns(t *testing.T) {
+// A caller that takes batches gets the same bytes, and the same completed event, as one that takes
+// single events, on each protocol.
+func TestBatches(t *testing.T) {
 	var chat, messages strings.Builder
 	chatEvent := func(delta, finish string) {
 		fmt.Fprintf(&chat, "data: {\"id\":\"c\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}],\"usage\":null}\n\n", delta, finish)
@@ -119,30 +119,30 @@ func TestRuns(t *testing.T) {
 	for protocol, body := range map[genwayv1.Protocol]string{
 		genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS: chat.String(), genwayv1.Protocol_PROTOCOL_MESSAGES: messages.String(),
 	} {
-		single, _, usage := relayed(t, protocol, body, false)
-		runs, sent, runUsage := relayed(t, protocol, body, true)
-		if single != body || runs != body {
-			t.Errorf("%v: of %d bytes %d passed as events, %d as runs", protocol, len(body), len(single), len(runs))
+		single, _, usage := forwarded(t, protocol, body, false)
+		batches, sent, batchUsage := forwarded(t, protocol, body, true)
+		if single != body || batches != body {
+			t.Errorf("%v: of %d bytes %d came as events, %d as batches", protocol, len(body), len(single), len(batches))
 		}
 		if sent > 100 {
 			t.Errorf("%v: %d messages were sent", protocol, sent)
 		}
-		if usage.GetOutputTokens() != 300 || runUsage.GetOutputTokens() != 300 {
-			t.Errorf("%v: usage %v and %v", protocol, usage, runUsage)
+		if usage.GetOutputTokens() != 300 || batchUsage.GetOutputTokens() != 300 {
+			t.Errorf("%v: usage %v and %v", protocol, usage, batchUsage)
 		}
 	}
 }
 
-// A stream that is cut within a run is told to be.
-func TestRunIsCut(t *testing.T) {
+// A stream that is cut within a batch is an error.
+func TestBatchIsCut(t *testing.T) {
 	body := "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n"
-	u, req := wired(t, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, strings.Repeat(body, 50), true)
+	u, req := passThrough(t, genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, strings.Repeat(body, 50), true)
 	if err := u.StreamGenerateText(t.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil }); err == nil {
-		t.Error("it passes for whole")
+		t.Error("it counts as complete")
 	}
 }
 
-func wired(t *testing.T, protocol genwayv1.Protocol, body string, runs bool) (*Upstream, *genwayv1.GenerateTextRequest) {
+func passThrough(t *testing.T, protocol genwayv1.Protocol, body string, batches bool) (*Upstream, *genwayv1.GenerateTextRequest) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -156,15 +156,15 @@ func wired(t *testing.T, protocol genwayv1.Protocol, body string, runs bool) (*U
 		t.Fatal(err)
 	}
 	return u, &genwayv1.GenerateTextRequest{Model: "m", Wire: &genwayv1.WireMessage{
-		Protocol: protocol, Json: []byte(`{"model":"m","messages":[{"role":"user","content":"a"}]}`), Extension: &transportv1.RequestExtension{Deferred: true, AcceptsBatches: runs},
+		Protocol: protocol, Json: []byte(`{"model":"m","messages":[{"role":"user","content":"a"}]}`), Extension: &transportv1.RequestExtension{Deferred: true, AcceptsBatches: batches},
 	}}
 }
 
-// relayed gives the upstream's events as they would be written, how many messages they
-// came in, and the usage at the end.
-func relayed(t *testing.T, protocol genwayv1.Protocol, body string, runs bool) (written string, sent int, usage *genwayv1.Usage) {
+// forwarded gives the upstream's events as the edge would write them, the number of messages that
+// they came in, and the usage at the end.
+func forwarded(t *testing.T, protocol genwayv1.Protocol, body string, batches bool) (written string, sent int, usage *genwayv1.Usage) {
 	t.Helper()
-	u, req := wired(t, protocol, body, runs)
+	u, req := passThrough(t, protocol, body, batches)
 	var out strings.Builder
 	err := u.StreamGenerateText(context.WithoutCancel(t.Context()), req, func(ev *genwayv1.StreamGenerateTextResponse) error {
 		sent++
@@ -173,7 +173,7 @@ func relayed(t *testing.T, protocol genwayv1.Protocol, body string, runs bool) (
 		}
 		f := ev.GetWire()
 		if events := strings.Count(string(f.GetBatch().GetEvents()), "\n\n"); events != int(f.GetBatch().GetCount()) {
-			t.Errorf("a run of %d events says that it has %d", events, f.GetBatch().GetCount())
+			t.Errorf("a batch of %d events has the count %d", events, f.GetBatch().GetCount())
 		}
 		out.Write(f.GetBatch().GetEvents())
 		if f.GetEvent() != "" {
@@ -190,7 +190,7 @@ func relayed(t *testing.T, protocol genwayv1.Protocol, body string, runs bool) (
 	return out.String(), sent, usage
 }
 
-// The bytes of a text are those of the text, however it is written.
+// unescaped counts the bytes of a text, however the text is escaped.
 func TestUnescaped(t *testing.T) {
 	for written, want := range map[string]string{
 		`plain`: "plain", ``: "", `a\nb\"c\\\\`: "a\nb\"c\\\\", `\u0041\u00e9\u4e2d`: "Aé中", `\ud83d\ude00x`: "😀x", `é中😀`: "é中😀", `\\u0041`: `\u0041`,

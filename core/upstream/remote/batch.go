@@ -9,36 +9,35 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// pattern is an event that adds to a text, as an upstream writes it: literal bytes, and
-// between them the few values that change from one such event to the next. Models give
-// hundreds of them in a row. What matches the pattern of an event that was decoded
-// means the same but for the text, and need not be decoded to be passed on.
+// pattern is an event that adds to a text, as an upstream writes it: literal bytes, and between
+// them the few values that change from one such event to the next. Models send hundreds of them in
+// a row. An event that matches the pattern of an event that was decoded differs from it only in
+// those values, and is forwarded without being decoded.
 type pattern struct {
 	literals [][]byte
-	texts    []bool // of the values between the literals: strings, else numbers
-	said     int    // which of the values is the text that is added
-	learnt   []byte // the event, in which the literals are
+	texts    []bool // for each value between the literals: whether it is a string; else a number
+	text     int    // the index of the value that is the added text
+	event    []byte // the bytes that the literals are parts of
 }
 
-// varying are the members whose values change from event to event: texts by their names
-// in the protocols, the padding and the number of an event.
+// varying are the members whose values change from event to event: the texts of all protocols, the
+// padding, and the number of an event.
 var varying = [][]byte{
 	[]byte(`"content":`), []byte(`"text":`), []byte(`"delta":`), []byte(`"thinking":`), []byte(`"reasoning_content":`),
 	[]byte(`"obfuscation":`), []byte(`"sequence_number":`),
 }
 
-// learn makes the pattern of an event that stands in raw and was decoded to events. It
-// makes none unless they are one addition to a text, which stands in raw letter by
-// letter and once.
+// learn makes the pattern of the event in raw, which was decoded to events. There is no pattern
+// unless events are one addition to a text that is in raw exactly once, without escapes.
 func (p *pattern) learn(raw []byte, events []*genwayv1.StreamGenerateTextResponse) {
 	p.literals, p.texts = p.literals[:0], p.texts[:0]
 	text := addition(events)
 	if text == "" || !plain(raw) {
 		return
 	}
-	p.learnt = append(p.learnt[:0], raw...)
-	raw = p.learnt
-	said := 0
+	p.event = append(p.event[:0], raw...)
+	raw = p.event
+	found := 0
 	for from, at := 0, nextVarying(raw, 0); ; at = nextVarying(raw, at) {
 		if at < 0 {
 			p.literals = append(p.literals, raw[from:])
@@ -46,22 +45,22 @@ func (p *pattern) learn(raw []byte, events []*genwayv1.StreamGenerateTextRespons
 		}
 		end, isText, ok := variable(raw, at)
 		if !ok {
-			continue // an object or null: it stays as it is
+			continue // an object or null is a part of the literal
 		}
 		p.literals, p.texts = append(p.literals, raw[from:at]), append(p.texts, isText)
 		if isText && string(raw[at+1:end-1]) == text {
-			said++
-			p.said = len(p.texts) - 1
+			found++
+			p.text = len(p.texts) - 1
 		}
 		from, at = end, end
 	}
-	if said != 1 {
+	if found != 1 {
 		p.literals = p.literals[:0]
 	}
 }
 
-// match gives the length of the event that b begins with, if it is one of the pattern
-// and there in full, and the bytes of text that it adds; else 0.
+// match gives the length of the event that b begins with, and the bytes of text that it adds; 0 if
+// it does not match the pattern or is not there in full.
 func (p *pattern) match(b []byte) (length, text int) {
 	i := 0
 	for k, literal := range p.literals {
@@ -75,7 +74,7 @@ func (p *pattern) match(b []byte) (length, text int) {
 		if !ok || isText != p.texts[k] {
 			return 0, 0
 		}
-		if k == p.said {
+		if k == p.text {
 			text = unescaped(b[i+1 : end-1])
 		}
 		i = end
@@ -83,9 +82,9 @@ func (p *pattern) match(b []byte) (length, text int) {
 	return i, text
 }
 
-// run gives the length and the number of the events of the pattern that b begins with,
-// and the bytes of text that they add.
-func (p *pattern) run(b []byte) (length, events, text int) {
+// batch gives the length and the number of the matching events that b begins with, and the bytes
+// of text that they add.
+func (p *pattern) batch(b []byte) (length, events, text int) {
 	for {
 		n, adds := p.match(b[length:])
 		if n == 0 {
@@ -97,8 +96,8 @@ func (p *pattern) run(b []byte) (length, events, text int) {
 	}
 }
 
-// unescaped gives the bytes of a text that is written as a JSON string: an escape of two
-// bytes is one, and of six is the UTF-8 of what it stands for, four for each pair.
+// unescaped gives the length in bytes of the text of a JSON string: one for an escape of two bytes,
+// the length in UTF-8 for one of six, and four for a pair of surrogates.
 func unescaped(b []byte) int {
 	n := len(b)
 	for {
@@ -123,7 +122,7 @@ func unescaped(b []byte) int {
 	}
 }
 
-// addition is the text that events add, if that is all they do.
+// addition is the text that events add; empty unless they are one addition to a text.
 func addition(events []*genwayv1.StreamGenerateTextResponse) string {
 	if len(events) != 1 {
 		return ""
@@ -135,7 +134,7 @@ func addition(events []*genwayv1.StreamGenerateTextResponse) string {
 	return delta.GetThinking()
 }
 
-// plain reports whether an event is written as the edge would write it.
+// plain reports whether an event is written as the edge writes it.
 func plain(raw []byte) bool {
 	if named, ok := bytes.CutPrefix(raw, []byte("event: ")); ok {
 		_, raw, _ = bytes.Cut(named, []byte("\n"))
@@ -145,7 +144,7 @@ func plain(raw []byte) bool {
 	return ok && ended && !bytes.ContainsAny(data, "\r\n")
 }
 
-// nextVarying gives where the value of the next varying member begins, from i on; -1
+// nextVarying gives the index at which the value of the next varying member begins, from i on; -1
 // for none.
 func nextVarying(b []byte, i int) int {
 	for from := i; ; {

@@ -17,14 +17,14 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// pause is a time in which a scripted stream says nothing.
+// pause is a time in which a scripted stream sends nothing.
 type pause time.Duration
 
 // script plays a stream in the time of the test: texts and pauses in turn. When
 // the call ends, so does the stream.
 func script(steps ...any) answering {
 	return func(r *http.Request) (*http.Response, error) {
-		_, _ = io.Copy(io.Discard, r.Body) // what a server does with a request it takes
+		_, _ = io.Copy(io.Discard, r.Body) // as a server does
 		read, write := io.Pipe()
 		go func() {
 			for _, s := range steps {
@@ -58,8 +58,8 @@ const (
 	overload = `data: {"error":{"message":"busy","type":"overloaded_error"}}` + "\n\n"
 )
 
-// heard is what a streamed call sent, with when.
-type heard struct {
+// outcome is what a streamed call sent, and when.
+type outcome struct {
 	kinds []string
 	at    []time.Duration
 	usage *genwayv1.Usage
@@ -67,18 +67,17 @@ type heard struct {
 	took  time.Duration
 }
 
-func (h heard) String() string { return strings.Join(h.kinds, " ") }
+func (h outcome) String() string { return strings.Join(h.kinds, " ") }
 
-// listen makes a streamed call in a bubble of its own. Its events wait for the upstream's adapter to
-// say that it waits, as those for an edge that takes batches do; when they are sent is when they no
-// longer wait.
-func listen(t *testing.T, transport http.RoundTripper, change func(*remote.Config), wired bool) (h heard) {
+// playStream makes a streamed call in a bubble of its own. Its events are gathered until the adapter
+// flushes them, as those for an edge that takes batches are; the time of an event is that of its flush.
+func playStream(t *testing.T, transport http.RoundTripper, change func(*remote.Config), passThrough bool) (h outcome) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
 		u := chat(t, transport, change)
 		req := hello()
-		if wired {
+		if passThrough {
 			req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","stream":true,"messages":[]}`)}
 		}
 		record := &call.Record{}
@@ -116,29 +115,29 @@ func listen(t *testing.T, transport http.RoundTripper, change func(*remote.Confi
 
 func defaults(*remote.Config) {}
 
-// Case S6: nothing goes out before the first content, and then all of it.
+// Case S6: nothing is sent before the first content, and then everything.
 func TestHeldUntilContent(t *testing.T) {
-	for _, wired := range []bool{false, true} {
-		h := listen(t, script(role, alive, pause(9*time.Second), piece, finish, done), defaults, wired)
+	for _, passThrough := range []bool{false, true} {
+		h := playStream(t, script(role, alive, pause(9*time.Second), piece, finish, done), defaults, passThrough)
 		if h.err != nil || len(h.at) < 3 || h.at[0] != 9*time.Second || h.at[1] != 9*time.Second {
-			t.Errorf("wired %t: %v at %v: %v", wired, h, h.at, h.err)
+			t.Errorf("passThrough %t: %v at %v: %v", passThrough, h, h.at, h.err)
 		}
-		for name, end := range map[string]string{"told": overload, "cut": ""} {
-			h = listen(t, script(role, alive, pause(9*time.Second), end), defaults, wired)
+		for name, end := range map[string]string{"reported": overload, "cut": ""} {
+			h = playStream(t, script(role, alive, pause(9*time.Second), end), defaults, passThrough)
 			if len(h.kinds) != 0 || h.err == nil {
-				t.Errorf("wired %t, %s: %v: %v", wired, name, h, h.err)
+				t.Errorf("passThrough %t, %s: %v: %v", passThrough, name, h, h.err)
 			}
 		}
 	}
 }
 
-// Case S2: a caller is not kept waiting for ever.
+// Case S2: events are held back for no longer than Config.Hold.
 func TestHeldNoLongerThanAsked(t *testing.T) {
-	h := listen(t, script(role, pause(40*time.Second), piece, finish, done), defaults, false)
+	h := playStream(t, script(role, pause(40*time.Second), piece, finish, done), defaults, false)
 	if h.String() != "started text completed" || h.at[0] != 15*time.Second || h.at[1] != 40*time.Second {
 		t.Errorf("%v at %v: %v", h, h.at, h.err)
 	}
-	h = listen(t, script(pause(40*time.Second), role, piece, finish, done), func(c *remote.Config) { c.Hold = time.Second }, false)
+	h = playStream(t, script(pause(40*time.Second), role, piece, finish, done), func(c *remote.Config) { c.Hold = time.Second }, false)
 	if h.String() != "ping started text completed" || h.at[0] != time.Second || h.at[1] != 40*time.Second {
 		t.Errorf("%v at %v: %v", h, h.at, h.err)
 	}
@@ -146,14 +145,14 @@ func TestHeldNoLongerThanAsked(t *testing.T) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	})
-	h = listen(t, slow, defaults, false)
+	h = playStream(t, slow, defaults, false)
 	if f := fault.From(h.err); h.String() != "ping" || f == nil || f.Kind != fault.Timeout || h.took != 10*time.Minute {
 		t.Errorf("%v after %v: %v", h, h.took, h.err)
 	}
 }
 
-// Case S3: a stream ends when the answer does, whatever the upstream does then.
-func TestLingering(t *testing.T) {
+// Case S3: a stream ends with the answer, even if the upstream keeps it open.
+func TestKeptOpen(t *testing.T) {
 	beats := []any{}
 	for range 100 {
 		beats = append(beats, alive, pause(time.Second))
@@ -171,16 +170,16 @@ func TestLingering(t *testing.T) {
 		{"half a line at the end", []any{role, piece, finish, late, "data: [DO"}, 11, 0},
 		{"cut after the terminator", []any{role, piece, finish, late, done}, 11, 0},
 	} {
-		h := listen(t, script(c.steps...), defaults, false)
+		h := playStream(t, script(c.steps...), defaults, false)
 		if h.err != nil || h.String() != "started text completed" || h.usage.GetTotalTokens() != c.usage || h.took != c.took {
 			t.Errorf("%s: %v, %v after %v: %v", c.name, h, h.usage, h.took, h.err)
 		}
 	}
 }
 
-// An upstream that stops in the middle is given up: after Idle when it is silent,
+// A call of an upstream that stops in the middle is ended: after Idle when it is silent,
 // after FirstByte when only heartbeats come.
-func TestGivenUp(t *testing.T) {
+func TestIdleStreams(t *testing.T) {
 	beats := []any{role, piece}
 	for range 1000 {
 		beats = append(beats, alive, pause(time.Second))
@@ -192,7 +191,7 @@ func TestGivenUp(t *testing.T) {
 		"silent":     {[]any{role, piece, pause(time.Hour)}, 5 * time.Minute},
 		"heartbeats": {beats, 10 * time.Minute},
 	} {
-		h := listen(t, script(c.steps...), defaults, false)
+		h := playStream(t, script(c.steps...), defaults, false)
 		if f := fault.From(h.err); f == nil || f.Kind != fault.Timeout || h.took != c.took || h.String() != "started text" {
 			t.Errorf("%s: %v after %v: %v", name, h, h.took, h.err)
 		}
@@ -206,11 +205,11 @@ func TestGivenUp(t *testing.T) {
 	})
 }
 
-// A caller who leaves, or cannot be sent to, ends the upstream's call at once.
-func TestDepartures(t *testing.T) {
+// A caller that disconnects, or cannot be sent to, ends the upstream's call at once.
+func TestDisconnects(t *testing.T) {
 	unsendable := errors.New("nobody there")
 	for name, leave := range map[string]func(context.CancelFunc) error{
-		"leaves":         func(cancel context.CancelFunc) error { cancel(); return nil },
+		"disconnects":    func(cancel context.CancelFunc) error { cancel(); return nil },
 		"cannot be sent": func(context.CancelFunc) error { return unsendable },
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -228,7 +227,7 @@ func TestDepartures(t *testing.T) {
 			default:
 				t.Errorf("%s: the upstream's call goes on", name)
 			}
-			if f := fault.From(err); name == "leaves" && f.Kind != fault.Cancelled || name != "leaves" && !errors.Is(err, unsendable) {
+			if f := fault.From(err); name == "disconnects" && f.Kind != fault.Cancelled || name != "disconnects" && !errors.Is(err, unsendable) {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -246,23 +245,23 @@ func TestDepartures(t *testing.T) {
 // No event waits for one that the upstream has not sent: what has arrived goes on before the wait, in
 // events and as a heartbeat.
 func TestNothingWaitsForTheUpstream(t *testing.T) {
-	for _, wired := range []bool{false, true} {
-		h := listen(t, script(role+piece, pause(time.Second), piece+piece, pause(time.Second), finish+late+done), defaults, wired)
+	for _, passThrough := range []bool{false, true} {
+		h := playStream(t, script(role+piece, pause(time.Second), piece+piece, pause(time.Second), finish+late+done), defaults, passThrough)
 		var at []time.Duration
 		for i, kind := range h.kinds {
 			if kind == "text" || kind == "frame" {
 				at = append(at, h.at[i])
 			}
 		}
-		if wired {
+		if passThrough {
 			at = at[1:4] // without the role, the finish, the usage and the end
 		}
 		if h.err != nil || !slices.Equal(at, []time.Duration{0, time.Second, time.Second}) {
-			t.Errorf("wired %t: %v at %v: %v", wired, h, h.at, h.err)
+			t.Errorf("passThrough %t: %v at %v: %v", passThrough, h, h.at, h.err)
 		}
-		h = listen(t, script(pause(time.Minute), role+piece+finish+late+done), func(c *remote.Config) { c.Hold = time.Second }, wired)
+		h = playStream(t, script(pause(time.Minute), role+piece+finish+late+done), func(c *remote.Config) { c.Hold = time.Second }, passThrough)
 		if h.err != nil || h.kinds[0] != "ping" || h.at[0] != time.Second {
-			t.Errorf("wired %t: %v at %v: %v", wired, h, h.at, h.err)
+			t.Errorf("passThrough %t: %v at %v: %v", passThrough, h, h.at, h.err)
 		}
 	}
 }

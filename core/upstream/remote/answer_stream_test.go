@@ -15,7 +15,7 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// endless is a text over and over, of which so much is read before the test fails.
+// endless repeats a text, and ends after left bytes, by which the test fails.
 type endless struct {
 	text string
 	at   int
@@ -35,16 +35,16 @@ func (e *endless) Read(p []byte) (n int, err error) {
 }
 
 // A stream that goes on without content ends by its bytes: comments, with and without
-// blank lines, fields that are no event, pings, and events that repeat what was said.
+// blank lines, fields that are no event, pings, and events that repeat the request.
 func TestStreamsWithoutContent(t *testing.T) {
 	for name, flood := range map[string]string{
 		"comments": ": PROCESSING\n\n", "comments in one block": ": a\n", "blank lines": "\n", "unknown fields": "x: y\n\n",
 		"ids": "id: 1\n\n", "empty data": "data:\n\n", "no choices": `data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[]}` + "\n\n",
 	} {
-		for _, wired := range []bool{false, true} {
+		for _, passThrough := range []bool{false, true} {
 			body := &endless{text: flood, left: 64 << 20}
 			req, done := hello(), false
-			if wired {
+			if passThrough {
 				req.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","messages":[]}`)}
 			}
 			u := chat(t, answered(http.StatusOK, body, "Content-Type", "text/event-stream"))
@@ -53,17 +53,17 @@ func TestStreamsWithoutContent(t *testing.T) {
 				return nil
 			})
 			if f := fault.From(err); f == nil || f.Kind != fault.BadUpstream || f.Reason != upstream.ReasonNoContent || done {
-				t.Errorf("%s, wired %v: %v", name, wired, err)
+				t.Errorf("%s, passThrough %v: %v", name, passThrough, err)
 			}
 			if read := 64<<20 - body.left; read > 40<<20 {
-				t.Errorf("%s, wired %v: %d bytes were read", name, wired, read)
+				t.Errorf("%s, passThrough %v: %d bytes were read", name, passThrough, read)
 			}
 		}
 	}
 }
 
-// An upstream that thinks for long and says that it is alive is waited for, be it for much
-// longer than one that says nothing.
+// An upstream that sends heartbeats while it thinks is waited for, and for much
+// longer than one that is silent.
 func TestHeartbeatsKeepCallsAlive(t *testing.T) {
 	for name, beat := range map[string]string{"comments": ": PROCESSING\n\n", "events": "data: {\"choices\":[]}\n\n"} {
 		u := hangingUp(t, func(conn *net.TCPConn) {
@@ -85,7 +85,7 @@ func TestHeartbeatsKeepCallsAlive(t *testing.T) {
 				}
 			}
 		}, func(c *remote.Config, _ *remote.Way) { c.Idle, c.FirstByte = 300*time.Millisecond, time.Minute })
-		if h := hearOf(t, u, true, false); h.err != nil || !h.done {
+		if h := ask(t, u, true, false); h.err != nil || !h.done {
 			t.Errorf("%s: %+v", name, h)
 		}
 	}
@@ -95,11 +95,11 @@ func TestHeartbeatsKeepCallsAlive(t *testing.T) {
 func TestPingsAreNoProgress(t *testing.T) {
 	_, req := native(t, genwayv1.Protocol_PROTOCOL_MESSAGES, "text/event-stream", "")
 	ping := &endless{text: "event: ping\ndata: {\"type\":\"ping\"}\n\n", left: 64 << 20}
-	quiet, err := remote.New(remote.Config{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, BaseURL: "http://u.example", HTTP: answered(http.StatusOK, ping), FirstByte: time.Hour})
+	u, err := remote.New(remote.Config{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, BaseURL: "http://u.example", HTTP: answered(http.StatusOK, ping), FirstByte: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = quiet.StreamGenerateText(t.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
+	err = u.StreamGenerateText(t.Context(), req, func(*genwayv1.StreamGenerateTextResponse) error { return nil })
 	if fault.From(err) == nil || fault.From(err).Reason != upstream.ReasonNoContent {
 		t.Errorf("%v", err)
 	}
