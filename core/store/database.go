@@ -9,10 +9,14 @@ import (
 )
 
 const (
-	// tries is how often a transaction is made that others are in the way of.
-	tries = 8
-	// firstMoment is half of what may pass before the second try; it doubles with each.
-	firstMoment = time.Millisecond
+	// tries is how often a transaction is made at least that others are in the way of, and
+	// tryFor for how long: those that fail at once are made more often.
+	tries  = 8
+	tryFor = 2 * time.Second
+	// firstMoment is half of what may pass before the second try; it doubles with each, up to
+	// longestMoment.
+	firstMoment   = time.Millisecond
+	longestMoment = 256 * time.Millisecond
 )
 
 // database is a pool of connections and what to know to talk to it.
@@ -121,15 +125,16 @@ func (d database) view(ctx context.Context, do func(transaction) error) error {
 	return do(transaction{tx: tx, dialect: d.dialect, seen: d.seen})
 }
 
-// again runs do until others are not in its way, tries times at most, after a moment
-// that grows and that no two choose alike.
+// again runs do until others are not in its way, tries times or for tryFor, whichever is more, after a
+// moment that grows and that no two choose alike.
 func (d database) again(ctx context.Context, do func() error) error {
+	begin := time.Now()
 	for try := 1; ; try++ {
 		err := do()
-		if err == nil || try == tries || !d.retry(err) {
+		if err == nil || try >= tries && time.Since(begin) >= tryFor || !d.retry(err) {
 			return err
 		}
-		moment := time.NewTimer(rand.N(firstMoment << try)) //nolint:gosec // a wait, no secret
+		moment := time.NewTimer(rand.N(min(firstMoment<<min(try, 20), longestMoment))) //nolint:gosec // a wait, no secret
 		select {
 		case <-moment.C:
 		case <-ctx.Done():
