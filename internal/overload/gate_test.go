@@ -76,7 +76,7 @@ func TestBurstsPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, s := running(t, Config{})
 		s.late.Store(int64(time.Second))
-		offer(g, Interactive, 1000, 280*time.Millisecond) // less than the interval
+		offer(g, Interactive, 1000, 180*time.Millisecond) // less than the interval
 		s.late.Store(0)
 		if n := offer(g, Interactive, 1000, time.Second); n != 1000 {
 			t.Errorf("%d of 1000 were admitted after a burst", n)

@@ -13,10 +13,10 @@ const (
 	idleTick = 100 * time.Millisecond
 )
 
-// sustained is how long the delay must be too long without a break before requests are
+// sustained is for how much longer the delay must be too long than not before requests are
 // refused, like the interval of CoDel (RFC 8289): a short burst, such as a thousand callers who
 // connect at once, costs no requests.
-const sustained = 300 * time.Millisecond
+const sustained = 200 * time.Millisecond
 
 // Run reads the signals until ctx ends. There is one Run of a Gate.
 func (g *Gate) Run(ctx context.Context) {
@@ -131,7 +131,7 @@ func (c *controller) steer(now time.Time, passed, delay time.Duration, admitted,
 	tooLong := delay > g.config.Delay
 	if g.pressed.Load()&rated == 0 {
 		if !tooLong {
-			c.over = 0
+			c.over = max(0, c.over-passed)
 			return
 		}
 		if c.over += passed; c.over < sustained {
