@@ -59,7 +59,8 @@ func said(t *testing.T, message *genwayv1.StreamGenerateTextResponse) (texts []s
 		return []string{message.GetPartDelta().GetText()}
 	}
 	for len(batch) > 0 {
-		ev, err := new(genwayv1.StreamGenerateTextResponse), error(nil)
+		ev := new(genwayv1.StreamGenerateTextResponse)
+		var err error
 		if batch, err = transport.NextEvent(batch, ev); err != nil {
 			t.Fatal(err)
 		}

@@ -82,7 +82,7 @@ func TestRequestsOnTheirWay(t *testing.T) {
 				begun := time.Now()
 				e.end()
 				synctest.Wait()
-				time.Sleep(900 * time.Millisecond)
+				time.Sleep(900 * time.Millisecond) //nolint:forbidigo // of the bubble's clock
 				e.send(t, last[len(before):])
 				if !e.answered(t) {
 					t.Error("the answer does not say that it is the last")

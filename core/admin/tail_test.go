@@ -60,7 +60,7 @@ func TestViewersThatDoNotRead(t *testing.T) {
 				}
 			}()
 		}
-		time.Sleep((reads + 10) * tailEvery) // of the bubble's clock
+		time.Sleep((reads + 10) * tailEvery) //nolint:forbidigo // of the bubble's clock
 		synctest.Wait()
 		if n := len(stuck.queue); n != tailQueue {
 			t.Errorf("%d reads wait for a viewer that does not read", n)
@@ -71,7 +71,7 @@ func TestViewersThatDoNotRead(t *testing.T) {
 			late.seen += int64(len(s.entries))
 			late.dropped += s.dropped
 		}
-		time.Sleep(2 * tailEvery)
+		time.Sleep(2 * tailEvery) //nolint:forbidigo // of the bubble's clock
 		synctest.Wait()
 		select {
 		case s := <-stuck.queue:

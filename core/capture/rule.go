@@ -17,9 +17,10 @@ import (
 )
 
 const (
-	// DefaultBytes is Rule.MaxBytes where it is 0, MostBytes the largest.
+	// DefaultBytes is Rule.MaxBytes where it is 0.
 	DefaultBytes = 64 << 10
-	MostBytes    = 1 << 20
+	// MostBytes is the largest Rule.MaxBytes.
+	MostBytes = 1 << 20
 	// MostAhead is how far ahead a rule's end may be.
 	MostAhead = 7 * 24 * time.Hour
 

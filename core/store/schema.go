@@ -149,7 +149,8 @@ func readSchema(ctx context.Context, db database, known []Migration) (Schema, er
 			return schema, fmt.Errorf("read the schema's version: %w", err)
 		}
 	}
-	return schema, schema.await(db.dialect, known)
+	err := schema.await(db.dialect, known)
+	return schema, err
 }
 
 // await has the migrations behind the version be pending, with their SQL.

@@ -53,7 +53,7 @@ func (g *Gate) holdFor(now int64) time.Duration {
 		due := g.answered.Load()
 		wait := time.Duration(due-now) - holdBurst
 		if wait > longestHold {
-			return longestHold - rand.N(longestHold/2)
+			return longestHold - rand.N(longestHold/2) //nolint:gosec // a wait, no secret
 		}
 		if g.answered.CompareAndSwap(due, max(due, now)+g.answerEvery) {
 			return wait

@@ -65,7 +65,7 @@ func TestGoodputOfAnOverloadedProcessor(t *testing.T) {
 					admitted += p.offer(20_000, 10*time.Millisecond)
 					waited += p.waiting / time.Duration(seconds*100)
 				}
-				capacity := int(float64(time.Second-stall*time.Second/stallEach) / float64(p.cost))
+				capacity := int(float64(time.Second) * (1 - float64(stall)/float64(stallEach)) / float64(p.cost))
 				if admitted /= seconds; admitted < capacity*8/10 {
 					t.Errorf("%d requests a second were admitted, of %d that can be served", admitted, capacity)
 				}

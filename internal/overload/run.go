@@ -77,7 +77,7 @@ func (c *controller) step(now time.Time) bool {
 	busy := admitted != c.admitted || refused != c.refused
 	c.usual.add(float64(admitted-c.admitted), passed)
 	if g.config.Delay > 0 {
-		c.steer(now, passed, g.config.probe.delay(), admitted, refused)
+		c.steer(now, passed, g.config.probe.delay(), refused)
 	}
 	if g.config.Memory > 0 {
 		c.weigh(g.config.probe.memory())
@@ -126,7 +126,7 @@ const (
 )
 
 // steer sets the rate by the delay since the last step.
-func (c *controller) steer(now time.Time, passed, delay time.Duration, admitted, refused int64) {
+func (c *controller) steer(now time.Time, passed, delay time.Duration, refused int64) {
 	g := c.gate
 	tooLong := delay > g.config.Delay
 	if g.pressed.Load()&rated == 0 {

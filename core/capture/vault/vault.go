@@ -13,10 +13,12 @@ import (
 )
 
 const (
-	// DefaultKeep is how long bodies are kept, MostKeep the longest, LeastKeep the shortest.
+	// DefaultKeep is how long bodies are kept.
 	DefaultKeep = 7 * 24 * time.Hour
-	MostKeep    = 30 * 24 * time.Hour
-	LeastKeep   = time.Hour
+	// MostKeep is the longest that they can be kept.
+	MostKeep = 30 * 24 * time.Hour
+	// LeastKeep is the shortest.
+	LeastKeep = time.Hour
 
 	// budget bounds the memory of captures, until they are written.
 	budget = 64 << 20
