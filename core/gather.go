@@ -18,9 +18,6 @@ type gatherer struct {
 	err    error
 }
 
-// maxGathered is how many events wait at most.
-const maxGathered = 64
-
 // newGatherer makes the gatherer of a call, which the record flushes; nil for a caller that takes no
 // batches.
 func newGatherer(req *genwayv1.GenerateTextRequest, record *call.Record, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) *gatherer {
@@ -36,7 +33,7 @@ func newGatherer(req *genwayv1.GenerateTextRequest, record *call.Record, stream 
 // one. None waits behind the completed event, so that its error is its own.
 func (g *gatherer) send(ev *genwayv1.StreamGenerateTextResponse) error {
 	g.events = append(g.events, ev)
-	if !g.record.Gathers || len(g.events) == maxGathered || ev.GetCompleted() != nil {
+	if !g.record.Gathers || len(g.events) == transport.MaxBatch || ev.GetCompleted() != nil {
 		g.flush()
 	}
 	return g.err

@@ -49,8 +49,8 @@ tool: get_weather\(\{"city":"Paris"\}\)
 image: 64x64, [1-9][0-9]{2,} bytes
 error: (?:MODEL_)?NOT_FOUND: .*\x60nothing\x60.* \(request (req_[a-z0-9]+)\)$`)
 
-// A request that names a model nobody has is in the gateway's log under the identifier that the
-// client prints.
+// The client's request for an unknown model fails. The client prints the request id, and the
+// gateway's log has a line with it.
 func works(t *testing.T, l language) {
 	t.Helper()
 	t.Run("as its README says", func(t *testing.T) {

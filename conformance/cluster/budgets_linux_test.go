@@ -87,12 +87,13 @@ type bill struct {
 // exact says that not more and not less was spent than may be.
 func (b bill) exact() bool { return b.spent <= b.limit+b.above && b.spent >= b.limit-b.below }
 
-// settle reckons the bills of all budgets.
+// settle computes the bills of all budgets.
 //
-// A core that is without the shared limits, by its own log, admits localShare of what was left as it
-// was told last: as much more than the others, who have all of it. While all three are without, nobody
-// has all of it. Limits whose primary dies forget what it had not sent on, a core that dies what it
-// had not told: at most what was under way in the second before.
+// A core that has lost the shared limits, by its own log, admits up to localShare of the remainder
+// that it read last. The other cores may still spend the whole remainder, so that share is an excess,
+// unless all three cores have lost the limits. A Redis primary that dies loses the writes that it had
+// not replicated, and a core that dies loses the usage that it had not reported: at most that of the
+// requests in flight in the second before.
 func settle(all []budget, what []phase, windows []window, requests map[int]asked, ledger []rows.Row, alone []episode) []bill {
 	bills := make([]bill, len(all))
 	for i := range all {

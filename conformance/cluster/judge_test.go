@@ -7,8 +7,8 @@ import (
 	"github.com/genway/genway/conformance/caller"
 )
 
-// What a caller saw is told apart: whole, refused natively, cut, ended by an error event, and the
-// two that may never be.
+// The judge classifies each answer: whole, refused natively, cut, ended by an error event, or one
+// of the two that must never occur.
 func TestP22Judge(t *testing.T) {
 	const openai, messages, gemini = `{"error":{"message":"no","type":"server_error","param":null,"code":null}}`,
 		`{"type":"error","error":{"type":"overloaded_error","message":"no"}}`, `{"error":{"code":503,"message":"no","status":"UNAVAILABLE"}}`

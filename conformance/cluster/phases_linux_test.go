@@ -96,7 +96,8 @@ func killEdge(s *site, w *window) error {
 	return s.begin(s.edges[1])
 }
 
-// promoteAfter is how long an operator's tool takes to notice that the primary is gone.
+// promoteAfter is the failover delay: the time between the kill of the primary and the promotion of
+// its standby.
 const promoteAfter = 2 * time.Second
 
 // killStore kills the primary database, promotes its standby, and makes the one that was killed a

@@ -97,7 +97,8 @@ func (s *store) join() error {
 		"--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"); err != nil {
 		return err
 	}
-	// The standby's copy of the setting is from before: once promoted it waits for nobody.
+	// The standby was copied before this setting, so a promoted standby commits without waiting for
+	// another one.
 	err := errors.Join(s.servers[other].start(), s.exec("genway", "ALTER SYSTEM SET synchronous_standby_names = '*'"), s.exec("genway", "SELECT pg_reload_conf()"))
 	if err != nil {
 		return err

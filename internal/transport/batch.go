@@ -16,6 +16,8 @@ const (
 	// maxBatchedBytes bounds an event in a batch. A larger one goes by itself: to copy it once more
 	// costs more than a message.
 	maxBatchedBytes = 1 << 10
+	// MaxBatch bounds the number of events of a batch.
+	MaxBatch = 64
 )
 
 // Batch gives the message that sends the first of several events of a stream, and how many events
@@ -23,9 +25,11 @@ const (
 // large or no other follows that fits in a batch with it. There must be an event. Only a receiver that has announced that
 // it takes such batches may receive the message.
 func Batch(events []*genwayv1.StreamGenerateTextResponse) (*genwayv1.StreamGenerateTextResponse, int, error) {
+	var sizes [MaxBatch]int
 	count, size := 0, 0
-	for _, ev := range events {
-		n := protowire.SizeBytes(proto.Size(ev))
+	for _, ev := range events[:min(len(events), MaxBatch)] {
+		sizes[count] = proto.Size(ev)
+		n := protowire.SizeBytes(sizes[count])
 		if n > maxBatchedBytes || size+n > maxBatchBytes {
 			break
 		}
@@ -35,9 +39,9 @@ func Batch(events []*genwayv1.StreamGenerateTextResponse) (*genwayv1.StreamGener
 		return events[0], 1, nil
 	}
 	data := make([]byte, 0, size)
-	for _, ev := range events[:count] {
+	for i, ev := range events[:count] {
 		var err error
-		data = protowire.AppendVarint(data, uint64(proto.Size(ev)))
+		data = protowire.AppendVarint(data, uint64(sizes[i])) //nolint:gosec // a size is never negative
 		if data, err = (proto.MarshalOptions{UseCachedSize: true}).MarshalAppend(data, ev); err != nil {
 			return nil, 0, err
 		}

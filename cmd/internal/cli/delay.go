@@ -11,7 +11,8 @@ import (
 
 type drainingKey struct{}
 
-// draining is what a context of Delay knows of its end.
+// draining is the value that Delay stores in its context: when the shutdown delay begins, and how long it
+// lasts.
 type draining struct {
 	begun <-chan struct{}
 	lasts time.Duration

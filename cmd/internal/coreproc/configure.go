@@ -207,7 +207,7 @@ func writeWhole(file string, text []byte, mode os.FileMode) error {
 	return os.Rename(beside.Name(), file)
 }
 
-// hashOfText is how texts of files are told apart.
+// hashOfText gives the first six bytes of the SHA-256 of a file's text, in hexadecimal.
 func hashOfText(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])

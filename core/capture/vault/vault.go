@@ -227,16 +227,18 @@ func (v *Vault) write(some []waiting) bool {
 	}
 	ring := v.ring.Load()
 	rows := make([]Row, 0, len(some))
-	for _, w := range some {
+	for i, w := range some {
 		content, err := encode(w.capture.Bodies())
 		if err != nil {
 			v.config.Logger.Error("captured bodies cannot be written", "error", err)
+			v.done(some[i:i+1], Lost)
 			continue
 		}
 		w.row.Content = content
 		ring.seal(&w.row)
-		rows = append(rows, w.row)
+		some[len(rows)], rows = w, append(rows, w.row)
 	}
+	some = some[:len(rows)]
 	err := v.put(rows)
 	if err != nil && v.pause() {
 		err = v.put(rows)
