@@ -119,7 +119,8 @@ func TestMemoryAndSoak(t *testing.T) {
 	}
 	want := map[string]int{"image-out": 400, "open-streams": 20, "pictures": 2, "soak": 10}
 	for _, r := range records() {
-		if r.Load.Requests != want[r.Workload] || r.IdleRSS <= 0 || r.PeakRSS < r.IdleRSS || r.AfterRSS <= 0 {
+		if r.Load.Requests != want[r.Workload] || r.IdleRSS <= 0 || r.PeakRSS < r.IdleRSS || r.AfterRSS <= 0 ||
+			r.IdleAnonymous <= 0 || r.IdleAnonymous >= r.IdleRSS || r.AfterAnonymous <= 0 || r.AfterAnonymous >= r.AfterRSS {
 			t.Errorf("%+v %+v", r, r.Load)
 		}
 		delete(want, r.Workload)

@@ -114,7 +114,8 @@ func (b *Bench) memory(ctx context.Context, s *subject, w workload.Workload) (Re
 		return r, fmt.Errorf("%s, %s: %w", s.Name, w.Name, err)
 	}
 	r.Kind, r.Workload = KindMemory, w.Name
-	b.logf("memory %-13s %-13s idle %5.1f MB  peak %6.1f MB  after %6.1f MB", w.Name, s.Name, megabytes(r.IdleRSS), megabytes(r.PeakRSS), megabytes(r.AfterRSS))
+	b.logf("memory %-13s %-13s idle %5.1f MB (anonymous %5.1f)  peak %6.1f MB  after %6.1f MB (anonymous %6.1f)", w.Name, s.Name,
+		megabytes(r.IdleRSS), megabytes(r.IdleAnonymous), megabytes(r.PeakRSS), megabytes(r.AfterRSS), megabytes(r.AfterAnonymous))
 	return r, nil
 }
 
@@ -142,7 +143,7 @@ func (b *Bench) pictures(ctx context.Context, w workload.Workload, collect time.
 			if err := rest(ctx, collect); err != nil {
 				return err
 			}
-			r.AfterRSS = s.group.RSS()
+			r.AfterRSS, r.AfterAnonymous = s.group.RSS(), s.group.Anonymous()
 			b.logf("memory %-13s %-13s after %d small requests %.1f MB", w.Name, s.Name, result.Requests, megabytes(r.AfterRSS))
 			return b.record(r)
 		})

@@ -36,6 +36,9 @@ type Record struct {
 	IdleRSS  int64 `json:"idle_rss,omitempty"`
 	PeakRSS  int64 `json:"peak_rss,omitempty"`
 	AfterRSS int64 `json:"after_rss,omitempty"`
+	// Of these, what the processes have written themselves: heaps and stacks, and no pages of files.
+	IdleAnonymous  int64 `json:"idle_anonymous,omitempty"`
+	AfterAnonymous int64 `json:"after_anonymous,omitempty"`
 
 	// StartSeconds is from the start of the first process to the first answer (kind
 	// startup), Binary the bytes of the programs.

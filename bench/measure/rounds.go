@@ -113,7 +113,7 @@ func (b *Bench) measured(ctx context.Context, s *subject, do func() load.Result)
 	if err := rest(ctx, afterwork); err != nil {
 		return Record{}, err
 	}
-	r := Record{Target: s.Name, IdleRSS: s.group.RSS()}
+	r := Record{Target: s.Name, IdleRSS: s.group.RSS(), IdleAnonymous: s.group.Anonymous()}
 	if err := s.group.ResetPeak(); err != nil {
 		return r, err
 	}
@@ -136,7 +136,7 @@ func (b *Bench) measured(ctx context.Context, s *subject, do func() load.Result)
 		return r, err
 	}
 	r.Others = max(0, (after-machine)-(b.ours(s)-ours)).Seconds() / time.Since(begin).Seconds()
-	r.PeakRSS, r.AfterRSS = s.group.Peak(), s.group.RSS()
+	r.PeakRSS, r.AfterRSS, r.AfterAnonymous = s.group.Peak(), s.group.RSS(), s.group.Anonymous()
 	r.Load = &result
 	if result.Requests == 0 {
 		return r, fmt.Errorf("no answer was good: %v", result.Errors)

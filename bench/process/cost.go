@@ -99,6 +99,11 @@ func SelfCPU() time.Duration { return clock(os.Getpid()) }
 // RSS is the memory the group holds now, in bytes.
 func (g Group) RSS() int64 { return g.status("VmRSS:") }
 
+// Anonymous is the part of RSS that the group has written itself, in bytes: heaps and stacks. The rest
+// are pages of files, of which programs share one copy, and how many of them the kernel maps depends
+// on its page cache too: two copies of one binary differ by 9 MB.
+func (g Group) Anonymous() int64 { return g.status("RssAnon:") }
+
 // Peak is the most it has held since ResetPeak, in bytes: the sum of the processes'
 // own peaks.
 func (g Group) Peak() int64 { return g.status("VmHWM:") }

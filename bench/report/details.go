@@ -74,10 +74,12 @@ func memories(out io.Writer, memory runs) {
 				number("%.1f")(own.median(idle)), number("%.1f")(own.median(peak)),
 				number("%+.1f")(own.median(func(r measure.Record) float64 { return peak(r) - idle(r) })),
 				number("%.1f")(own.median(after)),
+				number("%.1f")(own.median(megabytes(func(r measure.Record) int64 { return r.IdleAnonymous }))),
+				number("%.1f")(own.median(megabytes(func(r measure.Record) int64 { return r.AfterAnonymous }))),
 			})
 		}
 	}
-	table(out, "Memory of a process newly started (RSS, MB of 2^20 bytes)", []string{"target", "asked for", "idle", "peak", "added", "after"}, rows)
+	table(out, "Memory of a process newly started (RSS, MB of 2^20 bytes)", []string{"target", "asked for", "idle", "peak", "added", "after", "idle, anonymous", "after, anonymous"}, rows)
 }
 
 func starts(out io.Writer, started runs) {
