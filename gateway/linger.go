@@ -12,33 +12,42 @@ import (
 
 // lingering lets the connections of a server bring one more request each after its listener was
 // closed. net/http's Shutdown drops what arrives on a connection that it takes for idle: the
-// request that was on its way, the first one of a new connection, and one whose head has come in
-// part. nginx has keepalive_min_timeout for the same reason.
+// request that was on its way, the first one of a new connection, one whose head has come in
+// part, and the one behind a stream that began before the end, which could not say that it is the last
+// answer. nginx has keepalive_min_timeout for the same reason.
 type lingering struct {
 	// closing has each answer say that it is the last of its connection.
 	closing atomic.Bool
 	mu      sync.Mutex
 	// open are the connections but for those of HTTP/2, on which GOAWAY says which requests
-	// are served.
-	open map[net.Conn]struct{}
-	// fewer has a value after open has lost a connection.
-	fewer chan struct{}
+	// are served. While closing they have the time since when each waits for a request; zero is of
+	// those that are being answered.
+	open map[net.Conn]time.Time
+	// changed has a value after open has changed.
+	changed chan struct{}
 }
 
 func newLingering() *lingering {
-	return &lingering{open: map[net.Conn]struct{}{}, fewer: make(chan struct{}, 1)}
+	return &lingering{open: map[net.Conn]time.Time{}, changed: make(chan struct{}, 1)}
 }
 
-// note is told of the states of connections.
+// note is told of the states of connections, behind answered.
 func (l *lingering) note(c net.Conn, state http.ConnState) {
+	conn, framed := c.(*framing.Conn)
 	switch state {
 	case http.StateNew:
 		l.mu.Lock()
-		l.open[c] = struct{}{}
+		l.open[c] = time.Now()
 		l.mu.Unlock()
 		return
-	case http.StateActive, http.StateIdle: // of each request: those of HTTP/1 take no lock
-		if conn, ok := c.(*framing.Conn); !ok || !conn.HTTP2() {
+	case http.StateActive, http.StateIdle: // of each request: those of HTTP/1 take no lock until closing
+		if !framed {
+			return
+		}
+		if !conn.HTTP2() {
+			if l.closing.Load() {
+				l.waits(c, state == http.StateIdle)
+			}
 			return
 		}
 	case http.StateHijacked, http.StateClosed:
@@ -46,24 +55,82 @@ func (l *lingering) note(c net.Conn, state http.ConnState) {
 	l.mu.Lock()
 	delete(l.open, c)
 	l.mu.Unlock()
+	l.change()
+}
+
+// waits notes whether a connection waits for a request.
+func (l *lingering) waits(c net.Conn, waiting bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, there := l.open[c]; !there {
+		return
+	}
+	l.open[c] = time.Time{}
+	if waiting {
+		l.open[c] = time.Now()
+		l.change()
+	}
+}
+
+func (l *lingering) change() {
 	select {
-	case l.fewer <- struct{}{}:
+	case l.changed <- struct{}{}:
 	default:
 	}
 }
 
-// wait waits until no connection is open, for that long at most. The listener must be closed.
-func (l *lingering) wait(most time.Duration) {
+// wait waits until no connection is open, for most at the longest, and closes those that have
+// waited for a request as long as each. The listener must be closed.
+func (l *lingering) wait(each, most time.Duration) {
 	l.closing.Store(true)
-	timer := time.NewTimer(most)
-	defer timer.Stop()
-	for l.any() {
-		select {
-		case <-l.fewer:
-		case <-timer.C:
-			return
+	l.mu.Lock()
+	for c := range l.open {
+		conn, framed := c.(*framing.Conn)
+		l.open[c] = time.Time{}
+		if !framed || !conn.BeingAnswered() {
+			l.open[c] = time.Now()
 		}
 	}
+	l.mu.Unlock()
+	end, next := time.NewTimer(most), time.NewTimer(each)
+	defer end.Stop()
+	defer next.Stop()
+	for l.any() {
+		select {
+		case <-l.changed:
+		case <-next.C:
+		case <-end.C:
+			return
+		}
+		if first := l.expire(each); !first.IsZero() {
+			next.Reset(time.Until(first))
+		}
+	}
+}
+
+// expire closes the connections that have waited so long, and gives when the next one has; the zero
+// time is of none that waits.
+func (l *lingering) expire(each time.Duration) (next time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for c, since := range l.open {
+		if since.IsZero() {
+			continue
+		}
+		if until := since.Add(each); time.Now().Before(until) {
+			if next.IsZero() || until.Before(next) {
+				next = until
+			}
+			continue
+		}
+		if conn, framed := c.(*framing.Conn); framed && conn.BeingAnswered() {
+			l.open[c] = time.Time{} // its request came as wait began
+			continue
+		}
+		delete(l.open, c)
+		_ = c.Close() // its server's goroutine notes it
+	}
+	return next
 }
 
 func (l *lingering) any() bool {

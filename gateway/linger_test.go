@@ -24,10 +24,14 @@ type ending struct {
 // connected starts a server and connects to it.
 func connected(t *testing.T, config gateway.ServerConfig) *ending {
 	t.Helper()
+	return connectedTo(t, config, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
+}
+
+func connectedTo(t *testing.T, config gateway.ServerConfig, answer http.HandlerFunc) *ending {
+	t.Helper()
 	listener := pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
 	ctx, end := context.WithCancel(t.Context())
 	e := &ending{end: end, served: make(chan error, 1)}
-	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
 	go func() { e.served <- gateway.Serve(ctx, listener, answer, config) }()
 	caller, accepted := net.Pipe()
 	listener.conns <- accepted
@@ -88,6 +92,47 @@ func TestRequestsOnTheirWay(t *testing.T) {
 					t.Error("the answer does not say that it is the last")
 				}
 				if err := <-e.served; err != nil || time.Since(begun) != 900*time.Millisecond {
+					t.Errorf("ended after %v: %v", time.Since(begun), err)
+				}
+			})
+		})
+	}
+}
+
+// A stream that began before the end and goes on after Linger did not say that it is the last answer of its
+// connection: its caller may send another request behind it, within Linger of the stream's end.
+func TestRequestBehindAStream(t *testing.T) {
+	for name, c := range map[string]struct {
+		pause time.Duration
+		sends bool
+	}{"a request in time": {900 * time.Millisecond, true}, "no request": {time.Second, false}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := connectedTo(t, gateway.ServerConfig{Linger: time.Second}, func(w http.ResponseWriter, r *http.Request) {
+					if r.URL.Path == "/stream" {
+						_ = http.NewResponseController(w).Flush()
+						time.Sleep(5 * time.Second) //nolint:forbidigo // of the bubble's clock
+					}
+					_, _ = io.WriteString(w, "hello")
+				})
+				e.send(t, "GET /stream HTTP/1.1\r\nHost: a\r\n\r\n")
+				synctest.Wait()
+				begun := time.Now()
+				e.end()
+				if e.answered(t) {
+					t.Error("the stream began with the word that it is the last answer")
+				}
+				synctest.Wait()
+				if c.sends {
+					time.Sleep(c.pause) //nolint:forbidigo // of the bubble's clock
+					e.send(t, last)
+					if !e.answered(t) {
+						t.Error("the answer does not say that it is the last")
+					}
+				} else if _, err := e.read.ReadByte(); err != io.EOF {
+					t.Error(err)
+				}
+				if err := <-e.served; err != nil || time.Since(begun) != 5*time.Second+c.pause {
 					t.Errorf("ended after %v: %v", time.Since(begun), err)
 				}
 			})

@@ -20,9 +20,9 @@ type ServerConfig struct {
 	// Grace is how long requests in flight may go on after the shutdown begins. Then they
 	// get an error and end. Default 20 s.
 	Grace time.Duration
-	// Linger is how long connections of HTTP/1 may still bring a request after the shutdown has
-	// begun and the listener is closed; it is a part of Grace. Each answer is then the last of
-	// its connection. The wait ends early when no connection is open. Default none: what is on
+	// Linger is how long each connection of HTTP/1 may wait for a request after the shutdown has
+	// begun and the listener is closed, counted from then or from the end of its last answer; all within
+	// Grace. Answers that begin then are the last of their connections. Default none: what is on
 	// its way at that moment is lost.
 	Linger time.Duration
 	// HeaderTimeout is how long a caller may take to send its headers. Default 10 s.
@@ -106,7 +106,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 			served = http.ErrServerClosed
 		}
 		failed <- served
-		linger.wait(min(config.Linger, grace))
+		linger.wait(config.Linger, grace)
 	}
 	if server.Shutdown(last) != nil {
 		err = errors.Join(err, server.Close())

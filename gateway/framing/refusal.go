@@ -27,6 +27,9 @@ const maxLine = 256
 // beginning by calling the handler, and the end by the state http.StateIdle of the connection.
 func (c *Conn) Answering(begun bool) { c.answering.Store(begun) }
 
+// BeingAnswered reports whether a handler answers a request of the connection.
+func (c *Conn) BeingAnswered() bool { return c.answering.Load() }
+
 // refused reports whether the bytes are an answer of net/http's own. It writes one at a time,
 // while no handler answers. On HTTP/2 it answers with frames, which are not looked at.
 func (c *Conn) refused(p []byte) (Refusal, bool) {
