@@ -24,6 +24,8 @@ type bodyView struct {
 	whole bool // and not redacted
 	kind  adminv1.BodyKind
 	data  []byte
+	// cut says that data is only the beginning of the body, redacted that members of it are replaced.
+	cut, redacted bool
 }
 
 type bodiesPage struct {
@@ -33,7 +35,9 @@ type bodiesPage struct {
 	XRay              *xrayPage
 	// Same says that the X-ray's body is what the upstream was sent, Differs that it is not. NoXRay is
 	// why there is none, and NoReplay why the request cannot be sent again.
-	Same, Differs            bool
+	Same, Differs bool
+	// Kept is how many bytes of a stream were kept that is explained in part; 0 for all.
+	Kept                     int
 	NoXRay, Replay, NoReplay string
 }
 
@@ -55,7 +59,7 @@ func (c *call) bodies(id string) (*adminv1.GetCaptureResponse, []bodyView, error
 }
 
 func viewOfBody(b *adminv1.CapturedBody) bodyView {
-	v := bodyView{Size: b.GetSize(), whole: !b.GetCut() && !b.GetRedacted(), kind: b.GetKind(), data: b.GetData(), Text: pretty(string(b.GetData()))}
+	v := bodyView{Size: b.GetSize(), whole: !b.GetCut() && !b.GetRedacted(), cut: b.GetCut(), redacted: b.GetRedacted(), kind: b.GetKind(), data: b.GetData(), Text: pretty(string(b.GetData()))}
 	switch b.GetKind() {
 	case adminv1.BodyKind_BODY_KIND_CALLER_REQUEST:
 		v.Title = "The caller’s body, " + b.GetProtocol()
@@ -139,10 +143,17 @@ func (c *call) explainCaptured(p *bodiesPage, r *adminv1.LoggedRequest) error {
 		x.Model = r.GetModel()
 	}
 	answer, answered := ofKind(p.Bodies, adminv1.BodyKind_BODY_KIND_UPSTREAM_ANSWER)
-	if !answered && !x.Stream { // of an upstream that takes the contract's messages
+	if !answered { // of an upstream that takes the contract's messages
 		answer, answered = ofKind(p.Bodies, adminv1.BodyKind_BODY_KIND_CONTRACT_ANSWER)
 	}
-	if answered && answer.whole && r.GetOutcome() == adminv1.Outcome_OUTCOME_OK {
+	switch {
+	case !answered:
+	case x.Stream && !answer.redacted: // as far as it came, or was kept
+		x.Answer = string(answer.data)
+		if answer.cut {
+			p.Kept = len(answer.data)
+		}
+	case !x.Stream && answer.whole && r.GetOutcome() == adminv1.Outcome_OUTCOME_OK:
 		x.Answer = string(answer.data)
 	}
 	for _, target := range []string{r.GetUpstream(), "protocol:" + r.GetUpstreamProtocol()} {

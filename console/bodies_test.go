@@ -145,6 +145,49 @@ func TestBodiesInPart(t *testing.T) {
 	}
 }
 
+// Case U28: the answer of a stream is explained as far as it came and was kept, whatever became of the
+// request; nothing is made of one of which members are redacted.
+func TestBodiesOfStreams(t *testing.T) {
+	f := openScripted(t)
+	session := f.reader(t, true)
+	f.scripted.text, f.scripted.protocol, f.scripted.method = "claude", "chat_completions", "StreamGenerateText"
+	var asked *adminv1.ExplainRequest
+	f.scripted.explain = func(req *adminv1.ExplainRequest) (*adminv1.ExplainResponse, error) {
+		asked = req
+		return &adminv1.ExplainResponse{UpstreamBody: []byte(`{"to":"claude"}`), MessageJson: "{}", Answer: &adminv1.ExplainedAnswer{
+			Stream: true, UpstreamEvents: 1234, CallerEvents: 77, UpstreamBody: []byte(`{"amounts":"to"}`), CallerBody: []byte(`{"caller":"gets"}`), Truncated: true,
+			Refusal: &adminv1.ExplainedRefusal{Message: "the stream <was> cut"}, Members: []*adminv1.ExplainedMember{{Fate: adminv1.Fate_FATE_LOST, Path: "usage"}},
+		}}, nil
+	}
+	for name, c := range map[string]struct {
+		change func(*adminv1.CapturedBody)
+		answer string
+		says   string
+	}{
+		"whole":    {func(*adminv1.CapturedBody) {}, "data: {}", ""},
+		"cut":      {func(b *adminv1.CapturedBody) { b.Cut = true }, "data: {}", "Only the first 8 bytes of the stream were kept"},
+		"redacted": {func(b *adminv1.CapturedBody) { b.Redacted = true }, "", ""},
+	} {
+		f.scripted.captured = bodiesOf(`{"model":"m"}`, `{"to":"claude"}`, "data: {}")
+		c.change(f.scripted.captured[4])
+		page := f.get(t, session, "/requests/1-2/bodies").body
+		if string(asked.GetAnswer()) != c.answer || !asked.GetStream() || !strings.Contains(page, c.says) || c.says == "" && strings.Contains(page, "Only the first") {
+			t.Errorf("%s: %q is explained", name, asked.GetAnswer())
+		}
+		for _, want := range []string{"1234 events", "the 77 that the caller gets", "&#34;amounts&#34;", "&#34;caller&#34;", "the stream &lt;was&gt; cut", "more members than are traced", `class="lost"`} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: %q is missing", name, want)
+			}
+		}
+	}
+	// Of an upstream that takes the contract's messages, the contract's events are the answer.
+	f.scripted.captured = bodiesOf(`{"model":"m"}`, `{"to":"claude"}`, "")[:1]
+	f.scripted.captured = append(f.scripted.captured, &adminv1.CapturedBody{Kind: adminv1.BodyKind_BODY_KIND_CONTRACT_ANSWER, Size: 12, Data: []byte(`{"ping":{}}` + "\n")})
+	if f.get(t, session, "/requests/1-2/bodies"); string(asked.GetAnswer()) != `{"ping":{}}` {
+		t.Errorf("%q is explained", asked.GetAnswer())
+	}
+}
+
 // What callers and upstreams send is text, whatever it is.
 func TestInjectionsOfBodies(t *testing.T) {
 	f := openScripted(t)

@@ -42,8 +42,10 @@ type xrayPage struct {
 	Explained                            *adminv1.ExplainResponse
 	Members, Back                        []memberRow
 	Message, Sent, AnswerMessage, Caller string
-	Counts                               []formField
-	Wrong                                string
+	// Folded is what the events of an upstream's stream amount to; empty for a unary answer.
+	Folded string
+	Counts []formField
+	Wrong  string
 }
 
 // showXRay shows the form, and what a translation does to the body in it. Nothing is sent to
@@ -102,6 +104,7 @@ func (c *call) explain(p *xrayPage, protocol, target string) error {
 	p.Explained, p.Members, p.Back = resp, membersOf(resp.GetMembers()), membersOf(resp.GetAnswer().GetMembers())
 	p.Message, p.Sent = pretty(resp.GetMessageJson()), pretty(string(resp.GetUpstreamBody()))
 	p.AnswerMessage, p.Caller = pretty(resp.GetAnswer().GetMessageJson()), pretty(string(resp.GetAnswer().GetCallerBody()))
+	p.Folded = pretty(string(resp.GetAnswer().GetUpstreamBody()))
 	counts := map[string]int{}
 	for _, m := range append(p.Members, p.Back...) {
 		counts[m.Fate]++

@@ -29,7 +29,7 @@ type xrayCommand struct {
 	Upstream string `placeholder:"NAME" help:"The target of the model's route; the one that is tried first by default."`
 	To       string `enum:",chat,responses,messages,generatecontent,images" default:"" placeholder:"KIND" help:"A kind of upstream in place of a route's target: chat, responses, messages, generatecontent or images."`
 	Strict   bool   `help:"Refuse what would be lost, as strict keys and routes do."`
-	Answer   string `type:"existingfile" placeholder:"FILE" help:"The body of an upstream's answer, which is translated back."`
+	Answer   string `type:"existingfile" placeholder:"FILE" help:"The body of an upstream's answer, which is translated back: JSON, or the events of a stream as they came."`
 	Format   string `enum:"table,json" default:"table" help:"table or json."`
 	File     string `arg:"" optional:"" default:"-" help:"The body; - is the standard input."`
 }
@@ -45,7 +45,7 @@ func (c *xrayCommand) Run(ctx context.Context, stdout io.Writer) error {
 		return err
 	}
 	if c.Answer != "" {
-		if req.Answer, err = os.ReadFile(c.Answer); err != nil {
+		if req.Answer, err = c.answer(); err != nil {
 			return err
 		}
 	}
@@ -79,6 +79,16 @@ func (c *xrayCommand) body(stdin io.Reader) ([]byte, error) {
 		stdin = file
 	}
 	return io.ReadAll(io.LimitReader(stdin, explain.MaxBody+1))
+}
+
+// answer reads the answer, and a little more than may be.
+func (c *xrayCommand) answer() ([]byte, error) {
+	file, err := os.Open(c.Answer)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // it is only read
+	return io.ReadAll(io.LimitReader(file, explain.MaxBody+1))
 }
 
 // explain asks the server, or the configuration.
@@ -126,12 +136,31 @@ func printXray(stdout io.Writer, x *adminv1.ExplainResponse) {
 		return
 	}
 	fmt.Fprintln(stdout, "\nthe answer:")
+	printAnswer(stdout, a)
+}
+
+// printAnswer prints what became of an answer; of a stream that fails, of what came ahead of the failure.
+func printAnswer(stdout io.Writer, a *adminv1.ExplainedAnswer) {
+	if a.GetStream() {
+		fmt.Fprintf(stdout, "events of the upstream: %d, events for the caller: %d\n", a.GetUpstreamEvents(), a.GetCallerEvents())
+	}
 	if r := a.GetRefusal(); r != nil {
-		fmt.Fprintf(stdout, "it cannot be used: %s\n", r.GetMessage())
-		return
+		how := "it cannot be used"
+		if len(a.GetUpstreamBody()) > 0 {
+			how = "it fails"
+		}
+		fmt.Fprintf(stdout, "%s: %s\n", how, oneLine(r.GetMessage()))
+		if len(a.GetUpstreamBody()) == 0 {
+			return
+		}
 	}
 	printMembers(stdout, a.GetMembers(), a.GetTruncated())
-	fmt.Fprintf(stdout, "\nthe caller gets:\n%s\n", indented(a.GetCallerBody()))
+	if a.GetStream() {
+		fmt.Fprintf(stdout, "\nthe upstream's events amount to:\n%s\n", indented(a.GetUpstreamBody()))
+	}
+	if len(a.GetCallerBody()) > 0 {
+		fmt.Fprintf(stdout, "\nthe caller gets:\n%s\n", indented(a.GetCallerBody()))
+	}
 }
 
 func printMembers(stdout io.Writer, members []*adminv1.ExplainedMember, truncated bool) {

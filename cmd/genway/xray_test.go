@@ -20,6 +20,22 @@ func TestXray(t *testing.T) {
 	}
 	body := write("body.json", `{"model":"m","messages":[{"role":"user","content":"Hi"}],"max_tokens":9,"seed":7,"stop":["`+"\\u001b"+`[2J"]}`)
 	answer := write("answer.json", `{"id":"msg_1","type":"message","role":"assistant","model":"x","content":[{"type":"text","text":"Hello."}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":2}}`)
+	events := `event: message_start
+data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"x","content":[],"stop_reason":null,"usage":{"input_tokens":3,"output_tokens":1}}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hel"}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"lo\u001b."}}
+
+`
+	stream := write("events.txt", events)
+	streamed := write("streamed.json", `{"model":"m","stream":true,"messages":[{"role":"user","content":"Hi"}]}`)
+	blank := write("blank.txt", "\n")
 	config := write("genway.yaml", "upstreams:\n  claude: {kind: messages, base_url: \"https://claude.example\"}\nroutes:\n  - {model: \"*\", targets: [{upstream: claude, model: claude-x}]}\n")
 	for name, c := range map[string]struct {
 		command xrayCommand
@@ -29,6 +45,8 @@ func TestXray(t *testing.T) {
 		"a kind":          {xrayCommand{To: "messages"}, []string{"translated", "lost", "seed", "stop_sequences[0]", "the upstream gets:"}, ""},
 		"a configuration": {xrayCommand{Config: config}, []string{"route *, upstream claude, model claude-x", "changed"}, ""},
 		"an answer":       {xrayCommand{To: "messages", Answer: answer}, []string{"choices[0].message.content", "the caller gets:"}, ""},
+		"a cut stream":    {xrayCommand{To: "messages", File: streamed, Answer: stream}, []string{"events of the upstream: 4", "it fails: ", "choices[0].message.content", "the upstream's events amount to:", "the caller gets:"}, ""},
+		"an empty stream": {xrayCommand{To: "messages", File: streamed, Answer: blank}, []string{"events of the upstream: 0", "it cannot be used: "}, ""},
 		"JSON":            {xrayCommand{To: "messages", Format: "json"}, []string{"FATE_LOST"}, ""},
 		"strict":          {xrayCommand{To: "messages", Strict: true}, []string{"refused"}, "would be refused"},
 		"no target":       {xrayCommand{}, nil, "--to"},

@@ -80,12 +80,15 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 	}
 	resp.PassedThrough = resp.UpstreamProtocol == caller.Name && !decoded.foreign(sent)
 	t := tracing{from: req.GetBody(), to: sent.body, losses: spelled(speller, sent.losses), refusal: resp.GetRefusal()}
-	t.plain = func(body []byte) ([]byte, bool) { r := p.plainly(ctx, body); return r.body, r.body != nil }
+	t.plain = func(body []byte) (outcome, bool) {
+		r := p.plainly(ctx, body)
+		return outcome{body: r.body}, r.body != nil
+	}
 	resp.Members, resp.Truncated = t.members(ctx)
 	if resp.Refusal == nil {
 		resp.UpstreamBody = sent.body
 		if len(req.GetAnswer()) > 0 {
-			resp.Answer = p.answer(ctx, req.GetBody(), req.GetAnswer())
+			resp.Answer = p.answer(ctx, req.GetBody(), req.GetAnswer(), decoded.stream)
 		}
 	}
 	return resp, nil

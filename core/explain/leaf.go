@@ -2,6 +2,7 @@ package explain
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -82,12 +83,22 @@ func leavesOf(body []byte) (leaves []leaf, truncated bool) {
 	return leaves, truncated
 }
 
+// stops are reasons for which answers end. An unknown word is often read as the commonest of them, so that
+// only another of them tells what depends on one.
+var stops = []string{"end_turn", "max_tokens", "stop", "length", "STOP", "MAX_TOKENS", "completed", "incomplete", "STOP_REASON_END_TURN", "STOP_REASON_MAX_TOKENS"}
+
 // others are values that stand in for the leaf's, to see what depends on it.
 func (l leaf) others() [][]byte {
 	null := []byte("null")
 	switch {
 	case l.value[0] == '"':
-		return [][]byte{append(bytes.Clone(l.value[:len(l.value)-1]), `~"`...), null}
+		values := [][]byte{append(bytes.Clone(l.value[:len(l.value)-1]), `~"`...), null}
+		if at := slices.IndexFunc(stops, func(word string) bool { return string(l.value) == `"`+word+`"` }); at >= 0 {
+			for _, word := range stops {
+				values = append(values, []byte(`"`+word+`"`))
+			}
+		}
+		return values
 	case string(l.value) == "true":
 		return [][]byte{[]byte("false"), null}
 	case string(l.value) == "false":
@@ -98,4 +109,62 @@ func (l leaf) others() [][]byte {
 		return [][]byte{[]byte("1"), null}
 	}
 	return [][]byte{null}
+}
+
+// without gives a body without the leaves that drop names, and without what is empty then.
+func without(body []byte, drop func(l leaf) bool) []byte {
+	leaves, truncated := leavesOf(body)
+	if truncated {
+		return body
+	}
+	dropped := map[string]bool{}
+	for _, l := range leaves {
+		dropped[l.path] = drop(l)
+	}
+	var prune func(path string, value jsontext.Value) (jsontext.Value, bool)
+	prune = func(path string, value jsontext.Value) (jsontext.Value, bool) {
+		if gone, isLeaf := dropped[path]; isLeaf || value.Kind() != '{' && value.Kind() != '[' {
+			return value, !gone
+		}
+		d, out, n := jsontext.NewDecoder(bytes.NewReader(value)), []byte{byte(value.Kind())}, 0
+		if _, err := d.ReadToken(); err != nil {
+			return value, true
+		}
+		for i := 0; d.PeekKind() > 0 && d.PeekKind() != ']' && d.PeekKind() != '}'; i++ {
+			below, name := path+"["+strconv.Itoa(i)+"]", jsontext.Value(nil)
+			if value.Kind() == '{' {
+				read, err := d.ReadValue()
+				if err != nil {
+					return value, true
+				}
+				name = read.Clone()
+				text, _ := jsontext.AppendUnquote(nil, name) // it was read as JSON
+				if below = string(text); path != "" {
+					below = path + "." + below
+				}
+			}
+			read, err := d.ReadValue()
+			if err != nil {
+				return value, true
+			}
+			kept, ok := prune(below, read.Clone())
+			if !ok {
+				continue
+			}
+			if n++; n > 1 {
+				out = append(out, ',')
+			}
+			if name != nil {
+				out = append(append(out, name...), ':')
+			}
+			out = append(out, kept...)
+		}
+		closing := byte('}')
+		if value.Kind() == '[' {
+			closing = ']'
+		}
+		return append(out, closing), n > 0 || path == ""
+	}
+	pruned, _ := prune("", body)
+	return pruned
 }

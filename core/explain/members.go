@@ -32,21 +32,41 @@ const (
 // tracing finds out what became of the members of a body.
 type tracing struct {
 	from, to []byte
-	losses   []*genwayv1.Loss // by the names of from
+	losses   []*genwayv1.Loss // by the names of from or, of an answer, by those of the contract
 	refusal  *adminv1.ExplainedRefusal
+	// answer says that from is an answer, on which no override bears.
+	answer bool
 	// plain gives what a body becomes without overrides; false where it is refused.
-	plain func(body []byte) ([]byte, bool)
+	plain func(body []byte) (outcome, bool)
 
+	// cost is how many times larger than the body that is tried out is what its trial reads and writes.
+	cost   int
 	probed int
+}
+
+// outcome is what a body becomes for the receiver and, of an answer, the contract's message of it, with the
+// contract's names.
+type outcome struct{ body, message []byte }
+
+// places are the values of an outcome by their paths.
+type places struct{ body, message map[string][]byte }
+
+func (o outcome) places() places {
+	return places{valuesOf(o.body), valuesOf(o.message)}
+}
+
+// valuesOf gives the values of a body's leaves by their paths.
+func valuesOf(body []byte) map[string][]byte {
+	leaves, _ := leavesOf(body)
+	return index(leaves)
 }
 
 // members lists what became of each.
 func (t *tracing) members(ctx context.Context) (list []*adminv1.ExplainedMember, truncated bool) {
 	leaves, more := leavesOf(t.from)
 	final, finalMore := leavesOf(t.to)
-	before, _ := t.plain(t.from)
-	unchanged, _ := leavesOf(before)
-	sent, plainly := index(final), index(unchanged)
+	unchanged, _ := t.plain(t.from)
+	sent, plainly := index(final), unchanged.places()
 	claimed := map[string]bool{}
 	truncated = more || finalMore
 	for _, l := range leaves {
@@ -70,7 +90,7 @@ func (t *tracing) members(ctx context.Context) (list []*adminv1.ExplainedMember,
 			return list, true
 		}
 		m := &adminv1.ExplainedMember{Fate: adminv1.Fate_FATE_ADDED, Arrives: []string{l.path}, ArrivedJson: shown(l.value), Rule: ruleCodec}
-		if was, there := plainly[l.path]; !there || !bytes.Equal(was, l.value) {
+		if was, there := plainly.body[l.path]; !t.answer && (!there || !bytes.Equal(was, l.value)) {
 			m.Rule = ruleOverride
 		}
 		list = append(list, m)
@@ -79,7 +99,7 @@ func (t *tracing) members(ctx context.Context) (list []*adminv1.ExplainedMember,
 }
 
 // member says what became of one.
-func (t *tracing) member(l leaf, sent, plainly map[string][]byte) *adminv1.ExplainedMember {
+func (t *tracing) member(l leaf, sent map[string][]byte, plainly places) *adminv1.ExplainedMember {
 	m := &adminv1.ExplainedMember{Path: l.path, ValueJson: shown(l.value)}
 	if r := t.refusal; r != nil && r.GetMember() != "" && within(l.path, r.GetMember()) {
 		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_REFUSED, ruleCodec, r.GetMessage()
@@ -97,7 +117,7 @@ func (t *tracing) member(l leaf, sent, plainly map[string][]byte) *adminv1.Expla
 	configured := ""
 	for _, loss := range t.losses {
 		switch {
-		case !within(l.path, loss.GetMember()):
+		case t.answer || !within(l.path, loss.GetMember()):
 		case strings.Contains(loss.GetReason(), override.Reason):
 			configured = loss.GetReason() // it may be another value that arrives
 		default:
@@ -105,13 +125,13 @@ func (t *tracing) member(l leaf, sent, plainly map[string][]byte) *adminv1.Expla
 			return m
 		}
 	}
-	was, tried := t.probe(l, plainly)
+	was, passed, tried := t.probe(l, plainly)
 	for _, path := range was {
 		now, there := sent[path]
 		switch {
 		case !there:
 			continue
-		case !bytes.Equal(now, plainly[path]):
+		case !t.answer && !bytes.Equal(now, plainly.body[path]):
 			m.Fate, m.Rule = adminv1.Fate_FATE_CHANGED, ruleOverride
 		case m.Fate == adminv1.Fate_FATE_UNSPECIFIED:
 			m.Fate, m.Rule = adminv1.Fate_FATE_MAPPED, ruleCodec
@@ -127,13 +147,13 @@ func (t *tracing) member(l leaf, sent, plainly map[string][]byte) *adminv1.Expla
 		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_LOST, ruleOverride, "the target's configuration takes it away"
 	case there:
 		m.Fate, m.Rule, m.Arrives, m.ArrivedJson = adminv1.Fate_FATE_CHANGED, ruleCodec, []string{l.path}, shown(now)
-		if then, ok := plainly[l.path]; ok && !bytes.Equal(then, now) {
+		if then, ok := plainly.body[l.path]; !t.answer && ok && !bytes.Equal(then, now) {
 			m.Rule = ruleOverride
 		}
 	case !tried:
 		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_MAPPED, ruleCodec, "every other value of it is refused, so where it arrives is not known"
 	default:
-		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_LOST, ruleCodec, "the receiver's body does not depend on it"
+		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_LOST, ruleCodec, t.reason(passed)
 	}
 	if configured != "" {
 		m.Rule, m.Reason = ruleOverride, configured
@@ -141,30 +161,47 @@ func (t *tracing) member(l leaf, sent, plainly map[string][]byte) *adminv1.Expla
 	return m
 }
 
-// probe gives the paths in the receiver's body that depend on a member, and whether there is
-// another value of it that is not refused.
-func (t *tracing) probe(l leaf, before map[string][]byte) (paths []string, tried bool) {
+// reason says why a member of an answer is lost that has become these paths of the contract's message.
+func (t *tracing) reason(passed []string) string {
+	for _, loss := range t.losses {
+		for _, path := range passed {
+			if t.answer && within(path, loss.GetMember()) {
+				return loss.GetReason()
+			}
+		}
+	}
+	return "the receiver's body does not depend on it"
+}
+
+// probe gives the paths in the receiver's body that depend on a member, or else those in the
+// contract's message of an answer, and whether there is another value of it that is not refused.
+func (t *tracing) probe(l leaf, before places) (paths, passed []string, tried bool) {
 	for _, value := range l.others() {
 		body := slices.Concat(t.from[:l.at], value, t.from[l.at+len(l.value):])
-		t.probed += len(body) + 1
-		after, ok := t.plain(body)
+		t.probed += (len(body) + 1) * max(t.cost, 1)
+		result, ok := t.plain(body)
 		if !ok {
 			continue
 		}
 		tried = true
-		leaves, _ := leavesOf(after)
-		now := index(leaves)
-		for path, value := range before {
-			if other, there := now[path]; !there || !bytes.Equal(other, value) {
-				paths = append(paths, path)
-			}
+		after := result.places()
+		if paths = differing(before.body, after.body); len(paths) > 0 {
+			return paths, nil, true
 		}
-		if len(paths) > 0 {
-			slices.SortFunc(paths, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
-			return paths, true
+		passed = append(passed, differing(before.message, after.message)...)
+	}
+	return nil, passed, tried
+}
+
+// differing gives the paths whose values are gone or others, the shortest first.
+func differing(before, after map[string][]byte) (paths []string) {
+	for path, value := range before {
+		if other, there := after[path]; !there || !bytes.Equal(other, value) {
+			paths = append(paths, path)
 		}
 	}
-	return nil, tried
+	slices.SortFunc(paths, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
+	return paths
 }
 
 // within reports whether a path is a member, or below it.

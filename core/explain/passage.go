@@ -10,7 +10,6 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream/remote"
-	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/spell"
@@ -160,58 +159,6 @@ func (p *passage) through(ctx context.Context, router *route.Router, body, answe
 	}
 	r.body = p.wire.kept()
 	return r
-}
-
-// answer explains how an upstream's answer is translated for the caller.
-func (p *passage) answer(ctx context.Context, body, answer []byte) *adminv1.ExplainedAnswer {
-	back := func(answer []byte) (result, []byte, []*genwayv1.Loss, error) {
-		p.stream = false
-		r := p.run(ctx, body, answer)
-		if r.err != nil {
-			return r, nil, nil, r.err
-		}
-		encoded, losses, err := p.encode(r)
-		return r, encoded, losses, err
-	}
-	r, encoded, losses, err := back(answer)
-	explained := &adminv1.ExplainedAnswer{CallerBody: encoded}
-	if err != nil {
-		explained.Refusal = refusal(err, nil)
-		return explained
-	}
-	shown := proto.Clone(r.answer)
-	switch s := shown.(type) {
-	case *genwayv1.GenerateTextResponse:
-		s.Wire = nil
-	case *genwayv1.GenerateImageResponse:
-		s.Wire = nil
-	}
-	text, _ := protojson.Marshal(shown)
-	explained.MessageJson = string(text)
-	t := tracing{from: answer, to: encoded, losses: losses}
-	t.plain = func(answer []byte) ([]byte, bool) { _, encoded, _, err := back(answer); return encoded, err == nil }
-	explained.Members, explained.Truncated = t.members(ctx)
-	return explained
-}
-
-// encode writes an answer for the caller, as the edge does.
-func (p *passage) encode(r result) ([]byte, []*genwayv1.Loss, error) {
-	var losses codec.Losses
-	switch resp := r.answer.(type) {
-	case *genwayv1.GenerateTextResponse:
-		if own := resp.GetWire(); own.GetProtocol() == p.caller.ID {
-			return own.GetJson(), nil, nil
-		}
-		body, err := p.caller.Codec.EncodeResponse(resp, codec.Answer{Request: r.asked.text, Losses: &losses})
-		return body, losses.List(), err
-	case *genwayv1.GenerateImageResponse:
-		if own := resp.GetWire(); own.GetProtocol() == p.caller.ID {
-			return own.GetJson(), nil, nil
-		}
-		body, err := images.Codec{}.EncodeResponse(resp, &losses)
-		return body, losses.List(), err
-	}
-	return nil, nil, fault.New(fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage)
 }
 
 // spelled gives losses by the caller's names.

@@ -27,6 +27,7 @@ type wire struct {
 	mu     sync.Mutex
 	body   []byte
 	answer []byte // nil: none
+	events bool   // the answer is a stream
 }
 
 // expect forgets the body and sets the answer of the next call; nil is a short answer of its own.
@@ -36,7 +37,14 @@ func (w *wire) expect(answer []byte) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.body, w.answer = nil, answer
+	w.body, w.answer, w.events = nil, answer, false
+}
+
+// expectEvents does so for a streamed call, whose answer is a stream.
+func (w *wire) expectEvents(answer []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.body, w.answer, w.events = nil, slices.Concat([]byte{}, answer), true
 }
 
 // refuse has the next calls fail once their body is kept.
@@ -85,9 +93,13 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 	if w.answer == nil {
 		return nil, errKept
 	}
+	kind := "application/json"
+	if w.events {
+		kind = "text/event-stream"
+	}
 	return &http.Response{
 		StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req, ContentLength: int64(len(w.answer)),
-		Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(w.answer)),
+		Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(bytes.NewReader(w.answer)),
 	}, nil
 }
 
@@ -118,11 +130,25 @@ func (c canonical) GenerateText(_ context.Context, req *genwayv1.GenerateTextReq
 	return emptyAnswer(timestamppb.Now()), nil
 }
 
-func (c canonical) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, _ upstream.Send) error {
-	if _, err := c.GenerateText(ctx, req); err != nil {
+func (c canonical) StreamGenerateText(_ context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
+	shown := proto.CloneOf(req)
+	shown.Wire = nil
+	if err := c.keep(shown); err != nil {
 		return err
 	}
-	return errKept
+	if c.wire.answer == nil {
+		return errKept
+	}
+	events, err := eventsOf(c.wire.answer)
+	for _, ev := range events {
+		if err := send(ev); err != nil {
+			return err
+		}
+	}
+	if err == nil && (len(events) == 0 || events[len(events)-1].GetCompleted() == nil) {
+		err = fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
+	}
+	return err
 }
 
 func (c canonical) GenerateImage(_ context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {

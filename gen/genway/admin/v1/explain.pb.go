@@ -109,8 +109,10 @@ type ExplainRequest struct {
 	UpstreamProtocol string `protobuf:"bytes,6,opt,name=upstream_protocol,json=upstreamProtocol,proto3" json:"upstream_protocol,omitempty"`
 	// Refuse what would be lost, as a strict key or route does.
 	Strict bool `protobuf:"varint,7,opt,name=strict,proto3" json:"strict,omitempty"`
-	// An answer of the upstream, which is translated back: the body of a successful unary
-	// answer, of at most 1 MiB. Empty for none.
+	// An answer of the upstream, which is translated back: the body of a successful answer of at
+	// most 1 MiB, JSON or server-sent events; of an upstream that takes the contract's messages a
+	// GenerateTextResponse or a GenerateImageResponse as ProtoJSON, or a StreamGenerateTextResponse
+	// on each line. Empty for none.
 	Answer        []byte `protobuf:"bytes,8,opt,name=answer,proto3" json:"answer,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -509,20 +511,32 @@ func (x *ExplainedRefusal) GetMessage() string {
 	return ""
 }
 
-// ExplainedAnswer is an upstream's answer on its way to the caller.
+// ExplainedAnswer is an upstream's answer on its way to the caller. A stream is shown as the answer
+// that its events amount to, as far as they came.
 type ExplainedAnswer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The contract's message, as ProtoJSON: a GenerateTextResponse or a GenerateImageResponse.
 	MessageJson string `protobuf:"bytes,1,opt,name=message_json,json=messageJson,proto3" json:"message_json,omitempty"`
-	// What the caller gets: JSON.
+	// What the caller gets: JSON. Of a stream, the answer of a unary call that its events amount to.
 	CallerBody []byte `protobuf:"bytes,2,opt,name=caller_body,json=callerBody,proto3" json:"caller_body,omitempty"`
-	// The upstream's members, as in ExplainResponse.
-	Members   []*ExplainedMember `protobuf:"bytes,3,rep,name=members,proto3" json:"members,omitempty"`
-	Truncated bool               `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
-	// Set where the answer cannot be used.
-	Refusal       *ExplainedRefusal `protobuf:"bytes,5,opt,name=refusal,proto3" json:"refusal,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// The upstream's members, as in ExplainResponse; of a stream, those of upstream_body.
+	Members []*ExplainedMember `protobuf:"bytes,3,rep,name=members,proto3" json:"members,omitempty"`
+	// Whether there are more members, or members of which it is not known what becomes of them.
+	Truncated bool `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	// Set where the answer cannot be used. Of a stream, how it fails: the members are then those
+	// that came ahead of the failure.
+	Refusal *ExplainedRefusal `protobuf:"bytes,5,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	// Whether the upstream's answer is a stream.
+	Stream bool `protobuf:"varint,6,opt,name=stream,proto3" json:"stream,omitempty"`
+	// The answer that the upstream's events amount to, as the upstream writes it for unary calls.
+	// Only of a stream.
+	UpstreamBody []byte `protobuf:"bytes,7,opt,name=upstream_body,json=upstreamBody,proto3" json:"upstream_body,omitempty"`
+	// How many events the upstream sent, and how many the caller gets: none where the caller has not
+	// asked for a stream.
+	UpstreamEvents int32 `protobuf:"varint,8,opt,name=upstream_events,json=upstreamEvents,proto3" json:"upstream_events,omitempty"`
+	CallerEvents   int32 `protobuf:"varint,9,opt,name=caller_events,json=callerEvents,proto3" json:"caller_events,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ExplainedAnswer) Reset() {
@@ -590,6 +604,34 @@ func (x *ExplainedAnswer) GetRefusal() *ExplainedRefusal {
 	return nil
 }
 
+func (x *ExplainedAnswer) GetStream() bool {
+	if x != nil {
+		return x.Stream
+	}
+	return false
+}
+
+func (x *ExplainedAnswer) GetUpstreamBody() []byte {
+	if x != nil {
+		return x.UpstreamBody
+	}
+	return nil
+}
+
+func (x *ExplainedAnswer) GetUpstreamEvents() int32 {
+	if x != nil {
+		return x.UpstreamEvents
+	}
+	return 0
+}
+
+func (x *ExplainedAnswer) GetCallerEvents() int32 {
+	if x != nil {
+		return x.CallerEvents
+	}
+	return 0
+}
+
 var File_genway_admin_v1_explain_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_explain_proto_rawDesc = "" +
@@ -630,14 +672,18 @@ const file_genway_admin_v1_explain_proto_rawDesc = "" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x16\n" +
 	"\x06member\x18\x03 \x01(\tR\x06member\x12\x18\n" +
-	"\amessage\x18\x04 \x01(\tR\amessage\"\xec\x01\n" +
+	"\amessage\x18\x04 \x01(\tR\amessage\"\xf7\x02\n" +
 	"\x0fExplainedAnswer\x12!\n" +
 	"\fmessage_json\x18\x01 \x01(\tR\vmessageJson\x12\x1f\n" +
 	"\vcaller_body\x18\x02 \x01(\fR\n" +
 	"callerBody\x12:\n" +
 	"\amembers\x18\x03 \x03(\v2 .genway.admin.v1.ExplainedMemberR\amembers\x12\x1c\n" +
 	"\ttruncated\x18\x04 \x01(\bR\ttruncated\x12;\n" +
-	"\arefusal\x18\x05 \x01(\v2!.genway.admin.v1.ExplainedRefusalR\arefusal*\x7f\n" +
+	"\arefusal\x18\x05 \x01(\v2!.genway.admin.v1.ExplainedRefusalR\arefusal\x12\x16\n" +
+	"\x06stream\x18\x06 \x01(\bR\x06stream\x12#\n" +
+	"\rupstream_body\x18\a \x01(\fR\fupstreamBody\x12'\n" +
+	"\x0fupstream_events\x18\b \x01(\x05R\x0eupstreamEvents\x12#\n" +
+	"\rcaller_events\x18\t \x01(\x05R\fcallerEvents*\x7f\n" +
 	"\x04Fate\x12\x14\n" +
 	"\x10FATE_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tFATE_KEPT\x10\x01\x12\x0f\n" +

@@ -1,0 +1,258 @@
+package explain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+)
+
+// isStream reports whether an answer is a stream: server-sent events or, of an upstream that takes the
+// contract's messages, a line of ProtoJSON for each event. A blank one is a stream where a stream was asked for.
+func (p *passage) isStream(answer []byte, asked bool) bool {
+	start := bytes.TrimLeft(bytes.TrimPrefix(answer, []byte("\xef\xbb\xbf")), " \t\r\n")
+	if len(start) == 0 {
+		return asked
+	}
+	if p.canonical() {
+		events, _ := eventsOf(answer)
+		return asked && len(events) > 0
+	}
+	return slices.ContainsFunc([]string{"data:", "event:", "id:", "retry:", ":"}, func(field string) bool { return bytes.HasPrefix(start, []byte(field)) })
+}
+
+// canonical reports whether the upstream takes the contract's messages.
+func (p *passage) canonical() bool { return p.wire.spoken.Codec == nil && !p.wire.spoken.Images }
+
+// eventsOf reads the contract's events, a line for each; the error is that of the first that is none.
+func eventsOf(stream []byte) (events []*genwayv1.StreamGenerateTextResponse, err error) {
+	for line := range bytes.Lines(stream) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		ev := &genwayv1.StreamGenerateTextResponse{}
+		if err := protojson.Unmarshal(line, ev); err != nil || ev.GetPayload() == nil {
+			return events, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "a line of the answer is no event of the contract")
+		}
+		events = append(events, ev)
+	}
+	return events, nil
+}
+
+// streamed explains the answer of a stream: the upstream's events and the caller's are each folded to
+// the answer that they amount to, and the upstream's members are traced from the one to the other. Of a
+// stream that fails, these are the members that came ahead of the failure.
+func (p *passage) streamed(ctx context.Context, body, answer []byte, asked bool) *adminv1.ExplainedAnswer {
+	explained := &adminv1.ExplainedAnswer{Stream: true}
+	if p.caller.Images {
+		explained.Refusal = refusal(fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "streams of images are not explained"), nil)
+		return explained
+	}
+	came := p.fold(answer)
+	explained.UpstreamEvents = int32(came.frames)
+	back := p.carry(ctx, body, answer, asked)
+	explained.CallerEvents, explained.CallerBody = int32(back.events), back.body
+	if back.err != nil {
+		explained.Refusal = refusal(back.err, nil)
+	}
+	if !came.begun {
+		return explained
+	}
+	if back.message == nil {
+		back.message = came.response()
+	}
+	explained.MessageJson = jsonOf(back.message)
+	from, err := sides(came, answer, p.write)
+	if err != nil {
+		explained.Truncated = true
+		return explained
+	}
+	explained.UpstreamBody = from
+	t := tracing{from: from, losses: back.losses, answer: true, cost: 8}
+	t.plain = func(answer []byte) (outcome, bool) {
+		events, err := p.expand(answer)
+		if err != nil {
+			return outcome{}, false
+		}
+		r := p.carry(ctx, body, events, asked)
+		return r.outcome(), r.err == nil
+	}
+	again, ok := t.plain(from)
+	if !ok {
+		explained.Truncated = true
+		return explained
+	}
+	t.to = again.body
+	if len(back.body) > 0 { // a member that the upstream's codec adds to the events that are tried out is none of the caller's
+		gets := valuesOf(back.body)
+		t.to = without(again.body, func(l leaf) bool { _, there := gets[l.path]; return !there })
+	}
+	explained.Members, explained.Truncated = t.members(ctx)
+	return explained
+}
+
+// fold adds up the upstream's events.
+func (p *passage) fold(answer []byte) *folder {
+	f := &folder{}
+	if p.canonical() {
+		events, err := eventsOf(answer)
+		f.frames = len(events)
+		f.add(events, err)
+		return f
+	}
+	f.decoder = p.wire.spoken.Codec.NewStreamDecoder()
+	for _, frame := range framesOf(answer) {
+		f.frame(frame)
+	}
+	f.close()
+	return f
+}
+
+// everything is a request for all that a stream can have.
+var everything = &codec.Request{GenerateTextRequest: &genwayv1.GenerateTextRequest{}, Stream: true, IncludeUsage: true}
+
+// write writes an answer as the upstream writes it for unary calls.
+func (p *passage) write(answer *genwayv1.GenerateTextResponse) ([]byte, error) {
+	if p.canonical() {
+		return protojson.Marshal(answer)
+	}
+	return p.wire.spoken.Codec.EncodeResponse(answer, codec.Answer{})
+}
+
+// sides writes an answer that events amount to, without members that only the codec writes: those that it
+// writes of any answer, or that say nothing, and whose names occur in no event; and, of an answer that has no
+// end, how it ended.
+func sides(f *folder, events []byte, write func(*genwayv1.GenerateTextResponse) ([]byte, error)) ([]byte, error) {
+	whole := f.response()
+	body, err := write(whole)
+	if err != nil {
+		return nil, err
+	}
+	blank, err := write(&genwayv1.GenerateTextResponse{Usage: &genwayv1.Usage{}, Candidates: []*genwayv1.Candidate{{}}})
+	if err != nil {
+		return nil, err
+	}
+	complete, other := f.answer.Complete(), body
+	if !complete {
+		ended := proto.CloneOf(whole)
+		if len(ended.GetCandidates()) == 0 {
+			ended.Candidates = []*genwayv1.Candidate{{}}
+		}
+		for _, c := range ended.GetCandidates() {
+			c.StopReason = genwayv1.StopReason_STOP_REASON_MAX_TOKENS
+		}
+		if other, err = write(ended); err != nil {
+			return nil, err
+		}
+	}
+	always, ends := valuesOf(blank), valuesOf(other)
+	return without(body, func(l leaf) bool {
+		if other, there := ends[l.path]; !there || !bytes.Equal(other, l.value) {
+			return true
+		}
+		name := l.path[strings.LastIndexByte(l.path, '.')+1:]
+		return (bytes.Equal(always[l.path], l.value) || slices.Contains(nothing, string(l.value))) && !bytes.Contains(events, []byte(`"`+name+`"`))
+	}), nil
+}
+
+// nothing are values that say nothing.
+var nothing = []string{"null", "0", `""`, "[]", "{}", "false"}
+
+// expand writes the events of a stream that amounts to an answer which write has written.
+func (p *passage) expand(answer []byte) ([]byte, error) {
+	var out bytes.Buffer
+	if p.canonical() {
+		resp := &genwayv1.GenerateTextResponse{}
+		if err := unmarshal(answer, resp); err != nil {
+			return nil, err
+		}
+		for _, ev := range codec.Events(resp, nil) {
+			line, err := protojson.Marshal(ev)
+			if err != nil {
+				return nil, err
+			}
+			if err := json.Compact(&out, line); err != nil {
+				return nil, err
+			}
+			out.WriteByte('\n')
+		}
+		return out.Bytes(), nil
+	}
+	resp, err := p.wire.spoken.Codec.DecodeResponse(answer)
+	if err != nil {
+		return nil, err
+	}
+	encoder := p.wire.spoken.Codec.NewStreamEncoder(codec.Answer{Request: everything})
+	for _, ev := range codec.Events(resp, nil) {
+		frames, err := encoder.Encode(ev)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range frames {
+			if f.Event != "" {
+				out.WriteString("event: " + f.Event + "\n")
+			}
+			out.WriteString("data: ")
+			out.Write(f.Data)
+			out.WriteString("\n\n")
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// carry carries a stream of the upstream's to the caller, who may have asked for a stream or not.
+func (p *passage) carry(ctx context.Context, body, answer []byte, asked bool) (r returned) {
+	if !asked {
+		return p.unary(ctx, body, answer)
+	}
+	decoded, err := p.decode(body)
+	if err != nil {
+		return returned{err: err}
+	}
+	p.wire.expectEvents(answer)
+	var losses codec.Losses
+	encoder := p.caller.Codec.NewStreamEncoder(codec.Answer{Request: decoded.text, Losses: &losses})
+	message, received, passed := &folder{}, &folder{decoder: p.caller.Codec.NewStreamDecoder()}, false
+	var events bytes.Buffer
+	r.err = p.routed.StreamGenerateText(call.With(ctx, &call.Record{}), decoded.text.GenerateTextRequest, func(ev *genwayv1.StreamGenerateTextResponse) error {
+		if err := message.event(ev); err != nil {
+			return err
+		}
+		passed = passed || ev.GetWire() != nil
+		frames, err := encoder.Encode(ev)
+		for _, f := range frames {
+			received.frame(f)
+			events.Write(f.Data)
+		}
+		return err
+	})
+	if r.err != nil && received.frames > 0 {
+		for _, f := range encoder.Fail(fault.From(r.err)) {
+			received.frame(f)
+		}
+	}
+	received.close()
+	r.events = received.frames
+	if message.begun && !passed {
+		r.message = message.response()
+	}
+	r.losses = append(losses.List(), message.response().GetLosses()...)
+	if received.begun {
+		folded, err := sides(received, events.Bytes(), func(answer *genwayv1.GenerateTextResponse) ([]byte, error) {
+			return p.caller.Codec.EncodeResponse(answer, codec.Answer{Request: decoded.text})
+		})
+		if r.body = folded; r.err == nil {
+			r.err = err
+		}
+	}
+	return r
+}
