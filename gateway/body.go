@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/internal/arena"
 	"google.golang.org/grpc/status"
 )
 
@@ -29,7 +30,7 @@ func (e *Edge) readBody(x *exchange, r *http.Request) ([]byte, error) {
 	} else if err := access(); err != nil {
 		return nil, err
 	}
-	raw, err := readAll(up, r.ContentLength, most, x.claim.grow)
+	raw, err := readAll(up, r.ContentLength, most, x.claim.grow, e.lend(x, r))
 	x.w.readDeadline(0)
 	if err != nil {
 		return nil, err
@@ -51,7 +52,18 @@ func (e *Edge) readBody(x *exchange, r *http.Request) ([]byte, error) {
 	}
 	defer plain.Close()
 	r.Header.Del("Content-Encoding")
-	return readAll(plain, -1, most, x.claim.grow)
+	return readAll(plain, -1, most, x.claim.grow, nil)
+}
+
+// lend gives the memory for a body that a core reads over a connection; nil for the collector's. A
+// core in this process may look at a body after the request (a capture), and nobody says when it
+// no longer does.
+func (e *Edge) lend(x *exchange, r *http.Request) *arena.Arena {
+	if !e.remote || r.ContentLength < arena.Least || contentEncoding(r.Header) != "" {
+		return nil
+	}
+	x.lent = arena.NewBody()
+	return &x.lent.Arena
 }
 
 // contentEncoding gives the compression of a body; empty for none.
@@ -65,8 +77,8 @@ func contentEncoding(h http.Header) string {
 
 // readAll reads up to most bytes. sized is the length that the sender announced, or -1. Memory
 // is allocated as bytes arrive, and grow reserves each piece first, so that bytes which are
-// announced and never sent cost nothing.
-func readAll(r io.Reader, sized, most int64, grow func(int64) error) ([]byte, error) {
+// announced and never sent cost nothing. It comes from memory; nil is the collector's.
+func readAll(r io.Reader, sized, most int64, grow func(int64) error, memory *arena.Arena) ([]byte, error) {
 	end := most + 1
 	if sized >= 0 {
 		end = sized
@@ -76,8 +88,8 @@ func readAll(r io.Reader, sized, most int64, grow func(int64) error) ([]byte, er
 		if err := grow(room - int64(cap(body))); err != nil {
 			return nil, err
 		}
-		larger := make([]byte, room)
-		have := copy(larger, body)
+		have := len(body)
+		larger := memory.Grow(body, int(room))
 		n, err := fill(r, larger[have:])
 		body = larger[:have+n]
 		switch {

@@ -30,7 +30,7 @@ func TestBodiesThatAreCut(t *testing.T) {
 		"the reader says it at first": io.MultiReader(strings.NewReader(object), errorReader{}),
 	} {
 		t.Run(name, func(t *testing.T) {
-			body, err := readAll(r, -1, 1<<20, func(int64) error { return nil })
+			body, err := readAll(r, -1, 1<<20, func(int64) error { return nil }, nil)
 			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Reason != "BODY_UNREADABLE" {
 				t.Fatalf("%q, %v", body, err)
 			}

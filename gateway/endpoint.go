@@ -116,7 +116,8 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 		e.mux.ServeHTTP(&x.w, r)
 	}
 	// HTTP/2 may still be sending the answer, and a failure may repeat parts of it.
-	if x.fault == nil && r.ProtoMajor == 1 {
+	reuse := x.fault == nil && r.ProtoMajor == 1
+	if reuse {
 		x.memory.Free()
 	}
 	if x.stream != nil {
@@ -124,6 +125,9 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 		_ = x.w.flushGathered() // the server notices a broken connection
 		x.stream.beats.end()
 		x.stream.readers.Wait()
+	}
+	if reuse && x.lent != nil {
+		x.lent.Release() // nothing of this request looks at its body from here on
 	}
 }
 

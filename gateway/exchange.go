@@ -55,6 +55,9 @@ type exchange struct {
 	claim claim
 	// memory holds the answer.
 	memory arena.Arena
+	// lent holds the body where the connection to the core reads it as well; nil where the body is the
+	// collector's.
+	lent *arena.Body
 
 	// priority is that of the caller's key, as far as the edge knows it. refused says that
 	// the edge refused the request because of an overload.
@@ -101,6 +104,9 @@ func (x *exchange) outgoing(ctx context.Context) context.Context {
 	x.span.Headers(func(name, value string) { md[name] = []string{value} })
 	if len(x.certificate) > 0 {
 		md[certificateKey] = x.certificate
+	}
+	if x.lent != nil {
+		ctx = arena.WithBody(ctx, x.lent)
 	}
 	return metadata.NewOutgoingContext(arena.With(ctx, &x.memory), md)
 }

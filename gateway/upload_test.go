@@ -40,7 +40,7 @@ func TestSlowUploads(t *testing.T) {
 			up := newUpload(&trickle{c.bytes, c.pause}, x, Config{BodyTimeout: 30 * time.Second, MinUploadRate: 1000})
 			b := newBodyBudget(1 << 30)
 			x.claim = claim{bodies: b, key: "k", address: "a"}
-			_, err := readAll(up, int64(c.bytes), 1<<20, x.claim.grow)
+			_, err := readAll(up, int64(c.bytes), 1<<20, x.claim.grow, nil)
 			if (err == nil) != c.whole || err != nil && fault.From(err).HTTPStatus() != http.StatusRequestTimeout {
 				t.Errorf("%d bytes, one in %v: %v", c.bytes, c.pause, err)
 			}
@@ -56,19 +56,19 @@ func TestAnnouncedBytesCostNothing(t *testing.T) {
 	b := newBodyBudget(1 << 30)
 	c := claim{bodies: b, key: "k", address: "a"}
 	cut := errors.New("cut")
-	if _, err := readAll(io.MultiReader(&trickle{left: 10}, failing{cut}), 60<<20, 64<<20, c.grow); !errors.Is(err, cut) || b.held != firstRoom {
+	if _, err := readAll(io.MultiReader(&trickle{left: 10}, failing{cut}), 60<<20, 64<<20, c.grow, nil); !errors.Is(err, cut) || b.held != firstRoom {
 		t.Errorf("%d bytes are held, %v", b.held, err)
 	}
 	c.end()
 	for _, size := range []int64{0, 1, firstRoom - 1, firstRoom, firstRoom + 1, firstRoom * roomGrowth, firstRoom*roomGrowth + 1} {
 		for _, sized := range []int64{size, -1} {
-			body, err := readAll(&trickle{left: int(size)}, sized, 64<<20, c.grow)
+			body, err := readAll(&trickle{left: int(size)}, sized, 64<<20, c.grow, nil)
 			if err != nil || int64(len(body)) != size {
 				t.Errorf("%d bytes, announced %d: %d, %v", size, sized, len(body), err)
 			}
 		}
 	}
-	if _, err := readAll(&trickle{left: 101}, -1, 100, c.grow); fault.From(err).Kind != fault.TooLarge {
+	if _, err := readAll(&trickle{left: 101}, -1, 100, c.grow, nil); fault.From(err).Kind != fault.TooLarge {
 		t.Errorf("%v", err)
 	}
 	c.end()

@@ -36,8 +36,11 @@ func (Codec) Name() string { return protocodec.Name }
 
 // Marshal encodes a message. The bytes of a large body are shared, not copied.
 func (Codec) Marshal(v any) (mem.BufferSlice, error) {
-	if a, ok := v.(answered); ok {
-		return a.marshal()
+	switch m := v.(type) {
+	case answered:
+		return m.marshal()
+	case lent:
+		return m.marshal()
 	}
 	if m, ok := v.(carrier); ok && len(m.GetWire().GetJson()) >= large {
 		head, body, err := split(m)

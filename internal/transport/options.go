@@ -32,6 +32,7 @@ func DialOptions() []grpc.DialOption {
 		grpc.WithReadBufferSize(buffer),
 		grpc.WithWriteBufferSize(buffer),
 		grpc.WithUnaryInterceptor(awaiting),
+		grpc.WithStreamInterceptor(lending),
 		experimental.WithBufferPool(frames),
 	}
 }

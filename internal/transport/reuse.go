@@ -60,14 +60,15 @@ func (freeing) Get(n int) *[]byte { return new(make([]byte, n)) }
 // Put releases the arena.
 func (f freeing) Put(*[]byte) { f.memory.Free() }
 
-// awaiting decodes answers into the memory of the context's arena, if it has one.
+// awaiting decodes answers into the memory of the context's arena, if it has one, and sends bodies that
+// the context lends.
 func awaiting(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	if m, ok := reply.(carrier); ok {
 		if memory := arena.Of(ctx); memory != nil {
 			reply = awaited{m, memory}
 		}
 	}
-	return invoke(ctx, method, req, reply, conn, opts...)
+	return invoke(ctx, method, lend(req, arena.BodyOf(ctx)), reply, conn, opts...)
 }
 
 // awaited is a message to be decoded into an arena.
