@@ -59,7 +59,7 @@ func (c *Console) beginOpenID(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	http.SetCookie(w, attempting(attempt.Text()))
-	http.Redirect(w, r, address, http.StatusSeeOther)
+	http.Redirect(w, r, address, http.StatusSeeOther) //nolint:gosec // the provider's own address, which the operator configures
 }
 
 // endOpenID makes a session of what the browser has brought back.

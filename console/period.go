@@ -2,6 +2,7 @@ package console
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"time"
@@ -70,9 +71,7 @@ func (q usageQuery) step() adminv1.Dimension {
 // link is the page by something else.
 func (q usageQuery) link(path, by string) string {
 	with := url.Values{"by": {by}}
-	for name, values := range q.chosen {
-		with[name] = values
-	}
+	maps.Copy(with, q.chosen)
 	return path + "?" + with.Encode()
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/genway/genway/codec"
@@ -130,7 +131,7 @@ func TestGatherIsBounded(t *testing.T) {
 	got, err := gathered(t, true, true, func(record *call.Record, send upstream.Send) error {
 		record.Gathers = true
 		for i := range events {
-			if err := send(text(fmt.Sprint(i))); err != nil {
+			if err := send(text(strconv.Itoa(i))); err != nil {
 				return err
 			}
 		}
@@ -141,7 +142,7 @@ func TestGatherIsBounded(t *testing.T) {
 	}
 	want := make([]string, 0, events+1)
 	for i := range events {
-		want = append(want, fmt.Sprint(i))
+		want = append(want, strconv.Itoa(i))
 	}
 	if all := slices.Concat(got...); err != nil || most > 64 || len(got) > 100 || !slices.Equal(all, append(want, ".")) {
 		t.Errorf("%d messages of at most %d events, %d in all: %v", len(got), most, len(all), err)

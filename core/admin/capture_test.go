@@ -239,7 +239,7 @@ func TestCaptureKeyMissing(t *testing.T) {
 func TestCaptureRule(t *testing.T) {
 	f := serve(t)
 	soon := timestamppb.New(time.Now().Add(time.Hour).Truncate(time.Microsecond))
-	good := &adminv1.CaptureRule{Share: proto.Float64(0.25), MaxBytes: 1000, Redact: []string{"content", "/a/*"}, Until: soon}
+	good := &adminv1.CaptureRule{Share: new(0.25), MaxBytes: 1000, Redact: []string{"content", "/a/*"}, Until: soon}
 	made, err := f.CreateKey(showing(t, f.root), &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, Settings: &adminv1.KeySettings{Capture: good}})
 	if err != nil || !proto.Equal(made.GetKey().GetSettings().GetCapture(), good) {
 		t.Fatalf("%v, %v", made, err)
@@ -254,7 +254,7 @@ func TestCaptureRule(t *testing.T) {
 		"too far ahead":     {&adminv1.CaptureRule{Until: timestamppb.New(time.Now().Add(8 * 24 * time.Hour))}, "until"},
 		"no share":          {&adminv1.CaptureRule{Share: proto.Float64(0), Until: soon}, "share"},
 		"share below 0":     {&adminv1.CaptureRule{Share: proto.Float64(-1), Until: soon}, "share"},
-		"share NaN":         {&adminv1.CaptureRule{Share: proto.Float64(math.NaN()), Until: soon}, "share"},
+		"share NaN":         {&adminv1.CaptureRule{Share: new(math.NaN()), Until: soon}, "share"},
 		"bytes below 0":     {&adminv1.CaptureRule{MaxBytes: -1, Until: soon}, "max_bytes"},
 		"bytes absurd":      {&adminv1.CaptureRule{MaxBytes: math.MaxInt64, Until: soon}, "max_bytes"},
 		"redact nothing":    {&adminv1.CaptureRule{Redact: []string{""}, Until: soon}, "redact[0]"},

@@ -58,13 +58,7 @@ func (r *redactor) body(data []byte, whole bool) (out []byte, redacted bool) {
 func (r *redactor) values(data []byte) (out []byte, redacted bool) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	w := &walk{redactor: r, data: data, in: jsontext.NewDecoder(bytes.NewBuffer(data), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
-	for {
-		if w.in.PeekKind() == 0 {
-			break
-		}
-		if !w.value(nil) {
-			break
-		}
+	for w.in.PeekKind() != 0 && w.value(nil) {
 	}
 	end := int(w.in.InputOffset())
 	if w.stop > 0 {

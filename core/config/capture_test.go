@@ -66,7 +66,7 @@ func TestCaptureMistakes(t *testing.T) {
 		"bytes":          {"{max_bytes: -1, until: " + soon + "}", "", "routes[0].capture.max_bytes: expected"},
 		"bytes too many": {"{max_bytes: 1048577, until: " + soon + "}", "", "routes[0].capture.max_bytes: expected"},
 		"redact":         {"{redact: [\"\"], until: " + soon + "}", "", "routes[0].capture.redact[0]: it is empty"},
-		"unknown":        {"{untill: " + soon + "}", "", `unknown key "untill"; did you mean "until"?`},
+		"unknown":        {"{untyl: " + soon + "}", "", `unknown key "untyl"; did you mean "until"?`},
 		"not a mapping":  {"yes", "", "f:4:"},
 		"keep":           {"{until: " + soon + "}", "captures: {keep: 1m}\n", "captures.keep: expected 1h to 720h"},
 		"keep too long":  {"{until: " + soon + "}", "captures: {keep: 721h}\n", "captures.keep: expected 1h to 720h"},

@@ -25,11 +25,11 @@ func Unmask(text, file []byte) (whole []byte, secrets []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	real, err := ordered(file)
+	actual, err := ordered(file)
 	if err != nil {
 		return nil, nil, err
 	}
-	filled, values, err := unmask(shown, real)
+	filled, values, err := unmask(shown, actual)
 	if err != nil {
 		return nil, nil, err
 	}

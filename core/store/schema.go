@@ -62,9 +62,8 @@ func pendingAll() (Schema, error) {
 	if err != nil {
 		return Schema{}, err
 	}
-	schema := Schema{Known: known[len(known)-1].Version}
-	err = schema.await(&sqliteDialect, known)
-	return schema, err
+	pending, err := after(0, &sqliteDialect, known)
+	return Schema{Known: known[len(known)-1].Version, Pending: pending}, err
 }
 
 // MigrateUp brings the schema of a database up to date, creating an SQLite file that is not
@@ -149,23 +148,24 @@ func readSchema(ctx context.Context, db database, known []Migration) (Schema, er
 			return schema, fmt.Errorf("read the schema's version: %w", err)
 		}
 	}
-	err := schema.await(db.dialect, known)
+	var err error
+	schema.Pending, err = after(schema.Version, db.dialect, known)
 	return schema, err
 }
 
-// await has the migrations behind the version be pending, with their SQL.
-func (s *Schema) await(d *dialect, known []Migration) error {
+// after gives the migrations of later versions, with their SQL.
+func after(version int64, d *dialect, known []Migration) (pending []Migration, err error) {
 	for _, step := range known {
-		if step.Version <= s.Version {
+		if step.Version <= version {
 			continue
 		}
 		written, err := inDialect(d, step)
 		if err != nil {
-			return fmt.Errorf("read the migrations: %w", err)
+			return nil, fmt.Errorf("read the migrations: %w", err)
 		}
-		s.Pending = append(s.Pending, written)
+		pending = append(pending, written)
 	}
-	return nil
+	return pending, nil
 }
 
 // parsePostgres reads the URL of a PostgreSQL database.

@@ -3,6 +3,7 @@ package cases_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -274,9 +275,7 @@ func versionsToChat(t *testing.T) {
 	} {
 		call := sentAs(oldVersion, "chat", sampled, false)
 		call.Header.Del("Anthropic-Version")
-		for name, values := range header {
-			call.Header[name] = values
-		}
+		maps.Copy(call.Header, header)
 		if a := g.Call(call); a.Status != http.StatusBadRequest || !strings.HasPrefix(a.JSON().At("error.message").Text(), "temperature") {
 			t.Errorf("%v: %d %s", header, a.Status, a.Body)
 		}

@@ -73,14 +73,12 @@ func (p Program) Parse(args []string) (Command, error) {
 // more than commands stays whole.
 func (p Program) chosen(args []string) Program {
 	grammar := reflect.TypeOf(p.Grammar).Elem()
-	for i := range grammar.NumField() {
-		field := grammar.Field(i)
+	for field := range grammar.Fields() {
 		if _, isCommand := field.Tag.Lookup("cmd"); !isCommand {
 			return p
 		}
 	}
-	for i := range grammar.NumField() {
-		field := grammar.Field(i)
+	for field := range grammar.Fields() {
 		if len(args) > 0 && args[0] == cmp.Or(field.Tag.Get("name"), strings.ToLower(field.Name)) {
 			p.Grammar = reflect.New(reflect.StructOf([]reflect.StructField{{Name: field.Name, Type: field.Type, Tag: field.Tag}})).Interface()
 			break

@@ -201,7 +201,7 @@ func writeWhole(file string, text []byte, mode os.FileMode) error {
 	}
 	defer os.Remove(beside.Name()) //nolint:errcheck // it was moved, unless this fails
 	_, err = beside.Write(text)
-	if err = errors.Join(err, beside.Chmod(mode), beside.Sync(), beside.Close()); err != nil {
+	if err := errors.Join(err, beside.Chmod(mode), beside.Sync(), beside.Close()); err != nil {
 		return err
 	}
 	return os.Rename(beside.Name(), file)
@@ -215,7 +215,7 @@ func hashOfText(text []byte) string {
 
 // shownOf is a file without what may be a secret; empty where it cannot be shown.
 func shownOf(file string) string {
-	text, err := os.ReadFile(file)
+	text, err := os.ReadFile(file) //nolint:gosec // the configuration that this program was started with
 	if err != nil {
 		return ""
 	}

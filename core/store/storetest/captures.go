@@ -4,6 +4,7 @@ package storetest
 import (
 	"bytes"
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
@@ -54,7 +55,7 @@ func RunCaptures(t *testing.T, database func(t *testing.T) *store.Store) {
 		return n
 	}
 	for _, want := range rows {
-		read.Subject = fmt.Sprint(want.Number)
+		read.Subject = strconv.FormatInt(want.Number, 10)
 		got, err := other.Captures().Get(t.Context(), want.Process, want.Number, read)
 		if err != nil || got == nil || !bytes.Equal(got.Content, want.Content) || got.KeyID != want.KeyID || got.SealedBy != want.SealedBy || !got.Start.Equal(want.Start) || !got.Expires.Equal(want.Expires) {
 			t.Fatalf("%d: %+v, %v", want.Number, got, err)

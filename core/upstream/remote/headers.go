@@ -53,7 +53,7 @@ func (u *Upstream) headers(wire *genwayv1.WireMessage) http.Header {
 	}
 	for _, name := range u.protocol.PassedHeaders {
 		value, sent := wire.GetHeaders()[name]
-		if sent && !u.operators(name) && !(u.config.Version != "" && slices.Contains(u.protocol.Version.Headers, name)) {
+		if sent && !u.operators(name) && (u.config.Version == "" || !slices.Contains(u.protocol.Version.Headers, name)) {
 			h = maps.Clone(h)
 			h.Set(name, value)
 		}
