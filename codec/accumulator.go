@@ -1,8 +1,6 @@
 package codec
 
 import (
-	"strings"
-
 	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -19,17 +17,6 @@ type Accumulator struct {
 type accumulatedCandidate struct {
 	*genwayv1.Candidate
 	open *openPart
-}
-
-// openPart gathers the pieces of the part that is being streamed.
-type openPart struct {
-	part  *genwayv1.Part
-	text  strings.Builder
-	input strings.Builder
-	data  []byte
-	// summaries of a thinking part, by index
-	summaries []*strings.Builder
-	script    strings.Builder
 }
 
 // Add adds one event. An event out of order is an error of kind BadUpstream.
@@ -119,148 +106,4 @@ func (f *Accumulator) complete(end *genwayv1.TextCompleted) error {
 
 func disorder(what string) error {
 	return fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's stream is out of order: %s", what)
-}
-
-func open(part *genwayv1.Part) *openPart {
-	o := &openPart{part: part}
-	if o.part == nil {
-		o.part = &genwayv1.Part{}
-	}
-	switch k := o.part.Kind.(type) {
-	case *genwayv1.Part_Text:
-		o.text.WriteString(k.Text.GetText())
-	case *genwayv1.Part_Refusal:
-		o.text.WriteString(k.Refusal.GetText())
-	case *genwayv1.Part_Thinking:
-		o.text.WriteString(k.Thinking.GetText())
-		for _, s := range k.Thinking.GetSummary() {
-			b := &strings.Builder{}
-			b.WriteString(s)
-			o.summaries = append(o.summaries, b)
-		}
-	case *genwayv1.Part_ToolCall:
-		o.text.WriteString(k.ToolCall.GetArgumentsJson())
-		o.input.WriteString(k.ToolCall.GetInput())
-	}
-	if m := MediaOf(o.part); m != nil {
-		o.data = append(o.data, m.GetData()...)
-		o.script.WriteString(m.GetTranscript())
-	}
-	return o
-}
-
-// MediaOf gives the image, audio, file or video of a part; nil for any other part.
-func MediaOf(p *genwayv1.Part) *genwayv1.Media {
-	for _, m := range []*genwayv1.Media{p.GetImage(), p.GetAudio(), p.GetFile(), p.GetVideo()} {
-		if m != nil {
-			return m
-		}
-	}
-	return nil
-}
-
-func (o *openPart) add(d *genwayv1.PartDelta) error {
-	p := o.part
-	switch v := d.GetDelta().(type) {
-	case *genwayv1.PartDelta_Text:
-		if p.GetText() == nil {
-			return disorder("a text delta in a part of another kind")
-		}
-		o.text.WriteString(v.Text)
-		p.GetText().Logprobs = append(p.GetText().Logprobs, d.Logprobs...)
-	case *genwayv1.PartDelta_Refusal:
-		if p.GetRefusal() == nil {
-			return disorder("a refusal delta in a part of another kind")
-		}
-		o.text.WriteString(v.Refusal)
-		p.GetRefusal().Logprobs = append(p.GetRefusal().Logprobs, d.Logprobs...)
-	case *genwayv1.PartDelta_ArgumentsJson:
-		if p.GetToolCall() == nil {
-			return disorder("an arguments delta in a part of another kind")
-		}
-		o.text.WriteString(v.ArgumentsJson)
-	case *genwayv1.PartDelta_Input:
-		if p.GetToolCall() == nil {
-			return disorder("an input delta in a part of another kind")
-		}
-		if p.GetToolCall().Input == nil {
-			p.GetToolCall().Input = new(string)
-		}
-		o.input.WriteString(v.Input)
-	case *genwayv1.PartDelta_Citation:
-		if p.GetText() == nil {
-			return disorder("a citation in a part of another kind")
-		}
-		p.GetText().Citations = append(p.GetText().Citations, v.Citation)
-	case *genwayv1.PartDelta_Data, *genwayv1.PartDelta_Transcript:
-		if MediaOf(p) == nil {
-			return disorder("media in a part of another kind")
-		}
-		o.data = append(o.data, d.GetData()...)
-		o.script.WriteString(d.GetTranscript())
-	case *genwayv1.PartDelta_ThoughtSignature:
-		p.ThoughtSignature = v.ThoughtSignature
-	case *genwayv1.PartDelta_Native:
-		p.NativeFields = append(p.NativeFields, v.Native)
-	case nil:
-		if p.GetText() != nil {
-			p.GetText().Logprobs = append(p.GetText().Logprobs, d.Logprobs...)
-		}
-	default:
-		return o.addThinking(d)
-	}
-	return nil
-}
-
-func (o *openPart) addThinking(d *genwayv1.PartDelta) error {
-	t := o.part.GetThinking()
-	if t == nil {
-		return disorder("a thinking delta in a part of another kind")
-	}
-	switch v := d.GetDelta().(type) {
-	case *genwayv1.PartDelta_Thinking:
-		o.text.WriteString(v.Thinking)
-	case *genwayv1.PartDelta_Summary:
-		i := int(v.Summary.GetIndex())
-		if i < 0 || i > len(o.summaries) {
-			return disorder("a summary begins out of order")
-		}
-		if i == len(o.summaries) {
-			o.summaries = append(o.summaries, &strings.Builder{})
-		}
-		o.summaries[i].WriteString(v.Summary.GetText())
-	case *genwayv1.PartDelta_Signature:
-		t.Signature = v.Signature
-	case *genwayv1.PartDelta_EncryptedContent:
-		t.EncryptedContent = v.EncryptedContent
-	}
-	return nil
-}
-
-func (o *openPart) close() *genwayv1.Part {
-	switch k := o.part.Kind.(type) {
-	case *genwayv1.Part_Text:
-		k.Text.Text = o.text.String()
-	case *genwayv1.Part_Refusal:
-		k.Refusal.Text = o.text.String()
-	case *genwayv1.Part_Thinking:
-		k.Thinking.Text = o.text.String()
-		k.Thinking.Summary = nil
-		for _, s := range o.summaries {
-			k.Thinking.Summary = append(k.Thinking.Summary, s.String())
-		}
-	case *genwayv1.Part_ToolCall:
-		k.ToolCall.ArgumentsJson = o.text.String()
-		if k.ToolCall.Input != nil {
-			input := o.input.String()
-			k.ToolCall.Input = &input
-		}
-	}
-	if m := MediaOf(o.part); m != nil {
-		if len(o.data) > 0 {
-			m.Source = &genwayv1.Media_Data{Data: o.data}
-		}
-		m.Transcript = o.script.String()
-	}
-	return o.part
 }

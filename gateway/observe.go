@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,10 +12,6 @@ import (
 	"github.com/genway/genway/telemetry/flight"
 	"github.com/genway/genway/telemetry/instrument"
 	"github.com/genway/genway/telemetry/tracing"
-	"github.com/genway/genway/telemetry/wideline"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/trace"
-	"google.golang.org/grpc/status"
 )
 
 // requestRecord collects what the log line, the span and the metrics of a request need.
@@ -50,24 +45,6 @@ func (s *requestRecord) call(method string) {
 // answered notes the end of that call.
 func (s *requestRecord) answered(err error) {
 	s.code, s.calling = codeName(err), time.Since(s.begun)
-}
-
-// codeName is the name of the status of a call as gRPC spells it.
-func codeName(err error) string {
-	if err == nil {
-		return "OK"
-	}
-	var b strings.Builder
-	for i, r := range status.Code(err).String() {
-		if r >= 'A' && r <= 'Z' && i > 0 {
-			b.WriteByte('_')
-		}
-		b.WriteRune(r)
-	}
-	if name := strings.ToUpper(b.String()); name != "CANCELED" {
-		return name
-	}
-	return "CANCELLED"
 }
 
 // observe begins the span of a request and counts it in.
@@ -181,98 +158,4 @@ func versionOf(r *http.Request) string {
 		return "1.0"
 	}
 	return "1.1"
-}
-
-// log writes the request's line. Its fields are documented in docs/observability.md: they
-// keep their names. It never holds a prompt, an answer or a key.
-func (e *Edge) log(x *exchange, r *http.Request, path string, end time.Time, own time.Duration, cut string) {
-	level, grave := slog.LevelInfo, x.fault != nil && x.fault.Cause != nil && x.fault.HTTPStatus() >= 500
-	switch {
-	case grave:
-		level = slog.LevelError
-	case x.record.probe && x.w.status == http.StatusOK:
-		level = slog.LevelDebug // probes come every second, and say nothing while all is well
-	}
-	ctx, log := r.Context(), e.config.Logger.Handler()
-	if !log.Enabled(ctx, level) {
-		return
-	}
-	fields := append(wideline.Take(),
-		slog.String("request_id", x.id),
-		slog.String("protocol", x.endpoint.protocol.Name),
-		slog.String("method", clip(r.Method, 16)),
-		slog.String("path", clip(path, 200)),
-		slog.Int("status", x.w.status),
-		slog.Int64("bytes", x.w.bytes),
-		slog.Int("request_bytes", len(x.body)),
-		slog.Float64("duration_seconds", inSeconds(end.Sub(x.start))),
-		slog.Float64("own_seconds", inSeconds(own)),
-	)
-	if x.span.IsValid() {
-		fields = append(fields, slog.String("trace_id", x.span.TraceID().String()))
-	}
-	if x.key != "" {
-		fields = append(fields, slog.String("key", x.key))
-	}
-	if x.client != "" {
-		fields = append(fields, slog.String("client", x.client))
-	}
-	if x.clientID != "" {
-		fields = append(fields, slog.String("client_request_id", x.clientID))
-	}
-	if x.stream != nil {
-		fields = append(fields, slog.Int64("stream_events", x.record.events), slog.Int64("heartbeats", x.record.heartbeats))
-	}
-	if cut != "" {
-		fields = append(fields, slog.String("cut_by", cut))
-	}
-	if len(x.named) > 0 {
-		fields = append(fields, slog.Int("losses", len(x.named)))
-	}
-	if x.fault != nil {
-		fields = append(fields, slog.String("reason", x.fault.Reason), slog.String("kind", fault.Name(x.fault.Kind)))
-	}
-	if grave {
-		fields = append(fields, slog.String("cause", x.fault.Cause.Error()))
-	}
-	wideline.Write(ctx, log, slog.NewRecord(end, level, "request", 0), fields)
-}
-
-// inSeconds is a duration as logs have it: in seconds, to the microsecond.
-func inSeconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
-
-// export makes the span of a request, as semantic-conventions v1.43.0 have it
-// (docs/http/http-spans.md). The path and the query are left out: both may hold a key.
-func (e *Edge) export(x *exchange, r *http.Request, end time.Time, own time.Duration, kind, cut string) {
-	s, text := &x.record, attribute.String
-	name := s.method
-	if s.method == "_OTHER" {
-		name = "HTTP"
-	}
-	if s.route != "" {
-		name += " " + s.route
-	}
-	f := tracing.Facts{Name: name, Kind: trace.SpanKindServer, Begin: x.start, End: end, Failure: kind}
-	f.Attributes = []attribute.KeyValue{
-		text("genway.request_id", x.id), text("genway.protocol", x.endpoint.protocol.Name), text("http.request.method", s.method), text("url.scheme", s.scheme),
-		attribute.Int("http.response.status_code", x.w.status), text("network.protocol.version", versionOf(r)),
-		attribute.Int("http.request.body.size", len(x.body)), attribute.Int64("http.response.body.size", x.w.bytes), attribute.Float64("genway.own_seconds", own.Seconds()),
-	}
-	for _, optional := range [...]struct{ name, value string }{
-		{"http.route", s.route}, {"genway.key_id", x.key}, {"client.address", x.client}, {"genway.client_request_id", x.clientID},
-	} {
-		if optional.value != "" {
-			f.Attributes = append(f.Attributes, text(optional.name, optional.value))
-		}
-	}
-	if x.fault != nil && x.fault.Reason != "" {
-		f.Attributes = append(f.Attributes, text("genway.reason", x.fault.Reason))
-	}
-	if x.stream != nil {
-		f.Attributes = append(f.Attributes, attribute.Int64("genway.stream_events", s.events))
-	}
-	if cut != "" {
-		f.Events = append(f.Events, tracing.Event{Name: "genway.cut", At: end, Attributes: []attribute.KeyValue{text("genway.side", cut)}})
-	}
-	e.config.Tracer.Export(x.span, f)
 }

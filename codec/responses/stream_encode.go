@@ -2,15 +2,12 @@ package responses
 
 import (
 	"bytes"
-	"strconv"
 
 	"github.com/genway/genway/codec"
-	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json"
-	"google.golang.org/protobuf/proto"
 )
 
 // NewStreamEncoder writes the events of one stream to a caller.
@@ -189,76 +186,4 @@ func (e *streamEncoder) complete(c *genwayv1.TextCompleted) error {
 	}
 	e.whole(event, end, e.usage, e.losses)
 	return nil
-}
-
-// Fail gives the vendor's event of a failed response (case S4); the upstream's
-// own event of this protocol is passed on, but for its number.
-func (e *streamEncoder) Fail(err *fault.Error) []codec.Frame {
-	e.w.Reset()
-	e.frames = e.frames[:0]
-	if e.done {
-		return nil
-	}
-	e.done = true
-	if event, data := e.passed(err); data != nil {
-		e.frames = append(e.frames, codec.Frame{Event: event, Data: data})
-		return e.frames
-	}
-	e.start(&genwayv1.TextStarted{})
-	e.head.failed = failedError(err)
-	e.whole(eventFailed, ending{status: statusFailed}, nil, nil)
-	return e.frames
-}
-
-// passed gives the upstream's own failing event, to a caller who has already
-// seen events.
-func (e *streamEncoder) passed(err *fault.Error) (string, []byte) {
-	if err.Wire.GetProtocol() != protocol || !e.started {
-		return "", nil
-	}
-	event, ok := failingEvent(err.Wire.Json)
-	if !ok {
-		return "", nil
-	}
-	data, patchErr := member.Patch(err.Wire.Json, member.Member{
-		Name: "sequence_number", Value: strconv.AppendInt(nil, e.seq, 10)})
-	if patchErr != nil {
-		return "", nil
-	}
-	return event, data
-}
-
-// partStarted opens a part, and the item it is in unless that is open already.
-func (e *streamEncoder) partStarted(p *genwayv1.PartStarted) error {
-	e.start(&genwayv1.TextStarted{})
-	part := p.GetPart()
-	if part == nil {
-		part = &genwayv1.Part{}
-	}
-	started := &genwayv1.PartStarted{Index: p.Index, Part: proto.CloneOf(part)}
-	if err := e.folder.Add(codec.Event(started)); err != nil {
-		return err
-	}
-	e.part = &openPart{part: part, at: int(p.Index)}
-	return e.opening()
-}
-
-func (e *streamEncoder) partDelta(ev *genwayv1.StreamGenerateTextResponse) error {
-	if err := e.folder.Add(ev); err != nil {
-		return err
-	}
-	return e.piece(ev.GetPartDelta())
-}
-
-// partCompleted closes a part with all that was gathered of it.
-func (e *streamEncoder) partCompleted(ev *genwayv1.StreamGenerateTextResponse) error {
-	if err := e.folder.Add(ev); err != nil {
-		return err
-	}
-	parts := e.folder.Response().Candidates[0].Parts
-	whole := parts[len(parts)-1]
-	open := e.part
-	e.part = nil
-	e.refused = e.refused || whole.GetRefusal() != nil
-	return e.closing(open, whole)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 // openPart is the canonical part that is being sent to the caller.
@@ -213,73 +214,37 @@ func (e *streamEncoder) callPiece(event, text string) {
 	e.send(event)
 }
 
-func (e *streamEncoder) thinkingPiece(text string) error {
-	if text == "" {
-		return nil
+// partStarted opens a part, and the item it is in unless that is open already.
+func (e *streamEncoder) partStarted(p *genwayv1.PartStarted) error {
+	e.start(&genwayv1.TextStarted{})
+	part := p.GetPart()
+	if part == nil {
+		part = &genwayv1.Part{}
 	}
-	if e.summarizes && e.part.summaries == 0 && thoughtElsewhere(e.part.part) {
-		e.part.asSummary = true
-	}
-	if e.part.asSummary {
-		return e.summaryPiece(0, text)
-	}
-	if err := e.beginItem(e.part.part); err != nil {
+	started := &genwayv1.PartStarted{Index: p.Index, Part: proto.CloneOf(part)}
+	if err := e.folder.Add(codec.Event(started)); err != nil {
 		return err
 	}
-	e.closeSummary()
-	if !e.part.thinking {
-		e.part.thinking = true
-		e.contentPart(eventPartAdded, []byte(`{"type":"reasoning_text","text":""}`))
-	}
-	e.beginAt(eventThinkingDelta)
-	e.w.Str("delta", text)
-	e.send(eventThinkingDelta)
-	return nil
+	e.part = &openPart{part: part, at: int(p.Index)}
+	return e.opening()
 }
 
-// summaryPiece writes a piece of a summary, which opens it and closes the last.
-func (e *streamEncoder) summaryPiece(index int, text string) error {
-	if err := e.beginItem(e.part.part); err != nil {
+func (e *streamEncoder) partDelta(ev *genwayv1.StreamGenerateTextResponse) error {
+	if err := e.folder.Add(ev); err != nil {
 		return err
 	}
-	if index >= e.part.summaries {
-		e.closeSummary()
-		e.part.summaries = index + 1
-		e.part.summaryOpen = true
-		e.beginSummary(eventSummaryAdded, index)
-		e.w.RawText("part", `{"type":"summary_text","text":""}`)
-		e.send(eventSummaryAdded)
-	}
-	if text == "" {
-		return nil
-	}
-	if index == e.part.summaries-1 {
-		e.part.summary.WriteString(text)
-	}
-	e.beginSummary(eventSummaryDelta, index)
-	e.w.Str("delta", text)
-	e.send(eventSummaryDelta)
-	return nil
+	return e.piece(ev.GetPartDelta())
 }
 
-func (e *streamEncoder) beginSummary(event string, index int) {
-	e.beginItemEvent(event)
-	e.w.Int("summary_index", int64(index))
-}
-
-func (e *streamEncoder) closeSummary() {
-	p := e.part
-	if !p.summaryOpen {
-		return
+// partCompleted closes a part with all that was gathered of it.
+func (e *streamEncoder) partCompleted(ev *genwayv1.StreamGenerateTextResponse) error {
+	if err := e.folder.Add(ev); err != nil {
+		return err
 	}
-	p.summaryOpen = false
-	text := p.summary.String()
-	p.summary.Reset()
-	e.beginSummary(eventSummaryText, p.summaries-1)
-	e.w.Str("text", text)
-	e.send(eventSummaryText)
-	e.beginSummary(eventSummaryDone, p.summaries-1)
-	e.w.Key("part")
-	encodeLine(e.w, typeSummaryText, text)
-	e.send(eventSummaryDone)
+	parts := e.folder.Response().Candidates[0].Parts
+	whole := parts[len(parts)-1]
+	open := e.part
+	e.part = nil
+	e.refused = e.refused || whole.GetRefusal() != nil
+	return e.closing(open, whole)
 }

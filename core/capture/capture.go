@@ -3,7 +3,6 @@ package capture
 import (
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -43,27 +42,6 @@ const (
 	// JSON at all: it is written on the request's path.
 	heavy = 8
 )
-
-// Budget bounds the memory of all captures of a process, from their first byte until they are
-// written. It is safe for concurrent use.
-type Budget struct {
-	most int64
-	held atomic.Int64
-}
-
-// NewBudget makes a budget of so many bytes.
-func NewBudget(most int64) *Budget { return &Budget{most: most} }
-
-// Held is how many bytes are held at the moment.
-func (b *Budget) Held() int64 { return b.held.Load() }
-
-func (b *Budget) take(n int64) bool {
-	if b.held.Add(n) > b.most {
-		b.held.Add(-n)
-		return false
-	}
-	return true
-}
 
 // Capture collects the bodies of one request. Its methods are safe for concurrent use, and those
 // of a nil Capture do nothing.
@@ -261,21 +239,4 @@ func (c *Capture) Bodies() []Body {
 		list = append(list, b)
 	}
 	return list
-}
-
-// tee adds to a body what is read.
-type tee struct {
-	from    io.Reader
-	capture *Capture
-	to      *collected
-}
-
-func (t *tee) Read(p []byte) (int, error) {
-	n, err := t.from.Read(p)
-	if n > 0 {
-		t.capture.mu.Lock()
-		t.capture.write(t.to, p[:n])
-		t.capture.mu.Unlock()
-	}
-	return n, err
 }

@@ -1,0 +1,188 @@
+package messages
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// documentOf gives the path, below the part, of a document that is a part of an assistant turn.
+func documentOf(m *genwayv1.Message, p *genwayv1.Part) string {
+	switch {
+	case m.GetRole() != genwayv1.Role_ROLE_ASSISTANT:
+	case p.GetFile() != nil:
+		return ".file"
+	case p.GetOpaque().GetProtocol() == protocol && p.GetOpaque().GetType() == "document":
+		return ".opaque"
+	}
+	return ""
+}
+
+// citedIn gives the path, below the part, of citations that are refused: on a text of a user
+// turn, or in one of its search results.
+func citedIn(m *genwayv1.Message, p *genwayv1.Part) string {
+	if !isUserTurn(m) {
+		return ""
+	}
+	switch {
+	case len(p.GetText().GetCitations()) > 0:
+		return ".text.citations"
+	case p.GetToolResult() != nil:
+		for i, inner := range p.GetToolResult().GetParts() {
+			if citedResult(inner.GetOpaque()) {
+				return member.Within(".tool_result", ".parts", i) + ".opaque"
+			}
+		}
+	case citedResult(p.GetOpaque()):
+		return ".opaque"
+	}
+	return ""
+}
+
+// isUserTurn reports whether a message becomes a turn of the user. Results of tools do.
+func isUserTurn(m *genwayv1.Message) bool {
+	return m.GetRole() == genwayv1.Role_ROLE_USER || m.GetRole() == genwayv1.Role_ROLE_TOOL
+}
+
+func citedResult(o *genwayv1.OpaquePart) bool {
+	return o.GetProtocol() == protocol && len(uncitedBlock(o.GetJson(), false)) != len(o.GetJson())
+}
+
+// uncitedMessages gives the messages without the citations that are refused; nil if there are
+// none. Documents of assistant turns bear on the answer and are an error.
+func uncitedMessages(messages []*genwayv1.Message, losses *codec.Losses) ([]*genwayv1.Message, error) {
+	var out []*genwayv1.Message
+	for i, m := range messages {
+		for j, p := range m.GetParts() {
+			path := member.Within(member.Index("messages", i), ".parts", j)
+			if at := documentOf(m, p); at != "" {
+				return nil, fault.Unsupported(path+at, "%s%s: the upstream speaks version %s of the messages protocol, which takes no documents in assistant turns", path, at, Version2026)
+			}
+			at := citedIn(m, p)
+			if at == "" {
+				continue
+			}
+			losses.Add(path+at, "the upstream's version of the messages protocol takes no citations in user turns")
+			if out == nil {
+				out = slices.Clone(messages)
+			}
+			if out[i] == m {
+				out[i] = &genwayv1.Message{}
+				codec.Share(out[i], m)
+				out[i].Parts = slices.Clone(m.GetParts())
+			}
+			out[i].Parts[j] = uncitedPart(p)
+		}
+	}
+	return out, nil
+}
+
+func uncitedPart(p *genwayv1.Part) *genwayv1.Part {
+	out := &genwayv1.Part{}
+	codec.Share(out, p)
+	switch k := p.GetKind().(type) {
+	case *genwayv1.Part_Text:
+		text := &genwayv1.Text{}
+		codec.Share(text, k.Text)
+		text.Citations = nil
+		out.Kind = &genwayv1.Part_Text{Text: text}
+	case *genwayv1.Part_Opaque:
+		opaque := &genwayv1.OpaquePart{}
+		codec.Share(opaque, k.Opaque)
+		opaque.Json = uncitedBlock(k.Opaque.GetJson(), false)
+		out.Kind = &genwayv1.Part_Opaque{Opaque: opaque}
+	case *genwayv1.Part_ToolResult:
+		result := &genwayv1.ToolResult{}
+		codec.Share(result, k.ToolResult)
+		result.Parts = slices.Clone(result.GetParts())
+		for i, inner := range result.GetParts() {
+			if citedResult(inner.GetOpaque()) {
+				result.Parts[i] = uncitedPart(inner)
+			}
+		}
+		out.Kind = &genwayv1.Part_ToolResult{ToolResult: result}
+	}
+	return out
+}
+
+// uncitedTurns gives the messages of a body without those citations.
+func uncitedTurns(messages jsontext.Value) jsontext.Value {
+	return eachElement(messages, func(turn jsontext.Value) jsontext.Value {
+		if memberText(turn, "role") != "user" {
+			return turn
+		}
+		return inContent(turn, func(block jsontext.Value) jsontext.Value { return uncitedBlock(block, true) })
+	})
+}
+
+// uncitedBlock gives a block without the citations of its text, if texts are meant, and of the
+// texts of search results.
+func uncitedBlock(block jsontext.Value, texts bool) jsontext.Value {
+	switch memberText(block, "type") {
+	case "text":
+		if texts && holds(member.Value(block, "citations")) {
+			return changed(block, member.Member{Name: "citations"})
+		}
+	case "search_result":
+		return inContent(block, func(inner jsontext.Value) jsontext.Value { return uncitedBlock(inner, true) })
+	case "tool_result":
+		return inContent(block, func(inner jsontext.Value) jsontext.Value { return uncitedBlock(inner, false) })
+	}
+	return block
+}
+
+// inContent gives an object with its content changed, block by block.
+func inContent(of jsontext.Value, change func(jsontext.Value) jsontext.Value) jsontext.Value {
+	was := jsontext.Value(member.Value(of, "content"))
+	is := eachElement(was, change)
+	if len(is) == len(was) {
+		return of // what is taken out makes it shorter
+	}
+	return changed(of, member.Member{Name: "content", Value: is})
+}
+
+func changed(object jsontext.Value, change member.Member) jsontext.Value {
+	out, err := member.Patch(object, change)
+	if err != nil {
+		return object // it is no object, which the vendor says
+	}
+	return out
+}
+
+// holds reports whether a value is an array with an element.
+func holds(list jsontext.Value) bool {
+	found := false
+	eachElement(list, func(element jsontext.Value) jsontext.Value { found = true; return element })
+	return found
+}
+
+// eachElement gives an array with its elements changed. What change gives has the length of
+// the element only if it is the element. All bytes between elements stay.
+func eachElement(list jsontext.Value, change func(jsontext.Value) jsontext.Value) jsontext.Value {
+	d := jsontext.NewDecoder(bytes.NewReader(list), jsontext.AllowInvalidUTF8(true))
+	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '[' {
+		return list
+	}
+	var out []byte
+	copied := int64(0)
+	for d.PeekKind() != ']' {
+		was, err := d.ReadValue()
+		if err != nil {
+			return list
+		}
+		end := d.InputOffset()
+		if is := change(was); len(is) != len(was) {
+			out = append(append(out, list[copied:end-int64(len(was))]...), is...)
+			copied = end
+		}
+	}
+	if copied == 0 {
+		return list
+	}
+	return append(out, list[copied:]...)
+}

@@ -1,0 +1,218 @@
+package route
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
+	"github.com/genway/genway/core/upstream"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
+	"github.com/genway/genway/protocol/deferred"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+)
+
+// attempt is one try of a request at a target.
+type attempt struct {
+	Target
+	route *Route
+	// drain is set for a call that may outlive its caller.
+	drain *drain
+}
+
+// targeted gives the request as the target gets it: under its own name for the model,
+// with the caller's own body only if it speaks the caller's protocol. All else is
+// shared, since upstreams do not change requests.
+func (a attempt) targeted(req *genwayv1.GenerateTextRequest) *genwayv1.GenerateTextRequest {
+	asked := &genwayv1.GenerateTextRequest{}
+	codec.Share(asked, req)
+	asked.Model = cmp.Or(a.Model, req.GetModel())
+	asked.Wire = wireFor(req.GetWire(), a.Target)
+	// All others are asked for a summary by the last message.
+	asked.Compact = req.GetCompact() && protocol.Of(a.Protocol).Compacts()
+	return asked
+}
+
+// text is targeted with the target's overrides. A strict request that would lose
+// something is refused.
+func (a attempt) text(ctx context.Context, req *deferred.Request) (*deferred.Request, []*genwayv1.Loss, error) {
+	if !a.passes(req.Head()) {
+		whole, err := req.Whole()
+		if err != nil {
+			return nil, nil, err
+		}
+		req = deferred.New(whole)
+	}
+	message, unknown, err := a.withoutReferences(req.Head())
+	if err != nil {
+		return nil, nil, err
+	}
+	asked, losses, err := a.Overrides.Text(a.targeted(message))
+	if err != nil {
+		return nil, nil, err
+	}
+	losses = append(unknown, losses...)
+	if asked, losses, err = a.fitted(asked, losses, a.speaks(req.Head())); err != nil {
+		return nil, nil, err
+	}
+	asked, lost, err := a.ofVersion(asked)
+	if err != nil {
+		return nil, nil, err
+	}
+	losses = append(losses, lost...)
+	return req.With(asked), losses, upstream.Lossless(ctx, losses)
+}
+
+// fitted gives the request as the model takes it, as far as the catalogue knows: a caller's
+// own body is the vendor's to judge, and an upstream that takes every protocol's requests
+// finds the models itself.
+func (a attempt) fitted(asked *genwayv1.GenerateTextRequest, losses []*genwayv1.Loss, own bool) (*genwayv1.GenerateTextRequest, []*genwayv1.Loss, error) {
+	most := protocol.Of(a.Protocol).Upstream.MaxTokens
+	if own || a.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED || a.Catalog == nil {
+		if most != nil {
+			asked = a.Overrides.WithLimit(asked, most(asked.GetModel()))
+		}
+		return asked, losses, nil
+	}
+	known := a.Catalog.Find(asked.GetModel())
+	asked, lost, err := known.Fit(asked)
+	if err != nil {
+		return nil, nil, err
+	}
+	if most != nil {
+		limit := most(asked.GetModel())
+		if known.MaxOutput != nil && *known.MaxOutput != limit {
+			limit = *known.MaxOutput
+			asked = withLimit(a.Overrides.WithLimit(asked, limit), limit)
+		} else {
+			asked = a.Overrides.WithLimit(asked, limit)
+		}
+	}
+	return asked, append(losses, lost...), nil
+}
+
+// withLimit gives a request that has none a limit of tokens.
+func withLimit(req *genwayv1.GenerateTextRequest, limit int64) *genwayv1.GenerateTextRequest {
+	if req.MaxOutputTokens != nil {
+		return req
+	}
+	out := &genwayv1.GenerateTextRequest{}
+	codec.Share(out, req)
+	out.MaxOutputTokens = &limit
+	return out
+}
+
+// speaks reports whether the target's protocol is the caller's.
+func (a attempt) speaks(req *genwayv1.GenerateTextRequest) bool {
+	return a.Protocol != genwayv1.Protocol_PROTOCOL_UNSPECIFIED && a.Protocol == req.GetWire().GetProtocol()
+}
+
+// passes reports whether the target takes the caller's own body as it is, so that its
+// conversation need not be decoded here.
+func (a attempt) passes(req *genwayv1.GenerateTextRequest) bool {
+	return a.speaks(req) && a.sameVersion(req.GetWire())
+}
+
+// sameVersion reports whether a body of the target's protocol is of the version that the target
+// speaks.
+func (a attempt) sameVersion(wire *genwayv1.WireMessage) bool {
+	return a.Version == "" || a.Version == protocol.Of(a.Protocol).Version.Sent(wire.GetHeaders())
+}
+
+// ofVersion gives a request as the version of the protocol takes it that the target speaks. A
+// caller's own body of that version is the vendor's to judge.
+func (a attempt) ofVersion(asked *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, []*genwayv1.Loss, error) {
+	if a.passes(asked) || a.Version == "" {
+		return asked, nil, nil
+	}
+	versioned, ok := protocol.Of(a.Protocol).Codec.(codec.Versioned)
+	if !ok {
+		return asked, nil, nil
+	}
+	var losses codec.Losses
+	fitted, err := versioned.FitVersion(asked, a.Version, &losses)
+	return fitted, losses.List(), err
+}
+
+// image does so for images.
+func (a attempt) image(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageRequest, []*genwayv1.Loss, error) {
+	asked := &genwayv1.GenerateImageRequest{}
+	codec.Share(asked, req)
+	asked.Model = cmp.Or(a.Model, req.GetModel())
+	asked.Wire = wireFor(req.GetWire(), a.Target)
+	asked, losses, err := a.Overrides.Image(asked)
+	if err != nil {
+		return nil, nil, err
+	}
+	return asked, losses, upstream.Lossless(ctx, losses)
+}
+
+// wireFor keeps the caller's body for an upstream of its protocol, and for the
+// sandbox, which looks only at the protocol.
+func wireFor(wire *genwayv1.WireMessage, t Target) *genwayv1.WireMessage {
+	if t.Protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED || t.Protocol == wire.GetProtocol() {
+		return wire
+	}
+	return nil
+}
+
+// AnswerPrefix is that of the metadata with call.Record.Headers. An edge knows the
+// same.
+const AnswerPrefix = "genway-answer-"
+
+// sendHeaders puts into the answer's headers the upstream that serves the caller, how often
+// upstreams were called, retries included, and the upstream's own headers.
+func (a attempt) sendHeaders(ctx context.Context, answered map[string]string) {
+	// It fails where the headers have been sent already, and outside of a gRPC server.
+	md, values := make(metadata.MD, 2+len(answered)), make([]string, 0, 2+len(answered))
+	set := func(name, value string) {
+		values = append(values, value)
+		md[name] = values[len(values)-1 : len(values) : len(values)]
+	}
+	set("x-genway-upstream", a.Name)
+	set("x-genway-attempts", strconv.FormatInt(call.Of(ctx).Calls, 10))
+	for name, value := range answered { // all in lower case, as metadata are
+		set(AnswerPrefix+name, value)
+	}
+	_ = grpc.SetHeader(ctx, md)
+}
+
+// usageOf gives what a failed attempt reported to have used; nil when it did not.
+func usageOf(err error) *genwayv1.Usage {
+	if err == nil {
+		return nil
+	}
+	return fault.From(err).Usage
+}
+
+// request is what a route is chosen by.
+type request struct {
+	protocol genwayv1.Protocol
+	model    string
+	images   bool
+	streamed bool
+	counted  bool // only its tokens
+	// head is a text request, for its session; nil for all others.
+	head *genwayv1.GenerateTextRequest
+}
+
+// unable is the fault of a model whose route has no target of the right sort.
+func unable(q request) error {
+	what := map[bool]string{true: "draw images", false: "generate text"}[q.images]
+	e := fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "the model `%s` does not %s", q.model, what)
+	e.Param = "model"
+	return e
+}
+
+// mendable reports whether another upstream might answer where one failed: nothing
+// the request itself is to blame for.
+func mendable(err error) bool {
+	return slices.Contains(mendableKinds, fault.From(err).Kind)
+}
+
+var mendableKinds = []fault.Kind{fault.RateLimited, fault.QuotaExhausted, fault.Overloaded, fault.Unavailable, fault.BadUpstream, fault.Timeout}
