@@ -26,6 +26,16 @@ func Share(dst, src proto.Message) {
 	})
 }
 
+// Shared gives a message that holds what src holds, as Share has it.
+func Shared[M any, Message interface {
+	*M
+	proto.Message
+}](src Message) Message {
+	dst := Message(new(M))
+	Share(dst, src)
+	return dst
+}
+
 // shareStruct copies the struct as a whole: field by field costs twenty times as much,
 // at every step of every request.
 func shareStruct(to, from reflect.Value) {

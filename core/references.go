@@ -54,8 +54,7 @@ func (s *Service) resolved(ctx context.Context, caller call.Caller, asked *defer
 	if err != nil {
 		return nil, err
 	}
-	wire := &genwayv1.WireMessage{}
-	codec.Share(wire, req.GetWire())
+	wire := codec.Shared(req.GetWire())
 	wire.Json, wire.Extension = body, &transportv1.RequestExtension{AcceptsBatches: wire.GetExtension().GetAcceptsBatches()}
 	whole.Model, whole.Wire = req.GetModel(), wire
 	return deferred.New(whole.GenerateTextRequest), nil

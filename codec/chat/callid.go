@@ -24,41 +24,23 @@ func (e *encoder) shortened(list []*genwayv1.Message) []*genwayv1.Message {
 	if e.dialect == nil || e.dialect.CallIDs == 0 {
 		return list
 	}
-	out := make([]*genwayv1.Message, len(list))
-	for i, m := range list {
-		out[i] = new(genwayv1.Message)
-		codec.Share(out[i], m)
-		out[i].Parts = make([]*genwayv1.Part, len(m.Parts))
-		for j, p := range m.Parts {
-			out[i].Parts[j] = shortID(p, e.dialect.CallIDs)
-		}
-	}
+	out, _ := codec.RewrittenParts(list, func(_, _ int, p *genwayv1.Part) *genwayv1.Part { return shortID(p, e.dialect.CallIDs) })
 	return out
 }
 
+// shortID gives a part with an identifier of that length; nil for one that needs none.
 func shortID(p *genwayv1.Part, length int) *genwayv1.Part {
 	id := p.GetToolCall().GetId() + p.GetToolResult().GetToolCallId()
 	if id == "" || len(id) == length && strings.Trim(id, idCharacters) == "" {
-		return p
+		return nil
 	}
 	sum := sha256.Sum256([]byte(id))
 	short := make([]byte, length)
 	for i := range short {
 		short[i] = idCharacters[int(sum[i])%len(idCharacters)]
 	}
-	out := new(genwayv1.Part)
-	codec.Share(out, p)
-	switch k := p.Kind.(type) {
-	case *genwayv1.Part_ToolCall:
-		call := new(genwayv1.ToolCall)
-		codec.Share(call, k.ToolCall)
-		call.Id = string(short)
-		out.Kind = &genwayv1.Part_ToolCall{ToolCall: call}
-	case *genwayv1.Part_ToolResult:
-		result := new(genwayv1.ToolResult)
-		codec.Share(result, k.ToolResult)
-		result.ToolCallId = string(short)
-		out.Kind = &genwayv1.Part_ToolResult{ToolResult: result}
+	if p.GetToolCall() != nil {
+		return codec.WithCall(p, func(call *genwayv1.ToolCall) { call.Id = string(short) })
 	}
-	return out
+	return codec.WithResult(p, func(result *genwayv1.ToolResult) { result.ToolCallId = string(short) })
 }

@@ -19,30 +19,21 @@ func Texts(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses)
 	if !rules.NoBlanks {
 		return req
 	}
-	var messages []*genwayv1.Message
-	for i, m := range req.GetMessages() {
-		var parts []*genwayv1.Part
-		if slices.ContainsFunc(m.GetParts(), isBlank) {
-			parts = visible(m.GetParts(), losses, member.Index("messages", i)+".parts")
+	messages, changed := codec.RewrittenParts(req.GetMessages(), func(i, j int, p *genwayv1.Part) *genwayv1.Part {
+		m := req.GetMessages()[i]
+		last := i == len(req.GetMessages())-1 && m.GetRole() == genwayv1.Role_ROLE_ASSISTANT && j == len(m.GetParts())-1
+		switch {
+		case isBlank(p):
+			return visible(p, losses, member.Within(member.Index("messages", i), ".parts", j))
+		case last:
+			return unended(p, losses, member.Within(member.Index("messages", i), ".parts", j))
 		}
-		if i == len(req.GetMessages())-1 && m.GetRole() == genwayv1.Role_ROLE_ASSISTANT {
-			parts = unended(m.GetParts(), parts, losses, member.Index("messages", i))
-		}
-		if parts == nil {
-			continue
-		}
-		if messages == nil {
-			messages = slices.Clone(req.GetMessages())
-		}
-		messages[i] = new(genwayv1.Message)
-		codec.Share(messages[i], m)
-		messages[i].Parts = parts
-	}
-	if messages == nil {
+		return nil
+	})
+	if !changed {
 		return req
 	}
-	out := new(genwayv1.GenerateTextRequest)
-	codec.Share(out, req)
+	out := codec.Shared(req)
 	out.Messages = messages
 	return out
 }
@@ -56,27 +47,20 @@ func isBlank(p *genwayv1.Part) bool {
 	return text != "" && blank(text)
 }
 
-// visible gives the parts, of which some are blank, without those texts.
-func visible(list []*genwayv1.Part, losses *codec.Losses, path string) []*genwayv1.Part {
-	out := slices.Clone(list)
-	for i, p := range list {
-		if !isBlank(p) {
-			continue
-		}
-		r := p.GetToolResult()
-		if r == nil {
-			losses.Add(member.Index(path, i), "the messages protocol takes no text of white space alone")
-			out[i] = nothing()
-			continue
-		}
-		own := new(genwayv1.ToolResult)
-		codec.Share(own, r)
-		own.Parts = visible(r.GetParts(), losses, member.Index(path, i)+".tool_result.parts")
-		out[i] = new(genwayv1.Part)
-		codec.Share(out[i], p)
-		out[i].Kind = &genwayv1.Part_ToolResult{ToolResult: own}
+// visible gives a blank part without its blank text, or a result without its blank parts.
+func visible(p *genwayv1.Part, losses *codec.Losses, path string) *genwayv1.Part {
+	if p.GetToolResult() == nil {
+		losses.Add(path, "the messages protocol takes no text of white space alone")
+		return nothing()
 	}
-	return out
+	return codec.WithResult(p, func(r *genwayv1.ToolResult) {
+		r.Parts, _ = codec.Rewritten(r.GetParts(), func(i int, inner *genwayv1.Part) *genwayv1.Part {
+			if !isBlank(inner) {
+				return nil
+			}
+			return visible(inner, losses, member.Within(path+".tool_result", ".parts", i))
+		})
+	})
 }
 
 // nothing is a part that encoders pass over.
@@ -87,28 +71,17 @@ func nothing() *genwayv1.Part {
 	}
 }
 
-// unended gives the parts of a last turn without the white space at their end. changed are
-// those that have been changed already, nil for none.
-func unended(list, changed []*genwayv1.Part, losses *codec.Losses, path string) []*genwayv1.Part {
-	if changed != nil {
-		list = changed
-	}
-	last := len(list) - 1
-	if last < 0 || list[last].GetText() == nil {
-		return changed
-	}
-	text := list[last].GetText().GetText()
+// unended gives the last part of a last turn without the white space at its end; nil where it
+// has none.
+func unended(p *genwayv1.Part, losses *codec.Losses, path string) *genwayv1.Part {
+	text := p.GetText().GetText()
 	kept := strings.TrimRightFunc(text, unicode.IsSpace)
 	if kept == text {
-		return changed
+		return nil
 	}
-	losses.Add(member.Within(path, ".parts", last), "the messages protocol takes no white space at the end of the last turn of the assistant")
-	out := slices.Clone(list)
-	out[last] = new(genwayv1.Part)
-	codec.Share(out[last], list[last])
-	own := new(genwayv1.Text)
-	codec.Share(own, list[last].GetText())
+	losses.Add(path, "the messages protocol takes no white space at the end of the last turn of the assistant")
+	out, own := codec.Shared(p), codec.Shared(p.GetText())
 	own.Text = kept
-	out[last].Kind = &genwayv1.Part_Text{Text: own}
+	out.Kind = &genwayv1.Part_Text{Text: own}
 	return out
 }

@@ -20,27 +20,23 @@ import (
 // The result is the request itself where there is nothing to change.
 func History(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
 	h := history{protocol: protocol, losses: losses}
-	var messages []*genwayv1.Message
-	for i, m := range req.GetMessages() {
-		parts := h.parts(m.GetParts(), m.GetRole() == genwayv1.Role_ROLE_USER, "messages", i)
-		if parts == nil {
-			continue
+	messages, changed := codec.RewrittenParts(req.GetMessages(), func(i, j int, p *genwayv1.Part) *genwayv1.Part {
+		if call := p.GetToolCall(); call != nil {
+			delete(h.lost, call.GetId()) // used again
 		}
-		if messages == nil {
-			messages = slices.Clone(req.GetMessages())
+		if !h.concerns(p) {
+			return nil
 		}
-		messages[i] = new(genwayv1.Message)
-		codec.Share(messages[i], m)
-		messages[i].Parts = parts
-	}
-	if messages == nil {
+		user := req.GetMessages()[i].GetRole() == genwayv1.Role_ROLE_USER
+		return h.part(p, user, member.Within(member.Index("messages", i), ".parts", j))
+	})
+	if !changed {
 		return req, nil
 	}
 	if !slices.ContainsFunc(messages, func(m *genwayv1.Message) bool { return !member.AllLifted(m) }) {
 		return nil, fault.Unsupported(h.first, "%s is content that only its vendor can act on, and the conversation has nothing else", h.first)
 	}
-	out := new(genwayv1.GenerateTextRequest)
-	codec.Share(out, req)
+	out := codec.Shared(req)
 	out.Messages = messages
 	return out, nil
 }
@@ -54,29 +50,6 @@ type history struct {
 	// lost are the identifiers of calls that are not sent, so that their results cannot be
 	// sent as such: vendors refuse a result without its call.
 	lost map[string]bool
-}
-
-// parts gives the parts of a message as they are to be sent; nil where all stay. user
-// reports whether the message is of the user.
-func (h *history) parts(list []*genwayv1.Part, user bool, base string, index int) []*genwayv1.Part {
-	var out []*genwayv1.Part
-	for i, p := range list {
-		if call := p.GetToolCall(); call != nil {
-			delete(h.lost, call.GetId()) // used again
-		}
-		if !h.concerns(p) {
-			continue
-		}
-		changed := h.part(p, user, member.Within(member.Index(base, index), ".parts", i))
-		if changed == nil {
-			continue
-		}
-		if out == nil {
-			out = slices.Clone(list)
-		}
-		out[i] = changed
-	}
-	return out
 }
 
 // concerns reports whether a part is content of another protocol, or has some in it.
@@ -139,28 +112,14 @@ func (h *history) lose(o *genwayv1.OpaquePart) {
 
 // result changes the parts of a tool's result.
 func (h *history) result(p *genwayv1.Part, r *genwayv1.ToolResult, path string) *genwayv1.Part {
-	var parts []*genwayv1.Part
-	for i, inner := range r.GetParts() {
+	parts, changed := codec.Rewritten(r.GetParts(), func(i int, inner *genwayv1.Part) *genwayv1.Part {
 		if !h.concerns(inner) {
-			continue
+			return nil
 		}
-		changed := h.part(inner, false, member.Within(path, ".parts", i))
-		if changed == nil {
-			continue
-		}
-		if parts == nil {
-			parts = slices.Clone(r.GetParts())
-		}
-		parts[i] = changed
-	}
-	if parts == nil {
+		return h.part(inner, false, member.Within(path, ".parts", i))
+	})
+	if !changed {
 		return nil
 	}
-	own := new(genwayv1.ToolResult)
-	codec.Share(own, r)
-	own.Parts = parts
-	out := new(genwayv1.Part)
-	codec.Share(out, p)
-	out.Kind = &genwayv1.Part_ToolResult{ToolResult: own}
-	return out
+	return codec.WithResult(p, func(r *genwayv1.ToolResult) { r.Parts = parts })
 }

@@ -3,7 +3,6 @@ package fit
 import (
 	"fmt"
 	"hash/fnv"
-	"slices"
 	"strings"
 
 	"github.com/genway/genway/codec"
@@ -101,33 +100,15 @@ func (n *Names) Request(req *genwayv1.GenerateTextRequest) *genwayv1.GenerateTex
 	if n == nil {
 		return req
 	}
-	out := new(genwayv1.GenerateTextRequest)
-	codec.Share(out, req)
-	out.Tools = slices.Clone(req.GetTools())
-	for i, t := range out.Tools {
-		out.Tools[i] = n.tool(t)
-	}
+	out := codec.Shared(req)
+	out.Tools, _ = codec.Rewritten(req.GetTools(), func(_ int, t *genwayv1.Tool) *genwayv1.Tool { return n.tool(t) })
 	if names := req.GetToolChoice().GetNames(); len(names) > 0 {
 		out.ToolChoice = proto.CloneOf(req.ToolChoice)
 		for i, name := range names {
 			out.ToolChoice.Names[i] = n.name(name)
 		}
 	}
-	out.Messages = slices.Clone(req.GetMessages())
-	for i, m := range out.Messages {
-		if !slices.ContainsFunc(m.GetParts(), n.renames) {
-			continue
-		}
-		own := new(genwayv1.Message)
-		codec.Share(own, m)
-		own.Parts = slices.Clone(m.GetParts())
-		for j, p := range own.Parts {
-			if n.renames(p) {
-				own.Parts[j] = n.part(p)
-			}
-		}
-		out.Messages[i] = own
-	}
+	out.Messages, _ = codec.RewrittenParts(req.GetMessages(), func(_, _ int, p *genwayv1.Part) *genwayv1.Part { return n.part(p) })
 	return out
 }
 
@@ -138,10 +119,11 @@ func (n *Names) name(given string) string {
 	return given
 }
 
+// tool gives a tool with the name to send; nil where it stays.
 func (n *Names) tool(t *genwayv1.Tool) *genwayv1.Tool {
 	sent, ok := n.sent[t.GetFunction().GetName()+t.GetCustom().GetName()]
 	if !ok {
-		return t
+		return nil
 	}
 	out := proto.CloneOf(t)
 	if f := out.GetFunction(); f != nil {
@@ -152,29 +134,15 @@ func (n *Names) tool(t *genwayv1.Tool) *genwayv1.Tool {
 	return out
 }
 
-// renames reports whether a part has a name that is not sent as it is.
-func (n *Names) renames(p *genwayv1.Part) bool {
-	_, call := n.sent[p.GetToolCall().GetName()]
-	_, result := n.sent[p.GetToolResult().GetName()]
-	return call || result
-}
-
+// part gives a call or a result with the name to send; nil where it stays.
 func (n *Names) part(p *genwayv1.Part) *genwayv1.Part {
-	out := new(genwayv1.Part)
-	codec.Share(out, p)
-	switch k := p.Kind.(type) {
-	case *genwayv1.Part_ToolCall:
-		call := new(genwayv1.ToolCall)
-		codec.Share(call, k.ToolCall)
-		call.Name = n.name(call.Name)
-		out.Kind = &genwayv1.Part_ToolCall{ToolCall: call}
-	case *genwayv1.Part_ToolResult:
-		result := new(genwayv1.ToolResult)
-		codec.Share(result, k.ToolResult)
-		result.Name = n.name(result.Name)
-		out.Kind = &genwayv1.Part_ToolResult{ToolResult: result}
+	if sent, ok := n.sent[p.GetToolCall().GetName()]; ok {
+		return codec.WithCall(p, func(call *genwayv1.ToolCall) { call.Name = sent })
 	}
-	return out
+	if sent, ok := n.sent[p.GetToolResult().GetName()]; ok {
+		return codec.WithResult(p, func(result *genwayv1.ToolResult) { result.Name = sent })
+	}
+	return nil
 }
 
 // Response gives the calls of a unary answer the caller's names, in place.
@@ -196,20 +164,14 @@ func (n *Names) Events(events []*genwayv1.StreamGenerateTextResponse) []*genwayv
 	if n == nil {
 		return events
 	}
-	var out []*genwayv1.StreamGenerateTextResponse
-	for i, ev := range events {
+	out, _ := codec.Rewritten(events, func(_ int, ev *genwayv1.StreamGenerateTextResponse) *genwayv1.StreamGenerateTextResponse {
 		given, ok := n.given[ev.GetPartStarted().GetPart().GetToolCall().GetName()]
 		if !ok {
-			continue
+			return nil
 		}
-		if out == nil {
-			out = slices.Clone(events)
-		}
-		out[i] = proto.CloneOf(ev) // its decoder may look at it again
-		out[i].GetPartStarted().Part.GetToolCall().Name = given
-	}
-	if out == nil {
-		return events
-	}
+		own := proto.CloneOf(ev) // its decoder may look at it again
+		own.GetPartStarted().Part.GetToolCall().Name = given
+		return own
+	})
 	return out
 }

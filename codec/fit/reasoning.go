@@ -40,15 +40,13 @@ func Reasoning(req *genwayv1.GenerateTextRequest, rules Rules) *genwayv1.Generat
 	if declined || !asked && !reasoner(req.GetModel()) && !slices.ContainsFunc(req.GetMessages(), reasoned) {
 		return req
 	}
-	out := new(genwayv1.GenerateTextRequest)
-	codec.Share(out, req)
+	out := codec.Shared(req)
 	out.NativeFields = included(req.GetNativeFields())
 	if out.Store == nil {
 		out.Store = new(bool)
 	}
 	if t := req.GetThinking(); asked && t.GetSummary() == "" && (t.IncludeThoughts == nil || t.GetIncludeThoughts()) {
-		out.Thinking = new(genwayv1.ThinkingConfig)
-		codec.Share(out.Thinking, t)
+		out.Thinking = codec.Shared(t)
 		out.Thinking.Summary = summaryAuto
 	}
 	return out

@@ -17,8 +17,7 @@ import (
 func Stops(req *genwayv1.GenerateTextRequest, rules Rules, losses *codec.Losses) (*genwayv1.GenerateTextRequest, error) {
 	stops := req.GetStopSequences()
 	if rules.NoBlanks && slices.ContainsFunc(stops, blank) {
-		out := new(genwayv1.GenerateTextRequest)
-		codec.Share(out, req)
+		out := codec.Shared(req)
 		out.StopSequences = nil
 		for i, s := range stops {
 			if blank(s) {

@@ -52,8 +52,7 @@ func Tools(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, losses
 	case left, choice == nil, choice.GetNative() != nil:
 		return req, nil
 	}
-	out := new(genwayv1.GenerateTextRequest)
-	codec.Share(out, req)
+	out := codec.Shared(req)
 	out.ToolChoice = nil
 	return out, nil
 }

@@ -19,8 +19,7 @@ func Validated(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, lo
 	if c.GetNativeMode() != "VALIDATED" || c.GetMode() != genwayv1.ToolChoice_MODE_AUTO || protocol == genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT {
 		return req
 	}
-	out := new(genwayv1.GenerateTextRequest)
-	codec.Share(out, req)
+	out := codec.Shared(req)
 	out.Tools = slices.Clone(req.GetTools())
 	strict, lost := 0, false
 	for i, t := range out.Tools {
@@ -46,10 +45,8 @@ func Validated(req *genwayv1.GenerateTextRequest, protocol genwayv1.Protocol, lo
 
 // strictly is the function tool, strict.
 func strictly(t *genwayv1.Tool) *genwayv1.Tool {
-	tool, f, yes := new(genwayv1.Tool), new(genwayv1.FunctionTool), true
-	codec.Share(tool, t)
-	codec.Share(f, t.GetFunction())
-	f.Strict = &yes
+	tool, f := codec.Shared(t), codec.Shared(t.GetFunction())
+	f.Strict = new(true)
 	tool.Kind = &genwayv1.Tool_Function{Function: f}
 	return tool
 }

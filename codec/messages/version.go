@@ -47,11 +47,9 @@ func (Codec) FitVersion(req *genwayv1.GenerateTextRequest, version string, losse
 	if version < Version2026 {
 		return req, nil
 	}
-	fitted, changes := &genwayv1.GenerateTextRequest{}, []member.Member(nil)
-	codec.Share(fitted, req)
+	fitted, changes := codec.Shared(req), []member.Member(nil)
 	if lacks := lackingSampling(req.GetSampling()); len(lacks) > 0 {
-		fitted.Sampling = &genwayv1.Sampling{}
-		codec.Share(fitted.Sampling, req.GetSampling())
+		fitted.Sampling = codec.Shared(req.GetSampling())
 		fitted.Sampling.Temperature, fitted.Sampling.TopP, fitted.Sampling.TopK = nil, nil, nil
 		for _, name := range lacks {
 			losses.Add("sampling."+name, "the upstream's version of the messages protocol refuses it")
@@ -73,8 +71,7 @@ func (Codec) FitVersion(req *genwayv1.GenerateTextRequest, version string, losse
 	if !own || len(changes) == 0 {
 		return fitted, nil
 	}
-	fitted.Wire = &genwayv1.WireMessage{}
-	codec.Share(fitted.Wire, wire)
+	fitted.Wire = codec.Shared(wire)
 	fitted.Wire.Json, err = member.Patch(wire.GetJson(), changes...)
 	return fitted, err
 }

@@ -2,7 +2,6 @@ package messages
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -56,56 +55,47 @@ func citedResult(o *genwayv1.OpaquePart) bool {
 // uncitedMessages gives the messages without the citations that are refused; nil if there are
 // none. Documents of assistant turns bear on the answer and are an error.
 func uncitedMessages(messages []*genwayv1.Message, losses *codec.Losses) ([]*genwayv1.Message, error) {
-	var out []*genwayv1.Message
-	for i, m := range messages {
-		for j, p := range m.GetParts() {
-			path := member.Within(member.Index("messages", i), ".parts", j)
-			if at := documentOf(m, p); at != "" {
-				return nil, fault.Unsupported(path+at, "%s%s: the upstream speaks version %s of the messages protocol, which takes no documents in assistant turns", path, at, Version2026)
-			}
-			at := citedIn(m, p)
-			if at == "" {
-				continue
-			}
-			losses.Add(path+at, "the upstream's version of the messages protocol takes no citations in user turns")
-			if out == nil {
-				out = slices.Clone(messages)
-			}
-			if out[i] == m {
-				out[i] = &genwayv1.Message{}
-				codec.Share(out[i], m)
-				out[i].Parts = slices.Clone(m.GetParts())
-			}
-			out[i].Parts[j] = uncitedPart(p)
+	var refused error
+	out, changed := codec.RewrittenParts(messages, func(i, j int, p *genwayv1.Part) *genwayv1.Part {
+		document, cited := documentOf(messages[i], p), citedIn(messages[i], p)
+		if document+cited == "" || refused != nil {
+			return nil
 		}
+		path := member.Within(member.Index("messages", i), ".parts", j)
+		if document != "" {
+			path += document
+			refused = fault.Unsupported(path, "%s: the upstream speaks version %s of the messages protocol, which takes no documents in assistant turns", path, Version2026)
+			return nil
+		}
+		losses.Add(path+cited, "the upstream's version of the messages protocol takes no citations in user turns")
+		return uncitedPart(p)
+	})
+	if refused != nil || !changed {
+		return nil, refused
 	}
 	return out, nil
 }
 
 func uncitedPart(p *genwayv1.Part) *genwayv1.Part {
-	out := &genwayv1.Part{}
-	codec.Share(out, p)
+	out := codec.Shared(p)
 	switch k := p.GetKind().(type) {
 	case *genwayv1.Part_Text:
-		text := &genwayv1.Text{}
-		codec.Share(text, k.Text)
+		text := codec.Shared(k.Text)
 		text.Citations = nil
 		out.Kind = &genwayv1.Part_Text{Text: text}
 	case *genwayv1.Part_Opaque:
-		opaque := &genwayv1.OpaquePart{}
-		codec.Share(opaque, k.Opaque)
+		opaque := codec.Shared(k.Opaque)
 		opaque.Json = uncitedBlock(k.Opaque.GetJson(), false)
 		out.Kind = &genwayv1.Part_Opaque{Opaque: opaque}
 	case *genwayv1.Part_ToolResult:
-		result := &genwayv1.ToolResult{}
-		codec.Share(result, k.ToolResult)
-		result.Parts = slices.Clone(result.GetParts())
-		for i, inner := range result.GetParts() {
-			if citedResult(inner.GetOpaque()) {
-				result.Parts[i] = uncitedPart(inner)
-			}
-		}
-		out.Kind = &genwayv1.Part_ToolResult{ToolResult: result}
+		return codec.WithResult(p, func(result *genwayv1.ToolResult) {
+			result.Parts, _ = codec.Rewritten(result.GetParts(), func(_ int, inner *genwayv1.Part) *genwayv1.Part {
+				if !citedResult(inner.GetOpaque()) {
+					return nil
+				}
+				return uncitedPart(inner)
+			})
+		})
 	}
 	return out
 }

@@ -125,9 +125,7 @@ func compactedAnswer(resp *genwayv1.GenerateTextResponse) (*genwayv1.GenerateTex
 	if err != nil {
 		return nil, err
 	}
-	out, candidate := &genwayv1.GenerateTextResponse{}, &genwayv1.Candidate{}
-	codec.Share(out, resp)
-	codec.Share(candidate, original)
+	out, candidate := codec.Shared(resp), codec.Shared(original)
 	candidate.Parts = []*genwayv1.Part{part}
 	out.Candidates = []*genwayv1.Candidate{candidate}
 	return out, nil

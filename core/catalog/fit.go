@@ -85,8 +85,7 @@ type fitting struct {
 // own gives the request to change, which is not the caller's.
 func (f *fitting) own() *genwayv1.GenerateTextRequest {
 	if !f.owned {
-		out := &genwayv1.GenerateTextRequest{}
-		codec.Share(out, f.req)
+		out := codec.Shared(f.req)
 		f.req, f.owned = out, true
 	}
 	return f.req
@@ -111,8 +110,7 @@ func (f *fitting) leaveOut(name string) {
 		return
 	}
 	if of = f.own().ProtoReflect(); path != name {
-		sampling := &genwayv1.Sampling{}
-		codec.Share(sampling, f.req.GetSampling())
+		sampling := codec.Shared(f.req.GetSampling())
 		f.req.Sampling, of = sampling, sampling.ProtoReflect()
 	}
 	of.Clear(field)
@@ -158,8 +156,7 @@ func (f *fitting) think(forms []string) {
 
 // thinking gives the configuration to change.
 func (f *fitting) thinking() *genwayv1.ThinkingConfig {
-	out := &genwayv1.ThinkingConfig{}
-	codec.Share(out, f.req.GetThinking())
+	out := codec.Shared(f.req.GetThinking())
 	f.own().Thinking = out
 	return out
 }

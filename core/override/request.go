@@ -18,8 +18,7 @@ func (o *Overrides) Text(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateT
 	if o == nil || len(o.text) == 0 {
 		return req, nil, nil
 	}
-	out := &genwayv1.GenerateTextRequest{}
-	codec.Share(out, req)
+	out := codec.Shared(req)
 	out.Sampling, out.Thinking = proto.CloneOf(req.GetSampling()), proto.CloneOf(req.GetThinking())
 	losses := applied(o.text, out.ProtoReflect())
 	for _, r := range o.text {
@@ -65,8 +64,7 @@ func (o *Overrides) WithLimit(req *genwayv1.GenerateTextRequest, most int64) *ge
 	if !ok || bounded.Max == nil || *bounded.Max >= float64(most) {
 		return req
 	}
-	out := &genwayv1.GenerateTextRequest{}
-	codec.Share(out, req)
+	out := codec.Shared(req)
 	out.MaxOutputTokens = new(int64(*bounded.Max))
 	return out
 }
@@ -76,8 +74,7 @@ func (o *Overrides) Image(req *genwayv1.GenerateImageRequest) (*genwayv1.Generat
 	if o == nil || len(o.image) == 0 {
 		return req, nil, nil
 	}
-	out := &genwayv1.GenerateImageRequest{}
-	codec.Share(out, req)
+	out := codec.Shared(req)
 	losses := applied(o.image, out.ProtoReflect())
 	if len(req.GetWire().GetJson()) == 0 {
 		return out, losses, nil
@@ -119,8 +116,7 @@ func follow(wire *genwayv1.WireMessage, before, after []byte, c any) (*genwayv1.
 // bare is a request with only its parameters, as its codec takes one: what the
 // difference of two encodings is to be found in.
 func bare(req *genwayv1.GenerateTextRequest, rules []rule) *codec.Request {
-	out := &genwayv1.GenerateTextRequest{}
-	codec.Share(out, req)
+	out := codec.Shared(req)
 	out.Messages = []*genwayv1.Message{{
 		Role:  genwayv1.Role_ROLE_USER,
 		Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "-"}}}},
@@ -137,8 +133,7 @@ func bare(req *genwayv1.GenerateTextRequest, rules []rule) *codec.Request {
 }
 
 func bareImage(req *genwayv1.GenerateImageRequest) *genwayv1.GenerateImageRequest {
-	out := &genwayv1.GenerateImageRequest{}
-	codec.Share(out, req)
+	out := codec.Shared(req)
 	out.Prompt, out.Images, out.ExtraJson, out.NativeFields, out.Wire = "-", nil, "", nil, nil
 	return out
 }

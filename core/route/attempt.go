@@ -29,8 +29,7 @@ type attempt struct {
 // with the caller's own body only if it speaks the caller's protocol. All else is
 // shared, since upstreams do not change requests.
 func (a attempt) targeted(req *genwayv1.GenerateTextRequest) *genwayv1.GenerateTextRequest {
-	asked := &genwayv1.GenerateTextRequest{}
-	codec.Share(asked, req)
+	asked := codec.Shared(req)
 	asked.Model = cmp.Or(a.Model, req.GetModel())
 	asked.Wire = wireFor(req.GetWire(), a.Target)
 	// All others are asked for a summary by the last message.
@@ -101,8 +100,7 @@ func withLimit(req *genwayv1.GenerateTextRequest, limit int64) *genwayv1.Generat
 	if req.MaxOutputTokens != nil {
 		return req
 	}
-	out := &genwayv1.GenerateTextRequest{}
-	codec.Share(out, req)
+	out := codec.Shared(req)
 	out.MaxOutputTokens = &limit
 	return out
 }
@@ -141,8 +139,7 @@ func (a attempt) ofVersion(asked *genwayv1.GenerateTextRequest) (*genwayv1.Gener
 
 // image does so for images.
 func (a attempt) image(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageRequest, []*genwayv1.Loss, error) {
-	asked := &genwayv1.GenerateImageRequest{}
-	codec.Share(asked, req)
+	asked := codec.Shared(req)
 	asked.Model = cmp.Or(a.Model, req.GetModel())
 	asked.Wire = wireFor(req.GetWire(), a.Target)
 	asked, losses, err := a.Overrides.Image(asked)

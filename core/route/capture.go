@@ -30,13 +30,11 @@ func (a attempt) capture(ctx context.Context, message captured) {
 	}
 	switch m := message.(type) {
 	case *genwayv1.GenerateTextRequest:
-		shown := &genwayv1.GenerateTextRequest{}
-		codec.Share(shown, m)
+		shown := codec.Shared(m)
 		shown.Wire = nil
 		c.Message(capture.UpstreamRequest, a.Name, shown)
 	case *genwayv1.GenerateImageRequest:
-		shown := &genwayv1.GenerateImageRequest{}
-		codec.Share(shown, m)
+		shown := codec.Shared(m)
 		shown.Wire = nil
 		c.Message(capture.UpstreamRequest, a.Name, shown)
 	}

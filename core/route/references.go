@@ -18,15 +18,13 @@ func (a attempt) withoutReferences(req *genwayv1.GenerateTextRequest) (*genwayv1
 	if protocol.Of(a.Protocol).Upstream.StoresItems || !slices.ContainsFunc(req.GetMessages(), refers) {
 		return req, nil, nil
 	}
-	out := &genwayv1.GenerateTextRequest{}
-	codec.Share(out, req)
+	out := codec.Shared(req)
 	out.Messages = nil
 	var losses []*genwayv1.Loss
 	answerable := false
 	for i, m := range req.GetMessages() {
 		if refers(m) {
-			kept := &genwayv1.Message{}
-			codec.Share(kept, m)
+			kept := codec.Shared(m)
 			kept.Parts = nil
 			for j, p := range m.GetParts() {
 				if responses.IsReference(p) {

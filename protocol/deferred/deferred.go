@@ -80,9 +80,7 @@ func (r *Request) Whole() (*genwayv1.GenerateTextRequest, error) {
 	if r.content.err != nil {
 		return nil, r.content.err
 	}
-	whole, wire := &genwayv1.GenerateTextRequest{}, &genwayv1.WireMessage{}
-	codec.Share(whole, r.head)
-	codec.Share(wire, r.head.GetWire())
+	whole, wire := codec.Shared(r.head), codec.Shared(r.head.GetWire())
 	wire.Extension = &transportv1.RequestExtension{AcceptsBatches: wire.GetExtension().GetAcceptsBatches()}
 	whole.Messages, whole.Tools, whole.Wire = r.content.messages, r.content.tools, wire
 	return whole, nil

@@ -191,8 +191,7 @@ func (u *Upstream) textBody(ctx context.Context, asked *deferred.Request, stream
 // encodable is the request as the upstream's vendor takes it. A request of a caller of the same
 // protocol is left for the vendor to judge.
 func (u *Upstream) encodable(req *genwayv1.GenerateTextRequest, own bool, losses *codec.Losses) *genwayv1.GenerateTextRequest {
-	out := new(genwayv1.GenerateTextRequest)
-	codec.Share(out, req)
+	out := codec.Shared(req)
 	out.Messages = gatherResults(req.GetMessages())
 	if own {
 		return out
