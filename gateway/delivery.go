@@ -17,8 +17,8 @@ func deliver[Q, A any](ctx context.Context, remote bool, in *Q, call func(contex
 	if !ok || !remote || !text.GetWire().GetExtension().GetDeferred() {
 		return call(ctx, in)
 	}
-	carried, delivery := cores.Deferred(ctx)
-	answer, err := call(carried, in)
+	delivery := cores.Deferred(ctx)
+	answer, err := call(delivery, in)
 	if err == nil || !delivery.NeedsWhole() {
 		return answer, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/genway/genway/internal/transport"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 )
@@ -40,20 +41,23 @@ func Dial(config CoreConfig) (*cores.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn, err := cores.Dial(targets, config.Logger, config.options()...)
+	conn, err := cores.Dial(targets, config.Logger, config.credentials(), config.options()...)
 	if err != nil {
 		return nil, fmt.Errorf("gateway: cores %q: %w", config.Targets, err)
 	}
 	return conn, nil
 }
 
-func (c CoreConfig) options() []grpc.DialOption {
-	creds := insecure.NewCredentials()
-	if c.TLS != nil {
-		creds = newTLS{c.TLS}
+// credentials give the encryption of each connection.
+func (c CoreConfig) credentials() credentials.TransportCredentials {
+	if c.TLS == nil {
+		return insecure.NewCredentials()
 	}
+	return newTLS{c.TLS}
+}
+
+func (c CoreConfig) options() []grpc.DialOption {
 	options := append(transport.DialOptions(),
-		grpc.WithTransportCredentials(creds),
 		grpc.WithUserAgent("genway-edge"),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			// A core that starts beside its edge is found as soon as it listens.

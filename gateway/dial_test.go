@@ -19,7 +19,7 @@ func TestTheCoreIsLookedForAtAnyTime(t *testing.T) {
 			attempts = append(attempts, time.Now())
 			return nil, errors.New("away")
 		})
-		conn, err := grpc.NewClient("passthrough:///core", append(CoreConfig{}.options(), away)...)
+		conn, err := grpc.NewClient("passthrough:///core", append(CoreConfig{}.options(), away, grpc.WithTransportCredentials(CoreConfig{}.credentials()))...)
 		if err != nil {
 			t.Fatal(err)
 		}

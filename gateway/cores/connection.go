@@ -9,9 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/pickfirst"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
-	"google.golang.org/grpc/status"
 )
 
 // Conn is a connection to the cores, and knows what they have announced.
@@ -30,32 +28,17 @@ type knowledge struct {
 // announcer reports whether the cores of all connections of a picker take deferred bodies.
 type announcer func() bool
 
-// TakesDeferredBodies reports whether the cores of all connections that are ready have announced
-// that they take deferred bodies. It is a forecast: Deferred says what to do when it was wrong.
-func (c *Conn) TakesDeferredBodies() bool {
-	last := c.known.last.Load()
+func (k *knowledge) takeDeferred() bool {
+	last := k.last.Load()
 	return last != nil && (*last)()
 }
 
-// Delivery is the way of one request with a deferred body.
-type Delivery struct{ refused atomic.Bool }
+// TakesDeferredBodies reports whether the cores of all connections that are ready have announced
+// that they take deferred bodies. It is a forecast: Deferred says what to do when it was wrong.
+func (c *Conn) TakesDeferredBodies() bool { return c.known.takeDeferred() }
 
-type deliveryKey struct{}
-
-// Deferred gives a context for the call of a request with a deferred body. The call fails,
-// without having been sent, where its core has not announced that it takes such bodies.
-func Deferred(ctx context.Context) (context.Context, *Delivery) {
-	d := &Delivery{}
-	return context.WithValue(ctx, deliveryKey{}, d), d
-}
-
-// NeedsWhole reports, of a call that failed, that it was not sent, and is to be sent whole.
-func (d *Delivery) NeedsWhole() bool { return d.refused.Load() }
-
-// errNotAnnounced ends a call with a deferred body whose core has not announced that it takes such.
-var errNotAnnounced = status.Error(codes.Unavailable, "cores: the core has not announced that it takes deferred bodies")
-
-// connection is one connection to a core, with what the core has announced on it.
+// connection is a picker of one core, with a forecast of what the core takes. The forecast may
+// be of another core: gRPC may have replaced the transport since the picker was made.
 type connection struct {
 	balancer.Picker
 
@@ -69,19 +52,17 @@ func newConnection(picker balancer.Picker) *connection {
 	return c
 }
 
-// Pick gives a call the connection, unless the call has a deferred body that its core may not take.
+// Pick gives a call the connection, and learns from the call's answer what the core takes.
 func (c *connection) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
-	if d, ok := info.Ctx.Value(deliveryKey{}).(*Delivery); ok && !c.takesDeferred.Load() {
-		d.refused.Store(true)
-		return balancer.PickResult{}, errNotAnnounced
-	}
 	result, err := c.Picker.Pick(info)
-	if err != nil {
+	d := deliveryOf(info.Ctx)
+	if err != nil || d == nil || c.takesDeferred.Load() {
 		return result, err
 	}
 	then := result.Done
 	result.Done = func(info balancer.DoneInfo) {
-		if slices.Contains(info.Trailer[transport.AcceptsKey], transport.DeferredBodies) {
+		if t := d.transport.Load(); t != nil && slices.Contains(info.Trailer[transport.AcceptsKey], transport.DeferredBodies) {
+			t.takesDeferred.Store(true)
 			c.takesDeferred.Store(true)
 		}
 		if then != nil {
@@ -140,23 +121,9 @@ func (p onePicker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	return p.connection.Pick(info)
 }
 
-type knowledgeKey struct{}
-
 // note has a Conn know the picker of a call.
 func note(ctx context.Context, all *announcer) {
-	if k, ok := ctx.Value(knowledgeKey{}).(*knowledge); ok && k.last.Load() != all {
-		k.last.Store(all)
-	}
-}
-
-// options have calls carry the knowledge to the balancer.
-func (k *knowledge) options() []grpc.DialOption {
-	return []grpc.DialOption{
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			return invoke(context.WithValue(ctx, knowledgeKey{}, k), method, req, reply, conn, opts...)
-		}),
-		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, streamer grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			return streamer(context.WithValue(ctx, knowledgeKey{}, k), desc, conn, method, opts...)
-		}),
+	if d := deliveryOf(ctx); d != nil && d.known.last.Load() != all {
+		d.known.last.Store(all)
 	}
 }

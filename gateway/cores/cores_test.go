@@ -14,6 +14,7 @@ import (
 	"github.com/genway/genway/internal/transport"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
@@ -22,7 +23,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	balancer.Register(held{oneBuilder{}})
+	balancer.Register(held{policyBuilder{}})
+	goleak.VerifyTestMain(m)
+}
 
 // fakeCore is a core that answers by a function, and counts its calls.
 type fakeCore struct {
@@ -105,7 +110,7 @@ func dial(t *testing.T, targets ...string) *Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := Dial(parsed, slog.New(slog.DiscardHandler), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := Dial(parsed, slog.New(slog.DiscardHandler), insecure.NewCredentials())
 	if err != nil {
 		t.Fatal(err)
 	}

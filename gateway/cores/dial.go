@@ -7,6 +7,7 @@ import (
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	_ "google.golang.org/grpc/health" // the client's side of health checks
 	"google.golang.org/grpc/keepalive"
 )
@@ -25,10 +26,11 @@ func serviceConfig() string {
 
 // Dial connects to the cores that the targets name, soon, and again whenever a connection is
 // lost. A single core on a fixed address is connected to as gRPC does by itself, when it is
-// first needed and without health checks: there is no other to go to.
-func Dial(targets []Target, log *slog.Logger, options ...grpc.DialOption) (*Conn, error) {
+// first needed and without health checks: there is no other to go to. The credentials are those of
+// each connection.
+func Dial(targets []Target, log *slog.Logger, creds credentials.TransportCredentials, options ...grpc.DialOption) (*Conn, error) {
 	known := &knowledge{}
-	options = append(options, known.options()...)
+	options = append(append(options, known.options()...), grpc.WithTransportCredentials(identified{creds}))
 	if len(targets) == 1 && !targets[0].each {
 		options = append(options, grpc.WithDefaultServiceConfig(fmt.Sprintf(`{"loadBalancingConfig": [{%q: {}}]}`, oneCore)))
 		conn, err := grpc.NewClient(targets[0].String(), options...)

@@ -38,8 +38,7 @@ func TestCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn, err := Dial(targets, slog.New(slog.DiscardHandler),
-		grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: authority, MinVersion: tls.VersionTLS13})))
+	conn, err := Dial(targets, slog.New(slog.DiscardHandler), credentials.NewTLS(&tls.Config{RootCAs: authority, MinVersion: tls.VersionTLS13}))
 	if err != nil {
 		t.Fatal(err)
 	}
