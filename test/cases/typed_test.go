@@ -32,6 +32,7 @@ func typedCases() []Case {
 		{"T51", "A core announces that it takes deferred bodies; the announcement holds for its connection, and the first call on each connection carries the whole message", deferralAnnounced},
 		{"T52", "Beside a core that does not take deferred bodies no core gets any", deferralMixed},
 		{"T53", "An edge can be told to send whole messages only", deferralOff},
+		{"T57", "While cores of two makers take each other's place under load, the one that announces nothing never gets a deferred body", deferralReplaced},
 	}
 }
 
@@ -83,6 +84,12 @@ func (c *typedCore) last() (*genwayv1.GenerateTextRequest, int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.seen[len(c.seen)-1], len(c.seen)
+}
+
+func (c *typedCore) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.seen)
 }
 
 func textParts(text string) []*genwayv1.Part {
@@ -280,6 +287,68 @@ func deferralAnnounced(t *testing.T) {
 			for _, req := range other.seen {
 				if req.GetWire().GetExtension().GetDeferred() {
 					t.Error("the first call on the connection is deferred")
+				}
+			}
+		})
+	}
+}
+
+func deferralReplaced(t *testing.T) {
+	for name, fixed := range map[string]bool{"one core": true, "several targets": false} {
+		t.Run(name, func(t *testing.T) {
+			own, other, socket := &typedCore{announces: true}, &typedCore{}, sockets(t, "core")
+			targets := []string{socket}
+			if !fixed {
+				targets = append(targets, sockets(t, "away"))
+			}
+			url := inFront(t, nil, targets...)
+			ctx, stop := context.WithCancel(t.Context())
+			var callers sync.WaitGroup
+			defer func() {
+				stop()
+				callers.Wait()
+			}()
+			for range 4 {
+				callers.Go(func() {
+					for ctx.Err() == nil { // calls that meet no core fail
+						req, err := http.NewRequestWithContext(ctx, http.MethodPost, url+typedBodies[0].path, strings.NewReader(typedBodies[0].body))
+						if err != nil {
+							panic(err)
+						}
+						req.Header = typedHeaders()
+						req.Header.Set("Content-Type", "application/json")
+						if resp, err := http.DefaultClient.Do(req); err == nil {
+							_ = resp.Body.Close()
+						}
+					}
+				})
+			}
+			for range 6 {
+				for _, core := range []*typedCore{own, other} {
+					before := core.count()
+					server := core.serve(t, socket)
+					eventually(t, "the edge finds the core", func() bool { return core.count() >= before+3 })
+					server.Stop()
+				}
+			}
+			stop()
+			callers.Wait()
+			own.mu.Lock()
+			defer own.mu.Unlock()
+			other.mu.Lock()
+			defer other.mu.Unlock()
+			deferred := 0
+			for _, req := range own.seen {
+				if req.GetWire().GetExtension().GetDeferred() {
+					deferred++
+				}
+			}
+			if deferred == 0 {
+				t.Error("no call was deferred")
+			}
+			for i, req := range other.seen {
+				if req.GetWire().GetExtension().GetDeferred() {
+					t.Errorf("call %d of %d at a core that has announced nothing is deferred", i, len(other.seen))
 				}
 			}
 		})
