@@ -3,11 +3,13 @@ package limit
 import (
 	"sync"
 	"time"
+
+	"github.com/genway/genway/core/amount"
 )
 
-// Fills knows which part of budgets is spent, of the subjects whose requests this process
-// has admitted in the periods under way. Its methods are safe for concurrent use; the zero
-// value knows of none.
+// Fills knows which part of budgets is spent, of the subjects that have made requests at this
+// process in the periods under way. Its methods are safe for concurrent use; the zero value
+// knows of none.
 type Fills struct {
 	mu  sync.Mutex
 	all map[budgeted]filled
@@ -21,7 +23,18 @@ type budgeted struct {
 type filled struct{ start, spent, most int64 }
 
 // Note takes what a subject has spent of its budgets, in the periods that began at starts.
-func (f *Fills) Note(s *Subject, starts [2]int64, spent [2]int64) {
+func (f *Fills) Note(s *Subject, starts, spent [2]int64) {
+	f.note(s, starts, spent, false)
+}
+
+// Assume is Note for the budgets of which nothing is known yet in these periods. Of the others
+// it takes the budget, not what is spent of it.
+func (f *Fills) Assume(s *Subject, starts, spent [2]int64) {
+	f.note(s, starts, spent, true)
+}
+
+// note keeps what is known already of these periods, if keep is set.
+func (f *Fills) note(s *Subject, starts, spent [2]int64, keep bool) {
 	if !s.Budgeted() {
 		return
 	}
@@ -31,8 +44,26 @@ func (f *Fills) Note(s *Subject, starts [2]int64, spent [2]int64) {
 		f.all = map[budgeted]filled{}
 	}
 	for p, most := range s.Budgets {
-		if most > 0 {
-			f.all[budgeted{name{s.Scope, s.ID}, p}] = filled{starts[p], spent[p], most}
+		if most == 0 {
+			continue
+		}
+		b, is := budgeted{name{s.Scope, s.ID}, p}, filled{starts[p], spent[p], most}
+		if was := f.all[b]; keep && was.start == is.start {
+			is.spent = was.spent
+		}
+		f.all[b] = is
+	}
+}
+
+// Spend adds to what a subject is known to have spent in the periods that began at starts.
+func (f *Fills) Spend(s *Subject, starts [2]int64, cost int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for p, start := range starts {
+		b := budgeted{name{s.Scope, s.ID}, p}
+		if is, known := f.all[b]; known && is.start == start {
+			is.spent = amount.Bound(amount.Sum(is.spent, cost))
+			f.all[b] = is
 		}
 	}
 }

@@ -67,6 +67,9 @@ func (m *Memory) Reserve(_ context.Context, claim *Claim) (Standing, error) {
 		claim.accounts[i], states[i] = a, &a.State
 	}
 	if refusal := claim.Refused(states[:len(claim.Subjects)], wall, now); refusal != nil {
+		for i := range claim.Subjects {
+			m.note(&claim.Subjects[i], claim.accounts[i])
+		}
 		return refusal.Standing, refusal
 	}
 	for i := range claim.Subjects {
@@ -150,8 +153,13 @@ func (m *Memory) Settle(claim *Claim, actual Amount) {
 				a.Money[p].settle(claim.Cost, actual.Cost)
 			}
 		}
-		m.fills.Note(s, a.starts, [2]int64{a.Money[0].Spent, a.Money[1].Spent})
+		m.note(s, a)
 	}
+}
+
+// note has the fills know what a subject has spent.
+func (m *Memory) note(s *Subject, a *account) {
+	m.fills.Note(s, a.starts, [2]int64{a.Money[dayBudget].Spent, a.Money[monthBudget].Spent})
 }
 
 // Fills is what is spent of budgets.

@@ -138,6 +138,9 @@ func NewCore(r *Registry, names Names) *Core {
 	for _, result := range [...]string{"ok", "bad"} {
 		c.reloads.of(result).add(0)
 	}
+	for _, result := range [...]string{"kept", "dropped", "failed"} {
+		c.captures.of(result).add(0)
+	}
 	return c
 }
 

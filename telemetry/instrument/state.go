@@ -23,7 +23,7 @@ var (
 	answerBytes = Definition{Name: "genway.upstream_answer", Kind: Gauge, Unit: "By", Side: OfCore,
 		Help: "Bytes that answers of upstreams hold of --answer-memory."}
 	budgetFill = Definition{Name: "genway.budget_fill", Kind: Gauge, Unit: "1", Side: OfCore,
-		Help: "The part that is spent of the fullest budget, 0 to 1, of the keys or owners whose requests this core has admitted in the period.", Labels: []string{"scope", "period"}}
+		Help: "The part that is spent of the fullest budget, 0 to 1, of the keys and owners that have made requests at this core in the period. While the shared store of limits does not answer, it is what the store answered last and what this core's requests have cost since.", Labels: []string{"scope", "period"}}
 	certificateExpiry = Definition{Name: "genway.certificate_expiry_timestamp", Kind: Gauge, Unit: "s", Side: OfBoth,
 		Help: "When the first certificate of a group ends, in seconds since 1970.", Labels: []string{"group"}}
 	configInfo = Definition{Name: "genway.config_info", Kind: Gauge, Side: OfCore,

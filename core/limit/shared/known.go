@@ -57,7 +57,6 @@ func (k *known) get(b budget) int64 {
 
 // learn records what a script has answered of a subject's money.
 func (s *Store) learn(b *limit.Subject, state *limit.State, claim *limit.Claim) {
-	s.fills.Note(b, claim.Starts, [2]int64{state.Money[0].Spent, state.Money[1].Spent})
 	for p, most := range b.Budgets {
 		if most > 0 {
 			s.known.set(budget{b.Scope, b.ID, p, claim.Starts[p]}, state.Money[p].Spent+state.Money[p].Held)
@@ -173,5 +172,18 @@ func (s *Store) begin(ctx context.Context) error {
 	return nil
 }
 
-// Fills is what is spent of budgets, as far as this core knows.
+// assume has the fills know of subjects whose money the server was not asked for.
+func (s *Store) assume(claim *limit.Claim) {
+	for i := range claim.Subjects {
+		b := &claim.Subjects[i]
+		var spent [2]int64
+		for p := range spent {
+			spent[p] = s.known.get(budget{b.Scope, b.ID, p, claim.Starts[p]})
+		}
+		s.fills.Assume(b, claim.Starts, spent)
+	}
+}
+
+// Fills is what is spent of budgets: what the server answered last, and what this core's requests
+// have cost since.
 func (s *Store) Fills() *limit.Fills { return &s.fills }

@@ -39,6 +39,7 @@ func (s *Store) report(unavailable bool) {
 
 // reserveLocally admits by this core's own count, if the policy permits it.
 func (s *Store) reserveLocally(ctx context.Context, claim *limit.Claim) (limit.Standing, error) {
+	s.assume(claim)
 	policy := s.policy.Load()
 	if !policy.Local {
 		return limit.Standing{}, limit.ErrUnavailable

@@ -150,6 +150,7 @@ func (s *Store) Reserve(ctx context.Context, claim *limit.Claim) (limit.Standing
 	states := make([]*limit.State, len(claim.Subjects))
 	for i := range states {
 		states[i] = &answer.states[i]
+		s.fills.Note(&claim.Subjects[i], claim.Starts, [2]int64{states[i].Money[0].Spent, states[i].Money[1].Spent})
 	}
 	if answer.word == "no" {
 		if refusal := claim.Refused(states, wall, answer.now); refusal != nil {
@@ -217,6 +218,9 @@ func (s *Store) Settle(claim *limit.Claim, actual limit.Amount) {
 		return
 	}
 	s.running.remove(claim)
+	for i := range claim.Subjects {
+		s.fills.Spend(&claim.Subjects[i], claim.Starts, actual.Cost)
+	}
 	if claim.Local {
 		s.local.Settle(claim, actual)
 	}
