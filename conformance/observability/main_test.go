@@ -43,6 +43,7 @@ func TestCases(t *testing.T) {
 		{"O13", "all fields of the lines of a request are documented, and come", documentedFields},
 		{"O14", "a real Prometheus scrapes text and OpenMetrics under load, with traces as examples; promtool finds nothing, and each query of the dashboards gives series", scrapedForms},
 		{"O15", "the alerts fire on what they are for and on nothing else", rules},
+		{"O20", "each documented metric comes from the real programs, of the side, the kind, the unit and with the labels that are documented, over OTLP too, and none else; what it is about moves it", moves},
 		{"O21", "a slow request is found in four clicks: from the dashboard's panel by an example to its trace, by its attempt to the cause, by the core's span to its identifier, and with that to its lines in both logs", fourClicks},
 		{"O16", "10,000 hostile models, paths, methods and ids make no more series than 100", hostileNames},
 	} {
@@ -58,8 +59,14 @@ type rig struct {
 	*server.Server
 	vendors *vendors.Server
 	client  *caller.Client
-	dir     string // short enough for the paths of sockets
+	dir     string          // short enough for the paths of sockets
+	config  string          // the file
+	moved   map[string]bool // the metrics that a scrape has shown above 0
 }
+
+// patience is how long the tests wait for what must come: far longer than it takes, for a
+// machine on which many other tests run.
+const patience = 3 * time.Minute
 
 const (
 	upstreamKey = "canary-key-of-the-upstream"
@@ -76,16 +83,22 @@ routes:
   - {model: "*-untraced-*", targets: [{upstream: vendor}]}
 `
 
+// setup is what a test adds to the configuration: upstreams, routes ahead of all others, and
+// members of its limits.
+type setup struct{ upstreams, routes, limits string }
+
 // start starts a gateway of one process or two, with data; flags is flags of each side. Its keys
 // are known to it when start returns.
 func start(t *testing.T, two bool, data string, flags func(dir, side string) []string) *rig {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "genway-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	r := &rig{vendors: vendors.Start(t), dir: dir}
+	return startWith(t, two, data, func(string) setup { return setup{} }, flags)
+}
+
+// startWith does so with more in the configuration, which is made for the address of the vendors.
+func startWith(t *testing.T, two bool, data string, more func(vendors string) setup, flags func(dir, side string) []string) *rig {
+	t.Helper()
+	dir := shortDir(t)
+	r := &rig{vendors: vendors.Start(t), dir: dir, moved: map[string]bool{}}
 	write := func(name, text string) string {
 		file := filepath.Join(dir, name)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -93,21 +106,36 @@ func start(t *testing.T, two bool, data string, flags func(dir, side string) []s
 		}
 		return file
 	}
+	added := more(r.vendors.URL)
 	config := strings.Replace(r.vendors.Upstreams(upstreamKey), "routes:\n", fmt.Sprintf(extra, r.vendors.URL, upstreamKey), 1) +
 		"prices: " + write("prices.yaml", vendors.Prices) + "\n" +
-		"limits: {keys: {budgets: [1000/day, 1000/month]}, models: [{model: \"*-limited-*\", requests_per_minute: 1}]}\n"
-	core := append([]string{"--config", write("genway.yaml", config)}, flags(dir, "core")...)
+		"limits: {" + added.limits + "keys: {budgets: [1000/day, 1000/month]}, models: [{model: \"*-limited-*\", requests_per_minute: 1}]}\n"
+	config = strings.Replace(config, "routes:\n", added.upstreams+"routes:\n"+added.routes, 1)
+	r.config = write("genway.yaml", config)
+	core := append([]string{"--config", r.config}, flags(dir, "core")...)
 	options := server.Options{Data: data, TwoProcess: two, Args: core}
 	if two {
 		options.EdgeArgs = flags(dir, "edge")
 	}
 	r.Server = server.Start(t, options)
+	var err error
 	if r.client, err = caller.New(r.URL(), r.GRPC); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = r.client.Close() })
 	r.awaitKeys(t)
 	return r
+}
+
+// shortDir is a directory whose sockets have short enough paths. The test's end removes it.
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "genway-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // awaitKeys waits until the gateway knows its keys: on a busy machine the first questions to its
@@ -120,7 +148,7 @@ func (r *rig) awaitKeys(t *testing.T) {
 		if group == "internal" {
 			continue // of direct callers
 		}
-		for deadline := time.Now().Add(3 * time.Minute); ; <-tick.C {
+		for deadline := time.Now().Add(patience); ; <-tick.C {
 			status, err := r.list(t.Context(), group, key)
 			if status == http.StatusOK {
 				break
@@ -161,7 +189,9 @@ func (r *rig) list(ctx context.Context, group, key string) (int, error) {
 // call makes a call and gives what was seen.
 func (r *rig) call(t *testing.T, protocol, model string, stream bool) caller.Seen {
 	t.Helper()
-	seen, err := r.client.Do(t.Context(), caller.Call{Protocol: protocol, Model: model, Stream: stream, Key: r.Keys[caller.Group(protocol)], Prompt: prompt})
+	ctx, done := context.WithTimeout(t.Context(), patience)
+	defer done()
+	seen, err := r.client.Do(ctx, caller.Call{Protocol: protocol, Model: model, Stream: stream, Key: r.Keys[caller.Group(protocol)], Prompt: prompt})
 	if err != nil && t.Context().Err() == nil {
 		t.Error(err)
 	}

@@ -29,6 +29,17 @@ func forms(t *testing.T, on bases, test func(t *testing.T, two bool, data string
 	t.Run("two processes on PostgreSQL", func(t *testing.T) { test(t, true, on.postgres().Database(t)) })
 }
 
+// allForms are one process and two, each on both stores; postgres is the server of data, if it
+// is of one.
+func allForms(t *testing.T, on bases, test func(t *testing.T, two bool, data string, postgres *server.Postgres)) {
+	t.Helper()
+	for _, two := range []bool{false, true} {
+		name := map[bool]string{false: "one process", true: "two processes"}[two]
+		t.Run(name+" on SQLite", func(t *testing.T) { test(t, two, t.TempDir(), nil) })
+		t.Run(name+" on PostgreSQL", func(t *testing.T) { test(t, two, on.postgres().Database(t), on.postgres()) })
+	}
+}
+
 // bases are the servers that the cases share: postgres starts PostgreSQL when it is first asked for.
 type bases struct{ postgres func() *server.Postgres }
 
@@ -94,7 +105,7 @@ func ask(t *testing.T, r *rig, model, key, flags string) (id, body string) {
 // A stream that fell back is one tree: the caller's span, the edge's, the core's, and one for
 // each attempt; each upstream sees the context of its attempt.
 func oneTree(t *testing.T, on bases) {
-	forms(t, on, func(t *testing.T, two bool, data string) {
+	allForms(t, on, func(t *testing.T, two bool, data string, _ *server.Postgres) {
 		protocol := map[bool]string{false: "grpc", true: "http/protobuf"}[two]
 		got, seen := exporting(t, protocol, "parentbased_always_on"), &seenUpstream{}
 		r := start(t, two, data, func(string, string) []string { return []string{"--log-level", "debug"} })

@@ -1,5 +1,5 @@
 // Package otlp is an OTLP receiver for tests, on the official types, over gRPC and HTTP. It
-// keeps all spans, the names of metrics, and all bytes that came.
+// keeps all spans, the names and units of metrics, and all bytes that came.
 //
 // It must not import the gateway's own packages.
 package otlp
@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/hex"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -33,15 +34,16 @@ type Receiver struct {
 	mu      sync.Mutex
 	spans   []*tracepb.Span
 	metrics map[string]bool // by name
-	raw     []byte          // all that came
-	changed chan struct{}   // closed and replaced when something comes
+	units   map[string]string
+	raw     []byte        // all that came
+	changed chan struct{} // closed and replaced when something comes
 }
 
 // Start starts a receiver and gives its endpoint for each protocol of OTLP, by the words of
 // OTEL_EXPORTER_OTLP_PROTOCOL. The test's end stops it.
 func Start(tb testing.TB) (r *Receiver, endpoints map[string]string) {
 	tb.Helper()
-	r = &Receiver{metrics: map[string]bool{}, changed: make(chan struct{})}
+	r = &Receiver{metrics: map[string]bool{}, units: map[string]string{}, changed: make(chan struct{})}
 	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
@@ -132,6 +134,7 @@ func (r *Receiver) take(all proto.Message, spans []*tracepb.ResourceSpans, metri
 		for _, scope := range resource.GetScopeMetrics() {
 			for _, m := range scope.GetMetrics() {
 				r.metrics[m.GetName()] = true
+				r.units[m.GetName()] = m.GetUnit()
 			}
 		}
 	}
@@ -144,6 +147,13 @@ func (r *Receiver) Raw() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return string(r.raw)
+}
+
+// Units are the units of the metrics that came, by their names.
+func (r *Receiver) Units() map[string]string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return maps.Clone(r.units)
 }
 
 // Await waits until what has come is enough.

@@ -45,6 +45,28 @@ func Open(tb testing.TB, data string) *Database {
 	return &Database{db: db, postgres: postgres}
 }
 
+// Lock keeps all others from writing into an SQLite file until unlock is called.
+func Lock(tb testing.TB, file string) (unlock func()) {
+	tb.Helper()
+	db, err := sql.Open("sqlite", "file:"+file+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = db.Close() })
+	conn, err := db.Conn(tb.Context())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := conn.ExecContext(tb.Context(), "BEGIN IMMEDIATE"); err != nil {
+		tb.Fatal(err)
+	}
+	return func() {
+		if _, err := conn.ExecContext(tb.Context(), "ROLLBACK"); err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
 const columns = "request_id, key_id, protocol, method, model, outcome, reason, upstream, attempts, input_tokens, output_tokens, cost"
 
 // Ledger gives all rows.
