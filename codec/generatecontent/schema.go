@@ -194,24 +194,15 @@ func (c *schemaConverter) properties(v jsontext.Value) error {
 }
 
 func objectMembers(v jsontext.Value) ([]schemaMember, error) {
-	d := jsontext.NewDecoder(bytes.NewReader(v), member.Options())
-	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
+	if v.Kind() != '{' {
 		return nil, schemaError("an object is expected")
 	}
 	var members []schemaMember
-	for d.PeekKind() == '"' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		text := name.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		members = append(members, schemaMember{text, value.Clone()})
-	}
-	return members, nil
+	err := member.Walk(v, func(name string, value jsontext.Value) bool {
+		members = append(members, schemaMember{name, value.Clone()})
+		return true
+	}, member.Options())
+	return members, err
 }
 
 func lower(v jsontext.Value) string { return strings.ToLower(strings.Trim(string(v), `"`)) }

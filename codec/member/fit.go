@@ -72,26 +72,17 @@ func plainStruct(t reflect.Type) bool {
 }
 
 func fitObject(object jsontext.Value, v reflect.Value) bool {
-	d := jsontext.NewDecoder(bytes.NewBuffer(object), fitOptions)
-	if _, err := d.ReadToken(); err != nil {
-		return false
-	}
 	var rest []byte
-	for d.PeekKind() == '"' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return false
-		}
-		key := name.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			return false
-		}
-		if i := fieldOf(v.Type(), key); i >= 0 {
+	err := Walk(object, func(name string, value jsontext.Value) bool {
+		if i := fieldOf(v.Type(), name); i >= 0 {
 			fit(value, v.Field(i))
-			continue
+		} else {
+			rest = append(append(AppendQuote(append(rest, ','), name), ':'), value...)
 		}
-		rest = append(append(AppendQuote(append(rest, ','), key), ':'), value...)
+		return true
+	}, fitOptions)
+	if err != nil {
+		return false
 	}
 	if i := restOf(v.Type()); i >= 0 && rest != nil {
 		rest[0] = '{'

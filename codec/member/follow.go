@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"slices"
 
-	"github.com/genway/genway/codec/fault"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -74,26 +73,12 @@ func removed(was, is []Member) []Member {
 }
 
 // membersOf gives the members of an object. Their values are parts of it.
-func membersOf(object []byte) ([]Member, error) {
-	d := jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowInvalidUTF8(true))
-	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
-		return nil, fault.New(fault.InvalidRequest, fault.ReasonMalformedJSON, "the body is not a JSON object")
-	}
-	var members []Member
-	for d.PeekKind() == '"' {
-		tok, err := d.ReadToken()
-		if err != nil {
-			return nil, decodeFault(object, err)
-		}
-		name := tok.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			return nil, decodeFault(object, err)
-		}
-		end := d.InputOffset()
-		members = append(members, Member{Name: name, Value: object[end-int64(len(value)) : end]})
-	}
-	if _, err := d.ReadToken(); err != nil {
+func membersOf(object []byte) (members []Member, err error) {
+	err = Walk(object, func(name string, value jsontext.Value) bool {
+		members = append(members, Member{Name: name, Value: value})
+		return true
+	}, jsontext.AllowInvalidUTF8(true))
+	if err != nil {
 		return nil, decodeFault(object, err)
 	}
 	return members, nil

@@ -57,33 +57,16 @@ func HasNative(fields []*genwayv1.NativeField, name string) bool {
 	return slices.ContainsFunc(fields, func(f *genwayv1.NativeField) bool { return f.Name == name })
 }
 
-// decodedNatives is Natives for objects whose names have escapes, or may not be text.
+// decodedNatives is Natives for objects whose names have escapes, or may not be text. Members
+// ahead of a mistake count.
 func decodedNatives(protocol genwayv1.Protocol, extra jsontext.Value, binding func(name string) bool) []*genwayv1.NativeField {
 	var fields []*genwayv1.NativeField
-	d := jsontext.NewDecoder(bytes.NewReader(extra), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
-	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
-		return nil
-	}
-	for d.PeekKind() == '"' {
-		tok, err := d.ReadToken()
-		if err != nil {
-			return fields
+	_ = Walk(extra, func(name string, value jsontext.Value) bool {
+		if value.Kind() != 'n' {
+			fields = append(fields, &genwayv1.NativeField{Protocol: protocol, Name: name, Json: bytes.Clone(value), Binding: binding != nil && binding(name)})
 		}
-		name := tok.String()
-		value, err := d.ReadValue()
-		if err != nil {
-			return fields
-		}
-		if value.Kind() == 'n' {
-			continue
-		}
-		fields = append(fields, &genwayv1.NativeField{
-			Protocol: protocol,
-			Name:     name,
-			Json:     bytes.Clone(value),
-			Binding:  binding != nil && binding(name),
-		})
-	}
+		return true
+	}, jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	return fields
 }
 

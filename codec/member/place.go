@@ -1,5 +1,13 @@
 package member
 
+import (
+	"errors"
+	"strings"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
 // Place is where a value stands. It is spelled when somebody asks, and only errors do.
 type Place struct {
 	// In is what it is a member of; nil when Path is all of it.
@@ -24,3 +32,20 @@ func (p Place) String() string {
 
 // Join spells the path of a member.
 func (p Place) Join(path string) string { return Join(p.String(), path) }
+
+// DecodeAt is Decode for an object that stands at a place of a body. Its errors name the path
+// from the top of the body.
+func DecodeAt(raw jsontext.Value, v any, place Place) error {
+	if raw.Kind() != '{' {
+		return fault.Invalid(place.String(), "%s: expected an object", place)
+	}
+	err := Decode(raw, v)
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return err
+	}
+	moved := *f
+	moved.Param = place.Join(f.Param)
+	moved.Message = moved.Param + ": " + strings.TrimPrefix(f.Message, f.Param+": ")
+	return &moved
+}

@@ -117,26 +117,14 @@ func Value(body []byte, name string) []byte {
 }
 
 // decodedValue is Value for objects whose names have escapes.
-func decodedValue(body []byte, name string) []byte {
-	d := jsontext.NewDecoder(bytes.NewReader(body), jsontext.AllowInvalidUTF8(true))
-	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '{' {
-		return nil
-	}
-	for d.PeekKind() == '"' {
-		tok, err := d.ReadToken()
-		if err != nil {
-			return nil
+func decodedValue(body []byte, name string) (found []byte) {
+	_ = Walk(body, func(at string, value jsontext.Value) bool {
+		if at == name {
+			found = bytes.Clone(value)
 		}
-		found := tok.String() == name
-		value, err := d.ReadValue()
-		if err != nil {
-			return nil
-		}
-		if found {
-			return bytes.Clone(value)
-		}
-	}
-	return nil
+		return found == nil
+	}, jsontext.AllowInvalidUTF8(true))
+	return found
 }
 
 // needsEscapes reports whether a name may need escapes as JSON.

@@ -141,14 +141,14 @@ func (w *Writer) repeated(object []byte) (string, bool) {
 	if plain {
 		return found, twice
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(object), jsontext.AllowInvalidUTF8(true))
-	for _, err := d.ReadToken(); err == nil && d.PeekKind() == '"'; err = d.SkipValue() {
-		name, err := d.ReadToken()
-		if err == nil && w.Has(name.String()) {
-			return name.String(), true
+	found, twice = "", false
+	_ = Walk(object, func(name string, _ jsontext.Value) bool {
+		if twice = w.Has(name); twice {
+			found = name
 		}
-	}
-	return "", false
+		return !twice
+	}, jsontext.AllowInvalidUTF8(true))
+	return found, twice
 }
 
 // place is where the value stands that was written last.

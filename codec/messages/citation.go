@@ -13,7 +13,7 @@ import (
 // canonical fields.
 func decodeCitation(raw jsontext.Value, path string) (*genwayv1.Citation, error) {
 	var c citation
-	if err := decodeAt(raw, &c, member.Place{Path: path}); err != nil {
+	if err := member.DecodeAt(raw, &c, member.Place{Path: path}); err != nil {
 		return nil, err
 	}
 	out := &genwayv1.Citation{

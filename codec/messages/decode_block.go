@@ -80,7 +80,7 @@ func opaque(kind string, raw jsontext.Value) *genwayv1.Part {
 
 func decodeText(raw jsontext.Value, place member.Place) (*genwayv1.Part, error) {
 	var b textBlock
-	if err := decodeAt(raw, &b, place); err != nil {
+	if err := member.DecodeAt(raw, &b, place); err != nil {
 		return nil, err
 	}
 	p := textPart(b.Text)
@@ -97,7 +97,7 @@ func decodeText(raw jsontext.Value, place member.Place) (*genwayv1.Part, error) 
 
 func decodeThinking(raw jsontext.Value, place member.Place) (*genwayv1.Part, error) {
 	var b thinkingBlock
-	if err := decodeAt(raw, &b, place); err != nil {
+	if err := member.DecodeAt(raw, &b, place); err != nil {
 		return nil, err
 	}
 	seal := codec.ParseSeal(b.Signature, protocol)
@@ -111,7 +111,7 @@ func decodeThinking(raw jsontext.Value, place member.Place) (*genwayv1.Part, err
 
 func decodeRedacted(raw jsontext.Value, place member.Place) (*genwayv1.Part, error) {
 	var b redactedBlock
-	if err := decodeAt(raw, &b, place); err != nil {
+	if err := member.DecodeAt(raw, &b, place); err != nil {
 		return nil, err
 	}
 	if b.Data == "" {
@@ -123,7 +123,7 @@ func decodeRedacted(raw jsontext.Value, place member.Place) (*genwayv1.Part, err
 
 func decodeToolUse(raw jsontext.Value, place member.Place) (*genwayv1.Part, error) {
 	var b toolUseBlock
-	if err := decodeAt(raw, &b, place); err != nil {
+	if err := member.DecodeAt(raw, &b, place); err != nil {
 		return nil, err
 	}
 	switch {
@@ -160,7 +160,7 @@ func callerField(raw jsontext.Value) []*genwayv1.NativeField {
 
 func decodeToolResult(raw jsontext.Value, place member.Place) (*genwayv1.Part, error) {
 	var b toolResultBlock
-	if err := decodeAt(raw, &b, place); err != nil {
+	if err := member.DecodeAt(raw, &b, place); err != nil {
 		return nil, err
 	}
 	if b.ToolUseID == "" {

@@ -23,7 +23,7 @@ const (
 // block opaque.
 func decodeMedia(raw jsontext.Value, place member.Place) (*genwayv1.Part, error) {
 	var b mediaBlock
-	if err := decodeAt(raw, &b, place); err != nil {
+	if err := member.DecodeAt(raw, &b, place); err != nil {
 		return nil, err
 	}
 	if b.Source == nil {

@@ -64,7 +64,7 @@ func decodeFormat(raw jsontext.Value, path string) (*genwayv1.ResponseFormat, er
 		return nil, nil
 	}
 	var f outputFormat
-	if err := decodeAt(raw, &f, member.Place{Path: path}); err != nil {
+	if err := member.DecodeAt(raw, &f, member.Place{Path: path}); err != nil {
 		return nil, err
 	}
 	if f.Type != "json_schema" {

@@ -26,7 +26,7 @@ func (w *wireRequest) tools(req *genwayv1.GenerateTextRequest) error {
 			continue
 		}
 		var t wireTool
-		if err := decodeAt(raw, &t, member.Place{Path: path}); err != nil {
+		if err := member.DecodeAt(raw, &t, member.Place{Path: path}); err != nil {
 			return err
 		}
 		switch {
@@ -54,7 +54,7 @@ func (w *wireRequest) toolChoice() (*genwayv1.ToolChoice, error) {
 		return nil, nil
 	}
 	var c toolChoice
-	if err := decodeAt(w.ToolChoice, &c, member.Place{Path: "tool_choice"}); err != nil {
+	if err := member.DecodeAt(w.ToolChoice, &c, member.Place{Path: "tool_choice"}); err != nil {
 		return nil, err
 	}
 	out := &genwayv1.ToolChoice{}

@@ -1,8 +1,6 @@
 package messages
 
 import (
-	"bytes"
-
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	"github.com/go-json-experiment/json"
@@ -24,18 +22,8 @@ func (c *content) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	case '"':
 		return json.UnmarshalDecode(d, &c.text)
 	case '[':
-		if _, err := d.ReadToken(); err != nil {
-			return err
-		}
-		c.blocks = []jsontext.Value{}
-		for d.PeekKind() != ']' {
-			v, err := d.ReadValue()
-			if err != nil {
-				return err
-			}
-			c.blocks = append(c.blocks, bytes.Clone(v))
-		}
-		_, err := d.ReadToken()
+		var err error
+		c.blocks, err = member.ReadRaws(d)
 		return err
 	case '{', '0', 't', 'f':
 		if err := d.SkipValue(); err != nil {
@@ -57,24 +45,6 @@ func (c *content) ReadJSON(r *member.Reader) bool {
 		return r.Raws(&c.blocks)
 	}
 	return r.Null()
-}
-
-// decodeAt reads the value at a place of a request into v, a pointer to a struct.
-func decodeAt(raw jsontext.Value, v any, place member.Place) error {
-	if raw.Kind() != '{' {
-		return fault.Invalid(place.String(), "%s: expected object", place)
-	}
-	err := member.Decode(raw, v)
-	if err == nil {
-		return nil
-	}
-	f := *fault.From(err)
-	rest, named := bytes.CutPrefix([]byte(f.Message), []byte(f.Param+": "))
-	f.Param = place.Join(f.Param)
-	if named {
-		f.Message = f.Param + ": " + string(rest)
-	}
-	return &f
 }
 
 // memberText is a string member of an object that is valid JSON; "" when there is

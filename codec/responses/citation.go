@@ -19,7 +19,7 @@ const (
 // does not cover is kept whole beside it.
 func decodeAnnotation(raw jsontext.Value, path string) (*genwayv1.Citation, error) {
 	var w wireAnnotation
-	if err := decodeAt(raw, member.Place{Path: path}, &w); err != nil {
+	if err := member.DecodeAt(raw, &w, member.Place{Path: path}); err != nil {
 		return nil, err
 	}
 	c := &genwayv1.Citation{

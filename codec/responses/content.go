@@ -108,7 +108,7 @@ func decodePart(raw jsontext.Value, place member.Place, known ...string) (string
 		return kind, nil, nil
 	}
 	w := new(wirePart)
-	return kind, w, decodeAt(raw, place, w)
+	return kind, w, member.DecodeAt(raw, w, place)
 }
 
 func (w *wirePart) image(path string) (*genwayv1.Media, error) {

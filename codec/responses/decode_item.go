@@ -34,7 +34,7 @@ func decodeItem(raw jsontext.Value, place member.Place) (item, error) {
 		return decodeMessage(raw, place)
 	case "":
 		var w wireMessage
-		if err := decodeAt(raw, place, &w); err != nil {
+		if err := member.DecodeAt(raw, &w, place); err != nil {
 			return item{}, err
 		}
 		if w.Role == "" && w.ID != "" && w.Content.kind == 0 {
@@ -76,7 +76,7 @@ func opaquePart(id, kind string, raw jsontext.Value) *genwayv1.Part {
 
 func decodeMessage(raw jsontext.Value, place member.Place) (item, error) {
 	var w wireMessage
-	if err := decodeAt(raw, place, &w); err != nil {
+	if err := member.DecodeAt(raw, &w, place); err != nil {
 		return item{}, err
 	}
 	return w.item(raw, place)
@@ -137,7 +137,7 @@ func (w *wireMessage) item(raw jsontext.Value, place member.Place) (item, error)
 // missing or empty are {} (case T10).
 func decodeCall(raw jsontext.Value, place member.Place) (item, error) {
 	var w wireCall
-	if err := decodeAt(raw, place, &w); err != nil {
+	if err := member.DecodeAt(raw, &w, place); err != nil {
 		return item{}, err
 	}
 	if w.CallID == "" {
@@ -181,7 +181,7 @@ func assistantItem(id, status string, extra jsontext.Value, part *genwayv1.Part)
 // or only by the tool's name.
 func decodeOutput(raw jsontext.Value, place member.Place) (item, error) {
 	var w wireOutput
-	if err := decodeAt(raw, place, &w); err != nil {
+	if err := member.DecodeAt(raw, &w, place); err != nil {
 		return item{}, err
 	}
 	if w.CallID == "" && (w.Name == "" || w.Type == typeCustomOutput) {
@@ -228,7 +228,7 @@ func decodeOutput(raw jsontext.Value, place member.Place) (item, error) {
 // the item is opaque. The vendor's default format is png.
 func decodeImageCall(raw jsontext.Value, place member.Place) (item, error) {
 	var w wireImageCall
-	if err := decodeAt(raw, place, &w); err != nil {
+	if err := member.DecodeAt(raw, &w, place); err != nil {
 		return item{}, err
 	}
 	if w.Result == "" {

@@ -34,7 +34,7 @@ func decodeFormat(raw jsontext.Value) (*genwayv1.ResponseFormat, []*genwayv1.Nat
 			Protocol: protocol, Name: formatPath, Json: raw, Binding: true}}, nil, nil
 	}
 	var w wireFormat
-	if err := decodeAt(raw, member.Place{Path: formatPath}, &w); err != nil {
+	if err := member.DecodeAt(raw, &w, member.Place{Path: formatPath}); err != nil {
 		return nil, nil, err
 	}
 	f := &genwayv1.ResponseFormat{Kind: formatKinds[kind], Name: w.Name, Description: w.Description, Strict: w.Strict}

@@ -25,7 +25,7 @@ type wireAdditionalTools struct {
 
 func decodeAdditionalTools(raw jsontext.Value, place member.Place) (item, error) {
 	var w wireAdditionalTools
-	if err := decodeAt(raw, place, &w); err != nil {
+	if err := member.DecodeAt(raw, &w, place); err != nil {
 		return item{}, err
 	}
 	tools, err := decodeTools(w.Tools, place.Join("tools"))

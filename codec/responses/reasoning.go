@@ -14,7 +14,7 @@ import (
 // there are several, a native field keeps their bounds.
 func decodeReasoning(raw jsontext.Value, place member.Place) (item, error) {
 	var w wireReasoningItem
-	if err := decodeAt(raw, place, &w); err != nil {
+	if err := member.DecodeAt(raw, &w, place); err != nil {
 		return item{}, err
 	}
 	sealed := parseSealed(w.EncryptedContent)
@@ -27,7 +27,7 @@ func decodeReasoning(raw jsontext.Value, place member.Place) (item, error) {
 	}
 	for i, content := range w.Content {
 		var line wireLine
-		if err := decodeAt(content, member.Place{Path: place.Join("content"), Element: i + 1}, &line); err != nil {
+		if err := member.DecodeAt(content, &line, member.Place{Path: place.Join("content"), Element: i + 1}); err != nil {
 			return item{}, err
 		}
 		thinking.Text += line.Text

@@ -112,7 +112,7 @@ func (d *streamDecoder) openItem(ev *wireEvent) error {
 	switch it.kind {
 	case typeMessage:
 		var w wireMessage
-		if err := decodeAt(ev.Item, member.Place{Path: "item"}, &w); err != nil {
+		if err := member.DecodeAt(ev.Item, &w, member.Place{Path: "item"}); err != nil {
 			return err
 		}
 		it.id = w.ID
@@ -120,7 +120,7 @@ func (d *streamDecoder) openItem(ev *wireEvent) error {
 		it.known = it.natives
 	case typeReasoning:
 		var w wireReasoningItem
-		if err := decodeAt(ev.Item, member.Place{Path: "item"}, &w); err != nil {
+		if err := member.DecodeAt(ev.Item, &w, member.Place{Path: "item"}); err != nil {
 			return err
 		}
 		it.id = w.ID
@@ -132,7 +132,7 @@ func (d *streamDecoder) openItem(ev *wireEvent) error {
 		}
 	case typeFunctionCall, typeCustomCall:
 		var w wireCall
-		if err := decodeAt(ev.Item, member.Place{Path: "item"}, &w); err != nil {
+		if err := member.DecodeAt(ev.Item, &w, member.Place{Path: "item"}); err != nil {
 			return err
 		}
 		part := w.part()

@@ -29,7 +29,7 @@ func decodeToolChoice(raw jsontext.Value, parallel *bool, tools []*genwayv1.Tool
 		decodeMode(choice, unquote(raw))
 	case '{':
 		var w wireToolChoice
-		if err := decodeAt(raw, member.Place{Path: "tool_choice"}, &w); err != nil {
+		if err := member.DecodeAt(raw, &w, member.Place{Path: "tool_choice"}); err != nil {
 			return nil, err
 		}
 		if !w.canonical(choice, tools) {

@@ -45,7 +45,7 @@ func decodeTools(raws []jsontext.Value, path string) ([]*genwayv1.Tool, error) {
 // without tools offers nothing that could be called, and is kept whole.
 func decodeNamespace(raw jsontext.Value, path string) ([]*genwayv1.Tool, error) {
 	var w wireNamespace
-	if err := decodeAt(raw, member.Place{Path: path}, &w); err != nil {
+	if err := member.DecodeAt(raw, &w, member.Place{Path: path}); err != nil {
 		return nil, err
 	}
 	if w.Name == "" {
@@ -89,7 +89,7 @@ func decodeTool(raw jsontext.Value, kind, path string) (_ *genwayv1.Tool, err er
 		return hosted(raw, kind), nil
 	}
 	var w wireTool
-	if err := decodeAt(raw, member.Place{Path: path}, &w); err != nil {
+	if err := member.DecodeAt(raw, &w, member.Place{Path: path}); err != nil {
 		return nil, err
 	}
 	if w.Name == "" {

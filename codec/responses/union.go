@@ -1,9 +1,6 @@
 package responses
 
 import (
-	"errors"
-	"strings"
-
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	"github.com/go-json-experiment/json/jsontext"
@@ -29,18 +26,9 @@ func (t *textOrList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		t.kind, t.text = '"', token.String()
 		return nil
 	case '[':
-		t.kind, t.list = '[', []jsontext.Value{}
-		if _, err := d.ReadToken(); err != nil {
-			return err
-		}
-		for d.PeekKind() != ']' {
-			value, err := d.ReadValue()
-			if err != nil {
-				return err
-			}
-			t.list = append(t.list, value.Clone())
-		}
-		_, err := d.ReadToken()
+		var err error
+		t.kind = '['
+		t.list, err = member.ReadRaws(d)
 		return err
 	}
 	if err := d.SkipValue(); err != nil {
@@ -60,23 +48,6 @@ func (t *textOrList) ReadJSON(r *member.Reader) bool {
 		return r.Raws(&t.list)
 	}
 	return r.Null()
-}
-
-// decodeAt decodes an object that stands at a place into v, a pointer to a struct.
-// Its errors name the path from the top of the body.
-func decodeAt(raw jsontext.Value, place member.Place, v any) error {
-	if raw.Kind() != '{' {
-		return fault.Invalid(place.String(), "%s: expected an object", place)
-	}
-	err := member.Decode(raw, v)
-	var f *fault.Error
-	if !errors.As(err, &f) {
-		return err
-	}
-	moved := *f
-	moved.Param = place.Join(f.Param)
-	moved.Message = moved.Param + ": " + strings.TrimPrefix(f.Message, f.Param+": ")
-	return &moved
 }
 
 // typeOf reads the type member of an object that is JSON; "" when there is none.
