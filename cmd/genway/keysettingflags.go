@@ -25,7 +25,7 @@ type settingFlags struct {
 	Concurrent        *string        `placeholder:"N" help:"Requests at once; 0 is no bound."`
 	BudgetDay         *string        `placeholder:"DOLLARS" help:"What it may spend in a day of UTC: 12.50; none is no budget."`
 	BudgetMonth       *string        `placeholder:"DOLLARS" help:"What it may spend in a month of UTC; none is no budget."`
-	Priority          *string        `placeholder:"PRIORITY" help:"Whether its requests are refused ahead of others when there are more than can be served: interactive, the default, or batch."`
+	Priority          *string        `placeholder:"PRIORITY" help:"Priority under overload: interactive, the default, or batch, whose requests are refused first."`
 	Strict            *bool          `negatable:"" help:"Refuse requests that would lose a member on their way to another protocol."`
 	CaptureUntil      *string        `placeholder:"TIME" help:"Capture the bodies of its requests until then, at most 7 days from now: 2027-01-31T12:00:00Z, 2027-01-31 (UTC), a duration such as 2h; none captures none. docs/capture.md says what is kept, and who sees it."`
 	CaptureShare      *string        `placeholder:"N" help:"The part of the requests to capture, above 0 and up to 1, which is the default."`

@@ -27,7 +27,7 @@ type report struct {
 // page is docs/cluster.md.
 func (r *report) page() string {
 	var b strings.Builder
-	b.WriteString(`# A cluster in a storm
+	b.WriteString(`# A cluster under load and faults
 
 This page is written by ` + "`make cluster`" + `: do not edit it. The run puts each part of an installation on a
 host of its own, a network namespace of one machine: three edges behind HAProxy, which passes TCP on;
@@ -38,7 +38,7 @@ written when all of this holds:
 
 - Each request that a vendor was asked, or whose answer was whole, is **one row** of the ledger, with
   the vendor's figures; no vendor was asked twice; no row is open in the end. ` + "`genway ledger check` and\n  `genway audit verify`" + ` agree.
-- No answer was told complete that is not.
+- No answer was reported as complete that was not.
 - A request failed **only in the windows and in the ways that the documentation names**: while a core
   is killed or cut off, calls in flight on it ([several cores](operation.md#several-cores-behind-an-edge)); while an edge is
   killed, its connections. Each refusal is an error of the caller's protocol, each broken stream has its error event.

@@ -36,7 +36,7 @@ type CoreFlags struct {
 	Data
 	GRPC       string        `name:"grpc" env:"GENWAY_GRPC" default:"127.0.0.1:9090" placeholder:"ADDR" help:"Address of the gRPC side: HOST:PORT or unix:PATH."`
 	Grace      time.Duration `env:"GENWAY_GRACE" default:"20s" least:"0s" help:"How long requests in flight may go on after the end was asked for."`
-	MaxAge     time.Duration `name:"max-connection-age" env:"GENWAY_MAX_CONNECTION_AGE" default:"25s" least:"1s" or:"0s" placeholder:"D" help:"Age, give or take a tenth, at which a client of the gRPC side is told to connect anew, so that calls spread over cores that have joined; calls in flight go on. 0 is never. Connections of a unix socket have no such age."`
+	MaxAge     time.Duration `name:"max-connection-age" env:"GENWAY_MAX_CONNECTION_AGE" default:"25s" least:"1s" or:"0s" placeholder:"D" help:"Age, within a tenth, at which the server asks a client of the gRPC side to reconnect, so that calls spread over cores that have joined; calls in flight go on. 0 is never. Connections of a unix socket have no such age."`
 	TextModel  string        `env:"GENWAY_SANDBOX_TEXT_MODEL" default:"sandbox-text" placeholder:"NAME" help:"Name of the sandbox's text model."`
 	ImageModel string        `env:"GENWAY_SANDBOX_IMAGE_MODEL" default:"sandbox-image" placeholder:"NAME" help:"Name of the sandbox's image model."`
 	LedgerSync LedgerSync    `env:"GENWAY_LEDGER_SYNC" enum:"off,batch,each" default:"batch" help:"How durable the ledger is: off (a power cut may undo its last rows), batch (rows are on the disk within a moment) or each (before a request goes on, and before its answer is over)."`
@@ -46,7 +46,7 @@ type CoreFlags struct {
 	MessageMemory int64         `env:"GENWAY_MESSAGE_MEMORY" least:"33554432" or:"0" placeholder:"BYTES" help:"Most memory for the request messages of direct gRPC callers, of all calls together: at least 33554432, by default 512 MiB. One key and one address may have half of it each."`
 	ShutdownDelay time.Duration `env:"GENWAY_SHUTDOWN_DELAY" least:"0s" placeholder:"D" help:"How long to go on serving while saying not to be ready, once the end was asked for: until balancers have noticed. None by default."`
 
-	ConsoleWrite bool `name:"console-write" env:"GENWAY_CONSOLE_WRITE" help:"Let admins write the configuration file, in the console and by the Admin service. Whoever may do that can send the keys of upstreams anywhere."`
+	ConsoleWrite bool `name:"console-write" env:"GENWAY_CONSOLE_WRITE" help:"Let admins write the configuration file, in the console and through the Admin service. Such an admin can send the keys of upstreams to any address."`
 
 	TrustFlags
 	cli.Overload

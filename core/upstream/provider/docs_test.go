@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,7 +52,19 @@ func TestDocs(t *testing.T) {
 		if len(p.Auth) > 0 {
 			fmt.Fprintf(&out, "- `auth`: %s.\n", code(p.Auth...))
 		}
+		var dialects []*dialect.Chat
 		for _, e := range p.Endpoints {
+			if e.Chat != nil && !slices.Contains(dialects, e.Chat) {
+				dialects = append(dialects, e.Chat)
+			}
+		}
+		for _, e := range p.Endpoints {
+			if len(dialects) == 1 && e.Chat != nil { // once for all endpoints
+				chat(&out, "kind chat", e)
+				dialects = nil
+			} else if len(dialects) > 1 && e.Chat != nil {
+				chat(&out, "kind chat, endpoint "+e.Name, e)
+			}
 			facts(&out, e)
 		}
 		for _, note := range p.Notes {
@@ -81,18 +94,20 @@ func TestDocs(t *testing.T) {
 	}
 }
 
+// chat describes the dialect of chat completions that an endpoint has.
+func chat(out *bytes.Buffer, of string, e provider.Endpoint) {
+	fmt.Fprintf(out, "- %s: translated requests go without %s.\n", of, code(e.Chat.Lacks()...))
+	spoken(out, of, e.Chat)
+	if e.Documents != "" {
+		fmt.Fprintf(out, "- %s: what it takes is from %s.\n", of, e.Documents)
+	}
+}
+
 // facts are what of an endpoint is no column.
 func facts(out *bytes.Buffer, e provider.Endpoint) {
 	of := "kind " + strings.Join(e.Kinds, ", ")
 	if e.Name != "" {
 		of += ", endpoint " + e.Name
-	}
-	if e.Chat != nil {
-		fmt.Fprintf(out, "- kind chat: translated requests go without %s.\n", code(e.Chat.Lacks()...))
-		spoken(out, e.Chat)
-		if e.Documents != "" {
-			fmt.Fprintf(out, "- kind chat: what it takes is from %s.\n", e.Documents)
-		}
 	}
 	if e.Version != "" {
 		fmt.Fprintf(out, "- %s: the body has `anthropic_version: %s` and no model.\n", of, e.Version)
@@ -106,7 +121,7 @@ func facts(out *bytes.Buffer, e provider.Endpoint) {
 }
 
 // spoken says in which form a dialect has what there are several forms for.
-func spoken(out *bytes.Buffer, d *dialect.Chat) {
+func spoken(out *bytes.Buffer, of string, d *dialect.Chat) {
 	for _, form := range []struct {
 		holds bool
 		text  string
@@ -124,7 +139,7 @@ func spoken(out *bytes.Buffer, d *dialect.Chat) {
 		{d.CallIDs > 0, fmt.Sprintf("identifiers of tool calls are %d letters and digits", d.CallIDs)},
 	} {
 		if form.holds {
-			fmt.Fprintf(out, "- kind chat: %s.\n", form.text)
+			fmt.Fprintf(out, "- %s: %s.\n", of, form.text)
 		}
 	}
 }
@@ -143,7 +158,7 @@ have. ` + "`provider: openai`" + ` with a ` + "`base_url`" + ` says that the ups
 
 `)
 	fmt.Fprintf(out, "- kind chat: translated requests go without %s.\n", code(dialect.Least.Lacks()...))
-	spoken(out, dialect.Least)
+	spoken(out, "kind chat", dialect.Least)
 	out.WriteString("- A stream is asked for its usage (`stream_options`), unless `stream_usage` is `leave`.\n")
 }
 
