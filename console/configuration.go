@@ -3,6 +3,7 @@ package console
 import (
 	"encoding/json"
 	"net/http"
+	"strconv"
 	"strings"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
@@ -14,6 +15,8 @@ import (
 type configurationPage struct {
 	*adminv1.GetConfigurationResponse
 	Lines []string
+	// Flags and FileMembers are what is in force, by where it is from.
+	Flags, FileMembers []configurationMember
 	// Pending is what the file would change of what is in force; Changed what the text of the form would
 	// change of the file.
 	Pending, Changed []diffLine
@@ -24,6 +27,41 @@ type configurationPage struct {
 	Warnings       []string
 	// Said is what was done.
 	Said string
+}
+
+// configurationMember is a value with where it is from, in words.
+type configurationMember struct {
+	*adminv1.ConfigurationMember
+	From string
+}
+
+// sourced puts members into words.
+func sourced(members []*adminv1.ConfigurationMember) (flags, file []configurationMember) {
+	for _, m := range members {
+		row := configurationMember{m, "default"}
+		switch m.GetSource() {
+		case adminv1.ConfigurationSource_CONFIGURATION_SOURCE_FLAG:
+			row.From = "flag"
+		case adminv1.ConfigurationSource_CONFIGURATION_SOURCE_FILE, adminv1.ConfigurationSource_CONFIGURATION_SOURCE_ENVIRONMENT:
+			var parts []string
+			if m.GetLine() > 0 {
+				parts = append(parts, "line "+strconv.Itoa(int(m.GetLine())))
+			}
+			for _, v := range m.GetVariables() {
+				parts = append(parts, "$"+v)
+			}
+			row.From = strings.Join(parts, ", ")
+		}
+		if by := m.GetOverriddenBy(); by != "" {
+			row.From += "; not in force, since " + by + " is given"
+		}
+		if m.GetLine() > 0 {
+			file = append(file, row)
+		} else {
+			flags = append(flags, row)
+		}
+	}
+	return flags, file
 }
 
 // diffLine is a line of a difference. Class colors it: kept, gone or new.
@@ -45,6 +83,7 @@ func (c *call) configuration() (*configurationPage, error) {
 		return nil, err
 	}
 	p := &configurationPage{GetConfigurationResponse: resp, Text: resp.GetYaml(), FileHash: resp.GetFileHash()}
+	p.Flags, p.FileMembers = sourced(resp.GetMembers())
 	if resp.GetYaml() != "" {
 		p.Lines = strings.Split(strings.TrimSuffix(resp.GetYaml(), "\n"), "\n")
 	}

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
 // A configuration is checked, written and read again by admins, what it changes is shown by lines, and
@@ -60,5 +62,32 @@ func TestConfiguration(t *testing.T) {
 	}
 	if got := f.post(t, viewer, "/configuration/check", url.Values{"yaml": {"a"}}); got.code != http.StatusForbidden {
 		t.Errorf("a viewer types: %d", got.code)
+	}
+}
+
+// Case U24: the page says of each value in force where it is from, to viewers too.
+func TestConfigurationBySource(t *testing.T) {
+	f := openScripted(t)
+	f.scripted.text = "x"
+	f.scripted.members = []*adminv1.ConfigurationMember{
+		{Name: "upstreams.one.api_key", Value: "(masked)", Source: adminv1.ConfigurationSource_CONFIGURATION_SOURCE_FILE, Line: 7},
+		{Name: "upstreams.two.api_key", Value: "${TWO}", Source: adminv1.ConfigurationSource_CONFIGURATION_SOURCE_ENVIRONMENT, Line: 8, Variables: []string{"TWO"}},
+		{Name: "store", Value: "a.db", Source: adminv1.ConfigurationSource_CONFIGURATION_SOURCE_FILE, Line: 1, OverriddenBy: "--store"},
+		{Name: "--grpc", Value: "127.0.0.1:9090", Source: adminv1.ConfigurationSource_CONFIGURATION_SOURCE_DEFAULT},
+		{Name: "--grace", Value: "1s", Source: adminv1.ConfigurationSource_CONFIGURATION_SOURCE_FLAG},
+		{Name: "--log-level", Value: "WARN", Source: adminv1.ConfigurationSource_CONFIGURATION_SOURCE_ENVIRONMENT, Variables: []string{"GENWAY_LOG_LEVEL"}},
+		{Name: "--otlp-endpoint", Source: adminv1.ConfigurationSource_CONFIGURATION_SOURCE_DEFAULT},
+	}
+	for name, key := range map[string]string{"an admin": f.root, "a viewer": f.viewer} {
+		page := f.get(t, f.signIn(t, key), "/configuration").body
+		for _, row := range [][3]string{
+			{"upstreams.one.api_key", "(masked)", "line 7"}, {"upstreams.two.api_key", "${TWO}", "line 8, $TWO"}, {"store", "a.db", "line 1; not in force, since --store is given"},
+			{"--grpc", "127.0.0.1:9090", "default"}, {"--grace", "1s", "flag"}, {"--log-level", "WARN", "$GENWAY_LOG_LEVEL"}, {"--otlp-endpoint", "–", "default"},
+		} {
+			want := "<code>" + row[0] + `</code></th><td><code class="wrap">` + row[1] + "</code></td><td>" + row[2] + "</td>"
+			if !strings.Contains(page, want) {
+				t.Errorf("%s: there is no %s in %s", name, want, page)
+			}
+		}
 	}
 }

@@ -56,13 +56,16 @@ var functions = template.FuncMap{
 	},
 	// fifth is four fifths of a bound, above which a meter warns.
 	"fifth": func(most int64) int64 { return most / 5 * 4 },
-	"took":  took,
-	"line":  func(i int) int { return i + 1 },
+	"took":  took, "median": median, "ninetyFifth": ninetyFifth,
+	"line": func(i int) int { return i + 1 },
 	"since": func(now time.Time, t *timestamppb.Timestamp) string {
 		return max(0, now.Sub(t.AsTime())).Round(time.Second).String()
 	},
 	"region": func(title string, lines []diffLine) map[string]any {
 		return map[string]any{"Title": title, "Lines": lines}
+	},
+	"sources": func(title string, members []configurationMember) map[string]any {
+		return map[string]any{"Title": title, "Members": members}
 	},
 	"words": func(s string) string { return strings.ReplaceAll(s, "_", " ") },
 	"has":   strings.HasPrefix, "join": strings.Join,

@@ -35,6 +35,10 @@ type scripted struct {
 	typed string
 	// usage makes reports, if set.
 	usage func(*adminv1.GetUsageRequest) []*adminv1.UsageRow
+	// members are of the configuration, behind one of text.
+	members []*adminv1.ConfigurationMember
+	// total is of each of them.
+	total *adminv1.UsageRow
 	// captured are the bodies of request 1-2, which is of that protocol and method; deleted is what was
 	// asked to be deleted.
 	captured         []*adminv1.CapturedBody
@@ -116,7 +120,7 @@ func (s *scripted) ListRoutes(context.Context, *adminv1.ListRoutesRequest) (*adm
 }
 
 func (s *scripted) GetConfiguration(context.Context, *adminv1.GetConfigurationRequest) (*adminv1.GetConfigurationResponse, error) {
-	return &adminv1.GetConfigurationResponse{Source: s.text, Hash: s.text, Yaml: "a: 1\n" + s.text + "\n", Problem: s.text, RunningYaml: "a: 0\n" + s.text + "\n", FileHash: "hash", Writable: true}, nil
+	return &adminv1.GetConfigurationResponse{Source: s.text, Hash: s.text, Yaml: "a: 1\n" + s.text + "\n", Problem: s.text, RunningYaml: "a: 0\n" + s.text + "\n", FileHash: "hash", Writable: true, Members: append([]*adminv1.ConfigurationMember{{Name: s.text, Value: s.text, Variables: []string{s.text}, OverriddenBy: s.text, Line: 3, Source: adminv1.ConfigurationSource_CONFIGURATION_SOURCE_FILE}}, s.members...)}, nil
 }
 
 func (s *scripted) ListNodes(context.Context, *adminv1.ListNodesRequest) (*adminv1.ListNodesResponse, error) {
@@ -135,7 +139,7 @@ func (s *scripted) GetLimits(context.Context, *adminv1.GetLimitsRequest) (*admin
 
 func (s *scripted) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (*adminv1.GetUsageResponse, error) {
 	if s.usage != nil {
-		return &adminv1.GetUsageResponse{Rows: s.usage(req)}, nil
+		return &adminv1.GetUsageResponse{Rows: s.usage(req), Total: s.total}, nil
 	}
 	return s.Service.GetUsage(ctx, req)
 }

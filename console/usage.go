@@ -35,6 +35,8 @@ type usagePage struct {
 	Value, Heading string
 	Rows           []usageRow
 	Total, Past    *adminv1.UsageRow
+	// FirstEvents and FirstEventsPast are of all rows of a period.
+	FirstEvents, FirstEventsPast *adminv1.FirstEvents
 	// Since, Last, Other and OtherLast are the first and last days of both periods; With is what was
 	// chosen of the other, if it was.
 	Since, Last, Other, OtherLast, With string
@@ -48,10 +50,16 @@ type usagePage struct {
 
 // usage asks for a report.
 func (c *call) usage(since, until time.Time, by adminv1.Dimension) ([]*adminv1.UsageRow, error) {
+	rows, _, err := c.totalled(since, until, by)
+	return rows, err
+}
+
+// totalled asks for a report and for what its rows are together.
+func (c *call) totalled(since, until time.Time, by adminv1.Dimension) ([]*adminv1.UsageRow, *adminv1.UsageRow, error) {
 	resp, err := c.admin.GetUsage(c.ctx, &adminv1.GetUsageRequest{
 		By: []adminv1.Dimension{by}, Since: timestamppb.New(since), Until: timestamppb.New(until),
 	})
-	return resp.GetRows(), err
+	return resp.GetRows(), resp.GetTotal(), err
 }
 
 // mostUsageRows is how many rows a page shows; the CSV has all.
@@ -62,17 +70,18 @@ func showUsage(c *call) error {
 	if err != nil {
 		return err
 	}
-	rows, err := c.usageRows(q)
+	report, err := c.usageRows(q)
 	if err != nil {
 		return err
 	}
+	rows := report.rows
 	steps, err := c.usage(q.since, q.until, q.step())
 	if err != nil {
 		return err
 	}
 	by := usageBy[q.by]
 	p := usagePage{
-		Value: by.value, Heading: by.title, Rows: rows, Total: &adminv1.UsageRow{}, Past: &adminv1.UsageRow{}, CSV: q.link("/usage.csv", by.value),
+		Value: by.value, Heading: by.title, Rows: rows, Total: &adminv1.UsageRow{}, Past: &adminv1.UsageRow{}, FirstEvents: report.firstEvents, FirstEventsPast: report.firstEventsPast, CSV: q.link("/usage.csv", by.value),
 		Since: q.since.Format(time.DateOnly), Last: q.until.Add(-day).Format(time.DateOnly),
 		Other: q.other.Format(time.DateOnly), OtherLast: q.other.Add(q.until.Sub(q.since) - day).Format(time.DateOnly), With: q.chosen.Get("with"),
 	}
@@ -94,18 +103,32 @@ func showUsage(c *call) error {
 	return nil
 }
 
+// usageReport is the rows of a period and the times to first events that cannot be added up from them.
+type usageReport struct {
+	rows                         []usageRow
+	firstEvents, firstEventsPast *adminv1.FirstEvents
+}
+
 // usageRows gives the rows of a report, the most expensive first or in the order of time, with those of
 // the period that it is compared with. What only that one has is a row, too.
-func (c *call) usageRows(q usageQuery) ([]usageRow, error) {
+func (c *call) usageRows(q usageQuery) (report usageReport, err error) {
 	by := usageBy[q.by]
-	now, err := c.usage(q.since, q.until, by.dimension)
+	now, total, err := c.totalled(q.since, q.until, by.dimension)
 	if err != nil {
-		return nil, err
+		return report, err
 	}
-	before, err := c.usage(q.other, q.other.Add(q.until.Sub(q.since)), by.dimension)
+	before, past, err := c.totalled(q.other, q.other.Add(q.until.Sub(q.since)), by.dimension)
 	if err != nil {
-		return nil, err
+		return report, err
 	}
+	report.firstEvents, report.firstEventsPast = total.GetFirstEvents(), past.GetFirstEvents()
+	report.rows = besides(q, now, before)
+	return report, nil
+}
+
+// besides puts each row beside what it was before.
+func besides(q usageQuery, now, before []*adminv1.UsageRow) []usageRow {
+	by := usageBy[q.by]
 	back := q
 	back.since, back.other = q.other, q.since
 	past := map[string]*adminv1.UsageRow{}
@@ -141,7 +164,7 @@ func (c *call) usageRows(q usageQuery) ([]usageRow, error) {
 		return cmp.Or(cmp.Compare(b.GetCostNanoDollars(), a.GetCostNanoDollars()), cmp.Compare(b.GetRequests(), a.GetRequests()),
 			cmp.Compare(b.Before.GetCostNanoDollars(), a.Before.GetCostNanoDollars()), cmp.Compare(a.Name, b.Name))
 	})
-	return rows, nil
+	return rows
 }
 
 func add(to, r *adminv1.UsageRow) {
@@ -197,7 +220,7 @@ func usageCSV(c *call) error {
 	if err != nil {
 		return err
 	}
-	rows, err := c.usageRows(q)
+	report, err := c.usageRows(q)
 	if err != nil {
 		return err
 	}
@@ -213,14 +236,18 @@ func usageCSV(c *call) error {
 		for _, f := range figures {
 			head = append(head, string(f.Name())+behind)
 		}
+		for _, name := range firstEventColumns {
+			head = append(head, name+behind)
+		}
 	}
 	table := [][]string{head}
-	for _, r := range rows {
+	for _, r := range report.rows {
 		row := []string{r.Name}
 		for _, of := range []*adminv1.UsageRow{r.UsageRow, r.Before} {
 			for _, f := range figures {
 				row = append(row, strconv.FormatInt(of.ProtoReflect().Get(f).Int(), 10))
 			}
+			row = append(row, firstEventCells(of.GetFirstEvents())...)
 		}
 		table = append(table, row)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // asked is a report that a page has asked for.
@@ -106,6 +107,44 @@ func TestTwoPeriods(t *testing.T) {
 	rows := table(t, f.get(t, session, "/usage.csv?"+query).body)
 	if len(rows) != 3 || rows[0]["model"] != "a" || rows[0]["requests"] != "3" || rows[0]["requests_before"] != "2" || rows[2]["model"] != "gone" || rows[2]["cost_nano_dollars_before"] != "9000000000" || rows[2]["input_tokens_before"] != "50" {
 		t.Errorf("%v", rows)
+	}
+}
+
+// Case U23: times to first events are on the page, in its totals and in the CSV. Unknown is not zero, and
+// neither is none.
+func TestFirstEvents(t *testing.T) {
+	f := openScripted(t)
+	session := f.signIn(t, f.root)
+	all := used("quick", 3, 6e9)
+	all.FirstEvents = &adminv1.FirstEvents{Count: 2, Mean: durationpb.New(400 * time.Millisecond), P50: durationpb.New(300 * time.Millisecond), P95: durationpb.New(1500 * time.Millisecond)}
+	part, old, none := used("part", 3, 5e9), used("old", 3, 4e9), used("none", 3, 3e9)
+	part.FirstEvents = &adminv1.FirstEvents{Count: 1, Unknown: 2, Mean: durationpb.New(time.Second), P50: durationpb.New(time.Second), P95: durationpb.New(2 * time.Second)}
+	old.FirstEvents, none.FirstEvents = &adminv1.FirstEvents{Unknown: 3}, &adminv1.FirstEvents{}
+	f.script(map[string][]*adminv1.UsageRow{"DIMENSION_MODEL 2026-03-02": {all, part, old, none}})
+	f.scripted.total = &adminv1.UsageRow{FirstEvents: &adminv1.FirstEvents{Count: 3, Unknown: 1234, P95: durationpb.New(1700 * time.Millisecond)}}
+	const query = "by=model&from=2026-03-02&to=2026-03-04&with=2026-02-01"
+	page := f.get(t, session, "/usage?"+query).body
+	for _, text := range []string{
+		`>First event, p95</dt><dd>1.70 s<small>before: 1.70 s`, `Of 1` + "\u202f" + `234 requests it is not known`,
+		`<td class="n">300.0 ms</td><td class="n">1.50 s</td>`, `<td class="n">1.00 s</td><td class="n">2.00 s</td>`, `<td class="n">unknown</td><td class="n">unknown</td>`, `<td class="n">–</td><td class="n">–</td>`,
+	} {
+		if !strings.Contains(page, text) {
+			t.Errorf("there is no %s in %s", text, page)
+		}
+	}
+	rows := table(t, f.get(t, session, "/usage.csv?"+query).body)
+	for i, want := range []string{"2 0 400000 300000 1500000", "1 2 1000000 1000000 2000000", "0 3   ", "0 0   "} {
+		var got []string
+		for _, column := range []string{"first_events", "first_event_unknown", "first_event_mean", "first_event_p50", "first_event_p95"} {
+			got = append(got, rows[i][column])
+		}
+		if strings.Join(got, " ") != want || rows[i]["first_event_p95_before"] != "" || rows[i]["first_events_before"] != "0" {
+			t.Errorf("row %d: %q, want %q", i, got, want)
+		}
+	}
+	f.scripted.total = nil // of no rows there is none
+	if page := f.get(t, session, "/usage?"+query).body; !strings.Contains(page, `p95</dt><dd>–<small>before: –`) || strings.Contains(page, "not known") {
+		t.Error(page)
 	}
 }
 

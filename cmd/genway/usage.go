@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/core/keys"
@@ -103,51 +104,83 @@ func nameEach(ctx context.Context, known *keys.Service, names map[string]string)
 type usageColumn struct {
 	name  string // in CSV and JSON
 	title string // in the table; empty leaves it out
-	money bool   // in nano-dollars, and printed as dollars
+	unit  unit
 	of    func(ledger.Row) int64
 }
 
-// text is the figure as it is printed; dollars to the last nano-dollar.
+// unit is what a figure counts.
+type unit int
+
+const (
+	number unit = iota
+	money       // nano-dollars, printed as dollars
+	// micros are microseconds of a duration, which the table prints with a unit. A row without a first
+	// event has none.
+	micros
+)
+
+// has reports whether a row has the figure.
+func (c usageColumn) has(r ledger.Row) bool { return c.unit != micros || r.FirstEvents.Count() > 0 }
+
+// text is the figure as CSV has it; dollars to the last nano-dollar.
 func (c usageColumn) text(r ledger.Row) string {
-	if c.money {
+	switch {
+	case !c.has(r):
+		return ""
+	case c.unit == money:
 		return limit.FormatMoney(c.of(r))
 	}
 	return strconv.FormatInt(c.of(r), 10)
 }
 
-var usageColumns = []usageColumn{
-	{"requests", "REQUESTS", false, func(r ledger.Row) int64 { return r.Requests }},
-	{"ok", "OK", false, func(r ledger.Row) int64 { return r.OK }},
-	{"failed", "FAILED", false, func(r ledger.Row) int64 { return r.Failed }},
-	{"cancelled", "CANCELLED", false, func(r ledger.Row) int64 { return r.Cancelled }},
-	{"interrupted", "INTERRUPTED", false, func(r ledger.Row) int64 { return r.Interrupted }},
-	{"open", "OPEN", false, func(r ledger.Row) int64 { return r.Open }},
-	{"input_tokens", "INPUT", false, func(r ledger.Row) int64 { return r.Input }},
-	{"output_tokens", "OUTPUT", false, func(r ledger.Row) int64 { return r.Output }},
-	{"cache_read_tokens", "CACHE READ", false, func(r ledger.Row) int64 { return r.CacheRead }},
-	{"cache_write_tokens", "CACHE WRITE", false, func(r ledger.Row) int64 { return r.CacheWrite }},
-	{"cache_write_1h_tokens", "", false, func(r ledger.Row) int64 { return r.CacheWrite1h }},
-	{"thinking_tokens", "THINKING", false, func(r ledger.Row) int64 { return r.Thinking }},
-	{"input_image_tokens", "", false, func(r ledger.Row) int64 { return r.InputImage }},
-	{"input_audio_tokens", "", false, func(r ledger.Row) int64 { return r.InputAudio }},
-	{"output_image_tokens", "", false, func(r ledger.Row) int64 { return r.OutputImage }},
-	{"output_audio_tokens", "", false, func(r ledger.Row) int64 { return r.OutputAudio }},
-	{"images", "IMAGES", false, func(r ledger.Row) int64 { return r.Images }},
-	{"cost", "COST", true, func(r ledger.Row) int64 { return r.Cost }},
-	{"unpriced", "UNPRICED", false, func(r ledger.Row) int64 { return r.Unpriced }},
-	{"estimated", "ESTIMATED", false, func(r ledger.Row) int64 { return r.Estimated }},
-	{"rejected", "REJECTED", false, func(r ledger.Row) int64 { return r.Rejected }},
+// cell is the figure as the table has it.
+func (c usageColumn) cell(r ledger.Row) string {
+	if c.unit == micros && c.has(r) {
+		return (time.Duration(c.of(r)) * time.Microsecond).Round(time.Millisecond).String()
+	}
+	return dash(c.text(r))
 }
 
-// usageTable has a last line with the sums of the others. The columns unpriced, estimated
-// and rejected are left out where all rows have 0.
+var usageColumns = []usageColumn{
+	{"requests", "REQUESTS", number, func(r ledger.Row) int64 { return r.Requests }},
+	{"ok", "OK", number, func(r ledger.Row) int64 { return r.OK }},
+	{"failed", "FAILED", number, func(r ledger.Row) int64 { return r.Failed }},
+	{"cancelled", "CANCELLED", number, func(r ledger.Row) int64 { return r.Cancelled }},
+	{"interrupted", "INTERRUPTED", number, func(r ledger.Row) int64 { return r.Interrupted }},
+	{"open", "OPEN", number, func(r ledger.Row) int64 { return r.Open }},
+	{"input_tokens", "INPUT", number, func(r ledger.Row) int64 { return r.Input }},
+	{"output_tokens", "OUTPUT", number, func(r ledger.Row) int64 { return r.Output }},
+	{"cache_read_tokens", "CACHE READ", number, func(r ledger.Row) int64 { return r.CacheRead }},
+	{"cache_write_tokens", "CACHE WRITE", number, func(r ledger.Row) int64 { return r.CacheWrite }},
+	{"cache_write_1h_tokens", "", number, func(r ledger.Row) int64 { return r.CacheWrite1h }},
+	{"thinking_tokens", "THINKING", number, func(r ledger.Row) int64 { return r.Thinking }},
+	{"input_image_tokens", "", number, func(r ledger.Row) int64 { return r.InputImage }},
+	{"input_audio_tokens", "", number, func(r ledger.Row) int64 { return r.InputAudio }},
+	{"output_image_tokens", "", number, func(r ledger.Row) int64 { return r.OutputImage }},
+	{"output_audio_tokens", "", number, func(r ledger.Row) int64 { return r.OutputAudio }},
+	{"images", "IMAGES", number, func(r ledger.Row) int64 { return r.Images }},
+	{"cost", "COST", money, func(r ledger.Row) int64 { return r.Cost }},
+	{"unpriced", "UNPRICED", number, func(r ledger.Row) int64 { return r.Unpriced }},
+	{"estimated", "ESTIMATED", number, func(r ledger.Row) int64 { return r.Estimated }},
+	{"rejected", "REJECTED", number, func(r ledger.Row) int64 { return r.Rejected }},
+	{"first_events", "FIRST EVENTS", number, func(r ledger.Row) int64 { return r.FirstEvents.Count() }},
+	{"first_event_unknown", "FIRST EVENT UNKNOWN", number, func(r ledger.Row) int64 { return max(0, r.Requests-r.FirstEvents.Known) }},
+	{"first_event_mean", "", micros, func(r ledger.Row) int64 { return r.FirstEvents.Mean().Microseconds() }},
+	{"first_event_p50", "FIRST EVENT P50", micros, func(r ledger.Row) int64 { return r.FirstEvents.Quantile(0.5).Microseconds() }},
+	{"first_event_p95", "FIRST EVENT P95", micros, func(r ledger.Row) int64 { return r.FirstEvents.Quantile(0.95).Microseconds() }},
+}
+
+// rare are the columns that the table leaves out where the sum of all rows has 0.
+var rare = []string{"unpriced", "estimated", "rejected", "first_events", "first_event_unknown", "first_event_p50", "first_event_p95"}
+
+// usageTable has a last line with the sums of the others.
 func usageTable(stdout io.Writer, by []string, report []ledger.Row) error {
 	var total ledger.Row
 	for _, row := range report {
 		total.Add(row)
 	}
 	columns := slices.DeleteFunc(slices.Clone(usageColumns), func(c usageColumn) bool {
-		return c.title == "" || slices.Contains([]string{"unpriced", "estimated", "rejected"}, c.name) && c.of(total) == 0
+		return c.title == "" || slices.Contains(rare, c.name) && c.of(total) == 0
 	})
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprint(table, strings.ToUpper(strings.ReplaceAll(strings.Join(by, "\t"), "_", " ")))
@@ -168,7 +201,7 @@ func usageTable(stdout io.Writer, by []string, report []ledger.Row) error {
 		}
 		fmt.Fprint(table, strings.Join(values, "\t"))
 		for _, column := range columns {
-			fmt.Fprint(table, "\t", column.text(row))
+			fmt.Fprint(table, "\t", column.cell(row))
 		}
 		fmt.Fprintln(table)
 	}
@@ -203,9 +236,12 @@ func usageJSON(stdout io.Writer, by []string, report []ledger.Row) error {
 			tokens = append(tokens, jsontext.String(by[i]), jsontext.String(v))
 		}
 		for _, column := range usageColumns {
-			value := jsontext.String(column.text(row))
-			if !column.money {
-				value = jsontext.Int(column.of(row))
+			value := jsontext.Int(column.of(row))
+			switch {
+			case !column.has(row):
+				value = jsontext.Null
+			case column.unit == money:
+				value = jsontext.String(column.text(row))
 			}
 			tokens = append(tokens, jsontext.String(column.name), value)
 		}

@@ -286,7 +286,7 @@ func TestGetUsage(t *testing.T) {
 		Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CacheWrite1h: 5, InputImage: 6, InputAudio: 7, Thinking: 8, OutputImage: 9, OutputAudio: 10, Images: 11,
 	}
 	if err := f.store.Ledger().Write(t.Context(), process, []*ledger.Entry{
-		entry(1, "key_1", "m", start, ledger.Result{Outcome: ledger.OK, Usage: usage, Cost: 12, Price: "p"}),
+		entry(1, "key_1", "m", start, ledger.Result{Outcome: ledger.OK, Usage: usage, Cost: 12, Price: "p", FirstEvent: 300 * time.Millisecond}),
 		entry(2, "key_2", "m", start, ledger.Result{Outcome: ledger.Failed}),
 		entry(3, "key_1", "m", start.Add(24*time.Hour), ledger.Result{Outcome: ledger.Cancelled}),
 	}); err != nil {
@@ -296,13 +296,17 @@ func TestGetUsage(t *testing.T) {
 	got, err := f.GetUsage(ctx, &adminv1.GetUsageRequest{
 		By: []adminv1.Dimension{adminv1.Dimension_DIMENSION_KEY, adminv1.Dimension_DIMENSION_OWNER}, Until: timestamppb.New(start.Add(time.Hour)),
 	})
+	first := &adminv1.FirstEvents{Count: 1, Mean: durationpb.New(300 * time.Millisecond), P50: durationpb.New(362039 * time.Microsecond), P95: durationpb.New(494559 * time.Microsecond)}
 	want := &adminv1.GetUsageResponse{Rows: []*adminv1.UsageRow{
 		{
 			Values: []string{"key_1", "ada"}, Requests: 1, Ok: 1, InputTokens: 1, OutputTokens: 2, CacheReadTokens: 3, CacheWriteTokens: 4, CacheWrite_1HTokens: 5,
 			InputImageTokens: 6, InputAudioTokens: 7, ThinkingTokens: 8, OutputImageTokens: 9, OutputAudioTokens: 10, Images: 11, CostNanoDollars: 12,
+			FirstEvents: first,
 		},
-		{Values: []string{"key_2", "ada"}, Requests: 1, Failed: 1},
+		{Values: []string{"key_2", "ada"}, Requests: 1, Failed: 1, FirstEvents: &adminv1.FirstEvents{}},
 	}}
+	want.Total = proto.CloneOf(want.Rows[0])
+	want.Total.Values, want.Total.Requests, want.Total.Failed = nil, 2, 1
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" || err != nil {
 		t.Errorf("(-want +got): %v\n%s", err, diff)
 	}

@@ -66,16 +66,37 @@ func (s *Service) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (*
 		return nil, fault.Invalid("by", "by: the report has more than %d rows; ask for a shorter time or fewer dimensions, or use genway usage", maxUsageRows)
 	}
 	resp := &adminv1.GetUsageResponse{}
+	var total ledger.Row
 	for _, r := range rows {
-		resp.Rows = append(resp.Rows, &adminv1.UsageRow{
-			Values: r.Values, Requests: r.Requests, Ok: r.OK, Failed: r.Failed, Cancelled: r.Cancelled,
-			Interrupted: r.Interrupted, Open: r.Open,
-			InputTokens: r.Input, OutputTokens: r.Output, CacheReadTokens: r.CacheRead, CacheWriteTokens: r.CacheWrite,
-			CacheWrite_1HTokens: r.CacheWrite1h, ThinkingTokens: r.Thinking,
-			InputImageTokens: r.InputImage, InputAudioTokens: r.InputAudio,
-			OutputImageTokens: r.OutputImage, OutputAudioTokens: r.OutputAudio, Images: r.Images,
-			CostNanoDollars: r.Cost, Unpriced: r.Unpriced, Estimated: r.Estimated, Rejected: r.Rejected,
-		})
+		resp.Rows = append(resp.Rows, usageRow(r))
+		total.Add(r)
+	}
+	if len(rows) > 0 {
+		resp.Total = usageRow(total)
 	}
 	return resp, nil
+}
+
+// usageRow is a row as the contract has it.
+func usageRow(r ledger.Row) *adminv1.UsageRow {
+	return &adminv1.UsageRow{
+		Values: r.Values, Requests: r.Requests, Ok: r.OK, Failed: r.Failed, Cancelled: r.Cancelled,
+		Interrupted: r.Interrupted, Open: r.Open,
+		InputTokens: r.Input, OutputTokens: r.Output, CacheReadTokens: r.CacheRead, CacheWriteTokens: r.CacheWrite,
+		CacheWrite_1HTokens: r.CacheWrite1h, ThinkingTokens: r.Thinking,
+		InputImageTokens: r.InputImage, InputAudioTokens: r.InputAudio,
+		OutputImageTokens: r.OutputImage, OutputAudioTokens: r.OutputAudio, Images: r.Images,
+		CostNanoDollars: r.Cost, Unpriced: r.Unpriced, Estimated: r.Estimated, Rejected: r.Rejected,
+		FirstEvents: firstEvents(r),
+	}
+}
+
+// firstEvents are a row's times to first events. Durations of no time are left out: without a first
+// event there are none.
+func firstEvents(r ledger.Row) *adminv1.FirstEvents {
+	f := r.FirstEvents
+	return &adminv1.FirstEvents{
+		Count: f.Count(), Unknown: max(0, r.Requests-f.Known),
+		Mean: some(f.Mean()), P50: some(f.Quantile(0.5)), P95: some(f.Quantile(0.95)),
+	}
 }

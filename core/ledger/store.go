@@ -167,6 +167,7 @@ type Row struct {
 	// Estimated is how many requests have a usage that no upstream reported, Rejected how many
 	// of these because the upstream's figures cannot be true.
 	Estimated, Rejected int64
+	FirstEvents         FirstEvents
 }
 
 // Add adds another row's figures. Sums of tokens and costs saturate.
@@ -182,11 +183,12 @@ func (r *Row) Add(other Row) {
 	r.Unpriced += other.Unpriced
 	r.Estimated += other.Estimated
 	r.Rejected += other.Rejected
+	r.FirstEvents.Add(other.FirstEvents)
 }
 
 // RowOf is what one entry adds to a report, without values.
 func RowOf(e *Entry) Row {
-	r := Row{Requests: 1, Usage: e.Usage, Cost: e.Cost}
+	r := Row{Requests: 1, Usage: e.Usage, Cost: e.Cost, FirstEvents: firstEvents(e)}
 	switch e.Outcome {
 	case OK:
 		r.OK = 1

@@ -49,7 +49,7 @@ var ledgerColumns = []column{
 	{"price", nil, func(e *ledger.Entry) string { return e.Price }},
 	{"usage_source", nil, func(e *ledger.Entry) string { return string(e.UsageSource) }},
 	{"duration", func(e *ledger.Entry) int64 { return e.Duration.Microseconds() }, nil},
-	{"first_event", func(e *ledger.Entry) int64 { return e.FirstEvent.Microseconds() }, nil},
+	{"first_event", func(e *ledger.Entry) int64 { return amount.Bound(e.FirstEvent.Microseconds()) }, nil},
 	{"upstream_protocol", nil, func(e *ledger.Entry) string { return e.UpstreamProtocol }},
 	{"losses", nil, func(e *ledger.Entry) string { return e.Losses }},
 	{"timeline", nil, func(e *ledger.Entry) string { return e.Timeline }},

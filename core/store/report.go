@@ -31,7 +31,7 @@ var dimensions = map[ledger.Dimension]struct{ entry, pruned string }{
 type figure struct{ column, counted string }
 
 // sums are the figures of a report, in the order of sumsOf. Open entries are never pruned.
-var sums = []figure{
+var sums = append([]figure{
 	{"requests", "count(*)"},
 	{"ok", "count(*) FILTER (WHERE outcome = 'ok')"},
 	{"failed", "count(*) FILTER (WHERE outcome = 'failed')"},
@@ -52,7 +52,7 @@ var sums = []figure{
 	{"unpriced", "count(*) FILTER (WHERE price = '' AND input_tokens + output_tokens + images > 0)"},
 	{"estimated", "count(*) FILTER (WHERE usage_source <> '')"},
 	{"rejected", "count(*) FILTER (WHERE usage_source = 'rejected')"},
-}
+}, firstEventSums()...)
 
 // ofEntries is the figure of entries, by a way to sum a column.
 func (f figure) ofEntries(sum func(column string) string) string {
@@ -67,12 +67,12 @@ func plainSum(column string) string { return "CAST(sum(" + column + ") AS BIGINT
 
 // sumsOf are the figures of a row, in the order of sums.
 func sumsOf(r *ledger.Row) []any {
-	return []any{
+	return append([]any{
 		&r.Requests, &r.OK, &r.Failed, &r.Cancelled, &r.Interrupted,
 		&r.Input, &r.Output, &r.CacheRead, &r.CacheWrite, &r.CacheWrite1h,
 		&r.InputImage, &r.InputAudio, &r.Thinking, &r.OutputImage, &r.OutputAudio, &r.Images,
 		&r.Cost, &r.Unpriced, &r.Estimated, &r.Rejected,
-	}
+	}, firstEventsOf(&r.FirstEvents)...)
 }
 
 // Report sums the entries up, and what was pruned, of one state of the database.

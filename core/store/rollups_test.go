@@ -35,6 +35,9 @@ func withoutRollups(location string) (statements []string) {
 	for _, column := range []string{"host", "version", "address", "configuration", "degraded"} {
 		statements = append(statements, "ALTER TABLE ledger_processes DROP COLUMN "+column)
 	}
+	for _, column := range firstEventColumns {
+		statements = append(statements, "ALTER TABLE ledger_days DROP COLUMN "+column)
+	}
 	return append(statements, `DROP TABLE captures`, `DROP TABLE schema_least`, `DROP TABLE ledger_hours`, `DROP TABLE ledger_rollups`, `ALTER TABLE ledger_processes DROP COLUMN rolls`)
 }
 

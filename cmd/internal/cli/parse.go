@@ -65,6 +65,9 @@ func (p Program) Parse(args []string) (Command, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: a %s cannot run", node.FullPath(), node.Target.Type())
 	}
+	if configured, ok := command.(Configured); ok {
+		configured.TakeSettings(settings(chosen, node))
+	}
 	return command, nil
 }
 

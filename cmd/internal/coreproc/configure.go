@@ -213,15 +213,19 @@ func hashOfText(text []byte) string {
 	return hex.EncodeToString(sum[:6])
 }
 
-// shownOf is a file without what may be a secret; empty where it cannot be shown.
-func shownOf(file string) string {
+// shownOf is a file without what may be a secret, and its members; empty where it cannot be shown.
+func shownOf(file string) (string, []config.Member) {
 	text, err := os.ReadFile(file) //nolint:gosec // the configuration that this program was started with
 	if err != nil {
-		return ""
+		return "", nil
 	}
 	shown, err := config.MaskedText(bytes.Clone(text))
 	if err != nil {
-		return ""
+		return "", nil
 	}
-	return string(shown)
+	members, err := config.Members(text)
+	if err != nil {
+		return "", nil
+	}
+	return string(shown), members
 }

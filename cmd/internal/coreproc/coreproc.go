@@ -51,7 +51,12 @@ type CoreFlags struct {
 	TrustFlags
 	cli.Overload
 	cli.Telemetry
+
+	settings []cli.Setting
 }
+
+// TakeSettings has the core report the flags of its process.
+func (f *CoreFlags) TakeSettings(settings []cli.Setting) { f.settings = settings }
 
 // LedgerSync is how durable the ledger is. Empty is batch.
 type LedgerSync string
@@ -120,7 +125,7 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 	if err != nil {
 		return nil, err
 	}
-	routing.writable = f.ConsoleWrite
+	routing.writable, routing.settings = f.ConsoleWrite, f.settings
 	db, keyService, err := f.openStore(ctx, store.Config{RelaxLedger: f.LedgerSync == LedgerOff})
 	if err != nil {
 		return nil, errors.Join(err, routing.Close())

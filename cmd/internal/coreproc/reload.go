@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/core/capture/vault"
 	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/price"
@@ -41,14 +42,16 @@ type Routing struct {
 	hangup   chan os.Signal              // SIGHUP; taken from the start, since it ends a process otherwise
 	replaced chan struct{}               // signalled when the listings change
 
-	writable bool       // by WriteConfiguration
-	writing  sync.Mutex // of WriteConfiguration
+	settings []cli.Setting // of the process
+	writable bool          // by WriteConfiguration
+	writing  sync.Mutex    // of WriteConfiguration
 
 	onReload atomic.Pointer[func(ok bool)] // called after each reload; nil is not
 
 	mu      sync.Mutex
-	hash    string        // of the file in force
-	shown   string        // that file, without what may be a secret
+	hash    string // of the file in force
+	shown   string // that file, without what may be a secret
+	members []config.Member
 	prices  string        // the file of prices that is valid; empty without one
 	files   []string      // what the file names and is read with it: prices, certificates
 	read    string        // the stamp of the files that were read last, good or bad
@@ -72,7 +75,8 @@ func NewRouting(file string, embedded *sandbox.Sandbox, answers *remote.AnswerMe
 	if err != nil {
 		return nil, err
 	}
-	r.Router, r.current, r.hash, r.shown = route.New(built.Routes), built, hashOf(file), shownOf(file)
+	r.Router, r.current, r.hash = route.New(built.Routes), built, hashOf(file)
+	r.shown, r.members = shownOf(file)
 	r.Prices.Swap(prices)
 	r.retain.Store(int64(built.retainDays))
 	r.oidc.Store(built.oidc)
@@ -163,7 +167,8 @@ func (r *Routing) Reload() error {
 	if r.vault != nil {
 		r.vault.Use(r.keeping.Ring(), r.keeping.KeepFor())
 	}
-	r.current, r.expiry, r.hash, r.shown = built, certs.Expiry{}, hashOf(r.file), shownOf(r.file)
+	r.current, r.expiry, r.hash = built, certs.Expiry{}, hashOf(r.file)
+	r.shown, r.members = shownOf(r.file)
 	select {
 	case r.replaced <- struct{}{}:
 	default: // signalled already

@@ -66,9 +66,11 @@ var strategyNames = map[route.Strategy]string{route.ByWeight: "weight", route.Le
 // Configuration is the one in force, without what may be a secret.
 func (r *Routing) Configuration() *adminv1.GetConfigurationResponse {
 	r.mu.Lock()
-	file, hash, running := r.file, r.hash, r.shown
+	file, hash, running, members := r.file, r.hash, r.shown, r.members
 	r.mu.Unlock()
-	resp := &adminv1.GetConfigurationResponse{Source: file, Hash: hash, FileHash: hashOf(file), Writable: r.writable && file != ""}
+	resp := &adminv1.GetConfigurationResponse{
+		Source: file, Hash: hash, FileHash: hashOf(file), Writable: r.writable && file != "", Members: bySource(r.settings, members),
+	}
 	if resp.Current = resp.FileHash == hash; !resp.Current {
 		resp.RunningYaml = running
 	}

@@ -142,5 +142,15 @@ func (c *Checked) rolled(ctx context.Context, v ledger.View, day, until time.Tim
 
 func same(a, b ledger.Row) bool {
 	return a.Requests == b.Requests && a.OK == b.OK && a.Failed == b.Failed && a.Cancelled == b.Cancelled && a.Interrupted == b.Interrupted &&
-		a.Open == b.Open && a.Usage == b.Usage && a.Cost == b.Cost && a.Unpriced == b.Unpriced && a.Estimated == b.Estimated && a.Rejected == b.Rejected
+		a.Open == b.Open && a.Usage == b.Usage && a.Cost == b.Cost && a.Unpriced == b.Unpriced && a.Estimated == b.Estimated && a.Rejected == b.Rejected &&
+		sameFirstEvents(a, b)
+}
+
+// sameFirstEvents compares times to first events where both rows have those of all their requests:
+// sums that an older version made have none.
+func sameFirstEvents(a, b ledger.Row) bool {
+	if a.FirstEvents.Known > a.Requests || b.FirstEvents.Known > b.Requests {
+		return false
+	}
+	return a.FirstEvents.Known < a.Requests || b.FirstEvents.Known < b.Requests || a.FirstEvents == b.FirstEvents
 }

@@ -52,6 +52,7 @@ func testSumsSaturate(t *testing.T, database LedgerDatabase) {
 		var entries []*ledger.Entry
 		for n := from; n < from+100; n++ {
 			e := absurd(n, math.MaxInt64)
+			e.FirstEvent = math.MaxInt64
 			e.KeyID, e.Start = "key", epoch().Add(time.Duration(n/600)*24*time.Hour)
 			entries = append(entries, e)
 		}
@@ -64,6 +65,9 @@ func testSumsSaturate(t *testing.T, database LedgerDatabase) {
 			got := report(t, s, query)
 			if len(got) != 1 || got[0].Requests != rows || got[0].OK != rows {
 				t.Fatalf("%s, by %v: %+v", when, query.By, got)
+			}
+			if f := got[0].FirstEvents; f.Sum != amount.Max || f.Count() != rows || f.Mean() <= 0 {
+				t.Errorf("%s, by %v: %+v", when, query.By, f)
 			}
 			sum := ledger.Entry{Result: ledger.Result{Usage: got[0].Usage, Cost: got[0].Cost}}
 			for i, f := range figures(&sum) {

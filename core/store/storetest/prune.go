@@ -46,10 +46,10 @@ func testReportSeveral(t *testing.T, database LedgerDatabase) {
 	write(t, s, process, entries...)
 	got := report(t, s, ledger.Query{By: []ledger.Dimension{ledger.ByOwner, ledger.ByKey}, Since: entries[1].Start, Until: entries[7].Start})
 	want := []ledger.Row{
-		{Values: []string{"a", "key_0"}, Requests: 1, OK: 1, Usage: ledger.Usage{Input: 2}, Cost: 2015},
-		{Values: []string{"a", "key_1"}, Requests: 2, OK: 2, Usage: ledger.Usage{Input: 1 + 3}, Cost: 1015, Unpriced: 1},
-		{Values: []string{"b", "key_0"}, Requests: 2, OK: 2, Usage: ledger.Usage{Input: 4 + 6}, Cost: 4015 + 6015},
-		{Values: []string{"b", "key_1"}, Requests: 1, OK: 1, Usage: ledger.Usage{Input: 5}, Cost: 5015},
+		{Values: []string{"a", "key_0"}, Requests: 1, OK: 1, Usage: ledger.Usage{Input: 2}, Cost: 2015, FirstEvents: firstEvents(1, 2)},
+		{Values: []string{"a", "key_1"}, Requests: 2, OK: 2, Usage: ledger.Usage{Input: 1 + 3}, Cost: 1015, Unpriced: 1, FirstEvents: firstEvents(2, 1, 3)},
+		{Values: []string{"b", "key_0"}, Requests: 2, OK: 2, Usage: ledger.Usage{Input: 4 + 6}, Cost: 4015 + 6015, FirstEvents: firstEvents(2, 4, 6)},
+		{Values: []string{"b", "key_1"}, Requests: 1, OK: 1, Usage: ledger.Usage{Input: 5}, Cost: 5015, FirstEvents: firstEvents(1, 5)},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("by owner and key (-want +got):\n%s", diff)

@@ -10,6 +10,16 @@ import (
 	"github.com/genway/genway/core/ledger"
 )
 
+// firstEvents are those of so many requests, of which these entries had one. That of each came within
+// 16 ms.
+func firstEvents(known int64, of ...int64) ledger.FirstEvents {
+	f := ledger.FirstEvents{Known: known, Buckets: [ledger.FirstEventBuckets]int64{int64(len(of))}}
+	for _, n := range of {
+		f.Sum += entry(n).FirstEvent.Microseconds()
+	}
+	return f
+}
+
 func testReport(t *testing.T, database LedgerDatabase) {
 	s := openLedger(t, database)
 	process := begin(t, s, epoch())
@@ -49,9 +59,9 @@ func testReport(t *testing.T, database LedgerDatabase) {
 		}
 	}
 	want := []ledger.Row{
-		{Values: []string{"chat_completions"}, Requests: 3, Interrupted: 2, Open: 1},
-		{Values: []string{"grpc"}, Requests: 1, OK: 1, Usage: usage(3), Cost: sum(15, 3)},
-		{Values: []string{"messages"}, Requests: 3, OK: 1, Failed: 1, Cancelled: 1, Usage: usage(0, 1, 2), Cost: sum(15, 0, 1, 2)},
+		{Values: []string{"chat_completions"}, Requests: 3, Interrupted: 2, Open: 1, FirstEvents: firstEvents(3)},
+		{Values: []string{"grpc"}, Requests: 1, OK: 1, Usage: usage(3), Cost: sum(15, 3), FirstEvents: firstEvents(1, 3)},
+		{Values: []string{"messages"}, Requests: 3, OK: 1, Failed: 1, Cancelled: 1, Usage: usage(0, 1, 2), Cost: sum(15, 0, 1, 2), FirstEvents: firstEvents(3, 0, 1, 2)},
 	}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("by protocol (-want +got):\n%s", diff)

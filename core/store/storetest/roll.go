@@ -110,6 +110,7 @@ func anyEntry(random *rand.Rand, n int64, hours int) *ledger.Entry {
 	if random.IntN(3) == 0 {
 		e.Price, e.UsageSource = "", ledger.Rejected
 	}
+	e.FirstEvent = []time.Duration{0, -time.Second, time.Nanosecond, time.Microsecond << random.IntN(42), 16 * time.Millisecond << random.IntN(15)}[random.IntN(5)]
 	if e.Outcome == ledger.Open || e.Outcome == ledger.Interrupted {
 		e.Result = ledger.Result{Outcome: e.Outcome}
 	}

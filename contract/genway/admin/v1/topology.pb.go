@@ -80,6 +80,65 @@ func (Breaker) EnumDescriptor() ([]byte, []int) {
 	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{0}
 }
 
+// ConfigurationSource is where a value is from.
+type ConfigurationSource int32
+
+const (
+	ConfigurationSource_CONFIGURATION_SOURCE_UNSPECIFIED ConfigurationSource = 0
+	// A line of the file.
+	ConfigurationSource_CONFIGURATION_SOURCE_FILE ConfigurationSource = 1
+	// An argument of the process.
+	ConfigurationSource_CONFIGURATION_SOURCE_FLAG ConfigurationSource = 2
+	// A variable of the process's environment: of a flag, or one that a line of the file names.
+	ConfigurationSource_CONFIGURATION_SOURCE_ENVIRONMENT ConfigurationSource = 3
+	ConfigurationSource_CONFIGURATION_SOURCE_DEFAULT     ConfigurationSource = 4
+)
+
+// Enum value maps for ConfigurationSource.
+var (
+	ConfigurationSource_name = map[int32]string{
+		0: "CONFIGURATION_SOURCE_UNSPECIFIED",
+		1: "CONFIGURATION_SOURCE_FILE",
+		2: "CONFIGURATION_SOURCE_FLAG",
+		3: "CONFIGURATION_SOURCE_ENVIRONMENT",
+		4: "CONFIGURATION_SOURCE_DEFAULT",
+	}
+	ConfigurationSource_value = map[string]int32{
+		"CONFIGURATION_SOURCE_UNSPECIFIED": 0,
+		"CONFIGURATION_SOURCE_FILE":        1,
+		"CONFIGURATION_SOURCE_FLAG":        2,
+		"CONFIGURATION_SOURCE_ENVIRONMENT": 3,
+		"CONFIGURATION_SOURCE_DEFAULT":     4,
+	}
+)
+
+func (x ConfigurationSource) Enum() *ConfigurationSource {
+	p := new(ConfigurationSource)
+	*p = x
+	return p
+}
+
+func (x ConfigurationSource) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ConfigurationSource) Descriptor() protoreflect.EnumDescriptor {
+	return file_genway_admin_v1_topology_proto_enumTypes[1].Descriptor()
+}
+
+func (ConfigurationSource) Type() protoreflect.EnumType {
+	return &file_genway_admin_v1_topology_proto_enumTypes[1]
+}
+
+func (x ConfigurationSource) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ConfigurationSource.Descriptor instead.
+func (ConfigurationSource) EnumDescriptor() ([]byte, []int) {
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{1}
+}
+
 // Upstream is an upstream of the configuration in force, as the core that is asked sees it.
 type Upstream struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -607,7 +666,10 @@ type GetConfigurationResponse struct {
 	// Whether WriteConfiguration writes the file.
 	Writable bool `protobuf:"varint,7,opt,name=writable,proto3" json:"writable,omitempty"`
 	// That of the file as it is on the disk now, for WriteConfigurationRequest.
-	FileHash      string `protobuf:"bytes,8,opt,name=file_hash,json=fileHash,proto3" json:"file_hash,omitempty"`
+	FileHash string `protobuf:"bytes,8,opt,name=file_hash,json=fileHash,proto3" json:"file_hash,omitempty"`
+	// What is in force, with where it is from: the flags of the process, then the members of the file, at
+	// most 5000. What neither has is at the default of the documentation.
+	Members       []*ConfigurationMember `protobuf:"bytes,9,rep,name=members,proto3" json:"members,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -698,6 +760,104 @@ func (x *GetConfigurationResponse) GetFileHash() string {
 	return ""
 }
 
+func (x *GetConfigurationResponse) GetMembers() []*ConfigurationMember {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+// ConfigurationMember is a value that is in force.
+type ConfigurationMember struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A flag with its dashes, as --grpc, or a path in the file, as upstreams.openai.base_url.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What may be a secret is "(masked)". References to the environment are left as they are in the
+	// file. Empty is nothing, or a default that the flag's documentation gives.
+	Value  string              `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
+	Source ConfigurationSource `protobuf:"varint,3,opt,name=source,proto3,enum=genway.admin.v1.ConfigurationSource" json:"source,omitempty"`
+	// The line of the file in force; 0 for flags.
+	Line int32 `protobuf:"varint,4,opt,name=line,proto3" json:"line,omitempty"`
+	// The variables of the environment that the value is from or names.
+	Variables []string `protobuf:"bytes,5,rep,name=variables,proto3" json:"variables,omitempty"`
+	// The flag that has precedence, so that the value is not in force; empty for none.
+	OverriddenBy  string `protobuf:"bytes,6,opt,name=overridden_by,json=overriddenBy,proto3" json:"overridden_by,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfigurationMember) Reset() {
+	*x = ConfigurationMember{}
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfigurationMember) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfigurationMember) ProtoMessage() {}
+
+func (x *ConfigurationMember) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfigurationMember.ProtoReflect.Descriptor instead.
+func (*ConfigurationMember) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *ConfigurationMember) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ConfigurationMember) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *ConfigurationMember) GetSource() ConfigurationSource {
+	if x != nil {
+		return x.Source
+	}
+	return ConfigurationSource_CONFIGURATION_SOURCE_UNSPECIFIED
+}
+
+func (x *ConfigurationMember) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *ConfigurationMember) GetVariables() []string {
+	if x != nil {
+		return x.Variables
+	}
+	return nil
+}
+
+func (x *ConfigurationMember) GetOverriddenBy() string {
+	if x != nil {
+		return x.OverriddenBy
+	}
+	return ""
+}
+
 // CheckConfigurationRequest asks about a configuration.
 type CheckConfigurationRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -710,7 +870,7 @@ type CheckConfigurationRequest struct {
 
 func (x *CheckConfigurationRequest) Reset() {
 	*x = CheckConfigurationRequest{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[9]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -722,7 +882,7 @@ func (x *CheckConfigurationRequest) String() string {
 func (*CheckConfigurationRequest) ProtoMessage() {}
 
 func (x *CheckConfigurationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[9]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -735,7 +895,7 @@ func (x *CheckConfigurationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckConfigurationRequest.ProtoReflect.Descriptor instead.
 func (*CheckConfigurationRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{9}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *CheckConfigurationRequest) GetYaml() string {
@@ -758,7 +918,7 @@ type ConfigurationMistake struct {
 
 func (x *ConfigurationMistake) Reset() {
 	*x = ConfigurationMistake{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[10]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -770,7 +930,7 @@ func (x *ConfigurationMistake) String() string {
 func (*ConfigurationMistake) ProtoMessage() {}
 
 func (x *ConfigurationMistake) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[10]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -783,7 +943,7 @@ func (x *ConfigurationMistake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigurationMistake.ProtoReflect.Descriptor instead.
 func (*ConfigurationMistake) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{10}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ConfigurationMistake) GetLine() int32 {
@@ -822,7 +982,7 @@ type CheckConfigurationResponse struct {
 
 func (x *CheckConfigurationResponse) Reset() {
 	*x = CheckConfigurationResponse{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[11]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -834,7 +994,7 @@ func (x *CheckConfigurationResponse) String() string {
 func (*CheckConfigurationResponse) ProtoMessage() {}
 
 func (x *CheckConfigurationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[11]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -847,7 +1007,7 @@ func (x *CheckConfigurationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckConfigurationResponse.ProtoReflect.Descriptor instead.
 func (*CheckConfigurationResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{11}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *CheckConfigurationResponse) GetMistakes() []*ConfigurationMistake {
@@ -880,7 +1040,7 @@ type ReloadConfigurationRequest struct {
 
 func (x *ReloadConfigurationRequest) Reset() {
 	*x = ReloadConfigurationRequest{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[12]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -892,7 +1052,7 @@ func (x *ReloadConfigurationRequest) String() string {
 func (*ReloadConfigurationRequest) ProtoMessage() {}
 
 func (x *ReloadConfigurationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[12]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -905,7 +1065,7 @@ func (x *ReloadConfigurationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReloadConfigurationRequest.ProtoReflect.Descriptor instead.
 func (*ReloadConfigurationRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{12}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{13}
 }
 
 // ReloadConfigurationResponse says that it is in force.
@@ -919,7 +1079,7 @@ type ReloadConfigurationResponse struct {
 
 func (x *ReloadConfigurationResponse) Reset() {
 	*x = ReloadConfigurationResponse{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[13]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -931,7 +1091,7 @@ func (x *ReloadConfigurationResponse) String() string {
 func (*ReloadConfigurationResponse) ProtoMessage() {}
 
 func (x *ReloadConfigurationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[13]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -944,7 +1104,7 @@ func (x *ReloadConfigurationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReloadConfigurationResponse.ProtoReflect.Descriptor instead.
 func (*ReloadConfigurationResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{13}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ReloadConfigurationResponse) GetHash() string {
@@ -968,7 +1128,7 @@ type WriteConfigurationRequest struct {
 
 func (x *WriteConfigurationRequest) Reset() {
 	*x = WriteConfigurationRequest{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[14]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -980,7 +1140,7 @@ func (x *WriteConfigurationRequest) String() string {
 func (*WriteConfigurationRequest) ProtoMessage() {}
 
 func (x *WriteConfigurationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[14]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -993,7 +1153,7 @@ func (x *WriteConfigurationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WriteConfigurationRequest.ProtoReflect.Descriptor instead.
 func (*WriteConfigurationRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{14}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *WriteConfigurationRequest) GetYaml() string {
@@ -1021,7 +1181,7 @@ type WriteConfigurationResponse struct {
 
 func (x *WriteConfigurationResponse) Reset() {
 	*x = WriteConfigurationResponse{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[15]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1033,7 +1193,7 @@ func (x *WriteConfigurationResponse) String() string {
 func (*WriteConfigurationResponse) ProtoMessage() {}
 
 func (x *WriteConfigurationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[15]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1046,7 +1206,7 @@ func (x *WriteConfigurationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WriteConfigurationResponse.ProtoReflect.Descriptor instead.
 func (*WriteConfigurationResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{15}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *WriteConfigurationResponse) GetHash() string {
@@ -1081,7 +1241,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[16]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1093,7 +1253,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[16]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1106,7 +1266,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{16}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Node) GetProcess() int64 {
@@ -1174,7 +1334,7 @@ type ListNodesRequest struct {
 
 func (x *ListNodesRequest) Reset() {
 	*x = ListNodesRequest{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[17]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1186,7 +1346,7 @@ func (x *ListNodesRequest) String() string {
 func (*ListNodesRequest) ProtoMessage() {}
 
 func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[17]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1199,7 +1359,7 @@ func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesRequest.ProtoReflect.Descriptor instead.
 func (*ListNodesRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{17}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{18}
 }
 
 // ListNodesResponse is the nodes that said within the last hour that they are alive, by number: the
@@ -1213,7 +1373,7 @@ type ListNodesResponse struct {
 
 func (x *ListNodesResponse) Reset() {
 	*x = ListNodesResponse{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[18]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1225,7 +1385,7 @@ func (x *ListNodesResponse) String() string {
 func (*ListNodesResponse) ProtoMessage() {}
 
 func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[18]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1238,7 +1398,7 @@ func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesResponse.ProtoReflect.Descriptor instead.
 func (*ListNodesResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{18}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ListNodesResponse) GetNodes() []*Node {
@@ -1285,7 +1445,7 @@ const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\x11ListRoutesRequest\"D\n" +
 	"\x12ListRoutesResponse\x12.\n" +
 	"\x06routes\x18\x01 \x03(\v2\x16.genway.admin.v1.RouteR\x06routes\"\x19\n" +
-	"\x17GetConfigurationRequest\"\xea\x01\n" +
+	"\x17GetConfigurationRequest\"\xaa\x02\n" +
 	"\x18GetConfigurationResponse\x12\x16\n" +
 	"\x06source\x18\x01 \x01(\tR\x06source\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\tR\x04hash\x12\x12\n" +
@@ -1294,7 +1454,15 @@ const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\aproblem\x18\x05 \x01(\tR\aproblem\x12!\n" +
 	"\frunning_yaml\x18\x06 \x01(\tR\vrunningYaml\x12\x1a\n" +
 	"\bwritable\x18\a \x01(\bR\bwritable\x12\x1b\n" +
-	"\tfile_hash\x18\b \x01(\tR\bfileHash\"/\n" +
+	"\tfile_hash\x18\b \x01(\tR\bfileHash\x12>\n" +
+	"\amembers\x18\t \x03(\v2$.genway.admin.v1.ConfigurationMemberR\amembers\"\xd4\x01\n" +
+	"\x13ConfigurationMember\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value\x12<\n" +
+	"\x06source\x18\x03 \x01(\x0e2$.genway.admin.v1.ConfigurationSourceR\x06source\x12\x12\n" +
+	"\x04line\x18\x04 \x01(\x05R\x04line\x12\x1c\n" +
+	"\tvariables\x18\x05 \x03(\tR\tvariables\x12#\n" +
+	"\roverridden_by\x18\x06 \x01(\tR\foverriddenBy\"/\n" +
 	"\x19CheckConfigurationRequest\x12\x12\n" +
 	"\x04yaml\x18\x01 \x01(\tR\x04yaml\"\\\n" +
 	"\x14ConfigurationMistake\x12\x12\n" +
@@ -1330,7 +1498,13 @@ const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\x13BREAKER_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eBREAKER_CLOSED\x10\x01\x12\x15\n" +
 	"\x11BREAKER_HALF_OPEN\x10\x02\x12\x10\n" +
-	"\fBREAKER_OPEN\x10\x03B\xbd\x01\n" +
+	"\fBREAKER_OPEN\x10\x03*\xc1\x01\n" +
+	"\x13ConfigurationSource\x12$\n" +
+	" CONFIGURATION_SOURCE_UNSPECIFIED\x10\x00\x12\x1d\n" +
+	"\x19CONFIGURATION_SOURCE_FILE\x10\x01\x12\x1d\n" +
+	"\x19CONFIGURATION_SOURCE_FLAG\x10\x02\x12$\n" +
+	" CONFIGURATION_SOURCE_ENVIRONMENT\x10\x03\x12 \n" +
+	"\x1cCONFIGURATION_SOURCE_DEFAULT\x10\x04B\xbd\x01\n" +
 	"\x13com.genway.admin.v1B\rTopologyProtoP\x01Z9github.com/genway/genway/contract/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
 
 var (
@@ -1345,48 +1519,52 @@ func file_genway_admin_v1_topology_proto_rawDescGZIP() []byte {
 	return file_genway_admin_v1_topology_proto_rawDescData
 }
 
-var file_genway_admin_v1_topology_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_genway_admin_v1_topology_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_genway_admin_v1_topology_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_genway_admin_v1_topology_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_genway_admin_v1_topology_proto_goTypes = []any{
 	(Breaker)(0),                        // 0: genway.admin.v1.Breaker
-	(*Upstream)(nil),                    // 1: genway.admin.v1.Upstream
-	(*ListUpstreamsRequest)(nil),        // 2: genway.admin.v1.ListUpstreamsRequest
-	(*ListUpstreamsResponse)(nil),       // 3: genway.admin.v1.ListUpstreamsResponse
-	(*RouteTarget)(nil),                 // 4: genway.admin.v1.RouteTarget
-	(*Route)(nil),                       // 5: genway.admin.v1.Route
-	(*ListRoutesRequest)(nil),           // 6: genway.admin.v1.ListRoutesRequest
-	(*ListRoutesResponse)(nil),          // 7: genway.admin.v1.ListRoutesResponse
-	(*GetConfigurationRequest)(nil),     // 8: genway.admin.v1.GetConfigurationRequest
-	(*GetConfigurationResponse)(nil),    // 9: genway.admin.v1.GetConfigurationResponse
-	(*CheckConfigurationRequest)(nil),   // 10: genway.admin.v1.CheckConfigurationRequest
-	(*ConfigurationMistake)(nil),        // 11: genway.admin.v1.ConfigurationMistake
-	(*CheckConfigurationResponse)(nil),  // 12: genway.admin.v1.CheckConfigurationResponse
-	(*ReloadConfigurationRequest)(nil),  // 13: genway.admin.v1.ReloadConfigurationRequest
-	(*ReloadConfigurationResponse)(nil), // 14: genway.admin.v1.ReloadConfigurationResponse
-	(*WriteConfigurationRequest)(nil),   // 15: genway.admin.v1.WriteConfigurationRequest
-	(*WriteConfigurationResponse)(nil),  // 16: genway.admin.v1.WriteConfigurationResponse
-	(*Node)(nil),                        // 17: genway.admin.v1.Node
-	(*ListNodesRequest)(nil),            // 18: genway.admin.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),           // 19: genway.admin.v1.ListNodesResponse
-	(*durationpb.Duration)(nil),         // 20: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 21: google.protobuf.Timestamp
+	(ConfigurationSource)(0),            // 1: genway.admin.v1.ConfigurationSource
+	(*Upstream)(nil),                    // 2: genway.admin.v1.Upstream
+	(*ListUpstreamsRequest)(nil),        // 3: genway.admin.v1.ListUpstreamsRequest
+	(*ListUpstreamsResponse)(nil),       // 4: genway.admin.v1.ListUpstreamsResponse
+	(*RouteTarget)(nil),                 // 5: genway.admin.v1.RouteTarget
+	(*Route)(nil),                       // 6: genway.admin.v1.Route
+	(*ListRoutesRequest)(nil),           // 7: genway.admin.v1.ListRoutesRequest
+	(*ListRoutesResponse)(nil),          // 8: genway.admin.v1.ListRoutesResponse
+	(*GetConfigurationRequest)(nil),     // 9: genway.admin.v1.GetConfigurationRequest
+	(*GetConfigurationResponse)(nil),    // 10: genway.admin.v1.GetConfigurationResponse
+	(*ConfigurationMember)(nil),         // 11: genway.admin.v1.ConfigurationMember
+	(*CheckConfigurationRequest)(nil),   // 12: genway.admin.v1.CheckConfigurationRequest
+	(*ConfigurationMistake)(nil),        // 13: genway.admin.v1.ConfigurationMistake
+	(*CheckConfigurationResponse)(nil),  // 14: genway.admin.v1.CheckConfigurationResponse
+	(*ReloadConfigurationRequest)(nil),  // 15: genway.admin.v1.ReloadConfigurationRequest
+	(*ReloadConfigurationResponse)(nil), // 16: genway.admin.v1.ReloadConfigurationResponse
+	(*WriteConfigurationRequest)(nil),   // 17: genway.admin.v1.WriteConfigurationRequest
+	(*WriteConfigurationResponse)(nil),  // 18: genway.admin.v1.WriteConfigurationResponse
+	(*Node)(nil),                        // 19: genway.admin.v1.Node
+	(*ListNodesRequest)(nil),            // 20: genway.admin.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),           // 21: genway.admin.v1.ListNodesResponse
+	(*durationpb.Duration)(nil),         // 22: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),       // 23: google.protobuf.Timestamp
 }
 var file_genway_admin_v1_topology_proto_depIdxs = []int32{
 	0,  // 0: genway.admin.v1.Upstream.breaker:type_name -> genway.admin.v1.Breaker
-	1,  // 1: genway.admin.v1.ListUpstreamsResponse.upstreams:type_name -> genway.admin.v1.Upstream
-	20, // 2: genway.admin.v1.Route.deadline:type_name -> google.protobuf.Duration
-	4,  // 3: genway.admin.v1.Route.targets:type_name -> genway.admin.v1.RouteTarget
-	4,  // 4: genway.admin.v1.Route.fallback:type_name -> genway.admin.v1.RouteTarget
-	5,  // 5: genway.admin.v1.ListRoutesResponse.routes:type_name -> genway.admin.v1.Route
-	11, // 6: genway.admin.v1.CheckConfigurationResponse.mistakes:type_name -> genway.admin.v1.ConfigurationMistake
-	21, // 7: genway.admin.v1.Node.start_time:type_name -> google.protobuf.Timestamp
-	21, // 8: genway.admin.v1.Node.seen_time:type_name -> google.protobuf.Timestamp
-	17, // 9: genway.admin.v1.ListNodesResponse.nodes:type_name -> genway.admin.v1.Node
-	10, // [10:10] is the sub-list for method output_type
-	10, // [10:10] is the sub-list for method input_type
-	10, // [10:10] is the sub-list for extension type_name
-	10, // [10:10] is the sub-list for extension extendee
-	0,  // [0:10] is the sub-list for field type_name
+	2,  // 1: genway.admin.v1.ListUpstreamsResponse.upstreams:type_name -> genway.admin.v1.Upstream
+	22, // 2: genway.admin.v1.Route.deadline:type_name -> google.protobuf.Duration
+	5,  // 3: genway.admin.v1.Route.targets:type_name -> genway.admin.v1.RouteTarget
+	5,  // 4: genway.admin.v1.Route.fallback:type_name -> genway.admin.v1.RouteTarget
+	6,  // 5: genway.admin.v1.ListRoutesResponse.routes:type_name -> genway.admin.v1.Route
+	11, // 6: genway.admin.v1.GetConfigurationResponse.members:type_name -> genway.admin.v1.ConfigurationMember
+	1,  // 7: genway.admin.v1.ConfigurationMember.source:type_name -> genway.admin.v1.ConfigurationSource
+	13, // 8: genway.admin.v1.CheckConfigurationResponse.mistakes:type_name -> genway.admin.v1.ConfigurationMistake
+	23, // 9: genway.admin.v1.Node.start_time:type_name -> google.protobuf.Timestamp
+	23, // 10: genway.admin.v1.Node.seen_time:type_name -> google.protobuf.Timestamp
+	19, // 11: genway.admin.v1.ListNodesResponse.nodes:type_name -> genway.admin.v1.Node
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_topology_proto_init() }
@@ -1399,8 +1577,8 @@ func file_genway_admin_v1_topology_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_admin_v1_topology_proto_rawDesc), len(file_genway_admin_v1_topology_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   19,
+			NumEnums:      2,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -9,6 +9,7 @@ package adminv1
 import (
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -169,8 +170,10 @@ func (x *GetUsageRequest) GetUntil() *timestamppb.Timestamp {
 
 // GetUsageResponse is the report, by ascending values.
 type GetUsageResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Rows          []*UsageRow            `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Rows  []*UsageRow            `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
+	// What all rows are together, without values. Absent where there are no rows.
+	Total         *UsageRow `protobuf:"bytes,2,opt,name=total,proto3" json:"total,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -212,6 +215,13 @@ func (x *GetUsageResponse) GetRows() []*UsageRow {
 	return nil
 }
 
+func (x *GetUsageResponse) GetTotal() *UsageRow {
+	if x != nil {
+		return x.Total
+	}
+	return nil
+}
+
 // UsageRow sums requests up. Tokens and images are those of all of them, whatever
 // became of them.
 type UsageRow struct {
@@ -249,7 +259,9 @@ type UsageRow struct {
 	Estimated int64 `protobuf:"varint,21,opt,name=estimated,proto3" json:"estimated,omitempty"`
 	// How many of the estimated ones have an upstream that told figures which cannot be true:
 	// below 0, or more than 100,000,000 tokens.
-	Rejected      int64 `protobuf:"varint,22,opt,name=rejected,proto3" json:"rejected,omitempty"`
+	Rejected int64 `protobuf:"varint,22,opt,name=rejected,proto3" json:"rejected,omitempty"`
+	// The times from the start of requests to the first events of their streams.
+	FirstEvents   *FirstEvents `protobuf:"bytes,23,opt,name=first_events,json=firstEvents,proto3" json:"first_events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -438,17 +450,109 @@ func (x *UsageRow) GetRejected() int64 {
 	return 0
 }
 
+func (x *UsageRow) GetFirstEvents() *FirstEvents {
+	if x != nil {
+		return x.FirstEvents
+	}
+	return nil
+}
+
+// FirstEvents sums up the times to the first events of streams.
+type FirstEvents struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// How many requests had a first event: those that streamed, and began to.
+	Count int64 `protobuf:"varint,1,opt,name=count,proto3" json:"count,omitempty"`
+	// How many requests of the row were summed up by a version of Genway that did not count first
+	// events. They are not in the other figures.
+	Unknown int64 `protobuf:"varint,2,opt,name=unknown,proto3" json:"unknown,omitempty"`
+	// Absent, as the quantiles are, where count is 0.
+	Mean *durationpb.Duration `protobuf:"bytes,3,opt,name=mean,proto3" json:"mean,omitempty"`
+	// The median and the 95th percentile. They are estimated from a histogram whose buckets end at 16 ms,
+	// 32 ms, 64 ms and so on to 131.072 s: each is in the bucket of the exact figure, less than a
+	// factor of 2 away from it. Where that is above 131.072 s, they are 131.072 s.
+	P50           *durationpb.Duration `protobuf:"bytes,4,opt,name=p50,proto3" json:"p50,omitempty"`
+	P95           *durationpb.Duration `protobuf:"bytes,5,opt,name=p95,proto3" json:"p95,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FirstEvents) Reset() {
+	*x = FirstEvents{}
+	mi := &file_genway_admin_v1_usage_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FirstEvents) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FirstEvents) ProtoMessage() {}
+
+func (x *FirstEvents) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_usage_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FirstEvents.ProtoReflect.Descriptor instead.
+func (*FirstEvents) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_usage_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *FirstEvents) GetCount() int64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *FirstEvents) GetUnknown() int64 {
+	if x != nil {
+		return x.Unknown
+	}
+	return 0
+}
+
+func (x *FirstEvents) GetMean() *durationpb.Duration {
+	if x != nil {
+		return x.Mean
+	}
+	return nil
+}
+
+func (x *FirstEvents) GetP50() *durationpb.Duration {
+	if x != nil {
+		return x.P50
+	}
+	return nil
+}
+
+func (x *FirstEvents) GetP95() *durationpb.Duration {
+	if x != nil {
+		return x.P95
+	}
+	return nil
+}
+
 var File_genway_admin_v1_usage_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_usage_proto_rawDesc = "" +
 	"\n" +
-	"\x1bgenway/admin/v1/usage.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa1\x01\n" +
+	"\x1bgenway/admin/v1/usage.proto\x12\x0fgenway.admin.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa1\x01\n" +
 	"\x0fGetUsageRequest\x12*\n" +
 	"\x02by\x18\x01 \x03(\x0e2\x1a.genway.admin.v1.DimensionR\x02by\x120\n" +
 	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
-	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"A\n" +
+	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"r\n" +
 	"\x10GetUsageResponse\x12-\n" +
-	"\x04rows\x18\x01 \x03(\v2\x19.genway.admin.v1.UsageRowR\x04rows\"\x8e\x06\n" +
+	"\x04rows\x18\x01 \x03(\v2\x19.genway.admin.v1.UsageRowR\x04rows\x12/\n" +
+	"\x05total\x18\x02 \x01(\v2\x19.genway.admin.v1.UsageRowR\x05total\"\xcf\x06\n" +
 	"\bUsageRow\x12\x16\n" +
 	"\x06values\x18\x01 \x03(\tR\x06values\x12\x1a\n" +
 	"\brequests\x18\x02 \x01(\x03R\brequests\x12\x0e\n" +
@@ -472,7 +576,14 @@ const file_genway_admin_v1_usage_proto_rawDesc = "" +
 	"\x11cost_nano_dollars\x18\x13 \x01(\x03R\x0fcostNanoDollars\x12\x1a\n" +
 	"\bunpriced\x18\x14 \x01(\x03R\bunpriced\x12\x1c\n" +
 	"\testimated\x18\x15 \x01(\x03R\testimated\x12\x1a\n" +
-	"\brejected\x18\x16 \x01(\x03R\brejected*\xd6\x01\n" +
+	"\brejected\x18\x16 \x01(\x03R\brejected\x12?\n" +
+	"\ffirst_events\x18\x17 \x01(\v2\x1c.genway.admin.v1.FirstEventsR\vfirstEvents\"\xc6\x01\n" +
+	"\vFirstEvents\x12\x14\n" +
+	"\x05count\x18\x01 \x01(\x03R\x05count\x12\x18\n" +
+	"\aunknown\x18\x02 \x01(\x03R\aunknown\x12-\n" +
+	"\x04mean\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04mean\x12+\n" +
+	"\x03p50\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x03p50\x12+\n" +
+	"\x03p95\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x03p95*\xd6\x01\n" +
 	"\tDimension\x12\x19\n" +
 	"\x15DIMENSION_UNSPECIFIED\x10\x00\x12\x11\n" +
 	"\rDIMENSION_KEY\x10\x01\x12\x13\n" +
@@ -499,24 +610,31 @@ func file_genway_admin_v1_usage_proto_rawDescGZIP() []byte {
 }
 
 var file_genway_admin_v1_usage_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_genway_admin_v1_usage_proto_msgTypes = make([]protoimpl.MessageInfo, 3)
+var file_genway_admin_v1_usage_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_genway_admin_v1_usage_proto_goTypes = []any{
 	(Dimension)(0),                // 0: genway.admin.v1.Dimension
 	(*GetUsageRequest)(nil),       // 1: genway.admin.v1.GetUsageRequest
 	(*GetUsageResponse)(nil),      // 2: genway.admin.v1.GetUsageResponse
 	(*UsageRow)(nil),              // 3: genway.admin.v1.UsageRow
-	(*timestamppb.Timestamp)(nil), // 4: google.protobuf.Timestamp
+	(*FirstEvents)(nil),           // 4: genway.admin.v1.FirstEvents
+	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 6: google.protobuf.Duration
 }
 var file_genway_admin_v1_usage_proto_depIdxs = []int32{
 	0, // 0: genway.admin.v1.GetUsageRequest.by:type_name -> genway.admin.v1.Dimension
-	4, // 1: genway.admin.v1.GetUsageRequest.since:type_name -> google.protobuf.Timestamp
-	4, // 2: genway.admin.v1.GetUsageRequest.until:type_name -> google.protobuf.Timestamp
+	5, // 1: genway.admin.v1.GetUsageRequest.since:type_name -> google.protobuf.Timestamp
+	5, // 2: genway.admin.v1.GetUsageRequest.until:type_name -> google.protobuf.Timestamp
 	3, // 3: genway.admin.v1.GetUsageResponse.rows:type_name -> genway.admin.v1.UsageRow
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	3, // 4: genway.admin.v1.GetUsageResponse.total:type_name -> genway.admin.v1.UsageRow
+	4, // 5: genway.admin.v1.UsageRow.first_events:type_name -> genway.admin.v1.FirstEvents
+	6, // 6: genway.admin.v1.FirstEvents.mean:type_name -> google.protobuf.Duration
+	6, // 7: genway.admin.v1.FirstEvents.p50:type_name -> google.protobuf.Duration
+	6, // 8: genway.admin.v1.FirstEvents.p95:type_name -> google.protobuf.Duration
+	9, // [9:9] is the sub-list for method output_type
+	9, // [9:9] is the sub-list for method input_type
+	9, // [9:9] is the sub-list for extension type_name
+	9, // [9:9] is the sub-list for extension extendee
+	0, // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_usage_proto_init() }
@@ -530,7 +648,7 @@ func file_genway_admin_v1_usage_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_admin_v1_usage_proto_rawDesc), len(file_genway_admin_v1_usage_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   3,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
