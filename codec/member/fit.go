@@ -13,7 +13,8 @@ import (
 
 // Fit reads of a JSON value what fits into v, a pointer to a wire struct, and leaves the
 // rest zero: a member of another type than its field, an element that is no object. Whole
-// numbers may have a fraction of zero. Of a name that occurs twice the last value counts.
+// numbers may have a fraction of zero, and one that is too large for an int64 is the largest or smallest
+// there is, so that a count of tokens beyond all numbers is not taken for none. Of a name that occurs twice the last value counts.
 // It is for answers that pass by unchanged, which must not fail for what is only watched;
 // all others are for Decode.
 func Fit(value []byte, v any) { fit(value, reflect.ValueOf(v).Elem()) }
@@ -50,7 +51,11 @@ func fit(value jsontext.Value, v reflect.Value) bool {
 	if !v.CanInt() {
 		return false
 	}
-	f, err := strconv.ParseFloat(string(value), 64)
+	f, err := strconv.ParseFloat(string(value), 64) // too large a number is an infinity
+	if v.Kind() == reflect.Int64 && value.Kind() == '0' && math.Abs(f) > 1<<53 {
+		v.SetInt(map[bool]int64{false: math.MaxInt64, true: math.MinInt64}[f < 0])
+		return true
+	}
 	if err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 || v.OverflowInt(int64(f)) {
 		return false
 	}

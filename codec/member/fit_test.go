@@ -1,6 +1,7 @@
 package member_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/genway/genway/codec/member"
@@ -26,11 +27,25 @@ func TestFit(t *testing.T) {
 	if len(f.List) != 4 || f.List[0].N != 100 || f.List[3].N != 3 || string(f.Rest) != `{"a":1,"b":{"c":2}}` {
 		t.Errorf("%+v", f)
 	}
-	for _, odd := range []string{``, `7`, `null`, `[]`, `"x"`, `{"n":`, `{"in":[]}`, `{"n":9223372036854775808}`, `{"n":1.5}`, `{"n":-1e99}`, `{"n":NaN}`} {
+	for _, odd := range []string{``, `7`, `null`, `[]`, `"x"`, `{"n":`, `{"in":[]}`, `{"n":1.5}`, `{"n":"9223372036854775808"}`, `{"n":NaN}`} {
 		var f fitting
 		member.Fit([]byte(odd), &f)
 		if f.N != 0 || f.In != nil {
 			t.Errorf("%s gave %+v", odd, f)
+		}
+	}
+}
+
+// A count beyond all numbers is not none.
+func TestFitOfLargeNumbers(t *testing.T) {
+	for value, want := range map[string]int64{
+		"9223372036854775807": math.MaxInt64, "9223372036854775808": math.MaxInt64, "-9223372036854775809": math.MinInt64, "9007199254740993": 9007199254740993,
+		"1e40": math.MaxInt64, "-1e99": math.MinInt64, "1e999": math.MaxInt64, "-1e999": math.MinInt64,
+	} {
+		var f fitting
+		member.Fit([]byte(`{"n":`+value+`,"small":`+value+`}`), &f)
+		if f.N != want || f.Small != nil {
+			t.Errorf("%s gave %d, %v", value, f.N, f.Small)
 		}
 	}
 }

@@ -100,6 +100,54 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
+// A header that is cut off at any byte makes no caller, whatever its version.
+func TestHeadersCutAtEachByte(t *testing.T) {
+	below, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := make(chan net.Addr, 1)
+	l := proxyprotocol.NewListener(below, proxyprotocol.Config{Balancers: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Refused: func(from net.Addr) { refused <- from }})
+	defer l.Close()
+	tlv := []byte(version2(t, proxyproto.PROXY, &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 1234}))
+	tlv[15] += 7 // with a field behind the addresses
+	for _, header := range []string{"PROXY TCP4 192.0.2.7 10.0.0.1 1234 443\r\n", string(tlv) + "\x04\x00\x04abcd"} {
+		for cut := range header {
+			client, err := net.Dial("tcp", below.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.WriteString(client, header[:cut]); err != nil {
+				t.Fatal(err)
+			}
+			if tcp, ok := client.(*net.TCPConn); !ok || tcp.CloseWrite() != nil {
+				t.Fatal("half a connection cannot be closed")
+			}
+			<-refused
+			if n, err := client.Read(make([]byte, 1)); err == nil {
+				t.Errorf("%d bytes are read behind %d of %q", n, cut, header)
+			}
+			_ = client.Close()
+		}
+		client, err := net.Dial("tcp", below.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		if _, err := io.WriteString(client, header); err != nil {
+			t.Fatal(err)
+		}
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if from := conn.RemoteAddr().String(); from != "192.0.2.7:1234" {
+			t.Errorf("whole, it is of %s", from)
+		}
+		_ = conn.Close()
+	}
+}
+
 // A connection that says nothing holds up no other, ends after the timeout, and at once with
 // the listener. On a unix socket every connection is a balancer's.
 func TestSilence(t *testing.T) {

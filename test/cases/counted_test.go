@@ -16,6 +16,7 @@ func countedCases() []Case {
 		{"M10", "results of the vendor's own tools (toolUsePromptTokenCount) are input, for callers of every protocol and in the books", toolUseIsInput},
 		{"M11", "a complete answer without usage is counted and marked as estimated, unary and streamed, passed through and translated", uncounted},
 		{"M12", "figures that cannot be true, below 0 or of 9e18 tokens, are rejected and replaced by an estimate; a caller of the same protocol gets the upstream's own", absurdFigures},
+		{"N78", "an upstream's figure beyond all numbers is rejected as one below 0 is, and a status beyond 599 is an upstream's failure of 502, for callers of each protocol", beyondNumbers},
 	}
 }
 
@@ -125,4 +126,27 @@ func absurdFigures(t *testing.T) {
 			})
 		})
 	}
+}
+
+func beyondNumbers(t *testing.T) {
+	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
+		if w.caller != w.upstream { // an answer that cannot be read is not translated
+			return
+		}
+		for _, n := range []string{"9223372036854775808", "1e40", "-1e999"} {
+			usage := strings.ReplaceAll(absurd[w.upstream][0], "9000000000000000000", n)
+			w.Upstream(w.upstream).Answer(billing(t, w.upstream, usage, w.streamed))
+			if a := w.askForBill(); a.Status != 200 || !strings.Contains(string(a.Body), usage) {
+				t.Fatalf("%s: %d %s", n, a.Status, a.Body)
+			}
+			lines := regexp.MustCompile(`msg=call .*`).FindAllString(w.Log(), -1)
+			if last := lines[len(lines)-1]; !strings.Contains(last, "usage_source=rejected") || !strings.Contains(last, "output_tokens=1 ") || strings.Contains(last, " input_tokens=0") {
+				t.Errorf("%s: %s", n, last)
+			}
+		}
+		w.Upstream(w.upstream).Answer(fake.Refusal(999, `{"error":{"message":"beyond"}}`))
+		if a := w.askForBill(); a.Status != 502 {
+			t.Errorf("a status of 999 gives %d %s", a.Status, a.Body)
+		}
+	})
 }

@@ -123,9 +123,10 @@ func translate(f *fault.Error) {
 	}
 }
 
-// callerStatus keeps an upstream's status where it means the same to the caller.
+// callerStatus keeps an upstream's status where it means the same to the caller. One beyond 599 is
+// no status (RFC 9110, 15).
 func callerStatus(status int) int {
-	if status < 400 {
+	if status < 400 || status > 599 {
 		return http.StatusBadGateway
 	}
 	return status

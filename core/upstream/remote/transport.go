@@ -38,6 +38,8 @@ func NewTransport(way Way) *http.Transport {
 		// their own timeouts.
 		HTTP2:              &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second, WriteByteTimeout: 30 * time.Second},
 		DisableCompression: true,
+		// Header fields are in no budget of memory. net/http takes 10 MB of them by default.
+		MaxResponseHeaderBytes: 256 << 10,
 		// Each open stream has both buffers. Larger ones save no measurable CPU time, since bodies larger
 		// than a buffer bypass it.
 		ReadBufferSize:  8 << 10,
