@@ -18,8 +18,9 @@ type Config struct {
 	Service, Version string
 	// Traces and Metrics export over OTLP; empty does not.
 	Traces, Metrics Protocol
-	// Endpoint is where OTLP goes; empty is as the OTEL_EXPORTER_OTLP_* variables say.
-	Endpoint string
+	// TracesEndpoint and MetricsEndpoint are where OTLP goes; empty is as the OTEL_EXPORTER_OTLP_*
+	// variables say.
+	TracesEndpoint, MetricsEndpoint string
 	// Sampler decides at the beginning of a request whether its spans are exported.
 	Sampler tracing.Sampler
 	// Slow is how long a request takes at least whose spans are exported whatever the
@@ -42,18 +43,25 @@ const (
 
 // FromEnvironment reads OpenTelemetry's variables
 // (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/).
-// endpoint, which may be empty, goes before OTEL_EXPORTER_OTLP_ENDPOINT. Without an endpoint
-// nothing is exported, unless OTEL_TRACES_EXPORTER or OTEL_METRICS_EXPORTER is otlp.
-// Variables that the SDK reads by itself (OTEL_BSP_*, OTEL_METRIC_EXPORT_INTERVAL,
-// OTEL_EXPORTER_OTLP_HEADERS and so on) are left to it.
+// endpoint, which may be empty, goes before OTEL_EXPORTER_OTLP_ENDPOINT, and the endpoint of one
+// signal before both. Without an endpoint nothing is exported, unless OTEL_TRACES_EXPORTER or
+// OTEL_METRICS_EXPORTER is otlp. Variables that the SDK reads by itself (OTEL_BSP_*,
+// OTEL_METRIC_EXPORT_INTERVAL, OTEL_EXPORTER_OTLP_HEADERS and so on) are checked and left to it.
+// A value that is not supported is an error.
 func FromEnvironment(endpoint string, lookup func(string) (string, bool)) (Config, error) {
 	get := func(name string) string {
 		v, _ := lookup(name)
 		return strings.TrimSpace(v)
 	}
-	c := Config{Endpoint: endpoint, Disabled: strings.EqualFold(get("OTEL_SDK_DISABLED"), "true"), Names: instrument.NamesOf(get(instrument.OptInVariable))}
+	c := Config{Disabled: strings.EqualFold(get("OTEL_SDK_DISABLED"), "true"), Names: instrument.NamesOf(get(instrument.OptInVariable))}
+	if get("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
+		c.TracesEndpoint = endpoint
+	}
+	if get("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT") == "" {
+		c.MetricsEndpoint = endpoint
+	}
 	anywhere := endpoint != "" || get("OTEL_EXPORTER_OTLP_ENDPOINT") != ""
-	var errs [5]error
+	var errs [6]error
 	c.Traces, errs[0] = exporting(get, "TRACES", anywhere)
 	c.Metrics, errs[1] = exporting(get, "METRICS", anywhere)
 	c.Sampler, errs[2] = tracing.SamplerOf(get("OTEL_TRACES_SAMPLER"), get("OTEL_TRACES_SAMPLER_ARG"))
@@ -66,6 +74,7 @@ func FromEnvironment(endpoint string, lookup func(string) (string, bool)) (Confi
 	if v := get(aggregation); v != "" && v != buckets {
 		errs[4] = fmt.Errorf("%s: %q is not supported; histograms have %s", aggregation, v, buckets)
 	}
+	errs[5] = checked(get)
 	return c, errors.Join(errs[:]...)
 }
 

@@ -63,18 +63,18 @@ func TestEnvironment(t *testing.T) {
 // A wrong endpoint stops the start; one that is away does not.
 func TestEndpoints(t *testing.T) {
 	for _, endpoint := range []string{"127.0.0.1:4317", "ftp://a", "http://", "http://user:secret@a", "http://a?b=c", "://", "http://a#b"} {
-		config := telemetry.Config{Service: "test", Endpoint: endpoint, Traces: telemetry.GRPC}
+		config := telemetry.Config{Service: "test", TracesEndpoint: endpoint, Traces: telemetry.GRPC}
 		if provider, err := telemetry.Start(t.Context(), config, discard); err == nil {
-			_ = provider.Close()
+			provider.Close()
 			t.Errorf("%q is taken", endpoint)
 		}
 	}
 	for _, protocol := range []telemetry.Protocol{telemetry.GRPC, telemetry.HTTP} {
 		t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "100") // of the last metrics, which nobody takes
-		provider, err := telemetry.Start(t.Context(), telemetry.Config{Service: "test", Endpoint: "http://127.0.0.1:1", Traces: protocol, Metrics: protocol}, discard)
+		provider, err := telemetry.Start(t.Context(), telemetry.Config{Service: "test", TracesEndpoint: "http://127.0.0.1:1", MetricsEndpoint: "http://127.0.0.1:1", Traces: protocol, Metrics: protocol}, discard)
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = provider.Close() // which says that they could not be delivered
+		provider.Close() // which says that they could not be delivered
 	}
 }

@@ -17,9 +17,12 @@ import (
 // endpointOf checks an endpoint: http://HOST:PORT, or https. The path of a signal (v1/traces)
 // is added for HTTP, as for OTEL_EXPORTER_OTLP_ENDPOINT.
 func endpointOf(endpoint, signal string, protocol Protocol) (string, error) {
+	if err := checkEndpoint(endpoint); err != nil {
+		return "", fmt.Errorf("endpoint of OTLP: %w", err)
+	}
 	u, err := url.Parse(endpoint)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		return "", fmt.Errorf("endpoint of OTLP: expected http://HOST:PORT or https://HOST:PORT, got %q", endpoint)
+	if err != nil {
+		return "", err
 	}
 	if protocol == HTTP {
 		u.Path = strings.TrimSuffix(u.Path, "/") + "/v1/" + signal
@@ -30,7 +33,7 @@ func endpointOf(endpoint, signal string, protocol Protocol) (string, error) {
 // spans makes the exporter of spans. It connects when it first exports, and again when the
 // connection is lost.
 func (c Config) spans(ctx context.Context) (sdktrace.SpanExporter, error) {
-	at := c.Endpoint
+	at := c.TracesEndpoint
 	if at != "" {
 		var err error
 		if at, err = endpointOf(at, "traces", c.Traces); err != nil {
@@ -53,7 +56,7 @@ func (c Config) spans(ctx context.Context) (sdktrace.SpanExporter, error) {
 
 // metrics makes the exporter of metrics.
 func (c Config) metrics(ctx context.Context) (sdkmetric.Exporter, error) {
-	at := c.Endpoint
+	at := c.MetricsEndpoint
 	if at != "" {
 		var err error
 		if at, err = endpointOf(at, "metrics", c.Metrics); err != nil {

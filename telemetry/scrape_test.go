@@ -38,11 +38,7 @@ func started(t *testing.T, config telemetry.Config) *telemetry.Telemetry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := provider.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(provider.Close)
 	return provider
 }
 

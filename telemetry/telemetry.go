@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/genway/genway/telemetry/instrument"
 	"github.com/genway/genway/telemetry/tracing"
+	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/otlptranslator"
@@ -52,6 +54,7 @@ func Start(ctx context.Context, config Config, log *slog.Logger) (*Telemetry, er
 	if config.Disabled {
 		return t, nil
 	}
+	otel.SetLogger(logr.FromSlogHandler(log.Handler()))
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("telemetry cannot be delivered", "error", err) }))
 	of, err := describe(ctx, config)
 	if err != nil {
@@ -61,7 +64,8 @@ func Start(ctx context.Context, config Config, log *slog.Logger) (*Telemetry, er
 		return nil, err
 	}
 	if err := t.startTraces(ctx, config, of); err != nil {
-		return nil, errors.Join(err, t.Close())
+		t.Close()
+		return nil, err
 	}
 	return t, nil
 }
@@ -131,17 +135,22 @@ func (t *Telemetry) Handler() http.Handler {
 // closeWithin bounds the delivery of the last metrics and spans.
 const closeWithin = 5 * time.Second
 
-// Close delivers what is left, for at most 5 s.
-func (t *Telemetry) Close() error {
+// Close delivers what is left, for at most 5 s. What cannot be delivered is dropped, with a warning
+// in the log: a program whose collector is away ends as any other.
+func (t *Telemetry) Close() {
 	if t == nil {
-		return nil
+		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
-	var errs []error
+	var ending sync.WaitGroup
 	for _, end := range t.close {
-		errs = append(errs, end(ctx))
+		ending.Go(func() {
+			if err := end(ctx); err != nil {
+				t.log.Warn("the last telemetry cannot be delivered", "error", err)
+			}
+		})
 	}
+	ending.Wait()
 	t.close = nil
-	return errors.Join(errs...)
 }

@@ -102,7 +102,9 @@ func (c *command) Run(ctx context.Context, stdout io.Writer) error {
 	err = c.Serve(ctx, listener, conn, c.Grace, log, edge.Connection)
 	stop()
 	following.Wait()
-	return errors.Join(err, conn.Close(), tel.Close())
+	err = errors.Join(err, conn.Close())
+	tel.Close()
+	return err
 }
 
 // observe sets up the edge's telemetry, and opens its listeners.
@@ -125,7 +127,8 @@ func (c *command) observe(ctx context.Context, log *slog.Logger) (*telemetry.Tel
 				err = errors.Join(err, listener.Close())
 			}
 		}
-		return nil, errors.Join(err, tel.Close())
+		tel.Close()
+		return nil, err
 	}
 	c.UseTelemetry(tel, board)
 	c.ServePages(pages)

@@ -106,7 +106,8 @@ func (f CoreFlags) Open(ctx context.Context, log *slog.Logger) (*Core, error) {
 	}
 	c, err := f.open(ctx, tel, log)
 	if err != nil {
-		return nil, errors.Join(err, tel.Close())
+		tel.Close()
+		return nil, err
 	}
 	return c, nil
 }
@@ -249,7 +250,8 @@ func (c *Core) Close() error {
 			errs = append(errs, err)
 		}
 	}
-	return errors.Join(append(errs, c.telemetry.Close())...)
+	c.telemetry.Close()
+	return errors.Join(errs...)
 }
 
 // Board lists the requests in flight; nil without --debug-listen.
