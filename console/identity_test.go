@@ -21,7 +21,7 @@ func vouch(t *testing.T) (*fixture, *identity.Provider) {
 	calls := &http.Transport{}
 	f.provider.Store(openid.New(openid.Config{
 		Issuer: at.URL, ClientID: "genway", Secret: func() (string, error) { return "s3cret", nil }, RedirectURL: at.RedirectURL,
-		AdminGroups: []string{"admins"}, ViewerGroups: []string{"staff"}, Transport: calls,
+		AdminGroups: []string{"admins"}, ViewerGroups: []string{"staff"}, CaptureGroups: []string{"debuggers"}, Transport: calls,
 	}))
 	t.Cleanup(func() {
 		calls.CloseIdleConnections()
@@ -274,5 +274,33 @@ func TestLongAddresses(t *testing.T) {
 		if got := f.come(t, cookie, back).header.Get("Refresh"); got != "0; url="+want {
 			t.Errorf("%d: it leads to %.60s", length, got)
 		}
+	}
+}
+
+// Case U25: captured bodies are read by those alone whose groups say so, viewers or admins. Such a group
+// alone lets nobody sign in.
+func TestCaptureGroups(t *testing.T) {
+	f, at := vouch(t)
+	for _, c := range []struct {
+		groups []string
+		reads  bool
+	}{
+		{[]string{"staff"}, false}, {[]string{"admins"}, false}, {[]string{"staff", "debuggers"}, true}, {[]string{"admins", "debuggers"}, true},
+	} {
+		at.Set(func(p *identity.Provider) { p.Claims["groups"] = c.groups })
+		cookie, back := f.begin(t, "/")
+		session := sessionOf(t, f.come(t, cookie, back)).Value
+		who, err := f.keys.Authenticate(t.Context(), session)
+		if err != nil || who.Policy.ReadCaptures != c.reads || who.Policy.ReadOnly != (c.groups[0] == "staff") {
+			t.Errorf("%v: %+v, %v", c.groups, who.Policy, err)
+		}
+		if got := f.post(t, session, "/keys", url.Values{"group": {"chat"}}); (got.code == http.StatusOK) != (c.groups[0] == "admins") {
+			t.Errorf("%v: a key is made: %d", c.groups, got.code)
+		}
+	}
+	at.Set(func(p *identity.Provider) { p.Claims["groups"] = []string{"debuggers"} })
+	cookie, back := f.begin(t, "/")
+	if got := f.come(t, cookie, back); got.code != http.StatusForbidden || sessionOf(t, got) != nil {
+		t.Errorf("a group of readers alone: %d", got.code)
 	}
 }

@@ -91,7 +91,7 @@ func openWith(t *testing.T, made bool) *fixture {
 		Clock:  func() time.Time { return time.Now().Add(time.Duration(f.ahead.Load())) },
 		OpenID: f.provider.Load,
 		StartSession: func(ctx context.Context, who openid.Identity) (string, error) {
-			made, err := f.keys.StartSession(audit.WithActor(ctx, "oidc:"+who.Subject), keys.SessionParams{Subject: who.Subject, Email: who.Email, ReadOnly: who.ReadOnly})
+			made, err := f.keys.StartSession(audit.WithActor(ctx, "oidc:"+who.Subject), keys.SessionParams{Subject: who.Subject, Email: who.Email, ReadOnly: who.ReadOnly, ReadCaptures: who.ReadCaptures})
 			return made.Raw, err
 		},
 	})

@@ -21,6 +21,8 @@ type Identity struct {
 	Email string
 	// ReadOnly is somebody who is in a group of viewers alone.
 	ReadOnly bool
+	// ReadCaptures is somebody who is also in a group that may read captured bodies.
+	ReadCaptures bool
 }
 
 // Finish ends a sign-in by what the browser has brought back in its query. The error is a
@@ -158,6 +160,7 @@ func (p *Provider) identify(token *oidc.IDToken) (Identity, error) {
 			Cause: fmt.Errorf("subject %s has %d groups in the claim %s, none of them configured", token.Subject, len(groups), p.config.GroupsClaim),
 		}
 	}
+	who.ReadCaptures = member(p.config.CaptureGroups)
 	return who, nil
 }
 

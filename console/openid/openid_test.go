@@ -154,7 +154,25 @@ func TestGroups(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, who, err)
 		}
 	}
-	w := start(t, func(c *openid.Config) { c.GroupsClaim = "https://example.com/roles"; c.AdminGroups = nil })
+	for name, c := range map[string]struct {
+		groups []string
+		reads  bool
+	}{
+		"a viewer who reads": {[]string{"staff", "debuggers"}, true}, "an admin who reads": {[]string{"admins", "debuggers"}, true}, "by a role's group": {[]string{"root"}, true},
+		"a viewer": {[]string{"staff"}, false}, "an admin": {[]string{"admins"}, false}, "another case": {[]string{"staff", "Debuggers"}, false},
+	} {
+		w := start(t, func(c *openid.Config) { c.CaptureGroups = []string{"debuggers", "root"} })
+		w.at.Claims = map[string]any{"groups": c.groups}
+		if who, err := w.sign(t); err != nil || who.ReadCaptures != c.reads {
+			t.Errorf("%s: %+v, %v", name, who, err)
+		}
+	}
+	w := start(t, func(c *openid.Config) { c.CaptureGroups = []string{"debuggers"} })
+	w.at.Claims = map[string]any{"groups": "debuggers"}
+	if who, err := w.sign(t); !refused(err, "You are in no group") || who.ReadCaptures {
+		t.Errorf("a group of readers alone: %+v, %v", who, err)
+	}
+	w = start(t, func(c *openid.Config) { c.GroupsClaim = "https://example.com/roles"; c.AdminGroups = nil })
 	w.at.Claims = map[string]any{"https://example.com/roles": []string{"admins", "staff"}, "groups": "admins"}
 	if who, err := w.sign(t); err != nil || !who.ReadOnly {
 		t.Errorf("a claim of another name: %+v, %v", who, err)

@@ -31,6 +31,8 @@ type Config struct {
 	GroupsClaim string
 	// AdminGroups may change something; ViewerGroups see. Nobody else signs in.
 	AdminGroups, ViewerGroups []string
+	// CaptureGroups may read captured bodies, if they sign in at all.
+	CaptureGroups []string
 	// Clock is time.Now unless set.
 	Clock func() time.Time
 	// Transport makes the calls. Default: http.DefaultTransport.

@@ -34,6 +34,8 @@ type OIDC struct {
 	// AdminGroups and ViewerGroups are who may do what; at least one group is needed.
 	AdminGroups  []string `yaml:"admin_groups,omitempty" json:"admin_groups,omitempty" jsonschema_description:"Groups whose members are admins."`
 	ViewerGroups []string `yaml:"viewer_groups,omitempty" json:"viewer_groups,omitempty" jsonschema_description:"Groups whose members see all and change nothing. Whoever is in none of both does not sign in."`
+	// CaptureGroups read captured bodies, if one of the others lets them sign in. Default none.
+	CaptureGroups []string `yaml:"capture_groups,omitempty" json:"capture_groups,omitempty" jsonschema_description:"Groups whose members read captured bodies, where another of their groups lets them sign in. Without it, nobody who signs in here does."`
 }
 
 // OIDC is the identity provider of the console; nil for none.
@@ -86,7 +88,7 @@ func (o *OIDC) validate(all *checks, at string) {
 	for _, list := range []struct {
 		key    string
 		groups []string
-	}{{"admin_groups", o.AdminGroups}, {"viewer_groups", o.ViewerGroups}} {
+	}{{"admin_groups", o.AdminGroups}, {"viewer_groups", o.ViewerGroups}, {"capture_groups", o.CaptureGroups}} {
 		for i, group := range list.groups {
 			switch here := fmt.Sprintf("%s.%s[%d]", at, list.key, i); {
 			case group == "":

@@ -33,6 +33,9 @@ func TestConsoleMistakes(t *testing.T) {
 		"{" + good + ", scopes: [\"openid groups\"]}":                                              "console.oidc.scopes[0]: \"openid groups\" is no scope",
 		"{" + good + ", viewer_groups: [a]}":                                                       "console.oidc.viewer_groups[0]: \"a\" is a group of admins, too",
 		"{" + good + ", viewer_groups: [\"\"]}":                                                    "console.oidc.viewer_groups[0]: it is empty",
+		"{" + good + ", viewer_groups: [b], capture_groups: [a, b, c]}":                            "",
+		"{" + good + ", capture_groups: [a, \"\"]}":                                                "console.oidc.capture_groups[1]: it is empty",
+		"{" + strings.ReplaceAll(good, "admin_groups", "capture_groups") + "}":                     "console.oidc: admin_groups and viewer_groups are missing, so nobody could sign in; name a group",
 		"{" + good + ", client_secret: [x]}":                                                       "expected string",
 		"{" + good + ", clientid: x}":                                                              `unknown key "clientid"; did you mean "client_id"?`,
 	} {

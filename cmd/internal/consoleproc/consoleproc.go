@@ -17,6 +17,7 @@ import (
 	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/console"
 	"github.com/genway/genway/console/openid"
+	"github.com/genway/genway/core/keys"
 	"golang.org/x/net/netutil"
 )
 
@@ -110,7 +111,7 @@ func Serve(ctx context.Context, l *Listener, core Core, config console.Config) e
 	}
 	config.OpenID = NewSignIn(core.OIDC).Provider
 	config.StartSession = func(ctx context.Context, who openid.Identity) (string, error) {
-		return core.StartSession(ctx, who.Subject, who.Email, who.ReadOnly)
+		return core.StartSession(ctx, keys.SessionParams{Subject: who.Subject, Email: who.Email, ReadOnly: who.ReadOnly, ReadCaptures: who.ReadCaptures})
 	}
 	handler, err := console.New(config)
 	if err != nil {

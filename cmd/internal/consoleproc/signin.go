@@ -7,14 +7,16 @@ import (
 
 	"github.com/genway/genway/console/openid"
 	"github.com/genway/genway/core/config"
+	"github.com/genway/genway/core/keys"
 )
 
 // Core is what a console needs of the core beside it, apart from the Admin service.
 type Core interface {
 	// OIDC is the identity provider that is configured; nil for none.
 	OIDC() *config.OIDC
-	// StartSession makes a session for whom the identity provider vouches for, and gives its key.
-	StartSession(ctx context.Context, subject, email string, readOnly bool) (raw string, err error)
+	// StartSession makes a session of the subject whom the identity provider vouches for, and gives its
+	// key.
+	StartSession(ctx context.Context, params keys.SessionParams) (raw string, err error)
 }
 
 // SignIn is the identity provider of a configuration, which is kept over changes of others of
@@ -48,6 +50,6 @@ func provider(of *config.OIDC) *openid.Provider {
 	}
 	return openid.New(openid.Config{
 		Issuer: of.Issuer, ClientID: of.ClientID, Secret: of.Secret, RedirectURL: of.RedirectURL, Scopes: of.Scopes,
-		GroupsClaim: of.GroupsClaim, AdminGroups: of.AdminGroups, ViewerGroups: of.ViewerGroups,
+		GroupsClaim: of.GroupsClaim, AdminGroups: of.AdminGroups, ViewerGroups: of.ViewerGroups, CaptureGroups: of.CaptureGroups,
 	})
 }

@@ -11,9 +11,9 @@ import (
 // OIDC is the console's identity provider as the configuration in force has it; nil for none.
 func (c *Core) OIDC() *config.OIDC { return c.routing.oidc.Load() }
 
-// StartSession makes a session of the console for whom an identity provider vouches for, and gives
-// its key. The audit names the subject.
-func (c *Core) StartSession(ctx context.Context, subject, email string, readOnly bool) (raw string, err error) {
-	made, err := c.Keys.StartSession(audit.WithActor(ctx, "oidc:"+subject), keys.SessionParams{Subject: subject, Email: email, ReadOnly: readOnly})
+// StartSession makes a session of the console for the subject whom an identity provider vouches for, and
+// gives its key. The audit names the subject.
+func (c *Core) StartSession(ctx context.Context, params keys.SessionParams) (raw string, err error) {
+	made, err := c.Keys.StartSession(audit.WithActor(ctx, "oidc:"+params.Subject), params)
 	return made.Raw, err
 }

@@ -155,6 +155,8 @@ func TestRefusals(t *testing.T) {
 		"replicas below zero":     {map[string]any{"store": store, "core": map[string]any{"replicas": -1}}, "replicas"},
 		"ingress, no host":        {map[string]any{"store": store, "ingress": map[string]any{"enabled": true}}, "ingress.host is missing"},
 		"route, no parent":        {map[string]any{"store": store, "httpRoute": map[string]any{"enabled": true}}, "httpRoute.parentRefs is missing"},
+		"captures of no key":      {map[string]any{"store": store, "captures": map[string]any{"existingSecret": map[string]any{"name": "keys", "key": ""}}}, "captures"},
+		"captures by a value":     {map[string]any{"store": store, "captures": map[string]any{"value": "secret"}}, "captures"},
 		"a setting in lower case": {map[string]any{"store": store, "edge": map[string]any{"settings": map[string]any{"heartbeat": "5s"}}}, "heartbeat"},
 	} {
 		if _, err := render(t, c.values); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -137,6 +137,26 @@ envFrom:
 - {name: GENWAY_METRICS_LISTEN, value: ":9464"}
 {{- end }}
 
+{{/* The configuration, with the file of the keys for captured bodies where the chart mounts one. */}}
+{{- define "genway.config" -}}
+{{- $config := deepCopy .Values.config -}}
+{{- if .Values.captures.existingSecret.name -}}
+{{- $captures := dict "captures" (dict "key_file" "/etc/genway/captures/capture.keys") -}}
+{{- $config = mergeOverwrite $captures $config -}}
+{{- end -}}
+{{- toYaml $config -}}
+{{- end }}
+
+{{/* The file with the keys that captured bodies are encrypted by. */}}
+{{- define "genway.capturesVolume" -}}
+{{- with .Values.captures.existingSecret }}{{ if .name }}
+- name: captures
+  secret:
+    secretName: {{ .name }}
+    items: [{key: {{ .key }}, path: capture.keys}]
+{{- end }}{{ end }}
+{{- end }}
+
 {{- define "genway.configVolume" -}}
 - name: config
   {{- if .Values.existingConfig.secret }}
