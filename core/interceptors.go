@@ -15,7 +15,9 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/intake"
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/internal/arena"
 	"github.com/genway/genway/internal/overload"
+	"github.com/genway/genway/internal/transport"
 	"github.com/genway/genway/telemetry/flight"
 	"github.com/genway/genway/telemetry/instrument"
 	"github.com/genway/genway/telemetry/tracing"
@@ -63,6 +65,7 @@ func (i Interceptors) Unary(ctx context.Context, req any, info *grpc.UnaryServer
 	err = i.guard(ctx, record, func(ctx context.Context) error {
 		var err error
 		resp, err = handler(ctx, req)
+		releaseBody(record, err)
 		return err
 	})
 	if err != nil {
@@ -78,7 +81,13 @@ func (i Interceptors) Stream(srv any, stream grpc.ServerStream, info *grpc.Strea
 	}
 	ctx, record := i.begin(stream.Context(), info.FullMethod)
 	return i.guard(ctx, record, func(ctx context.Context) error {
-		return handler(srv, &serverStream{ServerStream: stream, ctx: ctx, only: !info.IsClientStream})
+		s := &serverStream{ServerStream: stream, ctx: ctx, only: !info.IsClientStream}
+		if s.only && record.Caller.Edge && !i.InProcess {
+			s.memory = arena.NewBody()
+		}
+		err := handler(srv, s)
+		releaseBody(record, err)
+		return err
 	})
 }
 
@@ -87,12 +96,23 @@ type serverStream struct {
 	grpc.ServerStream
 	ctx  context.Context //nolint:containedctx // grpc.ServerStream hands its context out by a method.
 	only bool            // the caller sends one message
+	// memory is for the body of that message; nil is the collector's.
+	memory *arena.Body
 }
 
 func (s *serverStream) Context() context.Context { return s.ctx }
 
 // RecvMsg reads the caller's message, within the bounds of the intake.
-func (s *serverStream) RecvMsg(m any) error { return receive(s.ctx, s.ServerStream, m, s.only) }
+func (s *serverStream) RecvMsg(m any) error {
+	if s.memory == nil {
+		return receive(s.ctx, s.ServerStream, m, s.only)
+	}
+	err := receive(s.ctx, s.ServerStream, transport.Into(m, &s.memory.Arena), s.only)
+	if s.memory.Used() {
+		call.Of(s.ctx).Body = s.memory
+	}
+	return err
+}
 
 func (i Interceptors) begin(ctx context.Context, method string) (context.Context, *call.Record) {
 	var id string
@@ -101,7 +121,7 @@ func (i Interceptors) begin(ctx context.Context, method string) (context.Context
 	} else {
 		id = "req_" + strings.ToLower(rand.Text())
 	}
-	record := &call.Record{ID: id, Method: method, Start: time.Now(), Span: i.Tracer.Start(carried(ctx)), Tracer: i.Tracer, Metrics: i.Metrics}
+	record := &call.Record{ID: id, Method: method, Start: time.Now(), Span: i.Tracer.Start(carried(ctx)), Tracer: i.Tracer, Metrics: i.Metrics, Body: arena.BodyOf(ctx)}
 	if shown := metadata.ValueFromIncomingContext(ctx, ClientRequestIDKey); len(shown) > 0 && printable(shown[0]) {
 		record.ClientID = shown[0]
 	}

@@ -51,9 +51,8 @@ func (r registrar) handler(name string, method grpc.MethodDesc) grpc.StreamHandl
 		if err := refused(ctx); err != nil {
 			return err
 		}
-		reply, err := method.Handler(service, ctx, func(m any) error {
-			return r.interceptors.notReceived(ctx, name, receive(ctx, stream, m, true))
-		}, r.unary)
+		c := &incoming{registrar: r, ctx: ctx, stream: stream, name: name}
+		reply, err := method.Handler(service, ctx, c.receive, c.intercept)
 		if err != nil {
 			return err
 		}

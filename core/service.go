@@ -94,6 +94,7 @@ func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 	if err != nil {
 		return nil, err
 	}
+	record.Unread = unread(asked)
 	return resp, nil
 }
 
@@ -137,9 +138,11 @@ func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream g
 	}
 	asked := deferred.New(req)
 	record.Deferred = asked.Deferred()
-	return s.account(ctx, record, asked, func(ctx context.Context, held *admission) error {
+	err := s.account(ctx, record, asked, func(ctx context.Context, held *admission) error {
 		return s.streamText(ctx, held, asked, stream)
 	})
+	record.Unread = unread(asked)
+	return err
 }
 
 func (s *Service) streamText(ctx context.Context, held *admission, req *deferred.Request, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {

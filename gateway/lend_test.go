@@ -88,7 +88,7 @@ func TestBodiesInMemoryUsedAgain(t *testing.T) {
 			letter := string(rune('a' + n))
 			for _, size := range []int{arena.Least - 100, arena.Least, 1<<20 + 1000} {
 				for _, streamed := range []bool{false, true} {
-					body := fmt.Sprintf(`{"model":"m","stream":%v,"messages":[{"role":"user","content":"%s"}]}`, streamed, strings.Repeat(letter, size))
+					body := fmt.Sprintf(`{"model":"m","stream":%v,"messages":[{"role":"user","content":%q}]}`, streamed, strings.Repeat(letter, size))
 					ctx, leave := context.WithCancel(t.Context())
 					if n == 4 { // it goes away when half of the body is sent
 						_, _ = post(ctx, edge, io.MultiReader(strings.NewReader(body[:len(body)/2]), leaving(leave)), len(body))

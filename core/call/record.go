@@ -15,6 +15,7 @@ import (
 	"github.com/genway/genway/core/capture"
 	"github.com/genway/genway/core/keys"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/arena"
 	"github.com/genway/genway/internal/overload"
 	"github.com/genway/genway/telemetry/instrument"
 	"github.com/genway/genway/telemetry/tracing"
@@ -60,6 +61,10 @@ type Record struct {
 	Priority overload.Priority
 	// Admitted says that the call was admitted and recorded. Its failure is that of an upstream.
 	Admitted bool
+	// Body holds the memory of the request's raw body where that may be used again after the call; nil
+	// where it is the collector's. Unread says that the service keeps nothing of the body.
+	Body   *arena.Body
+	Unread bool
 	// Capture collects the bodies of a call that is to be captured; nil for all others.
 	Capture *capture.Capture
 	// Admission is how long the admission took, the opening of the ledger's entry included.
@@ -87,6 +92,9 @@ type Record struct {
 	// Calls is how often an upstream was called, retries included. A request that an adapter
 	// refuses without calling anything is no call.
 	Calls int64
+	// BodySent is how many of Calls have sent the request to its end, so that nothing of them reads its
+	// body any more. It is counted where Body is set.
+	BodySent int64
 	// Waited is how long the call waited for upstreams: for the head of an answer, and for more
 	// of it.
 	Waited time.Duration

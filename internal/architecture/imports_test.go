@@ -99,7 +99,7 @@ var rules = []rule{
 		// All of the core imports it.
 		name:  "the record of a call knows the caller alone",
 		from:  []string{"./core/call"},
-		ours:  []string{"./core/call", "./core/keys", "./core/capture", "./core/audit", "./core/limit", "./core/amount", "./core/glob", "./codec/fault", "./internal/overload", "./telemetry/...", "./gen/..."},
+		ours:  []string{"./core/call", "./core/keys", "./core/capture", "./core/audit", "./core/limit", "./core/amount", "./core/glob", "./codec/fault", "./internal/arena", "./internal/overload", "./telemetry/...", "./gen/..."},
 		never: []string{"database/sql"},
 	},
 	{

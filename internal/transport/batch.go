@@ -41,7 +41,7 @@ func Batch(events []*genwayv1.StreamGenerateTextResponse) (*genwayv1.StreamGener
 	data := make([]byte, 0, size)
 	for i, ev := range events[:count] {
 		var err error
-		data = protowire.AppendVarint(data, uint64(sizes[i])) //nolint:gosec // a size is never negative
+		data = protowire.AppendVarint(data, uint64(sizes[i]))
 		if data, err = (proto.MarshalOptions{UseCachedSize: true}).MarshalAppend(data, ev); err != nil {
 			return nil, 0, err
 		}

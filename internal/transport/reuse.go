@@ -63,12 +63,19 @@ func (f freeing) Put(*[]byte) { f.memory.Free() }
 // awaiting decodes answers into the memory of the context's arena, if it has one, and sends bodies that
 // the context lends.
 func awaiting(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-	if m, ok := reply.(carrier); ok {
-		if memory := arena.Of(ctx); memory != nil {
-			reply = awaited{m, memory}
-		}
+	if memory := arena.Of(ctx); memory != nil {
+		reply = Into(reply, memory)
 	}
 	return invoke(ctx, method, lend(req, arena.BodyOf(ctx)), reply, conn, opts...)
+}
+
+// Into gives what to receive in the place of a message, so that Codec decodes a large body into memory.
+// It is the message itself where the message has no raw body.
+func Into(m any, memory *arena.Arena) any {
+	if c, ok := m.(carrier); ok {
+		return awaited{c, memory}
+	}
+	return m
 }
 
 // awaited is a message to be decoded into an arena.

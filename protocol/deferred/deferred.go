@@ -10,6 +10,7 @@ package deferred
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -31,6 +32,7 @@ type content struct {
 	raw *genwayv1.WireMessage // the body as it was sent
 
 	decoding sync.Once
+	decoded  atomic.Bool // it has begun
 	messages []*genwayv1.Message
 	tools    []*genwayv1.Tool
 	err      error
@@ -86,7 +88,12 @@ func (r *Request) Whole() (*genwayv1.GenerateTextRequest, error) {
 	return whole, nil
 }
 
+// Decoded reports whether the conversation and the tools are decoded. What they hold may be parts of the
+// body, so that its memory is theirs from then on.
+func (r *Request) Decoded() bool { return r.content == nil || r.content.decoded.Load() }
+
 func (c *content) decode() {
+	c.decoded.Store(true)
 	decoder := protocol.Of(c.raw.GetProtocol()).Codec
 	if decoder == nil {
 		c.err = fault.Wrap(fmt.Errorf("deferred: no codec for %v", c.raw.GetProtocol()), fault.Internal, "DECODE", "%s", fault.InternalMessage)

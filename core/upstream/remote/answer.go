@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
@@ -33,6 +34,10 @@ type answer struct {
 	pooled      bool
 	kind, after kind
 	before      int64
+
+	// sent counts how often the transport began to send the request, written how often it was sent whole.
+	// written is counted only where the memory of the request's body may be used again.
+	sent, written atomic.Int32
 
 	// captured gives a reader that captures what is read; nil where the call is not captured.
 	captured func(io.Reader) io.Reader
@@ -113,6 +118,7 @@ func (a *answer) close() {
 	a.idle.stop()
 	a.end(nil)
 	_ = a.raw.Close()
+	a.noteSent()
 	_ = a.hold(0) // to hold less does not fail
 	a.upstream.config.Memory.discard(a.peak)
 }

@@ -41,6 +41,9 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 	}
 	ctx, a.end = context.WithCancelCause(ctx)
 	a.trace.GotConn = a.gotConn
+	if a.record.Body != nil {
+		a.trace.WroteRequest = a.wroteRequest
+	}
 	ctx = httptrace.WithClientTrace(ctx, &a.trace)
 	a.ctx = ctx
 	a.idle.start(u.config.FirstByte, func() { a.end(errIdle) })

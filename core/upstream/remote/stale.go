@@ -73,6 +73,7 @@ func (u *Upstream) fresh() http.RoundTripper {
 // gotConn is called with each connection over which the call is about to be sent.
 func (a *answer) gotConn(info httptrace.GotConnInfo) {
 	defer a.record.Connected()
+	a.sent.Add(1)
 	a.pooled, a.conn = info.Reused, connOf(info.Conn)
 	c := a.conn
 	if c == nil {
