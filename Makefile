@@ -187,6 +187,16 @@ bench-scale: ## Measure what one PostgreSQL and one Redis or Valkey, which all c
 	$(GO) build -C bench -o $(CURDIR)/bin/bench .
 	bin/bench scale $(BENCHFLAGS)
 
+.PHONY: bench-pages
+bench-pages: ## Measure the console's pages on a ledger of ten million rows (ROWS), on SQLite and PostgreSQL: 12 GB, half an hour
+	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	bin/bench pages $(if $(ROWS),-rows $(ROWS)) $(BENCHFLAGS)
+
+.PHONY: bench-viewer
+bench-viewer: build ## Measure what a viewer of the live tail costs at 500 requests a second (two minutes, an idle machine)
+	$(GO) build -C bench -o $(CURDIR)/bin/bench .
+	bin/bench viewer -programs bin $(BENCHFLAGS)
+
 .PHONY: bench-telemetry
 bench-telemetry: build ## Measure what metrics, logs and traces cost, in turns with telling nothing
 	$(GO) build -C bench -o $(CURDIR)/bin/bench .

@@ -36,12 +36,14 @@ var commands = map[string]func(ctx context.Context, args []string, stdout, stder
 	"soak":                 runSoak,
 	"growth":               runGrowth,
 	"scale":                runScale,
+	"pages":                runPages,
 	"report":               runReport,
 	"allocs":               runAllocs,
 	"profile":              runProfile,
 	"load":                 runLoad,
 	"overload":             runOverload,
 	"telemetry":            runTelemetry,
+	"viewer":               runViewer,
 	target.UpstreamCommand: runUpstream,
 	target.ProxyCommand:    runProxy,
 	target.BareCommand:     runBare,
@@ -57,6 +59,8 @@ const usage = `bench measures what a gateway costs.
   bench allocs     compare what Genway's stages allocate with the baseline
   bench growth     measure what grows with keys, routes, rows and limits
   bench scale      measure what one PostgreSQL and one Redis, which all cores share, can do
+  bench pages      measure the console's pages on a ledger of ten million rows
+  bench viewer     measure what a viewer of the console's live tail costs
   bench report     print the tables of results written earlier, or write them into a document
   bench load       send load to an address
   bench upstream   be the upstream

@@ -1,0 +1,230 @@
+package pages
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/store"
+)
+
+// size is how many requests a page of the console lists.
+const size = 100
+
+// Figure is what one page takes.
+type Figure struct {
+	Page          string
+	P50, P95, Max time.Duration
+	// Rows is how many requests the page listed, or sums it had.
+	Rows int
+}
+
+// Measure asks for each page so many times. now is that of Fill.
+func Measure(ctx context.Context, location string, times int, now time.Time) (figures []Figure, err error) {
+	db, err := store.Open(ctx, store.Config{Location: location, RelaxLedger: true})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	filters, err := filtersOf(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range filters {
+		for _, place := range []struct {
+			name string
+			back time.Duration
+		}{{"first", 0}, {"deep", 84 * time.Hour}} {
+			figure, err := f.measure(ctx, db, place.name, now.Add(-place.back), place.back > 0, times)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", figure.Page, err)
+			}
+			figures = append(figures, figure)
+		}
+	}
+	for _, by := range []ledger.Dimension{ledger.ByModel, ledger.ByKey, ledger.ByOwner, ledger.ByUpstream, ledger.ByProtocol, ledger.ByDay, ledger.ByHour} {
+		figure, err := timed("usage by "+string(by), times, func(int) (int, error) {
+			rows, err := db.Ledger().Report(ctx, ledger.Query{By: []ledger.Dimension{by}, Since: now.AddDate(0, 0, -week), Until: now})
+			return len(rows), err
+		})
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", figure.Page, err)
+		}
+		figures = append(figures, figure)
+	}
+	return figures, nil
+}
+
+// filtered is a filter of the page.
+type filtered struct {
+	name string
+	ledger.Filter
+}
+
+// filtersOf are those of the page, each by a common and a rare value, alone and together.
+func filtersOf(ctx context.Context, db *store.Store) ([]filtered, error) {
+	first, err := db.Requests().Search(ctx, ledger.Filter{}, nil, 500)
+	if err != nil || len(first.Entries) == 0 {
+		return nil, errors.Join(err, errors.New("the ledger is empty"))
+	}
+	common := func(value func(*ledger.Entry) string) string {
+		counts := map[string]int{}
+		for _, e := range first.Entries {
+			if v := value(e.Entry); v != "" {
+				counts[v]++
+			}
+		}
+		best := ""
+		for v, n := range counts {
+			if best == "" || cmp.Or(cmp.Compare(n, counts[best]), cmp.Compare(v, best)) > 0 {
+				best = v
+			}
+		}
+		return best
+	}
+	some := first.Entries[0]
+	key, model := common(func(e *ledger.Entry) string { return e.KeyID }), common(func(e *ledger.Entry) string { return e.Request.Model })
+	up := common(func(e *ledger.Entry) string { return e.Upstream })
+	failed := []ledger.Outcome{ledger.Failed}
+	return []filtered{
+		{"all", ledger.Filter{}},
+		{"outcome=failed", ledger.Filter{Outcomes: failed}},
+		{"outcome=interrupted", ledger.Filter{Outcomes: []ledger.Outcome{ledger.Interrupted}}},
+		{"outcome=cancelled", ledger.Filter{Outcomes: []ledger.Outcome{ledger.Cancelled}}},
+		{"lost=1", ledger.Filter{Lost: true}},
+		{"retried=1", ledger.Filter{Retried: true}},
+		{"lost=1, outcome=failed", ledger.Filter{Lost: true, Outcomes: failed}},
+		{"key", ledger.Filter{KeyID: key}},
+		{"key, a rare one", ledger.Filter{KeyID: "nobody"}},
+		{"key, outcome=failed", ledger.Filter{KeyID: key, Outcomes: failed}},
+		{"owner", ledger.Filter{Owner: common(func(e *ledger.Entry) string { return e.Owner })}},
+		{"owner, a rare one", ledger.Filter{Owner: "nobody"}},
+		{"model", ledger.Filter{Model: model}},
+		{"model, a rare one", ledger.Filter{Model: "nothing"}},
+		{"served model", ledger.Filter{Served: common(func(e *ledger.Entry) string { return e.Result.Model })}},
+		{"upstream", ledger.Filter{Upstream: up}},
+		{"upstream, outcome=failed", ledger.Filter{Upstream: up, Outcomes: failed}},
+		{"route, a rare one", ledger.Filter{Route: "nothing"}},
+		{"protocol", ledger.Filter{Protocol: common(func(e *ledger.Entry) string { return e.Protocol })}},
+		{"upstream's protocol, a rare one", ledger.Filter{UpstreamProtocol: "nothing"}},
+		{"reason, a rare one", ledger.Filter{Reason: "NOTHING"}},
+		{"request", ledger.Filter{RequestID: some.ID}},
+		{"request, a rare one", ledger.Filter{RequestID: "req_nobody"}},
+		{"trace", ledger.Filter{TraceID: common(func(e *ledger.Entry) string { return e.TraceID })}},
+		{"trace, a rare one", ledger.Filter{TraceID: "00000000000000000000000000000000"}},
+	}, nil
+}
+
+// measure asks for pages of the filter one after the other, from a moment on.
+func (f filtered) measure(ctx context.Context, db *store.Store, place string, from time.Time, onward bool, times int) (Figure, error) {
+	var after *ledger.Position
+	if onward {
+		after = &ledger.Position{Start: from.UnixMicro(), Process: 1 << 62}
+	}
+	return timed(f.name+", "+place, times, func(int) (int, error) {
+		page, err := db.Requests().Search(ctx, f.Filter, after, size)
+		if onward && page.Next != nil {
+			after = page.Next
+		}
+		return len(page.Entries), err
+	})
+}
+
+// timed asks so many times.
+func timed(page string, times int, ask func(n int) (int, error)) (Figure, error) {
+	f := Figure{Page: page}
+	took := make([]time.Duration, times)
+	for n := range took {
+		began := time.Now()
+		rows, err := ask(n)
+		if took[n] = time.Since(began); err != nil {
+			return f, err
+		}
+		f.Rows = max(f.Rows, rows)
+	}
+	slices.Sort(took)
+	f.P50, f.P95, f.Max = took[times/2], took[times*95/100], took[times-1]
+	return f, nil
+}
+
+// Pruned is what pruning took beside writes.
+type Pruned struct {
+	Rows, Written      int64
+	Batch, Write, Most time.Duration // the p95 of each, and the longest write
+}
+
+// Prune removes the oldest rows in batches, as cores do, beside a core that writes rate rows a second.
+func Prune(ctx context.Context, location string, rows int64, rate int, now time.Time) (p Pruned, err error) {
+	db, err := store.Open(ctx, store.Config{Location: location})
+	if err != nil {
+		return p, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	process, err := db.Ledger().Begin(ctx, now)
+	if err != nil {
+		return p, err
+	}
+	const each = 100 * time.Millisecond
+	pruning, stop := context.WithCancel(ctx)
+	defer stop()
+	var group sync.WaitGroup
+	var writes []time.Duration
+	var failed error
+	group.Go(func() {
+		tick := time.NewTicker(each)
+		defer tick.Stop()
+		for pruning.Err() == nil && failed == nil {
+			entries := make([]*ledger.Entry, rate*int(each)/int(time.Second))
+			for i := range entries {
+				p.Written++
+				entries[i] = &ledger.Entry{
+					Number:  p.Written,
+					Request: ledger.Request{ID: fmt.Sprint("req_new_", p.Written), KeyID: "key_new", Protocol: "messages", Method: "GenerateText", Model: "m", Start: time.Now()},
+					Result:  ledger.Result{Outcome: ledger.OK, Upstream: "u", Attempts: 1, Model: "m", Usage: ledger.Usage{Input: 1000, Output: 10}},
+				}
+			}
+			began := time.Now()
+			failed = db.Ledger().Write(ctx, process, entries)
+			writes = append(writes, time.Since(began))
+			select {
+			case <-tick.C:
+			case <-pruning.Done():
+			}
+		}
+	})
+	timing := &timingStore{Store: db.Ledger()}
+	_, err = ledger.PruneAll(pruning, timing, now.AddDate(0, 0, -1), func(pruned int64) {
+		if p.Rows = pruned; pruned >= rows {
+			stop()
+		}
+	})
+	if pruning.Err() != nil && ctx.Err() == nil {
+		err = nil // there was more to prune
+	}
+	stop()
+	group.Wait()
+	batches := timing.took
+	slices.Sort(batches)
+	slices.Sort(writes)
+	p.Batch, p.Write, p.Most = batches[len(batches)*95/100], writes[len(writes)*95/100], writes[len(writes)-1]
+	return p, errors.Join(err, failed)
+}
+
+// timingStore times its batches.
+type timingStore struct {
+	ledger.Store
+	took []time.Duration
+}
+
+// Prune implements ledger.Store.
+func (s *timingStore) Prune(ctx context.Context, before time.Time, count int64) (int64, error) {
+	began := time.Now()
+	n, err := s.Store.Prune(ctx, before, count)
+	s.took = append(s.took, time.Since(began))
+	return n, err
+}
