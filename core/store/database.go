@@ -24,6 +24,8 @@ type database struct {
 	pool *sql.DB
 	*dialect
 	seen *seen
+	// statements are those that stay prepared; nil for none.
+	statements *kept
 }
 
 func (d database) query(ctx context.Context, statement string, args ...any) (*result, error) {

@@ -105,7 +105,7 @@ func sqlitePool(path string) (database, error) {
 	}
 	pool.SetMaxOpenConns(maxConns)
 	pool.SetMaxIdleConns(maxConns)
-	return database{pool: pool, dialect: &sqliteDialect, seen: &seen{}}, nil
+	return database{pool: pool, dialect: &sqliteDialect, seen: &seen{}, statements: &kept{}}, nil
 }
 
 // openWriter gives the one connection that writes the ledger; it is made when it is

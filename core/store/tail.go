@@ -15,7 +15,8 @@ const (
 	tailRows = 2000
 	// tailOpen bounds the entries whose end is waited for.
 	tailOpen = 20_000
-	// tailChunk is how many entries a statement looks up by their numbers.
+	// tailFew and tailChunk are how many entries a statement looks up by their numbers.
+	tailFew   = 10
 	tailChunk = 200
 	// tailAlive is how old the last heartbeat of a process that is followed may be.
 	tailAlive = time.Minute
@@ -59,7 +60,7 @@ func (s ledgerStore) Tail(ctx context.Context, c *ledger.Cursor) (ended []ledger
 		}
 		from := max(before, number-tailRows)
 		dropped += from - before
-		rows, err := s.located(ctx, s.db.query, " WHERE process = ? AND number > ? AND number <= ?", process, from, number)
+		rows, err := s.located(ctx, s.db.kept, " WHERE process = ? AND number > ? AND number <= ?", process, from, number)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -81,7 +82,7 @@ func (s ledgerStore) Tail(ctx context.Context, c *ledger.Cursor) (ended []ledger
 
 // lastNumbers gives the number of the last entry of each process that is alive.
 func (s ledgerStore) lastNumbers(ctx context.Context) (map[int64]int64, error) {
-	rows, err := s.db.query(ctx, `SELECT id, COALESCE((SELECT max(number) FROM ledger WHERE process = id), 0) FROM ledger_processes
+	rows, err := s.db.kept(ctx, `SELECT id, COALESCE((SELECT max(number) FROM ledger WHERE process = id), 0) FROM ledger_processes
 		WHERE seen_time >= (SELECT max(seen_time) FROM ledger_processes) - ?`, tailAlive.Microseconds())
 	if err != nil {
 		return nil, fmt.Errorf("select processes: %w", err)
@@ -100,7 +101,7 @@ func (s ledgerStore) lastNumbers(ctx context.Context) (map[int64]int64, error) {
 
 // openKeys gives the entries that are open, of which an index has few.
 func (s ledgerStore) openKeys(ctx context.Context) (map[ledger.Key]struct{}, error) {
-	rows, err := s.db.query(ctx, `SELECT process, number FROM ledger WHERE outcome = 'open' LIMIT ?`, tailOpen)
+	rows, err := s.db.kept(ctx, `SELECT process, number FROM ledger WHERE outcome = 'open' LIMIT ?`, tailOpen)
 	if err != nil {
 		return nil, fmt.Errorf("select open entries: %w", err)
 	}
@@ -136,7 +137,15 @@ func (s ledgerStore) ended(ctx context.Context, c *ledger.Cursor) (ended []ledge
 		for len(all) > 0 {
 			some := all[:min(len(all), tailChunk)]
 			all = all[len(some):]
-			rows, err := s.located(ctx, s.db.query, " WHERE process = ? AND number IN (?"+strings.Repeat(", ?", len(some)-1)+")", append([]any{process}, some...)...)
+			size := tailFew // so that there are two statements, which stay prepared
+			if len(some) > tailFew {
+				size = tailChunk
+			}
+			args := append([]any{process}, some...)
+			for len(args) <= size {
+				args = append(args, some[0])
+			}
+			rows, err := s.located(ctx, s.db.kept, " WHERE process = ? AND number IN (?"+strings.Repeat(", ?", size-1)+")", args...)
 			if err != nil {
 				return nil, err
 			}
