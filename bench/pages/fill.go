@@ -74,7 +74,7 @@ func multiply(ctx context.Context, location string, copies int64) error {
 		`CREATE TABLE pages_base AS SELECT * FROM ledger`,
 		`DELETE FROM ledger`, `DELETE FROM ledger_hours`, `DELETE FROM ledger_rollups`,
 		`CREATE TABLE pages_copies AS WITH RECURSIVE n (k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM n WHERE k + 1 < `+fmt.Sprint(copies)+`) SELECT k FROM n`,
-		`INSERT INTO ledger (`+columns+`) SELECT `+values+` FROM pages_base b CROSS JOIN pages_copies ORDER BY b.process, b.number, k`,
+		`INSERT INTO ledger (`+columns+`) SELECT `+values+` FROM pages_base b CROSS JOIN pages_copies`+dialect.order,
 		`INSERT INTO ledger_hours (hour, changed, rolled, in_day) SELECT start_time / 3600000000, count(*), -1, -1 FROM ledger GROUP BY 1`,
 		`DROP TABLE pages_base`, `DROP TABLE pages_copies`)
 	statements = append(append(statements, after...), dialect.after...)
@@ -118,20 +118,24 @@ func copied(ctx context.Context, pool *sql.DB) (columns, values string, err erro
 // words are what SQLite and PostgreSQL do not have in common.
 type words struct {
 	before, after []string
+	// order has copies follow their row. PostgreSQL would sort all of them on the disk, and makes them in
+	// that order without being told.
+	order string
 	// triggers gives the statements that put triggers of the ledger aside, and back.
 	triggers func(ctx context.Context, pool *sql.DB) (before, after []string, err error)
 }
 
 var postgresWords = words{
-	before: []string{`SET max_parallel_workers_per_gather = 0`},
+	before: []string{`SET max_parallel_workers_per_gather = 0`, `SET synchronous_commit = off`},
 	after:  []string{`VACUUM ANALYZE ledger`, `ANALYZE`},
 	triggers: func(context.Context, *sql.DB) (before, after []string, err error) {
-		return []string{`ALTER TABLE ledger DISABLE TRIGGER USER`}, []string{`ALTER TABLE ledger ENABLE TRIGGER USER`}, nil
+		return []string{`SET session_replication_role = replica`}, []string{`SET session_replication_role = origin`}, nil
 	},
 }
 
 var sqliteWords = words{
 	before:   []string{`PRAGMA synchronous = OFF`, `PRAGMA cache_size = -500000`},
+	order:    ` ORDER BY b.process, b.number, k`,
 	after:    []string{`PRAGMA wal_checkpoint(TRUNCATE)`},
 	triggers: sqliteTriggers,
 }
