@@ -18,7 +18,7 @@ func deliver[Q, A any](ctx context.Context, remote bool, in *Q, call func(contex
 		return call(ctx, in)
 	}
 	delivery := cores.Deferred(ctx)
-	answer, err := call(delivery, in)
+	answer, err := call(delivery, in) //nolint:contextcheck // delivery is made of ctx
 	if err == nil || !delivery.NeedsWhole() {
 		return answer, err
 	}

@@ -116,13 +116,12 @@ func TestTheAnnouncementIsOfOneTransport(t *testing.T) {
 func TestTransportsKeepTheirSecurity(t *testing.T) {
 	for _, creds := range []credentials.TransportCredentials{insecure.NewCredentials(), identified{insecure.NewCredentials()}.Clone()} {
 		near, far := net.Pipe()
-		defer near.Close()
-		defer far.Close()
+		t.Cleanup(func() { near.Close(); far.Close() })
 		_, info, err := identified{creds}.ClientHandshake(t.Context(), "core", near)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if level := info.(*transportInfo).GetCommonAuthInfo().SecurityLevel; level != credentials.NoSecurity || info.AuthType() != "insecure" { //nolint:forcetypeassert // a panic fails the test too
+		if level := info.(*transportInfo).GetCommonAuthInfo().SecurityLevel; level != credentials.NoSecurity || info.AuthType() != "insecure" {
 			t.Errorf("security %v, type %q", level, info.AuthType())
 		}
 	}
