@@ -61,7 +61,7 @@ func FromEnvironment(endpoint string, lookup func(string) (string, bool)) (Confi
 		c.MetricsEndpoint = endpoint
 	}
 	anywhere := endpoint != "" || get("OTEL_EXPORTER_OTLP_ENDPOINT") != ""
-	var errs [6]error
+	var errs [7]error
 	c.Traces, errs[0] = exporting(get, "TRACES", anywhere)
 	c.Metrics, errs[1] = exporting(get, "METRICS", anywhere)
 	c.Sampler, errs[2] = tracing.SamplerOf(get("OTEL_TRACES_SAMPLER"), get("OTEL_TRACES_SAMPLER_ARG"))
@@ -75,6 +75,11 @@ func FromEnvironment(endpoint string, lookup func(string) (string, bool)) (Confi
 		errs[4] = fmt.Errorf("%s: %q is not supported; histograms have %s", aggregation, v, buckets)
 	}
 	errs[5] = checked(get)
+	if endpoint != "" {
+		if err := checkEndpoint(endpoint); err != nil {
+			errs[6] = fmt.Errorf("--otlp-endpoint: %w", err)
+		}
+	}
 	return c, errors.Join(errs[:]...)
 }
 

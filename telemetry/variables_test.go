@@ -43,6 +43,11 @@ func TestUnsupportedValues(t *testing.T) {
 			}
 		}
 	}
+	for _, endpoint := range endpoints {
+		if _, err := telemetry.FromEnvironment(endpoint, environment(nil)); err == nil || !strings.Contains(err.Error(), "--otlp-endpoint: ") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("--otlp-endpoint %s: %v", endpoint, err)
+		}
+	}
 	good := map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": "https://collector.example:4318/base", "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20secret, x-tenant=", "OTEL_EXPORTER_OTLP_TIMEOUT": "0",
 		"OTEL_EXPORTER_OTLP_COMPRESSION": "gzip", "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE": "Delta", "OTEL_METRIC_EXPORT_INTERVAL": "86400000", "OTEL_BSP_MAX_QUEUE_SIZE": "1",

@@ -46,6 +46,7 @@ func TestCases(t *testing.T) {
 		{"O20", "each documented metric comes from the real programs, of the side, the kind, the unit and with the labels that are documented, over OTLP too, and none else; what it is about moves it", moves},
 		{"O21", "a slow request is found in four clicks: from the dashboard's panel by an example to its trace, by its attempt to the cause, by the core's span to its identifier, and with that to its lines in both logs", fourClicks},
 		{"O23", "OpenTelemetry's variables say where telemetry goes, how, with which headers and as which service; a value that is not supported ends the start, and does not repeat a header", variables},
+		{"O24", "each documented attribute and event comes with the spans that it is documented for, and none else", documentedSpans},
 		{"O16", "10,000 hostile models, paths, methods and ids make no more series than 100", hostileNames},
 	} {
 		t.Run(c.id, func(t *testing.T) {
