@@ -2,7 +2,8 @@ package responses
 
 import (
 	"errors"
-	"sort"
+	"maps"
+	"slices"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -135,13 +136,8 @@ func encodeMetadata(w *member.Writer, metadata map[string]string) {
 	if len(metadata) == 0 {
 		return
 	}
-	names := make([]string, 0, len(metadata))
-	for name := range metadata {
-		names = append(names, name)
-	}
-	sort.Strings(names)
 	w.Object("metadata")
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(metadata)) {
 		w.KeyOf(name)
 		w.String(metadata[name])
 	}
