@@ -53,9 +53,9 @@ func sized(t *testing.T) size {
 			t.Fatalf("DURATION: %q is no duration of a minute or more", text)
 		}
 	}
-	// Restarts, and starts after a kill, take about a minute of the two, and their time does not
-	// grow with the duration as the rest does.
-	o.hold = max(3*time.Second, duration/time.Duration(2*len(phases())))
+	// Restarts, starts after a kill and the budgets' preludes take a time that does not grow with the
+	// duration: by measurement 20 shutdown delays and 150 s. Each phase but for the restarts holds about one state.
+	o.hold = max(3*time.Second, (duration-20*o.delay-150*time.Second)/time.Duration(len(phases())-3))
 	return o
 }
 
