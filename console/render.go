@@ -5,10 +5,12 @@ import (
 	"html/template"
 	"io/fs"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -53,6 +55,13 @@ var functions = template.FuncMap{
 			return "–"
 		}
 		return s
+	},
+	// share is the part of the requests that a rule selects.
+	"share": func(rule *adminv1.CaptureRule) string {
+		if rule.Share == nil {
+			return "all"
+		}
+		return strconv.FormatFloat(100*rule.GetShare(), 'g', 4, 64) + " %"
 	},
 	// fifth is four fifths of a bound, above which a meter warns.
 	"fifth": func(most int64) int64 { return most / 5 * 4 },

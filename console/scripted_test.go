@@ -37,6 +37,9 @@ type scripted struct {
 	usage func(*adminv1.GetUsageRequest) []*adminv1.UsageRow
 	// members are of the configuration, behind one of text.
 	members []*adminv1.ConfigurationMember
+	// yaml is the file, if set, which fixed cannot be written.
+	yaml  string
+	fixed bool
 	// total is of each of them.
 	total *adminv1.UsageRow
 	// captured are the bodies of request 1-2, which is of that protocol and method; deleted is what was
@@ -94,6 +97,15 @@ func (s *scripted) DeleteCaptures(_ context.Context, req *adminv1.DeleteCaptures
 	return &adminv1.DeleteCapturesResponse{Deleted: 1}, nil
 }
 
+func (s *scripted) ListCaptureRules(ctx context.Context, req *adminv1.ListCaptureRulesRequest) (*adminv1.ListCaptureRulesResponse, error) {
+	resp, err := s.Service.ListCaptureRules(ctx, req)
+	if s.text != "" {
+		rule := &adminv1.CaptureRule{Redact: []string{s.text}, Until: timestamppb.Now()}
+		resp.Rules = append(resp.Rules, &adminv1.RunningCapture{KeyId: s.text, KeyName: s.text, Rule: rule}, &adminv1.RunningCapture{Route: s.text, Protocols: []string{s.text}, Rule: rule})
+	}
+	return resp, err
+}
+
 func (s *scripted) WatchRequests(_ *adminv1.WatchRequestsRequest, stream grpc.ServerStreamingServer[adminv1.WatchRequestsResponse]) error {
 	if s.left != nil {
 		defer close(s.left)
@@ -120,6 +132,9 @@ func (s *scripted) ListRoutes(context.Context, *adminv1.ListRoutesRequest) (*adm
 }
 
 func (s *scripted) GetConfiguration(context.Context, *adminv1.GetConfigurationRequest) (*adminv1.GetConfigurationResponse, error) {
+	if s.yaml != "" {
+		return &adminv1.GetConfigurationResponse{Source: "f", Yaml: s.yaml, FileHash: "hash", Writable: !s.fixed}, nil
+	}
 	return &adminv1.GetConfigurationResponse{Source: s.text, Hash: s.text, Yaml: "a: 1\n" + s.text + "\n", Problem: s.text, RunningYaml: "a: 0\n" + s.text + "\n", FileHash: "hash", Writable: true, Members: append([]*adminv1.ConfigurationMember{{Name: s.text, Value: s.text, Variables: []string{s.text}, OverriddenBy: s.text, Line: 3, Source: adminv1.ConfigurationSource_CONFIGURATION_SOURCE_FILE}}, s.members...)}, nil
 }
 
@@ -155,7 +170,7 @@ func (s *scripted) Explain(_ context.Context, req *adminv1.ExplainRequest) (*adm
 }
 
 // scriptedPages are the pages of what scripted answers.
-var scriptedPages = []string{"/requests", "/requests/1-2", "/requests/9-9", "/xray", "/playground", "/playground?protocol=grpc&example=tools", "/upstreams", "/configuration", "/nodes"}
+var scriptedPages = []string{"/requests", "/requests/1-2", "/requests/9-9", "/xray", "/playground", "/playground?protocol=grpc&example=tools", "/upstreams", "/configuration", "/captures", "/nodes"}
 
 // Case X61: what models, upstreams, callers and files say is text on every page that shows it.
 func TestInjectionsOfOthers(t *testing.T) {

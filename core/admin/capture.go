@@ -128,7 +128,8 @@ func captureRule(from *adminv1.CaptureRule, at string) (*capture.Rule, error) {
 	return rule, nil
 }
 
-func captureMessage(rule *capture.Rule) *adminv1.CaptureRule {
+// CaptureMessage is a rule as the contract has it; nil for none.
+func CaptureMessage(rule *capture.Rule) *adminv1.CaptureRule {
 	if rule == nil {
 		return nil
 	}

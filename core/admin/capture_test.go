@@ -272,3 +272,33 @@ func TestCaptureRule(t *testing.T) {
 		t.Errorf("%v, %v", off, err)
 	}
 }
+
+// Case U39: rules are listed while they run: not those that have ended, nor those of keys that have.
+func TestListCaptureRules(t *testing.T) {
+	f := serve(t)
+	ctx := showing(t, f.root)
+	rule := &adminv1.CaptureRule{Share: new(0.25), Redact: []string{"content"}, Until: timestamppb.New(time.Now().Add(time.Hour).Truncate(time.Microsecond))}
+	var ids []string
+	for _, name := range []string{"runs", "revoked", "none"} {
+		with := &adminv1.KeySettings{Name: name}
+		if name != "none" {
+			with.Capture = rule
+		}
+		made, err := f.CreateKey(ctx, &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, Settings: with})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, made.GetKey().GetId())
+	}
+	if _, err := f.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Key: ids[1]}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := f.ListCaptureRules(ctx, &adminv1.ListCaptureRulesRequest{})
+	want := &adminv1.ListCaptureRulesResponse{Rules: []*adminv1.RunningCapture{{KeyId: ids[0], KeyName: "runs", Rule: rule}}}
+	if err != nil || !proto.Equal(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := f.ListCaptureRules(t.Context(), &adminv1.ListCaptureRulesRequest{}); status.Code(err) != codes.Unauthenticated {
+		t.Errorf("without a key: %v", err)
+	}
+}

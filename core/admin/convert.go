@@ -133,7 +133,7 @@ func settingsMessage(s keys.Settings) *adminv1.KeySettings {
 	m := &adminv1.KeySettings{
 		Name: s.Name, Owner: s.Owner, Labels: s.Labels, ExpireTime: timestamp(s.ExpireTime),
 		Models: s.Policy.Models, Addresses: texts(s.Policy.Addresses), Strict: s.Policy.Strict,
-		Certificates: s.Policy.Certificates, ReadOnly: s.Policy.ReadOnly, Capture: captureMessage(s.Policy.Capture), ReadCaptures: s.Policy.ReadCaptures,
+		Certificates: s.Policy.Certificates, ReadOnly: s.Policy.ReadOnly, Capture: CaptureMessage(s.Policy.Capture), ReadCaptures: s.Policy.ReadCaptures,
 		Limits: &adminv1.Limits{
 			RequestsPerMinute: s.Policy.Limits.RequestsPerMinute,
 			TokensPerMinute:   s.Policy.Limits.TokensPerMinute,

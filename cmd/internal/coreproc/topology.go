@@ -3,6 +3,7 @@ package coreproc
 import (
 	"cmp"
 
+	"github.com/genway/genway/core/admin"
 	"github.com/genway/genway/core/config"
 	"github.com/genway/genway/core/route"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
@@ -42,6 +43,7 @@ func (r *Routing) Routes() []*adminv1.Route {
 	var list []*adminv1.Route
 	for _, from := range r.Router.Routes() {
 		m := &adminv1.Route{Model: from.Model, Strategy: strategyNames[from.Strategy], Sticky: from.Sticky, Strict: from.Strict}
+		m.Capture = admin.CaptureMessage(from.Capture)
 		for _, p := range from.Protocols {
 			m.Protocols = append(m.Protocols, protocol.Of(p).Name)
 		}

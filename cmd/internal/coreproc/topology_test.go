@@ -26,7 +26,7 @@ func TestTopology(t *testing.T) {
   two: {kind: messages, base_url: "https://two.example"}
 routes:
   - {model: "a*", strategy: least_busy, targets: [{upstream: one, weight: 3, set: {temperature: 0.5}}], fallback: [{upstream: two, model: b}]}
-  - {model: "*", protocols: [messages], deadline: 5s, targets: [{upstream: two}, {upstream: sandbox}]}
+  - {model: "*", protocols: [messages], deadline: 5s, targets: [{upstream: two}, {upstream: sandbox}], capture: {share: 0.5, until: 2020-01-01}}
 `)
 	embedded, err := sandbox.New(sandbox.Config{TextModel: "text", ImageModel: "image"})
 	if err != nil {
@@ -44,7 +44,8 @@ routes:
 	}
 	routes := r.Routes()
 	if len(routes) != 2 || routes[0].GetStrategy() != "least_busy" || routes[0].GetTargets()[0].GetWeight() != 3 || !strings.Contains(routes[0].GetTargets()[0].GetOverrides(), "temperature") ||
-		routes[0].GetFallback()[0].GetModel() != "b" || !slices.Equal(routes[1].GetProtocols(), []string{"messages"}) || routes[1].GetDeadline().GetSeconds() != 5 {
+		routes[0].GetFallback()[0].GetModel() != "b" || !slices.Equal(routes[1].GetProtocols(), []string{"messages"}) || routes[1].GetDeadline().GetSeconds() != 5 ||
+		routes[0].GetCapture() != nil || routes[1].GetCapture().GetShare() != 0.5 || routes[1].GetCapture().GetUntil().AsTime().Year() != 2020 {
 		t.Errorf("the routes are %v", routes)
 	}
 	c := r.Configuration()

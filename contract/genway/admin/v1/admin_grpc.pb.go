@@ -48,6 +48,7 @@ const (
 	Admin_GetLimits_FullMethodName           = "/genway.admin.v1.Admin/GetLimits"
 	Admin_GetCapture_FullMethodName          = "/genway.admin.v1.Admin/GetCapture"
 	Admin_DeleteCaptures_FullMethodName      = "/genway.admin.v1.Admin/DeleteCaptures"
+	Admin_ListCaptureRules_FullMethodName    = "/genway.admin.v1.Admin/ListCaptureRules"
 )
 
 // AdminClient is the client API for Admin service.
@@ -143,6 +144,10 @@ type AdminClient interface {
 	GetCapture(ctx context.Context, in *GetCaptureRequest, opts ...grpc.CallOption) (*GetCaptureResponse, error)
 	// DeleteCaptures deletes captured bodies before their time.
 	DeleteCaptures(ctx context.Context, in *DeleteCapturesRequest, opts ...grpc.CallOption) (*DeleteCapturesResponse, error)
+	// ListCaptureRules lists the rules by which bodies are captured now: of keys that are neither
+	// revoked nor expired, and of the routes of the core that is asked. UpdateKey changes the rule of a
+	// key, the configuration that of a route.
+	ListCaptureRules(ctx context.Context, in *ListCaptureRulesRequest, opts ...grpc.CallOption) (*ListCaptureRulesResponse, error)
 }
 
 type adminClient struct {
@@ -432,6 +437,16 @@ func (c *adminClient) DeleteCaptures(ctx context.Context, in *DeleteCapturesRequ
 	return out, nil
 }
 
+func (c *adminClient) ListCaptureRules(ctx context.Context, in *ListCaptureRulesRequest, opts ...grpc.CallOption) (*ListCaptureRulesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListCaptureRulesResponse)
+	err := c.cc.Invoke(ctx, Admin_ListCaptureRules_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AdminServer is the server API for Admin service.
 // All implementations must embed UnimplementedAdminServer
 // for forward compatibility.
@@ -525,6 +540,10 @@ type AdminServer interface {
 	GetCapture(context.Context, *GetCaptureRequest) (*GetCaptureResponse, error)
 	// DeleteCaptures deletes captured bodies before their time.
 	DeleteCaptures(context.Context, *DeleteCapturesRequest) (*DeleteCapturesResponse, error)
+	// ListCaptureRules lists the rules by which bodies are captured now: of keys that are neither
+	// revoked nor expired, and of the routes of the core that is asked. UpdateKey changes the rule of a
+	// key, the configuration that of a route.
+	ListCaptureRules(context.Context, *ListCaptureRulesRequest) (*ListCaptureRulesResponse, error)
 	mustEmbedUnimplementedAdminServer()
 }
 
@@ -615,6 +634,9 @@ func (UnimplementedAdminServer) GetCapture(context.Context, *GetCaptureRequest) 
 }
 func (UnimplementedAdminServer) DeleteCaptures(context.Context, *DeleteCapturesRequest) (*DeleteCapturesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method DeleteCaptures not implemented")
+}
+func (UnimplementedAdminServer) ListCaptureRules(context.Context, *ListCaptureRulesRequest) (*ListCaptureRulesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListCaptureRules not implemented")
 }
 func (UnimplementedAdminServer) mustEmbedUnimplementedAdminServer() {}
 func (UnimplementedAdminServer) testEmbeddedByValue()               {}
@@ -1116,6 +1138,24 @@ func _Admin_DeleteCaptures_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_ListCaptureRules_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListCaptureRulesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).ListCaptureRules(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_ListCaptureRules_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).ListCaptureRules(ctx, req.(*ListCaptureRulesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // Admin_ServiceDesc is the grpc.ServiceDesc for Admin service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -1226,6 +1266,10 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "DeleteCaptures",
 			Handler:    _Admin_DeleteCaptures_Handler,
+		},
+		{
+			MethodName: "ListCaptureRules",
+			Handler:    _Admin_ListCaptureRules_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

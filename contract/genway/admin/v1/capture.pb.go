@@ -434,11 +434,172 @@ func (x *DeleteCapturesResponse) GetDeleted() int64 {
 	return 0
 }
 
+// ListCaptureRulesRequest asks for the rules that hold now.
+type ListCaptureRulesRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListCaptureRulesRequest) Reset() {
+	*x = ListCaptureRulesRequest{}
+	mi := &file_genway_admin_v1_capture_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCaptureRulesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCaptureRulesRequest) ProtoMessage() {}
+
+func (x *ListCaptureRulesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_capture_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListCaptureRulesRequest.ProtoReflect.Descriptor instead.
+func (*ListCaptureRulesRequest) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_capture_proto_rawDescGZIP(), []int{5}
+}
+
+// ListCaptureRulesResponse is the rules: of keys, the oldest first, then of routes in their order.
+type ListCaptureRulesResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Rules         []*RunningCapture      `protobuf:"bytes,1,rep,name=rules,proto3" json:"rules,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListCaptureRulesResponse) Reset() {
+	*x = ListCaptureRulesResponse{}
+	mi := &file_genway_admin_v1_capture_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListCaptureRulesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListCaptureRulesResponse) ProtoMessage() {}
+
+func (x *ListCaptureRulesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_capture_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListCaptureRulesResponse.ProtoReflect.Descriptor instead.
+func (*ListCaptureRulesResponse) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_capture_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ListCaptureRulesResponse) GetRules() []*RunningCapture {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+// RunningCapture is a rule by which bodies are captured now.
+type RunningCapture struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The key's id and name; empty for a route.
+	KeyId   string `protobuf:"bytes,1,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	KeyName string `protobuf:"bytes,2,opt,name=key_name,json=keyName,proto3" json:"key_name,omitempty"`
+	// The route's pattern and, if it has any, its protocols; empty for a key.
+	Route         string       `protobuf:"bytes,3,opt,name=route,proto3" json:"route,omitempty"`
+	Protocols     []string     `protobuf:"bytes,4,rep,name=protocols,proto3" json:"protocols,omitempty"`
+	Rule          *CaptureRule `protobuf:"bytes,5,opt,name=rule,proto3" json:"rule,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunningCapture) Reset() {
+	*x = RunningCapture{}
+	mi := &file_genway_admin_v1_capture_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunningCapture) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunningCapture) ProtoMessage() {}
+
+func (x *RunningCapture) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_capture_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunningCapture.ProtoReflect.Descriptor instead.
+func (*RunningCapture) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_capture_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *RunningCapture) GetKeyId() string {
+	if x != nil {
+		return x.KeyId
+	}
+	return ""
+}
+
+func (x *RunningCapture) GetKeyName() string {
+	if x != nil {
+		return x.KeyName
+	}
+	return ""
+}
+
+func (x *RunningCapture) GetRoute() string {
+	if x != nil {
+		return x.Route
+	}
+	return ""
+}
+
+func (x *RunningCapture) GetProtocols() []string {
+	if x != nil {
+		return x.Protocols
+	}
+	return nil
+}
+
+func (x *RunningCapture) GetRule() *CaptureRule {
+	if x != nil {
+		return x.Rule
+	}
+	return nil
+}
+
 var File_genway_admin_v1_capture_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_capture_proto_rawDesc = "" +
 	"\n" +
-	"\x1dgenway/admin/v1/capture.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdf\x01\n" +
+	"\x1dgenway/admin/v1/capture.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdf\x01\n" +
 	"\fCapturedBody\x12-\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x19.genway.admin.v1.BodyKindR\x04kind\x12\x12\n" +
 	"\x04call\x18\x02 \x01(\x05R\x04call\x12\x1a\n" +
@@ -463,7 +624,16 @@ const file_genway_admin_v1_capture_proto_rawDesc = "" +
 	"\x06key_id\x18\x02 \x01(\tR\x05keyId\x12\x10\n" +
 	"\x03all\x18\x03 \x01(\bR\x03all\"2\n" +
 	"\x16DeleteCapturesResponse\x12\x18\n" +
-	"\adeleted\x18\x01 \x01(\x03R\adeleted*\xc1\x01\n" +
+	"\adeleted\x18\x01 \x01(\x03R\adeleted\"\x19\n" +
+	"\x17ListCaptureRulesRequest\"Q\n" +
+	"\x18ListCaptureRulesResponse\x125\n" +
+	"\x05rules\x18\x01 \x03(\v2\x1f.genway.admin.v1.RunningCaptureR\x05rules\"\xa8\x01\n" +
+	"\x0eRunningCapture\x12\x15\n" +
+	"\x06key_id\x18\x01 \x01(\tR\x05keyId\x12\x19\n" +
+	"\bkey_name\x18\x02 \x01(\tR\akeyName\x12\x14\n" +
+	"\x05route\x18\x03 \x01(\tR\x05route\x12\x1c\n" +
+	"\tprotocols\x18\x04 \x03(\tR\tprotocols\x120\n" +
+	"\x04rule\x18\x05 \x01(\v2\x1c.genway.admin.v1.CaptureRuleR\x04rule*\xc1\x01\n" +
 	"\bBodyKind\x12\x19\n" +
 	"\x15BODY_KIND_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18BODY_KIND_CALLER_REQUEST\x10\x01\x12\x1e\n" +
@@ -486,26 +656,32 @@ func file_genway_admin_v1_capture_proto_rawDescGZIP() []byte {
 }
 
 var file_genway_admin_v1_capture_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_genway_admin_v1_capture_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_genway_admin_v1_capture_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_genway_admin_v1_capture_proto_goTypes = []any{
-	(BodyKind)(0),                  // 0: genway.admin.v1.BodyKind
-	(*CapturedBody)(nil),           // 1: genway.admin.v1.CapturedBody
-	(*GetCaptureRequest)(nil),      // 2: genway.admin.v1.GetCaptureRequest
-	(*GetCaptureResponse)(nil),     // 3: genway.admin.v1.GetCaptureResponse
-	(*DeleteCapturesRequest)(nil),  // 4: genway.admin.v1.DeleteCapturesRequest
-	(*DeleteCapturesResponse)(nil), // 5: genway.admin.v1.DeleteCapturesResponse
-	(*timestamppb.Timestamp)(nil),  // 6: google.protobuf.Timestamp
+	(BodyKind)(0),                    // 0: genway.admin.v1.BodyKind
+	(*CapturedBody)(nil),             // 1: genway.admin.v1.CapturedBody
+	(*GetCaptureRequest)(nil),        // 2: genway.admin.v1.GetCaptureRequest
+	(*GetCaptureResponse)(nil),       // 3: genway.admin.v1.GetCaptureResponse
+	(*DeleteCapturesRequest)(nil),    // 4: genway.admin.v1.DeleteCapturesRequest
+	(*DeleteCapturesResponse)(nil),   // 5: genway.admin.v1.DeleteCapturesResponse
+	(*ListCaptureRulesRequest)(nil),  // 6: genway.admin.v1.ListCaptureRulesRequest
+	(*ListCaptureRulesResponse)(nil), // 7: genway.admin.v1.ListCaptureRulesResponse
+	(*RunningCapture)(nil),           // 8: genway.admin.v1.RunningCapture
+	(*timestamppb.Timestamp)(nil),    // 9: google.protobuf.Timestamp
+	(*CaptureRule)(nil),              // 10: genway.admin.v1.CaptureRule
 }
 var file_genway_admin_v1_capture_proto_depIdxs = []int32{
-	0, // 0: genway.admin.v1.CapturedBody.kind:type_name -> genway.admin.v1.BodyKind
-	1, // 1: genway.admin.v1.GetCaptureResponse.bodies:type_name -> genway.admin.v1.CapturedBody
-	6, // 2: genway.admin.v1.GetCaptureResponse.start_time:type_name -> google.protobuf.Timestamp
-	6, // 3: genway.admin.v1.GetCaptureResponse.expire_time:type_name -> google.protobuf.Timestamp
-	4, // [4:4] is the sub-list for method output_type
-	4, // [4:4] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	0,  // 0: genway.admin.v1.CapturedBody.kind:type_name -> genway.admin.v1.BodyKind
+	1,  // 1: genway.admin.v1.GetCaptureResponse.bodies:type_name -> genway.admin.v1.CapturedBody
+	9,  // 2: genway.admin.v1.GetCaptureResponse.start_time:type_name -> google.protobuf.Timestamp
+	9,  // 3: genway.admin.v1.GetCaptureResponse.expire_time:type_name -> google.protobuf.Timestamp
+	8,  // 4: genway.admin.v1.ListCaptureRulesResponse.rules:type_name -> genway.admin.v1.RunningCapture
+	10, // 5: genway.admin.v1.RunningCapture.rule:type_name -> genway.admin.v1.CaptureRule
+	6,  // [6:6] is the sub-list for method output_type
+	6,  // [6:6] is the sub-list for method input_type
+	6,  // [6:6] is the sub-list for extension type_name
+	6,  // [6:6] is the sub-list for extension extendee
+	0,  // [0:6] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_capture_proto_init() }
@@ -513,13 +689,14 @@ func file_genway_admin_v1_capture_proto_init() {
 	if File_genway_admin_v1_capture_proto != nil {
 		return
 	}
+	file_genway_admin_v1_key_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_admin_v1_capture_proto_rawDesc), len(file_genway_admin_v1_capture_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   5,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -435,7 +435,9 @@ type Route struct {
 	Deadline *durationpb.Duration `protobuf:"bytes,6,opt,name=deadline,proto3" json:"deadline,omitempty"`
 	Targets  []*RouteTarget       `protobuf:"bytes,7,rep,name=targets,proto3" json:"targets,omitempty"`
 	// Those that are tried after the targets, in order.
-	Fallback      []*RouteTarget `protobuf:"bytes,8,rep,name=fallback,proto3" json:"fallback,omitempty"`
+	Fallback []*RouteTarget `protobuf:"bytes,8,rep,name=fallback,proto3" json:"fallback,omitempty"`
+	// Which of its requests have their bodies captured; absent is none.
+	Capture       *CaptureRule `protobuf:"bytes,9,opt,name=capture,proto3" json:"capture,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -522,6 +524,13 @@ func (x *Route) GetTargets() []*RouteTarget {
 func (x *Route) GetFallback() []*RouteTarget {
 	if x != nil {
 		return x.Fallback
+	}
+	return nil
+}
+
+func (x *Route) GetCapture() *CaptureRule {
+	if x != nil {
+		return x.Capture
 	}
 	return nil
 }
@@ -1412,7 +1421,7 @@ var File_genway_admin_v1_topology_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\n" +
-	"\x1egenway/admin/v1/topology.proto\x12\x0fgenway.admin.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xac\x02\n" +
+	"\x1egenway/admin/v1/topology.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xac\x02\n" +
 	"\bUpstream\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\bprotocol\x18\x02 \x01(\tR\bprotocol\x12\x18\n" +
@@ -1432,7 +1441,7 @@ const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\bupstream\x18\x01 \x01(\tR\bupstream\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x16\n" +
 	"\x06weight\x18\x03 \x01(\x05R\x06weight\x12\x1c\n" +
-	"\toverrides\x18\x04 \x01(\tR\toverrides\"\xb0\x02\n" +
+	"\toverrides\x18\x04 \x01(\tR\toverrides\"\xe8\x02\n" +
 	"\x05Route\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12\x1c\n" +
 	"\tprotocols\x18\x02 \x03(\tR\tprotocols\x12\x1a\n" +
@@ -1441,7 +1450,8 @@ const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\x06strict\x18\x05 \x01(\bR\x06strict\x125\n" +
 	"\bdeadline\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\bdeadline\x126\n" +
 	"\atargets\x18\a \x03(\v2\x1c.genway.admin.v1.RouteTargetR\atargets\x128\n" +
-	"\bfallback\x18\b \x03(\v2\x1c.genway.admin.v1.RouteTargetR\bfallback\"\x13\n" +
+	"\bfallback\x18\b \x03(\v2\x1c.genway.admin.v1.RouteTargetR\bfallback\x126\n" +
+	"\acapture\x18\t \x01(\v2\x1c.genway.admin.v1.CaptureRuleR\acapture\"\x13\n" +
 	"\x11ListRoutesRequest\"D\n" +
 	"\x12ListRoutesResponse\x12.\n" +
 	"\x06routes\x18\x01 \x03(\v2\x16.genway.admin.v1.RouteR\x06routes\"\x19\n" +
@@ -1545,7 +1555,8 @@ var file_genway_admin_v1_topology_proto_goTypes = []any{
 	(*ListNodesRequest)(nil),            // 20: genway.admin.v1.ListNodesRequest
 	(*ListNodesResponse)(nil),           // 21: genway.admin.v1.ListNodesResponse
 	(*durationpb.Duration)(nil),         // 22: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),       // 23: google.protobuf.Timestamp
+	(*CaptureRule)(nil),                 // 23: genway.admin.v1.CaptureRule
+	(*timestamppb.Timestamp)(nil),       // 24: google.protobuf.Timestamp
 }
 var file_genway_admin_v1_topology_proto_depIdxs = []int32{
 	0,  // 0: genway.admin.v1.Upstream.breaker:type_name -> genway.admin.v1.Breaker
@@ -1553,18 +1564,19 @@ var file_genway_admin_v1_topology_proto_depIdxs = []int32{
 	22, // 2: genway.admin.v1.Route.deadline:type_name -> google.protobuf.Duration
 	5,  // 3: genway.admin.v1.Route.targets:type_name -> genway.admin.v1.RouteTarget
 	5,  // 4: genway.admin.v1.Route.fallback:type_name -> genway.admin.v1.RouteTarget
-	6,  // 5: genway.admin.v1.ListRoutesResponse.routes:type_name -> genway.admin.v1.Route
-	11, // 6: genway.admin.v1.GetConfigurationResponse.members:type_name -> genway.admin.v1.ConfigurationMember
-	1,  // 7: genway.admin.v1.ConfigurationMember.source:type_name -> genway.admin.v1.ConfigurationSource
-	13, // 8: genway.admin.v1.CheckConfigurationResponse.mistakes:type_name -> genway.admin.v1.ConfigurationMistake
-	23, // 9: genway.admin.v1.Node.start_time:type_name -> google.protobuf.Timestamp
-	23, // 10: genway.admin.v1.Node.seen_time:type_name -> google.protobuf.Timestamp
-	19, // 11: genway.admin.v1.ListNodesResponse.nodes:type_name -> genway.admin.v1.Node
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	23, // 5: genway.admin.v1.Route.capture:type_name -> genway.admin.v1.CaptureRule
+	6,  // 6: genway.admin.v1.ListRoutesResponse.routes:type_name -> genway.admin.v1.Route
+	11, // 7: genway.admin.v1.GetConfigurationResponse.members:type_name -> genway.admin.v1.ConfigurationMember
+	1,  // 8: genway.admin.v1.ConfigurationMember.source:type_name -> genway.admin.v1.ConfigurationSource
+	13, // 9: genway.admin.v1.CheckConfigurationResponse.mistakes:type_name -> genway.admin.v1.ConfigurationMistake
+	24, // 10: genway.admin.v1.Node.start_time:type_name -> google.protobuf.Timestamp
+	24, // 11: genway.admin.v1.Node.seen_time:type_name -> google.protobuf.Timestamp
+	19, // 12: genway.admin.v1.ListNodesResponse.nodes:type_name -> genway.admin.v1.Node
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_topology_proto_init() }
@@ -1572,6 +1584,7 @@ func file_genway_admin_v1_topology_proto_init() {
 	if File_genway_admin_v1_topology_proto != nil {
 		return
 	}
+	file_genway_admin_v1_key_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

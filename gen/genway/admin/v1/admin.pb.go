@@ -26,7 +26,7 @@ var File_genway_admin_v1_admin_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"\n" +
-	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x1dgenway/admin/v1/capture.proto\x1a\x1dgenway/admin/v1/explain.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/request.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1egenway/admin/v1/topology.proto\x1a\x1bgenway/admin/v1/usage.proto2\xa2\x13\n" +
+	"\x1bgenway/admin/v1/admin.proto\x12\x0fgenway.admin.v1\x1a\x1bgenway/admin/v1/audit.proto\x1a\x1dgenway/admin/v1/capture.proto\x1a\x1dgenway/admin/v1/explain.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1dgenway/admin/v1/request.proto\x1a\x1dgenway/admin/v1/session.proto\x1a\x1egenway/admin/v1/topology.proto\x1a\x1bgenway/admin/v1/usage.proto2\x8b\x14\n" +
 	"\x05Admin\x12R\n" +
 	"\tCreateKey\x12!.genway.admin.v1.CreateKeyRequest\x1a\".genway.admin.v1.CreateKeyResponse\x12I\n" +
 	"\x06GetKey\x12\x1e.genway.admin.v1.GetKeyRequest\x1a\x1f.genway.admin.v1.GetKeyResponse\x12O\n" +
@@ -60,7 +60,8 @@ const file_genway_admin_v1_admin_proto_rawDesc = "" +
 	"\tGetLimits\x12!.genway.admin.v1.GetLimitsRequest\x1a\".genway.admin.v1.GetLimitsResponse\x12U\n" +
 	"\n" +
 	"GetCapture\x12\".genway.admin.v1.GetCaptureRequest\x1a#.genway.admin.v1.GetCaptureResponse\x12a\n" +
-	"\x0eDeleteCaptures\x12&.genway.admin.v1.DeleteCapturesRequest\x1a'.genway.admin.v1.DeleteCapturesResponseB\xb5\x01\n" +
+	"\x0eDeleteCaptures\x12&.genway.admin.v1.DeleteCapturesRequest\x1a'.genway.admin.v1.DeleteCapturesResponse\x12g\n" +
+	"\x10ListCaptureRules\x12(.genway.admin.v1.ListCaptureRulesRequest\x1a).genway.admin.v1.ListCaptureRulesResponseB\xb5\x01\n" +
 	"\x13com.genway.admin.v1B\n" +
 	"AdminProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
 
@@ -92,33 +93,35 @@ var file_genway_admin_v1_admin_proto_goTypes = []any{
 	(*GetLimitsRequest)(nil),            // 24: genway.admin.v1.GetLimitsRequest
 	(*GetCaptureRequest)(nil),           // 25: genway.admin.v1.GetCaptureRequest
 	(*DeleteCapturesRequest)(nil),       // 26: genway.admin.v1.DeleteCapturesRequest
-	(*CreateKeyResponse)(nil),           // 27: genway.admin.v1.CreateKeyResponse
-	(*GetKeyResponse)(nil),              // 28: genway.admin.v1.GetKeyResponse
-	(*ListKeysResponse)(nil),            // 29: genway.admin.v1.ListKeysResponse
-	(*UpdateKeyResponse)(nil),           // 30: genway.admin.v1.UpdateKeyResponse
-	(*RotateKeyResponse)(nil),           // 31: genway.admin.v1.RotateKeyResponse
-	(*RevokeKeyResponse)(nil),           // 32: genway.admin.v1.RevokeKeyResponse
-	(*ImportKeysResponse)(nil),          // 33: genway.admin.v1.ImportKeysResponse
-	(*ListAuditEntriesResponse)(nil),    // 34: genway.admin.v1.ListAuditEntriesResponse
-	(*VerifyAuditResponse)(nil),         // 35: genway.admin.v1.VerifyAuditResponse
-	(*GetUsageResponse)(nil),            // 36: genway.admin.v1.GetUsageResponse
-	(*CreateSessionResponse)(nil),       // 37: genway.admin.v1.CreateSessionResponse
-	(*GetSessionResponse)(nil),          // 38: genway.admin.v1.GetSessionResponse
-	(*EndSessionResponse)(nil),          // 39: genway.admin.v1.EndSessionResponse
-	(*ListRequestsResponse)(nil),        // 40: genway.admin.v1.ListRequestsResponse
-	(*GetRequestResponse)(nil),          // 41: genway.admin.v1.GetRequestResponse
-	(*WatchRequestsResponse)(nil),       // 42: genway.admin.v1.WatchRequestsResponse
-	(*ExplainResponse)(nil),             // 43: genway.admin.v1.ExplainResponse
-	(*ListUpstreamsResponse)(nil),       // 44: genway.admin.v1.ListUpstreamsResponse
-	(*ListRoutesResponse)(nil),          // 45: genway.admin.v1.ListRoutesResponse
-	(*GetConfigurationResponse)(nil),    // 46: genway.admin.v1.GetConfigurationResponse
-	(*CheckConfigurationResponse)(nil),  // 47: genway.admin.v1.CheckConfigurationResponse
-	(*ReloadConfigurationResponse)(nil), // 48: genway.admin.v1.ReloadConfigurationResponse
-	(*WriteConfigurationResponse)(nil),  // 49: genway.admin.v1.WriteConfigurationResponse
-	(*ListNodesResponse)(nil),           // 50: genway.admin.v1.ListNodesResponse
-	(*GetLimitsResponse)(nil),           // 51: genway.admin.v1.GetLimitsResponse
-	(*GetCaptureResponse)(nil),          // 52: genway.admin.v1.GetCaptureResponse
-	(*DeleteCapturesResponse)(nil),      // 53: genway.admin.v1.DeleteCapturesResponse
+	(*ListCaptureRulesRequest)(nil),     // 27: genway.admin.v1.ListCaptureRulesRequest
+	(*CreateKeyResponse)(nil),           // 28: genway.admin.v1.CreateKeyResponse
+	(*GetKeyResponse)(nil),              // 29: genway.admin.v1.GetKeyResponse
+	(*ListKeysResponse)(nil),            // 30: genway.admin.v1.ListKeysResponse
+	(*UpdateKeyResponse)(nil),           // 31: genway.admin.v1.UpdateKeyResponse
+	(*RotateKeyResponse)(nil),           // 32: genway.admin.v1.RotateKeyResponse
+	(*RevokeKeyResponse)(nil),           // 33: genway.admin.v1.RevokeKeyResponse
+	(*ImportKeysResponse)(nil),          // 34: genway.admin.v1.ImportKeysResponse
+	(*ListAuditEntriesResponse)(nil),    // 35: genway.admin.v1.ListAuditEntriesResponse
+	(*VerifyAuditResponse)(nil),         // 36: genway.admin.v1.VerifyAuditResponse
+	(*GetUsageResponse)(nil),            // 37: genway.admin.v1.GetUsageResponse
+	(*CreateSessionResponse)(nil),       // 38: genway.admin.v1.CreateSessionResponse
+	(*GetSessionResponse)(nil),          // 39: genway.admin.v1.GetSessionResponse
+	(*EndSessionResponse)(nil),          // 40: genway.admin.v1.EndSessionResponse
+	(*ListRequestsResponse)(nil),        // 41: genway.admin.v1.ListRequestsResponse
+	(*GetRequestResponse)(nil),          // 42: genway.admin.v1.GetRequestResponse
+	(*WatchRequestsResponse)(nil),       // 43: genway.admin.v1.WatchRequestsResponse
+	(*ExplainResponse)(nil),             // 44: genway.admin.v1.ExplainResponse
+	(*ListUpstreamsResponse)(nil),       // 45: genway.admin.v1.ListUpstreamsResponse
+	(*ListRoutesResponse)(nil),          // 46: genway.admin.v1.ListRoutesResponse
+	(*GetConfigurationResponse)(nil),    // 47: genway.admin.v1.GetConfigurationResponse
+	(*CheckConfigurationResponse)(nil),  // 48: genway.admin.v1.CheckConfigurationResponse
+	(*ReloadConfigurationResponse)(nil), // 49: genway.admin.v1.ReloadConfigurationResponse
+	(*WriteConfigurationResponse)(nil),  // 50: genway.admin.v1.WriteConfigurationResponse
+	(*ListNodesResponse)(nil),           // 51: genway.admin.v1.ListNodesResponse
+	(*GetLimitsResponse)(nil),           // 52: genway.admin.v1.GetLimitsResponse
+	(*GetCaptureResponse)(nil),          // 53: genway.admin.v1.GetCaptureResponse
+	(*DeleteCapturesResponse)(nil),      // 54: genway.admin.v1.DeleteCapturesResponse
+	(*ListCaptureRulesResponse)(nil),    // 55: genway.admin.v1.ListCaptureRulesResponse
 }
 var file_genway_admin_v1_admin_proto_depIdxs = []int32{
 	0,  // 0: genway.admin.v1.Admin.CreateKey:input_type -> genway.admin.v1.CreateKeyRequest
@@ -148,35 +151,37 @@ var file_genway_admin_v1_admin_proto_depIdxs = []int32{
 	24, // 24: genway.admin.v1.Admin.GetLimits:input_type -> genway.admin.v1.GetLimitsRequest
 	25, // 25: genway.admin.v1.Admin.GetCapture:input_type -> genway.admin.v1.GetCaptureRequest
 	26, // 26: genway.admin.v1.Admin.DeleteCaptures:input_type -> genway.admin.v1.DeleteCapturesRequest
-	27, // 27: genway.admin.v1.Admin.CreateKey:output_type -> genway.admin.v1.CreateKeyResponse
-	28, // 28: genway.admin.v1.Admin.GetKey:output_type -> genway.admin.v1.GetKeyResponse
-	29, // 29: genway.admin.v1.Admin.ListKeys:output_type -> genway.admin.v1.ListKeysResponse
-	30, // 30: genway.admin.v1.Admin.UpdateKey:output_type -> genway.admin.v1.UpdateKeyResponse
-	31, // 31: genway.admin.v1.Admin.RotateKey:output_type -> genway.admin.v1.RotateKeyResponse
-	32, // 32: genway.admin.v1.Admin.RevokeKey:output_type -> genway.admin.v1.RevokeKeyResponse
-	33, // 33: genway.admin.v1.Admin.ImportKeys:output_type -> genway.admin.v1.ImportKeysResponse
-	34, // 34: genway.admin.v1.Admin.ListAuditEntries:output_type -> genway.admin.v1.ListAuditEntriesResponse
-	35, // 35: genway.admin.v1.Admin.VerifyAudit:output_type -> genway.admin.v1.VerifyAuditResponse
-	36, // 36: genway.admin.v1.Admin.GetUsage:output_type -> genway.admin.v1.GetUsageResponse
-	37, // 37: genway.admin.v1.Admin.CreateSession:output_type -> genway.admin.v1.CreateSessionResponse
-	38, // 38: genway.admin.v1.Admin.GetSession:output_type -> genway.admin.v1.GetSessionResponse
-	39, // 39: genway.admin.v1.Admin.EndSession:output_type -> genway.admin.v1.EndSessionResponse
-	40, // 40: genway.admin.v1.Admin.ListRequests:output_type -> genway.admin.v1.ListRequestsResponse
-	41, // 41: genway.admin.v1.Admin.GetRequest:output_type -> genway.admin.v1.GetRequestResponse
-	42, // 42: genway.admin.v1.Admin.WatchRequests:output_type -> genway.admin.v1.WatchRequestsResponse
-	43, // 43: genway.admin.v1.Admin.Explain:output_type -> genway.admin.v1.ExplainResponse
-	44, // 44: genway.admin.v1.Admin.ListUpstreams:output_type -> genway.admin.v1.ListUpstreamsResponse
-	45, // 45: genway.admin.v1.Admin.ListRoutes:output_type -> genway.admin.v1.ListRoutesResponse
-	46, // 46: genway.admin.v1.Admin.GetConfiguration:output_type -> genway.admin.v1.GetConfigurationResponse
-	47, // 47: genway.admin.v1.Admin.CheckConfiguration:output_type -> genway.admin.v1.CheckConfigurationResponse
-	48, // 48: genway.admin.v1.Admin.ReloadConfiguration:output_type -> genway.admin.v1.ReloadConfigurationResponse
-	49, // 49: genway.admin.v1.Admin.WriteConfiguration:output_type -> genway.admin.v1.WriteConfigurationResponse
-	50, // 50: genway.admin.v1.Admin.ListNodes:output_type -> genway.admin.v1.ListNodesResponse
-	51, // 51: genway.admin.v1.Admin.GetLimits:output_type -> genway.admin.v1.GetLimitsResponse
-	52, // 52: genway.admin.v1.Admin.GetCapture:output_type -> genway.admin.v1.GetCaptureResponse
-	53, // 53: genway.admin.v1.Admin.DeleteCaptures:output_type -> genway.admin.v1.DeleteCapturesResponse
-	27, // [27:54] is the sub-list for method output_type
-	0,  // [0:27] is the sub-list for method input_type
+	27, // 27: genway.admin.v1.Admin.ListCaptureRules:input_type -> genway.admin.v1.ListCaptureRulesRequest
+	28, // 28: genway.admin.v1.Admin.CreateKey:output_type -> genway.admin.v1.CreateKeyResponse
+	29, // 29: genway.admin.v1.Admin.GetKey:output_type -> genway.admin.v1.GetKeyResponse
+	30, // 30: genway.admin.v1.Admin.ListKeys:output_type -> genway.admin.v1.ListKeysResponse
+	31, // 31: genway.admin.v1.Admin.UpdateKey:output_type -> genway.admin.v1.UpdateKeyResponse
+	32, // 32: genway.admin.v1.Admin.RotateKey:output_type -> genway.admin.v1.RotateKeyResponse
+	33, // 33: genway.admin.v1.Admin.RevokeKey:output_type -> genway.admin.v1.RevokeKeyResponse
+	34, // 34: genway.admin.v1.Admin.ImportKeys:output_type -> genway.admin.v1.ImportKeysResponse
+	35, // 35: genway.admin.v1.Admin.ListAuditEntries:output_type -> genway.admin.v1.ListAuditEntriesResponse
+	36, // 36: genway.admin.v1.Admin.VerifyAudit:output_type -> genway.admin.v1.VerifyAuditResponse
+	37, // 37: genway.admin.v1.Admin.GetUsage:output_type -> genway.admin.v1.GetUsageResponse
+	38, // 38: genway.admin.v1.Admin.CreateSession:output_type -> genway.admin.v1.CreateSessionResponse
+	39, // 39: genway.admin.v1.Admin.GetSession:output_type -> genway.admin.v1.GetSessionResponse
+	40, // 40: genway.admin.v1.Admin.EndSession:output_type -> genway.admin.v1.EndSessionResponse
+	41, // 41: genway.admin.v1.Admin.ListRequests:output_type -> genway.admin.v1.ListRequestsResponse
+	42, // 42: genway.admin.v1.Admin.GetRequest:output_type -> genway.admin.v1.GetRequestResponse
+	43, // 43: genway.admin.v1.Admin.WatchRequests:output_type -> genway.admin.v1.WatchRequestsResponse
+	44, // 44: genway.admin.v1.Admin.Explain:output_type -> genway.admin.v1.ExplainResponse
+	45, // 45: genway.admin.v1.Admin.ListUpstreams:output_type -> genway.admin.v1.ListUpstreamsResponse
+	46, // 46: genway.admin.v1.Admin.ListRoutes:output_type -> genway.admin.v1.ListRoutesResponse
+	47, // 47: genway.admin.v1.Admin.GetConfiguration:output_type -> genway.admin.v1.GetConfigurationResponse
+	48, // 48: genway.admin.v1.Admin.CheckConfiguration:output_type -> genway.admin.v1.CheckConfigurationResponse
+	49, // 49: genway.admin.v1.Admin.ReloadConfiguration:output_type -> genway.admin.v1.ReloadConfigurationResponse
+	50, // 50: genway.admin.v1.Admin.WriteConfiguration:output_type -> genway.admin.v1.WriteConfigurationResponse
+	51, // 51: genway.admin.v1.Admin.ListNodes:output_type -> genway.admin.v1.ListNodesResponse
+	52, // 52: genway.admin.v1.Admin.GetLimits:output_type -> genway.admin.v1.GetLimitsResponse
+	53, // 53: genway.admin.v1.Admin.GetCapture:output_type -> genway.admin.v1.GetCaptureResponse
+	54, // 54: genway.admin.v1.Admin.DeleteCaptures:output_type -> genway.admin.v1.DeleteCapturesResponse
+	55, // 55: genway.admin.v1.Admin.ListCaptureRules:output_type -> genway.admin.v1.ListCaptureRulesResponse
+	28, // [28:56] is the sub-list for method output_type
+	0,  // [0:28] is the sub-list for method input_type
 	0,  // [0:0] is the sub-list for extension type_name
 	0,  // [0:0] is the sub-list for extension extendee
 	0,  // [0:0] is the sub-list for field type_name
