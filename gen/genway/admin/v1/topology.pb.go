@@ -1422,7 +1422,7 @@ var File_genway_admin_v1_topology_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\n" +
-	"\x1egenway/admin/v1/topology.proto\x12\x0fgenway.admin.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19genway/admin/v1/key.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xac\x02\n" +
+	"\x1egenway/admin/v1/topology.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xac\x02\n" +
 	"\bUpstream\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\bprotocol\x18\x02 \x01(\tR\bprotocol\x12\x18\n" +
