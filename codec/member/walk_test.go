@@ -12,7 +12,7 @@ import (
 func TestWalk(t *testing.T) {
 	for object, want := range map[string]string{
 		`{}`:                         "",
-		` {"a" : 1 , "b":[2,{}]} `:   `a=1 b=[2,{}]`,
+		`{"a" : 1 , "b":[2,{}]}`:     `a=1 b=[2,{}]`,
 		"{\"\\u0061\":\"x\\ty\"}":    `a="x\ty"`,
 		`{"a":1,"b":tru}`:            "a=1 !",
 		`{"a":1`:                     "a=1 !",
