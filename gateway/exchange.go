@@ -91,7 +91,7 @@ func (x *exchange) whole() *codec.Request {
 // outgoing gives a context whose calls carry the caller's key, address and identifiers to
 // the core, as metadata.
 func (x *exchange) outgoing(ctx context.Context) context.Context {
-	values := [...]string{x.authorization, x.endpoint.protocol.Name, x.id, x.client, x.clientID}
+	values := [...]string{x.authorization, x.endpoint.protocol.Name, x.id, x.client, x.clientID, ""}
 	md := metadata.MD{
 		"authorization": values[0:1:1], "genway-protocol": values[1:2:2], "x-request-id": values[2:3:3], addressKey: values[3:4:4],
 	}
@@ -101,7 +101,14 @@ func (x *exchange) outgoing(ctx context.Context) context.Context {
 	if x.clientID != "" {
 		md[clientIDKey] = values[4:5:5]
 	}
-	x.span.Headers(func(name, value string) { md[name] = []string{value} })
+	x.span.Headers(func(name, value string) {
+		if name == tracing.ParentKey { // the only one that nearly all calls have
+			values[5] = value
+			md[name] = values[5:6:6]
+			return
+		}
+		md[name] = []string{value}
+	})
 	if len(x.certificate) > 0 {
 		md[certificateKey] = x.certificate
 	}

@@ -58,7 +58,7 @@ func (e *Edge) log(x *exchange, r *http.Request, path string, end time.Time, own
 		slog.Float64("own_seconds", inSeconds(own)),
 	)
 	if x.span.IsValid() {
-		fields = append(fields, slog.String("trace_id", x.span.TraceID().String()))
+		fields = append(fields, slog.String("trace_id", x.span.TraceText()))
 	}
 	if x.key != "" {
 		fields = append(fields, slog.String("key", x.key))

@@ -74,7 +74,7 @@ func (e *Edge) observe(x *exchange, r *http.Request, p path, found bool) {
 	if e.config.Board != nil {
 		entry := flight.Entry{RequestID: x.id, Side: "edge", Protocol: x.endpoint.protocol.Name, What: s.method + " " + s.route, Begun: x.start}
 		if x.span.IsValid() {
-			entry.TraceID = x.span.TraceID().String()
+			entry.TraceID = x.span.TraceText()
 		}
 		s.listed = e.config.Board.Begin(entry)
 	}

@@ -164,8 +164,8 @@ func (r *Record) RPC() string { return path.Base(r.Method) }
 
 // TraceID is the identifier of the call's trace; empty for none.
 func (r *Record) TraceID() string {
-	if r.trace == "" && r.Span.IsValid() {
-		r.trace = r.Span.TraceID().String()
+	if r.trace == "" {
+		r.trace = r.Span.TraceText()
 	}
 	return r.trace
 }

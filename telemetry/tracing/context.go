@@ -31,6 +31,17 @@ type Carried struct {
 
 	// Baggage is the caller's, as it stands in the header; empty for none.
 	Baggage string
+
+	id     string // of the trace, as text; empty where it is not written yet
+	parent string // the traceparent of this context, likewise
+}
+
+// TraceText is the identifier of the trace in hexadecimal, as logs have it; empty for none.
+func (c Carried) TraceText() string {
+	if c.id == "" && c.IsValid() {
+		return c.TraceID().String()
+	}
+	return c.id
 }
 
 // Parse reads what travels with a request from the values of its headers, empty where
@@ -44,7 +55,7 @@ func Parse(parent, state, bag string) Carried {
 				sc = sc.WithTraceState(parsed)
 			}
 		}
-		c.SpanContext = sc
+		c.SpanContext, c.id = sc, parent[traceBegin:traceEnd]
 	}
 	if bag != "" && len(bag) <= mostBaggage {
 		if _, err := baggage.Parse(bag); err == nil {
@@ -56,6 +67,9 @@ func Parse(parent, state, bag string) Carried {
 
 // parentLength is that of a traceparent of version 00: 00-TRACE-SPAN-FLAGS.
 const parentLength = 2 + 1 + 32 + 1 + 16 + 1 + 2
+
+// traceBegin and traceEnd are where the trace's identifier stands in it.
+const traceBegin, traceEnd = 3, 35
 
 func parseParent(s string) (trace.SpanContext, bool) {
 	if len(s) < parentLength || s[2] != '-' || s[35] != '-' || s[52] != '-' {
@@ -112,7 +126,11 @@ func Parent(sc trace.SpanContext) string {
 // yield is called for each.
 func (c Carried) Headers(yield func(name, value string)) {
 	if c.IsValid() {
-		yield(ParentKey, Parent(c.SpanContext))
+		parent := c.parent
+		if parent == "" {
+			parent = Parent(c.SpanContext)
+		}
+		yield(ParentKey, parent)
 		if c.TraceState().Len() > 0 {
 			yield(StateKey, c.TraceState().String())
 		}

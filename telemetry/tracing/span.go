@@ -56,13 +56,18 @@ func (t *Tracer) Start(in Carried) Span {
 	if t.sampler.sampled(in.SpanContext, id) {
 		flags = trace.FlagsSampled
 	}
-	return Span{
+	s := Span{
 		Carried: Carried{
 			SpanContext: trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: newSpanID(), TraceFlags: flags, TraceState: in.TraceState()}),
-			Baggage:     in.Baggage,
+			Baggage:     in.Baggage, id: in.id,
 		},
 		parent: in.SpanID(),
 	}
+	if s.id == "" { // one text for the call that follows and for the log
+		s.Carried.parent = Parent(s.SpanContext)
+		s.id = s.Carried.parent[traceBegin:traceEnd]
+	}
+	return s
 }
 
 // Child begins a span below s.
@@ -70,7 +75,7 @@ func (t *Tracer) Child(s Span) Span {
 	if t == nil || !s.IsValid() {
 		return s
 	}
-	return Span{Carried: Carried{SpanContext: s.WithSpanID(newSpanID()), Baggage: s.Baggage}, parent: s.SpanID()}
+	return Span{Carried: Carried{SpanContext: s.WithSpanID(newSpanID()), Baggage: s.Baggage, id: s.id}, parent: s.SpanID()}
 }
 
 // Keeps reports whether the spans of a request are exported, which is over: it was sampled,

@@ -110,6 +110,31 @@ func TestRatio(t *testing.T) {
 	}
 }
 
+// The text of a trace is that of its identifier, in each span of it, and a span's traceparent is of
+// that span.
+func TestTexts(t *testing.T) {
+	tracer := tracing.New(tracing.Config{Tracer: noop.Tracer{}})
+	for name, in := range map[string]tracing.Carried{"none": {}, "a caller's": tracing.Parse(parent, "", ""), "of a later version": tracing.Parse("01"+parent[2:]+"-more", "", "")} {
+		span := tracer.Start(in)
+		for _, s := range []tracing.Span{span, tracer.Child(span), tracer.Start(span.Carried), tracer.Child(tracer.Start(span.Carried))} {
+			if s.TraceText() != s.TraceID().String() || in.IsValid() && s.TraceText() != in.TraceText() {
+				t.Errorf("%s: the text of %s is %q", name, s.TraceID(), s.TraceText())
+			}
+			s.Headers(func(header, value string) {
+				if header == tracing.ParentKey && value != tracing.Parent(s.SpanContext) {
+					t.Errorf("%s: the traceparent is %s, want %s", name, value, tracing.Parent(s.SpanContext))
+				}
+			})
+		}
+	}
+	if text := (tracing.Carried{}).TraceText(); text != "" {
+		t.Errorf("the text of no trace is %q", text)
+	}
+	if c := (tracing.Carried{SpanContext: tracing.Parse(parent, "", "").SpanContext}); c.TraceText() != parent[3:35] {
+		t.Errorf("the text of a context is %q", c.TraceText())
+	}
+}
+
 // Without a tracer the context of the caller passes as it is, and a child is its parent.
 func TestNoTracer(t *testing.T) {
 	var none *tracing.Tracer
