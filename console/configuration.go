@@ -51,6 +51,7 @@ func sourced(members []*adminv1.ConfigurationMember) (flags, file []configuratio
 				parts = append(parts, "$"+v)
 			}
 			row.From = strings.Join(parts, ", ")
+		default:
 		}
 		if by := m.GetOverriddenBy(); by != "" {
 			row.From += "; not in force, since " + by + " is given"

@@ -19,7 +19,7 @@ func (d database) kept(ctx context.Context, statement string, args ...any) (*res
 	if d.statements == nil {
 		return d.query(ctx, statement, args...)
 	}
-	prepared, err := d.statements.of(ctx, d.pool, d.bind(statement))
+	prepared, err := d.statements.of(ctx, d.pool, d.bind(statement)) //nolint:sqlclosecheck // it is closed with the database
 	if err != nil {
 		return nil, d.seen.note(err)
 	}
@@ -33,7 +33,7 @@ func (k *kept) of(ctx context.Context, pool *sql.DB, statement string) (*sql.Stm
 	if prepared, ok := k.prepared[statement]; ok {
 		return prepared, nil
 	}
-	prepared, err := pool.PrepareContext(ctx, statement)
+	prepared, err := pool.PrepareContext(ctx, statement) //nolint:sqlclosecheck // it is closed with the database
 	if err != nil {
 		return nil, err
 	}

@@ -133,7 +133,7 @@ func TestHeadersCutAtEachByte(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer client.Close()
+		t.Cleanup(func() { client.Close() })
 		if _, err := io.WriteString(client, header); err != nil {
 			t.Fatal(err)
 		}

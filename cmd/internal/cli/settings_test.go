@@ -22,7 +22,7 @@ type configured struct {
 	settings []Setting
 }
 
-func (configured) Run(context.Context, io.Writer) error { return nil }
+func (*configured) Run(context.Context, io.Writer) error { return nil }
 
 func (c *configured) TakeSettings(settings []Setting) { c.settings = settings }
 

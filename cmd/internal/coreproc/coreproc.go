@@ -32,7 +32,7 @@ import (
 )
 
 // CoreFlags are the core's flags.
-type CoreFlags struct {
+type CoreFlags struct { //nolint:recvcheck // TakeSettings sets a field, all else takes a copy
 	Data
 	GRPC       string        `name:"grpc" env:"GENWAY_GRPC" default:"127.0.0.1:9090" placeholder:"ADDR" help:"Address of the gRPC side: HOST:PORT or unix:PATH."`
 	Grace      time.Duration `env:"GENWAY_GRACE" default:"20s" least:"0s" help:"How long requests in flight may go on after the end was asked for."`
