@@ -25,20 +25,40 @@ func (s *Store) Setting(t testing.TB, name string, ledger bool) (value string) {
 // made again.
 func TriesAgain(err error) bool { return sqliteDialect.retry(err) }
 
-// ReportPlan is the database's plan of a report, a line a step. PostgreSQL is told to
-// read whole tables only where it must: it would read a small one in any case.
+// ReportPlan is the database's plan of a report, a line a step.
 func (s *Store) ReportPlan(t testing.TB, query ledger.Query, postgres bool) string {
+	t.Helper()
+	var statement part
+	if err := s.db.view(t.Context(), func(tx transaction) error {
+		parts, err := reportParts(t.Context(), tx, query, plainSum)
+		statement = reportOf(query, plainSum, parts)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return s.explained(t, postgres, statement.statement, statement.args...)
+}
+
+// SearchPlans are the database's plans of the statements of a page.
+func (s *Store) SearchPlans(t testing.TB, filter ledger.Filter, after *ledger.Position, from int64, postgres bool) (plans []string) {
+	t.Helper()
+	asked := searchOf(&filter, after)
+	if statement, args := asked.bound(); statement != "" {
+		plans = append(plans, s.explained(t, postgres, statement, args...))
+	}
+	rest, args := asked.page(from, 101)
+	return append(plans, s.explained(t, postgres, "SELECT "+columnNames+", process FROM ledger"+rest, args...))
+}
+
+// explained is the database's plan of a statement, a line a step. PostgreSQL is told to
+// read whole tables only where it must: it would read a small one in any case.
+func (s *Store) explained(t testing.TB, postgres bool, statement string, args ...any) string {
 	t.Helper()
 	tx, err := s.db.pool.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tx.Rollback()
-	parts, err := reportParts(t.Context(), transaction{tx: tx, dialect: s.db.dialect}, query, plainSum)
-	if err != nil {
-		t.Fatal(err)
-	}
-	statement := reportOf(query, plainSum, parts)
 	explain := "EXPLAIN QUERY PLAN "
 	if postgres {
 		explain = "EXPLAIN "
@@ -46,7 +66,7 @@ func (s *Store) ReportPlan(t testing.TB, query ledger.Query, postgres bool) stri
 			t.Fatal(err)
 		}
 	}
-	rows, err := tx.QueryContext(t.Context(), s.db.bind(explain+statement.statement), statement.args...)
+	rows, err := tx.QueryContext(t.Context(), s.db.bind(explain+statement), args...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,3 +36,38 @@ func TestReportPlans(t *testing.T) {
 		})
 	}
 }
+
+// Case U29: no filter of the page of requests reads the whole ledger, nor more of it than an index of the times
+// bounds, on its first page and deep inside.
+func TestSearchPlans(t *testing.T) {
+	now := time.Now()
+	filters := map[string]ledger.Filter{
+		"all": {}, "period": {Since: now.Add(-time.Hour), Until: now}, "outcomes": {Outcomes: []ledger.Outcome{ledger.Failed, ledger.Interrupted}}, "open": {Outcomes: []ledger.Outcome{ledger.Open}},
+		"protocol": {Protocol: "p"}, "upstream protocol": {UpstreamProtocol: "p"}, "model": {Model: "m"}, "served": {Served: "m"}, "route": {Route: "r"}, "upstream": {Upstream: "u"},
+		"key": {KeyID: "k"}, "key and outcome": {KeyID: "k", Outcomes: []ledger.Outcome{ledger.Failed}}, "owner": {Owner: "o"}, "request": {RequestID: "r"}, "trace": {TraceID: "t"},
+		"kind": {Kind: "k"}, "reason": {Reason: "r"}, "lost": {Lost: true}, "retried": {Retried: true}, "lost and failed": {Lost: true, Outcomes: []ledger.Outcome{ledger.Failed}},
+	}
+	onEach(t, func(t *testing.T, location string) {
+		s, postgres := opened(t, location), store.IsPostgres(location)
+		for name, filter := range filters {
+			for place, after := range map[string]*ledger.Position{"first": nil, "deep": {Start: now.UnixMicro(), Process: 1, Number: 1}} {
+				for i, plan := range s.SearchPlans(t, filter, after, now.Add(-time.Hour).UnixMicro(), postgres) {
+					index := "ledger_start_time"
+					switch {
+					case filter.KeyID != "":
+						index = "ledger_key_time"
+					case name == "open" && strings.Contains(plan, "ledger_open"):
+						index = "ledger_open" // it has few entries at any time
+					}
+					bounded := strings.Contains(plan, index) && !strings.Contains(plan, "Seq Scan")
+					if !postgres {
+						bounded = strings.Contains(plan, "SEARCH ledger USING") && strings.Contains(plan, index) && strings.Contains(plan, "start_time>? AND start_time<?")
+					}
+					if !bounded {
+						t.Errorf("%s, %s, statement %d reads more than its index bounds:\n%s", name, place, i+1, plan)
+					}
+				}
+			}
+		}
+	})
+}

@@ -52,12 +52,23 @@ func condition(f *ledger.Filter) (conditions []string, args []any) {
 	return conditions, args
 }
 
-// Search lists entries by two statements at most: one finds how far a page may read, the other
-// reads.
-func (s ledgerStore) Search(ctx context.Context, filter ledger.Filter, after *ledger.Position, size int) (ledger.Page, error) {
-	since, until := sinceMicros(filter.Since), int64(math.MaxInt64)
-	if filter.Since.IsZero() {
-		since = math.MinInt64
+// search is the statements of a page.
+type search struct {
+	// where is what an index bounds: the times, the position behind which the page begins, and the key.
+	where []string
+	args  []any
+	// conditions are those of the filter.
+	conditions []string
+	values     []any
+	key        string
+	since      int64
+}
+
+func searchOf(filter *ledger.Filter, after *ledger.Position) search {
+	s := search{since: math.MinInt64, key: filter.KeyID}
+	until := int64(math.MaxInt64)
+	if !filter.Since.IsZero() {
+		s.since = sinceMicros(filter.Since)
 	}
 	if !filter.Until.IsZero() {
 		until = filter.Until.UnixMicro()
@@ -66,30 +77,47 @@ func (s ledgerStore) Search(ctx context.Context, filter ledger.Filter, after *le
 		until = after.Start + 1
 	}
 	// One bound on each side: of several SQLite uses the first alone.
-	where, args := []string{"start_time >= ?", "start_time < ?"}, []any{since, until}
+	s.where, s.args = []string{"start_time >= ?", "start_time < ?"}, []any{s.since, until}
 	if after != nil {
-		where = append(where, "(start_time < ? OR process < ? OR process = ? AND number < ?)")
-		args = append(args, after.Start, after.Process, after.Process, after.Number)
+		s.where = append(s.where, "(start_time < ? OR process < ? OR process = ? AND number < ?)")
+		s.args = append(s.args, after.Start, after.Process, after.Process, after.Number)
 	}
-	conditions, values := condition(&filter)
-	rest := len(conditions)
-	if filter.KeyID != "" {
-		rest-- // its index is in the order of times
+	s.conditions, s.values = condition(filter)
+	return s
+}
+
+// bound is the statement that finds how far the page may read; empty where an index has just what the filter
+// means, in the order of the times.
+func (s search) bound() (statement string, args []any) {
+	rest, where, args := len(s.conditions), s.where, s.args
+	if s.key != "" {
+		rest--
+		where, args = append(slices.Clip(where), "key_id = ? AND key_id <> ''"), append(slices.Clip(args), text(s.key))
 	}
-	from := int64(math.MinInt64)
-	if rest > 0 {
-		indexed, bounds := where, args
-		if filter.KeyID != "" {
-			indexed, bounds = append(slices.Clip(indexed), "key_id = ? AND key_id <> ''"), append(slices.Clip(bounds), text(filter.KeyID))
-		}
-		err := s.db.row(ctx, `SELECT start_time FROM ledger WHERE `+strings.Join(indexed, " AND ")+` ORDER BY start_time DESC LIMIT 1 OFFSET ?`, append(bounds, scanned)...).Scan(&from)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if rest == 0 {
+		return "", nil
+	}
+	return `SELECT start_time FROM ledger WHERE ` + strings.Join(where, " AND ") + ` ORDER BY start_time DESC LIMIT 1 OFFSET ?`, append(slices.Clip(args), scanned)
+}
+
+// page is the end of the statement that reads size entries, none of which began before from.
+func (s search) page(from int64, size int) (rest string, args []any) {
+	args = slices.Concat(s.args, s.values, []any{size})
+	args[0] = max(s.since, from)
+	return " WHERE " + strings.Join(slices.Concat(s.where, s.conditions), " AND ") + " ORDER BY start_time DESC, process DESC, number DESC LIMIT ?", args
+}
+
+// Search lists entries by two statements at most: one finds how far a page may read, the other
+// reads.
+func (s ledgerStore) Search(ctx context.Context, filter ledger.Filter, after *ledger.Position, size int) (ledger.Page, error) {
+	asked, from := searchOf(&filter, after), int64(math.MinInt64)
+	if statement, args := asked.bound(); statement != "" {
+		if err := s.db.row(ctx, statement, args...).Scan(&from); err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return ledger.Page{}, fmt.Errorf("bound entries: %w", err)
 		}
-		args[0] = max(since, from)
 	}
-	where, args = append(where, conditions...), append(args, values...)
-	found, err := s.located(ctx, s.db.query, " WHERE "+strings.Join(where, " AND ")+" ORDER BY start_time DESC, process DESC, number DESC LIMIT ?", append(args, size+1)...)
+	rest, args := asked.page(from, size+1)
+	found, err := s.located(ctx, s.db.query, rest, args...)
 	if err != nil {
 		return ledger.Page{}, err
 	}
