@@ -74,7 +74,7 @@ func withCapture(text, number string, rule *adminv1.CaptureRule) (whole, line st
 	if rule != nil {
 		route = append(route, added)
 	}
-	member(body, "routes").([]any)[n] = route
+	member(body, "routes").([]any)[n] = route //nolint:forcetypeassert // routesIn has found a list
 	made, err := yaml.Marshal(body)
 	if err != nil {
 		return "", "", err
