@@ -24,6 +24,7 @@ type ledgerCommand struct {
 	Check     checkLedger     `cmd:"" help:"Hold the ledger against itself: nothing left open, sums that add up, costs that follow from the prices. Exits with 1 if anything is wrong."`
 	Reconcile reconcileLedger `cmd:"" help:"Compare the ledger with what callers or an upstream recorded. Exits with 1 if they differ."`
 	Prune     pruneLedger     `cmd:"" help:"Remove the rows of old requests; their sums by day stay."`
+	Partition partitionLedger `cmd:"" help:"Partition the ledger of a PostgreSQL database by day, so that old days are removed at once. Servers go on."`
 }
 
 type checkLedger struct {

@@ -45,6 +45,9 @@ func describe(schema store.Schema) string {
 	default:
 		b.WriteString(": it is up to date.\n")
 	}
+	if schema.Partitions > 0 {
+		fmt.Fprintf(&b, "The ledger is partitioned by day, and has %d partitions.\n", schema.Partitions)
+	}
 	return b.String()
 }
 

@@ -16,9 +16,19 @@ const (
 )
 
 // Retain prunes the entries of days that ended more than so many days ago, now and every
-// hour until ctx ends. days is asked each time; what is not above 0 keeps everything.
+// hour until ctx ends. days is asked each time; what is not above 0 keeps everything. It has a store
+// that is a Partitioner make its partitions as well.
 func Retain(ctx context.Context, store Store, days func() int, logger *slog.Logger) {
 	for {
+		if p, ok := store.(Partitioner); ok {
+			made, err := p.Extend(ctx, time.Now())
+			switch {
+			case err != nil && ctx.Err() == nil:
+				logger.Warn("the ledger's partitions of the next days cannot be made; without one, rows are kept in the default partition", "error", err)
+			case made > 0:
+				logger.Info("the ledger has partitions for the next days", "made", made)
+			}
+		}
 		if n := days(); n > 0 {
 			pruned, err := PruneAll(ctx, store, time.Now().UTC().AddDate(0, 0, -n), nil)
 			switch {

@@ -50,8 +50,8 @@ type Store interface {
 	// Prune removes terminal entries that began before the day before is in, the oldest
 	// first, and keeps their sums by day, key, owner, protocol, model, upstream and served
 	// model. It removes count of them at once, and those that began with the last of
-	// these, so that it keeps writers waiting for a moment only. It reports how many; 0 when none
-	// are left.
+	// these, so that it keeps writers waiting for a moment only; of a store with partitions, whole days as
+	// well. It reports how many; 0 when none are left.
 	Prune(ctx context.Context, before time.Time, count int64) (pruned int64, err error)
 	// Roll sums up the entries of an hour or a day that ended before, once, so that reports
 	// need not read them: reports say the same before and after, and while it runs. Entries

@@ -19,6 +19,8 @@ type dialect struct {
 	goose goose.Dialect
 	// hasTable is a query of whether there is a table of a name.
 	hasTable string
+	// partitions is a query of how many partitions the ledger has; empty where there are none.
+	partitions string
 	// words are what a migration may say beside plain SQL: see migrations/README.md.
 	words map[string]string
 	// onchange, appendonly and countchanges are words that are followed by texts.
@@ -136,8 +138,9 @@ var sqliteDialect = dialect{
 }
 
 var postgresDialect = dialect{
-	goose:    goose.DialectPostgres,
-	hasTable: `SELECT to_regclass(?) IS NOT NULL`,
+	goose:      goose.DialectPostgres,
+	hasTable:   `SELECT to_regclass(?) IS NOT NULL`,
+	partitions: `SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass('ledger')`,
 	words: map[string]string{
 		"integer": "BIGINT",
 		// Texts are ordered by their bytes, as in SQLite: a locale's order is another on each
@@ -210,6 +213,9 @@ var postgresDialect = dialect{
 		switch sqlState(err) {
 		case "40001", "40P01": // serialization_failure, deadlock_detected
 			return true
+		case "23514": // check_violation: of no constraint, it is of a partition whose bounds have changed meanwhile
+			e, _ := errors.AsType[*pgconn.PgError](err)
+			return e.ConstraintName == ""
 		}
 		return false
 	},

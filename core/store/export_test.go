@@ -131,7 +131,7 @@ func (s *Store) Counted() (counted *Store, statements *atomic.Int64) {
 		statements.Add(1)
 		return s.db.bind(statement)
 	}
-	counted = &Store{db: s.db, writer: s.writer, rows: s.rows, file: s.file}
+	counted = &Store{db: s.db, writer: s.writer, rows: s.rows, file: s.file, byDay: s.byDay}
 	counted.db.dialect = &counting
 	return counted, statements
 }
@@ -144,7 +144,7 @@ func (s *Store) Written() (written *Store, statements *[]string) {
 		*statements = append(*statements, statement)
 		return s.db.bind(statement)
 	}
-	written = &Store{db: s.db, writer: s.writer, rows: s.rows, file: s.file}
+	written = &Store{db: s.db, writer: s.writer, rows: s.rows, file: s.file, byDay: s.byDay}
 	written.db.dialect = &writing
 	return written, statements
 }

@@ -68,15 +68,22 @@ var columnNames = func() string {
 }()
 
 // closeEntry follows the values of an insertion: what is open is closed, and what is
-// closed stays as it is.
-var closeEntry = func() string {
+// closed stays as it is. identity are the columns of the unique index that an entry is known by.
+func closeEntry(identity string) string {
 	var set []string
 	for _, c := range ledgerColumns[openingColumns:] {
 		set = append(set, c.name+" = excluded."+c.name)
 	}
-	return ` ON CONFLICT (process, number) DO UPDATE SET ` + strings.Join(set, ", ") + `
+	return ` ON CONFLICT (` + identity + `) DO UPDATE SET ` + strings.Join(set, ", ") + `
 		WHERE ledger.outcome IN ('open', 'interrupted') AND excluded.outcome <> 'open'`
-}()
+}
+
+const (
+	identityOfRow = "process, number"
+	// identityByDay has the column of the partitions, which PostgreSQL wants in each unique index of
+	// them. An entry's start_time is the same whenever and by whomever it is written.
+	identityByDay = "process, number, start_time"
+)
 
 // value is what the column has of an entry: an int64 or a string.
 func (c column) value(e *ledger.Entry) any {

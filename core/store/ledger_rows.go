@@ -197,7 +197,7 @@ func (s shape) upsert() string {
 		row = append(row, "?") // the next after the last
 	}
 	values := "(" + strings.Join(row, ", ") + ")"
-	return `INSERT INTO ledger (` + strings.Join(append(names, own...), ", ") + `) VALUES ` + values + strings.Repeat(", "+values, s.rows-1) + closeEntry
+	return `INSERT INTO ledger (` + strings.Join(append(names, own...), ", ") + `) VALUES ` + values + strings.Repeat(", "+values, s.rows-1) + closeEntry(identityOfRow)
 }
 
 func (s shape) args(process int64, entries []*ledger.Entry) []any {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -26,6 +27,8 @@ const (
 	// migrationLock is the key of the advisory lock of those who migrate: "genway" in
 	// ASCII.
 	migrationLock = 0x67656e776179
+	// partitionLock is that of those who make and drop partitions of the ledger.
+	partitionLock = migrationLock + 1
 )
 
 // settings are the server's settings of a connection, unless the URL has others:
@@ -53,7 +56,12 @@ func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
 			config.RuntimeParams[name] = value
 		}
 	}
-	store := &Store{db: connections(config, maxConns)}
+	store := &Store{db: connections(config, maxConns), byDay: &atomic.Bool{}}
+	byDay, err := isByDay(ctx, store.db)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", address(config), postgresReason(config, err)), store.db.pool.Close())
+	}
+	store.byDay.Store(byDay)
 	if cfg.RelaxLedger {
 		config = config.Copy()
 		config.RuntimeParams["synchronous_commit"] = "off"

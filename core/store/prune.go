@@ -34,11 +34,21 @@ func saturated(a, b string) string {
 // budget any more.
 const longestMonth = 31
 
-// Prune sums entries up and removes them, both or neither. What is summed up is what is
+// Prune drops the partitions of days whose sums are known, and prunes the rest by rows.
+func (s ledgerStore) Prune(ctx context.Context, before time.Time, count int64) (int64, error) {
+	day := before.UnixMicro() / microsOfDay * microsOfDay
+	dropped, err := s.dropDays(ctx, day)
+	if err != nil {
+		return dropped, fmt.Errorf("prune days: %w", err)
+	}
+	pruned, err := s.pruneRows(ctx, day, count)
+	return dropped + pruned, err
+}
+
+// pruneRows sums entries up and removes them, both or neither. What is summed up is what is
 // removed: others that change an entry in between are in the way of it, and it begins
 // again.
-func (s ledgerStore) Prune(ctx context.Context, before time.Time, count int64) (pruned int64, err error) {
-	day := before.UnixMicro() / microsOfDay * microsOfDay
+func (s ledgerStore) pruneRows(ctx context.Context, day, count int64) (pruned int64, err error) {
 	err = s.db.isolated(ctx, func(tx transaction) error {
 		pruned = 0
 		last := day - 1

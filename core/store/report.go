@@ -80,7 +80,7 @@ func (s ledgerStore) Report(ctx context.Context, query ledger.Query) (report []l
 	// The sums saturate, for which they are taken once more where they have to: plain ones
 	// are quicker.
 	for _, sum := range []func(string) string{plainSum, s.db.sum} {
-		err = s.db.view(ctx, func(tx transaction) error {
+		err = s.view(ctx, func(tx transaction) error {
 			report, err = reportBy(ctx, tx, query, sum)
 			return err
 		})

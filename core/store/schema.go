@@ -22,6 +22,8 @@ type Schema struct {
 	Least int64
 	// Pending are the migrations that lead from Version to Known, in order.
 	Pending []Migration
+	// Partitions is how many the ledger has; 0 where it is not partitioned.
+	Partitions int64
 }
 
 // Migration is one step of the schema.
@@ -146,6 +148,11 @@ func readSchema(ctx context.Context, db database, known []Migration) (Schema, er
 		}
 		if err := db.row(ctx, one.query).Scan(one.to); err != nil {
 			return schema, fmt.Errorf("read the schema's version: %w", err)
+		}
+	}
+	if db.partitions != "" {
+		if err := db.row(ctx, db.partitions).Scan(&schema.Partitions); err != nil {
+			return schema, fmt.Errorf("count the ledger's partitions: %w", err)
 		}
 	}
 	var err error

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"modernc.org/sqlite" // also the driver "sqlite", SQLite in Go
@@ -45,7 +46,7 @@ func openFile(ctx context.Context, cfg Config) (*Store, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("open store: create directory %s: %w", filepath.Dir(path), reason(err))
 	}
-	store := &Store{}
+	store := &Store{byDay: &atomic.Bool{}}
 	err = exclusively(ctx, path, func() (err error) {
 		store.db, err = openSQLite(ctx, path, cfg.Migrate)
 		return err

@@ -16,7 +16,21 @@ type ledgerView struct{ tx transaction }
 
 // View runs do on one state of the database.
 func (s ledgerStore) View(ctx context.Context, do func(ledger.View) error) error {
-	return s.db.view(ctx, func(tx transaction) error { return do(ledgerView{tx}) })
+	return s.view(ctx, func(tx transaction) error { return do(ledgerView{tx}) })
+}
+
+// view is that of the database. A partition that were dropped meanwhile would be missing from its state, since
+// a transaction sees tables as they are and rows as they were: the lock, which only that waits for,
+// is taken before the transaction has a state.
+func (s ledgerStore) view(ctx context.Context, do func(transaction) error) error {
+	return s.db.view(ctx, func(tx transaction) error {
+		if s.byDay.Load() {
+			if _, err := tx.exec(ctx, `LOCK TABLE ONLY ledger IN ACCESS SHARE MODE`); err != nil {
+				return err
+			}
+		}
+		return do(tx)
+	})
 }
 
 // Next looks for the first moment in each table.

@@ -75,7 +75,7 @@ func (c *Checked) sumf(format string, args ...any) {
 // Check holds a ledger against itself, a day at a time, each in one state of the store: each
 // entry makes sense, costs are what their prices make of the usage, and the sums that reports
 // are made of, and the reports, are those of the entries and of what was pruned. Then no
-// request of a dead process is open, and what budgets go on from is what requests cost.
+// request of a dead process is open, none has several rows, and what budgets go on from is what requests cost.
 func Check(ctx context.Context, what Checking) (*Checked, error) {
 	c := what.From
 	if c == nil {
@@ -106,8 +106,25 @@ func Check(ctx context.Context, what Checking) (*Checked, error) {
 	if c.Left, err = what.Store.Left(ctx, what.Now.Add(-deadFor)); err != nil {
 		return nil, err
 	}
+	if err := c.repeated(ctx, what.Store); err != nil {
+		return nil, err
+	}
 	err = c.spent(ctx, what.Store, what.Now)
 	return c, err
+}
+
+// repeated looks for requests that have several rows, which an index of a store without partitions
+// makes impossible.
+func (c *Checked) repeated(ctx context.Context, store ledger.Store) error {
+	partitioned, ok := store.(ledger.Partitioner)
+	if !ok {
+		return nil
+	}
+	twice, err := partitioned.Repeated(ctx, mostReported)
+	for _, key := range twice {
+		c.sumf("request %d of process %d has several rows", key.Number, key.Process)
+	}
+	return err
 }
 
 func earlier(a, b time.Time) time.Time {

@@ -1,0 +1,345 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// firstBound and identityIndex are what a partitioning makes ahead of the table that they are for: the
+// proof that no row is beyond the first partition's bound, and the index that its primary key becomes.
+const (
+	firstBound    = "ledger_first_partition"
+	identityIndex = "ledger_identity"
+)
+
+const (
+	// partitionsSince is the version of the schema that a program must know to write to a
+	// partitioned ledger.
+	partitionsSince = 17
+	// firstDays is how many days after today the first partition has. A core's clock may be ahead by
+	// fewer while the ledger is being partitioned.
+	firstDays = 7
+	// furthest is how far ahead of today the first partition may reach for rows of clocks that were wrong.
+	furthest = 31
+	// nodeAlive is how old the last heartbeat of a node may be that counts as alive.
+	nodeAlive = time.Minute
+	// lockTries and lockPause bound the waiting for a moment in which no long query uses the ledger.
+	lockTries = 120
+	lockPause = 2 * time.Second
+)
+
+// ErrPartition is of a ledger that cannot be partitioned as things are.
+var ErrPartition = errors.New("the ledger cannot be partitioned")
+
+// Partitioning is how far the partitioning of a ledger is.
+type Partitioning struct {
+	// Partitions are the names of the ledger's, the earliest first; none before it is partitioned.
+	Partitions []string
+	// Rows is how many rows the ledger has by the server's statistics, Bytes what it takes on disk.
+	Rows, Bytes int64
+	// Bound is where the first partition ends.
+	Bound time.Time
+	// Steps are what is to be done, in order; none for a ledger that is partitioned.
+	Steps []string
+	// Obstacles are what must be put out of the way first.
+	Obstacles []string
+
+	// bounded is that rows are held to the bound, proved that all are, and indexed that the index of the
+	// partitions' identity is there.
+	bounded, proved, indexed bool
+}
+
+// conversion is a partitioning that runs.
+type conversion struct {
+	db  database
+	now time.Time
+	// say is called ahead of each step, progress while the index is made.
+	say      func(step string)
+	progress func(done, total int64)
+}
+
+// InspectPartitioning reads how far the partitioning of a ledger is, and changes nothing.
+func InspectPartitioning(ctx context.Context, cfg Config, now time.Time) (Partitioning, error) {
+	var found Partitioning
+	err := converting(ctx, cfg, func(db database) (err error) {
+		found, err = (&conversion{db: db, now: now}).inspect(ctx)
+		return err
+	})
+	return found, err
+}
+
+// PartitionLedger has the ledger of a PostgreSQL database be partitioned by day, and makes the partitions
+// of the next days. Cores read and write meanwhile: they wait for a lock twice, for some milliseconds
+// each. No row is moved. A call that is broken off, at whatever moment, leaves a ledger that works, and the
+// next one goes on. say is called ahead of each step, progress with the parts of the index that
+// are made. ErrPartition says what is in the way.
+func PartitionLedger(ctx context.Context, cfg Config, now time.Time, say func(step string), progress func(done, total int64)) error {
+	return converting(ctx, cfg, func(db database) error {
+		// The lock is of a connection beside those that work: a dying process cannot leave it behind.
+		return db.once(ctx, sql.LevelDefault, func(tx transaction) error {
+			var alone bool
+			if err := tx.row(ctx, `SELECT pg_try_advisory_xact_lock(?)`, int64(partitionLock)+1).Scan(&alone); err != nil {
+				return err
+			}
+			if !alone {
+				return fmt.Errorf("%w: another program is at it", ErrPartition)
+			}
+			// The portal of the statement before holds a snapshot, for whose end the making of the index would
+			// wait. This statement, which is sent as text alone, ends it.
+			if _, err := tx.exec(ctx, `SELECT 1`); err != nil {
+				return err
+			}
+			c := &conversion{db: db, now: now, say: say, progress: progress}
+			return c.run(ctx)
+		})
+	})
+}
+
+// converting runs do on a PostgreSQL database whose schema is this program's.
+func converting(ctx context.Context, cfg Config, do func(database) error) error {
+	if !IsPostgres(cfg.Location) {
+		return fmt.Errorf("%w: only one in PostgreSQL has partitions; SQLite's stays as it is", ErrPartition)
+	}
+	config, err := parsePostgres(cfg.Location)
+	if err != nil {
+		return err
+	}
+	config.RuntimeParams["application_name"] = "genway ledger partition"
+	config.RuntimeParams["client_connection_check_interval"] = "2s" // the server notices that this program is gone
+	db := connections(config, maxConns)
+	defer db.pool.Close() //nolint:errcheck // what it wrote is committed
+	if _, err = migrate(ctx, db, MigrateCheck); err == nil {
+		err = do(db)
+	}
+	switch {
+	case err == nil, errors.Is(err, ErrPartition), errors.Is(err, ErrPending):
+		return err
+	}
+	return fmt.Errorf("partition the ledger of %s: %w", address(config), postgresReason(config, err))
+}
+
+// run makes the steps that are not made yet.
+func (c *conversion) run(ctx context.Context) error {
+	found, err := c.inspect(ctx)
+	if err != nil {
+		return err
+	}
+	if len(found.Obstacles) > 0 {
+		return fmt.Errorf("%w: %s", ErrPartition, strings.Join(found.Obstacles, "; "))
+	}
+	for _, step := range c.steps(found) {
+		c.say(step.name)
+		if err := step.make(ctx, found); err != nil {
+			return err
+		}
+	}
+	c.say("make the partitions of the next days")
+	_, err = ledgerStore{db: c.db, byDay: &atomic.Bool{}}.Extend(ctx, c.now)
+	return err
+}
+
+// partitionStep is one of a partitioning.
+type partitionStep struct {
+	name string
+	done bool
+	make func(context.Context, Partitioning) error
+}
+
+// steps are those that are not made yet.
+func (c *conversion) steps(found Partitioning) []partitionStep {
+	if len(found.Partitions) > 0 {
+		return nil
+	}
+	return slices.DeleteFunc([]partitionStep{
+		{"hold new rows to the first partition's bound, " + found.Bound.Format(time.DateOnly) + ": others wait for a moment", found.bounded, c.bound},
+		{"prove that all rows are before the bound: the ledger is read once, others go on", found.proved, c.prove},
+		{"make the index of the partitions' identity: others go on", found.indexed, c.index},
+		{"make the ledger the first partition of a new one: others wait for a moment", false, c.swap},
+	}, func(s partitionStep) bool { return s.done })
+}
+
+var boundPattern = regexp.MustCompile(`start_time < '?(-?\d+)'?`)
+
+// inspect reads the state of the database.
+func (c *conversion) inspect(ctx context.Context) (found Partitioning, err error) {
+	err = c.db.once(ctx, sql.LevelDefault, func(tx transaction) error {
+		byDay, err := isByDay(ctx, c.db)
+		if err != nil {
+			return err
+		}
+		if byDay {
+			all, err := partitionsOf(ctx, tx)
+			for _, p := range all {
+				found.Partitions = append(found.Partitions, p.name)
+			}
+			return err
+		}
+		if found.Obstacles, err = obstacles(ctx, tx, c.now); err != nil {
+			return err
+		}
+		if err := tx.row(ctx, `SELECT GREATEST(reltuples, 0)::bigint, pg_total_relation_size(oid) FROM pg_class WHERE oid = 'ledger'::regclass`).Scan(&found.Rows, &found.Bytes); err != nil {
+			return err
+		}
+		var bound int64
+		if bound, found.proved, err = boundOf(ctx, tx); err != nil {
+			return err
+		}
+		if bound >= c.now.Add(24*time.Hour).UnixMicro() {
+			found.bounded, found.Bound = true, time.UnixMicro(bound).UTC()
+		} else {
+			found.proved = false
+			var obstacle string
+			if found.Bound, obstacle, err = c.newBound(ctx, tx); err != nil {
+				return err
+			}
+			if obstacle != "" {
+				found.Obstacles = append(found.Obstacles, obstacle)
+			}
+		}
+		defer func() {
+			for _, s := range c.steps(found) {
+				found.Steps = append(found.Steps, s.name)
+			}
+		}()
+		return tx.row(ctx, `SELECT COALESCE((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(?)), FALSE)`, identityIndex).Scan(&found.indexed)
+	})
+	return found, err
+}
+
+// boundOf reads the constraint of an earlier call; 0 is none.
+func boundOf(ctx context.Context, tx transaction) (bound int64, proved bool, err error) {
+	var definition string
+	err = tx.row(ctx, `SELECT pg_get_constraintdef(oid), convalidated FROM pg_constraint WHERE conrelid = 'ledger'::regclass AND conname = ?`, firstBound).Scan(&definition, &proved)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, false, nil
+	}
+	if err != nil {
+		return 0, false, err
+	}
+	digits := boundPattern.FindStringSubmatch(definition)
+	if digits == nil {
+		return 0, false, fmt.Errorf("constraint %s is none of this program's: %s", firstBound, definition)
+	}
+	bound, err = strconv.ParseInt(digits[1], 10, 64)
+	return bound, proved, err
+}
+
+// newBound is the end of the first partition: firstDays from today, or the day after the last row if that
+// is later.
+func (c *conversion) newBound(ctx context.Context, tx transaction) (bound time.Time, obstacle string, err error) {
+	today := c.now.UTC().Truncate(24 * time.Hour)
+	bound = today.AddDate(0, 0, firstDays+1)
+	var last sql.NullInt64
+	if err := tx.row(ctx, `SELECT max(start_time) FROM ledger`).Scan(&last); err != nil || !last.Valid {
+		return bound, "", err
+	}
+	latest := time.UnixMicro(last.Int64).UTC()
+	if latest.After(today.AddDate(0, 0, furthest)) {
+		obstacle = fmt.Sprintf("a request began on %s by the clock of its core, which was wrong: rows later than %s cannot be in the first partition, remove them",
+			latest.Format(time.DateOnly), today.AddDate(0, 0, furthest).Format(time.DateOnly))
+	}
+	if !latest.Before(bound) {
+		bound = latest.Truncate(24*time.Hour).AddDate(0, 0, 1)
+	}
+	return bound, obstacle, nil
+}
+
+// bound adds the constraint, for which all others wait a moment.
+func (c *conversion) bound(ctx context.Context, found Partitioning) error {
+	return c.bounded(ctx, func(tx transaction) error {
+		for _, statement := range []string{
+			`ALTER TABLE ledger DROP CONSTRAINT IF EXISTS ` + firstBound,
+			fmt.Sprintf(`ALTER TABLE ledger ADD CONSTRAINT %s CHECK (start_time < %d) NOT VALID`, firstBound, found.Bound.UnixMicro()),
+		} {
+			if _, err := tx.exec(ctx, statement); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// prove has the server read all rows.
+func (c *conversion) prove(ctx context.Context, _ Partitioning) error {
+	_, err := c.db.exec(ctx, `ALTER TABLE ledger VALIDATE CONSTRAINT `+firstBound)
+	if c.db.refused(err) {
+		// A row came between the look for the last one and the constraint.
+		return errors.Join(fmt.Errorf("%w: a row is beyond the bound: run it again", ErrPartition), c.takeBack(ctx))
+	}
+	return err
+}
+
+// takeBack removes the constraint.
+func (c *conversion) takeBack(ctx context.Context) error {
+	return c.bounded(ctx, func(tx transaction) error {
+		_, err := tx.exec(ctx, `ALTER TABLE ledger DROP CONSTRAINT IF EXISTS `+firstBound)
+		return err
+	})
+}
+
+// index makes the index beside writers. What a call that was broken off has left of it is removed.
+func (c *conversion) index(ctx context.Context, _ Partitioning) error {
+	if _, err := c.db.exec(ctx, `DROP INDEX CONCURRENTLY IF EXISTS `+identityIndex); err != nil {
+		return err
+	}
+	watching, stop := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { c.watch(watching) })
+	_, err := c.db.exec(ctx, `CREATE UNIQUE INDEX CONCURRENTLY `+identityIndex+` ON ledger (`+identityByDay+`)`)
+	stop()
+	watch.Wait()
+	return err
+}
+
+// watch reports how much of the index is made, until ctx ends.
+func (c *conversion) watch(ctx context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		var done, total int64
+		if err := c.db.row(ctx, `SELECT COALESCE(sum(blocks_done), 0)::bigint, COALESCE(sum(blocks_total), 0)::bigint FROM pg_stat_progress_create_index WHERE relid = 'ledger'::regclass`).Scan(&done, &total); err == nil && total > 0 {
+			c.progress(done, total)
+		}
+	}
+}
+
+// bounded runs do in a transaction that waits for each lock a second at most: who comes meanwhile waits
+// behind it. It is tried again, after a pause in which others go on.
+func (c *conversion) bounded(ctx context.Context, do func(transaction) error) (err error) {
+	for range lockTries {
+		err = c.db.once(ctx, sql.LevelDefault, func(tx transaction) error {
+			if _, err := tx.exec(ctx, partitionLockWait); err != nil {
+				return err
+			}
+			return do(tx)
+		})
+		if err == nil || sqlState(err) != lockNotAvailable && !c.db.retry(err) {
+			return err
+		}
+		c.say("wait: another transaction uses the ledger")
+		pause := time.NewTimer(lockPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			pause.Stop()
+			return ctx.Err()
+		}
+	}
+	return fmt.Errorf("%w: a transaction of another program uses the ledger for minutes, such as a dump; run it again when that has ended: %w", ErrPartition, err)
+}
+
+const lockNotAvailable = "55P03"
