@@ -2,17 +2,15 @@ package scale
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/genway/genway/bench/growth"
 	"github.com/genway/genway/bench/process"
 	"github.com/genway/genway/core/ledger"
-	"github.com/jackc/pgx/v5"
 )
 
-// Prune writes so many rows of one day, removes them as cores do, and drops a table with the same
-// rows and indexes beside it, which is what removing a partition costs.
+// Prune writes so many rows of one day and removes them as cores do, once from a table and once from a ledger that
+// is partitioned by day.
 func Prune(ctx context.Context, db *Database, rows int) (growth.Row, error) {
 	row := growth.Row{Name: "rows of a day, on one PostgreSQL", N: int64(rows)}
 	w, err := db.open(ctx)
@@ -21,10 +19,21 @@ func Prune(ctx context.Context, db *Database, rows int) (growth.Row, error) {
 	}
 	defer w.close()
 	now := time.Now()
-	w.at, w.step = now.AddDate(0, 0, -2).Truncate(24*time.Hour), 23*time.Hour/time.Duration(rows)
-	for range (rows + batch - 1) / batch {
-		if err := w.batch(ctx, false); err != nil {
-			return row, err
+	day := now.UTC().AddDate(0, 0, -2).Truncate(24 * time.Hour)
+	fill := func() error {
+		w.at, w.step = day, 23*time.Hour/time.Duration(rows)
+		for range (rows + batch - 1) / batch {
+			if err := w.batch(ctx, false); err != nil {
+				return err
+			}
+		}
+		return db.checkpoint(ctx)
+	}
+	prune := func() error {
+		for {
+			if n, err := w.store.Ledger().Prune(ctx, now, ledger.PruneCount); err != nil || n == 0 {
+				return err
+			}
 		}
 	}
 	add := func(what string, do func() error) error {
@@ -44,30 +53,23 @@ func Prune(ctx context.Context, db *Database, rows int) (growth.Row, error) {
 			growth.Metric{What: "its write-ahead log", Unit: "MB", Value: float64(after-wal) / 1e6})
 		return err
 	}
-	conn, err := pgx.Connect(ctx, db.url)
-	if err != nil {
+	if err := fill(); err != nil {
 		return row, err
 	}
-	exec := func(statement string) func() error {
-		return func() error {
-			_, err := conn.Exec(ctx, statement)
-			return err
-		}
+	if err := add("pruning, a thousand at a time", prune); err != nil {
+		return row, err
 	}
-	err = errors.Join(
-		exec("CREATE TABLE partition (LIKE ledger INCLUDING ALL)")(),
-		exec("INSERT INTO partition SELECT * FROM ledger")(),
-		exec("CHECKPOINT")(),
-		add("pruning, a thousand at a time", func() error {
-			for {
-				if n, err := w.store.Ledger().Prune(ctx, now, ledger.PruneCount); err != nil || n == 0 {
-					return err
-				}
-			}
-		}),
-		exec("CHECKPOINT")(),
-		add("dropping the table", exec("DROP TABLE partition")),
-		conn.Close(ctx),
-	)
-	return row, err
+	if err := db.partition(ctx, day.AddDate(0, 0, -8)); err != nil {
+		return row, err
+	}
+	if _, err := w.store.Ledger().(ledger.Partitioner).Extend(ctx, day); err != nil {
+		return row, err
+	}
+	if err := fill(); err != nil {
+		return row, err
+	}
+	if _, err := ledger.RollAll(ctx, w.store.Ledger(), now.Add(-24*time.Hour)); err != nil {
+		return row, err
+	}
+	return row, add("pruning, the day's partition", prune)
 }

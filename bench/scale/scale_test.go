@@ -12,18 +12,21 @@ import (
 
 // Each figure of both servers is there, and none is absurd.
 func TestFigures(t *testing.T) {
-	db, err := NewDatabase(t.Context(), servers.NewPostgres(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, measure := range map[string]func(context.Context, int, time.Duration) (growth.Row, error){
-		"limits": Limits,
-		"ledger": func(ctx context.Context, n int, during time.Duration) (growth.Row, error) {
-			return Ledger(ctx, db, n, during)
+	server := servers.NewPostgres(t)
+	for name, measure := range map[string]func(context.Context, *Database, int, time.Duration) (growth.Row, error){
+		"limits": func(ctx context.Context, _ *Database, n int, during time.Duration) (growth.Row, error) {
+			return Limits(ctx, n, during)
 		},
-		"prune": func(ctx context.Context, n int, _ time.Duration) (growth.Row, error) { return Prune(ctx, db, n) },
+		"ledger": Ledger,
+		"prune": func(ctx context.Context, db *Database, n int, _ time.Duration) (growth.Row, error) {
+			return Prune(ctx, db, n)
+		},
 	} {
-		row, err := measure(t.Context(), 2, 100*time.Millisecond)
+		db, err := NewDatabase(t.Context(), server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row, err := measure(t.Context(), db, 2, 100*time.Millisecond)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
-	"github.com/genway/genway/core/store/storetest"
 	"github.com/genway/genway/test/servers"
 )
 
@@ -50,18 +49,15 @@ func partitionsOf(t testing.TB, location string) []string {
 	return rows
 }
 
-// The suite of the ledger holds for one that is partitioned: the first days of its entries are in
-// partitions of theirs, others in the first and in the default partition.
-func TestPartitionedLedger(t *testing.T) {
-	storetest.RunLedger(t, func(t *testing.T) storetest.LedgerDatabase {
-		location, first := servers.PostgresDatabase(t), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
-		partition(t, location, first.AddDate(0, 0, -8))
-		s := opened(t, location)
-		if made := extend(t, s, first.AddDate(0, 0, 1)); made != 4 {
-			t.Errorf("%d partitions were made, want 4", made)
-		}
-		return func(t *testing.T) *store.Store { return open(t, location) }
-	})
+// byDay has the ledger of the suite's database be partitioned: the first days of its entries have partitions of
+// their own, others are in the first and in the default partition.
+func byDay(t *testing.T, location string) {
+	t.Helper()
+	first := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	partition(t, location, first.AddDate(0, 0, -8))
+	if made := extend(t, opened(t, location), first.AddDate(0, 0, 1)); made != 4 {
+		t.Errorf("%d partitions were made, want 4", made)
+	}
 }
 
 // Partitioning twice does nothing but make partitions that are missing.
