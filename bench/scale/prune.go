@@ -21,7 +21,7 @@ func Prune(ctx context.Context, db *Database, rows int) (growth.Row, error) {
 	now := time.Now()
 	day := now.UTC().AddDate(0, 0, -2).Truncate(24 * time.Hour)
 	fill := func() error {
-		w.at, w.step = day, 23*time.Hour/time.Duration(rows)
+		w.at, w.step = day, 23*time.Hour/time.Duration(max(rows, batch))
 		for range (rows + batch - 1) / batch {
 			if err := w.batch(ctx, false); err != nil {
 				return err

@@ -86,16 +86,13 @@ func PartitionLedger(ctx context.Context, cfg Config, now time.Time, say func(st
 	return converting(ctx, cfg, func(db database) error {
 		// The lock is of a connection beside those that work: a dying process cannot leave it behind.
 		return db.once(ctx, sql.LevelDefault, func(tx transaction) error {
-			var alone bool
-			if err := tx.row(ctx, `SELECT pg_try_advisory_xact_lock(?)`, int64(partitionLock)+1).Scan(&alone); err != nil {
-				return err
-			}
-			if !alone {
+			// Statements without arguments leave no portal behind, whose snapshot the making of the index would
+			// wait for.
+			_, err := tx.exec(ctx, fmt.Sprintf(`SET LOCAL lock_timeout = '10s'; SELECT pg_advisory_xact_lock(%d)`, partitionLock+1))
+			if sqlState(err) == lockNotAvailable {
 				return fmt.Errorf("%w: another program is at it", ErrPartition)
 			}
-			// The portal of the statement before holds a snapshot, for whose end the making of the index would
-			// wait. This statement, which is sent as text alone, ends it.
-			if _, err := tx.exec(ctx, `SELECT 1`); err != nil {
+			if err != nil {
 				return err
 			}
 			c := &conversion{db: db, now: now, say: say, progress: progress}

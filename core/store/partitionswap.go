@@ -79,42 +79,42 @@ func listed(ctx context.Context, tx transaction, query string, args ...any) ([][
 }
 
 // swap makes the table the first partition of a new one of its name, in one transaction that changes
-// the catalogue only: nothing is read or moved. From then on programs that do not know partitions are refused.
+// the catalogue only: no row is read or moved. From then on programs that do not know partitions are refused. All others
+// wait from the lock on, so that what can be read before is, and the statements go in one message.
 func (c *conversion) swap(ctx context.Context, found Partitioning) error {
 	return c.bounded(ctx, func(tx transaction) error {
-		for _, lock := range []string{
-			// No migration runs beside it, and no node begins.
-			fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d)`, migrationLock),
-			`LOCK TABLE ledger IN ACCESS EXCLUSIVE MODE`,
-			`LOCK TABLE ledger_processes IN SHARE ROW EXCLUSIVE MODE`,
-		} {
-			if _, err := tx.exec(ctx, lock); err != nil {
-				return err
-			}
+		// No migration runs beside it.
+		if _, err := tx.exec(ctx, fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d)`, migrationLock)); err != nil {
+			return err
 		}
 		left, err := obstacles(ctx, tx, c.now)
 		if err != nil {
 			return err
 		}
 		bound, proved, err := boundOf(ctx, tx)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case len(left) > 0:
-			return fmt.Errorf("%w: %s", ErrPartition, strings.Join(left, "; "))
-		case bound != found.Bound.UnixMicro() || !proved:
+		}
+		if bound != found.Bound.UnixMicro() || !proved {
 			return fmt.Errorf("%w: its preparation was taken back meanwhile: run it again", ErrPartition)
 		}
 		statements, err := swapStatements(ctx, tx, found.Bound)
 		if err != nil {
 			return err
 		}
-		for _, statement := range statements {
-			if _, err := tx.exec(ctx, statement); err != nil {
-				return fmt.Errorf("%s: %w", statement, err)
-			}
+		// The first lock keeps nodes from beginning. Heartbeats lock the tables in the same order.
+		if _, err := tx.exec(ctx, `LOCK TABLE ledger_processes IN SHARE ROW EXCLUSIVE MODE; LOCK TABLE ledger IN ACCESS EXCLUSIVE MODE`); err != nil {
+			return err
 		}
-		return nil
+		older, err := olderNodes(ctx, tx, c.now)
+		if err != nil {
+			return err
+		}
+		if left = append(left, older...); len(left) > 0 {
+			return fmt.Errorf("%w: %s", ErrPartition, strings.Join(left, "; "))
+		}
+		_, err = tx.exec(ctx, strings.Join(statements, "; "))
+		return err
 	})
 }
 
