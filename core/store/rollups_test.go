@@ -32,7 +32,7 @@ func withoutRollups(location string) (statements []string) {
 	for _, column := range []string{"trace_id", "upstream_protocol", "losses", "timeline"} {
 		statements = append(statements, "ALTER TABLE ledger DROP COLUMN "+column)
 	}
-	for _, column := range []string{"host", "version", "address", "configuration", "degraded"} {
+	for _, column := range []string{"host", "version", "address", "configuration", "degraded", "partitions"} {
 		statements = append(statements, "ALTER TABLE ledger_processes DROP COLUMN "+column)
 	}
 	for _, column := range firstEventColumns {
