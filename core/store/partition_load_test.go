@@ -23,7 +23,7 @@ import (
 	"github.com/genway/genway/test/servers"
 )
 
-// Cores that were started before write while their ledger is partitioned, and afterwards: no request is
+// Cores that were started before, each of whose requests waits for its row, write while their ledger is partitioned, and afterwards: no request is
 // refused, each is one row, the sums add up, and no index is built while others wait.
 func TestP27PartitionUnderLoad(t *testing.T) {
 	location := servers.PostgresDatabase(t)
@@ -41,15 +41,13 @@ func TestP27PartitionUnderLoad(t *testing.T) {
 	stop := make(chan struct{})
 	var recorders []*ledger.Recorder
 	for range 2 {
-		r, err := ledger.Start(t.Context(), ledger.Config{Store: opened(t, location).Ledger(), Window: time.Millisecond})
+		r, err := ledger.Start(t.Context(), ledger.Config{Store: opened(t, location).Ledger(), Wait: true, MaxWait: time.Minute})
 		if err != nil {
 			t.Fatal(err)
 		}
 		recorders = append(recorders, r)
 		for range 4 {
 			callers.Go(func() {
-				pace := time.NewTicker(5 * time.Millisecond)
-				defer pace.Stop()
 				for {
 					record, err := r.Open(t.Context(), ledger.Request{ID: "req", KeyID: "key_p27", Model: "m", Start: time.Now()})
 					if err != nil {
@@ -57,13 +55,12 @@ func TestP27PartitionUnderLoad(t *testing.T) {
 						return
 					}
 					requests.Add(1)
+					record.Settle(ledger.Result{Outcome: ledger.OK, Attempts: 1, Price: "p", Cost: 1})
 					select {
 					case <-stop:
-						record.Settle(ledger.Result{Outcome: ledger.OK, Attempts: 1, Price: "p", Cost: 1})
 						return
-					case <-pace.C:
+					default:
 					}
-					record.Settle(ledger.Result{Outcome: ledger.OK, Attempts: 1, Price: "p", Cost: 1})
 				}
 			})
 		}
