@@ -44,8 +44,12 @@ func groupName(group adminv1.Group) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(group.String(), "GROUP_"), "_", ""))
 }
 
-// consoleLabel marks keys that are sessions of the console; their own page lists them.
-const consoleLabel = "console"
+// consoleLabel marks keys that are sessions of the console, by the value sessionLabel, and the links
+// that make sessions. A page of their own lists them.
+const (
+	consoleLabel = "console"
+	sessionLabel = "session"
+)
 
 // keyView is a key as pages show it.
 type keyView struct {

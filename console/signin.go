@@ -57,7 +57,11 @@ func (c *Console) signedIn(handle handler) http.Handler {
 		}
 		if key == nil {
 			resp, err := c.admin.GetSession(ctx, &adminv1.GetSessionRequest{}) //nolint:contextcheck // it is the request's
-			switch status.Code(err) {
+			code := status.Code(err)
+			if code == codes.OK && resp.GetKey().GetSettings().GetLabels()[consoleLabel] != sessionLabel {
+				code = codes.Unauthenticated // another key of the group admin, which a session's end does not bind
+			}
+			switch code {
 			case codes.OK:
 				key = resp.GetKey()
 				c.sessions.note(shown.Value, key)

@@ -63,7 +63,7 @@ func TestStrangeCookies(t *testing.T) {
 	}
 	for what, cookie := range map[string]string{
 		"ended": ended, "cut": session[:len(session)-1], "longer": session + "x", "upper case": strings.ToUpper(session), "huge": strings.Repeat("x", 100_000),
-		"no key": "x",
+		"no key": "x", "an admin key, which has no end": f.root,
 	} {
 		for _, path := range []string{"/requests", "/keys", "/usage.csv"} {
 			if got := f.get(t, cookie, path); got.code != http.StatusSeeOther || !strings.HasPrefix(got.header.Get("Location"), "/sign-in") {
