@@ -159,6 +159,11 @@ release-check: ## Hold .goreleaser.yaml, the release workflow and the licences o
 compose: ## Hold deploy/compose to the Compose Specification and to what it refers to, and run its services (Linux, root)
 	$(GO) test -C deploy/compose/test -count=1 -v ./...
 
+.PHONY: collector
+collector: ## Run deploy/observability/collector.yaml by an OpenTelemetry collector, between the programs and a receiver
+	$(GO) build -C tools/collector -o $(CURDIR)/bin/collector .
+	GENWAY_COLLECTOR=$(CURDIR)/bin/collector $(GO) test -C conformance -count=1 -timeout=10m -run '^TestCases$$/^O22$$' -v ./observability
+
 .PHONY: mutate
 mutate: test-deps ## Break the gateway in named ways, which the tests must notice (MUTANTS=EXPRESSION)
 	$(GO) run ./tools/mutate -run '$(MUTANTS)'

@@ -45,6 +45,7 @@ func TestCases(t *testing.T) {
 		{"O15", "the alerts fire on what they are for and on nothing else", rules},
 		{"O20", "each documented metric comes from the real programs, of the side, the kind, the unit and with the labels that are documented, over OTLP too, and none else; what it is about moves it", moves},
 		{"O21", "a slow request is found in four clicks: from the dashboard's panel by an example to its trace, by its attempt to the cause, by the core's span to its identifier, and with that to its lines in both logs", fourClicks},
+		{"O22", "a real OpenTelemetry collector takes deploy/observability/collector.yaml and refuses it with what it does not know; spans and metrics of the programs come through it, over gRPC and HTTP", collected},
 		{"O23", "OpenTelemetry's variables say where telemetry goes, how, with which headers and as which service; a value that is not supported ends the start, and does not repeat a header", variables},
 		{"O24", "each documented attribute and event comes with the spans that it is documented for, and none else", documentedSpans},
 		{"O16", "10,000 hostile models, paths, methods and ids make no more series than 100", hostileNames},

@@ -132,13 +132,13 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	traces, metrics := new(collecttraces.ExportTraceServiceRequest), new(collectmetrics.ExportMetricsServiceRequest)
 	var answer proto.Message
-	switch _, signal, _ := strings.Cut(req.URL.Path, "/v1/"); signal {
-	case "traces":
+	switch {
+	case strings.HasSuffix(req.URL.Path, "/v1/traces"):
 		if err = proto.Unmarshal(body, traces); err == nil {
 			r.take(req.URL.Path, req.Header, traces, traces.GetResourceSpans(), nil)
 		}
 		answer = &collecttraces.ExportTraceServiceResponse{}
-	case "metrics":
+	case strings.HasSuffix(req.URL.Path, "/v1/metrics"):
 		if err = proto.Unmarshal(body, metrics); err == nil {
 			r.take(req.URL.Path, req.Header, metrics, nil, metrics.GetResourceMetrics())
 		}
