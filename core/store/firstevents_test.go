@@ -34,7 +34,7 @@ func TestFirstEventsOfOldSums(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		var undo []string
+		undo := []string{"ALTER TABLE ledger_processes DROP COLUMN partitions"} // of a later step
 		for _, column := range firstEventColumns {
 			undo = append(undo, "ALTER TABLE ledger_rollups DROP COLUMN "+column, "ALTER TABLE ledger_days DROP COLUMN "+column)
 		}

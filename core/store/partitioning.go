@@ -24,7 +24,7 @@ const (
 const (
 	// partitionsSince is the version of the schema that a program must know to write to a
 	// partitioned ledger.
-	partitionsSince = 17
+	partitionsSince = 16
 	// firstDays is how many days after today the first partition has. A core's clock may be ahead by
 	// fewer while the ledger is being partitioned.
 	firstDays = 7

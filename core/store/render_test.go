@@ -29,7 +29,7 @@ func TestMigrationsAreAsReleased(t *testing.T) {
 		"00013_nodes.sql":        {"5d85fef5a092b462f045359c4bdf7de9f42366b7fa1d942f824789b02dc279bd", "e7553e5f7d72ce49bc7c54b3f2a47205dbc33c7b15f4cb5c77b0f17fd103e66d"},
 		"00014_captures.sql":     {"1849edb5cfc1097110fc4adb8be184160ba22fa27be28e42fa17c8d07dd851eb", "6d383dd3816209f9cf5b341b385535ae0ccea5814c75fe29b5c615bcae5e7586"},
 		"00015_first_events.sql": {"8a5a5db5e9da34aa30e5298323a17b1f262567b39365ee01567b0d80131a6173", "7f73f866be6b9b83a3e27e74b2278624802759893e12f9c15a63d32554b7b8ac"},
-		"00017_partitions.sql":   {"590532a0869aaf9d2c7ae94c9fa418dd683f3fdf05e1641c8feac7f15403c217", "79b9a1d1ddeb23ad34859c61e68f0c89004d2032b28ebe5b761a82560a515dcf"},
+		"00016_partitions.sql":   {"590532a0869aaf9d2c7ae94c9fa418dd683f3fdf05e1641c8feac7f15403c217", "79b9a1d1ddeb23ad34859c61e68f0c89004d2032b28ebe5b761a82560a515dcf"},
 	}
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil || len(files) != len(released) {
