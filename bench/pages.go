@@ -43,7 +43,7 @@ func runPages(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 func locationOf(ctx context.Context, kind, kept string) (location string, end func() error, err error) {
 	switch {
 	case kind == "postgres":
-		server, err := servers.StartPostgres("shared_buffers=512MB", "max_wal_size=2GB")
+		server, err := servers.StartPostgres("shared_buffers=512MB", "max_wal_size=2GB") //nolint:contextcheck // the server takes no context: each of its programs has a bound of its own
 		if err != nil {
 			return "", nil, err
 		}

@@ -46,10 +46,10 @@ func writeReport(path string, records []measure.Record) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	const readable = 0o644
-	if err := os.WriteFile(chart, report.Chart(records), readable); err != nil { //nolint:gosec // Documents are for all to read.
+	if err := os.WriteFile(chart, report.Chart(records), readable); err != nil {
 		return err
 	}
-	return os.WriteFile(path, text, readable) //nolint:gosec // likewise
+	return os.WriteFile(path, text, readable) //nolint:gosec // Documents are for all to read.
 }
 
 func printReport(stdout io.Writer, path string) error {

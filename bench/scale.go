@@ -54,7 +54,7 @@ func runScale(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 
 // onPostgres measures on a server that is started for it, whose commits reach the disk.
 func onPostgres(ctx context.Context, measure func(*scale.Database) (growth.Row, error)) (growth.Row, error) {
-	server, err := servers.StartPostgres("fsync=on", "full_page_writes=on", "max_wal_size=4GB", "shared_buffers=512MB")
+	server, err := servers.StartPostgres("fsync=on", "full_page_writes=on", "max_wal_size=4GB", "shared_buffers=512MB") //nolint:contextcheck // the server takes no context: each of its programs has a bound of its own
 	if err != nil {
 		return growth.Row{}, err
 	}

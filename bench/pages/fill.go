@@ -8,6 +8,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/genway/genway/core/demo"
@@ -71,9 +72,9 @@ func multiply(ctx context.Context, location string, copies int64) error {
 	}
 	statements := append(append([]string{}, dialect.before...), before...)
 	statements = append(statements,
-		`CREATE TABLE pages_base AS SELECT * FROM ledger`,
+		`CREATE TABLE pages_base AS SELECT * FROM ledger`, //nolint:unqueryvet // whatever columns there are
 		`DELETE FROM ledger`, `DELETE FROM ledger_hours`, `DELETE FROM ledger_rollups`,
-		`CREATE TABLE pages_copies AS WITH RECURSIVE n (k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM n WHERE k + 1 < `+fmt.Sprint(copies)+`) SELECT k FROM n`,
+		`CREATE TABLE pages_copies AS WITH RECURSIVE n (k) AS (SELECT 0 UNION ALL SELECT k + 1 FROM n WHERE k + 1 < `+strconv.FormatInt(copies, 10)+`) SELECT k FROM n`,
 		`INSERT INTO ledger (`+columns+`) SELECT `+values+` FROM pages_base b CROSS JOIN pages_copies`+dialect.order,
 		`INSERT INTO ledger_hours (hour, changed, rolled, in_day) SELECT start_time / 3600000000, count(*), -1, -1 FROM ledger GROUP BY 1`,
 		`DROP TABLE pages_base`, `DROP TABLE pages_copies`)
@@ -88,7 +89,7 @@ func multiply(ctx context.Context, location string, copies int64) error {
 
 // copied lists the ledger's columns, and their values in the k-th copy of a row.
 func copied(ctx context.Context, pool *sql.DB) (columns, values string, err error) {
-	rows, err := pool.QueryContext(ctx, `SELECT * FROM ledger LIMIT 0`)
+	rows, err := pool.QueryContext(ctx, `SELECT * FROM ledger LIMIT 0`) //nolint:unqueryvet // likewise
 	if err != nil {
 		return "", "", err
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"bytes"
 	"flag"
 	"os"
 	"path/filepath"
@@ -123,7 +124,7 @@ func TestDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	twice, err := Document(once, records(), "performance.svg")
-	if err != nil || string(once) != string(twice) {
+	if err != nil || !bytes.Equal(once, twice) {
 		t.Errorf("written twice it is another document: %v", err)
 	}
 	before, _, _ := strings.Cut(string(text), beginMark)

@@ -90,7 +90,7 @@ func (d *Database) write(ctx context.Context, cores int, twice bool, during time
 		if err != nil {
 			return costs{}, err
 		}
-		defer w.close()
+		defer w.close() //nolint:gocritic // all of them stay open until the measurement is over
 		writers[i] = w
 	}
 	wal, err := d.number(ctx, walPosition)
@@ -117,7 +117,7 @@ func (d *Database) write(ctx context.Context, cores int, twice bool, during time
 	took := time.Since(began)
 	server, self = max(0, process.TreeCPU(d.postmaster)-server), process.SelfCPU()-self // an ended process rounds its time
 	after, err := d.number(ctx, walPosition)
-	if err := errors.Join(append(failed, err)...); err != nil {
+	if err := errors.Join(errors.Join(failed...), err); err != nil {
 		return costs{}, err
 	}
 	n := float64(rows.Load())
@@ -143,7 +143,8 @@ func (d *Database) pid(ctx context.Context) (int, error) {
 }
 
 func (d *Database) number(ctx context.Context, query string) (n int64, err error) {
-	return n, d.ask(ctx, query, &n)
+	err = d.ask(ctx, query, &n)
+	return n, err
 }
 
 func (d *Database) ask(ctx context.Context, query string, into any) error {

@@ -56,7 +56,7 @@ func Limits(ctx context.Context, callers int, during time.Duration) (row growth.
 	took := time.Since(began)
 	self = process.SelfCPU() - self
 	// What is still to be settled is settled by Close.
-	if err := errors.Join(append(failed, store.Close())...); err != nil {
+	if err := errors.Join(errors.Join(failed...), store.Close()); err != nil {
 		return row, err
 	}
 	after, err := stateOf(server)

@@ -198,7 +198,7 @@ func (g *gateway) watch(ctx context.Context, viewers int, rows *atomic.Int64) (s
 			cancel()
 			return nil, err
 		}
-		resp, err := g.session.Do(req) //nolint:bodyclose // the viewer closes it
+		resp, err := g.session.Do(req) // the viewer closes its body
 		if err != nil || resp.StatusCode != http.StatusOK {
 			cancel()
 			return nil, errors.Join(err, errors.New("the live tail is refused"))

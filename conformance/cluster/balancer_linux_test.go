@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -57,8 +58,12 @@ backend edges
 	if err := b.start(); err != nil {
 		return nil, err
 	}
-	if err := within("HAProxy does not answer on its socket", func() bool { return b.stats() != "" || b.ended() }); err != nil || b.ended() {
-		return nil, fmt.Errorf("HAProxy does not start (%v):\n%s", err, b.tail())
+	err := within("HAProxy does not answer on its socket", func() bool { return b.stats() != "" || b.ended() })
+	if err == nil && b.ended() {
+		err = errors.New("it has ended")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("HAProxy does not start: %w:\n%s", err, b.tail())
 	}
 	return b, nil
 }

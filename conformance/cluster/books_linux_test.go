@@ -12,7 +12,7 @@ import (
 // complaints collects what is wrong, and prints the first of each kind.
 type complaints struct{ of map[string][]string }
 
-func (c *complaints) add(kind, format string, args ...any) {
+func (c *complaints) addf(kind, format string, args ...any) {
 	if c.of == nil {
 		c.of = map[string][]string{}
 	}
@@ -36,16 +36,16 @@ func check(requests map[int]asked, ledger []rows.Row, v *vendors.Server, c *comp
 		a, known := requests[n]
 		switch input, output := vendors.Tokens(n); {
 		case !known:
-			c.add("rows of requests that nobody made", "%+v", r)
+			c.addf("rows of requests that nobody made", "%+v", r)
 		case r.Outcome == "open":
-			c.add("rows that are open in the end", "%+v", r)
+			c.addf("rows that are open in the end", "%+v", r)
 		case r.Outcome == "ok":
 			ok[n] = true
 			if r.Input != input || r.Output != output || r.Cost != vendors.Cost(input, output) {
-				c.add("rows with other figures than the vendors'", "want %d and %d tokens: %+v", input, output, r)
+				c.addf("rows with other figures than the vendors'", "want %d and %d tokens: %+v", input, output, r)
 			}
 		case a.kind == whole:
-			c.add("answers that were whole, of which the row says otherwise", "%+v", r)
+			c.addf("answers that were whole, of which the row says otherwise", "%+v", r)
 		}
 	}
 	for n, a := range requests {
@@ -55,13 +55,13 @@ func check(requests map[int]asked, ledger []rows.Row, v *vendors.Server, c *comp
 		}
 		switch {
 		case told.Calls > 1:
-			c.add("requests that vendors were asked twice", "%d times: %+v", told.Calls, a)
+			c.addf("requests that vendors were asked twice", "%d times: %+v", told.Calls, a)
 		case count[n] > 1:
-			c.add("requests with several rows", "%d rows: %+v", count[n], a)
+			c.addf("requests with several rows", "%d rows: %+v", count[n], a)
 		case (told.Calls > 0 || a.kind == whole) && count[n] == 0:
-			c.add("requests without a row", "%+v", a)
+			c.addf("requests without a row", "%+v", a)
 		case a.kind == whole && !told.Whole:
-			c.add("answers that were told complete and are not", "%+v", a)
+			c.addf("answers that were told complete and are not", "%+v", a)
 		case count[n] == 1:
 			b.once++
 		}
@@ -73,7 +73,7 @@ func check(requests map[int]asked, ledger []rows.Row, v *vendors.Server, c *comp
 func (s *site) proved(c *complaints) {
 	for _, args := range [][]string{{"ledger", "check"}, {"audit", "verify"}} {
 		if out, err := server.OutputOf("genway", s.genway, append(args, "--store", s.store.url())...); err != nil {
-			c.add("genway "+strings.Join(args, " "), "%v: %s", err, out)
+			c.addf("genway "+strings.Join(args, " "), "%v: %s", err, out)
 		}
 	}
 }

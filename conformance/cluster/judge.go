@@ -2,7 +2,7 @@ package cluster
 
 import (
 	"encoding/json"
-	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/genway/genway/conformance/caller"
@@ -39,7 +39,7 @@ func judge(call caller.Call, seen caller.Seen, err error) (kind string) {
 		if seen.Status == 429 && (strings.Contains(seen.Body, "budget") || spent(seen)) {
 			return overBudget
 		}
-		return fmt.Sprint(seen.Status)
+		return strconv.Itoa(seen.Status)
 	case seen.Cut:
 		return broken
 	case call.Stream && nativeEvent(call.Protocol, seen.Body):

@@ -91,7 +91,7 @@ func (l *load) do(ctx context.Context, call caller.Call, a asked) caller.Seen {
 	seen, err := l.client.Do(ctx, call)
 	a.ended, a.kind = time.Now(), judge(call, seen, err)
 	if a.kind != whole {
-		a.detail = seen.Header.Get("X-Request-Id") + " " + seen.Body[max(0, len(seen.Body)-300):]
+		a.detail = seen.Header.Get("X-Request-ID") + " " + seen.Body[max(0, len(seen.Body)-300):]
 		if err != nil {
 			a.detail = err.Error()
 		}

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -60,11 +62,12 @@ func startStore(tb testing.TB, dir, bin string, as *syscall.Credential, hosts [2
 	if err != nil {
 		return nil, err
 	}
-	_, err = rules.WriteString("host all all 198.18.0.0/15 scram-sha-256\nhost replication all 198.18.0.0/15 scram-sha-256\n")
+	_, err = rules.WriteString("host all all 198.18.0.0/15 scram-sha-256\nhost replication all 198.18.0.0/15 scram-sha-256\n") //nolint:dupword // all databases, all users
 	if err := errors.Join(err, rules.Close(), s.servers[0].start(), s.exec("postgres", "CREATE DATABASE genway")); err != nil {
 		return nil, err
 	}
-	return s, s.join()
+	err = s.join()
+	return s, err
 }
 
 // ownLog makes the log of a program for its user.
@@ -118,7 +121,16 @@ func (s *store) promote() error {
 
 // url is the database's, by which a client finds the primary.
 func (s *store) url() string {
-	return fmt.Sprintf("postgres://%s:%s@%s:5432,%s:5432/genway?sslmode=disable&target_session_attrs=read-write&connect_timeout=15", storeUser, storePassword, s.servers[0].host.IP, s.servers[1].host.IP)
+	return storeURL("genway", s.servers[0], s.servers[1]) + "&target_session_attrs=read-write&connect_timeout=15"
+}
+
+// storeURL names a database on servers of which a client uses the first that suits it.
+func storeURL(database string, servers ...*program) string {
+	hosts := make([]string, len(servers))
+	for i, server := range servers {
+		hosts[i] = net.JoinHostPort(server.host.IP, "5432")
+	}
+	return "postgres://" + storeUser + ":" + storePassword + "@" + strings.Join(hosts, ",") + "/" + database + "?sslmode=disable"
 }
 
 func (s *store) exec(database, statement string) error {
@@ -136,7 +148,7 @@ func (s *store) ask(statement string, into any) error {
 func (s *store) on(database string, do func(context.Context, *pgx.Conn) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	conn, err := pgx.Connect(ctx, fmt.Sprintf("postgres://%s:%s@%s:5432/%s?sslmode=disable", storeUser, storePassword, s.servers[s.primary].host.IP, database))
+	conn, err := pgx.Connect(ctx, storeURL(database, s.servers[s.primary]))
 	if err != nil {
 		return err
 	}

@@ -137,7 +137,7 @@ func (s *site) reckon(l *load, what []phase, windows []window, budgets []budget)
 	s.proved(&wrong)
 	for _, a := range r.asked {
 		if a.kind != whole && !allows(what, windows, a) {
-			wrong.add("failures that the documentation does not name", "%s %s, %s to %s: %s: %s", a.protocol, during(windows, what, a.begun),
+			wrong.addf("failures that the documentation does not name", "%s %s, %s to %s: %s: %s", a.protocol, during(windows, what, a.begun),
 				a.begun.Format("05.000"), a.ended.Format("05.000"), cmp.Or(a.kind, "whole"), a.detail)
 		}
 	}
@@ -152,7 +152,7 @@ func (s *site) reckon(l *load, what []phase, windows []window, budgets []budget)
 	r.bills = settle(budgets, what, windows, requests, ledger, alone)
 	for i, b := range r.bills {
 		if !b.exact() {
-			wrong.add("budgets", "%s: %+v", what[i].name, b)
+			wrong.addf("budgets", "%s: %+v", what[i].name, b)
 		}
 	}
 	for kind, all := range wrong.of {
@@ -179,8 +179,8 @@ func accepted(requests map[int]asked) int {
 
 // during names the phase of a moment.
 func during(windows []window, what []phase, at time.Time) string {
-	for i := len(windows) - 1; i >= 0; i-- {
-		if !at.Before(windows[i].begun.Add(-prelude)) {
+	for i, w := range slices.Backward(windows) {
+		if !at.Before(w.begun.Add(-prelude)) {
 			return what[i].name
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -63,7 +64,7 @@ func (r *report) timeline() string {
 			fmt.Fprintf(&b, `<rect x="%.2f" y="%.1f" width="%.2f" height="%.1f" fill="%s"/>`+"\n", x(float64(i)), float64(bottom)-float64(from+height)*scale, max(0.5, width/float64(len(seconds))-0.3), float64(height)*scale, colour)
 		}
 	}
-	panel(30, `answers each second, <tspan fill="#c0392b">failures</tspan>`, fmt.Sprint(most))
+	panel(30, `answers each second, <tspan fill="#c0392b">failures</tspan>`, strconv.Itoa(most))
 	for i, s := range seconds {
 		bar(i, 30+high, 0, s.whole, "#4a7fb5")
 		bar(i, 30+high, s.whole, s.failed, "#c0392b")

@@ -28,7 +28,7 @@ const within = 30 * time.Second
 // browser is a tab of a Chromium.
 type browser struct {
 	t   *testing.T
-	ctx context.Context //nolint:containedctx // chromedp's handle of a tab
+	ctx context.Context // chromedp's handle of a tab
 
 	mu    sync.Mutex
 	wrong []string
@@ -70,7 +70,7 @@ func startBrowser(t *testing.T) context.Context {
 
 // newVisit empties the tab for a test: nobody is signed in. A page that breaks its policy, throws, or writes an
 // error is noted.
-func newVisit(t *testing.T, tab context.Context) *browser {
+func newVisit(t *testing.T, tab context.Context) *browser { //nolint:revive // it is no call's context but chromedp's handle of a tab
 	t.Helper()
 	ctx, stop := context.WithCancel(tab) // the listener's
 	t.Cleanup(stop)

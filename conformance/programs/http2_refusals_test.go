@@ -22,15 +22,15 @@ func refusedStreams(t *testing.T, _ stores) {
 			fields []string
 			want   string
 		}{
-			{"a field of HTTP/1", append(good[:len(good):len(good)], "connection", "close"), "400"},
-			{"an upgrade", append(good[:len(good):len(good)], "upgrade", "h2c"), "400"},
-			{"a coding", append(good[:len(good):len(good)], "transfer-encoding", "chunked"), "400"},
-			{"another te", append(good[:len(good):len(good)], "te", "gzip"), "400"},
+			{"a field of HTTP/1", append(slices.Clip(good), "connection", "close"), "400"},
+			{"an upgrade", append(slices.Clip(good), "upgrade", "h2c"), "400"},
+			{"a coding", append(slices.Clip(good), "transfer-encoding", "chunked"), "400"},
+			{"another te", append(slices.Clip(good), "te", "gzip"), "400"},
 			{"70 KiB of fields", append(slices.Clone(good), slices.Repeat([]string{"x", strings.Repeat("a", 1000)}, 70)...), "431"},
-			{"an upper-case name", append(good[:len(good):len(good)], "X", "a"), "reset"},
+			{"an upper-case name", append(slices.Clip(good), "X", "a"), "reset"},
 			{"no path", good[:4], "reset"},
-			{"a path twice", append(good[:len(good):len(good)], ":path", "/"), "reset"},
-			{"a field of ours", append(good[:len(good):len(good)], "genway-framing", "two-lengths"), "400"},
+			{"a path twice", append(slices.Clip(good), ":path", "/"), "reset"},
+			{"a field of ours", append(slices.Clip(good), "genway-framing", "two-lengths"), "400"},
 		} {
 			if got := conn.status(c.fields); got != c.want {
 				t.Errorf("%s gets %q, want %s", c.what, got, c.want)

@@ -30,7 +30,7 @@ func rotatedKeys(t *testing.T, _ stores) {
 			w.WriteHeader(http.StatusUnauthorized)
 			return
 		}
-		used.(*atomic.Int64).Add(1) //nolint:forcetypeassert // give stores no other
+		used.(*atomic.Int64).Add(1)
 		_, _ = io.WriteString(w, `{"id":"x","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`)
 	}))
 	t.Cleanup(upstream.Close)
@@ -76,7 +76,7 @@ func rotatedKeys(t *testing.T, _ stores) {
 	used := func(key string) func() bool {
 		return func() bool {
 			times, _ := uses.Load("Bearer " + key)
-			return times.(*atomic.Int64).Load() > 10 //nolint:forcetypeassert // give stores no other
+			return times.(*atomic.Int64).Load() > 10
 		}
 	}
 	stays := 0

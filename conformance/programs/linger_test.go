@@ -15,8 +15,8 @@ import (
 // closed. Over TLS there is none: the channel is nil then.
 func idle(t *testing.T, url string) <-chan time.Time {
 	t.Helper()
-	address, clear := strings.CutPrefix(url, "http://")
-	if !clear {
+	address, cleartext := strings.CutPrefix(url, "http://")
+	if !cleartext {
 		return nil
 	}
 	conn, err := new(net.Dialer).DialContext(context.WithoutCancel(t.Context()), "tcp", address)

@@ -35,7 +35,7 @@ func refusedHeads(t *testing.T, _ stores) {
 				{"POST /v1/responses HTTP/1.1\r\nHost: a b\r\n\r\n", 400, chat, "MALFORMED_REQUEST"},
 				{"POST /v1beta/models/m:generateContent HTTP/1.1\r\nHost: a\r\n: a\r\n\r\n", 400, generate, "MALFORMED_REQUEST"},
 				{"GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", 400, chat, "MALFORMED_REQUEST"},
-				{"\x16\x03\x01\x00\x05hello, hello, hello, hello\r\n", 400, chat, "MALFORMED_REQUEST"},
+				{"\x16\x03\x01\x00\x05hello, hello, hello, hello\r\n", 400, chat, "MALFORMED_REQUEST"}, //nolint:dupword // bytes without a meaning
 				{"POST /v1/messages HTTP/9.1\r\nHost: a\r\n\r\n", 505, messages, "HTTP_VERSION_NOT_SUPPORTED"},
 				{"POST /v1/messages HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("a", 1<<20) + "\r\n\r\n", 431, messages, "HEADERS_TOO_LARGE"},
 				{"POST /v1/messages?" + strings.Repeat("a", 1<<20), 431, messages, "HEADERS_TOO_LARGE"},
@@ -81,7 +81,7 @@ func nativelyRefused(t *testing.T, behind bool, got string, status int, form str
 		t.Fatalf("%v: %.300q", err, got)
 	}
 	body, err := io.ReadAll(answer.Body)
-	id = answer.Header.Get("X-Request-Id")
+	id = answer.Header.Get("X-Request-ID")
 	if err != nil || answer.StatusCode != status || !json.Valid(body) || !strings.Contains(string(body), form) || answer.Header.Get("Content-Type") != "application/json" || id == "" || !answer.Close {
 		t.Errorf("%v: %.500q", err, got)
 	}

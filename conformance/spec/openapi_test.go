@@ -65,7 +65,7 @@ func (d documented) allows(t *testing.T, what, method, path string, a answer) {
 		}
 		check.Truef(t, named[name] != nil, "%s: the header %s of %s %s is not in the document", what, name, path, status)
 	}
-	check.Truef(t, a.header.Get("X-Request-Id") != "", "%s: no x-request-id", what)
+	check.Truef(t, a.header.Get("X-Request-ID") != "", "%s: no x-request-id", what)
 	media, _, err := mime.ParseMediaType(a.header.Get("Content-Type"))
 	content, _ := response["content"].(object)
 	if err != nil || content[media] == nil {

@@ -83,13 +83,14 @@ func asksResponses(t *testing.T, client openai.Client, model string, streamed bo
 		return
 	}
 	stream := client.Responses.NewStreaming(t.Context(), ask)
-	text, ended := "", false
+	var text strings.Builder
+	ended := false
 	for stream.Next() {
-		text += stream.Current().Delta
+		text.WriteString(stream.Current().Delta)
 		ended = ended || stream.Current().Type == "response.completed"
 	}
-	if stream.Err() != nil || text != "fine" || !ended {
-		t.Fatalf("got %q, %v", text, stream.Err())
+	if stream.Err() != nil || text.String() != "fine" || !ended {
+		t.Fatalf("got %q, %v", text.String(), stream.Err())
 	}
 }
 

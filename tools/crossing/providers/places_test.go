@@ -3,6 +3,7 @@ package providers_test
 import (
 	"context"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -131,15 +132,15 @@ func generates(t *testing.T, c genai.ClientConfig, streamed bool) {
 		}
 		return
 	}
-	text := ""
+	var text strings.Builder
 	for got, err := range client.Models.GenerateContentStream(t.Context(), "gemini-9-flash", ask, settings) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text += got.Text()
+		text.WriteString(got.Text())
 	}
-	if text != "fine" {
-		t.Errorf("got %q", text)
+	if text.String() != "fine" {
+		t.Errorf("got %q", text.String())
 	}
 }
 
