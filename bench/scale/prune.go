@@ -62,7 +62,7 @@ func Prune(ctx context.Context, db *Database, rows int) (growth.Row, error) {
 	if err := db.partition(ctx, day.AddDate(0, 0, -8)); err != nil {
 		return row, err
 	}
-	if _, err := w.store.Ledger().(ledger.Partitioner).Extend(ctx, day); err != nil {
+	if _, err := w.store.Ledger().(ledger.Partitioner).Extend(ctx, day); err != nil { //nolint:forcetypeassert // the ledger of PostgreSQL is one
 		return row, err
 	}
 	if err := fill(); err != nil {
