@@ -16,9 +16,15 @@ RUN ["go", "mod", "download"]
 COPY . .
 ARG TARGETOS TARGETARCH
 ENV GOOS=${TARGETOS} GOARCH=${TARGETARCH}
-RUN ["go", "build", "-trimpath", "-tags=grpcnotrace", "-ldflags=-s -w -buildid=", "-o", "/out/", "./cmd/..."]
+# What `genway version` says, by scripts/revision. RUN without a shell expands no variable; the
+# Go command reads its flags from GOFLAGS too.
+ARG VERSION REVISION TIME MODIFIED
+ENV GOFLAGS="-buildvcs=false '-ldflags=-s -w -buildid= -X github.com/genway/genway/cmd/internal/cli.version=${VERSION} -X github.com/genway/genway/cmd/internal/cli.revision=${REVISION} -X github.com/genway/genway/cmd/internal/cli.commitTime=${TIME} -X github.com/genway/genway/cmd/internal/cli.modified=${MODIFIED}'"
+RUN ["go", "build", "-trimpath", "-tags=grpcnotrace", "-o", "/out/", "./cmd/..."]
 
 FROM scratch AS base
+ARG VERSION REVISION TIME
+LABEL org.opencontainers.image.title="Genway" org.opencontainers.image.licenses="Apache-2.0" org.opencontainers.image.source="https://github.com/genway/genway" org.opencontainers.image.version="${VERSION:-unknown}" org.opencontainers.image.revision="${REVISION:-unknown}" org.opencontainers.image.created="${TIME:-1970-01-01T00:00:00Z}"
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 USER 65532:65532
 

@@ -18,6 +18,12 @@ import (
 // Otherwise the version is what the Go command has stamped: the module's, with the commit.
 var version string
 
+// revision and commitTime are the commit's name and its time in RFC 3339, where the linker sets
+// them: a build outside of a checkout, as that of an image, has no stamp of the Go command.
+// modified says that files differed from the commit, unless it is empty or false.
+// scripts/revision gives all four. With a revision, the stamp of the Go command does not count.
+var revision, commitTime, modified string
+
 // build is what is known of how a program was built.
 type build struct {
 	version string
@@ -27,13 +33,24 @@ type build struct {
 	modified       bool
 }
 
-func buildOf(info *debug.BuildInfo, version string) build {
-	b := build{version: version}
+// linkedBuild is what the linker has set.
+func linkedBuild() build {
+	return build{version: version, revision: revision, time: commitTime, modified: modified != "" && modified != "false"}
+}
+
+// buildOf gives what is known by the linker and by the Go command. A commit is described by one of
+// the two alone, since the linker's may be of another checkout.
+func buildOf(info *debug.BuildInfo, linked build) build {
+	b := linked
 	if info == nil {
-		b.version = cmp.Or(version, "unknown")
+		b.version = cmp.Or(linked.version, "unknown")
 		return b
 	}
-	b.version = cmp.Or(version, info.Main.Version, "(devel)")
+	b.version = cmp.Or(linked.version, info.Main.Version, "(devel)")
+	if linked.revision != "" {
+		return b
+	}
+	b.time, b.modified = "", false
 	for _, s := range info.Settings {
 		switch s.Key {
 		case "vcs.revision":
@@ -49,7 +66,7 @@ func buildOf(info *debug.BuildInfo, version string) build {
 
 func thisBuild() build {
 	info, _ := debug.ReadBuildInfo()
-	return buildOf(info, version)
+	return buildOf(info, linkedBuild())
 }
 
 // shortRevision is how much of a commit's name identifies it.

@@ -83,6 +83,11 @@ func TestServices(t *testing.T) {
 		if !strings.Contains(string(dockerfile), " AS "+service.Build.Target+"\n") {
 			t.Errorf("service %s: the Dockerfile has no target %s", name, service.Build.Target)
 		}
+		for _, name := range []string{"VERSION", "REVISION", "TIME", "MODIFIED"} {
+			if _, ok := service.Build.Args[name]; !ok || !strings.Contains(string(dockerfile), "${"+name+"}") {
+				t.Errorf("service %s: %s is not given to the Dockerfile, or not used", service.Name, name)
+			}
+		}
 		for variable := range service.Environment {
 			if !slices.Contains(names, variable) {
 				t.Errorf("service %s: no program knows %s", name, variable)

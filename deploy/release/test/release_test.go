@@ -48,8 +48,9 @@ func TestU20EachProgramIsBuiltForSixSystems(t *testing.T) {
 	if len(builds) != len(mains) {
 		t.Errorf("%d builds, %d commands", len(builds), len(mains))
 	}
-	if !strings.Contains(text(t, "cmd/internal/cli/version.go"), "\nvar version string\n") {
-		t.Error("the variable that the linker sets has gone")
+	source := text(t, "cmd/internal/cli/version.go")
+	if !strings.Contains(source, "\nvar version string\n") || !strings.Contains(source, "\nvar revision, commitTime, modified string\n") {
+		t.Error("the variables that the linker sets have gone")
 	}
 	for _, main := range mains {
 		name := filepath.Base(filepath.Dir(main))
@@ -70,8 +71,10 @@ func TestU20EachProgramIsBuiltForSixSystems(t *testing.T) {
 		if flags := "BUILDFLAGS := " + strings.Join(b.Flags, " ") + "\n"; !strings.Contains(text(t, "Makefile"), flags) {
 			t.Errorf("%s is built with other flags than make build has: %v", name, b.Flags)
 		}
-		if !strings.Contains(strings.Join(b.Ldflags, " "), "-X github.com/genway/genway/cmd/internal/cli.version=v{{ .Version }}") {
-			t.Errorf("%s does not say its version: %v", name, b.Ldflags)
+		for _, set := range []string{"version=v{{ .Version }}", "revision={{ .FullCommit }}", "commitTime={{ .CommitDate }}", "modified={{ .IsGitDirty }}"} {
+			if !strings.Contains(strings.Join(b.Ldflags, " "), "-X github.com/genway/genway/cmd/internal/cli."+set) {
+				t.Errorf("%s does not say its %s: %v", name, set, b.Ldflags)
+			}
 		}
 	}
 }
