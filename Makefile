@@ -240,7 +240,7 @@ allocs-baseline: ## Write the baseline of what the hot stages allocate
 	bin/bench allocs -update
 
 .PHONY: image
-image: ## Build the images without a container engine, twice, and run one (root, buildah)
+image: ## Build the images for amd64 and arm64 into bin/images without a container engine, twice, and run one (root, buildah)
 	scripts/image
 
 .PHONY: binaries
