@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/genway/genway/conformance/server"
 )
 
 // root is the repository, from this package's folder.
@@ -17,8 +19,8 @@ type language struct {
 	dir string
 	// run is the last command of its README, without what an earlier one has made already.
 	run string
-	// path has wrappers of the programs that the commands need and that a machine may have
-	// under other names.
+	// path is put ahead of PATH: wrappers of the programs that the commands need and that a
+	// machine may have under other names.
 	path string
 }
 
@@ -28,16 +30,11 @@ func golang() language { return language{dir: "client-go", run: "go run ."} }
 // typescript is the client in TypeScript.
 func typescript(t *testing.T) language {
 	t.Helper()
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skip("SKIPPED: the client in TypeScript was not tested:", err)
-		}
+	node, err := server.NodePath()
+	if err != nil {
+		t.Skip("SKIPPED: the client in TypeScript was not tested:", err)
 	}
-	const modern = "process.exit(process.versions.node.split('.')[0] >= 20 ? 0 : 1)"
-	if err := exec.CommandContext(t.Context(), "node", "-e", modern).Run(); err != nil {
-		t.Skip("SKIPPED: the client in TypeScript was not tested: node is older than 20")
-	}
-	return language{dir: "client-typescript", run: "node dist/client.js", path: wrappers(t, nil)}
+	return language{dir: "client-typescript", run: "node dist/client.js", path: wrappers(t, nil) + ":" + node}
 }
 
 // python is the client in Python, by the first interpreter that has grpcio.

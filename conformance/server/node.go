@@ -14,10 +14,10 @@ import (
 const NodeCore = "core-node"
 
 // AddNodeCore adds an edge in front of examples/core-node, a core in another language that knows
-// only the typed contract. It has the models and the keys of the sandbox. Where node or npm is
-// missing, or the packages of the example cannot be installed, it says so and adds nothing.
+// only the typed contract. It has the models and the keys of the sandbox. Where
+// NodePath finds none, or the packages of the example cannot be installed, it says so and adds nothing.
 func AddNodeCore(w *Ways) error {
-	dir, err := nodePackages()
+	dir, path, err := nodePackages()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "SKIPPED: no core in another language was tested:", err)
 		return nil
@@ -32,7 +32,7 @@ func AddNodeCore(w *Ways) error {
 	if err != nil {
 		return err
 	}
-	s.Core, err = StartProgram(NodeCore, "env", "CORE_KEYS="+string(keys), "node", filepath.Join(dir, "core.mjs"), "127.0.0.1:0", "sandbox-text", "sandbox-image")
+	s.Core, err = StartProgram(NodeCore, "env", "CORE_KEYS="+string(keys), path, "node", filepath.Join(dir, "core.mjs"), "127.0.0.1:0", "sandbox-text", "sandbox-image")
 	if err != nil {
 		return err
 	}
@@ -51,27 +51,28 @@ func AddNodeCore(w *Ways) error {
 	return err
 }
 
-// nodePackages gives the folder of the example, with its packages installed.
-func nodePackages() (string, error) {
+// nodePackages gives the folder of the example, with its packages installed, and the variable PATH
+// that its programs are found by.
+func nodePackages() (dir, path string, err error) {
 	root, err := repository()
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	dir := filepath.Join(root, "examples", "core-node")
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			return "", err
-		}
+	dir = filepath.Join(root, "examples", "core-node")
+	bin, err := NodePath()
+	if err != nil {
+		return "", "", err
 	}
+	path = pathAhead(bin)
 	if _, err := os.Stat(filepath.Join(dir, "node_modules", ".package-lock.json")); err == nil {
-		return dir, nil
+		return dir, path, nil
 	} else if !errors.Is(err, os.ErrNotExist) {
-		return "", err
+		return "", "", err
 	}
-	install := exec.Command("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+	install := exec.Command("env", path, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
 	install.Dir = dir
 	if out, err := install.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("npm ci: %w\n%s", err, out)
+		return "", "", fmt.Errorf("npm ci: %w\n%s", err, out)
 	}
-	return dir, nil
+	return dir, path, nil
 }
