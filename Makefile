@@ -260,7 +260,7 @@ cover: ## Write cover.html: what the tests reach
 .PHONY: cases
 cases: test-deps ## Run the named cases and write docs/cases.md
 	@$(RACE_NOTICE)
-	{ $(GO) test $(RACE) -count=1 -timeout=5m -json -run='^TestCases$$' ./test/cases/... || true; \
+	{ $(GO) test $(RACE) -count=1 -timeout=15m -json -run='^TestCases$$' ./test/cases/... || true; \
 		$(GO) test -C conformance -count=1 -timeout=10m -json -run='^TestCases$$' ./programs ./observability || true; } \
 		| $(GO) run ./test/cases/report -o docs/cases.md
 
