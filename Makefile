@@ -114,16 +114,16 @@ check: ## Check formatting, vet, and run the tests that need no server, root or 
 	GO=$(GO) scripts/check
 
 # Bounds of memory, and of time after a kill, are of the programs as they are run:
-# conformance/programs and chaos go without the race detector.
+# conformance/programs, chaos and observability go without the race detector.
 .PHONY: test
 test: test-deps proto-lint gen-check breaking allocs binaries ## Run all tests under the race detector
 	@$(RACE_NOTICE)
 	$(GO) test $(RACE) -timeout=25m ./...
 	$(GO) test -C conformance $(RACE) -count=1 -timeout=25m \
-		$$($(GO) list -C conformance ./... | grep -v -e '/programs$$' -e '/chaos$$')
+		$$($(GO) list -C conformance ./... | grep -v -e '/programs$$' -e '/chaos$$' -e '/observability$$')
 	GENWAY_TEST_TRANSPORT=tls1 $(GO) test -C conformance $(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)' ./anthropic
 	GENWAY_TEST_TRANSPORT=tls2 $(GO) test -C conformance $(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)' ./openai ./genai ./losses
-	$(GO) test -C conformance -count=1 -timeout=25m ./programs ./chaos
+	$(GO) test -C conformance -count=1 -timeout=25m ./programs ./chaos ./observability
 	$(GO) test -C bench $(RACE) -timeout=5m ./...
 	$(GO) test -C tools/crossing -count=1 -timeout=5m ./...
 	@$(RACE_NOTICE)
