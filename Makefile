@@ -260,7 +260,9 @@ cover: ## Write cover.html: what the tests reach
 .PHONY: cases
 cases: test-deps ## Run the named cases and write docs/cases.md
 	@$(RACE_NOTICE)
+	$(GO) build -C tools/collector -o $(CURDIR)/bin/collector .
 	{ $(GO) test $(RACE) -count=1 -timeout=15m -json -run='^TestCases$$' ./test/cases/... || true; \
+		GENWAY_COLLECTOR=$(CURDIR)/bin/collector \
 		$(GO) test -C conformance -count=1 -timeout=10m -json -run='^TestCases$$' ./programs ./observability || true; } \
 		| $(GO) run ./test/cases/report -o docs/cases.md
 

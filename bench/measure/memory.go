@@ -158,6 +158,9 @@ func megabytes(bytes int64) float64 { return float64(bytes) / (1 << 20) }
 // lose an event are errors of the record.
 func (b *Bench) Soak(ctx context.Context, streams int, last time.Duration) error {
 	w := workload.Open("soak", "streams for a long time", streams, last)
+	// To open a stream costs what some dozens of its events do: to open them all within two seconds would
+	// be an overload of one processor, and streams would be refused.
+	w.Ramp = time.Duration(streams) * 5 * time.Millisecond
 	if err := b.control(ctx, w.Upstream); err != nil {
 		return err
 	}
