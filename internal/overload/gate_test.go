@@ -19,13 +19,9 @@ import (
 )
 
 // signal is a probe of a test's figures.
-type signal struct {
-	late, used atomic.Int64
-	idle       atomic.Int64 // part of the processors, in thousandths
-}
+type signal struct{ late, used atomic.Int64 }
 
 func (s *signal) delay() time.Duration { return time.Duration(s.late.Load()) }
-func (s *signal) load() float64        { return 1 - float64(s.idle.Load())/1000 }
 func (s *signal) memory() int64        { return s.used.Load() }
 
 // running gives a gate that runs, in the time of a synctest bubble, and its signals.

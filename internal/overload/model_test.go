@@ -16,7 +16,6 @@ type processor struct {
 	waiting  time.Duration // work that is not done yet
 	stall    time.Duration // of other work, every stallEach
 	sinceOne time.Duration
-	idle     float64 // part of the last busyTick
 }
 
 const (
@@ -45,9 +44,6 @@ func (p *processor) offer(perSecond int, lasts time.Duration) (admitted int) {
 			p.sinceOne = 0
 			p.waiting += p.stall
 		}
-		idle := 1 - min(1, p.waiting.Seconds()*1000)
-		p.idle += (idle - p.idle) * time.Millisecond.Seconds() / busyTick.Seconds()
-		p.signal.idle.Store(int64(1000 * p.idle))
 		p.waiting = max(0, p.waiting-time.Millisecond)
 		p.signal.late.Store(int64(p.waiting))
 	}
@@ -100,45 +96,4 @@ func TestCheapRequestsAfterDearOnes(t *testing.T) {
 			t.Errorf("%d of 3000 were admitted two seconds after the last dear request", n)
 		}
 	})
-}
-
-// Callers who come back all at once make the delay long for a moment. That alone is no reason to admit
-// fewer: the processor is idle in between. It can serve what its refusals, which cost a quarter of a request
-// here, and its other work leave.
-func TestGoodputUnderBursts(t *testing.T) {
-	var admitted, possible float64
-	for _, each := range []time.Duration{200 * time.Millisecond, 350 * time.Millisecond, 500 * time.Millisecond} {
-		synctest.Test(t, func(t *testing.T) {
-			g, s := running(t, Config{least: 50})
-			p := processor{gate: g, signal: s, cost: 164 * time.Microsecond, refusal: 45 * time.Microsecond, stall: 40 * time.Millisecond}
-			p.offer(4000, 2*time.Second)
-			p.offer(30_000, time.Second)
-			const bursts, steadily, step = 40, 7000, 10 * time.Millisecond
-			n, steps, waited := 0, int(each/step), time.Duration(0)
-			for range bursts {
-				for range callers / 2 { // at once
-					if g.Admit(Interactive) == nil {
-						n++
-						p.waiting += p.cost
-					} else {
-						p.waiting += p.refusal
-					}
-				}
-				for range steps {
-					n += p.offer(steadily, step)
-					waited += p.waiting / time.Duration(bursts*steps)
-				}
-			}
-			lasts := bursts * each.Seconds()
-			asked := steadily*lasts + bursts*callers/2
-			left := lasts*(1-float64(p.stall)/float64(stallEach)) - asked*p.refusal.Seconds()
-			admitted, possible = admitted+float64(n)/lasts, possible+left/(p.cost-p.refusal).Seconds()/lasts
-			if waited > 50*time.Millisecond {
-				t.Errorf("with bursts each %v requests waited for %v", each, waited)
-			}
-		})
-	}
-	if admitted < 0.8*possible {
-		t.Errorf("%.0f requests a second were admitted, of %.0f that can be served", admitted/3, possible/3)
-	}
 }

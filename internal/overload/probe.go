@@ -12,9 +12,6 @@ type probe interface {
 	// since the last call; 0 for too few, and while the process has not used the processors
 	// that it may: then other processes slow it down, and refusing requests does not help.
 	delay() time.Duration
-	// load is the part of the processors that the process may use which it has used or waited for since the last
-	// call; 1 where that is not known.
-	load() float64
 	// memory is what the process holds for good, in bytes: the heap that the last
 	// collection left, and stacks.
 	memory() int64
@@ -26,7 +23,6 @@ type runtimeProbe struct {
 	held      [2]metrics.Sample
 	last      []uint64
 	share     share
-	demand    demand
 }
 
 func newRuntimeProbe() *runtimeProbe {
@@ -74,41 +70,9 @@ func (p *runtimeProbe) latency() time.Duration {
 	return time.Duration(low * float64(time.Second))
 }
 
-func (p *runtimeProbe) load() float64 {
-	return p.demand.share(time.Now(), p.share.processors())
-}
-
 func (p *runtimeProbe) memory() int64 {
 	metrics.Read(p.held[:])
 	return int64(p.held[0].Value.Uint64() + p.held[1].Value.Uint64())
-}
-
-// demand is how much time of processors the threads of the process have used or waited for.
-type demand struct {
-	time time.Duration
-	at   time.Time
-	last float64
-}
-
-// demandEvery is how often it is read, which costs some 10 µs for each thread.
-const demandEvery = 100 * time.Millisecond
-
-// share gives the part of so many processors that was demanded in the last demandEvery, or since the last
-// call if that is longer ago.
-func (d *demand) share(now time.Time, processors float64) float64 {
-	since := now.Sub(d.at)
-	if since < demandEvery && !d.at.IsZero() {
-		return d.last
-	}
-	total, known := processorDemand()
-	more := total - d.time
-	if !known || d.at.IsZero() || more < 0 { // a thread that has ended takes its time along
-		d.last = 1
-	} else {
-		d.last = min(1, float64(more)/(float64(since)*processors))
-	}
-	d.time, d.at = total, now
-	return d.last
 }
 
 // share is how much of its processors the process uses.

@@ -64,7 +64,6 @@ type controller struct {
 	cut         time.Time // when the rate was last lowered
 	tooHigh     float64   // the rate that it was lowered from; +Inf for none that counts any more
 	untouched   time.Duration
-	load        float64 // of the processors, averaged over loadOver, while the gate is rated
 
 	reported time.Time
 	shown    [signals][priorities]int64
@@ -122,11 +121,6 @@ const (
 	// process that has few requests and is busy all the same has other work (a flood that ends
 	// with its connections, say), and to refuse them would not shorten it.
 	leastPerProcessor = 50
-	// fullLoad is the part of its processors that an overloaded process demands, averaged over loadOver. If it
-	// demands less, they are idle at times: then a delay is that of a burst of requests, most of which are
-	// refused, or of a garbage collection, and a lower rate would not shorten it.
-	fullLoad = 0.9
-	loadOver = 200 * time.Millisecond
 	// leastBurst is how many requests may come at once.
 	leastBurst = 16
 )
@@ -149,13 +143,7 @@ func (c *controller) steer(now time.Time, passed, delay time.Duration, refused i
 		c.least, c.tooHigh, c.cut, c.untouched = max(g.config.least, c.rate*leastOf), math.Inf(1), now, 0
 		c.setRate()
 		g.pressed.Or(rated)
-		g.config.probe.load()
-		c.load = 1
 		return
-	}
-	c.load += (g.config.probe.load() - c.load) * min(1, passed.Seconds()/loadOver.Seconds())
-	if c.load < fullLoad {
-		tooLong, delay = false, 0
 	}
 	if tooLong {
 		c.untouched, c.short = 0, 0
