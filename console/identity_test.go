@@ -277,8 +277,8 @@ func TestLongAddresses(t *testing.T) {
 	}
 }
 
-// Case U25: captured bodies are read by those alone whose groups say so, viewers or admins. Such a group
-// alone lets nobody sign in.
+// Case U25: captured bodies are read by those alone whose groups say so, viewers or admins. Membership of
+// such a group alone does not permit a sign-in.
 func TestCaptureGroups(t *testing.T) {
 	f, at := vouch(t)
 	for _, c := range []struct {

@@ -31,7 +31,7 @@ func newLingering() *lingering {
 	return &lingering{open: map[net.Conn]time.Time{}, changed: make(chan struct{}, 1)}
 }
 
-// note is told of the states of connections, behind answered.
+// note records a state of a connection. It is called after answered.
 func (l *lingering) note(c net.Conn, state http.ConnState) {
 	conn, framed := c.(*framing.Conn)
 	switch state {

@@ -76,13 +76,14 @@ func oneOf(words ...string) func(string) error {
 	}
 }
 
-// checkEndpoint demands http://HOST:PORT or https://, with a path or without.
+// checkEndpoint demands http://HOST:PORT or https://, with a path or without. Its error repeats no
+// value that may have a password.
 func checkEndpoint(v string) error {
 	u, err := url.Parse(v)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
-		if err == nil && u.User != nil {
-			v = u.Redacted()
-		}
+	switch {
+	case strings.Contains(v, "@"):
+		return errors.New("expected http://HOST:PORT or https://HOST:PORT, without a user and a password")
+	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "":
 		return fmt.Errorf("expected http://HOST:PORT or https://HOST:PORT, got %q", v)
 	}
 	return nil

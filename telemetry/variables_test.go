@@ -80,3 +80,13 @@ func TestSDKSaysItInTheLog(t *testing.T) {
 		t.Errorf("the log has %q", log.String())
 	}
 }
+
+// An endpoint that is wrong is not repeated with its password.
+func TestPasswordsOfEndpoints(t *testing.T) {
+	for _, endpoint := range []string{"http://user:hunter2@host:4318", "http://user:hunter2@ho st", "http://user:hunter2%zz@host", "user:hunter2@host:4318"} {
+		_, err := telemetry.FromEnvironment("", environment(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": endpoint}))
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", endpoint, err)
+		}
+	}
+}

@@ -40,7 +40,7 @@ type Config struct {
 
 // Result is the CPU time of the process, as a share of a core.
 type Result struct {
-	// Idle are the turns in which nobody looks at the console, Watched those with viewers.
+	// Idle holds the shares of the turns without viewers, Watched of those with viewers.
 	Idle, Watched []float64
 	// Rows is how many requests the viewers were shown, Requests how many there were in those turns.
 	Rows, Requests int64

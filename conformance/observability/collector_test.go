@@ -100,7 +100,7 @@ func startCollector(t *testing.T, program, config string) (got *otlp.Receiver, a
 	return got, at
 }
 
-// free is an address that nobody listens on.
+// free returns an address for a program to listen on.
 func free(t *testing.T) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

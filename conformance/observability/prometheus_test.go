@@ -89,14 +89,7 @@ func startPrometheus(t *testing.T, dir, targets string, sides []string) string {
 	if err := os.WriteFile(file, config.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil { // Prometheus listens there
-		t.Fatal(err)
-	}
+	address := free(t)
 	var log bytes.Buffer
 	run := exec.Command(path, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "tsdb"), "--web.listen-address="+address, "--enable-feature=exemplar-storage", "--log.level=warn")
 	run.Stdout, run.Stderr = &log, &log

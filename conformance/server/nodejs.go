@@ -44,7 +44,7 @@ func modernNode(node, npm string) (string, error) {
 	return filepath.Dir(node), err
 }
 
-// pathAhead is the environment variable PATH with a folder ahead of it.
+// pathAhead returns the environment variable PATH with a folder in front of the others.
 func pathAhead(folder string) string {
 	return "PATH=" + folder + string(os.PathListSeparator) + os.Getenv("PATH")
 }

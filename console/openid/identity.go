@@ -19,9 +19,9 @@ type Identity struct {
 	Subject string
 	// Email is an address of theirs that the issuer has verified; empty for none.
 	Email string
-	// ReadOnly is somebody who is in a group of viewers alone.
+	// ReadOnly says that the user is in groups of viewers only.
 	ReadOnly bool
-	// ReadCaptures is somebody who is also in a group that may read captured bodies.
+	// ReadCaptures says that a group of the user may read captured bodies.
 	ReadCaptures bool
 }
 

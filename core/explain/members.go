@@ -193,7 +193,7 @@ func (t *tracing) probe(l leaf, before places) (paths, passed []string, tried bo
 	return nil, passed, tried
 }
 
-// differing gives the paths whose values are gone or others, the shortest first.
+// differing returns the paths whose values are missing or changed, the shortest first.
 func differing(before, after map[string][]byte) (paths []string) {
 	for path, value := range before {
 		if other, there := after[path]; !there || !bytes.Equal(other, value) {

@@ -209,7 +209,7 @@ func (p *passage) expand(answer []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// carry carries a stream of the upstream's to the caller, who may have asked for a stream or not.
+// carry translates a stream of the upstream for a caller who asked for a stream, or for a unary answer.
 func (p *passage) carry(ctx context.Context, body, answer []byte, asked bool) (r returned) {
 	if !asked {
 		return p.unary(ctx, body, answer)

@@ -9,7 +9,7 @@ import (
 
 // Fills knows which part of budgets is spent, of the subjects that have made requests at this
 // process in the periods under way. Its methods are safe for concurrent use; the zero value
-// knows of none.
+// has no budget.
 type Fills struct {
 	mu  sync.Mutex
 	all map[budgeted]filled
@@ -57,6 +57,9 @@ func (f *Fills) note(s *Subject, starts, spent [2]int64, keep bool) {
 
 // Spend adds to what a subject is known to have spent in the periods that began at starts.
 func (f *Fills) Spend(s *Subject, starts [2]int64, cost int64) {
+	if !s.Budgeted() {
+		return
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for p, start := range starts {

@@ -50,8 +50,8 @@ func (s *Store) SearchPlans(t testing.TB, filter ledger.Filter, after *ledger.Po
 	return append(plans, s.explained(t, postgres, "SELECT "+columnNames+", process FROM ledger"+rest, args...))
 }
 
-// explained is the database's plan of a statement, a line a step. PostgreSQL is told to
-// read whole tables only where it must: it would read a small one in any case.
+// explained returns the database's plan of a statement, with one line for each step. The setting
+// enable_seqscan is off in PostgreSQL, which otherwise scans small tables whatever their indexes.
 func (s *Store) explained(t testing.TB, postgres bool, statement string, args ...any) string {
 	t.Helper()
 	tx, err := s.db.pool.BeginTx(t.Context(), nil)

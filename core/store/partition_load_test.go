@@ -237,8 +237,8 @@ func TestP28PartitionKilled(t *testing.T) {
 	}
 }
 
-// A partitioning that was broken off and not gone on with is taken back ahead of the day from which on rows would
-// be refused.
+// A partitioning that was interrupted and not resumed is undone before the day from which the table would
+// refuse rows.
 func TestPartitionAbandoned(t *testing.T) {
 	location := servers.PostgresDatabase(t)
 	s := opened(t, location)

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// firstBound and identityIndex are what a partitioning makes ahead of the table that they are for: the
-// proof that no row is beyond the first partition's bound, and the index that its primary key becomes.
+// firstBound and identityIndex name what a partitioning makes before it makes the partitioned table: the
+// constraint that no row is beyond the bound of the first partition, and the index of its primary key.
 const (
 	firstBound    = "ledger_first_partition"
 	identityIndex = "ledger_identity"
@@ -314,8 +314,8 @@ func (c *conversion) watch(ctx context.Context) {
 	}
 }
 
-// bounded runs do in a transaction that waits for each lock a second at most: who comes meanwhile waits
-// behind it. It is tried again, after a pause in which others go on.
+// bounded runs do in a transaction that waits at most a second for each lock, since later statements of
+// others queue behind a waiting one. It retries after a pause in which they proceed.
 func (c *conversion) bounded(ctx context.Context, do func(transaction) error) (err error) {
 	for range lockTries {
 		err = c.db.once(ctx, sql.LevelDefault, func(tx transaction) error {

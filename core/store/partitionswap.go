@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// obstacles are what would be lost, or would read the first partition alone, and nodes that could not
-// write any more.
+// obstacles returns what a partitioning would lose, what would read only the first partition after it, and
+// the nodes that could no longer write.
 func obstacles(ctx context.Context, tx transaction, now time.Time) ([]string, error) {
 	all, err := olderNodes(ctx, tx, now)
 	if err != nil {
@@ -172,8 +172,8 @@ func swapStatements(ctx context.Context, tx transaction, bound time.Time) ([]str
 	return append(statements, after...), nil
 }
 
-// abandoned removes the bound of a partitioning that was broken off and not gone on with, before rows
-// reach it: they would be refused.
+// abandoned removes the bound of a partitioning that was interrupted and not resumed, before the table
+// refuses rows because of it.
 func (s ledgerStore) abandoned(ctx context.Context, now time.Time) error {
 	c := &conversion{db: s.db, now: now, say: func(string) {}}
 	var bound int64

@@ -27,7 +27,7 @@ const (
 	// migrationLock is the key of the advisory lock of those who migrate: "genway" in
 	// ASCII.
 	migrationLock = 0x67656e776179
-	// partitionLock is that of those who make and drop partitions of the ledger.
+	// partitionLock is the advisory lock for making and dropping partitions of the ledger.
 	partitionLock = migrationLock + 1
 )
 

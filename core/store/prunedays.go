@@ -69,7 +69,7 @@ func (s ledgerStore) dropDays(ctx context.Context, before int64) (pruned int64, 
 	return pruned, err
 }
 
-// dayState is what must be the same when a partition was summed up and when nobody can change it any more.
+// dayState must be equal before a partition is locked, when its sums are made, and after.
 type dayState struct {
 	filled, open bool
 	// good is how many hours have roll-ups that are those of their rows, and are in the day's;
@@ -94,8 +94,8 @@ func stateOf(ctx context.Context, tx transaction, p partition) (d dayState, err 
 	return d, err
 }
 
-// dropDay sums a day up beside writers, and drops its partition once nobody can write, if nothing has
-// changed. That takes some milliseconds. It reports how many rows there were.
+// dropDay makes the sums of a day while others write. It then locks the partition and drops it if nothing has
+// changed, which takes some milliseconds. It reports how many rows there were.
 func dropDay(ctx context.Context, tx transaction, p partition) (rows int64, err error) {
 	var alone bool
 	if err := tx.row(ctx, `SELECT pg_try_advisory_xact_lock(?)`, int64(partitionLock)).Scan(&alone); err != nil || !alone {
