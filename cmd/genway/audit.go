@@ -18,14 +18,14 @@ import (
 )
 
 type auditCommand struct {
-	List   listAudit   `cmd:"" help:"List what was changed, by whom and when."`
-	Verify verifyAudit `cmd:"" help:"Check that no entry was changed, taken out or put in."`
+	List   listAudit   `cmd:"" help:"List changes: what, by whom and when."`
+	Verify verifyAudit `cmd:"" help:"Verify that no entry was changed, removed or inserted."`
 }
 
 type listAudit struct {
 	coreproc.Data
-	Key    string        `placeholder:"ID" help:"Only changes of the key of that id."`
-	Since  time.Duration `least:"0s" placeholder:"D" help:"Only changes of that last while: 24h."`
+	Key    string        `placeholder:"ID" help:"Only changes of the key with this id."`
+	Since  time.Duration `least:"0s" placeholder:"D" help:"Only changes within this time until now: 24h."`
 	Format string        `enum:"table,json" default:"table" help:"table or json."`
 }
 
@@ -101,7 +101,7 @@ func auditJSON(stdout io.Writer, list []*audit.Entry) error {
 
 type verifyAudit struct {
 	coreproc.Data
-	Head string `placeholder:"HASH" help:"A hash that an earlier verification printed: it must still be there, so that nothing was taken off the end."`
+	Head string `placeholder:"HASH" help:"A hash that an earlier verification printed. It must still be in the chain, which proves that no entry was removed from its end."`
 }
 
 // Run prints the audit's head, or fails at the first entry that is wrong.

@@ -11,7 +11,7 @@ import (
 
 type backupCommand struct {
 	coreproc.Data
-	File string `arg:"" help:"The file to make, which must not exist."`
+	File string `arg:"" help:"The file to write. It must not exist."`
 }
 
 // Run writes a backup of the store.
@@ -30,7 +30,7 @@ func (c *backupCommand) Run(ctx context.Context, stdout io.Writer) error {
 type restoreCommand struct {
 	coreproc.Data
 	File    string `arg:"" type:"existingfile" help:"The backup."`
-	Replace bool   `help:"Replace a store that is there; it is kept under another name."`
+	Replace bool   `help:"Replace an existing store. It is kept under another name."`
 }
 
 // Run puts a backup in the place of the store.

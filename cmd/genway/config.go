@@ -19,14 +19,14 @@ import (
 )
 
 type configCommand struct {
-	Check  checkConfig  `cmd:"" help:"Read a file as the server would and say all that is wrong with it, what is most likely not meant, and which addresses will be called."`
+	Check  checkConfig  `cmd:"" help:"Validate a file as the server does. Lists all errors, warnings about likely mistakes, and the addresses that will be called."`
 	Schema printsSchema `cmd:"" help:"Print the file's JSON Schema, for editors."`
 }
 
 type checkConfig struct {
 	File   string `arg:"" help:"The configuration file."`
-	NoEnv  bool   `name:"no-env" help:"Take $${NAME} as it stands instead of from the environment, and do not demand files that are missing: for machines without the secrets. What depends on them is not checked."`
-	Strict bool   `help:"Fail where there are warnings, too."`
+	NoEnv  bool   `name:"no-env" help:"Keep $${NAME} as text instead of reading the environment, and accept missing files. For machines without the secrets; what depends on them is not checked."`
+	Strict bool   `help:"Fail on warnings, too."`
 }
 
 // errWarned fails a strict check; the warnings themselves are printed before it.

@@ -12,15 +12,15 @@ import (
 )
 
 type consoleCommand struct {
-	Link consoleLink `cmd:"" help:"Print a link that signs in to the console, once, within 15 minutes."`
+	Link consoleLink `cmd:"" help:"Print a link that signs in to the console. It works once, within 15 minutes."`
 }
 
 type consoleLink struct {
 	coreproc.Data
-	URL      string `name:"url" default:"http://127.0.0.1:8088" help:"Where the console is."`
-	ReadOnly bool   `help:"For a viewer, who sees all and changes nothing."`
+	URL      string `name:"url" default:"http://127.0.0.1:8088" help:"Address of the console."`
+	ReadOnly bool   `help:"Sign in as a viewer, who can change nothing."`
 
-	ReadCaptures bool `help:"For somebody who reads captured bodies."`
+	ReadCaptures bool `help:"Give the right to read captured bodies."`
 }
 
 // Run makes a link in the store, which must exist, and prints it and nothing else.

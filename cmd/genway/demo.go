@@ -20,11 +20,11 @@ import (
 
 type demoCommand struct {
 	coreproc.Data
-	Seed     uint64 `default:"1" help:"Chooses what is left to chance. The same seed, numbers and end give the same rows."`
-	Requests int    `default:"100000" least:"1" most:"20000000" help:"How many requests to make up."`
-	Days     int    `default:"7" least:"1" most:"366" help:"In how many days."`
+	Seed     uint64 `default:"1" help:"Seed of the random numbers. The same seed, requests, days and end give the same rows."`
+	Requests int    `default:"100000" least:"1" most:"20000000" help:"How many requests to generate."`
+	Days     int    `default:"7" least:"1" most:"366" help:"Over how many days."`
 	End      moment `placeholder:"TIME" help:"When the last day ends: 36h or 30d ago, 2026-01-31, 2026-01-31T12:00:00Z. Default: now."`
-	Add      bool   `help:"Fill a store that has keys or requests already. They stay as they are; the made-up ones are beside them for good."`
+	Add      bool   `help:"Fill a store that already has keys or requests. They stay as they are; the generated ones cannot be removed again."`
 }
 
 var errNotEmpty = errors.New("the store has keys or requests already, and what is made up could not be told from them: choose an empty directory with --data or another store, or --add to add to this one")

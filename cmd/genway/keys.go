@@ -19,13 +19,13 @@ import (
 )
 
 type keysCommand struct {
-	Create createKey  `cmd:"" help:"Make a key and print it, alone. It is shown this once. Creates the store where there is none."`
+	Create createKey  `cmd:"" help:"Create a key and print it, and nothing else. It cannot be shown again. Creates the store if there is none."`
 	List   listKeys   `cmd:"" help:"List all keys, without their secrets."`
-	Show   showKey    `cmd:"" help:"Show all that is known of a key; its secrets are not."`
-	Update updateKey  `cmd:"" help:"Change the settings of a key that are given."`
-	Rotate rotateKey  `cmd:"" help:"Give a key a new secret and print it, alone; the one before stays good for the grace."`
-	Revoke revokeKey  `cmd:"" help:"Revoke a key for good, with all its secrets."`
-	Import importKeys `cmd:"" help:"Make many keys from a CSV file, all or none, and print them as CSV."`
+	Show   showKey    `cmd:"" help:"Show the settings and state of a key, without its secrets."`
+	Update updateKey  `cmd:"" help:"Change the given settings of a key; the others stay."`
+	Rotate rotateKey  `cmd:"" help:"Give a key a new secret and print it, and nothing else. The previous secret stays valid for --grace."`
+	Revoke revokeKey  `cmd:"" help:"Revoke a key and all its secrets, permanently."`
+	Import importKeys `cmd:"" help:"Create keys from a CSV file, all or none, and print them as CSV."`
 }
 
 // keyring is where keys are kept: *keys.Service on a store, admin.Client elsewhere.
@@ -202,7 +202,7 @@ func (c *updateKey) Run(ctx context.Context, stdout io.Writer) error {
 type rotateKey struct {
 	storeFlags
 	keyArgument
-	Grace time.Duration `default:"24h" placeholder:"D" help:"How long the secret before stays good, up to 2160h; 0s ends it at once."`
+	Grace time.Duration `default:"24h" placeholder:"D" help:"How long the previous secret stays valid, up to 2160h; 0s ends it at once."`
 }
 
 // Run prints the new raw key and nothing else on standard output.

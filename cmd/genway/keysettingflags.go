@@ -12,27 +12,27 @@ import (
 // settingFlags are the settings as flags. One that is not given changes nothing, one
 // that is given empty empties its member.
 type settingFlags struct {
-	Name              *string        `placeholder:"NAME" help:"A name to tell the key by, which no other live key of its group has."`
-	Owner             *string        `placeholder:"NAME" help:"Whom it was given to: a person, a team, a customer. Limits and reports go by owners."`
-	Labels            *string        `placeholder:"NAME=VALUE,…" help:"Your own words for it: team=search,env=prod. Replaces all labels."`
-	ExpireTime        *string        `xor:"end" placeholder:"TIME" help:"When it ends by itself: 2027-01-31T12:00:00Z, 2027-01-31 (UTC) or never."`
-	TTL               *time.Duration `name:"ttl" xor:"end" least:"0s" placeholder:"D" help:"How long it is good for from now on: 720h; 0 is for good."`
-	Models            *string        `placeholder:"MODEL,…" help:"The models it may name; * in one stands for anything: gpt-*,claude-*. Empty is all."`
-	Addresses         *string        `placeholder:"ADDR,…" help:"Where it may be used from: IP addresses and CIDR blocks. Empty is anywhere."`
-	Certificates      *string        `placeholder:"NAME,…" help:"The client certificates of which callers must show one: dns:NAME, uri:URI, email:ADDRESS or sha256:FINGERPRINT. Empty asks for none."`
-	RequestsPerMinute *string        `placeholder:"N" help:"Requests a minute; 0 is no bound."`
-	TokensPerMinute   *string        `placeholder:"N" help:"Tokens a minute, in and out together; 0 is no bound."`
-	Concurrent        *string        `placeholder:"N" help:"Requests at once; 0 is no bound."`
-	BudgetDay         *string        `placeholder:"DOLLARS" help:"What it may spend in a day of UTC: 12.50; none is no budget."`
-	BudgetMonth       *string        `placeholder:"DOLLARS" help:"What it may spend in a month of UTC; none is no budget."`
+	Name              *string        `placeholder:"NAME" help:"Name of the key, unique among the live keys of its group."`
+	Owner             *string        `placeholder:"NAME" help:"Owner of the key: a person, a team, a customer. Limits and reports can be by owner."`
+	Labels            *string        `placeholder:"NAME=VALUE,…" help:"Labels: team=search,env=prod. Replaces all labels."`
+	ExpireTime        *string        `xor:"end" placeholder:"TIME" help:"When the key expires: 2027-01-31T12:00:00Z, 2027-01-31 (UTC) or never."`
+	TTL               *time.Duration `name:"ttl" xor:"end" least:"0s" placeholder:"D" help:"How long the key is valid from now on: 720h; 0 is without an end."`
+	Models            *string        `placeholder:"MODEL,…" help:"Models that the key may use; * matches any text: gpt-*,claude-*. Empty allows all."`
+	Addresses         *string        `placeholder:"ADDR,…" help:"IP addresses and CIDR blocks that the key may be used from. Empty allows all."`
+	Certificates      *string        `placeholder:"NAME,…" help:"Client certificates, one of which the caller must present: dns:NAME, uri:URI, email:ADDRESS or sha256:FINGERPRINT. Empty requires none."`
+	RequestsPerMinute *string        `placeholder:"N" help:"Requests per minute; 0 is no limit."`
+	TokensPerMinute   *string        `placeholder:"N" help:"Tokens per minute, input and output together; 0 is no limit."`
+	Concurrent        *string        `placeholder:"N" help:"Concurrent requests; 0 is no limit."`
+	BudgetDay         *string        `placeholder:"DOLLARS" help:"Budget for a day (UTC) in dollars: 12.50; none is no budget."`
+	BudgetMonth       *string        `placeholder:"DOLLARS" help:"Budget for a month (UTC) in dollars; none is no budget."`
 	Priority          *string        `placeholder:"PRIORITY" help:"Priority under overload: interactive, the default, or batch, whose requests are refused first."`
-	Strict            *bool          `negatable:"" help:"Refuse requests that would lose a member on their way to another protocol."`
-	CaptureUntil      *string        `placeholder:"TIME" help:"Capture the bodies of its requests until then, at most 7 days from now: 2027-01-31T12:00:00Z, 2027-01-31 (UTC), a duration such as 2h; none captures none. docs/capture.md says what is kept, and who sees it."`
-	CaptureShare      *string        `placeholder:"N" help:"The part of the requests to capture, above 0 and up to 1, which is the default."`
-	CaptureMaxBytes   *string        `placeholder:"N" help:"How much to keep of each captured body: 65536 by default, at most 1048576."`
+	Strict            *bool          `negatable:"" help:"Refuse requests that would lose a member in translation to another protocol."`
+	CaptureUntil      *string        `placeholder:"TIME" help:"Capture the bodies of the key's requests until this time, at most 7 days from now: 2027-01-31T12:00:00Z, 2027-01-31 (UTC), or a duration such as 2h; none captures nothing. docs/capture.md describes what is kept and who can read it."`
+	CaptureShare      *string        `placeholder:"N" help:"Fraction of the requests to capture, above 0 and at most 1. Default: 1."`
+	CaptureMaxBytes   *string        `placeholder:"N" help:"Bytes to keep of each captured body, at most 1048576. Default: 65536."`
 	CaptureRedact     *string        `placeholder:"MEMBER,…" help:"Members whose values are replaced in captured bodies: names, and JSON pointers such as /messages/*/content."`
-	ReadOnly          *bool          `negatable:"" help:"Of a key of the group admin: change nothing, for those who only look."`
-	ReadCaptures      *bool          `negatable:"" help:"Of a key of the group admin: read captured bodies, which no other key does."`
+	ReadOnly          *bool          `negatable:"" help:"For keys of the group admin: may read, and change nothing."`
+	ReadCaptures      *bool          `negatable:"" help:"For keys of the group admin: may read captured bodies. No other key may."`
 }
 
 // apply sets what flags were given, as of now.

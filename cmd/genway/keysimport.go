@@ -20,7 +20,7 @@ import (
 type importKeys struct {
 	storeFlags
 	File   string `arg:"" type:"existingfile" help:"The CSV file, or - for standard input. Its first line names the columns: group, and any of name, owner, labels, expire_time, models, addresses, certificates, requests_per_minute, tokens_per_minute, concurrent, budget_day, budget_month, strict, priority, each as its flag takes it."`
-	DryRun bool   `help:"Check the file and make nothing."`
+	DryRun bool   `help:"Check the file and create nothing."`
 }
 
 // Run makes the keys and prints them: id, group, name and key, in the file's order. However many

@@ -21,16 +21,16 @@ import (
 )
 
 type ledgerCommand struct {
-	Check     checkLedger     `cmd:"" help:"Hold the ledger against itself: nothing left open, sums that add up, costs that follow from the prices. Exits with 1 if anything is wrong."`
+	Check     checkLedger     `cmd:"" help:"Check the ledger for consistency: no open rows, roll-ups equal to the sums of the rows, costs equal to what the prices give. Exits with 1 if anything is wrong."`
 	Reconcile reconcileLedger `cmd:"" help:"Compare the ledger with what callers or an upstream recorded. Exits with 1 if they differ."`
-	Prune     pruneLedger     `cmd:"" help:"Remove the rows of old requests; their sums by day stay."`
-	Partition partitionLedger `cmd:"" help:"Partition the ledger of a PostgreSQL database by day, so that old days are removed at once. Servers go on."`
+	Prune     pruneLedger     `cmd:"" help:"Delete the rows of old requests. Their sums by day stay."`
+	Partition partitionLedger `cmd:"" help:"Partition the ledger of a PostgreSQL database by day, so that prune can drop whole days. Servers keep running."`
 }
 
 type checkLedger struct {
 	coreproc.Data
-	Prices     string `env:"GENWAY_PRICES" placeholder:"FILE" help:"File of prices to reckon the costs by once more."`
-	Checkpoint string `placeholder:"FILE" help:"File that says after each day how far the check is. A check that was broken off goes on from it; at its end the file is removed."`
+	Prices     string `env:"GENWAY_PRICES" placeholder:"FILE" help:"File of prices to compute the costs again with."`
+	Checkpoint string `placeholder:"FILE" help:"File that holds the progress of the check, written after each day. An interrupted check continues from it. The file is removed at the end."`
 }
 
 // errWrong is the error of a command that has printed what is wrong.
@@ -110,11 +110,11 @@ func plainLine(s string) string {
 type reconcileLedger struct {
 	coreproc.Data
 	Column   []string `sep:"none" placeholder:"OURS=THEIRS" help:"The file's name for one of our columns, or a sum of several: input_tokens=uncached+cached."`
-	Since    moment   `placeholder:"TIME" help:"Only requests that began then or later, as with usage."`
-	Until    moment   `placeholder:"TIME" help:"Only requests that began before."`
+	Since    moment   `placeholder:"TIME" help:"Only requests that began at this time or later, as with usage."`
+	Until    moment   `placeholder:"TIME" help:"Only requests that began before this time."`
 	Upstream string   `placeholder:"NAME" help:"Only requests that this upstream served."`
-	Used     bool     `help:"Only requests that used something: no errors, no counts of tokens."`
-	Limit    int      `default:"20" least:"0" placeholder:"N" help:"How many differences of each sort to print."`
+	Used     bool     `help:"Only requests with usage: no errors, no token counting requests."`
+	Limit    int      `default:"20" least:"0" placeholder:"N" help:"How many differences of each kind to print."`
 	Answers  string   `arg:"" help:"NDJSON, an object a line, or CSV with a header line; - is standard input. Columns: request_id, or any of key, owner, model, day, protocol, upstream, served_model; and figures as those of usage."`
 }
 
@@ -207,7 +207,7 @@ func (c *reconcileLedger) differing(stdout io.Writer, by []string, rows []reconc
 
 type pruneLedger struct {
 	coreproc.Data
-	Before moment `required:"" placeholder:"TIME" help:"Remove the rows of days that ended before: 2026-01-31, or 400d ago."`
+	Before moment `required:"" placeholder:"TIME" help:"Delete the rows of days that ended before this time: 2026-01-31, or 400d ago."`
 }
 
 // Run prunes in batches, so that servers on the same data go on.

@@ -14,7 +14,7 @@ import (
 
 type partitionLedger struct {
 	coreproc.Data
-	DryRun bool `help:"Print what there is to do and what is in the way, and do nothing. Exits with 1 if anything is in the way."`
+	DryRun bool `help:"Print the steps and what prevents them, and change nothing. Exits with 1 if anything prevents them."`
 }
 
 // errInTheWay is the error of a command that has printed what is in the way.

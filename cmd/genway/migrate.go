@@ -12,9 +12,9 @@ import (
 )
 
 type migrateCommand struct {
-	Status migrateStatus `cmd:"" help:"Print the version of the store's schema, and what is pending."`
-	Up     migrateUp     `cmd:"" help:"Bring the schema up to date. Servers of the release before go on beside it."`
-	Wait   migrateWait   `cmd:"" help:"Wait until the schema is one that this program may use without migrating it."`
+	Status migrateStatus `cmd:"" help:"Print the version of the store's schema and the pending migrations."`
+	Up     migrateUp     `cmd:"" help:"Apply the pending migrations. Servers of the previous release keep working."`
+	Wait   migrateWait   `cmd:"" help:"Wait until this program can use the schema without a migration."`
 }
 
 type migrateStatus struct{ coreproc.Data }
@@ -53,7 +53,7 @@ func describe(schema store.Schema) string {
 
 type migrateUp struct {
 	coreproc.Data
-	DryRun bool `help:"Print the statements instead of making them."`
+	DryRun bool `help:"Print the statements instead of running them."`
 }
 
 // Run makes the pending migrations, or prints them.
@@ -86,7 +86,7 @@ const between = time.Second
 
 type migrateWait struct {
 	coreproc.Data
-	Timeout time.Duration `default:"5m" least:"0s" placeholder:"D" help:"How long to wait; the exit code is 1 afterwards."`
+	Timeout time.Duration `default:"5m" least:"0s" placeholder:"D" help:"How long to wait. Exits with 1 if the time is over."`
 }
 
 // Run looks until nothing is pending. A store that cannot be reached yet is waited for too.

@@ -21,8 +21,8 @@ import (
 )
 
 type modelsCommand struct {
-	List   listModels   `cmd:"" default:"withargs" help:"List the models of the routes, where they lead, and what is known of them."`
-	Import importModels `cmd:"" help:"Make a file of what models accept of LiteLLM's or models.dev's catalogue, on standard output. Standard error lists what is not taken over."`
+	List   listModels   `cmd:"" default:"withargs" help:"List the models of the routes, with their targets and capabilities."`
+	Import importModels `cmd:"" help:"Convert LiteLLM's or models.dev's catalogue to a file of model capabilities on standard output. Standard error lists the models that are left out."`
 }
 
 type listModels struct {
@@ -121,8 +121,8 @@ func priced(prices *price.Catalogue, upstream, model string) string {
 
 type importModels struct {
 	Format   string   `required:"" enum:"litellm,models.dev" placeholder:"FORMAT" help:"litellm (model_prices_and_context_window.json) or models.dev (api.json)."`
-	Provider []string `placeholder:"NAME" help:"Only that provider's models; several times for several. Of two models of one name the first counts."`
-	All      bool     `help:"Name every model that is not taken, not the first three."`
+	Provider []string `placeholder:"NAME" help:"Only the models of that provider; may be repeated. Of two models with the same name the first is taken."`
+	All      bool     `help:"List every model that is left out, instead of the first three."`
 	File     string   `arg:"" help:"The catalogue. It is not fetched."`
 
 	stderr io.Writer // os.Stderr unless a test sets it

@@ -15,9 +15,9 @@ import (
 )
 
 type pricesCommand struct {
-	Check  checkPrices  `cmd:"" help:"Read a file of prices as the server would and say what is wrong with it."`
-	Show   showPrice    `cmd:"" help:"Say what a model costs, and which row says so."`
-	Import importPrices `cmd:"" help:"Make a file of prices of LiteLLM's or models.dev's catalogue, on standard output. Standard error lists what is not taken over."`
+	Check  checkPrices  `cmd:"" help:"Validate a file of prices as the server does, and list its errors."`
+	Show   showPrice    `cmd:"" help:"Print what a model costs, and the row of the file that sets it."`
+	Import importPrices `cmd:"" help:"Convert LiteLLM's or models.dev's catalogue to a file of prices on standard output. Standard error lists the rows that are left out."`
 }
 
 type checkPrices struct {
@@ -36,8 +36,8 @@ func (c *checkPrices) Run(_ context.Context, stdout io.Writer) error {
 
 type showPrice struct {
 	File     string `name:"prices" required:"" env:"GENWAY_PRICES" placeholder:"FILE" help:"The file of prices."`
-	Upstream string `placeholder:"NAME" help:"The upstream that is asked. Without it, only prices for any."`
-	At       moment `placeholder:"TIME" help:"When: 2026-01-31, or 30d ago. Without it, now."`
+	Upstream string `placeholder:"NAME" help:"Name of the upstream. Without it, only prices that are valid for any upstream."`
+	At       moment `placeholder:"TIME" help:"Day of the price: 2026-01-31, or 30d ago. Default: today."`
 	Model    string `arg:"" help:"The model, as the upstream or the caller names it."`
 }
 
@@ -85,9 +85,9 @@ func (c *showPrice) Run(_ context.Context, stdout io.Writer) error {
 
 type importPrices struct {
 	Format   string   `required:"" enum:"litellm,models.dev" placeholder:"FORMAT" help:"litellm (model_prices_and_context_window.json) or models.dev (api.json)."`
-	Provider []string `placeholder:"NAME[=UPSTREAM]" help:"Only that provider's rows; several times for several. With an upstream the rows are for that one, without it for any."`
+	Provider []string `placeholder:"NAME[=UPSTREAM]" help:"Only the rows of that provider; may be repeated. A row becomes a price of the given upstream, or of any upstream if none is given."`
 	From     string   `placeholder:"DAY" help:"The day the prices are valid from: 2026-01-31."`
-	All      bool     `help:"Name every row that is not taken over, not the first three."`
+	All      bool     `help:"List every row that is left out, instead of the first three."`
 	File     string   `arg:"" help:"The catalogue. It is not fetched."`
 
 	stderr io.Writer // os.Stderr unless a test sets it

@@ -14,7 +14,7 @@ import (
 )
 
 type routesCommand struct {
-	Explain explainRoute `cmd:"" help:"Say which targets a model would be tried at, in order, by which route, and what would be changed on the way."`
+	Explain explainRoute `cmd:"" help:"Print the route of a model, its targets in the order in which they are tried, and the overrides of each."`
 }
 
 type explainRoute struct {

@@ -25,7 +25,7 @@ type serveCommand struct {
 	cli.Log
 	Console string `env:"GENWAY_CONSOLE" default:"auto" placeholder:"ADDR" help:"Address of the console: HOST:PORT, unix:PATH or off. auto, the default, is 127.0.0.1:8088, or none where that port is taken."`
 	consoleproc.Flags
-	FirstKeys string `env:"GENWAY_FIRST_KEYS" enum:"auto,print,file,none" default:"auto" help:"What the first start does about keys: print makes one a group and prints them, this once; file writes them into first-keys in the directory of the data, for its user alone; none makes none. auto, the default, prints on a terminal and writes a file elsewhere."`
+	FirstKeys string `env:"GENWAY_FIRST_KEYS" enum:"auto,print,file,none" default:"auto" help:"What the first start does about keys. print creates one key for each group and prints them, once; file writes them to the file first-keys in the data directory, readable by its user only; none creates none. auto, the default, prints on a terminal and writes the file elsewhere."`
 }
 
 // Run serves until ctx ends. Both sides end together; the last requests of the edge

@@ -22,9 +22,9 @@ import (
 
 // serverFlags name the core whose Admin service is asked, in place of a store.
 type serverFlags struct {
-	Server        string `env:"GENWAY_ADMIN_SERVER" placeholder:"ADDR" help:"Ask the Admin service of a running core, at HOST:PORT or unix:PATH, instead of the store. Encrypted, but on this machine."`
-	ServerKeyFile string `env:"GENWAY_ADMIN_KEY_FILE" type:"existingfile" placeholder:"FILE" help:"File with the key of the group admin to show to --server."`
-	ServerCA      string `name:"server-ca" env:"GENWAY_ADMIN_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates of the authority of --server's certificate, instead of the system's."`
+	Server        string `env:"GENWAY_ADMIN_SERVER" placeholder:"ADDR" help:"Use the Admin service of a running core, at HOST:PORT or unix:PATH, instead of the store. The connection uses TLS unless the core is on this machine."`
+	ServerKeyFile string `env:"GENWAY_ADMIN_KEY_FILE" type:"existingfile" placeholder:"FILE" help:"File with a key of the group admin, for --server."`
+	ServerCA      string `name:"server-ca" env:"GENWAY_ADMIN_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates of the authority that issued --server's certificate. Default: the system's."`
 }
 
 // ask runs do on the keys of the server.

@@ -21,9 +21,9 @@ import (
 
 type usageCommand struct {
 	coreproc.Data
-	By     []string `enum:"key,owner,model,day,hour,protocol,upstream,served_model" default:"day" placeholder:"BY" help:"What to have a row for each of, or for each combination of: key (its id, with its name beside it), owner, model (as asked for), day or hour (of UTC; of what was pruned only the day is known), protocol, upstream or served_model."`
-	Since  moment   `placeholder:"TIME" help:"Only requests that began then or later: 36h or 30d ago, 2026-01-31, 2026-01-31T12:00:00Z. Without it, all."`
-	Until  moment   `placeholder:"TIME" help:"Only requests that began before."`
+	By     []string `enum:"key,owner,model,day,hour,protocol,upstream,served_model" default:"day" placeholder:"BY" help:"Dimensions to group by: key (its id and name), owner, model (as requested), day or hour (UTC; pruned rows have the day only), protocol, upstream or served_model."`
+	Since  moment   `placeholder:"TIME" help:"Only requests that began at this time or later: 36h or 30d ago, 2026-01-31, 2026-01-31T12:00:00Z. Default: all."`
+	Until  moment   `placeholder:"TIME" help:"Only requests that began before this time."`
 	Format string   `enum:"table,csv,json" default:"table" help:"table, csv or json."`
 }
 

@@ -22,13 +22,13 @@ import (
 // xrayCommand says what a translation does to a body. Nothing is sent.
 type xrayCommand struct {
 	serverFlags
-	Config   string `env:"GENWAY_CONFIG" placeholder:"FILE" help:"The configuration file, whose routes are used. Without it, and without --server, --to is needed."`
+	Config   string `env:"GENWAY_CONFIG" placeholder:"FILE" help:"The configuration file with the routes. Without it and without --server, --to is required."`
 	Protocol string `enum:"chat,responses,messages,generatecontent,images" default:"chat" help:"Protocol of the body: chat, responses, messages, generatecontent or images."`
-	Model    string `placeholder:"NAME" help:"The model, in place of that of the body; generatecontent has it in the path, and needs it here."`
-	Stream   bool   `help:"Ask for a stream, for generatecontent; the others say so in the body."`
-	Upstream string `placeholder:"NAME" help:"The target of the model's route; the one that is tried first by default."`
+	Model    string `placeholder:"NAME" help:"The model; replaces the one in the body. Required for generatecontent, which has it in the path."`
+	Stream   bool   `help:"Request a stream. For generatecontent only; the other protocols have a member of the body for it."`
+	Upstream string `placeholder:"NAME" help:"The target of the model's route. Default: the one that is tried first."`
 	To       string `enum:",chat,responses,messages,generatecontent,images" default:"" placeholder:"KIND" help:"A kind of upstream in place of a route's target: chat, responses, messages, generatecontent or images."`
-	Strict   bool   `help:"Refuse what would be lost, as strict keys and routes do."`
+	Strict   bool   `help:"Refuse bodies with members that the translation would lose, as strict keys and routes do."`
 	Answer   string `type:"existingfile" placeholder:"FILE" help:"The body of an upstream's answer, which is translated back: JSON, or the events of a stream as they came."`
 	Format   string `enum:"table,json" default:"table" help:"table or json."`
 	File     string `arg:"" optional:"" default:"-" help:"The body; - is the standard input."`

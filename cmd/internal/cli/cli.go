@@ -64,7 +64,7 @@ func (e UsageError) Unwrap() error { return e.Err }
 
 // Log says how a server logs.
 type Log struct {
-	Level  slog.Level `name:"log-level" env:"GENWAY_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"Least level that is logged: debug, info, warn or error."`
+	Level  slog.Level `name:"log-level" env:"GENWAY_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"Lowest level that is logged: debug, info, warn or error."`
 	Format string     `name:"log-format" env:"GENWAY_LOG_FORMAT" enum:"text,json" default:"text" help:"Format of the log on standard error: text or json."`
 }
 

@@ -9,8 +9,8 @@ import (
 
 // Connections bound the connections of each port.
 type Connections struct {
-	Most           int `name:"max-connections" env:"GENWAY_MAX_CONNECTIONS" default:"10000" least:"0" placeholder:"N" help:"Most connections open at once on each port, or three quarters of the process's files if that is less; 0 is any number. More are closed at once."`
-	MostPerAddress int `name:"max-connections-per-address" env:"GENWAY_MAX_CONNECTIONS_PER_ADDRESS" default:"1000" least:"0" placeholder:"N" help:"Most of them from one address, of IPv6 from one network of 64 bits, unless it is of --trusted-proxy; 0 is any number."`
+	Most           int `name:"max-connections" env:"GENWAY_MAX_CONNECTIONS" default:"10000" least:"0" placeholder:"N" help:"Maximum of open connections on each port, or three quarters of the process's file limit if that is less; 0 is no limit. Connections above it are closed at once."`
+	MostPerAddress int `name:"max-connections-per-address" env:"GENWAY_MAX_CONNECTIONS_PER_ADDRESS" default:"1000" least:"0" placeholder:"N" help:"Maximum of open connections from one address, or one IPv6 /64 network; 0 is no limit. Addresses of --trusted-proxy have no such limit."`
 }
 
 // Limit bounds the connections of a listener.

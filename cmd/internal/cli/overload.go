@@ -10,8 +10,8 @@ import (
 
 // Overload is the flags of the gate that refuses requests while a server is overloaded.
 type Overload struct {
-	OverloadDelay  time.Duration `env:"GENWAY_OVERLOAD_DELAY" placeholder:"D" help:"How long requests may wait for a processor before the server refuses some: by default 20ms; a negative value turns this off."`
-	OverloadMemory int64         `env:"GENWAY_OVERLOAD_MEMORY" placeholder:"BYTES" help:"Memory limit of the process, near which the server refuses requests: by default GOMEMLIMIT, or nine tenths of the cgroup's limit; a negative value turns this off."`
+	OverloadDelay  time.Duration `env:"GENWAY_OVERLOAD_DELAY" placeholder:"D" help:"How long requests may wait for a processor before the server refuses some. Default: 20ms; a negative value turns this off."`
+	OverloadMemory int64         `env:"GENWAY_OVERLOAD_MEMORY" placeholder:"BYTES" help:"Memory limit of the process. Near it, the server refuses requests. Default: GOMEMLIMIT, or nine tenths of the cgroup's limit; a negative value turns this off."`
 }
 
 // Gate makes the gate. Without GOMEMLIMIT it has the collector keep the process within

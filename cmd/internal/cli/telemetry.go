@@ -17,8 +17,8 @@ import (
 type Telemetry struct {
 	Metrics   string        `name:"metrics-listen" env:"GENWAY_METRICS_LISTEN" placeholder:"ADDR" help:"Address of the metrics, in Prometheus' format at /metrics, and of the probes /livez and /readyz: HOST:PORT or unix:PATH. Without it there are none."`
 	Debug     string        `name:"debug-listen" env:"GENWAY_DEBUG_LISTEN" placeholder:"ADDR" help:"Address of the pages for debugging (profiles, goroutines, build, requests in flight): a loopback address, as 127.0.0.1:6060, or unix:PATH. They need no key. Without it there are none."`
-	OTLP      string        `name:"otlp-endpoint" env:"GENWAY_OTLP_ENDPOINT" placeholder:"URL" help:"Where traces and metrics go by OTLP: http://HOST:PORT or https://HOST:PORT. By default as OTEL_EXPORTER_OTLP_ENDPOINT says, and nowhere without it."`
-	TraceSlow time.Duration `env:"GENWAY_TRACE_SLOW" default:"30s" placeholder:"D" help:"How long a request takes whose trace is exported although it was not sampled, as those of requests that fail are; 0 or negative is none."`
+	OTLP      string        `name:"otlp-endpoint" env:"GENWAY_OTLP_ENDPOINT" placeholder:"URL" help:"OTLP endpoint for traces and metrics: http://HOST:PORT or https://HOST:PORT. Default: OTEL_EXPORTER_OTLP_ENDPOINT; without either, nothing is exported."`
+	TraceSlow time.Duration `env:"GENWAY_TRACE_SLOW" default:"30s" placeholder:"D" help:"Export the trace of a request that takes at least this long, even if it was not sampled. Failed requests are always exported. 0 or a negative value exports none for being slow."`
 }
 
 // StartTelemetry sets up what the flags and OpenTelemetry's variables ask for. service is

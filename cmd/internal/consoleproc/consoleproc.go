@@ -34,7 +34,7 @@ const DefaultAddress = "127.0.0.1:8088"
 
 // Flags are the console's flags but its address, whose default depends on the command.
 type Flags struct {
-	ConsoleHosts []string `name:"console-host" env:"GENWAY_CONSOLE_HOSTS" placeholder:"NAME" help:"Host names by which browsers reach the console, besides localhost and addresses. Others are refused."`
+	ConsoleHosts []string `name:"console-host" env:"GENWAY_CONSOLE_HOSTS" placeholder:"NAME" help:"Host names of the console that are accepted besides localhost and IP addresses. Others are refused."`
 }
 
 // Listener is the console's; nil for none.

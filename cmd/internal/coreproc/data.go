@@ -20,9 +20,9 @@ import (
 type Data struct {
 	Dir    string `name:"data" placeholder:"DIR" help:"Directory of the data: keys, hashed, and the ledger. Default: $GENWAY_DATA, else the user's data directory."`
 	Store  string `name:"store" env:"GENWAY_STORE" placeholder:"URL" help:"Database of the data instead of genway.db in its directory: postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the path of an SQLite file."`
-	Config string `env:"GENWAY_CONFIG" placeholder:"FILE" help:"Configuration: where data is kept, unless --store says so, upstreams and routes. A server reads it again on SIGHUP and on change; without it the sandbox answers everything."`
+	Config string `env:"GENWAY_CONFIG" placeholder:"FILE" help:"Configuration file: upstreams, routes, and the store unless --store sets it. A server reloads it on SIGHUP and when it changes. Without it the sandbox answers everything."`
 
-	Migrate store.Migrate `env:"GENWAY_MIGRATE" enum:"auto,check,off" default:"auto" help:"What to do about a schema of the store that is older than this program's: auto brings it up to date, check refuses it, off does not look."`
+	Migrate store.Migrate `env:"GENWAY_MIGRATE" enum:"auto,check,off" default:"auto" help:"What to do if the store's schema is older than this program's: auto migrates it, check refuses to start, off does not check."`
 }
 
 // Location is the store's: that of the flag, else of the configuration, else a file in

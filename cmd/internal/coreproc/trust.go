@@ -19,8 +19,8 @@ type TrustFlags struct {
 	SecretFile string `name:"edge-secret-file" env:"GENWAY_EDGE_SECRET_FILE" type:"existingfile" placeholder:"FILE" help:"File with the secret shared with edges."`
 	Cert       string `name:"grpc-cert" env:"GENWAY_GRPC_CERT" type:"existingfile" placeholder:"FILE" help:"PEM certificate of the gRPC side; turns TLS on."`
 	Key        string `name:"grpc-key" env:"GENWAY_GRPC_KEY" type:"existingfile" placeholder:"FILE" help:"PEM key of that certificate."`
-	EdgeCA     string `name:"edge-ca" env:"GENWAY_EDGE_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates of the authority whose client certificates make an edge."`
-	ClientCA   string `name:"grpc-client-ca" env:"GENWAY_GRPC_CLIENT_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates of the authorities of direct callers' certificates. Callers need none, unless their key does; one makes nobody an edge."`
+	EdgeCA     string `name:"edge-ca" env:"GENWAY_EDGE_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates of the authority that issues the edges' client certificates."`
+	ClientCA   string `name:"grpc-client-ca" env:"GENWAY_GRPC_CLIENT_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates of the authorities that issue the client certificates of direct callers. Callers need one only if their key requires it; it does not make the caller an edge."`
 }
 
 // trust gives whom the core takes for an edge, and the certificates of its listener; nil

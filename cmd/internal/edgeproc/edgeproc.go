@@ -29,15 +29,15 @@ type EdgeFlags struct { //nolint:recvcheck // only UseGate and UseTelemetry chan
 	HTTP string `name:"http" env:"GENWAY_HTTP" default:"127.0.0.1:8080" placeholder:"ADDR" help:"Address of the JSON side: HOST:PORT or unix:PATH."`
 	TLSFlags
 	MaxBody      int64         `name:"max-body-bytes" env:"GENWAY_MAX_BODY_BYTES" default:"67108864" least:"1" most:"2147483647" placeholder:"BYTES" help:"Largest request body, after decompression; at most 2 GiB."`
-	BodyMemory   int64         `name:"body-memory" env:"GENWAY_BODY_MEMORY" least:"0" placeholder:"BYTES" help:"Most memory for request bodies, of all requests together: at least four times --max-body-bytes, by default 1 GiB or as much. One key and one address may have half of it each."`
-	Heartbeat    time.Duration `env:"GENWAY_HEARTBEAT" default:"10s" help:"Silence after which a stream says that it is alive; 0 or negative is never."`
-	WriteTimeout time.Duration `env:"GENWAY_WRITE_TIMEOUT" default:"60s" least:"1s" help:"How long a caller may take to accept the next piece of an answer."`
+	BodyMemory   int64         `name:"body-memory" env:"GENWAY_BODY_MEMORY" least:"0" placeholder:"BYTES" help:"Memory limit for the bodies of all requests together, at least four times --max-body-bytes. Default: 1 GiB, or that minimum if it is larger. One key may use half of it, and so may one address."`
+	Heartbeat    time.Duration `env:"GENWAY_HEARTBEAT" default:"10s" help:"Silence after which a stream sends a heartbeat; 0 or a negative value turns heartbeats off."`
+	WriteTimeout time.Duration `env:"GENWAY_WRITE_TIMEOUT" default:"60s" least:"1s" help:"Write timeout: how long a caller may take to accept the next part of an answer."`
 
-	TrustedProxy []cli.Network `name:"trusted-proxy" env:"GENWAY_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks or addresses of proxies whose X-Forwarded-For says where a request comes from; for keys that are good from some addresses only."`
+	TrustedProxy []cli.Network `name:"trusted-proxy" env:"GENWAY_TRUSTED_PROXIES" placeholder:"CIDR" help:"Networks or addresses of proxies whose X-Forwarded-For is trusted as the caller's address."`
 
 	cli.Connections
 
-	ProxyProtocol []cli.Network `name:"proxy-protocol" env:"GENWAY_PROXY_PROTOCOL" placeholder:"CIDR" help:"Networks or addresses of balancers whose connections begin with a header of the PROXY protocol, version 1 or 2, that says where they come from. On a unix socket, any network means all connections."`
+	ProxyProtocol []cli.Network `name:"proxy-protocol" env:"GENWAY_PROXY_PROTOCOL" placeholder:"CIDR" help:"Networks or addresses of load balancers whose connections begin with a header of the PROXY protocol, version 1 or 2, with the caller's address. On a unix socket, any network means all connections."`
 
 	CORSOrigin []string `name:"cors-origin" env:"GENWAY_CORS_ORIGINS" placeholder:"ORIGIN" help:"Origins whose pages may call the JSON side from a browser: SCHEME://HOST[:PORT], or * for all. None by default."`
 

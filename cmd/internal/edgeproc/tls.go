@@ -10,9 +10,9 @@ import (
 
 // TLSFlags name the certificates of the JSON side.
 type TLSFlags struct {
-	HTTPCert     []string `name:"http-cert" env:"GENWAY_HTTP_CERT" type:"existingfile" placeholder:"FILE" help:"PEM certificate of the JSON side, with those of its issuers behind it; turns TLS on. Several are told apart by the name that a client asks for."`
+	HTTPCert     []string `name:"http-cert" env:"GENWAY_HTTP_CERT" type:"existingfile" placeholder:"FILE" help:"PEM certificate of the JSON side, followed by those of its issuers; turns TLS on. Among several, the server name of the client (SNI) selects one."`
 	HTTPKey      []string `name:"http-key" env:"GENWAY_HTTP_KEY" type:"existingfile" placeholder:"FILE" help:"PEM key of that certificate; of several, in the same order."`
-	HTTPClientCA string   `name:"http-client-ca" env:"GENWAY_HTTP_CLIENT_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates of the authorities of clients' certificates. Clients need none, unless their key does."`
+	HTTPClientCA string   `name:"http-client-ca" env:"GENWAY_HTTP_CLIENT_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates of the authorities that issue client certificates. Clients need one only if their key requires it."`
 }
 
 // open reads the certificates; nil without any.

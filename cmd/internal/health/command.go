@@ -10,7 +10,7 @@ import (
 // Action is the argument of a program that serves, and that containers can ask by its own
 // binary whether the one that runs is ready: `genway-core health`.
 type Action struct {
-	Action string `arg:"" optional:"" enum:"serve,health" default:"serve" help:"serve, the default, or health: ask the server that runs with the same settings whether it is ready. The exit code is 0 if it is."`
+	Action string `arg:"" optional:"" enum:"serve,health" default:"serve" help:"serve, the default, or health: ask the server that runs with the same settings whether it is ready. Exits with 0 if it is."`
 }
 
 // Asked is whether the program is to ask rather than to serve.
