@@ -21,12 +21,16 @@ type phase struct {
 	forgets bool
 	// kills says that a core is killed, which may not have told yet what it spent.
 	kills bool
+	// long says that the phase takes more than a minute however short the others are.
+	long bool
 }
 
 // window is the time in which a phase may have failures.
 type window struct {
 	hold       time.Duration // how long a state is held
 	begun, end time.Time
+	// from is when failures may begin; zero is with the phase.
+	from time.Time
 }
 
 // lag is how long failures may last after the cause of them has gone.
@@ -38,10 +42,10 @@ func (w *window) over() { w.end = time.Now().Add(lag) }
 // wait holds a state.
 func (w *window) wait(d time.Duration) { <-time.After(d) }
 
-// phases are the storm.
-func phases() []phase {
+// phases are the storm, with its long ones or without.
+func phases(long bool) []phase {
 	in := []string{"503", "529", event}
-	return []phase{
+	all := []phase{
 		{name: "calm", do: func(_ *site, w *window) error { w.wait(w.hold); return nil }},
 		{name: "cores restarted one by one", do: func(s *site, _ *window) error { return roll(s, s.cores, nil) }},
 		{name: "edges restarted one by one", do: func(s *site, _ *window) error { return roll(s, nil, s.edges) }},
@@ -50,6 +54,7 @@ func phases() []phase {
 		{name: "kill −9 of an edge", do: killEdge, may: []string{broken}},
 		{name: "kill −9 of the primary database", do: killStore},
 		{name: "the database stands still", do: stallStore},
+		{name: "the database stands still for longer than keys are served without it", do: outlastGrace, may: []string{"503", broken}, long: true},
 		{name: "kill −9 of the primary of limits", do: killLimits, forgets: true},
 		{name: "a core cut off from the database", do: func(s *site, w *window) error { return cut(s, w, w.hold, "core1", "db1", "db2") }},
 		{name: "an edge cut off from a core", do: cutEdge, may: in},
@@ -57,6 +62,7 @@ func phases() []phase {
 		{name: "10 ms and 1 % loss from edges to cores", do: lossy},
 		{name: "calm again", do: func(_ *site, w *window) error { w.wait(w.hold); return nil }},
 	}
+	return slices.DeleteFunc(all, func(p phase) bool { return p.long && !long })
 }
 
 // roll restarts programs one by one, and those of both kinds in pairs.
@@ -112,13 +118,33 @@ func killStore(s *site, w *window) error {
 	return s.store.join()
 }
 
+// grace is how long known keys are served while the database does not answer. It counts from the
+// last look at the keys that the database answered, which began freshness ago or less.
+const (
+	grace     = time.Minute
+	freshness = 2 * time.Second
+)
+
 // stallStore stops all processes of the primary database where they are, as a disk does that does
-// not answer.
+// not answer, for less than the grace: no request fails.
 func stallStore(s *site, w *window) error {
 	primary := s.store.servers[s.store.primary]
 	primary.signal(syscall.SIGSTOP)
-	w.wait(w.hold)
+	w.wait(min(w.hold, grace-5*freshness))
 	primary.signal(syscall.SIGCONT)
+	w.wait(w.hold / 2)
+	return nil
+}
+
+// outlastGrace stops the primary database for longer than the grace. After the grace requests are
+// refused, and since no edge is ready then the balancer ends connections.
+func outlastGrace(s *site, w *window) error {
+	primary := s.store.servers[s.store.primary]
+	primary.signal(syscall.SIGSTOP)
+	w.from = time.Now().Add(grace - freshness)
+	w.wait(grace + 15*time.Second)
+	primary.signal(syscall.SIGCONT)
+	w.over()
 	w.wait(w.hold / 2)
 	return nil
 }
@@ -184,7 +210,7 @@ func lossy(s *site, w *window) error {
 // that may have failures of its kind.
 func allows(all []phase, windows []window, a asked) bool {
 	for i, p := range all {
-		if a.begun.Before(windows[i].end) && a.ended.After(windows[i].begun) && slices.Contains(p.may, a.kind) {
+		if a.begun.Before(windows[i].end) && a.ended.After(windows[i].begun) && a.ended.After(windows[i].from) && slices.Contains(p.may, a.kind) {
 			return true
 		}
 	}

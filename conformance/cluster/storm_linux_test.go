@@ -25,6 +25,8 @@ type size struct {
 	hold  time.Duration
 	pause time.Duration // between the pieces of a stream
 	delay time.Duration // of shutdowns
+	// long says that phases are in it that take more than a minute each.
+	long bool
 }
 
 // sized reads what a run does: GENWAY_CLUSTER is full or short, the rest has variables of its own.
@@ -55,7 +57,11 @@ func sized(t *testing.T) size {
 	}
 	// Restarts, starts after a kill and the budgets' preludes take a time that does not grow with the
 	// duration: by measurement 20 shutdown delays and 150 s. Each phase but for the restarts holds about one state.
-	o.hold = max(3*time.Second, (duration-20*o.delay-150*time.Second)/time.Duration(len(phases())-3))
+	fixed := 20*o.delay + 150*time.Second
+	if o.long = duration >= 10*time.Minute; o.long {
+		fixed += grace
+	}
+	o.hold = max(3*time.Second, (duration-fixed)/time.Duration(len(phases(o.long))-3))
 	return o
 }
 
@@ -73,7 +79,7 @@ func TestStorm(t *testing.T) {
 	// As docs/operation.md has it: shorter than the delay of shutdowns.
 	client.KeepIdle(o.delay / 2)
 	l := &load{client: client, keys: s.keys, rate: o.rate, streams: o.streams}
-	what := phases()
+	what := phases(o.long)
 	spending := max(2, o.rate/10)
 	budgets := newBudgets(s, len(what), spending, prelude+o.hold)
 	ctx, end := context.WithCancel(t.Context())
