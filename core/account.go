@@ -32,8 +32,7 @@ func begin(ctx context.Context, method, model string) (context.Context, *call.Re
 func (s *Service) account(ctx context.Context, record *call.Record, req any, do func(context.Context, *admission) error) (err error) {
 	caller := record.Caller
 	priority, protocol := priorityOf(caller), protocolName(caller.Protocol)
-	s.config.Metrics.Begun(protocol)
-	defer s.config.Metrics.Ended(protocol)
+	defer s.config.Metrics.Begun(protocol).Ended()
 	start := time.Now()
 	if err := s.full(record, req, priority); err != nil {
 		return err

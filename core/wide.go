@@ -31,61 +31,63 @@ func logCall(ctx context.Context, log *slog.Logger, r *call.Record, end time.Tim
 		return
 	}
 	took := end.Sub(r.Start)
-	fields := append(wideline.Take(),
-		slog.String("request_id", r.ID),
-		slog.String("method", r.RPC()),
-		slog.String("protocol", protocolName(r.Caller.Protocol)),
-		slog.String("key", r.Caller.KeyID),
-		slog.String("owner", r.Caller.Owner),
-		slog.String("asked_model", clipped(r.AskedModel)),
-		slog.String("model", r.Model),
-		slog.String("route", r.Route),
-		slog.String("upstream", r.Upstream),
-		slog.Int64("attempts", r.Calls),
-		slog.String("outcome", outcomeOf(r, f)),
-		slog.String("status", statusWord(err)),
-		slog.Float64("duration_seconds", seconds(took)),
-		slog.Float64("own_seconds", seconds(r.Own(took))),
-		slog.Int64("input_tokens", r.Usage.GetInputTokens()),
-		slog.Int64("output_tokens", r.Usage.GetOutputTokens()),
-		slog.Int64("cache_read_tokens", r.Usage.GetCacheReadInputTokens()),
-		slog.Int64("cache_write_tokens", r.Usage.GetCacheWriteInputTokens()+r.Usage.GetCacheWrite_1HInputTokens()),
-		slog.Int64("thinking_tokens", r.Usage.GetThinkingTokens()),
-	)
+	line := wideline.New(handler, end, level, "call")
+	line.Text("request_id", r.ID)
+	line.Text("method", r.RPC())
+	line.Text("protocol", protocolName(r.Caller.Protocol))
+	line.Text("key", r.Caller.KeyID)
+	line.Text("owner", r.Caller.Owner)
+	line.Text("asked_model", clipped(r.AskedModel))
+	line.Text("model", r.Model)
+	line.Text("route", r.Route)
+	line.Text("upstream", r.Upstream)
+	line.Int("attempts", r.Calls)
+	line.Text("outcome", outcomeOf(r, f))
+	line.Text("status", statusWord(err))
+	line.Seconds("duration_seconds", took)
+	line.Seconds("own_seconds", r.Own(took))
+	line.Int("input_tokens", r.Usage.GetInputTokens())
+	line.Int("output_tokens", r.Usage.GetOutputTokens())
+	line.Int("cache_read_tokens", r.Usage.GetCacheReadInputTokens())
+	line.Int("cache_write_tokens", r.Usage.GetCacheWriteInputTokens()+r.Usage.GetCacheWrite_1HInputTokens())
+	line.Int("thinking_tokens", r.Usage.GetThinkingTokens())
 	if r.Span.IsValid() {
-		fields = append(fields, slog.String("trace_id", r.TraceID()))
+		line.Text("trace_id", r.TraceID())
 	}
 	if n := len(r.Attempts); n > 0 {
-		fields = append(fields, slog.String("upstream_protocol", r.Attempts[n-1].Provider))
+		line.Text("upstream_protocol", r.Attempts[n-1].Provider)
 		if n > 1 {
-			fields = append(fields, slog.Int("targets", n), slog.String("fallback_reason", r.Attempts[n-2].Reason))
+			line.Int("targets", int64(n))
+			line.Text("fallback_reason", r.Attempts[n-2].Reason)
 		}
 	}
 	if r.FirstEvent > 0 {
-		fields = append(fields, slog.Float64("first_event_seconds", seconds(r.FirstEvent)))
+		line.Seconds("first_event_seconds", r.FirstEvent)
 	}
 	if r.Cost > 0 {
-		fields = append(fields, slog.Float64("cost_dollars", float64(r.Cost)/1e9))
+		line.Float("cost_dollars", float64(r.Cost)/1e9)
 	}
 	if len(r.Losses) > 0 {
-		fields = append(fields, slog.String("losses", lostMembers(r)))
+		line.Text("losses", lostMembers(r))
 	}
 	if r.UsageSource != string(ledger.Reported) {
-		fields = append(fields, slog.String("usage_source", r.UsageSource))
+		line.Text("usage_source", r.UsageSource)
 	}
 	if r.UsageSource == string(ledger.Rejected) {
-		fields = append(fields, slog.Int64("told_input_tokens", r.RejectedUsage.GetInputTokens()), slog.Int64("told_output_tokens", r.RejectedUsage.GetOutputTokens()))
+		line.Int("told_input_tokens", r.RejectedUsage.GetInputTokens())
+		line.Int("told_output_tokens", r.RejectedUsage.GetOutputTokens())
 	}
 	if r.ClientID != "" {
-		fields = append(fields, slog.String("client_request_id", r.ClientID))
+		line.Text("client_request_id", r.ClientID)
 	}
 	if f != nil {
-		fields = append(fields, slog.String("kind", fault.Name(f.Kind)), slog.String("reason", f.Reason))
+		line.Text("kind", fault.Name(f.Kind))
+		line.Text("reason", f.Reason)
 	}
 	if grave && f.Cause != nil {
-		fields = append(fields, slog.String("cause", f.Cause.Error()))
+		line.Text("cause", f.Cause.Error())
 	}
-	wideline.Write(ctx, handler, slog.NewRecord(end, level, "call", 0), fields)
+	line.Write(ctx)
 }
 
 // outcomeOf gives the outcome of a call that failed with f, or succeeded.
@@ -105,6 +107,3 @@ func statusWord(err error) string {
 	}
 	return codeOf(err)
 }
-
-// seconds is a duration as logs have it: in seconds, to the microsecond.
-func seconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }

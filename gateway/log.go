@@ -46,49 +46,47 @@ func (e *Edge) log(x *exchange, r *http.Request, path string, end time.Time, own
 	if !log.Enabled(ctx, level) {
 		return
 	}
-	fields := append(wideline.Take(),
-		slog.String("request_id", x.id),
-		slog.String("protocol", x.endpoint.protocol.Name),
-		slog.String("method", clip(r.Method, 16)),
-		slog.String("path", clip(path, 200)),
-		slog.Int("status", x.w.status),
-		slog.Int64("bytes", x.w.bytes),
-		slog.Int("request_bytes", len(x.body)),
-		slog.Float64("duration_seconds", inSeconds(end.Sub(x.start))),
-		slog.Float64("own_seconds", inSeconds(own)),
-	)
+	line := wideline.New(log, end, level, "request")
+	line.Text("request_id", x.id)
+	line.Text("protocol", x.endpoint.protocol.Name)
+	line.Text("method", clip(r.Method, 16))
+	line.Text("path", clip(path, 200))
+	line.Int("status", int64(x.w.status))
+	line.Int("bytes", x.w.bytes)
+	line.Int("request_bytes", int64(len(x.body)))
+	line.Seconds("duration_seconds", end.Sub(x.start))
+	line.Seconds("own_seconds", own)
 	if x.span.IsValid() {
-		fields = append(fields, slog.String("trace_id", x.span.TraceText()))
+		line.Text("trace_id", x.span.TraceText())
 	}
 	if x.key != "" {
-		fields = append(fields, slog.String("key", x.key))
+		line.Text("key", x.key)
 	}
 	if x.client != "" {
-		fields = append(fields, slog.String("client", x.client))
+		line.Text("client", x.client)
 	}
 	if x.clientID != "" {
-		fields = append(fields, slog.String("client_request_id", x.clientID))
+		line.Text("client_request_id", x.clientID)
 	}
 	if x.stream != nil {
-		fields = append(fields, slog.Int64("stream_events", x.record.events), slog.Int64("heartbeats", x.record.heartbeats))
+		line.Int("stream_events", x.record.events)
+		line.Int("heartbeats", x.record.heartbeats)
 	}
 	if cut != "" {
-		fields = append(fields, slog.String("cut_by", cut))
+		line.Text("cut_by", cut)
 	}
 	if len(x.named) > 0 {
-		fields = append(fields, slog.Int("losses", len(x.named)))
+		line.Int("losses", int64(len(x.named)))
 	}
 	if x.fault != nil {
-		fields = append(fields, slog.String("reason", x.fault.Reason), slog.String("kind", fault.Name(x.fault.Kind)))
+		line.Text("reason", x.fault.Reason)
+		line.Text("kind", fault.Name(x.fault.Kind))
 	}
 	if grave {
-		fields = append(fields, slog.String("cause", x.fault.Cause.Error()))
+		line.Text("cause", x.fault.Cause.Error())
 	}
-	wideline.Write(ctx, log, slog.NewRecord(end, level, "request", 0), fields)
+	line.Write(ctx)
 }
-
-// inSeconds is a duration as logs have it: in seconds, to the microsecond.
-func inSeconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
 
 // export makes the span of a request, as semantic-conventions v1.43.0 have it
 // (docs/http/http-spans.md). The path and the query are left out: both may hold a key.

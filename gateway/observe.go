@@ -20,6 +20,8 @@ type requestRecord struct {
 	// path; empty for a path that the edge does not have.
 	method, scheme, route string
 	probe                 bool
+	// active is the request as it was counted in.
+	active instrument.Active
 	// listed takes the request off the board; nil if it is not on one.
 	listed func()
 	// rpc is the method of the core that was called, code the name of the status of its
@@ -70,7 +72,7 @@ func (e *Edge) observe(x *exchange, r *http.Request, p path, found bool) {
 		s.route = e.template(p)
 	}
 	s.probe = isProbe(r.URL.Path)
-	e.config.Metrics.Begun(s.method, s.scheme)
+	s.active = e.config.Metrics.Begun(s.method, s.scheme)
 	if e.config.Board != nil {
 		entry := flight.Entry{RequestID: x.id, Side: "edge", Protocol: x.endpoint.protocol.Name, What: s.method + " " + s.route, Begun: x.start}
 		if x.span.IsValid() {
@@ -126,6 +128,7 @@ func (x *exchange) cutBy(ctx context.Context) string {
 func (e *Edge) finish(x *exchange, r *http.Request, path string) {
 	end := time.Now()
 	s, took := &x.record, end.Sub(x.start)
+	s.active.Ended()
 	if s.listed != nil {
 		s.listed()
 	}

@@ -108,11 +108,11 @@ func TestProducerDelta(t *testing.T) {
 	if got := value("genway.ledger_entries_set_aside"); len(got) > 0 {
 		t.Errorf("after nothing: %v", got)
 	}
-	core.Begun("chat")
+	active := core.Begun("chat")
 	if got := value("genway.requests.active"); !slices.Equal(got, []int64{1}) {
 		t.Errorf("one in flight: %v", got)
 	}
-	core.Ended("chat")
+	active.Ended()
 	if got := value("genway.requests.active"); !slices.Equal(got, []int64{-1}) {
 		t.Errorf("none in flight: %v", got)
 	}

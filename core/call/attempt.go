@@ -42,9 +42,7 @@ type Attempt struct {
 // StartAttempt begins the record of an attempt at a target, which is asked for the model
 // in the protocol of that name.
 func (r *Record) StartAttempt(i instrument.Inference, model, protocol string) {
-	a := Attempt{Inference: i, Model: model, Protocol: protocol, Begin: time.Now(), Calls: -r.Calls, Span: r.Tracer.Child(r.Span)}
-	a.chunks = r.Metrics.Chunks(i, a.Begin)
-	r.Attempts = append(r.Attempts, a)
+	r.Attempts = append(r.Attempts, Attempt{Inference: i, Model: model, Protocol: protocol, Begin: time.Now(), Calls: -r.Calls, Span: r.Tracer.Child(r.Span)})
 }
 
 // EndAttempt ends it; err is what came of it.
@@ -100,7 +98,7 @@ func (r *Record) Chunk() {
 	}
 	now := time.Now()
 	if a.Released.IsZero() {
-		a.Released = now
+		a.Released, a.chunks = now, r.Metrics.Chunks(a.Inference, a.Begin)
 		if a.First.IsZero() {
 			a.First = now
 		}
@@ -124,15 +122,15 @@ func (r *Record) Connected() {
 }
 
 // CalledHTTP records one call over HTTP: what was called, the status of the answer, 0 for
-// none, and the word for why there is none.
-func (r *Record) CalledHTTP(method, address string, port, status int, failure string, took time.Duration) {
+// none, the word for why there is none, and when its head came or it failed.
+func (r *Record) CalledHTTP(method, address string, port, status int, failure string, end time.Time, took time.Duration) {
 	a := r.attempt()
 	if a == nil {
 		return
 	}
 	a.Address, a.Port, a.Status = address, port, status
 	if status > 0 {
-		a.Headers = time.Now()
+		a.Headers = end
 	}
 	r.Metrics.CalledHTTP(a.Span.SpanContext, instrument.HTTPCall{Method: method, Address: address, Port: port, Status: status, Failure: failure, Upstream: a.Upstream}, took)
 }

@@ -64,8 +64,8 @@ type Core struct {
 	aside                   *counter
 	classes                 [5]*counter
 	settled                 *series[settledKey, *settledSeries]
-	protocols               *series[string, *protocolSeries]
-	attempts, fallbacks     *series[targetKey, *counter]
+	actives                 *series[string, *counter]
+	attempts                *series[attemptKey, *attemptSeries]
 	limitRefusals, refusals *series[pair, *counter]
 	shed, connections       *series[pair, *counter]
 	estimated, losses       *series[string, *counter]
@@ -78,16 +78,21 @@ type Core struct {
 type settledKey struct{ protocol, route, upstream, outcome, kind string }
 
 type settledSeries struct {
-	count, cost, calls *counter
-	duration           *histogram
+	count, cost, calls       *counter
+	duration, own, admission *histogram
 }
 
-type protocolSeries struct {
-	own, admission *histogram
-	active         *counter
+type attemptKey struct {
+	Inference
+	kind string
 }
 
-type targetKey struct{ route, upstream, kind string }
+// attemptSeries are what an attempt records; inference is nil for an operation without GenAI metrics.
+type attemptSeries struct {
+	count, fallbacks *counter
+	duration         durations
+	inference        *inferenceSeries
+}
 
 // pair is the values of two labels, words of closed lists.
 type pair struct{ first, second string }
@@ -107,24 +112,25 @@ func NewCore(r *Registry, names Names) *Core {
 	}
 	c.settled = newSeries(func(k settledKey) *settledSeries {
 		return &settledSeries{
-			count:    r.family(requests).counter(text("protocol", k.protocol), text("route", k.route), text("outcome", k.outcome), text("kind", k.kind)),
-			cost:     r.family(costDollars).counter(text("route", k.route), text("upstream", k.upstream)),
-			calls:    r.family(upstreamCalls).counter(text("upstream", k.upstream)),
-			duration: r.family(requestDuration).histogram(text("protocol", k.protocol), text("route", k.route), text("outcome", k.outcome)),
+			count:     r.family(requests).counter(text("protocol", k.protocol), text("route", k.route), text("outcome", k.outcome), text("kind", k.kind)),
+			cost:      r.family(costDollars).counter(text("route", k.route), text("upstream", k.upstream)),
+			calls:     r.family(upstreamCalls).counter(text("upstream", k.upstream)),
+			duration:  r.family(requestDuration).histogram(text("protocol", k.protocol), text("route", k.route), text("outcome", k.outcome)),
+			own:       r.family(ownDuration).histogram(text("component", "core"), text("protocol", k.protocol)),
+			admission: r.family(admissionDuration).histogram(text("protocol", k.protocol)),
 		}
 	})
-	c.protocols = newSeries(func(p string) *protocolSeries {
-		return &protocolSeries{
-			own:       r.family(ownDuration).histogram(text("component", "core"), text("protocol", p)),
-			admission: r.family(admissionDuration).histogram(text("protocol", p)), active: r.family(activeCalls).counter(text("protocol", p)),
+	c.actives = r.words(activeCalls)
+	c.attempts = newSeries(func(k attemptKey) *attemptSeries {
+		of := func(d Definition) *counter {
+			return r.family(d).counter(text("route", k.Route), text("upstream", k.Upstream), text("kind", k.kind))
 		}
+		s := &attemptSeries{count: of(attempts), fallbacks: of(fallbacks)}
+		if k.Operation != CountTokens {
+			s.duration, s.inference = c.genAI.ended(k.Inference, k.kind), c.genAI.of(k.Inference)
+		}
+		return s
 	})
-	target := func(d Definition) *series[targetKey, *counter] {
-		return newSeries(func(k targetKey) *counter {
-			return r.family(d).counter(text("route", k.route), text("upstream", k.upstream), text("kind", k.kind))
-		})
-	}
-	c.attempts, c.fallbacks = target(attempts), target(fallbacks)
 	c.limitRefusals, c.refusals, c.shed, c.connections = r.pairs(limitRefusals), r.pairs(refusals), r.pairs(shedRequests), r.pairs(connectionsRefused)
 	c.estimated, c.losses, c.storeErrors, c.reloads = r.words(estimatedUsage), r.words(losses), r.words(storeErrors), r.words(reloads)
 	c.captures = r.words(captures)
@@ -183,18 +189,20 @@ type Settlement struct {
 	Cost int64
 }
 
-// Begun counts a request in, Ended counts it out.
-func (c *Core) Begun(protocol string) {
-	if c != nil {
-		c.protocols.of(protocol).active.add(1)
-	}
-}
+// Active is a request that was counted in. The zero value is one that was not.
+type Active struct{ in *counter }
 
-// Ended counts a request out.
-func (c *Core) Ended(protocol string) {
-	if c != nil {
-		c.protocols.of(protocol).active.add(-1)
+// Ended counts it out.
+func (a Active) Ended() { a.in.add(-1) }
+
+// Begun counts a request in.
+func (c *Core) Begun(protocol string) Active {
+	if c == nil {
+		return Active{}
 	}
+	a := Active{c.actives.of(protocol)}
+	a.in.add(1)
+	return a
 }
 
 // Settled counts a request that was admitted, at its end. span, if it is sampled, is an
@@ -203,11 +211,11 @@ func (c *Core) Settled(span trace.SpanContext, s Settlement) {
 	if c == nil {
 		return
 	}
-	to, protocol := c.settled.of(settledKey{s.Protocol, s.Route, s.Upstream, s.Outcome, s.Kind}), c.protocols.of(s.Protocol)
+	to := c.settled.of(settledKey{s.Protocol, s.Route, s.Upstream, s.Outcome, s.Kind})
 	to.count.add(1)
 	to.duration.record(s.Duration.Seconds(), span)
-	protocol.own.record(s.Own.Seconds(), span)
-	protocol.admission.record(s.Admission.Seconds(), span)
+	to.own.record(s.Own.Seconds(), span)
+	to.admission.record(s.Admission.Seconds(), span)
 	if s.Calls > 0 {
 		to.calls.add(s.Calls)
 	}
@@ -248,16 +256,16 @@ func (c *Core) Attempted(span trace.SpanContext, a Attempt) {
 	if c == nil {
 		return
 	}
-	key := targetKey{a.Route, a.Upstream, a.Kind}
-	c.attempts.of(key).add(1)
+	to := c.attempts.of(attemptKey{a.Inference, a.Kind})
+	to.count.add(1)
 	if a.Followed {
-		c.fallbacks.of(key).add(1)
+		to.fallbacks.add(1)
 	}
-	if a.Operation == CountTokens { // the convention has no name for it, and it uses no tokens
+	if to.inference == nil {
 		return
 	}
-	c.genAI.end(span, a.Inference, a.Kind, a.Duration)
-	c.genAI.of(a.Inference).used(span, a.Counts, a.Kind != "")
+	to.duration.record(a.Duration, span)
+	to.inference.used(span, a.Counts, a.Kind != "")
 }
 
 // CountTokens is the operation of requests that ask for the number of their tokens. It is

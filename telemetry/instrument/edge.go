@@ -27,24 +27,23 @@ var (
 // Edge records what an edge does. Its methods are safe for concurrent use; those of a nil
 // Edge do nothing.
 type Edge struct {
-	https             *series[httpKey, *histogram]
+	https             *series[httpKey, *httpSeries]
 	actives           *series[activeKey, *counter]
-	protocols         *series[string, *edgeSeries]
 	rpcs              *series[rpcKey, *histogram]
 	cut               *series[pair, *counter]
 	shed, connections *series[pair, *counter]
 }
 
 type httpKey struct {
-	method, scheme, route string
-	status                int
-	failure, version      string
+	method, scheme, route      string
+	status                     int
+	failure, version, protocol string
 }
 
 type activeKey struct{ method, scheme string }
 
-type edgeSeries struct {
-	own                *histogram
+type httpSeries struct {
+	duration, own      *histogram
 	events, heartbeats *counter
 }
 
@@ -56,18 +55,16 @@ func NewEdge(r *Registry) *Edge {
 	}
 	text := attribute.String
 	return &Edge{
-		https: newSeries(func(k httpKey) *histogram {
-			return r.family(httpServerDuration).histogram(text("http.request.method", k.method), text("url.scheme", k.scheme), text("http.route", k.route),
-				attribute.Int("http.response.status_code", k.status), text("error.type", k.failure), text("network.protocol.version", k.version))
+		https: newSeries(func(k httpKey) *httpSeries {
+			return &httpSeries{
+				duration: r.family(httpServerDuration).histogram(text("http.request.method", k.method), text("url.scheme", k.scheme), text("http.route", k.route),
+					attribute.Int("http.response.status_code", k.status), text("error.type", k.failure), text("network.protocol.version", k.version)),
+				own:    r.family(ownDuration).histogram(text("component", "edge"), text("protocol", k.protocol)),
+				events: r.family(streamEvents).counter(text("protocol", k.protocol)), heartbeats: r.family(heartbeats).counter(text("protocol", k.protocol)),
+			}
 		}),
 		actives: newSeries(func(k activeKey) *counter {
 			return r.family(httpServerActive).counter(text("http.request.method", k.method), text("url.scheme", k.scheme))
-		}),
-		protocols: newSeries(func(p string) *edgeSeries {
-			return &edgeSeries{
-				own:    r.family(ownDuration).histogram(text("component", "edge"), text("protocol", p)),
-				events: r.family(streamEvents).counter(text("protocol", p)), heartbeats: r.family(heartbeats).counter(text("protocol", p)),
-			}
 		}),
 		rpcs: newSeries(func(k rpcKey) *histogram { return r.family(rpcClientDuration).histogram(rpcAttributes(k)...) }),
 		cut:  r.pairs(streamsCut), shed: r.pairs(shedRequests), connections: r.pairs(connectionsRefused),
@@ -104,28 +101,29 @@ func Method(method string) string {
 }
 
 // Begun counts a request in, with its method as Method gives it.
-func (e *Edge) Begun(method, scheme string) {
-	if e != nil {
-		e.actives.of(activeKey{method, scheme}).add(1)
+func (e *Edge) Begun(method, scheme string) Active {
+	if e == nil {
+		return Active{}
 	}
+	a := Active{e.actives.of(activeKey{method, scheme})}
+	a.in.add(1)
+	return a
 }
 
-// Ended counts a request out and records it. span, if it is sampled, is an example of the
-// histograms.
+// Ended records a request at its end. span, if it is sampled, is an example of the histograms.
 func (e *Edge) Ended(span trace.SpanContext, r HTTPRequest) {
 	if e == nil {
 		return
 	}
-	e.actives.of(activeKey{r.Method, r.Scheme}).add(-1)
 	failure := r.Kind
 	if failure == "" && r.Status >= 500 {
 		failure = strconv.Itoa(r.Status)
 	}
-	e.https.of(httpKey{r.Method, r.Scheme, r.Route, r.Status, failure, r.Version}).record(r.Duration.Seconds(), span)
+	to := e.https.of(httpKey{r.Method, r.Scheme, r.Route, r.Status, failure, r.Version, r.Protocol})
+	to.duration.record(r.Duration.Seconds(), span)
 	if r.Probe {
 		return
 	}
-	to := e.protocols.of(r.Protocol)
 	to.own.record(r.Own.Seconds(), span)
 	if r.Events > 0 {
 		to.events.add(r.Events)

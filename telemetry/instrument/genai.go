@@ -74,16 +74,16 @@ type Counts struct {
 // genAI are the instruments of one set of names or of both.
 type genAI struct {
 	targets *series[Inference, *inferenceSeries]
-	ended   *series[endedInference, *endedSeries]
+	family  func(Definition) *family
 }
 
-type endedInference struct {
-	Inference
-	kind string
-}
+// durations are those of one target and kind of failure.
+type durations struct{ newest, older *histogram }
 
-// endedSeries are the durations of one target and kind of failure.
-type endedSeries struct{ newest, older *histogram }
+func (d durations) record(took time.Duration, span trace.SpanContext) {
+	d.newest.record(took.Seconds(), span)
+	d.older.record(took.Seconds(), span)
+}
 
 // inferenceSeries are the series of one target. Those of names that are not recorded are nil.
 type inferenceSeries struct {
@@ -105,6 +105,7 @@ func newGenAI(r *Registry, names Names) *genAI {
 		return r.family(d)
 	}
 	return &genAI{
+		family: of,
 		targets: newSeries(func(i Inference) *inferenceSeries {
 			counter := func(d Definition, modality string) *counter {
 				return of(d).counter(i.attributes(attribute.String("gen_ai.token.modality", modality))...)
@@ -123,13 +124,15 @@ func newGenAI(r *Registry, names Names) *genAI {
 				operationInput: plain(operationInput), operationOutput: plain(operationOutput), olderInput: older("input"), olderOutput: older("output"),
 			}
 		}),
-		ended: newSeries(func(i endedInference) *endedSeries {
-			duration := func(d Definition) *histogram {
-				return of(d).histogram(i.attributes(attribute.String("error.type", i.kind))...)
-			}
-			return &endedSeries{duration(inferenceDuration), duration(olderDuration)}
-		}),
 	}
+}
+
+// ended gives the durations of operations that end with a kind of failure; empty for none.
+func (g *genAI) ended(i Inference, kind string) durations {
+	of := func(d Definition) *histogram {
+		return g.family(d).histogram(i.attributes(attribute.String("error.type", kind))...)
+	}
+	return durations{of(inferenceDuration), of(olderDuration)}
 }
 
 func (g *genAI) of(i Inference) *inferenceSeries { return g.targets.of(i) }
@@ -157,13 +160,6 @@ func (c *Chunks) Chunk(span trace.SpanContext, now time.Time) {
 		c.to.olderChunk.record(since, span)
 	}
 	c.last = now
-}
-
-// end records the end of an operation. kind is that of its failure; empty for none.
-func (g *genAI) end(span trace.SpanContext, i Inference, kind string, took time.Duration) {
-	to := g.ended.of(endedInference{i, kind})
-	to.newest.record(took.Seconds(), span)
-	to.older.record(took.Seconds(), span)
 }
 
 // used records the tokens of an operation: the counters those of all, the histograms those of

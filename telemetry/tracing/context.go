@@ -81,30 +81,37 @@ func parseParent(s string) (trace.SpanContext, bool) {
 	}
 	var config trace.SpanContextConfig
 	var version, flags [1]byte
-	for _, part := range [...]struct {
-		to   []byte
-		text string
-	}{{version[:], s[:2]}, {config.TraceID[:], s[3:35]}, {config.SpanID[:], s[36:52]}, {flags[:], s[53:55]}} {
-		if !lowerHex(part.text) {
-			return trace.SpanContext{}, false
-		}
-		if _, err := hex.Decode(part.to, []byte(part.text)); err != nil {
-			return trace.SpanContext{}, false
-		}
+	if !decode(version[:], s[:2]) || !decode(config.TraceID[:], s[3:35]) || !decode(config.SpanID[:], s[36:52]) || !decode(flags[:], s[53:55]) {
+		return trace.SpanContext{}, false
 	}
 	config.TraceFlags, config.Remote = trace.TraceFlags(flags[0])&(trace.FlagsSampled|trace.FlagsRandom), true
 	sc := trace.NewSpanContext(config)
 	return sc, sc.IsValid()
 }
 
-func lowerHex(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+// decode reads hexadecimal digits in lower case, the only ones that the standard allows. It
+// reports false for any other text. s is twice as long as to.
+func decode(to []byte, s string) bool {
+	for i := range to {
+		high, low := digits[s[2*i]], digits[s[2*i+1]]
+		if high|low > 0xf {
 			return false
 		}
+		to[i] = high<<4 | low
 	}
 	return true
 }
+
+// digits are the values of the hexadecimal digits, and 0xff for any other byte.
+var digits = func() (all [256]byte) {
+	for i := range all {
+		all[i] = 0xff
+	}
+	for i, c := range []byte("0123456789abcdef") {
+		all[c] = byte(i)
+	}
+	return all
+}()
 
 // Parent is the traceparent of a context; empty for one that is not valid.
 func Parent(sc trace.SpanContext) string {

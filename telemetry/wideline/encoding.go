@@ -1,10 +1,15 @@
 package wideline
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"log/slog"
 	"math"
 	"strconv"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Encoding is a format of lines, those of slog's handlers without options: the time, the level,
@@ -18,102 +23,136 @@ const (
 	JSON
 )
 
-// Append appends a line to b as slog's handler writes it, in a tenth of its time. It reports
-// false for a line that it leaves to the handler: one with a text that needs escapes, or with a
-// value that is neither a text nor a number. The names of fields must be plain words.
-func (e Encoding) Append(b []byte, line slog.Record, fields []slog.Attr) ([]byte, bool) {
-	switch e {
-	case Text:
-		return appendText(b, line, fields)
-	case JSON:
-		return appendJSON(b, line, fields)
-	case None:
+// begin writes what stands before the fields.
+func (l *Line) begin() {
+	b := l.text[:0]
+	if l.encoding == JSON {
+		b = append(b, `{"time":"`...)
+		b = append(l.encoding.appendTime(b, l.at), `","level":"`...)
+		b = append(append(b, l.level.String()...), `","msg":`...)
+	} else {
+		b = append(b, "time="...)
+		b = append(l.encoding.appendTime(b, l.at), " level="...)
+		b = append(append(b, l.level.String()...), " msg="...)
 	}
-	return b, false
+	l.text = l.encoding.appendText(b, l.message)
 }
 
-func appendText(b []byte, line slog.Record, fields []slog.Attr) ([]byte, bool) {
-	if !bare(line.Message) {
-		return b, false
+func (l *Line) end() {
+	if l.encoding == JSON {
+		l.text = append(l.text, '}')
 	}
-	b = append(b, "time="...)
-	b = line.Time.AppendFormat(b, "2006-01-02T15:04:05.000Z07:00")
-	b = append(append(b, " level="...), line.Level.String()...)
-	b = append(append(b, " msg="...), line.Message...)
-	for i := range fields {
-		f := &fields[i]
-		b = append(append(append(b, ' '), f.Key...), '=')
-		switch f.Value.Kind() { // the others are left to the handler
-		case slog.KindString:
-			switch text := f.Value.String(); {
-			case text == "":
-				b = append(b, `""`...)
-			case bare(text):
-				b = append(b, text...)
-			default:
-				return b, false
-			}
-		case slog.KindInt64:
-			b = strconv.AppendInt(b, f.Value.Int64(), 10)
-		case slog.KindFloat64:
-			b = strconv.AppendFloat(b, f.Value.Float64(), 'g', -1, 64)
-		default:
-			return b, false
+	l.text = append(l.text, '\n')
+}
+
+func (e Encoding) appendName(b []byte, name string) []byte {
+	if e == JSON {
+		return append(append(append(b, ',', '"'), name...), '"', ':')
+	}
+	return append(append(append(b, ' '), name...), '=')
+}
+
+// Text appends a text.
+func (l *Line) Text(name, value string) {
+	if l.encoding == None {
+		l.fields = append(l.fields, slog.String(name, value))
+		return
+	}
+	l.text = l.encoding.appendText(l.encoding.appendName(l.text, name), value)
+}
+
+// Int appends a whole number.
+func (l *Line) Int(name string, n int64) {
+	if l.encoding == None {
+		l.fields = append(l.fields, slog.Int64(name, n))
+		return
+	}
+	l.text = strconv.AppendInt(l.encoding.appendName(l.text, name), n, 10)
+}
+
+// Float appends a number, which must be finite.
+func (l *Line) Float(name string, v float64) {
+	if l.encoding == None {
+		l.fields = append(l.fields, slog.Float64(name, v))
+		return
+	}
+	l.text = l.encoding.appendFloat(l.encoding.appendName(l.text, name), v)
+}
+
+// Seconds appends a duration in seconds, to the microsecond.
+func (l *Line) Seconds(name string, d time.Duration) {
+	us := d.Microseconds()
+	// The others may have an exponent.
+	if l.encoding == None || us != 0 && (us < 100 || us >= 1e12) {
+		l.Float(name, float64(us)/1e6)
+		return
+	}
+	b := strconv.AppendInt(l.encoding.appendName(l.text, name), us/1e6, 10)
+	l.text = appendFraction(b, int(us%1e6), 6, true)
+}
+
+func (e Encoding) appendFloat(b []byte, v float64) []byte {
+	if e == Text {
+		return strconv.AppendFloat(b, v, 'g', -1, 64)
+	}
+	if size := math.Abs(v); size == 0 || size >= 1e-6 && size < 1e21 {
+		return strconv.AppendFloat(b, v, 'f', -1, 64)
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return append(b, "null"...)
+	}
+	return append(b, text...)
+}
+
+// plain holds the bytes that stand in texts of JSON as they are.
+var plain = func() (all [256]bool) {
+	for c := ' '; c <= '~'; c++ {
+		all[c] = c != '"' && c != '\\'
+	}
+	return all
+}()
+
+func (e Encoding) appendText(b []byte, s string) []byte {
+	if e == Text {
+		if quoted(s) {
+			return strconv.AppendQuote(b, s)
 		}
+		return append(b, s...)
 	}
-	return append(b, '\n'), true
-}
-
-func appendJSON(b []byte, line slog.Record, fields []slog.Attr) ([]byte, bool) {
-	if !plain(line.Message) {
-		return b, false
-	}
-	b = append(b, `{"time":"`...)
-	b = line.Time.AppendFormat(b, time.RFC3339Nano)
-	b = append(append(b, `","level":"`...), line.Level.String()...)
-	b = append(append(append(b, `","msg":"`...), line.Message...), '"')
-	for i := range fields {
-		f := &fields[i]
-		b = append(append(append(b, `,"`...), f.Key...), `":`...)
-		switch f.Value.Kind() { // the others are left to the handler
-		case slog.KindString:
-			text := f.Value.String()
-			if !plain(text) {
-				return b, false
-			}
-			b = append(append(append(b, '"'), text...), '"')
-		case slog.KindInt64:
-			b = strconv.AppendInt(b, f.Value.Int64(), 10)
-		case slog.KindFloat64:
-			v := f.Value.Float64()
-			if size := math.Abs(v); size != 0 && !(size >= 1e-6 && size < 1e21) {
-				return b, false // JSON has no infinity, and encoding/json writes these with an exponent
-			}
-			b = strconv.AppendFloat(b, v, 'f', -1, 64)
-		default:
-			return b, false
-		}
-	}
-	return append(b, "}\n"...), true
-}
-
-// bare reports whether a text stands in a line of text without quotes. It may say no of one
-// that does.
-func bare(s string) bool {
+	b = append(b, '"')
 	for i := range len(s) {
-		if c := s[i]; c <= ' ' || c > '~' || c == '"' || c == '=' {
-			return false
+		if !plain[s[i]] {
+			return appendEscaped(b[:len(b)-1], s)
 		}
 	}
-	return s != ""
+	return append(append(b, s...), '"')
 }
 
-// plain reports whether a text stands in JSON as it is. It may say no of one that does.
-func plain(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			return false
+// appendEscaped appends a text with the escapes of slog's handler, which is asked to write it.
+func appendEscaped(b []byte, s string) []byte {
+	const before, after = `{"level":"INFO","msg":`, "}\n"
+	var out bytes.Buffer
+	_ = slog.NewJSONHandler(&out, nil).Handle(context.Background(), slog.NewRecord(time.Time{}, slog.LevelInfo, s, 0)) // a buffer takes it
+	return append(b, out.Bytes()[len(before):out.Len()-len(after)]...)
+}
+
+// quoted reports whether slog quotes a text in a line of text.
+func quoted(s string) bool {
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c <= ' ' || c == '"' || c == '=' {
+				return true
+			}
+			i++
+			continue
 		}
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsPrint(r) {
+			return true
+		}
+		i += size
 	}
-	return true
+	return s == ""
 }

@@ -8,39 +8,65 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 )
 
-// most is more fields than a line has.
-const most = 48
-
-var spare = sync.Pool{New: func() any { return new([most]slog.Attr) }}
-
-// Take gives an empty slice for the fields of one line, which Write takes back.
-func Take() []slog.Attr {
-	all, ok := spare.Get().(*[most]slog.Attr)
-	if !ok {
-		return nil
-	}
-	return all[:0]
-}
-
-// Handler is a handler that may write a line itself, in less time than by slog's. It reports
-// false for a line that it leaves to Handle.
+// Handler is a handler whose lines a Line writes by itself, in less time than slog does.
 type Handler interface {
-	WriteLine(line slog.Record, fields []slog.Attr) bool
+	// Encoding is the format of the lines. None leaves them to Handle.
+	Encoding() Encoding
+	// WriteLine takes a line, which ends with a newline. It must not keep it.
+	WriteLine(level slog.Level, line []byte)
 }
 
-// Write writes the line with the fields, which may be reused afterwards. A handler must not
-// keep them, as slog's own do not: they are a group without a name, whose fields are written
-// as those of the line. A Logger, which would look for the line of the program first, is not
-// asked.
-func Write(ctx context.Context, handler slog.Handler, line slog.Record, fields []slog.Attr) {
-	if fast, ok := handler.(Handler); !ok || !fast.WriteLine(line, fields) {
-		line.AddAttrs(slog.Attr{Value: slog.GroupValue(fields...)})
-		_ = handler.Handle(ctx, line) // an error of the log cannot be reported anywhere
+// Line is the line of one request in the making. Its methods append a field each. The names of
+// fields must be plain words.
+type Line struct {
+	handler  slog.Handler
+	encoding Encoding
+	level    slog.Level
+	at       time.Time
+	message  string
+	text     []byte
+	fields   []slog.Attr // of a handler that writes the line itself
+}
+
+var spare = sync.Pool{New: func() any { return &Line{text: make([]byte, 0, 1024)} }}
+
+// most bounds the text that is kept for other lines, in bytes.
+const most = 8 << 10
+
+// New begins a line. The caller has asked whether the handler is enabled for the level. A
+// Logger, which would look for the line of the program first, is not asked.
+func New(handler slog.Handler, at time.Time, level slog.Level, message string) *Line {
+	l, ok := spare.Get().(*Line)
+	if !ok {
+		l = new(Line)
 	}
-	clear(fields)
-	if cap(fields) == most {
-		spare.Put((*[most]slog.Attr)(fields[:most]))
+	l.handler, l.level, l.at, l.message, l.encoding = handler, level, at, message, None
+	if own, ok := handler.(Handler); ok {
+		if l.encoding = own.Encoding(); l.encoding != None {
+			l.begin()
+		}
 	}
+	return l
+}
+
+// Write writes the line, which must not be used afterwards. A handler must not keep its fields, as
+// slog's own do not: they are a group without a name, whose fields are written as those of the line.
+func (l *Line) Write(ctx context.Context) {
+	if own, ok := l.handler.(Handler); ok && l.encoding != None {
+		l.end()
+		own.WriteLine(l.level, l.text)
+	} else {
+		record := slog.NewRecord(l.at, l.level, l.message, 0)
+		record.AddAttrs(slog.Attr{Value: slog.GroupValue(l.fields...)})
+		_ = l.handler.Handle(ctx, record) // an error of the log cannot be reported anywhere
+		clear(l.fields)
+	}
+	if cap(l.text) > most {
+		return
+	}
+	*l = Line{text: l.text[:0], fields: l.fields[:0]}
+	spare.Put(l)
 }

@@ -23,8 +23,11 @@ func TestWrite(t *testing.T) {
 		"json": {func(b *bytes.Buffer) slog.Handler { return slog.NewJSONHandler(b, nil) }, `"level":"INFO","msg":"call","id":"7","empty":"","n":1}` + "\n"},
 	} {
 		var out bytes.Buffer
-		fields := append(wideline.Take(), slog.String("id", "7"), slog.String("empty", ""), slog.Int("n", 1))
-		wideline.Write(context.Background(), c.handler(&out), slog.NewRecord(time.Now(), slog.LevelInfo, "call", 0), fields)
+		line := wideline.New(c.handler(&out), time.Now(), slog.LevelInfo, "call")
+		line.Text("id", "7")
+		line.Text("empty", "")
+		line.Int("n", 1)
+		line.Write(context.Background())
 		if !strings.HasSuffix(out.String(), c.want) {
 			t.Errorf("%s: %s", name, out.String())
 		}
@@ -34,11 +37,11 @@ func TestWrite(t *testing.T) {
 	var writing sync.WaitGroup
 	for n := range 100 {
 		writing.Go(func() {
-			fields := wideline.Take()
+			line := wideline.New(handler, time.Now(), slog.LevelInfo, "call")
 			for range n {
-				fields = append(fields, slog.Int("n", n))
+				line.Int("n", int64(n))
 			}
-			wideline.Write(context.Background(), handler, slog.NewRecord(time.Now(), slog.LevelInfo, "call", 0), fields)
+			line.Write(context.Background())
 		})
 	}
 	writing.Wait()

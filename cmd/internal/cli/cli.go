@@ -80,7 +80,7 @@ func (l Log) LoggerTo(out io.Writer) (*slog.Logger, func()) {
 	if l.Format == "json" {
 		handler, encoding = slog.NewJSONHandler(lines, options), wideline.JSON
 	}
-	return slog.New(prompt{handler, lines, encoding}), lines.flush
+	return slog.New(prompt{handler, lines, l.Level, encoding}), lines.flush
 }
 
 // TellEnd logs that the end was asked for, which explains the wait that follows.

@@ -75,29 +75,23 @@ func (w *lines) flush() {
 type prompt struct {
 	slog.Handler
 	lines *lines
+	level slog.Level
 	// encoding is that of the lines of requests; None for a handler with fields of its own.
 	encoding wideline.Encoding
 }
 
-// lineBuffers holds buffers for one line each.
-var lineBuffers = sync.Pool{New: func() any { return new([1024]byte) }}
+// Enabled says what the handler would say, without asking through its options.
+func (h prompt) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level }
 
-// WriteLine writes the line of a request, unless its texts need slog's escapes.
-func (h prompt) WriteLine(line slog.Record, fields []slog.Attr) bool {
-	buffer, ok := lineBuffers.Get().(*[1024]byte)
-	if !ok {
-		return false
-	}
-	defer lineBuffers.Put(buffer)
-	text, ok := h.encoding.Append(buffer[:0], line, fields)
-	if !ok {
-		return false
-	}
-	_, _ = h.lines.Write(text) // it never fails
-	if line.Level >= slog.LevelWarn {
+// Encoding is that of the lines of requests.
+func (h prompt) Encoding() wideline.Encoding { return h.encoding }
+
+// WriteLine takes the line of a request.
+func (h prompt) WriteLine(level slog.Level, line []byte) {
+	_, _ = h.lines.Write(line) // it never fails
+	if level >= slog.LevelWarn {
 		h.lines.flush()
 	}
-	return true
 }
 
 func (h prompt) Handle(ctx context.Context, r slog.Record) error {
@@ -109,9 +103,9 @@ func (h prompt) Handle(ctx context.Context, r slog.Record) error {
 }
 
 func (h prompt) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return prompt{h.Handler.WithAttrs(attrs), h.lines, wideline.None}
+	return prompt{h.Handler.WithAttrs(attrs), h.lines, h.level, wideline.None}
 }
 
 func (h prompt) WithGroup(name string) slog.Handler {
-	return prompt{h.Handler.WithGroup(name), h.lines, wideline.None}
+	return prompt{h.Handler.WithGroup(name), h.lines, h.level, wideline.None}
 }

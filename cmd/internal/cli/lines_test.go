@@ -106,7 +106,10 @@ func TestLineOfARequest(t *testing.T) {
 				var got, want safeBuffer
 				line := slog.NewRecord(time.Now(), slog.LevelWarn, "call", 0)
 				log, end := Log{Format: format}.LoggerTo(&got)
-				wideline.Write(t.Context(), with(log), line.Clone(), append(wideline.Take(), slog.String("k", value), slog.Int("n", 7)))
+				of := wideline.New(with(log), line.Time, line.Level, line.Message)
+				of.Text("k", value)
+				of.Int("n", 7)
+				of.Write(t.Context())
 				if !strings.HasSuffix(got.String(), "\n") {
 					t.Errorf("%s, %s: not written at once", format, name)
 				}

@@ -27,7 +27,8 @@ func traced(h http.Header, carried tracing.Carried) http.Header {
 
 // answered records the status of a call and the time until the head of its answer.
 func (a *answer) answered(req *http.Request, resp *http.Response, sent time.Time) {
-	ctx, took := a.ctx, time.Since(sent)
+	ctx, end := a.ctx, time.Now()
+	took := end.Sub(sent)
 	a.record.Waited += took
 	status, failure := 0, ""
 	if resp != nil {
@@ -38,7 +39,7 @@ func (a *answer) answered(req *http.Request, resp *http.Response, sent time.Time
 		failure = errorType(context.Cause(ctx))
 	}
 	address, port := addressOf(req.URL)
-	a.record.CalledHTTP(req.Method, address, port, status, failure, took)
+	a.record.CalledHTTP(req.Method, address, port, status, failure, end, took)
 }
 
 // errorType is error.type of a call without an answer.
