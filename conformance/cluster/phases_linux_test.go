@@ -137,13 +137,18 @@ func stallStore(s *site, w *window) error {
 }
 
 // outlastGrace stops the primary database for longer than the grace. After the grace requests are
-// refused, and since no edge is ready then the balancer ends connections.
+// refused, and since no edge is ready then the balancer ends connections. The standby has given the
+// primary up by then (wal_receiver_timeout is a minute), so that no commit ends before it has come back.
 func outlastGrace(s *site, w *window) error {
 	primary := s.store.servers[s.store.primary]
 	primary.signal(syscall.SIGSTOP)
 	w.from = time.Now().Add(grace - freshness)
 	w.wait(grace + 15*time.Second)
+	resumed := time.Now()
 	primary.signal(syscall.SIGCONT)
+	if err := s.store.synchronous(resumed); err != nil {
+		return err
+	}
 	w.over()
 	w.wait(w.hold / 2)
 	return nil

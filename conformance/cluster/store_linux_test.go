@@ -106,9 +106,14 @@ func (s *store) join() error {
 	if err != nil {
 		return err
 	}
+	return s.synchronous(time.Time{})
+}
+
+// synchronous waits for a standby that has connected since then and whose copy commits wait for.
+func (s *store) synchronous(since time.Time) error {
 	return within("the standby is not synchronous", func() bool {
 		var count int
-		err := s.ask("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'", &count)
+		err := s.ask("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND backend_start > '"+since.UTC().Format(time.RFC3339Nano)+"'", &count)
 		return err == nil && count == 1
 	})
 }
