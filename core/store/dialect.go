@@ -17,6 +17,9 @@ import (
 // the dialect.
 type dialect struct {
 	goose goose.Dialect
+	// whole makes the schema that the steps up to its version make, at once; zero where an empty
+	// database runs the steps.
+	whole Migration
 	// hasTable is a query of whether there is a table of a name.
 	hasTable string
 	// partitions is a query of how many partitions the ledger has; empty where there are none.
@@ -65,6 +68,7 @@ type dialect struct {
 // another one wrote first: see params.
 var sqliteDialect = dialect{
 	goose:    goose.DialectSQLite3,
+	whole:    Migration{Version: wholeVersion, Name: "whole.sql", SQL: wholeSchema},
 	hasTable: `SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?`,
 	words: map[string]string{
 		"integer":   "INTEGER",

@@ -1,12 +1,41 @@
 package store
 
 import (
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 
 	"github.com/genway/genway/core/ledger"
 )
+
+// WholeVersion is the version of whole.sql.
+const WholeVersion = wholeVersion
+
+// MigrateByStep makes the schema of an SQLite file that is not there, a step after the other up to a version.
+func MigrateByStep(t testing.TB, path string, last int64) {
+	t.Helper()
+	db, err := sqlitePool(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.pool.Close()
+	known, err := versions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	known = slices.DeleteFunc(known, func(m Migration) bool { return m.Version > last })
+	steps, err := after(0, db.dialect, known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stepwise := *db.dialect
+	stepwise.whole = Migration{}
+	db.dialect = &stepwise
+	if err := create(t.Context(), db, steps); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // Setting is the value of a server's setting in a connection, or in the ledger's.
 func (s *Store) Setting(t testing.TB, name string, ledger bool) (value string) {

@@ -300,7 +300,7 @@ func TestFirstSchemaIsWholeOrNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), store.FileName)
 	db := raw(t, file)
 	run(t, db, `CREATE TABLE ledger (mine TEXT)`)
-	if s, err := store.Open(t.Context(), store.Config{Location: file}); err == nil || !strings.Contains(err.Error(), "00002_ledger.sql") {
+	if s, err := store.Open(t.Context(), store.Config{Location: file}); err == nil || !strings.Contains(err.Error(), "table ledger already exists") {
 		t.Errorf("%v, %v", s, err)
 	}
 	if got := schema(t, db); len(got) != 1 || got["ledger"] == "" {
