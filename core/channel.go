@@ -8,10 +8,10 @@ import (
 	"github.com/genway/genway/core/auth"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/transport"
 	"github.com/genway/genway/internal/transport/inproc"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 )
 
@@ -58,7 +58,7 @@ func believed(interceptors Interceptors) *inproc.Channel {
 
 // from gives a context whose peer is where a console's caller is.
 func from(ctx context.Context) context.Context {
-	if shown := metadata.ValueFromIncomingContext(ctx, auth.AddressKey); len(shown) == 1 {
+	if shown := transport.Incoming(ctx, auth.AddressKey); len(shown) == 1 {
 		if at, err := netip.ParseAddr(shown[0]); err == nil {
 			return peer.NewContext(ctx, &peer.Peer{Addr: net.TCPAddrFromAddrPort(netip.AddrPortFrom(at, 0))})
 		}

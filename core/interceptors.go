@@ -116,13 +116,13 @@ func (s *serverStream) RecvMsg(m any) error {
 
 func (i Interceptors) begin(ctx context.Context, method string) (context.Context, *call.Record) {
 	var id string
-	if shown := metadata.ValueFromIncomingContext(ctx, RequestIDKey); len(shown) > 0 && sane(shown[0]) {
+	if shown := transport.Incoming(ctx, RequestIDKey); len(shown) > 0 && sane(shown[0]) {
 		id = shown[0]
 	} else {
 		id = "req_" + strings.ToLower(rand.Text())
 	}
 	record := &call.Record{ID: id, Method: method, Start: time.Now(), Span: i.Tracer.Start(carried(ctx)), Tracer: i.Tracer, Metrics: i.Metrics, Body: arena.BodyOf(ctx)}
-	if shown := metadata.ValueFromIncomingContext(ctx, ClientRequestIDKey); len(shown) > 0 && printable(shown[0]) {
+	if shown := transport.Incoming(ctx, ClientRequestIDKey); len(shown) > 0 && printable(shown[0]) {
 		record.ClientID = shown[0]
 	}
 	return call.With(ctx, record), record

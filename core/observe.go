@@ -12,13 +12,13 @@ import (
 	"github.com/genway/genway/core/ledger"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/transport"
 	"github.com/genway/genway/telemetry/flight"
 	"github.com/genway/genway/telemetry/instrument"
 	"github.com/genway/genway/telemetry/tracing"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
@@ -26,7 +26,7 @@ import (
 // a call of an edge always has.
 func carried(ctx context.Context) tracing.Carried {
 	value := func(name string) string {
-		if shown := metadata.ValueFromIncomingContext(ctx, name); len(shown) > 0 {
+		if shown := transport.Incoming(ctx, name); len(shown) > 0 {
 			return shown[0]
 		}
 		return ""

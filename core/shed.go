@@ -10,7 +10,7 @@ import (
 	"github.com/genway/genway/core/keys"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/overload"
-	"google.golang.org/grpc/metadata"
+	"github.com/genway/genway/internal/transport"
 )
 
 // PriorityKey is the metadata that names to an edge a key's priority if that is batch, and in
@@ -25,7 +25,7 @@ func (i Interceptors) admit(ctx context.Context, record *call.Record) error {
 		return nil
 	}
 	priority := priorityOf(record.Caller)
-	if i.InProcess && (priority == overload.Interactive || len(metadata.ValueFromIncomingContext(ctx, PriorityKey)) > 0) {
+	if i.InProcess && (priority == overload.Interactive || len(transport.Incoming(ctx, PriorityKey)) > 0) {
 		return nil
 	}
 	err := i.Gate.Admit(priority)

@@ -16,8 +16,8 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/keys"
+	"github.com/genway/genway/internal/transport"
 	"github.com/genway/genway/protocol"
-	"google.golang.org/grpc/metadata"
 )
 
 // Keys finds the principal of a key. *keys.Service is one.
@@ -52,7 +52,7 @@ func (a Authenticator) Authenticate(ctx context.Context, method string) (call.Ca
 	if err != nil {
 		return caller, err
 	}
-	if n := len(metadata.ValueFromIncomingContext(ctx, "authorization")); n > 1 {
+	if n := len(transport.Incoming(ctx, "authorization")); n > 1 {
 		return caller, fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "the authorization metadata is there %d times; send one API key", n)
 	}
 	raw := bearer(ctx)
@@ -114,10 +114,9 @@ func bearer(ctx context.Context) string {
 	return strings.Trim(key, " \t")
 }
 
-// metadataOf gives the last value of a call's metadata of that name. The whole of the metadata
-// would be a copy.
+// metadataOf gives the last value of a call's metadata of that name.
 func metadataOf(ctx context.Context, name string) string {
-	values := metadata.ValueFromIncomingContext(ctx, name)
+	values := transport.Incoming(ctx, name)
 	if len(values) == 0 {
 		return ""
 	}

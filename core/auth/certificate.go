@@ -5,7 +5,7 @@ import (
 
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/internal/certs"
-	"google.golang.org/grpc/metadata"
+	"github.com/genway/genway/internal/transport"
 )
 
 // CertificateKey is the metadata in which an edge sends the names of the certificate that
@@ -17,7 +17,7 @@ const CertificateKey = "genway-client-certificate"
 // shown.
 func CertificateOf(ctx context.Context, caller call.Caller) []string {
 	if caller.Edge {
-		return metadata.ValueFromIncomingContext(ctx, CertificateKey)
+		return transport.Incoming(ctx, CertificateKey)
 	}
 	if chains := verified(ctx); len(chains) > 0 {
 		return certs.Names(chains[0][0])

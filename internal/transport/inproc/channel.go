@@ -127,16 +127,20 @@ type call struct {
 	cancel context.CancelFunc
 	sent   chan struct{} // closed when the header is; nil for unary calls
 	name   string
+	md     metadata.MD // that the call came with
 
 	headerStore
 }
+
+// Incoming is the metadata that the call came with, by names in lower case.
+func (c *call) Incoming() metadata.MD { return c.md }
 
 func newCall(ctx context.Context, name string) *call {
 	c := &call{name: name}
 	server, cancel := context.WithCancel(isolated{ctx})
 	c.cancel = cancel
-	md, _ := metadata.FromOutgoingContext(ctx)
-	server = metadata.NewIncomingContext(server, md)
+	c.md, _ = metadata.FromOutgoingContext(ctx)
+	server = metadata.NewIncomingContext(server, c.md)
 	c.ctx = grpc.NewContextWithServerTransportStream(server, c)
 	return c
 }
