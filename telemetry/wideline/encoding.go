@@ -82,13 +82,27 @@ func (l *Line) Float(name string, v float64) {
 // Seconds appends a duration in seconds, to the microsecond.
 func (l *Line) Seconds(name string, d time.Duration) {
 	us := d.Microseconds()
-	// The others may have an exponent.
-	if l.encoding == None || us != 0 && (us < 100 || us >= 1e12) {
+	switch {
+	case l.encoding == None || us < 0 || us >= 1e12: // the text of these may have an exponent above 0
 		l.Float(name, float64(us)/1e6)
-		return
+	case l.encoding == Text && us > 0 && us < 100:
+		l.text = appendSmall(l.encoding.appendName(l.text, name), us)
+	default:
+		b := strconv.AppendInt(l.encoding.appendName(l.text, name), us/1e6, 10)
+		l.text = appendFraction(b, int(us%1e6), 6, true)
 	}
-	b := strconv.AppendInt(l.encoding.appendName(l.text, name), us/1e6, 10)
-	l.text = appendFraction(b, int(us%1e6), 6, true)
+}
+
+// appendSmall appends 1 to 99 microseconds in seconds, as 9.5e-05 or 5e-06.
+func appendSmall(b []byte, us int64) []byte {
+	if us < 10 {
+		return append(b, '0'+byte(us), 'e', '-', '0', '6')
+	}
+	b = append(b, '0'+byte(us/10))
+	if us%10 > 0 {
+		b = append(b, '.', '0'+byte(us%10))
+	}
+	return append(b, "e-05"...)
 }
 
 func (e Encoding) appendFloat(b []byte, v float64) []byte {

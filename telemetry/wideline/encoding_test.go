@@ -28,7 +28,7 @@ func TestEncodingIsSlogs(t *testing.T) {
 	text := rapid.OneOf(rapid.StringMatching(`[ -~]{0,40}`), rapid.StringMatching(`[a-z0-9_./:-]{0,30}`), rapid.String(),
 		rapid.SampledFrom([]string{"", "=", " ", "\\", "\x7f", "\xff", "é", "\u2028", "<&>", "\x00", "\ufffd", "\u00a0", "\U000e0001", "🙂"}))
 	number := rapid.OneOf(rapid.Float64(), rapid.Float64Range(0, 1000), rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1e-6, 1e-7, 1e21, 1e20, math.MaxFloat64, math.SmallestNonzeroFloat64}))
-	duration := rapid.OneOf(rapid.Int64(), rapid.Int64Range(0, 2_000_000), rapid.Int64Range(-2_000_000, 1e12), rapid.SampledFrom([]int64{0, 999, 1000, 99_999, 100_000, 1e9, 1e15 - 1, 1e15, 100e9, 1_000_100_000}))
+	duration := rapid.OneOf(rapid.Int64(), rapid.Int64Range(0, 2_000_000), rapid.Int64Range(0, 150_000), rapid.Int64Range(-2_000_000, 1e12), rapid.SampledFrom([]int64{0, 999, 1000, 99_999, 100_000, 1e9, 1e15 - 1, 1e15, 100e9, 1_000_100_000}))
 	rapid.Check(t, func(t *rapid.T) {
 		zone := time.FixedZone("", rapid.IntRange(-12, 14).Draw(t, "zone")*3600)
 		at := time.Unix(rapid.Int64Range(0, 1<<33).Draw(t, "seconds"), rapid.Int64Range(0, 1e9-1).Draw(t, "nanoseconds")).In(zone)

@@ -67,6 +67,6 @@ func (l *Line) Write(ctx context.Context) {
 	if cap(l.text) > most {
 		return
 	}
-	*l = Line{text: l.text[:0], fields: l.fields[:0]}
+	l.handler, l.message, l.text, l.fields = nil, "", l.text[:0], l.fields[:0]
 	spare.Put(l)
 }
