@@ -11,6 +11,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/pressly/goose/v3"
 	goosedb "github.com/pressly/goose/v3/database"
@@ -156,8 +157,8 @@ func (m Migration) run(ctx context.Context, tx *sql.Tx) error {
 }
 
 var (
-	wordPattern = regexp.MustCompile(`\{\{(\w+)((?: "[^"]*")*)\}\}`)
-	textPattern = regexp.MustCompile(`"([^"]*)"`)
+	wordPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{(\w+)((?: "[^"]*")*)\}\}`) })
+	textPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`"([^"]*)"`) })
 )
 
 // render writes a migration in a dialect.
@@ -166,10 +167,10 @@ func render(d *dialect, files fs.FS, file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	rendered := wordPattern.ReplaceAllStringFunc(string(text), func(word string) string {
-		parts := wordPattern.FindStringSubmatch(word)
+	rendered := wordPattern().ReplaceAllStringFunc(string(text), func(word string) string {
+		parts := wordPattern().FindStringSubmatch(word)
 		var texts []string
-		for _, match := range textPattern.FindAllStringSubmatch(parts[2], -1) {
+		for _, match := range textPattern().FindAllStringSubmatch(parts[2], -1) {
 			texts = append(texts, match[1])
 		}
 		sql, known := d.words[parts[1]]

@@ -164,7 +164,7 @@ func (c *conversion) steps(found Partitioning) []partitionStep {
 	}, func(s partitionStep) bool { return s.done })
 }
 
-var boundPattern = regexp.MustCompile(`start_time < '?(-?\d+)'?`)
+var boundPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`start_time < '?(-?\d+)'?`) })
 
 // inspect reads the state of the database.
 func (c *conversion) inspect(ctx context.Context) (found Partitioning, err error) {
@@ -222,7 +222,7 @@ func boundOf(ctx context.Context, tx transaction) (bound int64, proved bool, err
 	if err != nil {
 		return 0, false, err
 	}
-	digits := boundPattern.FindStringSubmatch(definition)
+	digits := boundPattern().FindStringSubmatch(definition)
 	if digits == nil {
 		return 0, false, fmt.Errorf("constraint %s is none of this program's: %s", firstBound, definition)
 	}

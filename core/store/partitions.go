@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/genway/genway/core/ledger"
@@ -55,7 +56,9 @@ func isByDay(ctx context.Context, db database) (byDay bool, err error) {
 }
 
 // rangeBound is how PostgreSQL writes the bounds of a partition of whole numbers.
-var rangeBound = regexp.MustCompile(`^FOR VALUES FROM \((MINVALUE|'?(-?\d+)'?)\) TO \('?(-?\d+)'?\)$`)
+var rangeBound = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^FOR VALUES FROM \((MINVALUE|'?(-?\d+)'?)\) TO \('?(-?\d+)'?\)$`)
+})
 
 // partitionsOf lists the ledger's partitions, the earliest first and the default one last.
 func partitionsOf(ctx context.Context, tx transaction) ([]partition, error) {
@@ -94,7 +97,7 @@ func parsePartition(name, bound string) (partition, error) {
 		return partition{name: name, rest: true}, nil
 	}
 	p := partition{name: name, from: math.MinInt64}
-	texts := rangeBound.FindStringSubmatch(bound)
+	texts := rangeBound().FindStringSubmatch(bound)
 	if texts == nil {
 		return p, fmt.Errorf("partition %s has bounds that are none of this program's: %s", name, bound)
 	}

@@ -3,13 +3,16 @@ package spell
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/genway/genway/codec/fault"
 )
 
 // A path of the contract within a text: names with an index, a dot or an underscore. A
 // single word may be a word of the text.
-var pathInText = regexp.MustCompile(`\b[a-z][a-z_]*(?:\[\d+\])?(?:\.[A-Za-z_]\w*(?:\[\d+\])?)*`)
+var pathInText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b[a-z][a-z_]*(?:\[\d+\])?(?:\.[A-Za-z_]\w*(?:\[\d+\])?)*`)
+})
 
 // Fault names the members of a failure for the caller, in its text and in its param. The
 // failure is one that the core has reported: that of a body that the core could not decode
@@ -34,7 +37,7 @@ func (s *Speller) Fault(f *fault.Error) {
 
 // text gives a text with the paths in it as the caller knows them.
 func (s *Speller) text(text string) string {
-	return pathInText.ReplaceAllStringFunc(text, func(path string) string {
+	return pathInText().ReplaceAllStringFunc(text, func(path string) string {
 		if !strings.ContainsAny(path, "_[.") {
 			return path
 		}
