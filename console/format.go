@@ -52,12 +52,16 @@ func percent(part, whole int64) string {
 	return strconv.FormatFloat(100*float64(part)/float64(whole), 'f', 1, 64) + " %"
 }
 
-// change writes by how much a figure has grown since it was before; a dash where it was 0.
+// change writes by how much a figure has grown since it was before, from ten times on as that; a dash where it was 0.
 func change(before, now int64) string {
 	if before == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%+.1f %%", 100*(float64(now)/float64(before)-1))
+	grown := float64(now) / float64(before)
+	if grown >= 10 {
+		return fmt.Sprintf("× %.0f", grown)
+	}
+	return strings.Replace(fmt.Sprintf("%+.1f %%", 100*(grown-1)), "-", "\u2212", 1)
 }
 
 // size writes a number of bytes.

@@ -13,7 +13,7 @@ func TestFormats(t *testing.T) {
 			t.Errorf("count(%d) = %s, want %s", n, got, want)
 		}
 	}
-	for figures, want := range map[[2]int64]string{{0, 5}: "–", {0, 0}: "–", {4, 5}: "+25.0 %", {4, 0}: "-100.0 %", {4, 4}: "+0.0 %", {1, 1<<63 - 1}: "+922337203685477580800.0 %"} {
+	for figures, want := range map[[2]int64]string{{0, 5}: "–", {0, 0}: "–", {4, 5}: "+25.0 %", {4, 0}: "\u2212100.0 %", {4, 4}: "+0.0 %", {10, 99}: "+890.0 %", {10, 100}: "× 10", {1, 1<<63 - 1}: "× 9223372036854775808"} {
 		if got := change(figures[0], figures[1]); got != want {
 			t.Errorf("change(%d, %d) = %s, want %s", figures[0], figures[1], got, want)
 		}

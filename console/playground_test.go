@@ -229,6 +229,28 @@ func TestPlaygroundMakesKeys(t *testing.T) {
 	if got := f.get(t, one, "/audit?subject="+who.KeyID).body; !strings.Contains(got, "key.create") {
 		t.Error("it is not in the audit")
 	}
+	// The end of a session, by itself or by an admin, ends its keys.
+	two = f.signIn(t, f.root)
+	mine, theirs := keyOf(one), keyOf(two)
+	session, err := f.keys.Authenticate(t.Context(), one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := f.post(t, two, "/sessions/"+session.KeyID+"/end", nil); got.code != http.StatusSeeOther {
+		t.Fatalf("the end of a session: %d %s", got.code, got.body)
+	}
+	if _, err := f.keys.Authenticate(t.Context(), mine); err == nil {
+		t.Error("a key outlives its session, which an admin ended")
+	}
+	if _, err := f.keys.Authenticate(t.Context(), theirs); err != nil {
+		t.Errorf("the key of another session: %v", err)
+	}
+	if got := f.post(t, two, "/sign-out", nil); got.code != http.StatusSeeOther {
+		t.Fatalf("the sign-out: %d %s", got.code, got.body)
+	}
+	if _, err := f.keys.Authenticate(t.Context(), theirs); err == nil {
+		t.Error("a key outlives the session that has signed out")
+	}
 }
 
 // A session has four runs at once at most; a browser that leaves ends its run.

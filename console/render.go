@@ -66,7 +66,9 @@ var functions = template.FuncMap{
 	// fifth is four fifths of a bound, above which a meter warns.
 	"fifth": func(most int64) int64 { return most / 5 * 4 },
 	"took":  took, "median": median, "ninetyFifth": ninetyFifth,
-	"line": func(i int) int { return i + 1 },
+	"line":    func(i int) int { return i + 1 },
+	"silent":  func(now time.Time, seen *timestamppb.Timestamp) bool { return now.Sub(seen.AsTime()) > silentAfter },
+	"weighed": weighed,
 	"since": func(now time.Time, t *timestamppb.Timestamp) string {
 		return max(0, now.Sub(t.AsTime())).Round(time.Second).String()
 	},

@@ -86,7 +86,10 @@ func stages(resp *adminv1.GetRequestResponse) []chart.Stage {
 				continue
 			}
 			to := part.to.AsDuration()
-			list = append(list, chart.Stage{Name: part.name, Start: from, Took: max(0, to-from), Class: class})
+			if part.to == a.GetEnd() && a.GetFirstEvent() == nil && to <= from {
+				continue // there was none
+			}
+			list = append(list, chart.Stage{Name: part.name, Start: from, Took: max(0, to-from), Class: class, Part: true})
 			from = to
 		}
 	}

@@ -187,8 +187,11 @@ func (p *run) row() (id string, facts [][2]string) {
 		}
 		if rows := resp.GetRequests(); len(rows) == 1 && rows[0].GetOutcome() != adminv1.Outcome_OUTCOME_OPEN {
 			row := rowOf(rows[0])
-			for _, i := range []int{1, 3, 6, 7, 8, 9, 10, 11, 12, 13, 5} {
-				facts = append(facts, [2]string{requestColumns[i], row.Cells[i]})
+			for _, f := range []struct {
+				name string
+				cell int
+			}{{"Outcome", 1}, {"Model", 3}, {"First event", 6}, {"Took", 7}, {"Tokens in", 8}, {"Cached", 9}, {"Tokens out", 10}, {"Thinking", 11}, {"Cost", 12}, {"Lost", 13}, {"Attempts", 5}} {
+				facts = append(facts, [2]string{f.name, row.Cells[f.cell]})
 			}
 			return row.ID, append(facts, [2]string{"Upstream", rows[0].GetUpstream()})
 		}

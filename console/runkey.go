@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"crypto/sha256"
 	"net/http"
 	"strings"
@@ -23,8 +24,11 @@ const (
 
 // runKey is a key that was made for a session's runs.
 type runKey struct {
-	raw string
-	end time.Time
+	raw, id string
+	// session is the id of the session, shown the hash of its key.
+	session string
+	shown   [sha256.Size]byte
+	end     time.Time
 }
 
 // keyFor gives the key to send a request with: the one that was pasted, which is kept nowhere, or
@@ -63,7 +67,30 @@ func (c *call) keyFor(pasted, group string) (string, error) {
 		return "", err
 	}
 	r.mu.Lock()
-	r.keys[at] = runKey{made.GetRawKey(), end}
+	r.keys[at] = runKey{made.GetRawKey(), made.GetKey().GetId(), c.session.GetId(), sha256.Sum256([]byte(c.raw)), end}
 	r.mu.Unlock()
 	return made.GetRawKey(), nil
+}
+
+// revoke revokes the keys that were made for the runs of a session, which is about to end. One that cannot be revoked ends within
+// the hour.
+func (r *runs) revoke(ctx context.Context, admin adminv1.AdminClient, of func(key runKey) bool) {
+	var ids []string
+	r.mu.Lock()
+	for at, key := range r.keys {
+		if of(key) {
+			ids = append(ids, key.id)
+			delete(r.keys, at)
+		}
+	}
+	r.mu.Unlock()
+	for _, id := range ids {
+		_, _ = admin.RevokeKey(ctx, &adminv1.RevokeKeyRequest{Key: id}) // it ends all the same
+	}
+}
+
+// shownBy tells the keys of the session whose key is raw.
+func shownBy(raw string) func(runKey) bool {
+	shown := sha256.Sum256([]byte(raw))
+	return func(key runKey) bool { return key.shown == shown }
 }

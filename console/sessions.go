@@ -63,6 +63,7 @@ func endSession(c *call) error {
 	if resp.GetKey().GetSettings().GetLabels()[consoleLabel] == "" {
 		return &pageError{http.StatusBadRequest, "That key is no session; its own page revokes it."}
 	}
+	c.console.runs.revoke(c.ctx, c.admin, func(key runKey) bool { return key.session == id })
 	if _, err := c.admin.RevokeKey(c.ctx, &adminv1.RevokeKeyRequest{Key: id}); err != nil {
 		return err
 	}

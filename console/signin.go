@@ -50,6 +50,7 @@ func (c *Console) signedIn(handle handler) http.Handler {
 		ctx := showing(r, shown.Value)
 		key, idle := c.sessions.use(shown.Value)
 		if idle {
+			c.runs.revoke(ctx, c.admin, shownBy(shown.Value))            //nolint:contextcheck // it is the request's
 			_, _ = c.admin.EndSession(ctx, &adminv1.EndSessionRequest{}) //nolint:contextcheck // it is the request's; the session may have ended
 			c.sessions.forget(shown.Value)
 			c.askToSignIn(w, r)
@@ -152,6 +153,7 @@ func (c *Console) signIn(w http.ResponseWriter, r *http.Request) {
 }
 
 func signOut(c *call) error {
+	c.console.runs.revoke(c.ctx, c.admin, shownBy(c.raw))
 	_, err := c.admin.EndSession(c.ctx, &adminv1.EndSessionRequest{})
 	if err != nil && status.Code(err) != codes.Unauthenticated {
 		return err

@@ -1,7 +1,9 @@
 package console
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +18,69 @@ type upstreamRow struct {
 
 type upstreamsPage struct {
 	Upstreams []upstreamRow
-	Routes    []*adminv1.Route
+	Routes    []routeRow
+	// Model is one whose route is asked for, for callers of one of Protocols. Answer says where it goes, and Taken is
+	// the number of its route, from 1.
+	Model, Answer string
+	Protocols     []choice
+	Taken         int
+}
+
+// routeRow is a route as the page draws it.
+type routeRow struct{ *adminv1.Route }
+
+// Held says in a few words what is true of all requests of the route.
+func (r routeRow) Held() string {
+	var said []string
+	if len(r.GetTargets()) > 1 && r.GetStrategy() != "" {
+		said = append(said, "by "+strings.ReplaceAll(r.GetStrategy(), "_", " "))
+	}
+	if r.GetSticky() {
+		said = append(said, "sticky")
+	}
+	if r.GetStrict() {
+		said = append(said, "strict")
+	}
+	if r.GetDeadline() != nil {
+		said = append(said, took(r.GetDeadline().AsDuration())+" in all")
+	}
+	return strings.Join(said, " · ")
+}
+
+// weighed is the share of the load that a target of several gets; empty for one alone and for fallbacks.
+func weighed(t *adminv1.RouteTarget, all []*adminv1.RouteTarget) string {
+	var sum int64
+	for _, other := range all {
+		sum += int64(other.GetWeight())
+	}
+	if len(all) < 2 || sum == 0 {
+		return ""
+	}
+	return percent(int64(t.GetWeight()), sum)
+}
+
+// find says which route a model takes, and where it goes first.
+func (p *upstreamsPage) find(c *call, protocol example) error {
+	resp, err := c.admin.Explain(c.ctx, &adminv1.ExplainRequest{Protocol: protocol.Protocol, Body: []byte(protocol.Body), Model: p.Model})
+	if wrong, ok := wrongInput(err); ok {
+		p.Answer = wrong
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if resp.GetUpstream() == "" {
+		p.Answer = resp.GetRefusal().GetMessage()
+		return nil
+	}
+	p.Taken = 1 + slices.IndexFunc(p.Routes, func(r routeRow) bool {
+		return r.GetModel() == resp.GetRoute() && (len(r.GetProtocols()) == 0 || slices.Contains(r.GetProtocols(), protocol.Protocol))
+	})
+	p.Answer = fmt.Sprintf("%s takes route %d, %s. Of its targets it would go to %s now, as %s.", p.Model, p.Taken, resp.GetRoute(), resp.GetUpstream(), resp.GetUpstreamModel())
+	if p.Taken == 0 { // the routes have changed meanwhile
+		p.Answer = fmt.Sprintf("%s would go to %s now, as %s.", p.Model, resp.GetUpstream(), resp.GetUpstreamModel())
+	}
+	return nil
 }
 
 // showUpstreams shows the upstreams and the routes, as the core that is asked finds them.
@@ -38,7 +102,24 @@ func showUpstreams(c *call) error {
 	for _, r := range used {
 		of[r.GetValues()[0]] = r
 	}
-	p := upstreamsPage{Routes: routes.GetRoutes()}
+	p := upstreamsPage{Model: strings.TrimSpace(c.r.FormValue("model"))}
+	for _, r := range routes.GetRoutes() {
+		p.Routes = append(p.Routes, routeRow{r})
+	}
+	asked := examples[0]
+	for _, e := range examples {
+		if e.Protocol == c.r.FormValue("protocol") {
+			asked = e
+		}
+	}
+	for _, e := range examples {
+		p.Protocols = append(p.Protocols, choice{Value: e.Protocol, Title: e.Protocol, Current: e.Protocol == asked.Protocol})
+	}
+	if p.Model != "" {
+		if err := p.find(c, asked); err != nil {
+			return err
+		}
+	}
 	for _, u := range list.GetUpstreams() {
 		row := upstreamRow{u, strings.ToLower(strings.TrimPrefix(u.GetBreaker().String(), "BREAKER_")), of[u.GetName()]}
 		if row.BreakerName == "unspecified" {

@@ -41,11 +41,13 @@ type usagePage struct {
 	// chosen of the other, if it was.
 	Since, Last, Other, OtherLast, With string
 	// More is how many rows there are beyond those that are shown.
-	More  int64
-	Unit  string
-	Chart template.HTML
-	Steps []usageRow
-	CSV   string
+	More int64
+	Unit string
+	// Chart is what each step cost or, where nothing had a price, its requests; ChartTitle says which.
+	Chart      template.HTML
+	ChartTitle string
+	Steps      []usageRow
+	CSV        string
 }
 
 // usage asks for a report.
@@ -98,7 +100,7 @@ func showUsage(c *call) error {
 	if p.More = int64(max(0, len(rows)-mostUsageRows)); p.More > 0 {
 		p.Rows = rows[:mostUsageRows]
 	}
-	p.Chart, p.Unit, p.Steps = stepsChart(q, steps)
+	p.draw(q, steps)
 	c.show(200, "usage.html", "Usage", p)
 	return nil
 }
@@ -180,8 +182,8 @@ func add(to, r *adminv1.UsageRow) {
 	to.Unpriced += r.GetUnpriced()
 }
 
-// stepsChart draws what each day or hour cost, or its requests where nothing had a price.
-func stepsChart(q usageQuery, rows []*adminv1.UsageRow) (drawn template.HTML, unit string, steps []usageRow) {
+// draw draws what each day or hour cost, or its requests where nothing had a price.
+func (p *usagePage) draw(q usageQuery, rows []*adminv1.UsageRow) {
 	unit, every, layout := "day", day, time.DateOnly
 	if q.step() == adminv1.Dimension_DIMENSION_HOUR {
 		unit, every, layout = "hour", time.Hour, hourLayout
@@ -203,7 +205,7 @@ func stepsChart(q usageQuery, rows []*adminv1.UsageRow) (drawn template.HTML, un
 		if r == nil {
 			r = &adminv1.UsageRow{}
 		}
-		steps = append(steps, usageRow{Name: name, UsageRow: r})
+		p.Steps = append(p.Steps, usageRow{Name: name, UsageRow: r})
 		bars.Labels = append(bars.Labels, name[5:])
 		if priced {
 			bars.Values = append(bars.Values, float64(r.GetCostNanoDollars()))
@@ -211,7 +213,8 @@ func stepsChart(q usageQuery, rows []*adminv1.UsageRow) (drawn template.HTML, un
 			bars.Values = append(bars.Values, float64(r.GetRequests()))
 		}
 	}
-	return template.HTML(bars.SVG()), unit, steps //nolint:gosec // package chart escapes its texts
+	p.Unit, p.ChartTitle = unit, bars.Title
+	p.Chart = template.HTML(bars.SVG()) //nolint:gosec // package chart escapes its texts
 }
 
 // usageCSV gives all rows, with all figures of both periods.

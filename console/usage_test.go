@@ -96,7 +96,7 @@ func TestTwoPeriods(t *testing.T) {
 	for _, text := range []string{
 		`<dd>$7.00<small>before: $13.00</small>`, `<dd>4<small>before: 7</small>`, // totals
 		`From 2026-03-02 to 2026-03-04`, `is from 2026-02-01 to 2026-02-03`,
-		`>gone</th><td class="n">$0</td><td class="n dim">$9.00</td><td class="n">-100.0 %</td>`, `>a</th><td class="n">$6.00</td><td class="n dim">$4.00</td><td class="n">&#43;50.0 %</td>`,
+		`>gone</th><td class="n">$0</td><td class="n dim">$9.00</td><td class="n">−100.0 %</td>`, `>a</th><td class="n">$6.00</td><td class="n dim">$4.00</td><td class="n">&#43;50.0 %</td>`,
 		`href="?by=hour&amp;from=2026-03-02&amp;to=2026-03-04&amp;with=2026-02-01"`, `href="/usage.csv?by=model&amp;from=2026-03-02&amp;to=2026-03-04&amp;with=2026-02-01"`,
 		`name="with" value="2026-02-01"`, `<title>03-03: $7.00</title>`,
 	} {

@@ -36,7 +36,7 @@ func TestGoldens(t *testing.T) {
 		"strange": chart.Bars{Title: `<script>"&'`, Description: "\x00]]>", Labels: []string{"</svg>", "n"}, Values: []float64{math.NaN(), -1}, Format: figure}.SVG(),
 		"waterfall": chart.Waterfall{Title: "One request", Description: "d", Format: duration, Stages: []chart.Stage{
 			{Name: "admission", Took: 2 * time.Millisecond, Class: "wait"}, {Name: "attempt 1", Start: 2 * time.Millisecond, Took: 30 * time.Millisecond, Class: "failed"},
-			{Name: "attempt 2 of a long name that is cut", Start: 32 * time.Millisecond, Took: 100 * time.Millisecond, Class: "ok"}, {Name: "settled", Start: 133 * time.Millisecond, Class: "ok"},
+			{Name: "attempt 2 of a long name that is cut", Start: 32 * time.Millisecond, Took: 100 * time.Millisecond, Class: "ok"}, {Name: "connect", Start: 32 * time.Millisecond, Took: time.Millisecond, Class: "ok", Part: true}, {Name: "settled", Start: 133 * time.Millisecond, Class: "ok"},
 		}}.SVG(),
 		"fall of nothing": chart.Waterfall{Title: "t", Description: "d", Format: duration}.SVG(),
 		"fall back":       chart.Waterfall{Title: "t", Description: "d", Format: duration, Stages: []chart.Stage{{Name: "<b>", Start: -time.Hour, Took: -time.Hour, Class: `"`}}}.SVG(),

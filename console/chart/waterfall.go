@@ -21,6 +21,8 @@ type Stage struct {
 	Start, Took time.Duration
 	// Class colors it: ok, failed or wait.
 	Class string
+	// Part says that it is a part of the stage above that is none.
+	Part bool
 }
 
 // Measures of a waterfall, in units of its viewBox.
@@ -49,9 +51,13 @@ func (w Waterfall) SVG() string {
 	for i, s := range w.Stages {
 		y := fallRow * float64(i)
 		x, width := fallLeft+max(0, float64(s.Start))*scale, max(2, float64(s.Took)*scale)
-		fmt.Fprintf(&out, `<text class="name" x="%s" y="%s" text-anchor="end">%s</text>`, number(fallLeft-8), number(y+16), text(shorten(s.Name)))
-		fmt.Fprintf(&out, `<rect class="stage %s" x="%s" y="%s" width="%s" height="%s"><title>%s: from %s, took %s</title></rect>`,
-			text(s.Class), number(x), number(y+4), number(width), number(fallRow-8), text(s.Name), text(w.Format(s.Start)), text(w.Format(s.Took)))
+		part, inset := "", 4.0
+		if s.Part {
+			part, inset = " part", 7.0
+		}
+		fmt.Fprintf(&out, `<text class="name%s" x="%s" y="%s" text-anchor="end">%s</text>`, part, number(fallLeft-8), number(y+16), text(shorten(s.Name)))
+		fmt.Fprintf(&out, `<rect class="stage %s%s" x="%s" y="%s" width="%s" height="%s"><title>%s: from %s, took %s</title></rect>`,
+			text(s.Class), part, number(x), number(y+inset), number(width), number(fallRow-2*inset), text(s.Name), text(w.Format(s.Start)), text(w.Format(s.Took)))
 		if s.Took > 0 {
 			fmt.Fprintf(&out, `<text class="took" x="%s" y="%s">%s</text>`, number(x+width+5), number(y+16), text(w.Format(s.Took)))
 		}

@@ -84,7 +84,7 @@ func Fill(ctx context.Context, into Into, w Week) (Filled, error) {
 		return Filled{}, err
 	}
 	filled := Filled{Keys: made}
-	recorder, err := ledger.Start(ctx, ledger.Config{Store: into.Ledger, Batch: batch, MaxWait: time.Minute})
+	recorder, err := ledger.Start(ctx, ledger.Config{Store: into.Ledger, Batch: batch, MaxWait: slowStore})
 	if err != nil {
 		return filled, err
 	}
@@ -93,6 +93,11 @@ func Fill(ctx context.Context, into Into, w Week) (Filled, error) {
 		events: eventsOf(w), sessions: map[string]*session{},
 	}
 	filled.Requests, err = maker.record(ctx, recorder, into.Progress)
+	if err == nil { // Close itself waits for as long as the end of a server may take
+		flushing, stop := context.WithTimeout(ctx, slowStore)
+		_ = recorder.Flush(flushing) // Close says what is lost then
+		stop()
+	}
 	// What is still open has been interrupted by the end of its process.
 	if err := errors.Join(err, recorder.Close()); err != nil {
 		return filled, err
@@ -104,3 +109,6 @@ func Fill(ctx context.Context, into Into, w Week) (Filled, error) {
 // batch is the number of rows of one write. It is larger than that of a core, as no request waits
 // for the write.
 const batch = 2048
+
+// slowStore is how long the store may take for a write.
+const slowStore = time.Minute

@@ -285,6 +285,28 @@ func (e *Record) settle(result Result) *batch {
 	return r.pending
 }
 
+// Flush waits until what has been recorded so far is written or, at the end of the recorder, lost, which Close says. A
+// store that fails is tried again until ctx ends; the error is then ctx's.
+func (r *Recorder) Flush(ctx context.Context) error {
+	if r == nil {
+		return nil
+	}
+	r.mu.Lock()
+	b := r.pending
+	select {
+	case r.wake <- struct{}{}: // an empty batch is behind the one that is being written
+	default:
+	}
+	r.mu.Unlock()
+	select {
+	case <-b.written:
+	case <-r.ended:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
 // Close writes what is queued, closes the entries that are still open as interrupted
 // and ends the goroutine. It takes 5 s at most; the error then says how many entries
 // were lost.
