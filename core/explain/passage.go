@@ -146,6 +146,13 @@ func (p *passage) through(ctx context.Context, router *route.Router, body, answe
 	if asked.image != nil {
 		resp, err := router.GenerateImage(ctx, asked.image.GenerateImageRequest)
 		r.err, r.answer, r.losses = err, resp, resp.GetLosses()
+		if asked.stream && p.wire.kept() != nil {
+			if asked, err = p.decode(body); err != nil {
+				return result{err: err}
+			}
+			p.wire.refuse()
+			_ = router.StreamGenerateImage(ctx, asked.image.GenerateImageRequest, func(*genwayv1.StreamGenerateImageResponse) error { return errKept })
+		}
 	} else {
 		resp, err := router.GenerateText(ctx, asked.text.GenerateTextRequest)
 		r.err, r.answer, r.losses = err, resp, resp.GetLosses()

@@ -24,6 +24,10 @@ func (p *passage) isStream(answer []byte, asked bool) bool {
 		return asked
 	}
 	if p.canonical() {
+		if p.caller.Images {
+			events, _ := imageEventsOf(answer)
+			return asked && len(events) > 0
+		}
 		events, _ := eventsOf(answer)
 		return asked && len(events) > 0
 	}
@@ -35,17 +39,25 @@ func (p *passage) canonical() bool { return p.wire.spoken.Codec == nil && !p.wir
 
 // eventsOf reads the contract's events, a line for each; the error is that of the first that is none.
 func eventsOf(stream []byte) (events []*genwayv1.StreamGenerateTextResponse, err error) {
-	for line := range bytes.Lines(stream) {
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
-		}
+	err = eachLine(stream, func(line []byte) bool {
 		ev := &genwayv1.StreamGenerateTextResponse{}
 		if err := protojson.Unmarshal(line, ev); err != nil || ev.GetPayload() == nil {
-			return events, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "a line of the answer is no event of the contract")
+			return false
 		}
 		events = append(events, ev)
+		return true
+	})
+	return events, err
+}
+
+// eachLine reads the lines of a stream that are not blank, up to the first that read does not take.
+func eachLine(stream []byte, read func(line []byte) bool) error {
+	for line := range bytes.Lines(stream) {
+		if len(bytes.TrimSpace(line)) > 0 && !read(line) {
+			return fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "a line of the answer is no event of the contract")
+		}
 	}
-	return events, nil
+	return nil
 }
 
 // streamed explains the answer of a stream: the upstream's events and the caller's are each folded to
@@ -53,12 +65,8 @@ func eventsOf(stream []byte) (events []*genwayv1.StreamGenerateTextResponse, err
 // stream that fails, these are the members that came ahead of the failure.
 func (p *passage) streamed(ctx context.Context, body, answer []byte, asked bool) *adminv1.ExplainedAnswer {
 	explained := &adminv1.ExplainedAnswer{Stream: true}
-	if p.caller.Images {
-		explained.Refusal = refusal(fault.New(fault.InvalidRequest, fault.ReasonUnsupported, "streams of images are not explained"), nil)
-		return explained
-	}
-	came := p.fold(answer)
-	explained.UpstreamEvents = int32(came.frames)
+	came := p.came(body, answer)
+	explained.UpstreamEvents = int32(came.events)
 	back := p.carry(ctx, body, answer, asked)
 	explained.CallerEvents, explained.CallerBody = int32(back.events), back.body
 	if back.err != nil {
@@ -68,11 +76,11 @@ func (p *passage) streamed(ctx context.Context, body, answer []byte, asked bool)
 		return explained
 	}
 	if back.message == nil {
-		back.message = came.response()
+		back.message = came.message
 	}
 	explained.MessageJson = jsonOf(back.message)
-	from, err := sides(came, answer, p.write)
-	if err != nil {
+	from := came.body
+	if came.err != nil {
 		explained.Truncated = true
 		return explained
 	}
@@ -98,6 +106,32 @@ func (p *passage) streamed(ctx context.Context, body, answer []byte, asked bool)
 	}
 	explained.Members, explained.Truncated = t.members(ctx)
 	return explained
+}
+
+// arrived is what the upstream's events amount to; err is why it cannot be written.
+type arrived struct {
+	events  int
+	begun   bool
+	message proto.Message
+	body    []byte
+	err     error
+}
+
+// came adds up the upstream's events, and writes the answer that they amount to.
+func (p *passage) came(body, answer []byte) arrived {
+	if p.caller.Images {
+		f := p.foldImages(body, answer)
+		a := arrived{events: f.frames, begun: f.begun, message: f.response()}
+		a.body, a.err = p.writeImages(f.response())
+		return a
+	}
+	f := p.fold(answer)
+	a := arrived{events: f.frames, begun: f.begun}
+	if f.begun {
+		a.message = f.response()
+		a.body, a.err = sides(f, answer, p.write)
+	}
+	return a
 }
 
 // fold adds up the upstream's events.
@@ -170,6 +204,9 @@ var nothing = []string{"null", "0", `""`, "[]", "{}", "false"}
 // expand writes the events of a stream that amounts to an answer which write has written.
 func (p *passage) expand(answer []byte) ([]byte, error) {
 	var out bytes.Buffer
+	if p.caller.Images {
+		return p.expandImages(answer)
+	}
 	if p.canonical() {
 		resp := &genwayv1.GenerateTextResponse{}
 		if err := unmarshal(answer, resp); err != nil {
@@ -198,21 +235,29 @@ func (p *passage) expand(answer []byte) ([]byte, error) {
 			return nil, err
 		}
 		for _, f := range frames {
-			if f.Event != "" {
-				out.WriteString("event: " + f.Event + "\n")
-			}
-			out.WriteString("data: ")
-			out.Write(f.Data)
-			out.WriteString("\n\n")
+			writeFrame(&out, f)
 		}
 	}
 	return out.Bytes(), nil
+}
+
+// writeFrame writes a server-sent event.
+func writeFrame(out *bytes.Buffer, f codec.Frame) {
+	if f.Event != "" {
+		out.WriteString("event: " + f.Event + "\n")
+	}
+	out.WriteString("data: ")
+	out.Write(f.Data)
+	out.WriteString("\n\n")
 }
 
 // carry translates a stream of the upstream for a caller who asked for a stream, or for a unary answer.
 func (p *passage) carry(ctx context.Context, body, answer []byte, asked bool) (r returned) {
 	if !asked {
 		return p.unary(ctx, body, answer)
+	}
+	if p.caller.Images {
+		return p.carryImages(ctx, body, answer)
 	}
 	decoded, err := p.decode(body)
 	if err != nil {

@@ -146,7 +146,7 @@ func (c canonical) StreamGenerateText(_ context.Context, req *genwayv1.GenerateT
 		}
 	}
 	if err == nil && (len(events) == 0 || events[len(events)-1].GetCompleted() == nil) {
-		err = fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
+		err = cutStream()
 	}
 	return err
 }
@@ -164,8 +164,30 @@ func (c canonical) GenerateImage(_ context.Context, req *genwayv1.GenerateImageR
 	return resp, nil
 }
 
-func (c canonical) StreamGenerateImage(context.Context, *genwayv1.GenerateImageRequest, upstream.SendImage) error {
-	return errKept
+func (c canonical) StreamGenerateImage(_ context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
+	shown := proto.CloneOf(req)
+	shown.Wire = nil
+	if err := c.keep(shown); err != nil {
+		return err
+	}
+	if c.wire.answer == nil {
+		return errKept
+	}
+	events, err := imageEventsOf(c.wire.answer)
+	for _, ev := range events {
+		if err := send(ev); err != nil {
+			return err
+		}
+	}
+	if err == nil && (len(events) == 0 || events[len(events)-1].GetCompleted() == nil) {
+		err = cutStream()
+	}
+	return err
+}
+
+// cutStream is the fault of a stream that ends without its end.
+func cutStream() error {
+	return fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
 }
 
 func (c canonical) CountTokens(context.Context, *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {
