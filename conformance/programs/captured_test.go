@@ -8,9 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/genway/genway/conformance/caller"
 	"github.com/genway/genway/conformance/server"
-	"github.com/genway/genway/conformance/vendors"
 	adminv1 "github.com/genway/genway/contract/genway/admin/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -33,7 +31,7 @@ func capturedBodies(t *testing.T, each stores) {
 		write(t, keyFile, captureKeyOne)
 		r := start(t, server.Options{Data: data, TwoProcess: strings.HasPrefix(data, "postgres")}, "captures: {key_file: "+keyFile+"}\n")
 		made := map[string]string{}
-		for name, flags := range map[string][]string{"reader": {"--read-captures", "--read-only"}, "admin": nil} {
+		for name, flags := range map[string][]string{"reader": {"--read-captures", "--read-only"}, "viewer": {"--read-only"}, "admin": nil} {
 			made[name] = key(t, data, "admin", name, flags...)
 		}
 		made["captured"] = key(t, data, "chat", "captured", "--capture-until", "1h")
@@ -69,6 +67,7 @@ func capturedBodies(t *testing.T, each stores) {
 		c.reads(t, c.ask(t, 3, made["captured"]), "two")
 		write(t, keyFile, captureKeyTwo+captureKeyOne)
 		c.awaits(t, first, codes.OK)
+		c.ofARoute(t)
 		if out := genway(t, data, "audit", "list"); strings.Count(out, "capture.read") < 3 || !strings.Contains(out, first) {
 			t.Errorf("the audit has %s", out)
 		}
@@ -77,7 +76,7 @@ func capturedBodies(t *testing.T, each stores) {
 		if status.Code(err) != codes.PermissionDenied {
 			t.Errorf("a viewer deletes: %v", err)
 		}
-		if gone, err := c.admin.DeleteCaptures(c.as(t, "admin"), &adminv1.DeleteCapturesRequest{All: true}); err != nil || gone.GetDeleted() != 2 {
+		if gone, err := c.admin.DeleteCaptures(c.as(t, "admin"), &adminv1.DeleteCapturesRequest{All: true}); err != nil || gone.GetDeleted() != 3 {
 			t.Errorf("deleted %v, %v", gone, err)
 		}
 		if code := c.get(t, first, "reader"); code != codes.NotFound {
@@ -110,18 +109,7 @@ func (c *captures) as(t *testing.T, name string) context.Context {
 // ask makes a call that is translated, and gives its id in the ledger.
 func (c *captures) ask(t *testing.T, n int, key string) string {
 	t.Helper()
-	model := vendors.Model(vendors.Answer, "cancel-messages", n)
-	if seen := c.call(t, caller.Call{Protocol: "chat", Model: model, Key: key, Prompt: canaryPrompt}); seen.Status != 200 {
-		t.Fatalf("%+v", seen)
-	}
-	c.row(t, n)
-	for _, r := range c.list(t) {
-		if r.GetModel() == model {
-			return r.GetId()
-		}
-	}
-	t.Fatalf("%s is not in the list", model)
-	return ""
+	return c.askOf(t, "cancel-messages", n, key)
 }
 
 func (c *captures) list(t *testing.T) []*adminv1.LoggedRequest {

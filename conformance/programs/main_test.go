@@ -30,7 +30,7 @@ func TestCases(t *testing.T) {
 	}
 	for _, c := range []Case{
 		{"K1", "no key of a caller, of an upstream or of a database is in a log, an error, a header or a row, be it sent in a header or as ?key=, good or wrong; no prompt and no answer is in a log, a row, a metric, a trace or a page for debugging", noSecretLeaks},
-		{"X85", "bodies of a key that is to be captured are in the store encrypted, and shown to the key that may read them alone, whose readings are in the audit; keys of the key file are replaced while the programs serve, in one process and two", capturedBodies},
+		{"X85", "bodies of a key that is to be captured are in the store encrypted, and shown to the key that may read them alone, whose readings are in the audit; keys of the key file are replaced while the programs serve, in one process and two; X89: so are those of a route, as its rule in the configuration says, and no others", capturedBodies},
 		{"K3", "of 1,000 requests at once a budget admits exactly those it covers, then more as far as the rest of it goes, and the ledger's costs are what is spent", exactBudgets},
 		{"K4", "cores that share a Redis share budgets and limits: two admit what one would", sharedBudgets},
 		{"K5", "every way to an upstream has the one admission: all paths and RPCs, unary, streamed, images and counts, and no model is no way round", onePoint},
