@@ -1,6 +1,10 @@
 package console
 
-import "testing"
+import (
+	"testing"
+
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+)
 
 func TestFormats(t *testing.T) {
 	for nano, want := range map[int64]string{0: "$0", 1: "$1e-09", 50_000: "$5e-05", 1_234_567: "$0.0012", 999_999_999: "$1.0000", 12_500_000_000: "$12.50", 1_234_567_890_000_000: "$1\u202f234\u202f567.89", -2_000_000_000: "$-2.00", 1<<63 - 1: "$9\u202f223\u202f372\u202f036.85"} {
@@ -21,6 +25,24 @@ func TestFormats(t *testing.T) {
 	for cell, want := range map[string]string{"a": "a", "": "", "=1+1": "'=1+1", "+1": "'+1", "@x": "'@x", "-5": "-5", "-5.2": "-5.2", "-cmd": "'-cmd", "\tx": "'\tx"} {
 		if got := cellText(cell); got != want {
 			t.Errorf("%q: %q, want %q", cell, got, want)
+		}
+	}
+}
+
+// A target of several is shown with its share of the load.
+func TestWeighed(t *testing.T) {
+	target := func(weight int32) *adminv1.RouteTarget { return &adminv1.RouteTarget{Weight: weight} }
+	three, one := target(3), target(1)
+	for _, c := range []struct {
+		of   *adminv1.RouteTarget
+		all  []*adminv1.RouteTarget
+		want string
+	}{
+		{three, []*adminv1.RouteTarget{three, one}, "75.0 %"}, {one, []*adminv1.RouteTarget{one}, ""},
+		{target(0), []*adminv1.RouteTarget{target(0), target(0)}, ""}, {target(1<<31 - 1), []*adminv1.RouteTarget{target(1<<31 - 1), target(1<<31 - 1)}, "50.0 %"},
+	} {
+		if got := weighed(c.of, c.all); got != c.want {
+			t.Errorf("%v of %v: %s", c.of, c.all, got)
 		}
 	}
 }

@@ -170,7 +170,7 @@ func (s *scripted) Explain(_ context.Context, req *adminv1.ExplainRequest) (*adm
 }
 
 // scriptedPages are the pages of what scripted answers.
-var scriptedPages = []string{"/requests", "/requests/1-2", "/requests/9-9", "/xray", "/playground", "/playground?protocol=grpc&example=tools", "/upstreams", "/configuration", "/captures", "/nodes"}
+var scriptedPages = []string{"/requests", "/requests/1-2", "/requests/9-9", "/xray", "/playground", "/playground?protocol=grpc&example=tools", "/upstreams", "/upstreams?model=m", "/configuration", "/captures", "/nodes"}
 
 // Case X61: what models, upstreams, callers and files say is text on every page that shows it.
 func TestInjectionsOfOthers(t *testing.T) {

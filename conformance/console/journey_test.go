@@ -96,9 +96,28 @@ func playground(b *browser) {
 		}
 		b.click("#run", ended(1)+" && "+p.shown+" && "+there(`section.answer a[href^="/requests/"]`))
 	}
+	toolByForm(b)
 	b.click("input[name=model]", "")
 	b.keys("sandbox-text, sandbox-other", `document.querySelector("#as-curl").textContent.includes("sandbox-text")`)
 	b.click("#run", `document.querySelectorAll("section.answer[data-ended]").length === 2 && `+there("section.answer .badge.failed"))
+}
+
+// toolByForm is case V13: a tool is added to the body by a form, as each protocol spells one, and offered; what is no tool
+// changes nothing.
+func toolByForm(b *browser) {
+	b.t.Helper()
+	for _, p := range []string{"chat_completions", "responses", "messages", "generate_content", "grpc"} {
+		b.click(`main nav[aria-label="Protocols"] a[href="?protocol=`+p+`"]`, `location.search === "?protocol=`+p+`" && `+there("#as-curl"))
+		b.click("#tool-form summary", there("#tool-add"))
+		b.click("#tool-add", `document.getElementById("tool-state").textContent.startsWith("Name the tool")`)
+		b.keys("say_hello", "") // the name has the focus
+		b.click(`[data-tool="parameters"]`, "")
+		b.keys("<b>", "")
+		b.click("#tool-add", `document.getElementById("tool-state").textContent.includes("<b>") && !document.querySelector("textarea[name=body]").value.includes("say_hello")`)
+		b.keys(kb.Backspace+kb.Backspace+kb.Backspace+"city: string, days?: integer", "")
+		b.click("#tool-add", `document.getElementById("tool-state").textContent.includes("1 in all") && document.getElementById("as-curl").textContent.includes("say_hello")`)
+		b.click("#run", `document.querySelectorAll("section.answer[data-ended]").length === 1 && !document.querySelector("section.answer .badge.failed") && document.querySelector(".said").textContent.includes("Tools offered: say_hello")`)
+	}
 }
 
 // byKeyboard is case X75: the same journey without a mouse. What is not at the beginning of a page is reached by

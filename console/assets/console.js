@@ -2,6 +2,7 @@
 import { follow } from "./tail.js";
 import { play } from "./playground.js";
 import { configure } from "./configure.js";
+import { tools } from "./tools.js";
 
 // A sign-in link carries its secret behind #, which is sent to no server; it leaves the address bar at once.
 const signIn = document.getElementById("sign-in");
@@ -49,4 +50,5 @@ document.addEventListener("keydown", (event) => {
 
 follow(document.getElementById("tail"), document.getElementById("requests"));
 play(document.getElementById("playground"));
+tools(document.getElementById("playground"));
 configure(document.getElementById("configure"));
