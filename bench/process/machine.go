@@ -31,3 +31,13 @@ func MachineCPU() (time.Duration, error) {
 	}
 	return time.Duration(ticks) * 10 * time.Millisecond, nil
 }
+
+// Load is the machine's load average of the last minute, as the kernel writes it; "unknown" where it writes none.
+func Load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	first, _, found := bytes.Cut(text, []byte(" ")) // proc_loadavg(5)
+	if err != nil || !found {
+		return "unknown"
+	}
+	return string(first)
+}

@@ -50,6 +50,9 @@ type dialect struct {
 	room, noRoom string
 	// arrays says that a statement may take a column of values as one argument.
 	arrays bool
+	// rowValues says that rows of several columns are compared by an index of these columns. Statements are to
+	// do so where the planner goes by statistics, and may take another index instead that has to be read for long.
+	rowValues bool
 	// newest and oldest are statements: the transactions that may have begun are before
 	// newest's number, those that have ended are all before oldest's. Empty where a
 	// transaction that writes excludes others.
@@ -77,6 +80,7 @@ var sqliteDialect = dialect{
 		"identity":  "INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT",
 		"strict":    "STRICT",
 		"clustered": "STRICT, WITHOUT ROWID",
+		"index":     "CREATE INDEX",
 	},
 	onchange: func(table, statement string) string {
 		var triggers []string
@@ -154,6 +158,7 @@ var postgresDialect = dialect{
 		"identity":  "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
 		"strict":    "",
 		"clustered": "",
+		"index":     concurrently,
 	},
 	onchange: func(table, statement string) string {
 		return "CREATE FUNCTION " + table + "_changed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN\n    " + statement + ";\n    RETURN NULL;\nEND $$;\n\n" +
@@ -197,6 +202,7 @@ var postgresDialect = dialect{
 	lock:      `LOCK TABLE keys_version IN EXCLUSIVE MODE`,
 	isolation: sql.LevelRepeatableRead,
 	arrays:    true,
+	rowValues: true,
 	newest:    `SELECT txid_snapshot_xmax(txid_current_snapshot())`,
 	oldest:    `SELECT txid_snapshot_xmin(txid_current_snapshot())`,
 	taken:     func(err error) bool { return sqlState(err) == "23505" },

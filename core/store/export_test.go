@@ -71,7 +71,7 @@ func (s *Store) ReportPlan(t testing.TB, query ledger.Query, postgres bool) stri
 // SearchPlans are the database's plans of the statements of a page.
 func (s *Store) SearchPlans(t testing.TB, filter ledger.Filter, after *ledger.Position, from int64, postgres bool) (plans []string) {
 	t.Helper()
-	asked := searchOf(&filter, after)
+	asked := searchOf(&filter, after, s.db.rowValues)
 	if statement, args := asked.bound(); statement != "" {
 		plans = append(plans, s.explained(t, postgres, statement, args...))
 	}

@@ -38,7 +38,7 @@ func TestFirstEventsOfOldSums(t *testing.T) {
 		for _, column := range firstEventColumns {
 			undo = append(undo, "ALTER TABLE ledger_rollups DROP COLUMN "+column, "ALTER TABLE ledger_days DROP COLUMN "+column)
 		}
-		run(t, raw(t, location), append(undo, `DELETE FROM goose_db_version WHERE version_id > 14`)...)
+		run(t, raw(t, location), append(undo, `DROP INDEX ledger_faults`, `DELETE FROM goose_db_version WHERE version_id > 14`)...)
 
 		l := opened(t, location).Ledger()
 		process, err := l.Begin(t.Context(), end)

@@ -45,7 +45,7 @@ const (
 var ErrPending = errors.New("run genway migrate up, or start with --migrate=auto")
 
 // migrate does with the schema what mode says. Each migration runs in its transaction, but those of
-// an empty database together (create). One
+// an empty database together (create), and those that make an index beside writers in none. One
 // process at a time may call it: goose reads what is pending before it begins to write.
 // Nothing is written where nothing is pending, so that a user of PostgreSQL who may not
 // change the schema will do for it. It returns the migrations that it made.
@@ -79,7 +79,11 @@ func migrate(ctx context.Context, db database, mode Migrate) ([]Migration, error
 	}
 	steps := make([]*goose.Migration, 0, len(known))
 	for _, step := range append(known[:len(known)-len(schema.Pending)], schema.Pending...) {
-		steps = append(steps, goose.NewGoMigration(step.Version, &goose.GoFunc{RunTx: step.run}, nil))
+		up := &goose.GoFunc{RunTx: step.run}
+		if step.concurrent() {
+			up = &goose.GoFunc{RunDB: func(ctx context.Context, _ *sql.DB) error { return step.index(ctx, db) }}
+		}
+		steps = append(steps, goose.NewGoMigration(step.Version, up, nil))
 	}
 	provider, err := goose.NewProvider(db.goose, db.pool, nil, goose.WithGoMigrations(steps...),
 		goose.WithDisableGlobalRegistry(true), goose.WithSlog(slog.New(slog.DiscardHandler)))
@@ -149,8 +153,9 @@ func inDialect(d *dialect, step Migration) (Migration, error) {
 	return step, err
 }
 
+// run makes the step in a transaction.
 func (m Migration) run(ctx context.Context, tx *sql.Tx) error {
-	if _, err := tx.ExecContext(ctx, m.SQL); err != nil {
+	if _, err := tx.ExecContext(ctx, strings.ReplaceAll(m.SQL, concurrently, "CREATE INDEX")); err != nil {
 		return fmt.Errorf("%s: %w", m.Name, err)
 	}
 	return nil

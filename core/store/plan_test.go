@@ -9,6 +9,7 @@ import (
 
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
+	"github.com/genway/genway/test/servers"
 )
 
 // A report since a time finds its entries by the index of the times; one of everything
@@ -37,14 +38,14 @@ func TestReportPlans(t *testing.T) {
 	}
 }
 
-// Case U29: no filter of the page of requests reads the whole ledger, nor more of it than an index of the times
-// bounds, on its first page and deep inside.
+// Cases U29, O25: no filter of the page of requests reads the whole ledger, nor more of it than an index of the times
+// bounds, on its first page and deep inside. What went wrong is looked for where nothing else is.
 func TestSearchPlans(t *testing.T) {
 	now := time.Now()
 	filters := map[string]ledger.Filter{
 		"all": {}, "period": {Since: now.Add(-time.Hour), Until: now}, "outcomes": {Outcomes: []ledger.Outcome{ledger.Failed, ledger.Interrupted}}, "open": {Outcomes: []ledger.Outcome{ledger.Open}},
 		"protocol": {Protocol: "p"}, "upstream protocol": {UpstreamProtocol: "p"}, "model": {Model: "m"}, "served": {Served: "m"}, "route": {Route: "r"}, "upstream": {Upstream: "u"},
-		"key": {KeyID: "k"}, "key and outcome": {KeyID: "k", Outcomes: []ledger.Outcome{ledger.Failed}}, "owner": {Owner: "o"}, "request": {RequestID: "r"}, "trace": {TraceID: "t"},
+		"key": {KeyID: "k"}, "key and model": {KeyID: "k", Model: "m"}, "all outcomes": {Outcomes: []ledger.Outcome{ledger.OK, ledger.Failed}}, "key and retried": {KeyID: "k", Retried: true}, "key and outcome": {KeyID: "k", Outcomes: []ledger.Outcome{ledger.Failed}}, "owner": {Owner: "o"}, "request": {RequestID: "r"}, "trace": {TraceID: "t"},
 		"kind": {Kind: "k"}, "reason": {Reason: "r"}, "lost": {Lost: true}, "retried": {Retried: true}, "lost and failed": {Lost: true, Outcomes: []ledger.Outcome{ledger.Failed}},
 	}
 	onEach(t, func(t *testing.T, location string) {
@@ -53,7 +54,10 @@ func TestSearchPlans(t *testing.T) {
 			for place, after := range map[string]*ledger.Position{"first": nil, "deep": {Start: now.UnixMicro(), Process: 1, Number: 1}} {
 				for i, plan := range s.SearchPlans(t, filter, after, now.Add(-time.Hour).UnixMicro(), postgres) {
 					index := "ledger_start_time"
+					faults := filter.Retried || filter.Kind != "" || filter.Reason != "" || strings.Contains(name, "failed") || name == "outcomes" || name == "key and outcome"
 					switch {
+					case faults:
+						index = "ledger_faults"
 					case filter.KeyID != "":
 						index = "ledger_key_time"
 					case name == "open" && strings.Contains(plan, "ledger_open"):
@@ -70,4 +74,38 @@ func TestSearchPlans(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Case O26: a key that was used long ago and often is looked for by the index of keys alone. By its statistics PostgreSQL takes it for one
+// of a tenth of all entries, and would look for these among the latest, all of which are others'.
+func TestPlanOfAnOldKey(t *testing.T) {
+	location := servers.PostgresDatabase(t)
+	s, now := opened(t, location), time.Now()
+	process, err := s.Ledger().Begin(t.Context(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ledger().Write(t.Context(), process, []*ledger.Entry{{Number: 1, Request: ledger.Request{KeyID: "key_old", Start: now.AddDate(0, 0, -1)}, Result: ledger.Result{Outcome: ledger.OK}}}); err != nil {
+		t.Fatal(err)
+	}
+	db := raw(t, location)
+	run(t, db, `CREATE TABLE one AS SELECT * FROM ledger`,
+		`DO $$ DECLARE names text; BEGIN
+			SELECT string_agg(CASE column_name WHEN 'number' THEN 'n + 1' WHEN 'start_time' THEN 'start_time + n' WHEN 'key_id' THEN 'CASE WHEN n < 2000 THEN key_id ELSE ''key_'' || n % 10 END' ELSE column_name END, ', ' ORDER BY ordinal_position)
+				INTO names FROM information_schema.columns WHERE table_name = 'ledger' AND table_schema = 'public';
+			EXECUTE 'INSERT INTO ledger SELECT ' || names || ' FROM one CROSS JOIN generate_series(1, 20000) AS n';
+		END $$`, `ANALYZE ledger`)
+	for name, filter := range map[string]ledger.Filter{"key": {KeyID: "key_old"}, "key and model": {KeyID: "key_old", Model: "m"}} {
+		for place, after := range map[string]*ledger.Position{"first": nil, "deep": {Start: now.UnixMicro(), Process: 1, Number: 1}} {
+			for i, plan := range s.SearchPlans(t, filter, after, 0, true) {
+				if !strings.Contains(plan, "ledger_key_time") {
+					t.Errorf("%s, %s, statement %d:\n%s", name, place, i+1, plan)
+				}
+			}
+		}
+		page, err := s.Requests().Search(t.Context(), filter, nil, 100)
+		if want := map[string]int{"key": 100}[name]; err != nil || len(page.Entries) != want {
+			t.Errorf("%s: %d entries, want %d: %v", name, len(page.Entries), want, err)
+		}
+	}
 }

@@ -88,14 +88,15 @@ func migratePostgres(ctx context.Context, config *pgx.ConnConfig, mode Migrate) 
 	for _, unbounded := range []string{"statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"} {
 		config.RuntimeParams[unbounded] = "0"
 	}
-	db := connections(config, 2)
-	defer db.pool.Close() //nolint:errcheck // what it wrote is committed
+	db := connections(config, 3) // of the lock, of goose, and of an index that is made beside writers
+	defer db.pool.Close()        //nolint:errcheck // what it wrote is committed
 	tx, err := db.pool.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
 	defer tx.Rollback() //nolint:errcheck // it wrote nothing
-	if _, err := tx.ExecContext(ctx, `SELECT pg_advisory_xact_lock($1)`, int64(migrationLock)); err != nil {
+	// A statement without arguments leaves no portal behind, whose snapshot the making of an index would wait for.
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d)`, migrationLock)); err != nil {
 		return nil, fmt.Errorf("wait for others that migrate: %w", err)
 	}
 	return migrate(ctx, db, mode)

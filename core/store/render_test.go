@@ -30,6 +30,7 @@ func TestMigrationsAreAsReleased(t *testing.T) {
 		"00014_captures.sql":     {"1849edb5cfc1097110fc4adb8be184160ba22fa27be28e42fa17c8d07dd851eb", "6d383dd3816209f9cf5b341b385535ae0ccea5814c75fe29b5c615bcae5e7586"},
 		"00015_first_events.sql": {"8a5a5db5e9da34aa30e5298323a17b1f262567b39365ee01567b0d80131a6173", "7f73f866be6b9b83a3e27e74b2278624802759893e12f9c15a63d32554b7b8ac"},
 		"00016_partitions.sql":   {"590532a0869aaf9d2c7ae94c9fa418dd683f3fdf05e1641c8feac7f15403c217", "79b9a1d1ddeb23ad34859c61e68f0c89004d2032b28ebe5b761a82560a515dcf"},
+		"00017_faults.sql":       {"3f72af45b3768c8ac78d75e80e7dc8d0ee099dd1d29aeaded5119a25bd2a79c3", "3f70da9ebb962a7bec8b5f31f680b23a3ac7d5da4122dc78288da8954d03d91e"},
 	}
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil || len(files) != len(released) {

@@ -28,7 +28,7 @@ func withoutRollups(location string) (statements []string) {
 		}
 		statements = append(statements, trigger)
 	}
-	statements = append(statements, `DROP INDEX ledger_key_time`)
+	statements = append(statements, `DROP INDEX ledger_key_time`, `DROP INDEX ledger_faults`)
 	for _, column := range []string{"trace_id", "upstream_protocol", "losses", "timeline"} {
 		statements = append(statements, "ALTER TABLE ledger DROP COLUMN "+column)
 	}

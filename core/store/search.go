@@ -16,14 +16,23 @@ import (
 var _ ledger.Searcher = ledgerStore{}
 
 const (
-	// scanned bounds the entries that one page of a filter reads: it is what a page may take.
+	// scanned bounds the entries that one page of a filter reads: it is what a page may take. Those of an index
+	// that are neighbours in time are neighbours in the table, too.
 	scanned = 20_000
+	// scattered is that bound where each lies elsewhere in the table: those of a key, and those of ledger_faults.
+	scattered = 5_000
 	// nearby bounds the entries that are looked through for neighbours.
 	nearby = 20_000
 )
 
-// condition is the filter as a condition, without its times.
-func condition(f *ledger.Filter) (conditions []string, args []any) {
+// ofFaults is the condition of the index ledger_faults, word for word, by which the databases know that it has all
+// that a search means.
+const ofFaults = "(attempts > 1 OR outcome NOT IN ('ok', 'open') OR kind <> '' OR reason <> '')"
+
+// condition is the filter as conditions, without its times and what the path has of it, and whether the index has
+// all that they are about.
+func condition(f *ledger.Filter, by accessPath) (conditions []string, args []any, covered bool) {
+	covered = true
 	add := func(condition string, values ...any) {
 		conditions, args = append(conditions, condition), append(args, values...)
 	}
@@ -32,9 +41,17 @@ func condition(f *ledger.Filter) (conditions []string, args []any) {
 		{"served_model", f.Served}, {"route", f.Route}, {"upstream", f.Upstream}, {"request_id", f.RequestID}, {"trace_id", f.TraceID},
 		{"kind", f.Kind}, {"reason", f.Reason},
 	} {
-		if equal.value != "" {
-			add(equal.column+" = ? AND "+equal.column+" <> ''", text(equal.value)) // as the index of keys has it
+		if equal.value == "" {
+			continue
 		}
+		covered = covered && slices.Contains(by.columns, equal.column)
+		if equal.column == "key_id" && by.index != byTime.index {
+			if by.index == byFaults.index {
+				add("key_id = ?", text(equal.value)) // without what the index of keys is known by
+			}
+			continue
+		}
+		add(equal.column+" = ?", text(equal.value))
 	}
 	if len(f.Outcomes) > 0 {
 		var values []any
@@ -43,29 +60,64 @@ func condition(f *ledger.Filter) (conditions []string, args []any) {
 		}
 		add("outcome IN (?"+strings.Repeat(", ?", len(values)-1)+")", values...)
 	}
+	covered = covered && (len(f.Outcomes) == 0 || slices.Contains(by.columns, "outcome"))
 	if f.Lost {
+		covered = false
 		add("losses <> ''")
 	}
 	if f.Retried {
+		covered = covered && slices.Contains(by.columns, "attempts")
 		add("attempts > 1")
 	}
-	return conditions, args
+	return conditions, args, covered
+}
+
+// accessPath is the index by which a page is read, in the order of the times.
+type accessPath struct {
+	index string
+	// only is the condition that the index has; empty for none.
+	only string
+	// columns are those that the index has, beside the times.
+	columns []string
+}
+
+var (
+	byTime   = accessPath{index: "ledger_start_time"}
+	byKey    = accessPath{index: "ledger_key_time", only: "key_id = ? AND key_id <> ''", columns: []string{"key_id"}}
+	byFaults = accessPath{index: "ledger_faults", only: ofFaults, columns: []string{"outcome", "attempts", "key_id", "upstream", "kind", "reason"}}
+)
+
+// pathOf chooses the index that has the fewest entries beside those that the filter means.
+func pathOf(f *ledger.Filter) accessPath {
+	fine := func(o ledger.Outcome) bool { return o == ledger.OK || o == ledger.Open }
+	switch {
+	case f.Retried, f.Kind != "", f.Reason != "", len(f.Outcomes) > 0 && !slices.ContainsFunc(f.Outcomes, fine):
+		return byFaults
+	case f.KeyID != "":
+		return byKey
+	}
+	return byTime
 }
 
 // search is the statements of a page.
 type search struct {
-	// where is what an index bounds: the times, the position behind which the page begins, and the key.
+	by accessPath
+	// where is what an index bounds: the times, the position behind which the page begins, and what the index has.
 	where []string
 	args  []any
-	// conditions are those of the filter.
+	// conditions are those of the filter; covered is that the index has all that they are about.
 	conditions []string
 	values     []any
-	key        string
-	since      int64
+	covered    bool
+	// since is the least time, which is the argument sinceAt; order is the page's.
+	since   int64
+	sinceAt int
+	order   string
 }
 
-func searchOf(filter *ledger.Filter, after *ledger.Position) search {
-	s := search{since: math.MinInt64, key: filter.KeyID}
+// searchOf gives the statements of a page. With rows, those by key compare rows of both columns of their index.
+func searchOf(filter *ledger.Filter, after *ledger.Position, rows bool) search {
+	s := search{by: pathOf(filter), since: math.MinInt64, order: "start_time DESC, process DESC, number DESC"}
 	until := int64(math.MaxInt64)
 	if !filter.Since.IsZero() {
 		s.since = sinceMicros(filter.Since)
@@ -76,41 +128,53 @@ func searchOf(filter *ledger.Filter, after *ledger.Position) search {
 	if after != nil && after.Start < until {
 		until = after.Start + 1
 	}
-	// One bound on each side: of several SQLite uses the first alone.
-	s.where, s.args = []string{"start_time >= ?", "start_time < ?"}, []any{s.since, until}
+	key := text(filter.KeyID)
+	keyed := s.by.index == byKey.index
+	if rows = rows && keyed; rows {
+		s.where, s.args = []string{"(key_id, start_time) >= (?, ?)", "(key_id, start_time) < (?, ?)", "key_id <> ''"}, []any{key, s.since, key, until}
+		s.sinceAt, s.order = 1, "key_id DESC, "+s.order
+	} else {
+		// One bound on each side: of several SQLite uses the first alone.
+		s.where, s.args = []string{"start_time >= ?", "start_time < ?"}, []any{s.since, until}
+	}
 	if after != nil {
 		s.where = append(s.where, "(start_time < ? OR process < ? OR process = ? AND number < ?)")
 		s.args = append(s.args, after.Start, after.Process, after.Process, after.Number)
 	}
-	s.conditions, s.values = condition(filter)
+	if s.by.only != "" && !rows {
+		s.where = append(s.where, s.by.only)
+		if keyed {
+			s.args = append(s.args, key)
+		}
+	}
+	s.conditions, s.values, s.covered = condition(filter, s.by)
 	return s
 }
 
 // bound is the statement that finds how far the page may read; empty where an index has just what the filter
 // means, in the order of the times.
 func (s search) bound() (statement string, args []any) {
-	rest, where, args := len(s.conditions), s.where, s.args
-	if s.key != "" {
-		rest--
-		where, args = append(slices.Clip(where), "key_id = ? AND key_id <> ''"), append(slices.Clip(args), text(s.key))
-	}
-	if rest == 0 {
+	if s.covered && s.by.index != byFaults.index {
 		return "", nil
 	}
-	return `SELECT start_time FROM ledger WHERE ` + strings.Join(where, " AND ") + ` ORDER BY start_time DESC LIMIT 1 OFFSET ?`, append(slices.Clip(args), scanned)
+	most := scanned
+	if !s.covered && s.by.index != byTime.index {
+		most = scattered
+	}
+	return `SELECT start_time FROM ledger WHERE ` + strings.Join(s.where, " AND ") + ` ORDER BY ` + strings.TrimSuffix(s.order, ", process DESC, number DESC") + ` LIMIT 1 OFFSET ?`, append(slices.Clip(s.args), most)
 }
 
 // page is the end of the statement that reads size entries, none of which began before from.
 func (s search) page(from int64, size int) (rest string, args []any) {
 	args = slices.Concat(s.args, s.values, []any{size})
-	args[0] = max(s.since, from)
-	return " WHERE " + strings.Join(slices.Concat(s.where, s.conditions), " AND ") + " ORDER BY start_time DESC, process DESC, number DESC LIMIT ?", args
+	args[s.sinceAt] = max(s.since, from)
+	return " WHERE " + strings.Join(slices.Concat(s.where, s.conditions), " AND ") + " ORDER BY " + s.order + " LIMIT ?", args
 }
 
 // Search lists entries by two statements at most: one finds how far a page may read, the other
 // reads.
 func (s ledgerStore) Search(ctx context.Context, filter ledger.Filter, after *ledger.Position, size int) (ledger.Page, error) {
-	asked, from := searchOf(&filter, after), int64(math.MinInt64)
+	asked, from := searchOf(&filter, after, s.db.rowValues), int64(math.MinInt64)
 	if statement, args := asked.bound(); statement != "" {
 		if err := s.db.row(ctx, statement, args...).Scan(&from); err != nil && !errors.Is(err, sql.ErrNoRows) {
 			return ledger.Page{}, fmt.Errorf("bound entries: %w", err)

@@ -40,15 +40,16 @@ func TestStatementsOfPages(t *testing.T) {
 			ask func() error
 			at  int64
 		}{
-			"requests":            {search(ledger.Filter{}, nil), 1},
-			"their next page":     {search(ledger.Filter{}, position), 1},
-			"of a key":            {search(ledger.Filter{KeyID: "key_1"}, position), 1},
-			"by a model":          {search(ledger.Filter{Model: "m"}, nil), 2},
-			"by everything":       {search(everything, position), 2},
-			"usage":               {reports(ledger.Query{By: []ledger.Dimension{ledger.ByModel}, Since: now.AddDate(0, 0, -7), Until: now}), 2},
-			"usage by hour":       {reports(ledger.Query{By: []ledger.Dimension{ledger.ByHour}, Since: now.AddDate(0, 0, -7), Until: now}), 2},
-			"one request":         {func() error { _, err := s.Requests().Find(t.Context(), 1, 1); return err }, 1},
-			"others of its trace": {func() error { _, err := s.Requests().Neighbours(t.Context(), "t", now, 100); return err }, 1},
+			"requests":             {search(ledger.Filter{}, nil), 1},
+			"their next page":      {search(ledger.Filter{}, position), 1},
+			"of a key":             {search(ledger.Filter{KeyID: "key_1"}, position), 1},
+			"by a model":           {search(ledger.Filter{Model: "m"}, nil), 2},
+			"by everything":        {search(everything, position), 2},
+			"failed ones of a key": {search(ledger.Filter{KeyID: "key_1", Outcomes: []ledger.Outcome{ledger.Failed}}, position), 2},
+			"usage":                {reports(ledger.Query{By: []ledger.Dimension{ledger.ByModel}, Since: now.AddDate(0, 0, -7), Until: now}), 2},
+			"usage by hour":        {reports(ledger.Query{By: []ledger.Dimension{ledger.ByHour}, Since: now.AddDate(0, 0, -7), Until: now}), 2},
+			"one request":          {func() error { _, err := s.Requests().Find(t.Context(), 1, 1); return err }, 1},
+			"others of its trace":  {func() error { _, err := s.Requests().Neighbours(t.Context(), "t", now, 100); return err }, 1},
 			"keys": {func() error {
 				_, err := s.Keys().List(t.Context(), keys.Query{Owner: "o", Group: keys.GroupChat, LiveAt: now, Limit: 100})
 				return err
