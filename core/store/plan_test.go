@@ -89,7 +89,7 @@ func TestPlanOfAnOldKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := raw(t, location)
-	run(t, db, `CREATE TABLE one AS SELECT * FROM ledger`,
+	run(t, db, `CREATE TABLE one AS TABLE ledger`,
 		`DO $$ DECLARE names text; BEGIN
 			SELECT string_agg(CASE column_name WHEN 'number' THEN 'n + 1' WHEN 'start_time' THEN 'start_time + n' WHEN 'key_id' THEN 'CASE WHEN n < 2000 THEN key_id ELSE ''key_'' || n % 10 END' ELSE column_name END, ', ' ORDER BY ordinal_position)
 				INTO names FROM information_schema.columns WHERE table_name = 'ledger' AND table_schema = 'public';
