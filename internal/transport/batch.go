@@ -25,6 +25,9 @@ const (
 // large or no other follows that fits in a batch with it. There must be an event. Only a receiver that has announced that
 // it takes such batches may receive the message.
 func Batch(events []*genwayv1.StreamGenerateTextResponse) (*genwayv1.StreamGenerateTextResponse, int, error) {
+	if len(events) == 1 { // as most are where events come slowly
+		return events[0], 1, nil
+	}
 	var sizes [MaxBatch]int
 	count, size := 0, 0
 	for _, ev := range events[:min(len(events), MaxBatch)] {

@@ -52,6 +52,9 @@ func (Codec) Marshal(v any) (mem.BufferSlice, error) {
 // Unmarshal decodes a message. A large body shares the memory of the received message, which
 // nothing else uses.
 func (Codec) Unmarshal(data mem.BufferSlice, v any) error {
+	if event, ok := v.(*genwayv1.StreamGenerateTextResponse); ok && unmarshalBatch(data, event) {
+		return nil
+	}
 	var memory *arena.Arena
 	if a, ok := v.(awaited); ok {
 		v, memory = a.carrier, a.memory

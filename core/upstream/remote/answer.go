@@ -106,9 +106,10 @@ type activeBody answer
 func (b *activeBody) Read(p []byte) (int, error) {
 	since := time.Now()
 	n, err := b.raw.Read(p)
-	b.record.Await(since)
+	now := time.Now()
+	b.record.Waited += now.Sub(since)
 	if n > 0 {
-		b.idle.reset()
+		b.idle.resetAt(now)
 	}
 	return n, err
 }

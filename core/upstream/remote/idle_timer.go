@@ -24,7 +24,10 @@ func (t *idleTimer) start(limit time.Duration, expired func()) {
 }
 
 // reset notes activity.
-func (t *idleTimer) reset() { t.active.Store(int64(time.Since(t.started))) }
+func (t *idleTimer) reset() { t.resetAt(time.Now()) }
+
+// resetAt notes activity at a time.
+func (t *idleTimer) resetAt(now time.Time) { t.active.Store(int64(now.Sub(t.started))) }
 
 // resetTo sets another limit, which begins now.
 func (t *idleTimer) resetTo(limit time.Duration) {
