@@ -27,6 +27,7 @@ func runLoad(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	connections := flags.Int("connections", 32, "connections")
 	rate := flags.Float64("rate", 0, "requests a second, in an open loop; a closed loop when 0")
 	duration := flags.Duration("duration", 5*time.Second, "for how long requests are sent")
+	ramp := flags.Duration("ramp", 0, "time over which the connections begin, in a closed loop; all at once when 0")
 	timeout := flags.Duration("timeout", 30*time.Second, "how long an answer may take")
 	minimum := flags.Int("minbytes", 1, "bytes of an answer, at least")
 	if err := flags.Parse(args); err != nil {
@@ -47,6 +48,6 @@ func runLoad(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	}
 	client := load.NewClient(*address, *connections, *timeout)
 	defer client.Close()
-	result := client.Do(ctx, w.Job(workload.Recipient{Address: *address, Key: *key}), load.Run{Duration: *duration, Rate: *rate})
+	result := client.Do(ctx, w.Job(workload.Recipient{Address: *address, Key: *key}), load.Run{Duration: *duration, Rate: *rate, Ramp: *ramp})
 	return json.NewEncoder(stdout).Encode(result)
 }

@@ -34,6 +34,7 @@ func Main() []Workload {
 			Name: "paced", Title: "paced streams, 200 events, 10 ms apart, 50 connections", Unit: ByStream,
 			Upstream: answering(func(s *upstream.Settings) { s.Gap = 10 * time.Millisecond }),
 			Caller:   Chat, Size: kilobyte, Stream: true, Connections: 50, Requests: 50, Duration: 10 * time.Second,
+			Ramp: pacedRamp,
 		},
 		{
 			Name: "prompt200k", Title: "200 KB prompt, 8 connections", Unit: ByRequest,
@@ -84,6 +85,12 @@ func pairsOf(base Workload, suffix string) []Workload {
 	}
 	return pairs
 }
+
+// pacedRamp is the time over which the paced streams begin: one each 10.2 ms, so that each has its events
+// a fiftieth of their gap later than the one before, and the events of all come one by one. Streams that
+// begin at once have their events in bunches, and the sooner a target opens them all, the closer these are.
+// Events of a bunch share wake-ups and writes, so the row would be about the opening of streams.
+const pacedRamp = 50 * 10200 * time.Microsecond
 
 // OpenStreams is so many streams at once of an event each 100 ms, for five seconds.
 func OpenStreams(streams int) Workload {
