@@ -60,8 +60,7 @@ func (c *call) showConnect(raw string) error {
 			p.Groups = append(p.Groups, choice{Value: g.Value, Title: g.Value, Current: g.Value == p.Group})
 		}
 	}
-	with := strings.NewReplacer("{BASE}", cmp.Or(p.Base, "https://genway.example"), "{GRPC}", cmp.Or(c.console.config.GRPC, "127.0.0.1:9090"),
-		"{KEY}", cmp.Or(raw, "$KEY"), "{MODEL}", p.Model)
+	with := c.replacer(cmp.Or(raw, "$KEY"), p.Model)
 	for _, client := range clients {
 		if client.group == p.Group {
 			p.Snippets = append(p.Snippets, snippet{with.Replace(client.title), with.Replace(client.text)})

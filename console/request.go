@@ -29,6 +29,8 @@ type requestPage struct {
 	XRay       string
 	// Playground is where one like it can be sent.
 	Playground string
+	// Like are requests like it, for a shell and for SDKs.
+	Like []snippet
 	// Reads says that the reader may see its captured bodies, if there are any.
 	Reads bool
 }
@@ -40,7 +42,7 @@ func showRequest(c *call) error {
 		return err
 	}
 	r := resp.GetRequest()
-	p := requestPage{GetRequestResponse: resp, Row: rowOf(r), Columns: requestColumns, Stages: stages(resp), Reads: c.readsCaptures()}
+	p := requestPage{GetRequestResponse: resp, Row: rowOf(r), Columns: requestColumns, Stages: stages(resp), Reads: c.readsCaptures(), Like: c.snippetsLike(r)}
 	if len(p.Stages) > 0 {
 		p.Chart = template.HTML(chart.Waterfall{ //nolint:gosec // package chart escapes its texts
 			Title: "What the request went through", Description: "A row for each stage, on one scale of time. The table below has the same figures.", Stages: p.Stages, Format: fromBeginning,
