@@ -3,7 +3,7 @@ package ledger_test
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,9 +19,9 @@ func TestFlush(t *testing.T) {
 		r := start(t, ledger.Config{Store: store})
 		const requests = 40
 		for i := range requests {
-			record := open(t, r, fmt.Sprint(i))
+			record := open(t, r, strconv.Itoa(i))
 			if i == requests/2 {
-				time.Sleep(time.Second) // what was before is being written
+				<-time.After(time.Second) // what was before is being written
 			}
 			record.Settle(ledger.Result{Outcome: ledger.OK})
 		}
@@ -32,7 +32,7 @@ func TestFlush(t *testing.T) {
 		}
 		began := time.Now()
 		go func() {
-			time.Sleep(20 * time.Second)
+			<-time.After(20 * time.Second)
 			close(store.hold)
 		}()
 		if err := r.Flush(t.Context()); err != nil || time.Since(began) < 20*time.Second {
