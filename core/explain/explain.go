@@ -85,6 +85,7 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 		return outcome{body: r.body}, r.body != nil
 	}
 	resp.Members, resp.Truncated = t.members(ctx)
+	p.delivered(resp.GetMembers())
 	if resp.Refusal == nil {
 		resp.UpstreamBody = sent.body
 		if len(req.GetAnswer()) > 0 {
@@ -92,6 +93,20 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 		}
 	}
 	return resp, nil
+}
+
+// delivered mends what is said of the member that asks for a stream, where the upstream takes the contract's messages: the call
+// says it there, not the message.
+func (p *passage) delivered(members []*adminv1.ExplainedMember) {
+	for _, m := range members {
+		if !p.canonical() || m.GetPath() != "stream" || m.GetFate() != adminv1.Fate_FATE_LOST {
+			continue
+		}
+		m.Fate, m.Reason = adminv1.Fate_FATE_MAPPED, "the upstream is asked by the unary call"
+		if m.GetValueJson() == "true" {
+			m.Reason = "the upstream is asked by the call for streams"
+		}
+	}
 }
 
 // target finds the target that is asked for.

@@ -200,6 +200,12 @@ func TestExplainStreamOfTheContract(t *testing.T) {
 	if m := fates(a.GetMembers())["candidates[0].parts[0].text.text"]; a.GetRefusal() != nil || a.GetUpstreamEvents() != 6 || !slices.Contains(m.GetArrives(), "choices[0].message.content") {
 		t.Errorf("%v", a)
 	}
+	for value, reason := range map[string]string{"true": "call for streams", "false": "unary call"} {
+		resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "chat_completions", Body: []byte(strings.Replace(string(ask.GetBody()), "true", value, 1))})
+		if m := fates(resp.GetMembers())["stream"]; err != nil || m.GetFate() != adminv1.Fate_FATE_MAPPED || !strings.Contains(m.GetReason(), reason) {
+			t.Errorf("stream is %s: %v, %v", value, m, err)
+		}
+	}
 	ask.Answer = []byte(until(lines, `{"partCompleted`))
 	if a = explained(t, ask); a.GetRefusal().GetReason() != fault.ReasonStreamCut || !strings.Contains(string(a.GetCallerBody()), "Hello.") {
 		t.Errorf("cut: %v", a)
