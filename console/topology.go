@@ -83,24 +83,12 @@ func (p *upstreamsPage) find(c *call, protocol example) error {
 	return nil
 }
 
-// showUpstreams shows the upstreams and the routes, as the core that is asked finds them.
+// showUpstreams shows the upstreams and the routes, as the core that is asked finds them. Where a model is asked for, it shows the
+// routes alone.
 func showUpstreams(c *call) error {
-	list, err := c.admin.ListUpstreams(c.ctx, &adminv1.ListUpstreamsRequest{})
-	if err != nil {
-		return err
-	}
 	routes, err := c.admin.ListRoutes(c.ctx, &adminv1.ListRoutesRequest{})
 	if err != nil {
 		return err
-	}
-	today := c.console.config.Clock().UTC().Truncate(24 * time.Hour)
-	used, err := c.usage(today.AddDate(0, 0, -1), today.AddDate(0, 0, 1), adminv1.Dimension_DIMENSION_UPSTREAM)
-	if err != nil {
-		return err
-	}
-	of := map[string]*adminv1.UsageRow{}
-	for _, r := range used {
-		of[r.GetValues()[0]] = r
 	}
 	p := upstreamsPage{Model: strings.TrimSpace(c.r.FormValue("model"))}
 	for _, r := range routes.GetRoutes() {
@@ -115,11 +103,34 @@ func showUpstreams(c *call) error {
 	for _, e := range examples {
 		p.Protocols = append(p.Protocols, choice{Value: e.Protocol, Title: e.Protocol, Current: e.Protocol == asked.Protocol})
 	}
-	if p.Model != "" {
-		if err := p.find(c, asked); err != nil {
-			return err
-		}
+	if p.Model == "" {
+		p.Upstreams, err = c.upstreamRows()
+	} else {
+		err = p.find(c, asked)
 	}
+	if err != nil {
+		return err
+	}
+	c.show(http.StatusOK, "upstreams.html", "Upstreams and routes", p)
+	return nil
+}
+
+// upstreamRows are the upstreams, with what they were used for in the last two days.
+func (c *call) upstreamRows() ([]upstreamRow, error) {
+	list, err := c.admin.ListUpstreams(c.ctx, &adminv1.ListUpstreamsRequest{})
+	if err != nil {
+		return nil, err
+	}
+	today := c.console.config.Clock().UTC().Truncate(24 * time.Hour)
+	used, err := c.usage(today.AddDate(0, 0, -1), today.AddDate(0, 0, 1), adminv1.Dimension_DIMENSION_UPSTREAM)
+	if err != nil {
+		return nil, err
+	}
+	of := map[string]*adminv1.UsageRow{}
+	for _, r := range used {
+		of[r.GetValues()[0]] = r
+	}
+	rows := make([]upstreamRow, 0, len(list.GetUpstreams()))
 	for _, u := range list.GetUpstreams() {
 		row := upstreamRow{u, strings.ToLower(strings.TrimPrefix(u.GetBreaker().String(), "BREAKER_")), of[u.GetName()]}
 		if row.BreakerName == "unspecified" {
@@ -128,10 +139,9 @@ func showUpstreams(c *call) error {
 		if row.Used == nil {
 			row.Used = &adminv1.UsageRow{}
 		}
-		p.Upstreams = append(p.Upstreams, row)
+		rows = append(rows, row)
 	}
-	c.show(http.StatusOK, "upstreams.html", "Upstreams and routes", p)
-	return nil
+	return rows, nil
 }
 
 type nodesPage struct {
