@@ -44,8 +44,8 @@ func unmarshalBatch(data mem.BufferSlice, event *genwayv1.StreamGenerateTextResp
 		batch   transportv1.FrameBatch
 	}{}
 	// gRPC uses the memory of the message again. Numbers are cut to 32 bits, as protobuf demands.
-	m.batch.Events, m.batch.Count = bytes.Clone(events), int32(count)       //nolint:gosec // see above
-	m.frame.Protocol, m.frame.Batch = genwayv1.Protocol(protocol), &m.batch //nolint:gosec // see above
+	m.batch.Events, m.batch.Count = bytes.Clone(events), int32(count)
+	m.frame.Protocol, m.frame.Batch = genwayv1.Protocol(protocol), &m.batch
 	m.payload.Wire = &m.frame
 	event.Reset()
 	event.Payload = &m.payload
