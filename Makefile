@@ -67,7 +67,7 @@ endef
 
 .PHONY: help
 help: ## List the targets
-	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk 'BEGIN { FS = ":.*## " } /^[a-z0-9-]+:.*## / { printf "  %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ## The contract
 
@@ -141,6 +141,10 @@ screenshots: ## Take the README's pictures of the console, of the data of `genwa
 chart: ## Lint and render the Helm chart, and hold what it makes to the APIs of two Kubernetes versions
 	$(GO) test -C deploy/chart/test -count=1 ./...
 	$(GO) test -C deploy/chart/test/older -count=1 ./...
+
+.PHONY: chart-e2e
+chart-e2e: ## Install, upgrade and remove the chart in the cluster of KUBECONFIG (REGISTRY, TAG, STORE), or in a control plane of its own
+	@GO=$(GO) scripts/chart-e2e
 
 .PHONY: packages
 packages: ## Build a deb and an rpm of the three programs into bin/packages (GOARCH, VERSION)

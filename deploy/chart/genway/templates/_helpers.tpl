@@ -192,25 +192,50 @@ envFrom:
 
 {{- define "genway.migrates" -}}{{ if and .Values.migrate.job (not (include "genway.onFile" .)) }}true{{ end }}{{- end }}
 
+{{/* A container of genway that asks the store. Call with (dict "root" $ "name" "migrate" "args" (list "migrate" "up")). */}}
+{{- define "genway.command" -}}
+- name: {{ .name }}
+  image: {{ include "genway.image" (dict "root" .root "program" "genway") }}
+  imagePullPolicy: {{ .root.Values.images.pullPolicy }}
+  args: {{ toJson .args }}
+  {{- include "genway.envFrom" .root | nindent 2 }}
+  env:
+    {{- include "genway.storeEnv" .root | nindent 4 }}
+    {{- include "genway.extraEnv" .root | nindent 4 }}
+  resources:
+    {{- toYaml .root.Values.migrate.resources | nindent 4 }}
+  {{- include "genway.containerSecurity" .root | nindent 2 }}
+  {{- with .root.Values.pod.extraVolumeMounts }}
+  volumeMounts:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+{{- end }}
+
+{{/* The specification of a pod with such a container. Call as genway.command. */}}
+{{- define "genway.commandPod" -}}
+{{- include "genway.podSpec" .root }}
+restartPolicy: {{ .restart }}
+containers:
+  {{- include "genway.command" . | nindent 2 }}
+{{- with .root.Values.pod.extraVolumes }}
+volumes:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{/* The pod of the migration's job. Call with the root. */}}
+{{- define "genway.migratePod" -}}
+metadata:
+  {{- include "genway.podMetadata" (dict "root" . "component" "migrate") | nindent 2 }}
+spec:
+  {{- include "genway.commandPod" (dict "root" . "name" "migrate" "args" (list "migrate" "up") "restart" "OnFailure") | nindent 2 }}
+{{- end }}
+
 {{/* Cores wait for the migration's job. Call with the root. */}}
 {{- define "genway.waitForSchema" -}}
 {{- if include "genway.migrates" . }}
 initContainers:
-  - name: schema
-    image: {{ include "genway.image" (dict "root" . "program" "genway") }}
-    imagePullPolicy: {{ .Values.images.pullPolicy }}
-    args: [migrate, wait, --timeout, 10m]
-    {{- include "genway.envFrom" . | nindent 4 }}
-    env:
-      {{- include "genway.storeEnv" . | nindent 6 }}
-      {{- include "genway.extraEnv" . | nindent 6 }}
-    resources:
-      {{- toYaml .Values.migrate.resources | nindent 6 }}
-    {{- include "genway.containerSecurity" . | nindent 4 }}
-    {{- with .Values.pod.extraVolumeMounts }}
-    volumeMounts:
-      {{- toYaml . | nindent 6 }}
-    {{- end }}
+  {{- include "genway.command" (dict "root" . "name" "schema" "args" (list "migrate" "wait" "--timeout" "10m")) | nindent 2 }}
 {{- end }}
 {{- end }}
 
