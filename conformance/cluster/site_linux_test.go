@@ -120,8 +120,18 @@ func (s *site) configure() {
 	}
 }
 
-// startPrograms starts cores and edges. They are those of the folder GENWAY_OTHER_BIN, if there is
-// one, until they are restarted: then a rolling restart is an upgrade.
+// before gives what runs before the restarts in the place of a program: that of the folder
+// GENWAY_OTHER_BIN, if there is one.
+func before(path string) string {
+	if other := os.Getenv("GENWAY_OTHER_BIN"); other != "" {
+		return filepath.Join(other, filepath.Base(path))
+	}
+	return path
+}
+
+// startPrograms starts cores and edges. They are those of before until they are restarted: then a
+// rolling restart is an upgrade, and the first core of this version brings the schema up to date
+// beside those of before.
 func (s *site) startPrograms(delay string) {
 	common := []string{"--edge-secret-file", s.secret, "--shutdown-delay", delay, "--grace", "90s", "--log-format", "json"}
 	var targets []string
@@ -140,9 +150,7 @@ func (s *site) startPrograms(delay string) {
 	}
 	for _, p := range slices.Concat(s.cores, s.edges) {
 		now := p.path
-		if other := os.Getenv("GENWAY_OTHER_BIN"); other != "" {
-			p.path = filepath.Join(other, filepath.Base(p.path))
-		}
+		p.path = before(now)
 		s.must(p.start())
 		p.path = now
 	}
@@ -157,9 +165,9 @@ func (s *site) program(command, name string, host *network.Host, up string, args
 	return &program{tb: s.tb, name: name, host: host, path: path, args: args, up: up, log: filepath.Join(s.dir, name+".log")}
 }
 
-// key makes a key.
+// key makes a key, by the program of before: one of this version would bring the schema up to date.
 func (s *site) key(group, name string, flags ...string) string {
-	out, err := server.OutputOf("genway", s.genway, slices.Concat([]string{"keys", "create", "--group", group, "--name", name, "--store", s.store.url()}, flags)...)
+	out, err := server.OutputOf("genway", before(s.genway), slices.Concat([]string{"keys", "create", "--group", group, "--name", name, "--store", s.store.url()}, flags)...)
 	s.must(err)
 	return strings.TrimSpace(out)
 }
