@@ -177,3 +177,11 @@ func (s *Store) Written() (written *Store, statements *[]string) {
 	written.db.dialect = &writing
 	return written, statements
 }
+
+// Exclusively runs do as a restore does: while no server may open the file.
+func Exclusively(t testing.TB, path string, do func()) {
+	t.Helper()
+	if err := exclusively(t.Context(), path, func() error { do(); return nil }); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -3,11 +3,13 @@
 package store_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/genway/genway/core/store"
 )
@@ -97,4 +99,22 @@ func TestOpenErrors(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A file is not opened while a restore or a copy holds its lock, although nothing is to be done to
+// its schema: the file may be replaced.
+func TestOpenWaitsForTheLock(t *testing.T) {
+	path := newFile(t)
+	if err := open(t, path).Close(); err != nil {
+		t.Fatal(err)
+	}
+	store.Exclusively(t, path, func() {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if s, err := store.Open(ctx, store.Config{Location: path}); err == nil {
+			t.Error("it opened")
+			s.Close()
+		}
+	})
+	opened(t, path)
 }

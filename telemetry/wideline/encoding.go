@@ -2,7 +2,6 @@ package wideline
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"log/slog"
 	"math"
@@ -147,9 +146,16 @@ func (e Encoding) appendText(b []byte, s string) []byte {
 func appendEscaped(b []byte, s string) []byte {
 	const before, after = `{"level":"INFO","msg":`, "}\n"
 	var out bytes.Buffer
-	_ = slog.NewJSONHandler(&out, nil).Handle(context.Background(), slog.NewRecord(time.Time{}, slog.LevelInfo, s, 0)) // a buffer takes it
+	slog.New(slog.NewJSONHandler(&out, timeless)).Info(s)
 	return append(b, out.Bytes()[len(before):out.Len()-len(after)]...)
 }
+
+var timeless = &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+	if a.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return a
+}}
 
 // quoted reports whether slog quotes a text in a line of text.
 func quoted(s string) bool {
