@@ -197,7 +197,7 @@ bench-scale: ## Measure what one PostgreSQL and one Redis or Valkey, which all c
 	bin/bench scale $(BENCHFLAGS)
 
 .PHONY: bench-pages
-bench-pages: ## Measure the console's pages on a ledger of ten million rows (ROWS), on SQLite and PostgreSQL: 12 GB, half an hour
+bench-pages: ## Measure the console's pages on a ledger of ten million rows (ROWS), on SQLite and PostgreSQL: 8 GB of disk, a quarter of an hour
 	$(GO) build -C bench -o $(CURDIR)/bin/bench .
 	bin/bench pages $(if $(ROWS),-rows $(ROWS)) $(BENCHFLAGS)
 
