@@ -27,12 +27,16 @@ func multiply(ctx context.Context, location string, copies int64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, pool.Close()) }()
-	pool.SetMaxOpenConns(1) // the words before hold for it
-	columns, values, err := copied(ctx, pool, copies)
+	conn, err := pool.Conn(ctx) // the transaction and the words before are its
 	if err != nil {
 		return err
 	}
-	aside, back, err := dialect.aside(ctx, pool)
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	columns, values, err := copied(ctx, conn, copies)
+	if err != nil {
+		return err
+	}
+	aside, back, err := dialect.aside(ctx, conn)
 	if err != nil {
 		return err
 	}
@@ -47,7 +51,7 @@ func multiply(ctx context.Context, location string, copies int64) (err error) {
 		`DROP TABLE pages_base`, `DROP TABLE pages_copies`)
 	statements = append(append(append(statements, back...), `COMMIT`), dialect.after...)
 	for _, statement := range statements {
-		if _, err := pool.ExecContext(ctx, statement); err != nil {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
 			return fmt.Errorf("%.80s: %w", statement, err)
 		}
 	}
@@ -58,8 +62,8 @@ func multiply(ctx context.Context, location string, copies int64) (err error) {
 var started = fmt.Sprintf("(b.start_time + k * %d)", apart.Microseconds())
 
 // copied lists the ledger's columns, and their values in the k-th copy of a row.
-func copied(ctx context.Context, pool *sql.DB, copies int64) (columns, values string, err error) {
-	rows, err := pool.QueryContext(ctx, `SELECT * FROM ledger LIMIT 0`) //nolint:unqueryvet // likewise
+func copied(ctx context.Context, conn *sql.Conn, copies int64) (columns, values string, err error) {
+	rows, err := conn.QueryContext(ctx, `SELECT * FROM ledger LIMIT 0`) //nolint:unqueryvet // likewise
 	if err != nil {
 		return "", "", err
 	}
@@ -89,7 +93,7 @@ type words struct {
 	// empty takes all rows of the ledger away.
 	empty string
 	// aside gives the statements that put aside what makes writing slow, and those that bring it back.
-	aside func(ctx context.Context, pool *sql.DB) (aside, back []string, err error)
+	aside func(ctx context.Context, conn *sql.Conn) (aside, back []string, err error)
 }
 
 // postgresWords make the ledger a new file, of which PostgreSQL writes no log where wal_level is minimal, without
@@ -98,8 +102,8 @@ var postgresWords = words{
 	before: []string{`SET max_parallel_workers_per_gather = 0`, `SET maintenance_work_mem = '512MB'`},
 	after:  []string{`VACUUM ANALYZE`},
 	empty:  `TRUNCATE ledger`,
-	aside: func(ctx context.Context, pool *sql.DB) (aside, back []string, err error) {
-		aside, back, err = asides(ctx, pool, `SELECT quote_ident(c.relname), pg_get_indexdef(i.indexrelid) FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
+	aside: func(ctx context.Context, conn *sql.Conn) (aside, back []string, err error) {
+		aside, back, err = asides(ctx, conn, `SELECT quote_ident(c.relname), pg_get_indexdef(i.indexrelid) FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid
 			WHERE i.indrelid = 'ledger'::regclass AND NOT i.indisprimary`, `DROP INDEX `)
 		return append(aside, `SET session_replication_role = replica`), append(back, `SET session_replication_role = origin`), err
 	},
@@ -110,14 +114,14 @@ var sqliteWords = words{
 	before: []string{`PRAGMA journal_mode = OFF`, `PRAGMA synchronous = OFF`, `PRAGMA cache_size = -500000`},
 	after:  []string{`PRAGMA journal_mode = WAL`},
 	empty:  `DELETE FROM ledger`,
-	aside: func(ctx context.Context, pool *sql.DB) (aside, back []string, err error) {
-		return asides(ctx, pool, `SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'ledger'`, `DROP TRIGGER `)
+	aside: func(ctx context.Context, conn *sql.Conn) (aside, back []string, err error) {
+		return asides(ctx, conn, `SELECT name, sql FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'ledger'`, `DROP TRIGGER `)
 	},
 }
 
 // asides gives the statements that drop what a query names, and those that make it again, which it has as well.
-func asides(ctx context.Context, pool *sql.DB, query, drop string) (dropped, made []string, err error) {
-	rows, err := pool.QueryContext(ctx, query)
+func asides(ctx context.Context, conn *sql.Conn, query, drop string) (dropped, made []string, err error) {
+	rows, err := conn.QueryContext(ctx, query)
 	if err != nil {
 		return nil, nil, err
 	}
