@@ -105,7 +105,8 @@ func waitText(d time.Duration) string {
 	if d < time.Second {
 		return strconv.FormatInt(max(d.Milliseconds(), 1), 10) + "ms"
 	}
-	return strconv.FormatFloat(d.Round(time.Millisecond).Seconds(), 'f', -1, 64) + "s"
+	// Of whole milliseconds: Seconds adds its parts, and gives 1.6440000000000001 for 1.644.
+	return strconv.FormatFloat(float64(d.Round(time.Millisecond).Milliseconds())/1000, 'f', -1, 64) + "s"
 }
 
 // The metadata that say where a caller stands with its limits a minute: the limit, what

@@ -82,6 +82,10 @@ func (c *serveCommand) makeFirstKeys(ctx context.Context, stdout io.Writer, core
 	}
 	if made.file != "" {
 		log.Info("the first keys are in a file", "file", made.file)
+		if filepath.Base(made.file) != firstKeysName {
+			log.Warn("the store has no keys though an earlier first start left some: if this directory's store was lost, stop the server and restore a backup",
+				"earlier", filepath.Join(filepath.Dir(made.file), firstKeysName))
+		}
 	}
 	return made, nil
 }
@@ -90,6 +94,9 @@ func (c *serveCommand) makeFirstKeys(ctx context.Context, stdout io.Writer, core
 type unwrittenError struct{ error }
 
 func (e *unwrittenError) Unwrap() error { return e.error }
+
+// firstKeysName is the file of a first start. Those of later ones in the same directory have a number.
+const firstKeysName = "first-keys"
 
 // firstKeysText is the head of the file, which a shell reads as assignments.
 const firstKeysText = "# The first keys of this Genway, one a group. Remove this file once they are kept elsewhere.\n"
@@ -114,7 +121,7 @@ func (c *serveCommand) newFirstKeys(minted map[keys.Group]string) (name string, 
 	}
 	var file *os.File
 	for n := 1; ; n++ {
-		name = filepath.Join(dir, "first-keys")
+		name = filepath.Join(dir, firstKeysName)
 		if n > 1 {
 			name += fmt.Sprint("-", n)
 		}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,6 +142,9 @@ func TestFirstKeysInAFile(t *testing.T) {
 		if name, value, ok := strings.Cut(strings.TrimSpace(line), "="); ok {
 			variables[name] = value
 		}
+	}
+	if !slices.ContainsFunc(first.logged, func(m string) bool { return strings.HasPrefix(m, "the store has no keys though") }) {
+		t.Errorf("the log does not warn that the store of earlier keys may be lost: %q", first.logged)
 	}
 	if strings.Contains(first.welcome, "gwk_") || !strings.Contains(first.welcome, ". "+file+"\n") || len(variables) != 4 {
 		t.Errorf("%d keys are in the file, and printed is\n%s", len(variables), first.welcome)
@@ -310,6 +314,7 @@ func curl(t *testing.T, words []string) (int, []byte) {
 type started struct {
 	cmd     *exec.Cmd
 	welcome string
+	logged  []string // the messages until it is up
 }
 
 func start(t *testing.T, data string, flags ...string) *started {
@@ -341,6 +346,7 @@ func start(t *testing.T, data string, flags ...string) *started {
 		if err := decoder.Decode(&line); err != nil {
 			t.Fatal(err)
 		}
+		s.logged = append(s.logged, line.Msg)
 		if line.Msg == "genway is up" {
 			break
 		}

@@ -183,22 +183,26 @@ func (j *journal) remove() {
 // errNoJournal is a file that no journal has written.
 var errNoJournal = errors.New("not a journal of the ledger")
 
-// readJournal gives the entries of a file, in the order they were written. What a record
-// that is not whole begins is not read.
-func readJournal(path string) (owner, []*Entry, error) {
+// readJournal gives the entries of a file, in the order they were written, and whether it is
+// whole: whether the record of length 0 follows them. It reads nothing behind a record that is
+// damaged, whose length may be wrong.
+func readJournal(path string) (from owner, entries []*Entry, whole bool, err error) {
 	text, err := os.ReadFile(path) //nolint:gosec // one of journalPattern
 	if err != nil {
-		return owner{}, nil, err
+		return owner{}, nil, false, err
+	}
+	if len(text) == 0 {
+		return owner{}, nil, true, nil // its process was killed as it began
 	}
 	if int64(len(text)) < journalHeader || string(text[:len(journalMagic)]) != journalMagic {
-		return owner{}, nil, errNoJournal
+		return owner{}, nil, false, errNoJournal
 	}
-	o := owner{
+	from = owner{
 		process: int64(binary.LittleEndian.Uint64(text[len(journalMagic):])),
 		began:   int64(binary.LittleEndian.Uint64(text[len(journalMagic)+8:])),
 	}
-	var entries []*Entry
-	for rest := text[journalHeader:]; len(rest) > recordHeader; {
+	rest := text[journalHeader:]
+	for len(rest) > recordHeader {
 		size := int(binary.LittleEndian.Uint32(rest))
 		if size == 0 || size > maxRecord || size > len(rest)-recordHeader {
 			break
@@ -210,7 +214,9 @@ func readJournal(path string) (owner, []*Entry, error) {
 		}
 		entries, rest = append(entries, e), rest[recordHeader+size:]
 	}
-	return o, entries, nil
+	// A file without any record was not allocated yet.
+	whole = len(rest) >= 4 && binary.LittleEndian.Uint32(rest) == 0 || int64(len(text)) == journalHeader
+	return from, entries, whole, nil
 }
 
 // removed reports whether an error is of a file that was removed.

@@ -1,8 +1,11 @@
 package ledger_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,10 +65,19 @@ func killed(t *testing.T, requests func(*ledger.Recorder)) (dir string) {
 // recovered starts a process on what another has left, and gives what its store has then.
 func recovered(t *testing.T, dir string, began time.Time) *recovering {
 	t.Helper()
-	store := &recovering{memory: newMemory(), began: began}
-	r := start(t, ledger.Config{Store: store, Journal: dir, Clock: func() time.Time { return begun.Add(time.Hour) }})
-	shut(t, r)
+	store, _ := recoveredLog(t, dir, began)
 	return store
+}
+
+// recoveredLog is recovered, with what the process has logged.
+func recoveredLog(t *testing.T, dir string, began time.Time) (*recovering, string) {
+	t.Helper()
+	var log bytes.Buffer
+	store := &recovering{memory: newMemory(), began: began}
+	r := start(t, ledger.Config{Store: store, Journal: dir, Clock: func() time.Time { return begun.Add(time.Hour) },
+		Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	shut(t, r)
+	return store, log.String()
 }
 
 // A process that is killed at any moment loses no request it has admitted, nor what became
@@ -163,6 +175,90 @@ func TestTornJournals(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A journal that is damaged where entries were, or that cannot be read, is never removed and never
+// passed over silently: what it still has is recovered, and the log names the file that is kept.
+func TestDamagedJournalsAreKept(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		damage    func(text []byte) []byte
+		recovered int
+		kept      string // what is added to the file's name
+		log       string
+	}{
+		{"whole", func(b []byte) []byte { return b }, 20, "-", ""},
+		{"nothing but a header", func(b []byte) []byte { return b[:24] }, 0, "-", ""},
+		{"a letter of the first entry", func(b []byte) []byte { return flip(b, "request 0\x00") }, 0, ".damaged", "a journal of the ledger is damaged"},
+		{"a letter in the middle", func(b []byte) []byte { return flip(b, "request 9") }, 9, ".damaged", "a journal of the ledger is damaged"},
+		{"a length", func(b []byte) []byte { b[26] = 0xff; return b }, 0, ".damaged", "a journal of the ledger is damaged"},
+		{"cut in the last entry", func(b []byte) []byte { return b[:bytes.Index(b, []byte("request 19"))+4] }, 19, ".damaged", "a journal of the ledger is damaged"},
+		{"the header", func(b []byte) []byte { b[0] = 'G'; return b }, 0, "", "a journal of the ledger cannot be read"},
+		{"zeros, as a power cut leaves them", func(b []byte) []byte { return make([]byte, len(b)) }, 0, "", "a journal of the ledger cannot be read"},
+		{"cut in the header", func(b []byte) []byte { return b[:9] }, 0, "", "a journal of the ledger cannot be read"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := killed(t, func(r *ledger.Recorder) {
+				for n := range 20 {
+					open(t, r, fmt.Sprintf("request %d\x00", n))
+				}
+			})
+			file := joined(t, dir)
+			if err := os.WriteFile(file, c.damage(must(os.ReadFile(file))), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(file, time.Now(), time.Now().Add(-time.Minute)); err != nil {
+				t.Fatal(err)
+			}
+			for start := range 2 { // the second one has nothing more to recover
+				store, log := recoveredLog(t, dir, begun)
+				if start > 0 && c.kept != "" {
+					c.recovered = 0
+				}
+				if len(store.recovered) != c.recovered {
+					t.Errorf("start %d: %d entries are recovered, not %d", start, len(store.recovered), c.recovered)
+				}
+				said := strings.Count(log, "level=ERROR")
+				if want := c.log != "" && (start == 0 || c.kept == ""); want && (said != 1 || !strings.Contains(log, c.log) || !strings.Contains(log, file)) || !want && said != 0 {
+					t.Errorf("start %d: the log has\n%s", start, log)
+				}
+			}
+			if _, err := os.Stat(file + c.kept); (c.kept == "-") == (err == nil) {
+				t.Errorf("%s%s: %v; there is %v", file, c.kept, err, must(filepath.Glob(filepath.Join(dir, "*"))))
+			}
+		})
+	}
+}
+
+// joined puts the entries of a process's two files into the first one, in their order, and removes the other.
+func joined(t *testing.T, dir string) string {
+	t.Helper()
+	files := must(filepath.Glob(filepath.Join(dir, "*")))
+	var all []byte
+	for _, file := range files {
+		text := must(os.ReadFile(file))
+		end := 24
+		for size := binary.LittleEndian.Uint32(text[end:]); size > 0; size = binary.LittleEndian.Uint32(text[end:]) {
+			end += 8 + int(size)
+		}
+		if all == nil {
+			all = text[:24]
+		}
+		all = append(slices.Clone(all), text[24:end]...)
+	}
+	if err := os.WriteFile(files[0], append(all, make([]byte, 4096)...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(files[1]); err != nil {
+		t.Fatal(err)
+	}
+	return files[0]
+}
+
+// flip changes a letter of a text in a file.
+func flip(b []byte, text string) []byte {
+	b[bytes.Index(b, []byte(text))] ^= 1
+	return b
 }
 
 // A process whose journal was removed, as it was frozen and taken for dead, begins another

@@ -39,7 +39,11 @@ func (r *Recorder) recover(ctx context.Context, every bool) {
 		if err != nil || !dead && !every || r.foreign[path] {
 			continue
 		}
-		from, entries, err := readJournal(path)
+		from, entries, whole, err := readJournal(path)
+		if err != nil && !removed(err) && dead {
+			r.foreign[path] = true
+			r.config.Logger.Error("a journal of the ledger cannot be read; it is kept, and looked at again at the next start", "file", path, "error", err)
+		}
 		if err != nil || from == r.owner {
 			continue
 		}
@@ -56,10 +60,32 @@ func (r *Recorder) recover(ctx context.Context, every bool) {
 				r.config.Logger.Info("the ledger has what a journal kept", "file", path, "entries", len(entries))
 			}
 			if dead {
-				_ = os.Remove(path) // another process may have been first
+				r.discard(path, len(entries), whole)
 			}
 		}
 	}
+}
+
+// damaged is added to the name of a journal that is kept for what could not be read of it.
+const damaged = ".damaged"
+
+// discard removes the journal of a dead process, whose entries the store has, or renames it if it
+// is damaged behind them. A process that is killed while it writes an entry leaves such a file too;
+// that request had not been admitted, or its answer had not ended.
+func (r *Recorder) discard(path string, recovered int, whole bool) {
+	if whole {
+		_ = os.Remove(path) // another process may have been first
+		return
+	}
+	if err := os.Rename(path, path+damaged); removed(err) {
+		return // another process was first
+	} else if err != nil {
+		r.foreign[path] = true
+		r.config.Logger.Error("a journal of the ledger is damaged: entries behind those that were recovered may be lost", "file", path, "recovered", recovered, "error", err)
+		return
+	}
+	r.config.Logger.Error("a journal of the ledger is damaged: entries behind those that were recovered may be lost; the file is kept under another name",
+		"file", path, "kept_as", path+damaged, "recovered", recovered)
 }
 
 func (r *Recorder) recoverFrom(ctx context.Context, store Recoverer, from owner, entries []*Entry) error {
