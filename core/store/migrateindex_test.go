@@ -115,3 +115,43 @@ func TestIndexesAreMadeBesideWriters(t *testing.T) {
 		})
 	}
 }
+
+// Case X87: programs that start at once on a store of the version before. One makes the index, while the others wait for
+// it: it does not wait for them.
+func TestIndexOfSeveralMigrations(t *testing.T) {
+	location := servers.PostgresDatabase(t)
+	opened(t, location)
+	db := raw(t, location)
+	withoutFaults(t, db)
+	writing, err := db.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writing.Rollback()
+	if _, err := writing.ExecContext(t.Context(), `LOCK TABLE ledger IN ROW EXCLUSIVE MODE`); err != nil {
+		t.Fatal(err)
+	}
+	const programs = 3
+	made := make(chan error, programs)
+	for range programs {
+		go func() {
+			_, err := store.MigrateUp(t.Context(), store.Config{Location: location})
+			made <- err
+		}()
+	}
+	await(t, func() bool {
+		return len(column(t, db, `SELECT pid::text FROM pg_stat_activity WHERE query LIKE 'CREATE INDEX CONCURRENTLY%' AND wait_event_type = 'Lock'`)) == 1 &&
+			len(column(t, db, `SELECT pid::text FROM pg_stat_activity WHERE query LIKE '%pg_advisory_xact_lock%' AND pid <> pg_backend_pid()`)) >= programs
+	})
+	if err := writing.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	for range programs {
+		if err := <-made; err != nil {
+			t.Error(err)
+		}
+	}
+	if got := faultIndexes(t, db); !slices.Equal(got, []string{"ledger_faults"}) {
+		t.Errorf("%q", got)
+	}
+}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"net"
@@ -90,16 +91,32 @@ func migratePostgres(ctx context.Context, config *pgx.ConnConfig, mode Migrate) 
 	}
 	db := connections(config, 3) // of the lock, of goose, and of an index that is made beside writers
 	defer db.pool.Close()        //nolint:errcheck // what it wrote is committed
-	tx, err := db.pool.BeginTx(ctx, nil)
+	tx, err := lockMigrations(ctx, db)
 	if err != nil {
-		return nil, err
-	}
-	defer tx.Rollback() //nolint:errcheck // it wrote nothing
-	// A statement without arguments leaves no portal behind, whose snapshot the making of an index would wait for.
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf(`SELECT pg_advisory_xact_lock(%d)`, migrationLock)); err != nil {
 		return nil, fmt.Errorf("wait for others that migrate: %w", err)
 	}
+	defer tx.Rollback() //nolint:errcheck // it wrote nothing
 	return migrate(ctx, db, mode)
+}
+
+// lockMigrations begins the transaction that holds the lock. It waits for others in pieces: a transaction that
+// waits has a snapshot, and the holder of the lock, when it makes an index beside writers, waits for the end of
+// each transaction with an older one.
+func lockMigrations(ctx context.Context, db database) (*sql.Tx, error) {
+	for {
+		tx, err := db.pool.BeginTx(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		// Statements without arguments leave no portal behind, which would keep a snapshot until the end.
+		_, err = tx.ExecContext(ctx, fmt.Sprintf(`SET LOCAL lock_timeout = '200ms'; SELECT pg_advisory_xact_lock(%d)`, migrationLock))
+		if err == nil {
+			return tx, nil
+		}
+		if err := errors.Join(err, tx.Rollback()); sqlState(err) != lockNotAvailable {
+			return nil, err
+		}
+	}
 }
 
 // address is where a database is, without the password: a URL of all its hosts.
