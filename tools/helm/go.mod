@@ -1,6 +1,8 @@
 module github.com/genway/genway/tools/helm
 
-go 1.26.0
+go 1.26.8
+
+toolchain go1.26.11
 
 tool helm.sh/helm/v3/cmd/helm
 

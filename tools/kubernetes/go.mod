@@ -1,6 +1,8 @@
 module github.com/genway/genway/tools/kubernetes
 
-go 1.26.0
+go 1.26.8
+
+toolchain go1.26.11
 
 require (
 	github.com/spf13/cobra v1.10.2
