@@ -1,3 +1,6 @@
+// Package pages measures what the console's pages cost on a large ledger: lists by each filter, at their
+// beginning and deep inside, the sums of the usage page, and pruning beside writes. It uses the store, not
+// the programs.
 package pages
 
 import (

@@ -34,7 +34,7 @@ func TestFill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer db.Close()
+		t.Cleanup(func() { db.Close() })
 		checked, err := reconcile.Check(t.Context(), reconcile.Checking{Store: db.Ledger(), Prices: catalogue, Now: now})
 		if err != nil || !checked.Good() || checked.Entries != made*copies || checked.Unknown > 0 || checked.Hours < (week-1)*24 {
 			t.Errorf("%s: %+v, %v", kind, checked, err)
