@@ -154,11 +154,12 @@ func searchOf(filter *ledger.Filter, after *ledger.Position, rows bool) search {
 // bound is the statement that finds how far the page may read; empty where an index has just what the filter
 // means, in the order of the times.
 func (s search) bound() (statement string, args []any) {
-	if s.covered && s.by.index != byFaults.index {
+	rows := s.sinceAt > 0 // whose number the planner cannot estimate: it sorts all that a page may read
+	if s.covered && s.by.index != byFaults.index && !rows {
 		return "", nil
 	}
 	most := scanned
-	if !s.covered && s.by.index != byTime.index {
+	if rows || !s.covered && s.by.index != byTime.index {
 		most = scattered
 	}
 	return `SELECT start_time FROM ledger WHERE ` + strings.Join(s.where, " AND ") + ` ORDER BY ` + strings.TrimSuffix(s.order, ", process DESC, number DESC") + ` LIMIT 1 OFFSET ?`, append(slices.Clip(s.args), most)

@@ -42,7 +42,7 @@ func TestStatementsOfPages(t *testing.T) {
 		}{
 			"requests":             {search(ledger.Filter{}, nil), 1},
 			"their next page":      {search(ledger.Filter{}, position), 1},
-			"of a key":             {search(ledger.Filter{KeyID: "key_1"}, position), 1},
+			"of a key":             {search(ledger.Filter{KeyID: "key_1"}, position), 2},
 			"by a model":           {search(ledger.Filter{Model: "m"}, nil), 2},
 			"by everything":        {search(everything, position), 2},
 			"failed ones of a key": {search(ledger.Filter{KeyID: "key_1", Outcomes: []ledger.Outcome{ledger.Failed}}, position), 2},
