@@ -134,7 +134,7 @@ conformance-tls: ## Run the suites of the protocols, lifecycle, gRPC, programs a
 		GENWAY_TEST_TRANSPORT=$$transport $(GO) test -C conformance -count=1 -timeout=30m ./spec ./openai ./anthropic ./genai ./losses ./openresponses ./lifecycle ./grpc ./programs ./chaos || exit 1; done
 
 .PHONY: screenshots
-screenshots: ## Take the README's pictures of the console, of the data of `genway demo`, by Chromium
+screenshots: ## Take the pictures of the console in README and docs, of the data of `genway demo`, by Chromium
 	GENWAY_SCREENSHOTS=$(CURDIR)/docs/console $(GO) test -C conformance -count=1 -tags=screenshots -run TestScreenshots ./console
 
 .PHONY: chart

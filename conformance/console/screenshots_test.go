@@ -13,7 +13,7 @@ import (
 	"github.com/genway/genway/conformance/server"
 )
 
-// mostPicture bounds a picture of the README, in bytes.
+// mostPicture bounds a picture of the documentation, in bytes.
 const mostPicture = 200 << 10
 
 // startDemo starts a server on a made-up week.
@@ -40,7 +40,7 @@ func startDemo(t *testing.T) started {
 	return s
 }
 
-// TestScreenshots takes the pictures of the README (make screenshots) into the directory that GENWAY_SCREENSHOTS names, and
+// TestScreenshots takes the pictures of the README and of docs/console.md (make screenshots) into the directory that GENWAY_SCREENSHOTS names, and
 // with GENWAY_SCREENSHOTS_ALL those of all pages, in both themes, wide and narrow.
 func TestScreenshots(t *testing.T) {
 	dir := os.Getenv("GENWAY_SCREENSHOTS")
@@ -60,7 +60,10 @@ func TestScreenshots(t *testing.T) {
 	b.shot("request")
 	b.open(s.console+"/usage?by=model", "figure svg")
 	b.shot("usage")
-	for _, name := range []string{"requests", "request", "usage"} {
+	b.do("choose a theme", themed("dark"), chromedp.EmulateViewport(400, 800))
+	b.open(s.console+"/requests", "#requests tbody a")
+	b.shot("requests-narrow")
+	for _, name := range []string{"requests", "request", "usage", "requests-narrow"} {
 		info, err := os.Stat(filepath.Join(dir, name+".png"))
 		if err != nil || info.Size() > mostPicture {
 			t.Errorf("%s is of %d bytes, at most %d are good: %v", name, info.Size(), mostPicture, err)
