@@ -20,6 +20,9 @@ type dialect struct {
 	// whole makes the schema that the steps up to its version make, at once; zero where an empty
 	// database runs the steps.
 	whole Migration
+	// foreign is a query of what a database has that has no schema of Genway yet; empty where
+	// programs share databases.
+	foreign string
 	// hasTable is a query of whether there is a table of a name.
 	hasTable string
 	// partitions is a query of how many partitions the ledger has; empty where there are none.
@@ -72,6 +75,7 @@ type dialect struct {
 var sqliteDialect = dialect{
 	goose:    goose.DialectSQLite3,
 	whole:    Migration{Version: wholeVersion, Name: "whole.sql", SQL: wholeSchema},
+	foreign:  `SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name LIMIT 1`,
 	hasTable: `SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?`,
 	words: map[string]string{
 		"integer":   "INTEGER",

@@ -97,7 +97,7 @@ func migrate(ctx context.Context, db database, mode Migrate) ([]Migration, error
 }
 
 // create makes the schema of an empty database in one transaction: a first start leaves all of it
-// or nothing. SQLite parses the whole schema again after each ALTER TABLE, so that its steps take four times
+// or nothing. A file of SQLite that has tables already is another program's, and is refused. SQLite parses the whole schema again after each ALTER TABLE, so that its steps take four times
 // as long as the schema in one piece.
 func create(ctx context.Context, db database, all []Migration) error {
 	table, err := goosedb.NewStore(db.goose, goose.DefaultTablename)
@@ -109,6 +109,14 @@ func create(ctx context.Context, db database, all []Migration) error {
 		return err
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing
+	if db.foreign != "" {
+		var found string
+		if err := tx.QueryRowContext(ctx, db.foreign).Scan(&found); err == nil {
+			return fmt.Errorf("the file is another program's, since it has %s and no schema of genway: choose another file", found)
+		} else if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+	}
 	if err := table.CreateVersionTable(ctx, tx); err != nil {
 		return err
 	}

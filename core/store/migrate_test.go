@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -295,15 +296,31 @@ func TestFilesOfOldSchema(t *testing.T) {
 	}
 }
 
+// A file of SQLite that another program has written is refused and left as it is.
+func TestFileOfAnotherProgram(t *testing.T) {
+	for _, has := range []string{`CREATE TABLE ledger (mine TEXT)`, `CREATE TABLE theirs (a TEXT)`, `CREATE VIEW theirs AS SELECT 1`} {
+		file := filepath.Join(t.TempDir(), store.FileName)
+		db := raw(t, file)
+		run(t, db, has)
+		before := schema(t, db)
+		if s, err := store.Open(t.Context(), store.Config{Location: file}); err == nil || !strings.Contains(err.Error(), "the file is another program's") {
+			t.Errorf("%s: %v, %v", has, s, err)
+		}
+		if got := schema(t, db); !maps.Equal(got, before) {
+			t.Errorf("%s: it left %v", has, got)
+		}
+	}
+}
+
 // What is in the way of a migration leaves an empty database as it was.
 func TestFirstSchemaIsWholeOrNothing(t *testing.T) {
-	file := filepath.Join(t.TempDir(), store.FileName)
-	db := raw(t, file)
+	location := servers.PostgresDatabase(t)
+	db := raw(t, location)
 	run(t, db, `CREATE TABLE ledger (mine TEXT)`)
-	if s, err := store.Open(t.Context(), store.Config{Location: file}); err == nil || !strings.Contains(err.Error(), "table ledger already exists") {
+	if s, err := store.Open(t.Context(), store.Config{Location: location}); err == nil || !strings.Contains(err.Error(), `relation "ledger" already exists`) {
 		t.Errorf("%v, %v", s, err)
 	}
-	if got := schema(t, db); len(got) != 1 || got["ledger"] == "" {
+	if got := column(t, db, `SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'`); len(got) != 1 || strings.TrimSpace(got[0]) != "ledger" {
 		t.Errorf("it left %v", got)
 	}
 }
