@@ -35,7 +35,7 @@ func MachineCPU() (time.Duration, error) {
 // Load is the machine's load average of the last minute, as the kernel writes it; "unknown" where it writes none.
 func Load() string {
 	text, err := os.ReadFile("/proc/loadavg")
-	first, _, found := bytes.Cut(text, []byte(" ")) // proc_loadavg(5)
+	first, _, found := bytes.Cut(text, []byte(" ")) // see proc_loadavg in section 5 of the manual
 	if err != nil || !found {
 		return "unknown"
 	}

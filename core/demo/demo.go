@@ -110,9 +110,5 @@ func Fill(ctx context.Context, into Into, w Week) (Filled, error) {
 // for the write.
 const batch = 2048
 
-// queue is the number of rows that wait for a write. It is less than that of a core: the end of a fill gives the store
-// seconds for what waits, however slow it is.
-const queue = 2 * batch
-
 // slowStore is how long the store may take for a write.
 const slowStore = time.Minute

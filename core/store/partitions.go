@@ -189,7 +189,7 @@ func makePartition(ctx context.Context, tx transaction, p partition) (made bool,
 		`CREATE TABLE ` + p.quoted() + ` (LIKE ledger INCLUDING DEFAULTS INCLUDING CONSTRAINTS INCLUDING STORAGE)`,
 		// As attaching it does.
 		`LOCK TABLE ` + defaultPartition + ` IN ACCESS EXCLUSIVE MODE`,
-		fmt.Sprintf(`WITH moved AS (DELETE FROM %s WHERE start_time >= %d AND start_time < %d RETURNING *) INSERT INTO %s SELECT * FROM moved`, defaultPartition, p.from, p.to, p.quoted()),
+		fmt.Sprintf(`WITH moved AS (DELETE FROM %s WHERE start_time >= %d AND start_time < %d RETURNING *) INSERT INTO %s TABLE moved`, defaultPartition, p.from, p.to, p.quoted()),
 		fmt.Sprintf(`ALTER TABLE ledger ATTACH PARTITION %s FOR VALUES FROM (%d) TO (%d)`, p.quoted(), p.from, p.to),
 	} {
 		if _, err := tx.exec(ctx, statement); err != nil {

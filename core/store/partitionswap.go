@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -158,8 +159,7 @@ func swapStatements(ctx context.Context, tx transaction, bound time.Time) ([]str
 			part.add(row)
 		}
 	}
-	statements := append(dropped, `ALTER TABLE ledger RENAME TO `+first)
-	statements = append(statements, renamed...)
+	statements := slices.Concat(dropped, []string{`ALTER TABLE ledger RENAME TO ` + first}, renamed)
 	statements = append(statements,
 		`ALTER TABLE `+first+` ADD CONSTRAINT `+pgx.Identifier{name + "_pkey"}.Sanitize()+` PRIMARY KEY USING INDEX `+identityIndex,
 		`CREATE TABLE ledger (LIKE `+first+` INCLUDING DEFAULTS INCLUDING STORAGE INCLUDING COMMENTS, PRIMARY KEY (`+identityByDay+`)) PARTITION BY RANGE (start_time)`)
