@@ -9,8 +9,8 @@ import (
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
-// plainName has the names of models that can stand in a command and in a program as they are. Callers choose names, and
-// whoever copies a snippet runs it.
+// plainName matches the names of models that need no escapes in a shell command or in source code. Callers choose these
+// names, and operators run the snippets that they copy.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
 
 // snippetsLike gives requests of the protocol and the model of another, with a body of ours: as curl or grpcurl, and by the SDKs

@@ -29,22 +29,22 @@ type upstreamsPage struct {
 // routeRow is a route as the page draws it.
 type routeRow struct{ *adminv1.Route }
 
-// Held says in a few words what is true of all requests of the route.
-func (r routeRow) Held() string {
-	var said []string
+// Summary lists the strategy, stickiness, strictness and deadline of the route.
+func (r routeRow) Summary() string {
+	var parts []string
 	if len(r.GetTargets()) > 1 && r.GetStrategy() != "" {
-		said = append(said, "by "+strings.ReplaceAll(r.GetStrategy(), "_", " "))
+		parts = append(parts, "by "+strings.ReplaceAll(r.GetStrategy(), "_", " "))
 	}
 	if r.GetSticky() {
-		said = append(said, "sticky")
+		parts = append(parts, "sticky")
 	}
 	if r.GetStrict() {
-		said = append(said, "strict")
+		parts = append(parts, "strict")
 	}
 	if r.GetDeadline() != nil {
-		said = append(said, took(r.GetDeadline().AsDuration())+" in all")
+		parts = append(parts, took(r.GetDeadline().AsDuration())+" in all")
 	}
-	return strings.Join(said, " · ")
+	return strings.Join(parts, " · ")
 }
 
 // weighed is the share of the load that a target of several gets; empty for one alone and for fallbacks.

@@ -22,6 +22,7 @@ type report struct {
 	books   books
 	bills   []bill
 	busy    string // the machine's load average, before anything was started
+	commit  string // of the programs, which are built before anything is started
 }
 
 // page is docs/cluster.md.
@@ -48,7 +49,7 @@ written when all of this holds:
 
 `)
 	fmt.Fprintf(&b, "The last run: %s, %d requests a second beside %d open streams for %s; %s, %d processors (%s) for all hosts, callers and vendors together, with a load average of %s before.\n",
-		r.begun.UTC().Format("2006-01-02 15:04 MST"), r.rate, r.streams, r.took.Round(time.Second), revision(), runtime.NumCPU(), processor(), r.busy)
+		r.begun.UTC().Format("2006-01-02 15:04 MST"), r.rate, r.streams, r.took.Round(time.Second), r.commit, runtime.NumCPU(), processor(), r.busy)
 	fmt.Fprintf(&b, "%d requests reached a vendor, %d have one row: %s.\n\n![The run, second by second](cluster.svg)\n\n", r.books.accepted, r.books.once, outcomes(r.books.outcomes))
 	b.WriteString("| phase | seconds | requests | failed | p50 | p99 | longest without an answer | budget, dollars | spent | may be above |\n|---|---|---|---|---|---|---|---|---|---|\n")
 	for i, p := range r.what {

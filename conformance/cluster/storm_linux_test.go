@@ -70,7 +70,7 @@ const prelude = 2 * time.Second
 
 func TestStorm(t *testing.T) {
 	o := sized(t)
-	busy := busyness()
+	busy, commit := busyness(), revision()
 	s := newSite(t, o.delay.String())
 	s.vendors.Pause = o.pause
 	client, err := caller.New("http://"+s.hosts["lb"].IP+":"+s.balancer.port, s.hosts["core1"].IP+":9090")
@@ -112,7 +112,7 @@ func TestStorm(t *testing.T) {
 	s.must(spendAll(t.Context(), l, budgets))
 	t.Logf("%6.1f s: all budgets are spent", time.Since(begun).Seconds())
 	r := s.reckon(l, what, windows, budgets)
-	r.size, r.begun, r.took, r.busy = o, begun, took, busy
+	r.size, r.begun, r.took, r.busy, r.commit = o, begun, took, busy, commit
 	text, picture := r.page(), r.timeline()
 	t.Log("\n" + text)
 	if dir := os.Getenv("GENWAY_CLUSTER_REPORT"); dir != "" && !t.Failed() {

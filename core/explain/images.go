@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -118,7 +117,7 @@ func (p *passage) writeImages(answer *genwayv1.GenerateImageResponse) ([]byte, e
 	return encodeImages(answer)
 }
 
-// encodeImages writes an answer in the protocol, without a time that nobody has told.
+// encodeImages encodes an answer in the protocol, without its creation time if that is unknown.
 func encodeImages(answer *genwayv1.GenerateImageResponse) ([]byte, error) {
 	body, err := images.Codec{}.EncodeResponse(answer, nil)
 	if err != nil {
@@ -129,39 +128,18 @@ func encodeImages(answer *genwayv1.GenerateImageResponse) ([]byte, error) {
 
 // expandImages writes the events of a stream of images that amounts to an answer which writeImages has written.
 func (p *passage) expandImages(answer []byte) ([]byte, error) {
-	var out bytes.Buffer
 	if p.canonical() {
 		resp := &genwayv1.GenerateImageResponse{}
 		if err := unmarshal(answer, resp); err != nil {
 			return nil, err
 		}
-		for _, ev := range images.Events(resp) {
-			line, err := protojson.Marshal(ev)
-			if err != nil {
-				return nil, err
-			}
-			if err := json.Compact(&out, line); err != nil {
-				return nil, err
-			}
-			out.WriteByte('\n')
-		}
-		return out.Bytes(), nil
+		return writeLines(images.Events(resp))
 	}
 	resp, err := images.Codec{}.DecodeResponse(answer)
 	if err != nil {
 		return nil, err
 	}
-	encoder := images.Codec{}.NewStreamEncoder(nil)
-	for _, ev := range images.Events(resp) {
-		frames, err := encoder.Encode(ev)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range frames {
-			writeFrame(&out, f)
-		}
-	}
-	return out.Bytes(), nil
+	return writeFrames(images.Events(resp), images.Codec{}.NewStreamEncoder(nil).Encode)
 }
 
 // carryImages translates a stream of images for a caller who asked for one.

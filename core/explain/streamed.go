@@ -3,7 +3,6 @@ package explain
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -203,7 +202,6 @@ var nothing = []string{"null", "0", `""`, "[]", "{}", "false"}
 
 // expand writes the events of a stream that amounts to an answer which write has written.
 func (p *passage) expand(answer []byte) ([]byte, error) {
-	var out bytes.Buffer
 	if p.caller.Images {
 		return p.expandImages(answer)
 	}
@@ -212,43 +210,13 @@ func (p *passage) expand(answer []byte) ([]byte, error) {
 		if err := unmarshal(answer, resp); err != nil {
 			return nil, err
 		}
-		for _, ev := range codec.Events(resp, nil) {
-			line, err := protojson.Marshal(ev)
-			if err != nil {
-				return nil, err
-			}
-			if err := json.Compact(&out, line); err != nil {
-				return nil, err
-			}
-			out.WriteByte('\n')
-		}
-		return out.Bytes(), nil
+		return writeLines(codec.Events(resp, nil))
 	}
 	resp, err := p.wire.spoken.Codec.DecodeResponse(answer)
 	if err != nil {
 		return nil, err
 	}
-	encoder := p.wire.spoken.Codec.NewStreamEncoder(codec.Answer{Request: everything})
-	for _, ev := range codec.Events(resp, nil) {
-		frames, err := encoder.Encode(ev)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range frames {
-			writeFrame(&out, f)
-		}
-	}
-	return out.Bytes(), nil
-}
-
-// writeFrame writes a server-sent event.
-func writeFrame(out *bytes.Buffer, f codec.Frame) {
-	if f.Event != "" {
-		out.WriteString("event: " + f.Event + "\n")
-	}
-	out.WriteString("data: ")
-	out.Write(f.Data)
-	out.WriteString("\n\n")
+	return writeFrames(codec.Events(resp, nil), p.wire.spoken.Codec.NewStreamEncoder(codec.Answer{Request: everything}).Encode)
 }
 
 // carry translates a stream of the upstream for a caller who asked for a stream, or for a unary answer.

@@ -140,15 +140,7 @@ func (c canonical) StreamGenerateText(_ context.Context, req *genwayv1.GenerateT
 		return errKept
 	}
 	events, err := eventsOf(c.wire.answer)
-	for _, ev := range events {
-		if err := send(ev); err != nil {
-			return err
-		}
-	}
-	if err == nil && (len(events) == 0 || events[len(events)-1].GetCompleted() == nil) {
-		err = cutStream()
-	}
-	return err
+	return sendAll(events, err, func(ev *genwayv1.StreamGenerateTextResponse) bool { return ev.GetCompleted() != nil }, send)
 }
 
 func (c canonical) GenerateImage(_ context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
@@ -174,20 +166,7 @@ func (c canonical) StreamGenerateImage(_ context.Context, req *genwayv1.Generate
 		return errKept
 	}
 	events, err := imageEventsOf(c.wire.answer)
-	for _, ev := range events {
-		if err := send(ev); err != nil {
-			return err
-		}
-	}
-	if err == nil && (len(events) == 0 || events[len(events)-1].GetCompleted() == nil) {
-		err = cutStream()
-	}
-	return err
-}
-
-// cutStream is the fault of a stream that ends without its end.
-func cutStream() error {
-	return fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
+	return sendAll(events, err, func(ev *genwayv1.StreamGenerateImageResponse) bool { return ev.GetCompleted() != nil }, send)
 }
 
 func (c canonical) CountTokens(context.Context, *genwayv1.CountTokensRequest) (*genwayv1.CountTokensResponse, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// concurrently is how PostgreSQL is told to make an index while others write. It refuses that in a transaction,
-// and for a partitioned table.
+// concurrently begins the statement by which PostgreSQL makes an index while others write. PostgreSQL refuses the
+// statement in a transaction and for a partitioned table.
 const concurrently = "CREATE INDEX CONCURRENTLY"
 
 // indexPattern is the statement of a step that makes an index beside writers. The step has no other.

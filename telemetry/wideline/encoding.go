@@ -118,7 +118,7 @@ func (e Encoding) appendFloat(b []byte, v float64) []byte {
 	return append(b, text...)
 }
 
-// plain holds the bytes that stand in texts of JSON as they are.
+// plain holds the bytes that need no escape in a JSON string.
 var plain = func() (all [256]bool) {
 	for c := ' '; c <= '~'; c++ {
 		all[c] = c != '"' && c != '\\'
