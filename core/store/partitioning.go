@@ -5,9 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -65,16 +63,6 @@ type conversion struct {
 	// say is called ahead of each step, progress while the index is made.
 	say      func(step string)
 	progress func(done, total int64)
-}
-
-// InspectPartitioning reads how far the partitioning of a ledger is, and changes nothing.
-func InspectPartitioning(ctx context.Context, cfg Config, now time.Time) (Partitioning, error) {
-	var found Partitioning
-	err := converting(ctx, cfg, func(db database) (err error) {
-		found, err = (&conversion{db: db, now: now}).inspect(ctx)
-		return err
-	})
-	return found, err
 }
 
 // PartitionLedger has the ledger of a PostgreSQL database be partitioned by day, and makes the partitions
@@ -162,117 +150,6 @@ func (c *conversion) steps(found Partitioning) []partitionStep {
 		{"make the index of the partitions' identity: others go on", found.indexed, c.index},
 		{"make the ledger the first partition of a new one: others wait for a moment", false, c.swap},
 	}, func(s partitionStep) bool { return s.done })
-}
-
-var boundPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`start_time < '?(-?\d+)'?`) })
-
-// inspect reads the state of the database.
-func (c *conversion) inspect(ctx context.Context) (found Partitioning, err error) {
-	err = c.db.once(ctx, sql.LevelDefault, func(tx transaction) error {
-		byDay, err := isByDay(ctx, c.db)
-		if err != nil {
-			return err
-		}
-		if byDay {
-			all, err := partitionsOf(ctx, tx)
-			for _, p := range all {
-				found.Partitions = append(found.Partitions, p.name)
-			}
-			return err
-		}
-		if found.Obstacles, err = obstacles(ctx, tx, c.now); err != nil {
-			return err
-		}
-		if err := tx.row(ctx, `SELECT GREATEST(reltuples, 0)::bigint, pg_total_relation_size(oid) FROM pg_class WHERE oid = 'ledger'::regclass`).Scan(&found.Rows, &found.Bytes); err != nil {
-			return err
-		}
-		var bound int64
-		if bound, found.proved, err = boundOf(ctx, tx); err != nil {
-			return err
-		}
-		if bound >= c.now.Add(24*time.Hour).UnixMicro() {
-			found.bounded, found.Bound = true, time.UnixMicro(bound).UTC()
-		} else {
-			found.proved = false
-			var obstacle string
-			if found.Bound, obstacle, err = c.newBound(ctx, tx); err != nil {
-				return err
-			}
-			if obstacle != "" {
-				found.Obstacles = append(found.Obstacles, obstacle)
-			}
-		}
-		defer func() {
-			for _, s := range c.steps(found) {
-				found.Steps = append(found.Steps, s.name)
-			}
-		}()
-		return tx.row(ctx, `SELECT COALESCE((SELECT indisvalid FROM pg_index WHERE indexrelid = to_regclass(?)), FALSE)`, identityIndex).Scan(&found.indexed)
-	})
-	return found, err
-}
-
-// boundOf reads the constraint of an earlier call; 0 is none.
-func boundOf(ctx context.Context, tx transaction) (bound int64, proved bool, err error) {
-	var definition string
-	err = tx.row(ctx, `SELECT pg_get_constraintdef(oid), convalidated FROM pg_constraint WHERE conrelid = 'ledger'::regclass AND conname = ?`, firstBound).Scan(&definition, &proved)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, false, nil
-	}
-	if err != nil {
-		return 0, false, err
-	}
-	digits := boundPattern().FindStringSubmatch(definition)
-	if digits == nil {
-		return 0, false, fmt.Errorf("constraint %s is none of this program's: %s", firstBound, definition)
-	}
-	bound, err = strconv.ParseInt(digits[1], 10, 64)
-	return bound, proved, err
-}
-
-// newBound is the end of the first partition: firstDays from today, or the day after the last row if that
-// is later.
-func (c *conversion) newBound(ctx context.Context, tx transaction) (bound time.Time, obstacle string, err error) {
-	today := c.now.UTC().Truncate(24 * time.Hour)
-	bound = today.AddDate(0, 0, firstDays+1)
-	var last sql.NullInt64
-	if err := tx.row(ctx, `SELECT max(start_time) FROM ledger`).Scan(&last); err != nil || !last.Valid {
-		return bound, "", err
-	}
-	latest := time.UnixMicro(last.Int64).UTC()
-	if latest.After(today.AddDate(0, 0, furthest)) {
-		obstacle = fmt.Sprintf("a request began on %s by the clock of its core, which was wrong: rows later than %s cannot be in the first partition, remove them",
-			latest.Format(time.DateOnly), today.AddDate(0, 0, furthest).Format(time.DateOnly))
-	}
-	if !latest.Before(bound) {
-		bound = latest.Truncate(24*time.Hour).AddDate(0, 0, 1)
-	}
-	return bound, obstacle, nil
-}
-
-// bound adds the constraint, for which all others wait a moment.
-func (c *conversion) bound(ctx context.Context, found Partitioning) error {
-	return c.bounded(ctx, func(tx transaction) error {
-		for _, statement := range []string{
-			`ALTER TABLE ledger DROP CONSTRAINT IF EXISTS ` + firstBound,
-			fmt.Sprintf(`ALTER TABLE ledger ADD CONSTRAINT %s CHECK (start_time < %d) NOT VALID`, firstBound, found.Bound.UnixMicro()),
-		} {
-			if _, err := tx.exec(ctx, statement); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}
-
-// prove has the server read all rows.
-func (c *conversion) prove(ctx context.Context, _ Partitioning) error {
-	_, err := c.db.exec(ctx, `ALTER TABLE ledger VALIDATE CONSTRAINT `+firstBound)
-	if c.db.refused(err) {
-		// A row came between the look for the last one and the constraint.
-		return errors.Join(fmt.Errorf("%w: a row is beyond the bound: run it again", ErrPartition), c.takeBack(ctx))
-	}
-	return err
 }
 
 // takeBack removes the constraint.
