@@ -10,6 +10,7 @@ require (
 	github.com/chromedp/chromedp v0.15.0
 	github.com/fullstorydev/grpcurl v1.9.4
 	github.com/genway/genway/contract v0.0.0
+	github.com/hanwen/go-fuse/v2 v2.12.1
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/jhump/protoreflect v1.19.0
 	github.com/openai/openai-go/v3 v3.95.0

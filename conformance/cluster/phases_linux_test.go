@@ -21,6 +21,8 @@ type phase struct {
 	forgets bool
 	// kills says that a core is killed, which may not have told yet what it spent.
 	kills bool
+	// slows says that the phase needs a disk that can be slow.
+	slows bool
 	// long says that the phase takes more than a minute however short the others are.
 	long bool
 }
@@ -55,14 +57,17 @@ func phases(long bool) []phase {
 		{name: "kill −9 of the primary database", do: killStore},
 		{name: "the database stands still", do: stallStore},
 		{name: "the database stands still for longer than keys are served without it", do: outlastGrace, may: []string{"503", broken}, long: true},
+		{name: "the disk of the database is slow", do: slowStore, slows: true},
 		{name: "kill −9 of the primary of limits", do: killLimits, forgets: true},
 		{name: "a core cut off from the database", do: func(s *site, w *window) error { return cut(s, w, w.hold, "core1", "db1", "db2") }},
 		{name: "an edge cut off from a core", do: cutEdge, may: in},
 		{name: "a core cut off from the limits", do: func(s *site, w *window) error { return cut(s, w, w.hold, "core2", "limits1", "limits2", "limits3") }},
 		{name: "10 ms and 1 % loss from edges to cores", do: lossy},
+		{name: "the clocks of a core and an edge jump ahead by a day", do: jumpClocks(24 * time.Hour)},
+		{name: "the clocks of a core and an edge jump back by a day", do: jumpClocks(-24 * time.Hour)},
 		{name: "calm again", do: func(_ *site, w *window) error { w.wait(w.hold); return nil }},
 	}
-	return slices.DeleteFunc(all, func(p phase) bool { return p.long && !long })
+	return slices.DeleteFunc(all, func(p phase) bool { return p.long && !long || p.slows && noDisk() != nil })
 }
 
 // roll restarts programs one by one, and those of both kinds in pairs.
@@ -154,6 +159,24 @@ func outlastGrace(s *site, w *window) error {
 	return nil
 }
 
+// slowBy is how much longer each write and each sync of a slow disk takes.
+const slowBy = 100 * time.Millisecond
+
+// slowStore makes the disk slow that the primary database has its write-ahead log on, so that each
+// commit waits: no request fails.
+func slowStore(s *site, w *window) error {
+	disk := s.store.disks[s.store.primary]
+	disk.slow(slowBy)
+	w.wait(w.hold)
+	late := disk.late.Load()
+	disk.slow(0)
+	if late == 0 {
+		return errors.New("the primary database wrote nothing to its slow disk")
+	}
+	w.wait(w.hold / 2)
+	return nil
+}
+
 // killLimits kills the primary of the limits, of which the sentinels make another, and starts it
 // again as a replica.
 func killLimits(s *site, w *window) error {
@@ -194,6 +217,28 @@ func cutEdge(s *site, w *window) error {
 		return err
 	}
 	return s.found(s.cores[2], map[*program]int64{s.edges[0]: 0, s.edges[1]: 0, s.edges[2]: since[s.edges[2]]})
+}
+
+// jumpClocks has the clocks of a core and of an edge jump, and corrects them: no request fails.
+func jumpClocks(by time.Duration) func(*site, *window) error {
+	return func(s *site, w *window) error {
+		jumping := []*program{s.cores[1], s.edges[1]}
+		for _, p := range jumping {
+			from := p.place()
+			if err := errors.Join(p.step(by), within("the clock of "+p.name+" does not jump", func() bool { return p.stamped(by, from) })); err != nil {
+				return err
+			}
+		}
+		w.wait(w.hold)
+		for _, p := range jumping {
+			from := p.place()
+			if err := errors.Join(p.step(0), within("the clock of "+p.name+" is not corrected", func() bool { return p.stamped(0, from) })); err != nil {
+				return err
+			}
+		}
+		w.wait(w.hold / 2)
+		return nil
+	}
 }
 
 // lossy has frames between edges and cores be late, and some be lost.

@@ -29,6 +29,8 @@ type program struct {
 	args []string
 	// up are words that the program writes once it is ready.
 	up string
+	// clock is the file of a clock that can be stepped; empty for the machine's.
+	clock string
 
 	log    string
 	from   int64 // where in the file the present process began
@@ -63,6 +65,9 @@ func (p *program) start() error {
 	// All hosts share the processors of one machine, so that how long goroutines wait for one
 	// says nothing of the load of a host.
 	p.cmd.Env = append(os.Environ(), "GENWAY_OVERLOAD_DELAY=-1ms", "GENWAY_CONSOLE=off", "LC_ALL=C", "TZ=UTC")
+	if p.clock != "" {
+		p.cmd.Env = append(p.cmd.Env, clockVariable+"="+p.clock)
+	}
 	started := make(chan error, 1)
 	go func(cmd *exec.Cmd, exited chan struct{}) {
 		runtime.LockOSThread()

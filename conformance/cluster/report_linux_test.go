@@ -73,11 +73,16 @@ written when all of this holds:
 p50 and p99 are of whole answers but for those of the open streams; the time without an answer is the longest between
 two whole answers to anyone. Requests that a budget refused are not failed.
 
-Not done: a jump of the clock, since the hosts share the machine's
-([what a jump does](operation.md#when-the-clock-jumps) is held by tests of its own), and netem, which not each kernel has: the
-switch between the hosts delays and loses frames itself. A database that stands still is one whose
-processes are all stopped, as by a disk that does not answer.
+A database that stands still is one whose processes are all stopped, as by a disk that does not answer. On a slow disk each
+write to the log of the primary database, and each sync of it, takes ` + fmt.Sprint(slowBy) + ` longer. A clock that jumps is that of one
+core and of one edge ([what a jump does](operation.md#when-the-clock-jumps)): their programs are built for the storm with a clock that
+it can set, since the hosts share the machine's. The clocks of the databases do not jump.
+
+Not done: netem, which not each kernel has: the switch between the hosts delays and loses frames itself.
 `)
+	if err := noDisk(); err != nil {
+		fmt.Fprintf(&b, "**Not done: the slow disk.** This machine cannot have one: %v.\n", err)
+	}
 	return b.String()
 }
 

@@ -32,6 +32,7 @@ type site struct {
 	limits   *limits
 	keys     map[string]string // by group
 	genway   string            // the program
+	clocked  string            // the folder of the programs whose clock can be stepped
 
 	dir    string
 	secret string
@@ -96,6 +97,8 @@ func newSite(tb testing.TB, delay string) *site {
 	for _, group := range []string{"chat", "messages", "generatecontent"} {
 		s.keys[group] = s.key(group, "load-"+group, "--requests-per-minute", "100000000", "--concurrent", "100000", "--budget-month", "1000000")
 	}
+	s.clocked, err = buildClocked(dir, "genway-core", "genway-edge")
+	s.must(err)
 	s.startPrograms(delay)
 	addresses := map[string]string{}
 	for _, edge := range s.edges {
@@ -160,9 +163,10 @@ func (s *site) startPrograms(delay string) {
 }
 
 func (s *site) program(command, name string, host *network.Host, up string, args []string) *program {
-	path, err := server.Binary(command)
-	s.must(err)
-	return &program{tb: s.tb, name: name, host: host, path: path, args: args, up: up, log: filepath.Join(s.dir, name+".log")}
+	p := &program{tb: s.tb, name: name, host: host, path: filepath.Join(s.clocked, command), args: args, up: up,
+		log: filepath.Join(s.dir, name+".log"), clock: filepath.Join(s.dir, name+".clock")}
+	s.must(p.step(0))
+	return p
 }
 
 // key makes a key, by the program of before: one of this version would bring the schema up to date.

@@ -26,6 +26,7 @@ type store struct {
 	as      *syscall.Credential
 	servers [2]*program
 	data    [2]string
+	disks   [2]*disk // of their write-ahead logs
 	primary int
 }
 
@@ -43,6 +44,10 @@ func startStore(tb testing.TB, dir, bin string, as *syscall.Credential, hosts [2
 			return nil, err
 		}
 		s.data[i] = filepath.Join(home, "data")
+		var err error
+		if s.disks[i], err = mountDisk(tb, home, as); err != nil {
+			return nil, err
+		}
 		s.servers[i] = &program{tb: tb, name: fmt.Sprintf("db%d", i+1), host: host, as: as, path: filepath.Join(bin, "postgres"),
 			log: filepath.Join(home, "log"), up: "ready to accept",
 			args: []string{"-D", s.data[i], "-c", "listen_addresses=" + host.IP, "-c", "unix_socket_directories=", "-c", "wal_level=replica",
@@ -55,7 +60,7 @@ func startStore(tb testing.TB, dir, bin string, as *syscall.Credential, hosts [2
 	if err := os.WriteFile(password, []byte(storePassword), 0o644); err != nil {
 		return nil, err
 	}
-	if err := s.run(0, "initdb", "--pgdata="+s.data[0], "--username="+storeUser, "--auth=scram-sha-256", "--pwfile="+password, "--encoding=UTF8", "--no-locale"); err != nil {
+	if err := s.run(0, "initdb", "--pgdata="+s.data[0], "--waldir="+s.wal(0), "--username="+storeUser, "--auth=scram-sha-256", "--pwfile="+password, "--encoding=UTF8", "--no-locale"); err != nil {
 		return nil, err
 	}
 	rules, err := os.OpenFile(filepath.Join(s.data[0], "pg_hba.conf"), os.O_APPEND|os.O_WRONLY, 0)
@@ -90,13 +95,16 @@ func (s *store) run(i int, name string, args ...string) error {
 	return nil
 }
 
+// wal is the folder of a server's write-ahead log.
+func (s *store) wal(server int) string { return filepath.Join(s.disks[server].path, "wal") }
+
 // join makes the server that is not the primary a new standby, and waits until commits wait for it.
 func (s *store) join() error {
 	other := 1 - s.primary
-	if err := os.RemoveAll(s.data[other]); err != nil {
+	if err := errors.Join(os.RemoveAll(s.data[other]), os.RemoveAll(s.wal(other))); err != nil {
 		return err
 	}
-	if err := s.run(other, "pg_basebackup", "--host="+s.servers[s.primary].host.IP, "--username="+storeUser, "--pgdata="+s.data[other],
+	if err := s.run(other, "pg_basebackup", "--host="+s.servers[s.primary].host.IP, "--username="+storeUser, "--pgdata="+s.data[other], "--waldir="+s.wal(other),
 		"--write-recovery-conf", "--wal-method=stream", "--checkpoint=fast", "--no-sync"); err != nil {
 		return err
 	}
