@@ -92,14 +92,15 @@ func (n *slowNode) WrapChild(_ context.Context, child fs.InodeEmbedder) fs.Inode
 	return &slowNode{child.(*fs.LoopbackNode), n.disk}
 }
 
+// Open has the kernel keep nothing of files, so that each read and each write is one of the disk.
 func (n *slowNode) Open(ctx context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	file, flags, errno := n.LoopbackNode.Open(ctx, flags)
-	return n.disk.file(file), flags, errno
+	return n.disk.file(file), flags | fuse.FOPEN_DIRECT_IO, errno
 }
 
 func (n *slowNode) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
 	inode, file, flags, errno := n.LoopbackNode.Create(ctx, name, flags, mode, out)
-	return inode, n.disk.file(file), flags, errno
+	return inode, n.disk.file(file), flags | fuse.FOPEN_DIRECT_IO, errno
 }
 
 // file is an open file of the disk, or nil.
