@@ -173,6 +173,7 @@ func slowStore(s *site, w *window) error {
 	if late == 0 {
 		return errors.New("the primary database wrote nothing to its slow disk")
 	}
+	s.tb.Logf("%d writes and syncs of the primary database were late by %s", late, slowBy)
 	w.wait(w.hold / 2)
 	return nil
 }

@@ -74,7 +74,7 @@ p50 and p99 are of whole answers but for those of the open streams; the time wit
 two whole answers to anyone. Requests that a budget refused are not failed.
 
 A database that stands still is one whose processes are all stopped, as by a disk that does not answer. On a slow disk each
-write to the log of the primary database, and each sync of it, takes ` + fmt.Sprint(slowBy) + ` longer. A clock that jumps is that of one
+write to the log of the primary database, and each sync of it, takes ` + milliseconds(slowBy) + ` longer. A clock that jumps is that of one
 core and of one edge ([what a jump does](operation.md#when-the-clock-jumps)): their programs are built for the storm with a clock that
 it can set, since the hosts share the machine's. The clocks of the databases do not jump.
 
