@@ -19,7 +19,7 @@ type capturesPage struct {
 	// Key is what the form begins with.
 	Key      string
 	Writable bool
-	Said     string
+	Done     string
 	// Lines are what to write into the file where this page cannot.
 	Lines string
 }
@@ -55,7 +55,7 @@ func beginCapture(c *call) error {
 		if err := c.captureKey(key, rule); err != nil {
 			return err
 		}
-		return c.showCaptures(&capturesPage{Said: "Bodies of the key's requests are captured until " + rule.GetUntil().AsTime().Format("2006-01-02 15:04:05") + " UTC."})
+		return c.showCaptures(&capturesPage{Done: "Bodies of the key's requests are captured until " + rule.GetUntil().AsTime().Format("2006-01-02 15:04:05") + " UTC."})
 	}
 	lines, err := c.captureRoute(route, rule)
 	if err != nil {
@@ -64,7 +64,7 @@ func beginCapture(c *call) error {
 	if lines != "" {
 		return c.showCaptures(&capturesPage{Lines: lines})
 	}
-	return c.showCaptures(&capturesPage{Said: "The file was written: bodies of the route's requests are captured until " + rule.GetUntil().AsTime().Format("2006-01-02 15:04:05") + " UTC."})
+	return c.showCaptures(&capturesPage{Done: "The file was written: bodies of the route's requests are captured until " + rule.GetUntil().AsTime().Format("2006-01-02 15:04:05") + " UTC."})
 }
 
 // endCapture ends the rule of a key, or of a route.
@@ -74,7 +74,7 @@ func endCapture(c *call) error {
 		if err := c.captureKey(key, nil); err != nil {
 			return err
 		}
-		return c.showCaptures(&capturesPage{Said: "Nothing more is captured by that key's rule. What was captured stays until its end."})
+		return c.showCaptures(&capturesPage{Done: "Nothing more is captured by that key's rule. What was captured stays until its end."})
 	}
 	lines, err := c.captureRoute(route, nil)
 	if err != nil {
@@ -83,7 +83,7 @@ func endCapture(c *call) error {
 	if lines != "" {
 		return &pageError{http.StatusConflict, "This page does not write the file: the server was started without --console-write. Remove the member capture of that route from the file."}
 	}
-	return c.showCaptures(&capturesPage{Said: "The file was written: nothing more is captured by that route's rule. What was captured stays until its end."})
+	return c.showCaptures(&capturesPage{Done: "The file was written: nothing more is captured by that route's rule. What was captured stays until its end."})
 }
 
 // captureKey gives a key a rule; nil is none.

@@ -25,8 +25,8 @@ type configurationPage struct {
 	Checked        bool
 	Mistakes       []*adminv1.ConfigurationMistake
 	Warnings       []string
-	// Said is what was done.
-	Said string
+	// Done describes what was done.
+	Done string
 }
 
 // configurationMember is a value with where it is from, in words.
@@ -115,14 +115,14 @@ func difference(oldName, old, newName, text string) (lines []diffLine) {
 // changeConfiguration checks the text of the form, writes it, or has the file read again.
 func changeConfiguration(c *call) error {
 	text := strings.ReplaceAll(c.r.PostFormValue("yaml"), "\r\n", "\n") // as forms send lines
-	var said string
+	var done string
 	var err error
 	switch c.r.PostFormValue("do") {
 	case "reload":
-		said = "The file was read again, and is in force."
+		done = "The file was read again, and is in force."
 		_, err = c.admin.ReloadConfiguration(c.ctx, &adminv1.ReloadConfigurationRequest{})
 	case "write":
-		said = "The file was written, and is in force. Its text before is beside it."
+		done = "The file was written, and is in force. Its text before is beside it."
 		_, err = c.admin.WriteConfiguration(c.ctx, &adminv1.WriteConfigurationRequest{Yaml: text, FileHash: c.r.PostFormValue("file_hash")})
 	default:
 		return c.tryConfiguration(text)
@@ -142,7 +142,7 @@ func changeConfiguration(c *call) error {
 		c.show(http.StatusBadRequest, "configuration.html", "Configuration", p)
 		return nil
 	}
-	p.Said = said
+	p.Done = done
 	c.show(http.StatusOK, "configuration.html", "Configuration", p)
 	return nil
 }

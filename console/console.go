@@ -30,7 +30,7 @@ type Config struct {
 	// rebinding).
 	Hosts []string
 	// Base is the URL of the JSON side for snippets, without a path; GRPC is HOST:PORT of the
-	// core. Empty ones are left to whoever pastes the snippet.
+	// core. Empty ones are left to the reader of the snippet.
 	Base, GRPC string
 	// OpenID gives the identity provider by which people sign in besides keys. Nil is none, and so
 	// is a nil answer. It may change.

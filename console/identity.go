@@ -131,8 +131,8 @@ const maxLogged = 500
 // refuse shows the sign-in with what went wrong; the log has the cause.
 func (c *Console) refuse(w http.ResponseWriter, r *http.Request, to string, err error) {
 	code, wrong := http.StatusServiceUnavailable, "The identity provider does not answer. Keys and links sign in as before."
-	if told, ok := errors.AsType[*openid.RefusedError](err); ok {
-		code, wrong = http.StatusForbidden, told.Text
+	if refused, ok := errors.AsType[*openid.RefusedError](err); ok {
+		code, wrong = http.StatusForbidden, refused.Text
 	}
 	text := err.Error()
 	c.config.Logger.Warn("a sign-in by the identity provider failed", "error", text[:min(len(text), maxLogged)])

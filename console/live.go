@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// beat is how often a live page is told that it is alive, and its session looked at.
+	// beat is how often a live page gets a sign of life, and its session looked at.
 	beat = 10 * time.Second
 	// writeWithin is how long a browser may take to accept what it is sent.
 	writeWithin = 10 * time.Second

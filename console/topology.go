@@ -151,7 +151,7 @@ type nodesPage struct {
 	Now    time.Time
 }
 
-// silentAfter is when a node that said nothing more is taken for ended: several signs of life.
+// silentAfter is how long after its last sign of life a node is taken for ended: several signs of life.
 const silentAfter = 10 * time.Second
 
 // showNodes shows the cores of the store.
@@ -164,7 +164,7 @@ func showNodes(c *call) error {
 	var first *adminv1.Node
 	for _, n := range p.Nodes {
 		if n.GetVersion() == "" || p.Now.Sub(n.GetSeenTime().AsTime()) > silentAfter {
-			continue // it has not said what it is, or has ended
+			continue // it has not described itself, or has ended
 		}
 		if first == nil {
 			first = n

@@ -17,12 +17,12 @@ import (
 // which makes parts of it the messages', nothing captures it, and each call of an upstream has sent it to
 // its end. All other bodies are left to the collector.
 
-// unread reports whether nothing of a request refers to its raw body once the request is answered.
-func unread(asked *deferred.Request) bool { return !asked.Decoded() && !mayRefer(asked) }
+// unreferenced reports whether nothing of a request refers to its raw body once the request is answered.
+func unreferenced(asked *deferred.Request) bool { return !asked.Decoded() && !mayRefer(asked) }
 
 // releaseBody ends the call's own hold on the body of its request, if it can.
 func releaseBody(record *call.Record, err error) {
-	if record.Body == nil || err != nil || !record.Unread || record.Capture != nil || record.CallerLeft {
+	if record.Body == nil || err != nil || !record.BodyUnreferenced || record.Capture != nil || record.CallerLeft {
 		return
 	}
 	if record.BodySent > 0 && record.BodySent == record.Calls {

@@ -19,7 +19,7 @@ func TestReleaseBody(t *testing.T) {
 		"all is sent":                  {given: true},
 		"after a retry":                {change: func(r *call.Record) { r.Calls, r.BodySent = 3, 3 }, given: true},
 		"the call failed":              {err: errors.New("no")},
-		"the body is decoded":          {change: func(r *call.Record) { r.Unread = false }},
+		"the body is decoded":          {change: func(r *call.Record) { r.BodyUnreferenced = false }},
 		"the body is captured":         {change: func(r *call.Record) { r.Capture = new(capture.Capture) }},
 		"the caller has left":          {change: func(r *call.Record) { r.CallerLeft = true }},
 		"a retry may still be sent":    {change: func(r *call.Record) { r.Calls = 2 }},
@@ -29,7 +29,7 @@ func TestReleaseBody(t *testing.T) {
 	} {
 		memory := arena.NewBody()
 		memory.Make(arena.Least)
-		record := &call.Record{Body: memory, Unread: true, Calls: 1, BodySent: 1}
+		record := &call.Record{Body: memory, BodyUnreferenced: true, Calls: 1, BodySent: 1}
 		if c.change != nil {
 			c.change(record)
 		}

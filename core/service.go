@@ -94,7 +94,7 @@ func (s *Service) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 	if err != nil {
 		return nil, err
 	}
-	record.Unread = unread(asked)
+	record.BodyUnreferenced = unreferenced(asked)
 	return resp, nil
 }
 
@@ -141,7 +141,7 @@ func (s *Service) StreamGenerateText(req *genwayv1.GenerateTextRequest, stream g
 	err := s.account(ctx, record, asked, func(ctx context.Context, held *admission) error {
 		return s.streamText(ctx, held, asked, stream)
 	})
-	record.Unread = unread(asked)
+	record.BodyUnreferenced = unreferenced(asked)
 	return err
 }
 
@@ -189,7 +189,7 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 		}
 		return out.send(ev)
 	})
-	out.flush() // what was said before a failure goes ahead of it
+	out.flush() // events before a failure go ahead of it
 	if err == nil && !completed {
 		return fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
 	}

@@ -72,7 +72,7 @@ func (a answering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a.Handler.ServeHTTP(w, r)
 }
 
-// answered is told of the states of connections.
+// answered sees the states of connections.
 func answered(c net.Conn, state http.ConnState) {
 	if conn, ok := c.(*framing.Conn); ok && state == http.StateIdle {
 		conn.Answering(false)

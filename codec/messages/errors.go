@@ -104,7 +104,7 @@ func errorType(kind fault.Kind) (status int, word string) {
 	return 0, "api_error"
 }
 
-// EncodeError renders an ErrorResponse. What an upstream of this protocol said
+// EncodeError renders an ErrorResponse. What an upstream of this protocol answered
 // itself is given as it is.
 func (Codec) EncodeError(err *fault.Error) (status int, body []byte) {
 	err = threadError(err)

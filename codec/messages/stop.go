@@ -43,7 +43,7 @@ type ending struct {
 	reason   genwayv1.StopReason
 	native   string
 	calls    bool // a tool call was made
-	refusals bool // a refusal was said
+	refusals bool // there was a refusal
 }
 
 // word is the stop_reason of an ending. The vendor's own word stays; a turn that

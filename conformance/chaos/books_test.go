@@ -81,9 +81,9 @@ func (b *books) check(t *testing.T, ledger []rows.Row, v *vendors.Server) summar
 	}
 	faults := 0
 	for n, o := range b.seen {
-		if why := o.wrong(byNumber[n], v.Told(n)); why != "" {
+		if why := o.wrong(byNumber[n], v.Answered(n)); why != "" {
 			if faults++; faults <= 20 {
-				t.Errorf("request %d, %+v: %s: answered %+v, rows %+v", n, o.call, why, v.Told(n), byNumber[n])
+				t.Errorf("request %d, %+v: %s: answered %+v, rows %+v", n, o.call, why, v.Answered(n), byNumber[n])
 			}
 		}
 	}
@@ -94,7 +94,7 @@ func (b *books) check(t *testing.T, ledger []rows.Row, v *vendors.Server) summar
 }
 
 // wrong says what is wrong with the rows of a request.
-func (o outcome) wrong(found []rows.Row, answered vendors.Told) string {
+func (o outcome) wrong(found []rows.Row, answered vendors.Answered) string {
 	switch {
 	case o.refused && len(found) == 0, o.lost && len(found) == 0:
 		return ""

@@ -83,7 +83,7 @@ func (r *rest) fill(protocol string, fit, maxTokens int) (admitted int) {
 	for deadline := time.Now().Add(time.Minute); ; <-tick.C {
 		admitted = 0
 		for i := range fit + 1 {
-			admitted += r.v.Told(first + i).Calls
+			admitted += r.v.Answered(first + i).Calls
 		}
 		if admitted+len(refused) > fit {
 			break

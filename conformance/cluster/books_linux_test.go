@@ -49,7 +49,7 @@ func check(requests map[int]asked, ledger []rows.Row, v *vendors.Server, c *comp
 		}
 	}
 	for n, a := range requests {
-		told := v.Told(n)
+		told := v.Answered(n)
 		if told.Calls > 0 {
 			b.accepted++
 		}

@@ -54,15 +54,15 @@ func (l *Load) call(n int) {
 	}
 }
 
-// Patience is how long tests wait for what must come: far longer than it takes, for a machine on
+// WaitLimit is how long tests wait for what must come: far longer than it takes, for a machine on
 // which programs and stores get little of the processor.
-const Patience = 3 * time.Minute
+const WaitLimit = 3 * time.Minute
 
-// Await waits until so many more requests were answered whole, for Patience at most.
+// Await waits until so many more requests were answered whole, for WaitLimit at most.
 func (l *Load) Await(more int) {
 	l.fleet.tb.Helper()
 	until := l.Whole() + more
-	Within(l.fleet.tb, Patience, "answers are missing", func() bool { return l.Whole() >= until })
+	Within(l.fleet.tb, WaitLimit, "answers are missing", func() bool { return l.Whole() >= until })
 }
 
 // Whole is how many requests were answered whole.

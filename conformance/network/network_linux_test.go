@@ -62,7 +62,7 @@ func (h *hosts) books(t *testing.T, load *fleet.Load, first int) int {
 	}
 	for n := first + 1; n <= load.Last(); n++ {
 		seen, lost := failed[n]
-		if served := h.Vendors.Told(n).Calls; served > 1 || ledger[n] > 1 || !lost && served != 1 {
+		if served := h.Vendors.Answered(n).Calls; served > 1 || ledger[n] > 1 || !lost && served != 1 {
 			t.Errorf("request %d (failed: %v, %+v): the upstream was called %d times, and it has %d rows", n, lost, seen, served, ledger[n])
 		}
 	}

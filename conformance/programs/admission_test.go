@@ -105,7 +105,7 @@ func onePoint(t *testing.T, on stores) {
 				}
 			}
 		}
-		if answered := r.vendors.Told(never); answered.Calls > 0 {
+		if answered := r.vendors.Answered(never); answered.Calls > 0 {
 			t.Errorf("the upstream was asked %d times", answered.Calls)
 		}
 		for _, row := range r.db.Ledger(t) {

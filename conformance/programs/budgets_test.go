@@ -50,7 +50,7 @@ func crowd(t *testing.T, n int, key string, rigs ...*rig) (admitted int) {
 	held := func() (count int) {
 		for i := 1; i <= n; i++ {
 			for _, r := range rigs {
-				count += r.vendors.Told(i).Calls
+				count += r.vendors.Answered(i).Calls
 			}
 		}
 		return count
@@ -92,7 +92,7 @@ func exactBudgets(t *testing.T, on stores) {
 		}
 		spent := int64(0)
 		for i := 1; i <= 1000; i++ {
-			if answered := r.vendors.Told(i); answered.Whole {
+			if answered := r.vendors.Answered(i); answered.Whole {
 				spent += vendors.Cost(vendors.Tokens(i))
 			}
 		}

@@ -63,7 +63,7 @@ func absurdClaims(t *testing.T, on stores) {
 						t.Errorf("%s %s of a limited model: %d %s", w.path, w.body, status, body)
 					}
 				}
-				if answered := r.vendors.Told(never); answered.Calls > 0 {
+				if answered := r.vendors.Answered(never); answered.Calls > 0 {
 					t.Errorf("the upstream was asked %d times", answered.Calls)
 				}
 				// The model is free for all that it was.

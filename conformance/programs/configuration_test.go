@@ -31,7 +31,7 @@ func halfConfigurations(t *testing.T, on stores) {
 				for !stop.Load() {
 					n := int(served.Add(1))
 					seen, err := r.client.Do(t.Context(), caller.Call{Protocol: "messages", Stream: n%2 == 0, Model: vendors.Model(vendors.Answer, "drain-chat", n), Key: r.Keys["messages"]})
-					if err != nil || !seen.Whole || r.vendors.Told(n).Calls == 0 {
+					if err != nil || !seen.Whole || r.vendors.Answered(n).Calls == 0 {
 						t.Errorf("%+v, %v; did the upstream answer?", seen, err)
 						return
 					}

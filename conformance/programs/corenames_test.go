@@ -161,11 +161,11 @@ func refusingCores(t *testing.T, s stores) {
 		if err != nil || !seen.Whole {
 			t.Errorf("request %d: %+v, %v", n, seen, err)
 		}
-		if answered := f.Vendors.Told(2000 + 8*n).Calls; answered != 1 {
+		if answered := f.Vendors.Answered(2000 + 8*n).Calls; answered != 1 {
 			t.Errorf("request %d: the upstream was called %d times", n, answered)
 		}
 	}
-	fleet.Within(t, fleet.Patience, "the core without a database refused nothing", func() bool {
+	fleet.Within(t, fleet.WaitLimit, "the core without a database refused nothing", func() bool {
 		refused = strings.Count(lonely.Log(), "KEYS_UNAVAILABLE")
 		return refused > 0
 	})
@@ -173,7 +173,7 @@ func refusingCores(t *testing.T, s stores) {
 		t.Errorf("the core without a database was asked %d times of 12", refused)
 	}
 	db := rows.Open(t, data)
-	fleet.Within(t, fleet.Patience, "rows are missing", func() bool { return rowsOf(db.Ledger(t))[2000+8*11] > 0 })
+	fleet.Within(t, fleet.WaitLimit, "rows are missing", func() bool { return rowsOf(db.Ledger(t))[2000+8*11] > 0 })
 	count := rowsOf(db.Ledger(t))
 	for n := range 12 {
 		if got := count[2000+8*n]; got != 1 {

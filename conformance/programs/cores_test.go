@@ -30,7 +30,7 @@ func killedCores(t *testing.T, s stores) {
 		load := f.Load(edge, atOnce, 1000)
 		load.Await(100)
 		for _, c := range f.Cores { // the edge may still be connecting to one
-			fleet.Within(t, fleet.Patience, "a core gets no calls", func() bool { return len(c.Served()) > 0 })
+			fleet.Within(t, fleet.WaitLimit, "a core gets no calls", func() bool { return len(c.Served()) > 0 })
 		}
 		// On a busy machine a core may refuse the first calls with a key, unread, since its store does
 		// not answer in time: those are not what this is about.
@@ -39,7 +39,7 @@ func killedCores(t *testing.T, s stores) {
 		load.Await(200)
 		survived := len(load.Failed())
 		back := f.Start(f.Cores[0].Address)
-		fleet.Within(t, fleet.Patience, "the core that is back gets no calls", func() bool { return len(back.Served()) > 0 })
+		fleet.Within(t, fleet.WaitLimit, "the core that is back gets no calls", func() bool { return len(back.Served()) > 0 })
 		load.Await(50)
 		load.Stop()
 		failed := load.Failed()
@@ -47,11 +47,11 @@ func killedCores(t *testing.T, s stores) {
 			t.Errorf("%d calls failed, %d of them before the kill and %d when the core was back; %d were in flight at most\n%s", len(failed), before, len(failed)-survived, atOnce, edge.Log())
 		}
 		db := rows.Open(t, data)
-		fleet.Within(t, fleet.Patience, "rows are missing", func() bool { return len(db.Ledger(t)) >= load.Whole() })
+		fleet.Within(t, fleet.WaitLimit, "rows are missing", func() bool { return len(db.Ledger(t)) >= load.Whole() })
 		ledger := rowsOf(db.Ledger(t))
 		for n := 1001; n <= load.Last(); n++ {
 			seen, lost := failed[n]
-			if answered := f.Vendors.Told(n).Calls; answered > 1 || ledger[n] > 1 || !lost && (answered != 1 || ledger[n] != 1) {
+			if answered := f.Vendors.Answered(n).Calls; answered > 1 || ledger[n] > 1 || !lost && (answered != 1 || ledger[n] != 1) {
 				t.Errorf("request %d (failed: %v): the upstream was called %d times, and it has %d rows", n, lost, answered, ledger[n])
 			}
 			if lost && seen.Status != http.StatusServiceUnavailable && seen.Status != http.StatusOK {
@@ -80,7 +80,7 @@ func hungCores(t *testing.T, s stores) {
 	edge := f.Edge(f.Addresses()...)
 	load := f.Load(edge, 2*atOnce, 1000)
 	load.Await(100)
-	fleet.Within(t, fleet.Patience, "a core gets no calls", func() bool { return len(hung.Served()) > 0 })
+	fleet.Within(t, fleet.WaitLimit, "a core gets no calls", func() bool { return len(hung.Served()) > 0 })
 	early := len(load.Failed()) // refused unread, as in killedCores
 	signal := func(s syscall.Signal) {
 		if err := hung.Signal(s); err != nil {
@@ -99,7 +99,7 @@ func hungCores(t *testing.T, s stores) {
 	}
 	signal(syscall.SIGCONT)
 	before := len(hung.Served())
-	fleet.Within(t, fleet.Patience, "the core that hung gets no calls", func() bool { return len(hung.Served()) > before+20 })
+	fleet.Within(t, fleet.WaitLimit, "the core that hung gets no calls", func() bool { return len(hung.Served()) > before+20 })
 	load.Stop()
 	allowed := early
 	if strings.Contains(edge.Log(), "core is not ready") { // it took so long that the edge has found it out
@@ -132,9 +132,9 @@ func restartedCores(t *testing.T, _ stores) {
 			held <- seen
 		}()
 	}
-	fleet.Within(t, fleet.Patience, "the streams did not begin", func() bool {
+	fleet.Within(t, fleet.WaitLimit, "the streams did not begin", func() bool {
 		for n := range cap(held) {
-			if f.Vendors.Told(n).Calls == 0 {
+			if f.Vendors.Answered(n).Calls == 0 {
 				return false
 			}
 		}
@@ -148,11 +148,11 @@ func restartedCores(t *testing.T, _ stores) {
 		f.Vendors.Release()
 		select {
 		case <-c.Exited():
-		case <-time.After(fleet.Patience):
+		case <-time.After(fleet.WaitLimit):
 			t.Fatalf("%v did not end", c)
 		}
 		back := f.Start(c.Address)
-		fleet.Within(t, fleet.Patience, "the core that is back gets no calls", func() bool { return len(back.Served()) > 0 })
+		fleet.Within(t, fleet.WaitLimit, "the core that is back gets no calls", func() bool { return len(back.Served()) > 0 })
 	}
 	for range cap(held) {
 		if seen := <-held; !seen.Whole {

@@ -72,7 +72,7 @@ func noDefaults(t *testing.T, on stores) {
 				}
 			}
 		}
-		if answered := r.vendors.Told(1); answered.Calls > 0 {
+		if answered := r.vendors.Answered(1); answered.Calls > 0 {
 			t.Errorf("the upstream was asked %d times", answered.Calls)
 		}
 	})

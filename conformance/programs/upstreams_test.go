@@ -25,7 +25,7 @@ func leaversPay(t *testing.T, on stores) {
 						seen, _ := r.client.Do(ctx, call) // whose error is the caller's own
 						row := r.row(t, n)
 						input, output := vendors.Tokens(n)
-						switch answered := r.vendors.Told(n); {
+						switch answered := r.vendors.Answered(n); {
 						case answered.Calls != 1 || row.Attempts != 1:
 							t.Errorf("%+v: the upstream was asked %d times, the row is %+v", call, answered.Calls, row)
 						case policy == "drain" && (!answered.Whole || row.Input != input || row.Output != output):

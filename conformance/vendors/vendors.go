@@ -56,8 +56,8 @@ const (
 	Drip = "drip"
 )
 
-// Told describes the answers to the requests of one number.
-type Told struct {
+// Answered describes the answers to the requests of one number.
+type Answered struct {
 	// Calls is how many requests there were, retries included.
 	Calls int
 	// Whole means that the last answer was sent to its end, with its usage.
@@ -77,7 +77,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	held     chan struct{} // closed and replaced by Release
-	answered map[int]Told
+	answered map[int]Answered
 	stayed   []int
 }
 
@@ -94,7 +94,7 @@ func Start(tb testing.TB) *Server {
 // StartOn starts them on HOST:PORT, where the port may be 0.
 func StartOn(tb testing.TB, address string) *Server {
 	tb.Helper()
-	s := &Server{held: make(chan struct{}), answered: map[int]Told{}, Leave: func(int) {}, Watch: func(*http.Request) {}}
+	s := &Server{held: make(chan struct{}), answered: map[int]Answered{}, Leave: func(int) {}, Watch: func(*http.Request) {}}
 	listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", address)
 	if err != nil {
 		tb.Fatal(err)
@@ -119,8 +119,8 @@ func (s *Server) Release() {
 	s.held = make(chan struct{})
 }
 
-// Told describes the answers to the requests of a number.
-func (s *Server) Told(n int) Told {
+// Answered describes the answers to the requests of a number.
+func (s *Server) Answered(n int) Answered {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.answered[n]
@@ -138,14 +138,14 @@ func (s *Server) Stayed() []int {
 func (s *Server) called(n int) (calls int, held <-chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.answered[n] = Told{Calls: s.answered[n].Calls + 1}
+	s.answered[n] = Answered{Calls: s.answered[n].Calls + 1}
 	return s.answered[n].Calls, s.held
 }
 
 func (s *Server) finished(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.answered[n] = Told{Calls: s.answered[n].Calls, Whole: true}
+	s.answered[n] = Answered{Calls: s.answered[n].Calls, Whole: true}
 }
 
 // Tokens are what a whole answer to the request of a number costs.

@@ -156,7 +156,7 @@ func (p *Provider) identify(token *oidc.IDToken) (Identity, error) {
 		who.ReadOnly = true
 	default:
 		return Identity{}, &RefusedError{
-			Text:  "You are in no group that may use this console. Ask whoever runs it.",
+			Text:  "You are in no group that may use this console. Ask the operator.",
 			Cause: fmt.Errorf("subject %s has %d groups in the claim %s, none of them configured", token.Subject, len(groups), p.config.GroupsClaim),
 		}
 	}

@@ -146,7 +146,7 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 }
 
 func (p *Provider) ask(ctx context.Context) (*discovered, error) {
-	said, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.config.Issuer)
+	metadata, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.config.Issuer)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // UnavailableError says whose it is
 	}
@@ -155,10 +155,10 @@ func (p *Provider) ask(ctx context.Context) (*discovered, error) {
 		Methods []string `json:"token_endpoint_auth_methods_supported"`
 		Names   bool     `json:"authorization_response_iss_parameter_supported"`
 	}
-	if err := said.Claims(&more); err != nil {
+	if err := metadata.Claims(&more); err != nil {
 		return nil, err //nolint:wrapcheck // likewise
 	}
-	endpoint := said.Endpoint()
+	endpoint := metadata.Endpoint()
 	for _, address := range []string{endpoint.AuthURL, endpoint.TokenURL, more.JWKS} {
 		if u, err := url.Parse(address); err != nil || !Protected(u) {
 			return nil, errors.New("its discovery document lacks an endpoint, or has one that is not https")
@@ -170,6 +170,6 @@ func (p *Provider) ask(ctx context.Context) (*discovered, error) {
 		endpoint.AuthStyle = oauth2.AuthStyleInParams
 	}
 	// The set of keys outlives the request; its calls have the client's own deadline.
-	verifier := said.Verifier(&oidc.Config{ClientID: p.config.ClientID, SupportedSigningAlgs: algorithms, Now: p.config.Clock})
+	verifier := metadata.Verifier(&oidc.Config{ClientID: p.config.ClientID, SupportedSigningAlgs: algorithms, Now: p.config.Clock})
 	return &discovered{endpoint: endpoint, verifier: verifier, names: more.Names}, nil
 }

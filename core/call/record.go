@@ -62,9 +62,9 @@ type Record struct {
 	// Admitted says that the call was admitted and recorded. Its failure is that of an upstream.
 	Admitted bool
 	// Body holds the memory of the request's raw body where that may be used again after the call; nil
-	// where it is the collector's. Unread says that the service keeps nothing of the body.
-	Body   *arena.Body
-	Unread bool
+	// where it is the collector's. BodyUnreferenced means that the service keeps nothing of the body.
+	Body             *arena.Body
+	BodyUnreferenced bool
 	// Capture collects the bodies of a call that is to be captured; nil for all others.
 	Capture *capture.Capture
 	// Admission is how long the admission took, the opening of the ledger's entry included.

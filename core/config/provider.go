@@ -50,7 +50,7 @@ func (u Upstream) Version() string {
 	return u.APIVersion
 }
 
-// checkVersion demands a version that is known, and said once.
+// checkVersion demands a version that is known, and given once.
 func (u Upstream) checkVersion(all *checks, at string) {
 	p := protocol.ByKind(u.Kind)
 	if u.APIVersion == "" || p == nil || len(p.Version.Known) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// errUnmask is a text whose masked values cannot be told.
+// errUnmask is a text whose masked values are not known.
 var errUnmask = errors.New("a value is " + masked + " where the file has none at the same place; write it out, or as ${NAME}")
 
 // written is how masked is written in YAML.

@@ -95,7 +95,7 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 	return resp, nil
 }
 
-// delivered mends what is said of the member that asks for a stream, where the upstream takes the contract's messages: the call
+// delivered mends what is reported of the member that asks for a stream, where the upstream takes the contract's messages: the call
 // says it there, not the message.
 func (p *passage) delivered(members []*adminv1.ExplainedMember) {
 	for _, m := range members {

@@ -123,8 +123,8 @@ func without(body []byte, drop func(l leaf) bool) []byte {
 	}
 	var prune func(path string, value jsontext.Value) (jsontext.Value, bool)
 	prune = func(path string, value jsontext.Value) (jsontext.Value, bool) {
-		if gone, isLeaf := dropped[path]; isLeaf || value.Kind() != '{' && value.Kind() != '[' {
-			return value, !gone
+		if isDropped, isLeaf := dropped[path]; isLeaf || value.Kind() != '{' && value.Kind() != '[' {
+			return value, !isDropped
 		}
 		d, out, n := jsontext.NewDecoder(bytes.NewReader(value)), []byte{byte(value.Kind())}, 0
 		if _, err := d.ReadToken(); err != nil {

@@ -99,7 +99,7 @@ func converting(ctx context.Context, cfg Config, do func(database) error) error 
 		return err
 	}
 	config.RuntimeParams["application_name"] = "genway ledger partition"
-	config.RuntimeParams["client_connection_check_interval"] = "2s" // the server notices that this program is gone
+	config.RuntimeParams["client_connection_check_interval"] = "2s" // the server notices that this program has ended
 	db := connections(config, maxConns)
 	defer db.pool.Close() //nolint:errcheck // what it wrote is committed
 	if _, err = migrate(ctx, db, MigrateCheck); err == nil {

@@ -11,7 +11,7 @@ import (
 // Issuer gives tokens for requests that Check accepts. The zero value of what is not set is
 // the default. It is safe for concurrent use.
 type Issuer struct {
-	// Check reports why a request for a token is refused; the text is told to the caller as
+	// Check reports why a request for a token is refused; the caller gets the text as
 	// the error code. Required.
 	Check func(r *http.Request) error
 	// Life is how long tokens are valid. Default 1 h.

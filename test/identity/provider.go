@@ -18,7 +18,7 @@ type Provider struct {
 	// ClientID, Secret and RedirectURL are the one client's.
 	ClientID, Secret, RedirectURL string
 	// Methods are the client's ways to authenticate at the token endpoint. Default
-	// client_secret_basic, which is not said.
+	// client_secret_basic, which is not in the document.
 	Methods []string
 	// Claims go into ID tokens, ahead of those that the provider sets itself; nil takes one out.
 	Claims map[string]any

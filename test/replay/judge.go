@@ -48,8 +48,8 @@ func ask(ctx context.Context, client *http.Client, g *gateway, x exchange) (answ
 // refusal reports why an answer is not the gateway's own refusal ahead of any call.
 func (a answer) refusal(received []call) string {
 	v, err := decode(a.body)
-	said, _ := v.(map[string]any)
-	if err != nil || a.status < 400 || a.status >= 500 || errorText(said) == "" || len(received) > 0 {
+	answer, _ := v.(map[string]any)
+	if err != nil || a.status < 400 || a.status >= 500 || errorText(answer) == "" || len(received) > 0 {
 		return fmt.Sprintf("expected a refusal by name, got %d after %d calls: %.160s", a.status, len(received), a.body)
 	}
 	return ""

@@ -91,8 +91,8 @@ func version(name string) change {
 var exceptions = map[int]string{http.StatusBadRequest: "ValidationException", http.StatusNotFound: "ResourceNotFoundException"}
 
 func errorText(body members) string {
-	said, _ := body["error"].(map[string]any)
-	text, _ := said["message"].(string)
+	answer, _ := body["error"].(map[string]any)
+	text, _ := answer["message"].(string)
 	return text
 }
 

@@ -108,8 +108,8 @@ func (p place) answer(x exchange) (typed string, text []byte, err error) {
 		if err != nil {
 			return "", nil, err
 		}
-		said, _ := v.(map[string]any)
-		text, err = json.Marshal(map[string]string{"message": errorText(said)})
+		answer, _ := v.(map[string]any)
+		text, err = json.Marshal(map[string]string{"message": errorText(answer)})
 		return "application/json", text, err
 	case x.ResponseSSE == "":
 		text, err = p.unary(x)

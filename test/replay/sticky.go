@@ -38,9 +38,9 @@ func (x exchange) counts() counted {
 	for _, e := range events(x.ResponseSSE) {
 		bodies = append(bodies, []byte(e.data))
 	}
-	var said counted
+	var found counted
 	for _, body := range bodies {
-		var told struct {
+		var message struct {
 			Usage         *usage `json:"usage"`
 			UsageMetadata *usage `json:"usageMetadata"`
 			Message       struct {
@@ -50,19 +50,19 @@ func (x exchange) counts() counted {
 				Usage *usage `json:"usage"`
 			} `json:"response"`
 		}
-		if json.Unmarshal(body, &told) != nil {
+		if json.Unmarshal(body, &message) != nil {
 			continue // [DONE]
 		}
-		for _, u := range []*usage{told.Usage, told.UsageMetadata, told.Message.Usage, told.Response.Usage} {
+		for _, u := range []*usage{message.Usage, message.UsageMetadata, message.Message.Usage, message.Response.Usage} {
 			if u == nil {
 				continue
 			}
 			if c := u.counted(x.Protocol); c.input > 0 {
-				said = c
+				found = c
 			}
 		}
 	}
-	return said
+	return found
 }
 
 // counted reads usage as its protocol means it: messages counts cached tokens beside the input.

@@ -32,7 +32,7 @@ func main() {
 			DefaultScheme:     "env",
 		}},
 	})
-	if command.Execute() != nil { // which it has said
+	if command.Execute() != nil { // which it has printed
 		os.Exit(1)
 	}
 }

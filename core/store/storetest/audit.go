@@ -54,7 +54,7 @@ func testAudit(t *testing.T, database Database) {
 		t.Errorf("an empty store has %v", got)
 	}
 	changes := []audit.Change{
-		told("key.create", "first"),
+		changed("key.create", "first"),
 		{Time: epoch().Add(time.Nanosecond), Action: "key.create", Subject: "second"},
 	}
 	first, err := s.Keys().CreateFirst(t.Context(), []keys.Key{key(0), key(1)}, changes)
@@ -65,7 +65,7 @@ func testAudit(t *testing.T, database Database) {
 	if err := revoke(t.Context(), s.Keys(), key(0).ID); err != nil {
 		t.Fatal(err)
 	}
-	changes = append(changes, told("key.create", key(2).ID), told("key.update", key(0).ID))
+	changes = append(changes, changed("key.create", key(2).ID), changed("key.update", key(0).ID))
 	var want []*audit.Entry
 	var last *audit.Entry
 	for _, change := range changes {
@@ -86,7 +86,7 @@ func testAuditQuery(t *testing.T, database Database) {
 	const total = 2500
 	var changes []audit.Change
 	for n := range total {
-		changes = append(changes, told("key.create", key(n%7).ID))
+		changes = append(changes, changed("key.create", key(n%7).ID))
 	}
 	if err := s.Keys().Create(t.Context(), []keys.Key{key(0)}, changes); err != nil {
 		t.Fatal(err)
@@ -129,11 +129,11 @@ func testAuditQuery(t *testing.T, database Database) {
 func testAuditOfFailures(t *testing.T, database Database) {
 	s := opened(t, database)
 	create(t, s.Keys(), key(0))
-	err := s.Keys().Create(t.Context(), []keys.Key{key(1), key(0)}, []audit.Change{told("key.create", key(1).ID)})
+	err := s.Keys().Create(t.Context(), []keys.Key{key(1), key(0)}, []audit.Change{changed("key.create", key(1).ID)})
 	if !errors.Is(err, keys.ErrExists) {
 		t.Errorf("create: %v", err)
 	}
-	if first, err := s.Keys().CreateFirst(t.Context(), []keys.Key{key(1)}, []audit.Change{told("key.create", key(1).ID)}); first || err != nil {
+	if first, err := s.Keys().CreateFirst(t.Context(), []keys.Key{key(1)}, []audit.Change{changed("key.create", key(1).ID)}); first || err != nil {
 		t.Errorf("create first: %t, %v", first, err)
 	}
 	create(t, s.Keys(), key(1))

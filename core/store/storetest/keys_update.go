@@ -46,7 +46,7 @@ func testUpdateNothing(t *testing.T, database Database) {
 		err := s.Update(t.Context(), key(0).ID, func(k *keys.Key) ([]audit.Change, error) {
 			k.Owner = "changed"
 			if want != nil {
-				return []audit.Change{told("key.update", k.ID)}, want
+				return []audit.Change{changed("key.update", k.ID)}, want
 			}
 			return nil, nil
 		})

@@ -34,7 +34,7 @@ func testNames(t *testing.T, database Database) {
 		}
 	}
 	add := func(list ...keys.Key) error {
-		return s.Create(t.Context(), list, []audit.Change{told("key.create", "a")})
+		return s.Create(t.Context(), list, []audit.Change{changed("key.create", "a")})
 	}
 	rename := func(n int, name string) error {
 		return update(t.Context(), s, key(n).ID, func(k *keys.Key) { k.Name = name })
@@ -59,7 +59,7 @@ func testNamesConcurrently(t *testing.T, database Database) {
 	errs := make([]error, 8)
 	for n := range errs {
 		wait.Go(func() {
-			errs[n] = handles[n%2].Create(t.Context(), []keys.Key{named(n, keys.GroupChat, "ci")}, []audit.Change{told("key.create", key(n).ID)})
+			errs[n] = handles[n%2].Create(t.Context(), []keys.Key{named(n, keys.GroupChat, "ci")}, []audit.Change{changed("key.create", key(n).ID)})
 		})
 	}
 	wait.Wait()

@@ -111,8 +111,8 @@ func key(n int) keys.Key {
 	}
 }
 
-// told is what the suite records of a change of that key.
-func told(action, id string) audit.Change {
+// changed is what the suite records of a change of that key.
+func changed(action, id string) audit.Change {
 	return audit.Change{
 		Time: epoch(), Actor: `user:Ünïcode "quoted" 'single' %s; -- ?`, Action: action, Subject: id, Detail: `{"a":"b"}`,
 	}
@@ -121,7 +121,7 @@ func told(action, id string) audit.Change {
 func create(t *testing.T, s keys.Store, list ...keys.Key) {
 	t.Helper()
 	for _, k := range list {
-		if err := s.Create(t.Context(), []keys.Key{k}, []audit.Change{told("key.create", k.ID)}); err != nil {
+		if err := s.Create(t.Context(), []keys.Key{k}, []audit.Change{changed("key.create", k.ID)}); err != nil {
 			t.Fatalf("create %s: %v", k.ID, err)
 		}
 	}
@@ -131,7 +131,7 @@ func create(t *testing.T, s keys.Store, list ...keys.Key) {
 func update(ctx context.Context, s keys.Store, id string, change func(*keys.Key)) error {
 	return s.Update(ctx, id, func(k *keys.Key) ([]audit.Change, error) {
 		change(k)
-		return []audit.Change{told("key.update", id)}, nil
+		return []audit.Change{changed("key.update", id)}, nil
 	})
 }
 

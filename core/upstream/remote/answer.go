@@ -139,7 +139,7 @@ func (a *answer) broken(err error) error {
 	case errors.Is(err, errEventTooLarge):
 		return a.upstream.tooLarge()
 	case errors.Is(err, errNoContent):
-		return fault.Wrap(err, fault.BadUpstream, upstream.ReasonNoContent, "the upstream's stream went on for more than %d bytes and said nothing of its answer", maxWithoutContent)
+		return fault.Wrap(err, fault.BadUpstream, upstream.ReasonNoContent, "the upstream's stream went on for more than %d bytes without any part of an answer", maxWithoutContent)
 	}
 	return fault.Wrap(err, fault.BadUpstream, fault.ReasonStreamCut, "the upstream's answer was cut off before its end")
 }
