@@ -25,6 +25,8 @@ type dialect struct {
 	foreign string
 	// hasTable is a query of whether there is a table of a name.
 	hasTable string
+	// tables is a query of the names of all tables.
+	tables string
 	// partitions is a query of how many partitions the ledger has; empty where there are none.
 	partitions string
 	// words are what a migration may say beside plain SQL: see migrations/README.md.
@@ -77,6 +79,7 @@ var sqliteDialect = dialect{
 	whole:    Migration{Version: wholeVersion, Name: "whole.sql", SQL: wholeSchema},
 	foreign:  `SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' ORDER BY name LIMIT 1`,
 	hasTable: `SELECT count(*) > 0 FROM sqlite_master WHERE type = 'table' AND name = ?`,
+	tables:   `SELECT name FROM sqlite_master WHERE type = 'table'`,
 	words: map[string]string{
 		"integer":   "INTEGER",
 		"text":      "TEXT",
@@ -150,8 +153,10 @@ var sqliteDialect = dialect{
 }
 
 var postgresDialect = dialect{
-	goose:      goose.DialectPostgres,
-	hasTable:   `SELECT to_regclass(?) IS NOT NULL`,
+	goose:    goose.DialectPostgres,
+	hasTable: `SELECT to_regclass(?) IS NOT NULL`,
+	// Partitions are none, and a database may have thousands of them.
+	tables:     `SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND NOT relispartition AND pg_table_is_visible(oid)`,
 	partitions: `SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass('ledger')`,
 	words: map[string]string{
 		"integer": "BIGINT",

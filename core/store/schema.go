@@ -129,7 +129,7 @@ func withSchema(cfg Config, do func(database) error) error {
 }
 
 // readSchema reads the versions that goose and migration 11 keep. It does without goose,
-// which creates its table where that is missing.
+// which creates its table where that is missing. A database that lacks tables is an error.
 func readSchema(ctx context.Context, db database, known []Migration) (Schema, error) {
 	schema := Schema{Known: known[len(known)-1].Version}
 	for _, one := range []struct {
@@ -153,6 +153,12 @@ func readSchema(ctx context.Context, db database, known []Migration) (Schema, er
 	if db.partitions != "" {
 		if err := db.row(ctx, db.partitions).Scan(&schema.Partitions); err != nil {
 			return schema, fmt.Errorf("count the ledger's partitions: %w", err)
+		}
+	}
+	// The tables are read last, since another process may be migrating.
+	if schema.Compatible() {
+		if err := checkTables(ctx, db, schema.Version, known); err != nil {
+			return schema, err
 		}
 	}
 	var err error
