@@ -12,7 +12,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/attributes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
 )
 
 // heard is gRPC's side of a resolver: it keeps the last state and the last error.
@@ -192,4 +197,39 @@ func TestALostConnectionAsksDNS(t *testing.T) {
 		pass(time.Second)
 		holds(t, cc, "2:1=each:1")
 	})
+}
+
+// A core that says that it serves no more has the names looked up while its connection is still there.
+func TestACoreThatEndsAsksDNS(t *testing.T) {
+	c := serve(t)
+	asked := make(chan struct{}, 1)
+	by := manual.NewBuilderWithScheme(schemeOfAll)
+	by.ResolveNowCallback = func(resolver.ResolveNowOptions) {
+		select {
+		case asked <- struct{}{}:
+		default:
+		}
+	}
+	by.InitialState(resolver.State{
+		Attributes: attributes.New(poolKey{}, newPool(slog.New(slog.DiscardHandler))),
+		Endpoints:  []resolver.Endpoint{{Addresses: []resolver.Address{{Addr: c.target, ServerName: "localhost"}}}},
+	})
+	conn, err := grpc.NewClient(schemeOfAll+":///cores", grpc.WithResolvers(by), grpc.WithDefaultServiceConfig(serviceConfig()), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := genwayv1.NewGenerationClient(conn).GenerateText(t.Context(), &genwayv1.GenerateTextRequest{}, grpc.WaitForReady(true)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-asked:
+	default:
+	}
+	c.serves(false)
+	select {
+	case <-asked:
+	case <-time.After(20 * time.Second):
+		t.Fatal("nothing was looked up")
+	}
 }
