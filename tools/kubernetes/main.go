@@ -4,6 +4,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,20 @@ import (
 )
 
 func main() {
-	root := &cobra.Command{Use: "kubernetes"}
-	root.AddCommand(apiserver.NewAPIServerCommand(), controllers.NewControllerManagerCommand(), scheduler.NewSchedulerCommand())
-	os.Exit(cli.Run(root))
+	// Only the command that is asked for is made: that of the API server takes the process's signals, which
+	// a process can do once, and the scheduler takes them as well.
+	var command *cobra.Command
+	switch program := append(os.Args, "")[1]; program {
+	case "kube-apiserver":
+		command = apiserver.NewAPIServerCommand()
+	case "kube-controller-manager":
+		command = controllers.NewControllerManagerCommand()
+	case "kube-scheduler":
+		command = scheduler.NewSchedulerCommand()
+	default:
+		fmt.Fprintf(os.Stderr, "kubernetes: %q is none of kube-apiserver, kube-controller-manager and kube-scheduler\n", program)
+		os.Exit(2)
+	}
+	command.SetArgs(os.Args[2:])
+	os.Exit(cli.Run(command))
 }
