@@ -7,6 +7,7 @@ import (
 
 	"helm.sh/helm/v3/pkg/chartutil"
 	"helm.sh/helm/v3/pkg/engine"
+	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/pod-security-admission/api"
@@ -103,5 +104,29 @@ func TestU41Notes(t *testing.T) {
 	}
 	if len(pod.Spec.ImagePullSecrets) != 1 || pod.Spec.NodeSelector["disk"] != "fast" || len(pod.Spec.Tolerations) != 1 {
 		t.Errorf("it has not the settings of all pods: %+v", pod.Spec)
+	}
+}
+
+// Kubernetes ends an old core once a new one has been available. Edges send calls to a new core when they have
+// looked its name up, every 5 s and from caches of DNS that keep an answer for 5 s, and no longer to one that
+// ends: a new core is there for longer than both before an old one ends, so that an edge always knows a core.
+func TestU42EdgesKnowNewCores(t *testing.T) {
+	deployment := func(template string, values map[string]any) appsv1.Deployment {
+		var d appsv1.Deployment
+		if err := yaml.UnmarshalStrict([]byte(version(t, "1.0.0", template, values)), &d); err != nil {
+			t.Fatal(err)
+		}
+		return d
+	}
+	store := map[string]any{"url": "postgres://genway@db/genway"}
+	if got := deployment("core.yaml", map[string]any{"store": store}).Spec.MinReadySeconds; got < 12 {
+		t.Errorf("a new core is ready for %d s before an old one ends", got)
+	}
+	if got := deployment("core.yaml", map[string]any{"store": store, "core": map[string]any{"minReadySeconds": 40}}).Spec.MinReadySeconds; got != 40 {
+		t.Errorf("the value is 40, the deployment has %d", got)
+	}
+	// Callers reach a process of mode single, and an edge, by a service, which takes no time to know it.
+	if got := deployment("core.yaml", map[string]any{"store": store, "mode": "single"}).Spec.MinReadySeconds; got != 0 {
+		t.Errorf("mode single waits for %d s", got)
 	}
 }
