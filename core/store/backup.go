@@ -21,7 +21,8 @@ var ErrNoBackup = errors.New("the store is PostgreSQL: use pg_dump and pg_restor
 
 // Backup writes a copy of an SQLite database as it is at one moment into a new file, accessible
 // only to its owner (0600). Servers go on meanwhile. The copy is read again before it gets its
-// name, so that a file of that name is whole.
+// name, so that a file of that name is whole. What is not whole yet is in a directory .genway-NUMBER
+// beside it; the next backup into the directory removes one whose process was killed.
 func Backup(ctx context.Context, location, file string) error {
 	if IsPostgres(location) {
 		return ErrNoBackup
@@ -30,7 +31,7 @@ func Backup(ctx context.Context, location, file string) error {
 		return fmt.Errorf("back up to %s: the file exists", file)
 	}
 	return withSchema(Config{Location: location, Existing: true}, func(db database) error {
-		return whole(file, func(partial string) error {
+		return whole(ctx, file, func(partial string) error {
 			if _, err := db.pool.ExecContext(ctx, "VACUUM INTO ?", partial); err != nil {
 				return fmt.Errorf("back up to %s: %w", file, err)
 			}
@@ -71,7 +72,7 @@ func Restore(ctx context.Context, file, location string, replace bool) (kept str
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return reason(err)
 		}
-		return whole(path, func(partial string) error { return copyFile(file, partial) })
+		return whole(ctx, path, func(partial string) error { return copyFile(file, partial) })
 	})
 	if err != nil {
 		return kept, fmt.Errorf("restore to %s: %w", path, err)
@@ -87,7 +88,11 @@ func checkBackup(ctx context.Context, file string) error {
 		return errors.New("not a regular file")
 	}
 	// Nothing else writes the file, which may be where nothing can be written.
-	pool, err := sql.Open("sqlite", dsn(file, url.Values{"mode": {"ro"}, "immutable": {"1"}}))
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return err
+	}
+	pool, err := sql.Open("sqlite", dsn(path, url.Values{"mode": {"ro"}, "immutable": {"1"}}))
 	if err != nil {
 		return err
 	}
@@ -130,31 +135,6 @@ func soleConnection(ctx context.Context, path string) error {
 		return nil
 	}
 	return err
-}
-
-// whole makes a file under another name, accessible only to its owner, and renames it once it
-// is on the disk. A file of that name is never replaced.
-func whole(file string, write func(partial string) error) error {
-	dir, err := os.MkdirTemp(filepath.Dir(file), ".genway-*")
-	if err != nil {
-		return reason(err)
-	}
-	defer os.RemoveAll(dir) //nolint:errcheck // only what is partial may be left
-	partial := filepath.Join(dir, "partial")
-	if err := write(partial); err != nil {
-		return err
-	}
-	if err := os.Chmod(partial, 0o600); err != nil {
-		return reason(err)
-	}
-	written, err := os.OpenFile(partial, os.O_RDWR, 0o600) //nolint:gosec // the operator says where
-	if err != nil {
-		return reason(err)
-	}
-	if err := errors.Join(written.Sync(), written.Close()); err != nil {
-		return err
-	}
-	return os.Link(partial, file)
 }
 
 func copyFile(from, to string) error {

@@ -122,3 +122,24 @@ func TestRestoreRefuses(t *testing.T) {
 		t.Errorf("PostgreSQL: %v", err)
 	}
 }
+
+// Names of files are relative to the working directory.
+func TestBackupOfRelativeName(t *testing.T) {
+	location := newFile(t)
+	if err := open(t, location).Close(); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.Mkdir("backups", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"backup.db", filepath.Join("backups", "backup.db")} {
+		if err := store.Backup(t.Context(), location, file); err != nil {
+			t.Errorf("back up to %s: %v", file, err)
+			continue
+		}
+		if _, err := store.Restore(t.Context(), file, filepath.Join(filepath.Dir(file), "restored.db"), false); err != nil {
+			t.Errorf("restore from %s: %v", file, err)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -184,4 +185,9 @@ func Exclusively(t testing.TB, path string, do func()) {
 	if err := exclusively(t.Context(), path, func() error { do(); return nil }); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Whole writes a file as Backup and Restore do.
+func Whole(ctx context.Context, file string, write func(partial string) error) error {
+	return whole(ctx, file, write)
 }

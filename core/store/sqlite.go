@@ -205,7 +205,9 @@ func private(path string) error {
 
 // dsn is the driver's name for the database at path, which is absolute.
 func dsn(path string, params url.Values) string {
-	params.Set("_busy_timeout", strconv.FormatInt(busyTimeout.Milliseconds(), 10))
+	if !params.Has("_busy_timeout") {
+		params.Set("_busy_timeout", strconv.FormatInt(busyTimeout.Milliseconds(), 10))
+	}
 	params.Set("_dqs", "0")      // "x" is a column, never by mistake a text
 	params.Set("_error_rc", "1") // an error says what happened to it, not to another
 	slashed := filepath.ToSlash(path)
