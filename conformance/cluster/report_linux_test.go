@@ -42,7 +42,8 @@ written when all of this holds:
 - No answer was reported as complete that was not.
 - A request failed **only in the windows and in the ways that the documentation names**: while a core
   is killed or cut off, calls in flight on it ([several cores](operation.md#several-cores-behind-an-edge)); while an edge is
-  killed, its connections. Each refusal is an error of the caller's protocol, each broken stream has its error event.
+  killed, its connections; when the clock of either goes back, calls in flight [between
+  them](operation.md#when-the-clock-jumps). Each refusal is an error of the caller's protocol, each broken stream has its error event.
 - A **budget** per phase is spent exactly: not more than it is, and not less than one reservation
   below it. Without the shared limits a core admits [its share](limits.md#several-cores) of what was left; what may be
   spent above the budget then is computed, and is in the table.
