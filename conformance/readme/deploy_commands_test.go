@@ -38,7 +38,7 @@ func (d deployed) check(words []string, folder string) string {
 		return d.checkHelm(rest)
 	case "systemctl":
 		for _, unit := range rest[1:] {
-			if _, err := os.Stat(filepath.Join(root, "deploy/systemd", unit+".service")); err != nil && !strings.HasPrefix(unit, "--") {
+			if _, err := os.Stat(filepath.Join(root, "deploy", "systemd", unit+".service")); err != nil && !strings.HasPrefix(unit, "--") {
 				return err.Error()
 			}
 		}
@@ -80,6 +80,10 @@ func (d deployed) checkDocker(words []string) string {
 		case words[0] == "compose" && i > 0 && words[i-1] == "--profile":
 			if !strings.Contains(d.compose, "profiles: ["+word+"]") {
 				return "compose.yaml has no profile " + word
+			}
+		case words[0] == "compose" && i > 0 && words[i-1] == "--scale":
+			if name, _, _ := strings.Cut(word, "="); d.service(name) == "" {
+				return "compose.yaml has no service " + name
 			}
 		case !strings.HasPrefix(word, "-"):
 			names = append(names, word)

@@ -16,6 +16,6 @@ export default function () {
     { headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${__ENV.GENWAY_KEY}` } });
   check(answer, {
     'status is 200': (a) => a.status === 200,
-    'a stream ends whole': (a) => !stream || a.body.endsWith('data: [DONE]\n\n'),
+    'a stream ends whole': (a) => !stream || (a.body ?? '').endsWith('data: [DONE]\n\n'),
   });
 }
