@@ -55,6 +55,9 @@ func Copy(ctx context.Context, from, to string, after func(done, total int64)) (
 			// statement, and the file would stay open behind the copy.
 			return source.view(context.WithoutCancel(ctx), func(read transaction) (err error) {
 				copied, err = copyTo(ctx, read.tx, config, after)
+				if err != nil && ctx.Err() != nil { // the server's words and the network's do not say so
+					err = fmt.Errorf("%w: %w", ctx.Err(), err)
+				}
 				return err
 			})
 		})
