@@ -78,6 +78,7 @@ func TestCases(t *testing.T) {
 		{"N76", "callers who announce bodies and send none do not hold up the end of the programs beyond the grace", unansweredBodies},
 		{"N77", "a request over HTTP/2 that is malformed or whose head is too large is refused or its stream reset, and its connection serves on", refusedStreams},
 		{"N81", "damaged pages of a store are told at start, and by a server that met them while it serves: by its log, its metrics and its readiness", damagedPages},
+		{"N85", "a store whose tables were dropped is refused at start and by commands, with exit code 1 and the name of each missing table, on both kinds of store", missingTables},
 		{"N24", "the first keys are printed on a terminal alone; elsewhere they are in a file for the server's user, which the log names and nothing overwrites", keptKeys},
 	} {
 		t.Run(c.ID, func(t *testing.T) {

@@ -87,6 +87,9 @@ func checkBackup(ctx context.Context, file string) error {
 	} else if !info.Mode().IsRegular() {
 		return errors.New("not a regular file")
 	}
+	if info, err := os.Stat(file + "-wal"); err == nil && info.Size() > 0 {
+		return fmt.Errorf("%s beside it has writes that the file lacks: it is no backup, but the file of a server", filepath.Base(file)+"-wal")
+	}
 	// Nothing else writes the file, which may be where nothing can be written.
 	path, err := filepath.Abs(file)
 	if err != nil {

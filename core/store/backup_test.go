@@ -97,6 +97,11 @@ func TestRestoreRefuses(t *testing.T) {
 	run(t, raw(t, newer), `INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, TRUE)`, `UPDATE schema_least SET version = 9999`)
 	empty := bad("other.db", nil)
 	run(t, raw(t, empty), `CREATE TABLE other (id INTEGER)`)
+	served := newFile(t)
+	if err := open(t, served).Close(); err != nil { // its file has the schema
+		t.Fatal(err)
+	}
+	create(t, opened(t, served)) // what it wrote is not in the file
 	target := newFile(t)
 	for what, file := range map[string]string{
 		"missing":   filepath.Join(t.TempDir(), "missing.db"),
@@ -106,6 +111,7 @@ func TestRestoreRefuses(t *testing.T) {
 		"other":     empty,
 		"newer":     newer,
 		"directory": t.TempDir(),
+		"served":    served,
 	} {
 		if _, err := store.Restore(t.Context(), file, target, true); err == nil || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", what, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
@@ -16,6 +17,8 @@ const (
 	partialName = "partial"
 	// partialLock is a file that whoever writes holds a lock on.
 	partialLock = "lock"
+	// partialTries is how many directories are made at most until one is locked.
+	partialTries = 10
 )
 
 // whole makes a file under another name, accessible only to its owner, and renames it once it
@@ -45,13 +48,17 @@ func whole(ctx context.Context, file string, write func(partial string) error) e
 	if err := errors.Join(written.Sync(), written.Close()); err != nil {
 		return err
 	}
-	return os.Link(partial, file)
+	err = os.Link(partial, file)
+	if e, ok := errors.AsType[*os.LinkError](err); ok {
+		return fmt.Errorf("write %s: %w", file, e.Err)
+	}
+	return err
 }
 
 // partialDir makes a directory and locks it. Another process may take it for stale until the lock
-// is taken: then the next try makes another one.
+// is taken: then the next try makes another one. Each of the others can do so once, as it begins.
 func partialDir(ctx context.Context, parent string) (dir string, release func(), err error) {
-	for range 3 {
+	for range partialTries {
 		if dir, err = os.MkdirTemp(parent, partialDirs); err != nil {
 			return "", nil, reason(err)
 		}

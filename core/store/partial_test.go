@@ -9,6 +9,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/genway/genway/core/store"
@@ -94,5 +98,36 @@ func TestBackupRemovesWhatAKilledOneLeft(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(elsewhere, "partial")); err != nil {
 		t.Error(err)
+	}
+}
+
+// Backups into one directory at once do not take each other's directories for stale. Of two into one file, one is
+// made and the other says that the file exists.
+func TestBackupsAtOnce(t *testing.T) {
+	location := newFile(t)
+	create(t, opened(t, location))
+	dir := t.TempDir()
+	const files = 4
+	var made [files]atomic.Int64
+	var all sync.WaitGroup
+	for n := range 2 * files {
+		all.Go(func() {
+			err := store.Backup(t.Context(), location, filepath.Join(dir, strconv.Itoa(n/2)))
+			switch {
+			case err == nil:
+				made[n/2].Add(1)
+			case !strings.Contains(err.Error(), "file exists") || strings.Contains(err.Error(), ".genway-"):
+				t.Errorf("backup %d: %v", n, err)
+			}
+		})
+	}
+	all.Wait()
+	for n := range made {
+		if made[n].Load() != 1 {
+			t.Errorf("%d backups say that they made file %d", made[n].Load(), n)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != files {
+		t.Errorf("%v, %v", entries, err)
 	}
 }
