@@ -94,10 +94,14 @@ func (c *checkpoint) write(found *reconcile.Checked) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(c.next(), text, 0o600); err != nil {
-		return err
+	err = os.WriteFile(c.next(), text, 0o600)
+	if err == nil {
+		err = os.Rename(c.next(), c.path)
 	}
-	return os.Rename(c.next(), c.path)
+	if err != nil {
+		_ = os.Remove(c.next()) // the error says more; of a full disk a part of the file is left
+	}
+	return err
 }
 
 // remove removes the file of a check that has come to its end.

@@ -89,3 +89,21 @@ func TestCheckpointsThatCannotBeWritten(t *testing.T) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }
+
+// A checkpoint that cannot be put in its place leaves no part of it beside it.
+func TestCheckpointLeavesNoPart(t *testing.T) {
+	dir := t.TempDir()
+	point, err := newCheckpoint(filepath.Join(dir, "checkpoint"), "genway.db", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(point.path, "in the way"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := point.write(&reconcile.Checked{Entries: 1}); err == nil {
+		t.Error("it was written")
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("left are %v, %v", entries, err)
+	}
+}

@@ -29,7 +29,9 @@ func TestBackupRemovesWhatAKilledOneLeft(t *testing.T) {
 			if err := os.WriteFile(partial, []byte("the half of it"), 0o600); err != nil {
 				return err
 			}
-			fmt.Println("begun") // the parent reads it
+			if _, err := fmt.Fprintln(os.Stdout, "begun"); err != nil { // the parent reads it
+				return err
+			}
 			_, err := io.Copy(io.Discard, os.Stdin)
 			return err
 		})
