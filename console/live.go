@@ -77,7 +77,7 @@ func liveRequests(c *call) error {
 		case resp := <-got:
 			event := liveEvent{Rows: []requestRow{}, Dropped: resp.GetDropped()}
 			for _, r := range resp.GetRequests() {
-				event.Rows = append(event.Rows, rowOf(r))
+				event.Rows = append(event.Rows, rowOf(r, resp.GetKeyNames()))
 			}
 			data, err := json.Marshal(event)
 			if err != nil {

@@ -72,7 +72,7 @@ func openWith(t *testing.T, made bool) *fixture {
 		f.keys.Close()
 		_ = db.Close()
 	})
-	service, err := admin.New(admin.Config{Keys: f.keys, Audit: db.Audit(), Usage: db.Ledger(), Requests: db.Requests()})
+	service, err := admin.New(admin.Config{Keys: f.keys, Names: db, Audit: db.Audit(), Usage: db.Ledger(), Requests: db.Requests()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func showRequest(c *call) error {
 		return err
 	}
 	r := resp.GetRequest()
-	p := requestPage{GetRequestResponse: resp, Row: rowOf(r), Columns: requestColumns, Stages: stages(resp), Reads: c.readsCaptures(), Like: c.snippetsLike(r)}
+	p := requestPage{GetRequestResponse: resp, Row: rowOf(r, resp.GetKeyNames()), Columns: requestColumns, Stages: stages(resp), Reads: c.readsCaptures(), Like: c.snippetsLike(r)}
 	if len(p.Stages) > 0 {
 		p.Chart = template.HTML(chart.Waterfall{ //nolint:gosec // package chart escapes its texts
 			Title: "What the request went through", Description: "A row for each stage, on one scale of time. The table below has the same figures.", Stages: p.Stages, Format: fromBeginning,
@@ -53,7 +53,7 @@ func showRequest(c *call) error {
 	}
 	slices.SortFunc(p.Prices, func(a, b formField) int { return cmp.Compare(a.Name, b.Name) })
 	for _, n := range resp.GetNeighbours() {
-		p.Neighbours = append(p.Neighbours, rowOf(n))
+		p.Neighbours = append(p.Neighbours, rowOf(n, resp.GetKeyNames()))
 	}
 	p.GRPCurl = fmt.Sprintf("grpcurl -plaintext -H \"authorization: Bearer $ADMIN_KEY\" -d '{\"id\":%q}' \\\n  %s genway.admin.v1.Admin/GetRequest", r.GetId(), cmp.Or(c.console.config.GRPC, "127.0.0.1:9090"))
 	p.XRay = "/xray?" + url.Values{"protocol": {r.GetProtocol()}, "model": {r.GetModel()}, "upstream": {r.GetUpstream()}}.Encode()
@@ -71,6 +71,12 @@ func stages(resp *adminv1.GetRequestResponse) []chart.Stage {
 	var list []chart.Stage
 	if t.GetAdmitted() != nil {
 		list = append(list, chart.Stage{Name: "admission", Took: t.GetAdmitted().AsDuration(), Class: "wait"})
+	}
+	if begin := t.GetLimitsBegin().AsDuration(); t.GetLimitsEnd() != nil {
+		list = append(list, chart.Stage{Name: "limits", Start: begin, Took: max(0, t.GetLimitsEnd().AsDuration()-begin), Class: "wait", Part: true})
+	}
+	if begin := t.GetRouteBegin().AsDuration(); t.GetRouteEnd() != nil {
+		list = append(list, chart.Stage{Name: "route", Start: begin, Took: max(0, t.GetRouteEnd().AsDuration()-begin), Class: "wait"})
 	}
 	for i, a := range t.GetAttempts() {
 		class := "ok"
@@ -112,6 +118,7 @@ func requestFile(c *call) error {
 		return err
 	}
 	resp = proto.CloneOf(resp)
+	resp.KeyNames = nil
 	for _, r := range append(resp.GetNeighbours(), resp.GetRequest()) {
 		r.KeyId, r.Owner, r.RequestId, r.TraceId = redacted(r.GetKeyId()), redacted(r.GetOwner()), redacted(r.GetRequestId()), redacted(r.GetTraceId())
 	}

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 	"time"
@@ -18,7 +19,8 @@ type requestRow struct {
 	Cells   []string `json:"cells"` // of requestColumns
 }
 
-func rowOf(r *adminv1.LoggedRequest) requestRow {
+// rowOf gives a request's row. The last cell is the name of its key or, without one, the key's id.
+func rowOf(r *adminv1.LoggedRequest, names map[string]string) requestRow {
 	outcome := outcomeName(r.GetOutcome())
 	said := outcome
 	if r.GetKind() != "" && r.GetKind() != outcome {
@@ -30,7 +32,7 @@ func rowOf(r *adminv1.LoggedRequest) requestRow {
 		arrow(r.GetProtocol(), r.GetUpstreamProtocol()), arrow(r.GetModel(), r.GetServedModel()),
 		r.GetOwner(), count(r.GetAttempts()), took(r.GetFirstEvent().AsDuration()), took(r.GetDuration().AsDuration()),
 		count(u.GetInputTokens()), count(u.GetCacheReadTokens()), count(u.GetOutputTokens()), count(u.GetThinkingTokens()),
-		money(r.GetCostNanoDollars()), strings.Join(r.GetLosses(), ", "), r.GetKeyId(),
+		money(r.GetCostNanoDollars()), strings.Join(r.GetLosses(), ", "), cmp.Or(names[r.GetKeyId()], r.GetKeyId()),
 	}}
 }
 
@@ -74,7 +76,7 @@ func listRequests(c *call) error {
 	after := c.r.URL.Query().Get("after")
 	p := requestsPage{Columns: requestColumns, Lost: f.Lost, Retried: f.Retried, CSV: f.link("/requests.csv", after), Filtered: len(f.Values) > 0}
 	for _, r := range resp.GetRequests() {
-		p.Rows = append(p.Rows, rowOf(r))
+		p.Rows = append(p.Rows, rowOf(r, resp.GetKeyNames()))
 	}
 	for _, field := range filterFields {
 		p.Fields = append(p.Fields, formField{field.Name, field.Title, f.Get(field.Name)})
@@ -104,15 +106,16 @@ func listRequests(c *call) error {
 	return nil
 }
 
-// requestsCSV gives what the page shows, and more of it: up to 1000 requests.
+// requestsCSV gives what the page shows, and more of it: up to 1000 requests. The key is its id there, and its
+// name is the last column.
 func requestsCSV(c *call) error {
 	resp, err := c.requests(c.filter(), csvRows)
 	if err != nil {
 		return err
 	}
-	table := [][]string{append([]string{"id"}, requestColumns...)}
+	table := [][]string{append(append([]string{"id"}, requestColumns...), "Key name")}
 	for _, r := range resp.GetRequests() {
-		table = append(table, append([]string{r.GetId()}, rowOf(r).Cells...))
+		table = append(table, append(append([]string{r.GetId()}, rowOf(r, nil).Cells...), resp.GetKeyNames()[r.GetKeyId()]))
 	}
 	return c.writeCSV("genway-requests.csv", table)
 }

@@ -186,7 +186,7 @@ func (p *run) row() (id string, facts [][2]string) {
 			return "", nil
 		}
 		if rows := resp.GetRequests(); len(rows) == 1 && rows[0].GetOutcome() != adminv1.Outcome_OUTCOME_OPEN {
-			row := rowOf(rows[0])
+			row := rowOf(rows[0], nil)
 			for _, f := range []struct {
 				name string
 				cell int

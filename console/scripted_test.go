@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -51,6 +52,14 @@ type scripted struct {
 	explain func(*adminv1.ExplainRequest) (*adminv1.ExplainResponse, error)
 	// nodes are listed in place of those that have text, if set.
 	nodes []*adminv1.Node
+	// name is that of the key, if it has one, and old leaves out what older versions did not record.
+	name string
+	old  bool
+}
+
+// names are those of the keys: what is asked for without a name of its own is named as all texts are.
+func (s *scripted) names() map[string]string {
+	return map[string]string{s.text: cmp.Or(s.name, s.text)}
 }
 
 func (s *scripted) request() *adminv1.LoggedRequest {
@@ -63,7 +72,7 @@ func (s *scripted) request() *adminv1.LoggedRequest {
 
 func (s *scripted) ListRequests(_ context.Context, req *adminv1.ListRequestsRequest) (*adminv1.ListRequestsResponse, error) {
 	s.asked = req
-	return &adminv1.ListRequestsResponse{Requests: []*adminv1.LoggedRequest{s.request()}, NextPageToken: "next&=" + s.text, ReadUntil: timestamppb.New(time.Unix(1e9, 0))}, nil
+	return &adminv1.ListRequestsResponse{Requests: []*adminv1.LoggedRequest{s.request()}, NextPageToken: "next&=" + s.text, ReadUntil: timestamppb.New(time.Unix(1e9, 0)), KeyNames: s.names()}, nil
 }
 
 func (s *scripted) GetRequest(_ context.Context, req *adminv1.GetRequestRequest) (*adminv1.GetRequestResponse, error) {
@@ -75,14 +84,20 @@ func (s *scripted) GetRequest(_ context.Context, req *adminv1.GetRequestRequest)
 	if s.protocol != "" {
 		r.Protocol, r.Method, r.Outcome = s.protocol, s.method, adminv1.Outcome_OUTCOME_OK
 	}
-	return &adminv1.GetRequestResponse{
-		Captured: s.captured != nil, Request: r, Neighbours: []*adminv1.LoggedRequest{s.request()},
+	resp := &adminv1.GetRequestResponse{
+		KeyNames: s.names(), Captured: s.captured != nil, Request: r, Neighbours: []*adminv1.LoggedRequest{s.request()},
 		Timeline: &adminv1.RequestTimeline{Admitted: at(1), Settled: at(90), Attempts: []*adminv1.RequestAttempt{
 			{Upstream: s.text, Protocol: s.text, Model: s.text, Begin: at(2), Connected: at(5), Headers: at(20), End: at(21), Calls: 2, HttpStatus: 503, Kind: s.text, Reason: s.text},
 			{Upstream: s.text, Begin: at(22), FirstEvent: at(40), Released: at(41), End: at(80), Calls: 1, HttpStatus: 200},
 		}},
 		Price: &adminv1.RequestPrice{Id: s.text, NanoDollars: map[string]int64{s.text: 7}},
-	}, nil
+	}
+	if !s.old {
+		micros := func(n int) *durationpb.Duration { return durationpb.New(time.Duration(n) * time.Microsecond) }
+		line := resp.Timeline
+		line.LimitsBegin, line.LimitsEnd, line.RouteBegin, line.RouteEnd = micros(200), micros(700), micros(1100), micros(1105)
+	}
+	return resp, nil
 }
 
 func (s *scripted) GetCapture(_ context.Context, req *adminv1.GetCaptureRequest) (*adminv1.GetCaptureResponse, error) {
@@ -154,7 +169,7 @@ func (s *scripted) GetLimits(context.Context, *adminv1.GetLimitsRequest) (*admin
 
 func (s *scripted) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (*adminv1.GetUsageResponse, error) {
 	if s.usage != nil {
-		return &adminv1.GetUsageResponse{Rows: s.usage(req), Total: s.total}, nil
+		return &adminv1.GetUsageResponse{Rows: s.usage(req), Total: s.total, KeyNames: s.names()}, nil
 	}
 	return s.Service.GetUsage(ctx, req)
 }

@@ -24,7 +24,7 @@ var parameters = map[string][]string{
 	"/usage.csv":    {"by", "period", "from", "to"},
 	"/keys":         {"after", "owner", "group", "all"},
 	"/keys/new":     {"group", "name"},
-	"/audit":        {"after", "subject"},
+	"/audit":        {"after", "subject", "order"},
 	"/connect":      {"key", "group"},
 	"/sign-in":      {"to"},
 }

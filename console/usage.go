@@ -23,6 +23,8 @@ type choice struct {
 // usageRow is a row and what it was in the period that it is compared with.
 type usageRow struct {
 	Name, Link string
+	// Title is the name of the key that Name is the id of; empty for none.
+	Title string
 	// Search lists the row's requests; empty for rows of times, and of what has no name.
 	Search string
 	*adminv1.UsageRow
@@ -52,16 +54,15 @@ type usagePage struct {
 
 // usage asks for a report.
 func (c *call) usage(since, until time.Time, by adminv1.Dimension) ([]*adminv1.UsageRow, error) {
-	rows, _, err := c.totalled(since, until, by)
-	return rows, err
+	resp, err := c.totalled(since, until, by)
+	return resp.GetRows(), err
 }
 
 // totalled asks for a report and for what its rows are together.
-func (c *call) totalled(since, until time.Time, by adminv1.Dimension) ([]*adminv1.UsageRow, *adminv1.UsageRow, error) {
-	resp, err := c.admin.GetUsage(c.ctx, &adminv1.GetUsageRequest{
+func (c *call) totalled(since, until time.Time, by adminv1.Dimension) (*adminv1.GetUsageResponse, error) {
+	return c.admin.GetUsage(c.ctx, &adminv1.GetUsageRequest{
 		By: []adminv1.Dimension{by}, Since: timestamppb.New(since), Until: timestamppb.New(until),
 	})
-	return resp.GetRows(), resp.GetTotal(), err
 }
 
 // mostUsageRows is how many rows a page shows; the CSV has all.
@@ -115,16 +116,23 @@ type usageReport struct {
 // the period that it is compared with. What only that one has is a row, too.
 func (c *call) usageRows(q usageQuery) (report usageReport, err error) {
 	by := usageBy[q.by]
-	now, total, err := c.totalled(q.since, q.until, by.dimension)
+	now, err := c.totalled(q.since, q.until, by.dimension)
 	if err != nil {
 		return report, err
 	}
-	before, past, err := c.totalled(q.other, q.other.Add(q.until.Sub(q.since)), by.dimension)
+	before, err := c.totalled(q.other, q.other.Add(q.until.Sub(q.since)), by.dimension)
 	if err != nil {
 		return report, err
 	}
-	report.firstEvents, report.firstEventsPast = total.GetFirstEvents(), past.GetFirstEvents()
-	report.rows = besides(q, now, before)
+	report.firstEvents, report.firstEventsPast = now.GetTotal().GetFirstEvents(), before.GetTotal().GetFirstEvents()
+	report.rows = besides(q, now.GetRows(), before.GetRows())
+	if by.dimension != adminv1.Dimension_DIMENSION_KEY {
+		return report, nil
+	}
+	for i := range report.rows {
+		r := &report.rows[i]
+		r.Title = cmp.Or(now.GetKeyNames()[r.Name], before.GetKeyNames()[r.Name])
+	}
 	return report, nil
 }
 
@@ -243,6 +251,9 @@ func usageCSV(c *call) error {
 			head = append(head, name+behind)
 		}
 	}
+	if usageBy[q.by].value == "key" {
+		head = append(head, "name")
+	}
 	table := [][]string{head}
 	for _, r := range report.rows {
 		row := []string{r.Name}
@@ -251,6 +262,9 @@ func usageCSV(c *call) error {
 				row = append(row, strconv.FormatInt(of.ProtoReflect().Get(f).Int(), 10))
 			}
 			row = append(row, firstEventCells(of.GetFirstEvents())...)
+		}
+		if usageBy[q.by].value == "key" {
+			row = append(row, r.Title)
 		}
 		table = append(table, row)
 	}

@@ -69,7 +69,11 @@ func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*adm
 		}
 		most.Cost = cost
 	}
+	asked := time.Now()
 	standing, err := admitted.Reserve(ctx, most)
+	if admitted.Limited() {
+		record.Limits = record.Since(asked)
+	}
 	sendStanding(ctx, standing)
 	if refused, ok := errors.AsType[*limit.Refusal](err); ok {
 		s.config.Metrics.RefusedByLimit(refused.Scope.String(), string(refused.Metric))

@@ -21,7 +21,10 @@ func recount(record *call.Record, r *ledger.Result) {
 		return max(at.Sub(record.Start), time.Microsecond)
 	}
 	var few [2]ledger.Attempt // on the stack
-	t := ledger.Timeline{Admitted: record.AdmittedAfter, Settled: time.Since(record.Start), Attempts: few[:0]}
+	t := ledger.Timeline{
+		Admitted: record.AdmittedAfter, Settled: time.Since(record.Start), Attempts: few[:0],
+		Limits: ledger.Stage(record.Limits), Route: ledger.Stage(record.Routing),
+	}
 	for i := range attempts[:min(len(attempts), ledger.MaxAttempts)] {
 		a := &attempts[i]
 		t.Attempts = append(t.Attempts, ledger.Attempt{

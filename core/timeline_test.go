@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"github.com/genway/genway/core"
+	"github.com/genway/genway/core/call"
+	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -39,11 +42,13 @@ func TestTimelineOfAFallback(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, err := core.New(core.Config{Upstream: route.New([]route.Route{{Model: "*", Targets: []route.Target{busy}, Fallback: []route.Target{good}}}), Ledger: recorder})
+	service, err := core.New(core.Config{Upstream: route.New([]route.Route{{Model: "*", Targets: []route.Target{busy}, Fallback: []route.Target{good}}}), Ledger: recorder, Limiter: limit.New(limit.NewMemory(nil), limit.Rules{})})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = service.GenerateText(context.WithoutCancel(t.Context()), &genwayv1.GenerateTextRequest{
+	caller := call.Caller{Principal: keys.Principal{KeyID: "key_1", Policy: &keys.Policy{Limits: limit.Limits{RequestsPerMinute: 5}}}}
+	ctx := call.With(context.WithoutCancel(t.Context()), &call.Record{Start: time.Now(), Caller: caller})
+	_, err = service.GenerateText(ctx, &genwayv1.GenerateTextRequest{
 		Model: "asked", MaxOutputTokens: new(int64(5)), Sampling: &genwayv1.Sampling{Seed: new(int64(7))},
 		Messages: []*genwayv1.Message{{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "Hi"}}}}}},
 	})
@@ -61,6 +66,13 @@ func TestTimelineOfAFallback(t *testing.T) {
 	first, second := line.Attempts[0], line.Attempts[1]
 	if first.Upstream != "busy" || first.Status != 529 || first.Kind != "overloaded" || first.Reason == "" || second.Upstream != "good" || second.Status != 200 || second.Kind != "" || second.Protocol != spoken.Name || second.Model != "theirs" {
 		t.Errorf("the attempts are %+v", line.Attempts)
+	}
+	// V19: the limits are a stage within the admission, and the choice of the route is one behind it.
+	if l := line.Limits; l.End <= l.Begin || l.End > line.Admitted {
+		t.Errorf("the limits are out of order: %+v", line)
+	}
+	if r := line.Route; r.Begin < line.Admitted || r.End <= r.Begin || r.Begin > first.Begin {
+		t.Errorf("the route is out of order: %+v", line)
 	}
 	before := line.Admitted
 	for i, a := range line.Attempts {

@@ -31,6 +31,16 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
+// Cells say of which column they are, which narrow screens show in place of the head.
+for (const table of document.querySelectorAll(".scroll > table:not(.members, .lines)")) {
+  const heads = [...(table.tHead?.rows[0]?.cells ?? [])].map((cell) => cell.textContent);
+  if (!heads.length) continue;
+  table.classList.add("stacked");
+  for (const row of table.tBodies[0].rows) {
+    [...row.cells].forEach((cell, i) => { if (cell.colSpan === 1) cell.dataset.label = heads[i]; });
+  }
+}
+
 // Keys: / goes to the search, g and a letter to a page.
 let waiting = false;
 document.addEventListener("keydown", (event) => {

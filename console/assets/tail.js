@@ -15,6 +15,8 @@ export function follow(bar, table) {
     state.textContent = `${word}: ${seen} seen` + (dropped ? `, ${dropped} left out since they came too fast` : "");
   };
 
+  const heads = [...table.tHead.rows[0].cells].map((cell) => cell.textContent);
+
   const row = (request) => {
     const tr = document.createElement("tr");
     request.cells.forEach((text, i) => {
@@ -34,6 +36,7 @@ export function follow(bar, table) {
         cell.textContent = text || "–";
         if (i > 4 && i < 13) cell.className = "n";
       }
+      cell.dataset.label = heads[i];
       tr.append(cell);
     });
     return tr;

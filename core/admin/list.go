@@ -73,10 +73,16 @@ func (s *Service) ListAuditEntries(ctx context.Context, req *adminv1.ListAuditEn
 	if err != nil {
 		return nil, err
 	}
-	query := audit.Query{Subject: req.GetSubject()}
+	query := audit.Query{Subject: req.GetSubject(), Newest: req.GetNewestFirst()}
 	if token := req.GetPageToken(); token != "" {
-		if query.After, err = strconv.ParseInt(token, 10, 64); err != nil || query.After < 1 {
+		last, err := strconv.ParseInt(token, 10, 64)
+		if err != nil || last < 1 {
 			return nil, badToken()
+		}
+		if query.Newest {
+			query.Before = last
+		} else {
+			query.After = last
 		}
 	}
 	resp := &adminv1.ListAuditEntriesResponse{}
@@ -92,6 +98,9 @@ func (s *Service) ListAuditEntries(ctx context.Context, req *adminv1.ListAuditEn
 			Number: e.Number, Time: timestamppb.New(e.Time), Actor: e.Actor, Action: e.Action, Subject: e.Subject,
 			DetailJson: e.Detail, PreviousHash: e.Previous[:], Hash: e.Hash[:],
 		})
+	}
+	if resp.KeyNames, err = s.names(ctx, keysOfAudit(resp.Entries)); err != nil {
+		return nil, err
 	}
 	return resp, nil
 }

@@ -43,6 +43,8 @@ func loggedRequest(e ledger.Located) *adminv1.LoggedRequest {
 // timeline is what a request went through as the contract has it.
 func timeline(t ledger.Timeline) *adminv1.RequestTimeline {
 	m := &adminv1.RequestTimeline{Admitted: some(t.Admitted), Settled: some(t.Settled)}
+	m.LimitsBegin, m.LimitsEnd = span(t.Limits)
+	m.RouteBegin, m.RouteEnd = span(t.Route)
 	for _, a := range t.Attempts {
 		m.Attempts = append(m.Attempts, &adminv1.RequestAttempt{
 			Upstream: a.Upstream, Protocol: a.Protocol, Model: a.Model,
@@ -51,6 +53,14 @@ func timeline(t ledger.Timeline) *adminv1.RequestTimeline {
 		})
 	}
 	return m
+}
+
+// span is a stage; nil for one that was not reached.
+func span(s ledger.Stage) (begin, end *durationpb.Duration) {
+	if s.End == 0 {
+		return nil, nil
+	}
+	return durationpb.New(s.Begin), durationpb.New(s.End)
 }
 
 // some is a duration; nil for 0.

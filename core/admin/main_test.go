@@ -82,7 +82,7 @@ func serve(t *testing.T) *fixture {
 	}
 	f.limiter = limit.New(limit.NewMemory(nil), limit.Rules{Owners: []limit.Rule{{Pattern: "team", Limits: limit.Limits{Concurrent: 3, Budgets: []limit.Budget{{Amount: 50, Period: limit.Month}}}}}})
 	f.vault = vault.New(vault.Config{Store: f.store.Captures()})
-	administration, err := admin.New(admin.Config{Captures: f.vault, Keys: f.keys, Audit: f.store.Audit(), Usage: f.store.Ledger(), Requests: f.store.Requests(), Limiter: f.limiter})
+	administration, err := admin.New(admin.Config{Captures: f.vault, Keys: f.keys, Names: f.store, Audit: f.store.Audit(), Usage: f.store.Ledger(), Requests: f.store.Requests(), Limiter: f.limiter})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,6 +50,9 @@ func (s *Service) ListRequests(ctx context.Context, req *adminv1.ListRequestsReq
 		return nil, unavailable(ctx, err)
 	}
 	resp := &adminv1.ListRequestsResponse{Requests: logged(page.Entries)}
+	if resp.KeyNames, err = s.names(ctx, keysOf(resp.Requests...)); err != nil {
+		return nil, err
+	}
 	if page.Next != nil {
 		resp.NextPageToken = fmt.Sprintf("%d.%d.%d", page.Next.Start, page.Next.Process, page.Next.Number)
 		resp.ReadUntil = timestamppb.New(time.UnixMicro(page.Next.Start))
@@ -171,6 +174,9 @@ func (s *Service) GetRequest(ctx context.Context, req *adminv1.GetRequestRequest
 		if (n.Process != process || n.Number != number) && len(resp.Neighbours) < mostNeighbours {
 			resp.Neighbours = append(resp.Neighbours, loggedRequest(n))
 		}
+	}
+	if resp.KeyNames, err = s.names(ctx, append(keysOf(resp.Neighbours...), resp.Request.GetKeyId())); err != nil {
+		return nil, err
 	}
 	if s.config.Captures != nil {
 		if resp.Captured, err = s.config.Captures.Has(ctx, process, number); err != nil {

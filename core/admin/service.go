@@ -24,6 +24,8 @@ import (
 type Config struct {
 	// Keys makes and changes keys.
 	Keys *keys.Service
+	// Names has the names of keys; nil knows none.
+	Names Namer
 	// Audit is the record of that.
 	Audit audit.Store
 	// Usage reports what requests used. A ledger.Store does.
@@ -87,7 +89,9 @@ func New(config Config) (*Service, error) {
 	if config.Clock == nil {
 		config.Clock = time.Now
 	}
-	return &Service{config: config, tail: tail{requests: config.Requests}}, nil
+	s := &Service{config: config}
+	s.tail = tail{requests: config.Requests, names: s.names}
+	return s, nil
 }
 
 // acting gives a context in which changes are made by the caller's key.

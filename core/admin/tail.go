@@ -23,6 +23,7 @@ const (
 // tail reads what ends on all cores, once for all viewers, and only while there is one.
 type tail struct {
 	requests ledger.Searcher
+	names    func(ctx context.Context, ids []string) (map[string]string, error)
 
 	mu      sync.Mutex
 	viewers map[*viewer]struct{}
@@ -42,6 +43,7 @@ type viewer struct {
 type seen struct {
 	entries  []ledger.Located
 	messages []*adminv1.LoggedRequest // of entries; not to be changed
+	names    map[string]string        // of their keys; not to be changed
 	dropped  int64
 	err      error
 }
@@ -83,6 +85,7 @@ func (t *tail) run(ctx context.Context, done chan struct{}) {
 	ticker := time.NewTicker(tailEvery)
 	defer ticker.Stop()
 	var cursor ledger.Cursor
+	named := namer{names: t.names}
 	for {
 		var s seen
 		s.entries, s.dropped, s.err = t.requests.Tail(ctx, &cursor)
@@ -90,6 +93,7 @@ func (t *tail) run(ctx context.Context, done chan struct{}) {
 			return
 		}
 		s.messages = logged(s.entries)
+		s.names = named.of(ctx, s.messages)
 		t.send(done, s)
 		select {
 		case <-ticker.C:
@@ -147,7 +151,7 @@ func (s *Service) WatchRequests(req *adminv1.WatchRequestsRequest, stream grpc.S
 			if read.err != nil {
 				return unavailable(ctx, read.err)
 			}
-			resp := &adminv1.WatchRequestsResponse{Dropped: read.dropped}
+			resp := &adminv1.WatchRequestsResponse{Dropped: read.dropped, KeyNames: read.names}
 			for i := range read.entries {
 				if !filter.Means(read.entries[i].Entry) {
 					continue
@@ -156,7 +160,7 @@ func (s *Service) WatchRequests(req *adminv1.WatchRequestsRequest, stream grpc.S
 					if err := stream.Send(resp); err != nil {
 						return err
 					}
-					resp = &adminv1.WatchRequestsResponse{}
+					resp = &adminv1.WatchRequestsResponse{KeyNames: read.names}
 				}
 			}
 			if len(resp.Requests) > 0 || resp.Dropped > 0 {

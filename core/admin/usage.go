@@ -74,6 +74,9 @@ func (s *Service) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (*
 	if len(rows) > 0 {
 		resp.Total = usageRow(total)
 	}
+	if resp.KeyNames, err = s.names(ctx, keysOfUsage(query.By, rows)); err != nil {
+		return nil, err
+	}
 	return resp, nil
 }
 

@@ -70,6 +70,10 @@ type Record struct {
 	// Admission is how long the admission took, the opening of the ledger's entry included.
 	// AdmittedAfter is the time from Start to its end.
 	Admission, AdmittedAfter time.Duration
+	// Limits is when the limits were asked; zero where none applies.
+	Limits Stage
+	// Routing is when the route and its targets were chosen; zero before the router.
+	Routing Stage
 
 	// The router sets these for each attempt at a target. The last attempt's stay.
 
@@ -150,6 +154,16 @@ type Caller struct {
 	Protocol genwayv1.Protocol
 	// Edge reports that an edge we trust made the call for the caller.
 	Edge bool
+}
+
+// Stage is a part of a call. Its times are since Start; an End of 0 is for a stage that was not
+// reached.
+type Stage struct{ Begin, End time.Duration }
+
+// Since ends a stage that began at a time. It takes a microsecond at least, so that it is seen.
+func (r *Record) Since(begin time.Time) Stage {
+	from := max(0, begin.Sub(r.Start))
+	return Stage{from, max(time.Since(r.Start), from+time.Microsecond)}
 }
 
 // Spent is the usage of a failed attempt.

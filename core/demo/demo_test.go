@@ -121,6 +121,7 @@ func TestFill(t *testing.T) {
 		for what, is := range map[string]bool{
 			"retry": e.Attempts > int64(len(timeline.Attempts)), "loss": e.Losses != "", "cached": e.Usage.CacheRead > 0, "thinking": e.Usage.Thinking > 0,
 			"unpriced": e.Price == "" && e.Usage.Output > 0, "images": e.Usage.Images > 0, "estimated": e.UsageSource == ledger.Estimated, "cost": e.Cost > 0, "first event": e.FirstEvent > 0,
+			"limits": timeline.Limits.End > 0 && timeline.Limits.End <= timeline.Admitted, "route": timeline.Route.Begin >= timeline.Admitted && timeline.Route.End > timeline.Route.Begin,
 		} {
 			if is {
 				seen[what]++
@@ -130,7 +131,7 @@ func TestFill(t *testing.T) {
 	for _, want := range []string{
 		"outcome ok", "outcome failed", "outcome cancelled", "outcome interrupted", "protocol chat_completions", "protocol responses", "protocol messages", "protocol generate_content", "protocol images", "protocol grpc",
 		"upstream openai", "upstream azure", "upstream anthropic", "upstream bedrock", "upstream gemini", "upstream local", "upstream lab",
-		"fallback", "retry", "loss", "cached", "thinking", "unpriced", "images", "estimated", "cost", "first event",
+		"fallback", "retry", "loss", "cached", "thinking", "unpriced", "images", "estimated", "cost", "first event", "limits", "route",
 	} {
 		if seen[want] == 0 {
 			t.Errorf("no %s in %v", want, slices.Sorted(maps.Keys(seen)))

@@ -141,7 +141,11 @@ func (m *maker) took(usual time.Duration) time.Duration {
 func (m *maker) run(c *caller, asked *model, s *session, request ledger.Request, stream bool) ledger.Result {
 	r := ledger.Result{Outcome: ledger.OK, Route: asked.route}
 	t := ledger.Timeline{Admitted: m.took(900 * time.Microsecond)}
+	if limits := m.took(250 * time.Microsecond); limits < t.Admitted {
+		t.Limits = ledger.Stage{Begin: (t.Admitted - limits) / 2, End: (t.Admitted + limits) / 2}
+	}
 	at := t.Admitted + m.took(150*time.Microsecond)
+	t.Route = ledger.Stage{Begin: t.Admitted + (at-t.Admitted)/3, End: at}
 	for i, p := range m.places(asked) {
 		a := ledger.Attempt{Upstream: p.upstream, Protocol: p.protocol, Model: request.Model, Begin: at, Calls: 1}
 		r.Upstream, r.UpstreamProtocol = p.upstream, p.protocol

@@ -11,9 +11,16 @@ type Timeline struct {
 	// Admitted is when the key, the limits and the ledger had let it through, Settled when its
 	// limits and its cost were booked.
 	Admitted, Settled time.Duration
+	// Limits is when the limits were asked, within the admission; Route is when the route and its
+	// targets were chosen, behind it. Both are zero where that did not happen, and in what older
+	// versions wrote.
+	Limits, Route Stage
 	// Attempts are those at targets, in their order.
 	Attempts []Attempt
 }
+
+// Stage is from Begin to End, which is 0 for a stage that was not reached.
+type Stage struct{ Begin, End time.Duration }
 
 // Attempt is one attempt at a target, with its retries. A time is 0 for what did not happen,
 // or is not known.
@@ -43,12 +50,17 @@ const (
 )
 
 // AppendTimeline writes a timeline of an entry as a text, which ParseTimeline reads. It is
-// some 40 bytes for one attempt: numbers are microseconds to the base of 36, and empty for 0;
-// what the entry itself says is written as "=".
+// some 50 bytes for one attempt: numbers are microseconds to the base of 36, and empty for 0;
+// what the entry itself says is written as "=". Of a stage it writes when it began and how long it
+// took, of the route since the admission. Readers of older versions pass over stages.
 func AppendTimeline(b []byte, t *Timeline, request *Request, result *Result) []byte {
 	b = append(b, timelineVersion, ',')
 	b = append(appendNumber(b, int64(t.Admitted/time.Microsecond)), ',')
 	b = appendNumber(b, int64(t.Settled/time.Microsecond))
+	if t.Limits.End > 0 || t.Route.End > 0 {
+		b = appendStage(b, t.Limits, 0)
+		b = appendStage(b, t.Route, t.Admitted)
+	}
 	for i := range t.Attempts {
 		if i == MaxAttempts || len(b) > mostTimeline-2<<10 {
 			break
@@ -76,6 +88,9 @@ func ParseTimeline(e *Entry) (Timeline, bool) {
 		return Timeline{}, false
 	}
 	t := Timeline{Admitted: micros(head[1]), Settled: micros(head[2])}
+	if len(head) >= 7 {
+		t.Limits, t.Route = stage(head[3], head[4], 0), stage(head[5], head[6], t.Admitted)
+	}
 	for _, part := range parts[1:] {
 		var a Attempt
 		texts, times := a.texts(&e.Request, &e.Result), a.times()
@@ -143,6 +158,24 @@ const mostMicros = int64(1<<63-1) / int64(time.Microsecond)
 
 func micros(s string) time.Duration {
 	return time.Duration(min(number(s), mostMicros)) * time.Microsecond
+}
+
+// appendStage writes when a stage began, since from, and how long it took.
+func appendStage(b []byte, s Stage, from time.Duration) []byte {
+	b = appendNumber(append(b, ','), int64((s.Begin-from)/time.Microsecond))
+	return appendNumber(append(b, ','), int64((s.End-s.Begin)/time.Microsecond))
+}
+
+// stage reads one. One that took no time is none.
+func stage(begin, took string, from time.Duration) Stage {
+	lasted := micros(took)
+	if lasted == 0 {
+		return Stage{}
+	}
+	const longest = time.Duration(mostMicros) * time.Microsecond
+	s := Stage{Begin: from + min(micros(begin), longest-from)}
+	s.End = s.Begin + min(lasted, longest-s.Begin)
+	return s
 }
 
 // mostText bounds a text of an attempt, in bytes.

@@ -69,6 +69,9 @@ func (l *Limiter) Prepare(who Who) *Reservation {
 // Rules are those the request is held to. They are not to be changed.
 func (r *Reservation) Rules() *Rules { return &r.rules.Rules }
 
+// Limited reports whether any limit is asked for the request.
+func (r *Reservation) Limited() bool { return r != nil && len(r.claim.Subjects) > 0 }
+
 // Budgeted reports whether money bounds the request.
 func (r *Reservation) Budgeted() bool {
 	if r == nil {
@@ -100,7 +103,7 @@ func (r *Reservation) Weighed() bool {
 // does not admit it, the error is a *Refusal; while the shared store does not answer, it wraps ErrUnavailable. A
 // request that no state of the limits admits is refused without asking the store.
 func (r *Reservation) Reserve(ctx context.Context, most Amount) (Standing, error) {
-	if r == nil || len(r.claim.Subjects) == 0 {
+	if !r.Limited() {
 		return Standing{}, nil
 	}
 	r.claim.Amount = most.bounded()

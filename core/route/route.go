@@ -136,19 +136,30 @@ func unknown(model string) error {
 	return e
 }
 
+// choose gives the route of a request and its targets, in the order in which they are tried.
+func (r *Router) choose(q request) (*Route, []Target, error) {
+	route, _ := r.table.Load().find(q.protocol, q.model)
+	if route == nil {
+		return nil, nil, unknown(q.model)
+	}
+	targets := route.order(q)
+	if len(targets) == 0 {
+		return nil, nil, unable(q)
+	}
+	return route, targets, nil
+}
+
 // attempts runs try on the targets of a request until one answers, fails for good, or
 // has begun its answer. It sends the headers that name the upstream, unless try has: a stream must
 // do so before its first event.
 func (r *Router) attempts(ctx context.Context, q request, try func(context.Context, attempt) error) error {
-	route, _ := r.table.Load().find(q.protocol, q.model)
-	if route == nil {
-		return unknown(q.model)
-	}
-	targets := route.order(q)
-	if len(targets) == 0 {
-		return unable(q)
-	}
+	begin := time.Now()
 	ctx, record := call.Ensure(ctx)
+	route, targets, err := r.choose(q)
+	record.Routing = record.Since(begin)
+	if err != nil {
+		return err
+	}
 	record.Strict = record.Strict || route.Strict
 	ctx, unshave := shaved(ctx)
 	defer unshave()
@@ -159,7 +170,6 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 	}
 	ctx, stop := bounded(ctx, route.Deadline)
 	defer stop()
-	var err error
 	var a attempt
 	var spent call.Spent
 	keep := func() {

@@ -89,7 +89,11 @@ func (s auditStore) Entries(ctx context.Context, query audit.Query) iter.Seq2[*a
 			if len(page) < auditPage {
 				return
 			}
-			query.After = page[len(page)-1].Number
+			if last := page[len(page)-1].Number; query.Newest {
+				query.Before = last
+			} else {
+				query.After = last
+			}
 		}
 	}
 }
@@ -97,11 +101,19 @@ func (s auditStore) Entries(ctx context.Context, query audit.Query) iter.Seq2[*a
 func (s auditStore) page(ctx context.Context, query audit.Query) ([]*audit.Entry, error) {
 	statement := `SELECT number, time, actor, action, subject, detail, previous, hash FROM audit WHERE number > ?`
 	args := []any{query.After}
+	order := `number`
+	if query.Newest {
+		order = `number DESC`
+	}
+	if query.Before != 0 {
+		statement += ` AND number < ?`
+		args = append(args, query.Before)
+	}
 	if query.Subject != "" {
 		statement += ` AND subject = ?`
 		args = append(args, query.Subject)
 	}
-	rows, err := s.db.query(ctx, statement+` ORDER BY number LIMIT ?`, append(args, auditPage)...)
+	rows, err := s.db.query(ctx, statement+` ORDER BY `+order+` LIMIT ?`, append(args, auditPage)...)
 	if err != nil {
 		return nil, fmt.Errorf("select the audit: %w", err)
 	}

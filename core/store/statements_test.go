@@ -54,6 +54,13 @@ func TestStatementsOfPages(t *testing.T) {
 				_, err := s.Keys().List(t.Context(), keys.Query{Owner: "o", Group: keys.GroupChat, LiveAt: now, Limit: 100})
 				return err
 			}, 3},
+			"the names of the keys of a page": {func() error { _, err := s.KeyNames(t.Context(), make([]string, 100)); return err }, 1},
+			"the newest of the audit": {func() error {
+				for _, err := range s.Audit().Entries(t.Context(), audit.Query{Subject: "key_1", Newest: true, Before: 1000}) {
+					return err
+				}
+				return nil
+			}, 1},
 			"the audit": {func() error {
 				for _, err := range s.Audit().Entries(t.Context(), audit.Query{Subject: "key_1"}) {
 					return err

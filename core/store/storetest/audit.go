@@ -98,6 +98,11 @@ func testAuditQuery(t *testing.T, database Database) {
 		"subject":       {Subject: key(3).ID},
 		"both":          {After: 1234, Subject: key(3).ID},
 		"nobody":        {Subject: "key"},
+		"newest":        {Newest: true},
+		"newest before": {Newest: true, Before: 1234, Subject: key(3).ID},
+		"before":        {Before: 1234},
+		"between":       {Newest: true, Before: 1500, After: 20},
+		"before all":    {Newest: true, Before: 1},
 	} {
 		var want int
 		for n, change := range changes {
@@ -110,8 +115,11 @@ func testAuditQuery(t *testing.T, database Database) {
 			t.Errorf("%s: %d entries, want %d", name, len(found), want)
 		}
 		last := query.After
+		if query.Newest {
+			last = total + 1
+		}
 		for _, e := range found {
-			if e.Number <= last || !query.Matches(e) {
+			if (e.Number > last) == query.Newest || e.Number == last || !query.Matches(e) {
 				t.Errorf("%s: entry %d of %s behind %d", name, e.Number, e.Subject, last)
 			}
 			last = e.Number

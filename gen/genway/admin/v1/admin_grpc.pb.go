@@ -92,7 +92,8 @@ type AdminClient interface {
 	RevokeKey(ctx context.Context, in *RevokeKeyRequest, opts ...grpc.CallOption) (*RevokeKeyResponse, error)
 	// ImportKeys makes many keys, all or none.
 	ImportKeys(ctx context.Context, in *ImportKeysRequest, opts ...grpc.CallOption) (*ImportKeysResponse, error)
-	// ListAuditEntries lists what was changed, by whom and when, the oldest first.
+	// ListAuditEntries lists what was changed, by whom and when, the oldest first
+	// unless asked otherwise.
 	ListAuditEntries(ctx context.Context, in *ListAuditEntriesRequest, opts ...grpc.CallOption) (*ListAuditEntriesResponse, error)
 	// VerifyAudit walks the whole audit and says whether it is as it was written. It
 	// takes time in proportion to the number of entries.
@@ -488,7 +489,8 @@ type AdminServer interface {
 	RevokeKey(context.Context, *RevokeKeyRequest) (*RevokeKeyResponse, error)
 	// ImportKeys makes many keys, all or none.
 	ImportKeys(context.Context, *ImportKeysRequest) (*ImportKeysResponse, error)
-	// ListAuditEntries lists what was changed, by whom and when, the oldest first.
+	// ListAuditEntries lists what was changed, by whom and when, the oldest first
+	// unless asked otherwise.
 	ListAuditEntries(context.Context, *ListAuditEntriesRequest) (*ListAuditEntriesResponse, error)
 	// VerifyAudit walks the whole audit and says whether it is as it was written. It
 	// takes time in proportion to the number of entries.

@@ -144,7 +144,9 @@ type ListAuditEntriesRequest struct {
 	// Where the last page ended; empty is the start.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	// Only entries of that subject: a key's id. Empty is all.
-	Subject       string `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
+	Subject string `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
+	// The newest first. A page token goes with the order in which it was given.
+	NewestFirst   bool `protobuf:"varint,4,opt,name=newest_first,json=newestFirst,proto3" json:"newest_first,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -200,12 +202,21 @@ func (x *ListAuditEntriesRequest) GetSubject() string {
 	return ""
 }
 
-// ListAuditEntriesResponse is a page of entries, the oldest first.
+func (x *ListAuditEntriesRequest) GetNewestFirst() bool {
+	if x != nil {
+		return x.NewestFirst
+	}
+	return false
+}
+
+// ListAuditEntriesResponse is a page of entries, the oldest first unless asked otherwise.
 type ListAuditEntriesResponse struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Entries []*AuditEntry          `protobuf:"bytes,1,rep,name=entries,proto3" json:"entries,omitempty"`
 	// Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// The names of the keys in it, by their ids; what has no name is left out.
+	KeyNames      map[string]string `protobuf:"bytes,3,rep,name=key_names,json=keyNames,proto3" json:"key_names,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -252,6 +263,13 @@ func (x *ListAuditEntriesResponse) GetNextPageToken() string {
 		return x.NextPageToken
 	}
 	return ""
+}
+
+func (x *ListAuditEntriesResponse) GetKeyNames() map[string]string {
+	if x != nil {
+		return x.KeyNames
+	}
+	return nil
 }
 
 // VerifyAuditRequest asks whether the audit is whole.
@@ -400,15 +418,20 @@ const file_genway_admin_v1_audit_proto_rawDesc = "" +
 	"\vdetail_json\x18\x06 \x01(\tR\n" +
 	"detailJson\x12#\n" +
 	"\rprevious_hash\x18\a \x01(\fR\fpreviousHash\x12\x12\n" +
-	"\x04hash\x18\b \x01(\fR\x04hash\"o\n" +
+	"\x04hash\x18\b \x01(\fR\x04hash\"\x92\x01\n" +
 	"\x17ListAuditEntriesRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x18\n" +
-	"\asubject\x18\x03 \x01(\tR\asubject\"y\n" +
+	"\asubject\x18\x03 \x01(\tR\asubject\x12!\n" +
+	"\fnewest_first\x18\x04 \x01(\bR\vnewestFirst\"\x8c\x02\n" +
 	"\x18ListAuditEntriesResponse\x125\n" +
 	"\aentries\x18\x01 \x03(\v2\x1b.genway.admin.v1.AuditEntryR\aentries\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"3\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12T\n" +
+	"\tkey_names\x18\x03 \x03(\v27.genway.admin.v1.ListAuditEntriesResponse.KeyNamesEntryR\bkeyNames\x1a;\n" +
+	"\rKeyNamesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"3\n" +
 	"\x12VerifyAuditRequest\x12\x1d\n" +
 	"\n" +
 	"known_hash\x18\x01 \x01(\fR\tknownHash\"\x9b\x01\n" +
@@ -434,23 +457,25 @@ func file_genway_admin_v1_audit_proto_rawDescGZIP() []byte {
 	return file_genway_admin_v1_audit_proto_rawDescData
 }
 
-var file_genway_admin_v1_audit_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
+var file_genway_admin_v1_audit_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_genway_admin_v1_audit_proto_goTypes = []any{
 	(*AuditEntry)(nil),               // 0: genway.admin.v1.AuditEntry
 	(*ListAuditEntriesRequest)(nil),  // 1: genway.admin.v1.ListAuditEntriesRequest
 	(*ListAuditEntriesResponse)(nil), // 2: genway.admin.v1.ListAuditEntriesResponse
 	(*VerifyAuditRequest)(nil),       // 3: genway.admin.v1.VerifyAuditRequest
 	(*VerifyAuditResponse)(nil),      // 4: genway.admin.v1.VerifyAuditResponse
-	(*timestamppb.Timestamp)(nil),    // 5: google.protobuf.Timestamp
+	nil,                              // 5: genway.admin.v1.ListAuditEntriesResponse.KeyNamesEntry
+	(*timestamppb.Timestamp)(nil),    // 6: google.protobuf.Timestamp
 }
 var file_genway_admin_v1_audit_proto_depIdxs = []int32{
-	5, // 0: genway.admin.v1.AuditEntry.time:type_name -> google.protobuf.Timestamp
+	6, // 0: genway.admin.v1.AuditEntry.time:type_name -> google.protobuf.Timestamp
 	0, // 1: genway.admin.v1.ListAuditEntriesResponse.entries:type_name -> genway.admin.v1.AuditEntry
-	2, // [2:2] is the sub-list for method output_type
-	2, // [2:2] is the sub-list for method input_type
-	2, // [2:2] is the sub-list for extension type_name
-	2, // [2:2] is the sub-list for extension extendee
-	0, // [0:2] is the sub-list for field type_name
+	5, // 2: genway.admin.v1.ListAuditEntriesResponse.key_names:type_name -> genway.admin.v1.ListAuditEntriesResponse.KeyNamesEntry
+	3, // [3:3] is the sub-list for method output_type
+	3, // [3:3] is the sub-list for method input_type
+	3, // [3:3] is the sub-list for extension type_name
+	3, // [3:3] is the sub-list for extension extendee
+	0, // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_audit_proto_init() }
@@ -465,7 +490,7 @@ func file_genway_admin_v1_audit_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_admin_v1_audit_proto_rawDesc), len(file_genway_admin_v1_audit_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   5,
+			NumMessages:   6,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -720,7 +720,9 @@ type ListRequestsResponse struct {
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	// How far back the ledger was read: no request of the filter that began later is on a
 	// later page. Absent on the last page.
-	ReadUntil     *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=read_until,json=readUntil,proto3" json:"read_until,omitempty"`
+	ReadUntil *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=read_until,json=readUntil,proto3" json:"read_until,omitempty"`
+	// The names of the keys in it, by their ids; what has no name is left out.
+	KeyNames      map[string]string `protobuf:"bytes,4,rep,name=key_names,json=keyNames,proto3" json:"key_names,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -772,6 +774,13 @@ func (x *ListRequestsResponse) GetNextPageToken() string {
 func (x *ListRequestsResponse) GetReadUntil() *timestamppb.Timestamp {
 	if x != nil {
 		return x.ReadUntil
+	}
+	return nil
+}
+
+func (x *ListRequestsResponse) GetKeyNames() map[string]string {
+	if x != nil {
+		return x.KeyNames
 	}
 	return nil
 }
@@ -835,7 +844,9 @@ type GetRequestResponse struct {
 	// first.
 	Neighbours []*LoggedRequest `protobuf:"bytes,4,rep,name=neighbours,proto3" json:"neighbours,omitempty"`
 	// Whether bodies of it were captured: GetCapture has them.
-	Captured      bool `protobuf:"varint,5,opt,name=captured,proto3" json:"captured,omitempty"`
+	Captured bool `protobuf:"varint,5,opt,name=captured,proto3" json:"captured,omitempty"`
+	// The names of the keys in it, by their ids; what has no name is left out.
+	KeyNames      map[string]string `protobuf:"bytes,6,rep,name=key_names,json=keyNames,proto3" json:"key_names,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -905,6 +916,13 @@ func (x *GetRequestResponse) GetCaptured() bool {
 	return false
 }
 
+func (x *GetRequestResponse) GetKeyNames() map[string]string {
+	if x != nil {
+		return x.KeyNames
+	}
+	return nil
+}
+
 // RequestTimeline is what a request went through. Times are since its start_time.
 type RequestTimeline struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -913,7 +931,14 @@ type RequestTimeline struct {
 	// The attempts at targets, in order, at most 16.
 	Attempts []*RequestAttempt `protobuf:"bytes,2,rep,name=attempts,proto3" json:"attempts,omitempty"`
 	// When it was settled: its limits and its cost were booked.
-	Settled       *durationpb.Duration `protobuf:"bytes,3,opt,name=settled,proto3" json:"settled,omitempty"`
+	Settled *durationpb.Duration `protobuf:"bytes,3,opt,name=settled,proto3" json:"settled,omitempty"`
+	// When its limits were asked, within the admission, and answered; absent where none applies.
+	LimitsBegin *durationpb.Duration `protobuf:"bytes,4,opt,name=limits_begin,json=limitsBegin,proto3" json:"limits_begin,omitempty"`
+	LimitsEnd   *durationpb.Duration `protobuf:"bytes,5,opt,name=limits_end,json=limitsEnd,proto3" json:"limits_end,omitempty"`
+	// When the route and its targets were looked for, and chosen. This and the limits are absent from
+	// what older versions recorded.
+	RouteBegin    *durationpb.Duration `protobuf:"bytes,6,opt,name=route_begin,json=routeBegin,proto3" json:"route_begin,omitempty"`
+	RouteEnd      *durationpb.Duration `protobuf:"bytes,7,opt,name=route_end,json=routeEnd,proto3" json:"route_end,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -965,6 +990,34 @@ func (x *RequestTimeline) GetAttempts() []*RequestAttempt {
 func (x *RequestTimeline) GetSettled() *durationpb.Duration {
 	if x != nil {
 		return x.Settled
+	}
+	return nil
+}
+
+func (x *RequestTimeline) GetLimitsBegin() *durationpb.Duration {
+	if x != nil {
+		return x.LimitsBegin
+	}
+	return nil
+}
+
+func (x *RequestTimeline) GetLimitsEnd() *durationpb.Duration {
+	if x != nil {
+		return x.LimitsEnd
+	}
+	return nil
+}
+
+func (x *RequestTimeline) GetRouteBegin() *durationpb.Duration {
+	if x != nil {
+		return x.RouteBegin
+	}
+	return nil
+}
+
+func (x *RequestTimeline) GetRouteEnd() *durationpb.Duration {
+	if x != nil {
+		return x.RouteEnd
 	}
 	return nil
 }
@@ -1226,7 +1279,9 @@ type WatchRequestsResponse struct {
 	Requests []*LoggedRequest       `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
 	// How many requests, of any filter, were left out before these, since they came faster than
 	// they could be read here, or than the caller read. Filters are not applied to them.
-	Dropped       int64 `protobuf:"varint,2,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	Dropped int64 `protobuf:"varint,2,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	// The names of the keys in it, by their ids; what has no name is left out.
+	KeyNames      map[string]string `protobuf:"bytes,3,rep,name=key_names,json=keyNames,proto3" json:"key_names,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1273,6 +1328,13 @@ func (x *WatchRequestsResponse) GetDropped() int64 {
 		return x.Dropped
 	}
 	return 0
+}
+
+func (x *WatchRequestsResponse) GetKeyNames() map[string]string {
+	if x != nil {
+		return x.KeyNames
+	}
+	return nil
 }
 
 // GetLimitsRequest asks where a key stands with its limits.
@@ -1541,14 +1603,18 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x02 \x01(\tR\tpageToken\x126\n" +
-	"\x06filter\x18\x03 \x01(\v2\x1e.genway.admin.v1.RequestFilterR\x06filter\"\xb5\x01\n" +
+	"\x06filter\x18\x03 \x01(\v2\x1e.genway.admin.v1.RequestFilterR\x06filter\"\xc4\x02\n" +
 	"\x14ListRequestsResponse\x12:\n" +
 	"\brequests\x18\x01 \x03(\v2\x1e.genway.admin.v1.LoggedRequestR\brequests\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x129\n" +
 	"\n" +
-	"read_until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\treadUntil\"#\n" +
+	"read_until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\treadUntil\x12P\n" +
+	"\tkey_names\x18\x04 \x03(\v23.genway.admin.v1.ListRequestsResponse.KeyNamesEntryR\bkeyNames\x1a;\n" +
+	"\rKeyNamesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"#\n" +
 	"\x11GetRequestRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x9d\x02\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xaa\x03\n" +
 	"\x12GetRequestResponse\x128\n" +
 	"\arequest\x18\x01 \x01(\v2\x1e.genway.admin.v1.LoggedRequestR\arequest\x12<\n" +
 	"\btimeline\x18\x02 \x01(\v2 .genway.admin.v1.RequestTimelineR\btimeline\x123\n" +
@@ -1556,11 +1622,21 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\n" +
 	"neighbours\x18\x04 \x03(\v2\x1e.genway.admin.v1.LoggedRequestR\n" +
 	"neighbours\x12\x1a\n" +
-	"\bcaptured\x18\x05 \x01(\bR\bcaptured\"\xba\x01\n" +
+	"\bcaptured\x18\x05 \x01(\bR\bcaptured\x12N\n" +
+	"\tkey_names\x18\x06 \x03(\v21.genway.admin.v1.GetRequestResponse.KeyNamesEntryR\bkeyNames\x1a;\n" +
+	"\rKeyNamesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa6\x03\n" +
 	"\x0fRequestTimeline\x125\n" +
 	"\badmitted\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\badmitted\x12;\n" +
 	"\battempts\x18\x02 \x03(\v2\x1f.genway.admin.v1.RequestAttemptR\battempts\x123\n" +
-	"\asettled\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\asettled\"\x80\x04\n" +
+	"\asettled\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\asettled\x12<\n" +
+	"\flimits_begin\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\vlimitsBegin\x128\n" +
+	"\n" +
+	"limits_end\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\tlimitsEnd\x12:\n" +
+	"\vroute_begin\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\n" +
+	"routeBegin\x126\n" +
+	"\troute_end\x18\a \x01(\v2\x19.google.protobuf.DurationR\brouteEnd\"\x80\x04\n" +
 	"\x0eRequestAttempt\x12\x1a\n" +
 	"\bupstream\x18\x01 \x01(\tR\bupstream\x12\x1a\n" +
 	"\bprotocol\x18\x02 \x01(\tR\bprotocol\x12\x14\n" +
@@ -1585,10 +1661,14 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x03R\x05value:\x028\x01\"N\n" +
 	"\x14WatchRequestsRequest\x126\n" +
-	"\x06filter\x18\x01 \x01(\v2\x1e.genway.admin.v1.RequestFilterR\x06filter\"m\n" +
+	"\x06filter\x18\x01 \x01(\v2\x1e.genway.admin.v1.RequestFilterR\x06filter\"\xfd\x01\n" +
 	"\x15WatchRequestsResponse\x12:\n" +
 	"\brequests\x18\x01 \x03(\v2\x1e.genway.admin.v1.LoggedRequestR\brequests\x12\x18\n" +
-	"\adropped\x18\x02 \x01(\x03R\adropped\"$\n" +
+	"\adropped\x18\x02 \x01(\x03R\adropped\x12Q\n" +
+	"\tkey_names\x18\x03 \x03(\v24.genway.admin.v1.WatchRequestsResponse.KeyNamesEntryR\bkeyNames\x1a;\n" +
+	"\rKeyNamesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"$\n" +
 	"\x10GetLimitsRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\"H\n" +
 	"\x11GetLimitsResponse\x123\n" +
@@ -1628,7 +1708,7 @@ func file_genway_admin_v1_request_proto_rawDescGZIP() []byte {
 }
 
 var file_genway_admin_v1_request_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_genway_admin_v1_request_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
+var file_genway_admin_v1_request_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_genway_admin_v1_request_proto_goTypes = []any{
 	(Outcome)(0),                  // 0: genway.admin.v1.Outcome
 	(*LoggedRequest)(nil),         // 1: genway.admin.v1.LoggedRequest
@@ -1646,48 +1726,58 @@ var file_genway_admin_v1_request_proto_goTypes = []any{
 	(*GetLimitsRequest)(nil),      // 13: genway.admin.v1.GetLimitsRequest
 	(*GetLimitsResponse)(nil),     // 14: genway.admin.v1.GetLimitsResponse
 	(*LimitGauge)(nil),            // 15: genway.admin.v1.LimitGauge
-	nil,                           // 16: genway.admin.v1.RequestPrice.NanoDollarsEntry
-	(*timestamppb.Timestamp)(nil), // 17: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 18: google.protobuf.Duration
-	(Period)(0),                   // 19: genway.admin.v1.Period
+	nil,                           // 16: genway.admin.v1.ListRequestsResponse.KeyNamesEntry
+	nil,                           // 17: genway.admin.v1.GetRequestResponse.KeyNamesEntry
+	nil,                           // 18: genway.admin.v1.RequestPrice.NanoDollarsEntry
+	nil,                           // 19: genway.admin.v1.WatchRequestsResponse.KeyNamesEntry
+	(*timestamppb.Timestamp)(nil), // 20: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 21: google.protobuf.Duration
+	(Period)(0),                   // 22: genway.admin.v1.Period
 }
 var file_genway_admin_v1_request_proto_depIdxs = []int32{
-	17, // 0: genway.admin.v1.LoggedRequest.start_time:type_name -> google.protobuf.Timestamp
+	20, // 0: genway.admin.v1.LoggedRequest.start_time:type_name -> google.protobuf.Timestamp
 	0,  // 1: genway.admin.v1.LoggedRequest.outcome:type_name -> genway.admin.v1.Outcome
 	2,  // 2: genway.admin.v1.LoggedRequest.usage:type_name -> genway.admin.v1.RequestUsage
-	18, // 3: genway.admin.v1.LoggedRequest.duration:type_name -> google.protobuf.Duration
-	18, // 4: genway.admin.v1.LoggedRequest.first_event:type_name -> google.protobuf.Duration
-	17, // 5: genway.admin.v1.RequestFilter.since:type_name -> google.protobuf.Timestamp
-	17, // 6: genway.admin.v1.RequestFilter.until:type_name -> google.protobuf.Timestamp
+	21, // 3: genway.admin.v1.LoggedRequest.duration:type_name -> google.protobuf.Duration
+	21, // 4: genway.admin.v1.LoggedRequest.first_event:type_name -> google.protobuf.Duration
+	20, // 5: genway.admin.v1.RequestFilter.since:type_name -> google.protobuf.Timestamp
+	20, // 6: genway.admin.v1.RequestFilter.until:type_name -> google.protobuf.Timestamp
 	0,  // 7: genway.admin.v1.RequestFilter.outcomes:type_name -> genway.admin.v1.Outcome
 	3,  // 8: genway.admin.v1.ListRequestsRequest.filter:type_name -> genway.admin.v1.RequestFilter
 	1,  // 9: genway.admin.v1.ListRequestsResponse.requests:type_name -> genway.admin.v1.LoggedRequest
-	17, // 10: genway.admin.v1.ListRequestsResponse.read_until:type_name -> google.protobuf.Timestamp
-	1,  // 11: genway.admin.v1.GetRequestResponse.request:type_name -> genway.admin.v1.LoggedRequest
-	8,  // 12: genway.admin.v1.GetRequestResponse.timeline:type_name -> genway.admin.v1.RequestTimeline
-	10, // 13: genway.admin.v1.GetRequestResponse.price:type_name -> genway.admin.v1.RequestPrice
-	1,  // 14: genway.admin.v1.GetRequestResponse.neighbours:type_name -> genway.admin.v1.LoggedRequest
-	18, // 15: genway.admin.v1.RequestTimeline.admitted:type_name -> google.protobuf.Duration
-	9,  // 16: genway.admin.v1.RequestTimeline.attempts:type_name -> genway.admin.v1.RequestAttempt
-	18, // 17: genway.admin.v1.RequestTimeline.settled:type_name -> google.protobuf.Duration
-	18, // 18: genway.admin.v1.RequestAttempt.begin:type_name -> google.protobuf.Duration
-	18, // 19: genway.admin.v1.RequestAttempt.connected:type_name -> google.protobuf.Duration
-	18, // 20: genway.admin.v1.RequestAttempt.headers:type_name -> google.protobuf.Duration
-	18, // 21: genway.admin.v1.RequestAttempt.first_event:type_name -> google.protobuf.Duration
-	18, // 22: genway.admin.v1.RequestAttempt.released:type_name -> google.protobuf.Duration
-	18, // 23: genway.admin.v1.RequestAttempt.end:type_name -> google.protobuf.Duration
-	16, // 24: genway.admin.v1.RequestPrice.nano_dollars:type_name -> genway.admin.v1.RequestPrice.NanoDollarsEntry
-	3,  // 25: genway.admin.v1.WatchRequestsRequest.filter:type_name -> genway.admin.v1.RequestFilter
-	1,  // 26: genway.admin.v1.WatchRequestsResponse.requests:type_name -> genway.admin.v1.LoggedRequest
-	15, // 27: genway.admin.v1.GetLimitsResponse.gauges:type_name -> genway.admin.v1.LimitGauge
-	19, // 28: genway.admin.v1.LimitGauge.period:type_name -> genway.admin.v1.Period
-	17, // 29: genway.admin.v1.LimitGauge.reset_time:type_name -> google.protobuf.Timestamp
-	17, // 30: genway.admin.v1.LimitGauge.spent_time:type_name -> google.protobuf.Timestamp
-	31, // [31:31] is the sub-list for method output_type
-	31, // [31:31] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	20, // 10: genway.admin.v1.ListRequestsResponse.read_until:type_name -> google.protobuf.Timestamp
+	16, // 11: genway.admin.v1.ListRequestsResponse.key_names:type_name -> genway.admin.v1.ListRequestsResponse.KeyNamesEntry
+	1,  // 12: genway.admin.v1.GetRequestResponse.request:type_name -> genway.admin.v1.LoggedRequest
+	8,  // 13: genway.admin.v1.GetRequestResponse.timeline:type_name -> genway.admin.v1.RequestTimeline
+	10, // 14: genway.admin.v1.GetRequestResponse.price:type_name -> genway.admin.v1.RequestPrice
+	1,  // 15: genway.admin.v1.GetRequestResponse.neighbours:type_name -> genway.admin.v1.LoggedRequest
+	17, // 16: genway.admin.v1.GetRequestResponse.key_names:type_name -> genway.admin.v1.GetRequestResponse.KeyNamesEntry
+	21, // 17: genway.admin.v1.RequestTimeline.admitted:type_name -> google.protobuf.Duration
+	9,  // 18: genway.admin.v1.RequestTimeline.attempts:type_name -> genway.admin.v1.RequestAttempt
+	21, // 19: genway.admin.v1.RequestTimeline.settled:type_name -> google.protobuf.Duration
+	21, // 20: genway.admin.v1.RequestTimeline.limits_begin:type_name -> google.protobuf.Duration
+	21, // 21: genway.admin.v1.RequestTimeline.limits_end:type_name -> google.protobuf.Duration
+	21, // 22: genway.admin.v1.RequestTimeline.route_begin:type_name -> google.protobuf.Duration
+	21, // 23: genway.admin.v1.RequestTimeline.route_end:type_name -> google.protobuf.Duration
+	21, // 24: genway.admin.v1.RequestAttempt.begin:type_name -> google.protobuf.Duration
+	21, // 25: genway.admin.v1.RequestAttempt.connected:type_name -> google.protobuf.Duration
+	21, // 26: genway.admin.v1.RequestAttempt.headers:type_name -> google.protobuf.Duration
+	21, // 27: genway.admin.v1.RequestAttempt.first_event:type_name -> google.protobuf.Duration
+	21, // 28: genway.admin.v1.RequestAttempt.released:type_name -> google.protobuf.Duration
+	21, // 29: genway.admin.v1.RequestAttempt.end:type_name -> google.protobuf.Duration
+	18, // 30: genway.admin.v1.RequestPrice.nano_dollars:type_name -> genway.admin.v1.RequestPrice.NanoDollarsEntry
+	3,  // 31: genway.admin.v1.WatchRequestsRequest.filter:type_name -> genway.admin.v1.RequestFilter
+	1,  // 32: genway.admin.v1.WatchRequestsResponse.requests:type_name -> genway.admin.v1.LoggedRequest
+	19, // 33: genway.admin.v1.WatchRequestsResponse.key_names:type_name -> genway.admin.v1.WatchRequestsResponse.KeyNamesEntry
+	15, // 34: genway.admin.v1.GetLimitsResponse.gauges:type_name -> genway.admin.v1.LimitGauge
+	22, // 35: genway.admin.v1.LimitGauge.period:type_name -> genway.admin.v1.Period
+	20, // 36: genway.admin.v1.LimitGauge.reset_time:type_name -> google.protobuf.Timestamp
+	20, // 37: genway.admin.v1.LimitGauge.spent_time:type_name -> google.protobuf.Timestamp
+	38, // [38:38] is the sub-list for method output_type
+	38, // [38:38] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_request_proto_init() }
@@ -1703,7 +1793,7 @@ func file_genway_admin_v1_request_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_admin_v1_request_proto_rawDesc), len(file_genway_admin_v1_request_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   16,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -173,7 +173,9 @@ type GetUsageResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Rows  []*UsageRow            `protobuf:"bytes,1,rep,name=rows,proto3" json:"rows,omitempty"`
 	// What all rows are together, without values. Absent where there are no rows.
-	Total         *UsageRow `protobuf:"bytes,2,opt,name=total,proto3" json:"total,omitempty"`
+	Total *UsageRow `protobuf:"bytes,2,opt,name=total,proto3" json:"total,omitempty"`
+	// The names of the keys in it, by their ids; what has no name is left out.
+	KeyNames      map[string]string `protobuf:"bytes,3,rep,name=key_names,json=keyNames,proto3" json:"key_names,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -218,6 +220,13 @@ func (x *GetUsageResponse) GetRows() []*UsageRow {
 func (x *GetUsageResponse) GetTotal() *UsageRow {
 	if x != nil {
 		return x.Total
+	}
+	return nil
+}
+
+func (x *GetUsageResponse) GetKeyNames() map[string]string {
+	if x != nil {
+		return x.KeyNames
 	}
 	return nil
 }
@@ -549,10 +558,14 @@ const file_genway_admin_v1_usage_proto_rawDesc = "" +
 	"\x0fGetUsageRequest\x12*\n" +
 	"\x02by\x18\x01 \x03(\x0e2\x1a.genway.admin.v1.DimensionR\x02by\x120\n" +
 	"\x05since\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
-	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"r\n" +
+	"\x05until\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\"\xfd\x01\n" +
 	"\x10GetUsageResponse\x12-\n" +
 	"\x04rows\x18\x01 \x03(\v2\x19.genway.admin.v1.UsageRowR\x04rows\x12/\n" +
-	"\x05total\x18\x02 \x01(\v2\x19.genway.admin.v1.UsageRowR\x05total\"\xcf\x06\n" +
+	"\x05total\x18\x02 \x01(\v2\x19.genway.admin.v1.UsageRowR\x05total\x12L\n" +
+	"\tkey_names\x18\x03 \x03(\v2/.genway.admin.v1.GetUsageResponse.KeyNamesEntryR\bkeyNames\x1a;\n" +
+	"\rKeyNamesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xcf\x06\n" +
 	"\bUsageRow\x12\x16\n" +
 	"\x06values\x18\x01 \x03(\tR\x06values\x12\x1a\n" +
 	"\brequests\x18\x02 \x01(\x03R\brequests\x12\x0e\n" +
@@ -610,31 +623,33 @@ func file_genway_admin_v1_usage_proto_rawDescGZIP() []byte {
 }
 
 var file_genway_admin_v1_usage_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_genway_admin_v1_usage_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_genway_admin_v1_usage_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_genway_admin_v1_usage_proto_goTypes = []any{
 	(Dimension)(0),                // 0: genway.admin.v1.Dimension
 	(*GetUsageRequest)(nil),       // 1: genway.admin.v1.GetUsageRequest
 	(*GetUsageResponse)(nil),      // 2: genway.admin.v1.GetUsageResponse
 	(*UsageRow)(nil),              // 3: genway.admin.v1.UsageRow
 	(*FirstEvents)(nil),           // 4: genway.admin.v1.FirstEvents
-	(*timestamppb.Timestamp)(nil), // 5: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 6: google.protobuf.Duration
+	nil,                           // 5: genway.admin.v1.GetUsageResponse.KeyNamesEntry
+	(*timestamppb.Timestamp)(nil), // 6: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),   // 7: google.protobuf.Duration
 }
 var file_genway_admin_v1_usage_proto_depIdxs = []int32{
-	0, // 0: genway.admin.v1.GetUsageRequest.by:type_name -> genway.admin.v1.Dimension
-	5, // 1: genway.admin.v1.GetUsageRequest.since:type_name -> google.protobuf.Timestamp
-	5, // 2: genway.admin.v1.GetUsageRequest.until:type_name -> google.protobuf.Timestamp
-	3, // 3: genway.admin.v1.GetUsageResponse.rows:type_name -> genway.admin.v1.UsageRow
-	3, // 4: genway.admin.v1.GetUsageResponse.total:type_name -> genway.admin.v1.UsageRow
-	4, // 5: genway.admin.v1.UsageRow.first_events:type_name -> genway.admin.v1.FirstEvents
-	6, // 6: genway.admin.v1.FirstEvents.mean:type_name -> google.protobuf.Duration
-	6, // 7: genway.admin.v1.FirstEvents.p50:type_name -> google.protobuf.Duration
-	6, // 8: genway.admin.v1.FirstEvents.p95:type_name -> google.protobuf.Duration
-	9, // [9:9] is the sub-list for method output_type
-	9, // [9:9] is the sub-list for method input_type
-	9, // [9:9] is the sub-list for extension type_name
-	9, // [9:9] is the sub-list for extension extendee
-	0, // [0:9] is the sub-list for field type_name
+	0,  // 0: genway.admin.v1.GetUsageRequest.by:type_name -> genway.admin.v1.Dimension
+	6,  // 1: genway.admin.v1.GetUsageRequest.since:type_name -> google.protobuf.Timestamp
+	6,  // 2: genway.admin.v1.GetUsageRequest.until:type_name -> google.protobuf.Timestamp
+	3,  // 3: genway.admin.v1.GetUsageResponse.rows:type_name -> genway.admin.v1.UsageRow
+	3,  // 4: genway.admin.v1.GetUsageResponse.total:type_name -> genway.admin.v1.UsageRow
+	5,  // 5: genway.admin.v1.GetUsageResponse.key_names:type_name -> genway.admin.v1.GetUsageResponse.KeyNamesEntry
+	4,  // 6: genway.admin.v1.UsageRow.first_events:type_name -> genway.admin.v1.FirstEvents
+	7,  // 7: genway.admin.v1.FirstEvents.mean:type_name -> google.protobuf.Duration
+	7,  // 8: genway.admin.v1.FirstEvents.p50:type_name -> google.protobuf.Duration
+	7,  // 9: genway.admin.v1.FirstEvents.p95:type_name -> google.protobuf.Duration
+	10, // [10:10] is the sub-list for method output_type
+	10, // [10:10] is the sub-list for method input_type
+	10, // [10:10] is the sub-list for extension type_name
+	10, // [10:10] is the sub-list for extension extendee
+	0,  // [0:10] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_usage_proto_init() }
@@ -648,7 +663,7 @@ func file_genway_admin_v1_usage_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_admin_v1_usage_proto_rawDesc), len(file_genway_admin_v1_usage_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   4,
+			NumMessages:   5,
 			NumExtensions: 0,
 			NumServices:   0,
 		},
