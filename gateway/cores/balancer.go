@@ -98,7 +98,7 @@ func (b *leastBusy) logged(before connectivity.State, child endpointsharding.Chi
 	default:
 		_, err := child.State.Picker.Pick(balancer.PickInfo{})
 		b.pool.log.Warn("core is not ready", "core", known.address, "cause", err)
-		b.ClientConn.ResolveNow(resolver.ResolveNowOptions{})
+		b.ResolveNow(resolver.ResolveNowOptions{})
 	}
 	return now
 }
