@@ -90,7 +90,7 @@ func TestOrderOfAudit(t *testing.T) {
 		t.Errorf("the newest: %s", newest)
 	}
 	next := link.FindStringSubmatch(newest)
-	if next == nil || next[2] != "Older" {
+	if len(next) != 3 || next[2] != "Older" {
 		t.Fatalf("the next page is %v", next)
 	}
 	if older := f.get(t, session, strings.ReplaceAll(next[1], "&amp;", "&")).body; !strings.Contains(older, ids[0]) || strings.Contains(older, ids[100]) || strings.Contains(older, ">Older<") || !strings.Contains(older, ">Newest<") {
