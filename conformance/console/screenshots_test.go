@@ -16,6 +16,12 @@ import (
 // mostPicture bounds a picture of the documentation, in bytes.
 const mostPicture = 200 << 10
 
+// explained is a body of messages some of which chat completions cannot carry.
+const explained = `{"model": "qwen3-32b", "max_tokens": 256, "top_k": 40, "temperature": 0.2,
+ "system": [{"type": "text", "text": "Answer briefly.", "cache_control": {"type": "ephemeral"}}],
+ "tools": [{"name": "weather", "description": "The weather of a place", "input_schema": {"type": "object", "properties": {"place": {"type": "string"}}}}],
+ "messages": [{"role": "user", "content": "Will it rain in Lisbon?"}]}`
+
 // startDemo starts a server on a made-up week.
 func startDemo(t *testing.T) started {
 	t.Helper()
@@ -58,12 +64,17 @@ func TestScreenshots(t *testing.T) {
 	b.open(s.console+"/requests?upstream=azure&outcome=ok&period=all", "#requests tbody a")
 	b.click("#requests tbody a", there("svg.waterfall"))
 	b.shot("request")
+	b.open(s.console+"/xray?protocol=messages&upstream=protocol:chat_completions", "textarea[name=body]")
+	b.do("write a body", chromedp.SetValue("textarea[name=body]", explained, chromedp.ByQuery))
+	b.click(`form[action="/xray"] button`, there("tr.lost"))
+	b.do("look at the result", chromedp.Evaluate(`document.querySelector("form[action='/xray'] ~ *").scrollIntoView()`, nil))
+	b.shot("xray")
 	b.open(s.console+"/usage?by=model", "figure svg")
 	b.shot("usage")
 	b.do("choose a theme", themed("dark"), chromedp.EmulateViewport(400, 800))
 	b.open(s.console+"/requests", "#requests tbody a")
 	b.shot("requests-narrow")
-	for _, name := range []string{"requests", "request", "usage", "requests-narrow"} {
+	for _, name := range []string{"requests", "request", "xray", "usage", "requests-narrow"} {
 		info, err := os.Stat(filepath.Join(dir, name+".png"))
 		if err != nil || info.Size() > mostPicture {
 			t.Errorf("%s is of %d bytes, at most %d are good: %v", name, info.Size(), mostPicture, err)
