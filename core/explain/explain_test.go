@@ -56,6 +56,28 @@ func fates(members []*adminv1.ExplainedMember) map[string]*adminv1.ExplainedMemb
 	return all
 }
 
+// A role is found in the place where it arrives, which another message has in the caller's body, and what
+// only says that a text is a text is not lost.
+func TestWordsOfTheProtocol(t *testing.T) {
+	resp, err := explainer(t).Explain(t.Context(), &adminv1.ExplainRequest{Protocol: "messages", Body: []byte(`{"model":"c","max_tokens":9,
+		"system":[{"type":"text","text":"Be brief."}],"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Yes?"},{"role":"user","content":[{"type":"text","text":"Go on."}]}]}`)})
+	if err != nil || resp.GetRefusal() != nil {
+		t.Fatal(err, resp.GetRefusal())
+	}
+	is := fates(resp.GetMembers())
+	for path, arrives := range map[string]string{"messages[0].role": "messages[1].role", "messages[1].role": "messages[2].role", "messages[2].role": "messages[3].role", "system[0].type": "", "messages[2].content[0].type": ""} {
+		got := is[path]
+		if got.GetFate() != adminv1.Fate_FATE_MAPPED || arrives != "" && !slices.Contains(got.GetArrives(), arrives) {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	for _, m := range resp.GetMembers() {
+		if m.GetFate() == adminv1.Fate_FATE_LOST {
+			t.Errorf("lost: %v", m)
+		}
+	}
+}
+
 // Each member is said to be what the upstream's body shows it to be.
 func TestExplain(t *testing.T) {
 	e := explainer(t)

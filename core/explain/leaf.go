@@ -87,15 +87,23 @@ func leavesOf(body []byte) (leaves []leaf, truncated bool) {
 // only another of them tells what depends on one.
 var stops = []string{"end_turn", "max_tokens", "stop", "length", "STOP", "MAX_TOKENS", "completed", "incomplete", "STOP_REASON_END_TURN", "STOP_REASON_MAX_TOKENS"}
 
+// roles are those of messages. An unknown role is refused, so that another of them has to tell where it arrives.
+var roles = []string{"user", "assistant", "system", "developer", "model"}
+
+// words are groups of words each of which can stand in for another of its group.
+var words = [][]string{stops, roles}
+
 // others are values that stand in for the leaf's, to see what depends on it.
 func (l leaf) others() [][]byte {
 	null := []byte("null")
 	switch {
 	case l.value[0] == '"':
 		values := [][]byte{append(bytes.Clone(l.value[:len(l.value)-1]), `~"`...), null}
-		if at := slices.IndexFunc(stops, func(word string) bool { return string(l.value) == `"`+word+`"` }); at >= 0 {
-			for _, word := range stops {
-				values = append(values, []byte(`"`+word+`"`))
+		for _, group := range words {
+			if slices.Contains(group, string(l.value[1:len(l.value)-1])) {
+				for _, word := range group {
+					values = append(values, []byte(`"`+word+`"`))
+				}
 			}
 		}
 		return values

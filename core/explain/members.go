@@ -125,7 +125,7 @@ func (t *tracing) member(l leaf, sent map[string][]byte, plainly places) *adminv
 			return m
 		}
 	}
-	was, passed, tried := t.probe(l, plainly)
+	was, passed, tried, refused := t.probe(l, plainly)
 	for _, path := range was {
 		now, there := sent[path]
 		switch {
@@ -150,7 +150,7 @@ func (t *tracing) member(l leaf, sent map[string][]byte, plainly places) *adminv
 		if then, ok := plainly.body[l.path]; !t.answer && ok && !bytes.Equal(then, now) {
 			m.Rule = ruleOverride
 		}
-	case !tried:
+	case !tried || refused && discriminates(l.path):
 		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_MAPPED, ruleCodec, "every other value of it is refused, so where it arrives is not known"
 	default:
 		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_LOST, ruleCodec, t.reason(passed)
@@ -174,23 +174,31 @@ func (t *tracing) reason(passed []string) string {
 }
 
 // probe gives the paths in the receiver's body that depend on a member, or else those in the
-// contract's message of an answer, and whether there is another value of it that is not refused.
-func (t *tracing) probe(l leaf, before places) (paths, passed []string, tried bool) {
+// contract's message of an answer, whether there is another value of it that is not refused, and whether
+// there is one that is.
+func (t *tracing) probe(l leaf, before places) (paths, passed []string, tried, refused bool) {
 	for _, value := range l.others() {
 		body := slices.Concat(t.from[:l.at], value, t.from[l.at+len(l.value):])
 		t.probed += (len(body) + 1) * max(t.cost, 1)
 		result, ok := t.plain(body)
 		if !ok {
+			refused = true
 			continue
 		}
 		tried = true
 		after := result.places()
 		if paths = differing(before.body, after.body); len(paths) > 0 {
-			return paths, nil, true
+			return paths, nil, true, refused
 		}
 		passed = append(passed, differing(before.message, after.message)...)
 	}
-	return nil, passed, tried
+	return nil, passed, tried, refused
+}
+
+// discriminates reports whether a member tells what the object is that it is in. Such a word is a protocol's
+// own: another of it is refused, its absence may mean the same, and nothing of it is to arrive anywhere.
+func discriminates(path string) bool {
+	return path == "type" || strings.HasSuffix(path, ".type")
 }
 
 // differing returns the paths whose values are missing or changed, the shortest first.
