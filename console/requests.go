@@ -22,13 +22,13 @@ type requestRow struct {
 // rowOf gives a request's row. The last cell is the name of its key or, without one, the key's id.
 func rowOf(r *adminv1.LoggedRequest, names map[string]string) requestRow {
 	outcome := outcomeName(r.GetOutcome())
-	said := outcome
+	shown := outcome
 	if r.GetKind() != "" && r.GetKind() != outcome {
-		said += ": " + r.GetKind()
+		shown += ": " + r.GetKind()
 	}
 	u := r.GetUsage()
 	return requestRow{r.GetId(), outcome, []string{
-		r.GetStartTime().AsTime().UTC().Format("2006-01-02 15:04:05.000"), said,
+		r.GetStartTime().AsTime().UTC().Format("2006-01-02 15:04:05.000"), shown,
 		arrow(r.GetProtocol(), r.GetUpstreamProtocol()), arrow(r.GetModel(), r.GetServedModel()),
 		r.GetOwner(), count(r.GetAttempts()), took(r.GetFirstEvent().AsDuration()), took(r.GetDuration().AsDuration()),
 		count(u.GetInputTokens()), count(u.GetCacheReadTokens()), count(u.GetOutputTokens()), count(u.GetThinkingTokens()),

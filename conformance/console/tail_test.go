@@ -33,7 +33,7 @@ func TestManyViewers(t *testing.T) {
 	const requests = 300
 	for range viewers {
 		group.Go(func() {
-			if err := s.watch(ctx, admin, counted.id, requests, watching, warmed, complete); err != nil && ctx.Err() == nil {
+			if err := s.watch(ctx, admin, "counted", requests, watching, warmed, complete); err != nil && ctx.Err() == nil {
 				t.Error(err)
 				stop()
 			}
@@ -76,7 +76,7 @@ func TestManyViewers(t *testing.T) {
 	await("all requests were seen", complete)
 }
 
-// watch follows the live tail until it has seen all requests of a key, each once.
+// watch follows the live tail until it has seen all requests of the key of that name, each once.
 func (s started) watch(ctx context.Context, session *http.Client, key string, all int, watching, warmed, complete chan<- struct{}) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.console+"/requests/live", http.NoBody)
 	if err != nil {
