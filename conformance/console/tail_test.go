@@ -55,7 +55,7 @@ func TestManyViewers(t *testing.T) {
 	await("watching", watching)
 	// The tail begins with the ledger as it is at its first read.
 	for len(warmed) < viewers && ctx.Err() == nil {
-		if code := s.ask(t, warm.raw, hello); code != http.StatusOK {
+		if code := s.ask(t, warm, hello); code != http.StatusOK {
 			t.Fatalf("beside %d viewers: %d", viewers, code)
 		}
 	}
@@ -63,7 +63,7 @@ func TestManyViewers(t *testing.T) {
 	for range 8 {
 		asking.Go(func() {
 			for range requests / 8 {
-				if code := s.ask(t, counted.raw, hello); code != http.StatusOK {
+				if code := s.ask(t, counted, hello); code != http.StatusOK {
 					t.Errorf("beside %d viewers: %d", viewers, code)
 				}
 			}
@@ -71,7 +71,7 @@ func TestManyViewers(t *testing.T) {
 	}
 	asking.Wait()
 	for range requests % 8 {
-		s.ask(t, counted.raw, hello)
+		s.ask(t, counted, hello)
 	}
 	await("all requests were seen", complete)
 }
@@ -183,31 +183,12 @@ func (s secure) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// madeKey is a key of the group chat.
-type madeKey struct{ id, raw string }
-
 // key makes a key at the command line.
-func (s started) key(t *testing.T, name string) madeKey {
+func (s started) key(t *testing.T, name string) string {
 	t.Helper()
-	run := func(args ...string) string {
-		text, err := server.Output("genway", append([]string{"keys"}, append(args, "--data", s.data)...)...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return text
-	}
-	made := madeKey{raw: strings.TrimSpace(run("create", "--group", "chat", "--name", name))}
-	var all []struct{ ID, Name string }
-	if err := json.Unmarshal([]byte(run("list", "--format", "json")), &all); err != nil {
+	raw, err := server.Output("genway", "keys", "create", "--group", "chat", "--name", name, "--data", s.data)
+	if err != nil {
 		t.Fatal(err)
 	}
-	for _, key := range all {
-		if key.Name == name {
-			made.id = key.ID
-		}
-	}
-	if made.id == "" {
-		t.Fatalf("there is no key %s in %v", name, all)
-	}
-	return made
+	return strings.TrimSpace(raw)
 }
