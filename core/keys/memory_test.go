@@ -325,6 +325,9 @@ func (m *memory) Entries(ctx context.Context, query audit.Query) iter.Seq2[*audi
 		}
 		entries := slices.Clone(m.entries)
 		leave()
+		if query.Newest {
+			slices.Reverse(entries)
+		}
 		for _, e := range entries {
 			if query.Matches(e) && !yield(e, nil) {
 				return

@@ -1,3 +1,4 @@
+//nolint:thelper // these are the tests, not their helpers
 package storetest
 
 import (
