@@ -21,6 +21,8 @@ var routes = map[string]handler{
 	"GET /playground":                   showPlayground,
 	"POST /playground/run":              runPlayground,
 	"GET /upstreams":                    showUpstreams,
+	"GET /upstreams/try":                showTry,
+	"POST /upstreams/try":               tryUpstream,
 	"GET /configuration":                showConfiguration,
 	"POST /configuration":               changeConfiguration,
 	"POST /configuration/check":         checkConfiguration,

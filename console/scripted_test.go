@@ -50,6 +50,9 @@ type scripted struct {
 	deleted          *adminv1.DeleteCapturesRequest
 	// explain answers Explain, if set.
 	explain func(*adminv1.ExplainRequest) (*adminv1.ExplainResponse, error)
+	// tried is the last request to try an upstream, which refusal refuses, if set.
+	tried   *adminv1.TryUpstreamRequest
+	refusal error
 	// nodes are listed in place of those that have text, if set.
 	nodes []*adminv1.Node
 	// name is that of the key, if it has one, and old leaves out what older versions did not record.
@@ -138,7 +141,16 @@ func (s *scripted) WatchRequests(_ *adminv1.WatchRequestsRequest, stream grpc.Se
 }
 
 func (s *scripted) ListUpstreams(context.Context, *adminv1.ListUpstreamsRequest) (*adminv1.ListUpstreamsResponse, error) {
-	return &adminv1.ListUpstreamsResponse{Upstreams: []*adminv1.Upstream{{Name: s.text, Protocol: s.text, Address: s.text, Breaker: adminv1.Breaker_BREAKER_HALF_OPEN, FailingChecks: true, InFlight: 3, Most: 10, Routes: []string{s.text}}, {Name: "sandbox", Healthy: true}}}, nil
+	return &adminv1.ListUpstreamsResponse{Upstreams: []*adminv1.Upstream{{Name: s.text, Protocol: s.text, Address: s.text, Breaker: adminv1.Breaker_BREAKER_HALF_OPEN, FailingChecks: true, InFlight: 3, Most: 10, Routes: []string{s.text}, Failures: []*adminv1.FailureCount{{Kind: "rate_limited", Requests: 6}, {Kind: s.text, Requests: 2}}}, {Name: "sandbox", Healthy: true}}}, nil
+}
+
+func (s *scripted) TryUpstream(_ context.Context, req *adminv1.TryUpstreamRequest) (*adminv1.TryUpstreamResponse, error) {
+	s.tried = req
+	if s.refusal != nil {
+		return nil, s.refusal
+	}
+	return &adminv1.TryUpstreamResponse{RequestId: s.text, Text: s.text, ServedModel: s.text, HttpStatus: 429, Duration: durationpb.New(time.Second), Headers: durationpb.New(time.Millisecond), CostNanoDollars: 5,
+		Failure: &adminv1.TryFailure{Kind: s.text, Reason: s.text, Message: s.text, NativeType: s.text, NativeCode: s.text, NativeBody: []byte(s.text)}}, nil
 }
 
 func (s *scripted) ListRoutes(context.Context, *adminv1.ListRoutesRequest) (*adminv1.ListRoutesResponse, error) {
@@ -185,7 +197,7 @@ func (s *scripted) Explain(_ context.Context, req *adminv1.ExplainRequest) (*adm
 }
 
 // scriptedPages are the pages of what scripted answers.
-var scriptedPages = []string{"/requests", "/requests/1-2", "/requests/9-9", "/xray", "/playground", "/playground?protocol=grpc&example=tools", "/upstreams", "/upstreams?model=m", "/configuration", "/captures", "/nodes"}
+var scriptedPages = []string{"/requests", "/requests/1-2", "/requests/9-9", "/xray", "/playground", "/playground?protocol=grpc&example=tools", "/upstreams", "/upstreams?model=m", "/upstreams/try?upstream=sandbox", "/configuration", "/captures", "/nodes"}
 
 // Case X61: what models, upstreams, callers and files say is text on every page that shows it.
 func TestInjectionsOfOthers(t *testing.T) {
@@ -210,6 +222,9 @@ func TestInjectionsOfOthers(t *testing.T) {
 		got := f.post(t, session, "/xray", url.Values{"body": {text}, "model": {text}, "upstream": {text}, "answer": {text}, "protocol": {text}})
 		for _, wrong := range active(got.body) {
 			t.Errorf("the X-ray has %s", wrong)
+		}
+		for _, wrong := range active(f.post(t, session, "/upstreams/try", url.Values{"upstream": {text}, "model": {text}}).body) {
+			t.Errorf("what an upstream answered when it was tried has %s", wrong)
 		}
 		if csv := f.get(t, session, "/requests.csv").body; !strings.HasPrefix(csv, "id,Time,") {
 			t.Errorf("%s", csv)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 type upstreamRow struct {
@@ -24,6 +25,11 @@ type upstreamsPage struct {
 	Model, Answer string
 	Protocols     []choice
 	Taken         int
+	// Mixes are the failures of the upstreams that had any. From is when they begin, where there are
+	// more than are counted; zero otherwise.
+	Mixes []failureMix
+	From  time.Time
+	Since time.Time
 }
 
 // routeRow is a route as the page draws it.
@@ -104,7 +110,7 @@ func showUpstreams(c *call) error {
 		p.Protocols = append(p.Protocols, choice{Value: e.Protocol, Title: e.Protocol, Current: e.Protocol == asked.Protocol})
 	}
 	if p.Model == "" {
-		p.Upstreams, err = c.upstreamRows()
+		err = c.listUpstreams(&p)
 	} else {
 		err = p.find(c, asked)
 	}
@@ -115,22 +121,22 @@ func showUpstreams(c *call) error {
 	return nil
 }
 
-// upstreamRows are the upstreams, with what they were used for in the last two days.
-func (c *call) upstreamRows() ([]upstreamRow, error) {
-	list, err := c.admin.ListUpstreams(c.ctx, &adminv1.ListUpstreamsRequest{})
-	if err != nil {
-		return nil, err
-	}
+// listUpstreams adds the upstreams, with what they were used for in the last two days.
+func (c *call) listUpstreams(p *upstreamsPage) error {
 	today := c.console.config.Clock().UTC().Truncate(24 * time.Hour)
-	used, err := c.usage(today.AddDate(0, 0, -1), today.AddDate(0, 0, 1), adminv1.Dimension_DIMENSION_UPSTREAM)
+	since, until := today.AddDate(0, 0, -1), today.AddDate(0, 0, 1)
+	list, err := c.admin.ListUpstreams(c.ctx, &adminv1.ListUpstreamsRequest{FailuresSince: timestamppb.New(since), FailuresUntil: timestamppb.New(until)})
 	if err != nil {
-		return nil, err
+		return err
+	}
+	used, err := c.usage(since, until, adminv1.Dimension_DIMENSION_UPSTREAM)
+	if err != nil {
+		return err
 	}
 	of := map[string]*adminv1.UsageRow{}
 	for _, r := range used {
 		of[r.GetValues()[0]] = r
 	}
-	rows := make([]upstreamRow, 0, len(list.GetUpstreams()))
 	for _, u := range list.GetUpstreams() {
 		row := upstreamRow{u, strings.ToLower(strings.TrimPrefix(u.GetBreaker().String(), "BREAKER_")), of[u.GetName()]}
 		if row.BreakerName == "unspecified" {
@@ -139,9 +145,13 @@ func (c *call) upstreamRows() ([]upstreamRow, error) {
 		if row.Used == nil {
 			row.Used = &adminv1.UsageRow{}
 		}
-		rows = append(rows, row)
+		p.Upstreams = append(p.Upstreams, row)
 	}
-	return rows, nil
+	p.Mixes, p.Since = mixesOf(list.GetUpstreams()), since
+	if from := list.GetFailuresFrom(); from != nil {
+		p.From = from.AsTime()
+	}
+	return nil
 }
 
 type nodesPage struct {

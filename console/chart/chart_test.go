@@ -29,11 +29,14 @@ func TestGoldens(t *testing.T) {
 		many.Labels, many.Values = append(many.Labels, strconv.Itoa(i)), append(many.Values, float64(i*i))
 	}
 	for name, svg := range map[string]string{
-		"bars":    chart.Bars{Title: "Cost a day", Description: "Three days.", Labels: []string{"01", "02", "03"}, Values: []float64{1, 4, 2}, Format: figure}.SVG(),
-		"many":    many.SVG(),
-		"none":    chart.Bars{Title: "Nothing", Description: "d", Format: figure}.SVG(),
-		"zeros":   chart.Bars{Title: "Zeros", Description: "d", Labels: []string{"a", "b"}, Values: []float64{0, 0}, Format: figure}.SVG(),
-		"strange": chart.Bars{Title: `<script>"&'`, Description: "\x00]]>", Labels: []string{"</svg>", "n"}, Values: []float64{math.NaN(), -1}, Format: figure}.SVG(),
+		"bars":       chart.Bars{Title: "Cost a day", Description: "Three days.", Labels: []string{"01", "02", "03"}, Values: []float64{1, 4, 2}, Format: figure}.SVG(),
+		"many":       many.SVG(),
+		"none":       chart.Bars{Title: "Nothing", Description: "d", Format: figure}.SVG(),
+		"zeros":      chart.Bars{Title: "Zeros", Description: "d", Labels: []string{"a", "b"}, Values: []float64{0, 0}, Format: figure}.SVG(),
+		"strange":    chart.Bars{Title: `<script>"&'`, Description: "\x00]]>", Labels: []string{"</svg>", "n"}, Values: []float64{math.NaN(), -1}, Format: figure}.SVG(),
+		"parts":      chart.Parts{Title: "Failures of <a>", Description: "rate limited 6, timeout 2", Labels: []string{"rate limited", "</svg>", "none", "less"}, Values: []int64{6, 2, 0, -1}}.SVG(),
+		"no_parts":   chart.Parts{Title: "Nothing", Description: "d", Labels: []string{"a"}, Values: []int64{0}}.SVG(),
+		"many_parts": chart.Parts{Title: "Bounds", Description: "d", Labels: []string{"a", "b"}, Values: []int64{math.MaxInt64, math.MaxInt64}}.SVG(),
 		"waterfall": chart.Waterfall{Title: "One request", Description: "d", Format: duration, Stages: []chart.Stage{
 			{Name: "admission", Took: 2 * time.Millisecond, Class: "wait"}, {Name: "attempt 1", Start: 2 * time.Millisecond, Took: 30 * time.Millisecond, Class: "failed"},
 			{Name: "attempt 2 of a long name that is cut", Start: 32 * time.Millisecond, Took: 100 * time.Millisecond, Class: "ok"}, {Name: "connect", Start: 32 * time.Millisecond, Took: time.Millisecond, Class: "ok", Part: true}, {Name: "settled", Start: 133 * time.Millisecond, Class: "ok"},

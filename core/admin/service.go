@@ -20,7 +20,7 @@ import (
 )
 
 // Config is what a Service is made of. All but Explainer, Topology, Configurator, Recorder,
-// Prices, Captures, Limiter and Clock must be set; methods of what is not set are unimplemented.
+// Prices, Captures, Trier, Limiter and Clock must be set; methods of what is not set are unimplemented.
 type Config struct {
 	// Keys makes and changes keys.
 	Keys *keys.Service
@@ -43,6 +43,8 @@ type Config struct {
 	Prices Prices
 	// Captures are the captured bodies. A vault.Vault has them.
 	Captures Captures
+	// Trier sends requests to one upstream, which takes Topology and Recorder. A core.Service does.
+	Trier Trier
 	// Limiter knows the limits of keys and owners; nil has none.
 	Limiter *limit.Limiter
 	// Clock is time.Now unless set.
@@ -77,6 +79,7 @@ type Service struct {
 	adminv1.UnimplementedAdminServer
 	config Config
 	tail   tail
+	trials trials
 }
 
 var _ adminv1.AdminServer = (*Service)(nil)

@@ -57,6 +57,9 @@ type Record struct {
 	// Strict refuses the call rather than lose anything: for a key that demands it, or, set by
 	// the router, a route that does.
 	Strict bool
+	// Pinned names the upstream that alone is asked, for a request that an administrator tries; empty
+	// for what the routes say.
+	Pinned string
 	// Priority is that of the caller's key.
 	Priority overload.Priority
 	// Admitted says that the call was admitted and recorded. Its failure is that of an upstream.

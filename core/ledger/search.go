@@ -54,6 +54,9 @@ type Searcher interface {
 	// Neighbours gives entries of a trace that began within an hour of at, the oldest first,
 	// at most size.
 	Neighbours(ctx context.Context, trace string, at time.Time, size int) ([]Located, error)
+	// Failures counts the failed requests that began at since or later and before until, by upstream and
+	// kind: those among the newest that did not simply succeed. The zero times bound nothing.
+	Failures(ctx context.Context, since, until time.Time) (Failures, error)
 	// Tail gives what was written since: see Cursor.
 	Tail(ctx context.Context, cursor *Cursor) (ended []Located, dropped int64, err error)
 }

@@ -137,10 +137,10 @@ func unknown(model string) error {
 }
 
 // choose gives the route of a request and its targets, in the order in which they are tried.
-func (r *Router) choose(q request) (*Route, []Target, error) {
-	route, _ := r.table.Load().find(q.protocol, q.model)
-	if route == nil {
-		return nil, nil, unknown(q.model)
+func (r *Router) choose(record *call.Record, q request) (*Route, []Target, error) {
+	route, err := r.taken(record, q)
+	if err != nil {
+		return nil, nil, err
 	}
 	targets := route.order(q)
 	if len(targets) == 0 {
@@ -149,13 +149,25 @@ func (r *Router) choose(q request) (*Route, []Target, error) {
 	return route, targets, nil
 }
 
+// taken gives the route that a request takes.
+func (r *Router) taken(record *call.Record, q request) (*Route, error) {
+	if record.Pinned != "" {
+		return r.table.Load().pinned(record.Pinned, q.model)
+	}
+	route, _ := r.table.Load().find(q.protocol, q.model)
+	if route == nil {
+		return nil, unknown(q.model)
+	}
+	return route, nil
+}
+
 // attempts runs try on the targets of a request until one answers, fails for good, or
 // has begun its answer. It sends the headers that name the upstream, unless try has: a stream must
 // do so before its first event.
 func (r *Router) attempts(ctx context.Context, q request, try func(context.Context, attempt) error) error {
 	begin := time.Now()
 	ctx, record := call.Ensure(ctx)
-	route, targets, err := r.choose(q)
+	route, targets, err := r.choose(record, q)
 	record.Routing = record.Since(begin)
 	if err != nil {
 		return err

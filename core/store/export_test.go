@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/genway/genway/core/ledger"
 )
@@ -78,6 +79,13 @@ func (s *Store) SearchPlans(t testing.TB, filter ledger.Filter, after *ledger.Po
 	}
 	rest, args := asked.page(from, 101)
 	return append(plans, s.explained(t, postgres, "SELECT "+columnNames+", process FROM ledger"+rest, args...))
+}
+
+// FailuresPlan is the database's plan of a count of failures.
+func (s *Store) FailuresPlan(t testing.TB, since, until time.Time, postgres bool) string {
+	t.Helper()
+	statement, args := failuresOf(since, until, scanned)
+	return s.explained(t, postgres, statement, args...)
 }
 
 // explained returns the database's plan of a statement, with one line for each step. The setting

@@ -76,6 +76,21 @@ func TestSearchPlans(t *testing.T) {
 	})
 }
 
+// Case V24: failures are counted by the index of what went wrong alone.
+func TestFailuresPlans(t *testing.T) {
+	onEach(t, func(t *testing.T, location string) {
+		s, postgres := opened(t, location), store.IsPostgres(location)
+		plan := s.FailuresPlan(t, time.Now().Add(-48*time.Hour), time.Now(), postgres)
+		bounded := strings.Contains(plan, "ledger_faults") && !strings.Contains(plan, "Seq Scan")
+		if !postgres {
+			bounded = strings.Contains(plan, "SEARCH ledger USING COVERING INDEX ledger_faults (start_time>? AND start_time<?)")
+		}
+		if !bounded {
+			t.Errorf("it reads more than the index bounds:\n%s", plan)
+		}
+	})
+}
+
 // Case O26: a key that was used long ago and often is looked for by the index of keys alone. By its statistics PostgreSQL takes it for one
 // of a tenth of all entries, and would look for these among the latest, all of which are others'.
 func TestPlanOfAnOldKey(t *testing.T) {

@@ -48,6 +48,7 @@ func TestStatementsOfPages(t *testing.T) {
 			"failed ones of a key": {search(ledger.Filter{KeyID: "key_1", Outcomes: []ledger.Outcome{ledger.Failed}}, position), 2},
 			"usage":                {reports(ledger.Query{By: []ledger.Dimension{ledger.ByModel}, Since: now.AddDate(0, 0, -7), Until: now}), 2},
 			"usage by hour":        {reports(ledger.Query{By: []ledger.Dimension{ledger.ByHour}, Since: now.AddDate(0, 0, -7), Until: now}), 2},
+			"failures":             {func() error { _, err := s.Requests().Failures(t.Context(), now.AddDate(0, 0, -1), now); return err }, 1},
 			"one request":          {func() error { _, err := s.Requests().Find(t.Context(), 1, 1); return err }, 1},
 			"others of its trace":  {func() error { _, err := s.Requests().Neighbours(t.Context(), "t", now, 100); return err }, 1},
 			"keys": {func() error {

@@ -120,7 +120,7 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 		captures.Close()
 		return nil, errors.Join(err, routing.Close(), limits.Close(), recorder.Close(), db.Close())
 	}
-	administration, err := admin.New(admin.Config{Keys: keyService, Names: db, Audit: db.Audit(), Usage: db.Ledger(), Requests: db.Requests(), Prices: routing.Prices, Explainer: &explain.Explainer{Router: routing.Router}, Topology: routing, Configurator: routing, Recorder: db.Recorder(), Limiter: limits.Limiter, Captures: captures})
+	administration, err := admin.New(admin.Config{Keys: keyService, Names: db, Audit: db.Audit(), Usage: db.Ledger(), Requests: db.Requests(), Prices: routing.Prices, Explainer: &explain.Explainer{Router: routing.Router}, Topology: routing, Configurator: routing, Recorder: db.Recorder(), Limiter: limits.Limiter, Captures: captures, Trier: service})
 	if err != nil {
 		kept.Close()
 		captures.Close()

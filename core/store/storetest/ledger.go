@@ -51,6 +51,7 @@ func RunLedger(t *testing.T, fresh func(t *testing.T) LedgerDatabase) {
 		{"what dead processes left open is counted", testLeft},
 		{"each entry is on one page, in the order of time", testSearchPages},
 		{"a filter means what it says", testSearchFilters},
+		{"failures are counted by kind", testFailures},
 		{"an entry is found, and its neighbours", testFindEntry},
 		{"what ends is told once, of all processes", testTail},
 		{"many processes write at once", testWriteConcurrently},

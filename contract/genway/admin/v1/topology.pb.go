@@ -159,7 +159,10 @@ type Upstream struct {
 	Waiting  int64 `protobuf:"varint,8,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	Most     int64 `protobuf:"varint,9,opt,name=most,proto3" json:"most,omitempty"`
 	// The patterns of the routes that have it.
-	Routes        []string `protobuf:"bytes,10,rep,name=routes,proto3" json:"routes,omitempty"`
+	Routes []string `protobuf:"bytes,10,rep,name=routes,proto3" json:"routes,omitempty"`
+	// The failed requests that it served last, by kind, the most frequent first; empty unless
+	// ListUpstreamsRequest.failures_since asks for them.
+	Failures      []*FailureCount `protobuf:"bytes,11,rep,name=failures,proto3" json:"failures,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -264,16 +267,81 @@ func (x *Upstream) GetRoutes() []string {
 	return nil
 }
 
+func (x *Upstream) GetFailures() []*FailureCount {
+	if x != nil {
+		return x.Failures
+	}
+	return nil
+}
+
+// FailureCount counts failed requests of one kind.
+type FailureCount struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kind of the fault, as in LoggedRequest; empty where it is not known.
+	Kind          string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Requests      int64  `protobuf:"varint,2,opt,name=requests,proto3" json:"requests,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FailureCount) Reset() {
+	*x = FailureCount{}
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FailureCount) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FailureCount) ProtoMessage() {}
+
+func (x *FailureCount) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FailureCount.ProtoReflect.Descriptor instead.
+func (*FailureCount) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *FailureCount) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *FailureCount) GetRequests() int64 {
+	if x != nil {
+		return x.Requests
+	}
+	return 0
+}
+
 // ListUpstreamsRequest asks for the upstreams.
 type ListUpstreamsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Asks for the failures of requests that began at that moment or later; absent asks for none.
+	FailuresSince *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=failures_since,json=failuresSince,proto3" json:"failures_since,omitempty"`
+	// Only those that began before that moment; absent is all.
+	FailuresUntil *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=failures_until,json=failuresUntil,proto3" json:"failures_until,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListUpstreamsRequest) Reset() {
 	*x = ListUpstreamsRequest{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[1]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -285,7 +353,7 @@ func (x *ListUpstreamsRequest) String() string {
 func (*ListUpstreamsRequest) ProtoMessage() {}
 
 func (x *ListUpstreamsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[1]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -298,20 +366,37 @@ func (x *ListUpstreamsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUpstreamsRequest.ProtoReflect.Descriptor instead.
 func (*ListUpstreamsRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{1}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ListUpstreamsRequest) GetFailuresSince() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FailuresSince
+	}
+	return nil
+}
+
+func (x *ListUpstreamsRequest) GetFailuresUntil() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FailuresUntil
+	}
+	return nil
 }
 
 // ListUpstreamsResponse is the upstreams that routes have, by name.
 type ListUpstreamsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Upstreams     []*Upstream            `protobuf:"bytes,1,rep,name=upstreams,proto3" json:"upstreams,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Upstreams []*Upstream            `protobuf:"bytes,1,rep,name=upstreams,proto3" json:"upstreams,omitempty"`
+	// Where more requests than 20,000 failed, were cancelled or were tried again, the failures are those
+	// of the last of them, which began at that moment or later. Absent otherwise.
+	FailuresFrom  *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=failures_from,json=failuresFrom,proto3" json:"failures_from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListUpstreamsResponse) Reset() {
 	*x = ListUpstreamsResponse{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[2]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -323,7 +408,7 @@ func (x *ListUpstreamsResponse) String() string {
 func (*ListUpstreamsResponse) ProtoMessage() {}
 
 func (x *ListUpstreamsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[2]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -336,12 +421,315 @@ func (x *ListUpstreamsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListUpstreamsResponse.ProtoReflect.Descriptor instead.
 func (*ListUpstreamsResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{2}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *ListUpstreamsResponse) GetUpstreams() []*Upstream {
 	if x != nil {
 		return x.Upstreams
+	}
+	return nil
+}
+
+func (x *ListUpstreamsResponse) GetFailuresFrom() *timestamppb.Timestamp {
+	if x != nil {
+		return x.FailuresFrom
+	}
+	return nil
+}
+
+// TryUpstreamRequest asks for one small request to an upstream.
+type TryUpstreamRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One of ListUpstreams.
+	Upstream string `protobuf:"bytes,1,opt,name=upstream,proto3" json:"upstream,omitempty"`
+	// The model as the upstream names it, up to 256 bytes. A target of a route with that model gives its
+	// overrides.
+	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	// Asks for an image rather than for text.
+	Image         bool `protobuf:"varint,3,opt,name=image,proto3" json:"image,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TryUpstreamRequest) Reset() {
+	*x = TryUpstreamRequest{}
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TryUpstreamRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TryUpstreamRequest) ProtoMessage() {}
+
+func (x *TryUpstreamRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TryUpstreamRequest.ProtoReflect.Descriptor instead.
+func (*TryUpstreamRequest) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *TryUpstreamRequest) GetUpstream() string {
+	if x != nil {
+		return x.Upstream
+	}
+	return ""
+}
+
+func (x *TryUpstreamRequest) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *TryUpstreamRequest) GetImage() bool {
+	if x != nil {
+		return x.Image
+	}
+	return false
+}
+
+// TryUpstreamResponse is what the upstream answered, or how it failed.
+type TryUpstreamResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// That of the ledger's row.
+	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// The beginning of the text that was answered, up to 4096 bytes.
+	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// How many images were answered.
+	Images int32 `protobuf:"varint,3,opt,name=images,proto3" json:"images,omitempty"`
+	// The model that answered; empty where that is not said.
+	ServedModel string `protobuf:"bytes,4,opt,name=served_model,json=servedModel,proto3" json:"served_model,omitempty"`
+	// How it failed; absent where it answered.
+	Failure *TryFailure `protobuf:"bytes,5,opt,name=failure,proto3" json:"failure,omitempty"`
+	// From its beginning: when there was a connection, and the head of the answer. Absent where that is
+	// not known.
+	Connected *durationpb.Duration `protobuf:"bytes,6,opt,name=connected,proto3" json:"connected,omitempty"`
+	Headers   *durationpb.Duration `protobuf:"bytes,7,opt,name=headers,proto3" json:"headers,omitempty"`
+	// How long it took in all.
+	Duration *durationpb.Duration `protobuf:"bytes,8,opt,name=duration,proto3" json:"duration,omitempty"`
+	// The status of the upstream's answer; 0 for none, or no HTTP.
+	HttpStatus   int32 `protobuf:"varint,9,opt,name=http_status,json=httpStatus,proto3" json:"http_status,omitempty"`
+	InputTokens  int64 `protobuf:"varint,10,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
+	OutputTokens int64 `protobuf:"varint,11,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
+	// In nano-dollars: 1,000,000,000 is a dollar.
+	CostNanoDollars int64 `protobuf:"varint,12,opt,name=cost_nano_dollars,json=costNanoDollars,proto3" json:"cost_nano_dollars,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
+}
+
+func (x *TryUpstreamResponse) Reset() {
+	*x = TryUpstreamResponse{}
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TryUpstreamResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TryUpstreamResponse) ProtoMessage() {}
+
+func (x *TryUpstreamResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TryUpstreamResponse.ProtoReflect.Descriptor instead.
+func (*TryUpstreamResponse) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *TryUpstreamResponse) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+func (x *TryUpstreamResponse) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *TryUpstreamResponse) GetImages() int32 {
+	if x != nil {
+		return x.Images
+	}
+	return 0
+}
+
+func (x *TryUpstreamResponse) GetServedModel() string {
+	if x != nil {
+		return x.ServedModel
+	}
+	return ""
+}
+
+func (x *TryUpstreamResponse) GetFailure() *TryFailure {
+	if x != nil {
+		return x.Failure
+	}
+	return nil
+}
+
+func (x *TryUpstreamResponse) GetConnected() *durationpb.Duration {
+	if x != nil {
+		return x.Connected
+	}
+	return nil
+}
+
+func (x *TryUpstreamResponse) GetHeaders() *durationpb.Duration {
+	if x != nil {
+		return x.Headers
+	}
+	return nil
+}
+
+func (x *TryUpstreamResponse) GetDuration() *durationpb.Duration {
+	if x != nil {
+		return x.Duration
+	}
+	return nil
+}
+
+func (x *TryUpstreamResponse) GetHttpStatus() int32 {
+	if x != nil {
+		return x.HttpStatus
+	}
+	return 0
+}
+
+func (x *TryUpstreamResponse) GetInputTokens() int64 {
+	if x != nil {
+		return x.InputTokens
+	}
+	return 0
+}
+
+func (x *TryUpstreamResponse) GetOutputTokens() int64 {
+	if x != nil {
+		return x.OutputTokens
+	}
+	return 0
+}
+
+func (x *TryUpstreamResponse) GetCostNanoDollars() int64 {
+	if x != nil {
+		return x.CostNanoDollars
+	}
+	return 0
+}
+
+// TryFailure is the fault of a request that was tried.
+type TryFailure struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in LoggedRequest.
+	Kind   string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// For people.
+	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	// The upstream's own words for the type and the code, and its own error body, up to 4096 bytes.
+	NativeType    string `protobuf:"bytes,4,opt,name=native_type,json=nativeType,proto3" json:"native_type,omitempty"`
+	NativeCode    string `protobuf:"bytes,5,opt,name=native_code,json=nativeCode,proto3" json:"native_code,omitempty"`
+	NativeBody    []byte `protobuf:"bytes,6,opt,name=native_body,json=nativeBody,proto3" json:"native_body,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TryFailure) Reset() {
+	*x = TryFailure{}
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TryFailure) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TryFailure) ProtoMessage() {}
+
+func (x *TryFailure) ProtoReflect() protoreflect.Message {
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TryFailure.ProtoReflect.Descriptor instead.
+func (*TryFailure) Descriptor() ([]byte, []int) {
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *TryFailure) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *TryFailure) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *TryFailure) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+func (x *TryFailure) GetNativeType() string {
+	if x != nil {
+		return x.NativeType
+	}
+	return ""
+}
+
+func (x *TryFailure) GetNativeCode() string {
+	if x != nil {
+		return x.NativeCode
+	}
+	return ""
+}
+
+func (x *TryFailure) GetNativeBody() []byte {
+	if x != nil {
+		return x.NativeBody
 	}
 	return nil
 }
@@ -362,7 +750,7 @@ type RouteTarget struct {
 
 func (x *RouteTarget) Reset() {
 	*x = RouteTarget{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[3]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -374,7 +762,7 @@ func (x *RouteTarget) String() string {
 func (*RouteTarget) ProtoMessage() {}
 
 func (x *RouteTarget) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[3]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -387,7 +775,7 @@ func (x *RouteTarget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RouteTarget.ProtoReflect.Descriptor instead.
 func (*RouteTarget) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{3}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RouteTarget) GetUpstream() string {
@@ -444,7 +832,7 @@ type Route struct {
 
 func (x *Route) Reset() {
 	*x = Route{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[4]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -456,7 +844,7 @@ func (x *Route) String() string {
 func (*Route) ProtoMessage() {}
 
 func (x *Route) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[4]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -469,7 +857,7 @@ func (x *Route) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Route.ProtoReflect.Descriptor instead.
 func (*Route) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{4}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Route) GetModel() string {
@@ -544,7 +932,7 @@ type ListRoutesRequest struct {
 
 func (x *ListRoutesRequest) Reset() {
 	*x = ListRoutesRequest{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[5]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -556,7 +944,7 @@ func (x *ListRoutesRequest) String() string {
 func (*ListRoutesRequest) ProtoMessage() {}
 
 func (x *ListRoutesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[5]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -569,7 +957,7 @@ func (x *ListRoutesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRoutesRequest.ProtoReflect.Descriptor instead.
 func (*ListRoutesRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{5}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{9}
 }
 
 // ListRoutesResponse is the routes, in the order in which they are tried.
@@ -582,7 +970,7 @@ type ListRoutesResponse struct {
 
 func (x *ListRoutesResponse) Reset() {
 	*x = ListRoutesResponse{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[6]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -594,7 +982,7 @@ func (x *ListRoutesResponse) String() string {
 func (*ListRoutesResponse) ProtoMessage() {}
 
 func (x *ListRoutesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[6]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -607,7 +995,7 @@ func (x *ListRoutesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRoutesResponse.ProtoReflect.Descriptor instead.
 func (*ListRoutesResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{6}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListRoutesResponse) GetRoutes() []*Route {
@@ -626,7 +1014,7 @@ type GetConfigurationRequest struct {
 
 func (x *GetConfigurationRequest) Reset() {
 	*x = GetConfigurationRequest{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[7]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -638,7 +1026,7 @@ func (x *GetConfigurationRequest) String() string {
 func (*GetConfigurationRequest) ProtoMessage() {}
 
 func (x *GetConfigurationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[7]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -651,7 +1039,7 @@ func (x *GetConfigurationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConfigurationRequest.ProtoReflect.Descriptor instead.
 func (*GetConfigurationRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{7}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{11}
 }
 
 // GetConfigurationResponse is the configuration in force on the core that is asked.
@@ -685,7 +1073,7 @@ type GetConfigurationResponse struct {
 
 func (x *GetConfigurationResponse) Reset() {
 	*x = GetConfigurationResponse{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[8]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -697,7 +1085,7 @@ func (x *GetConfigurationResponse) String() string {
 func (*GetConfigurationResponse) ProtoMessage() {}
 
 func (x *GetConfigurationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[8]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -710,7 +1098,7 @@ func (x *GetConfigurationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConfigurationResponse.ProtoReflect.Descriptor instead.
 func (*GetConfigurationResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{8}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetConfigurationResponse) GetSource() string {
@@ -797,7 +1185,7 @@ type ConfigurationMember struct {
 
 func (x *ConfigurationMember) Reset() {
 	*x = ConfigurationMember{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[9]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -809,7 +1197,7 @@ func (x *ConfigurationMember) String() string {
 func (*ConfigurationMember) ProtoMessage() {}
 
 func (x *ConfigurationMember) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[9]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -822,7 +1210,7 @@ func (x *ConfigurationMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigurationMember.ProtoReflect.Descriptor instead.
 func (*ConfigurationMember) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{9}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ConfigurationMember) GetName() string {
@@ -879,7 +1267,7 @@ type CheckConfigurationRequest struct {
 
 func (x *CheckConfigurationRequest) Reset() {
 	*x = CheckConfigurationRequest{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[10]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -891,7 +1279,7 @@ func (x *CheckConfigurationRequest) String() string {
 func (*CheckConfigurationRequest) ProtoMessage() {}
 
 func (x *CheckConfigurationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[10]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -904,7 +1292,7 @@ func (x *CheckConfigurationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckConfigurationRequest.ProtoReflect.Descriptor instead.
 func (*CheckConfigurationRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{10}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CheckConfigurationRequest) GetYaml() string {
@@ -927,7 +1315,7 @@ type ConfigurationMistake struct {
 
 func (x *ConfigurationMistake) Reset() {
 	*x = ConfigurationMistake{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[11]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -939,7 +1327,7 @@ func (x *ConfigurationMistake) String() string {
 func (*ConfigurationMistake) ProtoMessage() {}
 
 func (x *ConfigurationMistake) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[11]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -952,7 +1340,7 @@ func (x *ConfigurationMistake) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfigurationMistake.ProtoReflect.Descriptor instead.
 func (*ConfigurationMistake) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{11}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ConfigurationMistake) GetLine() int32 {
@@ -991,7 +1379,7 @@ type CheckConfigurationResponse struct {
 
 func (x *CheckConfigurationResponse) Reset() {
 	*x = CheckConfigurationResponse{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[12]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1003,7 +1391,7 @@ func (x *CheckConfigurationResponse) String() string {
 func (*CheckConfigurationResponse) ProtoMessage() {}
 
 func (x *CheckConfigurationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[12]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1016,7 +1404,7 @@ func (x *CheckConfigurationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckConfigurationResponse.ProtoReflect.Descriptor instead.
 func (*CheckConfigurationResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{12}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CheckConfigurationResponse) GetMistakes() []*ConfigurationMistake {
@@ -1049,7 +1437,7 @@ type ReloadConfigurationRequest struct {
 
 func (x *ReloadConfigurationRequest) Reset() {
 	*x = ReloadConfigurationRequest{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[13]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1061,7 +1449,7 @@ func (x *ReloadConfigurationRequest) String() string {
 func (*ReloadConfigurationRequest) ProtoMessage() {}
 
 func (x *ReloadConfigurationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[13]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1074,7 +1462,7 @@ func (x *ReloadConfigurationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReloadConfigurationRequest.ProtoReflect.Descriptor instead.
 func (*ReloadConfigurationRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{13}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{17}
 }
 
 // ReloadConfigurationResponse says that it is in force.
@@ -1088,7 +1476,7 @@ type ReloadConfigurationResponse struct {
 
 func (x *ReloadConfigurationResponse) Reset() {
 	*x = ReloadConfigurationResponse{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[14]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1100,7 +1488,7 @@ func (x *ReloadConfigurationResponse) String() string {
 func (*ReloadConfigurationResponse) ProtoMessage() {}
 
 func (x *ReloadConfigurationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[14]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1113,7 +1501,7 @@ func (x *ReloadConfigurationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReloadConfigurationResponse.ProtoReflect.Descriptor instead.
 func (*ReloadConfigurationResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{14}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *ReloadConfigurationResponse) GetHash() string {
@@ -1137,7 +1525,7 @@ type WriteConfigurationRequest struct {
 
 func (x *WriteConfigurationRequest) Reset() {
 	*x = WriteConfigurationRequest{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[15]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1149,7 +1537,7 @@ func (x *WriteConfigurationRequest) String() string {
 func (*WriteConfigurationRequest) ProtoMessage() {}
 
 func (x *WriteConfigurationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[15]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1162,7 +1550,7 @@ func (x *WriteConfigurationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WriteConfigurationRequest.ProtoReflect.Descriptor instead.
 func (*WriteConfigurationRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{15}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *WriteConfigurationRequest) GetYaml() string {
@@ -1190,7 +1578,7 @@ type WriteConfigurationResponse struct {
 
 func (x *WriteConfigurationResponse) Reset() {
 	*x = WriteConfigurationResponse{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[16]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1202,7 +1590,7 @@ func (x *WriteConfigurationResponse) String() string {
 func (*WriteConfigurationResponse) ProtoMessage() {}
 
 func (x *WriteConfigurationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[16]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1215,7 +1603,7 @@ func (x *WriteConfigurationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WriteConfigurationResponse.ProtoReflect.Descriptor instead.
 func (*WriteConfigurationResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{16}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *WriteConfigurationResponse) GetHash() string {
@@ -1250,7 +1638,7 @@ type Node struct {
 
 func (x *Node) Reset() {
 	*x = Node{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[17]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1262,7 +1650,7 @@ func (x *Node) String() string {
 func (*Node) ProtoMessage() {}
 
 func (x *Node) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[17]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1275,7 +1663,7 @@ func (x *Node) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Node.ProtoReflect.Descriptor instead.
 func (*Node) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{17}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Node) GetProcess() int64 {
@@ -1343,7 +1731,7 @@ type ListNodesRequest struct {
 
 func (x *ListNodesRequest) Reset() {
 	*x = ListNodesRequest{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[18]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1355,7 +1743,7 @@ func (x *ListNodesRequest) String() string {
 func (*ListNodesRequest) ProtoMessage() {}
 
 func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[18]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1368,7 +1756,7 @@ func (x *ListNodesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesRequest.ProtoReflect.Descriptor instead.
 func (*ListNodesRequest) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{18}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{22}
 }
 
 // ListNodesResponse is the nodes that said within the last hour that they are alive, by number: the
@@ -1382,7 +1770,7 @@ type ListNodesResponse struct {
 
 func (x *ListNodesResponse) Reset() {
 	*x = ListNodesResponse{}
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[19]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1394,7 +1782,7 @@ func (x *ListNodesResponse) String() string {
 func (*ListNodesResponse) ProtoMessage() {}
 
 func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_genway_admin_v1_topology_proto_msgTypes[19]
+	mi := &file_genway_admin_v1_topology_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1407,7 +1795,7 @@ func (x *ListNodesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListNodesResponse.ProtoReflect.Descriptor instead.
 func (*ListNodesResponse) Descriptor() ([]byte, []int) {
-	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{19}
+	return file_genway_admin_v1_topology_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListNodesResponse) GetNodes() []*Node {
@@ -1421,7 +1809,7 @@ var File_genway_admin_v1_topology_proto protoreflect.FileDescriptor
 
 const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\n" +
-	"\x1egenway/admin/v1/topology.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xac\x02\n" +
+	"\x1egenway/admin/v1/topology.proto\x12\x0fgenway.admin.v1\x1a\x19genway/admin/v1/key.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\x02\n" +
 	"\bUpstream\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\bprotocol\x18\x02 \x01(\tR\bprotocol\x12\x18\n" +
@@ -1433,10 +1821,48 @@ const file_genway_admin_v1_topology_proto_rawDesc = "" +
 	"\awaiting\x18\b \x01(\x03R\awaiting\x12\x12\n" +
 	"\x04most\x18\t \x01(\x03R\x04most\x12\x16\n" +
 	"\x06routes\x18\n" +
-	" \x03(\tR\x06routes\"\x16\n" +
-	"\x14ListUpstreamsRequest\"P\n" +
+	" \x03(\tR\x06routes\x129\n" +
+	"\bfailures\x18\v \x03(\v2\x1d.genway.admin.v1.FailureCountR\bfailures\">\n" +
+	"\fFailureCount\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1a\n" +
+	"\brequests\x18\x02 \x01(\x03R\brequests\"\x9c\x01\n" +
+	"\x14ListUpstreamsRequest\x12A\n" +
+	"\x0efailures_since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\rfailuresSince\x12A\n" +
+	"\x0efailures_until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\rfailuresUntil\"\x91\x01\n" +
 	"\x15ListUpstreamsResponse\x127\n" +
-	"\tupstreams\x18\x01 \x03(\v2\x19.genway.admin.v1.UpstreamR\tupstreams\"u\n" +
+	"\tupstreams\x18\x01 \x03(\v2\x19.genway.admin.v1.UpstreamR\tupstreams\x12?\n" +
+	"\rfailures_from\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\ffailuresFrom\"\\\n" +
+	"\x12TryUpstreamRequest\x12\x1a\n" +
+	"\bupstream\x18\x01 \x01(\tR\bupstream\x12\x14\n" +
+	"\x05model\x18\x02 \x01(\tR\x05model\x12\x14\n" +
+	"\x05image\x18\x03 \x01(\bR\x05image\"\xf4\x03\n" +
+	"\x13TryUpstreamResponse\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x01 \x01(\tR\trequestId\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
+	"\x06images\x18\x03 \x01(\x05R\x06images\x12!\n" +
+	"\fserved_model\x18\x04 \x01(\tR\vservedModel\x125\n" +
+	"\afailure\x18\x05 \x01(\v2\x1b.genway.admin.v1.TryFailureR\afailure\x127\n" +
+	"\tconnected\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\tconnected\x123\n" +
+	"\aheaders\x18\a \x01(\v2\x19.google.protobuf.DurationR\aheaders\x125\n" +
+	"\bduration\x18\b \x01(\v2\x19.google.protobuf.DurationR\bduration\x12\x1f\n" +
+	"\vhttp_status\x18\t \x01(\x05R\n" +
+	"httpStatus\x12!\n" +
+	"\finput_tokens\x18\n" +
+	" \x01(\x03R\vinputTokens\x12#\n" +
+	"\routput_tokens\x18\v \x01(\x03R\foutputTokens\x12*\n" +
+	"\x11cost_nano_dollars\x18\f \x01(\x03R\x0fcostNanoDollars\"\xb5\x01\n" +
+	"\n" +
+	"TryFailure\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\x12\x1f\n" +
+	"\vnative_type\x18\x04 \x01(\tR\n" +
+	"nativeType\x12\x1f\n" +
+	"\vnative_code\x18\x05 \x01(\tR\n" +
+	"nativeCode\x12\x1f\n" +
+	"\vnative_body\x18\x06 \x01(\fR\n" +
+	"nativeBody\"u\n" +
 	"\vRouteTarget\x12\x1a\n" +
 	"\bupstream\x18\x01 \x01(\tR\bupstream\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x16\n" +
@@ -1530,53 +1956,65 @@ func file_genway_admin_v1_topology_proto_rawDescGZIP() []byte {
 }
 
 var file_genway_admin_v1_topology_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_genway_admin_v1_topology_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_genway_admin_v1_topology_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_genway_admin_v1_topology_proto_goTypes = []any{
 	(Breaker)(0),                        // 0: genway.admin.v1.Breaker
 	(ConfigurationSource)(0),            // 1: genway.admin.v1.ConfigurationSource
 	(*Upstream)(nil),                    // 2: genway.admin.v1.Upstream
-	(*ListUpstreamsRequest)(nil),        // 3: genway.admin.v1.ListUpstreamsRequest
-	(*ListUpstreamsResponse)(nil),       // 4: genway.admin.v1.ListUpstreamsResponse
-	(*RouteTarget)(nil),                 // 5: genway.admin.v1.RouteTarget
-	(*Route)(nil),                       // 6: genway.admin.v1.Route
-	(*ListRoutesRequest)(nil),           // 7: genway.admin.v1.ListRoutesRequest
-	(*ListRoutesResponse)(nil),          // 8: genway.admin.v1.ListRoutesResponse
-	(*GetConfigurationRequest)(nil),     // 9: genway.admin.v1.GetConfigurationRequest
-	(*GetConfigurationResponse)(nil),    // 10: genway.admin.v1.GetConfigurationResponse
-	(*ConfigurationMember)(nil),         // 11: genway.admin.v1.ConfigurationMember
-	(*CheckConfigurationRequest)(nil),   // 12: genway.admin.v1.CheckConfigurationRequest
-	(*ConfigurationMistake)(nil),        // 13: genway.admin.v1.ConfigurationMistake
-	(*CheckConfigurationResponse)(nil),  // 14: genway.admin.v1.CheckConfigurationResponse
-	(*ReloadConfigurationRequest)(nil),  // 15: genway.admin.v1.ReloadConfigurationRequest
-	(*ReloadConfigurationResponse)(nil), // 16: genway.admin.v1.ReloadConfigurationResponse
-	(*WriteConfigurationRequest)(nil),   // 17: genway.admin.v1.WriteConfigurationRequest
-	(*WriteConfigurationResponse)(nil),  // 18: genway.admin.v1.WriteConfigurationResponse
-	(*Node)(nil),                        // 19: genway.admin.v1.Node
-	(*ListNodesRequest)(nil),            // 20: genway.admin.v1.ListNodesRequest
-	(*ListNodesResponse)(nil),           // 21: genway.admin.v1.ListNodesResponse
-	(*durationpb.Duration)(nil),         // 22: google.protobuf.Duration
-	(*CaptureRule)(nil),                 // 23: genway.admin.v1.CaptureRule
-	(*timestamppb.Timestamp)(nil),       // 24: google.protobuf.Timestamp
+	(*FailureCount)(nil),                // 3: genway.admin.v1.FailureCount
+	(*ListUpstreamsRequest)(nil),        // 4: genway.admin.v1.ListUpstreamsRequest
+	(*ListUpstreamsResponse)(nil),       // 5: genway.admin.v1.ListUpstreamsResponse
+	(*TryUpstreamRequest)(nil),          // 6: genway.admin.v1.TryUpstreamRequest
+	(*TryUpstreamResponse)(nil),         // 7: genway.admin.v1.TryUpstreamResponse
+	(*TryFailure)(nil),                  // 8: genway.admin.v1.TryFailure
+	(*RouteTarget)(nil),                 // 9: genway.admin.v1.RouteTarget
+	(*Route)(nil),                       // 10: genway.admin.v1.Route
+	(*ListRoutesRequest)(nil),           // 11: genway.admin.v1.ListRoutesRequest
+	(*ListRoutesResponse)(nil),          // 12: genway.admin.v1.ListRoutesResponse
+	(*GetConfigurationRequest)(nil),     // 13: genway.admin.v1.GetConfigurationRequest
+	(*GetConfigurationResponse)(nil),    // 14: genway.admin.v1.GetConfigurationResponse
+	(*ConfigurationMember)(nil),         // 15: genway.admin.v1.ConfigurationMember
+	(*CheckConfigurationRequest)(nil),   // 16: genway.admin.v1.CheckConfigurationRequest
+	(*ConfigurationMistake)(nil),        // 17: genway.admin.v1.ConfigurationMistake
+	(*CheckConfigurationResponse)(nil),  // 18: genway.admin.v1.CheckConfigurationResponse
+	(*ReloadConfigurationRequest)(nil),  // 19: genway.admin.v1.ReloadConfigurationRequest
+	(*ReloadConfigurationResponse)(nil), // 20: genway.admin.v1.ReloadConfigurationResponse
+	(*WriteConfigurationRequest)(nil),   // 21: genway.admin.v1.WriteConfigurationRequest
+	(*WriteConfigurationResponse)(nil),  // 22: genway.admin.v1.WriteConfigurationResponse
+	(*Node)(nil),                        // 23: genway.admin.v1.Node
+	(*ListNodesRequest)(nil),            // 24: genway.admin.v1.ListNodesRequest
+	(*ListNodesResponse)(nil),           // 25: genway.admin.v1.ListNodesResponse
+	(*timestamppb.Timestamp)(nil),       // 26: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),         // 27: google.protobuf.Duration
+	(*CaptureRule)(nil),                 // 28: genway.admin.v1.CaptureRule
 }
 var file_genway_admin_v1_topology_proto_depIdxs = []int32{
 	0,  // 0: genway.admin.v1.Upstream.breaker:type_name -> genway.admin.v1.Breaker
-	2,  // 1: genway.admin.v1.ListUpstreamsResponse.upstreams:type_name -> genway.admin.v1.Upstream
-	22, // 2: genway.admin.v1.Route.deadline:type_name -> google.protobuf.Duration
-	5,  // 3: genway.admin.v1.Route.targets:type_name -> genway.admin.v1.RouteTarget
-	5,  // 4: genway.admin.v1.Route.fallback:type_name -> genway.admin.v1.RouteTarget
-	23, // 5: genway.admin.v1.Route.capture:type_name -> genway.admin.v1.CaptureRule
-	6,  // 6: genway.admin.v1.ListRoutesResponse.routes:type_name -> genway.admin.v1.Route
-	11, // 7: genway.admin.v1.GetConfigurationResponse.members:type_name -> genway.admin.v1.ConfigurationMember
-	1,  // 8: genway.admin.v1.ConfigurationMember.source:type_name -> genway.admin.v1.ConfigurationSource
-	13, // 9: genway.admin.v1.CheckConfigurationResponse.mistakes:type_name -> genway.admin.v1.ConfigurationMistake
-	24, // 10: genway.admin.v1.Node.start_time:type_name -> google.protobuf.Timestamp
-	24, // 11: genway.admin.v1.Node.seen_time:type_name -> google.protobuf.Timestamp
-	19, // 12: genway.admin.v1.ListNodesResponse.nodes:type_name -> genway.admin.v1.Node
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	3,  // 1: genway.admin.v1.Upstream.failures:type_name -> genway.admin.v1.FailureCount
+	26, // 2: genway.admin.v1.ListUpstreamsRequest.failures_since:type_name -> google.protobuf.Timestamp
+	26, // 3: genway.admin.v1.ListUpstreamsRequest.failures_until:type_name -> google.protobuf.Timestamp
+	2,  // 4: genway.admin.v1.ListUpstreamsResponse.upstreams:type_name -> genway.admin.v1.Upstream
+	26, // 5: genway.admin.v1.ListUpstreamsResponse.failures_from:type_name -> google.protobuf.Timestamp
+	8,  // 6: genway.admin.v1.TryUpstreamResponse.failure:type_name -> genway.admin.v1.TryFailure
+	27, // 7: genway.admin.v1.TryUpstreamResponse.connected:type_name -> google.protobuf.Duration
+	27, // 8: genway.admin.v1.TryUpstreamResponse.headers:type_name -> google.protobuf.Duration
+	27, // 9: genway.admin.v1.TryUpstreamResponse.duration:type_name -> google.protobuf.Duration
+	27, // 10: genway.admin.v1.Route.deadline:type_name -> google.protobuf.Duration
+	9,  // 11: genway.admin.v1.Route.targets:type_name -> genway.admin.v1.RouteTarget
+	9,  // 12: genway.admin.v1.Route.fallback:type_name -> genway.admin.v1.RouteTarget
+	28, // 13: genway.admin.v1.Route.capture:type_name -> genway.admin.v1.CaptureRule
+	10, // 14: genway.admin.v1.ListRoutesResponse.routes:type_name -> genway.admin.v1.Route
+	15, // 15: genway.admin.v1.GetConfigurationResponse.members:type_name -> genway.admin.v1.ConfigurationMember
+	1,  // 16: genway.admin.v1.ConfigurationMember.source:type_name -> genway.admin.v1.ConfigurationSource
+	17, // 17: genway.admin.v1.CheckConfigurationResponse.mistakes:type_name -> genway.admin.v1.ConfigurationMistake
+	26, // 18: genway.admin.v1.Node.start_time:type_name -> google.protobuf.Timestamp
+	26, // 19: genway.admin.v1.Node.seen_time:type_name -> google.protobuf.Timestamp
+	23, // 20: genway.admin.v1.ListNodesResponse.nodes:type_name -> genway.admin.v1.Node
+	21, // [21:21] is the sub-list for method output_type
+	21, // [21:21] is the sub-list for method input_type
+	21, // [21:21] is the sub-list for extension type_name
+	21, // [21:21] is the sub-list for extension extendee
+	0,  // [0:21] is the sub-list for field type_name
 }
 
 func init() { file_genway_admin_v1_topology_proto_init() }
@@ -1591,7 +2029,7 @@ func file_genway_admin_v1_topology_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_genway_admin_v1_topology_proto_rawDesc), len(file_genway_admin_v1_topology_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   20,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

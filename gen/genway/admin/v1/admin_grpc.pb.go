@@ -39,6 +39,7 @@ const (
 	Admin_WatchRequests_FullMethodName       = "/genway.admin.v1.Admin/WatchRequests"
 	Admin_Explain_FullMethodName             = "/genway.admin.v1.Admin/Explain"
 	Admin_ListUpstreams_FullMethodName       = "/genway.admin.v1.Admin/ListUpstreams"
+	Admin_TryUpstream_FullMethodName         = "/genway.admin.v1.Admin/TryUpstream"
 	Admin_ListRoutes_FullMethodName          = "/genway.admin.v1.Admin/ListRoutes"
 	Admin_GetConfiguration_FullMethodName    = "/genway.admin.v1.Admin/GetConfiguration"
 	Admin_CheckConfiguration_FullMethodName  = "/genway.admin.v1.Admin/CheckConfiguration"
@@ -119,6 +120,10 @@ type AdminClient interface {
 	Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error)
 	// ListUpstreams lists the upstreams, and how the core that is asked finds them.
 	ListUpstreams(ctx context.Context, in *ListUpstreamsRequest, opts ...grpc.CallOption) (*ListUpstreamsResponse, error)
+	// TryUpstream sends one small request to an upstream (UPSTREAM_NOT_FOUND), whatever its checks and its
+	// breaker say, and gives the answer or the fault. It is a request of the key shown, in the ledger
+	// and the audit. A core sends one every 2 seconds, after a burst of 5 (TOO_MANY_TRIALS).
+	TryUpstream(ctx context.Context, in *TryUpstreamRequest, opts ...grpc.CallOption) (*TryUpstreamResponse, error)
 	// ListRoutes lists the routes of the configuration in force.
 	ListRoutes(ctx context.Context, in *ListRoutesRequest, opts ...grpc.CallOption) (*ListRoutesResponse, error)
 	// GetConfiguration gives the configuration in force, without secrets.
@@ -348,6 +353,16 @@ func (c *adminClient) ListUpstreams(ctx context.Context, in *ListUpstreamsReques
 	return out, nil
 }
 
+func (c *adminClient) TryUpstream(ctx context.Context, in *TryUpstreamRequest, opts ...grpc.CallOption) (*TryUpstreamResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(TryUpstreamResponse)
+	err := c.cc.Invoke(ctx, Admin_TryUpstream_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *adminClient) ListRoutes(ctx context.Context, in *ListRoutesRequest, opts ...grpc.CallOption) (*ListRoutesResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListRoutesResponse)
@@ -516,6 +531,10 @@ type AdminServer interface {
 	Explain(context.Context, *ExplainRequest) (*ExplainResponse, error)
 	// ListUpstreams lists the upstreams, and how the core that is asked finds them.
 	ListUpstreams(context.Context, *ListUpstreamsRequest) (*ListUpstreamsResponse, error)
+	// TryUpstream sends one small request to an upstream (UPSTREAM_NOT_FOUND), whatever its checks and its
+	// breaker say, and gives the answer or the fault. It is a request of the key shown, in the ledger
+	// and the audit. A core sends one every 2 seconds, after a burst of 5 (TOO_MANY_TRIALS).
+	TryUpstream(context.Context, *TryUpstreamRequest) (*TryUpstreamResponse, error)
 	// ListRoutes lists the routes of the configuration in force.
 	ListRoutes(context.Context, *ListRoutesRequest) (*ListRoutesResponse, error)
 	// GetConfiguration gives the configuration in force, without secrets.
@@ -609,6 +628,9 @@ func (UnimplementedAdminServer) Explain(context.Context, *ExplainRequest) (*Expl
 }
 func (UnimplementedAdminServer) ListUpstreams(context.Context, *ListUpstreamsRequest) (*ListUpstreamsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListUpstreams not implemented")
+}
+func (UnimplementedAdminServer) TryUpstream(context.Context, *TryUpstreamRequest) (*TryUpstreamResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method TryUpstream not implemented")
 }
 func (UnimplementedAdminServer) ListRoutes(context.Context, *ListRoutesRequest) (*ListRoutesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListRoutes not implemented")
@@ -978,6 +1000,24 @@ func _Admin_ListUpstreams_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Admin_TryUpstream_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(TryUpstreamRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AdminServer).TryUpstream(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Admin_TryUpstream_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AdminServer).TryUpstream(ctx, req.(*TryUpstreamRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Admin_ListRoutes_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListRoutesRequest)
 	if err := dec(in); err != nil {
@@ -1232,6 +1272,10 @@ var Admin_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListUpstreams",
 			Handler:    _Admin_ListUpstreams_Handler,
+		},
+		{
+			MethodName: "TryUpstream",
+			Handler:    _Admin_TryUpstream_Handler,
 		},
 		{
 			MethodName: "ListRoutes",

@@ -1,0 +1,168 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// Reasons and the action of trials.
+const (
+	ReasonUpstreamNotFound = "UPSTREAM_NOT_FOUND"
+	ReasonTooManyTrials    = "TOO_MANY_TRIALS"
+
+	ActionTryUpstream = "upstream.try"
+)
+
+// The bounds of trials: how often, how long one takes, how much it has answered, in tokens, and how much of
+// that is given back, in bytes.
+const (
+	trialBurst  = 5
+	trialEvery  = 2 * time.Second
+	trialWithin = 30 * time.Second
+	trialTokens = 16
+	mostTried   = 4096
+	mostModel   = 256
+)
+
+// Trier sends a request to one upstream, as the caller's own. A core.Service does. The record is not
+// Admitted where the request was refused ahead of the upstream. Its errors are *fault.Error values.
+type Trier interface {
+	TryText(ctx context.Context, upstream string, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, *call.Record, error)
+	TryImage(ctx context.Context, upstream string, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, *call.Record, error)
+}
+
+// trials bounds how often upstreams are tried (GCRA, as of ITU-T I.371).
+type trials struct {
+	mu  sync.Mutex
+	due time.Time
+}
+
+// begin counts a trial, or gives how long to wait for the next.
+func (t *trials) begin(now time.Time) (wait time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.due.Before(now) {
+		t.due = now
+	}
+	if wait = t.due.Sub(now) - (trialBurst-1)*trialEvery; wait > 0 {
+		return wait
+	}
+	t.due = t.due.Add(trialEvery)
+	return 0
+}
+
+// TryUpstream sends one small request to an upstream.
+func (s *Service) TryUpstream(ctx context.Context, req *adminv1.TryUpstreamRequest) (*adminv1.TryUpstreamResponse, error) {
+	if s.config.Trier == nil || s.config.Topology == nil || s.config.Recorder == nil {
+		return s.UnimplementedAdminServer.TryUpstream(ctx, req)
+	}
+	if err := s.checkTrial(req); err != nil {
+		return nil, err
+	}
+	if wait := s.trials.begin(s.config.Clock()); wait > 0 {
+		f := fault.New(fault.RateLimited, ReasonTooManyTrials, "upstreams are tried too often; try again in %d seconds", (wait+time.Second-1)/time.Second)
+		f.RetryAfter = wait
+		return nil, f
+	}
+	detail, err := json.Marshal(map[string]any{"model": req.GetModel(), "image": req.GetImage()})
+	if err != nil {
+		return nil, fault.Wrap(err, fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage)
+	}
+	change := s.change(ctx, ActionTryUpstream, req.GetUpstream())
+	change.Detail = string(detail)
+	if err := s.config.Recorder.Record(ctx, change); err != nil {
+		return nil, unavailable(ctx, err)
+	}
+	ctx, stop := context.WithTimeout(ctx, trialWithin)
+	defer stop()
+	began := time.Now()
+	resp, record, err := s.try(ctx, req)
+	if err != nil && !record.Admitted {
+		return nil, err
+	}
+	tried(resp, record, err)
+	resp.Duration = durationpb.New(time.Since(began))
+	return resp, nil
+}
+
+// checkTrial refuses what cannot be tried.
+func (s *Service) checkTrial(req *adminv1.TryUpstreamRequest) error {
+	switch model := req.GetModel(); {
+	case req.GetUpstream() == "":
+		return fault.Missing("upstream")
+	case strings.TrimSpace(model) == "":
+		return fault.Missing("model")
+	case len(model) > mostModel:
+		return fault.Invalid("model", "model: expected at most %d bytes, got %d", mostModel, len(model))
+	}
+	if !slices.ContainsFunc(s.config.Topology.Upstreams(), func(u *adminv1.Upstream) bool { return u.GetName() == req.GetUpstream() }) {
+		f := fault.New(fault.NotFound, ReasonUpstreamNotFound, "no route has an upstream of that name")
+		f.Param = "upstream"
+		return f
+	}
+	return nil
+}
+
+// try sends the request, and gives what was answered.
+func (s *Service) try(ctx context.Context, req *adminv1.TryUpstreamRequest) (*adminv1.TryUpstreamResponse, *call.Record, error) {
+	resp := &adminv1.TryUpstreamResponse{}
+	if req.GetImage() {
+		image, record, err := s.config.Trier.TryImage(ctx, req.GetUpstream(), &genwayv1.GenerateImageRequest{Model: req.GetModel(), Prompt: "a dot"})
+		resp.Images = int32(min(len(image.GetImages()), 1<<20))
+		return resp, record, err
+	}
+	text, record, err := s.config.Trier.TryText(ctx, req.GetUpstream(), &genwayv1.GenerateTextRequest{
+		Model: req.GetModel(), MaxOutputTokens: new(int64(trialTokens)),
+		Messages: []*genwayv1.Message{{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "hi"}}}}}},
+	})
+	var answered strings.Builder
+	for _, candidate := range text.GetCandidates() {
+		for _, part := range candidate.GetParts() {
+			answered.WriteString(part.GetText().GetText())
+		}
+	}
+	resp.Text = cut(answered.String())
+	return resp, record, err
+}
+
+// cut gives the beginning of a text, whole characters of it.
+func cut(text string) string {
+	if len(text) <= mostTried {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostTried], "")
+}
+
+// tried adds what the record and the error say.
+func tried(to *adminv1.TryUpstreamResponse, record *call.Record, err error) {
+	to.RequestId, to.ServedModel, to.CostNanoDollars = record.ID, cut(record.Model), record.Cost
+	to.InputTokens, to.OutputTokens = record.Usage.GetInputTokens(), record.Usage.GetOutputTokens()
+	if n := len(record.Attempts); n > 0 {
+		a := &record.Attempts[n-1]
+		to.HttpStatus = int32(a.Status)
+		if !a.Connected.IsZero() {
+			to.Connected = durationpb.New(a.Connected.Sub(record.Start))
+		}
+		if !a.Headers.IsZero() {
+			to.Headers = durationpb.New(a.Headers.Sub(record.Start))
+		}
+	}
+	if err == nil {
+		return
+	}
+	f := fault.From(err)
+	body := f.Wire.GetJson()
+	to.Failure = &adminv1.TryFailure{
+		Kind: fault.Name(f.Kind), Reason: f.Reason, Message: cut(f.Message), NativeType: cut(f.NativeType), NativeCode: cut(f.NativeCode), NativeBody: body[:min(len(body), mostTried)],
+	}
+}

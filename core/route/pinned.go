@@ -1,0 +1,46 @@
+package route
+
+import "github.com/genway/genway/codec/fault"
+
+// ReasonUpstreamNotFound is a name that no upstream of the routes has.
+const ReasonUpstreamNotFound = "UPSTREAM_NOT_FOUND"
+
+// pinned gives a route to one upstream alone, by whatever name it has for a model: the first target
+// with that model, or else the first that takes any, or else the first of the upstream. The route
+// has no guard: what an administrator tries is sent whatever the checks and the breaker say, and
+// changes neither.
+func (t *table) pinned(upstream, model string) (*Route, error) {
+	var found *Target
+	rank := 0
+	for i := range t.routes {
+		for _, list := range [][]Target{t.routes[i].Targets, t.routes[i].Fallback} {
+			for j := range list {
+				target := &list[j]
+				if target.Name != upstream {
+					continue
+				}
+				fits := 1
+				switch target.Model {
+				case model:
+					fits = 3
+				case "":
+					fits = 2
+				}
+				if fits > rank {
+					found, rank = target, fits
+				}
+			}
+		}
+	}
+	if found == nil {
+		e := fault.New(fault.NotFound, ReasonUpstreamNotFound, "no route has an upstream of that name")
+		e.Param = "upstream"
+		return nil, e
+	}
+	alone := *found
+	alone.Model, alone.Guard = model, nil
+	if rank == 1 {
+		alone.Overrides = nil // they are of another model
+	}
+	return &Route{Targets: []Target{alone}}, nil
+}
