@@ -59,9 +59,6 @@ func (c *call) tryForm(code int, p *tryPage, name string) error {
 	for _, u := range upstreams.GetUpstreams() {
 		chosen := u.GetName() == name
 		p.Upstreams = append(p.Upstreams, choice{Value: u.GetName(), Title: u.GetName(), Current: chosen})
-		if chosen && p.Asked == "" {
-			p.Image = u.GetProtocol() == "images"
-		}
 	}
 	for _, r := range routes.GetRoutes() {
 		for _, t := range slices.Concat(r.GetTargets(), r.GetFallback()) {
