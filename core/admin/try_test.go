@@ -142,7 +142,7 @@ func TestTryUpstream(t *testing.T) {
 			subjects, actors = append(subjects, e.Subject), append(actors, e.Actor)
 		}
 	}
-	if strings.Join(subjects, " ") != "broken sandbox sandbox" && strings.Join(subjects, " ") != "sandbox sandbox broken" || actors[0] != "key:key_ops" {
+	if strings.Join(subjects, " ") != "broken sandbox sandbox" && strings.Join(subjects, " ") != "sandbox sandbox broken" || actors[0] != "key:key_ops" { //nolint:dupword // two trials of one upstream
 		t.Errorf("the audit has %v by %v", subjects, actors)
 	}
 	listed, err := f.ListUpstreams(as(t, "key_ops"), &adminv1.ListUpstreamsRequest{FailuresSince: timestamppb.New(f.now.Add(-time.Hour))})
