@@ -32,7 +32,7 @@ func mixesOf(upstreams []*adminv1.Upstream) []failureMix {
 	for _, u := range upstreams {
 		mix := failureMix{Upstream: u.GetName()}
 		parts := chart.Parts{Title: "Failures of " + u.GetName()}
-		var said []string
+		var kinds []string
 		for _, f := range u.GetFailures() {
 			query := url.Values{"upstream": {u.GetName()}, "outcome": {"failed"}}
 			if f.GetKind() != "" {
@@ -42,12 +42,12 @@ func mixesOf(upstreams []*adminv1.Upstream) []failureMix {
 			mix.Failed += row.Requests
 			mix.Rows = append(mix.Rows, row)
 			parts.Labels, parts.Values = append(parts.Labels, row.Kind), append(parts.Values, row.Requests)
-			said = append(said, fmt.Sprintf("%s %s", row.Kind, count(row.Requests)))
+			kinds = append(kinds, fmt.Sprintf("%s %s", row.Kind, count(row.Requests)))
 		}
 		if mix.Failed == 0 {
 			continue
 		}
-		parts.Description = strings.Join(said, ", ")
+		parts.Description = strings.Join(kinds, ", ")
 		mix.Bar = template.HTML(parts.SVG()) //nolint:gosec // the chart escapes all texts
 		mixes = append(mixes, mix)
 	}

@@ -72,7 +72,7 @@ func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*adm
 	asked := time.Now()
 	standing, err := admitted.Reserve(ctx, most)
 	if admitted.Limited() {
-		record.Limits = record.Since(asked)
+		record.Limits = record.StageSince(asked)
 	}
 	sendStanding(ctx, standing)
 	if refused, ok := errors.AsType[*limit.Refusal](err); ok {

@@ -189,7 +189,7 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 		}
 		return out.send(ev)
 	})
-	out.flush() // events before a failure go ahead of it
+	out.flush() // sends the events that came before a failure
 	if err == nil && !completed {
 		return fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
 	}

@@ -8,9 +8,9 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
-// TryText sends a request to one upstream, for whoever makes the call of ctx: it is admitted, metered and
-// in the ledger as a direct caller's. The record says what came of it; it is not Admitted where the
-// request was refused ahead of the upstream.
+// TryText sends a request to one upstream on behalf of the caller of ctx. The request is admitted, metered and
+// recorded in the ledger like that of a direct caller. The record describes the result. It is not Admitted if the
+// request was refused before the upstream was called.
 func (s *Service) TryText(ctx context.Context, upstream string, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, *call.Record, error) {
 	ctx, record := s.pinned(ctx, upstream)
 	resp, err := s.GenerateText(ctx, req)

@@ -18,26 +18,27 @@ import (
 // Stable reasons. A reason is more precise than the kind and never changes its
 // meaning; clients and dashboards may match on it.
 const (
-	ReasonMalformedJSON   = "MALFORMED_JSON"
-	ReasonInvalidMember   = "INVALID_MEMBER"
-	ReasonMissingMember   = "MISSING_MEMBER"
-	ReasonUnsupported     = "UNSUPPORTED_BY_TARGET"
-	ReasonMissingKey      = "MISSING_KEY"
-	ReasonInvalidKey      = "INVALID_KEY"
-	ReasonWrongGroup      = "WRONG_GROUP"
-	ReasonMissingVersion  = "MISSING_VERSION"
-	ReasonInvalidVersion  = "INVALID_VERSION"
-	ReasonModelNotFound   = "MODEL_NOT_FOUND"
-	ReasonPathNotFound    = "PATH_NOT_FOUND"
-	ReasonMethod          = "METHOD_NOT_ALLOWED"
-	ReasonBodyTooLarge    = "BODY_TOO_LARGE"
-	ReasonUpgradeRequired = "UPGRADE_REQUIRED"
-	ReasonCoreUnreachable = "CORE_UNREACHABLE"
-	ReasonStreamCut       = "STREAM_CUT"
-	ReasonMalformedAnswer = "MALFORMED_ANSWER"
-	ReasonPanic           = "PANIC"
-	ReasonOverloaded      = "OVERLOADED"
-	ReasonUpstreamBusy    = "UPSTREAM_BUSY"
+	ReasonMalformedJSON    = "MALFORMED_JSON"
+	ReasonInvalidMember    = "INVALID_MEMBER"
+	ReasonMissingMember    = "MISSING_MEMBER"
+	ReasonUnsupported      = "UNSUPPORTED_BY_TARGET"
+	ReasonMissingKey       = "MISSING_KEY"
+	ReasonInvalidKey       = "INVALID_KEY"
+	ReasonWrongGroup       = "WRONG_GROUP"
+	ReasonMissingVersion   = "MISSING_VERSION"
+	ReasonInvalidVersion   = "INVALID_VERSION"
+	ReasonModelNotFound    = "MODEL_NOT_FOUND"
+	ReasonUpstreamNotFound = "UPSTREAM_NOT_FOUND"
+	ReasonPathNotFound     = "PATH_NOT_FOUND"
+	ReasonMethod           = "METHOD_NOT_ALLOWED"
+	ReasonBodyTooLarge     = "BODY_TOO_LARGE"
+	ReasonUpgradeRequired  = "UPGRADE_REQUIRED"
+	ReasonCoreUnreachable  = "CORE_UNREACHABLE"
+	ReasonStreamCut        = "STREAM_CUT"
+	ReasonMalformedAnswer  = "MALFORMED_ANSWER"
+	ReasonPanic            = "PANIC"
+	ReasonOverloaded       = "OVERLOADED"
+	ReasonUpstreamBusy     = "UPSTREAM_BUSY"
 )
 
 // Error is a failure that a caller may see. Message, Param and Reason are
@@ -87,6 +88,11 @@ func Invalid(param, format string, args ...any) *Error {
 // Missing is a required request member that is not there.
 func Missing(param string) *Error {
 	return &Error{Kind: InvalidRequest, Reason: ReasonMissingMember, Param: param, Message: "missing required member: " + param}
+}
+
+// UpstreamNotFound is the name of an upstream that no route has.
+func UpstreamNotFound() *Error {
+	return &Error{Kind: NotFound, Reason: ReasonUpstreamNotFound, Param: "upstream", Message: "no route has an upstream of that name"}
 }
 
 // Unsupported is a request member that the target of a translation cannot carry

@@ -15,12 +15,10 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// Reasons and the action of trials.
+// The reason of a trial that is refused, and the action of one in the audit.
 const (
-	ReasonUpstreamNotFound = "UPSTREAM_NOT_FOUND"
-	ReasonTooManyTrials    = "TOO_MANY_TRIALS"
-
-	ActionTryUpstream = "upstream.try"
+	ReasonTooManyTrials = "TOO_MANY_TRIALS"
+	ActionTryUpstream   = "upstream.try"
 )
 
 // The bounds of trials: how often, how long one takes, how much it has answered, in tokens, and how much of
@@ -35,7 +33,7 @@ const (
 )
 
 // Trier sends a request to one upstream, as the caller's own. A core.Service does. The record is not
-// Admitted where the request was refused ahead of the upstream. Its errors are *fault.Error values.
+// Admitted if the request was refused before the upstream was called. Its errors are *fault.Error values.
 type Trier interface {
 	TryText(ctx context.Context, upstream string, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, *call.Record, error)
 	TryImage(ctx context.Context, upstream string, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, *call.Record, error)
@@ -47,7 +45,7 @@ type trials struct {
 	due time.Time
 }
 
-// begin counts a trial, or gives how long to wait for the next.
+// begin counts a trial, or returns how long to wait for the next.
 func (t *trials) begin(now time.Time) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,9 +104,7 @@ func (s *Service) checkTrial(req *adminv1.TryUpstreamRequest) error {
 		return fault.Invalid("model", "model: expected at most %d bytes, got %d", mostModel, len(model))
 	}
 	if !slices.ContainsFunc(s.config.Topology.Upstreams(), func(u *adminv1.Upstream) bool { return u.GetName() == req.GetUpstream() }) {
-		f := fault.New(fault.NotFound, ReasonUpstreamNotFound, "no route has an upstream of that name")
-		f.Param = "upstream"
-		return f
+		return fault.UpstreamNotFound()
 	}
 	return nil
 }

@@ -114,7 +114,7 @@ func as(t *testing.T, key string) context.Context {
 }
 
 // Case V27: a trial asks just that upstream, though its checks fail and no route would ask it first; it is in the ledger and the audit as the
-// administrator's, and what failed is told with the upstream's own words.
+// administrator's, and a failure has the upstream's own words.
 func TestTryUpstream(t *testing.T) {
 	f := openTrying(t)
 	good, err := f.TryUpstream(as(t, "key_ops"), &adminv1.TryUpstreamRequest{Upstream: "sandbox", Model: "text"})

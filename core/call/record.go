@@ -163,8 +163,9 @@ type Caller struct {
 // reached.
 type Stage struct{ Begin, End time.Duration }
 
-// Since ends a stage that began at a time. It takes a microsecond at least, so that it is seen.
-func (r *Record) Since(begin time.Time) Stage {
+// StageSince returns the stage that began at a time and ends now. It lasts a microsecond at least, so that the
+// timeline shows it.
+func (r *Record) StageSince(begin time.Time) Stage {
 	from := max(0, begin.Sub(r.Start))
 	return Stage{from, max(time.Since(r.Start), from+time.Microsecond)}
 }

@@ -90,8 +90,8 @@ var stops = []string{"end_turn", "max_tokens", "stop", "length", "STOP", "MAX_TO
 // roles are those of messages. An unknown role is refused, so that another of them has to tell where it arrives.
 var roles = []string{"user", "assistant", "system", "developer", "model"}
 
-// words are groups of words each of which can stand in for another of its group.
-var words = [][]string{stops, roles}
+// alternatives are groups of words. To test what depends on a word, another word of its group replaces it.
+var alternatives = [][]string{stops, roles}
 
 // others are values that stand in for the leaf's, to see what depends on it.
 func (l leaf) others() [][]byte {
@@ -99,7 +99,7 @@ func (l leaf) others() [][]byte {
 	switch {
 	case l.value[0] == '"':
 		values := [][]byte{append(bytes.Clone(l.value[:len(l.value)-1]), `~"`...), null}
-		for _, group := range words {
+		for _, group := range alternatives {
 			if slices.Contains(group, string(l.value[1:len(l.value)-1])) {
 				for _, word := range group {
 					values = append(values, []byte(`"`+word+`"`))

@@ -151,7 +151,7 @@ func (t *tracing) member(l leaf, sent map[string][]byte, plainly places) *adminv
 			m.Rule = ruleOverride
 		}
 	case !tried || refused && discriminates(l.path):
-		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_MAPPED, ruleCodec, "every other value of it is refused, so where it arrives is not known"
+		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_MAPPED, ruleCodec, "other values of it are refused, so where it arrives is not known"
 	default:
 		m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_LOST, ruleCodec, t.reason(passed)
 	}

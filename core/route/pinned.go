@@ -2,9 +2,6 @@ package route
 
 import "github.com/genway/genway/codec/fault"
 
-// ReasonUpstreamNotFound is a name that no upstream of the routes has.
-const ReasonUpstreamNotFound = "UPSTREAM_NOT_FOUND"
-
 // pinned gives a route to one upstream alone, by whatever name it has for a model: the first target
 // with that model, or else the first that takes any, or else the first of the upstream. The route
 // has no guard: what an administrator tries is sent whatever the checks and the breaker say, and
@@ -33,9 +30,7 @@ func (t *table) pinned(upstream, model string) (*Route, error) {
 		}
 	}
 	if found == nil {
-		e := fault.New(fault.NotFound, ReasonUpstreamNotFound, "no route has an upstream of that name")
-		e.Param = "upstream"
-		return nil, e
+		return nil, fault.UpstreamNotFound()
 	}
 	alone := *found
 	alone.Model, alone.Guard = model, nil

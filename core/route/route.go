@@ -168,7 +168,7 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 	begin := time.Now()
 	ctx, record := call.Ensure(ctx)
 	route, targets, err := r.choose(record, q)
-	record.Routing = record.Since(begin)
+	record.Routing = record.StageSince(begin)
 	if err != nil {
 		return err
 	}

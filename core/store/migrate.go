@@ -97,8 +97,9 @@ func migrate(ctx context.Context, db database, mode Migrate) ([]Migration, error
 }
 
 // create makes the schema of an empty database in one transaction: a first start leaves all of it
-// or nothing. A file of SQLite that has tables already is another program's, and is refused. SQLite parses the whole schema again after each ALTER TABLE, so that its steps take four times
-// as long as the schema in one piece.
+// or nothing. It refuses an SQLite file that has tables already, since another program has written it. SQLite
+// parses the whole schema again after each ALTER TABLE, so that its steps take four times as long as the schema
+// in one piece.
 func create(ctx context.Context, db database, all []Migration) error {
 	table, err := goosedb.NewStore(db.goose, goose.DefaultTablename)
 	if err != nil {

@@ -15,7 +15,7 @@ const (
 	// partialDirs are the names of directories in which files are written until they are whole.
 	partialDirs = ".genway-*"
 	partialName = "partial"
-	// partialLock is a file that whoever writes holds a lock on.
+	// partialLock is a file that the writing process holds a lock on.
 	partialLock = "lock"
 	// partialTries is how many directories are made at most until one is locked.
 	partialTries = 10
@@ -77,8 +77,8 @@ func partialDir(ctx context.Context, parent string) (dir string, release func(),
 	return "", nil, err
 }
 
-// removeStale removes directories of processes that have ended: they have the lock's file, which
-// nobody holds, and nothing that is not of ours. What cannot be removed stays.
+// removeStale removes the directories of processes that have ended: those whose lock is free and which
+// contain only files that whole makes. It ignores errors.
 func removeStale(ctx context.Context, parent string) {
 	dirs, err := filepath.Glob(filepath.Join(parent, partialDirs))
 	if err != nil {
@@ -93,13 +93,13 @@ func removeStale(ctx context.Context, parent string) {
 		if err != nil {
 			continue
 		}
-		_ = os.Remove(lock) // while it is held, so that one who waits for it finds that it is gone
+		_ = os.Remove(lock) // under the lock: partialDir, which locks it next, sees that the file is removed
 		release()
 		_ = os.RemoveAll(dir)
 	}
 }
 
-// ours says whether a directory has the lock's file and, besides, at most a partial file and SQLite's journals.
+// ours reports whether a directory has the lock's file and, besides, at most a partial file and SQLite's journals.
 func ours(dir string) bool {
 	if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
 		return false

@@ -38,6 +38,12 @@ func (f *CoreFlags) TakeSettings(settings []cli.Setting) { f.settings = settings
 // LedgerSync is how durable the ledger is. Empty is batch.
 type LedgerSync string
 
+// The ledger's durabilities; docs/ledger.md says what each costs.
+const (
+	LedgerOff  LedgerSync = "off"
+	LedgerEach LedgerSync = "each"
+)
+
 // ListenGRPC opens the core's listener.
 func (f CoreFlags) ListenGRPC(ctx context.Context) (net.Listener, error) {
 	return cli.Listen(ctx, "--grpc", f.GRPC)

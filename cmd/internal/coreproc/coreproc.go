@@ -30,12 +30,6 @@ import (
 	"google.golang.org/grpc"
 )
 
-// The ledger's durabilities; docs/ledger.md says what each costs.
-const (
-	LedgerOff  LedgerSync = "off"
-	LedgerEach LedgerSync = "each"
-)
-
 // Core is a core that is ready to serve.
 type Core struct {
 	Keys      *keys.Service
