@@ -90,7 +90,8 @@ func (b bill) exact() bool { return b.spent <= b.limit+b.above && b.spent >= b.l
 // settle computes the bills of all budgets.
 //
 // A core that has lost the shared limits, by its own log, admits up to localShare of the remainder
-// that it read last. The other cores may still spend the whole remainder, so that share is an excess,
+// that it read last, which was when it admitted its last request of the budget: the busiest of the
+// cores gets none for a while. The other cores may still spend the whole remainder, so that share is an excess,
 // unless all three cores have lost the limits. A Redis primary that dies loses the writes that it had
 // not replicated, and a core that dies loses the usage that it had not reported: at most that of the
 // requests in flight in the second before.
@@ -113,10 +114,11 @@ func settle(all []budget, what []phase, windows []window, requests map[int]asked
 				last = a.ended
 			}
 		}
+		// What ended before a core asked is in what it read.
 		left := func(at time.Time) int64 {
 			n := bills[i].limit
 			for _, m := range mine {
-				if m.begun.Before(at.Add(-time.Second)) {
+				if m.ended.Before(at) {
 					n -= m.cost
 				}
 			}
@@ -124,12 +126,12 @@ func settle(all []budget, what []phase, windows []window, requests map[int]asked
 		}
 		for _, e := range alone {
 			if e.end.After(windows[i].begun.Add(-prelude)) && e.begun.Before(last) {
-				bills[i].above += int64(localShare * float64(left(e.begun)))
+				bills[i].above += int64(localShare * float64(left(e.lastRead(requests, i+1))))
 			}
 		}
 		begun := windows[i].begun
 		if what[i].forgets {
-			bills[i].above = max(0, bills[i].above-left(begun))
+			bills[i].above = max(0, bills[i].above-left(begun.Add(-time.Second)))
 		}
 		for _, m := range mine {
 			if (what[i].forgets || what[i].kills) && m.begun.Before(begun.Add(time.Second)) && m.ended.After(begun.Add(-time.Second)) {
@@ -147,25 +149,46 @@ type paid struct {
 }
 
 // episode is a time in which a core was without the shared limits.
-type episode struct{ begun, end time.Time }
+type episode struct {
+	begun, end time.Time
+	// before are the numbers of the requests that the core had answered until then, with the limits.
+	before []int
+}
+
+// lastRead is when the core began the last request of a budget for which it asked for the limits; the
+// zero time if there is none.
+func (e episode) lastRead(requests map[int]asked, budget int) (last time.Time) {
+	for _, n := range e.before {
+		if a := requests[n]; a.budget == budget && a.begun.After(last) {
+			last = a.begun
+		}
+	}
+	return last
+}
 
 // episodes reads them from the log of a core.
 func episodes(log []byte) (all []episode, err error) {
-	open := false
+	open, before, asked := false, []int(nil), []byte(`"asked_model":"`+vendors.Answer+"-"+budgetedAs)
 	for line := range bytes.Lines(log) {
 		var r struct {
-			Time time.Time `json:"time"`
-			Msg  string    `json:"msg"`
+			Time  time.Time `json:"time"`
+			Msg   string    `json:"msg"`
+			Model string    `json:"asked_model"`
 		}
-		if !bytes.Contains(line, []byte("the shared store of limits")) {
+		answered := !open && bytes.Contains(line, asked)
+		if !answered && !bytes.Contains(line, []byte("the shared store of limits")) {
 			continue
 		}
 		if err := json.Unmarshal(line, &r); err != nil {
 			return nil, err
 		}
+		if answered {
+			before = append(before, vendors.Number(r.Model))
+			continue
+		}
 		switch r.Msg {
 		case "the shared store of limits does not answer":
-			all, open = append(all, episode{begun: r.Time, end: time.Now()}), true
+			all, open = append(all, episode{begun: r.Time, end: time.Now(), before: before}), true
 		case "the shared store of limits answers again":
 			if !open {
 				return nil, fmt.Errorf("the limits answer again, and were not away: %s", line)

@@ -77,9 +77,12 @@ func (l *load) paced(ctx context.Context, rate float64, do func(n int)) {
 	}
 }
 
+// budgetedAs is how the vendors answer the calls that budgets pay for.
+const budgetedAs = "cancel-own"
+
 // budgeted is the call that a budget pays for. It may cost reserved at most.
 func budgeted(key string, n int) caller.Call {
-	return caller.Call{Protocol: "chat", Key: key, Model: vendors.Model(vendors.Answer, "cancel-own", n), MaxTokens: 128}
+	return caller.Call{Protocol: "chat", Key: key, Model: vendors.Model(vendors.Answer, budgetedAs, n), MaxTokens: 128}
 }
 
 // do makes a request and notes what came of it.

@@ -3,7 +3,9 @@ package cluster
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,16 +36,38 @@ func TestP23Settle(t *testing.T) {
 		"less than a reservation is left":     {14_000_000, phase{}, nil, 0, true},
 		"more than a reservation is left":     {14_300_000, phase{}, nil, 0, false},
 		"one too many":                        {11_999_999, phase{}, nil, 0, false},
-		"half of the 6,000,000 that was left": {10_000_000, phase{}, []episode{{at(4.5), at(6)}}, 3_000_000, true},
-		"more than that":                      {8_000_000, phase{}, []episode{{at(4.5), at(6)}}, 2_000_000, false},
-		"an episode of another time":          {11_000_000, phase{}, []episode{{at(13), at(14)}}, 0, false},
-		"all cores alone":                     {8_000_000, phase{forgets: true}, []episode{{at(2), at(6)}, {at(2), at(6)}, {at(2), at(6)}}, 3_500_000 + 2_000_000, true},
+		"half of the 6,000,000 that was left": {10_000_000, phase{}, []episode{{at(4.5), at(6), []int{0, 4}}}, 3_000_000, true},
+		"more than that":                      {8_000_000, phase{}, []episode{{at(4.5), at(6), []int{0, 4}}}, 2_000_000, false},
+		"half of what was left long before":   {8_000_000, phase{}, []episode{{at(6.5), at(8), []int{0, 99}}}, 4_000_000, true},
+		"half of all, which was never read":   {8_000_000, phase{}, []episode{{at(6.5), at(8), []int{99}}}, 4_000_000, true},
+		"an episode of another time":          {11_000_000, phase{}, []episode{{at(13), at(14), []int{11}}}, 0, false},
+		"all cores alone":                     {8_000_000, phase{forgets: true}, []episode{{at(2), at(6), []int{1}}, {at(2), at(6), []int{1}}, {at(2), at(6), []int{1}}}, 3_500_000 + 2_000_000, true},
 		"a killed core":                       {11_000_000, phase{kills: true}, nil, 2_000_000, true},
 	} {
 		b := settle([]budget{{limit: test.limit}}, []phase{test.phase}, windows, requests, ledger, test.alone)[0]
 		if b.spent != 12_000_000 || b.above != test.above || b.exact() != test.exact {
 			t.Errorf("%s: %+v, exact: %v", name, b, b.exact())
 		}
+	}
+}
+
+// What a core asked the limits for is what it answered while it had them.
+func TestP23Episodes(t *testing.T) {
+	begun := time.Now()
+	line := func(seconds int, rest string) string {
+		return fmt.Sprintf(`{"time":%q,%s}`+"\n", begun.Add(time.Duration(seconds)*time.Second).Format(time.RFC3339Nano), rest)
+	}
+	answer := func(seconds, n int) string {
+		return line(seconds, fmt.Sprintf(`"msg":"request","asked_model":%q`, budgeted("", n).Model))
+	}
+	away, back := `"msg":"the shared store of limits does not answer"`, `"msg":"the shared store of limits answers again"`
+	all, err := episodes([]byte(answer(1, 7) + line(1, `"msg":"request","asked_model":"other-8"`) + answer(2, 9) + line(3, away) + answer(4, 10) + line(5, back) + answer(6, 11) + line(7, away)))
+	if err != nil || len(all) != 2 || !slices.Equal(all[0].before, []int{7, 9}) || !slices.Equal(all[1].before, []int{7, 9, 11}) {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	requests := map[int]asked{7: {budget: 1, begun: begun}, 9: {budget: 2, begun: begun.Add(time.Second)}, 10: {budget: 1, begun: begun.Add(3 * time.Second)}}
+	if last := all[1].lastRead(requests, 1); !last.Equal(begun) {
+		t.Errorf("the limits were read last %v after the begin", last.Sub(begun))
 	}
 }
 
