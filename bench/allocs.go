@@ -37,22 +37,45 @@ func runAllocs(ctx context.Context, args []string, stdout, stderr io.Writer) err
 		if err != nil {
 			return err
 		}
+		found := allocs.Compare(figures, baseline, suite.Tolerance)
+		// What else the machine does only adds, so growth is real if it is there each time.
+		for range moreRuns {
+			if *update || worse(found) == 0 {
+				break
+			}
+			again, err := suite.Run(ctx, *source)
+			if err != nil {
+				return err
+			}
+			figures.Least(again)
+			found = allocs.Compare(figures, baseline, suite.Tolerance)
+		}
 		maps.Copy(all, figures)
-		findings = append(findings, allocs.Compare(figures, baseline, suite.Tolerance)...)
+		findings = append(findings, found...)
 	}
 	if *update {
 		return os.WriteFile(*path, all.Format(), 0o644) //nolint:gosec // A file of the repository.
 	}
-	worse := 0
-	for _, f := range append(findings, allocs.Missing(all, baseline)...) {
+	findings = append(findings, allocs.Missing(all, baseline)...)
+	for _, f := range findings {
 		fmt.Fprintf(stdout, "%s: %s\n", f.Name, f.What)
-		if !f.Better {
-			worse++
-		}
 	}
 	fmt.Fprintf(stdout, "allocations of %d benchmarks compared with %s\n", len(all), *path)
-	if worse > 0 {
+	if worse(findings) > 0 {
 		return errors.New("allocations grew; if that is meant, run make allocs-baseline and commit it")
 	}
 	return nil
+}
+
+// moreRuns is how often a suite runs again in which something grew.
+const moreRuns = 3
+
+// worse counts the findings that are no improvement.
+func worse(findings []allocs.Finding) (n int) {
+	for _, f := range findings {
+		if !f.Better {
+			n++
+		}
+	}
+	return n
 }

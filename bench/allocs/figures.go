@@ -40,14 +40,19 @@ func Parse(output []byte) (Figures, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", fields[0], err)
 		}
-		name := pkg + " " + fields[0]
-		figure, seen := figures[name]
-		if !seen {
-			figure = Figure{allocs, size}
-		}
-		figures[name] = Figure{min(figure.Allocs, allocs), min(figure.Bytes, size)}
+		figures.Least(Figures{pkg + " " + fields[0]: {allocs, size}})
 	}
 	return figures, nil
+}
+
+// Least takes the figures of another run where they are less.
+func (f Figures) Least(other Figures) {
+	for name, figure := range other {
+		if known, seen := f[name]; seen {
+			figure = Figure{min(known.Allocs, figure.Allocs), min(known.Bytes, figure.Bytes)}
+		}
+		f[name] = figure
+	}
 }
 
 // before gives the number that stands before a unit.

@@ -38,6 +38,8 @@ func Suites() []Suite {
 		{[]string{"./gateway"}, "^BenchmarkEdge$", 200, 0.05},
 		// How many rows share a batch of the ledger is a matter of time.
 		{[]string{"./core"}, "^BenchmarkAdmission$", 500, 0.10},
+		// In how many pieces a large body comes is, too: the bytes of those rows have room, and hold that no
+		// body is allocated anew.
 		{[]string{"./cmd/genway"}, "^BenchmarkCarry$", 100, 0.10},
 		{[]string{"./cmd/genway"}, "^BenchmarkTelemetry$", 100, 0.10},
 	}
