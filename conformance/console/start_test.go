@@ -16,8 +16,9 @@ import (
 type started struct {
 	http, console string
 	// link signs in, once.
-	link string
-	data string
+	link    string
+	data    string
+	process *server.Process
 }
 
 func start(t *testing.T, flags ...string) started {
@@ -27,6 +28,7 @@ func start(t *testing.T, flags ...string) started {
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.process = p
 	t.Cleanup(func() {
 		if err := p.Stop(); err != nil {
 			t.Error(err)
