@@ -37,6 +37,8 @@ func mixesOf(upstreams []*adminv1.Upstream) []failureMix {
 			query := url.Values{"upstream": {u.GetName()}, "outcome": {"failed"}}
 			if f.GetKind() != "" {
 				query.Set("kind", f.GetKind())
+			} else {
+				query.Set("without_kind", "1")
 			}
 			row := failureRow{Kind: kindName(f.GetKind()), Requests: f.GetRequests(), Link: "/requests?" + query.Encode()}
 			mix.Failed += row.Requests

@@ -71,7 +71,7 @@ func (c *call) filter() filter {
 			f.Add("outcome", o.Value)
 		}
 	}
-	for name, to := range map[string]*bool{"lost": &f.Lost, "retried": &f.Retried} {
+	for name, to := range map[string]*bool{"lost": &f.Lost, "retried": &f.Retried, "without_kind": &f.WithoutKind} {
 		if *to = given.Get(name) != ""; *to {
 			f.Set(name, "1")
 		}

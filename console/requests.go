@@ -49,7 +49,7 @@ type requestsPage struct {
 	Rows                          []requestRow
 	Fields                        []formField
 	Outcomes, Periods             []choice
-	Lost, Retried                 bool
+	Lost, Retried, WithoutKind    bool
 	Next, First, CSV, Live, Until string
 	Filtered                      bool
 }
@@ -74,7 +74,7 @@ func listRequests(c *call) error {
 		return err
 	}
 	after := c.r.URL.Query().Get("after")
-	p := requestsPage{Columns: requestColumns, Lost: f.Lost, Retried: f.Retried, CSV: f.link("/requests.csv", after), Filtered: len(f.Values) > 0}
+	p := requestsPage{Columns: requestColumns, Lost: f.Lost, Retried: f.Retried, WithoutKind: f.WithoutKind, CSV: f.link("/requests.csv", after), Filtered: len(f.Values) > 0}
 	for _, r := range resp.GetRequests() {
 		p.Rows = append(p.Rows, rowOf(r, resp.GetKeyNames()))
 	}

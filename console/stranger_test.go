@@ -18,7 +18,7 @@ var strange = map[string]string{
 
 // parameters are what URLs of the pages have.
 var parameters = map[string][]string{
-	"/requests":     {"model", "served", "key", "owner", "upstream", "route", "protocol", "to", "kind", "reason", "request", "trace", "outcome", "lost", "retried", "period", "after"},
+	"/requests":     {"model", "served", "key", "owner", "upstream", "route", "protocol", "to", "kind", "reason", "request", "trace", "outcome", "lost", "retried", "without_kind", "period", "after"},
 	"/requests.csv": {"model", "owner", "outcome", "period", "after"},
 	"/usage":        {"by", "period", "from", "to", "than", "compare", "key", "model"},
 	"/usage.csv":    {"by", "period", "from", "to"},

@@ -102,7 +102,7 @@ func filterOf(f *adminv1.RequestFilter) (ledger.Filter, error) {
 	filter := ledger.Filter{
 		Protocol: f.GetProtocol(), UpstreamProtocol: f.GetUpstreamProtocol(), Model: f.GetModel(), Served: f.GetServedModel(),
 		KeyID: f.GetKeyId(), Owner: f.GetOwner(), Route: f.GetRoute(), Upstream: f.GetUpstream(), RequestID: f.GetRequestId(), TraceID: f.GetTraceId(),
-		Kind: f.GetKind(), Reason: f.GetReason(), Lost: f.GetLost(), Retried: f.GetRetried(),
+		Kind: f.GetKind(), Reason: f.GetReason(), Lost: f.GetLost(), Retried: f.GetRetried(), WithoutKind: f.GetWithoutKind(),
 	}
 	for _, bound := range []struct {
 		name string
@@ -116,6 +116,9 @@ func filterOf(f *adminv1.RequestFilter) (ledger.Filter, error) {
 			return filter, fault.Invalid(bound.name, "%s: it is no time", bound.name)
 		}
 		*bound.to = bound.from.AsTime()
+	}
+	if filter.WithoutKind && filter.Kind != "" {
+		return filter, fault.Invalid("filter.without_kind", "filter.without_kind: no request has the kind %s and none; leave out one of them", strconv.Quote(f.GetKind()))
 	}
 	seen := map[adminv1.Outcome]bool{}
 	for i, o := range f.GetOutcomes() {

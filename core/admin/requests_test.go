@@ -120,6 +120,7 @@ func TestRequestsOfAStranger(t *testing.T) {
 	}
 	for name, filter := range map[string]*adminv1.RequestFilter{
 		"a time that is none": {Since: &timestamppb.Timestamp{Seconds: math.MaxInt64}},
+		"a kind and none":     {Kind: "overloaded", WithoutKind: true},
 		"an outcome twice":    {Outcomes: []adminv1.Outcome{adminv1.Outcome_OUTCOME_OK, adminv1.Outcome_OUTCOME_OK}},
 		"no outcome":          {Outcomes: []adminv1.Outcome{adminv1.Outcome_OUTCOME_UNSPECIFIED}},
 		"an unknown outcome":  {Outcomes: []adminv1.Outcome{-7}},

@@ -25,6 +25,8 @@ type Filter struct {
 	KeyID, Owner                   string
 	RequestID, TraceID             string
 	Kind, Reason                   string
+	// WithoutKind means those that have no Kind.
+	WithoutKind bool
 	// Lost means those that lost a member, Retried those of more than one call.
 	Lost, Retried bool
 }
@@ -96,6 +98,9 @@ func (f *Filter) Means(e *Entry) bool {
 		if text[0] != "" && text[0] != text[1] {
 			return false
 		}
+	}
+	if f.WithoutKind && e.Kind != "" {
+		return false
 	}
 	return (!f.Lost || e.Losses != "") && (!f.Retried || e.Attempts > 1)
 }

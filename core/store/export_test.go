@@ -88,6 +88,11 @@ func (s *Store) FailuresPlan(t testing.TB, since, until time.Time, postgres bool
 	return s.explained(t, postgres, statement, args...)
 }
 
+// FailuresOf counts failures as Failures does, of most entries and one more.
+func (s *Store) FailuresOf(ctx context.Context, since, until time.Time, most int) (ledger.Failures, error) {
+	return ledgerStore{db: s.db}.failures(ctx, since, until, most)
+}
+
 // explained returns the database's plan of a statement, with one line for each step. The setting
 // enable_seqscan is off in PostgreSQL, which otherwise scans small tables whatever their indexes.
 func (s *Store) explained(t testing.TB, postgres bool, statement string, args ...any) string {

@@ -46,7 +46,7 @@ func TestSearchPlans(t *testing.T) {
 		"all": {}, "period": {Since: now.Add(-time.Hour), Until: now}, "outcomes": {Outcomes: []ledger.Outcome{ledger.Failed, ledger.Interrupted}}, "open": {Outcomes: []ledger.Outcome{ledger.Open}},
 		"protocol": {Protocol: "p"}, "upstream protocol": {UpstreamProtocol: "p"}, "model": {Model: "m"}, "served": {Served: "m"}, "route": {Route: "r"}, "upstream": {Upstream: "u"},
 		"key": {KeyID: "k"}, "key and model": {KeyID: "k", Model: "m"}, "all outcomes": {Outcomes: []ledger.Outcome{ledger.OK, ledger.Failed}}, "key and retried": {KeyID: "k", Retried: true}, "key and outcome": {KeyID: "k", Outcomes: []ledger.Outcome{ledger.Failed}}, "owner": {Owner: "o"}, "request": {RequestID: "r"}, "trace": {TraceID: "t"},
-		"kind": {Kind: "k"}, "reason": {Reason: "r"}, "lost": {Lost: true}, "retried": {Retried: true}, "lost and failed": {Lost: true, Outcomes: []ledger.Outcome{ledger.Failed}},
+		"kind": {Kind: "k"}, "reason": {Reason: "r"}, "lost": {Lost: true}, "retried": {Retried: true}, "without kind": {WithoutKind: true}, "failed without kind": {WithoutKind: true, Outcomes: []ledger.Outcome{ledger.Failed}}, "lost and failed": {Lost: true, Outcomes: []ledger.Outcome{ledger.Failed}},
 	}
 	onEach(t, func(t *testing.T, location string) {
 		s, postgres := opened(t, location), store.IsPostgres(location)

@@ -61,6 +61,10 @@ func condition(f *ledger.Filter, by accessPath) (conditions []string, args []any
 		add("outcome IN (?"+strings.Repeat(", ?", len(values)-1)+")", values...)
 	}
 	covered = covered && (len(f.Outcomes) == 0 || slices.Contains(by.columns, "outcome"))
+	if f.WithoutKind {
+		covered = covered && slices.Contains(by.columns, "kind")
+		add("kind = ''")
+	}
 	if f.Lost {
 		covered = false
 		add("losses <> ''")

@@ -73,6 +73,7 @@ func testSearchFilters(t *testing.T, database LedgerDatabase) {
 	failed.Outcome, failed.Kind, failed.Reason = ledger.Failed, "overloaded", "UPSTREAM_BUSY"
 	other := entry(3)
 	other.KeyID, other.Owner, other.Protocol, other.UpstreamProtocol, other.Request.Model, other.Result.Model = "key_x", "owner", "its way in", "its way out", "asked", "answered"
+	other.Outcome, other.Kind = ledger.Failed, "" // a fault whose kind is not known
 	other.ID, other.TraceID, other.Route, other.Upstream = "req_x", "trace", "route", "upstream"
 	open := opening(4)
 	write(t, s, process, plain, failed, other, open)
@@ -86,8 +87,8 @@ func testSearchFilters(t *testing.T, database LedgerDatabase) {
 		"until":             {ledger.Filter{Until: at(2)}, []int64{1}},
 		"of no time":        {ledger.Filter{Since: at(3), Until: at(2)}, nil},
 		"all times":         {ledger.Filter{Since: time.Unix(-62135596800, 0), Until: time.Unix(253402300799, 0)}, []int64{4, 3, 2, 1}},
-		"failed":            {ledger.Filter{Outcomes: []ledger.Outcome{ledger.Failed}}, []int64{2}},
-		"failed or open":    {ledger.Filter{Outcomes: []ledger.Outcome{ledger.Failed, ledger.Open}}, []int64{4, 2}},
+		"failed":            {ledger.Filter{Outcomes: []ledger.Outcome{ledger.Failed}}, []int64{3, 2}},
+		"failed or open":    {ledger.Filter{Outcomes: []ledger.Outcome{ledger.Failed, ledger.Open}}, []int64{4, 3, 2}},
 		"key":               {ledger.Filter{KeyID: "key_x"}, []int64{3}},
 		"key and outcome":   {ledger.Filter{KeyID: "key_0", Outcomes: []ledger.Outcome{ledger.Failed}}, []int64{2}},
 		"owner":             {ledger.Filter{Owner: "owner"}, []int64{3}},
@@ -101,6 +102,9 @@ func testSearchFilters(t *testing.T, database LedgerDatabase) {
 		"trace":             {ledger.Filter{TraceID: "trace"}, []int64{3}},
 		"kind":              {ledger.Filter{Kind: "overloaded"}, []int64{2}},
 		"reason":            {ledger.Filter{Reason: "UPSTREAM_BUSY"}, []int64{2}},
+		"without kind":      {ledger.Filter{WithoutKind: true}, []int64{4, 3}},
+		"no kind, failed":   {ledger.Filter{WithoutKind: true, Outcomes: []ledger.Outcome{ledger.Failed}}, []int64{3}},
+		"no kind and one":   {ledger.Filter{WithoutKind: true, Kind: "overloaded"}, nil},
 		"lost":              {ledger.Filter{Lost: true}, []int64{3, 2}},
 		"retried":           {ledger.Filter{Retried: true}, []int64{3, 2}},
 		"nothing like it":   {ledger.Filter{Model: "' OR 1=1 --\x00"}, nil},

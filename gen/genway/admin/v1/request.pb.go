@@ -493,7 +493,9 @@ type RequestFilter struct {
 	// Only those that lost a member.
 	Lost bool `protobuf:"varint,16,opt,name=lost,proto3" json:"lost,omitempty"`
 	// Only those that were tried at more than one target, or more than once.
-	Retried       bool `protobuf:"varint,17,opt,name=retried,proto3" json:"retried,omitempty"`
+	Retried bool `protobuf:"varint,17,opt,name=retried,proto3" json:"retried,omitempty"`
+	// Only those whose fault has no kind, and those without a fault. It excludes kind.
+	WithoutKind   bool `protobuf:"varint,18,opt,name=without_kind,json=withoutKind,proto3" json:"without_kind,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -643,6 +645,13 @@ func (x *RequestFilter) GetLost() bool {
 func (x *RequestFilter) GetRetried() bool {
 	if x != nil {
 		return x.Retried
+	}
+	return false
+}
+
+func (x *RequestFilter) GetWithoutKind() bool {
+	if x != nil {
+		return x.WithoutKind
 	}
 	return false
 }
@@ -1578,7 +1587,7 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\x13output_audio_tokens\x18\n" +
 	" \x01(\x03R\x11outputAudioTokens\x12\x16\n" +
 	"\x06images\x18\v \x01(\x03R\x06images\x12\x16\n" +
-	"\x06source\x18\f \x01(\tR\x06source\"\x9e\x04\n" +
+	"\x06source\x18\f \x01(\tR\x06source\"\xc1\x04\n" +
 	"\rRequestFilter\x120\n" +
 	"\x05since\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x05since\x120\n" +
 	"\x05until\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x05until\x124\n" +
@@ -1598,7 +1607,8 @@ const file_genway_admin_v1_request_proto_rawDesc = "" +
 	"\x04kind\x18\x0e \x01(\tR\x04kind\x12\x16\n" +
 	"\x06reason\x18\x0f \x01(\tR\x06reason\x12\x12\n" +
 	"\x04lost\x18\x10 \x01(\bR\x04lost\x12\x18\n" +
-	"\aretried\x18\x11 \x01(\bR\aretried\"\x89\x01\n" +
+	"\aretried\x18\x11 \x01(\bR\aretried\x12!\n" +
+	"\fwithout_kind\x18\x12 \x01(\bR\vwithoutKind\"\x89\x01\n" +
 	"\x13ListRequestsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
