@@ -30,6 +30,9 @@ func money(nano int64) string {
 // count writes a figure with a thin space between groups of three digits.
 func count(n int64) string {
 	digits := strconv.FormatInt(n, 10)
+	if n > -1000 && n < 1000 {
+		return digits
+	}
 	sign := ""
 	if digits[0] == '-' {
 		sign, digits = "-", digits[1:]

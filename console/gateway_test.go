@@ -33,16 +33,16 @@ type sentRequest struct {
 	path, key, body, from string
 }
 
-func startGateway(t *testing.T) *fakeGateway {
-	t.Helper()
+func startGateway(tb testing.TB) *fakeGateway {
+	tb.Helper()
 	g := &fakeGateway{listener: transportpipe.NewListener()}
 	server := &http.Server{Handler: g}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(g.listener) }()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		_ = server.Close()
 		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return g

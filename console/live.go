@@ -1,11 +1,14 @@
 package console
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
+	"sync"
 	"time"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
@@ -22,6 +25,32 @@ const (
 type liveEvent struct {
 	Rows    []requestRow `json:"rows"`
 	Dropped int64        `json:"dropped"`
+}
+
+// liveWriter writes events, each in the memory of the one before.
+type liveWriter struct {
+	event liveEvent
+	text  bytes.Buffer
+}
+
+// liveWriters are those that no event needs. A browser has one only while an event is sent to it.
+var liveWriters = sync.Pool{New: func() any { return &liveWriter{event: liveEvent{Rows: []requestRow{}}} }}
+
+// write gives an event's text, which is valid until the next one.
+func (w *liveWriter) write(resp *adminv1.WatchRequestsResponse) ([]byte, error) {
+	requests := resp.GetRequests()
+	w.event.Rows = slices.Grow(w.event.Rows[:0], len(requests))[:len(requests)]
+	for i, r := range requests {
+		w.event.Rows[i].fill(r, resp.GetKeyNames())
+	}
+	w.event.Dropped = resp.GetDropped()
+	w.text.Reset()
+	w.text.WriteString("data: ")
+	if err := json.NewEncoder(&w.text).Encode(w.event); err != nil { // it ends the line
+		return nil, fmt.Errorf("write an event: %w", err)
+	}
+	w.text.WriteByte('\n')
+	return w.text.Bytes(), nil
 }
 
 // liveRequests sends requests as they end, as server-sent events, until the browser leaves, the
@@ -57,13 +86,13 @@ func liveRequests(c *call) error {
 	}()
 	c.w.Header().Set("Content-Type", "text/event-stream")
 	c.w.Header().Set("X-Accel-Buffering", "no")
-	if err := c.send(": live\n\n"); err != nil {
+	if err := c.send([]byte(": live\n\n")); err != nil {
 		return nil // the browser has left
 	}
 	tick := time.NewTicker(beat)
 	defer tick.Stop()
 	for {
-		var text string
+		var err error
 		select {
 		case <-ended:
 			return nil
@@ -73,31 +102,29 @@ func liveRequests(c *call) error {
 			if _, err := c.admin.GetSession(ctx, &adminv1.GetSessionRequest{}); err != nil {
 				return nil // the session has ended
 			}
-			text = ": alive\n\n"
+			err = c.send([]byte(": alive\n\n"))
 		case resp := <-got:
-			event := liveEvent{Rows: []requestRow{}, Dropped: resp.GetDropped()}
-			for _, r := range resp.GetRequests() {
-				event.Rows = append(event.Rows, rowOf(r, resp.GetKeyNames()))
+			writer := liveWriters.Get().(*liveWriter)
+			text, failed := writer.write(resp)
+			if failed != nil {
+				return failed
 			}
-			data, err := json.Marshal(event)
-			if err != nil {
-				return fmt.Errorf("write an event: %w", err)
-			}
-			text = "data: " + string(data) + "\n\n"
+			err = c.send(text)
+			liveWriters.Put(writer)
 		}
-		if err := c.send(text); err != nil {
+		if err != nil {
 			return nil // the browser has left, or does not read
 		}
 	}
 }
 
 // send writes at once.
-func (c *call) send(text string) error {
+func (c *call) send(text []byte) error {
 	writer := http.NewResponseController(c.w)
 	if err := writer.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
-	if _, err := c.w.Write([]byte(text)); err != nil {
+	if _, err := c.w.Write(text); err != nil {
 		return err
 	}
 	return writer.Flush()

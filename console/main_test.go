@@ -53,28 +53,28 @@ func open(t *testing.T) *fixture {
 }
 
 // openScripted opens a console whose requests and topology a test makes up.
-func openScripted(t *testing.T) *fixture {
-	t.Helper()
-	return openWith(t, true)
+func openScripted(tb testing.TB) *fixture {
+	tb.Helper()
+	return openWith(tb, true)
 }
 
-func openWith(t *testing.T, made bool) *fixture {
-	t.Helper()
-	db, err := store.Open(t.Context(), store.Config{Location: filepath.Join(t.TempDir(), store.FileName)})
+func openWith(tb testing.TB, made bool) *fixture {
+	tb.Helper()
+	db, err := store.Open(tb.Context(), store.Config{Location: filepath.Join(tb.TempDir(), store.FileName)})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	f := &fixture{}
 	if f.keys, err = keys.New(keys.Config{Store: db.Keys()}); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		f.keys.Close()
 		_ = db.Close()
 	})
 	service, err := admin.New(admin.Config{Keys: f.keys, Names: db, Audit: db.Audit(), Usage: db.Ledger(), Requests: db.Requests()})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	quiet := slog.New(slog.DiscardHandler)
 	var server adminv1.AdminServer = service
@@ -83,7 +83,7 @@ func openWith(t *testing.T, made bool) *fixture {
 		server = f.scripted
 	}
 	channel := &counted{ClientConnInterface: core.AdminChannel(server, core.Interceptors{Authenticator: auth.Authenticator{Keys: f.keys}, Logger: quiet}), calls: &f.calls}
-	f.gateway = startGateway(t)
+	f.gateway = startGateway(tb)
 	direct := &inproc.Channel{}
 	genwayv1.RegisterGenerationServer(direct, f.gateway)
 	f.Console, err = console.New(console.Config{
@@ -96,11 +96,11 @@ func openWith(t *testing.T, made bool) *fixture {
 		},
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for raw, policy := range map[*string]keys.Policy{&f.root: {}, &f.viewer: {ReadOnly: true}} {
-		if *raw, _, err = f.keys.Create(t.Context(), keys.CreateParams{Group: keys.GroupAdmin, Settings: keys.Settings{Policy: policy}}); err != nil {
-			t.Fatal(err)
+		if *raw, _, err = f.keys.Create(tb.Context(), keys.CreateParams{Group: keys.GroupAdmin, Settings: keys.Settings{Policy: policy}}); err != nil {
+			tb.Fatal(err)
 		}
 	}
 	return f
@@ -114,13 +114,13 @@ type answer struct {
 }
 
 // request is one that a page of the console makes, by a session.
-func request(t *testing.T, session, method, path string, form url.Values) *http.Request {
-	t.Helper()
+func request(tb testing.TB, session, method, path string, form url.Values) *http.Request {
+	tb.Helper()
 	var body io.Reader
 	if form != nil {
 		body = strings.NewReader(form.Encode())
 	}
-	r := httptest.NewRequestWithContext(t.Context(), method, "http://127.0.0.1:8088"+path, body)
+	r := httptest.NewRequestWithContext(tb.Context(), method, "http://127.0.0.1:8088"+path, body)
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -142,29 +142,29 @@ func (f *fixture) get(t *testing.T, session, path string) answer {
 	return f.do(request(t, session, http.MethodGet, path, nil))
 }
 
-func (f *fixture) post(t *testing.T, session, path string, form url.Values) answer {
-	t.Helper()
+func (f *fixture) post(tb testing.TB, session, path string, form url.Values) answer {
+	tb.Helper()
 	if form == nil {
 		form = url.Values{}
 	}
-	return f.do(request(t, session, http.MethodPost, path, form))
+	return f.do(request(tb, session, http.MethodPost, path, form))
 }
 
 // signIn gives the session of a key.
-func (f *fixture) signIn(t *testing.T, key string) string {
-	t.Helper()
-	got := f.post(t, "", "/sign-in", url.Values{"key": {key}})
+func (f *fixture) signIn(tb testing.TB, key string) string {
+	tb.Helper()
+	got := f.post(tb, "", "/sign-in", url.Values{"key": {key}})
 	if got.code != http.StatusSeeOther {
-		t.Fatalf("sign-in: %d %s", got.code, got.body)
+		tb.Fatalf("sign-in: %d %s", got.code, got.body)
 	}
-	return cookieOf(t, got).Value
+	return cookieOf(tb, got).Value
 }
 
-func cookieOf(t *testing.T, got answer) *http.Cookie {
-	t.Helper()
+func cookieOf(tb testing.TB, got answer) *http.Cookie {
+	tb.Helper()
 	cookies := (&http.Response{Header: got.header}).Cookies()
 	if len(cookies) != 1 {
-		t.Fatalf("%d cookies: %v", len(cookies), cookies)
+		tb.Fatalf("%d cookies: %v", len(cookies), cookies)
 	}
 	return cookies[0]
 }

@@ -19,21 +19,28 @@ type requestRow struct {
 	Cells   []string `json:"cells"` // of requestColumns
 }
 
-// rowOf gives a request's row. The last cell is the name of its key or, without one, the key's id.
-func rowOf(r *adminv1.LoggedRequest, names map[string]string) requestRow {
+// rowOf gives a request's row.
+func rowOf(r *adminv1.LoggedRequest, names map[string]string) (row requestRow) {
+	row.fill(r, names)
+	return row
+}
+
+// fill makes it a request's row, in the memory that the row has. The last cell is the name of its key or,
+// without one, the key's id.
+func (row *requestRow) fill(r *adminv1.LoggedRequest, names map[string]string) {
 	outcome := outcomeName(r.GetOutcome())
 	shown := outcome
 	if r.GetKind() != "" && r.GetKind() != outcome {
 		shown += ": " + r.GetKind()
 	}
 	u := r.GetUsage()
-	return requestRow{r.GetId(), outcome, []string{
+	row.ID, row.Outcome, row.Cells = r.GetId(), outcome, append(row.Cells[:0],
 		r.GetStartTime().AsTime().UTC().Format("2006-01-02 15:04:05.000"), shown,
 		arrow(r.GetProtocol(), r.GetUpstreamProtocol()), arrow(r.GetModel(), r.GetServedModel()),
 		r.GetOwner(), count(r.GetAttempts()), took(r.GetFirstEvent().AsDuration()), took(r.GetDuration().AsDuration()),
 		count(u.GetInputTokens()), count(u.GetCacheReadTokens()), count(u.GetOutputTokens()), count(u.GetThinkingTokens()),
 		money(r.GetCostNanoDollars()), strings.Join(r.GetLosses(), ", "), cmp.Or(names[r.GetKeyId()], r.GetKeyId()),
-	}}
+	)
 }
 
 // arrow shows what became of a thing on its way, if it is another.

@@ -170,7 +170,7 @@ func (p *run) tell(e runEvent) error {
 	if err != nil {
 		return err
 	}
-	return p.send(string(line) + "\n")
+	return p.send(append(line, '\n'))
 }
 
 // row waits for the ledger's row of the request, and gives what it says; nothing where there is none.

@@ -200,4 +200,6 @@ func located(id string) (process, number int64, err error) {
 	return process, number, nil
 }
 
-func idOf(process, number int64) string { return fmt.Sprintf("%d-%d", process, number) }
+func idOf(process, number int64) string {
+	return strconv.FormatInt(process, 10) + "-" + strconv.FormatInt(number, 10)
+}
