@@ -104,7 +104,7 @@ func liveRequests(c *call) error {
 			}
 			err = c.send([]byte(": alive\n\n"))
 		case resp := <-got:
-			writer := liveWriters.Get().(*liveWriter)
+			writer := liveWriters.Get().(*liveWriter) //nolint:forcetypeassert // the pool has no others
 			text, failed := writer.write(resp)
 			if failed != nil {
 				return failed

@@ -141,7 +141,7 @@ func (s *scripted) WatchRequests(_ *adminv1.WatchRequestsRequest, stream grpc.Se
 }
 
 func (s *scripted) ListUpstreams(context.Context, *adminv1.ListUpstreamsRequest) (*adminv1.ListUpstreamsResponse, error) {
-	return &adminv1.ListUpstreamsResponse{Upstreams: []*adminv1.Upstream{{Name: s.text, Protocol: s.text, Address: s.text, Breaker: adminv1.Breaker_BREAKER_HALF_OPEN, FailingChecks: true, InFlight: 3, Most: 10, Routes: []string{s.text}, Failures: []*adminv1.FailureCount{{Kind: "rate_limited", Requests: 6}, {Requests: 2}}}, {Name: "sandbox", Healthy: true}}}, nil
+	return &adminv1.ListUpstreamsResponse{Upstreams: []*adminv1.Upstream{{Name: s.text, Protocol: s.text, Address: s.text, Breaker: adminv1.Breaker_BREAKER_HALF_OPEN, FailingChecks: true, InFlight: 3, Most: 10, Routes: []string{s.text}, Failures: []*adminv1.FailureCount{{Kind: "rate_limited", Requests: 6}, {Kind: s.text, Requests: 1}, {Requests: 1}}}, {Name: "sandbox", Healthy: true}}}, nil
 }
 
 func (s *scripted) TryUpstream(_ context.Context, req *adminv1.TryUpstreamRequest) (*adminv1.TryUpstreamResponse, error) {
