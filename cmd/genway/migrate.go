@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -81,19 +82,23 @@ func (c *migrateUp) Run(ctx context.Context, stdout io.Writer) error {
 	return err
 }
 
-// between are the looks of migrate wait at the schema.
-const between = time.Second
+const (
+	// between is the pause between two looks of migrate wait at the schema.
+	between = time.Second
+	// lookTimeout bounds one look. A store that stopped while it answered is asked again over a new connection.
+	lookTimeout = 15 * time.Second
+)
 
 type migrateWait struct {
 	coreproc.Data
-	Timeout time.Duration `default:"5m" least:"0s" placeholder:"D" help:"How long to wait. Exits with 1 if the time is over."`
+	Timeout time.Duration `default:"5m" least:"0s" placeholder:"D" help:"How long to wait. Exits with 1 if the time is over. 0s looks once."`
 }
 
 // Run looks until nothing is pending. A store that cannot be reached yet is waited for too.
 func (c *migrateWait) Run(ctx context.Context, stdout io.Writer) error {
-	deadline := time.After(c.Timeout)
+	end := time.Now().Add(c.Timeout)
 	for {
-		schema, err := c.Schema(ctx)
+		schema, err := c.look(ctx, time.Until(end))
 		if err == nil && len(schema.Pending) == 0 {
 			if !schema.Compatible() {
 				return fmt.Errorf("the store's schema is version %d, for which a program must know version %d; this one knows %d", schema.Version, schema.Least, schema.Known)
@@ -104,12 +109,30 @@ func (c *migrateWait) Run(ctx context.Context, stdout io.Writer) error {
 		if err == nil {
 			err = fmt.Errorf("the schema is version %d and this program needs %d", schema.Version, schema.Known)
 		}
+		left := time.Until(end)
 		select {
-		case <-time.After(between):
-		case <-deadline:
-			return fmt.Errorf("not within %s: %w", c.Timeout, err)
+		case <-time.After(min(between, left)):
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+		if left <= between {
+			return fmt.Errorf("not within %s: %w", c.Timeout, err)
+		}
 	}
+}
+
+// look reads the schema within the time that is left, but within lookTimeout. A timeout of 0 leaves the first look
+// none, and does not shorten it.
+func (c *migrateWait) look(ctx context.Context, left time.Duration) (store.Schema, error) {
+	bound := lookTimeout
+	if c.Timeout > 0 {
+		bound = min(bound, left)
+	}
+	within, cancel := context.WithTimeout(ctx, bound)
+	defer cancel()
+	schema, err := c.Schema(within)
+	if err != nil && within.Err() != nil && ctx.Err() == nil {
+		err = errors.New("the store does not answer")
+	}
+	return schema, err
 }

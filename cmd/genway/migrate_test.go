@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,4 +45,24 @@ func TestMigrateCommands(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "backup.db")
 	says("is a backup of", func(out *strings.Builder) error { return (&backupCommand{in, file}).Run(t.Context(), out) })
 	says("The store that was there is ", func(out *strings.Builder) error { return (&restoreCommand{in, file, true}).Run(t.Context(), out) })
+}
+
+// Waiting for a database that accepts the connection and never answers ends with its time.
+func TestMigrateWaitEnds(t *testing.T) {
+	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	in := coreproc.Data{Store: "postgres://genway@" + silent.Addr().String() + "/genway?sslmode=disable&connect_timeout=3600"}
+	waited := make(chan error, 1)
+	go func() { waited <- (&migrateWait{in, time.Second}).Run(t.Context(), &strings.Builder{}) }()
+	select {
+	case err := <-waited:
+		if err == nil || err.Error() != "not within 1s: the store does not answer" {
+			t.Errorf("waiting: %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the time was over a minute ago")
+	}
 }

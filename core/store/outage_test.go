@@ -3,7 +3,9 @@
 package store_test
 
 import (
+	"context"
 	"errors"
+	"net"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/test/servers"
 )
 
@@ -103,4 +106,27 @@ func TestKeysOutlivePostgres(t *testing.T) {
 	}
 	pass(1500 * time.Millisecond)
 	opens("revoked", keys.ErrWrongKey)
+}
+
+// Opening a database that accepts the connection and never answers can be interrupted, and says so.
+func TestOpenPostgresIsInterrupted(t *testing.T) {
+	silent, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	go func() {
+		conn, err := silent.Accept()
+		if err == nil {
+			defer conn.Close()
+			_, _ = conn.Read(make([]byte, 1)) // what opens the store has begun
+		}
+		interrupt()
+	}()
+	_, err = store.Open(ctx, store.Config{Location: "postgres://genway@" + silent.Addr().String() + "/genway?sslmode=disable&connect_timeout=3600"})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("opening: %v", err)
+	}
 }

@@ -164,8 +164,11 @@ func badURL(location string, err error) error {
 }
 
 // postgresReason is what an operator wants to know of an error: the server's words, or
-// those of the network, in one line.
+// those of the network, in one line. An interruption stays one for errors.Is.
 func postgresReason(config *pgx.ConnConfig, err error) error {
+	if errors.Is(err, context.Canceled) {
+		return context.Canceled
+	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return fmt.Errorf("%s (SQLSTATE %s)", oneLine(e.Message), e.Code)
 	}
