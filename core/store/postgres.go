@@ -57,6 +57,7 @@ func openPostgres(ctx context.Context, cfg Config) (*Store, error) {
 			config.RuntimeParams[name] = value
 		}
 	}
+	boundSilence(config)
 	store := &Store{db: connections(config, maxConns), byDay: &atomic.Bool{}}
 	byDay, err := isByDay(ctx, store.db)
 	if err != nil {
