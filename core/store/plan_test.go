@@ -76,6 +76,18 @@ func TestSearchPlans(t *testing.T) {
 	})
 }
 
+// PostgreSQL knows how many entries a key has, and not how few of them a page may read. For a value that it knows to be
+// rare it would read and sort all entries of ten million instead, so it must not see the value's column as it is.
+func TestPlansOfRareValues(t *testing.T) {
+	s := opened(t, servers.PostgresDatabase(t))
+	for column, filter := range map[string]ledger.Filter{"model": {KeyID: "k", Model: "m"}, "owner": {KeyID: "k", Owner: "o"}, "request_id": {KeyID: "k", RequestID: "r"}} {
+		plans := s.SearchPlans(t, filter, nil, 0, true)
+		if plan := plans[len(plans)-1]; !strings.Contains(plan, "(("+column+" || ''::text) = ") {
+			t.Errorf("the planner knows how rare a value is:\n%s", plan)
+		}
+	}
+}
+
 // Case V24: failures are counted by the index of what went wrong alone.
 func TestFailuresPlans(t *testing.T) {
 	onEach(t, func(t *testing.T, location string) {

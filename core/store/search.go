@@ -152,6 +152,13 @@ func searchOf(filter *ledger.Filter, after *ledger.Position, rows bool) search {
 		}
 	}
 	s.conditions, s.values, s.covered = condition(filter, s.by)
+	if rows && !s.covered {
+		// A value that nothing has must not look rare to the planner: it would read and sort all that is of the key,
+		// since it does not know how few entries the page may read.
+		for i, c := range s.conditions {
+			s.conditions[i] = strings.Replace(c, " = ?", " || '' = ?", 1)
+		}
+	}
 	return s
 }
 
