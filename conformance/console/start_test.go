@@ -16,9 +16,8 @@ import (
 type started struct {
 	http, console string
 	// link signs in, once.
-	link    string
-	data    string
-	process *server.Process
+	link string
+	data string
 }
 
 func start(t *testing.T, flags ...string) started {
@@ -28,7 +27,6 @@ func start(t *testing.T, flags ...string) started {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.process = p
 	t.Cleanup(func() {
 		if err := p.Stop(); err != nil {
 			t.Error(err)
