@@ -36,6 +36,10 @@ func (c *copyStore) Run(ctx context.Context, stdout io.Writer) error {
 	if store.IsPostgres(location) || !store.IsPostgres(c.To) {
 		return cli.UsageError{Err: store.ErrCopyDirection}
 	}
+	// A database that cannot be reached is told ahead of the check, which may take minutes.
+	if _, err := store.ReadSchema(ctx, store.Config{Location: c.To}); err != nil {
+		return fmt.Errorf("nothing was copied: %w", err)
+	}
 	now := time.Now()
 	before, err := prove(ctx, coreproc.Data{Store: location, Migrate: store.MigrateCheck}, [sha256.Size]byte{}, now)
 	if err != nil {
@@ -44,15 +48,11 @@ func (c *copyStore) Run(ctx context.Context, stdout io.Writer) error {
 	progress := cli.NewProgress()
 	copied, err := store.Copy(ctx, location, c.To, func(done, total int64) { progress.Report(done, total, "rows are copied") })
 	progress.Clear()
-	if err != nil {
-		return err
-	}
-	after, err := prove(ctx, coreproc.Data{Store: c.To, Migrate: store.MigrateCheck}, before.audit.Hash, now)
 	switch {
+	case errors.Is(err, store.ErrUnknown):
+		return fmt.Errorf("the answer to the commit was lost, so that the database has all rows or none: run the command again, which refuses a database that has rows; then make an empty one: %w", err)
 	case err != nil:
-		return fmt.Errorf("the copy is not good, remove the database: %w", err)
-	case after != before:
-		return fmt.Errorf("the copy is not good, remove the database: it has %+v, and the store %+v", after, before)
+		return fmt.Errorf("nothing was copied: %w", err)
 	}
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)
 	for _, t := range copied {
@@ -61,9 +61,31 @@ func (c *copyStore) Run(ctx context.Context, stdout io.Writer) error {
 	if err := table.Flush(); err != nil {
 		return err
 	}
+	if _, err := fmt.Fprintln(stdout, "All rows are copied. The check of the copy follows."); err != nil {
+		return err
+	}
+	after, err := prove(ctx, coreproc.Data{Store: c.To, Migrate: store.MigrateCheck}, before.audit.Hash, now)
+	if err := verdict(before, after, err); err != nil {
+		return err
+	}
 	_, err = fmt.Fprintf(stdout, "audit verify, on both sides: whole, %d entries, head %x\nledger check, on both sides: all is well, %d requests\nStart servers with --store and the new database, and with the same --data: its journal may hold requests of a server that was killed.\n",
 		after.audit.Number, after.audit.Hash, after.requests)
 	return err
+}
+
+// verdict says whether a copy is as good as its store, by what prove found of both, or that this is not known: err is
+// of the copy's proof.
+func verdict(before, after proof, err error) error {
+	_, broken := errors.AsType[*audit.BrokenError](err)
+	switch {
+	case broken, errors.Is(err, audit.ErrHeadMissing), errors.Is(err, errWrong):
+		return fmt.Errorf("the copy is not good, remove the database: %w", err)
+	case err != nil:
+		return fmt.Errorf("all rows are copied, but the copy was not checked to its end: make an empty database and copy again, or run genway audit verify and genway ledger check with --store and the database: %w", err)
+	case after != before:
+		return fmt.Errorf("the copy is not good, remove the database: it has %+v, and the store %+v", after, before)
+	}
+	return nil
 }
 
 // proof is what a store holds, as far as it proves itself.

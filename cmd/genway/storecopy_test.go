@@ -3,11 +3,16 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/store"
 	"github.com/genway/genway/test/servers"
 )
@@ -38,7 +43,7 @@ func TestStoreCopy(t *testing.T) {
 }
 
 func TestStoreCopyRefuses(t *testing.T) {
-	dir, nowhere := t.TempDir(), "postgres://u@127.0.0.1:1/genway"
+	dir, nowhere, to := t.TempDir(), "postgres://u@127.0.0.1:1/genway", servers.PostgresDatabase(t)
 	must(t, dir, "keys", "create", "--group", "chat", "--name", "first")
 	for _, c := range []struct {
 		args []string
@@ -47,8 +52,8 @@ func TestStoreCopyRefuses(t *testing.T) {
 		{nil, "missing flags: --to"},
 		{[]string{"--to", filepath.Join(dir, "other.db")}, "is copied from an SQLite file to a PostgreSQL database"},
 		{[]string{"--to", nowhere, "--store", nowhere}, "is copied from an SQLite file to a PostgreSQL database"},
-		{[]string{"--to", nowhere, "--store", filepath.Join(dir, "none.db")}, store.ErrMissing.Error()},
-		{[]string{"--to", nowhere}, "connection refused"},
+		{[]string{"--to", to, "--store", filepath.Join(dir, "none.db")}, store.ErrMissing.Error()},
+		{[]string{"--to", nowhere}, "nothing was copied: open store postgres://u@127.0.0.1:1/genway: dial tcp 127.0.0.1:1: connect: connection refused"},
 	} {
 		if _, err := genway(t, dir, append([]string{"store", "copy"}, c.args...)...); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.args, err, c.want)
@@ -57,7 +62,33 @@ func TestStoreCopyRefuses(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, store.FileName), 8192); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := genway(t, dir, "store", "copy", "--to", nowhere); err == nil || strings.Contains(err.Error(), "refused") {
+	if _, err := genway(t, dir, "store", "copy", "--to", to); err == nil || !strings.Contains(err.Error(), "nothing was copied: ") {
 		t.Errorf("a damaged store: %v", err)
+	}
+	if out := must(t, dir, "migrate", "status", "--store", to); !strings.Contains(out, "is version 0;") {
+		t.Errorf("the copy of a damaged store has begun: %s", out)
+	}
+}
+
+// A copy whose check was broken off is not called bad.
+func TestVerdict(t *testing.T) {
+	whole := proof{audit: audit.Head{Number: 2}, requests: 3}
+	for _, c := range []struct {
+		after proof
+		err   error
+		want  string
+	}{
+		{whole, nil, ""},
+		{proof{audit: whole.audit, requests: 2}, nil, "the copy is not good, remove the database: it has "},
+		{proof{}, errors.Join(errWrong), "the copy is not good, remove the database: the ledger"},
+		{proof{}, fmt.Errorf("audit: %w", &audit.BrokenError{Number: 1}), "the copy is not good, remove the database: audit"},
+		{proof{}, audit.ErrHeadMissing, "the copy is not good, remove the database: the audit"},
+		{proof{}, io.ErrUnexpectedEOF, "all rows are copied, but the copy was not checked to its end: "},
+		{proof{}, context.Canceled, "all rows are copied, but the copy was not checked to its end: "},
+	} {
+		err := verdict(whole, c.after, c.err)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)) || c.err != nil && !errors.Is(err, c.err) {
+			t.Errorf("%+v, %v: %v", c.after, c.err, err)
+		}
 	}
 }

@@ -35,7 +35,7 @@ func TestSQLiteBusyIsTriedAgain(t *testing.T) {
 // on when the batch, which has its second row, was ended.
 func TestPostgresDeadlockIsTriedAgain(t *testing.T) {
 	location := servers.PostgresDatabase(t)
-	// Whoever looks for deadlocks is their victim: the other one does not look.
+	// The transaction that looks for deadlocks is ended: the other one does not look.
 	s := opened(t, location+"&deadlock_timeout=3s&lock_timeout=60s")
 	process, err := s.Ledger().Begin(t.Context(), time.Now())
 	if err != nil {

@@ -22,7 +22,7 @@ type Copied struct {
 // Copy copies all rows of an SQLite database into a PostgreSQL database: keys, the audit with its
 // chain, the ledger with its sums and roll-ups, stored items and the counters of all of them. It
 // migrates the PostgreSQL database, which must have no rows yet, and writes in one transaction:
-// after an error nothing of the copy is there.
+// after an error nothing of the copy is there, unless it is ErrUnknown.
 //
 // No server may have either database open. The SQLite database is only read, and its schema must
 // be the one that this program knows. after is called, with the rows that are written and how
@@ -43,6 +43,7 @@ func Copy(ctx context.Context, from, to string, after func(done, total int64)) (
 		after = func(int64, int64) {}
 	}
 	var copied []Copied
+	var failed error
 	err = withSchema(Config{Location: path, Existing: true}, func(source database) error {
 		return exclusively(ctx, path, func() error {
 			if err := soleConnection(ctx, path); err != nil {
@@ -53,16 +54,19 @@ func Copy(ctx context.Context, from, to string, after func(done, total int64)) (
 			}
 			// The transaction does not end with ctx: database/sql would roll it back beside its last
 			// statement, and the file would stay open behind the copy.
-			return source.view(context.WithoutCancel(ctx), func(read transaction) (err error) {
-				copied, err = copyTo(ctx, read.tx, config, after)
-				if err != nil && ctx.Err() != nil { // the server's words and the network's do not say so
-					err = fmt.Errorf("%w: %w", ctx.Err(), err)
+			return source.view(context.WithoutCancel(ctx), func(read transaction) error {
+				copied, failed = copyTo(ctx, read.tx, config, after)
+				if failed != nil && ctx.Err() != nil { // the server's words and the network's do not say so
+					failed = fmt.Errorf("%w: %w", ctx.Err(), failed)
 				}
-				return err
+				return nil
 			})
 		})
 	})
-	return copied, err
+	if err := errors.Join(failed, err); err != nil {
+		return nil, err
+	}
+	return copied, nil
 }
 
 // copyTo migrates the PostgreSQL database of config, and fills it from a transaction of SQLite's.
@@ -77,22 +81,37 @@ func copyTo(ctx context.Context, from *sql.Tx, config *pgx.ConnConfig, after fun
 	if err != nil {
 		return nil, err
 	}
-	unbounded := config.Copy()
-	unbounded.RuntimeParams["application_name"] = "genway store copy"
-	conn, err := pgx.ConnectConfig(ctx, unbounded)
+	conn, err := pgx.ConnectConfig(ctx, forCopy(config))
 	if err != nil {
 		return nil, fail(err)
 	}
 	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // what it wrote is committed, or not to be
-	var copied []Copied
-	err = pgx.BeginFunc(ctx, conn, func(into pgx.Tx) (err error) {
-		copied, err = copyTables(ctx, from, into, tables, after)
-		return err
-	})
+	into, err := conn.Begin(ctx)
 	if err != nil {
 		return nil, fail(err)
 	}
+	defer into.Rollback(context.WithoutCancel(ctx)) //nolint:errcheck // after Commit it does nothing
+	copied, err := copyTables(ctx, from, into, tables, after)
+	if err != nil {
+		return nil, fail(err)
+	}
+	if err := into.Commit(ctx); err != nil {
+		if err = committed(err); errors.Is(err, ErrUnknown) {
+			return nil, fmt.Errorf("%w: %w", ErrUnknown, fail(err))
+		}
+		return nil, fail(err)
+	}
 	return copied, nil
+}
+
+// forCopy is the configuration of the connection that copies. A statement has no bound, since a table may have many
+// rows; a lock has one, since nobody else uses the database. A server that neither takes rows nor answers is given up.
+func forCopy(config *pgx.ConnConfig) *pgx.ConnConfig {
+	copying := config.Copy()
+	copying.RuntimeParams["application_name"] = "genway store copy"
+	bound(copying)
+	copying.RuntimeParams["statement_timeout"] = "0"
+	return copying
 }
 
 // copyTables fills all tables. Their triggers, which count changes and refuse those of the audit,
@@ -103,6 +122,9 @@ func copyTables(ctx context.Context, from *sql.Tx, into pgx.Tx, tables []table, 
 		total += t.rows
 		name := pgx.Identifier{t.name}.Sanitize()
 		if _, err := into.Exec(ctx, "ALTER TABLE "+name+" DISABLE TRIGGER USER"); err != nil {
+			if sqlState(err) == lockNotAvailable {
+				return nil, errors.New("the database is in use by another program, such as another copy: make an empty one, or run it again when that has ended")
+			}
 			return nil, err
 		}
 		if t.name == "keys_version" { // which a migration fills

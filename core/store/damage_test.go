@@ -14,7 +14,7 @@ import (
 	"github.com/genway/genway/core/store"
 )
 
-// A damaged page is found by a check, and told from a store that is merely away.
+// A check finds a damaged page, and distinguishes it from a store that does not answer.
 func TestDamage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "genway.db")
 	open := func() *store.Store {

@@ -41,10 +41,25 @@ func (d database) row(ctx context.Context, statement string, args ...any) row {
 // changed.
 func (d database) exec(ctx context.Context, statement string, args ...any) (changed int64, err error) {
 	err = d.again(ctx, func() error {
-		changed, err = affected(d.pool.ExecContext(ctx, d.bind(statement), args...))
+		changed, err = affected(d.send(ctx, statement, args))
 		return err
 	})
 	return changed, d.seen.note(err)
+}
+
+// send sends a statement once. Of one without arguments pgx says that it was not sent when the connection ends
+// before the answer (conn.Exec in its simple protocol), so that sql.DB would send it again while the server may
+// still run it. An sql.Conn does not.
+func (d database) send(ctx context.Context, statement string, args []any) (sql.Result, error) {
+	if len(args) > 0 {
+		return d.pool.ExecContext(ctx, d.bind(statement), args...)
+	}
+	conn, err := d.pool.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() //nolint:errcheck // it goes back to the pool
+	return conn.ExecContext(ctx, d.bind(statement))
 }
 
 // change runs do in a transaction that no other one of change runs beside, in any
@@ -80,12 +95,12 @@ func (d database) changeOnce(ctx context.Context, do func(transaction) error) er
 func (d database) locked(ctx context.Context, do func(transaction) error) error {
 	tx, err := d.pool.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return fmt.Errorf("begin: %w", d.seen.note(err))
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing, before it the error is known
 	if d.lock != "" {
 		if _, err := tx.ExecContext(ctx, d.lock); err != nil {
-			return fmt.Errorf("lock: %w", err)
+			return fmt.Errorf("lock: %w", d.seen.note(err))
 		}
 	}
 	if err := do(transaction{tx: tx, dialect: d.dialect, seen: d.seen}); err != nil {
@@ -107,7 +122,7 @@ func (d database) isolated(ctx context.Context, do func(transaction) error) erro
 func (d database) once(ctx context.Context, isolation sql.IsolationLevel, do func(transaction) error) error {
 	tx, err := d.pool.BeginTx(ctx, &sql.TxOptions{Isolation: isolation})
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return fmt.Errorf("begin: %w", d.seen.note(err))
 	}
 	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing, before it the error is known
 	if err := do(transaction{tx: tx, dialect: d.dialect, seen: d.seen}); err != nil {
@@ -121,7 +136,7 @@ func (d database) once(ctx context.Context, isolation sql.IsolationLevel, do fun
 func (d database) view(ctx context.Context, do func(transaction) error) error {
 	tx, err := d.pool.BeginTx(ctx, &sql.TxOptions{Isolation: d.isolation, ReadOnly: true})
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
+		return fmt.Errorf("begin: %w", d.seen.note(err))
 	}
 	defer tx.Rollback() //nolint:errcheck // it wrote nothing
 	return do(transaction{tx: tx, dialect: d.dialect, seen: d.seen})

@@ -160,7 +160,7 @@ func TestRevocationTakesEffect(t *testing.T) {
 	})
 }
 
-// A store that has gone away makes nobody's key wrong.
+// A store that does not answer makes no key invalid.
 func TestClosedStoreIsUnavailable(t *testing.T) {
 	onEach(t, func(t *testing.T, location string) {
 		s := open(t, location)

@@ -36,7 +36,7 @@ func TestRowsOfAnyShape(t *testing.T) {
 			number++
 			batch = append(batch, randomEntry(random, number))
 		}
-		// Some of those before are told again: what is open may be closed, nothing else.
+		// Some earlier entries are written again: an open one may be closed, nothing else changes.
 		for range min(random.IntN(5), len(want)) {
 			batch = append(batch, randomEntry(random, 1+random.Int64N(int64(len(want)))))
 		}

@@ -23,7 +23,7 @@ func (m Migration) concurrent() bool { return strings.Contains(m.SQL, concurrent
 
 // index makes the step's index beside writers, who wait for nothing. Of a partitioned table it makes
 // that of each partition first, and then that of the table, which takes those that are there. What a step that
-// was broken off has left is made anew.
+// was interrupted has left is made again.
 func (m Migration) index(ctx context.Context, db database) error {
 	parts := indexPattern.FindStringSubmatch(m.SQL)
 	if parts == nil {

@@ -32,7 +32,7 @@ func faultIndexes(t testing.TB, db *sql.DB) []string {
 }
 
 // Case X87: while an upgrade makes an index and waits for a transaction that has written, others write. What an
-// upgrade that was broken off has left is made anew. A ledger that is partitioned by day has the index in each partition.
+// upgrade that was interrupted has left is made again. A ledger that is partitioned by day has the index in each partition.
 func TestIndexesAreMadeBesideWriters(t *testing.T) {
 	first := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for name, form := range map[string]struct {

@@ -7,7 +7,7 @@ import "strings"
 // the columns have or had in TABLE_changes.
 //
 // The counter is one row: PostgreSQL locks it from its update until the transaction ends, so
-// that numbers become visible in their order, whoever writes.
+// that numbers become visible in their order, also where several processes write.
 
 // sqliteNoted runs for each row: SQLite has no triggers of statements.
 func sqliteNoted(table string, columns []string) string {

@@ -101,6 +101,7 @@ func withSchema(cfg Config, do func(database) error) error {
 		if err != nil {
 			return err
 		}
+		bound(config)
 		db := connections(config, 1)
 		defer db.pool.Close() //nolint:errcheck // it wrote nothing
 		if err := do(db); err != nil {

@@ -2,16 +2,26 @@ package store
 
 import (
 	"database/sql"
+	"errors"
 	"sync/atomic"
 )
 
 // seen keeps the first error of any statement of a store that says that the database is
 // damaged, whatever its caller makes of the error.
-type seen struct{ first atomic.Pointer[error] }
+type seen struct {
+	// address is where a PostgreSQL database is, without the password. It is empty for a file.
+	address string
+	first   atomic.Pointer[error]
+}
 
-// note gives err back, with what to do about it if it says that the database is damaged.
+// note gives err back, with the address of a PostgreSQL database, and with what to do about it if it says that
+// the database is damaged.
 func (s *seen) note(err error) error {
-	if err == nil || !Damaged(err) {
+	if err == nil || errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	err = addressed(s.address, err)
+	if !Damaged(err) {
 		return err
 	}
 	err = damage(err)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,12 +17,24 @@ import (
 // notice that the time is over, and what it then says is on its way.
 const answerMargin = 5 * time.Second
 
-// boundSilence gives a server up that has been silent for longer than one of its statements may take.
-// statement_timeout is the server's own clock: one that stands still, because its machine is paused or its disk
-// hangs, does not look at it, and the network sees nothing wrong. Without a statement_timeout there is no bound.
-func boundSilence(config *pgx.ConnConfig) {
-	timeout := statementTimeout(config.RuntimeParams["statement_timeout"])
+// silence is how long a server may be silent: longer than one of its statements may take. statement_timeout is the
+// server's own clock: one that stands still, because its machine is paused or its disk hangs, does not look at
+// it, and the network sees nothing wrong. 0 is without end, if the URL has no statement_timeout.
+func silence(config *pgx.ConnConfig) time.Duration {
+	text, ok := config.RuntimeParams["statement_timeout"]
+	if !ok {
+		text = settings["statement_timeout"]
+	}
+	timeout := statementTimeout(text)
 	if timeout <= 0 {
+		return 0
+	}
+	return timeout + answerMargin
+}
+
+// boundSilence has connections give a server up that has been silent for so long; 0 sets no bound.
+func boundSilence(config *pgx.ConnConfig, within time.Duration) {
+	if within <= 0 {
 		return
 	}
 	dial := config.DialFunc
@@ -30,7 +43,7 @@ func boundSilence(config *pgx.ConnConfig) {
 		if err != nil {
 			return nil, err
 		}
-		return &answering{Conn: conn, within: timeout + answerMargin}, nil
+		return &answering{Conn: conn, within: within}, nil
 	}
 }
 
@@ -62,20 +75,44 @@ type answering struct {
 	net.Conn
 	within time.Duration
 	silent atomic.Bool
+
+	mu   sync.Mutex
+	wait *time.Timer // of a Read that is under way
 }
 
 // Read waits for as long as the server may be silent. Deadlines are pgx's to set.
 func (c *answering) Read(p []byte) (int, error) {
-	wait := time.AfterFunc(c.within, func() {
+	c.mu.Lock()
+	c.wait = time.AfterFunc(c.within, func() {
 		c.silent.Store(true)
 		_ = c.Close()
 	})
+	c.mu.Unlock()
 	n, err := c.Conn.Read(p)
-	wait.Stop()
-	if err != nil && c.silent.Load() {
-		err = silenceError{c.within}
+	c.mu.Lock()
+	c.wait.Stop()
+	c.wait = nil
+	c.mu.Unlock()
+	return n, c.reason(err)
+}
+
+// Write begins the wait of a Read anew: a server that takes the rows of a COPY says nothing until their end.
+func (c *answering) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.mu.Lock()
+	if c.wait != nil && n > 0 && c.wait.Stop() {
+		c.wait.Reset(c.within)
 	}
-	return n, err
+	c.mu.Unlock()
+	return n, c.reason(err)
+}
+
+// reason gives the silence for the error of a connection that was closed for it.
+func (c *answering) reason(err error) error {
+	if err != nil && c.silent.Load() {
+		return silenceError{c.within}
+	}
+	return err
 }
 
 // silenceError is a net.Error: pgx reports the texts of timeouts, and of others only that the connection is

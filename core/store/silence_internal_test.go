@@ -1,7 +1,10 @@
 package store
 
 import (
+	"errors"
+	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -14,4 +17,33 @@ func TestStatementTimeout(t *testing.T) {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 	}
+}
+
+// A server that takes what is written says nothing meanwhile and is not given up; its silence begins with the last
+// byte that it took, and a Write that it does not take ends as well.
+func TestSilenceBeginsBehindTheLastWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		conn := &answering{Conn: client, within: time.Minute}
+		begin := time.Now()
+		read := make(chan error, 1)
+		go func() {
+			_, err := conn.Read(make([]byte, 1))
+			read <- err
+		}()
+		row := []byte("row")
+		for range 3 {
+			time.Sleep(50 * time.Second) //nolint:forbidigo // the bubble's clock
+			go func() { _, _ = server.Read(make([]byte, len(row))) }()
+			if _, err := conn.Write(row); err != nil {
+				t.Fatalf("after %v: %v", time.Since(begin), err)
+			}
+		}
+		_, err := conn.Write(row)
+		for _, err := range []error{err, <-read} {
+			if _, silent := errors.AsType[silenceError](err); !silent || time.Since(begin) != 210*time.Second {
+				t.Errorf("after %v: %v", time.Since(begin), err)
+			}
+		}
+	})
 }

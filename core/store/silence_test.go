@@ -3,11 +3,9 @@
 package store_test
 
 import (
-	"net"
-	"net/url"
-	"path/filepath"
+	"context"
+	"errors"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,96 +14,114 @@ import (
 	"github.com/genway/genway/test/servers"
 )
 
-// socketName is the file of a server's socket in its directory.
-const socketName = ".s.PGSQL.5432"
-
-// freezing passes connections on to a server until it is frozen: then they stay open, and nothing comes any more.
-type freezing struct {
-	net.Listener
-	to     string
-	frozen chan struct{}
-	ends   sync.WaitGroup
-}
-
-func freezingBefore(t *testing.T, location string) (_ *freezing, through string) {
-	t.Helper()
-	u, err := url.Parse(location)
-	if err != nil {
-		t.Fatal(err)
-	}
-	query := u.Query()
-	dir := t.TempDir()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", filepath.Join(dir, socketName))
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &freezing{Listener: listener, to: filepath.Join(query.Get("host"), socketName), frozen: make(chan struct{})}
-	query.Set("host", dir)
-	query.Set("statement_timeout", "100ms")
-	u.RawQuery = query.Encode()
-	f.ends.Go(f.accept)
-	t.Cleanup(func() { _ = listener.Close(); f.ends.Wait() })
-	return f, u.String()
-}
-
-func (f *freezing) accept() {
-	for {
-		client, err := f.Accept()
-		if err != nil {
-			return
-		}
-		server, err := net.Dial("unix", f.to)
-		if err != nil {
-			_ = client.Close()
-			continue
-		}
-		f.ends.Go(func() { f.pass(server, client) })
-		f.ends.Go(func() { f.pass(client, server) })
-	}
-}
-
-func (f *freezing) pass(from, to net.Conn) {
-	defer from.Close()
-	defer to.Close()
-	for buf := make([]byte, 4096); ; {
-		n, err := from.Read(buf)
-		if err != nil {
-			return
-		}
-		select {
-		case <-f.frozen: // what comes is not passed on
-		default:
-			if _, err := to.Write(buf[:n]); err != nil {
-				return
-			}
-		}
-	}
-}
-
-// A server that stands still is given up some time after its own clock would have ended the statement.
+// Case N86: a server that stands still is given up some time after its own clock would have ended a statement, whatever
+// is under way.
 func TestPostgresThatStandsStill(t *testing.T) {
-	server, location := freezingBefore(t, servers.PostgresDatabase(t))
-	s, err := store.Open(t.Context(), store.Config{Location: location})
-	if err != nil {
-		t.Fatal(err)
+	t.Parallel()
+	from := filled(t)
+	for name, c := range map[string]struct {
+		at string
+		do func(ctx context.Context, through string) error
+	}{
+		"report": {"FROM ledger", func(ctx context.Context, through string) error {
+			s, err := store.Open(ctx, store.Config{Location: through, Migrate: store.MigrateOff})
+			if err != nil {
+				return err
+			}
+			_, err = s.Ledger().Report(ctx, ledger.Query{By: []ledger.Dimension{ledger.ByKey}})
+			return errors.Join(err, s.Close())
+		}},
+		"migrate status": {"schema_least", func(ctx context.Context, through string) error {
+			_, err := store.ReadSchema(ctx, store.Config{Location: through})
+			return err
+		}},
+		"migrate up": {"CREATE INDEX CONCURRENTLY", func(ctx context.Context, through string) error {
+			_, err := store.MigrateUp(ctx, store.Config{Location: through})
+			return err
+		}},
+		"store copy": {`copy "ledger"`, func(ctx context.Context, through string) error {
+			_, err := store.Copy(ctx, from, through, nil)
+			return err
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			location := servers.PostgresDatabase(t)
+			if err := opened(t, location).Close(); err != nil {
+				t.Fatal(err)
+			}
+			withoutFaults(t, raw(t, location))
+			server, through := relayBefore(t, location, c.at)
+			server.freezes = true
+			done := make(chan error, 1)
+			go func() { done <- c.do(t.Context(), through) }()
+			select {
+			case err := <-done:
+				if err == nil || !strings.Contains(err.Error(), "the database was silent for 7s") || !server.met() {
+					t.Errorf("got %v", err)
+				}
+			case <-time.After(time.Minute):
+				t.Error("a server that stands still is waited for")
+			}
+		})
 	}
-	defer s.Close()
-	report := func() error {
-		_, err := s.Ledger().Report(t.Context(), ledger.Query{By: []ledger.Dimension{ledger.ByKey}})
-		return err
-	}
-	if err := report(); err != nil {
-		t.Fatal(err)
-	}
-	close(server.frozen)
-	done := make(chan error, 1)
-	go func() { done <- report() }()
-	select {
-	case err := <-done:
-		if err == nil || !strings.Contains(err.Error(), "the database was silent for 5.1s") {
-			t.Errorf("a report of a server that stands still: %v", err)
-		}
-	case <-time.After(time.Minute):
-		t.Error("a report waits for a server that stands still")
+}
+
+// Case N87: an error of a connection that is cut says which database it is of, without its password, and no
+// statement is sent twice.
+func TestPostgresThatIsCutOff(t *testing.T) {
+	from := filled(t)
+	for name, c := range map[string]struct {
+		at   string
+		do   func(ctx context.Context, through string) error
+		want string
+		// then is what the same says of the server without the relay.
+		then string
+	}{
+		"report": {"FROM ledger", func(ctx context.Context, through string) error {
+			s, err := store.Open(ctx, store.Config{Location: through, Migrate: store.MigrateOff})
+			if err != nil {
+				return err
+			}
+			_, err = s.Ledger().Report(ctx, ledger.Query{By: []ledger.Dimension{ledger.ByKey}})
+			return errors.Join(err, s.Close())
+		}, "report: store postgres://", ""},
+		"migrate up": {"CREATE INDEX CONCURRENTLY", func(ctx context.Context, through string) error {
+			_, err := store.MigrateUp(ctx, store.Config{Location: through})
+			return err
+		}, "migrate store postgres://", ""},
+		"store copy": {`copy "ledger"`, func(ctx context.Context, through string) error {
+			_, err := store.Copy(ctx, from, through, nil)
+			return err
+		}, "copy to postgres://", ""},
+		"commit of store copy": {"commit", func(ctx context.Context, through string) error {
+			_, err := store.Copy(ctx, from, through, nil)
+			if errors.Is(err, store.ErrUnknown) {
+				return err
+			}
+			return errors.Join(err, errors.New("the end is known"))
+		}, "it is not known whether the change was made: copy to postgres://", "the database is in use: its table"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			location := servers.PostgresDatabase(t)
+			if err := opened(t, location).Close(); err != nil {
+				t.Fatal(err)
+			}
+			if c.at == "CREATE INDEX CONCURRENTLY" {
+				withoutFaults(t, raw(t, location))
+			}
+			server, through := relayBefore(t, location, c.at)
+			err := c.do(t.Context(), through)
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) || !strings.HasSuffix(err.Error(), "the connection to the server was lost") || strings.Contains(err.Error(), "canary") {
+				t.Errorf("got %v", err)
+			}
+			if met := server.times.Load(); met != 1 {
+				t.Errorf("%q was sent %d times", c.at, met)
+			}
+			err = c.do(t.Context(), location)
+			if c.then == "" && err != nil || c.then != "" && (err == nil || !strings.Contains(err.Error(), c.then)) {
+				t.Errorf("afterwards: %v", err)
+			}
+		})
 	}
 }

@@ -122,7 +122,7 @@ func testChanged(t *testing.T, database Database) {
 		t.Errorf("three keys were made, version %d: %v", before, all)
 	}
 	last := all[2]
-	// A rotation is about the secret that is gone, and the new one.
+	// A rotation affects the old secret and the new one.
 	next := sha256.Sum256([]byte("next"))
 	err := update(t.Context(), s, key(0).ID, func(k *keys.Key) { k.Secrets[0].Hash = next })
 	if err == nil {
@@ -188,7 +188,7 @@ func testFollow(t *testing.T, database Database) { //nolint:gocognit // one stor
 				if err := s.Create(t.Context(), []keys.Key{k}, nil); err != nil {
 					t.Error(err)
 				}
-				// Each other key of all is changed or revoked by whoever comes to it.
+				// It changes a key that another goroutine may change too, and revokes it at its third change.
 				err := update(t.Context(), s, key((w*each+n)/2).ID, func(k *keys.Key) {
 					if k.Owner += "x"; len(k.Owner) > 2 {
 						at := epoch()

@@ -66,7 +66,7 @@ func testImport(t *testing.T, database Database) {
 	}
 }
 
-// Whatever ends an import leaves nothing of it, and the first of its errors is told.
+// An import that fails leaves nothing behind, and reports its first error.
 func testImportAllOrNone(t *testing.T, database Database) {
 	handle := opened(t, database)
 	s := handle.Keys()
@@ -102,7 +102,7 @@ func testImportAllOrNone(t *testing.T, database Database) {
 		"a name twice in one part":    {t.Context(), batches([]keys.Key{key(0), named(1, key(0))}), nil, key(0).ID, 1},
 		"a name in a later statement": {t.Context(), batches(append(slices.Clip(many), named(0, before))), nil, before.ID, 600},
 		"an id twice":                 {t.Context(), batches(many, many[:1]), keys.ErrExists, "", 0},
-		"its caller is gone in its midst": {ended, func(yield func(keys.Batch, error) bool) {
+		"its caller disconnects in the middle": {ended, func(yield func(keys.Batch, error) bool) {
 			for batch, err := range batches(many, []keys.Key{key(0)}) {
 				if !yield(batch, err) {
 					return

@@ -60,7 +60,7 @@ func RunItems(t *testing.T, database ItemDatabase) {
 	if none, err := one.Get(t.Context(), nil); err != nil || len(none) != 0 {
 		t.Errorf("%v, %v", none, err)
 	}
-	// 0 and 2 to 99 have expired; 1 was put anew.
+	// 0 and 2 to 99 have expired; 1 was replaced.
 	for _, step := range []struct{ count, removed int }{{60, 60}, {60, 39}, {60, 0}} {
 		if n, err := one.Expire(t.Context(), epoch().Add(100*time.Second), step.count); err != nil || n != int64(step.removed) {
 			t.Errorf("%d rows removed, not %d: %v", n, step.removed, err)

@@ -72,6 +72,6 @@ func testNamesConcurrently(t *testing.T, database Database) {
 		}
 	}
 	if got := list(t, handles[0]); made != 1 || len(got) != 1 {
-		t.Errorf("%d were told that theirs was made; there are %d", made, len(got))
+		t.Errorf("%d calls reported success; there are %d", made, len(got))
 	}
 }

@@ -99,17 +99,17 @@ func testSpent(t *testing.T, database LedgerDatabase) {
 		t.Fatal(err)
 	}
 	check("pruned", day)
-	// What is told again counts once, whatever is new beside it, and what was interrupted
+	// What is written again counts once, whatever is new beside it, and what was interrupted
 	// once it is known. Those of another process are its own.
 	lost, late := interrupted(8), dated(8, 48)
 	lost.Start = late.Start
 	write(t, s, process, dated(5, 48), lost)
-	check("told again", day)
+	check("written again", day)
 	write(t, s, process, dated(5, 48), late, dated(9, 48), dated(9, 48), dated(11, 48))
 	write(t, s, process, late, dated(9, 48))
 	want[2].Cost += 9015 + 11015
 	want[1].Cost += 8015
-	check("told again beside others", day)
+	check("written again beside others", day)
 	write(t, s, begin(t, s, epoch()), dated(5, 48))
 	want[2].Cost += 5015
 	check("of another process", day)

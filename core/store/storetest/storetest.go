@@ -57,7 +57,7 @@ func Run(t *testing.T, fresh func(t *testing.T) Database) {
 		{"an import is made all or none", testImportAllOrNone},
 		{"of imports of the same names at once one is made", testImportConcurrently},
 		{"who holds a secret is looked up", testHolders},
-		{"what has changed is told in its order", testChanged},
+		{"changes are reported in their order", testChanged},
 		{"who follows the changes misses none", testFollow},
 		{"many keys are made at once", testCreateMany},
 		{"the version moves with every change and only then", testVersion},
