@@ -28,6 +28,7 @@ type half struct {
 	end   int64
 	buf   []byte // of the record that is being written
 	err   error  // of a write; the entries of a half that has one are not all in it
+	told  bool   // the log has that it cannot be written
 }
 
 // owner is the process whose entries are in a file. The time distinguishes it from a process of

@@ -348,6 +348,19 @@ func TestStuck(t *testing.T) {
 	}
 }
 
+// A store that is waited for until the time of the end is over is a failure, and no interruption.
+func TestLateIsNoInterruption(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := newMemory()
+		store.hold = make(chan struct{})
+		r := start(t, ledger.Config{Store: store})
+		open(t, r, "waits")
+		if err := r.Close(); err == nil || !strings.Contains(err.Error(), "1 entries are lost: the 5s that the last writes have are over") || errors.Is(err, context.Canceled) {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
 // What cannot be written by the end is lost with a number, in the error and the log;
 // the end is bounded.
 func TestLostIsTold(t *testing.T) {

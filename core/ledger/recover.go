@@ -126,8 +126,15 @@ func (r *Recorder) keepJournal() {
 
 // resetJournal forgets what the store has.
 func (r *Recorder) resetJournal(h *half) {
-	if err := h.reset(); err != nil && !errors.Is(err, os.ErrClosed) {
+	err := h.reset()
+	switch {
+	case h == nil, errors.Is(err, os.ErrClosed):
+	case err != nil && !h.told:
+		h.told = true
 		r.config.Logger.Warn("the ledger's journal was not whole: a killed process would have lost entries", "error", err)
+	case err == nil && h.told:
+		h.told = false
+		r.config.Logger.Info("the ledger's journal is whole again")
 	}
 }
 

@@ -104,6 +104,7 @@ func (r *Recorder) flush(ctx context.Context) error {
 		}
 		r.keepJournal()
 		if !wait(ctx, retryAfter) {
+			err = late(ctx, err)
 			fate := "lost"
 			if b.half != nil && b.half.err == nil {
 				fate = "left in the journal"
@@ -184,13 +185,25 @@ func (r *Recorder) Lag() time.Duration {
 // end closes what is open.
 func (r *Recorder) end(ctx context.Context) error {
 	n, err := r.config.Store.End(ctx, r.process)
-	if err != nil {
+	if err = late(ctx, err); err != nil {
 		return fmt.Errorf("ledger: close the open entries: %w", err)
 	}
 	if n > 0 {
 		r.config.Logger.Warn("requests are interrupted by the end", "entries", n)
 	}
 	return nil
+}
+
+// errLate is of a write that the end of the process did not wait for.
+var errLate = fmt.Errorf("the %s that the last writes have are over", endWithin)
+
+// late gives errLate for the error of a write that the end has broken off. Those who end the process would take that
+// for the answer to their signal, and not for a failure.
+func late(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return errLate
+	}
+	return err
 }
 
 // wait lets a while pass; false when ctx ends first.
