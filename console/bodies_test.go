@@ -86,7 +86,7 @@ func TestBodies(t *testing.T) {
 	explained.UpstreamBody = []byte(`{"to":"another"}`)
 	session := f.reader(t, true)
 	if page := f.get(t, session, "/requests/1-2/bodies"); !strings.Contains(page.body, "differs from what the upstream was sent") {
-		t.Error("a translation that is another by now is not told")
+		t.Error("a translation that has changed since is not named")
 	}
 	f.scripted.explain = func(req *adminv1.ExplainRequest) (*adminv1.ExplainResponse, error) {
 		if req.GetUpstream() != "" {
@@ -95,13 +95,13 @@ func TestBodies(t *testing.T) {
 		return explained, nil
 	}
 	if page := f.get(t, session, "/requests/1-2/bodies"); !strings.Contains(page.body, `class="lost"`) {
-		t.Error("an upstream that is gone is not replaced by its protocol")
+		t.Error("an upstream that was removed is not replaced by its protocol")
 	}
 	f.scripted.explain = func(*adminv1.ExplainRequest) (*adminv1.ExplainResponse, error) {
 		return nil, fault.Invalid("model", "model: <no route>")
 	}
 	if page := f.get(t, session, "/requests/1-2/bodies"); page.code != http.StatusOK || !strings.Contains(page.body, "cannot be explained any more: model: &lt;no route&gt;") {
-		t.Errorf("a route that is gone: %d", page.code)
+		t.Errorf("a route that was removed: %d", page.code)
 	}
 	for _, path := range []string{"/requests/9-9/bodies", "/playground?replay=9-9", "/playground?replay=%00"} {
 		if got := f.get(t, session, path); got.code != http.StatusNotFound {

@@ -1,8 +1,11 @@
 package console
 
 import (
+	"maps"
 	"sync"
 	"time"
+
+	"golang.org/x/time/rate"
 )
 
 // Sign-ins that fail are bounded by where they come from: a burst, and then one in a while.
@@ -13,45 +16,40 @@ const (
 	boundPlaces = 4096
 )
 
-// bound admits a burst of attempts for each key, and one more for each interval that passes
-// (GCRA, as of ITU-T I.371).
+// bound admits a burst of attempts for each key, and one more for each interval that passes.
 type bound[K comparable] struct {
-	mu    sync.Mutex
-	clock func() time.Time
-	burst int
-	every time.Duration
-	due   map[K]time.Time
+	mu       sync.Mutex
+	clock    func() time.Time
+	burst    int
+	every    time.Duration
+	attempts map[K]*rate.Limiter
 }
 
 func newBound[K comparable](clock func() time.Time, burst int, every time.Duration) *bound[K] {
-	return &bound[K]{clock: clock, burst: burst, every: every, due: map[K]time.Time{}}
+	return &bound[K]{clock: clock, burst: burst, every: every, attempts: map[K]*rate.Limiter{}}
 }
 
 // admits reports whether there may be an attempt, without counting one.
 func (b *bound[K]) admits(key K) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.due[key].Sub(b.clock()) <= time.Duration(b.burst-1)*b.every
+	made, known := b.attempts[key]
+	return !known || made.TokensAt(b.clock()) >= 1
 }
 
-// count counts an attempt.
+// count counts an attempt, also one that was not admitted: those that come at once are.
 func (b *bound[K]) count(key K) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	now := b.clock()
-	if len(b.due) >= boundPlaces {
-		for k, due := range b.due {
-			if due.Before(now) {
-				delete(b.due, k)
-			}
-		}
-		if len(b.due) >= boundPlaces {
-			clear(b.due)
+	if len(b.attempts) >= boundPlaces {
+		maps.DeleteFunc(b.attempts, func(_ K, made *rate.Limiter) bool { return made.TokensAt(now) >= float64(b.burst) })
+		if len(b.attempts) >= boundPlaces {
+			clear(b.attempts)
 		}
 	}
-	due := b.due[key]
-	if due.Before(now) {
-		due = now
+	if b.attempts[key] == nil {
+		b.attempts[key] = rate.NewLimiter(rate.Every(b.every), b.burst)
 	}
-	b.due[key] = due.Add(b.every)
+	b.attempts[key].ReserveN(now, 1)
 }

@@ -364,7 +364,7 @@ func TestRawKeysAreNowhere(t *testing.T) {
 		hash := keys.Hash(raw)
 		for _, text := range told {
 			if strings.Contains(text, raw[4:14]) || strings.Contains(text, string(hash[:])) {
-				t.Errorf("a key is told in %.200s…", text)
+				t.Errorf("a key is in %.200s…", text)
 			}
 		}
 	}

@@ -169,7 +169,7 @@ func TestReadCapturesIsGiven(t *testing.T) {
 	reads(link(f.root, true), false)
 }
 
-// What is deleted is gone, by those who may change something, and the audit has it.
+// Only sessions that may change something delete captures. Deleted ones cannot be read, and the audit names the deletion.
 func TestDeleteCaptures(t *testing.T) {
 	f := serve(t)
 	for n := range int64(4) {

@@ -100,7 +100,7 @@ func TestGetLimits(t *testing.T) {
 				t.Errorf("%s: %v, want %v", ref, g, w)
 			}
 			if budget := g.GetLimit() == "budget"; budget != (g.GetResetTime() != nil) || budget && !g.GetResetTime().AsTime().After(time.Now()) {
-				t.Errorf("%s: begins anew at %v", ref, g)
+				t.Errorf("%s: is reset at %v", ref, g)
 			}
 			if at := g.GetSpentTime(); at != nil && at.AsTime().After(g.GetResetTime().AsTime()) {
 				t.Errorf("%s: spent after its period: %v", ref, g)

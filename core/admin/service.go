@@ -17,6 +17,7 @@ import (
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"golang.org/x/time/rate"
 )
 
 // Config is what a Service is made of. All but Explainer, Topology, Configurator, Recorder,
@@ -79,7 +80,7 @@ type Service struct {
 	adminv1.UnimplementedAdminServer
 	config Config
 	tail   tail
-	trials trials
+	trials *rate.Limiter
 }
 
 var _ adminv1.AdminServer = (*Service)(nil)
@@ -92,7 +93,7 @@ func New(config Config) (*Service, error) {
 	if config.Clock == nil {
 		config.Clock = time.Now
 	}
-	s := &Service{config: config}
+	s := &Service{config: config, trials: newTrials()}
 	s.tail = tail{requests: config.Requests, names: s.names}
 	return s, nil
 }

@@ -31,7 +31,7 @@ func (b *busy) Tail(context.Context, *ledger.Cursor) (ended []ledger.Located, dr
 	return ended, 1, nil // of each read one more was passed over
 }
 
-// Case X73: a viewer that does not read keeps a bounded number of reads waiting and is told how many
+// Case X73: a viewer that does not read keeps a bounded number of reads waiting and learns how many
 // requests it has missed, as soon as it reads, although no more have ended. The others miss nothing.
 func TestViewersThatDoNotRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestViewersThatDoNotRead(t *testing.T) {
 				t.Errorf("%d entries of nothing", len(s.entries))
 			}
 		default:
-			t.Error("it is not told what it has missed")
+			t.Error("it does not learn what it has missed")
 		}
 		if late.seen != tailQueue*each || late.seen+late.dropped != reads*(each+1) {
 			t.Errorf("it has seen %d and missed %d of %d", late.seen, late.dropped, reads*(each+1))

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"golang.org/x/time/rate"
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
@@ -39,24 +39,17 @@ type Trier interface {
 	TryImage(ctx context.Context, upstream string, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, *call.Record, error)
 }
 
-// trials bounds how often upstreams are tried (GCRA, as of ITU-T I.371).
-type trials struct {
-	mu  sync.Mutex
-	due time.Time
-}
+// newTrials bounds how often upstreams are tried.
+func newTrials() *rate.Limiter { return rate.NewLimiter(rate.Every(trialEvery), trialBurst) }
 
-// begin counts a trial, or returns how long to wait for the next.
-func (t *trials) begin(now time.Time) (wait time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.due.Before(now) {
-		t.due = now
+// beginTrial counts a trial, or returns how long to wait for the next.
+func (s *Service) beginTrial() (wait time.Duration) {
+	now := s.config.Clock()
+	trial := s.trials.ReserveN(now, 1)
+	if wait = trial.DelayFrom(now); wait > 0 {
+		trial.CancelAt(now)
 	}
-	if wait = t.due.Sub(now) - (trialBurst-1)*trialEvery; wait > 0 {
-		return wait
-	}
-	t.due = t.due.Add(trialEvery)
-	return 0
+	return wait
 }
 
 // TryUpstream sends one small request to an upstream.
@@ -67,7 +60,7 @@ func (s *Service) TryUpstream(ctx context.Context, req *adminv1.TryUpstreamReque
 	if err := s.checkTrial(req); err != nil {
 		return nil, err
 	}
-	if wait := s.trials.begin(s.config.Clock()); wait > 0 {
+	if wait := s.beginTrial(); wait > 0 {
 		f := fault.New(fault.RateLimited, ReasonTooManyTrials, "upstreams are tried too often; try again in %d seconds", (wait+time.Second-1)/time.Second)
 		f.RetryAfter = wait
 		return nil, f
