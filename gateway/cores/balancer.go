@@ -84,7 +84,7 @@ func (b *leastBusy) UpdateState(state balancer.State) {
 }
 
 // logged logs that a core is lost or found again, and gives the state to compare the next one
-// with. What is between is not logged: connections are made anew all the time. A core that ends says that it
+// with. What is between is not logged: connections are replaced all the time. A core that ends says that it
 // does not serve while its connection is still there: the names are looked up then, since the core in its
 // place may be in DNS by now.
 func (b *leastBusy) logged(before connectivity.State, child endpointsharding.ChildState, known *core) connectivity.State {

@@ -116,7 +116,7 @@ func streamElsewhere(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.Clie
 	return &refusable{ClientStream: first, call: c, open: open}, nil
 }
 
-// refusable is a stream that begins anew at another core while it is refused.
+// refusable is a stream that is started again at another core while cores refuse it.
 type refusable struct {
 	grpc.ClientStream
 	call    *call

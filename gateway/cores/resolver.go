@@ -2,6 +2,7 @@ package cores
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -133,6 +134,9 @@ func lookup(t Target) func(context.Context) ([]string, error) {
 		ctx, cancel := context.WithTimeout(ctx, lookUpTimeout)
 		defer cancel()
 		hosts, err := dns.LookupHost(ctx, t.host)
+		if e, ok := errors.AsType[*net.DNSError](err); ok && t.authority != "" {
+			e.Server = t.authority // net has the system's, which was not asked
+		}
 		for i, host := range hosts {
 			hosts[i] = net.JoinHostPort(host, t.port)
 		}
