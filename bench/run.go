@@ -210,8 +210,12 @@ func runSoak(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	o.register(flags)
 	streams := flags.Int("streams", 2000, "streams at once")
 	last := flags.Duration("last", 5*time.Minute, "how long each lasts, with ten events a second")
+	flags.Lookup("targets").Usage = "targets, separated by commas; the forms of Genway when empty"
 	if err := flags.Parse(args); err != nil {
 		return err
+	}
+	if o.targets == "" {
+		o.targets = strings.Join([]string{target.AllInOne, target.TwoProcesses, target.WholeBodies}, ",")
 	}
 	b, done, err := o.open(ctx, stderr)
 	if err != nil {

@@ -22,7 +22,8 @@ type account struct {
 	mu    sync.Mutex
 	ring  [throttleSlots]counts
 	total counts
-	at    int64 // the slot of now, counted from 1970
+	begin time.Time // of slot 0; slots go by the monotonic clock, which nobody sets back
+	at    int64     // the slot of now
 }
 
 type counts struct{ requests, forwarded, refused int64 }
@@ -67,7 +68,10 @@ func (t *throttle) refuse(p overload.Priority) {
 
 // advance drops counts that are older than a second.
 func (a *account) advance(now time.Time) {
-	at := now.UnixNano() / int64(throttleSlot)
+	if a.begin.IsZero() {
+		a.begin = now
+	}
+	at := int64(now.Sub(a.begin) / throttleSlot)
 	for n := 0; a.at < at && n < throttleSlots; n++ {
 		a.at = max(a.at+1, at-throttleSlots+1)
 		old := &a.ring[a.at%throttleSlots]

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -138,5 +139,23 @@ func TestFailure(t *testing.T) {
 	b, _ := open(t, []target.Target{broken})
 	if err := b.Startup(t.Context(), 1); err == nil {
 		t.Error("started")
+	}
+}
+
+// Any target that was named holds long streams, as a yardstick of the gateways.
+func TestSoakOfOtherTargets(t *testing.T) {
+	b, records := open(t, named(t, target.Direct, target.ReverseProxy))
+	if err := b.Soak(t.Context(), 5, 200*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for _, r := range records() {
+		order = append(order, r.Target)
+		if r.Kind != measure.KindSoak || r.Load.Requests != 5 || r.Load.Failed() > 0 || r.CPU <= 0 || r.PeakRSS <= 0 {
+			t.Errorf("%+v %+v", r, r.Load)
+		}
+	}
+	if want := []string{target.Direct, target.ReverseProxy}; !slices.Equal(order, want) {
+		t.Errorf("targets %q, want %q", order, want)
 	}
 }

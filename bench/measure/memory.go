@@ -119,6 +119,10 @@ func (b *Bench) memory(ctx context.Context, s *subject, w workload.Workload) (Re
 	return r, nil
 }
 
+// recovers is how long a gateway may take from an overload, which the images are for one processor,
+// until it serves all small requests. Those that it refuses until then are logged.
+const recovers = 2 * time.Second
+
 // pictures sends large images through each gateway, then small requests, and looks at
 // its memory when it has come to rest.
 func (b *Bench) pictures(ctx context.Context, w workload.Workload, collect time.Duration) (failed error) {
@@ -135,10 +139,14 @@ func (b *Bench) pictures(ctx context.Context, w workload.Workload, collect time.
 				return err
 			}
 			client, job := b.client(s, workload.Chat1K())
+			first := client.Do(ctx, job, load.Run{Duration: recovers})
 			result := client.Do(ctx, job, load.Run{Duration: collect})
 			client.Close()
+			if first.Failed() > 0 {
+				b.logf("memory %-13s %-13s %d small requests of the first %v failed: %v", w.Name, s.Name, first.Failed(), recovers, first.Errors)
+			}
 			if result.Failed() > 0 {
-				return fmt.Errorf("%s, after images: %v", s.Name, result.Errors)
+				return fmt.Errorf("%s, %v after images: %v", s.Name, recovers, result.Errors)
 			}
 			if err := rest(ctx, collect); err != nil {
 				return err
@@ -154,18 +162,23 @@ func (b *Bench) pictures(ctx context.Context, w workload.Workload, collect time.
 
 func megabytes(bytes int64) float64 { return float64(bytes) / (1 << 20) }
 
-// Soak holds so many streams open for a time, on each gateway in turn. Streams that
+// Soak holds so many streams open for a time, on each target in turn. Streams that
 // lose an event are errors of the record.
 func (b *Bench) Soak(ctx context.Context, streams int, last time.Duration) error {
 	w := workload.Open("soak", "streams for a long time", streams, last)
 	// To open a stream costs what some dozens of its events do: to open them all within two seconds would
 	// be an overload of one processor, and streams would be refused.
 	w.Ramp = time.Duration(streams) * 5 * time.Millisecond
-	if err := b.control(ctx, w.Upstream); err != nil {
-		return err
-	}
-	for _, s := range b.gateways() {
+	for _, s := range b.subjects {
 		if err := b.restart(ctx, s); err != nil {
+			return err
+		}
+		if !s.takes(w, false) {
+			b.logf("WARNING: %s does not take %s", s.Name, w.Title)
+			b.stop(s)
+			continue
+		}
+		if err := b.control(ctx, w.Upstream); err != nil { // of the direct target, too
 			return err
 		}
 		client, job := b.client(s, w)

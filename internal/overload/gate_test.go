@@ -19,10 +19,23 @@ import (
 )
 
 // signal is a probe of a test's figures.
-type signal struct{ late, used atomic.Int64 }
+type signal struct {
+	late, used atomic.Int64
+	idle       atomic.Bool
+	free       atomic.Int64 // of used, what a collection frees
+	collected  atomic.Int64
+	takes      atomic.Int64 // a collection, in ns
+}
 
-func (s *signal) delay() time.Duration { return time.Duration(s.late.Load()) }
-func (s *signal) memory() int64        { return s.used.Load() }
+func (s *signal) delay() (time.Duration, bool) { return time.Duration(s.late.Load()), !s.idle.Load() }
+func (s *signal) memory() int64                { return s.used.Load() }
+func (s *signal) collections() uint64          { return uint64(s.collected.Load()) }
+
+func (s *signal) collect() {
+	time.Sleep(time.Duration(s.takes.Load())) //nolint:forbidigo // of the bubble's clock
+	s.used.Add(-s.free.Swap(0))
+	s.collected.Add(1)
+}
 
 // running gives a gate that runs, in the time of a synctest bubble, and its signals.
 func running(t *testing.T, config Config) (*Gate, *signal) {
@@ -184,6 +197,48 @@ func TestMemory(t *testing.T) {
 			if i, b := g.Admit(Interactive) == nil, g.Admit(Batch) == nil; i != c.interactive || b != c.batch {
 				t.Errorf("%d of 1000 bytes: interactive %v, batch %v", c.used, i, b)
 			}
+		}
+	})
+}
+
+// Memory that is free is known to be free only after a collection. A process that refuses all requests
+// allocates next to nothing, so that the runtime would not collect for two minutes.
+func TestFreeMemoryIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, s := running(t, Config{})
+		s.takes.Store(int64(50 * time.Millisecond))
+		s.used.Store(950)
+		time.Sleep(time.Minute) //nolint:forbidigo // of the bubble's clock
+		synctest.Wait()
+		if n := s.collected.Load(); !g.Pressed() || n > 60 {
+			t.Errorf("pressed: %v, %d collections in a minute", g.Pressed(), n)
+		}
+		s.free.Store(900)
+		time.Sleep(2 * time.Second) //nolint:forbidigo // of the bubble's clock
+		synctest.Wait()
+		if g.Pressed() {
+			t.Error("requests are refused two seconds after the memory became free")
+		}
+	})
+}
+
+// A collection that the runtime has made itself is not made again, and a long one is made seldom: it takes
+// the processor from requests.
+func TestCollectionsAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, s := running(t, Config{})
+		s.used.Store(950)
+		for range 100 {
+			s.collected.Add(1)
+			time.Sleep(collectAfter / 2) //nolint:forbidigo // of the bubble's clock
+		}
+		if n := s.collected.Load(); n != 100 {
+			t.Errorf("%d collections beside the runtime's", n-100)
+		}
+		s.takes.Store(int64(time.Second))
+		time.Sleep(5 * time.Minute) //nolint:forbidigo // of the bubble's clock
+		if n := s.collected.Load() - 100; n < 10 || n > 16 {
+			t.Errorf("%d collections of a second each in five minutes", n)
 		}
 	})
 }

@@ -16,6 +16,7 @@ type processor struct {
 	waiting  time.Duration // work that is not done yet
 	stall    time.Duration // of other work, every stallEach
 	sinceOne time.Duration
+	used     time.Duration // of a millisecond, on average over a step of the gate
 }
 
 const (
@@ -44,8 +45,10 @@ func (p *processor) offer(perSecond int, lasts time.Duration) (admitted int) {
 			p.sinceOne = 0
 			p.waiting += p.stall
 		}
+		p.used += (min(p.waiting, time.Millisecond) - p.used) / (busyTick / time.Millisecond)
 		p.waiting = max(0, p.waiting-time.Millisecond)
 		p.signal.late.Store(int64(p.waiting))
+		p.signal.idle.Store(p.used < time.Millisecond/2)
 	}
 	return admitted
 }
@@ -94,6 +97,27 @@ func TestCheapRequestsAfterDearOnes(t *testing.T) {
 		p.offer(3000, 2*time.Second)
 		if n := p.offer(3000, time.Second); n < 2990 {
 			t.Errorf("%d of 3000 were admitted two seconds after the last dear request", n)
+		}
+	})
+}
+
+// A rate that large requests have left behind refuses small ones for a moment only: a processor that
+// is idle while requests are refused can serve them.
+func TestIdleProcessorRefusesNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, s := running(t, Config{least: 50})
+		p := processor{gate: g, signal: s, cost: 10 * time.Millisecond, refusal: 30 * time.Microsecond}
+		p.offer(150, 3*time.Second)
+		if !g.Pressed() {
+			t.Fatal("150 requests a second of 10 ms each are no overload")
+		}
+		p.cost = 250 * time.Microsecond
+		for p.waiting > 0 { // those that were admitted
+			p.offer(150, 10*time.Millisecond)
+		}
+		p.offer(3000, 300*time.Millisecond)
+		if n := p.offer(3000, time.Second); n < 2990 {
+			t.Errorf("%d of 3000 were admitted after the first 0.3 s of small requests", n)
 		}
 	})
 }

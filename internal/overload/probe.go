@@ -2,6 +2,7 @@ package overload
 
 import (
 	"math"
+	"runtime"
 	"runtime/metrics"
 	"time"
 )
@@ -9,18 +10,24 @@ import (
 // probe reads the signals of the process. It is not safe for concurrent use.
 type probe interface {
 	// delay is the latency within which nine of ten goroutines ran that became runnable
-	// since the last call; 0 for too few, and while the process has not used the processors
-	// that it may: then other processes slow it down, and refusing requests does not help.
-	delay() time.Duration
+	// since the last call; 0 for too few, and while the process is not busy. It is busy if it
+	// has used at least half of the processors that it may: if it has not, other processes slow
+	// it down, and refusing requests does not help.
+	delay() (waited time.Duration, busy bool)
 	// memory is what the process holds for good, in bytes: the heap that the last
 	// collection left, and stacks.
 	memory() int64
+	// collections is how many collections there were, and collect makes one and waits for it.
+	// collect alone may be called beside the others.
+	collections() uint64
+	collect()
 }
 
 // runtimeProbe reads runtime/metrics.
 type runtimeProbe struct {
 	latencies [1]metrics.Sample
 	held      [2]metrics.Sample
+	cycles    [1]metrics.Sample
 	last      []uint64
 	share     share
 }
@@ -29,6 +36,7 @@ func newRuntimeProbe() *runtimeProbe {
 	return &runtimeProbe{
 		latencies: [1]metrics.Sample{{Name: "/sched/latencies:seconds"}},
 		share:     share{quota: ownQuota()},
+		cycles:    [1]metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}},
 		held:      [2]metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}},
 	}
 }
@@ -36,12 +44,12 @@ func newRuntimeProbe() *runtimeProbe {
 // fewest is how many latencies are enough for a figure. The runtime takes one in eight.
 const fewest = 8
 
-func (p *runtimeProbe) delay() time.Duration {
-	waited := p.latency()
+func (p *runtimeProbe) delay() (waited time.Duration, busy bool) {
+	waited = p.latency()
 	if !p.share.large(time.Now()) {
-		return 0
+		return 0, false
 	}
-	return waited
+	return waited, true
 }
 
 // latency is the delay without regard to how much the process uses of its processors.
@@ -74,6 +82,13 @@ func (p *runtimeProbe) memory() int64 {
 	metrics.Read(p.held[:])
 	return int64(p.held[0].Value.Uint64() + p.held[1].Value.Uint64())
 }
+
+func (p *runtimeProbe) collections() uint64 {
+	metrics.Read(p.cycles[:])
+	return p.cycles[0].Value.Uint64()
+}
+
+func (*runtimeProbe) collect() { runtime.GC() }
 
 // share is how much of its processors the process uses.
 type share struct {

@@ -30,6 +30,7 @@ func (g *Gate) Run(ctx context.Context) {
 	defer func() {
 		c.report(ctx)
 		g.pressed.Store(0) // otherwise the overload would never end
+		c.collector.running.Wait()
 	}()
 	for {
 		select {
@@ -64,26 +65,30 @@ type controller struct {
 	cut         time.Time // when the rate was last lowered
 	tooHigh     float64   // the rate that it was lowered from; +Inf for none that counts any more
 	untouched   time.Duration
+	idle        time.Duration // for how long the process was idle while requests were refused
+
+	collector collector
 
 	reported time.Time
 	shown    [signals][priorities]int64
 }
 
-// step reads the signals; it reports whether requests come.
+// step reads the signals; it reports whether requests come or are admitted at a rate.
 func (c *controller) step(now time.Time) bool {
 	g := c.gate
 	admitted, refused := g.admitted.Load(), c.refusals()
 	passed := now.Sub(c.last)
-	busy := admitted != c.admitted || refused != c.refused
+	asked := admitted != c.admitted || refused != c.refused
 	c.usual.add(float64(admitted-c.admitted), passed)
 	if g.config.Delay > 0 {
-		c.steer(now, passed, g.config.probe.delay(), refused)
+		delay, busy := g.config.probe.delay()
+		c.steer(now, passed, delay, busy, refused)
 	}
 	if g.config.Memory > 0 {
-		c.weigh(g.config.probe.memory())
+		c.weigh(now, g.config.probe.memory())
 	}
 	c.last, c.admitted, c.refused = now, admitted, refused
-	return busy
+	return asked || g.pressed.Load()&rated != 0
 }
 
 // refusals are those for the scheduler latency.
@@ -109,6 +114,11 @@ const (
 	nearTooHigh        = 0.95
 	shortDelay         = 4
 	shortFor           = 300 * time.Millisecond
+	// idleFor is for how long a process must be idle while it refuses requests before the rate doubles.
+	// It doubles again with each step until the process is busy. Such a rate is that of requests that
+	// cost far more, images of 20 MB for example. A process that is less than half busy can serve twice
+	// as many. Callers who stall and come back at once leave it idle for less than that.
+	idleFor = 5 * busyTick
 	// keepRated is how long nothing must have been refused before the gate is open again.
 	keepRated = 500 * time.Millisecond
 	// leastOf is the part of the rate at the beginning that it never falls below: below it
@@ -126,7 +136,7 @@ const (
 )
 
 // steer sets the rate by the delay since the last step.
-func (c *controller) steer(now time.Time, passed, delay time.Duration, refused int64) {
+func (c *controller) steer(now time.Time, passed, delay time.Duration, busy bool, refused int64) {
 	g := c.gate
 	tooLong := delay > g.config.Delay
 	if g.pressed.Load()&rated == 0 {
@@ -141,12 +151,13 @@ func (c *controller) steer(now time.Time, passed, delay time.Duration, refused i
 		// little of what can be served.
 		c.rate = max(g.config.least, c.usual.rate()*cutBy)
 		c.least, c.tooHigh, c.cut, c.untouched = max(g.config.least, c.rate*leastOf), math.Inf(1), now, 0
+		c.idle, c.short = 0, 0
 		c.setRate()
 		g.pressed.Or(rated)
 		return
 	}
 	if tooLong {
-		c.untouched, c.short = 0, 0
+		c.untouched, c.short, c.idle = 0, 0, 0
 		if c.over += passed; c.over < cutAfter || now.Sub(c.cut) < max(cutAfter, delay) {
 			return
 		}
@@ -165,9 +176,17 @@ func (c *controller) steer(now time.Time, passed, delay time.Duration, refused i
 		return
 	}
 	c.over = 0
-	if delay >= g.config.Delay/shortDelay {
-		c.short = 0
+	if busy || refused == c.refused {
+		c.idle = 0
 	} else {
+		c.idle += passed
+	}
+	switch {
+	case c.idle >= idleFor:
+		c.rate, c.tooHigh = 2*c.rate, math.Inf(1)
+	case delay >= g.config.Delay/shortDelay:
+		c.short = 0
+	default:
 		if c.short += passed; c.short >= shortFor {
 			c.tooHigh = math.Inf(1)
 		}
@@ -194,7 +213,7 @@ const (
 	memoryForAll   = 0.92
 )
 
-func (c *controller) weigh(used int64) {
+func (c *controller) weigh(now time.Time, used int64) {
 	g, most := c.gate, float64(c.gate.config.Memory)
 	set := func(bit uint32, on bool) {
 		if on {
@@ -203,8 +222,12 @@ func (c *controller) weigh(used int64) {
 			g.pressed.And(^bit)
 		}
 	}
-	set(noBatch, float64(used) > most*memoryForBatch)
+	short := float64(used) > most*memoryForBatch
+	set(noBatch, short)
 	set(noneAtAll, float64(used) > most*memoryForAll)
+	if short {
+		c.collector.whileShort(g.config.probe, now)
+	}
 }
 
 // report logs the refusals since the last time, and calls OnRefused with them.
