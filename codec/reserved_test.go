@@ -332,3 +332,32 @@ func plant(m protoreflect.Message, path, text string) bool {
 	}
 	return true
 }
+
+// All encoders merge extra_json in the same way: they refuse what is no JSON object in the same words, and put its
+// members on the top level.
+func TestExtraJSONIsMergedAlike(t *testing.T) {
+	for _, extra := range []string{`[1]`, `7`, `null`, `"x"`, `{`, `{"a":1`, `{"a":1}{}`, `{"a":1,"a":2}`, ` `} {
+		texts := map[string][]genwayv1.Protocol{}
+		for p, encode := range encoders {
+			r := direct()
+			r.ExtraJson = extra
+			body, err := encode(r)
+			f, ok := errors.AsType[*fault.Error](err)
+			if !ok || f.Kind != fault.InvalidRequest || f.Param != "extra_json" {
+				t.Errorf("%v, extra_json %q: got %s, %v, want an invalid request that names extra_json", p, extra, body, err)
+				continue
+			}
+			texts[f.Message] = append(texts[f.Message], p)
+		}
+		if len(texts) > 1 {
+			t.Errorf("extra_json %q: one error has several texts: %v", extra, texts)
+		}
+	}
+	for p, encode := range encoders {
+		r := direct()
+		r.ExtraJson = `{"x_own":{"b":[1.50,null]}}`
+		if body, err := encode(r); err != nil || !strings.Contains(string(body), `"x_own":{"b":[1.50,null]}`) {
+			t.Errorf("%v: got %s, %v, want the member of extra_json in it", p, body, err)
+		}
+	}
+}

@@ -88,7 +88,7 @@ func walk(t *testing.T, table *document, s subject, implied []implication, encod
 							s.title, row.name, c.Protocol(), []string{"", ", in a stream"}[n], one.reason)
 					}
 					if n > 0 && one != found {
-						t.Errorf("%s: %s, %v: a unary answer and a stream differ: %s %s; %s %s", s.title, row.name, c.Protocol(), found.verdict, found.reason, one.verdict, one.reason)
+						t.Errorf("%s: %s, %v: the two encoders differ: in a unary answer the field is %v, in a stream %v", s.title, row.name, c.Protocol(), found, one)
 					}
 					found = one
 				}
@@ -172,12 +172,20 @@ const (
 )
 
 func (v verdict) String() string {
-	return [...]string{"dropped silently", "in the body", "said by another member", "lost", "refused", "in what is refused"}[v]
+	return [...]string{"dropped silently", "in the body", "expressed by another member", "lost", "refused", "in what is refused"}[v]
 }
 
 type finding struct {
 	verdict verdict
 	reason  string
+}
+
+// String names the verdict and its reason for errors.
+func (f finding) String() string {
+	if f.reason == "" {
+		return f.verdict.String()
+	}
+	return fmt.Sprintf("%v (%s)", f.verdict, f.reason)
 }
 
 // look encodes a request or an answer for the protocol with the field and without it.

@@ -55,8 +55,12 @@ func (d *document) check(t *testing.T) {
 		}
 		return
 	}
-	if have, err := os.ReadFile(documentFile); err != nil || string(have) != text {
-		t.Errorf("docs/carried.md is not what the codecs do (%v): run go test ./codec/carried -update", err)
+	have, err := os.ReadFile(documentFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(have) != text {
+		t.Error("docs/carried.md is not what the codecs do: run go test ./codec/carried -update")
 	}
 }
 

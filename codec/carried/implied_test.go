@@ -47,7 +47,7 @@ var impliedInAnswers = []implication{
 	{"stop_reason: end_turn", everyProtocol, "an answer says so unless it says something else"},
 	{"stop_reason: stop_sequence", []genwayv1.Protocol{chatCompletions, responsesAPI, generateContent}, "the word for the end of a turn says both"},
 	{"stop_reason: tool_call", []genwayv1.Protocol{responsesAPI, generateContent}, "the calls in the answer say so"},
-	{"native_stop_reason", everyProtocol, "stop_reason says it, and the vendor's word is told where that says less"},
+	{"native_stop_reason", everyProtocol, "stop_reason says it; the vendor's word is carried where stop_reason says less"},
 	{"input_text_tokens", []genwayv1.Protocol{responsesAPI, messagesAPI}, "the totals and the other counts say it"},
 	{"output_text_tokens", []genwayv1.Protocol{responsesAPI, messagesAPI}, "the totals and the other counts say it"},
 	{"total_tokens", []genwayv1.Protocol{messagesAPI}, "it is the sum of the others"},

@@ -20,13 +20,13 @@ const toolCallsName = "tool_calls"
 // texts are not content (F12) unless a signature rests on them (R2).
 func (d decoder) assistant(m *message, place member.Place) ([]*genwayv1.Part, []*genwayv1.NativeField, error) {
 	parts, fields := d.thinking(m)
-	spoken, err := d.content(m.Content, place)
+	parsed, err := d.content(m.Content, place)
 	if err != nil {
 		return nil, nil, err
 	}
 	var lastText *genwayv1.Part
 	var texts []*genwayv1.Text
-	for _, p := range spoken {
+	for _, p := range parsed {
 		if empty(p) {
 			continue
 		}

@@ -160,7 +160,7 @@ func newGroup(first *detail) *group {
 }
 
 // takes reports whether the entry goes on with the group. What is sealed is
-// whole: text after a signature and a second encrypted value begin anew.
+// whole: text after a signature and a second encrypted value begin the next one.
 func (g *group) takes(entry *detail) bool {
 	switch {
 	case g.index != nil && entry.Index != nil:

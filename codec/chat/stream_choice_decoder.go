@@ -25,44 +25,44 @@ type choiceDecoder struct {
 }
 
 // read reads one chunk of the choice.
-func (l *choiceDecoder) read(d decoder, c *choice) error {
+func (cd *choiceDecoder) read(d decoder, c *choice) error {
 	if c.Logprobs != nil {
-		l.tokens = append(l.tokens, decodeLogprobs(c.Logprobs.Content)...)
-		l.refused = append(l.refused, decodeLogprobs(c.Logprobs.Refusal)...)
-		l.fields = replaceNatives(l.fields, c.Logprobs.natives())
+		cd.tokens = append(cd.tokens, decodeLogprobs(c.Logprobs.Content)...)
+		cd.refused = append(cd.refused, decodeLogprobs(c.Logprobs.Refusal)...)
+		cd.fields = replaceNatives(cd.fields, c.Logprobs.natives())
 	}
 	m := c.Delta
 	if m == nil {
 		m = c.Message // some engines put the whole message into the last chunk
 	}
 	if m != nil {
-		if err := l.delta(d, m); err != nil {
+		if err := cd.delta(d, m); err != nil {
 			return err
 		}
 	}
-	l.flushTokens()
-	l.advance()
+	cd.flushTokens()
+	cd.advance()
 	word, err := c.FinishReason.str(finishReasonName)
 	if err != nil {
 		return err
 	}
 	if word != "" {
-		l.finished, l.word = true, word
+		cd.finished, cd.word = true, word
 	}
 	if c.StopReason.is == isText || c.StopReason.is == isOther {
-		l.stop = c.StopReason
+		cd.stop = c.StopReason
 	}
 	if c.NativeFinishReason.is == isText || c.NativeFinishReason.is == isOther {
-		l.native = c.NativeFinishReason
+		cd.native = c.NativeFinishReason
 	}
-	l.fields = replaceNatives(l.fields, natives(c.Extra))
+	cd.fields = replaceNatives(cd.fields, natives(c.Extra))
 	return nil
 }
 
 // delta reads the members of a delta in the order in which assistant reads those
 // of a message.
-func (l *choiceDecoder) delta(d decoder, m *message) error {
-	l.reason(d, m)
+func (cd *choiceDecoder) delta(d decoder, m *message) error {
+	cd.reason(d, m)
 	if m.Content.is == isParts {
 		parts, err := d.parts(m.Content.parts, "choices.delta.content")
 		if err != nil {
@@ -70,145 +70,145 @@ func (l *choiceDecoder) delta(d decoder, m *message) error {
 		}
 		for _, p := range parts {
 			if t := p.GetText(); t != nil && p.CacheControl == nil && p.ThoughtSignature == nil && len(p.NativeFields) == 0 {
-				l.say(t.Text)
+				cd.text(t.Text)
 			} else {
-				l.push(kindWhole, p, true)
+				cd.push(kindWhole, p, true)
 			}
 		}
 	}
-	l.say(m.Content.s)
-	l.cite(d.citations(m.Annotations))
-	l.sign(m)
+	cd.text(m.Content.s)
+	cd.cite(d.citations(m.Annotations))
+	cd.sign(m)
 	refusal, err := m.Refusal.str("choices.delta.refusal")
 	if err != nil {
 		return err
 	}
-	l.refuse(refusal)
+	cd.refuse(refusal)
 	images, err := d.parts(m.Images, "choices.delta.images")
 	if err != nil {
 		return err
 	}
 	for _, p := range images {
-		l.push(kindWhole, p, true)
+		cd.push(kindWhole, p, true)
 	}
-	if err := l.sound(m.Audio); err != nil {
+	if err := cd.sound(m.Audio); err != nil {
 		return err
 	}
 	for i := range m.ToolCalls {
-		l.call(d, &m.ToolCalls[i])
+		cd.call(d, &m.ToolCalls[i])
 	}
-	l.function(m.FunctionCall)
-	l.inMessage = replaceNatives(l.inMessage, natives(m.Extra))
+	cd.function(m.FunctionCall)
+	cd.inMessage = replaceNatives(cd.inMessage, natives(m.Extra))
 	return nil
 }
 
-// say adds text; none opens no part (T2).
-func (l *choiceDecoder) say(text string) {
+// text adds text; none opens no part (T2).
+func (cd *choiceDecoder) text(text string) {
 	if text == "" {
 		return
 	}
-	st := l.last(kindText)
+	st := cd.last(kindText)
 	if st == nil {
-		st = l.push(kindText, textPart(""), true)
+		st = cd.push(kindText, textPart(""), true)
 	}
 	delta := codec.TextDelta(text)
-	delta.Logprobs, l.tokens = l.tokens, nil
-	l.add(st, delta)
-	l.flushCitations(st)
+	delta.Logprobs, cd.tokens = cd.tokens, nil
+	cd.add(st, delta)
+	cd.flushCitations(st)
 }
 
-func (l *choiceDecoder) refuse(text string) {
+func (cd *choiceDecoder) refuse(text string) {
 	if text == "" {
 		return
 	}
-	st := l.last(kindRefusal)
+	st := cd.last(kindRefusal)
 	if st == nil {
-		st = l.push(kindRefusal, refusalPart(""), true)
+		st = cd.push(kindRefusal, refusalPart(""), true)
 	}
-	l.add(st, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Refusal{Refusal: text}, Logprobs: l.refused})
-	l.refused = nil
+	cd.add(st, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Refusal{Refusal: text}, Logprobs: cd.refused})
+	cd.refused = nil
 }
 
 // flushTokens gives tokens without text of their own to the part that is open.
-func (l *choiceDecoder) flushTokens() {
-	if st := l.last(kindText); st != nil && len(l.tokens) > 0 {
-		l.add(st, &genwayv1.PartDelta{Logprobs: l.tokens})
-		l.tokens = nil
+func (cd *choiceDecoder) flushTokens() {
+	if st := cd.last(kindText); st != nil && len(cd.tokens) > 0 {
+		cd.add(st, &genwayv1.PartDelta{Logprobs: cd.tokens})
+		cd.tokens = nil
 	}
-	if st := l.last(kindRefusal); st != nil && len(l.refused) > 0 {
-		l.add(st, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Refusal{}, Logprobs: l.refused})
-		l.refused = nil
-	}
-}
-
-func (l *choiceDecoder) cite(citations []*genwayv1.Citation) {
-	l.citations = append(l.citations, citations...)
-	if st := l.last(kindText); st != nil {
-		l.flushCitations(st)
+	if st := cd.last(kindRefusal); st != nil && len(cd.refused) > 0 {
+		cd.add(st, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Refusal{}, Logprobs: cd.refused})
+		cd.refused = nil
 	}
 }
 
-func (l *choiceDecoder) flushCitations(st *streamedPart) {
-	for _, c := range l.citations {
-		l.add(st, codec.CitationDelta(c))
+func (cd *choiceDecoder) cite(citations []*genwayv1.Citation) {
+	cd.citations = append(cd.citations, citations...)
+	if st := cd.last(kindText); st != nil {
+		cd.flushCitations(st)
 	}
-	l.citations = nil
+}
+
+func (cd *choiceDecoder) flushCitations(st *streamedPart) {
+	for _, c := range cd.citations {
+		cd.add(st, codec.CitationDelta(c))
+	}
+	cd.citations = nil
 }
 
 // sign reads the message's thought signature. It belongs to the text; without one
 // it is a part of its own (R2).
-func (l *choiceDecoder) sign(m *message) {
+func (cd *choiceDecoder) sign(m *message) {
 	seal, rest := decodeExtraContent(m.ExtraContent)
-	l.inMessage = replaceNatives(l.inMessage, rest)
+	cd.inMessage = replaceNatives(cd.inMessage, rest)
 	if seal == nil {
 		return
 	}
-	st := l.last(kindText)
+	st := cd.last(kindText)
 	if st == nil {
-		st = l.push(kindText, textPart(""), true)
+		st = cd.push(kindText, textPart(""), true)
 	}
-	l.add(st, codec.ThoughtSignatureDelta(seal))
+	cd.add(st, codec.ThoughtSignatureDelta(seal))
 }
 
-func (l *choiceDecoder) sound(a *audio) error {
+func (cd *choiceDecoder) sound(a *audio) error {
 	if a == nil {
 		return nil
 	}
-	st := l.last(kindAudio)
+	st := cd.last(kindAudio)
 	if st == nil {
 		if !a.present() && !given(a.ExpiresAt) {
 			return nil
 		}
-		st = l.push(kindAudio, &genwayv1.Part{Id: a.ID, Kind: &genwayv1.Part_Audio{Audio: &genwayv1.Media{}}}, true)
+		st = cd.push(kindAudio, &genwayv1.Part{Id: a.ID, Kind: &genwayv1.Part_Audio{Audio: &genwayv1.Media{}}}, true)
 	}
 	if a.Data != "" {
 		data, err := member.DecodeBase64(a.Data)
 		if err != nil {
 			return err
 		}
-		l.add(st, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Data{Data: data}})
+		cd.add(st, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Data{Data: data}})
 	}
 	if a.Transcript != "" {
-		l.add(st, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Transcript{Transcript: a.Transcript}})
+		cd.add(st, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Transcript{Transcript: a.Transcript}})
 	}
-	l.note(st, a.natives())
+	cd.note(st, a.natives())
 	return nil
 }
 
 // end closes the parts and gives how the choice ended.
-func (l *choiceDecoder) end() *genwayv1.CandidateEnd {
-	if len(l.citations) > 0 {
-		l.flushCitations(l.push(kindText, textPart(""), true))
+func (cd *choiceDecoder) end() *genwayv1.CandidateEnd {
+	if len(cd.citations) > 0 {
+		cd.flushCitations(cd.push(kindText, textPart(""), true))
 	}
-	for len(l.list) > 0 {
-		l.close()
+	for len(cd.list) > 0 {
+		cd.close()
 	}
-	e := decodeFinish(l.word, l.stop, l.native, l.calls)
-	for _, f := range l.inMessage {
+	e := decodeFinish(cd.word, cd.stop, cd.native, cd.calls)
+	for _, f := range cd.inMessage {
 		f.Name = messagePrefix + f.Name
 	}
 	return &genwayv1.CandidateEnd{
-		Index: l.index, StopReason: e.reason, NativeStopReason: e.native, StopSequence: e.sequence,
-		NativeFields: slices.Concat(e.fields, l.fields, l.inMessage),
+		Index: cd.index, StopReason: e.reason, NativeStopReason: e.native, StopSequence: e.sequence,
+		NativeFields: slices.Concat(e.fields, cd.fields, cd.inMessage),
 	}
 }

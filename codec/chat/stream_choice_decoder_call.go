@@ -9,23 +9,23 @@ import (
 )
 
 // call reads a piece of a tool call.
-func (l *choiceDecoder) call(d decoder, c *toolCall) {
-	st := l.queue.call(c)
+func (cd *choiceDecoder) call(d decoder, c *toolCall) {
+	st := cd.queue.call(c)
 	switch {
 	case st == nil && c.Type != "" && c.Type != "function" && c.Type != "custom":
 		p := opaquePart(c.Type, c.verbatim.of(d.body))
 		p.NativeFields = []*genwayv1.NativeField{mark(toolCallsName)}
-		l.calls = true
-		l.push(kindWhole, p, true)
+		cd.calls = true
+		cd.push(kindWhole, p, true)
 		return
 	case st == nil:
-		l.calls = true
+		cd.calls = true
 		call := &genwayv1.ToolCall{Id: c.ID}
 		if c.kind() == "custom" {
 			call.Input = new(string)
 		}
-		st = l.push(kindCall, &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: call}}, false)
-		st.key = int32(len(l.closed) + len(l.list) - 1)
+		st = cd.push(kindCall, &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: call}}, false)
+		st.key = int32(len(cd.closed) + len(cd.list) - 1)
 		if c.Index != nil {
 			st.key = *c.Index
 		}
@@ -48,9 +48,9 @@ func (l *choiceDecoder) call(d decoder, c *toolCall) {
 	if seal != nil && !st.open {
 		st.opening.ThoughtSignature, seal = seal, nil
 	}
-	l.piece(st, name, piece, fields)
-	if seal != nil && !slices.Contains(l.closed, st) {
-		l.add(st, codec.ThoughtSignatureDelta(seal))
+	cd.piece(st, name, piece, fields)
+	if seal != nil && !slices.Contains(cd.closed, st) {
+		cd.add(st, codec.ThoughtSignatureDelta(seal))
 	}
 }
 
@@ -58,40 +58,40 @@ func (l *choiceDecoder) call(d decoder, c *toolCall) {
 const functionKey = -1
 
 // function reads a piece of it.
-func (l *choiceDecoder) function(f *functionCall) {
+func (cd *choiceDecoder) function(f *functionCall) {
 	if f == nil || f.Name == "" && f.Arguments.spelled() == "" {
 		return
 	}
-	st := l.last(kindCall)
+	st := cd.last(kindCall)
 	if st == nil || st.key != functionKey {
-		l.calls = true
-		st = l.push(kindCall, &genwayv1.Part{
+		cd.calls = true
+		st = cd.push(kindCall, &genwayv1.Part{
 			Kind:         &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{}},
 			NativeFields: []*genwayv1.NativeField{mark(functionCallName)},
 		}, false)
 		st.key = functionKey
 	}
-	l.piece(st, f.Name, f.Arguments.spelled(), member.NativesUnder(protocol, "function.", f.Extra))
+	cd.piece(st, f.Name, f.Arguments.spelled(), member.NativesUnder(protocol, "function.", f.Extra))
 }
 
 // piece adds to a call. What comes for one that is closed, or after the end to
 // one whose arguments are whole, is a repetition (T11).
-func (l *choiceDecoder) piece(st *streamedPart, name, piece string, fields []*genwayv1.NativeField) {
+func (cd *choiceDecoder) piece(st *streamedPart, name, piece string, fields []*genwayv1.NativeField) {
 	call := st.opening.GetToolCall()
-	if slices.Contains(l.closed, st) {
+	if slices.Contains(cd.closed, st) {
 		return
 	}
 	if name != "" && !st.ready {
 		call.Name, st.ready = name, true
 	}
-	l.note(st, fields)
-	if piece == "" || l.finished && wholeJSON(st.text.String()) {
+	cd.note(st, fields)
+	if piece == "" || cd.finished && wholeJSON(st.text.String()) {
 		return
 	}
 	st.text.WriteString(piece)
 	if call.Input != nil {
-		l.add(st, codec.InputDelta(piece))
+		cd.add(st, codec.InputDelta(piece))
 	} else {
-		l.add(st, codec.ArgumentsDelta(piece))
+		cd.add(st, codec.ArgumentsDelta(piece))
 	}
 }

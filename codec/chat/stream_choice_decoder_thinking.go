@@ -7,9 +7,9 @@ import (
 
 // reason reads the thinking in a delta. Where details carry text, the plain
 // string beside them repeats it.
-func (l *choiceDecoder) reason(d decoder, m *message) {
+func (cd *choiceDecoder) reason(d decoder, m *message) {
 	shown, fields := shownReasoning(m)
-	l.inMessage = replaceNatives(l.inMessage, fields)
+	cd.inMessage = replaceNatives(cd.inMessage, fields)
 	repeated := false
 	for i := range m.ReasoningDetails {
 		entry := &m.ReasoningDetails[i]
@@ -20,48 +20,48 @@ func (l *choiceDecoder) reason(d decoder, m *message) {
 		name = reasoningName
 	}
 	if shown != "" && !repeated {
-		st := l.last(kindThinking)
+		st := cd.last(kindThinking)
 		if st == nil || st.group != nil {
-			st = l.think(name)
+			st = cd.think(name)
 		}
-		l.thinkText(st, shown)
+		cd.thinkText(st, shown)
 	}
 	for i := range m.ReasoningDetails {
-		l.detail(d, &m.ReasoningDetails[i], name, shown)
+		cd.detail(d, &m.ReasoningDetails[i], name, shown)
 	}
 }
 
 // think opens a thinking part. The first that shows its text bears the mark of
 // the member it came in.
-func (l *choiceDecoder) think(name string) *streamedPart {
+func (cd *choiceDecoder) think(name string) *streamedPart {
 	p := thinkingPart(&genwayv1.Thinking{})
-	if name == reasoningName && !l.named {
+	if name == reasoningName && !cd.named {
 		p.NativeFields = []*genwayv1.NativeField{mark(name)}
 	}
-	l.named = l.named || name != ""
-	return l.push(kindThinking, p, true)
+	cd.named = cd.named || name != ""
+	return cd.push(kindThinking, p, true)
 }
 
-func (l *choiceDecoder) thinkText(st *streamedPart, text string) {
+func (cd *choiceDecoder) thinkText(st *streamedPart, text string) {
 	if text == "" {
 		return
 	}
 	st.text.WriteString(text)
-	l.add(st, codec.ThinkingDelta(text))
+	cd.add(st, codec.ThinkingDelta(text))
 }
 
 // detail reads one entry. One without the plain string, whose text is what the
 // open part has already, seals that part; else it goes on with its group or
 // begins a new part.
-func (l *choiceDecoder) detail(d decoder, entry *detail, name, shown string) {
+func (cd *choiceDecoder) detail(d decoder, entry *detail, name, shown string) {
 	if entry.empty() {
 		return
 	}
 	if !entry.known() {
-		l.push(kindWhole, d.opaqueDetail(entry), true)
+		cd.push(kindWhole, d.opaqueDetail(entry), true)
 		return
 	}
-	st := l.last(kindThinking)
+	st := cd.last(kindThinking)
 	text := ""
 	if entry.Text != nil {
 		text = *entry.Text
@@ -73,17 +73,17 @@ func (l *choiceDecoder) detail(d decoder, entry *detail, name, shown string) {
 			text = ""
 		}
 	case st == nil || st.group == nil || !st.group.takes(entry):
-		st = l.think(name)
+		st = cd.think(name)
 		st.group = newGroup(entry)
 	}
-	l.thinkText(st, text)
-	l.members(st, entry)
+	cd.thinkText(st, text)
+	cd.members(st, entry)
 	st.group.add(entry)
 }
 
 // members passes on what an entry has beside text.
-func (l *choiceDecoder) members(st *streamedPart, entry *detail) {
-	add := func(d *genwayv1.PartDelta) { l.add(st, d) }
+func (cd *choiceDecoder) members(st *streamedPart, entry *detail) {
+	add := func(d *genwayv1.PartDelta) { cd.add(st, d) }
 	g := st.group
 	if entry.Summary != nil {
 		index := int32(len(g.thinking.Summary))
@@ -104,5 +104,5 @@ func (l *choiceDecoder) members(st *streamedPart, entry *detail) {
 	if entry.ID != "" && st.opening.Id == "" && !st.open {
 		st.opening.Id = entry.ID
 	}
-	l.note(st, natives(entry.Extra))
+	cd.note(st, natives(entry.Extra))
 }

@@ -20,6 +20,8 @@ type choiceEncoder struct {
 	// textBefore counts the characters of the texts before the open part, textLength those of it.
 	textBefore, textLength int32
 	signed                 bool
+	// cited are the citations of the open text: what they are of is known at its end.
+	cited []*genwayv1.Citation
 	// called says that there was a deprecated function_call, and calling that it is
 	// the open part.
 	called, calling bool
@@ -46,14 +48,10 @@ func (s *choiceEncoder) open(ev *genwayv1.PartStarted) error {
 	case *genwayv1.Part_Text:
 		s.textBefore += s.textLength
 		s.textLength = 0
-		if err := s.say(k.Text.Text, k.Text.Logprobs); err != nil {
+		if err := s.text(k.Text.Text, k.Text.Logprobs); err != nil {
 			return err
 		}
-		for _, c := range k.Text.Citations {
-			if err := s.cite(c); err != nil {
-				return err
-			}
-		}
+		s.cited = append(s.cited, k.Text.Citations...)
 		return s.sign(p.ThoughtSignature)
 	case *genwayv1.Part_Refusal:
 		return s.refuse(k.Refusal.Text, k.Refusal.Logprobs)
@@ -82,9 +80,9 @@ func (s *choiceEncoder) add(d *genwayv1.PartDelta) error {
 	}
 	switch v := d.GetDelta().(type) {
 	case *genwayv1.PartDelta_Text:
-		return s.say(v.Text, d.Logprobs)
+		return s.text(v.Text, d.Logprobs)
 	case nil:
-		return s.say("", d.Logprobs)
+		return s.text("", d.Logprobs)
 	case *genwayv1.PartDelta_Refusal:
 		return s.refuse(v.Refusal, d.Logprobs)
 	case *genwayv1.PartDelta_ArgumentsJson:
@@ -96,7 +94,7 @@ func (s *choiceEncoder) add(d *genwayv1.PartDelta) error {
 			return s.write(&message{ToolCalls: []toolCall{{Index: &i, Custom: &customCall{Input: textOf(v.Input)}}}}, nil)
 		}
 	case *genwayv1.PartDelta_Citation:
-		return s.cite(v.Citation)
+		s.cited = append(s.cited, v.Citation)
 	case *genwayv1.PartDelta_Data:
 		return s.sound(v.Data, "")
 	case *genwayv1.PartDelta_Transcript:
@@ -115,6 +113,9 @@ func (s *choiceEncoder) close() error {
 	p := s.current
 	if p == nil {
 		return nil
+	}
+	if err := s.cite(); err != nil {
+		return err
 	}
 	skipped, path := s.skipped, s.path()
 	s.current, s.skipped = nil, false
@@ -135,9 +136,9 @@ func (s *choiceEncoder) close() error {
 	return nil
 }
 
-// say adds text. The log probabilities of tokens without text of their own still
+// text adds text. The log probabilities of tokens without text of their own still
 // need a chunk.
-func (s *choiceEncoder) say(text string, tokens []*genwayv1.TokenLogprob) error {
+func (s *choiceEncoder) text(text string, tokens []*genwayv1.TokenLogprob) error {
 	s.textLength += characters(text)
 	switch l := newLogprobs(tokens, nil); {
 	case l != nil:
@@ -160,12 +161,19 @@ func (s *choiceEncoder) refuse(text string, tokens []*genwayv1.TokenLogprob) err
 	return s.write(&message{Refusal: textOf(text)}, l)
 }
 
-func (s *choiceEncoder) cite(c *genwayv1.Citation) error {
-	a, ok := s.annotation(c, s.textBefore, s.textLength, s.path()+".text.citations")
-	if !ok {
-		return nil
+// cite writes the citations of the text that ends.
+func (s *choiceEncoder) cite() error {
+	for _, c := range s.cited {
+		a, ok := s.annotation(c, s.textBefore, s.textLength, s.path()+".text.citations")
+		if !ok {
+			continue
+		}
+		if err := s.write(&message{Annotations: []annotation{a}}, nil); err != nil {
+			return err
+		}
 	}
-	return s.write(&message{Annotations: []annotation{a}}, nil)
+	s.cited = nil
+	return nil
 }
 
 // sign writes a thought signature where it belongs to.

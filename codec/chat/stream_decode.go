@@ -84,8 +84,8 @@ func (s *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) 
 // follow: some upstreams leave [DONE] out and the connection open (S3).
 func (s *streamDecoder) Finished() bool {
 	whole := len(s.choices) > 0
-	for _, l := range s.choices {
-		whole = whole && l.finished
+	for _, cd := range s.choices {
+		whole = whole && cd.finished
 	}
 	return whole
 }
@@ -116,14 +116,14 @@ func (s *streamDecoder) choice(c *choice, place int32) *choiceDecoder {
 	if c.Index != nil {
 		place = *c.Index
 	}
-	for _, l := range s.choices {
-		if l.index == place {
-			return l
+	for _, cd := range s.choices {
+		if cd.index == place {
+			return cd
 		}
 	}
-	l := &choiceDecoder{queue: queue{Emitter: codec.NewEmitter(place, &s.events), index: place}}
-	s.choices = append(s.choices, l)
-	return l
+	cd := &choiceDecoder{queue: queue{Emitter: codec.NewEmitter(place, &s.events), index: place}}
+	s.choices = append(s.choices, cd)
+	return cd
 }
 
 // end closes every part and the stream.
@@ -133,8 +133,8 @@ func (s *streamDecoder) end() ([]*genwayv1.StreamGenerateTextResponse, error) {
 	}
 	s.done, s.completed = true, true
 	completed := &genwayv1.TextCompleted{Usage: s.usage, ServiceTier: s.tier, NativeFields: s.fields}
-	for _, l := range s.choices {
-		completed.Candidates = append(completed.Candidates, l.end())
+	for _, cd := range s.choices {
+		completed.Candidates = append(completed.Candidates, cd.end())
 	}
 	s.emit(codec.Event(completed))
 	return s.events, nil

@@ -92,21 +92,21 @@ func (s *streamEncoder) start(t *genwayv1.TextStarted) error {
 // choiceOf finds the encoder of a choice, and opens it with its role. The content begins as null unless
 // the first part is a text, as the vendor's does: an answer with only calls has none.
 func (s *streamEncoder) choiceOf(index int32, first *genwayv1.Part) *choiceEncoder {
-	if sp, ok := s.encoders[index]; ok {
-		return sp
+	if c, ok := s.encoders[index]; ok {
+		return c
 	}
 	if s.encoder == nil {
 		s.encoder = newAnswerEncoder("", "", 0, s.to)
 	}
-	sp := &choiceEncoder{streamEncoder: s, index: index}
-	s.encoders[index] = sp
-	s.order = append(s.order, sp)
+	c := &choiceEncoder{streamEncoder: s, index: index}
+	s.encoders[index] = c
+	s.order = append(s.order, c)
 	begun := content{is: isNull}
 	if first.GetText() != nil {
 		begun.is = isText
 	}
-	sp.err = sp.write(&message{Role: "assistant", Content: begun}, nil)
-	return sp
+	c.err = c.write(&message{Role: "assistant", Content: begun}, nil)
+	return c
 }
 
 func (s *streamEncoder) complete(t *genwayv1.TextCompleted) error {
@@ -126,14 +126,14 @@ func (s *streamEncoder) complete(t *genwayv1.TextCompleted) error {
 	}
 	ends := s.ends(t)
 	for i, end := range ends {
-		sp := s.choiceOf(end.Index, nil)
+		c := s.choiceOf(end.Index, nil)
 		if i == len(ends)-1 {
 			var err error
 			if s.members, err = extra(t.NativeFields, "", s.losses); err != nil {
 				return err
 			}
 		}
-		if err := sp.finish(end); err != nil {
+		if err := c.finish(end); err != nil {
 			return err
 		}
 	}
@@ -159,13 +159,13 @@ func (s *streamEncoder) ends(t *genwayv1.TextCompleted) []*genwayv1.CandidateEnd
 	if len(ends) == 0 && t.PromptFeedback != nil {
 		return []*genwayv1.CandidateEnd{{StopReason: genwayv1.StopReason_STOP_REASON_CONTENT_FILTER}}
 	}
-	for _, sp := range s.order {
+	for _, c := range s.order {
 		found := false
 		for _, e := range t.Candidates {
-			found = found || e.Index == sp.index
+			found = found || e.Index == c.index
 		}
 		if !found {
-			ends = append(ends, &genwayv1.CandidateEnd{Index: sp.index})
+			ends = append(ends, &genwayv1.CandidateEnd{Index: c.index})
 		}
 	}
 	if len(ends) == 0 {

@@ -1,6 +1,7 @@
 package generatecontent
 
 import (
+	"slices"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
@@ -19,6 +20,13 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 	}
 	if present(w.Error) {
 		return nil, c.DecodeError(0, body)
+	}
+	if len(w.Candidates) == 0 && w.PromptFeedback == nil {
+		f := fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer has no candidates")
+		if w.UsageMetadata != nil {
+			f.Usage = w.UsageMetadata.canonical()
+		}
+		return nil, f
 	}
 	resp, err := w.canonical()
 	if err != nil {
@@ -112,7 +120,10 @@ func (w *candidate) canonical(path string) (*genwayv1.Candidate, error) {
 			return nil, err
 		}
 		for _, p := range parts {
-			if says(p) {
+			if n := len(c.Parts); n > 0 && continues(c.Parts[n-1], p) {
+				sound := c.Parts[n-1].GetAudio()
+				sound.Source = &genwayv1.Media_Data{Data: slices.Concat(sound.GetData(), p.GetAudio().GetData())}
+			} else if says(p) {
 				c.Parts = append(c.Parts, p)
 			}
 		}

@@ -18,7 +18,9 @@ type candidateStream struct {
 	// thinking says that the open part is thinking, signed that nothing goes on in it.
 	thinking, signed bool
 	called           bool
-	texts            int
+	// sound is the open part if it is a sound, which further parts may continue.
+	sound *genwayv1.Part
+	texts int
 	// text is that of the text part begun last: citations count in it.
 	text            strings.Builder
 	reason, message string
@@ -62,6 +64,11 @@ func (c *candidateStream) frame(w *candidate, path string) error {
 
 // part emits one part, or what it adds to the open one.
 func (c *candidateStream) part(p *genwayv1.Part) {
+	if c.IsOpen() && continues(c.sound, p) {
+		c.Add(&genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Data{Data: p.GetAudio().GetData()}})
+		return
+	}
+	c.sound = nil
 	t, thought := p.GetText(), p.GetThinking()
 	streams := len(p.NativeFields) == 0 && (t != nil || thought != nil && thought.EncryptedContent == nil)
 	if !streams || !c.IsOpen() || c.signed || c.thinking != (thought != nil) {
@@ -99,7 +106,10 @@ func (c *candidateStream) part(p *genwayv1.Part) {
 		c.signed = true
 		c.Add(codec.ThoughtSignatureDelta(p.ThoughtSignature))
 	}
-	if t == nil && thought == nil {
+	switch {
+	case p.GetAudio() != nil && p.ThoughtSignature == nil:
+		c.sound = p
+	case t == nil && thought == nil:
 		c.Complete()
 	}
 }
@@ -126,7 +136,7 @@ func opening(p *genwayv1.Part) *genwayv1.Part {
 // end emits the last events of the candidate and gives how it ended. What supports the
 // text is known only now; it can be added to the part that is still open.
 func (c *candidateStream) end() *genwayv1.CandidateEnd {
-	if c.texts == 1 && c.IsOpen() && !c.thinking {
+	if c.texts == 1 && c.IsOpen() && !c.thinking && c.sound == nil {
 		for _, cited := range citations(c.fields, c.text.String()) {
 			c.Add(codec.CitationDelta(cited))
 		}

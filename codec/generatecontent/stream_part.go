@@ -26,6 +26,9 @@ type candidateWriter struct {
 	place     int32
 	thought   bool
 	grounding groundingBuilder
+	// written is the number of parts so far, as a unary answer has them: what is left out is
+	// not one.
+	written int
 	// tokens are those of a text that goes out whole.
 	tokens []*genwayv1.TokenLogprob
 	// broken is a call whose arguments are not one object. It is left out if the answer
@@ -163,7 +166,7 @@ func (c *candidateWriter) complete() ([]candidate, error) {
 	text := c.text.String()
 	switch k := p.Kind.(type) {
 	case *genwayv1.Part_Text:
-		c.grounding.add(text, int(c.at), k.Text.Citations)
+		c.grounding.add(text, c.written, k.Text.Citations)
 		k.Text = &genwayv1.Text{Text: c.rest(text)}
 	case *genwayv1.Part_Refusal:
 		k.Refusal = &genwayv1.Refusal{Text: c.rest(text)}
@@ -186,6 +189,9 @@ func (c *candidateWriter) complete() ([]candidate, error) {
 	parts, err := c.part(nil, p, member.Within(member.Index("candidates", int(c.index)), ".parts", int(c.at)))
 	if errors.Is(err, errLeftOut) {
 		err = nil
+	}
+	if c.written += len(parts); len(parts) == 0 && c.streams && text != "" {
+		c.written++
 	}
 	if err != nil || len(parts) == 0 {
 		return nil, err

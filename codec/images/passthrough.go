@@ -19,8 +19,12 @@ func responseHead(index *member.TopIndex) (*genwayv1.GenerateImageResponse, bool
 	if _, ok := w.readHead(index); !ok {
 		return nil, false
 	}
+	images := index.Elements("data")
+	if images == 0 {
+		return nil, false // it may be an error
+	}
 	resp := w.settings()
-	resp.Images = make([]*genwayv1.GeneratedImage, index.Elements("data"))
+	resp.Images = make([]*genwayv1.GeneratedImage, images)
 	for i := range resp.Images {
 		resp.Images[i] = &genwayv1.GeneratedImage{}
 	}

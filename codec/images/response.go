@@ -76,11 +76,24 @@ func (b *wireBytes) writeOpt(w *member.Writer, name string) {
 	}
 }
 
-// DecodeResponse reads the body of a successful answer.
+// noImages is the error of an answer without data: the one that it reports, if it does.
+func noImages(body []byte) error {
+	var w watched
+	if member.Fit(body, &w); len(w.Error) > 0 && w.Error.Kind() != 'n' {
+		return Codec{}.DecodeError(0, body)
+	}
+	return fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer has no images")
+}
+
+// DecodeResponse reads the body of a successful answer. A body that is an error after all gives
+// that error.
 func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateImageResponse, error) {
 	var w wireResponse
 	if err := member.DecodeAnswer(body, &w); err != nil {
 		return nil, err
+	}
+	if w.Data == nil {
+		return nil, noImages(body)
 	}
 	resp := w.settings()
 	for _, i := range w.Data {

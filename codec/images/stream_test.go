@@ -174,7 +174,7 @@ func TestStreamFails(t *testing.T) {
 			t.Errorf("%s", frames)
 		}
 		if again := e.Fail(failure); len(again) != 0 {
-			t.Errorf("told twice: %s", again)
+			t.Errorf("sent twice: %s", again)
 		}
 	}
 }

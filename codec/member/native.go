@@ -19,8 +19,8 @@ func Natives(protocol genwayv1.Protocol, extra jsontext.Value, binding func(name
 	return NativesBut(nil, protocol, extra, binding)
 }
 
-// NativesBut is Natives for what most members say nothing of, as these names say: the
-// values are no parts of extra then, lest all of it be kept.
+// NativesBut is Natives without the members that but names. If but is not nil, the values are copies, so
+// that they do not keep all of extra in memory.
 func NativesBut(but map[string]bool, protocol genwayv1.Protocol, extra jsontext.Value, binding func(name string) bool) []*genwayv1.NativeField {
 	if len(extra) == 0 {
 		return nil

@@ -21,7 +21,9 @@ type streamDecoder struct {
 	// completed says that the end of the answer has been read, watching that Watch has taken
 	// the place of Decode.
 	completed, watching bool
-	usage               wireUsage
+	// usage is what the events have reported, if reports says that any has.
+	usage   wireUsage
+	reports bool
 	// natives are the native fields of the started event.
 	natives []*genwayv1.NativeField
 	end     *genwayv1.TextCompleted
@@ -130,7 +132,7 @@ func (d *streamDecoder) start(e *streamEvent) error {
 		return err
 	}
 	d.started = true
-	d.usage.merge(m.Usage)
+	d.report(m.Usage)
 	resp := m.canonical()
 	d.natives = resp.NativeFields
 	d.emit(&genwayv1.TextStarted{
@@ -144,7 +146,7 @@ func (d *streamDecoder) messageDelta(e *streamEvent) error {
 	if !d.started {
 		return disorder("message_delta before message_start")
 	}
-	d.usage.merge(e.Usage)
+	d.report(e.Usage)
 	if e.Delta.StopReason == "" && d.stopped {
 		return nil
 	}
@@ -189,8 +191,22 @@ func (d *streamDecoder) ended() *genwayv1.StreamGenerateTextResponse {
 		d.end.Candidates = []*genwayv1.CandidateEnd{{}}
 	}
 	d.end.Losses = d.losses.List()
-	d.end.Usage, d.end.ServiceTier = d.usage.canonical(), d.usage.ServiceTier
+	d.end.Usage, d.end.ServiceTier = d.reported(), d.usage.ServiceTier
 	return codec.Event(d.end)
+}
+
+// report takes over usage that an event reports, if it does.
+func (d *streamDecoder) report(u *wireUsage) {
+	d.reports = d.reports || u != nil
+	d.usage.merge(u)
+}
+
+// reported is the usage so far; nil if no event has reported any.
+func (d *streamDecoder) reported() *genwayv1.Usage {
+	if !d.reports {
+		return nil
+	}
+	return d.usage.canonical()
 }
 
 func disorder(what string) *fault.Error {

@@ -174,7 +174,7 @@ func TestStreamOfSeveralCandidates(t *testing.T) {
 		t.Errorf("got %v %v", got, err)
 	}
 	if l := losses.List(); len(l) != 1 || l[0].Member != "candidates" {
-		t.Errorf("told %v", l)
+		t.Errorf("losses are %v", l)
 	}
 }
 

@@ -55,7 +55,7 @@ func TestUsage(t *testing.T) {
 		usage *genwayv1.Usage
 		want  string
 	}{
-		{"U2 cached tokens are told apart", &genwayv1.Usage{InputTokens: 100, OutputTokens: 5, CacheReadInputTokens: count(60), CacheWriteInputTokens: count(30)},
+		{"U2 cached tokens are counted by themselves", &genwayv1.Usage{InputTokens: 100, OutputTokens: 5, CacheReadInputTokens: count(60), CacheWriteInputTokens: count(30)},
 			`"input_tokens":10,"cache_creation_input_tokens":30,"cache_read_input_tokens":60,"cache_creation":{"ephemeral_5m_input_tokens":30,"ephemeral_1h_input_tokens":0}`},
 		{"by lifetime", &genwayv1.Usage{InputTokens: 3, CacheWriteInputTokens: count(3), CacheWrite_5MInputTokens: count(1), CacheWrite_1HInputTokens: count(2)},
 			`"cache_creation":{"ephemeral_5m_input_tokens":1,"ephemeral_1h_input_tokens":2}`},
@@ -141,7 +141,7 @@ func TestThinkingOfOtherProtocols(t *testing.T) {
 				t.Errorf("got %s %v", body, err)
 			}
 			if len(losses.List()) != tt.lost {
-				t.Errorf("told %v", losses.List())
+				t.Errorf("losses are %v", losses.List())
 			}
 		})
 	}

@@ -48,11 +48,11 @@ func (d *streamDecoder) Watch(f codec.Frame) (_ events, content bool, err error)
 		return nil, false, Codec{}.DecodeError(0, data)
 	case "message_start":
 		if m := e.Message; m != nil {
-			d.usage.merge(m.Usage)
+			d.report(m.Usage)
 			out = d.watchStart(m)
 		}
 	case "message_delta":
-		d.usage.merge(e.Usage)
+		d.report(e.Usage)
 		d.stopped = d.stopped || e.Delta != nil && len(e.Delta.StopReason) > 0
 	case "message_stop":
 		out = d.watchStart(&watchedMessage{})
@@ -66,14 +66,14 @@ func (d *streamDecoder) watchStart(m *watchedMessage) events {
 		return nil
 	}
 	d.started = true
-	return events{codec.Event(&genwayv1.TextStarted{Id: m.ID, Model: m.Model, Usage: d.usage.canonical(), ServiceTier: d.usage.ServiceTier})}
+	return events{codec.Event(&genwayv1.TextStarted{Id: m.ID, Model: m.Model, Usage: d.reported(), ServiceTier: d.usage.ServiceTier})}
 }
 
 // WatchResponse implements codec.ResponseWatcher.
 func (Codec) WatchResponse(body []byte) (*genwayv1.GenerateTextResponse, bool) {
 	var w watchedMessage
 	member.Fit(body, &w)
-	if w.Type == "error" || w.Error.Kind() == '{' {
+	if w.Type == "error" || w.Error.Kind() == '{' || w.Type == "" && len(w.Error) > 0 && w.Error.Kind() != 'n' {
 		return nil, false
 	}
 	resp := &genwayv1.GenerateTextResponse{Id: w.ID, Model: w.Model, Usage: w.Usage.canonical()}

@@ -6,7 +6,9 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/go-json-experiment/json/jsontext"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -17,8 +19,14 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 	if err := member.DecodeLoose(body, &w, "usage", "created_at"); err != nil {
 		return nil, err
 	}
-	if w.failed() {
+	switch {
+	case w.refused():
+		return nil, openai.Decode(0, body, protocol)
+	case w.failed():
 		return nil, failure(w.Error, body)
+	}
+	if w.Output == nil && w.Status == "" {
+		return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer has no output")
 	}
 	resp := w.head()
 	candidate := &genwayv1.Candidate{}
@@ -55,6 +63,15 @@ func badAnswer(err error) error {
 func (w *wireResponse) failed() bool {
 	return w.Status == statusFailed || len(w.Error) > 0 && w.Error.Kind() == '{'
 }
+
+// refused reports whether an error stands in the place of the response. One that failed is a
+// response, with a status.
+func (w *wireResponse) refused() bool {
+	return w.Status == "" && w.Output == nil && given(w.Error)
+}
+
+// given reports whether a member is there and not null.
+func given(raw jsontext.Value) bool { return len(raw) > 0 && raw.Kind() != 'n' }
 
 func (w *wireResponse) reason() string {
 	if w.IncompleteDetails == nil {

@@ -148,7 +148,7 @@ func (r *wireReasoning) canonical() *genwayv1.ThinkingConfig {
 }
 
 // encodeReasoning writes the request's reasoning. A budget becomes the effort
-// that stands for it; thoughts that shall be shown are shown as a summary, which
+// that stands for it; thoughts that are to be shown are shown as a summary, which
 // is all the vendor shows.
 func encodeReasoning(w *member.Writer, t *genwayv1.ThinkingConfig, losses *codec.Losses) error {
 	if t == nil {

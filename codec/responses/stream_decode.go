@@ -6,6 +6,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -92,6 +93,10 @@ func (d *streamDecoder) event(ev *wireEvent, data []byte) error {
 			return failure(ev.Error, data)
 		}
 		return failure(data, data)
+	case "":
+		if given(ev.Error) {
+			return openai.Decode(0, data, protocol) // a body where events are expected
+		}
 	case eventItemAdded, eventItemDone, eventPartDone, eventTextDelta, eventAnnotation, eventRefusalDelta,
 		eventSummaryDelta, eventThinkingDelta, eventArgsDelta, eventInputDelta:
 		return d.ofItem(ev)

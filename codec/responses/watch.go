@@ -71,11 +71,12 @@ func (d *streamDecoder) Watch(f codec.Frame) (events []*genwayv1.StreamGenerateT
 	return nil, strings.HasPrefix(ev.Type, "response."), nil
 }
 
-// WatchResponse implements codec.ResponseWatcher.
+// WatchResponse implements codec.ResponseWatcher. A response that says of itself that it failed
+// is an answer, which the protocol's clients read.
 func (Codec) WatchResponse(body []byte) (*genwayv1.GenerateTextResponse, bool) {
 	var w watchedResponse
 	member.Fit(body, &w)
-	if w.wire().failed() {
+	if w.wire().refused() {
 		return nil, false
 	}
 	return w.wire().head(), true

@@ -71,7 +71,7 @@ func TestToolsOfNamespacesReachEveryUpstream(t *testing.T) {
 			}
 			for _, l := range lost.List() {
 				if strings.Contains(l.Member, "=") || strings.Contains(l.Member, "lifted") || strings.Contains(l.Member, "opaque") {
-					t.Errorf("told lost: %s: %s", l.Member, l.Reason)
+					t.Errorf("named as lost: %s: %s", l.Member, l.Reason)
 				}
 			}
 			if !isLost(lost.List(), "tools[0].namespace.description") {

@@ -129,12 +129,12 @@ func TestAnswersKeepTheirMeaning(t *testing.T) {
 					t.Fatalf("%v\n%s", err, body)
 				}
 				if have := outcome(got); have != want {
-					t.Errorf("unary: the upstream said\n%s\nthe caller hears\n%s\nin %s", want, have, body)
+					t.Errorf("unary: the upstream sent\n%s\nthe caller got\n%s\nin %s", want, have, body)
 				}
 
 				received := restream(t, upstream, caller, canonical, asked)
 				if have := outcome(received); have != want {
-					t.Errorf("streamed: the upstream said\n%s\nthe caller hears\n%s", want, have)
+					t.Errorf("streamed: the upstream sent\n%s\nthe caller got\n%s", want, have)
 				}
 			})
 		}

@@ -63,8 +63,8 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 		return nil, err
 	}
 	resp.Route, resp.Upstream, resp.UpstreamModel = explained.Model, target.Name, cmp.Or(target.Model, decoded.model)
-	if spoken := protocol.Of(target.Protocol); spoken != protocol.Direct {
-		resp.UpstreamProtocol = spoken.Name
+	if spec := protocol.Of(target.Protocol); spec != protocol.Direct {
+		resp.UpstreamProtocol = spec.Name
 	}
 	resp.MessageJson = decoded.json()
 	if err := p.aim(target); err != nil {
@@ -112,15 +112,15 @@ func (p *passage) delivered(members []*adminv1.ExplainedMember) {
 // target finds the target that is asked for.
 func (e *Explainer) target(caller *protocol.Protocol, model string, req *adminv1.ExplainRequest) (route.Target, route.Explanation, error) {
 	if name := req.GetUpstreamProtocol(); name != "" {
-		spoken := protocol.ByName(name)
-		if spoken == nil || spoken == protocol.Direct || spoken.Images != caller.Images {
+		spec := protocol.ByName(name)
+		if spec == nil || spec == protocol.Direct || spec.Images != caller.Images {
 			return route.Target{}, route.Explanation{}, fault.Invalid("upstream_protocol", "upstream_protocol: expected one of %s that is for the same as protocol", names())
 		}
-		made, err := remote.New(remote.Config{Protocol: spoken.ID, BaseURL: "https://upstream.invalid"})
+		made, err := remote.New(remote.Config{Protocol: spec.ID, BaseURL: "https://upstream.invalid"})
 		if err != nil {
 			return route.Target{}, route.Explanation{}, err
 		}
-		return route.Target{Protocol: spoken.ID, Upstream: made}, route.Explanation{}, nil
+		return route.Target{Protocol: spec.ID, Upstream: made}, route.Explanation{}, nil
 	}
 	explained := e.Router.Explain(caller.ID, model)
 	targets := slices.Concat(explained.Targets, explained.Fallback)

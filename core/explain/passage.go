@@ -96,7 +96,7 @@ func (p *passage) speller(body []byte) *spell.Speller {
 
 // aim makes the routers of a target.
 func (p *passage) aim(t route.Target) error {
-	p.wire = &wire{spoken: protocol.Of(t.Protocol)}
+	p.wire = &wire{spec: protocol.Of(t.Protocol)}
 	t.Guard, t.Models = nil, nil
 	if adapter, ok := t.Upstream.(interface {
 		Dry(calls http.RoundTripper) (*remote.Upstream, error)

@@ -15,50 +15,6 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// isStream reports whether an answer is a stream: server-sent events or, of an upstream that takes the
-// contract's messages, a line of ProtoJSON for each event. A blank one is a stream where a stream was asked for.
-func (p *passage) isStream(answer []byte, asked bool) bool {
-	start := bytes.TrimLeft(bytes.TrimPrefix(answer, []byte("\xef\xbb\xbf")), " \t\r\n")
-	if len(start) == 0 {
-		return asked
-	}
-	if p.canonical() {
-		if p.caller.Images {
-			events, _ := imageEventsOf(answer)
-			return asked && len(events) > 0
-		}
-		events, _ := eventsOf(answer)
-		return asked && len(events) > 0
-	}
-	return slices.ContainsFunc([]string{"data:", "event:", "id:", "retry:", ":"}, func(field string) bool { return bytes.HasPrefix(start, []byte(field)) })
-}
-
-// canonical reports whether the upstream takes the contract's messages.
-func (p *passage) canonical() bool { return p.wire.spoken.Codec == nil && !p.wire.spoken.Images }
-
-// eventsOf reads the contract's events, a line for each; the error is that of the first that is none.
-func eventsOf(stream []byte) (events []*genwayv1.StreamGenerateTextResponse, err error) {
-	err = eachLine(stream, func(line []byte) bool {
-		ev := &genwayv1.StreamGenerateTextResponse{}
-		if err := protojson.Unmarshal(line, ev); err != nil || ev.GetPayload() == nil {
-			return false
-		}
-		events = append(events, ev)
-		return true
-	})
-	return events, err
-}
-
-// eachLine reads the lines of a stream that are not blank, up to the first that read does not take.
-func eachLine(stream []byte, read func(line []byte) bool) error {
-	for line := range bytes.Lines(stream) {
-		if len(bytes.TrimSpace(line)) > 0 && !read(line) {
-			return fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "a line of the answer is no event of the contract")
-		}
-	}
-	return nil
-}
-
 // streamed explains the answer of a stream: the upstream's events and the caller's are each folded to
 // the answer that they amount to, and the upstream's members are traced from the one to the other. Of a
 // stream that fails, these are the members that came ahead of the failure.
@@ -142,7 +98,7 @@ func (p *passage) fold(answer []byte) *folder {
 		f.add(events, err)
 		return f
 	}
-	f.decoder = p.wire.spoken.Codec.NewStreamDecoder()
+	f.decoder = p.wire.spec.Codec.NewStreamDecoder()
 	for _, frame := range framesOf(answer) {
 		f.frame(frame)
 	}
@@ -158,7 +114,7 @@ func (p *passage) write(answer *genwayv1.GenerateTextResponse) ([]byte, error) {
 	if p.canonical() {
 		return protojson.Marshal(answer)
 	}
-	return p.wire.spoken.Codec.EncodeResponse(answer, codec.Answer{})
+	return p.wire.spec.Codec.EncodeResponse(answer, codec.Answer{})
 }
 
 // sides writes an answer that events amount to, without members that only the codec writes: those that it
@@ -212,11 +168,11 @@ func (p *passage) expand(answer []byte) ([]byte, error) {
 		}
 		return writeLines(codec.Events(resp, nil))
 	}
-	resp, err := p.wire.spoken.Codec.DecodeResponse(answer)
+	resp, err := p.wire.spec.Codec.DecodeResponse(answer)
 	if err != nil {
 		return nil, err
 	}
-	return writeFrames(codec.Events(resp, nil), p.wire.spoken.Codec.NewStreamEncoder(codec.Answer{Request: everything}).Encode)
+	return writeFrames(codec.Events(resp, nil), p.wire.spec.Codec.NewStreamEncoder(codec.Answer{Request: everything}).Encode)
 }
 
 // carry translates a stream of the upstream for a caller who asked for a stream, or for a unary answer.

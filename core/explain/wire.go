@@ -22,7 +22,7 @@ import (
 // wire is a transport that sends nothing: it keeps the body of the last call and answers the call
 // itself.
 type wire struct {
-	spoken *protocol.Protocol
+	spec *protocol.Protocol
 
 	mu     sync.Mutex
 	body   []byte
@@ -66,10 +66,10 @@ func (w *wire) plain() []byte {
 	var body []byte
 	now := timestamppb.Now()
 	switch {
-	case w.spoken.Images:
+	case w.spec.Images:
 		body, _ = images.Codec{}.EncodeResponse(&genwayv1.GenerateImageResponse{CreateTime: now}, nil)
-	case w.spoken.Codec != nil:
-		body, _ = w.spoken.Codec.EncodeResponse(emptyAnswer(now), codec.Answer{})
+	case w.spec.Codec != nil:
+		body, _ = w.spec.Codec.EncodeResponse(emptyAnswer(now), codec.Answer{})
 	}
 	return body
 }
@@ -106,8 +106,11 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 // canonical is an upstream that speaks the contract: it keeps requests as ProtoJSON.
 type canonical struct{ wire *wire }
 
-func (c canonical) keep(m proto.Message) error {
-	body, err := protojson.Marshal(m)
+// keep takes a request without its raw body, the field wire.
+func (c canonical) keep(req proto.Message) error {
+	shown := proto.Clone(req).ProtoReflect()
+	shown.Clear(shown.Descriptor().Fields().ByName("wire"))
+	body, err := protojson.Marshal(shown.Interface())
 	if err != nil {
 		return err
 	}
@@ -118,9 +121,7 @@ func (c canonical) keep(m proto.Message) error {
 }
 
 func (c canonical) GenerateText(_ context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	shown := proto.CloneOf(req)
-	shown.Wire = nil
-	if err := c.keep(shown); err != nil {
+	if err := c.keep(req); err != nil {
 		return nil, err
 	}
 	if c.wire.answer != nil {
@@ -131,9 +132,7 @@ func (c canonical) GenerateText(_ context.Context, req *genwayv1.GenerateTextReq
 }
 
 func (c canonical) StreamGenerateText(_ context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	shown := proto.CloneOf(req)
-	shown.Wire = nil
-	if err := c.keep(shown); err != nil {
+	if err := c.keep(req); err != nil {
 		return err
 	}
 	if c.wire.answer == nil {
@@ -144,9 +143,7 @@ func (c canonical) StreamGenerateText(_ context.Context, req *genwayv1.GenerateT
 }
 
 func (c canonical) GenerateImage(_ context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
-	shown := proto.CloneOf(req)
-	shown.Wire = nil
-	if err := c.keep(shown); err != nil {
+	if err := c.keep(req); err != nil {
 		return nil, err
 	}
 	resp := &genwayv1.GenerateImageResponse{}
@@ -157,9 +154,7 @@ func (c canonical) GenerateImage(_ context.Context, req *genwayv1.GenerateImageR
 }
 
 func (c canonical) StreamGenerateImage(_ context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
-	shown := proto.CloneOf(req)
-	shown.Wire = nil
-	if err := c.keep(shown); err != nil {
+	if err := c.keep(req); err != nil {
 		return err
 	}
 	if c.wire.answer == nil {

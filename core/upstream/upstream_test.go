@@ -12,7 +12,7 @@ import (
 
 func TestInterrupted(t *testing.T) {
 	cancelled, cancel := context.WithCancelCause(t.Context())
-	disconnected := errors.New("the client is gone")
+	disconnected := errors.New("the client has disconnected")
 	cancel(disconnected)
 	late, stop := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer stop()

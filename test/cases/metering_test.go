@@ -37,7 +37,7 @@ func terminalUsage(t *testing.T) {
 				w.Responses.Answer(fake.JSON(failed))
 			}
 			if a := w.ask(w.caller.Hello()); !strings.Contains(string(a.Body), "it broke") {
-				t.Errorf("the failure is not told: %d %s", a.Status, a.Body)
+				t.Errorf("the failure is not reported: %d %s", a.Status, a.Body)
 			}
 			w.logs(t, 100, 7, 60, 0)
 		})

@@ -153,7 +153,7 @@ func (c *cache[T]) end(value T, expires time.Time, err error) {
 	c.current, c.refused, c.failed, c.pause, c.retry = next, nil, nil, 0, time.Time{}
 }
 
-// discard has a value fetched anew that an upstream has refused. It reports whether there is,
+// discard drops a value that an upstream has refused, so that the next request fetches another. It reports whether there is,
 // or may be, another one.
 func (c *cache[T]) discard(refused *lease[T]) bool {
 	c.mu.Lock()

@@ -210,7 +210,7 @@ func TestWhoWaitsGivesUp(t *testing.T) {
 	})
 }
 
-// A token that an upstream refuses is fetched anew, once for all requests that it was refused
+// A token that an upstream refuses is fetched again, once for all requests that it was refused
 // to, and no more often than every discardEvery.
 func TestRefusedTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -15,7 +15,7 @@ type Credential interface {
 	// context's.
 	//
 	// refused is called with an answer of status 401 or 403 to the request. It reports whether
-	// the request is worth sending again, authorised anew, because the answer is about the
+	// the request is worth sending again, authorised again, because the answer is about the
 	// credential and there may be another one.
 	Authorize(req *http.Request, body []byte) (refused func(*http.Response) bool, err error)
 	// Secrets are the values that must not be repeated to anyone: of the credential in use,

@@ -14,7 +14,7 @@ import (
 	"github.com/genway/genway/core/upstream/provider"
 )
 
-var update = flag.Bool("update", false, "write docs/providers.md anew")
+var update = flag.Bool("update", false, "rewrite docs/providers.md")
 
 const intro = `# Providers
 

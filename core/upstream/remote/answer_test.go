@@ -104,6 +104,24 @@ func TestAnswersOfEverySize(t *testing.T) {
 	}
 }
 
+// A byte order mark ahead of a body is no part of it, be it an answer or an error.
+func TestByteOrderMarks(t *testing.T) {
+	const mark, refusal = "\xef\xbb\xbf", `{"error":{"message":"m","type":"t","param":null,"code":null}}`
+	own := hello()
+	own.Wire = &genwayv1.WireMessage{Protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, Json: []byte(`{"model":"m","messages":[]}`)}
+	for _, req := range []*genwayv1.GenerateTextRequest{hello(), own} {
+		resp, err := chat(t, answered(200, strings.NewReader(mark+chatAnswer))).GenerateText(t.Context(), req)
+		if err != nil || resp.GetWire().GetJson() == nil && resp.GetCandidates()[0].GetParts()[0].GetText().GetText() != "x" ||
+			resp.GetWire().GetJson() != nil && string(resp.GetWire().GetJson()) != chatAnswer {
+			t.Errorf("%v, %v", resp, err)
+		}
+		_, err = chat(t, answered(400, strings.NewReader(mark+refusal))).GenerateText(t.Context(), req)
+		if f := fault.From(err); f == nil || f.Message != "m" {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	const body = `{"error":{"message":"m","type":"t","param":null,"code":null}}`
 	in := time.Now().Add(time.Hour).UTC().Format(http.TimeFormat)
@@ -119,6 +137,7 @@ func TestRefusals(t *testing.T) {
 		{401, nil, fault.BadUpstream, 502, 0},
 		{403, nil, fault.BadUpstream, 502, 0},
 		{404, nil, fault.NotFound, 404, 0},
+		{407, nil, fault.BadUpstream, 502, 0},
 		{408, nil, fault.Timeout, 408, 0},
 		{413, nil, fault.TooLarge, 413, 0},
 		{418, nil, fault.InvalidRequest, 418, 0},
@@ -142,7 +161,7 @@ func TestRefusals(t *testing.T) {
 		if f.RetryAfter > c.wait || f.RetryAfter < c.wait-2*time.Second {
 			t.Errorf("%d %v: wait %v", c.status, c.headers, f.RetryAfter)
 		}
-		if own := c.status == 401 || c.status == 403; own == (f.Message == "m") {
+		if own := c.status == 401 || c.status == 403 || c.status == 407; own == (f.Message == "m") {
 			t.Errorf("%d: message %q", c.status, f.Message)
 		}
 	}

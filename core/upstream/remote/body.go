@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"errors"
 	"io"
 
@@ -28,8 +29,12 @@ func (a *answer) whole(decoded bool) ([]byte, error) {
 			return nil, err
 		}
 	}
-	return raw, nil
+	return bytes.TrimPrefix(raw, byteOrderMark), nil
 }
+
+// byteOrderMark is ahead of the JSON of some servers. RFC 8259, 8.1 lets readers ignore it, and the
+// vendors' SDKs do.
+var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // read reads the body into the memory of the call. A body of more than limit bytes is an error.
 // Memory is added as bytes arrive.

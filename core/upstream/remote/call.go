@@ -60,8 +60,8 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 	switch {
 	case resp.StatusCode/100 != 2:
 		defer a.close()
-		if err != nil {
-			a.body = http.NoBody // the status is enough
+		if err != nil || resp.StatusCode < 200 {
+			a.body = http.NoBody // the status is enough; what follows a 101 is no answer
 		}
 		return nil, u.refused(a, resp, wire)
 	case err != nil:
@@ -95,13 +95,13 @@ func (u *Upstream) refused(a *answer, resp *http.Response, wire *genwayv1.WireMe
 	if err != nil && a.ctx.Err() != nil {
 		return u.interrupted(a.ctx, err)
 	}
-	body = u.placeError(resp.StatusCode, resp.Header, u.redact(body))
+	body = u.placeError(resp.StatusCode, resp.Header, u.redact(bytes.TrimPrefix(body, byteOrderMark)))
 	f := u.protocol.ErrorCodec().DecodeError(resp.StatusCode, body)
 	f.Status = callerStatus(resp.StatusCode)
 	f.RetryAfter = retryAfter(resp.Header)
 	f.UpstreamRequestID = requestID(resp.Header)
 	switch {
-	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
+	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusProxyAuthRequired:
 		// The credentials are ours: the caller can do nothing about it.
 		own := fault.Wrap(f, fault.BadUpstream, "UPSTREAM_CREDENTIALS", "the upstream refused the gateway's credentials")
 		own.UpstreamRequestID = f.UpstreamRequestID

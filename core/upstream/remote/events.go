@@ -108,7 +108,7 @@ func (e *events) atEvent() bool {
 func (e *events) next(ended bool) (f codec.Frame, raw []byte, ok bool) {
 	if !e.started && len(e.buf) >= 3 {
 		e.started, e.scanned = true, 0
-		e.buf = bytes.TrimPrefix(e.buf, []byte("\xef\xbb\xbf"))
+		e.buf = bytes.TrimPrefix(e.buf, byteOrderMark)
 	}
 	if !ended && !bytes.ContainsAny(e.buf[e.scanned:], "\r\n") {
 		e.scanned = len(e.buf)

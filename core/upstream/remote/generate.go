@@ -38,7 +38,7 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 	if own && !stream {
 		resp, ok := u.head(raw)
 		if !ok {
-			if resp, err = u.codec.DecodeResponse(raw); unreadable(err) {
+			if resp, err = u.codec.DecodeResponse(raw); err != nil {
 				resp = u.partialAnswer(raw)
 			}
 		}
@@ -49,7 +49,9 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 		resp, err = u.foldStream(raw)
 	} else if resp, err = u.codec.DecodeResponse(raw); err != nil {
 		f := fault.From(u.redactFault(err))
-		f.Usage = u.cost(f)
+		if f.Usage == nil {
+			f.Usage = u.cost(f)
+		}
 		err = f
 	}
 	if err != nil {
@@ -77,19 +79,19 @@ func (u *Upstream) head(raw []byte) (*genwayv1.GenerateTextResponse, bool) {
 }
 
 // native is the answer for a caller of the upstream's protocol: the raw body. The caller may be
-// able to read a body that the codec cannot read, if it is a JSON object, or a text whose
-// Content-Type says that it is one.
+// able to read a body that the codec cannot read, if it is a JSON object that does not report an
+// error in place of the answer, or a text whose Content-Type says that it is one.
 func (u *Upstream) native(raw []byte, header http.Header, resp *genwayv1.GenerateTextResponse, err error) (*genwayv1.GenerateTextResponse, error) {
 	wire := &genwayv1.WireMessage{Protocol: u.config.Protocol, Json: raw}
-	if resp == nil {
-		if !isObject(raw) {
-			if !isText(header, raw) {
-				return nil, err
-			}
-			wire.Headers = map[string]string{"content-type": header.Get("Content-Type")}
-		}
+	switch {
+	case resp == nil && !isText(header, raw):
+		return nil, err
+	case resp == nil:
+		wire.Headers = map[string]string{"content-type": header.Get("Content-Type")}
+		resp = &genwayv1.GenerateTextResponse{}
+	}
+	if err != nil {
 		wire.Json = u.redact(raw)
-		resp = &genwayv1.GenerateTextResponse{Usage: u.cost(fault.From(err))}
 	}
 	resp.Wire = wire
 	return resp, nil

@@ -140,6 +140,15 @@ func TestInformationalAnswers(t *testing.T) {
 	if h := ask(t, slow, true, false); fault.From(h.err) == nil || fault.From(h.err).Kind != fault.Timeout {
 		t.Errorf("one: %+v", h)
 	}
+	switching := hangingUp(t, func(conn *net.TCPConn) {
+		if _, ok := read(bufio.NewReader(conn)); ok {
+			_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n")
+			_, _ = io.Copy(io.Discard, conn) // until the caller hangs up
+		}
+	}, func(c *remote.Config, _ *remote.Way) { c.Idle = 10 * time.Second })
+	if h := ask(t, switching, false, false); fault.From(h.err) == nil || fault.From(h.err).Kind != fault.BadUpstream {
+		t.Errorf("another protocol: %+v", h)
+	}
 	few := hangingUp(t, func(conn *net.TCPConn) {
 		if _, ok := read(bufio.NewReader(conn)); ok {
 			_, _ = io.WriteString(conn, hint+hint)

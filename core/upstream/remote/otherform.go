@@ -25,7 +25,7 @@ func isStream(h http.Header, raw []byte) bool {
 }
 
 func beginsEvents(raw []byte) bool {
-	raw = bytes.TrimLeft(bytes.TrimPrefix(raw, []byte("\xef\xbb\xbf")), "\r\n")
+	raw = bytes.TrimLeft(bytes.TrimPrefix(raw, byteOrderMark), "\r\n")
 	return slices.ContainsFunc([]string{"data:", "event:", "id:", "retry:", ":"}, func(field string) bool {
 		return bytes.HasPrefix(raw, []byte(field))
 	})
@@ -49,7 +49,7 @@ func isText(h http.Header, raw []byte) bool {
 // foldStream reads a stream of events as a unary answer. The answer is canonical for callers of
 // the upstream's protocol too, since they did not ask for events.
 func (u *Upstream) foldStream(raw []byte) (*genwayv1.GenerateTextResponse, error) {
-	decoder, in := u.codec.NewStreamDecoder(), newEvents(bytes.NewReader(raw), len(raw))
+	decoder, in := codec.JoinHalves(u.codec.NewStreamDecoder()), newEvents(bytes.NewReader(raw), len(raw))
 	var accumulator codec.Accumulator
 	var usage *genwayv1.Usage
 	add := func(events []*genwayv1.StreamGenerateTextResponse, err error) error {
@@ -100,7 +100,7 @@ func (u *Upstream) foldStream(raw []byte) (*genwayv1.GenerateTextResponse, error
 // events does. It fills the buffer of in as far as necessary and takes nothing from it.
 func (a *answer) isUnary(in *events) (bool, error) {
 	for {
-		start := bytes.TrimLeft(bytes.TrimPrefix(in.buf, []byte("\xef\xbb\xbf")), " \t\r\n")
+		start := bytes.TrimLeft(bytes.TrimPrefix(in.buf, byteOrderMark), " \t\r\n")
 		if len(start) > 0 {
 			return start[0] == '{', nil
 		}

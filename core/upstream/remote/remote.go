@@ -114,11 +114,11 @@ func New(config Config) (*Upstream, error) {
 	if err != nil || base.Host == "" || (base.Scheme != "http" && base.Scheme != "https") {
 		return nil, fmt.Errorf("remote: base URL %q: expected http(s)://host[/path]", config.BaseURL)
 	}
-	spoken := protocol.Of(config.Protocol)
-	if spoken.Codec == nil && !spoken.Images {
+	spec := protocol.Of(config.Protocol)
+	if spec.Codec == nil && !spec.Images {
 		return nil, errors.New("remote: no protocol")
 	}
-	u := &Upstream{config: config, protocol: spoken, base: base, codec: spoken.Codec}
+	u := &Upstream{config: config, protocol: spec, base: base, codec: spec.Codec}
 	if u.config.HTTP == nil {
 		u.config.HTTP = NewTransport(Way{})
 	}
@@ -135,7 +135,7 @@ func New(config Config) (*Upstream, error) {
 		u.config.Grace = 5 * time.Second
 	}
 	if u.config.MaxAnswerBytes == 0 {
-		u.config.MaxAnswerBytes = DefaultMaxAnswerBytes(spoken)
+		u.config.MaxAnswerBytes = DefaultMaxAnswerBytes(spec)
 	}
 	if u.config.Memory == nil {
 		u.config.Memory = NewAnswerMemory(0)

@@ -1,0 +1,46 @@
+package cases_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/test/cases/answers"
+	"github.com/genway/genway/test/cases/fake"
+	"github.com/genway/genway/test/cases/harness"
+	"github.com/genway/genway/test/cases/transcript"
+)
+
+// Case T55: a letter whose surrogate pair is split between two events of a stream reaches callers of
+// each protocol as that letter, in texts and in arguments.
+func TestLettersSplitBetweenEvents(t *testing.T) {
+	reply := answers.Text("xxxxxxabcdyyyyyy").Then(answers.Tool("call_1", "weather", `{"q":"abcdEFGH"}`))
+	split := strings.NewReplacer("abcd", `ab\ud83d\ude00cd`, `ab"`, `ab\ud83d"`, `"cd`, `"\ude00cd`)
+	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return // every byte passes
+		}
+		whole, halves := reply.Body(w.upstream), 0
+		events := reply.Events(w.upstream)
+		for i, event := range events {
+			events[i] = split.Replace(event)
+			if strings.Contains(events[i], `\ud83d"`) {
+				halves++
+			}
+		}
+		if halves == 0 {
+			t.Fatalf("nothing is split in %q", events)
+		}
+		if w.streamed {
+			w.Upstream(w.upstream).Answer(fake.Stream(fake.Events(events...)...))
+		} else {
+			w.Upstream(w.upstream).Answer(fake.JSON(split.Replace(whole)))
+		}
+		got := transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
+		var arguments struct{ Q string }
+		if len(got.Calls) != 1 || json.Unmarshal([]byte(got.Calls[0].Arguments), &arguments) != nil ||
+			got.Text != "xxxxxxab\U0001F600cdyyyyyy" || arguments.Q != "ab\U0001F600cdEFGH" {
+			t.Errorf("got %+v", got)
+		}
+	})
+}
