@@ -1,13 +1,16 @@
 package sixth_test
 
 import (
+	"bufio"
 	"context"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
@@ -27,9 +30,9 @@ var entry = protocol.Protocol{
 	ID: id, Name: "parrot_talk", Kind: "parrot", KeyGroup: "chat",
 	Bindings:      []protocol.Binding{{Operation: protocol.Generate, Method: http.MethodPost, Prefix: "/v3/parrot/talk"}},
 	Key:           protocol.Key{Headers: []string{"x-parrot-key"}},
-	Version:       protocol.Version{Headers: []string{"parrot-version"}, Oldest: "2026-01-01"},
+	Version:       protocol.Version{Headers: []string{"parrot-version", "parrot-edition"}, Oldest: "2026-01-01"},
 	Stream:        protocol.Framing{Heartbeat: ": squawk\n\n", Comments: true, Batches: true},
-	PassedHeaders: []string{"parrot-beta"},
+	PassedHeaders: []string{"parrot-version", "parrot-beta"},
 	AnswerHeaders: []string{"Parrot-Mood"},
 	Example:       `{"model":"{{Model}}","say":"Hello."}`,
 	Codec:         parrot{},
@@ -58,8 +61,8 @@ func TestCases(t *testing.T) {
 }
 
 // gatewayOf starts a gateway whose upstreams are a parrot and one of chat completions. Keys
-// are named like their group.
-func gatewayOf(t *testing.T) (url string, parrots, chat *fake.Upstream) {
+// are named like their group. heartbeat is how often a silent stream gets one; -1 is never.
+func gatewayOf(t *testing.T, heartbeat time.Duration) (url string, parrots, chat *fake.Upstream) {
 	t.Helper()
 	parrots, chat = fake.New(t), fake.New(t)
 	file := `
@@ -101,7 +104,7 @@ routes:
 	}
 	log := slog.New(slog.DiscardHandler)
 	joined := core.Channel(service, core.Interceptors{Authenticator: auth.Authenticator{Keys: groupKeys{}, Trust: auth.TrustAll}, Logger: log}, health.NewServer())
-	edge, err := gateway.New(gateway.Config{Core: joined, Heartbeat: -1, Logger: log})
+	edge, err := gateway.New(gateway.Config{Core: joined, Heartbeat: heartbeat, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +166,7 @@ const (
 )
 
 func asCaller(t *testing.T) {
-	url, _, chat := gatewayOf(t)
+	url, _, chat := gatewayOf(t, -1)
 	talk := url + "/v3/parrot/talk"
 
 	chat.Answer(fake.JSON(chatAnswer))
@@ -214,10 +217,59 @@ func asCaller(t *testing.T) {
 	if _, body := post(t, talk, `{"model":"other","say":"Hello.","stream":true}`, good...); !strings.HasPrefix(body, "data: {\"said\":\"Hello.\"}\n\ndata: {\"wrong\":") {
 		t.Errorf("a failing stream: %q", body)
 	}
+	heartbeats(t)
+}
+
+// heartbeats reads a stream whose upstream goes on only after the caller has seen a heartbeat.
+func heartbeats(t *testing.T) {
+	t.Helper()
+	url, _, chat := gatewayOf(t, 10*time.Millisecond)
+	seen := make(chan struct{})
+	steps := append(fake.Events(chatChunk), fake.Wait(seen))
+	chat.Answer(fake.Stream(append(steps, fake.Events(chatEnd, chatUsage, "[DONE]")...)...))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/v3/parrot/talk", strings.NewReader(`{"model":"other","say":"Hello.","stream":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(good); i += 2 {
+		req.Header.Set(good[i], good[i+1])
+	}
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	defer resp.Body.Close()
+	var last string
+	var once sync.Once
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		switch line := lines.Text(); {
+		case line == strings.TrimSpace(entry.Stream.Heartbeat):
+			once.Do(func() { close(seen) })
+		case strings.HasPrefix(line, ":"):
+			t.Fatalf("the comment %q is not the heartbeat of the protocol, %q", line, entry.Stream.Heartbeat)
+		case line != "":
+			last = line
+		}
+	}
+	if last != `data: {"tokens":2}` {
+		t.Errorf("the stream ends with %q", last)
+	}
+}
+
+// hasHeaders fails unless the upstream was asked with the headers, names and values in turn. An empty value is
+// that of an absent header.
+func hasHeaders(t *testing.T, asked fake.Request, headers ...string) {
+	t.Helper()
+	for i := 0; i+1 < len(headers); i += 2 {
+		if got := asked.Header.Get(headers[i]); got != headers[i+1] {
+			t.Errorf("the upstream was asked with %s: %q, want %q", headers[i], got, headers[i+1])
+		}
+	}
 }
 
 func asUpstream(t *testing.T) {
-	url, parrots, _ := gatewayOf(t)
+	url, parrots, _ := gatewayOf(t, -1)
 	const chatBody = `{"model":"bird","max_tokens":9,"messages":[{"role":"user","content":"Hello."}]`
 
 	parrots.Answer(fake.JSON(`{"said":"Hello.","tokens":2}`))
@@ -229,9 +281,10 @@ func asUpstream(t *testing.T) {
 		t.Errorf("lost: %q", lost)
 	}
 	asked := parrots.Last(t)
-	if asked.Path != "/v3/parrot/talk" || asked.Header.Get("X-Parrot-Key") != "seed" || asked.Header.Get("Parrot-Version") != "2026-01-01" || asked.Header.Get("Authorization") != "" {
-		t.Errorf("the upstream was asked at %s with %v", asked.Path, asked.Header)
+	if asked.Path != "/v3/parrot/talk" {
+		t.Errorf("the upstream was asked at %s, want the path of the table", asked.Path)
 	}
+	hasHeaders(t, asked, "X-Parrot-Key", "seed", "Parrot-Version", "2026-01-01", "Authorization", "")
 	if string(asked.Body) != `{"model":"bird","say":"Hello."}` {
 		t.Errorf("the upstream was asked %s", asked.Body)
 	}
@@ -253,12 +306,21 @@ func asUpstream(t *testing.T) {
 	const own = `{"said":"Hello.","tokens":2,"plumage":"green"}`
 	parrots.Answer(fake.Refusal(http.StatusOK, own, "Parrot-Mood", "good", "Parrot-Owner", "secret"))
 	resp, body = post(t, url+"/v3/parrot/talk", `{"model":"bird","say":"Hello.","wings":2}`, good...)
-	if body != own || resp.Header.Get("Parrot-Mood") != "good" || resp.Header.Get("Parrot-Owner") != "" {
-		t.Errorf("pass-through: %d %v %s", resp.StatusCode, resp.Header, body)
+	if body != own {
+		t.Errorf("pass-through: %d %s, want %s", resp.StatusCode, body, own)
 	}
-	if asked := parrots.Last(t); string(asked.Body) != `{"model":"bird","say":"Hello.","wings":2}` || asked.Header.Get("Parrot-Beta") != "feathers" {
-		t.Errorf("the upstream was asked %s with %v", asked.Body, asked.Header)
+	if mood, owner := resp.Header.Get("Parrot-Mood"), resp.Header.Get("Parrot-Owner"); mood != "good" || owner != "" {
+		t.Errorf("the caller got Parrot-Mood: %q and Parrot-Owner: %q, want AnswerHeaders alone", mood, owner)
 	}
+	asked = parrots.Last(t)
+	if string(asked.Body) != `{"model":"bird","say":"Hello.","wings":2}` {
+		t.Errorf("the upstream was asked %s, want the caller's body", asked.Body)
+	}
+	hasHeaders(t, asked, "Parrot-Beta", "feathers", "Parrot-Version", "2026-02-03")
+	// The upstream gets the version in the first of its headers, whichever the caller uses.
+	parrots.Answer(fake.JSON(own))
+	post(t, url+"/v3/parrot/talk", `{"model":"bird","say":"Hello."}`, "x-parrot-key", "chat", "parrot-edition", "2026-03-04")
+	hasHeaders(t, parrots.Last(t), "Parrot-Version", "2026-03-04")
 	const frames = "data: {\"said\":\"Hello.\",\"plumage\":1}\n\ndata: {\"tokens\":2}\n\n"
 	parrots.Answer(fake.Stream(fake.Bytes(frames)))
 	if _, body := post(t, url+"/v3/parrot/talk", `{"model":"bird","say":"Hello.","stream":true}`, good...); body != frames {
