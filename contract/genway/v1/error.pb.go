@@ -301,7 +301,7 @@ type Quota struct {
 	Limit int64 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
 	// What a budget is for: day or month, of UTC. Else empty.
 	Period string `protobuf:"bytes,4,opt,name=period,proto3" json:"period,omitempty"`
-	// When a budget begins anew.
+	// When a budget is reset.
 	ResetTime     *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=reset_time,json=resetTime,proto3" json:"reset_time,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

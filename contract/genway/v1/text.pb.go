@@ -460,7 +460,7 @@ type Sampling struct {
 	CandidateCount   *int32                 `protobuf:"varint,7,opt,name=candidate_count,json=candidateCount,proto3,oneof" json:"candidate_count,omitempty"`
 	// Whether token log probabilities are returned.
 	Logprobs *bool `protobuf:"varint,8,opt,name=logprobs,proto3,oneof" json:"logprobs,omitempty"`
-	// How many of the likeliest tokens are told at each place.
+	// How many of the likeliest tokens are returned at each position.
 	TopLogprobs   *int32 `protobuf:"varint,9,opt,name=top_logprobs,json=topLogprobs,proto3,oneof" json:"top_logprobs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

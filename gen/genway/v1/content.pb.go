@@ -845,7 +845,7 @@ func (x *ToolResult) GetCustom() bool {
 	return false
 }
 
-// Refusal is what a model says when it declines, where that is told apart.
+// Refusal is what a model says when it declines, where the vendor marks that as such.
 type Refusal struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Text          string                 `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`

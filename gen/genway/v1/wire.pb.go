@@ -326,7 +326,7 @@ func (x *NativeField) GetBinding() bool {
 // Loss names one thing the target of a translation could not carry.
 type Loss struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The member in the protocol of whoever sent it, as a path: messages[2].name.
+	// The member in the protocol of its sender, as a path: messages[2].name.
 	Member string `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
 	// Why, in one short sentence without the member's value.
 	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`

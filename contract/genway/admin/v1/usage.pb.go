@@ -263,10 +263,10 @@ type UsageRow struct {
 	CostNanoDollars int64 `protobuf:"varint,19,opt,name=cost_nano_dollars,json=costNanoDollars,proto3" json:"cost_nano_dollars,omitempty"`
 	// How many of them used something that had no price.
 	Unpriced int64 `protobuf:"varint,20,opt,name=unpriced,proto3" json:"unpriced,omitempty"`
-	// How many of them have tokens that Genway has counted, since their upstream told none
+	// How many of them have tokens that Genway has counted, since their upstream reported none
 	// or none that can be true.
 	Estimated int64 `protobuf:"varint,21,opt,name=estimated,proto3" json:"estimated,omitempty"`
-	// How many of the estimated ones have an upstream that told figures which cannot be true:
+	// How many of the estimated ones have an upstream that reported figures which cannot be true:
 	// below 0, or more than 100,000,000 tokens.
 	Rejected int64 `protobuf:"varint,22,opt,name=rejected,proto3" json:"rejected,omitempty"`
 	// The times from the start of requests to the first events of their streams.

@@ -276,7 +276,7 @@ func (x *ListAuditEntriesResponse) GetKeyNames() map[string]string {
 type VerifyAuditRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A hash that the audit is known to contain: the head of an earlier VerifyAudit,
-	// kept elsewhere. Without it entries taken off the end cannot be told. Empty or 32
+	// kept elsewhere. Without it, entries that were taken off the end are not noticed. Empty or 32
 	// bytes.
 	KnownHash     []byte `protobuf:"bytes,1,opt,name=known_hash,json=knownHash,proto3" json:"known_hash,omitempty"`
 	unknownFields protoimpl.UnknownFields

@@ -194,7 +194,7 @@ func (Priority) EnumDescriptor() ([]byte, []int) {
 	return file_genway_admin_v1_key_proto_rawDescGZIP(), []int{2}
 }
 
-// Period is a stretch of time of UTC's calendar.
+// Period is a span of UTC's calendar.
 type Period int32
 
 const (
@@ -341,7 +341,7 @@ func (x *Key) GetState() KeyState {
 	return KeyState_KEY_STATE_UNSPECIFIED
 }
 
-// Secret is one way to show a key. Neither it nor its hash is told.
+// Secret is one way to show a key. No answer has it or its hash.
 type Secret struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`

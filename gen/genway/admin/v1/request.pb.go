@@ -32,7 +32,7 @@ const (
 	Outcome_OUTCOME_OPEN   Outcome = 1
 	Outcome_OUTCOME_OK     Outcome = 2
 	Outcome_OUTCOME_FAILED Outcome = 3
-	// Its caller was gone before the answer was complete.
+	// Its caller disconnected before the answer was complete.
 	Outcome_OUTCOME_CANCELLED Outcome = 4
 	// Its process ended before it did.
 	Outcome_OUTCOME_INTERRUPTED Outcome = 5
@@ -345,7 +345,7 @@ type RequestUsage struct {
 	OutputImageTokens   int64 `protobuf:"varint,9,opt,name=output_image_tokens,json=outputImageTokens,proto3" json:"output_image_tokens,omitempty"`
 	OutputAudioTokens   int64 `protobuf:"varint,10,opt,name=output_audio_tokens,json=outputAudioTokens,proto3" json:"output_audio_tokens,omitempty"`
 	Images              int64 `protobuf:"varint,11,opt,name=images,proto3" json:"images,omitempty"`
-	// Where the figures are from: empty for the upstream's word, "estimated" where it told
+	// Where the figures are from: empty for the upstream's report, "estimated" where it reported
 	// none, "rejected" where its figures cannot be true.
 	Source        string `protobuf:"bytes,12,opt,name=source,proto3" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields

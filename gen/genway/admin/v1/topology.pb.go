@@ -1617,9 +1617,9 @@ func (x *WriteConfigurationResponse) GetHash() string {
 // Node is a core, or genway serve, of the store.
 type Node struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Its number in the store. A program that is started anew has another.
+	// Its number in the store. A program that is restarted gets another.
 	Process int64 `protobuf:"varint,1,opt,name=process,proto3" json:"process,omitempty"`
-	// The host's name and the program's version, and its address as it was told to listen. They are
+	// The host's name and the program's version, and the address that it listens on. They are
 	// empty, as all that follows but the times, in the first 2 seconds, and of older releases.
 	Host      string                 `protobuf:"bytes,2,opt,name=host,proto3" json:"host,omitempty"`
 	Version   string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
