@@ -358,6 +358,8 @@ lint: proto-lint ## Lint everything: vet, golangci-lint, buf
 	cd conformance && $(GO) $(LINT) run
 	cd bench && $(GO) $(LINT) run
 	cd tools/crossing && $(GO) $(LINT) run
+	cd contract && $(GO) $(LINT) run
+	cd examples/client-go && $(GO) $(LINT) run
 
 .PHONY: fmt
 fmt: ## Format Go and .proto files

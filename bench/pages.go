@@ -44,7 +44,7 @@ func runPages(ctx context.Context, args []string, stdout, stderr io.Writer) erro
 func locationOf(ctx context.Context, kind, kept string) (location string, end func() error, err error) {
 	switch {
 	case kind == "postgres":
-		// The fill writes no log: of a table that a transaction makes anew, none is needed at the least level.
+		// The fill writes no log: a table that a transaction creates needs none at wal_level minimal.
 		server, err := servers.StartPostgres("shared_buffers=512MB", "max_wal_size=2GB", "wal_level=minimal", "max_wal_senders=0") //nolint:contextcheck // the server takes no context: each of its programs has a bound of its own
 		if err != nil {
 			return "", nil, err

@@ -98,8 +98,8 @@ func check(conn *rawConn) string {
 	return conn.status(stream)
 }
 
-// A message that does not come ends its call, whoever the caller is and however much of it
-// has come.
+// A message that does not arrive whole in time ends its call, for every caller and after any part of
+// it.
 func TestAMessageMustCome(t *testing.T) {
 	address := serveRaw(t, core.ServerConfig{ReceiveWindow: 100 * time.Millisecond})
 	for name, c := range map[string]struct {

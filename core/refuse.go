@@ -56,7 +56,7 @@ func refusal(r *limit.Refusal, member string) *fault.Error {
 	case limit.Money:
 		f.Quota.ResetTime = timestamppb.New(r.End)
 		f.Reason = ReasonBudget
-		f.Message = fmt.Sprintf("The budget of %s, %s dollars a %s, has not enough left for this request, which may cost up to %s. It begins anew at %s.",
+		f.Message = fmt.Sprintf("The budget of %s, %s dollars a %s, has not enough left for this request, which may cost up to %s. It is reset at %s.",
 			subject, limit.FormatMoney(r.Limit), r.Period, limit.FormatMoney(r.Asked), r.End.UTC().Format(time.RFC3339))
 		if f.Kind = fault.QuotaExhausted; r.Held {
 			f.Kind, f.Reason = fault.RateLimited, ReasonBudgetHeld

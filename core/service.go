@@ -174,7 +174,10 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 			lost(record, p.Completed.GetLosses())
 			held.complete = true
 			if !plausible(p.Completed.GetUsage()) {
-				p.Completed.Usage, p.Completed.Losses = nil, append(p.Completed.GetLosses(), implausible())
+				p.Completed.Usage = nil
+				if !passes { // a caller of the upstream's protocol has the figures in its frames
+					p.Completed.Losses = append(p.Completed.GetLosses(), implausible())
+				}
 			}
 		}
 		held.sample.add(ev)

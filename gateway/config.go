@@ -50,7 +50,7 @@ type Config struct {
 	// all, or each as browsers send it (https://app.example). Default: none.
 	CORSOrigins []string
 	// Draining, if set, is closed when the edge is about to end: it is not ready any more,
-	// and has its callers connect anew, elsewhere.
+	// and its callers reconnect to another edge.
 	Draining <-chan struct{}
 	// Gate refuses requests while the process is overloaded; nil admits all. In one
 	// process it is the core's too.

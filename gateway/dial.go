@@ -29,7 +29,7 @@ type CoreConfig struct {
 	// a client certificate are the proof.
 	Secret string
 	// TLS, if set, encrypts the connection and may present the edge's certificate. It is asked for
-	// each connection anew, so that certificates can be replaced.
+	// each connection again, so that certificates can be replaced.
 	TLS func() *tls.Config
 	// Logger gets a line when a core is lost and when it is found again. Default: slog.Default().
 	Logger *slog.Logger

@@ -13,7 +13,7 @@ import (
 	"github.com/genway/genway/gateway"
 )
 
-// ending is a server that is told to end while a caller has a connection.
+// ending is a server that shuts down while a caller has a connection.
 type ending struct {
 	caller net.Conn
 	read   *bufio.Reader
@@ -165,7 +165,7 @@ func TestLingerEnds(t *testing.T) {
 	}
 }
 
-// A connection of HTTP/2 is told of the end by GOAWAY, and keeps nobody waiting.
+// An HTTP/2 connection gets GOAWAY, and does not delay the shutdown.
 func TestHTTP2DoesNotLinger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := connected(t, gateway.ServerConfig{Linger: 10 * time.Second})

@@ -98,7 +98,7 @@ func TestStandingByProtocol(t *testing.T) {
 }
 
 // The core learns where a request comes from; a proxy is believed only if it is trusted,
-// and only for the hop before it.
+// and only for the address before it.
 func TestClientAddress(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -51,7 +51,7 @@ const maxHead = 64 << 10
 var errShutdown = errors.New("gateway: shutting down")
 
 // Serve answers requests on the listener until ctx ends, then finishes those in
-// flight. HTTP/1.1 and HTTP/2 are spoken, in cleartext or with TLS. It gives nil after a
+// flight. It serves HTTP/1.1 and HTTP/2, in cleartext or with TLS. It gives nil after a
 // clean end.
 func Serve(ctx context.Context, listener net.Listener, handler http.Handler, config ServerConfig) error {
 	requests, cut := context.WithCancelCause(context.WithoutCancel(ctx))

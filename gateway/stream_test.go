@@ -183,7 +183,7 @@ func TestHeartbeats(t *testing.T) {
 	}
 }
 
-// A caller who goes away ends the core's call.
+// A caller that disconnects ends the core's call.
 func TestGoneCallersCancel(t *testing.T) {
 	e := serve(t, nil)
 	for _, p := range streamed {

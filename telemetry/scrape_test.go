@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -24,7 +25,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-var update = flag.Bool("update", false, "write the table of metrics in docs/observability.md anew")
+var update = flag.Bool("update", false, "rewrite the table of metrics in docs/observability.md")
 
 var discard = slog.New(slog.DiscardHandler)
 
@@ -55,16 +56,27 @@ func scrape(t *testing.T, provider *telemetry.Telemetry) map[string]*dto.MetricF
 	return families
 }
 
+// filled fails for a text that is empty: a label that is made of it would not be in the scrape.
+func filled[T any](t *testing.T, of T) T {
+	t.Helper()
+	for field, value := range reflect.ValueOf(of).Fields() {
+		if value.Kind() == reflect.String && value.String() == "" {
+			t.Errorf("recordAll leaves %T.%s empty, so that the scrape does not show a label that is made of it", of, field.Name)
+		}
+	}
+	return of
+}
+
 // recordAll has each metric recorded, with all its labels.
 func recordAll(t *testing.T, provider *telemetry.Telemetry) {
 	t.Helper()
 	var ctx trace.SpanContext // of no sampled span
 	c, e := instrument.NewCore(provider.Registry, provider.Names), instrument.NewEdge(provider.Registry)
-	i := instrument.Inference{Operation: "chat", Provider: "openai", Model: "m", Route: "r", Upstream: "u"}
+	i := filled(t, instrument.Inference{Operation: "chat", Provider: "openai", Model: "m", Route: "r", Upstream: "u"})
 	counts := instrument.Counts{Input: 9, InputImage: 1, InputAudio: 1, Output: 9, CacheRead: 1, CacheWrite: 1, Reasoning: 1}
 	c.Begun("chat")
-	c.Settled(ctx, instrument.Settlement{Protocol: "chat", Route: "r", Upstream: "u", Outcome: "error", Kind: "bad_upstream", Source: "estimated", Calls: 2, Counts: counts, Cost: 5})
-	c.Attempted(ctx, instrument.Attempt{Inference: i, Kind: "timeout", Counts: counts, Followed: true})
+	c.Settled(ctx, filled(t, instrument.Settlement{Protocol: "chat", Route: "r", Upstream: "u", Outcome: "error", Kind: "bad_upstream", Source: "estimated", Calls: 2, Counts: counts, Cost: 5}))
+	c.Attempted(ctx, filled(t, instrument.Attempt{Inference: i, Kind: "timeout", Counts: counts, Followed: true}))
 	c.Attempted(ctx, instrument.Attempt{Inference: i, Counts: counts})
 	chunks := c.Chunks(i, time.Now())
 	chunks.Chunk(ctx, time.Now())
@@ -78,10 +90,10 @@ func recordAll(t *testing.T, provider *telemetry.Telemetry) {
 	c.Reloaded(true)
 	c.Captured("kept")
 	c.Connection("grpc", "flood")
-	c.CalledHTTP(ctx, instrument.HTTPCall{Method: "POST", Address: "a", Port: 443, Status: 500, Failure: "500", Upstream: "u"}, time.Second)
+	c.CalledHTTP(ctx, filled(t, instrument.HTTPCall{Method: "POST", Address: "a", Port: 443, Status: 500, Failure: "500", Upstream: "u"}), time.Second)
 	c.ServedRPC(ctx, "genway.v1.Generation/GenerateText", "INTERNAL", time.Second)
 	e.Begun("POST", "http")
-	e.Ended(ctx, instrument.HTTPRequest{Method: "POST", Scheme: "http", Route: "/v1/messages", Version: "2", Protocol: "messages", Status: 502, Kind: "bad_upstream", Events: 3, Heartbeats: 1, Cut: "upstream"})
+	e.Ended(ctx, filled(t, instrument.HTTPRequest{Method: "POST", Scheme: "http", Route: "/v1/messages", Version: "2", Protocol: "messages", Status: 502, Kind: "bad_upstream", Events: 3, Heartbeats: 1, Cut: "upstream"}))
 	e.CalledRPC(ctx, "genway.v1.Generation/GenerateText", "INTERNAL", time.Second)
 	yes := func() bool { return true }
 	stop, err := instrument.State{
@@ -117,7 +129,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	for _, d := range instrument.Definitions() {
 		family := families[prometheus(d)]
 		if family == nil {
-			t.Errorf("%s is not in the scrape as %s", d.Name, prometheus(d))
+			t.Errorf("%s is not in the scrape as %s: recordAll has to record it", d.Name, prometheus(d))
 			continue
 		}
 		delete(families, prometheus(d))
@@ -141,12 +153,12 @@ func TestMetricsAreDocumented(t *testing.T) {
 			}
 		}
 		for l := range labels {
-			t.Errorf("%s has a label %s that the list does not have", d.Name, l)
+			t.Errorf("%s has a label %s that its Definition in telemetry/instrument does not name", d.Name, l)
 		}
 	}
 	for name := range families {
 		if !strings.HasPrefix(name, "go_") && !strings.HasPrefix(name, "process_") && name != "target_info" {
-			t.Errorf("the scrape has %s, which the list does not have", name)
+			t.Errorf("the scrape has %s, which instrument.Definitions does not give", name)
 		}
 	}
 	documented(t)

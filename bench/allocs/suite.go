@@ -39,7 +39,7 @@ func Suites() []Suite {
 		// How many rows share a batch of the ledger is a matter of time.
 		{[]string{"./core"}, "^BenchmarkAdmission$", 500, 0.10},
 		// In how many pieces a large body comes is, too: the bytes of those rows have room, and hold that no
-		// body is allocated anew.
+		// body is allocated again.
 		{[]string{"./cmd/genway"}, "^BenchmarkCarry$", 100, 0.10},
 		{[]string{"./cmd/genway"}, "^BenchmarkTelemetry$", 100, 0.10},
 	}

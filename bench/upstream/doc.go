@@ -4,6 +4,6 @@
 // answers, and how fast, can be changed while it runs, at [ControlPath].
 //
 // It reads just enough of a request to answer it and checks nothing: it is there to be
-// measured against, not to be spoken to. It must not import net/http, which costs more
+// measured against, not to be talked to. It must not import net/http, which costs more
 // than what is measured.
 package upstream

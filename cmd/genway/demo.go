@@ -27,7 +27,7 @@ type demoCommand struct {
 	Add      bool   `help:"Fill a store that already has keys or requests. They stay as they are; the generated ones cannot be removed again."`
 }
 
-var errNotEmpty = errors.New("the store has keys or requests already, and what is made up could not be told from them: choose an empty directory with --data or another store, or --add to add to this one")
+var errNotEmpty = errors.New("the store has keys or requests already, and made-up ones could not be distinguished from them: choose an empty directory with --data or another store, or --add to add to this one")
 
 // Run fills the store and prints how to look at it.
 func (c *demoCommand) Run(ctx context.Context, stdout io.Writer) error {

@@ -19,7 +19,7 @@ func (c *complaints) addf(kind, format string, args ...any) {
 	c.of[kind] = append(c.of[kind], fmt.Sprintf(format, args...))
 }
 
-// books holds the ledger to what callers saw and to what the vendors told.
+// books holds the ledger to what callers saw and to what the vendors answered.
 type books struct {
 	accepted, once int
 	outcomes       map[string]int

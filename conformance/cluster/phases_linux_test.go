@@ -19,7 +19,7 @@ type phase struct {
 	may []string
 	// forgets says that the shared limits are away for all cores, and lose their last moments.
 	forgets bool
-	// kills says that a core is killed, which may not have told yet what it spent.
+	// kills says that a core is killed, which may not have reported yet what it spent.
 	kills bool
 	// slows says that the phase needs a disk that can be slow.
 	slows bool
@@ -35,10 +35,10 @@ type window struct {
 	from time.Time
 }
 
-// lag is how long failures may last after the cause of them has gone.
+// lag is how long failures may last after their cause has ended.
 const lag = 3 * time.Second
 
-// over says that the cause of failures has gone.
+// over records that the cause of failures has ended.
 func (w *window) over() { w.end = time.Now().Add(lag) }
 
 // wait holds a state.

@@ -189,7 +189,7 @@ func (s *site) places() map[*program]int64 {
 func (s *site) found(core *program, since map[*program]int64) error {
 	var errs []error
 	for _, edge := range s.edges {
-		// An edge that was restarted meanwhile looks for all cores anew.
+		// An edge that was restarted meanwhile looks for all cores again.
 		errs = append(errs, within(edge.name+" does not find "+core.name, func() bool {
 			text, err := edge.written(max(since[edge], edge.from))
 			return err == nil && bytes.Contains(text, []byte(`"msg":"core is ready","core":"`+core.host.IP+`:9090"`))

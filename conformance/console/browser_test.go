@@ -115,7 +115,7 @@ func (b *browser) do(what string, steps ...chromedp.Action) {
 	}
 }
 
-// until waits for a page that is loaded and for which a JavaScript expression is true. It asks anew
+// until waits for a page that is loaded and for which a JavaScript expression is true. It asks again
 // where the page was left meanwhile.
 func (b *browser) until(what, expression string) {
 	b.t.Helper()

@@ -17,7 +17,7 @@ import (
 type Port struct {
 	// Address is host:port, of a loopback address.
 	Address string
-	// GRPC says that gRPC is spoken, otherwise the JSON protocols.
+	// GRPC selects gRPC; otherwise the peer takes the JSON protocols.
 	GRPC bool
 }
 

@@ -107,7 +107,7 @@ func (r *rig) halted(t *testing.T, release func()) {
 	asking.Wait()
 }
 
-// stranger speaks clear text where TLS is spoken.
+// stranger sends clear text to a TLS port.
 func stranger(t *testing.T, r *rig) {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(within(t), "tcp", r.HTTP)

@@ -115,12 +115,12 @@ func documentedFields(t *testing.T, on bases) {
 			}
 			for name := range seen {
 				if !documented[name] {
-					t.Errorf("the line %q has %s, which is not documented", msg, name)
+					t.Errorf("the line %q has %s, which the table of Logs in docs/observability.md does not have", msg, name)
 				}
 			}
 			for name := range documented {
 				if !seen[name] && !rare[name] {
-					t.Errorf("the line %q never has %s, which is documented", msg, name)
+					t.Errorf("the line %q never has %s, which the table of Logs in docs/observability.md has", msg, name)
 				}
 			}
 		}

@@ -33,7 +33,7 @@ func TestModels(t *testing.T) {
 	refused(t, err, 404, "invalid_request_error", "model_not_found")
 }
 
-// TestRequestID: the header that the SDKs read names the request, each time anew.
+// TestRequestID: the header that the SDKs read names the request, each time another.
 func TestRequestID(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}

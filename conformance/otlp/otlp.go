@@ -7,7 +7,6 @@ package otlp
 import (
 	"compress/gzip"
 	"context"
-	"encoding/hex"
 	"io"
 	"maps"
 	"net"
@@ -17,7 +16,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	collectmetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	collecttraces "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -236,63 +234,4 @@ func (r *Receiver) Units() map[string]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.units)
-}
-
-// Await waits until what has come is enough.
-func (r *Receiver) Await(tb testing.TB, what string, enough func(spans []*tracepb.Span, metrics map[string]bool) bool) {
-	tb.Helper()
-	deadline := time.NewTimer(3 * time.Minute)
-	defer deadline.Stop()
-	for {
-		r.mu.Lock()
-		done, changed := enough(r.spans, r.metrics), r.changed
-		r.mu.Unlock()
-		if done {
-			return
-		}
-		select {
-		case <-changed:
-		case <-deadline.C:
-			tb.Fatalf("%s did not come; %d spans, metrics %v", what, len(r.spans), r.metrics)
-		}
-	}
-}
-
-// Trace waits for so many spans of a trace and gives them, by beginning.
-func (r *Receiver) Trace(tb testing.TB, id string, n int) []*tracepb.Span {
-	tb.Helper()
-	var found []*tracepb.Span
-	r.Await(tb, "the spans of "+id, func(spans []*tracepb.Span, _ map[string]bool) bool {
-		found = nil
-		for _, s := range spans {
-			if hex.EncodeToString(s.GetTraceId()) == id {
-				found = append(found, s)
-			}
-		}
-		return len(found) >= n
-	})
-	slices.SortStableFunc(found, func(a, b *tracepb.Span) int {
-		return int(int64(a.GetStartTimeUnixNano()) - int64(b.GetStartTimeUnixNano()))
-	})
-	return found
-}
-
-// Attribute gives an attribute of a span as text.
-func Attribute(s *tracepb.Span, name string) string {
-	for _, a := range s.GetAttributes() {
-		if a.GetKey() == name {
-			return a.GetValue().GetStringValue()
-		}
-	}
-	return ""
-}
-
-// Event gives the event of a name; nil for none.
-func Event(s *tracepb.Span, name string) *tracepb.Span_Event {
-	for _, e := range s.GetEvents() {
-		if e.GetName() == name {
-			return e
-		}
-	}
-	return nil
 }

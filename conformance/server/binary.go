@@ -85,7 +85,7 @@ func (b *builds) build(pkg string) (string, error) {
 }
 
 // link makes path the program of a package, as it is now. The program is kept for other
-// processes: the go command links it anew only where something has changed.
+// processes: the go command links it again only where something has changed.
 func link(root, pkg, kept, path string) (err error) {
 	lock, err := os.Create(filepath.Join(kept, "lock"))
 	if err != nil {

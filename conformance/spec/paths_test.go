@@ -84,7 +84,7 @@ func TestWebSocketUpgrade(t *testing.T) {
 	native(t, "response creation", a)
 }
 
-// TestRequestIDs: each answer names its request, anew and under each name that the
+// TestRequestIDs: each answer names its request, by a new identifier and under each name that the
 // SDKs read.
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()

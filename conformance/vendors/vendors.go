@@ -41,7 +41,7 @@ const (
 	// EchoLate repeats it in an answer that begins with 200: in place of a whole one, or
 	// as an event in the middle of a stream.
 	EchoLate = "echolate"
-	// BrokenChat is Broken where chat is spoken, else Answer.
+	// BrokenChat is Broken for chat completions, else Answer.
 	BrokenChat = "brokenchat"
 	// Created is a whole answer with the status 201.
 	Created = "created"

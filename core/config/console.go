@@ -33,7 +33,7 @@ type OIDC struct {
 	GroupsClaim string `yaml:"groups_claim,omitempty" json:"groups_claim,omitempty" jsonschema_description:"The claim of ID tokens that has the groups, a text or a list of texts; default groups."`
 	// AdminGroups and ViewerGroups are who may do what; at least one group is needed.
 	AdminGroups  []string `yaml:"admin_groups,omitempty" json:"admin_groups,omitempty" jsonschema_description:"Groups whose members are admins."`
-	ViewerGroups []string `yaml:"viewer_groups,omitempty" json:"viewer_groups,omitempty" jsonschema_description:"Groups whose members see all and change nothing. Whoever is in none of both does not sign in."`
+	ViewerGroups []string `yaml:"viewer_groups,omitempty" json:"viewer_groups,omitempty" jsonschema_description:"Groups whose members see all and change nothing. Others cannot sign in."`
 	// CaptureGroups read captured bodies, if one of the others lets them sign in. Default none.
 	CaptureGroups []string `yaml:"capture_groups,omitempty" json:"capture_groups,omitempty" jsonschema_description:"Groups whose members read captured bodies, where another of their groups lets them sign in. Without it, nobody who signs in here does."`
 }

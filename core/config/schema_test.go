@@ -15,7 +15,7 @@ import (
 	"github.com/genway/genway/core/upstream/provider"
 )
 
-var update = flag.Bool("update", false, "write schema.json anew")
+var update = flag.Bool("update", false, "rewrite schema.json")
 
 // The schema that the commands hold is that of the configuration as it is.
 func TestSchemaIsFresh(t *testing.T) {

@@ -155,7 +155,7 @@ func (c *Call) most() int64 {
 	return int64(c.intake.config.MaxMessageBytes)
 }
 
-// begin waits for a message, and has the time for it begin anew if it is not the first.
+// begin waits for the next message. It restarts the timer unless a message is awaited already.
 func (c *Call) begin() {
 	c.release()
 	c.mu.Lock()

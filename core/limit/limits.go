@@ -19,6 +19,6 @@ type Limits struct {
 type Budget struct {
 	// Amount is in nano-dollars: 1e9 is a dollar. Above 0.
 	Amount int64 `json:"amount"`
-	// Period is what the budget is for, and begins anew with.
+	// Period is the calendar period of the budget, which is reset when it ends.
 	Period Period `json:"period"`
 }

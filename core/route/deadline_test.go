@@ -136,7 +136,7 @@ func TestDeadlinesAndFallback(t *testing.T) {
 	})
 }
 
-// A trial call whose caller goes away says nothing of the upstream: the next call is
+// A trial call whose caller disconnects says nothing about the upstream: the next call is
 // the trial.
 func TestTrialsOfGoneCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -21,8 +21,8 @@ func (r *Route) order(q request) []Target {
 
 // first gives the targets that share a request's load: those that speak the caller's
 // protocol, or where there is none all others. A route of one upstream for each
-// protocol is thus a pass-through: none is a stand-in for another unless the operator
-// says so.
+// protocol passes requests through: no target stands in for another unless the operator
+// configures it as a fallback.
 func (r *Route) first(protocol genwayv1.Protocol, images bool) []Target {
 	able := serving(r.Targets, images)
 	if protocol == genwayv1.Protocol_PROTOCOL_UNSPECIFIED {

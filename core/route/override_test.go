@@ -71,7 +71,7 @@ func TestOverridesAreToldOfStreams(t *testing.T) {
 			return nil
 		})
 		if err != nil || len(told) != 1 || told[0] != "sampling.temperature" {
-			t.Errorf("%s: %v, told %v", name, err, told)
+			t.Errorf("%s: %v, losses are %v", name, err, told)
 		}
 	}
 }

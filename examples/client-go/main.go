@@ -23,15 +23,15 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+os.Getenv("GENWAY_KEY"))
-	if err := run(ctx, genwayv1.NewGenerationClient(conn)); err != nil {
+	if err := run(genwayv1.NewGenerationClient(conn)); err != nil {
 		log.Fatal(explain(err))
 	}
 }
 
-func run(ctx context.Context, client genwayv1.GenerationClient) error {
+func run(client genwayv1.GenerationClient) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+os.Getenv("GENWAY_KEY"))
 	hello := &genwayv1.GenerateTextRequest{Model: "sandbox-text", Messages: []*genwayv1.Message{{Role: genwayv1.Role_ROLE_USER, Parts: text("Say hello.")}}}
 	answer, err := client.GenerateText(ctx, hello)
 	if err != nil {
@@ -48,9 +48,11 @@ func run(ctx context.Context, client genwayv1.GenerationClient) error {
 		event, err := stream.Recv()
 		if errors.Is(err, io.EOF) && complete {
 			break
-		} else if errors.Is(err, io.EOF) {
+		}
+		if errors.Is(err, io.EOF) {
 			return errors.New("the stream was cut: it ended without completed")
-		} else if err != nil {
+		}
+		if err != nil {
 			return err
 		}
 		fmt.Print(event.GetPartDelta().GetText())

@@ -7,7 +7,7 @@ import (
 
 // Refusal is a request over HTTP/1 that net/http itself refuses, ahead of any handler: its
 // head is malformed or too large, or ends too early, or is of another version of HTTP, or in
-// clear text where TLS is spoken.
+// clear text on a TLS port.
 type Refusal struct {
 	// Status is that of net/http's answer: 400, 431 or 505.
 	Status int

@@ -159,7 +159,7 @@ func TestRefusalsInParallel(t *testing.T) {
 	}
 }
 
-// A request in clear text, where TLS is spoken, is refused by its own line; what is neither is
+// A request in clear text on a TLS port is refused by its own line; what is neither is
 // not answered as HTTP.
 func TestRequestsWithoutTLS(t *testing.T) {
 	certificates := httptest.NewUnstartedServer(nil)

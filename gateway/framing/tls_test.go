@@ -64,7 +64,7 @@ func encryptedServer(t *testing.T) (address string, client *tls.Config) {
 	return l.Addr().String(), client
 }
 
-// Over TLS, too, requests whose end is ambiguous are found, and HTTP/2 is spoken.
+// Over TLS, too, requests whose end is ambiguous are found, and HTTP/2 is served.
 func TestTLS(t *testing.T) {
 	address, config := encryptedServer(t)
 	for _, h2 := range []bool{false, true} {

@@ -9,7 +9,7 @@ import (
 
 // Server gives the configuration of a listener that shows the source's certificates. If
 // the source has authorities, clients are asked for a certificate; one that is shown must
-// be of an authority, none need be. TLS 1.2 and later are spoken, and of the protocols that
+// be of an authority, none need be. It serves TLS 1.2 and later, and of the protocols that
 // base names (NextProtos) one is chosen. base is not kept.
 func (s *Source) Server(base *tls.Config) *tls.Config {
 	type made struct {

@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var update = flag.Bool("update", false, "write the vocabulary anew")
+var update = flag.Bool("update", false, "rewrite the vocabulary")
 
 // The vocabulary is that of another implementation, in its order.
 func TestVocabulary(t *testing.T) {

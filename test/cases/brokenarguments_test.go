@@ -17,7 +17,7 @@ func brokenArgumentCases() []Case {
 	return []Case{
 		{"X3", "arguments that are not one JSON object are carried as the text they are, or fail the call natively where the protocol takes objects alone, streamed as unary; they never become an empty object", func(t *testing.T) {
 			t.Run("answers", brokenAnswers)
-			t.Run("cut answers are told as cut", brokenButCut)
+			t.Run("cut answers look cut", brokenButCut)
 			t.Run("history", brokenHistory)
 		}},
 	}

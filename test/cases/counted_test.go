@@ -115,7 +115,7 @@ func absurdFigures(t *testing.T) {
 					t.Fatalf("%d %s", a.Status, a.Body)
 				}
 				if shown := strings.Contains(string(a.Body), absurd[w.upstream][i]); shown != (w.caller == w.upstream) {
-					t.Errorf("the caller is told %s", a.Body)
+					t.Errorf("the caller got %s", a.Body)
 				}
 				if strings.Contains(string(a.Body), "9000000000000000000") && w.caller != w.upstream {
 					t.Errorf("the figure is translated: %s", a.Body)

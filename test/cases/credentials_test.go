@@ -193,7 +193,7 @@ func issuerAway(t *testing.T) {
 				t.Errorf("%s, streamed %t: %d %s", caller, stream, a.Status, a.Body)
 			}
 			if bytes.Contains(a.Body, []byte("token-")) || bytes.Contains(a.Body, []byte("http")) {
-				t.Errorf("%s is told of the issuer: %s", caller, a.Body)
+				t.Errorf("%s learns of the issuer: %s", caller, a.Body)
 			}
 			native := map[harness.Protocol][2]string{harness.Messages: {"error.type", "api_error"}, harness.GenerateContent: {"error.status", "UNAVAILABLE"}}[caller]
 			if native[0] != "" && answer.At(native[0]).Text() != native[1] {

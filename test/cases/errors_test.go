@@ -124,13 +124,13 @@ func ownErrors(t *testing.T) {
 			}
 			log := w.Log()
 			if strings.Count(log, "msg=call ") != 1 || strings.Count(log, "msg=request ") != 1 || strings.Count(log, "reason=MODEL_NOT_FOUND") != 2 {
-				t.Errorf("the core's is told as\n%s", log)
+				t.Errorf("the core's is logged as\n%s", log)
 			}
 			w.Gateway = harness.New(t, harness.Config{})
 			native(t, p, w.ask(`{"x":1,"x":2}`), 400)
 			// The edge may ask the core whether the key is good, which is no failed call.
 			if log := w.Log(); strings.Count(log, "reason=") != 1 || strings.Count(log, "msg=request ") != 1 {
-				t.Errorf("the edge's is told as\n%s", log)
+				t.Errorf("the edge's is logged as\n%s", log)
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func blame(t *testing.T) {
 			}
 			if upstreamSays == 401 || upstreamSays == 403 {
 				if message := native(t, w.caller, a, 502); strings.Contains(message, "sk-") || strings.Contains(string(a.Body), "sk-") {
-					t.Errorf("the upstream's words on our key are told: %s", a.Body)
+					t.Errorf("the upstream's words on our key reach the caller: %s", a.Body)
 				}
 			}
 		}

@@ -224,11 +224,11 @@ func rawKeys(t *testing.T, k *keyed) {
 	for _, text := range told {
 		for _, raw := range []string{good, rotated.Raw, foreign, revoked} {
 			if at := strings.Index(text, raw[len(keys.Prefix):len(keys.Prefix)+10]); at >= 0 {
-				t.Errorf("a key is told: %.200q", text[max(0, at-80):])
+				t.Errorf("a key is in: %.200q", text[max(0, at-80):])
 			}
 		}
 		if strings.Contains(text, "upstream-key-of-") {
-			t.Errorf("an upstream's key is told: %.200q", text)
+			t.Errorf("an upstream's key is in: %.200q", text)
 		}
 	}
 }

@@ -166,7 +166,7 @@ func droppedMembers(t *testing.T) {
 			carried := seen.At(member).Exists() || camel != "" && seen.At(camel).Exists()
 			dropped := slices.ContainsFunc(lost, func(path string) bool { return path == member || strings.HasSuffix(path, "."+member) })
 			if carried == dropped || a.Status != 200 {
-				t.Errorf("%s: carried %t, told %t (%v), %d %s", member, carried, dropped, lost, a.Status, a.Body)
+				t.Errorf("%s: carried %t, named as lost %t (%v), %d %s", member, carried, dropped, lost, a.Status, a.Body)
 			}
 		}
 	})
@@ -198,7 +198,7 @@ func tokenLimits(t *testing.T) {
 			seen.At(member).Absent(t)
 		}
 		if got := w.receive(t, answers.Text("fine").Cut()).Finish; !slices.Contains([]string{"length", "max_tokens", "max_output_tokens", "MAX_TOKENS"}, got) {
-			t.Errorf("truncation is told as %q", got)
+			t.Errorf("truncation is lost as %q", got)
 		}
 	})
 }

@@ -210,7 +210,7 @@ func exercise(t *testing.T, name string, u config.Upstream, called *strings.Buil
 	}
 	check()
 
-	// A caller of another protocol shows an image, or is told that the place takes none.
+	// A caller of another protocol shows an image, or gets an error that says that the place takes none.
 	other := harness.Chat
 	if p == harness.Chat {
 		other = harness.Messages
@@ -381,7 +381,7 @@ func eventStreams(t *testing.T) {
 	for name, test := range map[string]struct {
 		sent  string
 		sizes []int
-		// whole says that the answer is whole, says what is told in an error of the stream.
+		// whole says that the answer is whole, says what an error of the stream contains.
 		whole bool
 		says  string
 	}{

@@ -56,7 +56,7 @@ func reasoningReplay(t *testing.T) {
 		w.Upstream(w.upstream).Answer(w.signed())
 		received := transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
 		if received.Thinking != thought || received.Text != "hello" || len(received.Signatures) == 0 {
-			t.Fatalf("heard %+v", received)
+			t.Fatalf("received %+v", received)
 		}
 		seen := w.again(t, received, requests.User(w.caller, "and?"))
 		quoted, sealed := strconv.Quote(thought), strconv.Quote(signature)

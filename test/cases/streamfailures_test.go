@@ -232,7 +232,7 @@ func unreachable(t *testing.T) {
 		a := w.ask(w.caller.Hello())
 		message := native(t, w.caller, a, http.StatusServiceUnavailable)
 		if strings.Contains(message, "127.0.0.1") || strings.Contains(message, "refused") {
-			t.Errorf("the transport's own text is told: %s", message)
+			t.Errorf("the transport's own text reaches the caller: %s", message)
 		}
 	})
 }

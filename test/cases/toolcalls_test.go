@@ -172,7 +172,7 @@ func unknownStopReason(t *testing.T) {
 			}
 			for _, filter := range []string{"content_filter", "refusal\"", "SAFETY"} {
 				if strings.Contains(strings.ReplaceAll(string(a.Body), `"refusal":null`, ""), filter) {
-					t.Errorf("%s is told as a filter: %s", native, a.Body)
+					t.Errorf("%s is reported as a filter: %s", native, a.Body)
 				}
 			}
 			if !strings.Contains(strings.ToUpper(string(a.Body)), native) {

@@ -45,7 +45,7 @@ func toolChoices(t *testing.T) {
 }
 
 // hosted are tools only their own vendor has, behind a callable one, and the path of the
-// type once that one is gone.
+// type once that one is left out.
 var hosted = map[harness.Protocol]struct{ tools, callable, param string }{
 	harness.Chat:            {`"tools":[{"type":"function","function":{"name":"a"}},{"type":"code_of_tomorrow","x":1}]`, `{"type":"function","function":{"name":"a"}},`, "tools[0].type"},
 	harness.Responses:       {`"tools":[{"type":"function","name":"a","parameters":{},"strict":false},{"type":"web_search"}]`, `{"type":"function","name":"a","parameters":{},"strict":false},`, "tools[0].type"},

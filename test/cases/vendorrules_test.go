@@ -71,7 +71,7 @@ func toolNames(t *testing.T) {
 			a := w.ask(body)
 			received := transcript.Read(t, w.caller, a, w.streamed)
 			if len(received.Calls) != 1 || received.Calls[0].Name != name {
-				t.Errorf("the caller of %q hears %v: %s", name, received.Calls, a.Body)
+				t.Errorf("the caller of %q received %v: %s", name, received.Calls, a.Body)
 			}
 		}
 	})
@@ -145,7 +145,7 @@ func reasoningIsAsked(t *testing.T) {
 		w.Responses.Answer(said.Answer(w.upstream, w.streamed))
 		received := transcript.Read(t, w.caller, w.ask(requests.Body(w.caller, []string{thinks[w.caller]}, requests.User(w.caller, "hi"))), w.streamed)
 		if received.Thinking != thought || len(received.Signatures) != 1 {
-			t.Fatalf("heard %+v", received)
+			t.Fatalf("received %+v", received)
 		}
 		seen = w.sees(t, requests.Body(w.caller, nil, requests.User(w.caller, "hi"), received.Echo, requests.User(w.caller, "and?")))
 		count(t, seen, signature, 1)

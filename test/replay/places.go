@@ -26,7 +26,7 @@ type change struct {
 	event func(x exchange, body members)
 	// failure changes the error that the caller is expected to receive.
 	failure func(x exchange, body members)
-	// own is a member of errors that the gateway writes anew, whatever its value.
+	// own is a member of errors that the gateway writes itself; its value is not compared.
 	own string
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write docs/replay.md anew")
+var update = flag.Bool("update", false, "rewrite docs/replay.md")
 
 const intro = `# What places change
 
@@ -21,7 +21,7 @@ const intro = `# What places change
 to the gateway, and the recorded answer is given in its upstream's stead, in the place's own
 framing. The request that arrives must be the recorded one, and the answer that the caller gets must
 be the recorded one: the same JSON values, the same spelling of numbers, the same events. The
-requests are proved as the place demands it: signatures are computed anew, tokens come from an
+requests are proved as the place demands it: signatures are computed again, tokens come from an
 issuer that verifies the assertion.
 
 What a [provider](providers.md) changes is in this table. Anything else that differs fails the run. The

@@ -27,7 +27,7 @@ func TuneMemory() {
 	t.again(new(cycle))
 }
 
-// tuner sets the collector's percentage anew after each collection.
+// tuner sets the collector's percentage again after each collection.
 type tuner struct {
 	sample  []metrics.Sample
 	percent int

@@ -22,7 +22,7 @@ func TestSignInFollowsTheConfiguration(t *testing.T) {
 		t.Error("another section makes no other provider, once")
 	}
 	if section = nil; s.Provider() != nil {
-		t.Error("a section that is gone still signs in")
+		t.Error("a section that was removed still signs in")
 	}
 }
 

@@ -163,10 +163,10 @@ func TestReloadConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := r.ReloadConfiguration(record); err == nil {
-		t.Error("a file that is gone was taken")
+		t.Error("a file that is missing was taken")
 	}
 	if _, err := r.WriteConfiguration(changed, "none", record); reasonOf(err) != "CONFIGURATION_FILE" {
-		t.Errorf("a file that is gone: %v", err)
+		t.Errorf("a file that is missing: %v", err)
 	}
 	none, err := NewRouting("", r.embedded, nil, slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// connectionAge is the age at which connections of the gRPC side are to be made anew; 0 for
+// connectionAge is the age at which connections of the gRPC side are replaced; 0 for
 // never. Behind a unix socket there is one core for good.
 func (f CoreFlags) connectionAge() time.Duration {
 	if strings.HasPrefix(f.GRPC, "unix:") {

@@ -71,7 +71,7 @@ func policyOf(section config.Limits) shared.Policy {
 }
 
 // errStore is a change that a running core cannot follow.
-var errStore = errors.New("limits: store, prefix and timeout cannot change while the core runs; start it anew")
+var errStore = errors.New("limits: store, prefix and timeout cannot change while the core runs; restart it")
 
 // check refuses a section that a running core cannot follow.
 func (l *Limits) check(section config.Limits) error {

@@ -146,7 +146,7 @@ func (r *Routing) Called() map[string]Called {
 	return r.current.called
 }
 
-// Reload builds the file anew and swaps it in; a bad file changes nothing. Requests
+// Reload reads the file again and swaps the result in; a bad file changes nothing. Requests
 // that have begun end with what they began with.
 func (r *Routing) Reload() error {
 	r.mu.Lock()

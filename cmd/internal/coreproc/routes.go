@@ -32,7 +32,7 @@ func Build(c *config.Config, embedded *sandbox.Sandbox, memory *remote.AnswerMem
 	made := map[string]route.Target{config.Sandbox: {Name: config.Sandbox, Upstream: embedded, Catalog: known}}
 	listings := map[string]*discover.Listing{}
 	for name, u := range c.Upstreams {
-		target := route.Target{Name: name, Upstream: embedded, Protocol: spoken(u.Kind), Version: u.Version(), Catalog: known}
+		target := route.Target{Name: name, Upstream: embedded, Protocol: protocolOf(u.Kind), Version: u.Version(), Catalog: known}
 		if u.Kind != config.Sandbox {
 			made, err := built.upstream(name, u)
 			if err != nil {
@@ -67,7 +67,7 @@ func Build(c *config.Config, embedded *sandbox.Sandbox, memory *remote.AnswerMem
 	for i, r := range c.Routes {
 		one := route.Route{Model: r.Model, Strict: r.Strict, Deadline: time.Duration(r.Deadline), Strategy: strategies[r.Strategy], Sticky: r.Sticky, Capture: r.Capture.Rule()}
 		for _, p := range r.Protocols {
-			one.Protocols = append(one.Protocols, spoken(p))
+			one.Protocols = append(one.Protocols, protocolOf(p))
 		}
 		var err, fallen error
 		one.Targets, err = targets(r, r.Targets, made, listings)
@@ -83,9 +83,9 @@ func Build(c *config.Config, embedded *sandbox.Sandbox, memory *remote.AnswerMem
 // strategies are the words of a route's strategy.
 var strategies = map[string]route.Strategy{"least_busy": route.LeastBusy, "fastest": route.Fastest}
 
-// spoken gives the protocol of a kind of upstreams or of a route's callers; unspecified for
+// protocolOf gives the protocol of a kind of upstreams or of a route's callers; unspecified for
 // direct callers, and for upstreams that take the contract's own messages.
-func spoken(kind string) genwayv1.Protocol {
+func protocolOf(kind string) genwayv1.Protocol {
 	if p := protocol.ByKind(kind); p != nil {
 		return p.ID
 	}

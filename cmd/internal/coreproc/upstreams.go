@@ -79,7 +79,7 @@ func (u *Upstreams) upstream(name string, c config.Upstream) (adapter, error) {
 	transport := remote.NewTransport(way)
 	u.closers = append(u.closers, idleCloser{transport})
 	settings := remote.Config{
-		Protocol:  spoken(c.Kind),
+		Protocol:  protocolOf(c.Kind),
 		BaseURL:   c.BaseURL,
 		Path:      c.Path,
 		Query:     c.Query,

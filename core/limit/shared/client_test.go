@@ -189,7 +189,7 @@ func TestX50CommandsAreSentOnce(t *testing.T) {
 	}
 }
 
-// A server that was started anew between two questions answers the second, to a script
+// A server that was restarted between two questions answers the second, to a script
 // that it does not know too.
 func TestAServerThatWasStartedAnew(t *testing.T) {
 	server := servers.NewRedis(t)

@@ -154,7 +154,7 @@ func (s *Store) send(ctx context.Context, batch []*settlement) error {
 	if !unknown(err) {
 		return err
 	}
-	// A server that has started anew knows no script; none of the batch was run, which is
+	// A server that was restarted knows no script; none of the batch was run, which is
 	// one step.
 	if err := settleScript.load(ctx, s.client); err != nil {
 		return err

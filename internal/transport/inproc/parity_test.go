@@ -167,10 +167,10 @@ func TestCancelledCall(t *testing.T) {
 			cancel()
 		}()
 		if _, err := client.GenerateText(ctx, &genwayv1.GenerateTextRequest{}); status.Code(err) != codes.Canceled {
-			t.Errorf("the client hears %v", err)
+			t.Errorf("the client got %v", err)
 		}
 		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("the handler hears %v", err)
+			t.Errorf("the handler got %v", err)
 		}
 	})
 }
@@ -283,13 +283,13 @@ func TestStreamCancelled(t *testing.T) {
 		}
 		cancel()
 		if err := <-ended; status.Code(err) != codes.Canceled && status.Code(err) != codes.Unavailable {
-			t.Errorf("the handler hears %v", err)
+			t.Errorf("the handler got %v", err)
 		}
 		for err == nil {
 			_, err = stream.Recv()
 		}
 		if status.Code(err) != codes.Canceled {
-			t.Errorf("the client hears %v", err)
+			t.Errorf("the client got %v", err)
 		}
 	})
 }
