@@ -74,8 +74,8 @@ func logCall(ctx context.Context, log *slog.Logger, r *call.Record, end time.Tim
 		line.Text("usage_source", r.UsageSource)
 	}
 	if r.UsageSource == string(ledger.Rejected) {
-		line.Int("told_input_tokens", r.RejectedUsage.GetInputTokens())
-		line.Int("told_output_tokens", r.RejectedUsage.GetOutputTokens())
+		line.Int("rejected_input_tokens", r.RejectedUsage.GetInputTokens())
+		line.Int("rejected_output_tokens", r.RejectedUsage.GetOutputTokens())
 	}
 	if r.ClientID != "" {
 		line.Text("client_request_id", r.ClientID)

@@ -95,7 +95,7 @@ func documentedFields(t *testing.T, on bases) {
 		}
 		// Fields of rare requests: a grave failure of our own, an answer whose usage cannot be true, one that lost members,
 		// an id of the caller's own.
-		rare := map[string]bool{"cause": true, "usage_source": true, "told_input_tokens": true, "told_output_tokens": true, "losses": true, "client_request_id": true}
+		rare := map[string]bool{"cause": true, "usage_source": true, "rejected_input_tokens": true, "rejected_output_tokens": true, "losses": true, "client_request_id": true}
 		for msg, c := range map[string]struct {
 			side string
 			p    *server.Process
