@@ -52,7 +52,7 @@ func damagedPages(t *testing.T, _ stores) {
 		if log := s.Core.Log(); strings.Count(log, "THE STORE IS DAMAGED") != 1 {
 			t.Errorf("the log does not have the damage once:\n%s", log)
 		}
-		if text, _ := get(t, "http://"+metrics+"/metrics", "Accept", "text/plain"); !strings.Contains(text, "\ngenway_store_damaged 1\n") {
+		if text := scrape(t, metrics); !strings.Contains(text, "\ngenway_store_damaged 1\n") {
 			t.Errorf("the metrics:\n%s", text)
 		}
 	}

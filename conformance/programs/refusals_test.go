@@ -50,7 +50,7 @@ func refusedHeads(t *testing.T, _ stores) {
 			}
 			logged(t, s, reasons)
 			want := `genway_connections_refused_total{port="http",reason="large-head"} 4`
-			if text, _ := get(t, "http://"+metrics+"/metrics", "Accept", "text/plain"); !strings.Contains(text, want) {
+			if text := scrape(t, metrics); !strings.Contains(text, want) {
 				t.Errorf("%s is not among the metrics:\n%s", want, text)
 			}
 		})

@@ -161,7 +161,7 @@ func boundedConnections(t *testing.T, _ stores) {
 			healthy(t, client, caller.Call{Protocol: protocol, Model: "sandbox-text", Key: s.Keys[caller.Group(protocol)]})
 		}
 		idle.Close()
-		if text, _ := get(t, "http://"+metrics+"/metrics", "Accept", "text/plain"); !strings.Contains(text, fmt.Sprintf(`genway_connections_refused_total{port=%q,reason="address"} %d`, port, 2*bound)) {
+		if text := scrape(t, metrics); !strings.Contains(text, fmt.Sprintf(`genway_connections_refused_total{port=%q,reason="address"} %d`, port, 2*bound)) {
 			t.Errorf("%s: the metrics:\n%s", port, text)
 		}
 	}

@@ -129,7 +129,7 @@ func encryptedEdge(t *testing.T, _ stores) {
 			if _, _, _, err := visit(t.Context(), s, &tls.Config{RootCAs: r.Pool(), MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}, s.Keys["chat"]); err == nil || !strings.Contains(err.Error(), "protocol version") {
 				t.Errorf("TLS 1.1: %v", err)
 			}
-			resp, err := http.Get("http://" + s.HTTP + "/healthz")
+			resp, err := server.HTTP1().Get("http://" + s.HTTP + "/healthz")
 			if err != nil {
 				t.Fatal(err)
 			}

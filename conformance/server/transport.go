@@ -86,7 +86,7 @@ func (o Options) encrypted(flags []string) []string {
 }
 
 // HTTP1 gives a client that speaks HTTP/1.1 whatever the transport of the tests, for what
-// HTTP/2 does not have. Each call makes a connection.
+// HTTP/2 does not have and for listeners of metrics, which speak nothing else. Each call makes a connection.
 func HTTP1() *http.Client {
 	transport := &http.Transport{Protocols: new(http.Protocols), DisableKeepAlives: true}
 	transport.Protocols.SetHTTP1(true)
