@@ -10,9 +10,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// decoder gives the part of a block of one kind.
+type decoder func(kind string, raw jsontext.Value, place member.Place) (*genwayv1.Part, error)
+
 // decodeContent gives the parts of a string or an array of blocks. An empty
 // string has none.
-func decodeContent(c content, in member.Place, name string) ([]*genwayv1.Part, error) {
+func decodeContent(c content, in member.Place, name string, decode decoder) ([]*genwayv1.Part, error) {
 	if c.text != nil {
 		if *c.text == "" {
 			return nil, nil
@@ -22,14 +25,15 @@ func decodeContent(c content, in member.Place, name string) ([]*genwayv1.Part, e
 	if len(c.blocks) == 0 {
 		return nil, nil
 	}
-	return decodeBlocks(c.blocks, in.Join(name))
+	return decodeBlocks(c.blocks, in.Join(name), decode)
 }
 
 func textPart(text string) *genwayv1.Part {
 	return codec.TextPart(text)
 }
 
-func decodeBlocks(blocks []jsontext.Value, path string) ([]*genwayv1.Part, error) {
+// decodeBlocks gives the parts of blocks at a path, each by decode.
+func decodeBlocks(blocks []jsontext.Value, path string, decode decoder) ([]*genwayv1.Part, error) {
 	var parts partList
 	for i, raw := range blocks {
 		at := member.Place{Path: path, Element: i + 1}
@@ -41,7 +45,7 @@ func decodeBlocks(blocks []jsontext.Value, path string) ([]*genwayv1.Part, error
 			parts.carry(seal, place)
 			continue
 		}
-		p, err := decodeBlock(kind, raw, at)
+		p, err := decode(kind, raw, at)
 		if err != nil {
 			return nil, err
 		}
@@ -71,6 +75,15 @@ func decodeBlock(kind string, raw jsontext.Value, place member.Place) (*genwayv1
 	default:
 		return opaque(kind, raw), nil
 	}
+}
+
+// decodeInner gives the part of a block in a tool result. The vendor knows no tool result in
+// another one: it is opaque, so that results of any depth cost what they are long.
+func decodeInner(kind string, raw jsontext.Value, place member.Place) (*genwayv1.Part, error) {
+	if kind == "tool_result" {
+		return opaque(kind, raw), nil
+	}
+	return decodeBlock(kind, raw, place)
 }
 
 func opaque(kind string, raw jsontext.Value) *genwayv1.Part {
@@ -166,7 +179,7 @@ func decodeToolResult(raw jsontext.Value, place member.Place) (*genwayv1.Part, e
 	if b.ToolUseID == "" {
 		return nil, fault.Missing(place.Join("tool_use_id"))
 	}
-	parts, err := decodeContent(b.Content, place, "content")
+	parts, err := decodeContent(b.Content, place, "content", decodeInner)
 	if err != nil {
 		return nil, err
 	}

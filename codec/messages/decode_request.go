@@ -114,7 +114,7 @@ func (w *wireRequest) messages(req *genwayv1.GenerateTextRequest) error {
 	if w.System.given() {
 		m := &genwayv1.Message{Role: genwayv1.Role_ROLE_SYSTEM}
 		var err error
-		if m.Parts, err = decodeContent(w.System, member.Place{}, "system"); err != nil {
+		if m.Parts, err = decodeContent(w.System, member.Place{}, "system", decodeBlock); err != nil {
 			return err
 		}
 		if len(m.Parts) > 0 {
@@ -150,6 +150,6 @@ func (m *wireMessage) canonical(place member.Place) (*genwayv1.Message, error) {
 		return nil, fault.Missing(place.Join("content"))
 	}
 	var err error
-	out.Parts, err = decodeContent(m.Content, place, "content")
+	out.Parts, err = decodeContent(m.Content, place, "content", decodeBlock)
 	return out, err
 }

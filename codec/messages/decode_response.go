@@ -25,7 +25,7 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 	}
 	candidate.StopMessage, candidate.NativeFields = stopDetails(w.StopDetails)
 	var err error
-	if candidate.Parts, err = decodeBlocks(w.Content, "content"); err != nil {
+	if candidate.Parts, err = decodeBlocks(w.Content, "content", decodeBlock); err != nil {
 		return nil, malformed(err)
 	}
 	resp.Candidates = []*genwayv1.Candidate{candidate}

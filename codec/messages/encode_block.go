@@ -127,7 +127,12 @@ func (w *writer) toolResult(r *genwayv1.ToolResult, id, path string, losses *cod
 		parts = append(parts, placedPart{Part: textPart(*r.ResultJson), path: path + ".result_json"})
 	}
 	for i, p := range r.GetParts() {
-		parts = append(parts, placedPart{Part: p, path: member.Within(path, ".parts", i)})
+		at := member.Within(path, ".parts", i)
+		if p.GetToolResult() != nil {
+			w.Fail(fault.Unsupported(at+".tool_result", "%s: a tool result cannot stand in another one", at))
+			return
+		}
+		parts = append(parts, placedPart{Part: p, path: at})
 	}
 	if parts = sendable(parts, losses); len(parts) > 0 {
 		w.Key("content")

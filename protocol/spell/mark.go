@@ -70,9 +70,13 @@ type marker struct {
 // write writes the value at a path. An object for which an array of one is meant, as
 // some protocols allow, is marked as its element.
 func (m *marker) write(n *node, p *pattern, path string) {
+	if p == nil { // nothing is marked below
+		m.out = append(m.out, n.raw...)
+		return
+	}
 	switch n.kind {
 	case '{':
-		if p != nil && !p.marks && p.elements != nil {
+		if !p.marks && p.elements != nil {
 			p = p.elements
 		}
 		m.out = append(m.out, '{')
@@ -83,7 +87,7 @@ func (m *marker) write(n *node, p *pattern, path string) {
 			m.name(name)
 			m.write(n.values[i], p.below(m.spelled(name)), member.Join(path, name))
 		}
-		if p != nil && p.marks && !silent(n) {
+		if p.marks && !silent(n) {
 			if len(n.names) > 0 {
 				m.out = append(m.out, ',')
 			}
@@ -92,16 +96,12 @@ func (m *marker) write(n *node, p *pattern, path string) {
 		}
 		m.out = append(m.out, '}')
 	case '[':
-		var elements *pattern
-		if p != nil {
-			elements = p.elements
-		}
 		m.out = append(m.out, '[')
 		for i, value := range n.values {
 			if i > 0 {
 				m.out = append(m.out, ',')
 			}
-			m.write(value, elements, member.Index(path, i))
+			m.write(value, p.elements, member.Index(path, i))
 		}
 		m.out = append(m.out, ']')
 	default:

@@ -13,12 +13,12 @@ import (
 // scalars their spelling.
 type node struct {
 	kind   jsontext.Kind
-	names  []string // of an object's members
-	values []*node  // an object's members or an array's elements
-	raw    jsontext.Value
+	names  []string       // of an object's members
+	values []*node        // an object's members or an array's elements
+	raw    jsontext.Value // as it stands in the body
 }
 
-// parse reads a body; nil when it is no JSON. Scalars are not copied.
+// parse reads a body; nil when it is no JSON. What is raw is not copied.
 func parse(body []byte) *node {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body), member.Options())
 	return read(d, body)
@@ -38,6 +38,7 @@ func read(d *jsontext.Decoder, body []byte) *node {
 	if _, err := d.ReadToken(); err != nil {
 		return nil
 	}
+	start := d.InputOffset() - 1
 	for d.PeekKind() != '}' && d.PeekKind() != ']' {
 		if n.kind == '{' {
 			name, err := d.ReadToken()
@@ -52,10 +53,10 @@ func read(d *jsontext.Decoder, body []byte) *node {
 		}
 		n.values = append(n.values, value)
 	}
-	_, err := d.ReadToken()
-	if err != nil {
+	if _, err := d.ReadToken(); err != nil {
 		return nil
 	}
+	n.raw = body[start:d.InputOffset()]
 	return n
 }
 
