@@ -30,8 +30,11 @@ func CheckRanges(s *genwayv1.Sampling) error {
 			return err
 		}
 	}
-	if s.TopLogprobs != nil {
-		return within("sampling.top_logprobs", float64(*s.TopLogprobs), 0, 20)
+	if n := s.TopLogprobs; n != nil && (*n < 0 || *n > 20) {
+		return fault.Invalid("sampling.top_logprobs", "sampling.top_logprobs: expected a number from 0 to 20, got %d", *n)
+	}
+	if n := s.CandidateCount; n != nil && *n < 1 {
+		return fault.Invalid("sampling.candidate_count", "sampling.candidate_count: expected a number of at least 1, got %d", *n)
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ func TestCheckRanges(t *testing.T) {
 		"sampling.frequency_penalty": {{FrequencyPenalty: new(-9.0)}},
 		"sampling.presence_penalty":  {{PresencePenalty: new(2.01)}},
 		"sampling.top_logprobs":      {{TopLogprobs: proto.Int32(21)}, {TopLogprobs: proto.Int32(-1)}},
+		"sampling.candidate_count":   {{CandidateCount: proto.Int32(0)}, {CandidateCount: proto.Int32(-1)}},
 	} {
 		for _, s := range bad {
 			f, ok := errors.AsType[*fault.Error](codec.CheckRanges(s))

@@ -67,7 +67,11 @@ func (i Interceptors) notReceived(ctx context.Context, method string, err error)
 	if !ok {
 		return err
 	}
-	_, record := i.begin(ctx, method)
+	ctx, record := i.begin(ctx, method)
+	if !open(method) {
+		_ = i.identify(ctx, record) // for the log; a key that was good as the call began may have ended
+	}
+	sendIDs(ctx, record)
 	i.finish(ctx, record, f)
 	return statusError(f, record.ID)
 }

@@ -25,6 +25,11 @@ func (s *Service) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequ
 	if err := checkMessages(req.GetRequest().GetMessages()); err != nil {
 		return nil, err
 	}
+	if req.GetWire() == nil {
+		if err := checkDirect(req.GetRequest()); err != nil {
+			return nil, err
+		}
+	}
 	// The wire message of a count is its own, never one of the request inside.
 	req.Request.Wire = nil
 	err = s.account(ctx, record, req, func(ctx context.Context, _ *admission) error {

@@ -18,7 +18,7 @@ var statusCodes = map[fault.Kind]codes.Code{
 	fault.NotFound:             codes.NotFound,
 	fault.MethodNotAllowed:     codes.Unimplemented,
 	fault.Conflict:             codes.Aborted,
-	fault.TooLarge:             codes.InvalidArgument,
+	fault.TooLarge:             codes.ResourceExhausted, // as gRPC says of its own limits
 	fault.UnsupportedMediaType: codes.InvalidArgument,
 	fault.Unprocessable:        codes.FailedPrecondition,
 	fault.UpgradeRequired:      codes.FailedPrecondition,

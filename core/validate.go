@@ -22,7 +22,10 @@ func checkText(req *genwayv1.GenerateTextRequest) error {
 	if deferred.Is(req) || len(req.GetMessages()) == 0 && len(req.GetWire().GetJson()) > 0 {
 		return nil // what the body may leave out is its protocol's to say
 	}
-	return checkMessages(req.GetMessages())
+	if err := checkMessages(req.GetMessages()); err != nil || req.GetWire() != nil {
+		return err
+	}
+	return checkDirect(req)
 }
 
 func checkMessages(messages []*genwayv1.Message) error {
@@ -48,8 +51,10 @@ func checkImage(req *genwayv1.GenerateImageRequest) error {
 		return fault.Missing("model")
 	case req.GetPrompt() == "":
 		return fault.Missing("prompt")
+	case req.GetWire() != nil:
+		return nil
 	}
-	return nil
+	return checkDirectImage(req)
 }
 
 // insideOf gives the failure of a message that stands in a member of another: the member

@@ -29,7 +29,7 @@ func TestU43NestedResultsAreRefused(t *testing.T) {
 	_, err := c.EncodeRequest(&codec.Request{GenerateTextRequest: &genwayv1.GenerateTextRequest{Model: "m", Messages: []*genwayv1.Message{
 		{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{result(text("a"), result(text("b")))}},
 	}}}, nil)
-	if err == nil || !strings.Contains(err.Error(), "messages[0].parts[0].tool_result.parts[1]: a tool result cannot stand in another one") {
+	if err == nil || !strings.Contains(err.Error(), "messages[0].parts[0].tool_result.parts[1].tool_result: a tool result cannot stand in another one") {
 		t.Errorf("%v", err)
 	}
 }

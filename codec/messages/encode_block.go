@@ -129,7 +129,8 @@ func (w *writer) toolResult(r *genwayv1.ToolResult, id, path string, losses *cod
 	for i, p := range r.GetParts() {
 		at := member.Within(path, ".parts", i)
 		if p.GetToolResult() != nil {
-			w.Fail(fault.Unsupported(at+".tool_result", "%s: a tool result cannot stand in another one", at))
+			at += ".tool_result"
+			w.Fail(fault.Unsupported(at, "%s: a tool result cannot stand in another one", at))
 			return
 		}
 		parts = append(parts, placedPart{Part: p, path: at})

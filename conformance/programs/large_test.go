@@ -20,7 +20,7 @@ func largeMessages(t *testing.T, _ stores) {
 		says   string
 	}{
 		{"it fits", "536870912", 200, "You said"},
-		{"it never fits", "134217728", 500, "ResourceExhausted desc = grpc: received message larger than one caller of this server may have in memory"}, // half of which is for one caller
+		{"it never fits", "134217728", 500, "ResourceExhausted desc = the request message has "}, // half of which is for one caller
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := server.Start(t, server.Options{Args: []string{"--message-memory", c.memory}})

@@ -61,8 +61,8 @@ type source interface {
 // claimed as they come: what a caller only announces costs nothing. The claim lasts until
 // the call ends or receives its next message.
 //
-// Errors are io.EOF where no message follows, a *fault.Error where a bound is reached, and
-// gRPC statuses otherwise.
+// Errors are io.EOF where no message follows, a *fault.Error where a bound is reached or the
+// caller has sent something else than one message, and gRPC statuses otherwise.
 func (c *Call) Receive(ctx context.Context, m any, codec encoding.CodecV2, only bool) error {
 	in, ok := grpc.ServerTransportStreamFromContext(ctx).(source)
 	if !ok {
@@ -82,12 +82,12 @@ func (c *Call) Receive(ctx context.Context, m any, codec encoding.CodecV2, only 
 	case errors.Is(cause, errEnding):
 		return ending()
 	case errors.Is(err, io.EOF) && only:
-		return status.Error(codes.Internal, "cardinality violation: received no request message from non-client-streaming RPC")
+		return malformed("the call has no request message")
 	case err != nil:
 		return err
 	}
 	if err := codec.Unmarshal(data, m); err != nil {
-		return status.Errorf(codes.Internal, "grpc: failed to unmarshal the received message: %v", err)
+		return undecoded(err, m)
 	}
 	return nil
 }
@@ -99,16 +99,16 @@ func (c *Call) message(in source) (mem.BufferSlice, error) {
 		return nil, err
 	}
 	if head[0] != 0 { // no compressor is registered
-		return nil, status.Error(codes.Internal, "grpc: compressed flag set with identity or empty encoding")
+		return nil, malformed("the request message is marked as compressed, and the call names no compression")
 	}
 	size, most := int64(binary.BigEndian.Uint32(head[1:])), c.most()
 	if size > most {
-		return nil, status.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", size, most)
+		return nil, tooLarge(size, most)
 	}
 	// What can never fit is refused for good, and not as the messages for which there may be
 	// room later.
 	if share := c.leastShare() + free; size > share {
-		return nil, status.Errorf(codes.ResourceExhausted, "grpc: received message larger than one caller of this server may have in memory (%d vs. %d)", size, share)
+		return nil, tooLarge(size, share)
 	}
 	var data mem.BufferSlice
 	claimed := min(size, free)
@@ -124,7 +124,7 @@ func (c *Call) message(in source) (mem.BufferSlice, error) {
 		next, err := in.Read(int(n))
 		if err != nil {
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				err = status.Error(codes.Internal, io.ErrUnexpectedEOF.Error())
+				err = malformed("the request message ends before its announced length")
 			}
 			return data, err
 		}
@@ -141,7 +141,7 @@ func atEnd(in source) error {
 	case errors.Is(err, io.EOF):
 		return nil
 	case err == nil:
-		return status.Error(codes.Internal, "cardinality violation: received multiple request messages from non-client-streaming RPC")
+		return malformed("the call has more than one request message")
 	default:
 		return err
 	}

@@ -1,0 +1,82 @@
+package core_test
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/genway/genway/core"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// rawCodec sends bytes as they are.
+type rawCodec struct{}
+
+func (rawCodec) Marshal(v any) ([]byte, error)      { return *v.(*[]byte), nil }
+func (rawCodec) Unmarshal(data []byte, v any) error { *v.(*[]byte) = bytes.Clone(data); return nil }
+func (rawCodec) Name() string                       { return "proto" }
+
+// A message that cannot be read is the caller's mistake: it is refused as such, in plain words and
+// with the identifier of the request, unary and streamed.
+func TestU44UnreadableMessages(t *testing.T) {
+	conn, err := grpc.NewClient(serveRaw(t, core.ServerConfig{MaxMessageBytes: 1 << 20}), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	deep := []byte("x")
+	for range 10_001 { // a part of a result of a part ...
+		deep = protowire.AppendBytes(protowire.AppendTag(nil, 3, protowire.BytesType), deep)
+		deep = protowire.AppendBytes(protowire.AppendTag(nil, 8, protowire.BytesType), deep)
+	}
+	deep = protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), protowire.AppendBytes(protowire.AppendTag(nil, 2, protowire.BytesType), deep))
+	for name, c := range map[string]struct {
+		messages [][]byte
+		code     codes.Code
+		says     string
+	}{
+		"no protobuf":   {[][]byte{[]byte("\xff\xff\xff")}, codes.InvalidArgument, "the request message is not a genway.v1.GenerateTextRequest"},
+		"cut":           {[][]byte{[]byte("\x0a\x09m")}, codes.InvalidArgument, "the request message is not a genway.v1.GenerateTextRequest"},
+		"no UTF-8":      {[][]byte{[]byte("\x0a\x02\xff\xfe")}, codes.InvalidArgument, "the request message has a text that is not UTF-8"},
+		"too deep":      {[][]byte{deep}, codes.InvalidArgument, "the request message is nested too deeply"},
+		"too large":     {[][]byte{make([]byte, 1<<20+1)}, codes.ResourceExhausted, "the request message has 1048577 bytes; at most 1048576 are accepted"},
+		"none":          {nil, codes.InvalidArgument, "the call has no request message"},
+		"more than one": {[][]byte{{}, {}}, codes.InvalidArgument, "the call has more than one request message"},
+	} {
+		for _, method := range []string{textMethod, streamMethod} {
+			t.Run(name+" "+method, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), internalKey...), time.Minute)
+				defer cancel()
+				stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method, grpc.ForceCodec(rawCodec{}))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, m := range c.messages {
+					_ = stream.SendMsg(&m) // the answer says what became of it
+				}
+				_ = stream.CloseSend()
+				err = stream.RecvMsg(new([]byte))
+				st := status.Convert(err)
+				if st.Code() != c.code || st.Message() != c.says {
+					t.Errorf("%v", err)
+				}
+				header, _ := stream.Header()
+				id := detail(t, err).GetRequestId()
+				if got := append(header.Get(core.RequestIDKey), stream.Trailer().Get(core.RequestIDKey)...); !strings.HasPrefix(id, "req_") || len(got) == 0 || got[0] != id {
+					t.Errorf("%v names %q, the metadata %q", err, id, got)
+				}
+				if detail(t, err).GetKind() == genwayv1.ErrorKind_ERROR_KIND_INTERNAL {
+					t.Errorf("%v", detail(t, err))
+				}
+			})
+		}
+	}
+}
