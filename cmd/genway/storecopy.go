@@ -46,7 +46,7 @@ func (c *copyStore) Run(ctx context.Context, stdout io.Writer) error {
 		return fmt.Errorf("nothing was copied: %w", err)
 	}
 	progress := cli.NewProgress()
-	copied, err := store.Copy(ctx, location, c.To, func(done, total int64) { progress.Report(done, total, "rows are copied") })
+	copied, err := store.Copy(ctx, location, c.To, func(done, total int64) { progress.Report(done, total, "rows are copied") }, coreproc.SayWaits)
 	progress.Clear()
 	switch {
 	case errors.Is(err, store.ErrUnknown):

@@ -26,8 +26,8 @@ type Copied struct {
 //
 // No server may have either database open. The SQLite database is only read, and its schema must
 // be the one that this program knows. after is called, with the rows that are written and how
-// many there are in all; it may be nil.
-func Copy(ctx context.Context, from, to string, after func(done, total int64)) ([]Copied, error) {
+// many there are in all; it may be nil. waits is that of Config.
+func Copy(ctx context.Context, from, to string, after func(done, total int64), waits func(Wait)) ([]Copied, error) {
 	if IsPostgres(from) || !IsPostgres(to) {
 		return nil, ErrCopyDirection
 	}
@@ -55,7 +55,7 @@ func Copy(ctx context.Context, from, to string, after func(done, total int64)) (
 			// The transaction does not end with ctx: database/sql would roll it back beside its last
 			// statement, and the file would stay open behind the copy.
 			return source.view(context.WithoutCancel(ctx), func(read transaction) error {
-				copied, failed = copyTo(ctx, read.tx, config, after)
+				copied, failed = copyTo(ctx, read.tx, config, after, waits)
 				if failed != nil && ctx.Err() != nil { // the server's words and the network's do not say so
 					failed = fmt.Errorf("%w: %w", ctx.Err(), failed)
 				}
@@ -70,11 +70,11 @@ func Copy(ctx context.Context, from, to string, after func(done, total int64)) (
 }
 
 // copyTo migrates the PostgreSQL database of config, and fills it from a transaction of SQLite's.
-func copyTo(ctx context.Context, from *sql.Tx, config *pgx.ConnConfig, after func(done, total int64)) ([]Copied, error) {
+func copyTo(ctx context.Context, from *sql.Tx, config *pgx.ConnConfig, after func(done, total int64), waits func(Wait)) ([]Copied, error) {
 	fail := func(err error) error {
 		return fmt.Errorf("copy to %s: %w", address(config), postgresReason(config, err))
 	}
-	if _, err := migratePostgres(ctx, config.Copy(), MigrateAuto); err != nil {
+	if _, err := migratePostgres(ctx, config, MigrateAuto, waits); err != nil {
 		return nil, fail(err)
 	}
 	tables, err := tablesOf(ctx, from)

@@ -126,7 +126,7 @@ func contents(t *testing.T, location, table string) (lines []string) {
 func TestCopy(t *testing.T) {
 	from, to := filled(t), servers.PostgresDatabase(t)
 	var done, total int64
-	copied, err := store.Copy(t.Context(), from, to, func(d, of int64) { done, total = d, of })
+	copied, err := store.Copy(t.Context(), from, to, func(d, of int64) { done, total = d, of }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,13 +175,13 @@ func TestCopyIsWholeOrNone(t *testing.T) {
 		if done == total/2 {
 			cancel()
 		}
-	}); !errors.Is(err, context.Canceled) {
+	}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("a copy that was broken off: %v", err)
 	}
-	if _, err := store.Copy(t.Context(), from, to, nil); err != nil {
+	if _, err := store.Copy(t.Context(), from, to, nil, nil); err != nil {
 		t.Errorf("after one that was broken off: %v", err)
 	}
-	if _, err := store.Copy(t.Context(), from, to, nil); err == nil || !strings.Contains(err.Error(), "the database is in use: its table ") {
+	if _, err := store.Copy(t.Context(), from, to, nil, nil); err == nil || !strings.Contains(err.Error(), "the database is in use: its table ") {
 		t.Errorf("over another: %v", err)
 	}
 }
@@ -197,21 +197,21 @@ func TestCopyRefuses(t *testing.T) {
 		"a text with a NUL": {withNUL(t), servers.PostgresDatabase(t), "table keys: invalid byte sequence"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := store.Copy(t.Context(), c.from, c.to, nil)
+			_, err := store.Copy(t.Context(), c.from, c.to, nil, nil)
 			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "canary") {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
 	}
 	s := open(t, from)
-	if _, err := store.Copy(t.Context(), from, to, nil); err == nil || !strings.Contains(err.Error(), "end the servers first") {
+	if _, err := store.Copy(t.Context(), from, to, nil, nil); err == nil || !strings.Contains(err.Error(), "end the servers first") {
 		t.Errorf("beside a server: %v", err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	edit(t, from, `DELETE FROM goose_db_version WHERE version_id > 10`)
-	if _, err := store.Copy(t.Context(), from, to, nil); !errors.Is(err, store.ErrPending) {
+	if _, err := store.Copy(t.Context(), from, to, nil, nil); !errors.Is(err, store.ErrPending) {
 		t.Errorf("an older schema: %v", err)
 	}
 }

@@ -52,6 +52,21 @@ func (s *Store) Setting(t testing.TB, name string, ledger bool) (value string) {
 	return value
 }
 
+// AwaitMigrations waits for others that migrate a PostgreSQL database, and calls waits so often.
+func AwaitMigrations(ctx context.Context, location string, every time.Duration, waits func(Wait)) error {
+	config, err := parsePostgres(location)
+	if err != nil {
+		return err
+	}
+	db := connections(config, 1)
+	defer db.pool.Close()
+	tx, err := awaitLock(ctx, db, migrationLock, patience{every: every, waits: waits})
+	if err != nil {
+		return err
+	}
+	return tx.Rollback()
+}
+
 // TriesAgain reports whether an SQLite error is of those after which a transaction is
 // made again.
 func TriesAgain(err error) bool { return sqliteDialect.retry(err) }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // InspectPartitioning reads how far the partitioning of a ledger is, and changes nothing.
 func InspectPartitioning(ctx context.Context, cfg Config, now time.Time) (Partitioning, error) {
 	var found Partitioning
-	err := converting(ctx, cfg, func(db database) (err error) {
+	err := converting(ctx, cfg, func(_ *pgx.ConnConfig, db database) (err error) {
 		found, err = (&conversion{db: db, now: now}).inspect(ctx)
 		return err
 	})

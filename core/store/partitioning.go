@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 )
 
 // firstBound and identityIndex name what a partitioning makes before it makes the partitioned table: the
@@ -30,6 +32,10 @@ const (
 	furthest = 31
 	// nodeAlive is how old the last heartbeat of a node may be that counts as alive.
 	nodeAlive = time.Minute
+	// partitionName is what the server calls the program that partitions a ledger.
+	partitionName = "genway ledger partition"
+	// convertsWithin is how long another one that partitions the ledger is waited for.
+	convertsWithin = 10 * time.Second
 	// lockTries and lockPause bound the waiting for a moment in which no long query uses the ledger.
 	lockTries = 120
 	lockPause = 2 * time.Second
@@ -71,26 +77,23 @@ type conversion struct {
 // next one goes on. say is called ahead of each step, progress with the parts of the index that
 // are made. ErrPartition says what is in the way.
 func PartitionLedger(ctx context.Context, cfg Config, now time.Time, say func(step string), progress func(done, total int64)) error {
-	return converting(ctx, cfg, func(db database) error {
-		// The lock is of a connection beside those that work: a dying process cannot leave it behind.
-		return db.once(ctx, sql.LevelDefault, func(tx transaction) error {
-			// Statements without arguments leave no portal behind, whose snapshot the making of the index would
-			// wait for.
-			_, err := tx.exec(ctx, fmt.Sprintf(`SET LOCAL lock_timeout = '10s'; SELECT pg_advisory_xact_lock(%d)`, partitionLock+1))
+	return converting(ctx, cfg, func(config *pgx.ConnConfig, _ database) error {
+		return alone(ctx, config, partitionName, maxConns, func(ctx context.Context, locks database) (*sql.Tx, error) {
+			tx, err := awaitLock(ctx, locks, conversionLock, patience{within: convertsWithin})
 			if sqlState(err) == lockNotAvailable {
-				return fmt.Errorf("%w: another program is at it", ErrPartition)
+				return nil, fmt.Errorf("%w: another program is at it", ErrPartition)
 			}
-			if err != nil {
-				return err
-			}
+			return tx, err
+		}, func(ctx context.Context, db database) error {
 			c := &conversion{db: db, now: now, say: say, progress: progress}
 			return c.run(ctx)
 		})
 	})
 }
 
-// converting runs do on a PostgreSQL database whose schema is this program's.
-func converting(ctx context.Context, cfg Config, do func(database) error) error {
+// converting runs do on a PostgreSQL database whose schema is this program's, with its configuration and with
+// connections whose statements are bounded.
+func converting(ctx context.Context, cfg Config, do func(*pgx.ConnConfig, database) error) error {
 	if !IsPostgres(cfg.Location) {
 		return fmt.Errorf("%w: only one in PostgreSQL has partitions; SQLite's stays as it is", ErrPartition)
 	}
@@ -98,12 +101,13 @@ func converting(ctx context.Context, cfg Config, do func(database) error) error 
 	if err != nil {
 		return err
 	}
-	config.RuntimeParams["application_name"] = "genway ledger partition"
-	config.RuntimeParams["client_connection_check_interval"] = "2s" // the server notices that this program has ended
-	db := connections(config, maxConns)
+	bounded := config.Copy()
+	bounded.RuntimeParams["application_name"] = partitionName
+	bound(bounded)
+	db := connections(bounded, maxConns)
 	defer db.pool.Close() //nolint:errcheck // what it wrote is committed
 	if _, err = migrate(ctx, db, MigrateCheck); err == nil {
-		err = do(db)
+		err = do(config, db)
 	}
 	switch {
 	case err == nil, errors.Is(err, ErrPartition), errors.Is(err, ErrPending):

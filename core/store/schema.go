@@ -76,7 +76,7 @@ func MigrateUp(ctx context.Context, cfg Config) ([]Migration, error) {
 		if err != nil {
 			return nil, err
 		}
-		made, err := migratePostgres(ctx, config.Copy(), MigrateAuto)
+		made, err := migratePostgres(ctx, config, MigrateAuto, cfg.Waits)
 		if err != nil {
 			return nil, fmt.Errorf("migrate store %s: %w", address(config), postgresReason(config, err))
 		}

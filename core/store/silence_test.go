@@ -40,7 +40,14 @@ func TestPostgresThatStandsStill(t *testing.T) {
 			return err
 		}},
 		"store copy": {`copy "ledger"`, func(ctx context.Context, through string) error {
-			_, err := store.Copy(ctx, from, through, nil)
+			_, err := store.Copy(ctx, from, through, nil, nil)
+			return err
+		}},
+		"schema ahead of ledger partition": {"schema_least", partitioned},
+		"index of ledger partition":        {"CREATE UNIQUE INDEX CONCURRENTLY", partitioned},
+		"swap of ledger partition":         {"ATTACH PARTITION", partitioned},
+		"ledger partition --dry-run": {"pg_publication_rel", func(ctx context.Context, through string) error {
+			_, err := store.InspectPartitioning(ctx, store.Config{Location: through}, time.Now())
 			return err
 		}},
 	} {
@@ -50,7 +57,9 @@ func TestPostgresThatStandsStill(t *testing.T) {
 			if err := opened(t, location).Close(); err != nil {
 				t.Fatal(err)
 			}
-			withoutFaults(t, raw(t, location))
+			if c.at == "CREATE INDEX CONCURRENTLY" {
+				withoutFaults(t, raw(t, location))
+			}
 			server, through := relayBefore(t, location, c.at)
 			server.freezes = true
 			done := make(chan error, 1)
@@ -65,6 +74,11 @@ func TestPostgresThatStandsStill(t *testing.T) {
 			}
 		})
 	}
+}
+
+// partitioned has the ledger be partitioned.
+func partitioned(ctx context.Context, through string) error {
+	return store.PartitionLedger(ctx, store.Config{Location: through}, time.Now(), func(string) {}, func(int64, int64) {})
 }
 
 // Case N87: an error of a connection that is cut says which database it is of, without its password, and no
@@ -91,11 +105,11 @@ func TestPostgresThatIsCutOff(t *testing.T) {
 			return err
 		}, "migrate store postgres://", ""},
 		"store copy": {`copy "ledger"`, func(ctx context.Context, through string) error {
-			_, err := store.Copy(ctx, from, through, nil)
+			_, err := store.Copy(ctx, from, through, nil, nil)
 			return err
 		}, "copy to postgres://", ""},
 		"commit of store copy": {"commit", func(ctx context.Context, through string) error {
-			_, err := store.Copy(ctx, from, through, nil)
+			_, err := store.Copy(ctx, from, through, nil, nil)
 			if errors.Is(err, store.ErrUnknown) {
 				return err
 			}

@@ -38,6 +38,9 @@ type Config struct {
 	RelaxLedger bool
 	// Migrate is what is done about an older schema. Empty is MigrateAuto.
 	Migrate Migrate
+	// Waits is called when Open or MigrateUp begins to wait for another process that migrates a PostgreSQL database,
+	// and once a minute while it waits. nil is silent.
+	Waits func(Wait)
 }
 
 // Store is an open database. It is safe for concurrent use.

@@ -71,6 +71,9 @@ func (d Data) openStore(ctx context.Context, config store.Config) (*store.Store,
 		return nil, nil, err
 	}
 	config.Location, config.Migrate = location, d.Migrate
+	if config.Waits == nil {
+		config.Waits = SayWaits
+	}
 	db, err := store.Open(ctx, config)
 	if err != nil {
 		return nil, nil, err
@@ -149,5 +152,5 @@ func (d Data) MigrateUp(ctx context.Context) ([]store.Migration, error) {
 	if err != nil {
 		return nil, err
 	}
-	return store.MigrateUp(ctx, store.Config{Location: location})
+	return store.MigrateUp(ctx, store.Config{Location: location, Waits: SayWaits})
 }
