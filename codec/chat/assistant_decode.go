@@ -161,6 +161,17 @@ func (c *toolCall) kind() string {
 	return c.Type
 }
 
+// named is the name that the call has.
+func (c *toolCall) named() string {
+	if c.kind() == "custom" && c.Custom != nil {
+		return c.Custom.Name
+	}
+	if c.Function != nil {
+		return c.Function.Name
+	}
+	return ""
+}
+
 // part is the call with its arguments; none are the empty object (T10).
 func (f *functionCall) part(marks string) *genwayv1.Part {
 	arguments := f.Arguments.spelled()

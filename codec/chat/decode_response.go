@@ -21,8 +21,8 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 	if given(a.Error) {
 		return nil, decodeError(0, body)
 	}
-	if a.Choices == nil {
-		return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer has no choices")
+	if len(a.Choices) == 0 {
+		return nil, noChoices(a.Usage.decode())
 	}
 	resp := a.settings()
 	d := decoder{body: body}
@@ -34,6 +34,14 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 		resp.Candidates = append(resp.Candidates, c)
 	}
 	return resp, nil
+}
+
+// noChoices is the failure of an answer without choices. The vendor's word for a prompt that is
+// blocked is an error, or a choice that a filter has ended.
+func noChoices(usage *genwayv1.Usage) *fault.Error {
+	err := fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer has no choices")
+	err.Usage = usage
+	return err
 }
 
 // settings are what an answer says beside its choices.

@@ -94,8 +94,9 @@ func (cd *choiceDecoder) delta(d decoder, m *message) error {
 	if err := cd.sound(m.Audio); err != nil {
 		return err
 	}
+	var before *streamedPart
 	for i := range m.ToolCalls {
-		cd.call(d, &m.ToolCalls[i])
+		before = cd.call(d, &m.ToolCalls[i], before)
 	}
 	cd.function(m.FunctionCall)
 	cd.inMessage = replaceNatives(cd.inMessage, natives(m.Extra))

@@ -20,8 +20,9 @@ type streamDecoder struct {
 	tier    string
 	started bool
 	done    bool
-	// completed says that the answer was given to its end.
-	completed bool
+	// completed says that the answer was given to its end, empty that the stream ended
+	// without choices.
+	completed, empty bool
 	// room and chunk are used again for each chunk.
 	room  *member.Room
 	chunk answer
@@ -74,6 +75,9 @@ func (s *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) 
 		return nil, nil
 	}
 	s.events = nil
+	if s.empty {
+		return nil, s.fail(noChoices(s.usage))
+	}
 	if !s.Finished() {
 		return nil, s.fail(fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before the answer was complete"))
 	}
@@ -81,9 +85,10 @@ func (s *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) 
 }
 
 // Finished reports that every choice has its finish_reason, so that only usage can
-// follow: some upstreams leave [DONE] out and the connection open (S3).
+// follow: some upstreams leave [DONE] out and the connection open (S3). A stream that ended without
+// choices has ended, too; Close gives its failure, since callers of this protocol have the end.
 func (s *streamDecoder) Finished() bool {
-	whole := len(s.choices) > 0
+	whole := len(s.choices) > 0 || s.empty
 	for _, cd := range s.choices {
 		whole = whole && cd.finished
 	}
@@ -130,6 +135,10 @@ func (s *streamDecoder) choice(c *choice, place int32) *choiceDecoder {
 func (s *streamDecoder) end() ([]*genwayv1.StreamGenerateTextResponse, error) {
 	if !s.started {
 		return nil, s.fail(fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended without an answer"))
+	}
+	if len(s.choices) == 0 {
+		s.empty = true
+		return nil, nil
 	}
 	s.done, s.completed = true, true
 	completed := &genwayv1.TextCompleted{Usage: s.usage, ServiceTier: s.tier, NativeFields: s.fields}

@@ -28,7 +28,8 @@ type streamedPart struct {
 	opening *genwayv1.Part
 	waiting []*genwayv1.PartDelta
 	open    bool
-	// ready says that the opening is known: a call waits for its name.
+	// ready says that the opening is known: a call waits for its name, its identifier and
+	// the beginning of its arguments.
 	ready bool
 	// key is the index of a call, and text what there is of its arguments, or of
 	// thinking.
@@ -134,7 +135,8 @@ func (q *queue) close() {
 // has begun. Only a call can go on behind another; one whose arguments are whole
 // does not.
 func (st *streamedPart) closable() bool {
-	return st.kind != kindCall || st.ready && st.opening.GetToolCall().Input == nil && wholeJSON(st.text.String())
+	call := st.opening.GetToolCall()
+	return st.kind != kindCall || call.Name != "" && call.Input == nil && wholeJSON(st.text.String())
 }
 
 // wholeJSON reports whether the text is an object that has its end.
@@ -143,8 +145,8 @@ func wholeJSON(s string) bool {
 	return strings.HasSuffix(s, "}") && jsontext.Value(s).IsValid(jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 }
 
-// call finds the streamedPart of a call. Engines that number every call 0, or not at
-// all, distinguish them by id.
+// call finds the streamedPart of a call; nil for a new one. Engines that number every call 0, or not
+// at all, distinguish them by id, or only by their names and arguments.
 func (q *queue) call(c *toolCall) *streamedPart {
 	var byKey *streamedPart
 	for _, list := range [][]*streamedPart{q.closed, q.list} {
@@ -160,8 +162,22 @@ func (q *queue) call(c *toolCall) *streamedPart {
 	if byKey == nil {
 		return nil
 	}
-	if id := byKey.opening.GetToolCall().Id; c.ID != "" && id != "" && id != c.ID {
+	if id := byKey.opening.GetToolCall().Id; c.ID != "" && id != "" && id != c.ID || byKey.precedes(c) {
 		return nil
 	}
 	return byKey
+}
+
+// precedes reports whether a piece that would be of this call begins another: the arguments are
+// whole, and the piece has another name, or other arguments that are whole.
+func (st *streamedPart) precedes(c *toolCall) bool {
+	call, name := st.opening.GetToolCall(), c.named()
+	if name == "" || call.Name == "" || call.Input != nil || !wholeJSON(st.text.String()) {
+		return false
+	}
+	if c.Function == nil || name != call.Name {
+		return name != call.Name
+	}
+	arguments := c.Function.Arguments.spelled()
+	return arguments != st.text.String() && wholeJSON(arguments)
 }

@@ -29,6 +29,7 @@ type streamEncoder struct {
 	// known whether the answer was cut there (case T12).
 	broken *genwayv1.ToolCall
 	how    ending
+	chosen codec.Chosen
 }
 
 // NewStreamEncoder writes one stream of /v1/messages.
@@ -138,7 +139,7 @@ func (e *streamEncoder) start(s *genwayv1.TextStarted) {
 func (e *streamEncoder) complete(c *genwayv1.TextCompleted) error {
 	last := &genwayv1.CandidateEnd{}
 	for _, end := range c.GetCandidates() {
-		if end.GetIndex() == 0 {
+		if e.chosen.Is(end.GetIndex()) {
 			last = end
 		}
 	}
@@ -187,13 +188,14 @@ func merged(start, end []*genwayv1.NativeField) []*genwayv1.NativeField {
 	return append(append([]*genwayv1.NativeField{}, end...), start...)
 }
 
-// skips reports whether a part belongs to another candidate than the first, for which this protocol
+// skips reports whether a part belongs to another candidate than the one that is shown, for which this protocol
 // has no place.
 func (e *streamEncoder) skips(candidate int32) bool {
-	if candidate != 0 {
-		e.losses.Add("candidates", "the messages protocol has one answer")
+	if e.chosen.Is(candidate) {
+		return false
 	}
-	return candidate != 0
+	e.losses.Add("candidates", "the messages protocol has one answer")
+	return true
 }
 
 func (e *streamEncoder) path(index int32) string {

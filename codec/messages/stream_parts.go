@@ -72,7 +72,7 @@ func (e *streamEncoder) partStarted(s *genwayv1.PartStarted) error {
 }
 
 func (e *streamEncoder) partDelta(d *genwayv1.PartDelta) error {
-	if d.Candidate != 0 {
+	if !e.chosen.Is(d.Candidate) {
 		return nil
 	}
 	b := e.open
@@ -105,7 +105,7 @@ func (e *streamEncoder) partDelta(d *genwayv1.PartDelta) error {
 }
 
 func (e *streamEncoder) partCompleted(c *genwayv1.PartCompleted) error {
-	if c.Candidate != 0 {
+	if !e.chosen.Is(c.Candidate) {
 		return nil
 	}
 	b := e.open

@@ -42,6 +42,7 @@ type streamEncoder struct {
 	items   *member.Writer
 	part    *openPart
 	refused bool
+	chosen  codec.Chosen
 }
 
 // isEvent reports whether the data of a frame can be read by clients, as an event or as
@@ -109,7 +110,7 @@ func (e *streamEncoder) CountBatch(events int) { e.seq += int64(events) }
 
 // first reports whether the candidate is the one this protocol has.
 func (e *streamEncoder) first(candidate int32) bool {
-	if candidate == 0 {
+	if e.chosen.Is(candidate) {
 		return true
 	}
 	e.losses.Add(member.Index("candidates", int(candidate)), "the target protocol has one answer")

@@ -221,7 +221,7 @@ func (e *streamEncoder) partStarted(p *genwayv1.PartStarted) error {
 	if part == nil {
 		part = &genwayv1.Part{}
 	}
-	started := &genwayv1.PartStarted{Index: p.Index, Part: proto.CloneOf(part)}
+	started := &genwayv1.PartStarted{Candidate: p.Candidate, Index: p.Index, Part: proto.CloneOf(part)}
 	if err := e.folder.Add(codec.Event(started)); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"sync/atomic"
 
 	"github.com/genway/genway/codec"
@@ -166,7 +167,8 @@ func (s *forwarder) end() error {
 	events, err := s.decoder.Close()
 	if s.passThrough && finished && unreadable(err) {
 		// The caller has the end in the upstream's frames; only the canonical end is missing.
-		events, err = []*genwayv1.StreamGenerateTextResponse{codec.Event(&genwayv1.TextCompleted{Usage: s.usage})}, nil
+		usage := cmp.Or(fault.From(err).Usage, s.usage)
+		events, err = []*genwayv1.StreamGenerateTextResponse{codec.Event(&genwayv1.TextCompleted{Usage: usage})}, nil
 	}
 	return s.send(events, s.upstream.redactFault(err))
 }
@@ -179,7 +181,10 @@ func (s *forwarder) failure(err error) error {
 		return nil
 	}
 	f := fault.From(err)
-	if f.Usage = s.upstream.cost(f); f.Usage == nil {
+	if f.Usage == nil {
+		f.Usage = s.upstream.cost(f)
+	}
+	if f.Usage == nil {
 		f.Usage = s.usage
 	}
 	if !s.passThrough {

@@ -88,7 +88,10 @@ func (u *Upstream) foldStream(raw []byte) (*genwayv1.GenerateTextResponse, error
 	}
 	if err != nil {
 		f := fault.From(u.redactFault(err))
-		if f.Usage = u.cost(f); f.Usage == nil {
+		if f.Usage == nil {
+			f.Usage = u.cost(f)
+		}
+		if f.Usage == nil {
 			f.Usage = usage
 		}
 		return nil, f
