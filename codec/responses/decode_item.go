@@ -133,6 +133,9 @@ func (w *wireMessage) item(raw jsontext.Value, place member.Place) (item, error)
 	return it, nil
 }
 
+// noArguments are the arguments of a call that has none.
+const noArguments = "{}"
+
 // decodeCall reads a call of a function or a custom tool. Arguments that are
 // missing or empty are {} (case T10).
 func decodeCall(raw jsontext.Value, place member.Place) (item, error) {
@@ -150,7 +153,7 @@ func decodeCall(raw jsontext.Value, place member.Place) (item, error) {
 	if call := part.GetToolCall(); w.Type == typeCustomCall {
 		call.Input = &w.Input
 	} else if call.ArgumentsJson = w.Arguments; w.Arguments == "" {
-		call.ArgumentsJson = "{}"
+		call.ArgumentsJson = noArguments
 	}
 	return assistantItem(w.ID, w.Status, w.Extra, part), nil
 }

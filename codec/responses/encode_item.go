@@ -70,7 +70,7 @@ func encodeCall(w *member.Writer, call *genwayv1.ToolCall, at spaced, id, callID
 
 func arguments(call *genwayv1.ToolCall) string {
 	if call.ArgumentsJson == "" {
-		return "{}"
+		return noArguments
 	}
 	return call.ArgumentsJson
 }

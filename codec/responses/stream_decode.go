@@ -29,11 +29,16 @@ type streamDecoder struct {
 	// item is the one that is open, waiting what came for later ones.
 	item     *streamedItem
 	waiting  []*wireEvent
-	finished map[int]bool
+	finished map[int]finishedItem
 	// thought is the signature of the next part.
 	thought *genwayv1.Seal
-	// part is open; its item may be over, but a thought signature may yet follow.
-	part *streamedPart
+	// part is open; its item may be over, but a thought signature may yet follow. parts are all
+	// that have begun, few their memory while they are few.
+	part  *streamedPart
+	parts []*streamedPart
+	few   [4]*streamedPart
+	// losses are those of parts that end in another way than they were streamed.
+	losses codec.Losses
 	// last is the event that was read last.
 	last   wireEvent
 	events []*genwayv1.StreamGenerateTextResponse
@@ -98,7 +103,8 @@ func (d *streamDecoder) event(ev *wireEvent, data []byte) error {
 			return openai.Decode(0, data, protocol) // a body where events are expected
 		}
 	case eventItemAdded, eventItemDone, eventPartDone, eventTextDelta, eventAnnotation, eventRefusalDelta,
-		eventSummaryDelta, eventThinkingDelta, eventArgsDelta, eventInputDelta:
+		eventSummaryDelta, eventThinkingDelta, eventArgsDelta, eventInputDelta,
+		eventTextDone, eventRefusalDone, eventSummaryText, eventSummaryDone, eventThinkingDone, eventArgsDone, eventInputDone:
 		return d.ofItem(ev)
 	}
 	return nil
@@ -123,15 +129,22 @@ func (d *streamDecoder) start(w *wireResponse) {
 // clone is an event that outlives its frame.
 func (e *wireEvent) clone() *wireEvent {
 	c := *e
-	c.Delta = bytes.Clone(e.Delta)
+	for _, borrowed := range []*jsontext.Value{&c.Delta, &c.Text, &c.Refusal, &c.Arguments, &c.Input} {
+		*borrowed = bytes.Clone(*borrowed)
+	}
 	return &c
+}
+
+func (d *streamDecoder) over(index int) bool {
+	_, over := d.finished[index]
+	return over
 }
 
 // ofItem handles an event of an item, or puts it off until the open one is over.
 func (d *streamDecoder) ofItem(ev *wireEvent) error {
 	d.start(&wireResponse{})
 	switch {
-	case d.finished[ev.OutputIndex]:
+	case d.over(ev.OutputIndex):
 		return nil
 	case d.item != nil && d.item.index != ev.OutputIndex:
 		d.waiting = append(d.waiting, ev.clone())
@@ -165,22 +178,14 @@ func (d *streamDecoder) complete(ev *wireEvent, data []byte) error {
 	}
 	d.start(&w)
 	for d.item != nil {
-		index := d.item.index
-		end := &wireEvent{Type: eventItemDone, OutputIndex: index}
-		if index >= 0 && index < len(w.Output) {
-			end.Item = w.Output[index]
-		}
-		if err := d.ofItem(end); err != nil {
+		if err := d.ofItem(&wireEvent{Type: eventItemDone, OutputIndex: d.item.index}); err != nil {
 			return err
 		}
 	}
-	for i, raw := range w.Output {
-		if err := d.ofItem(&wireEvent{Type: eventItemDone, OutputIndex: i, Item: raw}); err != nil {
-			return err
-		}
+	if err := d.outputs(w.Output); err != nil {
+		return err
 	}
-	d.part = nil
-	d.Complete()
+	d.closePart()
 	d.end(&w, ev.Type)
 	return nil
 }
@@ -195,7 +200,7 @@ func (d *streamDecoder) end(w *wireResponse, kind string) {
 	end.StopReason, end.NativeStopReason = decodeStop(status, w.reason(), d.called)
 	d.emit(&genwayv1.TextCompleted{
 		Candidates: []*genwayv1.CandidateEnd{end}, Usage: w.Usage.canonical(),
-		ServiceTier: w.ServiceTier, NativeFields: w.natives(),
+		ServiceTier: w.ServiceTier, NativeFields: w.natives(), Losses: d.losses.List(),
 	})
 	d.done, d.completed = true, true
 }

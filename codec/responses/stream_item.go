@@ -22,6 +22,14 @@ type streamedItem struct {
 	thought bool
 }
 
+// number is the place of the next part of a message; 0 for another item.
+func (it *streamedItem) number() int {
+	if it == nil || it.kind != typeMessage {
+		return 0
+	}
+	return it.over
+}
+
 // itemEvent handles an event of the item that is open, or opens it.
 func (d *streamDecoder) itemEvent(ev *wireEvent) error {
 	if d.item == nil {
@@ -35,6 +43,14 @@ func (d *streamDecoder) itemEvent(ev *wireEvent) error {
 		return d.closeItem(ev)
 	case eventPartDone:
 		return d.contentDone(ev)
+	case eventTextDone:
+		d.textDone(ev, ev.Text, textPart)
+	case eventRefusalDone:
+		d.textDone(ev, ev.Refusal, refusalPart)
+	case eventThinkingDone, eventSummaryText, eventSummaryDone:
+		return d.thinkingDone(ev)
+	case eventArgsDone, eventInputDone:
+		return d.callDone(ev)
 	case eventTextDelta:
 		text := unquote(ev.Delta)
 		if it.kind == typeMessage && (text != "" || len(ev.Logprobs) > 0) {
@@ -77,14 +93,15 @@ func (d *streamDecoder) pieceOfItem(ev *wireEvent) {
 		}
 	case eventThinkingDelta:
 		if d.thinking() {
+			d.item.content = max(d.item.content, ev.ContentIndex)
 			d.thinkingDelta(text)
 		}
 	case eventArgsDelta:
-		if d.item.kind == typeFunctionCall {
+		if d.item.kind == typeFunctionCall && d.item.open {
 			d.argumentsDelta(text)
 		}
 	case eventInputDelta:
-		if d.item.kind == typeCustomCall {
+		if d.item.kind == typeCustomCall && d.item.open {
 			d.inputDelta(text)
 		}
 	}
@@ -95,8 +112,10 @@ const maxSummaries = 1 << 12
 
 // implied are the items whose opening event an upstream has left out.
 var implied = map[string]string{
-	eventTextDelta: typeMessage, eventAnnotation: typeMessage, eventRefusalDelta: typeMessage, eventPartDone: typeMessage,
-	eventSummaryDelta: typeReasoning, eventThinkingDelta: typeReasoning,
+	eventTextDelta: typeMessage, eventTextDone: typeMessage, eventAnnotation: typeMessage, eventRefusalDelta: typeMessage,
+	eventRefusalDone: typeMessage, eventPartDone: typeMessage,
+	eventSummaryDelta: typeReasoning, eventSummaryText: typeReasoning, eventSummaryDone: typeReasoning,
+	eventThinkingDelta: typeReasoning, eventThinkingDone: typeReasoning,
 }
 
 func (d *streamDecoder) openItem(ev *wireEvent) error {
@@ -135,12 +154,16 @@ func (d *streamDecoder) openItem(ev *wireEvent) error {
 		if err := member.DecodeAt(ev.Item, &w, member.Place{Path: "item"}); err != nil {
 			return err
 		}
+		it.id = w.ID
+		if w.CallID == "" || w.Name == "" {
+			return nil // the item as a whole may have them
+		}
 		part := w.part()
 		if it.kind == typeCustomCall {
 			part.GetToolCall().Input = new(string)
 		}
 		part.Id, part.NativeFields = w.ID, append(part.NativeFields, member.Natives(protocol, w.Extra, nil)...)
-		d.begin(part)
+		d.begin(part, 0)
 		it.open = true
 	}
 	return nil
@@ -153,7 +176,7 @@ func (d *streamDecoder) thinking() bool {
 		return false
 	}
 	if !it.open {
-		d.begin(&genwayv1.Part{Id: it.id, NativeFields: it.natives, Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{}}})
+		d.begin(&genwayv1.Part{Id: it.id, NativeFields: it.natives, Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{}}}, 0)
 		it.open = true
 	}
 	return true
@@ -184,6 +207,6 @@ func (d *streamDecoder) content(index int, empty func() *genwayv1.Part) {
 		}
 	}
 	it.natives = nil
-	d.begin(part)
+	d.begin(part, index)
 	it.open, it.content = true, index
 }

@@ -1,17 +1,30 @@
 package responses
 
 import (
+	"strings"
+
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
 )
 
-// streamedPart is a canonical part that is open, and what of it has been sent.
+// streamedPart is a canonical part that has begun, and what of it has been sent.
 type streamedPart struct {
-	part                 *genwayv1.Part
-	text, logprobs       bool
-	citations, summaries int
+	part *genwayv1.Part
+	// place is that in the candidate, item that of its item in the output, content that in the
+	// item.
+	place, item, content int
+	// id and name are those of a call, which those who get the part may change.
+	id, name string
+	// text is that of a text, a refusal or thinking.
+	text sent
+	// arguments are those of a call, or its input.
+	arguments        strings.Builder
+	logprobs, sealed bool
+	citations        int
+	summaries        []sent
+	natives          []*genwayv1.NativeField
 }
 
 func (d *streamDecoder) emit(payload proto.Message) {
@@ -19,17 +32,35 @@ func (d *streamDecoder) emit(payload proto.Message) {
 }
 
 // begin opens a part and closes the one before.
-func (d *streamDecoder) begin(part *genwayv1.Part) {
+func (d *streamDecoder) begin(part *genwayv1.Part, content int) {
 	if d.thought != nil {
 		part.ThoughtSignature, d.thought = d.thought, nil
 	}
-	d.part = &streamedPart{part: part}
-	d.called = d.called || part.GetToolCall() != nil
+	d.closePart()
+	call := part.GetToolCall()
+	d.part = &streamedPart{part: part, place: len(d.parts), content: content, id: call.GetId(), name: call.GetName()}
+	if d.item != nil {
+		d.part.item = d.item.index
+	}
+	if d.parts == nil {
+		d.parts = d.few[:0]
+	}
+	d.parts = append(d.parts, d.part)
+	d.called = d.called || call != nil
 	d.Open(part)
 }
 
+// closePart closes the part that is open. A call that got no arguments has none (case T10).
+func (d *streamDecoder) closePart() {
+	if p := d.part; p != nil && p.name != "" && p.arguments.Len() == 0 && p.part.GetToolCall().Input == nil {
+		d.argumentsDelta(noArguments)
+	}
+	d.part = nil
+	d.Complete()
+}
+
 func (d *streamDecoder) textDelta(text string, logprobs []*genwayv1.TokenLogprob) {
-	d.part.text = d.part.text || text != ""
+	d.part.text.add(text)
 	d.part.logprobs = d.part.logprobs || len(logprobs) > 0
 	delta := codec.TextDelta(text)
 	delta.Logprobs = logprobs
@@ -37,8 +68,10 @@ func (d *streamDecoder) textDelta(text string, logprobs []*genwayv1.TokenLogprob
 }
 
 func (d *streamDecoder) refusalDelta(text string) {
-	d.part.text = true
-	d.Add(codec.RefusalDelta(text))
+	if text != "" {
+		d.part.text.add(text)
+		d.Add(codec.RefusalDelta(text))
+	}
 }
 
 func (d *streamDecoder) citationDelta(c *genwayv1.Citation) {
@@ -47,80 +80,107 @@ func (d *streamDecoder) citationDelta(c *genwayv1.Citation) {
 }
 
 func (d *streamDecoder) thinkingDelta(text string) {
-	d.part.text = true
-	d.Add(codec.ThinkingDelta(text))
+	if text != "" {
+		d.part.text.add(text)
+		d.Add(codec.ThinkingDelta(text))
+	}
 }
 
 // summaryDelta adds to a summary; those before it that had no text are opened too,
 // as summaries count up from 0.
 func (d *streamDecoder) summaryDelta(index int, text string) {
-	for d.part.summaries < index {
-		d.summaryDelta(d.part.summaries, "")
+	for len(d.part.summaries) < index {
+		d.summaryDelta(len(d.part.summaries), "")
 	}
-	if index == d.part.summaries {
-		d.part.summaries++
+	if index == len(d.part.summaries) {
+		d.part.summaries = append(d.part.summaries, sent{})
 	}
+	d.part.summaries[index].add(text)
 	d.Add(codec.SummaryDelta(index, text))
 }
 
 func (d *streamDecoder) argumentsDelta(text string) {
-	d.part.text = true
-	d.Add(codec.ArgumentsDelta(text))
+	if text != "" {
+		d.part.arguments.WriteString(text)
+		d.Add(codec.ArgumentsDelta(text))
+	}
 }
 
 func (d *streamDecoder) inputDelta(text string) {
-	d.part.text = true
-	d.Add(codec.InputDelta(text))
+	if text != "" {
+		d.part.arguments.WriteString(text)
+		d.Add(codec.InputDelta(text))
+	}
 }
 
 // rest sends what of the whole part has not been sent in pieces.
-func (d *streamDecoder) rest(whole *genwayv1.Part) {
-	sent := d.part
+func (d *streamDecoder) rest(whole *genwayv1.Part) error {
+	p := d.part
 	switch k := whole.Kind.(type) {
 	case *genwayv1.Part_Text:
-		if sent.part.GetText() == nil {
-			return
+		if p.part.GetText() == nil {
+			d.otherKind(whole, ".text")
+			return nil
 		}
-		text, logprobs := k.Text.GetText(), k.Text.GetLogprobs()
-		if sent.text {
-			text = ""
-		}
-		if sent.logprobs {
+		text, logprobs := d.restOf(p, &p.text, k.Text.GetText(), ".text"), k.Text.GetLogprobs()
+		if p.logprobs {
 			logprobs = nil
 		}
 		if text != "" || len(logprobs) > 0 {
 			d.textDelta(text, logprobs)
 		}
-		for _, c := range k.Text.Citations[min(sent.citations, len(k.Text.Citations)):] {
+		for _, c := range k.Text.Citations[min(p.citations, len(k.Text.Citations)):] {
 			d.citationDelta(c)
 		}
 	case *genwayv1.Part_Refusal:
-		if sent.part.GetRefusal() != nil && !sent.text && k.Refusal.GetText() != "" {
-			d.refusalDelta(k.Refusal.Text)
+		if p.part.GetRefusal() == nil {
+			d.otherKind(whole, ".refusal")
+			return nil
 		}
+		d.refusalDelta(d.restOf(p, &p.text, k.Refusal.GetText(), ".refusal"))
 	case *genwayv1.Part_Thinking:
+		if p.part.GetThinking() == nil {
+			d.otherKind(whole, ".thinking")
+			return nil
+		}
 		d.restOfThinking(k.Thinking)
 	case *genwayv1.Part_ToolCall:
-		d.restOfCall(k.ToolCall)
+		rest, err := p.restOfCall(k.ToolCall)
+		switch {
+		case err != nil:
+			return err
+		case k.ToolCall.Input != nil:
+			d.inputDelta(rest)
+		default:
+			d.argumentsDelta(rest)
+		}
 	}
 	for _, f := range whole.NativeFields {
-		if !member.HasNative(sent.part.NativeFields, f.Name) {
+		if !member.HasNative(p.part.NativeFields, f.Name) && !member.HasNative(p.natives, f.Name) {
+			p.natives = append(p.natives, f)
 			d.Add(codec.NativeDelta(f))
 		}
+	}
+	return nil
+}
+
+// otherKind names a whole that is of another kind than what has been streamed.
+func (d *streamDecoder) otherKind(whole *genwayv1.Part, field string) {
+	if !blank(whole) {
+		d.lose(d.part, field, another)
 	}
 }
 
 func (d *streamDecoder) restOfThinking(t *genwayv1.Thinking) {
-	sent := d.part
-	if sent.part.GetThinking() == nil {
+	p := d.part
+	for i, summary := range t.Summary {
+		d.restOfSummary(i, summary)
+	}
+	d.thinkingDelta(d.restOf(p, &p.text, t.Text, ".thinking"))
+	if p.sealed {
 		return
 	}
-	for i := sent.summaries; i < len(t.Summary); i++ {
-		d.summaryDelta(i, t.Summary[i])
-	}
-	if !sent.text && t.Text != "" {
-		d.thinkingDelta(t.Text)
-	}
+	p.sealed = t.Signature != nil || t.EncryptedContent != nil
 	if t.Signature != nil {
 		d.Add(codec.SignatureDelta(t.Signature))
 	}
@@ -129,15 +189,34 @@ func (d *streamDecoder) restOfThinking(t *genwayv1.Thinking) {
 	}
 }
 
-func (d *streamDecoder) restOfCall(call *genwayv1.ToolCall) {
-	sent := d.part
-	switch {
-	case sent.part.GetToolCall() == nil || sent.text:
-	case call.Input != nil:
-		if *call.Input != "" {
-			d.inputDelta(*call.Input)
-		}
-	default:
-		d.argumentsDelta(arguments(call))
+// restOfSummary sends what is left of a summary. To one that others follow nothing can be added.
+func (d *streamDecoder) restOfSummary(index int, whole string) {
+	p := d.part
+	if index >= len(p.summaries) {
+		d.summaryDelta(index, whole)
+		return
 	}
+	rest := d.restOf(p, &p.summaries[index], whole, ".thinking.summary")
+	switch {
+	case rest == "":
+	case index < len(p.summaries)-1:
+		d.lose(p, ".thinking.summary", late)
+	default:
+		d.summaryDelta(index, rest)
+	}
+}
+
+// restOfCall gives what is left of the arguments or the input of a call.
+func (p *streamedPart) restOfCall(whole *genwayv1.ToolCall) (string, error) {
+	call := p.part.GetToolCall()
+	if call == nil || p.id != whole.Id || p.name != whole.Name || (call.Input == nil) != (whole.Input == nil) {
+		return "", p.contradicted()
+	}
+	if whole.Input != nil {
+		return p.restOfArguments(*whole.Input)
+	}
+	if whole.ArgumentsJson == noArguments && p.arguments.String() != "{" {
+		return "", nil // which is what is read where an item does not have them
+	}
+	return p.restOfArguments(arguments(whole))
 }

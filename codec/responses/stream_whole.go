@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"hash/maphash"
 	"strings"
 
 	"github.com/genway/genway/codec"
@@ -18,28 +19,28 @@ func (d *streamDecoder) contentDone(ev *wireEvent) error {
 	if err != nil {
 		return err
 	}
-	d.wholeContent(ev.ContentIndex, whole)
-	return nil
+	return d.wholeContent(ev.ContentIndex, whole)
 }
 
-func (d *streamDecoder) wholeContent(index int, whole *genwayv1.Part) {
+func (d *streamDecoder) wholeContent(index int, whole *genwayv1.Part) error {
 	it := d.item
+	var err error
 	switch {
 	case it.open && it.content == index:
-		d.rest(whole)
-		it.open = false
+		err = d.rest(whole)
 	case blank(whole):
 	case whole.GetText() != nil:
 		d.content(index, emptyText)
-		d.rest(whole)
+		err = d.rest(whole)
 	case whole.GetRefusal() != nil:
 		d.content(index, emptyRefusal)
-		d.rest(whole)
+		err = d.rest(whole)
 	default:
 		d.content(index, func() *genwayv1.Part { return whole })
 	}
 	it.open = false
 	it.over = index + 1
+	return err
 }
 
 // closeItem ends an item with what its last event has of it as a whole.
@@ -47,12 +48,14 @@ func (d *streamDecoder) closeItem(ev *wireEvent) error {
 	it := d.item
 	d.item = nil
 	if d.finished == nil {
-		d.finished = map[int]bool{}
+		d.finished = map[int]finishedItem{}
 	}
-	d.finished[it.index] = true
+	done := finishedItem{kind: it.kind, id: it.id}
+	defer func() { d.finished[it.index] = done }()
 	if ev.Item == nil {
 		return nil
 	}
+	done.whole = maphash.Bytes(wholes, ev.Item)
 	whole, err := decodeItem(ev.Item, member.Place{Path: "item"})
 	if err != nil {
 		return err
@@ -61,12 +64,11 @@ func (d *streamDecoder) closeItem(ev *wireEvent) error {
 		p.NativeFields = withoutStatus(p.NativeFields)
 	}
 	d.item = it
-	d.wholeItem(it, whole)
-	d.item = nil
-	return nil
+	defer func() { d.item = nil }()
+	return d.wholeItem(it, whole)
 }
 
-func (d *streamDecoder) wholeItem(it *streamedItem, whole item) {
+func (d *streamDecoder) wholeItem(it *streamedItem, whole item) error {
 	switch {
 	case whole.thought != nil:
 		switch {
@@ -80,22 +82,48 @@ func (d *streamDecoder) wholeItem(it *streamedItem, whole item) {
 			if i == 0 && (it.over > 0 || it.open) {
 				d.late(it, p)
 			}
-			switch {
-			case !isContent(p):
-				d.wholePart(p)
-			case i >= it.over:
-				d.wholeContent(i, p)
+			if err := d.wholeOfMessage(it, i, p); err != nil {
+				return err
 			}
 		}
 	default:
 		for _, p := range whole.parts {
+			var err error
 			if it.open {
-				d.rest(p)
+				err = d.rest(p)
 			} else if !blank(p) {
-				d.wholePart(p)
+				err = d.wholePart(p)
+			}
+			if err != nil {
+				return err
 			}
 		}
 	}
+	return nil
+}
+
+// wholeOfMessage takes a part of a message that has ended.
+func (d *streamDecoder) wholeOfMessage(it *streamedItem, i int, p *genwayv1.Part) error {
+	switch {
+	case !isContent(p):
+		return d.wholePart(p)
+	case i >= it.over:
+		return d.wholeContent(i, p)
+	}
+	return d.againPart(i, p)
+}
+
+// againPart takes a part of the item that was over before.
+func (d *streamDecoder) againPart(i int, p *genwayv1.Part) error {
+	for _, begun := range d.parts {
+		if begun.item == d.item.index && begun.content == i {
+			return d.compare(begun, p)
+		}
+	}
+	if blank(p) {
+		return nil
+	}
+	return d.wholePart(p)
 }
 
 // late emits the members of a message that were not there when it began.
@@ -108,17 +136,28 @@ func (d *streamDecoder) late(it *streamedItem, first *genwayv1.Part) {
 }
 
 // wholePart emits a part that did not stream.
-func (d *streamDecoder) wholePart(p *genwayv1.Part) {
+func (d *streamDecoder) wholePart(p *genwayv1.Part) error {
 	opening := &genwayv1.Part{Id: p.Id, NativeFields: p.NativeFields, Kind: p.Kind}
 	switch {
 	case p.GetThinking() != nil:
 		opening.Kind = &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{}}
 	case p.GetText() != nil:
 		opening.Kind = &genwayv1.Part_Text{Text: &genwayv1.Text{}}
+	case p.GetRefusal() != nil:
+		opening.Kind = emptyRefusal().Kind
+	case p.GetToolCall() != nil:
+		call := &genwayv1.ToolCall{Id: p.GetToolCall().Id, Name: p.GetToolCall().Name}
+		if p.GetToolCall().Input != nil {
+			call.Input = new(string)
+		}
+		opening.Kind = &genwayv1.Part_ToolCall{ToolCall: call}
 	}
-	d.begin(opening)
-	d.rest(p)
+	d.begin(opening, d.item.number())
+	if err := d.rest(p); err != nil {
+		return err
+	}
 	if p.ThoughtSignature != nil {
 		d.Add(codec.ThoughtSignatureDelta(p.ThoughtSignature))
 	}
+	return nil
 }

@@ -45,6 +45,10 @@ type wireEvent struct {
 	ContentIndex int            `json:"content_index"`
 	SummaryIndex int            `json:"summary_index"`
 	Delta        jsontext.Value `json:"delta" wire:"borrow"`
+	Text         jsontext.Value `json:"text" wire:"borrow"`
+	Refusal      jsontext.Value `json:"refusal" wire:"borrow"`
+	Arguments    jsontext.Value `json:"arguments" wire:"borrow"`
+	Input        jsontext.Value `json:"input" wire:"borrow"`
 	Logprobs     []wireLogprob  `json:"logprobs"`
 	Annotation   jsontext.Value `json:"annotation"`
 	Part         jsontext.Value `json:"part"`

@@ -152,18 +152,26 @@ func (v *wireEvent) readMember(r *member.Reader, o *member.Object) bool {
 		return o.Once(4) && r.Int(&v.SummaryIndex)
 	case "delta":
 		return o.Once(5) && r.Borrow(&v.Delta)
+	case "text":
+		return o.Once(6) && r.Borrow(&v.Text)
+	case "refusal":
+		return o.Once(7) && r.Borrow(&v.Refusal)
+	case "arguments":
+		return o.Once(8) && r.Borrow(&v.Arguments)
+	case "input":
+		return o.Once(9) && r.Borrow(&v.Input)
 	case "logprobs":
-		return o.Once(6) && member.ReadList(r, &v.Logprobs, (*wireLogprob).ReadJSON)
+		return o.Once(10) && member.ReadList(r, &v.Logprobs, (*wireLogprob).ReadJSON)
 	case "annotation":
-		return o.Once(7) && r.Keep(&v.Annotation)
+		return o.Once(11) && r.Keep(&v.Annotation)
 	case "part":
-		return o.Once(8) && r.Keep(&v.Part)
+		return o.Once(12) && r.Keep(&v.Part)
 	case "item":
-		return o.Once(9) && r.Keep(&v.Item)
+		return o.Once(13) && r.Keep(&v.Item)
 	case "response":
-		return o.Once(10) && r.Keep(&v.Response)
+		return o.Once(14) && r.Keep(&v.Response)
 	case "error":
-		return o.Once(11) && r.Keep(&v.Error)
+		return o.Once(15) && r.Keep(&v.Error)
 	}
 	return r.Skip(o)
 }

@@ -1,0 +1,177 @@
+package cases_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/genway/genway/test/cases/fake"
+	"github.com/genway/genway/test/cases/harness"
+	"github.com/genway/genway/test/cases/transcript"
+)
+
+const (
+	wholeMessage   = `{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Hello world","annotations":[],"logprobs":[]}]}`
+	wholeRefusal   = `{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"refusal","refusal":"Hello world"}]}`
+	wholeReasoning = `{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"Hm hm"},{"type":"summary_text","text":"Hello world"}]}`
+	wholeThoughts  = `{"type":"reasoning","id":"rs_1","summary":[],"content":[{"type":"reasoning_text","text":"Hello world"}]}`
+	wholeCall      = `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"weather","status":"completed","arguments":"{\"city\":\"Rome\"}"}`
+)
+
+// emptied is an item without its content, as it is when it begins.
+var emptied = map[string]string{
+	wholeMessage:   `{"type":"message","id":"msg_1","role":"assistant","status":"in_progress","content":[]}`,
+	wholeRefusal:   `{"type":"message","id":"msg_1","role":"assistant","status":"in_progress","content":[]}`,
+	wholeReasoning: `{"type":"reasoning","id":"rs_1","summary":[]}`,
+	wholeThoughts:  `{"type":"reasoning","id":"rs_1","summary":[]}`,
+	wholeCall:      `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"weather","status":"in_progress","arguments":""}`,
+}
+
+// pieces are the deltas of an item.
+func pieces(kind, member string, texts ...string) []string {
+	var events []string
+	for _, text := range texts {
+		events = append(events, fmt.Sprintf(`{"type":"response.%s.delta","item_id":"x","output_index":0,%s"delta":%q}`, kind, member, text))
+	}
+	return events
+}
+
+// responseStream puts events between the beginning and the end of a stream whose response is output.
+func responseStream(output string, events ...string) []string {
+	list := append([]string{`{"type":"response.created","response":{"id":"resp_1","object":"response","created_at":7,"model":"m","status":"in_progress","output":[]}}`}, events...)
+	return append(list, `{"type":"response.completed","response":{"id":"resp_1","object":"response","created_at":7,"model":"m","status":"completed","error":null,"incomplete_details":null,"output":[`+output+`],"usage":{"input_tokens":7,"output_tokens":9,"total_tokens":16}}}`)
+}
+
+// Case T58: where the pieces of an upstream of responses are less than the whole that it gives at
+// the end of a text, a part, an item or the response, the rest is not lost: a stream says what the
+// unary answer says.
+func TestPiecesShorterThanTheWhole(t *testing.T) {
+	for name, c := range map[string]struct {
+		item   string
+		deltas []string
+		done   []string // the events that may have the whole, from the first to the last
+	}{
+		"text": {wholeMessage, pieces("output_text", `"content_index":0,`, "Hel", "lo"), []string{
+			`{"type":"response.output_text.done","item_id":"x","output_index":0,"content_index":0,"text":"Hello world"}`,
+			`{"type":"response.content_part.done","item_id":"x","output_index":0,"content_index":0,"part":{"type":"output_text","text":"Hello world","annotations":[]}}`}},
+		"refusal": {wholeRefusal, pieces("refusal", `"content_index":0,`, "Hel", "lo"), []string{
+			`{"type":"response.refusal.done","item_id":"x","output_index":0,"content_index":0,"refusal":"Hello world"}`,
+			`{"type":"response.content_part.done","item_id":"x","output_index":0,"content_index":0,"part":{"type":"refusal","refusal":"Hello world"}}`}},
+		"summary": {wholeReasoning, append(pieces("reasoning_summary_text", `"summary_index":0,`, "Hm hm"), pieces("reasoning_summary_text", `"summary_index":1,`, "Hel")...), []string{
+			`{"type":"response.reasoning_summary_text.done","item_id":"x","output_index":0,"summary_index":1,"text":"Hello world"}`,
+			`{"type":"response.reasoning_summary_part.done","item_id":"x","output_index":0,"summary_index":1,"part":{"type":"summary_text","text":"Hello world"}}`}},
+		"reasoning": {wholeThoughts, pieces("reasoning_text", `"content_index":0,`, "Hel", "lo"), []string{
+			`{"type":"response.reasoning_text.done","item_id":"x","output_index":0,"content_index":0,"text":"Hello world"}`}},
+		"arguments": {wholeCall, pieces("function_call_arguments", ``, `{"city"`, `:`), []string{
+			`{"type":"response.function_call_arguments.done","item_id":"x","output_index":0,"arguments":"{\"city\":\"Rome\"}"}`}},
+		"no pieces": {wholeCall, nil, nil},
+	} {
+		for _, caller := range harness.Texts() {
+			t.Run(name+" for "+string(caller), func(t *testing.T) {
+				var want string
+				said := func(streamed bool, output string, events ...string) {
+					t.Helper()
+					g := harness.New(t, harness.Config{})
+					all := responseStream(output, events...)
+					var a harness.Answer
+					if streamed {
+						g.Responses.Answer(fake.Stream(fake.Events(all...)...))
+						a = g.Stream(caller, "responses/m", caller.Hello())
+					} else {
+						end := all[len(all)-1]
+						g.Responses.Answer(fake.JSON(strings.TrimSuffix(end[strings.Index(end, `{"id"`):], "}")))
+						a = g.Post(caller, "responses/m", caller.Hello())
+					}
+					if a.Status != http.StatusOK {
+						t.Fatalf("%d %s", a.Status, a.Body)
+					}
+					if caller == harness.Responses || name == "refusal" && caller == harness.Chat {
+						// It passes as it is; refusals are no text.
+						return
+					}
+					got := transcript.Read(t, caller, a, streamed)
+					if text := fmt.Sprintf("%q %q %q", got.Text, got.Thinking, got.Calls); !streamed {
+						want = text
+					} else if text != want {
+						t.Errorf("of %q: %s, want %s", events, text, want)
+					}
+					if lost := a.Header.Get("X-Genway-Lost") + a.Trailer.Get("X-Genway-Lost"); lost != "" {
+						t.Errorf("lost: %s", lost)
+					}
+				}
+				said(false, c.item)
+				added := `{"type":"response.output_item.added","output_index":0,"item":` + emptied[c.item] + `}`
+				itemDone := func(item string) string {
+					return `{"type":"response.output_item.done","output_index":0,"item":` + item + `}`
+				}
+				begin := append([]string{added}, c.deltas...)
+				// The event that ends a text has the whole, and no later one does.
+				for _, done := range c.done {
+					said(true, "", append(begin[:len(begin):len(begin)], done)...)
+					said(true, emptied[c.item], append(begin[:len(begin):len(begin)], done, itemDone(emptied[c.item]))...)
+				}
+				// All have it; the item has it; the response alone has it.
+				said(true, c.item, append(append(begin[:len(begin):len(begin)], c.done...), itemDone(c.item))...)
+				said(true, "", append(begin[:len(begin):len(begin)], itemDone(c.item))...)
+				said(true, c.item, append(begin[:len(begin):len(begin)], itemDone(emptied[c.item]))...)
+				said(true, c.item, begin...)
+				said(true, c.item, added, itemDone(emptied[c.item]))
+				said(true, c.item)
+			})
+		}
+	}
+}
+
+// What an upstream has streamed cannot be taken back: another text at the end is named as lost, and
+// another call is a failure.
+func TestPiecesOfAnotherWhole(t *testing.T) {
+	for _, caller := range others(harness.Responses) {
+		g := harness.New(t, harness.Config{})
+		ask := func(output string, events ...string) harness.Answer {
+			g.Responses.Answer(fake.Stream(fake.Events(responseStream(output, events...)...)...))
+			return g.Stream(caller, "responses/m", caller.Hello())
+		}
+		added := `{"type":"response.output_item.added","output_index":0,"item":` + emptied[wholeMessage] + `}`
+		a := ask(wholeMessage, append([]string{added}, pieces("output_text", `"content_index":0,`, "Good", "bye")...)...)
+		if got := transcript.Read(t, caller, a, true); got.Text != "Goodbye" || !strings.Contains(a.Trailer.Get("X-Genway-Lost"), ".text") {
+			t.Errorf("%s: %+v, lost %v", caller, got, a.Trailer)
+		}
+		added = `{"type":"response.output_item.added","output_index":0,"item":` + emptied[wholeCall] + `}`
+		a = ask(wholeCall, append([]string{added}, pieces("function_call_arguments", ``, `{ "city": `, `"Rome" }`)...)...)
+		if got := transcript.Read(t, caller, a, true); len(got.Calls) != 1 || strings.ReplaceAll(got.Calls[0].Arguments, " ", "") != `{"city":"Rome"}` {
+			t.Errorf("%s: %+v", caller, got)
+		}
+		a = ask(wholeCall, append([]string{added}, pieces("function_call_arguments", ``, `{"city":`, `"Paris"}`)...)...)
+		if a.Status == http.StatusOK {
+			failsInBand(t, caller, a)
+		} else {
+			native(t, caller, a, http.StatusBadGateway)
+		}
+	}
+}
+
+// An item that came before in another place, or under another identifier, is not given twice.
+func TestItemsThatComeAgain(t *testing.T) {
+	done := func(index int, item string) string {
+		return fmt.Sprintf(`{"type":"response.output_item.done","output_index":%d,"item":%s}`, index, item)
+	}
+	renamed := strings.NewReplacer("msg_1", "msg_9", "fc_1", "fc_9", "rs_1", "rs_9")
+	for name, events := range map[string][]string{
+		"the same":          responseStream(wholeMessage+","+wholeCall, done(0, wholeMessage), done(1, wholeCall)),
+		"other identifiers": responseStream(renamed.Replace(wholeMessage+","+wholeCall), done(0, wholeMessage), done(1, wholeCall)),
+		"other places":      responseStream(wholeMessage+","+wholeCall, done(3, wholeMessage), done(7, wholeCall)),
+		"one place":         responseStream(wholeMessage+","+wholeCall, done(0, wholeMessage), done(0, wholeCall)),
+		"one not again":     responseStream(wholeCall, done(0, wholeMessage), done(1, wholeCall)),
+		"none again":        responseStream("", done(0, wholeMessage), done(1, wholeCall)),
+	} {
+		for _, caller := range others(harness.Responses) {
+			g := harness.New(t, harness.Config{})
+			g.Responses.Answer(fake.Stream(fake.Events(events...)...))
+			got := transcript.Read(t, caller, g.Stream(caller, "responses/m", caller.Hello()), true)
+			if got.Text != "Hello world" || len(got.Calls) != 1 || got.Calls[0].Name != "weather" {
+				t.Errorf("%s for %s: %+v", name, caller, got)
+			}
+		}
+	}
+}
