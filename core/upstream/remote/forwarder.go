@@ -181,12 +181,7 @@ func (s *forwarder) failure(err error) error {
 		return nil
 	}
 	f := fault.From(err)
-	if f.Usage == nil {
-		f.Usage = s.upstream.cost(f)
-	}
-	if f.Usage == nil {
-		f.Usage = s.usage
-	}
+	f.Usage = cmp.Or(f.Usage, s.upstream.cost(f), s.usage)
 	if !s.passThrough {
 		f.Wire = nil
 	}

@@ -2,6 +2,7 @@ package remote
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"mime"
@@ -88,12 +89,7 @@ func (u *Upstream) foldStream(raw []byte) (*genwayv1.GenerateTextResponse, error
 	}
 	if err != nil {
 		f := fault.From(u.redactFault(err))
-		if f.Usage == nil {
-			f.Usage = u.cost(f)
-		}
-		if f.Usage == nil {
-			f.Usage = usage
-		}
+		f.Usage = cmp.Or(f.Usage, u.cost(f), usage)
 		return nil, f
 	}
 	return accumulator.Response(), nil
