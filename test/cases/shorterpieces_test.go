@@ -3,6 +3,7 @@ package cases_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -79,8 +80,8 @@ func TestPiecesShorterThanTheWhole(t *testing.T) {
 						g.Responses.Answer(fake.Stream(fake.Events(all...)...))
 						a = g.Stream(caller, "responses/m", caller.Hello())
 					} else {
-						end := all[len(all)-1]
-						g.Responses.Answer(fake.JSON(strings.TrimSuffix(end[strings.Index(end, `{"id"`):], "}")))
+						_, body, _ := strings.Cut(all[len(all)-1], `"response":`)
+						g.Responses.Answer(fake.JSON(strings.TrimSuffix(body, "}")))
 						a = g.Post(caller, "responses/m", caller.Hello())
 					}
 					if a.Status != http.StatusOK {
@@ -108,13 +109,13 @@ func TestPiecesShorterThanTheWhole(t *testing.T) {
 				begin := append([]string{added}, c.deltas...)
 				// The event that ends a text has the whole, and no later one does.
 				for _, done := range c.done {
-					said(true, "", append(begin[:len(begin):len(begin)], done)...)
-					said(true, emptied[c.item], append(begin[:len(begin):len(begin)], done, itemDone(emptied[c.item]))...)
+					said(true, "", append(slices.Clip(begin), done)...)
+					said(true, emptied[c.item], append(slices.Clip(begin), done, itemDone(emptied[c.item]))...)
 				}
 				// All have it; the item has it; the response alone has it.
-				said(true, c.item, append(append(begin[:len(begin):len(begin)], c.done...), itemDone(c.item))...)
-				said(true, "", append(begin[:len(begin):len(begin)], itemDone(c.item))...)
-				said(true, c.item, append(begin[:len(begin):len(begin)], itemDone(emptied[c.item]))...)
+				said(true, c.item, append(append(slices.Clip(begin), c.done...), itemDone(c.item))...)
+				said(true, "", append(slices.Clip(begin), itemDone(c.item))...)
+				said(true, c.item, append(slices.Clip(begin), itemDone(emptied[c.item]))...)
 				said(true, c.item, begin...)
 				said(true, c.item, added, itemDone(emptied[c.item]))
 				said(true, c.item)
