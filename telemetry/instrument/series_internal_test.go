@@ -16,7 +16,8 @@ func TestSeries(t *testing.T) {
 	for from := range 8 {
 		all.Go(func() {
 			for i := range 1000 {
-				if key := (from + i) % 5; *s.of(key) != key || s.of(key) != s.of(key) {
+				key := (from + i) % 5
+				if first, again := s.of(key), s.of(key); *first != key || first != again {
 					t.Errorf("key %d has the value of another", key)
 				}
 			}
