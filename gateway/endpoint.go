@@ -105,10 +105,18 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 		return
 	}
 	if p.operation == protocol.ListModels {
-		listPage(r, e.protocol.PagedModels)
+		if err := listPage(r, e.protocol.PagedModels); err != nil {
+			x.fail(e.keyFirst(x, r, err))
+			return
+		}
 	}
 	if x.streamed || p.operation == protocol.Stream {
-		x.stream = newStreamState(x, r)
+		events, err := e.protocol.Stream.Events(r.URL.RawQuery)
+		if err != nil {
+			x.fail(e.keyFirst(x, r, err))
+			return
+		}
+		x.stream = newStreamState(x, !events)
 	}
 	if handler, params := e.bindings.find(p, x.streamed, r); handler != nil {
 		handler(&x.w, r, params)

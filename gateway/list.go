@@ -3,7 +3,13 @@ package gateway
 import (
 	"net/http"
 	"net/url"
+	"strconv"
+
+	"github.com/genway/genway/codec/fault"
 )
+
+// mostShown bounds what an error repeats of a query parameter, in bytes.
+const mostShown = 60
 
 // wholeList is how many models a page has of a protocol whose list has no pages.
 const wholeList = "100000"
@@ -11,14 +17,18 @@ const wholeList = "100000"
 // listPage rewrites the paging parameters of the protocols that list models (limit and
 // after_id; pageSize and pageToken) to the fields of ListModelsRequest, and drops all
 // others. Callers of a protocol whose list has no pages get the whole list unless they ask
-// for less.
-func listPage(r *http.Request, paged bool) {
+// for less. Lists are paged forwards alone: whoever goes backwards would get the first page
+// for ever.
+func listPage(r *http.Request, paged bool) error {
 	asked, page := r.URL.Query(), url.Values{}
 	if !paged {
 		page.Set("page_size", wholeList)
 	}
 	for _, name := range []string{"limit", "pageSize", "page_size"} {
 		if v := asked.Get(name); v != "" {
+			if _, err := strconv.ParseInt(v, 10, 32); err != nil {
+				return fault.Invalid(name, "%s: expected a whole number, got %q", name, clip(v, mostShown))
+			}
 			page.Set("page_size", v)
 		}
 	}
@@ -27,5 +37,9 @@ func listPage(r *http.Request, paged bool) {
 			page.Set("page_token", v)
 		}
 	}
+	if asked.Get("before_id") != "" {
+		return fault.Invalid("before_id", "before_id: this server pages lists forwards alone; use after_id")
+	}
 	r.URL.RawQuery = page.Encode()
+	return nil
 }

@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -36,9 +35,8 @@ type streamState struct {
 	body httpbody.HttpBody
 }
 
-func newStreamState(x *exchange, r *http.Request) *streamState {
-	events := x.endpoint.protocol.Stream.Query
-	s := &streamState{x: x, array: events.Name != "" && r.URL.Query().Get(events.Name) != events.Value}
+func newStreamState(x *exchange, array bool) *streamState {
+	s := &streamState{x: x, array: array}
 	x.w.hold = func() bool { return s.ready != nil && s.ready() }
 	return s
 }

@@ -154,6 +154,8 @@ type Framing struct {
 	// where the protocol streams as one JSON array without it. Upstreams get it with each
 	// streamed call. The zero Param is a protocol that always streams in events.
 	Query Param
+	// Array is the value of that parameter that asks for the array, as its absence does.
+	Array string
 	// Heartbeat is what keeps a silent stream open where the protocol has no ping event:
 	// a comment, or what else the official SDKs skip.
 	Heartbeat string

@@ -24,8 +24,8 @@ type answer struct {
 	output   int64
 }
 
-// answer gives what both forms of a call have in common.
-func (s *Sandbox) answer(req *genwayv1.GenerateTextRequest, m model) (*genwayv1.GenerateTextResponse, error) {
+// answer gives what both forms of a call have in common. key identifies the caller's key.
+func (s *Sandbox) answer(key string, req *genwayv1.GenerateTextRequest, m model) (*genwayv1.GenerateTextResponse, error) {
 	if err := checkLimits(req); err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (s *Sandbox) answer(req *genwayv1.GenerateTextRequest, m model) (*genwayv1.
 	}
 	req = withoutLifted(req)
 	asked := req
-	req, err := s.memory.recall(req)
+	req, err := s.memory.recall(key, req)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *Sandbox) answer(req *genwayv1.GenerateTextRequest, m model) (*genwayv1.
 		m.demand.shape(a)
 	}
 	a.finish()
-	s.memory.keep(req, a.resp)
+	s.memory.keep(key, req, a.resp)
 	return a.resp, nil
 }
 

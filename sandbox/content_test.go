@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/call"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/tokens"
 	"github.com/genway/genway/sandbox/media"
@@ -250,6 +251,14 @@ func TestMemory(t *testing.T) {
 	second := folder.Response()
 	if got := answerText(second); !strings.Contains(got, `- user: "My name is Ada."`) || strings.Contains(got, "\nsystem: ") || len(second.Losses) != 0 {
 		t.Errorf("%q", got)
+	}
+	// U46: another key sees nothing of it.
+	record := &call.Record{}
+	record.Caller.KeyID = "another"
+	other := call.With(t.Context(), record)
+	foreign, err := s.GenerateText(other, ask("What is my name?", responses, after(first.Id)))
+	if err != nil || strings.Contains(answerText(foreign), "Ada") || len(foreign.Losses) != 1 {
+		t.Errorf("another key gets %q, %v", answerText(foreign), err)
 	}
 	third, err := s.GenerateText(t.Context(), ask("And?", responses, after(second.Id)))
 	if err != nil || !strings.Contains(answerText(third), "Earlier turns: 4") {

@@ -27,7 +27,7 @@ func (s *Sandbox) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRe
 	if err := codec.CheckRanges(req.GetSampling()); err != nil {
 		return nil, err
 	}
-	resp, err := s.answer(req, m) //nolint:contextcheck // it takes a moment
+	resp, err := s.answer(call.Of(ctx).Caller.KeyID, req, m) //nolint:contextcheck // it takes a moment
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s *Sandbox) StreamGenerateText(ctx context.Context, req *genwayv1.Generate
 	if err := codec.CheckRanges(req.GetSampling()); err != nil {
 		return err
 	}
-	resp, err := s.answer(req, m) //nolint:contextcheck // it takes a moment
+	resp, err := s.answer(call.Of(ctx).Caller.KeyID, req, m) //nolint:contextcheck // it takes a moment
 	if err != nil {
 		return err
 	}

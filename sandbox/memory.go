@@ -10,15 +10,18 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// memory keeps the last conversations of the responses protocol, in which a client
+// memory keeps the last conversations of each key of the responses protocol, in which a client
 // may go on from an earlier answer by only its identifier. It lasts as long as the
 // process. The zero memory is ready for use.
 type memory struct {
 	mu            sync.Mutex
-	conversations map[string][]*genwayv1.Message
+	conversations map[answered][]*genwayv1.Message
 	// ids are the keys of conversations, oldest first.
-	ids []string
+	ids []answered
 }
+
+// answered is an answer, by its identifier, and the caller's key that it was given to.
+type answered struct{ key, id string }
 
 const (
 	mostRemembered    = 128
@@ -28,7 +31,7 @@ const (
 
 // keep remembers an answered conversation, if the caller's protocol has a use for it
 // and the caller did not decline (store: false).
-func (m *memory) keep(req *genwayv1.GenerateTextRequest, resp *genwayv1.GenerateTextResponse) {
+func (m *memory) keep(key string, req *genwayv1.GenerateTextRequest, resp *genwayv1.GenerateTextResponse) {
 	if !protocol.Of(req.GetWire().GetProtocol()).Upstream.StoresItems || req.Store != nil && !req.GetStore() {
 		return
 	}
@@ -54,22 +57,22 @@ func (m *memory) keep(req *genwayv1.GenerateTextRequest, resp *genwayv1.Generate
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.conversations == nil {
-		m.conversations = map[string][]*genwayv1.Message{}
+		m.conversations = map[answered][]*genwayv1.Message{}
 	}
 	if len(m.ids) == mostRemembered {
 		delete(m.conversations, m.ids[0])
 		m.ids = append(m.ids[:0], m.ids[1:]...)
 	}
-	m.conversations[resp.GetId()] = turns
-	m.ids = append(m.ids, resp.GetId())
+	m.conversations[answered{key, resp.GetId()}] = turns
+	m.ids = append(m.ids, answered{key, resp.GetId()})
 }
 
 // recall gives the request with the conversation it goes on from, or as it is where
 // it refers to none. An answer that may have been forgotten, by the form of its
 // identifier, is no error, since nothing here is kept for long: the reply and the losses
-// then say so (see forgotten). An identifier no answer ever had is refused in the
-// protocol's own words.
-func (m *memory) recall(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, error) {
+// then say so (see forgotten), and so they do of an answer to another key. An identifier no
+// answer ever had is refused in the protocol's own words.
+func (m *memory) recall(key string, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextRequest, error) {
 	for _, n := range req.GetNativeFields() {
 		if n.GetName() == "thread" && n.GetProtocol() == genwayv1.Protocol_PROTOCOL_MESSAGES {
 			if err := refuseThread(n.GetJson()); err != nil {
@@ -78,7 +81,7 @@ func (m *memory) recall(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTe
 		}
 	}
 	id := previous(req)
-	turns, ok := m.find(id)
+	turns, ok := m.find(answered{key, id})
 	switch {
 	case id == "":
 		return req, nil
@@ -94,7 +97,7 @@ func (m *memory) recall(req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTe
 	return full, nil
 }
 
-func (m *memory) find(id string) ([]*genwayv1.Message, bool) {
+func (m *memory) find(id answered) ([]*genwayv1.Message, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	turns, ok := m.conversations[id]

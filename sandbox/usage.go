@@ -24,7 +24,7 @@ func (s *Sandbox) CountTokens(ctx context.Context, req *genwayv1.CountTokensRequ
 	if err := m.before(ctx); err != nil {
 		return nil, err
 	}
-	full, err := s.memory.recall(withoutLifted(req.GetRequest()))
+	full, err := s.memory.recall(call.Of(ctx).Caller.KeyID, withoutLifted(req.GetRequest()))
 	if err != nil {
 		return nil, err
 	}
