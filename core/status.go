@@ -19,7 +19,7 @@ var statusCodes = map[fault.Kind]codes.Code{
 	fault.MethodNotAllowed:     codes.Unimplemented,
 	fault.Conflict:             codes.Aborted,
 	fault.TooLarge:             codes.ResourceExhausted, // as gRPC says of its own limits
-	fault.UnsupportedMediaType: codes.InvalidArgument,
+	fault.UnsupportedMediaType: codes.Unimplemented,     // as gRPC says of compression
 	fault.Unprocessable:        codes.FailedPrecondition,
 	fault.UpgradeRequired:      codes.FailedPrecondition,
 	fault.RateLimited:          codes.ResourceExhausted,

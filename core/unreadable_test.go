@@ -80,3 +80,20 @@ func TestU44UnreadableMessages(t *testing.T) {
 		}
 	}
 }
+
+// Framing that is wrong is the caller's mistake, too.
+func TestU44UnreadableFrames(t *testing.T) {
+	address := serveRaw(t, core.ServerConfig{})
+	for name, c := range map[string]struct{ bytes, status string }{
+		"a head that is cut":    {"\x00\x00", "3"},
+		"a message that is cut": {"\x00\x00\x00\x00\x09\x0a", "3"},
+		"compressed":            {"\x01\x00\x00\x00\x01\x00", "12"},
+	} {
+		conn := dialRaw(t, address)
+		stream := conn.call(textMethod, internalKey...)
+		conn.must(conn.framer.WriteData(stream, true, []byte(c.bytes)))
+		if got := conn.status(stream); got != c.status {
+			t.Errorf("%s: status %s, want %s", name, got, c.status)
+		}
+	}
+}

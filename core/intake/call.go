@@ -96,10 +96,10 @@ func (c *Call) Receive(ctx context.Context, m any, codec encoding.CodecV2, only 
 func (c *Call) message(in source) (mem.BufferSlice, error) {
 	var head [5]byte // a flag for compression, and the length
 	if err := in.ReadMessageHeader(head[:]); err != nil {
-		return nil, err
+		return nil, cutShort(err)
 	}
-	if head[0] != 0 { // no compressor is registered
-		return nil, malformed("the request message is marked as compressed, and the call names no compression")
+	if head[0] != 0 { // what it inflates to could not be bounded as it comes
+		return nil, fault.New(fault.UnsupportedMediaType, ReasonCompressedMessage, "compressed request messages are not accepted; send them without compression")
 	}
 	size, most := int64(binary.BigEndian.Uint32(head[1:])), c.most()
 	if size > most {
@@ -123,10 +123,10 @@ func (c *Call) message(in source) (mem.BufferSlice, error) {
 		n := min(piece, claimed-come)
 		next, err := in.Read(int(n))
 		if err != nil {
-			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-				err = malformed("the request message ends before its announced length")
+			if errors.Is(err, io.EOF) {
+				err = io.ErrUnexpectedEOF
 			}
-			return data, err
+			return data, cutShort(err)
 		}
 		data, come = append(data, next...), come+n
 		c.progress(n)
@@ -143,7 +143,7 @@ func atEnd(in source) error {
 	case err == nil:
 		return malformed("the call has more than one request message")
 	default:
-		return err
+		return cutShort(err)
 	}
 }
 

@@ -1,7 +1,9 @@
 package intake
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
@@ -10,13 +12,22 @@ import (
 
 // Reasons of messages that are refused before they are looked at.
 const (
-	ReasonMalformedMessage = "MALFORMED_MESSAGE"
-	ReasonMessageTooLarge  = "MESSAGE_TOO_LARGE"
+	ReasonMalformedMessage  = "MALFORMED_MESSAGE"
+	ReasonMessageTooLarge   = "MESSAGE_TOO_LARGE"
+	ReasonCompressedMessage = "COMPRESSED_MESSAGE"
 )
 
 // malformed is the error of a call whose messages are not what its method takes.
 func malformed(format string, args ...any) *fault.Error {
 	return fault.New(fault.InvalidRequest, ReasonMalformedMessage, format, args...)
+}
+
+// cutShort is the error of a message that could not be read to its end.
+func cutShort(err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return malformed("the request message ends before its announced length")
+	}
+	return err
 }
 
 // tooLarge is the error of a message that can never be received. It does not ask to try again.
