@@ -33,7 +33,7 @@ func (cd *choiceDecoder) read(d decoder, c *choice) error {
 	}
 	m := c.Delta
 	if m == nil {
-		m = c.Message // some engines put the whole message into the last chunk
+		m = cd.unseen(c.Message)
 	}
 	if m != nil {
 		if err := cd.delta(d, m); err != nil {
@@ -57,6 +57,34 @@ func (cd *choiceDecoder) read(d decoder, c *choice) error {
 	}
 	cd.fields = replaceNatives(cd.fields, natives(c.Extra))
 	return nil
+}
+
+// unseen gives a message that stands in place of a delta: some engines put the whole message into
+// the last chunk. What has been streamed of it is left out, as the vendor's SDK leaves out all of it.
+func (cd *choiceDecoder) unseen(m *message) *message {
+	if m == nil || len(cd.list)+len(cd.closed) == 0 {
+		return m
+	}
+	rest := *m
+	for _, list := range [][]*streamedPart{cd.closed, cd.list} {
+		for _, st := range list {
+			switch st.kind {
+			case kindText:
+				rest.Content = content{}
+			case kindRefusal:
+				rest.Refusal = text{}
+			case kindThinking:
+				rest.Reasoning, rest.ReasoningContent, rest.ReasoningDetails = text{}, text{}, nil
+			case kindAudio:
+				rest.Audio = nil
+			case kindCall:
+				rest.ToolCalls, rest.FunctionCall = nil, nil
+			case kindWhole:
+				rest.Images = nil
+			}
+		}
+	}
+	return &rest
 }
 
 // delta reads the members of a delta in the order in which assistant reads those

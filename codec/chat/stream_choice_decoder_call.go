@@ -39,6 +39,7 @@ func (cd *choiceDecoder) call(d decoder, c *toolCall, before *streamedPart) *str
 	if c.Custom != nil && c.Function == nil && call.Input == nil && !st.open && st.text.Len() == 0 {
 		call.Input = new(string)
 	}
+	st.defined = st.defined || c.Function != nil || c.Custom != nil
 	var name, piece string
 	var fields []*genwayv1.NativeField
 	if c.Function != nil {
@@ -79,7 +80,7 @@ func (cd *choiceDecoder) function(f *functionCall) {
 			Kind:         &genwayv1.Part_ToolCall{ToolCall: &genwayv1.ToolCall{}},
 			NativeFields: []*genwayv1.NativeField{mark(functionCallName)},
 		}, false)
-		st.key = functionKey
+		st.key, st.defined = functionKey, true
 	}
 	cd.piece(st, f.Name, f.Arguments.spelled(), member.NativesUnder(protocol, "function.", f.Extra))
 }

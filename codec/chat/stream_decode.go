@@ -20,9 +20,10 @@ type streamDecoder struct {
 	tier    string
 	started bool
 	done    bool
-	// completed says that the answer was given to its end, empty that the stream ended
-	// without choices.
-	completed, empty bool
+	// completed says that the answer was given to its end.
+	completed bool
+	// failure is that of a stream whose end is no end of an answer.
+	failure *fault.Error
 	// room and chunk are used again for each chunk.
 	room  *member.Room
 	chunk answer
@@ -75,20 +76,21 @@ func (s *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) 
 		return nil, nil
 	}
 	s.events = nil
-	if s.empty {
-		return nil, s.fail(noChoices(s.usage))
-	}
 	if !s.Finished() {
 		return nil, s.fail(fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before the answer was complete"))
 	}
-	return s.end()
+	events, err := s.end()
+	if s.failure != nil {
+		return nil, s.fail(s.failure)
+	}
+	return events, err
 }
 
 // Finished reports that every choice has its finish_reason, so that only usage can
-// follow: some upstreams leave [DONE] out and the connection open (S3). A stream that ended without
-// choices has ended, too; Close gives its failure, since callers of this protocol have the end.
+// follow: some upstreams leave [DONE] out and the connection open (S3). A stream that ended with
+// no answer has ended, too; Close gives the failure, since callers of this protocol have the end.
 func (s *streamDecoder) Finished() bool {
-	whole := len(s.choices) > 0 || s.empty
+	whole := len(s.choices) > 0 || s.failure != nil
 	for _, cd := range s.choices {
 		whole = whole && cd.finished
 	}
@@ -131,13 +133,30 @@ func (s *streamDecoder) choice(c *choice, place int32) *choiceDecoder {
 	return cd
 }
 
+// unanswered is the failure of an answer that has no choices, or a call that has no function, as of
+// a unary one.
+func (s *streamDecoder) unanswered() *fault.Error {
+	if len(s.choices) == 0 {
+		return noChoices(s.usage)
+	}
+	for _, cd := range s.choices {
+		for _, st := range cd.list {
+			if st.kind == kindCall && !st.defined {
+				err := fault.Wrap(fault.Missing("choices.delta.tool_calls.function"), fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
+				err.Usage = s.usage
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // end closes every part and the stream.
 func (s *streamDecoder) end() ([]*genwayv1.StreamGenerateTextResponse, error) {
 	if !s.started {
 		return nil, s.fail(fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended without an answer"))
 	}
-	if len(s.choices) == 0 {
-		s.empty = true
+	if s.failure = s.unanswered(); s.failure != nil {
 		return nil, nil
 	}
 	s.done, s.completed = true, true

@@ -31,6 +31,8 @@ type streamedPart struct {
 	// ready says that the opening is known: a call waits for its name, its identifier and
 	// the beginning of its arguments.
 	ready bool
+	// defined says that a call has come with its function or its custom tool.
+	defined bool
 	// key is the index of a call, and text what there is of its arguments, or of
 	// thinking.
 	key  int32

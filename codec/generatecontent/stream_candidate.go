@@ -57,7 +57,10 @@ func (c *candidateStream) frame(w *candidate, path string) error {
 		}
 	}
 	if w.FinishReason != "" {
-		c.reason, c.message = w.FinishReason, w.FinishMessage
+		c.reason = w.FinishReason
+	}
+	if w.FinishMessage != "" {
+		c.message = w.FinishMessage
 	}
 	return nil
 }

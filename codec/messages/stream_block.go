@@ -14,6 +14,8 @@ import (
 type openBlock struct {
 	index int
 	kind  string
+	// id is that of a tool_use.
+	id string
 	// part opens the part.
 	part *genwayv1.Part
 	// input are the arguments a tool_use began with, for want of deltas.
@@ -36,8 +38,13 @@ func (d *streamDecoder) block(e *streamEvent) error {
 	var err error
 	switch e.Type {
 	case "content_block_start":
-		if d.open == nil {
+		switch {
+		case d.open == nil:
 			err = d.openBlock(e)
+		case d.open.follows(e.ContentBlock):
+			if err = d.closeBlock(); err == nil {
+				err = d.openBlock(e)
+			}
 		}
 	case "content_block_delta":
 		switch {
@@ -64,6 +71,15 @@ func (d *streamDecoder) block(e *streamEvent) error {
 		}
 	}
 	return nil
+}
+
+// follows reports whether a block that begins in the place of an open one is another one, and not
+// the same once more (case T11).
+func (b *openBlock) follows(raw jsontext.Value) bool {
+	if memberText(raw, "type") != b.kind {
+		return true
+	}
+	return b.kind == "tool_use" && codec.DecodeToolID(memberText(raw, "id")) != b.id
 }
 
 func (d *streamDecoder) openBlock(e *streamEvent) error {
@@ -107,7 +123,7 @@ func (d *streamDecoder) openPart(part *genwayv1.Part) {
 		part.Kind = &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{}}
 		d.reasoning(text)
 	default:
-		b.input = part.GetToolCall().GetArgumentsJson()
+		b.id, b.input = part.GetToolCall().GetId(), part.GetToolCall().GetArgumentsJson()
 		part.GetToolCall().ArgumentsJson = ""
 		d.begin()
 	}

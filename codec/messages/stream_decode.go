@@ -138,6 +138,19 @@ func (d *streamDecoder) start(e *streamEvent) error {
 	d.emit(&genwayv1.TextStarted{
 		Id: resp.Id, Model: resp.Model, Usage: resp.Usage, ServiceTier: resp.ServiceTier, NativeFields: resp.NativeFields,
 	})
+	// The vendor begins with an empty message. Of another one the vendor's SDK takes all.
+	for i, raw := range m.Content {
+		for _, kind := range []string{"content_block_start", "content_block_stop"} {
+			if err := d.block(&streamEvent{Type: kind, Index: i, ContentBlock: raw}); err != nil {
+				return err
+			}
+		}
+	}
+	if m.StopReason != "" {
+		c := &genwayv1.CandidateEnd{StopReason: decodeStop(m.StopReason), NativeStopReason: m.StopReason, StopSequence: m.StopSequence}
+		c.StopMessage, c.NativeFields = stopDetails(m.StopDetails)
+		d.end.Candidates = []*genwayv1.CandidateEnd{c}
+	}
 	return nil
 }
 
@@ -147,7 +160,7 @@ func (d *streamDecoder) messageDelta(e *streamEvent) error {
 		return disorder("message_delta before message_start")
 	}
 	d.report(e.Usage)
-	if e.Delta.StopReason == "" && d.stopped {
+	if e.Delta.StopReason == "" && len(d.end.Candidates) > 0 && d.end.Candidates[0].NativeStopReason != "" {
 		return nil
 	}
 	c := &genwayv1.CandidateEnd{
