@@ -48,6 +48,8 @@ func TestHeaders(t *testing.T) {
 		"version 2":              {everyone, version2(t, proxy, caller) + "hello", "192.0.2.7", "hello"},
 		"version 2, local":       {everyone, version2(t, proxyproto.LOCAL, caller) + "hello", "127.0.0.1", "hello"},
 		"version 2, unix":        {everyone, version2(t, proxy, &net.UnixAddr{Net: "unix", Name: "192.0.2.9:1"}) + "hello", "127.0.0.1", "hello"},
+		"version 2, no family":   {everyone, "\r\n\r\n\x00\r\nQUIT\n\x21\x00\x00\x00hello", "", ""},
+		"version 2, too long":    {everyone, "\r\n\r\n\x00\r\nQUIT\n\x21\x11\x10\x01" + strings.Repeat("a", 4097) + "hello", "", ""},
 		"nothing after it":       {everyone, version2(t, proxy, caller), "192.0.2.7", ""},
 		"no header":              {everyone, "GET / HTTP/1.1\r\n\r\n", "", ""},
 		"malformed":              {everyone, "PROXY TCP4 nobody 10.0.0.1 1 2\r\nhello", "", ""},
