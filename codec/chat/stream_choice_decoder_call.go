@@ -32,7 +32,7 @@ func (cd *choiceDecoder) call(d decoder, c *toolCall, before *streamedPart) *str
 		st = cd.push(kindCall, &genwayv1.Part{Kind: &genwayv1.Part_ToolCall{ToolCall: call}}, false)
 		st.key = int32(len(cd.closed) + len(cd.list) - 1)
 		if c.Index != nil {
-			st.key = *c.Index
+			st.key = c.number()
 		}
 	}
 	call := st.opening.GetToolCall()

@@ -133,22 +133,21 @@ func (s *streamDecoder) choice(c *choice, place int32) *choiceDecoder {
 	return cd
 }
 
-// unanswered is the failure of an answer that has no choices, or a call that has no function, as of
-// a unary one.
-func (s *streamDecoder) unanswered() *fault.Error {
+// unanswered reports whether the answer has no choices, or a call that has no function. That is a
+// failure, as of a unary answer.
+func (s *streamDecoder) unanswered() bool {
 	if len(s.choices) == 0 {
-		return noChoices(s.usage)
+		s.failure = noChoices(s.usage)
 	}
 	for _, cd := range s.choices {
 		for _, st := range cd.list {
 			if st.kind == kindCall && !st.defined {
-				err := fault.Wrap(fault.Missing("choices.delta.tool_calls.function"), fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
-				err.Usage = s.usage
-				return err
+				s.failure = fault.Wrap(fault.Missing("choices.delta.tool_calls.function"), fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
+				s.failure.Usage = s.usage
 			}
 		}
 	}
-	return nil
+	return s.failure != nil
 }
 
 // end closes every part and the stream.
@@ -156,7 +155,7 @@ func (s *streamDecoder) end() ([]*genwayv1.StreamGenerateTextResponse, error) {
 	if !s.started {
 		return nil, s.fail(fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended without an answer"))
 	}
-	if s.failure = s.unanswered(); s.failure != nil {
+	if s.unanswered() {
 		return nil, nil
 	}
 	s.done, s.completed = true, true

@@ -156,7 +156,7 @@ func (q *queue) call(c *toolCall) *streamedPart {
 			if st.kind != kindCall || st.key == functionKey {
 				continue
 			}
-			if c.Index == nil && c.ID == "" || c.Index != nil && st.key == *c.Index || c.Index == nil && st.opening.GetToolCall().Id == c.ID {
+			if c.Index == nil && c.ID == "" || c.Index != nil && st.key == c.number() || c.Index == nil && st.opening.GetToolCall().Id == c.ID {
 				byKey = st
 			}
 		}
@@ -169,6 +169,10 @@ func (q *queue) call(c *toolCall) *streamedPart {
 	}
 	return byKey
 }
+
+// number is the index of a call that has one. The vendor's SDK reads a negative one as 0, which
+// engines send for the only call.
+func (c *toolCall) number() int32 { return max(0, *c.Index) }
 
 // precedes reports whether a piece that would be of this call begins another: the arguments are
 // whole, and the piece has another name, or other arguments that are whole.

@@ -25,8 +25,8 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 	case w.failed():
 		return nil, failure(w.Error, body)
 	}
-	if w.Output == nil && w.Status == "" {
-		return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer has no output")
+	if w.empty() {
+		return nil, noOutput()
 	}
 	resp := w.head()
 	candidate := &genwayv1.Candidate{}
@@ -49,6 +49,13 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 	resp.Candidates = []*genwayv1.Candidate{candidate}
 	candidate.StopReason, candidate.NativeStopReason = decodeStop(w.Status, w.reason(), called(candidate.Parts))
 	return resp, nil
+}
+
+// empty reports whether a response has nothing of an answer.
+func (w *wireResponse) empty() bool { return w.Output == nil && w.Status == "" }
+
+func noOutput() error {
+	return fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer has no output")
 }
 
 // badAnswer turns the fault of a decoder of requests into one of the upstream.

@@ -176,6 +176,9 @@ func (d *streamDecoder) complete(ev *wireEvent, data []byte) error {
 	if w.failed() {
 		return failure(w.Error, data)
 	}
+	if w.empty() && d.item == nil && len(d.finished) == 0 {
+		return noOutput()
+	}
 	d.start(&w)
 	for d.item != nil {
 		if err := d.ofItem(&wireEvent{Type: eventItemDone, OutputIndex: d.item.index}); err != nil {

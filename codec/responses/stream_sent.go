@@ -41,6 +41,9 @@ func (s *sent) is(raw jsontext.Value) bool {
 // another is why a text at the end of a stream is lost.
 const another = "the upstream streamed another text than it gave at the end; what it streamed was passed on"
 
+// misplaced is why the place of a text is lost.
+const misplaced = "the upstream gave the rest of it when another part had begun; it stands behind that one"
+
 // late is why more of a part is lost.
 const late = "the upstream gave it when the part had ended"
 
@@ -86,7 +89,7 @@ func same(a, b string) bool {
 }
 
 // compare holds a part that the upstream gives once more against what was sent of it. What is left
-// of one that is no longer open becomes a part of its own.
+// of one that is no longer open becomes a part of its own, and its place is named as lost.
 func (d *streamDecoder) compare(p *streamedPart, whole *genwayv1.Part) error {
 	if d.part == p && d.IsOpen() {
 		return d.rest(whole)
@@ -100,7 +103,9 @@ func (d *streamDecoder) compare(p *streamedPart, whole *genwayv1.Part) error {
 		if p.part.GetText() == nil {
 			d.lose(p, ".text", another)
 		} else if text := d.restOf(p, &p.text, k.Text.GetText(), ".text"); text != "" {
+			p.text.add(text)
 			rest = textPart(whole.Id, text)
+			d.lose(p, ".text", misplaced)
 		}
 		if len(k.Text.Citations) > p.citations {
 			d.lose(p, ".text.citations", late)
@@ -109,6 +114,8 @@ func (d *streamDecoder) compare(p *streamedPart, whole *genwayv1.Part) error {
 		if p.part.GetRefusal() == nil {
 			d.lose(p, ".refusal", another)
 		} else if text := d.restOf(p, &p.text, k.Refusal.GetText(), ".refusal"); text != "" {
+			p.text.add(text)
+			d.lose(p, ".refusal", misplaced)
 			rest = emptyRefusal()
 			rest.GetRefusal().Text = text
 		}
@@ -132,11 +139,13 @@ func (d *streamDecoder) lateThinking(p *streamedPart, id string, t *genwayv1.Thi
 		return nil
 	}
 	rest := &genwayv1.Thinking{Text: d.restOf(p, &p.text, t.Text, ".thinking")}
+	p.text.add(rest.Text)
 	for i, summary := range t.Summary {
-		if i < len(p.summaries) {
-			summary = d.restOf(p, &p.summaries[i], summary, ".thinking.summary")
+		if i == len(p.summaries) {
+			p.summaries = append(p.summaries, sent{})
 		}
-		if summary != "" {
+		if summary = d.restOf(p, &p.summaries[i], summary, ".thinking.summary"); summary != "" {
+			p.summaries[i].add(summary)
 			rest.Summary = append(rest.Summary, summary)
 		}
 	}
@@ -146,5 +155,6 @@ func (d *streamDecoder) lateThinking(p *streamedPart, id string, t *genwayv1.Thi
 	if rest.Text == "" && len(rest.Summary) == 0 {
 		return nil
 	}
+	d.lose(p, ".thinking", misplaced)
 	return &genwayv1.Part{Id: id, Kind: &genwayv1.Part_Thinking{Thinking: rest}}
 }

@@ -78,11 +78,24 @@ func (d *streamDecoder) wholeItem(it *streamedItem, whole item) error {
 			d.Add(codec.ThoughtSignatureDelta(whole.thought))
 		}
 	case it.kind == typeMessage || it.kind == "" && len(whole.parts) > 0 && isContent(whole.parts[0]):
+		over := it.over
 		for i, p := range whole.parts {
 			if i == 0 && (it.over > 0 || it.open) {
 				d.late(it, p)
 			}
-			if err := d.wholeOfMessage(it, i, p); err != nil {
+			if i < over && isContent(p) {
+				continue
+			}
+			if err := d.wholeOfMessage(i, p); err != nil {
+				return err
+			}
+		}
+		// What is left of parts that were over stands behind the others.
+		for i, p := range whole.parts[:min(over, len(whole.parts))] {
+			if !isContent(p) {
+				continue
+			}
+			if err := d.againPart(i, p); err != nil {
 				return err
 			}
 		}
@@ -103,14 +116,11 @@ func (d *streamDecoder) wholeItem(it *streamedItem, whole item) error {
 }
 
 // wholeOfMessage takes a part of a message that has ended.
-func (d *streamDecoder) wholeOfMessage(it *streamedItem, i int, p *genwayv1.Part) error {
-	switch {
-	case !isContent(p):
+func (d *streamDecoder) wholeOfMessage(i int, p *genwayv1.Part) error {
+	if !isContent(p) {
 		return d.wholePart(p)
-	case i >= it.over:
-		return d.wholeContent(i, p)
 	}
-	return d.againPart(i, p)
+	return d.wholeContent(i, p)
 }
 
 // againPart takes a part of the item that was over before.

@@ -44,6 +44,9 @@ func TestChatCallsInOddPieces(t *testing.T) {
 			`{"tool_calls":[{"index":0,"type":"function","function":{"name":"get_weather","arguments":"{\"city\":"}}]}`,
 			`{"tool_calls":[{"index":0,"function":{"arguments":"\"Rome\"}"}}]}`,
 			`{"tool_calls":[{"index":0,"id":"call_1"}]}`},
+		"a negative index": {
+			`{"tool_calls":[{"index":-1,"id":"call_1","type":"function","function":{"name":"get_weather","arguments":""}}]}`,
+			`{"tool_calls":[{"index":-1,"function":{"arguments":"{\"city\":\"Rome\"}"}}]}`},
 		"the name behind the arguments": {
 			`{"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"arguments":"{\"city\":\"Rome\"}"}}]}`,
 			`{"tool_calls":[{"index":0,"function":{"name":"get_weather"}}]}`},

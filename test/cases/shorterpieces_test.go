@@ -152,6 +152,25 @@ func TestPiecesOfAnotherWhole(t *testing.T) {
 	}
 }
 
+// What is left of a text that another has followed stands behind that one, which is named. A
+// response that says nothing is no answer, as in a unary one.
+func TestPiecesOfAnEndedText(t *testing.T) {
+	const two = `{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Hello ","annotations":[]},{"type":"output_text","text":"world","annotations":[]}]}`
+	for _, caller := range others(harness.Responses) {
+		g := harness.New(t, harness.Config{})
+		events := append([]string{`{"type":"response.output_item.added","output_index":0,"item":` + emptied[wholeMessage] + `}`}, pieces("output_text", `"content_index":0,`, "Hel")...)
+		events = append(events, pieces("output_text", `"content_index":1,`, "wor")...)
+		events = append(events, `{"type":"response.output_item.done","output_index":0,"item":`+two+`}`)
+		g.Responses.Answer(fake.Stream(fake.Events(responseStream(strings.Replace(two, "completed", "incomplete", 1), events...)...)...))
+		a := g.Stream(caller, "responses/m", caller.Hello())
+		if got := transcript.Read(t, caller, a, true); got.Text != "Helworldlo " || strings.Count(a.Trailer.Get("X-Genway-Lost"), ".text") != 1 {
+			t.Errorf("%s: %+v, lost %v", caller, got, a.Trailer)
+		}
+		g.Responses.Answer(fake.Stream(fake.Events(`{"type":"response.completed","response":{}}`)...))
+		native(t, caller, g.Stream(caller, "responses/m", caller.Hello()), http.StatusBadGateway)
+	}
+}
+
 // An item that came before in another place, or under another identifier, is not given twice.
 func TestItemsThatComeAgain(t *testing.T) {
 	done := func(index int, item string) string {
