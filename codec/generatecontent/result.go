@@ -57,12 +57,21 @@ func (r reader) functionResponse(w *functionResponse, p *genwayv1.Part, path str
 // several. A text that is an object itself does not count: it would be written as
 // that object. isError is set for any response whose one member is error.
 func resultTexts(raw jsontext.Value) (texts []string, isError, plain bool) {
-	members, err := objectMembers(raw)
-	if err != nil || len(members) != 1 || members[0].name != outputMember && members[0].name != errorMember {
+	if raw.Kind() != '{' {
 		return nil, false, false
 	}
-	isError = members[0].name == errorMember
-	value := members[0].value
+	var name string
+	var value jsontext.Value
+	members := 0
+	err := member.Walk(raw, func(own string, v jsontext.Value) bool {
+		members++
+		name, value = own, v.Clone()
+		return members == 1
+	}, member.Options())
+	if err != nil || members != 1 || name != outputMember && name != errorMember {
+		return nil, false, false
+	}
+	isError = name == errorMember
 	var list []*string
 	switch value.Kind() {
 	case '"':

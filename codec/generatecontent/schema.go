@@ -1,7 +1,6 @@
 package generatecontent
 
 import (
-	"bytes"
 	"strconv"
 	"strings"
 
@@ -17,7 +16,11 @@ import (
 // some) stay as they are.
 func jsonSchema(raw jsontext.Value, param string) (string, error) {
 	var c schemaConverter
-	if err := c.schema(raw); err != nil {
+	n, err := readSchema(raw)
+	if err == nil {
+		err = c.schema(n)
+	}
+	if err != nil {
 		return "", fault.Invalid(param, "%s is not a schema: %v", param, err)
 	}
 	return member.Text(c.out), nil
@@ -32,19 +35,19 @@ func (e schemaError) Error() string { return string(e) }
 // schemaMember is one member of a schema.
 type schemaMember struct {
 	name  string
-	value jsontext.Value
+	value *schemaNode
 }
 
 // schemaAliases are the snake_case spellings of the members of a schema.
 var schemaAliases = aliasTable("anyOf", "maxItems", "maxLength", "maxProperties", "minItems", "minLength",
 	"minProperties", "propertyOrdering")
 
-func (c *schemaConverter) schema(raw jsontext.Value) error {
-	if raw.Kind() == 't' || raw.Kind() == 'f' {
-		c.out = append(c.out, raw...) // JSON Schema's true and false
+func (c *schemaConverter) schema(n *schemaNode) error {
+	if n.kind() == 't' || n.kind() == 'f' {
+		c.out = append(c.out, n.raw...) // JSON Schema's true and false
 		return nil
 	}
-	members, err := objectMembers(raw)
+	members, err := objectMembers(n)
 	if err != nil {
 		return err
 	}
@@ -55,15 +58,15 @@ func (c *schemaConverter) schema(raw jsontext.Value) error {
 			m.name = to
 		}
 		switch {
-		case m.value.Kind() == 'n' && m.name != "default" && m.name != "example":
+		case m.value.kind() == 'n' && m.name != "default" && m.name != "example":
 			continue
 		case m.name == "nullable":
-			nullable = m.value.Kind() == 't'
+			nullable = m.value.kind() == 't'
 			continue
-		case m.name == "format" && string(m.value) == `"enum"`:
+		case m.name == "format" && string(m.value.raw) == `"enum"`:
 			continue
-		case m.name == "type" && m.value.Kind() == '"':
-			if kind = lower(m.value); kind == "type_unspecified" {
+		case m.name == "type" && m.value.kind() == '"':
+			if kind = lower(m.value.raw); kind == "type_unspecified" {
 				continue
 			}
 			typed = true
@@ -76,7 +79,7 @@ func (c *schemaConverter) schema(raw jsontext.Value) error {
 			c.out = append(c.out, ',')
 		}
 		if m.name == "example" {
-			c.out = append(append(append(c.out, `"examples":[`...), m.value...), ']')
+			c.out = append(append(append(c.out, `"examples":[`...), m.value.raw...), ']')
 			continue
 		}
 		if c.out, err = jsontext.AppendQuote(c.out, m.name); err != nil {
@@ -97,8 +100,8 @@ func (c *schemaConverter) member(m schemaMember, kind string, nullable, typed bo
 	case "type":
 		return c.types(m.value, nullable)
 	case "enum":
-		return c.elements(m.value, func(v jsontext.Value) error {
-			c.out = append(c.out, enumValue(v, kind)...)
+		return c.elements(m.value, func(v *schemaNode) error {
+			c.out = append(c.out, enumValue(v.raw, kind)...)
 			return nil
 		}, nullable, "null")
 	case "anyOf", "oneOf":
@@ -112,24 +115,24 @@ func (c *schemaConverter) member(m schemaMember, kind string, nullable, typed bo
 	case "properties", "$defs", "defs", "definitions", "patternProperties":
 		return c.properties(m.value)
 	case "maxItems", "maxLength", "maxProperties", "minItems", "minLength", "minProperties", "maximum", "minimum":
-		c.out = append(c.out, number(m.value)...)
+		c.out = append(c.out, number(m.value.raw)...)
 		return nil
 	}
-	c.out = append(c.out, m.value...)
+	c.out = append(c.out, m.value.raw...)
 	return nil
 }
 
-func (c *schemaConverter) types(v jsontext.Value, nullable bool) error {
-	if v.Kind() == '[' {
-		return c.elements(v, func(t jsontext.Value) error {
-			c.out = append(c.out, strings.ToLower(string(t))...)
+func (c *schemaConverter) types(v *schemaNode, nullable bool) error {
+	if v.kind() == '[' {
+		return c.elements(v, func(t *schemaNode) error {
+			c.out = append(c.out, strings.ToLower(string(t.raw))...)
 			return nil
 		}, false, "")
 	}
-	if v.Kind() != '"' {
+	if v.kind() != '"' {
 		return schemaError("type must be a string")
 	}
-	if kind := strings.ToLower(string(v)); nullable && kind != `"null"` {
+	if kind := strings.ToLower(string(v.raw)); nullable && kind != `"null"` {
 		c.out = append(append(append(c.out, '['), kind...), `,"null"]`...)
 	} else {
 		c.out = append(c.out, kind...)
@@ -138,24 +141,19 @@ func (c *schemaConverter) types(v jsontext.Value, nullable bool) error {
 }
 
 // elements writes a list, each element by write, and one more when more is set.
-func (c *schemaConverter) elements(v jsontext.Value, write func(jsontext.Value) error, more bool, last string) error {
-	d := jsontext.NewDecoder(bytes.NewReader(v), member.Options())
-	if tok, err := d.ReadToken(); err != nil || tok.Kind() != '[' {
+func (c *schemaConverter) elements(v *schemaNode, write func(*schemaNode) error, more bool, last string) error {
+	if v.kind() != '[' {
 		return schemaError("a list is expected")
 	}
 	c.out = append(c.out, '[')
 	first, had := true, false
-	for d.PeekKind() != ']' {
-		element, err := d.ReadValue()
-		if err != nil {
-			return err
-		}
+	for _, element := range v.values {
 		if !first {
 			c.out = append(c.out, ',')
 		}
 		first = false
-		had = had || string(element) == last
-		if err := write(element.Clone()); err != nil {
+		had = had || string(element.raw) == last
+		if err := write(element); err != nil {
 			return err
 		}
 	}
@@ -171,7 +169,7 @@ func (c *schemaConverter) elements(v jsontext.Value, write func(jsontext.Value) 
 
 // properties writes an object whose values are schemas and whose names are the
 // caller's.
-func (c *schemaConverter) properties(v jsontext.Value) error {
+func (c *schemaConverter) properties(v *schemaNode) error {
 	members, err := objectMembers(v)
 	if err != nil {
 		return err
@@ -193,16 +191,15 @@ func (c *schemaConverter) properties(v jsontext.Value) error {
 	return nil
 }
 
-func objectMembers(v jsontext.Value) ([]schemaMember, error) {
-	if v.Kind() != '{' {
+func objectMembers(v *schemaNode) ([]schemaMember, error) {
+	if v.kind() != '{' {
 		return nil, schemaError("an object is expected")
 	}
-	var members []schemaMember
-	err := member.Walk(v, func(name string, value jsontext.Value) bool {
-		members = append(members, schemaMember{name, value.Clone()})
-		return true
-	}, member.Options())
-	return members, err
+	members := make([]schemaMember, len(v.values))
+	for i, value := range v.values {
+		members[i] = schemaMember{v.names[i], value}
+	}
+	return members, nil
 }
 
 func lower(v jsontext.Value) string { return strings.ToLower(strings.Trim(string(v), `"`)) }
