@@ -52,7 +52,7 @@ func (x *exchange) reported(err error) fault.Error {
 	if f.Wire != nil {
 		return f
 	}
-	if f.Reason == fault.ReasonInvalidKey && f.Kind == fault.Unauthenticated {
+	if f.Reason == fault.ReasonInvalidKey && f.Kind == fault.Unauthenticated && x.authorization != "" { // the core's word on the key
 		f = *x.invalidKey(&f)
 	}
 	if _, ours := errors.AsType[*fault.Error](err); !ours {

@@ -15,8 +15,11 @@ import (
 func (e *Edge) takeKey(x *exchange, r *http.Request) error {
 	own := x.endpoint.protocol.Key
 	var key string
+	var asked []string // the keys of the query
 	if x.keyHeader, key = firstOf(r.Header, x.endpoint.keys.read); key == "" && own.Query != "" && r.URL.RawQuery != "" {
-		key = r.URL.Query().Get(own.Query)
+		if asked = r.URL.Query()[own.Query]; len(asked) > 0 {
+			key = asked[0]
+		}
 	}
 	if key == "" && own.Bearer {
 		x.keyHeader, key = authorization, bearerKey(r.Header)
@@ -24,6 +27,9 @@ func (e *Edge) takeKey(x *exchange, r *http.Request) error {
 	e.dropQueryKey(r)
 	if len(r.Header[x.keyHeader]) > 1 {
 		return fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "the header %s is there %d times; send one API key", strings.ToLower(x.keyHeader), len(r.Header[x.keyHeader]))
+	}
+	if len(asked) > 1 {
+		return fault.New(fault.Unauthenticated, fault.ReasonInvalidKey, "the query parameter %s is there %d times; send one API key", own.Query, len(asked))
 	}
 	if key == "" {
 		return fault.New(fault.Unauthenticated, fault.ReasonMissingKey, "no API key was sent; put it into %s%s", x.endpoint.keyPlaces(), e.elsewhere(x.endpoint, r.Header))

@@ -40,4 +40,16 @@ func TestU47Queries(t *testing.T) {
 			t.Errorf("%s: %s", query, r.body)
 		}
 	}
+	for _, query := range []string{"key=k&key=other", "key=k&key=k", "key=&key=k"} {
+		r := e.do(t, http.MethodPost, protocols[3].path+"?"+query, http.Header{}, protocols[3].body)
+		if r.status == http.StatusOK || !strings.Contains(r.body, "the query parameter key is there 2 times; send one API key") {
+			t.Errorf("two keys: %d %s", r.status, r.body)
+		}
+	}
+	twice := right("chat")
+	twice["Authorization"] = []string{"Bearer k", "Bearer k"}
+	r := e.do(t, http.MethodPost, protocols[0].path, twice, protocols[0].body)
+	if native(t, "chat", r, http.StatusUnauthorized); !strings.Contains(r.body, "the header authorization is there 2 times; send one API key") {
+		t.Errorf("two keys: %s", r.body)
+	}
 }
