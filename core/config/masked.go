@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/genway/genway/core/config/strict"
 	"github.com/goccy/go-yaml"
 )
 
@@ -38,11 +39,12 @@ func Masked(file string) ([]byte, error) {
 
 // MaskedText is Masked of a file's text.
 func MaskedText(text []byte) ([]byte, error) {
-	var body yaml.MapSlice
-	if err := yaml.UnmarshalWithOptions(text, &body, yaml.UseOrderedMap()); err != nil {
+	body, err := strict.Value("", text)
+	mapping, is := body.(yaml.MapSlice)
+	if err != nil || !is && body != nil {
 		return nil, errors.New("is no YAML") // the error would show the text
 	}
-	shown, err := yaml.Marshal(mask(body, false))
+	shown, err := yaml.Marshal(mask(mapping, false))
 	if err != nil {
 		return nil, errors.New("cannot be shown")
 	}

@@ -237,3 +237,59 @@ func TestKeysOfOneLine(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A text whose values are nested too deep is refused before it is parsed: the parser would take minutes and
+// gigabytes for 100 KB of brackets.
+func TestDeepNesting(t *testing.T) {
+	const good = "routes: [{model: m, targets: [{upstream: sandbox}]}]\n"
+	for name, c := range map[string]struct{ opening, closing string }{
+		"sequences":                  {"[", "]"},
+		"mappings":                   {"{a: ", "}"},
+		"entries on one line":        {"- ", ""},
+		"keys on one line":           {"? ", ""},
+		"sequences that never close": {"[", ""},
+	} {
+		for _, deep := range []int{101, 50_000} {
+			text := good + "x:\n  " + strings.Repeat(c.opening, deep) + "y" + strings.Repeat(c.closing, deep) + "\n"
+			_, err := config.Parse("f", []byte(text), getenv)
+			if got := lines(err); !strings.HasPrefix(got, "f:3:") || !strings.HasSuffix(got, ": more than 100 values are nested in one another") {
+				t.Errorf("%s, %d deep: %s", name, deep, got)
+			}
+		}
+	}
+	flat := good + "# " + strings.Repeat("[", 1000) + "\nx:" + strings.Repeat("\n  - [{a: ']'}]", 1000) + "\n"
+	if _, err := config.Parse("f", []byte(flat), getenv); lines(err) != `f:3:1: unknown key "x"` {
+		t.Error(lines(err))
+	}
+}
+
+// Aliases of aliases, of which 300 bytes stand for gigabytes, are refused wherever a configuration is read; those
+// that configurations have are not.
+func TestAliases(t *testing.T) {
+	const good = "routes: [{model: m, targets: [{upstream: sandbox}]}]\n"
+	const says = ": aliases repeat more than 4 MiB by now"
+	bomb := good + "a: &a [x, x, x, x, x, x, x, x, x]\n"
+	for i := 'b'; i < 'm'; i++ {
+		bomb += string(i) + ": &" + string(i) + " [" + strings.Repeat("*"+string(i-1)+", ", 9) + "]\n"
+	}
+	long := good + "a: &a " + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*a, ", 100) + "]\n"
+	for name, text := range map[string]string{"many": bomb, "long": long, "merged": strings.Replace(bomb, "*k", "<<: *k", 1)} {
+		_, err := config.Parse("f", []byte(text), getenv)
+		if got := lines(err); !strings.HasPrefix(got, "f:") || !strings.HasSuffix(got, says) {
+			t.Errorf("%s: %s", name, got)
+		}
+		if _, err := config.MaskedText([]byte(text)); err == nil {
+			t.Errorf("%s is shown", name)
+		}
+		if _, _, err := config.Unmask([]byte(text), nil); err == nil {
+			t.Errorf("%s is read", name)
+		}
+		if _, err := config.Members([]byte(text)); err == nil {
+			t.Errorf("%s has members", name)
+		}
+	}
+	usual := "routes:\n- {model: m, targets: &t [{upstream: sandbox, weight: 1}, {upstream: sandbox, weight: 2}]}\n" + strings.Repeat("- {model: m, targets: *t}\n", 10_000)
+	if _, err := config.Parse("f", []byte(usual), getenv); err != nil {
+		t.Error(err)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/genway/genway/core/config/strict"
 	"github.com/goccy/go-yaml"
 )
 
@@ -52,8 +53,8 @@ func Unmask(text, file []byte) (whole []byte, secrets []string, err error) {
 
 // ordered reads YAML with its members in their order.
 func ordered(text []byte) (any, error) {
-	var body any
-	if err := yaml.UnmarshalWithOptions(text, &body, yaml.UseOrderedMap()); err != nil {
+	body, err := strict.Value("", text)
+	if err != nil {
 		return nil, errors.New("it is no YAML")
 	}
 	return body, nil

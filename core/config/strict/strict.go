@@ -18,6 +18,7 @@ import (
 	"github.com/agnivade/levenshtein"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 )
 
@@ -36,9 +37,14 @@ func (e *Error) Error() string {
 }
 
 // Parse reads a text of one document; file names it in errors, which are *Error values.
-// The body of an empty one is nil.
+// The body of an empty one is nil. A text is refused whose values are nested more than 100 deep, or whose aliases repeat
+// more than 4 MiB: little text could take all memory.
 func Parse(file string, text []byte) (body ast.Node, err error) {
-	tree, err := parser.ParseBytes(bytes.TrimPrefix(text, []byte("\ufeff")), 0) // what some editors put ahead of UTF-8
+	tokens := lexer.Tokenize(string(bytes.TrimPrefix(text, []byte("\ufeff")))) // what some editors put ahead of UTF-8
+	if err := checkDepth(file, tokens); err != nil {
+		return nil, err
+	}
+	tree, err := parser.Parse(tokens, 0)
 	if err != nil {
 		return nil, positioned(file, err, nil)
 	}
@@ -48,7 +54,23 @@ func Parse(file string, text []byte) (body ast.Node, err error) {
 	if len(tree.Docs) == 0 || tree.Docs[0].Body == nil {
 		return nil, nil
 	}
+	if err := checkAliases(file, tree.Docs[0].Body); err != nil {
+		return nil, err
+	}
 	return tree.Docs[0].Body, nil
+}
+
+// Value reads a text of one document without a schema: mappings are yaml.MapSlice values, in the order of the text,
+// and sequences []any. It is nil for an empty text. Errors are those of Parse, or of a value that cannot be read.
+func Value(file string, text []byte) (value any, err error) {
+	body, err := Parse(file, text)
+	if err != nil || body == nil {
+		return nil, err
+	}
+	if err := yaml.NodeToValue(body, &value, yaml.UseOrderedMap()); err != nil {
+		return nil, positioned(file, err, nil)
+	}
+	return value, nil
 }
 
 // Decode fills into, a pointer to a struct with yaml tags. A key it has no field for is
