@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -291,5 +292,19 @@ func TestAliases(t *testing.T) {
 	usual := "routes:\n- {model: m, targets: &t [{upstream: sandbox, weight: 1}, {upstream: sandbox, weight: 2}]}\n" + strings.Repeat("- {model: m, targets: *t}\n", 10_000)
 	if _, err := config.Parse("f", []byte(usual), getenv); err != nil {
 		t.Error(err)
+	}
+}
+
+// The search for mistakes ends: after a hundred, and in a large file, all of which is decoded again for each, after
+// a few. The list says so.
+func TestTooManyMistakes(t *testing.T) {
+	for routes, found := range map[int]int{99: 99, 101: 100, 5_000: 7} {
+		text := "routes:\n" + strings.Repeat("- {model: m, targets: [{upstream: sandbox}], modle: x}\n", routes)
+		_, err := config.Parse("f", []byte(text), getenv)
+		all := strings.Split(lines(err), "\n")
+		said := strings.HasSuffix(all[len(all)-1], ": there may be more mistakes: the search ended after "+strconv.Itoa(found))
+		if said != (routes > found) || said && len(all) != found+1 || !said && len(all) != found || !strings.HasPrefix(all[0], `f:2:46: unknown key "modle"`) {
+			t.Errorf("%d routes: %d lines, the last: %s", routes, len(all), all[len(all)-1])
+		}
 	}
 }

@@ -17,9 +17,10 @@ func (c *Config) Warnings() Errors { return c.warnings }
 
 func (c *Config) findWarnings(file string, body ast.Node) {
 	var all checks
+	ahead := c.ahead()
 	for i, r := range c.Routes {
 		at := fmt.Sprintf("$.routes[%d]", i)
-		if by, shadowed := c.shadowing(i); shadowed {
+		if by, shadowed := c.shadowing(i, ahead); shadowed {
 			all.wrongf(at+".model", "nothing comes to this route: %s", by)
 		}
 		if len(r.Targets) == 1 && (r.Strategy != "" || r.Sticky) {
@@ -66,27 +67,55 @@ func (c *Config) budgeted() string {
 	return ""
 }
 
-// shadowing reports whether the routes ahead of one match all that it does, and which
-// they are, in words.
-func (c *Config) shadowing(route int) (by string, all bool) {
-	left := c.Routes[route].Protocols
-	if len(left) == 0 {
-		left = Protocols()
+// ahead finds, for each protocol, the first route that matches a model.
+type ahead map[string]*matching
+
+// matching is the routes of a protocol.
+type matching struct {
+	routes []int // by their numbers in index
+	index  *glob.Index
+}
+
+func (c *Config) ahead() ahead {
+	all := ahead{}
+	for _, protocol := range Protocols() {
+		var m matching
+		var models []string
+		for i, r := range c.Routes {
+			if len(r.Protocols) == 0 || slices.Contains(r.Protocols, protocol) {
+				m.routes, models = append(m.routes, i), append(models, r.Model)
+			}
+		}
+		m.index = glob.NewIndex(models)
+		all[protocol] = &m
 	}
+	return all
+}
+
+// shadowing reports whether routes ahead of one match all that it does, and which they are, in words.
+func (c *Config) shadowing(route int, ahead ahead) (by string, all bool) {
+	protocols := c.Routes[route].Protocols
+	if len(protocols) == 0 {
+		protocols = Protocols()
+	}
+	var first []int
+	for _, protocol := range protocols {
+		m := ahead[protocol]
+		if m == nil {
+			return "", false // a mistake, which is reported as such
+		}
+		// A star of the later pattern stands for any text, so that only a star can match it. The route
+		// itself is among those that do.
+		n := m.index.First(c.Routes[route].Model, nil)
+		if n < 0 || m.routes[n] >= route {
+			return "", false
+		}
+		first = append(first, m.routes[n])
+	}
+	slices.Sort(first)
 	var names []string
-	for i, ahead := range c.Routes[:route] {
-		// A star of the later pattern stands for any text, so that only a star can match it.
-		if !glob.Match(ahead.Model, c.Routes[route].Model) {
-			continue
-		}
-		names = append(names, fmt.Sprintf("routes[%d] (%s)", i, ahead.Model))
-		if len(ahead.Protocols) == 0 {
-			left = nil
-		}
-		left = slices.DeleteFunc(slices.Clone(left), func(p string) bool { return slices.Contains(ahead.Protocols, p) })
-		if len(left) == 0 {
-			return strings.Join(names, ", ") + " ahead of it takes all that it matches", true
-		}
+	for _, i := range slices.Compact(first) {
+		names = append(names, fmt.Sprintf("routes[%d] (%s)", i, c.Routes[i].Model))
 	}
-	return "", false
+	return strings.Join(names, ", ") + " ahead of it takes all that it matches", len(names) > 0
 }

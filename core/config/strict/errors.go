@@ -123,13 +123,32 @@ func (p *Problems) Err() error {
 	return p.all
 }
 
-// mostMistakes bounds how many mistakes of one file are looked for.
-const mostMistakes = 100
+// For each mistake the whole document is decoded again. So the search for more of them ends after mostMistakes, or
+// after mostDecoded values were decoded, but not before leastMistakes.
+const (
+	leastMistakes, mostMistakes = 5, 100
+	mostDecoded                 = 500_000
+)
+
+// sought is how many mistakes are looked for.
+func (p *Problems) sought() int {
+	values := counter(0)
+	ast.Walk(&values, p.body)
+	return max(leastMistakes, min(mostMistakes, mostDecoded/max(1, int(values))))
+}
+
+// counter counts nodes.
+type counter int
+
+func (c *counter) Visit(ast.Node) ast.Visitor {
+	*c++
+	return c
+}
 
 // Decode is the package's Decode that adds all that cannot be decoded, and leaves it out.
-// It reports whether into is of use.
+// It reports whether into is of use. In a large document it does not look for all mistakes: the last one says so.
 func (p *Problems) Decode(fresh func() any) bool {
-	for range mostMistakes {
+	for range p.sought() {
 		err := decode(p.body, fresh())
 		if err == nil {
 			return true
@@ -140,6 +159,9 @@ func (p *Problems) Decode(fresh func() any) bool {
 			return false
 		}
 	}
+	last := *p.all[len(p.all)-1]
+	last.Text = fmt.Sprintf("there may be more mistakes: the search ended after %d", len(p.all))
+	p.Add(&last)
 	return false
 }
 
