@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -43,6 +44,9 @@ func (m *maker) record(ctx context.Context, recorder *ledger.Recorder, progress 
 			request, result, settled := m.next(at)
 			record, err := recorder.Open(ctx, request)
 			if err != nil {
+				if _, cause := recorder.Failing(); cause != nil && errors.Is(err, ledger.ErrBusy) {
+					err = cause
+				}
 				return done, fmt.Errorf("demo: %w", err)
 			}
 			if settled {

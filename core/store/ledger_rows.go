@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/genway/genway/core/ledger"
+	"modernc.org/sqlite"
 )
 
 // A rowWriter writes entries to SQLite, several with a statement. In the process, what an
@@ -77,7 +78,8 @@ func (w *rowWriter) writeBy(ctx context.Context, process int64, entries []*ledge
 	defer tx.Rollback() //nolint:errcheck // after Commit it does nothing, before it the error is known
 	running := context.WithoutCancel(ctx)
 	exec := func(statement *sql.Stmt, args []any) (int64, error) {
-		return affected(tx.StmtContext(running, statement).ExecContext(running, args...)) //nolint:sqlclosecheck // the transaction ends it
+		n, err := affected(tx.StmtContext(running, statement).ExecContext(running, args...)) //nolint:sqlclosecheck // the transaction ends it
+		return n, brokenOff(ctx, err)
 	}
 	spent := costs{}
 	for _, s := range steps {
@@ -97,10 +99,19 @@ func (w *rowWriter) writeBy(ctx context.Context, process int64, entries []*ledge
 			return fmt.Errorf("add what was spent: %w", err)
 		}
 	}
-	if err := tx.Commit(); err != nil {
+	if err := brokenOff(ctx, tx.Commit()); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
+}
+
+// brokenOff gives why ctx has ended for the error of a transaction that was rolled back by that. Such an error is
+// of package sql, as "statement is closed", and not of the database.
+func brokenOff(ctx context.Context, err error) error {
+	if _, own := errors.AsType[*sqlite.Error](err); err == nil || own || ctx.Err() == nil {
+		return err
+	}
+	return context.Cause(ctx)
 }
 
 // plan gives the statements that write entries. Openings come before the rest, with which

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"context"
+	"errors"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
@@ -101,4 +103,35 @@ func randomEntry(random *rand.Rand, number int64) *ledger.Entry {
 	}
 	e.Duration = time.Duration(random.IntN(9)) * time.Microsecond
 	return e
+}
+
+// A write that the end of its context breaks off says so, wherever it was.
+func TestWriteThatIsBrokenOff(t *testing.T) {
+	s, err := Open(t.Context(), Config{Location: filepath.Join(t.TempDir(), FileName)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	process, err := s.Ledger().Begin(t.Context(), time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for round := range int64(100) {
+		entries := make([]*ledger.Entry, 500)
+		for i := range entries {
+			entries[i] = randomEntry(random, round*1000+int64(i))
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		timer := time.AfterFunc(time.Duration(round)*100*time.Microsecond, cancel)
+		if err := s.Ledger().Write(ctx, process, entries); err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("round %d: %v", round, err)
+		}
+		timer.Stop()
+		cancel()
+	}
 }
