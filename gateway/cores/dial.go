@@ -27,10 +27,11 @@ func serviceConfig() string {
 // Dial connects to the cores that the targets name, soon, and again whenever a connection is
 // lost. A single core on a fixed address is connected to as gRPC does by itself, when it is
 // first needed and without health checks: there is no other to go to. The credentials are those of
-// each connection.
+// each connection. Proxies of the environment are not used.
 func Dial(targets []Target, log *slog.Logger, creds credentials.TransportCredentials, options ...grpc.DialOption) (*Conn, error) {
 	known := &knowledge{}
-	options = append(append(options, known.options()...), grpc.WithTransportCredentials(identified{creds}))
+	// HTTPS_PROXY is for what is outside; a proxy would see the secret and the bodies of an edge without TLS.
+	options = append(append(options, known.options()...), grpc.WithTransportCredentials(identified{creds}), grpc.WithNoProxy())
 	if len(targets) == 1 && !targets[0].each {
 		options = append(options, grpc.WithDefaultServiceConfig(fmt.Sprintf(`{"loadBalancingConfig": [{%q: {}}]}`, oneCore)))
 		conn, err := grpc.NewClient(targets[0].String(), options...)
@@ -41,7 +42,6 @@ func Dial(targets []Target, log *slog.Logger, creds credentials.TransportCredent
 	}
 	options = append(options,
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingAfter, Timeout: pingTimeout}),
-		grpc.WithNoProxy(),
 		grpc.WithResolvers(builder{targets, newPool(log), lookup}),
 		grpc.WithDefaultServiceConfig(serviceConfig()),
 		grpc.WithChainUnaryInterceptor(sendElsewhere),
