@@ -103,7 +103,7 @@ func (e *Edge) serve(rw http.ResponseWriter, r *http.Request) {
 		x.w.bodyRead = r.ProtoMajor != 1
 		x.fail(marked(r.Header.Get(framing.Header)))
 	case !found:
-		x.fail(e.paths.notFound(r.URL.Path))
+		x.fail(e.paths.notFound(r.URL))
 	case path.handle != nil && path.allows(r.Method):
 		path.handle(e, &x.w, r)
 	case isUpgrade(r) && path.endpoint.protocol.WebSocket:

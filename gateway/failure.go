@@ -106,7 +106,7 @@ func handleRoutingError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Mars
 	if _, seeking := w.(*handlerProbe); seeking {
 		return
 	}
-	exchangeOf(ctx).fail(exchangeOf(ctx).endpoint.edge.paths.notFound(r.URL.Path))
+	exchangeOf(ctx).fail(exchangeOf(ctx).endpoint.edge.paths.notFound(r.URL))
 }
 
 // faultOf converts an error of the core's client to a fault. A status without our detail

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
@@ -176,9 +177,12 @@ func (e *Edge) guess(r *http.Request) *endpoint {
 // done with one: fetch, delete, cancel, list its input. Genway stores none.
 const storedResponses = "/v1/responses/"
 
-func (t *paths) notFound(name string) error {
+func (t *paths) notFound(asked *url.URL) error {
+	name := asked.Path
 	found, shown := t.unknown(name), clip(strings.ToValidUTF8(name, "\uFFFD"), 200)
 	switch {
+	case strings.Contains(strings.ToUpper(asked.RawPath), "%2F") && t.offered(name): // so it is none of ours only as it was written
+		return fault.New(fault.NotFound, fault.ReasonPathNotFound, "unknown path %s; this server answers at %s, whose slashes must not be escaped", clip(asked.EscapedPath(), 200), shown)
 	case !found.offered && strings.HasPrefix(name, storedResponses):
 		return fault.New(fault.NotFound, fault.ReasonPathNotFound, "%s is not offered by this server: it does not store responses; send the conversation to POST /v1/responses", shown)
 	case !found.offered:

@@ -67,6 +67,18 @@ func TestPathsThatAreNotOffered(t *testing.T) {
 			}
 		}
 	}
+	for path, ours := range map[string]string{
+		"/v1%2Fchat/completions":           "/v1/chat/completions",
+		"/v1%2fchat%2fcompletions":         "/v1/chat/completions",
+		"/v1beta%2Fmodels/m:countTokens":   "/v1beta/models/m:countTokens",
+		"/v1/models%2Fm":                   "/v1/models/m",
+		"/v1/responses%2Finput_tokens%3Fa": "",
+	} {
+		text, _ := failure(t, e.do(t, http.MethodPost, path, right("chat"), "{}"))
+		if said := strings.Contains(text, "unknown path "+path+"; this server answers at "+ours+", whose slashes must not be escaped"); said != (ours != "") {
+			t.Errorf("%s: %q", path, text)
+		}
+	}
 	for _, path := range []string{"/v1/nothing", "/v1/embeddingss", "/nothing", "/v1beta/models/m:nothing"} {
 		if text, _ := failure(t, e.do(t, http.MethodPost, path, right("chat"), "{}")); !strings.Contains(text, "unknown path "+path) {
 			t.Errorf("%s: %q", path, text)
