@@ -40,7 +40,7 @@ type ServerConfig struct {
 	// because it makes work out of nothing over HTTP/2.
 	Flooded func(from net.Addr)
 	// Grace is how long calls in flight may go on after the end was asked for.
-	// Default 20 s.
+	// Default 20 s; negative is not at all.
 	Grace time.Duration
 	// MaxConnectionAge is how old a connection becomes, plus or minus a tenth, before its
 	// client is asked (GOAWAY) to make its next calls on another. Calls in flight are not

@@ -33,10 +33,8 @@ func newCORS(origins []string) (*cors.Cors, error) {
 	if len(origins) == 0 {
 		return nil, nil
 	}
-	for _, origin := range origins {
-		if !isOrigin(origin) {
-			return nil, fmt.Errorf("gateway: CORS origin %q: expected * or an origin as browsers send it, SCHEME://HOST or SCHEME://HOST:PORT in lower case, without a path", origin)
-		}
+	if err := CheckOrigins(origins); err != nil {
+		return nil, fmt.Errorf("gateway: CORS origin %w", err)
 	}
 	return cors.New(cors.Options{
 		AllowedOrigins: origins,
@@ -45,6 +43,16 @@ func newCORS(origins []string) (*cors.Cors, error) {
 		ExposedHeaders: exposed(),
 		MaxAge:         preflightAge,
 	}), nil
+}
+
+// CheckOrigins gives the error of the first that is no Config.CORSOrigins.
+func CheckOrigins(origins []string) error {
+	for _, origin := range origins {
+		if !isOrigin(origin) {
+			return fmt.Errorf("%q: expected * or an origin as browsers send it, SCHEME://HOST or SCHEME://HOST:PORT in lower case, without a path", origin)
+		}
+	}
+	return nil
 }
 
 func isOrigin(text string) bool {

@@ -18,7 +18,7 @@ import (
 // ServerConfig bounds an HTTP server. The zero value has the defaults.
 type ServerConfig struct {
 	// Grace is how long requests in flight may go on after the shutdown begins. Then they
-	// get an error and end. Default 20 s.
+	// get an error and end. Default 20 s; negative is not at all.
 	Grace time.Duration
 	// Linger is how long each connection of HTTP/1 may wait for a request after the shutdown has
 	// begun and the listener is closed, counted from then or from the end of its last answer; all within
@@ -96,7 +96,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 	// The last moments are for telling those who are cut.
 	timer := time.AfterFunc(grace, func() { cut(errShutdown) })
 	defer timer.Stop()
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace+2*time.Second)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(grace, 0)+2*time.Second)
 	defer cancel()
 	var err error
 	if config.Linger > 0 {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +75,74 @@ func TestBothSidesEndTogether(t *testing.T) {
 	}
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// Without a grace a request that is in flight ends as soon as the end is asked for, by an error that says why. The
+// bound is below the default grace, and far above what it takes.
+func TestNoGrace(t *testing.T) {
+	dir := t.TempDir()
+	var key string
+	if err := (coreproc.Data{Dir: dir}).WithNewKeys(t.Context(), func(service *keys.Service) (err error) {
+		key, _, err = service.Create(t.Context(), keys.CreateParams{Group: keys.GroupChat})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	c := serveCommand{
+		CoreFlags: coreproc.CoreFlags{Data: coreproc.Data{Dir: dir}, GRPC: free(t), TextModel: "sandbox-text", ImageModel: "sandbox-image"},
+		EdgeFlags: edgeproc.EdgeFlags{HTTP: free(t), WriteTimeout: time.Minute},
+		Log:       cli.Log{Format: "text"},
+	}
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	up, printed := io.Pipe()
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx, printed) }()
+	if _, err := up.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, up) }()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+c.HTTP+"/v1/chat/completions",
+		strings.NewReader(`{"model":"sandbox-drip-50ms","stream":true,"messages":[{"role":"user","content":"`+strings.Repeat("word ", 2000)+`"}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	asked := time.Now()
+	end()
+	answer, _ := io.ReadAll(resp.Body)
+	if !strings.Contains(string(answer), `"error"`) {
+		t.Errorf("%.300s", answer)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(asked); took > 15*time.Second {
+		t.Errorf("the end took %v", took)
+	}
+}
+
+// A setting of the edge that cannot be meant stops the start before anything is announced or made.
+func TestWrongOrigin(t *testing.T) {
+	dir := t.TempDir()
+	c := serveCommand{
+		CoreFlags: coreproc.CoreFlags{Data: coreproc.Data{Dir: dir}, GRPC: free(t), TextModel: "sandbox-text", ImageModel: "sandbox-image"},
+		EdgeFlags: edgeproc.EdgeFlags{HTTP: free(t), CORSOrigin: []string{"http://localhost/"}},
+		Log:       cli.Log{Format: "text"},
+	}
+	var out strings.Builder
+	err := c.Run(t.Context(), &out)
+	if _, usage := errors.AsType[cli.UsageError](err); !usage || !strings.HasPrefix(err.Error(), `--cors-origin (GENWAY_CORS_ORIGINS): "http://localhost/": expected `) || out.Len() > 0 {
+		t.Errorf("%v; printed %q", err, out.String())
+	}
+	if made, _ := os.ReadDir(dir); len(made) > 0 {
+		t.Errorf("%v was made", made)
 	}
 }
 

@@ -25,10 +25,17 @@ func Listen(ctx context.Context, flag, address string) (net.Listener, error) {
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		return nil, fmt.Errorf("%s %s: the port is taken by another process; choose another with %s HOST:PORT", flag, address, flag)
+	case isAddress(err): // a port beyond 65535
+		return nil, UsageError{fmt.Errorf("%s %s: %w", flag, address, errors.Unwrap(err))}
 	case err != nil:
 		return nil, fmt.Errorf("%s %s: %w", flag, address, errors.Unwrap(err))
 	}
 	return listener, nil
+}
+
+func isAddress(err error) bool {
+	_, is := errors.AsType[*net.AddrError](err)
+	return is
 }
 
 func listenUnix(ctx context.Context, flag, path string) (net.Listener, error) {

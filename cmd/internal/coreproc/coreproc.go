@@ -127,7 +127,7 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 	interceptors := core.Interceptors{Authenticator: auth.Authenticator{Keys: keyService, Trust: trust}, Board: board, Gate: gate, Metrics: counts, Tracer: tel.Tracer, Logger: log}
 	notices := connections.NewNotices(log, "grpc", counts.Connection)
 	flooded := func(from net.Addr) { notices.Add("flood", from) }
-	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: grpcTLS(certificates), Grace: f.Grace, MessageMemory: f.MessageMemory, Flooded: flooded, Admin: administration, MaxConnectionAge: f.connectionAge()})
+	server := core.NewServer(service, interceptors, core.ServerConfig{TLS: grpcTLS(certificates), Grace: cli.Grace(f.Grace), MessageMemory: f.MessageMemory, Flooded: flooded, Admin: administration, MaxConnectionAge: f.connectionAge()})
 	self.server.Store(server)
 	c := &Core{Keys: keyService, routing: routing, limits: limits, ledger: recorder, store: db, items: kept, captures: captures, service: service, admin: administration, server: server, notices: notices, log: log, telemetry: tel, board: board, counts: counts, gate: gate, data: f.Data, certificates: certificates}
 	routing.onReload.Store(new(counts.Reloaded))

@@ -83,10 +83,13 @@ type Listener struct {
 	Certificates *certs.Source
 }
 
-// ListenHTTP reads the edge's certificates and opens its listener.
+// ListenHTTP checks settings, reads the edge's certificates and opens its listener.
 func (f EdgeFlags) ListenHTTP(ctx context.Context) (Listener, error) {
 	if least := 4 * f.MaxBody; f.BodyMemory != 0 && f.BodyMemory < least {
 		return Listener{}, cli.UsageError{Err: fmt.Errorf("--body-memory (GENWAY_BODY_MEMORY): expected at least %d bytes, four times --max-body-bytes, got %d", least, f.BodyMemory)}
+	}
+	if err := gateway.CheckOrigins(f.CORSOrigin); err != nil {
+		return Listener{}, cli.UsageError{Err: fmt.Errorf("--cors-origin (GENWAY_CORS_ORIGINS): %w", err)}
 	}
 	certificates, err := f.open()
 	if err != nil {
@@ -138,7 +141,7 @@ func (f EdgeFlags) Serve(ctx context.Context, listener Listener, core grpc.Clien
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	config := gateway.ServerConfig{Grace: grace, Logger: log, Notices: notices, TrustedProxies: proxies}
+	config := gateway.ServerConfig{Grace: cli.Grace(grace), Logger: log, Notices: notices, TrustedProxies: proxies}
 	var following sync.WaitGroup
 	followed, stop := context.WithCancel(ctx)
 	defer func() {
