@@ -50,13 +50,31 @@ func ParseTargets(texts []string) ([]Target, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", text, err)
 		}
-		if slices.Contains(targets, target) {
+		if slices.ContainsFunc(targets, target.same) {
 			return nil, fmt.Errorf("%q: the core is named twice", text)
 		}
 		targets = append(targets, target)
 	}
 	return targets, nil
 }
+
+// same reports whether two targets name the same, in any spelling.
+func (t Target) same(other Target) bool {
+	t.text, other.text = "", ""
+	t.host, other.host = spelled(t.host), spelled(other.host)
+	return t == other
+}
+
+// spelled is a host in its usual spelling.
+func spelled(host string) string {
+	if address, err := netip.ParseAddr(host); err == nil {
+		return address.Unmap().String()
+	}
+	return strings.ToLower(host)
+}
+
+// longestPath is the longest path of a unix socket, in bytes.
+const longestPath = 107
 
 func parse(text string) (Target, error) {
 	if text == "" {
@@ -69,6 +87,9 @@ func parse(text string) (Target, error) {
 		path = strings.TrimPrefix(path, "//")
 		if path == "" {
 			return Target{}, errors.New("the path of the socket is missing; expected unix:PATH")
+		}
+		if len(path) > longestPath {
+			return Target{}, fmt.Errorf("the path of the socket has %d bytes; expected at most %d", len(path), longestPath)
 		}
 		return Target{text: "unix:" + path, path: path}, nil
 	}

@@ -77,6 +77,8 @@ func TestTargetsThatAreRefused(t *testing.T) {
 		"dns://10.0.0.2:x/core:1":  `the DNS server 10.0.0.2:x: the port is "x"; expected a number from 1 to 65535`,
 		"unix:":                    "the path of the socket is missing; expected unix:PATH",
 		"unix://":                  "the path of the socket is missing; expected unix:PATH",
+
+		"unix:/" + strings.Repeat("s", 107): "the path of the socket has 108 bytes; expected at most 107",
 	} {
 		_, err := ParseTargets([]string{text})
 		if err == nil || !strings.HasSuffix(err.Error(), ": "+want) {
@@ -88,6 +90,10 @@ func TestTargetsThatAreRefused(t *testing.T) {
 		`"a:1": the core is named twice`:                    {"a:1", "b:1", "a:1"},
 		`"unix:///s": the core is named twice`:              {"unix:/s", "unix:///s"},
 		`"dns:a:1": the core is named twice`:                {"a:1", "dns:///a:1", "dns:a:1"},
+		`"[0:0::1]:1": the core is named twice`:             {"[::1]:1", "[0:0::1]:1"},
+		`"10.0.0.1:1": the core is named twice`:             {"[::ffff:10.0.0.1]:1", "10.0.0.1:1"},
+		`"Core:1": the core is named twice`:                 {"core:1", "Core:1"},
+		`"dns:///CORE:1": the core is named twice`:          {"dns:core:1", "dns:///CORE:1"},
 		`"": the target is empty; ` + forms:                 {"a:1", ""},
 		`"a:99999": the port is "99999"; expected a number`: {"a:1", "a:99999"},
 	} {
