@@ -61,7 +61,7 @@ func TestContextOfDirectCallers(t *testing.T) {
 	for name, c := range map[string]struct{ parent, state, bag, wantParent, wantState, wantBag string }{
 		"a trace":             {parent, "vendor=1", "user=7", parent, "vendor=1", "user=7"},
 		"only a trace":        {parent, "", "", parent, "", ""},
-		"no trace":            {"", "vendor=1", "user=7", "", "", ""},
+		"no trace":            {"", "vendor=1", "user=7", "", "", "user=7"},
 		"a malformed trace":   {"00-x", "vendor=1", "", "", "", ""},
 		"a malformed state":   {parent, "=", "user=7", parent, "", "user=7"},
 		"a malformed baggage": {parent, "vendor=1", "=,=", parent, "vendor=1", ""},

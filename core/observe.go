@@ -22,20 +22,13 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// carried reads the trace context and baggage of a call. Baggage comes only with a trace, which
-// a call of an edge always has.
+// carried reads the trace context and baggage of a call.
 func carried(ctx context.Context) tracing.Carried {
-	value := func(name string) string {
-		if shown := transport.Incoming(ctx, name); len(shown) > 0 {
-			return shown[0]
-		}
-		return ""
+	parents, states := transport.Incoming(ctx, tracing.ParentKey), []string(nil)
+	if len(parents) > 0 {
+		states = transport.Incoming(ctx, tracing.StateKey)
 	}
-	parent := value(tracing.ParentKey)
-	if parent == "" {
-		return tracing.Carried{}
-	}
-	return tracing.Parse(parent, value(tracing.StateKey), value(tracing.BaggageKey))
+	return tracing.Parse(parents, states, transport.Incoming(ctx, tracing.BaggageKey))
 }
 
 // record counts a request that was admitted, at its end: by the figures of the ledger's

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
@@ -52,16 +51,7 @@ func (s *requestRecord) answered(err error) {
 // observe begins the span of a request and counts it in.
 func (e *Edge) observe(x *exchange, r *http.Request, p path, found bool) {
 	h := r.Header
-	value := func(name string) string {
-		if v := h[name]; len(v) > 0 {
-			return v[0]
-		}
-		return ""
-	}
-	var in tracing.Carried
-	if parent := value("Traceparent"); parent != "" || len(h["Baggage"]) > 0 {
-		in = tracing.Parse(parent, strings.Join(h["Tracestate"], ","), strings.Join(h["Baggage"], ","))
-	}
+	in := tracing.Parse(h["Traceparent"], h["Tracestate"], h["Baggage"])
 	x.span = e.config.Tracer.Start(in)
 	s := &x.record
 	s.method, s.scheme = instrument.Method(r.Method), "http"

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"math/rand/v2"
+	"strings"
 
 	"go.opentelemetry.io/otel/baggage"
 	"go.opentelemetry.io/otel/trace"
@@ -44,25 +45,53 @@ func (c Carried) TraceText() string {
 	return c.id
 }
 
-// Parse reads what travels with a request from the values of its headers, empty where
-// there are none. A traceparent that is not W3C's is ignored, as the standard demands, and
-// so are a tracestate or a baggage that are too long or malformed.
-func Parse(parent, state, bag string) Carried {
+// Parse reads what travels with a request from the values of its headers, in their order. A
+// traceparent that is not W3C's, or that comes twice, is ignored, as the standard demands, and so are
+// a tracestate or a baggage that are too long or malformed. What is left is printable ASCII, as
+// metadata of gRPC must be.
+func Parse(parents, states, bags []string) Carried {
 	var c Carried
-	if sc, ok := parseParent(parent); ok {
-		if state != "" && len(state) <= mostState {
-			if parsed, err := trace.ParseTraceState(state); err == nil {
-				sc = sc.WithTraceState(parsed)
-			}
+	if len(parents) == 1 {
+		parent := parents[0]
+		if sc, ok := parseParent(parent); ok {
+			c.SpanContext, c.id = sc.WithTraceState(parseState(states)), parent[traceBegin:traceEnd]
 		}
-		c.SpanContext, c.id = sc, parent[traceBegin:traceEnd]
 	}
-	if bag != "" && len(bag) <= mostBaggage {
-		if _, err := baggage.Parse(bag); err == nil {
-			c.Baggage = bag
-		}
+	if len(bags) > 0 {
+		c.Baggage = parseBaggage(strings.Join(bags, ","))
 	}
 	return c
+}
+
+// parseState gives the state of several headers, which are one list; empty for none.
+func parseState(states []string) trace.TraceState {
+	state := strings.Join(states, ",")
+	if state == "" || len(state) > mostState {
+		return trace.TraceState{}
+	}
+	parsed, err := trace.ParseTraceState(state)
+	if err != nil {
+		return trace.TraceState{}
+	}
+	return parsed
+}
+
+// parseBaggage gives a baggage as it travels on, with spaces for tabs; empty for none. The library
+// takes Unicode's white space for the spaces and tabs of the standard.
+func parseBaggage(bag string) string {
+	if bag == "" || len(bag) > mostBaggage {
+		return ""
+	}
+	bag = strings.ReplaceAll(bag, "\t", " ")
+	for i := range len(bag) {
+		if bag[i] < ' ' || bag[i] > '~' {
+			return ""
+		}
+	}
+	if _, err := baggage.Parse(bag); err != nil {
+		return ""
+	}
+	return bag
 }
 
 // parentLength is that of a traceparent of version 00: 00-TRACE-SPAN-FLAGS.

@@ -13,9 +13,20 @@ import (
 
 const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
+// parse reads headers that come once each; empty ones do not come.
+func parse(parent, state, bag string) tracing.Carried {
+	once := func(text string) []string {
+		if text == "" {
+			return nil
+		}
+		return []string{text}
+	}
+	return tracing.Parse(once(parent), once(state), once(bag))
+}
+
 // What is no traceparent of W3C is ignored, with all that came beside it.
 func TestParse(t *testing.T) {
-	good := tracing.Parse(parent, "vendor=1", "user=7")
+	good := parse(parent, "vendor=1", "user=7")
 	if tracing.Parent(good.SpanContext) != parent || good.TraceState().String() != "vendor=1" || good.Baggage != "user=7" || !good.IsRemote() {
 		t.Errorf("%+v", good)
 	}
@@ -24,35 +35,59 @@ func TestParse(t *testing.T) {
 		"no span": parent[:36] + strings.Repeat("0", 16) + "-01", "no version": "ff" + parent[2:], "more of version 0": parent + "-x", "no dash behind a later version": "01" + parent[2:] + "x",
 		"no hexadecimal": parent[:5] + "g" + parent[6:], "spaces": " " + parent, "a mebibyte": strings.Repeat("0", 1<<20), "NUL": "00-" + strings.Repeat("\x00", 52),
 	} {
-		if got := tracing.Parse(text, "vendor=1", ""); got.IsValid() || got.TraceState().Len() > 0 {
+		if got := parse(text, "vendor=1", ""); got.IsValid() || got.TraceState().Len() > 0 {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
-	if later := tracing.Parse("01"+parent[2:]+"-more", "", ""); !later.IsValid() || tracing.Parent(later.SpanContext) != parent {
+	if later := parse("01"+parent[2:]+"-more", "", ""); !later.IsValid() || tracing.Parent(later.SpanContext) != parent {
 		t.Errorf("a later version: %+v", later)
 	}
 	for name, c := range map[string][2]string{
 		"a malformed state": {"=", ""}, "a long state": {"a=" + strings.Repeat("b", 600), ""}, "malformed baggage": {"", "=,="}, "long baggage": {"", "a=" + strings.Repeat("b", 9000)},
 	} {
-		got := tracing.Parse(parent, c[0], c[1])
+		got := parse(parent, c[0], c[1])
 		if !got.IsValid() || got.TraceState().Len() > 0 || got.Baggage != "" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
 
+// Headers that come several times are one list, as RFC 9110 has it, but a traceparent is no list: two
+// are none.
+func TestParseRepeated(t *testing.T) {
+	got := tracing.Parse([]string{parent}, []string{"a=1", "b=2"}, []string{"c=3", "d=4"})
+	if state := got.TraceState().String(); state != "a=1,b=2" || got.Baggage != "c=3,d=4" {
+		t.Errorf("the state is %q, the baggage %q", state, got.Baggage)
+	}
+	if got := tracing.Parse([]string{parent, parent}, []string{"a=1"}, []string{"c=3"}); got.IsValid() || got.TraceState().Len() > 0 || got.Baggage != "c=3" {
+		t.Errorf("two traceparents: %+v", got)
+	}
+}
+
+// Metadata of gRPC takes printable ASCII alone, so that what travels on is that. White space of W3C's
+// grammar is a space or a tab; what Unicode has besides is none.
+func TestBaggageIsPrintable(t *testing.T) {
+	for bag, want := range map[string]string{
+		"a=1,\tb=2 ; p": "a=1, b=2 ; p", "a=1\t2": "", "a=1,\u00a0b=2": "", "a=1,\u2028b=2": "", "a=1;p=é": "", "a=é": "", "a=%C3%A9": "a=%C3%A9", "a=\x7f": "", "a=1,\vb=2": "",
+	} {
+		if got := parse("", "", bag).Baggage; got != want {
+			t.Errorf("%q became %q, want %q", bag, got, want)
+		}
+	}
+}
+
 // FuzzParse holds that what is parsed is written as it was read, but for what no version
-// knows.
+// knows, and in printable ASCII.
 func FuzzParse(f *testing.F) {
 	f.Add(parent, "vendor=1", "user=7")
-	f.Add("01"+parent[2:]+"-more", "", "")
+	f.Add("01"+parent[2:]+"-more", "", "a=1,\tb=2")
 	f.Fuzz(func(t *testing.T, text, state, bag string) {
-		c := tracing.Parse(text, state, bag)
+		c := parse(text, state, bag)
 		if c.IsValid() && tracing.Parent(c.SpanContext)[3:52] != text[3:52] {
 			t.Errorf("%q became %q", text, tracing.Parent(c.SpanContext))
 		}
 		c.Headers(func(name, value string) {
-			if value == "" || strings.ContainsAny(value, "\r\n") {
+			if value == "" || strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' }) {
 				t.Errorf("%s: %q", name, value)
 			}
 		})
@@ -62,8 +97,8 @@ func FuzzParse(f *testing.F) {
 // A request is exported that was sampled, by its caller or by the ratio, and of all others
 // those that failed or were slow.
 func TestKeeps(t *testing.T) {
-	sampled := tracing.Parse(parent, "", "")
-	refused := tracing.Parse(parent[:54]+"0", "", "")
+	sampled := parse(parent, "", "")
+	refused := parse(parent[:54]+"0", "", "")
 	for name, c := range map[string]struct {
 		sampler tracing.Sampler
 		slow    time.Duration
@@ -114,7 +149,7 @@ func TestRatio(t *testing.T) {
 // that span.
 func TestTexts(t *testing.T) {
 	tracer := tracing.New(tracing.Config{Tracer: noop.Tracer{}})
-	for name, in := range map[string]tracing.Carried{"none": {}, "a caller's": tracing.Parse(parent, "", ""), "of a later version": tracing.Parse("01"+parent[2:]+"-more", "", "")} {
+	for name, in := range map[string]tracing.Carried{"none": {}, "a caller's": parse(parent, "", ""), "of a later version": parse("01"+parent[2:]+"-more", "", "")} {
 		span := tracer.Start(in)
 		for _, s := range []tracing.Span{span, tracer.Child(span), tracer.Start(span.Carried), tracer.Child(tracer.Start(span.Carried))} {
 			if s.TraceText() != s.TraceID().String() || in.IsValid() && s.TraceText() != in.TraceText() {
@@ -130,7 +165,7 @@ func TestTexts(t *testing.T) {
 	if text := (tracing.Carried{}).TraceText(); text != "" {
 		t.Errorf("the text of no trace is %q", text)
 	}
-	if c := (tracing.Carried{SpanContext: tracing.Parse(parent, "", "").SpanContext}); c.TraceText() != parent[3:35] {
+	if c := (tracing.Carried{SpanContext: parse(parent, "", "").SpanContext}); c.TraceText() != parent[3:35] {
 		t.Errorf("the text of a context is %q", c.TraceText())
 	}
 }
@@ -138,7 +173,7 @@ func TestTexts(t *testing.T) {
 // Without a tracer the context of the caller passes as it is, and a child is its parent.
 func TestNoTracer(t *testing.T) {
 	var none *tracing.Tracer
-	in := tracing.Parse(parent, "vendor=1", "user=7")
+	in := parse(parent, "vendor=1", "user=7")
 	span := none.Start(in)
 	if child := none.Child(span); tracing.Parent(child.SpanContext) != parent || child.Baggage != "user=7" || none.Keeps(span, true, time.Hour) {
 		t.Errorf("%+v", child)
