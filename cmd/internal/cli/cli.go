@@ -12,8 +12,6 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/genway/genway/telemetry/wideline"
 )
 
 // Exit codes: 1 when the command failed, 2 when it was called wrongly.
@@ -61,27 +59,6 @@ type UsageError struct{ Err error }
 
 func (e UsageError) Error() string { return e.Err.Error() }
 func (e UsageError) Unwrap() error { return e.Err }
-
-// Log says how a server logs.
-type Log struct {
-	Level  slog.Level `name:"log-level" env:"GENWAY_LOG_LEVEL" default:"info" placeholder:"LEVEL" help:"Lowest level that is logged: debug, info, warn or error."`
-	Format string     `name:"log-format" env:"GENWAY_LOG_FORMAT" enum:"text,json" default:"text" help:"Format of the log on standard error: text or json."`
-}
-
-// Logger gives the log, on standard error, and what must be called at the end so that
-// its last lines are written.
-func (l Log) Logger() (*slog.Logger, func()) { return l.LoggerTo(os.Stderr) }
-
-// LoggerTo is Logger with a log that is written to out.
-func (l Log) LoggerTo(out io.Writer) (*slog.Logger, func()) {
-	options, lines := &slog.HandlerOptions{Level: l.Level}, newLines(out)
-	var handler slog.Handler = slog.NewTextHandler(lines, options)
-	encoding := wideline.Text
-	if l.Format == "json" {
-		handler, encoding = slog.NewJSONHandler(lines, options), wideline.JSON
-	}
-	return slog.New(prompt{handler, lines, l.Level, encoding}), lines.flush
-}
 
 // TellEnd logs that the end was asked for, which explains the wait that follows.
 // The result stops the logging.

@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"context"
+	"bytes"
 	"io"
-	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/genway/genway/telemetry/wideline"
 )
 
 const (
@@ -15,97 +12,153 @@ const (
 	flushEvery = 50 * time.Millisecond
 	// flushAt is how many bytes are written without waiting for that.
 	flushAt = 32 << 10
+	// mostGathered bounds what waits for a log that takes lines more slowly than they come, in
+	// bytes. Lines that do not fit are lost, and counted.
+	mostGathered = 8 << 20
+	// patience is how long a warning and the end of a process wait for the log.
+	patience = time.Second
 )
 
 // lines gathers the lines of a log and writes them together: one system call for the
-// requests of a moment, not two for each.
+// requests of a moment, not two for each. They are written by a goroutine of their own, since a pipe
+// that nobody reads blocks its writer.
 type lines struct {
 	out io.Writer
+	// tell gives a line about so many lost ones.
+	tell func(lost int64) []byte
 
-	mu    sync.Mutex // of what gathers
+	mu    sync.Mutex
 	buf   []byte
+	spare []byte
 	timer *time.Timer
-	armed bool
-
-	writing sync.Mutex // keeps what is written in order; taken ahead of mu
-	spare   []byte
+	armed bool // the timer runs, or its goroutine is about to write
+	// busy says that a goroutine writes, since when it has waited for the log.
+	busy  bool
+	since time.Time
+	// taken and written count the bytes of lines that came and that were written or lost; changed is
+	// closed and replaced when written grows. waiting is how many wait for that.
+	taken, written uint64
+	changed        chan struct{}
+	waiting        int
+	// lost counts lines, told those of them that the log has been told of. torn says that the log
+	// ends within a line.
+	lost, told int64
+	torn       bool
 }
 
 func newLines(out io.Writer) *lines {
-	w := &lines{out: out}
-	w.timer = time.AfterFunc(flushEvery, w.flush)
+	w := &lines{out: out, changed: make(chan struct{})}
+	w.timer = time.AfterFunc(flushEvery, w.write)
 	w.timer.Stop()
 	return w
 }
 
-// Write takes lines to be written soon. It waits only while the log cannot be written
-// and much has gathered.
+// Write takes lines to be written soon. It never waits for the log.
 func (w *lines) Write(b []byte) (int, error) {
 	w.mu.Lock()
-	w.buf = append(w.buf, b...)
-	full := len(w.buf) >= flushAt
-	if !w.armed {
-		w.armed = true
-		w.timer.Reset(flushEvery)
+	defer w.mu.Unlock()
+	if len(w.buf)+len(b) > mostGathered {
+		w.lost += count(b)
+		return len(b), nil
 	}
-	w.mu.Unlock()
-	if full {
-		w.flush()
+	before := len(w.buf)
+	w.buf = append(w.buf, b...)
+	w.taken += uint64(len(b))
+	switch {
+	case before < flushAt && len(w.buf) >= flushAt:
+		w.arm(0)
+	case !w.armed:
+		w.arm(flushEvery)
 	}
 	return len(b), nil
 }
 
-// flush writes what has gathered.
-func (w *lines) flush() {
-	w.writing.Lock()
-	defer w.writing.Unlock()
+// arm has what has gathered written after a time. The caller holds mu.
+func (w *lines) arm(after time.Duration) {
+	w.armed = true
+	w.timer.Reset(after)
+}
+
+// write writes what has gathered, unless another goroutine is at it, which then comes back to it.
+func (w *lines) write() {
 	w.mu.Lock()
-	gathered := w.buf
-	w.buf, w.armed = w.spare[:0], false
+	defer w.mu.Unlock()
+	if w.busy {
+		return
+	}
+	w.busy = true
+	for again := len(w.buf) > 0; again; again = len(w.buf) >= flushAt || len(w.buf) > 0 && w.waiting > 0 {
+		w.put()
+	}
+	w.busy = false
+	if w.armed = len(w.buf) > 0; w.armed {
+		w.arm(flushEvery)
+	}
+}
+
+// put writes what has gathered. The caller holds mu, which put releases while it writes.
+func (w *lines) put() {
+	gathered, torn := w.buf, w.torn
+	w.buf, w.spare, w.armed, w.since = w.spare[:0], nil, false, time.Now()
 	w.mu.Unlock()
-	if len(gathered) > 0 {
-		// A log that cannot be written can be reported nowhere.
-		_, _ = w.out.Write(gathered)
+	if torn {
+		_, err := w.out.Write([]byte{'\n'})
+		torn = err != nil
 	}
-	w.spare = gathered
+	n, err := w.out.Write(gathered)
+	w.mu.Lock()
+	w.torn = torn
+	if n > 0 {
+		w.torn = gathered[n-1] != '\n'
+	}
+	w.lost += count(gathered[n:])
+	if err == nil && w.lost > w.told {
+		line := w.tell(w.lost - w.told)
+		w.buf, w.told = append(w.buf, line...), w.lost
+		w.taken += uint64(len(line))
+	}
+	if w.written += uint64(len(gathered)); cap(gathered) <= 4*flushAt {
+		w.spare = gathered
+	}
+	close(w.changed)
+	w.changed = make(chan struct{})
 }
 
-// prompt is a handler that has warnings and errors written at once: what follows them
-// may be the end of the process.
-type prompt struct {
-	slog.Handler
-	lines *lines
-	level slog.Level
-	// encoding is that of the lines of requests; None for a handler with fields of its own.
-	encoding wideline.Encoding
-}
-
-// Enabled says what the handler would say, without asking through its options.
-func (h prompt) Enabled(_ context.Context, level slog.Level) bool { return level >= h.level }
-
-// Encoding is that of the lines of requests.
-func (h prompt) Encoding() wideline.Encoding { return h.encoding }
-
-// WriteLine takes the line of a request.
-func (h prompt) WriteLine(level slog.Level, line []byte) {
-	_, _ = h.lines.Write(line) // it never fails
-	if level >= slog.LevelWarn {
-		h.lines.flush()
+// flush has what has gathered written, and waits for it. It does not wait for a log that has taken
+// nothing for as long as patience.
+func (w *lines) flush() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	target := w.taken
+	if w.written >= target || w.busy && time.Since(w.since) >= patience {
+		return
+	}
+	w.waiting++
+	defer func() { w.waiting-- }()
+	if !w.busy {
+		w.arm(0)
+	}
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for w.written < target {
+		changed := w.changed
+		w.mu.Unlock()
+		select {
+		case <-changed:
+			w.mu.Lock()
+		case <-late.C:
+			w.mu.Lock()
+			return
+		}
 	}
 }
 
-func (h prompt) Handle(ctx context.Context, r slog.Record) error {
-	err := h.Handler.Handle(ctx, r)
-	if r.Level >= slog.LevelWarn {
-		h.lines.flush()
-	}
-	return err
+// missing is how many lines are lost.
+func (w *lines) missing() int64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.lost
 }
 
-func (h prompt) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return prompt{h.Handler.WithAttrs(attrs), h.lines, h.level, wideline.None}
-}
-
-func (h prompt) WithGroup(name string) slog.Handler {
-	return prompt{h.Handler.WithGroup(name), h.lines, h.level, wideline.None}
-}
+// count gives the number of lines.
+func count(b []byte) int64 { return int64(bytes.Count(b, []byte{'\n'})) }

@@ -63,20 +63,23 @@ func TestLines(t *testing.T) {
 	})
 }
 
-// A burst does not gather without bound.
+// A burst is written before its time, and not by those that log.
 func TestLinesOfABurst(t *testing.T) {
-	var out safeBuffer
-	w := newLines(&out)
-	for range 2 * flushAt / 100 {
-		if _, err := w.Write(bytes.Repeat([]byte("x"), 100)); err != nil {
-			t.Fatal(err)
+	synctest.Test(t, func(t *testing.T) {
+		var out safeBuffer
+		w := newLines(&out)
+		begun := time.Now()
+		for range 2 * flushAt / 100 {
+			if _, err := w.Write(bytes.Repeat([]byte("x"), 100)); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	if n := len(out.String()); n < flushAt {
-		t.Errorf("%d bytes written", n)
-	}
-	w.flush()
-	w.timer.Stop()
+		synctest.Wait()
+		if n := len(out.String()); n < flushAt || time.Since(begun) > 0 {
+			t.Errorf("%d bytes written after %s", n, time.Since(begun))
+		}
+		w.flush()
+	})
 }
 
 // Both formats are what slog makes of them.
