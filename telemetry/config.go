@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -26,6 +27,8 @@ type Config struct {
 	// Slow is how long a request takes at least whose spans are exported whatever the
 	// sampler decided; 0 or less is none.
 	Slow time.Duration
+	// SpanQueue is how many spans may wait for the exporter; 0 is 2,048.
+	SpanQueue int
 	// Names is the set of GenAI names.
 	Names instrument.Names
 	// Disabled has nothing counted and nothing exported.
@@ -74,7 +77,9 @@ func FromEnvironment(endpoint string, lookup func(string) (string, bool)) (Confi
 	if v := get(aggregation); v != "" && v != buckets {
 		errs[4] = fmt.Errorf("%s: %q is not supported; histograms have %s", aggregation, v, buckets)
 	}
-	errs[5] = checked(get)
+	if errs[5] = checked(get); errs[5] == nil {
+		c.SpanQueue, _ = strconv.Atoi(get("OTEL_BSP_MAX_QUEUE_SIZE")) // checked; empty is the default
+	}
 	if endpoint != "" {
 		if err := checkEndpoint(endpoint); err != nil {
 			errs[6] = fmt.Errorf("--otlp-endpoint: %w", err)

@@ -94,12 +94,16 @@ func recordAll(t *testing.T, provider *telemetry.Telemetry) {
 	c.ServedRPC(ctx, "genway.v1.Generation/GenerateText", "INTERNAL", time.Second)
 	e.Begun("POST", "http")
 	e.Ended(ctx, filled(t, instrument.HTTPRequest{Method: "POST", Scheme: "http", Route: "/v1/messages", Version: "2", Protocol: "messages", Status: 502, Kind: "bad_upstream", Events: 3, Heartbeats: 1, Cut: "upstream"}))
+	s := instrument.NewSpans(provider.Registry)
+	s.Dropped()
+	s.Exported(1, instrument.SpansTimedOut)
 	e.CalledRPC(ctx, "genway.v1.Generation/GenerateText", "INTERNAL", time.Second)
 	yes := func() bool { return true }
 	stop, err := instrument.State{
 		Breakers: func(yield func(string, int)) { yield("u", 2) }, LedgerQueue: func() int { return 1 }, LedgerLag: func() time.Duration { return 1 },
 		LimitsDegraded: yes, StoreDamaged: yes, AnswerBytes: func() int64 { return 1 }, Budgets: func(yield func(string, string, float64)) { yield("key", "day", 1) },
 		Certificates: func(yield func(string, time.Time)) { yield("http", time.Unix(1, 0)) }, ConfigHash: func() string { return "h" }, CoreReady: yes, Ready: yes,
+		LogLinesLost: func() int64 { return 1 },
 	}.Watch(provider.Meter)
 	if err != nil {
 		t.Fatal(err)

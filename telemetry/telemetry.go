@@ -55,7 +55,7 @@ func Start(ctx context.Context, config Config, log *slog.Logger) (*Telemetry, er
 		return t, nil
 	}
 	otel.SetLogger(logr.FromSlogHandler(log.Handler()))
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("telemetry cannot be delivered", "error", err) }))
+	otel.SetErrorHandler(newFailures(log))
 	of, err := describe(ctx, config)
 	if err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (t *Telemetry) startTraces(ctx context.Context, config Config, of *resource
 	if err != nil {
 		return fmt.Errorf("traces over OTLP: %w", err)
 	}
-	provider := sdktrace.NewTracerProvider(sdktrace.WithResource(of), sdktrace.WithBatcher(push), sdktrace.WithIDGenerator(decided{}), sdktrace.WithSampler(sdktrace.AlwaysSample()))
+	provider := sdktrace.NewTracerProvider(sdktrace.WithResource(of), sdktrace.WithSpanProcessor(newCounted(push, config.SpanQueue, instrument.NewSpans(t.Registry))), sdktrace.WithIDGenerator(decided{}), sdktrace.WithSampler(sdktrace.AlwaysSample()))
 	t.Tracer = tracing.New(tracing.Config{Tracer: provider.Tracer(scope), Sampler: config.Sampler, Slow: config.Slow})
 	t.close = append(t.close, provider.Shutdown)
 	return nil

@@ -46,6 +46,13 @@ func checked(get func(string) string) error {
 	for _, variable := range [...]string{"OTEL_BSP_MAX_QUEUE_SIZE", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE"} {
 		check(variable, number(1, mostSpans))
 	}
+	for _, variable := range [...]string{
+		"OTEL_ATTRIBUTE_COUNT_LIMIT", "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+		"OTEL_SPAN_EVENT_COUNT_LIMIT", "OTEL_SPAN_LINK_COUNT_LIMIT", "OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT", "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT",
+	} {
+		check(variable, number(unlimited, mostOfASpan))
+	}
+	check("OTEL_METRICS_EXEMPLAR_FILTER", oneOf("trace_based"))
 	check("OTEL_RESOURCE_ATTRIBUTES", checkAttributes)
 	return errors.Join(errs...)
 }
@@ -53,6 +60,8 @@ func checked(get func(string) string) error {
 const (
 	// mostMilliseconds is a day: a multiple of it leaves the range of a duration.
 	mostMilliseconds = 24 * 60 * 60 * 1000
+	// unlimited and mostOfASpan bound the limits of a span.
+	unlimited, mostOfASpan = -1, 1_000_000_000
 	// mostSpans bounds the queue, whose memory is taken at the start.
 	mostSpans = 1_000_000
 )

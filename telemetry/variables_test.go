@@ -24,6 +24,7 @@ func TestUnsupportedValues(t *testing.T) {
 	files := []string{"/nonexistent.pem", empty, t.TempDir()}
 	bad := map[string][]string{
 		"OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE": {"sometimes"},
+		"OTEL_METRICS_EXEMPLAR_FILTER":                      {"always_on", "always_off", "x"},
 		"OTEL_RESOURCE_ATTRIBUTES":                          {"nonsense", "a=1,b", "=1", "a=%zz", ","},
 	}
 	for _, signal := range []string{"", "TRACES_", "METRICS_"} {
@@ -34,6 +35,9 @@ func TestUnsupportedValues(t *testing.T) {
 	}
 	for _, positive := range []string{"OTEL_METRIC_EXPORT_INTERVAL", "OTEL_METRIC_EXPORT_TIMEOUT", "OTEL_BSP_SCHEDULE_DELAY", "OTEL_BSP_EXPORT_TIMEOUT", "OTEL_BSP_MAX_QUEUE_SIZE", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE"} {
 		bad[positive] = append([]string{"0"}, numbers...)
+	}
+	for _, limit := range []string{"OTEL_ATTRIBUTE_COUNT_LIMIT", "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "OTEL_SPAN_EVENT_COUNT_LIMIT", "OTEL_SPAN_LINK_COUNT_LIMIT", "OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT", "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT"} {
+		bad[limit] = append([]string{"-2"}, numbers[1:]...)
 	}
 	for variable, values := range bad {
 		for _, value := range values {
@@ -52,6 +56,7 @@ func TestUnsupportedValues(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_ENDPOINT": "https://collector.example:4318/base", "OTEL_EXPORTER_OTLP_HEADERS": "authorization=Bearer%20secret, x-tenant=", "OTEL_EXPORTER_OTLP_TIMEOUT": "0",
 		"OTEL_EXPORTER_OTLP_COMPRESSION": "gzip", "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE": "Delta", "OTEL_METRIC_EXPORT_INTERVAL": "86400000", "OTEL_BSP_MAX_QUEUE_SIZE": "1",
 		"OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=a%20b,service.namespace=", "OTEL_BSP_SCHEDULE_DELAY": " 5 ",
+		"OTEL_METRICS_EXEMPLAR_FILTER": "trace_based", "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT": "-1", "OTEL_ATTRIBUTE_COUNT_LIMIT": "0",
 	}
 	if _, err := telemetry.FromEnvironment("", environment(good)); err != nil {
 		t.Error(err)

@@ -63,7 +63,7 @@ var (
 	ownBounds = []float64{0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5}
 )
 
-// gauges makes observable gauges of definitions and keeps the first error.
+// gauges makes observable instruments of definitions and keeps the first error.
 type gauges struct {
 	meter metric.Meter
 	err   error
@@ -71,8 +71,18 @@ type gauges struct {
 
 func (g *gauges) of(d Definition) metric.Float64ObservableGauge {
 	gauge, err := g.meter.Float64ObservableGauge(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Help))
+	g.keep(d, err)
+	return gauge
+}
+
+func (g *gauges) counter(d Definition) metric.Int64ObservableCounter {
+	counter, err := g.meter.Int64ObservableCounter(d.Name, metric.WithUnit(d.Unit), metric.WithDescription(d.Help))
+	g.keep(d, err)
+	return counter
+}
+
+func (g *gauges) keep(d Definition, err error) {
 	if err != nil && g.err == nil {
 		g.err = fmt.Errorf("instrument %s: %w", d.Name, err)
 	}
-	return gauge
 }

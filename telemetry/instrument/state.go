@@ -30,6 +30,8 @@ var (
 		Help: "1, with the hash of the configuration that is in force.", Labels: []string{"hash"}}
 	coreReady = Definition{Name: "genway.core_ready", Kind: Gauge, Side: OfEdge,
 		Help: "1 while the edge has a core that serves, else 0."}
+	logLinesLost = Definition{Name: "genway.log_lines_lost", Kind: Counter, Unit: "{line}", Side: OfBoth,
+		Help: "Lines of the log that could not be written: its disk is full, or nothing reads it."}
 	ready = Definition{Name: "genway.ready", Kind: Gauge, Side: OfBoth,
 		Help: "1 while the process is ready, else 0."}
 )
@@ -39,7 +41,8 @@ func Definitions() []Definition {
 	return []Definition{
 		requests, requestDuration, ownDuration, admissionDuration, tokensUsed, estimatedUsage, costDollars, limitRefusals, refusals,
 		attempts, fallbacks, upstreamCalls, losses, activeCalls, shedRequests, connectionsRefused, setAside, storeErrors, captures, reloads,
-		breakerState, ledgerQueue, ledgerLag, limitsDegraded, storeDamaged, answerBytes, budgetFill, certificateExpiry, configInfo, coreReady, ready,
+		breakerState, ledgerQueue, ledgerLag, limitsDegraded, storeDamaged, answerBytes, budgetFill, certificateExpiry, configInfo, coreReady, ready, logLinesLost,
+		spansProcessed, spansExported,
 		streamEvents, heartbeats, streamsCut,
 		inferenceDuration, inferenceFirst, inferenceChunk, usageInput, usageOutput, usageCacheRead, usageCacheWrite, usageReasoning, operationInput, operationOutput,
 		httpServerDuration, httpServerActive, httpClientDuration, rpcServerDuration, rpcClientDuration,
@@ -66,6 +69,8 @@ type State struct {
 	ConfigHash   func() string
 	CoreReady    func() bool
 	Ready        func() bool
+	// LogLinesLost is how many lines of the log could not be written.
+	LogLinesLost func() int64
 }
 
 // Watch has the figures read whenever metrics are collected, until the provider ends. The
@@ -125,6 +130,11 @@ func (s State) Watch(meter metric.Meter) (stop func() error, err error) {
 		add(configInfo, func(o metric.Observer, g metric.Float64ObservableGauge) {
 			o.ObserveFloat64(g, 1, labelled("hash", s.ConfigHash()))
 		})
+	}
+	if s.LogLinesLost != nil {
+		lost := f.counter(logLinesLost)
+		instruments = append(instruments, lost)
+		observe = append(observe, func(o metric.Observer) { o.ObserveInt64(lost, s.LogLinesLost()) })
 	}
 	flag(limitsDegraded, s.LimitsDegraded)
 	flag(storeDamaged, s.StoreDamaged)

@@ -47,7 +47,7 @@ func TestLogThatStalls(t *testing.T) {
 		}
 		close(out.opened)
 		synctest.Wait()
-		lost := log.Handler().(prompt).Lost() //nolint:forcetypeassert // it is what LoggerTo makes
+		lost := LinesLost(log)()
 		if lost == 0 {
 			t.Error("nothing is lost of more than is gathered")
 		}
@@ -123,7 +123,7 @@ func TestLogOnAFullDisk(t *testing.T) {
 				t.Errorf("%s: %q", format, line)
 			}
 		}
-		if lost := log.Handler().(prompt).Lost(); lost != 10-whole || len(found) != 2 { //nolint:forcetypeassert // as above
+		if lost := LinesLost(log)(); lost != 10-whole || len(found) != 2 {
 			t.Errorf("%s: %d lines are lost, want %d; after the torn one came %q", format, lost, 10-whole, lines[whole+1:])
 		}
 	}

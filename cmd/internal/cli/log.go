@@ -69,8 +69,14 @@ func (h prompt) Enabled(_ context.Context, level slog.Level) bool { return level
 // Encoding is that of the lines of requests.
 func (h prompt) Encoding() wideline.Encoding { return h.encoding }
 
-// Lost is how many lines could not be written, for metrics.
-func (h prompt) Lost() int64 { return h.lines.missing() }
+// LinesLost gives what counts the lines of a log that could not be written; nil for a log of another
+// handler than Logger's.
+func LinesLost(log *slog.Logger) func() int64 {
+	if h, ok := log.Handler().(prompt); ok {
+		return h.lines.missing
+	}
+	return nil
+}
 
 // WriteLine takes the line of a request.
 func (h prompt) WriteLine(level slog.Level, line []byte) {

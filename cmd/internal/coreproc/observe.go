@@ -25,6 +25,7 @@ func (c *Core) watch(limitsUnavailable *atomic.Bool) error {
 			}
 		},
 		Certificates: c.expiries, ConfigHash: c.routing.Hash, Ready: func() bool { return len(c.server.Failing()) == 0 },
+		LogLinesLost: cli.LinesLost(c.log),
 	}.Watch(c.telemetry.Meter)
 	return err
 }

@@ -64,7 +64,7 @@ func (f EdgeFlags) watch(edge *gateway.Edge, listener Listener) (stop func(), er
 		}
 	}}
 	if f.coreIsRemote {
-		state.CoreReady = edge.CoreReady
+		state.CoreReady, state.LogLinesLost = edge.CoreReady, cli.LinesLost(f.log)
 		state.Ready = func() bool { return len(edge.Failing()) == 0 }
 	}
 	unregister, err := state.Watch(f.telemetry.Meter)
