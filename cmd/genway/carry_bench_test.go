@@ -156,13 +156,27 @@ routes:
 
 // carry sends a request over one connection, and reads what comes.
 func carry(b *testing.B, address string, request []byte) {
+	once, end := carrier(b, address, request)
+	defer end()
+	for range 20 { // pools are filled, connections made
+		once()
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		once()
+	}
+}
+
+// carrier gives what sends a request over one connection and reads its answer, which must be a
+// success, and what ends the connection.
+func carrier(b *testing.B, address string, request []byte) (once, end func()) {
+	b.Helper()
 	conn, err := new(net.Dialer).DialContext(b.Context(), "tcp", address)
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer conn.Close()
 	in := bufio.NewReaderSize(conn, 64<<10)
-	once := func() {
+	return func() {
 		if _, err := conn.Write(request); err != nil {
 			b.Fatal(err)
 		}
@@ -174,14 +188,7 @@ func carry(b *testing.B, address string, request []byte) {
 		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
 			b.Fatal(resp.Status, err)
 		}
-	}
-	for range 20 { // pools are filled, connections made
-		once()
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		once()
-	}
+	}, func() { _ = conn.Close() }
 }
 
 // canned is an upstream that answers everything with the same bytes.

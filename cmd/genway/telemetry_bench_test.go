@@ -17,40 +17,64 @@ import (
 	"github.com/genway/genway/telemetry/instrument"
 )
 
-// BenchmarkTelemetry sends requests through a gateway of one process with four settings of
-// telemetry: off; metrics and logs; also traces, none sampled; also traces, all sampled. Spans
+// telemetrySettings are those of telemetry that cost is measured of.
+var telemetrySettings = map[string]struct {
+	env map[string]string
+	log slog.Level
+}{
+	"nothing":          {map[string]string{"OTEL_SDK_DISABLED": "true", "OTEL_TRACES_EXPORTER": "none", "OTEL_TRACES_SAMPLER": "always_off"}, slog.LevelError},
+	"logs":             {map[string]string{"OTEL_SDK_DISABLED": "true", "OTEL_TRACES_EXPORTER": "none", "OTEL_TRACES_SAMPLER": "always_off"}, slog.LevelInfo},
+	"metrics-and-logs": {map[string]string{"OTEL_SDK_DISABLED": "false", "OTEL_TRACES_EXPORTER": "none", "OTEL_TRACES_SAMPLER": "always_off"}, slog.LevelInfo},
+	"unsampled":        {map[string]string{"OTEL_SDK_DISABLED": "false", "OTEL_TRACES_EXPORTER": "otlp", "OTEL_TRACES_SAMPLER": "always_off"}, slog.LevelInfo},
+	"sampled":          {map[string]string{"OTEL_SDK_DISABLED": "false", "OTEL_TRACES_EXPORTER": "otlp", "OTEL_TRACES_SAMPLER": "always_on"}, slog.LevelInfo},
+}
+
+// BenchmarkTelemetry sends requests through a gateway of one process with five settings of
+// telemetry: off; logs; also metrics; also traces, none sampled; also traces, all sampled. Spans
 // are made and queued. None is exported during the benchmark, because the number of batches
 // depends on time.
 func BenchmarkTelemetry(b *testing.B) {
-	for _, setting := range []struct {
-		name string
-		env  map[string]string
-		log  slog.Level
-	}{
-		{"nothing", map[string]string{"OTEL_SDK_DISABLED": "true"}, slog.LevelError},
-		{"logs", map[string]string{"OTEL_SDK_DISABLED": "true"}, slog.LevelInfo},
-		{"metrics-and-logs", nil, slog.LevelInfo},
-		{"unsampled", map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_TRACES_SAMPLER": "always_off"}, slog.LevelInfo},
-		{"sampled", map[string]string{"OTEL_TRACES_EXPORTER": "otlp", "OTEL_TRACES_SAMPLER": "always_on"}, slog.LevelInfo},
-	} {
-		b.Run(setting.name, func(b *testing.B) {
+	for _, setting := range []string{"nothing", "logs", "metrics-and-logs", "unsampled", "sampled"} {
+		b.Run(setting, func(b *testing.B) {
 			for _, name := range []string{"OTEL_BSP_SCHEDULE_DELAY", "OTEL_BSP_MAX_QUEUE_SIZE", "OTEL_BSP_MAX_EXPORT_BATCH_SIZE"} {
 				b.Setenv(name, "1000000")
 			}
 			b.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "100") // ms; the spans that are queued at the end have no receiver
-			for name, value := range setting.env {
-				b.Setenv(name, value)
+			g := observed(b, setting)
+			for _, c := range carried {
+				if c.name != "chat-1KB" && c.name != "chat-stream-200" {
+					continue
+				}
+				b.Run(c.name, func(b *testing.B) {
+					g.upstream.answer = []byte(c.answer)
+					carry(b, g.address, g.request(c.path, c.body))
+				})
 			}
-			log, end := cli.Log{Format: "json", Level: setting.log}.LoggerTo(io.Discard)
-			carryObserved(b, log)
-			end()
+			g.end()
 		})
 	}
 }
 
-// carryObserved sends requests through a gateway whose telemetry the environment sets.
-func carryObserved(b *testing.B, log *slog.Logger) {
+// underTelemetry is a gateway of one process before an upstream.
+type underTelemetry struct {
+	upstream *canned
+	address  string
+	key      string
+	end      func()
+}
+
+// request is a request of the gateway's key, as it is sent.
+func (g underTelemetry) request(path, body string) []byte {
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: genway\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, g.key, len(body), body)
+}
+
+// observed starts a gateway with a setting of telemetry, which the environment has at its start.
+func observed(b *testing.B, setting string) underTelemetry {
 	b.Helper()
+	for name, value := range telemetrySettings[setting].env {
+		b.Setenv(name, value)
+	}
+	log, written := cli.Log{Format: "json", Level: telemetrySettings[setting].log}.LoggerTo(io.Discard)
 	ctx, stop := context.WithCancel(b.Context())
 	up := startCanned(ctx, b)
 	config := filepath.Join(b.TempDir(), "genway.yaml")
@@ -71,17 +95,11 @@ func carryObserved(b *testing.B, log *slog.Logger) {
 		b.Fatal(err)
 	}
 	server := httptest.NewServer(edge)
-	for _, c := range carried {
-		if c.name != "chat-1KB" && c.name != "chat-stream-200" {
-			continue
-		}
-		b.Run(c.name, func(b *testing.B) {
-			up.answer = []byte(c.answer)
-			carry(b, server.Listener.Addr().String(), fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: genway\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", c.path, key, len(c.body), c.body))
-		})
-	}
-	server.Close()
-	stop()
-	_ = core.Close() // fails: the queued spans have no receiver
-	<-up.done
+	return underTelemetry{upstream: up, address: server.Listener.Addr().String(), key: key, end: func() {
+		server.Close()
+		stop()
+		_ = core.Close() // fails if spans are queued that have no receiver
+		<-up.done
+		written()
+	}}
 }

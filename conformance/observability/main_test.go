@@ -48,6 +48,8 @@ func TestCases(t *testing.T) {
 		{"O22", "a real OpenTelemetry collector takes deploy/observability/collector.yaml and refuses it with what it does not know; spans and metrics of the programs come through it, over gRPC and HTTP", collected},
 		{"O23", "OpenTelemetry's variables say where telemetry goes, how, with which headers and as which service; a value that is not supported ends the start, and does not repeat a header", variables},
 		{"O24", "each documented attribute and event comes with the spans that it is documented for, and none else", documentedSpans},
+		{"O25", "contexts of traces that are malformed, too large, repeated or in other letters cost no call, and upstreams see W3C's alone", strangeContexts},
+		{"O26", "a log that nothing reads, whose reader has gone or whose disk is full holds up no call and ends no process, and the lines that are lost are counted", logsUnread},
 		{"O16", "10,000 hostile models, paths, methods and ids make no more series than 100", hostileNames},
 	} {
 		t.Run(c.id, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/internal/certs"
 	"github.com/genway/genway/telemetry/instrument"

@@ -128,7 +128,7 @@ func (f EdgeFlags) Serve(ctx context.Context, listener Listener, core grpc.Clien
 	if err != nil {
 		return err
 	}
-	unwatch, err := f.watch(edge, listener) //nolint:contextcheck // the watch outlives the start
+	unwatch, err := f.watch(edge, listener, log) //nolint:contextcheck // the watch outlives the start
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}

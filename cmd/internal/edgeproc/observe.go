@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/gateway"
 	"github.com/genway/genway/telemetry"
 	"github.com/genway/genway/telemetry/flight"
@@ -54,7 +55,7 @@ func (f EdgeFlags) tracer() *tracing.Tracer {
 }
 
 // watch has the state of the edge read whenever metrics are collected. The result stops it.
-func (f EdgeFlags) watch(edge *gateway.Edge, listener Listener) (stop func(), err error) {
+func (f EdgeFlags) watch(edge *gateway.Edge, listener Listener, log *slog.Logger) (stop func(), err error) {
 	if f.telemetry == nil {
 		return func() {}, nil
 	}
@@ -64,7 +65,7 @@ func (f EdgeFlags) watch(edge *gateway.Edge, listener Listener) (stop func(), er
 		}
 	}}
 	if f.coreIsRemote {
-		state.CoreReady, state.LogLinesLost = edge.CoreReady, cli.LinesLost(f.log)
+		state.CoreReady, state.LogLinesLost = edge.CoreReady, cli.LinesLost(log)
 		state.Ready = func() bool { return len(edge.Failing()) == 0 }
 	}
 	unregister, err := state.Watch(f.telemetry.Meter)

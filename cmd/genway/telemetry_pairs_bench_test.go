@@ -1,0 +1,111 @@
+//go:build unix
+
+package main
+
+import (
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	// slice is how many chat requests are measured at once: their spans are three whole batches, and the
+	// garbage of them is collected several times.
+	slice   = 512
+	batches = 3
+)
+
+// BenchmarkTelemetryPairs compares two settings of telemetry in one process. Each iteration sends a slice of
+// requests through either gateway, in turns first, so that what else the machine does slows both. It
+// reports the median of the iterations' ratios of CPU time with the bounds of its 95 % interval (bootstrap), and
+// the medians of a request's CPU time, client and upstream included. Run it with -cpu 1 and -benchtime 300x.
+func BenchmarkTelemetryPairs(b *testing.B) {
+	for _, pair := range [][2]string{{"nothing", "nothing"}, {"nothing", "metrics-and-logs"}, {"metrics-and-logs", "unsampled"}, {"unsampled", "sampled"}} {
+		b.Run(pair[0]+"/"+pair[1], func(b *testing.B) {
+			collector := &sink{came: make(chan struct{}, 1000)}
+			web := httptest.NewServer(collector)
+			defer web.Close()
+			b.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", web.URL)
+			b.Setenv("OTEL_METRICS_EXPORTER", "none")
+			b.Setenv("OTEL_BSP_SCHEDULE_DELAY", "1000000") // ms; only whole batches go out
+			var run [2]func() float64
+			for i, setting := range pair {
+				g := observed(b, setting)
+				defer g.end()
+				c := carried[0]
+				g.upstream.answer = []byte(c.answer)
+				once, end := carrier(b, g.address, g.request(c.path, c.body))
+				defer end()
+				run[i] = func() float64 {
+					begun := processorTime(b)
+					for range slice {
+						once()
+					}
+					if setting == "sampled" {
+						for range batches {
+							<-collector.came
+						}
+					}
+					return float64((processorTime(b) - begun).Microseconds()) / slice
+				}
+				run[i]()
+			}
+			var base, other, ratios []float64
+			for n := 0; b.Loop(); n++ {
+				var took [2]float64
+				for i := range took {
+					at := (i + n) % 2
+					took[at] = run[at]()
+				}
+				base, other, ratios = append(base, took[0]), append(other, took[1]), append(ratios, 100*(took[1]/took[0]-1))
+			}
+			low, high := interval(ratios)
+			for unit, value := range map[string]float64{"%": median(ratios), "%-low": low, "%-high": high, "µs": median(base), "µs-with": median(other)} {
+				b.ReportMetric(value, unit)
+			}
+		})
+	}
+}
+
+// sink is a collector that takes everything.
+type sink struct{ came chan struct{} }
+
+func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	w.Header().Set("Content-Type", "application/x-protobuf")
+	s.came <- struct{}{}
+}
+
+// processorTime is the CPU time of this process, of user and system.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
+
+func median(of []float64) float64 {
+	sorted := slices.Sorted(slices.Values(of))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
+
+// interval gives the bounds of the 95 % interval of the median, of 2,000 resamples.
+func interval(of []float64) (low, high float64) {
+	medians := make([]float64, 2000)
+	for i := range medians {
+		again := make([]float64, len(of))
+		for j := range again {
+			again[j] = of[rand.IntN(len(of))]
+		}
+		medians[i] = median(again)
+	}
+	slices.Sort(medians)
+	return medians[len(medians)/40], medians[len(medians)-1-len(medians)/40]
+}
