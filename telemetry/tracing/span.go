@@ -112,7 +112,8 @@ func (t *Tracer) Export(s Span, f Facts) {
 	if f.Failure != "" {
 		attributes = append(attributes, attribute.String("error.type", f.Failure))
 	}
-	_, span := t.tracer.Start(ctx, f.Name, trace.WithSpanKind(f.Kind), trace.WithTimestamp(f.Begin), trace.WithAttributes(attributes...))
+	_, span := t.tracer.Start(ctx, f.Name, trace.WithSpanKind(f.Kind), trace.WithTimestamp(f.Begin))
+	span.SetAttributes(attributes...) // WithAttributes would copy them once more, for samplers
 	for _, e := range f.Events {
 		span.AddEvent(e.Name, trace.WithTimestamp(e.At), trace.WithAttributes(e.Attributes...))
 	}
