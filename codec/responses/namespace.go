@@ -164,6 +164,9 @@ func distinguish(tools []*genwayv1.Tool, messages []*genwayv1.Message) {
 	clashing := map[string]bool{}
 	for _, t := range tools {
 		name, at := toolName(t), spacedIn(t.NativeFields)
+		if name == "" {
+			continue // a tool of an unknown type has no name that could clash
+		}
 		if other, taken := first[name]; taken && other != at {
 			clashing[name] = true
 		}
