@@ -145,11 +145,19 @@ func (u unplacedInAnswer) logprobs(c, i int32, field string, list []*genwayv1.To
 	}
 }
 
-// citation names the members of a citation that generateContent has no place for. The others
-// carry citations with an address, and name all others.
+// citation names the members of a citation that generateContent and responses have no place for.
+// The others carry citations with an address, and name all others.
 func (u unplacedInAnswer) citation(c, i int32, cited *genwayv1.Citation) {
+	if u.protocol == responses {
+		for _, field := range unplacedOfCitation(cited) {
+			u.lose(c, i, ".text.citations."+field)
+		}
+	}
 	if u.protocol != generateContent {
 		return
+	}
+	if cited.GetUrl() != "" && cited.GetCitedText() != "" {
+		u.lose(c, i, ".text.citations.cited_text") // a chunk of the web has none
 	}
 	switch {
 	case cited.GetFileId() != "":

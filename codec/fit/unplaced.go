@@ -55,6 +55,12 @@ func (u unplaced) part(p *genwayv1.Part, i int) {
 		}
 		if len(k.Text.GetCitations()) > 0 && !u.assistant && u.is(chat, responses) {
 			u.lose(i, ".text.citations")
+		} else if u.protocol == responses {
+			for _, cited := range k.Text.GetCitations() {
+				for _, field := range unplacedOfCitation(cited) {
+					u.lose(i, ".text.citations."+field)
+				}
+			}
 		}
 	case *genwayv1.Part_Refusal:
 		if len(k.Refusal.GetLogprobs()) > 0 && u.protocol != responses {
@@ -79,6 +85,21 @@ func (u unplaced) part(p *genwayv1.Part, i int) {
 	if p.ThoughtSignature != nil && u.protocol == responses && p.GetToolCall() == nil && (!u.assistant || p.GetText() == nil) {
 		u.lose(i, ".thought_signature")
 	}
+}
+
+// unplacedOfCitation gives the fields that a citation of responses loses. One of neither an address
+// nor a file is lost as a whole, and one that an upstream of responses made is kept as it was.
+func unplacedOfCitation(cited *genwayv1.Citation) (fields []string) {
+	switch {
+	case cited.GetNative().GetProtocol() == responses, cited.GetUrl()+cited.GetFileId() == "":
+		return nil
+	case cited.GetUrl() == "" && cited.GetTitle() != "":
+		fields = append(fields, "title")
+	}
+	if cited.GetCitedText() != "" {
+		fields = append(fields, "cited_text")
+	}
+	return fields
 }
 
 func hasTokenID(l *genwayv1.TokenLogprob) bool { return l.TokenId != nil }
