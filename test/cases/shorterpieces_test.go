@@ -195,3 +195,27 @@ func TestItemsThatComeAgain(t *testing.T) {
 		}
 	}
 }
+
+// A stream that passes through loses nothing, though most of its pieces are not decoded: only those
+// that begin a run of them.
+func TestPiecesThatPassThrough(t *testing.T) {
+	const note = `{"type":"url_citation","start_index":0,"end_index":5,"url":"https://u","title":"T"}`
+	said := pieces("output_text", `"content_index":0,`, "He", "l", "lo", " ", "wo", "rld")
+	var events []string
+	events = append(events, `{"type":"response.output_item.added","output_index":0,"item":`+emptied[wholeMessage]+`}`)
+	events = append(events, said[:3]...)
+	events = append(events, `{"type":"response.output_text.annotation.added","item_id":"x","output_index":0,"content_index":0,"annotation_index":0,"annotation":`+note+`}`)
+	events = append(events, said[3:]...)
+	events = append(events, `{"type":"response.output_text.done","item_id":"x","output_index":0,"content_index":0,"text":"Hello world"}`)
+	whole := strings.Replace(wholeMessage, `"annotations":[]`, `"annotations":[`+note+`]`, 1)
+	var stream strings.Builder
+	for _, e := range responseStream(whole, events...) {
+		fmt.Fprintf(&stream, "data: %s\n\n", e)
+	}
+	g := harness.New(t, harness.Config{})
+	g.Responses.Answer(fake.Stream(fake.Bytes(stream.String())))
+	a := g.Stream(harness.Responses, "responses/m", harness.Responses.Hello())
+	if lost := a.Header.Get("X-Genway-Lost") + a.Trailer.Get("X-Genway-Lost"); a.Status != http.StatusOK || string(a.Body) != stream.String() || lost != "" {
+		t.Errorf("%d, lost %q:\n%s", a.Status, lost, a.Body)
+	}
+}

@@ -196,9 +196,14 @@ func (s *forwarder) send(events []*genwayv1.StreamGenerateTextResponse, err erro
 		if started := ev.GetStarted(); started != nil {
 			started.Losses = append(s.losses, started.Losses...)
 		}
-		s.completed = s.completed || ev.GetCompleted() != nil
-		if s.passThrough && ev.GetCompleted() == nil {
+		completed := ev.GetCompleted()
+		s.completed = s.completed || completed != nil
+		if s.passThrough && completed == nil {
 			continue
+		}
+		if s.passThrough {
+			// The caller has all that the upstream sent. The decoder has not: it misses batches.
+			completed.Losses = s.losses
 		}
 		if err := s.out.add(ev, hasContent(events)); err != nil {
 			return err

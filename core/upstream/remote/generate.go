@@ -42,7 +42,10 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 				resp = u.partialAnswer(raw)
 			}
 		}
-		return u.native(raw, header, resp, u.redactFault(err))
+		if resp, err = u.native(raw, header, resp, u.redactFault(err)); err == nil {
+			resp.Losses = losses // of the request; the answer passes as it is
+		}
+		return resp, err
 	}
 	var resp *genwayv1.GenerateTextResponse
 	if stream {
