@@ -3,6 +3,7 @@ package chat
 import (
 	"slices"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -25,14 +26,16 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 		return nil, noChoices(a.Usage.decode())
 	}
 	resp := a.settings()
+	var losses codec.Losses
 	d := decoder{body: body}
 	for i := range a.Choices {
-		c, err := d.choice(&a.Choices[i], int32(i))
+		c, err := d.choice(&a.Choices[i], int32(i), &losses)
 		if err != nil {
 			return nil, fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
 		}
 		resp.Candidates = append(resp.Candidates, c)
 	}
+	resp.Losses = losses.List()
 	return resp, nil
 }
 
@@ -65,7 +68,7 @@ func (s seconds) time() *timestamppb.Timestamp {
 	return &timestamppb.Timestamp{Seconds: int64(s)}
 }
 
-func (d decoder) choice(c *choice, place int32) (*genwayv1.Candidate, error) {
+func (d decoder) choice(c *choice, place int32, losses *codec.Losses) (*genwayv1.Candidate, error) {
 	out := &genwayv1.Candidate{Index: place}
 	if c.Index != nil {
 		out.Index = *c.Index
@@ -81,7 +84,8 @@ func (d decoder) choice(c *choice, place int32) (*genwayv1.Candidate, error) {
 		}
 	}
 	if c.Logprobs != nil {
-		attachLogprobs(out.Parts, decodeLogprobs(c.Logprobs.Content), decodeLogprobs(c.Logprobs.Refusal))
+		text, refusal := attachLogprobs(out.Parts, decodeLogprobs(c.Logprobs.Content), decodeLogprobs(c.Logprobs.Refusal))
+		loseLogprobs(out.Index, text, refusal, losses)
 	}
 	word, err := c.FinishReason.str("finish_reason")
 	if err != nil {
@@ -100,8 +104,9 @@ func (l *logprobs) natives() []*genwayv1.NativeField {
 	return member.NativesUnder(protocol, "logprobs.", l.Extra)
 }
 
-// attachLogprobs gives the tokens to the first text and the first refusal.
-func attachLogprobs(parts []*genwayv1.Part, text, refusal []*genwayv1.TokenLogprob) {
+// attachLogprobs gives the tokens to the first text and the first refusal. It returns those that
+// there is no part for.
+func attachLogprobs(parts []*genwayv1.Part, text, refusal []*genwayv1.TokenLogprob) (leftText, leftRefusal []*genwayv1.TokenLogprob) {
 	for _, p := range parts {
 		if t := p.GetText(); t != nil && text != nil {
 			t.Logprobs, text = text, nil
@@ -109,5 +114,16 @@ func attachLogprobs(parts []*genwayv1.Part, text, refusal []*genwayv1.TokenLogpr
 		if r := p.GetRefusal(); r != nil && refusal != nil {
 			r.Logprobs, refusal = refusal, nil
 		}
+	}
+	return text, refusal
+}
+
+// loseLogprobs names tokens that are of no text: some engines give those of calls, too.
+func loseLogprobs(candidate int32, text, refusal []*genwayv1.TokenLogprob, losses *codec.Losses) {
+	if len(text) > 0 {
+		losses.Add(member.Index("candidates", int(candidate))+".logprobs.content", "they belong to no text of the answer")
+	}
+	if len(refusal) > 0 {
+		losses.Add(member.Index("candidates", int(candidate))+".logprobs.refusal", "they belong to no refusal of the answer")
 	}
 }

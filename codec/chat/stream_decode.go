@@ -160,9 +160,12 @@ func (s *streamDecoder) end() ([]*genwayv1.StreamGenerateTextResponse, error) {
 	}
 	s.done, s.completed = true, true
 	completed := &genwayv1.TextCompleted{Usage: s.usage, ServiceTier: s.tier, NativeFields: s.fields}
+	var losses codec.Losses
 	for _, cd := range s.choices {
 		completed.Candidates = append(completed.Candidates, cd.end())
+		loseLogprobs(cd.index, cd.tokens, cd.refused, &losses)
 	}
+	completed.Losses = losses.List()
 	s.emit(codec.Event(completed))
 	return s.events, nil
 }
