@@ -190,8 +190,8 @@ func (c *candidateWriter) complete() ([]candidate, error) {
 	if errors.Is(err, errLeftOut) {
 		err = nil
 	}
-	if c.written += len(parts); len(parts) == 0 && c.streams && text != "" {
-		c.written++
+	if c.written += len(parts); c.streams && text != "" && (len(parts) == 0 || p.GetThinking().GetEncryptedContent() != nil) {
+		c.written++ // the text went out ahead; encrypted content is a part of its own behind it
 	}
 	if err != nil || len(parts) == 0 {
 		return nil, err

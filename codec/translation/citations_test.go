@@ -2,6 +2,7 @@ package translation
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/genway/genway/codec"
@@ -68,4 +69,28 @@ func prefixed(prefix string, fields []string) []string {
 		members = append(members, prefix+f)
 	}
 	return members
+}
+
+// A citation names the part that it is of by the place that the part has in a unary answer, in a
+// stream too.
+func TestPlacesOfCitedParts(t *testing.T) {
+	answer := &genwayv1.GenerateTextResponse{Candidates: []*genwayv1.Candidate{{
+		StopReason: genwayv1.StopReason_STOP_REASON_END_TURN,
+		Parts: []*genwayv1.Part{
+			{Kind: &genwayv1.Part_Thinking{Thinking: &genwayv1.Thinking{
+				Text: "hm", EncryptedContent: &genwayv1.Seal{Origin: genwayv1.Protocol_PROTOCOL_RESPONSES, Value: []byte("sealed")},
+			}}},
+			{Kind: &genwayv1.Part_Text{Text: &genwayv1.Text{Text: "hello", Citations: []*genwayv1.Citation{{Url: "https://u", Title: "T"}}}}},
+		},
+	}}}
+	body, err := codecs["generatecontent"].EncodeResponse(proto.CloneOf(answer), codec.Answer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	streamed := codectest.Frames(codectest.EncodeStream(t, codecs["generatecontent"], codec.Events(proto.CloneOf(answer), nil), codec.Answer{}))
+	for name, got := range map[string]string{"unary": string(body), "streamed": streamed} {
+		if !strings.Contains(got, `"partIndex":2`) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
 }
