@@ -194,7 +194,7 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 	})
 	out.flush() // sends the events that came before a failure
 	if err == nil && !completed {
-		return fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
+		return fault.StreamCut()
 	}
 	return err
 }

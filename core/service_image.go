@@ -101,7 +101,7 @@ func (s *Service) streamImage(ctx context.Context, held *admission, req *genwayv
 		return stream.Send(ev)
 	})
 	if err == nil && !completed {
-		return fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
+		return fault.StreamCut()
 	}
 	return err
 }

@@ -61,9 +61,7 @@ func (s *Service) GetModel(ctx context.Context, req *genwayv1.GetModelRequest) (
 				return nil
 			}
 		}
-		e := fault.New(fault.NotFound, fault.ReasonModelNotFound, "The model `%s` does not exist or you do not have access to it.", req.GetName())
-		e.Param = "model"
-		return e
+		return fault.ModelNotFound(req.GetName())
 	})
 	return resp, err
 }

@@ -52,10 +52,7 @@ func (s *Sandbox) find(name string, image bool) (model, error) {
 		m, ok = s.lookup(own)
 	}
 	if !ok {
-		err := fault.New(fault.NotFound, fault.ReasonModelNotFound,
-			"The model `%s` does not exist or you do not have access to it.", clip(name, 200))
-		err.Param = "model"
-		return model{}, err
+		return model{}, fault.ModelNotFound(clip(name, 200))
 	}
 	if m.image != image && m.demand.name == "" {
 		does := map[bool]string{false: "text", true: "images"}

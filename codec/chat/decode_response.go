@@ -31,7 +31,7 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 	for i := range a.Choices {
 		c, err := d.choice(&a.Choices[i], int32(i), &losses)
 		if err != nil {
-			return nil, fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
+			return nil, fault.MalformedAnswer(err)
 		}
 		resp.Candidates = append(resp.Candidates, c)
 	}

@@ -64,7 +64,7 @@ func (s *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextRes
 	for i := range a.Choices {
 		c := &a.Choices[i]
 		if err := s.choice(c, int32(i)).read(d, c); err != nil {
-			return s.events, s.fail(fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read"))
+			return s.events, s.fail(fault.MalformedAnswer(err))
 		}
 	}
 	return s.events, nil
@@ -142,7 +142,7 @@ func (s *streamDecoder) unanswered() bool {
 	for _, cd := range s.choices {
 		for _, st := range cd.list {
 			if st.kind == kindCall && !st.defined {
-				s.failure = fault.Wrap(fault.Missing("choices.delta.tool_calls.function"), fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
+				s.failure = fault.MalformedAnswer(fault.Missing("choices.delta.tool_calls.function"))
 				s.failure.Usage = s.usage
 			}
 		}

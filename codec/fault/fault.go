@@ -90,11 +90,6 @@ func Missing(param string) *Error {
 	return &Error{Kind: InvalidRequest, Reason: ReasonMissingMember, Param: param, Message: "missing required member: " + param}
 }
 
-// UpstreamNotFound is the name of an upstream that no route has.
-func UpstreamNotFound() *Error {
-	return &Error{Kind: NotFound, Reason: ReasonUpstreamNotFound, Param: "upstream", Message: "no route has an upstream of that name"}
-}
-
 // Unsupported is a request member that the target of a translation cannot carry
 // and that bears on the answer.
 func Unsupported(param, format string, args ...any) *Error {

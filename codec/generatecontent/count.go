@@ -79,7 +79,7 @@ func (c Codec) DecodeCountResponse(body []byte) (*genwayv1.CountTokensResponse, 
 	u := &genwayv1.Usage{InputTokens: resp.InputTokens, CacheReadInputTokens: int64Of(w.CachedContentTokenCount)}
 	var err error
 	if u.NativeFields, err = natives(w.Extra, "", nil); err != nil {
-		return nil, badAnswer(err)
+		return nil, fault.MalformedAnswer(err)
 	}
 	if !shares(w.PromptTokensDetails, &u.InputTextTokens, &u.InputImageTokens, &u.InputAudioTokens) {
 		u.NativeFields = append(u.NativeFields, native(promptDetails, w.PromptTokensDetails))

@@ -30,14 +30,9 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 	}
 	resp, err := w.canonical()
 	if err != nil {
-		return nil, badAnswer(err)
+		return nil, fault.MalformedAnswer(err)
 	}
 	return resp, nil
-}
-
-// badAnswer is a fault of the upstream, whatever was wrong with its answer.
-func badAnswer(err error) *fault.Error {
-	return fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
 }
 
 func (w *response) canonical() (*genwayv1.GenerateTextResponse, error) {

@@ -60,10 +60,10 @@ func (d *streamDecoder) decode(data []byte) error {
 	}
 	fields, err := natives(w.Extra, "", nil)
 	if err != nil {
-		return badAnswer(err)
+		return fault.MalformedAnswer(err)
 	}
 	if err := d.frame(&w, fields); err != nil {
-		return badAnswer(err)
+		return fault.MalformedAnswer(err)
 	}
 	if !d.started {
 		d.events = append(d.events, d.start(&w))
@@ -73,10 +73,10 @@ func (d *streamDecoder) decode(data []byte) error {
 		path := member.Index("candidates", i)
 		index, err := int32Of(&wc.Index, path+".index")
 		if err != nil {
-			return badAnswer(err)
+			return fault.MalformedAnswer(err)
 		}
 		if err := d.candidate(*index).frame(wc, path); err != nil {
-			return badAnswer(err)
+			return fault.MalformedAnswer(err)
 		}
 	}
 	return nil

@@ -50,7 +50,7 @@ func DecodeAnswer(body []byte, v any) error {
 	if err == nil {
 		return nil
 	}
-	return fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
+	return fault.MalformedAnswer(err)
 }
 
 // Options are the options bodies are decoded with, for decoders of single values.

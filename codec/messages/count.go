@@ -2,6 +2,7 @@ package messages
 
 import (
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -66,7 +67,7 @@ func (Codec) DecodeCountResponse(body []byte) (*genwayv1.CountTokensResponse, er
 		return nil, err
 	}
 	if w.InputTokens == nil {
-		return nil, malformed(nil)
+		return nil, fault.MalformedAnswer(nil)
 	}
 	out := &genwayv1.CountTokensResponse{InputTokens: *w.InputTokens}
 	if fields := natives(w.Extra); fields != nil {

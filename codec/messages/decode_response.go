@@ -17,7 +17,7 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 		return nil, c.DecodeError(0, body)
 	}
 	if w.Type != "message" && w.Content == nil {
-		return nil, malformed(nil)
+		return nil, fault.MalformedAnswer(nil)
 	}
 	resp := w.canonical()
 	candidate := &genwayv1.Candidate{
@@ -26,7 +26,7 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 	candidate.StopMessage, candidate.NativeFields = stopDetails(w.StopDetails)
 	var err error
 	if candidate.Parts, err = decodeBlocks(w.Content, "content", decodeBlock); err != nil {
-		return nil, malformed(err)
+		return nil, fault.MalformedAnswer(err)
 	}
 	resp.Candidates = []*genwayv1.Candidate{candidate}
 	return resp, nil
@@ -64,10 +64,4 @@ func appliedEdits(raw jsontext.Value) *genwayv1.NativeField {
 func emptyList(raw jsontext.Value) bool {
 	compact := append(jsontext.Value{}, raw...)
 	return compact.Compact() == nil && string(compact) == "[]"
-}
-
-// malformed is an answer of the upstream that cannot be read; cause says why, to
-// only the log.
-func malformed(cause error) *fault.Error {
-	return fault.Wrap(cause, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -90,7 +91,7 @@ func (d *streamDecoder) openBlock(e *streamEvent) error {
 	case "text", "thinking", "tool_use":
 		part, err := decodeBlock(kind, e.ContentBlock, member.Place{Path: "content_block"})
 		if err != nil {
-			return malformed(err)
+			return fault.MalformedAnswer(err)
 		}
 		d.openPart(part)
 		return nil
@@ -144,7 +145,7 @@ func (d *streamDecoder) delta(delta *streamDelta) error {
 	case b.kind == "text" && delta.Type == "citations_delta":
 		c, err := decodeCitation(delta.Citation, "citation")
 		if err != nil {
-			return malformed(err)
+			return fault.MalformedAnswer(err)
 		}
 		d.send(codec.CitationDelta(c))
 	case b.kind == "thinking" && delta.Type == "thinking_delta":

@@ -56,7 +56,7 @@ func (d *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextRes
 	*e = streamEvent{}
 	if err := member.DecodeLoose(data, e, "usage"); err != nil {
 		d.done = true
-		return nil, malformed(err)
+		return nil, fault.MalformedAnswer(err)
 	}
 	if e.Type == "" {
 		e.Type = f.Event

@@ -3,6 +3,7 @@ package messages
 import (
 	"strings"
 
+	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -66,7 +67,7 @@ func (d *streamDecoder) closeWhole() error {
 	d.open = nil
 	raw, err := b.whole()
 	if err != nil {
-		return malformed(err)
+		return fault.MalformedAnswer(err)
 	}
 	if seal, place := carried(b.kind, raw); seal != nil {
 		d.flush()
@@ -79,7 +80,7 @@ func (d *streamDecoder) closeWhole() error {
 	}
 	part, err := decodeBlock(b.kind, raw, member.Place{Path: "content_block"})
 	if err != nil {
-		return malformed(err)
+		return fault.MalformedAnswer(err)
 	}
 	part.ThoughtSignature, d.pending = d.pending, nil
 	d.whole(part)

@@ -64,7 +64,7 @@ func badAnswer(err error) error {
 	if errors.As(err, &f) && f.Kind == fault.BadUpstream {
 		return f
 	}
-	return fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
+	return fault.MalformedAnswer(err)
 }
 
 func (w *wireResponse) failed() bool {

@@ -112,7 +112,7 @@ func (d *streamDecoder) event(ev *wireEvent, data []byte) error {
 
 func (d *streamDecoder) response(ev *wireEvent, w *wireResponse) error {
 	if ev.Response.Kind() != '{' {
-		return fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
+		return fault.MalformedAnswer(nil)
 	}
 	return member.DecodeLoose(ev.Response, w, "usage", "created_at")
 }

@@ -62,5 +62,5 @@ func sendAll[E proto.Message](events []E, err error, completes func(E) bool, sen
 
 // cutStream is the fault of a stream that ends without its end.
 func cutStream() error {
-	return fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
+	return fault.StreamCut()
 }

@@ -20,7 +20,6 @@ import (
 // attempt is one try of a request at a target.
 type attempt struct {
 	Target
-	route *Route
 	// drain is set for a call that may outlive its caller.
 	drain *drain
 }

@@ -130,12 +130,6 @@ func (t *table) find(protocol genwayv1.Protocol, model string) (*Route, int) {
 	return &t.routes[i], i
 }
 
-func unknown(model string) error {
-	e := fault.New(fault.NotFound, fault.ReasonModelNotFound, "The model `%s` does not exist or you do not have access to it.", model)
-	e.Param = "model"
-	return e
-}
-
 // choose gives the route of a request and its targets, in the order in which they are tried.
 func (r *Router) choose(record *call.Record, q request) (*Route, []Target, error) {
 	route, err := r.taken(record, q)
@@ -156,7 +150,7 @@ func (r *Router) taken(record *call.Record, q request) (*Route, error) {
 	}
 	route, _ := r.table.Load().find(q.protocol, q.model)
 	if route == nil {
-		return nil, unknown(q.model)
+		return nil, fault.ModelNotFound(q.model)
 	}
 	return route, nil
 }
@@ -192,7 +186,7 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 	for n, target := range targets {
 		// Also for a target whose guard refuses the call.
 		record.StartCall(nil)
-		a = attempt{Target: target, route: route}
+		a = attempt{Target: target}
 		record.Route, record.Upstream, record.TargetModel = route.Model, target.Name, cmp.Or(target.Model, q.model)
 		t.model = record.TargetModel
 		record.StartAttempt(target.inference(route, q), record.TargetModel, protocol.Of(target.Protocol).Name)

@@ -8,9 +8,7 @@ package upstream
 
 import (
 	"context"
-	"errors"
 
-	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -46,27 +44,3 @@ type Send func(*genwayv1.StreamGenerateTextResponse) error
 
 // SendImage does so for a stream of images.
 type SendImage func(*genwayv1.StreamGenerateImageResponse) error
-
-// Interrupted is the fault of a call whose context ended: Timeout for a deadline, and
-// for a cause that is one, Cancelled for anything else.
-func Interrupted(ctx context.Context) *fault.Error {
-	cause := context.Cause(ctx)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(cause, context.DeadlineExceeded) {
-		return fault.Wrap(cause, fault.Timeout, ReasonDeadline, "the answer was not ready in time")
-	}
-	return fault.Wrap(cause, fault.Cancelled, ReasonCancelled, "the call was cancelled")
-}
-
-const (
-	// ReasonAnswersFull is of an answer for which the process has no memory left: nothing
-	// that the upstream did wrong.
-	ReasonAnswersFull = "ANSWERS_FULL"
-	// ReasonNoContent is of a stream that goes on and says nothing of its answer.
-	ReasonNoContent = "STREAM_WITHOUT_CONTENT"
-)
-
-// Reasons of Interrupted.
-const (
-	ReasonDeadline  = "DEADLINE_EXCEEDED"
-	ReasonCancelled = "CANCELLED"
-)

@@ -18,14 +18,14 @@ func faultOf(ctx context.Context, err error) error {
 		return nil
 	}
 	if errors.Is(context.Cause(ctx), errIdle) {
-		return fault.Wrap(errIdle, fault.Timeout, upstream.ReasonDeadline, "the upstream did not answer in time")
+		return upstream.Late(errIdle)
 	}
 	if ctx.Err() != nil {
 		return upstream.Interrupted(ctx)
 	}
 	st := status.Convert(err)
 	if st.Code() == codes.Unauthenticated || st.Code() == codes.PermissionDenied {
-		return fault.Wrap(err, fault.BadUpstream, "UPSTREAM_CREDENTIALS", "the upstream refused the gateway's credentials")
+		return upstream.CredentialsRefused(err)
 	}
 	for _, d := range st.Details() {
 		if detail, ok := d.(*genwayv1.ErrorDetail); ok {
@@ -46,9 +46,9 @@ func faultOf(ctx context.Context, err error) error {
 	case codes.ResourceExhausted:
 		return fault.Wrap(err, fault.RateLimited, "UPSTREAM_BUSY", "the upstream is at its limit; try again")
 	case codes.DeadlineExceeded:
-		return fault.Wrap(err, fault.Timeout, upstream.ReasonDeadline, "the upstream did not answer in time")
+		return upstream.Late(err)
 	case codes.Unavailable:
-		return fault.Wrap(err, fault.Unavailable, "UPSTREAM_UNREACHABLE", "the upstream could not be reached")
+		return upstream.Unreachable(err)
 	}
 	return fault.Wrap(err, fault.BadUpstream, "UPSTREAM_FAILED", "the upstream failed")
 }

@@ -202,7 +202,7 @@ func streamed[Q, E any](ctx context.Context, u *Upstream, req *Q, rpc func(conte
 		case errors.Is(err, io.EOF) && ended:
 			return nil
 		case errors.Is(err, io.EOF):
-			return fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
+			return fault.StreamCut()
 		case err != nil:
 			return faultOf(ctx, err)
 		}

@@ -102,8 +102,7 @@ func (u *Upstream) refused(a *answer, resp *http.Response, wire *genwayv1.WireMe
 	f.UpstreamRequestID = requestID(resp.Header)
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden || resp.StatusCode == http.StatusProxyAuthRequired:
-		// The credentials are ours: the caller can do nothing about it.
-		own := fault.Wrap(f, fault.BadUpstream, "UPSTREAM_CREDENTIALS", "the upstream refused the gateway's credentials")
+		own := upstream.CredentialsRefused(f)
 		own.UpstreamRequestID = f.UpstreamRequestID
 		return own
 	case !u.speaks(wire):
@@ -147,11 +146,11 @@ func (u *Upstream) interrupted(ctx context.Context, err error) error {
 	case errors.As(err, &f):
 		return f
 	case errors.Is(cause, errIdle):
-		return fault.Wrap(cause, fault.Timeout, upstream.ReasonDeadline, "the upstream did not answer in time")
+		return upstream.Late(cause)
 	case cause != nil:
 		return upstream.Interrupted(ctx)
 	}
-	return fault.Wrap(err, fault.Unavailable, "UPSTREAM_UNREACHABLE", "the upstream could not be reached")
+	return upstream.Unreachable(err)
 }
 
 // maxWait bounds the wait that an upstream may ask for.

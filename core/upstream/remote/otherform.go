@@ -79,13 +79,13 @@ func (u *Upstream) foldStream(raw []byte) (*genwayv1.GenerateTextResponse, error
 				if err := in.fill(); errors.Is(err, io.EOF) {
 					ended = true
 				} else if err != nil {
-					return fault.Wrap(err, fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer could not be read")
+					return fault.MalformedAnswer(err)
 				}
 			}
 		}
 	}()
 	if err == nil && !accumulator.Complete() {
-		err = fault.New(fault.BadUpstream, fault.ReasonStreamCut, "the upstream's stream ended before its end")
+		err = fault.StreamCut()
 	}
 	if err != nil {
 		f := fault.From(u.redactFault(err))

@@ -1,0 +1,47 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+
+	"github.com/genway/genway/codec/fault"
+)
+
+// Reasons of calls that an upstream did not answer, or that were not waited for.
+const (
+	ReasonDeadline    = "DEADLINE_EXCEEDED"
+	ReasonCancelled   = "CANCELLED"
+	ReasonUnreachable = "UPSTREAM_UNREACHABLE"
+	ReasonCredentials = "UPSTREAM_CREDENTIALS" //nolint:gosec // the name of a reason, not a secret
+	// ReasonAnswersFull is of an answer for which the process has no memory left: nothing
+	// that the upstream did wrong.
+	ReasonAnswersFull = "ANSWERS_FULL"
+	// ReasonNoContent is of a stream that goes on and says nothing of its answer.
+	ReasonNoContent = "STREAM_WITHOUT_CONTENT"
+)
+
+// Interrupted is the fault of a call whose context ended: Timeout for a deadline, and
+// for a cause that is one, Cancelled for anything else.
+func Interrupted(ctx context.Context) *fault.Error {
+	cause := context.Cause(ctx)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) || errors.Is(cause, context.DeadlineExceeded) {
+		return fault.Wrap(cause, fault.Timeout, ReasonDeadline, "the answer was not ready in time")
+	}
+	return fault.Wrap(cause, fault.Cancelled, ReasonCancelled, "the call was cancelled")
+}
+
+// Late is the fault of an upstream that did not answer in the time that it has.
+func Late(cause error) *fault.Error {
+	return fault.Wrap(cause, fault.Timeout, ReasonDeadline, "the upstream did not answer in time")
+}
+
+// Unreachable is the fault of an upstream to which there is no connection.
+func Unreachable(cause error) *fault.Error {
+	return fault.Wrap(cause, fault.Unavailable, ReasonUnreachable, "the upstream could not be reached")
+}
+
+// CredentialsRefused is the fault of a call whose credentials the upstream refused. They are the
+// gateway's, and the caller can do nothing about it.
+func CredentialsRefused(cause error) *fault.Error {
+	return fault.Wrap(cause, fault.BadUpstream, ReasonCredentials, "the upstream refused the gateway's credentials")
+}
