@@ -19,7 +19,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/status"
 )
 
 // carried reads the trace context and baggage of a call.
@@ -72,10 +71,7 @@ func (i Interceptors) finish(ctx context.Context, record *call.Record, err error
 	if !record.Shed {
 		logCall(ctx, i.logger(), record, end, err)
 	}
-	code := "OK"
-	if err != nil {
-		code = codeOf(err)
-	}
+	code := codeName(err)
 	i.Metrics.ServedRPC(record.Span.SpanContext, method(record.Method), code, end.Sub(record.Start))
 	if err != nil && record.Outcome == "" {
 		f := fault.From(err)
@@ -119,15 +115,6 @@ var methods = func() map[string]bool {
 	}
 	return names
 }()
-
-// codeOf is the name of the status that a failure becomes (rpc.response.status_code).
-func codeOf(err error) string {
-	code := status.Code(err)
-	if !foreign(err) {
-		code = statusCodes[fault.From(err).Kind]
-	}
-	return codeNames[code]
-}
 
 // export makes the spans of a call: its own, and one for each attempt.
 func (i Interceptors) export(record *call.Record, end time.Time, code string, err error) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec/fault"
+	rpccode "google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
@@ -32,13 +33,20 @@ var statusCodes = map[fault.Kind]codes.Code{
 	fault.Cancelled:            codes.Canceled,
 }
 
-// codeNames are the names of codes as gRPC spells them.
-var codeNames = map[codes.Code]string{
-	codes.OK: "OK", codes.Canceled: "CANCELLED", codes.Unknown: "UNKNOWN", codes.InvalidArgument: "INVALID_ARGUMENT", codes.DeadlineExceeded: "DEADLINE_EXCEEDED",
-	codes.NotFound: "NOT_FOUND", codes.AlreadyExists: "ALREADY_EXISTS", codes.PermissionDenied: "PERMISSION_DENIED", codes.ResourceExhausted: "RESOURCE_EXHAUSTED",
-	codes.FailedPrecondition: "FAILED_PRECONDITION", codes.Aborted: "ABORTED", codes.OutOfRange: "OUT_OF_RANGE", codes.Unimplemented: "UNIMPLEMENTED",
-	codes.Internal: "INTERNAL", codes.Unavailable: "UNAVAILABLE", codes.DataLoss: "DATA_LOSS", codes.Unauthenticated: "UNAUTHENTICATED",
+// codeOf gives the code of what came of a call: OK for no failure. A kind of failure that this version
+// does not know, as one of a newer Genway behind this one, is INTERNAL.
+func codeOf(err error) codes.Code {
+	if err == nil || foreign(err) {
+		return status.Code(err)
+	}
+	if code, known := statusCodes[fault.From(err).Kind]; known {
+		return code
+	}
+	return codes.Internal
 }
+
+// codeName is that code as gRPC spells it (rpc.response.status_code): INVALID_ARGUMENT.
+func codeName(err error) string { return rpccode.Code_name[int32(codeOf(err))] }
 
 // foreign reports whether an error is a gRPC status already: the transport's own,
 // when sending to a caller who has left.
@@ -70,12 +78,8 @@ func statusError(err error, requestID string) error {
 	if len(f.Wire.GetJson()) > maxWireError {
 		f.Wire = nil
 	}
-	code, ok := statusCodes[f.Kind]
-	if !ok {
-		code = codes.Internal
-	}
 	details := append([]protoadapt.MessageV1{protoadapt.MessageV1Of(f.Detail())}, standardDetails(&f)...)
-	st := status.New(code, f.Message)
+	st := status.New(codeOf(&f), f.Message)
 	if detailed, err := st.WithDetails(details...); err == nil {
 		st = detailed
 	}

@@ -31,6 +31,22 @@ func TestBrokenTextsKeepTheirDetail(t *testing.T) {
 	}
 }
 
+// What logs and metrics have of a call is the code that its caller gets. A kind of failure that only
+// a newer Genway has is no success.
+func TestCodesHaveTheirNames(t *testing.T) {
+	for want, err := range map[string]error{
+		"OK": nil, "INTERNAL": &fault.Error{Kind: 9999}, "UNKNOWN": status.Error(codes.Unknown, "x"),
+		"INVALID_ARGUMENT": fault.Missing("model"), "CANCELLED": status.Error(codes.Canceled, "x"),
+	} {
+		if got := codeName(err); got != want {
+			t.Errorf("%v: got %s, want %s", err, got, want)
+		}
+	}
+	if got := status.Code(statusError(&fault.Error{Kind: 9999}, "")); got != codes.Internal {
+		t.Errorf("an unknown kind is sent as %v", got)
+	}
+}
+
 // Beside ErrorDetail there are the standard details of google.rpc.
 func TestStandardDetails(t *testing.T) {
 	limited := &fault.Error{Kind: fault.QuotaExhausted, Reason: ReasonBudget, Message: "spent", RetryAfter: time.Minute,

@@ -43,7 +43,7 @@ func logCall(ctx context.Context, log *slog.Logger, r *call.Record, end time.Tim
 	line.Text("upstream", r.Upstream)
 	line.Int("attempts", r.Calls)
 	line.Text("outcome", outcomeOf(r, f))
-	line.Text("status", statusWord(err))
+	line.Text("status", codeName(err))
 	line.Seconds("duration_seconds", took)
 	line.Seconds("own_seconds", r.Own(took))
 	line.Int("input_tokens", r.Usage.GetInputTokens())
@@ -99,11 +99,4 @@ func outcomeOf(r *call.Record, f *fault.Error) string {
 		return outcomeRefused
 	}
 	return string(ledger.OK)
-}
-
-func statusWord(err error) string {
-	if err == nil {
-		return "OK"
-	}
-	return codeOf(err)
 }
