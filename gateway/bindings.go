@@ -27,9 +27,6 @@ type binding struct {
 	model   string // the parameter that takes the path's model; empty for none
 }
 
-// streamVerb ends the contract's paths of streams that a body asks for.
-const streamVerb = ":stream"
-
 // bindingsOf looks up the handlers by sending the runtime a request for each path, with the
 // model m.
 func bindingsOf(mux *runtime.ServeMux) bindings {
@@ -48,7 +45,7 @@ func bindingsOf(mux *runtime.ServeMux) bindings {
 			ask(keyOf(b.Operation, false, true), b.Prefix+"m"+b.Suffix)
 		default:
 			ask(keyOf(b.Operation, false, false), b.Prefix)
-			ask(keyOf(b.Operation, true, false), b.Prefix+streamVerb)
+			ask(keyOf(b.Operation, true, false), b.Prefix+protocol.StreamSuffix)
 		}
 	}
 	return found

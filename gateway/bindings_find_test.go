@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/internal/transport/inproc"
+	"github.com/genway/genway/protocol"
 )
 
 // The handlers of all requests with a body are found ahead, with the model that the
@@ -20,10 +21,10 @@ func TestBindingsAreFound(t *testing.T) {
 		runtime                  bool
 	}{
 		{path: "/v1/chat/completions"},
-		{path: "/v1/chat/completions", verb: streamVerb},
-		{path: "/v1/responses", verb: streamVerb},
+		{path: "/v1/chat/completions", verb: protocol.StreamSuffix},
+		{path: "/v1/responses", verb: protocol.StreamSuffix},
 		{path: "/v1/responses/input_tokens"},
-		{path: "/v1/messages", verb: streamVerb},
+		{path: "/v1/messages", verb: protocol.StreamSuffix},
 		{path: "/v1/messages/count_tokens"},
 		{path: "/v1/images/generations"},
 		{path: "/v1/models/a:generateContent", param: "model", model: "a"},

@@ -46,9 +46,9 @@ func (b Binding) same(other Binding) bool {
 // that the contract maps onto GenerateText.
 const compactSuffix = "/compact"
 
-// internalSuffix ends the paths that only the edge binds, for streams that a body asks
-// for. They are no public paths.
-const internalSuffix = ":stream"
+// StreamSuffix ends the contract's paths of streams that a body asks for. Only the edge calls
+// them: they are no public paths.
+const StreamSuffix = ":stream"
 
 var operations = map[string]Operation{
 	"GenerateText": Generate, "StreamGenerateText": Stream, "CountTokens": Count, "GenerateImage": Draw,
@@ -70,7 +70,7 @@ func Contract() []Binding {
 			if strings.HasSuffix(b.Prefix, compactSuffix) {
 				b.Operation = Compact
 			}
-			if !strings.HasSuffix(b.Prefix, internalSuffix) {
+			if !strings.HasSuffix(b.Prefix, StreamSuffix) {
 				found = append(found, b)
 			}
 		}
