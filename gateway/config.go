@@ -60,9 +60,6 @@ type Config struct {
 	Tracer  *tracing.Tracer
 	// Board lists the requests in flight; nil does not.
 	Board *flight.Board
-	// CoreIsRemote says that calls of the core go over a connection, so that they have
-	// metrics of their own.
-	CoreIsRemote bool
 	// NewRequestID makes request identifiers. Default: req_ and 26 random
 	// characters.
 	NewRequestID func() string

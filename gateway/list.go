@@ -17,8 +17,8 @@ const wholeList = "100000"
 // listPage rewrites the paging parameters of the protocols that list models (limit and
 // after_id; pageSize and pageToken) to the fields of ListModelsRequest, and drops all
 // others. Callers of a protocol whose list has no pages get the whole list unless they ask
-// for less. Lists are paged forwards alone: whoever goes backwards would get the first page
-// for ever.
+// for less. Lists are paged only forwards: a caller that went backwards would get the first
+// page again and again.
 func listPage(r *http.Request, paged bool) error {
 	asked, page := r.URL.Query(), url.Values{}
 	if !paged {

@@ -3,7 +3,6 @@ package gateway
 import (
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
@@ -11,26 +10,7 @@ import (
 	"github.com/genway/genway/telemetry/wideline"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
-	"google.golang.org/grpc/status"
 )
-
-// codeName is the name of the status of a call as gRPC spells it.
-func codeName(err error) string {
-	if err == nil {
-		return "OK"
-	}
-	var b strings.Builder
-	for i, r := range status.Code(err).String() {
-		if r >= 'A' && r <= 'Z' && i > 0 {
-			b.WriteByte('_')
-		}
-		b.WriteRune(r)
-	}
-	if name := strings.ToUpper(b.String()); name != "CANCELED" {
-		return name
-	}
-	return "CANCELLED"
-}
 
 // log writes the request's line. Its fields are documented in docs/observability.md: they
 // keep their names. It never holds a prompt, an answer or a key.

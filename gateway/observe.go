@@ -11,6 +11,8 @@ import (
 	"github.com/genway/genway/telemetry/flight"
 	"github.com/genway/genway/telemetry/instrument"
 	"github.com/genway/genway/telemetry/tracing"
+	rpccode "google.golang.org/genproto/googleapis/rpc/code"
+	"google.golang.org/grpc/status"
 )
 
 // requestRecord collects what the log line, the span and the metrics of a request need.
@@ -45,7 +47,7 @@ func (s *requestRecord) call(method string) {
 
 // answered notes the end of that call.
 func (s *requestRecord) answered(err error) {
-	s.code, s.calling = codeName(err), time.Since(s.begun)
+	s.code, s.calling = rpccode.Code_name[int32(status.Code(err))], time.Since(s.begun)
 }
 
 // observe begins the span of a request and counts it in.
@@ -134,7 +136,7 @@ func (e *Edge) finish(x *exchange, r *http.Request, path string) {
 		Method: s.method, Scheme: s.scheme, Route: s.route, Version: versionOf(r), Protocol: x.endpoint.protocol.Name, Status: x.w.status, Kind: kind,
 		Duration: took, Own: own, Events: s.events, Heartbeats: s.heartbeats, Cut: cut, Probe: s.probe,
 	})
-	if s.code != "" && e.config.CoreIsRemote {
+	if s.code != "" && e.remote {
 		e.config.Metrics.CalledRPC(x.span.SpanContext, s.rpc, s.code, s.calling)
 	}
 	if !s.probe && e.config.Tracer.Keeps(x.span, x.fault != nil, took) {

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -57,8 +58,8 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 	requests, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(nil)
 	server := &http.Server{
-		ReadHeaderTimeout: orDefault(config.HeaderTimeout, 10*time.Second),
-		IdleTimeout:       orDefault(config.IdleTimeout, 2*time.Minute),
+		ReadHeaderTimeout: cmp.Or(config.HeaderTimeout, 10*time.Second),
+		IdleTimeout:       cmp.Or(config.IdleTimeout, 2*time.Minute),
 		MaxHeaderBytes:    maxHead,
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		Protocols:         new(http.Protocols),
@@ -92,7 +93,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 		return err
 	case <-ctx.Done():
 	}
-	grace := orDefault(config.Grace, 20*time.Second)
+	grace := cmp.Or(config.Grace, 20*time.Second)
 	// The last moments are for telling those who are cut.
 	timer := time.AfterFunc(grace, func() { cut(errShutdown) })
 	defer timer.Stop()
@@ -116,14 +117,6 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 		err = errors.Join(err, served)
 	}
 	return err
-}
-
-func orDefault[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 // reasonShutdown is the reason of requests that are cut by the end of the process.

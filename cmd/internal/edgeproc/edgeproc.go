@@ -121,7 +121,6 @@ func (f EdgeFlags) Serve(ctx context.Context, listener Listener, core grpc.Clien
 		Gate:           f.gate,
 		Metrics:        f.metrics,
 		Tracer:         f.tracer(),
-		CoreIsRemote:   f.coreIsRemote,
 		Board:          f.board,
 		Logger:         log,
 	})
