@@ -26,6 +26,16 @@ func TestToolIDsAreBijective(t *testing.T) {
 	})
 }
 
+// An identifier that only looks encoded may hold any bytes. The contract's strings hold UTF-8 alone: it
+// stays as it is.
+func TestToolIDsAreText(t *testing.T) {
+	for _, id := range []string{"gwid_7pY", "gwid_YWLulg"} {
+		if got := codec.DecodeToolID(id); got != id {
+			t.Errorf("%q is decoded to %q", id, got)
+		}
+	}
+}
+
 func TestSyntheticToolID(t *testing.T) {
 	a, b := codec.SyntheticToolID("r", 0, 1), codec.SyntheticToolID("r", 0, 2)
 	if a == b || !codec.IsSyntheticToolID(a) || codec.EncodeToolID(a) != a {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -36,14 +37,15 @@ func EncodeToolID(id string) string {
 	return encodedToolID + base64.RawURLEncoding.EncodeToString([]byte(id))
 }
 
-// DecodeToolID is the inverse of EncodeToolID.
+// DecodeToolID is the inverse of EncodeToolID. What that cannot have made is left as it is: bytes
+// that are no UTF-8 could not be sent in a message of the contract.
 func DecodeToolID(id string) string {
 	rest, ok := strings.CutPrefix(id, encodedToolID)
 	if !ok {
 		return id
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(rest)
-	if err != nil {
+	if err != nil || !utf8.Valid(raw) {
 		return id
 	}
 	return string(raw)
