@@ -9,22 +9,11 @@ import (
 	"github.com/genway/genway/protocol"
 )
 
-// operation is what a call asks of the upstream.
-type operation int
-
-const (
-	generate operation = iota
-	stream
-	count
-	draw
-	list
-	compact
-
-	operations // how many there are
-)
+// operations are those that an upstream is called for.
+var operations = []protocol.Operation{protocol.Generate, protocol.Stream, protocol.Count, protocol.Draw, protocol.ListModels, protocol.Compact}
 
 // address gives the URL of an operation with a model. The result must not be changed.
-func (u *Upstream) address(op operation, model string) *url.URL {
+func (u *Upstream) address(op protocol.Operation, model string) *url.URL {
 	if known := u.addresses[op]; known != nil {
 		return known
 	}
@@ -33,7 +22,7 @@ func (u *Upstream) address(op operation, model string) *url.URL {
 
 // addressOf makes a URL of the base, the version if one is to be added, the path of the operation, and
 // the queries of the base, the configuration and the operation.
-func (u *Upstream) addressOf(op operation, model string) *url.URL {
+func (u *Upstream) addressOf(op protocol.Operation, model string) *url.URL {
 	base := strings.TrimRight(u.base.EscapedPath(), "/")
 	path, own := u.path(op, model)
 	if version := u.version(base); version != "" && !own {
@@ -48,7 +37,7 @@ func (u *Upstream) addressOf(op operation, model string) *url.URL {
 	for _, name := range slices.Sorted(maps.Keys(u.config.Query)) {
 		query = append(query, url.QueryEscape(name)+"="+url.QueryEscape(u.config.Query[name]))
 	}
-	if framing := u.protocol.Stream.Query; op == stream && framing.Name != "" {
+	if framing := u.protocol.Stream.Query; op == protocol.Stream && framing.Name != "" {
 		query = append(query, framing.Name+"="+framing.Value)
 	}
 	address.RawQuery = strings.Join(slices.DeleteFunc(query, func(q string) bool { return q == "" }), "&")
@@ -57,7 +46,7 @@ func (u *Upstream) addressOf(op operation, model string) *url.URL {
 
 // path gives the path of an operation, which follows that of the base and the version and begins with
 // a slash. own means that it is configured, or of the provider: then no version is added.
-func (u *Upstream) path(op operation, model string) (path string, own bool) {
+func (u *Upstream) path(op protocol.Operation, model string) (path string, own bool) {
 	if own = u.config.Path != ""; own {
 		path = "/" + strings.Trim(u.config.Path, "/")
 		if path == "/" {
@@ -67,29 +56,23 @@ func (u *Upstream) path(op operation, model string) (path string, own bool) {
 	if path, known := u.placePath(op, model); known {
 		return path, true
 	}
-	_, generic, verb := u.protocol.UpstreamPath(asked[op])
+	_, generic, verb := u.protocol.UpstreamPath(op)
 	if u.protocol.NamesModelInPath() {
 		if !own {
 			path = generic
 		}
-		if op != list {
+		if op != protocol.ListModels {
 			path += "/" + url.PathEscape(strings.TrimPrefix(model, "models/")) + verb
 		}
 		return path, own
 	}
-	if op == list {
+	if op == protocol.ListModels {
 		return "/models", false
 	}
 	if !own {
 		return generic, false
 	}
-	return path + u.protocol.Subpath(asked[op]), true
-}
-
-// asked gives the protocol's operation for each operation of a call.
-var asked = [operations]protocol.Operation{
-	generate: protocol.Generate, stream: protocol.Stream, count: protocol.Count, draw: protocol.Draw,
-	list: protocol.ListModels, compact: protocol.Compact,
+	return path + u.protocol.Subpath(op), true
 }
 
 // version gives the version that is put between the base and a path of the protocol;
@@ -115,7 +98,7 @@ func hasVersion(path string) bool {
 
 // URL gives the URL that is called for a unary answer of a model, with its credentials redacted.
 func (u *Upstream) URL(model string) string {
-	address := *u.addressOf(generate, model)
+	address := *u.addressOf(protocol.Generate, model)
 	var shown []string
 	for pair := range strings.SplitSeq(address.RawQuery, "&") {
 		if name, value, _ := strings.Cut(pair, "="); value != "" && isSecret(name) {

@@ -16,6 +16,7 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 )
 
 // Reasons for which the gateway ends a call.
@@ -27,7 +28,7 @@ var (
 
 // call posts body and gives the answer when its status is 2xx (case K12), else
 // its fault. The context of the call ends when the answer's body is closed.
-func (u *Upstream) call(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) (*answer, error) {
+func (u *Upstream) call(ctx context.Context, op protocol.Operation, model string, body []byte, wire *genwayv1.WireMessage) (*answer, error) {
 	body, err := u.placed(op, body, wire)
 	if err != nil {
 		return nil, err
@@ -36,7 +37,7 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 	if c := a.record.Capture; c != nil {
 		a.captured = c.Call(a.record.TargetName(), u.protocol.Name, body, u.redact)
 	}
-	if op == stream {
+	if op == protocol.Stream {
 		a.kind = aStream
 	}
 	ctx, a.end = context.WithCancelCause(ctx)
@@ -72,7 +73,7 @@ func (u *Upstream) call(ctx context.Context, op operation, model string, body []
 }
 
 // request makes the HTTP request of a call.
-func (u *Upstream) request(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) *http.Request {
+func (u *Upstream) request(ctx context.Context, op protocol.Operation, model string, body []byte, wire *genwayv1.WireMessage) *http.Request {
 	req := u.blank.WithContext(ctx)
 	req.URL, req.Header = u.address(op, model), u.headers(wire)
 	if e := u.config.Place; e != nil && e.NoStream && req.Header.Get(betaHeader) != "" {

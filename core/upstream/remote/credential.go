@@ -7,6 +7,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 )
 
 // Credential authorises calls. The implementations, which renew themselves, are in package
@@ -27,7 +28,7 @@ const reasonCredential = "UPSTREAM_CREDENTIAL_UNAVAILABLE" //nolint:gosec // the
 
 // send sends the request of a call. If the upstream refuses its credential, the request is sent once
 // more with a renewed one: an upstream does no work for a request that it answers with 401.
-func (u *Upstream) send(a *answer, op operation, model string, body []byte, wire *genwayv1.WireMessage) (*http.Response, error) {
+func (u *Upstream) send(a *answer, op protocol.Operation, model string, body []byte, wire *genwayv1.WireMessage) (*http.Response, error) {
 	if u.config.Credential == nil {
 		return u.roundTrip(a, u.request(a.ctx, op, model, body, wire))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -26,9 +27,9 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 	if err != nil {
 		return nil, err
 	}
-	op := generate
+	op := protocol.Generate
 	if req.GetCompact() && u.protocol.Compacts() {
-		op = compact
+		op = protocol.Compact
 	}
 	raw, header, err := u.unary(ctx, op, req.GetModel(), body, req.GetWire())
 	if err != nil {
@@ -128,7 +129,7 @@ func (u *Upstream) CountTokens(ctx context.Context, req *genwayv1.CountTokensReq
 	if err != nil {
 		return nil, err
 	}
-	raw, _, err := u.unary(ctx, count, req.GetRequest().GetModel(), body, req.GetWire())
+	raw, _, err := u.unary(ctx, protocol.Count, req.GetRequest().GetModel(), body, req.GetWire())
 	if err != nil {
 		return nil, err
 	}
@@ -224,7 +225,7 @@ func (u *Upstream) patchModel(body []byte, model string) ([]byte, error) {
 
 // unary makes a call and reads the whole answer. The answer counts as begun once its status is
 // known to be 2xx.
-func (u *Upstream) unary(ctx context.Context, op operation, model string, body []byte, wire *genwayv1.WireMessage) ([]byte, http.Header, error) {
+func (u *Upstream) unary(ctx context.Context, op protocol.Operation, model string, body []byte, wire *genwayv1.WireMessage) ([]byte, http.Header, error) {
 	record := call.Of(ctx)
 	record.Calls++
 	a, err := u.call(ctx, op, model, body, wire)

@@ -8,6 +8,7 @@ import (
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 )
 
 // GenerateImage makes one call for all images.
@@ -16,7 +17,7 @@ func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImag
 	if err != nil {
 		return nil, err
 	}
-	raw, _, err := u.unary(ctx, draw, req.GetModel(), body, req.GetWire())
+	raw, _, err := u.unary(ctx, protocol.Draw, req.GetModel(), body, req.GetWire())
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"net/url"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 )
 
 // maxListBytes bounds a page of an upstream's list of models.
@@ -44,7 +45,7 @@ func (u *Upstream) ListModels(ctx context.Context, token string) (*genwayv1.List
 
 // listAddress is the URL of a page of the list.
 func (u *Upstream) listAddress(token string) *url.URL {
-	address := *u.address(list, "")
+	address := *u.address(protocol.ListModels, "")
 	query := address.Query()
 	for name, value := range u.protocol.Upstream.Listing.Query(token) {
 		query.Set(name, value)

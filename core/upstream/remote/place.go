@@ -15,12 +15,12 @@ import (
 
 // placePath gives the path of an operation at the upstream's provider, if it differs from that of the
 // protocol.
-func (u *Upstream) placePath(op operation, model string) (string, bool) {
+func (u *Upstream) placePath(op protocol.Operation, model string) (string, bool) {
 	e := u.config.Place
 	if e == nil {
 		return "", false
 	}
-	path := map[operation]string{generate: e.Generate, stream: e.Stream, count: e.Count}[op]
+	path := map[protocol.Operation]string{protocol.Generate: e.Generate, protocol.Stream: e.Stream, protocol.Count: e.Count}[op]
 	if path == "" {
 		return "", false
 	}
@@ -57,13 +57,13 @@ const betaHeader = "Anthropic-Beta"
 
 // placed gives the body as the provider takes it: with the version, and without the members that
 // its path has.
-func (u *Upstream) placed(op operation, body []byte, wire *genwayv1.WireMessage) ([]byte, error) {
+func (u *Upstream) placed(op protocol.Operation, body []byte, wire *genwayv1.WireMessage) ([]byte, error) {
 	e := u.config.Place
 	if e == nil || e.Version == "" {
 		return body, nil
 	}
 	var change []member.Member
-	if op != count {
+	if op != protocol.Count {
 		change = append(change, member.Member{Name: "model"})
 	}
 	if e.NoStream {

@@ -97,7 +97,7 @@ type Upstream struct {
 	blank     *http.Request
 	own       atomic.Pointer[http.Header]
 	keys      atomic.Pointer[[]string] // the current key, and the previous one
-	addresses [operations]*url.URL
+	addresses map[protocol.Operation]*url.URL
 	// trusts says whether the upstream keeps pooled connections, by the kind of call that they served
 	// last.
 	trusts    [kinds]trust
@@ -146,7 +146,8 @@ func New(config Config) (*Upstream, error) {
 	u.blank.Host = "" // that of the address
 	u.useKeys(config.APIKey)
 	if !u.namesModelInPath() {
-		for op := range operations {
+		u.addresses = map[protocol.Operation]*url.URL{}
+		for _, op := range operations {
 			u.addresses[op] = u.addressOf(op, "")
 		}
 	}

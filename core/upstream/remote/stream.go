@@ -11,6 +11,7 @@ import (
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -32,7 +33,7 @@ func (u *Upstream) StreamDeferred(ctx context.Context, asked *deferred.Request, 
 	record.Gathers = true
 	out := newHoldBack(send, textPing, u.config.Hold, record)
 	defer out.close()
-	a, err := u.call(ctx, stream, req.GetModel(), body, req.GetWire())
+	a, err := u.call(ctx, protocol.Stream, req.GetModel(), body, req.GetWire())
 	if err != nil {
 		return err
 	}
