@@ -28,7 +28,9 @@ var allowed = map[string]struct {
 	"codec/fit/reasoning.go":            {2, "include is a member of responses alone"},
 	"codec/fit/unplaced.go":             {4, "the rules of where parts of messages have a place belong to the codecs, which are below the table"},
 	"codec/fit/validated.go":            {2, "the mode VALIDATED is generateContent's alone, the bound of strict tools is of messages"},
-	"core/references.go":                {2, "references to items are read by the codec of responses alone"},
+	"core/references.go":                {3, "references to items are read by the codec of responses alone"},
+	"core/route/references.go":          {1, "likewise"},
+	"core/items/keeper.go":              {1, "the items that are kept are those of responses alone"},
 	"sandbox/traits.go":                 {4, "the table of what the sandbox imitates of each vendor"},
 	"sandbox/memory.go":                 {2, "threads are a member of messages alone"},
 	"sandbox/seal.go":                   {1, "the sandbox signs for direct callers as one vendor does"},
@@ -67,7 +69,7 @@ var otherWords = map[string]string{
 const providers = "core/upstream/provider/"
 
 // What is true of a protocol stands in package protocol, which all others read: few places
-// elsewhere name one, by its constant or by its name.
+// elsewhere name one, by its constant, its number or its name, or by the codec of its texts.
 func TestProtocolsAreNamedAtHome(t *testing.T) {
 	var names []string
 	homes := slices.Clone(homes)
@@ -116,6 +118,9 @@ func TestProtocolsAreNamedAtHome(t *testing.T) {
 	}
 }
 
+// codecs begins the paths of codecs. That of images is one of requests and not of a protocol among several.
+const codecs, images = "github.com/genway/genway/codec/", "images"
+
 // named gives the places in a file that name a protocol, as "line LINE: WHAT".
 func named(t *testing.T, path string, names []string, otherWords bool) []string {
 	t.Helper()
@@ -127,8 +132,19 @@ func named(t *testing.T, path string, names []string, otherWords bool) []string 
 	var places []string
 	ast.Inspect(tree, func(n ast.Node) bool {
 		switch n := n.(type) {
-		case *ast.ImportSpec, *ast.Field:
-			return false // a path, or a tag
+		case *ast.ImportSpec:
+			if kind, is := strings.CutPrefix(strings.Trim(n.Path.Value, `"`), codecs); is && kind != images && slices.Contains(names, kind) {
+				places = append(places, fmt.Sprintf("line %d: import %s", files.Position(n.Pos()).Line, n.Path.Value))
+			}
+			return false
+		case *ast.Field:
+			return false // a tag
+		case *ast.CallExpr:
+			if called, is := n.Fun.(*ast.SelectorExpr); is && called.Sel.Name == "Protocol" && len(n.Args) == 1 {
+				if number, is := n.Args[0].(*ast.BasicLit); is && number.Kind == token.INT {
+					places = append(places, fmt.Sprintf("line %d: Protocol(%s)", files.Position(n.Pos()).Line, number.Value))
+				}
+			}
 		case *ast.SelectorExpr:
 			name := n.Sel.Name
 			if strings.HasPrefix(name, "Protocol_PROTOCOL_") && name != "Protocol_"+genwayv1.Protocol_PROTOCOL_UNSPECIFIED.String() {
@@ -148,16 +164,56 @@ func named(t *testing.T, path string, names []string, otherWords bool) []string 
 // The count finds what it is for, and nothing else.
 func TestNamed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.go")
-	const text = "package x\nimport \"chat\"\nvar a = genwayv1.Protocol_PROTOCOL_MESSAGES\nvar b = `responses`\nvar c = genwayv1.Protocol_PROTOCOL_UNSPECIFIED\nvar d = \"chat \" + f(\"messages\", 7)\n"
+	const text = "package x\nimport \"chat\"\nvar a = genwayv1.Protocol_PROTOCOL_MESSAGES\nvar b = `responses`\nvar c = genwayv1.Protocol_PROTOCOL_UNSPECIFIED\nvar d = \"chat \" + f(\"messages\", 7)\nvar e = genwayv1.Protocol(3) == genwayv1.Protocol(number)\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	got := named(t, path, []string{"chat", "messages", "responses"}, false)
-	want := []string{"line 3: Protocol_PROTOCOL_MESSAGES", "line 4: `responses`", `line 6: "messages"`}
+	want := []string{"line 3: Protocol_PROTOCOL_MESSAGES", "line 4: `responses`", `line 6: "messages"`, "line 7: Protocol(3)"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := named(t, path, []string{"chat", "messages"}, true); !slices.Equal(got, want[:1]) {
+	if got := named(t, path, []string{"chat", "messages"}, true); !slices.Equal(got, []string{want[0], want[3]}) {
 		t.Errorf("where words mean something else: %q", got)
+	}
+}
+
+// A codec that is imported is named, too: its type tells the protocol.
+func TestImportsAreNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.go")
+	const text = "package x\nimport \"github.com/genway/genway/codec/messages\"\nimport \"github.com/genway/genway/codec/images\"\nimport \"github.com/genway/genway/codec/fault\"\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{`line 2: import "github.com/genway/genway/codec/messages"`}
+	if got := named(t, path, []string{"messages", images}, false); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// The table has no variable for a single protocol but Direct, so that no other package compares with one.
+func TestTheTableExportsNoProtocol(t *testing.T) {
+	sources, err := filepath.Glob("../../protocol/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, source := range sources {
+		tree, err := parser.ParseFile(token.NewFileSet(), source, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, declared := range tree.Decls {
+			variables, is := declared.(*ast.GenDecl)
+			if !is || variables.Tok != token.VAR {
+				continue
+			}
+			for _, spec := range variables.Specs {
+				for _, name := range spec.(*ast.ValueSpec).Names {
+					if name.IsExported() && name.Name != "Direct" && name.Name != "SessionHeaders" {
+						t.Errorf("%s exports %s: packages read the table by protocol.Of, ByName, ByKind and All", source, name.Name)
+					}
+				}
+			}
+		}
 	}
 }
