@@ -13,6 +13,7 @@ const (
 	responses       = genwayv1.Protocol_PROTOCOL_RESPONSES
 	messages        = genwayv1.Protocol_PROTOCOL_MESSAGES
 	generateContent = genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT
+	images          = genwayv1.Protocol_PROTOCOL_IMAGES
 )
 
 // Unplaced names in losses what the parts of a request have that its protocol has no place

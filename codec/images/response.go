@@ -5,6 +5,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -176,6 +177,7 @@ func encodeUsage(u *genwayv1.Usage, losses *codec.Losses) (*wireUsage, error) {
 	if u == nil {
 		return nil, nil
 	}
+	fit.UnplacedCounts(u, protocol, losses)
 	others, err := extra(u.GetNativeFields(), "usage", losses)
 	if err != nil {
 		return nil, err

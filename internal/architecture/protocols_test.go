@@ -26,7 +26,7 @@ var allowed = map[string]struct {
 	"cmd/internal/edgeproc/edgeproc.go": {3, "a flag of a command belongs to one protocol"},
 	"codec/seal.go":                     {8, "the names of origins in signature envelopes, which callers keep, are below the table"},
 	"codec/fit/reasoning.go":            {2, "include is a member of responses alone"},
-	"codec/fit/unplaced.go":             {4, "the rules of where parts of messages have a place belong to the codecs, which are below the table"},
+	"codec/fit/unplaced.go":             {5, "the rules of where parts of messages have a place belong to the codecs, which are below the table"},
 	"codec/fit/validated.go":            {2, "the mode VALIDATED is generateContent's alone, the bound of strict tools is of messages"},
 	"core/references.go":                {3, "references to items are read by the codec of responses alone"},
 	"core/route/references.go":          {1, "likewise"},
