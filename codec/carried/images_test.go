@@ -35,7 +35,11 @@ func TestEachFieldOfAStreamedImage(t *testing.T) {
 	made := func() proto.Message {
 		return &genwayv1.FinishedImage{CreateTime: timestamppb.New(created), Image: &genwayv1.GeneratedImage{Source: &genwayv1.GeneratedImage_Data{Data: []byte("png")}}}
 	}
-	carriesEachField(t, made, map[string]string{"image_index": "is the place of the image among the events"},
+	carriesEachField(t, made, map[string]string{
+		"image_index":         "is the place of the image among the events",
+		"image.generation_id": "only the upstream that made the image knows its identifier",
+		"image.model":         "the caller has named the model",
+	},
 		func(m proto.Message, losses *codec.Losses) ([]byte, error) {
 			frames, err := images.Codec{}.NewStreamEncoder(losses).Encode(images.Event(m))
 			if err != nil {
@@ -69,7 +73,7 @@ func TestEachFieldOfAnAnswerWithImages(t *testing.T) {
 func carriesEachField(t *testing.T, made func() proto.Message, but map[string]string, encode func(proto.Message, *codec.Losses) ([]byte, error), decode func([]byte) (proto.Message, error)) {
 	t.Helper()
 	for _, f := range fieldsOf(made().ProtoReflect().Descriptor(), nil) {
-		if but[f[0].TextName()] != "" {
+		if but[f.String()] != "" || but[f[0].TextName()] != "" {
 			continue
 		}
 		for i := range values(f.leaf(), genwayv1.Protocol_PROTOCOL_IMAGES) {

@@ -49,12 +49,8 @@ func (s *StreamEncoder) image(f *genwayv1.FinishedImage) ([]codec.Frame, error) 
 	if image.GetUrl() != "" {
 		return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream gave the address of an image, where events have images alone")
 	}
-	for _, m := range []struct{ name, value string }{
-		{"generation_id", image.GetGenerationId()}, {"model", image.GetModel()}, {"revised_prompt", image.GetRevisedPrompt()},
-	} {
-		if m.value != "" {
-			s.losses.Add(member.Index("images", int(f.GetImageIndex()))+"."+m.name, "the protocol's events have no place for it")
-		}
+	if image.GetRevisedPrompt() != "" {
+		s.losses.Add(member.Index("images", int(f.GetImageIndex()))+".revised_prompt", "the protocol's events have no place for it")
 	}
 	others, err := extra(image.GetNativeFields(), "", s.losses)
 	if err != nil {
