@@ -1,17 +1,14 @@
 package codec
 
-import (
-	"github.com/genway/genway/codec/fault"
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
-)
+import genwayv1 "github.com/genway/genway/gen/genway/v1"
 
 // Accumulator adds up the events of a stream to one answer. Its zero value is ready for use.
 // It ignores pings and upstream frames.
 type Accumulator struct {
+	sequence   Sequence
 	resp       genwayv1.GenerateTextResponse
 	candidates map[int32]*accumulatedCandidate
 	order      []int32
-	done       bool
 }
 
 type accumulatedCandidate struct {
@@ -19,8 +16,15 @@ type accumulatedCandidate struct {
 	open *openPart
 }
 
-// Add adds one event. An event out of order is an error of kind BadUpstream.
+// Add adds one event. An event out of order (Sequence) is an error of kind BadUpstream.
 func (f *Accumulator) Add(ev *genwayv1.StreamGenerateTextResponse) error {
+	if ev.GetWire() != nil {
+		f.sequence.passesThrough = true
+		return nil
+	}
+	if err := f.sequence.Check(ev); err != nil {
+		return err
+	}
 	switch p := ev.GetPayload().(type) {
 	case *genwayv1.StreamGenerateTextResponse_Started:
 		s := p.Started
@@ -28,32 +32,21 @@ func (f *Accumulator) Add(ev *genwayv1.StreamGenerateTextResponse) error {
 		f.resp.Usage, f.resp.ServiceTier, f.resp.SystemFingerprint = s.Usage, s.ServiceTier, s.SystemFingerprint
 		f.resp.Losses, f.resp.NativeFields = s.Losses, s.NativeFields
 	case *genwayv1.StreamGenerateTextResponse_PartStarted:
-		c := f.candidate(p.PartStarted.Candidate)
-		if c.open != nil || int(p.PartStarted.Index) != len(c.Parts) {
-			return disorder("a part starts out of order")
-		}
-		c.open = open(p.PartStarted.GetPart())
+		f.candidate(p.PartStarted.Candidate).open = open(p.PartStarted.GetPart())
 	case *genwayv1.StreamGenerateTextResponse_PartDelta:
-		c := f.candidate(p.PartDelta.Candidate)
-		if c.open == nil || int(p.PartDelta.Index) != len(c.Parts) {
-			return disorder("a delta belongs to no open part")
-		}
-		return c.open.add(p.PartDelta)
+		f.candidate(p.PartDelta.Candidate).open.add(p.PartDelta)
 	case *genwayv1.StreamGenerateTextResponse_PartCompleted:
 		c := f.candidate(p.PartCompleted.Candidate)
-		if c.open == nil || int(p.PartCompleted.Index) != len(c.Parts) {
-			return disorder("a part ends that is not open")
-		}
 		c.Parts = append(c.Parts, c.open.close())
 		c.open = nil
 	case *genwayv1.StreamGenerateTextResponse_Completed:
-		return f.complete(p.Completed)
+		f.complete(p.Completed)
 	}
 	return nil
 }
 
 // Complete reports whether the completed event has been seen.
-func (f *Accumulator) Complete() bool { return f.done }
+func (f *Accumulator) Complete() bool { return f.sequence.completed }
 
 // Response is the answer so far; whole once Complete.
 func (f *Accumulator) Response() *genwayv1.GenerateTextResponse {
@@ -81,12 +74,9 @@ func (f *Accumulator) candidate(index int32) *accumulatedCandidate {
 	return c
 }
 
-func (f *Accumulator) complete(end *genwayv1.TextCompleted) error {
+func (f *Accumulator) complete(end *genwayv1.TextCompleted) {
 	for _, e := range end.Candidates {
 		c := f.candidate(e.Index)
-		if c.open != nil {
-			return disorder("the stream ends within a part")
-		}
 		c.StopReason, c.NativeStopReason = e.StopReason, e.NativeStopReason
 		c.StopSequence, c.StopMessage = e.StopSequence, e.StopMessage
 		c.NativeFields = append(c.NativeFields, e.NativeFields...)
@@ -100,10 +90,4 @@ func (f *Accumulator) complete(end *genwayv1.TextCompleted) error {
 	f.resp.PromptFeedback = end.PromptFeedback
 	f.resp.Losses = append(f.resp.Losses, end.Losses...)
 	f.resp.NativeFields = append(f.resp.NativeFields, end.NativeFields...)
-	f.done = true
-	return nil
-}
-
-func disorder(what string) error {
-	return fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's stream is out of order: %s", what)
 }

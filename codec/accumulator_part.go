@@ -55,45 +55,39 @@ func MediaOf(p *genwayv1.Part) *genwayv1.Media {
 	return nil
 }
 
-func (o *openPart) add(d *genwayv1.PartDelta) error {
+// add adds a delta, which fits the part (Sequence).
+func (o *openPart) add(d *genwayv1.PartDelta) {
 	p := o.part
 	switch v := d.GetDelta().(type) {
 	case *genwayv1.PartDelta_Text:
-		if p.GetText() == nil {
-			return disorder("a text delta in a part of another kind")
-		}
 		o.text.WriteString(v.Text)
 		p.GetText().Logprobs = append(p.GetText().Logprobs, d.Logprobs...)
 	case *genwayv1.PartDelta_Refusal:
-		if p.GetRefusal() == nil {
-			return disorder("a refusal delta in a part of another kind")
-		}
 		o.text.WriteString(v.Refusal)
 		p.GetRefusal().Logprobs = append(p.GetRefusal().Logprobs, d.Logprobs...)
 	case *genwayv1.PartDelta_ArgumentsJson:
-		if p.GetToolCall() == nil {
-			return disorder("an arguments delta in a part of another kind")
-		}
 		o.text.WriteString(v.ArgumentsJson)
 	case *genwayv1.PartDelta_Input:
-		if p.GetToolCall() == nil {
-			return disorder("an input delta in a part of another kind")
-		}
 		if p.GetToolCall().Input == nil {
 			p.GetToolCall().Input = new(string)
 		}
 		o.input.WriteString(v.Input)
 	case *genwayv1.PartDelta_Citation:
-		if p.GetText() == nil {
-			return disorder("a citation in a part of another kind")
-		}
 		p.GetText().Citations = append(p.GetText().Citations, v.Citation)
 	case *genwayv1.PartDelta_Data, *genwayv1.PartDelta_Transcript:
-		if MediaOf(p) == nil {
-			return disorder("media in a part of another kind")
-		}
 		o.data = append(o.data, d.GetData()...)
 		o.script.WriteString(d.GetTranscript())
+	case *genwayv1.PartDelta_Thinking:
+		o.text.WriteString(v.Thinking)
+	case *genwayv1.PartDelta_Summary:
+		if int(v.Summary.GetIndex()) == len(o.summaries) {
+			o.summaries = append(o.summaries, &strings.Builder{})
+		}
+		o.summaries[v.Summary.GetIndex()].WriteString(v.Summary.GetText())
+	case *genwayv1.PartDelta_Signature:
+		p.GetThinking().Signature = v.Signature
+	case *genwayv1.PartDelta_EncryptedContent:
+		p.GetThinking().EncryptedContent = v.EncryptedContent
 	case *genwayv1.PartDelta_ThoughtSignature:
 		p.ThoughtSignature = v.ThoughtSignature
 	case *genwayv1.PartDelta_Native:
@@ -102,35 +96,7 @@ func (o *openPart) add(d *genwayv1.PartDelta) error {
 		if p.GetText() != nil {
 			p.GetText().Logprobs = append(p.GetText().Logprobs, d.Logprobs...)
 		}
-	default:
-		return o.addThinking(d)
 	}
-	return nil
-}
-
-func (o *openPart) addThinking(d *genwayv1.PartDelta) error {
-	t := o.part.GetThinking()
-	if t == nil {
-		return disorder("a thinking delta in a part of another kind")
-	}
-	switch v := d.GetDelta().(type) {
-	case *genwayv1.PartDelta_Thinking:
-		o.text.WriteString(v.Thinking)
-	case *genwayv1.PartDelta_Summary:
-		i := int(v.Summary.GetIndex())
-		if i < 0 || i > len(o.summaries) {
-			return disorder("a summary begins out of order")
-		}
-		if i == len(o.summaries) {
-			o.summaries = append(o.summaries, &strings.Builder{})
-		}
-		o.summaries[i].WriteString(v.Summary.GetText())
-	case *genwayv1.PartDelta_Signature:
-		t.Signature = v.Signature
-	case *genwayv1.PartDelta_EncryptedContent:
-		t.EncryptedContent = v.EncryptedContent
-	}
-	return nil
 }
 
 func (o *openPart) close() *genwayv1.Part {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/images"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"google.golang.org/grpc"
@@ -83,12 +85,20 @@ type unaryClient struct {
 
 // GenerateText makes the call and writes the headers of the answer.
 func (c unaryClient) GenerateText(ctx context.Context, in *genwayv1.GenerateTextRequest, opts ...grpc.CallOption) (*genwayv1.GenerateTextResponse, error) {
-	return unary(ctx, c.remote, genwayv1.Generation_GenerateText_FullMethodName, in, c.GenerationClient.GenerateText, opts)
+	answer, err := unary(ctx, c.remote, genwayv1.Generation_GenerateText_FullMethodName, in, c.GenerationClient.GenerateText, opts)
+	if err == nil {
+		err = codec.CheckAnswer(answer, exchangeOf(ctx).endpoint.protocol.ID)
+	}
+	return answer, err
 }
 
 // GenerateImage makes the call and writes the headers of the answer.
 func (c unaryClient) GenerateImage(ctx context.Context, in *genwayv1.GenerateImageRequest, opts ...grpc.CallOption) (*genwayv1.GenerateImageResponse, error) {
-	return unary(ctx, c.remote, genwayv1.Generation_GenerateImage_FullMethodName, in, c.GenerationClient.GenerateImage, opts)
+	answer, err := unary(ctx, c.remote, genwayv1.Generation_GenerateImage_FullMethodName, in, c.GenerationClient.GenerateImage, opts)
+	if err == nil {
+		err = images.CheckAnswer(answer)
+	}
+	return answer, err
 }
 
 // CountTokens makes the call and writes the headers of the answer.

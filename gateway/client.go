@@ -29,6 +29,7 @@ func (c *client) StreamGenerateText(ctx context.Context, in *genwayv1.GenerateTe
 		batch:     func(ev *genwayv1.StreamGenerateTextResponse) []byte { return ev.GetWire().GetBatch().GetTranslated() },
 		ping:      func() *genwayv1.StreamGenerateTextResponse { return codec.Event(&genwayv1.Ping{}) },
 		completed: func(ev *genwayv1.StreamGenerateTextResponse) bool { return ev.GetCompleted() != nil },
+		check:     (&codec.Sequence{Protocol: exchangeOf(ctx).endpoint.protocol.ID}).Check,
 	})
 }
 
@@ -39,17 +40,19 @@ func (c *client) StreamGenerateImage(ctx context.Context, in *genwayv1.GenerateI
 		events:    func(*genwayv1.StreamGenerateImageResponse) int64 { return 1 },
 		ping:      func() *genwayv1.StreamGenerateImageResponse { return images.Event(&genwayv1.Ping{}) },
 		completed: func(ev *genwayv1.StreamGenerateImageResponse) bool { return ev.GetCompleted() != nil },
+		check:     new(images.Sequence).Check,
 	})
 }
 
 // kindOf is what the edge knows of the events of a stream: the method that gives them, how
 // to make a ping, which is the last, and how many of the upstream's events one stands for.
 // batch gives the translated events that a message has in the place of one event, none for an event;
-// nil where there are no batches.
+// nil where there are no batches. check gives an error for an event that breaks the contract's order.
 type kindOf[E any] struct {
 	method    string
 	events    func(*E) int64
 	batch     func(*E) []byte
 	ping      func() *E
 	completed func(*E) bool
+	check     func(*E) error
 }

@@ -104,6 +104,9 @@ func (s *eventStream[Q, E]) Recv() (*E, error) {
 		s.record.heartbeats++
 		return s.kind.ping(), nil
 	}
+	if r.err == nil {
+		r.err = s.kind.check(r.event)
+	}
 	if r.err != nil {
 		s.record.answered(ended(r.err))
 		if s.completed { // the caller has the end already; nothing may follow it

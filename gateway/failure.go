@@ -90,7 +90,22 @@ func (x *exchange) failAnywhere(err error) {
 }
 
 func handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, _ http.ResponseWriter, _ *http.Request, err error) {
-	exchangeOf(ctx).fail(shutdownOr(ctx, err))
+	x := exchangeOf(ctx)
+	if x.record.rpc == "" { // no call was made
+		err = parameterFault(err)
+	}
+	x.fail(shutdownOr(ctx, err))
+}
+
+// parameterFault converts the runtime's refusal of a parameter of the path or the query that has the
+// wrong type. Its text names the parameter and nothing internal.
+func parameterFault(err error) error {
+	st, ok := status.FromError(err)
+	if !ok || st.Code() != codes.InvalidArgument {
+		return err
+	}
+	return fault.Wrap(err, fault.InvalidRequest, fault.ReasonInvalidMember, "a path or query parameter has the wrong type: %s",
+		clip(strings.TrimSpace(lastClause(st.Message())), 160))
 }
 
 // handleStreamError writes the protocol's error event. It has the context, which the
@@ -135,13 +150,32 @@ func faultOf(err error) *fault.Error {
 	case codes.Canceled:
 		return fault.Wrap(err, fault.Cancelled, "CANCELLED", "the request was cancelled")
 	case codes.ResourceExhausted:
-		return fault.Wrap(err, fault.TooLarge, fault.ReasonBodyTooLarge, "the request or its answer is too large")
-	case codes.InvalidArgument:
-		// The runtime refuses a query or path parameter of the wrong type. Its text
-		// names the parameter and nothing internal.
-		return fault.Wrap(err, fault.InvalidRequest, fault.ReasonInvalidMember, "a path or query parameter has the wrong type: %s", clip(strings.TrimSpace(lastClause(st.Message())), 160))
+		if messageTooLarge(st.Message()) {
+			return fault.Wrap(err, fault.TooLarge, fault.ReasonBodyTooLarge, "the request or its answer is too large")
+		}
+		f = fault.Wrap(err, fault.RateLimited, reasonCoreBusy, "the service is at its limit; try again")
+		f.RetryAfter = time.Second
+		return f
+	case codes.InvalidArgument, codes.FailedPrecondition, codes.OutOfRange:
+		return fault.Wrap(err, fault.InvalidRequest, reasonCoreRefused, "the service refused the request")
+	case codes.Unimplemented:
+		return fault.Wrap(err, fault.NotFound, reasonUnimplemented, "the service does not offer this")
 	}
 	return fault.Wrap(err, fault.Internal, "INTERNAL", "%s", fault.InternalMessage)
+}
+
+// Reasons of statuses without our detail, as cores of other makes may send.
+const (
+	reasonCoreBusy      = "CORE_BUSY"
+	reasonCoreRefused   = "CORE_REFUSED"
+	reasonUnimplemented = "UNIMPLEMENTED"
+)
+
+// messageTooLarge reports whether a RESOURCE_EXHAUSTED is that of gRPC itself for a message that is too large,
+// by the words of its implementations in Go, Node.js, Python and Java.
+func messageTooLarge(text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(text, "larger than max") || strings.Contains(text, "too large") || strings.Contains(text, "exceeds maximum")
 }
 
 // lastClause cuts Go's chain of causes down to the first, which names the

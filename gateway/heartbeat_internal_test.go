@@ -22,6 +22,7 @@ func newPaced(source source, heartbeat time.Duration) *eventStream[genwayv1.Gene
 			events:    func(*genwayv1.StreamGenerateTextResponse) int64 { return 1 },
 			ping:      func() *genwayv1.StreamGenerateTextResponse { return nil },
 			completed: func(event *genwayv1.StreamGenerateTextResponse) bool { return event.GetCompleted() != nil },
+			check:     func(*genwayv1.StreamGenerateTextResponse) error { return nil },
 		},
 	}
 }

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/images"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -13,7 +14,7 @@ func (s *streamState) encodeImage(event *genwayv1.StreamGenerateImageResponse) (
 	case *genwayv1.StreamGenerateImageResponse_PartialImage:
 		p.PartialImage.CreateTime = dated(p.PartialImage.CreateTime)
 	case *genwayv1.StreamGenerateImageResponse_Image:
-		p.Image.CreateTime = dated(p.Image.CreateTime)
+		p.Image.CreateTime, p.Image.Usage = dated(p.Image.CreateTime), codec.ShownUsage(p.Image.Usage)
 	}
 	if started := event.GetStarted(); started != nil {
 		s.x.addLosses(started.GetLosses())

@@ -12,6 +12,7 @@ import (
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/gateway"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/proto"
 )
 
 const streamedImage = `{"model":"m","prompt":"a","stream":true,"partial_images":1}`
@@ -100,9 +101,41 @@ func TestImageStreamFailures(t *testing.T) {
 		t.Errorf("%d\n%s", r.status, r.body)
 	}
 	e.core.draw = func(_ context.Context, send func(*genwayv1.StreamGenerateImageResponse) error) error {
+		if err := send(images.Event(&genwayv1.ImageStarted{})); err != nil {
+			return err
+		}
 		return send(images.Event(&genwayv1.PartialImage{Data: []byte{1}}))
 	}
 	if r := e.do(t, http.MethodPost, "/v1/images/generations", right("images"), streamedImage); !strings.Contains(r.body, "event: error\n") {
 		t.Errorf("a cut stream: %s", r.body)
+	}
+}
+
+// Streams of images that break the contract's order (genway/v1/image_stream.proto) end in an error.
+func TestImageStreamsThatBreakTheContract(t *testing.T) {
+	e := serve(t, nil)
+	image := &genwayv1.FinishedImage{Image: &genwayv1.GeneratedImage{Source: &genwayv1.GeneratedImage_Data{Data: []byte{1}}}}
+	for name, events := range map[string][]proto.Message{
+		"the end alone":          {&genwayv1.ImageCompleted{Count: 1}},
+		"an image ahead of all":  {image, &genwayv1.ImageCompleted{}},
+		"two starts":             {&genwayv1.ImageStarted{}, &genwayv1.ImageStarted{}, image, &genwayv1.ImageCompleted{}},
+		"no image":               {&genwayv1.ImageStarted{}, &genwayv1.PartialImage{Data: []byte{1}}, &genwayv1.ImageCompleted{}},
+		"an image without bytes": {&genwayv1.ImageStarted{}, &genwayv1.FinishedImage{}, &genwayv1.ImageCompleted{}},
+		"events of another":      {&genwayv1.WireFrame{Data: []byte("garbage")}, &genwayv1.ImageCompleted{}},
+		"an image among passing": {&genwayv1.WireFrame{Protocol: genwayv1.Protocol_PROTOCOL_IMAGES, Data: []byte("{}")}, image},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e.core.draw = func(_ context.Context, send func(*genwayv1.StreamGenerateImageResponse) error) error {
+				for _, ev := range events {
+					if err := send(images.Event(ev)); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			if r := e.do(t, http.MethodPost, "/v1/images/generations", right("images"), streamedImage); !strings.Contains(r.body, `"error":{`) || strings.Contains(r.body, "garbage") {
+				t.Errorf("%d %s", r.status, r.body)
+			}
+		})
 	}
 }

@@ -98,14 +98,14 @@ func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, e
 			}
 			return wire.GetJson(), nil
 		}
-		message.CreateTime = dated(message.CreateTime)
+		message.CreateTime, message.Usage = dated(message.CreateTime), codec.ShownUsage(message.Usage)
 		return m.text.EncodeResponse(message, codec.Answer{Request: x.whole(), Losses: &x.losses, Now: time.Now})
 	case *genwayv1.GenerateImageResponse:
 		x.addLosses(message.GetLosses())
 		if wire := message.GetWire(); wire.GetProtocol() == m.protocol {
 			return wire.GetJson(), nil
 		}
-		message.CreateTime = dated(message.CreateTime)
+		message.CreateTime, message.Usage = dated(message.CreateTime), codec.ShownUsage(message.Usage)
 		return m.images.EncodeResponse(message, &x.losses)
 	case *genwayv1.CountTokensResponse:
 		x.addLosses(message.GetLosses())
@@ -139,10 +139,10 @@ func (m *marshaler) decode(body []byte, deferred bool) (*codec.Request, error) {
 	return m.text.DecodeRequest(body)
 }
 
-// dated gives the time of an answer, or the present for one without. Cores need not send a
-// time, and protocols require one.
+// dated gives the time of an answer, or the present for one without and for one that no calendar
+// has. Cores need not send a time, and protocols require one.
 func dated(created *timestamppb.Timestamp) *timestamppb.Timestamp {
-	if created != nil {
+	if created.IsValid() {
 		return created
 	}
 	return timestamppb.Now()

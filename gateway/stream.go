@@ -57,10 +57,13 @@ func (s *streamState) contentType() string {
 func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte, error) {
 	s.buf.Reset()
 	if started := event.GetStarted(); started != nil {
-		started.CreateTime = dated(started.CreateTime)
+		started.CreateTime, started.Usage = dated(started.CreateTime), codec.ShownUsage(started.Usage)
 		s.x.addLosses(started.GetLosses())
 	}
-	s.x.addLosses(event.GetCompleted().GetLosses())
+	if completed := event.GetCompleted(); completed != nil {
+		completed.Usage = codec.ShownUsage(completed.Usage)
+		s.x.addLosses(completed.GetLosses())
+	}
 	if event.GetWire().GetBatch() != nil {
 		return s.pass(event.GetWire())
 	}

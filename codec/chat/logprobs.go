@@ -1,8 +1,7 @@
 package chat
 
 import (
-	"math"
-
+	"github.com/genway/genway/codec"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -28,7 +27,7 @@ func encodeLogprobs(list []*genwayv1.TokenLogprob, withTop bool) []tokenLogprob 
 	}
 	out := make([]tokenLogprob, len(list))
 	for i, l := range list {
-		out[i] = tokenLogprob{Token: l.Token, Logprob: finite(l.Logprob), Bytes: l.Utf8}
+		out[i] = tokenLogprob{Token: l.Token, Logprob: codec.Logprob(l.Logprob), Bytes: l.Utf8}
 		if withTop {
 			top := encodeLogprobs(l.Top, false)
 			if top == nil {
@@ -38,14 +37,6 @@ func encodeLogprobs(list []*genwayv1.TokenLogprob, withTop bool) []tokenLogprob 
 		}
 	}
 	return out
-}
-
-// finite replaces what JSON cannot say by the vendor's value for very unlikely.
-func finite(p float64) float64 {
-	if math.IsInf(p, 0) || math.IsNaN(p) {
-		return -9999
-	}
-	return p
 }
 
 // logprobsOf gathers the log probabilities of a candidate's parts; nil when there

@@ -3,6 +3,7 @@ package chat
 import (
 	"strconv"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -19,7 +20,7 @@ func (u *usage) decode() *genwayv1.Usage {
 	}
 	out := &genwayv1.Usage{InputTokens: u.PromptTokens, OutputTokens: u.CompletionTokens, TotalTokens: u.TotalTokens}
 	if out.TotalTokens == 0 {
-		out.TotalTokens = out.InputTokens + out.OutputTokens
+		out.TotalTokens = codec.Sum(out.InputTokens, out.OutputTokens)
 	}
 	out.NativeFields = natives(u.Extra)
 	if d := u.PromptTokensDetails; d != nil {
@@ -55,7 +56,7 @@ func (e *encoder) usage(u *genwayv1.Usage) (*usage, error) {
 	}
 	out := &usage{PromptTokens: u.InputTokens, CompletionTokens: u.OutputTokens, TotalTokens: u.TotalTokens}
 	if out.TotalTokens == 0 {
-		out.TotalTokens = out.PromptTokens + out.CompletionTokens
+		out.TotalTokens = codec.Sum(out.PromptTokens, out.CompletionTokens)
 	}
 	input := promptDetails{
 		CachedTokens: u.CacheReadInputTokens, CacheWriteTokens: u.CacheWriteInputTokens,

@@ -1,6 +1,7 @@
 package generatecontent
 
 import (
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json"
@@ -94,5 +95,5 @@ func encodeLogprobs(tokens []*genwayv1.TokenLogprob, extra jsontext.Value) (json
 }
 
 func wireLogprob(t *genwayv1.TokenLogprob) logprob {
-	return logprob{Token: t.Token, TokenID: integerOf(t.TokenId), LogProbability: t.Logprob}
+	return logprob{Token: t.Token, TokenID: integerOf(t.TokenId), LogProbability: codec.Logprob(t.Logprob)}
 }

@@ -28,10 +28,10 @@ func (w *usage) canonical() *genwayv1.Usage {
 		ThinkingTokens:       int64Of(w.ThoughtsTokenCount),
 		ToolUseInputTokens:   int64Of(w.ToolUsePromptTokenCount),
 	}
-	u.InputTokens += u.GetToolUseInputTokens()
-	u.OutputTokens += u.GetThinkingTokens()
+	u.InputTokens = codec.Sum(u.InputTokens, u.GetToolUseInputTokens())
+	u.OutputTokens = codec.Sum(u.OutputTokens, u.GetThinkingTokens())
 	if u.TotalTokens == 0 {
-		u.TotalTokens = u.InputTokens + u.OutputTokens
+		u.TotalTokens = codec.Sum(u.InputTokens, u.OutputTokens)
 	}
 	// A name that no native field can have is left out: costs do not depend on it.
 	u.NativeFields, _ = natives(w.Extra, "usageMetadata", nil)
@@ -59,7 +59,7 @@ func encodeUsage(u *genwayv1.Usage, tier string, losses *codec.Losses) (*usage, 
 		ServiceTier:             callerTier(tier),
 	}
 	if w.TotalTokenCount == 0 {
-		w.TotalTokenCount = integer(u.InputTokens + u.OutputTokens)
+		w.TotalTokenCount = integer(codec.Sum(u.InputTokens, u.OutputTokens))
 	}
 	var err error
 	if w.Extra, err = member.Extra(protocol, u.NativeFields, "usage", losses); err != nil {

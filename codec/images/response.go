@@ -77,13 +77,13 @@ func (b *wireBytes) writeOpt(w *member.Writer, name string) {
 	}
 }
 
-// noImages is the error of an answer without data: the one that it reports, if it does.
-func noImages(body []byte) error {
+// withoutData is the error of an answer without data: the one that it reports, if it does.
+func withoutData(body []byte) error {
 	var w watched
 	if member.Fit(body, &w); len(w.Error) > 0 && w.Error.Kind() != 'n' {
 		return Codec{}.DecodeError(0, body)
 	}
-	return fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer has no images")
+	return malformed(noImages)
 }
 
 // DecodeResponse reads the body of a successful answer. A body that is an error after all gives
@@ -94,7 +94,7 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateImageResponse, error
 		return nil, err
 	}
 	if w.Data == nil {
-		return nil, noImages(body)
+		return nil, withoutData(body)
 	}
 	resp := w.settings()
 	for _, i := range w.Data {

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
@@ -70,13 +71,13 @@ func (u *wireUsage) canonical() *genwayv1.Usage {
 		return nil
 	}
 	out := &genwayv1.Usage{
-		InputTokens:           count(u.InputTokens) + count(u.CacheReadInputTokens) + count(u.CacheCreationInputTokens),
+		InputTokens:           codec.Sum(count(u.InputTokens), count(u.CacheReadInputTokens), count(u.CacheCreationInputTokens)),
 		OutputTokens:          count(u.OutputTokens),
 		CacheReadInputTokens:  u.CacheReadInputTokens,
 		CacheWriteInputTokens: u.CacheCreationInputTokens,
 		NativeFields:          natives(u.Extra),
 	}
-	out.TotalTokens = out.InputTokens + out.OutputTokens
+	out.TotalTokens = codec.Sum(out.InputTokens, out.OutputTokens)
 	if c := u.CacheCreation; c != nil {
 		out.CacheWrite_5MInputTokens, out.CacheWrite_1HInputTokens = c.Ephemeral5m, c.Ephemeral1h
 		out.NativeFields = append(out.NativeFields, nested("cache_creation", c.Extra)...)

@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -50,7 +51,7 @@ func encodeTop(w *member.Writer, list []*genwayv1.TokenLogprob) {
 
 func encodeToken(w *member.Writer, p *genwayv1.TokenLogprob) {
 	w.Str("token", p.Token)
-	encodeFloat(w, "logprob", p.Logprob)
+	w.ShortFloat("logprob", codec.Logprob(p.Logprob))
 	utf8 := p.Utf8
 	if utf8 == nil {
 		utf8 = []byte(p.Token)

@@ -61,7 +61,7 @@ func encodeUsage(w *member.Writer, u *genwayv1.Usage, losses *codec.Losses) {
 	natives, ofOutput := split(natives, ofOutputDetails)
 	total := u.TotalTokens
 	if total == 0 {
-		total = u.InputTokens + u.OutputTokens
+		total = codec.Sum(u.InputTokens, u.OutputTokens)
 	}
 	w.Object("usage")
 	w.Int("input_tokens", u.InputTokens)

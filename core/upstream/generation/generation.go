@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core/call"
@@ -129,23 +130,32 @@ func (u *Upstream) outgoing(ctx context.Context) context.Context {
 
 // GenerateText makes one unary call.
 func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
-	return unary(ctx, u, req, u.client.GenerateText)
+	resp, err := unary(ctx, u, req, u.client.GenerateText)
+	if err == nil {
+		err = codec.CheckAnswer(resp, req.GetWire().GetProtocol())
+	}
+	return resp, err
 }
 
 // StreamGenerateText makes one streamed call.
 func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	return streamed(ctx, u, req, u.client.StreamGenerateText, send, func(ev *genwayv1.StreamGenerateTextResponse) bool { return ev.GetCompleted() != nil })
+	order := codec.Sequence{Protocol: req.GetWire().GetProtocol()}
+	return streamed(ctx, u, req, u.client.StreamGenerateText, order.Check, send, func(ev *genwayv1.StreamGenerateTextResponse) bool { return ev.GetCompleted() != nil })
 }
 
 // GenerateImage makes one call for all images.
 func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
-	return unary(ctx, u, req, u.client.GenerateImage)
+	resp, err := unary(ctx, u, req, u.client.GenerateImage)
+	if err == nil {
+		err = images.CheckAnswer(resp)
+	}
+	return resp, err
 }
 
 // StreamGenerateImage makes one streamed call. A server of a version without it gives all
 // images at once.
 func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
-	err := streamed(ctx, u, req, u.client.StreamGenerateImage, send, func(ev *genwayv1.StreamGenerateImageResponse) bool { return ev.GetCompleted() != nil })
+	err := streamed(ctx, u, req, u.client.StreamGenerateImage, new(images.Sequence).Check, send, func(ev *genwayv1.StreamGenerateImageResponse) bool { return ev.GetCompleted() != nil })
 	if status.Code(errors.Unwrap(err)) != codes.Unimplemented {
 		return err
 	}
@@ -177,9 +187,10 @@ func unary[Q, A any](ctx context.Context, u *Upstream, req Q, rpc func(context.C
 	return answer, faultOf(ctx, err)
 }
 
-// streamed makes a call whose answer is events, of which completed knows the last.
+// streamed makes a call whose answer is events, of which completed knows the last. It sends none that
+// check refuses.
 func streamed[Q, E any](ctx context.Context, u *Upstream, req *Q, rpc func(context.Context, *Q, ...grpc.CallOption) (grpc.ServerStreamingClient[E], error),
-	send func(*E) error, completed func(*E) bool,
+	check, send func(*E) error, completed func(*E) bool,
 ) error {
 	record := call.Of(ctx)
 	record.Calls++
@@ -207,6 +218,9 @@ func streamed[Q, E any](ctx context.Context, u *Upstream, req *Q, rpc func(conte
 			return faultOf(ctx, err)
 		}
 		progress()
+		if err := check(ev); err != nil {
+			return err
+		}
 		ended = ended || completed(ev)
 		if err := send(ev); err != nil {
 			return err

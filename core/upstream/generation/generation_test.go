@@ -8,6 +8,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core/upstream/generation"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"go.uber.org/goleak"
@@ -15,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,14 +31,14 @@ type provider struct {
 
 func (p *provider) GenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
 	p.md, _ = metadata.FromIncomingContext(ctx)
-	return &genwayv1.GenerateTextResponse{Id: "x", Model: req.GetModel()}, p.err
+	return &genwayv1.GenerateTextResponse{Id: "x", Model: req.GetModel(), Candidates: []*genwayv1.Candidate{{}}}, p.err
 }
 
 func (p *provider) StreamGenerateText(_ *genwayv1.GenerateTextRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
 	if err := stream.Send(codec.Event(&genwayv1.TextStarted{Id: "x"})); err != nil || p.cut || p.err != nil {
 		return p.err
 	}
-	return stream.Send(codec.Event(&genwayv1.TextCompleted{}))
+	return stream.Send(codec.Event(&genwayv1.TextCompleted{Candidates: []*genwayv1.CandidateEnd{{}}}))
 }
 
 func dial(t *testing.T, p *provider) *generation.Upstream {
@@ -162,5 +164,55 @@ func TestListModels(t *testing.T) {
 	p.err = status.Error(codes.Unauthenticated, "no")
 	if page, err := u.ListModels(t.Context(), ""); fault.From(err) == nil || page != nil {
 		t.Errorf("%v, %v", page, err)
+	}
+}
+
+// disorderly is a server that breaks the contract.
+type disorderly struct {
+	genwayv1.UnimplementedGenerationServer
+}
+
+func (disorderly) GenerateText(context.Context, *genwayv1.GenerateTextRequest) (*genwayv1.GenerateTextResponse, error) {
+	return &genwayv1.GenerateTextResponse{Id: "x"}, nil
+}
+
+func (disorderly) StreamGenerateText(_ *genwayv1.GenerateTextRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateTextResponse]) error {
+	for _, ev := range []proto.Message{&genwayv1.TextStarted{}, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Text{Text: "lost"}}, &genwayv1.TextCompleted{Candidates: []*genwayv1.CandidateEnd{{}}}} {
+		if err := stream.Send(codec.Event(ev)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (disorderly) GenerateImage(context.Context, *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
+	return &genwayv1.GenerateImageResponse{Images: []*genwayv1.GeneratedImage{{}}}, nil
+}
+
+func (disorderly) StreamGenerateImage(_ *genwayv1.GenerateImageRequest, stream grpc.ServerStreamingServer[genwayv1.StreamGenerateImageResponse]) error {
+	return stream.Send(images.Event(&genwayv1.ImageCompleted{Count: 1}))
+}
+
+// Answers that break the contract are the upstream's failure, and nothing of the broken place is sent.
+func TestAnswersThatBreakTheContract(t *testing.T) {
+	u := dialWith(t, disorderly{}, generation.Config{})
+	var sent []proto.Message
+	_, text := u.GenerateText(t.Context(), &genwayv1.GenerateTextRequest{})
+	stream := u.StreamGenerateText(t.Context(), &genwayv1.GenerateTextRequest{}, func(ev *genwayv1.StreamGenerateTextResponse) error {
+		sent = append(sent, ev)
+		return nil
+	})
+	_, image := u.GenerateImage(t.Context(), &genwayv1.GenerateImageRequest{})
+	drawn := u.StreamGenerateImage(t.Context(), &genwayv1.GenerateImageRequest{}, func(ev *genwayv1.StreamGenerateImageResponse) error {
+		sent = append(sent, ev)
+		return nil
+	})
+	for name, err := range map[string]error{"text": text, "stream": stream, "image": image, "stream of images": drawn} {
+		if f := fault.From(err); f.Kind != fault.BadUpstream || f.Reason != fault.ReasonMalformedAnswer {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if len(sent) != 1 {
+		t.Errorf("sent %v", sent)
 	}
 }

@@ -33,7 +33,7 @@ func (s *slow) StreamGenerateText(_ *genwayv1.GenerateTextRequest, stream grpc.S
 	if err := s.wait(stream.Context()); err != nil {
 		return err
 	}
-	return stream.Send(codec.Event(&genwayv1.TextCompleted{}))
+	return stream.Send(codec.Event(&genwayv1.TextCompleted{Candidates: []*genwayv1.CandidateEnd{{}}}))
 }
 
 func (s *slow) wait(ctx context.Context) error {
