@@ -131,3 +131,20 @@ func TestCheckAnswer(t *testing.T) {
 		})
 	}
 }
+
+// BenchmarkSequence is what a delta costs.
+func BenchmarkSequence(b *testing.B) {
+	var s codec.Sequence
+	for _, ev := range []proto.Message{started, starts(0, 0, textPart())} {
+		if err := s.Check(codec.Event(ev)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	delta := codec.Event(adds(0, 0))
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := s.Check(delta); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
