@@ -84,7 +84,8 @@ type oneBuilder struct{}
 func (oneBuilder) Name() string { return oneCore }
 
 func (oneBuilder) Build(cc balancer.ClientConn, options balancer.BuildOptions) balancer.Balancer {
-	return newOne(toOne{cc}, options)
+	to := toOne{cc, &atomic.Pointer[single]{}}
+	return listens{newOne(to, options), to.single}
 }
 
 // newOne is gRPC's pick_first, each of whose connections is a connection of this package.
@@ -103,10 +104,17 @@ func (o one) UpdateState(state balancer.State) {
 }
 
 // toOne is gRPC's side of a balancer for a single core.
-type toOne struct{ balancer.ClientConn }
+type toOne struct {
+	balancer.ClientConn
+
+	single *atomic.Pointer[single]
+}
 
 // UpdateState has calls note the connection that they are sent on.
 func (o toOne) UpdateState(state balancer.State) {
+	if s := o.single.Load(); s != nil {
+		s.note(state)
+	}
 	if c, ok := state.Picker.(*connection); ok {
 		state.Picker = onePicker{c}
 	}

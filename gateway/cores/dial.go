@@ -1,6 +1,7 @@
 package cores
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"time"
@@ -33,7 +34,8 @@ func Dial(targets []Target, log *slog.Logger, creds credentials.TransportCredent
 	// HTTPS_PROXY is for what is outside; a proxy would see the secret and the bodies of an edge without TLS.
 	options = append(append(options, known.options()...), grpc.WithTransportCredentials(identified{creds}), grpc.WithNoProxy())
 	if len(targets) == 1 && !targets[0].each {
-		options = append(options, grpc.WithDefaultServiceConfig(fmt.Sprintf(`{"loadBalancingConfig": [{%q: {}}]}`, oneCore)))
+		one := &single{log: cmp.Or(log, slog.Default()), core: targets[0].String()}
+		options = append(append(options, one.options(targets[0])...), grpc.WithDefaultServiceConfig(fmt.Sprintf(`{"loadBalancingConfig": [{%q: {}}]}`, oneCore)))
 		conn, err := grpc.NewClient(targets[0].String(), options...)
 		if err != nil {
 			return nil, err

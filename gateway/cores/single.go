@@ -1,0 +1,90 @@
+package cores
+
+import (
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/balancer"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/resolver"
+)
+
+// single logs when the only core of an edge is lost, and when it is found again.
+type single struct {
+	log  *slog.Logger
+	core string
+
+	mu   sync.Mutex
+	last connectivity.State // of those that are logged
+}
+
+// singleKey is the attribute of a resolver's state that has a single.
+type singleKey struct{}
+
+// options have gRPC's resolvers, which find the core, hand the single to the balancer.
+func (s *single) options(target Target) []grpc.DialOption {
+	options := []grpc.DialOption{grpc.WithResolvers(told{resolver.Get("dns"), s}, told{resolver.Get("unix"), s})}
+	if target.path != "" {
+		options = append(options, grpc.WithAuthority(target.authorityName())) // which gRPC's own resolver of sockets sets
+	}
+	return options
+}
+
+// note logs a state unless it is that of the line before. Between calls a connection may be closed and made again,
+// which is not logged.
+func (s *single) note(state balancer.State) {
+	now := state.ConnectivityState
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now == s.last || now != connectivity.Ready && now != connectivity.TransientFailure {
+		return
+	}
+	s.last = now
+	if now == connectivity.Ready {
+		s.log.Info("core is ready", "core", s.core)
+		return
+	}
+	_, err := state.Picker.Pick(balancer.PickInfo{})
+	s.log.Warn("core is not ready", "core", s.core, "cause", err)
+}
+
+// told is a resolver whose states have a single.
+type told struct {
+	resolver.Builder
+
+	single *single
+}
+
+// Build is the builder's.
+func (t told) Build(target resolver.Target, cc resolver.ClientConn, options resolver.BuildOptions) (resolver.Resolver, error) {
+	return t.Builder.Build(target, tells{cc, t.single}, options)
+}
+
+type tells struct {
+	resolver.ClientConn
+
+	single *single
+}
+
+// UpdateState adds the single.
+func (t tells) UpdateState(state resolver.State) error {
+	state.Attributes = state.Attributes.WithValue(singleKey{}, t.single)
+	return t.ClientConn.UpdateState(state)
+}
+
+// listens is the balancer of a single core, which takes the single from the resolver.
+type listens struct {
+	balancer.Balancer
+
+	single *atomic.Pointer[single]
+}
+
+// UpdateClientConnState takes what the resolver has found.
+func (l listens) UpdateClientConnState(state balancer.ClientConnState) error {
+	if s, is := state.ResolverState.Attributes.Value(singleKey{}).(*single); is {
+		l.single.Store(s)
+	}
+	return l.Balancer.UpdateClientConnState(state)
+}
