@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -269,10 +270,12 @@ func TestDeepNesting(t *testing.T) {
 func TestAliases(t *testing.T) {
 	const good = "routes: [{model: m, targets: [{upstream: sandbox}]}]\n"
 	const says = ": aliases repeat more than 4 MiB by now"
-	bomb := good + "a: &a [x, x, x, x, x, x, x, x, x]\n"
+	text := strings.Builder{}
+	text.WriteString(good + "a: &a [" + strings.Repeat("x, ", 9) + "]\n")
 	for i := 'b'; i < 'm'; i++ {
-		bomb += string(i) + ": &" + string(i) + " [" + strings.Repeat("*"+string(i-1)+", ", 9) + "]\n"
+		fmt.Fprintf(&text, "%c: &%c [%s]\n", i, i, strings.Repeat("*"+string(i-1)+", ", 9))
 	}
+	bomb := text.String()
 	long := good + "a: &a " + strings.Repeat("x", 100_000) + "\nb: [" + strings.Repeat("*a, ", 100) + "]\n"
 	for name, text := range map[string]string{"many": bomb, "long": long, "merged": strings.Replace(bomb, "*k", "<<: *k", 1)} {
 		_, err := config.Parse("f", []byte(text), getenv)
@@ -299,11 +302,11 @@ func TestAliases(t *testing.T) {
 // a few. The list says so.
 func TestTooManyMistakes(t *testing.T) {
 	for routes, found := range map[int]int{99: 99, 101: 100, 5_000: 7} {
-		text := "routes:\n" + strings.Repeat("- {model: m, targets: [{upstream: sandbox}], modle: x}\n", routes)
+		text := "routes:\n" + strings.Repeat("- {model: m, targets: [{upstream: sandbox}], label: x}\n", routes)
 		_, err := config.Parse("f", []byte(text), getenv)
 		all := strings.Split(lines(err), "\n")
 		said := strings.HasSuffix(all[len(all)-1], ": there may be more mistakes: the search ended after "+strconv.Itoa(found))
-		if said != (routes > found) || said && len(all) != found+1 || !said && len(all) != found || !strings.HasPrefix(all[0], `f:2:46: unknown key "modle"`) {
+		if said != (routes > found) || said && len(all) != found+1 || !said && len(all) != found || !strings.HasPrefix(all[0], `f:2:46: unknown key "label"`) {
 			t.Errorf("%d routes: %d lines, the last: %s", routes, len(all), all[len(all)-1])
 		}
 	}

@@ -40,7 +40,7 @@ func TestStoreThatTakesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer recorder.Close() //nolint:errcheck // it says what is lost: all
+	defer recorder.Close() // all is lost, which it says
 	first, err := recorder.Open(t.Context(), ledger.Request{Start: w.End})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestStoreThatTakesNothing(t *testing.T) {
 	for failing := error(nil); failing == nil; runtime.Gosched() {
 		_, failing = recorder.Failing()
 	}
-	m := &maker{Week: w, rand: rand.New(rand.NewPCG(w.Seed, 2)), callers: callers, events: eventsOf(w), sessions: map[string]*session{}} //nolint:gosec // nothing here is a secret
+	m := &maker{Week: w, rand: rand.New(rand.NewPCG(w.Seed, 2)), callers: callers, events: eventsOf(w), sessions: map[string]*session{}}
 	if _, err := m.record(t.Context(), recorder, nil); !errors.Is(err, errFull) {
 		t.Errorf("%v, want %v", err, errFull)
 	}

@@ -16,7 +16,7 @@ const deepest = 100
 func checkDepth(file string, tokens token.Tokens) error {
 	depth, run := 0, 0
 	for _, t := range tokens {
-		switch t.Type { //nolint:exhaustive // all others end a run of indicators
+		switch t.Type {
 		case token.SequenceStartType, token.MappingStartType:
 			depth, run = depth+1, 0
 		case token.SequenceEndType, token.MappingEndType:
