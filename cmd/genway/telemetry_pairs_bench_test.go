@@ -24,7 +24,7 @@ import (
 // gateway. That of slices with spans is, and their spans are whole batches, which have been delivered
 // when a slice ends.
 func BenchmarkTelemetryPairs(b *testing.B) {
-	const short, long, batches = 32, 512, 3
+	const short, long, batches = 8, 512, 3
 	for _, pair := range []struct {
 		base, other string
 		slice       int
@@ -64,7 +64,7 @@ func BenchmarkTelemetryPairs(b *testing.B) {
 			}
 			var base, other, ratios []float64
 			for n := 0; b.Loop(); n++ {
-				if n%16 == 0 {
+				if n%64 == 0 {
 					runtime.GC()
 					run[0]() // pools are filled again
 					run[1]()
