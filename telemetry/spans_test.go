@@ -44,7 +44,7 @@ func TestSpansAreCounted(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- provider.Shutdown(t.Context()) }()
 	c.answers <- nil
-	for n, answer := first, error(context.DeadlineExceeded); n < 8; answer = errors.New("no") {
+	for n, answer := first, context.DeadlineExceeded; n < 8; answer = errors.New("no") {
 		n += <-c.began
 		c.answers <- answer
 	}
