@@ -206,6 +206,11 @@ bench-viewer: build ## Measure what a viewer of the live tail costs at 500 reque
 	$(GO) build -C bench -o $(CURDIR)/bin/bench .
 	bin/bench viewer -programs bin $(BENCHFLAGS)
 
+.PHONY: bench-telemetry-pairs
+bench-telemetry-pairs: ## Measure the same in one process, in short slices in turns, with intervals; also on a busy machine
+	$(GO) test ./cmd/genway -run '^$$' -cpu 1 -timeout=30m -benchtime 7000x -bench 'TelemetryPairs/^(nothing|metrics-and-logs)$$'
+	$(GO) test ./cmd/genway -run '^$$' -cpu 1 -timeout=30m -benchtime 200x -bench 'TelemetryPairs/^unsampled$$'
+
 .PHONY: bench-telemetry
 bench-telemetry: build ## Measure what metrics, logs and traces cost, in turns with telling nothing
 	$(GO) build -C bench -o $(CURDIR)/bin/bench .

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -119,7 +120,7 @@ func TestLogOnAFullDisk(t *testing.T) {
 			switch {
 			case strings.Contains(line, "again"), strings.Contains(line, "after"):
 				found = append(found, line)
-			case !strings.Contains(line, "lines of the log are lost") || !strings.Contains(line, fmt.Sprint(10-whole)):
+			case !strings.Contains(line, "lines of the log are lost") || !strings.Contains(line, strconv.FormatInt(10-whole, 10)):
 				t.Errorf("%s: %q", format, line)
 			}
 		}
