@@ -212,7 +212,7 @@ bench-telemetry-pairs: ## Measure the same in one process, in short slices in tu
 	$(GO) test ./cmd/genway -run '^$$' -cpu 1 -timeout=30m -benchtime 200x -bench 'TelemetryPairs/^unsampled$$'
 
 .PHONY: bench-telemetry
-bench-telemetry: build ## Measure what metrics, logs and traces cost, in turns with telling nothing
+bench-telemetry: build ## Measure what metrics, logs and traces cost, in turns with runs without them
 	$(GO) build -C bench -o $(CURDIR)/bin/bench .
 	bin/bench telemetry -programs bin -results bin/bench-telemetry.jsonl $(BENCHFLAGS)
 
