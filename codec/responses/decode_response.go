@@ -24,6 +24,8 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 		return nil, openai.Decode(0, body, protocol)
 	case w.failed():
 		return nil, failure(w.Error, body)
+	case unfinished[w.Status]:
+		return nil, w.unfinished()
 	}
 	if w.empty() {
 		return nil, noOutput()
@@ -56,6 +58,13 @@ func (w *wireResponse) empty() bool { return w.Output == nil && w.Status == "" }
 
 func noOutput() error {
 	return fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer has no output")
+}
+
+// unfinished is the failure of a response that has not been generated to its end.
+func (w *wireResponse) unfinished() error {
+	err := fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer is not finished: its status is %q", w.Status)
+	err.Usage = w.Usage.canonical()
+	return err
 }
 
 // badAnswer turns the fault of a decoder of requests into one of the upstream.

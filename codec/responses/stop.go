@@ -20,8 +20,7 @@ const (
 	reasonContentFilter = "content_filter"
 )
 
-// unfinished are the statuses of an answer that is not there yet, or never will
-// be; they are native stop reasons by themselves.
+// unfinished are the statuses of an answer that is not there yet, or never will be.
 var unfinished = map[string]bool{statusInProgress: true, "queued": true, "cancelled": true}
 
 // decodeStop reads how a response ended. The native word is the reason when the
@@ -68,11 +67,8 @@ func encodeStop(reason genwayv1.StopReason, native string, refused bool) ending 
 		}
 		return ending{statusIncomplete, reasonContentFilter}
 	case genwayv1.StopReason_STOP_REASON_ERROR, genwayv1.StopReason_STOP_REASON_OTHER:
-		switch {
-		case native == statusIncomplete, native == "":
+		if native == statusIncomplete {
 			return ending{status: statusIncomplete}
-		case unfinished[native]:
-			return ending{status: native}
 		}
 		return ending{statusIncomplete, native}
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
 )
@@ -30,8 +31,8 @@ func TestStopReasons(t *testing.T) {
 		{"T6 error", genwayv1.StopReason_STOP_REASON_ERROR, "MALFORMED_FUNCTION_CALL", "incomplete", "MALFORMED_FUNCTION_CALL", genwayv1.StopReason_STOP_REASON_OTHER},
 		{"T6 other", genwayv1.StopReason_STOP_REASON_OTHER, "LANGUAGE", "incomplete", "LANGUAGE", genwayv1.StopReason_STOP_REASON_OTHER},
 		{"other without a word", genwayv1.StopReason_STOP_REASON_OTHER, "", "incomplete", none, genwayv1.StopReason_STOP_REASON_OTHER},
-		{"queued", genwayv1.StopReason_STOP_REASON_OTHER, "queued", "queued", none, genwayv1.StopReason_STOP_REASON_OTHER},
-		{"cancelled", genwayv1.StopReason_STOP_REASON_OTHER, "cancelled", "cancelled", none, genwayv1.StopReason_STOP_REASON_OTHER},
+		{"queued", genwayv1.StopReason_STOP_REASON_OTHER, "queued", "incomplete", "queued", genwayv1.StopReason_STOP_REASON_OTHER},
+		{"cancelled", genwayv1.StopReason_STOP_REASON_OTHER, "cancelled", "incomplete", "cancelled", genwayv1.StopReason_STOP_REASON_OTHER},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			resp := &genwayv1.GenerateTextResponse{Id: "resp_1", Candidates: []*genwayv1.Candidate{{
@@ -64,6 +65,21 @@ func TestT1CallsAndTruncation(t *testing.T) {
 		got, err := c.DecodeResponse([]byte(`{"id":"r","status":` + status + `,"output":[{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{"}]}`))
 		if err != nil || got.Candidates[0].StopReason != want {
 			t.Errorf("%s: %v, %v", status, got, err)
+		}
+	}
+}
+
+// A response that is not there yet, or was cancelled, is no answer, whatever it has so far: callers
+// of other protocols cannot ask for the rest.
+func TestUnfinishedResponses(t *testing.T) {
+	for _, status := range []string{"in_progress", "queued", "cancelled"} {
+		body := `{"id":"r","object":"response","status":"` + status + `","model":"m","output":[{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"half","annotations":[]}]}],"usage":{"input_tokens":3,"output_tokens":4,"total_tokens":7}}`
+		_, unary := c.DecodeResponse([]byte(body))
+		_, streamed := c.NewStreamDecoder().Decode(codec.Frame{Data: []byte(`{"type":"response.completed","response":` + body + `}`)})
+		for name, err := range map[string]error{"unary": unary, "streamed": streamed} {
+			if f := fault.From(err); err == nil || f.Kind != fault.BadUpstream || !strings.Contains(f.Message, status) || f.Usage.GetTotalTokens() != 7 {
+				t.Errorf("%s, %s: %v", status, name, err)
+			}
 		}
 	}
 }

@@ -176,6 +176,9 @@ func (d *streamDecoder) complete(ev *wireEvent, data []byte) error {
 	if w.failed() {
 		return failure(w.Error, data)
 	}
+	if unfinished[w.Status] {
+		return w.unfinished()
+	}
 	if w.empty() && d.item == nil && len(d.finished) == 0 {
 		return noOutput()
 	}
