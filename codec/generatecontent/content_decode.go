@@ -169,6 +169,9 @@ func (r reader) functionCall(w *functionCall, p *genwayv1.Part, path string) err
 	if w.Name == "" && !r.answer {
 		return fault.Missing(path + ".name")
 	}
+	if r.answer && inPieces(w.Extra) {
+		return fault.Invalid(path+".partialArgs", "%s has its arguments in pieces, which streamFunctionCallArguments asks for: only clients of generateContent can put them together", path)
+	}
 	call := &genwayv1.ToolCall{Id: w.ID, Name: w.Name, ArgumentsJson: "{}"}
 	switch {
 	case w.ArgsText != nil:
@@ -183,6 +186,12 @@ func (r reader) functionCall(w *functionCall, p *genwayv1.Part, path string) err
 	var err error
 	p.NativeFields, err = nested("functionCall.", w.Extra, path, nil)
 	return err
+}
+
+// inPieces reports whether a call has a part of its arguments only. Without the others it would be
+// another call.
+func inPieces(extra jsontext.Value) bool {
+	return present(member.Value(extra, "partialArgs")) || string(member.Value(extra, "willContinue")) == "true"
 }
 
 // transcript reads the words of spoken output; false when they have more

@@ -6,6 +6,7 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/codectest"
+	"github.com/genway/genway/codec/fault"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -82,6 +83,25 @@ func TestForeignStopReasons(t *testing.T) {
 	} {
 		if got := finish(t, &genwayv1.Candidate{StopReason: want.reason, NativeStopReason: word}); got != want.out {
 			t.Errorf("%s became %s", word, got)
+		}
+	}
+}
+
+// A call whose arguments come in pieces is a failure for callers of other protocols, who would get
+// a call without arguments.
+func TestArgumentsInPieces(t *testing.T) {
+	for _, piece := range []string{
+		`{"functionCall":{"name":"f","willContinue":true}}`,
+		`{"functionCall":{"partialArgs":[{"jsonPath":"$.city","stringValue":"Ro"}],"willContinue":true}}`,
+		`{"functionCall":{"partialArgs":[{"jsonPath":"$.city","stringValue":"me"}]}}`,
+	} {
+		answer := []byte(`{"candidates":[{"content":{"role":"model","parts":[` + piece + `]},"finishReason":"STOP"}]}`)
+		_, unary := c.DecodeResponse(answer)
+		_, streamed := c.NewStreamDecoder().Decode(codec.Frame{Data: answer})
+		for name, err := range map[string]error{"unary": unary, "streamed": streamed} {
+			if f := fault.From(err); err == nil || f.Kind != fault.BadUpstream || f.Reason != fault.ReasonMalformedAnswer {
+				t.Errorf("%s, %s: %v", name, piece, err)
+			}
 		}
 	}
 }
