@@ -1,8 +1,6 @@
 package messages
 
 import (
-	"slices"
-
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
@@ -14,6 +12,10 @@ import (
 type turn struct {
 	role  string
 	parts []placedPart
+	// behind is set for a turn that several messages have joined: its parts are the results of
+	// tools, and behind are the others, which stand behind them.
+	behind []placedPart
+	joined bool
 	// source is the message of a turn that is that message alone.
 	source *genwayv1.Message
 	path   string
@@ -86,17 +88,25 @@ func joinResults(turns []turn, parts []placedPart, path string, results bool) []
 		t := turn{role: "user", parts: parts, path: path}
 		return append(turns, t)
 	}
-	joined := slices.Concat(turns[last].parts, parts)
-	ordered := make([]placedPart, 0, len(joined))
-	for _, first := range []bool{true, false} {
-		for _, p := range joined {
-			if (p.GetToolResult() != nil) == first {
-				ordered = append(ordered, p)
-			}
+	to := &turns[last]
+	if !to.joined {
+		first := to.parts
+		to.parts, to.source, to.joined = nil, nil, true
+		to.join(first)
+	}
+	to.join(parts)
+	return turns
+}
+
+// join adds parts to a turn that several messages join.
+func (t *turn) join(parts []placedPart) {
+	for _, p := range parts {
+		if p.GetToolResult() != nil {
+			t.parts = append(t.parts, p)
+		} else {
+			t.behind = append(t.behind, p)
 		}
 	}
-	turns[last].parts, turns[last].source = ordered, nil
-	return turns
 }
 
 // system writes the system member: a string for one plain text.
@@ -111,7 +121,7 @@ func (w *writer) system(parts []placedPart, losses *codec.Losses) {
 
 // turn writes a turn, and reports whether there was anything to write.
 func (w *writer) turn(t turn, losses *codec.Losses) bool {
-	parts := sendable(t.parts, losses)
+	parts := sendable(append(t.parts, t.behind...), losses)
 	if len(parts) == 0 && (t.source == nil || len(t.source.NativeFields) == 0) {
 		return false // an empty turn is refused (case F12) and says nothing
 	}

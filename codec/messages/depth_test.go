@@ -33,3 +33,25 @@ func TestU43NestedResultsAreRefused(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// Results of tools in messages of their own are joined to one turn at a cost that grows with their
+// number alone, whoever else speaks between them.
+func TestU43JoiningResultsIsCheap(t *testing.T) {
+	const many = 4000
+	part := func(i int) *genwayv1.Part {
+		if i%8 == 7 {
+			return text("and")
+		}
+		return &genwayv1.Part{Kind: &genwayv1.Part_ToolResult{ToolResult: &genwayv1.ToolResult{ToolCallId: "c", Parts: []*genwayv1.Part{text("done")}}}}
+	}
+	req := &genwayv1.GenerateTextRequest{Model: "m"}
+	for i := range many {
+		req.Messages = append(req.Messages, &genwayv1.Message{Role: genwayv1.Role_ROLE_TOOL, Parts: []*genwayv1.Part{part(i)}})
+	}
+	codectest.CostsItsLength(t, 64*many, func() {
+		body, err := c.EncodeRequest(&codec.Request{GenerateTextRequest: req}, nil)
+		if err != nil || strings.LastIndex(string(body), `"tool_result"`) > strings.Index(string(body), `"and"`) || strings.Count(string(body), `"role":"user"`) != 1 {
+			t.Errorf("%v: %.300s", err, body)
+		}
+	})
+}
