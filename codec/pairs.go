@@ -19,12 +19,14 @@ func Pair(list []*genwayv1.Message, skip func(*genwayv1.Message, *genwayv1.Part)
 	if !slices.ContainsFunc(list, lacksID) {
 		return list
 	}
-	p := pairing{list: list, skip: skip, ids: map[[2]int]string{}}
+	p := pairing{list: list, skip: skip, ids: map[[2]int]string{}, byID: map[string][]int{}, byName: map[calledAs][]turnCalls{}}
 	for i, m := range list {
 		p.turn(i, m)
 	}
-	for _, c := range p.waiting {
-		p.name(c)
+	for _, c := range p.calls {
+		if !c.answered {
+			p.name(c)
+		}
 	}
 	return p.written()
 }
@@ -36,18 +38,35 @@ func lacksID(m *genwayv1.Message) bool {
 	})
 }
 
-// pairing finds the identifiers of calls and results by their places.
+// pairing finds the identifiers of calls and results by their places. Its cost grows with their
+// number alone: a list of calls is only ever taken from at one end.
 type pairing struct {
-	list    []*genwayv1.Message
-	skip    func(*genwayv1.Message, *genwayv1.Part) bool
-	ids     map[[2]int]string
-	waiting []waitingCall
+	list  []*genwayv1.Message
+	skip  func(*genwayv1.Message, *genwayv1.Part) bool
+	ids   map[[2]int]string
+	calls []pairedCall
+	// byID and byName have the indices of the calls that wait, and of some that are answered.
+	byID   map[string][]int
+	byName map[calledAs][]turnCalls
 }
 
-// waitingCall is a call that has no result yet.
-type waitingCall struct {
+// pairedCall is a call; answered means that a result has been found for it.
+type pairedCall struct {
 	place    [2]int
 	id, name string
+	answered bool
+}
+
+// calledAs finds calls of a name: all, or with nameless those without an identifier.
+type calledAs struct {
+	name     string
+	nameless bool
+}
+
+// turnCalls are calls of one turn, in their order.
+type turnCalls struct {
+	turn  int
+	calls []int
 }
 
 func (p *pairing) turn(i int, m *genwayv1.Message) {
@@ -56,7 +75,7 @@ func (p *pairing) turn(i int, m *genwayv1.Message) {
 			continue
 		}
 		if call := part.GetToolCall(); call != nil {
-			p.waiting = append(p.waiting, waitingCall{[2]int{i, j}, call.GetId(), call.GetName()})
+			p.wait(pairedCall{place: [2]int{i, j}, id: call.GetId(), name: call.GetName()})
 		}
 		if r := part.GetToolResult(); r != nil {
 			p.result([2]int{i, j}, r)
@@ -64,40 +83,71 @@ func (p *pairing) turn(i int, m *genwayv1.Message) {
 	}
 }
 
+// wait adds a call that has no result yet.
+func (p *pairing) wait(c pairedCall) {
+	at := len(p.calls)
+	p.calls = append(p.calls, c)
+	all := []calledAs{{name: c.name}}
+	if c.id == "" {
+		all = append(all, calledAs{c.name, true})
+	} else {
+		p.byID[c.id] = append(p.byID[c.id], at)
+	}
+	for _, as := range all {
+		turns := p.byName[as]
+		if last := len(turns) - 1; last >= 0 && turns[last].turn == c.place[0] {
+			turns[last].calls = append(turns[last].calls, at)
+			continue
+		}
+		p.byName[as] = append(turns, turnCalls{c.place[0], []int{at}})
+	}
+}
+
 func (p *pairing) result(place [2]int, r *genwayv1.ToolResult) {
 	id := r.GetToolCallId()
 	at := -1
 	if id != "" {
-		at = slices.IndexFunc(p.waiting, func(c waitingCall) bool { return c.id == id })
+		p.byID[id], at = p.first(p.byID[id])
 	}
 	if at < 0 {
-		at = p.named(r.GetName(), id != "")
+		at = p.named(calledAs{r.GetName(), id != ""})
 	}
 	if at < 0 {
 		return
 	}
-	c := p.waiting[at]
-	p.waiting = slices.Delete(p.waiting, at, at+1)
+	p.calls[at].answered = true
+	c := p.calls[at]
 	if c.id == "" {
 		c.id = id
 	}
 	p.ids[place] = p.name(c)
 }
 
-// named finds a call of that name, of the latest turn first; with nameless it has no
-// identifier of its own.
-func (p *pairing) named(name string, nameless bool) int {
-	found, turn := -1, -1
-	for i, c := range p.waiting {
-		if c.name == name && (!nameless || c.id == "") && c.place[0] > turn {
-			found, turn = i, c.place[0]
+// first gives the first of some calls that waits, -1 if none does, and the calls from there on.
+func (p *pairing) first(calls []int) (rest []int, at int) {
+	for ; len(calls) > 0; calls = calls[1:] {
+		if !p.calls[calls[0]].answered {
+			return calls, calls[0]
 		}
 	}
-	return found
+	return nil, -1
+}
+
+// named finds a call of that name, of the latest turn first.
+func (p *pairing) named(as calledAs) (at int) {
+	turns := p.byName[as]
+	for at = -1; at < 0 && len(turns) > 0; {
+		last := &turns[len(turns)-1]
+		if last.calls, at = p.first(last.calls); at < 0 {
+			turns = turns[:len(turns)-1]
+		}
+	}
+	p.byName[as] = turns
+	return at
 }
 
 // name gives the identifier of a call.
-func (p *pairing) name(c waitingCall) string {
+func (p *pairing) name(c pairedCall) string {
 	if c.id == "" {
 		c.id = SyntheticToolID("", int32(c.place[0]), int32(c.place[1]))
 	}
