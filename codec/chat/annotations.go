@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"sort"
 	"unicode/utf8"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -35,24 +36,27 @@ func (d decoder) citations(list []annotation) []*genwayv1.Citation {
 // distribute gives each citation to the text it is of. Their ranges count from
 // the beginning of the message; canonical ones from that of their text.
 func distribute(citations []*genwayv1.Citation, texts []*genwayv1.Text) {
+	if len(citations) == 0 {
+		return
+	}
+	ends := make([]int32, len(texts)) // where each text ends in the message
+	end := int32(0)
+	for i, t := range texts {
+		end += characters(t.Text)
+		ends[i] = end
+	}
 	for _, c := range citations {
-		var offset int32
-		to := texts[len(texts)-1]
-		for _, t := range texts {
-			length := characters(t.Text)
-			if c.StartIndex != nil && *c.StartIndex < offset+length || t == to {
-				to = t
-				break
-			}
-			offset += length
+		at := len(texts) - 1
+		if c.StartIndex != nil {
+			at = min(at, sort.Search(len(ends), func(i int) bool { return *c.StartIndex < ends[i] }))
 		}
-		if c.StartIndex != nil && offset > 0 {
+		if offset := ends[at] - characters(texts[at].Text); c.StartIndex != nil && offset > 0 {
 			c.StartIndex = new(*c.StartIndex - offset)
 			if c.EndIndex != nil {
 				c.EndIndex = new(*c.EndIndex - offset)
 			}
 		}
-		to.Citations = append(to.Citations, c)
+		texts[at].Citations = append(texts[at].Citations, c)
 	}
 }
 
