@@ -11,7 +11,7 @@ import (
 // The results of very many calls without identifiers are paired at a cost that grows with their
 // number alone. The bound is far above what that takes on a slow machine, and far below the square.
 func TestU43PairingIsCheap(t *testing.T) {
-	const many = 200_000
+	const many = 100_000
 	called := &genwayv1.Message{Role: genwayv1.Role_ROLE_ASSISTANT}
 	answered := &genwayv1.Message{Role: genwayv1.Role_ROLE_TOOL}
 	for range many {
