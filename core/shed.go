@@ -28,13 +28,13 @@ func (i Interceptors) admit(ctx context.Context, record *call.Record) error {
 	if i.InProcess && (priority == overload.Interactive || len(transport.Incoming(ctx, PriorityKey)) > 0) {
 		return nil
 	}
-	err := i.Gate.Admit(priority)
+	err := i.Gate.Admit(ctx, priority)
 	if err == nil {
 		return nil
 	}
 	record.Shed = true
 	if !record.Caller.Edge { // an edge has callers of its own, whose answers it holds back
-		i.Gate.Hold(ctx)
+		i.Gate.Hold(ctx, record.Start)
 	}
 	return err
 }

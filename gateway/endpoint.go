@@ -69,7 +69,7 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 		x.fail(err)
 		return
 	}
-	if err := e.edge.admit(x); err != nil {
+	if err := e.edge.admit(r.Context(), x); err != nil {
 		x.shed(r, e.edge.config.Gate, err)
 		return
 	}

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"crypto/sha256"
 	"io"
 	"net/http"
@@ -15,10 +16,10 @@ import (
 
 // admit refuses a request before its body is read, when this process is overloaded, when the
 // budget of bodies is nearly used up, or when the core refuses requests.
-func (e *Edge) admit(x *exchange) error {
+func (e *Edge) admit(ctx context.Context, x *exchange) error {
 	gate := e.config.Gate
 	x.priority = e.batch.priorityOf(x)
-	if err := gate.Admit(x.priority); err != nil {
+	if err := gate.Admit(ctx, x.priority); err != nil {
 		return err
 	}
 	if x.priority == overload.Batch && e.bodies.crowded() {
@@ -42,7 +43,7 @@ func (x *exchange) shed(r *http.Request, gate *overload.Gate, err error) {
 			x.w.readDeadline(0)
 		}
 	}
-	gate.Hold(r.Context())
+	gate.Hold(r.Context(), x.start)
 	x.fail(err)
 }
 

@@ -2,9 +2,9 @@
 // an overloaded process refuses, and measures the signals of an overload.
 //
 // Requests take an unknown time, so neither their number nor their duration shows an overload.
-// The gate uses what every request depends on: scheduler latency, which is how long runnable
-// goroutines wait for a processor, and how much memory the process has left. It keeps no state
-// for a request. Admitting one costs an atomic load and an atomic add.
+// The gate uses what every request depends on: whether a processor has nothing to run, by Go's scheduler, and
+// how much memory the process has left. A request is admitted when there is room for it. The gate keeps no state
+// for those that it has admitted; admitting one that need not wait costs an atomic addition and a comparison.
 //
 // It must not import the gateway, the core or net/http.
 package overload

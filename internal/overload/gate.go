@@ -1,7 +1,9 @@
 package overload
 
 import (
+	"context"
 	"log/slog"
+	"math"
 	"runtime"
 	"sync/atomic"
 	"time"
@@ -11,9 +13,8 @@ import (
 
 // Config configures a Gate. The zero value has the defaults.
 type Config struct {
-	// Delay is the scheduler latency above which the process is overloaded: nine of ten
-	// goroutines that become runnable must run within it. Default 20 ms; negative turns the
-	// signal off.
+	// Delay is the wait of requests for room that is too long: when they wait for longer, and not only
+	// for a moment, some are refused. Default 20 ms; negative turns the signal off.
 	Delay time.Duration
 	// Memory is how much the process may use, in bytes; 0 is what MemoryLimit finds, and
 	// negative turns the signal off.
@@ -24,15 +25,15 @@ type Config struct {
 	// Logger gets one line a second while requests are refused. Default: slog.Default().
 	Logger *slog.Logger
 
-	probe probe   // of tests
-	least float64 // requests a second that are never refused for Delay; 0 is leastPerProcessor
+	probe  probe  // of tests
+	rounds rounds // of tests
 }
 
 // Signal is the reason for which a request is refused.
 type Signal uint8
 
 const (
-	// Processor is the scheduler latency.
+	// Processor is a process that is busy with the requests that it has admitted.
 	Processor Signal = iota
 	// Memory is the memory that the process uses.
 	Memory
@@ -60,9 +61,10 @@ type Gate struct {
 	pressed  atomic.Uint32
 	admitted atomic.Int64
 	refused  [signals][priorities]atomic.Int64
-	// every is the time between two requests that are admitted while rated is set, and due
-	// when the next one is (the theoretical arrival time of GCRA), in ns since start.
-	every, due atomic.Int64
+	// ahead is how many requests, counted from the start, are admitted without a look at the queue.
+	ahead atomic.Int64
+	queue queue
+	asked chan struct{} // has the dispatcher look whether the process has room
 	// answered is when the next refusal is due to be answered, in ns since start, and held
 	// how many wait for their answer.
 	answered, held atomic.Int64
@@ -71,8 +73,7 @@ type Gate struct {
 
 // The bits of pressure.
 const (
-	rated     uint32 = 1 << iota // requests are admitted at a rate
-	noBatch                      // memory is short
+	noBatch   uint32 = 1 << iota // memory is short
 	noneAtAll                    // there is next to no memory left
 )
 
@@ -87,28 +88,33 @@ func New(config Config) *Gate {
 	if config.Logger == nil {
 		config.Logger = slog.Default()
 	}
-	if config.least == 0 {
-		config.least = leastPerProcessor * float64(runtime.GOMAXPROCS(0))
-	}
 	if config.probe == nil {
 		config.probe = newRuntimeProbe()
 	}
 	every := int64(time.Second) / refusalsPerProcessor / int64(runtime.GOMAXPROCS(0))
-	return &Gate{config: config, start: time.Now(), answerEvery: every}
+	g := &Gate{config: config, start: time.Now(), answerEvery: every, asked: make(chan struct{}, 1)}
+	g.ahead.Store(math.MaxInt64)
+	g.queue.delay = config.Delay
+	return g
 }
 
 // Admit gives nil, or the refusal of a request of that priority: a *fault.Error that all
-// callers share and must not change. It never waits.
-func (g *Gate) Admit(p Priority) error {
+// callers share and must not change. While the process has no room it waits, for 0.4 s at most; it
+// refuses a request whose ctx ends.
+func (g *Gate) Admit(ctx context.Context, p Priority) error {
 	if g == nil {
 		return nil
 	}
-	if pressed := g.pressed.Load(); pressed != 0 {
-		if signal, ok := g.decide(pressed, p); !ok {
-			return g.Refuse(signal, p)
-		}
+	if pressed := g.pressed.Load(); pressed&noneAtAll != 0 || pressed != 0 && p == Batch {
+		return g.Refuse(Memory, p)
 	}
-	g.admitted.Add(1)
+	if g.admitted.Add(1) <= g.ahead.Load() {
+		return nil
+	}
+	g.admitted.Add(-1)
+	if !g.wait(ctx, p) {
+		return g.Refuse(Processor, p)
+	}
 	return nil
 }
 
@@ -121,32 +127,13 @@ func (g *Gate) Refuse(signal Signal, p Priority) error {
 }
 
 // Pressed reports whether requests are refused at the moment.
-func (g *Gate) Pressed() bool { return g != nil && g.pressed.Load() != 0 }
-
-func (g *Gate) decide(pressed uint32, p Priority) (Signal, bool) {
-	switch {
-	case pressed&noneAtAll != 0, pressed&noBatch != 0 && p == Batch:
-		return Memory, false
-	case pressed&rated == 0:
-		return 0, true
+func (g *Gate) Pressed() bool {
+	if g == nil {
+		return false
 	}
-	// GCRA: a request conforms if it is not more than the burst ahead of its time. Batch
-	// requests get what is left when no others have used the burst.
-	every := g.every.Load()
-	burst := max(int64(g.config.Delay), leastBurst*every)
-	if p == Batch {
-		burst = 0
-	}
-	now := int64(time.Since(g.start))
-	for {
-		due := g.due.Load()
-		if due-now > burst {
-			return Processor, false
-		}
-		if g.due.CompareAndSwap(due, max(due, now)+every) {
-			return 0, true
-		}
-	}
+	g.queue.mu.Lock()
+	defer g.queue.mu.Unlock()
+	return g.pressed.Load() != 0 || g.queue.isStanding(time.Now())
 }
 
 // refusals are ready, with waits that differ so that callers do not all come back at once.

@@ -20,16 +20,14 @@ import (
 
 // signal is a probe of a test's figures.
 type signal struct {
-	late, used atomic.Int64
-	idle       atomic.Bool
-	free       atomic.Int64 // of used, what a collection frees
-	collected  atomic.Int64
-	takes      atomic.Int64 // a collection, in ns
+	used      atomic.Int64
+	free      atomic.Int64 // of used, what a collection frees
+	collected atomic.Int64
+	takes     atomic.Int64 // a collection, in ns
 }
 
-func (s *signal) delay() (time.Duration, bool) { return time.Duration(s.late.Load()), !s.idle.Load() }
-func (s *signal) memory() int64                { return s.used.Load() }
-func (s *signal) collections() uint64          { return uint64(s.collected.Load()) }
+func (s *signal) memory() int64       { return s.used.Load() }
+func (s *signal) collections() uint64 { return uint64(s.collected.Load()) }
 
 func (s *signal) collect() {
 	time.Sleep(time.Duration(s.takes.Load())) //nolint:forbidigo // of the bubble's clock
@@ -37,8 +35,8 @@ func (s *signal) collect() {
 	s.collected.Add(1)
 }
 
-// running gives a gate that runs, in the time of a synctest bubble, and its signals.
-func running(t *testing.T, config Config) (*Gate, *signal) {
+// running gives a gate that runs, in the time of a synctest bubble, its signals, and its processor.
+func running(t *testing.T, config Config) (*Gate, *signal, *processor) {
 	t.Helper()
 	s := &signal{}
 	config.probe = s
@@ -48,9 +46,8 @@ func running(t *testing.T, config Config) (*Gate, *signal) {
 	if config.Memory == 0 {
 		config.Memory = 1000
 	}
-	if config.least == 0 {
-		config.least = 1
-	}
+	cpu := newProcessor()
+	config.rounds = cpu
 	g := New(config)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
@@ -62,131 +59,39 @@ func running(t *testing.T, config Config) (*Gate, *signal) {
 		stop()
 		<-done
 	})
-	return g, s
+	synctest.Wait()
+	return g, s, cpu
 }
 
-// offer asks for requests at a rate for a while, and gives how many were admitted.
-func offer(g *Gate, p Priority, perSecond int, lasts time.Duration) (admitted int) {
+// offer asks for requests at a rate for a while, each in a goroutine of its own, and gives how many
+// were admitted when all are.
+func offer(g *Gate, p Priority, perSecond int, lasts time.Duration) int {
+	var admitted atomic.Int64
+	var asking sync.WaitGroup
 	pause := time.Second / time.Duration(perSecond)
 	for range int(lasts / pause) {
 		time.Sleep(pause) //nolint:forbidigo // of the bubble's clock
-		if g.Admit(p) == nil {
-			admitted++
-		}
+		asking.Go(func() {
+			if g.Admit(context.Background(), p) == nil {
+				admitted.Add(1)
+			}
+		})
 	}
-	return admitted
+	asking.Wait()
+	return int(admitted.Load())
 }
 
 func TestNilGateAdmitsAll(t *testing.T) {
 	var g *Gate
-	if err := g.Admit(Batch); err != nil || g.Pressed() {
+	if err := g.Admit(t.Context(), Batch); err != nil || g.Pressed() {
 		t.Error(err)
 	}
 	g.Run(t.Context())
 }
 
-func TestBurstsPass(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, s := running(t, Config{})
-		s.late.Store(int64(time.Second))
-		offer(g, Interactive, 1000, 180*time.Millisecond) // less than the interval
-		s.late.Store(0)
-		if n := offer(g, Interactive, 1000, time.Second); n != 1000 {
-			t.Errorf("%d of 1000 were admitted after a burst", n)
-		}
-	})
-}
-
-func TestOverloadIsShed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, s := running(t, Config{})
-		s.late.Store(int64(30 * time.Millisecond))
-		offer(g, Interactive, 1000, 400*time.Millisecond)
-		if !g.Pressed() {
-			t.Fatal("no pressure after 400 ms of delay")
-		}
-		// The rate falls while the delay stays, to a floor, and serves somebody always.
-		first := offer(g, Interactive, 1000, time.Second)
-		if first > 800 || first < 200 {
-			t.Errorf("%d of 1000 were admitted while the delay was too long", first)
-		}
-		last := offer(g, Interactive, 1000, time.Second)
-		if last > first || last < 300 {
-			t.Errorf("then %d", last)
-		}
-		// What the requests of a collection of garbage wait for is no overload.
-		s.late.Store(0)
-		offer(g, Interactive, 1000, 2*time.Second)
-		before := offer(g, Interactive, 2000, time.Second)
-		s.late.Store(int64(30 * time.Millisecond))
-		offer(g, Interactive, 2000, 40*time.Millisecond)
-		s.late.Store(0)
-		if after := offer(g, Interactive, 2000, time.Second); after < before {
-			t.Errorf("%d were admitted in the second after 40 ms of delay, %d in that before", after, before)
-		}
-		// It rises as soon as the delay is short, and the gate opens when nothing is refused.
-		s.late.Store(0)
-		offer(g, Interactive, 100, 1500*time.Millisecond)
-		if g.Pressed() {
-			t.Error("the gate did not open in 1.5 s of light load")
-		}
-	})
-}
-
-// Few requests are never refused for other work of the process.
-func TestFewRequestsPass(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, s := running(t, Config{least: 100})
-		s.late.Store(int64(time.Second))
-		offer(g, Interactive, 10, 500*time.Millisecond)
-		if !g.Pressed() {
-			t.Fatal("no pressure after 500 ms of delay")
-		}
-		if n := offer(g, Interactive, 90, 5*time.Second); n != 450 {
-			t.Errorf("%d of 450 were admitted", n)
-		}
-		time.Sleep(time.Second) //nolint:forbidigo // of the bubble's clock
-		at := 0
-		for range 2 * leastBurst {
-			if g.Admit(Interactive) == nil {
-				at++
-			}
-		}
-		if at < leastBurst || at > leastBurst+3 {
-			t.Errorf("%d at once were admitted", at)
-		}
-	})
-}
-
-func TestBatchIsRefusedFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, s := running(t, Config{})
-		s.late.Store(int64(30 * time.Millisecond))
-		offer(g, Interactive, 1000, 500*time.Millisecond)
-		s.late.Store(int64(10 * time.Millisecond))
-		interactive, batch := 0, 0
-		for range 1000 {
-			time.Sleep(time.Millisecond) //nolint:forbidigo // of the bubble's clock
-			if g.Admit(Interactive) == nil {
-				interactive++
-			}
-			if g.Admit(Batch) == nil {
-				batch++
-			}
-		}
-		if batch > interactive/50 || interactive < 300 {
-			t.Errorf("%d interactive and %d batch requests were admitted", interactive, batch)
-		}
-		// Batch requests get the capacity that is left.
-		if n := offer(g, Batch, 100, time.Second); n < 90 {
-			t.Errorf("%d of 100 batch requests were admitted with nobody else there", n)
-		}
-	})
-}
-
 func TestMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, s := running(t, Config{})
+		g, s, _ := running(t, Config{})
 		for _, c := range []struct {
 			used               int64
 			interactive, batch bool
@@ -194,7 +99,7 @@ func TestMemory(t *testing.T) {
 			s.used.Store(c.used)
 			time.Sleep(2 * idleTick) //nolint:forbidigo // of the bubble's clock
 			synctest.Wait()
-			if i, b := g.Admit(Interactive) == nil, g.Admit(Batch) == nil; i != c.interactive || b != c.batch {
+			if i, b := g.Admit(t.Context(), Interactive) == nil, g.Admit(t.Context(), Batch) == nil; i != c.interactive || b != c.batch {
 				t.Errorf("%d of 1000 bytes: interactive %v, batch %v", c.used, i, b)
 			}
 		}
@@ -205,7 +110,7 @@ func TestMemory(t *testing.T) {
 // allocates next to nothing, so that the runtime would not collect for two minutes.
 func TestFreeMemoryIsFound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, s := running(t, Config{})
+		g, s, _ := running(t, Config{})
 		s.takes.Store(int64(50 * time.Millisecond))
 		s.used.Store(950)
 		time.Sleep(time.Minute) //nolint:forbidigo // of the bubble's clock
@@ -226,7 +131,7 @@ func TestFreeMemoryIsFound(t *testing.T) {
 // the processor from requests.
 func TestCollectionsAreFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		_, s := running(t, Config{})
+		_, s, _ := running(t, Config{})
 		s.used.Store(950)
 		for range 100 {
 			s.collected.Add(1)
@@ -245,8 +150,7 @@ func TestCollectionsAreFew(t *testing.T) {
 
 func TestSignalsCanBeTurnedOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, s := running(t, Config{Delay: -1, Memory: -1})
-		s.late.Store(int64(time.Hour))
+		g, s, _ := running(t, Config{Delay: -1, Memory: -1})
 		s.used.Store(1 << 60)
 		if n := offer(g, Batch, 1000, time.Second); n != 1000 {
 			t.Errorf("%d of 1000", n)
@@ -273,9 +177,9 @@ func TestRefusals(t *testing.T) {
 // who come again as soon as they are answered get no more answers than that.
 func TestManyRefusalsWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := running(t, Config{})
+		g, _, _ := running(t, Config{Delay: -1})
 		begin := time.Now()
-		g.Hold(t.Context())
+		g.Hold(t.Context(), time.Now())
 		if waited := time.Since(begin); waited > 0 {
 			t.Errorf("the answer to a single refusal waits for %v", waited)
 		}
@@ -284,7 +188,7 @@ func TestManyRefusalsWait(t *testing.T) {
 		for range callers {
 			done.Go(func() {
 				for range each {
-					g.Hold(t.Context())
+					g.Hold(t.Context(), time.Now())
 				}
 			})
 		}
@@ -300,12 +204,12 @@ func TestManyRefusalsWait(t *testing.T) {
 // who leaves, and all while memory is short, do not.
 func TestHeldRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, s := running(t, Config{})
+		g, s, _ := running(t, Config{Delay: -1})
 		wait := func(ctx context.Context, n int) time.Duration {
 			begin := time.Now()
 			var done sync.WaitGroup
 			for range n {
-				done.Go(func() { g.Hold(ctx) })
+				done.Go(func() { g.Hold(ctx, time.Now()) })
 			}
 			done.Wait()
 			return time.Since(begin)
@@ -333,7 +237,7 @@ func TestHeldRefusals(t *testing.T) {
 // Callers who came at once are not answered at once, since they would come again at once.
 func TestHeldRefusalsAreSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := running(t, Config{})
+		g, _, _ := running(t, Config{Delay: -1})
 		const callers = 1000
 		for range 2 * refusalsPerProcessor * runtime.GOMAXPROCS(0) {
 			g.holdFor(int64(time.Since(g.start)))
@@ -341,7 +245,7 @@ func TestHeldRefusalsAreSpread(t *testing.T) {
 		var answered atomic.Int64
 		for range callers {
 			go func() {
-				g.Hold(t.Context())
+				g.Hold(t.Context(), time.Now())
 				answered.Add(1)
 			}()
 		}
@@ -357,12 +261,44 @@ func TestHeldRefusalsAreSpread(t *testing.T) {
 	})
 }
 
+// Answers do not wait for a processor that has nothing else to do. They come one by one, as fast as it gives
+// them.
+func TestIdleProcessorAnswersRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _, p := running(t, Config{})
+		for range 2 * refusalsPerProcessor * runtime.GOMAXPROCS(0) {
+			g.holdFor(int64(time.Since(g.start)))
+		}
+		begin := time.Now()
+		var done sync.WaitGroup
+		for range 1000 {
+			done.Go(func() {
+				g.Hold(t.Context(), begin)
+				p.work(50 * time.Microsecond)
+			})
+		}
+		done.Wait()
+		if took := time.Since(begin); took < 40*time.Millisecond || took > 100*time.Millisecond {
+			t.Errorf("1000 answers of 50 µs took %v", took)
+		}
+		for range 1000 {
+			done.Go(func() { g.Hold(t.Context(), time.Now()) })
+		}
+		p.work(300 * time.Millisecond)
+		begin = time.Now()
+		done.Wait()
+		if took := time.Since(begin); took < 200*time.Millisecond {
+			t.Errorf("a busy processor answered after %v", took)
+		}
+	})
+}
+
 // TestOneLineASecond is that of any number of refusals.
 func TestOneLineASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		refused := map[string]int64{}
-		g, s := running(t, Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), OnRefused: func(signal Signal, p Priority, n int64) {
+		g, s, _ := running(t, Config{Logger: slog.New(slog.NewTextHandler(&log, nil)), OnRefused: func(signal Signal, p Priority, n int64) {
 			refused[signal.String()+" "+p.String()] += n
 		}})
 		s.used.Store(990)
@@ -404,71 +340,26 @@ func TestGroupLimit(t *testing.T) {
 	}
 }
 
-// TestSchedulerLatencyIsSeen has many goroutines wait for few processors. The runtime looks at
-// some of them only, so it tries more than once.
-func TestSchedulerLatencyIsSeen(t *testing.T) {
-	p := newRuntimeProbe()
-	p.latency()
-	d := time.Duration(0)
-	for tries := 0; d < 20*time.Millisecond; tries++ {
-		if tries == 50 {
-			t.Fatalf("64 goroutines of 20 ms on few processors waited %v", d)
-		}
-		burn(64)
-		d = p.latency()
-	}
-	if p.memory() <= 0 {
-		t.Error("no memory is in use")
-	}
-}
-
-// burn has goroutines use the processors for 20 ms each.
-func burn(goroutines int) {
-	done := make(chan struct{})
-	for range goroutines {
-		go func() {
-			for begin := time.Now(); time.Since(begin) < 20*time.Millisecond; {
-			}
-			done <- struct{}{}
-		}()
-	}
-	for range goroutines {
-		<-done
-	}
-}
-
-// A process that leaves its processors to others is not overloaded, however long its
-// goroutines wait for them.
-func TestOthersWorkIsNoOverload(t *testing.T) {
-	if _, known := processorTime(); !known {
-		t.Skip("the system does not say how much of its processors a process uses")
-	}
-	var s share
-	begin := time.Now()
-	s.large(begin)
-	burn(runtime.GOMAXPROCS(0))
-	if s.large(begin.Add(time.Hour)) {
-		t.Error("20 ms of an hour are a large share")
-	}
-	if burn(1); !s.large(begin.Add(time.Hour + time.Nanosecond)) {
-		t.Error("20 ms of a nanosecond are none")
-	}
-}
-
+// BenchmarkAdmit is what a request costs that does not have to wait: in a gate that does not run, and in one
+// that does, with its share of the dispatcher.
 func BenchmarkAdmit(b *testing.B) {
-	g := New(Config{})
 	b.Run("open", func(b *testing.B) {
+		g := New(Config{})
 		b.ReportAllocs()
 		for b.Loop() {
-			_ = g.Admit(Interactive)
+			_ = g.Admit(b.Context(), Interactive)
 		}
 	})
-	b.Run("rated", func(b *testing.B) {
-		g.pressed.Store(rated)
-		g.every.Store(int64(time.Millisecond))
+	b.Run("running", func(b *testing.B) {
+		g := New(Config{})
+		ctx, stop := context.WithCancel(b.Context())
+		var running sync.WaitGroup
+		running.Go(func() { g.Run(ctx) })
 		b.ReportAllocs()
 		for b.Loop() {
-			_ = g.Admit(Interactive)
+			_ = g.Admit(ctx, Interactive)
 		}
+		stop()
+		running.Wait()
 	})
 }

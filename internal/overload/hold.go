@@ -22,13 +22,15 @@ const (
 // Hold waits before a refusal is answered while there are so many that to answer all at
 // once would take the processor from the requests that were admitted. A caller who gets a
 // refusal sends the next request, so the wait, and the number of callers, bound what
-// refusals cost. Up to a rate Hold returns at once. It returns early when ctx ends, and it
-// does not wait while memory is short.
-func (g *Gate) Hold(ctx context.Context) {
+// refusals cost. Up to a rate Hold returns at once. It returns early when ctx ends, when the processor has
+// nothing else to do, and longestHold after the request came, which is since; it does not wait while
+// memory is short.
+func (g *Gate) Hold(ctx context.Context, since time.Time) {
 	if g == nil {
 		return
 	}
-	wait := g.holdFor(int64(time.Since(g.start)))
+	now := time.Now()
+	wait := min(g.holdFor(int64(now.Sub(g.start))), longestHold-now.Sub(since))
 	if wait <= 0 || g.pressed.Load()&(noBatch|noneAtAll) != 0 {
 		return
 	}
@@ -36,11 +38,23 @@ func (g *Gate) Hold(ctx context.Context) {
 	if g.held.Add(1) > mostHeld {
 		return
 	}
+	q, w := &g.queue, &waiter{since: now, turn: make(chan struct{})}
+	q.mu.Lock()
+	q.held.push(w)
+	q.mu.Unlock()
+	g.look()
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
+	case <-w.turn:
+		return
 	case <-timer.C:
 	case <-ctx.Done():
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !w.gone {
+		q.held.remove(w)
 	}
 }
 

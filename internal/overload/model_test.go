@@ -1,123 +1,153 @@
 package overload
 
 import (
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 )
 
-// processor is a model of one that requests wait for in a queue: its signal is how long the last of
-// them will wait.
-type processor struct {
-	gate     *Gate
-	signal   *signal
-	cost     time.Duration // of a request
-	refusal  time.Duration // of a refused one
-	waiting  time.Duration // work that is not done yet
-	stall    time.Duration // of other work, every stallEach
-	sinceOne time.Duration
-	used     time.Duration // of a millisecond, on average over a step of the gate
-}
-
-const (
-	stallEach = 500 * time.Millisecond
-	callers   = 1000
-)
-
-// offer asks for so many requests a second for a while, in steps of a millisecond, and gives how many
-// were admitted.
-func (p *processor) offer(perSecond int, lasts time.Duration) (admitted int) {
-	owed := 0.0
-	for range int(lasts / time.Millisecond) {
-		time.Sleep(time.Millisecond) //nolint:forbidigo // of the bubble's clock
-		for owed += float64(perSecond) / 1000; owed >= 1; owed-- {
-			if p.waiting > callers*p.cost {
-				continue // the callers wait
+// crowd is callers who each ask again when they were answered, and not before a pause after they last
+// asked.
+func (p *processor) crowd(g *Gate, priority Priority, callers int, pause, cost, refusal, lasts time.Duration) *served {
+	var s served
+	var asking sync.WaitGroup
+	end := time.Now().Add(lasts)
+	for i := range callers {
+		asking.Go(func() {
+			for next := time.Now().Add(pause * time.Duration(i) / time.Duration(callers)); next.Before(end); next = next.Add(pause) {
+				if wait := time.Until(next); wait > 0 {
+					time.Sleep(wait) //nolint:forbidigo // of the bubble's clock
+				} else {
+					next = time.Now()
+				}
+				p.ask(g, priority, cost, refusal, &s)
 			}
-			if p.gate.Admit(Interactive) == nil {
-				admitted++
-				p.waiting += p.cost
-			} else {
-				p.waiting += p.refusal
-			}
-		}
-		if p.sinceOne += time.Millisecond; p.sinceOne >= stallEach {
-			p.sinceOne = 0
-			p.waiting += p.stall
-		}
-		p.used += (min(p.waiting, time.Millisecond) - p.used) / (busyTick / time.Millisecond)
-		p.waiting = max(0, p.waiting-time.Millisecond)
-		p.signal.late.Store(int64(p.waiting))
-		p.signal.idle.Store(p.used < time.Millisecond/2)
+		})
 	}
-	return admitted
+	asking.Wait()
+	return &s
 }
 
-// Five times what a processor can do leaves it most of what it can, and the callers wait for little.
+// Five times what a processor can do leaves most of what it can, and those that are served wait for little.
+// Other work that takes it for a while, such as collections of garbage, changes neither.
 func TestGoodputOfAnOverloadedProcessor(t *testing.T) {
 	for name, stall := range map[string]time.Duration{"calm": 0, "collections of garbage": 40 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				g, s := running(t, Config{least: 50})
-				p := processor{gate: g, signal: s, cost: 250 * time.Microsecond, refusal: 5 * time.Microsecond, stall: stall}
-				p.offer(2000, 2*time.Second)
-				p.offer(20_000, time.Second) // a burst of all callers
-				waited := time.Duration(0)
-				admitted, seconds := 0, 10
-				for range seconds * 100 {
-					admitted += p.offer(20_000, 10*time.Millisecond)
-					waited += p.waiting / time.Duration(seconds*100)
+				g, _, p := running(t, Config{})
+				const cost, refusal, each, lasts = 250 * time.Microsecond, 20 * time.Microsecond, 500 * time.Millisecond, 5 * time.Second
+				stop := make(chan struct{})
+				var stalls sync.WaitGroup
+				stalls.Go(func() {
+					for {
+						select {
+						case <-stop:
+							return
+						case <-time.After(each):
+							p.work(stall)
+						}
+					}
+				})
+				s := p.crowd(g, Interactive, 1000, 50*time.Millisecond, cost, refusal, lasts)
+				close(stop)
+				stalls.Wait()
+				capacity := int(float64(lasts) * (1 - float64(stall)/float64(each)) / float64(cost))
+				if s.count < capacity*80/100 {
+					t.Errorf("%d requests were served, of %d that can be; %d refused", s.count, capacity, s.refused)
 				}
-				capacity := int(float64(time.Second) * (1 - float64(stall)/float64(stallEach)) / float64(p.cost))
-				if admitted /= seconds; admitted < capacity*8/10 {
-					t.Errorf("%d requests a second were admitted, of %d that can be served", admitted, capacity)
+				if mean := s.waited / time.Duration(s.count); mean > 20*time.Millisecond || s.longest > patience+100*time.Millisecond {
+					t.Errorf("requests took %v, and %v at most", mean, s.longest)
 				}
-				if waited > 50*time.Millisecond {
-					t.Errorf("requests waited for %v", waited)
-				}
+				t.Logf("%d of %d, %d refused, mean %v, longest %v", s.count, capacity, s.refused, s.waited/time.Duration(s.count), s.longest)
 			})
 		})
 	}
 }
 
-// Requests that are much cheaper than those before are served soon: the rate of the dear ones says
-// nothing of them.
-func TestCheapRequestsAfterDearOnes(t *testing.T) {
+// A thousand callers who come at once are all served, if no more come: a burst is no overload.
+func TestBurstsPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, s := running(t, Config{least: 50})
-		p := processor{gate: g, signal: s, cost: 50 * time.Millisecond, refusal: 5 * time.Microsecond}
-		p.offer(30, 3*time.Second)
-		if !g.Pressed() {
-			t.Fatal("30 requests a second of 50 ms each are no overload")
+		g, _, p := running(t, Config{})
+		var s served
+		var asking sync.WaitGroup
+		for range 1000 {
+			asking.Go(func() { p.ask(g, Interactive, 300*time.Microsecond, time.Millisecond, &s) })
 		}
-		p.cost = 250 * time.Microsecond
-		for p.waiting > 0 { // those that were admitted
-			p.offer(3000, 10*time.Millisecond)
-		}
-		p.offer(3000, 2*time.Second)
-		if n := p.offer(3000, time.Second); n < 2990 {
-			t.Errorf("%d of 3000 were admitted two seconds after the last dear request", n)
+		asking.Wait()
+		if s.refused > 0 || s.longest > 350*time.Millisecond {
+			t.Errorf("%d were refused; %v at most", s.refused, s.longest)
 		}
 	})
 }
 
-// A rate that large requests have left behind refuses small ones for a moment only: a processor that
-// is idle while requests are refused can serve them.
-func TestIdleProcessorRefusesNobody(t *testing.T) {
+// Callers who keep a processor busy and wait for less than the delay are no overload, however long
+// they go on.
+func TestFullProcessorRefusesNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g, s := running(t, Config{least: 50})
-		p := processor{gate: g, signal: s, cost: 10 * time.Millisecond, refusal: 30 * time.Microsecond}
-		p.offer(150, 3*time.Second)
-		if !g.Pressed() {
-			t.Fatal("150 requests a second of 10 ms each are no overload")
+		g, _, p := running(t, Config{})
+		s := p.crowd(g, Interactive, 32, 0, 300*time.Microsecond, time.Millisecond, 5*time.Second)
+		if s.refused > 0 || s.longest > 20*time.Millisecond || s.count < 15_000 {
+			t.Errorf("%d were served, %d refused; %v at most", s.count, s.refused, s.longest)
 		}
-		p.cost = 250 * time.Microsecond
-		for p.waiting > 0 { // those that were admitted
-			p.offer(150, 10*time.Millisecond)
+	})
+}
+
+// The moment that an overload ends, requests are served as before.
+func TestOverloadEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _, p := running(t, Config{})
+		if s := p.crowd(g, Interactive, 1000, 50*time.Millisecond, 10*time.Millisecond, 50*time.Microsecond, 3*time.Second); s.refused == 0 {
+			t.Fatal("20,000 requests a second of 10 ms each are no overload")
 		}
-		p.offer(3000, 300*time.Millisecond)
-		if n := p.offer(3000, time.Second); n < 2990 {
-			t.Errorf("%d of 3000 were admitted after the first 0.3 s of small requests", n)
+		// Requests that are much cheaper.
+		s := p.crowd(g, Interactive, 50, 20*time.Millisecond, 250*time.Microsecond, 50*time.Microsecond, time.Second)
+		if s.refused > 0 || s.longest > 20*time.Millisecond {
+			t.Errorf("%d were refused of %d; %v at most", s.refused, s.count, s.longest)
+		}
+		time.Sleep(standsFor) //nolint:forbidigo // of the bubble's clock
+		if g.Pressed() {
+			t.Error("the queue is standing still")
+		}
+	})
+}
+
+// Requests whose processor is taken by others for good are admitted at a small rate: to refuse them
+// would not shorten that work.
+func TestFewRequestsPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _, p := running(t, Config{})
+		p.long = time.Second
+		var s served
+		for range 450 {
+			time.Sleep(time.Second / 45) //nolint:forbidigo // of the bubble's clock
+			p.ask(g, Interactive, time.Microsecond, time.Microsecond, &s)
+		}
+		if s.count != 450 {
+			t.Errorf("%d of 450 were admitted", s.count)
+		}
+		if s := p.crowd(g, Interactive, 1000, 50*time.Millisecond, time.Microsecond, time.Microsecond, 2*time.Second); s.refused < s.count {
+			t.Errorf("%d were admitted and %d refused while there was no room", s.count, s.refused)
+		}
+	})
+}
+
+// Batch requests are served when no other waits.
+func TestBatchIsRefusedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, _, p := running(t, Config{})
+		const cost, refusal, lasts = 250 * time.Microsecond, 50 * time.Microsecond, 3 * time.Second
+		var batch *served
+		var both sync.WaitGroup
+		both.Go(func() { batch = p.crowd(g, Batch, 500, 50*time.Millisecond, cost, refusal, lasts) })
+		interactive := p.crowd(g, Interactive, 500, 50*time.Millisecond, cost, refusal, lasts)
+		both.Wait()
+		if batch.count > interactive.count/5 {
+			t.Errorf("%d interactive and %d batch requests were admitted", interactive.count, batch.count)
+		}
+		// Batch requests get the capacity that is left.
+		if s := p.crowd(g, Batch, 20, 10*time.Millisecond, cost, refusal, time.Second); s.refused > 0 {
+			t.Errorf("%d of %d batch requests were refused with nobody else there", s.refused, s.count+s.refused)
 		}
 	})
 }

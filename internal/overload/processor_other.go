@@ -1,8 +1,0 @@
-//go:build !unix
-
-package overload
-
-import "time"
-
-// processorTime is not known here.
-func processorTime() (used time.Duration, known bool) { return 0, false }

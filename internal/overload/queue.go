@@ -1,0 +1,137 @@
+package overload
+
+import (
+	"sync"
+	"time"
+)
+
+// queue is the requests that wait to be admitted. A short one evens out bursts: it is served in the
+// order of coming. One in which requests still wait for too long is standing: it delays all requests and
+// helps none. Then the newest is served first, since its caller is the most likely to be still connected,
+// and each may wait for a shorter time (the controlled delay and adaptive LIFO of Facebook's "Fail at
+// Scale", after RFC 8289). Batch requests are served when no other waits.
+//
+// Its mutex is held for all methods.
+type queue struct {
+	mu sync.Mutex
+	// delay is the wait that is too long: a queue with such waits becomes a standing one.
+	delay   time.Duration
+	waiting [priorities]list
+	size    int
+	// held are the refusals whose answers wait; see Gate.Hold.
+	held list
+	// window is how many requests, counted from the start, are admitted before others have to wait.
+	window int64
+	// late is since when requests have waited for longer than the delay; zero while they do not.
+	late time.Time
+	// standing is until when the queue counts as standing.
+	standing time.Time
+}
+
+// waiter is a request in a queue.
+type waiter struct {
+	since        time.Time
+	turn         chan struct{} // closed when it is admitted
+	older, newer *waiter
+	gone         bool // it is not in the queue any more
+}
+
+// list has the waiting requests of one priority.
+type list struct{ oldest, newest *waiter }
+
+const (
+	// patience is how long a request may wait in a queue that is not standing, such as one of a
+	// thousand callers who connect at once.
+	patience = 400 * time.Millisecond
+	// hurried is the same for a standing one. The newest is served first, so a request waits for that
+	// long only while fewer come than can be served.
+	hurried = 100 * time.Millisecond
+	// interval is for how long requests must have waited for longer than the delay before the queue is
+	// standing.
+	interval = 50 * time.Millisecond
+	// standsFor is for how long the queue is standing after a request has waited in vain.
+	standsFor = 500 * time.Millisecond
+	// mostWaiting bounds the queue: each request in it has a goroutine and a connection.
+	mostWaiting = 8192
+)
+
+func (q *queue) isStanding(now time.Time) bool { return now.Before(q.standing) }
+
+// join puts a request at the end, and says for how long it may wait; nil if there is no place.
+func (q *queue) join(now time.Time, p Priority) (*waiter, time.Duration) {
+	if q.size >= mostWaiting {
+		q.standing = now.Add(standsFor)
+		return nil, 0
+	}
+	may := patience
+	if q.isStanding(now) {
+		may = hurried
+	}
+	w := &waiter{since: now, turn: make(chan struct{})}
+	q.waiting[p].push(w)
+	q.size++
+	return w, may
+}
+
+// remove takes a request out; false if it has been admitted.
+func (q *queue) remove(w *waiter, p Priority) bool {
+	if w.gone {
+		return false
+	}
+	q.waiting[p].remove(w)
+	q.size--
+	return true
+}
+
+func (l *list) push(w *waiter) {
+	if w.older = l.newest; w.older != nil {
+		w.older.newer = w
+	} else {
+		l.oldest = w
+	}
+	l.newest = w
+}
+
+func (l *list) remove(w *waiter) {
+	if w.newer != nil {
+		w.newer.older = w.older
+	} else {
+		l.newest = w.older
+	}
+	if w.older != nil {
+		w.older.newer = w.newer
+	} else {
+		l.oldest = w.newer
+	}
+	w.older, w.newer, w.gone = nil, nil, true
+}
+
+// next admits the request whose turn it is.
+func (q *queue) next(now time.Time) {
+	for p := range priorities {
+		l := &q.waiting[p]
+		if l.oldest == nil {
+			continue
+		}
+		q.observe(now, now.Sub(l.oldest.since))
+		w := l.oldest
+		if q.isStanding(now) {
+			w = l.newest
+		}
+		q.remove(w, p)
+		close(w.turn)
+		return
+	}
+}
+
+// observe notes how long the oldest request has waited.
+func (q *queue) observe(now time.Time, waited time.Duration) {
+	switch {
+	case waited < q.delay:
+		q.late = time.Time{}
+	case q.late.IsZero():
+		q.late = now
+	case now.Sub(q.late) >= interval:
+		q.standing = now.Add(standsFor)
+	}
+}
