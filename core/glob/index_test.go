@@ -79,13 +79,16 @@ func TestFewAreTried(t *testing.T) {
 		}
 		index := glob.NewIndex(patterns)
 		asked := strings.ReplaceAll(patterns[9_999], "*", "x")
-		began := time.Now()
-		for range 1000 {
-			if index.First(asked, nil) != 9_999 {
-				t.Fatalf("%s: it is not found", name)
+		took := time.Hour // the least of fifty times: others may use the processor meanwhile
+		for range 50 {
+			began := time.Now()
+			for range 20 {
+				if index.First(asked, nil) != 9_999 {
+					t.Fatalf("%s: it is not found", name)
+				}
 			}
+			took = min(took, time.Since(began)/20)
 		}
-		took := time.Since(began) / 1000
 		t.Logf("%s: %s", name, took)
 		// Trying each takes more than 100 µs: the bound is an order of magnitude.
 		if took > 50*time.Microsecond {
