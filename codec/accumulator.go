@@ -27,10 +27,7 @@ func (f *Accumulator) Add(ev *genwayv1.StreamGenerateTextResponse) error {
 	}
 	switch p := ev.GetPayload().(type) {
 	case *genwayv1.StreamGenerateTextResponse_Started:
-		s := p.Started
-		f.resp.Id, f.resp.Model, f.resp.CreateTime = s.Id, s.Model, s.CreateTime
-		f.resp.Usage, f.resp.ServiceTier, f.resp.SystemFingerprint = s.Usage, s.ServiceTier, s.SystemFingerprint
-		f.resp.Losses, f.resp.NativeFields = s.Losses, s.NativeFields
+		f.Start(p.Started)
 	case *genwayv1.StreamGenerateTextResponse_PartStarted:
 		f.candidate(p.PartStarted.Candidate).open = open(p.PartStarted.GetPart())
 	case *genwayv1.StreamGenerateTextResponse_PartDelta:
@@ -43,6 +40,14 @@ func (f *Accumulator) Add(ev *genwayv1.StreamGenerateTextResponse) error {
 		f.complete(p.Completed)
 	}
 	return nil
+}
+
+// Start begins the answer, as the event of it does. Nothing must have been added before.
+func (f *Accumulator) Start(s *genwayv1.TextStarted) {
+	f.sequence.started = true
+	f.resp.Id, f.resp.Model, f.resp.CreateTime = s.Id, s.Model, s.CreateTime
+	f.resp.Usage, f.resp.ServiceTier, f.resp.SystemFingerprint = s.Usage, s.ServiceTier, s.SystemFingerprint
+	f.resp.Losses, f.resp.NativeFields = s.Losses, s.NativeFields
 }
 
 // Complete reports whether the completed event has been seen.

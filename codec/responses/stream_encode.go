@@ -136,7 +136,7 @@ func (e *streamEncoder) start(s *genwayv1.TextStarted) {
 		return
 	}
 	e.started = true
-	_ = e.folder.Add(codec.Event(s)) // its first event is always in order
+	e.folder.Start(s)
 	e.head.id, e.head.model, e.head.created = responseID(s.Id), s.Model, s.CreateTime.GetSeconds()
 	e.head.tier, e.head.natives = s.ServiceTier, s.NativeFields
 	e.usage = s.Usage
