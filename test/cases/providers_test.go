@@ -436,7 +436,7 @@ func eventStreams(t *testing.T) {
 			for at := before; at < before+size; at++ {
 				g.Messages.Answer(inFrames(fake.Bytes(text[:at])))
 				a := g.Stream(harness.Messages, "messages/anthropic.claude-v1:0", harness.Messages.Hello())
-				if bytes.Contains(a.Body, []byte("fine")) || bytes.Contains(a.Body, []byte(`"message_stop"`)) || !bytes.Contains(a.Body, []byte(`"error"`)) {
+				if bytes.Contains(a.Body, []byte("fine,")) || bytes.Contains(a.Body, []byte(`"message_stop"`)) || !bytes.Contains(a.Body, []byte(`"error"`)) {
 					t.Errorf("cut at %d: %d %s", at, a.Status, a.Body)
 				}
 			}
