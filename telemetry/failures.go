@@ -10,7 +10,7 @@ import (
 const (
 	// repeatAfter is how long a failure to deliver telemetry is not logged again.
 	repeatAfter = 30 * time.Second
-	// mostSignals bounds what is told apart, should the SDK have texts with more beginnings.
+	// mostSignals bounds how many kinds of failures are logged separately, in case the SDK has more texts.
 	mostSignals = 16
 	// mostFailureText bounds the text of one in bytes: it may have the body of a collector's answer.
 	mostFailureText = 500

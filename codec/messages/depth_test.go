@@ -34,8 +34,8 @@ func TestU43NestedResultsAreRefused(t *testing.T) {
 	}
 }
 
-// Results of tools in messages of their own are joined to one turn at a cost that grows with their
-// number alone, whoever else speaks between them.
+// Tool results in messages of their own are joined to one turn in linear time, also where other
+// messages stand between them.
 func TestU43JoiningResultsIsCheap(t *testing.T) {
 	const many = 4000
 	part := func(i int) *genwayv1.Part {

@@ -69,8 +69,8 @@ func TestT1CallsAndTruncation(t *testing.T) {
 	}
 }
 
-// A response that is not there yet, or was cancelled, is no answer, whatever it has so far: callers
-// of other protocols cannot ask for the rest.
+// A response that is queued, in progress or cancelled is a failure, even if it has output: callers of
+// other protocols cannot ask for the rest.
 func TestUnfinishedResponses(t *testing.T) {
 	for _, status := range []string{"in_progress", "queued", "cancelled"} {
 		body := `{"id":"r","object":"response","status":"` + status + `","model":"m","output":[{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"half","annotations":[]}]}],"usage":{"input_tokens":3,"output_tokens":4,"total_tokens":7}}`

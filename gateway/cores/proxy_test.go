@@ -53,7 +53,7 @@ func TestNoProxyOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// callOfNoHost calls a core whose name nobody has, one at a fixed address and one of several.
+// callOfNoHost calls cores whose names no DNS server resolves: a single target, several, and dns:///.
 func callOfNoHost(t *testing.T) {
 	for _, texts := range [][]string{{"core.invalid:9090"}, {"core.invalid:9090", "other.invalid:9090"}, {"dns:///core.invalid:9090"}} {
 		targets, err := ParseTargets(texts)

@@ -43,7 +43,7 @@ func TestRoundsWaitForWork(t *testing.T) {
 	}
 }
 
-// Goroutines that wait for nothing are told from a processor with nothing to run.
+// A round takes long while goroutines use the processor without waiting, and is short while it is idle.
 func TestBusyProcessorsAreSeen(t *testing.T) {
 	r, err := newRounds()
 	if err != nil {

@@ -20,8 +20,8 @@ const (
 )
 
 // lines gathers the lines of a log and writes them together: one system call for the
-// requests of a moment, not two for each. They are written by a goroutine of their own, since a pipe
-// that nobody reads blocks its writer.
+// requests of a moment, not two for each. A goroutine of its own writes them, since a write into a full
+// pipe blocks.
 type lines struct {
 	out io.Writer
 	// tell gives a line about so many lost ones.

@@ -26,8 +26,8 @@ func (g *gate) Write(p []byte) (int, error) {
 	return g.safeBuffer.Write(p)
 }
 
-// A log that takes nothing holds nobody up but for a warning's patience, and memory is bounded. Once it
-// takes lines again, they come in order, and one says how many are missing.
+// A log that cannot be written delays only warnings, by at most one second each, and the memory of its
+// lines is bounded. Once it can be written again, lines come in order, and one says how many are missing.
 func TestLogThatStalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &gate{opened: make(chan struct{})}
