@@ -85,7 +85,7 @@ func (oneBuilder) Name() string { return oneCore }
 
 func (oneBuilder) Build(cc balancer.ClientConn, options balancer.BuildOptions) balancer.Balancer {
 	to := toOne{cc, &atomic.Pointer[single]{}}
-	return listens{newOne(to, options), to.single}
+	return singleBalancer{newOne(to, options), to.single}
 }
 
 // newOne is gRPC's pick_first, each of whose connections is a connection of this package.

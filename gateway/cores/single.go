@@ -25,7 +25,7 @@ type singleKey struct{}
 
 // options have gRPC's resolvers, which find the core, hand the single to the balancer.
 func (s *single) options(target Target) []grpc.DialOption {
-	options := []grpc.DialOption{grpc.WithResolvers(told{resolver.Get("dns"), s}, told{resolver.Get("unix"), s})}
+	options := []grpc.DialOption{grpc.WithResolvers(attributedResolver{resolver.Get("dns"), s}, attributedResolver{resolver.Get("unix"), s})}
 	if target.path != "" {
 		options = append(options, grpc.WithAuthority(target.authorityName())) // which gRPC's own resolver of sockets sets
 	}
@@ -50,41 +50,42 @@ func (s *single) note(state balancer.State) {
 	s.log.Warn("core is not ready", "core", s.core, "cause", err)
 }
 
-// told is a resolver whose states have a single.
-type told struct {
+// attributedResolver is a resolver whose states have a single as an attribute.
+type attributedResolver struct {
 	resolver.Builder
 
 	single *single
 }
 
 // Build is the builder's.
-func (t told) Build(target resolver.Target, cc resolver.ClientConn, options resolver.BuildOptions) (resolver.Resolver, error) {
-	return t.Builder.Build(target, tells{cc, t.single}, options)
+func (r attributedResolver) Build(target resolver.Target, cc resolver.ClientConn, options resolver.BuildOptions) (resolver.Resolver, error) {
+	return r.Builder.Build(target, attributedConn{cc, r.single}, options)
 }
 
-type tells struct {
+// attributedConn adds the single to the states that a resolver reports.
+type attributedConn struct {
 	resolver.ClientConn
 
 	single *single
 }
 
 // UpdateState adds the single.
-func (t tells) UpdateState(state resolver.State) error {
-	state.Attributes = state.Attributes.WithValue(singleKey{}, t.single)
-	return t.ClientConn.UpdateState(state)
+func (c attributedConn) UpdateState(state resolver.State) error {
+	state.Attributes = state.Attributes.WithValue(singleKey{}, c.single)
+	return c.ClientConn.UpdateState(state)
 }
 
-// listens is the balancer of a single core, which takes the single from the resolver.
-type listens struct {
+// singleBalancer is the balancer of a single core, which takes the single from the resolver.
+type singleBalancer struct {
 	balancer.Balancer
 
 	single *atomic.Pointer[single]
 }
 
 // UpdateClientConnState takes what the resolver has found.
-func (l listens) UpdateClientConnState(state balancer.ClientConnState) error {
+func (b singleBalancer) UpdateClientConnState(state balancer.ClientConnState) error {
 	if s, is := state.ResolverState.Attributes.Value(singleKey{}).(*single); is {
-		l.single.Store(s)
+		b.single.Store(s)
 	}
-	return l.Balancer.UpdateClientConnState(state)
+	return b.Balancer.UpdateClientConnState(state)
 }

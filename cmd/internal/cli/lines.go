@@ -24,8 +24,8 @@ const (
 // pipe blocks.
 type lines struct {
 	out io.Writer
-	// tell gives a line about so many lost ones.
-	tell func(lost int64) []byte
+	// lostLine gives a line about so many lost ones.
+	lostLine func(lost int64) []byte
 
 	mu    sync.Mutex
 	buf   []byte
@@ -40,10 +40,10 @@ type lines struct {
 	taken, written uint64
 	changed        chan struct{}
 	waiting        int
-	// lost counts lines, told those of them that the log has been told of. torn says that the log
+	// lost counts lines, reported those of them that a line of the log reports. torn says that the log
 	// ends within a line.
-	lost, told int64
-	torn       bool
+	lost, reported int64
+	torn           bool
 }
 
 func newLines(out io.Writer) *lines {
@@ -112,9 +112,9 @@ func (w *lines) put() {
 		w.torn = gathered[n-1] != '\n'
 	}
 	w.lost += count(gathered[n:])
-	if err == nil && w.lost > w.told {
-		line := w.tell(w.lost - w.told)
-		w.buf, w.told = append(w.buf, line...), w.lost
+	if err == nil && w.lost > w.reported {
+		line := w.lostLine(w.lost - w.reported)
+		w.buf, w.reported = append(w.buf, line...), w.lost
 		w.taken += uint64(len(line))
 	}
 	if w.written += uint64(len(gathered)); cap(gathered) <= 4*flushAt {

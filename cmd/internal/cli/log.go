@@ -34,7 +34,7 @@ func (l Log) LoggerTo(out io.Writer) (*slog.Logger, func()) {
 		encoding = wideline.JSON
 	}
 	lines := newLines(out)
-	lines.tell = func(lost int64) []byte {
+	lines.lostLine = func(lost int64) []byte {
 		var line bytes.Buffer
 		record := slog.NewRecord(time.Now(), slog.LevelError, "lines of the log are lost, since it could not be written; find out what reads it, or whether its disk is full", 0)
 		record.Add("lines", lost)
