@@ -85,25 +85,18 @@ type unaryClient struct {
 
 // GenerateText makes the call and writes the headers of the answer.
 func (c unaryClient) GenerateText(ctx context.Context, in *genwayv1.GenerateTextRequest, opts ...grpc.CallOption) (*genwayv1.GenerateTextResponse, error) {
-	answer, err := unary(ctx, c.remote, genwayv1.Generation_GenerateText_FullMethodName, in, c.GenerationClient.GenerateText, opts)
-	if err == nil {
-		err = codec.CheckAnswer(answer, exchangeOf(ctx).endpoint.protocol.ID)
-	}
-	return answer, err
+	return unary(ctx, c.remote, genwayv1.Generation_GenerateText_FullMethodName, in, c.GenerationClient.GenerateText, opts, codec.CheckAnswer)
 }
 
 // GenerateImage makes the call and writes the headers of the answer.
 func (c unaryClient) GenerateImage(ctx context.Context, in *genwayv1.GenerateImageRequest, opts ...grpc.CallOption) (*genwayv1.GenerateImageResponse, error) {
-	answer, err := unary(ctx, c.remote, genwayv1.Generation_GenerateImage_FullMethodName, in, c.GenerationClient.GenerateImage, opts)
-	if err == nil {
-		err = images.CheckAnswer(answer)
-	}
-	return answer, err
+	return unary(ctx, c.remote, genwayv1.Generation_GenerateImage_FullMethodName, in, c.GenerationClient.GenerateImage, opts,
+		func(resp *genwayv1.GenerateImageResponse, _ genwayv1.Protocol) error { return images.CheckAnswer(resp) })
 }
 
 // CountTokens makes the call and writes the headers of the answer.
 func (c unaryClient) CountTokens(ctx context.Context, in *genwayv1.CountTokensRequest, opts ...grpc.CallOption) (*genwayv1.CountTokensResponse, error) {
-	return unary(ctx, c.remote, genwayv1.Generation_CountTokens_FullMethodName, in, c.GenerationClient.CountTokens, opts)
+	return unary(ctx, c.remote, genwayv1.Generation_CountTokens_FullMethodName, in, c.GenerationClient.CountTokens, opts, nil)
 }
 
 // CheckAccess makes the call. The edge asks for itself: nothing is written to the caller.
@@ -113,16 +106,18 @@ func (c unaryClient) CheckAccess(ctx context.Context, in *genwayv1.CheckAccessRe
 
 // ListModels makes the call and writes the headers of the answer.
 func (c unaryClient) ListModels(ctx context.Context, in *genwayv1.ListModelsRequest, opts ...grpc.CallOption) (*genwayv1.ListModelsResponse, error) {
-	return unary(ctx, c.remote, genwayv1.Generation_ListModels_FullMethodName, in, c.GenerationClient.ListModels, opts)
+	return unary(ctx, c.remote, genwayv1.Generation_ListModels_FullMethodName, in, c.GenerationClient.ListModels, opts, nil)
 }
 
 // GetModel makes the call and writes the headers of the answer.
 func (c unaryClient) GetModel(ctx context.Context, in *genwayv1.GetModelRequest, opts ...grpc.CallOption) (*genwayv1.GetModelResponse, error) {
-	return unary(ctx, c.remote, genwayv1.Generation_GetModel_FullMethodName, in, c.GenerationClient.GetModel, opts)
+	return unary(ctx, c.remote, genwayv1.Generation_GetModel_FullMethodName, in, c.GenerationClient.GetModel, opts, nil)
 }
 
-// unary makes a call, whichever it is.
-func unary[Q, A any](ctx context.Context, remote bool, method string, in *Q, call func(context.Context, *Q, ...grpc.CallOption) (A, error), opts []grpc.CallOption) (A, error) {
+// unary makes a call, whichever it is. check, unless nil, gives an error for an answer to a caller of the
+// protocol that breaks the contract.
+func unary[Q, A any](ctx context.Context, remote bool, method string, in *Q, call func(context.Context, *Q, ...grpc.CallOption) (A, error), opts []grpc.CallOption, check func(A, genwayv1.Protocol) error,
+) (A, error) {
 	x := exchangeOf(ctx)
 	header := headerIn(opts)
 	if header == nil {
@@ -134,6 +129,9 @@ func unary[Q, A any](ctx context.Context, remote bool, method string, in *Q, cal
 	x.record.awaited(x.record.begun)
 	x.record.answered(err)
 	x.writeAnswerHeaders(*header)
+	if err == nil && check != nil {
+		err = check(answer, x.endpoint.protocol.ID)
+	}
 	return answer, err
 }
 
