@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -16,6 +15,7 @@ import (
 	"github.com/genway/genway/core/intake"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/internal/arena"
+	"github.com/genway/genway/internal/identifier"
 	"github.com/genway/genway/internal/overload"
 	"github.com/genway/genway/internal/transport"
 	"github.com/genway/genway/telemetry/flight"
@@ -119,7 +119,7 @@ func (i Interceptors) begin(ctx context.Context, method string) (context.Context
 	if shown := transport.Incoming(ctx, RequestIDKey); len(shown) > 0 && sane(shown[0]) {
 		id = shown[0]
 	} else {
-		id = "req_" + strings.ToLower(rand.Text())
+		id = identifier.New("req_")
 	}
 	record := &call.Record{ID: id, Method: method, Start: time.Now(), Span: i.Tracer.Start(carried(ctx)), Tracer: i.Tracer, Metrics: i.Metrics, Body: arena.BodyOf(ctx)}
 	if shown := transport.Incoming(ctx, ClientRequestIDKey); len(shown) > 0 && printable(shown[0]) {

@@ -3,9 +3,7 @@ package core
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
@@ -17,6 +15,7 @@ import (
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/identifier"
 	"github.com/genway/genway/protocol/deferred"
 	"github.com/genway/genway/telemetry/instrument"
 	"google.golang.org/grpc"
@@ -42,8 +41,8 @@ type Config struct {
 	Items *items.Keeper
 	// Clock is time.Now unless set.
 	Clock func() time.Time
-	// NewID makes an identifier that begins with prefix. Default: 26 random
-	// characters behind it.
+	// NewID makes an identifier that begins with prefix. Default: 32
+	// hexadecimal digits follow it.
 	NewID func(prefix string) string
 }
 
@@ -67,7 +66,7 @@ func New(config Config) (*Service, error) {
 		config.Clock = time.Now
 	}
 	if config.NewID == nil {
-		config.NewID = func(prefix string) string { return prefix + strings.ToLower(rand.Text()) }
+		config.NewID = identifier.New
 	}
 	s := &Service{config: config, started: config.Clock()}
 	if routes, ok := config.Upstream.(interface {

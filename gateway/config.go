@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/genway/genway/internal/identifier"
 	"github.com/genway/genway/internal/overload"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/telemetry/flight"
@@ -60,8 +61,8 @@ type Config struct {
 	Tracer  *tracing.Tracer
 	// Board lists the requests in flight; nil does not.
 	Board *flight.Board
-	// NewRequestID makes request identifiers. Default: req_ and 26 random
-	// characters.
+	// NewRequestID makes request identifiers. Default:
+	// req_ and 32 hexadecimal digits.
 	NewRequestID func() string
 	// Logger gets one line a request. Default: slog.Default().
 	Logger *slog.Logger
@@ -141,7 +142,7 @@ func (c *Config) setDefaults() error {
 		c.Heartbeat = 10 * time.Second
 	}
 	if c.NewRequestID == nil {
-		c.NewRequestID = newRequestID
+		c.NewRequestID = func() string { return identifier.New("req_") }
 	}
 	if c.Logger == nil {
 		c.Logger = slog.Default()
