@@ -112,7 +112,7 @@ func (e *Edge) serve(rw http.ResponseWriter, r *http.Request) {
 		x.w.Header().Set("Allow", path.allow())
 		x.fail(fault.New(fault.MethodNotAllowed, fault.ReasonMethod, "%s is not allowed on %s; allowed: %s", clip(r.Method, 16), path.name, path.allow()))
 	default:
-		x.endpoint.serve(path, x, r) //nolint:contextcheck // the request has it
+		x.endpoint.serve(path, x, r)
 	}
 }
 

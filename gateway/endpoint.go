@@ -81,7 +81,7 @@ func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 		x.claim = claim{bodies: e.edge.bodies, key: "key " + x.authorization, address: "address " + hostOf(x.client)}
 		defer x.claim.end()
 		since := time.Now()
-		body, err := e.edge.readBody(x, r)
+		body, err := e.edge.readBody(x, r) //nolint:contextcheck // the request has it
 		x.record.awaited(since)
 		if err == nil {
 			x.message, err = e.decode(x, p.operation, body, r)

@@ -34,18 +34,18 @@ func BenchmarkTelemetryPairs(b *testing.B) {
 		b.Run(pair.base+"/"+pair.other, func(b *testing.B) {
 			collector := &sink{came: make(chan struct{}, 1000)}
 			web := httptest.NewServer(collector)
-			defer web.Close()
+			b.Cleanup(web.Close)
 			b.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", web.URL)
 			b.Setenv("OTEL_METRICS_EXPORTER", "none")
 			b.Setenv("OTEL_BSP_SCHEDULE_DELAY", "1000000") // ms; only whole batches go out
 			var run [2]func() float64
 			for i, setting := range []string{pair.base, pair.other} {
 				g := observed(b, setting)
-				defer g.end()
+				b.Cleanup(g.end)
 				c := carried[0]
 				g.upstream.answer = []byte(c.answer)
 				once, end := carrier(b, g.address, g.request(c.path, c.body))
-				defer end()
+				b.Cleanup(end)
 				run[i] = func() float64 {
 					begun := processorTime(b)
 					for range pair.slice {

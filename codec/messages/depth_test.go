@@ -1,6 +1,7 @@
 package messages_test
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -50,7 +51,7 @@ func TestU43JoiningResultsIsCheap(t *testing.T) {
 	}
 	codectest.CostsItsLength(t, 64*many, func() {
 		body, err := c.EncodeRequest(&codec.Request{GenerateTextRequest: req}, nil)
-		if err != nil || strings.LastIndex(string(body), `"tool_result"`) > strings.Index(string(body), `"and"`) || strings.Count(string(body), `"role":"user"`) != 1 {
+		if err != nil || bytes.LastIndex(body, []byte(`"tool_result"`)) > bytes.Index(body, []byte(`"and"`)) || bytes.Count(body, []byte(`"role":"user"`)) != 1 {
 			t.Errorf("%v: %.300s", err, body)
 		}
 	})

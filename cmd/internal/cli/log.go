@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/genway/genway/telemetry/wideline"
 )
@@ -36,9 +35,7 @@ func (l Log) LoggerTo(out io.Writer) (*slog.Logger, func()) {
 	lines := newLines(out)
 	lines.lostLine = func(lost int64) []byte {
 		var line bytes.Buffer
-		record := slog.NewRecord(time.Now(), slog.LevelError, "lines of the log are lost, since it could not be written; find out what reads it, or whether its disk is full", 0)
-		record.Add("lines", lost)
-		_ = l.handler(&line).Handle(context.Background(), record) // a buffer takes everything
+		slog.New(l.handler(&line)).Error("lines of the log are lost, since it could not be written; find out what reads it, or whether its disk is full", "lines", lost)
 		return line.Bytes()
 	}
 	return slog.New(prompt{l.handler(lines), lines, l.Level, encoding}), lines.flush
