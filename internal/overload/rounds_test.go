@@ -55,7 +55,7 @@ func TestBusyProcessorsAreSeen(t *testing.T) {
 	defer ended.Store(true)
 	for range 64 {
 		go func() {
-			for !ended.Load() { //nolint:revive // it is to use the processor
+			for !ended.Load() {
 			}
 		}()
 	}
