@@ -22,7 +22,7 @@ func (k keys) running(s *limit.Subject) string  { return k.of("running", s) }
 // settled is the key of the number of the last settlement that a process has sent.
 func (k keys) settled(process string) string { return "{" + k.prefix + "}:told:" + process }
 
-// probe is a key that is never written.
+// probe is the key of the meter that finds out whether the server counts.
 func (k keys) probe() string { return "{" + k.prefix + "}:probe" }
 
 // money is what is spent and held of a budget, and the claims that hold it.

@@ -158,12 +158,25 @@ func (c *client) run(ctx context.Context, args ...any) (any, error) {
 	return cmd.Result()
 }
 
-// probe asks whether the server would count: PEXPIRE is refused by replicas, by nodes that do not
-// have the keys and while a Cluster is down, and changes nothing, since there is no such key.
+// probe asks whether the server counts: it takes a request and a place from limits that nobody reaches.
+// That is refused by replicas, by nodes that do not have the keys, while a Cluster is down, by a server
+// whose memory is full, and for a user who lacks a command. The names expire. The request is taken by
+// itself: a server whose memory is full lets a script go on that has written, as that of a place does
+// before it takes anything.
 func (c *client) probe(ctx context.Context) error {
-	_, err := c.run(ctx, "PEXPIRE", c.key, 1)
+	if _, err := reserveScript.run(ctx, c, []string{c.key}, "probe", probeLease.Microseconds(), "rate", unreached, 1); err != nil {
+		return err
+	}
+	_, err := reserveScript.run(ctx, c, []string{c.key + ":running"}, "probe", probeLease.Microseconds(), "many", unreached)
 	return err
 }
+
+const (
+	// probeLease is how long a probe holds its place.
+	probeLease = time.Second
+	// unreached is a limit that nobody reaches.
+	unreached = 1_000_000_000
+)
 
 // demoted reports whether the server that was asked is a replica by now: its name may be
 // another's.

@@ -118,7 +118,7 @@ func (s *Store) run(ctx context.Context) {
 				s.renew(ctx)
 			}
 		case <-probe.C:
-			if s.unavailable.Load() && s.flush(ctx) {
+			if s.unavailable.Load() && s.flush(ctx) && s.probe(ctx) {
 				s.found()
 			}
 		case <-s.closing:
@@ -130,11 +130,20 @@ func (s *Store) run(ctx context.Context) {
 	}
 }
 
-// flush settles all that waits, or reports that the server does not answer. With nothing
-// to settle it asks whether it would.
+// probe reports whether the server counts. To settle may succeed where to reserve does not.
+func (s *Store) probe(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
+	defer cancel()
+	return s.client.probe(ctx) == nil
+}
+
+// flush settles all that waits, or reports that the server does not answer.
 func (s *Store) flush(ctx context.Context) bool {
 	for {
 		batch := s.queue.first()
+		if len(batch) == 0 {
+			return true
+		}
 		if err := s.send(ctx, batch); err != nil {
 			s.lost(err)
 			return false
@@ -163,21 +172,32 @@ func (s *Store) send(ctx context.Context, batch []*settlement) error {
 }
 
 func (s *Store) pipeline(ctx context.Context, batch []*settlement) error {
-	if len(batch) == 0 {
-		return s.client.probe(ctx)
-	}
 	settled := s.keys.settled(s.process)
 	return s.client.do(func(current redis.UniversalClient) error { //nolint:contextcheck // the commands have it; the connection is of all requests
 		// All in one step: if another core loaded the script into the server in between, the server
 		// would run the later ones and then ignore the earlier as already settled.
-		_, err := current.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		commands, err := current.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
 			for _, one := range batch {
 				pipe.Do(ctx, parameters("EVALSHA", settleScript.hash, append([]string{settled}, one.call.keys...), append([]any{one.number, one.id}, one.call.args...))...)
 			}
 			return nil
 		})
-		return err
+		return reason(commands, err)
 	})
+}
+
+// reason gives the error of the command for which the server discarded a transaction, in place of one
+// that says only that it did.
+func reason(commands []redis.Cmder, err error) error {
+	if !redis.IsExecAbortError(err) {
+		return err
+	}
+	for _, command := range commands {
+		if own := command.Err(); own != nil && !redis.IsExecAbortError(own) {
+			return own
+		}
+	}
+	return err
 }
 
 // running is the claims whose leases are renewed.

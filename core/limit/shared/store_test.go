@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -385,6 +386,69 @@ func TestServerUnavailable(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A server that answers questions and refuses to count, as one whose memory is full, does not take turns
+// between being there and not: the limits stay with the policy until it counts again, which the log says once. The
+// log has the server's reason, also where the server refused settlements.
+func TestAServerThatRefusesToCount(t *testing.T) {
+	for name, limits := range map[string]limit.Limits{"requests": {RequestsPerMinute: 1000}, "tokens": {TokensPerMinute: 1000}} {
+		t.Run(name, func(t *testing.T) {
+			server := servers.NewRedis(t)
+			operator := client(t, server)
+			var log syncBuffer
+			var changes atomic.Int64
+			s := store(t, server, func(c *shared.Config) {
+				c.Logger, c.OnUnavailable = slog.New(slog.NewTextHandler(&log, nil)), func(bool) { changes.Add(1) }
+			})
+			l := limit.New(s, limit.Rules{})
+			first, refusal := ask(t, l, who(limits), limit.Amount{Tokens: 10})
+			if refusal != nil {
+				t.Fatal(refusal)
+			}
+			if err := operator.ConfigSet(t.Context(), "maxmemory", "1").Err(); err != nil {
+				t.Fatal(err)
+			}
+			if limits.TokensPerMinute > 0 {
+				first.Settle(limit.Amount{Tokens: 1})
+				waitFor(t, s.Unavailable)
+			} else if _, err := l.Prepare(who(limits)).Reserve(t.Context(), limit.Amount{}); !errors.Is(err, limit.ErrUnavailable) {
+				t.Fatalf("a request that cannot be counted: %v", err)
+			}
+			before := asked(t, operator)
+			waitFor(t, func() bool { return changes.Load() != 1 || asked(t, operator) >= before+4 })
+			if !s.Unavailable() || changes.Load() != 1 {
+				t.Errorf("%d changes while the server refuses", changes.Load())
+			}
+			if err := operator.ConfigSet(t.Context(), "maxmemory", "0").Err(); err != nil {
+				t.Fatal(err)
+			}
+			waitFor(t, func() bool { return !s.Unavailable() })
+			closed(t, s)
+			text := log.String()
+			if strings.Count(text, "does not answer") != 1 || strings.Count(text, "answers again") != 1 || !strings.Contains(text, "OOM") {
+				t.Errorf("log:\n%s", text)
+			}
+		})
+	}
+}
+
+// asked is how many commands a server has had that a core sends to find out whether it counts.
+func asked(t *testing.T, operator *redis.Client) (calls int) {
+	t.Helper()
+	text, err := operator.Info(t.Context(), "commandstats").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(text) {
+		for _, command := range []string{"cmdstat_evalsha:", "cmdstat_pexpire:", "cmdstat_multi:"} {
+			if figures, found := strings.CutPrefix(line, command+"calls="); found {
+				n, _ := strconv.Atoi(figures[:strings.IndexByte(figures, ',')])
+				calls += n
+			}
+		}
+	}
+	return calls
 }
 
 type syncBuffer struct {
