@@ -1,6 +1,7 @@
 package certs
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
@@ -52,15 +53,22 @@ func ReadAuthorities(file string) ([]*x509.Certificate, error) {
 	return parse(file, text)
 }
 
-// parse gives the certificates of a file: at least one.
+// begin is how each PEM block begins, at the beginning of a line.
+const begin = "-----BEGIN "
+
+// parse gives the certificates of a file: at least one. A file with a block that is damaged or without its
+// end is refused as a whole. encoding/pem passes over such blocks, so that a file which is being written, or
+// which a full disk has cut off, would lose the authorities or issuers at its end.
 func parse(file string, text []byte) ([]*x509.Certificate, error) {
 	var list []*x509.Certificate
 	var other string
+	var whole int
 	for rest := text; ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
 			break
 		}
+		whole++
 		if block.Type != "CERTIFICATE" {
 			other = block.Type
 			continue
@@ -71,7 +79,13 @@ func parse(file string, text []byte) ([]*x509.Certificate, error) {
 		}
 		list = append(list, certificate)
 	}
+	begun := bytes.Count(text, []byte("\n"+begin))
+	if bytes.HasPrefix(text, []byte(begin)) {
+		begun++
+	}
 	switch {
+	case len(list) > 0 && whole < begun:
+		return nil, fmt.Errorf("%s: only %d of the %d PEM blocks in it are whole; write the file again", file, whole, begun)
 	case len(list) > 0:
 		return list, nil
 	case strings.HasSuffix(other, "PRIVATE KEY"):

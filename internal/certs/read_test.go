@@ -38,6 +38,8 @@ func TestBadFilesAreNamed(t *testing.T) {
 		"encrypted":           {cert, rsa, []string{"k.pem: the private key is encrypted"}},
 		"no certificate":      {bytes.ReplaceAll(cert, []byte("CERTIFICATE"), []byte("GARBAGE")), key, []string{"c.pem: no certificate in it"}},
 		"malformed":           {pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: []byte("x")}), key, []string{"c.pem: certificate 1 in it is malformed"}},
+		"half of a chain":     {append(bytes.Clone(cert), authority.PEM()[:300]...), key, []string{"c.pem: only 1 of the 2 PEM blocks in it are whole"}},
+		"damaged chain":       {append(bytes.Replace(authority.PEM(), []byte("\nMII"), []byte("\n!!!"), 1), cert...), key, []string{"c.pem: only "}},
 		"key of nonsense":     {cert, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("secret")}), []string{"k.pem: no private key that can be used"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -53,6 +53,27 @@ func (l *logged) String() string {
 	return l.text.String()
 }
 
+// A file of authorities that is written at this moment, or that a full disk has cut off, does not take away
+// the authorities that it does not have yet.
+func TestHalfAFileOfAuthorities(t *testing.T) {
+	first, second := certtest.New(t, "first"), certtest.New(t, "second")
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	both := append(first.PEM(), second.PEM()...)
+	certtest.Write(t, file, both)
+	source, err := certs.Open(certs.Files{Authorities: []string{file}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := follow(t, source)
+	certtest.Write(t, file, both[:len(both)-100])
+	until(t, "the file is refused", func() bool {
+		return strings.Contains(log.String(), "the old ones stay") || len(source.Current().Authorities[0]) != 2
+	})
+	if n := len(source.Current().Authorities[0]); n != 2 {
+		t.Errorf("%d authorities are left of 2; log:\n%s", n, log)
+	}
+}
+
 // until waits for something to come about.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
