@@ -14,12 +14,17 @@ const (
 
 	flagEndStream = 0x1 // of data and headers
 	flagACK       = 0x1 // of settings and ping
+	flagPadded    = 0x8 // of data and headers
+	flagPriority  = 0x20
 
 	noError = 0x0
 	cancel  = 0x8
 
 	headSize = 9
 	rstSize  = headSize + 4
+	// paddedSize is up to the length of the padding.
+	paddedSize   = headSize + 1
+	prioritySize = 5 // of a priority in HEADERS
 )
 
 // smallData is the length of DATA, in bytes, from which it is worth its frame.
@@ -28,9 +33,10 @@ const smallData = 64
 // frame is what is known of a frame.
 type frame struct {
 	kind, flags byte
-	length      int
-	stream      uint32
-	code        uint32 // of an RST_STREAM
+	// length is that of the payload, without padding, its length and a priority.
+	length int
+	stream uint32
+	code   uint32 // of an RST_STREAM
 }
 
 // cost is that of a peer's frame that neither opens nor resets a stream: 1 if it carries
@@ -61,7 +67,7 @@ func (r *reader) next(p []byte) (rest []byte, f frame, whole bool) {
 	p = p[skipped:]
 	size := headSize
 	if r.have >= headSize {
-		size = rstSize
+		size = r.whole()
 	}
 	for {
 		n := copy(r.head[r.have:size], p)
@@ -70,16 +76,37 @@ func (r *reader) next(p []byte) (rest []byte, f frame, whole bool) {
 		if r.have < size {
 			return nil, frame{}, false
 		}
-		length := int(binary.BigEndian.Uint32(r.head[:4]) >> 8)
-		if size == headSize && r.head[3] == rstStream && length >= rstSize-headSize {
-			size = rstSize
+		if size == headSize && r.whole() > headSize {
+			size = r.whole()
 			continue
 		}
+		length := r.length()
 		f = frame{kind: r.head[3], flags: r.head[4], length: length, stream: binary.BigEndian.Uint32(r.head[5:9]) & (1<<31 - 1)}
-		if size == rstSize {
+		switch size {
+		case rstSize:
 			f.code = binary.BigEndian.Uint32(r.head[headSize:])
+		case paddedSize:
+			f.length -= 1 + int(r.head[headSize])
 		}
+		if f.kind == headers && f.flags&flagPriority != 0 {
+			f.length -= prioritySize
+		}
+		f.length = max(f.length, 0)
 		r.have, r.skip = 0, length-(size-headSize)
 		return p, f, true
 	}
+}
+
+// length is that of the current frame's payload.
+func (r *reader) length() int { return int(binary.BigEndian.Uint32(r.head[:4]) >> 8) }
+
+// whole is how many bytes of the current frame are looked at, its head included.
+func (r *reader) whole() int {
+	switch kind, length := r.head[3], r.length(); {
+	case kind == rstStream && length >= rstSize-headSize:
+		return rstSize
+	case (kind == data || kind == headers) && r.head[4]&flagPadded != 0 && length > 0:
+		return paddedSize
+	}
+	return headSize
 }

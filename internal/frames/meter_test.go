@@ -49,6 +49,7 @@ func TestFloodsEnd(t *testing.T) {
 		"window updates": func(f *http2.Framer, _ int) { _ = f.WriteWindowUpdate(0, 1) },
 		"empty data":     func(f *http2.Framer, _ int) { _ = f.WriteData(1, false, nil) },
 		"1-byte data":    func(f *http2.Framer, _ int) { _ = f.WriteData(1, false, []byte("a")) },
+		"padded data":    func(f *http2.Framer, _ int) { _ = f.WriteDataPadded(1, false, []byte("a"), make([]byte, 255)) },
 		"continuation":   func(f *http2.Framer, _ int) { _ = f.WriteContinuation(1, false, []byte("a")) },
 		"unknown":        func(f *http2.Framer, _ int) { _ = f.WriteRawFrame(0xee, 0, 0, nil) },
 		"old resets":     func(f *http2.Framer, _ int) { _ = f.WriteRSTStream(1, http2.ErrCodeCancel) },
@@ -80,20 +81,32 @@ func TestMadeYouReset(t *testing.T) {
 
 // A peer whose requests have no fields is ended, although each is answered.
 func TestEmptyHeads(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := New()
-		got := taken(m, 1<<20, 3*Burst, func(n int) []byte {
-			m.Out(written(func(f *http2.Framer) {
-				_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: id(n), BlockFragment: []byte{0x88}, EndHeaders: true, EndStream: true})
-			}))
-			return written(func(f *http2.Framer) {
-				_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: id(n), EndHeaders: true})
+	for name, head := range map[string]http2.HeadersFrameParam{
+		"empty":                {},
+		"padding":              {PadLength: 255},
+		"a priority":           {Priority: http2.PriorityParam{Weight: 1}},
+		"padding, a priority":  {PadLength: 1, Priority: http2.PriorityParam{Weight: 1}},
+		"the size of a table":  {BlockFragment: []byte{0x20}},
+		"one field, no method": {BlockFragment: []byte{0x84}},
+	} {
+		for _, piece := range []int{1, 9, 10, 1 << 20} {
+			synctest.Test(t, func(t *testing.T) {
+				m := New()
+				got := taken(m, piece, 3*Burst, func(n int) []byte {
+					m.Out(written(func(f *http2.Framer) {
+						_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: id(n), BlockFragment: []byte{0x88}, EndHeaders: true, EndStream: true})
+					}))
+					return written(func(f *http2.Framer) {
+						head.StreamID, head.EndHeaders = id(n), true
+						_ = f.WriteHeaders(head)
+					})
+				})
+				if got > Burst/10 {
+					t.Errorf("%s in pieces of %d: %d were taken", name, piece, got)
+				}
 			})
-		})
-		if got > Burst/10 {
-			t.Errorf("%d were taken", got)
 		}
-	})
+	}
 }
 
 // A peer whose heads are large is ended, although each is answered, in one frame or in more.
@@ -140,6 +153,12 @@ func TestFairPeersGoOn(t *testing.T) {
 	for name, peer := range map[string]func(f *http2.Framer, m *Meter, n int){
 		"heads of 8 KiB": func(f *http2.Framer, m *Meter, n int) {
 			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: id(n), BlockFragment: head, EndHeaders: true, EndStream: true})
+			m.Out(answer)
+		},
+		"padded bodies": func(f *http2.Framer, m *Meter, n int) {
+			_ = f.WriteHeaders(http2.HeadersFrameParam{StreamID: id(n), BlockFragment: []byte{0x83, 0x86, 0x84}, PadLength: 9, EndHeaders: true})
+			_ = f.WriteDataPadded(id(n), false, make([]byte, smallData), make([]byte, 255))
+			_ = f.WriteDataPadded(id(n), true, nil, make([]byte, 255))
 			m.Out(answer)
 		},
 		"requests, windows and pings": func(f *http2.Framer, m *Meter, n int) {

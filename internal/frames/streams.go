@@ -16,9 +16,12 @@ type streams struct {
 // opener did not wait for an answer.
 const earlyReset = 20
 
-// emptyHead is the cost of a HEADERS without a byte of a field: no request has no fields
-// (RFC 9113, section 8.3.1). It is more than an answer earns.
-const emptyHead = 2 * fault
+// emptyHead is the cost of a HEADERS of fewer than smallestHead bytes: a request has two fields at least, those of
+// CONNECT (RFC 9113, section 8.5), each of a byte or more. It is more than an answer earns.
+const (
+	emptyHead    = 2 * fault
+	smallestHead = 2
+)
 
 // A frame of fields of more than largeHead bytes costs largeHeadCost, more than an answer earns: in
 // HPACK a byte may stand for kilobytes of fields (RFC 7541, section 7.3). Clients send the fields
@@ -40,7 +43,7 @@ func (s *streams) cost(f frame, now int64) int64 {
 		s.open++
 		slot.stream, slot.at = f.stream, now
 		switch {
-		case f.length == 0:
+		case f.length < smallestHead:
 			return emptyHead
 		case f.length > largeHead:
 			return largeHeadCost
