@@ -200,9 +200,11 @@ func (c *Conn) readSmall(p []byte) (int, error) {
 }
 
 // CloseWrite closes the side on which answers leave.
-func (c *Conn) CloseWrite() error {
-	if below, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return below.CloseWrite()
+func (c *Conn) CloseWrite() error { return closeWrite(c.Conn) }
+
+func closeWrite(c net.Conn) error {
+	if c, ok := c.(interface{ CloseWrite() error }); ok {
+		return c.CloseWrite()
 	}
 	return nil
 }
@@ -211,7 +213,7 @@ func (c *Conn) CloseWrite() error {
 // behind it: TCP would reset the connection otherwise, and the caller lose its answer.
 func (c *Conn) Close() error {
 	if c.ended.Load() && !c.closed.Swap(true) {
-		c.drain()
+		drain(c.Conn)
 	}
 	return c.Conn.Close()
 }
@@ -222,13 +224,13 @@ const (
 	drainBytes = 1 << 20
 )
 
-func (c *Conn) drain() {
-	if c.CloseWrite() != nil || c.SetReadDeadline(time.Now().Add(drainTime)) != nil {
+func drain(c net.Conn) {
+	if closeWrite(c) != nil || c.SetReadDeadline(time.Now().Add(drainTime)) != nil {
 		return
 	}
 	buffer := make([]byte, 4<<10)
 	for taken := 0; taken < drainBytes; {
-		n, err := c.Conn.Read(buffer)
+		n, err := c.Read(buffer)
 		if err != nil {
 			return
 		}

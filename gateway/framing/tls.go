@@ -34,6 +34,11 @@ func NewTLSListener(l net.Listener, config *tls.Config, timeout time.Duration, f
 			_ = refused.Close()
 			return nil
 		}
+		if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+			// With TLS 1.3 the client may have begun its request. If the connection were reset, the
+			// client would not learn what is wrong with its certificate.
+			drain(c)
+		}
 		return encrypted
 	})
 }

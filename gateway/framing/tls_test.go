@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -30,7 +31,7 @@ const http2Preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 type stateKey struct{}
 
 // encryptedServer tells how it was asked, and refuses what is marked as ambiguous.
-func encryptedServer(t *testing.T) (address string, client *tls.Config) {
+func encryptedServer(t *testing.T, change ...func(*tls.Config)) (address string, client *tls.Config) {
 	t.Helper()
 	certificates := httptest.NewUnstartedServer(nil)
 	certificates.StartTLS()
@@ -56,6 +57,9 @@ func encryptedServer(t *testing.T) (address string, client *tls.Config) {
 	server.Protocols.SetUnencryptedHTTP2(true)
 	config := certificates.TLS.Clone()
 	config.NextProtos = []string{"h2", "http/1.1"}
+	for _, change := range change {
+		change(config)
+	}
 	served := make(chan error)
 	go func() { served <- server.Serve(framing.NewTLSListener(l, config, time.Minute, framing.Config{})) }()
 	t.Cleanup(func() { _ = server.Close(); <-served })
@@ -91,6 +95,35 @@ func TestTLS(t *testing.T) {
 	got, err := io.ReadAll(conn)
 	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 400 ") || strings.Count(string(got), "\r\n\r\n") != 1 {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// A client whose certificate is refused learns it, although it has begun to send its request: with TLS 1.3 its
+// handshake is over before the server has looked at the certificate.
+func TestARefusedCertificateIsNamed(t *testing.T) {
+	address, config := encryptedServer(t, func(server *tls.Config) {
+		server.ClientAuth, server.ClientCAs = tls.VerifyClientCertIfGiven, x509.NewCertPool()
+	})
+	own := httptest.NewUnstartedServer(nil)
+	own.StartTLS()
+	own.Close()
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		return &own.TLS.Certificates[0], nil
+	}
+	for range 20 {
+		conn, err := (&tls.Dialer{Config: config}).DialContext(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 40 {
+			if _, err := conn.Write(make([]byte, 8<<10)); err != nil {
+				t.Fatalf("the server does not take the request: %v", err)
+			}
+		}
+		if _, err := conn.Read(make([]byte, 1)); err == nil || !strings.Contains(err.Error(), "unknown certificate authority") {
+			t.Errorf("the client is told: %v", err)
+		}
+		_ = conn.Close()
 	}
 }
 
