@@ -19,8 +19,8 @@ func (s *messageEncoder) reasoning(list []*genwayv1.Part) error {
 	var texts []*genwayv1.Thinking
 	name := reasoningContentName
 	for i, p := range list {
-		if o := p.GetOpaque(); o.GetProtocol() == protocol && marked(p.NativeFields, detailsName) {
-			entries, texts = append(entries, []detail{{verbatim: verbatim{raw: o.Json}}}), append(texts, nil)
+		if opaqueDetail(p) {
+			entries, texts = append(entries, []detail{{verbatim: verbatim{raw: p.GetOpaque().Json}}}), append(texts, nil)
 			continue
 		}
 		t := p.GetThinking()
@@ -50,6 +50,11 @@ func (s *messageEncoder) reasoning(list []*genwayv1.Part) error {
 	return nil
 }
 
+// opaqueDetail reports whether the part is an entry of reasoning_details of an unknown type.
+func opaqueDetail(p *genwayv1.Part) bool {
+	return p.GetOpaque().GetProtocol() == protocol && marked(p.NativeFields, detailsName)
+}
+
 // heedReasoning leaves out what of the reasoning the dialect does not have, and gives the
 // member that it has for the text; empty for none.
 func (s *messageEncoder) heedReasoning(list []*genwayv1.Part) (name string) {
@@ -67,7 +72,7 @@ func (s *messageEncoder) heedReasoning(list []*genwayv1.Part) (name string) {
 		path := member.Within(s.path, ".parts", i)
 		t := p.GetThinking()
 		switch {
-		case !details && p.GetOpaque().GetProtocol() == protocol && marked(p.NativeFields, detailsName):
+		case !details && opaqueDetail(p):
 			s.lose(path)
 		case t == nil || details:
 		case name == "" && codec.ThinkingText(t) != "":

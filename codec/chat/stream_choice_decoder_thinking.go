@@ -52,7 +52,7 @@ func (cd *choiceDecoder) thinkText(st *streamedPart, text string) {
 
 // detail reads one entry. One without the plain string, whose text is what the
 // open part has already, seals that part; else it goes on with its group or
-// begins a new part.
+// begins a new part, unless it repeats a part that ended.
 func (cd *choiceDecoder) detail(d decoder, entry *detail, name, shown string) {
 	if entry.empty() {
 		return
@@ -62,6 +62,12 @@ func (cd *choiceDecoder) detail(d decoder, entry *detail, name, shown string) {
 		return
 	}
 	st := cd.last(kindThinking)
+	if st == nil && shown == "" && entry.bare() {
+		if ended := cd.ended(kindThinking); ended != nil && ended.group == nil && ended.text.String() == *entry.Text {
+			ended.group = newGroup(entry)
+			return
+		}
+	}
 	text := ""
 	if entry.Text != nil {
 		text = *entry.Text
@@ -79,6 +85,12 @@ func (cd *choiceDecoder) detail(d decoder, entry *detail, name, shown string) {
 	cd.thinkText(st, text)
 	cd.members(st, entry)
 	st.group.add(entry)
+}
+
+// bare reports whether the entry has a text and nothing else. Our own streams have such an entry of
+// the first part as soon as a second one makes it necessary, which other parts may precede.
+func (r *detail) bare() bool {
+	return r.Text != nil && *r.Text != "" && r.Summary == nil && r.Data == nil && r.Signature == "" && r.ThoughtSignature == "" && r.ID == "" && len(natives(r.Extra)) == 0
 }
 
 // members passes on what an entry has beside text.

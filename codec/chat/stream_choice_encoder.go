@@ -43,7 +43,9 @@ func (s *choiceEncoder) open(ev *genwayv1.PartStarted) error {
 	}
 	s.current, s.place = ev.GetPart(), ev.Index
 	p := s.current
-	s.thought.apart(s, p)
+	if err := s.thought.apart(s, p); err != nil {
+		return err
+	}
 	switch k := p.GetKind().(type) {
 	case *genwayv1.Part_Text:
 		s.textBefore += s.textLength

@@ -52,7 +52,9 @@ func (s *choiceEncoder) opaque(p *genwayv1.Part, o *genwayv1.OpaquePart) error {
 		}
 		s.calls++
 		return s.write(&message{ToolCalls: []toolCall{{verbatim: verbatim{raw: raw}}}}, nil)
-	case marked(p.NativeFields, detailsName):
+	case opaqueDetail(p):
+		s.thought.index++
+		s.thought.count++
 		return s.write(&message{ReasoningDetails: []detail{{verbatim: whole}}}, nil)
 	}
 	return s.write(&message{Content: content{is: isParts, parts: []part{{verbatim: whole}}}}, nil)

@@ -13,6 +13,7 @@ import (
 // in both places at once, as OpenRouter does.
 type thought struct {
 	index int32 // of the next thinking part
+	count int   // of the thinking parts that ended, those without content too
 	part  *genwayv1.Part
 	name  string
 	text  strings.Builder
@@ -22,23 +23,22 @@ type thought struct {
 	live, gap bool
 	// described says that an entry went out with all that is known of the part.
 	described bool
-	// bare is the thinking part that ended just now without details.
+	// bare is the first thinking part, if it ended without details.
 	bare *detail
 }
 
-// apart keeps two thinking parts apart whose texts would flow together: the
-// first gets details after all.
-func (t *thought) apart(s *choiceEncoder, next *genwayv1.Part) {
-	if t.bare != nil && next.GetThinking() != nil {
-		s.err = s.write(&message{ReasoningDetails: []detail{*t.bare}}, nil)
+// apart keeps two thinking parts apart, since the plain string of the message joins their texts: the
+// first gets details after all. Parts of other kinds may be between them.
+func (t *thought) apart(s *choiceEncoder, next *genwayv1.Part) error {
+	if t.bare == nil || next.GetThinking() == nil && !opaqueDetail(next) {
+		return nil
 	}
+	first := *t.bare
 	t.bare = nil
+	return s.write(&message{ReasoningDetails: []detail{first}}, nil)
 }
 
 func (t *thought) open(s *choiceEncoder, p *genwayv1.Part) error {
-	if s.err != nil {
-		return s.err
-	}
 	if _, err := extra(p.NativeFields, s.path(), s.losses); err != nil {
 		return err
 	}
@@ -136,12 +136,14 @@ func (t *thought) both(s *choiceEncoder, piece string, entry detail) error {
 	return s.write(m, nil)
 }
 
-// close writes the details that are known now.
+// close writes the details that are known now. A part without content has no index, as in a unary
+// answer.
 func (t *thought) close(s *choiceEncoder) error {
 	p, k := t.part, t.part.GetThinking()
-	index, text := t.index, t.text.String()
+	index, text, first := t.index, t.text.String(), t.count == 0
 	t.part = nil
 	t.index++
+	t.count++
 	if t.described {
 		// The text and the summaries went out with entries of their own.
 		k.Summary, p.NativeFields = nil, nil
@@ -161,7 +163,8 @@ func (t *thought) close(s *choiceEncoder) error {
 	bare := detail{Type: detailText, Text: &text, Index: &index}
 	switch {
 	case text == "":
-	case index > 0:
+		t.index--
+	case !first:
 		return s.write(&message{ReasoningDetails: []detail{bare}}, nil)
 	default:
 		t.bare = &bare

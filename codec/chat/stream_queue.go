@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/genway/genway/codec"
@@ -56,6 +57,18 @@ type queue struct {
 func (q *queue) last(k kind) *streamedPart {
 	if n := len(q.list); n > 0 && q.list[n-1].kind == k {
 		return q.list[n-1]
+	}
+	return nil
+}
+
+// ended is the latest streamedPart of the kind, whatever came behind it; nil for none.
+func (q *queue) ended(k kind) *streamedPart {
+	for _, list := range [][]*streamedPart{q.list, q.closed} {
+		for _, st := range slices.Backward(list) {
+			if st.kind == k {
+				return st
+			}
+		}
 	}
 	return nil
 }
