@@ -65,6 +65,7 @@ func noHeader(string) (string, bool) { return "", false }
 // runtime.
 func (e *endpoint) serve(p path, x *exchange, r *http.Request) {
 	defer x.memory.Drop()
+	x.model = p.model
 	if err := e.edge.takeKey(x, r); err != nil {
 		x.fail(err)
 		return

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"time"
@@ -38,6 +39,8 @@ type exchange struct {
 
 	// message is the decoded request body, handed over by the marshaler.
 	message proto.Message
+	// model is that of the path; empty where the body names the model.
+	model string
 	// request is the same for text, with the members of the body that say how to deliver
 	// the answer.
 	request *codec.Request
@@ -71,6 +74,16 @@ type exchange struct {
 	// fault is the failure that was reported to the caller.
 	fault  *fault.Error
 	stream *streamState
+}
+
+// modelOf gives the model of an answer, or the one that the caller asked for if the answer has none.
+// Cores need not name it, and protocols require it.
+func (x *exchange) modelOf(answered string) string {
+	asked := x.model
+	if x.request != nil {
+		asked = cmp.Or(asked, x.request.GetModel())
+	}
+	return cmp.Or(answered, asked)
 }
 
 // whole gives the request with its conversation if the answer may repeat parts of it.

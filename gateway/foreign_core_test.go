@@ -187,3 +187,40 @@ func TestFiguresThatNoAnswerHas(t *testing.T) {
 		})
 	}
 }
+
+// An answer without the name of its model has the name that was asked for. Protocols require one.
+func TestAnswersWithoutAModel(t *testing.T) {
+	e := overConnection(t)
+	check := func(protocol string, r reply) {
+		for _, empty := range []string{`"model":""`, `"modelVersion":""`} {
+			if strings.Contains(r.body, empty) {
+				t.Errorf("%s has %s: %s", protocol, empty, r.body)
+			}
+		}
+		if r.status != http.StatusOK || !strings.Contains(r.body, `"model":"m"`) && !strings.Contains(r.body, `"modelVersion":"m"`) {
+			t.Errorf("%s: %d %s", protocol, r.status, r.body)
+		}
+	}
+	unnamed := answer()
+	unnamed.Model = ""
+	e.core.answer = unnamed
+	e.core.stream = func(_ context.Context, send func(*genwayv1.StreamGenerateTextResponse) error) error {
+		for _, ev := range codec.Events(unnamed, nil) {
+			if err := send(ev); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, p := range protocols[:4] {
+		check(p.name, e.do(t, http.MethodPost, p.path, right(p.name), p.body))
+	}
+	for _, p := range streamed {
+		check(p.name+" streamed", e.do(t, http.MethodPost, p.path, right(p.name), p.body))
+	}
+	for _, path := range []string{"/v1beta/models/a%2Fm:generateContent", "/v1beta/models/a%2Fm:streamGenerateContent?alt=sse"} {
+		if r := e.do(t, http.MethodPost, path, right("generatecontent"), protocols[3].body); !strings.Contains(r.body, `"modelVersion":"a/m"`) {
+			t.Errorf("%s: %d %s", path, r.status, r.body)
+		}
+	}
+}

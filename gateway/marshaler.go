@@ -98,6 +98,7 @@ func (m *marshaler) encodeMessage(x *exchange, message proto.Message) ([]byte, e
 			}
 			return wire.GetJson(), nil
 		}
+		message.Model = x.modelOf(message.Model)
 		message.CreateTime, message.Usage = dated(message.CreateTime), codec.ShownUsage(message.Usage)
 		return m.text.EncodeResponse(message, codec.Answer{Request: x.whole(), Losses: &x.losses, Now: time.Now})
 	case *genwayv1.GenerateImageResponse:

@@ -57,6 +57,7 @@ func (s *streamState) contentType() string {
 func (s *streamState) encode(event *genwayv1.StreamGenerateTextResponse) ([]byte, error) {
 	s.buf.Reset()
 	if started := event.GetStarted(); started != nil {
+		started.Model = s.x.modelOf(started.Model)
 		started.CreateTime, started.Usage = dated(started.CreateTime), codec.ShownUsage(started.Usage)
 		s.x.addLosses(started.GetLosses())
 	}
