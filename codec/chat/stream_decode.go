@@ -18,8 +18,12 @@ type streamDecoder struct {
 	usage   *genwayv1.Usage
 	fields  []*genwayv1.NativeField
 	tier    string
-	started bool
-	done    bool
+	// fingerprint is the first that a chunk has, and late says that the stream had been started
+	// without it by then.
+	fingerprint string
+	late        bool
+	started     bool
+	done        bool
 	// completed says that the answer was given to its end.
 	completed bool
 	// failure is that of a stream whose end is no end of an answer.
@@ -53,6 +57,9 @@ func (s *streamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateTextRes
 	}
 	if given(a.Error) {
 		return nil, s.fail(decodeError(0, data))
+	}
+	if s.fingerprint == "" {
+		s.fingerprint, s.late = a.SystemFingerprint, s.started && a.SystemFingerprint != ""
 	}
 	s.start(a)
 	s.usage = mergeUsage(s.usage, a.Usage.decode())
@@ -111,7 +118,7 @@ func (s *streamDecoder) start(a *answer) {
 	s.started = true
 	s.emit(codec.Event(&genwayv1.TextStarted{
 		Id: a.ID, Model: a.Model, CreateTime: a.Created.time(),
-		ServiceTier: a.ServiceTier, SystemFingerprint: a.SystemFingerprint,
+		ServiceTier: a.ServiceTier, SystemFingerprint: s.fingerprint,
 	}))
 }
 
@@ -164,6 +171,10 @@ func (s *streamDecoder) end() ([]*genwayv1.StreamGenerateTextResponse, error) {
 	for _, cd := range s.choices {
 		completed.Candidates = append(completed.Candidates, cd.end())
 		loseLogprobs(cd.index, cd.tokens, cd.refused, &losses)
+	}
+	if s.late {
+		// As vLLM sends it, with the usage. The contract has it in the event that starts a stream.
+		losses.Add("system_fingerprint", "it came after the stream had begun")
 	}
 	completed.Losses = losses.List()
 	s.emit(codec.Event(completed))
