@@ -25,6 +25,9 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 	if len(a.Choices) == 0 {
 		return nil, noChoices(a.Usage.decode())
 	}
+	if slices.ContainsFunc(a.Choices, choice.void) {
+		return nil, voidChoice(a.Usage.decode())
+	}
 	resp := a.settings()
 	var losses codec.Losses
 	d := decoder{body: body}
@@ -43,6 +46,20 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 // blocked is an error, or a choice that a filter has ended.
 func noChoices(usage *genwayv1.Usage) *fault.Error {
 	err := fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer has no choices")
+	err.Usage = usage
+	return err
+}
+
+// void reports whether a choice of a unary answer has neither a message nor a finish_reason. Either
+// will do: whole answers of Snowflake have an empty finish_reason, those of OpenAI have had null
+// (https://github.com/openai/openai-openapi/pull/20), and a filter may leave no message.
+func (c choice) void() bool {
+	return c.Message == nil && c.FinishReason.s == "" && c.FinishReason.is != isOther
+}
+
+// voidChoice is the failure of an answer with a choice that says nothing, such as null.
+func voidChoice(usage *genwayv1.Usage) *fault.Error {
+	err := fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer has a choice without a message and without an end")
 	err.Usage = usage
 	return err
 }

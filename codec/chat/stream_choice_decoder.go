@@ -12,9 +12,11 @@ import (
 type choiceDecoder struct {
 	queue
 	finished bool
-	word     string
-	stop     text
-	native   text
+	// began says that there was a delta, or a message in its place.
+	began  bool
+	word   string
+	stop   text
+	native text
 	// fields of the choice and of its message; the last value of a name counts.
 	fields, inMessage []*genwayv1.NativeField
 	// citations and tokens that wait for a text to belong to.
@@ -35,6 +37,7 @@ func (cd *choiceDecoder) read(d decoder, c *choice) error {
 	if m == nil {
 		m = cd.unseen(c.Message)
 	}
+	cd.began = cd.began || m != nil
 	if m != nil {
 		if err := cd.delta(d, m); err != nil {
 			return err

@@ -140,13 +140,16 @@ func (s *streamDecoder) choice(c *choice, place int32) *choiceDecoder {
 	return cd
 }
 
-// unanswered reports whether the answer has no choices, or a call that has no function. That is a
-// failure, as of a unary answer.
+// unanswered reports whether the answer has no choices, one that says nothing, or a call that has no
+// function. That is a failure, as of a unary answer.
 func (s *streamDecoder) unanswered() bool {
 	if len(s.choices) == 0 {
 		s.failure = noChoices(s.usage)
 	}
 	for _, cd := range s.choices {
+		if !cd.began && !cd.finished {
+			s.failure = voidChoice(s.usage)
+		}
 		for _, st := range cd.list {
 			if st.kind == kindCall && !st.defined {
 				s.failure = fault.MalformedAnswer(fault.Missing("choices.delta.tool_calls.function"))

@@ -32,8 +32,17 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 	if err != nil {
 		return nil, fault.MalformedAnswer(err)
 	}
+	if resp.PromptFeedback == nil && slices.ContainsFunc(w.Candidates, candidate.unfinished) {
+		f := fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer is not finished: a candidate has no finishReason")
+		f.Usage = resp.Usage
+		return nil, f
+	}
 	return resp, nil
 }
+
+// unfinished reports whether the candidate has no finishReason. The vendor's reference says that the model
+// has not stopped generating then.
+func (w candidate) unfinished() bool { return w.FinishReason == "" }
 
 func (w *response) canonical() (*genwayv1.GenerateTextResponse, error) {
 	resp := &genwayv1.GenerateTextResponse{Id: w.ResponseID, Model: w.ModelVersion}

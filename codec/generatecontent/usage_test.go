@@ -12,7 +12,7 @@ import (
 // promptTokenCount is without the results of the vendor's own tools (SDK type
 // GenerateContentResponseUsageMetadata: the total is the sum of the four).
 func TestUsageU11(t *testing.T) {
-	resp, err := c.DecodeResponse([]byte(`{"candidates":[{"content":{"parts":[{"text":"x"}]}}],"usageMetadata":{"promptTokenCount":9,"cachedContentTokenCount":4,"thoughtsTokenCount":30,"toolUsePromptTokenCount":2,"totalTokenCount":41}}`))
+	resp, err := c.DecodeResponse([]byte(`{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"cachedContentTokenCount":4,"thoughtsTokenCount":30,"toolUsePromptTokenCount":2,"totalTokenCount":41}}`))
 	if err != nil {
 		t.Fatal(err)
 	}

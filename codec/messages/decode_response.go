@@ -19,6 +19,9 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 	if w.Type != "message" && w.Content == nil {
 		return nil, fault.MalformedAnswer(nil)
 	}
+	if w.StopReason == "" {
+		return nil, unfinished(w.Usage.canonical())
+	}
 	resp := w.canonical()
 	candidate := &genwayv1.Candidate{
 		StopReason: decodeStop(w.StopReason), NativeStopReason: w.StopReason, StopSequence: w.StopSequence,
@@ -30,6 +33,14 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 	}
 	resp.Candidates = []*genwayv1.Candidate{candidate}
 	return resp, nil
+}
+
+// unfinished is the failure of an answer without a stop_reason. The vendor's SDK documents that it is null
+// only in message_start, and that a unary answer has one.
+func unfinished(usage *genwayv1.Usage) *fault.Error {
+	err := fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer is not finished: it has no stop_reason")
+	err.Usage = usage
+	return err
 }
 
 // failed reports whether an error stands in the place of the answer.

@@ -65,7 +65,7 @@ var anyMessages = make([]wireMessage, 1)
 // responseHead decodes the light members of an answer.
 func responseHead(index *member.TopIndex) (*genwayv1.GenerateTextResponse, bool) {
 	var w wireResponse
-	if _, ok := w.readHead(index); !ok || w.failed() {
+	if _, ok := w.readHead(index); !ok || w.failed() || w.StopReason == "" {
 		return nil, false
 	}
 	return w.canonical(), true

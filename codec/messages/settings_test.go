@@ -13,8 +13,12 @@ func TestHeadMembers(t *testing.T) {
 	codectest.HeadMembers(t, c, request+`%s}`, wireRequest{}, "messages", "tools", "system")
 	codectest.HeadMembers(t, c, request+`"thinking":{%s}}`, wireThinking{})
 	codectest.HeadMembers(t, c, request+`"output_config":{%s}}`, outputConfig{})
-	const answer = `{"type":"message","id":"m","content":[{"type":"text","text":"-"}],`
-	codectest.HeadMembers(t, c, answer+`%s}`, wireResponse{}, "content")
+	const unfinished = `{"type":"message","id":"m","content":[{"type":"text","text":"-"}],`
+	codectest.HeadMembers(t, c, unfinished+`%s}`, struct {
+		StopReason string `json:"stop_reason"`
+	}{})
+	const answer = unfinished + `"stop_reason":"end_turn",`
+	codectest.HeadMembers(t, c, answer+`%s}`, wireResponse{}, "content", "stop_reason")
 	codectest.HeadMembers(t, c, answer+`"usage":{%s}}`, wireUsage{})
 	codectest.HeadMembers(t, c, answer+`"usage":{"cache_creation":{%s}}}`, cacheCreation{})
 	codectest.HeadMembers(t, c, answer+`"usage":{"output_tokens_details":{%s}}}`, outputDetails{})

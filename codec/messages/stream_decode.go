@@ -187,6 +187,9 @@ func (d *streamDecoder) complete() error {
 	if !d.started {
 		return disorder("message_stop before message_start")
 	}
+	if len(d.end.Candidates) == 0 || d.end.Candidates[0].NativeStopReason == "" {
+		return unfinished(d.reported())
+	}
 	for d.open != nil {
 		if err := d.block(&streamEvent{Type: "content_block_stop", Index: d.open.index}); err != nil {
 			return err

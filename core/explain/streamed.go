@@ -34,13 +34,12 @@ func (p *passage) streamed(ctx context.Context, body, answer []byte, asked bool)
 		back.message = came.message
 	}
 	explained.MessageJson = jsonOf(back.message)
-	from := came.body
 	if came.err != nil {
 		explained.Truncated = true
 		return explained
 	}
-	explained.UpstreamBody = from
-	t := tracing{from: from, losses: back.losses, answer: true, cost: 8}
+	explained.UpstreamBody = came.body
+	t := tracing{from: came.ended, losses: back.losses, answer: true, cost: 8}
 	t.plain = func(answer []byte) (outcome, bool) {
 		events, err := p.expand(answer)
 		if err != nil {
@@ -49,7 +48,7 @@ func (p *passage) streamed(ctx context.Context, body, answer []byte, asked bool)
 		r := p.carry(ctx, body, events, asked)
 		return r.outcome(), r.err == nil
 	}
-	again, ok := t.plain(from)
+	again, ok := t.plain(t.from)
 	if !ok {
 		explained.Truncated = true
 		return explained
@@ -60,15 +59,22 @@ func (p *passage) streamed(ctx context.Context, body, answer []byte, asked bool)
 		t.to = without(again.body, func(l leaf) bool { _, there := gets[l.path]; return !there })
 	}
 	explained.Members, explained.Truncated = t.members(ctx)
+	has := valuesOf(came.body)
+	explained.Members = slices.DeleteFunc(explained.Members, func(m *adminv1.ExplainedMember) bool {
+		_, there := has[m.GetPath()]
+		return m.GetPath() != "" && !there
+	})
 	return explained
 }
 
-// arrived is what the upstream's events amount to; err is why it cannot be written.
+// arrived is what the upstream's events amount to; err is why it cannot be written. ended is body with an
+// end, which answers must have that are tried out.
 type arrived struct {
 	events  int
 	begun   bool
 	message proto.Message
 	body    []byte
+	ended   []byte
 	err     error
 }
 
@@ -78,13 +84,14 @@ func (p *passage) came(body, answer []byte) arrived {
 		f := p.foldImages(body, answer)
 		a := arrived{events: f.frames, begun: f.begun, message: f.response()}
 		a.body, a.err = p.writeImages(f.response())
+		a.ended = a.body
 		return a
 	}
 	f := p.fold(answer)
 	a := arrived{events: f.frames, begun: f.begun}
 	if f.begun {
 		a.message = f.response()
-		a.body, a.err = sides(f, answer, p.write)
+		a.body, a.ended, a.err = sides(f, answer, p.write)
 	}
 	return a
 }
@@ -119,16 +126,16 @@ func (p *passage) write(answer *genwayv1.GenerateTextResponse) ([]byte, error) {
 
 // sides writes an answer that events amount to, without members that only the codec writes: those that it
 // writes of any answer, or that say nothing, and whose names occur in no event; and, of an answer that has no
-// end, how it ended.
-func sides(f *folder, events []byte, write func(*genwayv1.GenerateTextResponse) ([]byte, error)) ([]byte, error) {
+// end, how it ended. The second result has an end in any case.
+func sides(f *folder, events []byte, write func(*genwayv1.GenerateTextResponse) ([]byte, error)) (said, ended []byte, err error) {
 	whole := f.response()
 	body, err := write(whole)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	blank, err := write(&genwayv1.GenerateTextResponse{Usage: &genwayv1.Usage{}, Candidates: []*genwayv1.Candidate{{}}})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	complete, other := f.answer.Complete(), body
 	if !complete {
@@ -140,17 +147,19 @@ func sides(f *folder, events []byte, write func(*genwayv1.GenerateTextResponse) 
 			c.StopReason = genwayv1.StopReason_STOP_REASON_MAX_TOKENS
 		}
 		if other, err = write(ended); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	always, ends := valuesOf(blank), valuesOf(other)
-	return without(body, func(l leaf) bool {
-		if other, there := ends[l.path]; !there || !bytes.Equal(other, l.value) {
-			return true
-		}
+	needless := func(l leaf) bool {
 		name := l.path[strings.LastIndexByte(l.path, '.')+1:]
 		return (bytes.Equal(always[l.path], l.value) || slices.Contains(nothing, string(l.value))) && !bytes.Contains(events, []byte(`"`+name+`"`))
-	}), nil
+	}
+	said = without(body, func(l leaf) bool {
+		value, there := ends[l.path]
+		return !there || !bytes.Equal(value, l.value) || needless(l)
+	})
+	return said, without(other, needless), nil
 }
 
 // nothing are values that say nothing.
@@ -216,7 +225,7 @@ func (p *passage) carry(ctx context.Context, body, answer []byte, asked bool) (r
 	}
 	r.losses = append(losses.List(), message.response().GetLosses()...)
 	if received.begun {
-		folded, err := sides(received, events.Bytes(), func(answer *genwayv1.GenerateTextResponse) ([]byte, error) {
+		folded, _, err := sides(received, events.Bytes(), func(answer *genwayv1.GenerateTextResponse) ([]byte, error) {
 			return p.caller.Codec.EncodeResponse(answer, codec.Answer{Request: decoded.text})
 		})
 		if r.body = folded; r.err == nil {
