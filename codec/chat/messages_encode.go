@@ -23,7 +23,11 @@ type turns struct {
 // messages writes the conversation. Results stand in messages of their own here,
 // whether they came in a turn of the tool or of the user.
 func (e *encoder) messages(list []*genwayv1.Message) ([]message, error) {
-	t := &turns{encoder: e, list: make([]message, 0, len(list)), called: map[string]string{}}
+	size := len(list)
+	for _, m := range list {
+		size += furtherResults(m)
+	}
+	t := &turns{encoder: e, list: make([]message, 0, size), called: map[string]string{}}
 	for i, m := range list {
 		if member.AllLifted(m) {
 			continue
@@ -34,6 +38,18 @@ func (e *encoder) messages(list []*genwayv1.Message) ([]message, error) {
 	}
 	t.release()
 	return t.list, nil
+}
+
+// furtherResults counts the results behind the first one in a message. Each is a message of its own here,
+// and a list of very many is not to be moved as it grows.
+func furtherResults(m *genwayv1.Message) int {
+	n := -1
+	for _, p := range m.Parts {
+		if p.GetToolResult() != nil {
+			n++
+		}
+	}
+	return max(n, 0)
 }
 
 func (t *turns) message(m *genwayv1.Message, path string) error {
