@@ -97,11 +97,11 @@ func (s *streamDecoder) Close() ([]*genwayv1.StreamGenerateTextResponse, error) 
 // follow: some upstreams leave [DONE] out and the connection open (S3). A stream that ended with
 // no answer has ended, too; Close gives the failure, since callers of this protocol have the end.
 func (s *streamDecoder) Finished() bool {
-	whole := len(s.choices) > 0 || s.failure != nil
+	whole := len(s.choices) > 0
 	for _, cd := range s.choices {
 		whole = whole && cd.finished
 	}
-	return whole
+	return whole || s.failure != nil
 }
 
 func (s *streamDecoder) fail(err error) error {
