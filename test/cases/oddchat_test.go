@@ -122,3 +122,19 @@ func TestNoChoices(t *testing.T) {
 		}
 	})
 }
+
+// A fingerprint that comes with the usage, as vLLM's, is named as lost in a translated stream, and passes
+// for callers of the upstream's protocol.
+func TestLateFingerprint(t *testing.T) {
+	for _, caller := range harness.Texts() {
+		g := harness.New(t, harness.Config{})
+		g.Chat.Answer(fake.Stream(fake.Events(
+			`{"id":"c1","object":"chat.completion.chunk","created":7,"model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":"fine"},"finish_reason":"stop"}]}`,
+			`{"id":"c1","object":"chat.completion.chunk","created":7,"model":"m","choices":[],"system_fingerprint":"fp_late"}`, `[DONE]`)...))
+		a := g.Stream(caller, "chat/m", caller.Hello())
+		lost := strings.Contains(a.Header.Get("X-Genway-Lost")+a.Trailer.Get("X-Genway-Lost"), "ingerprint")
+		if passed := strings.Contains(string(a.Body), "fp_late"); passed != (caller == harness.Chat) || lost == passed {
+			t.Errorf("%s: lost %t: %s %v", caller, lost, a.Body, a.Trailer)
+		}
+	}
+}
