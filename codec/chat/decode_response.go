@@ -25,7 +25,7 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 	if len(a.Choices) == 0 {
 		return nil, noChoices(a.Usage.decode())
 	}
-	if slices.ContainsFunc(a.Choices, choice.void) {
+	if slices.ContainsFunc(a.Choices, void) {
 		return nil, voidChoice(a.Usage.decode())
 	}
 	resp := a.settings()
@@ -53,7 +53,7 @@ func noChoices(usage *genwayv1.Usage) *fault.Error {
 // void reports whether a choice of a unary answer has neither a message nor a finish_reason. Either
 // will do: whole answers of Snowflake have an empty finish_reason, those of OpenAI have had null
 // (https://github.com/openai/openai-openapi/pull/20), and a filter may leave no message.
-func (c choice) void() bool {
+func void(c choice) bool {
 	return c.Message == nil && c.FinishReason.s == "" && c.FinishReason.is != isOther
 }
 

@@ -32,7 +32,7 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 	if err != nil {
 		return nil, fault.MalformedAnswer(err)
 	}
-	if resp.PromptFeedback == nil && slices.ContainsFunc(w.Candidates, candidate.unfinished) {
+	if resp.PromptFeedback == nil && slices.ContainsFunc(w.Candidates, unfinished) {
 		f := fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the upstream's answer is not finished: a candidate has no finishReason")
 		f.Usage = resp.Usage
 		return nil, f
@@ -42,7 +42,7 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 
 // unfinished reports whether the candidate has no finishReason. The vendor's reference says that the model
 // has not stopped generating then.
-func (w candidate) unfinished() bool { return w.FinishReason == "" }
+func unfinished(c candidate) bool { return c.FinishReason == "" }
 
 func (w *response) canonical() (*genwayv1.GenerateTextResponse, error) {
 	resp := &genwayv1.GenerateTextResponse{Id: w.ResponseID, Model: w.ModelVersion}
