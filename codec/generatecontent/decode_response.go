@@ -40,7 +40,7 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 	return resp, nil
 }
 
-// unfinished reports whether the candidate has no finishReason. The vendor's reference says that the model
+// unfinished reports whether the candidate has no finishReason. The vendor's SDK says of this member that the model
 // has not stopped generating then.
 func unfinished(c candidate) bool { return c.FinishReason == "" }
 
