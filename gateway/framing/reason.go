@@ -20,6 +20,14 @@ const (
 	Flood       = "flood"
 )
 
+// The reasons of handshakes that fail: ClientCertificate is a certificate of the client that is not
+// accepted, Handshake anything else. A connection on which nothing has come, such as that of a load
+// balancer's check, has no handshake.
+const (
+	Handshake         = "handshake"
+	ClientCertificate = "client-certificate"
+)
+
 // The reasons of what net/http refuses itself, see Refusal.
 const (
 	Malformed  = "malformed"

@@ -34,10 +34,15 @@ func NewTLSListener(l net.Listener, config *tls.Config, timeout time.Duration, f
 			_ = refused.Close()
 			return nil
 		}
+		reason := Handshake
 		if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+			reason = ClientCertificate
 			// With TLS 1.3 the client may have begun its request. If the connection were reset, the
 			// client would not learn what is wrong with its certificate.
 			drain(c)
+		}
+		if below.read && framing.Ended != nil {
+			framing.Ended(reason, c.RemoteAddr())
 		}
 		return encrypted
 	})

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,11 @@ type stateKey struct{}
 
 // encryptedServer tells how it was asked, and refuses what is marked as ambiguous.
 func encryptedServer(t *testing.T, change ...func(*tls.Config)) (address string, client *tls.Config) {
+	t.Helper()
+	return encryptedServerOf(t, framing.Config{}, change...)
+}
+
+func encryptedServerOf(t *testing.T, how framing.Config, change ...func(*tls.Config)) (address string, client *tls.Config) {
 	t.Helper()
 	certificates := httptest.NewUnstartedServer(nil)
 	certificates.StartTLS()
@@ -61,7 +67,7 @@ func encryptedServer(t *testing.T, change ...func(*tls.Config)) (address string,
 		change(config)
 	}
 	served := make(chan error)
-	go func() { served <- server.Serve(framing.NewTLSListener(l, config, time.Minute, framing.Config{})) }()
+	go func() { served <- server.Serve(framing.NewTLSListener(l, config, time.Minute, how)) }()
 	t.Cleanup(func() { _ = server.Close(); <-served })
 	client = certificates.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
 	client.ServerName = "example.com"
@@ -124,6 +130,49 @@ func TestARefusedCertificateIsNamed(t *testing.T) {
 			t.Errorf("the client is told: %v", err)
 		}
 		_ = conn.Close()
+	}
+}
+
+// A handshake that fails is counted by its reason, and a connection on which nothing comes is none.
+func TestFailedHandshakesAreCounted(t *testing.T) {
+	reasons := make(chan string, 10)
+	address, config := encryptedServerOf(t, framing.Config{Ended: func(reason string, _ net.Addr) { reasons <- reason }}, func(server *tls.Config) {
+		server.ClientAuth, server.ClientCAs = tls.VerifyClientCertIfGiven, x509.NewCertPool()
+	})
+	dial := func() net.Conn {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return conn
+	}
+	_ = dial().Close()
+	garbage := dial()
+	_, _ = io.WriteString(garbage, "no handshake\r\n")
+	_, _ = io.Copy(io.Discard, garbage)
+	_ = garbage.Close()
+	strange := config.Clone()
+	strange.RootCAs = x509.NewCertPool()
+	if err := tls.Client(dial(), strange).Handshake(); err == nil {
+		t.Fatal("the client does not mind the certificate")
+	}
+	own := httptest.NewUnstartedServer(nil)
+	own.StartTLS()
+	own.Close()
+	config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		return &own.TLS.Certificates[0], nil
+	}
+	refused := tls.Client(dial(), config)
+	_, _ = refused.Read(make([]byte, 1))
+	_ = refused.Close()
+	got := []string{<-reasons, <-reasons, <-reasons}
+	slices.Sort(got)
+	if want := []string{framing.ClientCertificate, framing.Handshake, framing.Handshake}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	_, _ = (&http.Client{Transport: &http.Transport{TLSClientConfig: strange}}).Get("https://" + address)
+	if reason := <-reasons; reason != framing.Handshake {
+		t.Errorf("%s", reason)
 	}
 }
 
