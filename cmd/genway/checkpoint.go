@@ -3,12 +3,13 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
-
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"time"
 
+	"github.com/genway/genway/cmd/internal/cli"
 	"github.com/genway/genway/core/ledger/reconcile"
 	"github.com/go-json-experiment/json"
 )
@@ -113,4 +114,10 @@ func (c *checkpoint) remove() error {
 		return err
 	}
 	return nil
+}
+
+// reportDays shows how far a check is.
+func reportDays(progress *cli.Progress, found *reconcile.Checked) {
+	days := func(t time.Time) int64 { return int64(t.Sub(found.First)/(24*time.Hour)) + 1 }
+	progress.Report(days(found.Next)-1, days(found.Until), fmt.Sprintf("days are checked, %d requests", found.Entries))
 }

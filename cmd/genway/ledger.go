@@ -59,8 +59,7 @@ func (c *checkLedger) Run(ctx context.Context, stdout io.Writer) error {
 	}
 	progress := cli.NewProgress()
 	what.After = func(found *reconcile.Checked) error {
-		days := func(t time.Time) int64 { return int64(t.Sub(found.First)/(24*time.Hour)) + 1 }
-		progress.Report(days(found.Next)-1, days(found.Until), fmt.Sprintf("days are checked, %d requests", found.Entries))
+		reportDays(progress, found)
 		return point.write(found)
 	}
 	return c.WithLedger(ctx, func(store ledger.Store, _ *keys.Service) error {

@@ -106,7 +106,12 @@ func prove(ctx context.Context, data coreproc.Data, known [sha256.Size]byte, now
 		return found, err
 	}
 	err = data.WithLedger(ctx, func(store ledger.Store, _ *keys.Service) error {
-		checked, err := reconcile.Check(ctx, reconcile.Checking{Store: store, Now: now})
+		progress := cli.NewProgress()
+		checked, err := reconcile.Check(ctx, reconcile.Checking{Store: store, Now: now, After: func(found *reconcile.Checked) error {
+			reportDays(progress, found)
+			return nil
+		}})
+		progress.Clear()
 		if err != nil {
 			return err
 		}
