@@ -94,12 +94,12 @@ func New(config Config) *Gate {
 	every := int64(time.Second) / refusalsPerProcessor / int64(runtime.GOMAXPROCS(0))
 	g := &Gate{config: config, start: time.Now(), answerEvery: every, asked: make(chan struct{}, 1)}
 	g.ahead.Store(math.MaxInt64)
-	g.queue.delay = config.Delay
+	g.queue.delay, g.queue.few = config.Delay, fewPerProcessor*runtime.GOMAXPROCS(0)
 	return g
 }
 
 // Admit gives nil, or the refusal of a request of that priority: a *fault.Error that all
-// callers share and must not change. While the process has no room it waits, for 0.4 s at most; it
+// callers share and must not change. While the process has no room it waits, for 2 s at most; it
 // refuses a request whose ctx ends.
 func (g *Gate) Admit(ctx context.Context, p Priority) error {
 	if g == nil {

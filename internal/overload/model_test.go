@@ -67,18 +67,34 @@ func TestGoodputOfAnOverloadedProcessor(t *testing.T) {
 
 // A thousand callers who come at once are all served, if no more come: a burst is no overload.
 func TestBurstsPass(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, _, p := running(t, Config{})
-		var s served
-		var asking sync.WaitGroup
-		for range 1000 {
-			asking.Go(func() { p.ask(g, Interactive, 300*time.Microsecond, time.Millisecond, &s) })
-		}
-		asking.Wait()
-		if s.refused > 0 || s.longest > 350*time.Millisecond {
-			t.Errorf("%d were refused; %v at most", s.refused, s.longest)
-		}
-	})
+	for _, cost := range []time.Duration{300 * time.Microsecond, 1500 * time.Microsecond} {
+		synctest.Test(t, func(t *testing.T) {
+			g, _, p := running(t, Config{})
+			var s served
+			var asking sync.WaitGroup
+			for range 1000 {
+				asking.Go(func() { p.ask(g, Interactive, cost, time.Millisecond, &s) })
+			}
+			asking.Wait()
+			if s.refused > 0 || s.longest > 1000*cost+50*time.Millisecond {
+				t.Errorf("requests of %v: %d were refused; %v at most", cost, s.refused, s.longest)
+			}
+		})
+	}
+}
+
+// A few callers with requests that take long wait for one another, and none is refused.
+func TestFewCallersWait(t *testing.T) {
+	for _, cost := range []time.Duration{15 * time.Millisecond, 40 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			g, _, p := running(t, Config{})
+			const callers = 8
+			s := p.crowd(g, Interactive, callers, 0, cost, time.Millisecond, 10*time.Second)
+			if s.refused > 0 || s.longest > 2*callers*cost {
+				t.Errorf("requests of %v: %d were served, %d refused; %v at most", cost, s.count, s.refused, s.longest)
+			}
+		})
+	}
 }
 
 // Callers who keep a processor busy and wait for less than the delay are no overload, however long

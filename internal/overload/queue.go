@@ -9,7 +9,9 @@ import (
 // order of coming. One in which requests still wait for too long is standing: it delays all requests and
 // helps none. Then the newest is served first, since its caller is the most likely to be still connected,
 // and each may wait for a shorter time (the controlled delay and adaptive LIFO of Facebook's "Fail at
-// Scale", after RFC 8289). Batch requests are served when no other waits.
+// Scale", after RFC 8289). That does not hold for the last few: to refuse them saves little, and a few callers
+// who ask again as soon as they are answered would keep the others waiting. Batch requests are served when no
+// other waits.
 //
 // Its mutex is held for all methods.
 type queue struct {
@@ -18,6 +20,8 @@ type queue struct {
 	delay   time.Duration
 	waiting [priorities]list
 	size    int
+	// few is how many requests wait in the order of coming and for patience even in a standing queue.
+	few int
 	// held are the refusals whose answers wait; see Gate.Hold.
 	held list
 	// window is how many requests, counted from the start, are admitted before others have to wait.
@@ -42,15 +46,17 @@ type list struct{ oldest, newest *waiter }
 const (
 	// patience is how long a request may wait in a queue that is not standing, such as one of a
 	// thousand callers who connect at once.
-	patience = 400 * time.Millisecond
-	// hurried is the same for a standing one. The newest is served first, so a request waits for that
-	// long only while fewer come than can be served.
+	patience = 2 * time.Second
+	// hurried is the same for a standing one in which more than a few wait. The newest is served first, so
+	// a request waits for that long only while fewer come than can be served.
 	hurried = 100 * time.Millisecond
 	// interval is for how long requests must have waited for longer than the delay before the queue is
 	// standing.
 	interval = 50 * time.Millisecond
 	// standsFor is for how long the queue is standing after a request has waited in vain.
 	standsFor = 500 * time.Millisecond
+	// fewPerProcessor are few requests that wait, for each processor.
+	fewPerProcessor = 16
 	// mostWaiting bounds the queue: each request in it has a goroutine and a connection.
 	mostWaiting = 8192
 )
@@ -64,7 +70,7 @@ func (q *queue) join(now time.Time, p Priority) (*waiter, time.Duration) {
 		return nil, 0
 	}
 	may := patience
-	if q.isStanding(now) {
+	if q.isStanding(now) && q.size >= q.few {
 		may = hurried
 	}
 	w := &waiter{since: now, turn: make(chan struct{})}
@@ -115,7 +121,7 @@ func (q *queue) next(now time.Time) {
 		}
 		q.observe(now, now.Sub(l.oldest.since))
 		w := l.oldest
-		if q.isStanding(now) {
+		if q.isStanding(now) && q.size > q.few {
 			w = l.newest
 		}
 		q.remove(w, p)
