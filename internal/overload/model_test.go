@@ -128,6 +128,29 @@ func TestOverloadEnds(t *testing.T) {
 	})
 }
 
+// Callers who keep the processor busy are refused for no longer than something else takes it: the newest
+// first would keep some of them waiting, and so the queue standing, for ever.
+func TestStallsEnd(t *testing.T) {
+	for callers, most := range map[int]int{32: 0, 200: 5 * 200} {
+		synctest.Test(t, func(t *testing.T) {
+			g, _, p := running(t, Config{})
+			for range 3 {
+				const cost, stall, lasts = 300 * time.Microsecond, 300 * time.Millisecond, 4 * time.Second
+				stalled := make(chan struct{})
+				time.AfterFunc(time.Second, func() {
+					p.work(stall)
+					close(stalled)
+				})
+				s := p.crowd(g, Interactive, callers, 0, cost, 50*time.Microsecond, lasts)
+				<-stalled
+				if s.refused > most || s.longest > 500*time.Millisecond || s.count < int((lasts-stall)/cost)*95/100 {
+					t.Errorf("%d callers: %d were served, %d refused; %v at most", callers, s.count, s.refused, s.longest)
+				}
+			}
+		})
+	}
+}
+
 // Requests whose processor is taken by others for good are admitted at a small rate: to refuse them
 // would not shorten that work.
 func TestFewRequestsPass(t *testing.T) {

@@ -9,9 +9,9 @@ import (
 // order of coming. One in which requests still wait for too long is standing: it delays all requests and
 // helps none. Then the newest is served first, since its caller is the most likely to be still connected,
 // and each may wait for a shorter time (the controlled delay and adaptive LIFO of Facebook's "Fail at
-// Scale", after RFC 8289). That does not hold for the last few: to refuse them saves little, and a few callers
-// who ask again as soon as they are answered would keep the others waiting. Batch requests are served when no
-// other waits.
+// Scale", after RFC 8289). That does not hold for the last few, nor for as many as are served in the time that each
+// may wait: callers who ask again as soon as they are answered would keep the others waiting, and the queue standing,
+// although all can be served in time. Batch requests are served when no other waits.
 //
 // Its mutex is held for all methods.
 type queue struct {
@@ -22,6 +22,10 @@ type queue struct {
 	size    int
 	// few is how many requests wait in the order of coming and for patience even in a standing queue.
 	few int
+	// served are how many requests the queue has admitted since counted, and pace how many it admitted in
+	// the time hurried before that.
+	served, pace int
+	counted      time.Time
 	// held are the refusals whose answers wait; see Gate.Hold.
 	held list
 	// window is how many requests, counted from the start, are admitted before others have to wait.
@@ -121,12 +125,22 @@ func (q *queue) next(now time.Time) {
 		}
 		q.observe(now, now.Sub(l.oldest.since))
 		w := l.oldest
-		if q.isStanding(now) && q.size > q.few {
+		if q.isStanding(now) && q.size > max(q.few, q.pace) {
 			w = l.newest
 		}
+		q.count(now)
 		q.remove(w, p)
 		close(w.turn)
 		return
+	}
+}
+
+// count counts a request that is admitted.
+func (q *queue) count(now time.Time) {
+	q.served++
+	if since := now.Sub(q.counted); since >= hurried {
+		q.pace = int(float64(q.served) * float64(hurried) / float64(since))
+		q.served, q.counted = 0, now
 	}
 }
 
