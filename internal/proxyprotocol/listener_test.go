@@ -74,7 +74,8 @@ func TestHeaders(t *testing.T) {
 			if _, err := io.WriteString(client, c.sent); err != nil {
 				t.Fatal(err)
 			}
-			if tcp, ok := client.(*net.TCPConn); !ok || tcp.CloseWrite() != nil {
+			// A connection that is refused may have been reset by now.
+			if tcp, ok := client.(*net.TCPConn); !ok || tcp.CloseWrite() != nil && c.from != "" {
 				t.Fatal("half a connection cannot be closed")
 			}
 			if c.from == "" {
@@ -122,7 +123,8 @@ func TestHeadersCutAtEachByte(t *testing.T) {
 			if _, err := io.WriteString(client, header[:cut]); err != nil {
 				t.Fatal(err)
 			}
-			if tcp, ok := client.(*net.TCPConn); !ok || tcp.CloseWrite() != nil {
+			// A connection that is refused may have been reset by now.
+			if tcp, ok := client.(*net.TCPConn); !ok || tcp.CloseWrite() != nil && c.from != "" {
 				t.Fatal("half a connection cannot be closed")
 			}
 			<-refused
