@@ -49,7 +49,7 @@ func (s *streamDecoder) Watch(f codec.Frame) (events []*genwayv1.StreamGenerateT
 	}
 	for i, c := range w.Choices {
 		l := s.choice(&choice{Index: c.Index}, int32(i))
-		l.began = true // whatever it has: the caller gets it as it is
+		l.began = true // the caller gets the choice as it is
 		l.finished = l.finished || given(c.FinishReason) && string(c.FinishReason) != `""`
 	}
 	return s.events, len(w.Choices) > 0, nil

@@ -158,7 +158,7 @@ func (c *client) run(ctx context.Context, args ...any) (any, error) {
 	return cmd.Result()
 }
 
-// probe asks whether the server counts: it takes a request and a place from limits that nobody reaches.
+// probe asks whether the server counts: it counts a request and a place, by limits far above them.
 // That is refused by replicas, by nodes that do not have the keys, while a Cluster is down, by a server
 // whose memory is full, and for a user who lacks a command. The names expire. The request is taken by
 // itself: a server whose memory is full lets a script go on that has written, as that of a place does
@@ -174,7 +174,7 @@ func (c *client) probe(ctx context.Context) error {
 const (
 	// probeLease is how long a probe holds its place.
 	probeLease = time.Second
-	// unreached is a limit that nobody reaches.
+	// unreached is a limit far above what probes count.
 	unreached = 1_000_000_000
 )
 
