@@ -68,15 +68,23 @@ func startBrowser(t *testing.T) context.Context {
 	return ctx
 }
 
-// newVisit empties the tab for a test: nobody is signed in. A page that breaks its policy, throws, or writes an
-// error is noted.
-func newVisit(t *testing.T, tab context.Context) *browser { //nolint:revive // it is no call's context but chromedp's handle of a tab
+// newVisit opens a tab that ends with the test: nobody is signed in, and no page of another test still loads. A page
+// that breaks its policy, throws, or writes an error is noted.
+func newVisit(t *testing.T, chrome context.Context) *browser { //nolint:revive // it is no call's context but chromedp's handle of a browser
 	t.Helper()
-	ctx, stop := context.WithCancel(tab) // the listener's
-	t.Cleanup(stop)
+	ctx, stop := chromedp.NewContext(chrome)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(ctx); err != nil {
+			t.Logf("close the tab: %v", err)
+		}
+		stop()
+	})
 	b := &browser{t: t, ctx: ctx}
 	chromedp.ListenTarget(ctx, b.listen)
-	b.do("begin", network.ClearBrowserCookies(), chromedp.EmulateViewport(1280, 900), chromedp.Navigate("about:blank"))
+	// A deadline on the first run would end the tab with it.
+	if err := chromedp.Run(ctx, network.ClearBrowserCookies(), chromedp.EmulateViewport(1280, 900)); err != nil {
+		t.Fatalf("open a tab: %v", err)
+	}
 	return b
 }
 

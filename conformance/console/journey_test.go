@@ -16,13 +16,13 @@ const hello = `{"model":"sandbox-text","messages":[{"role":"user","content":"Say
 
 // TestConsole opens one server's console in one Chromium, one test after the other.
 func TestConsole(t *testing.T) {
-	tab := startBrowser(t)
+	chrome := startBrowser(t)
 	s := start(t)
 	for _, test := range []struct {
 		name string
 		run  func(*browser, started)
 	}{{"the journey", journey}, {"by keyboard", byKeyboard}, {"by an identity provider", byAnIdentityProvider}, {"the configuration", ofTheConfiguration}, {"captured bodies", ofCapturedBodies}, {"pages are accessible", pagesAreAccessible}} {
-		t.Run(test.name, func(t *testing.T) { test.run(newVisit(t, tab), s) })
+		t.Run(test.name, func(t *testing.T) { test.run(newVisit(t, chrome), s) })
 	}
 }
 

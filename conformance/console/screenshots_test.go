@@ -53,9 +53,9 @@ func TestScreenshots(t *testing.T) {
 	if dir == "" {
 		t.Fatal("GENWAY_SCREENSHOTS names no directory")
 	}
-	tab := startBrowser(t)
+	chrome := startBrowser(t)
 	s := startDemo(t)
-	b := newVisit(t, tab)
+	b := newVisit(t, chrome)
 	b.open(s.console+"/sign-in", "#sign-in")
 	b.open(s.anotherLink(t), "header nav")
 	b.do("choose a theme", themed("light"), chromedp.EmulateViewport(1280, 800))
