@@ -53,7 +53,7 @@ const (
 	patience = 2 * time.Second
 	// hurried is the same for a standing one in which more than a few wait. The newest is served first, so
 	// a request waits for that long only while fewer come than can be served.
-	hurried = 100 * time.Millisecond
+	hurried = 400 * time.Millisecond
 	// interval is for how long requests must have waited for longer than the delay before the queue is
 	// standing.
 	interval = 50 * time.Millisecond
