@@ -38,7 +38,7 @@ func listPage(r *http.Request, paged bool) error {
 		}
 	}
 	if asked.Get("before_id") != "" {
-		return fault.Invalid("before_id", "before_id: this server pages lists forwards alone; use after_id")
+		return fault.Invalid("before_id", "before_id: this server pages lists only forwards; use after_id")
 	}
 	r.URL.RawQuery = page.Encode()
 	return nil

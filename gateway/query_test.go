@@ -11,7 +11,7 @@ import (
 func TestU47Queries(t *testing.T) {
 	e := serve(t, nil)
 	for _, c := range []struct{ protocol, query, says string }{
-		{"messages", "before_id=b", "before_id: this server pages lists forwards alone; use after_id"},
+		{"messages", "before_id=b", "before_id: this server pages lists only forwards; use after_id"},
 		{"messages", "limit=abc", `limit: expected a whole number, got \"abc\"`},
 		{"messages", "limit=9999999999", `limit: expected a whole number, got \"9999999999\"`},
 		{"chat", "limit=1.5", `"param":"limit"`},

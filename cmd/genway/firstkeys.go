@@ -99,7 +99,7 @@ func (e *unwrittenError) Unwrap() error { return e.error }
 const firstKeysName = "first-keys"
 
 // firstKeysText is the head of the file, which a shell reads as assignments.
-const firstKeysText = "# The first keys of this Genway, one a group. Remove this file once they are kept elsewhere.\n"
+const firstKeysText = "# The first keys of this Genway, one for each group but admin. Remove this file when they are stored elsewhere.\n"
 
 // writeFirstKeys writes keys into a new file in the directory of the data, readable only to its
 // own user, and gives its name: first-keys, with a number where there is one already.

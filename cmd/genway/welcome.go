@@ -17,7 +17,7 @@ import (
 
 // welcomeKeys or welcomeFile, the lines to paste and welcomeMore are what the first start
 // prints: the keys, this once, or where they are.
-const welcomeKeys = `Genway is up. These are its first keys, one a group; they are shown this once:
+const welcomeKeys = `Genway is up. These are its first keys, one for each group but admin. They are shown only now:
 
   chat             {{Chat}}
   messages         {{Messages}}
@@ -26,7 +26,7 @@ const welcomeKeys = `Genway is up. These are its first keys, one a group; they a
 
 `
 
-const welcomeFile = `Genway is up. Its first keys, one a group, are in a file that only this user can read.
+const welcomeFile = `Genway is up. Its first keys, one for each group but admin, are in a file that only this user can read.
 The lines below take them from variables, which are set by:
 
   . {{File}}

@@ -184,7 +184,7 @@ routes:
 			t.Errorf("%s: %q, want %q", name, got, all)
 		}
 	}
-	if !strings.Contains(r.Core.Log(), "list of models cannot be had") {
+	if !strings.Contains(r.Core.Log(), "list of models cannot be read") {
 		t.Error("the log says nothing of the failures")
 	}
 }

@@ -121,7 +121,7 @@ func captureRule(from *adminv1.CaptureRule, at string) (*capture.Rule, error) {
 	}
 	if from.GetUntil() != nil {
 		if err := from.Until.CheckValid(); err != nil {
-			return nil, fault.Invalid(at+".until", "%s.until: it is no time", at)
+			return nil, fault.Invalid(at+".until", "%s.until: expected a time from year 1 to 9999", at)
 		}
 		rule.Until = from.Until.AsTime()
 	}

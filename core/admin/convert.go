@@ -63,7 +63,7 @@ func settings(from *adminv1.KeySettings, param string) (keys.Settings, error) {
 	}
 	if from.GetExpireTime() != nil {
 		if err := from.ExpireTime.CheckValid(); err != nil {
-			return s, fault.Invalid(param+".expire_time", "%s.expire_time: it is no time", param)
+			return s, fault.Invalid(param+".expire_time", "%s.expire_time: expected a time from year 1 to 9999", param)
 		}
 		at := from.ExpireTime.AsTime()
 		s.ExpireTime = &at

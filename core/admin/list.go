@@ -29,7 +29,7 @@ func pageSize(asked int32) (int, error) {
 }
 
 func badToken() error {
-	return fault.Invalid("page_token", "page_token: it is none that an answer had")
+	return fault.Invalid("page_token", "page_token: expected the next_page_token of an earlier answer")
 }
 
 // ListKeys lists keys. A page ends with the id of its last key: keys are never

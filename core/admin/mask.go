@@ -47,7 +47,7 @@ func masked(mask []string) (func(to *keys.Settings, from keys.Settings), error) 
 	for i, path := range mask {
 		if paths[path] == nil {
 			at := fmt.Sprintf("update_mask.paths[%d]", i)
-			return nil, fault.Invalid(at, "%s: it names no member of the settings", at)
+			return nil, fault.Invalid(at, "%s: the settings have no such member", at)
 		}
 	}
 	return func(to *keys.Settings, from keys.Settings) {

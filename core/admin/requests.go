@@ -113,7 +113,7 @@ func filterOf(f *adminv1.RequestFilter) (ledger.Filter, error) {
 			continue
 		}
 		if err := bound.from.CheckValid(); err != nil {
-			return filter, fault.Invalid(bound.name, "%s: it is no time", bound.name)
+			return filter, fault.Invalid(bound.name, "%s: expected a time from year 1 to 9999", bound.name)
 		}
 		*bound.to = bound.from.AsTime()
 	}
@@ -128,7 +128,7 @@ func filterOf(f *adminv1.RequestFilter) (ledger.Filter, error) {
 		case !ok:
 			return filter, fault.Invalid(at, "%s: unknown outcome %d", at, o)
 		case seen[o]:
-			return filter, fault.Invalid(at, "%s: it stands there twice", at)
+			return filter, fault.Invalid(at, "%s: the same value is given twice", at)
 		}
 		seen[o] = true
 		filter.Outcomes = append(filter.Outcomes, is)

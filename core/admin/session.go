@@ -20,7 +20,7 @@ var reads = []string{"Get", "List", "Watch", "Explain", "Verify", "CreateSession
 func Permit(caller call.Caller, method string) error {
 	name := method[strings.LastIndexByte(method, '/')+1:]
 	if name == "GetCapture" && (caller.Policy == nil || !caller.Policy.ReadCaptures) {
-		return fault.New(fault.PermissionDenied, ReasonNotForCaptures, "this key may not read captured bodies; %s takes one with read_captures", name)
+		return fault.New(fault.PermissionDenied, ReasonNotForCaptures, "this key may not read captured bodies; %s needs a key with read_captures", name)
 	}
 	if caller.Policy == nil || !caller.Policy.ReadOnly {
 		return nil
@@ -30,7 +30,7 @@ func Permit(caller call.Caller, method string) error {
 			return nil
 		}
 	}
-	return fault.New(fault.PermissionDenied, ReasonReadOnly, "this key is read-only; %s takes one that is not", name)
+	return fault.New(fault.PermissionDenied, ReasonReadOnly, "this key is read-only; %s needs a key that is not", name)
 }
 
 // CreateSession makes a session, or a link that makes one.

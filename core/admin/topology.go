@@ -25,7 +25,7 @@ func (s *Service) ListUpstreams(ctx context.Context, req *adminv1.ListUpstreamsR
 	resp := &adminv1.ListUpstreamsResponse{Upstreams: s.config.Topology.Upstreams()}
 	if req.GetFailuresSince() == nil {
 		if req.GetFailuresUntil() != nil {
-			return nil, fault.Invalid("failures_until", "failures_until: it takes failures_since")
+			return nil, fault.Invalid("failures_until", "failures_until: it needs failures_since as well")
 		}
 		return resp, nil
 	}
@@ -44,7 +44,7 @@ func (s *Service) addFailures(ctx context.Context, req *adminv1.ListUpstreamsReq
 			continue
 		}
 		if err := bound.from.CheckValid(); err != nil {
-			return fault.Invalid(bound.name, "%s: it is no time", bound.name)
+			return fault.Invalid(bound.name, "%s: expected a time from year 1 to 9999", bound.name)
 		}
 		*bound.to = bound.from.AsTime()
 	}

@@ -40,7 +40,7 @@ func (s *Service) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (*
 		case !ok:
 			return nil, fault.Invalid(at, "%s: unknown dimension %d", at, d)
 		case slices.Contains(query.By, by):
-			return nil, fault.Invalid(at, "%s: it stands there twice", at)
+			return nil, fault.Invalid(at, "%s: the same value is given twice", at)
 		}
 		query.By = append(query.By, by)
 	}
@@ -53,7 +53,7 @@ func (s *Service) GetUsage(ctx context.Context, req *adminv1.GetUsageRequest) (*
 			continue
 		}
 		if err := bound.from.CheckValid(); err != nil {
-			return nil, fault.Invalid(bound.name, "%s: it is no time", bound.name)
+			return nil, fault.Invalid(bound.name, "%s: expected a time from year 1 to 9999", bound.name)
 		}
 		*bound.to = bound.from.AsTime()
 	}

@@ -114,7 +114,7 @@ func (e *Explainer) target(caller *protocol.Protocol, model string, req *adminv1
 	if name := req.GetUpstreamProtocol(); name != "" {
 		spec := protocol.ByName(name)
 		if spec == nil || spec == protocol.Direct || spec.Images != caller.Images {
-			return route.Target{}, route.Explanation{}, fault.Invalid("upstream_protocol", "upstream_protocol: expected one of %s that is for the same as protocol", names())
+			return route.Target{}, route.Explanation{}, fault.Invalid("upstream_protocol", "upstream_protocol: expected one of %s, for images if protocol is, else for text", names())
 		}
 		made, err := remote.New(remote.Config{Protocol: spec.ID, BaseURL: "https://upstream.invalid"})
 		if err != nil {

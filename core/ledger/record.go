@@ -34,7 +34,7 @@ func (e *Record) Settle(result Result) {
 	select {
 	case <-in.written:
 	case <-timer.C:
-		e.recorder.config.Logger.Error("a request is over before its ledger entry is written", "request_id", e.entry.ID)
+		e.recorder.config.Logger.Error("a request has ended, and its ledger entry is not written yet", "request_id", e.entry.ID)
 	}
 }
 

@@ -57,7 +57,7 @@ func (r *Recorder) recover(ctx context.Context, every bool) {
 			r.config.Logger.Error("a journal of the ledger cannot be recovered", "file", path, "entries", len(entries), "error", err)
 		default:
 			if len(entries) > 0 {
-				r.config.Logger.Info("the ledger has what a journal kept", "file", path, "entries", len(entries))
+				r.config.Logger.Info("entries that a journal kept are written to the ledger", "file", path, "entries", len(entries))
 			}
 			if dead {
 				r.discard(path, len(entries), whole)
@@ -113,7 +113,7 @@ func (r *Recorder) keepJournal() {
 	}
 	if !removed(err) {
 		if !r.unkept {
-			r.config.Logger.Warn("the ledger's journal cannot be looked after", "error", err)
+			r.config.Logger.Warn("the ledger's journal cannot record that this process is alive", "error", err)
 		}
 		r.unkept = true
 		return

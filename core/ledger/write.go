@@ -135,7 +135,7 @@ func (r *Recorder) beat(ctx context.Context) {
 	r.noteFailure(err)
 	switch {
 	case err != nil:
-		r.config.Logger.Warn("the ledger cannot be looked after", "error", err)
+		r.config.Logger.Warn("the ledger cannot record that this process is alive", "error", err)
 	case n > 0:
 		r.config.Logger.Info("requests of an ended process are interrupted", "entries", n)
 	}
@@ -189,7 +189,7 @@ func (r *Recorder) end(ctx context.Context) error {
 		return fmt.Errorf("ledger: close the open entries: %w", err)
 	}
 	if n > 0 {
-		r.config.Logger.Warn("requests are interrupted by the end", "entries", n)
+		r.config.Logger.Warn("requests in flight are recorded as interrupted, since the process ends", "entries", n)
 	}
 	return nil
 }

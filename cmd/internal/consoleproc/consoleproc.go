@@ -53,7 +53,7 @@ func Listen(ctx context.Context, address string, encrypt *tls.Config, log *slog.
 	case Auto:
 		listener, err := cli.Listen(ctx, "--console", DefaultAddress)
 		if err != nil {
-			log.Warn("there is no console: its address is not to be had; choose another with --console", "error", err)
+			log.Warn("the console is not served: its default address is taken; choose another with --console", "error", err)
 			return nil, nil //nolint:nilnil // the server goes on without
 		}
 		return &Listener{listener, encrypt}, nil

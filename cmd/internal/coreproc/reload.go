@@ -98,7 +98,7 @@ func (r *Routing) build() (built *Upstreams, prices *price.Catalogue, err error)
 		}
 	}
 	for _, w := range c.Warnings() {
-		r.log.Warn("the configuration has what is most likely not meant", "warning", w.Error())
+		r.log.Warn("the configuration has a setting that is probably a mistake", "warning", w.Error())
 	}
 	if c.Prices != "" {
 		if prices, err = price.Load(c.Prices); err != nil {

@@ -152,7 +152,7 @@ func (f EdgeFlags) Serve(ctx context.Context, listener Listener, core grpc.Clien
 		inside := config
 		following.Go(func() {
 			if err := gateway.Serve(followed, f.inside, edge, inside); err != nil {
-				log.Error("parts of this process reach the gateway no more", "error", err)
+				log.Error("the gateway no longer answers the console of this process", "error", err)
 			}
 		})
 	}

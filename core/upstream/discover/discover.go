@@ -101,7 +101,7 @@ func (l *Listing) refresh(ctx context.Context, log *slog.Logger) time.Duration {
 	l.failed = err != nil
 	if err != nil {
 		if !failed {
-			log.Warn("the upstream's list of models cannot be had; the last one stays", "upstream", l.name, "models", len(l.Models()), "error", err)
+			log.Warn("the upstream's list of models cannot be read; the last one stays", "upstream", l.name, "models", len(l.Models()), "error", err)
 		}
 		return retryEvery
 	}
