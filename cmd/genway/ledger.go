@@ -77,12 +77,12 @@ func (c *checkLedger) Run(ctx context.Context, stdout io.Writer) error {
 }
 
 func (c *checkLedger) print(stdout io.Writer, checked *reconcile.Checked) error {
-	fmt.Fprintf(stdout, "%d requests that began before %s, %d more in sums by day\n", checked.Entries, checked.Until.UTC().Format(time.RFC3339), checked.Pruned)
+	fmt.Fprintf(stdout, "%d requests that began before %s, and the sums by day of %d pruned requests\n", checked.Entries, checked.Until.UTC().Format(time.RFC3339), checked.Pruned)
 	if checked.Hours > 0 {
-		fmt.Fprintf(stdout, "the sums of %d hours, which reports are made of, compared with them\n", checked.Hours)
+		fmt.Fprintf(stdout, "the roll-ups of %d hours, compared with the rows\n", checked.Hours)
 	}
 	if c.Prices != "" {
-		fmt.Fprintf(stdout, "%d costs reckoned again; %d have a price that is not in %s\n", checked.Recomputed, checked.Unknown, c.Prices)
+		fmt.Fprintf(stdout, "%d costs calculated again; %d have a price that is not in %s\n", checked.Recomputed, checked.Unknown, c.Prices)
 		if checked.Several > 0 {
 			fmt.Fprintf(stdout, "%d costs are of several attempts, which may have had a price each\n", checked.Several)
 		}

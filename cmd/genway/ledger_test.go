@@ -60,10 +60,10 @@ func TestLedgerCommands(t *testing.T) {
 	}{
 		{"check", func(out *strings.Builder) error {
 			return (&checkLedger{Data: in, Prices: prices}).Run(t.Context(), out)
-		}, ", 0 more in sums by day\n3 costs reckoned again; 0 have a price that is not in " + prices + "\nall is well\n", nil},
+		}, ", and the sums by day of 0 pruned requests\n3 costs calculated again; 0 have a price that is not in " + prices + "\nall is well\n", nil},
 		{"check with other prices", func(out *strings.Builder) error {
 			return (&checkLedger{Data: in, Prices: file(t, "new.yaml", "prices: [{model: m, input: 3, output: 1000}]\n")}).Run(t.Context(), out)
-		}, "0 costs reckoned again; 3 have a price that is not in", nil},
+		}, "0 costs calculated again; 3 have a price that is not in", nil},
 		{"reconcile", func(out *strings.Builder) error {
 			return (&reconcileLedger{Data: in, Limit: 20, Until: old, Answers: answers}).Run(t.Context(), out)
 		}, `compared requests, output_tokens, cost by request_id: 1 match
@@ -88,7 +88,7 @@ differing figures: 2
 		}, "removed the rows of 2 requests; their sums by day stay\n", nil},
 		{"check what was pruned", func(out *strings.Builder) error {
 			return (&checkLedger{Data: in}).Run(t.Context(), out)
-		}, ", 2 more in sums by day\nall is well\n", nil},
+		}, ", and the sums by day of 2 pruned requests\nall is well\n", nil},
 		{"usage of what was pruned", func(out *strings.Builder) error {
 			return (&usageCommand{Data: in, By: []string{"day"}, Until: old, Format: "csv"}).Run(t.Context(), out)
 		}, "\n2026-01-05,2,2,0,0,0,0,2000,1,0,0,0,0,0,0,0,0,0,0.005,0,0,0,0,0,,,\n", nil},

@@ -29,7 +29,7 @@ const lockAsked = time.Second
 // migratePostgres migrates while no other process does.
 func migratePostgres(ctx context.Context, config *pgx.ConnConfig, mode Migrate, waits func(Wait)) (made []Migration, err error) {
 	err = alone(ctx, config, "genway migrate", 2, func(ctx context.Context, locks database) (*sql.Tx, error) {
-		tx, err := awaitLock(ctx, locks, migrationLock, patience{every: waitsEvery, waits: waits})
+		tx, err := awaitLock(ctx, locks, migrationLock, lockWait{every: waitsEvery, waits: waits})
 		if err != nil {
 			return nil, fmt.Errorf("wait for others that migrate: %w", err)
 		}
@@ -112,17 +112,17 @@ func whileLocked(ctx context.Context, lock *sql.Tx, do func(context.Context) err
 	return err
 }
 
-// patience is how long a lock is waited for, without end if within is 0, and what is called as a wait begins, and how
-// often again.
-type patience struct {
+// lockWait says how to wait for a lock: for at most within, or without end if it is 0. waits, if set, is called when the
+// wait begins and then once in every.
+type lockWait struct {
 	within, every time.Duration
 	waits         func(Wait)
 }
 
 // awaitLock begins a transaction that holds a lock. It waits for others in pieces: a transaction that waits has a
 // snapshot, and the holder of the lock, when it makes an index beside writers, waits for the end of each transaction
-// with an older one. The error has the state lockNotAvailable if the patience is at its end.
-func awaitLock(ctx context.Context, db database, lock int64, p patience) (*sql.Tx, error) {
+// with an older one. The error has the state lockNotAvailable if the lock was not free in time.
+func awaitLock(ctx context.Context, db database, lock int64, p lockWait) (*sql.Tx, error) {
 	begun, calls := time.Now(), 0
 	for {
 		tx, err := db.pool.BeginTx(ctx, nil)

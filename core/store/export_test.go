@@ -60,7 +60,7 @@ func AwaitMigrations(ctx context.Context, location string, every time.Duration, 
 	}
 	db := connections(config, 1)
 	defer db.pool.Close()
-	tx, err := awaitLock(ctx, db, migrationLock, patience{every: every, waits: waits})
+	tx, err := awaitLock(ctx, db, migrationLock, lockWait{every: every, waits: waits})
 	if err != nil {
 		return err
 	}

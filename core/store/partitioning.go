@@ -79,7 +79,7 @@ type conversion struct {
 func PartitionLedger(ctx context.Context, cfg Config, now time.Time, say func(step string), progress func(done, total int64)) error {
 	return converting(ctx, cfg, func(config *pgx.ConnConfig, _ database) error {
 		return alone(ctx, config, partitionName, maxConns, func(ctx context.Context, locks database) (*sql.Tx, error) {
-			tx, err := awaitLock(ctx, locks, conversionLock, patience{within: convertsWithin})
+			tx, err := awaitLock(ctx, locks, conversionLock, lockWait{within: convertsWithin})
 			if sqlState(err) == lockNotAvailable {
 				return nil, fmt.Errorf("%w: another program is at it", ErrPartition)
 			}

@@ -15,8 +15,8 @@ const (
 	// mostGathered bounds what waits for a log that takes lines more slowly than they come, in
 	// bytes. Lines that do not fit are lost, and counted.
 	mostGathered = 8 << 20
-	// patience is how long a warning and the end of a process wait for the log.
-	patience = time.Second
+	// flushTimeout is how long a warning and the end of a process wait for the log.
+	flushTimeout = time.Second
 )
 
 // lines gathers the lines of a log and writes them together: one system call for the
@@ -125,12 +125,12 @@ func (w *lines) put() {
 }
 
 // flush has what has gathered written, and waits for it. It does not wait for a log that has taken
-// nothing for as long as patience.
+// nothing for flushTimeout.
 func (w *lines) flush() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	target := w.taken
-	if w.written >= target || w.busy && time.Since(w.since) >= patience {
+	if w.written >= target || w.busy && time.Since(w.since) >= flushTimeout {
 		return
 	}
 	w.waiting++
@@ -138,7 +138,7 @@ func (w *lines) flush() {
 	if !w.busy {
 		w.arm(0)
 	}
-	late := time.NewTimer(patience)
+	late := time.NewTimer(flushTimeout)
 	defer late.Stop()
 	for w.written < target {
 		changed := w.changed

@@ -43,7 +43,7 @@ func TestLogThatStalls(t *testing.T) {
 			log.Warn("stalled")
 		}
 		end()
-		if waited := time.Since(begun); waited > 2*patience {
+		if waited := time.Since(begun); waited > 2*flushTimeout {
 			t.Errorf("the callers of the log waited %s", waited)
 		}
 		close(out.opened)
