@@ -27,7 +27,7 @@ type Config struct {
 	// Routes say which models go where; the first that matches wins. Required.
 	Routes []Route `yaml:"routes,omitempty" json:"routes,omitempty" jsonschema_description:"Which models go where. The first route that matches wins."`
 	// Ledger is how long the ledger keeps what.
-	Ledger Ledger `yaml:"ledger,omitempty" json:"ledger,omitzero" jsonschema_description:"How long the ledger keeps what."`
+	Ledger Ledger `yaml:"ledger,omitempty" json:"ledger,omitzero" jsonschema_description:"How long the ledger keeps rows."`
 	// Prices is a file of package core/price: what requests cost.
 	Prices string `yaml:"prices,omitempty" json:"prices,omitempty" jsonschema_description:"A file with prices, as docs/prices.md has it; a relative path begins beside this file. It is read again with this one, and on change."`
 	// Catalog is a file of package core/catalog: what models accept.
@@ -35,9 +35,9 @@ type Config struct {
 	// Console is who signs in to the console.
 	Console *Console `yaml:"console,omitempty" json:"console,omitempty" jsonschema_description:"Who signs in to the console, besides keys and links."`
 	// Limits hold keys, owners and models to what they were given.
-	Limits *Limits `yaml:"limits,omitempty" json:"limits,omitempty" jsonschema_description:"What keys, owners and models are held to."`
+	Limits *Limits `yaml:"limits,omitempty" json:"limits,omitempty" jsonschema_description:"Limits and budgets of keys, owners and models."`
 	// Captures is how captured bodies are kept; which are captured is for keys and routes to say.
-	Captures *Captures `yaml:"captures,omitempty" json:"captures,omitempty" jsonschema_description:"How captured bodies are kept. Which are captured, keys and routes say."`
+	Captures *Captures `yaml:"captures,omitempty" json:"captures,omitempty" jsonschema_description:"How captured bodies are kept. Keys and routes say which are captured."`
 
 	warnings Errors
 }
@@ -96,25 +96,25 @@ type Upstream struct {
 	Deadline Duration `yaml:"deadline,omitempty" json:"deadline,omitempty" jsonschema:"type=string" jsonschema_description:"How long one call may take in all, whatever its progress; default 1h."`
 	// Takes is what a chat upstream is sent of translated requests: what its provider
 	// documents, or the least without one, unless it is everything.
-	Takes string `yaml:"takes,omitempty" json:"takes,omitempty" jsonschema:"enum=documented,enum=everything" jsonschema_description:"For kind chat, what is sent of translated requests: documented (default), what the provider documents to take, or the least without a provider, or everything, for an upstream that takes whatever OpenAI and others have in the protocol, as another gateway."`
+	Takes string `yaml:"takes,omitempty" json:"takes,omitempty" jsonschema:"enum=documented,enum=everything" jsonschema_description:"For kind chat, which members a translated request may have: documented (default), those that the provider documents, and the fewest without a provider; or everything, all that OpenAI and others have in the protocol, for an upstream that accepts them, such as another gateway."`
 	// APIVersion is the version of messages that the upstream speaks, one of its protocol's
 	// Known. Default: the caller's for its own body, and the oldest for any other.
 	APIVersion string `yaml:"api_version,omitempty" json:"api_version,omitempty" jsonschema:"enum=2023-06-01,enum=2026-10-21" jsonschema_description:"For kind messages, the version that the upstream is called with (anthropic-version). Requests of another version, and of other protocols, are made to fit it. Without it, callers' own version goes with their bodies, and 2023-06-01 with translated requests."`
 	// StreamUsage is whether streams are asked for their usage: ask, or leave, which sends
 	// what the caller asked for and passes the answer on in full. For chat. Default ask.
-	StreamUsage string `yaml:"stream_usage,omitempty" json:"stream_usage,omitempty" jsonschema:"enum=ask,enum=leave" jsonschema_description:"For kind chat, whether streams are asked for their usage: ask (default), whatever the caller asks for, or leave, for an upstream that sends usage unasked or refuses to be asked."`
-	// OnCancel is what becomes of a call whose caller leaves: cancel, or drain, which
+	StreamUsage string `yaml:"stream_usage,omitempty" json:"stream_usage,omitempty" jsonschema:"enum=ask,enum=leave" jsonschema_description:"For kind chat, whether streams are asked for their usage: ask (default) requests it always; leave requests it only when the caller does, for an upstream that always sends usage or refuses the option."`
+	// OnCancel is what happens to a call whose caller disconnects: cancel, or drain, which
 	// reads the answer on for at most DrainFor. Defaults cancel and 30s.
-	OnCancel string   `yaml:"on_cancel,omitempty" json:"on_cancel,omitempty" jsonschema:"enum=cancel,enum=drain" jsonschema_description:"What becomes of a call whose caller leaves: cancel (default), or drain to account for what the upstream says it cost."`
-	DrainFor Duration `yaml:"drain_for,omitempty" json:"drain_for,omitempty" jsonschema:"type=string" jsonschema_description:"How long an answer is read on for a caller who left; default 30s."`
+	OnCancel string   `yaml:"on_cancel,omitempty" json:"on_cancel,omitempty" jsonschema:"enum=cancel,enum=drain" jsonschema_description:"What happens to a call whose caller disconnects: cancel (default) ends it at once; drain reads the answer on, so that the request is settled with the usage that the upstream reports."`
+	DrainFor Duration `yaml:"drain_for,omitempty" json:"drain_for,omitempty" jsonschema:"type=string" jsonschema_description:"How long drain reads the answer of a caller that has disconnected; default 30s."`
 	// Models are the names the upstream is listed with, or that it is asked for them.
 	Models Models `yaml:"models,omitempty" json:"models,omitzero" jsonschema_description:"Names to list at /v1/models as far as a route leads to them, or discover: the upstream is asked for its own list, at the start, on a reload and every five minutes."`
 	// Check asks the upstream at intervals whether it answers; nil asks nothing.
 	Check *Check `yaml:"check,omitempty" json:"check,omitempty" jsonschema_description:"Ask the upstream at intervals whether it answers, and do not call it while it does not."`
 	// MaxConcurrent bounds the calls at once; 0 is no bound.
 	MaxConcurrent int `yaml:"max_concurrent,omitempty" json:"max_concurrent,omitempty" jsonschema:"minimum=0" jsonschema_description:"Most calls at once; without it, no bound."`
-	// Concurrency says when there are fewer than that for a while.
-	Concurrency Concurrency `yaml:"concurrency,omitempty" json:"concurrency,omitzero" jsonschema_description:"When the upstream gets fewer calls at once for a while."`
+	// Concurrency says when the upstream gets fewer calls at once than that for some seconds.
+	Concurrency Concurrency `yaml:"concurrency,omitempty" json:"concurrency,omitzero" jsonschema_description:"When the upstream gets fewer calls at once for some seconds."`
 	// Trace is whether the upstream gets the context of the caller's trace. Default Traces.
 	Trace *bool `yaml:"trace,omitempty" json:"trace,omitempty" jsonschema_description:"Whether the upstream gets the context of the caller's trace (traceparent, tracestate, baggage); default true for kind generation and for engines that operators run themselves (llamacpp, ollama, tgi, vllm), else false."`
 	// Retries is how often a call that failed before its answer began is made again;
@@ -131,18 +131,18 @@ type Upstream struct {
 
 // Concurrency says when an upstream gets fewer calls at once for a while.
 type Concurrency struct {
-	// Adaptive is whether one of its models does while it answers a large share of that
-	// model's calls with 429, 503 or 529. Default true.
-	Adaptive *bool `yaml:"adaptive,omitempty" json:"adaptive,omitempty" jsonschema_description:"Whether one of its models does while it answers a large share of that model's calls with 429, 503 or 529; default true."`
-	// LateFactor is how many times later than usual answers begin when all of it does; 0
-	// is never.
-	LateFactor float64 `yaml:"late_factor,omitempty" json:"late_factor,omitempty" jsonschema:"exclusiveMinimum=1" jsonschema_description:"How many times later than usual its answers begin when all of it does, as those of an engine do that keeps a queue: above 1. Default: never."`
+	// Adaptive is whether a model gets fewer calls at once while the upstream answers more
+	// than a fifth of that model's calls with 429, 503 or 529. Default true.
+	Adaptive *bool `yaml:"adaptive,omitempty" json:"adaptive,omitempty" jsonschema_description:"Whether a model gets fewer calls at once while the upstream answers more than a fifth of that model's calls with 429, 503 or 529; default true."`
+	// LateFactor is how many times later than usual answers begin when the whole upstream
+	// gets fewer calls at once; 0 is never. Else above 1.
+	LateFactor float64 `yaml:"late_factor,omitempty" json:"late_factor,omitempty" jsonschema:"exclusiveMinimum=1" jsonschema_description:"How many times later than usual answers begin when the whole upstream gets fewer calls at once, for an engine that keeps a queue: above 1, such as 2. Default: never."`
 }
 
 // Check is an active check of an upstream.
 type Check struct {
 	// Every is the time from one check to the next, and how long one may take. Required.
-	Every Duration `yaml:"every" json:"every" jsonschema:"type=string" jsonschema_description:"The time from one check to the next, and how long one may take: 30s."`
+	Every Duration `yaml:"every" json:"every" jsonschema:"type=string" jsonschema_description:"The time from one check to the next, and how long a check may take: 30s."`
 	// Model is what is asked for. Without it the upstream is asked for its list of models.
 	Model string `yaml:"model,omitempty" json:"model,omitempty" jsonschema_description:"The upstream's name of a model to check: by a count of tokens where the upstream counts, else by an answer of a few tokens. Without it, the upstream is asked for its list of models."`
 }
@@ -154,15 +154,15 @@ type Route struct {
 	// Protocols limits the route to callers of these; empty is all, direct gRPC
 	// callers included.
 	Protocols []string `yaml:"protocols,omitempty" json:"protocols,omitempty" jsonschema_description:"Only for callers of these protocols; without it, for all."`
-	// Targets share the load by weight. Where some speak the caller's protocol, only
-	// those do, since they lose nothing.
-	Targets []Target `yaml:"targets" json:"targets" jsonschema:"minItems=1" jsonschema_description:"Where the requests go, by weight. Where some speak the caller's protocol, only to those."`
+	// Targets share the load by Strategy. If some speak the caller's protocol, only these
+	// are tried, since they lose nothing, and then Fallback.
+	Targets []Target `yaml:"targets" json:"targets" jsonschema:"minItems=1" jsonschema_description:"Where the requests go. If some targets speak the caller's protocol, only these are tried; a target that is to stand in for them belongs in fallback."`
 	// Strategy is how the targets share the load, one of Strategies. Default weight.
-	Strategy string `yaml:"strategy,omitempty" json:"strategy,omitempty" jsonschema:"enum=weight,enum=least_busy,enum=fastest" jsonschema_description:"How the targets share the load: weight (default), a random target, each as often as its weight says; least_busy, the one with the fewest calls under way for its weight; fastest, the one whose answers begin soonest, as a decayed time to first token says."`
+	Strategy string `yaml:"strategy,omitempty" json:"strategy,omitempty" jsonschema:"enum=weight,enum=least_busy,enum=fastest" jsonschema_description:"How the targets share the load: weight (default), a random target, each as often as its weight says; least_busy, the one with the fewest calls in flight for its weight; fastest, the one with the lowest moving average of the time until answers begin, times its calls in flight."`
 	// Sticky sends the requests of a session to one target while it answers.
 	Sticky bool `yaml:"sticky,omitempty" json:"sticky,omitempty" jsonschema_description:"Send requests with one prompt_cache_key, or of one session of a client that names it in a header, to one target while it answers, so that the vendor's prompt cache stays warm."`
-	// Fallback are tried in order when the targets fail in a way another try may
-	// mend, as long as nothing of the answer has reached the caller.
+	// Fallback are tried in order when the targets fail in a way that another target may
+	// not, as long as nothing of the answer has reached the caller.
 	Fallback []Target `yaml:"fallback,omitempty" json:"fallback,omitempty" jsonschema_description:"Tried in order when the targets fail before anything of the answer was sent."`
 	// Deadline is how long a request may take in all, retries and fallback included;
 	// without it, no bound but those of the upstreams. Each target must begin its answer
@@ -172,7 +172,7 @@ type Route struct {
 	// its type. The key is read so that older files still load.
 	DropTools []string `yaml:"drop_tools,omitempty" json:"drop_tools,omitempty" jsonschema_description:"Deprecated, without effect: hosted tools that a target lacks are left out and named, unless the caller demands one."`
 	// Strict refuses what the target cannot carry instead of naming it in the losses.
-	Strict bool `yaml:"strict,omitempty" json:"strict,omitempty" jsonschema_description:"Refuse requests of which something would be lost."`
+	Strict bool `yaml:"strict,omitempty" json:"strict,omitempty" jsonschema_description:"Refuse requests with members that the target cannot carry."`
 	// Capture has bodies of the route's requests captured; nil captures none.
 	Capture *Capture `yaml:"capture,omitempty" json:"capture,omitempty" jsonschema_description:"Capture bodies of the route's requests for a while, as docs/capture.md has it. Without it, none."`
 }
