@@ -45,7 +45,7 @@ func unheld(text string, tests func(folder string) (string, bool)) []string {
 			switch name := name[1]; {
 			case strings.HasPrefix(name, "make "):
 			case !isTest.MatchString(name):
-				found := false
+				var found bool
 				folder = name
 				if source, found = tests(folder); !found {
 					wrong = append(wrong, folder+" has no Go files")
