@@ -15,6 +15,7 @@ import (
 type Load struct {
 	fleet   *Fleet
 	client  *caller.Client
+	first   int
 	next    atomic.Int64
 	stop    atomic.Bool
 	callers sync.WaitGroup
@@ -27,7 +28,7 @@ type Load struct {
 // Load starts callers of an edge. Numbers of requests begin above first.
 func (f *Fleet) Load(e *Edge, callers, first int) *Load {
 	f.tb.Helper()
-	l := &Load{fleet: f, client: f.Client(e), failed: map[int]caller.Seen{}}
+	l := &Load{fleet: f, client: f.Client(e), first: first, failed: map[int]caller.Seen{}}
 	l.next.Store(int64(first))
 	for range callers {
 		l.callers.Go(func() {

@@ -54,12 +54,7 @@ func start(t *testing.T) *hosts {
 func (h *hosts) books(t *testing.T, load *fleet.Load, first int) int {
 	t.Helper()
 	load.Stop()
-	failed, ledger := load.Failed(), map[int]int{}
-	db := rows.Open(t, h.Data)
-	fleet.Within(t, 20*time.Second, "rows are missing", func() bool { return len(db.Ledger(t)) >= load.Whole() })
-	for _, r := range db.Ledger(t) {
-		ledger[vendors.Number(r.Model)]++
-	}
+	failed, ledger := load.Failed(), load.Booked(rows.Open(t, h.Data))
 	for n := first + 1; n <= load.Last(); n++ {
 		seen, lost := failed[n]
 		if served := h.Vendors.Answered(n).Calls; served > 1 || ledger[n] > 1 || !lost && served != 1 {

@@ -173,8 +173,8 @@ func refusingCores(t *testing.T, s stores) {
 		t.Errorf("the core without a database was asked %d times of 12", refused)
 	}
 	db := rows.Open(t, data)
-	fleet.Within(t, fleet.WaitLimit, "rows are missing", func() bool { return rowsOf(db.Ledger(t))[2000+8*11] > 0 })
-	count := rowsOf(db.Ledger(t))
+	fleet.Within(t, fleet.WaitLimit, "rows are missing", func() bool { return fleet.Rows(db.Ledger(t))[2000+8*11] > 0 })
+	count := fleet.Rows(db.Ledger(t))
 	for n := range 12 {
 		if got := count[2000+8*n]; got != 1 {
 			t.Errorf("request %d has %d rows", n, got)

@@ -46,9 +46,7 @@ func killedCores(t *testing.T, s stores) {
 		if len(failed)-before > atOnce || len(failed) != survived {
 			t.Errorf("%d calls failed, %d of them before the kill and %d when the core was back; %d were in flight at most\n%s", len(failed), before, len(failed)-survived, atOnce, edge.Log())
 		}
-		db := rows.Open(t, data)
-		fleet.Within(t, fleet.WaitLimit, "rows are missing", func() bool { return len(db.Ledger(t)) >= load.Whole() })
-		ledger := rowsOf(db.Ledger(t))
+		ledger := load.Booked(rows.Open(t, data))
 		for n := 1001; n <= load.Last(); n++ {
 			seen, lost := failed[n]
 			if answered := f.Vendors.Answered(n).Calls; answered > 1 || ledger[n] > 1 || !lost && (answered != 1 || ledger[n] != 1) {
@@ -59,15 +57,6 @@ func killedCores(t *testing.T, s stores) {
 			}
 		}
 	})
-}
-
-// rowsOf counts the rows of each request's number.
-func rowsOf(all []rows.Row) map[int]int {
-	count := map[int]int{}
-	for _, r := range all {
-		count[vendors.Number(r.Model)]++
-	}
-	return count
 }
 
 // hungCores has one of two cores hang under load: it holds at most the calls of that moment,
