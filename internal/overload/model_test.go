@@ -101,31 +101,6 @@ func TestBurstsPass(t *testing.T) {
 	}
 }
 
-// A thousand streams that begin within a second, and for some of it need more than the processor can do, all begin:
-// they need less than it can do once they have.
-func TestStreamsBegin(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		g, _, p := running(t, Config{})
-		const streams, events, gap, cost, event = 1000, 50, 100 * time.Millisecond, 700 * time.Microsecond, 70 * time.Microsecond
-		var s served
-		var open sync.WaitGroup
-		for range streams {
-			open.Go(func() {
-				p.ask(g, Interactive, cost, 50*time.Microsecond, &s)
-				for range events {
-					time.Sleep(gap) //nolint:forbidigo // of the bubble's clock
-					p.work(event)
-				}
-			})
-			time.Sleep(time.Second / streams) //nolint:forbidigo // of the bubble's clock
-		}
-		open.Wait()
-		if s.refused > 0 || s.longest > patience {
-			t.Errorf("%d were refused; %v at most", s.refused, s.longest)
-		}
-	})
-}
-
 // A few callers with requests that take long wait for one another, and none is refused.
 func TestFewCallersWait(t *testing.T) {
 	for _, cost := range []time.Duration{15 * time.Millisecond, 40 * time.Millisecond} {
