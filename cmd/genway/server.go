@@ -22,7 +22,7 @@ import (
 
 // serverFlags name the core whose Admin service is asked, in place of a store.
 type serverFlags struct {
-	Server        string `env:"GENWAY_ADMIN_SERVER" placeholder:"ADDR" help:"Use the Admin service of a running core, at HOST:PORT or unix:PATH, instead of the store. The connection uses TLS unless the core is on this machine."`
+	Server        string `env:"GENWAY_ADMIN_SERVER" placeholder:"ADDR" help:"Use the Admin service of a running core, at HOST:PORT or unix:PATH, instead of the store and the files of this machine. The connection uses TLS unless the core is on this machine."`
 	ServerKeyFile string `env:"GENWAY_ADMIN_KEY_FILE" type:"existingfile" placeholder:"FILE" help:"File with a key of the group admin, for --server."`
 	ServerCA      string `name:"server-ca" env:"GENWAY_ADMIN_CA" type:"existingfile" placeholder:"FILE" help:"PEM certificates of the authority that issued --server's certificate. Default: the system's."`
 }

@@ -177,13 +177,13 @@ const existingFile = "existingfile"
 // helpWidth is the most columns of the help; a narrower terminal has fewer.
 const helpWidth = 80
 
-// describe returns the help of a flag or an argument, with its default and its variable.
+// describe returns the help of a flag or an argument, with its default, its values unless the help has them, and its variable.
 func describe(v *kong.Value) string {
 	var notes []string
-	if v.Flag != nil && v.HasDefault && v.Flag.PlaceHolder != "" {
+	if v.Flag != nil && v.HasDefault && v.Default != "" && v.Flag.PlaceHolder != "" {
 		notes = append(notes, "default "+v.Default)
 	}
-	if v.Enum != "" && (v.Flag == nil || v.Flag.PlaceHolder == "") {
+	if v.Enum != "" && (v.Flag == nil || v.Flag.PlaceHolder == "") && !namesEach(v.Help, v.EnumSlice()) {
 		notes = append(notes, "one of "+strings.Join(v.EnumSlice(), ", "))
 	}
 	if v.Flag != nil {
@@ -195,6 +195,16 @@ func describe(v *kong.Value) string {
 		return v.Help
 	}
 	return v.Help + " (" + strings.Join(notes, "; ") + ")"
+}
+
+// namesEach reports whether a help has each of the values.
+func namesEach(help string, values []string) bool {
+	for _, value := range values {
+		if !regexp.MustCompile(`\b` + regexp.QuoteMeta(value) + `\b`).MatchString(help) {
+			return false
+		}
+	}
+	return true
 }
 
 var (

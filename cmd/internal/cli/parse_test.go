@@ -28,6 +28,8 @@ type do struct {
 	Wait     time.Duration  `env:"TEST_WAIT" default:"20s" help:"How long."`
 	Networks []netip.Prefix `env:"TEST_NETWORKS" placeholder:"CIDR" help:"Where."`
 	Format   string         `required:"" enum:"table,json" help:"How."`
+	Kind     string         `enum:",one,two" default:"" placeholder:"KIND" help:"The kind."`
+	Order    string         `enum:"up,down" default:"up" help:"up, or down."`
 	Strict   *bool          `negatable:"" xor:"manner" help:"Refuse."`
 	Lax      bool           `xor:"manner" help:"Do not refuse. This text is long enough to take more than one line of the help."`
 	File     string         `env:"TEST_FILE" type:"existingfile" placeholder:"FILE" help:"From where."`
@@ -71,6 +73,8 @@ Flags:
       --wait=20s             How long. ($TEST_WAIT)
       --networks=CIDR,...    Where. ($TEST_NETWORKS)
       --format=STRING        How. (one of table, json)
+      --kind=KIND            The kind.
+      --order="up"           up, or down.
       --[no-]strict          Refuse.
       --lax                  Do not refuse. This text is long enough to take
                              more than one line of the help.
