@@ -67,10 +67,9 @@ func runProfile(ctx context.Context, args []string, stdout, stderr io.Writer) er
 	return done()
 }
 
-// profiled are the workloads whose time is profiled apart: those of one kind of cost each.
-// profiled are the named workloads, of the main ones and the pairs.
+// profiled are the named workloads, of the main ones and the pairs, unary and streams.
 func profiled(names string) (chosen []workload.Workload, err error) {
-	all := append(workload.Main(), workload.Pairs()[1:]...)
+	all := slices.Concat(workload.Main(), workload.Pairs()[1:], workload.StreamPairs()[1:])
 	for name := range strings.SplitSeq(names, ",") {
 		i := slices.IndexFunc(all, func(w workload.Workload) bool { return w.Name == name })
 		if i < 0 {

@@ -104,10 +104,10 @@ func BenchmarkEncodeResponse(b *testing.B) {
 	})
 }
 
-// story is a stream of 1,000 words.
-func story() []*genwayv1.StreamGenerateTextResponse {
+// story is a stream of 1,000 words, in an item of that identifier.
+func story(id string) []*genwayv1.StreamGenerateTextResponse {
 	resp := answers()["2KB"]
-	resp.Candidates[0].Parts = []*genwayv1.Part{textOf("msg_1", strings.Repeat("word ", 1000))}
+	resp.Candidates[0].Parts = []*genwayv1.Part{textOf(id, strings.Repeat("word ", 1000))}
 	return codec.Events(resp, func(text string) []string { return strings.SplitAfter(text, " ") })
 }
 
@@ -116,21 +116,26 @@ func perEvent(b *testing.B, events int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*events), "ns/event")
 }
 
+// Upstreams of other protocols give an item no identifier.
 func BenchmarkStreamEncode(b *testing.B) {
-	events := story()
-	for b.Loop() {
-		e := c.NewStreamEncoder(codec.Answer{})
-		for _, ev := range events {
-			if _, err := e.Encode(ev); err != nil {
-				b.Fatal(err)
+	for name, id := range map[string]string{"own": "msg_1", "synthetic": ""} {
+		b.Run(name, func(b *testing.B) {
+			events := story(id)
+			for b.Loop() {
+				e := c.NewStreamEncoder(codec.Answer{})
+				for _, ev := range events {
+					if _, err := e.Encode(ev); err != nil {
+						b.Fatal(err)
+					}
+				}
 			}
-		}
+			perEvent(b, len(events))
+		})
 	}
-	perEvent(b, len(events))
 }
 
 func BenchmarkStreamDecode(b *testing.B) {
-	frames := codectest.EncodeStream(b, c, story(), codec.Answer{})
+	frames := codectest.EncodeStream(b, c, story("msg_1"), codec.Answer{})
 	for b.Loop() {
 		d := c.NewStreamDecoder()
 		for _, f := range frames {

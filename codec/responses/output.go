@@ -20,12 +20,22 @@ type outputItem struct {
 	spaces   spaces
 	// summary says that the text of the thinking is written as a summary.
 	summary bool
+	// identifier is what id gives. It is made once, since each event of a stream has it, and callers
+	// have learnt it when the item began.
+	identifier string
 }
 
 func partPath(at int) string { return member.Index("candidates[0].parts", at) }
 
 // id is the item's own, else one that follows from its place.
 func (it *outputItem) id() string {
+	if it.identifier == "" {
+		it.identifier = it.identify()
+	}
+	return it.identifier
+}
+
+func (it *outputItem) identify() string {
 	p := it.parts[0]
 	if p.Id != "" {
 		return p.Id
@@ -141,7 +151,7 @@ func (it *outputItem) open(w *member.Writer) error {
 	default:
 		empty.Kind = part.Kind
 	}
-	opened := &outputItem{parts: []*genwayv1.Part{empty}, at: it.at[:1], index: it.index, response: it.response, created: it.created}
+	opened := &outputItem{parts: []*genwayv1.Part{empty}, at: it.at[:1], identifier: it.id()}
 	return opened.encode(w, statusInProgress)
 }
 
