@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/genway/genway/core/config/strict"
+	"github.com/genway/genway/internal/smallfile"
 	"github.com/goccy/go-yaml/ast"
 )
 
@@ -165,12 +165,7 @@ const maxSecret = 64 << 10
 // ReadSecret reads a file with a key. Spaces and line ends around the key are none of it;
 // within it there may be none, since it goes into a header. The error never has the key.
 func ReadSecret(file string) (string, error) {
-	opened, err := os.Open(file) //nolint:gosec // the operator names the file
-	if err != nil {
-		return "", err //nolint:wrapcheck // it names the file
-	}
-	defer opened.Close() //nolint:errcheck // it was only read
-	text, err := io.ReadAll(io.LimitReader(opened, maxSecret+1))
+	text, err := smallfile.Read(file, maxSecret)
 	if err != nil {
 		return "", err //nolint:wrapcheck // it names the file
 	}

@@ -7,9 +7,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
+
+	"github.com/genway/genway/internal/smallfile"
 )
 
 // Ring is the keys of a key file. The first one encrypts, and all of them decrypt: a key is
@@ -32,12 +32,7 @@ const (
 // LoadRing reads a key file: a line for each key, its name and behind a space 32 bytes in base64.
 // Empty lines and lines that begin with # are none. Errors name the line and never its content.
 func LoadRing(file string) (*Ring, error) {
-	opened, err := os.Open(file) //nolint:gosec // the operator names the file
-	if err != nil {
-		return nil, err //nolint:wrapcheck // it names the file
-	}
-	defer opened.Close() //nolint:errcheck // it was only read
-	text, err := io.ReadAll(io.LimitReader(opened, mostKeyFile+1))
+	text, err := smallfile.Read(file, mostKeyFile)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the file
 	}

@@ -6,12 +6,12 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/genway/genway/internal/smallfile"
 	"golang.org/x/oauth2"
 )
 
@@ -105,12 +105,11 @@ func readSecret(file string) (string, error) {
 
 // readFile reads a file of a bounded size.
 func readFile(file string) ([]byte, error) {
-	opened, err := os.Open(file) //nolint:gosec // the operator names the file
+	text, err := smallfile.Read(file, mostAnswer)
 	if err != nil {
 		return nil, err
 	}
-	defer opened.Close() //nolint:errcheck // it was only read
-	return readAll(opened, filepath.Base(file))
+	return atMost(text, filepath.Base(file))
 }
 
 // readAll reads what is bounded by mostAnswer.
@@ -119,6 +118,10 @@ func readAll(r io.Reader, what string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return atMost(text, what)
+}
+
+func atMost(text []byte, what string) ([]byte, error) {
 	if len(text) > mostAnswer {
 		return nil, fmt.Errorf("%s has more than %d bytes", what, mostAnswer)
 	}
