@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/genway/genway/protocol"
@@ -36,6 +37,9 @@ func (u Upstream) checkAddress(all *checks, at string) {
 		return
 	case base.Fragment != "" || strings.HasSuffix(u.BaseURL, "#"):
 		all.wrongf(at+".base_url", "a fragment (#) is never sent; leave it out")
+	}
+	if port, err := strconv.ParseUint(base.Port(), 10, 16); base.Port() != "" && (err != nil || port == 0) {
+		all.wrongf(at+".base_url", "expected a port from 1 to 65535, got %s", base.Port())
 	}
 	if _, err := url.ParseQuery(base.RawQuery); err != nil {
 		all.wrongf(at+".base_url", "its query is malformed; write it under query")

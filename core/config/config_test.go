@@ -85,6 +85,8 @@ func TestErrorsSayWhereAndWhat(t *testing.T) {
 		{"variable is named", "upstreams:\n  a: {kind: chat, base_url: http://x, api_key: \"${NOPE}\"}\n", "the environment variable NOPE is not set"},
 		{"kind", "upstreams:\n  a: {kind: chatt, base_url: http://x}\n", `f.yaml:2:13: upstreams.a.kind: "chatt" is no kind; one of chat,`},
 		{"no kind", "upstreams:\n  a: {base_url: http://x}\n", "upstreams.a: kind is missing"},
+		{"name of two lines", "upstreams:\n  \"a\\nb\": {kind: chat}\n", `f.yaml:2:9: upstreams: expected a name of printable characters, got "a\nb"`},
+		{"name from right to left", "upstreams:\n  \"a\\u202Eb\": {kind: chat}\n", `expected a name of printable characters, got "a\u202eb"`},
 		{"no base_url", "upstreams:\n  a: {kind: chat}\n", "base_url is missing"},
 		{"no http", "upstreams:\n  a: {kind: chat, base_url: ftp://x}\n", `"ftp://x" is no http(s) URL`},
 		{"no target", "upstreams:\n  a: {kind: generation}\n", "target is missing"},

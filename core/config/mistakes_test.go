@@ -117,7 +117,7 @@ func TestOddFiles(t *testing.T) {
 		"JSON":                 {`{"routes": [{"model": "m", "targets": [{"upstream": "sandbox"}]}]}`, ""},
 		"two documents":        {routes + "---\nx: 1\n", "several documents"},
 		"a null route":         {"routes: [null]\n", "routes[0]: model is missing"},
-		"not UTF-8":            {"routes: [{model: \"\xff\", targets: [{upstream: sandbox}]}]\n", ""},
+		"not UTF-8":            {"routes: [{model: \"ü\xff\", targets: [{upstream: sandbox}]}]\n", "f:1:20: the file is not UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := config.Parse("f", []byte(c.text), getenv)

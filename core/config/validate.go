@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/genway/genway/core/config/strict"
 	"github.com/genway/genway/core/glob"
@@ -50,6 +51,10 @@ func (c *Config) Validate() error {
 	var all checks
 	all.add(checkStore(c.Store))
 	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
+		if strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }) { // it is in logs, metrics and tables
+			all.wrongf("$.upstreams", "expected a name of printable characters, got %q", name)
+			continue
+		}
 		c.Upstreams[name].validate(&all, "$.upstreams."+quoted(name))
 	}
 	all.add(c.Ledger.validate("$.ledger"))

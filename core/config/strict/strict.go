@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/agnivade/levenshtein"
 	"github.com/goccy/go-yaml"
@@ -40,6 +41,9 @@ func (e *Error) Error() string {
 // The body of an empty one is nil. A text is refused whose values are nested more than 100 deep, or whose aliases repeat
 // more than 4 MiB: little text could take all memory.
 func Parse(file string, text []byte) (body ast.Node, err error) {
+	if err := checkEncoding(file, text); err != nil {
+		return nil, err
+	}
 	tokens := lexer.Tokenize(string(bytes.TrimPrefix(text, []byte("\ufeff")))) // what some editors put ahead of UTF-8
 	if err := checkDepth(file, tokens); err != nil {
 		return nil, err
@@ -58,6 +62,28 @@ func Parse(file string, text []byte) (body ast.Node, err error) {
 		return nil, err
 	}
 	return tree.Docs[0].Body, nil
+}
+
+// checkEncoding refuses what is not UTF-8, which the lexer would replace.
+func checkEncoding(file string, text []byte) error {
+	line := 0
+	for each := range bytes.Lines(text) {
+		line++
+		if utf8.Valid(each) {
+			continue
+		}
+		column := 1
+		for len(each) > 0 {
+			c, size := utf8.DecodeRune(each)
+			if c == utf8.RuneError && size == 1 {
+				break
+			}
+			each = each[size:]
+			column++
+		}
+		return &Error{File: file, Line: line, Column: column, Text: "the file is not UTF-8"}
+	}
+	return nil
 }
 
 // Value reads a text of one document without a schema: mappings are yaml.MapSlice values, in the order of the text,
