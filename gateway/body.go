@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"compress/zlib"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -36,23 +37,51 @@ func (e *Edge) readBody(x *exchange, r *http.Request) ([]byte, error) {
 		return nil, err
 	}
 	x.w.bodyRead = true
-	var plain io.ReadCloser
-	switch encoding := contentEncoding(r.Header); encoding {
-	case "":
+	encoding := contentEncoding(r.Header)
+	if encoding == "" {
 		return raw, nil
+	}
+	plain, err := e.decompress(x, encoding, raw)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Del("Content-Encoding")
+	return plain, nil
+}
+
+// decompress gives the body that raw is the compressed form of. Nothing may be behind it.
+func (e *Edge) decompress(x *exchange, encoding string, raw []byte) ([]byte, error) {
+	var (
+		compressed = bytes.NewReader(raw)
+		plain      io.ReadCloser
+		err        error
+	)
+	switch encoding {
 	case "gzip", "x-gzip":
-		plain, err = gzip.NewReader(bytes.NewReader(raw))
+		plain, err = gzip.NewReader(compressed)
 	case "deflate":
-		plain, err = zlib.NewReader(bytes.NewReader(raw))
+		plain, err = zlib.NewReader(compressed)
 	default:
 		return nil, fault.New(fault.UnsupportedMediaType, "CONTENT_ENCODING", "content-encoding %q is not supported; send gzip, deflate or none", clip(encoding, 32))
 	}
 	if err != nil {
-		return nil, fault.Wrap(err, fault.InvalidRequest, "CONTENT_ENCODING", "the body is not what its content-encoding says")
+		return nil, notItsEncoding(err)
 	}
 	defer plain.Close()
-	r.Header.Del("Content-Encoding")
-	return readAll(plain, -1, most, x.claim.grow, nil)
+	body, err := readAll(plain, -1, e.config.MaxBodyBytes, x.claim.grow, nil)
+	switch f, ok := errors.AsType[*fault.Error](err); {
+	case ok && f.Reason == reasonBodyUnreadable:
+		return nil, notItsEncoding(err)
+	case err != nil:
+		return nil, err
+	case compressed.Len() > 0: // zlib stops at the end
+		return nil, notItsEncoding(fmt.Errorf("%d bytes are behind its end", compressed.Len()))
+	}
+	return body, nil
+}
+
+func notItsEncoding(err error) error {
+	return fault.Wrap(err, fault.InvalidRequest, "CONTENT_ENCODING", "the body is not what its content-encoding says")
 }
 
 // lend gives the memory for a body that a core reads over a connection; nil for the collector's. A
@@ -66,9 +95,16 @@ func (e *Edge) lend(x *exchange, r *http.Request) *arena.Arena {
 	return &x.lent.Arena
 }
 
-// contentEncoding gives the compression of a body; empty for none.
+// contentEncoding gives the compression of a body, of which several fields are one list (RFC 9110,
+// section 5.3); empty for none.
 func contentEncoding(h http.Header) string {
-	encoding := strings.ToLower(strings.TrimSpace(h.Get("Content-Encoding")))
+	var fields []string
+	for _, field := range h["Content-Encoding"] {
+		if field = strings.TrimSpace(field); field != "" {
+			fields = append(fields, strings.ToLower(field))
+		}
+	}
+	encoding := strings.Join(fields, ", ")
 	if encoding == "identity" {
 		return ""
 	}
@@ -147,6 +183,9 @@ const (
 	roomGrowth = 16
 )
 
+// reasonBodyUnreadable is the reason of bodies that end before their end.
+const reasonBodyUnreadable = "BODY_UNREADABLE"
+
 func tooLarge(most int64) error {
 	return fault.New(fault.TooLarge, fault.ReasonBodyTooLarge, "the request body is larger than %d bytes", most)
 }
@@ -164,7 +203,7 @@ func bodyFault(err error) error {
 		e.Status = http.StatusRequestTimeout
 		return e
 	}
-	return fault.Wrap(err, fault.InvalidRequest, "BODY_UNREADABLE", "the request body could not be read to its end")
+	return fault.Wrap(err, fault.InvalidRequest, reasonBodyUnreadable, "the request body could not be read to its end")
 }
 
 // upload reads a body from a connection. It extends the read deadline with every read, and

@@ -70,6 +70,7 @@ func newPaths(endpoints []*endpoint) paths {
 		healthPath:   {methods: probe, handle: ready},
 		"/":          {methods: probe, handle: root},
 		openapi.Path: {methods: probe, handle: document},
+		"*":          {methods: []string{http.MethodOptions}, handle: options},
 	}}
 	for _, b := range protocol.Contract() {
 		t.add(b, nil)
@@ -163,6 +164,9 @@ func root(_ *Edge, w *answerWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write([]byte(`{"service":"genway","status":"ok"}` + "\n"))
 }
+
+// options answers OPTIONS of the whole server, which asks whether the server answers at all (RFC 9110, section 9.3.7).
+func options(_ *Edge, w *answerWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }
 
 // hidesSlash reports whether a slash ahead of the model's name is spelled %2F.
 func (t *paths) hidesSlash(r *http.Request) bool {

@@ -64,6 +64,8 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 		BaseContext:       func(net.Listener) context.Context { return requests },
 		Protocols:         new(http.Protocols),
 		HTTP2:             config.http2(),
+		// The handler of net/http waits for a body without a bound, and nothing logs it.
+		DisableGeneralOptionsHandler: true,
 	}
 	server.Protocols.SetHTTP1(true)
 	server.Protocols.SetUnencryptedHTTP2(true) // behind TLS, too: see framing.NewTLSListener

@@ -1,0 +1,33 @@
+package gateway_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// OPTIONS of the whole server (RFC 9110, section 9.3.7) is answered by the edge, not by net/http: with an
+// identifier, a line in the log, and the end of the connection if it has a body.
+func TestOptionsOfTheServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		sent    string
+		status  int
+		allow   string
+		answers int
+	}{
+		"OPTIONS":             {"OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", http.StatusOK, "", 2},
+		"OPTIONS with a body": {"OPTIONS * HTTP/1.1\r\nHost: a\r\nContent-Length: 50\r\n\r\n", http.StatusOK, "", 1},
+		"another method":      {"GET * HTTP/1.1\r\nHost: a\r\n\r\n", http.StatusMethodNotAllowed, "OPTIONS", 2},
+	} {
+		got, log := converse(t, c.sent+"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 0)
+		all := readAll(t, got)
+		if len(all) != c.answers {
+			t.Fatalf("%s: %d answers\n%s", name, len(all), got)
+		}
+		first := all[0]
+		id := first.Header.Get("X-Request-Id")
+		if first.StatusCode != c.status || first.Header.Get("Allow") != c.allow || first.Close != (c.answers == 1) || !strings.Contains(log, "request_id="+id) || id == "" {
+			t.Errorf("%s:\n%s\n%s", name, got, log)
+		}
+	}
+}
