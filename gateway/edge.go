@@ -82,6 +82,7 @@ func (e *Edge) serve(rw http.ResponseWriter, r *http.Request) {
 	path, found := e.match(r)
 	x := &exchange{endpoint: path.endpoint, id: e.config.NewRequestID(), start: time.Now()}
 	x.w = newAnswerWriter(rw, x.id, e.config.WriteTimeout)
+	x.w.silent = r.ProtoMajor != 1 && (e.config.Heartbeat < 0 || e.config.Heartbeat >= e.config.WriteTimeout)
 	if e.draining() { // HTTP/2 sends GOAWAY
 		x.w.Header().Set("Connection", "close")
 	}

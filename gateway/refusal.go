@@ -65,6 +65,8 @@ func (a answering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if conn, ok := r.Context().Value(connKey{}).(*framing.Conn); ok {
 			conn.Answering(true)
 		}
+	} else { // the deadline of the server would end a stream that waits for its answer
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Time{})
 	}
 	if a.linger.closing.Load() { // HTTP/2 sends GOAWAY
 		w.Header().Set("Connection", "close")

@@ -59,6 +59,7 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 	defer cut(nil)
 	server := &http.Server{
 		ReadHeaderTimeout: cmp.Or(config.HeaderTimeout, 10*time.Second),
+		WriteTimeout:      stuckWrite, // for net/http's own answers: see answering
 		IdleTimeout:       cmp.Or(config.IdleTimeout, 2*time.Minute),
 		MaxHeaderBytes:    maxHead,
 		BaseContext:       func(net.Listener) context.Context { return requests },

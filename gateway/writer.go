@@ -14,8 +14,11 @@ type answerWriter struct {
 	control *http.ResponseController
 	timeout time.Duration
 	moved   time.Time // when the write deadline was last extended
-	status  int
-	bytes   int64
+	// silent says that more than the timeout may pass between two writes of a stream of HTTP/2. Its write deadline
+	// resets a stream on which nothing is written, too.
+	silent bool
+	status int
+	bytes  int64
 	// bodyRead says that the request has no body, or that all of it has been read.
 	bodyRead bool
 	// finished drops what the runtime still writes after a failure that is reported in
@@ -134,7 +137,12 @@ func (w *answerWriter) FlushError() error {
 	if err := w.flushGathered(); err != nil {
 		return err
 	}
-	return w.control.Flush()
+	err := w.control.Flush()
+	if w.silent {
+		w.moved = time.Time{}
+		_ = w.control.SetWriteDeadline(time.Time{})
+	}
+	return err
 }
 
 // readDeadline sets the read deadline; 0 removes it.
