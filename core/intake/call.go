@@ -201,7 +201,5 @@ func (c *Call) end() {
 	c.timer.Stop()
 	c.mu.Unlock()
 	c.release()
-	if c.who.Keyless {
-		c.intake.close(c)
-	}
+	c.intake.close(c)
 }

@@ -25,6 +25,9 @@ const (
 	// of its connections keylessCallsOfAddress.
 	keylessCalls          = 250
 	keylessCallsOfAddress = 1000
+	// keylessUnread are the answers to calls that have ended and wait for room in the window of their connection. Each
+	// takes some 4 KiB.
+	keylessUnread = 50
 )
 
 // leastRate is the least rate of a message, in bytes per second over a window.
@@ -52,6 +55,7 @@ type Intake struct {
 	draining  bool
 	keyless   map[*Call]struct{}
 	calls     map[*peer.Peer]int // without a key, by connection
+	live      map[*peer.Peer]int // of all callers that are no edge, by connection
 	addresses map[string]int     // likewise, by address
 }
 
@@ -63,7 +67,7 @@ func New(config Config) *Intake {
 	if config.Window == 0 {
 		config.Window = 30 * time.Second
 	}
-	return &Intake{config: config, shares: map[string]int64{}, keyless: map[*Call]struct{}{}, calls: map[*peer.Peer]int{}, addresses: map[string]int{}}
+	return &Intake{config: config, shares: map[string]int64{}, keyless: map[*Call]struct{}{}, calls: map[*peer.Peer]int{}, live: map[*peer.Peer]int{}, addresses: map[string]int{}}
 }
 
 // Caller is the caller of a call that begins.
@@ -74,6 +78,8 @@ type Caller struct {
 	Keyless bool
 	// Address is the caller's, without a port; empty where there is none.
 	Address string
+	// Unread is how many answers the connection of a Keyless caller has begun and not ended.
+	Unread int
 }
 
 // Begin takes a call into the account, until ctx ends. The result carries it, for Of. The
@@ -82,11 +88,9 @@ func (i *Intake) Begin(ctx context.Context, who Caller) (context.Context, error)
 	connection, _ := peer.FromContext(ctx)
 	ctx, cut := context.WithCancelCause(ctx)
 	call := &Call{intake: i, who: who, connection: connection, ctx: ctx, cut: cut, receiving: true}
-	if who.Keyless {
-		if err := i.open(call); err != nil {
-			cut(err)
-			return ctx, err
-		}
+	if err := i.open(call); err != nil {
+		cut(err)
+		return ctx, err
 	}
 	call.mu.Lock()
 	call.timer = time.AfterFunc(i.config.Window, call.review)
@@ -95,18 +99,27 @@ func (i *Intake) Begin(ctx context.Context, who Caller) (context.Context, error)
 	return context.WithValue(ctx, callKey{}, call), nil
 }
 
-// open counts a call without a key.
+// open counts a call.
 func (i *Intake) open(c *Call) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if !c.who.Keyless {
+		i.live[c.connection]++
+		return nil
+	}
 	if i.draining {
 		return ending()
+	}
+	if c.who.Unread-i.live[c.connection] >= keylessUnread {
+		return fault.New(fault.RateLimited, "CALLS_WITHOUT_KEY",
+			"the client does not take its answers: %d wait for room in its window; at most %d may, for calls without an API key", c.who.Unread-i.live[c.connection], keylessUnread)
 	}
 	if i.calls[c.connection] >= keylessCalls || i.addresses[c.who.Address] >= keylessCallsOfAddress {
 		return fault.New(fault.RateLimited, "CALLS_WITHOUT_KEY",
 			"too many calls without an API key are open; at most %d on a connection and %d from an address", keylessCalls, keylessCallsOfAddress)
 	}
 	i.keyless[c] = struct{}{}
+	i.live[c.connection]++
 	i.calls[c.connection]++
 	i.addresses[c.who.Address]++
 	return nil
@@ -116,6 +129,12 @@ func (i *Intake) open(c *Call) error {
 func (i *Intake) close(c *Call) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if i.live[c.connection]--; i.live[c.connection] == 0 {
+		delete(i.live, c.connection)
+	}
+	if !c.who.Keyless {
+		return
+	}
 	delete(i.keyless, c)
 	if i.calls[c.connection]--; i.calls[c.connection] == 0 {
 		delete(i.calls, c.connection)

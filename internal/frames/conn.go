@@ -24,7 +24,9 @@ const prefaceSize = 24
 // NewConn meters a connection from its beginning. ended is called with the peer's address
 // when it is ended; it may be nil.
 func NewConn(c net.Conn, ended func(net.Addr)) *Conn {
-	return &Conn{Conn: c, meter: New(), skip: prefaceSize, ended: ended}
+	meter := New()
+	meter.unread = &unread{open: map[uint32]struct{}{}}
+	return &Conn{Conn: c, meter: meter, skip: prefaceSize, ended: ended}
 }
 
 // Read delivers what the peer sends, until it has sent too much for nothing.
