@@ -78,6 +78,7 @@ func unsentBodies(t *testing.T, _ stores) {
 			{"GET /v1/models", good}:              "200",
 			{"GET /v1/models/sandbox-text", good}: "200",
 			{"HEAD /livez", ""}:                   "200",
+			{"OPTIONS *", ""}:                     "200",
 		} {
 			all.Go(func() {
 				for _, body := range []string{"Content-Length: 1", "Content-Length: 262144", "Content-Length: 9223372036854775807", "Transfer-Encoding: chunked", "Content-Length: 50\r\nExpect: 100-continue", "Expect: a miracle\r\nContent-Length: 50", "Content-Length: 50\r\nExpect: " + strings.Repeat("a", 1000)} {
