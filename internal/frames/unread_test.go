@@ -17,7 +17,6 @@ func TestUnreadAnswers(t *testing.T) {
 	conn := NewConn(near, nil)
 	go func() { _, _ = io.Copy(io.Discard, far) }()
 	out := http2.NewFramer(conn, nil)
-	in := http2.NewFramer(far, nil)
 	read := func(n int) {
 		t.Helper()
 		if _, err := io.ReadFull(conn, make([]byte, n)); err != nil {
@@ -25,7 +24,8 @@ func TestUnreadAnswers(t *testing.T) {
 		}
 	}
 	cancelled := func(stream uint32) {
-		go func() { _ = in.WriteRSTStream(stream, http2.ErrCodeCancel) }()
+		reset := written(func(f *http2.Framer) { _ = f.WriteRSTStream(stream, http2.ErrCodeCancel) })
+		go func() { _, _ = far.Write(reset) }()
 		read(13)
 	}
 	go func() { _, _ = io.WriteString(far, http2.ClientPreface) }()
