@@ -77,13 +77,8 @@ func (a *answer) settings() *genwayv1.GenerateTextResponse {
 	}
 }
 
-// time is nil for a time that was not given.
-func (s seconds) time() *timestamppb.Timestamp {
-	if s == 0 {
-		return nil
-	}
-	return &timestamppb.Timestamp{Seconds: int64(s)}
-}
+// time is nil for a time that was not given, and for one that is none.
+func (s seconds) time() *timestamppb.Timestamp { return member.Time(int64(s)) }
 
 func (d decoder) choice(c *choice, place int32, losses *codec.Losses) (*genwayv1.Candidate, error) {
 	out := &genwayv1.Candidate{Index: place}

@@ -45,7 +45,7 @@ func (h head) response() *response {
 }
 
 func encodeTime(t *timestamppb.Timestamp) string {
-	if t == nil {
+	if !t.IsValid() {
 		return ""
 	}
 	return t.AsTime().Format(time.RFC3339Nano)

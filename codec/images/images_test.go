@@ -98,7 +98,7 @@ func TestRoundTrips(t *testing.T) {
 		}
 
 		resp := &genwayv1.GenerateImageResponse{
-			CreateTime: &timestamppb.Timestamp{Seconds: rapid.Int64Range(1, 1<<40).Draw(t, "created")},
+			CreateTime: &timestamppb.Timestamp{Seconds: rapid.Int64Range(1, 1<<37).Draw(t, "created")},
 			Background: word(t, "background"), OutputFormat: word(t, "format"), Quality: word(t, "quality"), Size: word(t, "size"), NativeFields: natives(t),
 		}
 		if rapid.Bool().Draw(t, "usage") {
@@ -185,6 +185,35 @@ func TestMalformedAnswers(t *testing.T) {
 		if !errors.As(err, &f) || f.Kind != fault.BadUpstream {
 			t.Errorf("%s: %v", body, err)
 		}
+	}
+}
+
+// Members that are null are absent: some servers write both sources of an image, one of
+// them null. Their counts of another kind are kept, and a time that is none is left out.
+func TestOddAnswers(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"created":1,"data":[{"b64_json":null,"url":"https://a.example/","revised_prompt":null}],"usage":null}`: `{"created":1,"data":[{"url":"https://a.example/"}]}`,
+		`{"created":1,"data":[{"b64_json":"QUJD","url":null}]}`:                                                  `{"created":1,"data":[{"b64_json":"QUJD"}]}`,
+		`{"created":1700000000000,"data":[{"url":"u"}]}`:                                                         `{"created":0,"data":[{"url":"u"}]}`,
+		`{"created":9223372036854775807,"data":[{"url":"u"}]}`:                                                   `{"created":0,"data":[{"url":"u"}]}`,
+		`{"created":1,"data":[{"url":"u"}],"usage":{"input_tokens":9007199254740993,"output_tokens":2,"total_tokens":3,"input_tokens_details":{"text_tokens":1,"cached_tokens":9007199254740993},"output_tokens_details":{"reasoning_tokens":2}}}`: `{"created":1,"data":[{"url":"u"}],"usage":{"input_tokens":9007199254740993,"output_tokens":2,"total_tokens":3,"input_tokens_details":{"text_tokens":1,"cached_tokens":9007199254740993},"output_tokens_details":{"reasoning_tokens":2}}}`,
+	} {
+		resp, err := images.Codec{}.DecodeResponse([]byte(body))
+		if err != nil {
+			t.Errorf("%s: %v", body, err)
+			continue
+		}
+		var losses codec.Losses
+		if got, err := (images.Codec{}).EncodeResponse(resp, &losses); err != nil || string(got) != want || losses.List() != nil {
+			t.Errorf("%v, lost %v\n got %s\nwant %s", err, losses.List(), got, want)
+		}
+		if head, ok := (images.Codec{}).DecodeResponseHead([]byte(body)); !ok || head.CreateTime.GetSeconds() != resp.CreateTime.GetSeconds() {
+			t.Errorf("%s has the head %v", body, head)
+		}
+	}
+	_, err := images.Codec{}.DecodeResponse([]byte(`{"data":[{"b64_json":"%%%"}]}`))
+	if err == nil || !strings.Contains(err.Error(), "data[0].b64_json: expected base64") {
+		t.Errorf("no base64: %v", err)
 	}
 }
 

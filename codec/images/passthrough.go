@@ -5,7 +5,6 @@ import (
 	"github.com/genway/genway/codec/passthrough"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
-	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // DecodeResponseHead reads an answer without its images, of which it gives the number.
@@ -34,7 +33,7 @@ func responseHead(index *member.TopIndex) (*genwayv1.GenerateImageResponse, bool
 // settings are what an answer says beside its images.
 func (w *wireResponse) settings() *genwayv1.GenerateImageResponse {
 	return &genwayv1.GenerateImageResponse{
-		CreateTime:   created(w.Created),
+		CreateTime:   member.Time(w.Created),
 		Background:   w.Background,
 		OutputFormat: w.OutputFormat,
 		Quality:      w.Quality,
@@ -66,12 +65,4 @@ func (Codec) WatchResponse(body []byte) (*genwayv1.GenerateImageResponse, bool) 
 		resp.Images[i] = &genwayv1.GeneratedImage{}
 	}
 	return resp, true
-}
-
-// created is the time of an answer or an event; nil where it does not say.
-func created(seconds int64) *timestamppb.Timestamp {
-	if seconds == 0 {
-		return nil
-	}
-	return &timestamppb.Timestamp{Seconds: seconds}
 }

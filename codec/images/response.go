@@ -2,6 +2,7 @@ package images
 
 import (
 	"encoding/base64"
+	"strings"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
@@ -45,23 +46,35 @@ type wireUsage struct {
 }
 
 type wireDetails struct {
-	ImageTokens *int64 `json:"image_tokens"`
-	TextTokens  *int64 `json:"text_tokens"`
+	ImageTokens *int64         `json:"image_tokens"`
+	TextTokens  *int64         `json:"text_tokens"`
+	Extra       jsontext.Value `json:",embed"`
 }
+
+const (
+	ofInputDetails  = "input_tokens_details."
+	ofOutputDetails = "output_tokens_details."
+)
 
 // wireBytes is an image as base64 text, decoded straight from the body and
 // encoded straight into it: images are large.
 type wireBytes []byte
 
 func (b *wireBytes) UnmarshalJSON(raw []byte) error {
+	if jsontext.Value(raw).Kind() == 'n' {
+		*b = nil
+		return nil
+	}
 	text, err := jsontext.AppendUnquote(nil, raw)
 	if err != nil {
 		return fault.Invalid("", "expected a base64 string")
 	}
 	*b = make([]byte, base64.StdEncoding.DecodedLen(len(text)))
 	n, err := base64.StdEncoding.Decode(*b, text)
-	*b = (*b)[:n]
-	return err
+	if *b = (*b)[:n]; err != nil {
+		return fault.Invalid("", "expected base64: %v", err)
+	}
+	return nil
 }
 
 // ReadJSON implements member.ValueReader.
@@ -166,9 +179,11 @@ func (w *wireUsage) canonical() *genwayv1.Usage {
 	}
 	if d := w.InputTokensDetails; d != nil {
 		u.InputImageTokens, u.InputTextTokens = d.ImageTokens, d.TextTokens
+		u.NativeFields = append(u.NativeFields, member.NativesUnder(protocol, ofInputDetails, d.Extra)...)
 	}
 	if d := w.OutputTokensDetails; d != nil {
 		u.OutputImageTokens, u.OutputTextTokens = d.ImageTokens, d.TextTokens
+		u.NativeFields = append(u.NativeFields, member.NativesUnder(protocol, ofOutputDetails, d.Extra)...)
 	}
 	return u
 }
@@ -178,24 +193,37 @@ func encodeUsage(u *genwayv1.Usage, losses *codec.Losses) (*wireUsage, error) {
 		return nil, nil
 	}
 	fit.UnplacedCounts(u, protocol, losses)
-	others, err := extra(u.GetNativeFields(), "usage", losses)
-	if err != nil {
+	natives, ofInput := split(u.GetNativeFields(), ofInputDetails)
+	natives, ofOutput := split(natives, ofOutputDetails)
+	w := &wireUsage{InputTokens: u.GetInputTokens(), OutputTokens: u.GetOutputTokens(), TotalTokens: u.GetTotalTokens()}
+	var err error
+	if w.Extra, err = extra(natives, "usage", losses); err != nil {
 		return nil, err
 	}
-	return &wireUsage{
-		InputTokens:         u.GetInputTokens(),
-		OutputTokens:        u.GetOutputTokens(),
-		TotalTokens:         u.GetTotalTokens(),
-		InputTokensDetails:  details(u.InputImageTokens, u.InputTextTokens),
-		OutputTokensDetails: details(u.OutputImageTokens, u.OutputTextTokens),
-		Extra:               others,
-	}, nil
+	if w.InputTokensDetails, err = details(u.InputImageTokens, u.InputTextTokens, ofInput); err != nil {
+		return nil, err
+	}
+	w.OutputTokensDetails, err = details(u.OutputImageTokens, u.OutputTextTokens, ofOutput)
+	return w, err
 }
 
 // details is left out where the upstream gave none, and never half there.
-func details(image, text *int64) *wireDetails {
-	if image == nil && text == nil {
-		return nil
+func details(image, text *int64, natives []*genwayv1.NativeField) (*wireDetails, error) {
+	if image == nil && text == nil && len(natives) == 0 {
+		return nil, nil
 	}
-	return &wireDetails{ImageTokens: image, TextTokens: text}
+	others, err := extra(natives, "", nil)
+	return &wireDetails{ImageTokens: image, TextTokens: text, Extra: others}, err
+}
+
+// split parts the protocol's own fields whose names begin with prefix, without it, from the rest.
+func split(fields []*genwayv1.NativeField, prefix string) (rest, inner []*genwayv1.NativeField) {
+	for _, f := range fields {
+		if name, ok := strings.CutPrefix(f.GetName(), prefix); ok && f.GetProtocol() == protocol {
+			inner = append(inner, &genwayv1.NativeField{Protocol: protocol, Name: name, Json: f.GetJson()})
+		} else {
+			rest = append(rest, f)
+		}
+	}
+	return rest, inner
 }

@@ -69,12 +69,12 @@ func (s *StreamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateImageRe
 		s.given++
 		s.partials++
 		return s.begin(e, Event(&genwayv1.PartialImage{
-			ImageIndex: s.count, PartialIndex: s.partials - 1, Data: e.B64JSON, CreateTime: created(e.CreatedAt),
+			ImageIndex: s.count, PartialIndex: s.partials - 1, Data: e.B64JSON, CreateTime: member.Time(e.CreatedAt),
 			Background: e.Background, OutputFormat: e.OutputFormat, Quality: e.Quality, Size: e.Size, NativeFields: member.Natives(protocol, e.Extra, nil),
 		})), nil
 	case imageFinished:
 		image := &genwayv1.FinishedImage{
-			ImageIndex: s.count, CreateTime: created(e.CreatedAt), Background: e.Background, OutputFormat: e.OutputFormat, Quality: e.Quality, Usage: e.Usage.canonical(),
+			ImageIndex: s.count, CreateTime: member.Time(e.CreatedAt), Background: e.Background, OutputFormat: e.OutputFormat, Quality: e.Quality, Usage: e.Usage.canonical(),
 			Image: &genwayv1.GeneratedImage{
 				Source: &genwayv1.GeneratedImage_Data{Data: e.B64JSON}, Size: e.Size, NativeFields: member.Natives(protocol, e.Extra, nil),
 			},
@@ -83,6 +83,12 @@ func (s *StreamDecoder) Decode(f codec.Frame) ([]*genwayv1.StreamGenerateImageRe
 		s.count++
 		s.partials, s.size, s.quality = 0, e.Size, e.Quality
 		s.usage = addUsage(s.usage, image.GetUsage())
+		if !s.Watch && len(e.B64JSON) == 0 {
+			s.done = true
+			err := fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, emptyImage)
+			err.Usage = s.usage
+			return nil, err
+		}
 		return s.begin(e, Event(image)), nil
 	}
 	return nil, nil
@@ -105,7 +111,7 @@ func (s *StreamDecoder) begin(e *wireEvent, ev *genwayv1.StreamGenerateImageResp
 		return []*genwayv1.StreamGenerateImageResponse{ev}
 	}
 	s.started = true
-	return []*genwayv1.StreamGenerateImageResponse{Event(&genwayv1.ImageStarted{CreateTime: created(e.CreatedAt)}), ev}
+	return []*genwayv1.StreamGenerateImageResponse{Event(&genwayv1.ImageStarted{CreateTime: member.Time(e.CreatedAt)}), ev}
 }
 
 // Close gives the end of the stream once the upstream's bytes have ended, or the fault

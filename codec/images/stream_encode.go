@@ -61,7 +61,7 @@ func (s *StreamEncoder) image(f *genwayv1.FinishedImage) ([]codec.Frame, error) 
 		return nil, err
 	}
 	if usage == nil { // the SDK requires one
-		usage = &wireUsage{InputTokensDetails: details(new(int64), new(int64))}
+		usage = &wireUsage{InputTokensDetails: &wireDetails{ImageTokens: new(int64), TextTokens: new(int64)}}
 	}
 	return frame(&wireEvent{
 		Type: imageFinished, B64JSON: image.GetData(), CreatedAt: f.GetCreateTime().GetSeconds(), Usage: usage,

@@ -37,7 +37,7 @@ func decode(count int32, watch bool, frames ...codec.Frame) ([]*genwayv1.StreamG
 // its end.
 func TestStreamRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		created := &timestamppb.Timestamp{Seconds: rapid.Int64Range(1, 1<<40).Draw(t, "created")}
+		created := &timestamppb.Timestamp{Seconds: rapid.Int64Range(1, 1<<37).Draw(t, "created")}
 		count := rapid.Int32Range(1, 4).Draw(t, "n")
 		events := []*genwayv1.StreamGenerateImageResponse{images.Event(&genwayv1.ImageStarted{CreateTime: created})}
 		end := &genwayv1.ImageCompleted{Count: count, Usage: &genwayv1.Usage{}}
@@ -248,4 +248,26 @@ func FuzzStreamDecoder(f *testing.F) {
 			t.Fatalf("neither an end nor a fault: %s", data)
 		}
 	})
+}
+
+// An event of an image that has none is no image: the stream is malformed, and the usage of what
+// was drawn is known.
+func TestStreamOfAnImageWithoutContent(t *testing.T) {
+	for _, image := range []string{``, `"b64_json":"",`, `"b64_json":null,`} {
+		for _, watch := range []bool{false, true} {
+			d := images.Codec{}.NewStreamDecoder(1)
+			d.Watch = watch
+			_, err := d.Decode(codec.Frame{Data: []byte(`{"type":"image_generation.completed",` + image + `"usage":{"input_tokens":1,"output_tokens":2,"total_tokens":3}}`)})
+			if watch {
+				if err != nil {
+					t.Errorf("%q, which the caller reads itself: %v", image, err)
+				}
+				continue
+			}
+			f, ok := errors.AsType[*fault.Error](err)
+			if !ok || f.Kind != fault.BadUpstream || f.Usage.GetTotalTokens() != 3 {
+				t.Errorf("%q: %v", image, err)
+			}
+		}
+	}
 }

@@ -253,13 +253,14 @@ func (v *wireDetails) readMember(r *member.Reader, o *member.Object) bool {
 	case "text_tokens":
 		return o.Once(1) && (r.Null() || r.Int64(member.New(r, &v.TextTokens)))
 	}
-	return r.Skip(o)
+	return r.Other(o, &v.Extra)
 }
 
 func (v *wireDetails) write(w *member.Writer) {
 	w.Begin()
 	member.IntOpt(w, "image_tokens", v.ImageTokens)
 	member.IntOpt(w, "text_tokens", v.TextTokens)
+	w.Members(v.Extra)
 	w.End()
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -140,7 +141,7 @@ type entry struct {
 func vendorA(e *entry) *genwayv1.Model {
 	m := &genwayv1.Model{Name: text(e.ID), OwnedBy: text(e.OwnedBy), GeneratesText: true}
 	if created := number(e.Created); created != nil {
-		m.CreateTime = &timestamppb.Timestamp{Seconds: *created}
+		m.CreateTime = member.Time(*created)
 	}
 	return m
 }
@@ -152,7 +153,9 @@ func vendorB(e *entry) *genwayv1.Model {
 		InputTokenLimit: number(e.MaxInput), OutputTokenLimit: number(e.MaxTokens),
 	}
 	if created, err := time.Parse(time.RFC3339, text(e.CreatedAt)); err == nil {
-		m.CreateTime = timestamppb.New(created)
+		if t := timestamppb.New(created); t.IsValid() {
+			m.CreateTime = t
+		}
 	}
 	return m
 }

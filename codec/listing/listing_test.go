@@ -64,13 +64,20 @@ func TestDecodeRefuses(t *testing.T) {
 
 // What a list says of a model is kept.
 func TestDecodeKeeps(t *testing.T) {
-	list, err := messages.Decode([]byte(`{"data":[{"id":"a","display_name":"A","created_at":"2025-02-19T00:00:00Z","max_input_tokens":200000,"max_tokens":-1}]}`))
+	list, err := messages.Decode([]byte(`{"data":[{"id":"a","display_name":"A","created_at":"2025-02-19T00:00:00Z","max_input_tokens":200000,"max_tokens":-1},{"id":"b","created_at":"0000-01-01T00:00:00Z"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := list.GetModels()[0]
 	if m.GetDisplayName() != "A" || m.GetCreateTime().GetSeconds() != 1739923200 || m.GetInputTokenLimit() != 200000 || m.OutputTokenLimit != nil {
 		t.Errorf("%v", m)
+	}
+	more, err := chat.Decode([]byte(`{"data":[{"id":"c","created":1700000000000},{"id":"d","created":1700000000}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, c, d := list.GetModels()[1], more.GetModels()[0], more.GetModels()[1]; b.CreateTime != nil || c.CreateTime != nil || d.GetCreateTime().GetSeconds() != 1700000000 {
+		t.Errorf("times that no Timestamp can hold: %v, %v, %v", b, c, d)
 	}
 }
 
