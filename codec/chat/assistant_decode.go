@@ -142,6 +142,9 @@ func (d decoder) toolCall(c *toolCall) (p *genwayv1.Part, missing string) {
 		p.NativeFields = []*genwayv1.NativeField{mark(toolCallsName)}
 		return p, ""
 	}
+	if c.named() == "" {
+		return nil, kind + ".name"
+	}
 	p.GetToolCall().Id = c.ID
 	seal, content := decodeExtraContent(c.ExtraContent)
 	p.ThoughtSignature = seal

@@ -141,7 +141,7 @@ func (s *streamDecoder) choice(c *choice, place int32) *choiceDecoder {
 }
 
 // unanswered reports whether the answer has no choices, one that says nothing, or a call that has no
-// function. That is a failure, as of a unary answer.
+// function, or one without a name. That is a failure, as of a unary answer.
 func (s *streamDecoder) unanswered() bool {
 	if len(s.choices) == 0 {
 		s.failure = noChoices(s.usage)
@@ -151,8 +151,16 @@ func (s *streamDecoder) unanswered() bool {
 			s.failure = voidChoice(s.usage)
 		}
 		for _, st := range cd.list {
-			if st.kind == kindCall && !st.defined {
-				s.failure = fault.MalformedAnswer(fault.Missing("choices.delta.tool_calls.function"))
+			missing := ""
+			switch {
+			case st.kind != kindCall:
+			case !st.defined:
+				missing = "choices.delta.tool_calls.function"
+			case st.opening.GetToolCall().GetName() == "":
+				missing = "choices.delta.tool_calls.function.name"
+			}
+			if missing != "" {
+				s.failure = fault.MalformedAnswer(fault.Missing(missing))
 				s.failure.Usage = s.usage
 			}
 		}

@@ -166,7 +166,7 @@ func textPart(w *part, p *genwayv1.Part) {
 }
 
 func (r reader) functionCall(w *functionCall, p *genwayv1.Part, path string) error {
-	if w.Name == "" && !r.answer {
+	if w.Name == "" {
 		return fault.Missing(path + ".name")
 	}
 	if r.answer && inPieces(w.Extra) {
