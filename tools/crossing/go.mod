@@ -13,7 +13,7 @@ require (
 	github.com/aws/aws-sdk-go-v2/credentials v1.20.10
 	github.com/aws/aws-sdk-go-v2/service/bedrockruntime v1.60.0
 	github.com/genway/genway v0.0.0
-	github.com/openai/openai-go/v3 v3.95.0
+	github.com/openai/openai-go/v3 v3.98.0
 	github.com/tmaxmax/go-sse v0.11.0
 	golang.org/x/oauth2 v0.37.0
 	google.golang.org/genai v1.77.0
