@@ -3,7 +3,9 @@ package responses
 import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
+	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -27,23 +29,28 @@ func (c Codec) DecodeCompactRequest(body []byte) (*codec.Request, error) {
 }
 
 // compactMembers are the native members that the operation has too.
-var compactMembers = map[string]bool{"previous_response_id": true, "prompt_cache_options": true, "prompt_cache_retention": true}
+var compactMembers = map[string]bool{"image": true, "previous_response_id": true, "prompt_cache_options": true, "prompt_cache_retention": true}
 
 // encodeCompact writes the body of the operation. It has the conversation and how to cache
-// it, and none of what shapes an answer.
+// it, and none of what shapes an answer. Native members that it does not have are named as
+// lost; what the caller merges into the body is the caller's to choose.
 func encodeCompact(req *genwayv1.GenerateTextRequest, losses *codec.Losses) ([]byte, error) {
 	w := member.NewWriter(member.SizeOfRequest(req))
+	w.Strict()
 	w.Begin()
 	w.Str("model", req.Model)
 	if err := encodeConversation(w, req, losses); err != nil {
 		return nil, err
 	}
-	w.StrOpt("service_tier", req.ServiceTier)
+	w.StrOpt("service_tier", openai.TierToAsk(req.ServiceTier))
 	w.StrOpt("prompt_cache_key", req.PromptCacheKey)
 	var kept []*genwayv1.NativeField
 	for _, f := range req.NativeFields {
-		if f.Protocol == protocol && compactMembers[f.Name] {
+		switch {
+		case f.Protocol != protocol || compactMembers[f.Name]:
 			kept = append(kept, f)
+		case !member.IsMark(f):
+			losses.Add(f.Name, "the operation has no place for it")
 		}
 	}
 	extra, err := member.Extra(protocol, kept, "", losses)
@@ -52,16 +59,18 @@ func encodeCompact(req *genwayv1.GenerateTextRequest, losses *codec.Losses) ([]b
 	}
 	w.Spliced(extra)
 	w.End()
-	return written(w)
+	return patched(w, req.ExtraJson)
 }
 
 // encodeCompacted writes the answer of the operation (SDK: CompactedResponse). The vendor
 // lists the user's messages ahead of the item; the item of Genway has their content. A
-// summary that was cut, or that a filter kept back, is none.
+// summary that was cut, or that a filter kept back, is none, nor is the answer to a prompt
+// that was blocked.
 func encodeCompacted(resp *genwayv1.GenerateTextResponse, losses *codec.Losses) ([]byte, error) {
-	if len(resp.GetCandidates()) == 0 || encodeStop(resp.Candidates[0].GetStopReason(), resp.Candidates[0].GetNativeStopReason(), false).status != statusCompleted {
+	if resp.GetPromptFeedback() != nil || len(resp.GetCandidates()) == 0 || encodeStop(resp.Candidates[0].GetStopReason(), resp.Candidates[0].GetNativeStopReason(), false).status != statusCompleted {
 		return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the model did not finish the summary of the conversation")
 	}
+	fit.UnplacedInAnswer(resp, protocol, losses)
 	w := member.NewWriter(member.SizeOfResponse(resp))
 	w.Begin()
 	w.Str("id", responseID(resp.Id))
@@ -71,6 +80,7 @@ func encodeCompacted(resp *genwayv1.GenerateTextResponse, losses *codec.Losses) 
 	w.Value(resp.Candidates[0].GetParts()[0].GetOpaque().GetJson())
 	w.EndList()
 	encodeUsage(w, resp.Usage, losses)
+	w.Spliced(extras(resp.NativeFields, "", losses))
 	w.End()
 	return w.Finish()
 }

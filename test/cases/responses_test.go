@@ -285,6 +285,20 @@ func compacted(t *testing.T, a harness.Answer, streamed bool) probeValue {
 	return items[0]
 }
 
+// compactOptions sends what the vendor's operation takes beside the conversation (SDK:
+// ResponseCompactParams), and what it does not, in a body that is written anew.
+func compactOptions(t *testing.T, g *harness.Gateway, ask func(harness.Protocol, string) harness.Answer, body string) {
+	const taken = `"image":{"context_compression":"disabled"},"prompt_cache_options":{"ttl":"30m"},"prompt_cache_retention":"24h"`
+	a := ask(harness.Responses, strings.Replace(body, "{", "{"+taken+`,"truncation":"auto","novel":1,`, 1))
+	seen := parse(t, g.Responses.Last(t).Body)
+	for name, want := range parse(t, []byte("{"+taken+"}")).Members() {
+		seen.At(name).Is(t, string(want))
+	}
+	if lost := a.Header.Get("X-Genway-Lost"); a.Status != 200 || lost != "truncation, novel" || seen.At("truncation").Exists() || seen.At("novel").Exists() {
+		t.Errorf("%d, lost %q, the upstream sees %s", a.Status, lost, seen.Raw)
+	}
+}
+
 // compactPath asks by the path that is for it.
 func compactPath(t *testing.T) {
 	g := harness.New(t, harness.Config{})
@@ -329,6 +343,8 @@ func compactPath(t *testing.T) {
 			t.Errorf("the upstream sees %s", asked.Body)
 		}
 	}
+	g.Responses.Answer(fake.JSON(own))
+	compactOptions(t, g, ask, foreign)
 	for bad, param := range map[string]string{`{"input":"hi","stream":true}`: "stream", `{}`: "input", `{"input":[]}`: "input", `{"input":"hi","background":true}`: "background"} {
 		if a := ask(harness.Chat, bad); a.Status != 400 || a.JSON().At("error.param").Text() != param {
 			t.Errorf("%s: %d %s", bad, a.Status, a.Body)
