@@ -54,14 +54,18 @@ func (w *writer) conversation(r *genwayv1.GenerateTextRequest, losses *codec.Los
 				losses.Add(path+".role", "system text stands ahead of all turns in the messages protocol")
 			}
 			system = append(system, parts...)
+			w.unplaced(m, path, losses)
 		case genwayv1.Role_ROLE_ASSISTANT:
 			turns = append(turns, turn{role: "assistant", parts: parts, source: m, path: path})
 		case genwayv1.Role_ROLE_TOOL:
-			turns = joinResults(turns, parts, path, true)
+			turns = w.joinResults(turns, parts, path, true, losses)
+			w.unplaced(m, path, losses)
 		case genwayv1.Role_ROLE_USER:
-			turns = joinResults(turns, parts, path, false)
+			turns = w.joinResults(turns, parts, path, false, losses)
 			if last := &turns[len(turns)-1]; last.path == path {
 				last.source = m
+			} else {
+				w.unplaced(m, path, losses)
 			}
 		default:
 			w.Fail(fault.Unsupported(path+".role", "%s.role is not known to the messages protocol", path))
@@ -82,7 +86,7 @@ func (w *writer) conversation(r *genwayv1.GenerateTextRequest, losses *codec.Los
 // joinResults adds a turn of the user. Results of tools follow the calls in one
 // turn, ahead of all else (case T17), so that a turn of results takes in the turns
 // of the user around it.
-func joinResults(turns []turn, parts []placedPart, path string, results bool) []turn {
+func (w *writer) joinResults(turns []turn, parts []placedPart, path string, results bool, losses *codec.Losses) []turn {
 	last := len(turns) - 1
 	if last < 0 || turns[last].role != "user" || turns[last].source != nil && !results {
 		t := turn{role: "user", parts: parts, path: path}
@@ -91,11 +95,27 @@ func joinResults(turns []turn, parts []placedPart, path string, results bool) []
 	to := &turns[last]
 	if !to.joined {
 		first := to.parts
+		w.unplaced(to.source, to.path, losses)
 		to.parts, to.source, to.joined = nil, nil, true
 		to.join(first)
 	}
 	to.join(parts)
 	return turns
+}
+
+// unplaced names the members of a message that becomes no turn of its own: those of this
+// protocol have no place there either.
+func (w *writer) unplaced(m *genwayv1.Message, path string, losses *codec.Losses) {
+	for _, f := range m.GetNativeFields() {
+		at := member.Join(path, f.Name)
+		switch {
+		case member.IsMark(f):
+		case f.Protocol != protocol && f.Binding:
+			w.Fail(fault.Unsupported(at, "%s cannot be carried to the messages protocol", at))
+		default:
+			losses.Add(at, "the message becomes a part of another")
+		}
+	}
 }
 
 // join adds parts to a turn that several messages join.
