@@ -4,15 +4,20 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 const (
 	cacheControlName    = "cache_control"
 	cacheBreakpointName = "prompt_cache_breakpoint"
+
+	cacheType = "ephemeral" // of cache_control
+	cacheMode = "explicit"  // of prompt_cache_breakpoint
 )
 
-// decodeCacheControl reads either member; the mark says which it was.
+// decodeCacheControl reads either member; the mark says which it was. A word other than the
+// one that its vendor has stays a native field.
 func decodeCacheControl(control, breakpoint *cacheControl) *genwayv1.CacheControl {
 	c, name := control, cacheControlName
 	if c == nil {
@@ -26,6 +31,14 @@ func decodeCacheControl(control, breakpoint *cacheControl) *genwayv1.CacheContro
 		out.TtlSeconds = int32(d / time.Second)
 	} else if c.TTL != "" {
 		out.NativeFields = append(out.NativeFields, native("ttl", []byte(strconv.Quote(c.TTL))))
+	}
+	for _, m := range [...]struct{ of, name, said, known string }{
+		{cacheControlName, "type", c.Type, cacheType},
+		{cacheBreakpointName, "mode", c.Mode, cacheMode},
+	} {
+		if m.of == name && m.said != "" && m.said != m.known {
+			out.NativeFields = append(out.NativeFields, native(m.name, member.AppendQuote(nil, m.said)))
+		}
 	}
 	out.NativeFields = append(out.NativeFields, natives(c.Extra)...)
 	return out
@@ -48,10 +61,14 @@ func (e *encoder) cacheControl(c *genwayv1.CacheControl, path string) (control, 
 		return nil, nil, err
 	}
 	if isControl {
-		out.Type = "ephemeral"
+		if member.Native(protocol, c.NativeFields, "type") == nil {
+			out.Type = cacheType
+		}
 		return out, nil, nil
 	}
-	out.Mode = "explicit"
+	if member.Native(protocol, c.NativeFields, "mode") == nil {
+		out.Mode = cacheMode
+	}
 	return nil, out, nil
 }
 

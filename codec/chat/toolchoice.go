@@ -45,12 +45,12 @@ func decodeToolChoice(raw jsontext.Value) (*genwayv1.ToolChoice, error) {
 			return nil, fault.Missing(toolChoiceName + "." + c.Type + ".name")
 		}
 		return &genwayv1.ToolChoice{Mode: genwayv1.ToolChoice_MODE_REQUIRED, Names: []string{called.Name}}, nil
-	case c.Type == "allowed_tools" && c.AllowedTools != nil:
+	case c.Type == "allowed_tools" && c.AllowedTools != nil && c.AllowedTools.Mode != "" && len(c.AllowedTools.Tools) > 0:
 		out := choiceOfMode(c.AllowedTools.Mode)
 		out.AllowedList = true
 		for _, t := range c.AllowedTools.Tools {
 			name := t.name()
-			if name == "" {
+			if name == "" || t.Type != "" && t.Type != "function" && t.Type != "custom" {
 				return whole, nil // a hosted tool is among them
 			}
 			out.Names = append(out.Names, name)

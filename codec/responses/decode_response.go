@@ -154,7 +154,7 @@ func blank(p *genwayv1.Part) bool {
 		return k.Refusal.GetText() == ""
 	case *genwayv1.Part_Thinking:
 		t := k.Thinking
-		return p.Id == "" && t.GetText() == "" && len(t.Summary) == 0 && t.Signature == nil && t.EncryptedContent == nil
+		return p.Id == "" && t.GetText() == "" && len(t.Summary) == 0 && t.Signature == nil && t.EncryptedContent == nil && len(p.NativeFields) == 0
 	}
 	return p.Kind == nil
 }

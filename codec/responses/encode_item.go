@@ -14,17 +14,22 @@ import (
 // written as a summary.
 func encodeReasoningItem(w *member.Writer, t *genwayv1.Thinking, summary bool, id string, natives []*genwayv1.NativeField, path string, losses *codec.Losses) {
 	natives, content := without(natives, "content")
+	natives, summaries := without(natives, "summary")
 	if summary {
 		t = asSummary(t)
 	}
 	w.Begin()
 	w.StrOpt("id", id)
 	w.Str("type", typeReasoning)
-	w.List("summary")
-	for _, text := range t.GetSummary() {
-		encodeLine(w, typeSummaryText, text)
+	if summaries != nil {
+		w.Raw("summary", summaries.Json)
+	} else {
+		w.List("summary")
+		for _, text := range t.GetSummary() {
+			encodeLine(w, typeSummaryText, text)
+		}
+		w.EndList()
 	}
-	w.EndList()
 	switch {
 	case content != nil:
 		w.Raw("content", content.Json)

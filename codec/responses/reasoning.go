@@ -11,7 +11,8 @@ import (
 )
 
 // decodeReasoning reads a reasoning item. Its texts are one canonical text; when
-// there are several, a native field keeps their bounds.
+// there are several, a native field keeps their bounds. Parts of types that are not known
+// are kept likewise.
 func decodeReasoning(raw jsontext.Value, place member.Place) (item, error) {
 	var w wireReasoningItem
 	if err := member.DecodeAt(raw, &w, place); err != nil {
@@ -22,26 +23,33 @@ func decodeReasoning(raw jsontext.Value, place member.Place) (item, error) {
 		return item{role: genwayv1.Role_ROLE_ASSISTANT, thought: sealed.thought, late: sealed.late}, nil
 	}
 	thinking := &genwayv1.Thinking{Signature: sealed.signature, EncryptedContent: sealed.encrypted}
+	var kept []*genwayv1.NativeField
 	for _, s := range w.Summary {
 		thinking.Summary = append(thinking.Summary, s.Text)
+		if s.Type != "" && s.Type != typeSummaryText && kept == nil {
+			kept = append(kept, native("summary", member.Value(raw, "summary")))
+		}
 	}
+	bounds := len(w.Content) > 1
 	for i, content := range w.Content {
 		var line wireLine
 		if err := member.DecodeAt(content, &line, member.Place{Path: place.Join("content"), Element: i + 1}); err != nil {
 			return item{}, err
 		}
 		thinking.Text += line.Text
+		bounds = bounds || line.Type != "" && line.Type != typeReasoningText
+	}
+	if bounds {
+		kept = append(kept, nativeContent(w.Content))
 	}
 	if sealed.summary && thinking.Text == "" && len(thinking.Summary) > 0 {
 		thinking.Text, thinking.Summary = thinking.Summary[0], thinking.Summary[1:]
 	}
-	if w.ID == "" && sealed.signature == nil && sealed.encrypted == nil && len(w.Summary) == 0 && thinking.Text == "" {
+	if w.ID == "" && sealed.signature == nil && sealed.encrypted == nil && len(w.Summary) == 0 && thinking.Text == "" && len(kept) == 0 {
 		return item{role: genwayv1.Role_ROLE_ASSISTANT}, nil // says nothing, and cannot be sent again
 	}
 	it := assistantItem(w.ID, w.Status, w.Extra, &genwayv1.Part{Kind: &genwayv1.Part_Thinking{Thinking: thinking}})
-	if len(w.Content) > 1 {
-		it.parts[0].NativeFields = append(it.parts[0].NativeFields, nativeContent(w.Content))
-	}
+	it.parts[0].NativeFields = append(it.parts[0].NativeFields, kept...)
 	return it, nil
 }
 

@@ -72,7 +72,7 @@ func (w *wireToolChoice) canonical(choice *genwayv1.ToolChoice, tools []*genwayv
 			}
 			names = append(names, tool.chosen(tools))
 		}
-		if len(names) == 0 {
+		if len(names) == 0 || w.Mode == "" {
 			return false
 		}
 		decodeMode(choice, w.Mode)
