@@ -25,7 +25,7 @@ func TestOptionsOfTheServer(t *testing.T) {
 			t.Fatalf("%s: %d answers\n%s", name, len(all), got)
 		}
 		first := all[0]
-		id := first.Header.Get("X-Request-Id")
+		id := first.Header.Get("X-Request-ID")
 		if first.StatusCode != c.status || first.Header.Get("Allow") != c.allow || first.Close != (c.answers == 1) || !strings.Contains(log, "request_id="+id) || id == "" {
 			t.Errorf("%s:\n%s\n%s", name, got, log)
 		}

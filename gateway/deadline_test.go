@@ -64,17 +64,14 @@ func TestSilentStreamsOverHTTP2(t *testing.T) {
 		return nil
 	}
 	overPipe(t, quiet, func(t *testing.T, caller net.Conn) {
-		transport := &http2.Transport{AllowHTTP: true}
-		conn, err := transport.NewClientConn(caller)
-		if err != nil {
-			t.Fatal(err)
-		}
+		transport := &http.Transport{Protocols: new(http.Protocols), DialContext: func(context.Context, string, string) (net.Conn, error) { return caller, nil }}
+		transport.Protocols.SetUnencryptedHTTP2(true)
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://a/v1/chat/completions", strings.NewReader(`{"model":"m","stream":true,"messages":[{"role":"user","content":"a"}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		request.Header.Set("Authorization", "Bearer k")
-		answer, err := conn.RoundTrip(request)
+		answer, err := transport.RoundTrip(request)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +79,7 @@ func TestSilentStreamsOverHTTP2(t *testing.T) {
 		if err != nil || !strings.Contains(string(all), "[DONE]") {
 			t.Errorf("%v:\n%s", err, all)
 		}
-		_ = conn.Close()
+		transport.CloseIdleConnections()
 	})
 }
 
