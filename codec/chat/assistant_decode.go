@@ -76,8 +76,12 @@ func (d decoder) assistant(m *message, place member.Place) ([]*genwayv1.Part, []
 		}
 		parts = append(parts, p)
 	}
-	if m.FunctionCall != nil && m.FunctionCall.Name != "" {
-		parts = append(parts, m.FunctionCall.part(functionCallName))
+	switch f := m.FunctionCall; {
+	case f == nil:
+	case f.Name != "":
+		parts = append(parts, f.part(functionCallName))
+	case f.Arguments.spelled() != "":
+		return nil, nil, fault.Missing(place.Join(functionCallName) + ".name")
 	}
 	fields = append(fields, content...)
 	return parts, append(fields, natives(m.Extra)...), nil

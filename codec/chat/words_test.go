@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/messages"
 	"github.com/genway/genway/codec/responses"
 )
@@ -47,3 +48,23 @@ func TestUnknownWordsStay(t *testing.T) {
 }
 
 const hello = `"messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function","function":{"name":"f"}}]`
+
+// The deprecated call of a function without a name is none, and with arguments it is malformed. Some
+// engines write one without either for null.
+func TestFunctionCallHasAName(t *testing.T) {
+	for call, ok := range map[string]bool{
+		`{"name":"","arguments":"{\"a\":1}"}`: false,
+		`{"arguments":"{}"}`:                  false,
+		`{"name":"","arguments":""}`:          true,
+		`{}`:                                  true,
+	} {
+		_, err := c.DecodeResponse([]byte(`{"id":"c","choices":[{"message":{"content":"-","function_call":` + call + `},"finish_reason":"stop"}]}`))
+		if f := fault.From(err); (err == nil) != ok || err != nil && f.Kind != fault.BadUpstream {
+			t.Errorf("an answer with %s: %v", call, err)
+		}
+		_, err = c.DecodeRequest([]byte(`{"model":"m","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"-","function_call":` + call + `}]}`))
+		if f := fault.From(err); (err == nil) != ok || err != nil && f.Param != "messages[1].function_call.name" {
+			t.Errorf("a request with %s: %v", call, err)
+		}
+	}
+}
