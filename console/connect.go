@@ -42,11 +42,17 @@ type connectPage struct {
 	Snippets []snippet
 }
 
+// errNotPlain is a model whose name could be more than a name in a snippet.
+var errNotPlain = &pageError{http.StatusBadRequest, "The snippets are made for names of models of up to 128 letters, digits and . _ : / @ + - that begin with a letter, a digit or @. Write another name into the snippet by hand."}
+
 func showConnect(c *call) error { return c.showConnect("") }
 
 // showConnect shows the snippets of a group, with a key that was made on the spot if there is one.
 func (c *call) showConnect(raw string) error {
-	p := connectPage{Group: groups[0].Value, Model: cmp.Or(strings.TrimSpace(c.r.FormValue("model")), "sandbox-text"), Raw: raw, Base: c.console.config.Base}
+	p := connectPage{Group: groups[0].Value, Model: c.connectTo(), Raw: raw, Base: c.console.config.Base}
+	if !plainName.MatchString(p.Model) {
+		return errNotPlain
+	}
 	for _, g := range groups {
 		if g.Group == adminv1.Group_GROUP_ADMIN {
 			continue
@@ -70,8 +76,16 @@ func (c *call) showConnect(raw string) error {
 	return nil
 }
 
+// connectTo is the model of the snippets.
+func (c *call) connectTo() string {
+	return cmp.Or(strings.TrimSpace(c.r.FormValue("model")), "sandbox-text")
+}
+
 // connectWithKey makes a key and shows the snippets with it.
 func connectWithKey(c *call) error {
+	if !plainName.MatchString(c.connectTo()) {
+		return errNotPlain
+	}
 	made, err := c.admin.CreateKey(c.ctx, &adminv1.CreateKeyRequest{
 		Group: groupOf(c.r.PostFormValue("group")), Settings: &adminv1.KeySettings{Name: strings.TrimSpace(c.r.PostFormValue("name"))},
 	})

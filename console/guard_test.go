@@ -33,7 +33,11 @@ func TestPolicy(t *testing.T) {
 			}
 		}
 	}
-	for path, code := range map[string]int{"/assets/": 404, "/assets/console.css": 200, "/templates/layout.html": 404, "/assets/nothing.js": 404} {
+	for path, code := range map[string]int{
+		"/assets/": 404, "/assets/console.css": 200, "/templates/layout.html": 404, "/assets/nothing.js": 404,
+		"/assets/..%2ftemplates/layout.html": 404, "/assets/%2e%2e%2ftemplates%2flayout.html": 404, "/assets/..%2ftemplates": 404, "/assets/..%5ctemplates%5clayout.html": 404,
+		"/assets/x%2f..%2fconsole.css": 404, "/assets/.%2fconsole.css": 404, "/assets/%2fconsole.css": 404, "/assets/..%2fassets%2fconsole.css": 404, "/assets/index.html": 404, "/assets/console.css%00": 404,
+	} {
 		if got := f.get(t, session, path); got.code != code {
 			t.Errorf("%s: %d", path, got.code)
 		}
@@ -78,6 +82,26 @@ func TestCrossOrigin(t *testing.T) {
 	}
 	if n := count(t, f, keys.GroupChat); n != 0 {
 		t.Errorf("%d keys were made", n)
+	}
+}
+
+// A link from another site, with which a browser does not send the session's cookie, leaves the session alone.
+func TestLinkFromAnotherSite(t *testing.T) {
+	f := open(t)
+	session := f.signIn(t, f.root)
+	for _, path := range []string{"/keys", "/", "/usage?by=key", "/requests/live", "/nothing"} {
+		r := request(t, "", http.MethodGet, path, nil)
+		r.Header.Set("Sec-Fetch-Site", "cross-site")
+		if got := f.do(r); got.code != http.StatusSeeOther || len(got.header["Set-Cookie"]) > 0 {
+			t.Errorf("%s: %d, %v", path, got.code, got.header["Set-Cookie"])
+		}
+	}
+	if got := f.get(t, session, "/keys"); got.code != http.StatusOK {
+		t.Errorf("the session gets %d", got.code)
+	}
+	// A cookie that is no session's any more is removed.
+	if got := f.get(t, "gwk_nobody", "/keys"); cookieOf(t, got).MaxAge >= 0 {
+		t.Errorf("a cookie of no session stays: %v", got.header)
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
 
-// plainName matches the names of models that need no escapes in a shell command or in source code. Callers choose these
-// names, and operators run the snippets that they copy.
-var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,127}$`)
+// plainName matches the names of models that need no escapes in a shell command or in source code. Callers and links choose
+// these names, and operators run the snippets that they copy.
+var plainName = regexp.MustCompile(`^[A-Za-z0-9@][A-Za-z0-9._:/@+-]{0,127}$`)
 
 // snippetsLike gives requests of the protocol and the model of another, with a body of ours: as curl or grpcurl, and by the SDKs
 // of its group. There are none for a model whose name is not plain.

@@ -83,11 +83,11 @@ var functions = template.FuncMap{
 }
 
 // assets serves the style and the scripts. Their names do not change with their content, so
-// browsers ask each time.
+// browsers ask each time. A path names a file as it is: one with an escaped .. would lead out of the folder.
 func assets() http.Handler {
 	server := http.FileServerFS(files)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/") {
+		if info, err := fs.Stat(files, strings.TrimPrefix(r.URL.Path, "/")); err != nil || info.IsDir() {
 			http.NotFound(w, r)
 			return
 		}

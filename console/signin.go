@@ -84,9 +84,12 @@ func (c *Console) signedIn(handle handler) http.Handler {
 	})
 }
 
-// askToSignIn leads to the sign-in, and back to the page afterwards.
+// askToSignIn leads to the sign-in, and back to the page afterwards. It removes the cookie that was shown, and no other:
+// with a link from another site, browsers do not send a Strict cookie, whose session may be good.
 func (c *Console) askToSignIn(w http.ResponseWriter, r *http.Request) {
-	http.SetCookie(w, cookie(""))
+	if _, err := r.Cookie(cookieName); err == nil {
+		http.SetCookie(w, cookie(""))
+	}
 	if r.Method != http.MethodGet {
 		(&call{console: c, w: w, r: r, ctx: r.Context()}).fail(&pageError{http.StatusUnauthorized, "Your session has ended. Sign in again; nothing was changed."})
 		return
