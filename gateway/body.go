@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
 	"errors"
@@ -60,7 +61,7 @@ func (e *Edge) decompress(x *exchange, encoding string, raw []byte) ([]byte, err
 	case "gzip", "x-gzip":
 		plain, err = gzip.NewReader(compressed)
 	case "deflate":
-		plain, err = zlib.NewReader(compressed)
+		plain, err = inflate(compressed)
 	default:
 		return nil, fault.New(fault.UnsupportedMediaType, "CONTENT_ENCODING", "content-encoding %q is not supported; send gzip, deflate or none", clip(encoding, 32))
 	}
@@ -78,6 +79,20 @@ func (e *Edge) decompress(x *exchange, encoding string, raw []byte) ([]byte, err
 		return nil, notItsEncoding(fmt.Errorf("%d bytes are behind its end", compressed.Len()))
 	}
 	return body, nil
+}
+
+// inflate reads deflate in the format of zlib, and without it, as "some non-conformant
+// implementations" send it (RFC 9110, section 8.4.1.2). No encoder of raw deflate writes what begins
+// like zlib: it would be a stored block whose padding is not zero.
+func inflate(compressed *bytes.Reader) (io.ReadCloser, error) {
+	plain, err := zlib.NewReader(compressed)
+	if !errors.Is(err, zlib.ErrHeader) {
+		return plain, err
+	}
+	if _, err := compressed.Seek(0, io.SeekStart); err != nil {
+		return nil, err
+	}
+	return flate.NewReader(compressed), nil
 }
 
 func notItsEncoding(err error) error {

@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"compress/zlib"
 	"fmt"
@@ -16,6 +17,7 @@ func TestContentEncodings(t *testing.T) {
 	const plain = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"a"}]}`
 	zipped := compressed(t, "gzip", plain)
 	deflated := compressed(t, "deflate", plain)
+	raw := compressed(t, "raw", plain)
 	twice := compressed(t, "gzip", zipped)
 	const unsupported, broken = "is not supported; send gzip, deflate or none", "the body is not what its content-encoding says"
 	for name, c := range map[string]struct {
@@ -46,6 +48,13 @@ func TestContentEncodings(t *testing.T) {
 		"deflate that is cut":             {[]string{"deflate"}, deflated[:len(deflated)-3], 400, broken},
 		"deflate with something behind":   {[]string{"deflate"}, deflated + "behind", 400, broken},
 		"deflate without its head (zlib)": {[]string{"deflate"}, deflated[2:], 400, broken},
+		"raw deflate":                     {[]string{"deflate"}, raw, 200, ""},
+		"raw deflate, stored":             {[]string{"deflate"}, compressed(t, "stored", plain), 200, ""},
+		"raw deflate that is cut":         {[]string{"deflate"}, raw[:len(raw)-3], 400, broken},
+		"raw deflate with more behind it": {[]string{"deflate"}, raw + "behind", 400, broken},
+		"deflate of nothing":              {[]string{"deflate"}, "", 400, broken},
+		"deflate of one byte":             {[]string{"deflate"}, "x", 400, broken},
+		"deflate that is none":            {[]string{"deflate"}, plain, 400, broken},
 	} {
 		var head strings.Builder
 		head.WriteString("POST /v1/messages HTTP/1.1\r\nHost: a\r\nConnection: close\r\nx-api-key: k\r\nanthropic-version: 2023-06-01\r\n")
@@ -65,8 +74,17 @@ func compressed(t *testing.T, coding, text string) string {
 	t.Helper()
 	var all bytes.Buffer
 	var w io.WriteCloser = gzip.NewWriter(&all)
-	if coding == "deflate" {
+	var err error
+	switch coding {
+	case "deflate":
 		w = zlib.NewWriter(&all)
+	case "raw":
+		w, err = flate.NewWriter(&all, flate.DefaultCompression)
+	case "stored":
+		w, err = flate.NewWriter(&all, flate.NoCompression)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 	if _, err := io.WriteString(w, text); err != nil {
 		t.Fatal(err)
