@@ -2,6 +2,7 @@ package cases_test
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/harness"
@@ -25,6 +26,20 @@ func everyWay(t *testing.T, callers, upstreams []harness.Protocol, run func(*tes
 					run(t, way{Gateway: harness.New(t, harness.Config{}), caller: caller, upstream: upstream, streamed: streamed})
 				})
 			}
+		}
+	}
+}
+
+// everyStream runs a test for each caller over each upstream, streamed, in a bubble of synctest: what
+// upstreams are given before they are given up is time of the bubble, and takes none.
+func everyStream(t *testing.T, callers, upstreams []harness.Protocol, run func(*testing.T, way)) {
+	for _, caller := range callers {
+		for _, upstream := range upstreams {
+			t.Run(string(caller)+" over "+string(upstream), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					run(t, way{Gateway: harness.New(t, harness.Config{Bubble: true}), caller: caller, upstream: upstream, streamed: true})
+				})
+			})
 		}
 	}
 }

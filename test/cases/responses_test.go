@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -67,12 +68,14 @@ func background(t *testing.T) {
 	}
 }
 
-// kept is a gateway that keeps items in a store.
-func kept(t *testing.T, db *store.Store, callers auth.Keys) *harness.Gateway {
+// kept is a gateway that keeps items in a store. The items that it has kept are in the store when written
+// returns, and it keeps none after that.
+func kept(t *testing.T, db *store.Store, callers auth.Keys) (g *harness.Gateway, written func()) {
 	t.Helper()
 	keeper := items.New(items.Config{Store: db.Items(), Keep: time.Hour})
-	t.Cleanup(keeper.Close)
-	return harness.New(t, harness.Config{Items: keeper, Keys: callers})
+	written = sync.OnceFunc(keeper.Close)
+	t.Cleanup(written)
+	return harness.New(t, harness.Config{Items: keeper, Keys: callers}), written
 }
 
 // otherKey takes every key for the same key of the group chat, which no other test has.
@@ -92,7 +95,8 @@ func references(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	first, second, other := kept(t, db, nil), kept(t, db, nil), kept(t, db, otherKey{})
+	second, _ := kept(t, db, nil)
+	other, _ := kept(t, db, otherKey{})
 	reply := answers.Reply{Parts: []answers.Part{
 		{Thinking: thought, Signature: signature},
 		{Text: "Let me see the weather."},
@@ -105,6 +109,7 @@ func references(t *testing.T) {
 					w := way{Gateway: g, caller: harness.Responses, upstream: model, streamed: streamed}
 					return string(w.sees(t, `{`+requests.Tools(harness.Responses, false, weather)+`,"reasoning":{"summary":"auto","effort":"high"},"input":[{"role":"user","content":"hi"},`+items+`]}`).Raw)
 				}
+				first, written := kept(t, db, nil)
 				w := way{Gateway: first, caller: harness.Responses, upstream: upstream, streamed: streamed}
 				w.Upstream(upstream).Answer(reply.Answer(upstream, streamed))
 				received := transcript.Read(t, w.caller, w.ask(`{`+requests.Tools(harness.Responses, false, weather)+`,"reasoning":{"summary":"auto","effort":"high"},"input":"hi"}`), streamed)
@@ -130,6 +135,7 @@ func references(t *testing.T) {
 				if got := asked(first, upstream, references); got != want {
 					t.Errorf("the core that gave the items lets the upstream see\n%s\nnot\n%s", got, want)
 				}
+				written()
 				if got := asked(second, upstream, references); got != want {
 					t.Errorf("another core lets the upstream see\n%s\nnot\n%s", got, want)
 				}
@@ -149,7 +155,7 @@ func references(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = empty.Close() })
-		first := kept(t, empty, nil)
+		first, _ := kept(t, empty, nil)
 		w := way{Gateway: first, caller: harness.Responses, upstream: harness.Chat}
 		w.Upstream(harness.Chat).Answer(reply.Answer(harness.Chat, false))
 		received := transcript.Read(t, w.caller, w.ask(`{"store":false,"input":"hi"}`), false)

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/genway/genway/core/upstream/remote"
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
@@ -88,22 +87,14 @@ func framings(t *testing.T) {
 	})
 }
 
-// patient shortens what upstreams are given.
-func patient(change func(*remote.Config)) harness.Config {
-	return harness.Config{Heartbeat: 10 * time.Millisecond, Remote: change}
-}
-
 func heartbeats(t *testing.T) {
 	alive := map[harness.Protocol]harness.Frame{
 		harness.Chat: {Comment: "ping"}, harness.Responses: {Comment: "ping"}, harness.GenerateContent: {Comment: "\n"},
 		harness.Messages: {Event: "ping", Data: `{"type":"ping"}`},
 	}
-	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
-		if !w.streamed {
-			return
-		}
+	everyStream(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
+		w.Gateway = harness.New(t, harness.Config{Bubble: true, Heartbeat: 10 * time.Second})
 		for name, first := range map[string][]fake.Step{"before content": hello(w.upstream), "after content": begun(w.upstream)} {
-			w.Gateway = harness.New(t, patient(func(c *remote.Config) { c.Hold = 10 * time.Millisecond }))
 			silence := make(chan struct{})
 			rest := fake.Events(answers.Text("fine").Events(w.upstream)[len(first):]...)
 			if w.upstream == harness.GenerateContent && name == "before content" {
@@ -134,12 +125,8 @@ var lastWords = map[harness.Protocol]string{
 }
 
 func lingering(t *testing.T) {
-	never := make(chan struct{})
-	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
-		if !w.streamed {
-			return
-		}
-		w.Gateway = harness.New(t, harness.Config{Remote: func(c *remote.Config) { c.Grace = 10 * time.Millisecond }})
+	everyStream(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
+		never := make(chan struct{})
 		whole := answers.Text("fine").Events(w.upstream)
 		tails := map[string][]string{"lingers": whole}
 		if w.upstream == harness.Chat || w.upstream == harness.Messages {
@@ -155,7 +142,6 @@ func lingering(t *testing.T) {
 				transcript.Read(t, w.caller, w.ask(w.caller.Hello()), true)
 			}
 		}
-		w.Gateway = harness.New(t, harness.Config{Remote: func(c *remote.Config) { c.Idle = 10 * time.Millisecond }})
 		w.Upstream(w.upstream).Answer(then(begun(w.upstream), fake.Wait(never)))
 		failsInBand(t, w.caller, w.ask(w.caller.Hello()))
 	})

@@ -3,6 +3,7 @@ package fake
 import (
 	"bytes"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -34,12 +35,22 @@ type Request struct {
 	Done <-chan struct{}
 }
 
-// New starts an upstream that stops with the test.
+// New starts an upstream on 127.0.0.1 that stops with the test.
 func New(t *testing.T) *Upstream {
 	t.Helper()
-	u := &Upstream{t: t, closing: make(chan struct{})}
-	server := httptest.NewServer(http.HandlerFunc(u.serve))
-	u.URL = server.URL
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Serve(t, listener, "http://"+listener.Addr().String())
+}
+
+// Serve starts an upstream on a listener that the URL leads to. It stops with the test.
+func Serve(t *testing.T, listener net.Listener, url string) *Upstream {
+	t.Helper()
+	u := &Upstream{URL: url, t: t, closing: make(chan struct{})}
+	server := &httptest.Server{Listener: listener, Config: &http.Server{Handler: http.HandlerFunc(u.serve)}} //nolint:gosec // of a test
+	server.Start()
 	t.Cleanup(func() {
 		close(u.closing)
 		server.Close()

@@ -101,7 +101,7 @@ func (g *Gateway) send(ctx context.Context, c Call) (*http.Response, error) {
 	if c.Header != nil {
 		req.Header = c.Header.Clone()
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}}
+	client := &http.Client{Transport: &http.Transport{DialContext: g.dial, DisableKeepAlives: true, DisableCompression: true}}
 	return client.Do(req)
 }
 

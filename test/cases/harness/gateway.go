@@ -3,6 +3,7 @@ package harness
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
@@ -25,6 +26,9 @@ import (
 
 // Config changes a gateway from its defaults. The zero value is good.
 type Config struct {
+	// Bubble is for a test in a bubble of synctest, whose clock goes on only when everything waits: callers,
+	// gateway and upstreams are joined by connections in memory, since a wait for a socket does not count.
+	Bubble bool
 	// Heartbeat is the edge's; 0 is none at all.
 	Heartbeat time.Duration
 	// MaxBodyBytes is the edge's; 0 is its default.
@@ -55,21 +59,28 @@ type Gateway struct {
 	// Core is the core's contract, for direct callers.
 	Core genwayv1.GenerationClient
 
-	t   *testing.T
-	log lockedBuffer
+	t    *testing.T
+	log  lockedBuffer
+	dial dialer // nil without a bubble
 }
 
 // New starts a gateway that stops with the test.
 func New(t *testing.T, config Config) *Gateway {
 	t.Helper()
-	g := &Gateway{t: t, Chat: fake.New(t), Responses: fake.New(t), Messages: fake.New(t), GenerateContent: fake.New(t), Images: fake.New(t)}
+	var memory network
+	start := func(Protocol) *fake.Upstream { return fake.New(t) }
+	if config.Bubble {
+		memory = network{}
+		start = func(p Protocol) *fake.Upstream { return fake.Serve(t, memory.listen(string(p)), "http://"+string(p)) }
+	}
+	g := &Gateway{t: t, dial: memory.dialer(), Chat: start(Chat), Responses: start(Responses), Messages: start(Messages), GenerateContent: start(GenerateContent), Images: start(Images)}
 	routes := byPrefix{}
 	for _, p := range append(Texts(), Images) {
 		adapter := remote.Config{Protocol: wireNames[p], BaseURL: g.Upstream(p).URL, APIKey: "upstream-key-of-" + string(p)}
 		if config.Remote != nil {
 			config.Remote(&adapter)
 		}
-		u, transport := newAdapter(t, adapter)
+		u, transport := newAdapter(t, adapter, g.dial)
 		t.Cleanup(transport.CloseIdleConnections)
 		routes[string(p)] = u
 	}
@@ -95,6 +106,13 @@ func New(t *testing.T, config Config) *Gateway {
 	edge, err := gateway.New(gateway.Config{Core: joined, Heartbeat: heartbeat, MaxBodyBytes: config.MaxBodyBytes, CORSOrigins: config.CORSOrigins, Gate: config.Overload, Logger: log})
 	if err != nil {
 		t.Fatal(err)
+	}
+	if config.Bubble {
+		server := &httptest.Server{Listener: memory.listen("edge"), Config: &http.Server{Handler: edge}} //nolint:gosec // of a test
+		server.Start()
+		t.Cleanup(server.Close)
+		g.URL = "http://edge"
+		return g
 	}
 	server := httptest.NewServer(edge)
 	t.Cleanup(server.Close)

@@ -2,7 +2,9 @@ package harness
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"testing"
 
@@ -10,6 +12,7 @@ import (
 	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/core/upstream/remote"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/transport/pipe"
 	"github.com/genway/genway/protocol/deferred"
 	"google.golang.org/protobuf/proto"
 )
@@ -113,13 +116,36 @@ func (b byPrefix) Models() []*genwayv1.Model {
 	return models
 }
 
-func newAdapter(t *testing.T, config remote.Config) (*remote.Upstream, *http.Transport) {
+func newAdapter(t *testing.T, config remote.Config, dial dialer) (*remote.Upstream, *http.Transport) {
 	t.Helper()
 	transport := remote.NewTransport(remote.Way{})
+	if dial != nil {
+		transport.DialContext = dial
+	}
 	config.HTTP = transport
 	u, err := remote.New(config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return u, transport
+}
+
+// network is the listeners of a bubble by host, with port 80.
+type network map[string]*pipe.Listener
+
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+func (n network) listen(host string) net.Listener {
+	n[host+":80"] = pipe.NewListener()
+	return n[host+":80"]
+}
+
+// dialer connects to the listeners; nil for no network.
+func (n network) dialer() dialer {
+	if n == nil {
+		return nil
+	}
+	return func(ctx context.Context, _, address string) (net.Conn, error) {
+		return n[address].Dial(ctx, netip.MustParseAddr("127.0.0.1"))
+	}
 }
