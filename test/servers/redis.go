@@ -19,9 +19,28 @@ type Redis struct {
 	process      *process
 }
 
-// SharedRedis is the server that the package's tests share. They keep out of each
-// other's way by the names of their keys.
+// SharedRedis is the server that the package's tests share. They keep out of each other's way by
+// names that begin with {NAME} or {NAME/, where NAME is the test's. The test's end deletes those, so
+// that a test which runs again finds none.
 func SharedRedis(tb testing.TB) *Redis {
+	tb.Helper()
+	r := sharedRedis(tb)
+	tb.Cleanup(func() {
+		if _, err := r.Command("EVAL", deleteOf, "0", "{"+tb.Name()); err != nil {
+			tb.Error(err)
+		}
+	})
+	return r
+}
+
+// deleteOf deletes the names that begin with an argument, as a whole part of a test's name.
+const deleteOf = `for _, key in ipairs(redis.call('KEYS', '*')) do
+	local n = #ARGV[1]
+	local after = key:sub(n + 1, n + 1)
+	if key:sub(1, n) == ARGV[1] and (after == '}' or after == '/') then redis.call('DEL', key) end
+end`
+
+func sharedRedis(tb testing.TB) *Redis {
 	tb.Helper()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()

@@ -21,8 +21,11 @@ type Sentinel struct {
 // sentinelMaster is the name by which the sentinel knows the servers.
 const sentinelMaster = "limits"
 
-// NewSentinel starts the three for only this test. The sentinel takes the primary for dead after
-// 300 ms of silence. The test's end ends them.
+// sentinelPatience is longer than a test, in ms.
+const sentinelPatience = "3600000"
+
+// NewSentinel starts the three for only this test. The sentinel fails over when Failover says so, and
+// not by itself: a machine that is busy would be a dead primary to it. The test's end ends them.
 func NewSentinel(tb testing.TB) *Sentinel {
 	tb.Helper()
 	s := &Sentinel{}
@@ -69,8 +72,8 @@ func (s *Sentinel) startSentinel(primary string) error {
 	text := strings.Join([]string{
 		"bind 127.0.0.1", "port " + s.port, "unixsocket " + r.Socket(), "unixsocketperm 777", "dir " + dir,
 		"sentinel monitor " + sentinelMaster + " 127.0.0.1 " + primary + " 1",
-		"sentinel down-after-milliseconds " + sentinelMaster + " 300",
-		"sentinel failover-timeout " + sentinelMaster + " 3000", "",
+		"sentinel down-after-milliseconds " + sentinelMaster + " " + sentinelPatience,
+		"sentinel failover-timeout " + sentinelMaster + " " + sentinelPatience, "",
 	}, "\n")
 	if err := errors.Join(os.WriteFile(file, []byte(text), 0o600), r.own(file)); err != nil {
 		return err
@@ -87,7 +90,12 @@ func (s *Sentinel) URL() string {
 	return "redis+sentinel://127.0.0.1:" + s.port + "/" + sentinelMaster
 }
 
-// KillPrimary ends the primary at once. The sentinel makes the replica the primary.
+// Failover has the sentinel make the replica the primary.
+func (s *Sentinel) Failover() error {
+	return s.sentinel.await("OK", "SENTINEL", "FAILOVER", sentinelMaster) // the replica may be unknown or busy at first
+}
+
+// KillPrimary ends the primary at once.
 func (s *Sentinel) KillPrimary() { s.Primary.Kill() }
 
 // FreezePrimary stops the primary where it is: its connections stay open and silent.

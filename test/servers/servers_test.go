@@ -66,6 +66,24 @@ func TestShared(t *testing.T) {
 	if one, other := servers.SharedRedis(t), servers.SharedRedis(t); one != other {
 		t.Error("there are two servers")
 	}
+	// A test that runs again (-count=2) finds none of its names, and all of others'.
+	run := func(args ...string) string {
+		t.Helper()
+		answer, err := servers.SharedRedis(t).Command(args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer
+	}
+	t.Run("again", func(t *testing.T) {
+		servers.SharedRedis(t)
+		for _, name := range []string{"{" + t.Name() + "}:a", "{" + t.Name() + "/b}:c", "{" + t.Name() + "st}:d", "{Test}:e"} {
+			run("SET", name, "1")
+		}
+	})
+	if left := strings.Fields(run("KEYS", "*")); len(left) != 2 {
+		t.Errorf("%q are left", left)
+	}
 }
 
 func TestRedis(t *testing.T) {

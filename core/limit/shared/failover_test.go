@@ -34,7 +34,8 @@ func TestX51LimitsGoOnAfterAFailover(t *testing.T) { //nolint:tparallel // the t
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			site := servers.NewSentinel(t)
-			stores := [2]*shared.Store{storeAt(t, site.URL(), time.Second), storeAt(t, site.URL(), time.Second)}
+			const noticed = 3 * time.Second // far more than an answer takes on a machine that is busy
+			stores := [2]*shared.Store{storeAt(t, site.URL(), noticed), storeAt(t, site.URL(), noticed)}
 			w := who(limit.Limits{Budgets: []limit.Budget{{Amount: 1000, Period: limit.Month}}})
 			settle := func(s *shared.Store, cost int64) {
 				t.Helper()
@@ -55,17 +56,19 @@ func TestX51LimitsGoOnAfterAFailover(t *testing.T) { //nolint:tparallel // the t
 				t.Fatal(err)
 			}
 			end(site)
-			begun := time.Now()
 			for _, s := range stores {
 				// What finds out that the primary is away is admitted by the local share.
-				r := limit.New(s, limit.Rules{}).Prepare(w)
-				if _, err := r.Reserve(t.Context(), limit.Amount{Cost: 10}); err != nil {
-					t.Fatal(err)
+				settle(s, 10)
+				if !s.Unavailable() {
+					t.Error("a primary that has ended counts")
 				}
-				r.Settle(limit.Amount{Cost: 10})
+			}
+			if err := site.Failover(); err != nil {
+				t.Fatal(err)
+			}
+			for _, s := range stores {
 				waitFor(t, func() bool { return !s.Unavailable() })
 			}
-			t.Logf("both cores count together %v after the primary's end", time.Since(begun))
 			// 620 are spent: 380 fit, by either core, and no more.
 			waitFor(t, func() bool {
 				r, refusal := ask(t, limit.New(stores[0], limit.Rules{}), w, limit.Amount{Cost: 381})
@@ -90,6 +93,7 @@ func TestX53ACluster(t *testing.T) {
 	stores := [2]*shared.Store{storeAt(t, cluster.URL(), answerWithin), storeAt(t, cluster.URL(), answerWithin)}
 	w := who(limit.Limits{RequestsPerMinute: 50, TokensPerMinute: 1_000_000, Concurrent: 1000,
 		Budgets: []limit.Budget{{Amount: 1_000_000, Period: limit.Day}, {Amount: 1_000_000, Period: limit.Month}}})
+	begun := time.Now()
 	var admitted atomic.Int64
 	var group sync.WaitGroup
 	for i := range 200 {
@@ -107,7 +111,8 @@ func TestX53ACluster(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if n := admitted.Load(); n < 50 || n > 52 { // a rate of 50 has one more each 1.2 s
+	more := int64(time.Since(begun)/(1200*time.Millisecond)) + 1 // a rate of 50 a minute
+	if n := admitted.Load(); n < 50 || n > 50+more {
 		t.Errorf("%d admitted of 50 a minute", n)
 	}
 	var with []int

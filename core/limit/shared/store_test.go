@@ -132,7 +132,7 @@ func waitFor(t *testing.T, holds func() bool) {
 	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(3 * time.Minute) // for a machine that is busy
 	for !holds() {
 		select {
 		case <-tick.C:
@@ -150,19 +150,20 @@ func TestEveryLimitAcrossCores(t *testing.T) {
 		limits limit.Limits
 		most   limit.Amount
 		admits int
+		more   time.Duration // after which one more is admitted
 		metric limit.Metric
 	}{
-		{"requests", limit.Limits{RequestsPerMinute: 7}, limit.Amount{}, 7, limit.Requests},
-		{"tokens", limit.Limits{TokensPerMinute: 100}, limit.Amount{Tokens: 30}, 3, limit.Tokens},
-		{"concurrent", limit.Limits{Concurrent: 4}, limit.Amount{}, 4, limit.Concurrent},
-		{"budget", budget(50), limit.Amount{Cost: 11}, 4, limit.Money},
+		{"requests", limit.Limits{RequestsPerMinute: 7}, limit.Amount{}, 7, time.Minute / 7, limit.Requests},
+		{"tokens", limit.Limits{TokensPerMinute: 100}, limit.Amount{Tokens: 30}, 3, time.Minute / 5, limit.Tokens},
+		{"concurrent", limit.Limits{Concurrent: 4}, limit.Amount{}, 4, time.Hour, limit.Concurrent},
+		{"budget", budget(50), limit.Amount{Cost: 11}, 4, time.Hour, limit.Money},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			a, b := store(t, server, nil), store(t, server, nil)
 			defer closed(t, a)
 			defer closed(t, b)
 			cores := []*limit.Limiter{limit.New(a, limit.Rules{}), limit.New(b, limit.Rules{})}
-			admitted := 0
+			admitted, begun := 0, time.Now()
 			for i := range 2 * c.admits {
 				r, refusal := ask(t, cores[i%2], who(c.limits), c.most)
 				if refusal == nil {
@@ -174,7 +175,7 @@ func TestEveryLimitAcrossCores(t *testing.T) {
 					t.Errorf("%+v", refusal)
 				}
 			}
-			if admitted != c.admits {
+			if admitted < c.admits || admitted > c.admits+int(time.Since(begun)/c.more) {
 				t.Errorf("%d admitted, want %d", admitted, c.admits)
 			}
 		})
@@ -210,8 +211,8 @@ func TestAllOrNothing(t *testing.T) {
 // does not.
 func TestLeases(t *testing.T) {
 	server := servers.SharedRedis(t)
-	lease := func(d time.Duration) func(*shared.Config) { return func(c *shared.Config) { c.Lease = d } }
-	dead, living := store(t, server, lease(300*time.Millisecond)), store(t, server, lease(300*time.Millisecond))
+	lease := func(c *shared.Config) { c.Lease = 3 * time.Second } // which a machine that is busy renews in time
+	dead, living := store(t, server, lease), store(t, server, lease)
 	defer closed(t, living)
 	w := who(limit.Limits{Concurrent: 3, Budgets: []limit.Budget{{Amount: 30, Period: limit.Day}}})
 	held := limit.New(living, limit.Rules{})
@@ -316,7 +317,7 @@ func TestServerUnavailable(t *testing.T) {
 			var changes atomic.Int64
 			var ledger atomic.Int64
 			s := store(t, server, func(c *shared.Config) {
-				c.Policy, c.Logger, c.Timeout = policy, slog.New(slog.NewTextHandler(&log, nil)), time.Second
+				c.Policy, c.Logger = policy, slog.New(slog.NewTextHandler(&log, nil))
 				c.OnUnavailable = func(bool) { changes.Add(1) }
 				c.Spent = func(context.Context, time.Time) ([]limit.Spend, error) {
 					return []limit.Spend{{KeyID: "key_a", Owner: "team", Cost: ledger.Load()}}, nil
