@@ -44,16 +44,13 @@ type Scenario struct {
 	Capacity float64
 }
 
-// Scenarios are a gateway without CPU to spare, an upstream that keeps a queue, and one
-// that refuses what is too much.
+// Scenarios are a gateway without CPU to spare, and an upstream that refuses what is too much.
 func Scenarios() []Scenario {
-	queueing, refusing := upstream.Defaults(), upstream.Defaults()
-	queueing.Latency, queueing.Slots = 50*time.Millisecond, 16
+	refusing := upstream.Defaults()
 	refusing.Latency, refusing.Slots, refusing.Waiting = 50*time.Millisecond, 16, 16
 	return []Scenario{
 		{Name: "sandbox", Model: "sandbox-text", Upstream: upstream.Defaults()},
 		{Name: "fast upstream", Model: "bench-model", Upstream: upstream.Defaults()},
-		{Name: "upstream that queues", Model: "bench-queue", Upstream: queueing, Capacity: 320},
 		{Name: "upstream that refuses", Model: "bench-model", Upstream: refusing, Capacity: 320},
 	}
 }

@@ -19,12 +19,10 @@ const genwayConfig = `upstreams:
   responses:       {kind: responses, base_url: "http://%[1]s/v1", api_key: sk-bench}
   messages:        {kind: messages, base_url: "http://%[1]s", api_key: sk-bench}
   generatecontent: {kind: generatecontent, base_url: "http://%[1]s", api_key: sk-bench}
-  queue:           {kind: chat, base_url: "http://%[1]s/v1", api_key: sk-bench, concurrency: {late_factor: 2}}
   images:          {kind: images, base_url: "http://%[1]s/v1", api_key: sk-bench}
 routes:
   - model: bench-model
     targets: [{upstream: chat}, {upstream: responses}, {upstream: messages}, {upstream: generatecontent}, {upstream: images}]
-  - {model: bench-queue, targets: [{upstream: queue, model: bench-model}]}
   - {model: "sandbox-*", targets: [{upstream: sandbox}]}
   - {model: bench-on-chat, targets: [{upstream: chat, model: bench-model}]}
   - {model: bench-on-responses, targets: [{upstream: responses, model: bench-model}]}

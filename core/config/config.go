@@ -134,9 +134,6 @@ type Concurrency struct {
 	// Adaptive is whether a model gets fewer calls at once while the upstream answers more
 	// than a fifth of that model's calls with 429, 503 or 529. Default true.
 	Adaptive *bool `yaml:"adaptive,omitempty" json:"adaptive,omitempty" jsonschema_description:"Whether a model gets fewer calls at once while the upstream answers more than a fifth of that model's calls with 429, 503 or 529; default true."`
-	// LateFactor is how many times later than usual answers begin when the whole upstream
-	// gets fewer calls at once; 0 is never. Else above 1.
-	LateFactor float64 `yaml:"late_factor,omitempty" json:"late_factor,omitempty" jsonschema:"exclusiveMinimum=1" jsonschema_description:"How many times later than usual answers begin when the whole upstream gets fewer calls at once, for an engine that keeps a queue: above 1, such as 2. Default: never."`
 }
 
 // Check is an active check of an upstream.

@@ -62,7 +62,6 @@ func (u Upstream) checkSettings(all *checks, at string) {
 			all.wrongf(at+"."+s.key, "an upstream of kind %s has none", u.Kind)
 		}
 	}
-	u.Concurrency.check(all, at+".concurrency")
 	u.checkCheck(all, at)
 	if !sendable(u.APIKey) {
 		all.wrongf(at+".api_key", "it holds more than one line, or characters that no header can hold")
@@ -119,15 +118,6 @@ func (u Upstream) checkSettings(all *checks, at string) {
 // Adapts reports whether a model gets fewer calls at once for a while when the upstream
 // refuses many of them.
 func (c Concurrency) Adapts() bool { return c.Adaptive == nil || *c.Adaptive }
-
-func (c Concurrency) check(all *checks, at string) {
-	if c.LateFactor != 0 && !(c.LateFactor > 1 && c.LateFactor <= mostLate) { // NaN is none either
-		all.wrongf(at+".late_factor", "expected a number above 1 and up to %d, got %v", mostLate, c.LateFactor)
-	}
-}
-
-// mostLate bounds late_factor.
-const mostLate = 1000
 
 // tokenCharacters are those of a header's name, by RFC 9110, in lower case.
 const tokenCharacters = "abcdefghijklmnopqrstuvwxyz0123456789!#$%&'*+-.^_`|~"

@@ -8,10 +8,9 @@ import (
 
 // bound is how many calls an upstream, or a model of it, may have at once. It begins without
 // one. When the upstream refuses a large share of the calls because it has too much to do
-// (see refusals), or, where the operator wants that, when its answers begin late (see
-// lateness), the bound becomes a part of the calls under way; it then grows again, back to
+// (see refusals), the bound becomes a part of the calls under way; it then grows again, back to
 // what it was in recovery and beyond, and after a while without another sign it is lifted
-// (CUBIC, RFC 9438, whose growth goes by time: that of AIMD goes by answers, and these may
+// (CUBIC, RFC 9438, whose growth goes by time: the growth of AIMD goes by answers, and these may
 // take an hour).
 //
 // It is not failsafe-go's adaptive limiter (decision 25), which takes no refusal for a
@@ -26,7 +25,6 @@ type bound struct {
 	reached  float64
 	lowered  time.Time
 	refusals refusals
-	late     lateness
 	queue    queue
 }
 
@@ -106,21 +104,6 @@ func (p place) worked() {
 // lower makes the bound to, which is at least 1, and a part of what was reached.
 func (b *bound) lower(now time.Time, to float64) {
 	b.reached, b.lowered = max(1, to)/lowerTo, now
-}
-
-// began notes how long an answer took to begin.
-func (p place) began(now time.Time) {
-	b := p.bound
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	verdict, enough := b.late.add(now, now.Sub(p.begun), !p.begun.After(b.lowered), b.underWay)
-	switch verdict {
-	case isLate:
-		b.lower(now, enough*lowerTo)
-	case wasNoQueue:
-		b.reached = 0
-	case isFine:
-	}
 }
 
 // calls is how many calls are under way.

@@ -1,8 +1,6 @@
 package route
 
 import (
-	"context"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,7 +29,6 @@ func TestHealthyUpstreamsHaveNoBound(t *testing.T) {
 			}
 			time.Sleep(time.Second) //nolint:forbidigo // of the bubble's clock
 			for _, p := range places {
-				p.began(time.Now()) // whatever it took
 				p.leave()
 			}
 		}
@@ -111,81 +108,6 @@ func TestBoundNeverFallsBelowOne(t *testing.T) {
 		}
 		if !bounded || b.reached != 0 || b.refusals.pause <= leastBlind {
 			t.Errorf("there was a bound of one: %v; the last of %v, ignored for %v", bounded, b.reached, b.refusals.pause)
-		}
-	})
-}
-
-// engine is an upstream that works on so many calls at once and has the others wait.
-type engine struct {
-	slots chan struct{}
-	takes func() time.Duration
-}
-
-// offered runs calls at a rate through a bound to the engine, and gives how many were
-// answered within the deadline and how many found no place.
-func (e *engine) offered(ctx context.Context, b *bound, perSecond int, lasts, deadline time.Duration) (good, none int) {
-	var all sync.WaitGroup
-	var mu sync.Mutex
-	for range int(lasts.Seconds() * float64(perSecond)) {
-		time.Sleep(time.Second / time.Duration(perSecond)) //nolint:forbidigo // of the bubble's clock
-		all.Go(func() {
-			begun := time.Now()
-			p, ok := b.enter(ctx, overload.Interactive, true)
-			if ok {
-				e.slots <- struct{}{}
-				time.Sleep(e.takes()) //nolint:forbidigo // of the bubble's clock
-				<-e.slots
-				p.began(time.Now())
-				p.leave()
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case !ok:
-				none++
-			case time.Since(begun) <= deadline:
-				good++
-			}
-		})
-	}
-	all.Wait()
-	return good, none
-}
-
-// TestLateAnswersLowerTheBound offers five times what an engine with a queue can serve.
-func TestLateAnswersLowerTheBound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		e := &engine{slots: make(chan struct{}, 16), takes: func() time.Duration { return 50 * time.Millisecond }}
-		b := &bound{late: lateness{factor: 2}}
-		if good, none := e.offered(t.Context(), b, 100, 2*time.Second, 100*time.Millisecond); good != 200 || none != 0 {
-			t.Errorf("unloaded: %d of 200 were answered, %d found no place", good, none)
-		}
-		e.offered(t.Context(), b, 1600, time.Second, time.Second) // it finds out
-		good, none := e.offered(t.Context(), b, 1600, 10*time.Second, 200*time.Millisecond)
-		if good < 3200*85/100 {
-			t.Errorf("overload: of 3200 calls that it can serve %d were answered in time; %d found no place", good, none)
-		}
-		if good, none := e.offered(t.Context(), b, 200, 2*time.Second, 200*time.Millisecond); good+none != 400 {
-			t.Errorf("%d and %d", good, none)
-		}
-		if good, _ := e.offered(t.Context(), b, 200, 2*time.Second, 100*time.Millisecond); good != 400 {
-			t.Errorf("two seconds later: %d of 400 were answered", good)
-		}
-	})
-}
-
-// TestLongerAnswersAreNoQueue has an upstream without any bound take ten times longer from
-// one moment on: callers are refused for no longer than it takes to find out.
-func TestLongerAnswersAreNoQueue(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		takes := 50 * time.Millisecond
-		e := &engine{slots: make(chan struct{}, 100_000), takes: func() time.Duration { return takes }}
-		b := &bound{late: lateness{factor: 2}}
-		e.offered(t.Context(), b, 500, 2*time.Second, time.Hour)
-		takes = 500 * time.Millisecond
-		e.offered(t.Context(), b, 500, 3*time.Second, time.Hour) // it finds out
-		if good, none := e.offered(t.Context(), b, 500, 10*time.Second, time.Second); none > 0 {
-			t.Errorf("%d were answered, %d refused by a healthy upstream's bound", good, none)
 		}
 	})
 }

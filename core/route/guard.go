@@ -20,10 +20,6 @@ type Limits struct {
 	// Fixed keeps that bound as it is. Otherwise a model has a bound of its own for a while
 	// when the upstream refuses a large share of its calls: 429, 503 or 529.
 	Fixed bool
-	// Late, unless 0, lowers MaxConcurrent for a while, also where there is none, when
-	// answers begin so many times later than usual, as those of an upstream do that keeps
-	// a queue.
-	Late float64
 	// Retries is how often a call that failed before its answer began is made again
 	// at the same upstream; negative is never. Default 1.
 	Retries int
@@ -80,7 +76,7 @@ func NewGuard(limits Limits) *Guard {
 	if limits.BreakAfter > 0 {
 		g.breaker = &breaker{after: limits.BreakAfter, rest: limits.BreakFor}
 	}
-	g.bound.most, g.bound.late.factor = limits.MaxConcurrent, limits.Late
+	g.bound.most = limits.MaxConcurrent
 	return g
 }
 
@@ -152,15 +148,6 @@ func (g *Guard) once(ctx context.Context, t *turn, do doing) (err error) {
 	outcome := fails
 	defer func() { permit.done(outcome) }()
 	begun := permit.begun()
-	if g.limits.Late > 0 {
-		prove := begun
-		begun = func() {
-			spot.upstream.began(time.Now())
-			if prove != nil {
-				prove()
-			}
-		}
-	}
 	if t.measured {
 		timing := g.speeds.call(speedOf{t.model, t.streamed}, time.Now())
 		defer func() { timing.end(time.Now(), err != nil && t.caller.Err() == nil && mendable(err)) }()

@@ -49,7 +49,7 @@ func Build(c *config.Config, embedded *sandbox.Sandbox, memory *remote.AnswerMem
 				listings[name] = listing
 			}
 			target.Guard = route.NewGuard(route.Limits{
-				MaxConcurrent: u.MaxConcurrent, Fixed: !u.Concurrency.Adapts(), Late: u.Concurrency.LateFactor,
+				MaxConcurrent: u.MaxConcurrent, Fixed: !u.Concurrency.Adapts(),
 				Retries: u.Retries, BreakAfter: u.BreakAfter, BreakFor: time.Duration(u.BreakFor),
 				Deadline: time.Duration(u.Deadline), DrainFor: drainFor(u),
 			})
