@@ -28,7 +28,7 @@ type commission struct {
 	partials    int
 }
 
-// GenerateImage draws the prompt, each image a little different. Size, quality,
+// GenerateImage makes pictures that name the prompt, each of another colour. Size, quality,
 // format and background of the answer are those of the images, after sizes were
 // snapped (see drawing.Snap) and auto was resolved. It takes
 //
@@ -70,11 +70,7 @@ func (s *Sandbox) GenerateImage(ctx context.Context, req *genwayv1.GenerateImage
 		if err := wait(ctx, 0); err != nil {
 			return nil, err
 		}
-		img, err := c.draw(i)
-		if err != nil {
-			return nil, err
-		}
-		image, err := s.image(ctx, req, c, img)
+		image, err := s.image(ctx, req, c, c.draw(i))
 		if err != nil {
 			return nil, err
 		}
@@ -132,10 +128,10 @@ func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
 	}
 	switch b := req.GetBackground(); b {
 	case "", "auto", "opaque":
-	case "transparent":
+	case drawing.Transparent:
 		c.spec.Background = b
 		if c.format == drawing.JPEG {
-			return nil, fault.Invalid("background", "%v", drawing.ErrTransparentJPEG)
+			return nil, fault.Invalid("background", "jpeg has no transparency: use png or webp for a transparent background")
 		}
 	default:
 		return nil, fault.Invalid("background", "background %.40q is not accepted: use opaque, transparent or auto", b)
@@ -145,21 +141,16 @@ func accept(req *genwayv1.GenerateImageRequest) (*commission, error) {
 		c.count = int(req.GetCount())
 	}
 	if req.OutputCompression != nil {
-		// The encoders take 0 for their default.
-		c.compression = max(1, int(req.GetOutputCompression()))
+		c.compression = int(req.GetOutputCompression())
 	}
 	return c, nil
 }
 
 // draw makes the i-th image.
-func (c *commission) draw(i int) (*image.NRGBA, error) {
+func (c *commission) draw(i int) *image.NRGBA {
 	spec := c.spec
 	spec.Seed += uint64(i)
-	img, err := drawing.Draw(spec)
-	if err != nil {
-		return nil, undrawn(err)
-	}
-	return img, nil
+	return drawing.Draw(spec)
 }
 
 // encode gives an image as a file. It ends early when the caller leaves.
@@ -169,7 +160,7 @@ func (c *commission) encode(ctx context.Context, img *image.NRGBA) ([]byte, erro
 		if ctx.Err() != nil {
 			return nil, upstream.Interrupted(ctx)
 		}
-		return nil, undrawn(err)
+		return nil, fault.Wrap(fmt.Errorf("encode an image: %w", err), fault.Internal, "DRAWING", "%s", fault.InternalMessage)
 	}
 	return file.Bytes(), nil
 }
@@ -185,10 +176,6 @@ func (a *attended) Write(b []byte) (int, error) {
 		return 0, err
 	}
 	return a.Buffer.Write(b)
-}
-
-func undrawn(err error) error {
-	return fault.Wrap(fmt.Errorf("draw an accepted image: %w", err), fault.Internal, "DRAWING", "%s", fault.InternalMessage)
 }
 
 func (c *commission) size() string { return fmt.Sprintf("%dx%d", c.spec.Width, c.spec.Height) }
@@ -225,7 +212,7 @@ func imageLosses(req *genwayv1.GenerateImageRequest, streamed bool) []*genwayv1.
 	return list
 }
 
-// A sketch is the drawing that accompanies a text.
+// A sketch is the picture that accompanies a text.
 const (
 	sketchEdge    = 256
 	sketchQuality = "low"
@@ -234,11 +221,7 @@ const (
 func sketch(prompt string, seed uint64) (*genwayv1.Part, error) {
 	c := &commission{format: drawing.PNG, compression: 100, spec: drawing.Spec{
 		Prompt: prompt, Seed: seed, Width: sketchEdge, Height: sketchEdge, Quality: sketchQuality}}
-	img, err := c.draw(0)
-	if err != nil {
-		return nil, err
-	}
-	data, err := c.encode(context.Background(), img) // it is too small to be given up
+	data, err := c.encode(context.Background(), c.draw(0)) // it is too small to be given up
 	if err != nil {
 		return nil, err
 	}

@@ -36,11 +36,7 @@ func (s *Sandbox) StreamGenerateImage(ctx context.Context, req *genwayv1.Generat
 		if err := wait(ctx, 0); err != nil {
 			return err
 		}
-		img, err := c.draw(i)
-		if err != nil {
-			return err
-		}
-		if err := d.image(ctx, i, img); err != nil {
+		if err := d.image(ctx, i, c.draw(i)); err != nil {
 			return err
 		}
 	}

@@ -2,7 +2,6 @@ package drawing
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"image"
 	"image/jpeg"
@@ -38,24 +37,13 @@ func ParseFormat(name string) (Format, error) {
 // MediaType is the media type of the format.
 func (f Format) MediaType() string { return "image/" + string(f) }
 
-// ErrTransparentJPEG is returned for an image that JPEG cannot hold.
-var ErrTransparentJPEG = errors.New("jpeg has no transparency: use png or webp for a transparent background")
-
 // smallEffort is the compression from which lossless formats look for a smaller file.
 const smallEffort = 50
 
-// Encode writes img as f. Compression is 1 to 100, or 0 for the default, 100.
-//
-// JPEG takes it for its quality. PNG and WebP are lossless and keep every pixel and its
-// alpha; for them, less than 50 asks for speed and the rest for a smaller file. WebP
-// takes five to ten times as long as PNG.
+// Encode writes img as f. JPEG takes the compression, 0 to 100, for its quality, and drops the
+// alpha. PNG and WebP are lossless and keep every pixel and its alpha; for them, less than 50 asks for
+// speed and the rest for a smaller file.
 func Encode(w io.Writer, img *image.NRGBA, f Format, compression int) error {
-	if compression < 0 || compression > 100 {
-		return fmt.Errorf("compression %d is not accepted: use 1 to 100", compression)
-	}
-	if compression == 0 {
-		compression = 100
-	}
 	switch f {
 	case PNG:
 		e := png.Encoder{CompressionLevel: png.DefaultCompression}
@@ -64,9 +52,6 @@ func Encode(w io.Writer, img *image.NRGBA, f Format, compression int) error {
 		}
 		return e.Encode(w, img)
 	case JPEG:
-		if !img.Opaque() {
-			return ErrTransparentJPEG
-		}
 		// The bytes of opaque pixels are the same in RGBA, which the encoder reads faster.
 		same := &image.RGBA{Pix: img.Pix, Stride: img.Stride, Rect: img.Rect}
 		return jpeg.Encode(w, same, &jpeg.Options{Quality: compression})
@@ -82,5 +67,5 @@ func Encode(w io.Writer, img *image.NRGBA, f Format, compression int) error {
 		}
 		return b.Flush()
 	}
-	return fmt.Errorf("output format %.40q is not accepted: use png, jpeg or webp", string(f))
+	return fmt.Errorf("no encoder for the format %.40q", string(f))
 }
