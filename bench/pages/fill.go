@@ -16,7 +16,7 @@ import (
 const (
 	// base is how many requests are made up at most; the rest are copies of them.
 	base = 20_000
-	// week is how many days the rows are spread over.
+	// week is how many days package demo spreads the rows over.
 	week = 7
 	// apart is how far apart the copies of a row begin.
 	apart = 600 * time.Millisecond
@@ -37,7 +37,7 @@ func fill(ctx context.Context, location string, made, copies int64, now time.Tim
 	if err != nil {
 		return err
 	}
-	_, err = demo.Fill(ctx, demo.Into{Keys: db.Keys(), Ledger: db.Ledger()}, demo.Week{Seed: 1, Requests: int(made), Days: week, End: now.Add(-2 * time.Hour)})
+	_, err = demo.Fill(ctx, db.Keys(), db.Ledger(), int(made), now.Add(-2*time.Hour))
 	if err := errors.Join(err, db.Close()); err != nil {
 		return fmt.Errorf("make up a week: %w", err)
 	}

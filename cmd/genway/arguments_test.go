@@ -17,7 +17,6 @@ func TestHelp(t *testing.T) { clitest.Help(t, program()) }
 func TestBounds(t *testing.T) {
 	clitest.Bounds(t, program, []string{"serve"})
 	clitest.Bounds(t, program, []string{"audit", "list"})
-	clitest.Bounds(t, program, []string{"demo"})
 	clitest.Bounds(t, program, []string{"ledger", "reconcile"}, "answers.csv")
 }
 

@@ -1,138 +1,183 @@
 package demo
 
 import (
-	"context"
-	"errors"
-	"fmt"
+	"encoding/hex"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/price"
 )
 
-// maker makes requests up, in the order in which they begin.
-type maker struct {
-	Week
-	rand     *rand.Rand
-	prices   *price.Catalogue
-	callers  []*caller
-	events   events
-	sessions map[string]*session // by key
-	left     int                 // how many were left open by the core that was killed
+// caller is a key and what is asked with it.
+type caller struct {
+	name, owner string
+	group       keys.Group
+	protocol    string // by the names of ledger.Request.Protocol
+	share       float64
+	models      []*model // each as likely
+	// input and output are usual numbers of tokens, cached the part of the input that comes from
+	// a cache, thinking the part of the output that is thinking.
+	input, output, cached, thinking float64
+	streams                         float64 // the part of its requests
+	perMinute, dollars              int64   // its limits: requests a minute, and the budget of a month
 }
 
-// session is what an agent is at: requests of one trace.
-type session struct {
-	trace string
-	rest  int
-	// grown is how far its input has grown.
-	grown float64
+// model is what callers ask for. Its second target, if there is one, is asked when the first fails.
+type model struct {
+	name, served, route string
+	targets             []target
+	// first is a usual time to the first event, and perSecond how many tokens follow in a second;
+	// 0 for images.
+	first     time.Duration
+	perSecond float64
 }
 
-// mostLeft is how many requests were in flight when a core was killed.
-const mostLeft = 3
+type target struct{ upstream, protocol string }
 
-// record makes the requests of the week and records them.
-func (m *maker) record(ctx context.Context, recorder *ledger.Recorder, progress func(int64)) (done int, err error) {
-	from := m.End.Add(-time.Duration(m.Days) * day)
-	for i, n := range spread(m.Week) {
-		for _, at := range starts(m.rand, from.Add(time.Duration(i)*time.Hour), n) {
-			request, result, settled := m.next(at)
-			record, err := recorder.Open(ctx, request)
-			if err != nil {
-				if _, cause := recorder.Failing(); cause != nil && errors.Is(err, ledger.ErrBusy) {
-					err = cause
-				}
-				return done, fmt.Errorf("demo: %w", err)
-			}
-			if settled {
-				record.Settle(result)
-			}
-			done++
-		}
-		if progress != nil {
-			progress(int64(done))
-		}
+var (
+	openAI    = target{"openai", "responses"}
+	azure     = target{"azure", "responses"}
+	anthropic = target{"anthropic", "messages"}
+	bedrock   = target{"bedrock", "messages"}
+
+	gpt    = &model{"gpt-5", "gpt-5-2025-08-07", "gpt-*", []target{openAI, azure}, 900 * time.Millisecond, 70}
+	mini   = &model{"gpt-5-mini", "gpt-5-mini-2025-08-07", "gpt-*", []target{openAI, azure}, 420 * time.Millisecond, 140}
+	sonnet = &model{"claude-sonnet-4-5", "claude-sonnet-4-5-20250929", "claude-*", []target{anthropic, bedrock}, 1100 * time.Millisecond, 75}
+	haiku  = &model{"claude-haiku-4-5", "claude-haiku-4-5-20251001", "claude-*", []target{anthropic, bedrock}, 480 * time.Millisecond, 150}
+	flash  = &model{"gemini-2.5-flash", "gemini-2.5-flash", "gemini-*", []target{{"gemini", "generate_content"}}, 380 * time.Millisecond, 190}
+	qwen   = &model{"qwen3-32b", "qwen3-32b", "qwen*", []target{{"local", "chat_completions"}, openAI}, 210 * time.Millisecond, 48}
+	images = &model{"gpt-image-1", "gpt-image-1", "gpt-image-*", []target{{"openai", "images"}}, 15 * time.Second, 0}
+
+	callers = []caller{
+		{"web-chat", "web", keys.GroupChat, "chat_completions", .28, []*model{mini, mini, gpt}, 1400, 260, .35, 0, .95, 3000, 400},
+		{"support-bot", "support", keys.GroupChat, "responses", .18, []*model{mini}, 2600, 340, .6, .3, .7, 1200, 40},
+		{"mobile-app", "mobile", keys.GroupGenerateContent, "generate_content", .2, []*model{flash}, 700, 180, .1, 0, .6, 6000, 20},
+		{"claude-code-ada", "platform", keys.GroupMessages, "messages", .11, []*model{sonnet, sonnet, sonnet, haiku}, 52000, 620, .9, .35, 1, 300, 1200},
+		{"nightly-evals", "evals", keys.GroupInternal, "grpc", .08, []*model{gpt, sonnet, flash}, 1800, 700, 0, .2, 0, 600, 100},
+		{"report-writer", "data", keys.GroupChat, "chat_completions", .06, []*model{sonnet, flash}, 9000, 1500, 0, 0, .3, 300, 300},
+		{"summaries-local", "data", keys.GroupMessages, "messages", .08, []*model{qwen}, 3000, 300, 0, 0, .2, 600, 1},
+		{"design-studio", "design", keys.GroupChat, "images", .01, []*model{images}, 0, 0, 0, 0, 0, 60, 50},
 	}
-	return done, nil
+
+	// lost are the members that a request in one protocol may lose on its way to another.
+	lost = map[[2]string][]string{
+		{"chat_completions", "messages"}:         {"seed", "presence_penalty"},
+		{"chat_completions", "generate_content"}: {"user"},
+		{"messages", "chat_completions"}:         {"cache_control", "top_k"},
+		{"messages", "responses"}:                {"cache_control", "top_k"},
+	}
+)
+
+// maker makes requests up.
+type maker struct {
+	rand   *rand.Rand
+	prices *price.Catalogue
+	ids    []string  // of the callers' keys
+	outage time.Time // when openai begins to fail
 }
 
-// next makes the request that begins at a time; settled is false for one that was interrupted.
-func (m *maker) next(at time.Time) (request ledger.Request, result ledger.Result, settled bool) {
-	c := m.caller(at)
-	asked := models[pick(m.rand, c.models)]
-	s := m.session(c)
-	request = ledger.Request{
-		ID: "req_" + m.word(26, "abcdefghijklmnopqrstuvwxyz234567"), KeyID: c.id, Owner: c.owner, Protocol: c.protocol, Method: "GenerateText",
-		Model: asked.name, Start: at, TraceID: s.trace,
+// next makes the request that begins at a time.
+func (m *maker) next(at time.Time) (ledger.Request, ledger.Result) {
+	i := 0
+	for x := m.rand.Float64(); i < len(callers)-1 && x >= callers[i].share; i++ {
+		x -= callers[i].share
+	}
+	c := &callers[i]
+	asked := c.models[m.rand.IntN(len(c.models))]
+	request := ledger.Request{
+		ID: "req_" + m.hex(13), KeyID: m.ids[i], Owner: c.owner, Protocol: c.protocol, Method: "GenerateText",
+		Model: asked.name, Start: at, TraceID: m.hex(16),
 	}
 	stream := m.rand.Float64() < c.streams
 	switch {
-	case asked.image:
+	case asked == images:
 		request.Method = "GenerateImage"
 	case stream:
 		request.Method = "StreamGenerateText"
 	}
-	if m.left < mostLeft && !at.Before(m.events.kill) {
-		m.left++
-		return request, ledger.Result{}, false
-	}
-	result = m.run(c, asked, s, request, stream)
-	return request, result, true
+	return request, m.answer(c, asked, &request, stream)
 }
 
-// caller chooses whose request it is.
-func (m *maker) caller(at time.Time) *caller {
-	weights := make([]float64, len(m.callers))
-	total := 0.
-	for i, c := range m.callers {
-		if c.ended.IsZero() || at.Before(c.ended) {
-			total += c.share * c.hours.load(at)
+// answer is what becomes of a request.
+func (m *maker) answer(c *caller, asked *model, request *ledger.Request, stream bool) ledger.Result {
+	r := ledger.Result{Outcome: ledger.OK, Route: asked.route}
+	t := ledger.Timeline{Admitted: m.took(900 * time.Microsecond)}
+	t.Limits = ledger.Stage{Begin: t.Admitted / 3, End: t.Admitted / 2}
+	at := t.Admitted + m.took(150*time.Microsecond)
+	t.Route = ledger.Stage{Begin: t.Admitted, End: at}
+	for _, to := range asked.targets {
+		a := ledger.Attempt{Upstream: to.upstream, Protocol: to.protocol, Model: asked.name, Begin: at, Calls: 1, Status: 200}
+		a.Connected = at + m.took(2*time.Millisecond)
+		r.Attempts++
+		r.Upstream, r.UpstreamProtocol = to.upstream, to.protocol
+		r.Outcome, r.Kind, r.Reason = ledger.OK, "", ""
+		switch {
+		case to == openAI && request.Start.After(m.outage) && request.Start.Before(m.outage.Add(48*time.Minute)):
+			a.Status, a.Kind, a.Reason = 503, "unavailable", "server_error"
+		case m.rand.Float64() < .006:
+			a.Status, a.Kind, a.Reason = 529, "overloaded", "overloaded_error"
+		case m.rand.Float64() < .006:
+			a.Status, a.Kind, a.Reason = 400, "invalid_request", "context_length_exceeded"
+		default:
+			m.serve(c, asked, &r, &a, stream)
 		}
-		weights[i] = total
-	}
-	x := m.rand.Float64() * total
-	return m.callers[min(len(weights)-1, slices.IndexFunc(weights, func(w float64) bool { return x < w }))]
-}
-
-func pick(chance *rand.Rand, of []choice) string {
-	x := chance.Float64()
-	for _, c := range of {
-		if x -= c.part; x < 0 {
-			return c.model
+		if a.Status != 200 {
+			a.Headers = a.Connected + m.took(150*time.Millisecond)
+			a.End = a.Headers
+			r.Outcome, r.Kind, r.Reason = ledger.Failed, a.Kind, a.Reason
+		}
+		at = a.End
+		t.Attempts = append(t.Attempts, a)
+		if a.Status < 500 {
+			break
 		}
 	}
-	return of[len(of)-1].model
-}
-
-// session gives the session that the request belongs to, or one of its own.
-func (m *maker) session(c *caller) *session {
-	s := m.sessions[c.id]
-	if s == nil || s.rest == 0 {
-		s = &session{trace: m.word(32, "0123456789abcdef"), rest: 1, grown: .2}
-		if c.session > 0 {
-			s.rest = 1 + m.rand.IntN(2*c.session)
-		}
-		m.sessions[c.id] = s
+	r.Duration = at + m.took(120*time.Microsecond)
+	t.Settled = r.Duration + m.took(60*time.Microsecond)
+	if members := lost[[2]string{c.protocol, r.UpstreamProtocol}]; len(members) > 0 && m.rand.IntN(2) == 0 {
+		r.Losses = strings.Join(members, ",")
 	}
-	s.rest--
-	s.grown += .12
-	return s
-}
-
-func (m *maker) word(n int, digits string) string {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = digits[m.rand.IntN(len(digits))]
+	if p, ok := m.prices.FindFirst(r.Upstream, []string{r.Model, asked.name}, request.Start); ok && r.Usage != (ledger.Usage{}) {
+		r.Cost, r.Price = p.Cost(r.Usage), p.ID
 	}
-	return string(b)
+	r.Timeline = string(ledger.AppendTimeline(nil, &t, request, &r))
+	return r
 }
 
-// about gives a figure near a usual one: most within a factor of two, some far above.
+// serve is an attempt that has an answer.
+func (m *maker) serve(c *caller, asked *model, r *ledger.Result, a *ledger.Attempt, stream bool) {
+	r.Model = asked.served
+	if asked == images {
+		r.Usage.Images = 1 + int64(m.rand.IntN(3))
+		a.Headers = a.Connected + m.took(asked.first)
+		a.End = a.Headers + m.took(40*time.Millisecond)
+		return
+	}
+	u := &r.Usage
+	u.Input, u.Output = 8+int64(m.about(c.input, .5)), 1+int64(m.about(c.output, .8))
+	u.CacheRead = int64(float64(u.Input) * c.cached * m.rand.Float64())
+	u.Thinking = int64(float64(u.Output) * c.thinking * m.rand.Float64())
+	first := a.Connected + m.took(asked.first)
+	a.End = first + time.Duration(float64(u.Output)/asked.perSecond*float64(time.Second))
+	if !stream {
+		a.Headers = a.End
+		return
+	}
+	a.Headers, a.FirstEvent, a.Released = a.Connected+(first-a.Connected)/2, first, first+m.took(40*time.Microsecond)
+	a.End = max(a.End, a.Released)
+	r.FirstEvent = a.Released
+	if m.rand.Float64() < .03 { // the caller disconnects, and the upstream would have said the usage at the end
+		a.End = a.Released + (a.End-a.Released)/3
+		a.Kind, a.Reason, r.Usage = "cancelled", "CANCELLED", ledger.Usage{}
+		r.Outcome, r.Kind, r.Reason = ledger.Cancelled, a.Kind, a.Reason
+	}
+}
+
+// about returns a figure near a usual one: most within a factor of two, some far above.
 func (m *maker) about(usual, sigma float64) float64 {
 	return usual * math.Exp(m.rand.NormFloat64()*sigma)
 }
@@ -141,59 +186,10 @@ func (m *maker) took(usual time.Duration) time.Duration {
 	return time.Duration(m.about(float64(usual), .35)).Round(time.Microsecond)
 }
 
-// run is what becomes of a request.
-func (m *maker) run(c *caller, asked *model, s *session, request ledger.Request, stream bool) ledger.Result {
-	r := ledger.Result{Outcome: ledger.OK, Route: asked.route}
-	t := ledger.Timeline{Admitted: m.took(900 * time.Microsecond)}
-	if limits := m.took(250 * time.Microsecond); limits < t.Admitted {
-		t.Limits = ledger.Stage{Begin: (t.Admitted - limits) / 2, End: (t.Admitted + limits) / 2}
+func (m *maker) hex(n int) string {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(m.rand.Uint32())
 	}
-	at := t.Admitted + m.took(150*time.Microsecond)
-	t.Route = ledger.Stage{Begin: t.Admitted + (at-t.Admitted)/3, End: at}
-	for i, p := range m.places(asked) {
-		a := ledger.Attempt{Upstream: p.upstream, Protocol: p.protocol, Model: request.Model, Begin: at, Calls: 1}
-		r.Upstream, r.UpstreamProtocol = p.upstream, p.protocol
-		hit := m.events.hits(m.rand, p.upstream, request.Start)
-		if hit != nil && hit.status == 529 && m.rand.Float64() < .7 {
-			at += m.took(hit.took) // and once more at the same place, which works
-			a.Calls++
-			r.Attempts++
-			hit = nil
-		}
-		r.Attempts++
-		if hit == nil {
-			at = m.answer(c, asked, s, stream, &a, at, &r)
-			t.Attempts = append(t.Attempts, a)
-			break
-		}
-		at += m.took(hit.took)
-		a.Status, a.Kind, a.Reason, a.End = hit.status, hit.kind, hit.reason, at
-		if hit.status > 0 {
-			a.Connected, a.Headers = a.Begin+m.took(20*time.Millisecond)/10, at
-		}
-		t.Attempts = append(t.Attempts, a)
-		if i == len(asked.places)-1 {
-			r.Outcome, r.Kind, r.Reason = ledger.Failed, hit.kind, hit.reason
-		}
-		at += m.took(200 * time.Microsecond)
-	}
-	r.Duration = at + m.took(120*time.Microsecond)
-	t.Settled = r.Duration + m.took(60*time.Microsecond)
-	if lost := lostTo[[2]string{request.Protocol, r.UpstreamProtocol}]; len(lost) > 0 && m.rand.Float64() < .55 {
-		r.Losses = strings.Join(lost[:1+m.rand.IntN(len(lost))], ",")
-	}
-	if p, ok := m.prices.FindFirst(r.Upstream, []string{r.Model, request.Model}, request.Start); ok && r.Usage != (ledger.Usage{}) {
-		r.Cost, r.Price = p.Cost(r.Usage), p.ID
-	}
-	r.Timeline = string(ledger.AppendTimeline(nil, &t, &request, &r))
-	return r
-}
-
-// places are those that a request is sent to, in their order. A quarter of what may go to either
-// of two begins with the second, which the first does not follow.
-func (m *maker) places(asked *model) []place {
-	if asked.route == "claude-*" && m.rand.IntN(4) == 0 {
-		return asked.places[1:]
-	}
-	return asked.places
+	return hex.EncodeToString(b)
 }
