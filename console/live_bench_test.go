@@ -8,11 +8,11 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"github.com/genway/genway/test/cpu"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
@@ -40,24 +40,14 @@ func BenchmarkLive(b *testing.B) {
 	}()
 	<-to.wrote
 	b.ReportAllocs()
-	before := cpu(b)
+	before := cpu.Time()
 	for b.Loop() {
 		f.scripted.tail <- resp
 		if event := <-to.wrote; strings.Count(event, `"id":`) != each {
 			b.Fatal(event)
 		}
 	}
-	b.ReportMetric(float64(cpu(b)-before)/float64(b.N*each), "cpu-ns/row")
+	b.ReportMetric(float64(cpu.Time()-before)/float64(b.N*each), "cpu-ns/row")
 	leave()
 	<-done
-}
-
-// cpu is the CPU time that the process has spent.
-func cpu(b *testing.B) time.Duration {
-	b.Helper()
-	var spent syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &spent); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(spent.Utime.Nano() + spent.Stime.Nano())
 }

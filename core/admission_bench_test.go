@@ -5,7 +5,6 @@ package core_test
 import (
 	"context"
 	"path/filepath"
-	"syscall"
 	"testing"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/genway/genway/core/limit"
 	"github.com/genway/genway/core/store"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/test/cpu"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 )
@@ -72,7 +72,7 @@ func BenchmarkAdmission(b *testing.B) {
 			caller := call.Caller{Principal: keys.Principal{KeyID: "key_abcdefghijkl", Owner: "team", Group: keys.GroupChat, Policy: &c.policy}}
 			b.ReportAllocs()
 			b.SetParallelism(32)
-			before := cpu(b)
+			before := cpu.Time()
 			b.ResetTimer()
 			b.RunParallel(func(pb *testing.PB) {
 				for pb.Next() {
@@ -86,19 +86,10 @@ func BenchmarkAdmission(b *testing.B) {
 				b.Error(err)
 			}
 			b.StopTimer()
-			b.ReportMetric(float64(cpu(b)-before)/float64(b.N), "cpu-ns/op")
+			b.ReportMetric(float64(cpu.Time()-before)/float64(b.N), "cpu-ns/op")
 			if err := db.Close(); err != nil {
 				b.Error(err)
 			}
 		})
 	}
-}
-
-func cpu(b *testing.B) time.Duration {
-	b.Helper()
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

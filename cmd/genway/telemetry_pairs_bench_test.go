@@ -10,9 +10,9 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"syscall"
 	"testing"
-	"time"
+
+	"github.com/genway/genway/test/cpu"
 )
 
 // BenchmarkTelemetryPairs compares two settings of telemetry in one process. An iteration sends a slice of
@@ -47,7 +47,7 @@ func BenchmarkTelemetryPairs(b *testing.B) {
 				once, end := carrier(b, g.address, g.request(c.path, c.body))
 				b.Cleanup(end)
 				run[i] = func() float64 {
-					begun := processorTime(b)
+					begun := cpu.Time()
 					for range pair.slice {
 						once()
 					}
@@ -56,7 +56,7 @@ func BenchmarkTelemetryPairs(b *testing.B) {
 							<-collector.came
 						}
 					}
-					return float64((processorTime(b) - begun).Nanoseconds()) / 1000 / float64(pair.slice)
+					return float64((cpu.Time() - begun).Nanoseconds()) / 1000 / float64(pair.slice)
 				}
 			}
 			if pair.slice == short {
@@ -91,16 +91,6 @@ func (s *sink) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.Header().Set("Content-Type", "application/x-protobuf")
 	s.came <- struct{}{}
-}
-
-// processorTime is the CPU time of this process, of user and system.
-func processorTime(b *testing.B) time.Duration {
-	b.Helper()
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 func median(of []float64) float64 {

@@ -3,12 +3,12 @@
 package store_test
 
 import (
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/store"
+	"github.com/genway/genway/test/cpu"
 	"github.com/genway/genway/test/servers"
 )
 
@@ -34,7 +34,7 @@ func BenchmarkLedger(b *testing.B) {
 				}
 				b.ReportAllocs()
 				b.SetParallelism(32)
-				before := cpu(b)
+				before := cpu.Time()
 				b.ResetTimer()
 				b.RunParallel(func(pb *testing.PB) {
 					for pb.Next() {
@@ -52,20 +52,11 @@ func BenchmarkLedger(b *testing.B) {
 					b.Error(err)
 				}
 				b.StopTimer()
-				b.ReportMetric(float64(cpu(b)-before)/float64(b.N), "cpu-ns/op")
+				b.ReportMetric(float64(cpu.Time()-before)/float64(b.N), "cpu-ns/op")
 				if err := s.Close(); err != nil {
 					b.Error(err)
 				}
 			})
 		}
 	}
-}
-
-func cpu(b *testing.B) time.Duration {
-	b.Helper()
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

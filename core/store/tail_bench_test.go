@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/test/cpu"
 )
 
 // BenchmarkTail reads what half a second has written at 500 requests a second. cpu-ns/row is what a request
@@ -43,11 +44,11 @@ func BenchmarkTail(b *testing.B) {
 			for range b.N {
 				b.StopTimer()
 				write()
-				before := cpu(b)
+				before := cpu.Time()
 				b.StartTimer()
 				ended, _, err := s.Requests().Tail(b.Context(), cursor)
 				b.StopTimer()
-				spent += int64(cpu(b) - before)
+				spent += int64(cpu.Time() - before)
 				if err != nil || len(ended) != each {
 					b.Fatal(len(ended), err)
 				}
