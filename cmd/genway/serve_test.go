@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -29,26 +30,18 @@ func TestBothSidesEndTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := serveCommand{
-		CoreFlags: coreproc.CoreFlags{Data: coreproc.Data{Dir: dir}, GRPC: free(t), Grace: 20 * time.Second, TextModel: "sandbox-text", ImageModel: "sandbox-image"},
-		EdgeFlags: edgeproc.EdgeFlags{HTTP: free(t), WriteTimeout: time.Minute},
+		CoreFlags: coreproc.CoreFlags{Data: coreproc.Data{Dir: dir}, Grace: 20 * time.Second, TextModel: "sandbox-text", ImageModel: "sandbox-image"},
+		EdgeFlags: edgeproc.EdgeFlags{WriteTimeout: time.Minute},
 		Log:       cli.Log{Format: "text"},
 	}
-	ctx, end := context.WithCancel(t.Context())
-	defer end()
-	up, printed := io.Pipe()
-	ended := make(chan error, 1)
-	go func() { ended <- c.Run(ctx, printed) }()
-	if _, err := up.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	go func() { _, _ = io.Copy(io.Discard, up) }()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+c.HTTP+"/v1/chat/completions",
-		strings.NewReader(`{"model":"sandbox-drip-50ms","stream":true,"messages":[{"role":"user","content":"one two three"}]}`))
+	client, grpc, end, ended := running(t, c)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/v1/chat/completions",
+		strings.NewReader(`{"model":"sandbox-drip-50ms","stream":true,"messages":[{"role":"user","content":"`+strings.Repeat("word ", 60)+`"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+key)
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +57,7 @@ func TestBothSidesEndTogether(t *testing.T) {
 		case <-whole:
 			t.Fatal("the gRPC side is open until the last JSON answer is out")
 		default:
-			conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", c.GRPC)
+			conn, err := new(net.Dialer).DialContext(t.Context(), "unix", grpc)
 			if open = err == nil; open {
 				_ = conn.Close()
 			}
@@ -90,26 +83,18 @@ func TestNoGrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := serveCommand{
-		CoreFlags: coreproc.CoreFlags{Data: coreproc.Data{Dir: dir}, GRPC: free(t), TextModel: "sandbox-text", ImageModel: "sandbox-image"},
-		EdgeFlags: edgeproc.EdgeFlags{HTTP: free(t), WriteTimeout: time.Minute},
+		CoreFlags: coreproc.CoreFlags{Data: coreproc.Data{Dir: dir}, TextModel: "sandbox-text", ImageModel: "sandbox-image"},
+		EdgeFlags: edgeproc.EdgeFlags{WriteTimeout: time.Minute},
 		Log:       cli.Log{Format: "text"},
 	}
-	ctx, end := context.WithCancel(t.Context())
-	defer end()
-	up, printed := io.Pipe()
-	ended := make(chan error, 1)
-	go func() { ended <- c.Run(ctx, printed) }()
-	if _, err := up.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	go func() { _, _ = io.Copy(io.Discard, up) }()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+c.HTTP+"/v1/chat/completions",
+	client, _, end, ended := running(t, c)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/v1/chat/completions",
 		strings.NewReader(`{"model":"sandbox-drip-50ms","stream":true,"messages":[{"role":"user","content":"`+strings.Repeat("word ", 2000)+`"}]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+key)
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := client.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +108,7 @@ func TestNoGrace(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if took := time.Since(asked); took > 15*time.Second {
+	if took := time.Since(asked); took > 18*time.Second {
 		t.Errorf("the end took %v", took)
 	}
 }
@@ -132,8 +117,8 @@ func TestNoGrace(t *testing.T) {
 func TestWrongOrigin(t *testing.T) {
 	dir := t.TempDir()
 	c := serveCommand{
-		CoreFlags: coreproc.CoreFlags{Data: coreproc.Data{Dir: dir}, GRPC: free(t), TextModel: "sandbox-text", ImageModel: "sandbox-image"},
-		EdgeFlags: edgeproc.EdgeFlags{HTTP: free(t), CORSOrigin: []string{"http://localhost/"}},
+		CoreFlags: coreproc.CoreFlags{Data: coreproc.Data{Dir: dir}, GRPC: "127.0.0.1:0", TextModel: "sandbox-text", ImageModel: "sandbox-image"},
+		EdgeFlags: edgeproc.EdgeFlags{HTTP: "127.0.0.1:0", CORSOrigin: []string{"http://localhost/"}},
 		Log:       cli.Log{Format: "text"},
 	}
 	var out strings.Builder
@@ -146,13 +131,27 @@ func TestWrongOrigin(t *testing.T) {
 	}
 }
 
-// free gives an address on which no server listens.
-func free(t *testing.T) string {
+// running runs a command on sockets of its own once it listens, and returns a client of its JSON side, the
+// path of its gRPC side, what asks it to end, and its end.
+func running(t *testing.T, c serveCommand) (client *http.Client, grpc string, end func(), ended <-chan error) {
 	t.Helper()
-	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	dir, err := os.MkdirTemp("", "serve") // a short path, for sockets
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	json, grpc := filepath.Join(dir, "json"), filepath.Join(dir, "grpc")
+	c.HTTP, c.GRPC = "unix:"+json, "unix:"+grpc
+	ctx, end := context.WithCancel(t.Context())
+	t.Cleanup(end)
+	up, printed := io.Pipe()
+	result := make(chan error, 1)
+	go func() { result <- c.Run(ctx, printed) }()
+	if _, err := up.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, up) }()
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", json)
+	}}}, grpc, end, result
 }

@@ -30,7 +30,7 @@ func ofCapturedBodies(b *browser, s started) {
 	b.click(`header a[href="/requests"]`, there("#requests tbody a"))
 	b.click("#requests tbody a", there("dl.facts"))
 	const bodies = `main a[href$="/bodies"]`
-	b.until("the bodies are written", `(`+there(bodies)+`) || (location.reload(), false)`)
+	b.untilReloaded("the bodies are written", there(bodies))
 	b.click(bodies, `document.body.innerText.includes("Say <i>canary</i>.") && document.body.innerText.includes("is the one that the upstream was sent") && `+there("tr.mapped")+` && document.body.innerText.includes("The answer on its way back")`)
 	axe := axeCore(t)
 	b.do("bypass the policy", page.SetBypassCSP(true)) // as pagesAreAccessible does

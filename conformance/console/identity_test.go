@@ -35,9 +35,8 @@ func byAnIdentityProvider(b *browser, _ started) {
 		Claims: map[string]any{"groups": []string{"staff"}, "email": "ada@example.com", "email_verified": true},
 	})
 	write(routes + fmt.Sprintf("console:\n  oidc: {issuer: %q, client_id: genway, client_secret: s3cret, redirect_url: %q, viewer_groups: [staff]}\n", at.URL(t), redirect))
-	const offered = `document.querySelector("a[href^='/sign-in/start']") !== null`
 	b.open(s.console+"/sign-in?to=/keys", "#sign-in")
-	b.until("the new configuration is in force", `(`+offered+`) || (location.reload(), false)`)
+	b.untilReloaded("the new configuration is in force", there(`a[href^="/sign-in/start"]`))
 	b.do("bypass the policy", page.SetBypassCSP(true)) // as pagesAreAccessible does
 	b.accessible("sign-in at an identity provider", axeCore(t), `{}`)
 	b.do("restore the policy", page.SetBypassCSP(false), chromedp.Reload())

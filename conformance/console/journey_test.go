@@ -48,9 +48,7 @@ func journey(b *browser, s started) {
 	}
 	b.click(`header a[href="/requests"]`, there("#tail-pause"))
 	b.click(`#tail-pause`, `document.querySelector("#tail-state").textContent.startsWith("Live")`)
-	if code := s.ask(t, key, hello); code != http.StatusOK {
-		t.Fatalf("the second request: %d", code)
-	}
+	b.follow(s, key)
 	b.until("a request is there by itself", there("#requests tbody a"))
 	b.click(`#tail-pause`, `document.querySelector("#tail-state").textContent.startsWith("Paused")`)
 	b.click(`#requests tbody a`, there("svg.waterfall"))
@@ -72,6 +70,17 @@ func journey(b *browser, s started) {
 	playground(b)
 	b.click(`form[action="/sign-out"] button`, there("#sign-in"))
 	b.clean()
+}
+
+// follow makes requests until the live tail has one: what ends before the tail begins is not followed.
+func (b *browser) follow(s started, key string) {
+	b.t.Helper()
+	for shown := false; !shown; {
+		if code := s.ask(b.t, key, hello); code != http.StatusOK {
+			b.t.Fatalf("a request: %d", code)
+		}
+		b.do("look", chromedp.Evaluate(`!document.querySelector("#tail-state").textContent.startsWith("Live: 0")`, &shown))
+	}
 }
 
 // playground is case X64: a body is sent as each protocol, and what comes is shown: raw, as text, as a tool
@@ -146,13 +155,7 @@ func byKeyboard(b *browser, s started) {
 	b.keys("r", there("#tail-pause"))
 	b.tab("#tail-pause")
 	b.keys(kb.Enter, `document.querySelector("#tail-state").textContent.startsWith("Live")`)
-	// What ends before the tail begins is not followed.
-	for shown := false; !shown; {
-		if code := s.ask(t, key, hello); code != http.StatusOK {
-			t.Fatalf("a request: %d", code)
-		}
-		b.do("look", chromedp.Evaluate(`!document.querySelector("#tail-state").textContent.startsWith("Live: 0")`, &shown))
-	}
+	b.follow(s, key)
 	b.keys(" ", `document.querySelector("#tail-state").textContent.startsWith("Paused")`)
 	b.tab("#requests tbody a")
 	b.keys(kb.Enter, there("svg.waterfall"))

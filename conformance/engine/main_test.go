@@ -73,10 +73,7 @@ func startEngine(dir string) (base string, stop func(), err error) {
 	if err := os.WriteFile(file, model.Bytes(), 0o600); err != nil {
 		return "", nil, err
 	}
-	address, err := freeAddress()
-	if err != nil {
-		return "", nil, err
-	}
+	address := server.Address()
 	host, port, _ := net.SplitHostPort(address)
 	ctx, cancel := context.WithCancel(context.Background())
 	var log bytes.Buffer
@@ -120,14 +117,6 @@ func await(url string, ended <-chan struct{}) error {
 			return nil
 		}
 	}
-}
-
-func freeAddress() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return listener.Addr().String(), listener.Close()
 }
 
 // configuration routes a model for each kind to the engine.

@@ -25,10 +25,23 @@ type Load struct {
 	failed map[int]caller.Seen
 }
 
-// Load starts callers of an edge. Numbers of requests begin above first.
+// Load starts callers of an edge, once each core has served each key through it: a core looks a key up
+// when it is shown first, and refuses it unread where its store does not answer in time, as on a busy
+// machine. Numbers of requests begin above first, those of before are the ones just below.
 func (f *Fleet) Load(e *Edge, callers, first int) *Load {
 	f.tb.Helper()
 	l := &Load{fleet: f, client: f.Client(e), first: first, failed: map[int]caller.Seen{}}
+	for n := first - len(caller.Text()); n < first; n++ {
+		Within(f.tb, WaitLimit, "a core does not serve "+f.Call(vendors.Answer, n).Protocol, func() bool {
+			_, _ = l.client.Do(f.tb.Context(), f.Call(vendors.Answer, n)) // it may be refused
+			for _, c := range f.Cores {
+				if c.Served()[n] == 0 {
+					return false
+				}
+			}
+			return true
+		})
+	}
 	l.next.Store(int64(first))
 	for range callers {
 		l.callers.Go(func() {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/conformance/otlp"
+	"github.com/genway/genway/conformance/server"
 	"github.com/genway/genway/conformance/vendors"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 )
@@ -66,7 +67,7 @@ func startCollector(t *testing.T, program, config string) (got *otlp.Receiver, a
 	got, endpoints := otlp.Start(t)
 	t.Setenv("BACKEND_ENDPOINT", strings.TrimPrefix(endpoints["grpc"], "http://"))
 	t.Setenv("PROMETHEUS_URL", endpoints["http/protobuf"])
-	at = map[string]string{"grpc": free(t), "http/protobuf": free(t)}
+	at = map[string]string{"grpc": server.Address(), "http/protobuf": server.Address()}
 	var log bytes.Buffer
 	run := exec.Command(program, "--config", "file:"+config, "--config", "yaml:receivers::otlp::protocols::grpc::endpoint: "+at["grpc"],
 		"--config", "yaml:receivers::otlp::protocols::http::endpoint: "+at["http/protobuf"], "--config", "yaml:service::telemetry::metrics::level: none")
@@ -98,15 +99,4 @@ func startCollector(t *testing.T, program, config string) (got *otlp.Receiver, a
 		}
 	}
 	return got, at
-}
-
-// free returns an address for a program to listen on.
-func free(t *testing.T) string {
-	t.Helper()
-	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }

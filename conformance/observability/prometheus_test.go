@@ -17,6 +17,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/genway/genway/conformance/server"
 )
 
 // program finds one of Prometheus' programs. Where it cannot be had, the test says so.
@@ -89,7 +91,7 @@ func startPrometheus(t *testing.T, dir, targets string, sides []string) string {
 	if err := os.WriteFile(file, config.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	address := free(t)
+	address := server.Address()
 	var log bytes.Buffer
 	run := exec.Command(path, "--config.file="+file, "--storage.tsdb.path="+filepath.Join(dir, "tsdb"), "--web.listen-address="+address, "--enable-feature=exemplar-storage", "--log.level=warn")
 	run.Stdout, run.Stderr = &log, &log

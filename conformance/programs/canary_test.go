@@ -77,12 +77,7 @@ func noSecretLeaks(t *testing.T, _ stores) {
 func canaries(t *testing.T, options server.Options, restart func()) {
 	t.Helper()
 	// A directory of its own keeps the path below the 108 bytes a socket's may have.
-	dir, err := os.MkdirTemp("", "genway-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	secret, socket := filepath.Join(dir, "secret"), filepath.Join(dir, "metrics")
+	secret, metricsAt, pages := filepath.Join(t.TempDir(), "secret"), socket(t), socket(t)
 	write(t, secret, canaryEdge)
 	edge := []string{"--log-level", "debug", "--edge-secret-file", secret, "--max-body-bytes", "1000000"}
 	if options.TwoProcess {
@@ -90,8 +85,7 @@ func canaries(t *testing.T, options server.Options, restart func()) {
 	} else {
 		options.Args = edge
 	}
-	pages := filepath.Join(dir, "debug")
-	options.Args = append(slices.Clone(options.Args), "--metrics-listen", "unix:"+socket, "--debug-listen", "unix:"+pages)
+	options.Args = append(slices.Clone(options.Args), "--metrics-listen", "unix:"+metricsAt, "--debug-listen", "unix:"+pages)
 	exported, endpoints := otlp.Start(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", endpoints["grpc"])
 	t.Setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
@@ -125,7 +119,7 @@ func canaries(t *testing.T, options server.Options, restart func()) {
 	sendCanaries(t, r, found)
 	restart()
 	sendNonsense(t, r, found)
-	metrics := page(t, socket, "/metrics")
+	metrics := page(t, metricsAt, "/metrics")
 	if !strings.Contains(metrics, "genway_requests_total{") {
 		t.Errorf("no metrics:\n%s", metrics)
 	}
@@ -137,6 +131,17 @@ func canaries(t *testing.T, options server.Options, restart func()) {
 	found.add("traces and metrics", exported.Raw())
 	found.outputs(t, r)
 	found.search(t)
+}
+
+// socket is the path of a socket that a program is to make, which is short enough for one.
+func socket(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "genway-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return filepath.Join(dir, "s")
 }
 
 // page gives a page of a socket.

@@ -80,7 +80,10 @@ func joiningCores(t *testing.T, _ stores) {
 	second := f.Start("127.0.0.3:" + port)
 	joined := time.Now()
 	names.Set("127.0.0.2", "127.0.0.3")
-	fleet.Within(t, 30*time.Second, "the core that joined gets no call", func() bool { return len(second.Served()) > 0 })
+	if err := edge.AwaitText(`"msg":"core is ready","core":"` + second.Address + `"`); err != nil {
+		t.Error(err)
+	}
+	fleet.Within(t, fleet.WaitLimit, "the core that joined gets no call", func() bool { return len(second.Served()) > 0 })
 	t.Logf("the core that joined got a call after %v", time.Since(joined).Round(time.Millisecond))
 	names.Set("127.0.0.3")
 	if err := first.Stop(); err != nil { // the lost connection has the edge look the name up

@@ -20,9 +20,10 @@ const spoiltName = "a name to be found in the file of the store"
 // damagedPages spoils pages of a store: of keys and of the record of changes, of a server that
 // starts, and of keys under one that serves, where an administrator's list reads them.
 func damagedPages(t *testing.T, _ stores) {
-	data, metrics := t.TempDir(), freeAddress(t)
+	data := t.TempDir()
+	metrics := socket(t)
 	file := filepath.Join(data, "genway.db")
-	form := server.Options{Data: data, Args: []string{"--metrics-listen", metrics}}
+	form := server.Options{Data: data, Args: []string{"--metrics-listen", "unix:" + metrics}}
 	first := server.Start(t, form)
 	form.Keys = first.Keys
 	var table strings.Builder
@@ -52,7 +53,7 @@ func damagedPages(t *testing.T, _ stores) {
 		if log := s.Core.Log(); strings.Count(log, "THE STORE IS DAMAGED") != 1 {
 			t.Errorf("the log does not have the damage once:\n%s", log)
 		}
-		if text := scrape(t, metrics); !strings.Contains(text, "\ngenway_store_damaged 1\n") {
+		if text := page(t, metrics, "/metrics"); !strings.Contains(text, "\ngenway_store_damaged 1\n") {
 			t.Errorf("the metrics:\n%s", text)
 		}
 	}

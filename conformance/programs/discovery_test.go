@@ -76,17 +76,6 @@ func get(t *testing.T, url, header, key string) (string, int) {
 	return fetch(t, http.DefaultClient, req)
 }
 
-// scrape reads the metrics that a process serves at an address.
-func scrape(t *testing.T, address string) string {
-	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/metrics", http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _ := fetch(t, server.HTTP1(), req)
-	return text
-}
-
 func fetch(t *testing.T, client *http.Client, req *http.Request) (string, int) {
 	t.Helper()
 	resp, err := client.Do(req)

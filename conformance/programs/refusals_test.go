@@ -18,10 +18,10 @@ import (
 // protocol of its path, and its identifier is in the log.
 func refusedHeads(t *testing.T, _ stores) {
 	const messages, chat, generate = `{"type":"error","error":{"type":"invalid_request_error"`, `{"error":{"message":`, `"status":"INVALID_ARGUMENT"`
-	metrics := freeAddress(t)
+	metrics := socket(t)
 	for name, options := range map[string]server.Options{
-		"one process":   {Cleartext: true, Args: []string{"--metrics-listen", metrics}},
-		"two processes": {Cleartext: true, TwoProcess: true, EdgeArgs: []string{"--metrics-listen", metrics}},
+		"one process":   {Cleartext: true, Args: []string{"--metrics-listen", "unix:" + metrics}},
+		"two processes": {Cleartext: true, TwoProcess: true, EdgeArgs: []string{"--metrics-listen", "unix:" + metrics}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, reasons := server.Start(t, options), map[string]string{}
@@ -50,7 +50,7 @@ func refusedHeads(t *testing.T, _ stores) {
 			}
 			logged(t, s, reasons)
 			want := `genway_connections_refused_total{port="http",reason="large-head"} 4`
-			if text := scrape(t, metrics); !strings.Contains(text, want) {
+			if text := page(t, metrics, "/metrics"); !strings.Contains(text, want) {
 				t.Errorf("%s is not among the metrics:\n%s", want, text)
 			}
 		})

@@ -143,8 +143,8 @@ func conversation(address string, pieces ...string) (string, error) {
 // served, and the log and the metrics have the refusals.
 func boundedConnections(t *testing.T, _ stores) {
 	const bound = 50
-	metrics := freeAddress(t)
-	s := server.Start(t, server.Options{Args: []string{"--max-connections-per-address", strconv.Itoa(bound), "--metrics-listen", metrics}})
+	metrics := socket(t)
+	s := server.Start(t, server.Options{Args: []string{"--max-connections-per-address", strconv.Itoa(bound), "--metrics-listen", "unix:" + metrics}})
 	client, err := caller.New(s.URL(), s.GRPC)
 	if err != nil {
 		t.Fatal(err)
@@ -162,22 +162,11 @@ func boundedConnections(t *testing.T, _ stores) {
 			healthy(t, client, caller.Call{Protocol: protocol, Model: "sandbox-text", Key: s.Keys[caller.Group(protocol)]})
 		}
 		idle.Close()
-		if text := scrape(t, metrics); !strings.Contains(text, fmt.Sprintf(`genway_connections_refused_total{port=%q,reason="address"} %d`, port, 2*bound)) {
+		if text := page(t, metrics, "/metrics"); !strings.Contains(text, fmt.Sprintf(`genway_connections_refused_total{port=%q,reason="address"} %d`, port, 2*bound)) {
 			t.Errorf("%s: the metrics:\n%s", port, text)
 		}
 	}
 	if log := s.Core.Log(); strings.Count(log, "connections were refused or ended") > 20 || !strings.Contains(log, hostile.From) {
 		t.Errorf("the log:\n%s", log)
 	}
-}
-
-// freeAddress is an address on which no server listens.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
 }

@@ -31,9 +31,10 @@ type load struct {
 	whole    int // streams
 }
 
+const hello = `{"model":"sandbox-text","messages":[{"role":"user","content":"Say hello."}]}`
+
 // begin sends until ctx ends, when nothing new is begun.
 func (l *load) begin(ctx context.Context) {
-	l.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}
 	l.running.Go(func() {
 		tick := time.NewTicker(time.Second / time.Duration(l.rate))
 		defer tick.Stop()
@@ -63,7 +64,7 @@ func (l *load) end() {
 
 func (l *load) request(ctx context.Context) {
 	begun := time.Now()
-	text, err := l.ask(ctx, `{"model":"sandbox-text","messages":[{"role":"user","content":"Say hello."}]}`)
+	text, err := l.ask(ctx, hello)
 	if err == nil && !strings.Contains(text, `"finish_reason":"stop"`) {
 		err = fmt.Errorf("the answer is not whole: %s", text)
 	}
@@ -97,7 +98,7 @@ func (l *load) stream(ctx context.Context) {
 // ask makes a request that is sent once: net/http cannot repeat it, since its body cannot
 // be read again.
 func (l *load) ask(ctx context.Context, body string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	address := l.balancer.next()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+address+"/v1/chat/completions", io.NopCloser(strings.NewReader(body)))

@@ -3,6 +3,7 @@ package roll
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"os"
 	"strings"
 	"sync"
@@ -18,29 +19,30 @@ func TestMain(m *testing.M) { server.Main(m, nil) }
 type size struct {
 	rate, streams, words int
 	drip                 string
-	delay                time.Duration
 	rolls                []string
 }
 
 // sizes are that of `make test` and that of `make roll`.
 func sizes() size {
 	if os.Getenv("GENWAY_ROLL") == "full" {
-		return size{rate: 300, streams: 200, words: 60, drip: "sandbox-drip-100ms", delay: 2 * time.Second, rolls: []string{"cores", "edges", "both"}}
+		return size{rate: 300, streams: 200, words: 60, drip: "sandbox-drip-100ms", rolls: []string{"cores", "edges", "both"}}
 	}
-	return size{rate: 50, streams: 40, words: 20, drip: "sandbox-drip-50ms", delay: 500 * time.Millisecond, rolls: []string{"both"}}
+	return size{rate: 50, streams: 40, words: 20, drip: "sandbox-drip-50ms", rolls: []string{"both"}}
 }
 
 // No request fails, and each stream ends whole, while cores, edges or both are restarted
 // one after the other.
 func TestRollingRestarts(t *testing.T) {
 	size := sizes()
-	site := newSite(t, size.delay)
+	site := newSite(t)
 	var table strings.Builder
 	fmt.Fprintf(&table, "\n| restarted | seconds | requests | failed | p50 | p99 | streams | cut |\n|---|---|---|---|---|---|---|---|\n")
 	for _, roll := range size.rolls {
 		ctx, end := context.WithCancel(t.Context())
 		b := balance(ctx, site.edges)
-		l := &load{balancer: b, key: site.key, rate: size.rate, streams: size.streams, drip: size.drip, words: size.words}
+		l := &load{balancer: b, key: site.key, rate: size.rate, streams: size.streams, drip: size.drip, words: size.words,
+			client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 1000}}}
+		site.warm(func() { _, _ = l.ask(ctx, hello) }) // it may be refused
 		begun := time.Now()
 		l.begin(ctx)
 		for i := range site.cores {

@@ -2,12 +2,12 @@ package roll
 
 import (
 	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -29,8 +29,8 @@ type station struct {
 	args              []string
 }
 
-// newSite starts the programs, with a shutdown delay.
-func newSite(tb testing.TB, delay time.Duration) *site {
+// newSite starts the programs, with a shutdown delay that restart ends.
+func newSite(tb testing.TB) *site {
 	tb.Helper()
 	s := &site{tb: tb}
 	data := tb.TempDir()
@@ -42,8 +42,11 @@ func newSite(tb testing.TB, delay time.Duration) *site {
 	if s.key, err = server.CreateKey(data, "chat", "roll"); err != nil {
 		tb.Fatal(err)
 	}
-	common := []string{"--edge-secret-file", secret, "--shutdown-delay", delay.String(), "--grace", "45s", "--log-format", "json"}
-	addresses := free(tb, 4)
+	common := []string{"--edge-secret-file", secret, "--shutdown-delay", "1h", "--grace", "45s", "--log-format", "json"}
+	var addresses []string
+	for range 4 {
+		addresses = append(addresses, server.Address())
+	}
 	for _, address := range addresses[:2] {
 		s.cores = append(s.cores, &station{name: "genway-core", up: "core is up", address: address,
 			args: slices.Concat(server.At(data), []string{"--grpc", address}, common)})
@@ -57,28 +60,22 @@ func newSite(tb testing.TB, delay time.Duration) *site {
 		tb.Cleanup(func() { program.Kill() })
 	}
 	for _, core := range s.cores {
-		s.await(core, nil)
+		s.await(ready, core, nil)
 	}
 	return s
 }
 
-// free gives addresses on which no server listens.
-func free(tb testing.TB, n int) []string {
-	tb.Helper()
-	addresses := make([]string, 0, n)
-	held := make([]net.Listener, 0, n)
-	for range n {
-		listener, err := new(net.ListenConfig).Listen(tb.Context(), "tcp", "127.0.0.1:0")
-		if err != nil {
-			tb.Fatal(err)
+// warm has each core look the key up, by a function that makes a request: a core refuses a key, unread, where
+// its store does not answer in time, as on a busy machine, and then the other core must know it.
+func (s *site) warm(ask func()) {
+	for _, core := range s.cores {
+		if !within(func() bool {
+			ask()
+			return strings.Contains(core.Log(), `"asked_model":`)
+		}) {
+			s.tb.Fatalf("the core %s serves nothing\n%s", core.address, core.Log())
 		}
-		addresses = append(addresses, listener.Addr().String())
-		held = append(held, listener) // all at once, so that no address is given twice
 	}
-	for _, listener := range held {
-		_ = listener.Close()
-	}
-	return addresses
 }
 
 func (s *site) start(p *station) {
@@ -94,16 +91,25 @@ func (s *site) start(p *station) {
 	}
 }
 
-// restart ends a program as an operator does and starts it again. It returns once the
-// new one is in use.
+// restart ends a program as an operator does, once those before it have seen that it is about to end, and
+// starts it again. It returns once the new one is in use.
 func (s *site) restart(p *station, b *balancer) {
-	seen := s.seen(p)
-	if err := p.Stop(); err != nil {
+	isCore := p.name == "genway-core"
+	wasReady, wasLeaving := s.seen(ready, p), s.seen(notReady, p)
+	if err := p.Signal(syscall.SIGTERM); err != nil {
+		s.tb.Error(err)
+	}
+	if isCore {
+		s.await(notReady, p, wasLeaving)
+	} else if !within(func() bool { return !b.ready(p.address) }) {
+		s.tb.Errorf("the edge %s stays ready\n%s", p.address, p.Log())
+	}
+	if err := p.Stop(); err != nil { // by a second signal, which ends the delay
 		s.tb.Error(err)
 	}
 	s.start(p)
-	if p.name == "genway-core" {
-		s.await(p, seen)
+	if isCore {
+		s.await(ready, p, wasReady)
 		return
 	}
 	if !within(func() bool { return b.ready(p.address) }) {
@@ -111,34 +117,37 @@ func (s *site) restart(p *station, b *balancer) {
 	}
 }
 
-// seen is how often each edge has found a core, by process.
-func (s *site) seen(core *station) map[*server.Process]int {
+// What edges log of a core.
+const ready, notReady = "core is ready", "core is not ready"
+
+// seen is how often each edge has logged something of a core, by process.
+func (s *site) seen(what string, core *station) map[*server.Process]int {
 	seen := map[*server.Process]int{}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, edge := range s.edges {
-		seen[edge.Process] = strings.Count(edge.Log(), `"msg":"core is ready","core":"`+core.address+`"`)
+		seen[edge.Process] = strings.Count(edge.Log(), `"msg":"`+what+`","core":"`+core.address+`"`)
 	}
 	return seen
 }
 
-// await waits until each edge has found a core once more than before.
-func (s *site) await(core *station, before map[*server.Process]int) {
+// await waits until each edge has logged something of a core once more than before.
+func (s *site) await(what string, core *station, before map[*server.Process]int) {
 	if !within(func() bool {
-		for process, count := range s.seen(core) {
+		for process, count := range s.seen(what, core) {
 			if count <= before[process] {
 				return false
 			}
 		}
 		return true
 	}) {
-		s.tb.Errorf("the core %s is not found again", core.address)
+		s.tb.Errorf("an edge does not log %q of %s", what, core.address)
 	}
 }
 
-// within waits for something, for a minute at most.
+// within waits for something, for three minutes at most: far longer than it takes, for a machine that is busy.
 func within(holds func() bool) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

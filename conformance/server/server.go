@@ -20,8 +20,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 )
 
@@ -191,6 +193,22 @@ func (s *Server) directory(pattern string) (string, error) {
 	}
 	return dir, err
 }
+
+// Address is a HOST:PORT of this machine that no other test is given, for a program that comes back to
+// where it was, or cannot say which port it has. A port that was free a moment ago would not do: another
+// test, or a connection, may have it by now. On Linux the host is one of the loopback's own to this
+// process; elsewhere it is the usual one.
+func Address() string {
+	const firstPort = 20000 // below those that the system gives out
+	host := "127.0.0.1"
+	if pid := os.Getpid(); runtime.GOOS == "linux" {
+		host = fmt.Sprintf("127.%d.%d.%d", 64+pid>>16&127, pid>>8&255, pid&255)
+	}
+	return fmt.Sprintf("%s:%d", host, firstPort+addresses.Add(1))
+}
+
+// addresses is how many Address has given out.
+var addresses atomic.Int64
 
 // At are the flags that name the store of the data: a directory, or a PostgreSQL database.
 func At(data string) []string {
