@@ -28,7 +28,6 @@ var chatCompletions = Protocol{
 		Fit:          fit.Rules{Names: fit.NameRule{Longest: 64}, MostStops: 4},
 		AsksForUsage: true,
 		Listing:      listing.OpenAI,
-		Lacks:        []string{"top_k", "budget_tokens"},
 	},
 	Codec:   chat.Codec{},
 	Members: &spell.Chat,

@@ -31,7 +31,6 @@ var generateContent = Protocol{
 		Fit:               fit.Rules{Names: fit.NameRule{Longest: 64, More: ".:", Lettered: true}, MostStops: 5},
 		VersionBehindPath: true,
 		Listing:           listing.Gemini,
-		Lacks:             []string{"verbosity", "prompt_cache_key", "safety_identifier", "user"},
 	},
 	Codec:   generatecontent.Codec{},
 	Members: &spell.GenerateContent,

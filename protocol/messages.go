@@ -34,7 +34,6 @@ var messagesProtocol = Protocol{
 		MaxTokens:         messages.MaxTokens,
 		Foreign:           unsigned,
 		Listing:           listing.Anthropic,
-		Lacks:             []string{"seed", "frequency_penalty", "presence_penalty", "candidate_count", "verbosity", "store", "prompt_cache_key", "safety_identifier"},
 	},
 	Codec:   messages.Codec{},
 	Members: &spell.Messages,

@@ -33,7 +33,6 @@ var responsesProtocol = Protocol{
 		Foreign:     func(part *genwayv1.Part) bool { return responses.IsSyntheticID(part.GetId()) },
 		StoresItems: true,
 		Listing:     listing.OpenAI,
-		Lacks:       []string{"top_k", "seed", "frequency_penalty", "presence_penalty", "candidate_count", "stop_sequences", "budget_tokens"},
 	},
 	Codec:   responses.Codec{},
 	Members: &spell.Responses,

@@ -31,9 +31,6 @@ type Upstream struct {
 	StoresItems bool
 	// Listing is the form of the list of models. Default: listing.OpenAI.
 	Listing *listing.Form
-	// Lacks are the parameters of the configuration's overrides that upstreams cannot be
-	// sent.
-	Lacks []string
 	// MaxAnswerBytes is the default bound of an answer; 0 is 64 MiB.
 	MaxAnswerBytes int64
 }

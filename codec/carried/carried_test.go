@@ -12,8 +12,10 @@ import (
 	"github.com/genway/genway/codec/chat"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/generatecontent"
+	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/messages"
 	"github.com/genway/genway/codec/responses"
+	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -83,6 +85,10 @@ func walk(t *testing.T, table *document, s subject, implied []implication, encod
 					if reason, ok := impliedBy(implied, row.name, c.Protocol()); ok && one.verdict == silent {
 						one = finding{otherMember, reason}
 					}
+					if reason, ok := neutral(member.Join(s.path, row.name), c.Protocol()); ok && one.verdict == silent {
+						one = finding{otherMember, reason}
+					}
+					declared(t, member.Join(s.path, row.name), c.Protocol(), one)
 					if one.verdict == silent {
 						t.Errorf("%s: %s, %v%s: the field is dropped silently (%s). Write it into the body, or have the encoder name it with losses.Add or refuse it with fault.Unsupported",
 							s.title, row.name, c.Protocol(), []string{"", ", in a stream"}[n], one.reason)
@@ -94,6 +100,21 @@ func walk(t *testing.T, table *document, s subject, implied []implication, encod
 				}
 				row.cells = append(row.cells, found)
 			}
+		}
+	}
+}
+
+// declared holds what an encoder does with a setting to the table of settings.
+func declared(t *testing.T, row string, protocol genwayv1.Protocol, found finding) {
+	t.Helper()
+	field, _, _ := strings.Cut(row, ":")
+	for _, s := range setting.Texts() {
+		place := s.Of(protocol)
+		if s.Field != field || found.verdict == otherMember || found.verdict == impossible || place.ByHand || place.Member+place.Lost+place.Refused == "" {
+			continue
+		}
+		if (place.Lost != "") != (found.verdict == lost && len(place.NoWords) == 0) || (place.Refused != "") != (found.verdict == refused) {
+			t.Errorf("%s, %v: the table of settings says %q, %q, the encoder has it %v", row, protocol, place.Lost, place.Refused, found)
 		}
 	}
 }

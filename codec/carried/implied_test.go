@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -29,12 +30,10 @@ type implication struct {
 var impliedInRequests = []implication{
 	{"mode: adaptive", []genwayv1.Protocol{chatCompletions, responsesAPI}, "the model decides unless an effort is asked for"},
 	{"budget_tokens: -1", []genwayv1.Protocol{chatCompletions}, "the model decides unless an effort is asked for"},
-	{"include_thoughts: true", []genwayv1.Protocol{chatCompletions}, "thoughts are in the answer wherever the upstream sends them"},
 	{"include_thoughts: false", []genwayv1.Protocol{responsesAPI, messagesAPI}, "thoughts are in the answer only when they are asked for"},
-	{"strict: true", []genwayv1.Protocol{messagesAPI, generateContent}, "every answer is held to the schema"},
+	{"strict: true", []genwayv1.Protocol{generateContent}, "every answer is held to the schema"},
 	{"strict: false", []genwayv1.Protocol{generateContent}, "there is no strict mode to turn off"},
 	{"function.strict: false", []genwayv1.Protocol{responsesAPI}, "the body says so for every function without it"},
-	{"parallel: true", []genwayv1.Protocol{generateContent}, "parallel calls are always allowed"},
 	{"allowed_list", []genwayv1.Protocol{generateContent}, "names are always a list of allowed tools"},
 	{"id", everyProtocol, "only the upstream that made the part knows its identifier"},
 	{"tool_result.name", []genwayv1.Protocol{responsesAPI, messagesAPI}, "the call that is answered has it"},
@@ -53,6 +52,22 @@ var impliedInAnswers = []implication{
 	{"total_tokens", []genwayv1.Protocol{messagesAPI}, "it is the sum of the others"},
 	{"id", everyProtocol, "only the upstream that made the part knows its identifier"},
 	{"citations[0].native", []genwayv1.Protocol{generateContent}, "the other fields say what is cited"},
+}
+
+// neutral returns why a value of a setting is so without a member for it, where the table of settings
+// says that.
+func neutral(row string, to genwayv1.Protocol) (string, bool) {
+	for _, s := range setting.Texts() {
+		value, ok := strings.CutPrefix(row, s.Field+": ")
+		switch place := s.Of(to); {
+		case !ok:
+		case value == place.Implied:
+			return place.ImpliedBy, true
+		case value == s.Neutral:
+			return "it says what is so without it", true
+		}
+	}
+	return "", false
 }
 
 // impliedBy gives the member that implies a field which is not encoded itself.

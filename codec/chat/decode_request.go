@@ -25,7 +25,10 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 		return nil, err
 	}
 	defer spareMessages.Give(r.Messages)
-	req := r.open()
+	req, err := r.open()
+	if err != nil {
+		return nil, err
+	}
 	d := decoder{body: body}
 	talk := conversation{decoder: d}
 	req.Messages = make([]*genwayv1.Message, len(r.Messages))
@@ -36,7 +39,6 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 		}
 		req.Messages[i] = m
 	}
-	var err error
 	if req.Tools, err = d.tools(r.Tools, r.Functions); err != nil {
 		return nil, err
 	}
@@ -44,26 +46,15 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 }
 
 // open is a request with the settings that are as they are written.
-func (r *request) open() *genwayv1.GenerateTextRequest {
-	req := &genwayv1.GenerateTextRequest{
-		Model:            r.Model,
-		StopSequences:    r.Stop,
-		ServiceTier:      r.ServiceTier,
-		User:             r.User,
-		Verbosity:        r.Verbosity,
-		Modalities:       r.Modalities,
-		Store:            r.Store,
-		PromptCacheKey:   r.PromptCacheKey,
-		SafetyIdentifier: r.SafetyIdentifier,
-		Sampling:         r.sampling(),
-	}
-	if len(r.Metadata) > 0 {
-		req.Metadata = r.Metadata
+func (r *request) open() (*genwayv1.GenerateTextRequest, error) {
+	req := &genwayv1.GenerateTextRequest{Model: r.Model}
+	if err := r.settings.decode(req, ""); err != nil {
+		return nil, err
 	}
 	if r.ReasoningEffort != "" {
 		req.Thinking = &genwayv1.ThinkingConfig{Effort: r.ReasoningEffort}
 	}
-	return req
+	return req, nil
 }
 
 // finish reads what is not as it is written.
@@ -108,7 +99,6 @@ func (r *request) check() error {
 		value    float64
 		min, max float64
 	}{
-		{"n", number(r.N), 1, math.MaxInt32},
 		{maxTokensName, number(r.MaxTokens), 1, math.MaxInt64},
 		{maxCompletionTokensName, number(r.MaxCompletionTokens), 1, math.MaxInt64},
 	} {
@@ -129,18 +119,6 @@ func number[N int32 | int64 | float64](n *N) float64 {
 		return math.NaN()
 	}
 	return float64(*n)
-}
-
-func (r *request) sampling() *genwayv1.Sampling {
-	if r.Temperature == nil && r.TopP == nil && r.Seed == nil && r.FrequencyPenalty == nil && r.PresencePenalty == nil &&
-		r.N == nil && r.Logprobs == nil && r.TopLogprobs == nil {
-		return nil
-	}
-	return &genwayv1.Sampling{
-		Temperature: r.Temperature, TopP: r.TopP, Seed: r.Seed,
-		FrequencyPenalty: r.FrequencyPenalty, PresencePenalty: r.PresencePenalty,
-		CandidateCount: r.N, Logprobs: r.Logprobs, TopLogprobs: r.TopLogprobs,
-	}
 }
 
 // maxTokens reads the limit by either name; marks say by which. check has seen that they

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/genway/genway/codec/member"
@@ -20,39 +21,12 @@ type setting struct {
 	cut func(*request) bool
 }
 
-// settings are the parameters that a dialect may not have. The default of a parameter says
-// nothing, so that it is left out unnoted.
-var settings = []setting{
-	{"stop", "stop_sequences", func(r *request) bool { return cutList(&r.Stop) }},
-	{"temperature", "sampling.temperature", func(r *request) bool { return cut(&r.Temperature) }},
-	{"top_p", "sampling.top_p", func(r *request) bool { return cut(&r.TopP) }},
-	{"frequency_penalty", "sampling.frequency_penalty", func(r *request) bool { return cut(&r.FrequencyPenalty) }},
-	{"presence_penalty", "sampling.presence_penalty", func(r *request) bool { return cut(&r.PresencePenalty) }},
-	{"seed", "sampling.seed", func(r *request) bool { return cut(&r.Seed) }},
-	{"n", "sampling.candidate_count", func(r *request) bool { return cutBut(&r.N, 1) }},
-	{"logprobs", "sampling.logprobs", func(r *request) bool { return cutBut(&r.Logprobs, false) }},
-	{"top_logprobs", "sampling.top_logprobs", func(r *request) bool { return cutBut(&r.TopLogprobs, 0) }},
+// otherSettings are those of a shape of their own. The default of a setting says nothing, so that it
+// is left out unnoted.
+var otherSettings = []setting{
 	{"parallel_tool_calls", "tool_choice.parallel", func(r *request) bool { return cutBut(&r.ParallelToolCalls, true) }},
 	{"reasoning_effort", "thinking", func(r *request) bool { return cut(&r.ReasoningEffort) }},
-	{"verbosity", "verbosity", func(r *request) bool { return cut(&r.Verbosity) }},
-	{"modalities", "modalities", func(r *request) bool {
-		textAlone := len(r.Modalities) == 1 && r.Modalities[0] == "text"
-		return cutList(&r.Modalities) && !textAlone
-	}},
 	{"audio", "audio_output", func(r *request) bool { return cut(&r.Audio) }},
-	{"service_tier", "service_tier", func(r *request) bool {
-		auto := r.ServiceTier == "auto"
-		return cut(&r.ServiceTier) && !auto
-	}},
-	{"store", "store", func(r *request) bool { return cut(&r.Store) }},
-	{"metadata", "metadata", func(r *request) bool {
-		had := len(r.Metadata) > 0
-		r.Metadata = nil
-		return had
-	}},
-	{"user", "user", func(r *request) bool { return cut(&r.User) }},
-	{"safety_identifier", "safety_identifier", func(r *request) bool { return cut(&r.SafetyIdentifier) }},
-	{"prompt_cache_key", "prompt_cache_key", func(r *request) bool { return cut(&r.PromptCacheKey) }},
 	{"stream_options", "stream_options", func(r *request) bool {
 		had := r.StreamOptions != nil && len(r.StreamOptions.Extra) > 0
 		r.StreamOptions = nil
@@ -65,12 +39,6 @@ func cut[T comparable](value *T) bool {
 	var zero T
 	had := *value != zero
 	*value = zero
-	return had
-}
-
-func cutList[S ~[]E, E any](value *S) bool {
-	had := len(*value) > 0
-	*value = nil
 	return had
 }
 
@@ -118,7 +86,7 @@ func (e *encoder) settings(r *request) error {
 		change = append(change, member.Member{Name: "reasoning", Value: effort})
 		r.ReasoningEffort = ""
 	}
-	for _, s := range settings {
+	for _, s := range slices.Concat(settingMembers, otherSettings) {
 		if !takes(s.member) && s.cut(r) {
 			e.lose(s.field)
 		}

@@ -9,7 +9,6 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
-	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -85,18 +84,11 @@ func unwritable(err error) error {
 
 func (e *encoder) request(req *codec.Request) (*request, error) {
 	r := &request{
-		Model:            req.Model,
-		Stop:             req.StopSequences,
-		ReasoningEffort:  e.effort(req.Thinking),
-		Verbosity:        req.Verbosity,
-		Modalities:       req.Modalities,
-		ServiceTier:      openai.TierToAsk(req.ServiceTier),
-		Store:            req.Store,
-		Metadata:         req.Metadata,
-		User:             req.User,
-		SafetyIdentifier: req.SafetyIdentifier,
-		PromptCacheKey:   req.PromptCacheKey,
+		Model:           req.Model,
+		ReasoningEffort: e.effort(req.Thinking),
 	}
+	r.encode(req.GenerateTextRequest, e.losses)
+	loseSettings(req.GenerateTextRequest, e.losses)
 	var err error
 	if r.Messages, err = e.messages(e.shortened(identified(req.Messages))); err != nil {
 		return nil, err
@@ -113,16 +105,12 @@ func (e *encoder) request(req *codec.Request) (*request, error) {
 	if err := e.audioOutput(r, req.AudioOutput); err != nil {
 		return nil, err
 	}
-	e.sampling(r, req.Sampling)
 	older, newer := marked(req.NativeFields, maxTokensName), marked(req.NativeFields, maxCompletionTokensName)
 	if newer || req.Thinking != nil && !older {
 		r.MaxCompletionTokens = req.MaxOutputTokens
 	}
 	if older || r.MaxCompletionTokens == nil {
 		r.MaxTokens = req.MaxOutputTokens
-	}
-	if req.CacheControl != nil {
-		e.losses.Add("cache_control", "chat completions has no common form for cache breakpoints")
 	}
 	if req.Stream {
 		r.Stream = &req.Stream
@@ -134,18 +122,6 @@ func (e *encoder) request(req *codec.Request) (*request, error) {
 		return r, err
 	}
 	return r, e.settings(r)
-}
-
-func (e *encoder) sampling(r *request, s *genwayv1.Sampling) {
-	if s == nil {
-		return
-	}
-	r.Temperature, r.TopP, r.Seed = s.Temperature, s.TopP, s.Seed
-	r.FrequencyPenalty, r.PresencePenalty = s.FrequencyPenalty, s.PresencePenalty
-	r.N, r.Logprobs, r.TopLogprobs = s.CandidateCount, s.Logprobs, s.TopLogprobs
-	if s.TopK != nil {
-		e.losses.Add("sampling.top_k", "chat completions has no such member")
-	}
 }
 
 // effort gives the word for a thinking configuration. A budget becomes the word
@@ -160,12 +136,6 @@ func (e *encoder) effort(t *genwayv1.ThinkingConfig) string {
 	}
 	if !ok && t.Mode == genwayv1.ThinkingConfig_MODE_ENABLED {
 		e.losses.Add("thinking.mode", "chat completions can ask for an effort only")
-	}
-	if t.IncludeThoughts != nil && !*t.IncludeThoughts {
-		e.losses.Add("thinking.include_thoughts", "chat completions cannot ask for thoughts to be left out")
-	}
-	if t.Summary != "" {
-		e.losses.Add("thinking.summary", "chat completions cannot ask for a summary")
 	}
 	// Fields of this protocol have no place here, so Extra can only note others.
 	if _, err := extra(t.NativeFields, "thinking", e.losses); err != nil {

@@ -46,7 +46,11 @@ func requestHead(index *member.TopIndex) (*codec.Request, bool) {
 	if r.Messages = anyMessages; !ok || r.check() != nil {
 		return nil, false
 	}
-	req, err := r.finish(decoder{body: body}, r.open())
+	open, err := r.open()
+	if err != nil {
+		return nil, false
+	}
+	req, err := r.finish(decoder{body: body}, open)
 	if err != nil {
 		return nil, false
 	}

@@ -6,38 +6,22 @@ import "github.com/go-json-experiment/json/jsontext"
 //
 //wire:read,write,head
 type request struct {
-	Model               string            `json:"model" wire:"always"`
-	Tools               []tool            `json:"tools" wire:"empty,heavy"`
-	Functions           []function        `json:"functions" wire:"empty,heavy"`
-	ResponseFormat      *responseFormat   `json:"response_format"`
-	Messages            messageList       `json:"messages" wire:"always,main"`
-	ToolChoice          jsontext.Value    `json:"tool_choice"`
-	ParallelToolCalls   *bool             `json:"parallel_tool_calls"`
-	FunctionCall        jsontext.Value    `json:"function_call"`
-	Temperature         *float64          `json:"temperature"`
-	TopP                *float64          `json:"top_p"`
-	Seed                *int64            `json:"seed"`
-	FrequencyPenalty    *float64          `json:"frequency_penalty"`
-	PresencePenalty     *float64          `json:"presence_penalty"`
-	N                   *int32            `json:"n"`
-	Logprobs            *bool             `json:"logprobs"`
-	TopLogprobs         *int32            `json:"top_logprobs"`
-	MaxTokens           *int64            `json:"max_tokens"`
-	MaxCompletionTokens *int64            `json:"max_completion_tokens"`
-	Stop                stopList          `json:"stop"`
-	ReasoningEffort     string            `json:"reasoning_effort"`
-	Verbosity           string            `json:"verbosity"`
-	Modalities          []string          `json:"modalities"`
-	Audio               *audioOutput      `json:"audio"`
-	ServiceTier         string            `json:"service_tier"`
-	Store               *bool             `json:"store"`
-	Metadata            map[string]string `json:"metadata"`
-	User                string            `json:"user"`
-	SafetyIdentifier    string            `json:"safety_identifier"`
-	PromptCacheKey      string            `json:"prompt_cache_key"`
-	Stream              *bool             `json:"stream"`
-	StreamOptions       *streamOptions    `json:"stream_options"`
-	Extra               jsontext.Value    `json:",embed"`
+	Model               string          `json:"model" wire:"always"`
+	Tools               []tool          `json:"tools" wire:"empty,heavy"`
+	Functions           []function      `json:"functions" wire:"empty,heavy"`
+	ResponseFormat      *responseFormat `json:"response_format"`
+	Messages            messageList     `json:"messages" wire:"always,main"`
+	ToolChoice          jsontext.Value  `json:"tool_choice"`
+	ParallelToolCalls   *bool           `json:"parallel_tool_calls"`
+	FunctionCall        jsontext.Value  `json:"function_call"`
+	MaxTokens           *int64          `json:"max_tokens"`
+	MaxCompletionTokens *int64          `json:"max_completion_tokens"`
+	ReasoningEffort     string          `json:"reasoning_effort"`
+	Audio               *audioOutput    `json:"audio"`
+	Stream              *bool           `json:"stream"`
+	StreamOptions       *streamOptions  `json:"stream_options"`
+	settings
+	Extra jsontext.Value `json:",embed"`
 }
 
 type tool struct {

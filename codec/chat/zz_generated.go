@@ -772,52 +772,52 @@ func (v *request) readMember(r *member.Reader, o *member.Object) bool {
 		return o.Once(6) && (r.Null() || r.Bool(member.New(r, &v.ParallelToolCalls)))
 	case "function_call":
 		return o.Once(7) && r.Keep(&v.FunctionCall)
-	case "temperature":
-		return o.Once(8) && (r.Null() || r.Float(member.New(r, &v.Temperature)))
-	case "top_p":
-		return o.Once(9) && (r.Null() || r.Float(member.New(r, &v.TopP)))
-	case "seed":
-		return o.Once(10) && (r.Null() || r.Int64(member.New(r, &v.Seed)))
-	case "frequency_penalty":
-		return o.Once(11) && (r.Null() || r.Float(member.New(r, &v.FrequencyPenalty)))
-	case "presence_penalty":
-		return o.Once(12) && (r.Null() || r.Float(member.New(r, &v.PresencePenalty)))
-	case "n":
-		return o.Once(13) && (r.Null() || r.Int32(member.New(r, &v.N)))
-	case "logprobs":
-		return o.Once(14) && (r.Null() || r.Bool(member.New(r, &v.Logprobs)))
-	case "top_logprobs":
-		return o.Once(15) && (r.Null() || r.Int32(member.New(r, &v.TopLogprobs)))
 	case "max_tokens":
-		return o.Once(16) && (r.Null() || r.Int64(member.New(r, &v.MaxTokens)))
+		return o.Once(8) && (r.Null() || r.Int64(member.New(r, &v.MaxTokens)))
 	case "max_completion_tokens":
-		return o.Once(17) && (r.Null() || r.Int64(member.New(r, &v.MaxCompletionTokens)))
-	case "stop":
-		return o.Once(18) && v.Stop.ReadJSON(r)
+		return o.Once(9) && (r.Null() || r.Int64(member.New(r, &v.MaxCompletionTokens)))
 	case "reasoning_effort":
-		return o.Once(19) && r.Str(&v.ReasoningEffort)
-	case "verbosity":
-		return o.Once(20) && r.Str(&v.Verbosity)
-	case "modalities":
-		return o.Once(21) && r.Strings(&v.Modalities)
+		return o.Once(10) && r.Str(&v.ReasoningEffort)
 	case "audio":
-		return o.Once(22) && (r.Null() || member.New(r, &v.Audio).ReadJSON(r))
-	case "service_tier":
-		return o.Once(23) && r.Str(&v.ServiceTier)
-	case "store":
-		return o.Once(24) && (r.Null() || r.Bool(member.New(r, &v.Store)))
-	case "metadata":
-		return o.Once(25) && r.StringMap(&v.Metadata)
-	case "user":
-		return o.Once(26) && r.Str(&v.User)
-	case "safety_identifier":
-		return o.Once(27) && r.Str(&v.SafetyIdentifier)
-	case "prompt_cache_key":
-		return o.Once(28) && r.Str(&v.PromptCacheKey)
+		return o.Once(11) && (r.Null() || member.New(r, &v.Audio).ReadJSON(r))
 	case "stream":
-		return o.Once(29) && (r.Null() || r.Bool(member.New(r, &v.Stream)))
+		return o.Once(12) && (r.Null() || r.Bool(member.New(r, &v.Stream)))
 	case "stream_options":
-		return o.Once(30) && (r.Null() || member.New(r, &v.StreamOptions).ReadJSON(r))
+		return o.Once(13) && (r.Null() || member.New(r, &v.StreamOptions).ReadJSON(r))
+	case "temperature":
+		return o.Once(14) && (r.Null() || r.Float(member.New(r, &v.Temperature)))
+	case "top_p":
+		return o.Once(15) && (r.Null() || r.Float(member.New(r, &v.TopP)))
+	case "seed":
+		return o.Once(16) && (r.Null() || r.Int64(member.New(r, &v.Seed)))
+	case "frequency_penalty":
+		return o.Once(17) && (r.Null() || r.Float(member.New(r, &v.FrequencyPenalty)))
+	case "presence_penalty":
+		return o.Once(18) && (r.Null() || r.Float(member.New(r, &v.PresencePenalty)))
+	case "n":
+		return o.Once(19) && (r.Null() || r.Int32(member.New(r, &v.N)))
+	case "logprobs":
+		return o.Once(20) && (r.Null() || r.Bool(member.New(r, &v.Logprobs)))
+	case "top_logprobs":
+		return o.Once(21) && (r.Null() || r.Int32(member.New(r, &v.TopLogprobs)))
+	case "stop":
+		return o.Once(22) && v.Stop.ReadJSON(r)
+	case "verbosity":
+		return o.Once(23) && r.Str(&v.Verbosity)
+	case "modalities":
+		return o.Once(24) && r.Strings(&v.Modalities)
+	case "service_tier":
+		return o.Once(25) && r.Str(&v.ServiceTier)
+	case "store":
+		return o.Once(26) && (r.Null() || r.Bool(member.New(r, &v.Store)))
+	case "metadata":
+		return o.Once(27) && r.StringMap(&v.Metadata)
+	case "user":
+		return o.Once(28) && r.Str(&v.User)
+	case "safety_identifier":
+		return o.Once(29) && r.Str(&v.SafetyIdentifier)
+	case "prompt_cache_key":
+		return o.Once(30) && r.Str(&v.PromptCacheKey)
 	}
 	return r.Other(o, &v.Extra)
 }
@@ -856,6 +856,18 @@ func (v *request) write(w *member.Writer) {
 	w.CompactOpt("tool_choice", v.ToolChoice)
 	w.BoolOpt("parallel_tool_calls", v.ParallelToolCalls)
 	w.CompactOpt("function_call", v.FunctionCall)
+	member.IntOpt(w, "max_tokens", v.MaxTokens)
+	member.IntOpt(w, "max_completion_tokens", v.MaxCompletionTokens)
+	w.StrOpt("reasoning_effort", v.ReasoningEffort)
+	if v.Audio != nil {
+		w.Key("audio")
+		v.Audio.write(w)
+	}
+	w.BoolOpt("stream", v.Stream)
+	if v.StreamOptions != nil {
+		w.Key("stream_options")
+		v.StreamOptions.write(w)
+	}
 	w.FloatOpt("temperature", v.Temperature)
 	w.FloatOpt("top_p", v.TopP)
 	member.IntOpt(w, "seed", v.Seed)
@@ -864,27 +876,15 @@ func (v *request) write(w *member.Writer) {
 	member.IntOpt(w, "n", v.N)
 	w.BoolOpt("logprobs", v.Logprobs)
 	member.IntOpt(w, "top_logprobs", v.TopLogprobs)
-	member.IntOpt(w, "max_tokens", v.MaxTokens)
-	member.IntOpt(w, "max_completion_tokens", v.MaxCompletionTokens)
 	w.StrsOpt("stop", v.Stop)
-	w.StrOpt("reasoning_effort", v.ReasoningEffort)
 	w.StrOpt("verbosity", v.Verbosity)
 	w.StrsOpt("modalities", v.Modalities)
-	if v.Audio != nil {
-		w.Key("audio")
-		v.Audio.write(w)
-	}
 	w.StrOpt("service_tier", v.ServiceTier)
 	w.BoolOpt("store", v.Store)
 	w.StringMapOpt("metadata", v.Metadata)
 	w.StrOpt("user", v.User)
 	w.StrOpt("safety_identifier", v.SafetyIdentifier)
 	w.StrOpt("prompt_cache_key", v.PromptCacheKey)
-	w.BoolOpt("stream", v.Stream)
-	if v.StreamOptions != nil {
-		w.Key("stream_options")
-		v.StreamOptions.write(w)
-	}
 	w.Members(v.Extra)
 	w.End()
 }

@@ -92,9 +92,6 @@ func (c *functionCallingConfig) choose(req *genwayv1.GenerateTextRequest, losses
 	if choice.GetNative() != nil {
 		return fault.Unsupported("tool_choice", "tool_choice: the target protocol has no such choice")
 	}
-	if choice != nil && choice.Parallel != nil && !choice.GetParallel() {
-		losses.Add("tool_choice.parallel", "the target protocol lets the model call several tools at once")
-	}
 	c.AllowedFunctionNames = choice.GetNames()
 	word := choice.GetNativeMode()
 	switch choice.GetMode() {

@@ -46,7 +46,9 @@ func (w *request) canonical(base string) (*genwayv1.GenerateTextRequest, error) 
 
 // open reads what stands beside the conversation, the tools and the configuration.
 func (w *request) open(req *genwayv1.GenerateTextRequest, base string) (err error) {
-	req.ServiceTier, req.Store = w.ServiceTier, w.Store
+	if err := w.settings.decode(req, base); err != nil {
+		return err
+	}
 	if err := member.Misspelt(w.Extra, "generationConfig"); err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func (w *promptFeedback) canonical() (*genwayv1.PromptFeedback, *genwayv1.Native
 }
 
 func (w *candidate) canonical(path string) (*genwayv1.Candidate, error) {
-	number, err := int32Of(&w.Index, path+".index")
+	number, err := int32Of(&w.Index, path, "index")
 	if err != nil {
 		return nil, err
 	}

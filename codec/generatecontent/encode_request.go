@@ -50,7 +50,9 @@ func wireRequest(req *genwayv1.GenerateTextRequest, losses *codec.Losses) (*requ
 		return nil, err
 	}
 	lists := split(req.NativeFields, "generationConfig.", "toolConfig.functionCallingConfig.", "toolConfig.")
-	w := &request{Store: req.Store}
+	w := &request{}
+	w.encode(req, losses)
+	loseSettings(req, losses)
 	if w.Extra, err = member.Extra(protocol, lists[3], "", losses); err != nil {
 		return nil, err
 	}
@@ -67,33 +69,7 @@ func wireRequest(req *genwayv1.GenerateTextRequest, losses *codec.Losses) (*requ
 	if w.GenerationConfig, err = encodeGenerationConfig(req, lists[0], losses); err != nil {
 		return nil, err
 	}
-	tier, ok := upstreamTier(req.ServiceTier)
-	if w.ServiceTier = tier; !ok {
-		losses.Add("service_tier", "the target protocol has no such tier")
-	}
-	loseMembers(req, losses)
 	return w, nil
-}
-
-// loseMembers names what the protocol has no place for and what does not bear on
-// the answer.
-func loseMembers(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
-	const reason = "the target protocol has no place for it"
-	for _, m := range []struct {
-		name  string
-		given bool
-	}{
-		{"user", req.User != ""},
-		{"metadata", len(req.Metadata) > 0},
-		{"verbosity", req.Verbosity != ""},
-		{"prompt_cache_key", req.PromptCacheKey != ""},
-		{"safety_identifier", req.SafetyIdentifier != ""},
-		{"cache_control", req.CacheControl != nil},
-	} {
-		if m.given {
-			losses.Add(m.name, reason)
-		}
-	}
 }
 
 // messages writes the turns, and all system text into the system instruction.

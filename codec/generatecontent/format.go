@@ -99,11 +99,5 @@ func (w *generationConfig) encodeFormat(f *genwayv1.ResponseFormat, losses *code
 		w.ResponseMIMEType = plainType
 	default:
 	}
-	if f.Name != "" {
-		losses.Add("response_format.name", "the target protocol does not name schemas")
-	}
-	if f.Description != "" {
-		losses.Add("response_format.description", "the target protocol does not describe schemas")
-	}
 	return nil
 }

@@ -65,7 +65,7 @@ func decodeLogprobs(raw jsontext.Value) (tokens []*genwayv1.TokenLogprob, extra 
 // canonical gives the token, or nil when it has other members or its number is
 // out of range.
 func (w *logprob) canonical() *genwayv1.TokenLogprob {
-	id, err := int32Of(w.TokenID, "")
+	id, err := int32Of(w.TokenID, "", "")
 	if err != nil || len(w.Extra) > 0 {
 		return nil
 	}

@@ -36,9 +36,6 @@ func encodeSpeech(out *genwayv1.AudioOutput, losses *codec.Losses) (*speechConfi
 	if out == nil {
 		return nil, nil
 	}
-	if out.Format != "" {
-		losses.Add("audio_output.format", "the target protocol has one format of speech")
-	}
 	w := &speechConfig{}
 	if out.Voice != "" {
 		w.VoiceConfig = &voiceConfig{PrebuiltVoiceConfig: &prebuiltVoiceConfig{VoiceName: out.Voice}}

@@ -71,7 +71,7 @@ func (d *streamDecoder) decode(data []byte) error {
 	for i := range w.Candidates {
 		wc := &w.Candidates[i]
 		path := member.Index("candidates", i)
-		index, err := int32Of(&wc.Index, path+".index")
+		index, err := int32Of(&wc.Index, path, "index")
 		if err != nil {
 			return fault.MalformedAnswer(err)
 		}

@@ -11,7 +11,7 @@ import (
 func (w *thinkingConfig) decode(path string) (*genwayv1.ThinkingConfig, error) {
 	t := &genwayv1.ThinkingConfig{IncludeThoughts: w.IncludeThoughts, Effort: strings.ToLower(w.ThinkingLevel)}
 	var err error
-	if t.BudgetTokens, err = int32Of(w.ThinkingBudget, path+".thinkingBudget"); err != nil {
+	if t.BudgetTokens, err = int32Of(w.ThinkingBudget, path, "thinkingBudget"); err != nil {
 		return nil, err
 	}
 	t.NativeFields, err = natives(w.Extra, path, nil)

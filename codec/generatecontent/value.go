@@ -79,12 +79,13 @@ func int64Of(n *integer) *int64 {
 	return &i
 }
 
-// int32Of is int64Of for members of 32 bits.
-func int32Of(n *integer, param string) (*int32, error) {
+// int32Of is int64Of for members of 32 bits; at is the path of the member's object.
+func int32Of(n *integer, at, name string) (*int32, error) {
 	if n == nil {
 		return nil, nil
 	}
 	if int64(*n) != int64(int32(*n)) {
+		param := member.Join(at, name)
 		return nil, fault.Invalid(param, "%s is out of range", param)
 	}
 	i := int32(*n)

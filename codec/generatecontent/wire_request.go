@@ -14,9 +14,8 @@ type request struct {
 	Tools             list[tool]        `json:"tools" wire:"heavy"`
 	ToolConfig        *toolConfig       `json:"toolConfig"`
 	GenerationConfig  *generationConfig `json:"generationConfig"`
-	ServiceTier       string            `json:"serviceTier"`
-	Store             *bool             `json:"store"`
-	Extra             jsontext.Value    `json:",embed"`
+	settings
+	Extra jsontext.Value `json:",embed"`
 }
 
 // tool holds function declarations, or in Extra the tools the vendor runs, each
@@ -48,22 +47,11 @@ type functionCallingConfig struct {
 }
 
 type generationConfig struct {
-	Temperature      *float64     `json:"temperature"`
-	TopP             *float64     `json:"topP"`
-	TopK             *integer     `json:"topK"`
-	MaxOutputTokens  *integer     `json:"maxOutputTokens"`
-	CandidateCount   *integer     `json:"candidateCount"`
-	Seed             *integer     `json:"seed"`
-	StopSequences    list[string] `json:"stopSequences"`
-	PresencePenalty  *float64     `json:"presencePenalty"`
-	FrequencyPenalty *float64     `json:"frequencyPenalty"`
-	ResponseLogprobs *bool        `json:"responseLogprobs"`
-	Logprobs         *integer     `json:"logprobs"`
-	ResponseMIMEType string       `json:"responseMimeType"`
+	generationConfigSettings
+	ResponseMIMEType string `json:"responseMimeType"`
 	// ResponseSchema is a schema of the OpenAPI dialect.
 	ResponseSchema     jsontext.Value  `json:"responseSchema"`
 	ResponseJSONSchema jsontext.Value  `json:"responseJsonSchema"`
-	ResponseModalities list[string]    `json:"responseModalities"`
 	SpeechConfig       *speechConfig   `json:"speechConfig"`
 	ThinkingConfig     *thinkingConfig `json:"thinkingConfig"`
 	Extra              jsontext.Value  `json:",embed"`

@@ -1127,61 +1127,49 @@ func (v *generationConfig) ReadJSON(r *member.Reader) bool {
 
 func (v *generationConfig) readMember(r *member.Reader, o *member.Object) bool {
 	switch string(o.Name) {
-	case "temperature":
-		return o.Once(0) && (r.Null() || r.Float(member.New(r, &v.Temperature)))
-	case "topP":
-		return o.Once(1) && (r.Null() || r.Float(member.New(r, &v.TopP)))
-	case "topK":
-		return o.Once(2) && (r.Null() || member.New(r, &v.TopK).ReadJSON(r))
-	case "maxOutputTokens":
-		return o.Once(3) && (r.Null() || member.New(r, &v.MaxOutputTokens).ReadJSON(r))
-	case "candidateCount":
-		return o.Once(4) && (r.Null() || member.New(r, &v.CandidateCount).ReadJSON(r))
-	case "seed":
-		return o.Once(5) && (r.Null() || member.New(r, &v.Seed).ReadJSON(r))
-	case "stopSequences":
-		return o.Once(6) && v.StopSequences.readList(r, member.ReadString)
-	case "presencePenalty":
-		return o.Once(7) && (r.Null() || r.Float(member.New(r, &v.PresencePenalty)))
-	case "frequencyPenalty":
-		return o.Once(8) && (r.Null() || r.Float(member.New(r, &v.FrequencyPenalty)))
-	case "responseLogprobs":
-		return o.Once(9) && (r.Null() || r.Bool(member.New(r, &v.ResponseLogprobs)))
-	case "logprobs":
-		return o.Once(10) && (r.Null() || member.New(r, &v.Logprobs).ReadJSON(r))
 	case "responseMimeType":
-		return o.Once(11) && r.Str(&v.ResponseMIMEType)
+		return o.Once(0) && r.Str(&v.ResponseMIMEType)
 	case "responseSchema":
-		return o.Once(12) && r.Keep(&v.ResponseSchema)
+		return o.Once(1) && r.Keep(&v.ResponseSchema)
 	case "responseJsonSchema":
-		return o.Once(13) && r.Keep(&v.ResponseJSONSchema)
-	case "responseModalities":
-		return o.Once(14) && v.ResponseModalities.readList(r, member.ReadString)
+		return o.Once(2) && r.Keep(&v.ResponseJSONSchema)
 	case "speechConfig":
-		return o.Once(15) && (r.Null() || member.New(r, &v.SpeechConfig).ReadJSON(r))
+		return o.Once(3) && (r.Null() || member.New(r, &v.SpeechConfig).ReadJSON(r))
 	case "thinkingConfig":
-		return o.Once(16) && (r.Null() || member.New(r, &v.ThinkingConfig).ReadJSON(r))
+		return o.Once(4) && (r.Null() || member.New(r, &v.ThinkingConfig).ReadJSON(r))
+	case "maxOutputTokens":
+		return o.Once(5) && (r.Null() || member.New(r, &v.MaxOutputTokens).ReadJSON(r))
+	case "temperature":
+		return o.Once(6) && (r.Null() || r.Float(member.New(r, &v.Temperature)))
+	case "topP":
+		return o.Once(7) && (r.Null() || r.Float(member.New(r, &v.TopP)))
+	case "topK":
+		return o.Once(8) && (r.Null() || member.New(r, &v.TopK).ReadJSON(r))
+	case "seed":
+		return o.Once(9) && (r.Null() || member.New(r, &v.Seed).ReadJSON(r))
+	case "frequencyPenalty":
+		return o.Once(10) && (r.Null() || r.Float(member.New(r, &v.FrequencyPenalty)))
+	case "presencePenalty":
+		return o.Once(11) && (r.Null() || r.Float(member.New(r, &v.PresencePenalty)))
+	case "candidateCount":
+		return o.Once(12) && (r.Null() || member.New(r, &v.CandidateCount).ReadJSON(r))
+	case "responseLogprobs":
+		return o.Once(13) && (r.Null() || r.Bool(member.New(r, &v.ResponseLogprobs)))
+	case "logprobs":
+		return o.Once(14) && (r.Null() || member.New(r, &v.Logprobs).ReadJSON(r))
+	case "stopSequences":
+		return o.Once(15) && v.StopSequences.readList(r, member.ReadString)
+	case "responseModalities":
+		return o.Once(16) && v.ResponseModalities.readList(r, member.ReadString)
 	}
 	return r.Other(o, &v.Extra)
 }
 
 func (v *generationConfig) write(w *member.Writer) {
 	w.Begin()
-	w.FloatOpt("temperature", v.Temperature)
-	w.FloatOpt("topP", v.TopP)
-	member.IntOpt(w, "topK", v.TopK)
-	member.IntOpt(w, "maxOutputTokens", v.MaxOutputTokens)
-	member.IntOpt(w, "candidateCount", v.CandidateCount)
-	member.IntOpt(w, "seed", v.Seed)
-	w.StrsOpt("stopSequences", v.StopSequences)
-	w.FloatOpt("presencePenalty", v.PresencePenalty)
-	w.FloatOpt("frequencyPenalty", v.FrequencyPenalty)
-	w.BoolOpt("responseLogprobs", v.ResponseLogprobs)
-	member.IntOpt(w, "logprobs", v.Logprobs)
 	w.StrOpt("responseMimeType", v.ResponseMIMEType)
 	w.CompactOpt("responseSchema", v.ResponseSchema)
 	w.CompactOpt("responseJsonSchema", v.ResponseJSONSchema)
-	w.StrsOpt("responseModalities", v.ResponseModalities)
 	if v.SpeechConfig != nil {
 		w.Key("speechConfig")
 		v.SpeechConfig.write(w)
@@ -1190,6 +1178,18 @@ func (v *generationConfig) write(w *member.Writer) {
 		w.Key("thinkingConfig")
 		v.ThinkingConfig.write(w)
 	}
+	member.IntOpt(w, "maxOutputTokens", v.MaxOutputTokens)
+	w.FloatOpt("temperature", v.Temperature)
+	w.FloatOpt("topP", v.TopP)
+	member.IntOpt(w, "topK", v.TopK)
+	member.IntOpt(w, "seed", v.Seed)
+	w.FloatOpt("frequencyPenalty", v.FrequencyPenalty)
+	w.FloatOpt("presencePenalty", v.PresencePenalty)
+	member.IntOpt(w, "candidateCount", v.CandidateCount)
+	w.BoolOpt("responseLogprobs", v.ResponseLogprobs)
+	member.IntOpt(w, "logprobs", v.Logprobs)
+	w.StrsOpt("stopSequences", v.StopSequences)
+	w.StrsOpt("responseModalities", v.ResponseModalities)
 	w.Members(v.Extra)
 	w.End()
 }

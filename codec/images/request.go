@@ -12,21 +12,12 @@ import (
 //
 //wire:read,write
 type wireRequest struct {
-	Model             string         `json:"model" wire:"always"`
-	Prompt            string         `json:"prompt" wire:"always"`
-	Size              string         `json:"size"`
-	N                 *int32         `json:"n"`
-	Quality           string         `json:"quality"`
-	OutputFormat      string         `json:"output_format"`
-	Background        string         `json:"background"`
-	OutputCompression *int32         `json:"output_compression"`
-	Moderation        string         `json:"moderation"`
-	Style             string         `json:"style"`
-	User              string         `json:"user"`
-	ResponseFormat    string         `json:"response_format"`
-	Stream            bool           `json:"stream"`
-	PartialImages     *int32         `json:"partial_images"`
-	Extra             jsontext.Value `json:",embed"`
+	Model         string `json:"model" wire:"always"`
+	Prompt        string `json:"prompt" wire:"always"`
+	Stream        bool   `json:"stream"`
+	PartialImages *int32 `json:"partial_images"`
+	settings
+	Extra jsontext.Value `json:",embed"`
 }
 
 // binding names the members without a canonical field that change what is drawn.
@@ -60,27 +51,19 @@ func (Codec) DecodeRequest(body []byte) (*Request, error) {
 		return nil, fault.Missing("model")
 	case w.Prompt == "":
 		return nil, fault.Missing("prompt")
-	case w.N != nil && *w.N < 1:
-		return nil, fault.Invalid("n", "n: expected at least 1, got %d", *w.N)
 	case w.PartialImages != nil && (*w.PartialImages < 0 || *w.PartialImages > MostPartialImages):
 		return nil, fault.Invalid("partial_images", "partial_images: expected 0 to %d, got %d", MostPartialImages, *w.PartialImages)
 	}
-	return &Request{Stream: w.Stream, GenerateImageRequest: &genwayv1.GenerateImageRequest{
-		Model:             w.Model,
-		Prompt:            w.Prompt,
-		Size:              w.Size,
-		Count:             w.N,
-		Quality:           w.Quality,
-		OutputFormat:      w.OutputFormat,
-		Background:        w.Background,
-		OutputCompression: w.OutputCompression,
-		Moderation:        w.Moderation,
-		Style:             w.Style,
-		User:              w.User,
-		ResponseFormat:    w.ResponseFormat,
-		PartialImages:     w.PartialImages,
-		NativeFields:      member.Natives(protocol, w.Extra, binding),
-	}}, nil
+	req := &genwayv1.GenerateImageRequest{
+		Model:         w.Model,
+		Prompt:        w.Prompt,
+		PartialImages: w.PartialImages,
+		NativeFields:  member.Natives(protocol, w.Extra, binding),
+	}
+	if err := w.decode(req, ""); err != nil {
+		return nil, err
+	}
+	return &Request{GenerateImageRequest: req, Stream: w.Stream}, nil
 }
 
 // MostPartialImages is the largest number of previews that the vendor draws of an image
@@ -113,21 +96,12 @@ func encodeRequest(req *genwayv1.GenerateImageRequest, stream bool, losses *code
 		return nil, err
 	}
 	r := wireRequest{
-		Model:             req.GetModel(),
-		Prompt:            req.GetPrompt(),
-		Size:              req.GetSize(),
-		N:                 req.Count,
-		Quality:           req.GetQuality(),
-		OutputFormat:      req.GetOutputFormat(),
-		Background:        req.GetBackground(),
-		OutputCompression: req.OutputCompression,
-		Moderation:        req.GetModeration(),
-		Style:             req.GetStyle(),
-		User:              req.GetUser(),
-		ResponseFormat:    req.GetResponseFormat(),
-		Stream:            stream,
-		Extra:             others,
+		Model:  req.GetModel(),
+		Prompt: req.GetPrompt(),
+		Stream: stream,
+		Extra:  others,
 	}
+	r.encode(req, losses)
 	if stream || req.GetPartialImages() == 0 {
 		r.PartialImages = req.PartialImages
 	}

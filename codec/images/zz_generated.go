@@ -24,30 +24,30 @@ func (v *wireRequest) readMember(r *member.Reader, o *member.Object) bool {
 		return o.Once(0) && r.Str(&v.Model)
 	case "prompt":
 		return o.Once(1) && r.Str(&v.Prompt)
-	case "size":
-		return o.Once(2) && r.Str(&v.Size)
-	case "n":
-		return o.Once(3) && (r.Null() || r.Int32(member.New(r, &v.N)))
-	case "quality":
-		return o.Once(4) && r.Str(&v.Quality)
-	case "output_format":
-		return o.Once(5) && r.Str(&v.OutputFormat)
-	case "background":
-		return o.Once(6) && r.Str(&v.Background)
-	case "output_compression":
-		return o.Once(7) && (r.Null() || r.Int32(member.New(r, &v.OutputCompression)))
-	case "moderation":
-		return o.Once(8) && r.Str(&v.Moderation)
-	case "style":
-		return o.Once(9) && r.Str(&v.Style)
-	case "user":
-		return o.Once(10) && r.Str(&v.User)
-	case "response_format":
-		return o.Once(11) && r.Str(&v.ResponseFormat)
 	case "stream":
-		return o.Once(12) && r.Bool(&v.Stream)
+		return o.Once(2) && r.Bool(&v.Stream)
 	case "partial_images":
-		return o.Once(13) && (r.Null() || r.Int32(member.New(r, &v.PartialImages)))
+		return o.Once(3) && (r.Null() || r.Int32(member.New(r, &v.PartialImages)))
+	case "n":
+		return o.Once(4) && (r.Null() || r.Int32(member.New(r, &v.N)))
+	case "size":
+		return o.Once(5) && r.Str(&v.Size)
+	case "quality":
+		return o.Once(6) && r.Str(&v.Quality)
+	case "output_format":
+		return o.Once(7) && r.Str(&v.OutputFormat)
+	case "background":
+		return o.Once(8) && r.Str(&v.Background)
+	case "output_compression":
+		return o.Once(9) && (r.Null() || r.Int32(member.New(r, &v.OutputCompression)))
+	case "moderation":
+		return o.Once(10) && r.Str(&v.Moderation)
+	case "style":
+		return o.Once(11) && r.Str(&v.Style)
+	case "user":
+		return o.Once(12) && r.Str(&v.User)
+	case "response_format":
+		return o.Once(13) && r.Str(&v.ResponseFormat)
 	}
 	return r.Other(o, &v.Extra)
 }
@@ -56,8 +56,12 @@ func (v *wireRequest) write(w *member.Writer) {
 	w.Begin()
 	w.Str("model", v.Model)
 	w.Str("prompt", v.Prompt)
-	w.StrOpt("size", v.Size)
+	if v.Stream {
+		w.Bool("stream", bool(v.Stream))
+	}
+	member.IntOpt(w, "partial_images", v.PartialImages)
 	member.IntOpt(w, "n", v.N)
+	w.StrOpt("size", v.Size)
 	w.StrOpt("quality", v.Quality)
 	w.StrOpt("output_format", v.OutputFormat)
 	w.StrOpt("background", v.Background)
@@ -66,10 +70,6 @@ func (v *wireRequest) write(w *member.Writer) {
 	w.StrOpt("style", v.Style)
 	w.StrOpt("user", v.User)
 	w.StrOpt("response_format", v.ResponseFormat)
-	if v.Stream {
-		w.Bool("stream", bool(v.Stream))
-	}
-	member.IntOpt(w, "partial_images", v.PartialImages)
 	w.Members(v.Extra)
 	w.End()
 }

@@ -45,6 +45,13 @@ func reservedBy(t reflect.Type) *Reserved {
 		if options == "embed" {
 			open = true
 		}
+		if f.Anonymous {
+			for inner := range f.Type.Fields() {
+				if name := inner.Tag.Get("json"); name != "" {
+					r.members[folded(name)] = reservedMember{name: name, inside: reservedBy(inner.Type)}
+				}
+			}
+		}
 		if f.IsExported() && name != "" && name != "-" {
 			r.members[folded(name)] = reservedMember{name: name, inside: reservedBy(f.Type)}
 		}

@@ -38,7 +38,10 @@ func (w *wireRequest) canonical() (*genwayv1.GenerateTextRequest, error) {
 	if err := w.check(); err != nil {
 		return nil, err
 	}
-	req := w.open()
+	req, err := w.open()
+	if err != nil {
+		return nil, err
+	}
 	for _, step := range []func(*genwayv1.GenerateTextRequest) error{w.messages, w.tools, w.thinking} {
 		if err := step(req); err != nil {
 			return nil, err
@@ -64,17 +67,15 @@ func (w *wireRequest) check() error {
 }
 
 // open is a request with the settings that are as they are written.
-func (w *wireRequest) open() *genwayv1.GenerateTextRequest {
+func (w *wireRequest) open() (*genwayv1.GenerateTextRequest, error) {
 	req := &genwayv1.GenerateTextRequest{
 		Model:           w.Model,
 		MaxOutputTokens: w.MaxTokens,
-		StopSequences:   w.StopSequences,
-		ServiceTier:     w.ServiceTier,
 		CacheControl:    w.CacheControl.canonical(),
 		NativeFields:    member.Natives(protocol, w.Extra, bindingMember),
 	}
-	if w.Temperature != nil || w.TopP != nil || w.TopK != nil {
-		req.Sampling = &genwayv1.Sampling{Temperature: w.Temperature, TopP: w.TopP, TopK: w.TopK}
+	if err := w.settings.decode(req, ""); err != nil {
+		return nil, err
 	}
 	if w.Metadata != nil {
 		req.User = w.Metadata.UserID
@@ -83,7 +84,7 @@ func (w *wireRequest) open() *genwayv1.GenerateTextRequest {
 	if thread := threadField(w.Thread); thread != nil {
 		req.NativeFields = append(req.NativeFields, thread)
 	}
-	return req
+	return req, nil
 }
 
 // bindingMember says which members without a canonical field bear on the answer:

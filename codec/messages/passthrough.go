@@ -48,8 +48,8 @@ func requestHead(index *member.TopIndex) (*codec.Request, bool) {
 	if w.Messages = anyMessages; !ok || w.check() != nil {
 		return nil, false
 	}
-	req := w.open()
-	if w.tools(req) != nil || w.thinking(req) != nil {
+	req, err := w.open()
+	if err != nil || w.tools(req) != nil || w.thinking(req) != nil {
 		return nil, false
 	}
 	out, err := w.close(req)

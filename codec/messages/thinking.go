@@ -194,15 +194,6 @@ func (w *writer) format(f *genwayv1.ResponseFormat, losses *codec.Losses) {
 		w.Fail(fault.Unsupported(path, "the messages protocol has no format of answers but text and JSON of a given schema"))
 		return
 	}
-	if f.Name != "" {
-		losses.Add(path+".name", "schemas have no name in the messages protocol")
-	}
-	if f.Description != "" {
-		losses.Add(path+".description", "schemas have no description beside them in the messages protocol")
-	}
-	if f.Strict != nil && !*f.Strict {
-		losses.Add(path+".strict", "the messages protocol holds every answer to the schema")
-	}
 	w.Object("format")
 	w.Str("type", "json_schema")
 	w.raw("schema", []byte(f.SchemaJson), path+".schema_json")

@@ -7,26 +7,22 @@ import "github.com/go-json-experiment/json/jsontext"
 //
 //wire:read,head
 type wireRequest struct {
-	Model         string           `json:"model"`
-	MaxTokens     *int64           `json:"max_tokens"`
-	System        content          `json:"system" wire:"heavy"`
-	Messages      []wireMessage    `json:"messages" wire:"main"`
-	Stream        bool             `json:"stream"`
-	StopSequences []string         `json:"stop_sequences"`
-	Temperature   *float64         `json:"temperature"`
-	TopP          *float64         `json:"top_p"`
-	TopK          *int32           `json:"top_k"`
-	Tools         []jsontext.Value `json:"tools" wire:"heavy"`
-	ToolChoice    jsontext.Value   `json:"tool_choice"`
-	Thinking      *wireThinking    `json:"thinking"`
-	OutputConfig  *outputConfig    `json:"output_config"`
+	Model        string           `json:"model"`
+	MaxTokens    *int64           `json:"max_tokens"`
+	System       content          `json:"system" wire:"heavy"`
+	Messages     []wireMessage    `json:"messages" wire:"main"`
+	Stream       bool             `json:"stream"`
+	Tools        []jsontext.Value `json:"tools" wire:"heavy"`
+	ToolChoice   jsontext.Value   `json:"tool_choice"`
+	Thinking     *wireThinking    `json:"thinking"`
+	OutputConfig *outputConfig    `json:"output_config"`
 	// OutputFormat is the name output_config.format had before.
 	OutputFormat jsontext.Value `json:"output_format"`
 	Metadata     *wireMetadata  `json:"metadata"`
-	ServiceTier  string         `json:"service_tier"`
 	CacheControl *cacheControl  `json:"cache_control"`
 	Thread       jsontext.Value `json:"thread"`
-	Extra        jsontext.Value `json:",embed"`
+	settings
+	Extra jsontext.Value `json:",embed"`
 }
 
 type wireMessage struct {

@@ -340,32 +340,32 @@ func (v *wireRequest) readMember(r *member.Reader, o *member.Object) bool {
 		return o.Once(3) && member.ReadList(r, &v.Messages, (*wireMessage).ReadJSON)
 	case "stream":
 		return o.Once(4) && r.Bool(&v.Stream)
-	case "stop_sequences":
-		return o.Once(5) && r.Strings(&v.StopSequences)
-	case "temperature":
-		return o.Once(6) && (r.Null() || r.Float(member.New(r, &v.Temperature)))
-	case "top_p":
-		return o.Once(7) && (r.Null() || r.Float(member.New(r, &v.TopP)))
-	case "top_k":
-		return o.Once(8) && (r.Null() || r.Int32(member.New(r, &v.TopK)))
 	case "tools":
-		return o.Once(9) && r.Raws(&v.Tools)
+		return o.Once(5) && r.Raws(&v.Tools)
 	case "tool_choice":
-		return o.Once(10) && r.Keep(&v.ToolChoice)
+		return o.Once(6) && r.Keep(&v.ToolChoice)
 	case "thinking":
-		return o.Once(11) && (r.Null() || member.New(r, &v.Thinking).ReadJSON(r))
+		return o.Once(7) && (r.Null() || member.New(r, &v.Thinking).ReadJSON(r))
 	case "output_config":
-		return o.Once(12) && (r.Null() || member.New(r, &v.OutputConfig).ReadJSON(r))
+		return o.Once(8) && (r.Null() || member.New(r, &v.OutputConfig).ReadJSON(r))
 	case "output_format":
-		return o.Once(13) && r.Keep(&v.OutputFormat)
+		return o.Once(9) && r.Keep(&v.OutputFormat)
 	case "metadata":
-		return o.Once(14) && (r.Null() || member.New(r, &v.Metadata).ReadJSON(r))
-	case "service_tier":
-		return o.Once(15) && r.Str(&v.ServiceTier)
+		return o.Once(10) && (r.Null() || member.New(r, &v.Metadata).ReadJSON(r))
 	case "cache_control":
-		return o.Once(16) && (r.Null() || member.New(r, &v.CacheControl).ReadJSON(r))
+		return o.Once(11) && (r.Null() || member.New(r, &v.CacheControl).ReadJSON(r))
 	case "thread":
-		return o.Once(17) && r.Keep(&v.Thread)
+		return o.Once(12) && r.Keep(&v.Thread)
+	case "temperature":
+		return o.Once(13) && (r.Null() || r.Float(member.New(r, &v.Temperature)))
+	case "top_p":
+		return o.Once(14) && (r.Null() || r.Float(member.New(r, &v.TopP)))
+	case "top_k":
+		return o.Once(15) && (r.Null() || r.Int32(member.New(r, &v.TopK)))
+	case "stop_sequences":
+		return o.Once(16) && r.Strings(&v.StopSequences)
+	case "service_tier":
+		return o.Once(17) && r.Str(&v.ServiceTier)
 	}
 	return r.Other(o, &v.Extra)
 }
@@ -800,4 +800,13 @@ func (v *streamDelta) readMember(r *member.Reader, o *member.Object) bool {
 		return o.Once(8) && r.Keep(&v.StopDetails)
 	}
 	return r.Other(o, &v.Extra)
+}
+
+// writeMembers writes the members into an object that is open.
+func (v *settings) writeMembers(w *member.Writer) {
+	w.FloatOpt("temperature", v.Temperature)
+	w.FloatOpt("top_p", v.TopP)
+	member.IntOpt(w, "top_k", v.TopK)
+	w.StrsOpt("stop_sequences", v.StopSequences)
+	w.StrOpt("service_tier", v.ServiceTier)
 }

@@ -5,7 +5,6 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
-	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -42,8 +41,10 @@ func encodeCompact(req *genwayv1.GenerateTextRequest, losses *codec.Losses) ([]b
 	if err := encodeConversation(w, req, losses); err != nil {
 		return nil, err
 	}
-	w.StrOpt("service_tier", openai.TierToAsk(req.ServiceTier))
-	w.StrOpt("prompt_cache_key", req.PromptCacheKey)
+	var s settings
+	s.encode(req, losses)
+	s = settings{ServiceTier: s.ServiceTier, PromptCacheKey: s.PromptCacheKey}
+	s.writeMembers(w)
 	var kept []*genwayv1.NativeField
 	for _, f := range req.NativeFields {
 		switch {

@@ -49,18 +49,21 @@ func (Codec) DecodeRequest(body []byte) (*codec.Request, error) {
 // open is a request with the settings that are as they are written.
 func (w *wireRequest) open() (*genwayv1.GenerateTextRequest, error) {
 	req := &genwayv1.GenerateTextRequest{
-		Model:            w.Model,
-		MaxOutputTokens:  w.MaxOutputTokens,
-		ServiceTier:      w.ServiceTier,
-		User:             w.User,
-		Metadata:         w.Metadata,
-		Verbosity:        w.Text.Verbosity,
-		Store:            w.Store,
-		PromptCacheKey:   w.PromptCacheKey,
-		SafetyIdentifier: w.SafetyIdentifier,
-		Thinking:         w.Reasoning.canonical(),
-		Sampling:         w.sampling(),
-		NativeFields:     w.natives(),
+		Model:        w.Model,
+		Thinking:     w.Reasoning.canonical(),
+		NativeFields: w.natives(),
+	}
+	if err := w.settings.decode(req, ""); err != nil {
+		return nil, err
+	}
+	if err := w.Text.decode(req, "text"); err != nil {
+		return nil, err
+	}
+	if slices.Contains(w.Include, includeLogprobs) {
+		if req.Sampling == nil {
+			req.Sampling = &genwayv1.Sampling{}
+		}
+		req.Sampling.Logprobs = new(true)
 	}
 	return req, w.check(req.NativeFields)
 }
@@ -90,8 +93,6 @@ func (w *wireRequest) check(natives []*genwayv1.NativeField) error {
 		return fault.Missing("model")
 	case (w.Input.kind == 0 || w.Input.kind == '[' && len(w.Input.list) == 0) && !goesOn(natives):
 		return fault.Missing("input")
-	case w.MaxOutputTokens != nil && *w.MaxOutputTokens < 1:
-		return fault.Invalid("max_output_tokens", "max_output_tokens: must be at least 1")
 	}
 	return refuseBackground(natives)
 }
@@ -124,20 +125,6 @@ func (w *wireRequest) messages() ([]*genwayv1.Message, []*genwayv1.Tool, error) 
 		tools = append(tools, it.tools...)
 	}
 	return t.messages, tools, nil
-}
-
-func (w *wireRequest) sampling() *genwayv1.Sampling {
-	s := &genwayv1.Sampling{Temperature: w.Temperature, TopP: w.TopP, TopLogprobs: w.TopLogprobs}
-	for _, name := range w.Include {
-		if name == includeLogprobs {
-			yes := true
-			s.Logprobs = &yes
-		}
-	}
-	if s.Temperature == nil && s.TopP == nil && s.TopLogprobs == nil && s.Logprobs == nil {
-		return nil
-	}
-	return s
 }
 
 // includeLogprobs is the include value that stands for sampling.logprobs.

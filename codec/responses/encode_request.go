@@ -2,14 +2,11 @@ package responses
 
 import (
 	"errors"
-	"maps"
-	"slices"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/fit"
 	"github.com/genway/genway/codec/member"
-	"github.com/genway/genway/codec/openai"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -32,7 +29,7 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	if req.Compact {
 		return encodeCompact(req.GenerateTextRequest, losses)
 	}
-	lose(req.GenerateTextRequest, losses)
+	loseSettings(req.GenerateTextRequest, losses)
 	w := member.NewWriter(member.SizeOfRequest(req.GenerateTextRequest))
 	w.Strict()
 	w.Begin()
@@ -40,24 +37,13 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	if err := encodeConversation(w, req.GenerateTextRequest, losses); err != nil {
 		return nil, err
 	}
-	member.IntOpt(w, "max_output_tokens", req.MaxOutputTokens)
-	if s := req.Sampling; s != nil {
-		encodeFloatOpt(w, "temperature", s.Temperature)
-		encodeFloatOpt(w, "top_p", s.TopP)
-		if s.TopLogprobs != nil {
-			w.Int("top_logprobs", int64(s.GetTopLogprobs()))
-		}
-	}
 	natives, err := encodeSettings(w, req.GenerateTextRequest, losses)
 	if err != nil {
 		return nil, err
 	}
-	w.StrOpt("service_tier", openai.TierToAsk(req.ServiceTier))
-	w.StrOpt("user", req.User)
-	w.StrOpt("safety_identifier", req.SafetyIdentifier)
-	w.StrOpt("prompt_cache_key", req.PromptCacheKey)
-	w.BoolOpt("store", req.Store)
-	encodeMetadata(w, req.Metadata)
+	var s settings
+	s.encode(req.GenerateTextRequest, losses)
+	s.writeMembers(w)
 	if natives, err = encodeInclude(w, natives, req.Sampling.GetLogprobs()); err != nil {
 		return nil, err
 	}
@@ -91,58 +77,13 @@ func encodeSettings(w *member.Writer, req *genwayv1.GenerateTextRequest, losses 
 
 // refuse names what bears on the answer and has no place in this protocol.
 func refuse(req *genwayv1.GenerateTextRequest) error {
-	const cannot = "%s: the upstream this model is routed to cannot do this"
-	param := ""
-	switch {
-	case len(req.StopSequences) > 0:
-		param = "stop_sequences"
-	case req.Sampling.GetCandidateCount() > 1:
-		param = "sampling.candidate_count"
-	}
-	for _, m := range req.Modalities {
-		if m != "text" {
-			param = "modalities"
-		}
-	}
-	if param != "" {
-		return fault.Unsupported(param, cannot, param)
+	if err := refuseSettings(req); err != nil {
+		return err
 	}
 	return refuseBackground(req.NativeFields)
 }
 
-// lose names what only tunes the answer and has no place in this protocol.
-func lose(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
-	s := req.Sampling
-	for _, knob := range []struct {
-		member string
-		set    bool
-	}{
-		{"sampling.top_k", s != nil && s.TopK != nil},
-		{"sampling.seed", s != nil && s.Seed != nil},
-		{"sampling.frequency_penalty", s != nil && s.FrequencyPenalty != nil},
-		{"sampling.presence_penalty", s != nil && s.PresencePenalty != nil},
-		{"audio_output", req.AudioOutput != nil},
-		{"cache_control", req.CacheControl != nil},
-	} {
-		if knob.set {
-			losses.Add(knob.member, noPlace)
-		}
-	}
-}
-
 const noPlace = "the target protocol has no place for it"
-
-func encodeMetadata(w *member.Writer, metadata map[string]string) {
-	if len(metadata) == 0 {
-		return
-	}
-	w.Object("metadata")
-	for _, name := range slices.Sorted(maps.Keys(metadata)) {
-		w.KeyOf(name)
-		w.String(metadata[name])
-	}
-	w.End()
-}
 
 // encodeInclude joins what the caller included with the log probabilities.
 func encodeInclude(w *member.Writer, natives []*genwayv1.NativeField, logprobs bool) ([]*genwayv1.NativeField, error) {

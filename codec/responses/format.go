@@ -60,7 +60,9 @@ func encodeText(w *member.Writer, req *genwayv1.GenerateTextRequest, natives []*
 	if err != nil {
 		return err
 	}
-	if req.GetResponseFormat() == nil && req.GetVerbosity() == "" && extra == nil {
+	var s textSettings
+	s.encode(req, losses)
+	if req.GetResponseFormat() == nil && s == (textSettings{}) && extra == nil {
 		return nil
 	}
 	w.Object("text")
@@ -69,7 +71,7 @@ func encodeText(w *member.Writer, req *genwayv1.GenerateTextRequest, natives []*
 			return err
 		}
 	}
-	w.StrOpt("verbosity", req.Verbosity)
+	s.writeMembers(w)
 	w.Spliced(extra)
 	w.End()
 	return nil

@@ -118,34 +118,8 @@ func echoKnobs(w *member.Writer, r *genwayv1.GenerateTextRequest) {
 		text, _ = instructions(r.Messages[0])
 	}
 	encodeNullable(w, "instructions", text)
-	if r.MaxOutputTokens == nil {
-		w.Null("max_output_tokens")
-	} else {
-		w.Int("max_output_tokens", r.GetMaxOutputTokens())
-	}
-	if len(r.Metadata) == 0 {
-		w.RawText("metadata", "{}")
-	} else {
-		encodeMetadata(w, r.Metadata)
-	}
-	s := r.GetSampling()
-	temperature, topP := 1.0, 1.0
-	if s != nil && s.Temperature != nil {
-		temperature = s.GetTemperature()
-	}
-	if s != nil && s.TopP != nil {
-		topP = s.GetTopP()
-	}
-	encodeFloat(w, "temperature", temperature)
-	encodeFloat(w, "top_p", topP)
-	w.Int("top_logprobs", int64(s.GetTopLogprobs()))
-	// The protocol's requests have no penalties, and Genway stores no responses.
-	w.Int("presence_penalty", 0)
-	w.Int("frequency_penalty", 0)
-	w.Bool("store", false)
-	encodeNullable(w, "prompt_cache_key", r.PromptCacheKey)
-	encodeNullable(w, "safety_identifier", r.SafetyIdentifier)
-	encodeNullable(w, "user", r.User)
+	echoSettings(w, r)
+	w.Bool("store", false) // Genway stores no responses
 }
 
 // echoTools repeats the tools and the choice; a request of another protocol may
@@ -177,8 +151,9 @@ func echoTools(w *member.Writer, r *genwayv1.GenerateTextRequest) {
 }
 
 func echoText(w *member.Writer, r *genwayv1.GenerateTextRequest, natives []*genwayv1.NativeField) {
-	shown := &genwayv1.GenerateTextRequest{ResponseFormat: r.ResponseFormat, Verbosity: r.Verbosity}
+	shown := r
 	if shown.ResponseFormat == nil {
+		shown = codec.Shared(r)
 		shown.ResponseFormat = &genwayv1.ResponseFormat{Kind: genwayv1.ResponseFormat_KIND_TEXT}
 	}
 	own := member.NewWriter(128)

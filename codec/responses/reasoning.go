@@ -166,9 +166,6 @@ func encodeReasoning(w *member.Writer, t *genwayv1.ThinkingConfig, losses *codec
 	if !known && t.Mode == genwayv1.ThinkingConfig_MODE_ENABLED {
 		losses.Add("thinking.mode", "the target protocol can ask for an effort only")
 	}
-	if t.BudgetTokens != nil {
-		losses.Add("thinking.budget_tokens", "the target protocol has efforts instead of budgets")
-	}
 	summary := t.Summary
 	if summary == "" && t.GetIncludeThoughts() {
 		summary = "auto"

@@ -7,34 +7,25 @@ import "github.com/go-json-experiment/json/jsontext"
 //
 //wire:read,head
 type wireRequest struct {
-	Model             string            `json:"model"`
-	Input             textOrList        `json:"input" wire:"main"`
-	Instructions      string            `json:"instructions" wire:"heavy"`
-	MaxOutputTokens   *int64            `json:"max_output_tokens"`
-	Temperature       *float64          `json:"temperature"`
-	TopP              *float64          `json:"top_p"`
-	TopLogprobs       *int32            `json:"top_logprobs"`
-	ParallelToolCalls *bool             `json:"parallel_tool_calls"`
-	Tools             []jsontext.Value  `json:"tools" wire:"heavy"`
-	ToolChoice        jsontext.Value    `json:"tool_choice"`
-	Text              wireText          `json:"text"`
-	Reasoning         wireReasoning     `json:"reasoning"`
-	Include           []string          `json:"include"`
-	Store             *bool             `json:"store"`
-	Metadata          map[string]string `json:"metadata"`
-	User              string            `json:"user"`
-	SafetyIdentifier  string            `json:"safety_identifier"`
-	PromptCacheKey    string            `json:"prompt_cache_key"`
-	ServiceTier       string            `json:"service_tier"`
-	Stream            bool              `json:"stream"`
-	Extra             jsontext.Value    `json:",embed"`
+	Model             string           `json:"model"`
+	Input             textOrList       `json:"input" wire:"main"`
+	Instructions      string           `json:"instructions" wire:"heavy"`
+	ParallelToolCalls *bool            `json:"parallel_tool_calls"`
+	Tools             []jsontext.Value `json:"tools" wire:"heavy"`
+	ToolChoice        jsontext.Value   `json:"tool_choice"`
+	Text              wireText         `json:"text"`
+	Reasoning         wireReasoning    `json:"reasoning"`
+	Include           []string         `json:"include"`
+	Stream            bool             `json:"stream"`
+	settings
+	Extra jsontext.Value `json:",embed"`
 }
 
 // wireText is ResponseTextConfig.
 type wireText struct {
-	Format    jsontext.Value `json:"format"`
-	Verbosity string         `json:"verbosity"`
-	Extra     jsontext.Value `json:",embed"`
+	Format jsontext.Value `json:"format"`
+	textSettings
+	Extra jsontext.Value `json:",embed"`
 }
 
 // wireFormat is ResponseFormatTextConfigUnion.

@@ -540,40 +540,40 @@ func (v *wireRequest) readMember(r *member.Reader, o *member.Object) bool {
 		return o.Once(1) && v.Input.ReadJSON(r)
 	case "instructions":
 		return o.Once(2) && r.Str(&v.Instructions)
-	case "max_output_tokens":
-		return o.Once(3) && (r.Null() || r.Int64(member.New(r, &v.MaxOutputTokens)))
-	case "temperature":
-		return o.Once(4) && (r.Null() || r.Float(member.New(r, &v.Temperature)))
-	case "top_p":
-		return o.Once(5) && (r.Null() || r.Float(member.New(r, &v.TopP)))
-	case "top_logprobs":
-		return o.Once(6) && (r.Null() || r.Int32(member.New(r, &v.TopLogprobs)))
 	case "parallel_tool_calls":
-		return o.Once(7) && (r.Null() || r.Bool(member.New(r, &v.ParallelToolCalls)))
+		return o.Once(3) && (r.Null() || r.Bool(member.New(r, &v.ParallelToolCalls)))
 	case "tools":
-		return o.Once(8) && r.Raws(&v.Tools)
+		return o.Once(4) && r.Raws(&v.Tools)
 	case "tool_choice":
-		return o.Once(9) && r.Keep(&v.ToolChoice)
+		return o.Once(5) && r.Keep(&v.ToolChoice)
 	case "text":
-		return o.Once(10) && v.Text.ReadJSON(r)
+		return o.Once(6) && v.Text.ReadJSON(r)
 	case "reasoning":
-		return o.Once(11) && v.Reasoning.ReadJSON(r)
+		return o.Once(7) && v.Reasoning.ReadJSON(r)
 	case "include":
-		return o.Once(12) && r.Strings(&v.Include)
-	case "store":
-		return o.Once(13) && (r.Null() || r.Bool(member.New(r, &v.Store)))
-	case "metadata":
-		return o.Once(14) && r.StringMap(&v.Metadata)
-	case "user":
-		return o.Once(15) && r.Str(&v.User)
-	case "safety_identifier":
-		return o.Once(16) && r.Str(&v.SafetyIdentifier)
-	case "prompt_cache_key":
-		return o.Once(17) && r.Str(&v.PromptCacheKey)
-	case "service_tier":
-		return o.Once(18) && r.Str(&v.ServiceTier)
+		return o.Once(8) && r.Strings(&v.Include)
 	case "stream":
-		return o.Once(19) && r.Bool(&v.Stream)
+		return o.Once(9) && r.Bool(&v.Stream)
+	case "max_output_tokens":
+		return o.Once(10) && (r.Null() || r.Int64(member.New(r, &v.MaxOutputTokens)))
+	case "temperature":
+		return o.Once(11) && (r.Null() || r.Float(member.New(r, &v.Temperature)))
+	case "top_p":
+		return o.Once(12) && (r.Null() || r.Float(member.New(r, &v.TopP)))
+	case "top_logprobs":
+		return o.Once(13) && (r.Null() || r.Int32(member.New(r, &v.TopLogprobs)))
+	case "service_tier":
+		return o.Once(14) && r.Str(&v.ServiceTier)
+	case "store":
+		return o.Once(15) && (r.Null() || r.Bool(member.New(r, &v.Store)))
+	case "metadata":
+		return o.Once(16) && r.StringMap(&v.Metadata)
+	case "user":
+		return o.Once(17) && r.Str(&v.User)
+	case "safety_identifier":
+		return o.Once(18) && r.Str(&v.SafetyIdentifier)
+	case "prompt_cache_key":
+		return o.Once(19) && r.Str(&v.PromptCacheKey)
 	}
 	return r.Other(o, &v.Extra)
 }
@@ -894,4 +894,23 @@ func (v *wireIncomplete) readMember(r *member.Reader, o *member.Object) bool {
 		return o.Once(0) && r.Str(&v.Reason)
 	}
 	return r.Skip(o)
+}
+
+// writeMembers writes the members into an object that is open.
+func (v *settings) writeMembers(w *member.Writer) {
+	member.IntOpt(w, "max_output_tokens", v.MaxOutputTokens)
+	w.FloatOpt("temperature", v.Temperature)
+	w.FloatOpt("top_p", v.TopP)
+	member.IntOpt(w, "top_logprobs", v.TopLogprobs)
+	w.StrOpt("service_tier", v.ServiceTier)
+	w.BoolOpt("store", v.Store)
+	w.StringMapOpt("metadata", v.Metadata)
+	w.StrOpt("user", v.User)
+	w.StrOpt("safety_identifier", v.SafetyIdentifier)
+	w.StrOpt("prompt_cache_key", v.PromptCacheKey)
+}
+
+// writeMembers writes the members into an object that is open.
+func (v *textSettings) writeMembers(w *member.Writer) {
+	w.StrOpt("verbosity", v.Verbosity)
 }

@@ -1,8 +1,9 @@
 // Command wiregen writes the code that reads and writes the JSON of a protocol, from the
-// structs that a codec package declares for it.
+// structs that a codec package declares for it, and those that the table of settings declares
+// (codec/setting).
 //
 // The members of a struct are its fields with a json tag, which the JSON library reads as
-// well. Each package gets one file, zz_generated.go. `make gen` writes all of them, and
+// well. Each package gets zz_generated.go, and zz_settings.go if it has settings. `make gen` writes all of them, and
 // `make gen-check` fails when one is stale.
 //
 // Directives stand in the doc comment of a type, and hold for the types of its fields too:
@@ -15,6 +16,7 @@
 // Two more hold only for the type that has them:
 //
 //	//wire:members     writeMembers, which writes the members into an object that is open
+//	//wire:part        the members are those of each struct that embeds it
 //	//wire:string=F    a string in place of the object is read into the field F
 //
 // Options of a field stand in its wire tag. Without any, a member is left out when the
@@ -51,20 +53,29 @@ func main() {
 	flag.Parse()
 	stale := false
 	for _, dir := range flag.Args() {
-		code, err := generate(dir)
+		settings, err := generateSettings(filepath.Base(dir))
 		if err != nil {
 			failf("%s: %v", dir, err)
 		}
-		path := filepath.Join(dir, fileName)
-		have, _ := os.ReadFile(path) //nolint:gosec // the command line names the folder
-		switch {
-		case bytes.Equal(have, code):
-		case *check:
-			fmt.Fprintf(os.Stderr, "%s is stale: run make gen and commit it\n", path)
-			stale = true
-		default:
-			if err := os.WriteFile(path, code, 0o644); err != nil { //nolint:gosec // source code
-				failf("%v", err)
+		code, err := generate(dir, settings)
+		if err != nil {
+			failf("%s: %v", dir, err)
+		}
+		for _, f := range []struct {
+			name string
+			code []byte
+		}{{settingsFile, settings}, {fileName, code}} {
+			path := filepath.Join(dir, f.name)
+			have, _ := os.ReadFile(path) //nolint:gosec // the command line names the folder
+			switch {
+			case bytes.Equal(have, f.code):
+			case *check:
+				fmt.Fprintf(os.Stderr, "%s is stale: run make gen and commit it\n", path)
+				stale = true
+			default:
+				if err := os.WriteFile(path, f.code, 0o644); err != nil { //nolint:gosec // source code
+					failf("%v", err)
+				}
 			}
 		}
 	}
@@ -79,9 +90,9 @@ func failf(format string, args ...any) {
 	os.Exit(1)
 }
 
-// generate gives the code for the package in a folder.
-func generate(dir string) ([]byte, error) {
-	p, err := parse(dir)
+// generate returns the code for the package in a folder, whose settings are another generated file.
+func generate(dir string, settings []byte) ([]byte, error) {
+	p, err := parse(dir, settings)
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +103,9 @@ func generate(dir string) ([]byte, error) {
 		}
 		if s.write {
 			e.writer(s)
+		}
+		if s.members {
+			e.membersWriter(s)
 		}
 		if e.err != nil {
 			return nil, fmt.Errorf("%s: %w", s.name, e.err)

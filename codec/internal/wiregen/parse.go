@@ -35,6 +35,7 @@ type object struct {
 	text              string // the field that a string is read into
 	read, write, head bool
 	members           bool // of which the members are written without the object, too
+	part              bool // whose members are those of each struct that embeds it
 }
 
 // field is a member.
@@ -55,7 +56,7 @@ func (f *field) by() string {
 	return ""
 }
 
-func parse(dir string) (*pkg, error) {
+func parse(dir string, settings []byte) (*pkg, error) {
 	p := &pkg{types: map[string]ast.Expr{}, structs: map[string]*object{}, methods: map[string]bool{}}
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -64,7 +65,7 @@ func parse(dir string) (*pkg, error) {
 	files := token.NewFileSet()
 	for _, entry := range entries {
 		name := entry.Name()
-		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || name == fileName {
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || name == fileName || name == settingsFile {
 			continue
 		}
 		file, err := parser.ParseFile(files, filepath.Join(dir, name), nil, parser.ParseComments)
@@ -74,6 +75,23 @@ func parse(dir string) (*pkg, error) {
 		p.name = file.Name.Name
 		if err := p.file(file); err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if settings != nil {
+		file, err := parser.ParseFile(files, settingsFile, settings, parser.ParseComments)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.file(file); err != nil {
+			return nil, fmt.Errorf("%s: %w", settingsFile, err)
+		}
+	}
+	for _, s := range p.order {
+		if of := p.structs[s.embedded]; of != nil && of.part {
+			s.fields, s.embedded = append(s.fields, of.fields...), ""
+			if len(s.fields) > 64 {
+				return nil, fmt.Errorf("%s: more than 64 members", s.name)
+			}
 		}
 	}
 	for _, s := range slices.Clone(p.order) {
@@ -143,6 +161,8 @@ func (p *pkg) object(name string, of *ast.StructType, doc *ast.CommentGroup) err
 					s.head = true
 				case word == "members":
 					s.members = true
+				case word == "part":
+					s.part = true
 				default:
 					return fmt.Errorf("unknown directive %q", word)
 				}

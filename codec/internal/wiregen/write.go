@@ -24,11 +24,13 @@ func (e *emitter) writer(s *object) {
 	e.printf("w.Begin()\n")
 	e.writeMembers(s)
 	e.printf("w.End()\n}\n")
-	if s.members {
-		e.printf("\n// writeMembers writes the members into an object that is open.\nfunc (v *%s) writeMembers(w *member.Writer) {\n", s.name)
-		e.writeMembers(s)
-		e.printf("}\n")
-	}
+}
+
+// membersWriter writes the method that writes the members of an object that another one begins.
+func (e *emitter) membersWriter(s *object) {
+	e.printf("\n// writeMembers writes the members into an object that is open.\nfunc (v *%s) writeMembers(w *member.Writer) {\n", s.name)
+	e.writeMembers(s)
+	e.printf("}\n")
 }
 
 func (e *emitter) writeMembers(s *object) {

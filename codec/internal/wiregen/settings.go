@@ -1,0 +1,486 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"go/format"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/genway/genway/codec/setting"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// settingsFile is generated from the table of settings: structs with the members of a body, for
+// the codec's own structs to embed, and what is lost or refused of the other settings.
+const settingsFile = "zz_settings.go"
+
+// body is a codec whose bodies have settings.
+type body struct {
+	protocol genwayv1.Protocol
+	request  proto.Message
+	settings []setting.Setting
+	// integer and list are the codec's own types of whole numbers and of lists of words.
+	integer, list string
+	// dialects reports that upstreams differ in the members that they take.
+	dialects bool
+	// pieces reports that the codec writes bodies piece by piece, not from structs.
+	pieces bool
+}
+
+var bodies = map[string]body{
+	"chat":            {protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, request: &genwayv1.GenerateTextRequest{}, settings: setting.Texts(), dialects: true},
+	"responses":       {protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, request: &genwayv1.GenerateTextRequest{}, settings: setting.Texts(), pieces: true},
+	"messages":        {protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, request: &genwayv1.GenerateTextRequest{}, settings: setting.Texts(), pieces: true},
+	"generatecontent": {protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, request: &genwayv1.GenerateTextRequest{}, settings: setting.Texts(), integer: "integer", list: "list[string]"},
+	"images":          {protocol: genwayv1.Protocol_PROTOCOL_IMAGES, request: &genwayv1.GenerateImageRequest{}, settings: setting.Images()},
+}
+
+// knob is a setting in one protocol.
+type knob struct {
+	setting.Place
+	field   string
+	neutral string
+	leaf    protoreflect.FieldDescriptor
+	// group is the message of the contract that the field is in, if that is not the request.
+	group protoreflect.FieldDescriptor
+	// object is the path of the object that the member is in, and name the member in it.
+	object, name string
+}
+
+// goField is the field of the contract's Go struct.
+func goField(f protoreflect.FieldDescriptor) string { return exported(string(f.Name())) }
+
+// exported spells top_p and topP as TopP.
+func exported(name string) string {
+	var out strings.Builder
+	for word := range strings.SplitSeq(name, "_") {
+		if word != "" {
+			out.WriteString(strings.ToUpper(word[:1]) + word[1:])
+		}
+	}
+	return out.String()
+}
+
+// generateSettings returns the file of a package; nil for one without settings.
+func generateSettings(pkg string) ([]byte, error) {
+	of, ok := bodies[pkg]
+	if !ok {
+		return nil, nil
+	}
+	g := &settingsWriter{body: of, message: string(of.request.ProtoReflect().Descriptor().Name())}
+	var objects []string
+	for i := range of.settings {
+		s := &of.settings[i]
+		path := s.Path(of.request)
+		if path == nil || len(path) > 2 {
+			return nil, fmt.Errorf("setting %s: %s has no such field", s.Field, g.message)
+		}
+		k := knob{Place: s.Of(of.protocol), field: s.Field, leaf: path[len(path)-1]}
+		k.neutral = cmp.Or(k.Implied, s.Neutral)
+		if len(path) == 2 {
+			k.group = path[0]
+		}
+		written, _, _ := strings.Cut(k.Member, "|")
+		if written == "" {
+			written = string(k.leaf.Name())
+		}
+		if dot := strings.LastIndexByte(written, '.'); dot >= 0 {
+			k.object, written = written[:dot], written[dot+1:]
+		}
+		k.name = written
+		g.knobs = append(g.knobs, k)
+		if k.Member != "" && !k.ByHand && !slices.Contains(objects, k.object) {
+			objects = append(objects, k.object)
+		}
+	}
+	for _, object := range objects {
+		g.object(object)
+	}
+	g.losses()
+	g.refusals()
+	if of.dialects {
+		g.dialects()
+	}
+	if slices.ContainsFunc(g.knobs, func(k knob) bool { return k.Echo != "" }) {
+		g.echo()
+	}
+	return g.file(pkg)
+}
+
+type settingsWriter struct {
+	body
+	message string
+	knobs   []knob
+	out     bytes.Buffer
+	err     error
+}
+
+func (g *settingsWriter) printf(format string, args ...any) { fmt.Fprintf(&g.out, format, args...) }
+
+func (g *settingsWriter) fail(k knob, why string) {
+	if g.err == nil {
+		g.err = fmt.Errorf("setting %s: %s", k.field, why)
+	}
+}
+
+func (g *settingsWriter) file(pkg string) ([]byte, error) {
+	if g.err != nil {
+		return nil, g.err
+	}
+	code := g.out.String()
+	var imports strings.Builder
+	for _, i := range []struct{ uses, path string }{
+		{"slices.", "slices"},
+		{"strings.", "strings"},
+		{"codec.", "github.com/genway/genway/codec"},
+		{"fault.", "github.com/genway/genway/codec/fault"},
+		{"member.", "github.com/genway/genway/codec/member"},
+		{"genwayv1.", "github.com/genway/genway/gen/genway/v1"},
+	} {
+		if strings.Contains(code, i.uses) {
+			if imports.Len() > 0 && i.uses == "codec." {
+				imports.WriteString("\n")
+			}
+			if i.uses == "genwayv1." {
+				imports.WriteString("genwayv1 ")
+			}
+			fmt.Fprintf(&imports, "%q\n", i.path)
+		}
+	}
+	head := "// Code generated by codec/internal/wiregen from the table of settings. DO NOT EDIT.\n\npackage " + pkg + "\n\nimport (\n" + imports.String() + ")\n"
+	formatted, err := format.Source([]byte(head + code))
+	if err != nil {
+		return nil, fmt.Errorf("%w in\n%s", err, code)
+	}
+	return formatted, nil
+}
+
+// typeOf is the Go type of a member.
+func (g *settingsWriter) typeOf(k knob) string {
+	if k.Type != "" {
+		return k.Type
+	}
+	switch {
+	case k.leaf.IsMap():
+		return "map[string]string"
+	case k.leaf.IsList():
+		return cmp.Or(g.list, "[]string")
+	case k.leaf.Kind() == protoreflect.StringKind:
+		return "string"
+	}
+	return "*" + g.scalar(k)
+}
+
+func (g *settingsWriter) scalar(k knob) string {
+	switch k.leaf.Kind() {
+	case protoreflect.DoubleKind:
+		return "float64"
+	case protoreflect.BoolKind:
+		return "bool"
+	case protoreflect.Int32Kind:
+		return cmp.Or(g.integer, "int32")
+	case protoreflect.Int64Kind:
+		return cmp.Or(g.integer, "int64")
+	}
+	g.fail(k, "no code for fields of its kind; mark the member as written by hand")
+	return ""
+}
+
+// object writes the struct of the members of one object, and the code that reads and writes it.
+func (g *settingsWriter) object(object string) {
+	var own []knob
+	for _, k := range g.knobs {
+		if k.Member != "" && !k.ByHand && k.object == object {
+			own = append(own, k)
+		}
+	}
+	name, where := "settings", "a body"
+	if object != "" {
+		name, where = lowered(exported(object[strings.LastIndexByte(object, '.')+1:]))+"Settings", object
+	}
+	directive := "part"
+	if g.pieces {
+		directive = "part,members"
+	}
+	g.printf("\n// %s are the members of %s that the table of settings declares.\n//\n//wire:%s\ntype %s struct {\n", name, where, directive, name)
+	for _, k := range own {
+		g.printf("%s %s `json:%q`\n", exported(k.name), g.typeOf(k), k.name)
+	}
+	g.printf("}\n")
+	g.decode(name, own)
+	g.encode(name, own)
+}
+
+func lowered(name string) string { return strings.ToLower(name[:1]) + name[1:] }
+
+// decode writes the method that reads the members into a request; at is the path of the object.
+func (g *settingsWriter) decode(name string, own []knob) {
+	begin := g.out.Len()
+	uses := false
+	for _, k := range own {
+		if k.Min != 0 {
+			uses = true
+			g.printf("if s.%[1]s != nil && *s.%[1]s < %[2]d {\nparam := member.Join(at, %[3]q)\nreturn fault.Invalid(param, \"%%s: expected at least %[2]d, got %%d\", param, *s.%[1]s)\n}\n", exported(k.name), k.Min, k.name)
+		}
+	}
+	var groups []protoreflect.FieldDescriptor
+	for _, k := range own {
+		if k.group == nil {
+			uses = g.assign("req.", k) || uses
+		} else if !slices.Contains(groups, k.group) {
+			groups = append(groups, k.group)
+		}
+	}
+	for _, group := range groups {
+		var given []string
+		for _, k := range own {
+			if k.group == group {
+				given = append(given, fmt.Sprintf("s.%s != nil", exported(k.name)))
+			}
+		}
+		g.printf("if %s {\nif req.%[2]s == nil {\nreq.%[2]s = &genwayv1.%[3]s{}\n}\n", strings.Join(given, " || "), goField(group), group.Message().Name())
+		for _, k := range own {
+			if k.group == group {
+				uses = g.assign("req."+goField(group)+".", k) || uses
+			}
+		}
+		g.printf("}\n")
+	}
+	g.printf("return nil\n}\n")
+	at := "_"
+	if uses {
+		at = "at"
+	}
+	g.before(begin, "\n// decode reads the members into a request. at is the path of their object in the body.\nfunc (s *%s) decode(req *genwayv1.%s, %s string) error {\n", name, g.message, at)
+}
+
+// before writes text in front of what was written since a position.
+func (g *settingsWriter) before(position int, format string, args ...any) {
+	since := bytes.Clone(g.out.Bytes()[position:])
+	g.out.Truncate(position)
+	g.printf(format, args...)
+	g.out.Write(since)
+}
+
+// assign writes the assignment of one member, and reports whether that uses the path.
+func (g *settingsWriter) assign(to string, k knob) bool {
+	to, from := to+goField(k.leaf), "s."+exported(k.name)
+	switch {
+	case k.Upper:
+		g.printf("for _, word := range %s {\n%s = append(%s, strings.ToLower(word))\n}\n", from, to, to)
+	case g.integer != "" && k.leaf.Kind() == protoreflect.Int64Kind:
+		g.printf("%s = int64Of(%s)\n", to, from)
+	case g.integer != "" && k.leaf.Kind() == protoreflect.Int32Kind:
+		g.printf("if v, err := int32Of(%s, at, %q); err == nil {\n%s = v\n} else {\nreturn err\n}\n", from, k.name, to)
+		return true
+	default:
+		g.printf("%s = %s\n", to, from)
+	}
+	return false
+}
+
+// encode writes the method that takes the members from a request.
+func (g *settingsWriter) encode(name string, own []knob) {
+	begin := g.out.Len()
+	uses := false
+	var groups []protoreflect.FieldDescriptor
+	for _, k := range own {
+		if k.group == nil {
+			uses = g.take("req.", k) || uses
+		} else if !slices.Contains(groups, k.group) {
+			groups = append(groups, k.group)
+		}
+	}
+	for _, group := range groups {
+		g.printf("if of := req.%s; of != nil {\n", goField(group))
+		for _, k := range own {
+			if k.group == group {
+				uses = g.take("of.", k) || uses
+			}
+		}
+		g.printf("}\n")
+	}
+	g.printf("}\n")
+	losses := "_"
+	if uses {
+		losses = "losses"
+	}
+	g.before(begin, "\n// encode takes the members from a request.\nfunc (s *%s) encode(req *genwayv1.%s, %s *codec.Losses) {\n", name, g.message, losses)
+}
+
+// take writes the assignment to one member, and reports whether that may lose something.
+func (g *settingsWriter) take(from string, k knob) bool {
+	to, from := "s."+exported(k.name), from+goField(k.leaf)
+	switch {
+	case k.Words != nil || k.NoWords != nil:
+		g.printf("switch %s {\n", from)
+		for _, word := range slices.Compact(slices.Sorted(maps.Values(k.Words))) {
+			var of []string
+			for _, canonical := range slices.Sorted(maps.Keys(k.Words)) {
+				if k.Words[canonical] == word {
+					of = append(of, strconv.Quote(canonical))
+				}
+			}
+			g.printf("case %s:\n", strings.Join(of, ", "))
+			if word != "" {
+				g.printf("%s = %q\n", to, word)
+			}
+		}
+		if k.NoWords != nil {
+			g.printf("case \"%s\":\nlosses.Add(%q, %q)\n", strings.Join(k.NoWords, `", "`), k.field, k.NoWord)
+		}
+		g.printf("default:\n%s = %s\n}\n", to, from)
+		return k.NoWords != nil
+	case k.Upper:
+		g.printf("for _, word := range %s {\n%s = append(%s, strings.ToUpper(word))\n}\n", from, to, to)
+	case k.Over32 != "":
+		g.printf("if v := %[1]s; v != nil && *v != int64(int32(*v)) {\nlosses.Add(%[2]q, %[3]q)\n} else {\n%[4]s = %[5]s\n}\n", from, k.field, k.Over32, to, g.integerOf(from, k))
+		return true
+	case k.Max != 0:
+		g.printf("if v := %[1]s; v != nil && *v > %[2]v {\nlosses.Add(%[3]q, %[4]q)\n%[5]s = new(%[6]s(%[2]v))\n} else {\n%[5]s = %[1]s\n}\n", from, k.Max, k.field, k.OverMax, to, g.scalar(k))
+		return true
+	default:
+		g.printf("%s = %s\n", to, g.integerOf(from, k))
+	}
+	return false
+}
+
+// integerOf is a number of the contract as the codec has it.
+func (g *settingsWriter) integerOf(from string, k knob) string {
+	if g.integer != "" && (k.leaf.Kind() == protoreflect.Int64Kind || k.leaf.Kind() == protoreflect.Int32Kind) {
+		return "integerOf(" + from + ")"
+	}
+	return from
+}
+
+// losses writes the function that names what the protocol has no member for.
+func (g *settingsWriter) losses() {
+	g.each("loseSettings names the settings that the protocol has no member for", "loseSettings", ", losses *codec.Losses)", func(k knob) bool { return k.Lost != "" && !k.ByHand }, func(k knob) {
+		g.printf("losses.Add(%q, %q)\n", k.field, k.Lost)
+	}, "")
+}
+
+// refusals writes the function that refuses what bears on the answer and cannot be said.
+func (g *settingsWriter) refusals() {
+	g.each("refuseSettings refuses the settings that the protocol cannot be asked for", "refuseSettings", ") error", func(k knob) bool { return k.Refused != "" }, func(k knob) {
+		g.printf("return fault.Unsupported(%q, %q)\n", k.field, k.field+": "+k.Refused)
+	}, "return nil\n")
+}
+
+// each writes a function that does something for settings with a value that is not neutral.
+func (g *settingsWriter) each(doc, name, signature string, chosen func(knob) bool, do func(knob), end string) {
+	if !slices.ContainsFunc(g.knobs, chosen) {
+		return
+	}
+	g.printf("\n// %s.\nfunc %s(req *genwayv1.%s%s {\n", doc, name, g.message, signature)
+	var groups []protoreflect.FieldDescriptor
+	for _, k := range g.knobs {
+		switch {
+		case !chosen(k):
+		case k.group == nil:
+			g.printf("if %s {\n", g.says("req."+goField(k.leaf), k))
+			do(k)
+			g.printf("}\n")
+		case !slices.Contains(groups, k.group):
+			groups = append(groups, k.group)
+		}
+	}
+	for _, group := range groups {
+		g.printf("if of := req.%s; of != nil {\n", goField(group))
+		for _, k := range g.knobs {
+			if k.group == group && chosen(k) {
+				g.printf("if %s {\n", g.says("of."+goField(k.leaf), k))
+				do(k)
+				g.printf("}\n")
+			}
+		}
+		g.printf("}\n")
+	}
+	g.printf("%s}\n", end)
+}
+
+// says is the condition that a value is there and not the neutral one.
+func (g *settingsWriter) says(value string, k knob) string {
+	switch {
+	case k.leaf.IsMap():
+		return "len(" + value + ") > 0"
+	case k.leaf.IsList():
+		if k.neutral == "" {
+			return "len(" + value + ") > 0"
+		}
+		var words []string
+		if err := json.Unmarshal([]byte(k.neutral), &words); err != nil || len(words) != 1 {
+			g.fail(k, "the neutral value of a list is a list of one word")
+			return ""
+		}
+		return fmt.Sprintf("slices.ContainsFunc(%s, func(word string) bool { return word != %q })", value, words[0])
+	case k.leaf.Message() != nil:
+		return value + " != nil"
+	case k.leaf.Kind() == protoreflect.StringKind:
+		if k.neutral == "" {
+			return value + ` != ""`
+		}
+		return fmt.Sprintf(`%s != "" && %s != %s`, value, value, k.neutral)
+	}
+	if k.neutral == "" {
+		return value + " != nil"
+	}
+	if k.leaf.Kind() == protoreflect.BoolKind {
+		not := map[string]string{"true": "!", "false": ""}[k.neutral]
+		return fmt.Sprintf("%s != nil && %s*%s", value, not, value)
+	}
+	return fmt.Sprintf("%s != nil && *%s != %s", value, value, k.neutral)
+}
+
+// dialects writes how each member is left out for upstreams that do not take it.
+func (g *settingsWriter) dialects() {
+	g.printf("\n// settingMembers are the generated members, which a dialect may not have.\nvar settingMembers = []setting{\n")
+	for _, k := range g.knobs {
+		if k.Member == "" || k.ByHand {
+			continue
+		}
+		place, zero := "r."+exported(k.name), "nil"
+		if g.typeOf(k) == "string" {
+			zero = `""`
+		}
+		g.printf("{%q, %q, func(r *request) bool {\nsays := %s\n%s = %s\nreturn says\n}},\n", k.name, k.field, g.says(place, k), place, zero)
+	}
+	g.printf("}\n")
+}
+
+// echo writes the function that repeats settings in an answer.
+func (g *settingsWriter) echo() {
+	g.printf("\n// echoSettings writes the settings that an answer repeats.\nfunc echoSettings(w *member.Writer, req *genwayv1.%s) {\nvar s settings\ns.encode(req, nil)\n", g.message)
+	for _, k := range g.knobs {
+		if k.Echo == "" {
+			continue
+		}
+		if k.Member == "" {
+			g.printf("w.RawText(%q, %q)\n", k.name, k.Echo)
+			continue
+		}
+		place, write := "s."+exported(k.name), ""
+		switch {
+		case k.leaf.IsMap():
+			write = "w.StringMapOpt(%q, %s)"
+		case k.leaf.Kind() == protoreflect.StringKind:
+			write = "w.Str(%q, %s)"
+		case k.leaf.Kind() == protoreflect.DoubleKind:
+			write = "w.FloatOpt(%q, %s)"
+		case k.leaf.Kind() == protoreflect.BoolKind:
+			write = "w.BoolOpt(%q, %s)"
+		default:
+			write = "member.IntOpt(w, %q, %s)"
+		}
+		k.neutral = ""
+		g.printf("if "+g.says(place, k)+" {\n"+write+"\n} else {\nw.RawText(%q, %q)\n}\n", k.name, place, k.name, k.Echo)
+	}
+	g.printf("}\n")
+}

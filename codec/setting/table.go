@@ -1,0 +1,246 @@
+package setting
+
+// Reasons for which several settings are lost or refused.
+const (
+	noPlace         = "the target protocol has no place for it"
+	noPlaceMessages = "the messages protocol has no place for it"
+	noMemberChat    = "chat completions has no such member"
+	cannotAsk       = "the upstream this model is routed to cannot do this"
+)
+
+// at is a member that has the field's value.
+func at(member string) Place { return Place{Member: member} }
+
+// byHand is a member of another shape, or one that says what several fields say.
+func byHand(member string) Place { return Place{Member: member, ByHand: true} }
+
+func lost(reason string) Place { return Place{Lost: reason} }
+
+// lostByHand is lost under conditions that the codec knows.
+func lostByHand(reason string) Place { return Place{Lost: reason, ByHand: true} }
+
+func refused(reason string) Place { return Place{Refused: reason} }
+
+func (p Place) typed(goType string) Place                 { p.Type = goType; return p }
+func (p Place) min(n int64) Place                         { p.Min = n; return p }
+func (p Place) max(n float64, over string) Place          { p.Max, p.OverMax = n, over; return p }
+func (p Place) bits32(over string) Place                  { p.Over32 = over; return p }
+func (p Place) upper() Place                              { p.Upper = true; return p }
+func (p Place) echo(fallback string) Place                { p.Echo = fallback; return p }
+func (p Place) words(of map[string]string) Place          { p.Words = of; return p }
+func (p Place) noWords(why string, words ...string) Place { p.NoWord, p.NoWords = why, words; return p }
+
+func (p Place) implied(value, why string) Place { p.Implied, p.ImpliedBy = value, why; return p }
+
+func number(n float64) *float64 { return &n }
+
+// openaiTiers are OpenAI's words for the default tier of the other vendors.
+var openaiTiers = map[string]string{"standard_only": "default", "standard": "default"}
+
+// texts are the settings of texts, in the order in which their members are written. The authorities are
+// the types of the vendors' SDKs: ChatCompletionNewParams and ResponseNewParams of openai-go,
+// MessageNewParams of anthropic-sdk-go, GenerateContentConfig of genai.
+var texts = []Setting{
+	{
+		Field: "model",
+		Chat:  byHand("model"), Responses: byHand("model"), Messages: byHand("model"), GenerateContent: byHand("model"),
+	},
+	{
+		Field: "messages",
+		Chat:  byHand("messages"), Responses: byHand("input"), Messages: byHand("messages"), GenerateContent: byHand("contents"),
+	},
+	{
+		Field: "tools",
+		Chat:  byHand("tools|functions"), Responses: byHand("tools"), Messages: byHand("tools"), GenerateContent: byHand("tools"),
+	},
+	{
+		Field: "max_output_tokens", May: Drop | Set, Min: number(1),
+		Chat:            byHand("max_completion_tokens|max_tokens"), // two names for one number
+		Responses:       at("max_output_tokens").min(1).echo("null"),
+		Messages:        byHand("max_tokens"), // required
+		GenerateContent: at("generationConfig.maxOutputTokens").min(1),
+	},
+	{
+		Field: "sampling.temperature", May: Drop | Set | Refuse, Min: number(0), Max: number(2),
+		Chat: at("temperature"), Responses: at("temperature").echo("1"),
+		Messages:        at("temperature").max(1, "temperatures end at 1 in the messages protocol"),
+		GenerateContent: at("generationConfig.temperature"),
+	},
+	{
+		Field: "sampling.top_p", May: Drop | Set | Refuse, Min: number(0), Max: number(1),
+		Chat: at("top_p"), Responses: at("top_p").echo("1"), Messages: at("top_p"), GenerateContent: at("generationConfig.topP"),
+	},
+	{
+		Field: "sampling.top_k", May: Drop | Set | Refuse, Min: number(0),
+		Chat: lost(noMemberChat), Responses: lost(noPlace), Messages: at("top_k"), GenerateContent: at("generationConfig.topK"),
+	},
+	{
+		Field: "sampling.seed", May: Drop | Set | Refuse | Unbound,
+		Chat: at("seed"), Responses: lost(noPlace), Messages: lost(noPlaceMessages),
+		GenerateContent: at("generationConfig.seed").bits32("the target protocol takes seeds of 32 bits"),
+	},
+	{
+		Field: "sampling.frequency_penalty", May: Drop | Set | Refuse, Min: number(-2), Max: number(2),
+		Chat: at("frequency_penalty"), Responses: lost(noPlace).echo("0"), Messages: lost(noPlaceMessages), GenerateContent: at("generationConfig.frequencyPenalty"),
+	},
+	{
+		Field: "sampling.presence_penalty", May: Drop | Set | Refuse, Min: number(-2), Max: number(2),
+		Chat: at("presence_penalty"), Responses: lost(noPlace).echo("0"), Messages: lost(noPlaceMessages), GenerateContent: at("generationConfig.presencePenalty"),
+	},
+	{
+		Field: "sampling.candidate_count", May: Drop | Set | Refuse, Min: number(1), Neutral: "1",
+		Chat: at("n").min(1), Responses: refused(cannotAsk), Messages: refused(cannotAsk), GenerateContent: at("generationConfig.candidateCount").min(1),
+	},
+	{
+		Field: "sampling.logprobs", May: Drop | Refuse, Neutral: "false",
+		Chat: at("logprobs"), Responses: byHand("include"), Messages: refused(cannotAsk), GenerateContent: at("generationConfig.responseLogprobs"),
+	},
+	{
+		Field: "sampling.top_logprobs", May: Drop | Refuse, Neutral: "0",
+		Chat: at("top_logprobs"), Responses: at("top_logprobs").echo("0"), Messages: lost(noPlaceMessages), GenerateContent: at("generationConfig.logprobs"),
+	},
+	{
+		Field: "stop_sequences", May: Drop | Set | Refuse,
+		Chat:      at("stop").typed("stopList"), // one, or a list
+		Responses: refused(cannotAsk), Messages: at("stop_sequences"), GenerateContent: at("generationConfig.stopSequences"),
+	},
+	{
+		Field: "tool_choice",
+		Chat:  byHand("tool_choice|function_call"), Responses: byHand("tool_choice"), Messages: byHand("tool_choice"),
+		GenerateContent: byHand("toolConfig.functionCallingConfig"),
+	},
+	{Field: "tool_choice.mode", Messages: byHand("tool_choice.type"), GenerateContent: byHand("toolConfig.functionCallingConfig.mode")},
+	{Field: "tool_choice.native_mode", GenerateContent: byHand("toolConfig.functionCallingConfig.mode")},
+	{Field: "tool_choice.names", Messages: byHand("tool_choice.name"), GenerateContent: byHand("toolConfig.functionCallingConfig.allowedFunctionNames")},
+	{
+		Field: "tool_choice.parallel", Neutral: "true",
+		Chat: byHand("parallel_tool_calls"), Responses: byHand("parallel_tool_calls"), Messages: byHand("tool_choice.disable_parallel_tool_use"),
+		GenerateContent: lost("the target protocol lets the model call several tools at once"),
+	},
+	{
+		Field: "response_format",
+		Chat:  byHand("response_format"), Responses: byHand("text.format"), Messages: byHand("output_config.format|output_format"),
+		GenerateContent: byHand("generationConfig.responseSchema|generationConfig.responseJsonSchema|generationConfig.responseMimeType"),
+	},
+	{
+		Field: "response_format.kind",
+		Chat:  byHand("response_format.type"), Responses: byHand("text.format.type"), Messages: byHand("output_config.format.type|output_format.type"),
+	},
+	{
+		Field: "response_format.name",
+		Chat:  byHand("response_format.json_schema.name"), Responses: byHand("text.format.name"),
+		Messages: lost("schemas have no name in the messages protocol"), GenerateContent: lost("the target protocol does not name schemas"),
+	},
+	{
+		Field: "response_format.description",
+		Chat:  byHand("response_format.json_schema.description"), Responses: byHand("text.format.description"),
+		Messages:        lost("schemas have no description beside them in the messages protocol"),
+		GenerateContent: lost("the target protocol does not describe schemas"),
+	},
+	{
+		Field: "response_format.schema_json",
+		Chat:  byHand("response_format.json_schema.schema"), Responses: byHand("text.format.schema"), Messages: byHand("output_config.format.schema|output_format.schema"),
+		GenerateContent: byHand("generationConfig.responseSchema|generationConfig.responseJsonSchema"),
+	},
+	{
+		Field: "response_format.strict",
+		Chat:  byHand("response_format.json_schema.strict"), Responses: byHand("text.format.strict"),
+		Messages: lost("the messages protocol holds every answer to the schema").implied("true", "every answer is held to the schema"),
+	},
+	{
+		Field: "thinking", May: Drop,
+		Chat: byHand("reasoning_effort"), Responses: byHand("reasoning"), Messages: byHand("thinking"), GenerateContent: byHand("generationConfig.thinkingConfig"),
+	},
+	{Field: "thinking.mode", Responses: byHand("reasoning.effort"), Messages: byHand("thinking.type")},
+	{
+		Field: "thinking.effort", May: Drop | Set, Doc: "How much to think: none, minimal, low, medium, high, ...",
+		Chat: byHand("reasoning_effort"), Responses: byHand("reasoning.effort"), Messages: byHand("output_config.effort"),
+		GenerateContent: byHand("generationConfig.thinkingConfig.thinkingLevel"),
+	},
+	{
+		Field: "thinking.budget_tokens", May: Drop | Set, Min: number(-1), Doc: "Tokens to think with; 0 is none, -1 lets the model decide.",
+		Chat: lostByHand("chat completions has an effort in its place"), Responses: lost("the target protocol has efforts instead of budgets"),
+		Messages: byHand("thinking.budget_tokens"), GenerateContent: byHand("generationConfig.thinkingConfig.thinkingBudget"),
+	},
+	{
+		Field: "thinking.include_thoughts", May: Drop,
+		Chat:      lost("chat completions cannot ask for thoughts to be left out").implied("true", "thoughts are in the answer wherever the upstream sends them"),
+		Responses: byHand("reasoning.summary"), Messages: byHand("thinking.display"), GenerateContent: byHand("generationConfig.thinkingConfig.includeThoughts"),
+	},
+	{
+		Field:     "thinking.summary",
+		Chat:      lost("chat completions cannot ask for a summary"),
+		Responses: byHand("reasoning.summary"), Messages: byHand("thinking.display"), GenerateContent: byHand("generationConfig.thinkingConfig.includeThoughts"),
+	},
+	{
+		Field: "verbosity", May: Drop | Set | Refuse,
+		Chat: at("verbosity"), Responses: at("text.verbosity"), Messages: lost(noPlaceMessages), GenerateContent: lost(noPlace),
+	},
+	{
+		Field: "modalities", May: Drop, Neutral: `["text"]`,
+		Chat: at("modalities"), Responses: refused(cannotAsk), Messages: refused(cannotAsk), GenerateContent: at("generationConfig.responseModalities").upper(),
+	},
+	{
+		Field: "audio_output",
+		Chat:  byHand("audio"), Responses: lost(noPlace), Messages: lost(noPlaceMessages), GenerateContent: byHand("generationConfig.speechConfig"),
+	},
+	{Field: "audio_output.voice", Chat: byHand("audio.voice"), GenerateContent: byHand("generationConfig.speechConfig.voiceConfig.prebuiltVoiceConfig.voiceName")},
+	{Field: "audio_output.format", Chat: byHand("audio.format"), GenerateContent: lost("the target protocol has one format of speech")},
+	{
+		Field: "service_tier", May: Drop | Set | Refuse, Neutral: `"auto"`,
+		Chat: at("service_tier").words(openaiTiers), Responses: at("service_tier").words(openaiTiers),
+		Messages: at("service_tier").words(map[string]string{"default": "standard_only", "standard": "standard_only"}).
+			noWords("the messages protocol has no such tier to ask for", "flex", "scale", "priority", "fast", "ultrafast"),
+		// auto is what the vendor does without a tier.
+		GenerateContent: at("serviceTier").words(map[string]string{"auto": "", "default": "standard", "standard_only": "standard"}).
+			noWords("the target protocol has no such tier", "scale"),
+	},
+	{
+		Field: "store", May: Drop | Set | Refuse, Neutral: "false", Doc: "Whether the upstream keeps the answer.",
+		Chat: at("store"), Responses: at("store"), Messages: lost(noPlaceMessages), GenerateContent: at("store"),
+	},
+	{
+		Field: "metadata", May: Drop | Refuse,
+		Chat: at("metadata"), Responses: at("metadata").echo("{}"), Messages: lost(noPlaceMessages), GenerateContent: lost(noPlace),
+	},
+	{
+		Field: "user", May: Drop | Set | Refuse,
+		Chat: at("user"), Responses: at("user").echo("null"), Messages: byHand("metadata.user_id"), GenerateContent: lost(noPlace),
+	},
+	{
+		Field: "safety_identifier", May: Drop | Set | Refuse,
+		Chat: at("safety_identifier"), Responses: at("safety_identifier").echo("null"), Messages: lost(noPlaceMessages), GenerateContent: lost(noPlace),
+	},
+	{
+		Field: "prompt_cache_key", May: Drop | Set | Refuse,
+		Chat: at("prompt_cache_key"), Responses: at("prompt_cache_key").echo("null"), Messages: lost(noPlaceMessages), GenerateContent: lost(noPlace),
+	},
+	{
+		Field: "cache_control", May: Drop,
+		Chat: lost("chat completions has no common form for cache breakpoints"), Responses: lost(noPlace), Messages: byHand("cache_control"), GenerateContent: lost(noPlace),
+	},
+	{Field: "cache_control.ttl_seconds", Messages: byHand("cache_control.ttl")},
+	{Field: "compact", Responses: byHand("input")},
+	{Field: "native_fields"},
+	{Field: "extra_json"},
+}
+
+// images are the settings of images (ImageGenerateParams of openai-go).
+var images = []Setting{
+	{Field: "model", Images: byHand("model")},
+	{Field: "prompt", Images: byHand("prompt")},
+	{Field: "images"},
+	{Field: "count", May: Drop | Set, Min: number(1), Doc: "Of images.", Images: at("n").min(1)},
+	{Field: "size", May: Drop | Set, Doc: "Of images: 1024x1024.", Images: at("size")},
+	{Field: "quality", May: Drop | Set, Images: at("quality")},
+	{Field: "output_format", May: Drop | Set, Doc: "Of images: png, jpeg, webp.", Images: at("output_format")},
+	{Field: "background", May: Drop | Set, Images: at("background")},
+	{Field: "output_compression", May: Drop | Set, Min: number(0), Max: number(100), Images: at("output_compression")},
+	{Field: "moderation", May: Drop | Set, Images: at("moderation")},
+	{Field: "style", May: Drop | Set, Images: at("style")},
+	{Field: "partial_images", Images: byHand("partial_images")},
+	{Field: "user", May: Drop | Set, Images: at("user")},
+	{Field: "response_format", May: Drop | Set, Doc: "Of images: b64_json or url.", Images: at("response_format")},
+	{Field: "native_fields"},
+	{Field: "extra_json"},
+}
