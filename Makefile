@@ -78,12 +78,12 @@ WIRES := ./codec/chat ./codec/messages ./codec/responses ./codec/generatecontent
 gen: ## Write gen/ and contract/ from proto/, what reads and writes the structs of the codecs, and the OpenAPI document
 	$(BUF) generate
 	$(BUF) generate --template contract/buf.gen.yaml
-	go run ./codec/internal/wiregen $(WIRES)
+	go run ./codec/internal/wiregen -parameters core/config $(WIRES)
 	go run ./gateway/openapi/generate gateway/openapi
 
 .PHONY: gen-check
 gen-check: ## Fail when something is not what `make gen` writes
-	go run ./codec/internal/wiregen -check $(WIRES)
+	go run ./codec/internal/wiregen -check -parameters core/config $(WIRES)
 	go run ./gateway/openapi/generate -check gateway/openapi
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	$(BUF) generate --output "$$tmp"; \

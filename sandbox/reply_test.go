@@ -83,7 +83,7 @@ Earlier turns: 4
 Tools offered: lookup, grammar (custom), web_search (hosted, not called)
 Tool choice: none
 Thinking: effort none
-Options: temperature 0.5, top_k 7, seed 0, max_output_tokens 5000, stop_sequences 1 (3 characters), user Ada-1
+Options: max_output_tokens 5000, temperature 0.5, top_k 7, seed 0, stop_sequences 1 (3 characters), user Ada-1
 Metadata: a=b, trace=7
 Cache marks: 1
 Also given: logit_bias, messages[6].mood`

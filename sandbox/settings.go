@@ -6,57 +6,68 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // settings gives what the request asks for besides its messages.
 func (r *report) settings(req *genwayv1.GenerateTextRequest) {
 	r.tools(req)
-	if t := req.GetThinking(); t != nil {
-		var o options
-		o.word("mode", enumWord(t.GetMode().String(), "MODE_"), "unspecified")
-		o.word("effort", t.GetEffort(), "")
-		setting(&o, "budget", t.BudgetTokens)
-		setting(&o, "include_thoughts", t.IncludeThoughts)
-		o.word("summary", t.GetSummary(), "")
-		o.line(r, "Thinking")
-	}
-	o := &options{}
-	s := req.GetSampling()
-	if s != nil {
-		setting(o, "temperature", s.Temperature)
-		setting(o, "top_p", s.TopP)
-		setting(o, "top_k", s.TopK)
-		setting(o, "seed", s.Seed)
-		setting(o, "frequency_penalty", s.FrequencyPenalty)
-		setting(o, "presence_penalty", s.PresencePenalty)
-		setting(o, "candidate_count", s.CandidateCount)
-		setting(o, "logprobs", s.Logprobs)
-		setting(o, "top_logprobs", s.TopLogprobs)
-	}
-	setting(o, "max_output_tokens", req.MaxOutputTokens)
-	if n := len(req.GetStopSequences()); n > 0 {
-		o.addf("stop_sequences %d (%s)", n, count(len([]rune(strings.Join(req.GetStopSequences(), ""))), "character"))
+	thinking, others := &options{}, &options{}
+	for _, k := range setting.Texts() {
+		line := others
+		if strings.HasPrefix(k.Field, "thinking.") {
+			line = thinking
+		}
+		if value, ok := saidOf(req, &k); ok {
+			line.addf("%s %s", k.Name(), value)
+		}
 	}
 	if f := req.GetResponseFormat(); f.GetKind() != genwayv1.ResponseFormat_KIND_UNSPECIFIED && f.GetKind() != genwayv1.ResponseFormat_KIND_TEXT {
-		o.addf("response_format %s %s", enumWord(f.GetKind().String(), "KIND_"), f.GetName())
+		others.addf("response_format %s %s", enumWord(f.GetKind().String(), "KIND_"), f.GetName())
 	}
-	o.word("verbosity", req.GetVerbosity(), "")
-	o.word("modalities", strings.Join(req.GetModalities(), "+"), "text")
-	o.word("voice", req.GetAudioOutput().GetVoice(), "")
-	o.word("service_tier", req.GetServiceTier(), "")
-	o.word("user", req.GetUser(), "")
-	o.word("safety_identifier", req.GetSafetyIdentifier(), "")
-	o.word("prompt_cache_key", req.GetPromptCacheKey(), "")
-	setting(o, "store", req.Store)
-	o.word("extra_json", req.GetExtraJson(), "")
-	o.line(r, "Options")
+	others.word("voice", req.GetAudioOutput().GetVoice(), "")
+	others.word("extra_json", req.GetExtraJson(), "")
+	thinking.line(r, "Thinking")
+	others.line(r, "Options")
 
 	m := &options{}
 	for _, key := range slices.Sorted(maps.Keys(req.GetMetadata())) {
 		m.addf("%s=%s", clip(key, 64), clip(req.GetMetadata()[key], longestExcerpt))
 	}
 	m.line(r, "Metadata")
+}
+
+// saidOf is what a request says of a setting that is a value or a list of words; false where it says
+// nothing, or what is so without it. Tools, formats and the members of vendors have lines of their own.
+func saidOf(req *genwayv1.GenerateTextRequest, k *setting.Setting) (string, bool) {
+	path := k.Path(req)
+	of, field := req.ProtoReflect(), path[len(path)-1]
+	for _, group := range path[:len(path)-1] {
+		of = of.Get(group).Message()
+	}
+	if k.May == 0 && !strings.HasPrefix(k.Field, "thinking.") || !of.Has(field) {
+		return "", false
+	}
+	switch value := of.Get(field); {
+	case field.IsMap(), field.Message() != nil:
+		return "", false
+	case field.IsList():
+		var words []string
+		for i := range value.List().Len() {
+			words = append(words, value.List().Get(i).String())
+		}
+		if k.Field == "stop_sequences" { // they may be blank
+			return fmt.Sprintf("%d (%s)", len(words), count(len([]rune(strings.Join(words, ""))), "character")), true
+		}
+		said := strings.Join(words, "+")
+		return clip(said, longestExcerpt), k.Neutral != `["`+said+`"]`
+	case field.Enum() != nil:
+		name := string(field.Enum().Values().ByNumber(value.Enum()).Name())
+		return enumWord(name, "MODE_"), value.Enum() != 0
+	default:
+		return clip(fmt.Sprint(value.Interface()), longestExcerpt), true
+	}
 }
 
 func (r *report) tools(req *genwayv1.GenerateTextRequest) {
@@ -82,7 +93,9 @@ func (r *report) tools(req *genwayv1.GenerateTextRequest) {
 	for _, n := range choice.GetNames() {
 		c.addf("%s", clip(n, 200))
 	}
-	setting(c, "parallel", choice.Parallel)
+	if choice.Parallel != nil {
+		c.addf("parallel %t", choice.GetParallel())
+	}
 	c.line(r, "Tool choice")
 }
 
@@ -103,13 +116,6 @@ func (o *options) word(name, value, nothing string) {
 // enumWord is the plain word of an enum value.
 func enumWord(name, prefix string) string {
 	return strings.ToLower(strings.TrimPrefix(name, prefix))
-}
-
-// setting adds a setting that is present.
-func setting[T bool | int32 | int64 | float64](o *options, name string, value *T) {
-	if value != nil {
-		o.addf("%s %v", name, *value)
-	}
 }
 
 func (o *options) line(r *report, label string) {

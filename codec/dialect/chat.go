@@ -3,12 +3,14 @@
 // not know. The chat codec heeds a dialect when it writes a request; core/upstream/provider
 // has one for each place.
 //
-// It must not import any package of ours.
+// It must not import another package of ours than codec/setting.
 package dialect
 
 import (
 	"slices"
 	"strings"
+
+	"github.com/genway/genway/codec/setting"
 )
 
 // Chat is the set of members that an upstream takes, each by its path in the body without
@@ -62,22 +64,33 @@ var forms = []string{
 	"response_format.value", "messages.content.array",
 }
 
-var all = strings.Fields(`
-	max_tokens max_completion_tokens stop
-	temperature top_p frequency_penalty presence_penalty seed random_seed n logprobs top_logprobs logit_bias
+// all are the members of settings, in the order of their table, and those that the codec has code
+// of its own for.
+var all = slices.Concat(settings(), strings.Fields(`
+	max_tokens max_completion_tokens random_seed logit_bias
 	tool_choice tool_choice.function tool_choice.allowed_tools parallel_tool_calls
 	tools.function.strict tools.custom tools.cache_control
 	response_format.json_schema response_format.value
-	reasoning_effort reasoning verbosity
-	modalities audio prediction web_search_options
-	service_tier store metadata user safety_identifier prompt_cache_key prompt_cache_retention
+	reasoning_effort reasoning
+	audio prediction web_search_options
+	prompt_cache_retention
 	stream_options
 	messages.developer messages.name
 	messages.content.array messages.content.image_url messages.content.image_url.detail messages.content.input_audio
 	messages.content.file messages.content.video_url messages.content.audio_url messages.content.refusal
 	messages.content.cache_control messages.content.prompt_cache_breakpoint
 	messages.refusal messages.reasoning_content messages.reasoning messages.reasoning_details
-	messages.annotations messages.images messages.audio messages.extra_content`)
+	messages.annotations messages.images messages.audio messages.extra_content`))
+
+func settings() []string {
+	var members []string
+	for _, s := range setting.Texts() {
+		if s.Chat.Member != "" && !s.Chat.ByHand {
+			members = append(members, s.Chat.Member)
+		}
+	}
+	return members
+}
 
 // Least is what an upstream takes of which only the protocol is known: the parameters that
 // each engine of the table takes, and what bears on the answer, which an upstream without it

@@ -118,8 +118,8 @@ var texts = []Setting{
 		GenerateContent: lost("the target protocol lets the model call several tools at once"),
 	},
 	{
-		Field: "response_format",
-		Chat:  byHand("response_format"), Responses: byHand("text.format"), Messages: byHand("output_config.format|output_format"),
+		Field: "response_format", May: Drop,
+		Chat: byHand("response_format"), Responses: byHand("text.format"), Messages: byHand("output_config.format|output_format"),
 		GenerateContent: byHand("generationConfig.responseSchema|generationConfig.responseJsonSchema|generationConfig.responseMimeType"),
 	},
 	{

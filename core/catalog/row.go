@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/genway/genway/codec/setting"
 	"github.com/genway/genway/core/config/strict"
 )
 
@@ -52,10 +53,13 @@ func Forms() []string { return []string{Budget, Effort, Adaptive} }
 
 // Refusable are the parameters that a row may name in Refuses.
 func Refusable() []string {
-	return []string{
-		"temperature", "top_p", "top_k", "seed", "frequency_penalty", "presence_penalty", "logprobs", "top_logprobs", "candidate_count",
-		"stop_sequences", "verbosity", "service_tier", "store", "prompt_cache_key", "safety_identifier", "user", "metadata",
+	var names []string
+	for _, s := range setting.Texts() {
+		if s.May&setting.Refuse != 0 {
+			names = append(names, s.Name())
+		}
 	}
+	return names
 }
 
 // maxName bounds the names in a row, in bytes.

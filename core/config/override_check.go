@@ -8,24 +8,22 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/genway/genway/codec/setting"
 	"github.com/genway/genway/core/config/strict"
 	"github.com/genway/genway/protocol"
 )
 
-// ofImages are the parameters of image requests; user is one of text requests, too.
-var ofImages = []string{"size", "count", "quality", "output_format", "background", "output_compression", "moderation", "style", "response_format"}
-
 // takes reports whether upstreams of a kind can be sent a parameter.
 func takes(kind, name string) bool {
 	p := protocol.ByKind(kind)
-	if p == nil { // it takes the contract's own messages
+	switch {
+	case p == nil: // it takes the contract's own messages
 		return true
+	case p.Images:
+		return setting.Image(name) != nil
 	}
-	images := slices.Contains(ofImages, name)
-	if p.Images {
-		return images || name == "user"
-	}
-	return !images && !slices.Contains(p.Upstream.Lacks, name)
+	s := setting.Text(name)
+	return s != nil && s.May&setting.Set != 0 && s.Of(p.ID).Lost == "" && s.Of(p.ID).Refused == ""
 }
 
 // check demands that the overrides are of parameters that upstreams of the kind have,
@@ -41,7 +39,7 @@ func (o Overrides) check(all *checks, at, kind string) {
 	}
 	for i, name := range o.Drop {
 		at := fmt.Sprintf("%s.drop[%d]", at, i)
-		if known := append(parameterNames(), Droppable...); !slices.Contains(known, name) {
+		if known := droppable(); !slices.Contains(known, name) {
 			all.wrongf(at, "there is no parameter %q%s", name, strict.Meant(name, known))
 			continue
 		}
@@ -132,12 +130,4 @@ func parameterField(name string) (reflect.StructField, bool) {
 		}
 	}
 	return reflect.StructField{}, false
-}
-
-func parameterNames() []string {
-	var names []string
-	for field := range reflect.TypeFor[Parameters]().Fields() {
-		names = append(names, yamlName(field))
-	}
-	return names
 }

@@ -14,7 +14,9 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/genway/genway/codec/setting"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -68,18 +70,18 @@ func New(rules Rules) (*Overrides, error) {
 		return nil, nil
 	}
 	o := &Overrides{rules: rules}
-	text := (&genwayv1.GenerateTextRequest{}).ProtoReflect().Descriptor()
-	image := (&genwayv1.GenerateImageRequest{}).ProtoReflect().Descriptor()
 	add := func(name string, r rule, value any) error {
 		known := false
 		var mismatch error
 		for _, to := range []struct {
-			rules *[]rule
-			desc  protoreflect.MessageDescriptor
-		}{{&o.text, text}, {&o.image, image}} {
-			if r.path = find(to.desc, name); r.path == nil {
+			rules   *[]rule
+			setting *setting.Setting
+			request proto.Message
+		}{{&o.text, setting.Text(name), &genwayv1.GenerateTextRequest{}}, {&o.image, setting.Image(name), &genwayv1.GenerateImageRequest{}}} {
+			if to.setting == nil {
 				continue
 			}
+			r.path = to.setting.Path(to.request)
 			if value != nil {
 				// A name may be a number of one request and a whole object of the other.
 				if r.value, mismatch = valueFor(r.path.field(), value); mismatch != nil {

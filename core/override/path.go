@@ -12,26 +12,6 @@ import (
 // path leads to a parameter's field: through the message it is grouped in, if it is.
 type path []protoreflect.FieldDescriptor
 
-// groups are the messages whose fields are parameters, as the request's own are.
-var groups = []protoreflect.Name{"sampling", "thinking"}
-
-// find gives the way to a parameter; nil when the message has none of that name.
-func find(desc protoreflect.MessageDescriptor, name string) path {
-	if f := desc.Fields().ByName(protoreflect.Name(name)); f != nil {
-		return path{f}
-	}
-	for _, group := range groups {
-		outer := desc.Fields().ByName(group)
-		if outer == nil {
-			continue
-		}
-		if f := outer.Message().Fields().ByName(protoreflect.Name(name)); f != nil {
-			return path{outer, f}
-		}
-	}
-	return nil
-}
-
 // String spells the path as losses do: sampling.temperature.
 func (p path) String() string {
 	var names []string

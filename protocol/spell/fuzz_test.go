@@ -11,8 +11,8 @@ import (
 func FuzzMember(f *testing.F) {
 	for _, path := range []string{"messages[0].parts[0].text", "messages[1].parts[0].tool_result.parts[0].image.detail", "tools[0].function.name",
 		"sampling.top_k", "stop_sequences[0]", "candidates[0].parts[1].thought_signature", "request.model", "messages[", "[0]", ".", "a..b", "tools[9999999999999999999]"} {
-		for name := range settings {
-			f.Add(settings[name][0], path)
+		for name := range bodiesOfSettings {
+			f.Add(bodiesOfSettings[name][0], path)
 		}
 	}
 	f.Fuzz(func(t *testing.T, body, path string) {

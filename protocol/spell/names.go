@@ -1,7 +1,11 @@
 package spell
 
 import (
+	"maps"
 	"strings"
+
+	"github.com/genway/genway/codec/setting"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 // none marks a field that a protocol has no member for: its callers cannot have set
@@ -43,6 +47,24 @@ type Names struct {
 	camel bool
 }
 
+// settings are the names of the settings of a protocol, from their table, and others. A setting that the
+// protocol has no member for has the name of what it is within, if that has one.
+func settings(protocol genwayv1.Protocol, table []setting.Setting, others map[string]string) map[string]string {
+	names := map[string]string{}
+	maps.Copy(names, others)
+	for i := range table {
+		if member := table[i].Of(protocol).Member; member != "" {
+			names[table[i].Field] = member
+		}
+	}
+	for i := range table {
+		if _, _, ok := longest(names, table[i].Field); !ok {
+			names[table[i].Field] = none
+		}
+	}
+	return names
+}
+
 func plain(name string) string { return name }
 
 // longest finds the entry of a table for the longest prefix of a path, at the bounds of
@@ -76,11 +98,7 @@ func (n *Names) camelCase(name string) string {
 
 // Images are the names of the images protocol.
 var Images = Names{
-	spelled: plain,
-	settings: map[string]string{
-		"model": "model", "prompt": "prompt", "size": "size", "count": "n", "quality": "quality", "output_format": "output_format",
-		"background": "background", "images": none, "output_compression": "output_compression", "moderation": "moderation",
-		"style": "style", "partial_images": "partial_images", "user": "user", "response_format": "response_format", "extra_json": none, "native_fields": none,
-	},
-	answer: map[string]string{"images": "data", "images[]": "data[]", "usage": "usage"},
+	spelled:  plain,
+	settings: settings(genwayv1.Protocol_PROTOCOL_IMAGES, setting.Images(), nil),
+	answer:   map[string]string{"images": "data", "images[]": "data[]", "usage": "usage"},
 }

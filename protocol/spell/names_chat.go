@@ -1,29 +1,19 @@
 package spell
 
+import (
+	"github.com/genway/genway/codec/setting"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
 // Chat are the names of chat completions.
 var Chat = Names{
-	spelled: plain,
-	list:    "messages",
-	system:  "messages",
-	tools:   "tools|functions",
-	marked:  []string{"messages[]", "messages[].content[]", "messages[].images[]", "messages[].tool_calls[]", "tools[]", "functions[]"},
-	settings: map[string]string{
-		"model": "model", "messages": "messages", "tools": "tools|functions",
-		"tool_choice": "tool_choice|function_call", "tool_choice.parallel": "parallel_tool_calls",
-		"response_format": "response_format", "response_format.kind": "response_format.type",
-		"response_format.name": "response_format.json_schema.name", "response_format.description": "response_format.json_schema.description",
-		"response_format.schema_json": "response_format.json_schema.schema", "response_format.strict": "response_format.json_schema.strict",
-		"sampling.temperature": "temperature", "sampling.top_p": "top_p", "sampling.top_k": none, "sampling.seed": "seed",
-		"sampling.frequency_penalty": "frequency_penalty", "sampling.presence_penalty": "presence_penalty",
-		"sampling.candidate_count": "n", "sampling.logprobs": "logprobs", "sampling.top_logprobs": "top_logprobs",
-		"thinking":          "reasoning_effort",
-		"max_output_tokens": "max_completion_tokens|max_tokens", "stop_sequences": "stop", "service_tier": "service_tier",
-		"user": "user", "metadata": "metadata", "native_fields": none, "extra_json": none, "compact": none, "verbosity": "verbosity",
-		"modalities": "modalities", "audio_output": "audio", "audio_output.voice": "audio.voice", "audio_output.format": "audio.format",
-		"store": "store", "prompt_cache_key": "prompt_cache_key", "safety_identifier": "safety_identifier", "cache_control": none,
-		"page_size": "limit", "page_token": "after",
-	},
-	message: map[string]string{"role": "role", "native_role": "role", "name": "name", "native_fields": none},
+	spelled:  plain,
+	list:     "messages",
+	system:   "messages",
+	tools:    "tools|functions",
+	marked:   []string{"messages[]", "messages[].content[]", "messages[].images[]", "messages[].tool_calls[]", "tools[]", "functions[]"},
+	settings: settings(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, setting.Texts(), map[string]string{"page_size": "limit", "page_token": "after"}),
+	message:  map[string]string{"role": "role", "native_role": "role", "name": "name", "native_fields": none},
 	holder: map[string]string{
 		"text": "content", "refusal": "refusal", "thinking": "reasoning_content|reasoning|reasoning_details", "audio": "audio",
 		"tool_call": "function_call", "tool_result": itself, "image": "images",

@@ -1,30 +1,20 @@
 package spell
 
+import (
+	"github.com/genway/genway/codec/setting"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
+)
+
 // Responses are the names of the responses protocol.
 var Responses = Names{
-	spelled: plain,
-	list:    "input",
-	system:  "instructions",
-	tools:   "tools",
-	marked:  []string{"input[]", "input[].content[]", "input[].output[]", "input[].tools[]", "input[].tools[].tools[]", "tools[]", "tools[].tools[]"},
-	settings: map[string]string{
-		"model": "model", "messages": "input", "tools": "tools",
-		"tool_choice": "tool_choice", "tool_choice.parallel": "parallel_tool_calls",
-		"response_format": "text.format", "response_format.kind": "text.format.type", "response_format.name": "text.format.name",
-		"response_format.description": "text.format.description", "response_format.schema_json": "text.format.schema",
-		"response_format.strict": "text.format.strict",
-		"sampling.temperature":   "temperature", "sampling.top_p": "top_p", "sampling.top_k": none, "sampling.seed": none,
-		"sampling.frequency_penalty": none, "sampling.presence_penalty": none, "sampling.candidate_count": none,
-		"sampling.logprobs": "include", "sampling.top_logprobs": "top_logprobs",
-		"thinking": "reasoning", "thinking.mode": "reasoning.effort", "thinking.effort": "reasoning.effort",
-		"thinking.summary": "reasoning.summary", "thinking.include_thoughts": "reasoning.summary", "thinking.budget_tokens": "reasoning",
-		"max_output_tokens": "max_output_tokens", "stop_sequences": none, "service_tier": "service_tier", "user": "user",
-		"metadata": "metadata", "native_fields": none, "extra_json": none, "compact": "input", "verbosity": "text.verbosity", "modalities": none,
-		"audio_output": none, "store": "store", "prompt_cache_key": "prompt_cache_key", "safety_identifier": "safety_identifier",
-		"cache_control": none, "page_size": "limit", "page_token": "after",
-	},
-	message: map[string]string{"role": "role", "native_role": "role", "name": none, "native_fields": none},
-	holder:  map[string]string{"text": "content"},
+	spelled:  plain,
+	list:     "input",
+	system:   "instructions",
+	tools:    "tools",
+	marked:   []string{"input[]", "input[].content[]", "input[].output[]", "input[].tools[]", "input[].tools[].tools[]", "tools[]", "tools[].tools[]"},
+	settings: settings(genwayv1.Protocol_PROTOCOL_RESPONSES, setting.Texts(), map[string]string{"page_size": "limit", "page_token": "after"}),
+	message:  map[string]string{"role": "role", "native_role": "role", "name": none, "native_fields": none},
+	holder:   map[string]string{"text": "content"},
 	part: map[string]string{
 		"id": "id", "text": "text", "text.citations": "annotations", "text.logprobs": "logprobs", "refusal": "refusal", "refusal.logprobs": "logprobs",
 		"image": "image_url|file_id|result", "image.detail": "detail", "image.media_type": "output_format",

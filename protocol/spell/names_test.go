@@ -72,8 +72,8 @@ func TestEveryFieldHasAName(t *testing.T) {
 	}
 }
 
-// settings are bodies with every setting of their protocol.
-var settings = map[string][]string{
+// bodiesOfSettings are bodies with every setting of their protocol.
+var bodiesOfSettings = map[string][]string{
 	"chat": {`{"model":"m","messages":[{"role":"user","content":"a"}],"tools":[{"type":"function","function":{"name":"f"}}],
 		"tool_choice":"required","parallel_tool_calls":true,"response_format":{"type":"json_schema","json_schema":{"name":"s","description":"d","schema":{},"strict":true}},
 		"temperature":1,"top_p":0.5,"seed":1,"frequency_penalty":1,"presence_penalty":1,"n":2,"logprobs":true,"top_logprobs":2,
@@ -103,7 +103,7 @@ var settings = map[string][]string{
 func TestSettingsAreTheirMembers(t *testing.T) {
 	for name, c := range codecs {
 		decode := decoder(c)
-		for _, body := range settings[name] {
+		for _, body := range bodiesOfSettings[name] {
 			req, err := decode([]byte(body))
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)

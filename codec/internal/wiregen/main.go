@@ -50,8 +50,29 @@ const fileName = "zz_generated.go"
 
 func main() {
 	check := flag.Bool("check", false, "fail when a file is stale, and write none")
+	parameters := flag.String("parameters", "", "the folder of the configuration, for its parameters")
 	flag.Parse()
 	stale := false
+	write := func(path string, code []byte) {
+		have, _ := os.ReadFile(path) //nolint:gosec // the command line names the folder
+		switch {
+		case bytes.Equal(have, code):
+		case *check:
+			fmt.Fprintf(os.Stderr, "%s is stale: run make gen and commit it\n", path)
+			stale = true
+		default:
+			if err := os.WriteFile(path, code, 0o644); err != nil { //nolint:gosec // source code
+				failf("%v", err)
+			}
+		}
+	}
+	if dir := *parameters; dir != "" {
+		code, err := generateParameters(filepath.Base(dir))
+		if err != nil {
+			failf("%s: %v", dir, err)
+		}
+		write(filepath.Join(dir, parametersFile), code)
+	}
 	for _, dir := range flag.Args() {
 		settings, err := generateSettings(filepath.Base(dir))
 		if err != nil {
@@ -61,23 +82,10 @@ func main() {
 		if err != nil {
 			failf("%s: %v", dir, err)
 		}
-		for _, f := range []struct {
-			name string
-			code []byte
-		}{{settingsFile, settings}, {fileName, code}} {
-			path := filepath.Join(dir, f.name)
-			have, _ := os.ReadFile(path) //nolint:gosec // the command line names the folder
-			switch {
-			case bytes.Equal(have, f.code):
-			case *check:
-				fmt.Fprintf(os.Stderr, "%s is stale: run make gen and commit it\n", path)
-				stale = true
-			default:
-				if err := os.WriteFile(path, f.code, 0o644); err != nil { //nolint:gosec // source code
-					failf("%v", err)
-				}
-			}
+		if settings != nil {
+			write(filepath.Join(dir, settingsFile), settings)
 		}
+		write(filepath.Join(dir, fileName), code)
 	}
 	if stale {
 		os.Exit(1)
