@@ -5,6 +5,7 @@ import "github.com/go-json-experiment/json/jsontext"
 // request is the body of a chat completion: ChatCompletionNewParams of the SDK.
 //
 //wire:read,write,head
+//settings:dialects
 type request struct {
 	Model               string          `json:"model" wire:"always"`
 	Tools               []tool          `json:"tools" wire:"empty,heavy"`

@@ -5,6 +5,7 @@ import "github.com/go-json-experiment/json/jsontext"
 // request is the body of generateContent and streamGenerateContent.
 //
 //wire:read,write,head
+//settings:integer=integer,list=list[string]
 type request struct {
 	// Model repeats the model of the path, which counts; only counting bodies
 	// have it written.

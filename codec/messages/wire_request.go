@@ -6,6 +6,7 @@ import "github.com/go-json-experiment/json/jsontext"
 // generation needs (MessageNewParams, BetaMessageNewParams).
 //
 //wire:read,head
+//settings:pieces
 type wireRequest struct {
 	Model        string           `json:"model"`
 	MaxTokens    *int64           `json:"max_tokens"`

@@ -6,6 +6,7 @@ import "github.com/go-json-experiment/json/jsontext"
 // input is required unless another member brings the conversation.
 //
 //wire:read,head
+//settings:pieces
 type wireRequest struct {
 	Model             string           `json:"model"`
 	Input             textOrList       `json:"input" wire:"main"`

@@ -90,19 +90,39 @@ type Place struct {
 	Refused string
 }
 
+// Column is a protocol of the table.
+type Column struct {
+	Protocol genwayv1.Protocol
+	// Codec is the name of its package below codec.
+	Codec string
+	// Settings are the rows, and Request is the message of the contract that they are fields of.
+	Settings []Setting
+	Request  proto.Message
+	of       func(*Setting) Place
+}
+
+var columns = []Column{
+	{genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "chat", texts, text, func(s *Setting) Place { return s.Chat }},
+	{genwayv1.Protocol_PROTOCOL_RESPONSES, "responses", texts, text, func(s *Setting) Place { return s.Responses }},
+	{genwayv1.Protocol_PROTOCOL_MESSAGES, "messages", texts, text, func(s *Setting) Place { return s.Messages }},
+	{genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, "generatecontent", texts, text, func(s *Setting) Place { return s.GenerateContent }},
+	{genwayv1.Protocol_PROTOCOL_IMAGES, "images", images, image, func(s *Setting) Place { return s.Images }},
+}
+
+var (
+	text  = (*genwayv1.GenerateTextRequest)(nil)
+	image = (*genwayv1.GenerateImageRequest)(nil)
+)
+
+// Columns are the protocols of the table. They must not be changed.
+func Columns() []Column { return columns }
+
 // Of is what a protocol has for a setting.
 func (s *Setting) Of(protocol genwayv1.Protocol) Place {
-	switch protocol {
-	case genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS:
-		return s.Chat
-	case genwayv1.Protocol_PROTOCOL_RESPONSES:
-		return s.Responses
-	case genwayv1.Protocol_PROTOCOL_MESSAGES:
-		return s.Messages
-	case genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT:
-		return s.GenerateContent
-	case genwayv1.Protocol_PROTOCOL_IMAGES:
-		return s.Images
+	for i := range columns {
+		if columns[i].Protocol == protocol {
+			return columns[i].of(s)
+		}
 	}
 	return Place{}
 }

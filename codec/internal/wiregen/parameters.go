@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec/setting"
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
@@ -20,16 +18,13 @@ const parametersFile = "zz_parameters.go"
 func generateParameters(pkg string) ([]byte, error) {
 	var set, bounds bytes.Buffer
 	var done []string
-	for _, of := range []struct {
-		request  proto.Message
-		settings []setting.Setting
-	}{{&genwayv1.GenerateTextRequest{}, setting.Texts()}, {&genwayv1.GenerateImageRequest{}, setting.Images()}} {
-		for i := range of.settings {
-			s := &of.settings[i]
+	for _, of := range setting.Columns() {
+		for i := range of.Settings {
+			s := &of.Settings[i]
 			if s.May&setting.Set == 0 || slices.Contains(done, s.Name()) {
 				continue
 			}
-			path := s.Path(of.request)
+			path := s.Path(of.Request)
 			if path == nil {
 				return nil, fmt.Errorf("setting %s: there is no such field", s.Field)
 			}

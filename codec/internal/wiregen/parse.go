@@ -17,11 +17,39 @@ import (
 
 // pkg is what the generator knows of a package.
 type pkg struct {
-	name    string
-	types   map[string]ast.Expr // the type that each name stands for
-	structs map[string]*object
-	order   []*object
-	methods map[string]bool // written by hand, as Type.Method
+	name     string
+	types    map[string]ast.Expr // the type that each name stands for
+	structs  map[string]*object
+	order    []*object
+	methods  map[string]bool // written by hand, as Type.Method
+	settings settingOptions
+}
+
+// settingOptions say how a codec has the settings.
+type settingOptions struct {
+	// integer and list are the codec's own types of whole numbers and of lists of words.
+	integer, list string
+	// dialects reports that upstreams differ in the members that they take.
+	dialects bool
+	// pieces reports that bodies are written piece by piece, not from structs.
+	pieces bool
+}
+
+func (o *settingOptions) set(option string) error {
+	name, value, _ := strings.Cut(option, "=")
+	switch name {
+	case "integer":
+		o.integer = value
+	case "list":
+		o.list = value
+	case "dialects":
+		o.dialects = true
+	case "pieces":
+		o.pieces = true
+	default:
+		return fmt.Errorf("unknown option %q of the settings", option)
+	}
+	return nil
 }
 
 // object is a struct that is a JSON object.
@@ -145,6 +173,13 @@ func (p *pkg) object(name string, of *ast.StructType, doc *ast.CommentGroup) err
 	s := &object{name: name}
 	if doc != nil {
 		for _, c := range doc.List {
+			if options, ok := strings.CutPrefix(c.Text, "//settings:"); ok {
+				for option := range strings.SplitSeq(options, ",") {
+					if err := p.settings.set(option); err != nil {
+						return err
+					}
+				}
+			}
 			directive, ok := strings.CutPrefix(c.Text, "//wire:")
 			if !ok {
 				continue

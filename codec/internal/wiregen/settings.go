@@ -12,35 +12,12 @@ import (
 	"strings"
 
 	"github.com/genway/genway/codec/setting"
-	genwayv1 "github.com/genway/genway/gen/genway/v1"
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
 // settingsFile is generated from the table of settings: structs with the members of a body, for
 // the codec's own structs to embed, and what is lost or refused of the other settings.
 const settingsFile = "zz_settings.go"
-
-// body is a codec whose bodies have settings.
-type body struct {
-	protocol genwayv1.Protocol
-	request  proto.Message
-	settings []setting.Setting
-	// integer and list are the codec's own types of whole numbers and of lists of words.
-	integer, list string
-	// dialects reports that upstreams differ in the members that they take.
-	dialects bool
-	// pieces reports that the codec writes bodies piece by piece, not from structs.
-	pieces bool
-}
-
-var bodies = map[string]body{
-	"chat":            {protocol: genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, request: &genwayv1.GenerateTextRequest{}, settings: setting.Texts(), dialects: true},
-	"responses":       {protocol: genwayv1.Protocol_PROTOCOL_RESPONSES, request: &genwayv1.GenerateTextRequest{}, settings: setting.Texts(), pieces: true},
-	"messages":        {protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, request: &genwayv1.GenerateTextRequest{}, settings: setting.Texts(), pieces: true},
-	"generatecontent": {protocol: genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, request: &genwayv1.GenerateTextRequest{}, settings: setting.Texts(), integer: "integer", list: "list[string]"},
-	"images":          {protocol: genwayv1.Protocol_PROTOCOL_IMAGES, request: &genwayv1.GenerateImageRequest{}, settings: setting.Images()},
-}
 
 // knob is a setting in one protocol.
 type knob struct {
@@ -69,20 +46,21 @@ func exported(name string) string {
 }
 
 // generateSettings returns the file of a package; nil for one without settings.
-func generateSettings(pkg string) ([]byte, error) {
-	of, ok := bodies[pkg]
-	if !ok {
+func generateSettings(p *pkg) ([]byte, error) {
+	at := slices.IndexFunc(setting.Columns(), func(c setting.Column) bool { return c.Codec == p.name })
+	if at < 0 {
 		return nil, nil
 	}
-	g := &settingsWriter{body: of, message: string(of.request.ProtoReflect().Descriptor().Name())}
+	of := setting.Columns()[at]
+	g := &settingsWriter{settingOptions: p.settings, message: string(of.Request.ProtoReflect().Descriptor().Name())}
 	var objects []string
-	for i := range of.settings {
-		s := &of.settings[i]
-		path := s.Path(of.request)
+	for i := range of.Settings {
+		s := &of.Settings[i]
+		path := s.Path(of.Request)
 		if path == nil || len(path) > 2 {
 			return nil, fmt.Errorf("setting %s: %s has no such field", s.Field, g.message)
 		}
-		k := knob{Place: s.Of(of.protocol), field: s.Field, leaf: path[len(path)-1]}
+		k := knob{Place: s.Of(of.Protocol), field: s.Field, leaf: path[len(path)-1]}
 		k.neutral = cmp.Or(k.Implied, s.Neutral)
 		if len(path) == 2 {
 			k.group = path[0]
@@ -105,17 +83,17 @@ func generateSettings(pkg string) ([]byte, error) {
 	}
 	g.losses()
 	g.refusals()
-	if of.dialects {
-		g.dialects()
+	if g.dialects {
+		g.cuts()
 	}
 	if slices.ContainsFunc(g.knobs, func(k knob) bool { return k.Echo != "" }) {
 		g.echo()
 	}
-	return g.file(pkg)
+	return g.file(p.name)
 }
 
 type settingsWriter struct {
-	body
+	settingOptions
 	message string
 	knobs   []knob
 	out     bytes.Buffer
@@ -439,8 +417,8 @@ func (g *settingsWriter) says(value string, k knob) string {
 	return fmt.Sprintf("%s != nil && *%s != %s", value, value, k.neutral)
 }
 
-// dialects writes how each member is left out for upstreams that do not take it.
-func (g *settingsWriter) dialects() {
+// cuts writes how each member is left out for upstreams that do not take it.
+func (g *settingsWriter) cuts() {
 	g.printf("\n// settingMembers are the generated members, which a dialect may not have.\nvar settingMembers = []setting{\n")
 	for _, k := range g.knobs {
 		if k.Member == "" || k.ByHand {
