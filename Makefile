@@ -74,12 +74,16 @@ help: ## List the targets
 # The codecs whose structs have generated code.
 WIRES := ./codec/chat ./codec/messages ./codec/responses ./codec/generatecontent ./codec/images ./codec/internal/wiregen/kinds
 
+# The tests that write tables of the documentation and the schema of the configuration.
+TABLES := TestEachFieldIsCarriedLostOrRefused|TestSchemaIsFresh|TestDocs
+
 .PHONY: gen
-gen: ## Write gen/ and contract/ from proto/, what reads and writes the structs of the codecs, and the OpenAPI document
+gen: ## Write all that follows from proto/ and the table of settings: gen/, contract/, code of the codecs, schemas, tables of docs/
 	$(BUF) generate
 	$(BUF) generate --template contract/buf.gen.yaml
 	go run ./codec/internal/wiregen -parameters core/config $(WIRES)
 	go run ./gateway/openapi/generate gateway/openapi
+	$(GO) test ./codec/carried ./core/config ./core/upstream/provider -run '$(TABLES)' -update
 
 .PHONY: gen-check
 gen-check: ## Fail when something is not what `make gen` writes

@@ -88,8 +88,10 @@ func (e *encoder) request(req *codec.Request) (*request, error) {
 		ReasoningEffort: e.effort(req.Thinking),
 	}
 	r.encode(req.GenerateTextRequest, e.losses)
-	loseSettings(req.GenerateTextRequest, e.losses)
-	var err error
+	err := omitSettings(req.GenerateTextRequest, e.losses)
+	if err != nil {
+		return nil, err
+	}
 	if r.Messages, err = e.messages(e.shortened(identified(req.Messages))); err != nil {
 		return nil, err
 	}

@@ -93,8 +93,8 @@ func (s *settings) encode(req *genwayv1.GenerateTextRequest, _ *codec.Losses) {
 	}
 }
 
-// loseSettings names the settings that the protocol has no member for.
-func loseSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
+// omitSettings names the settings that the protocol has no member for, and refuses those that bear on the answer.
+func omitSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
 	if req.CacheControl != nil {
 		losses.Add("cache_control", "chat completions has no common form for cache breakpoints")
 	}
@@ -111,6 +111,7 @@ func loseSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
 			losses.Add("thinking.summary", "chat completions cannot ask for a summary")
 		}
 	}
+	return nil
 }
 
 // settingMembers are the generated members, which a dialect may not have.

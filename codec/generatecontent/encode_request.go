@@ -52,7 +52,9 @@ func wireRequest(req *genwayv1.GenerateTextRequest, losses *codec.Losses) (*requ
 	lists := split(req.NativeFields, "generationConfig.", "toolConfig.functionCallingConfig.", "toolConfig.")
 	w := &request{}
 	w.encode(req, losses)
-	loseSettings(req, losses)
+	if err := omitSettings(req, losses); err != nil {
+		return nil, err
+	}
 	if w.Extra, err = member.Extra(protocol, lists[3], "", losses); err != nil {
 		return nil, err
 	}

@@ -126,8 +126,8 @@ func (s *settings) encode(req *genwayv1.GenerateTextRequest, losses *codec.Losse
 	s.Store = req.Store
 }
 
-// loseSettings names the settings that the protocol has no member for.
-func loseSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
+// omitSettings names the settings that the protocol has no member for, and refuses those that bear on the answer.
+func omitSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
 	if req.Verbosity != "" {
 		losses.Add("verbosity", "the target protocol has no place for it")
 	}
@@ -164,4 +164,5 @@ func loseSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
 			losses.Add("audio_output.format", "the target protocol has one format of speech")
 		}
 	}
+	return nil
 }

@@ -102,6 +102,9 @@ func encodeRequest(req *genwayv1.GenerateImageRequest, stream bool, losses *code
 		Extra:  others,
 	}
 	r.encode(req, losses)
+	if err := omitSettings(req, losses); err != nil {
+		return nil, err
+	}
 	if stream || req.GetPartialImages() == 0 {
 		r.PartialImages = req.PartialImages
 	}

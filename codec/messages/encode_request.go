@@ -32,8 +32,7 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	var s settings
 	s.encode(r, losses)
 	s.writeMembers(w.Writer)
-	loseSettings(r, losses)
-	if err := refuseSettings(r); err != nil {
+	if err := omitSettings(r, losses); err != nil {
 		return nil, err
 	}
 	w.tools(r, losses)

@@ -59,10 +59,13 @@ func (s *settings) encode(req *genwayv1.GenerateTextRequest, losses *codec.Losse
 	}
 }
 
-// loseSettings names the settings that the protocol has no member for.
-func loseSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
+// omitSettings names the settings that the protocol has no member for, and refuses those that bear on the answer.
+func omitSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
 	if req.Verbosity != "" {
 		losses.Add("verbosity", "the messages protocol has no place for it")
+	}
+	if slices.ContainsFunc(req.Modalities, func(word string) bool { return word != "text" }) {
+		return fault.Unsupported("modalities", "modalities: the upstream this model is routed to cannot do this")
 	}
 	if req.AudioOutput != nil {
 		losses.Add("audio_output", "the messages protocol has no place for it")
@@ -89,6 +92,12 @@ func loseSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
 		if of.PresencePenalty != nil {
 			losses.Add("sampling.presence_penalty", "the messages protocol has no place for it")
 		}
+		if of.CandidateCount != nil && *of.CandidateCount != 1 {
+			return fault.Unsupported("sampling.candidate_count", "sampling.candidate_count: the upstream this model is routed to cannot do this")
+		}
+		if of.Logprobs != nil && *of.Logprobs {
+			return fault.Unsupported("sampling.logprobs", "sampling.logprobs: the upstream this model is routed to cannot do this")
+		}
 		if of.TopLogprobs != nil && *of.TopLogprobs != 0 {
 			losses.Add("sampling.top_logprobs", "the messages protocol has no place for it")
 		}
@@ -102,21 +111,6 @@ func loseSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
 		}
 		if of.Strict != nil && !*of.Strict {
 			losses.Add("response_format.strict", "the messages protocol holds every answer to the schema")
-		}
-	}
-}
-
-// refuseSettings refuses the settings that the protocol cannot be asked for.
-func refuseSettings(req *genwayv1.GenerateTextRequest) error {
-	if slices.ContainsFunc(req.Modalities, func(word string) bool { return word != "text" }) {
-		return fault.Unsupported("modalities", "modalities: the upstream this model is routed to cannot do this")
-	}
-	if of := req.Sampling; of != nil {
-		if of.CandidateCount != nil && *of.CandidateCount != 1 {
-			return fault.Unsupported("sampling.candidate_count", "sampling.candidate_count: the upstream this model is routed to cannot do this")
-		}
-		if of.Logprobs != nil && *of.Logprobs {
-			return fault.Unsupported("sampling.logprobs", "sampling.logprobs: the upstream this model is routed to cannot do this")
 		}
 	}
 	return nil

@@ -16,7 +16,14 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	if err := reserves(req.GenerateTextRequest); err != nil {
 		return nil, err
 	}
-	if err := refuse(req.GenerateTextRequest); err != nil {
+	named := losses
+	if req.Compact {
+		named = nil // a compaction is no answer that settings could shape
+	}
+	if err := omitSettings(req.GenerateTextRequest, named); err != nil {
+		return nil, err
+	}
+	if err := refuseBackground(req.NativeFields); err != nil {
 		return nil, err
 	}
 	fitted, err := fit.Request(req.GenerateTextRequest, protocol, losses)
@@ -29,7 +36,6 @@ func (Codec) EncodeRequest(req *codec.Request, losses *codec.Losses) ([]byte, er
 	if req.Compact {
 		return encodeCompact(req.GenerateTextRequest, losses)
 	}
-	loseSettings(req.GenerateTextRequest, losses)
 	w := member.NewWriter(member.SizeOfRequest(req.GenerateTextRequest))
 	w.Strict()
 	w.Begin()
@@ -73,14 +79,6 @@ func encodeSettings(w *member.Writer, req *genwayv1.GenerateTextRequest, losses 
 		return nil, err
 	}
 	return natives, encodeReasoning(w, req.Thinking, losses)
-}
-
-// refuse names what bears on the answer and has no place in this protocol.
-func refuse(req *genwayv1.GenerateTextRequest) error {
-	if err := refuseSettings(req); err != nil {
-		return err
-	}
-	return refuseBackground(req.NativeFields)
 }
 
 const noPlace = "the target protocol has no place for it"

@@ -90,8 +90,14 @@ func (s *textSettings) encode(req *genwayv1.GenerateTextRequest, _ *codec.Losses
 	s.Verbosity = req.Verbosity
 }
 
-// loseSettings names the settings that the protocol has no member for.
-func loseSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
+// omitSettings names the settings that the protocol has no member for, and refuses those that bear on the answer.
+func omitSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) error {
+	if len(req.StopSequences) > 0 {
+		return fault.Unsupported("stop_sequences", "stop_sequences: the upstream this model is routed to cannot do this")
+	}
+	if slices.ContainsFunc(req.Modalities, func(word string) bool { return word != "text" }) {
+		return fault.Unsupported("modalities", "modalities: the upstream this model is routed to cannot do this")
+	}
 	if req.AudioOutput != nil {
 		losses.Add("audio_output", "the target protocol has no place for it")
 	}
@@ -111,25 +117,13 @@ func loseSettings(req *genwayv1.GenerateTextRequest, losses *codec.Losses) {
 		if of.PresencePenalty != nil {
 			losses.Add("sampling.presence_penalty", "the target protocol has no place for it")
 		}
+		if of.CandidateCount != nil && *of.CandidateCount != 1 {
+			return fault.Unsupported("sampling.candidate_count", "sampling.candidate_count: the upstream this model is routed to cannot do this")
+		}
 	}
 	if of := req.Thinking; of != nil {
 		if of.BudgetTokens != nil {
 			losses.Add("thinking.budget_tokens", "the target protocol has efforts instead of budgets")
-		}
-	}
-}
-
-// refuseSettings refuses the settings that the protocol cannot be asked for.
-func refuseSettings(req *genwayv1.GenerateTextRequest) error {
-	if len(req.StopSequences) > 0 {
-		return fault.Unsupported("stop_sequences", "stop_sequences: the upstream this model is routed to cannot do this")
-	}
-	if slices.ContainsFunc(req.Modalities, func(word string) bool { return word != "text" }) {
-		return fault.Unsupported("modalities", "modalities: the upstream this model is routed to cannot do this")
-	}
-	if of := req.Sampling; of != nil {
-		if of.CandidateCount != nil && *of.CandidateCount != 1 {
-			return fault.Unsupported("sampling.candidate_count", "sampling.candidate_count: the upstream this model is routed to cannot do this")
 		}
 	}
 	return nil

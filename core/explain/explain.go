@@ -80,6 +80,9 @@ func (e *Explainer) Explain(ctx context.Context, req *adminv1.ExplainRequest) (*
 	}
 	resp.PassedThrough = resp.UpstreamProtocol == caller.Name && !decoded.foreign(sent)
 	t := tracing{from: req.GetBody(), to: sent.body, losses: spelled(speller, sent.losses), refusal: resp.GetRefusal()}
+	if !p.canonical() {
+		t.settings = &settings{caller: caller, target: p.wire.spec}
+	}
 	t.plain = func(body []byte) (outcome, bool) {
 		r := p.plainly(ctx, body)
 		return outcome{body: r.body}, r.body != nil

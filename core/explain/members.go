@@ -36,6 +36,8 @@ type tracing struct {
 	refusal  *adminv1.ExplainedRefusal
 	// answer says that from is an answer, on which no override bears.
 	answer bool
+	// settings says what the table of settings has for the members of a request; nil for an answer.
+	settings *settings
 	// plain gives what a body becomes without overrides; false where it is refused.
 	plain func(body []byte) (outcome, bool)
 
@@ -124,6 +126,9 @@ func (t *tracing) member(l leaf, sent map[string][]byte, plainly places) *adminv
 			m.Fate, m.Rule, m.Reason = adminv1.Fate_FATE_LOST, ruleCodec, loss.GetReason()
 			return m
 		}
+	}
+	if t.settings.explain(m, l, sent, plainly.body, configured) {
+		return m
 	}
 	was, passed, tried, refused := t.probe(l, plainly)
 	for _, path := range was {

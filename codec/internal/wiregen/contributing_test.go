@@ -13,8 +13,8 @@ import (
 
 const root = "../../.."
 
-// TestContributing applies the example of CONTRIBUTING.md to a copy of what it needs of the
-// repository, generates, and looks for the member in what the codec reads and writes.
+// TestContributing applies the example of CONTRIBUTING.md, a setting that does not exist, to a copy of the
+// repository and generates what follows from it. testdata/mood_test.go then asks the copy for the setting.
 func TestContributing(t *testing.T) {
 	guide, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
 	if err != nil {
@@ -25,18 +25,17 @@ func TestContributing(t *testing.T) {
 	if !found || !ends {
 		t.Fatal("CONTRIBUTING.md has no example")
 	}
-	added := 0
-	for line := range strings.Lines(example) {
-		if strings.HasPrefix(line, "+") && !strings.HasPrefix(line, "+++") {
-			added++
-		}
-	}
-	if added != 16 { // four lines of the member, two of dialects, a loss in each of three protocols, its name in four, a golden of three
+	if added := strings.Count(example, "\n+") - strings.Count(example, "\n+++"); added != 8 { // the field, its row of four lines, and a golden of three
 		t.Errorf("the example adds %d lines", added)
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"go.mod", "go.sum", "buf.yaml", "buf.gen.yaml", "docs/carried.md", "proto", "gen", "codec", "protocol/spell", "tools/buf", "tools/plugins"} {
-		copyTo(t, filepath.Join(dir, name), filepath.Join(root, name))
+	for _, name := range []string{
+		"go.mod", "go.sum", "buf.yaml", "buf.gen.yaml", "proto", "gen", "codec", "protocol", "core", "internal", "sandbox", "telemetry", "gateway", "test",
+		"tools/buf", "tools/plugins", "docs", "deploy/prices",
+	} {
+		if _, err := os.Stat(filepath.Join(root, name)); err == nil {
+			copyTo(t, filepath.Join(dir, name), filepath.Join(root, name))
+		}
 	}
 	patch := filepath.Join(dir, "example.diff")
 	if err := os.WriteFile(patch, []byte(example), 0o600); err != nil {
@@ -46,29 +45,39 @@ func TestContributing(t *testing.T) {
 	// the example.
 	run(t, dir, "git", "apply", "--unidiff-zero", patch)
 	run(t, dir, "go", "tool", "-modfile=tools/buf/go.mod", "buf", "generate")
-	run(t, dir, "go", "run", "./codec/internal/wiregen", "./codec/chat")
+	run(t, dir, "go", "run", "./codec/internal/wiregen", "-parameters", "core/config", "./codec/chat", "./codec/responses", "./codec/messages", "./codec/generatecontent")
+	run(t, dir, "go", "run", "./gateway/openapi/generate", "gateway/openapi")
 	run(t, dir, "go", "test", "./codec/chat", "-run", "TestRequests", "-update")
 	run(t, dir, "go", "test", "./codec/chat", "-run", "TestRequests|TestHead|TestReads")
-	run(t, dir, "go", "test", "./codec/carried", "-update")
-	run(t, dir, "go", "test", "./protocol/spell", "-run", "TestEveryFieldHasAName")
-	golden, err := os.ReadFile(filepath.Join(dir, "codec", "chat", "testdata", "request_mood.txtar"))
-	if err != nil {
-		t.Fatal(err)
+	run(t, dir, "go", "test", "./codec/carried", "./core/config", "-run", "TestEachFieldIsCarriedLostOrRefused|TestSchemaIsFresh", "-update")
+	for file, want := range map[string]struct {
+		text  string
+		times int
+	}{
+		"codec/chat/testdata/request_mood.txtar": {`"mood": "calm"`, 2}, // canonical.json and out.json
+		"docs/carried.md":                        {"| `mood` | yes | yes | lost", 1},
+		"core/config/schema.json":                {`"mood": {`, 1},
+		"gateway/openapi/openapi.json":           {`"mood": {`, 2}, // chat completions, and text of responses
+	} {
+		have, err := os.ReadFile(filepath.Join(dir, file))
+		if n := bytes.Count(have, []byte(want.text)); err != nil || n != want.times {
+			t.Errorf("%s: want %d times %s, found %d (%v)", file, want.times, want.text, n, err)
+		}
 	}
-	if n := bytes.Count(golden, []byte(`"mood": "calm"`)); n != 2 {
-		t.Errorf("want the member once in canonical.json and once in out.json, found %d:\n%s", n, golden)
-	}
+	copyTo(t, filepath.Join(dir, "core", "explain", "mood_test.go"), filepath.Join("testdata", "mood_test.go"))
+	run(t, dir, "go", "test", "./core/explain", "-run", "TestMood")
 }
 
 // run runs a command in a folder.
 func run(t *testing.T, dir, name string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir
-	// Nothing that the tests of the repository are run with holds for those of the copy.
-	cmd.Env = append(os.Environ(), "GOFLAGS=", "GOWORK=off", "GIT_CEILING_DIRECTORIES="+dir)
+	// Nothing that the tests of the repository are run with holds for those of the copy, which may use what
+	// was compiled for the repository.
+	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath -buildvcs=false", "GOWORK=off", "GIT_CEILING_DIRECTORIES="+dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("the example of CONTRIBUTING.md fails at %s %s: %v\n%s", name, strings.Join(args, " "), err, out)
 	}

@@ -81,8 +81,7 @@ func generateSettings(p *pkg) ([]byte, error) {
 	for _, object := range objects {
 		g.object(object)
 	}
-	g.losses()
-	g.refusals()
+	g.omitted()
 	if g.dialects {
 		g.cuts()
 	}
@@ -338,34 +337,25 @@ func (g *settingsWriter) integerOf(from string, k knob) string {
 	return from
 }
 
-// losses writes the function that names what the protocol has no member for.
-func (g *settingsWriter) losses() {
-	g.each("loseSettings names the settings that the protocol has no member for", "loseSettings", ", losses *codec.Losses)", func(k knob) bool { return k.Lost != "" && !k.ByHand }, func(k knob) {
-		g.printf("losses.Add(%q, %q)\n", k.field, k.Lost)
-	}, "")
-}
-
-// refusals writes the function that refuses what bears on the answer and cannot be said.
-func (g *settingsWriter) refusals() {
-	g.each("refuseSettings refuses the settings that the protocol cannot be asked for", "refuseSettings", ") error", func(k knob) bool { return k.Refused != "" }, func(k knob) {
-		g.printf("return fault.Unsupported(%q, %q)\n", k.field, k.field+": "+k.Refused)
-	}, "return nil\n")
-}
-
-// each writes a function that does something for settings with a value that is not neutral.
-func (g *settingsWriter) each(doc, name, signature string, chosen func(knob) bool, do func(knob), end string) {
-	if !slices.ContainsFunc(g.knobs, chosen) {
-		return
-	}
-	g.printf("\n// %s.\nfunc %s(req *genwayv1.%s%s {\n", doc, name, g.message, signature)
+// omitted writes the function for what the protocol has no member for.
+func (g *settingsWriter) omitted() {
+	begin := g.out.Len()
+	loses := false
 	var groups []protoreflect.FieldDescriptor
+	omit := func(value string, k knob) {
+		g.printf("if %s {\n", g.says(value, k))
+		if k.Refused != "" {
+			g.printf("return fault.Unsupported(%q, %q)\n}\n", k.field, k.field+": "+k.Refused)
+			return
+		}
+		loses = true
+		g.printf("losses.Add(%q, %q)\n}\n", k.field, k.Lost)
+	}
 	for _, k := range g.knobs {
 		switch {
-		case !chosen(k):
+		case k.Lost == "" && k.Refused == "" || k.ByHand:
 		case k.group == nil:
-			g.printf("if %s {\n", g.says("req."+goField(k.leaf), k))
-			do(k)
-			g.printf("}\n")
+			omit("req."+goField(k.leaf), k)
 		case !slices.Contains(groups, k.group):
 			groups = append(groups, k.group)
 		}
@@ -373,15 +363,21 @@ func (g *settingsWriter) each(doc, name, signature string, chosen func(knob) boo
 	for _, group := range groups {
 		g.printf("if of := req.%s; of != nil {\n", goField(group))
 		for _, k := range g.knobs {
-			if k.group == group && chosen(k) {
-				g.printf("if %s {\n", g.says("of."+goField(k.leaf), k))
-				do(k)
-				g.printf("}\n")
+			if k.group == group && (k.Lost != "" || k.Refused != "") && !k.ByHand {
+				omit("of."+goField(k.leaf), k)
 			}
 		}
 		g.printf("}\n")
 	}
-	g.printf("%s}\n", end)
+	req, losses := "req", "losses"
+	if g.out.Len() == begin {
+		req = "_"
+	}
+	if !loses {
+		losses = "_"
+	}
+	g.printf("return nil\n}\n")
+	g.before(begin, "\n// omitSettings names the settings that the protocol has no member for, and refuses those that bear on the answer.\nfunc omitSettings(%s *genwayv1.%s, %s *codec.Losses) error {\n", req, g.message, losses)
 }
 
 // says is the condition that a value is there and not the neutral one.

@@ -38,6 +38,8 @@ const (
 	Fate_FATE_REFUSED Fate = 5
 	// It is not the sender's: the translation, an override or a rule adds it.
 	Fate_FATE_ADDED Fate = 6
+	// It does not arrive, and what it says is so without it.
+	Fate_FATE_IMPLIED Fate = 7
 )
 
 // Enum value maps for Fate.
@@ -50,6 +52,7 @@ var (
 		4: "FATE_LOST",
 		5: "FATE_REFUSED",
 		6: "FATE_ADDED",
+		7: "FATE_IMPLIED",
 	}
 	Fate_value = map[string]int32{
 		"FATE_UNSPECIFIED": 0,
@@ -59,6 +62,7 @@ var (
 		"FATE_LOST":        4,
 		"FATE_REFUSED":     5,
 		"FATE_ADDED":       6,
+		"FATE_IMPLIED":     7,
 	}
 )
 
@@ -683,7 +687,7 @@ const file_genway_admin_v1_explain_proto_rawDesc = "" +
 	"\x06stream\x18\x06 \x01(\bR\x06stream\x12#\n" +
 	"\rupstream_body\x18\a \x01(\fR\fupstreamBody\x12'\n" +
 	"\x0fupstream_events\x18\b \x01(\x05R\x0eupstreamEvents\x12#\n" +
-	"\rcaller_events\x18\t \x01(\x05R\fcallerEvents*\x7f\n" +
+	"\rcaller_events\x18\t \x01(\x05R\fcallerEvents*\x91\x01\n" +
 	"\x04Fate\x12\x14\n" +
 	"\x10FATE_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tFATE_KEPT\x10\x01\x12\x0f\n" +
@@ -692,7 +696,8 @@ const file_genway_admin_v1_explain_proto_rawDesc = "" +
 	"\tFATE_LOST\x10\x04\x12\x10\n" +
 	"\fFATE_REFUSED\x10\x05\x12\x0e\n" +
 	"\n" +
-	"FATE_ADDED\x10\x06B\xb7\x01\n" +
+	"FATE_ADDED\x10\x06\x12\x10\n" +
+	"\fFATE_IMPLIED\x10\aB\xb7\x01\n" +
 	"\x13com.genway.admin.v1B\fExplainProtoP\x01Z4github.com/genway/genway/gen/genway/admin/v1;adminv1\xa2\x02\x03GAX\xaa\x02\x0fGenway.Admin.V1\xca\x02\x0fGenway\\Admin\\V1\xe2\x02\x1bGenway\\Admin\\V1\\GPBMetadata\xea\x02\x11Genway::Admin::V1b\x06proto3"
 
 var (
