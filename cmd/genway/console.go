@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"crypto/rand"
 	"io"
 	"strings"
 
@@ -23,14 +23,16 @@ type consoleLink struct {
 	ReadCaptures bool `help:"Give the right to read captured bodies."`
 }
 
-// Run makes a link in the store, which must exist, and prints it and nothing else.
+// Run prints a link and nothing else, and then makes it in the store, which must exist.
 func (c *consoleLink) Run(ctx context.Context, stdout io.Writer) error {
 	return c.WithKeys(ctx, func(ring *keys.Service) error {
-		made, err := ring.StartSession(audit.WithActor(ctx, actor()), keys.SessionParams{Link: true, ReadOnly: c.ReadOnly, ReadCaptures: c.ReadCaptures})
+		drawn, raw, err := keys.Draw(rand.Reader)
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(stdout, signInLink(strings.TrimRight(c.URL, "/"), made.Raw))
-		return err
+		return handOver(stdout, signInLink(strings.TrimRight(c.URL, "/"), raw)+"\n", func() error {
+			_, err := ring.StartSession(audit.WithActor(ctx, actor()), keys.SessionParams{Link: true, ReadOnly: c.ReadOnly, ReadCaptures: c.ReadCaptures, Drawn: drawn})
+			return err
+		})
 	})
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -25,17 +26,18 @@ type keysCommand struct {
 	Update updateKey  `cmd:"" help:"Change the given settings of a key; the others stay."`
 	Rotate rotateKey  `cmd:"" help:"Give a key a new secret and print it, and nothing else. The previous secret stays valid for --grace."`
 	Revoke revokeKey  `cmd:"" help:"Revoke a key and all its secrets, permanently."`
-	Import importKeys `cmd:"" help:"Create keys from a CSV file, all or none, and print them as CSV."`
+	Import importKeys `cmd:"" help:"Create keys from a CSV file, all or none, and print them as CSV, or write them to a file."`
 }
 
 // keyring is where keys are kept: *keys.Service on a store, admin.Client elsewhere.
 type keyring interface {
+	CanCreate(ctx context.Context, params keys.CreateParams) error
 	Create(ctx context.Context, params keys.CreateParams) (raw string, key keys.Key, err error)
 	ImportAll(ctx context.Context, of keys.Importing) error
 	All(ctx context.Context, query keys.Query) iter.Seq2[keys.Key, error]
 	Get(ctx context.Context, ref string) (keys.Key, error)
 	Update(ctx context.Context, ref string, change func(*keys.Settings) error) (keys.Key, error)
-	Rotate(ctx context.Context, ref string, grace time.Duration) (keys.Created, error)
+	Rotate(ctx context.Context, ref string, how keys.Rotation) (keys.Created, error)
 	Revoke(ctx context.Context, ref string) (keys.Key, error)
 }
 
@@ -96,22 +98,28 @@ type createKey struct {
 	settingFlags
 }
 
-// Run prints the raw key and nothing else on standard output.
+// Run prints the raw key and nothing else on standard output, and then makes the key.
 func (c *createKey) Run(ctx context.Context, stdout io.Writer) error {
 	params := keys.CreateParams{Group: keys.Group(c.Group)}
 	if err := c.apply(&params.Settings, time.Now()); err != nil {
 		return err
 	}
 	return c.making(ctx, func(ctx context.Context, ring keyring) error {
-		raw, _, err := ring.Create(ctx, params)
-		if err != nil {
+		if err := ring.CanCreate(ctx, params); err != nil {
 			return err
 		}
 		if err := warnOfBudget(os.Stderr, c.Data, c.Server, params.Settings); err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(stdout, raw)
-		return err
+		var raw string
+		var err error
+		if params.Drawn, raw, err = keys.Draw(rand.Reader); err != nil {
+			return err
+		}
+		return handOver(stdout, raw+"\n", func() error {
+			_, _, err := ring.Create(ctx, params)
+			return err
+		})
 	})
 }
 
@@ -205,15 +213,21 @@ type rotateKey struct {
 	Grace time.Duration `default:"24h" placeholder:"D" help:"How long the previous secret stays valid, up to 2160h; 0s ends it at once."`
 }
 
-// Run prints the new raw key and nothing else on standard output.
+// Run prints the new raw key and nothing else on standard output, and then rotates the key.
 func (c *rotateKey) Run(ctx context.Context, stdout io.Writer) error {
 	return c.withKey(ctx, func(ctx context.Context, ring keyring) error {
-		made, err := ring.Rotate(ctx, c.Key, c.Grace)
+		checked, err := ring.Rotate(ctx, c.Key, keys.Rotation{Grace: c.Grace, Dry: true})
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(stdout, made.Raw)
-		return err
+		drawn, raw, err := keys.Draw(rand.Reader)
+		if err != nil {
+			return err
+		}
+		return handOver(stdout, raw+"\n", func() error {
+			_, err := ring.Rotate(ctx, checked.Key.ID, keys.Rotation{Grace: c.Grace, Secret: drawn.Secret})
+			return err
+		})
 	})
 }
 

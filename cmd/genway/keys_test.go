@@ -3,9 +3,11 @@ package main
 import (
 	"encoding/csv"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,13 +20,19 @@ import (
 // genway runs a command line on a data directory and gives what it printed.
 func genway(t *testing.T, dir string, args ...string) (string, error) {
 	t.Helper()
-	command, err := program().Parse(append(args, "--data", dir))
-	if err != nil {
-		return "", err
-	}
 	var out strings.Builder
-	err = command.Run(t.Context(), &out)
+	err := genwayTo(t, dir, &out, args...)
 	return out.String(), err
+}
+
+// genwayTo runs a command line on a data directory, which prints to an output.
+func genwayTo(t *testing.T, dir string, output io.Writer, args ...string) error {
+	t.Helper()
+	command, err := program().Parse(append(slices.Clone(args), "--data", dir))
+	if err != nil {
+		return err
+	}
+	return command.Run(t.Context(), output)
 }
 
 func must(t *testing.T, dir string, args ...string) string {

@@ -1,12 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"time"
@@ -20,99 +21,85 @@ import (
 type importKeys struct {
 	storeFlags
 	File   string `arg:"" type:"existingfile" help:"The CSV file, or - for standard input. Its first line names the columns: group, and any of name, owner, labels, expire_time, models, addresses, certificates, requests_per_minute, tokens_per_minute, concurrent, budget_day, budget_month, strict, priority, each as its flag takes it."`
+	Out    string `placeholder:"FILE" help:"Write the keys to this file instead of printing them. It must not exist, and is readable by its user only."`
 	DryRun bool   `help:"Check the file and create nothing."`
 }
 
-// Run makes the keys and prints them: id, group, name and key, in the file's order. However many
-// they are, a part at a time is in memory: the file is read twice, once to check it and once to make
-// the keys, and what is to be printed waits in a temporary file until all are made.
+// Run prints the keys, or writes them to a file: id, group, name and key, in the file's order. Then it makes them.
 func (c *importKeys) Run(ctx context.Context, stdout io.Writer) (err error) {
-	file, name, err := c.open(ctx)
+	text, name, err := c.read(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, file.Close()) }()
 	progress := cli.NewProgress()
 	defer progress.Clear()
-	table := keyTable{file}
+	table := keyTable{bytes.NewReader(text)}
 	total, err := checkKeys(ctx, table, progress)
 	if err != nil {
 		return fmt.Errorf("%s:%w", name, err)
 	}
-	made, err := newSpool()
-	if err != nil {
-		return err
+	output := stdout
+	if c.Out != "" && !c.DryRun {
+		file, refused := os.OpenFile(c.Out, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if refused != nil {
+			return fmt.Errorf("--out: %w; nothing was imported", refused)
+		}
+		output = file
+		defer func() {
+			if err = errors.Join(err, file.Close()); err != nil && !maybeMade(err) {
+				err = errors.Join(err, os.Remove(c.Out))
+			}
+		}()
 	}
-	defer func() { err = errors.Join(err, made.Close()) }()
-	lines := csv.NewWriter(made)
-	_ = lines.Write([]string{"id", "group", "name", "key"}) // into its buffer
-	lines.Flush()
-	if err := lines.Error(); err != nil {
-		return err
-	}
-	var done int64
 	err = c.on(ctx, c.importing(), func(ctx context.Context, ring keyring) error {
-		return ring.ImportAll(ctx, keys.Importing{
-			Params: table.params(),
-			Dry:    c.DryRun,
-			Made: func(part []keys.Created) error {
+		importAll := func(params iter.Seq2[keys.CreateParams, error], dry bool, doing string) error {
+			var done int64
+			err := ring.ImportAll(ctx, keys.Importing{Params: params, Dry: dry, Made: func(part []keys.Created) error {
 				done += int64(len(part))
-				progress.Report(done, total, "keys are made")
-				return createdCSV(lines, part)
-			},
+				progress.Report(done, total, doing)
+				return nil
+			}})
+			progress.Clear()
+			if invalid, ok := errors.AsType[*keys.InvalidError](err); ok {
+				return fmt.Errorf("%s:%w", name, table.blame(invalid))
+			}
+			return err
+		}
+		if err := importAll(table.params(), true, "keys are checked in the store"); err != nil {
+			return err
+		}
+		if c.DryRun {
+			_, err := fmt.Fprintf(stdout, "%d keys would be made\n", total)
+			return err
+		}
+		drawn, printed, err := table.draw()
+		if err != nil {
+			return err
+		}
+		return handOver(output, printed, func() error {
+			return importAll(drawn, false, "keys are made")
 		})
 	})
-	progress.Clear()
-	if invalid, ok := errors.AsType[*keys.InvalidError](err); ok {
-		return fmt.Errorf("%s:%w; nothing was imported", name, table.blame(invalid))
-	}
-	switch {
-	case err == nil:
-	case errors.Is(err, store.ErrUnknown):
-		return errors.Join(fmt.Errorf("%w; the keys are printed in case they were imported, all or none: genway keys list shows it", err), made.copyTo(stdout))
-	case c.Server == "":
+	if err != nil && !maybeMade(err) {
 		return fmt.Errorf("%w; nothing was imported", err)
-	default: // the server may have imported them, and its answer is lost
-		return err
 	}
-	if c.DryRun {
-		_, err = fmt.Fprintf(stdout, "%d keys would be made\n", done)
-		return err
-	}
-	return made.copyTo(stdout)
+	return err
 }
 
-// readSeekCloser is a file that is read more than once.
-type readSeekCloser interface {
-	io.ReadSeeker
-	io.Closer
-}
-
-// open gives the file and its name in errors. What can be read only once, such as standard input,
-// is copied to a temporary file first.
-func (c *importKeys) open(ctx context.Context) (readSeekCloser, string, error) {
+// read returns the text of the file, and its name in errors.
+func (c *importKeys) read(ctx context.Context) (text []byte, name string, err error) {
 	file, name := os.Stdin, "standard input"
 	if c.File != "-" {
-		opened, err := os.Open(c.File)
-		if err != nil {
+		name = c.File
+		if file, err = os.Open(c.File); err != nil {
 			return nil, "", err
 		}
-		if info, err := opened.Stat(); err == nil && info.Mode().IsRegular() {
-			return opened, c.File, nil
-		}
-		defer opened.Close() //nolint:errcheck // it was only read
-		file, name = opened, c.File
+		defer file.Close() //nolint:errcheck // it was only read
 	}
 	// A read of a pipe ends with its file.
 	defer context.AfterFunc(ctx, func() { _ = file.Close() })()
-	copied, err := newSpool()
-	if err != nil {
-		return nil, "", err
-	}
-	if _, err := io.Copy(copied, file); err != nil {
-		return nil, "", errors.Join(cmp.Or(ctx.Err(), err), copied.Close())
-	}
-	return copied, name, nil
+	text, err = io.ReadAll(file)
+	return text, name, cmp.Or(ctx.Err(), err)
 }
 
 // checkKeys checks the file without a store and gives the number of its keys.
@@ -149,15 +136,4 @@ func (c *importKeys) importing() opens {
 		empty := coreproc.Data{Store: filepath.Join(dir, store.FileName)}
 		return errors.Join(empty.WithNewKeys(ctx, do), os.RemoveAll(dir))
 	}
-}
-
-// createdCSV writes new keys, this once.
-func createdCSV(lines *csv.Writer, made []keys.Created) error {
-	for _, c := range made {
-		if err := lines.Write([]string{c.Key.ID, string(c.Key.Group), c.Key.Name, c.Raw}); err != nil {
-			return err
-		}
-	}
-	lines.Flush()
-	return lines.Error()
 }

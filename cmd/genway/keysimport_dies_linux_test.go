@@ -11,7 +11,7 @@ import (
 )
 
 // A disk that is full in the midst of an import, and one that may not be written, leave nothing
-// of it: the command says so and prints no key, and it can be run again.
+// of it: the command says so, and that no key that it printed is good, and it can be run again.
 func TestImportOntoFullDisk(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIPPED: a small file system needs root: nothing is known of an import onto a full disk")
@@ -33,7 +33,7 @@ func TestImportOntoFullDisk(t *testing.T) {
 	refused := func(how string) {
 		t.Helper()
 		out, err := genway(t, data, "keys", "import", file)
-		if err == nil || out != "" || !strings.Contains(err.Error(), "nothing was imported") {
+		if err == nil || !strings.HasSuffix(err.Error(), "nothing was imported") || out != "" && !strings.Contains(err.Error(), "what was printed is good for nothing") {
 			t.Errorf("%s: %.100q, %v", how, out, err)
 		}
 		if left, err := filepath.Glob(filepath.Join(os.TempDir(), "genway-*")); err != nil || len(left) > 0 {

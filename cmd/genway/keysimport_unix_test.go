@@ -69,13 +69,13 @@ func TestImportOfParts(t *testing.T) {
 	}
 }
 
-// A file that changes between its check and the import is an error in its own place.
+// What the store refuses is an error at the place of its row.
 func TestImportBlame(t *testing.T) {
 	wrong := &keys.InvalidError{Index: 1, Fields: []keys.FieldError{{Field: "name", Reason: "it is taken"}}}
 	for text, want := range map[string]string{
 		"group,name\nchat,a\nchat,b\n": "3:6: name: it is taken",
 		"group\nchat\nchat\n":          "3:1: name: it is taken", //nolint:dupword // two keys
-		"group,name\nchat,a\n":         " the file was changed meanwhile",
+		"group,name\nchat,a\n":         " name: it is taken",
 		"name\n":                       "1:1: the column group is missing",
 	} {
 		if err := (keyTable{strings.NewReader(text)}).blame(wrong); err == nil || err.Error() != want {
@@ -84,7 +84,7 @@ func TestImportBlame(t *testing.T) {
 	}
 }
 
-// What can be read only once is copied, and who waits for it can leave.
+// A pipe is read, and waiting for it ends with the context.
 func TestImportOfPipe(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
@@ -106,7 +106,7 @@ func TestImportOfPipe(t *testing.T) {
 	defer held.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := (&importKeys{File: pipe}).open(ctx); !errors.Is(err, context.Canceled) {
+	if _, _, err := (&importKeys{File: pipe}).read(ctx); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -2,25 +2,71 @@ package main
 
 import (
 	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
+	"os"
+	"os/signal"
 	"strconv"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/genway/genway/cmd/internal/cli"
+	"github.com/genway/genway/core/admin"
 	"github.com/genway/genway/core/capture"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/core/store"
 )
 
 // tablePart is how many keys of a table are printed at once: the columns of each part are as
 // wide as it needs.
 const tablePart = 1000
+
+// handOver has new keys made once they are out: it prints a text that has them, and then runs do, which makes them. A key
+// that was made first would be lost where the output is closed, or its disk full. No store is held meanwhile, since an
+// output may take long.
+func handOver(output io.Writer, text string, do func() error) error {
+	signal.Ignore(syscall.SIGPIPE) // a pipe that nobody reads is an error of the writing
+	file, isFile := output.(*os.File)
+	var err error
+	if isFile && cli.Closed(file) {
+		err = os.ErrClosed
+	} else {
+		_, err = io.WriteString(output, text)
+	}
+	if isFile && err == nil {
+		if info, unknown := file.Stat(); unknown == nil && info.Mode().IsRegular() {
+			err = file.Sync() // some file systems say only then that they are full
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("nothing was changed, since the output cannot be written: %w", err)
+	}
+	err = do()
+	if maybeMade(err) {
+		return fmt.Errorf("%w; genway keys list shows it, and what was printed is good only then", err)
+	}
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted") // the program would say this and no more
+	}
+	if err != nil {
+		return fmt.Errorf("%w; what was printed is good for nothing", err)
+	}
+	return nil
+}
+
+// maybeMade reports whether keys may have been made in spite of an error.
+func maybeMade(err error) bool {
+	return errors.Is(err, store.ErrUnknown) || errors.Is(err, admin.ErrUnanswered)
+}
 
 func keysTable(stdout io.Writer, list iter.Seq2[keys.Key, error], now time.Time) error {
 	table := tabwriter.NewWriter(stdout, 0, 0, 2, ' ', 0)

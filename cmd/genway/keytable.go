@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -102,6 +103,29 @@ func (t keyTable) params() iter.Seq2[keys.CreateParams, error] {
 	}
 }
 
+// draw draws the keys of the rows. It returns their params, and what is printed of them as CSV.
+func (t keyTable) draw() (params iter.Seq2[keys.CreateParams, error], printed string, err error) {
+	var all []keys.Drawn
+	var text strings.Builder
+	lines := csv.NewWriter(&text)
+	err = lines.Write([]string{"id", "group", "name", "key"})
+	for row, wrong := range t.params() {
+		drawn, raw, failed := keys.Draw(rand.Reader)
+		all = append(all, drawn)
+		err = errors.Join(err, wrong, failed, lines.Write([]string{drawn.ID, string(row.Group), row.Name, raw}))
+	}
+	lines.Flush()
+	return func(yield func(keys.CreateParams, error) bool) {
+		next := 0
+		for row, err := range t.params() {
+			row.Drawn = all[next]
+			if next++; !yield(row, err) {
+				return
+			}
+		}
+	}, text.String(), errors.Join(err, lines.Error())
+}
+
 // columnsOf gives what each column sets; nil for the group.
 func columnsOf(in *csv.Reader, header []string) ([]*setting, error) {
 	columns := make([]*setting, len(header))
@@ -157,7 +181,7 @@ func (t keyTable) blame(invalid *keys.InvalidError) error {
 		}
 		index++
 	}
-	return errors.New(" the file was changed meanwhile")
+	return fmt.Errorf(" %w", invalid) // of no row
 }
 
 func settingNames() string {

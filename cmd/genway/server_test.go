@@ -13,9 +13,10 @@ import (
 	"github.com/genway/genway/core/keys"
 )
 
-// The same commands work on a server as on a store, with nothing but an admin key.
-func TestKeysOfAServer(t *testing.T) {
-	dir := t.TempDir()
+// administrated is a core on a data directory, and the flags by which commands reach it with the admin key of a file.
+func administrated(t *testing.T) (dir string, flags []string) {
+	t.Helper()
+	dir = t.TempDir()
 	file := filepath.Join(dir, "admin.key")
 	write(t, file, must(t, dir, "keys", "create", "--group=admin", "--name=ops"))
 	core, err := coreproc.CoreFlags{Data: coreproc.Data{Dir: dir}, TextModel: "t", ImageModel: "i", Grace: time.Second}.Open(t.Context(), slog.New(slog.DiscardHandler))
@@ -29,7 +30,7 @@ func TestKeysOfAServer(t *testing.T) {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- core.Serve(ctx, listener) }()
-	defer func() {
+	t.Cleanup(func() {
 		stop()
 		if err := <-done; err != nil {
 			t.Error(err)
@@ -37,11 +38,18 @@ func TestKeysOfAServer(t *testing.T) {
 		if err := core.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	return dir, []string{"--server", listener.Addr().String(), "--server-key-file", file}
+}
+
+// The same commands work on a server as on a store, with nothing but an admin key.
+func TestKeysOfAServer(t *testing.T) {
+	dir, flags := administrated(t)
+	file := flags[3]
 	// Were the store asked, it would be that of another directory.
 	elsewhere := t.TempDir()
 	remote := func(args ...string) (string, error) {
-		return genway(t, elsewhere, append(args, "--server", listener.Addr().String(), "--server-key-file", file)...)
+		return genway(t, elsewhere, append(args, flags...)...)
 	}
 	raw, err := remote("keys", "create", "--group=chat", "--name=ci", "--models=gpt-*")
 	if err != nil || keys.Valid(strings.TrimSpace(raw)) != nil {

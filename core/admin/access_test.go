@@ -2,10 +2,12 @@ package admin_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"io"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -280,4 +282,79 @@ func TestNewRefuses(t *testing.T) {
 	if _, err := admin.New(admin.Config{}); err == nil {
 		t.Error("no error")
 	}
+}
+
+// A caller may draw a key itself: the service stores the digest of its secret, and shows no raw key. What is no draw is
+// refused, and so are ids and secrets that exist.
+func TestDrawnKeys(t *testing.T) {
+	f := serve(t)
+	ctx := showing(t, f.root)
+	draw := func() (keys.Drawn, string) {
+		t.Helper()
+		drawn, raw, err := keys.Draw(rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return drawn, raw
+	}
+	good := func(raw, id string) {
+		t.Helper()
+		if who, err := f.keys.Authenticate(t.Context(), raw); err != nil || who.KeyID != id {
+			t.Errorf("%+v, %v", who, err)
+		}
+	}
+	one, raw := draw()
+	create := &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, KeyId: one.ID, SecretSha256: one.Secret[:]}
+	made, err := f.CreateKey(ctx, create)
+	if err != nil || made.GetRawKey() != "" || made.GetKey().GetId() != one.ID {
+		t.Fatalf("%v, %v", made, err)
+	}
+	good(raw, one.ID)
+	next, rotatedRaw := draw()
+	if rotated, err := f.RotateKey(ctx, &adminv1.RotateKeyRequest{Key: one.ID, SecretSha256: next.Secret[:], Grace: durationpb.New(0)}); err != nil || rotated.GetRawKey() != "" {
+		t.Errorf("%v, %v", rotated, err)
+	}
+	good(rotatedRaw, one.ID)
+	many, manyRaw := draw()
+	imported, err := f.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: []*adminv1.CreateKeyRequest{{Group: adminv1.Group_GROUP_CHAT}, {Group: adminv1.Group_GROUP_CHAT, KeyId: many.ID, SecretSha256: many.Secret[:]}}})
+	if err != nil || imported.GetKeys()[0].GetRawKey() == "" || imported.GetKeys()[1].GetRawKey() != "" {
+		t.Errorf("%v, %v", imported, err)
+	}
+	good(manyRaw, many.ID)
+
+	other, _ := draw()
+	for name, c := range map[string]struct {
+		id     string
+		secret []byte
+	}{
+		"an id alone": {other.ID, nil}, "a secret alone": {"", other.Secret[:]}, "a short secret": {other.ID, other.Secret[:31]}, "a long one": {other.ID, append(other.Secret[:], 0)},
+		"an empty one": {other.ID, make([]byte, 32)}, "an id that exists": {one.ID, other.Secret[:]}, "a secret that exists": {other.ID, next.Secret[:]}, "another form of id": {"key_x", other.Secret[:]},
+		"an id with a zero byte": {"key_0123456789a\x00", other.Secret[:]}, "an id with more": {other.ID + "x", other.Secret[:]}, "an id of foreign letters": {"key_0123456789äb", other.Secret[:]},
+		"a key as the id": {rotatedRaw, other.Secret[:]},
+	} {
+		request := &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, KeyId: c.id, SecretSha256: c.secret}
+		_, created := f.CreateKey(ctx, request)
+		_, imported := f.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: []*adminv1.CreateKeyRequest{request}})
+		for how, err := range map[string]error{"created": created, "imported": imported} {
+			if status.Code(err) != codes.InvalidArgument || strings.Contains(err.Error(), "gwk_0") {
+				t.Errorf("%s, %s: %v", name, how, err)
+			}
+		}
+	}
+	for name, secret := range map[string][]byte{"a short secret": {1}, "an empty one": make([]byte, 32), "one that exists": many.Secret[:], "its own": next.Secret[:]} {
+		if _, err := f.RotateKey(ctx, &adminv1.RotateKeyRequest{Key: one.ID, SecretSha256: secret}); status.Code(err) != codes.InvalidArgument {
+			t.Errorf("rotated with %s: %v", name, err)
+		}
+	}
+	before, err := f.keys.Get(t.Context(), one.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if checked, err := f.RotateKey(ctx, &adminv1.RotateKeyRequest{Key: one.ID, ValidateOnly: true}); err != nil || checked.GetRawKey() != "" || checked.GetKey().GetId() != one.ID {
+		t.Errorf("checked: %v, %v", checked, err)
+	}
+	if after, err := f.keys.Get(t.Context(), one.ID); err != nil || after.Secrets[0] != before.Secrets[0] {
+		t.Errorf("a check changed the key: %+v, %v", after, err)
+	}
+	good(rotatedRaw, one.ID)
 }

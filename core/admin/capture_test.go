@@ -150,6 +150,20 @@ func TestReadCapturesIsGiven(t *testing.T) {
 	if _, err := f.CreateKey(showing(t, reader), &adminv1.CreateKeyRequest{Group: adminv1.Group_GROUP_CHAT, Settings: settings}); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("a key of chat: %v", err)
 	}
+	for name, key := range map[string]string{"rotate": made.GetKey().GetId(), "rotate a session": session(t, f, reader, &adminv1.CreateSessionRequest{}).GetKey().GetId()} {
+		for _, dry := range []bool{true, false} {
+			rotated, err := f.RotateKey(showing(t, f.root), &adminv1.RotateKeyRequest{Key: key, ValidateOnly: dry})
+			if status.Code(err) != codes.PermissionDenied || detail(t, err).GetReason() != admin.ReasonNotForCaptures || rotated.GetRawKey() != "" {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if got, err := f.keys.Get(t.Context(), key); err != nil || len(got.Secrets) != 1 {
+			t.Errorf("%s: %+v, %v", name, got.Secrets, err)
+		}
+		if rotated, err := f.RotateKey(showing(t, reader), &adminv1.RotateKeyRequest{Key: key}); err != nil || rotated.GetRawKey() == "" {
+			t.Errorf("%s, by one that has the right: %v", name, err)
+		}
+	}
 	reads := func(raw string, want bool) {
 		t.Helper()
 		_, err := f.GetCapture(showing(t, raw), &adminv1.GetCaptureRequest{Id: "1-1"})

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"iter"
 	"strings"
-	"time"
 
 	"github.com/genway/genway/core/keys"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -31,6 +31,15 @@ func (c Client) Create(ctx context.Context, params keys.CreateParams) (raw strin
 		return "", keys.Key{}, clientError("create key", err)
 	}
 	return keyAnd(resp.GetRawKey(), resp.GetKey())
+}
+
+// CanCreate reports what Create would refuse now, and makes nothing.
+func (c Client) CanCreate(ctx context.Context, params keys.CreateParams) error {
+	_, err := c.Admin.ImportKeys(ctx, &adminv1.ImportKeysRequest{Keys: []*adminv1.CreateKeyRequest{createRequest(params)}, ValidateOnly: true})
+	if err != nil {
+		return clientError("create key", err)
+	}
+	return nil
 }
 
 // Import makes many keys, all or none; at most 1000.
@@ -68,6 +77,9 @@ func (c Client) ImportAll(ctx context.Context, of keys.Importing) error {
 	made, err := c.Import(ctx, params, of.Dry)
 	if err != nil {
 		return err
+	}
+	if of.Made == nil {
+		return nil
 	}
 	return of.Made(made)
 }
@@ -139,9 +151,9 @@ func same(a, b protoreflect.Message, field protoreflect.FieldDescriptor) bool {
 	return a.Has(field) == b.Has(field) && a.Get(field).Equal(b.Get(field))
 }
 
-// Rotate gives a key a new secret.
-func (c Client) Rotate(ctx context.Context, ref string, grace time.Duration) (keys.Created, error) {
-	resp, err := c.Admin.RotateKey(ctx, &adminv1.RotateKeyRequest{Key: ref, Grace: durationpb.New(grace)})
+// Rotate gives a key a new secret. Whether that is permitted, the server decides.
+func (c Client) Rotate(ctx context.Context, ref string, how keys.Rotation) (keys.Created, error) {
+	resp, err := c.Admin.RotateKey(ctx, &adminv1.RotateKeyRequest{Key: ref, Grace: durationpb.New(how.Grace), SecretSha256: digestBytes(how.Secret), ValidateOnly: how.Dry})
 	if err != nil {
 		return keys.Created{}, clientError("rotate key", err)
 	}
@@ -160,7 +172,15 @@ func (c Client) Revoke(ctx context.Context, ref string) (keys.Key, error) {
 }
 
 func createRequest(params keys.CreateParams) *adminv1.CreateKeyRequest {
-	return &adminv1.CreateKeyRequest{Group: inverse(groups, params.Group), Settings: settingsMessage(params.Settings)}
+	return &adminv1.CreateKeyRequest{Group: inverse(groups, params.Group), Settings: settingsMessage(params.Settings), KeyId: params.Drawn.ID, SecretSha256: digestBytes(params.Drawn.Secret)}
+}
+
+// digestBytes is a digest as the contract has it; nil for the zero one.
+func digestBytes(d keys.Digest) []byte {
+	if d == (keys.Digest{}) {
+		return nil
+	}
+	return d[:]
 }
 
 // keyAnd gives a key of the contract's, and the raw one that came with it.
@@ -185,7 +205,10 @@ func keyAnd(raw string, m *adminv1.Key) (string, keys.Key, error) {
 	return raw, key, nil
 }
 
-// clientError gives the service's error with its own text.
+// ErrUnanswered is of a call that the server may have done: its answer was lost.
+var ErrUnanswered = errors.New("it is not known whether the server has done it")
+
+// clientError gives the service's error with its own text, and ErrUnanswered where that applies.
 func clientError(doing string, err error) error {
 	st := status.Convert(err)
 	for _, d := range st.Details() {
@@ -204,6 +227,10 @@ func clientError(doing string, err error) error {
 		if len(invalid.Fields) > 0 {
 			return fmt.Errorf("%s: %w", doing, invalid)
 		}
+	}
+	switch st.Code() {
+	case codes.Canceled, codes.DeadlineExceeded, codes.Internal, codes.Unavailable, codes.Unknown:
+		return fmt.Errorf("%s: %s: %w", doing, st.Message(), ErrUnanswered)
 	}
 	return fmt.Errorf("%s: %w", doing, errors.New(st.Message()))
 }

@@ -63,7 +63,7 @@ func TestClient(t *testing.T) {
 		t.Errorf("update: %+v, %v", updated, err)
 	}
 	agree("update", updated)
-	rotated, err := c.Rotate(t.Context(), "ci", time.Hour)
+	rotated, err := c.Rotate(t.Context(), "ci", keys.Rotation{Grace: time.Hour})
 	if err != nil || keys.Valid(rotated.Raw) != nil {
 		t.Errorf("rotate: %v", err)
 	}

@@ -68,7 +68,7 @@ func unavailable(ctx context.Context, err error) error {
 // inSettings are the paths of a request with one key's settings.
 func inSettings(_ *keys.InvalidError, field keys.FieldError) string {
 	switch field.Field {
-	case "group", "grace":
+	case "group", "grace", "key_id", "secret_sha256":
 		return field.Field
 	}
 	return "settings." + field.Field

@@ -36,7 +36,20 @@ func createParams(req *adminv1.CreateKeyRequest, at string) (keys.CreateParams, 
 	if err != nil {
 		return keys.CreateParams{}, err
 	}
-	return keys.CreateParams{Group: of, Settings: with}, nil
+	params := keys.CreateParams{Group: of, Settings: with, Drawn: keys.Drawn{ID: req.GetKeyId()}}
+	params.Drawn.Secret, err = digest(req.GetSecretSha256(), at+"secret_sha256")
+	return params, err
+}
+
+// digest reads the digest of a secret, which stands at a path; zero for none.
+func digest(from []byte, at string) (d keys.Digest, err error) {
+	if len(from) == 0 {
+		return d, nil
+	}
+	if copy(d[:], from); len(from) != len(d) || d == (keys.Digest{}) {
+		return d, fault.Invalid(at, "%s: expected the %d bytes of a SHA-256", at, len(d))
+	}
+	return d, nil
 }
 
 // ImportKeys makes many keys, all or none.
@@ -118,7 +131,15 @@ func (s *Service) RotateKey(ctx context.Context, req *adminv1.RotateKeyRequest) 
 		}
 		grace = req.Grace.AsDuration()
 	}
-	made, err := s.config.Keys.Rotate(acting(ctx), req.GetKey(), grace)
+	secret, err := digest(req.GetSecretSha256(), "secret_sha256")
+	if err != nil {
+		return nil, err
+	}
+	made, err := s.config.Keys.Rotate(acting(ctx), req.GetKey(), keys.Rotation{
+		Grace: grace, Secret: secret, Dry: req.GetValidateOnly(),
+		// The new secret is the caller's, with all that the key may do.
+		Permit: func(with keys.Settings) error { return permitReading(ctx, &keys.Settings{}, &with) },
+	})
 	if err != nil {
 		return nil, failure(ctx, err, inSettings)
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/genway/genway/core/audit"
@@ -15,6 +17,42 @@ type CreateParams struct {
 	// Group is one of Groups.
 	Group Group
 	Settings
+	// Drawn, unless it is zero, is the id and the secret of the key, which the caller knows already: Created has no raw
+	// key then.
+	Drawn Drawn
+}
+
+// Drawn is a key that does not exist yet: its id, and the digest of its secret. A caller draws one (Draw) in order to put
+// the secret where it is kept before the key is made: a key whose secret cannot be stored is lost.
+type Drawn struct {
+	ID     string
+	Secret Digest
+}
+
+// Draw draws a key from random, which is crypto/rand.Reader outside of tests, and returns its secret raw. The error is the
+// reader's.
+func Draw(random io.Reader) (drawn Drawn, raw string, err error) {
+	if drawn.ID, err = newID(random); err != nil {
+		return Drawn{}, "", err
+	}
+	if raw, err = Generate(random); err != nil {
+		return Drawn{}, "", err
+	}
+	drawn.Secret = Hash(raw)
+	return drawn, raw, nil
+}
+
+// check refuses what Draw does not return.
+func (d Drawn) check(v *violations) {
+	if d == (Drawn{}) {
+		return
+	}
+	if rest, ok := strings.CutPrefix(d.ID, idPrefix); !ok || len(rest) != idLength || strings.Trim(rest, base62) != "" {
+		v.addf("key_id", "expected %s and %d letters or digits", idPrefix, idLength)
+	}
+	if d.Secret == (Digest{}) {
+		v.addf("secret_sha256", "expected the SHA-256 of a key")
+	}
 }
 
 // Check reports all that is wrong with p at a moment, as an *InvalidError. Whether the name is
@@ -32,12 +70,13 @@ func (p CreateParams) Check(now time.Time) error {
 	}
 	checkExpiry(&v, settings.ExpireTime, now)
 	checkCapture(&v, settings.Policy.Capture, now)
+	p.Drawn.check(&v)
 	return v.err()
 }
 
 // Created is a key that was just made.
 type Created struct {
-	// Raw is what is shown to authenticate. It can never be had again.
+	// Raw is what is shown to authenticate. It can never be had again. Empty where the caller drew it.
 	Raw string
 	Key Key
 }
@@ -61,8 +100,12 @@ func (s *Service) Create(ctx context.Context, params CreateParams) (raw string, 
 }
 
 // invalidName makes an *InvalidError of a name that the store says is taken by another
-// than one of list; any other error stays as it is.
+// than one of list, and of an id or a secret that exists, which only a caller can have chosen; any other error stays as
+// it is.
 func invalidName(err error, list []Key) error {
+	if errors.Is(err, ErrExists) {
+		return &InvalidError{Fields: []FieldError{{Field: "key_id", Reason: "it, or the secret, exists already"}}}
+	}
 	taken, ok := errors.AsType[*NameTakenError](err)
 	if !ok {
 		return err
@@ -129,14 +172,13 @@ func (s *Service) make(params CreateParams) (Created, error) {
 		return Created{}, err
 	}
 	key := Key{Group: params.Group, Settings: params.normal(), CreateTime: now}
-	var err error
-	if key.ID, err = newID(s.random); err != nil {
-		return Created{}, err
+	drawn, raw := params.Drawn, ""
+	if drawn == (Drawn{}) {
+		var err error
+		if drawn, raw, err = Draw(s.random); err != nil {
+			return Created{}, err
+		}
 	}
-	raw, err := Generate(s.random)
-	if err != nil {
-		return Created{}, err
-	}
-	key.Secrets = []Secret{{Hash: Hash(raw), CreateTime: now}}
+	key.ID, key.Secrets = drawn.ID, []Secret{{Hash: drawn.Secret, CreateTime: now}}
 	return Created{Raw: raw, Key: key}, nil
 }

@@ -18,7 +18,7 @@ type Importing struct {
 	// Dry checks all as the import does, the names too, and makes nothing. The keys that Made
 	// is given have neither id nor raw key.
 	Dry bool
-	// Made is given the keys part by part, in the order of Params, before they are committed:
+	// Made, unless it is nil, is given the keys part by part, in the order of Params, before they are committed:
 	// they exist when the import has returned nil, and none of them does otherwise. An error
 	// of Made ends the import and is returned as it is. It may keep what it is given.
 	Made func([]Created) error
@@ -31,6 +31,21 @@ const importPart = 1024
 // params. A name is taken as with Create, and by those ahead in Params, so that
 // the same list is not imported twice by mistake. Other changes of keys wait meanwhile.
 func (s *Service) ImportAll(ctx context.Context, of Importing) error {
+	if err := s.importAll(ctx, of); err != nil {
+		return fmt.Errorf("import keys: %w", err)
+	}
+	return nil
+}
+
+// CanCreate reports what Create would refuse now, the name included, and makes nothing.
+func (s *Service) CanCreate(ctx context.Context, params CreateParams) error {
+	if err := s.importAll(ctx, Importing{Params: Each([]CreateParams{params}), Dry: true}); err != nil {
+		return fmt.Errorf("create key: %w", err)
+	}
+	return nil
+}
+
+func (s *Service) importAll(ctx context.Context, of Importing) error {
 	var given error // an error that is not of the store
 	parts := func(yield func(Batch, error) bool) {
 		fail := func(err error) {
@@ -54,9 +69,11 @@ func (s *Service) ImportAll(ctx context.Context, of Importing) error {
 			if of.Dry {
 				withoutSecrets(part)
 			}
-			if err := of.Made(part); err != nil {
-				fail(err)
-				return false
+			if of.Made != nil {
+				if err := of.Made(part); err != nil {
+					fail(err)
+					return false
+				}
 			}
 			ahead, part = ahead+len(part), nil
 			return true
@@ -94,18 +111,15 @@ func (s *Service) ImportAll(ctx context.Context, of Importing) error {
 	case err != nil:
 		err = s.nameInImport(ctx, err)
 	}
-	if err != nil {
-		return fmt.Errorf("import keys: %w", err)
-	}
-	return nil
+	return err
 }
 
-// nameInImport makes an *InvalidError of a name that the store says is taken. Another key of
+// nameInImport is invalidName of an import. Another key of
 // the import has it where no key is known by the id: nothing of the import was stored.
 func (s *Service) nameInImport(ctx context.Context, err error) error {
 	taken, ok := errors.AsType[*NameTakenError](err)
 	if !ok {
-		return err
+		return invalidName(err, nil)
 	}
 	by := taken.By
 	found, ferr := s.store.Find(ctx, taken.By)

@@ -131,23 +131,38 @@ func revalidate(before, after Key, now time.Time) error {
 	return v.err()
 }
 
+// Rotation says how a key is rotated.
+type Rotation struct {
+	// Grace is how long the secret before stays good, up to MaxGrace; zero ends it at once.
+	Grace time.Duration
+	// Secret, unless it is zero, is the digest of the new secret, which the caller knows already (Draw): Created has no raw
+	// key then.
+	Secret Digest
+	// Dry checks all as the rotation does, and changes nothing.
+	Dry bool
+	// Permit, unless it is nil, may refuse the rotation of a key that has these settings. Its error is returned as it is.
+	Permit func(Settings) error
+}
+
 // Rotate gives a key a new secret and returns it raw, this once. The one before
-// stays good for the grace, of which zero ends it at once; one that was still good
-// from a rotation before that ends now, so that at most two are. ErrRevoked or
-// ErrExpired when the key is.
-func (s *Service) Rotate(ctx context.Context, ref string, grace time.Duration) (Created, error) {
-	if grace < 0 || grace > MaxGrace {
+// stays good for the grace; one that was still good from a rotation before that ends now, so that at most two are.
+// ErrRevoked or ErrExpired when the key is, and an *InvalidError for what is wrong with how.
+func (s *Service) Rotate(ctx context.Context, ref string, how Rotation) (Created, error) {
+	if how.Grace < 0 || how.Grace > MaxGrace {
 		return Created{}, fmt.Errorf("rotate key: %w", &InvalidError{Fields: []FieldError{
-			{Field: "grace", Reason: fmt.Sprintf("expected 0 to %s, got %s", MaxGrace, grace)},
+			{Field: "grace", Reason: fmt.Sprintf("expected 0 to %s, got %s", MaxGrace, how.Grace)},
 		}})
 	}
 	key, err := s.find(ctx, ref)
 	if err != nil {
 		return Created{}, fmt.Errorf("rotate key %s: %w", quote(ref), err)
 	}
-	raw, err := Generate(s.random)
-	if err != nil {
-		return Created{}, fmt.Errorf("rotate key %s: %w", key.ID, err)
+	secret, raw := how.Secret, ""
+	if secret == (Digest{}) {
+		if raw, err = Generate(s.random); err != nil {
+			return Created{}, fmt.Errorf("rotate key %s: %w", key.ID, err)
+		}
+		secret = Hash(raw)
 	}
 	now := stored(s.clock())
 	var before []Secret
@@ -158,18 +173,35 @@ func (s *Service) Rotate(ctx context.Context, ref string, grace time.Duration) (
 		case k.Expired(now):
 			return nil, ErrExpired
 		}
+		if how.Permit != nil {
+			if err := how.Permit(k.Settings); err != nil {
+				return nil, err
+			}
+		}
+		if how.Dry {
+			return nil, nil
+		}
+		if slices.ContainsFunc(k.Secrets, func(s Secret) bool { return s.Hash == secret }) {
+			return nil, ErrExists
+		}
 		before = slices.Clone(k.Secrets)
-		end := stored(now.Add(grace))
-		next := []Secret{{Hash: Hash(raw), CreateTime: now}}
-		if grace > 0 {
+		end := stored(now.Add(how.Grace))
+		next := []Secret{{Hash: secret, CreateTime: now}}
+		if how.Grace > 0 {
 			next = append(next, Secret{Hash: k.Secrets[0].Hash, CreateTime: k.Secrets[0].CreateTime, ExpireTime: &end})
 		}
 		k.Secrets = next
 		key = k.Clone()
 		return []audit.Change{rotated(ctx, *k, now, end)}, nil
 	})
+	if errors.Is(err, ErrExists) {
+		err = &InvalidError{Fields: []FieldError{{Field: "secret_sha256", Reason: "it exists already"}}}
+	}
 	if err != nil {
 		return Created{}, fmt.Errorf("rotate key %s: %w", key.ID, err)
+	}
+	if how.Dry {
+		return Created{Key: key}, nil
 	}
 	s.changed(before, key.Secrets)
 	return Created{Raw: raw, Key: key}, nil

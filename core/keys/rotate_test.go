@@ -33,7 +33,7 @@ func TestRotate(t *testing.T) {
 	good(t, elsewhere, "first", map[string]bool{first: true})
 
 	c.advance(time.Minute)
-	second, err := s.Rotate(t.Context(), "ci", time.Hour)
+	second, err := s.Rotate(t.Context(), "ci", keys.Rotation{Grace: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestRotate(t *testing.T) {
 
 	// Another within the grace: the oldest ends, here and elsewhere.
 	c.advance(time.Minute)
-	third, err := s.Rotate(t.Context(), key.ID, time.Hour)
+	third, err := s.Rotate(t.Context(), key.ID, keys.Rotation{Grace: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestRotate(t *testing.T) {
 	good(t, s, "behind the grace", after)
 	good(t, elsewhere, "behind the grace, elsewhere", after)
 
-	fourth, err := s.Rotate(t.Context(), key.ID, 0)
+	fourth, err := s.Rotate(t.Context(), key.ID, keys.Rotation{Grace: 0})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestRotateThenOutage(t *testing.T) {
 	s, m, _ := fixture(t)
 	leaked, key := create(t, s, keys.CreateParams{Group: keys.GroupChat})
 	good(t, s, "before", map[string]bool{leaked: true})
-	if _, err := s.Rotate(t.Context(), key.ID, 0); err != nil {
+	if _, err := s.Rotate(t.Context(), key.ID, keys.Rotation{Grace: 0}); err != nil {
 		t.Fatal(err)
 	}
 	m.Close()
@@ -98,7 +98,7 @@ func TestRotateThenOutage(t *testing.T) {
 func TestRevocationEndsBothSecrets(t *testing.T) {
 	s, _, _ := fixture(t)
 	first, key := create(t, s, keys.CreateParams{Group: keys.GroupChat})
-	second, err := s.Rotate(t.Context(), key.ID, time.Hour)
+	second, err := s.Rotate(t.Context(), key.ID, keys.Rotation{Grace: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestExpiryEndsBothSecrets(t *testing.T) {
 	s, _, c := fixture(t)
 	end := c.at().Add(time.Minute)
 	first, key := create(t, s, keys.CreateParams{Group: keys.GroupChat, Settings: keys.Settings{ExpireTime: &end}})
-	second, err := s.Rotate(t.Context(), key.ID, time.Hour)
+	second, err := s.Rotate(t.Context(), key.ID, keys.Rotation{Grace: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +146,7 @@ func TestRotateRefuses(t *testing.T) {
 		{"negative grace", expired.ID, -1, nil, "grace: expected 0 to 2160h0m0s"},
 		{"long grace", expired.ID, keys.MaxGrace + 1, nil, "grace: expected 0 to 2160h0m0s"},
 	} {
-		got, err := s.Rotate(t.Context(), step.ref, step.grace)
+		got, err := s.Rotate(t.Context(), step.ref, keys.Rotation{Grace: step.grace})
 		if err == nil || step.want != nil && !errors.Is(err, step.want) || got.Raw != "" || !strings.Contains(err.Error(), step.text) {
 			t.Errorf("%s: got %+v, %v", step.name, got, err)
 		}

@@ -52,6 +52,8 @@ type SessionParams struct {
 	Link bool
 	// Lifetime is up to MaxSession; 0 is MaxSession, and 15 minutes for a link.
 	Lifetime time.Duration
+	// Drawn is that of CreateParams.
+	Drawn Drawn
 }
 
 // StartSession makes a session or a link: a key of the group admin with an end, with the
@@ -104,7 +106,7 @@ func (s *Service) StartSession(ctx context.Context, params SessionParams) (Creat
 	case !params.Link:
 		return Created{}, errors.New("start session: a session needs the key, or the subject, that it is of")
 	}
-	raw, key, err := s.Create(ctx, CreateParams{Group: GroupAdmin, Settings: with})
+	raw, key, err := s.Create(ctx, CreateParams{Group: GroupAdmin, Settings: with, Drawn: params.Drawn})
 	if err != nil {
 		return Created{}, fmt.Errorf("start session: %w", err)
 	}

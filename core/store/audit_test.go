@@ -27,7 +27,7 @@ func recorded(t *testing.T, location string) *store.Store {
 		t.Fatal(err)
 	}
 	for range 3 {
-		if _, err := service.Rotate(t.Context(), "default-chat", 0); err != nil {
+		if _, err := service.Rotate(t.Context(), "default-chat", keys.Rotation{Grace: 0}); err != nil {
 			t.Fatal(err)
 		}
 	}

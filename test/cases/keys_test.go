@@ -162,7 +162,7 @@ func rawKeys(t *testing.T, k *keyed) {
 	if _, err := k.operator.Revoke(t.Context(), gone.ID); err != nil {
 		t.Fatal(err)
 	}
-	rotated, err := k.operator.Rotate(t.Context(), "good", time.Hour)
+	rotated, err := k.operator.Rotate(t.Context(), "good", keys.Rotation{Grace: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func rotations(t *testing.T, k *keyed) {
 	}
 	rotate := func(grace time.Duration) string {
 		t.Helper()
-		made, err := k.operator.Rotate(t.Context(), key.ID, grace)
+		made, err := k.operator.Rotate(t.Context(), key.ID, keys.Rotation{Grace: grace})
 		if err != nil {
 			t.Fatal(err)
 		}

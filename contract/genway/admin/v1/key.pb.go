@@ -772,7 +772,12 @@ type CreateKeyRequest struct {
 	// Required.
 	Group Group `protobuf:"varint,1,opt,name=group,proto3,enum=genway.admin.v1.Group" json:"group,omitempty"`
 	// Absent is all empty: a key of no name that may do what its group may.
-	Settings      *KeySettings `protobuf:"bytes,2,opt,name=settings,proto3" json:"settings,omitempty"`
+	Settings *KeySettings `protobuf:"bytes,2,opt,name=settings,proto3" json:"settings,omitempty"`
+	// The id of the key, key_ and 12 letters or digits, and the SHA-256 of its secret, gwk_ and the 36 characters behind
+	// it: both or none of them. A caller draws them itself in order to store the secret before the key exists, since a
+	// secret that was not stored is lost. Absent: the service draws them.
+	KeyId         string `protobuf:"bytes,3,opt,name=key_id,json=keyId,proto3" json:"key_id,omitempty"`
+	SecretSha256  []byte `protobuf:"bytes,4,opt,name=secret_sha256,json=secretSha256,proto3" json:"secret_sha256,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -821,11 +826,25 @@ func (x *CreateKeyRequest) GetSettings() *KeySettings {
 	return nil
 }
 
+func (x *CreateKeyRequest) GetKeyId() string {
+	if x != nil {
+		return x.KeyId
+	}
+	return ""
+}
+
+func (x *CreateKeyRequest) GetSecretSha256() []byte {
+	if x != nil {
+		return x.SecretSha256
+	}
+	return nil
+}
+
 // CreateKeyResponse is the key that was made.
 type CreateKeyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Key   *Key                   `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// What callers show. It is in this answer alone: only its hash is kept.
+	// What callers show. It is in this answer alone: only its hash is kept. Empty if the request has secret_sha256.
 	RawKey        string `protobuf:"bytes,2,opt,name=raw_key,json=rawKey,proto3" json:"raw_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1221,7 +1240,11 @@ type RotateKeyRequest struct {
 	Key string `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
 	// How long the secret before stays good: up to 90 days (2160 hours). Absent is 24
 	// hours; 0 ends it at once.
-	Grace         *durationpb.Duration `protobuf:"bytes,2,opt,name=grace,proto3" json:"grace,omitempty"`
+	Grace *durationpb.Duration `protobuf:"bytes,2,opt,name=grace,proto3" json:"grace,omitempty"`
+	// The SHA-256 of the new secret, as in CreateKeyRequest. Absent: the service draws one.
+	SecretSha256 []byte `protobuf:"bytes,3,opt,name=secret_sha256,json=secretSha256,proto3" json:"secret_sha256,omitempty"`
+	// Check all and change nothing: the answer has no raw key.
+	ValidateOnly  bool `protobuf:"varint,4,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1270,11 +1293,25 @@ func (x *RotateKeyRequest) GetGrace() *durationpb.Duration {
 	return nil
 }
 
+func (x *RotateKeyRequest) GetSecretSha256() []byte {
+	if x != nil {
+		return x.SecretSha256
+	}
+	return nil
+}
+
+func (x *RotateKeyRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
 // RotateKeyResponse is the key with its new secret.
 type RotateKeyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Key   *Key                   `protobuf:"bytes,1,opt,name=key,proto3" json:"key,omitempty"`
-	// What callers show from now on. It is in this answer alone.
+	// What callers show from now on. It is in this answer alone. Empty if the request has secret_sha256.
 	RawKey        string `protobuf:"bytes,2,opt,name=raw_key,json=rawKey,proto3" json:"raw_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1571,10 +1608,12 @@ const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\abudgets\x18\x04 \x03(\v2\x17.genway.admin.v1.BudgetR\abudgets\"\\\n" +
 	"\x06Budget\x12!\n" +
 	"\fnano_dollars\x18\x01 \x01(\x03R\vnanoDollars\x12/\n" +
-	"\x06period\x18\x02 \x01(\x0e2\x17.genway.admin.v1.PeriodR\x06period\"z\n" +
+	"\x06period\x18\x02 \x01(\x0e2\x17.genway.admin.v1.PeriodR\x06period\"\xb6\x01\n" +
 	"\x10CreateKeyRequest\x12,\n" +
 	"\x05group\x18\x01 \x01(\x0e2\x16.genway.admin.v1.GroupR\x05group\x128\n" +
-	"\bsettings\x18\x02 \x01(\v2\x1c.genway.admin.v1.KeySettingsR\bsettings\"T\n" +
+	"\bsettings\x18\x02 \x01(\v2\x1c.genway.admin.v1.KeySettingsR\bsettings\x12\x15\n" +
+	"\x06key_id\x18\x03 \x01(\tR\x05keyId\x12#\n" +
+	"\rsecret_sha256\x18\x04 \x01(\fR\fsecretSha256\"T\n" +
 	"\x11CreateKeyResponse\x12&\n" +
 	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\x12\x17\n" +
 	"\araw_key\x18\x02 \x01(\tR\x06rawKey\"!\n" +
@@ -1598,10 +1637,12 @@ const file_genway_admin_v1_key_proto_rawDesc = "" +
 	"\vupdate_mask\x18\x03 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMask\";\n" +
 	"\x11UpdateKeyResponse\x12&\n" +
-	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\"U\n" +
+	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\"\x9f\x01\n" +
 	"\x10RotateKeyRequest\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12/\n" +
-	"\x05grace\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x05grace\"T\n" +
+	"\x05grace\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x05grace\x12#\n" +
+	"\rsecret_sha256\x18\x03 \x01(\fR\fsecretSha256\x12#\n" +
+	"\rvalidate_only\x18\x04 \x01(\bR\fvalidateOnly\"T\n" +
 	"\x11RotateKeyResponse\x12&\n" +
 	"\x03key\x18\x01 \x01(\v2\x14.genway.admin.v1.KeyR\x03key\x12\x17\n" +
 	"\araw_key\x18\x02 \x01(\tR\x06rawKey\"$\n" +
