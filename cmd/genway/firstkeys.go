@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/genway/genway/cmd/internal/consoleproc"
 	"github.com/genway/genway/cmd/internal/coreproc"
 	"github.com/genway/genway/core/keys"
 	"golang.org/x/term"
@@ -27,17 +27,16 @@ const (
 	keysNone  = "none"
 )
 
-// firstKeys are the keys of a first start: none on later ones. They are printed, or they are
-// in a file.
+// firstKeys are the keys of a first start, and where they are.
 type firstKeys struct {
 	minted map[keys.Group]string
 	file   string // empty if they are printed
-	link   string // signs in to the console, once; empty for no console, or if it is in the file
+	link   string // signs in to the console, once; empty for no console
 }
 
-// makeFirstKeys makes the keys of a first start. Keys in a file are there before they are
-// good for anything, so that none is lost.
-func (c *serveCommand) makeFirstKeys(ctx context.Context, stdout io.Writer, core *coreproc.Core, pages *consoleproc.Listener, log *slog.Logger) (firstKeys, error) {
+// makeFirstKeys makes the keys of a first start, once they are printed or in a file: a key that exists first would be lost
+// where neither can be written. Of a first start it prints the welcome, which it reports.
+func (c *serveCommand) makeFirstKeys(ctx context.Context, stdout io.Writer, core *coreproc.Core, data welcomeData, log *slog.Logger) (welcomed bool, err error) {
 	way := cmp.Or(c.FirstKeys, keysAuto)
 	auto := way == keysAuto
 	if auto {
@@ -47,47 +46,52 @@ func (c *serveCommand) makeFirstKeys(ctx context.Context, stdout io.Writer, core
 		}
 	}
 	if way == keysNone {
-		return firstKeys{}, nil
+		return false, nil
+	}
+	drawn, raw, err := keys.Draw(rand.Reader)
+	if err != nil {
+		return false, err
 	}
 	var made firstKeys
-	minted, first, err := core.Keys.MintDefaults(ctx, func(minted map[keys.Group]string) (err error) {
+	if data.Console != "" {
+		made.link = signInLink(data.Console, raw)
+	}
+	var text strings.Builder
+	_, first, err := core.Keys.MintDefaults(ctx, func(minted map[keys.Group]string) (err error) {
+		made.minted = minted
 		if way == keysFile {
-			made.file, err = c.writeFirstKeys(minted)
+			made.file, err = c.writeFirstKeys(made)
+		}
+		if err = errors.Join(err, printWelcome(&text, data, made)); err == nil && way == keysPrint {
+			err = put(stdout, text.String())
 		}
 		return err
 	})
-	if made.file != "" && !first {
+	if !first && made.file != "" {
 		err = errors.Join(err, os.Remove(made.file))
 	}
-	var unwritten *unwrittenError
-	switch {
-	case errors.As(err, &unwritten) && auto:
+	if unwritten, ok := errors.AsType[*unwrittenError](err); ok && auto {
 		log.Warn("no first keys are made: there is no terminal to print them to, and no file for them can be written; see --first-keys", "error", unwritten.error)
-		return firstKeys{}, nil
-	case err != nil || !first:
-		return firstKeys{}, err
+		return false, nil
 	}
-	made.minted = minted
-	if pages != nil {
-		if made.link, err = firstLink(ctx, core.Keys, pages.URL()); err != nil {
-			return firstKeys{}, err
-		}
-		if made.file != "" {
-			err = appendLink(made.file, made.link)
-			made.link = ""
-		}
-		if err != nil {
-			return firstKeys{}, err
+	if err != nil || !first {
+		return false, err
+	}
+	if made.link != "" {
+		if _, err := core.Keys.StartSession(ctx, keys.SessionParams{Link: true, Lifetime: firstLinkGood, Drawn: drawn}); err != nil {
+			return false, err
 		}
 	}
-	if made.file != "" {
-		log.Info("the first keys are in a file", "file", made.file)
-		if filepath.Base(made.file) != firstKeysName {
-			log.Warn("the store has no keys though an earlier first start left some: if this directory's store was lost, stop the server and restore a backup",
-				"earlier", filepath.Join(filepath.Dir(made.file), firstKeysName))
-		}
+	if made.file == "" {
+		return true, nil
 	}
-	return made, nil
+	log.Info("the first keys are in a file", "file", made.file)
+	if filepath.Base(made.file) != firstKeysName {
+		log.Warn("the store has no keys though an earlier first start left some: if this directory's store was lost, stop the server and restore a backup",
+			"earlier", filepath.Join(filepath.Dir(made.file), firstKeysName))
+	}
+	_, err = io.WriteString(stdout, text.String())
+	return true, err
 }
 
 // unwrittenError is of the file of first keys.
@@ -103,15 +107,15 @@ const firstKeysText = "# The first keys of this Genway, one for each group but a
 
 // writeFirstKeys writes keys into a new file in the directory of the data, readable only to its
 // own user, and gives its name: first-keys, with a number where there is one already.
-func (c *serveCommand) writeFirstKeys(minted map[keys.Group]string) (string, error) {
-	name, err := c.newFirstKeys(minted)
+func (c *serveCommand) writeFirstKeys(made firstKeys) (string, error) {
+	name, err := c.newFirstKeys(made)
 	if err != nil {
 		return "", &unwrittenError{fmt.Errorf("--first-keys %s: %w", keysFile, err)}
 	}
 	return name, nil
 }
 
-func (c *serveCommand) newFirstKeys(minted map[keys.Group]string) (name string, err error) {
+func (c *serveCommand) newFirstKeys(made firstKeys) (name string, err error) {
 	dir, err := c.Directory()
 	if err != nil {
 		return "", err
@@ -136,9 +140,12 @@ func (c *serveCommand) newFirstKeys(minted map[keys.Group]string) (name string, 
 	var text strings.Builder
 	text.WriteString(firstKeysText)
 	for _, group := range keys.Groups() {
-		if raw, made := minted[group]; made {
+		if raw, minted := made.minted[group]; minted {
 			fmt.Fprintf(&text, "%s=%s\n", keyVariable(group), raw)
 		}
+	}
+	if made.link != "" { // a comment of the shell's
+		fmt.Fprintf(&text, "# The console, for an hour and one sign-in: %s\n", made.link)
 	}
 	_, err = file.WriteString(text.String())
 	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
@@ -150,27 +157,8 @@ func (c *serveCommand) newFirstKeys(minted map[keys.Group]string) (name string, 
 // firstLinkGood is how long the link of the first start is good.
 const firstLinkGood = time.Hour
 
-// firstLink makes a link that signs in to the console at an address, once.
-func firstLink(ctx context.Context, ring *keys.Service, at string) (string, error) {
-	made, err := ring.StartSession(ctx, keys.SessionParams{Link: true, Lifetime: firstLinkGood})
-	if err != nil {
-		return "", err
-	}
-	return signInLink(at, made.Raw), nil
-}
-
 // signInLink is the URL by which a link's key signs in. What is behind # is sent to no server.
 func signInLink(at, raw string) string { return at + "/sign-in#" + raw }
-
-// appendLink writes a link into the file of first keys, as a comment of the shell's.
-func appendLink(name, link string) error {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0o600) //nolint:gosec // it is the file just made
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprintf(file, "# The console, for an hour and one sign-in: %s\n", link)
-	return errors.Join(err, file.Sync(), file.Close())
-}
 
 // keyVariable is the shell's name for the key of a group, as the README has it.
 func keyVariable(group keys.Group) string { return strings.ToUpper(string(group)) + "_KEY" }

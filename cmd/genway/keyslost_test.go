@@ -179,3 +179,17 @@ func TestImportIntoFile(t *testing.T) {
 		}
 	}
 }
+
+// A first start whose keys cannot be printed fails and makes none: the next start is the first.
+func TestFirstKeysAreNotLost(t *testing.T) {
+	serve := []string{"serve", "--first-keys=print", "--http=127.0.0.1:0", "--grpc=127.0.0.1:0", "--console=127.0.0.1:0"}
+	for how, output := range outputs(t) {
+		dir := t.TempDir()
+		if err := genwayTo(t, dir, output(), serve...); err == nil || !strings.Contains(err.Error(), "nothing was changed") {
+			t.Errorf("%s: %v", how, err)
+		}
+		if list := must(t, dir, "keys", "list"); strings.Contains(list, "key_") {
+			t.Errorf("%s: %s", how, list)
+		}
+	}
+}

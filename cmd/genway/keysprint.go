@@ -30,10 +30,8 @@ import (
 // wide as it needs.
 const tablePart = 1000
 
-// handOver has new keys made once they are out: it prints a text that has them, and then runs do, which makes them. A key
-// that was made first would be lost where the output is closed, or its disk full. No store is held meanwhile, since an
-// output may take long.
-func handOver(output io.Writer, text string, do func() error) error {
+// put writes a text with keys that do not exist yet, and makes sure that it is out.
+func put(output io.Writer, text string) error {
 	signal.Ignore(syscall.SIGPIPE) // a pipe that nobody reads is an error of the writing
 	file, isFile := output.(*os.File)
 	var err error
@@ -50,7 +48,17 @@ func handOver(output io.Writer, text string, do func() error) error {
 	if err != nil {
 		return fmt.Errorf("nothing was changed, since the output cannot be written: %w", err)
 	}
-	err = do()
+	return nil
+}
+
+// handOver has new keys made once they are out: it prints a text that has them, and then runs do, which makes them. A key
+// that was made first would be lost where the output is closed, or its disk full. No store is held meanwhile, since an
+// output may take long.
+func handOver(output io.Writer, text string, do func() error) error {
+	if err := put(output, text); err != nil {
+		return err
+	}
+	err := do()
 	if maybeMade(err) {
 		return fmt.Errorf("%w; genway keys list shows it, and what was printed is good only then", err)
 	}

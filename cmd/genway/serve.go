@@ -104,12 +104,8 @@ type listeners struct {
 }
 
 // greet prints the first keys or where they are, or where keys are managed, and how the server
-// is reached, which it gives.
+// is reached, which it returns.
 func (c *serveCommand) greet(ctx context.Context, stdout io.Writer, core *coreproc.Core, at listeners, log *slog.Logger) (welcomeData, error) {
-	first, err := c.makeFirstKeys(ctx, stdout, core, at.pages, log)
-	if err != nil {
-		return welcomeData{}, err
-	}
 	data := welcomeData{Models: core.Models(), Size: "1024x1024"}
 	if c.Config == "" {
 		data.Size = "256x256"
@@ -118,12 +114,12 @@ func (c *serveCommand) greet(ctx context.Context, stdout io.Writer, core *corepr
 	if at.pages != nil {
 		data.Console = at.pages.URL()
 	}
-	data.DataFlag, err = c.Flag(os.Getenv)
-	if err != nil {
+	var err error
+	if data.DataFlag, err = c.Flag(os.Getenv); err != nil {
 		return data, err
 	}
-	if first.minted != nil {
-		return data, printWelcome(stdout, data, first)
+	if welcomed, err := c.makeFirstKeys(ctx, stdout, core, data, log); err != nil || welcomed {
+		return data, err
 	}
 	return data, printWelcomeBack(stdout, data)
 }

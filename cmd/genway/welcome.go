@@ -157,7 +157,7 @@ func printWelcome(w io.Writer, data welcomeData, first firstKeys) error {
 	}
 	switch {
 	case data.Console == "":
-	case first.link != "":
+	case data.File == "":
 		text += "Console: " + first.link + "\n(the link signs in once, within an hour)\n\n"
 	default:
 		text += "Console: {{Console}} (the file has a link that signs in once, within an hour)\n\n"
