@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -105,4 +106,61 @@ func rotatedKeys(t *testing.T, _ stores) {
 	}
 	close(ended)
 	load.Wait()
+}
+
+// keysGetOut runs each command that makes a key with outputs that cannot be written: none makes, rotates or ends a key.
+func keysGetOut(t *testing.T, each stores) {
+	binary, err := server.Binary("genway")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "k.csv")
+	write(t, file, "group,name\nchat,a\nchat,b\n")
+	// A shell closes an output as operators do: what is left out for a process of Go's is /dev/null.
+	closing := func(how string) func(args ...string) *exec.Cmd {
+		return func(args ...string) *exec.Cmd {
+			return exec.Command("sh", append([]string{"-c", `"$@" ` + how, "sh", binary}, args...)...)
+		}
+	}
+	outputs := map[string]func(args ...string) *exec.Cmd{
+		"a full disk": closing(">/dev/full"), "a closed output": closing(">&-"), "closed outputs": closing(">&- 2>&-"), "a file to be read": closing(">&0 </dev/null"),
+		"a pipe without a reader": func(args ...string) *exec.Cmd {
+			reader, writer, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = writer.Close() })
+			_ = reader.Close()
+			cmd := exec.Command(binary, args...)
+			cmd.Stdout = writer
+			return cmd
+		},
+	}
+	each.each(t, func(t *testing.T, data string) {
+		key := genway(t, data, "keys", "create", "--group=chat", "--name=ci")
+		state := func() string {
+			return genway(t, data, "keys", "list", "--format=json") + genway(t, data, "audit", "list")
+		}
+		before := state()
+		for _, line := range []string{"keys create --group=chat --name=lost", "keys rotate ci --grace=0s", "keys import " + file, "console link"} {
+			for how, command := range outputs {
+				if err := command(append(strings.Fields(line), server.At(data)...)...).Run(); err == nil {
+					t.Errorf("%s, %s: it exits with 0", line, how)
+				}
+				if after := state(); after != before {
+					t.Fatalf("%s, %s: %s", line, how, after)
+				}
+			}
+		}
+		// An operator who discards a key says so.
+		if err := closing(">/dev/null")(append([]string{"keys", "create", "--group=chat", "--name=discarded"}, server.At(data)...)...).Run(); err != nil {
+			t.Error(err)
+		}
+		if list := genway(t, data, "keys", "list"); strings.Count(list, "key_") != 2 || !strings.Contains(list, "discarded") {
+			t.Error(list)
+		}
+		if next := genway(t, data, "keys", "rotate", "ci", "--grace=0s"); !strings.HasPrefix(next, "gwk_") || next == key {
+			t.Errorf("rotated to %q", next)
+		}
+	})
 }

@@ -42,6 +42,7 @@ func TestCases(t *testing.T) {
 		{"O1", "models that upstreams say they serve are listed in every protocol's shape, as far as routes and keys lead to them; an upstream that fails, hangs or talks nonsense keeps its last list and holds nobody up", discoveredModels},
 		{"M1", "no maximum of tokens, alone or times the answers asked for, switches a budget off or locks a model for others: what can never fit is refused at once and takes nothing", absurdClaims},
 		{"O4", "a server without keys says how to make one, two that start at once make the first keys once, a mistyped data directory is told and not made, and a name is taken once in its group", missingKeys},
+		{"O5", "a key whose output is closed or full is not made, rotated or ended, and the command fails, on both kinds of store", keysGetOut},
 		{"O2", "the logs have the model asked for and the one that answered, the route, and durations in seconds; a refused caller's protocol is its own, a strict refusal is no attempt, and probes of health are not logged", operatorsLog},
 		{"O3", "a file with an upstream's key is followed without a reload; one that is empty or no key changes nothing", followedKeys},
 		{"V18", "an upstream's key is rotated by its file under load, however the file is written, and no request fails; while the file is gone the old key stays", rotatedKeys},
