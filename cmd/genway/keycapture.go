@@ -61,7 +61,9 @@ func setCaptureShare(s *keys.Settings, text string) error {
 	if err != nil || !(share > 0 && share <= 1) {
 		return fmt.Errorf("%s is no part; write a number above 0 and up to 1, as 0.01", shown(text))
 	}
-	rule.Share = share
+	if share < 1 { // all of them is the default
+		rule.Share = share
+	}
 	return nil
 }
 
@@ -86,7 +88,7 @@ func setCaptureRedact(s *keys.Settings, text string) error {
 		return err
 	}
 	rule.Redact = nil
-	if text != "" {
+	if text != "" && text != "none" {
 		rule.Redact = list(text)
 	}
 	return nil

@@ -20,7 +20,7 @@ func TestKeysCapture(t *testing.T) {
 		}
 	}
 	shows("captured  0.25 of the requests until TIME, 65536 bytes a body", "redacted  content,/messages/*/name")
-	must(t, dir, "keys", "update", "ci", "--capture-share=", "--capture-max-bytes=1000", "--capture-redact=")
+	must(t, dir, "keys", "update", "ci", "--capture-share=1", "--capture-max-bytes=1000", "--capture-redact=none")
 	shows("captured  all requests until TIME, 1000 bytes a body", "redacted  -")
 	must(t, dir, "keys", "update", "ci", "--capture-until=none")
 	if shown := must(t, dir, "keys", "show", "ci"); strings.Contains(shown, "captured") {

@@ -99,7 +99,7 @@ budget a month  $20.00
 strict  true
 priority  interactive
 `)
-	must(t, dir, "keys", "update", "ci", "--owner=", "--labels=", "--expire-time=never", "--models=", "--addresses=", "--certificates=",
+	must(t, dir, "keys", "update", "ci", "--owner=", "--labels=", "--expire-time=never", "--models=*", "--addresses=*", "--certificates=none",
 		"--requests-per-minute=0", "--tokens-per-minute=0", "--concurrent=0", "--budget-day=none", "--budget-month=2", "--no-strict")
 	expect(t, must(t, dir, "keys", "list", "--format=json"), `
 [
@@ -370,5 +370,43 @@ func TestUsageErrors(t *testing.T) {
 		} else if _, ok := errors.AsType[cli.UsageError](err); !ok {
 			t.Errorf("%s: %v is not a usage error", args, err)
 		}
+	}
+}
+
+// An empty flag, as of a variable of the shell's that is not set, bounds nothing by mistake: it is an error that says what
+// to write. What is only a text of the operator's may be empty.
+func TestEmptyFlags(t *testing.T) {
+	dir := t.TempDir()
+	create := []string{"keys", "create", "--group=chat", "--name=ci", "--owner=ada", "--labels=a=b", "--expire-time=2999-01-01", "--models=m", "--addresses=10.0.0.1", "--certificates=dns:a.example", "--requests-per-minute=1",
+		"--tokens-per-minute=2", "--concurrent=3", "--budget-day=4", "--budget-month=5", "--priority=batch", "--capture-until=1h", "--capture-share=0.5", "--capture-max-bytes=9", "--capture-redact=content"}
+	must(t, dir, create...)
+	before := must(t, dir, "keys", "show", "ci")
+	words := map[string]string{
+		"expire-time": "never", "models": "*", "addresses": "*", "certificates": "none", "requests-per-minute": "0", "tokens-per-minute": "0", "concurrent": "0",
+		"budget-day": "none", "budget-month": "none", "priority": "interactive", "capture-share": "1", "capture-max-bytes": "65536", "capture-redact": "none", "capture-until": "none",
+	}
+	for flag, word := range words {
+		for _, empty := range []string{"", " "} {
+			out, err := genway(t, dir, "keys", "update", "ci", "--"+flag+"="+empty)
+			if err == nil || out != "" || empty == "" && !strings.Contains(err.Error(), "--"+flag+": it is empty; write "+word+" ") {
+				t.Errorf("--%s=%q: %q, %v", flag, empty, out, err)
+			}
+			if out, err := genway(t, dir, "keys", "create", "--group=chat", "--"+flag+"="+empty); err == nil || out != "" {
+				t.Errorf("create --%s=%q: %q, %v", flag, empty, out, err)
+			}
+		}
+	}
+	if after := must(t, dir, "keys", "show", "ci"); after != before {
+		t.Errorf("before\n%safter\n%s", before, after)
+	}
+	all := []string{"keys", "update", "ci", "--labels=", "--owner="}
+	for flag, word := range words {
+		if flag == "capture-until" || !strings.HasPrefix(flag, "capture") {
+			all = append(all, "--"+flag+"="+word)
+		}
+	}
+	must(t, dir, all...)
+	if list := must(t, dir, "keys", "list"); !strings.HasSuffix(strings.TrimSpace(list), "  live   -") {
+		t.Errorf("emptied: %s", list)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/genway/genway/core/capture"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/limit"
 )
@@ -19,28 +20,31 @@ import (
 type setting struct {
 	name string
 	set  func(*keys.Settings, string) error
+	// unset is what a flag says for the member's absence, since an empty one may be a variable of the shell's that is not
+	// set: a bound must not go by that. Empty for what is only a text of the operator's.
+	unset string
 }
 
 // settings are all settings, in the order in which commands print them.
 var settings = []setting{
-	{"name", func(s *keys.Settings, text string) error { s.Name = text; return nil }},
-	{"owner", func(s *keys.Settings, text string) error { s.Owner = text; return nil }},
-	{"labels", setLabels},
-	{"expire_time", setExpireTime},
-	{"models", func(s *keys.Settings, text string) error { s.Policy.Models = list(text); return nil }},
-	{"addresses", setAddresses},
-	{"certificates", setCertificates},
-	{"requests_per_minute", func(s *keys.Settings, text string) error { return setFigure(&s.Policy.Limits.RequestsPerMinute, text) }},
-	{"tokens_per_minute", func(s *keys.Settings, text string) error { return setFigure(&s.Policy.Limits.TokensPerMinute, text) }},
-	{"concurrent", func(s *keys.Settings, text string) error { return setFigure(&s.Policy.Limits.Concurrent, text) }},
-	{"budget_day", func(s *keys.Settings, text string) error { return setBudget(&s.Policy.Limits, limit.Day, text) }},
-	{"budget_month", func(s *keys.Settings, text string) error { return setBudget(&s.Policy.Limits, limit.Month, text) }},
-	{"strict", setStrict},
-	{"priority", setPriority},
-	{"capture_until", setCaptureUntil},
-	{"capture_share", setCaptureShare},
-	{"capture_max_bytes", setCaptureMaxBytes},
-	{"capture_redact", setCaptureRedact},
+	{"name", func(s *keys.Settings, text string) error { s.Name = text; return nil }, ""},
+	{"owner", func(s *keys.Settings, text string) error { s.Owner = text; return nil }, ""},
+	{"labels", setLabels, ""},
+	{"expire_time", setExpireTime, "never"},
+	{"models", setModels, "*"},
+	{"addresses", setAddresses, "*"},
+	{"certificates", setCertificates, "none"},
+	{"requests_per_minute", func(s *keys.Settings, text string) error { return setFigure(&s.Policy.Limits.RequestsPerMinute, text) }, "0"},
+	{"tokens_per_minute", func(s *keys.Settings, text string) error { return setFigure(&s.Policy.Limits.TokensPerMinute, text) }, "0"},
+	{"concurrent", func(s *keys.Settings, text string) error { return setFigure(&s.Policy.Limits.Concurrent, text) }, "0"},
+	{"budget_day", func(s *keys.Settings, text string) error { return setBudget(&s.Policy.Limits, limit.Day, text) }, "none"},
+	{"budget_month", func(s *keys.Settings, text string) error { return setBudget(&s.Policy.Limits, limit.Month, text) }, "none"},
+	{"strict", setStrict, "false"},
+	{"priority", setPriority, interactive},
+	{"capture_until", setCaptureUntil, "none"},
+	{"capture_share", setCaptureShare, "1"},
+	{"capture_max_bytes", setCaptureMaxBytes, strconv.Itoa(capture.DefaultBytes)},
+	{"capture_redact", setCaptureRedact, "none"},
 }
 
 // settingOf gives the setting that a member at fault belongs to, as package keys
@@ -65,6 +69,14 @@ func list(text string) []string {
 		members[i] = strings.TrimSpace(members[i])
 	}
 	return members
+}
+
+func setModels(s *keys.Settings, text string) error {
+	s.Policy.Models = nil
+	if text != "" && text != "*" {
+		s.Policy.Models = list(text)
+	}
+	return nil
 }
 
 func setLabels(s *keys.Settings, text string) error {
@@ -101,6 +113,9 @@ func setExpireTime(s *keys.Settings, text string) error {
 
 func setAddresses(s *keys.Settings, text string) error {
 	s.Policy.Addresses = nil
+	if text == "*" {
+		return nil
+	}
 	for _, address := range list(text) {
 		prefix, err := keys.ParseAddress(address)
 		if err != nil {
@@ -115,6 +130,9 @@ func setAddresses(s *keys.Settings, text string) error {
 
 func setCertificates(s *keys.Settings, text string) error {
 	s.Policy.Certificates = nil
+	if text == "none" {
+		return nil
+	}
 	for _, name := range list(text) {
 		certificate, err := keys.ParseCertificate(name)
 		if err != nil {
