@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
@@ -12,6 +13,10 @@ import (
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
+	"github.com/genway/genway/protocol/deferred"
+	"github.com/genway/genway/protocol/spell"
+	"google.golang.org/protobuf/proto"
 )
 
 // admission is what an admitted call holds, and what the service has seen of its answer. It
@@ -44,6 +49,9 @@ type admission struct {
 func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*admission, error) {
 	caller := &record.Caller
 	if err := permit(ctx, *caller, record.AskedModel); err != nil {
+		return nil, err
+	}
+	if err := permitModels(*caller, req); err != nil {
 		return nil, err
 	}
 	who := limit.Who{KeyID: caller.KeyID, Owner: caller.Owner, Model: record.AskedModel}
@@ -110,6 +118,44 @@ func permit(ctx context.Context, caller call.Caller, model string) error {
 		return e
 	}
 	return nil
+}
+
+// permitModels holds a caller whose key has a list of models to that list wherever else the body of
+// its request names a model. A member by which another model could be chosen is refused if the model
+// is not known. Requests of other keys are not looked into.
+func permitModels(caller call.Caller, req any) error {
+	if caller.Policy == nil || len(caller.Policy.Models) == 0 {
+		return nil
+	}
+	base := ""
+	check := func(path, model string, named bool) error {
+		if named && caller.Policy.AllowsModel(model) {
+			return nil
+		}
+		path = base + path
+		e := fault.New(fault.PermissionDenied, ReasonModelNotAllowed, "%s: this key is limited to certain models, and this member may choose another", path)
+		if e.Param = path; named {
+			e.Message = fmt.Sprintf("%s: this key may not use the model %q", path, model)
+		}
+		return e
+	}
+	var message proto.Message
+	var wire *genwayv1.WireMessage
+	switch r := req.(type) {
+	case *deferred.Request:
+		message, wire = r.Head(), r.Head().GetWire()
+	case *genwayv1.GenerateImageRequest:
+		message, wire = r, r.GetWire()
+	case *genwayv1.CountTokensRequest:
+		message, wire = r, r.GetWire()
+	default: // nothing is generated or counted
+		return nil
+	}
+	if body := wire.GetJson(); len(body) > 0 {
+		base = spell.InBody
+		return protocol.Of(wire.GetProtocol()).EachModel(body, check)
+	}
+	return protocol.EachModelOf(message, check)
 }
 
 // Planner is an upstream that asks others, and knows which.

@@ -396,6 +396,15 @@ func TestModelsOfAKey(t *testing.T) {
 	if d := detail(t, l.rpcs()["GenerateText"](asKey(t))); d.GetReason() != core.ReasonModelNotAllowed || d.GetParam() != "model" || d.GetKind() != fault.PermissionDenied {
 		t.Errorf("%v", d)
 	}
+	for extra, reason := range map[string]string{
+		`{"models":["n"]}`: "", `{"models":["n","m"]}`: core.ReasonModelNotAllowed, `{"fallbacks":"n"}`: core.ReasonModelNotAllowed, `{"x_model":"n"}`: core.ReasonModelNotAllowed,
+	} {
+		req := request()
+		req.Model, req.ExtraJson = "n", extra
+		if _, err := l.client.GenerateText(asKey(t), req); (err != nil || reason != "") && detail(t, err).GetReason() != reason {
+			t.Errorf("%s: %v", extra, err)
+		}
+	}
 	list, err := l.client.ListModels(asKey(t), &genwayv1.ListModelsRequest{})
 	if err != nil || len(list.GetModels()) != 1 || list.GetModels()[0].GetName() != "n" {
 		t.Errorf("%v, %v", list, err)

@@ -29,6 +29,18 @@ var chatCompletions = Protocol{
 		AsksForUsage: true,
 		Listing:      listing.OpenAI,
 	},
+	Models: &Models{
+		Named: `
+			moderation.model
+			models fallbacks[] fallbacks[].model
+			tools[].parameters.model`, // the latter are OpenRouter's
+		Chosen: `fallbacks preset`,
+		Schemas: `
+			tools[].function.parameters functions[].parameters
+			response_format.json_schema.schema response_format.schema
+			structured_outputs.json guided_json`, // vLLM's, and llama.cpp's response_format.schema
+		Own: `metadata logit_bias chat_template_kwargs`, // the latter is vLLM's, with names of the template's
+	},
 	Codec:   chat.Codec{},
 	Members: &spell.Chat,
 }

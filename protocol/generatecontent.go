@@ -32,6 +32,28 @@ var generateContent = Protocol{
 		VersionBehindPath: true,
 		Listing:           listing.Gemini,
 	},
+	Models: &Models{
+		Named: `
+			model
+			generationConfig.routingConfig.manualMode.modelName
+			tools[].retrieval.vertexRagStore.ragRetrievalConfig.ranking.llmRanker.modelName
+			tools[].retrieval.vertexRagStore.ragRetrievalConfig.ranking.rankService.modelName`,
+		Chosen: `
+			modelSelectionConfig generationConfig.modelSelectionConfig generationConfig.modelConfig
+			generationConfig.routingConfig.autoMode.modelRoutingPreference`,
+		Bodies: `generateContentRequest`, // of countTokens
+		Schemas: `
+			generationConfig.responseSchema generationConfig.responseJsonSchema generationConfig._responseJsonSchema
+			generationConfig.responseFormat.text.schema generationConfig.responseFormat[].text.schema
+			tools[].functionDeclarations[].parameters tools[].functionDeclarations[].parametersJsonSchema
+			tools[].functionDeclarations[].response tools[].functionDeclarations[].responseJsonSchema`,
+		Own: `
+			labels modelArmorConfig tools[].mcpServers[].streamableHttpTransport.headers
+			contents[].parts[].functionCall.args contents[].parts[].functionResponse.response
+			contents[].parts[].toolCall.args contents[].parts[].toolResponse.response contents[].parts[].partMetadata
+			systemInstruction.parts[].functionCall.args systemInstruction.parts[].functionResponse.response
+			systemInstruction.parts[].toolCall.args systemInstruction.parts[].toolResponse.response systemInstruction.parts[].partMetadata`,
+	},
 	Codec:   generatecontent.Codec{},
 	Members: &spell.GenerateContent,
 }

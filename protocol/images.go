@@ -27,6 +27,7 @@ var imagesProtocol = Protocol{
 		// A little less than a gRPC message takes.
 		MaxAnswerBytes: 120 << 20,
 	},
+	Models:  &Models{Named: `svg.model models`},
 	Images:  true,
 	Members: &spell.Images,
 	Errors:  images.Codec{},

@@ -35,6 +35,28 @@ var messagesProtocol = Protocol{
 		Foreign:           unsigned,
 		Listing:           listing.Anthropic,
 	},
+	Models: &Models{
+		Named: `
+			fallbacks[] fallbacks[].model
+			tools[].model
+			messages[].content[].tool.definition.model
+			messages[].content[].tool_changes[].tool.definition.model`,
+		Chosen: `fallbacks`, // "default"
+		Schemas: `
+			output_config.format.schema output_format.schema fallbacks[].output_config.format.schema
+			tools[].input_schema tools[].tools[].input_schema
+			messages[].content[].tools[].input_schema
+			messages[].content[].tool.definition.input_schema messages[].content[].tool.definition.tools[].input_schema
+			messages[].content[].tool_changes[].tool.definition.input_schema
+			messages[].content[].tool_changes[].tool.definition.tools[].input_schema`,
+		Own: `
+			tools[].input_examples tools[].configs
+			messages[].content[].input
+			messages[].content[].tool.definition.input_examples messages[].content[].tool.definition.configs
+			messages[].content[].tool_changes[].tool.definition.input_examples
+			messages[].content[].tool_changes[].tool.definition.configs
+			messages[].content[].from messages[].content[].to`, // of a fallback that has happened
+	},
 	Codec:   messages.Codec{},
 	Members: &spell.Messages,
 }

@@ -71,6 +71,8 @@ type Protocol struct {
 	Codec codec.Codec
 	// Images reports that the protocol is for images, whose codec is codec/images.
 	Images bool
+	// Models declares the members of bodies that name models. nil declares none.
+	Models *Models
 	// Members are the names that the protocol has for members of the contract. Errors and
 	// losses name a member so for the caller. nil keeps the contract's names.
 	Members *spell.Names

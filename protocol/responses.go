@@ -34,6 +34,26 @@ var responsesProtocol = Protocol{
 		StoresItems: true,
 		Listing:     listing.OpenAI,
 	},
+	Models: &Models{
+		Named: `
+			moderation.model models
+			tools[].model tools[].svg.model tools[].parameters.model
+			tools[].tools[].model tools[].tools[].svg.model
+			input[].tools[].model input[].tools[].svg.model
+			input[].tools[].tools[].model input[].tools[].tools[].svg.model`,
+		Chosen: `preset`, // OpenRouter's, as models
+		Schemas: `
+			text.format.schema input[].text.format.schema
+			tools[].parameters tools[].output_schema
+			tools[].tools[].parameters tools[].tools[].output_schema
+			input[].tools[].parameters input[].tools[].output_schema input[].tools[].input_schema
+			input[].tools[].tools[].parameters input[].tools[].tools[].output_schema`,
+		Own: `
+			metadata prompt.variables
+			tools[].headers tools[].tools[].headers input[].tools[].headers
+			input[].arguments input[].action.env input[].error.content input[].results[].attributes input[].tools[].annotations
+			input[].svg_usage`,
+	},
 	Codec:   responses.Codec{},
 	Members: &spell.Responses,
 }

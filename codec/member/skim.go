@@ -2,6 +2,7 @@ package member
 
 import (
 	"bytes"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -166,4 +167,112 @@ func set(body []byte, m Member) ([]byte, bool) {
 	out := make([]byte, 0, len(body)-(old.to-old.from)+len(m.Value))
 	out = append(append(out, body[:old.from]...), m.Value...)
 	return append(out, body[old.to:]...), true
+}
+
+// Descend walks through a value that is known to be JSON. It calls enter for each member of an
+// object and each element of an array, at any depth and in their order, with what the call for the
+// object or array returned; state is for the value itself. The value is not walked through if that
+// call returns false. path is the whole path of the member or element, and name its name without
+// escapes, nil for an element; both are valid during the call. value is all of a string, and begins
+// any other value. Descend returns false if the value turns out not to be JSON.
+func Descend[S any](body []byte, state S, enter func(path, name, value []byte, state S) (S, bool)) bool {
+	d := descent[S]{body: body, enter: enter}
+	end, ok := d.value(space(body, 0), state)
+	return ok && space(body, end) == len(body)
+}
+
+type descent[S any] struct {
+	body  []byte
+	path  []byte
+	enter func(path, name, value []byte, state S) (S, bool)
+}
+
+// value walks through the value at i and returns its end.
+func (d *descent[S]) value(i int, state S) (int, bool) {
+	if i >= len(d.body) || d.body[i] != '{' && d.body[i] != '[' {
+		end := skipValue(d.body, i)
+		return end, end > i
+	}
+	closing, outer := d.body[i]+2, len(d.path)
+	if i = space(d.body, i+1); i < len(d.body) && d.body[i] == closing {
+		return i + 1, true
+	}
+	for n := 0; i < len(d.body); n++ {
+		var name []byte
+		if closing == '}' {
+			if name, i = d.name(i); i < 0 {
+				return 0, false
+			}
+			if outer > 0 {
+				d.path = append(d.path, '.')
+			}
+			d.path = append(d.path, name...)
+		} else {
+			d.path = append(strconv.AppendInt(append(d.path, '['), int64(n), 10), ']')
+		}
+		if i = d.child(i, name, state); i < 0 {
+			return 0, false
+		}
+		d.path = d.path[:outer]
+		switch i = space(d.body, i); {
+		case i >= len(d.body):
+			return 0, false
+		case d.body[i] == closing:
+			return i + 1, true
+		case d.body[i] != ',':
+			return 0, false
+		}
+		i = space(d.body, i+1)
+	}
+	return 0, false
+}
+
+// name returns the name of the member at i, and where its value is; -1 if there is none.
+func (d *descent[S]) name(i int) ([]byte, int) {
+	if d.body[i] != '"' {
+		return nil, -1
+	}
+	end := skipString(d.body, i)
+	if end < 0 {
+		return nil, -1
+	}
+	name := d.body[i+1 : end-1]
+	if bytes.IndexByte(name, '\\') >= 0 {
+		name = []byte(Raw(d.body[i:end]).String())
+	}
+	if i = space(d.body, end); i >= len(d.body) || d.body[i] != ':' {
+		return nil, -1
+	}
+	return name, space(d.body, i+1)
+}
+
+// child walks through the member or element whose value is at i, unless enter has it skipped, and
+// returns its end; -1 if there is none.
+func (d *descent[S]) child(i int, name []byte, state S) int {
+	if i >= len(d.body) {
+		return -1
+	}
+	value := d.body[i:]
+	if value[0] == '"' {
+		end := skipString(d.body, i)
+		if end < 0 {
+			return -1
+		}
+		value = d.body[i:end]
+	}
+	inner, into := d.enter(d.path, name, value, state)
+	if value[0] == '"' {
+		return i + len(value)
+	}
+	if !into {
+		if end := skipValue(d.body, i); end > i {
+			return end
+		}
+		return -1
+	}
+	end, ok := d.value(i, inner)
+	if !ok {
+		return -1
+	}
+	return end
 }

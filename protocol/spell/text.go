@@ -14,10 +14,19 @@ var pathInText = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\b[a-z][a-z_]*(?:\[\d+\])?(?:\.[A-Za-z_]\w*(?:\[\d+\])?)*`)
 })
 
+// InBody begins a path that is in the caller's words already: it leads from the top of the caller's
+// body. No path of the contract begins so.
+const InBody = "$."
+
 // Fault names the members of a failure for the caller, in its text and in its param. The
 // failure is one that the core has reported: that of a body that the core could not decode
 // has the caller's names already, and the words of an upstream are left unchanged.
 func (s *Speller) Fault(f *fault.Error) {
+	if path, ok := strings.CutPrefix(f.Param, InBody); ok {
+		f.Message = strings.Replace(f.Message, f.Param, path, 1)
+		f.Param = path
+		return
+	}
 	if s.names == nil || f.NativeType != "" || f.NativeCode != "" || f.UpstreamRequestID != "" {
 		return
 	}

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/audit"
 	"github.com/genway/genway/core/auth"
@@ -31,6 +32,9 @@ import (
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 )
 
 func keyCases() []Case {
@@ -39,6 +43,7 @@ func keyCases() []Case {
 		{"K9", "bodies above gRPC's 4 MiB pass between edge and core, both ways; a larger one than allowed is a 413", largeBodies},
 		{"K10", "a key has two secrets after its rotation, the older one for the grace; a revocation ends both", onStores(rotations)},
 		{"K11", "a fresh install is open to nobody, and no default key administrates", onStores(freshInstall)},
+		{"K13", "a key with a list of models names no other model anywhere in a body: each member that names one is checked as `model` is, one that nobody knows is refused by its name, and no upstream is called", secondModels},
 	}
 }
 
@@ -374,4 +379,161 @@ type oneKey struct{}
 
 func (oneKey) Authenticate(context.Context, string) (keys.Principal, error) {
 	return keys.Principal{KeyID: "key_1", Group: keys.GroupChat}, nil
+}
+
+// listed are keys that may use the models named here, one a group, each named like its group.
+type listed []string
+
+func (l listed) Authenticate(_ context.Context, raw string) (keys.Principal, error) {
+	group, err := keys.ParseGroup(raw)
+	if err != nil {
+		return keys.Principal{}, keys.ErrWrongKey
+	}
+	return keys.Principal{KeyID: "key_" + raw, Group: group, Policy: &keys.Policy{Models: l}}, nil
+}
+
+func secondModels(t *testing.T) {
+	g := harness.New(t, harness.Config{Keys: listed{"*/m", "good*", "models/good*"}})
+	for p, members := range map[harness.Protocol]map[string]string{
+		harness.Chat: {
+			`"models":["good","dear"]`:              "models[1]",
+			`"models":"dear"`:                       "models",
+			`"moderation":{"model":"dear"}`:         "moderation.model",
+			`"preset":"@preset/dear"`:               "preset",
+			`"fallbacks":["good",{"model":"dear"}]`: "fallbacks[1].model",
+			`"fallbacks":["dear"]`:                  "fallbacks[0]",
+			`"tools":[{"type":"openrouter:advisor","parameters":{"model":"dear"}}]`:             "tools[0].parameters.model",
+			`"tools":[{"type":"openrouter:advisor","parameters":{"advisors":[{"model":"x"}]}}]`: "tools[0].parameters.advisors[0].model",
+			`"plugins":[{"id":"fusion","judge_model":"good"}]`:                                  "plugins[0].judge_model",
+			`"subagent":{"modelName":"good"}`:                                                   "subagent.modelName",
+			`"compound_custom":{"models":{"answering_model":"x"}}`:                              "compound_custom.models",
+			`"router":{"Model":"good"}`:                                                         "router.Model",
+			`"router":{"mod\u0065l":"good"}`:                                                    "router.model",
+			`"vendor.model":"good"`:                                                             "vendor.model",
+			`"next":[[{"models":{}}]]`:                                                          "next[0][0].models",
+		},
+		harness.Responses: {
+			`"tools":[{"type":"image_generation","model":"dear"}]`:                                                                                                       "tools[0].model",
+			`"tools":[{"type":"image_generation","model":"good","svg":{"model":"dear"}}]`:                                                                                "tools[0].svg.model",
+			`"tools":[{"type":"namespace","name":"n","tools":[{"type":"image_generation","model":"dear"}]}]`:                                                             "tools[0].tools[0].model",
+			`"input":[{"type":"message","role":"user","content":"hi"},{"type":"tool_search_output","call_id":"c","tools":[{"type":"image_generation","model":"dear"}]}]`: "input[1].tools[0].model",
+			`"models":["dear"]`:             "models[0]",
+			`"moderation":{"model":"dear"}`: "moderation.model",
+		},
+		harness.Messages: {
+			`"fallbacks":[{"model":"good"},{"model":"dear"}]`:                       "fallbacks[1].model",
+			`"fallbacks":"default"`:                                                 "fallbacks",
+			`"tools":[{"type":"advisor_20260301","name":"advisor","model":"dear"}]`: "tools[0].model",
+			`"system":"s","messages":[{"role":"user","content":[{"type":"text","text":"hi"},{"type":"tool_addition","tool":{"type":"tool_definition","definition":{"type":"advisor_20260301","name":"advisor","model":"dear"}}}]}]`: "messages[0].content[1].tool.definition.model",
+		},
+		harness.GenerateContent: {
+			`"model":"models/dear"`: "model",
+			`"modelSelectionConfig":{"featureSelectionPreference":"BALANCED"}`:                                                                                                      "modelSelectionConfig",
+			`"generationConfig":{"modelSelectionConfig":{"featureSelectionPreference":"BALANCED"}}`:                                                                                 "generationConfig.modelSelectionConfig",
+			`"generation_config":{"model_selection_config":{}}`:                                                                                                                     "generation_config.model_selection_config",
+			`"generationConfig":{"routingConfig":{"manualMode":{"modelName":"publishers/google/models/dear"}}}`:                                                                     "generationConfig.routingConfig.manualMode.modelName",
+			`"generationConfig":{"routingConfig":{"autoMode":{"modelRoutingPreference":"BALANCED"}}}`:                                                                               "generationConfig.routingConfig.autoMode.modelRoutingPreference",
+			`"tools":[{"functionDeclarations":[{"name":"f"},{"name":"g"}]},{"retrieval":{"vertexRagStore":{"ragRetrievalConfig":{"ranking":{"llmRanker":{"modelName":"dear"}}}}}}]`: "tools[1].retrieval.vertexRagStore.ragRetrievalConfig.ranking.llmRanker.modelName",
+		},
+		harness.Images: {
+			`"svg":{"model":"dear"}`: "svg.model",
+			`"author_model":"good"`:  "author_model",
+		},
+	} {
+		for member, path := range members {
+			body := p.Hello()
+			if name, _, _ := strings.Cut(member, ":"); strings.Contains(body, name) || strings.Contains(member, `"messages":`) {
+				body = `{` + member + `}`
+				if p == harness.Messages {
+					body = `{"max_tokens":99,` + member + `}`
+				}
+			} else {
+				body = body[:len(body)-1] + "," + member + "}"
+			}
+			for _, target := range []string{string(p) + "/m", "chat/m"} {
+				a := g.Post(p, target, body)
+				if a.Status != http.StatusForbidden || !strings.Contains(string(a.Body), strings.ReplaceAll(path, `"`, `\"`)+": this key ") {
+					t.Errorf("%s %s: %d %s", p, body, a.Status, a.Body)
+				}
+				if p != harness.Images {
+					if a := g.Stream(p, target, body); a.Status != http.StatusForbidden {
+						t.Errorf("%s %s, streamed: %d %s", p, body, a.Status, a.Body)
+					}
+				}
+			}
+		}
+		if n := len(g.Upstream(p).Requests()); n > 0 {
+			t.Errorf("%s was asked %d times", p, n)
+		}
+	}
+	for path, body := range map[string]string{
+		"/v1/messages/count_tokens":                    `{"model":"messages/m","messages":[{"role":"user","content":"hi"}],"tools":[{"type":"advisor_20260301","name":"advisor","model":"dear"}]}`,
+		"/v1/responses/input_tokens":                   `{"model":"responses/m","input":"hi","tools":[{"type":"image_generation","model":"dear"}]}`,
+		"/v1/responses/compact":                        `{"model":"responses/m","input":"hi","models":["dear"]}`,
+		"/v1beta/models/generatecontent/m:countTokens": `{"generateContentRequest":{"model":"models/dear","contents":[{"parts":[{"text":"hi"}]}]}}`,
+	} {
+		protocol := map[string]harness.Protocol{"mes": harness.Messages, "res": harness.Responses, "eta": harness.GenerateContent}[path[4:7]]
+		call := harness.CallOf(protocol, "", "{}", false)
+		call.Path, call.Body = path, body
+		if a := g.Call(call); a.Status != http.StatusForbidden || !strings.Contains(string(a.Body), ": this key may not use the model") {
+			t.Errorf("%s: %d %s", path, a.Status, a.Body)
+		}
+	}
+	secondModelsOfDirectCallers(t, g)
+
+	// What the list has passes as it is, and names of the caller's are no models.
+	good := `{"max_tokens":9,"fallbacks":[{"model":"good"}],"metadata":{"user_id":"model"},` +
+		`"tools":[{"type":"advisor_20260301","name":"advisor","model":"good-two"},{"name":"f","input_schema":{"type":"object","properties":{"model":{"type":"string"}}}}],` +
+		`"messages":[{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{"model":"dear"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"model"}]}]}`
+	g.Messages.Answer(answers.Text("fine").Answer(harness.Messages, false))
+	if a := g.Post(harness.Messages, "messages/m", good); a.Status != http.StatusOK || !strings.HasSuffix(string(g.Messages.Last(t).Body), good[1:]) {
+		t.Errorf("%d %s\n%s", a.Status, a.Body, g.Messages.Last(t).Body)
+	}
+	// A key without a list names what it likes.
+	g = harness.New(t, harness.Config{})
+	dear := `{"max_tokens":9,"fallbacks":"default","x_model":"dear","messages":[{"role":"user","content":"hi"}]}`
+	g.Messages.Answer(answers.Text("fine").Answer(harness.Messages, false))
+	if a := g.Post(harness.Messages, "messages/m", dear); a.Status != http.StatusOK {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+}
+
+// secondModelsOfDirectCallers has requests in the contract name other models where their JSON passes
+// to upstreams as it is.
+func secondModelsOfDirectCallers(t *testing.T, g *harness.Gateway) {
+	t.Helper()
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer internal")
+	request := func() *genwayv1.GenerateTextRequest {
+		return &genwayv1.GenerateTextRequest{Model: "messages/m", Messages: []*genwayv1.Message{{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{codec.TextPart("hi")}}}}
+	}
+	extra, native, part, tool := request(), request(), request(), request()
+	extra.ExtraJson = `{"fallbacks":[{"model":"dear"}]}`
+	native.NativeFields = []*genwayv1.NativeField{{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Name: "fallbacks", Json: []byte(`[{"model":"dear"}]`)}}
+	part.Messages[0].Parts = append(part.Messages[0].Parts, &genwayv1.Part{Kind: &genwayv1.Part_Opaque{Opaque: &genwayv1.OpaquePart{
+		Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Json: []byte(`{"type":"tool_addition","tool":{"definition":{"type":"advisor_20260301","model":"dear"}}}`),
+	}}})
+	tool.Tools = []*genwayv1.Tool{{Kind: &genwayv1.Tool_Hosted{Hosted: &genwayv1.HostedTool{Protocol: genwayv1.Protocol_PROTOCOL_MESSAGES, Json: []byte(`{"type":"advisor_20260301","model":"dear"}`)}}}}
+	for member, req := range map[string]*genwayv1.GenerateTextRequest{
+		"extra_json.fallbacks[0].model": extra, "fallbacks[0].model": native,
+		"messages[0].parts[1].opaque.json.tool.definition.model": part, "tools[0].hosted.json.model": tool,
+	} {
+		_, unary := g.Core.GenerateText(ctx, req)
+		_, counted := g.Core.CountTokens(ctx, &genwayv1.CountTokensRequest{Request: req})
+		stream, streamed := g.Core.StreamGenerateText(ctx, req)
+		if streamed == nil {
+			_, streamed = stream.Recv()
+		}
+		for path, err := range map[string]error{member: unary, "request." + member: counted, "": streamed} {
+			if st := status.Convert(err); st.Code() != codes.PermissionDenied || !strings.HasPrefix(st.Message(), path) || !strings.Contains(st.Message(), member+`: this key may not use the model "dear"`) {
+				t.Errorf("%s: %v", member, err)
+			}
+		}
+	}
+	drawn := &genwayv1.GenerateImageRequest{Model: "images/m", Prompt: "p", ExtraJson: `{"svg":{"model":"dear"}}`}
+	if _, err := g.Core.GenerateImage(ctx, drawn); status.Code(err) != codes.PermissionDenied || !strings.Contains(err.Error(), "extra_json.svg.model: ") {
+		t.Error(err)
+	}
+	if n := len(g.Messages.Requests()) + len(g.Images.Requests()); n > 0 {
+		t.Errorf("upstreams were asked %d times", n)
+	}
 }
