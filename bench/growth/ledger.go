@@ -56,7 +56,7 @@ func Ledger(ctx context.Context, dir string, n int64) (row Row, err error) {
 			return err
 		}),
 		l.time("spent in the month, as a core starts", 3, func() error {
-			_, err := l.store.Spent(ctx, ledgerEnd.AddDate(0, 0, -30))
+			_, err := l.store.Spent(ctx, ledgerEnd.AddDate(0, 0, -30), "", "")
 			return err
 		}),
 		l.time("writing 256 rows", 5, func() error { return l.write(ctx, 256, ledgerEnd) }),

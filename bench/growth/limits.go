@@ -43,8 +43,8 @@ func Limits(ctx context.Context, dir string, n int64) (Row, error) {
 	clock := now
 	memory := limit.NewMemory(func() time.Time { return clock })
 	began := time.Now()
-	err = memory.Restore(ctx, func(ctx context.Context, since time.Time) ([]limit.Spend, error) {
-		spent, err := db.Ledger().Spent(ctx, since)
+	err = memory.Restore(ctx, func(ctx context.Context, since time.Time, keyID, owner string) ([]limit.Spend, error) {
+		spent, err := db.Ledger().Spent(ctx, since, keyID, owner)
 		list := make([]limit.Spend, len(spent))
 		for i, s := range spent {
 			list[i] = limit.Spend(s)

@@ -149,3 +149,121 @@ func sharedBudgets(t *testing.T, on stores) {
 		}
 	})
 }
+
+// keptBudgets removes a budget and sets it again between the requests of one core, and of two that share a Redis, which loses
+// its data, and restarts them: what was spent counts each time, and once.
+func keptBudgets(t *testing.T, on stores) {
+	on.each(t, func(t *testing.T, data string) {
+		redis := server.StartRedis(t)
+		t.Run("one core", func(t *testing.T) { keptBudget(t, data, "", 1, func() {}) })
+		t.Run("two cores", func(t *testing.T) {
+			keptBudget(t, data, "limits: {store: \""+redis.URL(t)+"\", timeout: 10s}\n", 2, func() {
+				redis.Kill(t)
+				redis.Start(t)
+			})
+		})
+	})
+}
+
+func keptBudget(t *testing.T, data, more string, cores int, lose func()) {
+	t.Helper()
+	var rigs []*rig
+	launch := func() {
+		for i := range rigs {
+			if err := rigs[i].Stop(); err != nil {
+				t.Error(err)
+			}
+		}
+		rigs = nil
+		for range cores {
+			options := server.Options{Data: data}
+			if len(rigs) > 0 {
+				options.Keys = rigs[0].Keys
+			}
+			rigs = append(rigs, start(t, options, more))
+		}
+	}
+	launch()
+	name := fmt.Sprintf("kept-by-%d", cores)
+	key, err := server.CreateKey(data, "messages", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, spent, rate := 0, int64(0), 100_000
+	// spend has a core serve a request, or demands that it is refused.
+	spend := func(r *rig, when string, refused bool) {
+		t.Helper()
+		n++
+		seen := r.call(t, boundedCall(key, vendors.Answer, n))
+		if refused != (seen.Status == http.StatusTooManyRequests) || !refused && !seen.Whole {
+			t.Errorf("%s, after %s of %s were spent: %d %s", when, dollars(spent), name, seen.Status, seen.Body)
+		}
+		if seen.Whole {
+			spent += vendors.Cost(vendors.Tokens(n))
+		}
+	}
+	// set gives the key a budget, and waits until all cores know: they tell its rate, which changes too.
+	set := func(budget string) {
+		t.Helper()
+		rate++
+		if _, err := server.Output("genway", append([]string{"keys", "update", name, "--budget-day", budget, "--requests-per-minute", strconv.Itoa(rate)}, server.At(data)...)...); err != nil {
+			t.Fatal(err)
+		}
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for _, r := range rigs {
+			for deadline := time.Now().Add(time.Minute); r.rate(t, key) != strconv.Itoa(rate); <-tick.C {
+				if time.Now().After(deadline) {
+					t.Fatal("a core does not know the key's limits")
+				}
+			}
+		}
+	}
+	check := func(when string) {
+		t.Helper()
+		set(dollars(spent + 9_500_000)) // less than one request reserves
+		for _, r := range rigs {
+			spend(r, when, true)
+		}
+		for _, r := range rigs {
+			set(dollars(spent + 9_950_000)) // and more
+			spend(r, when, false)
+		}
+	}
+	set(dollars(budget))
+	for _, r := range rigs {
+		spend(r, "under a budget", false)
+	}
+	set("none")
+	for range 10 {
+		for _, r := range rigs {
+			spend(r, "without a budget", false)
+		}
+	}
+	check("set again")
+	r := rigs[len(rigs)-1]
+	r.row(t, n)
+	lose()
+	check("after the limits were lost")
+	launch()
+	check("after a restart")
+}
+
+// rate is the limit of requests a minute that a core tells a key. Lists take no money.
+func (r *rig) rate(t *testing.T, key string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.URL()+"/v1/models", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-Api-Key", key)
+	req.Header.Set("Anthropic-Version", "2023-06-01")
+	client := server.HTTP1()
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.Header.Get("Anthropic-Ratelimit-Requests-Limit")
+}

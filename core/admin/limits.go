@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/limit"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 )
@@ -50,9 +51,13 @@ func (s *Service) budget(ctx context.Context, m *adminv1.LimitGauge, g limit.Gau
 		keyID, owner = "", g.ID
 	}
 	start, end := g.Period.Start(now), g.Period.End(now)
-	spent, err := s.config.Usage.SpentBy(ctx, keyID, owner, start)
+	spends, err := s.config.Usage.Spent(ctx, start, keyID, owner)
 	if err != nil {
 		return err
+	}
+	spent := int64(0)
+	for _, s := range spends {
+		spent = amount.Sum(spent, s.Cost)
 	}
 	m.Period, m.Used, m.ResetTime = inverse(periods, g.Period), &spent, timestamppb.New(end)
 	if spent > 0 && spent < g.Most {

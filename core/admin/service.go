@@ -71,7 +71,7 @@ type Topology interface {
 // ledger.Store.
 type Reporter interface {
 	Report(ctx context.Context, query ledger.Query) ([]ledger.Row, error)
-	SpentBy(ctx context.Context, keyID, owner string, since time.Time) (int64, error)
+	Spent(ctx context.Context, since time.Time, keyID, owner string) ([]ledger.Spend, error)
 	Processes(ctx context.Context, since time.Time) ([]ledger.Process, error)
 }
 

@@ -1,6 +1,9 @@
 package ledger
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Node is what a process reports of itself with each heartbeat.
 type Node struct {
@@ -11,6 +14,12 @@ type Node struct {
 	Configuration string
 	// Degraded names the parts that do not work at present; empty is none.
 	Degraded []string
+}
+
+// ProcessName names a process by its number and when it began. A process of another database may have the same
+// number.
+func ProcessName(number int64, began time.Time) string {
+	return strconv.FormatInt(number, 10) + "-" + strconv.FormatInt(began.UnixMicro(), 10)
 }
 
 // Process is a process that has registered with a store.

@@ -130,6 +130,11 @@ func Start(ctx context.Context, config Config) (*Recorder, error) {
 	return r, nil
 }
 
+// Process is the name of this process in the ledger: that of its Spend.
+func (r *Recorder) Process() string {
+	return ProcessName(r.owner.process, time.UnixMicro(r.owner.began))
+}
+
 // Open opens a request's entry. While the queue is full it waits up to MaxWait
 // and then fails with ErrBusy; it fails with ctx's error when that ends first. A nil
 // Recorder records nothing.

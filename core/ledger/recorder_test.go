@@ -112,11 +112,11 @@ func (m *memory) View(context.Context, func(ledger.View) error) error { return n
 
 func (m *memory) Roll(context.Context, time.Time) (bool, error) { return false, nil }
 
-func (m *memory) SpentBy(context.Context, string, string, time.Time) (int64, error) { return 0, nil }
-
 func (m *memory) Leads(context.Context, int64, time.Time) (bool, error) { return false, nil }
 
-func (m *memory) Spent(context.Context, time.Time) ([]ledger.Spend, error) { return nil, nil }
+func (m *memory) Spent(context.Context, time.Time, string, string) ([]ledger.Spend, error) {
+	return nil, nil
+}
 
 func (m *memory) outcomes() map[string]ledger.Outcome {
 	m.mu.Lock()

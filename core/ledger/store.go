@@ -39,14 +39,12 @@ type Store interface {
 	// the dimensions' values, in their order. Without dimensions it is one row, or none
 	// where there are no entries.
 	Report(ctx context.Context, query Query) ([]Row, error)
-	// Spent sums up what entries cost that began on since's day, of UTC, or later, by key and
-	// owner, in that order, without reading the entries. Not counted are those that are open
-	// or interrupted, and what was pruned more than a month after. Whose cost is 0 may be
+	// Spent sums up what entries cost that began on since's day, of UTC, or later, by key,
+	// owner and process, in that order, without reading the entries: those of one key, of one owner if
+	// keyID is empty, of all if both are. The time that one takes does not grow with the number of others. Not counted are
+	// entries that are open or interrupted, and what was pruned more than a month after. Rows whose cost is 0 may be
 	// left out.
-	Spent(ctx context.Context, since time.Time) ([]Spend, error)
-	// SpentBy is the sum of Spent for one key or, where keyID is empty, for one owner. What
-	// it costs does not grow with the number of others.
-	SpentBy(ctx context.Context, keyID, owner string, since time.Time) (int64, error)
+	Spent(ctx context.Context, since time.Time, keyID, owner string) ([]Spend, error)
 	// Prune removes terminal entries that began before the day before is in, the oldest
 	// first, and keeps their sums by day, key, owner, protocol, model, upstream and served
 	// model. It removes count of them at once, and those that began with the last of
@@ -87,8 +85,10 @@ type Rolled struct {
 	Rows []Row
 }
 
-// Spend is what the requests of a key cost while it had that owner, in nano-dollars.
+// Spend is what the requests of a key cost that one process served while the key had that owner, in nano-dollars.
 type Spend struct {
+	// Process is the name of the process: see ProcessName.
+	Process      string
 	KeyID, Owner string
 	Cost         int64
 }

@@ -118,6 +118,7 @@ func (m *Memory) Extend(claim *Claim, more Amount) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	_, now := m.now()
+	held := claim.Extend(more.Cost)
 	for i := range claim.Subjects {
 		a, s := claim.accounts[i], &claim.Subjects[i]
 		if s.Tokens > 0 {
@@ -127,13 +128,12 @@ func (m *Memory) Extend(claim *Claim, more Amount) {
 				claim.Holds[i].Last = 0 // less may have been taken than can be returned
 			}
 		}
-		for p := range a.Money {
-			if a.starts[p] == claim.Starts[p] {
-				a.Money[p].hold(more.Cost)
+		for p, most := range s.Budgets {
+			if most > 0 && a.starts[p] == claim.Starts[p] {
+				a.Money[p].hold(held)
 			}
 		}
 	}
-	claim.Cost = amount.Bound(amount.Sum(claim.Cost, more.Cost))
 }
 
 // Settle puts what a request took in place of what it claimed. It is called once for
@@ -144,13 +144,20 @@ func (m *Memory) Settle(claim *Claim, actual Amount) {
 	_, now := m.now()
 	for i := range claim.Subjects {
 		a, s := claim.accounts[i], &claim.Subjects[i]
-		a.Running--
+		a.open--
+		if s.Concurrent > 0 {
+			a.Running--
+		}
 		if s.Tokens > 0 {
 			a.Tokens = a.Tokens.settle(claim.Holds[i], actual.Tokens, s.Tokens, now)
 		}
-		for p := range a.Money {
+		for p, most := range s.Budgets {
+			held := claim.Cost
+			if most == 0 {
+				held = 0 // it is spent all the same
+			}
 			if a.starts[p] == claim.Starts[p] {
-				a.Money[p].settle(claim.Cost, actual.Cost)
+				a.Money[p].settle(held, actual.Cost)
 			}
 		}
 		m.note(s, a)
@@ -174,6 +181,15 @@ func (m *Memory) Seed(scope Scope, id string, period Period, at time.Time, spent
 		a.starts[p], a.Money[p] = start, Spending{}
 	}
 	a.Money[p].Spent = amount.Bound(spent)
+}
+
+// Spend adds to what a subject has spent in a period that began at start, in seconds since 1970; not if a later one has begun.
+func (m *Memory) Spend(scope Scope, id string, place int, start, cost int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if a := m.account(scope, id); a.starts[place] == start {
+		a.Money[place].settle(0, cost)
+	}
 }
 
 // Close does nothing: memory has no end.

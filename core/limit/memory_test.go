@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/core/limit/limittest"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 )
@@ -34,6 +34,19 @@ func (c *clock) now() time.Time       { return time.Unix(0, c.at.Load()).UTC() }
 func (c *clock) pass(d time.Duration) { c.at.Add(int64(d)) }
 func (c *clock) limiter(r limit.Rules) *limit.Limiter {
 	return limit.New(limit.NewMemory(c.now), r)
+}
+
+// The suite of the stores, with one core that counts in memory.
+func TestMemory(t *testing.T) {
+	limittest.Run(t, 1, func(t *testing.T) func(limittest.Config) limittest.Store {
+		return func(c limittest.Config) limittest.Store {
+			memory := limit.NewMemory(c.Clock)
+			if err := memory.Restore(t.Context(), c.Spent); err != nil {
+				t.Fatal(err)
+			}
+			return limittest.Store{Store: memory}
+		}
+	})
 }
 
 const start = "2026-11-22T10:00:00Z"
@@ -277,55 +290,6 @@ func TestBudgetsAreExact(t *testing.T) {
 			},
 		})
 	})
-}
-
-// 1,000 at once against a budget for k: exactly k are admitted.
-func TestParallelRequestsAgainstABudget(t *testing.T) {
-	const k, cost = 137, 1_000_003
-	l := limit.New(limit.NewMemory(nil), limit.Rules{})
-	w := who(limit.Limits{Budgets: []limit.Budget{{Amount: k * cost, Period: limit.Month}}})
-	var admitted atomic.Int64
-	var group sync.WaitGroup
-	for range 1000 {
-		group.Go(func() {
-			if _, err := l.Prepare(w).Reserve(context.Background(), limit.Amount{Cost: cost}); err == nil {
-				admitted.Add(1)
-			}
-		})
-	}
-	group.Wait()
-	if got := admitted.Load(); got != k {
-		t.Errorf("%d admitted, want %d", got, k)
-	}
-}
-
-// All limits of a request are taken or none: a refusal by one leaves the others as they
-// were.
-func TestAllOrNothing(t *testing.T) {
-	c := clockAt(start)
-	l := c.limiter(limit.Rules{
-		Owners: []limit.Rule{{Pattern: "*", Limits: limit.Limits{Concurrent: 1}}},
-		Models: []limit.Rule{{Pattern: "m*", Limits: limit.Limits{TokensPerMinute: 10}}},
-	})
-	w := who(limit.Limits{RequestsPerMinute: 3, Budgets: []limit.Budget{{Amount: 10, Period: limit.Day}}})
-	first, refusal := ask(t, l, w, limit.Amount{Tokens: 5, Cost: 5})
-	if refusal != nil {
-		t.Fatal(refusal)
-	}
-	for range 10 {
-		if _, refusal := ask(t, l, w, limit.Amount{Tokens: 5, Cost: 5}); refusal == nil || refusal.Metric != limit.Concurrent || refusal.Scope != limit.Owner || refusal.After <= 0 {
-			t.Fatalf("%+v", refusal)
-		}
-	}
-	first.Settle(limit.Amount{Tokens: 5, Cost: 5})
-	second, refusal := ask(t, l, w, limit.Amount{Tokens: 5, Cost: 5})
-	if refusal != nil {
-		t.Fatalf("something was taken by a refused request: %+v", refusal)
-	}
-	second.Settle(limit.Amount{Tokens: 5, Cost: 0})
-	if _, refusal := ask(t, l, w, limit.Amount{Tokens: 5}); refusal == nil || refusal.Metric != limit.Tokens || refusal.Scope != limit.Model || refusal.Limit != 10 {
-		t.Fatalf("%+v", refusal)
-	}
 }
 
 // The standing is that of the subject with the least left, refused or not.

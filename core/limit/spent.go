@@ -8,40 +8,53 @@ import (
 	"github.com/genway/genway/core/amount"
 )
 
-// Spend is what the requests of a key cost while it had that owner, in nano-dollars.
+// Spend is what the requests of a key cost that one process served while the key had that owner, in nano-dollars.
 type Spend struct {
+	// Process is the name of the process in the ledger.
+	Process      string
 	KeyID, Owner string
 	Cost         int64
 }
 
-// Spent reports what requests cost that began at since or later, as a ledger does.
-type Spent func(ctx context.Context, since time.Time) ([]Spend, error)
+// Spent reports what requests cost that began at since or later, as a ledger does: those of one key, of one owner if
+// keyID is empty, of all if both are. A nil Spent knows of nothing.
+type Spent func(ctx context.Context, since time.Time, keyID, owner string) ([]Spend, error)
 
-// sums adds spends up by whom they are counted against.
-func sums(spends []Spend) map[name]int64 {
-	all := make(map[name]int64, 2*len(spends))
-	for _, s := range spends {
-		key, owner := name{Key, s.KeyID}, name{Owner, s.Owner}
-		all[key] = amount.Sum(all[key], s.Cost)
-		if s.Owner != "" {
-			all[owner] = amount.Sum(all[owner], s.Cost)
-		}
-	}
-	return all
-}
-
-// Each calls yield with what keys and owners have spent since a time, at most
-// amount.Exact.
-func (s Spent) Each(ctx context.Context, since time.Time, yield func(scope Scope, id string, spent int64)) error {
+// Each calls yield with what each key and each owner has spent since a time, by process: at most amount.Exact. If only
+// is set, it is called for that key or owner alone.
+func (s Spent) Each(ctx context.Context, since time.Time, only *Subject, yield func(scope Scope, id, process string, spent int64)) error {
 	if s == nil {
 		return nil
 	}
-	spends, err := s(ctx, since)
+	keyID, owner := "", ""
+	switch {
+	case only == nil:
+	case only.Scope == Key:
+		keyID = only.ID
+	case only.Scope == Owner:
+		owner = only.ID
+	default:
+		return nil // models have no budgets
+	}
+	spends, err := s(ctx, since, keyID, owner)
 	if err != nil {
 		return fmt.Errorf("limit: what was spent since %s: %w", since.UTC().Format(time.DateOnly), err)
 	}
-	for n, spent := range sums(spends) {
-		yield(n.scope, n.id, amount.Bound(spent))
+	type spender struct {
+		name
+		process string
+	}
+	sums := make(map[spender]int64, 2*len(spends))
+	for _, s := range spends {
+		for _, n := range []name{{Key, s.KeyID}, {Owner, s.Owner}} {
+			if n.id != "" && (only == nil || n == name{only.Scope, only.ID}) {
+				by := spender{n, s.Process}
+				sums[by] = amount.Bound(amount.Sum(sums[by], s.Cost))
+			}
+		}
+	}
+	for by, spent := range sums {
+		yield(by.scope, by.id, by.process, spent)
 	}
 	return nil
 }
@@ -50,11 +63,15 @@ func (s Spent) Each(ctx context.Context, since time.Time, yield func(scope Scope
 func (m *Memory) Restore(ctx context.Context, spent Spent) error {
 	now := m.clock()
 	for _, period := range Periods {
-		err := spent.Each(ctx, period.Start(now), func(scope Scope, id string, spent int64) {
-			m.Seed(scope, id, period, now, spent)
+		sums := map[name]int64{}
+		err := spent.Each(ctx, period.Start(now), nil, func(scope Scope, id, _ string, spent int64) {
+			sums[name{scope, id}] = amount.Sum(sums[name{scope, id}], spent)
 		})
 		if err != nil {
 			return err
+		}
+		for n, spent := range sums {
+			m.Seed(n.scope, n.id, period, now, spent)
 		}
 	}
 	return nil

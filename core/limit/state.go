@@ -9,10 +9,12 @@ import (
 // State is what one subject uses.
 type State struct {
 	Requests, Tokens Meter
-	// Running are the requests under way.
+	// Running are the requests under way that were admitted under a limit of them.
 	Running int64
 	// Money is that of the day and of the month.
 	Money [2]Spending
+	// open are all requests under way.
+	open int64
 }
 
 // Spending is the money of one period, in nano-dollars: what is spent, and what requests
@@ -32,6 +34,13 @@ func (s *Spending) settle(held, spent int64) {
 // what it uses beyond is settled as debt.
 func (s *Subject) Charge(tokens int64) int64 {
 	return min(amount.Of(tokens), s.Tokens)
+}
+
+// Extend has a claim hold more money, and returns how much more it holds then.
+func (c *Claim) Extend(cost int64) (more int64) {
+	before := c.Cost
+	c.Cost = amount.Bound(amount.Sum(c.Cost, cost))
+	return c.Cost - before
 }
 
 // never gives the refusal of a claim that no state of its subjects admits; nil for none.
@@ -127,12 +136,17 @@ func overBudget(claim *Claim, place int, most int64, money Spending, now time.Ti
 
 // take takes a claim that was not refused.
 func (a *State) take(s *Subject, claim *Claim, now int64) Hold {
-	a.Running++
+	a.open++
+	if s.Concurrent > 0 {
+		a.Running++
+	}
 	if s.Requests > 0 {
 		a.Requests = a.Requests.After(1, s.Requests, now)
 	}
-	for p := range a.Money {
-		a.Money[p].hold(claim.Cost)
+	for p, most := range s.Budgets {
+		if most > 0 {
+			a.Money[p].hold(claim.Cost)
+		}
 	}
 	if s.Tokens == 0 {
 		return Hold{}

@@ -45,7 +45,7 @@ func (m *Memory) sweep(now int64, starts [2]int64) {
 }
 
 func (a *account) idle(now int64, starts [2]int64) bool {
-	idle := a.Running == 0 && a.Requests.Free <= now && a.Tokens.Free <= now
+	idle := a.open == 0 && a.Requests.Free <= now && a.Tokens.Free <= now
 	for p, s := range a.Money {
 		idle = idle && (a.starts[p] < starts[p] || s == Spending{})
 	}

@@ -57,7 +57,7 @@ func TestRowsOfAnyShape(t *testing.T) {
 			cost += e.Cost
 		}
 	}
-	spends, err := s.Ledger().Spent(t.Context(), time.Time{})
+	spends, err := s.Ledger().Spent(t.Context(), time.Time{}, "", "")
 	for _, spend := range spends {
 		spent += spend.Cost
 	}

@@ -49,7 +49,7 @@ func BenchmarkReport(b *testing.B) {
 		})
 		b.Run(kind+"/spent", func(b *testing.B) {
 			for b.Loop() {
-				if spent, err := s.Spent(b.Context(), time.Time{}); err != nil || len(spent) != 10 {
+				if spent, err := s.Spent(b.Context(), time.Time{}, "", ""); err != nil || len(spent) != 10 {
 					b.Fatal(spent, err)
 				}
 			}

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,9 +12,17 @@ import (
 	"github.com/genway/genway/core/ledger"
 )
 
-// Spent sums up what was spent, by key and owner.
-func (s ledgerStore) Spent(ctx context.Context, since time.Time) ([]ledger.Spend, error) {
-	rows, err := s.db.query(ctx, spentSince(s.db.dialect), sinceMicros(since)/microsOfDay)
+// Spent sums up what was spent, by key, owner and process. Of one key or one owner, it uses the indexes of
+// migrations/00009_growth.sql.
+func (s ledgerStore) Spent(ctx context.Context, since time.Time, keyID, owner string) ([]ledger.Spend, error) {
+	args := []any{sinceMicros(since) / microsOfDay}
+	of := ""
+	if keyID != "" {
+		of, args = "key_id", append(args, keyID)
+	} else if owner != "" {
+		of, args = "owner", append(args, owner)
+	}
+	rows, err := s.db.query(ctx, spentSince(s.db.dialect, of), args...)
 	if err != nil {
 		return nil, fmt.Errorf("sum costs: %w", err)
 	}
@@ -23,9 +30,11 @@ func (s ledgerStore) Spent(ctx context.Context, since time.Time) ([]ledger.Spend
 	var spent []ledger.Spend
 	for rows.Next() {
 		var spend ledger.Spend
-		if err := rows.Scan(&spend.KeyID, &spend.Owner, &spend.Cost); err != nil {
+		var process, began int64
+		if err := rows.Scan(&spend.KeyID, &spend.Owner, &process, &began, &spend.Cost); err != nil {
 			return nil, fmt.Errorf("sum costs: %w", err)
 		}
+		spend.Process = ledger.ProcessName(process, time.UnixMicro(began))
 		spent = append(spent, spend)
 	}
 	if err := rows.Err(); err != nil {
@@ -34,23 +43,15 @@ func (s ledgerStore) Spent(ctx context.Context, since time.Time) ([]ledger.Spend
 	return spent, nil
 }
 
-// SpentBy sums up what one key or one owner has spent, by migrations/00009_growth.sql's
-// indexes.
-func (s ledgerStore) SpentBy(ctx context.Context, keyID, owner string, since time.Time) (int64, error) {
-	column, who := "key_id", keyID
-	if keyID == "" {
-		column, who = "owner", owner
+// spentSince sums up by process, of which there is no row for what was spent before the table (process 0). of is a
+// column to select one value of; empty for none.
+func spentSince(d *dialect, of string) string {
+	if of != "" {
+		of = ` AND ` + of + ` = ?`
 	}
-	var sum sql.Null[int64]
-	err := s.db.row(ctx, `SELECT `+s.db.sum("cost")+` FROM ledger_spent WHERE `+column+` = ? AND day >= ?`, who, sinceMicros(since)/microsOfDay).Scan(&sum)
-	if err != nil {
-		return 0, fmt.Errorf("sum costs: %w", err)
-	}
-	return sum.V, nil
-}
-
-func spentSince(d *dialect) string {
-	return `SELECT key_id, owner, ` + d.sum("cost") + ` FROM ledger_spent WHERE day >= ? GROUP BY key_id, owner ORDER BY key_id, owner`
+	return `SELECT s.key_id, s.owner, s.process, COALESCE(p.start_time, 0), s.cost FROM (` +
+		`SELECT key_id, owner, process, ` + d.sum("cost") + ` AS cost FROM ledger_spent WHERE day >= ?` + of + ` GROUP BY key_id, owner, process` +
+		`) AS s LEFT JOIN ledger_processes AS p ON p.id = s.process ORDER BY s.key_id, s.owner, s.process`
 }
 
 // spender is whose costs of a day are one row of ledger_spent.

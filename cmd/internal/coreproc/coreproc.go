@@ -97,7 +97,7 @@ func (f CoreFlags) open(ctx context.Context, tel *telemetry.Telemetry, log *slog
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), db.Close())
 	}
-	limits, err := openLimits(ctx, routing.section, db.Ledger(), self.limitsUnavailable.Store, log)
+	limits, err := openLimits(ctx, routing.section, db.Ledger(), recorder.Process(), self.limitsUnavailable.Store, log)
 	if err != nil {
 		return nil, errors.Join(err, routing.Close(), recorder.Close(), db.Close())
 	}

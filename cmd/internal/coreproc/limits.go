@@ -23,26 +23,16 @@ type Limits struct {
 }
 
 // openLimits makes the limiter. What was spent in the day and the month under way is
-// taken from the ledger. onGone is called when a shared store stops answering, and when it
+// taken from the ledger, where process is the name of this one. onGone is called when a shared store stops answering, and when it
 // answers again.
-func openLimits(ctx context.Context, section config.Limits, entries ledger.Store, onGone func(bool), log *slog.Logger) (*Limits, error) {
-	spent := func(ctx context.Context, since time.Time) ([]limit.Spend, error) {
-		rows, err := entries.Spent(ctx, since)
-		spends := make([]limit.Spend, 0, len(rows))
-		for _, r := range rows {
-			spends = append(spends, limit.Spend{KeyID: r.KeyID, Owner: r.Owner, Cost: r.Cost})
+func openLimits(ctx context.Context, section config.Limits, entries ledger.Store, process string, onGone func(bool), log *slog.Logger) (*Limits, error) {
+	spent := func(ctx context.Context, since time.Time, keyID, owner string) ([]limit.Spend, error) {
+		rows, err := entries.Spent(ctx, since, keyID, owner)
+		spends := make([]limit.Spend, len(rows))
+		for i, r := range rows {
+			spends[i] = limit.Spend(r)
 		}
 		return spends, err
-	}
-	spentBy := func(ctx context.Context, scope limit.Scope, id string, since time.Time) (int64, error) {
-		switch scope {
-		case limit.Key:
-			return entries.SpentBy(ctx, id, "", since)
-		case limit.Owner:
-			return entries.SpentBy(ctx, "", id, since)
-		case limit.Model: // has no budgets
-		}
-		return 0, nil
 	}
 	l := &Limits{section: section}
 	if section.Store == "" {
@@ -55,7 +45,7 @@ func openLimits(ctx context.Context, section config.Limits, entries ledger.Store
 		var err error
 		l.shared, err = shared.Start(ctx, shared.Config{
 			URL: section.Store, Prefix: section.Prefix, Timeout: time.Duration(section.Timeout),
-			Policy: policyOf(section), Spent: spent, SpentBy: spentBy, OnUnavailable: onGone, Logger: log,
+			Policy: policyOf(section), Process: process, Spent: spent, OnUnavailable: onGone, Logger: log,
 		})
 		if err != nil {
 			return nil, err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/price"
 )
@@ -141,10 +142,11 @@ func (c *Checked) spent(ctx context.Context, store ledger.Store, now time.Time) 
 	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	type spender struct{ key, owner string }
 	look := func() (map[spender]int64, error) {
-		spends, err := store.Spent(ctx, month)
+		spends, err := store.Spent(ctx, month, "", "")
 		all := make(map[spender]int64, len(spends))
 		for _, s := range spends {
-			all[spender{s.KeyID, s.Owner}] = s.Cost
+			by := spender{s.KeyID, s.Owner}
+			all[by] = amount.Sum(all[by], s.Cost)
 		}
 		return all, err
 	}

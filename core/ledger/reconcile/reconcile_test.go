@@ -303,8 +303,8 @@ func (l lyingView) Rolled(ctx context.Context, day time.Time) ([]ledger.Rolled, 
 // forgetful is a store in which more was spent than it knows.
 type forgetful struct{ ledger.Store }
 
-func (f forgetful) Spent(ctx context.Context, since time.Time) ([]ledger.Spend, error) {
-	spends, err := f.Store.Spent(ctx, since)
+func (f forgetful) Spent(ctx context.Context, since time.Time, keyID, owner string) ([]ledger.Spend, error) {
+	spends, err := f.Store.Spent(ctx, since, keyID, owner)
 	for i := range spends {
 		spends[i].Cost--
 	}

@@ -17,10 +17,24 @@ local function keep(name, ms)
   if redis.call('PTTL', name) < ms then redis.call('PEXPIRE', name, text(ms)) end
 end
 
--- hold has a claim hold more of a budget, until its lease ends unless it is renewed.
+-- What a budget has spent is the sum of what processes have, as far as these reported it. It is all once the ledger was asked for the
+-- others: then the budget is known.
+local function known(hash) return redis.call('HEXISTS', hash, 'known') == 1 end
+
+-- raise has a budget know that a process has spent so much of it: its requests' costs from its beginning on. A process that
+-- has spent more is known already, by a later report.
+local function raise(hash, process, spent)
+  local by = 'by:' .. process
+  local more = spent - tonumber(redis.call('HGET', hash, by) or 0)
+  if more <= 0 then return end
+  redis.call('HSET', hash, by, text(spent))
+  change(hash, 'spent', more)
+end
+
+-- hold has a claim hold so much of a budget, in all, until its lease ends unless it is renewed.
 local function hold(hash, leases, id, cost, till, ttl)
-  change(hash, 'held', cost)
-  change(hash, id, cost)
+  change(hash, 'held', cost - tonumber(redis.call('HGET', hash, id) or 0))
+  redis.call('HSET', hash, id, text(cost))
   redis.call('ZADD', leases, text(till), id)
   keep(hash, ttl)
   keep(leases, ttl)

@@ -25,11 +25,11 @@ func (k keys) settled(process string) string { return "{" + k.prefix + "}:told:"
 // probe is the key of the meter that finds out whether the server counts.
 func (k keys) probe() string { return "{" + k.prefix + "}:probe" }
 
-// money is what is spent and held of a budget, and the claims that hold it.
+// money is what is spent and held of a budget, by processes and claims, and the claims that hold it.
 func (k keys) money(s *limit.Subject, place int, start int64) (hash, leases string) {
 	period := limit.Periods[place]
 	day := time.Unix(start, 0).UTC().Format(time.DateOnly)
-	hash = k.of(string(period)+":"+day, s)
+	hash = k.of("money:"+string(period)+":"+day, s)
 	return hash, hash + ":held"
 }
 
@@ -145,9 +145,18 @@ func read(raw any, claim *limit.Claim) (*answer, error) {
 	return a, nil
 }
 
-// settling puts what a request took in place of its claim. A claim that this core admitted
-// locally holds no tokens and no place on the server: only what was spent counts.
-func (k keys) settling(claim *limit.Claim, actual limit.Amount) *call {
+// spender is this process, and what it has spent in all of the periods that pay for a claim, by subject and place.
+type spender struct {
+	process string
+	spent   [3][2]int64
+	now     time.Time
+}
+
+// settling puts what a request took in place of its claim, and what the process has spent in all in place of what was
+// known of that. So the server need not know which requests that is the sum of: it may have lost its data, or have got
+// some of them from the ledger. A claim that this core admitted locally holds no tokens and no place on the
+// server: only what was spent counts.
+func (k keys) settling(claim *limit.Claim, actual limit.Amount, by spender) *call {
 	c := &call{}
 	for i := range claim.Subjects {
 		s, h := &claim.Subjects[i], &claim.Holds[i]
@@ -160,16 +169,28 @@ func (k keys) settling(claim *limit.Claim, actual limit.Amount) *call {
 			c.arg("many")
 		}
 		for p, most := range s.Budgets {
-			if most > 0 {
-				c.key(k.money(s, p, claim.Starts[p]))
-				c.arg("money", actual.Cost)
+			switch hash, leases := k.money(s, p, claim.Starts[p]); {
+			case most > 0:
+				c.key(hash, leases)
+				c.arg("money", by.process, by.spent[i][p], ttl(p, claim.Starts[p], by.now))
+			case actual.Cost > 0 && s.Scope != limit.Model:
+				c.key(hash)
+				c.arg("spent", by.process, by.spent[i][p])
 			}
 		}
 	}
 	return c
 }
 
-// extending takes more for a claim. One that held no money until now gets a lease too.
+// seeding adds to a call of the seeding script what a process has spent of a budget, and returns the call.
+func (k keys) seeding(c *call, b budget, process string, spent int64, now time.Time) *call {
+	hash, _ := k.money(&limit.Subject{Scope: b.scope, ID: b.id}, b.place, b.start)
+	c.key(hash)
+	c.arg(ttl(b.place, b.start, now), process, spent)
+	return c
+}
+
+// extending takes more for a claim, which holds it already. One that held no money until now gets a lease too.
 func (k keys) extending(claim *limit.Claim, more limit.Amount, lease time.Duration, now time.Time) *call {
 	c := &call{}
 	for i := range claim.Subjects {
@@ -181,27 +202,28 @@ func (k keys) extending(claim *limit.Claim, more limit.Amount, lease time.Durati
 		for p, most := range s.Budgets {
 			if most > 0 && more.Cost > 0 {
 				c.key(k.money(s, p, claim.Starts[p]))
-				c.arg("more-money", more.Cost, lease.Microseconds(), ttl(p, claim.Starts[p], now))
+				c.arg("more-money", claim.Cost, lease.Microseconds(), ttl(p, claim.Starts[p], now))
 			}
 		}
 	}
 	return c
 }
 
-// leased are the names under which a claim is held.
-func (k keys) leased(claim *limit.Claim) []string {
-	var names []string
+// renewing is what a claim holds by leases.
+func (k keys) renewing(claim *limit.Claim, now time.Time) *call {
+	c := &call{}
 	for i := range claim.Subjects {
 		s := &claim.Subjects[i]
 		if s.Concurrent > 0 {
-			names = append(names, k.running(s))
+			c.key(k.running(s))
+			c.arg("many", claim.ID)
 		}
 		for p, most := range s.Budgets {
 			if most > 0 && claim.Cost > 0 {
-				_, leases := k.money(s, p, claim.Starts[p])
-				names = append(names, leases)
+				c.key(k.money(s, p, claim.Starts[p]))
+				c.arg("money", claim.ID, claim.Cost, ttl(p, claim.Starts[p], now))
 			}
 		}
 	}
-	return names
+	return c
 }

@@ -15,13 +15,13 @@ import (
 // for longer than it would have, once the clock is put right. The test moves what is kept, since
 // it has no hold on the server's clock.
 func TestN64ServersClockIsPutBack(t *testing.T) {
-	_, l, conn := beginOn(t, Config{})
+	s, l, conn := beginOn(t, Config{})
 	limits := limit.Limits{RequestsPerMinute: 2, TokensPerMinute: 1000, Concurrent: 5}
 	reserve(t, l, limits, limit.Amount{Tokens: 300}).Settle(limit.Amount{Tokens: 300})
 	held := reserve(t, l, limits, limit.Amount{Tokens: 300})
 	const day = int64(24 * time.Hour / time.Microsecond)
 	subject := &limit.Subject{Scope: limit.Key, ID: "key_a"}
-	k := keys{t.Name()}
+	k := s.keys
 	for _, key := range []string{k.requests(subject), k.tokens(subject)} {
 		for _, field := range []string{"f", "t"} {
 			if _, err := conn.HIncrBy(t.Context(), key, field, day).Result(); err != nil {

@@ -4,6 +4,10 @@
 // the time but for the day. What a core holds it holds by leases: those of a core that
 // died come back.
 //
+// What was spent of a budget is kept by process, as a sum that only grows. Each report of a process is the whole sum, and the
+// ledger, which has the same sums, is one more reporter: the larger one counts. So no report counts twice, whatever the server
+// has lost and in whichever order they come.
+//
 // While the server does not answer, a policy decides: each core admits a share of every
 // limit by its own count, or nothing.
 //

@@ -49,7 +49,7 @@ func TestX51LimitsGoOnAfterAFailover(t *testing.T) { //nolint:tparallel // the t
 			settle(stores[1], 300)
 			// Both have settled, and the replica has it: the primary waits for it.
 			waitFor(t, func() bool {
-				answer, err := site.Primary.Command("HGET", "{limits}:month:"+limit.Month.Start(time.Now()).Format(time.DateOnly)+":key:key_a", "spent")
+				answer, err := site.Primary.Command("HGET", "{limits}:money:month:"+limit.Month.Start(time.Now()).Format(time.DateOnly)+":key:key_a", "spent")
 				return err == nil && answer == "600"
 			})
 			if _, err := site.Primary.Command("WAIT", "1", "0"); err != nil {

@@ -52,7 +52,7 @@ func TestFillsAreUpToDate(t *testing.T) {
 	}
 	late := store(t, server, func(c *shared.Config) {
 		local(c)
-		c.Spent = func(context.Context, time.Time) ([]limit.Spend, error) {
+		c.Spent = func(context.Context, time.Time, string, string) ([]limit.Spend, error) {
 			return []limit.Spend{{KeyID: "key_a", Cost: 300}}, nil
 		}
 	})

@@ -4,8 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/genway/genway/core/amount"
@@ -20,39 +21,104 @@ type budget struct {
 	start int64
 }
 
-// known is what is spent as far as this core knows, for the time when the server does
-// not answer.
+// known is the money of budgets as far as this core knows.
 type known struct {
-	mu      sync.Mutex
-	spent   map[budget]int64
-	newest  [2]int64
-	counted *limit.Memory
+	mu     sync.Mutex
+	all    map[budget]money
+	newest [2]int64
+	// local counts what this process admits while the server does not answer.
+	local *limit.Memory
 }
 
-func newKnown(counted *limit.Memory) *known {
-	return &known{spent: map[budget]int64{}, counted: counted}
+// money is what is known of one budget.
+type money struct {
+	// all is what all cores had spent and held when the server answered last, for the time when it does not answer. Once a
+	// request was admitted locally, counted is set: the memory that counts then goes on from all.
+	all     int64
+	counted bool
+	// own is what requests of this process have cost since it began, also those that the budget did not bound: it may be
+	// set later.
+	own int64
+	// changed is when this process last spent something.
+	changed time.Time
 }
 
-// set notes what is spent. What is known of periods before is forgotten.
+func newKnown(local *limit.Memory) *known {
+	return &known{all: map[budget]money{}, local: local}
+}
+
+// set notes what all cores have spent.
 func (k *known) set(b budget, spent int64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if b.start > k.newest[b.place] {
-		k.newest[b.place] = b.start
-		for other := range k.spent {
-			if other.place == b.place && other.start < b.start {
-				delete(k.spent, other)
-			}
-		}
-	}
-	k.spent[b] = spent
-	k.counted.Seed(b.scope, b.id, limit.Periods[b.place], time.Unix(b.start, 0), spent)
+	m := k.at(b)
+	m.all, m.counted = spent, false
+	k.all[b] = m
 }
 
-func (k *known) get(b budget) int64 {
+// get gives what is known of a budget.
+func (k *known) get(b budget) money {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.spent[b]
+	return k.all[b]
+}
+
+// count has the memory go on from what is known of a budget, and returns that.
+func (k *known) count(b budget) int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	m := k.at(b)
+	if !m.counted {
+		k.local.Seed(b.scope, b.id, limit.Periods[b.place], time.Unix(b.start, 0), m.all)
+		m.counted = true
+		k.all[b] = m
+	}
+	return m.all
+}
+
+// spend adds to what this process has spent, and returns the sum. A request that did not have the budget is unbound: what it
+// spends is part of nothing that is known yet. One that is local, the memory counts.
+func (k *known) spend(b budget, cost int64, unbound, local bool) int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	m := k.at(b)
+	if cost == 0 {
+		return m.own
+	}
+	m.own, m.changed = amount.Bound(amount.Sum(m.own, cost)), time.Now()
+	if unbound {
+		m.all = amount.Bound(amount.Sum(m.all, cost))
+		if m.counted && !local {
+			k.local.Spend(b.scope, b.id, b.place, b.start, cost)
+		}
+	}
+	k.all[b] = m
+	return m.own
+}
+
+// at gives what is known of a budget. When a period begins, what is known of those before is forgotten, unless requests
+// that began in them may still run: the server keeps it for keepFor.
+func (k *known) at(b budget) money {
+	if b.start > k.newest[b.place] {
+		k.newest[b.place] = b.start
+		maps.DeleteFunc(k.all, func(other budget, m money) bool {
+			return other.place == b.place && other.start < b.start && time.Since(m.changed) > keepFor
+		})
+	}
+	return k.all[b]
+}
+
+// changedSince gives what this process has spent of budgets of which it spent something since a time.
+func (k *known) changedSince(at time.Time) map[budget]int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	own := map[budget]int64{}
+	for b, m := range k.all {
+		if !m.changed.Before(at) {
+			own[b] = m.own
+		}
+	}
+	return own
 }
 
 // learn records what a script has answered of a subject's money.
@@ -64,11 +130,20 @@ func (s *Store) learn(b *limit.Subject, state *limit.State, claim *limit.Claim) 
 	}
 }
 
-// seeds is what the ledger says was spent in a period.
-type seeds struct {
-	begun atomic.Int64
-	mu    sync.Mutex
-	spent map[budget]int64
+// spend counts what a request has cost, and gives what this process has spent in all of the periods that pay for it.
+func (s *Store) spend(claim *limit.Claim, cost int64) spender {
+	by := spender{process: s.config.Process, now: s.config.Clock()}
+	for i := range claim.Subjects {
+		b := &claim.Subjects[i]
+		s.fills.Spend(b, claim.Starts, cost)
+		if b.Scope == limit.Model {
+			continue
+		}
+		for p, start := range claim.Starts {
+			by.spent[i][p] = s.known.spend(budget{b.Scope, b.ID, p, start}, cost, b.Budgets[p] == 0, claim.Local)
+		}
+	}
+	return by
 }
 
 // errLedger is a question that the ledger, and not the shared store, did not answer.
@@ -77,44 +152,17 @@ var errLedger = errors.New("limit: the ledger cannot be asked")
 // seedWithin bounds a question to the ledger.
 const seedWithin = 5 * time.Second
 
-// ledger gives what was spent in a period. One answer serves all who wait for it, and each
-// gets one that began after it came, so that nothing is missing that it knows of.
-func (s *Store) ledger(ctx context.Context, place int, start int64) (map[budget]int64, error) {
-	from := &s.seeds[place]
-	before := from.begun.Load()
-	from.mu.Lock()
-	defer from.mu.Unlock()
-	if from.begun.Load() != before && from.spent != nil {
-		return from.spent, nil
-	}
-	from.begun.Add(1)
-	from.spent = nil
+// ledger calls yield with what each budget of a period, or the budget of only, has been spent of by each process.
+func (s *Store) ledger(ctx context.Context, place int, start int64, only *limit.Subject, yield func(b budget, process string, spent int64)) error {
 	ctx, cancel := context.WithTimeout(ctx, seedWithin)
 	defer cancel()
-	spent := map[budget]int64{}
-	err := s.config.Spent.Each(ctx, time.Unix(start, 0), func(scope limit.Scope, id string, cost int64) {
-		spent[budget{scope, id, place, start}] = cost
+	err := s.config.Spent.Each(ctx, time.Unix(start, 0), only, func(scope limit.Scope, id, process string, spent int64) {
+		yield(budget{scope, id, place, start}, process, spent)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errLedger, err)
+		return fmt.Errorf("%w: %w", errLedger, err)
 	}
-	from.spent = spent
-	return spent, nil
-}
-
-// spent gives what the ledger says was spent of one budget.
-func (s *Store) spent(ctx context.Context, b budget) (int64, error) {
-	if s.config.SpentBy == nil {
-		all, err := s.ledger(ctx, b.place, b.start)
-		return all[b], err
-	}
-	ctx, cancel := context.WithTimeout(ctx, seedWithin)
-	defer cancel()
-	spent, err := s.config.SpentBy(ctx, b.scope, b.id, time.Unix(b.start, 0))
-	if err != nil {
-		return 0, fmt.Errorf("%w: %w", errLedger, err)
-	}
-	return amount.Bound(spent), nil
+	return nil
 }
 
 // seed sends the server what was spent of those of a claim's budgets that it does not have.
@@ -126,13 +174,15 @@ func (s *Store) seed(ctx context.Context, claim *limit.Claim, states []limit.Sta
 			if most == 0 || states[i].Money[p].Spent >= 0 {
 				continue
 			}
-			spent, err := s.spent(ctx, budget{b.Scope, b.ID, p, claim.Starts[p]})
+			// The ledger may not have yet what this process has just spent.
+			of := budget{b.Scope, b.ID, p, claim.Starts[p]}
+			s.keys.seeding(c, of, s.config.Process, s.known.get(of).own, now)
+			err := s.ledger(ctx, p, claim.Starts[p], b, func(of budget, process string, spent int64) {
+				s.keys.seeding(c, of, process, spent, now)
+			})
 			if err != nil {
 				return err
 			}
-			hash, _ := s.keys.money(b, p, claim.Starts[p])
-			c.key(hash)
-			c.arg(spent, ttl(p, claim.Starts[p], now))
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
@@ -145,31 +195,39 @@ func (s *Store) seed(ctx context.Context, claim *limit.Claim, states []limit.Sta
 // settle is added on the server.
 func (s *Store) begin(ctx context.Context) error {
 	now := s.config.Clock()
-	c := &call{}
+	all := map[budget]int64{}
+	var calls []*call
 	for p, period := range limit.Periods {
-		spent, err := s.ledger(ctx, p, period.Start(now).Unix())
+		err := s.ledger(ctx, p, period.Start(now).Unix(), nil, func(b budget, process string, spent int64) {
+			all[b] = amount.Bound(amount.Sum(all[b], spent))
+			calls = append(calls, s.keys.seeding(&call{}, b, process, spent, now))
+		})
 		if err != nil {
 			return err
 		}
-		for b, cost := range spent {
-			s.known.set(b, cost)
-			hash, _ := s.keys.money(&limit.Subject{Scope: b.scope, ID: b.id}, b.place, b.start)
-			c.key(hash)
-			c.arg(cost, ttl(b.place, b.start, now))
-		}
 	}
-	for first := true; first || len(c.keys) > 0; first = false {
-		n := min(len(c.keys), renewAtOnce)
-		within, cancel := context.WithTimeout(ctx, s.config.Timeout)
-		_, err := seedScript.run(within, s.client, c.keys[:n], append([]any{"raise"}, c.args[:2*n]...)...)
-		cancel()
-		if err != nil {
-			s.lost(err)
-			break
-		}
-		c.keys, c.args = c.keys[n:], c.args[2*n:]
+	for b, spent := range all {
+		s.known.set(b, spent)
 	}
+	s.inTurn(ctx, seedScript, "raise", slices.Values(calls)) // otherwise the policy holds
 	return nil
+}
+
+// lostWithin is for how long a server may not have kept what it has answered: a primary that ends without
+// having sent it to its replica, or a server that writes its file once a second.
+const lostWithin = time.Minute
+
+// restore has the server know what this process holds, and what it has spent lately: it may have lost that. It reports whether
+// the server answered.
+func (s *Store) restore(ctx context.Context) bool {
+	now, since := s.config.Clock(), s.lostAt.Load().Add(-lostWithin)
+	return s.renew(ctx) && s.inTurn(ctx, seedScript, "raise", func(yield func(*call) bool) {
+		for b, own := range s.known.changedSince(since) {
+			if !yield(s.keys.seeding(&call{}, b, s.config.Process, own, now)) {
+				return
+			}
+		}
+	})
 }
 
 // assume has the fills know of subjects whose money the server was not asked for.
@@ -178,7 +236,7 @@ func (s *Store) assume(claim *limit.Claim) {
 		b := &claim.Subjects[i]
 		var spent [2]int64
 		for p := range spent {
-			spent[p] = s.known.get(budget{b.Scope, b.ID, p, claim.Starts[p]})
+			spent[p] = s.known.get(budget{b.Scope, b.ID, p, claim.Starts[p]}).all
 		}
 		s.fills.Assume(b, claim.Starts, spent)
 	}

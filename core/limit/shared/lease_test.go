@@ -49,7 +49,7 @@ func TestM2RenewalsKeepWhatIsHeld(t *testing.T) {
 	s, l, conn := beginOn(t, Config{Lease: lease})
 	limits := limit.Limits{Concurrent: 1, Budgets: []limit.Budget{{Amount: 10, Period: limit.Month}}}
 	r := reserve(t, l, limits, limit.Amount{Cost: 7})
-	names, err := conn.Keys(t.Context(), "{"+t.Name()+"}:*").Result()
+	names, err := conn.Keys(t.Context(), "{"+s.keys.prefix+"}:*").Result()
 	if err != nil || len(names) != 3 {
 		t.Fatalf("%q, %v", names, err)
 	}

@@ -11,6 +11,11 @@ import (
 
 // lost records that the server does not answer, and reports it once to the log and to the hook.
 func (s *Store) lost(err error) {
+	if s.unavailable.Load() {
+		return
+	}
+	now := time.Now()
+	s.lostAt.Store(&now) // before others may read it
 	if !s.unavailable.CompareAndSwap(false, true) {
 		return
 	}
@@ -92,7 +97,7 @@ func (s *Store) share(b *limit.Subject, share float64, claim *limit.Claim) limit
 	bounds := limit.Bounds{Requests: part(b.Requests), Tokens: part(b.Tokens), Concurrent: part(b.Concurrent)}
 	for p, most := range b.Budgets {
 		if most > 0 {
-			known := s.known.get(budget{b.Scope, b.ID, p, claim.Starts[p]})
+			known := s.known.count(budget{b.Scope, b.ID, p, claim.Starts[p]})
 			bounds.Budgets[p] = max(min(known, most)+int64(float64(max(most-known, 0))*share), 1)
 		}
 	}

@@ -3,6 +3,9 @@ package shared
 import (
 	"context"
 	"fmt"
+	"iter"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,8 +32,8 @@ const (
 	probeEvery = 250 * time.Millisecond
 	// endWithin bounds the last settlements, of Close.
 	endWithin = 2 * time.Second
-	// renewAtOnce is how many leases are renewed by one script.
-	renewAtOnce = 500
+	// keysAtOnce is how many leases are renewed, or budgets seeded, by one script, and some more.
+	keysAtOnce = 500
 )
 
 // queue is settlements in their order.
@@ -118,7 +121,7 @@ func (s *Store) run(ctx context.Context) {
 				s.renew(ctx)
 			}
 		case <-probe.C:
-			if s.unavailable.Load() && s.flush(ctx) && s.probe(ctx) {
+			if s.unavailable.Load() && s.flush(ctx) && s.probe(ctx) && s.restore(ctx) {
 				s.found()
 			}
 		case <-s.closing:
@@ -203,17 +206,16 @@ func reason(commands []redis.Cmder, err error) error {
 // running is the claims whose leases are renewed.
 type running struct {
 	mu     sync.Mutex
-	claims map[string][]string // the names they are held under, by their ids
+	claims map[string]*call // what they hold, by their ids
 }
 
-func (r *running) add(claim *limit.Claim, k keys) {
-	names := k.leased(claim)
-	if len(names) == 0 {
+func (r *running) add(claim *limit.Claim, holds *call) {
+	if len(holds.keys) == 0 {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.claims[claim.ID] = names
+	r.claims[claim.ID] = holds
 }
 
 func (r *running) remove(claim *limit.Claim) {
@@ -222,25 +224,33 @@ func (r *running) remove(claim *limit.Claim) {
 	delete(r.claims, claim.ID)
 }
 
-// renew renews all leases.
-func (s *Store) renew(ctx context.Context) {
+// renew renews all leases. It is called by the goroutine that sends settlements: a claim that is renewed is not settled yet.
+func (s *Store) renew(ctx context.Context) bool {
 	s.running.mu.Lock()
-	c := &call{}
-	for id, names := range s.running.claims {
-		for _, name := range names {
-			c.key(name)
-			c.arg(id)
-		}
-	}
+	calls := slices.Collect(maps.Values(s.running.claims))
 	s.running.mu.Unlock()
-	for from := 0; from < len(c.keys); from += renewAtOnce {
-		to := min(from+renewAtOnce, len(c.keys))
-		within, cancel := context.WithTimeout(ctx, s.config.Timeout)
-		_, err := renewScript.run(within, s.client, c.keys[from:to], append([]any{s.config.Lease.Microseconds()}, c.args[from:to]...)...)
-		cancel()
-		if err != nil {
+	return s.inTurn(ctx, renewScript, s.config.Lease.Microseconds(), slices.Values(calls))
+}
+
+// inTurn runs a script for many calls that have their first argument in common. It reports whether the server answered.
+func (s *Store) inTurn(ctx context.Context, script *script, first any, calls iter.Seq[*call]) bool {
+	all := &call{args: []any{first}}
+	send := func() bool {
+		ctx, cancel := context.WithTimeout(ctx, s.config.Timeout)
+		defer cancel()
+		if _, err := script.run(ctx, s.client, all.keys, all.args...); err != nil {
 			s.lost(err)
-			return
+			return false
+		}
+		all.keys, all.args = all.keys[:0], all.args[:1]
+		return true
+	}
+	for c := range calls {
+		all.key(c.keys...)
+		all.arg(c.args...)
+		if len(all.keys) >= keysAtOnce && !send() {
+			return false
 		}
 	}
+	return len(all.keys) == 0 || send()
 }

@@ -53,9 +53,9 @@ while a <= #ARGV do
   else
     local hash, leases, limit, cost, ttl = KEYS[k], KEYS[k + 1], tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
     prune(hash, leases)
-    local v = redis.call('HMGET', hash, 'spent', 'held')
+    local v = redis.call('HMGET', hash, 'spent', 'held', 'known')
     local spent, held = tonumber(v[1] or 0), tonumber(v[2] or 0)
-    if not v[1] then word = 'seed'; spent = -1 end
+    if not v[3] then word = 'seed'; spent = -1 end
     if cost > 0 and spent + held + cost > limit and word == 'ok' then word = 'no' end
     table.insert(state, {spent, held})
     if cost > 0 then

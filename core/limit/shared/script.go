@@ -29,7 +29,7 @@ var (
 	reserveScript = newScript(amountText + meterText + reserveText)
 	settleScript  = newScript(amountText + meterText + settleText)
 	renewScript   = newScript(amountText + meterText + renewText)
-	seedScript    = newScript(seedText)
+	seedScript    = newScript(amountText + seedText)
 	peekScript    = newScript(amountText + meterText + peekText)
 )
 

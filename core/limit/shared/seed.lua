@@ -1,12 +1,12 @@
--- Sets what was spent in a period, where nothing or less is known.
+-- Has budgets know what processes have spent, as the ledger says and the asking core does of itself.
 --
--- KEYS: what is spent and held. ARGV: first or raise, then for each key what was spent
--- and its time to live in milliseconds. first begins what is not there, raise only what is there.
-for i, key in ipairs(KEYS) do
-  local spent, known = ARGV[2 * i], redis.call('HGET', key, 'spent')
-  if not known and ARGV[1] == 'first' or known and ARGV[1] == 'raise' and tonumber(known) < tonumber(spent) then
-    redis.call('HSET', key, 'spent', spent)
-    redis.call('PEXPIRE', key, ARGV[2 * i + 1])
+-- KEYS: what is spent and held of budgets. ARGV: first or raise, then for each key its time to live in milliseconds, a
+-- process and what it has spent. first is all that the ledger has, raise changes only budgets that are known.
+for i, hash in ipairs(KEYS) do
+  if ARGV[1] == 'first' then redis.call('HSET', hash, 'known', 1) end
+  if known(hash) then
+    raise(hash, ARGV[3 * i], tonumber(ARGV[3 * i + 1]))
+    keep(hash, tonumber(ARGV[3 * i - 1]))
   end
 end
 return 1

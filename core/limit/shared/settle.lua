@@ -5,10 +5,11 @@
 -- ARGV: the number of this one, the claim's id, then the entries. At the end:
 --   tokens N LAST F P B ACTUAL RATE   a meter, the claim's hold of it and what it used
 --   many                              the claims that run
---   money COST                        what is spent and held, and the claims that hold it
+--   money PROCESS SPENT TTL           what is spent and held, and the claims that hold it
+--   spent PROCESS SPENT               what is spent and held of a budget that the claim did not have
 -- and while it runs, which nothing refuses:
 --   more-tokens N RATE                a meter
---   more-money COST LEASE TTL         what is spent and held, and the claims that hold it
+--   more-money HELD LEASE TTL         what is spent and held, and the claims that hold it
 local number, id = ARGV[1], ARGV[2]
 if tonumber(redis.call('GET', KEYS[1]) or 0) >= tonumber(number) then return 0 end
 redis.call('SET', KEYS[1], number, 'PX', 86400000)
@@ -37,11 +38,14 @@ while a <= #ARGV do
     redis.call('ZREM', KEYS[k], id)
     k = k + 1; a = a + 1
   elseif kind == 'money' then
-    local hash, leases, cost = KEYS[k], KEYS[k + 1], tonumber(ARGV[a + 1])
-    release(hash, leases, id)
-    -- Where nothing is known of the period, the ledger will say what was spent in it.
-    if redis.call('HEXISTS', hash, 'spent') == 1 then change(hash, 'spent', cost) end
-    k = k + 2; a = a + 2
+    release(KEYS[k], KEYS[k + 1], id)
+    raise(KEYS[k], ARGV[a + 1], tonumber(ARGV[a + 2]))
+    keep(KEYS[k], tonumber(ARGV[a + 3]))
+    k = k + 2; a = a + 4
+  elseif kind == 'spent' then
+    -- While no caller has the budget, the ledger has what was spent.
+    if known(KEYS[k]) then raise(KEYS[k], ARGV[a + 1], tonumber(ARGV[a + 2])) end
+    k = k + 1; a = a + 3
   else
     hold(KEYS[k], KEYS[k + 1], id, tonumber(ARGV[a + 1]), now + tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]))
     k = k + 2; a = a + 4

@@ -67,6 +67,7 @@ func TestSettledTwiceCountsOnce(t *testing.T) {
 	one, two := claimOf(), claimOf()
 
 	more := limit.Amount{Tokens: 50, Cost: 50}
+	one.Extend(more.Cost)
 	extension := &settlement{number: 1, id: one.ID, call: s.keys.extending(one, more, time.Minute, time.Now())}
 	first := send(extension)
 	if first.held != 251 || first.spent != 0 || first.running != 3 {
@@ -76,8 +77,8 @@ func TestSettledTwiceCountsOnce(t *testing.T) {
 		t.Errorf("an extension sent twice: %+v, once: %+v", again, first)
 	}
 	settlements := []*settlement{
-		{number: 2, id: one.ID, call: s.keys.settling(one, limit.Amount{Tokens: 400, Cost: 30})},
-		{number: 3, id: two.ID, call: s.keys.settling(two, limit.Amount{Tokens: 300, Cost: 20})},
+		{number: 2, id: one.ID, call: s.keys.settling(one, limit.Amount{Tokens: 400, Cost: 30}, s.spend(one, 30))},
+		{number: 3, id: two.ID, call: s.keys.settling(two, limit.Amount{Tokens: 300, Cost: 20}, s.spend(two, 20))},
 	}
 	last := send(settlements...)
 	if last.held != 1 || last.spent != 50 || last.running != 1 {

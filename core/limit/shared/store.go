@@ -33,11 +33,10 @@ type Config struct {
 	// Policy says what becomes of requests while the server does not answer. Default
 	// Closed.
 	Policy Policy
-	// Spent reports what was spent, from a ledger; nil is nothing.
+	// Process is the name under which Spent reports what this process has spent. Default: one of its own.
+	Process string
+	// Spent reports what was spent, from a ledger that the cores share; nil is nothing.
 	Spent limit.Spent
-	// SpentBy reports what one key or owner has spent since a time, so that a subject that is new
-	// to the server does not cost a report of all others. If it is nil, Spent is called.
-	SpentBy func(ctx context.Context, scope limit.Scope, id string, since time.Time) (int64, error)
 	// OnUnavailable, if set, is called when the server stops answering and when it answers again.
 	OnUnavailable func(unavailable bool)
 	// Logger gets one line at each of these. Default: none.
@@ -70,12 +69,12 @@ type Store struct {
 	process     string
 	claims      atomic.Int64
 	unavailable atomic.Bool
+	lostAt      atomic.Pointer[time.Time] // when the server last stopped answering
 	policy      atomic.Pointer[Policy]
 	calendar    struct {
 		sync.Mutex
 		limit.Calendar
 	}
-	seeds   [2]seeds
 	running running
 	queue   queue
 	closing chan struct{}
@@ -104,10 +103,11 @@ func Start(ctx context.Context, config Config) (*Store, error) {
 	s := &Store{
 		config: config, keys: names, client: client,
 		local: limit.NewMemory(config.Clock), process: strings.ToLower(rand.Text()[:12]),
-		running: running{claims: map[string][]string{}},
+		running: running{claims: map[string]*call{}},
 		queue:   queue{wake: make(chan struct{}, 1)}, closing: make(chan struct{}), ended: make(chan struct{}),
 	}
 	s.known = newKnown(s.local)
+	s.config.Process = cmp.Or(config.Process, s.process)
 	s.policy.Store(&config.Policy)
 	if err := s.begin(ctx); err != nil {
 		return nil, errors.Join(err, s.client.close())
@@ -125,14 +125,13 @@ func (s *Store) Unavailable() bool { return s.unavailable.Load() }
 // Reserve takes the claim, or gives a *limit.Refusal. While the server does not answer,
 // the policy decides; the error then wraps limit.ErrUnavailable.
 func (s *Store) Reserve(ctx context.Context, claim *limit.Claim) (limit.Standing, error) {
-	if !bounded(claim) {
-		claim.Subjects = nil
-		return limit.Standing{}, nil
-	}
 	wall := s.config.Clock()
 	s.calendar.Lock()
 	claim.Starts = s.calendar.Starts(wall)
 	s.calendar.Unlock()
+	if !bounded(claim) { // what it spends counts all the same
+		return limit.Standing{}, nil
+	}
 	claim.ID = s.process + "-" + strconv.FormatInt(s.claims.Add(1), 36)
 	if s.unavailable.Load() {
 		return s.reserveLocally(ctx, claim)
@@ -143,7 +142,7 @@ func (s *Store) Reserve(ctx context.Context, claim *limit.Claim) (limit.Standing
 			s.lost(err)
 		}
 		// It may have been taken all the same.
-		s.queue.add(&settlement{id: claim.ID, call: s.keys.settling(claim, limit.Amount{})})
+		s.queue.add(&settlement{id: claim.ID, call: s.keys.settling(claim, limit.Amount{}, s.spend(claim, 0))})
 		claim.ID += "a"
 		return s.reserveLocally(ctx, claim)
 	}
@@ -165,7 +164,7 @@ func (s *Store) Reserve(ctx context.Context, claim *limit.Claim) (limit.Standing
 		}
 		s.learn(b, states[i], claim)
 	}
-	s.running.add(claim, s.keys)
+	s.running.add(claim, s.keys.renewing(claim, wall))
 	return claim.Standing(states, answer.now), nil
 }
 
@@ -206,25 +205,21 @@ func (s *Store) Extend(claim *limit.Claim, more limit.Amount) {
 		claim.Holds[i].Tokens = amount.Bound(amount.Sum(claim.Holds[i].Tokens, more.Tokens))
 		claim.Holds[i].Last = 0
 	}
-	claim.Cost = amount.Bound(amount.Sum(claim.Cost, more.Cost))
-	s.running.add(claim, s.keys)
-	s.queue.add(&settlement{id: claim.ID, call: s.keys.extending(claim, more, s.config.Lease, s.config.Clock())})
+	claim.Extend(more.Cost)
+	now := s.config.Clock()
+	s.running.add(claim, s.keys.renewing(claim, now))
+	s.queue.add(&settlement{id: claim.ID, call: s.keys.extending(claim, more, s.config.Lease, now)})
 }
 
 // Settle puts what a request took in place of what it claimed, as soon as the server
 // answers.
 func (s *Store) Settle(claim *limit.Claim, actual limit.Amount) {
-	if len(claim.Subjects) == 0 {
-		return
-	}
 	s.running.remove(claim)
-	for i := range claim.Subjects {
-		s.fills.Spend(&claim.Subjects[i], claim.Starts, actual.Cost)
-	}
+	by := s.spend(claim, actual.Cost)
 	if claim.Local {
 		s.local.Settle(claim, actual)
 	}
-	s.queue.add(&settlement{id: claim.ID, cost: actual.Cost, call: s.keys.settling(claim, actual)})
+	s.queue.add(&settlement{id: claim.ID, cost: actual.Cost, call: s.keys.settling(claim, actual, by)})
 }
 
 // Close settles what is left, for two seconds at most, and ends the connections.

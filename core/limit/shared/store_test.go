@@ -6,7 +6,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"net"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,59 +78,6 @@ func ask(t *testing.T, l *limit.Limiter, w limit.Who, most limit.Amount) (*limit
 	return nil, refusal
 }
 
-// Two cores with 1,000 requests at once against a budget for k admit exactly k, and what
-// is settled counts for both.
-func TestTwoCoresAgainstABudget(t *testing.T) {
-	const k, cost = 137, 1_000_003
-	server := servers.SharedRedis(t)
-	var cores [2]*limit.Limiter
-	for i := range cores {
-		s := store(t, server, nil)
-		t.Cleanup(func() { closed(t, s) })
-		cores[i] = limit.New(s, limit.Rules{})
-	}
-	var admitted, refused atomic.Int64
-	reservations := make(chan *limit.Reservation, 1000)
-	var group sync.WaitGroup
-	for i := range 1000 {
-		group.Go(func() {
-			r := cores[i%2].Prepare(who(budget(k * cost)))
-			_, err := r.Reserve(context.Background(), limit.Amount{Cost: cost})
-			if err == nil {
-				admitted.Add(1)
-				reservations <- r
-				return
-			}
-			if refusal, ok := errors.AsType[*limit.Refusal](err); !ok || refusal.Metric != limit.Money || !refusal.Held {
-				t.Errorf("%v", err)
-			}
-			refused.Add(1)
-		})
-	}
-	group.Wait()
-	close(reservations)
-	if admitted.Load() != k || refused.Load() != 1000-k {
-		t.Fatalf("%d admitted, %d refused, want %d", admitted.Load(), refused.Load(), k)
-	}
-	for r := range reservations {
-		r.Settle(limit.Amount{Cost: cost / 2})
-	}
-	// Half is left once the settlements have arrived.
-	for _, core := range cores {
-		waitFor(t, func() bool {
-			r := core.Prepare(who(budget(k * cost)))
-			_, err := r.Reserve(t.Context(), limit.Amount{Cost: k * (cost - cost/2)})
-			r.Settle(limit.Amount{})
-			return err == nil
-		})
-	}
-	waitFor(t, func() bool {
-		r, refusal := ask(t, cores[0], who(budget(k*cost)), limit.Amount{Cost: k*(cost-cost/2) + 1})
-		r.Settle(limit.Amount{})
-		return refusal != nil && !refusal.Held
-	})
-}
-
 // waitFor waits until something holds that others bring about.
 func waitFor(t *testing.T, holds func() bool) {
 	t.Helper()
@@ -140,71 +91,6 @@ func waitFor(t *testing.T, holds func() bool) {
 			t.Fatal("it does not come about")
 		}
 	}
-}
-
-// Every limit is held across cores, and says what memory's would.
-func TestEveryLimitAcrossCores(t *testing.T) {
-	server := servers.SharedRedis(t)
-	for _, c := range []struct {
-		name   string
-		limits limit.Limits
-		most   limit.Amount
-		admits int
-		more   time.Duration // after which one more is admitted
-		metric limit.Metric
-	}{
-		{"requests", limit.Limits{RequestsPerMinute: 7}, limit.Amount{}, 7, time.Minute / 7, limit.Requests},
-		{"tokens", limit.Limits{TokensPerMinute: 100}, limit.Amount{Tokens: 30}, 3, time.Minute / 5, limit.Tokens},
-		{"concurrent", limit.Limits{Concurrent: 4}, limit.Amount{}, 4, time.Hour, limit.Concurrent},
-		{"budget", budget(50), limit.Amount{Cost: 11}, 4, time.Hour, limit.Money},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			a, b := store(t, server, nil), store(t, server, nil)
-			defer closed(t, a)
-			defer closed(t, b)
-			cores := []*limit.Limiter{limit.New(a, limit.Rules{}), limit.New(b, limit.Rules{})}
-			admitted, begun := 0, time.Now()
-			for i := range 2 * c.admits {
-				r, refusal := ask(t, cores[i%2], who(c.limits), c.most)
-				if refusal == nil {
-					admitted++
-					_ = r
-					continue
-				}
-				if refusal.Metric != c.metric || refusal.Scope != limit.Key || refusal.After <= 0 || refusal.After > time.Minute {
-					t.Errorf("%+v", refusal)
-				}
-			}
-			if admitted < c.admits || admitted > c.admits+int(time.Since(begun)/c.more) {
-				t.Errorf("%d admitted, want %d", admitted, c.admits)
-			}
-		})
-	}
-}
-
-// A refusal by one limit takes nothing of the others.
-func TestAllOrNothing(t *testing.T) {
-	s := store(t, servers.SharedRedis(t), nil)
-	defer closed(t, s)
-	l := limit.New(s, limit.Rules{Models: []limit.Rule{{Pattern: "*", Limits: limit.Limits{Concurrent: 1}}}})
-	w := who(limit.Limits{RequestsPerMinute: 3, TokensPerMinute: 100, Budgets: []limit.Budget{{Amount: 10, Period: limit.Day}}})
-	first, refusal := ask(t, l, w, limit.Amount{Tokens: 50, Cost: 5})
-	if refusal != nil {
-		t.Fatalf("%+v", refusal)
-	}
-	for range 10 {
-		if _, refusal := ask(t, l, w, limit.Amount{Tokens: 50, Cost: 5}); refusal == nil || refusal.Metric != limit.Concurrent || refusal.Scope != limit.Model {
-			t.Fatalf("%+v", refusal)
-		}
-	}
-	first.Settle(limit.Amount{Tokens: 50, Cost: 5})
-	waitFor(t, func() bool {
-		_, refusal := ask(t, l, w, limit.Amount{Tokens: 50, Cost: 5})
-		if refusal != nil && refusal.Metric != limit.Concurrent {
-			t.Fatalf("%+v", refusal)
-		}
-		return refusal == nil
-	})
 }
 
 // What a core that died held comes back when its leases end; what a living one holds
@@ -237,72 +123,26 @@ func TestLeases(t *testing.T) {
 	}
 }
 
-// A key that the server knows nothing of is asked for by itself, not with all others.
+// What a key has spent of which the server knows nothing is asked for by itself, not with all others.
 func TestSeedsOfOne(t *testing.T) {
-	server := servers.SharedRedis(t)
-	var all, single atomic.Int64
-	s := store(t, server, func(c *shared.Config) {
-		c.Spent = func(context.Context, time.Time) ([]limit.Spend, error) {
-			all.Add(1)
+	var asked []string
+	s := store(t, servers.SharedRedis(t), func(c *shared.Config) {
+		c.Spent = func(_ context.Context, _ time.Time, keyID, owner string) ([]limit.Spend, error) {
+			asked = append(asked, keyID+"/"+owner)
 			return nil, nil
 		}
-		c.SpentBy = func(_ context.Context, scope limit.Scope, id string, _ time.Time) (int64, error) {
-			single.Add(1)
-			return map[limit.Scope]map[string]int64{limit.Key: {"key_a": 70}}[scope][id], nil
-		}
 	})
-	atStart := all.Load()
-	l := limit.New(s, limit.Rules{})
-	if _, refusal := ask(t, l, who(budget(100)), limit.Amount{Cost: 31}); refusal == nil || refusal.Held {
-		t.Errorf("%+v", refusal)
-	}
-	r, refusal := ask(t, l, who(budget(100)), limit.Amount{Cost: 30})
-	if refusal != nil {
-		t.Fatalf("%+v", refusal)
-	}
-	r.Settle(limit.Amount{})
-	if all.Load() != atStart || single.Load() == 0 {
-		t.Errorf("all were asked for %d times after the start, single ones %d times", all.Load()-atStart, single.Load())
-	}
-	closed(t, s)
-}
-
-// What was spent before is known from the ledger: on a server that knows nothing, and
-// where a core was killed before it settled.
-func TestSeeds(t *testing.T) {
-	server := servers.SharedRedis(t)
-	var ledger atomic.Int64
-	ledger.Store(70)
-	spent := func(c *shared.Config) {
-		c.Spent = func(context.Context, time.Time) ([]limit.Spend, error) {
-			return []limit.Spend{{KeyID: "key_a", Owner: "team", Cost: ledger.Load()}, {KeyID: "key_b", Cost: 1}}, nil
-		}
-	}
-	s := store(t, server, spent)
-	l := limit.New(s, limit.Rules{})
-	if _, refusal := ask(t, l, who(budget(100)), limit.Amount{Cost: 31}); refusal == nil || refusal.Held {
-		t.Errorf("%+v", refusal)
-	}
-	r, refusal := ask(t, l, who(budget(100)), limit.Amount{Cost: 30})
-	if refusal != nil {
-		t.Errorf("%+v", refusal)
-	}
-	r.Settle(limit.Amount{Cost: 10})
-	closed(t, s)
-	// 80 are known; the ledger says less to one core and more to another.
-	for _, c := range []struct{ ledger, left int64 }{{75, 20}, {95, 5}} {
-		ledger.Store(c.ledger)
-		s := store(t, server, spent)
-		l := limit.New(s, limit.Rules{})
-		if _, refusal := ask(t, l, who(budget(100)), limit.Amount{Cost: c.left + 1}); refusal == nil {
-			t.Errorf("with %d in the ledger, more than %d is admitted", c.ledger, c.left)
-		}
-		r, refusal := ask(t, l, who(budget(100)), limit.Amount{Cost: c.left})
+	l := limit.New(s, limit.Rules{Owners: []limit.Rule{{Pattern: "*", Limits: budget(100)}}})
+	for range 2 {
+		r, refusal := ask(t, l, who(budget(100)), limit.Amount{Cost: 30})
 		if refusal != nil {
-			t.Errorf("with %d in the ledger: %+v", c.ledger, refusal)
+			t.Fatalf("%+v", refusal)
 		}
 		r.Settle(limit.Amount{})
-		closed(t, s)
+	}
+	closed(t, s)
+	if want := []string{"/", "/", "key_a/", "/team"}; !slices.Equal(asked, want) {
+		t.Errorf("the ledger is asked for %q, want %q", asked, want)
 	}
 }
 
@@ -317,10 +157,10 @@ func TestServerUnavailable(t *testing.T) {
 			var changes atomic.Int64
 			var ledger atomic.Int64
 			s := store(t, server, func(c *shared.Config) {
-				c.Policy, c.Logger = policy, slog.New(slog.NewTextHandler(&log, nil))
+				c.Process, c.Policy, c.Logger = "core", policy, slog.New(slog.NewTextHandler(&log, nil))
 				c.OnUnavailable = func(bool) { changes.Add(1) }
-				c.Spent = func(context.Context, time.Time) ([]limit.Spend, error) {
-					return []limit.Spend{{KeyID: "key_a", Owner: "team", Cost: ledger.Load()}}, nil
+				c.Spent = func(context.Context, time.Time, string, string) ([]limit.Spend, error) {
+					return []limit.Spend{{Process: "core", KeyID: "key_a", Owner: "team", Cost: ledger.Load()}}, nil
 				}
 			})
 			l := limit.New(s, limit.Rules{})
@@ -387,6 +227,210 @@ func TestServerUnavailable(t *testing.T) {
 			}
 		})
 	}
+}
+
+// gate is a way to a server that a test may close, and on which answers may be lost.
+type gate struct {
+	socket string
+	mu     sync.Mutex
+	conns  []net.Conn
+	closed bool
+	// mute has answers be lost, with their connections.
+	mute atomic.Bool
+}
+
+func newGate(t *testing.T, server *servers.Redis) *gate {
+	t.Helper()
+	g := &gate{socket: filepath.Join(t.TempDir(), "s")}
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "unix", g.socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served sync.WaitGroup
+	served.Go(func() {
+		for {
+			near, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			far, err := new(net.Dialer).DialContext(context.Background(), "unix", server.Socket())
+			if err != nil || !g.takes(near, far) {
+				_ = near.Close()
+				continue
+			}
+			served.Go(func() {
+				_, _ = io.Copy(far, near)
+				_ = far.Close()
+			})
+			served.Go(func() {
+				_, _ = io.Copy(near, readerFunc(func(p []byte) (int, error) {
+					n, err := far.Read(p)
+					if g.mute.Load() {
+						return 0, io.EOF
+					}
+					return n, err
+				}))
+				_ = near.Close()
+			})
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		g.close()
+		served.Wait()
+	})
+	return g
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// takes reports whether the gate is open, and then has it close the connections when it is closed.
+func (g *gate) takes(conns ...net.Conn) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed {
+		g.conns = append(g.conns, conns...)
+		return true
+	}
+	for _, c := range conns {
+		_ = c.Close()
+	}
+	return false
+}
+
+func (g *gate) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+	for _, c := range g.conns {
+		_ = c.Close()
+	}
+	g.conns = nil
+}
+
+func (g *gate) open() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = false
+}
+
+// through has a core reach its server through the gate.
+func (g *gate) through(c *shared.Config) { c.URL = "unix://" + g.socket }
+
+// running waits until so many requests run under a limit of requests at once.
+func running(t *testing.T, s *shared.Store, w limit.Who, want int64) {
+	t.Helper()
+	waitFor(t, func() bool {
+		gauges, err := limit.New(s, limit.Rules{}).Gauges(t.Context(), w)
+		return err == nil && gauges[0].Metric == limit.Concurrent && gauges[0].Known && gauges[0].Used == want
+	})
+}
+
+// A request whose reservation the server has made, but whose answer was lost, holds nothing of it once the server is back, although
+// its leases go on.
+func TestAReservationOfUnknownFateIsReleased(t *testing.T) {
+	server := servers.SharedRedis(t)
+	g := newGate(t, server)
+	long := func(c *shared.Config) { c.Lease = time.Hour }
+	cut, other := store(t, server, func(c *shared.Config) { long(c); g.through(c) }), store(t, server, long)
+	t.Cleanup(func() { closed(t, cut); closed(t, other) })
+	w := who(limit.Limits{Concurrent: 1, Budgets: []limit.Budget{{Amount: 100, Period: limit.Month}}})
+	// The core that is cut has a connection.
+	first, refusal := ask(t, limit.New(cut, limit.Rules{}), w, limit.Amount{Cost: 60})
+	if refusal != nil {
+		t.Fatalf("%+v", refusal)
+	}
+	first.Settle(limit.Amount{})
+	running(t, other, w, 0)
+	g.mute.Store(true)
+	if _, err := limit.New(cut, limit.Rules{}).Prepare(w).Reserve(t.Context(), limit.Amount{Cost: 60}); !errors.Is(err, limit.ErrUnavailable) {
+		t.Fatalf("a request whose answer is lost: %v", err)
+	}
+	if _, refusal := ask(t, limit.New(other, limit.Rules{}), w, limit.Amount{Cost: 60}); refusal == nil {
+		t.Fatal("the server has not made the reservation: this tests nothing")
+	}
+	g.mute.Store(false)
+	waitFor(t, func() bool {
+		r, refusal := ask(t, limit.New(other, limit.Rules{}), w, limit.Amount{Cost: 60})
+		r.Settle(limit.Amount{})
+		return refusal == nil
+	})
+}
+
+// A server comes back empty, and one of two cores reaches it later than the other, which has asked the ledger by
+// then for what both have spent: that counts once.
+func TestAServerThatComesBackEmpty(t *testing.T) {
+	server := servers.NewRedis(t)
+	g := newGate(t, server)
+	var spent [2]atomic.Int64
+	var cores [2]*shared.Store
+	with := limit.Limits{Concurrent: 9, Budgets: budget(1000).Budgets}
+	for i := range cores {
+		cores[i] = store(t, server, func(c *shared.Config) {
+			if i == 1 {
+				g.through(c)
+			}
+			c.Process, c.Policy = strconv.Itoa(i), shared.Policy{Local: true, Share: 0.5}
+			c.Spent = func(context.Context, time.Time, string, string) ([]limit.Spend, error) {
+				return []limit.Spend{{Process: "0", KeyID: "key_a", Cost: spent[0].Load()}, {Process: "1", KeyID: "key_a", Cost: spent[1].Load()}}, nil
+			}
+		})
+		t.Cleanup(func() { closed(t, cores[i]) })
+	}
+	spend := func(i int, l limit.Limits, cost int64) {
+		t.Helper()
+		r, refusal := ask(t, limit.New(cores[i], limit.Rules{}), who(l), limit.Amount{Cost: cost})
+		if refusal != nil {
+			t.Fatalf("%+v", refusal)
+		}
+		r.Settle(limit.Amount{Cost: cost})
+		spent[i].Add(cost)
+	}
+	spend(0, with, 100)
+	spend(1, with, 100)
+	under, refusal := ask(t, limit.New(cores[1], limit.Rules{}), who(with), limit.Amount{Cost: 50})
+	if refusal != nil {
+		t.Fatalf("%+v", refusal)
+	}
+	server.Kill()
+	g.close()
+	for i := range cores {
+		spend(i, with, 100) // which finds out
+	}
+	spend(1, limit.Limits{}, 100) // the budget is removed, and set again
+	spend(1, with, 100)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	left := func(i int, spent, held, runs int64) {
+		t.Helper()
+		l := limit.New(cores[i], limit.Rules{})
+		running(t, cores[i], who(with), runs)
+		if r, refusal := ask(t, l, who(with), limit.Amount{Cost: 1000 - spent - held + 1}); refusal == nil || refusal.Share > 0 {
+			t.Errorf("core %d admits more than is left: %+v", i, refusal)
+			r.Settle(limit.Amount{})
+		}
+		r, refusal := ask(t, l, who(with), limit.Amount{Cost: 1000 - spent - held})
+		if refusal != nil {
+			t.Errorf("core %d refuses what is left: %+v", i, refusal)
+		}
+		r.Settle(limit.Amount{})
+		if got, want := fillOf(cores[i]), float64(spent)/1000; got != want {
+			t.Errorf("core %d: %v of the budget is spent, want %v", i, got, want)
+		}
+	}
+	waitFor(t, func() bool { return !cores[0].Unavailable() })
+	left(0, 600, 0, 0)
+	g.open()
+	waitFor(t, func() bool { return !cores[1].Unavailable() })
+	// What a request under way holds has come back with its core.
+	left(0, 600, 50, 1)
+	left(1, 600, 50, 1)
+	under.Settle(limit.Amount{Cost: 10})
+	left(0, 610, 0, 0)
+	left(1, 610, 0, 0)
 }
 
 // A server that answers questions and refuses to count, as one whose memory is full, does not take turns

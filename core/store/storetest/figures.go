@@ -80,7 +80,7 @@ func testSumsSaturate(t *testing.T, database LedgerDatabase) {
 		if len(byDay) != 2 || byDay[0].Cost != 600*amount.Exact || byDay[1].Images != 500*amount.Exact {
 			t.Errorf("%s, by day: %+v", when, byDay)
 		}
-		spent, err := s.Spent(t.Context(), time.Time{})
+		spent, err := s.Spent(t.Context(), time.Time{}, "", "")
 		if err != nil || len(spent) != 1 || spent[0].Cost != amount.Max {
 			t.Errorf("%s: %+v was spent, %v", when, spent, err)
 		}

@@ -42,7 +42,7 @@ func RunLedger(t *testing.T, fresh func(t *testing.T) LedgerDatabase) {
 		{"an end interrupts what is open", testEnd},
 		{"reports sum up by each dimension", testReport},
 		{"reports sum up by several dimensions, between two times", testReportSeveral},
-		{"what was spent is summed up by key and owner", testSpent},
+		{"what was spent is summed up by key, owner and process", testSpent},
 		{"what is pruned stays in the sums", testPrune},
 		{"pruning and closing at once lose nothing", testPruneConcurrently},
 		{"reports say what the entries say, whatever is rolled up when", testRollAnyOrder},
@@ -254,15 +254,14 @@ func testLedgerErrors(t *testing.T, database LedgerDatabase) {
 		_, rollErr := s.Roll(ctx, epoch())
 		_, leadsErr := s.Leads(ctx, process, epoch())
 		_, pruneErr := s.Prune(ctx, epoch(), 1)
-		_, spentErr := s.Spent(ctx, epoch())
-		_, spentByErr := s.SpentBy(ctx, "key", "", epoch())
+		_, spentErr := s.Spent(ctx, epoch(), "", "")
 		_, reportErr := s.Report(ctx, ledger.Query{By: []ledger.Dimension{ledger.ByDay}})
 		var entriesErr error
 		for _, err := range s.Entries(ctx, time.Time{}) {
 			entriesErr = err
 		}
 		for name, err := range map[string]error{
-			"Begin": beginErr, "Beat": beatErr, "Processes": processesErr, "End": endErr, "Left": leftErr, "Roll": rollErr, "Leads": leadsErr, "Prune": pruneErr, "Spent": spentErr, "SpentBy": spentByErr, "Report": reportErr, "Entries": entriesErr,
+			"Begin": beginErr, "Beat": beatErr, "Processes": processesErr, "End": endErr, "Left": leftErr, "Roll": rollErr, "Leads": leadsErr, "Prune": pruneErr, "Spent": spentErr, "Report": reportErr, "Entries": entriesErr,
 			"Write": s.Write(ctx, process, []*ledger.Entry{entry(1)}),
 		} {
 			if err == nil {

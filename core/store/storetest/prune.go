@@ -72,24 +72,23 @@ func testSpent(t *testing.T, database LedgerDatabase) {
 	free.Cost = 0
 	write(t, s, process, dated(1, 0), dated(2, 24), dated(3, 24), other, dated(5, 48), free, opening(7))
 	day := dated(2, 24).Start.Truncate(24 * time.Hour)
-	want := []ledger.Spend{{KeyID: "key_0", Owner: "b", Cost: 4015}, {KeyID: "key_0", Owner: "team 鍵", Cost: 2015}, {KeyID: "key_1", Owner: "team 鍵", Cost: 3015 + 5015}}
+	first := ledger.ProcessName(process, epoch())
+	want := []ledger.Spend{{Process: first, KeyID: "key_0", Owner: "b", Cost: 4015}, {Process: first, KeyID: "key_0", Owner: "team 鍵", Cost: 2015}, {Process: first, KeyID: "key_1", Owner: "team 鍵", Cost: 3015 + 5015}}
 	check := func(when string, since time.Time) {
 		t.Helper()
-		got, err := s.Spent(t.Context(), since)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", when, diff)
-		}
-		sums := map[[2]string]int64{{"key_none"}: 0, {"", "none"}: 0}
+		by := map[[2]string][]ledger.Spend{{}: want, {"key_none"}: nil, {"", "none"}: nil}
 		for _, spend := range want {
-			sums[[2]string{spend.KeyID}] += spend.Cost
-			sums[[2]string{"", spend.Owner}] += spend.Cost
+			for _, who := range [][2]string{{spend.KeyID}, {"", spend.Owner}} {
+				by[who] = append(by[who], spend)
+			}
 		}
-		for who, want := range sums {
-			if got, err := s.SpentBy(t.Context(), who[0], who[1], since); err != nil || got != want {
-				t.Errorf("%s: %q spent %d, want %d: %v", when, who, got, want, err)
+		for who, want := range by {
+			got, err := s.Spent(t.Context(), since, who[0], who[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, by %q (-want +got):\n%s", when, who, diff)
 			}
 		}
 	}
@@ -110,15 +109,17 @@ func testSpent(t *testing.T, database LedgerDatabase) {
 	want[2].Cost += 9015 + 11015
 	want[1].Cost += 8015
 	check("written again beside others", day)
-	write(t, s, begin(t, s, epoch()), dated(5, 48))
-	want[2].Cost += 5015
+	second := epoch().Add(time.Second)
+	another := begin(t, s, second)
+	write(t, s, another, dated(5, 48))
+	want = append(want, ledger.Spend{Process: ledger.ProcessName(another, second), KeyID: "key_1", Owner: "team 鍵", Cost: 5015})
 	check("of another process", day)
 	// What no budget knows any more is forgotten.
 	for _, days := range []int{31, 40} {
 		if _, err := s.Prune(t.Context(), day.AddDate(0, 0, days), 100); err != nil {
 			t.Fatal(err)
 		}
-		got, err := s.Spent(t.Context(), time.Time{})
+		got, err := s.Spent(t.Context(), time.Time{}, "", "")
 		if err != nil || (len(got) == 0) != (days == 40) {
 			t.Errorf("%d days later: %v, %v", days, got, err)
 		}

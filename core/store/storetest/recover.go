@@ -36,7 +36,7 @@ func testRecover(t *testing.T, database LedgerDatabase) {
 		wantEntries(t, s, opening(1), entry(2), entry(3), opening(4), entry(5))
 	}
 	var spent int64
-	spends, err := s.Spent(t.Context(), time.Time{})
+	spends, err := s.Spent(t.Context(), time.Time{}, "", "")
 	for _, spend := range spends {
 		spent += spend.Cost
 	}
