@@ -55,7 +55,7 @@ func TestSealsSurvive(t *testing.T) {
 		native := func(v []byte) bool { return codec.ParseSeal(string(v), origin).Origin == origin }
 		want := &genwayv1.Seal{
 			Origin: origin,
-			Value:  rapid.SliceOfN(rapid.ByteRange(0x20, 0x7e), 1, 40).Filter(native).Draw(t, "value"),
+			Value:  rapid.SliceOfN(rapid.Byte(), 1, 40).Filter(native).Draw(t, "value"),
 		}
 		carrier := rapid.SampledFrom([]genwayv1.Protocol{1, 2, 3, 4, 77}).Draw(t, "carrier")
 		spelled := codec.SealText(want, carrier, rapid.Bool().Draw(t, "standard"))

@@ -159,6 +159,70 @@ func open(t testing.TB, r *ledger.Recorder, id string) *ledger.Record {
 	return record
 }
 
+// cemetery is a Store whose processes die: they send no more heartbeats.
+type cemetery struct {
+	*memory
+
+	begun int64
+	seen  map[int64]time.Time
+	died  map[int64]bool
+	// found is when each was found dead.
+	found map[int64]time.Time
+}
+
+func (c *cemetery) Begin(_ context.Context, now time.Time) (int64, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begun++
+	c.seen[c.begun] = now
+	return c.begun, nil
+}
+
+func (c *cemetery) Beat(_ context.Context, process int64, _ ledger.Node, now, dead time.Time) (n int64, _ error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.died[process] {
+		c.seen[process] = now
+	}
+	for other, seen := range c.seen {
+		if other != process && seen.Before(dead) && c.found[other].IsZero() {
+			c.found[other] = now
+			n++
+		}
+	}
+	return n, nil
+}
+
+// The entries of a process that is killed are closed within 10 s, as promised, whenever between two heartbeats
+// of its own and of another it dies; those of one that lives are not.
+func TestTheDeadAreClosedWithinTenSeconds(t *testing.T) {
+	for apart := time.Duration(0); apart < 2*time.Second; apart += 250 * time.Millisecond {
+		for alive := 4 * time.Second; alive <= 6*time.Second; alive += 250 * time.Millisecond {
+			synctest.Test(t, func(t *testing.T) {
+				c := &cemetery{memory: newMemory(), seen: map[int64]time.Time{}, died: map[int64]bool{}, found: map[int64]time.Time{}}
+				killed := start(t, ledger.Config{Store: c})
+				time.Sleep(apart) //nolint:forbidigo // of the bubble
+				other := start(t, ledger.Config{Store: c})
+				time.Sleep(alive) //nolint:forbidigo // of the bubble
+				synctest.Wait()
+				at := time.Now()
+				c.mu.Lock()
+				c.died[1] = true
+				c.mu.Unlock()
+				time.Sleep(time.Minute) //nolint:forbidigo // of the bubble
+				shut(t, killed)
+				shut(t, other)
+				if after := c.found[1].Sub(at); after < 2*time.Second || after > 10*time.Second {
+					t.Errorf("a process that dies %v after its start, %v after another's, is found dead %v later", alive+apart, alive, after)
+				}
+				if !c.found[2].IsZero() {
+					t.Error("a process that lives is found dead")
+				}
+			})
+		}
+	}
+}
+
 // Whatever callers, the disk and the end do in whichever order, each entry that was
 // opened is closed exactly once, by the first settlement or by the end.
 func TestEveryEntryIsClosedOnce(t *testing.T) {

@@ -38,6 +38,7 @@ func Run(t *testing.T, cores int, site func(t *testing.T) func(Config) Store) {
 	for name, test := range map[string]func(*Site){
 		"each limit admits what it has":                       eachLimit,
 		"all limits are taken or none":                        allOrNone,
+		"what can never be admitted takes nothing":            impossible,
 		"a budget admits what it has, however many come":      parallel,
 		"what is held, extended and settled counts for all":   settled,
 		"an owner's keys spend its budget together":           owners,
@@ -267,6 +268,23 @@ func allOrNone(s *Site) {
 	}
 	first.End(most)
 	s.other().admit(who, most) // nothing was taken by those that were refused
+}
+
+func impossible(s *Site) {
+	who := key(limit.Limits{RequestsPerMinute: 1, TokensPerMinute: 4, Budgets: month(10).Budgets})
+	for most, metric := range map[limit.Amount]limit.Metric{
+		{Tokens: limit.MostTokens + 1}:          limit.Tokens,
+		{Tokens: limit.MostTokens + 1, Cost: 1}: limit.Tokens,
+		{Cost: 11}:                              limit.Money,
+	} {
+		for _, c := range s.Cores {
+			if r, refusal := c.Ask(who, most); refusal == nil || !refusal.Never || refusal.Metric != metric || refusal.After != 0 {
+				s.Errorf("%+v: %+v", most, refusal)
+				r.Settle(limit.Amount{})
+			}
+		}
+	}
+	s.other().admit(who, limit.Amount{Tokens: 4, Cost: 10}).End(limit.Amount{})
 }
 
 func parallel(s *Site) {

@@ -34,3 +34,37 @@ func TestSharesNameTheWholeLimit(t *testing.T) {
 		}
 	}
 }
+
+// Shares are rounded down: those of all cores together are no more than the limit, but that each core admits at least one.
+func TestSharesAreRoundedDown(t *testing.T) {
+	claim := &limit.Claim{Starts: [2]int64{1, 1}}
+	for _, c := range []struct {
+		share            float64
+		all, part, known int64
+	}{
+		{0.5, 1000, 500, 0},
+		{0.5, 7, 3, 0},
+		{0.5, 1, 1, 0},
+		{0.5, 0, 0, 0},
+		{0, 5, 1, 0},
+		{1, 5, 5, 0},
+		{0.3, 8, 2, 0},
+		{0.999, 2, 1, 0},
+		{0.5, 1007, 1003, 1000},
+		{0.5, 7, 7, 7},
+		{0.5, 7, 7, 1000},
+	} {
+		s := &Store{known: newKnown(limit.NewMemory(nil))}
+		for place := range claim.Starts {
+			s.known.set(budget{limit.Key, "k", place, 1}, c.known)
+		}
+		got := s.share(&limit.Subject{Scope: limit.Key, ID: "k", Bounds: limit.Bounds{Requests: c.all, Tokens: c.all, Concurrent: c.all, Budgets: [2]int64{c.all, c.all}}}, c.share, claim)
+		want := limit.Bounds{Requests: c.part, Tokens: c.part, Concurrent: c.part, Budgets: [2]int64{c.part, c.part}}
+		if c.known > 0 { // the others do not depend on it
+			want.Requests, want.Tokens, want.Concurrent = got.Requests, got.Tokens, got.Concurrent
+		}
+		if got != want {
+			t.Errorf("%v of %d, of which %d are known to be spent: %+v, want %+v", c.share, c.all, c.known, got, want)
+		}
+	}
+}
