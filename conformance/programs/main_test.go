@@ -33,7 +33,7 @@ func TestCases(t *testing.T) {
 		{"X85", "bodies of a key that is to be captured are in the store encrypted, and shown to the key that may read them alone, whose readings are in the audit; keys of the key file are replaced while the programs serve, in one process and two; X89: so are those of a route, as its rule in the configuration says, and no others", capturedBodies},
 		{"K3", "of 1,000 requests at once a budget admits exactly those it covers, then more as far as the rest of it goes, and the ledger's costs are what is spent", exactBudgets},
 		{"K4", "cores that share a Redis share budgets and limits: two admit what one would", sharedBudgets},
-		{"K13", "what was spent while a budget was removed counts when it is set again, and once, on one core and on two that share a Redis, after a Redis came back empty, and after a restart", keptBudgets},
+		{"K20", "what was spent while a budget was removed counts when it is set again, and once, on one core and on two that share a Redis, after a Redis came back empty, and after a restart", keptBudgets},
 		{"K5", "every way to an upstream has the one admission: all paths and RPCs, unary, streamed, images and counts, and no model is no way round", onePoint},
 		{"K6", "the ledger of a caller who left has what the upstream told until then, or by the operator's choice all of its answer", leaversPay},
 		{"K7", "a request that fell back is one row, with the upstream, the tokens and the price of the one that answered", fallbackPays},
