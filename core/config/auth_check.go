@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+	"maps"
 	"net/netip"
 	"net/url"
 	"slices"
@@ -91,6 +93,36 @@ func (a *CommandAuth) check(all *checks, at string) {
 	if strings.Trim(strings.ToLower(a.Header), tokenCharacters) != "" {
 		all.wrongf(at+".header", "%q cannot be sent as a header", a.Header)
 	}
+}
+
+// CheckCommands refuses programs (auth.command) that a text has and the text before it has not, in the same words. A text
+// that comes over a network decides by no other way what the server runs. The error is that of ParseAlone.
+func CheckCommands(file string, text, before []byte) error {
+	commands := func(c *Config) map[string][]string {
+		runs := map[string][]string{}
+		for name, u := range c.Upstreams {
+			if u.Auth != nil && u.Auth.Command != nil {
+				runs[name] = u.Auth.Command.Run
+			}
+		}
+		return runs
+	}
+	known := map[string][]string{}
+	if was, err := ParseAlone(file, before); err == nil {
+		known = commands(was)
+	}
+	is, err := ParseAlone(file, text)
+	if err != nil {
+		return err
+	}
+	body, err := strict.Parse(file, text)
+	problems := strict.NewProblems(file, body)
+	for name, run := range commands(is) {
+		if !slices.ContainsFunc(slices.Collect(maps.Values(known)), func(k []string) bool { return slices.Equal(k, run) }) {
+			problems.Add(wrong("$.upstreams."+quoted(name)+".auth.command", "which programs the server runs is written on its host alone; keep the one that is there"))
+		}
+	}
+	return cmp.Or(err, problems.Err())
 }
 
 // checkIssuer demands that a credential is asked for over TLS, but on this machine.

@@ -44,6 +44,13 @@ const noRoutes = "there are no routes in it, so nothing would be served; leave t
 
 // Parse is Load of a text; file names it in errors.
 func Parse(file string, text []byte, getenv func(string) (string, bool)) (*Config, error) {
+	return parse(file, text, getenv, true)
+}
+
+// ParseAlone is Parse without an environment, and without reading what the text names: its errors are of the text alone.
+func ParseAlone(file string, text []byte) (*Config, error) { return parse(file, text, nil, false) }
+
+func parse(file string, text []byte, getenv func(string) (string, bool), files bool) (*Config, error) {
 	body, err := strict.Parse(file, text)
 	if err != nil {
 		return nil, err
@@ -59,8 +66,9 @@ func Parse(file string, text []byte, getenv func(string) (string, bool)) (*Confi
 		config.resolve(filepath.Dir(file))
 		config.settle()
 		problems.Add(config.Validate())
-		problems.Add(readSecrets(config))
-		problems.Add(readRing(config))
+		if files {
+			problems.Add(readFiles(config))
+		}
 		config.findWarnings(file, body)
 		if len(config.Routes) == 0 && problems.Err() == nil {
 			problems.Add(&Error{File: file, Text: noRoutes})
@@ -135,11 +143,12 @@ func (x *expander) Visit(node ast.Node) ast.Visitor {
 	return x
 }
 
-// readSecrets reads the files that keys are kept in. The error joins those of all files.
-func readSecrets(config *Config) error {
+// readFiles reads the files that keys and certificates are kept in. The error joins those of all files.
+func readFiles(config *Config) error {
 	var all checks
 	for _, name := range slices.Sorted(maps.Keys(config.Upstreams)) {
 		u := config.Upstreams[name]
+		u.checkCertificates(&all, "$.upstreams."+quoted(name))
 		if u.APIKeyFile == "" {
 			continue
 		}
@@ -156,6 +165,7 @@ func readSecrets(config *Config) error {
 			all.add(strict.Because(err, "$.console.oidc.client_secret_file", "%v", err))
 		}
 	}
+	all.add(readRing(config))
 	return errors.Join(all...)
 }
 

@@ -26,26 +26,31 @@ func (u Upstream) checkTransport(all *checks, at string) {
 			all.wrongf(at+".proxy", "expected none, or %s://host:port", strings.Join(proxySchemes, "://, "))
 		}
 	}
-	sound := true
-	encrypted := u.TLS || strings.HasPrefix(strings.ToLower(u.BaseURL), "https:")
 	for _, s := range []struct{ key, file, needs, other string }{
 		{"ca_file", u.CAFile, "", ""}, {"cert_file", u.CertFile, "key_file", u.KeyFile}, {"key_file", u.KeyFile, "cert_file", u.CertFile},
 	} {
 		if s.file == "" {
 			continue
 		}
-		before := len(*all)
 		switch {
-		case !encrypted && u.Kind == "generation":
+		case !u.encrypted() && u.Kind == "generation":
 			all.wrongf(at+"."+s.key, "it takes effect with tls: true only")
-		case !encrypted:
+		case !u.encrypted():
 			all.wrongf(at+"."+s.key, "it takes effect with a base_url of https:// only")
 		case s.needs != "" && s.other == "":
 			all.wrongf(at+"."+s.key, "%s is missing", s.needs)
 		}
-		sound = sound && len(*all) == before
 	}
-	if !sound {
+}
+
+// encrypted reports whether connections to the upstream use TLS.
+func (u Upstream) encrypted() bool {
+	return u.TLS || strings.HasPrefix(strings.ToLower(u.BaseURL), "https:")
+}
+
+// checkCertificates reads the files that checkTransport has no objection to.
+func (u Upstream) checkCertificates(all *checks, at string) {
+	if !u.encrypted() || (u.CertFile == "") != (u.KeyFile == "") {
 		return
 	}
 	if _, err := u.TLSConfig(); err != nil {

@@ -2,6 +2,7 @@ package coreproc
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -28,38 +29,42 @@ func (r *Routing) CheckConfiguration(text string) *adminv1.CheckConfigurationRes
 	return resp
 }
 
-// checkText checks a text beside the file's, and gives it whole.
+// checkText checks a text beside the file's, and returns it whole. The environment and the files that the text names are
+// for those alone who may write the file, and what is in such a file is shown to no one.
 func (r *Routing) checkText(text, file []byte) (whole []byte, resp *adminv1.CheckConfigurationResponse) {
 	resp = &adminv1.CheckConfigurationResponse{}
-	wrong := func(line, column int, message string) {
-		resp.Mistakes = append(resp.Mistakes, &adminv1.ConfigurationMistake{Line: int32(line), Column: int32(column), Message: message})
+	var secrets []string
+	wrong := func(err error) {
+		for _, e := range mistakesOf(err) {
+			m := &adminv1.ConfigurationMistake{Line: int32(e.Line), Column: int32(e.Column), Message: config.Hide(e.Text, secrets)}
+			if e.File != "" && e.File != r.file {
+				m = &adminv1.ConfigurationMistake{Message: fmt.Sprintf("%s: line %d is wrong; genway config check, on the server's host, says what it is", e.File, e.Line)}
+			}
+			resp.Mistakes = append(resp.Mistakes, m)
+		}
 	}
 	whole, secrets, err := config.Unmask(text, file)
 	if err != nil {
-		if _, err := config.Parse(r.file, text, nil); err != nil { // it has the line
-			for _, e := range mistakesOf(err) {
-				wrong(e.Line, e.Column, e.Text)
-			}
-		}
-		if len(resp.Mistakes) == 0 {
-			wrong(0, 0, err.Error())
-		}
+		_, known := config.ParseAlone(r.file, text) // it has the line
+		wrong(cmp.Or(known, err))
 		return nil, resp
 	}
 	if shown, err := config.MaskedText(whole); err == nil {
 		resp.Yaml = string(shown)
 	}
-	parsed, err := config.Parse(r.file, whole, os.LookupEnv)
-	if err == nil {
+	parsed, err := config.ParseAlone(r.file, whole)
+	if r.writable {
+		if parsed, err = config.Parse(r.file, whole, os.LookupEnv); err == nil {
+			err = cmp.Or(config.CheckCommands(r.file, whole, file), r.tryOut(parsed))
+		}
+	}
+	if parsed != nil {
 		for _, w := range parsed.Warnings() {
 			resp.Warnings = append(resp.Warnings, config.Hide(w.Error(), secrets))
 		}
-		err = r.tryOut(parsed)
 	}
 	if err != nil {
-		for _, e := range mistakesOf(err) {
-			wrong(e.Line, e.Column, config.Hide(e.Text, secrets))
-		}
+		wrong(err)
 	}
 	return whole, resp
 }

@@ -183,3 +183,108 @@ func TestReloadConfiguration(t *testing.T) {
 		t.Errorf("%v", c)
 	}
 }
+
+// A text is checked without a look at the environment and at files, unless who sends it may write the file: an error would
+// show what an admin must not see. What is in a file that a text names is never shown.
+func TestChecksShowNothing(t *testing.T) {
+	r, file, _, record, _ := written(t)
+	dir := filepath.Dir(file)
+	t.Setenv("GENWAY_TEST_CANARY", "canary-env")
+	secret := filepath.Join(dir, "shadow")
+	if err := os.WriteFile(secret, []byte("canary-file: 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const routes = "routes: [{model: \"*\", targets: [{upstream: sandbox}]}]\n"
+	upstream := func(members string) string {
+		return "upstreams: {a: {kind: chat, base_url: \"https://a.example\", " + members + "}}\n" + routes
+	}
+	for _, text := range []string{
+		"prices: " + secret + "\n" + routes, "catalog: " + secret + "\n" + routes, "captures: {key_file: " + secret + "}\n" + routes,
+		upstream("ca_file: " + secret), upstream("cert_file: " + secret + ", key_file: " + secret), upstream("api_key_file: " + secret),
+		"console: {oidc: {issuer: \"https://a.example\", client_id: a, redirect_url: \"https://b.example/sign-in/oidc\", admin_groups: [a], client_secret_file: " + secret + "}}\n" + routes,
+		strings.Replace(upstream("idle: 1s"), "kind: chat", "kind: \"${GENWAY_TEST_CANARY}\"", 1), upstream("takes: \"${GENWAY_TEST_CANARY}\""), upstream("idle: \"${GENWAY_TEST_CANARY}\""),
+		"prices: \"${GENWAY_TEST_CANARY}\"\n" + routes, "limits: {store: \"${GENWAY_TEST_CANARY}\"}\n" + routes, "store: \"${GENWAY_TEST_CANARY}://a\"\n" + routes,
+		"routes: [{model: a, targets: [{upstream: \"${GENWAY_TEST_CANARY}\"}]}]\n", "limits: {keys: {budgets: [\"${GENWAY_TEST_CANARY}\"]}}\n" + routes,
+	} {
+		absent := strings.ReplaceAll(strings.ReplaceAll(text, secret, filepath.Join(dir, "nothing")), "GENWAY_TEST_CANARY", "GENWAY_TEST_NOTHING")
+		r.writable = false
+		checked, other := r.CheckConfiguration(text), r.CheckConfiguration(absent)
+		if strings.Contains(checked.String(), "canary") || len(checked.GetMistakes()) != len(other.GetMistakes()) || len(checked.GetWarnings()) != len(other.GetWarnings()) {
+			t.Errorf("%s: %v, and %v of what there isn't", text, checked, other)
+		}
+		r.writable = true
+		if checked := r.CheckConfiguration(text); strings.Contains(checked.String(), "canary-file") {
+			t.Errorf("%s: %v", text, checked)
+		}
+		if _, err := r.WriteConfiguration(text, r.Configuration().GetFileHash(), record); err == nil || strings.Contains(err.Error(), "canary-file") {
+			if !strings.Contains(text, "api_key_file") && !strings.Contains(text, "client_secret_file") { // a line that a key may have
+				t.Errorf("%s: %v", text, err)
+			}
+			if err := os.WriteFile(file, []byte(secretive), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// Programs that the server runs are named on its host alone: a text that is written may keep those of the file, and have no
+// others.
+func TestCommandsAreNotWritten(t *testing.T) {
+	r, file, _, record, recorded := written(t)
+	const with = `upstreams:
+  one: {kind: chat, base_url: "https://one.example/v1", auth: {command: {run: [/usr/bin/true, "${HOME}", a]}}}
+routes: [{model: "*", targets: [{upstream: one}]}]
+`
+	write := func(text string) string {
+		t.Helper()
+		_, err := r.WriteConfiguration(text, r.Configuration().GetFileHash(), record)
+		if err == nil {
+			return ""
+		}
+		return err.Error()
+	}
+	refused := func(how, text string) {
+		t.Helper()
+		before := *recorded
+		err := write(text)
+		if !strings.Contains(err, "auth.command") || !strings.Contains(err, "line ") || *recorded != before {
+			t.Errorf("%s: %s", how, err)
+		}
+		if checked := r.CheckConfiguration(text); len(checked.GetMistakes()) == 0 {
+			t.Errorf("%s: the check finds nothing", how)
+		}
+	}
+	refused("a new one", with)
+	r.writable = false
+	if checked := r.CheckConfiguration(with); len(checked.GetMistakes()) != 0 {
+		t.Errorf("a text for the host: %v", checked)
+	}
+	r.writable = true
+	if err := os.WriteFile(file, []byte(with), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.ReloadConfiguration(record); err != nil {
+		t.Fatalf("from the host: %v", err)
+	}
+	shown := r.Configuration().GetYaml()
+	if err := write(strings.Replace(shown, `model: "*"`, "model: kept", 1)); err != "" || r.Routes()[0].GetModel() != "kept" {
+		t.Errorf("kept: %s", err)
+	}
+	if err := write(strings.Replace(with, `model: "*"`, "model: again", 1)); err != "" {
+		t.Errorf("written out: %s", err)
+	}
+	refused("another program", strings.Replace(with, "/usr/bin/true", "/bin/sh", 1))
+	refused("another argument", strings.Replace(with, ", a]", ", b]", 1))
+	refused("one argument more", strings.Replace(with, ", a]", ", a, a]", 1))
+	refused("none of them", strings.Replace(with, `, "${HOME}", a]`, "]", 1))
+	refused("another variable", strings.Replace(with, "${HOME}", "${PATH}", 1))
+	refused("what the variable has", strings.Replace(with, "${HOME}", os.Getenv("HOME"), 1))
+	refused("by an alias", strings.Replace(with, "routes:", "  two: {kind: chat, base_url: \"https://two.example\", auth: {command: {run: &x [/bin/sh]}}}\n  three: {kind: chat, base_url: \"https://two.example\", auth: {command: {run: *x}}}\nroutes:", 1))
+	if err := write(strings.Replace(with, "  one: {", "  renamed: {", 1)); !strings.Contains(err, "there is no upstream") {
+		t.Errorf("renamed: %s", err)
+	}
+	if err := write(secretive[strings.Index(secretive, "upstreams"):]); err != "" {
+		t.Errorf("taken out: %s", err)
+	}
+	refused("put back", with)
+}

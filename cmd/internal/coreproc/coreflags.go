@@ -23,7 +23,7 @@ type CoreFlags struct { //nolint:recvcheck // TakeSettings sets a field, all els
 	MessageMemory int64         `env:"GENWAY_MESSAGE_MEMORY" least:"33554432" or:"0" placeholder:"BYTES" help:"Memory limit in bytes for the request messages of all direct gRPC callers together; at least 33554432. Default: 512 MiB. One key may use half of it, and so may one address."`
 	ShutdownDelay time.Duration `env:"GENWAY_SHUTDOWN_DELAY" least:"0s" placeholder:"D" help:"How long to keep serving after SIGTERM while not ready, so that load balancers notice. Default: 0s."`
 
-	ConsoleWrite bool `name:"console-write" env:"GENWAY_CONSOLE_WRITE" help:"Allow admins to write the configuration file, in the console and through the Admin service. Such an admin can send the keys of upstreams to any address."`
+	ConsoleWrite bool `name:"console-write" env:"GENWAY_CONSOLE_WRITE" help:"Allow admins to write the configuration file, in the console and through the Admin service. Such an admin can send the keys of upstreams, and what the server reads, to any address. Programs (auth.command) are written on the host only."`
 
 	TrustFlags
 	cli.Overload

@@ -129,15 +129,16 @@ type AdminClient interface {
 	// GetConfiguration gives the configuration in force, without secrets.
 	GetConfiguration(ctx context.Context, in *GetConfigurationRequest, opts ...grpc.CallOption) (*GetConfigurationResponse, error)
 	// CheckConfiguration says what is wrong with a configuration, and what it would change. It takes
-	// nothing.
+	// nothing. A core that was started without --console-write checks the text alone: it reads neither the environment nor
+	// the files that the text names.
 	CheckConfiguration(ctx context.Context, in *CheckConfigurationRequest, opts ...grpc.CallOption) (*CheckConfigurationResponse, error)
 	// ReloadConfiguration has the core that is asked read its file again, as SIGHUP does. A bad file
 	// changes nothing (INVALID_MEMBER).
 	ReloadConfiguration(ctx context.Context, in *ReloadConfigurationRequest, opts ...grpc.CallOption) (*ReloadConfigurationResponse, error)
 	// WriteConfiguration writes the file of the core that is asked, if it was started with
 	// --console-write (CONFIGURATION_READ_ONLY), and takes it. A bad one is not written
-	// (INVALID_MEMBER), nor is one that was made of another file than there is now
-	// (CONFIGURATION_CHANGED).
+	// (INVALID_MEMBER), nor is one that names a program to run (auth.command) that the file does not have, or that was made of
+	// another file than there is now (CONFIGURATION_CHANGED).
 	WriteConfiguration(ctx context.Context, in *WriteConfigurationRequest, opts ...grpc.CallOption) (*WriteConfigurationResponse, error)
 	// ListNodes lists the cores of the store.
 	ListNodes(ctx context.Context, in *ListNodesRequest, opts ...grpc.CallOption) (*ListNodesResponse, error)
@@ -540,15 +541,16 @@ type AdminServer interface {
 	// GetConfiguration gives the configuration in force, without secrets.
 	GetConfiguration(context.Context, *GetConfigurationRequest) (*GetConfigurationResponse, error)
 	// CheckConfiguration says what is wrong with a configuration, and what it would change. It takes
-	// nothing.
+	// nothing. A core that was started without --console-write checks the text alone: it reads neither the environment nor
+	// the files that the text names.
 	CheckConfiguration(context.Context, *CheckConfigurationRequest) (*CheckConfigurationResponse, error)
 	// ReloadConfiguration has the core that is asked read its file again, as SIGHUP does. A bad file
 	// changes nothing (INVALID_MEMBER).
 	ReloadConfiguration(context.Context, *ReloadConfigurationRequest) (*ReloadConfigurationResponse, error)
 	// WriteConfiguration writes the file of the core that is asked, if it was started with
 	// --console-write (CONFIGURATION_READ_ONLY), and takes it. A bad one is not written
-	// (INVALID_MEMBER), nor is one that was made of another file than there is now
-	// (CONFIGURATION_CHANGED).
+	// (INVALID_MEMBER), nor is one that names a program to run (auth.command) that the file does not have, or that was made of
+	// another file than there is now (CONFIGURATION_CHANGED).
 	WriteConfiguration(context.Context, *WriteConfigurationRequest) (*WriteConfigurationResponse, error)
 	// ListNodes lists the cores of the store.
 	ListNodes(context.Context, *ListNodesRequest) (*ListNodesResponse, error)
