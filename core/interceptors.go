@@ -64,6 +64,11 @@ func (i Interceptors) Unary(ctx context.Context, req any, info *grpc.UnaryServer
 	ctx, record := i.begin(ctx, info.FullMethod)
 	err = i.guard(ctx, record, func(ctx context.Context) error {
 		var err error
+		if auth.Administrates(record.Method) {
+			if err := admin.CheckTexts(ctx, req); err != nil {
+				return err
+			}
+		}
 		resp, err = handler(ctx, req)
 		releaseBody(record, err)
 		return err

@@ -1,14 +1,18 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/limit"
 	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
@@ -25,6 +29,55 @@ var groups = map[adminv1.Group]keys.Group{
 var periods = map[adminv1.Period]limit.Period{
 	adminv1.Period_PERIOD_DAY:   limit.Day,
 	adminv1.Period_PERIOD_MONTH: limit.Month,
+}
+
+// CheckTexts refuses a request with a zero byte in one of its texts, by the name of its member: no key, owner or subject
+// has one, and PostgreSQL cannot be asked for it. No key is found by one.
+func CheckTexts(ctx context.Context, req any) error {
+	m, ok := req.(proto.Message)
+	if !ok {
+		return nil
+	}
+	switch at := zeroByte(m.ProtoReflect()); at {
+	case "":
+		return nil
+	case "key":
+		return failure(ctx, keys.ErrNotFound, inSettings)
+	default:
+		return fault.Invalid(at, "%s: a zero byte is no part of a text", at)
+	}
+}
+
+// zeroByte returns the path of the first text of a message that has a zero byte; empty for none.
+func zeroByte(m protoreflect.Message) (at string) {
+	within := func(name string, v protoreflect.Value) {
+		if is, ok := v.Interface().(string); ok && strings.IndexByte(is, 0) >= 0 {
+			at = name
+		} else if is, ok := v.Interface().(protoreflect.Message); ok {
+			if inner := zeroByte(is); inner != "" {
+				at = name + "." + inner
+			}
+		}
+	}
+	m.Range(func(field protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		name := string(field.Name())
+		switch {
+		case field.IsMap():
+			v.Map().Range(func(key protoreflect.MapKey, v protoreflect.Value) bool {
+				within(name, key.Value())
+				within(name, v)
+				return at == ""
+			})
+		case field.IsList():
+			for i := 0; i < v.List().Len() && at == ""; i++ {
+				within(fmt.Sprintf("%s[%d]", name, i), v.List().Get(i))
+			}
+		default:
+			within(name, v)
+		}
+		return at == ""
+	})
+	return at
 }
 
 // inverse gives the key of a value in a table of one to one.

@@ -64,9 +64,15 @@ const secret = "an edge's secret, long enough"
 
 func serve(t *testing.T) *fixture {
 	t.Helper()
+	return serveOn(t, filepath.Join(t.TempDir(), store.FileName))
+}
+
+// serveOn serves on another store.
+func serveOn(t *testing.T, location string) *fixture {
+	t.Helper()
 	f := &fixture{log: &lines{}}
 	var err error
-	if f.store, err = store.Open(t.Context(), store.Config{Location: filepath.Join(t.TempDir(), store.FileName)}); err != nil {
+	if f.store, err = store.Open(t.Context(), store.Config{Location: location}); err != nil {
 		t.Fatal(err)
 	}
 	if f.keys, err = keys.New(keys.Config{Store: f.store.Keys()}); err != nil {
