@@ -38,3 +38,27 @@ func TestModulesAgreeOnGo(t *testing.T) {
 		}
 	}
 }
+
+// The modules whose tests `make test` runs have the same version of what they share with the root module: a
+// package is compiled once for each version, and so is all that imports it.
+func TestModulesShareVersions(t *testing.T) {
+	versions := func(file string) map[string]string {
+		text, err := os.ReadFile("../../" + file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]string{}
+		for _, m := range regexp.MustCompile(`(?m)^\t(\S+) (v\S+)`).FindAllStringSubmatch(string(text), -1) {
+			found[m[1]] = m[2]
+		}
+		return found
+	}
+	root := versions("go.mod")
+	for _, file := range []string{"conformance/go.mod", "bench/go.mod", "tools/crossing/go.mod"} {
+		for module, version := range versions(file) {
+			if want := root[module]; want != "" && version != want {
+				t.Errorf("%s has %s %s, the root module %s: go get -C %s %[2]s@%[4]s", file, module, version, want, strings.TrimSuffix(file, "/go.mod"))
+			}
+		}
+	}
+}
