@@ -40,10 +40,14 @@ OVER_TLS ?= Stream|Losses
 OPENRESPONSES ?= ../shared/openresponses
 CORPUS ?= ../shared/corpus/dev.jsonl.gz
 
-# Without the tag gRPC links x/net/trace and html/template, for a page that nobody serves.
+# Without the tag gRPC links x/net/trace and html/template, for a page that nobody serves. All that make
+# compiles has these flags, with cgo where the race detector is and without it elsewhere, as the programs are
+# shipped: each other combination would compile everything once more.
 BUILDFLAGS := -trimpath -tags=grpcnotrace
+export GOFLAGS := $(strip $(GOFLAGS) $(BUILDFLAGS))
+PLAIN := CGO_ENABLED=0
 
-BUF := $(GO) tool -modfile=tools/buf/go.mod buf
+BUF := $(PLAIN) $(GO) tool -modfile=tools/buf/go.mod buf
 LINT := tool -modfile=$(CURDIR)/tools/lint/go.mod golangci-lint
 VULN := tool -modfile=$(CURDIR)/tools/vuln/go.mod govulncheck
 # The contract as it was last promised: what `breaking` compares with.
@@ -87,8 +91,8 @@ gen: ## Write all that follows from proto/ and the table of settings: gen/, cont
 
 .PHONY: gen-check
 gen-check: ## Fail when something is not what `make gen` writes
-	go run ./codec/internal/wiregen -check -parameters core/config $(WIRES)
-	go run ./gateway/openapi/generate -check gateway/openapi
+	$(PLAIN) $(GO) run ./codec/internal/wiregen -check -parameters core/config $(WIRES)
+	$(PLAIN) $(GO) run ./gateway/openapi/generate -check gateway/openapi
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	$(BUF) generate --output "$$tmp"; \
 	$(BUF) generate --output "$$tmp" --template contract/buf.gen.yaml; \
@@ -119,17 +123,20 @@ check: ## Check formatting, vet, and run the tests that need no server, root or 
 
 # Bounds of memory, and of time after a kill, are of the programs as they are run:
 # conformance/programs, chaos and observability go without the race detector.
+# test runs the tests of packages of a module with flags; where FLAKY names a file, as in .ci/run, what fails
+# runs once more (scripts/rerun).
+test = $(if $(FLAKY),GO=$(GO) scripts/rerun $(1) $(2) -- $(3),$(GO) test -C $(1) $(3) $(2))
+
 .PHONY: test
 test: test-deps proto-lint gen-check breaking allocs binaries ## Run all tests under the race detector
 	@$(RACE_NOTICE)
-	$(GO) test $(RACE) -timeout=25m ./...
-	$(GO) test -C conformance $(RACE) -count=1 -timeout=25m \
-		$$($(GO) list -C conformance ./... | grep -v -e '/programs$$' -e '/chaos$$' -e '/observability$$')
-	GENWAY_TEST_TRANSPORT=tls1 $(GO) test -C conformance $(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)' ./anthropic
-	GENWAY_TEST_TRANSPORT=tls2 $(GO) test -C conformance $(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)' ./openai ./genai ./losses
-	$(GO) test -C conformance -count=1 -timeout=25m ./programs ./chaos ./observability
-	$(GO) test -C bench $(RACE) -timeout=5m ./...
-	$(GO) test -C tools/crossing -count=1 -timeout=5m ./...
+	$(call test,.,./...,$(RACE) -timeout=25m)
+	$(call test,conformance,$$($(GO) list -C conformance ./... | grep -v -e '/programs$$' -e '/chaos$$' -e '/observability$$'),$(RACE) -count=1 -timeout=25m)
+	GENWAY_TEST_TRANSPORT=tls1 $(call test,conformance,./anthropic,$(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)')
+	GENWAY_TEST_TRANSPORT=tls2 $(call test,conformance,./openai ./genai ./losses,$(RACE) -count=1 -timeout=5m -run '$(OVER_TLS)')
+	$(PLAIN) $(call test,conformance,./programs ./chaos ./observability,-count=1 -timeout=25m)
+	$(call test,bench,./...,$(RACE) -timeout=5m)
+	$(PLAIN) $(call test,tools/crossing,./...,-count=1 -timeout=5m)
 	@$(RACE_NOTICE)
 
 .PHONY: conformance-tls
@@ -244,13 +251,13 @@ bench-profile: ## Say where the gateway's time goes
 
 .PHONY: allocs
 allocs: ## Fail when the hot stages allocate more than their baseline
-	$(GO) build -C bench -o $(CURDIR)/bin/bench .
-	bin/bench allocs
+	$(PLAIN) $(GO) build -C bench -o $(CURDIR)/bin/bench .
+	$(PLAIN) bin/bench allocs
 
 .PHONY: allocs-baseline
 allocs-baseline: ## Write the baseline of what the hot stages allocate
-	$(GO) build -C bench -o $(CURDIR)/bin/bench .
-	bin/bench allocs -update
+	$(PLAIN) $(GO) build -C bench -o $(CURDIR)/bin/bench .
+	$(PLAIN) bin/bench allocs -update
 
 .PHONY: image
 image: ## Build the images for amd64 and arm64 into bin/images without a container engine, twice, and run one (root, buildah)

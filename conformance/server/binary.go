@@ -96,16 +96,19 @@ func link(root, pkg, kept, path string) (err error) {
 		return fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
 	program := filepath.Join(kept, filepath.Base(pkg))
-	args := []string{"build", "-o"}
+	// As the Makefile has it, so that nothing is compiled twice.
+	args := []string{"build", "-trimpath", "-tags=grpcnotrace"}
+	environment := os.Environ()
 	if race {
-		// As the Makefile has it.
 		program += ".race"
-		args = []string{"build", "-race", "-gcflags=modernc.org/sqlite/lib=-race=false", "-o"}
+		args = append(args, "-race", "-gcflags=modernc.org/sqlite/lib=-race=false")
+	} else {
+		environment = append(environment, "CGO_ENABLED=0")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", append(args, program, pkg)...)
-	cmd.Dir = root
+	cmd := exec.CommandContext(ctx, "go", append(args, "-o", program, pkg)...)
+	cmd.Dir, cmd.Env = root, environment
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build %s: %w\n%s", pkg, err, out)
 	}
