@@ -101,7 +101,7 @@ func (l *limited) await(t *testing.T, calls int64, ended ...<-chan error) error 
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(10 * time.Second); l.calls.Load() < calls; <-tick.C {
+	for deadline := time.Now().Add(time.Minute); l.calls.Load() < calls; <-tick.C {
 		for _, one := range ended {
 			select {
 			case err := <-one:

@@ -90,7 +90,7 @@ func killAgain(t *testing.T, data string, rounds, cores int) {
 		c.stop.Store(true)
 		c.callers.Wait()
 	}
-	sum := f.books.check(t, atRest(t, db, 20*time.Second), v)
+	sum := f.books.check(t, atRest(t, db, 3*time.Minute), v)
 	proved(t, data)
 	t.Logf("%d kills, %d requests in flight at them, the last closed %v after the restart at most; %+v", rounds, interrupted, slowest.Round(time.Millisecond), sum)
 	if sum.Outcomes["interrupted"] == 0 || sum.Outcomes["ok"] == 0 {

@@ -141,7 +141,7 @@ func (r *rest) budget(group string, nano int64) {
 // learns of a change within 2 s.
 func (r *rest) until(protocol string, maxTokens int, otherwise string, good func(caller.Seen) bool) {
 	r.t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !good(r.run(r.next, protocol, vendors.Broken, maxTokens)); r.next++ {
+	for deadline := time.Now().Add(3 * time.Minute); !good(r.run(r.next, protocol, vendors.Broken, maxTokens)); r.next++ {
 		if time.Now().After(deadline) {
 			r.t.Errorf("%s: %s", protocol, otherwise)
 			break
@@ -174,8 +174,8 @@ func (r *rest) settled(db *rows.Database) []rows.Row {
 	want := r.books.accepted()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(20 * time.Second); ; <-tick.C {
-		all := atRest(r.t, db, 20*time.Second)
+	for deadline := time.Now().Add(3 * time.Minute); ; <-tick.C {
+		all := atRest(r.t, db, 3*time.Minute)
 		if len(all) >= want {
 			return all
 		}

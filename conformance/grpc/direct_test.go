@@ -24,7 +24,7 @@ func TestMain(m *testing.M) { server.Main(m, &gateway) }
 // call invokes a method by reflection and gives its messages as JSON.
 func call(t *testing.T, target, method, body string, headers ...string) ([]string, *grpcurl.DefaultEventHandler) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

@@ -116,7 +116,7 @@ func TestCoresShareLedger(t *testing.T) {
 			})
 		}
 		quick.Wait()
-		within(t, 20*time.Second, data, func(r row) bool { return r.Requests == 106 && r.OK >= 100 && r.Open >= 3 })
+		within(t, 3*time.Minute, data, func(r row) bool { return r.Requests == 106 && r.OK >= 100 && r.Open >= 3 })
 		one.Core.Kill()
 		killed := time.Now()
 		inFlight.Wait()

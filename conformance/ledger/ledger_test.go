@@ -27,7 +27,7 @@ func TestKilled(t *testing.T) {
 				}
 			})
 		}
-		within(t, 20*time.Second, data, func(r row) bool { return r.Open == 5 })
+		within(t, 3*time.Minute, data, func(r row) bool { return r.Open == 5 })
 		used := 0
 		for n := range 40 {
 			got, err := do(t.Context(), s, chat(s, "sandbox-text", n%2 == 0, n))

@@ -56,7 +56,7 @@ func TestPostgresRestartsUnderLoad(t *testing.T) {
 	close(stop)
 	callers.Wait()
 	want := row{Requests: int(served.Load()), OK: int(served.Load())}
-	if total := within(t, 20*time.Second, data, func(r row) bool { return r.Open == 0 && r.OK >= want.OK }); (total.Requests != want.Requests) || total.OK != want.OK {
+	if total := within(t, 3*time.Minute, data, func(r row) bool { return r.Open == 0 && r.OK >= want.OK }); (total.Requests != want.Requests) || total.OK != want.OK {
 		t.Errorf("%d were served; the report is %+v", want.OK, total)
 	}
 }

@@ -27,7 +27,7 @@ func run(t *testing.T, name string, args ...string) (code int, stdout, stderr st
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
 	var out, diagnostics bytes.Buffer

@@ -75,7 +75,7 @@ func native(group string, status int, body []byte) string {
 // never a success.
 func TestMalformedBodies(t *testing.T) {
 	t.Parallel()
-	client := &http.Client{Timeout: 20 * time.Second}
+	client := &http.Client{Timeout: 3 * time.Minute}
 	for _, op := range operations() {
 		t.Run(op.name, func(t *testing.T) {
 			t.Parallel()

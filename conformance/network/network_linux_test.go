@@ -71,7 +71,7 @@ func TestPartition(t *testing.T) {
 	load := h.Load(h.front, atOnce, 1000)
 	load.Await(100)
 	for _, c := range h.Cores {
-		fleet.Within(t, 20*time.Second, "a core gets no calls", func() bool { return len(c.Served()) > 0 })
+		fleet.Within(t, fleet.WaitLimit, "a core gets no calls", func() bool { return len(c.Served()) > 0 })
 	}
 	h.net.Set(h.edge, h.one, Link{Cut: true})
 	load.Await(300)
@@ -84,7 +84,7 @@ func TestPartition(t *testing.T) {
 	before := len(h.Cores[0].Served())
 	h.net.Set(h.edge, h.one, Link{})
 	mended := time.Now()
-	fleet.Within(t, 30*time.Second, "the core gets no calls when the network is whole", func() bool { return len(h.Cores[0].Served()) > before+2*atOnce })
+	fleet.Within(t, fleet.WaitLimit, "the core gets no calls when the network is whole", func() bool { return len(h.Cores[0].Served()) > before+2*atOnce })
 	t.Logf("the core that was cut off gets calls %v after the end of it", time.Since(mended).Round(time.Millisecond))
 	load.Await(100)
 	if failed := h.books(t, load, 1000); failed > atOnce {

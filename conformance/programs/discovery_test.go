@@ -202,7 +202,7 @@ func await(t *testing.T, so func() bool, otherwise func() string) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(30 * time.Second); !so(); <-tick.C {
+	for deadline := time.Now().Add(3 * time.Minute); !so(); <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatalf("it did not come about: %s\n", otherwise())
 		}

@@ -158,7 +158,7 @@ func (r *rig) row(t *testing.T, n int) rows.Row {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(20 * time.Second); ; <-tick.C {
+	for deadline := time.Now().Add(3 * time.Minute); ; <-tick.C {
 		var found []rows.Row
 		for _, row := range r.db.Ledger(t) {
 			if vendors.Number(row.Model) == n {

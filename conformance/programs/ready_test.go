@@ -71,7 +71,7 @@ func healthOf(t *testing.T, target string, services ...string) string {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var all []string
 	for _, service := range services {

@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/genway/genway/conformance/caller"
 	"github.com/genway/genway/conformance/fleet"
@@ -108,7 +107,7 @@ func pair(t *testing.T, edge version, cores []version) {
 	}
 	keys(t, f, e, cores[len(cores)-1])
 	for _, c := range f.Cores {
-		fleet.Within(t, 20*time.Second, "a core got no calls", func() bool { return len(c.Served()) > 0 })
+		fleet.Within(t, fleet.WaitLimit, "a core got no calls", func() bool { return len(c.Served()) > 0 })
 	}
 }
 
@@ -142,7 +141,7 @@ func keys(t *testing.T, f *fleet.Fleet, e *fleet.Edge, by version) {
 		t.Error("a new key is not taken")
 	}
 	run("keys", "revoke", "late")
-	fleet.Within(t, 20*time.Second, "a revoked key is taken", func() bool { return inTurn(http.StatusUnauthorized) })
+	fleet.Within(t, fleet.WaitLimit, "a revoked key is taken", func() bool { return inTurn(http.StatusUnauthorized) })
 }
 
 // number is that of the last request.

@@ -279,7 +279,7 @@ func TestJournalBeginsAnew(t *testing.T) {
 	wait.Wait()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(20 * time.Second); len(must(filepath.Glob(filepath.Join(dir, "*")))) != 2; <-tick.C {
+	for deadline := time.Now().Add(time.Minute); len(must(filepath.Glob(filepath.Join(dir, "*")))) != 2; <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatal("there is no journal")
 		}

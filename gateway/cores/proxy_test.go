@@ -64,7 +64,7 @@ func callOfNoHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		_, err = grpc_health_v1.NewHealthClient(conn).Check(ctx, &grpc_health_v1.HealthCheckRequest{}, grpc.WaitForReady(false))
 		if status.Code(err) != codes.Unavailable || strings.Contains(err.Error(), "proxy") {
 			t.Errorf("%s: %v", texts, err)

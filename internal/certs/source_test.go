@@ -79,7 +79,7 @@ func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(30 * time.Second); !done(); <-tick.C {
+	for deadline := time.Now().Add(time.Minute); !done(); <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatalf("%s: it did not come about", what)
 		}

@@ -77,7 +77,7 @@ func heldWhileRunning(t *testing.T) {
 		}
 	}
 	running.Settle(limit.Amount{})
-	for deadline := now().Add(30 * time.Second); ; <-tick.C {
+	for deadline := now().Add(time.Minute); ; <-tick.C {
 		if next, refusal := ask(cores[1], place); refusal == nil {
 			next.Settle(limit.Amount{})
 			return

@@ -56,7 +56,7 @@ func TestUpstreamCertificatesAreFollowed(t *testing.T) {
 	go func() { done <- r.Watch(ctx) }()
 	says := func(want string) {
 		t.Helper()
-		for timeout := time.After(20 * time.Second); ; {
+		for timeout := time.After(time.Minute); ; {
 			select {
 			case line := <-lines:
 				if strings.Contains(line, want) {

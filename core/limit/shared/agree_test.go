@@ -19,7 +19,7 @@ import (
 
 // settled waits until the server has all settlements.
 func (s *Store) settled(t interface{ Fatal(...any) }) {
-	for deadline := time.Now().Add(30 * time.Second); len(s.queue.first()) > 0; runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); len(s.queue.first()) > 0; runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatal("the settlements are not sent")
 		}

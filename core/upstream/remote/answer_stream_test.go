@@ -1,11 +1,8 @@
 package remote_test
 
 import (
-	"bufio"
 	"io"
-	"net"
 	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -58,35 +55,6 @@ func TestStreamsWithoutContent(t *testing.T) {
 			if read := 64<<20 - body.left; read > 40<<20 {
 				t.Errorf("%s, passThrough %v: %d bytes were read", name, passThrough, read)
 			}
-		}
-	}
-}
-
-// An upstream that sends heartbeats while it thinks is waited for, and for much
-// longer than one that is silent.
-func TestHeartbeatsKeepCallsAlive(t *testing.T) {
-	for name, beat := range map[string]string{"comments": ": PROCESSING\n\n", "events": "data: {\"choices\":[]}\n\n"} {
-		u := hangingUp(t, func(conn *net.TCPConn) {
-			if _, ok := read(bufio.NewReader(conn)); !ok {
-				return
-			}
-			head, events, _ := strings.Cut(record(replyStreamed), "\r\n\r\n")
-			head = strings.Replace(head, "Transfer-Encoding: chunked", "Connection: close", 1)
-			_, _ = io.WriteString(conn, head+"\r\n\r\n")
-			tick := time.NewTicker(20 * time.Millisecond)
-			defer tick.Stop()
-			for range 30 {
-				<-tick.C
-				_, _ = io.WriteString(conn, beat)
-			}
-			for line := range strings.Lines(events) {
-				if strings.HasPrefix(line, "data:") || strings.TrimSpace(line) == "" {
-					_, _ = io.WriteString(conn, strings.TrimSuffix(line, "\r\n")+"\n")
-				}
-			}
-		}, func(c *remote.Config, _ *remote.Way) { c.Idle, c.FirstByte = 300*time.Millisecond, time.Minute })
-		if h := ask(t, u, true, false); h.err != nil || !h.done {
-			t.Errorf("%s: %+v", name, h)
 		}
 	}
 }

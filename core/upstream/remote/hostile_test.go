@@ -170,15 +170,18 @@ func TestAnswersThatHangOrDrip(t *testing.T) {
 		}
 		body := strings.Index(whole, "\r\n\r\n") + 4
 		for _, sent := range []int{body, body + 10, len(whole) / 2} {
-			u := hangingUp(t, func(conn *net.TCPConn) {
-				if _, ok := read(bufio.NewReader(conn)); ok {
-					_, _ = io.WriteString(conn, whole[:sent])
-					_, _ = io.Copy(io.Discard, conn) // until the caller hangs up
+			t.Run(fmt.Sprintf("streamed %v, %d bytes", streamed, sent), func(t *testing.T) {
+				t.Parallel()
+				u := hangingUp(t, func(conn *net.TCPConn) {
+					if _, ok := read(bufio.NewReader(conn)); ok {
+						_, _ = io.WriteString(conn, whole[:sent])
+						_, _ = io.Copy(io.Discard, conn) // until the caller hangs up
+					}
+				}, func(c *remote.Config, _ *remote.Way) { c.Idle, c.FirstByte = time.Second, 10*time.Second })
+				if h := ask(t, u, streamed, true); fault.From(h.err) == nil || fault.From(h.err).Kind != fault.Timeout || h.record.AnswerBegun() == streamed {
+					t.Errorf("%+v", h)
 				}
-			}, func(c *remote.Config, _ *remote.Way) { c.Idle, c.FirstByte = 50*time.Millisecond, 100*time.Millisecond })
-			if h := ask(t, u, streamed, true); fault.From(h.err) == nil || fault.From(h.err).Kind != fault.Timeout || h.record.AnswerBegun() == streamed {
-				t.Errorf("streamed %v, %d bytes: %+v", streamed, sent, h)
-			}
+			})
 		}
 		u := hangingUp(t, func(conn *net.TCPConn) {
 			_ = conn.SetNoDelay(true)

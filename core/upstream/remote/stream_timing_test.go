@@ -205,6 +205,20 @@ func TestIdleStreams(t *testing.T) {
 	})
 }
 
+// An upstream that sends heartbeats while it thinks is waited for, and for much longer than one that is silent.
+func TestHeartbeatsKeepCallsAlive(t *testing.T) {
+	for name, beat := range map[string]string{"comments": ": PROCESSING\n\n", "events": "data: {\"choices\":[]}\n\n"} {
+		var steps []any
+		for range 30 {
+			steps = append(steps, beat, pause(20*time.Second)) // twice as long as Idle in all
+		}
+		h := playStream(t, script(append(steps, role, piece, finish, late, done)...), func(c *remote.Config) { c.FirstByte = time.Hour }, false)
+		if h.err != nil || h.took != 10*time.Minute || h.kinds[len(h.kinds)-1] != "completed" {
+			t.Errorf("%s: %v after %v: %v", name, h, h.took, h.err)
+		}
+	}
+}
+
 // A caller that disconnects, or cannot be sent to, ends the upstream's call at once.
 func TestDisconnects(t *testing.T) {
 	unsendable := errors.New("nobody there")
