@@ -368,7 +368,7 @@ func TestDrawnKeys(t *testing.T) {
 // A zero byte in a text, which PostgreSQL cannot be asked for, is found nowhere or is refused by the name of its member, on
 // both kinds of store and in every request.
 func TestZeroBytes(t *testing.T) {
-	for kind, location := range map[string]string{"SQLite": filepath.Join(t.TempDir(), store.FileName), "PostgreSQL": servers.PostgresDatabase(t)} {
+	for kind, location := range map[string]string{"SQLite": filepath.Join(t.TempDir(), store.FileName), "PostgreSQL": servers.NewPostgres(t).Database(t)} {
 		f := serveOn(t, location)
 		ctx := showing(t, f.reader(t, false))
 		requests := 0
