@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/gateway/cores"
+	"github.com/genway/genway/internal/target"
 	"github.com/genway/genway/internal/transport"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
@@ -37,7 +38,7 @@ type CoreConfig struct {
 
 // Dial connects to the cores. Connections are made again when they are lost.
 func Dial(config CoreConfig) (*cores.Conn, error) {
-	targets, err := cores.ParseTargets(config.Targets)
+	targets, err := target.ParseAll(config.Targets)
 	if err != nil {
 		return nil, err
 	}

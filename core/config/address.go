@@ -22,6 +22,20 @@ func ownPaths(kind string) []string {
 	return paths
 }
 
+// badHost says what is wrong with the host and the port of an address; empty for nothing.
+func badHost(address *url.URL) string {
+	port, err := strconv.ParseUint(address.Port(), 10, 16)
+	switch {
+	case address.Hostname() == "":
+		return "the host is missing"
+	case strings.HasSuffix(address.Host, ":"):
+		return "the port is missing behind the colon"
+	case address.Port() != "" && (err != nil || port == 0):
+		return "expected a port from 1 to 65535, got " + address.Port()
+	}
+	return ""
+}
+
 // checkAddress demands that base_url, path and query make the address that their writer
 // has in mind. Addresses with a query or a user are not repeated: they may hold
 // credentials.
@@ -38,8 +52,8 @@ func (u Upstream) checkAddress(all *checks, at string) {
 	case base.Fragment != "" || strings.HasSuffix(u.BaseURL, "#"):
 		all.wrongf(at+".base_url", "a fragment (#) is never sent; leave it out")
 	}
-	if port, err := strconv.ParseUint(base.Port(), 10, 16); base.Port() != "" && (err != nil || port == 0) {
-		all.wrongf(at+".base_url", "expected a port from 1 to 65535, got %s", base.Port())
+	if wrong := badHost(base); wrong != "" {
+		all.wrongf(at+".base_url", "%s", wrong)
 	}
 	if _, err := url.ParseQuery(base.RawQuery); err != nil {
 		all.wrongf(at+".base_url", "its query is malformed; write it under query")

@@ -131,7 +131,7 @@ func checkIssuer(all *checks, at, address string) {
 		return
 	}
 	issuer, err := url.Parse(address)
-	if err != nil || issuer.Host == "" || issuer.Scheme != "https" && (issuer.Scheme != "http" || !isLoopback(issuer.Hostname())) {
+	if err != nil || badHost(issuer) != "" || issuer.Scheme != "https" && (issuer.Scheme != "http" || !isLoopback(issuer.Hostname())) {
 		all.wrongf(at, "expected https://host")
 	}
 }

@@ -104,6 +104,6 @@ func (o *OIDC) validate(all *checks, at string) {
 // this machine.
 func protectedURL(text string) bool {
 	u, err := url.Parse(text)
-	return err == nil && u.Host != "" && u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && !strings.Contains(text, "#") &&
+	return err == nil && badHost(u) == "" && u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && !strings.Contains(text, "#") &&
 		(u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()))
 }

@@ -206,6 +206,9 @@ func (r Rates) validate(all *checks, at string) {
 
 func (a Allowance) validate(all *checks, at string) {
 	a.Rates.validate(all, at)
+	if a.Budgets != nil && len(a.Budgets) == 0 {
+		all.wrongf(at+".budgets", "it is empty; leave it out for no budget")
+	}
 	seen := map[limit.Period]bool{}
 	for i, text := range a.Budgets {
 		where := fmt.Sprintf("%s.budgets[%d]", at, i)

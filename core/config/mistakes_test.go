@@ -164,20 +164,30 @@ limits: {store: "${REDIS}", keys: {budgets: ["${BUDGET}"]}}
 // What is allowed and most likely not meant is warned of.
 func TestWarnings(t *testing.T) {
 	for name, c := range map[string]struct{ text, says string }{
-		"nothing":               {"routes: [{model: a, targets: [{upstream: sandbox, weight: 1}]}, {model: '*', targets: [{upstream: sandbox}]}]\n", ""},
-		"shadowed":              {"routes: [{model: '*', targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", "f:1:64: routes[1].model: nothing comes to this route: routes[0] (*) ahead of it takes all that it matches"},
-		"a glob of a glob":      {"routes: [{model: 'g*-x', targets: [{upstream: sandbox}]}, {model: 'gpt-*-x', targets: [{upstream: sandbox}]}]\n", "routes[1].model: nothing comes"},
-		"the name again":        {"routes: [{model: a, targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", "routes[1].model: nothing comes"},
-		"not quite":             {"routes: [{model: 'gpt-*-x', targets: [{upstream: sandbox}]}, {model: 'gpt-*', targets: [{upstream: sandbox}]}, {model: 'a*a', targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", ""},
-		"for some callers":      {"routes: [{model: '*', protocols: [chat], targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", ""},
-		"for the same callers":  {"routes: [{model: '*', protocols: [chat, grpc], targets: [{upstream: sandbox}]}, {model: a, protocols: [grpc], targets: [{upstream: sandbox}]}]\n", "routes[1].model: nothing comes"},
-		"together":              {"routes: [{model: '*', protocols: [chat], targets: [{upstream: sandbox}]}, {model: 'a*', protocols: [grpc], targets: [{upstream: sandbox}]}, {model: ab, protocols: [grpc, chat], targets: [{upstream: sandbox}]}]\n", "routes[0] (*), routes[1] (a*) ahead of it"},
-		"weight 0":              {"routes: [{model: a, targets: [{upstream: sandbox, weight: 0}]}]\n", "f:1:59: routes[0].targets[0].weight: 0 is taken for 1"},
-		"weight of a fallback":  {"routes: [{model: a, targets: [{upstream: sandbox}], fallback: [{upstream: sandbox, weight: 2}]}]\n", "routes[0].fallback[0].weight: a fallback has no weight"},
-		"budgets and no prices": {"routes: [{model: a, targets: [{upstream: sandbox}]}]\nlimits: {keys: {budgets: [1/day]}}\n", "f:2:26: limits.keys.budgets: there are budgets and no prices"},
-		"budgets of owners":     {"routes: [{model: a, targets: [{upstream: sandbox}]}]\nlimits: {owners: [{owner: '*', budgets: [1/day]}]}\n", "limits.owners[0].budgets: there are budgets and no prices"},
-		"budgets, uncounted":    {"routes: [{model: a, targets: [{upstream: sandbox}]}]\nlimits: {unpriced: allow, keys: {budgets: [1/day]}}\n", ""},
-		"budgets and prices":    {"prices: p.yaml\nroutes: [{model: a, targets: [{upstream: sandbox}]}]\nlimits: {keys: {budgets: [1/day]}}\n", ""},
+		"nothing":                 {"routes: [{model: a, targets: [{upstream: sandbox, weight: 1}]}, {model: '*', targets: [{upstream: sandbox}]}]\n", ""},
+		"shadowed":                {"routes: [{model: '*', targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", "f:1:64: routes[1].model: nothing comes to this route: routes[0] (*) ahead of it takes all that it matches"},
+		"a glob of a glob":        {"routes: [{model: 'g*-x', targets: [{upstream: sandbox}]}, {model: 'gpt-*-x', targets: [{upstream: sandbox}]}]\n", "routes[1].model: nothing comes"},
+		"the name again":          {"routes: [{model: a, targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", "routes[1].model: nothing comes"},
+		"not quite":               {"routes: [{model: 'gpt-*-x', targets: [{upstream: sandbox}]}, {model: 'gpt-*', targets: [{upstream: sandbox}]}, {model: 'a*a', targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", ""},
+		"for some callers":        {"routes: [{model: '*', protocols: [chat], targets: [{upstream: sandbox}]}, {model: a, targets: [{upstream: sandbox}]}]\n", ""},
+		"for the same callers":    {"routes: [{model: '*', protocols: [chat, grpc], targets: [{upstream: sandbox}]}, {model: a, protocols: [grpc], targets: [{upstream: sandbox}]}]\n", "routes[1].model: nothing comes"},
+		"together":                {"routes: [{model: '*', protocols: [chat], targets: [{upstream: sandbox}]}, {model: 'a*', protocols: [grpc], targets: [{upstream: sandbox}]}, {model: ab, protocols: [grpc, chat], targets: [{upstream: sandbox}]}]\n", "routes[0] (*), routes[1] (a*) ahead of it"},
+		"weight 0":                {"routes: [{model: a, targets: [{upstream: sandbox, weight: 0}]}]\n", "f:1:59: routes[0].targets[0].weight: 0 is taken for 1"},
+		"weight of a fallback":    {"routes: [{model: a, targets: [{upstream: sandbox}], fallback: [{upstream: sandbox, weight: 2}]}]\n", "routes[0].fallback[0].weight: a fallback has no weight"},
+		"budgets and no prices":   {"routes: [{model: a, targets: [{upstream: sandbox}]}]\nlimits: {keys: {budgets: [1/day]}}\n", "f:2:26: limits.keys.budgets: there are budgets and no prices"},
+		"budgets of owners":       {"routes: [{model: a, targets: [{upstream: sandbox}]}]\nlimits: {owners: [{owner: '*', budgets: [1/day]}]}\n", "limits.owners[0].budgets: there are budgets and no prices"},
+		"budgets, uncounted":      {"routes: [{model: a, targets: [{upstream: sandbox}]}]\nlimits: {unpriced: allow, keys: {budgets: [1/day]}}\n", ""},
+		"a key in clear text":     {"upstreams: {a: {kind: chat, base_url: 'http://h.example/v1', api_key: secret}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", "f:1:39: upstreams.a.base_url: the credential goes to h.example in clear text; use https://"},
+		"a key in a file":         {"upstreams: {a: {kind: chat, base_url: 'http://10.0.0.1', auth: {command: {run: [a]}}}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", "upstreams.a.base_url: the credential goes to 10.0.0.1 in clear text"},
+		"a key in a header":       {"upstreams: {a: {kind: messages, base_url: 'http://h', headers: {X-Api-Key: secret}}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", "upstreams.a.base_url: the credential goes to h in clear text"},
+		"another header":          {"upstreams: {a: {kind: messages, base_url: 'http://h', headers: {X-Tenant: a}}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", ""},
+		"no key":                  {"upstreams: {a: {kind: chat, base_url: 'http://h'}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", ""},
+		"a key, encrypted":        {"upstreams: {a: {kind: chat, base_url: 'https://h', api_key: secret}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", ""},
+		"a key, on this machine":  {"upstreams: {a: {kind: chat, base_url: 'http://127.0.0.1:1', api_key: secret}, b: {kind: chat, base_url: 'http://[::1]', api_key: secret}, c: {kind: chat, base_url: 'http://localhost', api_key: secret}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", ""},
+		"a target in clear text":  {"upstreams: {a: {kind: generation, target: 'dns:///core:9090'}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", "f:1:43: upstreams.a.target: calls go to core in clear text; set tls: true"},
+		"a target, encrypted":     {"upstreams: {a: {kind: generation, target: 'core:9090', tls: true}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", ""},
+		"targets of this machine": {"upstreams: {a: {kind: generation, target: 'localhost:1'}, b: {kind: generation, target: '[::1]:1'}, c: {kind: generation, target: 'unix:/s'}}\nroutes: [{model: a, targets: [{upstream: a}]}]\n", ""},
+		"budgets and prices":      {"prices: p.yaml\nroutes: [{model: a, targets: [{upstream: sandbox}]}]\nlimits: {keys: {budgets: [1/day]}}\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := config.Parse("f", []byte(c.text), getenv)
@@ -308,6 +318,94 @@ func TestTooManyMistakes(t *testing.T) {
 		said := strings.HasSuffix(all[len(all)-1], ": there may be more mistakes: the search ended after "+strconv.Itoa(found))
 		if said != (routes > found) || said && len(all) != found+1 || !said && len(all) != found || !strings.HasPrefix(all[0], `f:2:46: unknown key "label"`) {
 			t.Errorf("%d routes: %d lines, the last: %s", routes, len(all), all[len(all)-1])
+		}
+	}
+}
+
+// What cannot be called, and a name that cannot be meant, is found by the check and not by the first request.
+func TestWhatCannotBeMeant(t *testing.T) {
+	const routes = "routes: [{model: m, targets: [{upstream: sandbox}]}]\n"
+	upstream := func(members string) string { return "upstreams: {a: {" + members + "}}\n" + routes }
+	generation := func(target string) string {
+		return upstream("kind: generation, tls: true, target: " + strconv.Quote(target))
+	}
+	for text, says := range map[string]string{
+		generation("http://h"):       "f:1:54: upstreams.a.target: the scheme http is not supported; expected HOST:PORT, dns:///HOST:PORT or unix:PATH",
+		generation("xds://"):         "upstreams.a.target: the scheme xds is not supported",
+		generation("h:99999"):        `upstreams.a.target: the port is "99999"; expected a number from 1 to 65535`,
+		generation("h:0"):            `upstreams.a.target: the port is "0"`,
+		generation("unix:"):          "upstreams.a.target: the path of the socket is missing",
+		generation("a b:1"):          "upstreams.a.target: blanks and control characters are no part of a target",
+		generation("h"):              "",
+		generation(":1"):             "upstreams.a.target: the host is missing",
+		generation("h:1\x00"):        "upstreams.a.target: blanks and control characters",
+		generation("dns:///h:9090"):  "",
+		generation("dns:h:9090"):     "",
+		generation("10.0.0.1:9090"):  "",
+		generation("unix:/run/sock"): "",
+		generation("[::1]:9090"):     "",
+
+		upstream("kind: chat, base_url: 'http://:80'"):                                                                                      "f:1:39: upstreams.a.base_url: the host is missing",
+		upstream("kind: chat, base_url: 'http://h:'"):                                                                                       "upstreams.a.base_url: the port is missing",
+		upstream("kind: chat, base_url: 'http://h:0'"):                                                                                      "upstreams.a.base_url: expected a port from 1 to 65535, got 0",
+		upstream("kind: chat, base_url: 'http://[::1]:80'"):                                                                                 "",
+		upstream("kind: chat, base_url: 'http://h', proxy: 'http://:80'"):                                                                   "upstreams.a.proxy: the host is missing",
+		upstream("kind: chat, base_url: 'http://h', proxy: 'http://h:0'"):                                                                   "upstreams.a.proxy: expected a port from 1 to 65535, got 0",
+		upstream("kind: chat, base_url: 'http://h', proxy: 'socks5://h:99999'"):                                                             "upstreams.a.proxy: expected a port from 1 to 65535",
+		upstream(`kind: chat, base_url: 'http://h', headers: {x: "a\x01"}`):                                                                 `upstreams.a.headers: "x" cannot be sent`,
+		upstream("kind: chat, base_url: 'https://h', auth: {entra: {tenant: a, client_id: b, client_secret: c, authority: 'https://:80'}}"): "upstreams.a.auth.entra.authority: expected https://host",
+		"console: {oidc: {issuer: 'https://:80', client_id: a, redirect_url: 'https://h/sign-in/oidc', admin_groups: [a]}}\n" + routes:      "console.oidc.issuer: expected https://host",
+		"console: {oidc: {issuer: 'https://h', client_id: a, redirect_url: 'https://h:0/sign-in/oidc', admin_groups: [a]}}\n" + routes:      "console.oidc.redirect_url: expected the console's address",
+		"upstreams: {'': {kind: sandbox}}\n" + routes:                                                                                       `upstreams: expected a name of printable characters, got ""`,
+		"upstreams: {' ': {kind: sandbox}}\n" + routes:                                                                                      `upstreams: expected a name of printable characters, got " "`,
+		"upstreams: {a : {kind: sandbox}, 'b ': {kind: sandbox}}\n" + routes:                                                                `got "b "`,
+		"store: \"a\\0b\"\n" + routes:                                                                                                       "f:1:8: store: control characters are no part of",
+		"store: \"postgres://h/a\\0b\"\n" + routes:                                                                                          "f:1:8: store: control characters",
+		"store: ' '\n" + routes:                                                     "f:1:8: store: expected",
+		"prices: \"a\\0\"\n" + routes:                                               "f:1:9: prices: control characters",
+		"catalog: \"a\\n\"\n" + routes:                                              "f:1:10: catalog: control characters",
+		`routes: [{model: "m\0", targets: [{upstream: sandbox}]}]` + "\n":           "routes[0].model: ",
+		`routes: [{model: m, targets: [{upstream: sandbox, model: "m\0"}]}]` + "\n": "routes[0].targets[0].model: ",
+	} {
+		_, err := config.Parse("f", []byte(text), getenv)
+		if got := lines(err); (says == "") != (err == nil) || !strings.Contains(got, says) {
+			t.Errorf("%s: %s, want %s", text, got, says)
+		}
+	}
+}
+
+// A value that is null or an empty list bounds nothing, and is no value: absent, null, empty and zero are four things.
+func TestEmptyIsNotUnbounded(t *testing.T) {
+	const routes = "routes: [{model: m, targets: [{upstream: sandbox}]}]\n"
+	for _, null := range []string{"", " null", " ~", " !!null ''", " &x"} {
+		for text, says := range map[string]string{
+			"limits:\n  keys:\n    requests_per_minute:" + null + "\n" + routes:                       "f:3:5: requests_per_minute has no value",
+			"limits:\n  keys:\n    budgets:" + null + "\n" + routes:                                   "f:3:5: budgets has no value",
+			"limits:\n  keys:" + null + "\n" + routes:                                                 "f:2:3: keys has no value",
+			"limits:" + null + "\n" + routes:                                                          "f:1:1: limits has no value",
+			"limits:\n  models:\n    - model: a\n      concurrent:" + null + "\n" + routes:            "f:4:7: concurrent has no value",
+			"upstreams:\n  a:\n    kind: sandbox\n    max_concurrent:" + null + "\n" + routes:         "f:4:5: max_concurrent has no value",
+			"routes:\n  - model: m\n    protocols:" + null + "\n    targets: [{upstream: sandbox}]\n": "f:3:5: protocols has no value",
+		} {
+			_, err := config.Parse("f", []byte(text), getenv)
+			if got := lines(err); !strings.Contains(got, says+"; write one, or leave the key out") {
+				t.Errorf("%s: %s", text, got)
+			}
+			if _, err := config.Parse("f", []byte(text), nil); err == nil {
+				t.Errorf("%s: no mistake without an environment", text)
+			}
+		}
+	}
+	for text, says := range map[string]string{
+		"limits: {keys: {budgets: []}}\n" + routes:                              "f:1:26: limits.keys.budgets: it is empty; leave it out for no budget",
+		"limits: {owners: [{owner: a, budgets: []}]}\n" + routes:                "limits.owners[0].budgets: it is empty",
+		"routes: [{model: m, protocols: [], targets: [{upstream: sandbox}]}]\n": "f:1:32: routes[0].protocols: it is empty; leave it out for all",
+		"limits: {keys: {requests_per_minute: ''}}\n" + routes:                  "f:1:38: expected int64",
+		"limits: {keys: {requests_per_minute: 0}}\n" + routes:                   "",
+	} {
+		_, err := config.Parse("f", []byte(text), getenv)
+		if got := lines(err); (says == "") != (err == nil) || !strings.Contains(got, says) {
+			t.Errorf("%s: %s, want %s", text, got, says)
 		}
 	}
 }

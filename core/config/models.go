@@ -26,8 +26,6 @@ type Models struct {
 func (m *Models) UnmarshalYAML(node ast.Node) error {
 	*m = Models{}
 	switch n := node.(type) {
-	case *ast.NullNode:
-		return nil
 	case *ast.SequenceNode:
 		return yaml.NodeToValue(n, &m.Names)
 	case *ast.StringNode:

@@ -26,8 +26,8 @@ func TestModels(t *testing.T) {
 	}{
 		{"chat", "[a, b]", "", []string{"a", "b"}, false},
 		{"chat", "[]", "", nil, false},
-		{"chat", "null", "", nil, false},
-		{"chat", "~", "", nil, false},
+		{"chat", "null", "f:4:5: models has no value", nil, false},
+		{"chat", "~", "f:4:5: models has no value", nil, false},
 		{"chat", "discover", "", nil, true},
 		{"generation", "discover", "", nil, true},
 		{"images", "'discover'", "", nil, true},

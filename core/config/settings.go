@@ -109,7 +109,7 @@ func (u Upstream) checkSettings(all *checks, at string) {
 	u.checkAuth(all, at)
 	u.checkTransport(all, at)
 	for _, name := range slices.Sorted(maps.Keys(u.Headers)) {
-		if strings.Trim(strings.ToLower(name), tokenCharacters) != "" || name == "" || strings.ContainsAny(u.Headers[name], "\r\n\x00") {
+		if strings.Trim(strings.ToLower(name), tokenCharacters) != "" || name == "" || !sendable(u.Headers[name]) {
 			all.wrongf(at+".headers", "%q cannot be sent as a header", name)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"unicode"
 
 	"github.com/genway/genway/core/config/strict"
 	"github.com/goccy/go-yaml"
@@ -47,9 +48,20 @@ func LoadStore(file string, getenv func(string) (string, bool)) (string, error) 
 
 // checkStore does not repeat the value, which may have a password.
 func checkStore(location string) error {
+	if err := checkPath("store", location); err != nil {
+		return err
+	}
 	kind, _, isURL := strings.Cut(location, "://")
-	if isURL && kind != "postgres" && kind != "postgresql" {
+	if location != "" && strings.TrimSpace(location) == "" || isURL && kind != "postgres" && kind != "postgresql" {
 		return wrong("$.store", "expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, or the path of a file")
+	}
+	return nil
+}
+
+// checkPath refuses what names no file, by its key.
+func checkPath(key, path string) error {
+	if strings.ContainsFunc(path, unicode.IsControl) {
+		return wrong("$."+key, "control characters are no part of a file's name")
 	}
 	return nil
 }

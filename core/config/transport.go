@@ -24,6 +24,8 @@ func (u Upstream) checkTransport(all *checks, at string) {
 		if err != nil || proxy.Host == "" || !slices.Contains(proxySchemes, proxy.Scheme) {
 			// The address may hold a password, so it is not repeated.
 			all.wrongf(at+".proxy", "expected none, or %s://host:port", strings.Join(proxySchemes, "://, "))
+		} else if wrong := badHost(proxy); wrong != "" {
+			all.wrongf(at+".proxy", "%s", wrong)
 		}
 	}
 	for _, s := range []struct{ key, file, needs, other string }{

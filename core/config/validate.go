@@ -11,6 +11,7 @@ import (
 
 	"github.com/genway/genway/core/config/strict"
 	"github.com/genway/genway/core/glob"
+	"github.com/genway/genway/internal/target"
 	"github.com/genway/genway/protocol"
 )
 
@@ -49,9 +50,9 @@ func (c *checks) add(errs ...error) {
 // its place.
 func (c *Config) Validate() error {
 	var all checks
-	all.add(checkStore(c.Store))
+	all.add(checkStore(c.Store), checkPath("prices", c.Prices), checkPath("catalog", c.Catalog))
 	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
-		if strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) }) { // it is in logs, metrics and tables
+		if name == "" || name != strings.TrimSpace(name) || !printable(name) {
 			all.wrongf("$.upstreams", "expected a name of printable characters, got %q", name)
 			continue
 		}
@@ -67,6 +68,20 @@ func (c *Config) Validate() error {
 	return errors.Join(all...)
 }
 
+// target reads the target, whose port may be left to gRPC.
+func (u Upstream) target() (target.Target, error) {
+	to, err := target.Parse(u.Target)
+	if errors.Is(err, target.ErrNoPort) {
+		return target.Parse(u.Target + ":443")
+	}
+	return to, err
+}
+
+// printable reports whether a name can stand in logs, metrics and tables.
+func printable(name string) bool {
+	return !strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) })
+}
+
 func (u Upstream) validate(all *checks, at string) {
 	switch {
 	case u.Kind == "":
@@ -80,6 +95,9 @@ func (u Upstream) validate(all *checks, at string) {
 	case u.Kind != "generation" && u.Target != "":
 		all.wrongf(at+".target", "only kind generation has a target; this is base_url's place")
 		return
+	}
+	if _, err := u.target(); u.Target != "" && err != nil {
+		all.wrongf(at+".target", "%v", err)
 	}
 	u.checkSettings(all, at)
 	if u.Kind == "generation" || u.Kind == Sandbox {
@@ -100,6 +118,11 @@ func (u Upstream) validate(all *checks, at string) {
 func (c *Config) checkRoute(all *checks, at string, r Route) {
 	if r.Model == "" {
 		all.wrongf(at, `model is missing: a name or a glob, "*" for all`)
+	} else if !printable(r.Model) {
+		all.wrongf(at+".model", "%q has a character that cannot be shown", r.Model)
+	}
+	if r.Protocols != nil && len(r.Protocols) == 0 {
+		all.wrongf(at+".protocols", "it is empty; leave it out for all")
 	}
 	for i, p := range r.Protocols {
 		if !slices.Contains(Protocols(), p) {
@@ -136,6 +159,9 @@ func (c *Config) checkTarget(all *checks, at string, t Target) {
 	}
 	if t.Weight != nil && *t.Weight > mostWeight {
 		all.wrongf(at+".weight", "expected at most %d, got %d", mostWeight, *t.Weight)
+	}
+	if !printable(t.Model) {
+		all.wrongf(at+".model", "%q has a character that cannot be shown", t.Model)
 	}
 	if t.Upstream == "" {
 		all.wrongf(at, "upstream is missing")

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +20,9 @@ func (c *Config) Warnings() Errors { return c.warnings }
 func (c *Config) findWarnings(file string, body ast.Node) {
 	var all checks
 	ahead := c.ahead()
+	for _, name := range slices.Sorted(maps.Keys(c.Upstreams)) {
+		c.Upstreams[name].warnOfClearText(&all, "$.upstreams."+quoted(name))
+	}
 	for i, r := range c.Routes {
 		at := fmt.Sprintf("$.routes[%d]", i)
 		if by, shadowed := c.shadowing(i, ahead); shadowed {
@@ -49,6 +54,23 @@ func (c *Config) findWarnings(file string, body ast.Node) {
 		warnings.Add(w)
 	}
 	c.warnings, _ = warnings.Err().(Errors) //nolint:errorlint // that is what it is
+}
+
+// credentials are headers that have a credential, in lower case.
+var credentials = []string{"authorization", "x-api-key", "api-key", "x-goog-api-key"}
+
+// warnOfClearText warns of a credential, or of a call of the contract, that goes to another machine without encryption.
+func (u Upstream) warnOfClearText(all *checks, at string) {
+	if to, err := u.target(); u.Target != "" && err == nil && !u.TLS && to.Path == "" && !isLoopback(to.Host) {
+		all.wrongf(at+".target", "calls go to %s in clear text; set tls: true", to.Host)
+	}
+	shows := u.APIKey != "" || u.APIKeyFile != "" || u.Auth != nil
+	for name := range u.Headers {
+		shows = shows || slices.Contains(credentials, strings.ToLower(name))
+	}
+	if to, err := url.Parse(u.BaseURL); shows && err == nil && to.Scheme == "http" && !isLoopback(to.Hostname()) {
+		all.wrongf(at+".base_url", "the credential goes to %s in clear text; use https://", to.Hostname())
+	}
 }
 
 // budgeted gives the place of the first budget; empty without one.

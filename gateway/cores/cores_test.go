@@ -11,6 +11,7 @@ import (
 	"time"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/target"
 	"github.com/genway/genway/internal/transport"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
@@ -106,7 +107,7 @@ func refuse(how string) func(context.Context) error {
 
 func dial(t *testing.T, targets ...string) *Conn {
 	t.Helper()
-	parsed, err := ParseTargets(targets)
+	parsed, err := target.ParseAll(targets)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/internal/target"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	_ "google.golang.org/grpc/health" // the client's side of health checks
@@ -29,11 +30,11 @@ func serviceConfig() string {
 // lost. A single core on a fixed address is connected to as gRPC does by itself, when it is
 // first needed and without health checks: there is no other to go to. The credentials are those of
 // each connection. Proxies of the environment are not used.
-func Dial(targets []Target, log *slog.Logger, creds credentials.TransportCredentials, options ...grpc.DialOption) (*Conn, error) {
+func Dial(targets []target.Target, log *slog.Logger, creds credentials.TransportCredentials, options ...grpc.DialOption) (*Conn, error) {
 	known := &knowledge{}
 	// HTTPS_PROXY is for what is outside; a proxy would see the secret and the bodies of an edge without TLS.
 	options = append(append(options, known.options()...), grpc.WithTransportCredentials(identified{creds}), grpc.WithNoProxy())
-	if len(targets) == 1 && !targets[0].each {
+	if len(targets) == 1 && !targets[0].Each {
 		one := &single{log: cmp.Or(log, slog.Default()), core: targets[0].String()}
 		options = append(append(options, one.options(targets[0])...), grpc.WithDefaultServiceConfig(fmt.Sprintf(`{"loadBalancingConfig": [{%q: {}}]}`, oneCore)))
 		conn, err := grpc.NewClient(targets[0].String(), options...)

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"net"
 	"testing"
+
+	"github.com/genway/genway/internal/target"
 )
 
 // Case N79: the error of a lookup names the DNS server of the target, which was asked, and not the system's.
@@ -25,7 +27,7 @@ func TestLookupsNameTheirServer(t *testing.T) {
 			_, _ = server.WriteTo(query[:end], from)
 		}
 	}()
-	targets, err := ParseTargets([]string{"dns://" + server.LocalAddr().String() + "/nobody.test.:9090"})
+	targets, err := target.ParseAll([]string{"dns://" + server.LocalAddr().String() + "/nobody.test.:9090"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
+
+	"github.com/genway/genway/internal/target"
 )
 
 // No proxy of the environment is between an edge and its cores: it would see the edge's secret, and every body. The
@@ -56,7 +58,7 @@ func TestNoProxyOfTheEnvironment(t *testing.T) {
 // callOfNoHost calls cores whose names no DNS server resolves: a single target, several, and dns:///.
 func callOfNoHost(t *testing.T) {
 	for _, texts := range [][]string{{"core.invalid:9090"}, {"core.invalid:9090", "other.invalid:9090"}, {"dns:///core.invalid:9090"}} {
-		targets, err := ParseTargets(texts)
+		targets, err := target.ParseAll(texts)
 		if err != nil {
 			t.Fatal(err)
 		}

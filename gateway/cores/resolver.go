@@ -5,11 +5,11 @@ import (
 	"errors"
 	"math/rand/v2"
 	"net"
-	"net/netip"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/genway/genway/internal/target"
 	"google.golang.org/grpc/attributes"
 	"google.golang.org/grpc/resolver"
 )
@@ -30,10 +30,10 @@ const (
 
 // builder makes the gRPC resolver that merges the addresses of all targets.
 type builder struct {
-	targets []Target
+	targets []target.Target
 	pool    *pool
 	// lookup gives the function that finds the addresses of a target's name.
-	lookup func(Target) func(context.Context) ([]string, error)
+	lookup func(target.Target) func(context.Context) ([]string, error)
 }
 
 // Scheme is schemeOfAll.
@@ -46,7 +46,7 @@ func (b builder) Build(_ resolver.Target, cc resolver.ClientConn, _ resolver.Bui
 	m.mu.Lock() // the first lookups wait until all is there
 	defer m.mu.Unlock()
 	for i, t := range b.targets {
-		if addresses := t.static(); addresses != nil {
+		if addresses := t.Static(); addresses != nil {
 			m.known[i] = addresses
 			continue
 		}
@@ -61,23 +61,12 @@ func (b builder) Build(_ resolver.Target, cc resolver.ClientConn, _ resolver.Bui
 	return m, nil
 }
 
-// static gives the address of a target that needs no lookup; nil for a name.
-func (t Target) static() []string {
-	if t.path != "" {
-		return []string{"unix:" + t.path}
-	}
-	if _, err := netip.ParseAddr(t.host); err == nil {
-		return []string{net.JoinHostPort(t.host, t.port)}
-	}
-	return nil
-}
-
 // merged is a gRPC resolver over several targets. It keeps the last known addresses of a name
 // while its DNS server fails or has none.
 type merged struct {
 	cc      resolver.ClientConn
 	pool    *pool
-	targets []Target
+	targets []target.Target
 	wakes   []chan struct{}
 	cancel  context.CancelFunc
 	running sync.WaitGroup
@@ -123,24 +112,24 @@ func (m *merged) follow(ctx context.Context, i int, look func(context.Context) (
 }
 
 // lookup finds the addresses of a target's name by DNS, or by what else the system has.
-func lookup(t Target) func(context.Context) ([]string, error) {
+func lookup(t target.Target) func(context.Context) ([]string, error) {
 	dns := net.DefaultResolver
-	if t.authority != "" {
+	if t.Authority != "" {
 		dns = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, network, _ string) (net.Conn, error) {
-			return new(net.Dialer).DialContext(ctx, network, t.authority)
+			return new(net.Dialer).DialContext(ctx, network, t.Authority)
 		}}
 	}
 	return func(ctx context.Context) ([]string, error) {
 		ctx, cancel := context.WithTimeout(ctx, lookUpTimeout)
 		defer cancel()
-		hosts, err := dns.LookupHost(ctx, t.host)
-		if e, ok := errors.AsType[*net.DNSError](err); ok && t.authority != "" {
-			e.Server = t.authority // net has the system's, which was not asked
+		hosts, err := dns.LookupHost(ctx, t.Host)
+		if e, ok := errors.AsType[*net.DNSError](err); ok && t.Authority != "" {
+			e.Server = t.Authority // net has the system's, which was not asked
 		}
 		for i, host := range hosts {
-			hosts[i] = net.JoinHostPort(host, t.port)
+			hosts[i] = net.JoinHostPort(host, t.Port)
 		}
-		if t.each {
+		if t.Each {
 			slices.Sort(hosts) // so that another order is no change
 		}
 		return hosts, err
@@ -178,9 +167,9 @@ func (m *merged) push() {
 	for i, addresses := range m.known {
 		var all []resolver.Address
 		for _, address := range addresses {
-			all = append(all, resolver.Address{Addr: address, ServerName: m.targets[i].authorityName()})
+			all = append(all, resolver.Address{Addr: address, ServerName: m.targets[i].AuthorityName()})
 		}
-		if !m.targets[i].each && len(all) > 0 {
+		if !m.targets[i].Each && len(all) > 0 {
 			state.Endpoints = append(state.Endpoints, resolver.Endpoint{Addresses: all})
 			continue
 		}
@@ -189,14 +178,6 @@ func (m *merged) push() {
 		}
 	}
 	_ = m.cc.UpdateState(state) // gRPC reports what it does not take to the calls
-}
-
-// authorityName is the name that a core's certificate is checked against.
-func (t Target) authorityName() string {
-	if t.path != "" {
-		return "localhost" // as gRPC has it for unix sockets
-	}
-	return net.JoinHostPort(t.host, t.port)
 }
 
 // ResolveNow has all names looked up soon. gRPC calls it when a connection is lost.

@@ -18,6 +18,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
+
+	"github.com/genway/genway/internal/target"
 )
 
 // heard is gRPC's side of a resolver: it keeps the last state and the last error.
@@ -60,12 +62,12 @@ type names struct {
 	asked   int
 }
 
-func (n *names) lookup(t Target) func(context.Context) ([]string, error) {
+func (n *names) lookup(t target.Target) func(context.Context) ([]string, error) {
 	return func(context.Context) ([]string, error) {
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.asked++
-		return n.answers[t.host], n.err
+		return n.answers[t.Host], n.err
 	}
 }
 
@@ -85,7 +87,7 @@ func (n *names) times() int {
 
 func resolve(t *testing.T, n *names, targets ...string) (resolver.Resolver, *heard) {
 	t.Helper()
-	parsed, err := ParseTargets(targets)
+	parsed, err := target.ParseAll(targets)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/genway/genway/internal/target"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/connectivity"
@@ -24,10 +25,10 @@ type single struct {
 type singleKey struct{}
 
 // options have gRPC's resolvers, which find the core, hand the single to the balancer.
-func (s *single) options(target Target) []grpc.DialOption {
+func (s *single) options(of target.Target) []grpc.DialOption {
 	options := []grpc.DialOption{grpc.WithResolvers(attributedResolver{resolver.Get("dns"), s}, attributedResolver{resolver.Get("unix"), s})}
-	if target.path != "" {
-		options = append(options, grpc.WithAuthority(target.authorityName())) // which gRPC's own resolver of sockets sets
+	if of.Path != "" {
+		options = append(options, grpc.WithAuthority(of.AuthorityName())) // which gRPC's own resolver of sockets sets
 	}
 	return options
 }

@@ -10,6 +10,8 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+
+	"github.com/genway/genway/internal/target"
 )
 
 // Each core's certificate is checked against the host of its own target.
@@ -34,7 +36,7 @@ func TestCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	targets, err := ParseTargets([]string{one.target, "dns:///" + other.target, "localhost:" + port})
+	targets, err := target.ParseAll([]string{one.target, "dns:///" + other.target, "localhost:" + port})
 	if err != nil {
 		t.Fatal(err)
 	}

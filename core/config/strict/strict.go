@@ -115,6 +115,9 @@ type decodeError struct {
 }
 
 func decode(body ast.Node, into any) *decodeError {
+	if err := checkNulls(body); err != nil {
+		return &decodeError{err, nil}
+	}
 	if err := yaml.NodeToValue(body, into, yaml.Strict()); err != nil {
 		return &decodeError{err, reflect.TypeOf(into)}
 	}

@@ -8,6 +8,47 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
+// checkNulls demands a value for each key. The decoder would take a null for an absent key: a limit whose value was left
+// empty by mistake would be none.
+func checkNulls(node ast.Node) error {
+	switch n := node.(type) {
+	case *ast.MappingValueNode:
+		if isNull(n.Value) {
+			return &yaml.SyntaxError{Token: n.Key.GetToken(), Message: n.Key.GetToken().Value + " has no value; write one, or leave the key out"}
+		}
+		return checkNulls(n.Value)
+	case *ast.MappingNode:
+		for _, v := range n.Values {
+			if err := checkNulls(v); err != nil {
+				return err
+			}
+		}
+	case *ast.SequenceNode:
+		for _, v := range n.Values {
+			if err := checkNulls(v); err != nil {
+				return err
+			}
+		}
+	case *ast.AnchorNode:
+		return checkNulls(n.Value)
+	case *ast.TagNode:
+		return checkNulls(n.Value)
+	}
+	return nil
+}
+
+func isNull(node ast.Node) bool {
+	switch n := node.(type) {
+	case *ast.NullNode:
+		return true
+	case *ast.AnchorNode:
+		return isNull(n.Value)
+	case *ast.TagNode:
+		return n.Start.Value == "!!null" || isNull(n.Value)
+	}
+	return false
+}
+
 // checkWhole demands whole numbers where the schema has them: the decoder would cut
 // 1.5 down to 1 without a word.
 func checkWhole(node ast.Node, t reflect.Type) error {

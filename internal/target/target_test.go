@@ -1,8 +1,10 @@
-package cores
+package target_test
 
 import (
 	"strings"
 	"testing"
+
+	"github.com/genway/genway/internal/target"
 )
 
 func TestTargets(t *testing.T) {
@@ -30,7 +32,7 @@ func TestTargets(t *testing.T) {
 		"dns:///a-b.svc.cluster.local.:9090":   "dns:///a-b.svc.cluster.local.:9090",
 		"dns://ns.example:53/cores.local:9090": "dns://ns.example:53/cores.local:9090",
 	} {
-		targets, err := ParseTargets([]string{text})
+		targets, err := target.ParseAll([]string{text})
 		if err != nil || len(targets) != 1 || targets[0].String() != want {
 			t.Errorf("%s: %v, %v, want %s", text, targets, err, want)
 		}
@@ -80,7 +82,7 @@ func TestTargetsThatAreRefused(t *testing.T) {
 
 		"unix:/" + strings.Repeat("s", 107): "the path of the socket has 108 bytes; expected at most 107",
 	} {
-		_, err := ParseTargets([]string{text})
+		_, err := target.ParseAll([]string{text})
 		if err == nil || !strings.HasSuffix(err.Error(), ": "+want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
 		}
@@ -97,7 +99,7 @@ func TestTargetsThatAreRefused(t *testing.T) {
 		`"": the target is empty; ` + forms:                 {"a:1", ""},
 		`"a:99999": the port is "99999"; expected a number`: {"a:1", "a:99999"},
 	} {
-		if _, err := ParseTargets(texts); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := target.ParseAll(texts); err == nil || !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", texts, err, want)
 		}
 	}

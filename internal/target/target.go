@@ -1,4 +1,6 @@
-package cores
+// Package target reads the targets of gRPC connections that operators write: those of an edge to its cores, and of a core
+// to other Generation servers. It must not import anything of ours.
+package target
 
 import (
 	"errors"
@@ -11,21 +13,43 @@ import (
 	"strings"
 )
 
-// Target names one core, or with dns:/// the cores at all addresses of a name.
+// Target names one server, or with dns:/// the servers at all addresses of a name.
 type Target struct {
 	text string // in its canonical form
-	// path is that of a unix socket; empty for an address.
-	path string
-	// host and port are an address. The host is a name or an IP address.
-	host, port string
-	// authority is the HOST:PORT of the DNS server to ask; empty for the system's.
-	authority string
-	// each says that every address of the host is a core.
-	each bool
+	// Path is that of a unix socket; empty for an address.
+	Path string
+	// Host and Port are an address. The host is a name or an IP address.
+	Host, Port string
+	// Authority is the HOST:PORT of the DNS server to ask; empty for the system's.
+	Authority string
+	// Each says that every address of the host is a server.
+	Each bool
 }
 
 // String is the target as gRPC takes it.
 func (t Target) String() string { return t.text }
+
+// Static returns the address of a target that needs no lookup; nil for a name.
+func (t Target) Static() []string {
+	if t.Path != "" {
+		return []string{"unix:" + t.Path}
+	}
+	if _, err := netip.ParseAddr(t.Host); err == nil {
+		return []string{net.JoinHostPort(t.Host, t.Port)}
+	}
+	return nil
+}
+
+// AuthorityName is the name that the server's certificate is checked against.
+func (t Target) AuthorityName() string {
+	if t.Path != "" {
+		return "localhost" // as gRPC has it for unix sockets
+	}
+	return net.JoinHostPort(t.Host, t.Port)
+}
+
+// ErrNoPort is of a target without a port, for which gRPC takes 443.
+var ErrNoPort = errors.New("the port is missing; " + expected)
 
 // expected is how targets are written.
 const expected = "expected HOST:PORT, dns:///HOST:PORT or unix:PATH"
@@ -36,17 +60,15 @@ var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.
 // scheme is what ends at the colon of a URL; a name with a port is none.
 var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*):/`)
 
-// ParseTargets reads targets: HOST:PORT is one core, dns:///HOST:PORT (or
-// dns://SERVER/HOST:PORT, which asks that DNS server) one core at each address of the name,
-// unix:PATH the core on a socket. None at all, a target of another form and a repeated one
+// ParseAll reads the targets of an edge's cores. None at all, a target of another form and a repeated one
 // are errors, which quote the target.
-func ParseTargets(texts []string) ([]Target, error) {
+func ParseAll(texts []string) ([]Target, error) {
 	if len(texts) == 0 {
 		return nil, errors.New("no core is named; " + expected)
 	}
 	var targets []Target
 	for _, text := range texts {
-		target, err := parse(text)
+		target, err := Parse(text)
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", text, err)
 		}
@@ -61,7 +83,7 @@ func ParseTargets(texts []string) ([]Target, error) {
 // same reports whether two targets name the same, in any spelling.
 func (t Target) same(other Target) bool {
 	t.text, other.text = "", ""
-	t.host, other.host = spelled(t.host), spelled(other.host)
+	t.Host, other.Host = spelled(t.Host), spelled(other.Host)
 	return t == other
 }
 
@@ -76,7 +98,9 @@ func spelled(host string) string {
 // longestPath is the longest path of a unix socket, in bytes.
 const longestPath = 107
 
-func parse(text string) (Target, error) {
+// Parse reads a target: HOST:PORT is one server, dns:///HOST:PORT (or dns://SERVER/HOST:PORT, which asks that DNS server)
+// one at each address of the name, unix:PATH the one on a socket.
+func Parse(text string) (Target, error) {
 	if text == "" {
 		return Target{}, errors.New("the target is empty; " + expected)
 	}
@@ -91,7 +115,7 @@ func parse(text string) (Target, error) {
 		if len(path) > longestPath {
 			return Target{}, fmt.Errorf("the path of the socket has %d bytes; expected at most %d", len(path), longestPath)
 		}
-		return Target{text: "unix:" + path, path: path}, nil
+		return Target{text: "unix:" + path, Path: path}, nil
 	}
 	if rest, is := strings.CutPrefix(text, "dns:"); is && (strings.HasPrefix(rest, "/") || strings.Contains(rest, ":")) {
 		return parseDNS(rest)
@@ -100,7 +124,7 @@ func parse(text string) (Target, error) {
 		return Target{}, fmt.Errorf("the scheme %s is not supported; %s", found[1], expected)
 	}
 	host, port, err := hostPort(text)
-	return Target{text: net.JoinHostPort(host, port), host: host, port: port}, err
+	return Target{text: net.JoinHostPort(host, port), Host: host, Port: port}, err
 }
 
 // parseDNS reads what follows dns: as gRPC does: //SERVER/NAME:PORT, ///NAME:PORT or NAME:PORT.
@@ -116,7 +140,7 @@ func parseDNS(rest string) (Target, error) {
 	if err != nil {
 		return Target{}, err
 	}
-	t := Target{host: host, port: port, each: true}
+	t := Target{Host: host, Port: port, Each: true}
 	if server != "" {
 		if _, _, err := net.SplitHostPort(server); err != nil {
 			server = net.JoinHostPort(strings.Trim(server, "[]"), "53")
@@ -124,9 +148,9 @@ func parseDNS(rest string) (Target, error) {
 		if _, _, err := hostPort(server); err != nil {
 			return Target{}, fmt.Errorf("the DNS server %s: %w", server, err)
 		}
-		t.authority = server
+		t.Authority = server
 	}
-	t.text = "dns://" + t.authority + "/" + net.JoinHostPort(host, port)
+	t.text = "dns://" + t.Authority + "/" + net.JoinHostPort(host, port)
 	return t, nil
 }
 
@@ -135,7 +159,7 @@ func hostPort(text string) (host, port string, err error) {
 	host, port, err = net.SplitHostPort(text)
 	if err != nil {
 		if reason, is := errors.AsType[*net.AddrError](err); is && strings.HasPrefix(reason.Err, "missing port") {
-			return "", "", errors.New("the port is missing; " + expected)
+			return "", "", ErrNoPort
 		}
 		return "", "", errors.New("this is no address; " + expected + ", and [HOST]:PORT for an IPv6 address")
 	}
