@@ -82,9 +82,8 @@ WIRES := ./codec/chat ./codec/messages ./codec/responses ./codec/generatecontent
 TABLES := TestEachFieldIsCarriedLostOrRefused|TestSchemaIsFresh|TestDocs
 
 .PHONY: gen
-gen: ## Write all that follows from proto/ and the table of settings: gen/, contract/, code of the codecs, schemas, tables of docs/
+gen: ## Write all that follows from proto/ and the table of settings: gen/, code of the codecs, schemas, tables of docs/
 	$(BUF) generate
-	$(BUF) generate --template contract/buf.gen.yaml
 	go run ./codec/internal/wiregen -parameters core/config $(WIRES)
 	go run ./gateway/openapi/generate gateway/openapi
 	$(GO) test ./codec/carried ./core/config ./core/upstream/provider -run '$(TABLES)' -update
@@ -95,8 +94,7 @@ gen-check: ## Fail when something is not what `make gen` writes
 	$(PLAIN) $(GO) run ./gateway/openapi/generate -check gateway/openapi
 	@tmp=$$(mktemp -d); trap 'rm -rf "$$tmp"' EXIT; \
 	$(BUF) generate --output "$$tmp"; \
-	$(BUF) generate --output "$$tmp" --template contract/buf.gen.yaml; \
-	diff -ru gen "$$tmp/gen" && diff -ru contract/genway "$$tmp/contract/genway" || { echo "gen/ or contract/ is stale: run make gen and commit it" >&2; exit 1; }
+	diff -ru gen "$$tmp/gen" || { echo "gen/ is stale: run make gen and commit it" >&2; exit 1; }
 
 .PHONY: proto-lint
 proto-lint: ## Lint the .proto files
@@ -374,7 +372,6 @@ lint: proto-lint ## Lint everything: vet, golangci-lint, buf
 	cd conformance && $(GO) $(LINT) run
 	cd bench && $(GO) $(LINT) run
 	cd tools/crossing && $(GO) $(LINT) run
-	cd contract && $(GO) $(LINT) run
 	cd examples/client-go && $(GO) $(LINT) run
 
 .PHONY: fmt
@@ -394,7 +391,7 @@ vuln: ## Look for known vulnerabilities (asks GOVULNDB, by default https://vuln.
 
 .PHONY: outdated
 outdated: ## List newer versions of direct dependencies, of all modules
-	@for dir in . conformance bench contract examples/client-go $(dir $(wildcard tools/*/go.mod)); do \
+	@for dir in . conformance bench examples/client-go $(dir $(wildcard tools/*/go.mod)); do \
 		$(GO) list -C $$dir -m -u -e -f '{{if and .Update (not .Indirect)}}{{.Path}} {{.Version}} -> {{.Update.Version}}{{end}}' all; \
 	done | sort -u
 

@@ -9,7 +9,7 @@ require (
 	github.com/chromedp/cdproto v0.0.0-20260320225252-cf654f46fc63
 	github.com/chromedp/chromedp v0.15.0
 	github.com/fullstorydev/grpcurl v1.9.4
-	github.com/genway/genway/contract v0.0.0
+	github.com/genway/genway v0.0.0
 	github.com/hanwen/go-fuse/v2 v2.12.1
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/jhump/protoreflect v1.19.0
@@ -95,4 +95,4 @@ require (
 	modernc.org/memory v1.12.1 // indirect
 )
 
-replace github.com/genway/genway/contract => ../contract
+replace github.com/genway/genway => ../

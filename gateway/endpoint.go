@@ -10,6 +10,7 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
 	transportv1 "github.com/genway/genway/gen/genway/transport/v1"
+	handlers "github.com/genway/genway/gen/gateway/genway/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -50,7 +51,7 @@ func newEndpoint(edge *Edge, p *protocol.Protocol) (*endpoint, error) {
 		runtime.WithDisableChunkedEncoding(),
 		runtime.WithWriteContentLength(),
 	)
-	if err := genwayv1.RegisterGenerationHandlerClient(context.Background(), e.mux, edge.client); err != nil {
+	if err := handlers.RegisterGenerationHandlerClient(context.Background(), e.mux, edge.client); err != nil {
 		return nil, fmt.Errorf("gateway: register %s: %w", p.Name, err)
 	}
 	e.bindings = bindingsOf(e.mux)

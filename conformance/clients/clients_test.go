@@ -13,7 +13,7 @@ import (
 
 	"github.com/genway/genway/conformance/check"
 	"github.com/genway/genway/conformance/server"
-	genwayv1 "github.com/genway/genway/contract/genway/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
 )
 

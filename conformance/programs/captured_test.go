@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/conformance/server"
-	adminv1 "github.com/genway/genway/contract/genway/admin/v1"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"

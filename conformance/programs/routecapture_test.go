@@ -10,7 +10,7 @@ import (
 
 	"github.com/genway/genway/conformance/caller"
 	"github.com/genway/genway/conformance/vendors"
-	adminv1 "github.com/genway/genway/contract/genway/admin/v1"
+	adminv1 "github.com/genway/genway/gen/genway/admin/v1"
 	"google.golang.org/grpc/codes"
 )
 

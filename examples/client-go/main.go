@@ -10,7 +10,7 @@ import (
 	"os"
 	"time"
 
-	genwayv1 "github.com/genway/genway/contract/genway/v1"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"

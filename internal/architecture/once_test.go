@@ -30,7 +30,7 @@ func TestOnePlaceForPatternsAndExtraJSON(t *testing.T) {
 			return err
 		}
 		file := filepath.ToSlash(strings.TrimPrefix(path, "../../"))
-		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && len(entry.Name()) > 2 || slices.Contains([]string{"gen", "contract", "node_modules"}, file)) {
+		if entry.IsDir() && (strings.HasPrefix(entry.Name(), ".") && len(entry.Name()) > 2 || slices.Contains([]string{"gen", "node_modules"}, file)) {
 			return fs.SkipDir
 		}
 		if !strings.HasSuffix(file, ".go") || strings.HasSuffix(file, "_test.go") {

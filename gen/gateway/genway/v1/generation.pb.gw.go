@@ -14,6 +14,7 @@ import (
 	"io"
 	"net/http"
 
+	extGenwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
 	"google.golang.org/grpc"
@@ -35,9 +36,9 @@ var (
 	_ = metadata.Join
 )
 
-func request_Generation_GenerateText_0(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_Generation_GenerateText_0(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateTextRequest
+		protoReq extGenwayv1.GenerateTextRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -50,9 +51,9 @@ func request_Generation_GenerateText_0(ctx context.Context, marshaler runtime.Ma
 	return msg, metadata, err
 }
 
-func local_request_Generation_GenerateText_0(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_Generation_GenerateText_0(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateTextRequest
+		protoReq extGenwayv1.GenerateTextRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -62,9 +63,9 @@ func local_request_Generation_GenerateText_0(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
-func request_Generation_GenerateText_1(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_Generation_GenerateText_1(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateTextRequest
+		protoReq extGenwayv1.GenerateTextRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -77,9 +78,9 @@ func request_Generation_GenerateText_1(ctx context.Context, marshaler runtime.Ma
 	return msg, metadata, err
 }
 
-func local_request_Generation_GenerateText_1(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_Generation_GenerateText_1(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateTextRequest
+		protoReq extGenwayv1.GenerateTextRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -89,9 +90,9 @@ func local_request_Generation_GenerateText_1(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
-func request_Generation_GenerateText_2(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_Generation_GenerateText_2(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateTextRequest
+		protoReq extGenwayv1.GenerateTextRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -104,9 +105,9 @@ func request_Generation_GenerateText_2(ctx context.Context, marshaler runtime.Ma
 	return msg, metadata, err
 }
 
-func local_request_Generation_GenerateText_2(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_Generation_GenerateText_2(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateTextRequest
+		protoReq extGenwayv1.GenerateTextRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -116,9 +117,9 @@ func local_request_Generation_GenerateText_2(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
-func request_Generation_GenerateText_3(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_Generation_GenerateText_3(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateTextRequest
+		protoReq extGenwayv1.GenerateTextRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -131,9 +132,9 @@ func request_Generation_GenerateText_3(ctx context.Context, marshaler runtime.Ma
 	return msg, metadata, err
 }
 
-func local_request_Generation_GenerateText_3(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_Generation_GenerateText_3(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateTextRequest
+		protoReq extGenwayv1.GenerateTextRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -143,9 +144,9 @@ func local_request_Generation_GenerateText_3(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
-func request_Generation_GenerateText_4(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_Generation_GenerateText_4(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateTextRequest
+		protoReq extGenwayv1.GenerateTextRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -167,9 +168,9 @@ func request_Generation_GenerateText_4(ctx context.Context, marshaler runtime.Ma
 	return msg, metadata, err
 }
 
-func local_request_Generation_GenerateText_4(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_Generation_GenerateText_4(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateTextRequest
+		protoReq extGenwayv1.GenerateTextRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -188,9 +189,9 @@ func local_request_Generation_GenerateText_4(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
-func request_Generation_GenerateText_5(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_Generation_GenerateText_5(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateTextRequest
+		protoReq extGenwayv1.GenerateTextRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -212,9 +213,9 @@ func request_Generation_GenerateText_5(ctx context.Context, marshaler runtime.Ma
 	return msg, metadata, err
 }
 
-func local_request_Generation_GenerateText_5(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_Generation_GenerateText_5(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateTextRequest
+		protoReq extGenwayv1.GenerateTextRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -233,9 +234,9 @@ func local_request_Generation_GenerateText_5(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
-func request_Generation_StreamGenerateText_0(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (Generation_StreamGenerateTextClient, runtime.ServerMetadata, error) {
+func request_Generation_StreamGenerateText_0(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (extGenwayv1.Generation_StreamGenerateTextClient, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateTextRequest
+		protoReq extGenwayv1.GenerateTextRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -256,9 +257,9 @@ func request_Generation_StreamGenerateText_0(ctx context.Context, marshaler runt
 	return stream, metadata, nil
 }
 
-func request_Generation_StreamGenerateText_1(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (Generation_StreamGenerateTextClient, runtime.ServerMetadata, error) {
+func request_Generation_StreamGenerateText_1(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (extGenwayv1.Generation_StreamGenerateTextClient, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateTextRequest
+		protoReq extGenwayv1.GenerateTextRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -279,9 +280,9 @@ func request_Generation_StreamGenerateText_1(ctx context.Context, marshaler runt
 	return stream, metadata, nil
 }
 
-func request_Generation_StreamGenerateText_2(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (Generation_StreamGenerateTextClient, runtime.ServerMetadata, error) {
+func request_Generation_StreamGenerateText_2(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (extGenwayv1.Generation_StreamGenerateTextClient, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateTextRequest
+		protoReq extGenwayv1.GenerateTextRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -302,41 +303,9 @@ func request_Generation_StreamGenerateText_2(ctx context.Context, marshaler runt
 	return stream, metadata, nil
 }
 
-func request_Generation_StreamGenerateText_3(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (Generation_StreamGenerateTextClient, runtime.ServerMetadata, error) {
+func request_Generation_StreamGenerateText_3(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (extGenwayv1.Generation_StreamGenerateTextClient, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateTextRequest
-		metadata runtime.ServerMetadata
-		err      error
-	)
-	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
-	}
-	val, ok := pathParams["model"]
-	if !ok {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "model")
-	}
-	protoReq.Model, err = runtime.String(val)
-	if err != nil {
-		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "model", err)
-	}
-	if req.Body != nil {
-		_, _ = io.Copy(io.Discard, req.Body)
-	}
-	stream, err := client.StreamGenerateText(ctx, &protoReq)
-	if err != nil {
-		return nil, metadata, err
-	}
-	header, err := stream.Header()
-	if err != nil {
-		return nil, metadata, err
-	}
-	metadata.HeaderMD = header
-	return stream, metadata, nil
-}
-
-func request_Generation_StreamGenerateText_4(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (Generation_StreamGenerateTextClient, runtime.ServerMetadata, error) {
-	var (
-		protoReq GenerateTextRequest
+		protoReq extGenwayv1.GenerateTextRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -366,9 +335,41 @@ func request_Generation_StreamGenerateText_4(ctx context.Context, marshaler runt
 	return stream, metadata, nil
 }
 
-func request_Generation_GenerateImage_0(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_Generation_StreamGenerateText_4(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (extGenwayv1.Generation_StreamGenerateTextClient, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateImageRequest
+		protoReq extGenwayv1.GenerateTextRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["model"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "model")
+	}
+	protoReq.Model, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "model", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	stream, err := client.StreamGenerateText(ctx, &protoReq)
+	if err != nil {
+		return nil, metadata, err
+	}
+	header, err := stream.Header()
+	if err != nil {
+		return nil, metadata, err
+	}
+	metadata.HeaderMD = header
+	return stream, metadata, nil
+}
+
+func request_Generation_GenerateImage_0(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extGenwayv1.GenerateImageRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -381,9 +382,9 @@ func request_Generation_GenerateImage_0(ctx context.Context, marshaler runtime.M
 	return msg, metadata, err
 }
 
-func local_request_Generation_GenerateImage_0(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_Generation_GenerateImage_0(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateImageRequest
+		protoReq extGenwayv1.GenerateImageRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -393,9 +394,9 @@ func local_request_Generation_GenerateImage_0(ctx context.Context, marshaler run
 	return msg, metadata, err
 }
 
-func request_Generation_StreamGenerateImage_0(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (Generation_StreamGenerateImageClient, runtime.ServerMetadata, error) {
+func request_Generation_StreamGenerateImage_0(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (extGenwayv1.Generation_StreamGenerateImageClient, runtime.ServerMetadata, error) {
 	var (
-		protoReq GenerateImageRequest
+		protoReq extGenwayv1.GenerateImageRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -416,9 +417,9 @@ func request_Generation_StreamGenerateImage_0(ctx context.Context, marshaler run
 	return stream, metadata, nil
 }
 
-func request_Generation_CountTokens_0(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_Generation_CountTokens_0(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq CountTokensRequest
+		protoReq extGenwayv1.CountTokensRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -431,9 +432,9 @@ func request_Generation_CountTokens_0(ctx context.Context, marshaler runtime.Mar
 	return msg, metadata, err
 }
 
-func local_request_Generation_CountTokens_0(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_Generation_CountTokens_0(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq CountTokensRequest
+		protoReq extGenwayv1.CountTokensRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -443,9 +444,9 @@ func local_request_Generation_CountTokens_0(ctx context.Context, marshaler runti
 	return msg, metadata, err
 }
 
-func request_Generation_CountTokens_1(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_Generation_CountTokens_1(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq CountTokensRequest
+		protoReq extGenwayv1.CountTokensRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -458,9 +459,9 @@ func request_Generation_CountTokens_1(ctx context.Context, marshaler runtime.Mar
 	return msg, metadata, err
 }
 
-func local_request_Generation_CountTokens_1(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_Generation_CountTokens_1(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq CountTokensRequest
+		protoReq extGenwayv1.CountTokensRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
@@ -470,9 +471,9 @@ func local_request_Generation_CountTokens_1(ctx context.Context, marshaler runti
 	return msg, metadata, err
 }
 
-func request_Generation_CountTokens_2(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_Generation_CountTokens_2(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq CountTokensRequest
+		protoReq extGenwayv1.CountTokensRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -494,9 +495,9 @@ func request_Generation_CountTokens_2(ctx context.Context, marshaler runtime.Mar
 	return msg, metadata, err
 }
 
-func local_request_Generation_CountTokens_2(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_Generation_CountTokens_2(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq CountTokensRequest
+		protoReq extGenwayv1.CountTokensRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -515,9 +516,9 @@ func local_request_Generation_CountTokens_2(ctx context.Context, marshaler runti
 	return msg, metadata, err
 }
 
-func request_Generation_CountTokens_3(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_Generation_CountTokens_3(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq CountTokensRequest
+		protoReq extGenwayv1.CountTokensRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -539,9 +540,9 @@ func request_Generation_CountTokens_3(ctx context.Context, marshaler runtime.Mar
 	return msg, metadata, err
 }
 
-func local_request_Generation_CountTokens_3(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_Generation_CountTokens_3(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq CountTokensRequest
+		protoReq extGenwayv1.CountTokensRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -562,9 +563,9 @@ func local_request_Generation_CountTokens_3(ctx context.Context, marshaler runti
 
 var filter_Generation_ListModels_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
 
-func request_Generation_ListModels_0(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_Generation_ListModels_0(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListModelsRequest
+		protoReq extGenwayv1.ListModelsRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -580,9 +581,9 @@ func request_Generation_ListModels_0(ctx context.Context, marshaler runtime.Mars
 	return msg, metadata, err
 }
 
-func local_request_Generation_ListModels_0(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_Generation_ListModels_0(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListModelsRequest
+		protoReq extGenwayv1.ListModelsRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -597,9 +598,9 @@ func local_request_Generation_ListModels_0(ctx context.Context, marshaler runtim
 
 var filter_Generation_ListModels_1 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
 
-func request_Generation_ListModels_1(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_Generation_ListModels_1(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListModelsRequest
+		protoReq extGenwayv1.ListModelsRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -615,9 +616,9 @@ func request_Generation_ListModels_1(ctx context.Context, marshaler runtime.Mars
 	return msg, metadata, err
 }
 
-func local_request_Generation_ListModels_1(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_Generation_ListModels_1(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq ListModelsRequest
+		protoReq extGenwayv1.ListModelsRequest
 		metadata runtime.ServerMetadata
 	)
 	if err := req.ParseForm(); err != nil {
@@ -630,9 +631,9 @@ func local_request_Generation_ListModels_1(ctx context.Context, marshaler runtim
 	return msg, metadata, err
 }
 
-func request_Generation_GetModel_0(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_Generation_GetModel_0(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetModelRequest
+		protoReq extGenwayv1.GetModelRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -651,9 +652,9 @@ func request_Generation_GetModel_0(ctx context.Context, marshaler runtime.Marsha
 	return msg, metadata, err
 }
 
-func local_request_Generation_GetModel_0(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_Generation_GetModel_0(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetModelRequest
+		protoReq extGenwayv1.GetModelRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -669,9 +670,9 @@ func local_request_Generation_GetModel_0(ctx context.Context, marshaler runtime.
 	return msg, metadata, err
 }
 
-func request_Generation_GetModel_1(ctx context.Context, marshaler runtime.Marshaler, client GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func request_Generation_GetModel_1(ctx context.Context, marshaler runtime.Marshaler, client extGenwayv1.GenerationClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetModelRequest
+		protoReq extGenwayv1.GetModelRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -690,9 +691,9 @@ func request_Generation_GetModel_1(ctx context.Context, marshaler runtime.Marsha
 	return msg, metadata, err
 }
 
-func local_request_Generation_GetModel_1(ctx context.Context, marshaler runtime.Marshaler, server GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+func local_request_Generation_GetModel_1(ctx context.Context, marshaler runtime.Marshaler, server extGenwayv1.GenerationServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
-		protoReq GetModelRequest
+		protoReq extGenwayv1.GetModelRequest
 		metadata runtime.ServerMetadata
 		err      error
 	)
@@ -713,7 +714,7 @@ func local_request_Generation_GetModel_1(ctx context.Context, marshaler runtime.
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
 // Note that using this registration option will cause many gRPC library features to stop working. Consider using RegisterGenerationHandlerFromEndpoint instead.
 // GRPC interceptors will not work for this type of registration. To use interceptors, you must use the "runtime.WithMiddlewares" option in the "runtime.NewServeMux" call.
-func RegisterGenerationHandlerServer(ctx context.Context, mux *runtime.ServeMux, server GenerationServer) error {
+func RegisterGenerationHandlerServer(ctx context.Context, mux *runtime.ServeMux, server extGenwayv1.GenerationServer) error {
 	mux.Handle(http.MethodPost, pattern_Generation_GenerateText_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -1087,15 +1088,15 @@ func RegisterGenerationHandlerFromEndpoint(ctx context.Context, mux *runtime.Ser
 // RegisterGenerationHandler registers the http handlers for service Generation to "mux".
 // The handlers forward requests to the grpc endpoint over "conn".
 func RegisterGenerationHandler(ctx context.Context, mux *runtime.ServeMux, conn *grpc.ClientConn) error {
-	return RegisterGenerationHandlerClient(ctx, mux, NewGenerationClient(conn))
+	return RegisterGenerationHandlerClient(ctx, mux, extGenwayv1.NewGenerationClient(conn))
 }
 
 // RegisterGenerationHandlerClient registers the http handlers for service Generation
-// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "GenerationClient".
-// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "GenerationClient"
+// to "mux". The handlers forward requests to the grpc endpoint over the given implementation of "extGenwayv1.GenerationClient".
+// Note: the gRPC framework executes interceptors within the gRPC handler. If the passed in "extGenwayv1.GenerationClient"
 // doesn't go through the normal gRPC flow (creating a gRPC client etc.) then it will be up to the passed in
-// "GenerationClient" to call the correct interceptors. This client ignores the HTTP middlewares.
-func RegisterGenerationHandlerClient(ctx context.Context, mux *runtime.ServeMux, client GenerationClient) error {
+// "extGenwayv1.GenerationClient" to call the correct interceptors. This client ignores the HTTP middlewares.
+func RegisterGenerationHandlerClient(ctx context.Context, mux *runtime.ServeMux, client extGenwayv1.GenerationClient) error {
 	mux.Handle(http.MethodPost, pattern_Generation_GenerateText_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
