@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	handlers "github.com/genway/genway/gen/gateway/genway/v1"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/transport"
 	"github.com/genway/genway/internal/transport/inproc"
@@ -48,7 +49,7 @@ func serve(ctx context.Context, address string, conn grpc.ClientConnInterface) e
 		runtime.WithDisableChunkedEncoding(),
 		runtime.WithWriteContentLength(),
 	)
-	if err := genwayv1.RegisterGenerationHandlerClient(ctx, mux, genwayv1.NewGenerationClient(conn)); err != nil {
+	if err := handlers.RegisterGenerationHandlerClient(ctx, mux, genwayv1.NewGenerationClient(conn)); err != nil {
 		return err
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
