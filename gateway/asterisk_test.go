@@ -1,6 +1,8 @@
 package gateway_test
 
 import (
+	"bufio"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -29,5 +31,31 @@ func TestOptionsOfTheServer(t *testing.T) {
 		if first.StatusCode != c.status || first.Header.Get("Allow") != c.allow || first.Close != (c.answers == 1) || !strings.Contains(log, "request_id="+id) || id == "" {
 			t.Errorf("%s:\n%s\n%s", name, got, log)
 		}
+	}
+}
+
+type answerRead struct {
+	*http.Response
+	body string
+}
+
+// readAll reads the answers of a connection as a client does.
+func readAll(t *testing.T, got string) []answerRead {
+	t.Helper()
+	var all []answerRead
+	from := bufio.NewReader(strings.NewReader(got))
+	for {
+		if _, err := from.Peek(1); err != nil {
+			return all
+		}
+		answer, err := http.ReadResponse(from, nil)
+		if err != nil {
+			t.Fatalf("%v:\n%s", err, got)
+		}
+		body, err := io.ReadAll(answer.Body)
+		if err != nil || answer.ContentLength != int64(len(body)) {
+			t.Fatalf("%v, %d bytes are announced:\n%s", err, answer.ContentLength, got)
+		}
+		all = append(all, answerRead{answer, string(body)})
 	}
 }

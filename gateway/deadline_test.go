@@ -138,3 +138,26 @@ func TestAnswersWithoutAWindow(t *testing.T) {
 		})
 	}
 }
+
+// The deadlines of net/http's own answers do not end a request that is answered: not one that takes longer, and not the
+// one after it.
+func TestSlowAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := connectedTo(t, gateway.ServerConfig{}, func(w http.ResponseWriter, r *http.Request) {
+			time.Sleep(50 * time.Second) //nolint:forbidigo // of the bubble's clock
+			if r.Context().Err() == nil {
+				_, _ = io.WriteString(w, "hello")
+			}
+		})
+		for range 2 {
+			e.send(t, last)
+			if e.answered(t) {
+				t.Error("the connection ends")
+			}
+		}
+		e.end()
+		if err := <-e.served; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/gateway/cores"
-	"github.com/genway/genway/gateway/framing"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/certs"
 	"github.com/genway/genway/protocol"
@@ -71,7 +70,7 @@ func New(config Config) (*Edge, error) {
 // ServeHTTP answers one request, in the protocol of its path or key; the preflight of a
 // browser, which has neither, by what pages may do.
 func (e *Edge) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
-	if e.cors == nil || r.Header[framing.Header] != nil {
+	if e.cors == nil {
 		e.serve(rw, r)
 		return
 	}
@@ -100,9 +99,6 @@ func (e *Edge) serve(rw http.ResponseWriter, r *http.Request) {
 	defer x.recoverPanic(e.config.Logger)
 	r = withExchange(r, x)
 	switch {
-	case r.Header[framing.Header] != nil:
-		x.w.bodyRead = r.ProtoMajor != 1
-		x.fail(marked(r.Header.Get(framing.Header)))
 	case !found:
 		x.fail(e.paths.notFound(r.URL))
 	case path.handle != nil && path.allows(r.Method):

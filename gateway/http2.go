@@ -1,13 +1,8 @@
 package gateway
 
 import (
-	"net"
 	"net/http"
-	"net/netip"
-	"slices"
 	"time"
-
-	"github.com/genway/genway/gateway/framing"
 )
 
 // What a connection of HTTP/2 may take. net/http bounds the rest by these: handlers that run
@@ -41,22 +36,6 @@ func (c ServerConfig) http2() *http.HTTP2Config {
 	}
 	if c.Notices != nil {
 		config.CountError = func(kind string) { c.Notices.Count("http2_" + kind) }
-	}
-	return config
-}
-
-// framing says what is done with connections beneath net/http.
-func (c ServerConfig) framing() framing.Config {
-	config := framing.Config{Unmetered: func(from net.Addr) bool {
-		tcp, ok := from.(*net.TCPAddr)
-		if !ok {
-			return len(c.TrustedProxies) > 0 // a unix socket is a proxy's, see clientAddress
-		}
-		address := tcp.AddrPort().Addr().Unmap().WithZone("")
-		return slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(address) })
-	}}
-	if c.Notices != nil {
-		config.Ended = c.Notices.Add
 	}
 	return config
 }

@@ -7,23 +7,22 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/genway/genway/gateway/framing"
+	"github.com/genway/genway/internal/frames"
 )
 
 // lingering lets the connections of a server bring one more request each after its listener was
 // closed. net/http's Shutdown drops what arrives on a connection that it takes for idle: the
 // request that was on its way, the first one of a new connection, one whose head has come in
-// part, and the one behind a stream that began before the end, which could not say that it is the last
+// part, and the one after a stream that began before the end, which could not say that it is the last
 // answer. nginx has keepalive_min_timeout for the same reason.
 type lingering struct {
 	// closing has each answer say that it is the last of its connection.
 	closing atomic.Bool
 	mu      sync.Mutex
-	// open are the connections but for those of HTTP/2, on which GOAWAY says which requests
-	// are served. While closing they have the time since when each waits for a request; zero is of
-	// those that are being answered.
+	// open has the connections but those of HTTP/2, on which GOAWAY says which requests are served, with the
+	// time since when each waits for a request; zero while it is being answered.
 	open map[net.Conn]time.Time
-	// changed has a value after open has changed.
+	// changed has a value after open has changed while closing.
 	changed chan struct{}
 }
 
@@ -31,51 +30,25 @@ func newLingering() *lingering {
 	return &lingering{open: map[net.Conn]time.Time{}, changed: make(chan struct{}, 1)}
 }
 
-// note records a state of a connection. It is called after answered.
+// note records a state of a connection.
 func (l *lingering) note(c net.Conn, state http.ConnState) {
-	conn, framed := c.(*framing.Conn)
-	switch state {
-	case http.StateNew:
-		l.mu.Lock()
-		l.open[c] = time.Now()
-		l.mu.Unlock()
-		return
-	case http.StateActive, http.StateIdle: // of each request: those of HTTP/1 take no lock until closing
-		if !framed {
-			return
-		}
-		if !conn.HTTP2() {
-			if l.closing.Load() {
-				l.waits(c, state == http.StateIdle)
-			}
-			return
-		}
-	case http.StateHijacked, http.StateClosed:
-	}
-	l.mu.Lock()
-	delete(l.open, c)
-	l.mu.Unlock()
-	l.change()
-}
-
-// waits notes whether a connection waits for a request.
-func (l *lingering) waits(c net.Conn, waiting bool) {
+	conn, ok := c.(*frames.Conn)
+	http2 := ok && conn.HTTP2()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, there := l.open[c]; !there {
-		return
-	}
-	l.open[c] = time.Time{}
-	if waiting {
+	switch {
+	case state == http.StateNew, state == http.StateIdle && !http2:
 		l.open[c] = time.Now()
-		l.change()
-	}
-}
-
-func (l *lingering) change() {
-	select {
-	case l.changed <- struct{}{}:
+	case state == http.StateActive && !http2:
+		l.open[c] = time.Time{}
 	default:
+		delete(l.open, c)
+	}
+	if l.closing.Load() {
+		select {
+		case l.changed <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -84,10 +57,8 @@ func (l *lingering) change() {
 func (l *lingering) wait(each, most time.Duration) {
 	l.closing.Store(true)
 	l.mu.Lock()
-	for c := range l.open {
-		conn, framed := c.(*framing.Conn)
-		l.open[c] = time.Time{}
-		if !framed || !conn.BeingAnswered() {
+	for c, since := range l.open {
+		if !since.IsZero() {
 			l.open[c] = time.Now()
 		}
 	}
@@ -108,8 +79,8 @@ func (l *lingering) wait(each, most time.Duration) {
 	}
 }
 
-// expire closes the connections that have waited so long, and gives when the next one has; the zero
-// time is of none that waits.
+// expire closes the connections that have waited so long, and returns when the next one has; the zero
+// time if none waits.
 func (l *lingering) expire(each time.Duration) (next time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,10 +92,6 @@ func (l *lingering) expire(each time.Duration) (next time.Time) {
 			if next.IsZero() || until.Before(next) {
 				next = until
 			}
-			continue
-		}
-		if conn, framed := c.(*framing.Conn); framed && conn.BeingAnswered() {
-			l.open[c] = time.Time{} // its request came as wait began
 			continue
 		}
 		delete(l.open, c)

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
-	"github.com/genway/genway/gateway/framing"
 	"github.com/genway/genway/internal/connections"
+	"github.com/genway/genway/internal/frames"
 )
 
 // ServerConfig bounds an HTTP server. The zero value has the defaults.
@@ -69,23 +69,20 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 		DisableGeneralOptionsHandler: true,
 	}
 	server.Protocols.SetHTTP1(true)
-	server.Protocols.SetUnencryptedHTTP2(true) // behind TLS, too: see framing.NewTLSListener
+	server.Protocols.SetUnencryptedHTTP2(true) // after a handshake, too: see metered
 	linger := newLingering()
-	server.ConnContext = withConn
 	server.ConnState = func(c net.Conn, state http.ConnState) {
-		answered(c, state)
+		if conn, ok := c.(*frames.Conn); ok && state == http.StateActive && !conn.HTTP2() {
+			// net/http waits for the rest of the body of a request that it answers itself: see answering.
+			_ = c.SetReadDeadline(time.Now().Add(server.ReadHeaderTimeout))
+		}
 		linger.note(c, state)
 	}
-	below := config.framing()
-	below.Refuse = refuser{handler, requests}.answer
-	if config.TLS == nil {
-		listener = framing.NewListener(listener, below)
-	} else {
-		listener = framing.NewTLSListener(listener, config.TLS, server.ReadHeaderTimeout, below)
+	if config.TLS != nil {
 		server.ConnContext, handler = withTLS, encrypted{handler}
 	}
 	server.Handler = answering{handler, linger}
-	listener = newOnce(listener)
+	listener = newOnce(newMetered(listener, config, server.ReadHeaderTimeout))
 	if config.Logger != nil {
 		server.ErrorLog = slog.NewLogLogger(config.Logger.Handler(), slog.LevelDebug)
 	}
@@ -120,6 +117,31 @@ func Serve(ctx context.Context, listener net.Listener, handler http.Handler, con
 		err = errors.Join(err, served)
 	}
 	return err
+}
+
+// answering is a handler that ends the deadlines of net/http's own answers, and says which answer is the last of
+// its connection: each while the server closes, and of HTTP/1 each whose request another reader may see end
+// elsewhere. net/http does not show its handler whether Content-Length was beside Transfer-Encoding, which it ignores then, or
+// Transfer-Encoding in a request of HTTP/1.0, where it ignores that. So each such request is the last
+// (RFC 9112, section 6.1, against request smuggling).
+type answering struct {
+	http.Handler
+	linger *lingering
+}
+
+// ServeHTTP answers a request.
+func (a answering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	control, last := http.NewResponseController(w), a.linger.closing.Load() // HTTP/2 sends GOAWAY
+	if r.ProtoMajor == 1 {
+		_ = control.SetReadDeadline(time.Time{})
+		last = last || r.ProtoMinor == 0 || len(r.TransferEncoding) > 0
+	} else { // the deadline would end a stream that waits for its answer
+		_ = control.SetWriteDeadline(time.Time{})
+	}
+	if last {
+		w.Header().Set("Connection", "close")
+	}
+	a.Handler.ServeHTTP(w, r)
 }
 
 // reasonShutdown is the reason of requests that are cut by the end of the process.

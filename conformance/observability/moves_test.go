@@ -172,7 +172,7 @@ func (r *rig) figures(t *testing.T, edge string) {
 		{edge, "genway_stream_heartbeats_total", atLeast(1), []string{"protocol=chat_completions"}},
 		{edge, "genway_streams_cut_total", atLeast(1), []string{"side=upstream"}},
 		{edge, "genway_streams_cut_total", atLeast(1), []string{"side=caller"}},
-		{edge, "genway_connections_refused_total", atLeast(1), []string{"port=http", "reason=no-tls"}},
+		{edge, "genway_connections_refused_total", atLeast(1), []string{"port=http", "reason=handshake"}},
 		{edge, "genway_certificate_expiry_timestamp_seconds", atLeast(float64(time.Now().Unix())), []string{"group=http"}},
 		{edge, "genway_ready", is(1), nil},
 		{"core", "genway_ready", is(1), nil},

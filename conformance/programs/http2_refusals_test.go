@@ -30,7 +30,6 @@ func refusedStreams(t *testing.T, _ stores) {
 			{"an upper-case name", append(slices.Clip(good), "X", "a"), "reset"},
 			{"no path", good[:4], "reset"},
 			{"a path twice", append(slices.Clip(good), ":path", "/"), "reset"},
-			{"a field of ours", append(slices.Clip(good), "genway-framing", "two-lengths"), "400"},
 		} {
 			if got := conn.status(c.fields); got != c.want {
 				t.Errorf("%s gets %q, want %s", c.what, got, c.want)

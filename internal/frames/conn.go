@@ -3,6 +3,7 @@ package frames
 import (
 	"errors"
 	"net"
+	"sync/atomic"
 
 	"google.golang.org/grpc/credentials"
 )
@@ -10,31 +11,47 @@ import (
 // ErrFlood is why a connection was ended.
 var ErrFlood = errors.New("the peer makes work out of nothing over HTTP/2")
 
-// Conn is a connection of HTTP/2 that a Meter may end.
+// Conn is a connection that a Meter may end if it is one of HTTP/2.
 type Conn struct {
 	net.Conn
 	meter *Meter
-	skip  int // of the preface, bytes that are to come
-	ended func(net.Addr)
+	// opened is how many bytes of the preface have come; -1 for a connection that began otherwise.
+	opened int
+	// metered says that all of the preface has come.
+	metered atomic.Bool
+	ended   func(net.Addr)
 }
 
-// prefaceSize is the length of what the peer sends ahead of its first frame.
-const prefaceSize = 24
+// preface opens a connection of HTTP/2 (RFC 9113, section 3.4).
+const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
-// NewConn meters a connection from its beginning. ended is called with the peer's address
-// when it is ended; it may be nil.
+// NewConn meters a connection from its beginning, if it begins with the preface of HTTP/2. ended is called with the
+// peer's address when it is ended; it may be nil.
 func NewConn(c net.Conn, ended func(net.Addr)) *Conn {
-	meter := New()
-	meter.unread = &unread{open: map[uint32]struct{}{}}
-	return &Conn{Conn: c, meter: meter, skip: prefaceSize, ended: ended}
+	return &Conn{Conn: c, meter: New(), ended: ended}
 }
+
+// HTTP2 reports whether the connection has turned out to be one of HTTP/2.
+func (c *Conn) HTTP2() bool { return c.metered.Load() }
 
 // Read delivers what the peer sends, until it has sent too much for nothing.
 func (c *Conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	skipped := min(c.skip, n)
-	c.skip -= skipped
-	if !c.meter.In(p[skipped:n]) {
+	if c.opened < 0 {
+		return n, err
+	}
+	rest := p[:n]
+	for len(rest) > 0 && c.opened < len(preface) {
+		if rest[0] != preface[c.opened] {
+			c.opened = -1
+			return n, err
+		}
+		rest = rest[1:]
+		if c.opened++; c.opened == len(preface) {
+			c.metered.Store(true)
+		}
+	}
+	if !c.meter.In(rest) {
 		if c.ended != nil {
 			c.ended(c.Conn.RemoteAddr())
 		}
@@ -44,8 +61,18 @@ func (c *Conn) Read(p []byte) (int, error) {
 }
 
 func (c *Conn) Write(p []byte) (int, error) {
-	c.meter.Out(p)
+	if c.metered.Load() {
+		c.meter.Out(p)
+	}
 	return c.Conn.Write(p)
+}
+
+// CloseWrite closes the side on which answers leave.
+func (c *Conn) CloseWrite() error {
+	if below, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return below.CloseWrite()
+	}
+	return nil
 }
 
 // RemoteAddr is the peer's address, for Trust.
@@ -65,8 +92,9 @@ func Trust(peer net.Addr) {
 	}
 }
 
-// Credentials meters the connections of a gRPC server behind their handshake, where they are
-// decrypted. Those on unix sockets are of the server's own user, and not metered.
+// Credentials meters the connections of a gRPC server after their handshake, where they are
+// decrypted, and counts their answers for Unread. Connections on unix sockets belong to the server's own user and
+// are not metered.
 func Credentials(below credentials.TransportCredentials, ended func(net.Addr)) credentials.TransportCredentials {
 	return metered{below, ended}
 }
@@ -81,7 +109,9 @@ func (m metered) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, 
 	if err != nil || raw.RemoteAddr().Network() == "unix" {
 		return c, info, err
 	}
-	return NewConn(c, m.ended), info, nil
+	conn := NewConn(c, m.ended)
+	conn.countUnread()
+	return conn, info, nil
 }
 
 func (m metered) Clone() credentials.TransportCredentials {

@@ -14,8 +14,11 @@ type unread struct {
 	reset [64]uint32
 }
 
-// Unread is how many answers the connection whose RemoteAddr is given has begun and not ended; 0 for one that
-// is not metered.
+// countUnread has Unread count the connection's answers.
+func (c *Conn) countUnread() { c.meter.unread = &unread{open: map[uint32]struct{}{}} }
+
+// Unread is how many answers the connection whose RemoteAddr is given has begun and not ended; 0 for one whose
+// answers are not counted.
 func Unread(peer net.Addr) int {
 	a, ok := peer.(address)
 	if !ok || a.meter.unread == nil || a.meter.trusted.Load() {

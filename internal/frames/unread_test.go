@@ -15,6 +15,7 @@ func TestUnreadAnswers(t *testing.T) {
 	defer far.Close()
 	defer near.Close()
 	conn := NewConn(near, nil)
+	conn.countUnread()
 	go func() { _, _ = io.Copy(io.Discard, far) }()
 	out := http2.NewFramer(conn, nil)
 	read := func(n int) {

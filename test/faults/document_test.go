@@ -111,8 +111,28 @@ error with a status until then is an event from then on.
 		b.WriteString("- " + line + ".\n")
 	}
 	b.WriteString("- Images, streamed: TestCutImageStreams in core/upstream/remote cuts them at every byte, and case C20 holds them to the same outcomes.\n")
+	b.WriteString(ofNetHTTP)
 	return b.Bytes()
 }
+
+// ofNetHTTP is what no protocol has a say in; TestAnswersOfNetHTTP of package gateway holds it.
+const ofNetHTTP = `
+## What net/http answers itself
+
+Before any handler is called, over HTTP/1: text, without an identifier and without a line in the log. Then the connection ends.
+
+| a request | answer |
+|---|---|
+| with a malformed request line, target, field or length; with no ` + "`" + `Host` + "`" + ` or two | 400 |
+| with a request line and header fields of more than 64 KiB | 431 |
+| with an ` + "`" + `Expect` + "`" + ` other than ` + "`" + `100-continue` + "`" + ` | 417 |
+| with a Transfer-Encoding other than ` + "`" + `chunked` + "`" + ` | 501 |
+| of a version other than HTTP/1.0 and HTTP/1.1 | 505 |
+| in clear text, where the port speaks TLS | 400 |
+
+Over HTTP/2 a malformed request has its stream reset (RFC 9113, 8.1.1). 431 and 400, for a field of HTTP/1 alone such as ` + "`" + `Connection` + "`" + `,
+are text as well; the connection goes on.
+`
 
 // mark points to the exceptions.
 func mark(f faulty.Fault, m faulty.Moment, streamed bool) string {
