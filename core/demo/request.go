@@ -99,7 +99,8 @@ func (m *maker) next(at time.Time) (ledger.Request, ledger.Result) {
 	case stream:
 		request.Method = "StreamGenerateText"
 	}
-	return request, m.answer(c, asked, &request, stream)
+	result := m.answer(c, asked, &request, stream)
+	return request, result
 }
 
 // answer is what becomes of a request.
@@ -115,12 +116,13 @@ func (m *maker) answer(c *caller, asked *model, request *ledger.Request, stream 
 		r.Attempts++
 		r.Upstream, r.UpstreamProtocol = to.upstream, to.protocol
 		r.Outcome, r.Kind, r.Reason = ledger.OK, "", ""
+		luck := m.rand.Float64()
 		switch {
 		case to == openAI && request.Start.After(m.outage) && request.Start.Before(m.outage.Add(48*time.Minute)):
 			a.Status, a.Kind, a.Reason = 503, "unavailable", "server_error"
-		case m.rand.Float64() < .006:
+		case luck < .006:
 			a.Status, a.Kind, a.Reason = 529, "overloaded", "overloaded_error"
-		case m.rand.Float64() < .006:
+		case luck < .012:
 			a.Status, a.Kind, a.Reason = 400, "invalid_request", "context_length_exceeded"
 		default:
 			m.serve(c, asked, &r, &a, stream)
