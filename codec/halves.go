@@ -112,6 +112,14 @@ func (h *halves) Finished() bool {
 	return ok && h.held == nil && f.Finished()
 }
 
+// Reported returns the usage that was reported so far, if the decoder knows.
+func (h *halves) Reported() *genwayv1.Usage {
+	if r, ok := h.StreamDecoder.(interface{ Reported() *genwayv1.Usage }); ok {
+		return r.Reported()
+	}
+	return nil
+}
+
 // mayEndInHalf reports whether the first half of a pair is ahead of a quote. Most frames have no
 // such escape at all.
 func mayEndInHalf(data []byte) bool {

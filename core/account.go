@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
@@ -61,9 +62,9 @@ func (s *Service) account(ctx context.Context, record *call.Record, req any, do 
 		s.meter(held, &result)
 		s.charge(held, &result)
 		answered := result.Usage
-		s.addSpent(record, &result)
+		s.addSpent(held, &result)
 		// The limits are settled first, so that they never know less than the ledger.
-		held.settle(result)
+		held.Settle(limit.Amount{Tokens: amount.Sum(result.Usage.Input, result.Usage.Output), Cost: result.Cost})
 		recount(record, &result)
 		entry.Settle(result)
 		if record.Capture != nil {
@@ -112,11 +113,14 @@ func (a *admission) result(ctx context.Context, err error) ledger.Result {
 		Outcome: ledger.OK, Route: r.Route, Upstream: r.Upstream, Attempts: r.Calls, Model: r.Model,
 		Duration: time.Since(r.Start), FirstEvent: r.FirstEvent,
 	}
+	if !a.complete && r.RawUsage != nil {
+		r.Usage, a.reported = r.RawUsage, r.RawFinal
+	}
 	if err != nil {
 		f := fault.From(err)
 		result.Outcome, result.Kind, result.Reason = ledger.Failed, fault.Name(f.Kind), f.Reason
 		if f.Usage != nil {
-			r.Usage = f.Usage
+			r.Usage, a.reported = f.Usage, !a.complete && (r.RawUsage == nil || r.RawFinal)
 		}
 		if f.Kind == fault.Cancelled || callerLeft(ctx, err) {
 			result.Outcome, result.Kind, result.Reason = ledger.Cancelled, fault.Name(fault.Cancelled), upstream.ReasonCancelled

@@ -31,6 +31,9 @@ type admission struct {
 	// neither generate nor count.
 	req any
 
+	// counted is the usage of the request, once it was counted.
+	counted ledger.Usage
+
 	// reserved is the output that is reserved, flow the bytes of it that were seen.
 	reserved int64
 	flow     int
@@ -38,6 +41,8 @@ type admission struct {
 	// complete is set when the whole answer is there: in answer if it is unary, else in sample,
 	// as far as its usage can be seen in it. drawn is what an image request gave.
 	complete bool
+	// reported is set when the upstream has reported the final usage of an answer that is not complete.
+	reported bool
 	answer   *genwayv1.GenerateTextResponse
 	sample   sample
 	drawn    drawn
@@ -189,13 +194,13 @@ func (a *admission) most(e estimate) (cost int64, priced bool) {
 // flowed counts output on its way to the caller. What exceeds the reservation is reserved
 // too, and as much again each time, so that others see it before the end.
 func (a *admission) flowed(ev *genwayv1.StreamGenerateTextResponse) {
-	if a.Reservation == nil {
-		return
-	}
 	if flow := a.record.Flow; ev.GetWire() != nil && flow != nil {
 		a.flow = int(flow.Load())
 	} else {
 		a.flow += flowOf(ev)
+	}
+	if a.Reservation == nil {
+		return
 	}
 	if seen := int64(a.flow / bytesPerToken); seen > a.reserved {
 		more := max(a.reserved, leastMore, seen-a.reserved)
@@ -213,24 +218,3 @@ func (a *admission) flowed(ev *genwayv1.StreamGenerateTextResponse) {
 
 // leastMore is the least that a reservation is extended by, in tokens.
 const leastMore = 256
-
-// settle settles by the ledger's figures. An answer that was cut before the upstream reported its
-// usage counts as far as it was seen. Otherwise a caller that disconnects early would not be
-// charged.
-func (a *admission) settle(r ledger.Result) {
-	if a.Reservation == nil {
-		return
-	}
-	if r.Outcome != ledger.OK && a.flow > 0 {
-		seen := ledger.Result{Model: r.Model, Usage: r.Usage}
-		seen.Usage.Output = max(r.Usage.Output, int64(a.flow/bytesPerToken))
-		if r.Usage.Input == 0 {
-			seen.Usage.Input = inputOf(a.req)
-		}
-		if seen.Usage != r.Usage {
-			a.service.charge(a, &seen)
-			r = seen
-		}
-	}
-	a.Settle(limit.Amount{Tokens: amount.Sum(r.Usage.Input, r.Usage.Output), Cost: r.Cost})
-}

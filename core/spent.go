@@ -2,25 +2,34 @@ package core
 
 import (
 	"github.com/genway/genway/core/amount"
-	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/protocol/deferred"
 )
 
-// addSpent adds to a result what the failed attempts of its request reported to have
-// used, each by the prices of its own upstream. The result's Price stays that of the
-// attempt that answered.
-func (s *Service) addSpent(record *call.Record, r *ledger.Result) {
-	for _, spent := range record.Spent {
-		if !plausible(spent.Usage) {
+// addSpent adds to a result what the failed calls of its request may cost that were followed by
+// another, each by the prices of its own upstream: what the upstream reported, or else the request. The
+// result's Price stays that of the call that answered.
+func (s *Service) addSpent(a *admission, r *ledger.Result) {
+	for _, spent := range a.record.Spent {
+		usage := usageOf(spent.Usage)
+		switch req, text := a.req.(*deferred.Request); {
+		case !plausible(spent.Usage):
 			r.UsageSource = ledger.Rejected
 			continue
+		case spent.Usage != nil:
+		case !text:
+			continue
+		default:
+			usage = a.inputUsage(req)
+			if r.UsageSource == ledger.Reported {
+				r.UsageSource = ledger.Estimated
+			}
 		}
-		usage := usageOf(spent.Usage)
 		r.Usage = sumOf(r.Usage, usage)
 		if s.config.Prices == nil {
 			continue
 		}
-		if p, ok := s.config.Prices.FindFirst(spent.Upstream, []string{spent.Model, record.AskedModel}, record.Start); ok {
+		if p, ok := s.config.Prices.FindFirst(spent.Upstream, []string{spent.Model, a.record.AskedModel}, a.record.Start); ok {
 			r.Cost = amount.Bound(amount.Sum(r.Cost, p.Cost(usage)))
 		}
 	}

@@ -42,62 +42,83 @@ func implausible() *genwayv1.Loss {
 }
 
 // meter is where usage enters: the ledger, limits and metrics have what it leaves in the
-// result. Figures of the upstream's that cannot be true, and those that a complete answer
-// lacks, are replaced by a count of the request and of the answer. A complete answer lacks
-// its output when it has text and the upstream reports 0, and its input when neither is
-// reported: an engine with a cache reports an input of 0 and means it.
+// result. It counts the request and the answer itself where the upstream's figures cannot be true, and
+// replaces what they lack:
+//
+//   - A complete answer lacks its output when it has text and the upstream reports 0, and its input when
+//     neither is reported: an engine with a cache reports an input of 0 and means it.
+//   - An answer that broke off before the upstream reported its final usage lacks the input unless one was
+//     reported, be it 0, and what was seen of the output beyond that which was reported. It costs
+//     nothing when nothing of it was seen and the upstream cannot charge for it.
 func (s *Service) meter(a *admission, r *ledger.Result) {
 	switch {
 	case !plausible(a.record.Usage):
 		r.UsageSource = ledger.Rejected
-	case a.complete && r.Usage.Output == 0:
-		r.UsageSource = ledger.Estimated
-	default:
+	case a.complete && r.Usage.Output > 0, a.reported, !a.complete && !a.record.Accepted && a.flow == 0 && a.drawn.images == 0:
 		return
+	default:
+		r.UsageSource = ledger.Estimated
 	}
-	usage, ok := ledger.Usage{}, false
+	usage, ok := r.Usage, false
 	switch req := a.req.(type) {
 	case *deferred.Request:
 		usage, ok = a.textUsage(req, r)
 	case *genwayv1.GenerateImageRequest:
 		// Images that have a price are counted: the upstream need not say more.
 		p, priced := s.price(a, r.Model)
-		if ok = r.UsageSource == ledger.Rejected || r.Usage.Input == 0 && (!priced || p.MostImages(1) == 0); ok {
+		unknown := r.Usage.Input == 0 && (a.complete || a.record.Usage == nil) && (!priced || p.MostImages(1) == 0)
+		if ok = r.UsageSource == ledger.Rejected || unknown; ok {
 			usage = drawingUsage(req, a.drawn)
+			usage.Images = r.Usage.Images
 		}
 	}
-	if !ok {
+	if !ok || r.UsageSource == ledger.Estimated && usage == r.Usage {
 		r.UsageSource = ledger.Reported
 		return
 	}
-	usage.Images = r.Usage.Images
 	r.Usage = usage
 	metered(a.record, r)
 }
 
-// textUsage counts a request and its answer; false where the upstream's report is complete.
-// An empty answer may have used nothing, if its upstream reports that.
+// textUsage counts a request and its answer; false where the upstream's report is complete. An empty
+// answer may have used nothing, if its upstream reports that.
 func (a *admission) textUsage(req *deferred.Request, r *ledger.Result) (usage ledger.Usage, ok bool) {
-	output := a.answerTokens()
-	if r.UsageSource == ledger.Estimated && output == 0 && a.record.Usage != nil {
-		return usage, false
-	}
 	usage = r.Usage
-	if r.UsageSource == ledger.Rejected || usage.Input == 0 {
-		usage = inputUsage(req)
+	if r.UsageSource == ledger.Estimated && !a.complete {
+		if a.record.Usage == nil {
+			usage = a.inputUsage(req)
+		}
+		usage.Output = max(usage.Output, int64(a.flow/bytesPerToken))
+		return usage, true
+	}
+	output := a.answerTokens()
+	switch {
+	case r.UsageSource == ledger.Rejected:
+		usage = a.inputUsage(req)
+	case output == 0 && a.record.Usage != nil:
+		return usage, false
+	case usage.Input == 0:
+		usage = a.inputUsage(req)
 	}
 	usage.Output = output
 	return usage, true
 }
 
-// inputUsage counts a request. A request that cannot be decoded is estimated by its size.
-func inputUsage(req *deferred.Request) ledger.Usage {
-	whole, err := req.Whole()
-	if err != nil {
-		return ledger.Usage{Input: inputOf(req)}
+// maxCounted is how many bytes of a request's texts are counted exactly. Callers who leave choose how often
+// that happens, and the worst texts take a second a megabyte.
+const maxCounted = 64 << 10
+
+// inputUsage counts a request, once. A request that cannot be decoded is estimated by its size.
+func (a *admission) inputUsage(req *deferred.Request) ledger.Usage {
+	if a.counted != (ledger.Usage{}) {
+		return a.counted
 	}
-	in := content.Of(whole)
-	return ledger.Usage{Input: in.Total(), InputImage: int64(in.Image), InputAudio: int64(in.Audio)}
+	a.counted.Input = inputOf(req)
+	if whole, err := req.Whole(); err == nil {
+		in := content.Estimate(whole, maxCounted)
+		a.counted = ledger.Usage{Input: in.Total(), InputImage: int64(in.Image), InputAudio: int64(in.Audio)}
+	}
+	return a.counted
 }
 
 // drawingUsage counts a request for images, and those that were made.

@@ -2,14 +2,18 @@ package core_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/call"
@@ -21,6 +25,8 @@ import (
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	counter "github.com/genway/genway/internal/tokens"
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
@@ -36,6 +42,8 @@ type silent struct {
 	flow  atomic.Int64
 	// ends is what a stream ends with; nil is its completion.
 	ends error
+	// drawing is a stream of images.
+	drawing func(context.Context, upstream.SendImage) error
 }
 
 func (u *silent) serve(ctx context.Context) error {
@@ -64,6 +72,9 @@ func (u *silent) StreamGenerateText(ctx context.Context, _ *genwayv1.GenerateTex
 	if err := u.serve(ctx); err != nil {
 		return err
 	}
+	if u.streamOf != nil {
+		return u.streamOf(ctx, send)
+	}
 	events := []*genwayv1.StreamGenerateTextResponse{{Payload: &genwayv1.StreamGenerateTextResponse_Started{Started: &genwayv1.TextStarted{}}}}
 	for piece := range strings.SplitAfterSeq(u.text, " ") {
 		events = append(events, &genwayv1.StreamGenerateTextResponse{Payload: &genwayv1.StreamGenerateTextResponse_PartDelta{
@@ -86,6 +97,13 @@ func (u *silent) StreamGenerateText(ctx context.Context, _ *genwayv1.GenerateTex
 	return u.ends
 }
 
+func (u *silent) StreamGenerateImage(ctx context.Context, _ *genwayv1.GenerateImageRequest, send upstream.SendImage) error {
+	if err := u.serve(ctx); err != nil {
+		return err
+	}
+	return u.drawing(ctx, send)
+}
+
 func (u *silent) GenerateImage(ctx context.Context, _ *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageResponse, error) {
 	if err := u.serve(ctx); err != nil {
 		return nil, err
@@ -96,6 +114,11 @@ func (u *silent) GenerateImage(ctx context.Context, _ *genwayv1.GenerateImageReq
 // settled makes one call and gives its row.
 func settled(t *testing.T, u *silent, do func(*core.Service, core.Interceptors)) ledger.Entry {
 	t.Helper()
+	return settledWith(t, u, nil, do)
+}
+
+func settledWith(t *testing.T, u *silent, limiter *limit.Limiter, do func(*core.Service, core.Interceptors)) ledger.Entry {
+	t.Helper()
 	catalogue, err := price.Parse("prices.yaml", []byte(prices))
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +128,7 @@ func settled(t *testing.T, u *silent, do func(*core.Service, core.Interceptors))
 	if err != nil {
 		t.Fatal(err)
 	}
-	service, err := core.New(core.Config{Upstream: u, Ledger: recorder, Prices: catalogue})
+	service, err := core.New(core.Config{Upstream: u, Ledger: recorder, Prices: catalogue, Limiter: limiter})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -281,5 +304,114 @@ func TestBudgetsAreSpentByTheEstimate(t *testing.T) {
 				t.Errorf("%s, streamed %t: %d requests are served", name, stream, served)
 			}
 		}
+	}
+}
+
+// An answer that broke off is booked by what was seen of it and by its prompt, for as much as the budget
+// is charged: one figure, whoever broke it off. What the upstream has reported by then stays, be it 0.
+func TestBrokenAnswersAreBooked(t *testing.T) {
+	in, seen := int64(counter.Count(asked)), int64(len(answered)*50/3)
+	begun := func(usage *genwayv1.Usage) []proto.Message {
+		return []proto.Message{&genwayv1.TextStarted{Usage: usage}, &genwayv1.PartDelta{Delta: &genwayv1.PartDelta_Text{Text: strings.Repeat(answered, 50)}}}
+	}
+	failed := func(usage *genwayv1.Usage) error {
+		f := fault.New(fault.BadUpstream, "HALF", "half an answer")
+		f.Usage = usage
+		return f
+	}
+	for name, c := range map[string]struct {
+		events []proto.Message
+		ends   error
+		record call.Record // what the adapter says
+		want   ledger.Usage
+		source ledger.UsageSource
+	}{
+		"cut":                           {begun(nil), nil, call.Record{}, ledger.Usage{Input: in, Output: seen}, ledger.Estimated},
+		"failed":                        {begun(nil), failed(nil), call.Record{}, ledger.Usage{Input: in, Output: seen}, ledger.Estimated},
+		"left":                          {begun(nil), context.Canceled, call.Record{}, ledger.Usage{Input: in, Output: seen}, ledger.Estimated},
+		"a panic":                       {begun(nil), errPanics, call.Record{}, ledger.Usage{Input: in, Output: seen}, ledger.Estimated},
+		"the input was reported":        {begun(&genwayv1.Usage{InputTokens: 70, CacheReadInputTokens: proto.Int64(30), OutputTokens: 1}), nil, call.Record{}, ledger.Usage{Input: 70, CacheRead: 30, Output: seen}, ledger.Estimated},
+		"an input of 0 was reported":    {begun(&genwayv1.Usage{}), nil, call.Record{}, ledger.Usage{Output: seen}, ledger.Estimated},
+		"more was reported than seen":   {begun(&genwayv1.Usage{InputTokens: 70, OutputTokens: seen + 1}), nil, call.Record{}, ledger.Usage{Input: 70, Output: seen + 1}, ledger.Reported},
+		"the stream reported last":      {begun(nil), failed(nil), call.Record{RawUsage: &genwayv1.Usage{InputTokens: 70, OutputTokens: 3}}, ledger.Usage{Input: 70, Output: seen}, ledger.Estimated},
+		"the end reported all":          {begun(nil), failed(nil), call.Record{RawUsage: &genwayv1.Usage{InputTokens: 70, OutputTokens: 3}, RawFinal: true}, ledger.Usage{Input: 70, Output: 3}, ledger.Reported},
+		"the failure reported all":      {begun(nil), failed(&genwayv1.Usage{InputTokens: 70, OutputTokens: 3}), call.Record{}, ledger.Usage{Input: 70, Output: 3}, ledger.Reported},
+		"the failure reported nothing":  {begun(nil), failed(&genwayv1.Usage{}), call.Record{}, ledger.Usage{}, ledger.Reported},
+		"cannot be true":                {begun(nil), failed(nil), call.Record{RawUsage: &genwayv1.Usage{InputTokens: -1}}, ledger.Usage{Input: in, Output: int64(counter.Count(strings.Repeat(answered, 50)))}, ledger.Rejected},
+		"accepted, and nothing came":    {nil, failed(nil), call.Record{Accepted: true}, ledger.Usage{Input: in}, ledger.Estimated},
+		"not accepted":                  {nil, failed(nil), call.Record{}, ledger.Usage{}, ledger.Reported},
+		"a call before it was accepted": {nil, failed(nil), call.Record{Spent: []call.Spent{{Upstream: "main"}}}, ledger.Usage{Input: in}, ledger.Estimated},
+		"two, and one reported":         {begun(nil), nil, call.Record{Spent: []call.Spent{{Upstream: "main"}, {Upstream: "main", Usage: &genwayv1.Usage{InputTokens: 5, OutputTokens: 6}}}}, ledger.Usage{Input: 2*in + 5, Output: seen + 6}, ledger.Estimated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := &silent{}
+			u.streamOf = func(ctx context.Context, send upstream.Send) error {
+				record := call.Of(ctx)
+				record.Accepted, record.RawUsage, record.RawFinal, record.Spent = c.record.Accepted, c.record.RawUsage, c.record.RawFinal, c.record.Spent
+				for _, ev := range c.events {
+					if err := send(codec.Event(ev)); err != nil {
+						return err
+					}
+				}
+				if errors.Is(c.ends, errPanics) {
+					panic("a bug")
+				}
+				return c.ends
+			}
+			memory := limit.NewMemory(nil)
+			got := settledWith(t, u, limit.New(memory, limit.Rules{Keys: limit.Limits{Budgets: []limit.Budget{{Amount: limit.Dollar, Period: limit.Day}}}}), func(s *core.Service, i core.Interceptors) {
+				_ = makeCall(i, s, "req", "small", true)
+			})
+			if diff := cmp.Diff(c.want, got.Usage); diff != "" || got.UsageSource != c.source || got.Cost != c.want.Input*150+c.want.Output*600-c.want.CacheRead*75 {
+				t.Errorf("%s, %q, it costs %d (-want +got):\n%s", got.Outcome, got.UsageSource, got.Cost, diff)
+			}
+			memory.Fills().Each(time.Now(), func(_, _ string, fill float64) {
+				if spent := int64(math.Round(fill * limit.Dollar)); spent != got.Cost {
+					t.Errorf("the budget is charged %d, the ledger %d", spent, got.Cost)
+				}
+			})
+		})
+	}
+}
+
+var errPanics = errors.New("panics")
+
+// A stream of images that broke off is booked by the images that came, and by the prompt.
+func TestBrokenImagesAreBooked(t *testing.T) {
+	one := int64(counter.Drawing(1024, 1024, "low"))
+	image := &genwayv1.FinishedImage{Image: &genwayv1.GeneratedImage{Size: "1024x1024"}, Quality: "low"}
+	for name, c := range map[string]struct {
+		model    string
+		events   []*genwayv1.StreamGenerateImageResponse
+		accepted bool
+		want     ledger.Usage
+		source   ledger.UsageSource
+	}{
+		"one of two came":           {"small", []*genwayv1.StreamGenerateImageResponse{images.Event(&genwayv1.ImageStarted{}), images.Event(image)}, true, ledger.Usage{Input: 1, Output: one, OutputImage: one, Images: 1}, ledger.Estimated},
+		"none came":                 {"small", nil, true, ledger.Usage{Input: 1}, ledger.Estimated},
+		"refused":                   {"small", nil, false, ledger.Usage{}, ledger.Reported},
+		"priced by the image":       {"draw", []*genwayv1.StreamGenerateImageResponse{images.Event(image)}, true, ledger.Usage{Images: 1}, ledger.Reported},
+		"priced by the image, none": {"draw", nil, true, ledger.Usage{}, ledger.Reported},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := settled(t, &silent{drawing: func(ctx context.Context, send upstream.SendImage) error {
+				call.Of(ctx).Accepted = c.accepted
+				for _, ev := range c.events {
+					if err := send(ev); err != nil {
+						return err
+					}
+				}
+				return fault.StreamCut()
+			}}, func(s *core.Service, i core.Interceptors) {
+				stream := &sink{ctx: metadata.NewIncomingContext(t.Context(), metadata.Pairs("authorization", "Bearer internal"))}
+				_ = i.Stream(s, stream, &grpc.StreamServerInfo{FullMethod: genwayv1.Generation_StreamGenerateImage_FullMethodName}, func(_ any, ss grpc.ServerStream) error {
+					return s.StreamGenerateImage(&genwayv1.GenerateImageRequest{Model: c.model, Prompt: "p", Count: new(int32(2)), Size: "1024x1024", Quality: "low"},
+						&grpc.GenericServerStream[genwayv1.GenerateImageRequest, genwayv1.StreamGenerateImageResponse]{ServerStream: ss})
+				})
+			})
+			if diff := cmp.Diff(c.want, got.Usage); diff != "" || got.UsageSource != c.source {
+				t.Errorf("%s, %q (-want +got):\n%s", got.Outcome, got.UsageSource, diff)
+			}
+		})
 	}
 }

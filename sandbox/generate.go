@@ -88,10 +88,17 @@ func (m model) before(ctx context.Context) error {
 	if m.demand.pace == forever {
 		<-ctx.Done()
 	}
-	if ctx.Err() != nil {
-		return upstream.Interrupted(ctx)
+	return left(ctx)
+}
+
+// left returns the fault of a call that its caller has left, or whose time is over; nil for one that goes
+// on. What it used counts.
+func left(ctx context.Context) error {
+	if ctx.Err() == nil {
+		return nil
 	}
-	return nil
+	call.Of(ctx).Accepted = true
+	return upstream.Interrupted(ctx)
 }
 
 // pingEvery is how often a slow model shows that it is alive.
@@ -130,8 +137,5 @@ func wait(ctx context.Context, d time.Duration) error {
 		case <-ctx.Done():
 		}
 	}
-	if ctx.Err() != nil {
-		return upstream.Interrupted(ctx)
-	}
-	return nil
+	return left(ctx)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
 	"github.com/genway/genway/core/call"
-	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/internal/tokens"
 	"github.com/genway/genway/sandbox/drawing"
@@ -158,7 +157,7 @@ func (c *commission) encode(ctx context.Context, img *image.NRGBA) ([]byte, erro
 	file := attended{ctx: ctx}
 	if err := drawing.Encode(&file, img, c.format, c.compression); err != nil {
 		if ctx.Err() != nil {
-			return nil, upstream.Interrupted(ctx)
+			return nil, left(ctx)
 		}
 		return nil, fault.Wrap(fmt.Errorf("encode an image: %w", err), fault.Internal, "DRAWING", "%s", fault.InternalMessage)
 	}

@@ -104,6 +104,9 @@ func (s *streamDecoder) Finished() bool {
 	return whole || s.failure != nil
 }
 
+// Reported is the usage so far; nil if no chunk has reported any.
+func (s *streamDecoder) Reported() *genwayv1.Usage { return s.usage }
+
 func (s *streamDecoder) fail(err error) error {
 	s.done = true
 	return err

@@ -148,6 +148,14 @@ func (d *streamDecoder) Finished() bool {
 	return d.started && !cut
 }
 
+// Reported is the usage so far; nil if no frame has reported any.
+func (d *streamDecoder) Reported() *genwayv1.Usage {
+	if d.usage == nil {
+		return nil
+	}
+	return d.usage.canonical()
+}
+
 // Close ends the stream. A candidate without a finishReason, and an answer without
 // candidates whose prompt was not blocked, were cut (case S5).
 func (d *streamDecoder) Close() ([]*event, error) {

@@ -188,7 +188,7 @@ func (d *streamDecoder) complete() error {
 		return disorder("message_stop before message_start")
 	}
 	if len(d.end.Candidates) == 0 || d.end.Candidates[0].NativeStopReason == "" {
-		return unfinished(d.reported())
+		return unfinished(d.Reported())
 	}
 	for d.open != nil {
 		if err := d.block(&streamEvent{Type: "content_block_stop", Index: d.open.index}); err != nil {
@@ -207,7 +207,7 @@ func (d *streamDecoder) ended() *genwayv1.StreamGenerateTextResponse {
 		d.end.Candidates = []*genwayv1.CandidateEnd{{}}
 	}
 	d.end.Losses = d.losses.List()
-	d.end.Usage, d.end.ServiceTier = d.reported(), d.usage.ServiceTier
+	d.end.Usage, d.end.ServiceTier = d.Reported(), d.usage.ServiceTier
 	return codec.Event(d.end)
 }
 
@@ -217,8 +217,8 @@ func (d *streamDecoder) report(u *wireUsage) {
 	d.usage.merge(u)
 }
 
-// reported is the usage so far; nil if no event has reported any.
-func (d *streamDecoder) reported() *genwayv1.Usage {
+// Reported is the usage so far; nil if no event has reported any.
+func (d *streamDecoder) Reported() *genwayv1.Usage {
 	if !d.reports {
 		return nil
 	}

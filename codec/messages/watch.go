@@ -66,7 +66,7 @@ func (d *streamDecoder) watchStart(m *watchedMessage) events {
 		return nil
 	}
 	d.started = true
-	return events{codec.Event(&genwayv1.TextStarted{Id: m.ID, Model: m.Model, Usage: d.reported(), ServiceTier: d.usage.ServiceTier})}
+	return events{codec.Event(&genwayv1.TextStarted{Id: m.ID, Model: m.Model, Usage: d.Reported(), ServiceTier: d.usage.ServiceTier})}
 }
 
 // WatchResponse implements codec.ResponseWatcher.

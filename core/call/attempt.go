@@ -71,7 +71,8 @@ func (r *Record) attempt() *Attempt {
 // StartCall forgets what belongs to the call of an upstream before: the next one begins. onBegin
 // is called once, when its answer begins; nil is allowed.
 func (r *Record) StartCall(onBegin func()) {
-	r.Headers, r.RawModel, r.RawUsage, r.Flow, r.Gathers, r.begun, r.onBegin = nil, "", nil, nil, false, false, onBegin
+	r.Headers, r.Flow, r.Gathers, r.begun, r.onBegin = nil, nil, false, false, onBegin
+	r.Accepted, r.RawModel, r.RawUsage, r.RawFinal = false, "", nil, false
 }
 
 // AnswerBegins records that the answer has begun, after which nothing else is tried: a unary

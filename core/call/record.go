@@ -88,7 +88,7 @@ type Record struct {
 	TargetModel string
 	// Attempts are the attempts at targets, in their order.
 	Attempts []Attempt
-	// Spent is what failed attempts reported to have used that were followed by another.
+	// Spent is what failed calls may cost that were followed by another.
 	Spent []Spent
 	// CallerLeft says that the caller had left by the time the answer was there: the answer was
 	// read for what it cost.
@@ -100,7 +100,7 @@ type Record struct {
 	// refuses without calling anything is no call.
 	Calls int64
 	// BodySent is how many of Calls have sent the request to its end, so that nothing of them reads its
-	// body any more. It is counted where Body is set.
+	// body any more.
 	BodySent int64
 	// Waited is how long the call waited for upstreams: for the head of an answer, and for more
 	// of it.
@@ -108,11 +108,19 @@ type Record struct {
 	// Headers are those of the last attempt's answer that are the caller's to read, by names in
 	// lower case: the limits of the vendor of the caller's protocol, for example. Nil for none.
 	Headers map[string]string
-	// RawModel and RawUsage are the model that the last attempt answered with and the usage that
-	// it reported in a stream that passes through: the events of such a stream are the
-	// upstream's own, and have no canonical fields. Empty and nil are not reported.
+	// Accepted means that the upstream may charge for the last call, even if no whole answer
+	// comes of it: its answer has begun with a status of success, or the gateway ended the call after it
+	// had sent the whole request. An error that the upstream reports in its answer unsets it.
+	Accepted bool
+	// RawModel is the model that the last attempt answered with in a stream that passes through: the
+	// events of such a stream are the upstream's own, and have no canonical fields. Empty is not
+	// reported.
 	RawModel string
+	// RawUsage is the usage that the stream of the last attempt has reported so far; nil for none.
+	// RawFinal means that it is that of the whole call: the answer had come to its end by then, or its
+	// failure told the usage.
 	RawUsage *genwayv1.Usage
+	RawFinal bool
 	// Gathers says that the adapter calls Flush before it waits for more of a stream, so that the
 	// events that it sends until then may go together.
 	Gathers bool
@@ -170,11 +178,12 @@ func (r *Record) StageSince(begin time.Time) Stage {
 	return Stage{from, max(time.Since(r.Start), from+time.Microsecond)}
 }
 
-// Spent is the usage of a failed attempt.
+// Spent is the usage of a failed call that was followed by another.
 type Spent struct {
 	// Upstream is the one that failed, Model what it was asked for.
 	Upstream, Model string
-	Usage           *genwayv1.Usage
+	// Usage is what it reported; nil for nothing, of a call that was Accepted.
+	Usage *genwayv1.Usage
 }
 
 // RPC is the last part of Method: GenerateText.

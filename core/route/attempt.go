@@ -178,12 +178,12 @@ func (a attempt) sendHeaders(ctx context.Context, answered map[string]string) {
 	_ = grpc.SetHeader(ctx, md)
 }
 
-// usageOf gives what a failed attempt reported to have used; nil when it did not.
-func usageOf(err error) *genwayv1.Usage {
+// usageOf returns what a call that has failed reported to have used; nil if it reported nothing.
+func usageOf(record *call.Record, err error) *genwayv1.Usage {
 	if err == nil {
 		return nil
 	}
-	return fault.From(err).Usage
+	return cmp.Or(fault.From(err).Usage, record.RawUsage)
 }
 
 // request is what a route is chosen by.

@@ -177,13 +177,15 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 	ctx, stop := bounded(ctx, route.Deadline)
 	defer stop()
 	var a attempt
-	var spent call.Spent
+	// failed is the last call, which has failed; it is kept where another call follows.
+	var failed *call.Spent
 	keep := func() {
-		if spent.Usage != nil {
-			record.Spent, spent = append(record.Spent, spent), call.Spent{}
+		if failed != nil {
+			record.Spent, failed = append(record.Spent, *failed), nil
 		}
 	}
 	for n, target := range targets {
+		keep()
 		// Also for a target whose guard refuses the call.
 		record.StartCall(nil)
 		a = attempt{Target: target}
@@ -195,7 +197,9 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 			keep()
 			a.drain = d
 			err := try(ctx, a)
-			spent = call.Spent{Upstream: record.Upstream, Model: record.TargetModel, Usage: usageOf(err)}
+			if usage := usageOf(record, err); err != nil && (usage != nil || record.Accepted) {
+				failed = &call.Spent{Upstream: record.Upstream, Model: record.TargetModel, Usage: usage}
+			}
 			return err
 		})
 		record.EndAttempt(err)
@@ -203,8 +207,8 @@ func (r *Router) attempts(ctx context.Context, q request, try func(context.Conte
 			break
 		}
 	}
-	if usageOf(err) == nil {
-		keep() // it is of an attempt before the last: a guard has refused since
+	if usageOf(record, err) == nil && !record.Accepted {
+		keep() // a guard has refused to make another call
 	}
 	a.sendHeaders(ctx, record.Headers)
 	return err

@@ -1,6 +1,9 @@
 package tokens
 
-import "unicode/utf8"
+import (
+	"cmp"
+	"unicode/utf8"
+)
 
 // MostExact is how many bytes of text are counted exactly, of one text and of all texts of a
 // Counter. What is behind them counts in proportion: the tokenizer takes a second for a few
@@ -19,13 +22,17 @@ func Count(text string) int {
 	return c.Add(text)
 }
 
-// Counter counts the texts of one request or answer, MostExact bytes of them exactly. The
-// zero value has counted nothing.
-type Counter struct{ bytes, tokens int } // that were counted exactly
+// Counter counts the texts of one request or answer. The zero value has counted nothing.
+type Counter struct {
+	// Exact is how many bytes of the texts are counted exactly, at most MostExact; 0 is MostExact.
+	Exact int
+
+	bytes, tokens int // that were counted exactly
+}
 
 // Add returns the number of tokens of a further text, as Count does.
 func (c *Counter) Add(text string) int {
-	head := min(len(text), MostExact-c.bytes)
+	head := min(len(text), cmp.Or(c.Exact, MostExact)-c.bytes)
 	for head < len(text) && head > 0 && !utf8.RuneStart(text[head]) {
 		head--
 	}

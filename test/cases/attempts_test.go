@@ -152,7 +152,7 @@ func callsCount(t *testing.T) {
 	}
 }
 
-// attemptsUse has an upstream report usage, fail before any content, and be asked again.
+// attemptsUse has an upstream report usage, or none, fail before any content, and be asked again.
 func attemptsUse(t *testing.T) {
 	for _, caller := range harness.Texts() {
 		recorder, rows := newBook(t)
@@ -163,6 +163,13 @@ func attemptsUse(t *testing.T) {
 			t.Errorf("%s: text %q", caller, got.Text)
 		}
 		if row := settled(t, rows, 1); row.Attempts != 2 || row.Usage.Input != 22 || row.Usage.Output != 14 {
+			t.Errorf("%s: %+v", caller, row.Result)
+		}
+		recorder, rows = newBook(t)
+		g = gateTo(t, recorder, harness.Chat, harness.Messages)
+		g.Chat.Answer(then(hello(harness.Chat), fake.Cut()), answers.Text("again").Answer(harness.Chat, true))
+		g.Call(harness.CallOf(caller, "m", caller.Hello(), true))
+		if row := settled(t, rows, 1); row.Attempts != 2 || row.Usage.Input != 1+11 || row.Usage.Output != 7 || row.UsageSource != books.Estimated {
 			t.Errorf("%s: %+v", caller, row.Result)
 		}
 	}

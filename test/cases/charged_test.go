@@ -68,6 +68,12 @@ func leaversPay(t *testing.T) {
 // reads over.
 func readSome(t *testing.T, g *harness.Gateway, call harness.Call, then func()) {
 	t.Helper()
+	readUntil(t, g, call, func(seen string) bool { return strings.Contains(seen, `fi"`) }, then)
+}
+
+// readUntil does so until it has seen enough.
+func readUntil(t *testing.T, g *harness.Gateway, call harness.Call, enough func(seen string) bool, then func()) {
+	t.Helper()
 	ctx, leave := context.WithCancel(t.Context())
 	defer leave()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, g.URL+call.Path, strings.NewReader(call.Body))
@@ -84,7 +90,7 @@ func readSome(t *testing.T, g *harness.Gateway, call harness.Call, then func()) 
 		return
 	}
 	var seen strings.Builder
-	for buf := make([]byte, 1<<10); !strings.Contains(seen.String(), `fi"`); {
+	for buf := make([]byte, 1<<10); !enough(seen.String()); {
 		n, err := resp.Body.Read(buf)
 		seen.Write(buf[:n])
 		if err != nil {

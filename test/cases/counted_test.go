@@ -2,10 +2,15 @@ package cases_test
 
 import (
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	books "github.com/genway/genway/core/ledger"
+	"github.com/genway/genway/core/route"
+	"github.com/genway/genway/core/upstream"
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
@@ -16,6 +21,10 @@ func countedCases() []Case {
 		{"M10", "results of the vendor's own tools (toolUsePromptTokenCount) are input, for callers of every protocol and in the books", toolUseIsInput},
 		{"M11", "a complete answer without usage is counted and marked as estimated, unary and streamed, passed through and translated", uncounted},
 		{"M12", "figures that cannot be true, below 0 or of 9e18 tokens, are rejected and replaced by an estimate; a caller of the same protocol gets the upstream's own", absurdFigures},
+		{"M20", "an answer that broke off before its usage came is booked by what was seen of it, with its prompt, and marked as estimated: when the caller left, the upstream cut it or failed, or the time was over; an upstream that refused charges nothing, and an input of 0 that was reported stays 0", func(t *testing.T) {
+			brokenOff(t)
+			t.Run("reported zero", reportedZero)
+		}},
 		{"N78", "an upstream's figure beyond all numbers is rejected as one below 0 is, and a status beyond 599 is an upstream's failure of 502, for callers of each protocol", beyondNumbers},
 	}
 }
@@ -149,4 +158,85 @@ func beyondNumbers(t *testing.T) {
 			t.Errorf("a status of 999 gives %d %s", a.Status, a.Body)
 		}
 	})
+}
+
+// brokenOff has answers end in every way before their usage is there.
+func brokenOff(t *testing.T) {
+	text := strings.Repeat(sentence+" ", 40)
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	for _, to := range harness.Texts() {
+		begun := fake.Events(answers.Text(text).Events(to)[:preambles[to]+2]...)
+		hang := fake.Stream(fake.Wait(never))
+		hang.Hold = never
+		seen := int64(len(text) / 3)
+		for name, c := range map[string]struct {
+			answer  fake.Answer
+			unary   bool
+			leaves  string // the caller leaves once it has seen that
+			refused bool
+			output  int64
+			outcome books.Outcome
+		}{
+			"left":                          {answer: then(begun, fake.Wait(never)), leaves: "here. ", output: seen, outcome: books.Cancelled},
+			"cut":                           {answer: then(begun, fake.Cut()), output: seen, outcome: books.Failed},
+			"ended early":                   {answer: then(begun), output: seen, outcome: books.Failed},
+			"failed":                        {answer: then(begun, fake.Events(sorry[to])...), output: seen, outcome: books.Failed},
+			"late":                          {answer: then(begun, fake.Wait(never)), output: seen, outcome: books.Failed},
+			"cut before its first event":    {answer: then(nil, fake.Bytes(": \n\n"), fake.Cut()), outcome: books.Failed},
+			"late before its head":          {answer: hang, outcome: books.Failed},
+			"unary, late before its head":   {answer: hang, unary: true, outcome: books.Failed},
+			"unary, cut":                    {answer: fake.Answer{Header: map[string]string{"Content-Type": "application/json"}, Steps: []fake.Step{fake.Bytes(`{"id":`), fake.Cut()}}, unary: true, outcome: books.Failed},
+			"refused":                       {answer: fake.Refusal(http.StatusBadRequest, refusals[to]), refused: true, outcome: books.Failed},
+			"refused by its first event":    {answer: fake.Stream(fake.Events(sorry[to])...), refused: true, outcome: books.Failed},
+			"unary, refused within a 200":   {answer: fake.JSON(refusals[to]), unary: true, refused: true, outcome: books.Failed},
+			"unary, a page of some website": {answer: fake.Answer{Header: map[string]string{"Content-Type": "text/html"}, Steps: []fake.Step{fake.Bytes("<html>")}}, unary: true, refused: true, outcome: books.Failed},
+		} {
+			for _, caller := range harness.Texts() {
+				t.Run(string(caller)+" over "+string(to)+", "+name, func(t *testing.T) {
+					recorder, rows := newBook(t)
+					limit := time.Minute
+					if strings.Contains(name, "late") {
+						limit = 200 * time.Millisecond
+					}
+					g := harness.New(t, harness.Config{Ledger: recorder, Wrap: func(all upstream.Upstream) upstream.Upstream {
+						return route.New([]route.Route{{Model: "m", Deadline: limit, Targets: []route.Target{{
+							Name: "u", Upstream: all, Protocol: protocols[to], Model: string(to) + "/m", Guard: route.NewGuard(route.Limits{Retries: -1}),
+						}}}})
+					}})
+					g.Upstream(to).Answer(c.answer)
+					if c.leaves == "" {
+						g.Call(harness.CallOf(caller, "m", caller.Hello(), !c.unary))
+					} else {
+						readUntil(t, g, harness.CallOf(caller, "m", caller.Hello(), true), func(seen string) bool { return strings.Count(seen, c.leaves) == 40 }, func() {})
+					}
+					got, want := settled(t, rows, 1).Result, books.Usage{Input: 1, Output: c.output}
+					source := books.Estimated
+					switch {
+					case c.refused:
+						want, source = books.Usage{}, books.Reported
+					case to == harness.Messages && c.output > 0:
+						want.Input = 11 // as it was reported
+					}
+					if got.Outcome != c.outcome || got.Usage != want || got.UsageSource != source {
+						t.Errorf("%s, %+v %q, want %+v %q", got.Outcome, got.Usage, got.UsageSource, want, source)
+					}
+				})
+			}
+		}
+	}
+}
+
+// reportedZero has a stream report an input of 0 and break off.
+func reportedZero(t *testing.T) {
+	for _, caller := range harness.Texts() {
+		recorder, rows := newBook(t)
+		g := harness.New(t, harness.Config{Ledger: recorder})
+		events := billedEvents(t, harness.Messages, `{"input_tokens":0,"output_tokens":0}`, usageLast)
+		g.Messages.Answer(then(fake.Events(events[:preambles[harness.Messages]+2]...), fake.Cut()))
+		g.Stream(caller, "messages/m", caller.Hello())
+		if got := settled(t, rows, 1); got.Usage != (books.Usage{Output: 1}) || got.UsageSource != books.Estimated {
+			t.Errorf("%s: %+v %q", caller, got.Usage, got.UsageSource)
+		}
+	}
 }

@@ -27,6 +27,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
 
@@ -183,7 +184,9 @@ func unary[Q, A any](ctx context.Context, u *Upstream, req Q, rpc func(context.C
 	ctx, _, done := u.withIdleTimeout(ctx)
 	defer done()
 	defer record.Await(time.Now())
-	answer, err := rpc(u.outgoing(ctx), req)
+	var server peer.Peer
+	answer, err := rpc(u.outgoing(ctx), req, grpc.Peer(&server))
+	record.Accepted = ctx.Err() != nil && server.Addr != nil
 	return answer, faultOf(ctx, err)
 }
 
@@ -199,12 +202,13 @@ func streamed[Q, E any](ctx context.Context, u *Upstream, req *Q, rpc func(conte
 	ctx, progress, done := u.withIdleTimeout(ctx)
 	defer done()
 	since := time.Now()
-	stream, err := rpc(u.outgoing(ctx), req)
+	var server peer.Peer
+	stream, err := rpc(u.outgoing(ctx), req, grpc.Peer(&server))
 	record.Await(since)
 	if err != nil {
 		return faultOf(ctx, err)
 	}
-	ended := false
+	begun, ended := false, false
 	for {
 		since = time.Now()
 		ev, err := stream.Recv()
@@ -213,10 +217,13 @@ func streamed[Q, E any](ctx context.Context, u *Upstream, req *Q, rpc func(conte
 		case errors.Is(err, io.EOF) && ended:
 			return nil
 		case errors.Is(err, io.EOF):
+			record.Accepted = true
 			return fault.StreamCut()
 		case err != nil:
+			record.Accepted = ctx.Err() != nil && server.Addr != nil || begun && status.Code(err) == codes.Unavailable
 			return faultOf(ctx, err)
 		}
+		begun = true
 		progress()
 		if err := check(ev); err != nil {
 			return err

@@ -36,7 +36,6 @@ type answer struct {
 	before      int64
 
 	// sent counts how often the transport began to send the request, written how often it was sent whole.
-	// written is counted only where the memory of the request's body may be used again.
 	sent, written atomic.Int32
 
 	// captured gives a reader that captures what is read; nil where the call is not captured.

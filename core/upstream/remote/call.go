@@ -41,16 +41,14 @@ func (u *Upstream) call(ctx context.Context, op protocol.Operation, model string
 		a.kind = aStream
 	}
 	ctx, a.end = context.WithCancelCause(ctx)
-	a.trace.GotConn = a.gotConn
-	if a.record.Body != nil {
-		a.trace.WroteRequest = a.wroteRequest
-	}
+	a.trace.GotConn, a.trace.WroteRequest = a.gotConn, a.wroteRequest
 	ctx = httptrace.WithClientTrace(ctx, &a.trace)
 	a.ctx = ctx
 	a.idle.start(u.config.FirstByte, func() { a.end(errIdle) })
 	resp, err := u.send(a, op, model, body, wire) //nolint:bodyclose // the answer closes it
 	if err != nil {
 		a.idle.stop()
+		a.record.Accepted = a.cause() != nil && a.written.Load() > 0
 		err = u.interrupted(ctx, err)
 		a.end(nil)
 		return nil, err
@@ -69,6 +67,7 @@ func (u *Upstream) call(ctx context.Context, op protocol.Operation, model string
 		a.close()
 		return nil, u.interrupted(ctx, err)
 	}
+	a.record.Accepted = true
 	return a, nil
 }
 

@@ -18,6 +18,9 @@ import (
 // event: only usage can follow.
 type finisher interface{ Finished() bool }
 
+// reporter is a stream decoder that knows the usage that the upstream has reported so far; nil for none.
+type reporter interface{ Reported() *genwayv1.Usage }
+
 // forwarder sends an upstream's stream to the caller: as canonical events, or to a caller of the
 // same protocol as the upstream's own frames.
 type forwarder struct {
@@ -35,11 +38,14 @@ type forwarder struct {
 	pattern  pattern
 	batched  int
 	upstream *Upstream
-	// record gets the model and the usage of a stream that passes through. flow is the number of
-	// bytes of its text so far. usage is what any stream has reported last.
+	// record gets the model of a stream that passes through, and the usage of any stream. flow is the
+	// number of bytes of text so far in a stream that passes through.
 	record *call.Record
-	usage  *genwayv1.Usage
 	flow   atomic.Int64
+	// started means that the decoder has given the beginning of the answer, with the usage in opening.
+	// final means that a failure has told the usage of the call.
+	started, final bool
+	opening        *genwayv1.Usage
 	// completed means that the decoder has given the end of the answer.
 	completed bool
 	// watcher reads a stream that passes through, from the first event that the decoder could
@@ -103,6 +109,9 @@ func (s *forwarder) forward(f codec.Frame, raw []byte) error {
 	s.heartbeat = isPing(events)
 	s.progress = content || len(events) > 0 && !s.heartbeat
 	if err != nil {
+		if !s.started || !unreadable(err) {
+			s.record.Accepted = false
+		}
 		f.Data, err = s.upstream.redact(f.Data), s.upstream.redactFault(err)
 	}
 	if s.batches {
@@ -117,7 +126,7 @@ func (s *forwarder) forward(f codec.Frame, raw []byte) error {
 		s.failing = true
 		s.failed, err = s.failure(err), nil
 	}
-	s.noteUsage(events)
+	s.note(events)
 	if s.passThrough && err == nil {
 		// The frame goes ahead of the completed event that may be made of it.
 		frame := codec.Event(&genwayv1.WireFrame{Protocol: s.protocol, Event: f.Event, Data: f.Data, Unasked: s.upstream.config.LeaveUsage})
@@ -142,17 +151,31 @@ func batchEvent(protocol genwayv1.Protocol, batch []byte, count int) *genwayv1.S
 	return &e.event
 }
 
-// noteUsage notes the model, the usage and the text that events report, before they are sent.
-func (s *forwarder) noteUsage(events []*genwayv1.StreamGenerateTextResponse) {
+// note notes the model, the usage and the text that events report, before they are sent.
+func (s *forwarder) note(events []*genwayv1.StreamGenerateTextResponse) {
 	for _, ev := range events {
 		if started := ev.GetStarted(); started != nil {
-			s.usage = started.GetUsage()
-			s.record.RawModel, s.record.RawUsage = started.GetModel(), s.usage
+			s.started, s.opening = true, started.GetUsage()
+			s.record.RawModel = started.GetModel()
 		}
 		if s.passThrough {
 			s.flow.Add(int64(upstream.FlowOf(ev)))
 		}
 	}
+}
+
+// reported is the usage that the stream has reported so far.
+func (s *forwarder) reported() *genwayv1.Usage {
+	if r, ok := s.decoder.(reporter); ok {
+		return cmp.Or(r.Reported(), s.opening)
+	}
+	return s.opening
+}
+
+// noteEnd notes what is known of the usage when the call is over, be the answer whole or not.
+func (s *forwarder) noteEnd() {
+	f, ok := s.decoder.(finisher)
+	s.record.RawUsage, s.record.RawFinal = s.reported(), s.completed || s.final || ok && f.Finished()
 }
 
 // end closes the decoder, unless the answer is complete already.
@@ -165,9 +188,12 @@ func (s *forwarder) end() error {
 	}
 	finished := s.finished()
 	events, err := s.decoder.Close()
+	if err != nil && !s.started {
+		s.record.Accepted = false // it has ended without an answer
+	}
 	if s.passThrough && finished && unreadable(err) {
 		// The caller has the end in the upstream's frames; only the canonical end is missing.
-		usage := cmp.Or(fault.From(err).Usage, s.usage)
+		usage := cmp.Or(fault.From(err).Usage, s.reported())
 		events, err = []*genwayv1.StreamGenerateTextResponse{codec.Event(&genwayv1.TextCompleted{Usage: usage})}, nil
 	}
 	return s.send(events, s.upstream.redactFault(err))
@@ -181,7 +207,9 @@ func (s *forwarder) failure(err error) error {
 		return nil
 	}
 	f := fault.From(err)
-	f.Usage = cmp.Or(f.Usage, s.upstream.cost(f), s.usage)
+	f.Usage = cmp.Or(f.Usage, s.upstream.cost(f))
+	s.final = s.final || f.Usage != nil
+	f.Usage = cmp.Or(f.Usage, s.reported())
 	if !s.passThrough {
 		f.Wire = nil
 	}

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"bytes"
 	"context"
 	"net/http"
 
@@ -43,10 +44,12 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 				resp = u.partialAnswer(raw)
 			}
 		}
-		if resp, err = u.native(raw, header, resp, u.redactFault(err)); err == nil {
-			resp.Losses = losses // of the request; the answer passes as it is
+		if resp, err = u.native(raw, header, resp, u.redactFault(err)); err != nil {
+			declined(call.Of(ctx), raw, err)
+			return nil, err
 		}
-		return resp, err
+		resp.Losses = losses // of the request; the answer passes as it is
+		return resp, nil
 	}
 	var resp *genwayv1.GenerateTextResponse
 	if stream {
@@ -59,6 +62,7 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 		err = f
 	}
 	if err != nil {
+		declined(call.Of(ctx), raw, err)
 		f := fault.From(err)
 		if !own {
 			f.Wire = nil
@@ -71,6 +75,14 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 	}
 	resp.Losses = append(losses, resp.Losses...)
 	return resp, nil
+}
+
+// declined takes the error of an answer with a status of success. An upstream that reports a failure
+// in it, or whose answer does not begin like one, charges nothing.
+func declined(record *call.Record, raw []byte, err error) {
+	if !unreadable(err) || !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
+		record.Accepted = false
+	}
 }
 
 // head reads the members of an answer other than its candidates.

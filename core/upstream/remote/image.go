@@ -6,6 +6,7 @@ import (
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/images"
+	"github.com/genway/genway/core/call"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
@@ -26,6 +27,7 @@ func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImag
 		resp, ok := images.Codec{}.DecodeResponseHead(raw)
 		if !ok {
 			if resp, err = readImages(raw); err != nil {
+				declined(call.Of(ctx), raw, err)
 				return nil, err
 			}
 		}
@@ -35,6 +37,7 @@ func (u *Upstream) GenerateImage(ctx context.Context, req *genwayv1.GenerateImag
 	}
 	resp, err := images.Codec{}.DecodeResponse(raw)
 	if err != nil {
+		declined(call.Of(ctx), raw, err)
 		return nil, err
 	}
 	resp.Losses = losses

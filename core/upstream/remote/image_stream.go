@@ -32,7 +32,7 @@ func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.Genera
 		return err
 	}
 	defer a.close()
-	s := &imageForwarder{upstream: u, decoder: images.Codec{}.NewStreamDecoder(req.GetCount()), out: out, losses: losses}
+	s := &imageForwarder{upstream: u, record: record, decoder: images.Codec{}.NewStreamDecoder(req.GetCount()), out: out, losses: losses}
 	s.decoder.Watch = u.speaks(req.GetWire())
 	if mediaType, _, _ := mime.ParseMediaType(a.header.Get("Content-Type")); mediaType == "application/json" {
 		return s.unary(a)
@@ -74,9 +74,7 @@ func (u *Upstream) StreamGenerateImage(ctx context.Context, req *genwayv1.Genera
 		case err != nil && s.decoder.Finished() && ctx.Err() == nil:
 			return s.end() // the connection broke after the last image
 		case err != nil:
-			broken := fault.From(a.broken(err))
-			broken.Usage = s.decoder.Usage()
-			return broken
+			return a.broken(err)
 		}
 	}
 }
@@ -87,6 +85,7 @@ func imagePing() *genwayv1.StreamGenerateImageResponse { return images.Event(&ge
 // caller of the protocol as the upstream's own frames.
 type imageForwarder struct {
 	upstream *Upstream
+	record   *call.Record
 	decoder  *images.StreamDecoder
 	out      *holdBack[genwayv1.StreamGenerateImageResponse]
 	losses   []*genwayv1.Loss
@@ -99,6 +98,7 @@ func (s *imageForwarder) forward(f codec.Frame) error {
 	}
 	events, err := s.decoder.Decode(f)
 	if err != nil {
+		s.record.Accepted = false
 		return s.failure(err)
 	}
 	if s.decoder.Watch {
@@ -147,6 +147,7 @@ func (s *imageForwarder) unary(a *answer) error {
 	}
 	resp, err := images.Codec{}.DecodeResponse(raw)
 	if err != nil {
+		declined(s.record, raw, err)
 		return err
 	}
 	return s.send(images.Events(resp))

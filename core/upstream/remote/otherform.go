@@ -121,10 +121,11 @@ func (s *forwarder) unary(a *answer, in *events) error {
 	}
 	resp, err := s.upstream.codec.DecodeResponse(raw)
 	if err != nil {
+		declined(s.record, raw, err)
 		return s.failure(s.upstream.redactFault(err))
 	}
 	s.passThrough = false // the caller asked for events, and the upstream has sent none
 	events := codec.Events(resp, nil)
-	s.noteUsage(events)
+	s.note(events)
 	return s.send(events, nil)
 }

@@ -45,6 +45,7 @@ func (u *Upstream) StreamDeferred(ctx context.Context, asked *deferred.Request, 
 		s.names, s.custom = u.names(req), codec.NewFreeForm(req.GetTools())
 		s.decoder = codec.JoinHalves(s.decoder)
 	}
+	defer s.noteEnd()
 	s.batches = s.passThrough && req.GetWire().GetExtension().GetAcceptsBatches()
 	// heartbeats ends a stream that has nothing but heartbeats for too long.
 	var heartbeats idleTimer

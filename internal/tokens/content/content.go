@@ -40,8 +40,11 @@ type Input struct {
 func (in *Input) Total() int64 { return int64(in.Text + in.Image + in.Audio) }
 
 // Of counts the tokens of a request that is decoded (protocol/deferred).
-func Of(req *genwayv1.GenerateTextRequest) Input {
-	var in Input
+func Of(req *genwayv1.GenerateTextRequest) Input { return Estimate(req, tokens.MostExact) }
+
+// Estimate does so exactly for so many bytes of its texts, and in proportion for the rest.
+func Estimate(req *genwayv1.GenerateTextRequest, exact int) Input {
+	in := Input{counter: tokens.Counter{Exact: exact}}
 	for _, m := range req.GetMessages() {
 		in.words(m.GetName())
 		in.parts(m.GetParts())
