@@ -53,25 +53,17 @@ func (s *Service) account(ctx context.Context, record *call.Record, req any, do 
 	if s.config.Captures != nil && entry != nil {
 		record.Capture = s.capture(caller, record.AskedModel, req)
 	}
+	held.entry = entry
 	returned := false
 	defer func() {
 		if !returned { // do panics
 			err = fault.New(fault.Internal, fault.ReasonPanic, "%s", fault.InternalMessage)
 		}
-		result := held.result(ctx, err)
-		s.meter(held, &result)
-		s.charge(held, &result)
-		answered := result.Usage
-		s.addSpent(held, &result)
-		// The limits are settled first, so that they never know less than the ledger.
-		held.Settle(limit.Amount{Tokens: amount.Sum(result.Usage.Input, result.Usage.Output), Cost: result.Cost})
-		recount(record, &result)
-		entry.Settle(result)
+		held.conclude(ctx, err)
 		if record.Capture != nil {
 			process, number := entry.ID()
 			s.config.Captures.Keep(record.Capture, process, number, record.Caller.KeyID)
 		}
-		s.record(record, protocol, answered, result)
 	}()
 	record.Priority, record.Admitted = priority, true
 	record.Strict = record.Strict || caller.Policy != nil && caller.Policy.Strict
@@ -81,6 +73,85 @@ func (s *Service) account(ctx context.Context, record *call.Record, req any, do 
 		err = upstream.Interrupted(ctx)
 	}
 	return err
+}
+
+// conclude settles the limits of a request and closes its row, by what became of it. The first call
+// counts.
+func (a *admission) conclude(ctx context.Context, err error) {
+	if a.concluded {
+		return
+	}
+	a.concluded = true
+	s, record := a.service, a.record
+	if err == nil {
+		record.EndAttempt(nil)
+	}
+	result := a.result(ctx, err)
+	s.meter(a, &result)
+	s.charge(a, &result)
+	answered := result.Usage
+	s.addSpent(a, &result)
+	// The limits are settled first, so that they never know less than the ledger.
+	a.Settle(limit.Amount{Tokens: amount.Sum(result.Usage.Input, result.Usage.Output), Cost: result.Cost})
+	recount(record, &result)
+	a.entry.Settle(result)
+	s.record(record, protocolName(record.Caller.Protocol), answered, result)
+}
+
+// tail sends the events of a stream. It holds the end of the answer back until the request is concluded:
+// a caller that has seen the end finds the request in the ledger, whatever happens to this process.
+type tail[E any] struct {
+	*admission
+
+	send func(*E) error
+	// held is the end so far, and seen the flow by then.
+	held []*E
+	seen int
+	// left means that an event could not be sent.
+	left bool
+}
+
+// add sends an event. ends means that it belongs to the end of the answer, as far as is known, completes
+// that it is the last.
+func (t *tail[E]) add(ctx context.Context, ev *E, ends, completes bool) error {
+	ends = ends || completes
+	if !ends || t.flow > t.seen { // the answer goes on after what was held
+		if err := t.flush(); err != nil {
+			return err
+		}
+	}
+	if !ends {
+		err := t.send(ev)
+		t.left = t.left || err != nil
+		return err
+	}
+	if t.held, t.seen = append(t.held, ev), t.flow; !completes {
+		return nil
+	}
+	if !t.left && ctx.Err() == nil { // else it is not known yet whether the answer is read to its end
+		t.conclude(ctx, nil)
+	}
+	return t.flush()
+}
+
+// end sends the beginning of an end that has not come. err is what became of the request.
+func (t *tail[E]) end(ctx context.Context, err error) {
+	if len(t.held) > 0 {
+		t.conclude(ctx, err)
+		_ = t.flush() // the request has failed already
+	}
+}
+
+func (t *tail[E]) flush() error {
+	held := t.held
+	t.held = nil
+	for _, ev := range held {
+		if err := t.send(ev); err != nil {
+			t.left = true
+			return err
+		}
+	}
+	return nil
 }
 
 // visit runs a call that neither generates nor counts: it is admitted as any other, but

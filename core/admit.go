@@ -27,6 +27,9 @@ type admission struct {
 
 	service *Service
 	record  *call.Record
+	// entry is the row of the request; nil without a ledger. concluded is set when it is closed.
+	entry     *ledger.Record
+	concluded bool
 	// req is the request: a *deferred.Request for text, else the message; nil for calls that
 	// neither generate nor count.
 	req any

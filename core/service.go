@@ -152,6 +152,10 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 	}
 	completed, passes := false, false // passes: the upstream's own frames pass through
 	record, items := held.record, s.recorder(held.record.Caller, req)
+	answer := tail[genwayv1.StreamGenerateTextResponse]{admission: held, send: stream.Send}
+	if out != nil {
+		answer.send = out.send
+	}
 	err = upstream.StreamGenerateText(ctx, s.config.Upstream, req, func(ev *genwayv1.StreamGenerateTextResponse) error {
 		switch p := ev.GetPayload().(type) {
 		case *genwayv1.StreamGenerateTextResponse_Started:
@@ -186,15 +190,13 @@ func (s *Service) streamText(ctx context.Context, held *admission, req *deferred
 		if c := record.Capture; c != nil && !passes && ev.GetPing() == nil {
 			c.Message(capture.ContractAnswer, "", ev)
 		}
-		if out == nil {
-			return stream.Send(ev)
-		}
-		return out.send(ev)
+		return answer.add(ctx, ev, record.Ending, ev.GetCompleted() != nil)
 	})
-	out.flush() // sends the events that came before a failure
 	if err == nil && !completed {
-		return fault.StreamCut()
+		err = fault.StreamCut()
 	}
+	answer.end(ctx, err)
+	out.flush() // sends the events that came before a failure
 	return err
 }
 

@@ -67,6 +67,8 @@ func (s *Service) streamImage(ctx context.Context, held *admission, req *genwayv
 	completed, passes := false, false // passes: the upstream's own frames pass through
 	record := held.record
 	answered(record, req.GetModel(), nil)
+	answer := tail[genwayv1.StreamGenerateImageResponse]{admission: held, send: stream.Send}
+	last := max(req.GetCount(), 1) - 1 // index of the last image
 	err := s.config.Upstream.StreamGenerateImage(ctx, req, func(ev *genwayv1.StreamGenerateImageResponse) error {
 		switch p := ev.GetPayload().(type) {
 		case *genwayv1.StreamGenerateImageResponse_Started:
@@ -98,10 +100,12 @@ func (s *Service) streamImage(ctx context.Context, held *admission, req *genwayv
 		if c := record.Capture; c != nil && !passes && ev.GetPing() == nil {
 			c.Message(capture.ContractAnswer, "", ev)
 		}
-		return stream.Send(ev)
+		whole := ev.GetImage()
+		return answer.add(ctx, ev, record.Ending || whole != nil && whole.GetImageIndex() >= last, ev.GetCompleted() != nil)
 	})
 	if err == nil && !completed {
-		return fault.StreamCut()
+		err = fault.StreamCut()
 	}
+	answer.end(ctx, err)
 	return err
 }

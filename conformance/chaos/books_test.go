@@ -113,13 +113,20 @@ func (o outcome) wrong(found []rows.Row, answered vendors.Answered) string {
 		return "a whole answer has other tokens than the upstream has answered"
 	case o.leaves() && o.drains && !o.lost && (!exact || !answered.Whole):
 		return "an answer that was read to its end has other tokens than the upstream has answered"
-	case r.Input > input || r.Output > output || answered.Calls == 0 && r.Input+r.Output > 0:
+	case answered.Calls == 0 && r.Input+r.Output > 0, r.Source == "" && (r.Input > input || r.Output > output):
 		return "it has tokens that the upstream has not answered"
+	case r.Source != "" && (r.Source != "estimated" || r.Outcome == "ok" || r.Output > maxSeen):
+		return "it is no estimate of an answer that broke off"
+	case o.do == vendors.Cut && !o.lost && r.Input == 0:
+		return "an answer that broke off costs nothing"
 	case r.Cost != vendors.Cost(r.Input, r.Output):
 		return "it costs something else"
 	}
 	return ""
 }
+
+// maxSeen is more than the tokens of any answer's text.
+const maxSeen = 40
 
 // may gives the outcomes that a row may have.
 func (o outcome) may() []string {

@@ -98,11 +98,6 @@ func (r *rest) fill(protocol string, fit, maxTokens int) (admitted int) {
 	return admitted
 }
 
-// seenMost is the most that a budget is charged for what callers have seen of an answer that
-// the ledger knows no figures of: a budget counts it, since who leaves early would pay
-// nothing otherwise.
-const seenMost = 250_000
-
 // check demands that each key runs as many requests at once as its limit says: one that
 // was not settled would take a place. And its budget has as much left as the ledger says,
 // and never more.
@@ -114,7 +109,7 @@ func (r *rest) check(db *rows.Database) {
 			r.t.Errorf("%s: the key admits %d requests at once, want %d", protocol, got, atOnce)
 		}
 	}
-	spent, cut := r.spent(db)
+	spent := r.spent(db)
 	for _, protocol := range protocols {
 		group := caller.Group(protocol)
 		// A request of 1,000 tokens reserves 15 million and little more.
@@ -123,7 +118,7 @@ func (r *rest) check(db *rows.Database) {
 		if got := r.fill(protocol, 1, 1000); got != 0 {
 			r.t.Errorf("%s: of a budget without room for a request %d are admitted", protocol, got)
 		}
-		r.budget(group, spent[group]+22_000_000+cut[group]*seenMost)
+		r.budget(group, spent[group]+22_000_000)
 		r.until(protocol, 1000, "the budget has less than the ledger says", func(s caller.Seen) bool { return !limited(s) })
 	}
 }
@@ -150,22 +145,18 @@ func (r *rest) until(protocol string, maxTokens int, otherwise string, good func
 	r.next++
 }
 
-// spent is what the ledger says that each group's key has spent, once all rows are there,
-// and how many of its answers were cut.
-func (r *rest) spent(db *rows.Database) (spent, cut map[string]int64) {
+// spent is what the ledger says that each group's key has spent, once all rows are there.
+func (r *rest) spent(db *rows.Database) map[string]int64 {
 	r.t.Helper()
 	known := map[string]string{} // the group by the key's id
-	spent, cut = map[string]int64{}, map[string]int64{}
+	spent := map[string]int64{}
 	for _, row := range r.settled(db) {
 		if o, ok := r.books.get(vendors.Number(row.Model)); ok {
 			known[row.KeyID] = caller.Group(o.call.Protocol)
 		}
 		spent[known[row.KeyID]] += row.Cost
-		if row.Outcome != "ok" {
-			cut[known[row.KeyID]]++
-		}
 	}
-	return spent, cut
+	return spent
 }
 
 // settled waits for the rows of all accepted requests.

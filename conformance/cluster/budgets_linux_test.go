@@ -17,9 +17,6 @@ const (
 	reserved = 2_200_000
 	// usual is about what it costs.
 	usual = 579_000
-	// seenMost is the most that a budget is charged for what a caller has seen of an answer that
-	// the ledger knows no figures of.
-	seenMost = 250_000
 )
 
 // budget is the key of a phase that is spent in it.
@@ -107,9 +104,6 @@ func settle(all []budget, what []phase, windows []window, requests map[int]asked
 			}
 			mine = append(mine, paid{a.begun, a.ended, r.Cost})
 			bills[i].spent += r.Cost
-			if r.Outcome != "ok" {
-				bills[i].below += seenMost
-			}
 			if a.ended.After(last) {
 				last = a.ended
 			}

@@ -17,8 +17,8 @@ import (
 
 // Row is a request in the ledger.
 type Row struct {
-	RequestID, KeyID, Protocol, Method, Model, Outcome, Reason, Upstream string
-	Attempts, Input, Output, Cost                                        int64
+	RequestID, KeyID, Protocol, Method, Model, Outcome, Reason, Upstream, Source string
+	Attempts, Input, Output, Cost                                                int64
 }
 
 // Database is a gateway's.
@@ -67,7 +67,7 @@ func Lock(tb testing.TB, file string) (unlock func()) {
 	}
 }
 
-const columns = "request_id, key_id, protocol, method, model, outcome, reason, upstream, attempts, input_tokens, output_tokens, cost"
+const columns = "request_id, key_id, protocol, method, model, outcome, reason, upstream, usage_source, attempts, input_tokens, output_tokens, cost"
 
 // Ledger gives all rows.
 func (d *Database) Ledger(tb testing.TB) []Row { tb.Helper(); return d.rows(tb, "") }
@@ -83,7 +83,7 @@ func (d *Database) rows(tb testing.TB, where string) []Row {
 	var all []Row
 	err := d.query(tb.Context(), "SELECT "+columns+" FROM ledger"+where, func(scan func(...any) error) error {
 		var r Row
-		err := scan(&r.RequestID, &r.KeyID, &r.Protocol, &r.Method, &r.Model, &r.Outcome, &r.Reason, &r.Upstream, &r.Attempts, &r.Input, &r.Output, &r.Cost)
+		err := scan(&r.RequestID, &r.KeyID, &r.Protocol, &r.Method, &r.Model, &r.Outcome, &r.Reason, &r.Upstream, &r.Source, &r.Attempts, &r.Input, &r.Output, &r.Cost)
 		all = append(all, r)
 		return err
 	})

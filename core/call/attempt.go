@@ -45,10 +45,10 @@ func (r *Record) StartAttempt(i instrument.Inference, model, protocol string) {
 	r.Attempts = append(r.Attempts, Attempt{Inference: i, Model: model, Protocol: protocol, Begin: time.Now(), Calls: -r.Calls, Span: r.Tracer.Child(r.Span)})
 }
 
-// EndAttempt ends it; err is what came of it.
+// EndAttempt ends it; err is what came of it. The first call counts.
 func (r *Record) EndAttempt(err error) {
 	a := r.attempt()
-	if a == nil {
+	if a == nil || !a.End.IsZero() {
 		return
 	}
 	a.End = time.Now()
@@ -72,7 +72,7 @@ func (r *Record) attempt() *Attempt {
 // is called once, when its answer begins; nil is allowed.
 func (r *Record) StartCall(onBegin func()) {
 	r.Headers, r.Flow, r.Gathers, r.begun, r.onBegin = nil, nil, false, false, onBegin
-	r.Accepted, r.RawModel, r.RawUsage, r.RawFinal = false, "", nil, false
+	r.Accepted, r.RawModel, r.RawUsage, r.RawFinal, r.Ending = false, "", nil, false, false
 }
 
 // AnswerBegins records that the answer has begun, after which nothing else is tried: a unary

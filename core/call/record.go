@@ -124,6 +124,9 @@ type Record struct {
 	// Gathers says that the adapter calls Flush before it waits for more of a stream, so that the
 	// events that it sends until then may go together.
 	Gathers bool
+	// Ending means that the events that follow are those of the end of the answer, in a stream that passes
+	// through.
+	Ending bool
 	// Flow counts the bytes of output text in a stream that passes through; nil where it is
 	// not counted.
 	Flow *atomic.Int64

@@ -99,7 +99,8 @@ type UsageSource string
 const (
 	// Reported is usage that the upstream reported, or no usage at all.
 	Reported UsageSource = ""
-	// Estimated is a count of our own: the upstream's answer was complete and had no usage.
+	// Estimated is a count of our own, in whole or in part: the upstream's answer had no usage, or
+	// broke off before it.
 	Estimated UsageSource = "estimated"
 	// Rejected is a count of our own as well: the upstream's figures cannot be true.
 	Rejected UsageSource = "rejected"

@@ -17,12 +17,18 @@ import (
 // newBook starts a ledger that is looked at by settled.
 func newBook(t *testing.T) (*books.Recorder, books.Store) {
 	t.Helper()
+	return newBookOf(t, books.Config{Window: time.Millisecond})
+}
+
+func newBookOf(t *testing.T, config books.Config) (*books.Recorder, books.Store) {
+	t.Helper()
 	db, err := store.Open(t.Context(), store.Config{Location: filepath.Join(t.TempDir(), "ledger"), RelaxLedger: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	recorder, err := books.Start(t.Context(), books.Config{Store: db.Ledger(), Window: time.Millisecond})
+	config.Store = db.Ledger()
+	recorder, err := books.Start(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}

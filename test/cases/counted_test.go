@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	books "github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
+	"github.com/genway/genway/core/upstream/remote"
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
@@ -25,6 +27,7 @@ func countedCases() []Case {
 			brokenOff(t)
 			t.Run("reported zero", reportedZero)
 		}},
+		{"M21", "a caller that sees the end of a stream has its request in the ledger: the row is written before any word that ends the answer goes out, passed through and translated, also while the upstream lingers", endsAreBooked},
 		{"N78", "an upstream's figure beyond all numbers is rejected as one below 0 is, and a status beyond 599 is an upstream's failure of 502, for callers of each protocol", beyondNumbers},
 	}
 }
@@ -225,6 +228,44 @@ func brokenOff(t *testing.T) {
 			}
 		}
 	}
+}
+
+// endWords are the words by which each protocol's streams end.
+var endWords = map[harness.Protocol][]string{
+	harness.Chat:            {`"finish_reason":"stop"`, "[DONE]"},
+	harness.Responses:       {`"response.completed"`},
+	harness.Messages:        {`"stop_reason":"end_turn"`, `"message_stop"`},
+	harness.GenerateContent: {`"finishReason":"STOP"`},
+}
+
+// endsAreBooked has upstreams linger after their answers.
+func endsAreBooked(t *testing.T) {
+	never := make(chan struct{})
+	t.Cleanup(func() { close(never) })
+	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
+		if !w.streamed {
+			return
+		}
+		recorder, rows := newBookOf(t, books.Config{Wait: true})
+		w.Gateway = harness.New(t, harness.Config{Ledger: recorder, Remote: func(c *remote.Config) { c.Grace = 100 * time.Millisecond }})
+		w.Upstream(w.upstream).Answer(then(fake.Events(answers.Text("fine").Events(w.upstream)...), fake.Wait(never)))
+		stream := w.Open(t.Context(), w.caller, w.model(), w.caller.Hello())
+		ended := 0
+		for frame, ok := stream.Next(); ok; frame, ok = stream.Next() {
+			if !slices.ContainsFunc(endWords[w.caller], func(word string) bool { return strings.Contains(frame.Data, word) }) {
+				continue
+			}
+			ended++
+			for row, err := range rows.Entries(t.Context(), time.Time{}) {
+				if err != nil || row.Outcome != books.OK || row.Usage.Output != 7 {
+					t.Errorf("%v; the caller has %s, and the row is %+v", err, frame.Data, row.Result)
+				}
+			}
+		}
+		if ended < len(endWords[w.caller]) {
+			t.Errorf("%d words that end the answer, want %q", ended, endWords[w.caller])
+		}
+	})
 }
 
 // reportedZero has a stream report an input of 0 and break off.

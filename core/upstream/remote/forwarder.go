@@ -3,6 +3,7 @@ package remote
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"sync/atomic"
 
 	"github.com/genway/genway/codec"
@@ -97,6 +98,7 @@ func (s *forwarder) next(in *events, ended bool) (f codec.Frame, raw []byte, ok 
 // forward sends one event, or the batch that raw is.
 func (s *forwarder) forward(f codec.Frame, raw []byte) error {
 	if count := s.batched; count > 0 {
+		s.out.ends(false)
 		s.batched, s.progress, s.heartbeat = 0, true, false
 		return s.out.add(batchEvent(s.protocol, raw, count), true)
 	}
@@ -128,6 +130,7 @@ func (s *forwarder) forward(f codec.Frame, raw []byte) error {
 	}
 	s.note(events)
 	if s.passThrough && err == nil {
+		s.out.ends(s.atEnd(events))
 		// The frame goes ahead of the completed event that may be made of it.
 		frame := codec.Event(&genwayv1.WireFrame{Protocol: s.protocol, Event: f.Event, Data: f.Data, Unasked: s.upstream.config.LeaveUsage})
 		if err := s.out.add(frame, content); err != nil {
@@ -162,6 +165,12 @@ func (s *forwarder) note(events []*genwayv1.StreamGenerateTextResponse) {
 			s.flow.Add(int64(upstream.FlowOf(ev)))
 		}
 	}
+}
+
+// atEnd reports whether a frame that was read to events belongs to the end of the answer.
+func (s *forwarder) atEnd(events []*genwayv1.StreamGenerateTextResponse) bool {
+	f, ok := s.decoder.(finisher)
+	return ok && f.Finished() || slices.ContainsFunc(events, func(ev *genwayv1.StreamGenerateTextResponse) bool { return ev.GetCompleted() != nil })
 }
 
 // reported is the usage that the stream has reported so far.

@@ -16,7 +16,8 @@ import (
 type holdBack[E any] struct {
 	timer *time.Timer
 
-	// mu guards all below: the timer releases the buffer from a goroutine of its own.
+	// mu guards all below, and the Ending of the record: the timer releases the buffer from a goroutine of
+	// its own.
 	mu   sync.Mutex
 	send func(*E) error
 	ping func() *E
@@ -86,6 +87,13 @@ func (b *holdBack[E]) expire() {
 	}
 	b.release()
 	b.record.Flush()
+}
+
+// ends notes whether the events that are added from now on are those of the end of the answer.
+func (b *holdBack[E]) ends(end bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.record.Ending = end
 }
 
 // flush has the events that were sent reach the caller, before the adapter waits for more.

@@ -101,6 +101,7 @@ func (s *imageForwarder) forward(f codec.Frame) error {
 		s.record.Accepted = false
 		return s.failure(err)
 	}
+	s.out.ends(s.decoder.Finished())
 	if s.decoder.Watch {
 		frame := &genwayv1.WireFrame{Protocol: s.upstream.config.Protocol, Event: f.Event, Data: f.Data}
 		return s.out.add(images.Event(frame), true)
