@@ -21,17 +21,22 @@ const closedWithin = time.Minute
 // nor what it used, and doubles none; what was in flight is closed within 10 s of the
 // restart. Two of three cores keep the ledger as they do by default, the third waits for
 // each row. On
-// PostgreSQL a second core serves meanwhile, and either may be the one that is killed.
+// PostgreSQL a second core serves meanwhile, and either may be the one that is killed. A core behind an
+// edge, which outlives it, has no answer go out whole whose row is not written.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	rounds := figure(t, "GENWAY_CHAOS_ROUNDS", 3)
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
-		killAgain(t, t.TempDir(), rounds, 1)
+		killAgain(t, server.Options{Data: t.TempDir()}, rounds, 1)
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		killAgain(t, server.StartPostgres(t).Database(t), rounds, 2)
+		killAgain(t, server.Options{Data: server.StartPostgres(t).Database(t)}, rounds, 2)
+	})
+	t.Run("edge and core, waiting for each row", func(t *testing.T) {
+		t.Parallel()
+		killAgain(t, server.Options{Data: t.TempDir(), TwoProcess: true, Args: []string{"--ledger-sync", "each"}}, rounds, 1)
 	})
 }
 
@@ -58,15 +63,16 @@ type core struct {
 	under sync.Map
 }
 
-func killAgain(t *testing.T, data string, rounds, cores int) {
+func killAgain(t *testing.T, options server.Options, rounds, cores int) {
 	t.Helper()
 	v := vendors.Start(t)
-	f := &fleet{t: t, vendors: v, options: server.Options{Data: data, Args: []string{"--config", configure(t, v, "")}}}
+	options.Args = append(options.Args, "--config", configure(t, v, ""))
+	f := &fleet{t: t, vendors: v, options: options}
 	v.Leave = f.leaving.leave
 	for range cores {
 		f.cores = append(f.cores, f.start())
 	}
-	db := rows.Open(t, data)
+	db := rows.Open(t, options.Data)
 	var slowest time.Duration
 	interrupted := 0
 	for round := range rounds {
@@ -91,7 +97,7 @@ func killAgain(t *testing.T, data string, rounds, cores int) {
 		c.callers.Wait()
 	}
 	sum := f.books.check(t, atRest(t, db, 3*time.Minute), v)
-	proved(t, data)
+	proved(t, options.Data)
 	t.Logf("%d kills, %d requests in flight at them, the last closed %v after the restart at most; %+v", rounds, interrupted, slowest.Round(time.Millisecond), sum)
 	if sum.Outcomes["interrupted"] == 0 || sum.Outcomes["ok"] == 0 {
 		t.Errorf("nothing was killed, or nothing else was done: %+v", sum)
@@ -102,7 +108,7 @@ func killAgain(t *testing.T, data string, rounds, cores int) {
 func (f *fleet) start() *core {
 	f.t.Helper()
 	options := f.options
-	if f.started++; f.started%3 == 0 {
+	if f.started++; f.started%3 == 0 && !options.TwoProcess {
 		options.Args = append([]string{"--ledger-sync", "each"}, options.Args...)
 	}
 	s, err := server.Launch(options)
