@@ -77,10 +77,10 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 	return resp, nil
 }
 
-// declined takes the error of an answer with a status of success. An upstream that reports a failure
-// in it, or whose answer does not begin like one, charges nothing.
+// declined takes the error of an answer with a status of success. An upstream charges nothing if it reports
+// a failure in it, or something else than an answer: only one that broke off in the middle may be charged.
 func declined(record *call.Record, raw []byte, err error) {
-	if !unreadable(err) || !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
+	if !unreadable(err) || isJSON(raw) || !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
 		record.Accepted = false
 	}
 }
