@@ -346,7 +346,7 @@ type RequestUsage struct {
 	OutputAudioTokens   int64 `protobuf:"varint,10,opt,name=output_audio_tokens,json=outputAudioTokens,proto3" json:"output_audio_tokens,omitempty"`
 	Images              int64 `protobuf:"varint,11,opt,name=images,proto3" json:"images,omitempty"`
 	// Where the figures are from: empty for the upstream's report, "estimated" where it reported
-	// none, "rejected" where its figures cannot be true.
+	// none or its answer broke off before, "rejected" where its figures cannot be true.
 	Source        string `protobuf:"bytes,12,opt,name=source,proto3" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
