@@ -410,3 +410,21 @@ func TestEmptyFlags(t *testing.T) {
 		t.Errorf("emptied: %s", list)
 	}
 }
+
+// An end of a key is a time that can be written: beyond the year 9999 of UTC it is an error by its name, for all commands.
+func TestExpiryBeyond9999(t *testing.T) {
+	dir, csv := t.TempDir(), filepath.Join(t.TempDir(), "k.csv")
+	must(t, dir, "keys", "create", "--group=chat", "--name=ci", "--expire-time=9999-12-31T23:59:59Z")
+	for _, late := range []string{"9999-12-31T23:59:59-00:01", "9999-12-31T10:00:00-23:00"} {
+		write(t, csv, "group,expire_time\nchat,"+late+"\n")
+		for _, args := range [][]string{{"keys", "create", "--group=chat", "--expire-time=" + late}, {"keys", "update", "ci", "--expire-time=" + late}, {"keys", "import", csv}} {
+			if out, err := genway(t, dir, args...); err == nil || out != "" || !strings.Contains(err.Error(), "expire_time: expected a time up to the end of the year 9999") {
+				t.Errorf("%v: %q, %v", args, out, err)
+			}
+		}
+	}
+	for _, far := range []string{"--ttl=2562047h", "--expire-time=9999-12-31T23:59:59.999999Z", "--expire-time=9999-12-31T23:59:59+23:59"} {
+		must(t, dir, "keys", "update", "ci", far)
+	}
+	must(t, dir, "keys", "list", "--format=json")
+}

@@ -189,10 +189,14 @@ func checkCapture(v *violations, rule *capture.Rule, now time.Time) {
 	}
 }
 
-// checkExpiry refuses an end that has passed.
+// checkExpiry refuses an end that has passed, and one that no timestamp of RFC 3339 can say.
 func checkExpiry(v *violations, expire *time.Time, now time.Time) {
-	if expire != nil && !expire.After(now) {
+	switch {
+	case expire == nil:
+	case !expire.After(now):
 		v.addf("expire_time", "%s is in the past", expire.Format(time.RFC3339))
+	case expire.UTC().Year() > 9999:
+		v.addf("expire_time", "expected a time up to the end of the year 9999, in UTC")
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 )
@@ -23,7 +24,11 @@ func environment() kong.Resolver {
 			if !ok {
 				continue
 			}
-			if err := accepts(flag, text); err != nil {
+			err := accepts(flag, text)
+			if !utf8.ValidString(text) {
+				err = errors.New("it is not UTF-8")
+			}
+			if err != nil {
 				return nil, fmt.Errorf("%w (from %s)", withoutValue(err, text), variable)
 			}
 			return text, nil

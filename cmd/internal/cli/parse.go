@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 )
@@ -32,6 +33,11 @@ type Command interface {
 // has precedence over an environment variable, and that over the default. The error is a
 // UsageError and repeats no key and no value of an environment variable.
 func (p Program) Parse(args []string) (Command, error) {
+	for i, arg := range args {
+		if !utf8.ValidString(arg) {
+			return nil, UsageError{fmt.Errorf("argument %d is not UTF-8", i+1)}
+		}
+	}
 	var out strings.Builder
 	var text *string
 	parser, err := p.chosen(args).parser(kong.Writers(&out, &out), kong.Exit(func(int) {

@@ -199,3 +199,23 @@ func TestChosen(t *testing.T) {
 		}
 	}
 }
+
+// What is not UTF-8 is refused: the parser would replace its bytes, and a name or a folder would be another.
+func TestArgumentsAreUTF8(t *testing.T) {
+	for _, args := range [][]string{
+		{"group", "do", "--format=table", "a\xffb"}, {"group", "do", "--format=table", "--kind=\xff", "a"}, {"group", "do", "--format=table", "--pairs", "\xc3", "a"}, {"\xff"}, {"group", "\xed\xa0\x80"},
+	} {
+		_, err := Program{Name: "test", Description: "A test.", Grammar: &sample{}}.Parse(args)
+		if _, usage := errors.AsType[UsageError](err); !usage || !strings.Contains(err.Error(), "is not UTF-8") {
+			t.Errorf("%q: %v", args, err)
+		}
+	}
+	t.Setenv("TEST_NETWORKS", "\xff")
+	if _, err := parsed(t, "group do --format=table a"); err == nil || !strings.Contains(err.Error(), "it is not UTF-8 (from TEST_NETWORKS)") {
+		t.Errorf("a variable: %v", err)
+	}
+	t.Setenv("TEST_NETWORKS", "10.0.0.0/8")
+	if _, err := parsed(t, "group do --format=table é\ufffd"); err != nil {
+		t.Error(err)
+	}
+}
