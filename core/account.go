@@ -23,7 +23,7 @@ import (
 // came past the interceptors have no record yet.
 func begin(ctx context.Context, method, model string) (context.Context, *call.Record) {
 	ctx, record := call.Ensure(ctx)
-	record.Method, record.AskedModel = cmp.Or(record.Method, method), model
+	record.Method, record.AskedModel = cmp.Or(record.Method, method), keys.RedactIn(model) // it is in logs, rows and spans
 	return ctx, record
 }
 

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/amount"
 	"github.com/genway/genway/core/auth"
 	"github.com/genway/genway/core/call"
+	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -56,6 +58,9 @@ type admission struct {
 // values.
 func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*admission, error) {
 	caller := &record.Caller
+	if strings.Contains(record.AskedModel, keys.Prefix) { // it would go to an upstream
+		return nil, fault.Invalid("model", "model: an API key is no model's name")
+	}
 	if err := permit(ctx, *caller, record.AskedModel); err != nil {
 		return nil, err
 	}

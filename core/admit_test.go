@@ -27,8 +27,10 @@ import (
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
@@ -444,5 +446,47 @@ func TestWhoseLimit(t *testing.T) {
 		if d := detail(t, err); d.GetReason() != core.ReasonTokens || !strings.Contains(d.GetMessage(), whose+": 50 tokens a minute") {
 			t.Errorf("%v", d)
 		}
+	}
+}
+
+// A key in the place of a model's name is refused before any upstream sees it, and is in no log and no error.
+func TestNoModelIsNamedByAKey(t *testing.T) {
+	f := serve(t)
+	ctx := as(t, "authorization", "Bearer internal")
+	const key = "gwk_0123456789abcdefghijABCDEFGHIJ012345"
+	for _, model := range []string{key, "models/" + key, key + "-latest", key[:20]} {
+		text := request()
+		text.Model = model
+		for name, call := range map[string]func() error{
+			"generate": func() error { _, err := f.client.GenerateText(ctx, text); return err },
+			"stream": func() error {
+				stream, err := f.client.StreamGenerateText(ctx, text)
+				if err == nil {
+					_, err = stream.Recv()
+				}
+				return err
+			},
+			"count": func() error {
+				_, err := f.client.CountTokens(ctx, &genwayv1.CountTokensRequest{Request: text})
+				return err
+			},
+			"image": func() error {
+				_, err := f.client.GenerateImage(ctx, &genwayv1.GenerateImageRequest{Model: model, Prompt: "a"})
+				return err
+			},
+			"get": func() error { _, err := f.client.GetModel(ctx, &genwayv1.GetModelRequest{Name: model}); return err },
+		} {
+			err := call()
+			want := map[bool]codes.Code{true: codes.NotFound, false: codes.InvalidArgument}[name == "get"]
+			if status.Code(err) != want || strings.Contains(err.Error(), key[4:12]) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if f.seen != nil {
+		t.Errorf("the upstream has seen %v", f.seen)
+	}
+	if strings.Contains(f.log.String(), key[4:12]) {
+		t.Errorf("the log has %s", f.log)
 	}
 }

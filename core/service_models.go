@@ -61,7 +61,7 @@ func (s *Service) GetModel(ctx context.Context, req *genwayv1.GetModelRequest) (
 				return nil
 			}
 		}
-		return fault.ModelNotFound(req.GetName())
+		return fault.ModelNotFound(keys.RedactIn(req.GetName()))
 	})
 	return resp, err
 }

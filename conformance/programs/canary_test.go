@@ -204,11 +204,15 @@ func sendNonsense(t *testing.T, r *rig, found *leaks) {
 	t.Helper()
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for _, key := range found.secrets {
-		for _, path := range []string{
+		paths := []string{
 			"/", "/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/messages/count_tokens", "/v1/images/generations", "/v1/models", "/v1/models/m",
 			"/v1beta/models", "/v1beta/models/m:generateContent", "/v1beta/models/m:streamGenerateContent", "/v1beta/models/m:countTokens", "/v1beta/models/m:nothing",
 			"/nowhere", "//v1/chat/completions", "/v1/chat/completions/", "/healthz", "/metrics", "/debug/pprof/",
-		} {
+		}
+		if strings.HasPrefix(key, "gwk_") {
+			paths = append(paths, "/v1/models/"+key, "/v1beta/models/"+key+":generateContent", "/v1/"+key, "/%2f"+key, "/v1/models/"+strings.ReplaceAll(key, "_", "%5f"), "/v1/models/"+strings.Repeat("a", 170)+key)
+		}
+		for _, path := range paths {
 			for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 				for _, body := range []string{
 					`{"model":"m","messages":[{"role":"user","content":"` + canaryPrompt, // ends early
@@ -231,7 +235,22 @@ func sendNonsense(t *testing.T, r *rig, found *leaks) {
 						t.Fatal(err)
 					}
 					resp.Body.Close()
-					found.add("answers", fmt.Sprintln(resp.Header, string(text)))
+					if !strings.Contains(req.URL.Path, "gwk_") { // what the caller has written there, an answer may say again
+						found.add("answers", fmt.Sprintln(resp.Header, string(text)))
+					}
+				}
+			}
+		}
+	}
+	for _, protocol := range protocols() { // a key in the place of the model
+		for _, stream := range []bool{false, true} {
+			for what, key := range found.secrets {
+				if strings.HasPrefix(key, "gwk_") {
+					seen := r.call(t, caller.Call{Protocol: protocol, Stream: stream, Model: key, Key: r.Keys[caller.Group(protocol)], Prompt: canaryPrompt})
+					if seen.Status != http.StatusBadRequest && protocol != "grpc" || seen.Whole {
+						t.Errorf("%s, the %s as the model: %d %s", protocol, what, seen.Status, seen.Body)
+					}
+					found.add("answers", fmt.Sprintln(seen.Header, seen.Body))
 				}
 			}
 		}

@@ -96,6 +96,23 @@ func Redact(raw string) string {
 	return "[REDACTED]"
 }
 
+// RedactIn returns a text in which keys, and the beginnings of keys, are replaced.
+func RedactIn(text string) string {
+	if !strings.Contains(text, Prefix) {
+		return text
+	}
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(text, Prefix)
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		out.WriteString(Redact(Prefix))
+		text = strings.TrimLeft(rest, base62+"_")
+	}
+}
+
 // checksum is the CRC-32 (IEEE 802.3) of body in six base62 digits, the highest
 // first. The loop is crc32.ChecksumIEEE's without its allocation: that one takes
 // bytes by a function variable, for which the compiler must move them to the heap.

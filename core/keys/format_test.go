@@ -206,3 +206,16 @@ func BenchmarkValid(b *testing.B) {
 		}
 	}
 }
+
+// No part of a key stays in a text, wherever and however often it stands there.
+func TestRedactIn(t *testing.T) {
+	const key = "gwk_0123456789abcdefghijABCDEFGHIJ012345"
+	for text, want := range map[string]string{
+		"": "", "gpt-4o": "gpt-4o", "gwk": "gwk", key: "gwk_[REDACTED]", "a " + key + "\x00b": "a gwk_[REDACTED]\x00b", key + key: "gwk_[REDACTED]",
+		key + "/" + key[:9]: "gwk_[REDACTED]/gwk_[REDACTED]", "gwk_": "gwk_[REDACTED]", "xgwk_é": "xgwk_[REDACTED]é",
+	} {
+		if got := keys.RedactIn(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}

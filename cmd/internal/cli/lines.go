@@ -53,13 +53,18 @@ func newLines(out io.Writer) *lines {
 	return w
 }
 
-// Write takes lines to be written soon. It never waits for the log.
+// Write takes lines to be written soon, without keys, which callers may have put into a path or a model's name. It never
+// waits for the log.
 func (w *lines) Write(b []byte) (int, error) {
+	n := len(b)
+	if bytes.Contains(b, keyPrefix) {
+		b = keyInLine.ReplaceAll(b, []byte("gwk_"+redacted))
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.buf)+len(b) > mostGathered {
 		w.lost += count(b)
-		return len(b), nil
+		return n, nil
 	}
 	before := len(w.buf)
 	w.buf = append(w.buf, b...)
@@ -70,7 +75,7 @@ func (w *lines) Write(b []byte) (int, error) {
 	case !w.armed:
 		w.arm(flushEvery)
 	}
-	return len(b), nil
+	return n, nil
 }
 
 // arm has what has gathered written after a time. The caller holds mu.

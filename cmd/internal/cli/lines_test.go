@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -129,6 +130,24 @@ func TestLineOfARequest(t *testing.T) {
 					t.Errorf("%s, %s: got %q, want %q", format, name, got.String(), want.String())
 				}
 			}
+		}
+	}
+}
+
+// A key that a caller has put in another place, such as a path or a model's name, is in no line, whole or in part.
+func TestLinesHaveNoKeys(t *testing.T) {
+	const key = "gwk_0123456789abcdefghijABCDEFGHIJ012345"
+	for _, format := range []string{"text", "json"} {
+		var out safeBuffer
+		log, end := Log{Format: format}.LoggerTo(&out)
+		log.Info("request", "path", "/v1beta/models/"+key+":generateContent", "model", key+key)
+		log.With("cut", "/v1/"+key[:20]).WithGroup("g").Warn(key, "error", errors.New(`no model "`+key+`"`))
+		log.Handler().(prompt).WriteLine(slog.LevelInfo, []byte("path=/v1/"+key+"?\n"))
+		log.Info("a key of this server begins with gwk_ and has 40 characters", "id", "key_abcabcabcabc")
+		end()
+		got := out.String()
+		if strings.Contains(got, key[4:10]) || strings.Count(got, "gwk_[REDACTED]") != 6 || strings.Count(got, "\n") != 4 || !strings.Contains(got, "gwk_ and has") || !strings.Contains(got, "key_abcabcabcabc") {
+			t.Errorf("%s: %s", format, got)
 		}
 	}
 }

@@ -215,9 +215,11 @@ func namesEach(help string, values []string) bool {
 
 var (
 	missingValue = regexp.MustCompile(`(expected \w+ value but got "EOL" \(<EOL>\)|missing value, expecting .*)$`)
-	// keyText is a word of an error that holds a key; keys begin with gwk_, as core/keys says,
+	// keyText is a word of an error that holds a key, keyInLine a key in a line of the log. Keys begin with gwk_, as core/keys says,
 	// which the edge must not import.
-	keyText = regexp.MustCompile(`"?[^\s"(]*gwk_[^\s")]*"?`)
+	keyPrefix = []byte("gwk_")
+	keyInLine = regexp.MustCompile(`gwk_[0-9A-Za-z_]+`)
+	keyText   = regexp.MustCompile(`"?[^\s"(]*gwk_[^\s")]*"?`)
 )
 
 // plainText returns the text of a parser's error without keys.
