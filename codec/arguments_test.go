@@ -1,10 +1,15 @@
 package codec_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
+	"strings"
 	"testing"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/fault"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"pgregory.net/rapid"
 )
 
@@ -38,5 +43,71 @@ func TestTextArguments(t *testing.T) {
 	})
 	if out := codec.TextArguments("a\xffb"); !codec.AreObject(out) {
 		t.Errorf("no UTF-8 gave %s", out)
+	}
+}
+
+// Arguments are broken off wherever they are cut, and not if they are wrong in another way.
+func TestBrokenOff(t *testing.T) {
+	const whole = `{"a":{"b":["x\"\\é}",1.5e3,-2,null,true,false],"":{}},"c":"\ud83d\ude00"}`
+	for i := range whole {
+		if got := codec.BrokenOff(whole[:i]); got != (i > 0) {
+			t.Errorf("%s: %t", whole[:i], got)
+		}
+	}
+	for text, want := range map[string]bool{
+		whole: false, ``: false, ` `: false, ` {`: true, `[`: true, `["a"`: true, `{"a":1}{"b"`: false, `{"a":1} and`: false, `{"a":"say "hi""}`: false,
+		`{'a`: false, `city=Rome`: false, `"Rome`: false, `7`: false, "{\"a\":\"\xff": true, `{"a":1,"a":2`: true, `{}`: false,
+		strings.Repeat(`{"a":`, 10001): false, strings.Repeat(`{"a":`, 9000): true,
+	} {
+		if got := codec.BrokenOff(text); got != want {
+			t.Errorf("%.100s: %t", text, got)
+		}
+	}
+}
+
+// An answer that says to be whole and ends within a call fails, streamed as unary, and the end of the call is held
+// back where it came with that of the answer.
+func TestCheckCalls(t *testing.T) {
+	call := func(arguments string) *genwayv1.Part {
+		p := codec.CallPart("f", arguments)
+		p.GetToolCall().Id = "c"
+		return p
+	}
+	custom := call("")
+	custom.GetToolCall().Input = new(`{"a`)
+	for name, c := range map[string]struct {
+		parts  []*genwayv1.Part
+		reason genwayv1.StopReason
+		fails  bool
+	}{
+		"whole":        {[]*genwayv1.Part{call(`{}`), call(`{"a":1}`)}, genwayv1.StopReason_STOP_REASON_TOOL_CALL, false},
+		"broken off":   {[]*genwayv1.Part{call(`{}`), call(`{"a":1`)}, genwayv1.StopReason_STOP_REASON_TOOL_CALL, true},
+		"not the last": {[]*genwayv1.Part{call(`{"a`), call(`{}`), codec.TextPart("x")}, genwayv1.StopReason_STOP_REASON_END_TURN, true},
+		"cut":          {[]*genwayv1.Part{call(`{"a":1`)}, genwayv1.StopReason_STOP_REASON_MAX_TOKENS, false},
+		"unknown":      {[]*genwayv1.Part{call(`{"a":1`)}, genwayv1.StopReason_STOP_REASON_OTHER, false},
+		"no reason":    {[]*genwayv1.Part{call(`{"a":1`)}, genwayv1.StopReason_STOP_REASON_UNSPECIFIED, true},
+		"no JSON":      {[]*genwayv1.Part{call(`a=1`), custom}, genwayv1.StopReason_STOP_REASON_TOOL_CALL, false},
+		"none":         {[]*genwayv1.Part{call(``)}, genwayv1.StopReason_STOP_REASON_TOOL_CALL, false},
+	} {
+		resp := &genwayv1.GenerateTextResponse{Usage: &genwayv1.Usage{InputTokens: 7}, Candidates: []*genwayv1.Candidate{
+			{Parts: []*genwayv1.Part{codec.TextPart("x")}, StopReason: genwayv1.StopReason_STOP_REASON_END_TURN},
+			{Index: 1, Parts: c.parts, StopReason: c.reason},
+		}}
+		unary := codec.CheckCalls(resp)
+		events := codec.Events(resp, nil)
+		sent, streamed := (&codec.Calls{}).Events(events)
+		var one codec.Calls
+		var single error
+		for _, ev := range events {
+			single = cmp.Or(single, one.Check(ev))
+		}
+		for how, err := range map[string]error{"unary": unary, "streamed": streamed, "one by one": single} {
+			if f, ok := errors.AsType[*fault.Error](err); ok != c.fails || ok && (f.Kind != fault.BadUpstream || !strings.Contains(f.Message, `"f"`) || f.Usage.GetInputTokens() != 7) {
+				t.Errorf("%s, %s: %v", name, how, err)
+			}
+		}
+		if !c.fails && len(sent) != len(events) || c.fails && (len(sent) == 0 || sent[len(sent)-1].GetPartDelta().GetArgumentsJson() == "") {
+			t.Errorf("%s: %d events of %d, %v", name, len(sent), len(events), sent)
+		}
 	}
 }

@@ -104,9 +104,28 @@ func (d decoder) choice(c *choice, place int32, losses *codec.Losses) (*genwayv1
 		return nil, err
 	}
 	end := decodeFinish(word, c.StopReason, c.NativeFinishReason, hasCalls(out.Parts))
+	if last := c.Message.lastCall(); last != nil && last.Name != "" && codec.AreNone(last.Arguments.spelled()) {
+		switch {
+		case word == "":
+			return nil, fault.Missing("choices.message.tool_calls.function.arguments")
+		case codec.Cut(end.reason):
+			out.Parts[len(out.Parts)-1].GetToolCall().ArgumentsJson = ""
+		}
+	}
 	out.StopReason, out.NativeStopReason, out.StopSequence = end.reason, end.native, end.sequence
 	out.NativeFields = slices.Concat(end.fields, natives(c.Extra), c.Logprobs.natives(), inMessage)
 	return out, nil
+}
+
+// lastCall is the function that the last call of a message is of; nil for none.
+func (m *message) lastCall() *functionCall {
+	switch {
+	case m == nil:
+		return nil
+	case m.FunctionCall != nil || len(m.ToolCalls) == 0:
+		return m.FunctionCall
+	}
+	return m.ToolCalls[len(m.ToolCalls)-1].Function
 }
 
 func (l *logprobs) natives() []*genwayv1.NativeField {

@@ -84,6 +84,9 @@ func (e *encoder) choice(c *genwayv1.Candidate, path string) (choice, error) {
 	if err != nil {
 		return choice{}, err
 	}
+	if n := len(c.Parts); n > 0 && codec.Cut(c.StopReason) && codec.WithoutArguments(c.Parts[n-1]) {
+		m.lastCall().Arguments = textOf("")
+	}
 	m.Role = "assistant"
 	m.Extra = inner(inMessage, "", m.reserved()...)
 	out := choice{Index: &c.Index, Message: &m, Logprobs: logprobsOf(c.Parts)}

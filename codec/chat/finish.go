@@ -1,30 +1,12 @@
 package chat
 
 import (
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
 const finishReasonName = "finish_reason"
-
-// finishReasons are the words of finish_reason: the vendor's five, then those of
-// engines (OpenRouter, Mistral, TGI, vLLM, DeepSeek, Z.ai).
-var finishReasons = map[string]genwayv1.StopReason{
-	"stop":           genwayv1.StopReason_STOP_REASON_END_TURN,
-	"length":         genwayv1.StopReason_STOP_REASON_MAX_TOKENS,
-	"tool_calls":     genwayv1.StopReason_STOP_REASON_TOOL_CALL,
-	"function_call":  genwayv1.StopReason_STOP_REASON_TOOL_CALL,
-	"content_filter": genwayv1.StopReason_STOP_REASON_CONTENT_FILTER,
-
-	"error":                        genwayv1.StopReason_STOP_REASON_ERROR,
-	"abort":                        genwayv1.StopReason_STOP_REASON_ERROR,
-	"network_error":                genwayv1.StopReason_STOP_REASON_ERROR,
-	"insufficient_system_resource": genwayv1.StopReason_STOP_REASON_ERROR,
-	"model_length":                 genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW,
-	"eos_token":                    genwayv1.StopReason_STOP_REASON_END_TURN,
-	"stop_sequence":                genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE,
-	"sensitive":                    genwayv1.StopReason_STOP_REASON_CONTENT_FILTER,
-}
 
 // stopWords are the vendor's words for the reasons. What has no word of its own
 // gets the one that leads a client to do the right thing; the rest of the truth
@@ -38,10 +20,9 @@ var stopWords = map[genwayv1.StopReason]string{
 	genwayv1.StopReason_STOP_REASON_CONTENT_FILTER: "content_filter",
 	genwayv1.StopReason_STOP_REASON_REFUSAL:        "content_filter",
 	genwayv1.StopReason_STOP_REASON_PAUSE:          "stop",
-	// OpenRouter's word; "stop" would make a failure look like an answer.
-	genwayv1.StopReason_STOP_REASON_ERROR:          "error",
+	genwayv1.StopReason_STOP_REASON_ERROR:          "length",
 	genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW: "length",
-	genwayv1.StopReason_STOP_REASON_OTHER:          "stop",
+	genwayv1.StopReason_STOP_REASON_OTHER:          "length",
 }
 
 // ending is how a choice ended, read from its members.
@@ -55,13 +36,11 @@ type ending struct {
 // decodeFinish reads how a choice ended. An answer with calls that ended
 // regularly ended with the calls: the vendor itself says stop for a call that was
 // demanded by name. An engine that leaves the word out of a whole answer means
-// that it is whole. A word that is not known is kept and marked as of this
-// protocol.
+// that it is whole. A word for a failure, or that is not known, is kept and marked as of
+// this protocol: the vendor's SDK has no word for those.
 func decodeFinish(word string, stop, nativeWord text, calls bool) ending {
-	end := ending{native: word}
-	var known bool
-	if end.reason, known = finishReasons[word]; !known && word != "" {
-		end.reason = genwayv1.StopReason_STOP_REASON_OTHER
+	end := ending{native: word, reason: codec.StopReasonOf(word)}
+	if codec.Unworded(end.reason) {
 		end.fields = append(end.fields, mark(finishReasonName))
 	}
 	switch {
@@ -92,9 +71,9 @@ func finishWord(reason genwayv1.StopReason, nativeWord string, fields []*genwayv
 	if marked(fields, finishReasonName) {
 		return nativeWord, ""
 	}
-	word = stopWords[reason]
-	if word == "" {
-		word = "stop"
+	word, known := stopWords[reason]
+	if !known {
+		word = stopWords[genwayv1.StopReason_STOP_REASON_OTHER]
 	}
 	regular := reason == genwayv1.StopReason_STOP_REASON_END_TURN || reason == genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE ||
 		reason == genwayv1.StopReason_STOP_REASON_UNSPECIFIED
@@ -105,11 +84,7 @@ func finishWord(reason genwayv1.StopReason, nativeWord string, fields []*genwayv
 		word = functionCallName
 	}
 	switch reason {
-	case genwayv1.StopReason_STOP_REASON_ERROR:
-		if _, own := finishReasons[nativeWord]; own && finishReasons[nativeWord] == reason {
-			return nativeWord, ""
-		}
-	case genwayv1.StopReason_STOP_REASON_OTHER, genwayv1.StopReason_STOP_REASON_PAUSE,
+	case genwayv1.StopReason_STOP_REASON_ERROR, genwayv1.StopReason_STOP_REASON_OTHER, genwayv1.StopReason_STOP_REASON_PAUSE,
 		genwayv1.StopReason_STOP_REASON_REFUSAL, genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW:
 	default:
 		return word, ""

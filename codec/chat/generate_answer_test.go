@@ -57,7 +57,7 @@ func drawEnd(t *rapid.T, out *genwayv1.Candidate, calls bool) {
 	}
 	out.StopReason, out.NativeStopReason = end.reason, end.native
 	switch {
-	case end.native == "odd":
+	case end.native == "odd", end.native == "error":
 		out.NativeFields = append(out.NativeFields, member.Mark(own, "finish_reason"))
 	case end.reason == genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE:
 		out.StopSequence = new(words.Draw(t, "sequence"))

@@ -232,10 +232,10 @@ func (cd *choiceDecoder) end() *genwayv1.CandidateEnd {
 	if len(cd.citations) > 0 {
 		cd.flushCitations(cd.push(kindText, textPart(""), true))
 	}
-	for len(cd.list) > 0 {
-		cd.close()
-	}
 	e := decodeFinish(cd.word, cd.stop, cd.native, cd.calls)
+	for len(cd.list) > 0 {
+		cd.close(len(cd.list) == 1 && codec.Cut(e.reason))
+	}
 	for _, f := range cd.inMessage {
 		f.Name = messagePrefix + f.Name
 	}

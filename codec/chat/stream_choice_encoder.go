@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
@@ -16,7 +17,9 @@ type choiceEncoder struct {
 	calls   int32
 	written bool // something of the open call's arguments
 	skipped bool // the open call has no place
-	audios  int32
+	// bare says that the call before had no arguments. They are {} (T10) unless the answer was cut there.
+	bare   bool
+	audios int32
 	// textBefore counts the characters of the texts before the open part, textLength those of it.
 	textBefore, textLength int32
 	signed                 bool
@@ -41,6 +44,7 @@ func (s *choiceEncoder) open(ev *genwayv1.PartStarted) error {
 	if s.err != nil {
 		return s.err
 	}
+	s.argueBare()
 	s.current, s.place = ev.GetPart(), ev.Index
 	p := s.current
 	if err := s.thought.apart(s, p); err != nil {
@@ -126,9 +130,7 @@ func (s *choiceEncoder) close() error {
 	case *genwayv1.Part_Thinking:
 		return s.thought.close(s)
 	case *genwayv1.Part_ToolCall:
-		if k.ToolCall.Input == nil && !s.written && !skipped {
-			s.argue("{}") // T10
-		}
+		s.bare = k.ToolCall.Input == nil && !s.written && !skipped
 	case *genwayv1.Part_Image:
 		if out, err := s.part(p, path); err == nil {
 			return s.write(&message{Images: []part{out}}, nil)
@@ -228,6 +230,9 @@ func (s *choiceEncoder) note(f *genwayv1.NativeField) error {
 // finish ends the choice: exactly one chunk with a finish_reason, its delta empty
 // but for unknown members (T4, T7).
 func (s *choiceEncoder) finish(end *genwayv1.CandidateEnd) error {
+	if !codec.Cut(end.StopReason) {
+		s.argueBare()
+	}
 	inMessage := messageNatives(end.NativeFields)
 	delta := &message{
 		Extra:        inner(inMessage, "", "extra_content"),

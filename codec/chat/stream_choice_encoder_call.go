@@ -39,6 +39,14 @@ func (s *choiceEncoder) call(c *genwayv1.ToolCall) error {
 	return s.write(&message{ToolCalls: []toolCall{out}}, nil)
 }
 
+// argueBare gives the call before its arguments if it had none.
+func (s *choiceEncoder) argueBare() {
+	if s.bare {
+		s.bare = false
+		s.argue("{}")
+	}
+}
+
 // argue adds arguments to the open call.
 func (s *choiceEncoder) argue(piece string) {
 	switch {

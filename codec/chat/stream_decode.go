@@ -144,7 +144,8 @@ func (s *streamDecoder) choice(c *choice, place int32) *choiceDecoder {
 }
 
 // unanswered reports whether the answer has no choices, one that says nothing, or a call that has no
-// function, or one without a name. That is a failure, as of a unary answer.
+// function, or one without a name, or a last call without arguments and without a reason to stop. That is a
+// failure, as of a unary answer.
 func (s *streamDecoder) unanswered() bool {
 	if len(s.choices) == 0 {
 		s.failure = noChoices(s.usage)
@@ -153,7 +154,7 @@ func (s *streamDecoder) unanswered() bool {
 		if !cd.began && !cd.finished {
 			s.failure = voidChoice(s.usage)
 		}
-		for _, st := range cd.list {
+		for i, st := range cd.list {
 			missing := ""
 			switch {
 			case st.kind != kindCall:
@@ -161,6 +162,8 @@ func (s *streamDecoder) unanswered() bool {
 				missing = "choices.delta.tool_calls.function"
 			case st.opening.GetToolCall().GetName() == "":
 				missing = "choices.delta.tool_calls.function.name"
+			case cd.word == "" && i == len(cd.list)-1 && codec.AreNone(st.text.String()):
+				missing = "choices.delta.tool_calls.function.arguments"
 			}
 			if missing != "" {
 				s.failure = fault.MalformedAnswer(fault.Missing(missing))

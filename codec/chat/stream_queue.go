@@ -118,7 +118,7 @@ func (q *queue) advance() {
 		if len(q.list) == 1 || !head.closable() {
 			return
 		}
-		q.close()
+		q.close(false)
 	}
 }
 
@@ -134,11 +134,12 @@ func (q *queue) start(st *streamedPart) {
 	st.waiting = nil
 }
 
-// close closes the first streamedPart.
-func (q *queue) close() {
+// close closes the first streamedPart. cut says that the answer was cut in it: a call without arguments
+// is not known to have none.
+func (q *queue) close(cut bool) {
 	head := q.list[0]
 	q.start(head)
-	if head.kind == kindCall && head.opening.GetToolCall().Input == nil && head.text.Len() == 0 {
+	if !cut && head.kind == kindCall && head.opening.GetToolCall().Input == nil && head.text.Len() == 0 {
 		q.add(head, codec.ArgumentsDelta("{}")) // T10
 	}
 	q.Complete()

@@ -148,7 +148,7 @@ func (w *candidate) canonical(path string) (*genwayv1.Candidate, error) {
 		only.Citations = citations(c.NativeFields, only.Text)
 	}
 	fields := w.logprobs(only, texts == 1)
-	c.NativeFields = append(c.NativeFields, fields...)
+	c.NativeFields = append(append(c.NativeFields, fields...), unknownWord(w.FinishReason)...)
 	return c, nil
 }
 

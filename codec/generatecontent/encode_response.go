@@ -1,6 +1,7 @@
 package generatecontent
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -74,7 +75,7 @@ func encodeCandidate(c *genwayv1.Candidate, path string, losses *codec.Losses) (
 	var tokens []*genwayv1.TokenLogprob
 	parts := make([]part, 0, len(c.Parts))
 	for i, p := range c.Parts {
-		if i == len(c.Parts)-1 && codec.Cut(c.StopReason) && broken(p.GetToolCall()) {
+		if i == len(c.Parts)-1 && codec.Cut(c.StopReason) && (broken(p.GetToolCall()) || codec.WithoutArguments(p)) {
 			losses.Add(member.Within(path, ".parts", i)+".tool_call", codec.CutCall)
 			break
 		}
@@ -94,12 +95,13 @@ func encodeEnd(end *genwayv1.CandidateEnd, parts []part, grounding *groundingBui
 	if f := grounding.field(fields); f != nil {
 		fields = append(slices.Clip(fields), f)
 	}
+	word, beside := finishReason(end.StopReason, end.NativeStopReason, fields)
 	lists := split(fields, "content.", "logprobsResult.")
 	w := &candidate{
 		Index:         integer(end.Index),
 		Content:       &content{Role: "model", Parts: parts},
-		FinishReason:  finishReason(end.StopReason, end.NativeStopReason),
-		FinishMessage: end.StopMessage,
+		FinishReason:  word,
+		FinishMessage: cmp.Or(end.StopMessage, beside),
 	}
 	if end.StopSequence != nil {
 		losses.Add(path+".stop_sequence", "the target protocol does not name the stop sequence")

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	"pgregory.net/rapid"
@@ -74,6 +75,9 @@ func drawCandidate(t *rapid.T, index int32, streamed bool) *genwayv1.Candidate {
 	}[word]
 	if called && word == "STOP" {
 		c.StopReason = genwayv1.StopReason_STOP_REASON_TOOL_CALL
+	}
+	if word == "NEW_REASON" {
+		c.NativeFields = append(c.NativeFields, member.Mark(own, "finishReason"))
 	}
 	return c
 }

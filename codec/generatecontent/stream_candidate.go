@@ -147,6 +147,6 @@ func (c *candidateStream) end() *genwayv1.CandidateEnd {
 	c.Complete()
 	return &genwayv1.CandidateEnd{
 		Index: c.index, StopReason: stopReason(c.reason, c.called), NativeStopReason: c.reason,
-		StopMessage: c.message, NativeFields: c.fields,
+		StopMessage: c.message, NativeFields: append(c.fields, unknownWord(c.reason)...),
 	}
 }

@@ -118,11 +118,14 @@ func (s *streamEncoder) completed(end *genwayv1.TextCompleted) ([]codec.Frame, e
 	for i, e := range end.Candidates {
 		c := s.candidate(e.Index)
 		switch {
-		case c.broken == nil:
-		case codec.Cut(e.StopReason):
+		case (c.broken != nil || c.bare != nil) && codec.Cut(e.StopReason):
 			s.losses.Add(member.Within(member.Index("candidates", i), ".parts", int(c.at))+".tool_call", codec.CutCall)
-		default:
+		case c.broken != nil:
 			return nil, codec.BrokenArguments(c.broken.GetName())
+		default:
+			if _, err := s.frames(c.sendBare()); err != nil {
+				return nil, err
+			}
 		}
 		wc, err := encodeEnd(e, []part{{Text: new(string)}}, &c.grounding, nil, member.Index("candidates", i), s.losses)
 		if err != nil {

@@ -34,6 +34,8 @@ type candidateWriter struct {
 	// broken is a call whose arguments are not one object. It is left out if the answer
 	// was cut there (case T12).
 	broken *genwayv1.ToolCall
+	// bare is a call without arguments, which waits likewise.
+	bare *genwayv1.Part
 }
 
 // start opens a part. Text and thoughts stream unless the part has members of its
@@ -41,6 +43,10 @@ type candidateWriter struct {
 func (c *candidateWriter) start(s *genwayv1.PartStarted) ([]candidate, error) {
 	if c.broken != nil {
 		return nil, codec.BrokenArguments(c.broken.GetName())
+	}
+	before, err := c.sendBare()
+	if err != nil {
+		return nil, err
 	}
 	c.open, c.at, c.data, c.thought = proto.CloneOf(s.Part), s.Index, nil, false
 	if c.open == nil {
@@ -63,9 +69,10 @@ func (c *candidateWriter) start(s *genwayv1.PartStarted) ([]candidate, error) {
 	c.streams = c.streams && len(c.open.NativeFields) == 0
 	c.data = codec.MediaOf(c.open).GetData()
 	if first == "" {
-		return nil, nil
+		return before, nil
 	}
-	return c.piece(first, c.open.GetText().GetLogprobs())
+	out, err := c.piece(first, c.open.GetText().GetLogprobs())
+	return append(before, out...), err
 }
 
 // delta adds to the open part, and writes what streams.
@@ -182,7 +189,26 @@ func (c *candidateWriter) complete() ([]candidate, error) {
 			c.broken = k.ToolCall
 			return nil, nil
 		}
+		if codec.WithoutArguments(p) {
+			c.bare = p
+			return nil, nil
+		}
 	}
+	return c.whole(p, text)
+}
+
+// sendBare writes a call that turns out to have no arguments, which is an empty object (case T10).
+func (c *candidateWriter) sendBare() ([]candidate, error) {
+	p := c.bare
+	if p == nil {
+		return nil, nil
+	}
+	c.bare = nil
+	return c.whole(p, "")
+}
+
+// whole writes a part, of whose text that was written ahead if the part streams.
+func (c *candidateWriter) whole(p *genwayv1.Part, text string) ([]candidate, error) {
 	if m := codec.MediaOf(p); m != nil && len(c.data) > 0 {
 		m.Source = &genwayv1.Media_Data{Data: c.data}
 	}

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
@@ -23,13 +24,19 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 		return nil, unfinished(w.Usage.canonical())
 	}
 	resp := w.canonical()
+	end := decodeEnd(w.StopReason, w.StopSequence, w.StopDetails)
 	candidate := &genwayv1.Candidate{
-		StopReason: decodeStop(w.StopReason), NativeStopReason: w.StopReason, StopSequence: w.StopSequence,
+		StopReason: end.StopReason, NativeStopReason: end.NativeStopReason, StopSequence: end.StopSequence,
+		StopMessage: end.StopMessage, NativeFields: end.NativeFields,
 	}
-	candidate.StopMessage, candidate.NativeFields = stopDetails(w.StopDetails)
 	var err error
 	if candidate.Parts, err = decodeBlocks(w.Content, "content", decodeBlock); err != nil {
 		return nil, fault.MalformedAnswer(err)
+	}
+	if n := len(candidate.Parts); n > 0 && codec.Cut(candidate.StopReason) {
+		if call := candidate.Parts[n-1].GetToolCall(); call != nil && isEmptyObject(call.ArgumentsJson) {
+			call.ArgumentsJson = "" // the vendor has an empty input where nothing of it has come
+		}
 	}
 	resp.Candidates = []*genwayv1.Candidate{candidate}
 	return resp, nil

@@ -1,6 +1,7 @@
 package messages
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
 	"strconv"
@@ -30,7 +31,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	w.List("content")
 	how := ending{reason: candidate.GetStopReason(), native: candidate.GetNativeStopReason()}
 	for i, p := range parts {
-		if i == len(parts)-1 && codec.Cut(how.reason) && broken(p.GetToolCall()) {
+		if i == len(parts)-1 && codec.Cut(how.reason) && (broken(p.GetToolCall()) || codec.WithoutArguments(p)) {
 			to.Losses.Add(member.Index("candidates[0].parts", i)+".tool_call", codec.CutCall)
 			break
 		}
@@ -40,8 +41,8 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 		how.refusals = how.refusals || p.GetRefusal() != nil
 	}
 	w.EndList()
-	stop := blocked(resp.GetPromptFeedback(), how, candidate.GetStopMessage())
-	w.Str("stop_reason", stop.word)
+	stop := blocked(resp.GetPromptFeedback(), how, candidate.GetStopMessage(), candidate.GetNativeFields())
+	w.stopReason(stop)
 	w.StrOrNull("stop_sequence", candidate.StopSequence)
 	w.stopDetails(stop.word, stop.message, candidate.GetNativeFields(), to.Losses)
 	if native(resp.GetNativeFields(), "context_management") == nil {
@@ -98,25 +99,29 @@ func (w *writer) nullUnless(fields []*genwayv1.NativeField, names ...string) {
 // tellLost names the native fields of other protocols in losses.
 func tellLost(fields []*genwayv1.NativeField, path string, losses *codec.Losses) {
 	for _, f := range fields {
-		if f.Protocol != protocol {
+		if f.Protocol != protocol && !member.IsMark(f) {
 			losses.Add(member.Join(path, f.Name), "the messages protocol has no place for it")
 		}
 	}
 }
 
 // stop is how an answer ends on the wire.
-type stop struct{ word, message string }
+type stop struct{ word, message, beside string }
+
+// stopReason writes stop_reason, and the upstream's own word beside it where that says more.
+func (w *writer) stopReason(s stop) {
+	w.Str(stopReasonName, s.word)
+	w.StrOpt("native_stop_reason", s.beside)
+}
 
 // blocked is the ending of an answer, which is a refusal when the prompt itself
 // was blocked and nothing was answered.
-func blocked(feedback *genwayv1.PromptFeedback, how ending, message string) stop {
+func blocked(feedback *genwayv1.PromptFeedback, how ending, message string, fields []*genwayv1.NativeField) stop {
 	if feedback == nil || how.reason != genwayv1.StopReason_STOP_REASON_UNSPECIFIED {
-		return stop{how.word(), message}
+		word, beside := how.word(fields)
+		return stop{word, message, beside}
 	}
-	if feedback.GetMessage() != "" {
-		return stop{"refusal", feedback.GetMessage()}
-	}
-	return stop{"refusal", feedback.GetBlockReason()}
+	return stop{word: "refusal", message: cmp.Or(feedback.GetMessage(), feedback.GetBlockReason())}
 }
 
 // callID is the identifier of a tool call, made up when the upstream gave none.

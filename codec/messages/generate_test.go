@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"pgregory.net/rapid"
 )
@@ -292,6 +293,12 @@ func drawResponse(t *rapid.T) *genwayv1.GenerateTextResponse {
 	for range rapid.IntRange(0, 4).Draw(t, "parts") {
 		draw := rapid.SampledFrom([]func(*rapid.T) *genwayv1.Part{drawText, drawThinking, drawCall, drawOpaque}).Draw(t, "kind of part")
 		candidate.Parts = append(candidate.Parts, draw(t))
+	}
+	if word == "compaction" {
+		candidate.NativeFields = append(candidate.NativeFields, member.Mark(own, "stop_reason"))
+	}
+	if n := len(candidate.Parts); n > 0 && codec.Cut(candidate.StopReason) && candidate.Parts[n-1].GetToolCall().GetArgumentsJson() == "{}" {
+		candidate.Parts = candidate.Parts[:n-1] // which says as much as a call whose arguments never came
 	}
 	return &genwayv1.GenerateTextResponse{
 		Id: "msg_" + words.Draw(t, "id"), Model: words.Draw(t, "model"),

@@ -1,15 +1,13 @@
 package messages
 
 import (
-	"strings"
-
 	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// stopReasons is the one table of BetaStopReason. The first word of a reason is
-// the one it is written as.
+// stopReasons are the words of BetaStopReason. The first word of a reason is the one it is written as.
 var stopReasons = []struct {
 	word   string
 	reason genwayv1.StopReason
@@ -24,18 +22,17 @@ var stopReasons = []struct {
 	{"refusal", genwayv1.StopReason_STOP_REASON_CONTENT_FILTER},
 }
 
-// decodeStop gives the canonical reason of a word; OTHER for one this version does
-// not know, UNSPECIFIED for none.
-func decodeStop(word string) genwayv1.StopReason {
-	for _, s := range stopReasons {
-		if s.word == word {
-			return s.reason
-		}
+const stopReasonName = "stop_reason"
+
+// decodeEnd gives how a candidate ended. A word that the vendor's SDK does not have is kept and marked as of this
+// protocol.
+func decodeEnd(word string, sequence *string, details jsontext.Value) *genwayv1.CandidateEnd {
+	end := &genwayv1.CandidateEnd{StopReason: codec.StopReasonOf(word), NativeStopReason: word, StopSequence: sequence}
+	end.StopMessage, end.NativeFields = stopDetails(details)
+	if codec.Unworded(end.StopReason) {
+		end.NativeFields = append(end.NativeFields, member.Mark(protocol, stopReasonName))
 	}
-	if word == "" {
-		return genwayv1.StopReason_STOP_REASON_UNSPECIFIED
-	}
-	return genwayv1.StopReason_STOP_REASON_OTHER
+	return end
 }
 
 // ending is how a candidate ended, as unary answers and streams know it.
@@ -46,37 +43,29 @@ type ending struct {
 	refusals bool // there was a refusal
 }
 
-// word is the stop_reason of an ending. The vendor's own word stays; a turn that
-// calls tools and was not cut ends with tool_use (cases T1 and T3). A reason of
-// another vendor that has no word here keeps its own, in this protocol's spelling:
-// stop_reason is an open enum, and neither end_turn nor refusal would be true
-// (case T6).
-func (e ending) word() string {
-	if e.native != "" && decodeStop(e.native) == e.reason && e.reason != genwayv1.StopReason_STOP_REASON_OTHER {
-		return e.native
+// word is the stop_reason of an ending, and the upstream's own word where that does not say it all. The vendor's
+// own word stays; a turn that calls tools and was not cut ends with tool_use (cases T1 and T3).
+func (e ending) word(fields []*genwayv1.NativeField) (word, beside string) {
+	if member.Marked(protocol, fields, stopReasonName) {
+		return e.native, ""
 	}
 	switch e.reason { //nolint:exhaustive // all others are in the table
 	case genwayv1.StopReason_STOP_REASON_END_TURN, genwayv1.StopReason_STOP_REASON_UNSPECIFIED:
 		switch {
+		case e.native == "end_turn":
 		case e.calls:
-			return "tool_use"
+			return "tool_use", ""
 		case e.refusals:
-			return "refusal"
+			return "refusal", ""
 		}
-		return "end_turn"
+		return "end_turn", ""
 	}
 	for _, s := range stopReasons {
 		if s.reason == e.reason {
-			return s.word
+			return s.word, ""
 		}
 	}
-	switch {
-	case e.native != "":
-		return strings.ToLower(e.native)
-	case e.reason == genwayv1.StopReason_STOP_REASON_ERROR:
-		return "error" // end_turn would make a failure look like an answer
-	}
-	return "end_turn"
+	return "max_tokens", e.native // neither end_turn nor refusal would be true (case T6)
 }
 
 // stopDetails gives the explanation of a refusal, and the details as written.

@@ -84,6 +84,7 @@ func (b *openBlock) follows(raw jsontext.Value) bool {
 }
 
 func (d *streamDecoder) openBlock(e *streamEvent) error {
+	d.closeCall(false)
 	kind := memberText(e.ContentBlock, "type")
 	b := &openBlock{index: e.Index, kind: kind}
 	d.open = b
@@ -206,11 +207,27 @@ func (d *streamDecoder) closeBlock() error {
 			d.send(codec.SignatureDelta(seal))
 		}
 	case "tool_use":
-		if !b.argued {
-			d.arguments(b.input)
-		}
+		d.open, d.called = nil, b
+		return nil
 	}
 	d.open = nil
 	d.Complete()
 	return nil
 }
+
+// closeCall closes the part of a call whose block has ended. It stays open until it is known whether the
+// answer was cut there: a block without deltas then has no input yet, else the one that it began with.
+func (d *streamDecoder) closeCall(cut bool) {
+	b := d.called
+	if b == nil {
+		return
+	}
+	d.called = nil
+	if !b.argued && b.input != "" && !(cut && isEmptyObject(b.input)) {
+		d.Add(codec.ArgumentsDelta(b.input))
+	}
+	d.Complete()
+}
+
+// isEmptyObject reports whether the input of a call has no members.
+func isEmptyObject(input string) bool { return strings.Trim(input, "{ \t\r\n}") == "" }

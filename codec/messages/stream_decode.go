@@ -28,6 +28,8 @@ type streamDecoder struct {
 	natives []*genwayv1.NativeField
 	end     *genwayv1.TextCompleted
 	open    *openBlock
+	// called is the block of a call that has ended, while its part is open.
+	called *openBlock
 	// later are events of blocks that were opened while another was still open:
 	// the vendor may interleave blocks, canonical parts do not.
 	later []*streamEvent
@@ -147,9 +149,7 @@ func (d *streamDecoder) start(e *streamEvent) error {
 		}
 	}
 	if m.StopReason != "" {
-		c := &genwayv1.CandidateEnd{StopReason: decodeStop(m.StopReason), NativeStopReason: m.StopReason, StopSequence: m.StopSequence}
-		c.StopMessage, c.NativeFields = stopDetails(m.StopDetails)
-		d.end.Candidates = []*genwayv1.CandidateEnd{c}
+		d.end.Candidates = []*genwayv1.CandidateEnd{decodeEnd(m.StopReason, m.StopSequence, m.StopDetails)}
 	}
 	return nil
 }
@@ -163,12 +163,8 @@ func (d *streamDecoder) messageDelta(e *streamEvent) error {
 	if e.Delta.StopReason == "" && len(d.end.Candidates) > 0 && d.end.Candidates[0].NativeStopReason != "" {
 		return nil
 	}
-	c := &genwayv1.CandidateEnd{
-		StopReason: decodeStop(e.Delta.StopReason), NativeStopReason: e.Delta.StopReason, StopSequence: e.Delta.StopSequence,
-	}
-	c.StopMessage, c.NativeFields = stopDetails(e.Delta.StopDetails)
 	d.stopped = e.Delta.StopReason != ""
-	d.end.Candidates = []*genwayv1.CandidateEnd{c}
+	d.end.Candidates = []*genwayv1.CandidateEnd{decodeEnd(e.Delta.StopReason, e.Delta.StopSequence, e.Delta.StopDetails)}
 	fields := append(natives(e.Delta.Extra), natives(e.Extra)...)
 	if edits := appliedEdits(e.ContextManagement); edits != nil {
 		fields = append(fields, edits)
@@ -195,6 +191,7 @@ func (d *streamDecoder) complete() error {
 			return err
 		}
 	}
+	d.closeCall(codec.Cut(d.end.Candidates[0].StopReason))
 	d.flush()
 	d.events = append(d.events, d.ended())
 	return nil

@@ -28,6 +28,8 @@ type streamEncoder struct {
 	// broken is a call whose arguments are not one object. Its block stays open until it is
 	// known whether the answer was cut there (case T12).
 	broken *genwayv1.ToolCall
+	// bare is a call without arguments. It has no block until it is known that the answer was not cut there.
+	bare   *outBlock
 	how    ending
 	chosen codec.Chosen
 }
@@ -144,18 +146,21 @@ func (e *streamEncoder) complete(c *genwayv1.TextCompleted) error {
 		}
 	}
 	e.how.reason, e.how.native = last.GetStopReason(), last.GetNativeStopReason()
-	switch {
-	case e.broken == nil:
-	case codec.Cut(e.how.reason):
+	switch cut := codec.Cut(e.how.reason); {
+	case cut && e.broken != nil:
 		e.closeBlock()
-	default:
+	case cut && e.bare != nil:
+		e.losses.Add(e.bare.path+".tool_call", codec.CutCall)
+	case e.broken != nil:
 		return codec.BrokenArguments(e.broken.GetName())
+	default:
+		e.sendBare()
 	}
-	how := blocked(c.GetPromptFeedback(), e.how, last.GetStopMessage())
+	how := blocked(c.GetPromptFeedback(), e.how, last.GetStopMessage(), last.GetNativeFields())
 	fields := merged(e.natives, c.GetNativeFields())
 	e.begin("message_delta")
 	e.w.Object("delta")
-	e.w.Str("stop_reason", how.word)
+	e.w.stopReason(how)
 	e.w.StrOrNull("stop_sequence", last.StopSequence)
 	e.w.stopDetails(how.word, how.message, last.GetNativeFields(), e.losses)
 	if container := native(fields, "container"); container != nil {

@@ -35,6 +35,7 @@ func (e *streamEncoder) partStarted(s *genwayv1.PartStarted) error {
 	if e.broken != nil {
 		return codec.BrokenArguments(e.broken.GetName())
 	}
+	e.sendBare()
 	p := s.GetPart()
 	e.open = &outBlock{answerPart: answerPart{Part: p, path: e.path(s.Index), callID: callID(p, e.id, int(s.Index))}}
 	switch k := p.GetKind().(type) {
@@ -54,8 +55,8 @@ func (e *streamEncoder) partStarted(s *genwayv1.PartStarted) error {
 		e.open.signature, e.open.encrypted = k.Thinking.GetSignature(), k.Thinking.GetEncryptedContent()
 	case *genwayv1.Part_ToolCall:
 		e.how.calls = true
-		e.openBlock()
 		if k.ToolCall.Input != nil {
+			e.openBlock()
 			e.input(k.ToolCall.GetInput())
 		}
 		e.arguments(k.ToolCall.GetArgumentsJson())
@@ -116,13 +117,21 @@ func (e *streamEncoder) partCompleted(c *genwayv1.PartCompleted) error {
 	case b.input != nil:
 		e.arguments(codec.FreeFormArguments(b.input.String()))
 	case b.GetToolCall() != nil && codec.AreNone(b.written.String()):
-		e.arguments("{}") // case T10
+		e.bare, e.open = b, nil
+		return nil
 	case b.GetToolCall() != nil && !codec.AreObject(b.written.String()):
 		e.broken, e.open = b.GetToolCall(), nil
 		return nil
 	case b.GetThinking() != nil:
 		e.sealThinking()
 	}
+	e.endBlock()
+	return nil
+}
+
+// endBlock ends the block of the open part.
+func (e *streamEncoder) endBlock() {
+	b := e.open
 	if b.opened {
 		e.closeBlock()
 	}
@@ -135,7 +144,16 @@ func (e *streamEncoder) partCompleted(c *genwayv1.PartCompleted) error {
 	case b.late != nil:
 		e.carry(b.late, carrierPrev)
 	}
-	return nil
+}
+
+// sendBare sends the block of a call that turns out to have no arguments, which is an empty object (case T10).
+func (e *streamEncoder) sendBare() {
+	if e.bare == nil {
+		return
+	}
+	e.open, e.bare = e.bare, nil
+	e.arguments("{}")
+	e.endBlock()
 }
 
 // textPlace is the place of the text of thinking beside those of its summaries.
@@ -161,11 +179,19 @@ func (e *streamEncoder) thinking(place int32, text string) {
 	e.delta("thinking_delta", "thinking", text)
 }
 
+// arguments writes a piece of the arguments of a call, whose block begins with the first of them.
 func (e *streamEncoder) arguments(piece string) {
-	if piece != "" {
-		e.open.written.WriteString(piece)
-		e.delta("input_json_delta", "partial_json", piece)
+	if piece == "" {
+		return
 	}
+	b := e.open
+	b.written.WriteString(piece)
+	if !b.opened {
+		if piece = b.written.String(); codec.AreNone(piece) {
+			return
+		}
+	}
+	e.delta("input_json_delta", "partial_json", piece)
 }
 
 func (e *streamEncoder) input(piece string) {

@@ -68,7 +68,7 @@ func encodeCompact(req *genwayv1.GenerateTextRequest, losses *codec.Losses) ([]b
 // summary that was cut, or that a filter kept back, is none, nor is the answer to a prompt
 // that was blocked.
 func encodeCompacted(resp *genwayv1.GenerateTextResponse, losses *codec.Losses) ([]byte, error) {
-	if resp.GetPromptFeedback() != nil || len(resp.GetCandidates()) == 0 || encodeStop(resp.Candidates[0].GetStopReason(), resp.Candidates[0].GetNativeStopReason(), false).status != statusCompleted {
+	if resp.GetPromptFeedback() != nil || len(resp.GetCandidates()) == 0 || encodeStop(resp.Candidates[0].GetStopReason(), resp.Candidates[0].GetNativeStopReason(), nil, false).status != statusCompleted {
 		return nil, fault.New(fault.BadUpstream, fault.ReasonMalformedAnswer, "the model did not finish the summary of the conversation")
 	}
 	fit.UnplacedInAnswer(resp, protocol, losses)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 
+	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/codec/openai"
@@ -49,7 +50,14 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 		candidate.Parts = appendAnswer(candidate.Parts, it)
 	}
 	resp.Candidates = []*genwayv1.Candidate{candidate}
-	candidate.StopReason, candidate.NativeStopReason = decodeStop(w.Status, w.reason(), called(candidate.Parts))
+	end := decodeStop(w.Status, w.reason(), called(candidate.Parts))
+	candidate.StopReason, candidate.NativeStopReason, candidate.NativeFields = end.StopReason, end.NativeStopReason, end.NativeFields
+	if n := len(candidate.Parts); n > 0 && codec.Cut(candidate.StopReason) {
+		last := w.Output[len(w.Output)-1]
+		if call := candidate.Parts[n-1].GetToolCall(); call != nil && call.Input == nil && member.Raw(member.Value(last, "type")).String() == typeFunctionCall {
+			call.ArgumentsJson = member.Raw(member.Value(last, "arguments")).String() // none if none came
+		}
+	}
 	return resp, nil
 }
 

@@ -56,7 +56,7 @@ func encodeLine(w *member.Writer, kind, text string) {
 }
 
 // encodeCall writes the members of a tool call after the opening brace. A call
-// of a function without arguments has {} (case T10).
+// of a function without arguments has {} (case T10), unless it is incomplete.
 func encodeCall(w *member.Writer, call *genwayv1.ToolCall, at spaced, id, callID, status string) {
 	w.StrOpt("id", id)
 	if call.Input != nil {
@@ -66,7 +66,11 @@ func encodeCall(w *member.Writer, call *genwayv1.ToolCall, at spaced, id, callID
 	} else {
 		w.Str("type", typeFunctionCall)
 		w.StrOpt("status", status)
-		w.Str("arguments", arguments(call))
+		if status == statusIncomplete {
+			w.Str("arguments", call.ArgumentsJson)
+		} else {
+			w.Str("arguments", arguments(call))
+		}
 	}
 	w.Str("call_id", callID)
 	w.StrOpt("namespace", at.space)

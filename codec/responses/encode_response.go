@@ -19,10 +19,11 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 		}
 	}
 	fit.UnplacedInAnswer(resp, protocol, to.Losses)
-	end := ending{status: statusCompleted}
+	end, cut := ending{status: statusCompleted}, false
 	if len(resp.Candidates) > 0 {
 		c := resp.Candidates[0]
-		end = encodeStop(c.StopReason, c.NativeStopReason, refused(c.Parts))
+		end = encodeStop(c.StopReason, c.NativeStopReason, c.NativeFields, refused(c.Parts))
+		cut = len(c.Parts) > 0 && codec.Cut(c.StopReason) && unfinishedCall(c.Parts[len(c.Parts)-1])
 	}
 	h := head{
 		id: responseID(resp.Id), model: resp.Model, created: resp.CreateTime.GetSeconds(),
@@ -30,7 +31,7 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 	}
 	w := member.NewWriter(member.SizeOfResponse(resp) + len(h.echo))
 	if resp.PromptFeedback != nil {
-		h.begin(w, ending{statusIncomplete, reasonContentFilter})
+		h.begin(w, ending{status: statusIncomplete, reason: reasonContentFilter})
 	} else {
 		h.begin(w, end)
 	}
@@ -47,7 +48,11 @@ func (Codec) EncodeResponse(resp *genwayv1.GenerateTextResponse, to codec.Answer
 		}
 		loseEnd(c.StopSequence != nil, c.StopMessage, c.NativeFields, to.Losses)
 	}
-	if err := out.flush(itemStatus(end)); err != nil {
+	status := itemStatus(end)
+	if cut {
+		status = statusIncomplete
+	}
+	if err := out.flush(status); err != nil {
 		return nil, err
 	}
 	h.end(w, resp.Usage, to.Losses)
@@ -63,8 +68,15 @@ func loseEnd(sequence bool, message string, natives []*genwayv1.NativeField, los
 		losses.Add("candidates[0].stop_message", noPlace)
 	}
 	for _, f := range natives {
-		losses.Add("candidates[0]."+f.Name, noPlace)
+		if !member.IsMark(f) {
+			losses.Add("candidates[0]."+f.Name, noPlace)
+		}
 	}
+}
+
+// unfinishedCall reports whether a part is a call whose arguments have not come, or not to their end.
+func unfinishedCall(p *genwayv1.Part) bool {
+	return codec.WithoutArguments(p) || codec.BrokenOff(p.GetToolCall().GetArgumentsJson())
 }
 
 // itemStatus is the status of the last item of an answer with this ending.

@@ -419,6 +419,9 @@ func answer(t *rapid.T) *genwayv1.GenerateTextResponse {
 	case 4:
 		c.StopReason, c.NativeStopReason = genwayv1.StopReason_STOP_REASON_OTHER, "queued"
 	}
+	if c.StopReason == genwayv1.StopReason_STOP_REASON_OTHER {
+		c.NativeFields = []*genwayv1.NativeField{member.Mark(protocol, "incomplete_details.reason")}
+	}
 	resp.Candidates = []*genwayv1.Candidate{c}
 	return resp
 }

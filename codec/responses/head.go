@@ -50,6 +50,7 @@ func (h *head) begin(w *member.Writer, end ending) {
 	} else {
 		w.Object("incomplete_details")
 		w.Str("reason", end.reason)
+		w.StrOpt("native_reason", end.native)
 		w.End()
 	}
 	if end.status == statusCompleted {

@@ -18,6 +18,8 @@ type outputItem struct {
 	created  int64
 	losses   *codec.Losses
 	spaces   spaces
+	// cut says that the answer was cut in the item, a call.
+	cut bool
 	// summary says that the text of the thinking is written as a summary.
 	summary bool
 	// identifier is what id gives. It is made once, since each event of a stream has it, and callers

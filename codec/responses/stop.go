@@ -3,6 +3,8 @@ package responses
 import (
 	"slices"
 
+	"github.com/genway/genway/codec"
+	"github.com/genway/genway/codec/member"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -23,9 +25,21 @@ const (
 // unfinished are the statuses of an answer that is not there yet, or never will be.
 var unfinished = map[string]bool{statusInProgress: true, "queued": true, "cancelled": true}
 
+// reasonName marks a reason of incomplete_details that the vendor's SDK does not have.
+const reasonName = "incomplete_details.reason"
+
 // decodeStop reads how a response ended. The native word is the reason when the
 // response is incomplete, else its status.
-func decodeStop(status, reason string, called bool) (genwayv1.StopReason, string) {
+func decodeStop(status, reason string, called bool) *genwayv1.CandidateEnd {
+	end := &genwayv1.CandidateEnd{}
+	end.StopReason, end.NativeStopReason = stopReason(status, reason, called)
+	if codec.Unworded(end.StopReason) && reason != "" {
+		end.NativeFields = []*genwayv1.NativeField{member.Mark(protocol, reasonName)}
+	}
+	return end
+}
+
+func stopReason(status, reason string, called bool) (genwayv1.StopReason, string) {
 	switch status {
 	case statusCompleted, "":
 		if called {
@@ -33,13 +47,11 @@ func decodeStop(status, reason string, called bool) (genwayv1.StopReason, string
 		}
 		return genwayv1.StopReason_STOP_REASON_END_TURN, statusCompleted
 	case statusIncomplete:
-		switch reason {
-		case reasonMaxTokens:
-			return genwayv1.StopReason_STOP_REASON_MAX_TOKENS, reason
-		case reasonContentFilter:
-			return genwayv1.StopReason_STOP_REASON_CONTENT_FILTER, reason
-		case "":
+		if reason == "" {
 			return genwayv1.StopReason_STOP_REASON_OTHER, statusIncomplete
+		}
+		if known := codec.StopReasonOf(reason); codec.Cut(known) {
+			return known, reason
 		}
 		return genwayv1.StopReason_STOP_REASON_OTHER, reason
 	}
@@ -51,26 +63,31 @@ type ending struct {
 	status string
 	// reason of incomplete_details; "" is null.
 	reason string
+	// native is the upstream's own word, where the reason does not say it all.
+	native string
 }
 
-// encodeStop is the inverse of decodeStop. A reason this protocol does not know
-// is written in the vendor's own words, and is never a content filter (case T6).
-func encodeStop(reason genwayv1.StopReason, native string, refused bool) ending {
+// encodeStop is the inverse of decodeStop. A reason this protocol does not know is never a content filter
+// (case T6).
+func encodeStop(reason genwayv1.StopReason, native string, fields []*genwayv1.NativeField, refused bool) ending {
 	switch reason { //nolint:exhaustive // all others are complete
 	case genwayv1.StopReason_STOP_REASON_MAX_TOKENS, genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW:
-		return ending{statusIncomplete, reasonMaxTokens}
+		return ending{status: statusIncomplete, reason: reasonMaxTokens}
 	case genwayv1.StopReason_STOP_REASON_CONTENT_FILTER:
-		return ending{statusIncomplete, reasonContentFilter}
+		return ending{status: statusIncomplete, reason: reasonContentFilter}
 	case genwayv1.StopReason_STOP_REASON_REFUSAL:
 		if refused {
 			return ending{status: statusCompleted}
 		}
-		return ending{statusIncomplete, reasonContentFilter}
+		return ending{status: statusIncomplete, reason: reasonContentFilter}
 	case genwayv1.StopReason_STOP_REASON_ERROR, genwayv1.StopReason_STOP_REASON_OTHER:
-		if native == statusIncomplete {
+		switch {
+		case native == statusIncomplete: // of a response that says no more
 			return ending{status: statusIncomplete}
+		case member.Marked(protocol, fields, reasonName):
+			return ending{status: statusIncomplete, reason: native}
 		}
-		return ending{statusIncomplete, native}
+		return ending{status: statusIncomplete, reason: reasonMaxTokens, native: native}
 	}
 	return ending{status: statusCompleted}
 }

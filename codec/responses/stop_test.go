@@ -28,11 +28,10 @@ func TestStopReasons(t *testing.T) {
 		{"context window", genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW, "x", "incomplete", "max_output_tokens", genwayv1.StopReason_STOP_REASON_MAX_TOKENS},
 		{"filter", genwayv1.StopReason_STOP_REASON_CONTENT_FILTER, "SAFETY", "incomplete", "content_filter", genwayv1.StopReason_STOP_REASON_CONTENT_FILTER},
 		{"refusal", genwayv1.StopReason_STOP_REASON_REFUSAL, "refusal", "incomplete", "content_filter", genwayv1.StopReason_STOP_REASON_CONTENT_FILTER},
-		{"T6 error", genwayv1.StopReason_STOP_REASON_ERROR, "MALFORMED_FUNCTION_CALL", "incomplete", "MALFORMED_FUNCTION_CALL", genwayv1.StopReason_STOP_REASON_OTHER},
-		{"T6 other", genwayv1.StopReason_STOP_REASON_OTHER, "LANGUAGE", "incomplete", "LANGUAGE", genwayv1.StopReason_STOP_REASON_OTHER},
-		{"other without a word", genwayv1.StopReason_STOP_REASON_OTHER, "", "incomplete", none, genwayv1.StopReason_STOP_REASON_OTHER},
-		{"queued", genwayv1.StopReason_STOP_REASON_OTHER, "queued", "incomplete", "queued", genwayv1.StopReason_STOP_REASON_OTHER},
-		{"cancelled", genwayv1.StopReason_STOP_REASON_OTHER, "cancelled", "incomplete", "cancelled", genwayv1.StopReason_STOP_REASON_OTHER},
+		{"T6 error", genwayv1.StopReason_STOP_REASON_ERROR, "MALFORMED_FUNCTION_CALL", "incomplete", `max_output_tokens","native_reason":"MALFORMED_FUNCTION_CALL`, genwayv1.StopReason_STOP_REASON_MAX_TOKENS},
+		{"T6 other", genwayv1.StopReason_STOP_REASON_OTHER, "LANGUAGE", "incomplete", `max_output_tokens","native_reason":"LANGUAGE`, genwayv1.StopReason_STOP_REASON_MAX_TOKENS},
+		{"other without a word", genwayv1.StopReason_STOP_REASON_OTHER, "", "incomplete", "max_output_tokens", genwayv1.StopReason_STOP_REASON_MAX_TOKENS},
+		{"incomplete without a reason", genwayv1.StopReason_STOP_REASON_OTHER, "incomplete", "incomplete", none, genwayv1.StopReason_STOP_REASON_OTHER},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			resp := &genwayv1.GenerateTextResponse{Id: "resp_1", Candidates: []*genwayv1.Candidate{{

@@ -17,6 +17,7 @@ func (e *streamEncoder) closing(open *openPart, whole *genwayv1.Part) error {
 	if err != nil {
 		return err
 	}
+	e.item.cut = e.item.cut || open.cut
 	if open.fresh {
 		e.item.parts[0], e.item.summary = part, open.asSummary
 	} else {
@@ -40,7 +41,9 @@ func (e *streamEncoder) closePart(part *genwayv1.Part) error {
 	case *genwayv1.Part_Thinking:
 		return e.closeThinking(part, k.Thinking)
 	case *genwayv1.Part_ToolCall:
-		e.closeCall(k.ToolCall)
+		if !e.part.cut {
+			e.closeCall(k.ToolCall)
+		}
 	case *genwayv1.Part_Opaque:
 		if !isContent(part) {
 			return e.beginItem(part)

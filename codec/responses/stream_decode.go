@@ -191,19 +191,18 @@ func (d *streamDecoder) complete(ev *wireEvent, data []byte) error {
 	if err := d.outputs(w.Output); err != nil {
 		return err
 	}
-	d.closePart()
 	d.end(&w, ev.Type)
 	return nil
 }
 
-// end gives the completed event.
+// end closes the last part and gives the completed event.
 func (d *streamDecoder) end(w *wireResponse, kind string) {
 	status := w.Status
 	if status == "" && kind == eventIncomplete {
 		status = statusIncomplete
 	}
-	end := &genwayv1.CandidateEnd{}
-	end.StopReason, end.NativeStopReason = decodeStop(status, w.reason(), d.called)
+	end := decodeStop(status, w.reason(), d.called)
+	d.closePart(codec.Cut(end.StopReason))
 	d.emit(&genwayv1.TextCompleted{
 		Candidates: []*genwayv1.CandidateEnd{end}, Usage: w.Usage.canonical(),
 		ServiceTier: w.ServiceTier, NativeFields: w.natives(), Losses: d.losses.List(),

@@ -39,10 +39,13 @@ type streamEncoder struct {
 	item                *outputItem
 	count               int
 	// items are the finished ones, as they stand in the output.
-	items   *member.Writer
-	part    *openPart
-	refused bool
-	chosen  codec.Chosen
+	items *member.Writer
+	part  *openPart
+	// late is a call that has ended, lateCall the whole of it, while it is not known whether the answer was cut in it.
+	late     *openPart
+	lateCall *genwayv1.Part
+	refused  bool
+	chosen   codec.Chosen
 }
 
 // isEvent reports whether the data of a frame can be read by clients, as an event or as
@@ -162,18 +165,22 @@ func (e *streamEncoder) complete(c *genwayv1.TextCompleted) error {
 		return nil
 	}
 	e.start(&genwayv1.TextStarted{})
-	end := ending{status: statusCompleted}
+	end, cut := ending{status: statusCompleted}, false
 	for _, candidate := range c.Candidates {
 		if e.first(candidate.Index) {
-			end = encodeStop(candidate.StopReason, candidate.NativeStopReason, e.refused)
+			cut = codec.Cut(candidate.StopReason)
+			end = encodeStop(candidate.StopReason, candidate.NativeStopReason, candidate.NativeFields, e.refused)
 			loseEnd(candidate.StopSequence != nil, candidate.StopMessage, candidate.NativeFields, e.losses)
 		}
+	}
+	if err := e.closeLate(cut); err != nil {
+		return err
 	}
 	if err := e.closeItem(itemStatus(end)); err != nil {
 		return err
 	}
 	if c.PromptFeedback != nil {
-		end = ending{statusIncomplete, reasonContentFilter}
+		end = ending{status: statusIncomplete, reason: reasonContentFilter}
 	}
 	if c.ServiceTier != "" {
 		e.head.tier = c.ServiceTier

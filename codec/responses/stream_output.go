@@ -28,6 +28,8 @@ type openPart struct {
 	asSummary bool
 	// thinking is set once the text of reasoning is open.
 	thinking bool
+	// cut is set for a call in which the answer was cut.
+	cut bool
 }
 
 // opening writes what is known when a part begins. Text waits for its first piece
@@ -99,6 +101,9 @@ func (e *streamEncoder) newItem(part *genwayv1.Part, at int) error {
 func (e *streamEncoder) closeItem(status string) error {
 	if e.item == nil {
 		return nil
+	}
+	if e.item.cut {
+		status = statusIncomplete
 	}
 	from := len(e.items.Text())
 	if err := e.item.encode(e.items, status); err != nil {
@@ -217,6 +222,9 @@ func (e *streamEncoder) callPiece(event, text string) {
 // partStarted opens a part, and the item it is in unless that is open already.
 func (e *streamEncoder) partStarted(p *genwayv1.PartStarted) error {
 	e.start(&genwayv1.TextStarted{})
+	if err := e.closeLate(false); err != nil {
+		return err
+	}
 	part := p.GetPart()
 	if part == nil {
 		part = &genwayv1.Part{}
@@ -246,5 +254,21 @@ func (e *streamEncoder) partCompleted(ev *genwayv1.StreamGenerateTextResponse) e
 	open := e.part
 	e.part = nil
 	e.refused = e.refused || whole.GetRefusal() != nil
+	if unfinishedCall(whole) {
+		e.late, e.lateCall = open, whole
+		return nil
+	}
+	return e.closing(open, whole)
+}
+
+// closeLate closes a call whose arguments have not come, or not to their end. Whether the answer was cut there is
+// known by the event behind it.
+func (e *streamEncoder) closeLate(cut bool) error {
+	open, whole := e.late, e.lateCall
+	if open == nil {
+		return nil
+	}
+	e.late, e.lateCall = nil, nil
+	open.cut = cut
 	return e.closing(open, whole)
 }

@@ -36,7 +36,7 @@ func (d *streamDecoder) begin(part *genwayv1.Part, content int) {
 	if d.thought != nil {
 		part.ThoughtSignature, d.thought = d.thought, nil
 	}
-	d.closePart()
+	d.closePart(false)
 	call := part.GetToolCall()
 	d.part = &streamedPart{part: part, place: len(d.parts), content: content, id: call.GetId(), name: call.GetName()}
 	if d.item != nil {
@@ -50,9 +50,10 @@ func (d *streamDecoder) begin(part *genwayv1.Part, content int) {
 	d.Open(part)
 }
 
-// closePart closes the part that is open. A call that got no arguments has none (case T10).
-func (d *streamDecoder) closePart() {
-	if p := d.part; p != nil && p.name != "" && p.arguments.Len() == 0 && p.part.GetToolCall().Input == nil {
+// closePart closes the part that is open. A call that got no arguments has none (case T10), unless the
+// answer was cut in it.
+func (d *streamDecoder) closePart(cut bool) {
+	if p := d.part; p != nil && !cut && p.name != "" && p.arguments.Len() == 0 && p.part.GetToolCall().Input == nil {
 		d.argumentsDelta(noArguments)
 	}
 	d.part = nil

@@ -15,7 +15,7 @@ import (
 
 func brokenArgumentCases() []Case {
 	return []Case{
-		{"X3", "arguments that are not one JSON object are carried as the text they are, or fail the call natively where the protocol takes objects alone, streamed as unary; they never become an empty object", func(t *testing.T) {
+		{"X3", "arguments that are not one JSON object are carried as the text they are, or fail the call natively where the protocol takes objects alone or they end within an object, streamed as unary; they never become an empty object", func(t *testing.T) {
 			t.Run("answers", brokenAnswers)
 			t.Run("cut answers look cut", brokenButCut)
 			t.Run("history", brokenHistory)
@@ -52,7 +52,7 @@ func brokenAnswers(t *testing.T) {
 				w.Upstream(w.upstream).Answer(reply.Answer(w.upstream, w.streamed))
 				a := w.ask(w.caller.Hello())
 				switch {
-				case w.caller == harness.Chat || w.caller == harness.Responses:
+				case name != "truncated" && (w.caller == harness.Chat || w.caller == harness.Responses):
 					got := transcript.Read(t, w.caller, a, w.streamed)
 					if len(got.Calls) == 0 || got.Calls[0].Arguments != arguments {
 						t.Errorf("%s: calls %.200q", name, got.Calls)

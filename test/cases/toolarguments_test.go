@@ -1,14 +1,21 @@
 package cases_test
 
 import (
+	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/genway/genway/codec"
+	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/test/cases/answers"
 	"github.com/genway/genway/test/cases/fake"
 	"github.com/genway/genway/test/cases/harness"
 	"github.com/genway/genway/test/cases/requests"
 	"github.com/genway/genway/test/cases/transcript"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 )
 
 func noArguments(t *testing.T) {
@@ -94,6 +101,132 @@ func cutArguments(t *testing.T) {
 		}
 		if len(got.Calls) != 1 || got.Calls[0].Name != "weather" || got.Calls[0].Arguments != partial {
 			t.Errorf("calls %q, want the arguments %q", got.Calls, partial)
+		}
+	})
+}
+
+// failed demands that an answer failed natively, and that no event says that its call, or the
+// answer, is whole.
+func failed(t *testing.T, w way, a harness.Answer) {
+	t.Helper()
+	if a.Status == http.StatusOK && w.streamed {
+		failsInBand(t, w.caller, a)
+	} else {
+		native(t, w.caller, a, http.StatusBadGateway)
+	}
+	for _, success := range []string{"arguments.done", "output_item.done", "input.done", `"args":{`, `"status":"completed"`} {
+		if strings.Contains(string(a.Body), success) {
+			t.Errorf("%s over %s: %s looks like success\n%s", w.caller, w.upstream, success, a.Body)
+		}
+	}
+}
+
+func brokenOffCalls(t *testing.T) {
+	const said = `{"filePath":"foo`
+	everyWay(t, harness.Texts(), others(harness.GenerateContent), func(t *testing.T, w way) {
+		if w.caller == w.upstream || w.upstream == harness.Messages && !w.streamed {
+			return // the upstream's own bytes, and a unary body that has no partial input
+		}
+		for _, arguments := range []string{said, `{`, `{"a":1`, `{"a":{"b":[1,{"c":"}]}"`, ` {"a":"\u00`, `["a"`} {
+			w.Upstream(w.upstream).Answer(answers.Tool("call_1", "write", arguments).Answer(w.upstream, w.streamed))
+			failed(t, w, w.ask(w.caller.Hello()))
+			if t.Failed() {
+				t.Fatalf("arguments %s", arguments)
+			}
+		}
+		if !w.streamed {
+			return
+		}
+		// The end of the bytes, at every event within the call.
+		events := answers.Tool("call_1", "write", said).Events(w.upstream)
+		for n := 2; n < len(events)-2; n++ {
+			w.Upstream(w.upstream).Answer(fake.Stream(fake.Events(events[:n]...)...))
+			failed(t, w, w.ask(w.caller.Hello()))
+		}
+	})
+	everyWay(t, others(harness.Chat), only(harness.Chat), func(t *testing.T, w way) {
+		call := func(arguments string) string {
+			return `{"tool_calls":[{"index":0,"id":"call_1","type":"function","function":{"name":"write","arguments":` + strconv.Quote(arguments) + `}}]}`
+		}
+		for _, arguments := range []string{said, ""} {
+			answer := fake.Stream(fake.Events(answers.ChatChunk(`{"role":"assistant","content":""}`, ""), answers.ChatChunk(call(arguments), ""), "[DONE]")...)
+			if !w.streamed {
+				answer = fake.JSON(`{"id":"c","choices":[{"index":0,"message":{"role":"assistant",` + call(arguments)[1:] + `}]}`)
+			}
+			w.Chat.Answer(answer)
+			failed(t, w, w.ask(w.caller.Hello()))
+			if t.Failed() {
+				t.Fatalf("arguments %q without a reason to stop", arguments)
+			}
+		}
+		// Whole arguments, and a text, without a reason to stop are whole.
+		for _, reply := range []answers.Reply{answers.Tool("call_1", "write", paris), answers.Text("fine")} {
+			body := fake.JSON(strings.NewReplacer(`"finish_reason":"tool_calls"`, `"finish_reason":null`, `"finish_reason":"stop"`, `"finish_reason":null`).Replace(reply.Body(harness.Chat)))
+			if w.streamed {
+				events := reply.Events(harness.Chat)
+				body = fake.Stream(fake.Events(append(events[:len(events)-3], "[DONE]")...)...)
+			}
+			w.Chat.Answer(body)
+			if a := w.ask(w.caller.Hello()); a.Status != http.StatusOK {
+				t.Errorf("%d %s", a.Status, a.Body)
+			}
+		}
+	})
+	// A direct caller gets the call's pieces, and not its end.
+	g := harness.New(t, harness.Config{})
+	for _, p := range others(harness.GenerateContent) {
+		g.Upstream(p).Answer(answers.Tool("call_1", "write", said).Answer(p, true))
+		stream, err := g.Core.StreamGenerateText(metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer internal"), &genwayv1.GenerateTextRequest{
+			Model: string(p) + "/m", Messages: []*genwayv1.Message{{Role: genwayv1.Role_ROLE_USER, Parts: []*genwayv1.Part{codec.TextPart("hi")}}},
+		})
+		for err == nil {
+			var ev *genwayv1.StreamGenerateTextResponse
+			if ev, err = stream.Recv(); ev.GetPartCompleted() != nil || ev.GetCompleted() != nil {
+				t.Errorf("%s: %v", p, ev)
+			}
+		}
+		if status.Code(err) != codes.Unavailable && !strings.Contains(err.Error(), `"write"`) {
+			t.Errorf("%s: %v", p, err)
+		}
+	}
+}
+
+func callsWithoutArguments(t *testing.T) {
+	everyWay(t, harness.Texts(), others(harness.GenerateContent), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return
+		}
+		for _, before := range []answers.Reply{{}, answers.Text("hm"), answers.Tool("call_0", "read", paris)} {
+			w.Upstream(w.upstream).Answer(before.Then(answers.Tool("call_1", "write", "").Cut()).Answer(w.upstream, w.streamed))
+			a := w.ask(w.caller.Hello())
+			got := transcript.Read(t, w.caller, a, w.streamed)
+			finishes(t, got, words[w.caller].truncated)
+			last := transcript.Call{}
+			if n := len(got.Calls); n > 0 {
+				last = got.Calls[n-1]
+			}
+			switch w.caller {
+			case harness.Chat, harness.Responses:
+				if last.Name != "write" || last.Arguments != "" {
+					t.Errorf("calls %q", got.Calls)
+				}
+				if w.caller == harness.Responses && !strings.Contains(string(a.Body), `"status":"incomplete","arguments":""`) {
+					t.Errorf("the call does not look incomplete: %s", a.Body)
+				}
+				if len(got.Calls) == 1 && strings.Contains(string(a.Body), "arguments.done") {
+					t.Errorf("the arguments look done: %s", a.Body)
+				}
+			default:
+				if last.Name == "write" || !w.streamed && !strings.Contains(a.Header.Get("X-Genway-Lost"), "tool_call") && !strings.Contains(a.Header.Get("X-Genway-Lost"), "content") {
+					t.Errorf("calls %q, lost %q", got.Calls, a.Header.Get("X-Genway-Lost"))
+				}
+			}
+			if strings.Contains(string(a.Body), `"{}"`) || strings.Contains(string(a.Body), `"args":{}`) {
+				t.Errorf("an empty object: %s", a.Body)
+			}
+			if t.Failed() {
+				t.FailNow()
+			}
 		}
 	})
 }

@@ -24,6 +24,9 @@ func toolCallCases() []Case {
 		{"T10", "a call without arguments has {} on the wire, and input {} when replayed", noArguments},
 		{"T11", "a finish that is repeated emits nothing twice", repeatedFinish},
 		{"T12", "a call cut by the token limit keeps its partial arguments and says so", cutArguments},
+		{"T21", "an answer that ends within the arguments of a call, by [DONE], by the end of the bytes or by a reason to stop that says it is whole, fails for every caller, streamed as unary, and the call never looks complete", brokenOffCalls},
+		{"T22", "a call of a cut answer whose arguments never came is incomplete, or left out and named, and never has {}", callsWithoutArguments},
+		{"T23", "words of ends that are not the caller's vendor's become the most cautious word that its SDK knows, with the upstream's word beside it; an engine's word for a natural end is one", foreignEnds},
 	}
 }
 
@@ -184,6 +187,52 @@ func unknownStopReason(t *testing.T) {
 		w.GenerateContent.Answer(w.altered(answers.Text("hm"), `"STOP"`, `"SAFETY"`))
 		got := transcript.Read(t, w.caller, w.ask(w.caller.Hello()), w.streamed)
 		finishes(t, got, map[harness.Protocol]string{harness.Chat: "content_filter", harness.Responses: "content_filter", harness.Messages: "refusal"}[w.caller])
+	})
+}
+
+func foreignEnds(t *testing.T) {
+	natural := map[harness.Protocol][]string{harness.Chat: {"eos", "eos_token", "end_turn", "COMPLETE"}, harness.Messages: {"stop", "eos"}}
+	cut := map[harness.Protocol][]string{harness.Chat: {"max_tokens", "MAX_TOKENS"}, harness.Messages: {"length"}}
+	unknown := map[harness.Protocol][]string{
+		harness.Chat:            {"error", "malformed_function_call", "word_of_tomorrow", "Wort: \u00fc"},
+		harness.Messages:        {"error", "malformed_function_call", "word_of_tomorrow"},
+		harness.Responses:       {"error", "word_of_tomorrow"},
+		harness.GenerateContent: {"MALFORMED_FUNCTION_CALL", "FINISH_REASON_OF_TOMORROW", "LANGUAGE"},
+	}
+	// What the SDKs of the vendors know.
+	cautious := map[harness.Protocol]string{harness.Chat: "length", harness.Responses: "max_output_tokens", harness.Messages: "max_tokens", harness.GenerateContent: "OTHER"}
+	beside := map[harness.Protocol]string{harness.Chat: "native_finish_reason", harness.Responses: "native_reason", harness.Messages: "native_stop_reason", harness.GenerateContent: "finishMessage"}
+	everyWay(t, harness.Texts(), harness.Texts(), func(t *testing.T, w way) {
+		if w.caller == w.upstream {
+			return
+		}
+		ended := map[harness.Protocol]string{harness.Chat: `"stop"`, harness.Messages: `"end_turn"`, harness.GenerateContent: `"STOP"`}[w.upstream]
+		answer := func(word string) harness.Answer {
+			if w.upstream == harness.Responses {
+				w.Responses.Answer(w.altered(answers.Text("hm").Cut(), `"max_output_tokens"`, `"`+word+`"`))
+			} else {
+				w.Upstream(w.upstream).Answer(w.altered(answers.Text("hm"), ended, `"`+word+`"`))
+			}
+			return w.ask(w.caller.Hello())
+		}
+		for _, word := range natural[w.upstream] {
+			finishes(t, transcript.Read(t, w.caller, answer(word), w.streamed), words[w.caller].ended)
+		}
+		for _, word := range cut[w.upstream] {
+			finishes(t, transcript.Read(t, w.caller, answer(word), w.streamed), words[w.caller].truncated)
+		}
+		for _, word := range unknown[w.upstream] {
+			a := answer(word)
+			got := transcript.Read(t, w.caller, a, w.streamed)
+			want := cautious[w.caller]
+			if w.caller == harness.GenerateContent && word == "malformed_function_call" {
+				want = "MALFORMED_FUNCTION_CALL"
+			}
+			finishes(t, got, want)
+			if want == cautious[w.caller] && !strings.Contains(string(a.Body), `"`+beside[w.caller]+`":"`+word) && !strings.Contains(string(a.Body), `"`+beside[w.caller]+`":"Wort: ü"`) {
+				t.Errorf("%s cannot be read in %s", word, a.Body)
+			}
+		}
 	})
 }
 

@@ -135,13 +135,22 @@ func (u *Upstream) GenerateText(ctx context.Context, req *genwayv1.GenerateTextR
 	if err == nil {
 		err = codec.CheckAnswer(resp, req.GetWire().GetProtocol())
 	}
+	if err == nil {
+		err = codec.CheckCalls(resp)
+	}
 	return resp, err
 }
 
 // StreamGenerateText makes one streamed call.
 func (u *Upstream) StreamGenerateText(ctx context.Context, req *genwayv1.GenerateTextRequest, send upstream.Send) error {
-	order := codec.Sequence{Protocol: req.GetWire().GetProtocol()}
-	return streamed(ctx, u, req, u.client.StreamGenerateText, order.Check, send, func(ev *genwayv1.StreamGenerateTextResponse) bool { return ev.GetCompleted() != nil })
+	order, calls := codec.Sequence{Protocol: req.GetWire().GetProtocol()}, codec.Calls{}
+	check := func(ev *genwayv1.StreamGenerateTextResponse) error {
+		if err := order.Check(ev); err != nil {
+			return err
+		}
+		return calls.Check(ev)
+	}
+	return streamed(ctx, u, req, u.client.StreamGenerateText, check, send, func(ev *genwayv1.StreamGenerateTextResponse) bool { return ev.GetCompleted() != nil })
 }
 
 // GenerateImage makes one call for all images.

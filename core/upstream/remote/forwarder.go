@@ -28,6 +28,7 @@ type forwarder struct {
 	decoder  codec.StreamDecoder
 	names    *fit.Names
 	custom   *codec.FreeForm
+	calls    codec.Calls
 	out      *holdBack[genwayv1.StreamGenerateTextResponse]
 	protocol genwayv1.Protocol
 	losses   []*genwayv1.Loss
@@ -228,6 +229,9 @@ func (s *forwarder) failure(err error) error {
 // send sends the decoder's events, and then gives its error. A caller of the same protocol gets
 // only the end of the canonical events.
 func (s *forwarder) send(events []*genwayv1.StreamGenerateTextResponse, err error) error {
+	if err == nil && !s.passThrough {
+		events, err = s.calls.Events(events)
+	}
 	events = s.custom.Events(s.names.Events(events))
 	for _, ev := range events {
 		if started := ev.GetStarted(); started != nil {

@@ -61,6 +61,9 @@ func (u *Upstream) GenerateDeferred(ctx context.Context, asked *deferred.Request
 		}
 		err = f
 	}
+	if err == nil {
+		err = codec.CheckCalls(resp)
+	}
 	if err != nil {
 		declined(call.Of(ctx), raw, err)
 		f := fault.From(err)
