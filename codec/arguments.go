@@ -43,11 +43,31 @@ func WithoutArguments(p *genwayv1.Part) bool {
 // beginning of one. Arguments that are no JSON for another reason are not broken off.
 func BrokenOff(arguments string) bool {
 	arguments = strings.TrimLeft(arguments, " \t\r\n")
-	if arguments == "" || arguments[0] != '{' && arguments[0] != '[' {
+	if arguments == "" || arguments[0] != '{' && arguments[0] != '[' || balanced(arguments) {
 		return false
 	}
 	d := jsontext.NewDecoder(strings.NewReader(arguments), jsontext.AllowInvalidUTF8(true), jsontext.AllowDuplicateNames(true))
 	return errors.Is(d.SkipValue(), io.ErrUnexpectedEOF)
+}
+
+// balanced reports whether each string, object and array that begins in a JSON text ends in it. It allocates
+// nothing: almost all arguments are whole.
+func balanced(text string) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case quoted:
+		case c == '{', c == '[':
+			depth++
+		case c == '}', c == ']':
+			depth--
+		}
+	}
+	return depth == 0 && !quoted
 }
 
 // Cut reports whether a reason says that the answer is not whole, or may not be. The last call of such an
