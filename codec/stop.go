@@ -1,8 +1,6 @@
 package codec
 
 import (
-	"strings"
-
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 )
 
@@ -65,6 +63,8 @@ var stopWords = map[string]genwayv1.StopReason{
 	"no_image":                     genwayv1.StopReason_STOP_REASON_ERROR,
 }
 
+const longestStopWord = "model_context_window_exceeded"
+
 // StopReasonOf gives the reason that a word means, in any case of its letters: OTHER for a word that this
 // version does not know, UNSPECIFIED for none.
 //
@@ -75,7 +75,18 @@ func StopReasonOf(word string) genwayv1.StopReason {
 	if word == "" {
 		return genwayv1.StopReason_STOP_REASON_UNSPECIFIED
 	}
-	if reason, known := stopWords[strings.ToLower(word)]; known {
+	reason, known := stopWords[word]
+	if !known && len(word) <= len(longestStopWord) {
+		var lower [len(longestStopWord)]byte
+		for i := range len(word) {
+			lower[i] = word[i]
+			if 'A' <= word[i] && word[i] <= 'Z' {
+				lower[i] += 'a' - 'A'
+			}
+		}
+		reason, known = stopWords[string(lower[:len(word)])]
+	}
+	if known {
 		return reason
 	}
 	return genwayv1.StopReason_STOP_REASON_OTHER

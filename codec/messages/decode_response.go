@@ -24,11 +24,8 @@ func (c Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, erro
 		return nil, unfinished(w.Usage.canonical())
 	}
 	resp := w.canonical()
-	end := decodeEnd(w.StopReason, w.StopSequence, w.StopDetails)
-	candidate := &genwayv1.Candidate{
-		StopReason: end.StopReason, NativeStopReason: end.NativeStopReason, StopSequence: end.StopSequence,
-		StopMessage: end.StopMessage, NativeFields: end.NativeFields,
-	}
+	candidate := &genwayv1.Candidate{NativeStopReason: w.StopReason, StopSequence: w.StopSequence}
+	candidate.StopReason, candidate.StopMessage, candidate.NativeFields = decodeStop(w.StopReason, w.StopDetails)
 	var err error
 	if candidate.Parts, err = decodeBlocks(w.Content, "content", decodeBlock); err != nil {
 		return nil, fault.MalformedAnswer(err)

@@ -24,14 +24,21 @@ var stopReasons = []struct {
 
 const stopReasonName = "stop_reason"
 
-// decodeEnd gives how a candidate ended. A word that the vendor's SDK does not have is kept and marked as of this
-// protocol.
-func decodeEnd(word string, sequence *string, details jsontext.Value) *genwayv1.CandidateEnd {
-	end := &genwayv1.CandidateEnd{StopReason: codec.StopReasonOf(word), NativeStopReason: word, StopSequence: sequence}
-	end.StopMessage, end.NativeFields = stopDetails(details)
-	if codec.Unworded(end.StopReason) {
-		end.NativeFields = append(end.NativeFields, member.Mark(protocol, stopReasonName))
+// decodeStop gives why a candidate ended, and the explanation of a refusal. A word that the vendor's SDK does not
+// have is kept and marked as of this protocol.
+func decodeStop(word string, details jsontext.Value) (reason genwayv1.StopReason, explanation string, fields []*genwayv1.NativeField) {
+	reason = codec.StopReasonOf(word)
+	explanation, fields = stopDetails(details)
+	if codec.Unworded(reason) {
+		fields = append(fields, member.Mark(protocol, stopReasonName))
 	}
+	return reason, explanation, fields
+}
+
+// decodeEnd gives how the candidate of a stream ended.
+func decodeEnd(word string, sequence *string, details jsontext.Value) *genwayv1.CandidateEnd {
+	end := &genwayv1.CandidateEnd{NativeStopReason: word, StopSequence: sequence}
+	end.StopReason, end.StopMessage, end.NativeFields = decodeStop(word, details)
 	return end
 }
 

@@ -50,8 +50,7 @@ func (Codec) DecodeResponse(body []byte) (*genwayv1.GenerateTextResponse, error)
 		candidate.Parts = appendAnswer(candidate.Parts, it)
 	}
 	resp.Candidates = []*genwayv1.Candidate{candidate}
-	end := decodeStop(w.Status, w.reason(), called(candidate.Parts))
-	candidate.StopReason, candidate.NativeStopReason, candidate.NativeFields = end.StopReason, end.NativeStopReason, end.NativeFields
+	candidate.StopReason, candidate.NativeStopReason, candidate.NativeFields = decodeStop(w.Status, w.reason(), called(candidate.Parts))
 	if n := len(candidate.Parts); n > 0 && codec.Cut(candidate.StopReason) {
 		last := w.Output[len(w.Output)-1]
 		if call := candidate.Parts[n-1].GetToolCall(); call != nil && call.Input == nil && member.Raw(member.Value(last, "type")).String() == typeFunctionCall {

@@ -30,13 +30,12 @@ const reasonName = "incomplete_details.reason"
 
 // decodeStop reads how a response ended. The native word is the reason when the
 // response is incomplete, else its status.
-func decodeStop(status, reason string, called bool) *genwayv1.CandidateEnd {
-	end := &genwayv1.CandidateEnd{}
-	end.StopReason, end.NativeStopReason = stopReason(status, reason, called)
-	if codec.Unworded(end.StopReason) && reason != "" {
-		end.NativeFields = []*genwayv1.NativeField{member.Mark(protocol, reasonName)}
+func decodeStop(status, reason string, called bool) (stop genwayv1.StopReason, word string, fields []*genwayv1.NativeField) {
+	stop, word = stopReason(status, reason, called)
+	if codec.Unworded(stop) && reason != "" {
+		fields = []*genwayv1.NativeField{member.Mark(protocol, reasonName)}
 	}
-	return end
+	return stop, word, fields
 }
 
 func stopReason(status, reason string, called bool) (genwayv1.StopReason, string) {

@@ -201,7 +201,8 @@ func (d *streamDecoder) end(w *wireResponse, kind string) {
 	if status == "" && kind == eventIncomplete {
 		status = statusIncomplete
 	}
-	end := decodeStop(status, w.reason(), d.called)
+	end := &genwayv1.CandidateEnd{}
+	end.StopReason, end.NativeStopReason, end.NativeFields = decodeStop(status, w.reason(), d.called)
 	d.closePart(codec.Cut(end.StopReason))
 	d.emit(&genwayv1.TextCompleted{
 		Candidates: []*genwayv1.CandidateEnd{end}, Usage: w.Usage.canonical(),
