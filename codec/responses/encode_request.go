@@ -75,7 +75,7 @@ func encodeSettings(w *member.Writer, req *genwayv1.GenerateTextRequest, losses 
 		return nil, err
 	}
 	natives, ofText := split(req.NativeFields, "text.")
-	if err := encodeText(w, req, ofText, losses); err != nil {
+	if err := encodeText(w, req, req.ResponseFormat, ofText, losses); err != nil {
 		return nil, err
 	}
 	return natives, encodeReasoning(w, req.Thinking, losses)

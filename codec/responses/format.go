@@ -52,9 +52,9 @@ func decodeFormat(raw jsontext.Value) (*genwayv1.ResponseFormat, []*genwayv1.Nat
 	return f, member.NativesUnder(protocol, formatPath+".", w.Extra), nil
 }
 
-// encodeText writes the text member of a request: format and verbosity. natives
-// are those of that member.
-func encodeText(w *member.Writer, req *genwayv1.GenerateTextRequest, natives []*genwayv1.NativeField, losses *codec.Losses) error {
+// encodeText writes the text member of a request: the format, if any, and the settings of
+// req. natives are the members of that object which the contract does not type.
+func encodeText(w *member.Writer, req *genwayv1.GenerateTextRequest, format *genwayv1.ResponseFormat, natives []*genwayv1.NativeField, losses *codec.Losses) error {
 	ofText, ofFormat := split(natives, "format.")
 	extra, err := member.Extra(protocol, ofText, "text", losses)
 	if err != nil {
@@ -62,12 +62,12 @@ func encodeText(w *member.Writer, req *genwayv1.GenerateTextRequest, natives []*
 	}
 	var s textSettings
 	s.encode(req, losses)
-	if req.GetResponseFormat() == nil && s == (textSettings{}) && extra == nil {
+	if format == nil && s == (textSettings{}) && extra == nil {
 		return nil
 	}
 	w.Object("text")
-	if req.ResponseFormat != nil {
-		if err := encodeFormat(w, req.ResponseFormat, ofFormat); err != nil {
+	if format != nil {
+		if err := encodeFormat(w, format, ofFormat); err != nil {
 			return err
 		}
 	}

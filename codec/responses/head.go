@@ -151,15 +151,17 @@ func echoTools(w *member.Writer, r *genwayv1.GenerateTextRequest) {
 	w.Spliced(text(own))
 }
 
+// unformatted is the format of an answer whose request names none.
+var unformatted = &genwayv1.ResponseFormat{Kind: genwayv1.ResponseFormat_KIND_TEXT}
+
 func echoText(w *member.Writer, r *genwayv1.GenerateTextRequest, natives []*genwayv1.NativeField) {
-	shown := r
-	if shown.ResponseFormat == nil {
-		shown = codec.Shared(r)
-		shown.ResponseFormat = &genwayv1.ResponseFormat{Kind: genwayv1.ResponseFormat_KIND_TEXT}
+	format := r.ResponseFormat
+	if format == nil {
+		format = unformatted
 	}
 	own := member.NewWriter(128)
 	own.Begin()
-	if encodeText(own, shown, natives, nil) != nil {
+	if encodeText(own, r, format, natives, nil) != nil {
 		own = member.NewWriter(64)
 		own.Begin()
 		own.RawText("text", `{"format":{"type":"text"}}`)
