@@ -106,7 +106,10 @@ func (a Amount) bounded() Amount {
 type Claim struct {
 	// Subjects are at most one of each scope; none means no limits.
 	Subjects []Subject
+	// Amount is the least that admits the request. Once it is admitted, Cost is what it holds.
 	Amount
+	// UpTo is the money that the request would take: all of it, or as much above Cost as its budgets have left.
+	UpTo int64
 
 	// What follows is the store's.
 

@@ -3,6 +3,8 @@ package limit
 import (
 	"context"
 	"sync/atomic"
+
+	"github.com/genway/genway/core/amount"
 )
 
 // A Store knows what is used of limits. Its methods are safe for concurrent use, those
@@ -103,18 +105,25 @@ func (r *Reservation) Weighed() bool {
 // does not admit it, the error is a *Refusal; while the shared store does not answer, it wraps ErrUnavailable. A
 // request that no state of the limits admits is refused without asking the store.
 func (r *Reservation) Reserve(ctx context.Context, most Amount) (Standing, error) {
+	_, standing, err := r.ReserveUpTo(ctx, most, 0)
+	return standing, err
+}
+
+// ReserveUpTo is Reserve for a request that takes more money than the least that admits it where the budgets have
+// more: up to most in all. It returns the money that the request holds, in nano-dollars.
+func (r *Reservation) ReserveUpTo(ctx context.Context, least Amount, most int64) (cost int64, _ Standing, _ error) {
 	if !r.Limited() {
-		return Standing{}, nil
+		return 0, Standing{}, nil
 	}
-	r.claim.Amount = most.bounded()
+	r.claim.Amount, r.claim.UpTo = least.bounded(), amount.Bound(most)
 	if refusal := r.claim.never(); refusal != nil {
-		return Standing{}, refusal
+		return 0, Standing{}, refusal
 	}
 	standing, err := r.store.Reserve(ctx, &r.claim)
 	if err == nil {
 		r.state.Store(reserved)
 	}
-	return standing, err
+	return r.claim.Cost, standing, err
 }
 
 // Extend takes more for a request that turns out to need it. It is admitted already, so

@@ -72,6 +72,7 @@ func (m *Memory) Reserve(_ context.Context, claim *Claim) (Standing, error) {
 		}
 		return refusal.Standing, refusal
 	}
+	claim.Grant(states[:len(claim.Subjects)])
 	for i := range claim.Subjects {
 		claim.Holds[i] = states[i].take(&claim.Subjects[i], claim, now)
 	}

@@ -43,6 +43,20 @@ func (c *Claim) Extend(cost int64) (more int64) {
 	return c.Cost - before
 }
 
+// Grant has a claim that was not refused hold the money that it would take, as far as all budgets have it left. The states
+// are those of its subjects, in their order, without the claim.
+func (c *Claim) Grant(states []*State) {
+	granted := c.UpTo
+	for i := range c.Subjects {
+		for p, most := range c.Subjects[i].Budgets {
+			if money := states[i].Money[p]; most > 0 {
+				granted = min(granted, amount.Less(most, amount.Sum(money.Spent, money.Held)))
+			}
+		}
+	}
+	c.Cost = max(c.Cost, granted)
+}
+
 // never gives the refusal of a claim that no state of its subjects admits; nil for none.
 func (c *Claim) never() *Refusal {
 	for i := range c.Subjects {

@@ -41,6 +41,7 @@ func Run(t *testing.T, cores int, site func(t *testing.T) func(Config) Store) {
 		"what can never be admitted takes nothing":            impossible,
 		"a budget admits what it has, however many come":      parallel,
 		"what is held, extended and settled counts for all":   settled,
+		"a request takes what is left, however many come":     upTo,
 		"an owner's keys spend its budget together":           owners,
 		"a budget that is removed and set again":              removed,
 		"a limit counts the requests that it was there for":   set,
@@ -332,6 +333,58 @@ func settled(s *Site) {
 	s.other().spend(who, 400) // more than was held
 	for _, c := range s.Cores {
 		c.left(who, 0, false)
+	}
+}
+
+// A request that would take more than is left holds what is left; the next is refused. What many hold at once is no more
+// than the budget.
+func upTo(s *Site) {
+	who := limit.Who{KeyID: "key_a", Owner: "team", Limits: limit.Limits{Budgets: []limit.Budget{{Amount: 500, Period: limit.Day}, {Amount: 1000, Period: limit.Month}}}}
+	take := func(core *Core, least, most int64) (int64, *Request) {
+		r := &Request{Reservation: core.Prepare(who), core: core, who: who, start: time.Unix(0, core.clock.Load())}
+		got, _, err := r.ReserveUpTo(context.Background(), limit.Amount{Cost: least}, most)
+		if refusal, refused := errors.AsType[*limit.Refusal](err); refused && refusal.Metric == limit.Money {
+			return -1, r
+		} else if err != nil {
+			s.Fatal(err)
+		}
+		return got, r
+	}
+	for _, c := range []struct{ least, most, got int64 }{
+		{0, 0, 0}, {100, 0, 100}, {100, 100, 100}, {100, 300, 300}, {100, 1 << 62, 500}, {500, 501, 500}, {501, 502, -1}, {0, 1 << 53, 500}, {-1, -1, 0},
+	} {
+		got, r := take(s.Cores[0], c.least, c.most)
+		if got != c.got {
+			s.Errorf("%+v: %d", c, got)
+		}
+		if got >= 0 {
+			s.other().left(who, 500-got, got > 0)
+			r.End(limit.Amount{})
+		}
+	}
+	_, first := take(s.Cores[0], 10, 400)
+	if got, _ := take(s.other(), 101, 400); got != -1 {
+		s.Errorf("%d are held beside 400 of 500", got)
+	}
+	got, second := take(s.other(), 100, 400)
+	if got != 100 {
+		s.Errorf("%d are held beside 400 of 500, want the rest", got)
+	}
+	first.End(limit.Amount{Cost: 50})
+	second.End(limit.Amount{Cost: 100})
+	s.other().left(who, 350, false)
+	var held atomic.Int64
+	var group sync.WaitGroup
+	for i := range 100 {
+		group.Go(func() {
+			if got, _ := take(s.Cores[i%len(s.Cores)], 10, 33); got > 0 {
+				held.Add(got)
+			}
+		})
+	}
+	group.Wait()
+	if held.Load() != 350 {
+		s.Errorf("all hold %d, want what is left", held.Load())
 	}
 }
 

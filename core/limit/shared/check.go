@@ -2,6 +2,7 @@ package shared
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/genway/genway/core/limit"
@@ -61,6 +62,11 @@ func bounded(claim *limit.Claim) bool {
 	return false
 }
 
+// budgeted reports whether money bounds the claim.
+func budgeted(claim *limit.Claim) bool {
+	return slices.ContainsFunc(claim.Subjects, func(s limit.Subject) bool { return s.Budgeted() })
+}
+
 // reserving are the checks of a claim, in the order in which read finds their answers.
 func (k keys) reserving(claim *limit.Claim, lease time.Duration, now time.Time) *call {
 	c := &call{args: []any{claim.ID, lease.Microseconds()}}
@@ -81,7 +87,7 @@ func (k keys) reserving(claim *limit.Claim, lease time.Duration, now time.Time) 
 		for p, most := range s.Budgets {
 			if most > 0 {
 				c.key(k.money(s, p, claim.Starts[p]))
-				c.arg("money", most, claim.Cost, ttl(p, claim.Starts[p], now))
+				c.arg("money", most, claim.Cost, claim.UpTo, ttl(p, claim.Starts[p], now))
 			}
 		}
 	}

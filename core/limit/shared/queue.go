@@ -19,7 +19,9 @@ type settlement struct {
 	number int64
 	id     string
 	call   *call
-	cost   int64
+	// cost is what a request has cost that a budget bounded; 0 for any other, whose cost a budget that is set
+	// later has from the ledger.
+	cost int64
 }
 
 const (

@@ -4,13 +4,15 @@
 -- KEYS in their order:
 --   rate  LIMIT N           a meter
 --   many  LIMIT             the claims that run, by the end of their leases
---   money LIMIT COST TTL    what is spent and held, and the claims that hold it
+--   money LIMIT COST UPTO TTL  what is spent and held, and the claims that hold it: COST, and as much
+--                           more, up to UPTO, as all budgets have left (limit.Claim.Grant)
 -- The answer is a word (ok, no, or seed where it is not known what is spent), the time,
 -- and the state behind each check: f p b r of a meter (as it is then), how many run, what is
 -- spent and held (as it was; -1 is spent where it is not known).
 local id, lease = ARGV[1], tonumber(ARGV[2])
 local takings, state, word = {}, {}, 'ok'
 local k, a = 1, 3
+local granted = EXACT
 
 -- shorten has leases end at most one lease from now. Longer ones were taken before the server's
 -- clock was put back, and that of a core that is dead would last until then.
@@ -51,17 +53,20 @@ while a <= #ARGV do
     end)
     k = k + 1; a = a + 2
   else
-    local hash, leases, limit, cost, ttl = KEYS[k], KEYS[k + 1], tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3])
+    local hash, leases = KEYS[k], KEYS[k + 1]
+    local limit, cost, upto, ttl = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2]), tonumber(ARGV[a + 3]), tonumber(ARGV[a + 4])
     prune(hash, leases)
     local v = redis.call('HMGET', hash, 'spent', 'held', 'known')
     local spent, held = tonumber(v[1] or 0), tonumber(v[2] or 0)
     if not v[3] then word = 'seed'; spent = -1 end
     if cost > 0 and spent + held + cost > limit and word == 'ok' then word = 'no' end
     table.insert(state, {spent, held})
-    if cost > 0 then
-      table.insert(takings, function() hold(hash, leases, id, cost, now + lease, ttl) end)
-    end
-    k = k + 2; a = a + 4
+    granted = math.min(granted, upto, limit - spent - held)
+    table.insert(takings, function()
+      local all = math.max(cost, granted)
+      if all > 0 then hold(hash, leases, id, all, now + lease, ttl) end
+    end)
+    k = k + 2; a = a + 5
   end
 end
 

@@ -157,6 +157,7 @@ func (s *Store) Reserve(ctx context.Context, claim *limit.Claim) (limit.Standing
 		}
 		return limit.Standing{}, &limit.Refusal{Scope: claim.Subjects[0].Scope, Metric: limit.Concurrent, After: time.Second}
 	}
+	claim.Grant(states)
 	for i := range claim.Subjects {
 		b := &claim.Subjects[i]
 		if b.Tokens > 0 {
@@ -219,7 +220,11 @@ func (s *Store) Settle(claim *limit.Claim, actual limit.Amount) {
 	if claim.Local {
 		s.local.Settle(claim, actual)
 	}
-	s.queue.add(&settlement{id: claim.ID, cost: actual.Cost, call: s.keys.settling(claim, actual, by)})
+	settled := &settlement{id: claim.ID, call: s.keys.settling(claim, actual, by)}
+	if budgeted(claim) {
+		settled.cost = actual.Cost
+	}
+	s.queue.add(settled)
 }
 
 // Close settles what is left, for two seconds at most, and ends the connections.

@@ -573,3 +573,21 @@ func TestEverythingExpires(t *testing.T) {
 		}
 	}
 }
+
+// What a core could not report at its end is an error only where a budget bounded it: a budget that is set later has the
+// rest from the ledger.
+func TestSpentWithoutABudgetIsNotLost(t *testing.T) {
+	for _, w := range []limit.Who{who(limit.Limits{}), who(budget(9))} {
+		s := store(t, servers.NewRedis(t), func(c *shared.Config) {
+			c.URL, c.Policy = "redis://127.0.0.1:1", shared.Policy{Local: true, Share: 1}
+		})
+		r := limit.New(s, limit.Rules{}).Prepare(w)
+		if _, err := r.Reserve(t.Context(), limit.Amount{Cost: 1}); err != nil {
+			t.Fatal(err)
+		}
+		r.Settle(limit.Amount{Cost: 1})
+		if err := s.Close(); (err != nil) != r.Budgeted() {
+			t.Errorf("budgeted: %v, %v", r.Budgeted(), err)
+		}
+	}
+}
