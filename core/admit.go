@@ -1,9 +1,12 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"sort"
 	"strings"
 	"time"
 
@@ -14,6 +17,7 @@ import (
 	"github.com/genway/genway/core/keys"
 	"github.com/genway/genway/core/ledger"
 	"github.com/genway/genway/core/limit"
+	"github.com/genway/genway/core/price"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
 	"github.com/genway/genway/protocol/deferred"
@@ -39,9 +43,9 @@ type admission struct {
 	// counted is the usage of the request, once it was counted.
 	counted ledger.Usage
 
-	// reserved is the output that is reserved, flow the bytes of it that were seen.
-	reserved int64
-	flow     int
+	// reserved is the output that is reserved, funded that whose cost is; flow is the bytes of it that were seen.
+	reserved, funded int64
+	flow             int
 
 	// complete is set when the whole answer is there: in answer if it is unary, else in sample,
 	// as far as its usage can be seen in it. drawn is what an image request gave.
@@ -77,21 +81,24 @@ func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*adm
 	}
 	rules := admitted.Rules()
 	admitted.estimate = estimateOf(req, rules.OutputTokens)
-	admitted.reserved = admitted.output
-	var most limit.Amount
+	admitted.reserved, admitted.funded = admitted.output, admitted.output
+	var least limit.Amount
+	var most int64
 	if admitted.Weighed() {
 		admitted.input = inputOf(req)
-		most.Tokens = admitted.tokens()
+		least.Tokens = admitted.tokens()
 	}
 	if admitted.Budgeted() && admitted.weighs {
-		cost, priced := admitted.most(admitted.estimate)
+		cost, priced := admitted.most(admitted.estimate, max(rules.OutputTokens, 1))
 		if !priced && !rules.AllowUnpriced {
 			return nil, fault.New(fault.PermissionDenied, ReasonModelUnpriced, "this key has a budget, and the model %q has no price that could be counted against it", record.AskedModel)
 		}
-		most.Cost = cost
+		if least.Cost = cost; admitted.open {
+			most, _ = admitted.most(admitted.estimate, math.MaxInt64)
+		}
 	}
 	asked := time.Now()
-	standing, err := admitted.Reserve(ctx, most)
+	held, standing, err := admitted.ReserveUpTo(ctx, least, most)
 	if admitted.Limited() {
 		record.Limits = record.StageSince(asked)
 	}
@@ -105,7 +112,25 @@ func (s *Service) admit(ctx context.Context, record *call.Record, req any) (*adm
 		f.RetryAfter = time.Second
 		return nil, f
 	}
+	if most > 0 {
+		admitted.fund(held, most)
+	}
 	return admitted, nil
+}
+
+// fund has the answers of a request that sets no maximum end where the money ends that it holds. most is what it would
+// have taken.
+func (a *admission) fund(held, most int64) {
+	var longest int64
+	a.each(false, func(_ price.Price, _ bool, answer int64) { longest = max(longest, answer) })
+	if held < most {
+		longest = int64(sort.Search(int(longest), func(n int) bool {
+			cost, _ := a.most(a.estimate, int64(n)+1)
+			return cost > held
+		}))
+		a.record.MaxOutput = max(longest, 1)
+	}
+	a.funded = amount.Times(longest, a.answers)
 }
 
 // permit holds a caller to what its key may do.
@@ -173,29 +198,41 @@ func permitModels(caller call.Caller, req any) error {
 
 // Planner is an upstream that asks others, and knows which.
 type Planner interface {
-	// Candidates calls yield with each upstream that may be asked for a model, and what
-	// the model is called there.
-	Candidates(protocol genwayv1.Protocol, model string, images bool, yield func(upstream, model string))
+	// Candidates calls yield with each upstream that may be asked for a model, what the model is called there, and how
+	// many tokens an answer there has at most whose request sets no maximum; 0 is not known.
+	Candidates(protocol genwayv1.Protocol, model string, images bool, yield func(upstream, model string, maxOutput int64))
+}
+
+// each calls yield with the price of each upstream that may be asked, if it has one, and the longest answer there to a
+// request that sets no maximum.
+func (a *admission) each(images bool, yield func(p price.Price, priced bool, longest int64)) {
+	try := func(upstream, asked string, longest int64) {
+		p, ok := a.service.config.Prices.FindFirst(upstream, []string{asked, a.record.AskedModel}, a.record.Start)
+		yield(p, ok, cmp.Or(longest, max(unknownOutput, a.Rules().OutputTokens)))
+	}
+	if planner, ok := a.service.config.Upstream.(Planner); ok {
+		planner.Candidates(a.record.Caller.Protocol, a.record.AskedModel, images, try)
+	} else {
+		try("", a.record.AskedModel, 0)
+	}
 }
 
 // most is an upper bound of what something costs at any upstream that may be asked; it is
-// not known if one of them has no price.
-func (a *admission) most(e estimate) (cost int64, priced bool) {
-	prices := a.service.config.Prices
-	if prices == nil {
+// not known if one of them has no price. Answers to a request that sets no maximum are as long as the model lets them be,
+// but no longer than answer.
+func (a *admission) most(e estimate, answer int64) (cost int64, priced bool) {
+	if a.service.config.Prices == nil {
 		return 0, false
 	}
 	priced = true
-	try := func(upstream, asked string) {
-		p, ok := prices.FindFirst(upstream, []string{asked, a.record.AskedModel}, a.record.Start)
+	a.each(e.images > 0, func(p price.Price, ok bool, longest int64) {
+		output := e.output
+		if e.open {
+			output = amount.Times(min(answer, longest), e.answers)
+		}
 		priced = priced && ok
-		cost = max(cost, amount.Sum(p.Most(e.input, e.output), p.MostImages(e.images)))
-	}
-	if planner, ok := a.service.config.Upstream.(Planner); ok {
-		planner.Candidates(a.record.Caller.Protocol, a.record.AskedModel, e.images > 0, try)
-	} else {
-		try("", a.record.AskedModel)
-	}
+		cost = max(cost, amount.Sum(p.Most(e.input, output), p.MostImages(e.images)))
+	})
 	return cost, priced
 }
 
@@ -214,10 +251,10 @@ func (a *admission) flowed(ev *genwayv1.StreamGenerateTextResponse) {
 		more := max(a.reserved, leastMore, seen-a.reserved)
 		grown := amount.Sum(a.reserved, more)
 		cost := int64(0)
-		if a.Budgeted() {
-			before, _ := a.most(estimate{input: a.input, output: a.reserved})
-			after, _ := a.most(estimate{input: a.input, output: grown})
-			cost = amount.Less(after, before)
+		if a.Budgeted() && grown > a.funded {
+			before, _ := a.most(estimate{input: a.input, output: a.funded}, 0)
+			after, _ := a.most(estimate{input: a.input, output: grown}, 0)
+			cost, a.funded = amount.Less(after, before), grown
 		}
 		a.Extend(limit.Amount{Tokens: more, Cost: cost})
 		a.reserved = grown

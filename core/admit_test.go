@@ -46,14 +46,18 @@ type limited struct {
 	// targets are the models that are asked for others, in their order; a model that is
 	// not here is asked for itself.
 	targets map[string][]string
+	// longest are the answers of models that are known.
+	longest map[string]int64
+	// cut is the bound of the last request's answers.
+	cut atomic.Int64
 }
 
-func (l *limited) Candidates(_ genwayv1.Protocol, model string, _ bool, yield func(upstream, model string)) {
+func (l *limited) Candidates(_ genwayv1.Protocol, model string, _ bool, yield func(upstream, model string, maxOutput int64)) {
 	for _, asked := range l.targets[model] {
-		yield("u", asked)
+		yield("u", asked, l.longest[asked])
 	}
 	if l.targets[model] == nil {
-		yield("u", model)
+		yield("u", model, l.longest[model])
 	}
 }
 
@@ -85,6 +89,7 @@ var dear = price.Price{ID: "d", Rates: price.Rates{Input: 1e15, Output: 1e15}, I
 func (l *limited) answer(ctx context.Context) (*genwayv1.Usage, error) {
 	l.calls.Add(1)
 	call.Of(ctx).Upstream = "u"
+	l.cut.Store(call.Of(ctx).MaxOutput)
 	if l.hold != nil {
 		select {
 		case <-l.hold:

@@ -22,6 +22,8 @@ const (
 	// frameTokens and frameBytes are of an upstream's own events, which are mostly
 	// names: a token each, and more in those that are longer.
 	frameTokens, frameBytes = 1, 256
+	// unknownOutput is an answer of a model whose maximum is not known: the most that the models of the catalogue have.
+	unknownOutput = 128_000
 )
 
 // estimate is what a request may take. A figure of 0 takes nothing.
@@ -29,6 +31,10 @@ type estimate struct {
 	input, output, images int64
 	// weighs is set for requests that take tokens and money at all: counting does not.
 	weighs bool
+	// open is set for a text request without a maximum: each of its answers is as long as the model, and the caller's
+	// budgets, let it be. answers is how many there are, and output then only what is reserved of the tokens a minute.
+	open    bool
+	answers int64
 	// by is the request member that decides how much output there is.
 	by string
 }
@@ -52,11 +58,12 @@ func estimateOf(asked any, outputTokens int64) estimate {
 	switch asked := asked.(type) {
 	case *deferred.Request:
 		req := asked.Head()
-		by := "sampling.candidate_count"
+		e := estimate{weighs: true, open: true, answers: max(int64(req.GetSampling().GetCandidateCount()), 1), by: "sampling.candidate_count"}
 		if req.MaxOutputTokens != nil && req.GetMaxOutputTokens() >= 0 {
-			outputTokens, by = req.GetMaxOutputTokens(), "max_output_tokens"
+			outputTokens, e.open, e.by = req.GetMaxOutputTokens(), false, "max_output_tokens"
 		}
-		return estimate{output: amount.Times(outputTokens, max(int64(req.GetSampling().GetCandidateCount()), 1)), weighs: true, by: by}
+		e.output = amount.Times(outputTokens, e.answers)
+		return e
 	case *genwayv1.GenerateImageRequest:
 		n := max(int64(asked.GetCount()), 1)
 		return estimate{output: amount.Times(n, drawnTokens), images: n, weighs: true, by: "count"}

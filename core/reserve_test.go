@@ -1,6 +1,7 @@
 package core_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -149,5 +150,110 @@ func TestGrowingAnswersHoldMore(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A request that sets no maximum holds what its answer can cost: what the model can give, or what is left of the budget, and
+// then its answer is cut there. So no answer overspends the budget, nor do many at once.
+func TestAnswersWithoutAMaximumFitTheBudget(t *testing.T) {
+	const unknown = 128_000
+	for _, c := range []struct {
+		name          string
+		model         string
+		candidates    int32
+		left          int64 // of the budget
+		cut, heldThen int64 // each answer's bound, and what the request holds
+	}{
+		{"the model's most fits", "m", 0, input + 5000, 0, input + 5000},
+		{"what is left", "m", 0, input + 4999, 4999, input + 4999},
+		{"the least", "m", 0, input + 700, 700, input + 700},
+		{"less than the least", "m", 0, input + 699, -1, 0},
+		{"a model that is known to give less than the least", "short", 0, input + 50, 0, input + 50},
+		{"no room for it", "short", 0, input + 49, -1, 0},
+		{"an unknown model", "triple", 0, 3 * (input + unknown), 0, 3 * (input + unknown)},
+		{"an unknown model, cut", "triple", 0, 3*(input+unknown) - 1, unknown - 1, 3*(input+unknown) - 1},
+		{"each of several answers", "m", 4, input + 4*5000, 0, input + 4*5000},
+		{"each of several answers, cut", "m", 4, input + 4*4999 + 3, 4999, input + 4*4999 + 3},
+		{"by the dearest target and the longest answer", "both", 0, 3 * (input + unknown), 0, 3 * (input + unknown)},
+		{"cut by the dearest target", "both", 0, 3*(input+6000) + 2, 6000, 3*(input+6000) + 2},
+		{"more than an int64 holds", "endless", 0, limit.Dollar, limit.Dollar - input, limit.Dollar},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			const budget = 5 * limit.Dollar
+			l := serveLimited(t, keys.Policy{Limits: limit.Limits{Budgets: []limit.Budget{{Amount: budget, Period: limit.Day}}}}, limit.Rules{OutputTokens: 700})
+			l.targets = map[string][]string{"both": {"m", "triple"}, "short": {"cut"}, "endless": {"cut-held"}}
+			l.longest = map[string]int64{"m": 5000, "cut": 50, "cut-held": math.MaxInt64}
+			l.hold = make(chan struct{})
+			l.memory.Seed(limit.Key, "key_a", limit.Day, time.Now(), budget-c.left)
+			req := request()
+			req.Model = c.model
+			if c.candidates > 0 {
+				req.Sampling = &genwayv1.Sampling{CandidateCount: &c.candidates}
+			}
+			asked := make(chan error, 1)
+			go func() {
+				_, err := l.client.GenerateText(asKey(t), req)
+				asked <- err
+			}()
+			err := l.await(t, 1, asked)
+			if c.cut < 0 {
+				if err == nil || detail(t, err).GetReason() != core.ReasonBudget {
+					t.Errorf("admitted: %v", err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := l.cut.Load(); got != c.cut {
+				t.Errorf("the answer ends after %d tokens, want %d", got, c.cut)
+			}
+			// Another may spend what this one does not hold, and no more.
+			for more, admits := range map[int64]bool{1: false, 0: true} {
+				another := make(chan error, 1)
+				before := l.calls.Load()
+				go func() {
+					_, err := l.client.GenerateText(asKey(t), tokens(max(c.left-c.heldThen-input, 0)+more))
+					another <- err
+				}()
+				if err := l.await(t, before+1, another); (err == nil) != (admits && c.left-c.heldThen >= input) {
+					t.Errorf("with %d more than is left: %v", more, err)
+				}
+			}
+			close(l.hold)
+			if err := <-asked; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Requests without a maximum that come at once share what is left: all they may spend is no more than the budget.
+func TestAnswersAtOnceFitTheBudget(t *testing.T) {
+	const budget = 20_000
+	l := serveLimited(t, keys.Policy{Limits: limit.Limits{Budgets: []limit.Budget{{Amount: budget, Period: limit.Day}}}}, limit.Rules{OutputTokens: 700})
+	l.longest, l.hold = map[string]int64{"m": 5000}, make(chan struct{})
+	ended := make(chan error, 30)
+	for range cap(ended) {
+		go func() {
+			_, err := l.client.GenerateText(asKey(t), request())
+			ended <- err
+		}()
+	}
+	// Three hold 5,005 each; the fourth what is left, 4,985.
+	refused := 0
+	for ; refused < cap(ended)-4; refused++ {
+		if err := <-ended; detail(t, err).GetReason() != core.ReasonBudgetHeld {
+			t.Fatalf("%d were refused, then: %v", refused, err)
+		}
+	}
+	if err := l.await(t, 4); err != nil {
+		t.Fatal(err)
+	}
+	close(l.hold)
+	for range 4 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -50,10 +50,10 @@ func Routes(_ context.Context, _ string, n int64) (Row, error) {
 		do   func()
 	}{
 		{"finding a route", func() {
-			router.Candidates(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, last, false, func(string, string) {})
+			router.Candidates(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, last, false, func(string, string, int64) {})
 		}},
 		{"finding no route", func() {
-			router.Candidates(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "nobody's", false, func(string, string) {})
+			router.Candidates(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "nobody's", false, func(string, string, int64) {})
 		}},
 		{"finding a price", func() { catalogue.Find("sandbox", last, now) }},
 		{"finding a rule of limits", func() { limiter.Prepare(limit.Who{KeyID: "key", Model: last}) }},

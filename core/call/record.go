@@ -57,6 +57,9 @@ type Record struct {
 	// Strict refuses the call rather than lose anything: for a key that demands it, or, set by
 	// the router, a route that does.
 	Strict bool
+	// MaxOutput is how many tokens each answer may have that the caller's budgets have left, for a request that sets no
+	// maximum; 0 is no bound.
+	MaxOutput int64
 	// Pinned names the upstream that alone is asked, for a request that an administrator tries; empty
 	// for what the routes say.
 	Pinned string

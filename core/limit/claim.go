@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/genway/genway/core/amount"
@@ -124,6 +125,7 @@ type Claim struct {
 	// store that it shares with others did not answer.
 	Local bool
 
+	state    atomic.Int32 // of the reservation
 	subjects [maxSubjects]Subject
 	accounts [maxSubjects]*account
 }

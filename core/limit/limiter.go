@@ -48,7 +48,6 @@ type Reservation struct {
 	store Store
 	rules *rules
 	claim Claim
-	state atomic.Int32
 }
 
 // The states of a reservation.
@@ -121,7 +120,7 @@ func (r *Reservation) ReserveUpTo(ctx context.Context, least Amount, most int64)
 	}
 	standing, err := r.store.Reserve(ctx, &r.claim)
 	if err == nil {
-		r.state.Store(reserved)
+		r.claim.state.Store(reserved)
 	}
 	return r.claim.Cost, standing, err
 }
@@ -129,7 +128,7 @@ func (r *Reservation) ReserveUpTo(ctx context.Context, least Amount, most int64)
 // Extend takes more for a request that turns out to need it. It is admitted already, so
 // this counts against those that follow.
 func (r *Reservation) Extend(more Amount) {
-	if r != nil && r.state.Load() == reserved {
+	if r != nil && r.claim.state.Load() == reserved {
 		r.store.Extend(&r.claim, more.bounded())
 	}
 }
@@ -137,7 +136,7 @@ func (r *Reservation) Extend(more Amount) {
 // Settle puts what the request took in place of what it had reserved. The first call
 // counts; later ones do nothing.
 func (r *Reservation) Settle(actual Amount) {
-	if r != nil && r.state.CompareAndSwap(reserved, settled) {
+	if r != nil && r.claim.state.CompareAndSwap(reserved, settled) {
 		r.store.Settle(&r.claim, actual.bounded())
 	}
 }

@@ -69,6 +69,26 @@ func (o *Overrides) WithLimit(req *genwayv1.GenerateTextRequest, most int64) *ge
 	return out
 }
 
+// MaxOutput returns the maximum of tokens that a request gets which sets none; false where it gets none.
+func (o *Overrides) MaxOutput() (int64, bool) {
+	if o == nil {
+		return 0, false
+	}
+	const name = "max_output_tokens"
+	given, ok := o.rules.Set[name]
+	if !ok {
+		given, ok = o.rules.Default[name]
+	}
+	most, _ := given.(int64)
+	if bounded := o.rules.Bound[name].Max; ok && bounded != nil {
+		most = min(most, int64(*bounded))
+	}
+	return most, ok
+}
+
+// Drops reports whether a parameter is left out of every request.
+func (o *Overrides) Drops(name string) bool { return o != nil && slices.Contains(o.rules.Drop, name) }
+
 // Image does so for images.
 func (o *Overrides) Image(req *genwayv1.GenerateImageRequest) (*genwayv1.GenerateImageRequest, []*genwayv1.Loss, error) {
 	if o == nil || len(o.image) == 0 {

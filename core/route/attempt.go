@@ -8,7 +8,10 @@ import (
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/codec/member"
 	"github.com/genway/genway/core/call"
+	"github.com/genway/genway/core/catalog"
+	"github.com/genway/genway/core/override"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
 	"github.com/genway/genway/protocol"
@@ -63,7 +66,36 @@ func (a attempt) text(ctx context.Context, req *deferred.Request) (*deferred.Req
 		return nil, nil, err
 	}
 	losses = append(losses, lost...)
+	if most := call.Of(ctx).MaxOutput; most > 0 {
+		if asked, err = a.cut(asked, most); err != nil {
+			return nil, nil, err
+		}
+	}
 	return req.With(asked), losses, upstream.Lossless(ctx, losses)
+}
+
+// cut returns a request whose answer ends after so many tokens, the caller's own body included. One that ends earlier
+// anyway is not changed, nor one for a target whose overrides leave the maximum out.
+func (a attempt) cut(asked *genwayv1.GenerateTextRequest, most int64) (*genwayv1.GenerateTextRequest, error) {
+	const name = "max_output_tokens"
+	known := a.Catalog.Find(asked.GetModel())
+	limit := asked.MaxOutputTokens
+	switch {
+	case limit != nil && *limit >= 0 && *limit <= most, limit == nil && known.MaxOutput != nil && *known.MaxOutput <= most,
+		a.Overrides.Drops(name):
+		return asked, nil
+	}
+	if known.Thinking != nil && slices.Contains(*known.Thinking, catalog.Effort) && limit == nil {
+		asked = codec.Shared(asked) // OpenAI's reasoning models take this one of chat completions' two members
+		mark := member.Mark(genwayv1.Protocol_PROTOCOL_CHAT_COMPLETIONS, "max_completion_tokens")
+		asked.NativeFields = append(slices.Clip(asked.GetNativeFields()), mark)
+	}
+	cut, err := override.New(override.Rules{Set: map[string]any{name: most}})
+	if err != nil {
+		return nil, err
+	}
+	asked, _, err = cut.Text(asked)
+	return asked, err
 }
 
 // fitted gives the request as the model takes it, as far as the catalogue knows: a caller's

@@ -3,15 +3,18 @@ package route_test
 import (
 	"bytes"
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/genway/genway/codec"
 	"github.com/genway/genway/codec/fault"
 	"github.com/genway/genway/core/call"
+	"github.com/genway/genway/core/catalog"
 	"github.com/genway/genway/core/override"
 	"github.com/genway/genway/core/route"
 	"github.com/genway/genway/core/upstream"
 	genwayv1 "github.com/genway/genway/gen/genway/v1"
+	"github.com/genway/genway/protocol"
 )
 
 func overrides(t *testing.T, rules override.Rules) *override.Overrides {
@@ -142,6 +145,108 @@ func TestLimitsThatUpstreamsDemand(t *testing.T) {
 		resp, err := r.GenerateText(call.With(t.Context(), &call.Record{Strict: true}), &genwayv1.GenerateTextRequest{Model: "claude-opus-4-1"})
 		if err != nil || len(resp.GetLosses()) != 0 || only.seen.GetMaxOutputTokens() != tt.want || (only.seen.MaxOutputTokens != nil) != (tt.want > 0) {
 			t.Errorf("%s: %v, %v, the upstream sees %v", name, resp.GetLosses(), err, only.seen)
+		}
+	}
+}
+
+// An answer that is cut for the caller's budget ends there in the words of each protocol, for an upstream that takes the
+// contract too.
+func TestAnswersAreCut(t *testing.T) {
+	known, err := catalog.Parse("catalog.yaml", []byte("models:\n  - {model: short, max_output: 50}\n  - {model: deep, thinking: [effort]}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const turns = `"messages":[{"role":"user","content":"hi"}]`
+	for _, c := range []struct {
+		name     string
+		protocol genwayv1.Protocol
+		model    string
+		rules    override.Rules
+		body     string
+		want     string
+		limit    int64
+	}{
+		{"chat", chat, "m", override.Rules{}, `{"model":"m",` + turns + `}`, `{"model":"m",` + turns + `,"max_tokens":70}`, 70},
+		{"chat, a model that reasons", chat, "deep", override.Rules{}, `{"model":"deep",` + turns + `}`, `{"model":"deep",` + turns + `,"max_completion_tokens":70}`, 70},
+		{"responses", genwayv1.Protocol_PROTOCOL_RESPONSES, "m", override.Rules{}, `{"model":"m","input":"hi"}`, `{"model":"m","input":"hi","max_output_tokens":70}`, 70},
+		{"generateContent", genwayv1.Protocol_PROTOCOL_GENERATE_CONTENT, "m", override.Rules{}, `{"contents":[{"parts":[{"text":"hi"}]}],"generationConfig":{"topK":3}}`, `{"contents":[{"parts":[{"text":"hi"}]}],"generationConfig":{"topK":3,"maxOutputTokens":70}}`, 70},
+		{"the model ends earlier", chat, "short", override.Rules{}, `{"model":"short",` + turns + `}`, "", 0},
+		{"the target sets less", chat, "m", override.Rules{Set: map[string]any{"max_output_tokens": int64(60)}}, `{"model":"m",` + turns + `}`, `{"model":"m",` + turns + `,"max_tokens":60}`, 60},
+		{"the target sets more", chat, "m", override.Rules{Default: map[string]any{"max_output_tokens": int64(80)}}, `{"model":"m",` + turns + `}`, `{"model":"m",` + turns + `,"max_tokens":70}`, 70},
+		{"the target takes none", chat, "m", override.Rules{Drop: []string{"max_output_tokens"}}, `{"model":"m",` + turns + `}`, "", 0},
+	} {
+		for _, target := range []genwayv1.Protocol{c.protocol, genwayv1.Protocol_PROTOCOL_UNSPECIFIED, genwayv1.Protocol_PROTOCOL_MESSAGES} {
+			t.Run(c.name+" to "+target.String(), func(t *testing.T) {
+				req, err := protocol.Of(c.protocol).Codec.DecodeRequest([]byte(c.body))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Model = c.model
+				req.Wire = &genwayv1.WireMessage{Protocol: c.protocol, Json: []byte(c.body)}
+				only := &stub{name: "only"}
+				r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "only", Upstream: only, Protocol: target, Overrides: overrides(t, c.rules), Catalog: known}}}})
+				ctx, record := call.Ensure(t.Context())
+				record.MaxOutput = 70
+				if _, err := r.GenerateText(ctx, req.GenerateTextRequest); err != nil {
+					t.Fatal(err)
+				}
+				want := c.want
+				if want == "" {
+					want = c.body
+				}
+				if got := string(only.seen.GetWire().GetJson()); target != genwayv1.Protocol_PROTOCOL_MESSAGES && got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+				limit := c.limit
+				if limit == 0 && target == genwayv1.Protocol_PROTOCOL_MESSAGES && c.model == "short" {
+					limit = 50
+				}
+				if got := only.seen.GetMaxOutputTokens(); got != limit {
+					t.Errorf("%d tokens, want %d", got, limit)
+				}
+			})
+		}
+	}
+}
+
+// A maximum below 0 is none, to a caller of the contract.
+func TestNoMaximumIsCut(t *testing.T) {
+	only := &stub{name: "only"}
+	r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "only", Upstream: only}}}})
+	ctx, record := call.Ensure(t.Context())
+	record.MaxOutput = 70
+	if _, err := r.GenerateText(ctx, &genwayv1.GenerateTextRequest{Model: "m", MaxOutputTokens: new(int64(-1))}); err != nil || only.seen.GetMaxOutputTokens() != 70 {
+		t.Errorf("%v, %v", only.seen, err)
+	}
+}
+
+// What a target is asked for says how long its answers are to requests without a maximum.
+func TestCandidatesSayHowLongAnswersAre(t *testing.T) {
+	known, err := catalog.Parse("catalog.yaml", []byte("models:\n  - {model: m, max_output: 50}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(to int64) map[string]any { return map[string]any{"max_output_tokens": to} }
+	for _, c := range []struct {
+		protocol genwayv1.Protocol
+		model    string
+		rules    override.Rules
+		want     int64
+	}{
+		{chat, "m", override.Rules{}, 50},
+		{chat, "other", override.Rules{}, 0},
+		{genwayv1.Protocol_PROTOCOL_MESSAGES, "m", override.Rules{}, 50},
+		{genwayv1.Protocol_PROTOCOL_MESSAGES, "other", override.Rules{}, 8192},
+		{chat, "m", override.Rules{Set: set(40)}, 40},
+		{chat, "m", override.Rules{Default: set(60)}, 50},
+		{chat, "other", override.Rules{Default: set(60), Bound: map[string]override.Range{"max_output_tokens": {Max: new(30.0)}}}, 30},
+		{chat, "other", override.Rules{Bound: map[string]override.Range{"max_output_tokens": {Max: new(30.0)}}}, 0},
+	} {
+		r := route.New([]route.Route{{Model: "*", Targets: []route.Target{{Name: "u", Upstream: &stub{}, Protocol: c.protocol, Overrides: overrides(t, c.rules), Catalog: known}}}})
+		var got []int64
+		r.Candidates(c.protocol, c.model, false, func(_, _ string, longest int64) { got = append(got, longest) })
+		if !slices.Equal(got, []int64{c.want}) {
+			t.Errorf("%+v: %d", c, got)
 		}
 	}
 }
