@@ -8,23 +8,6 @@ import (
 
 const finishReasonName = "finish_reason"
 
-// stopWords are the vendor's words for the reasons. What has no word of its own
-// gets the one that leads a client to do the right thing; the rest of the truth
-// is in native_finish_reason.
-var stopWords = map[genwayv1.StopReason]string{
-	genwayv1.StopReason_STOP_REASON_UNSPECIFIED:    "stop",
-	genwayv1.StopReason_STOP_REASON_END_TURN:       "stop",
-	genwayv1.StopReason_STOP_REASON_MAX_TOKENS:     "length",
-	genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE:  "stop",
-	genwayv1.StopReason_STOP_REASON_TOOL_CALL:      "tool_calls",
-	genwayv1.StopReason_STOP_REASON_CONTENT_FILTER: "content_filter",
-	genwayv1.StopReason_STOP_REASON_REFUSAL:        "content_filter",
-	genwayv1.StopReason_STOP_REASON_PAUSE:          "stop",
-	genwayv1.StopReason_STOP_REASON_ERROR:          "length",
-	genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW: "length",
-	genwayv1.StopReason_STOP_REASON_OTHER:          "length",
-}
-
 // ending is how a choice ended, read from its members.
 type ending struct {
 	reason   genwayv1.StopReason
@@ -71,10 +54,7 @@ func finishWord(reason genwayv1.StopReason, nativeWord string, fields []*genwayv
 	if marked(fields, finishReasonName) {
 		return nativeWord, ""
 	}
-	word, known := stopWords[reason]
-	if !known {
-		word = stopWords[genwayv1.StopReason_STOP_REASON_OTHER]
-	}
+	word = codec.StopWord(protocol, reason)
 	regular := reason == genwayv1.StopReason_STOP_REASON_END_TURN || reason == genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE ||
 		reason == genwayv1.StopReason_STOP_REASON_UNSPECIFIED
 	if calls && regular {

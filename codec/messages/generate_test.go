@@ -276,12 +276,12 @@ func drawUsage(t *rapid.T) *genwayv1.Usage {
 var endings = map[string]genwayv1.StopReason{
 	"end_turn": genwayv1.StopReason_STOP_REASON_END_TURN, "max_tokens": genwayv1.StopReason_STOP_REASON_MAX_TOKENS,
 	"stop_sequence": genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE, "tool_use": genwayv1.StopReason_STOP_REASON_TOOL_CALL,
-	"pause_turn": genwayv1.StopReason_STOP_REASON_PAUSE, "refusal": genwayv1.StopReason_STOP_REASON_REFUSAL,
-	"model_context_window_exceeded": genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW, "compaction": genwayv1.StopReason_STOP_REASON_OTHER,
+	"pause_turn": genwayv1.StopReason_STOP_REASON_PAUSE, "compaction": genwayv1.StopReason_STOP_REASON_PAUSE, "refusal": genwayv1.StopReason_STOP_REASON_REFUSAL,
+	"model_context_window_exceeded": genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW, "word_of_tomorrow": genwayv1.StopReason_STOP_REASON_OTHER,
 }
 
 func drawResponse(t *rapid.T) *genwayv1.GenerateTextResponse {
-	word := rapid.SampledFrom([]string{"end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded", "compaction"}).Draw(t, "stop")
+	word := rapid.SampledFrom([]string{"end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded", "compaction", "word_of_tomorrow"}).Draw(t, "stop")
 	candidate := &genwayv1.Candidate{StopReason: endings[word], NativeStopReason: word}
 	if word == "stop_sequence" {
 		candidate.StopSequence = some(t, "sequence", func() string { return texts.Draw(t, "sequence") })
@@ -294,10 +294,10 @@ func drawResponse(t *rapid.T) *genwayv1.GenerateTextResponse {
 		draw := rapid.SampledFrom([]func(*rapid.T) *genwayv1.Part{drawText, drawThinking, drawCall, drawOpaque}).Draw(t, "kind of part")
 		candidate.Parts = append(candidate.Parts, draw(t))
 	}
-	if word == "compaction" {
+	if word == "word_of_tomorrow" {
 		candidate.NativeFields = append(candidate.NativeFields, member.Mark(own, "stop_reason"))
 	}
-	if n := len(candidate.Parts); n > 0 && codec.Cut(candidate.StopReason) && candidate.Parts[n-1].GetToolCall().GetArgumentsJson() == "{}" {
+	for n := len(candidate.Parts); n > 0 && codec.Cut(candidate.StopReason) && candidate.Parts[n-1].GetToolCall().GetArgumentsJson() == "{}"; n-- {
 		candidate.Parts = candidate.Parts[:n-1] // which says as much as a call whose arguments never came
 	}
 	return &genwayv1.GenerateTextResponse{

@@ -7,21 +7,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// stopReasons are the words of BetaStopReason. The first word of a reason is the one it is written as.
-var stopReasons = []struct {
-	word   string
-	reason genwayv1.StopReason
-}{
-	{"end_turn", genwayv1.StopReason_STOP_REASON_END_TURN},
-	{"max_tokens", genwayv1.StopReason_STOP_REASON_MAX_TOKENS},
-	{"stop_sequence", genwayv1.StopReason_STOP_REASON_STOP_SEQUENCE},
-	{"tool_use", genwayv1.StopReason_STOP_REASON_TOOL_CALL},
-	{"pause_turn", genwayv1.StopReason_STOP_REASON_PAUSE},
-	{"refusal", genwayv1.StopReason_STOP_REASON_REFUSAL},
-	{"model_context_window_exceeded", genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW},
-	{"refusal", genwayv1.StopReason_STOP_REASON_CONTENT_FILTER},
-}
-
 const stopReasonName = "stop_reason"
 
 // decodeStop gives why a candidate ended, and the explanation of a refusal. A word that the vendor's SDK does not
@@ -67,12 +52,13 @@ func (e ending) word(fields []*genwayv1.NativeField) (word, beside string) {
 		}
 		return "end_turn", ""
 	}
-	for _, s := range stopReasons {
-		if s.reason == e.reason {
-			return s.word, ""
-		}
+	if own, known := codec.VendorStopWord(protocol, e.native); known && codec.StopReasonOf(own) == e.reason {
+		return own, ""
 	}
-	return "max_tokens", e.native // neither end_turn nor refusal would be true (case T6)
+	if codec.Unworded(e.reason) {
+		beside = e.native
+	}
+	return codec.StopWord(protocol, e.reason), beside
 }
 
 // stopDetails gives the explanation of a refusal, and the details as written.

@@ -16,11 +16,8 @@ const (
 	statusFailed     = "failed"
 )
 
-// The reasons of incomplete_details that are known (SDK: ResponseIncompleteDetails).
-const (
-	reasonMaxTokens     = "max_output_tokens"
-	reasonContentFilter = "content_filter"
-)
+// reasonContentFilter is the reason of an answer to a prompt that was blocked (SDK: ResponseIncompleteDetails).
+const reasonContentFilter = "content_filter"
 
 // unfinished are the statuses of an answer that is not there yet, or never will be.
 var unfinished = map[string]bool{statusInProgress: true, "queued": true, "cancelled": true}
@@ -69,26 +66,22 @@ type ending struct {
 // encodeStop is the inverse of decodeStop. A reason this protocol does not know is never a content filter
 // (case T6).
 func encodeStop(reason genwayv1.StopReason, native string, fields []*genwayv1.NativeField, refused bool) ending {
-	switch reason { //nolint:exhaustive // all others are complete
-	case genwayv1.StopReason_STOP_REASON_MAX_TOKENS, genwayv1.StopReason_STOP_REASON_CONTEXT_WINDOW:
-		return ending{status: statusIncomplete, reason: reasonMaxTokens}
-	case genwayv1.StopReason_STOP_REASON_CONTENT_FILTER:
-		return ending{status: statusIncomplete, reason: reasonContentFilter}
-	case genwayv1.StopReason_STOP_REASON_REFUSAL:
-		if refused {
-			return ending{status: statusCompleted}
-		}
-		return ending{status: statusIncomplete, reason: reasonContentFilter}
-	case genwayv1.StopReason_STOP_REASON_ERROR, genwayv1.StopReason_STOP_REASON_OTHER:
-		switch {
-		case native == statusIncomplete: // of a response that says no more
-			return ending{status: statusIncomplete}
-		case member.Marked(protocol, fields, reasonName):
-			return ending{status: statusIncomplete, reason: native}
-		}
-		return ending{status: statusIncomplete, reason: reasonMaxTokens, native: native}
+	switch {
+	case reason == genwayv1.StopReason_STOP_REASON_REFUSAL && refused:
+		return ending{status: statusCompleted}
+	case codec.Unworded(reason) && native == statusIncomplete: // of a response that says no more
+		return ending{status: statusIncomplete}
+	case member.Marked(protocol, fields, reasonName):
+		return ending{status: statusIncomplete, reason: native}
 	}
-	return ending{status: statusCompleted}
+	end := ending{status: statusCompleted, reason: codec.StopWord(protocol, reason)}
+	if end.reason != "" {
+		end.status = statusIncomplete
+		if codec.Unworded(reason) {
+			end.native = native
+		}
+	}
+	return end
 }
 
 // called reports whether the answer asks the caller to run a tool.
