@@ -46,7 +46,7 @@ func (c *incoming) receive(m any) error {
 		c.memory = arena.NewBody()
 		m = transport.Into(m, &c.memory.Arena)
 	}
-	return c.interceptors.notReceived(c.ctx, c.name, receive(c.ctx, c.stream, m, true))
+	return c.interceptors.undelivered(c.ctx, c.name, receive(c.ctx, c.stream, m, true))
 }
 
 // intercept makes the call, once its message is received.

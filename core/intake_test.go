@@ -92,11 +92,7 @@ func TestCallsWithoutAKeyAreFew(t *testing.T) {
 }
 
 // check makes a whole call of the health service and gives its status.
-func check(conn *rawConn) string {
-	stream := conn.call(checkMethod)
-	conn.must(conn.framer.WriteData(stream, true, make([]byte, 5)))
-	return conn.status(stream)
-}
+func check(conn *rawConn) string { return whole(conn, checkMethod) }
 
 // A message that does not arrive whole in time ends its call, for every caller and after any part of
 // it.

@@ -119,6 +119,9 @@ func (s *serverStream) RecvMsg(m any) error {
 	return err
 }
 
+// SendMsg sends an answer, within the bounds of the intake.
+func (s *serverStream) SendMsg(m any) error { return send(s.ctx, s.ServerStream, m) }
+
 func (i Interceptors) begin(ctx context.Context, method string) (context.Context, *call.Record) {
 	var id string
 	if shown := transport.Incoming(ctx, RequestIDKey); len(shown) > 0 && sane(shown[0]) {

@@ -49,6 +49,7 @@ type rawConn struct {
 	encoder *hpack.Encoder
 	block   bytes.Buffer
 	last    uint32
+	close   func() error
 	ended   map[uint32]string // the gRPC status of calls that are over; "reset" for none
 }
 
@@ -62,7 +63,7 @@ func dialRaw(t *testing.T, address string) *rawConn {
 	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
-	c := &rawConn{t: t, framer: http2.NewFramer(conn, conn), ended: map[uint32]string{}}
+	c := &rawConn{t: t, close: conn.Close, framer: http2.NewFramer(conn, conn), ended: map[uint32]string{}}
 	c.encoder = hpack.NewEncoder(&c.block)
 	c.framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
 	_, err = io.WriteString(conn, http2.ClientPreface)

@@ -20,6 +20,14 @@ func receive(ctx context.Context, stream grpc.ServerStream, m any, only bool) er
 	return stream.RecvMsg(m)
 }
 
+// send sends a message of a stream. That to a direct caller is sent within the bounds of the intake.
+func send(ctx context.Context, stream grpc.ServerStream, m any) error {
+	if call := intake.Of(ctx); call != nil {
+		return call.Send(stream, m)
+	}
+	return stream.SendMsg(m)
+}
+
 // registrar registers services so that the message of a unary call is read by receive.
 // grpc-go reads it ahead of any interceptor; it does not for what is registered as a
 // stream. Callers see no difference, and reflection neither.
@@ -56,13 +64,16 @@ func (r registrar) handler(name string, method grpc.MethodDesc) grpc.StreamHandl
 		if err != nil {
 			return err
 		}
-		return stream.SendMsg(reply)
+		if err := send(ctx, stream, reply); err != nil {
+			return r.interceptors.undelivered(ctx, name, err)
+		}
+		return nil
 	}
 }
 
-// notReceived gives the status of a message that could not be read, and logs the call, which
-// does not come to the interceptors.
-func (i Interceptors) notReceived(ctx context.Context, method string, err error) error {
+// undelivered gives the status of a message that could not be read, or sent, and logs the call, which
+// does not come to the interceptors with it.
+func (i Interceptors) undelivered(ctx context.Context, method string, err error) error {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
 		return err

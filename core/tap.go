@@ -43,9 +43,6 @@ func (i Interceptors) Tap(ctx context.Context, info *tap.Info) (context.Context,
 	if address := auth.AddressOf(ctx, record.Caller); address.IsValid() {
 		who.Address = networkOf(address)
 	}
-	if connection, ok := peer.FromContext(ctx); ok && who.Keyless {
-		who.Unread = frames.Unread(connection.Addr)
-	}
 	taken, err := i.Intake.Begin(ctx, who)
 	if err != nil {
 		return i.turnAway(ctx, record, err)

@@ -6,14 +6,15 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/internal/transport"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 )
 
@@ -21,7 +22,8 @@ import (
 type Call struct {
 	intake     *Intake
 	who        Caller
-	connection *peer.Peer
+	connection *connection
+	shares     [4]share
 	ctx        context.Context //nolint:containedctx // It is the call's own, which ends the reading when it is cut.
 	cut        context.CancelCauseFunc
 
@@ -30,12 +32,25 @@ type Call struct {
 	receiving bool
 	ended     bool
 	window    int64 // bytes that have come since the window began
-	held      int64 // bytes of the budget
+	// sending is set while a message waits to be given to gRPC, since others before it are not taken; stalled, when it has
+	// waited for stallAfter.
+	sending, stalled bool
+
+	// answers are the messages that gRPC has been given, and that are not on their way yet; over is set when the call has ended.
+	answers atomic.Int64
+	over    atomic.Bool
+
+	// Those below are the intake's mu's. held is what the call holds, incoming the bytes of it that have come in.
+	held      amount
+	incoming  int64
+	forgotten bool
 }
 
 var (
 	// errSlow is why a call is cut whose message comes too slowly.
 	errSlow = errors.New("intake: the message came too slowly")
+	// errNotTaken is why a call is cut whose answer is not taken.
+	errNotTaken = errors.New("intake: the answer was not taken")
 	// errEnding is why a call without a key is cut when the server ends.
 	errEnding = errors.New("intake: the server is ending")
 )
@@ -48,6 +63,13 @@ const (
 	// free is what needs no claim: the messages of health checks, which must be answered
 	// when others have used up the budget.
 	free = piece
+	// stallAfter is how long an answer waits for what is before it to be taken, until the call counts as one whose answer
+	// is not taken.
+	stallAfter = time.Second
+	// takeWithin is how long it waits until the call is cut, and once more for each takePiece that waits: as an edge waits
+	// for its callers by default.
+	takeWithin = time.Minute
+	takePiece  = 64 << 10
 )
 
 // source is a call's stream inside of grpc-go.
@@ -74,7 +96,6 @@ func (c *Call) Receive(ctx context.Context, m any, codec encoding.CodecV2, only 
 		err = atEnd(in)
 	}
 	c.received()
-	defer data.Free()
 	cause := context.Cause(c.ctx) //nolint:contextcheck // that of the call, which its own context inherits
 	switch {
 	case errors.Is(cause, errSlow):
@@ -86,10 +107,61 @@ func (c *Call) Receive(ctx context.Context, m any, codec encoding.CodecV2, only 
 	case err != nil:
 		return err
 	}
+	c.come()
 	if err := codec.Unmarshal(data, m); err != nil {
 		return undecoded(err, m)
 	}
 	return nil
+}
+
+// Send sends one message, in the place of grpc.ServerStream's SendMsg. Its bytes are claimed until the client has room for
+// them in its window. The error is a *fault.Error where the caller has too many that wait.
+func (c *Call) Send(stream grpc.ServerStream, m any) error {
+	message, err := transport.Encode(m)
+	if err != nil {
+		return status.Error(codes.Internal, err.Error())
+	}
+	n := int64(message.Len())
+	if n <= free {
+		n = 0
+	}
+	if n > 0 && !c.claim(n) {
+		message.Free()
+		return c.notTaken()
+	}
+	if c.answers.Add(1) > 1 { // gRPC may wait for the client to take those before
+		c.wait()
+		defer c.waited()
+	}
+	err = stream.SendMsg(message.Then(func() { c.taken(n) }))
+	if err != nil && errors.Is(context.Cause(c.ctx), errNotTaken) {
+		return fault.New(fault.Timeout, "ANSWER_TIMEOUT", "the client did not take the answer in time; it must take %d bytes in %v", takePiece, takeWithin)
+	}
+	return err
+}
+
+// wait has a message wait for those before it.
+func (c *Call) wait() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.ended && !c.receiving {
+		c.sending = true
+		c.timer.Reset(stallAfter)
+	}
+}
+
+// waited ends the wait.
+func (c *Call) waited() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.sending {
+		return
+	}
+	c.timer.Stop()
+	if c.stalled {
+		c.stall(-1)
+	}
+	c.sending, c.stalled = false, false
 }
 
 // message reads the bytes of a message.
@@ -110,26 +182,30 @@ func (c *Call) message(in source) (mem.BufferSlice, error) {
 	if share := c.leastShare() + free; size > share {
 		return nil, tooLarge(size, share)
 	}
+	// The bytes are copied: frames may be small, and the memory of each is larger than what it carries.
 	var data mem.BufferSlice
-	claimed := min(size, free)
-	for come := int64(0); come < size; {
-		if come == claimed {
-			more := min(step, size-claimed)
-			if err := c.grow(more); err != nil {
-				return data, err
+	for come, room := int64(0), min(size, free); come < size; room = min(step, size-come) {
+		if come > 0 {
+			if err := c.grow(room); err != nil {
+				return nil, err
 			}
-			claimed += more
 		}
-		n := min(piece, claimed-come)
-		next, err := in.Read(int(n))
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				err = io.ErrUnexpectedEOF
+		part := make([]byte, room)
+		for rest := part; len(rest) > 0; {
+			n := min(piece, len(rest))
+			next, err := in.Read(n)
+			if err != nil {
+				if errors.Is(err, io.EOF) {
+					err = io.ErrUnexpectedEOF
+				}
+				return nil, cutShort(err)
 			}
-			return data, cutShort(err)
+			next.CopyTo(rest)
+			next.Free()
+			rest = rest[n:]
+			c.progress(int64(n))
 		}
-		data, come = append(data, next...), come+n
-		c.progress(n)
+		data, come = append(data, mem.SliceBuffer(part)), come+room
 	}
 	return data, nil
 }
@@ -185,21 +261,17 @@ func (c *Call) review() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case !c.receiving || c.ended:
+	case c.ended:
+	case c.sending && !c.stalled:
+		c.stalled = true
+		c.timer.Reset(takeWithin * time.Duration(1+c.stall(1)/takePiece))
+	case c.sending:
+		c.cut(errNotTaken)
+	case !c.receiving:
 	case float64(c.window+piece) < leastRate*c.intake.config.Window.Seconds() || c.window == 0: // a piece may be there in part
 		c.cut(errSlow)
 	default:
 		c.window = 0
 		c.timer.Reset(c.intake.config.Window)
 	}
-}
-
-// end gives back what the call holds.
-func (c *Call) end() {
-	c.mu.Lock()
-	c.ended = true
-	c.timer.Stop()
-	c.mu.Unlock()
-	c.release()
-	c.intake.close(c)
 }

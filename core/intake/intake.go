@@ -1,10 +1,10 @@
-// Package intake bounds what calls over the gRPC port cost while their messages come in,
-// for callers that are no edge: how many calls without a key are open, how large a message
-// may be, how many bytes of messages are in memory, and how slowly they may come.
+// Package intake bounds what calls over the gRPC port cost while their messages come in and their answers wait to be
+// taken, for callers that are no edge: how many calls are open without a key or without their message, how large a message
+// may be and how slowly it may come, how many answers wait, and how many bytes of all of these are in memory.
 //
 // grpc-go has one limit of messages and one of streams for all callers of a server. A caller
 // is known by the headers of its call, so that the bounds of intake begin at
-// grpc.InTapHandle and hold while Receive reads. It must not import the edge.
+// grpc.InTapHandle and hold while Receive reads and Send waits. It must not import the edge.
 package intake
 
 import (
@@ -13,21 +13,8 @@ import (
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/internal/frames"
 	"google.golang.org/grpc/peer"
-)
-
-// Bounds of callers that have shown no key. The methods that need none, health and
-// reflection, have messages of less than a kilobyte.
-const (
-	keylessMessage = 4 << 20
-	keylessMemory  = 16 << 20
-	// keylessCalls are those that one connection may have open, and one address over all
-	// of its connections keylessCallsOfAddress.
-	keylessCalls          = 250
-	keylessCallsOfAddress = 1000
-	// keylessUnread are the answers to calls that have ended and wait for room in the window of their connection. Each
-	// takes some 4 KiB.
-	keylessUnread = 50
 )
 
 // leastRate is the least rate of a message, in bytes per second over a window.
@@ -35,8 +22,8 @@ const leastRate = 1000
 
 // Config says what may be taken in. The zero value has the defaults.
 type Config struct {
-	// Memory bounds the bytes of all messages that are in memory. One key and one address
-	// may each have half of it. Default 512 MiB, at least four times MaxMessageBytes.
+	// Memory bounds the bytes of all messages that are in memory, of requests that come in and of answers that wait to
+	// be taken. One key and one address may each have half of it. Default 512 MiB, at least four times MaxMessageBytes.
 	Memory int64
 	// MaxMessageBytes bounds one message of a caller with a key. Required.
 	MaxMessageBytes int
@@ -49,14 +36,20 @@ type Config struct {
 type Intake struct {
 	config Config
 
-	mu        sync.Mutex
-	held      int64
-	shares    map[string]int64
-	draining  bool
-	keyless   map[*Call]struct{}
-	calls     map[*peer.Peer]int // without a key, by connection
-	live      map[*peer.Peer]int // of all callers that are no edge, by connection
-	addresses map[string]int     // likewise, by address
+	mu          sync.Mutex
+	holders     map[holder]*amount
+	draining    bool
+	keyless     map[*Call]struct{}
+	connections map[*peer.Peer]*connection
+}
+
+// connection is one with calls that are open, or whose answers wait.
+type connection struct {
+	peer  *peer.Peer
+	calls map[*Call]struct{}
+	// watched reports that the end of the connection will be noticed. That of the server's own user, on a unix socket, is not, and its
+	// answers are taken.
+	watched bool
 }
 
 // New makes an account.
@@ -67,7 +60,7 @@ func New(config Config) *Intake {
 	if config.Window == 0 {
 		config.Window = 30 * time.Second
 	}
-	return &Intake{config: config, shares: map[string]int64{}, keyless: map[*Call]struct{}{}, calls: map[*peer.Peer]int{}, live: map[*peer.Peer]int{}, addresses: map[string]int{}}
+	return &Intake{config: config, holders: map[holder]*amount{}, keyless: map[*Call]struct{}{}, connections: map[*peer.Peer]*connection{}}
 }
 
 // Caller is the caller of a call that begins.
@@ -78,17 +71,15 @@ type Caller struct {
 	Keyless bool
 	// Address is the caller's, without a port; empty where there is none.
 	Address string
-	// Unread is how many answers the connection of a Keyless caller has begun and not ended.
-	Unread int
 }
 
-// Begin takes a call into the account, until ctx ends. The result carries it, for Of. The
+// Begin takes a call into the account, until ctx ends and its answer is taken. The result carries it, for Of. The
 // error is a *fault.Error.
 func (i *Intake) Begin(ctx context.Context, who Caller) (context.Context, error) {
-	connection, _ := peer.FromContext(ctx)
+	from, _ := peer.FromContext(ctx)
 	ctx, cut := context.WithCancelCause(ctx)
-	call := &Call{intake: i, who: who, connection: connection, ctx: ctx, cut: cut, receiving: true}
-	if err := i.open(call); err != nil {
+	call := &Call{intake: i, who: who, ctx: ctx, cut: cut, receiving: true}
+	if err := i.open(call, from); err != nil {
 		cut(err)
 		return ctx, err
 	}
@@ -100,48 +91,33 @@ func (i *Intake) Begin(ctx context.Context, who Caller) (context.Context, error)
 }
 
 // open counts a call.
-func (i *Intake) open(c *Call) error {
+func (i *Intake) open(c *Call, from *peer.Peer) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if !c.who.Keyless {
-		i.live[c.connection]++
-		return nil
-	}
-	if i.draining {
+	if c.who.Keyless && i.draining {
 		return ending()
 	}
-	if c.who.Unread-i.live[c.connection] >= keylessUnread {
-		return fault.New(fault.RateLimited, "CALLS_WITHOUT_KEY",
-			"the client does not take its answers: %d wait for room in its window; at most %d may, for calls without an API key", c.who.Unread-i.live[c.connection], keylessUnread)
+	known := i.connections[from]
+	if c.connection = known; known == nil {
+		c.connection = &connection{peer: from, calls: map[*Call]struct{}{}}
 	}
-	if i.calls[c.connection] >= keylessCalls || i.addresses[c.who.Address] >= keylessCallsOfAddress {
-		return fault.New(fault.RateLimited, "CALLS_WITHOUT_KEY",
-			"too many calls without an API key are open; at most %d on a connection and %d from an address", keylessCalls, keylessCallsOfAddress)
+	c.shares = i.sharesOf(c.who, c.connection)
+	switch {
+	case !c.fits(amount{untaken: 1}):
+		return c.notTaken()
+	case !c.fits(amount{calls: 1}):
+		return c.crowded()
 	}
-	i.keyless[c] = struct{}{}
-	i.live[c.connection]++
-	i.calls[c.connection]++
-	i.addresses[c.who.Address]++
+	if known == nil {
+		i.connections[from] = c.connection
+		c.connection.watched = from != nil && frames.OnClose(from.Addr, func() { i.closed(c.connection) })
+	}
+	c.take(amount{calls: 1})
+	c.connection.calls[c] = struct{}{}
+	if c.who.Keyless {
+		i.keyless[c] = struct{}{}
+	}
 	return nil
-}
-
-// close is the end of what open has counted.
-func (i *Intake) close(c *Call) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.live[c.connection]--; i.live[c.connection] == 0 {
-		delete(i.live, c.connection)
-	}
-	if !c.who.Keyless {
-		return
-	}
-	delete(i.keyless, c)
-	if i.calls[c.connection]--; i.calls[c.connection] == 0 {
-		delete(i.calls, c.connection)
-	}
-	if i.addresses[c.who.Address]--; i.addresses[c.who.Address] == 0 {
-		delete(i.addresses, c.who.Address)
-	}
 }
 
 // ending is the answer to calls that come too late.

@@ -3,19 +3,24 @@ package intake
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/genway/genway/codec/fault"
+	"github.com/genway/genway/internal/frames"
 	"github.com/genway/genway/internal/transport"
 	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/types/known/emptypb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -84,7 +89,7 @@ func TestTheLeastRate(t *testing.T) {
 			}
 			end()
 			synctest.Wait()
-			if i.held != 0 || len(i.shares) != 0 || len(i.calls) != 0 || len(i.addresses) != 0 {
+			if len(i.holders) != 0 || len(i.keyless) != 0 || len(i.connections) != 0 {
 				t.Errorf("%s: held after the end: %+v", name, i)
 			}
 		})
@@ -117,4 +122,387 @@ func TestMessagesBeyondAShare(t *testing.T) {
 		}
 		end()
 	}
+}
+
+// connected is a connection, as gRPC has it.
+type connected struct {
+	*frames.Conn
+
+	ctx context.Context
+}
+
+func connect(t *testing.T) connected {
+	t.Helper()
+	near, far := net.Pipe()
+	conn := frames.NewConn(near, nil)
+	t.Cleanup(func() {
+		_ = conn.Close()
+		_ = far.Close()
+	})
+	return connected{conn, peer.NewContext(context.WithoutCancel(t.Context()), &peer.Peer{Addr: conn.RemoteAddr()})}
+}
+
+// begun is a call, and what gRPC keeps of its answers until they are taken.
+type begun struct {
+	grpc.ServerStream
+
+	*Call
+	end  context.CancelFunc
+	kept []mem.BufferSlice
+	// blocks, if set, has a message wait for the client to take those before it, as gRPC does if they are large.
+	blocks chan struct{}
+}
+
+// begin begins a call of a key; of none if it is empty.
+func (c connected) begin(i *Intake, key, address string) (*begun, error) {
+	ctx, end := context.WithCancel(c.ctx)
+	ctx, err := i.Begin(ctx, Caller{Key: key, Keyless: key == "", Address: address})
+	if err != nil {
+		end()
+		return nil, err
+	}
+	return &begun{Call: Of(ctx), end: end}, nil
+}
+
+func (b *begun) SendMsg(m any) error {
+	data, err := transport.Codec{}.Marshal(m)
+	if b.blocks != nil && len(b.kept) > 0 {
+		select {
+		case <-b.blocks:
+			b.take()
+		case <-b.ctx.Done():
+			data.Free()
+			return b.ctx.Err()
+		}
+	}
+	b.kept = append(b.kept, data)
+	return err
+}
+
+// answer has the call answer with so many bytes, and end.
+func (b *begun) answer(t *testing.T, n int) error {
+	t.Helper()
+	err := b.Send(b, wrapperspb.Bytes(make([]byte, n)))
+	b.finish()
+	return err
+}
+
+// finish ends the call.
+func (b *begun) finish() {
+	b.end()
+	synctest.Wait()
+}
+
+// take has the client take all answers.
+func (b *begun) take() {
+	for _, data := range b.kept {
+		data.Free()
+	}
+	b.kept = nil
+}
+
+// reason is that of a refusal.
+func reason(err error) string {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f.Reason
+	}
+	return fmt.Sprint(err)
+}
+
+// few opens calls until one is refused, and gives them with the reason.
+func few(i *Intake, most int, begin func() (*begun, error), then func(*begun)) (opened []*begun, refusal string) {
+	for range most {
+		b, err := begin()
+		if err != nil {
+			return opened, reason(err)
+		}
+		if then != nil {
+			then(b)
+		}
+		opened = append(opened, b)
+	}
+	return opened, ""
+}
+
+// empty checks that an account has nothing left.
+func empty(t *testing.T, i *Intake) {
+	t.Helper()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for who, has := range i.holders {
+		t.Errorf("%+v has %+v", who, *has)
+	}
+	if len(i.connections) > 0 || len(i.keyless) > 0 {
+		t.Errorf("%d connections and %d calls without a key are left", len(i.connections), len(i.keyless))
+	}
+}
+
+// Calls of a key whose message has not come are few, on all connections of the key together, and of all keys. They make room for
+// others when their message has come, and when they end.
+func TestCallsWithoutAMessageAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := New(Config{MaxMessageBytes: 1 << 20, Window: time.Hour})
+		conns := []connected{connect(t), connect(t), connect(t)}
+		n := 0
+		of := func(key string) func() (*begun, error) {
+			return func() (*begun, error) {
+				n++
+				return conns[n%len(conns)].begin(i, key, "address "+key)
+			}
+		}
+		var all []*begun
+		for _, key := range []string{"a", "b", "c"} {
+			opened, refusal := few(i, 5000, of(key), nil)
+			if len(opened) != waitingCalls || refusal != "CALLS_WITHOUT_MESSAGE" {
+				t.Fatalf("key %s: %d calls, %s", key, len(opened), refusal)
+			}
+			all = append(all, opened...)
+		}
+		// A message that has come makes room for one, whatever becomes of the call then.
+		one := all[0]
+		if err := one.Receive(grpc.NewContextWithServerTransportStream(one.ctx, &trickle{ctx: one.ctx, size: 8}), new(emptypb.Empty), transport.Codec{}, true); err != nil {
+			t.Fatal(err)
+		}
+		opened, _ := few(i, 5000, of("a"), nil)
+		if len(opened) != 1 {
+			t.Errorf("%d calls in place of one", len(opened))
+		}
+		all = append(all, opened...)
+		for k := 0; ; k++ {
+			opened, refusal := few(i, 900, of(fmt.Sprint("of many ", k)), nil)
+			all = append(all, opened...)
+			if refusal == "CALLS_WITHOUT_MESSAGE" {
+				break
+			}
+		}
+		if len(all)-1 != waitingCallsInAll {
+			t.Errorf("%d calls of all keys, want %d", len(all)-1, waitingCallsInAll)
+		}
+		// Strangers are not the worse for it.
+		if b, err := conns[0].begin(i, "", "address a"); err != nil {
+			t.Error(err)
+		} else {
+			all = append(all, b)
+		}
+		for _, b := range all {
+			b.end()
+		}
+		synctest.Wait()
+		if b, err := of("a")(); err != nil {
+			t.Error(err)
+		} else {
+			b.finish()
+		}
+		for _, c := range conns {
+			_ = c.Close()
+		}
+		empty(t, i)
+	})
+}
+
+// Strangers' calls are few on a connection and from an address.
+func TestCallsWithoutAKeyAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := New(Config{MaxMessageBytes: 1 << 20, Window: time.Hour})
+		var all []*begun
+		for k := range 6 {
+			conn, want := connect(t), min(keylessCalls, keylessCallsOfAddress-k*keylessCalls)
+			opened, refusal := few(i, 5000, func() (*begun, error) { return conn.begin(i, "", "one") }, nil)
+			if len(opened) != max(want, 0) || refusal != "CALLS_WITHOUT_KEY" {
+				t.Errorf("connection %d: %d calls, %s", k, len(opened), refusal)
+			}
+			all = append(all, opened...)
+			defer func() { _ = conn.Close() }()
+		}
+		other := connect(t)
+		b, err := other.begin(i, "", "another")
+		if err != nil {
+			t.Fatal(err)
+		}
+		i.Drain()
+		<-b.ctx.Done()
+		synctest.Wait()
+		if _, err := other.begin(i, "", "another"); reason(err) != "SHUTTING_DOWN" {
+			t.Error(err)
+		}
+		if b, err := other.begin(i, "key", "another"); err != nil {
+			t.Error(err)
+		} else {
+			b.finish()
+		}
+		for _, b := range all {
+			b.end()
+		}
+	})
+}
+
+// Answers to calls that have ended, of any size, are few that the client leaves in its windows: of a key on all of its
+// connections, and of all keys; of a stranger on one connection. There is room again when they are taken, and when
+// the connection ends.
+func TestAnswersThatAreNotTakenAreFew(t *testing.T) {
+	for name, size := range map[string]int{"empty": 0, "small": 10, "larger": free + 1} {
+		synctest.Test(t, func(t *testing.T) {
+			i := New(Config{MaxMessageBytes: 1 << 20, Window: time.Hour})
+			first, second, strange := connect(t), connect(t), connect(t)
+			left := func(c connected, key string, most int) (opened []*begun, refusal string) {
+				return few(i, most, func() (*begun, error) { return c.begin(i, key, "address") }, func(b *begun) {
+					if err := b.answer(t, size); err != nil {
+						t.Fatal(err)
+					}
+				})
+			}
+			a, _ := left(first, "a", 600)
+			b, refusal := left(second, "a", 5000)
+			if len(a)+len(b) != untaken || refusal != "ANSWERS_NOT_TAKEN" {
+				t.Errorf("%s: %d answers wait, %s", name, len(a)+len(b), refusal)
+			}
+			if strangers, refusal := left(strange, "", 5000); len(strangers) != keylessUntaken || refusal != "ANSWERS_NOT_TAKEN" {
+				t.Errorf("%s: %d answers of strangers wait, %s", name, len(strangers), refusal)
+			}
+			a[0].take()
+			if again, _ := left(first, "a", 5000); len(again) != 1 {
+				t.Errorf("%s: %d answers in place of one that was taken", name, len(again))
+			}
+			_ = second.Close()
+			if again, _ := left(first, "a", 5000); len(again) != len(b) {
+				t.Errorf("%s: %d answers in place of the %d of a connection that has ended", name, len(again), len(b))
+			}
+			b[0].take() // too late to matter
+			inAll := untaken
+			for k := 0; ; k++ {
+				others, refusal := left(first, fmt.Sprint("of many ", k), 900)
+				if inAll += len(others); refusal != "" {
+					break
+				}
+			}
+			if inAll != untakenInAll {
+				t.Errorf("%s: %d answers of all keys wait, want %d", name, inAll, untakenInAll)
+			}
+			// A call that is under way as its connection ends leaves nothing, nor one that begins then.
+			under, err := strange.begin(i, "key", "address")
+			if err == nil {
+				t.Error("a call of another key is admitted, when all wait")
+				under.finish()
+			}
+			_ = first.Close()
+			under, err = strange.begin(i, "key", "address")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = strange.Close()
+			if err := under.answer(t, size); err != nil {
+				t.Error(err)
+			}
+			late, err := strange.begin(i, "key", "address")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := late.answer(t, size); err != nil {
+				t.Error(err)
+			}
+			empty(t, i)
+		})
+	}
+}
+
+// A call whose answer is not taken while it runs counts as one that has ended, and is cut after a minute; if large messages wait,
+// after as many as a slow client needs for them.
+func TestAnswersThatStall(t *testing.T) {
+	for name, c := range map[string]struct {
+		size     int
+		after    time.Duration // when the client takes it
+		cutAfter time.Duration // 0 for never
+	}{
+		"at once":         {10, 0, 0},
+		"soon":            {10, 900 * time.Millisecond, 0},
+		"late":            {10, 59 * time.Second, 0},
+		"too late":        {10, 62 * time.Second, 61 * time.Second},
+		"a large one":     {1 << 20, 10 * time.Minute, 0},
+		"large, too late": {1 << 20, time.Hour, 17*time.Minute + time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			i := New(Config{MaxMessageBytes: 2 << 20, Window: time.Second})
+			conn := connect(t)
+			b, err := conn.begin(i, "a", "one")
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.blocks = make(chan struct{})
+			if err := b.Receive(grpc.NewContextWithServerTransportStream(b.ctx, &trickle{ctx: b.ctx, size: 8}), new(emptypb.Empty), transport.Codec{}, true); err != nil {
+				t.Fatal(err)
+			}
+			begun := time.Now()
+			time.AfterFunc(c.after, func() {
+				select {
+				case b.blocks <- struct{}{}:
+				case <-b.ctx.Done():
+				}
+			})
+			stalled := time.AfterFunc(2*time.Second, func() {
+				i.mu.Lock()
+				defer i.mu.Unlock()
+				if b.held.untaken != 1 {
+					t.Errorf("%s: it counts as %d that are not taken", name, b.held.untaken)
+				}
+			})
+			err = b.Send(b, wrapperspb.Bytes(make([]byte, c.size)))
+			if err == nil {
+				err = b.Send(b, wrapperspb.Bytes(nil))
+			}
+			stalled.Stop()
+			if cut := reason(err) == "ANSWER_TIMEOUT"; cut != (c.cutAfter > 0) || cut && time.Since(begun) != c.cutAfter || !cut && err != nil {
+				t.Errorf("%s: %v after %v", name, err, time.Since(begun))
+			}
+			if b.held.untaken != 0 && err == nil {
+				t.Errorf("%s: it counts as %d that are not taken, when it is", name, b.held.untaken)
+			}
+			b.take()
+			b.finish()
+			_ = conn.Close()
+			empty(t, i)
+		})
+	}
+}
+
+// Large answers that are not taken count against the memory of their key, as request messages do: a call whose answer
+// has no room fails.
+func TestLargeAnswersHaveABudget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		i := New(Config{MaxMessageBytes: 2 << 20, Memory: 8 << 20, Window: time.Hour})
+		conn, other := connect(t), connect(t)
+		var waiting []*begun
+		for range 3 {
+			b, err := conn.begin(i, "a", "one")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.answer(t, 1<<20); err != nil {
+				t.Fatal(err)
+			}
+			waiting = append(waiting, b)
+		}
+		b, err := conn.begin(i, "a", "one")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Send(b, wrapperspb.Bytes(make([]byte, 1<<20))); reason(err) != "ANSWERS_NOT_TAKEN" {
+			t.Errorf("an answer without room: %v", err)
+		}
+		// A message that comes in has no room either.
+		if _, err := b.message(&trickle{ctx: b.ctx, size: 3 << 19}); reason(err) != "MESSAGES_FULL" {
+			t.Errorf("a message without room: %v", err)
+		}
+		// Another key at another address has all that is left.
+		if b, err := other.begin(i, "b", "two"); err != nil {
+			t.Error(err)
+		} else if err := b.answer(t, 1<<20); err != nil {
+			t.Error(err)
+		}
+		waiting[0].take()
+		if err := b.answer(t, 1<<20); err != nil {
+			t.Errorf("an answer is taken, and there is no room for one: %v", err)
+		}
+		_, _ = conn.Close(), other.Close()
+		empty(t, i)
+	})
 }

@@ -3,6 +3,7 @@ package frames
 import (
 	"errors"
 	"net"
+	"sync"
 	"sync/atomic"
 
 	"google.golang.org/grpc/credentials"
@@ -20,6 +21,10 @@ type Conn struct {
 	// metered says that all of the preface has come.
 	metered atomic.Bool
 	ended   func(net.Addr)
+
+	mu     sync.Mutex
+	closed bool
+	then   []func()
 }
 
 // preface opens a connection of HTTP/2 (RFC 9113, section 3.4).
@@ -75,26 +80,54 @@ func (c *Conn) CloseWrite() error {
 	return nil
 }
 
-// RemoteAddr is the peer's address, for Trust.
-func (c *Conn) RemoteAddr() net.Addr { return address{c.Conn.RemoteAddr(), c.meter} }
+// Close ends the connection, and calls what waits for that.
+func (c *Conn) Close() error {
+	err := c.Conn.Close()
+	c.mu.Lock()
+	then := c.then
+	c.closed, c.then = true, nil
+	c.mu.Unlock()
+	for _, do := range then {
+		do()
+	}
+	return err
+}
+
+// RemoteAddr is the peer's address, for Trust and OnClose.
+func (c *Conn) RemoteAddr() net.Addr { return address{c.Conn.RemoteAddr(), c} }
 
 // address is that of the peer of a metered connection.
 type address struct {
 	net.Addr
-	meter *Meter
+	conn *Conn
 }
 
 // Trust ends the metering of the connection whose RemoteAddr is given: its peer is known, and
 // sends what its own callers make it send.
 func Trust(peer net.Addr) {
 	if a, ok := peer.(address); ok {
-		a.meter.Trust()
+		a.conn.meter.Trust()
 	}
 }
 
+// OnClose has do called when this side closes the connection whose RemoteAddr is given, as it does when the peer has ended
+// it. It reports false for a connection that is closed already or is not metered: do is not called then.
+func OnClose(peer net.Addr, do func()) bool {
+	a, ok := peer.(address)
+	if !ok {
+		return false
+	}
+	a.conn.mu.Lock()
+	defer a.conn.mu.Unlock()
+	if a.conn.closed {
+		return false
+	}
+	a.conn.then = append(a.conn.then, do)
+	return true
+}
+
 // Credentials meters the connections of a gRPC server after their handshake, where they are
-// decrypted, and counts their answers for Unread. Connections on unix sockets belong to the server's own user and
-// are not metered.
+// decrypted. Connections on unix sockets belong to the server's own user and are not metered.
 func Credentials(below credentials.TransportCredentials, ended func(net.Addr)) credentials.TransportCredentials {
 	return metered{below, ended}
 }
@@ -109,9 +142,7 @@ func (m metered) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, 
 	if err != nil || raw.RemoteAddr().Network() == "unix" {
 		return c, info, err
 	}
-	conn := NewConn(c, m.ended)
-	conn.countUnread()
-	return conn, info, nil
+	return NewConn(c, m.ended), info, nil
 }
 
 func (m metered) Clone() credentials.TransportCredentials {

@@ -29,7 +29,6 @@ type Meter struct {
 	begun    time.Time
 	streams  streams
 	trusted  atomic.Bool
-	unread   *unread // nil where nobody asks for it
 }
 
 // New gives the meter of a connection whose preface has been read.
@@ -66,9 +65,6 @@ func (m *Meter) In(p []byte) bool {
 				now = m.now()
 			}
 			cost += m.streams.cost(f, now)
-			if f.kind == rstStream {
-				m.unread.cancelled(f)
-			}
 		default:
 			cost += f.cost()
 		}
@@ -94,9 +90,7 @@ func (m *Meter) Out(p []byte) {
 		switch f.kind {
 		case headers, data:
 			earned += perAnswer + int64(f.length)*perKiB>>10
-			m.unread.out(f)
 		case rstStream:
-			m.unread.out(f)
 			if f.code != noError && f.code != cancel {
 				earned -= fault
 			}

@@ -41,6 +41,8 @@ func (Codec) Marshal(v any) (mem.BufferSlice, error) {
 		return m.marshal()
 	case lent:
 		return m.marshal()
+	case Encoded:
+		return m.BufferSlice, nil
 	}
 	if m, ok := v.(carrier); ok && len(m.GetWire().GetJson()) >= large {
 		head, body, err := split(m)

@@ -64,3 +64,30 @@ type lendingStream struct {
 
 // SendMsg sends a request.
 func (s lendingStream) SendMsg(m any) error { return s.ClientStream.SendMsg(lend(m, s.memory)) }
+
+// Encoded is a message that Codec has encoded already.
+type Encoded struct{ mem.BufferSlice }
+
+// Encode encodes a message.
+func Encode(m any) (Encoded, error) {
+	data, err := Codec{}.Marshal(m)
+	return Encoded{data}, err
+}
+
+// Then has done be called when gRPC is through with the message: it is on the wire, or will never be. A connection that ends
+// first may keep it from being called.
+func (e Encoded) Then(done func()) Encoded {
+	return Encoded{append(e.BufferSlice, mem.NewBuffer(&nothing, then(done)))}
+}
+
+// nothing is empty, and of a size that gRPC returns to its pool.
+var nothing = make([]byte, 0, 4<<10)
+
+// then is a pool of nothing, to which gRPC returns it after the last use of the message before.
+type then func()
+
+// Get allocates memory.
+func (then) Get(n int) *[]byte { return new(make([]byte, n)) }
+
+// Put ends gRPC's use.
+func (t then) Put(*[]byte) { t() }
