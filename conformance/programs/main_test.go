@@ -48,7 +48,7 @@ func TestCases(t *testing.T) {
 		{"O2", "the logs have the model asked for and the one that answered, the route, and durations in seconds; a refused caller's protocol is its own, a strict refusal is no attempt, and probes of health are not logged", operatorsLog},
 		{"O3", "a file with an upstream's key is followed without a reload; one that is empty or no key changes nothing", followedKeys},
 		{"V18", "an upstream's key is rotated by its file under load, however the file is written, and no request fails; while the file is gone the old key stays", rotatedKeys},
-		{"N30", "messages that strangers send in part to the gRPC port cost the core no memory, be it without a key, with a wrong one or to the services that need none", halfSentMessages},
+		{"N30", "messages that strangers send in part to the gRPC port cost the core no memory, be it without a key, with a wrong one or to the services that need none; nor do those of one good key, or its answers that are not taken, and another key is served", halfSentMessages},
 		{"N31", "an edge without a core is not ready but alive, and so is a core that is about to end", noCore},
 		{"N32", "a full disk is told by readiness, which names the part that fails, until there is room again", fullDisk},
 		{"N33", "in their shutdown delay the programs are not ready and serve, with connections closed behind answers; a second signal ends it, and streams end whole", shutdownDelay},

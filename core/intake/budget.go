@@ -36,19 +36,23 @@ type amount struct {
 	calls int
 	// untaken are calls that have ended, and whose answers wait for room in the client's window.
 	untaken int
-	// bytes are those of messages, of requests and answers.
+	// bytes are those of request messages.
 	bytes int64
+	// answers are the bytes of answers that are not on their way yet. They have a budget of their own: messages that come in do
+	// not make an answer fail that is paid for.
+	answers int64
 }
 
 func (a *amount) add(more amount) {
-	a.calls, a.untaken, a.bytes = a.calls+more.calls, a.untaken+more.untaken, a.bytes+more.bytes
+	a.calls, a.untaken, a.bytes, a.answers = a.calls+more.calls, a.untaken+more.untaken, a.bytes+more.bytes, a.answers+more.answers
 }
 
-// exceeds reports whether the amount and more are above a bound, by what there is more of.
+// exceeds reports whether the amount and more are above a bound, by what there is more of. The first answer is of any size.
 func (a *amount) exceeds(more, most amount) bool {
 	return more.calls > 0 && most.calls > 0 && a.calls+more.calls > most.calls ||
 		more.untaken > 0 && most.untaken > 0 && a.untaken+more.untaken > most.untaken ||
-		more.bytes > 0 && most.bytes > 0 && a.bytes+more.bytes > most.bytes
+		more.bytes > 0 && most.bytes > 0 && a.bytes+more.bytes > most.bytes ||
+		more.answers > 0 && most.answers > 0 && a.answers > 0 && a.answers+more.answers > most.answers
 }
 
 // holder is who the amounts of a call count against.
@@ -67,17 +71,17 @@ type share struct {
 // sharesOf are the shares that a call's amounts are parts of.
 func (i *Intake) sharesOf(who Caller, c *connection) [4]share {
 	half := i.config.Memory / 2
-	all := share{holder{kind: "all"}, amount{bytes: i.config.Memory}}
+	all := share{holder{kind: "all"}, amount{bytes: i.config.Memory, answers: half}}
 	if who.Keyless {
 		return [4]share{
-			all, {holder{kind: "keyless"}, amount{bytes: min(keylessMemory, half)}},
+			all, {holder{kind: "keyless"}, amount{bytes: min(keylessMemory, half), answers: min(keylessMemory, half/2)}},
 			{holder{kind: "keyless of address", name: who.Address}, amount{calls: keylessCallsOfAddress, bytes: half}},
 			{holder{kind: "keyless of connection", connection: c}, amount{calls: keylessCalls, untaken: keylessUntaken}},
 		}
 	}
 	return [4]share{
 		all, {holder{kind: "keyed"}, amount{calls: waitingCallsInAll, untaken: untakenInAll}},
-		{holder{kind: "key", name: who.Key}, amount{calls: waitingCalls, untaken: untaken, bytes: half}},
+		{holder{kind: "key", name: who.Key}, amount{calls: waitingCalls, untaken: untaken, bytes: half, answers: half / 2}},
 		{holder{kind: "address", name: who.Address}, amount{bytes: half}},
 	}
 }
@@ -119,7 +123,9 @@ func (c *Call) take(more amount) {
 }
 
 // give has a call hold less. The caller holds the intake's mu.
-func (c *Call) give(less amount) { c.take(amount{-less.calls, -less.untaken, -less.bytes}) }
+func (c *Call) give(less amount) {
+	c.take(amount{-less.calls, -less.untaken, -less.bytes, -less.answers})
+}
 
 // grow has a call hold bytes more of a message that comes in.
 func (c *Call) grow(n int64) error {
@@ -132,7 +138,6 @@ func (c *Call) grow(n int64) error {
 		return again(fault.Unavailable, "MESSAGES_FULL", "the server holds as many bytes of request messages as it may; try again")
 	default:
 		c.take(more)
-		c.incoming += n
 	}
 	return nil
 }
@@ -141,7 +146,7 @@ func (c *Call) grow(n int64) error {
 func (c *Call) claim(n int64) bool {
 	c.intake.mu.Lock()
 	defer c.intake.mu.Unlock()
-	more := amount{bytes: n}
+	more := amount{answers: n}
 	if c.forgotten || !c.fits(more) {
 		return false
 	}
@@ -153,8 +158,7 @@ func (c *Call) claim(n int64) bool {
 func (c *Call) release() {
 	c.intake.mu.Lock()
 	defer c.intake.mu.Unlock()
-	c.give(amount{bytes: c.incoming})
-	c.incoming = 0
+	c.give(amount{bytes: c.held.bytes})
 }
 
 // come notes that the message of a call has come.
@@ -178,8 +182,7 @@ func (c *Call) end() {
 	defer i.mu.Unlock()
 	delete(i.keyless, c)
 	c.over.Store(true)
-	c.give(amount{calls: c.held.calls, bytes: c.incoming})
-	c.incoming = 0
+	c.give(amount{calls: c.held.calls, bytes: c.held.bytes})
 	if c.answers.Load() > 0 && c.connection.watched {
 		c.take(amount{untaken: 1 - c.held.untaken})
 		return
@@ -194,7 +197,7 @@ func (c *Call) stall(n int) (waiting int64) {
 	if !c.over.Load() && c.connection.watched {
 		c.take(amount{untaken: min(max(n, -c.held.untaken), 1-c.held.untaken)})
 	}
-	return c.held.bytes - c.incoming
+	return c.held.answers
 }
 
 // taken notes that an answer, of which the call held so many bytes, is on its way to the client, or that none waits for it.
@@ -208,7 +211,7 @@ func (c *Call) taken(n int64) {
 	if c.forgotten {
 		return
 	}
-	c.give(amount{bytes: n})
+	c.give(amount{answers: n})
 	if last {
 		c.forget()
 	}

@@ -40,9 +40,8 @@ type Call struct {
 	answers atomic.Int64
 	over    atomic.Bool
 
-	// Those below are the intake's mu's. held is what the call holds, incoming the bytes of it that have come in.
+	// Those below are the intake's mu's. held is what the call holds.
 	held      amount
-	incoming  int64
 	forgotten bool
 }
 

@@ -22,8 +22,9 @@ const leastRate = 1000
 
 // Config says what may be taken in. The zero value has the defaults.
 type Config struct {
-	// Memory bounds the bytes of all messages that are in memory, of requests that come in and of answers that wait to
-	// be taken. One key and one address may each have half of it. Default 512 MiB, at least four times MaxMessageBytes.
+	// Memory bounds the bytes of all request messages that are in memory. One key and one address may each have half of
+	// it. Answers that wait to be taken may have half as much beside them, and those of one key a quarter. Default 512 MiB, at
+	// least four times MaxMessageBytes.
 	Memory int64
 	// MaxMessageBytes bounds one message of a caller with a key. Required.
 	MaxMessageBytes int

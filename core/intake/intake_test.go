@@ -464,45 +464,57 @@ func TestAnswersThatStall(t *testing.T) {
 	}
 }
 
-// Large answers that are not taken count against the memory of their key, as request messages do: a call whose answer
-// has no room fails.
+// Large answers that are not taken have a budget: a call whose answer has no room fails. It is not that of request messages: an
+// answer that is paid for is sent, however many messages come in. The first answer of all is sent, whatever its size.
 func TestLargeAnswersHaveABudget(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		i := New(Config{MaxMessageBytes: 2 << 20, Memory: 8 << 20, Window: time.Hour})
-		conn, other := connect(t), connect(t)
-		var waiting []*begun
-		for range 3 {
-			b, err := conn.begin(i, "a", "one")
+	for name, c := range map[string]struct {
+		key       string
+		size, fit int
+	}{
+		"of a key":              {"a", 1 << 20, 3},
+		"of a stranger":         {"", 1 << 20, 3},
+		"larger than the share": {"a", 5 << 20, 1},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			i := New(Config{MaxMessageBytes: 64 << 20, Memory: 14 << 20, Window: time.Hour})
+			conn, other := connect(t), connect(t)
+			coming, err := conn.begin(i, c.key, "one")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := b.answer(t, 1<<20); err != nil {
+			if _, err := coming.message(&trickle{ctx: coming.ctx, size: keylessMessage}); err != nil {
+				t.Errorf("%s: a message beside them: %v", name, err)
+			}
+			var waiting []*begun
+			for range c.fit {
+				b, err := conn.begin(i, c.key, "one")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := b.answer(t, c.size); err != nil {
+					t.Fatalf("%s: answer %d: %v", name, len(waiting), err)
+				}
+				waiting = append(waiting, b)
+			}
+			b, err := conn.begin(i, c.key, "one")
+			if err != nil {
 				t.Fatal(err)
 			}
-			waiting = append(waiting, b)
-		}
-		b, err := conn.begin(i, "a", "one")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := b.Send(b, wrapperspb.Bytes(make([]byte, 1<<20))); reason(err) != "ANSWERS_NOT_TAKEN" {
-			t.Errorf("an answer without room: %v", err)
-		}
-		// A message that comes in has no room either.
-		if _, err := b.message(&trickle{ctx: b.ctx, size: 3 << 19}); reason(err) != "MESSAGES_FULL" {
-			t.Errorf("a message without room: %v", err)
-		}
-		// Another key at another address has all that is left.
-		if b, err := other.begin(i, "b", "two"); err != nil {
-			t.Error(err)
-		} else if err := b.answer(t, 1<<20); err != nil {
-			t.Error(err)
-		}
-		waiting[0].take()
-		if err := b.answer(t, 1<<20); err != nil {
-			t.Errorf("an answer is taken, and there is no room for one: %v", err)
-		}
-		_, _ = conn.Close(), other.Close()
-		empty(t, i)
-	})
+			if err := b.Send(b, wrapperspb.Bytes(make([]byte, 1<<20))); reason(err) != "ANSWERS_NOT_TAKEN" {
+				t.Errorf("%s: an answer without room: %v", name, err)
+			}
+			if b, err := other.begin(i, "b", "two"); err != nil {
+				t.Error(err)
+			} else if err := b.answer(t, 1<<20); err != nil {
+				t.Errorf("%s: another's answer: %v", name, err)
+			}
+			waiting[0].take()
+			if err := b.answer(t, c.size); err != nil {
+				t.Errorf("%s: an answer is taken, and there is no room for one: %v", name, err)
+			}
+			coming.finish()
+			_, _ = conn.Close(), other.Close()
+			empty(t, i)
+		})
+	}
 }
